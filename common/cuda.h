@@ -1,5 +1,5 @@
-/* cuda.h: the functions of NVIDIA's driver that are called: name and arguments, as NVIDIA's header of this name has them with plain types.  Handles are void *,
- * device memory unsigned long long. */
+/* cuda.h: the functions of NVIDIA's driver that are called: name and arguments, as NVIDIA's header of this name has
+ * them with plain types.  Handles are void *, device memory unsigned long long. */
 #ifndef COMMON_CUDA_H
 #define COMMON_CUDA_H
 #include <stddef.h>
@@ -32,13 +32,14 @@
 	X(cuGraphDestroy, (void *)) \
 	X(cuGraphLaunch, (void *, void *)) \
 	X(cuGraphExecDestroy, (void *)) \
-	X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **)) \
+	X(cuLaunchKernel, \
+	        (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, \
+	                void **)) \
 	X(cuGetErrorName, (int, const char **)) \
 	X(cuGetErrorString, (int, const char **))
 
 /* By the engine besides. */
-#define CUDA_DRIVER_ENGINE(X) \
-	X(cuDeviceGetName, (char *, int, int))
+#define CUDA_DRIVER_ENGINE(X) X(cuDeviceGetName, (char *, int, int))
 
 /* By the engine and the runtime besides. */
 #define CUDA_DRIVER_EVENTS(X) \
@@ -77,10 +78,33 @@
 
 /* What they answer, and what they are asked for. */
 enum {
-	CUDA_OUT_OF_MEMORY = 2, CUDA_STUB = 34, CUDA_NO_DEVICE = 100,
-	CUDA_NO_BINARY = 209, CUDA_INVALID_PTX = 218, CUDA_UNSUPPORTED_PTX = 222, CUDA_NOT_FOUND = 500, CUDA_NOT_READY = 600, CUDA_PEER_ALREADY = 704, CUDA_CAPTURE_FIRST = 900, CUDA_CAPTURE_LAST = 908,
-	CUDA_BLOCK_THREADS = 1, CUDA_BLOCK_X = 2, CUDA_BLOCK_Y = 3, CUDA_BLOCK_Z = 4, CUDA_SHARED_BYTES = 8, CUDA_PROCESSORS = 16, CUDA_L2_BYTES = 38, CUDA_COPY_ENGINES = 40,
-	CUDA_CAPABILITY_MAJOR = 75, CUDA_CAPABILITY_MINOR = 76, CUDA_RESERVED_ADDRESSES = 102,
-	CUDA_UNTIMED = 2, CUDA_PORTABLE = 1, CUDA_MEMORY_KIND = 2, CUDA_MEMORY_HOST = 1, CUDA_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD = 1,
+	CUDA_OUT_OF_MEMORY = 2,
+	CUDA_STUB = 34,
+	CUDA_NO_DEVICE = 100,
+	CUDA_NO_BINARY = 209,
+	CUDA_INVALID_PTX = 218,
+	CUDA_UNSUPPORTED_PTX = 222,
+	CUDA_NOT_FOUND = 500,
+	CUDA_NOT_READY = 600,
+	CUDA_PEER_ALREADY = 704,
+	CUDA_CAPTURE_FIRST = 900,
+	CUDA_CAPTURE_LAST = 908,
+	CUDA_BLOCK_THREADS = 1,
+	CUDA_BLOCK_X = 2,
+	CUDA_BLOCK_Y = 3,
+	CUDA_BLOCK_Z = 4,
+	CUDA_SHARED_BYTES = 8,
+	CUDA_PROCESSORS = 16,
+	CUDA_L2_BYTES = 38,
+	CUDA_COPY_ENGINES = 40,
+	CUDA_CAPABILITY_MAJOR = 75,
+	CUDA_CAPABILITY_MINOR = 76,
+	CUDA_RESERVED_ADDRESSES = 102,
+	CUDA_UNTIMED = 2,
+	CUDA_PORTABLE = 1,
+	CUDA_MEMORY_KIND = 2,
+	CUDA_MEMORY_HOST = 1,
+	CUDA_NON_BLOCKING = 1,
+	CUDA_CAPTURE_THREAD = 1,
 };
 #endif

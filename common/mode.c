@@ -25,10 +25,11 @@ static bool refuse(char *why, const char *format, ...)
 
 const char *ingot_provenance_text(enum ingot_provenance provenance)
 {
-#if INGOT_THREADS                  /* else numbers say it: words take memory */
+#if INGOT_THREADS /* else numbers say it: words take memory */
 	switch ((int)provenance) {
-#define P(name, code, text) case code: return text;
-	INGOT_PROVENANCES(P)
+#define P(name, code, text) \
+	case code: return text;
+		INGOT_PROVENANCES(P)
 #undef P
 	}
 #else
@@ -43,20 +44,20 @@ static const struct {
 	uint32_t mode;
 	const char *name;
 } modes[] = {
-        {INGOT_MODE_NONE, "none"},
-        {INGOT_VIRTUAL, "virtual"},
-        {INGOT_LOCAL, "local"},
-        {INGOT_ON_DEVICE, "on_device"},
-        {INGOT_HOSTED_CONSTANT, "hosted_constant"},
-        {INGOT_HOSTED_CHANGED, "hosted_changed"},
-        {INGOT_HOSTED_VOLATILE, "hosted_volatile"},
-        {INGOT_MODE_OPEN, "open"},
-        {INGOT_DEVICE_ONLY, "device_only"},
-        {INGOT_HOSTED_NONCONSTANT, "hosted_nonconstant"},
-        {INGOT_HOSTED, "hosted"},
-        {INGOT_MATERIALIZED, "materialized"},
-        {INGOT_NEVER_VIRTUAL, "never_virtual"},
-        {INGOT_EFFECTIVELY_CONSTANT, "effectively_constant"},
+	{ INGOT_MODE_NONE, "none" },
+	{ INGOT_VIRTUAL, "virtual" },
+	{ INGOT_LOCAL, "local" },
+	{ INGOT_ON_DEVICE, "on_device" },
+	{ INGOT_HOSTED_CONSTANT, "hosted_constant" },
+	{ INGOT_HOSTED_CHANGED, "hosted_changed" },
+	{ INGOT_HOSTED_VOLATILE, "hosted_volatile" },
+	{ INGOT_MODE_OPEN, "open" },
+	{ INGOT_DEVICE_ONLY, "device_only" },
+	{ INGOT_HOSTED_NONCONSTANT, "hosted_nonconstant" },
+	{ INGOT_HOSTED, "hosted" },
+	{ INGOT_MATERIALIZED, "materialized" },
+	{ INGOT_NEVER_VIRTUAL, "never_virtual" },
+	{ INGOT_EFFECTIVELY_CONSTANT, "effectively_constant" },
 };
 static const char *const sharings[] = { "open", "per_stream", "shared" };
 static const char *const precisions[] = { "default", "inferred", "specified" };
@@ -98,7 +99,7 @@ size_t ingot_mode_text(uint32_t mode, enum ingot_sharing sharing, char *text, si
 		if (mode & modes[i].mode)
 			used += (size_t)snprintf(set + used, sizeof set - used, "%s%s", used ? "|" : "", modes[i].name);
 	return (size_t)snprintf(text, text ? room : 0, "%s%s%s", name ? name : set, sharing ? " " : "",
-	                      sharing ? ingot_sharing_name(sharing) : "");
+	        sharing ? ingot_sharing_name(sharing) : "");
 }
 
 bool ingot_mode_parse(const char *text, uint32_t *mode, enum ingot_sharing *sharing)
@@ -135,12 +136,12 @@ bool ingot_mode_parse(const char *text, uint32_t *mode, enum ingot_sharing *shar
 	return known;
 }
 
-static bool contradiction(char *why, const char *what, const char *old, uint32_t old_by, const char *new,
-                          uint32_t new_by)
+static bool contradiction(
+        char *why, const char *what, const char *old, uint32_t old_by, const char *new, uint32_t new_by)
 {
 	const char *old_text = ingot_provenance_text(old_by % 1000), *new_text = ingot_provenance_text(new_by);
 	return refuse(why, "%s is %s by %u (%s) and cannot be %s by %u (%s)", what, old, old_by,
-	              old_text ? old_text : "?", new, new_by, new_text ? new_text : "?");
+	        old_text ? old_text : "?", new, new_by, new_text ? new_text : "?");
 }
 
 bool ingot_mode_update(struct ingot_mode_state *state, uint32_t mode, enum ingot_provenance by, char *why)
@@ -163,8 +164,8 @@ bool ingot_mode_update(struct ingot_mode_state *state, uint32_t mode, enum ingot
 	return true;
 }
 
-bool ingot_sharing_update(struct ingot_mode_state *state, enum ingot_sharing sharing, enum ingot_provenance by,
-                          char *why)
+bool ingot_sharing_update(
+        struct ingot_mode_state *state, enum ingot_sharing sharing, enum ingot_provenance by, char *why)
 {
 	uint32_t now = state->mode ? state->mode : INGOT_MODE_OPEN, mode = now;
 	char old[96];
@@ -175,7 +176,7 @@ bool ingot_sharing_update(struct ingot_mode_state *state, enum ingot_sharing sha
 		return true;
 	if (sharing == INGOT_SHARING_OPEN || (state->sharing == INGOT_SHARED && sharing == INGOT_PER_STREAM))
 		return contradiction(why, "the sharing", ingot_sharing_name((enum ingot_sharing)state->sharing),
-		                     state->provenance, ingot_sharing_name(sharing), by);
+		        state->provenance, ingot_sharing_name(sharing), by);
 	if (now == INGOT_MODE_OPEN)
 		mode = INGOT_ON_DEVICE;
 	else if (now == INGOT_HOSTED || now == INGOT_HOSTED_NONCONSTANT)
@@ -210,17 +211,14 @@ void ingot_mode_settle(struct ingot_mode_state *state, uint64_t bytes, enum ingo
 	else if (mode & INGOT_ON_DEVICE)
 		mode = INGOT_ON_DEVICE;
 	else
-		mode = mode & INGOT_HOSTED_CHANGED    ? INGOT_HOSTED_CHANGED
-		       : mode & INGOT_HOSTED_VOLATILE ? INGOT_HOSTED_VOLATILE
-		                                      : INGOT_HOSTED_CONSTANT;
+		mode = mode & INGOT_HOSTED_CHANGED     ? INGOT_HOSTED_CHANGED
+		        : mode & INGOT_HOSTED_VOLATILE ? INGOT_HOSTED_VOLATILE
+		                                       : INGOT_HOSTED_CONSTANT;
 	state->mode = mode;
 	state->provenance = state->provenance * 1000 + by;
 }
 
-static bool within(const struct ingot_mode_state *state, uint32_t set)
-{
-	return state->mode && !(state->mode & ~set);
-}
+static bool within(const struct ingot_mode_state *state, uint32_t set) { return state->mode && !(state->mode & ~set); }
 
 bool ingot_mode_known_virtual(const struct ingot_mode_state *state) { return within(state, INGOT_VIRTUAL); }
 bool ingot_mode_known_not_virtual(const struct ingot_mode_state *state) { return within(state, INGOT_NEVER_VIRTUAL); }
@@ -249,32 +247,32 @@ static const struct {
 	uint8_t bits, rank, exponent, mantissa;
 	char kind; /* f float, m small float, i signed, u unsigned, b bool, x no numbers */
 } dtypes[] = {
-        {INGOT_F32, "f32", 32, 19, 0, 0, 'f'},
-        {INGOT_U8, "u8", 8, 4, 0, 0, 'u'},
-        {INGOT_I8, "i8", 8, 5, 0, 0, 'i'},
-        {INGOT_U16, "u16", 16, 6, 0, 0, 'u'},
-        {INGOT_I16, "i16", 16, 7, 0, 0, 'i'},
-        {INGOT_I32, "i32", 32, 8, 0, 0, 'i'},
-        {INGOT_I64, "i64", 64, 10, 0, 0, 'i'},
-        {INGOT_BOOL, "bool", 8, 1, 0, 0, 'b'},
-        {INGOT_F16, "f16", 16, 17, 5, 10, 'm'},
-        {INGOT_F64, "f64", 64, 20, 0, 0, 'f'},
-        {INGOT_U32, "u32", 32, 9, 0, 0, 'u'},
-        {INGOT_U64, "u64", 64, 11, 0, 0, 'u'},
-        {INGOT_C64, "c64", 64, 21, 0, 0, 'x'},
-        {INGOT_C128, "c128", 128, 22, 0, 0, 'x'},
-        {INGOT_BF16, "bf16", 16, 18, 8, 7, 'm'},
-        {INGOT_F8E4M3FN, "f8e4m3fn", 8, 14, 4, 3, 'm'},
-        {INGOT_F8E4M3FNUZ, "f8e4m3fnuz", 8, 13, 0, 0, 'x'},
-        {INGOT_F8E5M2, "f8e5m2", 8, 16, 5, 2, 'm'},
-        {INGOT_F8E5M2FNUZ, "f8e5m2fnuz", 8, 15, 0, 0, 'x'},
-        {INGOT_U4, "u4", 4, 2, 0, 0, 'u'},
-        {INGOT_I4, "i4", 4, 3, 0, 0, 'i'},
-        {INGOT_F4E2M1, "f4e2m1", 4, 12, 0, 0, 'x'},
-        {INGOT_F8E8M0, "f8e8m0", 8, 12, 0, 0, 'x'},
-        {INGOT_U2, "u2", 2, 2, 0, 0, 'x'},
-        {INGOT_I2, "i2", 2, 2, 0, 0, 'x'},
-        {INGOT_U4X32, "u4x32", 128, 23, 0, 0, 'x'},
+	{ INGOT_F32, "f32", 32, 19, 0, 0, 'f' },
+	{ INGOT_U8, "u8", 8, 4, 0, 0, 'u' },
+	{ INGOT_I8, "i8", 8, 5, 0, 0, 'i' },
+	{ INGOT_U16, "u16", 16, 6, 0, 0, 'u' },
+	{ INGOT_I16, "i16", 16, 7, 0, 0, 'i' },
+	{ INGOT_I32, "i32", 32, 8, 0, 0, 'i' },
+	{ INGOT_I64, "i64", 64, 10, 0, 0, 'i' },
+	{ INGOT_BOOL, "bool", 8, 1, 0, 0, 'b' },
+	{ INGOT_F16, "f16", 16, 17, 5, 10, 'm' },
+	{ INGOT_F64, "f64", 64, 20, 0, 0, 'f' },
+	{ INGOT_U32, "u32", 32, 9, 0, 0, 'u' },
+	{ INGOT_U64, "u64", 64, 11, 0, 0, 'u' },
+	{ INGOT_C64, "c64", 64, 21, 0, 0, 'x' },
+	{ INGOT_C128, "c128", 128, 22, 0, 0, 'x' },
+	{ INGOT_BF16, "bf16", 16, 18, 8, 7, 'm' },
+	{ INGOT_F8E4M3FN, "f8e4m3fn", 8, 14, 4, 3, 'm' },
+	{ INGOT_F8E4M3FNUZ, "f8e4m3fnuz", 8, 13, 0, 0, 'x' },
+	{ INGOT_F8E5M2, "f8e5m2", 8, 16, 5, 2, 'm' },
+	{ INGOT_F8E5M2FNUZ, "f8e5m2fnuz", 8, 15, 0, 0, 'x' },
+	{ INGOT_U4, "u4", 4, 2, 0, 0, 'u' },
+	{ INGOT_I4, "i4", 4, 3, 0, 0, 'i' },
+	{ INGOT_F4E2M1, "f4e2m1", 4, 12, 0, 0, 'x' },
+	{ INGOT_F8E8M0, "f8e8m0", 8, 12, 0, 0, 'x' },
+	{ INGOT_U2, "u2", 2, 2, 0, 0, 'x' },
+	{ INGOT_I2, "i2", 2, 2, 0, 0, 'x' },
+	{ INGOT_U4X32, "u4x32", 128, 23, 0, 0, 'x' },
 };
 
 static int dtype_row(uint32_t dtype)
@@ -324,24 +322,24 @@ enum ingot_dtype ingot_dtype_promote(enum ingot_dtype a, enum ingot_dtype b)
 	return dtypes[x].rank >= dtypes[y].rank ? a : b;
 }
 
-bool ingot_precision_update(struct ingot_precision_state *state, enum ingot_precision level, enum ingot_dtype dtype,
-                            char *why)
+bool ingot_precision_update(
+        struct ingot_precision_state *state, enum ingot_precision level, enum ingot_dtype dtype, char *why)
 {
 	enum ingot_dtype next = dtype;
 	if ((unsigned)level > INGOT_PRECISION_SPECIFIED || !ingot_dtype_bits(dtype))
 		return refuse(why, "no precision: %u %u", (unsigned)level, (unsigned)dtype);
 	if (state->dtype && level < (enum ingot_precision)state->level)
-		return true;                              /* what is decided better stays */
+		return true; /* what is decided better stays */
 	if (state->dtype && level == (enum ingot_precision)state->level) {
 		if (level == INGOT_PRECISION_SPECIFIED && state->dtype != (uint32_t)dtype)
 			return refuse(why, "the type is specified as %s and cannot be %s",
-			              ingot_dtype_name((enum ingot_dtype)state->dtype), ingot_dtype_name(dtype));
+			        ingot_dtype_name((enum ingot_dtype)state->dtype), ingot_dtype_name(dtype));
 		if (level == INGOT_PRECISION_INFERRED)
 			next = ingot_dtype_promote((enum ingot_dtype)state->dtype, dtype);
 	}
 	if (state->frozen && state->dtype != (uint32_t)next)
 		return refuse(why, "the type was used as %s and cannot become %s",
-		              ingot_dtype_name((enum ingot_dtype)state->dtype), ingot_dtype_name(next));
+		        ingot_dtype_name((enum ingot_dtype)state->dtype), ingot_dtype_name(next));
 	state->level = level;
 	state->dtype = next;
 	return true;
@@ -375,7 +373,7 @@ static uint32_t small_set(double value, int exponent, int mantissa)
 		return sign | (exponent == 4 ? 0x7fu : all << mantissa);
 	/* Units that round up to the next power carry into the exponent by themselves. */
 	uint32_t coded = units < ldexp(1, mantissa) ? (uint32_t)units
-						    : ((uint32_t)(power + bias - 1) << mantissa) + (uint32_t)units;
+	                                            : ((uint32_t)(power + bias - 1) << mantissa) + (uint32_t)units;
 	return sign | coded;
 }
 
@@ -390,11 +388,22 @@ double ingot_dtype_get(enum ingot_dtype dtype, const void *data, uint64_t index)
 	if (bits == 4)
 		raw = at[index / 2] >> 4 * (index % 2) & 15;
 	else { /* unaligned is fine; the host is little-endian or the size is a byte's */
-		uint8_t u8; uint16_t u16; uint32_t u32;
+		uint8_t u8;
+		uint16_t u16;
+		uint32_t u32;
 		switch (bits) {
-		case 8: memcpy(&u8, at + index, 1); raw = u8; break;
-		case 16: memcpy(&u16, at + index * 2, 2); raw = u16; break;
-		case 32: memcpy(&u32, at + index * 4, 4); raw = u32; break;
+		case 8:
+			memcpy(&u8, at + index, 1);
+			raw = u8;
+			break;
+		case 16:
+			memcpy(&u16, at + index * 2, 2);
+			raw = u16;
+			break;
+		case 32:
+			memcpy(&u32, at + index * 4, 4);
+			raw = u32;
+			break;
 		default: memcpy(&raw, at + index * 8, 8);
 		}
 	}

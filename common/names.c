@@ -10,15 +10,104 @@
 
 /* Words of C, C++ and CUDA, and of the headers that emitted code includes; sorted. */
 static const char *const keywords[] = {
-	"NULL", "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "blockDim", "blockIdx", "bool",
-	"break", "case", "catch", "char", "class", "compl", "const", "const_cast", "constexpr", "continue", "decltype",
-	"default", "delete", "do", "double", "dynamic_cast", "else", "enum", "errno", "exp", "explicit", "export", "extern",
-	"fabs", "false", "float", "fma", "for", "friend", "goto", "gridDim", "if", "inline", "int", "log", "long", "main",
-	"memcpy", "memset", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
-	"private", "protected", "public", "register", "reinterpret_cast", "restrict", "return", "short", "signed", "sizeof",
-	"sqrt", "static", "static_assert", "static_cast", "struct", "switch", "template", "this", "threadIdx", "thread_local",
-	"throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
-	"warpSize", "wchar_t", "while", "xor", "xor_eq",
+	"NULL",
+	"alignas",
+	"alignof",
+	"and",
+	"and_eq",
+	"asm",
+	"auto",
+	"bitand",
+	"bitor",
+	"blockDim",
+	"blockIdx",
+	"bool",
+	"break",
+	"case",
+	"catch",
+	"char",
+	"class",
+	"compl",
+	"const",
+	"const_cast",
+	"constexpr",
+	"continue",
+	"decltype",
+	"default",
+	"delete",
+	"do",
+	"double",
+	"dynamic_cast",
+	"else",
+	"enum",
+	"errno",
+	"exp",
+	"explicit",
+	"export",
+	"extern",
+	"fabs",
+	"false",
+	"float",
+	"fma",
+	"for",
+	"friend",
+	"goto",
+	"gridDim",
+	"if",
+	"inline",
+	"int",
+	"log",
+	"long",
+	"main",
+	"memcpy",
+	"memset",
+	"mutable",
+	"namespace",
+	"new",
+	"noexcept",
+	"not",
+	"not_eq",
+	"nullptr",
+	"operator",
+	"or",
+	"or_eq",
+	"private",
+	"protected",
+	"public",
+	"register",
+	"reinterpret_cast",
+	"restrict",
+	"return",
+	"short",
+	"signed",
+	"sizeof",
+	"sqrt",
+	"static",
+	"static_assert",
+	"static_cast",
+	"struct",
+	"switch",
+	"template",
+	"this",
+	"threadIdx",
+	"thread_local",
+	"throw",
+	"true",
+	"try",
+	"typedef",
+	"typeid",
+	"typename",
+	"union",
+	"unsigned",
+	"using",
+	"virtual",
+	"void",
+	"volatile",
+	"warpSize",
+	"wchar_t",
+	"while",
+	"xor",
+	"xor_eq",
 };
 
 static int compare(const void *a, const void *b) { return strcmp(a, *(const char *const *)b); }
@@ -28,7 +117,10 @@ bool ingot_name_is_keyword(const char *name)
 	return name && bsearch(name, keywords, COUNT(keywords), sizeof *keywords, compare) != NULL;
 }
 
-struct line { char *at; size_t room, count; };
+struct line {
+	char *at;
+	size_t room, count;
+};
 
 static void add(struct line *line, const char *text)
 {
@@ -60,8 +152,8 @@ static void add_words(struct line *line, const char *const *labels, uint32_t cou
 {
 	for (int digits = 0; digits < 2; digits++)
 		for (uint32_t i = 0; i < count; i++) {
-			if (!is_word(labels[i]) || !strcmp(labels[i], "grad") ||
-			    (isdigit((unsigned char)labels[i][0]) != 0) != digits)
+			if (!is_word(labels[i]) || !strcmp(labels[i], "grad")
+			        || (isdigit((unsigned char)labels[i][0]) != 0) != digits)
 				continue;
 			if (line->count)
 				add(line, "_");
@@ -78,7 +170,7 @@ bool ingot_name_no_grad(const char *const *labels, uint32_t count, char *text, s
 }
 
 size_t ingot_name_ident(enum ingot_name_style style, uint32_t id, const char *const *labels, uint32_t count,
-                        bool repeated, char *text, size_t room)
+        bool repeated, char *text, size_t room)
 {
 	struct line line = { text, text ? room : 0, 0 }, words;
 	bool grad = style != INGOT_NAME_ONLY_IDS && is_grad(labels, count);
@@ -97,8 +189,8 @@ size_t ingot_name_ident(enum ingot_name_style style, uint32_t id, const char *co
 	if (words.count) {
 		if (numbered)
 			add(&line, "_");
-		struct line rest = {line.room > line.count ? line.at + line.count : NULL,
-		                    line.room > line.count ? line.room - line.count : 0, 0};
+		struct line rest = { line.room > line.count ? line.at + line.count : NULL,
+			line.room > line.count ? line.room - line.count : 0, 0 };
 		add_words(&rest, labels, count);
 		line.count += rest.count;
 	}

@@ -16,19 +16,19 @@
 
 struct work {
 	struct ingot_plan *plan;
-	uint32_t count;                   /* buffers */
+	uint32_t count; /* buffers */
 	uint32_t *order, *best_order, *scratch, *chain, *head, *tail;
-	bool sweeping;                    /* placing by first step: what has ended leaves the chain */
+	bool sweeping; /* placing by first step: what has ended leaves the chain */
 	uint64_t *offset, *best_offset, *breadth;
-	uint8_t *hint;                    /* whether in_place_of holds for the buffer */
-	uint8_t *hinted;                  /* whether another buffer names this one */
-	uint32_t lanes;                   /* 0: one lane, lifetimes are intervals */
-	uint32_t *clock;                  /* [step][lane]: how many steps of the lane have ended when the step starts */
-	uint32_t *place_in_lane;          /* [step] */
-	uint32_t *first_use, *last_use;   /* [buffer][lane]: step, or NONE */
-	uint64_t effort;                  /* what is left */
-	uint64_t peak, best_peak;         /* sums over the slabs */
-	uint64_t *ends;                   /* [slab], of the placement at hand */
+	uint8_t *hint;                  /* whether in_place_of holds for the buffer */
+	uint8_t *hinted;                /* whether another buffer names this one */
+	uint32_t lanes;                 /* 0: one lane, lifetimes are intervals */
+	uint32_t *clock;                /* [step][lane]: how many steps of the lane have ended when the step starts */
+	uint32_t *place_in_lane;        /* [step] */
+	uint32_t *first_use, *last_use; /* [buffer][lane]: step, or NONE */
+	uint64_t effort;                /* what is left */
+	uint64_t peak, best_peak;       /* sums over the slabs */
+	uint64_t *ends;                 /* [slab], of the placement at hand */
 };
 
 static void *scratch_alloc(struct ingot_plan *plan, size_t count, size_t size)
@@ -83,8 +83,8 @@ static bool conflict(const struct work *work, uint32_t a, uint32_t b)
 static bool partners(const struct work *work, uint32_t a, uint32_t b)
 {
 	const struct ingot_plan_buffer *buffers = work->plan->buffers;
-	return (work->hint[a] && buffers[a].in_place_of == (int32_t)b) ||
-	       (work->hint[b] && buffers[b].in_place_of == (int32_t)a);
+	return (work->hint[a] && buffers[a].in_place_of == (int32_t)b)
+	        || (work->hint[b] && buffers[b].in_place_of == (int32_t)a);
 }
 
 /* ---- reading the input ---- */
@@ -109,7 +109,7 @@ static bool buffer_valid(const struct ingot_plan *plan, uint32_t index)
 static void clocks_fill(struct work *work)
 {
 	const struct ingot_plan *plan = work->plan;
-	uint32_t *newest = work->scratch;             /* [lane]: the lane's last step so far */
+	uint32_t *newest = work->scratch; /* [lane]: the lane's last step so far */
 	for (uint32_t i = 0; i < work->lanes; i++)
 		newest[i] = NONE;
 	for (uint32_t t = 0; t < plan->step_count; t++) {
@@ -185,10 +185,9 @@ static enum ingot_plan_status steps_valid(const struct ingot_plan *plan)
 
 static void work_release(struct work *work)
 {
-	void *const all[] = {work->order,         work->best_order, work->scratch,  work->chain,
-	                     work->head,          work->tail,       work->offset,   work->best_offset,
-	                     work->breadth,       work->hint,       work->hinted,   work->clock,
-	                     work->place_in_lane, work->first_use,  work->last_use, work->ends};
+	void *const all[] = { work->order, work->best_order, work->scratch, work->chain, work->head, work->tail,
+		work->offset, work->best_offset, work->breadth, work->hint, work->hinted, work->clock,
+		work->place_in_lane, work->first_use, work->last_use, work->ends };
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		scratch_free(work->plan, all[i]);
 }
@@ -209,8 +208,8 @@ static enum ingot_plan_status work_init(struct work *work, struct ingot_plan *pl
 	work->effort = plan->effort ? plan->effort : EFFORT_DEFAULT;
 	work->lanes = plan->steps && plan->lane_count > 1 ? plan->lane_count : 0;
 	size_t n = work->count, room = n > work->lanes ? n : work->lanes, cells, uses;
-	if (__builtin_mul_overflow((size_t)plan->step_count, work->lanes, &cells) ||
-	    __builtin_mul_overflow(n, work->lanes, &uses))
+	if (__builtin_mul_overflow((size_t)plan->step_count, work->lanes, &cells)
+	        || __builtin_mul_overflow(n, work->lanes, &uses))
 		return INGOT_PLAN_MEMORY;
 	work->order = scratch_alloc(plan, n, sizeof *work->order);
 	work->best_order = scratch_alloc(plan, n, sizeof *work->best_order);
@@ -224,9 +223,8 @@ static enum ingot_plan_status work_init(struct work *work, struct ingot_plan *pl
 	work->hint = scratch_alloc(plan, n, 1);
 	work->hinted = scratch_alloc(plan, n, 1);
 	work->ends = scratch_alloc(plan, plan->slab_count, sizeof *work->ends);
-	bool lacking = !work->order || !work->best_order || !work->scratch || !work->chain || !work->head ||
-	               !work->tail || !work->offset || !work->best_offset || !work->breadth || !work->hint ||
-	               !work->hinted || !work->ends;
+	bool lacking = !work->order || !work->best_order || !work->scratch || !work->chain || !work->head || !work->tail
+	        || !work->offset || !work->best_offset || !work->breadth || !work->hint || !work->hinted || !work->ends;
 	if (work->lanes) {
 		work->clock = scratch_alloc(plan, cells, sizeof *work->clock);
 		work->place_in_lane = scratch_alloc(plan, plan->step_count, sizeof *work->place_in_lane);
@@ -243,7 +241,7 @@ static enum ingot_plan_status work_init(struct work *work, struct ingot_plan *pl
 		uses_fill(work);
 	}
 	memset(work->hinted, 0, n);
-	memset(work->breadth, 0, n * sizeof *work->breadth);      /* those without bytes keep it */
+	memset(work->breadth, 0, n * sizeof *work->breadth); /* those without bytes keep it */
 	for (uint32_t i = 0; i < n; i++) {
 		work->hint[i] = hint_holds(work, i);
 		if (work->hint[i])
@@ -342,9 +340,10 @@ static bool bounds_find(struct work *work)
 			unit = align_of(b) < unit ? align_of(b) : unit;
 			if (align_of(b) > plan->slabs[slab].align)
 				plan->slabs[slab].align = align_of(b);
-			/* The worst placement is one behind the other, so offsets cannot overflow where this sum does not. */
-			if (b->bytes >= LARGEST || __builtin_add_overflow(total, b->bytes + align_of(b), &total) ||
-			    total >= LARGEST) {
+			/* The worst placement is one behind the other, so offsets cannot overflow where this sum does
+			 * not. */
+			if (b->bytes >= LARGEST || __builtin_add_overflow(total, b->bytes + align_of(b), &total)
+			        || total >= LARGEST) {
 				plan->bad = i;
 				return false;
 			}
@@ -355,7 +354,7 @@ static bool bounds_find(struct work *work)
 		}
 		order_sort(work, begin, count, by_first);
 		order_sort(work, end, count, by_last);
-		for (uint32_t i = 0; i < count; ) {
+		for (uint32_t i = 0; i < count;) {
 			uint32_t step = buffer_at(work, begin[i])->first, from = i;
 			uint64_t shared = 0, slack = most_slack;
 			for (; i < count && buffer_at(work, begin[i])->first == step; i++) {
@@ -371,7 +370,7 @@ static bool bounds_find(struct work *work)
 				live -= align_up(buffer_at(work, end[ended])->bytes, unit);
 			uint64_t need = live > shared ? live - shared : 0;
 			if (need > bound && most_slack && count <= work->effort) {
-				work->effort -= count;                /* the slack of the buffers that are live here */
+				work->effort -= count; /* the slack of the buffers that are live here */
 				slack = 0;
 				for (uint32_t k = 0; k < i; k++) {
 					const struct ingot_plan_buffer *b = buffer_at(work, begin[k]);
@@ -387,7 +386,7 @@ static bool bounds_find(struct work *work)
 		/* Each buffer's breadth: the largest live sum of its life, as seen where others begin. */
 		for (uint32_t i = 0; i < count && count <= 20000; i++)
 			for (uint32_t k = i + 1;
-			     k < count && buffer_at(work, begin[k])->first <= buffer_at(work, begin[i])->last; k++) {
+			        k < count && buffer_at(work, begin[k])->first <= buffer_at(work, begin[i])->last; k++) {
 				if (!work->effort)
 					break;
 				work->effort--;
@@ -401,15 +400,15 @@ static bool bounds_find(struct work *work)
 
 /* ---- placing ---- */
 
-/* A pair costs effort, and where that ends buffers are put on top of all others: a plan too large to be searched is still
- * placed, in little time. */
+/* A pair costs effort, and where that ends buffers are put on top of all others: a plan too large to be searched is
+ * still placed, in little time. */
 
 /* The offset for buffer `b` beside those placed so far (a chain by ascending offset). */
 static uint64_t gap_find(struct work *work, uint32_t b, bool tightest)
 {
 	const struct ingot_plan_buffer *buffer = buffer_at(work, b);
 	uint64_t align = align_of(buffer), end = 0, found = LARGEST, found_room = LARGEST;
-	for (uint32_t *link = &work->head[buffer->slab], p; (p = *link) != NONE; ) {
+	for (uint32_t *link = &work->head[buffer->slab], p; (p = *link) != NONE;) {
 		work->effort -= work->effort > 0;
 		if (work->sweeping && buffer_at(work, p)->last < buffer->first) {
 			*link = work->chain[p];
@@ -514,7 +513,11 @@ static const struct {
 	const char *name;
 	compare_buffers *compare;
 } orders[] = {
-	{ "start", by_start }, { "size", by_size }, { "breadth", by_breadth }, { "life", by_life }, { "area", by_area },
+	{ "start", by_start },
+	{ "size", by_size },
+	{ "breadth", by_breadth },
+	{ "life", by_life },
+	{ "area", by_area },
 	{ "end", by_end },
 };
 
@@ -529,8 +532,10 @@ static void order_search(struct work *work, uint64_t bound)
 		uint32_t top = NONE, at = 0;
 		for (uint32_t i = 0; i < work->count; i++) {
 			uint32_t b = work->order[i];
-			if (buffer_at(work, b)->bytes && (top == NONE || work->offset[b] + buffer_at(work, b)->bytes >
-							  work->offset[top] + buffer_at(work, top)->bytes)) {
+			if (buffer_at(work, b)->bytes
+			        && (top == NONE
+			                || work->offset[b] + buffer_at(work, b)->bytes
+			                        > work->offset[top] + buffer_at(work, top)->bytes)) {
 				top = b;
 				at = i;
 			}
@@ -553,7 +558,7 @@ static void order_search(struct work *work, uint64_t bound)
 			best_keep(work, "search");
 			continue;
 		}
-		if (to <= from)                                   /* as it was */
+		if (to <= from) /* as it was */
 			memmove(work->order + to, work->order + to + 1, (from - to) * sizeof moved);
 		else
 			memmove(work->order + from + 1, work->order + from, (to - from) * sizeof moved);
@@ -579,7 +584,8 @@ enum ingot_plan_status ingot_plan_place(struct ingot_plan *plan)
 	work.best_peak = UINT64_MAX;
 	for (size_t k = 0; k < sizeof orders / sizeof *orders; k++)
 		for (int tightest = 0; tightest < 2 && work.best_peak > bound; tightest++) {
-			/* Without lanes the first order costs only pairs that are live together, so it comes before all others. */
+			/* Without lanes the first order costs only pairs that are live together, so it comes before all
+			 * others. */
 			work.sweeping = k == 0 && !work.lanes;
 			if (work.best_peak != UINT64_MAX && !work.sweeping && work.effort < cost)
 				break;
@@ -608,8 +614,8 @@ enum ingot_plan_status ingot_plan_check(struct ingot_plan *plan)
 		const struct ingot_plan_buffer *x = plan->buffers + a;
 		uint64_t end;
 		plan->bad = a;
-		if (x->offset % align_of(x) || __builtin_add_overflow(x->offset, x->bytes, &end) ||
-		    end > plan->slabs[x->slab].peak)
+		if (x->offset % align_of(x) || __builtin_add_overflow(x->offset, x->bytes, &end)
+		        || end > plan->slabs[x->slab].peak)
 			status = INGOT_PLAN_INVALID;
 		for (uint32_t b = 0; b < a && !status; b++) {
 			const struct ingot_plan_buffer *y = plan->buffers + b;
@@ -623,7 +629,7 @@ enum ingot_plan_status ingot_plan_check(struct ingot_plan *plan)
 }
 
 enum ingot_plan_status ingot_plan_segments(struct ingot_plan_item *items, uint32_t item_count, uint64_t cap,
-                                           uint64_t *used, uint32_t *segment_count, uint32_t *bad)
+        uint64_t *used, uint32_t *segment_count, uint32_t *bad)
 {
 	uint32_t segment = 0;
 	uint64_t limit = cap && cap < LARGEST ? cap : LARGEST;

@@ -6,7 +6,11 @@
 
 enum state { STAGE_CLOSED, STAGE_OPEN, STAGE_DEFINED, STAGE_COMPILED };
 
-struct port { struct ingot_tensor tensor; const void *input; void *output, *own; };
+struct port {
+	struct ingot_tensor tensor;
+	const void *input;
+	void *output, *own;
+};
 
 struct ingot_model {
 	struct build build;
@@ -20,8 +24,10 @@ struct ingot_model {
 };
 
 _Static_assert((int)INGOT_RANK_MOST >= (int)MAX_RANK, "a tensor's dims fit");
-_Static_assert(INGOT_MODEL_USAGE == (int)EXIT_USAGE && INGOT_MODEL_INVALID == (int)EXIT_INVALID && INGOT_MODEL_UNSUPPORTED == (int)EXIT_UNSUPPORTED
-	&& INGOT_MODEL_ENVIRONMENT == (int)EXIT_ENVIRONMENT && INGOT_MODEL_LIMIT == (int)EXIT_LIMIT, "a status is an exit code");
+_Static_assert(INGOT_MODEL_USAGE == (int)EXIT_USAGE && INGOT_MODEL_INVALID == (int)EXIT_INVALID
+                && INGOT_MODEL_UNSUPPORTED == (int)EXIT_UNSUPPORTED && INGOT_MODEL_ENVIRONMENT == (int)EXIT_ENVIRONMENT
+                && INGOT_MODEL_LIMIT == (int)EXIT_LIMIT,
+        "a status is an exit code");
 
 /* Begins a call: what the last one left is gone. */
 static void begin(struct ingot_model *m)
@@ -67,7 +73,9 @@ static void describe(struct ingot_model *m)
 static void fix(struct port *port, const struct definition *d, const char *name)
 {
 	const struct shown shown = definition_shown(d);
-	port->tensor = (struct ingot_tensor){ .name = name, .type = (int)shown.type, .rank = shown.rank,
+	port->tensor = (struct ingot_tensor){ .name = name,
+		.type = (int)shown.type,
+		.rank = shown.rank,
 		.bytes = dtype_bytes(d->type, (size_t)definition_elements(d)) };
 	for (int v = 0; v < shown.rank; v++)
 		port->tensor.dims[v] = shown.extents[v];
@@ -78,7 +86,7 @@ static void fix_ports(struct ingot_model *m)
 	const struct program *program = m->model->program;
 	for (size_t i = 0; i < m->inputs.count; i++)
 		fix(&m->inputs.at[i], program->inputs.at[i], m->model->input_names[i]);
-	while (m->outputs.count < program->outputs.count)     /* behind the graph's own: extents that data decide */
+	while (m->outputs.count < program->outputs.count) /* behind the graph's own: extents that data decide */
 		push(m->build.arena, &m->outputs, (struct port){ 0 });
 	for (size_t i = 0; i < m->outputs.count; i++) {
 		struct port *port = &m->outputs.at[i];
@@ -101,14 +109,18 @@ static enum ingot_model_status open_model(struct ingot_model **out, const char *
 		target_native_check(&m->build);
 		m->options.target = target_native();
 		m->options.threads = 1;
-		m->model = bytes ? model_read_memory(&m->build, &m->options, bytes, count) : model_read(&m->build, &m->options);
+		m->model = bytes ? model_read_memory(&m->build, &m->options, bytes, count)
+		                 : model_read(&m->build, &m->options);
 		describe(m);
 		m->stage = STAGE_OPEN;
 	}
 	return (enum ingot_model_status)m->build.code;
 }
 
-enum ingot_model_status ingot_open(struct ingot_model **model, const char *path) { return open_model(model, path, NULL, 0); }
+enum ingot_model_status ingot_open(struct ingot_model **model, const char *path)
+{
+	return open_model(model, path, NULL, 0);
+}
 
 enum ingot_model_status ingot_open_memory(struct ingot_model **model, const void *bytes, size_t count, const char *name)
 {
@@ -118,12 +130,14 @@ enum ingot_model_status ingot_open_memory(struct ingot_model **model, const void
 enum ingot_model_status ingot_set_dim(struct ingot_model *m, const char *name, int64_t extent)
 {
 	if (m->stage != STAGE_OPEN)
-		return refuse(m, m->stage == STAGE_CLOSED ? "the model is not open" : "dims are bound before ingot_compile");
+		return refuse(
+		        m, m->stage == STAGE_CLOSED ? "the model is not open" : "dims are bound before ingot_compile");
 	if (extent < 0)
 		return refuse(m, "an extent is 0 or more");
 	begin(m);
 	if (BUILD_TRY(&m->build)) {
-		struct binding binding = { name_is(m->build.names, arena_copy(m->build.arena, name, strlen(name))), extent, extent, false };
+		struct binding binding = { name_is(m->build.names, arena_copy(m->build.arena, name, strlen(name))),
+			extent, extent, false };
 		pass_bind(m->model->graph, &binding, 1);
 		describe(m);
 	}
@@ -133,7 +147,8 @@ enum ingot_model_status ingot_set_dim(struct ingot_model *m, const char *name, i
 enum ingot_model_status ingot_set_elements(struct ingot_model *m, const char *name, const char *holds)
 {
 	if (m->stage != STAGE_OPEN)
-		return refuse(m, m->stage == STAGE_CLOSED ? "the model is not open" : "elements are said before ingot_compile");
+		return refuse(m,
+		        m->stage == STAGE_CLOSED ? "the model is not open" : "elements are said before ingot_compile");
 	begin(m);
 	if (BUILD_TRY(&m->build)) {
 		struct holding holding = holding_parse(&m->build, arena_printf(m->build.arena, "%s=%s", name, holds));
@@ -146,7 +161,8 @@ enum ingot_model_status ingot_set_elements(struct ingot_model *m, const char *na
 enum ingot_model_status ingot_set_value(struct ingot_model *m, const char *name, const char *values)
 {
 	if (m->stage != STAGE_OPEN)
-		return refuse(m, m->stage == STAGE_CLOSED ? "the model is not open" : "values are said before ingot_compile");
+		return refuse(
+		        m, m->stage == STAGE_CLOSED ? "the model is not open" : "values are said before ingot_compile");
 	begin(m);
 	if (BUILD_TRY(&m->build)) {
 		struct saying saying = saying_parse(&m->build, arena_printf(m->build.arena, "%s=%s", name, values));
@@ -159,7 +175,9 @@ enum ingot_model_status ingot_set_value(struct ingot_model *m, const char *name,
 enum ingot_model_status ingot_set_algorithms(struct ingot_model *m, enum ingot_algorithms algorithms)
 {
 	if (m->stage != STAGE_OPEN)
-		return refuse(m, m->stage == STAGE_CLOSED ? "the model is not open" : "algorithms are chosen before ingot_compile");
+		return refuse(m,
+		        m->stage == STAGE_CLOSED ? "the model is not open"
+		                                 : "algorithms are chosen before ingot_compile");
 	if (algorithms != INGOT_FAST && algorithms != INGOT_DIRECT)
 		return refuse(m, "no such algorithms");
 	begin(m);
@@ -171,7 +189,9 @@ const char *ingot_model_numbers(const struct ingot_model *m) { return m && m->mo
 
 enum ingot_model_status ingot_compile(struct ingot_model *m, enum ingot_engine engine)
 {
-	static const struct engine_kind *const kinds[] = { [INGOT_INTERPRETER] = &engine_interpreter, [INGOT_C] = &engine_c, [INGOT_JIT] = &engine_jit };
+	static const struct engine_kind *const kinds[] = {
+		[INGOT_INTERPRETER] = &engine_interpreter, [INGOT_C] = &engine_c, [INGOT_JIT] = &engine_jit
+	};
 	if (m->stage == STAGE_CLOSED || m->stage == STAGE_COMPILED)
 		return refuse(m, m->stage == STAGE_CLOSED ? "the model is not open" : "the model is compiled already");
 	if ((size_t)engine >= COUNT(kinds))
@@ -180,10 +200,10 @@ enum ingot_model_status ingot_compile(struct ingot_model *m, enum ingot_engine e
 	if (BUILD_TRY(&m->build)) {
 		if (m->stage == STAGE_OPEN) {
 			pass_bound(m->model->graph);
-			m->stage = STAGE_CLOSED;              /* a pass that stops half-way leaves nothing to go on from */
+			m->stage = STAGE_CLOSED; /* a pass that stops half-way leaves nothing to go on from */
 			model_prepare(m->model);
 			model_define(m->model);
-			describe(m);                          /* outputs that were lists are what they hold now */
+			describe(m); /* outputs that were lists are what they hold now */
 			fix_ports(m);
 			m->stage = STAGE_DEFINED;
 		}
@@ -197,8 +217,14 @@ enum ingot_model_status ingot_compile(struct ingot_model *m, enum ingot_engine e
 size_t ingot_input_count(const struct ingot_model *m) { return m ? m->inputs.count : 0; }
 size_t ingot_output_count(const struct ingot_model *m) { return m ? m->outputs.count : 0; }
 
-const struct ingot_tensor *ingot_input(const struct ingot_model *m, size_t i) { return i < ingot_input_count(m) ? &m->inputs.at[i].tensor : NULL; }
-const struct ingot_tensor *ingot_output(const struct ingot_model *m, size_t i) { return i < ingot_output_count(m) ? &m->outputs.at[i].tensor : NULL; }
+const struct ingot_tensor *ingot_input(const struct ingot_model *m, size_t i)
+{
+	return i < ingot_input_count(m) ? &m->inputs.at[i].tensor : NULL;
+}
+const struct ingot_tensor *ingot_output(const struct ingot_model *m, size_t i)
+{
+	return i < ingot_output_count(m) ? &m->outputs.at[i].tensor : NULL;
+}
 
 enum ingot_model_status ingot_set_input(struct ingot_model *m, size_t i, const void *data)
 {
@@ -257,7 +283,10 @@ enum ingot_model_status ingot_run(struct ingot_model *m)
 	return (enum ingot_model_status)m->build.code;
 }
 
-const void *ingot_result(const struct ingot_model *m, size_t i) { return m && m->ran && i < m->outputs.count ? m->outputs.at[i].output : NULL; }
+const void *ingot_result(const struct ingot_model *m, size_t i)
+{
+	return m && m->ran && i < m->outputs.count ? m->outputs.at[i].output : NULL;
+}
 
 enum ingot_model_status ingot_model_module(struct ingot_model *m, const struct ingot_module **module)
 {
@@ -267,13 +296,21 @@ enum ingot_model_status ingot_model_module(struct ingot_model *m, const struct i
 	begin(m);
 	if (BUILD_TRY(&m->build)) {
 		if (!m->module) {
-			struct emit emit = { .build = &m->build, .arena = m->build.arena, .target = m->options.target, .templates = model_templates(m->model),
+			struct emit emit = { .build = &m->build,
+				.arena = m->build.arena,
+				.target = m->options.target,
+				.templates = model_templates(m->model),
 				.name = m->model->name };
 			if (!m->model->lowered)
 				jit_lower(m->model);
 			struct part part = model_part(m->model);
-			m->module = jit_module_open(&emit, &(struct package){ .parts = &part, .part_count = 1, .name = m->model->name, .threads = 1,
-				.options = "in memory", .managed = true });
+			m->module = jit_module_open(&emit,
+			        &(struct package){ .parts = &part,
+			                .part_count = 1,
+			                .name = m->model->name,
+			                .threads = 1,
+			                .options = "in memory",
+			                .managed = true });
 		}
 		*module = jit_module_descriptor(m->module);
 	}

@@ -1,14 +1,14 @@
-/* batch.c: several graphs in one build: tensors of one name are one tensor, and what an earlier graph left virtual a later one
- * computes where it reads it. */
+/* batch.c: several graphs in one build: tensors of one name are one tensor, and what an earlier graph left virtual a
+ * later one computes where it reads it. */
 #include "pipeline.h"
 #include "emit/emit.h"
 #include "ingot/mode.h"
 #include <strings.h>
 
 enum {
-	COST_MOST = 8,                    /* of a value that is computed again, in vector instructions: a store and a load cost 2, and a
-	                                   * buffer that lives on its place */
-	DEPTH_MOST = 16,                  /* definitions on the way to it */
+	COST_MOST = 8,   /* of a value that is computed again, in vector instructions: a store and a load cost 2, and a
+	                  * buffer that lives on its place */
+	DEPTH_MOST = 16, /* definitions on the way to it */
 };
 
 /* ---- names ---- */
@@ -25,7 +25,8 @@ static void embed(struct model *model, size_t input, const struct tensor *consta
 	for (int d = 0; same && d < tensor->rank; d++)
 		same = tensor->dims[d].extent < 0 || tensor->dims[d].extent == constant->dims[d].extent;
 	if (!same)
-		fail(model->build, EXIT_INVALID, model->graph->file, "input %s is a constant of another type or shape in %s", tensor->name, where);
+		fail(model->build, EXIT_INVALID, model->graph->file,
+		        "input %s is a constant of another type or shape in %s", tensor->name, where);
 	tensor->rank = constant->rank;
 	memcpy(tensor->dims, constant->dims, sizeof tensor->dims);
 	tensor->data = constant->data;
@@ -34,7 +35,7 @@ static void embed(struct model *model, size_t input, const struct tensor *consta
 	tensor->is_input = false;
 	tensor->is_initializer = true;
 	memmove(model->graph->inputs.at + input, model->graph->inputs.at + input + 1,
-		(--model->graph->inputs.count - input) * sizeof *model->graph->inputs.at);
+	        (--model->graph->inputs.count - input) * sizeof *model->graph->inputs.at);
 }
 
 static void lend(struct model *from, struct tensor *tensor, struct model *to)
@@ -45,7 +46,9 @@ static void lend(struct model *from, struct tensor *tensor, struct model *to)
 	tensor->is_output = true;
 	push(from->build->arena, &from->graph->outputs, tensor);
 	push(from->build->arena, &from->lent, tensor->name);
-	push(from->build->arena, &from->choices, (struct mode_choice){ .name = tensor->name, .mode = INGOT_MATERIALIZED, .outputs = true, .lent = true });
+	push(from->build->arena, &from->choices,
+	        (struct mode_choice){
+	                .name = tensor->name, .mode = INGOT_MATERIALIZED, .outputs = true, .lent = true });
 }
 
 /* True where the input is none any more. */
@@ -77,7 +80,11 @@ void batch_share(struct model *const *models, int count)
 }
 
 /* ---- virtual tensors ---- */
-struct taking { const struct model *from; int depth, cost; bool can; };
+struct taking {
+	const struct model *from;
+	int depth, cost;
+	bool can;
+};
 
 /* The graph's name of an output; NULL where it is none, or only lent. */
 static const char *lasting_name(const struct model *from, const struct definition *d)
@@ -94,7 +101,10 @@ static const char *lasting_name(const struct model *from, const struct definitio
 	return NULL;
 }
 
-static bool is_leaf(const struct model *from, const struct definition *d) { return d->source != SOURCE_COMPUTED || lasting_name(from, d); }
+static bool is_leaf(const struct model *from, const struct definition *d)
+{
+	return d->source != SOURCE_COMPUTED || lasting_name(from, d);
+}
 
 static void weigh(struct taking *, const struct definition *);
 static void weigh_load(void *user, const struct expr *load)
@@ -108,7 +118,8 @@ static void weigh_load(void *user, const struct expr *load)
 static void weigh(struct taking *t, const struct definition *d)
 {
 	t->cost += expr_cost(d->body);
-	t->can = t->can && d->reduce == REDUCE_NONE && !program_rewrite(t->from->program, d) && ++t->depth <= DEPTH_MOST && t->cost <= COST_MOST;
+	t->can = t->can && d->reduce == REDUCE_NONE && !program_rewrite(t->from->program, d) && ++t->depth <= DEPTH_MOST
+	        && t->cost <= COST_MOST;
 	if (t->can)
 		expr_loads(d->body, weigh_load, t);
 }
@@ -121,7 +132,10 @@ static struct definition *known_input(struct program *program, const char *name)
 	return NULL;
 }
 
-struct finding { struct arena *arena; VECTOR(const struct definition *) found; };
+struct finding {
+	struct arena *arena;
+	VECTOR(const struct definition *) found;
+};
 static void find_load(void *user, const struct expr *load)
 {
 	struct finding *f = user;
@@ -131,7 +145,10 @@ static void find_load(void *user, const struct expr *load)
 	push(f->arena, &f->found, load->of);
 }
 
-struct becoming { const struct definition *old; struct definition *made; };
+struct becoming {
+	const struct definition *old;
+	struct definition *made;
+};
 static struct definition *becomes(const void *user, struct definition *of)
 {
 	const struct becoming *b = user;
@@ -143,8 +160,9 @@ static struct definition *take(struct program *to, const struct model *from, con
 {
 	struct definition *made;
 	for (size_t i = 0; d->source == SOURCE_CONSTANT && i < to->all.count; i++)
-		if (to->all.at[i]->source == SOURCE_CONSTANT && to->all.at[i]->data == d->data && to->all.at[i]->type == d->type
-			&& to->all.at[i]->rank == d->rank && !memcmp(to->all.at[i]->extents, d->extents, (size_t)d->rank * sizeof *d->extents))
+		if (to->all.at[i]->source == SOURCE_CONSTANT && to->all.at[i]->data == d->data
+		        && to->all.at[i]->type == d->type && to->all.at[i]->rank == d->rank
+		        && !memcmp(to->all.at[i]->extents, d->extents, (size_t)d->rank * sizeof *d->extents))
 			return to->all.at[i];
 	if (d->source == SOURCE_CONSTANT)
 		return define_constant(to, d->name, d->type, d->rank, d->extents, d->data);
@@ -166,7 +184,7 @@ static struct definition *take(struct program *to, const struct model *from, con
 /* What was appended moves up behind the inputs and constants: it stands before its readers then. */
 static void rotate(struct program *program, size_t old)
 {
-	struct definition **order = new_array(program->arena, struct definition *, program->all.count + 1);
+	struct definition **order = arena_new_array(program->arena, struct definition *, program->all.count + 1);
 	size_t count = 0;
 	for (size_t i = 0; i < old; i++)
 		if (program->all.at[i]->source != SOURCE_COMPUTED)
@@ -188,7 +206,8 @@ static void forget_input(struct model *model, struct definition *input)
 	size_t i = 0;
 	while (program->inputs.at[i] != input)
 		i++;
-	memmove(program->inputs.at + i, program->inputs.at + i + 1, (--program->inputs.count - i) * sizeof *program->inputs.at);
+	memmove(program->inputs.at + i, program->inputs.at + i + 1,
+	        (--program->inputs.count - i) * sizeof *program->inputs.at);
 	memmove(graph->inputs.at + i, graph->inputs.at + i + 1, (--graph->inputs.count - i) * sizeof *graph->inputs.at);
 	i = 0;
 	while (program->all.at[i] != input)
@@ -207,7 +226,10 @@ static void add_inputs(struct model *model, const struct model *from, size_t kno
 	}
 }
 
-struct redirecting { struct arena *arena; const struct becoming *becoming; };
+struct redirecting {
+	struct arena *arena;
+	const struct becoming *becoming;
+};
 static const struct expr *redirect(void *user, const struct expr *expr)
 {
 	const struct redirecting *r = user;
@@ -225,7 +247,7 @@ static void inline_borrow(struct model *model, struct borrow *borrow)
 			root = from->outputs.at[i];
 	struct taking taking = { .from = borrow->from, .can = root && input };
 	if (!taking.can || root->type != input->type || root->rank != input->rank
-		|| memcmp(root->extents, input->extents, (size_t)root->rank * sizeof *root->extents))
+	        || memcmp(root->extents, input->extents, (size_t)root->rank * sizeof *root->extents))
 		return;
 	weigh(&taking, root);
 	if (!taking.can)
@@ -243,7 +265,7 @@ static void inline_borrow(struct model *model, struct borrow *borrow)
 		definition_map(reader, redirect, &redirecting);
 	}
 	forget_input(model, input);
-	made->name = input->name;                             /* its own again: the input had taken it */
+	made->name = input->name; /* its own again: the input had taken it */
 	borrow->inlined = true;
 }
 
@@ -270,9 +292,11 @@ static void forget_output(struct model *model, size_t i)
 	size_t after = program->outputs.count - i - 1;
 	program->outputs.at[i]->is_output = false;
 	memmove(program->outputs.at + i, program->outputs.at + i + 1, after * sizeof *program->outputs.at);
-	memmove(program->output_names.at + i, program->output_names.at + i + 1, after * sizeof *program->output_names.at);
+	memmove(program->output_names.at + i, program->output_names.at + i + 1,
+	        after * sizeof *program->output_names.at);
 	memmove(model->output_names + i, model->output_names + i + 1, after * sizeof *model->output_names);
-	memmove(model->graph->outputs.at + i, model->graph->outputs.at + i + 1, (model->graph->outputs.count - i - 1) * sizeof *model->graph->outputs.at);
+	memmove(model->graph->outputs.at + i, model->graph->outputs.at + i + 1,
+	        (model->graph->outputs.count - i - 1) * sizeof *model->graph->outputs.at);
 	program->outputs.count--;
 	program->output_names.count--;
 	model->graph->outputs.count--;
@@ -284,7 +308,8 @@ void batch_settle(struct model *const *models, int count)
 		struct model *model = models[m];
 		for (size_t k = 0; k < model->lent.count; k++)
 			for (size_t i = 0; i < model->program->outputs.count; i++)
-				if (!strcmp(model->output_names[i], model->lent.at[k]) && !is_borrowed(models, count, model, model->lent.at[k]))
+				if (!strcmp(model->output_names[i], model->lent.at[k])
+				        && !is_borrowed(models, count, model, model->lent.at[k]))
 					forget_output(model, i--);
 		program_remove_dead(model->program);
 		program_check(model->program);
@@ -299,7 +324,7 @@ static void name_models(struct build *build, struct options *options, int count)
 		return;
 	if (!options->name)
 		fail(build, EXIT_USAGE, NULL, "several models need --name: that of the library");
-	const char *library = options->name, **names = new_array(build->arena, const char *, (size_t)count);
+	const char *library = options->name, **names = arena_new_array(build->arena, const char *, (size_t)count);
 	for (int m = 0; m < count; m++) {
 		const char *stem = model_stem(build->arena, options[m].model), *name = stem;
 		for (int n = 2, k = 0; k < m; k++)
@@ -314,7 +339,8 @@ static void name_models(struct build *build, struct options *options, int count)
 }
 
 /* With one graph, reading it has said so already. */
-static void check_names(struct build *build, const struct options *options, struct model *const *models, int before, int count)
+static void check_names(
+        struct build *build, const struct options *options, struct model *const *models, int before, int count)
 {
 	for (size_t i = 0; i < options->modes.count; i++) {
 		struct choices choices = choices_for(build, options->modes.at[i].name);
@@ -325,7 +351,8 @@ static void check_names(struct build *build, const struct options *options, stru
 			model_computed(models[m], &choices);
 		}
 		if (!known)
-			fail(build, EXIT_USAGE, NULL, "--mode %s: no graph computes a tensor of that name%s", options->modes.at[i].name, choices_text(&choices));
+			fail(build, EXIT_USAGE, NULL, "--mode %s: no graph computes a tensor of that name%s",
+			        options->modes.at[i].name, choices_text(&choices));
 	}
 	for (size_t i = 0; i < options->dims.count; i++) {
 		struct choices choices = choices_for(build, options->dims.at[i].name);
@@ -335,7 +362,8 @@ static void check_names(struct build *build, const struct options *options, stru
 			graph_dims(models[m]->graph, &choices);
 		}
 		if (!known)
-			fail(build, EXIT_USAGE, NULL, "--dim %s: no graph has an input with a dim of that name%s", options->dims.at[i].name, choices_text(&choices));
+			fail(build, EXIT_USAGE, NULL, "--dim %s: no graph has an input with a dim of that name%s",
+			        options->dims.at[i].name, choices_text(&choices));
 	}
 }
 
@@ -344,22 +372,23 @@ static void dump(struct model *model, const char *stage)
 	struct text text;
 	text_init(&text, model->build);
 	model_print(model, stage, &text);
-	push(model->build->arena, &model->dumps, (struct dump){ stage, arena_copy(model->build->arena, text.count ? text.at : "", text.count) });
+	push(model->build->arena, &model->dumps,
+	        (struct dump){ stage, arena_copy(model->build->arena, text.count ? text.at : "", text.count) });
 	text_release(&text);
 }
 
 struct part *batch_lower(struct build *build, const struct options *common, const char *const *files, int count)
 {
 	int before = (int)common->after.count, all = before + count;
-	struct options *options = new_array(build->arena, struct options, (size_t)all);
-	struct model **models = new_array(build->arena, struct model *, (size_t)all);
-	struct part *parts = new_array(build->arena, struct part, (size_t)count);
+	struct options *options = arena_new_array(build->arena, struct options, (size_t)all);
+	struct model **models = arena_new_array(build->arena, struct model *, (size_t)all);
+	struct part *parts = arena_new_array(build->arena, struct part, (size_t)count);
 	for (int m = 0; m < all; m++) {
 		options[m] = *common;
 		options[m].model = m < before ? common->after.at[m] : files[m - before];
 		options[m].some = all > 1;
 		if (m < before)
-			options[m].modes.count = 0;       /* those are of what is made now */
+			options[m].modes.count = 0; /* those are of what is made now */
 	}
 	name_models(build, options + before, count);
 	for (int m = 0; m < all; m++)
@@ -388,15 +417,17 @@ struct part *batch_lower(struct build *build, const struct options *common, cons
 	return parts;
 }
 
-struct part *cpus_lower(struct build *build, const struct options *common, const char *file, const struct target *const *targets, int count)
+struct part *cpus_lower(struct build *build, const struct options *common, const char *file,
+        const struct target *const *targets, int count)
 {
-	struct options *options = new_array(build->arena, struct options, (size_t)count);
-	struct part *parts = new_array(build->arena, struct part, (size_t)count);
+	struct options *options = arena_new_array(build->arena, struct options, (size_t)count);
+	struct part *parts = arena_new_array(build->arena, struct part, (size_t)count);
 	struct model *model = NULL;
 	for (int t = 0; t < count; t++) {
 		options[t] = *common;
 		options[t].model = file;
-		options[t].target = common->optimise == OPTIMISE_SIZE ? target_small(build->arena, targets[t]) : targets[t];
+		options[t].target =
+		        common->optimise == OPTIMISE_SIZE ? target_small(build->arena, targets[t]) : targets[t];
 		if (!model) {
 			model = model_read(build, &options[t]);
 			model_prepare(model);
@@ -407,7 +438,8 @@ struct part *cpus_lower(struct build *build, const struct options *common, const
 		parts[t] = model_part(model);
 		parts[t].target = options[t].target;
 		parts[t].routine = model->name;
-		parts[t].name = arena_printf(build->arena, "%s_%s", model->name, emit_name(build->arena, targets[t]->name));
+		parts[t].name =
+		        arena_printf(build->arena, "%s_%s", model->name, emit_name(build->arena, targets[t]->name));
 	}
 	return parts;
 }

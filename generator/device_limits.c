@@ -1,12 +1,22 @@
-/* device_limits.c: what a GPU does at most: templates/cuda/limits.jinja, compiled and timed as a model's kernels are. */
+/* device_limits.c: what a GPU does at most: templates/cuda/limits.jinja, compiled and timed as a model's kernels are.
+ */
 #include "engine.h"
 #include "backends/backends.h"
 #include "ingot/template.h"
 
 /* As limits.jinja has them. */
-enum { WARPS = 8, THREADS = 32 * WARPS, BLOCKS_A_PROCESSOR = 8, SUMS = 16, PRODUCTS = 4, PRODUCT = 16 * 8 * 8, COPIES = 4, QUAD = 16 };
+enum {
+	WARPS = 8,
+	THREADS = 32 * WARPS,
+	BLOCKS_A_PROCESSOR = 8,
+	SUMS = 16,
+	PRODUCTS = 4,
+	PRODUCT = 16 * 8 * 8,
+	COPIES = 4,
+	QUAD = 16
+};
 enum { TRIES = 5, ROUNDS_MOST = 1 << 20, MMA_FROM = 80 };
-static const double LONG_ENOUGH = 100;            /* microseconds, of which an event's resolution is little */
+static const double LONG_ENOUGH = 100; /* microseconds, of which an event's resolution is little */
 
 struct limits_run {
 	struct cuda *cuda;
@@ -22,7 +32,8 @@ static double time_of(struct limits_run *run, const char *name, void *kernel, un
 	cuda_record(run->cuda, run->events[1]);
 	cuda_record(run->cuda, run->events[2]);
 	cuda_sync(run->cuda);
-	return cuda_elapsed(run->cuda, run->events[0], run->events[1]) - cuda_elapsed(run->cuda, run->events[1], run->events[2]);
+	return cuda_elapsed(run->cuda, run->events[0], run->events[1])
+	        - cuda_elapsed(run->cuda, run->events[1], run->events[2]);
 }
 
 static double best_of(struct limits_run *run, const char *name, void *kernel, unsigned blocks, void **arguments)
@@ -68,7 +79,8 @@ static const char *image_of(struct model *model, const struct nvrtc *nvrtc, cons
 	return image.bytes;
 }
 
-struct device_limits device_limits_measure(struct model *model, struct cuda *cuda, const struct nvrtc *nvrtc, const char *arch, bool ptx)
+struct device_limits device_limits_measure(
+        struct model *model, struct cuda *cuda, const struct nvrtc *nvrtc, const char *arch, bool ptx)
 {
 	const struct cuda_facts facts = cuda_facts(cuda);
 	struct limits_run run = { .cuda = cuda, .blocks = (unsigned)facts.processors * BLOCKS_A_PROCESSOR };

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const struct engine_kind *const kinds[] = { &engine_interpreter, &engine_c, &engine_jit, &engine_cuda, &engine_cuda_emulated };
+static const struct engine_kind *const kinds[] = { &engine_interpreter, &engine_c, &engine_jit, &engine_cuda,
+	&engine_cuda_emulated };
 
 const struct engine_kind *engine_at(int i) { return i >= 0 && i < (int)COUNT(kinds) ? kinds[i] : NULL; }
 
@@ -22,7 +23,7 @@ const struct engine_kind *engine_find(const char *name)
 
 struct engine *engine_open(struct model *model, const struct engine_kind *kind)
 {
-	struct engine *engine = new(model->build->arena, struct engine);
+	struct engine *engine = arena_new(model->build->arena, struct engine);
 	engine->kind = kind;
 	engine->model = model;
 	if (kind->native)
@@ -31,7 +32,10 @@ struct engine *engine_open(struct model *model, const struct engine_kind *kind)
 	return engine;
 }
 
-void engine_run(struct engine *engine, const void *const *inputs, void *const *outputs) { engine->kind->run(engine, inputs, outputs); }
+void engine_run(struct engine *engine, const void *const *inputs, void *const *outputs)
+{
+	engine->kind->run(engine, inputs, outputs);
+}
 
 void engine_close(struct engine *engine)
 {
@@ -60,15 +64,23 @@ static void interpreter_run(struct engine *engine, const void *const *inputs, vo
 {
 	interpret(engine->model->program, MATH_STRICT, inputs, outputs);
 }
-const struct engine_kind engine_interpreter = { .name = "interpreter", .open = interpreter_open, .run = interpreter_run, .close = interpreter_close };
+const struct engine_kind engine_interpreter = {
+	.name = "interpreter", .open = interpreter_open, .run = interpreter_run, .close = interpreter_close
+};
 
 /* ---- a library in a folder of its own, loaded ---- */
-struct context { void *workspace; const void *weights; const void *parallel; void *stream; };
+struct context {
+	void *workspace;
+	const void *weights;
+	const void *parallel;
+	void *stream;
+};
 struct loaded {
 	char *folder;
 	void *handle;
 	int (*run)(const void *in, const void *out, const void *context);
-	void (*profile)(const void *in, const void *out, const void *context, engine_mark *, void *user);        /* where it was asked for */
+	void (*profile)(const void *in, const void *out, const void *context, engine_mark *,
+	        void *user); /* where it was asked for */
 	struct context context;
 };
 
@@ -103,34 +115,49 @@ static void c_load(struct engine *engine)
 	struct model *model = engine->model;
 	struct build *build = model->build;
 	struct loaded *loaded = engine->state;
-	struct emit emit = { .build = build, .arena = build->arena, .target = model->options->target, .templates = model_templates(model), .name = model->name };
+	struct emit emit = { .build = build,
+		.arena = build->arena,
+		.target = model->options->target,
+		.templates = model_templates(model),
+		.name = model->name };
 	struct part part = model_part(model);
-	struct package package = { .parts = &part, .part_count = 1, .name = model->name, .threads = model->options->threads, .options = "loaded", .cc = cc_find(build, NULL), .jobs = 2,
-		.shared = true, .profile = model->options->profile };
+	struct package package = { .parts = &part,
+		.part_count = 1,
+		.name = model->name,
+		.threads = model->options->threads,
+		.options = "loaded",
+		.cc = cc_find(build, NULL),
+		.jobs = 2,
+		.shared = true,
+		.profile = model->options->profile };
 	package_write(&emit, &package, loaded->folder);
-	loaded->handle = dlopen(arena_printf(build->arena, "%s/lib%s.so", loaded->folder, model->name), RTLD_NOW | RTLD_LOCAL);
+	loaded->handle =
+	        dlopen(arena_printf(build->arena, "%s/lib%s.so", loaded->folder, model->name), RTLD_NOW | RTLD_LOCAL);
 	if (!loaded->handle)
 		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled library cannot be loaded: %s", dlerror());
 	*(void **)&loaded->run = dlsym(loaded->handle, arena_printf(build->arena, "%s_run", model->name));
 	if (!loaded->run)
 		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled library lacks %s_run", model->name);
 	if (model->lowered->weights_bytes > WEIGHTS_LINKED_MOST) {
-		struct mapped weights = file_map(build, arena_printf(build->arena, "%s/%s_weights.bin", loaded->folder, model->name));
+		struct mapped weights =
+		        file_map(build, arena_printf(build->arena, "%s/%s_weights.bin", loaded->folder, model->name));
 		file_keep(build, weights);
 		loaded->context.weights = weights.at;
 	}
 	*(void **)&loaded->profile = dlsym(loaded->handle, arena_printf(build->arena, "%s_profile", model->name));
 	if (model->lowered->workspace_bytes) {
-		loaded->context.workspace = aligned_alloc(64, ((size_t)model->lowered->workspace_bytes + 63) & ~(size_t)63);
+		loaded->context.workspace =
+		        aligned_alloc(64, ((size_t)model->lowered->workspace_bytes + 63) & ~(size_t)63);
 		if (!loaded->context.workspace)
-			fail(build, EXIT_LIMIT, model->name, "out of memory: a workspace of %lld bytes", (long long)model->lowered->workspace_bytes);
+			fail(build, EXIT_LIMIT, model->name, "out of memory: a workspace of %lld bytes",
+			        (long long)model->lowered->workspace_bytes);
 	}
 }
 
 static void c_open(struct engine *engine)
 {
 	struct build *build = engine->model->build;
-	struct loaded *loaded = new(build->arena, struct loaded);
+	struct loaded *loaded = arena_new(build->arena, struct loaded);
 	jmp_buf *out = build->out, mine;
 	if (!engine->model->lowered)
 		model_lower(engine->model);
@@ -140,7 +167,8 @@ static void c_open(struct engine *engine)
 	if (setjmp(mine) == 0)
 		c_load(engine);
 	build->out = out;
-	engine_remove_folder(loaded->folder);                 /* what is loaded needs no file, and nothing is left behind however this ends */
+	engine_remove_folder(
+	        loaded->folder); /* what is loaded needs no file, and nothing is left behind however this ends */
 	if (build->code) {
 		c_close(engine);
 		longjmp(*out, 1);
@@ -171,9 +199,13 @@ struct engine_call engine_c_call(struct engine *engine, const void *const *input
 	return (struct engine_call){ loaded->run, inputs, outputs, &loaded->context };
 }
 
-void *engine_c_symbol(struct engine *engine, const char *name) { return dlsym(((struct loaded *)engine->state)->handle, name); }
+void *engine_c_symbol(struct engine *engine, const char *name)
+{
+	return dlsym(((struct loaded *)engine->state)->handle, name);
+}
 
-static void c_profile(struct engine *engine, const void *const *inputs, void *const *outputs, engine_mark *mark, void *user)
+static void c_profile(
+        struct engine *engine, const void *const *inputs, void *const *outputs, engine_mark *mark, void *user)
 {
 	struct loaded *loaded = engine->state;
 	loaded->profile(inputs, outputs, &loaded->context, mark, user);
@@ -184,4 +216,10 @@ static void *c_limit(struct engine *engine, const char *name)
 	return engine_c_symbol(engine, arena_printf(engine->model->build->arena, "%s_%s", engine->model->name, name));
 }
 
-const struct engine_kind engine_c = { .name = "c", .native = true, .open = c_open, .run = c_run, .close = c_close, .profile = c_profile, .limit = c_limit };
+const struct engine_kind engine_c = { .name = "c",
+	.native = true,
+	.open = c_open,
+	.run = c_run,
+	.close = c_close,
+	.profile = c_profile,
+	.limit = c_limit };

@@ -1,4 +1,5 @@
-/* engine_cuda.c: a model on a GPU: its .cu text through NVRTC, in memory, and NVIDIA's driver.  No C compiler, no folder, and never another engine in its stead. */
+/* engine_cuda.c: a model on a GPU: its .cu text through NVRTC, in memory, and NVIDIA's driver.  No C compiler, no
+ * folder, and never another engine in its stead. */
 #include "engine.h"
 #include "emit/package.h"
 #include "backends/backends.h"
@@ -6,7 +7,10 @@
 
 enum { ARGUMENTS_MOST = 256, DEVICE_ALIGN = 256, SETS_MOST = 1024, GRAPH_KERNELS_MOST = 1 << 16 };
 /* A tensor, or the workspace: one for each set, `bytes` apart. */
-struct array { uint64_t at; int64_t bytes; };
+struct array {
+	uint64_t at;
+	int64_t bytes;
+};
 struct gpu {
 	struct cuda *cuda;
 	struct cuda_facts facts;
@@ -17,14 +21,16 @@ struct gpu {
 	void **kernels;
 	uint64_t weights;
 	struct array workspace, *inputs, *outputs;
-	/* Of inputs, outputs and workspace.  For bench as many as together are more than L2 holds, so that each call finds its own in memory; else 1. */
-	int sets, set;                    /* how many; the current one */
+	/* Of inputs, outputs and workspace.  For bench as many as together are more than L2 holds, so that each call
+	 * finds its own in memory; else 1. */
+	int sets, set; /* how many; the current one */
 	int64_t set_bytes;
-	bool filled;                      /* all sets have inputs */
-	bool waits;                       /* for each kernel, so that one that fails is named: in run and check, and in the first call of bench */
-	uint8_t *held;                    /* of each check */
-	void **graphs;                    /* of each set; NULL: not yet */
-	void **events;                    /* around each kernel, and one behind the last; NULL: not yet */
+	bool filled;   /* all sets have inputs */
+	bool waits;    /* for each kernel, so that one that fails is named: in run and check, and in the first call of
+	                  bench */
+	uint8_t *held; /* of each check */
+	void **graphs; /* of each set; NULL: not yet */
+	void **events; /* around each kernel, and one behind the last; NULL: not yet */
 };
 
 static void gpu_close(struct engine *engine)
@@ -43,7 +49,9 @@ static const char *compile(struct engine *engine)
 	struct gpu *gpu = engine->state;
 	const struct nvrtc *nvrtc = gpu->nvrtc = nvrtc_find(build, NULL);
 	struct image image = { 0 };
-	struct emit emit = { .build = build, .arena = build->arena, .templates = model_templates(model), .name = model->name };
+	struct emit emit = {
+		.build = build, .arena = build->arena, .templates = model_templates(model), .name = model->name
+	};
 	struct package package = { .part_count = 1, .name = model->name, .threads = 1, .options = "loaded", .jobs = 1 };
 	struct part part;
 	const struct placing_options placing = { .refused = &model->refused };
@@ -72,7 +80,8 @@ static void upload_weights(struct engine *engine)
 		uint64_t at = gpu->weights + (uint64_t)placed(item->of)->offset;
 		size_t bytes;
 		void *made;
-		for (int64_t piece = 0; (made = constant_piece(model->build, item, piece, &bytes)); piece++, at += bytes) {
+		for (int64_t piece = 0; (made = constant_piece(model->build, item, piece, &bytes));
+		        piece++, at += bytes) {
 			cuda_upload(gpu->cuda, at, made, bytes);
 			free(made);
 		}
@@ -90,13 +99,16 @@ static struct array array_of(struct gpu *gpu, int64_t bytes)
 
 static struct array *arrays_of(struct gpu *gpu, struct model *model, struct definition *const *all, size_t count)
 {
-	struct array *arrays = new_array(model->build->arena, struct array, count + 1);
+	struct array *arrays = arena_new_array(model->build->arena, struct array, count + 1);
 	for (size_t i = 0; i < count; i++)
 		arrays[i] = array_of(gpu, placed(all[i])->bytes);
 	return arrays;
 }
 
-static uint64_t array_at(const struct gpu *gpu, const struct array *array) { return array->at + (uint64_t)(gpu->set * array->bytes); }
+static uint64_t array_at(const struct gpu *gpu, const struct array *array)
+{
+	return array->at + (uint64_t)(gpu->set * array->bytes);
+}
 
 /* Sets by turns: when one comes again, more than L2 holds has been touched since. */
 static void choose_sets(struct engine *engine)
@@ -104,7 +116,8 @@ static void choose_sets(struct engine *engine)
 	struct gpu *gpu = engine->state;
 	const struct lowered *lowered = engine->model->lowered;
 	const struct program *program = lowered->program;
-	int64_t bytes = rounded(lowered->workspace_bytes), most = GRAPH_KERNELS_MOST / ((int64_t)gpu->launches.rows.count + 1);
+	int64_t bytes = rounded(lowered->workspace_bytes),
+	        most = GRAPH_KERNELS_MOST / ((int64_t)gpu->launches.rows.count + 1);
 	for (size_t i = 0; i < program->inputs.count; i++)
 		bytes += rounded(placed(program->inputs.at[i])->bytes);
 	for (size_t i = 0; i < program->outputs.count; i++)
@@ -122,18 +135,20 @@ static void gpu_load(struct engine *engine)
 	struct gpu *gpu = engine->state;
 	const char *image = compile(engine);
 	const struct program *program = model->lowered->program;
-	gpu->kernels = new_array(model->build->arena, void *, gpu->launches.rows.count + 1);
+	gpu->kernels = arena_new_array(model->build->arena, void *, gpu->launches.rows.count + 1);
 	cuda_enter(gpu->cuda);
 	gpu->facts = cuda_facts(gpu->cuda);
 	choose_sets(engine);
 	void *module = cuda_load(gpu->cuda, image);
 	for (size_t k = 0; k < gpu->launches.rows.count; k++)
-		gpu->kernels[k] = gpu->launches.rows.at[k].symbol ? cuda_kernel(gpu->cuda, module, gpu->launches.rows.at[k].symbol) : NULL;
+		gpu->kernels[k] = gpu->launches.rows.at[k].symbol
+		        ? cuda_kernel(gpu->cuda, module, gpu->launches.rows.at[k].symbol)
+		        : NULL;
 	upload_weights(engine);
 	gpu->workspace = array_of(gpu, model->lowered->workspace_bytes);
 	gpu->inputs = arrays_of(gpu, model, program->inputs.at, program->inputs.count);
 	gpu->outputs = arrays_of(gpu, model, program->outputs.at, program->outputs.count);
-	gpu->held = new_array(model->build->arena, uint8_t, program->checks.count + 1);
+	gpu->held = arena_new_array(model->build->arena, uint8_t, program->checks.count + 1);
 	cuda_sync(gpu->cuda);
 	cuda_leave(gpu->cuda);
 }
@@ -142,7 +157,7 @@ static void gpu_open(struct engine *engine)
 {
 	struct model *model = engine->model;
 	struct build *build = model->build;
-	struct gpu *gpu = new(build->arena, struct gpu);
+	struct gpu *gpu = arena_new(build->arena, struct gpu);
 	jmp_buf *out = build->out, mine;
 	gpu->cuda = cuda_open(build, 0);
 	engine->state = gpu;
@@ -159,8 +174,10 @@ static void gpu_open(struct engine *engine)
 static uint64_t address(const struct gpu *gpu, const struct launch_argument *a, const int64_t *rounds)
 {
 	struct place place = a->place;
-	uint64_t at = place.kind == PLACE_WEIGHTS ? gpu->weights + (uint64_t)place.at : place.kind == PLACE_WORKSPACE ? array_at(gpu, &gpu->workspace) + (uint64_t)place.at
-		: array_at(gpu, place.kind == PLACE_INPUT ? &gpu->inputs[place.at] : &gpu->outputs[place.at]);
+	uint64_t at = place.kind == PLACE_WEIGHTS ? gpu->weights + (uint64_t)place.at
+	        : place.kind == PLACE_WORKSPACE
+	        ? array_at(gpu, &gpu->workspace) + (uint64_t)place.at
+	        : array_at(gpu, place.kind == PLACE_INPUT ? &gpu->inputs[place.at] : &gpu->outputs[place.at]);
 	at += (uint64_t)a->from;
 	for (int d = 0; d < gpu->launches.depth; d++)
 		at += (uint64_t)(a->step[d] * rounds[d] + (rounds[d] & 1 ? a->flip[d] : 0));
@@ -187,7 +204,8 @@ static void launch(struct engine *engine, size_t k, const int64_t *rounds)
 	uint64_t values[ARGUMENTS_MOST];
 	void *pointers[ARGUMENTS_MOST];
 	if (one->count > ARGUMENTS_MOST)
-		fail(engine->model->build, EXIT_LIMIT, one->symbol, "%d arguments, %d at most", one->count, ARGUMENTS_MOST);
+		fail(engine->model->build, EXIT_LIMIT, one->symbol, "%d arguments, %d at most", one->count,
+		        ARGUMENTS_MOST);
 	for (int i = 0; i < one->count; i++) {
 		values[i] = address(gpu, &one->arguments[i], rounds);
 		pointers[i] = &values[i];
@@ -219,7 +237,8 @@ static void upload_inputs(struct engine *engine, const void *const *inputs)
 	struct gpu *gpu = engine->state;
 	const struct program *program = engine->model->lowered->program;
 	for (size_t i = 0; i < program->inputs.count; i++)
-		cuda_upload(gpu->cuda, array_at(gpu, &gpu->inputs[i]), inputs[i], (size_t)placed(program->inputs.at[i])->bytes);
+		cuda_upload(gpu->cuda, array_at(gpu, &gpu->inputs[i]), inputs[i],
+		        (size_t)placed(program->inputs.at[i])->bytes);
 }
 
 static void next_set(struct gpu *gpu) { gpu->set = (gpu->set + 1) % gpu->sets; }
@@ -239,9 +258,11 @@ static void gpu_run(struct engine *engine, const void *const *inputs, void *cons
 	upload_inputs(engine, inputs);
 	launch_all(engine, NULL);
 	for (size_t i = 0; i < program->outputs.count; i++)
-		cuda_download(gpu->cuda, outputs[i], array_at(gpu, &gpu->outputs[i]), (size_t)placed(program->outputs.at[i])->bytes);
+		cuda_download(gpu->cuda, outputs[i], array_at(gpu, &gpu->outputs[i]),
+		        (size_t)placed(program->outputs.at[i])->bytes);
 	for (size_t i = 0; i < program->checks.count; i++)
-		cuda_download(gpu->cuda, gpu->held + i, array_at(gpu, &gpu->workspace) + (uint64_t)placed(program->checks.at[i])->offset, 1);
+		cuda_download(gpu->cuda, gpu->held + i,
+		        array_at(gpu, &gpu->workspace) + (uint64_t)placed(program->checks.at[i])->offset, 1);
 	cuda_sync(gpu->cuda);
 	gpu->waits = false;
 	cuda_leave(gpu->cuda);
@@ -254,7 +275,7 @@ static void gpu_run(struct engine *engine, const void *const *inputs, void *cons
 static void capture(struct engine *engine)
 {
 	struct gpu *gpu = engine->state;
-	gpu->graphs = new_array(engine->model->build->arena, void *, (size_t)gpu->sets);
+	gpu->graphs = arena_new_array(engine->model->build->arena, void *, (size_t)gpu->sets);
 	for (int i = 0; i < gpu->sets; i++, next_set(gpu)) {
 		cuda_capture(gpu->cuda);
 		launch_all(engine, NULL);
@@ -278,14 +299,15 @@ static void gpu_again(struct engine *engine, bool graph)
 	cuda_leave(gpu->cuda);
 }
 
-/* What the driver's queue holds is there before the first kernel ends; two events with nothing between them say what an event itself takes. */
+/* What the driver's queue holds is there before the first kernel ends; two events with nothing between them say what an
+ * event itself takes. */
 static void gpu_times(struct engine *engine, double *kernels)
 {
 	struct gpu *gpu = engine->state;
 	int count = (int)engine->model->lowered->kernels.count;
 	cuda_enter(gpu->cuda);
 	if (!gpu->events) {
-		gpu->events = new_array(engine->model->build->arena, void *, (size_t)count + 2);
+		gpu->events = arena_new_array(engine->model->build->arena, void *, (size_t)count + 2);
 		for (int k = 0; k < count + 2; k++)
 			gpu->events[k] = cuda_event(gpu->cuda);
 	}
@@ -309,4 +331,10 @@ static struct device_turns gpu_limits(struct engine *engine, struct device_limit
 	return (struct device_turns){ gpu->facts.name, gpu->sets, gpu->set_bytes, gpu->facts.l2_bytes };
 }
 
-const struct engine_kind engine_cuda = { .name = "cuda", .open = gpu_open, .run = gpu_run, .close = gpu_close, .again = gpu_again, .times = gpu_times, .limits = gpu_limits };
+const struct engine_kind engine_cuda = { .name = "cuda",
+	.open = gpu_open,
+	.run = gpu_run,
+	.close = gpu_close,
+	.again = gpu_again,
+	.times = gpu_times,
+	.limits = gpu_limits };

@@ -31,7 +31,8 @@ static void *memory_of(struct engine *engine, int64_t bytes)
 {
 	void *memory = aligned_alloc(256, ((size_t)bytes + 256) & ~(size_t)255);
 	if (!memory)
-		fail(engine->model->build, EXIT_LIMIT, engine->model->name, "out of memory: %lld bytes", (long long)bytes);
+		fail(engine->model->build, EXIT_LIMIT, engine->model->name, "out of memory: %lld bytes",
+		        (long long)bytes);
 	return memory;
 }
 
@@ -40,7 +41,8 @@ static void *symbol_of(struct engine *engine, const char *name)
 	struct emulated *emulated = engine->state;
 	void *symbol = dlsym(emulated->handle, name);
 	if (!symbol)
-		fail(engine->model->build, EXIT_ENVIRONMENT, engine->model->name, "the compiled emulator lacks %s", name);
+		fail(engine->model->build, EXIT_ENVIRONMENT, engine->model->name, "the compiled emulator lacks %s",
+		        name);
 	return symbol;
 }
 
@@ -50,27 +52,43 @@ static void emulated_load(struct engine *engine)
 	struct build *build = model->build;
 	struct lowered *lowered = model->lowered;
 	struct emulated *emulated = engine->state;
-	struct emit emit = { .build = build, .arena = build->arena, .target = lowered->target, .templates = model_templates(model), .name = model->name };
+	struct emit emit = { .build = build,
+		.arena = build->arena,
+		.target = lowered->target,
+		.templates = model_templates(model),
+		.name = model->name };
 	struct part part = model_part(model);
-	struct package package = { .parts = &part, .part_count = 1, .name = model->name, .threads = 1, .options = "loaded", .shared = true };
+	struct package package = {
+		.parts = &part, .part_count = 1, .name = model->name, .threads = 1, .options = "loaded", .shared = true
+	};
 	package_write(&emit, &package, emulated->folder);
 	const char *library = arena_printf(build->arena, "lib%s.so", model->name), *fma = "";
 #if defined(__x86_64__)
 	__builtin_cpu_init();
-	fma = __builtin_cpu_supports("fma") ? "-mfma" : "";         /* else the C library's fmaf: as exact, slower */
+	fma = __builtin_cpu_supports("fma") ? "-mfma" : ""; /* else the C library's fmaf: as exact, slower */
 #endif
 	/* The macro is libstdc++'s: <math.h> is C's and not all of <cmath>, half of the time that a small graph takes.
-	 * $INGOT_EMULATOR_FLAGS: more flags, for a look from inside: "-g -fsanitize=address -fsanitize-sections=emulated_shared". */
-	const char *more = getenv("INGOT_EMULATOR_FLAGS"), *counts = getenv("INGOT_EMULATOR_COUNTS"), *cxx = cxx_find(build);
-	const char *plain = arena_printf(build->arena, "-std=c++17 -O1 -w -fPIC -ffp-contract=off -fno-math-errno -D_GLIBCXX_INCLUDE_NEXT_C_HEADERS %s", fma);
+	 * $INGOT_EMULATOR_FLAGS: more flags, for a look from inside: "-g -fsanitize=address
+	 * -fsanitize-sections=emulated_shared". */
+	const char *more = getenv("INGOT_EMULATOR_FLAGS"), *counts = getenv("INGOT_EMULATOR_COUNTS"),
+	           *cxx = cxx_find(build);
+	const char *plain = arena_printf(build->arena,
+	        "-std=c++17 -O1 -w -fPIC -ffp-contract=off -fno-math-errno -D_GLIBCXX_INCLUDE_NEXT_C_HEADERS %s", fma);
 	const char *flags = arena_printf(build->arena, "%s %s", plain, more ? more : "");
-	/* $INGOT_EMULATOR_COUNTS: the kernels alone call the counters, and nothing of the sanitizer is linked.  Each file is an object of its own:
-	 * the emulator's is the same for every graph, which a cache of compilers knows. */
+	/* $INGOT_EMULATOR_COUNTS: the kernels alone call the counters, and nothing of the sanitizer is linked.  Each
+	 * file is an object of its own: the emulator's is the same for every graph, which a cache of compilers knows.
+	 */
 	bool counted = counts && *counts;
-	const char *const sources[] = { arena_printf(build->arena, "%s_emulated.cpp", model->name), "emulator.cpp", "counters.cpp" };
+	const char *const sources[] = { arena_printf(build->arena, "%s_emulated.cpp", model->name), "emulator.cpp",
+		"counters.cpp" };
 	const char *const objects[] = { "kernels.o", "emulator.o", "counters.o" };
-	struct cc_job job = { .cc = cxx, .directory = emulated->folder, .flags = counted ? arena_printf(build->arena, "%s -g -fsanitize=thread", plain) : flags,
-		.sources = sources, .objects = objects, .count = 1, .jobs = 1 };
+	struct cc_job job = { .cc = cxx,
+		.directory = emulated->folder,
+		.flags = counted ? arena_printf(build->arena, "%s -g -fsanitize=thread", plain) : flags,
+		.sources = sources,
+		.objects = objects,
+		.count = 1,
+		.jobs = 1 };
 	cc_compile(build, &job);
 	job.flags = flags;
 	job.sources++, job.objects++;
@@ -85,7 +103,8 @@ static void emulated_load(struct engine *engine)
 	for (int i = 0; i < job.count + 1; i++)
 		link[words++] = objects[i];
 	cc_run(build, emulated->folder, link);
-	emulated->handle = dlopen(arena_printf(build->arena, "%s/%s", emulated->folder, library), RTLD_NOW | RTLD_LOCAL);
+	emulated->handle =
+	        dlopen(arena_printf(build->arena, "%s/%s", emulated->folder, library), RTLD_NOW | RTLD_LOCAL);
 	if (!emulated->handle)
 		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled emulator cannot be loaded: %s", dlerror());
 	*(void **)&emulated->run = symbol_of(engine, arena_printf(build->arena, "%s_emulate", model->name));
@@ -94,14 +113,15 @@ static void emulated_load(struct engine *engine)
 	emulated->weights = memory_of(engine, lowered->weights_bytes);
 	memset(emulated->workspace, 0xff, (size_t)lowered->workspace_bytes);
 	for (size_t i = 0; i < lowered->constants.count; i++)
-		constant_fill(&lowered->constants.at[i], (char *)emulated->weights + placed(lowered->constants.at[i].of)->offset);
+		constant_fill(&lowered->constants.at[i],
+		        (char *)emulated->weights + placed(lowered->constants.at[i].of)->offset);
 }
 
 static void emulated_open(struct engine *engine)
 {
 	struct model *model = engine->model;
 	struct build *build = model->build;
-	struct emulated *emulated = new(build->arena, struct emulated);
+	struct emulated *emulated = arena_new(build->arena, struct emulated);
 	jmp_buf *out = build->out, mine;
 	model->lowered = lower(model->program, &target_cuda, model->options->optimise, NULL);
 	emulated->folder = folder_temporary(build, build->arena);
@@ -125,4 +145,6 @@ static void emulated_run(struct engine *engine, const void *const *inputs, void 
 		fail(engine->model->build, EXIT_LIMIT, engine->model->name, "the emulator: %s", emulated->message());
 }
 
-const struct engine_kind engine_cuda_emulated = { .name = "cuda-emulated", .open = emulated_open, .run = emulated_run, .close = emulated_close };
+const struct engine_kind engine_cuda_emulated = {
+	.name = "cuda-emulated", .open = emulated_open, .run = emulated_run, .close = emulated_close
+};

@@ -34,7 +34,7 @@ static int run(int argc, char **argv)
 static int flushed(int code)
 {
 	bool whole = !ferror(stdout);
-	if (!whole) {                             /* why is asked again: nobody kept it */
+	if (!whole) { /* why is asked again: nobody kept it */
 		clearerr(stdout);
 		putchar('\n');
 	}

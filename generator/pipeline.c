@@ -5,7 +5,7 @@
 #include "frontends/frontends.h"
 #include "ops/ops.h"
 
-enum { WEIGHTS_SHOWN = 16 };              /* of a constant, unless all are asked for */
+enum { WEIGHTS_SHOWN = 16 }; /* of a constant, unless all are asked for */
 
 const char *model_stem(struct arena *arena, const char *path)
 {
@@ -33,7 +33,9 @@ static void choose_modes(struct model *model)
 		if (!tensor || (!tensor->producer && !tensor->is_output)) {
 			struct choices choices = choices_for(model->build, choice.name);
 			model_computed(model, &choices);
-			fail(model->build, EXIT_USAGE, model->options->model, "--mode %s: the graph computes no tensor of that name%s", choice.name, choices_text(&choices));
+			fail(model->build, EXIT_USAGE, model->options->model,
+			        "--mode %s: the graph computes no tensor of that name%s", choice.name,
+			        choices_text(&choices));
 		}
 		choice.outputs &= !tensor->is_output;
 		if (choice.outputs) {
@@ -46,12 +48,14 @@ static void choose_modes(struct model *model)
 
 static struct model *read_model(struct build *build, const struct options *options, const void *bytes, size_t count)
 {
-	struct model *model = new(build->arena, struct model);
-	struct read_options read = { .keep_inputs = options->keep_inputs.at, .keep_input_count = (int)options->keep_inputs.count };
+	struct model *model = arena_new(build->arena, struct model);
+	struct read_options read = { .keep_inputs = options->keep_inputs.at,
+		.keep_input_count = (int)options->keep_inputs.count };
 	model->build = build;
 	model->options = options;
 	model->name = options->name ? options->name : model_stem(build->arena, options->model);
-	model->graph = bytes ? graph_read_memory(build, options->model, bytes, count, &read) : graph_read(build, options->model, &read);
+	model->graph = bytes ? graph_read_memory(build, options->model, bytes, count, &read)
+	                     : graph_read(build, options->model, &read);
 	graph_check(model->graph);
 	model->graph->templates = options->templates;
 	VECTOR(struct binding) dims = { 0 }, later = { 0 };
@@ -60,7 +64,9 @@ static struct model *read_model(struct build *build, const struct options *optio
 			push(build->arena, &dims, options->dims.at[i]);
 		else
 			push(build->arena, &later, options->dims.at[i]);
-	pass_bind(model->graph, dims.at, (int)dims.count);        /* a dim of a sequence is that of all its elements, before they stand for themselves */
+	pass_bind(model->graph, dims.at,
+	        (int)dims
+	                .count); /* a dim of a sequence is that of all its elements, before they stand for themselves */
 	pass_holdings(model->graph, options->elements.at, (int)options->elements.count, options->some);
 	dims.count = 0;
 	for (size_t i = 0; i < later.count; i++)
@@ -72,7 +78,10 @@ static struct model *read_model(struct build *build, const struct options *optio
 	return model;
 }
 
-struct model *model_read(struct build *build, const struct options *options) { return read_model(build, options, NULL, 0); }
+struct model *model_read(struct build *build, const struct options *options)
+{
+	return read_model(build, options, NULL, 0);
+}
 
 struct model *model_read_memory(struct build *build, const struct options *options, const void *bytes, size_t count)
 {
@@ -82,11 +91,9 @@ struct model *model_read_memory(struct build *build, const struct options *optio
 void model_prepare(struct model *model)
 {
 	static void (*const passes[])(struct graph *) = {
-		pass_constants,
-		pass_supported,           /* what no option mends comes before what one does */
-		pass_bound,
-		pass_infer,               /* folds what depends on constants alone */
-		pass_simplify,            /* after infer: needs shapes */
+		pass_constants, pass_supported, /* what no option mends comes before what one does */
+		pass_bound, pass_infer,         /* folds what depends on constants alone */
+		pass_simplify,                  /* after infer: needs shapes */
 	};
 	for (size_t i = 0; i < COUNT(passes); i++) {
 		passes[i](model->graph);
@@ -112,8 +119,8 @@ void model_define(struct model *model)
 	program_remove_dead(model->program);
 	program_check(model->program);
 	model->numbers = program_numbers(model->program, model->options->algorithms);
-	model->input_names = new_array(arena, const char *, model->graph->inputs.count + 1);
-	model->output_names = new_array(arena, const char *, model->program->outputs.count + 1);
+	model->input_names = arena_new_array(arena, const char *, model->graph->inputs.count + 1);
+	model->output_names = arena_new_array(arena, const char *, model->program->outputs.count + 1);
 	for (size_t i = 0; i < model->graph->inputs.count; i++)
 		model->input_names[i] = model->graph->inputs.at[i]->name;
 	for (size_t i = 0; i < model->program->outputs.count; i++)
@@ -123,14 +130,18 @@ void model_define(struct model *model)
 void model_lower(struct model *model)
 {
 	const struct options *options = model->options;
-	const struct placing_options placing = { model->choices.at, model->choices.count, options->pool_cap, &model->refused };
+	const struct placing_options placing = { model->choices.at, model->choices.count, options->pool_cap,
+		&model->refused };
 	do
 		model->lowered = lower(model->program, options->target, options->optimise, &placing);
 	while (options->judge && options->judge(model, options->judge_user));
 	share(model->lowered, options->threads);
 	if (options->target->tile.rows && !tiles_told(model->lowered))
-		fail(model->build, EXIT_USAGE, options->model, model->refused.count ? "--tile: the compiler refuses that tile: registers spill, or products wait for each other"
-			: "--tile: no product has that tile; `ingot show --stage kernels` lists those of each");
+		fail(model->build, EXIT_USAGE, options->model,
+		        model->refused.count
+		                ? "--tile: the compiler refuses that tile: registers spill, or products wait for each "
+		                  "other"
+		                : "--tile: no product has that tile; `ingot show --stage kernels` lists those of each");
 }
 
 static void print_loops(const struct lowered *lowered, struct text *out)
@@ -165,16 +176,21 @@ struct part model_part(const struct model *model)
 {
 	const char *slash = strrchr(model->options->model, '/');
 	return (struct part){
-		.lowered = model->lowered, .name = model->name, .model = slash ? slash + 1 : model->options->model,
+		.lowered = model->lowered,
+		.name = model->name,
+		.model = slash ? slash + 1 : model->options->model,
 		.routine = model->options->routine ? model->options->routine : model->name,
-		.input_names = model->input_names, .output_names = model->output_names, .numbers = model->numbers,
-		.dumps = model->dumps.at, .dump_count = model->dumps.count,
+		.input_names = model->input_names,
+		.output_names = model->output_names,
+		.numbers = model->numbers,
+		.dumps = model->dumps.at,
+		.dump_count = model->dumps.count,
 	};
 }
 
 struct environment *options_templates(struct build *build, const struct options *options)
 {
-	struct template_places *places = new(build->arena, struct template_places);
+	struct template_places *places = arena_new(build->arena, struct template_places);
 	places->directory = options->templates;
 	return environment_new(build, build->arena, &template_settings_kernels, load_embedded, places);
 }

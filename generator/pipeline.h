@@ -7,36 +7,39 @@
 
 struct model;
 struct options {
-	const char *model;                /* path */
-	const char *name;                 /* NULL: from the path's stem */
-	const char *routine;              /* of several graphs: what the module calls it; NULL: its name */
-	bool some;                        /* of several graphs: dims and modes may name what this one has not */
+	const char *model;   /* path */
+	const char *name;    /* NULL: from the path's stem */
+	const char *routine; /* of several graphs: what the module calls it; NULL: its name */
+	bool some;           /* of several graphs: dims and modes may name what this one has not */
 	const struct target *target;
-	enum optimise optimise;           /* of code alone */
-	enum algorithms algorithms;       /* numbers depend on it */
+	enum optimise optimise;     /* of code alone */
+	enum algorithms algorithms; /* numbers depend on it */
 	int threads;
 	VECTOR(const char *) keep_inputs;
 	VECTOR(struct binding) dims;
 	VECTOR(struct holding) elements;
 	VECTOR(struct saying) values;
 	VECTOR(struct mode_choice) modes;
-	VECTOR(const char *) after;       /* models of libraries that were made before: what they compute on their way can be computed again here */
-	const char *templates;            /* folder whose templates come before the embedded ones; NULL: none */
-	int64_t pool_cap;                 /* the largest pool of a module, and the largest tensor; 0: any */
-	bool dump;                        /* batch_lower keeps the text of each stage in the parts */
-	bool weights;                     /* as text, a graph has every value of its constants, and reads back */
-	bool apart;                       /* of several graphs, each computes for itself: none inlines what another left virtual */
-	/* Of targets whose kernels are judged by their compiler: what is lowered.  True: it added to model->refused, and is lowered again.  NULL: nobody does */
+	VECTOR(const char *)
+	after; /* models of libraries that were made before: what they compute on their way can be computed again here
+	        */
+	const char *templates; /* folder whose templates come before the embedded ones; NULL: none */
+	int64_t pool_cap;      /* the largest pool of a module, and the largest tensor; 0: any */
+	bool dump;             /* batch_lower keeps the text of each stage in the parts */
+	bool weights;          /* as text, a graph has every value of its constants, and reads back */
+	bool apart;            /* of several graphs, each computes for itself: none inlines what another left virtual */
+	/* Of targets whose kernels are judged by their compiler: what is lowered.  True: it added to model->refused,
+	 * and is lowered again.  NULL: nobody does */
 	bool (*judge)(struct model *, void *judge_user);
 	void *judge_user;
-	bool profile;                     /* engines that can make it so that kernels are timed apart: for ingot bench */
+	bool profile; /* engines that can make it so that kernels are timed apart: for ingot bench */
 };
 
 /* An input that an earlier graph of the same build computes on its way, and has as an output for this one's sake. */
 struct borrow {
 	const char *name;
 	struct model *from;
-	bool inlined;                     /* computed again here instead */
+	bool inlined; /* computed again here instead */
 };
 
 struct model {
@@ -45,44 +48,47 @@ struct model {
 	struct graph *graph;
 	struct program *program;
 	struct lowered *lowered;
-	const char *name;                 /* identifier */
+	const char *name; /* identifier */
 	const char **input_names, **output_names;
-	const char *numbers;              /* what bits depend on besides the model: program_numbers */
+	const char *numbers; /* what bits depend on besides the model: program_numbers */
 	refused_tiles refused;
-	VECTOR(struct mode_choice) choices;       /* the options' that name tensors of this model */
-	VECTOR(struct borrow) borrows;    /* batch.c */
+	VECTOR(struct mode_choice) choices; /* the options' that name tensors of this model */
+	VECTOR(struct borrow) borrows;      /* batch.c */
 	VECTOR(const char *) lent;
 	VECTOR(struct dump) dumps;
 };
 
-struct model *model_read(struct build *, const struct options *);     /* and binds the dims that the options name */
+struct model *model_read(struct build *, const struct options *); /* and binds the dims that the options name */
 /* The same from memory, which must stay as long as the build; options->model is for messages. */
 struct model *model_read_memory(struct build *, const struct options *, const void *bytes, size_t count);
-void          model_prepare(struct model *);      /* all dims bound: infers, folds, simplifies */
-void          model_define(struct model *);       /* graph -> definitions */
-void          model_lower(struct model *);        /* definitions -> kernels, for options->target */
+void model_prepare(struct model *); /* all dims bound: infers, folds, simplifies */
+void model_define(struct model *);  /* graph -> definitions */
+void model_lower(struct model *);   /* definitions -> kernels, for options->target */
 
 /* ---- batch.c: several graphs in one build ---- */
-/* After all are read, before any is prepared: a name means the same tensor in all of them.  An input that is an earlier graph's
- * constant becomes that constant; one that an earlier graph computes on its way becomes an output of that graph. */
-void          batch_share(struct model *const *, int count);
+/* After all are read, before any is prepared: a name means the same tensor in all of them.  An input that is an earlier
+ * graph's constant becomes that constant; one that an earlier graph computes on its way becomes an output of that
+ * graph. */
+void batch_share(struct model *const *, int count);
 /* After this one is defined, and those before it: borrowed inputs whose value is cheaper to compute again are. */
-void          batch_inline(struct model *);
+void batch_inline(struct model *);
 /* After all are defined: what nobody borrows any more is no output. */
-void          batch_settle(struct model *const *, int count);
+void batch_settle(struct model *const *, int count);
 
-/* All of it: files -> the parts of a library.  Of several, options->name is the library's and each part's begins with it.  The models of options->after
- * come before them, and are no parts. */
-struct part  *batch_lower(struct build *, const struct options *, const char *const *files, int count);
+/* All of it: files -> the parts of a library.  Of several, options->name is the library's and each part's begins with
+ * it.  The models of options->after come before them, and are no parts. */
+struct part *batch_lower(struct build *, const struct options *, const char *const *files, int count);
 
-/* One model for several CPUs: the parts of a library that chooses where it runs.  Each part's name is the model's with the CPU's behind; its routine is
- * the model's. */
-struct part  *cpus_lower(struct build *, const struct options *, const char *file, const struct target *const *, int count);
+/* One model for several CPUs: the parts of a library that chooses where it runs.  Each part's name is the model's with
+ * the CPU's behind; its routine is the model's. */
+struct part *cpus_lower(
+        struct build *, const struct options *, const char *file, const struct target *const *, int count);
 
 /* Of a lowered model: what emit/package.c makes files of. */
-struct part   model_part(const struct model *);
+struct part model_part(const struct model *);
 
-/* A stage as text: "graph" (prepared), "definitions" (defined, not lowered), "kernels", "loops", "plan" (lowered).  False: no such one. */
+/* A stage as text: "graph" (prepared), "definitions" (defined, not lowered), "kernels", "loops", "plan" (lowered).
+ * False: no such one. */
 bool model_print(struct model *, const char *stage, struct text *out);
 
 /* The names of the tensors that its graph computes: for messages. */

@@ -7,7 +7,7 @@
 /* ---- memory: pieces in the order of their addresses; a free one takes in the free one behind it ---- */
 
 struct piece {
-	size_t bytes;                     /* behind this header, a multiple of UNIT */
+	size_t bytes; /* behind this header, a multiple of UNIT */
 	size_t used;
 };
 #define UNIT (sizeof(struct piece) > 8 ? sizeof(struct piece) : 8)
@@ -49,13 +49,13 @@ void *alone_memory(size_t bytes, size_t align)
 	bytes = bytes ? (bytes + UNIT - 1) & ~(UNIT - 1) : UNIT;
 	align = align < UNIT ? UNIT : align;
 	for (struct piece *piece = (struct piece *)block; block && piece; piece = next_of(piece)) {
-		for (struct piece *next; !piece->used && (next = next_of(piece)) && !next->used; )
+		for (struct piece *next; !piece->used && (next = next_of(piece)) && !next->used;)
 			piece->bytes += sizeof *next + next->bytes;
 		if (piece->used)
 			continue;
 		size_t skip = (size_t)(-(uintptr_t)(piece + 1) & (align - 1));
 		if (skip && skip < sizeof *piece + UNIT)
-			skip += align;            /* what is skipped is a piece of its own */
+			skip += align; /* what is skipped is a piece of its own */
 		if (piece->bytes < skip || piece->bytes - skip < bytes)
 			continue;
 		if (skip) {
@@ -123,7 +123,11 @@ void *alone_move(void *to, const void *from, size_t bytes)
 	return to;
 }
 
-struct printing { char *at; size_t room; int count; };
+struct printing {
+	char *at;
+	size_t room;
+	int count;
+};
 
 static void put(struct printing *printing, char c)
 {

@@ -8,19 +8,19 @@
 #include "futex.h"
 #include "inside.h"
 
-static THREAD_LOCAL struct stream *running;           /* the stream whose command this thread is in */
+static THREAD_LOCAL struct stream *running; /* the stream whose command this thread is in */
 
 bool inside_task(void) { return running != NULL; }
 enum ingot_status task_refuses(const char *what)
 {
-	return running ? say(INGOT_WOULD_BLOCK, "a task %s: its stream stands meanwhile; submit it behind the event instead",
-	                     what)
+	return running ? say(INGOT_WOULD_BLOCK,
+	               "a task %s: its stream stands meanwhile; submit it behind the event instead", what)
 	               : INGOT_OK;
 }
 
 /* ---- memory: blocks of one size go from command to command, and from event to event ---- */
 
-#define BLOCK_BYTES 384           /* holds a task with some waits; more than that is allocated for the one command */
+#define BLOCK_BYTES 384 /* holds a task with some waits; more than that is allocated for the one command */
 
 struct spare {
 	struct spare *next;
@@ -77,7 +77,7 @@ void command_drop(struct ingot_command *command)
 
 void spares_release(struct ingot_runtime *runtime, struct spares *spares)
 {
-	for (void *spare; (spare = spare_take(spares, 0)); )
+	for (void *spare; (spare = spare_take(spares, 0));)
 		memory_free(runtime, spare);
 }
 
@@ -90,19 +90,20 @@ static struct ingot_command *next_of(const struct stream *stream)
 static bool startable(const struct stream *stream)
 {
 	const struct ingot_command *next = next_of(stream);
-	return next && !next->pending && atomic_load_explicit(&next->state, memory_order_relaxed) == COMMAND_QUEUED &&
-	       (!next->on_host || next == stream->head);
+	return next && !next->pending && atomic_load_explicit(&next->state, memory_order_relaxed) == COMMAND_QUEUED
+	        && (!next->on_host || next == stream->head);
 }
 
-/* Runs one command of some stream that has no thread of its own; whoever waits does that, as it may wait for just this. */
+/* Runs one command of some stream that has no thread of its own; whoever waits does that, as it may wait for just this.
+ */
 static bool run_one(struct stream *);
 
 static bool run_inline(struct ingot_runtime *runtime)
 {
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct stream *stream = (struct stream *)runtime->handles[i].object;
-		if (!stream || stream->object.kind != KIND_STREAM || !stream->device ||
-		    !stream->in_place || !startable(stream))
+		if (!stream || stream->object.kind != KIND_STREAM || !stream->device || !stream->in_place
+		        || !startable(stream))
 			continue;
 		object_keep(&stream->object);
 		run_one(stream);
@@ -217,8 +218,8 @@ enum ingot_status stream_room(struct stream *stream)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	enum ingot_status status = INGOT_OK;
-	if (INGOT_THREADS && !stream->closing && stream->object.generation && !stream->device->lost && !stream->failure &&
-	    stream->count < runtime->options.queue_capacity)
+	if (INGOT_THREADS && !stream->closing && stream->object.generation && !stream->device->lost && !stream->failure
+	        && stream->count < runtime->options.queue_capacity)
 		return INGOT_OK;
 	object_keep(&stream->object);
 	for (;;) {
@@ -244,9 +245,9 @@ enum ingot_status stream_room(struct stream *stream)
 static void edge_settle(struct edge *edge)
 {
 	const struct stream *to = edge->to->stream, *from = edge->from->stream;
-	if (edge->on_device || !to || !from || !OVERLAPS(to) || edge->to->on_host ||
-	    to->device->backend != from->device->backend ||
-	    atomic_load_explicit(&edge->from->state, memory_order_relaxed) != COMMAND_ISSUED)
+	if (edge->on_device || !to || !from || !OVERLAPS(to) || edge->to->on_host
+	        || to->device->backend != from->device->backend
+	        || atomic_load_explicit(&edge->from->state, memory_order_relaxed) != COMMAND_ISSUED)
 		return;
 	edge->on_device = true;
 	edge->to->pending--;
@@ -260,8 +261,12 @@ static struct edge *edge_add(struct ingot_command *command, struct ingot_command
 		return NULL;
 	}
 	struct edge *edge = command->edges + command->edge_count++;
-	*edge = (struct edge){ .from = from, .to = command, .next = from->successors, .carries = carries,
-	                       .place = NO_PLACE, .from_place = NO_PLACE };
+	*edge = (struct edge){ .from = from,
+		.to = command,
+		.next = from->successors,
+		.carries = carries,
+		.place = NO_PLACE,
+		.from_place = NO_PLACE };
 	from->successors = edge;
 	command_keep(from);
 	command->pending++;
@@ -287,7 +292,8 @@ static void befores_settle(struct ingot_command *command)
 	}
 }
 
-/* The last reader of a stream stands for those before it there, which end first: so a place that is only read costs each of many runs the same. */
+/* The last reader of a stream stands for those before it there, which end first: so a place that is only read costs
+ * each of many runs the same. */
 static void reader_add(struct hazard *hazard, struct ingot_command *command)
 {
 	uint32_t k = 0;
@@ -313,7 +319,8 @@ static void accesses_link(struct ingot_command *command, const struct request *r
 			command->cause = failure_keep(hazard->taint);
 		struct edge *edge = hazard->writer ? edge_add(command, hazard->writer, access->read) : NULL;
 		if (access->write && command->before_count < NO_PLACE) {
-			command->befores[command->before_count] = (struct before){ failure_keep(hazard->taint), hazard->valued };
+			command->befores[command->before_count] =
+			        (struct before){ failure_keep(hazard->taint), hazard->valued };
 			if (edge) {
 				edge->from_place = hazard->place;
 				edge->place = hazard->place == NO_PLACE ? NO_PLACE : (uint16_t)command->before_count;
@@ -325,7 +332,8 @@ static void accesses_link(struct ingot_command *command, const struct request *r
 	}
 	for (uint32_t i = 0, places = 0; i < request->access_count; i++) {
 		struct hazard *hazard = request->accesses[i].hazard;
-		uint16_t place = request->accesses[i].write && places < command->before_count ? (uint16_t)places++ : NO_PLACE;
+		uint16_t place =
+		        request->accesses[i].write && places < command->before_count ? (uint16_t)places++ : NO_PLACE;
 		/* The same place twice, as when two arguments are parts of one: one entry says it. */
 		if (hazard->writer == command)
 			continue;
@@ -362,8 +370,10 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 			return say(INGOT_MEMORY, "no memory to submit %s to %s", request->name, stream->name);
 	}
 	size_t at_payload = bytes, at_edges = at_payload + ((request->payload_bytes + 15) & ~(size_t)15);
-	size_t at_befores = at_edges + edges * sizeof(struct edge), at_slabs = at_befores + places * sizeof(struct before);
-	struct ingot_command *command = command_new(runtime, at_slabs + request->slab_count * sizeof(struct slab *), at_edges);
+	size_t at_befores = at_edges + edges * sizeof(struct edge),
+	       at_slabs = at_befores + places * sizeof(struct before);
+	struct ingot_command *command =
+	        command_new(runtime, at_slabs + request->slab_count * sizeof(struct slab *), at_edges);
 	if (!command)
 		return say(INGOT_MEMORY, "no memory to submit %s to %s", request->name, stream->name);
 	command->stream = stream;
@@ -403,7 +413,8 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 	return INGOT_OK;
 }
 
-/* On devices that run in place the submitter runs the queue, until its own command is done.  Locked before and behind. */
+/* On devices that run in place the submitter runs the queue, until its own command is done.  Locked before and behind.
+ */
 static void run_through(struct stream *stream, struct ingot_command *command)
 {
 	if (!stream->in_place || !command)
@@ -414,7 +425,7 @@ static void run_through(struct stream *stream, struct ingot_command *command)
 		if (run_one(stream))
 			continue;
 		if (command_done(command) || running)
-			break;                          /* inside a task the one who runs this queue goes on with it */
+			break; /* inside a task the one who runs this queue goes on with it */
 		command_wait(stream->head);
 	}
 	command_drop(command);
@@ -521,8 +532,8 @@ static enum ingot_status command_fails(struct ingot_command *command, enum ingot
 	struct ingot_runtime *runtime = command->runtime;
 	struct stream *stream = command->stream;
 	enter(runtime);
-	command->failure = failure_new(runtime, status, "%s: %s: %s", stream->name, command->name,
-	                               text[0] ? text : ingot_status_text(status));
+	command->failure = failure_new(
+	        runtime, status, "%s: %s: %s", stream->name, command->name, text[0] ? text : ingot_status_text(status));
 	if (OVERLAPS(stream) && !stream->failure)
 		stream->failure = failure_keep(command->failure);
 	if (status == INGOT_LOST)
@@ -546,7 +557,7 @@ enum ingot_status ingot_command_run(struct ingot_command *command)
 		waits_end(command);
 	if (!status && (command->cancelled || command->cause)) {
 		command->skipped = true;
-		return INGOT_CANCELLED;                 /* finish finds out why */
+		return INGOT_CANCELLED; /* finish finds out why */
 	}
 	if (!status && !command->run)
 		return INGOT_OK;
@@ -559,10 +570,7 @@ enum ingot_status ingot_command_run(struct ingot_command *command)
 }
 
 /* The backend has the command: what comes behind it may be issued, and does not wait for the host. */
-void ingot_queue_inside(struct ingot_queue *queue)
-{
-	running = queue ? queue->stream : NULL;
-}
+void ingot_queue_inside(struct ingot_queue *queue) { running = queue ? queue->stream : NULL; }
 
 void ingot_queue_issued(struct ingot_queue *queue)
 {
@@ -571,8 +579,8 @@ void ingot_queue_issued(struct ingot_queue *queue)
 	enter(runtime);
 	struct ingot_command *command = stream->issue;
 	/* Where it is finished already, the next one, which has not begun, stands here. */
-	if (command && OVERLAPS(stream) &&
-	    atomic_load_explicit(&command->state, memory_order_relaxed) == COMMAND_RUNNING) {
+	if (command && OVERLAPS(stream)
+	        && atomic_load_explicit(&command->state, memory_order_relaxed) == COMMAND_RUNNING) {
 		atomic_store_explicit(&command->state, COMMAND_ISSUED, memory_order_release);
 		stream->issue = command->next;
 		for (struct edge *edge = command->successors; edge; edge = edge->next) {
@@ -594,15 +602,15 @@ static struct failure *failure_find(struct ingot_command *command, enum ingot_st
 	if (command->cancelled)
 		return failure_new(runtime, INGOT_CANCELLED, "%s: %s was cancelled", stream->name, command->name);
 	if (!command->cause)
-		return failure_new(runtime, status, "%s: %s: %s", stream->name, command->name,
-		                   ingot_status_text(status));
+		return failure_new(
+		        runtime, status, "%s: %s: %s", stream->name, command->name, ingot_status_text(status));
 	if (command->cause == stream->failure)
 		return failure_keep(stream->failure);
 	if (command->cause->cancelled)
 		return failure_new(runtime, INGOT_CANCELLED, "%s: %s was cancelled: it waits for: %.120s", stream->name,
-		                   command->name, command->cause->text);
+		        command->name, command->cause->text);
 	return failure_new(runtime, INGOT_DEPENDENCY, "%s: %s was not run: it waits for: %.120s", stream->name,
-	                   command->name, command->cause->text);
+	        command->name, command->cause->text);
 }
 
 static void successors_free(struct ingot_command *command)
@@ -636,11 +644,11 @@ static void trace_add(struct ingot_command *command)
 	if (!INGOT_THREADS || !runtime->trace || !command->began)
 		return;
 	struct trace_entry *entry = runtime->trace + runtime->trace_count++ % runtime->trace_room;
-	*entry = (struct trace_entry){.device = command->stream->device->properties.id,
-	                              .stream = command->stream->number,
-	                              .began = command->began,
-	                              .ended = clock_nanoseconds(),
-	                              .failed = command->failure != NULL};
+	*entry = (struct trace_entry){ .device = command->stream->device->properties.id,
+		.stream = command->stream->number,
+		.began = command->began,
+		.ended = clock_nanoseconds(),
+		.failed = command->failure != NULL };
 	snprintf(entry->name, sizeof entry->name, "%s", command->name);
 }
 
@@ -709,7 +717,8 @@ void ingot_command_finish(struct ingot_command *command, enum ingot_status statu
 	struct ingot_runtime *runtime = command->runtime;
 	struct stream *stream = command->stream;
 	char text[TEXT_ROOM] = "";
-	if (!status && OVERLAPS(stream) && command->ended && !command->skipped && (status = command->ended(command, text)))
+	if (!status && OVERLAPS(stream) && command->ended && !command->skipped
+	        && (status = command->ended(command, text)))
 		command_fails(command, status, text);
 	payload_destroy(command);
 	enter(runtime);
@@ -786,7 +795,8 @@ static bool walk_back(struct ingot_command *from, bool (*look)(struct ingot_comm
 		struct ingot_command *others[2] = { command->previous, command->signaller };
 		todo = command->to_visit;
 		for (uint32_t i = 0; i < command->edge_count + 2; i++) {
-			struct ingot_command *before = i < command->edge_count ? command->edges[i].from : others[i - command->edge_count];
+			struct ingot_command *before =
+			        i < command->edge_count ? command->edges[i].from : others[i - command->edge_count];
 			if (!before || before->visited == visit || command_done(before))
 				continue;
 			if (look(before, argument))
@@ -801,10 +811,7 @@ static bool walk_back(struct ingot_command *from, bool (*look)(struct ingot_comm
 
 static bool is_it(struct ingot_command *before, void *promise) { return before == promise; }
 
-bool comes_after(struct ingot_command *from, struct ingot_command *promise)
-{
-	return walk_back(from, is_it, promise);
-}
+bool comes_after(struct ingot_command *from, struct ingot_command *promise) { return walk_back(from, is_it, promise); }
 
 static void edge_cut(struct ingot_command *command, struct edge *edge)
 {

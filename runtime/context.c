@@ -8,18 +8,18 @@ struct location *location_new(struct device *device, struct slab *slab, uint32_t
 {
 	struct ingot_runtime *runtime = device->object.runtime;
 	if (!memory_grow(runtime, &device->locations, device->location_count, &device->location_room,
-	                 sizeof *device->locations))
+	            sizeof *device->locations))
 		return NULL;
 	struct location *location = memory_new(runtime, 1, sizeof *location);
 	if (!location)
 		return NULL;
-	*location = (struct location){.device = device,
-	                              .slab = slab,
-	                              .pool = pool,
-	                              .refs = 1,
-	                              .offset = offset,
-	                              .bytes = bytes,
-	                              .index = device->location_count};
+	*location = (struct location){ .device = device,
+		.slab = slab,
+		.pool = pool,
+		.refs = 1,
+		.offset = offset,
+		.bytes = bytes,
+		.index = device->location_count };
 	slab_keep(slab);
 	device->locations[device->location_count++] = location;
 	return location;
@@ -41,7 +41,7 @@ void location_drop(struct location *location)
 		pool_remove(device, location->pool);
 	struct slab *slab = location->slab;
 	memory_free(runtime, location);
-	slab_drop(slab);                                  /* perhaps the last that keeps the device */
+	slab_drop(slab); /* perhaps the last that keeps the device */
 }
 
 /* All of the slab, whose reference it takes; NULL: the slab was not to be had, and *status says so. */
@@ -53,7 +53,8 @@ static struct location *location_whole(struct slab *slab, enum ingot_status *sta
 		return NULL;
 	struct device *device = slab->device;
 	slab_keep(slab);
-	if (!(*status = pool_add_inner(device, slab, &pool)) && !(location = location_new(device, slab, pool, 0, slab->bytes))) {
+	if (!(*status = pool_add_inner(device, slab, &pool))
+	        && !(location = location_new(device, slab, pool, 0, slab->bytes))) {
 		*status = say(INGOT_MEMORY, "no memory for a location");
 		pool_remove(device, pool);
 	}
@@ -86,13 +87,14 @@ enum ingot_status location_claim(struct location *location, struct stream *strea
 {
 	uint64_t offset;
 	const struct node *base = node_base((struct node *)(uintptr_t)node, &offset);
-	if (location->slab->constant ||
-	    (ingot_mode_known_constant(&base->mode) && hazard_valued(stream->object.runtime, &location->hazard)))
+	if (location->slab->constant
+	        || (ingot_mode_known_constant(&base->mode) && hazard_valued(stream->object.runtime, &location->hazard)))
 		return node_conflict(node, "it is constant, and has its value");
 	if (location_owned(location, stream)) {
 		const struct stream *owner = FIND(stream, stream->object.runtime, location->owner, KIND_STREAM);
 		char why[160];
-		snprintf(why, sizeof why, "%s writes it, so %s cannot", owner ? owner->name : "a closed stream", stream->name);
+		snprintf(why, sizeof why, "%s writes it, so %s cannot", owner ? owner->name : "a closed stream",
+		        stream->name);
 		return node_conflict(node, why);
 	}
 	if (ingot_mode_known_shared(&base->mode))
@@ -122,7 +124,7 @@ struct entry *entries_find(struct entries *entries, const struct node *node)
 }
 
 enum ingot_status entries_add(struct ingot_runtime *runtime, struct entries *entries, struct node *node,
-                              struct location *location, uint64_t offset)
+        struct location *location, uint64_t offset)
 {
 	if (!memory_grow(runtime, &entries->at, entries->count, &entries->room, sizeof *entries->at))
 		return say(INGOT_MEMORY, "no memory to place n%u", node->id);
@@ -206,9 +208,9 @@ void context_keep_newest(struct context *context)
 		return;
 	for (uint32_t i = 0; i < context->entries.count; i++) {
 		struct node *node = context->entries.at[i].node;
-		if (node->host && node->host_version != node->newest && !context->stream->failure &&
-		    context->entries.at[i].location->version == node->newest && !ingot_mode_known_volatile(&node->mode) &&
-		    !ingot_mode_known_shared(&node->mode))
+		if (node->host && node->host_version != node->newest && !context->stream->failure
+		        && context->entries.at[i].location->version == node->newest
+		        && !ingot_mode_known_volatile(&node->mode) && !ingot_mode_known_shared(&node->mode))
 			host_download(context, node);
 	}
 }
@@ -225,7 +227,8 @@ enum ingot_status context_finalize_locked(struct context *context)
 	/* The caller's memory may go now, so nothing streams from it any more. */
 	for (uint32_t i = 0; i < context->entries.count; i++) {
 		struct location *location = context->entries.at[i].location;
-		for (uint32_t k = 0; location->slab->adopted && location->streaming && k < location->device->stream_count; k++)
+		for (uint32_t k = 0;
+		        location->slab->adopted && location->streaming && k < location->device->stream_count; k++)
 			if (location->device->streams[k] && location->device->streams[k]->merge.streaming == location)
 				merge_empty(location->device->streams[k]);
 	}
@@ -385,16 +388,15 @@ enum ingot_status ingot_context_merge_node(struct ingot_context handle, struct i
 /* ---- placing ---- */
 
 enum ingot_status context_upload(struct context *context, struct node *node, struct entry *entry, const void *data,
-                                 uint64_t bytes, bool from_host, struct ingot_command **out)
+        uint64_t bytes, bool from_host, struct ingot_command **out)
 {
 	struct location *location = entry->location;
 	struct ingot_command *command;
 	struct node *base;
 	node_host(node, &base);
 	struct access accesses[2] = { { &location->hazard, false, true }, { &base->host_hazard, true, false } };
-	enum ingot_status status =
-	        submit_write(context->stream, "from_host", location->slab, location->offset + entry->offset, data,
-	                     bytes, accesses, from_host ? 2 : 1, &node->object, &command);
+	enum ingot_status status = submit_write(context->stream, "from_host", location->slab,
+	        location->offset + entry->offset, data, bytes, accesses, from_host ? 2 : 1, &node->object, &command);
 	if (status)
 		return status;
 	if (from_host)
@@ -415,11 +417,11 @@ enum ingot_status location_begin(struct context *context, struct node *node, str
 {
 	struct entry entry = { node, location, 0 };
 	if (node_has_value(node))
-		return context_upload(context, node, &entry, node->host_version ? node->host : node->initial, location->bytes,
-		                      node->host_version != 0, NULL);
+		return context_upload(context, node, &entry, node->host_version ? node->host : node->initial,
+		        location->bytes, node->host_version != 0, NULL);
 	return cleared ? INGOT_OK
 	               : submit_fill(context->stream, location->slab, location->offset, location->bytes, 0,
-	                             &(struct access){&location->hazard, false, true}, 1, NULL);
+	                       &(struct access){ &location->hazard, false, true }, 1, NULL);
 }
 
 struct placing {
@@ -431,8 +433,8 @@ struct placing {
 	struct slab **slabs;
 	uint32_t *pools;
 	struct access *accesses;
-	bool *given;                      /* of the nodes asked for: the device has its place */
-	uint32_t count, segments, made;   /* nodes, pools, pools that are the context's */
+	bool *given;                    /* of the nodes asked for: the device has its place */
+	uint32_t count, segments, made; /* nodes, pools, pools that are the context's */
 };
 
 static void placing_release(struct ingot_runtime *runtime, struct placing *placing)
@@ -460,8 +462,8 @@ static enum ingot_status pools_open(struct context *context, struct placing *pla
 		for (uint32_t i = 0; i < placing->count; i++)
 			if (placing->items[i].segment == segment && placing->items[i].align > align)
 				align = (uint32_t)placing->items[i].align;
-		if (!memory_grow(runtime, &context->pools, context->pool_count, &context->pool_room,
-		                 sizeof *context->pools))
+		if (!memory_grow(
+		            runtime, &context->pools, context->pool_count, &context->pool_room, sizeof *context->pools))
 			return say(INGOT_MEMORY, "no memory for a pool");
 		struct slab *slab = slab_new(device, placing->used[segment], align, INGOT_SLAB_PRIVATE, &status);
 		if (!slab || (status = pool_add_inner(device, slab, placing->pools + segment)))
@@ -478,7 +480,7 @@ static void hosts_settle(struct placing *placing)
 	for (uint32_t i = 0; i < placing->count; i++)
 		if (placing->nodes[i]->host_busy) {
 			node_host_settle(placing->nodes[i]);
-			i = UINT32_MAX;                   /* others may be by now */
+			i = UINT32_MAX; /* others may be by now */
 		}
 }
 
@@ -502,7 +504,7 @@ static enum ingot_status values_begin(struct context *context, struct placing *p
 			continue;
 		i--;
 		enum ingot_status status = submit_fill(context->stream, placing->slabs[first->segment], first->offset,
-		                                       last->offset + last->bytes - first->offset, 0, placing->accesses, count, NULL);
+		        last->offset + last->bytes - first->offset, 0, placing->accesses, count, NULL);
 		if (status)
 			return status;
 	}
@@ -524,21 +526,20 @@ static enum ingot_status place_all(struct context *context, struct placing *plac
 		placing->items[i].align =
 		        node->align > device->properties.slab_align ? node->align : device->properties.slab_align;
 	}
-	enum ingot_plan_status planned = ingot_plan_segments(placing->items, placing->count, runtime->options.pool_cap,
-	                                                     placing->used, &placing->segments, &bad);
+	enum ingot_plan_status planned = ingot_plan_segments(
+	        placing->items, placing->count, runtime->options.pool_cap, placing->used, &placing->segments, &bad);
 	if (planned) {
 		char name[80];
 		node_debug_name(placing->nodes[bad], name, sizeof name);
 		return say(INGOT_RANGE, "%s has %llu bytes; a pool holds %llu (large_models lifts that)", name,
-		           (unsigned long long)placing->items[bad].bytes,
-		           (unsigned long long)runtime->options.pool_cap);
+		        (unsigned long long)placing->items[bad].bytes, (unsigned long long)runtime->options.pool_cap);
 	}
 	enum ingot_status status = pools_open(context, placing);
 	hosts_settle(placing);
 	for (uint32_t i = 0; i < placing->count && !status; i++) {
 		uint32_t segment = placing->items[i].segment;
 		struct location *location = location_new(device, placing->slabs[segment], placing->pools[segment],
-		                                         placing->items[i].offset, placing->items[i].bytes);
+		        placing->items[i].offset, placing->items[i].bytes);
 		placing->locations[i] = location;
 		status = location ? entries_add(runtime, &context->entries, placing->nodes[i], location, 0)
 		                  : say(INGOT_MEMORY, "no memory for a location");
@@ -546,22 +547,22 @@ static enum ingot_status place_all(struct context *context, struct placing *plac
 	return status ? status : values_begin(context, placing);
 }
 
-enum ingot_status context_place_nodes(struct context *context, struct node *const *nodes, const uint8_t *first,
-                                      uint32_t count)
+enum ingot_status context_place_nodes(
+        struct context *context, struct node *const *nodes, const uint8_t *first, uint32_t count)
 {
 	struct ingot_runtime *runtime = context->object.runtime;
 	struct entry room;
-	struct placing placing = {.items = memory_new(runtime, count, sizeof *placing.items),
-	                          .nodes = memory_new(runtime, count, sizeof *placing.nodes),
-	                          .locations = memory_new(runtime, count, sizeof *placing.locations),
-	                          .first = memory_new(runtime, count, sizeof *placing.first),
-	                          .used = memory_new(runtime, count, sizeof *placing.used),
-	                          .slabs = memory_new(runtime, count, sizeof *placing.slabs),
-	                          .pools = memory_new(runtime, count, sizeof *placing.pools),
-	                          .accesses = memory_new(runtime, count, sizeof *placing.accesses),
-	                          .given = memory_new(runtime, count, sizeof *placing.given)};
-	bool lacking = !placing.items || !placing.nodes || !placing.locations || !placing.first || !placing.used ||
-	               !placing.slabs || !placing.pools || !placing.accesses || !placing.given;
+	struct placing placing = { .items = memory_new(runtime, count, sizeof *placing.items),
+		.nodes = memory_new(runtime, count, sizeof *placing.nodes),
+		.locations = memory_new(runtime, count, sizeof *placing.locations),
+		.first = memory_new(runtime, count, sizeof *placing.first),
+		.used = memory_new(runtime, count, sizeof *placing.used),
+		.slabs = memory_new(runtime, count, sizeof *placing.slabs),
+		.pools = memory_new(runtime, count, sizeof *placing.pools),
+		.accesses = memory_new(runtime, count, sizeof *placing.accesses),
+		.given = memory_new(runtime, count, sizeof *placing.given) };
+	bool lacking = !placing.items || !placing.nodes || !placing.locations || !placing.first || !placing.used
+	        || !placing.slabs || !placing.pools || !placing.accesses || !placing.given;
 	enum ingot_status status = lacking ? say(INGOT_MEMORY, "no memory to place %u nodes", count) : INGOT_OK;
 	for (uint32_t i = 0; i < count && !status; i++) {
 		uint64_t offset;
@@ -584,7 +585,7 @@ enum ingot_status context_place_nodes(struct context *context, struct node *cons
 	}
 	if (!status && placing.count)
 		status = place_all(context, &placing);
-	if (status && !lacking) {                         /* as it was */
+	if (status && !lacking) { /* as it was */
 		for (uint32_t i = 0; i < placing.count; i++) {
 			struct entry *entry = entries_find(&context->entries, placing.nodes[i]);
 			if (entry && entry->location == placing.locations[i])
@@ -637,7 +638,7 @@ enum ingot_status ingot_context_place(struct ingot_context handle, const struct 
 
 /* With the lock and a reference: the context, and a node that it may get a place for; another status says why not. */
 static struct context *own_place_enter(struct ingot_context handle, struct ingot_node node_handle, struct node **node,
-                                       uint64_t *bytes, enum ingot_status *status)
+        uint64_t *bytes, enum ingot_status *status)
 {
 	struct context *context = context_enter(handle, status);
 	struct entry room;
@@ -661,7 +662,8 @@ static struct context *own_place_enter(struct ingot_context handle, struct ingot
 	return context;
 }
 
-/* Takes the reference to the location; NULL: there was no memory for it.  fresh: it has the newest value from now on. */
+/* Takes the reference to the location; NULL: there was no memory for it.  fresh: it has the newest value from now on.
+ */
 static enum ingot_status own_place(struct context *context, struct node *node, struct location *location, bool fresh)
 {
 	if (!location)
@@ -682,8 +684,8 @@ static enum ingot_status own_place_aligned(const struct node *node, const void *
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_node node_handle, void *memory,
-                                      uint64_t bytes)
+enum ingot_status ingot_context_adopt(
+        struct ingot_context handle, struct ingot_node node_handle, void *memory, uint64_t bytes)
 {
 	NEED(memory);
 	enum ingot_status status;
@@ -698,7 +700,7 @@ enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_
 			status = say(INGOT_UNSUPPORTED, "%s does not use host memory", device->properties.backend);
 		else if (needed != bytes)
 			status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes,
-			             (unsigned long long)needed, node->id);
+			        (unsigned long long)needed, node->id);
 	}
 	if (!status) {
 		struct location *location = location_adopt(device, memory, bytes, &status);
@@ -719,7 +721,8 @@ static bool place_of(const struct location *location, struct node *node)
 	struct ingot_runtime *runtime = node->object.runtime;
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct context *context = (struct context *)runtime->handles[i].object;
-		struct entry *entry = context && context->object.kind == KIND_CONTEXT ? entries_find(&context->entries, node) : NULL;
+		struct entry *entry =
+		        context && context->object.kind == KIND_CONTEXT ? entries_find(&context->entries, node) : NULL;
 		if (entry && entry->location == location)
 			return true;
 	}
@@ -727,13 +730,14 @@ static bool place_of(const struct location *location, struct node *node)
 }
 
 /* The node's place that is the range; else whether any other meets it. */
-static struct location *location_at(struct device *device, const struct slab *slab, const struct ingot_location *at,
-                                    struct node *node, bool *meets)
+static struct location *location_at(
+        struct device *device, const struct slab *slab, const struct ingot_location *at, struct node *node, bool *meets)
 {
 	*meets = false;
 	for (uint32_t i = 0; i < device->location_count; i++) {
 		struct location *one = device->locations[i];
-		if (one->slab != slab || one->offset >= at->offset + at->bytes || at->offset >= one->offset + one->bytes)
+		if (one->slab != slab || one->offset >= at->offset + at->bytes
+		        || at->offset >= one->offset + one->bytes)
 			continue;
 		if (one->offset == at->offset && one->bytes == at->bytes && place_of(one, node))
 			return one;
@@ -742,7 +746,8 @@ static struct location *location_at(struct device *device, const struct slab *sl
 	return NULL;
 }
 
-enum ingot_status ingot_context_bind(struct ingot_context handle, struct ingot_node node_handle, struct ingot_location at)
+enum ingot_status ingot_context_bind(
+        struct ingot_context handle, struct ingot_node node_handle, struct ingot_location at)
 {
 	enum ingot_status status;
 	uint64_t needed;
@@ -757,10 +762,10 @@ enum ingot_status ingot_context_bind(struct ingot_context handle, struct ingot_n
 		status = say(INGOT_MISSING, "%s has no pool %u", context->stream->name, at.pool);
 	else if (!status && at.bytes != needed)
 		status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)at.bytes,
-		             (unsigned long long)needed, node->id);
+		        (unsigned long long)needed, node->id);
 	else if (!status && (at.offset > pool->slab->bytes || at.bytes > pool->slab->bytes - at.offset))
 		status = say(INGOT_RANGE, "pool %u has %llu bytes, and n%u ends at %llu", at.pool,
-		             (unsigned long long)pool->slab->bytes, node->id, (unsigned long long)(at.offset + at.bytes));
+		        (unsigned long long)pool->slab->bytes, node->id, (unsigned long long)(at.offset + at.bytes));
 	else if (!status && pool->slab->constant)
 		status = say(INGOT_CONFLICT, "pool %u holds constants", at.pool);
 	else if (!status)
@@ -771,8 +776,10 @@ enum ingot_status ingot_context_bind(struct ingot_context handle, struct ingot_n
 		if (location)
 			location_keep(location);
 		else if (meets || pool->inner)
-			status = say(INGOT_CONFLICT, "n%u at %llu of pool %u: %s", node->id, (unsigned long long)at.offset, at.pool,
-			             meets ? "another node lies there" : "the pool is a context's, and the node does not lie there");
+			status = say(INGOT_CONFLICT, "n%u at %llu of pool %u: %s", node->id,
+			        (unsigned long long)at.offset, at.pool,
+			        meets ? "another node lies there"
+			              : "the pool is a context's, and the node does not lie there");
 		else
 			location = location_new(device, pool->slab, at.pool, at.offset, at.bytes);
 		status = status ? status : own_place(context, node, location, fresh);
@@ -786,16 +793,17 @@ struct location *context_workspace(struct context *context, uint64_t bytes, uint
 {
 	*status = INGOT_OK;
 	for (struct context *one = context; one; one = one->parent)
-		if (one->workspace && one->stream == context->stream && one->workspace->bytes >= bytes &&
-		    slab_aligned(one->workspace->slab, align))
+		if (one->workspace && one->stream == context->stream && one->workspace->bytes >= bytes
+		        && slab_aligned(one->workspace->slab, align))
 			return one->workspace;
-	return context->workspace = location_alone(context->stream->device, bytes, align, status);   /* a routine's context has one */
+	return context->workspace =
+	               location_alone(context->stream->device, bytes, align, status); /* a routine's context has one */
 }
 
 /* ---- questions ---- */
 
-enum ingot_status ingot_context_location(struct ingot_context handle, struct ingot_node node_handle,
-                                         struct ingot_location *out)
+enum ingot_status ingot_context_location(
+        struct ingot_context handle, struct ingot_node node_handle, struct ingot_location *out)
 {
 	NEED(out);
 	enum ingot_status status;
@@ -809,7 +817,8 @@ enum ingot_status ingot_context_location(struct ingot_context handle, struct ing
 	else if (!context_find(context, node, &room))
 		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
 	else
-		*out = (struct ingot_location){ room.location->pool, room.location->offset + room.offset, node_bytes(node) };
+		*out = (struct ingot_location){ room.location->pool, room.location->offset + room.offset,
+			node_bytes(node) };
 	leave(handle.runtime);
 	return status;
 }
@@ -828,8 +837,8 @@ enum ingot_status ingot_context_address(struct ingot_context handle, struct ingo
 	else if (!context_find(context, node, &room))
 		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
 	else if (!context->stream->device->properties.host_memory)
-		status = say(INGOT_UNSUPPORTED, "%s does not use host memory",
-		             context->stream->device->properties.backend);
+		status = say(
+		        INGOT_UNSUPPORTED, "%s does not use host memory", context->stream->device->properties.backend);
 	else
 		*out = (char *)room.location->slab->base + room.location->offset + room.offset;
 	leave(handle.runtime);

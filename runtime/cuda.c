@@ -1,12 +1,14 @@
-/* cuda.c: NVIDIA's GPUs, through their driver, which is opened when the backend is: nothing of CUDA is needed to build this.
+/* cuda.c: NVIDIA's GPUs, through their driver, which is opened when the backend is: nothing of CUDA is needed to build
+ * this.
  *
- * A queue is a stream that blocks no other, and a thread that issues what may start and puts an event of the driver behind each
- * command.  So a command that only waits for others on the device never waits for the host.  One thread hears of the ends of all:
- * a command has to be told of behind those that its stream waited for, and only who looks at all events can see that.  Code of the
- * host's (steps, a routine's own function) runs on the issuing thread, when what was issued before it is done.
+ * A queue is a stream that blocks no other, and a thread that issues what may start and puts an event of the driver
+ * behind each command.  So a command that only waits for others on the device never waits for the host.  One thread
+ * hears of the ends of all: a command has to be told of behind those that its stream waited for, and only who looks at
+ * all events can see that.  Code of the host's (steps, a routine's own function) runs on the issuing thread, when what
+ * was issued before it is done.
  *
- * An error that the driver cannot recover from leaves the device lost: the first one is what each later call says.  After a
- * fork the child has no driver: it is refused. */
+ * An error that the driver cannot recover from leaves the device lost: the first one is what each later call says.
+ * After a fork the child has no driver: it is refused. */
 #include "common/alone.h"
 #if INGOT_THREADS
 #include <dlfcn.h>
@@ -20,10 +22,14 @@
 
 enum { THREADS_DEFAULT = 32, LOOKED_AT = 64, SLEEP_MOST = 1000000 };
 
-#define NAME(name, arguments)   #name,
-static const char *const names[] = { CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME) CUDA_DRIVER_RUNTIME(NAME) CUDA_DRIVER_UPDATES(NAME) };
-#define COUNT(name, arguments) + 1
-enum { NAMES = sizeof names / sizeof *names, NEEDED = NAMES - (0 CUDA_DRIVER_UPDATES(COUNT)) };        /* the last may be lacking */
+#define NAME(name, arguments) #name,
+static const char *const names[] = { CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME) CUDA_DRIVER_RUNTIME(NAME)
+	        CUDA_DRIVER_UPDATES(NAME) };
+#define COUNT(name, arguments) +1
+enum {
+	NAMES = sizeof names / sizeof *names,
+	NEEDED = NAMES - (0 CUDA_DRIVER_UPDATES(COUNT))
+}; /* the last may be lacking */
 
 /* ---- what the driver answers ---- */
 
@@ -36,8 +42,13 @@ static bool is_sticky(int code)
 	return false;
 }
 
-/* All devices of a process on one GPU, of whatever runtime, share its primary context, and so the first error that it does not recover from. */
-struct primary { struct primary *next; int ordinal, devices; char lost[INGOT_BACKEND_TEXT]; };
+/* All devices of a process on one GPU, of whatever runtime, share its primary context, and so the first error that it
+ * does not recover from. */
+struct primary {
+	struct primary *next;
+	int ordinal, devices;
+	char lost[INGOT_BACKEND_TEXT];
+};
 static pthread_mutex_t primaries_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct primary *primaries;
 
@@ -64,7 +75,7 @@ static void primary_leave(struct primary *one)
 	struct primary **link = &primaries;
 	while (*link != one)
 		link = &(*link)->next;
-	if (!--one->devices) {                                /* its context is gone, and a new one is sound */
+	if (!--one->devices) { /* its context is gone, and a new one is sound */
 		*link = one->next;
 		free(one);
 	}
@@ -97,14 +108,15 @@ enum ingot_status cuda_same_process(const struct cuda *cuda, char *text)
 {
 	if (cuda->process == getpid())
 		return INGOT_OK;
-	snprintf(text, INGOT_BACKEND_TEXT, "process %ld opened the driver, and its child has none", (long)cuda->process);
+	snprintf(
+	        text, INGOT_BACKEND_TEXT, "process %ld opened the driver, and its child has none", (long)cuda->process);
 	return INGOT_UNSUPPORTED;
 }
 
 /* ---- ends ---- */
 
-/* Whether each of them has ended: from the last one issued to the first.  One that has has not waited for one that has not, since
- * that is looked at later. */
+/* Whether each of them has ended: from the last one issued to the first.  One that has has not waited for one that has
+ * not, since that is looked at later. */
 static void look(struct issued *const *at, int count, uint64_t round)
 {
 	for (int i = count; i-- > 0;) {
@@ -123,8 +135,8 @@ static void look(struct issued *const *at, int count, uint64_t round)
 	}
 }
 
-/* A failed question says nothing of the command: it is put again when all that was issued before has ended, and then the whole queue is waited
- * for.  A device that is lost runs nothing any more. */
+/* A failed question says nothing of the command: it is put again when all that was issued before has ended, and then
+ * the whole queue is waited for.  A device that is lost runs nothing any more. */
 static void ask_again(struct issued *const *at, int count)
 {
 	bool before = false;
@@ -175,7 +187,8 @@ static void drop_told(struct cuda *cuda, int count)
 			cuda->last = link;
 		if (one->landings)
 			atomic_fetch_sub(&cuda->landing, 1);
-		atomic_store_explicit(&one->queue->ring.done, one->ring_end, memory_order_release);         /* who looks for landings has the lock */
+		atomic_store_explicit(&one->queue->ring.done, one->ring_end,
+		        memory_order_release); /* who looks for landings has the lock */
 		one->next = one->queue->spare;
 		one->queue->spare = one;
 		one->queue->flying--;
@@ -190,7 +203,8 @@ static uint64_t nanoseconds(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Looks again and again, and sleeps an eighth of the time since something ended, so that an end is heard of late by an eighth. */
+/* Looks again and again, and sleeps an eighth of the time since something ended, so that an end is heard of late by an
+ * eighth. */
 static void *hear(void *argument)
 {
 	struct cuda *cuda = argument;
@@ -230,7 +244,7 @@ static void *hear(void *argument)
 
 static enum ingot_status driver_open(struct cuda *cuda, char *text)
 {
-	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);       /* it stays: a driver is opened once for all */
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); /* it stays: a driver is opened once for all */
 	const char *words = NULL;
 	if (!library) {
 		snprintf(text, INGOT_BACKEND_TEXT, "there is no libcuda.so.1, which NVIDIA's driver brings");
@@ -299,10 +313,18 @@ static enum ingot_status facts(struct cuda_device *device, char *text)
 {
 	struct ingot_properties *p = &device->properties;
 	uint32_t major = 0, minor = 0;
-	const struct { int attribute; uint32_t *to; } wanted[] = {
-		{ CUDA_PROCESSORS, &p->compute_units }, { CUDA_COPY_ENGINES, &p->copy_engines }, { CUDA_BLOCK_THREADS, &p->group_threads },
-		{ CUDA_BLOCK_X, &p->group_size[0] }, { CUDA_BLOCK_Y, &p->group_size[1] }, { CUDA_BLOCK_Z, &p->group_size[2] },
-		{ CUDA_CAPABILITY_MAJOR, &major }, { CUDA_CAPABILITY_MINOR, &minor },
+	const struct {
+		int attribute;
+		uint32_t *to;
+	} wanted[] = {
+		{ CUDA_PROCESSORS, &p->compute_units },
+		{ CUDA_COPY_ENGINES, &p->copy_engines },
+		{ CUDA_BLOCK_THREADS, &p->group_threads },
+		{ CUDA_BLOCK_X, &p->group_size[0] },
+		{ CUDA_BLOCK_Y, &p->group_size[1] },
+		{ CUDA_BLOCK_Z, &p->group_size[2] },
+		{ CUDA_CAPABILITY_MAJOR, &major },
+		{ CUDA_CAPABILITY_MINOR, &minor },
 	};
 	size_t bytes = 0;
 	int value = 0;
@@ -367,9 +389,17 @@ static void cuda_properties(void *device, struct ingot_properties *properties)
 /* What generated CUDA has arithmetic for; others can be stored and copied only. */
 static bool cuda_supports(void *device, enum ingot_dtype dtype)
 {
-	static const bool yes[] = {[INGOT_F32] = true, [INGOT_U8] = true,  [INGOT_I8] = true,  [INGOT_U16] = true,
-	                           [INGOT_I16] = true, [INGOT_I32] = true, [INGOT_I64] = true, [INGOT_BOOL] = true,
-	                           [INGOT_F64] = true, [INGOT_U32] = true, [INGOT_U64] = true};
+	static const bool yes[] = { [INGOT_F32] = true,
+		[INGOT_U8] = true,
+		[INGOT_I8] = true,
+		[INGOT_U16] = true,
+		[INGOT_I16] = true,
+		[INGOT_I32] = true,
+		[INGOT_I64] = true,
+		[INGOT_BOOL] = true,
+		[INGOT_F64] = true,
+		[INGOT_U32] = true,
+		[INGOT_U64] = true };
 	(void)device;
 	return (unsigned)dtype < sizeof yes && yes[dtype];
 }
@@ -416,7 +446,8 @@ static struct issued *issued_new(struct cuda_queue *queue)
 	return NULL;
 }
 
-/* Commands are told of in their order, so one that no event stands behind is told of when all that were issued before it are. */
+/* Commands are told of in their order, so one that no event stands behind is told of when all that were issued before
+ * it are. */
 static void finish_here(struct cuda_queue *queue, struct ingot_command *command, enum ingot_status status)
 {
 	struct cuda *cuda = queue->device->cuda;
@@ -579,28 +610,28 @@ static void cuda_wake(void *raw)
 
 /* ---- what commands ask for: on the issuing thread, which is in the context ---- */
 
-static enum ingot_status cuda_copy(void *raw, void *to, size_t to_offset, void *from, size_t from_offset, size_t bytes,
-                                   char *text)
+static enum ingot_status cuda_copy(
+        void *raw, void *to, size_t to_offset, void *from, size_t from_offset, size_t bytes, char *text)
 {
 	const struct cuda_queue *queue = raw;
 	const struct cuda_slab *target = to;
 	struct cuda_slab *source = from;
-	/* The driver goes through the host by itself where the devices do not reach each other; and of its calls this one alone takes
-	 * memory behind reserved addresses then. */
+	/* The driver goes through the host by itself where the devices do not reach each other; and of its calls this
+	 * one alone takes memory behind reserved addresses then. */
 	if (target->device->context != source->device->context) {
 		cuda_slab_reach(queue->device, source);
 		return CALL(queue->device, text, cuMemcpyPeerAsync, target->at + to_offset, target->device->context,
-		            source->at + from_offset, source->device->context, bytes, queue->stream);
+		        source->at + from_offset, source->device->context, bytes, queue->stream);
 	}
 	return CALL(queue->device, text, cuMemcpyDtoDAsync_v2, target->at + to_offset, source->at + from_offset, bytes,
-	            queue->stream);
+	        queue->stream);
 }
 
 static enum ingot_status cuda_fill(void *raw, void *to, size_t to_offset, int byte, size_t bytes, char *text)
 {
 	const struct cuda_queue *queue = raw;
-	return CALL(queue->device, text, cuMemsetD8Async, ((struct cuda_slab *)to)->at + to_offset, (unsigned char)byte, bytes,
-	            queue->stream);
+	return CALL(queue->device, text, cuMemsetD8Async, ((struct cuda_slab *)to)->at + to_offset, (unsigned char)byte,
+	        bytes, queue->stream);
 }
 
 /* What was issued before has not failed, or its own wait would have said so. */
@@ -609,13 +640,13 @@ static enum ingot_status wait_for_kernel(const struct cuda_queue *queue, const c
 	char words[INGOT_BACKEND_TEXT];
 	if (!queue->device->cuda->wait_for_kernels)
 		return INGOT_OK;
-	snprintf(words, sizeof words, "kernel %.90s", name);       /* room for what the driver says */
+	snprintf(words, sizeof words, "kernel %.90s", name); /* room for what the driver says */
 	return cuda_answer(queue->device, queue->device->cuda->call.cuStreamSynchronize(queue->stream), words, text);
 }
 
 /* It may look at what was issued before, and issue more into `stream`. */
-static enum ingot_status cuda_call(void *raw, int (*run)(const struct ingot_call *), struct ingot_call *call, int *code,
-                                   char *text)
+static enum ingot_status cuda_call(
+        void *raw, int (*run)(const struct ingot_call *), struct ingot_call *call, int *code, char *text)
 {
 	const struct cuda_queue *queue = raw;
 	enum ingot_status status = CALL(queue->device, text, cuStreamSynchronize, queue->stream);
@@ -627,24 +658,24 @@ static enum ingot_status cuda_call(void *raw, int (*run)(const struct ingot_call
 }
 
 static enum ingot_status cuda_launch(void *raw, void *loaded, const struct ingot_module_kernel *kernel,
-                                     const uint32_t groups[3], const uint32_t threads[3], void *const *arguments, int *code,
-                                     char *text)
+        const uint32_t groups[3], const uint32_t threads[3], void *const *arguments, int *code, char *text)
 {
 	const struct cuda_queue *queue = raw;
 	const struct cuda_module *module = loaded;
 	size_t number = module ? (size_t)(kernel - module->of->kernels) : 0;
 	void *values[CUDA_ARGUMENTS_MOST];
-	if (!module || number >= module->of->kernel_count || !module->kernels[number] || kernel->argument_count > CUDA_ARGUMENTS_MOST) {
+	if (!module || number >= module->of->kernel_count || !module->kernels[number]
+	        || kernel->argument_count > CUDA_ARGUMENTS_MOST) {
 		snprintf(text, INGOT_BACKEND_TEXT, "kernel %s has no code for a GPU", kernel->name);
 		return INGOT_UNSUPPORTED;
 	}
 	for (uint32_t i = 0; i < kernel->argument_count; i++)
 		values[i] = (void *)(uintptr_t)&arguments[i];
 	bool free_choice = !threads[0];
-	(void)code;                               /* what goes wrong in a kernel the driver says */
-	enum ingot_status status = CALL(queue->device, text, cuLaunchKernel, module->kernels[number], groups[0], groups[1], groups[2],
-	                                free_choice ? THREADS_DEFAULT : threads[0], free_choice ? 1 : threads[1],
-	                                free_choice ? 1 : threads[2], 0, queue->stream, values, NULL);
+	(void)code; /* what goes wrong in a kernel the driver says */
+	enum ingot_status status = CALL(queue->device, text, cuLaunchKernel, module->kernels[number], groups[0],
+	        groups[1], groups[2], free_choice ? THREADS_DEFAULT : threads[0], free_choice ? 1 : threads[1],
+	        free_choice ? 1 : threads[2], 0, queue->stream, values, NULL);
 	return status ? status : wait_for_kernel(queue, kernel->name, text);
 }
 
@@ -670,14 +701,16 @@ static bool serves(const struct ingot_module_image *image, uint32_t capability)
 {
 	if (image->flags & INGOT_IMAGE_TEXT)
 		return image->capability <= capability;
-	return image->flags & INGOT_IMAGE_EXACT ? image->capability == capability
-	                                        : image->capability / 10 == capability / 10 && image->capability <= capability;
+	return image->flags & INGOT_IMAGE_EXACT
+	        ? image->capability == capability
+	        : image->capability / 10 == capability / 10 && image->capability <= capability;
 }
 
 /* Machine code before text, an exact one before others, then the newest. */
 static uint32_t rank(const struct ingot_module_image *image)
 {
-	return (image->flags & INGOT_IMAGE_TEXT ? 1 : 100001) + (image->flags & INGOT_IMAGE_EXACT ? 10000 : 0) + image->capability;
+	return (image->flags & INGOT_IMAGE_TEXT ? 1 : 100001) + (image->flags & INGOT_IMAGE_EXACT ? 10000 : 0)
+	        + image->capability;
 }
 
 /* The best that the driver takes: it may be too old for a text. */
@@ -700,8 +733,9 @@ static enum ingot_status load_image(struct cuda_device *device, struct cuda_modu
 			return cuda_answer(device, code, "cuModuleLoadDataEx", text);
 	}
 	device->cuda->call.cuDriverGetVersion(&version);
-	snprintf(text, INGOT_BACKEND_TEXT, "none of its %u images is for a GPU of capability %u.%u with a driver for CUDA %d.%d", module->of->image_count,
-	         capability / 10, capability % 10, version / 1000, version % 1000 / 10);
+	snprintf(text, INGOT_BACKEND_TEXT,
+	        "none of its %u images is for a GPU of capability %u.%u with a driver for CUDA %d.%d",
+	        module->of->image_count, capability / 10, capability % 10, version / 1000, version % 1000 / 10);
 	return INGOT_UNSUPPORTED;
 }
 
@@ -788,17 +822,37 @@ static enum ingot_status cuda_event_wait(void *raw, void *event, char *text)
 }
 
 const struct ingot_backend ingot_backend_cuda = {
-	.version = INGOT_BACKEND_VERSION, .name = "cuda",
-	.open = cuda_open, .close = cuda_close, .devices = cuda_devices,
-	.device_open = cuda_device_open, .device_close = cuda_device_close,
-	.properties = cuda_properties, .supports = cuda_supports,
-	.slab_alloc = cuda_slab_alloc, .slab_free = cuda_slab_free, .slab_base = cuda_slab_base, .slab_grow = cuda_slab_grow,
-	.queue_open = cuda_queue_open, .queue_close = cuda_queue_close, .wake = cuda_wake,
-	.copy = cuda_copy, .copy_in = cuda_copy_in, .copy_out = cuda_copy_out, .fill = cuda_fill,
-	.call = cuda_call, .launch = cuda_launch, .schedule = cuda_schedule, .one_lane = true,
-	.module_load = cuda_module_load, .module_unload = cuda_module_unload,
-	.event_open = cuda_event_open, .event_close = cuda_event_close,
-	.event_record = cuda_event_record, .event_wait = cuda_event_wait,
-	.host_pin = cuda_host_pin, .host_unpin = cuda_host_unpin,
+	.version = INGOT_BACKEND_VERSION,
+	.name = "cuda",
+	.open = cuda_open,
+	.close = cuda_close,
+	.devices = cuda_devices,
+	.device_open = cuda_device_open,
+	.device_close = cuda_device_close,
+	.properties = cuda_properties,
+	.supports = cuda_supports,
+	.slab_alloc = cuda_slab_alloc,
+	.slab_free = cuda_slab_free,
+	.slab_base = cuda_slab_base,
+	.slab_grow = cuda_slab_grow,
+	.queue_open = cuda_queue_open,
+	.queue_close = cuda_queue_close,
+	.wake = cuda_wake,
+	.copy = cuda_copy,
+	.copy_in = cuda_copy_in,
+	.copy_out = cuda_copy_out,
+	.fill = cuda_fill,
+	.call = cuda_call,
+	.launch = cuda_launch,
+	.schedule = cuda_schedule,
+	.one_lane = true,
+	.module_load = cuda_module_load,
+	.module_unload = cuda_module_unload,
+	.event_open = cuda_event_open,
+	.event_close = cuda_event_close,
+	.event_record = cuda_event_record,
+	.event_wait = cuda_event_wait,
+	.host_pin = cuda_host_pin,
+	.host_unpin = cuda_host_unpin,
 };
 #endif

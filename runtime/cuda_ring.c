@@ -1,9 +1,10 @@
 /* cuda_ring.c: copies between the host and a GPU.
  *
- * The driver stops the thread that asks it for a copy of pageable memory: from the GPU until it is done, to the GPU until what was issued before is.  So such copies
- * go by way of a ring of pinned memory, one for each queue: what goes up is put there first, what comes down lands there, and is taken out when the device says
- * that the command has ended.  What is pinned, too much for the ring, or finds no room there now, is left to the driver, behind what still has to land in the
- * same memory of the host's. */
+ * The driver stops the thread that asks it for a copy of pageable memory: from the GPU until it is done, to the GPU
+ * until what was issued before is.  So such copies go by way of a ring of pinned memory, one for each queue: what goes
+ * up is put there first, what comes down lands there, and is taken out when the device says that the command has ended.
+ * What is pinned, too much for the ring, or finds no room there now, is left to the driver, behind what still has to
+ * land in the same memory of the host's. */
 #include "common/alone.h"
 #if INGOT_THREADS
 #include <string.h>
@@ -23,7 +24,7 @@ static void *take(struct cuda_queue *queue, size_t bytes)
 		ring->absent = true;
 		return NULL;
 	}
-	if (from % RING_BYTES + whole > RING_BYTES)           /* in one piece */
+	if (from % RING_BYTES + whole > RING_BYTES) /* in one piece */
 		from += RING_BYTES - from % RING_BYTES;
 	if (from + whole - atomic_load_explicit(&ring->done, memory_order_acquire) > RING_BYTES)
 		return NULL;
@@ -35,7 +36,8 @@ static bool is_pinned(const struct cuda_queue *queue, const void *host)
 {
 	const struct functions *call = &queue->device->cuda->call;
 	unsigned kind = 0;
-	return call->cuPointerGetAttribute && !call->cuPointerGetAttribute(&kind, CUDA_MEMORY_KIND, (uintptr_t)host) && kind == CUDA_MEMORY_HOST;
+	return call->cuPointerGetAttribute && !call->cuPointerGetAttribute(&kind, CUDA_MEMORY_KIND, (uintptr_t)host)
+	        && kind == CUDA_MEMORY_HOST;
 }
 
 static bool lands_in(const struct issued *one, const char *host, size_t bytes)
@@ -66,7 +68,8 @@ enum ingot_status cuda_copy_in(void *raw, void *to, size_t to_offset, const void
 	struct cuda_queue *queue = raw;
 	wait_for_landings(queue->device->cuda, host, bytes);
 	void *room = is_pinned(queue, host) ? NULL : take(queue, bytes);
-	return CALL(queue->device, text, cuMemcpyHtoDAsync_v2, ((struct cuda_slab *)to)->at + to_offset, room ? memcpy(room, host, bytes) : host, bytes, queue->stream);
+	return CALL(queue->device, text, cuMemcpyHtoDAsync_v2, ((struct cuda_slab *)to)->at + to_offset,
+	        room ? memcpy(room, host, bytes) : host, bytes, queue->stream);
 }
 
 enum ingot_status cuda_copy_out(void *raw, void *host, void *from, size_t from_offset, size_t bytes, char *text)
@@ -75,7 +78,8 @@ enum ingot_status cuda_copy_out(void *raw, void *host, void *from, size_t from_o
 	struct landing *landing = is_pinned(queue, host) ? NULL : take(queue, sizeof *landing + bytes);
 	if (!landing)
 		wait_for_landings(queue->device->cuda, host, bytes);
-	enum ingot_status status = CALL(queue->device, text, cuMemcpyDtoHAsync_v2, landing ? landing + 1 : host, ((struct cuda_slab *)from)->at + from_offset, bytes, queue->stream);
+	enum ingot_status status = CALL(queue->device, text, cuMemcpyDtoHAsync_v2, landing ? landing + 1 : host,
+	        ((struct cuda_slab *)from)->at + from_offset, bytes, queue->stream);
 	if (status || !landing)
 		return status;
 	*landing = (struct landing){ queue->ring.landings, host, bytes };

@@ -1,4 +1,5 @@
-/* cuda_schedule.c: a schedule -> calls of NVIDIA's driver, step by step, or, of one that was seen before, one graph of the driver's. */
+/* cuda_schedule.c: a schedule -> calls of NVIDIA's driver, step by step, or, of one that was seen before, one graph of
+ * the driver's. */
 #include "common/alone.h"
 #if INGOT_THREADS
 #include "cuda_inside.h"
@@ -15,10 +16,14 @@ static void *moved(void *at, const struct ingot_module_move *move, const int64_t
 }
 
 /* The rounds so far of the loops around a step, and of those that have ended at a depth. */
-struct going { int64_t rounds[INGOT_LOOPS_DEEP]; uint32_t depth; };
+struct going {
+	int64_t rounds[INGOT_LOOPS_DEEP];
+	uint32_t depth;
+};
 
 /* Whether another round comes: the host waits for the byte. */
-static enum ingot_status comes(const struct cuda_queue *queue, const struct ingot_issue *step, const struct going *going, bool *another, char *text)
+static enum ingot_status comes(const struct cuda_queue *queue, const struct ingot_issue *step,
+        const struct going *going, bool *another, char *text)
 {
 	unsigned char byte = 1;
 	enum ingot_status status = INGOT_OK;
@@ -32,18 +37,22 @@ static enum ingot_status comes(const struct cuda_queue *queue, const struct ingo
 	return status ? status : waited;
 }
 
-static enum ingot_status issue_kernel(struct cuda_queue *queue, void *module, const struct ingot_issue *step, const struct going *going, int *code, char *text)
+static enum ingot_status issue_kernel(struct cuda_queue *queue, void *module, const struct ingot_issue *step,
+        const struct going *going, int *code, char *text)
 {
 	void *arguments[CUDA_ARGUMENTS_MOST];
 	if (!step->moves || step->kernel->argument_count > CUDA_ARGUMENTS_MOST)
-		return ingot_backend_cuda.launch(queue, module, step->kernel, step->groups, step->threads, step->arguments, code, text);
+		return ingot_backend_cuda.launch(
+		        queue, module, step->kernel, step->groups, step->threads, step->arguments, code, text);
 	for (uint32_t i = 0; i < step->kernel->argument_count; i++)
 		arguments[i] = moved(step->arguments[i], step->moves[i], going->rounds);
-	return ingot_backend_cuda.launch(queue, module, step->kernel, step->groups, step->threads, arguments, code, text);
+	return ingot_backend_cuda.launch(
+	        queue, module, step->kernel, step->groups, step->threads, arguments, code, text);
 }
 
 /* Of one lane: each step behind the one before, in the stream of the queue. */
-static enum ingot_status issue_steps(struct cuda_queue *queue, void *module, const struct ingot_schedule *schedule, char *text)
+static enum ingot_status issue_steps(
+        struct cuda_queue *queue, void *module, const struct ingot_schedule *schedule, char *text)
 {
 	struct going going = { .rounds = { 0 }, .depth = 0 };
 	enum ingot_status status = INGOT_OK;
@@ -51,23 +60,25 @@ static enum ingot_status issue_steps(struct cuda_queue *queue, void *module, con
 		const struct ingot_issue *step = schedule->steps + i;
 		bool another;
 		switch (step->kind) {
-		case INGOT_STEP_KERNEL:
-			status = issue_kernel(queue, module, step, &going, schedule->code, text);
-			break;
+		case INGOT_STEP_KERNEL: status = issue_kernel(queue, module, step, &going, schedule->code, text); break;
 		case INGOT_STEP_HOST:
 			if (!*schedule->code)
-				status = ingot_backend_cuda.call(queue, step->host, schedule->call, schedule->code, text);
+				status = ingot_backend_cuda.call(
+				        queue, step->host, schedule->call, schedule->code, text);
 			break;
 		case INGOT_STEP_COPY:
 			if (step->bytes && (step->to != step->from || step->to_offset != step->from_offset))
-				status = ingot_backend_cuda.copy(queue, step->to, step->to_offset, step->from, step->from_offset, step->bytes, text);
+				status = ingot_backend_cuda.copy(queue, step->to, step->to_offset, step->from,
+				        step->from_offset, step->bytes, text);
 			break;
 		case INGOT_STEP_CLEAR:
 			if (step->bytes)
-				status = ingot_backend_cuda.fill(queue, step->to, step->to_offset, 0, step->bytes, text);
+				status =
+				        ingot_backend_cuda.fill(queue, step->to, step->to_offset, 0, step->bytes, text);
 			break;
 		case INGOT_STEP_CHECK:
-			status = ingot_backend_cuda.copy_out(queue, schedule->checks + step->check, step->to, step->to_offset, 1, text);
+			status = ingot_backend_cuda.copy_out(
+			        queue, schedule->checks + step->check, step->to, step->to_offset, 1, text);
 			break;
 		case INGOT_STEP_LOOP:
 			going.rounds[going.depth++] = 0;
@@ -85,8 +96,7 @@ static enum ingot_status issue_steps(struct cuda_queue *queue, void *module, con
 			else
 				going.depth--;
 			break;
-		default:
-			break;                                    /* WAIT: of one lane nothing */
+		default: break; /* WAIT: of one lane nothing */
 		}
 	}
 	return status;
@@ -94,13 +104,16 @@ static enum ingot_status issue_steps(struct cuda_queue *queue, void *module, con
 
 /* ---- graphs ---- */
 
-/* The steps as a graph: of a stream that no queue knows, as other threads record events in those.  *graph NULL and INGOT_OK: the driver makes none
- * of these. */
-static enum ingot_status capture(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_schedule *schedule, void **graph, char *text)
+/* The steps as a graph: of a stream that no queue knows, as other threads record events in those.  *graph NULL and
+ * INGOT_OK: the driver makes none of these. */
+static enum ingot_status capture(const struct cuda_queue *queue, struct cuda_module *module,
+        const struct ingot_schedule *schedule, void **graph, char *text)
 {
 	struct cuda_device *device = queue->device;
 	const struct functions *call = &device->cuda->call;
-	enum ingot_status status = module->capturing ? INGOT_OK : CALL(device, text, cuStreamCreate, &module->capturing, CUDA_NON_BLOCKING);
+	enum ingot_status status = module->capturing
+	        ? INGOT_OK
+	        : CALL(device, text, cuStreamCreate, &module->capturing, CUDA_NON_BLOCKING);
 	struct cuda_queue beside = { .device = device, .stream = module->capturing };
 	*graph = NULL;
 	if (status || (status = CALL(device, text, cuStreamBeginCapture_v2, module->capturing, CUDA_CAPTURE_THREAD)))
@@ -111,7 +124,9 @@ static enum ingot_status capture(const struct cuda_queue *queue, struct cuda_mod
 		return INGOT_OK;
 	if (!status)
 		status = cuda_answer(device, code, "cuStreamEndCapture", text);
-	if (code && call->cuStreamEndCapture(module->capturing, graph))        /* a driver that failed before it ended: the next capture needs the stream */
+	if (code
+	        && call->cuStreamEndCapture(module->capturing,
+	                graph)) /* a driver that failed before it ended: the next capture needs the stream */
 		*graph = NULL;
 	if (status && *graph)
 		call->cuGraphDestroy(*graph);
@@ -119,8 +134,8 @@ static enum ingot_status capture(const struct cuda_queue *queue, struct cuda_mod
 }
 
 /* The oldest of the same shape takes the new addresses, where the driver can; else it is made anew. */
-static enum ingot_status make_graph(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_schedule *schedule,
-                                    struct recorded *one, char *text)
+static enum ingot_status make_graph(const struct cuda_queue *queue, struct cuda_module *module,
+        const struct ingot_schedule *schedule, struct recorded *one, char *text)
 {
 	const struct functions *call = &queue->device->cuda->call;
 	void *graph, *why[4];
@@ -141,9 +156,10 @@ static enum ingot_status make_graph(const struct cuda_queue *queue, struct cuda_
 	return status;
 }
 
-/* Seen for the first time the steps go one by one, as many are run once; from the second time on they are a graph.  Moved addresses update the
- * oldest of eight. */
-static enum ingot_status recall(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_schedule *schedule, struct recorded **found, char *text)
+/* Seen for the first time the steps go one by one, as many are run once; from the second time on they are a graph.
+ * Moved addresses update the oldest of eight. */
+static enum ingot_status recall(const struct cuda_queue *queue, struct cuda_module *module,
+        const struct ingot_schedule *schedule, struct recorded **found, char *text)
 {
 	enum ingot_status status = INGOT_OK;
 	bool same;
@@ -166,13 +182,14 @@ static enum ingot_status recall(const struct cuda_queue *queue, struct cuda_modu
 		status = make_graph(queue, module, schedule, one, text);
 	one->number = schedule->number;
 	if (status)
-		one->turn = 0;                            /* its graph, if it has one, is of other addresses */
+		one->turn = 0; /* its graph, if it has one, is of other addresses */
 	*found = one;
 	return status;
 }
 
 /* One whose number is known is not even read. */
-static enum ingot_status replay(struct cuda_queue *queue, struct cuda_module *module, const struct ingot_schedule *schedule, bool *launched, char *text)
+static enum ingot_status replay(struct cuda_queue *queue, struct cuda_module *module,
+        const struct ingot_schedule *schedule, bool *launched, char *text)
 {
 	struct recorded *one = records_numbered(&module->graphs, schedule->number);
 	enum ingot_status status = one && one->made ? INGOT_OK : recall(queue, module, schedule, &one, text);

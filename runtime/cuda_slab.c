@@ -1,23 +1,35 @@
 /* cuda_slab.c: memory of a GPU.
  *
- * A slab of a granule and more (2 MiB) reserves addresses for several times its size, and has memory behind the first of them: it grows where it is, and what
- * was captured with its addresses stays right.  Where the driver has no reserved addresses, or gives none, a slab is a block of the driver's, which never
- * grows; so is a small one, which would take a granule.
+ * A slab of a granule and more (2 MiB) reserves addresses for several times its size, and has memory behind the first
+ * of them: it grows where it is, and what was captured with its addresses stays right.  Where the driver has no
+ * reserved addresses, or gives none, a slab is a block of the driver's, which never grows; so is a small one, which
+ * would take a granule.
  *
- * A device that copies from another one's memory asks once whether it may use that itself.  A context then opens all blocks of the other (cuCtxEnablePeerAccess),
- * but nothing behind reserved addresses: that is opened slab by slab (cuMemSetAccess), when it is copied from first, and as it grows. */
+ * A device that copies from another one's memory asks once whether it may use that itself.  A context then opens all
+ * blocks of the other (cuCtxEnablePeerAccess), but nothing behind reserved addresses: that is opened slab by slab
+ * (cuMemSetAccess), when it is copied from first, and as it grows. */
 #include "common/alone.h"
 #if INGOT_THREADS
 #include <stdio.h>
 #include <stdlib.h>
 #include "cuda_inside.h"
 
-enum { GROWTH = 8 };                     /* as many times its size a slab may come to */
+enum { GROWTH = 8 }; /* as many times its size a slab may come to */
 
 /* As the driver lays them out. */
-struct place { int type, ordinal; };
-struct memory_kind { int type, handles; struct place place; void *security; unsigned char flags[8]; };
-struct access { struct place place; int flags; };
+struct place {
+	int type, ordinal;
+};
+struct memory_kind {
+	int type, handles;
+	struct place place;
+	void *security;
+	unsigned char flags[8];
+};
+struct access {
+	struct place place;
+	int flags;
+};
 enum { PINNED = 1, ON_DEVICE = 1, READ_WRITE = 3 };
 
 static struct memory_kind kind_of(const struct cuda_device *device)
@@ -31,10 +43,12 @@ enum ingot_status cuda_granule(struct cuda_device *device, char *text)
 	struct memory_kind kind = kind_of(device);
 	size_t granule = 0;
 	int there = 0;
-	if (!call->cuMemAddressReserve || !call->cuMemAddressFree || !call->cuMemCreate || !call->cuMemRelease || !call->cuMemMap || !call->cuMemUnmap ||
-	    !call->cuMemSetAccess || !call->cuMemGetAllocationGranularity)
+	if (!call->cuMemAddressReserve || !call->cuMemAddressFree || !call->cuMemCreate || !call->cuMemRelease
+	        || !call->cuMemMap || !call->cuMemUnmap || !call->cuMemSetAccess
+	        || !call->cuMemGetAllocationGranularity)
 		return INGOT_OK;
-	enum ingot_status status = CALL(device, text, cuDeviceGetAttribute, &there, CUDA_RESERVED_ADDRESSES, device->device);
+	enum ingot_status status =
+	        CALL(device, text, cuDeviceGetAttribute, &there, CUDA_RESERVED_ADDRESSES, device->device);
 	if (!status && there)
 		status = CALL(device, text, cuMemGetAllocationGranularity, &granule, &kind, 0);
 	device->granule = granule & (granule - 1) ? 0 : granule;
@@ -43,7 +57,10 @@ enum ingot_status cuda_granule(struct cuda_device *device, char *text)
 
 static size_t whole(size_t bytes, size_t granule) { return (bytes + granule - 1) / granule * granule; }
 
-static uint64_t bit_of(const struct cuda_device *device) { return device->ordinal < CUDA_PEERS_MOST ? (uint64_t)1 << device->ordinal : 0; }
+static uint64_t bit_of(const struct cuda_device *device)
+{
+	return device->ordinal < CUDA_PEERS_MOST ? (uint64_t)1 << device->ordinal : 0;
+}
 
 /* It and those that use its memory: how many. */
 static size_t users_of(const struct cuda_slab *slab, struct access *access)
@@ -62,7 +79,8 @@ static bool unmapped(const struct functions *call, unsigned long long at, size_t
 	return !call->cuMemUnmap(at, bytes) || !call->cuMemUnmap(at, bytes);
 }
 
-/* Memory behind the addresses up to `bytes`, whole granules: a code of the driver's, after which all is as it was.  With the lock of its device. */
+/* Memory behind the addresses up to `bytes`, whole granules: a code of the driver's, after which all is as it was. With
+ * the lock of its device. */
 static int map_up_to(struct cuda_slab *slab, size_t bytes)
 {
 	const struct functions *call = &slab->device->cuda->call;
@@ -74,7 +92,7 @@ static int map_up_to(struct cuda_slab *slab, size_t bytes)
 	if (code)
 		return code;
 	code = call->cuMemMap(at, more, 0, memory, 0);
-	call->cuMemRelease(memory);               /* what it is mapped to keeps it */
+	call->cuMemRelease(memory); /* what it is mapped to keeps it */
 	if (code)
 		return code;
 	if ((code = call->cuMemSetAccess(at, more, access, users_of(slab, access))))
@@ -88,7 +106,8 @@ static bool reserve(struct cuda_slab *slab, size_t bytes)
 {
 	const struct cuda_device *device = slab->device;
 	const struct functions *call = &device->cuda->call;
-	size_t granule = device->granule, wanted = whole(bytes, granule), most = whole((size_t)device->properties.memory_bytes, granule);
+	size_t granule = device->granule, wanted = whole(bytes, granule),
+	       most = whole((size_t)device->properties.memory_bytes, granule);
 	size_t room = wanted > most / GROWTH ? most : GROWTH * wanted;
 	if (wanted > most || call->cuMemAddressReserve(&slab->block, room, 0, 0, 0))
 		return false;
@@ -100,7 +119,8 @@ static bool reserve(struct cuda_slab *slab, size_t bytes)
 	return false;
 }
 
-enum ingot_status cuda_slab_alloc(void *raw, size_t bytes, size_t align, enum ingot_slab_mode mode, void **made, char *text)
+enum ingot_status cuda_slab_alloc(
+        void *raw, size_t bytes, size_t align, enum ingot_slab_mode mode, void **made, char *text)
 {
 	struct cuda_device *device = raw;
 	size_t more = align > CUDA_SLAB_ALIGN ? align : 0;
@@ -156,7 +176,7 @@ static bool reaches(struct cuda_device *by, const struct cuda_device *of)
 		cuda->asked[by->ordinal] |= bit_of(of);
 		if (!cuda->call.cuDeviceCanAccessPeer(&there, by->device, of->device) && there) {
 			int code = cuda->call.cuCtxEnablePeerAccess(of->context, 0);
-			if (!code || code == CUDA_PEER_ALREADY)       /* the context is not this backend's alone */
+			if (!code || code == CUDA_PEER_ALREADY) /* the context is not this backend's alone */
 				cuda->reached[by->ordinal] |= bit_of(of);
 		}
 	}
@@ -171,7 +191,8 @@ void cuda_slab_reach(struct cuda_device *by, struct cuda_slab *slab)
 	struct cuda_device *of = slab->device;
 	const struct functions *call = &by->cuda->call;
 	struct access access = { { ON_DEVICE, by->ordinal }, READ_WRITE };
-	if (!call->cuDeviceCanAccessPeer || !call->cuCtxEnablePeerAccess || !bit_of(by) || !bit_of(of) || !reaches(by, of) || !slab->reserved)
+	if (!call->cuDeviceCanAccessPeer || !call->cuCtxEnablePeerAccess || !bit_of(by) || !bit_of(of)
+	        || !reaches(by, of) || !slab->reserved)
 		return;
 	pthread_mutex_lock(&of->lock);
 	if (!(slab->opened & bit_of(by)) && !call->cuMemSetAccess(slab->block, slab->mapped, &access, 1))

@@ -1,7 +1,7 @@
 /* device.c: devices: the one of an ordinal, further logical ones, their end. */
 #include "inside.h"
 
-static _Atomic uint32_t next_id;                         /* of all runtimes of the process */
+static _Atomic uint32_t next_id; /* of all runtimes of the process */
 
 static const struct ingot_backend *table_of(const struct device *device) { return device->backend->table; }
 
@@ -22,7 +22,7 @@ void device_lost(struct device *device, const char *text)
 	struct ingot_runtime *runtime = device->object.runtime;
 	if (!device->lost)
 		device->lost = failure_new(runtime, INGOT_LOST, "%s:%d:%u is lost: %s", device->properties.backend,
-		                           device->properties.ordinal, device->properties.id, text);
+		        device->properties.ordinal, device->properties.id, text);
 }
 
 const char *device_words(struct device *device, enum ingot_status status, const char *text)
@@ -52,8 +52,8 @@ void placing_end(struct device *device)
 	changed(device->object.runtime);
 }
 
-static enum ingot_status device_new(struct ingot_runtime *runtime, struct backend *backend, int ordinal,
-                                    struct device **out)
+static enum ingot_status device_new(
+        struct ingot_runtime *runtime, struct backend *backend, int ordinal, struct device **out)
 {
 	char text[INGOT_BACKEND_TEXT] = "";
 	struct device *device = memory_new(runtime, 1, sizeof *device);
@@ -65,15 +65,15 @@ static enum ingot_status device_new(struct ingot_runtime *runtime, struct backen
 		return status;
 	}
 	device->backend = backend;
-	device->next_pool = 1;                          /* pool 0 is the merge buffer */
+	device->next_pool = 1; /* pool 0 is the merge buffer */
 	leave(runtime);
 	status = backend->table->device_open(backend->state, ordinal, &device->raw, text);
 	enter(runtime);
 	if (status) {
 		device->raw = NULL;
 		handle_close(&device->object);
-		return say(status, "%s:%d: %s", backend->table->name, ordinal,
-		           text[0] ? text : ingot_status_text(status));
+		return say(
+		        status, "%s:%d: %s", backend->table->name, ordinal, text[0] ? text : ingot_status_text(status));
 	}
 	backend->table->properties(device->raw, &device->properties);
 	device->properties.backend = backend->table->name;
@@ -103,8 +103,8 @@ void device_release(struct object *object)
 	memory_free(runtime, device);
 }
 
-static enum ingot_status device_ask(struct ingot_runtime *runtime, const char *name, int ordinal, bool another,
-                                    struct ingot_device *out)
+static enum ingot_status device_ask(
+        struct ingot_runtime *runtime, const char *name, int ordinal, bool another, struct ingot_device *out)
 {
 	struct device *device = NULL;
 	enum ingot_status status = INGOT_OK;
@@ -133,14 +133,14 @@ static enum ingot_status device_ask(struct ingot_runtime *runtime, const char *n
 	return status;
 }
 
-enum ingot_status ingot_device_get(struct ingot_runtime *runtime, const char *backend, int ordinal,
-                                   struct ingot_device *out)
+enum ingot_status ingot_device_get(
+        struct ingot_runtime *runtime, const char *backend, int ordinal, struct ingot_device *out)
 {
 	return device_ask(runtime, backend, ordinal, false, out);
 }
 
-enum ingot_status ingot_device_another(struct ingot_runtime *runtime, const char *backend, int ordinal,
-                                       struct ingot_device *out)
+enum ingot_status ingot_device_another(
+        struct ingot_runtime *runtime, const char *backend, int ordinal, struct ingot_device *out)
 {
 	return device_ask(runtime, backend, ordinal, true, out);
 }
@@ -160,8 +160,8 @@ static void device_contexts_close(struct device *device)
 	struct ingot_runtime *runtime = device->object.runtime;
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct object *object = runtime->handles[i].object;
-		if (object && object->kind == KIND_ROUTINE &&
-		    ((struct routine *)object)->context->stream->device == device)
+		if (object && object->kind == KIND_ROUTINE
+		        && ((struct routine *)object)->context->stream->device == device)
 			handle_close(object);
 	}
 	/* From each that has no children up to the first that still has some: each is looked at once. */
@@ -297,13 +297,14 @@ enum ingot_status ingot_device_suggested_streams(struct ingot_device handle, int
 	if (!device)
 		return INGOT_STALE;
 	const struct ingot_properties *properties = &device->properties;
-	const int policies[] = {[INGOT_ONLY_DEVICES] = 1,
-	                        [INGOT_FOR_COPYING] = 1 + (int)properties->copy_engines,
-	                        [INGOT_MOST_STREAMS] = (int)properties->compute_units};
-	/* Streams that are host threads: two cores stay for the program and the system, whatever the policy; in place one is all. */
-	*count = table_of(device)->waits_inline   ? 1
-	         : properties->host_memory       ? (int)properties->compute_units - 2
-	                                         : policies[device->backend->options.parallelism];
+	const int policies[] = { [INGOT_ONLY_DEVICES] = 1,
+		[INGOT_FOR_COPYING] = 1 + (int)properties->copy_engines,
+		[INGOT_MOST_STREAMS] = (int)properties->compute_units };
+	/* Streams that are host threads: two cores stay for the program and the system, whatever the policy; in place
+	 * one is all. */
+	*count = table_of(device)->waits_inline ? 1
+	        : properties->host_memory       ? (int)properties->compute_units - 2
+	                                        : policies[device->backend->options.parallelism];
 	if (*count < 1)
 		*count = 1;
 	leave(handle.runtime);
@@ -323,8 +324,8 @@ bool ingot_device_supports(struct ingot_device handle, enum ingot_dtype dtype)
 bool device_reaches(struct device *device, struct device *other)
 {
 	const struct ingot_backend *table = table_of(device);
-	return device == other || !INGOT_THREADS ||
-	       (device->backend == other->backend && (!table->peer || table->peer(device->raw, other->raw)));
+	return device == other || !INGOT_THREADS
+	        || (device->backend == other->backend && (!table->peer || table->peer(device->raw, other->raw)));
 }
 
 enum ingot_status ingot_device_peer(struct ingot_device handle, struct ingot_device second, bool *peer)
@@ -349,7 +350,7 @@ static enum ingot_status host_pin(struct ingot_device handle, void *memory, uint
 		return status;
 	const struct ingot_backend *table = table_of(device);
 	object_keep(&device->object);
-	leave(handle.runtime);                         /* may take long, and touches nothing of ours */
+	leave(handle.runtime); /* may take long, and touches nothing of ours */
 	if (device->properties.host_memory)
 		status = INGOT_OK;
 	else if (!table->host_pin || !table->host_unpin)

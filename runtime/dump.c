@@ -20,13 +20,13 @@ size_t ingot_runtime_json(struct ingot_runtime *runtime, char *text, size_t room
 		sink_printf(&sink, "]}");
 	}
 	sink_printf(&sink,
-	            "],\"open\":{\"devices\":%u,\"streams\":%u,\"events\":%u,\"contexts\":%u,\"nodes\":%u,"
-	            "\"libraries\":%u,\"routines\":%u}",
-	            runtime->open[KIND_DEVICE], runtime->open[KIND_STREAM], runtime->open[KIND_EVENT],
-	            runtime->open[KIND_CONTEXT], runtime->open[KIND_NODE], runtime->open[KIND_LIBRARY],
-	            runtime->open[KIND_ROUTINE]);
+	        "],\"open\":{\"devices\":%u,\"streams\":%u,\"events\":%u,\"contexts\":%u,\"nodes\":%u,"
+	        "\"libraries\":%u,\"routines\":%u}",
+	        runtime->open[KIND_DEVICE], runtime->open[KIND_STREAM], runtime->open[KIND_EVENT],
+	        runtime->open[KIND_CONTEXT], runtime->open[KIND_NODE], runtime->open[KIND_LIBRARY],
+	        runtime->open[KIND_ROUTINE]);
 	sink_printf(&sink, ",\"hazards\":%" PRIu64 ",\"blocks\":%" PRIu64 "}", runtime->hazards,
-	            atomic_load(&runtime->live));
+	        atomic_load(&runtime->live));
 	leave(runtime);
 	return sink_end(&sink);
 }
@@ -36,12 +36,13 @@ static void properties_print(struct sink *sink, const struct ingot_properties *p
 	sink_printf(sink, "{\"backend\":");
 	sink_string(sink, p->backend);
 	sink_printf(sink,
-	            ",\"ordinal\":%d,\"id\":%u,\"host_memory\":%s,\"slab_align\":%u,\"compute_units\":%u,\"copy_"
-	            "engines\":%u,"
-	            "\"shared_bytes\":%" PRIu64 ",\"group_threads\":%u,\"group_size\":[%u,%u,%u],\"memory_bytes\":%" PRIu64 "}",
-	            p->ordinal, p->id, p->host_memory ? "true" : "false", p->slab_align, p->compute_units,
-	            p->copy_engines, p->shared_bytes, p->group_threads, p->group_size[0], p->group_size[1], p->group_size[2],
-	            p->memory_bytes);
+	        ",\"ordinal\":%d,\"id\":%u,\"host_memory\":%s,\"slab_align\":%u,\"compute_units\":%u,\"copy_"
+	        "engines\":%u,"
+	        "\"shared_bytes\":%" PRIu64 ",\"group_threads\":%u,\"group_size\":[%u,%u,%u],\"memory_bytes\":%" PRIu64
+	        "}",
+	        p->ordinal, p->id, p->host_memory ? "true" : "false", p->slab_align, p->compute_units, p->copy_engines,
+	        p->shared_bytes, p->group_threads, p->group_size[0], p->group_size[1], p->group_size[2],
+	        p->memory_bytes);
 }
 
 size_t ingot_properties_json(struct ingot_device handle, char *text, size_t room)
@@ -63,9 +64,9 @@ static void streams_print(struct sink *sink, const struct device *device)
 		if (!stream)
 			continue;
 		sink_printf(sink,
-		            "%s{\"number\":%u,\"queued\":%u,\"contexts\":%u,\"merge_bytes\":%" PRIu64 ",\"failure\":",
-		            first ? "" : ",", stream->number, stream->count, stream->contexts,
-		            stream->merge.owned ? stream->merge.owned->bytes : 0);
+		        "%s{\"number\":%u,\"queued\":%u,\"contexts\":%u,\"merge_bytes\":%" PRIu64 ",\"failure\":",
+		        first ? "" : ",", stream->number, stream->count, stream->contexts,
+		        stream->merge.owned ? stream->merge.owned->bytes : 0);
 		if (stream->failure)
 			sink_string(sink, stream->failure->text);
 		else
@@ -85,22 +86,24 @@ size_t ingot_device_json(struct ingot_device handle, char *text, size_t room)
 	struct ingot_runtime *runtime = handle.runtime;
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		const struct event *event = (const struct event *)runtime->handles[i].object;
-		if (event && event->object.kind == KIND_EVENT && event->device == device && event->command &&
-		    !command_done(event->command))
+		if (event && event->object.kind == KIND_EVENT && event->device == device && event->command
+		        && !command_done(event->command))
 			unfinished++;
 	}
 	sink_printf(&sink, "{\"properties\":");
 	properties_print(&sink, &device->properties);
-	sink_printf(&sink, ",\"used\":%" PRIu64 ",\"events\":{\"total\":%" PRIu64 ",\"unreleased\":%" PRIu64 ",\"unfinished\":%" PRIu64
-		    "},\"streams\":[", device->backend->used[device->properties.ordinal], device->events_made, device->events, unfinished);
+	sink_printf(&sink,
+	        ",\"used\":%" PRIu64 ",\"events\":{\"total\":%" PRIu64 ",\"unreleased\":%" PRIu64
+	        ",\"unfinished\":%" PRIu64 "},\"streams\":[",
+	        device->backend->used[device->properties.ordinal], device->events_made, device->events, unfinished);
 	streams_print(&sink, device);
 	sink_printf(&sink, "],\"pools\":[");
 	for (uint32_t i = 0; i < device->pool_count; i++)
 		sink_printf(&sink, "%s{\"pool\":%u,\"bytes\":%" PRIu64 ",\"adopted\":%s}", i ? "," : "",
-		            device->pools[i].id, device->pools[i].slab->bytes,
-		            device->pools[i].slab->adopted ? "true" : "false");
+		        device->pools[i].id, device->pools[i].slab->bytes,
+		        device->pools[i].slab->adopted ? "true" : "false");
 	sink_printf(&sink, "],\"candidates\":%u,\"shared\":%u,\"constants\":%u,\"locations\":%u}",
-	            device->candidates.count, device->shared.count, device->constant_count, device->location_count);
+	        device->candidates.count, device->shared.count, device->constant_count, device->location_count);
 	leave(runtime);
 	return sink_end(&sink);
 }
@@ -115,7 +118,7 @@ size_t ingot_context_json(struct ingot_context handle, char *text, size_t room)
 	sink_printf(&sink, "{\"stream\":");
 	sink_string(&sink, context->stream->name);
 	sink_printf(&sink, ",\"finalized\":%s,\"children\":%u,\"nodes\":[", context->finalized ? "true" : "false",
-	            context->children);
+	        context->children);
 	bool first = true;
 	for (const struct context *one = context; one; one = one->parent)
 		for (uint32_t i = 0; i < one->entries.count; i++) {
@@ -124,8 +127,8 @@ size_t ingot_context_json(struct ingot_context handle, char *text, size_t room)
 			sink_printf(&sink, "%s{\"node\":", first ? "" : ",");
 			sink_string(&sink, name);
 			sink_printf(&sink, ",\"pool\":%u,\"offset\":%" PRIu64 ",\"inherited\":%s}",
-			            entry->location->pool, entry->location->offset + entry->offset,
-			            one == context ? "false" : "true");
+			        entry->location->pool, entry->location->offset + entry->offset,
+			        one == context ? "false" : "true");
 			first = false;
 		}
 	sink_printf(&sink, "]}");
@@ -143,8 +146,8 @@ static void names_print(struct sink *sink, const struct ingot_module *module, co
 	sink_printf(sink, "]");
 }
 
-static void routine_print(struct sink *sink, const struct ingot_module *module,
-                          const struct ingot_module_routine *routine)
+static void routine_print(
+        struct sink *sink, const struct ingot_module *module, const struct ingot_module_routine *routine)
 {
 	sink_printf(sink, "{\"name\":");
 	sink_string(sink, routine->name);
@@ -165,7 +168,7 @@ static void routine_print(struct sink *sink, const struct ingot_module *module,
 		sink_printf(sink, ",\"least\":%" PRId64 ",\"most\":%" PRId64 "}", symbol->least, symbol->most);
 	}
 	sink_printf(sink, "],\"workspace_bytes\":%" PRIu64 ",\"steps\":%u,\"lanes\":%u}", routine->workspace_bytes,
-	            routine->step_count, routine->lane_count);
+	        routine->step_count, routine->lane_count);
 }
 
 size_t ingot_library_json(struct ingot_library handle, char *text, size_t room)
@@ -182,7 +185,7 @@ size_t ingot_library_json(struct ingot_library handle, char *text, size_t room)
 		sink_printf(&sink, "%s{\"name\":", i ? "," : "");
 		sink_string(&sink, module->nodes[i].name);
 		sink_printf(&sink, ",\"type\":\"%s\",\"bytes\":%" PRIu64 "}",
-		            ingot_dtype_name((enum ingot_dtype)module->nodes[i].dtype), module->nodes[i].bytes);
+		        ingot_dtype_name((enum ingot_dtype)module->nodes[i].dtype), module->nodes[i].bytes);
 	}
 	sink_printf(&sink, "],\"routines\":[");
 	for (uint32_t i = 0; i < module->routine_count; i++) {
@@ -213,9 +216,9 @@ static void ledger_print(struct sink *sink, struct ingot_runtime *runtime, const
 			for (uint32_t x = 0; x < own_count; x++)
 				for (uint32_t y = 0; y < other_count && !meets; y++) {
 					struct entry one, two;
-					meets = context_find(routine->context, routine->library->nodes[own[x]], &one) &&
-					        context_find(other->context, other->library->nodes[theirs[y]], &two) &&
-					        one.location == two.location;
+					meets = context_find(routine->context, routine->library->nodes[own[x]], &one)
+					        && context_find(other->context, other->library->nodes[theirs[y]], &two)
+					        && one.location == two.location;
 				}
 			if (!meets)
 				continue;
@@ -240,7 +243,7 @@ size_t ingot_routine_json(struct ingot_routine handle, char *text, size_t room)
 		sink_printf(&sink, ",\"values\":[");
 		for (uint32_t i = 0; i < routine->descriptor->symbol_count; i++)
 			sink_printf(&sink, routine->symbol_set[i] ? "%s%" PRId64 : "%snull", i ? "," : "",
-			            routine->symbols[i]);
+			        routine->symbols[i]);
 		sink_printf(&sink, "],\"depends\":[");
 		ledger_print(&sink, handle.runtime, routine);
 		sink_printf(&sink, "]}");
@@ -296,11 +299,11 @@ size_t ingot_trace_json(struct ingot_runtime *runtime, char *text, size_t room)
 		sink_string(&sink, entry->name);
 		/* Chrome counts in microseconds; a process is a device here, and a thread a stream. */
 		sink_printf(&sink,
-		            ",\"ph\":\"X\",\"ts\":%" PRIu64 ".%03u,\"dur\":%" PRIu64
-		            ".%03u,\"pid\":%u,\"tid\":%u,\"args\":{\"failed\":%s}}",
-		            entry->began / 1000, (unsigned)(entry->began % 1000), (entry->ended - entry->began) / 1000,
-		            (unsigned)((entry->ended - entry->began) % 1000), entry->device, entry->stream,
-		            entry->failed ? "true" : "false");
+		        ",\"ph\":\"X\",\"ts\":%" PRIu64 ".%03u,\"dur\":%" PRIu64
+		        ".%03u,\"pid\":%u,\"tid\":%u,\"args\":{\"failed\":%s}}",
+		        entry->began / 1000, (unsigned)(entry->began % 1000), (entry->ended - entry->began) / 1000,
+		        (unsigned)((entry->ended - entry->began) % 1000), entry->device, entry->stream,
+		        entry->failed ? "true" : "false");
 	}
 	sink_printf(&sink, "]}");
 	leave(runtime);

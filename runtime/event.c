@@ -1,8 +1,8 @@
 /* event.c: handles to the end of some work. */
 #include "inside.h"
 
-enum ingot_status event_reserve(struct device *device, struct ingot_runtime *runtime, const struct ingot_event *wanted,
-                                struct event **out)
+enum ingot_status event_reserve(
+        struct device *device, struct ingot_runtime *runtime, const struct ingot_event *wanted, struct event **out)
 {
 	*out = NULL;
 	if (!wanted)
@@ -53,8 +53,8 @@ void event_release(struct object *object)
 	spare_give(runtime, &runtime->events, event);
 }
 
-enum ingot_status event_new(struct device *device, struct ingot_runtime *runtime, struct ingot_command *command,
-                            struct ingot_event *handle)
+enum ingot_status event_new(
+        struct device *device, struct ingot_runtime *runtime, struct ingot_command *command, struct ingot_event *handle)
 {
 	struct event *event;
 	enum ingot_status status = event_reserve(device, runtime, handle, &event);
@@ -82,7 +82,8 @@ enum ingot_status ingot_event_record(struct ingot_stream handle, struct ingot_ev
 
 enum ingot_status ingot_stream_wait(struct ingot_stream stream, struct ingot_event event)
 {
-	return ingot_task_submit(stream, &(struct ingot_task){.name = "wait", .waits = &event, .wait_count = 1}, NULL);
+	return ingot_task_submit(
+	        stream, &(struct ingot_task){ .name = "wait", .waits = &event, .wait_count = 1 }, NULL);
 }
 
 enum ingot_status ingot_event_open(struct ingot_runtime *runtime, struct ingot_event *out)
@@ -111,10 +112,7 @@ static enum ingot_status event_signal(struct object *object)
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_event_signal(struct ingot_event handle)
-{
-	return DO(handle, KIND_EVENT, event_signal);
-}
+enum ingot_status ingot_event_signal(struct ingot_event handle) { return DO(handle, KIND_EVENT, event_signal); }
 
 enum ingot_status ingot_event_done(struct ingot_event handle, bool *done)
 {
@@ -131,12 +129,12 @@ static enum ingot_status event_sync(struct object *object)
 {
 	struct event *event = (struct event *)object;
 	enum ingot_status status = event->command && !command_done(event->command)
-	                                   ? task_refuses("must not wait for other work")
-	                                   : INGOT_OK;
+	        ? task_refuses("must not wait for other work")
+	        : INGOT_OK;
 	if (status)
 		return status;
-	if (!INGOT_THREADS && event->command && !event->command->stream && !event->command->signaller &&
-	    !command_done(event->command))
+	if (!INGOT_THREADS && event->command && !event->command->stream && !event->command->signaller
+	        && !command_done(event->command))
 		return say(INGOT_WOULD_BLOCK, "there is no other thread that could signal the event");
 	if (event->command)
 		command_wait(event->command);
@@ -144,10 +142,7 @@ static enum ingot_status event_sync(struct object *object)
 	return failure ? say_failure(failure) : INGOT_OK;
 }
 
-enum ingot_status ingot_event_sync(struct ingot_event handle)
-{
-	return DO(handle, KIND_EVENT, event_sync);
-}
+enum ingot_status ingot_event_sync(struct ingot_event handle) { return DO(handle, KIND_EVENT, event_sync); }
 
 static enum ingot_status event_cancel(struct object *object)
 {
@@ -156,24 +151,23 @@ static enum ingot_status event_cancel(struct object *object)
 	if (!command || atomic_load_explicit(&command->state, memory_order_relaxed) != COMMAND_QUEUED)
 		return say(INGOT_BUSY, "it has begun already");
 	if (event->promise)
-		promise_keep_or_break(command, failure_new(object->runtime, INGOT_CANCELLED, "the event was cancelled"));
+		promise_keep_or_break(
+		        command, failure_new(object->runtime, INGOT_CANCELLED, "the event was cancelled"));
 	else
 		command_cancel(command);
 	changed(object->runtime);
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_event_cancel(struct ingot_event handle)
-{
-	return DO(handle, KIND_EVENT, event_cancel);
-}
+enum ingot_status ingot_event_cancel(struct ingot_event handle) { return DO(handle, KIND_EVENT, event_cancel); }
 
 /* At once, not with the last reference: who waits for the promise holds one. */
 void event_close(struct event *event)
 {
 	if (event->promise && event->command && !command_done(event->command) && !event->command->signaller)
-		promise_keep_or_break(event->command, failure_new(event->object.runtime, INGOT_CANCELLED,
-		                                                  "the event was closed before it was signalled"));
+		promise_keep_or_break(event->command,
+		        failure_new(event->object.runtime, INGOT_CANCELLED,
+		                "the event was closed before it was signalled"));
 	handle_close(&event->object);
 }
 
@@ -183,7 +177,4 @@ static enum ingot_status object_close(struct object *object)
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_event_close(struct ingot_event handle)
-{
-	return DO(handle, KIND_EVENT, object_close);
-}
+enum ingot_status ingot_event_close(struct ingot_event handle) { return DO(handle, KIND_EVENT, object_close); }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include "common/alone.h"
 
-#if !INGOT_THREADS                 /* nobody else could change the number */
+#if !INGOT_THREADS /* nobody else could change the number */
 static inline void futex_wait(_Atomic uint32_t *at, uint32_t seen) { (void)at, (void)seen; }
 static inline void futex_wake(_Atomic uint32_t *at, int count) { (void)at, (void)count; }
 #elif defined __linux__

@@ -1,5 +1,5 @@
-/* hazard.c: who touched a place last.  Read after write, write after read and write after write all follow from the last
- * writer and the readers since; commands that are done leave the lists whenever these are looked at. */
+/* hazard.c: who touched a place last.  Read after write, write after read and write after write all follow from the
+ * last writer and the readers since; commands that are done leave the lists whenever these are looked at. */
 #include "inside.h"
 
 static void writer_drop(struct ingot_runtime *runtime, struct hazard *hazard)
@@ -37,8 +37,8 @@ void hazard_prune(struct ingot_runtime *runtime, struct hazard *hazard)
 
 bool hazard_reserve(struct ingot_runtime *runtime, struct hazard *hazard)
 {
-	return memory_grow(runtime, &hazard->readers, hazard->reader_count, &hazard->reader_room,
-	                   sizeof *hazard->readers);
+	return memory_grow(
+	        runtime, &hazard->readers, hazard->reader_count, &hazard->reader_room, sizeof *hazard->readers);
 }
 
 bool hazard_valued(struct ingot_runtime *runtime, struct hazard *hazard)

@@ -5,8 +5,8 @@
 #include <unistd.h>
 #endif
 
-enum ingot_status host_slab_alloc(void *device, size_t bytes, size_t align, enum ingot_slab_mode mode, void **slab,
-                                  char *text)
+enum ingot_status host_slab_alloc(
+        void *device, size_t bytes, size_t align, enum ingot_slab_mode mode, void **slab, char *text)
 {
 	(void)device, (void)mode;
 #if INGOT_THREADS
@@ -27,17 +27,22 @@ void host_slab_free(void *device, void *slab)
 	free(slab);
 }
 
-void *host_slab_base(void *slab)
-{
-	return slab;
-}
+void *host_slab_base(void *slab) { return slab; }
 
 /* Generated C has arithmetic for these; others can be stored and copied only. */
 bool host_supports(void *device, enum ingot_dtype dtype)
 {
-	static const bool yes[] = {[INGOT_F32] = true, [INGOT_U8] = true,  [INGOT_I8] = true,  [INGOT_U16] = true,
-	                           [INGOT_I16] = true, [INGOT_I32] = true, [INGOT_I64] = true, [INGOT_BOOL] = true,
-	                           [INGOT_F64] = true, [INGOT_U32] = true, [INGOT_U64] = true};
+	static const bool yes[] = { [INGOT_F32] = true,
+		[INGOT_U8] = true,
+		[INGOT_I8] = true,
+		[INGOT_U16] = true,
+		[INGOT_I16] = true,
+		[INGOT_I32] = true,
+		[INGOT_I64] = true,
+		[INGOT_BOOL] = true,
+		[INGOT_F64] = true,
+		[INGOT_U32] = true,
+		[INGOT_U64] = true };
 	(void)device;
 	return (unsigned)dtype < COUNT(yes) && yes[dtype];
 }
@@ -50,17 +55,16 @@ void host_properties(void *device, struct ingot_properties *properties)
 	long cores = 1, pages = (long)alone_left(), page = 1;
 #endif
 	(void)device;
-	*properties =
-	        (struct ingot_properties){.host_memory = true,
-	                                  .slab_align = INGOT_THREADS ? 64 : 16,
-	                                  .compute_units = cores > 0 ? (uint32_t)cores : 1,
-	                                  .group_threads = 1,
-	                                  .group_size = { 1, 1, 1 },
-	                                  .memory_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0};
+	*properties = (struct ingot_properties){ .host_memory = true,
+		.slab_align = INGOT_THREADS ? 64 : 16,
+		.compute_units = cores > 0 ? (uint32_t)cores : 1,
+		.group_threads = 1,
+		.group_size = { 1, 1, 1 },
+		.memory_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0 };
 }
 
-enum ingot_status host_copy(void *queue, void *to, size_t to_offset, void *from, size_t from_offset, size_t bytes,
-                            char *text)
+enum ingot_status host_copy(
+        void *queue, void *to, size_t to_offset, void *from, size_t from_offset, size_t bytes, char *text)
 {
 	(void)queue, (void)text;
 	memmove((char *)to + to_offset, (const char *)from + from_offset, bytes);
@@ -90,8 +94,8 @@ enum ingot_status host_fill(void *queue, void *to, size_t to_offset, int byte, s
 	return INGOT_OK;
 }
 
-enum ingot_status host_call(void *queue, int (*run)(const struct ingot_call *), struct ingot_call *call, int *code,
-                            char *text)
+enum ingot_status host_call(
+        void *queue, int (*run)(const struct ingot_call *), struct ingot_call *call, int *code, char *text)
 {
 	(void)text;
 	call->parallel = ((struct host_queue *)queue)->device->parallel;
@@ -111,9 +115,9 @@ static void group_run(void *argument, int index)
 {
 	struct grid *grid = argument;
 	uint64_t at = grid->from + (uint64_t)index;
-	struct ingot_group group = {.index = {(uint32_t)(at % grid->groups[0]),
-	                                      (uint32_t)(at / grid->groups[0] % grid->groups[1]),
-	                                      (uint32_t)(at / grid->groups[0] / grid->groups[1])}};
+	struct ingot_group group = { .index = { (uint32_t)(at % grid->groups[0]),
+		                             (uint32_t)(at / grid->groups[0] % grid->groups[1]),
+		                             (uint32_t)(at / grid->groups[0] / grid->groups[1]) } };
 	int none = 0;
 	memcpy(group.groups, grid->groups, sizeof group.groups);
 	memcpy(group.threads, grid->threads, sizeof group.threads);
@@ -122,12 +126,12 @@ static void group_run(void *argument, int index)
 		atomic_compare_exchange_strong(&grid->code, &none, code);
 }
 
-enum ingot_status host_launch(void *queue, void *module, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
-                              const uint32_t threads[3], void *const *arguments, int *code, char *text)
+enum ingot_status host_launch(void *queue, void *module, const struct ingot_module_kernel *kernel,
+        const uint32_t groups[3], const uint32_t threads[3], void *const *arguments, int *code, char *text)
 {
 	const struct ingot_parallel *parallel = ((struct host_queue *)queue)->device->parallel;
 	struct grid grid = { .kernel = kernel, .arguments = arguments };
-	uint64_t total = (uint64_t)groups[0] * groups[1] * groups[2];         /* at most INGOT_MOST_GROUPS: launch_shape */
+	uint64_t total = (uint64_t)groups[0] * groups[1] * groups[2]; /* at most INGOT_MOST_GROUPS: launch_shape */
 	(void)module;
 	if (!kernel->run) {
 		snprintf(text, INGOT_BACKEND_TEXT, "kernel %s has no code for the host", kernel->name);

@@ -20,17 +20,17 @@
 #if INGOT_THREADS
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
 #else
-#define PRINTF(f, a)             /* uint32_t is a long there, of the size of an int: the other build is checked */
+#define PRINTF(f, a) /* uint32_t is a long there, of the size of an int: the other build is checked */
 #endif
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-#define NAME_ROOM    48
-#define ADOPT_ALIGN  16          /* of the caller's memory: the largest element's */
-#define TEXT_ROOM    240
+#define NAME_ROOM 48
+#define ADOPT_ALIGN 16 /* of the caller's memory: the largest element's */
+#define TEXT_ROOM 240
 /* The first lines of a public call: what no caller may leave out. */
-#define NEED(condition)                                                                                                \
-	do {                                                                                                           \
-		if (!(condition))                                                                                      \
-			return say(INGOT_INVALID, "%s: an argument is missing", __func__);                             \
+#define NEED(condition) \
+	do { \
+		if (!(condition)) \
+			return say(INGOT_INVALID, "%s: an argument is missing", __func__); \
 	} while (0)
 
 enum kind {
@@ -47,7 +47,7 @@ enum kind {
 
 struct object {
 	struct ingot_runtime *runtime;
-	uint32_t index, generation;       /* of its handle; generation 0: closed */
+	uint32_t index, generation; /* of its handle; generation 0: closed */
 	enum kind kind;
 	uint32_t refs;
 };
@@ -56,22 +56,23 @@ struct object {
 struct failure {
 	uint32_t refs;
 	enum ingot_status status;
-	bool cancelled;                   /* passes on, but stops no stream */
+	bool cancelled; /* passes on, but stops no stream */
 	char text[TEXT_ROOM];
 };
 
 /* ---- commands: command.c ---- */
 
-/* Issued: its backend has it, and orders what follows by its own means; only where the backend has events of its own. */
+/* Issued: its backend has it, and orders what follows by its own means; only where the backend has events of its own.
+ */
 enum command_state { COMMAND_QUEUED, COMMAND_RUNNING, COMMAND_ISSUED, COMMAND_DONE };
 
 struct edge {
 	struct ingot_command *from, *to;
-	struct edge *next;                /* among the successors of `from` */
-	struct stream *waits;             /* kept: `to` waits for what it has issued, on the device */
-	bool carries;                     /* a failure of `from` is one of `to` */
-	bool on_device;                   /* the device orders them: not among those `to` is pending for */
-	uint16_t place, from_place;       /* both write it: which of the places of each; NO_PLACE: they do not */
+	struct edge *next;          /* among the successors of `from` */
+	struct stream *waits;       /* kept: `to` waits for what it has issued, on the device */
+	bool carries;               /* a failure of `from` is one of `to` */
+	bool on_device;             /* the device orders them: not among those `to` is pending for */
+	uint16_t place, from_place; /* both write it: which of the places of each; NO_PLACE: they do not */
 };
 #define NO_PLACE UINT16_MAX
 
@@ -84,10 +85,10 @@ struct before {
 /* Who touched a place: the last writer and the readers since. */
 struct hazard {
 	struct ingot_command *writer;
-	struct failure *taint;            /* the last writer that began failed: the value is not there */
-	bool valued;                      /* somebody gave it a value, or is about to */
-	bool strict;                      /* of host arrays: what was skipped taints too */
-	uint16_t place;                   /* of the writer's places, this one */
+	struct failure *taint; /* the last writer that began failed: the value is not there */
+	bool valued;           /* somebody gave it a value, or is about to */
+	bool strict;           /* of host arrays: what was skipped taints too */
+	uint16_t place;        /* of the writer's places, this one */
 	struct ingot_command **readers;
 	uint32_t reader_count, reader_room;
 };
@@ -99,28 +100,28 @@ struct access {
 
 struct ingot_command {
 	struct ingot_runtime *runtime;
-	struct stream *stream;            /* NULL: a promise, or finished */
-	struct ingot_command *previous, *next;   /* in the queue */
+	struct stream *stream;                 /* NULL: a promise, or finished */
+	struct ingot_command *previous, *next; /* in the queue */
 	enum ingot_status (*run)(struct ingot_command *, char *text);
-	enum ingot_status (*ended)(struct ingot_command *, char *text);  /* when all of it ran well: did it? or NULL */
-	void (*destroy)(void *payload);   /* called once, without the lock */
+	enum ingot_status (*ended)(struct ingot_command *, char *text); /* when all of it ran well: did it? or NULL */
+	void (*destroy)(void *payload);                                 /* called once, without the lock */
 	void *payload;
 	uint32_t refs;
-	_Atomic uint32_t state;           /* a futex */
+	_Atomic uint32_t state; /* a futex */
 	uint32_t sleepers;
-	uint32_t pending;                 /* edges from commands that are not done */
+	uint32_t pending; /* edges from commands that are not done */
 	bool cancelled, skipped;
-	bool on_host;                     /* code of the host's: runs when all before it is done, not only issued */
-	bool reusable;                    /* a block of the size that is kept for the next */
-	struct failure *cause;            /* of a predecessor: do not run */
-	struct failure *failure;          /* its own, when done */
+	bool on_host;            /* code of the host's: runs when all before it is done, not only issued */
+	bool reusable;           /* a block of the size that is kept for the next */
+	struct failure *cause;   /* of a predecessor: do not run */
+	struct failure *failure; /* its own, when done */
 	struct edge *edges, *successors;
-	struct before *befores;           /* of the places it writes */
+	struct before *befores; /* of the places it writes */
 	uint32_t edge_count, slab_count, before_count;
 	struct slab **slabs;
-	struct object *keeps;             /* lives until it is done */
-	struct ingot_command *promise;    /* done with this one */
-	struct ingot_command *signaller;  /* of a promise */
+	struct object *keeps;            /* lives until it is done */
+	struct ingot_command *promise;   /* done with this one */
+	struct ingot_command *signaller; /* of a promise */
 	uint64_t visited;
 	struct ingot_command *to_visit;
 	uint64_t began;
@@ -129,12 +130,12 @@ struct ingot_command {
 
 struct request {
 	struct stream *stream;
-	const char *name;                 /* lives as long as the command does */
+	const char *name; /* lives as long as the command does */
 	enum ingot_status (*run)(struct ingot_command *, char *text);
 	enum ingot_status (*ended)(struct ingot_command *, char *text);
 	void (*destroy)(void *payload);
 	bool on_host;
-	size_t payload_bytes;             /* zeroed room, filled by the caller before it gives up the lock */
+	size_t payload_bytes; /* zeroed room, filled by the caller before it gives up the lock */
 	const struct access *accesses;
 	uint32_t access_count;
 	struct ingot_command *const *after;
@@ -152,15 +153,15 @@ struct slab {
 	uint64_t bytes;
 	uint32_t refs;
 	bool adopted;
-	bool constant;                    /* of a module: never written, perhaps in read-only memory */
-	struct slab *next;                /* dead ones */
+	bool constant;     /* of a module: never written, perhaps in read-only memory */
+	struct slab *next; /* dead ones */
 };
 
 struct pool {
 	uint32_t id;
 	struct slab *slab;
 	struct hazard hazard;
-	bool inner;                       /* of contexts and constants: programs do not close or replace it */
+	bool inner; /* of contexts and constants: programs do not close or replace it */
 };
 
 struct location {
@@ -170,20 +171,20 @@ struct location {
 	uint64_t offset, bytes;
 	struct hazard hazard;
 	uint64_t version;
-	bool owns_pool;                   /* its pool goes with it */
-	uint32_t index;                   /* among the device's locations */
-	uint32_t streaming;               /* merge buffers that are this place */
-	struct ingot_stream owner;        /* of a shared one: its only writer, also when it is closed; zeros: none yet */
+	bool owns_pool;            /* its pool goes with it */
+	uint32_t index;            /* among the device's locations */
+	uint32_t streaming;        /* merge buffers that are this place */
+	struct ingot_stream owner; /* of a shared one: its only writer, also when it is closed; zeros: none yet */
 };
 
 struct entry {
 	struct node *node;
 	struct location *location;
-	uint64_t offset;                  /* of the node inside of the location */
+	uint64_t offset; /* of the node inside of the location */
 };
 
 struct entries {
-	struct entry *at;                 /* by ascending node id */
+	struct entry *at; /* by ascending node id */
 	uint32_t count, room;
 };
 
@@ -192,8 +193,8 @@ struct backend {
 	struct ingot_backend_options options;
 	void *state;
 	int devices;
-	uint64_t *used;                   /* by ordinal */
-	struct device **first;            /* by ordinal: what ingot_device_get gives */
+	uint64_t *used;        /* by ordinal */
+	struct device **first; /* by ordinal: what ingot_device_get gives */
 	struct backend *next;
 };
 
@@ -208,22 +209,22 @@ struct device {
 	struct backend *backend;
 	struct ingot_properties properties;
 	void *raw;
-	struct stream **streams;          /* by number; NULL: free */
+	struct stream **streams; /* by number; NULL: free */
 	uint32_t stream_room, stream_count;
 	struct stream *main;
-	struct stream **lanes;            /* of static schedules, made when needed */
+	struct stream **lanes; /* of static schedules, made when needed */
 	uint32_t lane_count;
-	struct pool *pools;               /* by ascending id */
+	struct pool *pools; /* by ascending id */
 	uint32_t pool_count, pool_room, next_pool;
 	struct constants *constants;
 	uint32_t constant_count, constant_room;
-	struct entries candidates, shared;       /* read-only nodes that may become shared; nodes that are */
-	struct location **locations;      /* all of the device: for sync and dumps */
+	struct entries candidates, shared; /* read-only nodes that may become shared; nodes that are */
+	struct location **locations;       /* all of the device: for sync and dumps */
 	uint32_t location_count, location_room;
-	uint64_t events, events_made;     /* open; in all */
-	struct failure *lost;             /* the backend said so: for good */
+	uint64_t events, events_made; /* open; in all */
+	struct failure *lost;         /* the backend said so: for good */
 	bool closing;
-	bool placing;                     /* a thread places nodes or opens a stream, at times without the lock; others wait */
+	bool placing; /* a thread places nodes or opens a stream, at times without the lock; others wait */
 };
 
 struct ingot_queue {
@@ -233,32 +234,33 @@ struct ingot_queue {
 struct merge {
 	struct node *node;
 	struct slab *owned;
-	struct hazard hazard;             /* of the owned storage */
-	struct location *streaming;       /* the source, or NULL */
+	struct hazard hazard;       /* of the owned storage */
+	struct location *streaming; /* the source, or NULL */
 	uint64_t streaming_offset;
-	bool taken;                       /* streaming: its consumer was submitted */
-	struct ingot_command *update;     /* the latest copy */
+	bool taken;                   /* streaming: its consumer was submitted */
+	struct ingot_command *update; /* the latest copy */
 };
 
 struct stream {
 	struct object object;
 	struct device *device;
 	struct ingot_command *head, *tail;
-	struct ingot_command *issue;      /* the first that its backend has not; where that issues before the first is done */
+	struct ingot_command
+	        *issue; /* the first that its backend has not; where that issues before the first is done */
 	uint32_t count;
-	bool in_place;                    /* its backend waits inline */
-	bool overlaps;                    /* its backend has events: commands are issued before those before them are done */
-	void *mark;                       /* the backend's event that others wait for, made when needed */
-	bool passed_failure;              /* one that failed is done; where it was issued only, those before it are fine */
+	bool in_place;       /* its backend waits inline */
+	bool overlaps;       /* its backend has events: commands are issued before those before them are done */
+	void *mark;          /* the backend's event that others wait for, made when needed */
+	bool passed_failure; /* one that failed is done; where it was issued only, those before it are fine */
 	bool reported, closing;
-	bool with_device;                 /* closing: whoever closes its device ends it */
-	bool to_wake;                     /* in the runtime's list */
+	bool with_device; /* closing: whoever closes its device ends it */
+	bool to_wake;     /* in the runtime's list */
 	struct failure *failure;
 	uint32_t number, contexts;
 	struct ingot_queue queue;
 	void *raw;
 	struct stream *next_to_wake;
-	_Atomic uint32_t wakers;          /* threads that are about to wake its backend */
+	_Atomic uint32_t wakers; /* threads that are about to wake its backend */
 	struct merge merge;
 	char name[NAME_ROOM];
 };
@@ -269,9 +271,9 @@ struct stream {
 
 struct event {
 	struct object object;
-	struct ingot_command *command;    /* NULL: all was done when it was recorded */
+	struct ingot_command *command; /* NULL: all was done when it was recorded */
 	struct failure *failure;
-	struct device *device;            /* counted there; NULL: a promise */
+	struct device *device; /* counted there; NULL: a promise */
 	bool promise;
 };
 
@@ -299,26 +301,26 @@ struct node {
 	int64_t dims[INGOT_MAX_RANK], left[INGOT_MAX_RANK], right[INGOT_MAX_RANK];
 	double margin;
 	bool margin_open;
-	struct node *parent;              /* of a slice, or of a view in a module */
+	struct node *parent; /* of a slice, or of a view in a module */
 	uint64_t view_offset;
-	uint64_t storage_bytes;           /* of a module's node; 0: from dims and type */
+	uint64_t storage_bytes; /* of a module's node; 0: from dims and type */
 	uint32_t align;
-	void *host;                       /* of what is no view: a view's is a part of it */
+	void *host; /* of what is no view: a view's is a part of it */
 	bool host_owned;
-	bool pinning;                     /* somebody has tried to pin it, or does */
-	struct device *pinned;            /* by this device's backend; kept; NULL: it is not */
-	bool host_busy;                   /* a thread copies values, without the lock */
-	uint32_t libraries;               /* that have it: its handle ends with the last */
+	bool pinning;          /* somebody has tried to pin it, or does */
+	struct device *pinned; /* by this device's backend; kept; NULL: it is not */
+	bool host_busy;        /* a thread copies values, without the lock */
+	uint32_t libraries;    /* that have it: its handle ends with the last */
 	const void *initial;
-	const struct ingot_module_constants *constants;        /* it is a part of, or NULL */
+	const struct ingot_module_constants *constants; /* it is a part of, or NULL */
 	const void *constants_data;
 	uint64_t constants_offset;
 	struct hazard host_hazard;
 	uint64_t host_version, newest;
 	uint64_t uploads, downloads;
 	char *code_name, *note;
-	struct prepared *before[2];       /* what the caller has the host wait for: reading, writing */
-	bool preparing;                   /* a thread is at them, without the lock */
+	struct prepared *before[2]; /* what the caller has the host wait for: reading, writing */
+	bool preparing;             /* a thread is at them, without the lock */
 };
 
 struct library {
@@ -326,7 +328,7 @@ struct library {
 	const struct ingot_module *module;
 	struct node **nodes;
 	const void *constants;
-	struct loaded *loaded;            /* on devices that want it */
+	struct loaded *loaded; /* on devices that want it */
 	uint32_t loaded_count, loaded_room;
 	uint32_t routines;
 };
@@ -337,7 +339,7 @@ struct loaded {
 };
 
 struct argument {
-	struct location *location;        /* NULL: the merge buffer */
+	struct location *location; /* NULL: the merge buffer */
 	uint64_t offset;
 };
 
@@ -353,12 +355,13 @@ struct gathering {
 
 struct routine {
 	struct object object;
-	struct library *library;          /* NULL: a transfer */
+	struct library *library; /* NULL: a transfer */
 	const struct ingot_module_routine *descriptor;
 	struct context *context;
 	struct argument *arguments;
 	struct gathering gathering;
-	struct steps *steps;              /* of its schedule, as the backend takes them; NULL: it was not run yet, or they do not stay */
+	struct steps
+	        *steps; /* of its schedule, as the backend takes them; NULL: it was not run yet, or they do not stay */
 	int64_t *symbols;
 	bool *symbol_set;
 	char *log;
@@ -389,14 +392,14 @@ struct spares {
 struct ingot_runtime {
 	/* Written by each submit and each end, so close together: a cache line that another core wrote last costs more
 	 * than the work. */
-	_Atomic uint32_t lock;            /* a futex */
-	uint32_t waiting;                 /* for a change */
-	struct stream *to_wake;           /* their backends are woken when the lock is given up, not under it */
-	struct slab *dead;                /* given back to their backends then, too */
-	uint32_t freeing;                 /* threads that do so just now: no backend is closed meanwhile */
-	struct spares commands, events;   /* blocks of those that are gone */
-	_Atomic uint32_t change;          /* a futex: something finished or was signalled */
-	uint32_t in_place_queued;         /* commands on streams that run in place */
+	_Atomic uint32_t lock;          /* a futex */
+	uint32_t waiting;               /* for a change */
+	struct stream *to_wake;         /* their backends are woken when the lock is given up, not under it */
+	struct slab *dead;              /* given back to their backends then, too */
+	uint32_t freeing;               /* threads that do so just now: no backend is closed meanwhile */
+	struct spares commands, events; /* blocks of those that are gone */
+	_Atomic uint32_t change;        /* a futex: something finished or was signalled */
+	uint32_t in_place_queued;       /* commands on streams that run in place */
 	struct ingot_runtime_options options;
 	struct backend *backends;
 	struct handle_entry *handles;
@@ -405,15 +408,15 @@ struct ingot_runtime {
 	uint32_t next_node;
 	uint64_t visit;
 	_Atomic size_t live;
-	_Atomic bool unlocked;            /* our own mistake: the lock was given back by one who had it not */
+	_Atomic bool unlocked; /* our own mistake: the lock was given back by one who had it not */
 	struct failure no_memory;
 	struct trace_entry *trace;
 	uint32_t trace_room;
 	uint64_t trace_count;
-	uint64_t hazards;                 /* entries in all hazard lists */
-	uint64_t schedules;               /* numbers given to steps that stay */
+	uint64_t hazards;   /* entries in all hazard lists */
+	uint64_t schedules; /* numbers given to steps that stay */
 	bool closing;
-	bool opening;                     /* a thread opens a backend or a device, without the lock; others wait */
+	bool opening; /* a thread opens a backend or a device, without the lock; others wait */
 };
 
 /* ---- status.c ---- */
@@ -423,94 +426,94 @@ enum ingot_status say_failure(const struct failure *);
 
 /* ---- runtime.c: memory, handles ---- */
 void *memory_new(struct ingot_runtime *, size_t count, size_t bytes); /* zeroed; NULL: none left or overflow */
-void  memory_free(struct ingot_runtime *, void *);
+void memory_free(struct ingot_runtime *, void *);
 char *memory_copy(struct ingot_runtime *, const char *text);
 /* Makes room for one more of `bytes` each. */
-bool  memory_grow(struct ingot_runtime *, void *array, uint32_t count, uint32_t *room, size_t bytes);
-void  enter(struct ingot_runtime *);
-void  leave(struct ingot_runtime *);
-void  change_wait(struct ingot_runtime *);             /* until the next `changed`; gives the lock up meanwhile */
-void  changed(struct ingot_runtime *);
-enum ingot_status handle_new(struct ingot_runtime *, struct object *, enum kind);    /* takes one reference */
+bool memory_grow(struct ingot_runtime *, void *array, uint32_t count, uint32_t *room, size_t bytes);
+void enter(struct ingot_runtime *);
+void leave(struct ingot_runtime *);
+void change_wait(struct ingot_runtime *); /* until the next `changed`; gives the lock up meanwhile */
+void changed(struct ingot_runtime *);
+enum ingot_status handle_new(struct ingot_runtime *, struct object *, enum kind); /* takes one reference */
 void handle_close(struct object *); /* ends the handle, drops its reference */
 static inline void object_keep(struct object *object) { object->refs++; }
-void  object_drop(struct object *);
+void object_drop(struct object *);
 struct object *object_of(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind); /* says INGOT_STALE */
 /* Resolves a handle with the lock taken; NULL: stale, the lock is not held. */
-#define ENTER(type, handle, kind)                                                                                      \
+#define ENTER(type, handle, kind) \
 	((struct type *)object_enter((handle).runtime, (handle).index, (handle).generation, kind))
-#define FIND(type, rt, handle, kind)                                                                                   \
-	((struct type *)((handle).runtime == (rt) ? object_of((rt), (handle).index, (handle).generation, kind)         \
+#define FIND(type, rt, handle, kind) \
+	((struct type *)((handle).runtime == (rt) ? object_of((rt), (handle).index, (handle).generation, kind) \
 	                                          : object_of((rt), UINT32_MAX, 0, kind)))
 struct object *object_enter(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind);
 /* Resolves a handle, keeps its object while `work` is in it, with the lock, and answers what that answers. */
 #define DO(handle, kind, work) object_do((handle).runtime, (handle).index, (handle).generation, kind, work)
 enum ingot_status object_do(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind,
-                            enum ingot_status (*work)(struct object *));
+        enum ingot_status (*work)(struct object *));
 #define HANDLE(type, o) ((struct type){ (o)->object.runtime, (o)->object.index, (o)->object.generation })
 extern void (*const object_release[KIND_COUNT])(struct object *);
 void device_release(struct object *), stream_release(struct object *), event_release(struct object *),
         context_release(struct object *), node_release(struct object *), library_release(struct object *),
         routine_release(struct object *);
-struct backend *backend_ready(struct ingot_runtime *, const char *name);            /* NULL: says INGOT_UNREADY */
+struct backend *backend_ready(struct ingot_runtime *, const char *name); /* NULL: says INGOT_UNREADY */
 struct failure *failure_new(struct ingot_runtime *, enum ingot_status, const char *format, ...)
         PRINTF(3, 4); /* never NULL */
 struct failure *failure_keep(struct failure *);
-void  failure_drop(struct ingot_runtime *, struct failure *);
+void failure_drop(struct ingot_runtime *, struct failure *);
 
 /* ---- stream.c ---- */
-enum ingot_status stream_new(struct device *, bool unlocked, struct stream **);      /* unlocked: `placing` is held */
-void  stream_finish(struct stream *);                                  /* waits for what was submitted by now */
-void  stream_end(struct stream *);                                     /* of one that is closing and has no work */
+enum ingot_status stream_new(struct device *, bool unlocked, struct stream **); /* unlocked: `placing` is held */
+void stream_finish(struct stream *); /* waits for what was submitted by now */
+void stream_end(struct stream *);    /* of one that is closing and has no work */
 
 /* ---- device.c ---- */
-struct device *device_enter(struct ingot_device, enum ingot_status *);  /* with the lock; NULL: stale or being closed */
+struct device *device_enter(struct ingot_device, enum ingot_status *); /* with the lock; NULL: stale or being closed */
 /* What takes long is done without the lock, by one thread a device, and no context or stream of it ends meanwhile. */
-void  placing_begin(struct device *), placing_end(struct device *);
-void  placing_wait(struct device *);
-bool  device_reaches(struct device *, struct device *other);           /* one copy does it, not by way of the host */
-void  device_lost(struct device *, const char *text);                  /* from now on it takes no work */
+void placing_begin(struct device *), placing_end(struct device *);
+void placing_wait(struct device *);
+bool device_reaches(struct device *, struct device *other); /* one copy does it, not by way of the host */
+void device_lost(struct device *, const char *text);        /* from now on it takes no work */
 /* What its backend says of a status; of one that loses it the first such error, which it is lost by from now on. */
 const char *device_words(struct device *, enum ingot_status, const char *text);
 
 /* ---- command.c ---- */
-enum ingot_status stream_room(struct stream *); /* waits for room, reports a failure; may give up the lock */
+enum ingot_status stream_room(struct stream *);          /* waits for room, reports a failure; may give up the lock */
 enum ingot_status stream_refuses(const struct stream *); /* being closed: INGOT_STALE */
 enum ingot_status stream_report(struct stream *);
-enum ingot_status submit(const struct request *,
-                         struct ingot_command **);                     /* the queue's reference; alive until `leave` */
-void  leave_after(struct stream *, struct ingot_command *);            /* leave; on inline devices, runs it */
+enum ingot_status submit(
+        const struct request *, struct ingot_command **);     /* the queue's reference; alive until `leave` */
+void leave_after(struct stream *, struct ingot_command *);    /* leave; on inline devices, runs it */
 void leave_dropping(struct stream *, struct ingot_command *); /* leave_after, and one reference of the stream less */
-void  command_cancel(struct ingot_command *);                          /* one that has not begun */
+void command_cancel(struct ingot_command *);                  /* one that has not begun */
 /* Cancels what the stream's work waits for as long as nobody keeps a promise that only a program can keep. */
-void  promises_forgo(struct stream *);
+void promises_forgo(struct stream *);
 /* INGOT_WOULD_BLOCK inside a task, whose stream stands meanwhile. */
 enum ingot_status task_refuses(const char *what);
 static inline void command_keep(struct ingot_command *command) { command->refs++; }
-void *spare_take(struct spares *, size_t cleared);                      /* NULL: none is kept; so many bytes are zeros */
-void  spare_give(struct ingot_runtime *, struct spares *, void *block);
-void  spares_release(struct ingot_runtime *, struct spares *);
-void  command_drop(struct ingot_command *);
-void  command_wait(struct ingot_command *);                            /* locked; gives the lock up meanwhile */
+void *spare_take(struct spares *, size_t cleared); /* NULL: none is kept; so many bytes are zeros */
+void spare_give(struct ingot_runtime *, struct spares *, void *block);
+void spares_release(struct ingot_runtime *, struct spares *);
+void command_drop(struct ingot_command *);
+void command_wait(struct ingot_command *); /* locked; gives the lock up meanwhile */
 static inline bool command_done(const struct ingot_command *command)
 {
 	return atomic_load_explicit(&command->state, memory_order_acquire) == COMMAND_DONE;
 }
 struct ingot_command *promise_new(struct ingot_runtime *);
-void promise_keep_or_break(struct ingot_command *,
-                           struct failure *); /* done, well or with a failure (its reference is taken) */
+void promise_keep_or_break(
+        struct ingot_command *, struct failure *); /* done, well or with a failure (its reference is taken) */
 /* Whether `from` comes after the promise: through edges, its queue, and what keeps other promises. */
-bool  comes_after(struct ingot_command *from, struct ingot_command *promise);
-bool  inside_task(void);
+bool comes_after(struct ingot_command *from, struct ingot_command *promise);
+bool inside_task(void);
 
 /* ---- submission.c: around every call that queues work ---- */
 struct submission {
-	struct stream *stream;            /* kept */
+	struct stream *stream; /* kept */
 	struct event *event;
 	struct ingot_event *done;
 };
-/* With the lock.  Refuses a stream that is closing or has failed, waits for room (so handles are resolved behind it), and
- * reserves the event that the caller wants, so that what is accepted cannot fail any more. */
+/* With the lock.  Refuses a stream that is closing or has failed, waits for room (so handles are resolved behind it),
+ * and reserves the event that the caller wants, so that what is accepted cannot fail any more. */
 enum ingot_status submission_begin(struct submission *, struct stream *, struct ingot_event *done);
 /* The same for marks, which a stream that failed takes too. */
 enum ingot_status submission_begin_mark(struct submission *, struct stream *, struct ingot_event *done);
@@ -518,73 +521,73 @@ enum ingot_status submission_begin_mark(struct submission *, struct stream *, st
 enum ingot_status submission_end(struct submission *, enum ingot_status, struct ingot_command *);
 
 /* ---- event.c ---- */
-enum ingot_status event_new(struct device *, struct ingot_runtime *, struct ingot_command *,
-                            struct ingot_event *); /* done NULL: fine */
+enum ingot_status event_new(
+        struct device *, struct ingot_runtime *, struct ingot_command *, struct ingot_event *); /* done NULL: fine */
 /* Before the submit, so that a submit that was accepted cannot fail any more. */
-enum ingot_status event_reserve(struct device *, struct ingot_runtime *, const struct ingot_event *wanted,
-                                struct event **);
-void  event_bind(struct event *, struct ingot_command *, struct ingot_event *handle);
-void  event_unreserve(struct event *);
-void  event_close(struct event *);
+enum ingot_status event_reserve(
+        struct device *, struct ingot_runtime *, const struct ingot_event *wanted, struct event **);
+void event_bind(struct event *, struct ingot_command *, struct ingot_event *handle);
+void event_unreserve(struct event *);
+void event_close(struct event *);
 
 /* ---- hazard.c ---- */
-bool  hazard_reserve(struct ingot_runtime *, struct hazard *);
-void  hazard_prune(struct ingot_runtime *, struct hazard *);
-void  hazard_release(struct ingot_runtime *, struct hazard *);
-bool  hazard_busy(struct ingot_runtime *, struct hazard *, bool readers_too);
-bool  hazard_valued(struct ingot_runtime *, struct hazard *);
+bool hazard_reserve(struct ingot_runtime *, struct hazard *);
+void hazard_prune(struct ingot_runtime *, struct hazard *);
+void hazard_release(struct ingot_runtime *, struct hazard *);
+bool hazard_busy(struct ingot_runtime *, struct hazard *, bool readers_too);
+bool hazard_valued(struct ingot_runtime *, struct hazard *);
 
 /* ---- pool.c ---- */
 /* Gives the lock up, but for `locked`. */
 struct slab *slab_new(struct device *, uint64_t bytes, uint32_t align, enum ingot_slab_mode, enum ingot_status *);
 struct slab *slab_new_locked(struct device *, uint64_t bytes, uint32_t align, enum ingot_status *);
-void  slabs_free(struct ingot_runtime *, struct slab *);               /* dead ones, without the lock */
+void slabs_free(struct ingot_runtime *, struct slab *); /* dead ones, without the lock */
 struct slab *slab_adopt(struct device *, void *, uint64_t bytes);
-void  slab_grow(struct slab *, uint64_t bytes);                        /* to so many, where it is, if it can */
-void  slab_keep(struct slab *);
-bool  slab_aligned(const struct slab *, uint64_t align);               /* 0: as the device wants it */
-void  slab_drop(struct slab *);
+void slab_grow(struct slab *, uint64_t bytes); /* to so many, where it is, if it can */
+void slab_keep(struct slab *);
+bool slab_aligned(const struct slab *, uint64_t align); /* 0: as the device wants it */
+void slab_drop(struct slab *);
 enum ingot_status pool_add_inner(struct device *, struct slab *, uint32_t *id); /* one that only the runtime ends */
 struct pool *pool_find(struct device *, uint32_t id);
-void  pool_remove(struct device *, uint32_t id);
+void pool_remove(struct device *, uint32_t id);
 enum ingot_status submit_fill(struct stream *, struct slab *, uint64_t offset, uint64_t bytes, int byte,
-                              const struct access *, uint32_t, struct ingot_command **);
+        const struct access *, uint32_t, struct ingot_command **);
 enum ingot_status submit_write(struct stream *, const char *name, struct slab *, uint64_t offset, const void *,
-                               uint64_t bytes, const struct access *, uint32_t, struct object *keeps,
-                               struct ingot_command **);
+        uint64_t bytes, const struct access *, uint32_t, struct object *keeps, struct ingot_command **);
 enum ingot_status submit_read(struct stream *, const char *name, struct slab *, uint64_t offset, void *, uint64_t bytes,
-			      const struct access *, uint32_t, struct object *keeps, struct ingot_command **);
-/* Of a command of the last two, before it can run: an array of the node's own is pinned first, where it is large and that was not tried yet. */
+        const struct access *, uint32_t, struct object *keeps, struct ingot_command **);
+/* Of a command of the last two, before it can run: an array of the node's own is pinned first, where it is large and
+ * that was not tried yet. */
 void move_pins(struct ingot_command *, struct node *base);
 enum ingot_status submit_copy(struct stream *, const char *name, struct slab *to, uint64_t to_offset, struct slab *from,
-                              uint64_t from_offset, uint64_t bytes, const struct access *, uint32_t,
-                              struct ingot_command **);
+        uint64_t from_offset, uint64_t bytes, const struct access *, uint32_t, struct ingot_command **);
 
-enum ingot_status code_ended(const struct ingot_module *, int code, char *text); /* what its code returned; NULL: no words */
-enum ingot_status launch_shape(const struct device *, const uint32_t groups[3], const uint32_t *threads,
-                               uint32_t chosen[3]);
+enum ingot_status code_ended(
+        const struct ingot_module *, int code, char *text); /* what its code returned; NULL: no words */
+enum ingot_status launch_shape(
+        const struct device *, const uint32_t groups[3], const uint32_t *threads, uint32_t chosen[3]);
 
 /* ---- context.c ---- */
 struct context *context_enter(struct ingot_context, enum ingot_status *); /* with the lock; NULL: stale or finalized */
-void  context_keep_newest(struct context *);                           /* with automatic transfers: what nobody else has */
-enum ingot_status context_lives(const struct context *);               /* not finalized, else INGOT_STALE */
+void context_keep_newest(struct context *);              /* with automatic transfers: what nobody else has */
+enum ingot_status context_lives(const struct context *); /* not finalized, else INGOT_STALE */
 struct entry *entries_find(struct entries *, const struct node *);
-enum ingot_status entries_add(struct ingot_runtime *, struct entries *, struct node *, struct location *,
-                              uint64_t offset);
-void  entries_remove(struct entries *, const struct node *);
-void  entries_release(struct ingot_runtime *, struct entries *);
-struct entry *context_find(struct context *, const struct node *,
-                           struct entry *room); /* views resolved; NULL: not there */
+enum ingot_status entries_add(
+        struct ingot_runtime *, struct entries *, struct node *, struct location *, uint64_t offset);
+void entries_remove(struct entries *, const struct node *);
+void entries_release(struct ingot_runtime *, struct entries *);
+struct entry *context_find(
+        struct context *, const struct node *, struct entry *room); /* views resolved; NULL: not there */
 enum ingot_status context_new(struct stream *, struct context *parent, struct context **);
-/* Whether the stream may write the place (INGOT_CONFLICT: it is constant, or another stream's); merge buffers that are the
- * place take its value first. */
+/* Whether the stream may write the place (INGOT_CONFLICT: it is constant, or another stream's); merge buffers that are
+ * the place take its value first. */
 enum ingot_status location_claim(struct location *, struct stream *, const struct node *);
-bool  location_owned(const struct location *, const struct stream *);  /* by another stream */
+bool location_owned(const struct location *, const struct stream *); /* by another stream */
 struct location *location_new(struct device *, struct slab *, uint32_t pool, uint64_t offset, uint64_t bytes);
-void  location_drop(struct location *);
+void location_drop(struct location *);
 enum ingot_status context_finalize_locked(struct context *);
-/* What a new place begins with: the node's value, or where it has none zeros, or anything as the code clears it; anything even so, as all of it is
- * written next. */
+/* What a new place begins with: the node's value, or where it has none zeros, or anything as the code clears it;
+ * anything even so, as all of it is written next. */
 enum first { FIRST_ZEROS, FIRST_CLEARED, FIRST_WRITTEN };
 /* Places nodes that the context does not see yet.  first: of each; NULL: all of FIRST_ZEROS. */
 enum ingot_status context_place_nodes(struct context *, struct node *const *, const uint8_t *first, uint32_t count);
@@ -595,53 +598,65 @@ struct location *location_adopt(struct device *, void *, uint64_t bytes, enum in
 /* Gives a new location its first value: of the host, initial data, or zeros but where the code clears it. */
 enum ingot_status location_begin(struct context *, struct node *, struct location *, bool cleared);
 enum ingot_status context_upload(struct context *, struct node *, struct entry *, const void *, uint64_t bytes,
-                                 bool from_host, struct ingot_command **);
+        bool from_host, struct ingot_command **);
 struct location *context_workspace(struct context *, uint64_t bytes, uint32_t align, enum ingot_status *);
 void location_keep(struct location *);
-/* link.c: where the device has the node already, or for all: constants and shared nodes; NULL: the context places it. */
+/* link.c: where the device has the node already, or for all: constants and shared nodes; NULL: the context places it.
+ */
 enum ingot_status location_given(struct context *, struct node *, struct location **, uint64_t *offset);
 
 /* ---- library.c ---- */
-/* What the device's loader made of the library, the first time it is asked; NULL where it makes nothing of libraries. */
+/* What the device's loader made of the library, the first time it is asked; NULL where it makes nothing of libraries.
+ */
 enum ingot_status library_loaded(struct library *, struct device *, void **loaded);
-enum ingot_status kernel_module(struct device *, const struct ingot_module_kernel *, void **loaded);      /* of the library it is in, or NULL */
+enum ingot_status kernel_module(
+        struct device *, const struct ingot_module_kernel *, void **loaded); /* of the library it is in, or NULL */
 
 /* ---- node.c ---- */
 struct node *node_make(struct ingot_runtime *, const struct ingot_node_options *, enum ingot_status *);
-enum ingot_status node_wrap(struct node *, void *host);                /* INGOT_CONFLICT: its mode has no host array */
-uint64_t node_bytes(struct node *);                                    /* freezes its type */
+enum ingot_status node_wrap(struct node *, void *host); /* INGOT_CONFLICT: its mode has no host array */
+uint64_t node_bytes(struct node *);                     /* freezes its type */
 uint64_t node_count(const struct node *);
-enum ingot_dtype  node_dtype(struct node *);                           /* freezes */
+enum ingot_dtype node_dtype(struct node *); /* freezes */
 size_t node_debug_name(const struct node *, char *, size_t);
-struct node *node_base(struct node *, uint64_t *offset);               /* through views */
-void *node_host(struct node *, struct node **base);                    /* its part of the base's host array, or NULL */
-void  node_host_settle(struct node *);                                 /* until no thread copies values; may give up the lock */
-static inline bool node_has_value(const struct node *node) { return node->initial || node->host_version; }     /* from the start */
+struct node *node_base(struct node *, uint64_t *offset); /* through views */
+void *node_host(struct node *, struct node **base);      /* its part of the base's host array, or NULL */
+void node_host_settle(struct node *);                    /* until no thread copies values; may give up the lock */
+static inline bool node_has_value(const struct node *node)
+{
+	return node->initial || node->host_version;
+} /* from the start */
 enum ingot_status node_conflict(const struct node *, const char *why);
-enum ingot_status node_placeable(const struct node *);                 /* INGOT_CONFLICT: its mode gives it no memory */
-uint32_t node_align(const struct node *);                              /* of memory that is adopted for it */
+enum ingot_status node_placeable(const struct node *); /* INGOT_CONFLICT: its mode gives it no memory */
+uint32_t node_align(const struct node *);              /* of memory that is adopted for it */
 
 /* ---- prepare.c ---- */
-enum ingot_status prepared_run(struct node *base, bool write);         /* before the host has its values; gives the lock up */
-void host_wait(struct node *base, bool readers_too);                   /* for transfers that write the host array, or read it too; gives the lock up */
-void  prepared_release(struct node *);
+enum ingot_status prepared_run(struct node *base, bool write); /* before the host has its values; gives the lock up */
+void host_wait(struct node *base,
+        bool readers_too); /* for transfers that write the host array, or read it too; gives the lock up */
+void prepared_release(struct node *);
 
 /* ---- routine.c, transfer.c, schedule.c ---- */
 enum ingot_status transfer_run(struct node *, struct context *target, enum ingot_merge, struct context *source,
-                               bool *moved, struct ingot_command **);
+        bool *moved, struct ingot_command **);
 enum ingot_status schedule_run(struct routine *, const struct request *whole, struct ingot_command **);
-/* What a call of the routine's takes, behind its own payload: symbols as they are now, and where places do not stay copies of them. */
+/* What a call of the routine's takes, behind its own payload: symbols as they are now, and where places do not stay
+ * copies of them. */
 size_t call_bytes(const struct routine *);
-void  call_fill(const struct routine *, struct ingot_call *, void *at);
-enum ingot_status host_download(struct context *, struct node *);     /* to its own array; ordered, not waited for */
-void  merge_empty(struct stream *);                                    /* but for its own storage */
-/* Before the stream writes a place that merge buffers are: each copies it, or is empty where its consumer is submitted. */
+void call_fill(const struct routine *, struct ingot_call *, void *at);
+enum ingot_status host_download(struct context *, struct node *); /* to its own array; ordered, not waited for */
+void merge_empty(struct stream *);                                /* but for its own storage */
+/* Before the stream writes a place that merge buffers are: each copies it, or is empty where its consumer is submitted.
+ */
 enum ingot_status merges_settle(struct location *, struct stream *writer);
 
 /* ---- text.c ---- */
-struct sink { char *at; size_t room, count; };
+struct sink {
+	char *at;
+	size_t room, count;
+};
 void sink_printf(struct sink *, const char *format, ...) PRINTF(2, 3);
-void sink_string(struct sink *, const char *);                         /* a JSON string, quoted */
+void sink_string(struct sink *, const char *); /* a JSON string, quoted */
 size_t sink_end(struct sink *);
 
 uint64_t clock_nanoseconds(void);
@@ -650,7 +665,7 @@ uint64_t clock_nanoseconds(void);
 #include <sched.h>
 static inline void yield_briefly(void) { sched_yield(); }
 #else
-static inline void yield_briefly(void) { }
+static inline void yield_briefly(void) {}
 #endif
 
 static inline void pause_briefly(void)

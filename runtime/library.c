@@ -27,8 +27,8 @@ static enum ingot_status node_check(const struct ingot_module *module, uint32_t 
 	if (node->align & (node->align - 1))
 		return bad(module, "a node's alignment is no power of two", index);
 	for (uint32_t i = 0; i < node->rank; i++)
-		if (node->dims[i].extent < 0 || node->dims[i].symbol < -1 ||
-		    node->dims[i].symbol >= (int64_t)module->symbol_count)
+		if (node->dims[i].extent < 0 || node->dims[i].symbol < -1
+		        || node->dims[i].symbol >= (int64_t)module->symbol_count)
 			return bad(module, "a node's dims", index);
 	uint64_t least = node_least(node);
 	if (node->bytes < least || least == UINT64_MAX)
@@ -36,13 +36,14 @@ static enum ingot_status node_check(const struct ingot_module *module, uint32_t 
 	for (uint32_t i = 0; i < index; i++)
 		if (!strcmp(module->nodes[i].name, node->name))
 			return bad(module, "two nodes of one name", index);
-	if (node->view_of < -1 || node->view_of >= (int64_t)index)         /* a view stands behind what it is part of */
+	if (node->view_of < -1 || node->view_of >= (int64_t)index) /* a view stands behind what it is part of */
 		return bad(module, "a view of a node that does not stand before it", index);
-	if (node->view_of >= 0 &&
-	    (__builtin_add_overflow(node->offset, node->bytes, &end) || end > module->nodes[node->view_of].bytes))
+	if (node->view_of >= 0
+	        && (__builtin_add_overflow(node->offset, node->bytes, &end)
+	                || end > module->nodes[node->view_of].bytes))
 		return bad(module, "a view past the end of its node", index);
-	if (node->flags & INGOT_NODE_CONSTANT &&
-	    (__builtin_add_overflow(node->offset, node->bytes, &end) || end > module->constants.bytes))
+	if (node->flags & INGOT_NODE_CONSTANT
+	        && (__builtin_add_overflow(node->offset, node->bytes, &end) || end > module->constants.bytes))
 		return bad(module, "a node past the end of the constants", index);
 	return INGOT_OK;
 }
@@ -55,8 +56,8 @@ static bool indices_fit(const uint32_t *at, uint32_t count, uint32_t limit)
 	return true;
 }
 
-static enum ingot_status steps_check(const struct ingot_module *module, const struct ingot_module_routine *routine,
-                                     uint32_t index)
+static enum ingot_status steps_check(
+        const struct ingot_module *module, const struct ingot_module_routine *routine, uint32_t index)
 {
 	if (!routine->steps || !routine->step_count || !routine->lane_count || routine->lane_count > 64)
 		return bad(module, "a routine with neither code nor steps, or more than 64 lanes", index);
@@ -64,26 +65,30 @@ static enum ingot_status steps_check(const struct ingot_module *module, const st
 	bool whole = false;
 	for (uint32_t s = 0; s < routine->step_count; s++) {
 		const struct ingot_module_step *step = routine->steps + s;
-		static const uint32_t needs[] = {[INGOT_STEP_COPY] = 2, [INGOT_STEP_CLEAR] = 1, [INGOT_STEP_WAIT] = 0, [INGOT_STEP_CHECK] = 1};
+		static const uint32_t needs[] = {
+			[INGOT_STEP_COPY] = 2, [INGOT_STEP_CLEAR] = 1, [INGOT_STEP_WAIT] = 0, [INGOT_STEP_CHECK] = 1
+		};
 		uint32_t end;
 		if (step->kind > INGOT_STEP_ROUND || step->lane >= routine->lane_count)
 			return bad(module, "a step's kind or lane", s);
-		if (__builtin_add_overflow(step->first_argument, step->argument_count, &end) ||
-		    end > routine->argument_count)
+		if (__builtin_add_overflow(step->first_argument, step->argument_count, &end)
+		        || end > routine->argument_count)
 			return bad(module, "a step's arguments", s);
-		if (step->kind == INGOT_STEP_KERNEL &&
-		    (step->kernel >= module->kernel_count ||
-		     module->kernels[step->kernel].argument_count != step->argument_count))
+		if (step->kind == INGOT_STEP_KERNEL
+		        && (step->kernel >= module->kernel_count
+		                || module->kernels[step->kernel].argument_count != step->argument_count))
 			return bad(module, "a step's kernel, or the number of its arguments", s);
-		if (step->kind == INGOT_STEP_HOST && (step->kernel >= module->host_count || !module->hosts[step->kernel]))
+		if (step->kind == INGOT_STEP_HOST
+		        && (step->kernel >= module->host_count || !module->hosts[step->kernel]))
 			return bad(module, "a step's host function", s);
-		if ((step->kind == INGOT_STEP_COPY || step->kind == INGOT_STEP_CLEAR || step->kind == INGOT_STEP_CHECK) &&
-		    step->argument_count != needs[step->kind])
+		if ((step->kind == INGOT_STEP_COPY || step->kind == INGOT_STEP_CLEAR || step->kind == INGOT_STEP_CHECK)
+		        && step->argument_count != needs[step->kind])
 			return bad(module, "the number of a step's arguments", s);
 		if (step->kind == INGOT_STEP_LOOP && (depth == INGOT_LOOPS_DEEP || step->argument_count > 1))
 			return bad(module, "a loop that is too deep, or its arguments", s);
-		if (step->kind == INGOT_STEP_ROUND && (!depth || open[depth - 1] != step->kernel || routine->steps[step->kernel].kernel != s ||
-		                                       step->argument_count != routine->steps[step->kernel].argument_count))
+		if (step->kind == INGOT_STEP_ROUND
+		        && (!depth || open[depth - 1] != step->kernel || routine->steps[step->kernel].kernel != s
+		                || step->argument_count != routine->steps[step->kernel].argument_count))
 			return bad(module, "a round's loop", s);
 		if (step->kind == INGOT_STEP_LOOP)
 			open[depth++] = s;
@@ -105,8 +110,8 @@ static enum ingot_status routine_check(const struct ingot_module *module, uint32
 	for (uint32_t i = 0; i < index; i++)
 		if (!strcmp(module->routines[i].name, routine->name))
 			return bad(module, "two routines of one name", index);
-	if (!indices_fit(routine->inputs, routine->input_count, module->node_count) ||
-	    !indices_fit(routine->outputs, routine->output_count, module->node_count))
+	if (!indices_fit(routine->inputs, routine->input_count, module->node_count)
+	        || !indices_fit(routine->outputs, routine->output_count, module->node_count))
 		return bad(module, "the inputs or outputs of a routine", index);
 	if (!indices_fit(routine->symbols, routine->symbol_count, module->symbol_count))
 		return bad(module, "the symbols of a routine", index);
@@ -118,22 +123,23 @@ static enum ingot_status routine_check(const struct ingot_module *module, uint32
 		return bad(module, "a routine without a table of its arguments", index);
 	if (routine->more_workspace_count && !routine->more_workspaces)
 		return bad(module, "the workspaces of a routine", index);
-	if (routine->moved && (!routine->moves || !indices_fit(routine->moved, routine->argument_count, routine->move_count)))
+	if (routine->moved
+	        && (!routine->moves || !indices_fit(routine->moved, routine->argument_count, routine->move_count)))
 		return bad(module, "how a routine's arguments move", index);
 	for (uint32_t i = 0; i < routine->argument_count; i++) {
 		const struct ingot_module_argument *argument = routine->arguments + i;
-		if (argument->source > INGOT_FROM_CONSTANTS ||
-		    (argument->source == INGOT_FROM_NODE && argument->index >= module->node_count))
+		if (argument->source > INGOT_FROM_CONSTANTS
+		        || (argument->source == INGOT_FROM_NODE && argument->index >= module->node_count))
 			return bad(module, "an argument of a routine", index);
 		if (argument->source == INGOT_FROM_WORKSPACE && argument->index > routine->more_workspace_count)
 			return bad(module, "an argument in a workspace that is not there", i);
-		if ((argument->source == INGOT_FROM_WORKSPACE &&
-		     argument->offset > (argument->index ? routine->more_workspaces[argument->index - 1]
-		                                         : routine->workspace_bytes)) ||
-		    (argument->source == INGOT_FROM_CONSTANTS && argument->offset > module->constants.bytes))
+		if ((argument->source == INGOT_FROM_WORKSPACE
+		            && argument->offset > (argument->index ? routine->more_workspaces[argument->index - 1]
+		                                                   : routine->workspace_bytes))
+		        || (argument->source == INGOT_FROM_CONSTANTS && argument->offset > module->constants.bytes))
 			return bad(module, "an argument past the end of the workspace or the constants", i);
-		if (argument->source == INGOT_FROM_MERGE &&
-		    (routine->merge_input < 0 || argument->index != (uint32_t)routine->merge_input))
+		if (argument->source == INGOT_FROM_MERGE
+		        && (routine->merge_input < 0 || argument->index != (uint32_t)routine->merge_input))
 			return bad(module, "a routine reads a merge buffer that is not its merge input", index);
 	}
 	return routine->run ? INGOT_OK : steps_check(module, routine, index);
@@ -144,10 +150,10 @@ static enum ingot_status module_check(const struct ingot_module *module)
 	enum ingot_status status = INGOT_OK;
 	if (module->abi != INGOT_ABI)
 		return say(INGOT_INVALID, "module %s has interface %u; this runtime has %u",
-		           module->name ? module->name : "?", module->abi, INGOT_ABI);
-	if (!module->name || (module->node_count && !module->nodes) || (module->symbol_count && !module->symbols) ||
-	    (module->routine_count && !module->routines) || (module->kernel_count && !module->kernels) ||
-	    (module->host_count && !module->hosts))
+		        module->name ? module->name : "?", module->abi, INGOT_ABI);
+	if (!module->name || (module->node_count && !module->nodes) || (module->symbol_count && !module->symbols)
+	        || (module->routine_count && !module->routines) || (module->kernel_count && !module->kernels)
+	        || (module->host_count && !module->hosts))
 		return bad(module, "a table is missing", 0);
 	if (module->constants.align & (module->constants.align - 1))
 		return bad(module, "the alignment of the constants is no power of two", module->constants.align);
@@ -190,10 +196,10 @@ static enum ingot_status node_bind(struct library *library, struct library *with
 	if (node) {
 		if (node->precision.dtype != from->dtype || node->storage_bytes != from->bytes)
 			return say(INGOT_MISMATCH, "node %s is %s of %llu bytes here and %s of %llu bytes there",
-			           from->name, ingot_dtype_name((enum ingot_dtype)from->dtype),
-			           (unsigned long long)from->bytes,
-			           ingot_dtype_name((enum ingot_dtype)node->precision.dtype),
-			           (unsigned long long)node->storage_bytes);
+			        from->name, ingot_dtype_name((enum ingot_dtype)from->dtype),
+			        (unsigned long long)from->bytes,
+			        ingot_dtype_name((enum ingot_dtype)node->precision.dtype),
+			        (unsigned long long)node->storage_bytes);
 		object_keep(&node->object);
 		node->libraries++;
 		library->nodes[index] = node;
@@ -201,12 +207,12 @@ static enum ingot_status node_bind(struct library *library, struct library *with
 	}
 	for (uint32_t i = 0; i < from->rank; i++)
 		dims[i] = from->dims[i].extent;
-	struct ingot_node_options options = {.labels = &from->name,
-	                                     .label_count = 1,
-	                                     .dtype = from->dtype,
-	                                     .rank = from->rank,
-	                                     .dims = dims,
-	                                     .provenance = INGOT_BY_MODULE};
+	struct ingot_node_options options = { .labels = &from->name,
+		.label_count = 1,
+		.dtype = from->dtype,
+		.rank = from->rank,
+		.dims = dims,
+		.provenance = INGOT_BY_MODULE };
 	if (from->flags & INGOT_NODE_CONSTANT)
 		options.mode = INGOT_HOSTED_CONSTANT;
 	else if (from->flags & INGOT_NODE_HOSTED)
@@ -216,7 +222,7 @@ static enum ingot_status node_bind(struct library *library, struct library *with
 	options.sharing = from->flags & INGOT_NODE_SHARED ? INGOT_SHARED : INGOT_SHARING_OPEN;
 	if (!(node = node_make(runtime, &options, &status)))
 		return status;
-	object_keep(&node->object);                       /* the handle's, and the library's */
+	object_keep(&node->object); /* the handle's, and the library's */
 	node->libraries = 1;
 	library->nodes[index] = node;
 	node->storage_bytes = from->bytes;
@@ -243,7 +249,8 @@ void library_release(struct object *object)
 		struct node *node = library->nodes[i];
 		if (!node)
 			continue;
-		/* The handle of a node ends with the last library that has it; contexts and merge buffers may hold it on. */
+		/* The handle of a node ends with the last library that has it; contexts and merge buffers may hold it
+		 * on. */
 		if (!--node->libraries)
 			handle_close(&node->object);
 		object_drop(&node->object);
@@ -272,7 +279,8 @@ enum ingot_status library_loaded(struct library *library, struct device *device,
 			*loaded = library->loaded[i].raw;
 			return INGOT_OK;
 		}
-	if (!memory_grow(runtime, &library->loaded, library->loaded_count, &library->loaded_room, sizeof *library->loaded))
+	if (!memory_grow(
+	            runtime, &library->loaded, library->loaded_count, &library->loaded_room, sizeof *library->loaded))
 		return say(INGOT_MEMORY, "no memory to load module %s", library->module->name);
 	enum ingot_status status = table->module_load(device->raw, library->module, loaded, text);
 	if (status)
@@ -288,15 +296,15 @@ enum ingot_status kernel_module(struct device *device, const struct ingot_module
 	*loaded = NULL;
 	for (uint32_t i = 0; OPTIONAL(device->backend->table, module_load) && i < runtime->handle_count; i++) {
 		struct library *library = (struct library *)runtime->handles[i].object;
-		if (library && library->object.kind == KIND_LIBRARY && kernel >= library->module->kernels &&
-		    kernel < library->module->kernels + library->module->kernel_count)
+		if (library && library->object.kind == KIND_LIBRARY && kernel >= library->module->kernels
+		        && kernel < library->module->kernels + library->module->kernel_count)
 			return library_loaded(library, device, loaded);
 	}
 	return INGOT_OK;
 }
 
 static enum ingot_status load_locked(struct ingot_runtime *runtime, const struct ingot_module *module,
-                                     const struct ingot_library_options *options, struct library **out)
+        const struct ingot_library_options *options, struct library **out)
 {
 	struct library *with = NULL;
 	if (options && options->with.runtime && !(with = FIND(library, runtime, options->with, KIND_LIBRARY)))
@@ -304,11 +312,11 @@ static enum ingot_status load_locked(struct ingot_runtime *runtime, const struct
 	const void *constants = module->constants.data ? module->constants.data : options ? options->constants : NULL;
 	if (module->constants.bytes && !constants)
 		return say(INGOT_MISSING, "module %s needs its constants: %llu bytes", module->name,
-		           (unsigned long long)module->constants.bytes);
-	if (!module->constants.data && options && options->constants &&
-	    options->constants_bytes != module->constants.bytes)
+		        (unsigned long long)module->constants.bytes);
+	if (!module->constants.data && options && options->constants
+	        && options->constants_bytes != module->constants.bytes)
 		return say(INGOT_MISMATCH, "module %s has %llu bytes of constants; the file has %llu", module->name,
-			   (unsigned long long)module->constants.bytes, (unsigned long long)options->constants_bytes);
+		        (unsigned long long)module->constants.bytes, (unsigned long long)options->constants_bytes);
 	struct library *library = memory_new(runtime, 1, sizeof *library);
 	if (!library)
 		return say(INGOT_MEMORY, "no memory for module %s", module->name);
@@ -332,7 +340,7 @@ static enum ingot_status load_locked(struct ingot_runtime *runtime, const struct
 }
 
 enum ingot_status ingot_library_load(struct ingot_runtime *runtime, const struct ingot_module *module,
-                                     const struct ingot_library_options *options, struct ingot_library *out)
+        const struct ingot_library_options *options, struct ingot_library *out)
 {
 	struct library *library = NULL;
 	NEED(runtime && module && out);
@@ -352,9 +360,9 @@ enum ingot_status ingot_library_close(struct ingot_library handle)
 	struct library *library = ENTER(library, handle, KIND_LIBRARY);
 	if (!library)
 		return INGOT_STALE;
-	enum ingot_status status = library->routines ? say(INGOT_BUSY, "module %s has %u routines",
-	                                                   library->module->name, library->routines)
-	                                             : INGOT_OK;
+	enum ingot_status status = library->routines
+	        ? say(INGOT_BUSY, "module %s has %u routines", library->module->name, library->routines)
+	        : INGOT_OK;
 	if (!status)
 		handle_close(&library->object);
 	leave(handle.runtime);
@@ -376,8 +384,8 @@ enum ingot_status ingot_library_node(struct ingot_library handle, const char *na
 	return status;
 }
 
-enum ingot_status ingot_library_kernel(struct ingot_library handle, const char *name,
-                                       const struct ingot_module_kernel **out)
+enum ingot_status ingot_library_kernel(
+        struct ingot_library handle, const char *name, const struct ingot_module_kernel **out)
 {
 	NEED(name && out);
 	struct library *library = ENTER(library, handle, KIND_LIBRARY);

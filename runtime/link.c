@@ -1,4 +1,5 @@
-/* link.c: a library's routine + a context -> a routine on a child context: what is lacking is placed, shared or refused. */
+/* link.c: a library's routine + a context -> a routine on a child context: what is lacking is placed, shared or
+ * refused. */
 #include "inside.h"
 
 static bool has(const uint32_t *at, uint32_t count, uint32_t index)
@@ -12,36 +13,36 @@ static bool has(const uint32_t *at, uint32_t count, uint32_t index)
 /* ---- constants: one copy for each device ---- */
 
 static enum ingot_status constants_location(struct context *context, const struct ingot_module_constants *constants,
-                                            const void *data, struct object *keeps, struct location **out)
+        const void *data, struct object *keeps, struct location **out)
 {
 	struct device *device = context->stream->device;
 	struct ingot_runtime *runtime = device->object.runtime;
 	enum ingot_status status;
 	for (uint32_t i = 0; i < device->constant_count; i++) {
 		const struct constants *one = device->constants + i;
-		if (one->bytes == constants->bytes &&
-		    (one->data == data || (one->hash && one->hash == constants->hash))) {
+		if (one->bytes == constants->bytes
+		        && (one->data == data || (one->hash && one->hash == constants->hash))) {
 			*out = one->location;
 			return INGOT_OK;
 		}
 	}
 	if (!memory_grow(runtime, &device->constants, device->constant_count, &device->constant_room,
-	                 sizeof *device->constants))
+	            sizeof *device->constants))
 		return say(INGOT_MEMORY, "no memory for %llu bytes of constants", (unsigned long long)constants->bytes);
 	uint32_t align = constants->align ? constants->align : device->properties.slab_align;
 	struct location *location;
-	if (device->properties.host_memory && !((uintptr_t)data & (align - 1)))         /* flash, or a mapped file: no copy */
+	if (device->properties.host_memory && !((uintptr_t)data & (align - 1))) /* flash, or a mapped file: no copy */
 		location = location_adopt(device, (void *)(uintptr_t)data, constants->bytes, &status);
 	else if ((location = location_alone(device, constants->bytes, align, &status)))
 		status = submit_write(context->stream, "constants", location->slab, 0, data, constants->bytes,
-		                      &(struct access){&location->hazard, false, true}, 1, keeps, NULL);
+		        &(struct access){ &location->hazard, false, true }, 1, keeps, NULL);
 	if (status) {
 		location_drop(location);
 		return status;
 	}
 	location->hazard.valued = location->slab->constant = true;
 	device->constants[device->constant_count++] =
-	        (struct constants){data, constants->bytes, constants->hash, location};
+	        (struct constants){ data, constants->bytes, constants->hash, location };
 	*out = location;
 	return INGOT_OK;
 }
@@ -53,8 +54,8 @@ static enum ingot_status library_constants(struct context *context, struct libra
 
 /* ---- sharing between streams ---- */
 
-static enum ingot_status device_place(struct context *context, struct entries *entries, struct node *node, bool cleared,
-                                      struct location **out)
+static enum ingot_status device_place(
+        struct context *context, struct entries *entries, struct node *node, bool cleared, struct location **out)
 {
 	struct device *device = context->stream->device;
 	enum ingot_status status;
@@ -70,7 +71,8 @@ static enum ingot_status device_place(struct context *context, struct entries *e
 }
 
 /* Where the node lies for this context, if that is decided by the device; NULL: the context places it itself. */
-static enum ingot_status sharing_decide(struct context *context, struct node *node, bool writes, bool cleared, struct location **out)
+static enum ingot_status sharing_decide(
+        struct context *context, struct node *node, bool writes, bool cleared, struct location **out)
 {
 	struct device *device = context->stream->device;
 	struct ingot_runtime *runtime = device->object.runtime;
@@ -94,14 +96,15 @@ static enum ingot_status sharing_decide(struct context *context, struct node *no
 		entries_remove(&device->candidates, node);
 		return INGOT_OK;
 	}
-	/* Only what has a value from the start is the same for all that read it; an input that the host gives is not. */
-	if (node->mode.sharing == INGOT_PER_STREAM || ingot_mode_known_volatile(&node->mode) ||
-	    !node_has_value(node))
+	/* Only what has a value from the start is the same for all that read it; an input that the host gives is not.
+	 */
+	if (node->mode.sharing == INGOT_PER_STREAM || ingot_mode_known_volatile(&node->mode) || !node_has_value(node))
 		return INGOT_OK;
 	if (!candidate)
 		return device_place(context, &device->candidates, node, cleared, out);
 	*out = candidate->location;
-	ingot_sharing_update(&node->mode, INGOT_SHARED, INGOT_BY_SHARED_CANDIDATE, why);     /* open, and it has a place: so it may */
+	ingot_sharing_update(
+	        &node->mode, INGOT_SHARED, INGOT_BY_SHARED_CANDIDATE, why); /* open, and it has a place: so it may */
 	status = entries_add(runtime, &device->shared, node, *out, 0);
 	if (!status)
 		entries_remove(&device->candidates, node);
@@ -124,10 +127,10 @@ enum ingot_status location_given(struct context *context, struct node *node, str
 /* ---- linking ---- */
 
 struct linking {
-	struct context *context;          /* the child */
+	struct context *context; /* the child */
 	struct library *library;
 	const struct ingot_module_routine *routine;
-	struct node **nodes;              /* to be placed */
+	struct node **nodes; /* to be placed */
 	uint8_t *first;
 	uint32_t count;
 };
@@ -150,8 +153,9 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 	if (context_find(context, base, &room)) {
 		if (writes && location_owned(room.location, context->stream))
 			return node_conflict(base, "another stream writes it");
-		return room.location->slab->constant && writes ? node_conflict(base, "it is constant, and the routine writes it")
-		                                               : INGOT_OK;
+		return room.location->slab->constant && writes
+		        ? node_conflict(base, "it is constant, and the routine writes it")
+		        : INGOT_OK;
 	}
 	for (uint32_t i = 0; i < linking->count; i++)
 		if (linking->nodes[i] == base)
@@ -164,10 +168,10 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 			status = entries_add(runtime, &context->entries, base, location, from->offset);
 		return status;
 	}
-	if (reads && !node_has_value(base) && !(from->flags & (INGOT_NODE_HOSTED | INGOT_NODE_STATE)) &&
-	    base->mode.sharing != INGOT_SHARED)
+	if (reads && !node_has_value(base) && !(from->flags & (INGOT_NODE_HOSTED | INGOT_NODE_STATE))
+	        && base->mode.sharing != INGOT_SHARED)
 		return say(INGOT_MISSING, "%s reads %s, which is not in the context and has no value of its own",
-		           linking->routine->name, from->name);
+		        linking->routine->name, from->name);
 	if ((status = sharing_decide(context, base, writes, from->flags & INGOT_NODE_CLEARED, &location)))
 		return status;
 	if (location)
@@ -198,22 +202,22 @@ static enum ingot_status nodes_need(struct linking *linking)
 	return status;
 }
 
-static enum ingot_status merge_check(struct context *parent, struct library *library,
-                                     const struct ingot_module_routine *routine)
+static enum ingot_status merge_check(
+        struct context *parent, struct library *library, const struct ingot_module_routine *routine)
 {
 	char held[80], read[80];
-	if (routine->merge_input < 0 || !parent->merge_node ||
-	    parent->merge_node == library->nodes[routine->merge_input])
+	if (routine->merge_input < 0 || !parent->merge_node
+	        || parent->merge_node == library->nodes[routine->merge_input])
 		return INGOT_OK;
 	node_debug_name(parent->merge_node, held, sizeof held);
 	node_debug_name(library->nodes[routine->merge_input], read, sizeof read);
 	return say(INGOT_MISMATCH, "%s reads %s from the merge buffer of %s, for which the context has %s",
-	           routine->name, read, parent->stream->name, held);
+	        routine->name, read, parent->stream->name, held);
 }
 
 /* A workspace besides the first: of this routine alone, and of all its arguments that name it. */
-static struct location *more_workspace(struct routine *made, struct context *context, uint32_t argument,
-                                       enum ingot_status *status)
+static struct location *more_workspace(
+        struct routine *made, struct context *context, uint32_t argument, enum ingot_status *status)
 {
 	const struct ingot_module_routine *routine = made->descriptor;
 	uint32_t index = routine->arguments[argument].index;
@@ -221,10 +225,10 @@ static struct location *more_workspace(struct routine *made, struct context *con
 	for (uint32_t i = 0; i < argument; i++)
 		if (routine->arguments[i].source == INGOT_FROM_WORKSPACE && routine->arguments[i].index == index)
 			return made->arguments[i].location;
-	struct location *location = location_alone(context->stream->device, routine->more_workspaces[index - 1],
-	                                           routine->workspace_align, status);
+	struct location *location = location_alone(
+	        context->stream->device, routine->more_workspaces[index - 1], routine->workspace_align, status);
 	if (location)
-		location->refs--;                         /* the argument's reference is the only one */
+		location->refs--; /* the argument's reference is the only one */
 	return location;
 }
 
@@ -243,9 +247,9 @@ static enum ingot_status arguments_bind(struct routine *made, struct context *co
 			break;
 		case INGOT_FROM_WORKSPACE:
 			argument->location = routine->arguments[i].index
-			                             ? more_workspace(made, context, i, &status)
-			                             : context_workspace(context, routine->workspace_bytes,
-			                                                 routine->workspace_align, &status);
+			        ? more_workspace(made, context, i, &status)
+			        : context_workspace(
+			                context, routine->workspace_bytes, routine->workspace_align, &status);
 			argument->offset = routine->arguments[i].offset;
 			break;
 		case INGOT_FROM_CONSTANTS:
@@ -253,8 +257,7 @@ static enum ingot_status arguments_bind(struct routine *made, struct context *co
 			argument->location = status ? NULL : location;
 			argument->offset = routine->arguments[i].offset;
 			break;
-		default:
-			break;
+		default: break;
 		}
 		if (argument->location)
 			location_keep(argument->location);
@@ -271,13 +274,15 @@ static bool gathering_room(struct routine *made)
 	size_t at_pools = at_slabs + most * sizeof(struct slab *);
 	char *at = memory_new(made->object.runtime, at_pools + most * sizeof(void *), 1);
 	if (at)
-		made->gathering = (struct gathering){ .accesses = (struct access *)at, .slots = (struct ingot_slot *)(at + at_slots),
-		                                      .slabs = (struct slab **)(at + at_slabs), .pools = (void **)(at + at_pools) };
+		made->gathering = (struct gathering){ .accesses = (struct access *)at,
+			.slots = (struct ingot_slot *)(at + at_slots),
+			.slabs = (struct slab **)(at + at_slabs),
+			.pools = (void **)(at + at_pools) };
 	return at;
 }
 
 static enum ingot_status routine_new(struct context *context, struct library *library,
-                                     const struct ingot_module_routine *routine, struct routine **out)
+        const struct ingot_module_routine *routine, struct routine **out)
 {
 	struct ingot_runtime *runtime = context->object.runtime;
 	struct routine *made = memory_new(runtime, 1, sizeof *made);
@@ -298,8 +303,8 @@ static enum ingot_status routine_new(struct context *context, struct library *li
 	made->symbols = memory_new(runtime, routine->symbol_count, sizeof *made->symbols);
 	made->symbol_set = memory_new(runtime, routine->symbol_count, sizeof *made->symbol_set);
 	status = made->arguments && made->symbols && made->symbol_set && gathering_room(made)
-	                 ? arguments_bind(made, context)
-	                 : say(INGOT_MEMORY, "no memory for routine %s", routine->name);
+	        ? arguments_bind(made, context)
+	        : say(INGOT_MEMORY, "no memory for routine %s", routine->name);
 	if (status) {
 		handle_close(&made->object);
 		return status;
@@ -314,7 +319,7 @@ static enum ingot_status routine_new(struct context *context, struct library *li
 }
 
 static enum ingot_status link_locked(struct context *parent, struct library *library,
-                              const struct ingot_module_routine *routine, struct routine **out)
+        const struct ingot_module_routine *routine, struct routine **out)
 {
 	struct ingot_runtime *runtime = parent->object.runtime;
 	struct linking linking = { .library = library, .routine = routine };
@@ -330,12 +335,13 @@ static enum ingot_status link_locked(struct context *parent, struct library *lib
 	linking.nodes = memory_new(runtime, most, sizeof *linking.nodes);
 	linking.first = memory_new(runtime, most, sizeof *linking.first);
 	status = linking.nodes && linking.first ? nodes_need(&linking)
-	                                          : say(INGOT_MEMORY, "no memory to link %s", routine->name);
+	                                        : say(INGOT_MEMORY, "no memory to link %s", routine->name);
 	if (!status)
 		status = context_place_nodes(linking.context, linking.nodes, linking.first, linking.count);
 	if (!status)
 		status = routine_new(linking.context, library, routine, out);
-	/* A routine that writes what it did not read first, and state, have a value from the start; an input of the host has not. */
+	/* A routine that writes what it did not read first, and state, have a value from the start; an input of the
+	 * host has not. */
 	for (uint32_t i = 0; !status && i < linking.count; i++) {
 		struct entry *entry = entries_find(&linking.context->entries, linking.nodes[i]);
 		for (uint32_t k = 0; entry && k < library->module->node_count; k++)
@@ -358,8 +364,8 @@ static const struct ingot_module_routine *routine_named(const struct library *li
 	return NULL;
 }
 
-enum ingot_status ingot_link(struct ingot_context handle, struct ingot_library library_handle, const char *name,
-                             struct ingot_routine *out)
+enum ingot_status ingot_link(
+        struct ingot_context handle, struct ingot_library library_handle, const char *name, struct ingot_routine *out)
 {
 	NEED(name && out);
 	struct context *context = ENTER(context, handle, KIND_CONTEXT);
@@ -390,8 +396,7 @@ enum ingot_status ingot_link(struct ingot_context handle, struct ingot_library l
 }
 
 enum ingot_status ingot_link_all(struct ingot_context context, struct ingot_library library,
-                                 bool (*keep)(const char *name, void *), void *user, struct ingot_routine *routines,
-                                 struct ingot_context *last)
+        bool (*keep)(const char *name, void *), void *user, struct ingot_routine *routines, struct ingot_context *last)
 {
 	NEED(last);
 	struct library *found = ENTER(library, library, KIND_LIBRARY);

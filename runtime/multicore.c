@@ -9,10 +9,10 @@
 #include "host.h"
 
 struct multicore {
-	struct host_device device;                /* one is enough: all logical devices share the threads */
+	struct host_device device; /* one is enough: all logical devices share the threads */
 	struct ingot_threads *threads;
 	long cores;
-	_Atomic int spinning;                     /* workers that spin, over all queues */
+	_Atomic int spinning; /* workers that spin, over all queues */
 };
 
 struct multicore_queue {
@@ -20,7 +20,7 @@ struct multicore_queue {
 	struct multicore *multicore;
 	struct ingot_queue *ours;
 	pthread_t thread;
-	_Atomic uint32_t signal;                  /* raised by each wake */
+	_Atomic uint32_t signal; /* raised by each wake */
 	_Atomic bool sleeps, closing;
 };
 
@@ -32,8 +32,8 @@ static enum ingot_status multicore_open(const struct ingot_backend_options *opti
 	multicore->cores = sysconf(_SC_NPROCESSORS_ONLN);
 	multicore->device.parallel = options->parallel;
 	if (!options->parallel && options->intra_op_threads != 1) {
-		if (options->intra_op_threads > 4096 ||
-		    ingot_threads_open(&multicore->threads, (int)options->intra_op_threads)) {
+		if (options->intra_op_threads > 4096
+		        || ingot_threads_open(&multicore->threads, (int)options->intra_op_threads)) {
 			snprintf(text, INGOT_BACKEND_TEXT, "no pool of %u threads", options->intra_op_threads);
 			free(multicore);
 			return INGOT_MEMORY;
@@ -51,7 +51,11 @@ static void multicore_close(void *state)
 	free(multicore);
 }
 
-static int multicore_devices(void *state) { (void)state; return 1; }
+static int multicore_devices(void *state)
+{
+	(void)state;
+	return 1;
+}
 static void multicore_device_close(void *device) { (void)device; }
 
 static enum ingot_status multicore_device_open(void *state, int ordinal, void **device, char *text)
@@ -75,7 +79,8 @@ static void wait_for_signal(struct multicore_queue *queue, uint32_t seen)
 		for (int i = 0; i < 200 && atomic_load_explicit(&queue->signal, memory_order_acquire) == seen; i++)
 			i % 16 == 15 ? (void)sched_yield() : pause_briefly();
 	atomic_fetch_sub(&multicore->spinning, 1);
-	/* Said anew before each sleep: who wakes a sleeper takes its word back, and may come late, with a signal that was seen already. */
+	/* Said anew before each sleep: who wakes a sleeper takes its word back, and may come late, with a signal that
+	 * was seen already. */
 	while (atomic_store(&queue->sleeps, true), atomic_load(&queue->signal) == seen)
 		futex_wait(&queue->signal, seen);
 	atomic_store_explicit(&queue->sleeps, false, memory_order_relaxed);
@@ -130,10 +135,17 @@ static void multicore_queue_close(void *raw)
 }
 
 const struct ingot_backend ingot_backend_multicore = {
-	.version = INGOT_BACKEND_VERSION, .name = "multicore",
-	.open = multicore_open, .close = multicore_close, .devices = multicore_devices,
-	.device_open = multicore_device_open, .device_close = multicore_device_close, .parallel = multicore_parallel,
-	.queue_open = multicore_queue_open, .queue_close = multicore_queue_close, .wake = multicore_wake,
+	.version = INGOT_BACKEND_VERSION,
+	.name = "multicore",
+	.open = multicore_open,
+	.close = multicore_close,
+	.devices = multicore_devices,
+	.device_open = multicore_device_open,
+	.device_close = multicore_device_close,
+	.parallel = multicore_parallel,
+	.queue_open = multicore_queue_open,
+	.queue_close = multicore_queue_close,
+	.wake = multicore_wake,
 	HOST_ROWS,
 };
 #endif

@@ -38,18 +38,18 @@ static enum ingot_status options_check(const struct ingot_node_options *options)
 		return say(INGOT_INVALID, "mode %u, sharing %u", options->mode, options->sharing);
 	for (uint32_t i = 0; i < options->rank; i++) {
 		int64_t left = options->left ? options->left[i] : 0, right = options->right ? options->right[i] : 0;
-		if (options->dims[i] < 0 || left < 0 || right < 0 || left > options->dims[i] ||
-		    right > options->dims[i] - left)
+		if (options->dims[i] < 0 || left < 0 || right < 0 || left > options->dims[i]
+		        || right > options->dims[i] - left)
 			return say(INGOT_RANGE, "axis %u: %lld elements with margins %lld and %lld", i,
-			           (long long)options->dims[i], (long long)left, (long long)right);
+			        (long long)options->dims[i], (long long)left, (long long)right);
 		if (__builtin_mul_overflow(count, (uint64_t)options->dims[i], &count) || count > UINT64_C(1) << 56)
 			return say(INGOT_RANGE, "the elements of the node overflow");
 	}
 	return INGOT_OK;
 }
 
-struct node *node_make(struct ingot_runtime *runtime, const struct ingot_node_options *options,
-                       enum ingot_status *status)
+struct node *node_make(
+        struct ingot_runtime *runtime, const struct ingot_node_options *options, enum ingot_status *status)
 {
 	char why[200];
 	if ((*status = options_check(options)))
@@ -83,13 +83,13 @@ struct node *node_make(struct ingot_runtime *runtime, const struct ingot_node_op
 	node->margin = options->margin;
 	node->margin_open = options->margin_open;
 	node->precision = options->dtype
-	                          ? (struct ingot_precision_state){INGOT_PRECISION_SPECIFIED, options->dtype, false}
-	                          : (struct ingot_precision_state){INGOT_PRECISION_DEFAULT,
-	                                                           runtime->options.default_dtype, false};
+	        ? (struct ingot_precision_state){ INGOT_PRECISION_SPECIFIED, options->dtype, false }
+	        : (struct ingot_precision_state){ INGOT_PRECISION_DEFAULT, runtime->options.default_dtype, false };
 	node->mode.mode = INGOT_MODE_OPEN;
-	if ((options->mode && !ingot_mode_update(&node->mode, options->mode, options->provenance, why)) ||
-	    (options->sharing &&
-	     !ingot_sharing_update(&node->mode, (enum ingot_sharing)options->sharing, options->provenance, why))) {
+	if ((options->mode && !ingot_mode_update(&node->mode, options->mode, options->provenance, why))
+	        || (options->sharing
+	                && !ingot_sharing_update(
+	                        &node->mode, (enum ingot_sharing)options->sharing, options->provenance, why))) {
 		*status = say(INGOT_CONFLICT, "%s", why);
 		handle_close(&node->object);
 		return NULL;
@@ -97,8 +97,8 @@ struct node *node_make(struct ingot_runtime *runtime, const struct ingot_node_op
 	return node;
 }
 
-enum ingot_status ingot_node_new(struct ingot_runtime *runtime, const struct ingot_node_options *options,
-                                 struct ingot_node *out)
+enum ingot_status ingot_node_new(
+        struct ingot_runtime *runtime, const struct ingot_node_options *options, struct ingot_node *out)
 {
 	enum ingot_status status;
 	NEED(runtime && options && out);
@@ -122,7 +122,7 @@ enum ingot_status node_wrap(struct node *node, void *data)
 }
 
 enum ingot_status ingot_node_wrap(struct ingot_runtime *runtime, const struct ingot_node_options *options, void *data,
-                                  uint64_t bytes, struct ingot_node *out)
+        uint64_t bytes, struct ingot_node *out)
 {
 	enum ingot_status status;
 	NEED(runtime && options && out && data);
@@ -132,7 +132,7 @@ enum ingot_status ingot_node_wrap(struct ingot_runtime *runtime, const struct in
 		uint64_t needed = node_bytes(node);
 		if (needed != bytes)
 			status = say(INGOT_MISMATCH, "an array of %llu bytes for a node of %llu",
-			             (unsigned long long)bytes, (unsigned long long)needed);
+			        (unsigned long long)bytes, (unsigned long long)needed);
 		if (!status)
 			status = node_wrap(node, data);
 		if (status)
@@ -154,7 +154,7 @@ enum ingot_status ingot_node_slice(struct ingot_node handle, int64_t first, int6
 	struct ingot_runtime *runtime = handle.runtime;
 	if (!parent->rank || first < 0 || rows < 0 || first > parent->dims[0] || rows > parent->dims[0] - first)
 		status = say(INGOT_RANGE, "%lld rows from %lld of a node that has %lld", (long long)rows,
-		             (long long)first, parent->rank ? (long long)parent->dims[0] : 0LL);
+		        (long long)first, parent->rank ? (long long)parent->dims[0] : 0LL);
 	else if (parent->left[0] || parent->right[0])
 		status = say(INGOT_UNSUPPORTED, "a slice across margins of the leading axis");
 	if (!status && parent->dims[0] && node_bytes(parent) % (uint64_t)parent->dims[0])
@@ -164,22 +164,23 @@ enum ingot_status ingot_node_slice(struct ingot_node handle, int64_t first, int6
 		memcpy(dims, parent->dims, sizeof dims);
 		dims[0] = rows;
 		node = node_make(runtime,
-		                 &(struct ingot_node_options){.rank = parent->rank,
-		                                              .dims = dims,
-		                                              .left = parent->left,
-		                                              .right = parent->right,
-		                                              .margin = parent->margin,
-		                                              .margin_open = parent->margin_open,
-		                                              .dtype = parent->precision.dtype,
-		                                              .labels = (const char *const *)parent->labels,
-		                                              .label_count = parent->label_count},
-		                 &status);
+		        &(struct ingot_node_options){ .rank = parent->rank,
+		                .dims = dims,
+		                .left = parent->left,
+		                .right = parent->right,
+		                .margin = parent->margin,
+		                .margin_open = parent->margin_open,
+		                .dtype = parent->precision.dtype,
+		                .labels = (const char *const *)parent->labels,
+		                .label_count = parent->label_count },
+		        &status);
 	}
 	if (!status) {
 		node->mode = parent->mode;
 		node->parent = parent;
 		object_keep(&parent->object);
-		node->view_offset = parent->dims[0] ? node_bytes(parent) / (uint64_t)parent->dims[0] * (uint64_t)first : 0;
+		node->view_offset =
+		        parent->dims[0] ? node_bytes(parent) / (uint64_t)parent->dims[0] * (uint64_t)first : 0;
 		*out = HANDLE(ingot_node, node);
 	}
 	leave(runtime);
@@ -254,7 +255,7 @@ int ingot_node_compare(struct ingot_node a, struct ingot_node b)
 
 uint32_t ingot_node_hash(struct ingot_node handle)
 {
-	uint32_t id = ingot_node_id(handle) + 1;         /* 0: stale */
+	uint32_t id = ingot_node_id(handle) + 1; /* 0: stale */
 	id = (id ^ id >> 16) * 0x45d9f3bu;
 	return id ^ id >> 16;
 }
@@ -304,13 +305,13 @@ static bool node_next(struct ingot_runtime *runtime, int64_t *id, struct ingot_n
 }
 
 uint32_t ingot_node_list(struct ingot_runtime *runtime, bool (*keep)(struct ingot_node, void *), void *user,
-                         struct ingot_node *nodes, uint32_t room)
+        struct ingot_node *nodes, uint32_t room)
 {
 	uint32_t count = 0;
 	struct ingot_node handle;
 	if (!runtime || (!nodes && room))
 		return 0;
-	for (int64_t id = -1; node_next(runtime, &id, &handle); ) {
+	for (int64_t id = -1; node_next(runtime, &id, &handle);) {
 		if (keep && !keep(handle, user))
 			continue;
 		if (count < room)
@@ -361,7 +362,7 @@ static void header_print(struct sink *sink, struct node *node, bool debug)
 	sink_printf(sink, "n%u ", node->id);
 	label_print(sink, node);
 	sink_printf(sink, "%s%s [", node->label_count ? " " : "",
-	            ingot_dtype_name((enum ingot_dtype)node->precision.dtype));
+	        ingot_dtype_name((enum ingot_dtype)node->precision.dtype));
 	dims_print(sink, node, debug);
 	if (node->storage_bytes)
 		bytes = node->storage_bytes;
@@ -372,7 +373,7 @@ static void header_print(struct sink *sink, struct node *node, bool debug)
 		return;
 	const char *text = ingot_provenance_text((enum ingot_provenance)(node->mode.provenance % 1000));
 	sink_printf(sink, " by %u (%s), %s", node->mode.provenance, text ? text : "?",
-	            ingot_precision_name((enum ingot_precision)node->precision.level));
+	        ingot_precision_name((enum ingot_precision)node->precision.level));
 	struct node *base;
 	if (node_host(node, &base))
 		sink_printf(sink, ", host");
@@ -391,10 +392,10 @@ static bool repeated(struct ingot_runtime *runtime, const struct node *node)
 	bool grad = ingot_name_no_grad((const char *const *)node->labels, node->label_count, own, sizeof own);
 	for (uint32_t i = 0; i < runtime->handle_count && own[0]; i++) {
 		const struct node *one = (const struct node *)runtime->handles[i].object;
-		if (one && one->object.kind == KIND_NODE && one != node &&
-		    ingot_name_no_grad((const char *const *)one->labels, one->label_count, other, sizeof other) ==
-		            grad &&
-		    !strcmp(own, other))
+		if (one && one->object.kind == KIND_NODE && one != node
+		        && ingot_name_no_grad((const char *const *)one->labels, one->label_count, other, sizeof other)
+		                == grad
+		        && !strcmp(own, other))
 			return true;
 	}
 	return false;
@@ -421,8 +422,8 @@ static size_t node_words(struct ingot_node handle, enum words words, bool flag, 
 			sink_printf(&sink, "%s", node->code_name);
 		else
 			sink.count = ingot_name_ident(handle.runtime->options.name_style, node->id,
-			                              (const char *const *)node->labels, node->label_count,
-			                              repeated(handle.runtime, node), text, room);
+			        (const char *const *)node->labels, node->label_count, repeated(handle.runtime, node),
+			        text, room);
 	}
 	leave(handle.runtime);
 	return sink_end(&sink);
@@ -450,17 +451,17 @@ size_t ingot_node_code_name(struct ingot_node node, char *text, size_t room)
 }
 
 size_t ingot_node_headers(struct ingot_runtime *runtime, bool (*keep)(struct ingot_node, void *), void *user,
-                          enum ingot_log_level level, char *text, size_t room)
+        enum ingot_log_level level, char *text, size_t room)
 {
 	struct sink sink = { text, room, 0 };
 	struct ingot_node handle;
 	char name[128];
-	for (int64_t id = -1; runtime && node_next(runtime, &id, &handle); ) {
+	for (int64_t id = -1; runtime && node_next(runtime, &id, &handle);) {
 		if (keep && !keep(handle, user))
 			continue;
 		struct node *node = ENTER(node, handle, KIND_NODE);
 		if (!node)
-			continue;                         /* `keep`, or another thread, closed it */
+			continue; /* `keep`, or another thread, closed it */
 		if (level == INGOT_LOG_NAMES) {
 			node_debug_name(node, name, sizeof name);
 			sink_printf(&sink, "%s", name);
@@ -483,7 +484,9 @@ enum ingot_status ingot_node_shape(struct ingot_node handle, struct ingot_node_s
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	if (!node)
 		return INGOT_STALE;
-	*shape = (struct ingot_node_shape){ .rank = node->rank, .margin = node->margin, .margin_open = node->margin_open };
+	*shape = (struct ingot_node_shape){
+		.rank = node->rank, .margin = node->margin, .margin_open = node->margin_open
+	};
 	memcpy(shape->dims, node->dims, sizeof shape->dims);
 	memcpy(shape->left, node->left, sizeof shape->left);
 	memcpy(shape->right, node->right, sizeof shape->right);
@@ -551,8 +554,8 @@ uint64_t node_bytes(struct node *node)
 	return bytes;
 }
 
-enum ingot_status ingot_node_dtype_update(struct ingot_node handle, enum ingot_precision level, enum ingot_dtype dtype,
-                                          const enum ingot_dtype *only_if)
+enum ingot_status ingot_node_dtype_update(
+        struct ingot_node handle, enum ingot_precision level, enum ingot_dtype dtype, const enum ingot_dtype *only_if)
 {
 	if ((unsigned)level > INGOT_PRECISION_SPECIFIED || !ingot_dtype_bits(dtype))
 		return say(INGOT_INVALID, "precision %d of type %d", (int)level, (int)dtype);
@@ -561,8 +564,8 @@ enum ingot_status ingot_node_dtype_update(struct ingot_node handle, enum ingot_p
 	char why[200], name[80];
 	if (!node)
 		return INGOT_STALE;
-	if ((!only_if || node->precision.dtype == (uint32_t)*only_if) &&
-	    !ingot_precision_update(&node->precision, level, dtype, why)) {
+	if ((!only_if || node->precision.dtype == (uint32_t)*only_if)
+	        && !ingot_precision_update(&node->precision, level, dtype, why)) {
 		node_debug_name(node, name, sizeof name);
 		status = say(INGOT_CONFLICT, "%s: %s", name, why);
 	}
@@ -640,8 +643,8 @@ enum ingot_status ingot_node_mode_update(struct ingot_node handle, enum ingot_mo
 	return status;
 }
 
-enum ingot_status ingot_node_sharing_update(struct ingot_node handle, enum ingot_sharing sharing,
-                                            enum ingot_provenance by)
+enum ingot_status ingot_node_sharing_update(
+        struct ingot_node handle, enum ingot_sharing sharing, enum ingot_provenance by)
 {
 	if ((unsigned)sharing > INGOT_SHARED)
 		return say(INGOT_INVALID, "%d is no sharing", (int)sharing);
@@ -649,7 +652,8 @@ enum ingot_status ingot_node_sharing_update(struct ingot_node handle, enum ingot
 	char why[200];
 	if (!node)
 		return INGOT_STALE;
-	enum ingot_status status = ingot_sharing_update(&node->mode, sharing, by, why) ? INGOT_OK : node_conflict(node, why);
+	enum ingot_status status =
+	        ingot_sharing_update(&node->mode, sharing, by, why) ? INGOT_OK : node_conflict(node, why);
 	leave(handle.runtime);
 	return status;
 }
@@ -695,12 +699,12 @@ enum ingot_status ingot_node_is_materialized(struct ingot_node node, enum ingot_
 	return node_question(node, INGOT_MATERIALIZED, by, answer);
 }
 
-enum ingot_status ingot_node_is_in_context(struct ingot_node node, bool host_memory, enum ingot_provenance by,
-                                           bool *answer)
+enum ingot_status ingot_node_is_in_context(
+        struct ingot_node node, bool host_memory, enum ingot_provenance by, bool *answer)
 {
 	/* Where device memory is host memory, what only the host changes is read in place. */
-	return node_question(node, host_memory ? INGOT_ON_DEVICE | INGOT_HOSTED_CHANGED : INGOT_MATERIALIZED, by,
-	                     answer);
+	return node_question(
+	        node, host_memory ? INGOT_ON_DEVICE | INGOT_HOSTED_CHANGED : INGOT_MATERIALIZED, by, answer);
 }
 
 enum ingot_status ingot_node_mode_default(struct ingot_node handle, enum ingot_provenance by)

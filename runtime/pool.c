@@ -9,13 +9,14 @@ struct slab *slab_adopt(struct device *device, void *memory, uint64_t bytes)
 	if (!slab)
 		return NULL;
 	*slab = (struct slab){
-	        .device = device, .raw = memory, .base = memory, .bytes = bytes, .refs = 1, .adopted = true};
+		.device = device, .raw = memory, .base = memory, .bytes = bytes, .refs = 1, .adopted = true
+	};
 	object_keep(&device->object);
 	return slab;
 }
 
 static struct slab *slab_make(struct device *device, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode,
-                              bool unlocked, enum ingot_status *status)
+        bool unlocked, enum ingot_status *status)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
 	const struct ingot_backend *table = device->backend->table;
@@ -52,7 +53,8 @@ static struct slab *slab_make(struct device *device, uint64_t bytes, uint32_t al
 	if (unlocked)
 		enter(runtime);
 	if (*status) {
-		say(*status, "%s: a slab of %llu bytes: %s", name, (unsigned long long)bytes, device_words(device, *status, text));
+		say(*status, "%s: a slab of %llu bytes: %s", name, (unsigned long long)bytes,
+		        device_words(device, *status, text));
 		object_drop(&device->object);
 		memory_free(runtime, slab);
 		return NULL;
@@ -64,8 +66,8 @@ static struct slab *slab_make(struct device *device, uint64_t bytes, uint32_t al
 	return slab;
 }
 
-struct slab *slab_new(struct device *device, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode,
-                      enum ingot_status *status)
+struct slab *slab_new(
+        struct device *device, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode, enum ingot_status *status)
 {
 	return slab_make(device, bytes, align, mode, true, status);
 }
@@ -80,8 +82,8 @@ void slab_grow(struct slab *slab, uint64_t bytes)
 	struct device *device = slab->device;
 	const struct ingot_backend *table = device->backend->table;
 	char text[INGOT_BACKEND_TEXT] = "";
-	if (!OPTIONAL(table, slab_grow) || slab->adopted || !slab->bytes || bytes <= slab->bytes || bytes > SIZE_MAX / 2 ||
-	    table->slab_grow(device->raw, slab->raw, (size_t)bytes, text))
+	if (!OPTIONAL(table, slab_grow) || slab->adopted || !slab->bytes || bytes <= slab->bytes || bytes > SIZE_MAX / 2
+	        || table->slab_grow(device->raw, slab->raw, (size_t)bytes, text))
 		return;
 	device->backend->used[device->properties.ordinal] += bytes - slab->bytes;
 	slab->bytes = bytes;
@@ -194,25 +196,24 @@ void pool_remove(struct device *device, uint32_t id)
 	slab_drop(pool.slab);
 }
 
-static struct pool *pool_range(struct device *device, uint32_t id, uint64_t offset, uint64_t bytes,
-                               enum ingot_status *status)
+static struct pool *pool_range(
+        struct device *device, uint32_t id, uint64_t offset, uint64_t bytes, enum ingot_status *status)
 {
 	struct pool *pool = pool_find(device, id);
 	if (!pool)
 		*status = say(INGOT_MISSING, "%s:%d:%u has no pool %u (offset %llu)", device->properties.backend,
-		              device->properties.ordinal, device->properties.id, id, (unsigned long long)offset);
+		        device->properties.ordinal, device->properties.id, id, (unsigned long long)offset);
 	else if (offset > pool->slab->bytes || bytes > pool->slab->bytes - offset)
 		*status = say(INGOT_RANGE, "%s:%d:%u: pool %u has %llu bytes, not %llu at offset %llu",
-		              device->properties.backend, device->properties.ordinal, device->properties.id, id,
-		              (unsigned long long)pool->slab->bytes, (unsigned long long)bytes,
-		              (unsigned long long)offset);
+		        device->properties.backend, device->properties.ordinal, device->properties.id, id,
+		        (unsigned long long)pool->slab->bytes, (unsigned long long)bytes, (unsigned long long)offset);
 	else
 		return pool;
 	return NULL;
 }
 
-enum ingot_status ingot_pool_open(struct ingot_device handle, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode,
-                                  uint32_t *id)
+enum ingot_status ingot_pool_open(
+        struct ingot_device handle, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode, uint32_t *id)
 {
 	NEED(id);
 	enum ingot_status status;
@@ -234,12 +235,12 @@ static enum ingot_status pool_yields(struct device *device, uint32_t id)
 {
 	const struct pool *pool = pool_find(device, id);
 	return pool && pool->inner ? say(INGOT_BUSY, "%s:%d:%u: pool %u is a context's, or holds constants",
-	                                 device->properties.backend, device->properties.ordinal, device->properties.id, id)
+	               device->properties.backend, device->properties.ordinal, device->properties.id, id)
 	                           : INGOT_OK;
 }
 
-enum ingot_status ingot_pool_replace(struct ingot_device handle, uint32_t id, uint64_t bytes, uint32_t align,
-                                     enum ingot_slab_mode mode)
+enum ingot_status ingot_pool_replace(
+        struct ingot_device handle, uint32_t id, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode)
 {
 	enum ingot_status status;
 	struct device *device = device_enter(handle, &status);
@@ -247,7 +248,9 @@ enum ingot_status ingot_pool_replace(struct ingot_device handle, uint32_t id, ui
 		return status;
 	status = id ? pool_yields(device, id) : say(INGOT_INVALID, "pool 0 is the merge buffer");
 	struct slab *slab = status ? NULL : slab_new(device, bytes, align, mode, &status);
-	if (slab && (status = device->closing ? say(INGOT_STALE, "the device is being closed") : pool_yields(device, id))) {
+	if (slab
+	        && (status = device->closing ? say(INGOT_STALE, "the device is being closed")
+	                                     : pool_yields(device, id))) {
 		slab_drop(slab);
 		slab = NULL;
 	}
@@ -259,7 +262,7 @@ enum ingot_status ingot_pool_replace(struct ingot_device handle, uint32_t id, ui
 	} else if (slab)
 		status = pool_insert(device, id, slab);
 	if (slab && !status && id >= device->next_pool)
-		device->next_pool = id + 1;               /* 0 behind the last: pool_add begins again */
+		device->next_pool = id + 1; /* 0 behind the last: pool_add begins again */
 	leave(handle.runtime);
 	return status;
 }
@@ -273,7 +276,7 @@ enum ingot_status ingot_pool_adopt(struct ingot_device handle, void *memory, uin
 		return status;
 	if (bytes > SIZE_MAX / 2 || (uintptr_t)memory % ADOPT_ALIGN)
 		status = say(INGOT_INVALID, "memory to adopt is aligned to %d bytes and no more than the half of all",
-		             ADOPT_ALIGN);
+		        ADOPT_ALIGN);
 	else if (!device->properties.host_memory)
 		status = say(INGOT_UNSUPPORTED, "%s does not use host memory", device->properties.backend);
 	else {
@@ -320,11 +323,12 @@ enum ingot_status ingot_pool_ensure(struct ingot_device handle, uint64_t bytes, 
 	if (!device)
 		return status;
 	const struct pool *pool = pool_find(device, *id);
-	/* What is queued keeps its slab, and who replaces that does not wait for it: it grows where nothing is queued alone. */
+	/* What is queued keeps its slab, and who replaces that does not wait for it: it grows where nothing is queued
+	 * alone. */
 	if (INGOT_THREADS && pool && !pool->inner && pool->slab->refs == 1)
 		slab_grow(pool->slab, bytes);
-	bool fits = pool && !pool->inner && pool->slab->bytes >= bytes && slab_aligned(pool->slab, align) &&
-	            !(align & (align - 1));
+	bool fits = pool && !pool->inner && pool->slab->bytes >= bytes && slab_aligned(pool->slab, align)
+	        && !(align & (align - 1));
 	leave(handle.runtime);
 	return fits ? INGOT_OK : ingot_pool_replace(handle, *id, bytes, align, INGOT_SLAB_PRIVATE);
 }
@@ -332,12 +336,12 @@ enum ingot_status ingot_pool_ensure(struct ingot_device handle, uint64_t bytes, 
 /* ---- moving bytes: one payload, four ways ---- */
 
 struct move {
-	struct slab *to, *from;           /* NULL: the host */
+	struct slab *to, *from; /* NULL: the host */
 	uint64_t to_offset, from_offset, bytes;
 	void *to_host;
 	const void *from_host;
 	int byte;
-	struct node *pins;                /* whose own array the host's is, of so many bytes; NULL: it stays as it is */
+	struct node *pins; /* whose own array the host's is, of so many bytes; NULL: it stays as it is */
 	uint64_t pin_bytes;
 	void *queue; /* of the stream; asked when it is submitted, as the command outlives nothing */
 	const struct ingot_backend *table;
@@ -345,7 +349,7 @@ struct move {
 
 static const void *address(const struct slab *slab, uint64_t offset) { return (const char *)slab->base + offset; }
 
-#define PINNED_LEAST 65536        /* what is smaller is copied sooner than pinned */
+#define PINNED_LEAST 65536 /* what is smaller is copied sooner than pinned */
 
 /* Without the lock: that takes long.  Where it cannot be pinned copies go the way of any memory. */
 static void array_pin(const struct move *move, struct device *device)
@@ -368,7 +372,8 @@ static void array_pin(const struct move *move, struct device *device)
 void move_pins(struct ingot_command *command, struct node *base)
 {
 	struct move *move = command->payload;
-	if (!OPTIONAL(move->table, host_pin) || !OPTIONAL(move->table, host_unpin) || !base->host_owned || base->pinning || node_bytes(base) < PINNED_LEAST)
+	if (!OPTIONAL(move->table, host_pin) || !OPTIONAL(move->table, host_unpin) || !base->host_owned || base->pinning
+	        || node_bytes(base) < PINNED_LEAST)
 		return;
 	move->pins = base;
 	move->pin_bytes = node_bytes(base);
@@ -382,22 +387,22 @@ static enum ingot_status move_run(struct ingot_command *command, char *text)
 	if (INGOT_THREADS && move->pins)
 		array_pin(move, (move->to ? move->to : move->from)->device);
 	if (move->to_host)
-		return move->table->copy_out(move->queue, move->to_host, move->from->raw, move->from_offset,
-		                             move->bytes, text);
+		return move->table->copy_out(
+		        move->queue, move->to_host, move->from->raw, move->from_offset, move->bytes, text);
 	if (move->from_host)
-		return move->table->copy_in(move->queue, move->to->raw, move->to_offset, move->from_host, move->bytes,
-		                            text);
+		return move->table->copy_in(
+		        move->queue, move->to->raw, move->to_offset, move->from_host, move->bytes, text);
 	if (!move->from)
 		return move->table->fill(move->queue, move->to->raw, move->to_offset, move->byte, move->bytes, text);
-	if (move->to->device == move->from->device && address(move->to, move->to_offset) == address(move->from, move->from_offset))
-		return INGOT_OK;                        /* also where two contexts adopted the same memory */
-	return move->table->copy(move->queue, move->to->raw, move->to_offset, move->from->raw, move->from_offset,
-	                         move->bytes, text);
+	if (move->to->device == move->from->device
+	        && address(move->to, move->to_offset) == address(move->from, move->from_offset))
+		return INGOT_OK; /* also where two contexts adopted the same memory */
+	return move->table->copy(
+	        move->queue, move->to->raw, move->to_offset, move->from->raw, move->from_offset, move->bytes, text);
 }
 
 static enum ingot_status move_submit(struct stream *stream, const char *name, struct move move,
-                                     const struct access *accesses, uint32_t access_count, struct object *keeps,
-                                     struct ingot_command **out)
+        const struct access *accesses, uint32_t access_count, struct object *keeps, struct ingot_command **out)
 {
 	struct slab *slabs[2];
 	struct ingot_command *command;
@@ -406,16 +411,16 @@ static enum ingot_status move_submit(struct stream *stream, const char *name, st
 		slabs[count++] = move.to;
 	if (move.from)
 		slabs[count++] = move.from;
-	enum ingot_status status = submit(&(struct request){.stream = stream,
-	                                                    .name = name,
-	                                                    .run = move_run,
-	                                                    .payload_bytes = sizeof move,
-	                                                    .accesses = accesses,
-	                                                    .access_count = access_count,
-	                                                    .slabs = slabs,
-	                                                    .slab_count = count,
-	                                                    .keeps = keeps},
-	                                  &command);
+	enum ingot_status status = submit(&(struct request){ .stream = stream,
+	                                          .name = name,
+	                                          .run = move_run,
+	                                          .payload_bytes = sizeof move,
+	                                          .accesses = accesses,
+	                                          .access_count = access_count,
+	                                          .slabs = slabs,
+	                                          .slab_count = count,
+	                                          .keeps = keeps },
+	        &command);
 	if (status)
 		return status;
 	move.queue = stream->raw;
@@ -427,45 +432,44 @@ static enum ingot_status move_submit(struct stream *stream, const char *name, st
 }
 
 enum ingot_status submit_fill(struct stream *stream, struct slab *slab, uint64_t offset, uint64_t bytes, int byte,
-                              const struct access *accesses, uint32_t count, struct ingot_command **out)
+        const struct access *accesses, uint32_t count, struct ingot_command **out)
 {
-	return move_submit(stream, "fill", (struct move){.to = slab, .to_offset = offset, .bytes = bytes, .byte = byte},
-	                   accesses, count, NULL, out);
+	return move_submit(stream, "fill",
+	        (struct move){ .to = slab, .to_offset = offset, .bytes = bytes, .byte = byte }, accesses, count, NULL,
+	        out);
 }
 
 enum ingot_status submit_write(struct stream *stream, const char *name, struct slab *slab, uint64_t offset,
-                               const void *host, uint64_t bytes, const struct access *accesses, uint32_t count,
-                               struct object *keeps, struct ingot_command **out)
+        const void *host, uint64_t bytes, const struct access *accesses, uint32_t count, struct object *keeps,
+        struct ingot_command **out)
 {
 	return move_submit(stream, name,
-	                   (struct move){.to = slab, .to_offset = offset, .from_host = host, .bytes = bytes}, accesses,
-	                   count, keeps, out);
+	        (struct move){ .to = slab, .to_offset = offset, .from_host = host, .bytes = bytes }, accesses, count,
+	        keeps, out);
 }
 
 enum ingot_status submit_read(struct stream *stream, const char *name, struct slab *slab, uint64_t offset, void *host,
-                              uint64_t bytes, const struct access *accesses, uint32_t count, struct object *keeps,
-                              struct ingot_command **out)
+        uint64_t bytes, const struct access *accesses, uint32_t count, struct object *keeps, struct ingot_command **out)
 {
 	return move_submit(stream, name,
-	                   (struct move){.from = slab, .from_offset = offset, .to_host = host, .bytes = bytes},
-	                   accesses, count, keeps, out);
+	        (struct move){ .from = slab, .from_offset = offset, .to_host = host, .bytes = bytes }, accesses, count,
+	        keeps, out);
 }
 
 enum ingot_status submit_copy(struct stream *stream, const char *name, struct slab *to, uint64_t to_offset,
-                              struct slab *from, uint64_t from_offset, uint64_t bytes, const struct access *accesses,
-                              uint32_t count, struct ingot_command **out)
+        struct slab *from, uint64_t from_offset, uint64_t bytes, const struct access *accesses, uint32_t count,
+        struct ingot_command **out)
 {
-	return move_submit(
-	        stream, name,
+	return move_submit(stream, name,
 	        (struct move){
-	                .to = to, .from = from, .to_offset = to_offset, .from_offset = from_offset, .bytes = bytes},
+	                .to = to, .from = from, .to_offset = to_offset, .from_offset = from_offset, .bytes = bytes },
 	        accesses, count, NULL, out);
 }
 
 enum move_kind { MOVE_FILL, MOVE_WRITE, MOVE_READ };
 
 static enum ingot_status pool_move(struct ingot_stream handle, enum move_kind kind, uint32_t id, uint64_t offset,
-                                   void *host, uint64_t bytes, int byte, struct ingot_event *done)
+        void *host, uint64_t bytes, int byte, struct ingot_event *done)
 {
 	NEED(kind == MOVE_FILL || host || !bytes);
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
@@ -482,37 +486,37 @@ static enum ingot_status pool_move(struct ingot_stream handle, enum move_kind ki
 		if (kind == MOVE_FILL)
 			status = submit_fill(stream, pool->slab, offset, bytes, byte, &access, 1, &command);
 		else if (kind == MOVE_WRITE)
-			status = submit_write(stream, "pool write", pool->slab, offset, host, bytes, &access, 1, NULL,
-			                      &command);
+			status = submit_write(
+			        stream, "pool write", pool->slab, offset, host, bytes, &access, 1, NULL, &command);
 		else
-			status = submit_read(stream, "pool read", pool->slab, offset, host, bytes, &access, 1, NULL,
-			                     &command);
+			status = submit_read(
+			        stream, "pool read", pool->slab, offset, host, bytes, &access, 1, NULL, &command);
 	}
 	return submission_end(&submission, status, command);
 }
 
-enum ingot_status ingot_pool_fill(struct ingot_stream stream, uint32_t pool, uint64_t offset, uint64_t bytes, int byte,
-                                  struct ingot_event *done)
+enum ingot_status ingot_pool_fill(
+        struct ingot_stream stream, uint32_t pool, uint64_t offset, uint64_t bytes, int byte, struct ingot_event *done)
 {
 	return pool_move(stream, MOVE_FILL, pool, offset, NULL, bytes, byte, done);
 }
 
 enum ingot_status ingot_pool_write(struct ingot_stream stream, uint32_t pool, uint64_t offset, const void *host,
-                                   uint64_t bytes, struct ingot_event *done)
+        uint64_t bytes, struct ingot_event *done)
 {
 	return pool_move(stream, MOVE_WRITE, pool, offset, (void *)(uintptr_t)host, bytes, 0, done);
 }
 
 enum ingot_status ingot_pool_read(struct ingot_stream stream, uint32_t pool, uint64_t offset, void *host,
-                                  uint64_t bytes, struct ingot_event *done)
+        uint64_t bytes, struct ingot_event *done)
 {
 	return pool_move(stream, MOVE_READ, pool, offset, host, bytes, 0, done);
 }
 
 /* ---- typed buffers and single kernels ---- */
 
-enum ingot_status ingot_buffer_open(struct ingot_device device, enum ingot_dtype dtype, uint64_t count,
-                                    struct ingot_buffer *buffer)
+enum ingot_status ingot_buffer_open(
+        struct ingot_device device, enum ingot_dtype dtype, uint64_t count, struct ingot_buffer *buffer)
 {
 	uint64_t bytes;
 	NEED(buffer);
@@ -520,7 +524,7 @@ enum ingot_status ingot_buffer_open(struct ingot_device device, enum ingot_dtype
 		return say(INGOT_INVALID, "%d is no type of numbers", (int)dtype);
 	if (!ingot_dtype_bytes(dtype, count, &bytes))
 		return say(INGOT_RANGE, "%llu elements of %s overflow", (unsigned long long)count,
-		           ingot_dtype_name(dtype));
+		        ingot_dtype_name(dtype));
 	*buffer = (struct ingot_buffer){ .dtype = dtype, .bytes = bytes };
 	return ingot_pool_open(device, bytes, 0, INGOT_SLAB_PRIVATE, &buffer->pool);
 }
@@ -538,7 +542,7 @@ static enum ingot_status host_range(uint64_t room, uint64_t offset, uint64_t byt
 {
 	if (offset > room || bytes > room - offset)
 		return say(INGOT_RANGE, "%llu bytes at %llu of a host array of %llu", (unsigned long long)bytes,
-		           (unsigned long long)offset, (unsigned long long)room);
+		        (unsigned long long)offset, (unsigned long long)room);
 	return task_refuses("must not wait for a copy");
 }
 
@@ -552,25 +556,26 @@ static enum ingot_status event_finish(enum ingot_status status, struct ingot_eve
 }
 
 enum ingot_status ingot_buffer_write(struct ingot_stream stream, const struct ingot_buffer *buffer, const void *host,
-                                     uint64_t host_room, uint64_t host_offset, uint64_t bytes)
+        uint64_t host_room, uint64_t host_offset, uint64_t bytes)
 {
 	NEED(buffer && (host || !bytes));
 	struct ingot_event done = { 0 };
 	enum ingot_status status = host_range(host_room, host_offset, bytes);
 	if (!status)
-		status = ingot_pool_write(stream, buffer->pool, 0, host ? (const char *)host + host_offset : NULL, bytes,
-		                          &done);
+		status = ingot_pool_write(
+		        stream, buffer->pool, 0, host ? (const char *)host + host_offset : NULL, bytes, &done);
 	return event_finish(status, done);
 }
 
 enum ingot_status ingot_buffer_read(struct ingot_stream stream, const struct ingot_buffer *buffer, uint64_t offset,
-                                    void *host, uint64_t host_room, uint64_t host_offset, uint64_t bytes)
+        void *host, uint64_t host_room, uint64_t host_offset, uint64_t bytes)
 {
 	NEED(buffer && (host || !bytes));
 	struct ingot_event done = { 0 };
 	enum ingot_status status = host_range(host_room, host_offset, bytes);
 	if (!status)
-		status = ingot_pool_read(stream, buffer->pool, offset, host ? (char *)host + host_offset : NULL, bytes, &done);
+		status = ingot_pool_read(
+		        stream, buffer->pool, offset, host ? (char *)host + host_offset : NULL, bytes, &done);
 	return event_finish(status, done);
 }
 
@@ -581,7 +586,7 @@ size_t ingot_buffer_text(const struct ingot_buffer *buffer, char *text, size_t r
 		return 0;
 	uint32_t bits = ingot_dtype_bits(buffer->dtype);
 	sink_printf(&sink, "%s[%llu] pool %u", ingot_dtype_name(buffer->dtype),
-	            (unsigned long long)(bits ? buffer->bytes * 8 / bits : 0), buffer->pool);
+	        (unsigned long long)(bits ? buffer->bytes * 8 / bits : 0), buffer->pool);
 	return sink_end(&sink);
 }
 
@@ -598,7 +603,7 @@ static enum ingot_status launch_run(struct ingot_command *command, char *text)
 {
 	struct launch *launch = command->payload;
 	return launch->table->launch(launch->queue, launch->module, launch->kernel, launch->groups, launch->threads,
-	                             launch->arguments, &launch->code, text);
+	        launch->arguments, &launch->code, text);
 }
 
 static enum ingot_status launch_ended(struct ingot_command *command, char *text)
@@ -615,14 +620,14 @@ enum ingot_status code_ended(const struct ingot_module *module, int code, char *
 }
 
 /* The device's choice where the caller makes none: along x, as many as a group holds, in whole warps of 32. */
-enum ingot_status launch_shape(const struct device *device, const uint32_t groups[3], const uint32_t *threads,
-                               uint32_t chosen[3])
+enum ingot_status launch_shape(
+        const struct device *device, const uint32_t groups[3], const uint32_t *threads, uint32_t chosen[3])
 {
 	uint64_t total = 1, grid = 1;
 	for (int i = 0; i < 3; i++) {
 		if (!groups[i] || __builtin_mul_overflow(grid, groups[i], &grid) || grid > INGOT_MOST_GROUPS)
-			return say(INGOT_RANGE, "a launch of %u x %u x %u groups; it is 1 to %llu", groups[0], groups[1],
-			           groups[2], (unsigned long long)INGOT_MOST_GROUPS);
+			return say(INGOT_RANGE, "a launch of %u x %u x %u groups; it is 1 to %llu", groups[0],
+			        groups[1], groups[2], (unsigned long long)INGOT_MOST_GROUPS);
 		chosen[i] = threads ? threads[i] : 1;
 	}
 	if (!threads || !(threads[0] | threads[1] | threads[2])) {
@@ -632,19 +637,19 @@ enum ingot_status launch_shape(const struct device *device, const uint32_t group
 	const uint32_t *most = device->properties.group_size;
 	for (int i = 0; i < 3; i++) {
 		if (!chosen[i] || chosen[i] > most[i])
-			return say(INGOT_RANGE, "a group of %u x %u x %u threads; the device has at most %u x %u x %u", chosen[0],
-			           chosen[1], chosen[2], most[0], most[1], most[2]);
+			return say(INGOT_RANGE, "a group of %u x %u x %u threads; the device has at most %u x %u x %u",
+			        chosen[0], chosen[1], chosen[2], most[0], most[1], most[2]);
 		total *= chosen[i];
 	}
 	if (total > device->properties.group_threads)
 		return say(INGOT_RANGE, "a group of %llu threads; the device holds %u", (unsigned long long)total,
-		           device->properties.group_threads);
+		        device->properties.group_threads);
 	return INGOT_OK;
 }
 
 static enum ingot_status launch_submit(struct stream *stream, const struct ingot_module_kernel *kernel,
-                                       const uint32_t groups[3], const uint32_t *threads,
-                                       const struct ingot_buffer *arguments, uint32_t count, struct ingot_command **out)
+        const uint32_t groups[3], const uint32_t *threads, const struct ingot_buffer *arguments, uint32_t count,
+        struct ingot_command **out)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	uint32_t shape[3];
@@ -652,7 +657,8 @@ static enum ingot_status launch_submit(struct stream *stream, const struct ingot
 	enum ingot_status status = launch_shape(stream->device, groups, threads, shape);
 	const char *name = kernel->name ? kernel->name : "?";
 	if (!status && count != kernel->argument_count)
-		status = say(INGOT_MISMATCH, "kernel %s takes %u arguments, not %u", name, kernel->argument_count, count);
+		status = say(
+		        INGOT_MISMATCH, "kernel %s takes %u arguments, not %u", name, kernel->argument_count, count);
 	struct access *accesses = memory_new(runtime, count, sizeof *accesses);
 	struct slab **slabs = memory_new(runtime, count, sizeof *slabs);
 	if (!accesses || !slabs)
@@ -665,25 +671,25 @@ static enum ingot_status launch_submit(struct stream *stream, const struct ingot
 			break;
 		if (kernel->dtypes && kernel->dtypes[i] != arguments[i].dtype)
 			status = say(INGOT_MISMATCH, "kernel %s: argument %u is %s, not %s", name, i,
-			             ingot_dtype_name(kernel->dtypes[i]), ingot_dtype_name(arguments[i].dtype));
+			        ingot_dtype_name(kernel->dtypes[i]), ingot_dtype_name(arguments[i].dtype));
 		else if (pool->slab->constant)
 			status = say(INGOT_CONFLICT, "kernel %s: argument %u, pool %u, holds constants", name, i,
-			             arguments[i].pool);
+			        arguments[i].pool);
 		/* A kernel does not say what it writes: each argument counts as written. */
 		accesses[i] = (struct access){ &pool->hazard, true, true };
 		slabs[i] = pool->slab;
 	}
 	if (!status)
-		status = submit(&(struct request){.stream = stream,
-		                                  .name = name,
-		                                  .run = launch_run,
-		                                  .ended = launch_ended,
-		                                  .accesses = accesses,
-		                                  .access_count = count,
-		                                  .slabs = slabs,
-		                                  .slab_count = count,
-		                                  .payload_bytes = sizeof(struct launch) + count * sizeof(void *)},
-		                out);
+		status = submit(&(struct request){ .stream = stream,
+		                        .name = name,
+		                        .run = launch_run,
+		                        .ended = launch_ended,
+		                        .accesses = accesses,
+		                        .access_count = count,
+		                        .slabs = slabs,
+		                        .slab_count = count,
+		                        .payload_bytes = sizeof(struct launch) + count * sizeof(void *) },
+		        out);
 	if (!status) {
 		struct launch *launch = (*out)->payload;
 		launch->kernel = kernel;
@@ -701,8 +707,8 @@ static enum ingot_status launch_submit(struct stream *stream, const struct ingot
 }
 
 enum ingot_status ingot_kernel_launch(struct ingot_stream handle, const struct ingot_module_kernel *kernel,
-                                      const uint32_t groups[3], const uint32_t *threads,
-                                      const struct ingot_buffer *arguments, uint32_t count, struct ingot_event *done)
+        const uint32_t groups[3], const uint32_t *threads, const struct ingot_buffer *arguments, uint32_t count,
+        struct ingot_event *done)
 {
 	NEED(kernel && groups && (arguments || !count));
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);

@@ -6,7 +6,7 @@ struct prepared {
 	struct ingot_host_sync sync;
 };
 
-static THREAD_LOCAL bool inside;          /* one of the caller's functions */
+static THREAD_LOCAL bool inside; /* one of the caller's functions */
 
 /* One thread at a time has the lists, so that a second reader waits for what the first one waits for. */
 static enum ingot_status begin(struct node *base)
@@ -38,7 +38,7 @@ static int walk(struct node *base, struct prepared **list, bool sync)
 		bool done = one->sync.done && one->sync.done(one->sync.user), due = sync && !code;
 		if (due && !done)
 			code = one->sync.sync(one->sync.user);
-		if (!done && !due) {                          /* behind one that failed too: nobody has waited for it */
+		if (!done && !due) { /* behind one that failed too: nobody has waited for it */
 			list = &one->next;
 			continue;
 		}
@@ -102,7 +102,7 @@ enum ingot_status prepared_run(struct node *base, bool write)
 		latest = one->sync;
 	int code = walk(base, list, true);
 	if (!code && latest.transfer && !write && runtime->options.automatic_transfers) {
-		host_wait(base, true);                       /* it writes the array, which uploads may still read */
+		host_wait(base, true); /* it writes the array, which uploads may still read */
 		leave(runtime);
 		inside = true;
 		code = latest.transfer(latest.user);

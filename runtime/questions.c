@@ -6,8 +6,8 @@ static struct ingot_stream stream_of(struct ingot_command *command)
 	return command->stream ? HANDLE(ingot_stream, command->stream) : (struct ingot_stream){ 0 };
 }
 
-static void list_streams(struct hazard *hazard, bool writers, struct ingot_stream *streams, uint32_t room,
-                         uint32_t *count)
+static void list_streams(
+        struct hazard *hazard, bool writers, struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
 	*count = 0;
 	for (uint32_t i = 0; i < (writers ? hazard->writer != NULL : hazard->reader_count); i++) {
@@ -25,8 +25,8 @@ static void list_streams(struct hazard *hazard, bool writers, struct ingot_strea
 }
 
 /* With the lock: the context and the hazard of the node's place in it; NULL: the lock is not held. */
-static struct context *hazard_enter(struct ingot_context handle, struct ingot_node node_handle, struct hazard **hazard,
-                                    enum ingot_status *status)
+static struct context *hazard_enter(
+        struct ingot_context handle, struct ingot_node node_handle, struct hazard **hazard, enum ingot_status *status)
 {
 	struct entry found;
 	struct context *context = context_enter(handle, status);
@@ -47,7 +47,7 @@ static struct context *hazard_enter(struct ingot_context handle, struct ingot_no
 }
 
 static enum ingot_status hazard_question(struct ingot_context handle, struct ingot_node node_handle, bool writers,
-                                         struct ingot_stream *streams, uint32_t room, uint32_t *count)
+        struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
 	NEED(count && (streams || !room));
 	enum ingot_status status;
@@ -60,7 +60,7 @@ static enum ingot_status hazard_question(struct ingot_context handle, struct ing
 }
 
 static enum ingot_status hazard_events(struct ingot_context handle, struct ingot_node node_handle, bool writers,
-                                       struct ingot_event *events, uint32_t room, uint32_t *count)
+        struct ingot_event *events, uint32_t room, uint32_t *count)
 {
 	NEED(count && (events || !room));
 	enum ingot_status status;
@@ -70,7 +70,8 @@ static enum ingot_status hazard_events(struct ingot_context handle, struct ingot
 		return status;
 	*count = writers ? hazard->writer != NULL : hazard->reader_count;
 	for (uint32_t i = 0; i < *count && i < room && !status; i++) {
-		status = event_new(context->stream->device, handle.runtime, writers ? hazard->writer : hazard->readers[i], events + i);
+		status = event_new(context->stream->device, handle.runtime,
+		        writers ? hazard->writer : hazard->readers[i], events + i);
 		for (; status && i; i--)
 			event_close(FIND(event, handle.runtime, events[i - 1], KIND_EVENT));
 	}
@@ -79,13 +80,13 @@ static enum ingot_status hazard_events(struct ingot_context handle, struct ingot
 }
 
 enum ingot_status ingot_writer_events(struct ingot_context context, struct ingot_node node, struct ingot_event *events,
-                                      uint32_t room, uint32_t *count)
+        uint32_t room, uint32_t *count)
 {
 	return hazard_events(context, node, true, events, room, count);
 }
 
 enum ingot_status ingot_reader_events(struct ingot_context context, struct ingot_node node, struct ingot_event *events,
-                                      uint32_t room, uint32_t *count)
+        uint32_t room, uint32_t *count)
 {
 	return hazard_events(context, node, false, events, room, count);
 }
@@ -96,15 +97,17 @@ static bool device_has(struct device *device, struct node *base)
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct context *context = (struct context *)runtime->handles[i].object;
 		struct entry found;
-		if (context && context->object.kind == KIND_CONTEXT && context->stream->device == device && !context->finalized &&
-		    context_find(context, base, &found) && found.location->version >= base->host_version &&
-		    hazard_valued(runtime, &found.location->hazard))
+		if (context && context->object.kind == KIND_CONTEXT && context->stream->device == device
+		        && !context->finalized && context_find(context, base, &found)
+		        && found.location->version >= base->host_version
+		        && hazard_valued(runtime, &found.location->hazard))
 			return true;
 	}
 	return false;
 }
 
-enum ingot_status ingot_node_devices(struct ingot_node handle, struct ingot_device *devices, uint32_t room, uint32_t *count)
+enum ingot_status ingot_node_devices(
+        struct ingot_node handle, struct ingot_device *devices, uint32_t room, uint32_t *count)
 {
 	NEED(count && (devices || !room));
 	struct node *node = ENTER(node, handle, KIND_NODE);
@@ -124,7 +127,8 @@ enum ingot_status ingot_node_devices(struct ingot_node handle, struct ingot_devi
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_device_streams(struct ingot_device handle, struct ingot_stream *streams, uint32_t room, uint32_t *count)
+enum ingot_status ingot_device_streams(
+        struct ingot_device handle, struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
 	NEED(count && (streams || !room));
 	struct device *device = ENTER(device, handle, KIND_DEVICE);
@@ -157,19 +161,19 @@ enum ingot_status ingot_updating(struct ingot_context handle, struct ingot_node 
 }
 
 enum ingot_status ingot_writer_streams(struct ingot_context context, struct ingot_node node,
-                                       struct ingot_stream *streams, uint32_t room, uint32_t *count)
+        struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
 	return hazard_question(context, node, true, streams, room, count);
 }
 
 enum ingot_status ingot_reader_streams(struct ingot_context context, struct ingot_node node,
-                                       struct ingot_stream *streams, uint32_t room, uint32_t *count)
+        struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
 	return hazard_question(context, node, false, streams, room, count);
 }
 
-static enum ingot_status host_question(struct ingot_node handle, bool writers, struct ingot_stream *streams,
-                                       uint32_t room, uint32_t *count)
+static enum ingot_status host_question(
+        struct ingot_node handle, bool writers, struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
 	NEED(count && (streams || !room));
 	struct node *node = ENTER(node, handle, KIND_NODE);
@@ -183,20 +187,20 @@ static enum ingot_status host_question(struct ingot_node handle, bool writers, s
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_host_reading_streams(struct ingot_node node, struct ingot_stream *streams, uint32_t room,
-                                             uint32_t *count)
+enum ingot_status ingot_host_reading_streams(
+        struct ingot_node node, struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
 	return host_question(node, false, streams, room, count);
 }
 
-enum ingot_status ingot_host_writing_streams(struct ingot_node node, struct ingot_stream *streams, uint32_t room,
-                                             uint32_t *count)
+enum ingot_status ingot_host_writing_streams(
+        struct ingot_node node, struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
 	return host_question(node, true, streams, room, count);
 }
 
-enum ingot_status ingot_owner_stream(struct ingot_device handle, struct ingot_node node_handle,
-                                     struct ingot_stream *out)
+enum ingot_status ingot_owner_stream(
+        struct ingot_device handle, struct ingot_node node_handle, struct ingot_stream *out)
 {
 	NEED(out);
 	struct device *device = ENTER(device, handle, KIND_DEVICE);

@@ -20,7 +20,10 @@ static bool room_for(struct words *words, size_t count)
 
 static size_t addresses(const struct ingot_issue *step)
 {
-	return step->kind == INGOT_STEP_KERNEL ? step->kernel->argument_count : step->kind == INGOT_STEP_COPY ? 4 : step->kind == INGOT_STEP_CLEAR ? 2 : 0;
+	return step->kind == INGOT_STEP_KERNEL   ? step->kernel->argument_count
+	        : step->kind == INGOT_STEP_COPY  ? 4
+	        : step->kind == INGOT_STEP_CLEAR ? 2
+	                                         : 0;
 }
 
 bool records_read(struct records *records, const struct ingot_issue *steps, uint32_t count)
@@ -62,7 +65,8 @@ bool records_read(struct records *records, const struct ingot_issue *steps, uint
 
 static bool same(const struct words *a, const struct words *b, bool shape)
 {
-	return a->shape == b->shape && a->count == b->count && !memcmp(a->at, b->at, (shape ? a->shape : a->count) * sizeof *a->at);
+	return a->shape == b->shape && a->count == b->count
+	        && !memcmp(a->at, b->at, (shape ? a->shape : a->count) * sizeof *a->at);
 }
 
 struct recorded *records_numbered(struct records *records, uint64_t number)

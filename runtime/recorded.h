@@ -7,12 +7,15 @@
 enum { RECORDED_MOST = 8 };
 
 /* Words: first the shape (kinds, kernels, blocks, bytes), then the addresses. */
-struct words { uint64_t *at; size_t shape, count, room; };
+struct words {
+	uint64_t *at;
+	size_t shape, count, room;
+};
 struct recorded {
-	uint64_t number;                  /* the schedule's, where it has one */
-	void *made;                       /* the owner's; NULL: it was only seen */
+	uint64_t number; /* the schedule's, where it has one */
+	void *made;      /* the owner's; NULL: it was only seen */
 	struct words words;
-	uint64_t turn;                    /* of its last use; 0: none */
+	uint64_t turn; /* of its last use; 0: none */
 };
 struct records {
 	struct recorded at[RECORDED_MOST];
@@ -29,5 +32,5 @@ struct recorded *records_find(struct records *);
 struct recorded *records_oldest(struct records *, bool *same_shape);
 /* It is what `now` says; false: no memory, and nothing changed. */
 bool records_keep(struct records *, struct recorded *);
-void records_release(struct records *);   /* the words; what was made is the owner's */
+void records_release(struct records *); /* the words; what was made is the owner's */
 #endif

@@ -80,7 +80,7 @@ static enum ingot_status symbol_find(const struct routine *routine, const char *
 		if (!strcmp(symbol_of(routine, *index)->name, name))
 			return INGOT_OK;
 	return say(INGOT_MISSING, "%s has no symbol %s", routine->descriptor ? routine->descriptor->name : "a transfer",
-	           name);
+	        name);
 }
 
 enum ingot_status ingot_routine_set(struct ingot_routine handle, const char *name, int64_t value)
@@ -95,7 +95,7 @@ enum ingot_status ingot_routine_set(struct ingot_routine handle, const char *nam
 		const struct ingot_module_symbol *symbol = symbol_of(routine, i);
 		if (value < symbol->least || value > symbol->most)
 			status = say(INGOT_RANGE, "%s: %s = %lld; it is %lld to %lld", routine->descriptor->name, name,
-			             (long long)value, (long long)symbol->least, (long long)symbol->most);
+			        (long long)value, (long long)symbol->least, (long long)symbol->most);
 		else {
 			routine->symbols[i] = value;
 			routine->symbol_set[i] = true;
@@ -129,8 +129,9 @@ enum ingot_status ingot_routine_log(struct ingot_routine handle, const char *pat
 	char *copy = path ? memory_copy(handle.runtime, path) : NULL;
 	enum ingot_status status = path && !copy ? say(INGOT_MEMORY, "no memory for a path") : INGOT_OK;
 	object_keep(&routine->object);
-	if (!status && routine->last && !command_done(routine->last) && !(status = task_refuses("must not wait for a run")))
-		command_wait(routine->last);              /* a run that is under way reads the old one */
+	if (!status && routine->last && !command_done(routine->last)
+	        && !(status = task_refuses("must not wait for a run")))
+		command_wait(routine->last); /* a run that is under way reads the old one */
 	memory_free(handle.runtime, status ? copy : routine->log);
 	if (!status)
 		routine->log = copy;
@@ -159,7 +160,8 @@ static const struct routine *producer(const struct routine *reader, const struct
 static struct location *location_at(const struct routine *routine, uint32_t node, uint64_t *offset)
 {
 	struct entry room;
-	context_find(routine->context, routine->library->nodes[node], &room);         /* what it needs was placed when it was linked */
+	context_find(routine->context, routine->library->nodes[node],
+	        &room); /* what it needs was placed when it was linked */
 	*offset = room.offset;
 	return room.location;
 }
@@ -179,13 +181,13 @@ static enum ingot_status inputs_check(const struct routine *routine)
 		struct location *location = location_at(routine, descriptor->inputs[i], &offset);
 		uint64_t view;
 		struct node *base = node_base(node, &view);
-		if (hazard_valued(routine->object.runtime, &location->hazard) ||
-		    (routine->object.runtime->options.automatic_transfers && host_newer(base, location)))
+		if (hazard_valued(routine->object.runtime, &location->hazard)
+		        || (routine->object.runtime->options.automatic_transfers && host_newer(base, location)))
 			continue;
 		const struct routine *writer = producer(routine, node);
 		node_debug_name(node, name, sizeof name);
 		return say(INGOT_UNREADY, "%s reads %s, which nobody has written%s%s%s", descriptor->name, name,
-		           writer ? "; " : "", writer ? writer->descriptor->name : "", writer ? " would" : "");
+		        writer ? "; " : "", writer ? writer->descriptor->name : "", writer ? " would" : "");
 	}
 	return INGOT_OK;
 }
@@ -195,8 +197,8 @@ static enum ingot_status symbols_check(const struct routine *routine)
 	for (uint32_t i = 0; i < routine->descriptor->symbol_count; i++)
 		if (!routine->symbol_set[i])
 			return say(INGOT_RANGE, "%s: %s was not set; it is %lld to %lld", routine->descriptor->name,
-			           symbol_of(routine, i)->name, (long long)symbol_of(routine, i)->least,
-			           (long long)symbol_of(routine, i)->most);
+			        symbol_of(routine, i)->name, (long long)symbol_of(routine, i)->least,
+			        (long long)symbol_of(routine, i)->most);
 	return INGOT_OK;
 }
 
@@ -213,7 +215,7 @@ static enum ingot_status merge_check(const struct routine *routine)
 	if (stream->merge.node)
 		node_debug_name(stream->merge.node, held, sizeof held);
 	return say(INGOT_MISMATCH, "%s: %s reads %s from the merge buffer, which holds %s", stream->name,
-	           routine->descriptor->name, read, held);
+	        routine->descriptor->name, read, held);
 }
 
 static enum ingot_status ready(const struct routine *routine)
@@ -299,19 +301,19 @@ static void gather(struct routine *routine)
 		if (descriptor->arguments[i].source == INGOT_FROM_MERGE) {
 			gathering->stays = false;
 			struct slab *slab = merge->streaming ? merge->streaming->slab : merge->owned;
-			gathering->slots[i] = (struct ingot_slot){
-			        slab_index(gathering, slab),
-			        merge->streaming ? merge->streaming->offset + merge->streaming_offset : 0};
-			access_add(gathering, merge->streaming ? &merge->streaming->hazard : &merge->hazard, true,
-			           false);
+			gathering->slots[i] = (struct ingot_slot){ slab_index(gathering, slab),
+				merge->streaming ? merge->streaming->offset + merge->streaming_offset : 0 };
+			access_add(
+			        gathering, merge->streaming ? &merge->streaming->hazard : &merge->hazard, true, false);
 			continue;
 		}
-		gathering->slots[i] = (struct ingot_slot){slab_index(gathering, argument->location->slab),
-		                                          argument->location->offset + argument->offset};
+		gathering->slots[i] = (struct ingot_slot){ slab_index(gathering, argument->location->slab),
+			argument->location->offset + argument->offset };
 		bool output = false;
 		for (uint32_t k = 0; k < descriptor->output_count; k++)
-			output = output || (descriptor->arguments[i].source == INGOT_FROM_NODE &&
-			                    descriptor->outputs[k] == descriptor->arguments[i].index);
+			output = output
+			        || (descriptor->arguments[i].source == INGOT_FROM_NODE
+			                && descriptor->outputs[k] == descriptor->arguments[i].index);
 		bool workspace = descriptor->arguments[i].source == INGOT_FROM_WORKSPACE;
 		access_add(gathering, &argument->location->hazard, !output && !workspace, workspace);
 	}
@@ -326,17 +328,20 @@ size_t call_bytes(const struct routine *routine)
 	const struct gathering *gathering = &routine->gathering;
 	size_t symbols = routine->descriptor->symbol_count * sizeof(int64_t);
 	return gathering->stays ? symbols
-	                        : symbols + routine->descriptor->argument_count * sizeof(struct ingot_slot) + gathering->slab_count * sizeof(void *);
+	                        : symbols + routine->descriptor->argument_count * sizeof(struct ingot_slot)
+	                + gathering->slab_count * sizeof(void *);
 }
 
 void call_fill(const struct routine *routine, struct ingot_call *call, void *at)
 {
 	const struct gathering *gathering = &routine->gathering;
-	size_t slots = routine->descriptor->argument_count * sizeof(struct ingot_slot), pools = gathering->slab_count * sizeof(void *);
+	size_t slots = routine->descriptor->argument_count * sizeof(struct ingot_slot),
+	       pools = gathering->slab_count * sizeof(void *);
 	size_t symbols = routine->descriptor->symbol_count * sizeof(int64_t);
 	call->symbols = memcpy(at, routine->symbols, symbols);
 	call->slots = gathering->stays ? gathering->slots : memcpy((char *)at + symbols, gathering->slots, slots);
-	call->pools = gathering->stays ? gathering->pools : memcpy((char *)at + symbols + slots, gathering->pools, pools);
+	call->pools =
+	        gathering->stays ? gathering->pools : memcpy((char *)at + symbols + slots, gathering->pools, pools);
 	call->log = routine->log;
 }
 
@@ -346,8 +351,7 @@ static enum ingot_status outputs_claim(struct routine *routine)
 	enum ingot_status status = INGOT_OK;
 	for (uint32_t i = 0; i < routine->descriptor->output_count && !status; i++)
 		status = location_claim(location_at(routine, routine->descriptor->outputs[i], &offset),
-		                        routine->context->stream,
-		                        routine->library->nodes[routine->descriptor->outputs[i]]);
+		        routine->context->stream, routine->library->nodes[routine->descriptor->outputs[i]]);
 	return status;
 }
 
@@ -376,7 +380,8 @@ static enum ingot_status inputs_upload(struct routine *routine)
 		struct entry entry = { base, location, 0 };
 		status = location_claim(location, routine->context->stream, base);
 		if (!status)
-			status = context_upload(routine->context, base, &entry, base->host, node_bytes(base), true, NULL);
+			status = context_upload(
+			        routine->context, base, &entry, base->host, node_bytes(base), true, NULL);
 	}
 	return status;
 }
@@ -389,7 +394,7 @@ static void inputs_settle(struct routine *routine)
 		node_host(routine->library->nodes[routine->descriptor->inputs[i]], &base);
 		if (base->host_busy) {
 			node_host_settle(base);
-			i = UINT32_MAX;                   /* others may be by now */
+			i = UINT32_MAX; /* others may be by now */
 		}
 	}
 }
@@ -400,16 +405,16 @@ static enum ingot_status code_run(struct routine *routine, struct ingot_command 
 	const struct ingot_module_routine *descriptor = routine->descriptor;
 	struct stream *stream = routine->context->stream;
 	size_t extents = sizeof(struct run) + call_bytes(routine);
-	struct request request = {.stream = stream,
-	                          .name = descriptor->name,
-	                          .run = run_call,
-	                          .ended = run_ended,
-	                          .accesses = gathering->accesses,
-	                          .access_count = gathering->access_count,
-	                          .slabs = gathering->slabs,
-	                          .slab_count = gathering->slab_count,
-	                          .keeps = &routine->object,
-	                          .payload_bytes = extents + descriptor->extent_count * sizeof(int64_t)};
+	struct request request = { .stream = stream,
+		.name = descriptor->name,
+		.run = run_call,
+		.ended = run_ended,
+		.accesses = gathering->accesses,
+		.access_count = gathering->access_count,
+		.slabs = gathering->slabs,
+		.slab_count = gathering->slab_count,
+		.keeps = &routine->object,
+		.payload_bytes = extents + descriptor->extent_count * sizeof(int64_t) };
 	if (!descriptor->run)
 		return schedule_run(routine, &request, out);
 	enum ingot_status status = submit(&request, out);
@@ -483,9 +488,9 @@ enum ingot_status ingot_routine_event(struct ingot_routine handle, struct ingot_
 	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
 	if (!routine)
 		return INGOT_STALE;
-	enum ingot_status status =
-	        routine->last ? event_new(routine->context->stream->device, handle.runtime, routine->last, out)
-	                      : say(INGOT_MISSING, "the routine was not run yet");
+	enum ingot_status status = routine->last
+	        ? event_new(routine->context->stream->device, handle.runtime, routine->last, out)
+	        : say(INGOT_MISSING, "the routine was not run yet");
 	leave(handle.runtime);
 	return status;
 }
@@ -499,7 +504,7 @@ enum ingot_status ingot_routine_extents(struct ingot_routine handle, int64_t *ex
 	enum ingot_status status = INGOT_OK;
 	if (!routine->descriptor || !routine->descriptor->run || count != routine->descriptor->extent_count)
 		status = say(INGOT_MISMATCH, "%u extents; the routine reports %u", count,
-		             routine->descriptor ? routine->descriptor->extent_count : 0);
+		        routine->descriptor ? routine->descriptor->extent_count : 0);
 	else if (!routine->last || !command_done(routine->last))
 		status = say(INGOT_UNREADY, "the routine's run is not done");
 	else if (routine->last->failure)

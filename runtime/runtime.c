@@ -61,7 +61,7 @@ struct failure *failure_new(struct ingot_runtime *runtime, enum ingot_status sta
 {
 	struct failure *failure = memory_new(runtime, 1, sizeof *failure);
 	va_list arguments;
-	if (!failure)             /* the failure itself must not be lost, only its words */
+	if (!failure) /* the failure itself must not be lost, only its words */
 		return failure_keep(&runtime->no_memory);
 	failure->refs = 1;
 	failure->status = status;
@@ -90,19 +90,30 @@ void failure_drop(struct ingot_runtime *runtime, struct failure *failure)
 #define NO_INDEX UINT32_MAX
 
 void (*const object_release[KIND_COUNT])(struct object *) = {
-	[KIND_DEVICE] = device_release,   [KIND_STREAM] = stream_release,   [KIND_EVENT] = event_release,
-	[KIND_CONTEXT] = context_release, [KIND_NODE] = node_release,       [KIND_LIBRARY] = library_release,
+	[KIND_DEVICE] = device_release,
+	[KIND_STREAM] = stream_release,
+	[KIND_EVENT] = event_release,
+	[KIND_CONTEXT] = context_release,
+	[KIND_NODE] = node_release,
+	[KIND_LIBRARY] = library_release,
 	[KIND_ROUTINE] = routine_release,
 };
 
 static const char *const kind_names[KIND_COUNT] = {
-	"", "device", "stream", "event", "context", "node", "library", "routine",
+	"",
+	"device",
+	"stream",
+	"event",
+	"context",
+	"node",
+	"library",
+	"routine",
 };
 
 /* ---- the lock: free, taken, or taken with others asleep for it ---- */
 
 enum { FREE, TAKEN, WANTED };
-#define MOST_PAUSES 256           /* before sleeping; longer each time, so that whoever has the lock can work in peace */
+#define MOST_PAUSES 256 /* before sleeping; longer each time, so that whoever has the lock can work in peace */
 
 static void lock_wait(_Atomic uint32_t *lock)
 {
@@ -110,8 +121,9 @@ static void lock_wait(_Atomic uint32_t *lock)
 		for (int i = 0; i < pauses; i++)
 			pause_briefly();
 		uint32_t seen = atomic_load_explicit(lock, memory_order_relaxed);
-		if (seen == FREE && atomic_compare_exchange_weak_explicit(lock, &seen, TAKEN, memory_order_acquire,
-		                                                          memory_order_relaxed))
+		if (seen == FREE
+		        && atomic_compare_exchange_weak_explicit(
+		                lock, &seen, TAKEN, memory_order_acquire, memory_order_relaxed))
 			return;
 	}
 	while (atomic_exchange_explicit(lock, WANTED, memory_order_acquire) != FREE)
@@ -121,8 +133,8 @@ static void lock_wait(_Atomic uint32_t *lock)
 void enter(struct ingot_runtime *runtime)
 {
 	uint32_t seen = FREE;
-	if (!atomic_compare_exchange_strong_explicit(&runtime->lock, &seen, TAKEN, memory_order_acquire,
-	                                             memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(
+	            &runtime->lock, &seen, TAKEN, memory_order_acquire, memory_order_relaxed))
 		lock_wait(&runtime->lock);
 }
 
@@ -177,7 +189,7 @@ void leave(struct ingot_runtime *runtime)
 		next = list->next_to_wake;
 		few[count++] = list;
 	}
-	for (; list; list = next) {                       /* more than that at once: the others under the lock */
+	for (; list; list = next) { /* more than that at once: the others under the lock */
 		next = list->next_to_wake;
 		list->device->backend->table->wake(list->raw);
 		atomic_fetch_sub(&list->wakers, 1);
@@ -196,7 +208,7 @@ enum ingot_status handle_new(struct ingot_runtime *runtime, struct object *objec
 	uint32_t index = runtime->first_free;
 	if (index == NO_INDEX) {
 		if (!memory_grow(runtime, &runtime->handles, runtime->handle_count, &runtime->handle_room,
-		                 sizeof *runtime->handles))
+		            sizeof *runtime->handles))
 			return say(INGOT_MEMORY, "no memory for the handle of a %s", kind_names[kind]);
 		index = runtime->handle_count++;
 		runtime->handles[index].generation = 1;
@@ -216,7 +228,7 @@ void handle_close(struct object *object)
 	if (!object->generation)
 		return;
 	entry->object = NULL;
-	if (++entry->generation) {                     /* an index whose generations are used up is never used again */
+	if (++entry->generation) { /* an index whose generations are used up is never used again */
 		entry->next_free = runtime->first_free;
 		runtime->first_free = object->index;
 	}
@@ -256,7 +268,7 @@ struct object *object_enter(struct ingot_runtime *runtime, uint32_t index, uint3
 }
 
 enum ingot_status object_do(struct ingot_runtime *runtime, uint32_t index, uint32_t generation, enum kind kind,
-                            enum ingot_status (*work)(struct object *))
+        enum ingot_status (*work)(struct object *))
 {
 	struct object *object = object_enter(runtime, index, generation, kind);
 	if (!object)
@@ -301,9 +313,9 @@ enum ingot_status ingot_runtime_open(struct ingot_runtime **out, const struct in
 	if (!(runtime = memory_new(&first, 1, sizeof *runtime)))
 		return say(INGOT_MEMORY, "no memory for a runtime");
 	memcpy(runtime, &first, sizeof first);
-	atomic_store(&runtime->live, 0);               /* the runtime itself does not count */
+	atomic_store(&runtime->live, 0); /* the runtime itself does not count */
 	runtime->no_memory =
-	        (struct failure){.refs = 1, .status = INGOT_MEMORY, .text = "no memory to say what failed"};
+	        (struct failure){ .refs = 1, .status = INGOT_MEMORY, .text = "no memory to say what failed" };
 	*out = runtime;
 	return INGOT_OK;
 }
@@ -323,8 +335,7 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 	for (enum kind kind = KIND_EVENT; kind < KIND_COUNT; kind++)
 		if (runtime->open[kind] && used < sizeof left)
 			used += (size_t)snprintf(left + used, sizeof left - used, "%s%u %s%s", used ? ", " : "",
-			                         runtime->open[kind], kind_names[kind],
-			                         runtime->open[kind] > 1 ? "s" : "");
+			        runtime->open[kind], kind_names[kind], runtime->open[kind] > 1 ? "s" : "");
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct object *object = runtime->handles[i].object;
 		if (!object || object->kind != KIND_DEVICE)
@@ -339,11 +350,11 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 		for (uint32_t i = 0; i < runtime->handle_count; i++)
 			if (runtime->handles[i].object && runtime->handles[i].object->kind == order[k])
 				handle_close(runtime->handles[i].object);
-	leave(runtime);                                /* the last slabs go back, and their devices with them */
+	leave(runtime); /* the last slabs go back, and their devices with them */
 	enter(runtime);
-	while (INGOT_THREADS && runtime->freeing)      /* by a backend's thread, which its backend waits for */
+	while (INGOT_THREADS && runtime->freeing) /* by a backend's thread, which its backend waits for */
 		change_wait(runtime);
-	for (struct backend *backend; (backend = runtime->backends); ) {
+	for (struct backend *backend; (backend = runtime->backends);) {
 		runtime->backends = backend->next;
 		backend->table->close(backend->state);
 		memory_free(runtime, backend->used);
@@ -403,13 +414,13 @@ static struct backend *backend_find(struct ingot_runtime *runtime, const char *n
 	return NULL;
 }
 
-static enum ingot_status backend_open(struct ingot_runtime *runtime, const struct ingot_backend *table,
-                                      const struct ingot_backend_options *options)
+static enum ingot_status backend_open(
+        struct ingot_runtime *runtime, const struct ingot_backend *table, const struct ingot_backend_options *options)
 {
 	char text[INGOT_BACKEND_TEXT] = "";
 	if (table->version != INGOT_BACKEND_VERSION)
-		return say(INGOT_UNSUPPORTED, "backend %s has version %u of the table; this runtime has %u", table->name,
-		           table->version, INGOT_BACKEND_VERSION);
+		return say(INGOT_UNSUPPORTED, "backend %s has version %u of the table; this runtime has %u",
+		        table->name, table->version, INGOT_BACKEND_VERSION);
 	struct backend *backend = memory_new(runtime, 1, sizeof *backend), **link = &runtime->backends;
 	if (!backend)
 		return say(INGOT_MEMORY, "no memory for backend %s", table->name);
@@ -439,8 +450,8 @@ static enum ingot_status backend_open(struct ingot_runtime *runtime, const struc
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_backend_init(struct ingot_runtime *runtime, const char *name,
-                                     const struct ingot_backend_options *options)
+enum ingot_status ingot_backend_init(
+        struct ingot_runtime *runtime, const char *name, const struct ingot_backend_options *options)
 {
 	static const char *const automatic[] = { "cuda", "multicore", "sync" };
 	enum ingot_status status = INGOT_MISSING;

@@ -1,5 +1,5 @@
-/* schedule.c: a static schedule (kernels, copies, clears, host steps, waits on lanes; loops, checks) -> commands on streams, or one command
- * where the backend takes a schedule whole.
+/* schedule.c: a static schedule (kernels, copies, clears, host steps, waits on lanes; loops, checks) -> commands on
+ * streams, or one command where the backend takes a schedule whole.
  *
  * A gate on lane 0 waits for what the whole routine touches, and a join on lane 0 ends it; between them the steps of a
  * lane follow their stream, and `after` becomes edges.  So hazards are looked at twice a run, not once a step. */
@@ -11,7 +11,7 @@ struct step {
 	const struct ingot_backend *table;
 	void *queue, *module;
 	int code;
-	struct ingot_call call;           /* HOST */
+	struct ingot_call call; /* HOST */
 	struct slab *to, *from;
 	uint64_t to_offset, from_offset;
 	uint32_t threads[3];
@@ -27,23 +27,23 @@ static enum ingot_status step_run(struct ingot_command *command, char *text)
 	switch (step->step->kind) {
 	case INGOT_STEP_KERNEL:
 		status = step->table->launch(step->queue, step->module, module->kernels + step->step->kernel,
-		                             step->step->groups, step->threads, step->arguments, &step->code, text);
+		        step->step->groups, step->threads, step->arguments, &step->code, text);
 		break;
 	case INGOT_STEP_HOST:
-		status = step->table->call(step->queue, module->hosts[step->step->kernel], &step->call, &step->code, text);
+		status = step->table->call(
+		        step->queue, module->hosts[step->step->kernel], &step->call, &step->code, text);
 		break;
 	case INGOT_STEP_COPY:
 		if (step->step->bytes && (step->to != step->from || step->to_offset != step->from_offset))
 			status = step->table->copy(step->queue, step->to->raw, step->to_offset, step->from->raw,
-			                           step->from_offset, step->step->bytes, text);
+			        step->from_offset, step->step->bytes, text);
 		break;
 	case INGOT_STEP_CLEAR:
 		if (step->step->bytes)
-			status = step->table->fill(step->queue, step->to->raw, step->to_offset, 0, step->step->bytes,
-			                           text);
+			status = step->table->fill(
+			        step->queue, step->to->raw, step->to_offset, 0, step->step->bytes, text);
 		break;
-	default:
-		break;                                    /* WAIT: its edges were all */
+	default: break; /* WAIT: its edges were all */
 	}
 	return status;
 }
@@ -58,11 +58,11 @@ struct scheduling {
 	struct routine *routine;
 	const struct request *whole;
 	const struct gathering *gathering;
-	struct ingot_command **commands;  /* of each step */
-	void *module;                     /* as the device loaded it */
+	struct ingot_command **commands; /* of each step */
+	void *module;                    /* as the device loaded it */
 	struct ingot_command *gate;
 	struct ingot_command **after;
-	struct ingot_command **last;      /* of each lane */
+	struct ingot_command **last; /* of each lane */
 };
 
 static struct stream *lane_stream(struct device *device, struct stream *own, uint32_t lane, enum ingot_status *status)
@@ -96,10 +96,11 @@ static enum ingot_status step_check(const struct scheduling *scheduling, uint32_
 	if (step->kind == INGOT_STEP_KERNEL)
 		return launch_shape(scheduling->whole->stream->device, step->groups, step->threads, threads);
 	for (uint32_t i = 0; i < step->argument_count; i++)
-		if (step->kind != INGOT_STEP_HOST &&
-		    !range_fits(scheduling, step->first_argument + i, step->kind > INGOT_STEP_WAIT ? 1 : step->bytes))
+		if (step->kind != INGOT_STEP_HOST
+		        && !range_fits(
+		                scheduling, step->first_argument + i, step->kind > INGOT_STEP_WAIT ? 1 : step->bytes))
 			return say(INGOT_RANGE, "%s: step %u moves %llu bytes", descriptor->name, index,
-			           (unsigned long long)step->bytes);
+			        (unsigned long long)step->bytes);
 	return INGOT_OK;
 }
 
@@ -107,8 +108,8 @@ static enum ingot_status step_check(const struct scheduling *scheduling, uint32_
 
 /* What a backend is given of each step; runs share it. */
 struct steps {
-	uint64_t number;                  /* 0: they are of one run alone */
-	uint32_t checks;                  /* how many there are */
+	uint64_t number; /* 0: they are of one run alone */
+	uint32_t checks; /* how many there are */
 	struct ingot_issue at[];
 	/* then the arguments of all steps and how they move, indices */
 };
@@ -142,7 +143,10 @@ static enum ingot_status whole_ended(struct ingot_command *command, char *text)
 	return code_ended(whole->routine->library->module, code, text);
 }
 
-struct steps_room { size_t arguments, bytes; uint32_t checks; };
+struct steps_room {
+	size_t arguments, bytes;
+	uint32_t checks;
+};
 
 /* INGOT_OK, and the room that the steps take. */
 static enum ingot_status steps_check(const struct scheduling *scheduling, struct steps_room *room)
@@ -159,8 +163,10 @@ static enum ingot_status steps_check(const struct scheduling *scheduling, struct
 		afters += descriptor->steps[i].after_count + 1;
 		room->checks += descriptor->steps[i].kind == INGOT_STEP_CHECK;
 	}
-	room->bytes = sizeof(struct steps) + descriptor->step_count * sizeof(struct ingot_issue) + room->arguments * sizeof(void *) +
-	              (descriptor->moved ? room->arguments * sizeof(struct ingot_module_move *) : 0) + afters * sizeof(uint32_t);
+	room->bytes = sizeof(struct steps) + descriptor->step_count * sizeof(struct ingot_issue)
+	        + room->arguments * sizeof(void *)
+	        + (descriptor->moved ? room->arguments * sizeof(struct ingot_module_move *) : 0)
+	        + afters * sizeof(uint32_t);
 	return INGOT_OK;
 }
 
@@ -177,8 +183,12 @@ static void steps_fill(const struct scheduling *scheduling, const struct steps_r
 	for (uint32_t i = 0; i < descriptor->step_count; i++) {
 		const struct ingot_module_step *step = descriptor->steps + i;
 		struct ingot_issue *issue = steps->at + i;
-		*issue = (struct ingot_issue){ .kind = (enum ingot_step_kind)step->kind, .arguments = argument, .bytes = (size_t)step->bytes, .after = after,
-		                               .other = step->kernel, .moves = descriptor->moved ? move : NULL };
+		*issue = (struct ingot_issue){ .kind = (enum ingot_step_kind)step->kind,
+			.arguments = argument,
+			.bytes = (size_t)step->bytes,
+			.after = after,
+			.other = step->kernel,
+			.moves = descriptor->moved ? move : NULL };
 		if (step->kind == INGOT_STEP_KERNEL) {
 			issue->kernel = module->kernels + step->kernel;
 			step_check(scheduling, i, issue->threads);
@@ -246,8 +256,12 @@ static enum ingot_status whole_submit(const struct scheduling *scheduling, struc
 	whole->queue = stream->raw;
 	whole->module = scheduling->module;
 	whole->steps = steps;
-	whole->schedule = (struct ingot_schedule){ .steps = steps->at, .count = routine->descriptor->step_count, .number = steps->number, .call = &whole->call,
-	                                           .code = &whole->code, .checks = (unsigned char *)at + at_checks };
+	whole->schedule = (struct ingot_schedule){ .steps = steps->at,
+		.count = routine->descriptor->step_count,
+		.number = steps->number,
+		.call = &whole->call,
+		.code = &whole->code,
+		.checks = (unsigned char *)at + at_checks };
 	call_fill(routine, &whole->call, whole + 1);
 	return INGOT_OK;
 }
@@ -276,18 +290,18 @@ static enum ingot_status step_submit(struct scheduling *scheduling, uint32_t ind
 	for (uint32_t i = 0; i < step->after_count; i++)
 		scheduling->after[after++] = scheduling->commands[step->after[i]];
 	size_t at_call = offsetof(struct step, arguments) + step->argument_count * sizeof(void *);
-	struct request request = {.stream = stream,
-	                          .run = step_run,
-	                          .ended = step_ended,
-	                          .after = scheduling->after,
-	                          .after_count = after,
-	                          .name = step->kind == INGOT_STEP_KERNEL
-	                                          ? scheduling->routine->library->module->kernels[step->kernel].name
-	                                          : descriptor->name,
-	                          .slabs = scheduling->whole->slabs,
-	                          .slab_count = scheduling->whole->slab_count,
-	                          .keeps = &scheduling->routine->object,
-	                          .payload_bytes = at_call + call_bytes(scheduling->routine)};
+	struct request request = { .stream = stream,
+		.run = step_run,
+		.ended = step_ended,
+		.after = scheduling->after,
+		.after_count = after,
+		.name = step->kind == INGOT_STEP_KERNEL
+		        ? scheduling->routine->library->module->kernels[step->kernel].name
+		        : descriptor->name,
+		.slabs = scheduling->whole->slabs,
+		.slab_count = scheduling->whole->slab_count,
+		.keeps = &scheduling->routine->object,
+		.payload_bytes = at_call + call_bytes(scheduling->routine) };
 	struct ingot_command *command;
 	if ((status = submit(&request, &command)))
 		return status;
@@ -321,13 +335,13 @@ enum ingot_status schedule_run(struct routine *routine, const struct request *wh
 	const struct ingot_module_routine *descriptor = routine->descriptor;
 	struct ingot_runtime *runtime = routine->object.runtime;
 	struct scheduling scheduling = { .routine = routine, .whole = whole, .gathering = &routine->gathering };
-	struct request edge = {.stream = whole->stream,
-	                       .name = descriptor->name,
-	                       .accesses = whole->accesses,
-	                       .access_count = whole->access_count,
-	                       .slabs = whole->slabs,
-	                       .slab_count = whole->slab_count,
-	                       .keeps = whole->keeps};
+	struct request edge = { .stream = whole->stream,
+		.name = descriptor->name,
+		.accesses = whole->accesses,
+		.access_count = whole->access_count,
+		.slabs = whole->slabs,
+		.slab_count = whole->slab_count,
+		.keeps = whole->keeps };
 	enum ingot_status loaded = library_loaded(routine->library, whole->stream->device, &scheduling.module);
 	if (loaded)
 		return loaded;
@@ -336,14 +350,15 @@ enum ingot_status schedule_run(struct routine *routine, const struct request *wh
 		return whole_submit(&scheduling, out);
 	for (uint32_t i = 0; i < descriptor->step_count; i++)
 		if (descriptor->steps[i].kind > INGOT_STEP_WAIT)
-			return say(INGOT_UNSUPPORTED, "%s: %s has loops or checks, which backend %s takes in no schedule", whole->stream->name,
-			           descriptor->name, table->name);
+			return say(INGOT_UNSUPPORTED,
+			        "%s: %s has loops or checks, which backend %s takes in no schedule",
+			        whole->stream->name, descriptor->name, table->name);
 	scheduling.commands = memory_new(runtime, descriptor->step_count, sizeof *scheduling.commands);
 	scheduling.after = memory_new(runtime, (size_t)descriptor->step_count + 1, sizeof *scheduling.after);
 	scheduling.last = memory_new(runtime, descriptor->lane_count, sizeof *scheduling.last);
 	enum ingot_status status = scheduling.commands && scheduling.after && scheduling.last
-	                                   ? INGOT_OK
-	                                   : say(INGOT_MEMORY, "no memory to run %s", descriptor->name);
+	        ? INGOT_OK
+	        : say(INGOT_MEMORY, "no memory to run %s", descriptor->name);
 	/* Lanes first: once the gate is submitted, what follows must be too. */
 	for (uint32_t lane = 0; lane < descriptor->lane_count && !status; lane++)
 		lane_stream(whole->stream->device, whole->stream, lane, &status);

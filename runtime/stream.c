@@ -31,7 +31,7 @@ static void task_destroy(void *payload)
 
 /* What the task says it reads and writes: accesses of its command, which keeps the memory. */
 static enum ingot_status use_find(struct stream *stream, const struct ingot_use *use, struct access *access,
-                                  struct slab **slab, struct location **written)
+        struct slab **slab, struct location **written)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	struct context *context = FIND(context, runtime, use->context, KIND_CONTEXT);
@@ -46,8 +46,10 @@ static enum ingot_status use_find(struct stream *stream, const struct ingot_use 
 	if (use->merge) {
 		struct merge *merge = &context->stream->merge;
 		if (!merge->node || use->write)
-			return say(INGOT_MISMATCH, use->write ? "%s: tasks do not write the merge buffer"
-			                                      : "%s: there is nothing in the merge buffer", context->stream->name);
+			return say(INGOT_MISMATCH,
+			        use->write ? "%s: tasks do not write the merge buffer"
+			                   : "%s: there is nothing in the merge buffer",
+			        context->stream->name);
 		*access = (struct access){ merge->streaming ? &merge->streaming->hazard : &merge->hazard, true, false };
 		*slab = merge->streaming ? merge->streaming->slab : merge->owned;
 		merge->taken = true;
@@ -67,7 +69,7 @@ static enum ingot_status use_find(struct stream *stream, const struct ingot_use 
 
 /* What the task waits for: commands into `after`; or a failure that is known. */
 static enum ingot_status waits_find(struct stream *stream, const struct ingot_task *task, struct ingot_command **after,
-                                    uint32_t *count, struct failure **cause)
+        uint32_t *count, struct failure **cause)
 {
 	for (uint32_t i = 0; i < task->wait_count; i++) {
 		struct event *event = FIND(event, stream->object.runtime, task->waits[i], KIND_EVENT);
@@ -75,8 +77,9 @@ static enum ingot_status waits_find(struct stream *stream, const struct ingot_ta
 			return INGOT_STALE;
 		struct ingot_command *command = event->command;
 		if (command && stream->in_place && !command->stream && !command->signaller && !command_done(command))
-			return say(INGOT_WOULD_BLOCK, "%s runs in place, and nobody has signalled the event it should wait for",
-			           stream->name);
+			return say(INGOT_WOULD_BLOCK,
+			        "%s runs in place, and nobody has signalled the event it should wait for",
+			        stream->name);
 		if (command)
 			after[(*count)++] = command;
 		else if (!*cause)
@@ -85,20 +88,20 @@ static enum ingot_status waits_find(struct stream *stream, const struct ingot_ta
 	return INGOT_OK;
 }
 
-static enum ingot_status task_submit_locked(struct stream *stream, const struct ingot_task *task,
-                                            struct ingot_command **out)
+static enum ingot_status task_submit_locked(
+        struct stream *stream, const struct ingot_task *task, struct ingot_command **out)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	struct ingot_command *few[8], **after = few;
 	size_t letters = 0;
 	while (task->name && letters < NAME_ROOM - 1 && task->name[letters])
 		letters++;
-	struct request request = {.stream = stream,
-	                          .name = task->name ? task->name : "task",
-	                          .run = task_run,
-	                          .destroy = task_destroy,
-	                          .on_host = task->before || task->run || task->after,
-	                          .payload_bytes = sizeof *task + letters + 1};
+	struct request request = { .stream = stream,
+		.name = task->name ? task->name : "task",
+		.run = task_run,
+		.destroy = task_destroy,
+		.on_host = task->before || task->run || task->after,
+		.payload_bytes = sizeof *task + letters + 1 };
 	struct failure *cause = NULL;
 	struct access *accesses = NULL;
 	struct slab **slabs = NULL;
@@ -141,8 +144,8 @@ static enum ingot_status task_submit_locked(struct stream *stream, const struct 
 	return status;
 }
 
-enum ingot_status ingot_task_submit(struct ingot_stream handle, const struct ingot_task *task,
-                                    struct ingot_event *done_event)
+enum ingot_status ingot_task_submit(
+        struct ingot_stream handle, const struct ingot_task *task, struct ingot_event *done_event)
 {
 	struct submission submission;
 	struct ingot_command *command = NULL;
@@ -153,8 +156,8 @@ enum ingot_status ingot_task_submit(struct ingot_stream handle, const struct ing
 		status = submission_begin(&submission, stream, done_event);
 		if (!status)
 			status = (task->wait_count && !task->waits) || (task->use_count && !task->uses)
-			                 ? say(INGOT_INVALID, "ingot_task_submit: no waits, or no uses")
-			                 : task_submit_locked(stream, task, &command);
+			        ? say(INGOT_INVALID, "ingot_task_submit: no waits, or no uses")
+			        : task_submit_locked(stream, task, &command);
 		submission_end(&submission, status, command);
 	}
 	if (status && task->destroy)
@@ -199,8 +202,9 @@ enum ingot_status stream_new(struct device *device, bool unlocked, struct stream
 	uint32_t number = 0;
 	while (number < device->stream_count && device->streams[number])
 		number++;
-	if (number == device->stream_count && !memory_grow(runtime, &device->streams, device->stream_count,
-	                                                   &device->stream_room, sizeof *device->streams))
+	if (number == device->stream_count
+	        && !memory_grow(
+	                runtime, &device->streams, device->stream_count, &device->stream_room, sizeof *device->streams))
 		return say(INGOT_MEMORY, "no memory for a stream");
 	struct stream *stream = memory_new(runtime, 1, sizeof *stream);
 	if (!stream)
@@ -211,7 +215,7 @@ enum ingot_status stream_new(struct device *device, bool unlocked, struct stream
 	stream->in_place = device->backend->table->waits_inline;
 	stream->overlaps = device->backend->table->event_record && device->backend->table->event_wait;
 	snprintf(stream->name, sizeof stream->name, "%s:%d:%u.%u", device->properties.backend,
-	         device->properties.ordinal, device->properties.id, number);
+	        device->properties.ordinal, device->properties.id, number);
 	enum ingot_status status = handle_new(runtime, &stream->object, KIND_STREAM);
 	if (status) {
 		memory_free(runtime, stream);
@@ -292,8 +296,8 @@ static enum ingot_status stream_close(struct object *object)
 		return say(INGOT_BUSY, "%s has %u contexts", stream->name, stream->contexts);
 	if (stream == stream->device->main)
 		return object->runtime->options.single_stream
-		               ? INGOT_OK
-		               : say(INGOT_BUSY, "%s is its device's default stream", stream->name);
+		        ? INGOT_OK
+		        : say(INGOT_BUSY, "%s is its device's default stream", stream->name);
 	stream->closing = true;
 	promises_forgo(stream);
 	stream_finish(stream);
@@ -301,10 +305,7 @@ static enum ingot_status stream_close(struct object *object)
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_stream_close(struct ingot_stream handle)
-{
-	return DO(handle, KIND_STREAM, stream_close);
-}
+enum ingot_status ingot_stream_close(struct ingot_stream handle) { return DO(handle, KIND_STREAM, stream_close); }
 
 enum ingot_status ingot_stream_open(struct ingot_device handle, struct ingot_stream *out)
 {
@@ -353,10 +354,7 @@ static enum ingot_status stream_await(struct object *object)
 	return stream_report(stream);
 }
 
-enum ingot_status ingot_stream_await(struct ingot_stream handle)
-{
-	return DO(handle, KIND_STREAM, stream_await);
-}
+enum ingot_status ingot_stream_await(struct ingot_stream handle) { return DO(handle, KIND_STREAM, stream_await); }
 
 enum ingot_status ingot_stream_idle(struct ingot_stream handle, bool *idle)
 {
@@ -385,23 +383,20 @@ static enum ingot_status stream_restart(struct object *object)
 {
 	struct stream *stream = (struct stream *)object;
 	enum ingot_status status = stream_refuses(stream);
-	status = status               ? status
-	         : stream->device->lost ? say_failure(stream->device->lost)
-	         : stream->head         ? task_refuses("cannot restart a stream")
-	                                : INGOT_OK;
+	status = status                ? status
+	        : stream->device->lost ? say_failure(stream->device->lost)
+	        : stream->head         ? task_refuses("cannot restart a stream")
+	                               : INGOT_OK;
 	if (status)
 		return status;
-	stream_finish(stream);                           /* what was queued behind the failure stays skipped */
+	stream_finish(stream); /* what was queued behind the failure stays skipped */
 	failure_drop(object->runtime, stream->failure);
 	stream->failure = NULL;
 	stream->reported = stream->passed_failure = false;
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_stream_restart(struct ingot_stream handle)
-{
-	return DO(handle, KIND_STREAM, stream_restart);
-}
+enum ingot_status ingot_stream_restart(struct ingot_stream handle) { return DO(handle, KIND_STREAM, stream_restart); }
 
 static enum ingot_status stream_cancel(struct object *object)
 {
@@ -412,10 +407,7 @@ static enum ingot_status stream_cancel(struct object *object)
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_stream_cancel(struct ingot_stream handle)
-{
-	return DO(handle, KIND_STREAM, stream_cancel);
-}
+enum ingot_status ingot_stream_cancel(struct ingot_stream handle) { return DO(handle, KIND_STREAM, stream_cancel); }
 
 enum ingot_status ingot_stream_device(struct ingot_stream handle, struct ingot_device *out)
 {

@@ -1,9 +1,9 @@
-/* submission.c: what every call that queues work does around it, in one order: checks, room, an event reserved; then the
- * event bound, the lock given up, and on inline devices the queue run. */
+/* submission.c: what every call that queues work does around it, in one order: checks, room, an event reserved; then
+ * the event bound, the lock given up, and on inline devices the queue run. */
 #include "inside.h"
 
 static enum ingot_status begin(struct submission *submission, struct stream *stream, struct ingot_event *done,
-                               enum ingot_status (*check)(struct stream *))
+        enum ingot_status (*check)(struct stream *))
 {
 	*submission = (struct submission){ .stream = stream, .done = done };
 	object_keep(&stream->object);

@@ -39,7 +39,10 @@ size_t sink_end(struct sink *sink)
 
 /* ---- the words of small enums, as text and back ---- */
 
-static const char *word(const char *const *words, size_t count, unsigned value) { return value < count ? words[value] : "?"; }
+static const char *word(const char *const *words, size_t count, unsigned value)
+{
+	return value < count ? words[value] : "?";
+}
 
 static bool word_parse(const char *const *words, size_t count, const char *text, int *value)
 {
@@ -51,19 +54,19 @@ static bool word_parse(const char *const *words, size_t count, const char *text,
 	return false;
 }
 
-#define WORDS(type, ...)                                                                                               \
-	static const char *const type##_words[] = { __VA_ARGS__ };                                                     \
-	const char *ingot_##type##_name(enum ingot_##type value)                                                       \
-	{                                                                                                              \
-		return word(type##_words, COUNT(type##_words), (unsigned)value);                                       \
-	}                                                                                                              \
-	bool ingot_##type##_parse(const char *text, enum ingot_##type *out)                                            \
-	{                                                                                                              \
-		int value;                                                                                             \
-		bool known = out && word_parse(type##_words, COUNT(type##_words), text, &value);                       \
-		if (known)                                                                                             \
-			*out = (enum ingot_##type)value;                                                               \
-		return known;                                                                                          \
+#define WORDS(type, ...) \
+	static const char *const type##_words[] = { __VA_ARGS__ }; \
+	const char *ingot_##type##_name(enum ingot_##type value) \
+	{ \
+		return word(type##_words, COUNT(type##_words), (unsigned)value); \
+	} \
+	bool ingot_##type##_parse(const char *text, enum ingot_##type *out) \
+	{ \
+		int value; \
+		bool known = out && word_parse(type##_words, COUNT(type##_words), text, &value); \
+		if (known) \
+			*out = (enum ingot_##type)value; \
+		return known; \
 	}
 WORDS(parallelism, "for_copying", "only_devices", "most_streams")
 WORDS(merge, "none", "copy", "streaming")
@@ -76,6 +79,6 @@ uint64_t clock_nanoseconds(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 #else
-	return 0;                         /* no trace is kept */
+	return 0; /* no trace is kept */
 #endif
 }

@@ -21,14 +21,14 @@
 #define SPIN_DEFAULT 4000
 
 struct ingot_threads {
-	_Alignas(64) _Atomic uint64_t claim;      /* job << 40 | count << 20 | next: what idle workers look at */
-	void (*task)(void *argument, int index);  /* NULL: who takes an index of this job ends */
+	_Alignas(64) _Atomic uint64_t claim;     /* job << 40 | count << 20 | next: what idle workers look at */
+	void (*task)(void *argument, int index); /* NULL: who takes an index of this job ends */
 	void *argument;
-	int first;                                /* of the block of indices at hand */
-	_Atomic uint32_t asleep;                  /* some may sleep; taken back by who wakes them, so that he does it once */
-	_Alignas(64) _Atomic uint32_t done;       /* indices that are, of all jobs */
+	int first;                          /* of the block of indices at hand */
+	_Atomic uint32_t asleep;            /* some may sleep; taken back by who wakes them, so that he does it once */
+	_Alignas(64) _Atomic uint32_t done; /* indices that are, of all jobs */
 	_Atomic uint32_t caller_sleeps;
-	_Alignas(64) _Atomic uint32_t woken;      /* raised by who wakes workers: what they sleep on */
+	_Alignas(64) _Atomic uint32_t woken; /* raised by who wakes workers: what they sleep on */
 	_Atomic uint32_t spin;
 	_Alignas(64) atomic_flag taken;
 	struct ingot_parallel parallel;
@@ -48,8 +48,8 @@ static bool take(struct ingot_threads *threads, int *index)
 {
 	uint64_t claim = atomic_load_explicit(&threads->claim, memory_order_acquire);
 	while (is_open(claim))
-		if (atomic_compare_exchange_weak_explicit(&threads->claim, &claim, claim + 1, memory_order_acq_rel,
-		                                          memory_order_acquire)) {
+		if (atomic_compare_exchange_weak_explicit(
+		            &threads->claim, &claim, claim + 1, memory_order_acq_rel, memory_order_acquire)) {
 			*index = threads->first + (int)claim_next(claim);
 			return true;
 		}
@@ -121,8 +121,8 @@ static void run(void *pool, void (*task)(void *argument, int index), void *argum
 	struct ingot_threads *threads = pool;
 	if (count <= 0)
 		return;
-	if (count == 1 || inside || !threads->thread_count ||
-	    atomic_flag_test_and_set_explicit(&threads->taken, memory_order_acquire)) {
+	if (count == 1 || inside || !threads->thread_count
+	        || atomic_flag_test_and_set_explicit(&threads->taken, memory_order_acquire)) {
 		for (int i = 0; i < count; i++)
 			task(argument, i);
 		return;
@@ -130,7 +130,7 @@ static void run(void *pool, void (*task)(void *argument, int index), void *argum
 	inside = true;
 	threads->task = task;
 	threads->argument = argument;
-	for (int first = 0; first < count; ) {
+	for (int first = 0; first < count;) {
 		uint32_t block =
 		        (uint32_t)(count - first) < INDEX_MASK ? (uint32_t)(count - first) : (uint32_t)INDEX_MASK;
 		threads->first = first;

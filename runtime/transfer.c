@@ -3,10 +3,10 @@
 
 /* ---- host ---- */
 
-enum direction { UP, DOWN, UP_OWN, DOWN_OWN };           /* the caller's array, or the node's own */
+enum direction { UP, DOWN, UP_OWN, DOWN_OWN }; /* the caller's array, or the node's own */
 
 static enum ingot_status host_move(struct context *context, struct node *node, enum direction direction, void *host,
-                                   uint64_t bytes, bool *present, struct ingot_command **out)
+        uint64_t bytes, bool *present, struct ingot_command **out)
 {
 	struct entry entry;
 	uint64_t needed = node_bytes(node);
@@ -22,12 +22,13 @@ static enum ingot_status host_move(struct context *context, struct node *node, e
 		return say(INGOT_MISSING, "n%u has no array on the host", node->id);
 	if (!own && bytes != needed)
 		return say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes,
-		           (unsigned long long)needed, node->id);
+		        (unsigned long long)needed, node->id);
 	host = own ? own_host : host;
 	struct location *location = entry.location;
 	if (direction == UP || direction == UP_OWN) {
 		/* A constant goes up once: what the device has is what the host has. */
-		if (own && ingot_mode_known_constant(&base->mode) && base->host_version && location->version == base->host_version)
+		if (own && ingot_mode_known_constant(&base->mode) && base->host_version
+		        && location->version == base->host_version)
 			return INGOT_OK;
 		status = location_claim(location, context->stream, node);
 		return status ? status : context_upload(context, node, &entry, host, needed, own, out);
@@ -37,13 +38,13 @@ static enum ingot_status host_move(struct context *context, struct node *node, e
 		return say(INGOT_UNREADY, "n%u was not written on %s", node->id, context->stream->name);
 	if (own && ingot_mode_known_volatile(&node->mode))
 		return say(INGOT_CONFLICT, "n%u is volatile (by %u): its host copy does not change by downloads",
-		           node->id, node->mode.provenance);
+		        node->id, node->mode.provenance);
 	status = submit_read(context->stream, "to_host", location->slab, location->offset + entry.offset, host, needed,
-	                     accesses, own ? 2 : 1, &node->object, out);
+	        accesses, own ? 2 : 1, &node->object, out);
 	if (!status && own) {
 		move_pins(*out, base);
 		node->downloads++;
-		if (base == node)                         /* a part makes no whole that is as new */
+		if (base == node) /* a part makes no whole that is as new */
 			node->host_version = location->version;
 	}
 	return status;
@@ -57,8 +58,7 @@ enum ingot_status host_download(struct context *context, struct node *node)
 }
 
 static enum ingot_status host_transfer(struct ingot_context handle, struct ingot_node node_handle,
-                                       enum direction direction, void *host, uint64_t bytes, bool *present,
-                                       struct ingot_event *done)
+        enum direction direction, void *host, uint64_t bytes, bool *present, struct ingot_event *done)
 {
 	struct context *context = ENTER(context, handle, KIND_CONTEXT);
 	struct submission submission;
@@ -84,27 +84,27 @@ static enum ingot_status host_transfer(struct ingot_context handle, struct ingot
 	return submission_end(&submission, status, command);
 }
 
-enum ingot_status ingot_from_host(struct ingot_context context, struct ingot_node node, bool *present,
-                                  struct ingot_event *done)
+enum ingot_status ingot_from_host(
+        struct ingot_context context, struct ingot_node node, bool *present, struct ingot_event *done)
 {
 	return host_transfer(context, node, UP_OWN, NULL, 0, present, done);
 }
 
-enum ingot_status ingot_to_host(struct ingot_context context, struct ingot_node node, bool *present,
-                                struct ingot_event *done)
+enum ingot_status ingot_to_host(
+        struct ingot_context context, struct ingot_node node, bool *present, struct ingot_event *done)
 {
 	return host_transfer(context, node, DOWN_OWN, NULL, 0, present, done);
 }
 
 enum ingot_status ingot_write(struct ingot_context context, struct ingot_node node, const void *data, uint64_t bytes,
-                              struct ingot_event *done)
+        struct ingot_event *done)
 {
 	NEED(data || !bytes);
 	return host_transfer(context, node, UP, (void *)(uintptr_t)data, bytes, NULL, done);
 }
 
-enum ingot_status ingot_read(struct ingot_context context, struct ingot_node node, void *data, uint64_t bytes,
-                             struct ingot_event *done)
+enum ingot_status ingot_read(
+        struct ingot_context context, struct ingot_node node, void *data, uint64_t bytes, struct ingot_event *done)
 {
 	NEED(data || !bytes);
 	return host_transfer(context, node, DOWN, data, bytes, NULL, done);
@@ -112,7 +112,8 @@ enum ingot_status ingot_read(struct ingot_context context, struct ingot_node nod
 
 /* ---- between devices ---- */
 
-/* Grows where it is, or is replaced; what queued work reads keeps its slab until then.  Under the lock, so nobody sees it half grown. */
+/* Grows where it is, or is replaced; what queued work reads keeps its slab until then.  Under the lock, so nobody sees
+ * it half grown. */
 static enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes, bool unlocked)
 {
 	struct merge *merge = &stream->merge;
@@ -146,7 +147,7 @@ void merge_empty(struct stream *stream)
 }
 
 static void merge_set(struct stream *stream, struct node *node, struct location *streaming, uint64_t offset,
-                      struct ingot_command *update)
+        struct ingot_command *update)
 {
 	struct merge *merge = &stream->merge;
 	object_keep(&node->object);
@@ -178,11 +179,11 @@ enum ingot_status merges_settle(struct location *location, struct stream *writer
 		struct ingot_command *update;
 		uint64_t bytes = node_bytes(stream->merge.node);
 		enum ingot_status status = merge_ensure(stream, bytes, false);
-		struct access accesses[2] = { { &location->hazard, true, false }, { &stream->merge.hazard, false, true } };
+		struct access accesses[2] = { { &location->hazard, true, false },
+			{ &stream->merge.hazard, false, true } };
 		if (!status)
 			status = submit_copy(writer, "merge", stream->merge.owned, 0, location->slab,
-			                     location->offset + stream->merge.streaming_offset, bytes, accesses, 2,
-			                     &update);
+			        location->offset + stream->merge.streaming_offset, bytes, accesses, 2, &update);
 		if (status)
 			return status;
 		merge_set(stream, stream->merge.node, NULL, 0, update);
@@ -201,12 +202,11 @@ static void through_host_free(void *payload)
 	memory_free(through->runtime, through->memory);
 }
 
-/* Two backends know nothing of each other: down on the source's stream, up on the target's, through memory that the last
- * of the two commands frees. */
+/* Two backends know nothing of each other: down on the source's stream, up on the target's, through memory that the
+ * last of the two commands frees. */
 static enum ingot_status copy_through_host(struct stream *target, struct slab *to, uint64_t to_offset,
-                                           struct hazard *to_hazard, struct stream *source, struct slab *from,
-                                           uint64_t from_offset, struct hazard *from_hazard, uint64_t bytes,
-                                           struct ingot_command **out)
+        struct hazard *to_hazard, struct stream *source, struct slab *from, uint64_t from_offset,
+        struct hazard *from_hazard, uint64_t bytes, struct ingot_command **out)
 {
 	struct ingot_runtime *runtime = target->object.runtime;
 	struct hazard between = { 0 };
@@ -224,14 +224,15 @@ static enum ingot_status copy_through_host(struct stream *target, struct slab *t
 		return status;
 	}
 	status = submit_write(target, "through host", to, to_offset, memory, bytes, up, 2, NULL, out);
-	/* The memory goes with a last command on the target's stream; where there is none, when the download is done. */
-	enum ingot_status freed = submit(&(struct request){.stream = target,
-	                                                   .name = "through host",
-	                                                   .destroy = through_host_free,
-	                                                   .payload_bytes = sizeof(struct through_host),
-	                                                   .accesses = &(struct access){&between, false, true},
-	                                                   .access_count = 1},
-	                                 &last);
+	/* The memory goes with a last command on the target's stream; where there is none, when the download is done.
+	 */
+	enum ingot_status freed = submit(&(struct request){ .stream = target,
+	                                         .name = "through host",
+	                                         .destroy = through_host_free,
+	                                         .payload_bytes = sizeof(struct through_host),
+	                                         .accesses = &(struct access){ &between, false, true },
+	                                         .access_count = 1 },
+	        &last);
 	if (!freed)
 		*(struct through_host *)last->payload = (struct through_host){ runtime, memory };
 	else {
@@ -245,20 +246,19 @@ static enum ingot_status copy_through_host(struct stream *target, struct slab *t
 
 /* `reaches` is asked once for a transfer, as the way through the host uses both streams. */
 static enum ingot_status copy_between(bool reaches, struct stream *target, struct slab *to, uint64_t to_offset,
-                                      struct hazard *to_hazard, struct stream *source, struct entry *from,
-                                      uint64_t bytes, struct ingot_command **out)
+        struct hazard *to_hazard, struct stream *source, struct entry *from, uint64_t bytes, struct ingot_command **out)
 {
 	struct slab *slab = from->location->slab;
 	uint64_t offset = from->location->offset + from->offset;
 	if (INGOT_THREADS && !reaches)
-		return copy_through_host(target, to, to_offset, to_hazard, source, slab, offset,
-		                         &from->location->hazard, bytes, out);
+		return copy_through_host(
+		        target, to, to_offset, to_hazard, source, slab, offset, &from->location->hazard, bytes, out);
 	struct access accesses[2] = { { &from->location->hazard, true, false }, { to_hazard, false, true } };
 	return submit_copy(target, "device_to_device", to, to_offset, slab, offset, bytes, accesses, 2, out);
 }
 
 enum ingot_status transfer_run(struct node *node, struct context *target, enum ingot_merge merge,
-                               struct context *source, bool *moved, struct ingot_command **out)
+        struct context *source, bool *moved, struct ingot_command **out)
 {
 	struct entry from, to;
 	struct stream *stream = target->stream;
@@ -276,8 +276,8 @@ enum ingot_status transfer_run(struct node *node, struct context *target, enum i
 			return INGOT_OK;
 		if ((status = location_claim(to.location, stream, node)))
 			return status;
-		status = copy_between(reaches, stream, to.location->slab, to.location->offset + to.offset, &to.location->hazard,
-		                      source->stream, &from, bytes, out);
+		status = copy_between(reaches, stream, to.location->slab, to.location->offset + to.offset,
+		        &to.location->hazard, source->stream, &from, bytes, out);
 		if (status)
 			return status;
 		to.location->version = from.location->version;
@@ -292,8 +292,8 @@ enum ingot_status transfer_run(struct node *node, struct context *target, enum i
 	}
 	status = merge_ensure(stream, bytes, false);
 	if (!status)
-		status = copy_between(reaches, stream, stream->merge.owned, 0, &stream->merge.hazard, source->stream, &from,
-		                      bytes, out);
+		status = copy_between(reaches, stream, stream->merge.owned, 0, &stream->merge.hazard, source->stream,
+		        &from, bytes, out);
 	if (!status) {
 		merge_set(stream, node, NULL, 0, *out);
 		*moved = true;
@@ -303,8 +303,7 @@ enum ingot_status transfer_run(struct node *node, struct context *target, enum i
 
 /* Both contexts, with the lock taken. */
 static struct context *contexts_enter(struct ingot_context target, struct ingot_context source,
-                                      struct ingot_node node_handle, struct context **from, struct node **node,
-                                      enum ingot_status *status)
+        struct ingot_node node_handle, struct context **from, struct node **node, enum ingot_status *status)
 {
 	struct context *to = ENTER(context, target, KIND_CONTEXT);
 	*status = INGOT_STALE;
@@ -325,8 +324,7 @@ static struct context *contexts_enter(struct ingot_context target, struct ingot_
 }
 
 enum ingot_status ingot_device_to_device(struct ingot_node node_handle, struct ingot_context target,
-                                         enum ingot_merge merge, struct ingot_context source, bool *moved,
-                                         struct ingot_event *done)
+        enum ingot_merge merge, struct ingot_context source, bool *moved, struct ingot_event *done)
 {
 	enum ingot_status status;
 	struct context *from;
@@ -347,7 +345,7 @@ enum ingot_status ingot_device_to_device(struct ingot_node node_handle, struct i
 	object_keep(&other->object);
 	status = submission_begin(&submission, stream, done);
 	if (!status && other->device->backend != stream->device->backend)
-		status = stream_room(other);              /* the way through the host uses both */
+		status = stream_room(other); /* the way through the host uses both */
 	/* Room in the merge buffer is made before, as it may take long. */
 	if (!status && (merge == INGOT_MERGE_COPY || (merge && stream->device != other->device))) {
 		placing_begin(stream->device);
@@ -363,7 +361,7 @@ enum ingot_status ingot_device_to_device(struct ingot_node node_handle, struct i
 	object_drop(&to->object);
 	if (command)
 		command_keep(command);
-	if (other != stream) {                            /* on inline devices the download runs before the upload */
+	if (other != stream) { /* on inline devices the download runs before the upload */
 		leave_dropping(other, other->tail);
 		enter(runtime);
 	} else
@@ -378,7 +376,7 @@ enum ingot_status ingot_device_to_device(struct ingot_node node_handle, struct i
 }
 
 enum ingot_status ingot_transfer_routine(struct ingot_node node_handle, struct ingot_context target,
-                                         enum ingot_merge merge, struct ingot_context source, struct ingot_routine *out)
+        enum ingot_merge merge, struct ingot_context source, struct ingot_routine *out)
 {
 	enum ingot_status status;
 	struct context *from, *context = NULL;
@@ -421,7 +419,8 @@ enum ingot_status ingot_transfer_routine(struct ingot_node node_handle, struct i
 	return status;
 }
 
-enum ingot_status ingot_merge_buffer(struct ingot_stream handle, struct ingot_merge_state *out, struct ingot_event *update)
+enum ingot_status ingot_merge_buffer(
+        struct ingot_stream handle, struct ingot_merge_state *out, struct ingot_event *update)
 {
 	NEED(out);
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
@@ -429,15 +428,16 @@ enum ingot_status ingot_merge_buffer(struct ingot_stream handle, struct ingot_me
 		return INGOT_STALE;
 	const struct merge *merge = &stream->merge;
 	bool updating = merge->update && !command_done(merge->update);
-	*out = (struct ingot_merge_state){.filled = merge->node != NULL,
-	                                  .streaming = merge->streaming != NULL,
-	                                  .updating = updating,
-	                                  .owned_bytes = merge->owned ? merge->owned->bytes : 0};
+	*out = (struct ingot_merge_state){ .filled = merge->node != NULL,
+		.streaming = merge->streaming != NULL,
+		.updating = updating,
+		.owned_bytes = merge->owned ? merge->owned->bytes : 0 };
 	if (merge->node)
 		out->node = HANDLE(ingot_node, merge->node);
 	if (update)
 		*update = (struct ingot_event){ 0 };
-	enum ingot_status status = updating ? event_new(stream->device, handle.runtime, merge->update, update) : INGOT_OK;
+	enum ingot_status status =
+	        updating ? event_new(stream->device, handle.runtime, merge->update, update) : INGOT_OK;
 	leave(handle.runtime);
 	return status;
 }
@@ -445,7 +445,7 @@ enum ingot_status ingot_merge_buffer(struct ingot_stream handle, struct ingot_me
 /* ---- contexts that begin with a value ---- */
 
 enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot_node node_handle, const void *data,
-                                       uint64_t bytes, struct ingot_context *out)
+        uint64_t bytes, struct ingot_context *out)
 {
 	NEED(out && (data || !bytes));
 	struct context *context = ENTER(context, handle, KIND_CONTEXT), *child = NULL;
@@ -469,13 +469,12 @@ enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot
 		status = say(INGOT_PRESENT, "n%u is in the context on %s already", node->id, stream->name);
 	if (!status && node_bytes(node) != bytes)
 		status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes,
-		             (unsigned long long)node_bytes(node), node->id);
+		        (unsigned long long)node_bytes(node), node->id);
 	if (!status)
 		status = context_new(stream, context, &child);
 	if (!status)
 		status = context_place_nodes(child, &node, &first, 1);
-	if (!status && context_find(child, node, &entry) &&
-	    !(status = location_claim(entry.location, stream, node)))
+	if (!status && context_find(child, node, &entry) && !(status = location_claim(entry.location, stream, node)))
 		status = context_upload(child, node, &entry, data, bytes, false, NULL);
 	if (status && child)
 		handle_close(&child->object);
@@ -489,7 +488,7 @@ enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot
 }
 
 enum ingot_status ingot_init_from_device(struct ingot_context handle, struct ingot_node node_handle,
-                                         struct ingot_context source, struct ingot_context *out)
+        struct ingot_context source, struct ingot_context *out)
 {
 	NEED(out);
 	enum ingot_status status;

@@ -8,7 +8,7 @@ static enum ingot_status host_create(struct ingot_runtime *runtime, struct node 
 		return INGOT_OK;
 	if (bytes > SIZE_MAX / 2 || !(node->host = memory_new(runtime, 1, (size_t)bytes)))
 		return say(INGOT_MEMORY, "no memory for the %llu bytes of n%u on the host", (unsigned long long)bytes,
-		           node->id);
+		        node->id);
 	node->host_owned = true;
 	bool margins = false;
 	for (uint32_t i = 0; i < node->rank; i++)
@@ -54,7 +54,7 @@ static void walk_begin(struct walk *walk, const struct node *node)
 
 static void walk_next(struct walk *walk)
 {
-	for (uint32_t i = walk->node->rank; i-- > 0; ) {
+	for (uint32_t i = walk->node->rank; i-- > 0;) {
 		if (++walk->index[i] < extent(walk->node, i))
 			return;
 		walk->index[i] = 0;
@@ -63,7 +63,7 @@ static void walk_next(struct walk *walk)
 }
 
 enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct ingot_node_options *options,
-                                     void *data, uint64_t count, struct ingot_node *out)
+        void *data, uint64_t count, struct ingot_node *out)
 {
 	NEED(runtime && options && data && out);
 	enum ingot_status status;
@@ -78,13 +78,13 @@ enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct
 		status = node_wrap(node, data);
 	else if (count != logical)
 		status = say(INGOT_MISMATCH, "%llu elements for a node of %llu, or %llu with its margins",
-		             (unsigned long long)count, (unsigned long long)logical, (unsigned long long)padded);
+		        (unsigned long long)count, (unsigned long long)logical, (unsigned long long)padded);
 	else if (!(status = host_create(runtime, node))) {
 		struct walk walk;
 		uint64_t i = 0;
 		for (walk_begin(&walk, node); !walk.over; walk_next(&walk), i++)
 			ingot_dtype_set(node_dtype(node), node->host, place(node, walk.index),
-			                ingot_dtype_get(node_dtype(node), data, i));
+			        ingot_dtype_get(node_dtype(node), data, i));
 		status = node_wrap(node, node->host);
 	}
 	if (status)
@@ -134,7 +134,8 @@ enum ingot_status ingot_node_host_create(struct ingot_node handle)
 	return status;
 }
 
-/* Waits for the transfers that are in the way: those that write the host array; for a host write also those that read it. */
+/* Waits for the transfers that are in the way: those that write the host array; for a host write also those that read
+ * it. */
 void host_wait(struct node *base, bool readers_too)
 {
 	struct ingot_runtime *runtime = base->object.runtime;
@@ -148,8 +149,8 @@ static struct context *newest_context(struct ingot_runtime *runtime, struct node
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct context *context = (struct context *)runtime->handles[i].object;
 		struct entry room, *entry;
-		if (!context || context->object.kind != KIND_CONTEXT || context->finalized ||
-		    !(entry = context_find(context, base, &room)))
+		if (!context || context->object.kind != KIND_CONTEXT || context->finalized
+		        || !(entry = context_find(context, base, &room)))
 			continue;
 		if (entry->location->version == base->newest)
 			return context;
@@ -170,8 +171,10 @@ static enum ingot_status host_read(struct node *base)
 	if (runtime->options.automatic_transfers && (base->host_version != base->newest || base->host_hazard.taint)) {
 		struct context *context = newest_context(runtime, base);
 		if (!context)
-			return base->host_hazard.taint ? say_failure(base->host_hazard.taint)
-			                               : say(INGOT_UNREADY, "the newest value of n%u went with the context it was in", base->id);
+			return base->host_hazard.taint
+			        ? say_failure(base->host_hazard.taint)
+			        : say(INGOT_UNREADY, "the newest value of n%u went with the context it was in",
+			                base->id);
 		if ((status = task_refuses("must not wait for a transfer")))
 			return status;
 		struct ingot_context from = HANDLE(ingot_context, context);
@@ -194,10 +197,7 @@ static enum ingot_status node_read(struct object *object)
 	return status ? status : host_read(base);
 }
 
-enum ingot_status ingot_node_read(struct ingot_node handle)
-{
-	return DO(handle, KIND_NODE, node_read);
-}
+enum ingot_status ingot_node_read(struct ingot_node handle) { return DO(handle, KIND_NODE, node_read); }
 
 static enum ingot_status node_write(struct object *object)
 {
@@ -214,8 +214,8 @@ static enum ingot_status node_write(struct object *object)
 	/* The first write of a constant is its initialisation. */
 	if (ingot_mode_known_constant(&base->mode) && (base->host_version || base->constants))
 		return node_conflict(base, "it is constant, and has its value");
-	if (!ingot_mode_known_constant(&base->mode) &&
-	    !ingot_mode_update(&base->mode, INGOT_HOSTED_NONCONSTANT, INGOT_BY_SET_VALUES, why))
+	if (!ingot_mode_known_constant(&base->mode)
+	        && !ingot_mode_update(&base->mode, INGOT_HOSTED_NONCONSTANT, INGOT_BY_SET_VALUES, why))
 		return node_conflict(base, why);
 	if ((status = host_create(runtime, base)))
 		return status;
@@ -228,10 +228,7 @@ static enum ingot_status node_write(struct object *object)
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_node_write(struct ingot_node handle)
-{
-	return DO(handle, KIND_NODE, node_write);
-}
+enum ingot_status ingot_node_write(struct ingot_node handle) { return DO(handle, KIND_NODE, node_write); }
 
 /* ---- values: the host array is this thread's, and the lock is free, from begin to end ---- */
 
@@ -276,7 +273,7 @@ static enum ingot_status index_check(const struct node *node, const int64_t *ind
 	struct sink sink = { text, sizeof text, 0 };
 	bool fits = rank == node->rank;
 	if (!node->rank && rank == 1 && index[0] == 0)
-		return INGOT_OK;                          /* a scalar takes [0] too */
+		return INGOT_OK; /* a scalar takes [0] too */
 	for (uint32_t i = 0; fits && i < rank; i++)
 		fits = index[i] >= 0 && index[i] < extent(node, i);
 	if (fits)
@@ -332,7 +329,7 @@ static enum ingot_status count_check(const struct node *node, uint64_t count)
 	uint64_t logical = logical_count(node);
 	return count == logical ? INGOT_OK
 	                        : say(INGOT_MISMATCH, "%llu values for the %llu elements of n%u",
-	                              (unsigned long long)count, (unsigned long long)logical, node->id);
+	                                (unsigned long long)count, (unsigned long long)logical, node->id);
 }
 
 enum ingot_status ingot_node_get_all(struct ingot_node handle, double *values, uint64_t count)
@@ -377,7 +374,7 @@ enum ingot_status ingot_node_set_all(struct ingot_node handle, const double *val
 
 static bool in_margin(const struct node *node, uint64_t at)
 {
-	for (uint32_t i = node->rank; i-- > 0; ) {
+	for (uint32_t i = node->rank; i-- > 0;) {
 		int64_t index = (int64_t)(at % (uint64_t)node->dims[i]);
 		at /= (uint64_t)node->dims[i];
 		if (index < node->left[i] || index >= node->dims[i] - node->right[i])
@@ -410,7 +407,7 @@ enum ingot_status ingot_node_reset_margins(struct ingot_node handle, double valu
 }
 
 static enum ingot_status points(struct ingot_node handle, int axis, int64_t x, int64_t y, double *xs, double *ys,
-                                uint64_t room, uint64_t *count)
+        uint64_t room, uint64_t *count)
 {
 	NEED(count && (xs || !room));
 	struct node *node = ENTER(node, handle, KIND_NODE);
@@ -425,7 +422,7 @@ static enum ingot_status points(struct ingot_node handle, int axis, int64_t x, i
 		status = say(INGOT_RANGE, "n%u has no axis %d", node->id, axis);
 	else if (x < 0 || x >= extent(node, (uint32_t)axis) || (ys && (y < 0 || y >= extent(node, (uint32_t)axis))))
 		status = say(INGOT_RANGE, "coordinates %lld and %lld of an axis of %lld", (long long)x, (long long)y,
-		             (long long)extent(node, (uint32_t)axis));
+		        (long long)extent(node, (uint32_t)axis));
 	if (!status && !(status = values_begin(node, READ, &host))) {
 		*count = 0;
 		for (walk_begin(&walk, node); !walk.over; walk_next(&walk)) {
@@ -448,14 +445,14 @@ static enum ingot_status points(struct ingot_node handle, int axis, int64_t x, i
 	return status;
 }
 
-enum ingot_status ingot_node_points_1d(struct ingot_node node, int axis, int64_t x, double *xs, uint64_t room,
-                                       uint64_t *count)
+enum ingot_status ingot_node_points_1d(
+        struct ingot_node node, int axis, int64_t x, double *xs, uint64_t room, uint64_t *count)
 {
 	return points(node, axis, x, x, xs, NULL, room, count);
 }
 
-enum ingot_status ingot_node_points_2d(struct ingot_node node, int axis, int64_t x, int64_t y, double *xs, double *ys,
-                                       uint64_t room, uint64_t *count)
+enum ingot_status ingot_node_points_2d(
+        struct ingot_node node, int axis, int64_t x, int64_t y, double *xs, double *ys, uint64_t room, uint64_t *count)
 {
 	NEED(ys || !room);
 	return points(node, axis, x, y, xs, ys, room, count);

@@ -32,12 +32,13 @@ static bool on_path(const char *program)
 int cc_words(struct build *build, const char *text, const char **words)
 {
 	int count = 0;
-	if (strchr(text, '/') && on_path(text))               /* a program in a folder with blanks in its name */
+	if (strchr(text, '/') && on_path(text)) /* a program in a folder with blanks in its name */
 		return words[0] = text, 1;
 	char *rest, *copy = arena_copy(build->arena, text, strlen(text));
 	for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
 		if (count == CC_WORDS_MOST)
-			fail(build, EXIT_LIMIT, NULL, "a compiler and its flags have more than %d words", CC_WORDS_MOST);
+			fail(build, EXIT_LIMIT, NULL, "a compiler and its flags have more than %d words",
+			        CC_WORDS_MOST);
 		words[count++] = word;
 	}
 	return count;
@@ -81,7 +82,10 @@ const char *cc_for_target(struct build *build, const struct target *target, cons
 	return cc_find(build, target->cross);
 }
 
-struct child { pid_t pid; int out; };
+struct child {
+	pid_t pid;
+	int out;
+};
 
 /* Programs speak English to us, so that what they say can be understood. */
 static char **environment_of(struct build *build)
@@ -89,7 +93,7 @@ static char **environment_of(struct build *build)
 	size_t count = 0, kept = 0;
 	while (environ[count])
 		count++;
-	char **made = new_array(build->arena, char *, count + 2);
+	char **made = arena_new_array(build->arena, char *, count + 2);
 	for (size_t i = 0; i < count; i++)
 		if (strncmp(environ[i], "LC_ALL=", 7) && strncmp(environ[i], "LANGUAGE=", 9))
 			made[kept++] = environ[i];
@@ -127,7 +131,9 @@ static bool finish(struct child child, char *message, size_t room)
 	size_t count = 0;
 	ssize_t n;
 	char sink[4096];
-	while ((n = read(child.out, count < sizeof output - 1 ? output + count : sink, count < sizeof output - 1 ? sizeof output - 1 - count : sizeof sink)) > 0)
+	while ((n = read(child.out, count < sizeof output - 1 ? output + count : sink,
+	                count < sizeof output - 1 ? sizeof output - 1 - count : sizeof sink))
+	        > 0)
 		if (count < sizeof output - 1)
 			count += (size_t)n;
 	output[count] = 0;
@@ -135,7 +141,7 @@ static bool finish(struct child child, char *message, size_t room)
 	int status;
 	while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR)
 		;
-	char *line = strstr(output, NO_SPACE);                /* what else is said then follows from it */
+	char *line = strstr(output, NO_SPACE); /* what else is said then follows from it */
 	line = line ? line : strstr(output, "error");
 	while (line && line > output && line[-1] != '\n')
 		line--;
@@ -148,7 +154,8 @@ static NORETURN void refuse(struct build *build, const char *program, const char
 {
 	const char *below = getenv("TMPDIR");
 	if (strstr(message, NO_SPACE))
-		fail(build, EXIT_ENVIRONMENT, program, "no space left in %s%s or where it writes to: %s", below ? "TMPDIR=" : "", below ? below : "/tmp", message);
+		fail(build, EXIT_ENVIRONMENT, program, "no space left in %s%s or where it writes to: %s",
+		        below ? "TMPDIR=" : "", below ? below : "/tmp", message);
 	fail(build, EXIT_ENVIRONMENT, program, "%s: %s", what, *message ? message : "it cannot be started");
 }
 

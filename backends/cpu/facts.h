@@ -5,16 +5,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { FACTS_MOST = 160 };                /* bytes of what facts_spell writes */
+enum { FACTS_MOST = 160 }; /* bytes of what facts_spell writes */
 
 /* The row's name, and behind it each fact that is not the row's: what --cpu takes. */
 void facts_spell(const struct target *, const struct target *row, char out[FACTS_MOST]);
-bool facts_vnni(struct target *);                                 /* target.c; false: no such instructions belong to its row */
+bool facts_vnni(struct target *); /* target.c; false: no such instructions belong to its row */
 void facts_pipes(struct target *, const struct target *row, int pipes);
 
-/* Of this machine, by CPUID; what that does not say stays as it is.  A cache that cores share counts with a core's part, the last one whole. */
+/* Of this machine, by CPUID; what that does not say stays as it is.  A cache that cores share counts with a core's
+ * part, the last one whole. */
 void machine_caches(struct target *);
-/* Fused multiply-adds of the target's vectors that are started in a cycle: what CPUID says (AMD), or, where it is silent, by the time of
- * whole vectors beside that of half ones.  The target's code must run here.  0: not known. */
+/* Fused multiply-adds of the target's vectors that are started in a cycle: what CPUID says (AMD), or, where it is
+ * silent, by the time of whole vectors beside that of half ones.  The target's code must run here.  0: not known. */
 int machine_pipes(const struct target *);
 #endif

@@ -1,5 +1,5 @@
-/* machine.c: facts of the machine that runs this, by CPUID: caches, who shares them, and how wide the units are.  Never by the model's name, which
- * hypervisors mask. */
+/* machine.c: facts of the machine that runs this, by CPUID: caches, who shares them, and how wide the units are.  Never
+ * by the model's name, which hypervisors mask. */
 #include "facts.h"
 #include <stdbool.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 static bool is_amd(void)
 {
 	unsigned a, b, c, d;
-	return __get_cpuid(0, &a, &b, &c, &d) && (c == 0x444d4163 || c == 0x656e6975);        /* AuthenticAMD, HygonGenuine */
+	return __get_cpuid(0, &a, &b, &c, &d) && (c == 0x444d4163 || c == 0x656e6975); /* AuthenticAMD, HygonGenuine */
 }
 
 static unsigned threads_of_core(void)
@@ -36,19 +36,27 @@ void machine_caches(struct target *target)
 
 /* Twelve sums, so that no latency counts. */
 #define LOOP(name, set, reg) \
-__attribute__((target(set), noinline)) static void name(long turns) \
-{ \
-	__asm__ volatile( \
-		"1:\n\t" \
-		"vfmadd231ps %%" reg "0, %%" reg "0, %%" reg "0\n\tvfmadd231ps %%" reg "1, %%" reg "1, %%" reg "1\n\t" \
-		"vfmadd231ps %%" reg "2, %%" reg "2, %%" reg "2\n\tvfmadd231ps %%" reg "3, %%" reg "3, %%" reg "3\n\t" \
-		"vfmadd231ps %%" reg "4, %%" reg "4, %%" reg "4\n\tvfmadd231ps %%" reg "5, %%" reg "5, %%" reg "5\n\t" \
-		"vfmadd231ps %%" reg "6, %%" reg "6, %%" reg "6\n\tvfmadd231ps %%" reg "7, %%" reg "7, %%" reg "7\n\t" \
-		"vfmadd231ps %%" reg "8, %%" reg "8, %%" reg "8\n\tvfmadd231ps %%" reg "9, %%" reg "9, %%" reg "9\n\t" \
-		"vfmadd231ps %%" reg "10, %%" reg "10, %%" reg "10\n\tvfmadd231ps %%" reg "11, %%" reg "11, %%" reg "11\n\t" \
-		"dec %0\n\tjnz 1b" : "+r"(turns) : : "cc", \
-		"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11"); \
-}
+	__attribute__((target(set), noinline)) static void name(long turns) \
+	{ \
+		__asm__ volatile("1:\n\t" \
+		                 "vfmadd231ps %%" reg "0, %%" reg "0, %%" reg "0\n\tvfmadd231ps %%" reg "1, %%" reg \
+		                 "1, %%" reg "1\n\t" \
+		                 "vfmadd231ps %%" reg "2, %%" reg "2, %%" reg "2\n\tvfmadd231ps %%" reg "3, %%" reg \
+		                 "3, %%" reg "3\n\t" \
+		                 "vfmadd231ps %%" reg "4, %%" reg "4, %%" reg "4\n\tvfmadd231ps %%" reg "5, %%" reg \
+		                 "5, %%" reg "5\n\t" \
+		                 "vfmadd231ps %%" reg "6, %%" reg "6, %%" reg "6\n\tvfmadd231ps %%" reg "7, %%" reg \
+		                 "7, %%" reg "7\n\t" \
+		                 "vfmadd231ps %%" reg "8, %%" reg "8, %%" reg "8\n\tvfmadd231ps %%" reg "9, %%" reg \
+		                 "9, %%" reg "9\n\t" \
+		                 "vfmadd231ps %%" reg "10, %%" reg "10, %%" reg "10\n\tvfmadd231ps %%" reg \
+		                 "11, %%" reg "11, %%" reg "11\n\t" \
+		                 "dec %0\n\tjnz 1b" \
+		                 : "+r"(turns) \
+		                 : \
+		                 : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", \
+		                 "xmm9", "xmm10", "xmm11"); \
+	}
 LOOP(fma_128, "fma", "xmm")
 LOOP(fma_256, "fma", "ymm")
 LOOP(fma_512, "avx512f", "zmm")
@@ -79,7 +87,8 @@ int machine_pipes(const struct target *target)
 	unsigned a, b, c, d;
 	if (target->lanes < 8)
 		return 0;
-	if (is_amd() && __get_cpuid(0x8000001a, &a, &b, &c, &d) && a & 0xd)        /* the width of its units: 128, 256 (bit 2), 512 (bit 3) */
+	if (is_amd() && __get_cpuid(0x8000001a, &a, &b, &c, &d)
+	        && a & 0xd) /* the width of its units: 128, 256 (bit 2), 512 (bit 3) */
 		return a & (target->lanes == 16 ? 8 : 12) ? 2 : 1;
 	return target->lanes == 16 ? measured_pipes(fma_512, fma_256) : measured_pipes(fma_256, fma_128);
 }
@@ -87,7 +96,8 @@ int machine_pipes(const struct target *target)
 #else
 void machine_caches(struct target *target)
 {
-	long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE), l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
+	long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE),
+	     l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
 	target->l1_bytes = l1 > 0 ? l1 : target->l1_bytes;
 	target->l2_bytes = l2 > 0 ? l2 : target->l2_bytes;
 	target->l3_bytes = l3 > 0 ? l3 : target->l3_bytes;

@@ -8,8 +8,8 @@
 #include <sys/auxv.h>
 #endif
 
-/* Vectors are written out, so the compiler's own vectoriser has nothing to win; gcc 12 -O3 miscompiled a copy of three floats
- * (tests/models finds such things by comparing bits). */
+/* Vectors are written out, so the compiler's own vectoriser has nothing to win; gcc 12 -O3 miscompiled a copy of three
+ * floats (tests/models finds such things by comparing bits). */
 #define X86 "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno -fno-trapping-math "
 #define X86_V4 X86 "-march=x86-64-v4 -mprefer-vector-width=512"
 #define V4 "x86-64 avx2 fma bmi bmi2 avx512f avx512dq avx512vl avx512bw avx512cd"
@@ -17,31 +17,123 @@
 /* Measured on Intel's server cores, taken for all: from core to core 70 ns, and four bytes a cycle of many lines. */
 #define LINES .line_latency = 200, .line_cycles = 16
 static const struct target targets[] = {
-	{ .name = "x86-64-v4", .needs = V4, .prelude = "c/prelude_avx512.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
-	  .cc_flags = X86_V4, .lanes = 16, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
-	  .load_bytes = 128, .store_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 16 << 20, LINES },
-	{ .name = "x86-64-v3", .needs = "x86-64 avx2 fma bmi bmi2", .prelude = "c/prelude_avx2.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
-	  .cc_flags = X86 "-march=x86-64-v3", .lanes = 8, .registers = 16, .fma_latency = 4, .fma_pipes = 2,
-	  .load_bytes = 64, .store_bytes = 32, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 8 << 20, LINES },
+	{ .name = "x86-64-v4",
+	        .needs = V4,
+	        .prelude = "c/prelude_avx512.jinja",
+	        .family = "c",
+	        .has_fma = true,
+	        .products = "dot16 mul",
+	        .cc_flags = X86_V4,
+	        .lanes = 16,
+	        .registers = 32,
+	        .fma_latency = 4,
+	        .fma_pipes = 2,
+	        .load_bytes = 128,
+	        .store_bytes = 64,
+	        .l1_bytes = 32 << 10,
+	        .l2_bytes = 1 << 20,
+	        .l3_bytes = 16 << 20,
+	        LINES },
+	{ .name = "x86-64-v3",
+	        .needs = "x86-64 avx2 fma bmi bmi2",
+	        .prelude = "c/prelude_avx2.jinja",
+	        .family = "c",
+	        .has_fma = true,
+	        .products = "dot16 mul",
+	        .cc_flags = X86 "-march=x86-64-v3",
+	        .lanes = 8,
+	        .registers = 16,
+	        .fma_latency = 4,
+	        .fma_pipes = 2,
+	        .load_bytes = 64,
+	        .store_bytes = 32,
+	        .l1_bytes = 32 << 10,
+	        .l2_bytes = 512 << 10,
+	        .l3_bytes = 8 << 20,
+	        LINES },
 #if defined(__aarch64__)
 #define ARM_CROSS NULL
 #else
 #define ARM_CROSS "aarch64-linux-gnu-gcc"
 #endif
 #define ARM "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno "
-	{ .name = "armv8.2-a", .needs = "aarch64 dotprod", .cross = ARM_CROSS, .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true,
-	  .products = "dot8 dot16 mul", .cc_flags = ARM "-march=armv8.2-a+dotprod", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
-	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 64 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20, LINES },
-	{ .name = "armv8-a", .needs = "aarch64", .cross = ARM_CROSS, .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
-	  .cc_flags = ARM "-march=armv8-a", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
-	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20, LINES },
-	{ .name = "cortex-m4", .needs = "cortex-m", .freestanding = true, .short_stack = true, .short_flash = true, .cross = "arm-none-eabi-gcc", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
-	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno -mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -ffunction-sections -fdata-sections",
-	  .lanes = 1, .registers = 32, .word_registers = 10, .fma_latency = 3, .fma_pipes = 1,
-	  .load_bytes = 4, .store_bytes = 4, .l1_bytes = 16 << 10, .l2_bytes = 64 << 10, .l3_bytes = 64 << 10, LINES },
-	{ .name = "generic", .needs = "", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = false, .products = "mul",
-	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno", .lanes = 1, .registers = 16, .word_registers = 11, .fma_latency = 4, .fma_pipes = 1,
-	  .load_bytes = 8, .store_bytes = 4, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10, .l3_bytes = 4 << 20, LINES },
+	{ .name = "armv8.2-a",
+	        .needs = "aarch64 dotprod",
+	        .cross = ARM_CROSS,
+	        .prelude = "c/prelude_neon.jinja",
+	        .family = "c",
+	        .has_fma = true,
+	        .products = "dot8 dot16 mul",
+	        .cc_flags = ARM "-march=armv8.2-a+dotprod",
+	        .lanes = 4,
+	        .registers = 32,
+	        .fma_latency = 4,
+	        .fma_pipes = 2,
+	        .load_bytes = 32,
+	        .store_bytes = 16,
+	        .l1_bytes = 64 << 10,
+	        .l2_bytes = 512 << 10,
+	        .l3_bytes = 2 << 20,
+	        LINES },
+	{ .name = "armv8-a",
+	        .needs = "aarch64",
+	        .cross = ARM_CROSS,
+	        .prelude = "c/prelude_neon.jinja",
+	        .family = "c",
+	        .has_fma = true,
+	        .products = "dot16 mul",
+	        .cc_flags = ARM "-march=armv8-a",
+	        .lanes = 4,
+	        .registers = 32,
+	        .fma_latency = 4,
+	        .fma_pipes = 2,
+	        .load_bytes = 32,
+	        .store_bytes = 16,
+	        .l1_bytes = 32 << 10,
+	        .l2_bytes = 512 << 10,
+	        .l3_bytes = 2 << 20,
+	        LINES },
+	{ .name = "cortex-m4",
+	        .needs = "cortex-m",
+	        .freestanding = true,
+	        .short_stack = true,
+	        .short_flash = true,
+	        .cross = "arm-none-eabi-gcc",
+	        .prelude = "c/prelude_scalar.jinja",
+	        .family = "c",
+	        .has_fma = true,
+	        .products = "dot16 mul",
+	        .cc_flags = "-O2 -ffp-contract=off -fno-math-errno -mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 "
+	                    "-mfloat-abi=hard -ffunction-sections -fdata-sections",
+	        .lanes = 1,
+	        .registers = 32,
+	        .word_registers = 10,
+	        .fma_latency = 3,
+	        .fma_pipes = 1,
+	        .load_bytes = 4,
+	        .store_bytes = 4,
+	        .l1_bytes = 16 << 10,
+	        .l2_bytes = 64 << 10,
+	        .l3_bytes = 64 << 10,
+	        LINES },
+	{ .name = "generic",
+	        .needs = "",
+	        .prelude = "c/prelude_scalar.jinja",
+	        .family = "c",
+	        .has_fma = false,
+	        .products = "mul",
+	        .cc_flags = "-O2 -ffp-contract=off -fno-math-errno",
+	        .lanes = 1,
+	        .registers = 16,
+	        .word_registers = 11,
+	        .fma_latency = 4,
+	        .fma_pipes = 1,
+	        .load_bytes = 8,
+	        .store_bytes = 4,
+	        .l1_bytes = 32 << 10,
+	        .l2_bytes = 256 << 10,
+	        .l3_bytes = 4 << 20,
+	        LINES },
 };
 
 const struct target *target_at(int i) { return i >= 0 && i < (int)COUNT(targets) ? &targets[i] : NULL; }
@@ -63,10 +155,11 @@ const struct target *target_small(struct arena *arena, const struct target *targ
 	const char *level = target->cc_flags ? strstr(target->cc_flags, "-O2") : NULL;
 	if (target->small || !level)
 		return target;
-	struct target *small = new(arena, struct target);
+	struct target *small = arena_new(arena, struct target);
 	*small = *target;
 	small->small = true;
-	small->cc_flags = arena_printf(arena, "%.*s-Os%s", (int)(level - target->cc_flags), target->cc_flags, level + 3);
+	small->cc_flags =
+	        arena_printf(arena, "%.*s-Os%s", (int)(level - target->cc_flags), target->cc_flags, level + 3);
 	return small;
 }
 
@@ -77,10 +170,12 @@ static bool has(const char *feature, size_t length)
 #define HAS(name) || (length == strlen(name) && !memcmp(feature, name, length) && __builtin_cpu_supports(name))
 	__builtin_cpu_init();
 	return (length == 6 && !memcmp(feature, "x86-64", length)) HAS("avx2") HAS("fma") HAS("bmi") HAS("bmi2")
-		HAS("avx512f") HAS("avx512dq") HAS("avx512vl") HAS("avx512bw") HAS("avx512cd") HAS("avx512vnni");
+	        HAS("avx512f") HAS("avx512dq") HAS("avx512vl") HAS("avx512bw") HAS("avx512cd") HAS("avx512vnni");
 #undef HAS
 #elif defined(__aarch64__)
-	return length == 7 && (!memcmp(feature, "aarch64", length) || (!memcmp(feature, "dotprod", length) && getauxval(AT_HWCAP) & HWCAP_ASIMDDP));
+	return length == 7
+	        && (!memcmp(feature, "aarch64", length)
+	                || (!memcmp(feature, "dotprod", length) && getauxval(AT_HWCAP) & HWCAP_ASIMDDP));
 #else
 	return (void)feature, (void)length, false;
 #endif
@@ -104,12 +199,13 @@ static bool names(const char *words, const char *one, size_t length)
 	return false;
 }
 
-/* The first word of what the target needs that is not here; NULL: its code runs.  `as`: the row that this machine is taken for, which
- * has no other features; NULL: it is what it is. */
+/* The first word of what the target needs that is not here; NULL: its code runs.  `as`: the row that this machine is
+ * taken for, which has no other features; NULL: it is what it is. */
 static const char *lacks(const struct target *target, const struct target *as, size_t *length)
 {
 	for (const char *word = target->needs; *word; word += *length + strspn(word + *length, " "))
-		if (!has(word, *length = strcspn(word, " ")) || (as && word != target->needs && !names(as->needs, word, *length)))
+		if (!has(word, *length = strcspn(word, " "))
+		        || (as && word != target->needs && !names(as->needs, word, *length)))
 			return word;
 	return NULL;
 }
@@ -139,17 +235,19 @@ void target_native_check(struct build *build)
 		fail(build, EXIT_USAGE, NULL, "INGOT_NATIVE: no CPU \"%s\"; known are %s", name, list);
 	}
 	if (as && (word = lacks(as, NULL, &length)))
-		fail(build, EXIT_ENVIRONMENT, NULL, "INGOT_NATIVE: this machine cannot be taken for %s: it has no %.*s", as->name, (int)length, word);
+		fail(build, EXIT_ENVIRONMENT, NULL, "INGOT_NATIVE: this machine cannot be taken for %s: it has no %.*s",
+		        as->name, (int)length, word);
 }
 
 void target_ask(struct build *build, const struct target *target)
 {
 	size_t length;
 	const char *word = lacks(target, taken_for(), &length);
-	if (word == target->needs)                            /* the first is an architecture, the others are parts of it */
+	if (word == target->needs) /* the first is an architecture, the others are parts of it */
 		fail(build, EXIT_ENVIRONMENT, NULL, "%s code does not run here: build it", target->name);
 	if (word)
-		fail(build, EXIT_ENVIRONMENT, NULL, "this CPU has no %.*s; native is %s", (int)length, word, target_native()->name);
+		fail(build, EXIT_ENVIRONMENT, NULL, "this CPU has no %.*s; native is %s", (int)length, word,
+		        target_native()->name);
 }
 
 /* By feature bits, caches and units. */
@@ -160,13 +258,13 @@ static void find_native(void)
 	size_t length;
 	int row = 0;
 	const struct target *as = taken_for();
-	while (lacks(&targets[row], as, &length))             /* the last row needs nothing */
+	while (lacks(&targets[row], as, &length)) /* the last row needs nothing */
 		row++;
 	struct target made = targets[row];
 	int pipes = machine_pipes(&made);
 	if (pipes)
 		facts_pipes(&made, &targets[row], pipes);
-	if (!as && has("avx512vnni", strlen("avx512vnni")))   /* no part of the level, but of most CPUs that have it */
+	if (!as && has("avx512vnni", strlen("avx512vnni"))) /* no part of the level, but of most CPUs that have it */
 		facts_vnni(&made);
 	machine_caches(&made);
 	facts_spell(&made, &targets[row], facts);

@@ -1,6 +1,6 @@
 /* tcc.c: C text -> functions in memory, by libtcc.
- * With -nostdlib and -nostdinc libtcc opens no file and sees no symbol but those it is given.  It ends the process where
- * memory may not become executable or runs out, so both are asked for before it is let in. */
+ * With -nostdlib and -nostdinc libtcc opens no file and sees no symbol but those it is given.  It ends the process
+ * where memory may not become executable or runs out, so both are asked for before it is let in. */
 #include "backends/cpu/jit.h"
 #include <libtcc.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 struct jit_code {
 	void *at;
 	size_t bytes;
-	TCCState *state;                  /* while names are still asked for */
+	TCCState *state; /* while names are still asked for */
 };
 
 /* What libtcc calls of its own accord: copies of structs, initialisers, 64-bit conversions. */
@@ -23,9 +23,13 @@ static unsigned long long fix_u64_float(float x) { return (unsigned long long)x;
 static double float_u64(unsigned long long x) { return (double)x; }
 static float float_u64_float(unsigned long long x) { return (float)x; }
 static const struct jit_symbol own[] = {
-	{ "memcpy", (const void *)memcpy }, { "memmove", (const void *)memmove }, { "memset", (const void *)memset },
-	{ "__fixunsdfdi", (const void *)fix_u64 }, { "__fixunssfdi", (const void *)fix_u64_float },
-	{ "__floatundidf", (const void *)float_u64 }, { "__floatundisf", (const void *)float_u64_float },
+	{ "memcpy", (const void *)memcpy },
+	{ "memmove", (const void *)memmove },
+	{ "memset", (const void *)memset },
+	{ "__fixunsdfdi", (const void *)fix_u64 },
+	{ "__fixunssfdi", (const void *)fix_u64_float },
+	{ "__floatundidf", (const void *)float_u64 },
+	{ "__floatundisf", (const void *)float_u64_float },
 };
 
 /* libtcc relocates through pages that may be written and executed; we leave them read and execute. */
@@ -44,7 +48,10 @@ enum jit_status jit_probe(void)
 	return may(PROT_READ | PROT_WRITE | PROT_EXEC) && may(PROT_READ | PROT_EXEC) ? JIT_OK : JIT_FORBIDDEN;
 }
 
-struct telling { char *message; size_t room; };
+struct telling {
+	char *message;
+	size_t room;
+};
 static void tell(void *user, const char *message)
 {
 	struct telling *telling = user;
@@ -109,8 +116,8 @@ static enum jit_status place(struct jit_code *code)
 	return mprotect(code->at, code->bytes, PROT_READ | PROT_EXEC) ? JIT_FORBIDDEN : JIT_OK;
 }
 
-/* libtcc has a lock for what is global in it, but sets that lock up when the first caller comes, and two may be the first: both
- * are let in then (helgrind, on test_jit).  So no two threads are inside at once. */
+/* libtcc has a lock for what is global in it, but sets that lock up when the first caller comes, and two may be the
+ * first: both are let in then (helgrind, on test_jit).  So no two threads are inside at once. */
 static pthread_mutex_t inside = PTHREAD_MUTEX_INITIALIZER;
 
 static void release(struct jit_code *code)
@@ -122,7 +129,8 @@ static void release(struct jit_code *code)
 	free(code);
 }
 
-static enum jit_status compile(struct jit_code **out, const char *source, const struct jit_symbol *symbols, size_t count, char *message, size_t room)
+static enum jit_status compile(struct jit_code **out, const char *source, const struct jit_symbol *symbols,
+        size_t count, char *message, size_t room)
 {
 	struct telling telling = { message, room };
 	enum jit_status status = jit_probe();
@@ -155,7 +163,8 @@ static enum jit_status compile(struct jit_code **out, const char *source, const 
 	return JIT_OK;
 }
 
-enum jit_status jit_compile(struct jit_code **out, const char *source, const struct jit_symbol *symbols, size_t count, char *message, size_t room)
+enum jit_status jit_compile(struct jit_code **out, const char *source, const struct jit_symbol *symbols, size_t count,
+        char *message, size_t room)
 {
 	pthread_mutex_lock(&inside);
 	enum jit_status status = compile(out, source, symbols, count, message, room);

@@ -3,7 +3,8 @@
 
 enum jit_status jit_probe(void) { return JIT_ABSENT; }
 
-enum jit_status jit_compile(struct jit_code **code, const char *source, const struct jit_symbol *symbols, size_t count, char *message, size_t room)
+enum jit_status jit_compile(struct jit_code **code, const char *source, const struct jit_symbol *symbols, size_t count,
+        char *message, size_t room)
 {
 	(void)source, (void)symbols, (void)count;
 	*code = NULL;

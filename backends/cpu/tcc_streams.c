@@ -1,7 +1,8 @@
 /* tcc_streams.c: the C library's variables under names of our own, for the libtcc inside of libingot.so.
  *
- * A libtcc.a that is not position-independent reaches variables by their distance, which a shared library cannot do to another's: there they are
- * renamed to these (generator/shared/CMakeLists.txt).  Read once: who sets stdout or environ later changes nothing here. */
+ * A libtcc.a that is not position-independent reaches variables by their distance, which a shared library cannot do to
+ * another's: there they are renamed to these (generator/shared/CMakeLists.txt).  Read once: who sets stdout or environ
+ * later changes nothing here. */
 #include <stdio.h>
 #include <unistd.h>
 

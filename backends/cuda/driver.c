@@ -1,13 +1,16 @@
-/* driver.c: a GPU through NVIDIA's driver, opened when it is asked for.  For ingot itself; the libraries that it makes have code of their own. */
+/* driver.c: a GPU through NVIDIA's driver, opened when it is asked for.  For ingot itself; the libraries that it makes
+ * have code of their own. */
 #include "backends/backends.h"
 #include "common/cuda.h"
 #include <dlfcn.h>
 #include <stdio.h>
 
-#define MEMBER(name, arguments) int (*name) arguments;
-struct functions { CUDA_DRIVER(MEMBER) CUDA_DRIVER_EVENTS(MEMBER) CUDA_DRIVER_ENGINE(MEMBER) };
+#define MEMBER(name, arguments) int(*name) arguments;
+struct functions {
+	CUDA_DRIVER(MEMBER) CUDA_DRIVER_EVENTS(MEMBER) CUDA_DRIVER_ENGINE(MEMBER)
+};
 #define ROW(name, arguments) { #name, #arguments },
-const struct driver_function driver_functions[] = { CUDA_DRIVER(ROW) { 0 } };
+const struct driver_function driver_functions[] = { CUDA_DRIVER(ROW){ 0 } };
 static const char *const names[] = {
 #define NAME(name, arguments) #name,
 	CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME) CUDA_DRIVER_ENGINE(NAME)
@@ -29,16 +32,19 @@ static void check(struct cuda *cuda, int code, const char *name)
 	if (!code)
 		return;
 	cuda->call.cuGetErrorString(code, &text);
-	fail(cuda->build, code == CUDA_OUT_OF_MEMORY ? EXIT_LIMIT : EXIT_ENVIRONMENT, NULL, "%s: %s (%d)", name, text ? text : "the driver failed", code);
+	fail(cuda->build, code == CUDA_OUT_OF_MEMORY ? EXIT_LIMIT : EXIT_ENVIRONMENT, NULL, "%s: %s (%d)", name,
+	        text ? text : "the driver failed", code);
 }
 #define CALL(cuda, name, ...) check(cuda, (cuda)->call.name(__VA_ARGS__), #name)
 
 static void open_driver(struct cuda *cuda)
 {
-	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);              /* it stays: a driver is opened once for all */
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); /* it stays: a driver is opened once for all */
 	void **to = (void **)&cuda->call;
 	if (!library)
-		fail(cuda->build, EXIT_ENVIRONMENT, NULL, "there is no libcuda.so.1, which NVIDIA's driver brings; cuda-emulated runs the same kernels on the CPU");
+		fail(cuda->build, EXIT_ENVIRONMENT, NULL,
+		        "there is no libcuda.so.1, which NVIDIA's driver brings; cuda-emulated runs the same kernels "
+		        "on the CPU");
 	for (size_t i = 0; i < COUNT(names); i++)
 		if (!(to[i] = dlsym(library, names[i])))
 			fail(cuda->build, EXIT_ENVIRONMENT, NULL, "NVIDIA's driver lacks %s: it is too old", names[i]);
@@ -46,7 +52,7 @@ static void open_driver(struct cuda *cuda)
 
 struct cuda *cuda_open(struct build *build, int ordinal)
 {
-	struct cuda *cuda = new(build->arena, struct cuda);
+	struct cuda *cuda = arena_new(build->arena, struct cuda);
 	int count = 0, major = 0, minor = 0;
 	cuda->build = build;
 	open_driver(cuda);
@@ -129,7 +135,8 @@ void cuda_download(struct cuda *cuda, void *to, uint64_t from, size_t bytes)
 
 void cuda_launch(struct cuda *cuda, void *kernel, const char *name, unsigned blocks, unsigned warps, void **arguments)
 {
-	check(cuda, cuda->call.cuLaunchKernel(kernel, blocks, 1, 1, 32, warps, 1, 0, cuda->stream, arguments, NULL), name);
+	check(cuda, cuda->call.cuLaunchKernel(kernel, blocks, 1, 1, 32, warps, 1, 0, cuda->stream, arguments, NULL),
+	        name);
 }
 
 void cuda_sync(struct cuda *cuda) { CALL(cuda, cuStreamSynchronize, cuda->stream); }

@@ -1,5 +1,6 @@
-/* nvrtc.c: NVRTC, opened when it is asked for: CUDA C++ -> images.  Each is compiled in a process of its own, since NVRTC takes turns inside of one, and
- * what it breaks is broken there; what was compiled once is kept by content: an image of equal text, options and version has the same bytes. */
+/* nvrtc.c: NVRTC, opened when it is asked for: CUDA C++ -> images.  Each is compiled in a process of its own, since
+ * NVRTC takes turns inside of one, and what it breaks is broken there; what was compiled once is kept by content: an
+ * image of equal text, options and version has the same bytes. */
 #include "backends/backends.h"
 #include <dirent.h>
 #include <dlfcn.h>
@@ -23,18 +24,23 @@ struct nvrtc {
 	int major, minor;
 	int architectures[ARCHITECTURES_MOST], count;
 	const char *(*error)(int);
-	int (*create)(program *, const char *text, const char *name, int headers, const char *const *contents, const char *const *names);
+	int (*create)(program *, const char *text, const char *name, int headers, const char *const *contents,
+	        const char *const *names);
 	int (*compile)(program, int, const char *const *);
-	int (*log_size)(program, size_t *), (*log)(program, char *), (*cubin_size)(program, size_t *), (*cubin)(program, char *), (*ptx_size)(program, size_t *),
-		(*ptx)(program, char *);
+	int (*log_size)(program, size_t *), (*log)(program, char *), (*cubin_size)(program, size_t *),
+	        (*cubin)(program, char *), (*ptx_size)(program, size_t *), (*ptx)(program, char *);
 };
 
 /* ---- finding it ---- */
 static bool bind_functions(struct nvrtc *n)
 {
-	const struct { void *to; const char *name; } functions[] = { { &n->error, "nvrtcGetErrorString" }, { &n->create, "nvrtcCreateProgram" },
-		{ &n->compile, "nvrtcCompileProgram" }, { &n->log_size, "nvrtcGetProgramLogSize" }, { &n->log, "nvrtcGetProgramLog" },
-		{ &n->cubin_size, "nvrtcGetCUBINSize" }, { &n->cubin, "nvrtcGetCUBIN" }, { &n->ptx_size, "nvrtcGetPTXSize" }, { &n->ptx, "nvrtcGetPTX" } };
+	const struct {
+		void *to;
+		const char *name;
+	} functions[] = { { &n->error, "nvrtcGetErrorString" }, { &n->create, "nvrtcCreateProgram" },
+		{ &n->compile, "nvrtcCompileProgram" }, { &n->log_size, "nvrtcGetProgramLogSize" },
+		{ &n->log, "nvrtcGetProgramLog" }, { &n->cubin_size, "nvrtcGetCUBINSize" },
+		{ &n->cubin, "nvrtcGetCUBIN" }, { &n->ptx_size, "nvrtcGetPTXSize" }, { &n->ptx, "nvrtcGetPTX" } };
 	int (*version)(int *, int *), (*count)(int *), (*list)(int *);
 	for (size_t i = 0; i < COUNT(functions); i++)
 		if (!(*(void **)functions[i].to = dlsym(n->library, functions[i].name)))
@@ -42,7 +48,8 @@ static bool bind_functions(struct nvrtc *n)
 	*(void **)&version = dlsym(n->library, "nvrtcVersion");
 	*(void **)&count = dlsym(n->library, "nvrtcGetNumSupportedArchs");
 	*(void **)&list = dlsym(n->library, "nvrtcGetSupportedArchs");
-	return version && count && list && !version(&n->major, &n->minor) && !count(&n->count) && n->count <= ARCHITECTURES_MOST && !list(n->architectures);
+	return version && count && list && !version(&n->major, &n->minor) && !count(&n->count)
+	        && n->count <= ARCHITECTURES_MOST && !list(n->architectures);
 }
 
 static bool try_path(struct nvrtc *n, const char *path)
@@ -61,10 +68,12 @@ static bool try_below(struct build *build, struct nvrtc *n, const char *folder, 
 {
 	bool found = false;
 	glob_t files;
-	if (!folder || !*folder || glob(arena_printf(build->arena, "%s/%s/libnvrtc.so.*[0-9]", folder, below), 0, NULL, &files))
+	if (!folder || !*folder
+	        || glob(arena_printf(build->arena, "%s/%s/libnvrtc.so.*[0-9]", folder, below), 0, NULL, &files))
 		return false;
 	for (size_t i = files.gl_pathc; !found && i-- > 0;)
-		found = !strstr(files.gl_pathv[i], ".alt.") && try_path(n, arena_copy(build->arena, files.gl_pathv[i], strlen(files.gl_pathv[i])));
+		found = !strstr(files.gl_pathv[i], ".alt.")
+		        && try_path(n, arena_copy(build->arena, files.gl_pathv[i], strlen(files.gl_pathv[i])));
 	globfree(&files);
 	return found;
 }
@@ -72,7 +81,7 @@ static bool try_below(struct build *build, struct nvrtc *n, const char *folder, 
 struct nvrtc *nvrtc_find(struct build *build, const char *named)
 {
 	static const char *const usual[] = { "libnvrtc.so.13", "libnvrtc.so.12" };
-	struct nvrtc *n = new(build->arena, struct nvrtc);
+	struct nvrtc *n = arena_new(build->arena, struct nvrtc);
 	if (named)
 		return try_path(n, strchr(named, '/') ? named : arena_printf(build->arena, "./%s", named)) ? n : NULL;
 	if (try_below(build, n, getenv("CUDA_HOME"), "lib*"))
@@ -85,7 +94,10 @@ struct nvrtc *nvrtc_find(struct build *build, const char *named)
 
 void nvrtc_release(struct nvrtc *n) { dlclose(n->library); }
 
-const char *nvrtc_text(struct build *build, const struct nvrtc *n) { return arena_printf(build->arena, "%s, version %d.%d", n->path, n->major, n->minor); }
+const char *nvrtc_text(struct build *build, const struct nvrtc *n)
+{
+	return arena_printf(build->arena, "%s, version %d.%d", n->path, n->major, n->minor);
+}
 
 const char *nvrtc_arch(struct build *build, const struct nvrtc *n, int capability, bool *ptx)
 {
@@ -94,7 +106,8 @@ const char *nvrtc_arch(struct build *build, const struct nvrtc *n, int capabilit
 		if (n->architectures[i] <= capability && n->architectures[i] > best)
 			best = n->architectures[i];
 	if (!best)
-		fail(build, EXIT_ENVIRONMENT, n->path, "compiles for no GPU of capability %d.%d", capability / 10, capability % 10);
+		fail(build, EXIT_ENVIRONMENT, n->path, "compiles for no GPU of capability %d.%d", capability / 10,
+		        capability % 10);
 	*ptx = best / 10 != capability / 10;
 	return arena_printf(build->arena, "sm_%d", best);
 }
@@ -105,21 +118,28 @@ void nvrtc_check(struct build *build, const struct nvrtc *n, const char *arch)
 	char *end = NULL;
 	long number = strncmp(arch, "sm_", 3) ? 0 : strtol(arch + 3, &end, 10);
 	for (int i = 0; i < n->count; i++)
-		if (n->architectures[i] == number && (!*end || ((*end == 'a' || *end == 'f') && number >= 90 && !end[1])))
+		if (n->architectures[i] == number
+		        && (!*end || ((*end == 'a' || *end == 'f') && number >= 90 && !end[1])))
 			return;
 	struct choices choices = choices_for(build, arch);
 	for (int i = 0; i < n->count; i++)
 		choices_add(&choices, arena_printf(build->arena, "sm_%d", n->architectures[i]));
-	fail(build, EXIT_USAGE, NULL, "--arch: no \"%.100s\" in NVRTC %d.%d%s", arch, n->major, n->minor, choices_text(&choices));
+	fail(build, EXIT_USAGE, NULL, "--arch: no \"%.100s\" in NVRTC %d.%d%s", arch, n->major, n->minor,
+	        choices_text(&choices));
 }
 
 /* ---- a process that compiles ---- */
-static bool put(FILE *to, const void *bytes, size_t count) { return fwrite(&count, sizeof count, 1, to) == 1 && fwrite(bytes, 1, count, to) == count; }
+static bool put(FILE *to, const void *bytes, size_t count)
+{
+	return fwrite(&count, sizeof count, 1, to) == 1 && fwrite(bytes, 1, count, to) == count;
+}
 
-/* Into the file: log and image, each behind its size.  The exit code of the process: 0, or 1 with a message in the log. */
+/* Into the file: log and image, each behind its size.  The exit code of the process: 0, or 1 with a message in the log.
+ */
 static int compile_here(const struct nvrtc *n, const char *text, const char *name, const char *arch, bool ptx, FILE *to)
 {
-	static const char *const headers[] = { "" }, *const header_names[] = { "math.h" };        /* its functions are known without it */
+	static const char *const headers[] = { "" },
+	                         *const header_names[] = { "math.h" }; /* its functions are known without it */
 	char architecture[64];
 	const char *words[OPTIONS + 1] = { architecture };
 	program program = NULL;
@@ -129,19 +149,20 @@ static int compile_here(const struct nvrtc *n, const char *text, const char *nam
 	snprintf(architecture, sizeof architecture, "--gpu-architecture=%s_%s", ptx ? "compute" : "sm", arch + 3);
 	int status = n->create(&program, text, name, 1, headers, header_names), wrong = status;
 	if (!wrong)
-		wrong = status = n->compile(program, ptx ? OPTIONS : OPTIONS + 1, words);          /* the last is for ptxas */
+		wrong = status = n->compile(program, ptx ? OPTIONS : OPTIONS + 1, words); /* the last is for ptxas */
 	if (program && !n->log_size(program, &size) && (log = calloc(1, size + 1)))
 		n->log(program, log);
 	const char *said = log && (*log || !status) ? log : n->error(status);
 	size = 0;
 	if (!wrong && !(wrong = (ptx ? n->ptx_size : n->cubin_size)(program, &size)) && (image = calloc(1, size + 1)))
 		wrong = (ptx ? n->ptx : n->cubin)(program, image);
-	size -= ptx && size && !image[size - 1];              /* which counts the 0 behind the text */
+	size -= ptx && size && !image[size - 1]; /* which counts the 0 behind the text */
 	bool kept = put(to, said, strlen(said)) && put(to, image ? image : "", size);
 	return wrong || !image || !kept;
 }
 
-static pid_t start(struct build *build, const struct nvrtc *n, const char *text, const char *name, const struct image *image, const char *file)
+static pid_t start(struct build *build, const struct nvrtc *n, const char *text, const char *name,
+        const struct image *image, const char *file)
 {
 	pid_t pid = fork();
 	if (pid < 0)
@@ -194,10 +215,13 @@ static void finish(struct build *build, const struct nvrtc *n, pid_t pid, const 
 			fail(build, EXIT_ENVIRONMENT, n->path, "%s", strerror(errno));
 	bool ended = WIFEXITED(status) && WEXITSTATUS(status) < 2 && read_image(build, file, image);
 	if (!ended)
-		fail(build, EXIT_ENVIRONMENT, n->path, WIFSIGNALED(status) ? "ended by signal %d while it compiled for %s" : "exit %d while it compiled for %s",
-			WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), image->arch);
+		fail(build, EXIT_ENVIRONMENT, n->path,
+		        WIFSIGNALED(status) ? "ended by signal %d while it compiled for %s"
+		                            : "exit %d while it compiled for %s",
+		        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), image->arch);
 	if (WEXITSTATUS(status))
-		fail(build, EXIT_ENVIRONMENT, n->path, "refused the generated code for %s: %s", image->arch, first_error(build, image->log));
+		fail(build, EXIT_ENVIRONMENT, n->path, "refused the generated code for %s: %s", image->arch,
+		        first_error(build, image->log));
 }
 
 /* ---- what was compiled before ---- */
@@ -214,7 +238,8 @@ static const char *cache_folder(struct build *build)
 
 static const char *cache_path(struct build *build, const struct nvrtc *n, const char *text, const struct image *image)
 {
-	const char *folder = cache_folder(build), *more = arena_printf(build->arena, "%d.%d %s %d", n->major, n->minor, image->arch, image->ptx);
+	const char *folder = cache_folder(build),
+	           *more = arena_printf(build->arena, "%d.%d %s %d", n->major, n->minor, image->arch, image->ptx);
 	uint64_t low = hash_bytes(text, strlen(text), 0), high = hash_bytes(text, strlen(text), 1);
 	if (!folder)
 		return NULL;
@@ -222,14 +247,15 @@ static const char *cache_path(struct build *build, const struct nvrtc *n, const 
 		more = arena_printf(build->arena, "%s %s", more, options[i]);
 	low ^= hash_bytes(more, strlen(more), 2);
 	high ^= hash_bytes(more, strlen(more), 3);
-	return arena_printf(build->arena, "%s/%016llx%016llx.image", folder, (unsigned long long)low, (unsigned long long)high);
+	return arena_printf(
+	        build->arena, "%s/%016llx%016llx.image", folder, (unsigned long long)low, (unsigned long long)high);
 }
 
 static bool cache_take(struct build *build, const char *path, struct image *image)
 {
 	if (!path || access(path, R_OK))
 		return false;
-	utimensat(AT_FDCWD, path, NULL, 0);                   /* used now: what was not for long goes first */
+	utimensat(AT_FDCWD, path, NULL, 0); /* used now: what was not for long goes first */
 	return read_image(build, path, image);
 }
 
@@ -243,7 +269,9 @@ static void cache_bound(const char *folder)
 		char name[256] = "";
 		double bytes = 0;
 		while (all && (entry = readdir(all)))
-			if (strstr(entry->d_name, ".image") && !fstatat(dirfd(all), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) && S_ISREG(info.st_mode)) {
+			if (strstr(entry->d_name, ".image")
+			        && !fstatat(dirfd(all), entry->d_name, &info, AT_SYMLINK_NOFOLLOW)
+			        && S_ISREG(info.st_mode)) {
 				bytes += (double)info.st_size;
 				if (!*name || info.st_mtime < oldest.st_mtime) {
 					oldest = info;
@@ -280,8 +308,8 @@ static void cache_give(struct build *build, const char *path, const struct image
 }
 
 /* ---- all of them ---- */
-static void compile_missing(struct build *build, const struct nvrtc *n, const char *text, const char *name, struct image *const *images, int count, int jobs,
-	char *const *files)
+static void compile_missing(struct build *build, const struct nvrtc *n, const char *text, const char *name,
+        struct image *const *images, int count, int jobs, char *const *files)
 {
 	pid_t running[IMAGES_MOST] = { 0 };
 	jmp_buf *out = build->out, mine;
@@ -305,7 +333,8 @@ static void compile_missing(struct build *build, const struct nvrtc *n, const ch
 		longjmp(*out, 1);
 }
 
-void nvrtc_compile(struct build *build, const struct nvrtc *n, const char *text, const char *name, struct image *images, int count, int jobs)
+void nvrtc_compile(struct build *build, const struct nvrtc *n, const char *text, const char *name, struct image *images,
+        int count, int jobs)
 {
 	struct image *missing[IMAGES_MOST];
 	const char *paths[IMAGES_MOST];

@@ -8,13 +8,13 @@
 
 /* NVIDIA's data sheets and the CUDA guide's table of capabilities; l2_rate by public measurements. */
 static const struct gpu_facts gpus[] = {
-	{ "sm_75",  "T4",        40,  64 << 10,  64 << 10, 32, 16, 65536,  64, 1.59, 1300,  320,   4 << 20 },
-	{ "sm_80",  "A100",     108, 163 << 10, 164 << 10, 64, 32, 65536,  64, 1.41, 4500, 1935,  40 << 20 },
-	{ "sm_86",  "A40",       84,  99 << 10, 100 << 10, 48, 16, 65536, 128, 1.74, 3000,  696,   6 << 20 },
-	{ "sm_89",  "L40S",     142,  99 << 10, 100 << 10, 48, 24, 65536, 128, 2.52, 5200,  864,  96 << 20 },
-	{ "sm_90",  "H200",     132, 227 << 10, 228 << 10, 64, 32, 65536, 128, 1.78, 5600, 4800,  50 << 20 },
-	{ "sm_100", "B200",     148, 227 << 10, 228 << 10, 64, 32, 65536, 128, 1.85, 9000, 8000, 126 << 20 },
-	{ "sm_120", "RTX 5090", 170,  99 << 10, 100 << 10, 48, 24, 65536, 128, 2.41, 7000, 1792,  96 << 20 },
+	{ "sm_75", "T4", 40, 64 << 10, 64 << 10, 32, 16, 65536, 64, 1.59, 1300, 320, 4 << 20 },
+	{ "sm_80", "A100", 108, 163 << 10, 164 << 10, 64, 32, 65536, 64, 1.41, 4500, 1935, 40 << 20 },
+	{ "sm_86", "A40", 84, 99 << 10, 100 << 10, 48, 16, 65536, 128, 1.74, 3000, 696, 6 << 20 },
+	{ "sm_89", "L40S", 142, 99 << 10, 100 << 10, 48, 24, 65536, 128, 2.52, 5200, 864, 96 << 20 },
+	{ "sm_90", "H200", 132, 227 << 10, 228 << 10, 64, 32, 65536, 128, 1.78, 5600, 4800, 50 << 20 },
+	{ "sm_100", "B200", 148, 227 << 10, 228 << 10, 64, 32, 65536, 128, 1.85, 9000, 8000, 126 << 20 },
+	{ "sm_120", "RTX 5090", 170, 99 << 10, 100 << 10, 48, 24, 65536, 128, 2.41, 7000, 1792, 96 << 20 },
 };
 enum { GPUS = sizeof gpus / sizeof *gpus, GPU_USUAL = 4 };
 
@@ -22,7 +22,7 @@ const struct gpu_facts *gpu_at(int i) { return i < GPUS ? &gpus[i] : NULL; }
 
 const struct target *target_for_gpu(struct arena *arena, const char *arch)
 {
-	struct target *target = new(arena, struct target);
+	struct target *target = arena_new(arena, struct target);
 	int at = 0;
 	while (at + 1 < GPUS && atoi(gpus[at + 1].arch + 3) <= atoi(arch + 3))
 		at++;
@@ -36,11 +36,30 @@ const struct target *target_for_gpu(struct arena *arena, const char *arch)
  * from sm_75 on.  tiles_least: a warp or two for each multiprocessor of a large GPU.  block_work: a few vectors, for
  * warps are plenty. */
 const struct target target_cuda = {
-	.name = "cuda", .prelude = "cuda/prelude.jinja", .family = "cuda", .cc_flags = "-O2", .has_fma = true, .lanes = 32,
-	.registers = 40, .fma_latency = 4, .fma_pipes = 1, .load_bytes = 128, .store_bytes = 128,
-	.l1_bytes = 128 << 10, .l2_bytes = 32 << 20, .l3_bytes = 32 << 20,
-	.vector4 = "float4", .shared = "__shared__ ", .barrier = "__syncwarp()",
-	.scratch_bytes = 48 << 10, .scratch_is_near = true, .lanes_are_threads = true, .hides_latency = true, .tiles_least = 256, .block_work = 128,
-	.checks_late = true, .kernels_apart = true,
+	.name = "cuda",
+	.prelude = "cuda/prelude.jinja",
+	.family = "cuda",
+	.cc_flags = "-O2",
+	.has_fma = true,
+	.lanes = 32,
+	.registers = 40,
+	.fma_latency = 4,
+	.fma_pipes = 1,
+	.load_bytes = 128,
+	.store_bytes = 128,
+	.l1_bytes = 128 << 10,
+	.l2_bytes = 32 << 20,
+	.l3_bytes = 32 << 20,
+	.vector4 = "float4",
+	.shared = "__shared__ ",
+	.barrier = "__syncwarp()",
+	.scratch_bytes = 48 << 10,
+	.scratch_is_near = true,
+	.lanes_are_threads = true,
+	.hides_latency = true,
+	.tiles_least = 256,
+	.block_work = 128,
+	.checks_late = true,
+	.kernels_apart = true,
 	.gpu = &gpus[GPU_USUAL],
 };

@@ -28,14 +28,14 @@ bool fma_open(struct engine *engine)
 
 struct traffic {
 	char *from, *to;
-	size_t read, write;                           /* of one thread */
+	size_t read, write; /* of one thread */
 };
 
 static void traffic_task(void *argument, int index)
 {
 	const struct traffic *traffic = argument;
 	stream_traffic(traffic->from + traffic->read * (size_t)index, traffic->read,
-	               traffic->to + traffic->write * (size_t)index, traffic->write);
+	        traffic->to + traffic->write * (size_t)index, traffic->write);
 }
 
 static bool traffic_run(struct engine *engine)

@@ -15,51 +15,51 @@ enum { TENSORS_MOST = 64, RANK_MOST = 16 };
 
 struct tensor {
 	const char *name;
-	int ort_type, ov_type;                        /* the element type as the peers number it */
+	int ort_type, ov_type; /* the element type as the peers number it */
 	size_t bytes, rank;
 	int64_t dims[RANK_MOST];
-	void *data;                                   /* of an input: read from in_I.bin, aligned to 64 bytes */
+	void *data; /* of an input: read from in_I.bin, aligned to 64 bytes */
 };
 
 /* Written for each network by bench/harness/drive.py, as network.c. */
 struct network {
 	struct tensor *inputs, *outputs;
-	struct tensor *constants;                     /* read from const_I.bin, for engines that take no model */
+	struct tensor *constants; /* read from const_I.bin, for engines that take no model */
 	int input_count, output_count, constant_count;
-	double read_bytes, write_bytes;               /* what must move at least: weights, inputs; outputs */
-	const char *ort_library, *ov_library;         /* paths of the peers' shared libraries */
-	const char *onednn;                           /* the kernel in onednn.c's words, or NULL */
-	void *(*ingot_workspace)(void);               /* NULL where ingot does not race */
+	double read_bytes, write_bytes;       /* what must move at least: weights, inputs; outputs */
+	const char *ort_library, *ov_library; /* paths of the peers' shared libraries */
+	const char *onednn;                   /* the kernel in onednn.c's words, or NULL */
+	void *(*ingot_workspace)(void);       /* NULL where ingot does not race */
 	int (*ingot_call)(void *const *in, void *const *out, void *workspace, const struct ingot_parallel *parallel);
 };
 extern const struct network network;
 
 struct engine {
-	char name[32];                                /* as in the table: onnxruntime, openvino-2 */
+	char name[32]; /* as in the table: onnxruntime, openvino-2 */
 	int threads;
-	bool pooled;                                  /* its second thread is of `parallel` */
+	bool pooled; /* its second thread is of `parallel` */
 	bool (*run)(struct engine *);
-	bool (*finish)(struct engine *);              /* after the last run: brings outputs into data; or NULL */
-	void *session, *in[TENSORS_MOST], *out[TENSORS_MOST];   /* the engine's own handles */
-	void *data[TENSORS_MOST];                     /* its outputs, 64-byte aligned */
-	const char *model;                            /* peer.onnx, or open.onnx on a second try */
-	long calls;                                   /* in a batch */
+	bool (*finish)(struct engine *); /* after the last run: brings outputs into data; or NULL */
+	void *session, *in[TENSORS_MOST], *out[TENSORS_MOST]; /* the engine's own handles */
+	void *data[TENSORS_MOST];                             /* its outputs, 64-byte aligned */
+	const char *model;                                    /* peer.onnx, or open.onnx on a second try */
+	long calls;                                           /* in a batch */
 };
 
-bool engine_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));      /* returns false */
-void *engine_buffer(size_t bytes);                    /* aligned to 64 bytes, never NULL */
+bool engine_fail(const char *format, ...) __attribute__((format(printf, 1, 2))); /* returns false */
+void *engine_buffer(size_t bytes);                                               /* aligned to 64 bytes, never NULL */
 
 bool onnxruntime_open(struct engine *);
 bool openvino_open(struct engine *);
-bool onednn_open(struct engine *);                    /* onednn_absent.c where the library is not there */
+bool onednn_open(struct engine *); /* onednn_absent.c where the library is not there */
 bool ingot_open(struct engine *);
-bool fma_open(struct engine *);                       /* bounds.c: the multiply-adds of `threads` cores */
-bool traffic_open(struct engine *);                   /* bounds.c: reads and writes network.read_bytes, .write_bytes */
+bool fma_open(struct engine *);     /* bounds.c: the multiply-adds of `threads` cores */
+bool traffic_open(struct engine *); /* bounds.c: reads and writes network.read_bytes, .write_bytes */
 
 /* team.c: the runtime's intra-op pool over the calling thread and `threads` - 1 others, each on a core of its own, of
  * those the process may use; NULL with one thread. */
 extern const struct ingot_parallel *parallel;
-void team_start(int threads);                         /* once; ends the process where it cannot */
-void team_pin(void);                                  /* puts this thread on the first core, which no helper has */
+void team_start(int threads); /* once; ends the process where it cannot */
+void team_pin(void);          /* puts this thread on the first core, which no helper has */
 
 #endif

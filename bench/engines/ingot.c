@@ -3,8 +3,8 @@
 
 static bool run(struct engine *engine)
 {
-	int status = network.ingot_call(engine->in, engine->data, engine->session,
-	                                engine->threads > 1 ? parallel : NULL);
+	int status =
+	        network.ingot_call(engine->in, engine->data, engine->session, engine->threads > 1 ? parallel : NULL);
 	return status == 0 || engine_fail("it returned %d", status);
 }
 

@@ -21,8 +21,8 @@ enum { CHAINS = 12 };
 #define FMA(W, n) "vfmadd213ps %%" W "15, %%" W "14, %%" W #n "\n\t"
 #define FMA_MEMORY(W, n) "vfmadd213ps 4(%1)%{1to16%}, %%" W "14, %%" W #n "\n\t"
 #define CLOBBERS \
-	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
-	"xmm11", "xmm14", "xmm15"
+	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm14", \
+	        "xmm15"
 
 /* x <- x * 0.999 + 0.001 stays at 1: no denormals, no infinities.  Registers are named, so none spills. */
 static const float factors[2] = { 0.999f, 0.001f };
@@ -31,8 +31,10 @@ static const float factors[2] = { 0.999f, 0.001f };
 	static void function(long steps) \
 	{ \
 		__asm__ volatile(TWELVE(FILL, W) FILL(W, 14) "vbroadcastss 4(%1), %%" W "15\n\t" \
-		                 "1:\n\t" EACH(F, W) "sub $1, %0\n\tjnz 1b\n\tvzeroupper" \
-		                 : "+r"(steps) : "r"(factors) : "cc", "memory", CLOBBERS); \
+		                                             "1:\n\t" EACH(F, W) "sub $1, %0\n\tjnz 1b\n\tvzeroupper" \
+		                 : "+r"(steps) \
+		                 : "r"(factors) \
+		                 : "cc", "memory", CLOBBERS); \
 	}
 LOOP(fma_128, "xmm", TWELVE, FMA)
 LOOP(fma_256, "ymm", TWELVE, FMA)
@@ -48,7 +50,10 @@ static void multiply_chain(long steps)
 	__asm__ volatile("1:\n\t"
 	                 "imul %1, %1\n\timul %1, %1\n\timul %1, %1\n\timul %1, %1\n\timul %1, %1\n\timul %1, %1\n\t"
 	                 "imul %1, %1\n\timul %1, %1\n\timul %1, %1\n\timul %1, %1\n\timul %1, %1\n\timul %1, %1\n\t"
-	                 "sub $1, %0\n\tjnz 1b" : "+r"(steps), "+r"(x) : : "cc");
+	                 "sub $1, %0\n\tjnz 1b"
+	                 : "+r"(steps), "+r"(x)
+	                 :
+	                 : "cc");
 }
 
 static bool has_fma(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
@@ -106,8 +111,8 @@ const struct fma_loop *fma_widest(void)
 {
 	const struct fma_loop *best = &fma_loops[0];
 	for (const struct fma_loop *loop = fma_loops; loop->name; loop++)
-		if (!strchr(loop->name, ',') && !strchr(loop->name, '{') && !strncmp(loop->name, "fma", 3) &&
-		    atoi(loop->name + 4) <= 8 * VECTOR && loop->present())
+		if (!strchr(loop->name, ',') && !strchr(loop->name, '{') && !strncmp(loop->name, "fma", 3)
+		        && atoi(loop->name + 4) <= 8 * VECTOR && loop->present())
 			best = loop;
 	return best;
 }
@@ -161,7 +166,7 @@ void stream_write(void *to, size_t bytes)
 	for (; end - p >= UNROLL; p += UNROLL) {
 		p[0] = value, p[1] = value, p[2] = value, p[3] = value;
 		p[4] = value, p[5] = value, p[6] = value, p[7] = value;
-		__asm__ volatile("" : : : "memory");       /* else it becomes a call of memset */
+		__asm__ volatile("" : : : "memory"); /* else it becomes a call of memset */
 	}
 	for (; p < end; p++) {
 		*p = value;

@@ -27,7 +27,7 @@ static double now(void)
 }
 
 struct job {
-	const struct fma_loop *loop;                  /* NULL: bytes */
+	const struct fma_loop *loop; /* NULL: bytes */
 	int way;
 	char *from[THREADS_MOST], *to[THREADS_MOST];
 	size_t bytes;
@@ -80,16 +80,22 @@ static double best_seconds(struct job *job)
 	return best;
 }
 
-static void nothing(void *argument, int index)
-{
-	(void)argument, (void)index;
-}
+static void nothing(void *argument, int index) { (void)argument, (void)index; }
 
 int main(int argc, char **argv)
 {
-	static const struct { const char *level; size_t bytes; } levels[] = {
-		{ "L1", 24 << 10 }, { "L2", 512 << 10 }, { "L2", 768 << 10 }, { "L3", 4 << 20 }, { "L3", 12 << 20 },
-		{ "L3", 24 << 20 }, { "memory", 64 << 20 }, { "memory", 512 << 20 },
+	static const struct {
+		const char *level;
+		size_t bytes;
+	} levels[] = {
+		{ "L1", 24 << 10 },
+		{ "L2", 512 << 10 },
+		{ "L2", 768 << 10 },
+		{ "L3", 4 << 20 },
+		{ "L3", 12 << 20 },
+		{ "L3", 24 << 20 },
+		{ "memory", 64 << 20 },
+		{ "memory", 512 << 20 },
 	};
 	threads = argc == 2 ? atoi(argv[1]) : 0;
 	if (threads < 1 || threads > THREADS_MOST) {
@@ -103,7 +109,7 @@ int main(int argc, char **argv)
 	for (job.loop = fma_loops; job.loop->name; job.loop++)
 		if (job.loop->present())
 			printf("rate\t%s\t%.2f\n", job.loop->name,
-			       job.loop->flops * threads / best_seconds(&job) * 1e-9);
+			        job.loop->flops * threads / best_seconds(&job) * 1e-9);
 	job.loop = NULL;
 	size_t most = levels[sizeof levels / sizeof *levels - 1].bytes;
 	for (int i = 0; i < threads; i++) {

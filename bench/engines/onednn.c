@@ -13,12 +13,12 @@
 enum { NUMBERS_MOST = 10, ARGUMENTS_MOST = 16 };
 
 struct plan {
-	dnnl_primitive_t primitive, back;             /* back: the output into the model's layout, or NULL */
+	dnnl_primitive_t primitive, back; /* back: the output into the model's layout, or NULL */
 	int count;
 	dnnl_exec_arg_t arguments[ARGUMENTS_MOST], back_arguments[2];
 };
 
-struct order {                                        /* the kernel's words, taken apart */
+struct order { /* the kernel's words, taken apart */
 	char kind[16], layout[8], algorithm[16];
 	int n[NUMBERS_MOST], count;
 };
@@ -47,8 +47,8 @@ static dnnl_memory_desc_t shape(dnnl_format_tag_t tag, int rank, const dnnl_dims
 	return desc;
 }
 #define SHAPE(tag, ...) \
-	shape(tag, sizeof (dnnl_dim_t[]){ __VA_ARGS__ } / sizeof(dnnl_dim_t), \
-	      (const dnnl_dim_t[DNNL_MAX_NDIMS]){ __VA_ARGS__ })
+	shape(tag, sizeof(dnnl_dim_t[]){ __VA_ARGS__ } / sizeof(dnnl_dim_t), \
+	        (const dnnl_dim_t[DNNL_MAX_NDIMS]){ __VA_ARGS__ })
 
 static dnnl_memory_t memory(const dnnl_memory_desc_t *desc, void *data)
 {
@@ -85,8 +85,8 @@ static dnnl_memory_t arrange(const dnnl_memory_desc_t *plain, void *data, const 
 }
 
 /* Makes `data` the output: written at once where the layouts are equal, else by `finish`. */
-static void deliver(struct plan *plan, int argument, const dnnl_memory_desc_t *plain, void *data,
-                    const dnnl_memory_desc_t *wanted)
+static void deliver(
+        struct plan *plan, int argument, const dnnl_memory_desc_t *plain, void *data, const dnnl_memory_desc_t *wanted)
 {
 	dnnl_memory_t to = memory(plain, data), from = to;
 	if (!dnnl_memory_desc_equal(plain, wanted)) {
@@ -98,11 +98,11 @@ static void deliver(struct plan *plan, int argument, const dnnl_memory_desc_t *p
 	add(plan, argument, from);
 }
 
-static bool create(struct plan *plan, const_dnnl_op_desc_t op, const_dnnl_primitive_attr_t attributes,
-                   dnnl_primitive_desc_t *desc)
+static bool create(
+        struct plan *plan, const_dnnl_op_desc_t op, const_dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t *desc)
 {
-	return good(dnnl_primitive_desc_create(desc, op, attributes, cpu, NULL)) &&
-	       good(dnnl_primitive_create(&plan->primitive, *desc));
+	return good(dnnl_primitive_desc_create(desc, op, attributes, cpu, NULL))
+	        && good(dnnl_primitive_create(&plan->primitive, *desc));
 }
 
 static const dnnl_memory_desc_t *wants(dnnl_primitive_desc_t desc, dnnl_query_t what)
@@ -155,9 +155,9 @@ static bool conv(const struct order *o, struct plan *plan, void **out)
 	dnnl_dims_t strides = { stride, stride }, pads = { pad, pad };
 	dnnl_convolution_desc_t op;
 	dnnl_primitive_desc_t desc;
-	if (!good(dnnl_convolution_forward_desc_init(&op, dnnl_forward_inference, algorithm, &x_any, &v_any, &bias,
-	                                             &y_any, strides, pads, pads)) ||
-	    !create(plan, &op, NULL, &desc))
+	if (!good(dnnl_convolution_forward_desc_init(
+	            &op, dnnl_forward_inference, algorithm, &x_any, &v_any, &bias, &y_any, strides, pads, pads))
+	        || !create(plan, &op, NULL, &desc))
 		return false;
 	add(plan, DNNL_ARG_SRC, arrange(&x, input(0), wants(desc, dnnl_query_src_md)));
 	add(plan, DNNL_ARG_WEIGHTS, arrange(&v, constant(0), wants(desc, dnnl_query_weights_md)));
@@ -177,9 +177,9 @@ static bool maxpool(const struct order *o, struct plan *plan, void **out)
 	dnnl_dims_t past = { (high - 1) * stride + k - h - pad, (wide - 1) * stride + k - w - pad };
 	dnnl_pooling_desc_t op;
 	dnnl_primitive_desc_t desc;
-	if (!good(dnnl_pooling_forward_desc_init(&op, dnnl_forward_inference, dnnl_pooling_max, &x_blocks, &y_blocks,
-	                                         strides, kernel, low, past)) ||
-	    !create(plan, &op, NULL, &desc))
+	if (!good(dnnl_pooling_forward_desc_init(
+	            &op, dnnl_forward_inference, dnnl_pooling_max, &x_blocks, &y_blocks, strides, kernel, low, past))
+	        || !create(plan, &op, NULL, &desc))
 		return false;
 	add(plan, DNNL_ARG_SRC, arrange(&x, input(0), &x_blocks));
 	deliver(plan, DNNL_ARG_DST, &y, out[0], &y_blocks);
@@ -240,8 +240,8 @@ static bool softmax(const struct order *o, struct plan *plan, void **out)
 	dnnl_memory_desc_t x = SHAPE(dnnl_ab, o->n[0], o->n[1]);
 	dnnl_softmax_desc_t op;
 	dnnl_primitive_desc_t desc;
-	if (!good(dnnl_softmax_forward_desc_init(&op, dnnl_forward_inference, &x, 1)) ||
-	    !create(plan, &op, NULL, &desc))
+	if (!good(dnnl_softmax_forward_desc_init(&op, dnnl_forward_inference, &x, 1))
+	        || !create(plan, &op, NULL, &desc))
 		return false;
 	add(plan, DNNL_ARG_SRC, memory(&x, input(0)));
 	deliver(plan, DNNL_ARG_DST, &x, out[0], &x);
@@ -254,9 +254,9 @@ static bool layernorm(const struct order *o, struct plan *plan, void **out)
 	dnnl_memory_desc_t x = SHAPE(dnnl_ab, o->n[0], o->n[1]), row = SHAPE(dnnl_a, o->n[1]);
 	dnnl_layer_normalization_desc_t op;
 	dnnl_primitive_desc_t desc;
-	if (!good(dnnl_layer_normalization_forward_desc_init(&op, dnnl_forward_inference, &x, NULL, 1e-5f,
-	                                                     dnnl_use_scale | dnnl_use_shift)) ||
-	    !create(plan, &op, NULL, &desc))
+	if (!good(dnnl_layer_normalization_forward_desc_init(
+	            &op, dnnl_forward_inference, &x, NULL, 1e-5f, dnnl_use_scale | dnnl_use_shift))
+	        || !create(plan, &op, NULL, &desc))
 		return false;
 	add(plan, DNNL_ARG_SRC, memory(&x, input(0)));
 	add(plan, DNNL_ARG_SCALE, memory(&row, constant(0)));
@@ -271,8 +271,8 @@ static bool gelu(const struct order *o, struct plan *plan, void **out)
 	dnnl_memory_desc_t x = SHAPE(dnnl_a, o->n[0]);
 	dnnl_eltwise_desc_t op;
 	dnnl_primitive_desc_t desc;
-	if (!good(dnnl_eltwise_forward_desc_init(&op, dnnl_forward_inference, dnnl_eltwise_gelu_erf, &x, 0, 0)) ||
-	    !create(plan, &op, NULL, &desc))
+	if (!good(dnnl_eltwise_forward_desc_init(&op, dnnl_forward_inference, dnnl_eltwise_gelu_erf, &x, 0, 0))
+	        || !create(plan, &op, NULL, &desc))
 		return false;
 	add(plan, DNNL_ARG_SRC, memory(&x, input(0)));
 	deliver(plan, DNNL_ARG_DST, &x, out[0], &x);
@@ -305,8 +305,8 @@ static bool lstm(const struct order *o, struct plan *plan, void **out)
 	dnnl_rnn_desc_t op;
 	dnnl_primitive_desc_t desc;
 	if (!good(dnnl_lstm_forward_desc_init(&op, dnnl_forward_inference, dnnl_unidirectional_left2right, &x, &h, &h,
-	                                      &w_any, &r_any, &bias, &y, &h, &h, dnnl_rnn_flags_undef)) ||
-	    !create(plan, &op, NULL, &desc))
+	            &w_any, &r_any, &bias, &y, &h, &h, dnnl_rnn_flags_undef))
+	        || !create(plan, &op, NULL, &desc))
 		return false;
 	const float *both = constant(2);
 	float *sum = engine_buffer(sizeof(float) * 4 * (size_t)hidden);
@@ -316,10 +316,10 @@ static bool lstm(const struct order *o, struct plan *plan, void **out)
 	add(plan, DNNL_ARG_SRC_ITER, memory(&h, input(1)));
 	add(plan, DNNL_ARG_SRC_ITER_C, memory(&h, input(2)));
 	add(plan, DNNL_ARG_WEIGHTS_LAYER,
-	    arrange(&w, gates(constant(0), width, hidden), wants(desc, dnnl_query_weights_md)));
+	        arrange(&w, gates(constant(0), width, hidden), wants(desc, dnnl_query_weights_md)));
 	add(plan, DNNL_ARG_WEIGHTS_ITER,
-	    arrange(&r, gates(constant(1), hidden, hidden),
-	            dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 1)));
+	        arrange(&r, gates(constant(1), hidden, hidden),
+	                dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 1)));
 	add(plan, DNNL_ARG_BIAS, memory(&bias, gates(sum, 1, hidden)));
 	add(plan, DNNL_ARG_DST_LAYER, memory(&y, NULL));
 	add(plan, DNNL_ARG_DST_ITER, memory(&h, out[0]));
@@ -332,23 +332,31 @@ static const struct {
 	int numbers;
 	bool (*open)(const struct order *, struct plan *, void **out);
 } kinds[] = {
-	{ "matmul", 3, matmul }, { "conv", 8, conv }, { "maxpool", 6, maxpool }, { "chain", 3, chain },
-	{ "copy", 1, copy }, { "transpose", 2, transpose }, { "softmax", 2, softmax },
-	{ "layernorm", 2, layernorm }, { "gelu", 1, gelu }, { "lstm", 2, lstm },
+	{ "matmul", 3, matmul },
+	{ "conv", 8, conv },
+	{ "maxpool", 6, maxpool },
+	{ "chain", 3, chain },
+	{ "copy", 1, copy },
+	{ "transpose", 2, transpose },
+	{ "softmax", 2, softmax },
+	{ "layernorm", 2, layernorm },
+	{ "gelu", 1, gelu },
+	{ "lstm", 2, lstm },
 };
 
 static bool run(struct engine *engine)
 {
 	struct plan *plan = engine->session;
-	return good(dnnl_primitive_execute(plan->primitive, stream, plan->count, plan->arguments)) &&
-	       good(dnnl_stream_wait(stream));
+	return good(dnnl_primitive_execute(plan->primitive, stream, plan->count, plan->arguments))
+	        && good(dnnl_stream_wait(stream));
 }
 
 static bool finish(struct engine *engine)
 {
 	struct plan *plan = engine->session;
-	return !plan->back || (good(dnnl_primitive_execute(plan->back, stream, 2, plan->back_arguments)) &&
-	                       good(dnnl_stream_wait(stream)));
+	return !plan->back
+	        || (good(dnnl_primitive_execute(plan->back, stream, 2, plan->back_arguments))
+	                && good(dnnl_stream_wait(stream)));
 }
 
 bool onednn_open(struct engine *engine)
@@ -379,7 +387,7 @@ bool onednn_open(struct engine *engine)
 	for (size_t k = 0; plan && k < sizeof kinds / sizeof *kinds; k++)
 		if (!strcmp(kinds[k].name, order.kind))
 			return order.count == kinds[k].numbers
-			               ? kinds[k].open(&order, plan, engine->data)
-			               : engine_fail("%s needs %d numbers", order.kind, kinds[k].numbers);
+			        ? kinds[k].open(&order, plan, engine->data)
+			        : engine_fail("%s needs %d numbers", order.kind, kinds[k].numbers);
 	return engine_fail("oneDNN: no kernel %s", order.kind);
 }

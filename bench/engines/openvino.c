@@ -11,15 +11,9 @@ static void *library;
 static ov_core_t *core;
 static __typeof__(ov_infer_request_infer) *infer;
 
-static bool good(ov_status_e status)
-{
-	return status == OK || engine_fail("%s", OV(ov_get_last_err_msg)());
-}
+static bool good(ov_status_e status) { return status == OK || engine_fail("%s", OV(ov_get_last_err_msg)()); }
 
-static bool run(struct engine *engine)
-{
-	return good(infer(engine->session));
-}
+static bool run(struct engine *engine) { return good(infer(engine->session)); }
 
 static bool wrap(const struct tensor *tensor, void *data, ov_tensor_t **out)
 {
@@ -42,17 +36,17 @@ bool openvino_open(struct engine *engine)
 	ov_tensor_t *tensor;
 	char count[16];
 	snprintf(count, sizeof count, "%d", engine->threads);
-	bool fine = (core || load()) && good(OV(ov_core_read_model)(core, engine->model, NULL, &model)) &&
-		good(OV(ov_core_compile_model)(core, model, "CPU", 10, &compiled, "PERFORMANCE_HINT", "LATENCY",
-		                               "INFERENCE_PRECISION_HINT", "f32", "INFERENCE_NUM_THREADS", count,
-		                               "NUM_STREAMS", "1", "ENABLE_HYPER_THREADING", "YES")) &&
-		good(OV(ov_compiled_model_create_infer_request)(compiled, (ov_infer_request_t **)&engine->session));
+	bool fine = (core || load()) && good(OV(ov_core_read_model)(core, engine->model, NULL, &model))
+	        && good(OV(ov_core_compile_model)(core, model, "CPU", 10, &compiled, "PERFORMANCE_HINT", "LATENCY",
+	                "INFERENCE_PRECISION_HINT", "f32", "INFERENCE_NUM_THREADS", count, "NUM_STREAMS", "1",
+	                "ENABLE_HYPER_THREADING", "YES"))
+	        && good(OV(ov_compiled_model_create_infer_request)(compiled, (ov_infer_request_t **)&engine->session));
 	for (int i = 0; fine && i < network.input_count; i++)
-		fine = wrap(&network.inputs[i], network.inputs[i].data, &tensor) &&
-		       good(OV(ov_infer_request_set_input_tensor_by_index)(engine->session, (size_t)i, tensor));
+		fine = wrap(&network.inputs[i], network.inputs[i].data, &tensor)
+		        && good(OV(ov_infer_request_set_input_tensor_by_index)(engine->session, (size_t)i, tensor));
 	for (int i = 0; fine && i < network.output_count; i++)
-		fine = wrap(&network.outputs[i], engine->data[i], &tensor) &&
-		       good(OV(ov_infer_request_set_output_tensor_by_index)(engine->session, (size_t)i, tensor));
+		fine = wrap(&network.outputs[i], engine->data[i], &tensor)
+		        && good(OV(ov_infer_request_set_output_tensor_by_index)(engine->session, (size_t)i, tensor));
 	engine->run = run;
 	return fine;
 }

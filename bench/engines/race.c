@@ -34,8 +34,12 @@ static const struct {
 	const char *name;
 	bool (*open)(struct engine *);
 } kinds[] = {
-	{ "fma", fma_open }, { "traffic", traffic_open }, { "ingot", ingot_open }, { "onnxruntime", onnxruntime_open },
-	{ "openvino", openvino_open }, { "onednn", onednn_open },
+	{ "fma", fma_open },
+	{ "traffic", traffic_open },
+	{ "ingot", ingot_open },
+	{ "onnxruntime", onnxruntime_open },
+	{ "openvino", openvino_open },
+	{ "onednn", onednn_open },
 };
 
 static struct engine engines[ENGINES_MOST];
@@ -141,10 +145,10 @@ static bool settle(void)
 
 static void batch(struct engine *engine)
 {
-	sched_setaffinity(0, sizeof home, &home);       /* an engine may have pinned this thread */
+	sched_setaffinity(0, sizeof home, &home); /* an engine may have pinned this thread */
 	if (engine->pooled && engine->threads > 1)
 		team_pin();
-	bool good = engine->run(engine);                /* brings back its code, its weights and its threads */
+	bool good = engine->run(engine); /* brings back its code, its weights and its threads */
 	long taken = switches();
 	double cpu = now(CLOCK_PROCESS_CPUTIME_ID), start = now(CLOCK_MONOTONIC);
 	for (long i = 0; i < engine->calls; i++)
@@ -157,7 +161,7 @@ static void batch(struct engine *engine)
 		exit(1);
 	}
 	printf("time\t%s\t%.1f\t%ld\t%.1f\n", engine->name, seconds / (double)engine->calls * 1e9, taken,
-	       cpu / (double)engine->calls * 1e9);
+	        cpu / (double)engine->calls * 1e9);
 	if (engine->threads > 1 && !settle())
 		printf("restless\t%s\n", engine->name);
 }

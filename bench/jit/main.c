@@ -1,9 +1,11 @@
 /* main.c: bench/jit: ahead of time and just in time, taking turns in one process: AOT time / JIT time of each model.
  *     jit_bench [--kernels] [--dim NAME=N]... [--value NAME=N,N]... MODEL...
- *     jit_bench --bits [--dim NAME=N]... [--value NAME=N,N]... MODEL...        only compares the JIT with the interpreter
- * --kernels: each kernel besides, and which of the JIT's are scalar loops.  --dim and --value are ingot's, for those of the models that have such names.
- * Times are CPU time, the least of many batches of calls: others may have the machine meanwhile. Also: how long the JIT takes
- * from the model's file to its first result, in a warm process; and whether the bits agree. */
+ *     jit_bench --bits [--dim NAME=N]... [--value NAME=N,N]... MODEL...        only compares the JIT with the
+ * interpreter
+ * --kernels: each kernel besides, and which of the JIT's are scalar loops.  --dim and --value are ingot's, for those of
+ * the models that have such names. Times are CPU time, the least of many batches of calls: others may have the machine
+ * meanwhile. Also: how long the JIT takes from the model's file to its first result, in a warm process; and whether the
+ * bits agree. */
 #include "backends/cpu/jit.h"
 #include "engine.h"
 #include <math.h>
@@ -13,7 +15,7 @@
 
 enum { ROUNDS_LEAST = 10, ROUNDS_MOST = 400, BATCH_US = 1000, MODEL_US = 1500000 };
 
-static double now(void)                        /* of the CPU, in us */
+static double now(void) /* of the CPU, in us */
 {
 	struct timespec t;
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -21,9 +23,18 @@ static double now(void)                        /* of the CPU, in us */
 }
 
 /* What the command says of its models: words of --dim and --value. */
-static struct { const char *const *dims, *const *values; int dim_count, value_count; } said;
+static struct {
+	const char *const *dims, *const *values;
+	int dim_count, value_count;
+} said;
 
-struct opened { struct build build; struct options options; struct model *model; struct engine *engine; void **inputs, **outputs; };
+struct opened {
+	struct build build;
+	struct options options;
+	struct model *model;
+	struct engine *engine;
+	void **inputs, **outputs;
+};
 
 static void open_model(struct opened *o, const char *path, const struct engine_kind *kind)
 {
@@ -38,21 +49,25 @@ static void open_model(struct opened *o, const char *path, const struct engine_k
 	model_define(o->model);
 	o->engine = engine_open(o->model, kind);
 	const struct program *program = o->model->program;
-	o->inputs = new_array(build->arena, void *, program->inputs.count + 1);
-	o->outputs = new_array(build->arena, void *, program->outputs.count + 1);
+	o->inputs = arena_new_array(build->arena, void *, program->inputs.count + 1);
+	o->outputs = arena_new_array(build->arena, void *, program->outputs.count + 1);
 	uint32_t seed = 1;
 	for (size_t i = 0; i < program->inputs.count; i++) {
 		const struct definition *d = program->inputs.at[i];
 		size_t n = (size_t)definition_elements(d);
 		o->inputs[i] = arena_alloc(build->arena, dtype_bytes(d->type, n) + 64);
-		for (size_t v = 0; v < o->options.values.count; v++)       /* no other is right */
-			for (size_t k = 0; d->type == DTYPE_I64 && !strcmp(o->options.values.at[v].name, d->name) && k < n; k++)
+		for (size_t v = 0; v < o->options.values.count; v++) /* no other is right */
+			for (size_t k = 0;
+			        d->type == DTYPE_I64 && !strcmp(o->options.values.at[v].name, d->name) && k < n; k++)
 				((int64_t *)o->inputs[i])[k] = o->options.values.at[v].values[k];
 		for (size_t k = 0; d->type == DTYPE_F32 && k < n; k++)
-			((float *)o->inputs[i])[k] = (float)((seed = seed * 1664525u + 1013904223u) >> 8) / 8388608.f - 1.f;
+			((float *)o->inputs[i])[k] =
+			        (float)((seed = seed * 1664525u + 1013904223u) >> 8) / 8388608.f - 1.f;
 	}
 	for (size_t i = 0; i < program->outputs.count; i++)
-		o->outputs[i] = arena_alloc(build->arena, dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i])) + 64);
+		o->outputs[i] = arena_alloc(build->arena,
+		        dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i]))
+		                + 64);
 	engine_run(o->engine, (const void *const *)o->inputs, o->outputs);
 }
 
@@ -69,14 +84,21 @@ enum { ARGUMENTS = 12 };
 typedef void aot_kernel();
 static void call(void *function, void **a, size_t count, long blocks, bool jit)
 {
-	union { void *at; void (*f)(void *, ...); aot_kernel *k; } u = { function };
+	union {
+		void *at;
+		void (*f)(void *, ...);
+		aot_kernel *k;
+	} u = { function };
 	(void)jit;
-	switch (count) {                      /* the last is scratch, or the blocks */
+	switch (count) { /* the last is scratch, or the blocks */
 	case 2: jit ? u.k(a[0], a[1], a[2]) : u.k(a[0], a[1], 0L, blocks); break;
 	case 3: jit ? u.k(a[0], a[1], a[2], a[3]) : u.k(a[0], a[1], a[2], 0L, blocks); break;
 	case 4: jit ? u.k(a[0], a[1], a[2], a[3], a[4]) : u.k(a[0], a[1], a[2], a[3], 0L, blocks); break;
 	case 5: jit ? u.k(a[0], a[1], a[2], a[3], a[4], a[5]) : u.k(a[0], a[1], a[2], a[3], a[4], 0L, blocks); break;
-	case 6: jit ? u.k(a[0], a[1], a[2], a[3], a[4], a[5], a[6]) : u.k(a[0], a[1], a[2], a[3], a[4], a[5], 0L, blocks); break;
+	case 6:
+		jit ? u.k(a[0], a[1], a[2], a[3], a[4], a[5], a[6])
+		    : u.k(a[0], a[1], a[2], a[3], a[4], a[5], 0L, blocks);
+		break;
 	}
 }
 
@@ -87,8 +109,10 @@ static void kernels(struct opened *aot, struct opened *jit)
 		void *arguments[ARGUMENTS + 1];
 		if (kernel->params.count > 6 || kernel->params.count < 2)
 			continue;
-		void *f[2] = { engine_c_symbol(aot->engine, arena_printf(aot->build.arena, "%s_%s", aot->model->name, kernel->name)),
-			engine_jit_kernel(jit->engine, kernel, (const void *const *)jit->inputs, jit->outputs, arguments) };
+		void *f[2] = { engine_c_symbol(aot->engine,
+			               arena_printf(aot->build.arena, "%s_%s", aot->model->name, kernel->name)),
+			engine_jit_kernel(
+			        jit->engine, kernel, (const void *const *)jit->inputs, jit->outputs, arguments) };
 		double best[2] = { 1e9, 1e9 };
 		if (!f[0] || !f[1])
 			continue;
@@ -101,8 +125,8 @@ static void kernels(struct opened *aot, struct opened *jit)
 				t = (now() - t) / calls;
 				best[j] = t < best[j] ? t : best[j];
 			}
-		printf("    %-18s AOT %9.2f us, JIT %9.2f us, %.2f  %s, tile %s\n", kernel->name, best[0], best[1], best[0] / best[1],
-			engine_jit.form(jit->engine, kernel), kernel->tile);
+		printf("    %-18s AOT %9.2f us, JIT %9.2f us, %.2f  %s, tile %s\n", kernel->name, best[0], best[1],
+		        best[0] / best[1], engine_jit.form(jit->engine, kernel), kernel->tile);
 	}
 }
 
@@ -183,8 +207,8 @@ static int measure(const char *path, bool each, double *logs)
 		j = lesser(j, once(&jit, calls));
 	}
 	*logs += log(a / j);
-	printf("%-60s AOT %10.2f us, JIT %10.2f us, AOT / JIT %.2f, bits %s, first result %.2f ms, scalar kernels %d\n", path, a, j, a / j,
-		same ? "same" : "DIFFER", first * 1e-3, engine_jit_scalar_kernels(jit.engine));
+	printf("%-60s AOT %10.2f us, JIT %10.2f us, AOT / JIT %.2f, bits %s, first result %.2f ms, scalar kernels %d\n",
+	        path, a, j, a / j, same ? "same" : "DIFFER", first * 1e-3, engine_jit_scalar_kernels(jit.engine));
 	fflush(stdout);
 	if (each)
 		kernels(&aot, &jit);

@@ -13,28 +13,24 @@
 #include <time.h>
 
 enum { SIDE = 28, CLASSES = 10, CALLS = 2000 };
-static const double seconds = 0.5;                      /* enough calls, where one takes long */
+static const double seconds = 0.5; /* enough calls, where one takes long */
 
-static const char drawing[] =
-	"..........\n"
-	"..######..\n"
-	".##....##.\n"
-	".......##.\n"
-	"......##..\n"
-	"...####...\n"
-	"......##..\n"
-	".......##.\n"
-	".......##.\n"
-	".##....##.\n"
-	"..######..\n"
-	"..........\n";
+static const char drawing[] = "..........\n"
+                              "..######..\n"
+                              ".##....##.\n"
+                              ".......##.\n"
+                              "......##..\n"
+                              "...####...\n"
+                              "......##..\n"
+                              ".......##.\n"
+                              ".......##.\n"
+                              ".##....##.\n"
+                              "..######..\n"
+                              "..........\n";
 
 static _Alignas(DIGITS_WORKSPACE_ALIGN) unsigned char workspace[DIGITS_WORKSPACE_BYTES ? DIGITS_WORKSPACE_BYTES : 1];
 
-static float ink(char c)
-{
-	return c == '#' ? 1.0f : c == '+' ? 0.5f : 0.0f;
-}
+static float ink(char c) { return c == '#' ? 1.0f : c == '+' ? 0.5f : 0.0f; }
 
 /* Centres the drawing, doubled where it fits into half the side.  Lines that begin with ';' are comments.
  * Returns 0 where it has more lines or columns than the picture. */
@@ -102,7 +98,8 @@ int main(int argc, char **argv)
 		double start = now();
 		int status = digits_run(&in, &out, &context);
 		if (status == DIGITS_BAD_CPU) {
-			fprintf(stderr, "this CPU lacks instructions that the library is made for: see ingot build --cpu\n");
+			fprintf(stderr,
+			        "this CPU lacks instructions that the library is made for: see ingot build --cpu\n");
 			return 1;
 		}
 		if (status) {
@@ -118,7 +115,7 @@ int main(int argc, char **argv)
 	for (int i = 1; i < CLASSES; i++)
 		if (scores[i] > scores[guess])
 			guess = i;
-	for (int i = 0; i < SIDE; i += 2) {             /* characters are twice as high as wide */
+	for (int i = 0; i < SIDE; i += 2) { /* characters are twice as high as wide */
 		printf("    ");
 		for (int j = 0; j < SIDE; j++)
 			putchar(" .+#"[(int)((image[i][j] + image[i + 1][j]) * 1.5f)]);
@@ -126,8 +123,8 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < CLASSES; i++)
 		printf("%d  %6.4f  %.*s\n", i, scores[i], (int)(scores[i] * 40.0f + 0.5f),
-		       "########################################");
+		        "########################################");
 	printf("It is a %d.  Latency: %.1f us (the best of %d calls); workspace: %lu bytes; weights: %lu bytes.\n",
-	       guess, best, calls, (unsigned long)DIGITS_WORKSPACE_BYTES, (unsigned long)DIGITS_WEIGHTS_BYTES);
+	        guess, best, calls, (unsigned long)DIGITS_WORKSPACE_BYTES, (unsigned long)DIGITS_WEIGHTS_BYTES);
 	return 0;
 }

@@ -1,5 +1,5 @@
-/* main.c: a model file on two streams, without a compiler: libtcc makes a module of it in memory, one stream computes, the other one
- * looks at what came out, and an event for each picture orders them.
+/* main.c: a model file on two streams, without a compiler: libtcc makes a module of it in memory, one stream computes,
+ * the other one looks at what came out, and an event for each picture orders them.
  *
  * usage: pipeline MODEL          a model of one f32 input and one f32 output, whose dims are fixed
  *
@@ -26,7 +26,7 @@ static void need(int status, const char *what, const char *message)
 
 struct picture {
 	float *in, *out;
-	size_t count, best;               /* of `out`: how many, and the largest */
+	size_t count, best; /* of `out`: how many, and the largest */
 };
 
 /* On the second stream, while the first one computes the next picture. */
@@ -51,14 +51,17 @@ int main(int argc, char **argv)
 	MODEL(ingot_open(&model, argv[1]));
 	MODEL(ingot_compile(model, INGOT_JIT));
 	MODEL(ingot_model_module(model, &module));
-	if (ingot_input_count(model) != 1 || ingot_output_count(model) != 1 || ingot_input(model, 0)->type != INGOT_TYPE_FLOAT ||
-	    ingot_output(model, 0)->type != INGOT_TYPE_FLOAT) {
+	if (ingot_input_count(model) != 1 || ingot_output_count(model) != 1
+	        || ingot_input(model, 0)->type != INGOT_TYPE_FLOAT
+	        || ingot_output(model, 0)->type != INGOT_TYPE_FLOAT) {
 		fprintf(stderr, "%s: one f32 input and one f32 output are wanted\n", argv[1]);
 		return 2;
 	}
 	size_t in_bytes = ingot_input(model, 0)->bytes, out_bytes = ingot_output(model, 0)->bytes;
 	for (int p = 0; p < PICTURES; p++) {
-		pictures[p] = (struct picture){ .in = malloc(in_bytes), .out = malloc(out_bytes), .count = out_bytes / sizeof(float) };
+		pictures[p] = (struct picture){
+			.in = malloc(in_bytes), .out = malloc(out_bytes), .count = out_bytes / sizeof(float)
+		};
 		if (!pictures[p].in || !pictures[p].out)
 			return 6;
 		for (size_t i = 0; i < in_bytes / sizeof(float); i++)
@@ -86,13 +89,18 @@ int main(int argc, char **argv)
 	NEED(ingot_link(base, library, run->name, &routine));
 	NEED(ingot_routine_context(routine, &context));
 
-	for (int p = 0; p < PICTURES; p++) {                  /* nothing here waits: all of it is queued */
+	for (int p = 0; p < PICTURES; p++) { /* nothing here waits: all of it is queued */
 		NEED(ingot_write(context, input, pictures[p].in, in_bytes, NULL));
 		NEED(ingot_routine_run(routine, NULL));
 		NEED(ingot_read(context, output, pictures[p].out, out_bytes, &read));
-		NEED(ingot_task_submit(watch, &(struct ingot_task){ .name = "look", .run = look, .argument = &pictures[p],
-		                                                    .waits = &read, .wait_count = 1 }, NULL));
-		NEED(ingot_event_close(read));                /* who waits for it keeps what it needs */
+		NEED(ingot_task_submit(watch,
+		        &(struct ingot_task){ .name = "look",
+		                .run = look,
+		                .argument = &pictures[p],
+		                .waits = &read,
+		                .wait_count = 1 },
+		        NULL));
+		NEED(ingot_event_close(read)); /* who waits for it keeps what it needs */
 	}
 	NEED(ingot_stream_await(watch));
 
@@ -101,13 +109,14 @@ int main(int argc, char **argv)
 	NEED(ingot_library_close(library));
 	NEED(ingot_stream_close(compute));
 	NEED(ingot_stream_close(watch));
-	NEED(ingot_runtime_close(runtime));                   /* before the model, whose module it ran */
+	NEED(ingot_runtime_close(runtime)); /* before the model, whose module it ran */
 
-	for (int p = 0; p < PICTURES; p++) {                  /* the same bits as without the runtime */
+	for (int p = 0; p < PICTURES; p++) { /* the same bits as without the runtime */
 		MODEL(ingot_set_input(model, 0, pictures[p].in));
 		MODEL(ingot_run(model));
 		wrong += memcmp(ingot_result(model, 0), pictures[p].out, out_bytes) != 0;
-		printf("picture %d: element %zu is the largest, %g\n", p, pictures[p].best, pictures[p].out[pictures[p].best]);
+		printf("picture %d: element %zu is the largest, %g\n", p, pictures[p].best,
+		        pictures[p].out[pictures[p].best]);
 		free(pictures[p].in);
 		free(pictures[p].out);
 	}

@@ -1,8 +1,9 @@
-/* main.c: one generated library in two contexts on two streams: two pictures are read at the same time, by the same code and the
- * same weights, and each context has inputs, outputs and scratch of its own.
+/* main.c: one generated library in two contexts on two streams: two pictures are read at the same time, by the same
+ * code and the same weights, and each context has inputs, outputs and scratch of its own.
  *
  *     ingot build examples/digits/digits.onnx --profile managed --threads 2 -o out/digits
- *     cc -O2 -Iout/digits -Iout/digits/runtime/include examples/managed/main.c out/digits/libdigits.a out/digits/libingot_runtime.a \
+ *     cc -O2 -Iout/digits -Iout/digits/runtime/include examples/managed/main.c out/digits/libdigits.a
+ * out/digits/libingot_runtime.a \
  *             -lm -pthread -o two
  *
  * The network knows digits of a size; these two are a bar, which is a 1, and a ring, which is a 0. */
@@ -52,7 +53,7 @@ int main(void)
 	int wrong = 0;
 
 	NEED(ingot_runtime_open(&runtime, NULL));
-	NEED(ingot_backend_init(runtime, "auto", NULL));              /* the intra-op pool is the parallel-for of --threads 2 */
+	NEED(ingot_backend_init(runtime, "auto", NULL)); /* the intra-op pool is the parallel-for of --threads 2 */
 	NEED(ingot_device_default(runtime, &device));
 	NEED(ingot_library_load(runtime, &digits_module, NULL, &library));
 	NEED(ingot_library_node(library, "image", &image));
@@ -65,7 +66,7 @@ int main(void)
 		NEED(ingot_link(reader->base, library, "digits", &reader->routine));
 		NEED(ingot_routine_context(reader->routine, &reader->context));
 	}
-	for (int r = 0; r < READERS; r++) {                           /* all are under way before one is waited for */
+	for (int r = 0; r < READERS; r++) { /* all are under way before one is waited for */
 		struct reader *reader = readers + r;
 		NEED(ingot_write(reader->context, image, reader->image, sizeof reader->image, NULL));
 		NEED(ingot_routine_run(reader->routine, NULL));
@@ -89,8 +90,8 @@ int main(void)
 			wrong += at != (const char *)digits_module.constants.data + digits_module.nodes[n].offset;
 		}
 	NEED(ingot_device_used(device, &used));
-	printf("%d contexts hold %llu bytes besides the %llu of the weights, which are there once\n", READERS, (unsigned long long)used,
-		(unsigned long long)digits_module.constants.bytes);
+	printf("%d contexts hold %llu bytes besides the %llu of the weights, which are there once\n", READERS,
+	        (unsigned long long)used, (unsigned long long)digits_module.constants.bytes);
 
 	for (int r = 0; r < READERS; r++) {
 		NEED(ingot_event_close(readers[r].done));
@@ -99,6 +100,6 @@ int main(void)
 		NEED(ingot_stream_close(readers[r].stream));
 	}
 	NEED(ingot_library_close(library));
-	NEED(ingot_runtime_close(runtime));                           /* nothing is left open */
+	NEED(ingot_runtime_close(runtime)); /* nothing is left open */
 	return wrong != 0;
 }

@@ -1,5 +1,6 @@
-/* data_parallel.c: one model on four logical devices: each has a quarter of the batch; gradients are summed on the first
- * through its merge buffer, and the new weights go back to all.  Checked against one device that sees the whole batch. */
+/* data_parallel.c: one model on four logical devices: each has a quarter of the batch; gradients are summed on the
+ * first through its merge buffer, and the new weights go back to all.  Checked against one device that sees the whole
+ * batch. */
 #include <math.h>
 #include <stdio.h>
 #include "linear.h"
@@ -58,13 +59,15 @@ static void train(struct place *places, int count, const float *inputs, const fl
 		for (int p = 0; p < count; p++)
 			NEED(ingot_routine_run(places[p].gradient, NULL));
 		for (int p = 0; p < count; p++) {
-			enum ingot_merge how = p ? INGOT_MERGE_COPY : INGOT_MERGE_STREAMING;      /* its own gradient needs no copy */
+			enum ingot_merge how =
+			        p ? INGOT_MERGE_COPY : INGOT_MERGE_STREAMING; /* its own gradient needs no copy */
 			NEED(ingot_device_to_device(grad, places[0].context, how, places[p].context, NULL, NULL));
 			NEED(ingot_routine_run(places[0].merge, NULL));
 		}
 		NEED(ingot_routine_run(places[0].step, NULL));
 		for (int p = 1; p < count; p++)
-			NEED(ingot_device_to_device(w, places[p].context, INGOT_MERGE_NONE, places[0].context, NULL, NULL));
+			NEED(ingot_device_to_device(
+			        w, places[p].context, INGOT_MERGE_NONE, places[0].context, NULL, NULL));
 	}
 	NEED(ingot_read(places[count - 1].context, w, weights, FEATURES * sizeof *weights, &done));
 	NEED(ingot_event_sync(done));
@@ -97,7 +100,8 @@ int main(void)
 		largest = fmaxf(largest, fabsf(shared[k] - alone[k]));
 		size = fmaxf(size, fabsf(alone[k]));
 	}
-	printf("%d devices, %d steps: largest weight %g, largest difference from one device %g\n", DEVICES, STEPS, size, largest);
+	printf("%d devices, %d steps: largest weight %g, largest difference from one device %g\n", DEVICES, STEPS, size,
+	        largest);
 	/* The sums are taken in another order, so the last bits may differ and nothing else. */
 	return !(size > 0.01f && largest < 1e-5f) || ingot_runtime_close(runtime) != INGOT_LEFT_OPEN;
 }

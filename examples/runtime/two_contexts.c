@@ -1,4 +1,5 @@
-/* two_contexts.c: one library in two contexts on two streams: each has its own weights and its own state, the code is one. */
+/* two_contexts.c: one library in two contexts on two streams: each has its own weights and its own state, the code is
+ * one. */
 #include <math.h>
 #include <stdio.h>
 #include "linear.h"
@@ -36,7 +37,7 @@ int main(void)
 		NEED(ingot_write(contexts[c], w, weights[c], sizeof weights[c], NULL));
 		NEED(ingot_write(contexts[c], x, inputs, sizeof inputs, NULL));
 	}
-	for (int c = 0; c < 2; c++) {                         /* both are under way before either is waited for */
+	for (int c = 0; c < 2; c++) { /* both are under way before either is waited for */
 		NEED(ingot_routine_run(forward[c], NULL));
 		NEED(ingot_read(contexts[c], y, results[c], sizeof results[c], done + c));
 	}
@@ -50,7 +51,8 @@ int main(void)
 				sum[c] += weights[c][k] * inputs[i * FEATURES + k];
 		wrong += fabsf(sum[0] - results[0][i]) > 1e-4f || fabsf(sum[1] - results[1][i]) > 1e-4f;
 	}
-	printf("two contexts on two streams: row 0 gives %g and %g; %d of %d rows differ from a loop on the host\n", results[0][0], results[1][0], wrong, ROWS);
+	printf("two contexts on two streams: row 0 gives %g and %g; %d of %d rows differ from a loop on the host\n",
+	        results[0][0], results[1][0], wrong, ROWS);
 	for (int c = 0; c < 2; c++) {
 		struct ingot_context base;
 		NEED(ingot_context_parent(contexts[c], &base));
@@ -60,6 +62,6 @@ int main(void)
 		NEED(ingot_stream_close(streams[c]));
 	}
 	NEED(ingot_library_close(library));
-	NEED(ingot_runtime_close(runtime));                   /* nothing is left open */
+	NEED(ingot_runtime_close(runtime)); /* nothing is left open */
 	return wrong != 0;
 }

@@ -10,9 +10,9 @@ struct arena_block {
 	_Alignas(64) unsigned char at[];
 };
 
-static _Atomic long fail_after;                       /* for tests only */
+static _Atomic long fail_after; /* for tests only */
 void arena_fail_after(long n) { fail_after = n; }
-bool allocation_fails(void)   { return fail_after && --fail_after == 0; }
+bool allocation_fails(void) { return fail_after && --fail_after == 0; }
 
 void arena_init(struct arena *arena, struct build *build)
 {
@@ -43,8 +43,11 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 	if (allocation_fails())
 		out_of_memory(arena, bytes);
 	if (!block || bytes > block->room || from > block->room - bytes) {
-		size_t room = arena->used / 2 < 1 << 14 ? 1 << 14 : arena->used / 2 > 1 << 24 ? 1 << 24 : arena->used / 2;
-		if (bytes > SIZE_MAX / 2 || (arena->limit && (bytes > arena->limit || arena->used > arena->limit - bytes)))
+		size_t room = arena->used / 2 < 1 << 14 ? 1 << 14
+		        : arena->used / 2 > 1 << 24     ? 1 << 24
+		                                        : arena->used / 2;
+		if (bytes > SIZE_MAX / 2
+		        || (arena->limit && (bytes > arena->limit || arena->used > arena->limit - bytes)))
 			out_of_memory(arena, bytes);
 		room = room < bytes ? bytes : room;
 		size_t whole = (sizeof *block + room + 63) & ~(size_t)63;

@@ -21,43 +21,44 @@
 #include <stdint.h>
 #include <string.h>
 
-#define NORETURN      __attribute__((noreturn))
-#define PRINTF(f, a)  __attribute__((format(printf, f, a)))
-#define COUNT(array)  (sizeof(array) / sizeof *(array))
+#define NORETURN __attribute__((noreturn))
+#define PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- fail.c: the ways a build ends; also the exit codes of the program ---- */
 enum exit_code {
 	EXIT_RIGHT = 0,
-	EXIT_DIFFERENT = 1,       /* numbers differ */
-	EXIT_USAGE = 2,           /* also: the model or an input file missing, a dim not bound */
-	EXIT_INVALID = 3,         /* the model, a template or external data is broken */
-	EXIT_UNSUPPORTED = 4,     /* valid, but ingot cannot do it: op and node are named */
-	EXIT_ENVIRONMENT = 5,     /* something this machine lacks, named */
-	EXIT_LIMIT = 6,           /* memory, size or depth exceeded */
+	EXIT_DIFFERENT = 1,   /* numbers differ */
+	EXIT_USAGE = 2,       /* also: the model or an input file missing, a dim not bound */
+	EXIT_INVALID = 3,     /* the model, a template or external data is broken */
+	EXIT_UNSUPPORTED = 4, /* valid, but ingot cannot do it: op and node are named */
+	EXIT_ENVIRONMENT = 5, /* something this machine lacks, named */
+	EXIT_LIMIT = 6,       /* memory, size or depth exceeded */
 };
 
 struct arena;
 struct names;
 
 struct build {
-	struct arena *arena;      /* lives as long as the build: model, graph, definitions, kernels */
-	struct names *names;      /* interned strings, in that arena */
-	jmp_buf *out;             /* where fail() goes; set by BUILD_TRY */
+	struct arena *arena; /* lives as long as the build: model, graph, definitions, kernels */
+	struct names *names; /* interned strings, in that arena */
+	jmp_buf *out;        /* where fail() goes; set by BUILD_TRY */
 	jmp_buf first;
-	struct kept *kept;        /* files that stay mapped as long as the build */
+	struct kept *kept; /* files that stay mapped as long as the build */
 	enum exit_code code;
-	char message[1024];       /* one line, no newline at its end */
-	char detail[4096];        /* further lines, each with its newline; empty where there is nothing more to say */
-	bool detailed;            /* they belong to the failure to come */
-	bool check;               /* the checkers of the stages run after every step, not only at a stage's end; $INGOT_CHECK sets it */
+	char message[1024]; /* one line, no newline at its end */
+	char detail[4096];  /* further lines, each with its newline; empty where there is nothing more to say */
+	bool detailed;      /* they belong to the failure to come */
+	bool check; /* the checkers of the stages run after every step, not only at a stage's end; $INGOT_CHECK sets it
+	             */
 };
 
 void build_init(struct build *);
 void build_release(struct build *);
 #define BUILD_TRY(build) ((build)->out = &(build)->first, setjmp((build)->first) == 0)
 
-/* Ends the build: message is "where: format...", or "format..." where `where` is NULL.  Bytes of the message that are not
- * printable are escaped, as names come from files. */
+/* Ends the build: message is "where: format...", or "format..." where `where` is NULL.  Bytes of the message that are
+ * not printable are escaped, as names come from files. */
 NORETURN void fail(struct build *, enum exit_code, const char *where, const char *format, ...) PRINTF(4, 5);
 
 /* A copy whose control bytes, and what is no UTF-8, are escaped: names from files, for a terminal or JSON. */
@@ -75,25 +76,31 @@ struct arena {
 	struct arena_block *blocks;
 	size_t used, limit;
 };
-void  arena_init(struct arena *, struct build *);
-void  arena_release(struct arena *);                                       /* may be used again after */
+void arena_init(struct arena *, struct build *);
+void arena_release(struct arena *); /* may be used again after */
 void *arena_alloc(struct arena *, size_t bytes);
-void *arena_array(struct arena *, size_t count, size_t size);              /* count * size, checked */
-char *arena_copy(struct arena *, const char *text, size_t length);         /* adds a 0 */
+void *arena_array(struct arena *, size_t count, size_t size);      /* count * size, checked */
+char *arena_copy(struct arena *, const char *text, size_t length); /* adds a 0 */
 char *arena_printf(struct arena *, const char *format, ...) PRINTF(2, 3);
 
-#define new(arena, type)              ((type *)arena_alloc(arena, sizeof(type)))
-#define new_array(arena, type, count) ((type *)arena_array(arena, count, sizeof(type)))
+#define arena_new(arena, type) ((type *)arena_alloc(arena, sizeof(type)))
+#define arena_new_array(arena, type, count) ((type *)arena_array(arena, count, sizeof(type)))
 
 /* For tests: the n-th allocation of an arena or a text from now on fails, once (0: none does). */
 void arena_fail_after(long n);
-bool allocation_fails(void);                                               /* asked before each */
+bool allocation_fails(void); /* asked before each */
 
 /* ---- vector: struct { T *at; size_t count, room; } that grows in an arena ---- */
-#define VECTOR(type) struct { type *at; size_t count, room; }
+#define VECTOR(type) \
+	struct { \
+		type *at; \
+		size_t count, room; \
+	}
 #define push(arena, vector, ...) \
-	((vector)->count == (vector)->room ? (void)((vector)->at = arena_grow(arena, (vector)->at, &(vector)->room, sizeof *(vector)->at)) \
-		: (void)0, (vector)->at[(vector)->count++] = __VA_ARGS__)
+	((vector)->count == (vector)->room ? ( \
+	         void)((vector)->at = arena_grow(arena, (vector)->at, &(vector)->room, sizeof *(vector)->at)) \
+	                                   : (void)0, \
+	        (vector)->at[(vector)->count++] = __VA_ARGS__)
 void *arena_grow(struct arena *, void *old, size_t *room, size_t size);
 
 /* ---- text.c: a string that grows ---- */
@@ -113,55 +120,69 @@ void text_printf(struct text *, const char *format, ...) PRINTF(2, 3);
 
 /* ---- names.c: equal names are equal pointers ---- */
 struct names *names_new(struct arena *);
-const char   *name_of(struct names *, const char *text, size_t length);    /* text may hold any bytes but 0 */
-const char   *name_is(struct names *, const char *string);
-const char   *name_find(const struct names *, const char *text, size_t length);    /* NULL: no such name yet */
+const char *name_of(struct names *, const char *text, size_t length); /* text may hold any bytes but 0 */
+const char *name_is(struct names *, const char *string);
+const char *name_find(const struct names *, const char *text, size_t length); /* NULL: no such name yet */
 
 /* ---- files.c ---- */
 /* Of a file that cannot be made or written: EXIT_ENVIRONMENT where the disk is full or broken, else EXIT_USAGE. */
 enum exit_code file_code(int reason);
-struct mapped { const uint8_t *at; size_t bytes; };
+struct mapped {
+	const uint8_t *at;
+	size_t bytes;
+};
 /* Maps a regular file for reading; EXIT_USAGE where it is missing or no regular file.  Stays until file_unmap,
  * or the build's end after file_keep; an empty file has bytes 0. */
 struct mapped file_map(struct build *, const char *path);
-void          file_unmap(struct mapped);
+void file_unmap(struct mapped);
 /* Hands it to the build, which unmaps it at its end. */
-void          file_keep(struct build *, struct mapped);
-void          files_release(struct build *);                               /* build_release does */
+void file_keep(struct build *, struct mapped);
+void files_release(struct build *); /* build_release does */
 
 /* Makes an empty folder of its own below $TMPDIR, or /tmp; its path.  Who asks for it removes it. */
 char *folder_temporary(struct build *, struct arena *);
 
 /* A set of files that appear all or not at all.  Each is written to a temporary name beside its place and synced;
- * commit renames them; a set that is dropped (also by a failing build: call file_set_drop) leaves nothing behind.  What a killed process left is
- * removed by the next set of that directory. */
+ * commit renames them; a set that is dropped (also by a failing build: call file_set_drop) leaves nothing behind.  What
+ * a killed process left is removed by the next set of that directory. */
 struct file_set;
-struct file_set *file_set_new(struct build *, const char *directory);      /* made with its parents where missing */
+struct file_set *file_set_new(struct build *, const char *directory); /* made with its parents where missing */
 /* name: below the directory; may lie in folders, which are made where missing. */
 void file_set_add(struct file_set *, const char *name, const void *bytes, size_t count);
-const char *file_set_path(struct file_set *, const char *name);            /* the temporary path, for programs that write it */
+const char *file_set_path(struct file_set *, const char *name); /* the temporary path, for programs that write it */
 void file_set_commit(struct file_set *);
-void file_set_drop(struct file_set *);                                     /* NULL and committed sets are fine */
+void file_set_drop(struct file_set *); /* NULL and committed sets are fine */
 
 /* ---- nearest.c: what was meant by a wrong word ---- */
 /* The candidate nearest to `name` by edits, or NULL where none is near. */
-struct nearest { const char *name; size_t length; const char *best; size_t best_length; size_t distance; };
+struct nearest {
+	const char *name;
+	size_t length;
+	const char *best;
+	size_t best_length;
+	size_t distance;
+};
 void nearest_try(struct nearest *, const char *candidate, size_t count);
 /* "; did you mean --input?  Known are: --input, --output": of a wrong word and each right one. */
-struct choices { struct arena *arena; struct nearest nearest; const char *list; size_t left_out; };
+struct choices {
+	struct arena *arena;
+	struct nearest nearest;
+	const char *list;
+	size_t left_out;
+};
 struct choices choices_for(struct build *, const char *wrong);
-void        choices_add(struct choices *, const char *word);
+void choices_add(struct choices *, const char *word);
 const char *choices_text(const struct choices *);
 
 /* ---- hash.c: xxhash, 64 bits ---- */
 uint64_t hash_bytes(const void *, size_t, uint64_t seed);
 /* The same, with seed 0, of bytes that come one after the other. */
 struct hash *hash_begin(struct build *);
-void         hash_add(struct hash *, const void *, size_t);
-uint64_t     hash_end(struct hash *);                                 /* and lets go of it */
+void hash_add(struct hash *, const void *, size_t);
+uint64_t hash_end(struct hash *); /* and lets go of it */
 
 /* ---- sizes: products of numbers that come from files ---- */
 static inline bool size_mul(size_t a, size_t b, size_t *product) { return !__builtin_mul_overflow(a, b, product); }
-static inline bool size_add(size_t a, size_t b, size_t *sum)     { return !__builtin_add_overflow(a, b, sum); }
+static inline bool size_add(size_t a, size_t b, size_t *sum) { return !__builtin_add_overflow(a, b, sum); }
 
 #endif

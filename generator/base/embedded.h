@@ -12,20 +12,22 @@
 #include "base/base.h"
 
 struct embedded_file {
-	const char *name;                 /* "c/convolution.jinja" */
+	const char *name; /* "c/convolution.jinja" */
 	const unsigned char *at;
-	size_t bytes;                     /* a 0 follows them */
+	size_t bytes; /* a 0 follows them */
 };
-extern const struct embedded_file embedded_files[];               /* templates, and the emulator's as "emulator/…"; sorted by name */
+extern const struct embedded_file embedded_files[]; /* templates, and the emulator's as "emulator/…"; sorted by name */
 extern const size_t embedded_count;
-/* The runtime, for managed libraries: "pool.c", "include/ingot/pool.h"; sorted.  Empty in the program that prints the JIT's menu, which
- * would else be made anew with every change of the runtime. */
+/* The runtime, for managed libraries: "pool.c", "include/ingot/pool.h"; sorted.  Empty in the program that prints the
+ * JIT's menu, which would else be made anew with every change of the runtime. */
 extern const struct embedded_file embedded_runtime_files[];
 extern const size_t embedded_runtime_count;
 
-const struct embedded_file *embedded_find(const char *name);      /* NULL where there is none */
+const struct embedded_file *embedded_find(const char *name); /* NULL where there is none */
 
-struct template_places { const char *directory; };
+struct template_places {
+	const char *directory;
+};
 /* A template_loader (ingot/template.h); `user` is a struct template_places, or NULL.  Names that climb out of the
  * directory are not found. */
 bool load_embedded(void *user, struct build *, const char *name, struct mapped *source);

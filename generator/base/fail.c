@@ -35,12 +35,13 @@ static size_t sequence(const char *from)
 	for (size_t i = 1; i < count; i++)
 		if (((unsigned char)from[i] & 0xc0) != 0x80)
 			return 0;
-	bool broken = (c == 0xe0 && next < 0xa0) || (c == 0xed && next >= 0xa0) || (c == 0xf0 && next < 0x90) || (c == 0xf4 && next >= 0x90);
+	bool broken = (c == 0xe0 && next < 0xa0) || (c == 0xed && next >= 0xa0) || (c == 0xf0 && next < 0x90)
+	        || (c == 0xf4 && next >= 0x90);
 	return broken ? 0 : count;
 }
 
-/* Keeps UTF-8 and printable ASCII, escapes control bytes and what is no UTF-8, so that a name from a file cannot steer a
- * terminal and a message is text whatever was cut off. */
+/* Keeps UTF-8 and printable ASCII, escapes control bytes and what is no UTF-8, so that a name from a file cannot steer
+ * a terminal and a message is text whatever was cut off. */
 static void clean(char *to, size_t room, const char *from, bool lines)
 {
 	size_t n = 0, count;
@@ -59,7 +60,7 @@ static void clean(char *to, size_t room, const char *from, bool lines)
 
 char *text_clean(struct arena *arena, const char *text)
 {
-	size_t room = 4 * strlen(text) + 6;                   /* \xNN, and what clean() keeps free */
+	size_t room = 4 * strlen(text) + 6; /* \xNN, and what clean() keeps free */
 	char *made = arena_alloc(arena, room);
 	clean(made, room, text, false);
 	return made;

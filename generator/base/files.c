@@ -15,7 +15,7 @@ struct mapped file_map(struct build *build, const char *path)
 {
 	struct mapped mapped = { 0 };
 	struct stat info;
-	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);         /* a FIFO must not hang us */
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
 	if (file < 0)
 		fail(build, EXIT_USAGE, path, "%s", strerror(errno));
 	if (fstat(file, &info) || !S_ISREG(info.st_mode)) {
@@ -41,11 +41,14 @@ void file_unmap(struct mapped mapped)
 		munmap((void *)(uintptr_t)mapped.at, mapped.bytes);
 }
 
-struct kept { struct mapped mapped; struct kept *next; };
+struct kept {
+	struct mapped mapped;
+	struct kept *next;
+};
 
 void file_keep(struct build *build, struct mapped mapped)
 {
-	struct kept *kept = new(build->arena, struct kept);
+	struct kept *kept = arena_new(build->arena, struct kept);
 	*kept = (struct kept){ mapped, build->kept };
 	build->kept = kept;
 }
@@ -56,19 +59,25 @@ void files_release(struct build *build)
 		file_unmap(build->kept->mapped);
 }
 
-#define PREFIX ".new-"                    /* of temporaries: .new-PROCESS-NAME */
+#define PREFIX ".new-" /* of temporaries: .new-PROCESS-NAME */
 
 struct file_set {
 	struct build *build;
 	const char *directory;
 	bool done;
-	VECTOR(struct { const char *name; char *temporary; }) files;
-	VECTOR(const char *) folders;             /* `directory`, those above and below it: that were made here, in this order */
+	VECTOR(struct {
+		const char *name;
+		char *temporary;
+	})
+	files;
+	VECTOR(const char *) folders; /* `directory`, those above and below it: that were made here, in this order */
 };
 
 enum exit_code file_code(int reason)
 {
-	return reason == ENOSPC || reason == EDQUOT || reason == EROFS || reason == EIO || reason == EFBIG ? EXIT_ENVIRONMENT : EXIT_USAGE;
+	return reason == ENOSPC || reason == EDQUOT || reason == EROFS || reason == EIO || reason == EFBIG
+	        ? EXIT_ENVIRONMENT
+	        : EXIT_USAGE;
 }
 
 static void make_directories(struct file_set *set)
@@ -96,7 +105,8 @@ static void make_directories(struct file_set *set)
 	}
 }
 
-/* What a build that was killed left behind: temporaries of processes that are gone.  Nothing here fails: it is only tidying. */
+/* What a build that was killed left behind: temporaries of processes that are gone.  Nothing here fails: it is only
+ * tidying. */
 static void remove_orphans(const char *directory)
 {
 	DIR *entries = opendir(directory);
@@ -114,7 +124,7 @@ static void remove_orphans(const char *directory)
 
 struct file_set *file_set_new(struct build *build, const char *directory)
 {
-	struct file_set *set = new(build->arena, struct file_set);
+	struct file_set *set = arena_new(build->arena, struct file_set);
 	set->build = build;
 	set->directory = arena_copy(build->arena, directory, strlen(directory));
 	make_directories(set);
@@ -145,7 +155,8 @@ const char *file_set_path(struct file_set *set, const char *name)
 	int folder = slash ? (int)(slash - name) + 1 : 0;
 	if (slash)
 		make_folder(set, arena_printf(arena, "%s/%.*s", set->directory, folder - 1, name));
-	char *temporary = arena_printf(arena, "%s/%.*s" PREFIX "%ld-%s", set->directory, folder, name, (long)getpid(), name + folder);
+	char *temporary = arena_printf(
+	        arena, "%s/%.*s" PREFIX "%ld-%s", set->directory, folder, name, (long)getpid(), name + folder);
 	push(arena, &set->files, (__typeof__(*set->files.at)){ arena_copy(arena, name, strlen(name)), temporary });
 	return temporary;
 }
@@ -196,6 +207,7 @@ char *folder_temporary(struct build *build, struct arena *arena)
 	const char *below = getenv("TMPDIR");
 	char *folder = arena_printf(arena, "%s/ingot-XXXXXX", below ? below : "/tmp");
 	if (!mkdtemp(folder))
-		fail(build, EXIT_ENVIRONMENT, NULL, "%s%s: no temporary folder can be made there: %s", below ? "TMPDIR=" : "", below ? below : "/tmp", strerror(errno));
+		fail(build, EXIT_ENVIRONMENT, NULL, "%s%s: no temporary folder can be made there: %s",
+		        below ? "TMPDIR=" : "", below ? below : "/tmp", strerror(errno));
 	return folder;
 }

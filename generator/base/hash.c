@@ -2,11 +2,13 @@
 #include "base/base.h"
 #include <xxhash.h>
 
-struct hash { XXH64_state_t *state; };
+struct hash {
+	XXH64_state_t *state;
+};
 
 struct hash *hash_begin(struct build *build)
 {
-	struct hash *hash = new(build->arena, struct hash);
+	struct hash *hash = arena_new(build->arena, struct hash);
 	hash->state = XXH64_createState();
 	if (!hash->state)
 		fail(build, EXIT_LIMIT, NULL, "out of memory");

@@ -4,15 +4,15 @@
 struct names {
 	struct arena *arena;
 	const char **at;
-	size_t count, room;                           /* room: a power of two */
+	size_t count, room; /* room: a power of two */
 };
 
 struct names *names_new(struct arena *arena)
 {
-	struct names *names = new(arena, struct names);
+	struct names *names = arena_new(arena, struct names);
 	names->arena = arena;
 	names->room = 256;
-	names->at = new_array(arena, const char *, names->room);
+	names->at = arena_new_array(arena, const char *, names->room);
 	return names;
 }
 
@@ -33,7 +33,7 @@ const char *name_of(struct names *names, const char *text, size_t length)
 		const char **old = names->at;
 		size_t room = names->room;
 		names->room *= 2;
-		names->at = new_array(names->arena, const char *, names->room);
+		names->at = arena_new_array(names->arena, const char *, names->room);
 		for (size_t k = 0; k < room; k++)
 			if (old[k])
 				names->at[slot_of(names, old[k], strlen(old[k]))] = old[k];
@@ -44,4 +44,7 @@ const char *name_of(struct names *names, const char *text, size_t length)
 
 const char *name_is(struct names *names, const char *string) { return name_of(names, string, strlen(string)); }
 
-const char *name_find(const struct names *names, const char *text, size_t length) { return names->at[slot_of(names, text, length)]; }
+const char *name_find(const struct names *names, const char *text, size_t length)
+{
+	return names->at[slot_of(names, text, length)];
+}

@@ -48,13 +48,16 @@ void choices_add(struct choices *choices, const char *word)
 	if (choices->list && strlen(choices->list) > LONGEST_LIST)
 		choices->left_out++;
 	else
-		choices->list = choices->list ? arena_printf(choices->arena, "%s, %.80s", choices->list, word) : arena_printf(choices->arena, "%.80s", word);
+		choices->list = choices->list ? arena_printf(choices->arena, "%s, %.80s", choices->list, word)
+		                              : arena_printf(choices->arena, "%.80s", word);
 }
 
 const char *choices_text(const struct choices *choices)
 {
 	const struct nearest *nearest = &choices->nearest;
-	const char *meant = nearest->best ? arena_printf(choices->arena, "; did you mean %.*s?  Known are: ", (int)nearest->best_length, nearest->best) : "; known are: ";
+	const char *meant = nearest->best ? arena_printf(choices->arena,
+	                            "; did you mean %.*s?  Known are: ", (int)nearest->best_length, nearest->best)
+	                                  : "; known are: ";
 	const char *more = choices->left_out ? arena_printf(choices->arena, " and %zu more", choices->left_out) : "";
 	return arena_printf(choices->arena, "%s%s%s", meant, choices->list ? choices->list : "none", more);
 }

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct header { struct build *build; const char *where, *at, *end; };
+struct header {
+	struct build *build;
+	const char *where, *at, *end;
+};
 
 static NORETURN void broken(const struct header *h, const char *what)
 {
@@ -32,7 +35,10 @@ static void want(struct header *h, char c)
 		broken(h, "its header is not the dict that NumPy writes");
 }
 
-struct quoted { const char *at; size_t count; };
+struct quoted {
+	const char *at;
+	size_t count;
+};
 
 static struct quoted quoted(struct header *h)
 {
@@ -95,7 +101,7 @@ static bool read_type(struct header *h, const char *text, size_t count, struct n
 	}
 unknown:
 	fail(h->build, EXIT_UNSUPPORTED, h->where, "elements of NumPy's type '%.*s' are not read",
-	     (int)(count < 40 ? count : 40), text);
+	        (int)(count < 40 ? count : 40), text);
 }
 
 static void turn_round(unsigned char *at, size_t bytes, size_t item, enum dtype type)
@@ -130,7 +136,7 @@ static void read_shape(struct header *h, struct npy *npy)
 		if (npy->rank == NPY_RANK)
 			fail(h->build, EXIT_LIMIT, h->where, "more than %d dimensions", NPY_RANK);
 		npy->extents[npy->rank++] = number(h);
-		word(h, "L");                                  /* Python 2 wrote long integers so */
+		word(h, "L"); /* Python 2 wrote long integers so */
 		if (!take(h, ',')) {
 			want(h, ')');
 			break;
@@ -193,7 +199,7 @@ struct npy npy_parse(struct build *build, const char *where, const void *bytes, 
 			fail(build, EXIT_LIMIT, where, "its shape has more bytes than can be addressed");
 	if (npy.bytes != count - start - length)
 		fail(build, EXIT_INVALID, where, "holds %zu bytes where its shape asks for %zu", count - start - length,
-		     npy.bytes);
+		        npy.bytes);
 	unsigned char *data = arena_alloc(build->arena, npy.bytes < 64 ? 64 : npy.bytes);
 	if (fortran && npy.rank > 1)
 		transpose(&npy, at + start + length, data);
@@ -240,12 +246,12 @@ void npy_print(struct text *out, enum dtype type, int rank, const int64_t *exten
 			fail(out->build, EXIT_LIMIT, NULL, "an array with more bytes than can be addressed");
 	}
 	if (rank > 1)
-		n--;                                           /* (2, 3), but (2,) */
+		n--; /* (2, 3), but (2,) */
 	n += snprintf(header + n, sizeof header - (size_t)n, "), }");
 	/* The data starts at a multiple of 64, the header ends in a newline. */
 	size_t whole = (10 + (size_t)n + 1 + 63) / 64 * 64 - 10;
-	unsigned char start[10] = {
-	        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)whole, (unsigned char)(whole >> 8)};
+	unsigned char start[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)whole,
+		(unsigned char)(whole >> 8) };
 	text_add(out, (const char *)start, sizeof start);
 	text_add(out, header, (size_t)n);
 	for (size_t i = (size_t)n; i + 1 < whole; i++)
@@ -254,8 +260,8 @@ void npy_print(struct text *out, enum dtype type, int rank, const int64_t *exten
 	text_add(out, data, bytes);
 }
 
-void npy_write(struct build *build, const char *path, enum dtype type, int rank, const int64_t *extents,
-               const void *data)
+void npy_write(
+        struct build *build, const char *path, enum dtype type, int rank, const int64_t *extents, const void *data)
 {
 	struct text text;
 	text_init(&text, build);

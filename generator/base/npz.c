@@ -1,5 +1,5 @@
-/* npz.c: .npz -> arrays, and back.  An archive is opened in memory that is mapped, asked for one thing and closed, so that
- * nothing of libzip's outlives a failure. */
+/* npz.c: .npz -> arrays, and back.  An archive is opened in memory that is mapped, asked for one thing and closed, so
+ * that nothing of libzip's outlives a failure. */
 #include "base/npz.h"
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +40,8 @@ static void open_archive(struct archive *a, const void *bytes, size_t count)
 	if (!a->zip) {
 		if (source)
 			zip_source_free(source);
-		fail(a->build, code == ZIP_ER_MEMORY ? EXIT_LIMIT : EXIT_INVALID, a->where, "is no .npz file: %s", reason_of(a->build, code));
+		fail(a->build, code == ZIP_ER_MEMORY ? EXIT_LIMIT : EXIT_INVALID, a->where, "is no .npz file: %s",
+		        reason_of(a->build, code));
 	}
 	uint64_t unpacked = 0;
 	for (zip_int64_t i = 0; i < zip_get_num_entries(a->zip, 0); i++) {
@@ -53,11 +54,14 @@ static void open_archive(struct archive *a, const void *bytes, size_t count)
 			continue;
 		const char *name = arena_copy(a->build->arena, info.name, n - 4);
 		if (info.comp_method == ZIP_CM_STORE && info.size > count)
-			fail(a->build, EXIT_INVALID, a->where, "member \"%s\" has %llu bytes, more than the file", name, (unsigned long long)info.size);
+			fail(a->build, EXIT_INVALID, a->where, "member \"%s\" has %llu bytes, more than the file", name,
+			        (unsigned long long)info.size);
 		if (info.comp_method != ZIP_CM_STORE
-			&& (__builtin_add_overflow(unpacked, info.size, &unpacked) || unpacked > NPZ_UNPACKED_MOST))
-			fail(a->build, EXIT_LIMIT, a->where, "its compressed members, up to \"%s\", have more than %llu bytes: store them (numpy.savez)",
-				name, (unsigned long long)NPZ_UNPACKED_MOST);
+		        && (__builtin_add_overflow(unpacked, info.size, &unpacked) || unpacked > NPZ_UNPACKED_MOST))
+			fail(a->build, EXIT_LIMIT, a->where,
+			        "its compressed members, up to \"%s\", have more than %llu bytes: store them "
+			        "(numpy.savez)",
+			        name, (unsigned long long)NPZ_UNPACKED_MOST);
 	}
 }
 
@@ -91,25 +95,30 @@ static zip_uint64_t find(struct archive *a, const char *name)
 		list_names(a);
 		for (size_t i = 0; i < a->names.count && i < 10; i++)
 			text_printf(&known, "%s\"%.60s\"", i ? ", " : "", a->names.at[i]);
-		const char *list = arena_printf(a->build->arena, "%.*s%s", (int)known.count, known.at ? known.at : "", a->names.count > 10 ? ", …" : "");
+		const char *list = arena_printf(a->build->arena, "%.*s%s", (int)known.count, known.at ? known.at : "",
+		        a->names.count > 10 ? ", …" : "");
 		text_release(&known);
-		fail(a->build, EXIT_USAGE, a->where, *list ? "holds no \"%s\"; it holds %s" : "holds no \"%s\"; it holds no array", name, list);
+		fail(a->build, EXIT_USAGE, a->where,
+		        *list ? "holds no \"%s\"; it holds %s" : "holds no \"%s\"; it holds no array", name, list);
 	}
 	return (zip_uint64_t)found;
 }
 
 static NORETURN void broken_member(struct archive *a, const char *name, int code)
 {
-	enum exit_code exit = code == ZIP_ER_COMPNOTSUPP || code == ZIP_ER_ENCRNOTSUPP || code == ZIP_ER_NOPASSWD ? EXIT_UNSUPPORTED
-		: code == ZIP_ER_MEMORY ? EXIT_LIMIT : EXIT_INVALID;
-	fail(a->build, exit, a->where, "member \"%s\": %s", name, code == ZIP_ER_NOPASSWD ? "is encrypted" : reason_of(a->build, code));
+	enum exit_code exit = code == ZIP_ER_COMPNOTSUPP || code == ZIP_ER_ENCRNOTSUPP || code == ZIP_ER_NOPASSWD
+	        ? EXIT_UNSUPPORTED
+	        : code == ZIP_ER_MEMORY ? EXIT_LIMIT
+	                                : EXIT_INVALID;
+	fail(a->build, exit, a->where, "member \"%s\": %s", name,
+	        code == ZIP_ER_NOPASSWD ? "is encrypted" : reason_of(a->build, code));
 }
 
 static struct npy read_member(struct archive *a, const char *name)
 {
 	zip_uint64_t index = find(a, name);
 	zip_stat_t info;
-	zip_stat_index(a->zip, index, 0, &info);                              /* was right when the archive was opened */
+	zip_stat_index(a->zip, index, 0, &info); /* was right when the archive was opened */
 	if (!(a->file = zip_fopen_index(a->zip, index, 0)))
 		broken_member(a, name, zip_error_code_zip(zip_get_error(a->zip)));
 	/* A byte more than it says: so a member that holds more is seen, and reading to its end checks its sum. */
@@ -124,7 +133,8 @@ static struct npy read_member(struct archive *a, const char *name)
 		got += (size_t)n;
 	}
 	if (got != info.size)
-		fail(a->build, EXIT_INVALID, a->where, "member \"%s\" has %s bytes than its entry says", name, got < info.size ? "fewer" : "more");
+		fail(a->build, EXIT_INVALID, a->where, "member \"%s\" has %s bytes than its entry says", name,
+		        got < info.size ? "fewer" : "more");
 	return npy_parse(a->build, arena_printf(a->build->arena, "%s: %s.npy", a->where, name), data, got);
 }
 
@@ -141,7 +151,7 @@ static struct npy ask(struct archive *a, struct mapped bytes, bool unmap, const 
 {
 	struct build *build = a->build;
 	jmp_buf *out = build->out, here;
-	struct npy *npy = new(build->arena, struct npy);
+	struct npy *npy = arena_new(build->arena, struct npy);
 	build->out = &here;
 	if (setjmp(here) == 0) {
 		open_archive(a, bytes.at, bytes.bytes);
@@ -161,7 +171,7 @@ static struct npy ask(struct archive *a, struct mapped bytes, bool unmap, const 
 
 static struct archive *archive_of(struct build *build, const char *where)
 {
-	struct archive *a = new(build->arena, struct archive);
+	struct archive *a = arena_new(build->arena, struct archive);
 	a->build = build;
 	a->where = where;
 	return a;
@@ -219,9 +229,11 @@ static void write_members(struct archive *a, struct text *texts, const struct np
 		if (source && index < 0)
 			zip_source_free(source);
 		if (index < 0 || zip_set_file_compression(a->zip, (zip_uint64_t)index, ZIP_CM_STORE, 0)
-			|| zip_file_set_dostime(a->zip, (zip_uint64_t)index, 0, 1 << 5 | 1, 0)) {           /* 1980-01-01, as NumPy has it */
+		        || zip_file_set_dostime(
+		                a->zip, (zip_uint64_t)index, 0, 1 << 5 | 1, 0)) { /* 1980-01-01, as NumPy has it */
 			int why = zip_error_code_zip(zip_get_error(a->zip));
-			fail(a->build, EXIT_UNSUPPORTED, a->where, "cannot hold a member called \"%s\": %s", name, reason_of(a->build, why));
+			fail(a->build, EXIT_UNSUPPORTED, a->where, "cannot hold a member called \"%s\": %s", name,
+			        reason_of(a->build, why));
 		}
 	}
 	if (zip_close(a->zip))
@@ -232,7 +244,7 @@ static void write_members(struct archive *a, struct text *texts, const struct np
 void npz_write(struct build *build, const char *path, const struct npz_array *arrays, size_t count)
 {
 	struct archive *a = archive_of(build, path);
-	struct text *texts = new_array(build->arena, struct text, count + 1);
+	struct text *texts = arena_new_array(build->arena, struct text, count + 1);
 	for (size_t i = 0; i < count; i++)
 		text_init(&texts[i], build);
 	jmp_buf *out = build->out, here;

@@ -16,7 +16,8 @@ static void reserve(struct text *text, size_t more)
 {
 	size_t need;
 	if (!size_add(text->count, more, &need) || !size_add(need, 1, &need) || (text->limit && need > text->limit))
-		fail(text->build, EXIT_LIMIT, NULL, "text of more than %zu bytes", text->limit ? text->limit : text->count);
+		fail(text->build, EXIT_LIMIT, NULL, "text of more than %zu bytes",
+		        text->limit ? text->limit : text->count);
 	if (need <= text->room)
 		return;
 	size_t room = text->room < 256 ? 256 : text->room * 2;
@@ -37,7 +38,7 @@ void text_add(struct text *text, const char *bytes, size_t count)
 }
 
 void text_adds(struct text *text, const char *string) { text_add(text, string, strlen(string)); }
-void text_addc(struct text *text, char c)             { text_add(text, &c, 1); }
+void text_addc(struct text *text, char c) { text_add(text, &c, 1); }
 
 void text_printf(struct text *text, const char *format, ...)
 {

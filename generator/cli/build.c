@@ -17,11 +17,13 @@ static void progress(void *user, const char *step, int done, int count)
 /* The CPU that was asked for, in scalar loops that tell of each assignment.  Its bits are the same. */
 static const struct target *logging_target(struct build *build, const struct cli *cli)
 {
-	struct target *target = new(build->arena, struct target);
+	struct target *target = arena_new(build->arena, struct target);
 	if (strcmp(cli->options.target->family, "c") || cli->options.target->freestanding)
-		fail(build, EXIT_USAGE, NULL, "--log: needs a CPU with files, and %s has none", cli->options.target->name);
+		fail(build, EXIT_USAGE, NULL, "--log: needs a CPU with files, and %s has none",
+		        cli->options.target->name);
 	if (cli->options.threads > 1 || (cli->schedule && !strcmp(cli->schedule, "steps")))
-		fail(build, EXIT_USAGE, NULL, "--log goes without --threads and --schedule steps: assignments are told in their order");
+		fail(build, EXIT_USAGE, NULL,
+		        "--log goes without --threads and --schedule steps: assignments are told in their order");
 	*target = *cli->options.target;
 	target->log = true;
 	target->lanes = 1;
@@ -43,17 +45,17 @@ static const char *words_of(struct build *build, const struct cli *cli, bool cud
 	const char *algorithms = cli->options.algorithms == ALGORITHMS_DIRECT ? "direct" : "fast";
 	if (cuda)
 		return arena_printf(build->arena, "--target cuda --optimise %s --algorithms %s", optimise, algorithms);
-	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s --algorithms %s%s%s", cpus_text(build, cli),
-		cli->options.threads, optimise, algorithms, cli->log ? " --log" : "",
-		cli->cflags ? arena_printf(build->arena, " --cflags \"%s\"", cli->cflags) : "");
+	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s --algorithms %s%s%s",
+	        cpus_text(build, cli), cli->options.threads, optimise, algorithms, cli->log ? " --log" : "",
+	        cli->cflags ? arena_printf(build->arena, " --cflags \"%s\"", cli->cflags) : "");
 }
 
 /* What the blob holds for each CPU; what has the same bytes is there once. */
 static void report_cpus(const struct package *package)
 {
 	for (int p = 0; package->cpus && p < package->part_count; p++)
-		printf("    %s: %zu kernels, weights %" PRId64 " bytes\n", package->parts[p].target->name, package->parts[p].lowered->kernels.count,
-			package->parts[p].lowered->weights_bytes);
+		printf("    %s: %zu kernels, weights %" PRId64 " bytes\n", package->parts[p].target->name,
+		        package->parts[p].lowered->kernels.count, package->parts[p].lowered->weights_bytes);
 }
 
 /* Which ways of making a library go together. */
@@ -75,14 +77,17 @@ static void check_library(const struct cli *cli, bool cuda, bool managed)
 	if (cli->shared && cli->options.target->freestanding)
 		fail(build, EXIT_USAGE, NULL, "--shared: %s has no shared libraries", cli->options.target->name);
 	if (cli->cpus.count > 1 && (managed || cli->log || cli->options.dump || cli->argument_count > 1))
-		fail(build, EXIT_USAGE, NULL, "--cpu with several CPUs goes with one model, without --profile managed, --log and --dump");
+		fail(build, EXIT_USAGE, NULL,
+		        "--cpu with several CPUs goes with one model, without --profile managed, --log and --dump");
 	if (cli->cpus.count > 1 && cli->options.after.count)
 		fail(build, EXIT_USAGE, NULL, "--cpu with several CPUs goes without --after");
 }
 
 static enum weights_place weights_of(const struct cli *cli, bool managed)
 {
-	return managed || (cli->weights && !strcmp(cli->weights, "linked")) ? WEIGHTS_LINKED : cli->weights ? WEIGHTS_BESIDE : WEIGHTS_FIT;
+	return managed || (cli->weights && !strcmp(cli->weights, "linked")) ? WEIGHTS_LINKED
+	        : cli->weights                                              ? WEIGHTS_BESIDE
+	                                                                    : WEIGHTS_FIT;
 }
 
 static void report(const struct cli *cli, const struct package *package, const char *directory)
@@ -97,12 +102,13 @@ static void report(const struct cli *cli, const struct package *package, const c
 	}
 	weights = package->weights_bytes ? *package->weights_bytes : weights;
 	if (cli->json) {
-		json_t *out = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I}", "directory", directory, "name", package->name, "kernels", (json_int_t)kernels,
-			"workspace_bytes", (json_int_t)workspace, "largest_live_set", (json_int_t)live, "weights_bytes", (json_int_t)weights);
+		json_t *out = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I}", "directory", directory, "name", package->name,
+		        "kernels", (json_int_t)kernels, "workspace_bytes", (json_int_t)workspace, "largest_live_set",
+		        (json_int_t)live, "weights_bytes", (json_int_t)weights);
 		cli_print_json(out, stdout);
 	} else
-		printf("%s: %" PRId64 " kernels, workspace %" PRId64 " bytes, weights %" PRId64 " bytes, for %s\n", directory, kernels, workspace, weights,
-			cpus_text(cli->build, cli));
+		printf("%s: %" PRId64 " kernels, workspace %" PRId64 " bytes, weights %" PRId64 " bytes, for %s\n",
+		        directory, kernels, workspace, weights, cpus_text(cli->build, cli));
 	if (!cli->json)
 		report_cpus(package);
 }
@@ -113,7 +119,7 @@ struct making {
 	struct package package;
 	struct nvrtc *nvrtc;
 	struct image *images;
-	int judged;                       /* so many images are made to judge the kernels of a model; where it is the only one, that is all */
+	int judged; /* so many images are made to judge the kernels of a model; where it is the only one, that is all */
 };
 
 /* The kernels of the model, compiled. */
@@ -136,10 +142,12 @@ static void add_images(struct cli *cli, struct making *making)
 	struct package *package = &making->package;
 	const char *const *archs = cli->archs.count ? cli->archs.at : usual;
 	int count = cli->archs.count ? (int)cli->archs.count : (int)COUNT(usual);
-	making->images = new_array(build->arena, struct image, (size_t)count + 1);
+	making->images = arena_new_array(build->arena, struct image, (size_t)count + 1);
 	for (int i = 0; i < count; i++)
 		making->images[i].arch = archs[i];
-	making->images[count] = (struct image){ .arch = arena_copy(build->arena, archs[0], 3 + strspn(archs[0] + 3, "0123456789")), .ptx = true };
+	making->images[count] =
+	        (struct image){ .arch = arena_copy(build->arena, archs[0], 3 + strspn(archs[0] + 3, "0123456789")),
+		        .ptx = true };
 	package->images = making->images;
 	package->image_count = count + 1;
 	making->judged = cli->argument_count > 1 ? count : count + 1;
@@ -149,7 +157,8 @@ static void add_images(struct cli *cli, struct making *making)
 	if (!making->nvrtc && cli->nvrtc)
 		fail(build, EXIT_ENVIRONMENT, cli->nvrtc, "is no NVRTC that can be opened");
 	if (!making->nvrtc)
-		fail(build, EXIT_ENVIRONMENT, NULL, NVRTC_LACKS ", or name it by --nvrtc FILE; --no-compile writes sources alone");
+		fail(build, EXIT_ENVIRONMENT, NULL,
+		        NVRTC_LACKS ", or name it by --nvrtc FILE; --no-compile writes sources alone");
 	for (int i = 0; i < count; i++)
 		nvrtc_check(build, making->nvrtc, archs[i]);
 	cli->options.judge = make_images;
@@ -165,13 +174,14 @@ static void run(struct cli *cli)
 		cli->options.pool_cap = (int64_t)INGOT_PLAN_CAP_32;
 	bool cuda = cli_takes_cuda(cli), managed = cli->profile && !strcmp(cli->profile, "managed");
 	if (cuda && cli->schedule && strcmp(cli->schedule, "steps"))
-		fail(build, EXIT_USAGE, NULL, "--target cuda: routines are schedules of kernels (--schedule steps, the default there)");
+		fail(build, EXIT_USAGE, NULL,
+		        "--target cuda: routines are schedules of kernels (--schedule steps, the default there)");
 	if (!managed && (cli->schedule || cli->no_hosted || cli->merges.count))
 		fail(build, EXIT_USAGE, NULL, "--schedule, --no-hosted and --merge are for --profile managed");
 	check_library(cli, cuda, managed);
 	if (cli->log)
 		cli->options.target = logging_target(build, cli);
-	struct state_pair *states = new_array(build->arena, struct state_pair, cli->states.count + 1);
+	struct state_pair *states = arena_new_array(build->arena, struct state_pair, cli->states.count + 1);
 	for (size_t i = 0; i < cli->states.count; i++)
 		states[i] = (struct state_pair){ cli->states.at[i].name, cli->states.at[i].path };
 	bool cpus = cli->cpus.count > 1;
@@ -189,7 +199,7 @@ static void run(struct cli *cli)
 		add_images(cli, &making);
 	int part_count = cpus ? (int)cli->cpus.count : cli->argument_count;
 	const struct part *parts = cpus ? cpus_lower(build, &cli->options, cli->arguments[0], cli->cpus.at, part_count)
-		: batch_lower(build, &cli->options, cli->arguments, cli->argument_count);
+	                                : batch_lower(build, &cli->options, cli->arguments, cli->argument_count);
 	const char *name = cli->argument_count > 1 ? cli->options.name : cpus ? parts->routine : parts->name;
 	const char *directory = cli->output ? cli->output : arena_printf(build->arena, "out/%s", name);
 	int64_t weights_bytes = 0;
@@ -197,7 +207,7 @@ static void run(struct cli *cli)
 	package->part_count = part_count;
 	package->name = making.emit.name = name;
 	package->weights_bytes = &weights_bytes;
-	if (cuda && !cli->no_compile && part_count > 1)       /* judged one by one, made for all */
+	if (cuda && !cli->no_compile && part_count > 1) /* judged one by one, made for all */
 		package_images(&making.emit, package, making.nvrtc, making.images, package->image_count, NULL);
 	if (!cli->no_compile)
 		package->cc = cc_for_target(build, cli->options.target, cli->cc);
@@ -207,6 +217,7 @@ static void run(struct cli *cli)
 
 const struct command command_build = { "build", "MODEL...", "cast a model into a static library",
 	"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.\n"
-	"--target cuda makes a library for NVIDIA's GPUs: NAME.cu, its code by NVRTC, and a host's side in C that opens the driver.\n"
+	"--target cuda makes a library for NVIDIA's GPUs: NAME.cu, its code by NVRTC, and a host's side in C that "
+	"opens the driver.\n"
 	"Several models become one library, NAME: tensors of one name are one tensor, equal weights are there once.",
 	IN_BUILD, 1, 64, run };

@@ -6,9 +6,10 @@
 static const void **inputs_of(struct build *build, const struct model *model, const struct data *data)
 {
 	const struct program *program = model->program;
-	const void **inputs = new_array(build->arena, const void *, program->inputs.count + 1);
+	const void **inputs = arena_new_array(build->arena, const void *, program->inputs.count + 1);
 	if (data->inputs.count != program->inputs.count)
-		fail(build, EXIT_DIFFERENT, data->path, "%zu inputs, the model has %zu", data->inputs.count, program->inputs.count);
+		fail(build, EXIT_DIFFERENT, data->path, "%zu inputs, the model has %zu", data->inputs.count,
+		        program->inputs.count);
 	for (size_t i = 0; i < program->inputs.count; i++) {
 		struct array *a = &data->inputs.at[i];
 		data_fit(build, EXIT_DIFFERENT, a, model->graph->inputs.at[i]);
@@ -17,32 +18,41 @@ static const void **inputs_of(struct build *build, const struct model *model, co
 	return inputs;
 }
 
-static bool check_set(struct build *build, struct cli *cli, struct engine *engine, const struct model *model, const struct data *data, json_t *report)
+static bool check_set(struct build *build, struct cli *cli, struct engine *engine, const struct model *model,
+        const struct data *data, json_t *report)
 {
 	const struct program *program = model->program;
 	const char *const *names = model->output_names;
 	const void **inputs = inputs_of(build, model, data);
-	void **outputs = new_array(build->arena, void *, program->outputs.count + 1);
+	void **outputs = arena_new_array(build->arena, void *, program->outputs.count + 1);
 	bool right = true, *random = program_random(program);
 	for (size_t i = 0; i < program->outputs.count; i++)
-		outputs[i] = arena_alloc(build->arena, dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i])) + 64);
+		outputs[i] = arena_alloc(build->arena,
+		        dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i]))
+		                + 64);
 	if (engine)
 		engine_run(engine, inputs, outputs);
 	else
 		interpret(program, MATH_DOUBLE, inputs, outputs);
 	if (data->outputs.count + data_sizes(program) != program->outputs.count)
-		fail(build, EXIT_DIFFERENT, data->path, "%zu outputs, the model has %zu", data->outputs.count, program->outputs.count - data_sizes(program));
+		fail(build, EXIT_DIFFERENT, data->path, "%zu outputs, the model has %zu", data->outputs.count,
+		        program->outputs.count - data_sizes(program));
 	for (size_t i = 0; i < data->outputs.count; i++) {
 		const struct definition made = definition_actual(program, i, outputs);
 		const struct shown shown = definition_shown(&made);
 		bool drawn = random[program->outputs.at[i]->number];
-		struct comparison c = (drawn ? data_compare_drawn : data_compare)(build, &data->outputs.at[i], &made, outputs[i], data->backend);
+		struct comparison c = (drawn ? data_compare_drawn : data_compare)(
+		        build, &data->outputs.at[i], &made, outputs[i], data->backend);
 		if (!cli->json)
-			printf("%s %s: %s%s (largest difference %.3g%s)\n", c.right ? "ok" : "DIFFERENT", names[i], c.right ? drawn ? "random: type, shape, range and mean" : "within tolerance" : c.why,
-				c.nonfinite ? ", non-finite values compared" : "", c.worst, c.worst > 0 ? arena_printf(build->arena, " of %.3g allowed", c.allowed) : "");
+			printf("%s %s: %s%s (largest difference %.3g%s)\n", c.right ? "ok" : "DIFFERENT", names[i],
+			        c.right ? drawn ? "random: type, shape, range and mean" : "within tolerance" : c.why,
+			        c.nonfinite ? ", non-finite values compared" : "", c.worst,
+			        c.worst > 0 ? arena_printf(build->arena, " of %.3g allowed", c.allowed) : "");
 		uint64_t hash = data_hash(build, shown.type, outputs[i], shown_elements(&shown));
-		json_array_append_new(report, json_pack("{s:s,s:b,s:f,s:f,s:s,s:s,s:s}", "output", names[i], "right", c.right, "worst", c.worst,
-			"allowed", c.allowed, "why", c.why, "data", data->path, "bits", arena_printf(build->arena, "%016llx", (unsigned long long)hash)));
+		json_array_append_new(report,
+		        json_pack("{s:s,s:b,s:f,s:f,s:s,s:s,s:s}", "output", names[i], "right", c.right, "worst",
+		                c.worst, "allowed", c.allowed, "why", c.why, "data", data->path, "bits",
+		                arena_printf(build->arena, "%016llx", (unsigned long long)hash)));
 		right &= c.right;
 	}
 	return right;
@@ -51,7 +61,7 @@ static bool check_set(struct build *build, struct cli *cli, struct engine *engin
 static struct model *cast(struct cli *cli, bool hold, void *user)
 {
 	struct build *build = cli->build;
-	struct model *model = model_read(build, &cli->options);          /* first: what is no tensor is not read as one */
+	struct model *model = model_read(build, &cli->options); /* first: what is no tensor is not read as one */
 	data_says(model->graph);
 	struct data_sets *sets = data_read(build, cli->arguments[1], model->graph);
 	for (size_t i = 0; i < sets->all.count; i++)
@@ -93,7 +103,8 @@ static void run(struct cli *cli)
 		json_t *kernels = json_array();
 		for (size_t k = 0; model->lowered && k < model->lowered->kernels.count; k++)
 			json_array_append_new(kernels, json_string(model->lowered->kernels.at[k]->name));
-		json_t *whole = json_pack("{s:b,s:s,s:O,s:o}", "right", right, "target", kind->name, "outputs", report, "kernels", kernels);
+		json_t *whole = json_pack("{s:b,s:s,s:O,s:o}", "right", right, "target", kind->name, "outputs", report,
+		        "kernels", kernels);
 		if (model->graph->fixed.count)
 			json_object_set_new(whole, "values", data_held_json(model->graph));
 		cli_print_json(whole, stdout);
@@ -106,6 +117,7 @@ static void run(struct cli *cli)
 
 const struct command command_check = { "check", "MODEL DATA_DIR", "run a model and compare with reference outputs",
 	"--target interpreter, c (default), jit, cuda or cuda-emulated: just that one, no other in its stead.\n"
-	"DATA_DIR holds io.json with in_I.npy and out_I.npy, or ONNX's test_data_set_N; or it is an .npz file with inputs and outputs by their names.\n"
+	"DATA_DIR holds io.json with in_I.npy and out_I.npy, or ONNX's test_data_set_N; or it is an .npz file with "
+	"inputs and outputs by their names.\n"
 	"A sequence is a folder of 0.npy, 1.npy, ..., and an optional without a value null, in io.json.",
 	IN_CHECK, 2, 2, run };

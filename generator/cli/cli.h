@@ -13,24 +13,37 @@
 
 /* ---- commands ---- */
 enum {
-	IN_BUILD = 1, IN_RUN = 2, IN_CHECK = 4, IN_BENCH = 8, IN_SHOW = 16, IN_OPS = 32, IN_TARGETS = 64, IN_RENDER = 128, IN_HELP = 256, IN_INFO = 512, IN_DOCTOR = 1024,
-	IN_MODEL = IN_BUILD | IN_RUN | IN_CHECK | IN_BENCH | IN_SHOW,      /* makes kernels of a model, for a CPU */
+	IN_BUILD = 1,
+	IN_RUN = 2,
+	IN_CHECK = 4,
+	IN_BENCH = 8,
+	IN_SHOW = 16,
+	IN_OPS = 32,
+	IN_TARGETS = 64,
+	IN_RENDER = 128,
+	IN_HELP = 256,
+	IN_INFO = 512,
+	IN_DOCTOR = 1024,
+	IN_MODEL = IN_BUILD | IN_RUN | IN_CHECK | IN_BENCH | IN_SHOW, /* makes kernels of a model, for a CPU */
 };
 struct cli;
 struct command {
 	const char *name, *arguments, *summary;
-	const char *more;                 /* behind the options in --help; NULL: nothing */
-	unsigned bit;                     /* IN_… */
-	int least, most;                  /* arguments */
-	void (*run)(struct cli *);        /* inside a build; parsed */
+	const char *more;          /* behind the options in --help; NULL: nothing */
+	unsigned bit;              /* IN_… */
+	int least, most;           /* arguments */
+	void (*run)(struct cli *); /* inside a build; parsed */
 };
-extern const struct command command_build, command_run, command_check, command_bench, command_show, command_ops, command_targets,
-	command_render, command_help, command_info, command_doctor;
-extern const struct command *const commands[];                   /* main.c; NULL after the last */
-const struct command *command_find(struct build *, const char *name);     /* EXIT_USAGE, with the right ones, where there is none */
+extern const struct command command_build, command_run, command_check, command_bench, command_show, command_ops,
+        command_targets, command_render, command_help, command_info, command_doctor;
+extern const struct command *const commands[]; /* main.c; NULL after the last */
+const struct command *command_find(
+        struct build *, const char *name); /* EXIT_USAGE, with the right ones, where there is none */
 
 /* ---- options ---- */
-struct bound_file { const char *name, *path; };
+struct bound_file {
+	const char *name, *path;
+};
 typedef VECTOR(struct bound_file) bound_files;
 typedef VECTOR(const char *) word_list;
 struct cli {
@@ -39,46 +52,46 @@ struct cli {
 	struct options options;
 	const char *target, *cpu, *output, *cc, *cflags, *stage, *math, *profile, *schedule;
 	const char *weights, *nvrtc;
-	word_list archs;                          /* of --target cuda, ascending */
-	struct block_tile tile;                   /* of --target cuda */
+	word_list archs;        /* of --target cuda, ascending */
+	struct block_tile tile; /* of --target cuda */
 	bool json, no_compile, shared, engines, no_hosted, log, large, optimise_given, algorithms_given, help;
-	VECTOR(const struct target *) cpus;       /* of --cpu, where build has several best first; else none */
+	VECTOR(const struct target *) cpus; /* of --cpu, where build has several best first; else none */
 	word_list merges;
-	bound_files states;         /* name: the input; path: the output */
-	bound_files inputs, outputs;              /* name NULL: an archive, .npz, that names its members itself */
+	bound_files states;          /* name: the input; path: the output */
+	bound_files inputs, outputs; /* name NULL: an archive, .npz, that names its members itself */
 	struct template_settings render;
-	word_list paths;               /* of templates */
+	word_list paths; /* of templates */
 	const char *arguments[64];
 	int argument_count;
 };
 
 struct option_row {
-	const char *name, *also;                  /* without --; another spelling, or NULL */
-	char letter;                              /* -o; 0: none */
-	const char *argument;                     /* what --help calls it; NULL: a flag */
-	unsigned commands;                        /* that take it: IN_… */
+	const char *name, *also; /* without --; another spelling, or NULL */
+	char letter;             /* -o; 0: none */
+	const char *argument;    /* what --help calls it; NULL: a flag */
+	unsigned commands;       /* that take it: IN_… */
 	void (*set)(struct cli *, const struct option_row *, const char *value);
-	size_t offset;                            /* of what it sets, in struct cli */
-	const char *const *words;                 /* the values it can have, NULL after the last; NULL: any … */
-	const char *(*word)(const struct command *, int);        /* … or as this says, by number */
+	size_t offset;            /* of what it sets, in struct cli */
+	const char *const *words; /* the values it can have, NULL after the last; NULL: any … */
+	const char *(*word)(const struct command *, int); /* … or as this says, by number */
 	const char *help;
 };
 extern const struct option_row option_rows[];
 extern const int option_row_count;
-const char *option_word(const struct option_row *, const struct command *, int);       /* NULL after the last */
+const char *option_word(const struct option_row *, const struct command *, int); /* NULL after the last */
 /* EXIT_USAGE, with what it could be, where the row does not know this word. */
 void option_check_word(struct cli *, const struct option_row *, const char *value);
 extern const char *const show_stages[];
 
 /* ---- parse.c ---- */
-/* Runs a command on its words (argv[0] is its name) as a build: prints the message of a failure to standard error, as JSON to standard
- * output with --json.  The exit code. */
-int  cli_main(const struct command *, int argc, char **argv);
+/* Runs a command on its words (argv[0] is its name) as a build: prints the message of a failure to standard error, as
+ * JSON to standard output with --json.  The exit code. */
+int cli_main(const struct command *, int argc, char **argv);
 /* For commands whose --target is c or cuda: the latter becomes the target of the options. */
 bool cli_takes_cuda(struct cli *);
 /* For commands whose --target is an engine: that one, on a CPU that can run what it makes; asked before any work. */
 const struct engine_kind *cli_engine(struct cli *);
-bool  cli_as_double(struct cli *, const struct engine_kind *);     /* --math double, which the interpreter alone has */
+bool cli_as_double(struct cli *, const struct engine_kind *); /* --math double, which the interpreter alone has */
 
 /* What a command tells programs; takes it over. */
 void cli_print_json(json_t *, FILE *);

@@ -15,14 +15,23 @@ static bool is_there(const char *path) { return access(path, F_OK) == 0; }
 /* "float64 [1,16]", as people who come from NumPy say it */
 static const char *tensor_text(struct build *build, enum dtype type, const struct tensor *shape)
 {
-	const char *dims = shape->rank > 0 ? strchr(type_of_tensor(build, shape), '[') : shape->rank ? "of any shape" : "[]";
+	const char *dims = shape->rank > 0 ? strchr(type_of_tensor(build, shape), '[')
+	        : shape->rank              ? "of any shape"
+	                                   : "[]";
 	return arena_printf(build->arena, "%s %s", type == DTYPE_NONE ? "items" : dtype_numpy(type), dims);
 }
 
 struct array array_of_npy(struct build *build, const char *path, const char *name)
 {
 	struct npy npy = npz_is(path) ? npz_read(build, path, name) : npy_read(build, path);
-	struct array array = { .name = name, .path = path, .type = npy.type, .item = npy.item, .rank = npy.rank, .data = npy.data, .bytes = npy.bytes, .atol = -1 };
+	struct array array = { .name = name,
+		.path = path,
+		.type = npy.type,
+		.item = npy.item,
+		.rank = npy.rank,
+		.data = npy.data,
+		.bytes = npy.bytes,
+		.atol = -1 };
 	memcpy(array.extents, npy.extents, sizeof *npy.extents * (size_t)npy.rank);
 	return array;
 }
@@ -51,14 +60,15 @@ struct array array_of_files(struct build *build, const char *path, const char *n
 		return list;
 	if (!(form & FORM_SEQUENCE)) {
 		list.count = 1;
-		list.elements = new(arena, struct array);
+		list.elements = arena_new(arena, struct array);
 		*list.elements = array_of_npy(build, path, name);
 		return list;
 	}
 	if (!archive && (stat(path, &info) || !S_ISDIR(info.st_mode)))
 		fail(build, EXIT_USAGE, path, "is not a folder: a sequence is a folder of 0.npy, 1.npy, …");
 	for (size_t i = 0; i <= LIST_MOST; i++) {
-		const char *member = arena_printf(arena, "%s_%zu", name, i), *file = archive ? path : arena_printf(arena, "%s/%zu.npy", path, i);
+		const char *member = arena_printf(arena, "%s_%zu", name, i),
+		           *file = archive ? path : arena_printf(arena, "%s/%zu.npy", path, i);
 		if (archive ? !has_name(&names, member) : !is_there(file))
 			break;
 		push(arena, &elements, array_of_npy(build, file, member));
@@ -72,27 +82,39 @@ void data_says(const struct graph *graph)
 {
 	for (size_t i = 0; i < graph->whole_inputs.count; i++)
 		if (graph->whole_inputs.at[i].tensor->list)
-			fail(graph->build, EXIT_USAGE, graph->file, "--elements %.100s: what an input holds is said by its data", graph->whole_inputs.at[i].name);
+			fail(graph->build, EXIT_USAGE, graph->file,
+			        "--elements %.100s: what an input holds is said by its data",
+			        graph->whole_inputs.at[i].name);
 }
 
 /* Of input or output i, before lists give way to what they hold. */
-static int input_form(const struct graph *graph, size_t i) { return i < graph->inputs.count ? graph->inputs.at[i]->form : 0; }
-static int output_form(const struct graph *graph, size_t i) { return i < graph->outputs.count ? graph->outputs.at[i]->form : 0; }
+static int input_form(const struct graph *graph, size_t i)
+{
+	return i < graph->inputs.count ? graph->inputs.at[i]->form : 0;
+}
+static int output_form(const struct graph *graph, size_t i)
+{
+	return i < graph->outputs.count ? graph->outputs.at[i]->form : 0;
+}
 
-static void read_list(struct build *build, const char *directory, json_t *io, const char *key, const struct graph *graph, struct data *data)
+static void read_list(struct build *build, const char *directory, json_t *io, const char *key,
+        const struct graph *graph, struct data *data)
 {
 	size_t i;
 	json_t *one, *list = json_object_get(io, key);
 	bool inputs = !strcmp(key, "inputs");
-	json_array_foreach(list, i, one) {
-		const char *file = json_string_value(json_object_get(one, "file")), *name = json_string_value(json_object_get(one, "name"));
+	json_array_foreach(list, i, one)
+	{
+		const char *file = json_string_value(json_object_get(one, "file")),
+		           *name = json_string_value(json_object_get(one, "name"));
 		json_t *atol = json_object_get(one, "atol");
 		int form = inputs ? input_form(graph, i) : output_form(graph, i);
 		bool nothing = (form & FORM_OPTIONAL) && json_is_null(json_object_get(one, "file"));
 		if ((!file && !nothing) || !name)
 			fail(build, EXIT_USAGE, directory, "io.json: %s %zu lacks \"name\" or \"file\"", key, i);
-		struct array array = array_of_files(build, nothing ? NULL : arena_printf(build->arena, "%s/%s", directory, file),
-			arena_copy(build->arena, name, strlen(name)), form);
+		struct array array =
+		        array_of_files(build, nothing ? NULL : arena_printf(build->arena, "%s/%s", directory, file),
+		                arena_copy(build->arena, name, strlen(name)), form);
 		array.atol = json_is_number(atol) ? json_number_value(atol) : -1;
 		for (size_t k = 0; k < array.count; k++)
 			array.elements[k].atol = array.atol;
@@ -123,19 +145,26 @@ static struct data read_npy_folder(struct build *build, const char *directory, c
 	return data;
 }
 
-enum { ALIGNED = 16 };                 /* of any element, and as the arena gives */
+enum { ALIGNED = 16 }; /* of any element, and as the arena gives */
 
 static struct array array_of_tensor(struct build *build, const char *path, const struct tensor *t)
 {
-	struct array array = { .name = t->name, .path = path, .type = t->type, .rank = t->rank, .data = t->data, .bytes = t->bytes, .atol = -1, .form = t->form };
-	if ((uintptr_t)t->data % ALIGNED)                     /* in a file's bytes it stands anywhere */
+	struct array array = { .name = t->name,
+		.path = path,
+		.type = t->type,
+		.rank = t->rank,
+		.data = t->data,
+		.bytes = t->bytes,
+		.atol = -1,
+		.form = t->form };
+	if ((uintptr_t)t->data % ALIGNED) /* in a file's bytes it stands anywhere */
 		array.data = memcpy(arena_array(build->arena, t->bytes + 1, 1), t->data, t->bytes);
 	for (int d = 0; d < t->rank; d++)
 		array.extents[d] = t->dims[d].extent;
 	if (t->form) {
 		array.nothing = t->list->nothing;
 		array.count = t->list->count;
-		array.elements = new_array(build->arena, struct array, array.count + 1);
+		array.elements = arena_new_array(build->arena, struct array, array.count + 1);
 		for (size_t i = 0; i < array.count; i++)
 			array.elements[i] = array_of_tensor(build, path, t->list->at[i]);
 	}
@@ -173,15 +202,17 @@ static struct data read_archive(struct build *build, const char *path, const str
 	struct data data = { .path = path };
 	for (size_t i = 0; i < graph->inputs.count; i++)
 		if (!graph_is_size(graph, graph->inputs.at[i]))
-			push(build->arena, &data.inputs, array_of_files(build, path, graph->inputs.at[i]->name, graph->inputs.at[i]->form));
+			push(build->arena, &data.inputs,
+			        array_of_files(build, path, graph->inputs.at[i]->name, graph->inputs.at[i]->form));
 	for (size_t i = 0; i < graph->outputs.count; i++)
-		push(build->arena, &data.outputs, array_of_files(build, path, graph->outputs.at[i]->name, graph->outputs.at[i]->form));
+		push(build->arena, &data.outputs,
+		        array_of_files(build, path, graph->outputs.at[i]->name, graph->outputs.at[i]->form));
 	return data;
 }
 
 struct data_sets *data_read(struct build *build, const char *directory, const struct graph *graph)
 {
-	struct data_sets *sets = new(build->arena, struct data_sets);
+	struct data_sets *sets = arena_new(build->arena, struct data_sets);
 	struct stat info;
 	if (npz_is(directory)) {
 		push(build->arena, &sets->all, read_archive(build, directory, graph));
@@ -231,13 +262,14 @@ void data_fit(struct build *build, enum exit_code code, struct array *array, con
 	bool raw = array->type == DTYPE_NONE && !*row->numpy && row->bits && (size_t)(row->bits + 7) / 8 == array->item;
 	if (raw && row->bits < 8)
 		pack(build, array, row->bits);
-	array->type = raw ? input->type : array->type;        /* NumPy has no word for it */
+	array->type = raw ? input->type : array->type; /* NumPy has no word for it */
 	bool same = array->type == input->type && (input->rank < 0 || array->rank == input->rank);
 	for (int d = 0; same && d < array->rank && input->rank >= 0; d++)
-		same = input->dims[d].extent < 0 || array->extents[d] == input->dims[d].extent || (input->dims[d].count && array->extents[d] < input->dims[d].extent);
+		same = input->dims[d].extent < 0 || array->extents[d] == input->dims[d].extent
+		        || (input->dims[d].count && array->extents[d] < input->dims[d].extent);
 	if (!same)
-		fail(build, code, NULL, "%.300s holds %s, %.200s is %s", array->path, array_text(build, array), input->name,
-			tensor_text(build, input->type, input));
+		fail(build, code, NULL, "%.300s holds %s, %.200s is %s", array->path, array_text(build, array),
+		        input->name, tensor_text(build, input->type, input));
 }
 
 static const char *holding_text(struct build *build, bool nothing, size_t count)
@@ -249,19 +281,26 @@ static const char *holding_text(struct build *build, bool nothing, size_t count)
 static struct array size_of(const struct graph *graph, const struct data *data, const struct tensor *size)
 {
 	struct build *build = graph->build;
-	int64_t *count = new(build->arena, int64_t);
+	int64_t *count = arena_new(build->arena, int64_t);
 	const struct tensor *said = NULL;
 	for (size_t i = 0; i < graph->inputs.count && i < data->inputs.count; i++)
 		for (int d = 0; d < graph->inputs.at[i]->rank && d < data->inputs.at[i].rank; d++) {
 			if (graph->inputs.at[i]->dims[d].count != size)
 				continue;
 			if (said && *count != data->inputs.at[i].extents[d])
-				fail(build, EXIT_USAGE, data->path, "dim %d of input %.60s is %lld, but %s is %lld in input %.60s", d, graph->inputs.at[i]->name,
-					(long long)data->inputs.at[i].extents[d], size->name, (long long)*count, said->name);
+				fail(build, EXIT_USAGE, data->path,
+				        "dim %d of input %.60s is %lld, but %s is %lld in input %.60s", d,
+				        graph->inputs.at[i]->name, (long long)data->inputs.at[i].extents[d], size->name,
+				        (long long)*count, said->name);
 			*count = data->inputs.at[i].extents[d];
 			said = graph->inputs.at[i];
 		}
-	return (struct array){ .name = size->name, .path = data->path, .type = DTYPE_I64, .data = count, .bytes = sizeof *count, .atol = -1 };
+	return (struct array){ .name = size->name,
+		.path = data->path,
+		.type = DTYPE_I64,
+		.data = count,
+		.bytes = sizeof *count,
+		.atol = -1 };
 }
 
 void data_bind(struct graph *graph, struct data *data, bool first)
@@ -287,15 +326,17 @@ void data_bind(struct graph *graph, struct data *data, bool first)
 			pass_whole_input(graph, input, array->count, array->nothing);
 		if (input->list->count != array->count || input->list->nothing != array->nothing)
 			fail(build, EXIT_DIFFERENT, data->path, "input %zu holds %s, but the model is cast for %s", i,
-				holding_text(build, array->nothing, array->count), holding_text(build, input->list->nothing, input->list->count));
+			        holding_text(build, array->nothing, array->count),
+			        holding_text(build, input->list->nothing, input->list->count));
 		for (size_t k = 0; k < array->count; k++) {
 			if (first)
-				pass_bind_input(graph, input->list->at[k], array->elements[k].rank, array->elements[k].extents);
+				pass_bind_input(
+				        graph, input->list->at[k], array->elements[k].rank, array->elements[k].extents);
 			push(build->arena, &arrays, array->elements[k]);
 		}
 	}
 	for (size_t i = wholes.count; i < data->inputs.count; i++)
-		push(build->arena, &arrays, data->inputs.at[i]);      /* too many: who runs the model says so */
+		push(build->arena, &arrays, data->inputs.at[i]); /* too many: who runs the model says so */
 	data->inputs = arrays;
 	for (size_t i = 0; i < graph->sizes.count; i++)
 		push(build->arena, &data->inputs, size_of(graph, data, graph->sizes.at[i].size));
@@ -305,7 +346,7 @@ void data_say(struct graph *graph, const struct data *data)
 {
 	for (size_t i = 0; i < graph->outputs.count && i < data->outputs.count; i++) {
 		const struct array *array = &data->outputs.at[i];
-		struct tensor *shapes = new_array(graph->build->arena, struct tensor, array->count + 1);
+		struct tensor *shapes = arena_new_array(graph->build->arena, struct tensor, array->count + 1);
 		for (size_t k = 0; k < array->count; k++)
 			for (shapes[k].rank = 0; shapes[k].rank < array->elements[k].rank; shapes[k].rank++)
 				shapes[k].dims[shapes[k].rank].extent = array->elements[k].extents[shapes[k].rank];
@@ -327,8 +368,9 @@ void data_expect(const struct graph *graph, struct data *data)
 		}
 		const struct list *list = whole ? whole->tensor->list : NULL;
 		if (!list || list->count != array->count || list->nothing != array->nothing)
-			fail(build, EXIT_DIFFERENT, data->path, "output %.60s should hold %s, it holds %s", whole ? whole->name : array->name,
-				holding_text(build, array->nothing, array->count), holding_text(build, !list || list->nothing, list ? list->count : 0));
+			fail(build, EXIT_DIFFERENT, data->path, "output %.60s should hold %s, it holds %s",
+			        whole ? whole->name : array->name, holding_text(build, array->nothing, array->count),
+			        holding_text(build, !list || list->nothing, list ? list->count : 0));
 		for (size_t k = 0; k < array->count; k++)
 			push(build->arena, &arrays, array->elements[k]);
 	}
@@ -336,7 +378,7 @@ void data_expect(const struct graph *graph, struct data *data)
 }
 
 /* ---- values that decide what the model is ---- */
-enum { HELD_MOST = 64 };                  /* elements: of shapes, axes, counts and conditions, not of data */
+enum { HELD_MOST = 64 }; /* elements: of shapes, axes, counts and conditions, not of data */
 
 void data_hold(struct graph *graph, const struct data_sets *sets)
 {
@@ -345,12 +387,14 @@ void data_hold(struct graph *graph, const struct data_sets *sets)
 		struct tensor *input = graph->inputs.at[i];
 		int64_t values[HELD_MOST], count = 1;
 		const struct array *array = &first->inputs.at[i];
-		bool small = tensor_can_be_held(input) && !graph_is_size(graph, input) && array->type == input->type && array->rank == input->rank && array->rank <= 1;
+		bool small = tensor_can_be_held(input) && !graph_is_size(graph, input) && array->type == input->type
+		        && array->rank == input->rank && array->rank <= 1;
 		if (small && array->rank)
 			count = array->extents[0];
 		small &= count <= HELD_MOST;
 		for (size_t k = 0; k < sets->all.count && small; k++) {
-			const struct array *other = i < sets->all.at[k].inputs.count ? &sets->all.at[k].inputs.at[i] : array;
+			const struct array *other =
+			        i < sets->all.at[k].inputs.count ? &sets->all.at[k].inputs.at[i] : array;
 			small = other->bytes == array->bytes && !memcmp(other->data, array->data, array->bytes);
 		}
 		for (int64_t k = 0; k < count && small; k++)
@@ -378,7 +422,7 @@ struct model *data_cast(struct cli *cli, struct model *(*cast)(struct cli *, boo
 	}
 	build->out = out;
 	if ((build->code == EXIT_UNSUPPORTED || build->code == EXIT_USAGE) && hold)
-		memcpy(build->message, message, sizeof message);          /* of the model, not of what was tried */
+		memcpy(build->message, message, sizeof message); /* of the model, not of what was tried */
 	if (build->code)
 		longjmp(*out, 1);
 	return model;
@@ -422,22 +466,30 @@ double data_element(enum dtype type, const void *data, int64_t i)
 {
 	int bits = dtypes[type].bits;
 	switch (type) {
-	case DTYPE_F32: case DTYPE_C64: return ((const float *)data)[i];
-	case DTYPE_F64: case DTYPE_C128: return ((const double *)data)[i];
-	case DTYPE_I8:  return ((const int8_t *)data)[i];
-	case DTYPE_U8:  case DTYPE_BOOL: return ((const uint8_t *)data)[i];
+	case DTYPE_F32:
+	case DTYPE_C64: return ((const float *)data)[i];
+	case DTYPE_F64:
+	case DTYPE_C128: return ((const double *)data)[i];
+	case DTYPE_I8: return ((const int8_t *)data)[i];
+	case DTYPE_U8:
+	case DTYPE_BOOL: return ((const uint8_t *)data)[i];
 	case DTYPE_I16: return ((const int16_t *)data)[i];
 	case DTYPE_U16: return ((const uint16_t *)data)[i];
 	case DTYPE_I32: return ((const int32_t *)data)[i];
 	case DTYPE_U32: return ((const uint32_t *)data)[i];
 	case DTYPE_I64: return (double)((const int64_t *)data)[i];
 	case DTYPE_U64: return (double)((const uint64_t *)data)[i];
-	case DTYPE_U4:  case DTYPE_U2: return data_packed(data, i, bits);
-	case DTYPE_I4:  case DTYPE_I2: return (int)(data_packed(data, i, bits) << (32 - bits)) >> (32 - bits);
+	case DTYPE_U4:
+	case DTYPE_U2: return data_packed(data, i, bits);
+	case DTYPE_I4:
+	case DTYPE_I2: return (int)(data_packed(data, i, bits) << (32 - bits)) >> (32 - bits);
 	default: break;
 	}
 	if (dtype_is_narrow(type))
-		return (double)narrow_value(type, bits == 16 ? ((const uint16_t *)data)[i] : bits == 8 ? ((const uint8_t *)data)[i] : data_packed(data, i, bits));
+		return (double)narrow_value(type,
+		        bits == 16          ? ((const uint16_t *)data)[i]
+		                : bits == 8 ? ((const uint8_t *)data)[i]
+		                            : data_packed(data, i, bits));
 	return NAN;
 }
 
@@ -449,7 +501,8 @@ uint64_t data_hash(struct build *build, enum dtype type, const void *elements, i
 	if (type == DTYPE_F32 || type == DTYPE_F64 || dtype_is_narrow(type))
 		for (int64_t i = 0; i < count && dtypes[type].bits >= 8; i++)
 			if (isnan(data_element(type, elements, i)))
-				memset(copy + (size_t)i * (size_t)dtypes[type].bits / 8, 0xff, (size_t)dtypes[type].bits / 8);
+				memset(copy + (size_t)i * (size_t)dtypes[type].bits / 8, 0xff,
+				        (size_t)dtypes[type].bits / 8);
 	return hash_bytes(copy, bytes, 0);
 }
 
@@ -461,9 +514,11 @@ const char *data_element_text(struct build *build, enum dtype type, const void *
 	case DTYPE_BOOL: return ((const uint8_t *)data)[i] ? "true" : "false";
 	case DTYPE_I64: return arena_printf(build->arena, "%lld", (long long)((const int64_t *)data)[i]);
 	case DTYPE_U64: return arena_printf(build->arena, "%llu", (unsigned long long)((const uint64_t *)data)[i]);
-	case DTYPE_C64: case DTYPE_C128: {
+	case DTYPE_C64:
+	case DTYPE_C128: {
 		enum dtype part = type == DTYPE_C64 ? DTYPE_F32 : DTYPE_F64;
-		return arena_printf(build->arena, "(%s,%s)", data_element_text(build, part, data, 2 * i), data_element_text(build, part, data, 2 * i + 1));
+		return arena_printf(build->arena, "(%s,%s)", data_element_text(build, part, data, 2 * i),
+		        data_element_text(build, part, data, 2 * i + 1));
 	}
 	default: break;
 	}
@@ -473,16 +528,19 @@ const char *data_element_text(struct build *build, enum dtype type, const void *
 	int digits = 6, most = type == DTYPE_F64 ? 17 : 9;
 	do
 		snprintf(text, sizeof text, "%.*g", digits, value);
-	while (digits++ < most && (type == DTYPE_F64 ? strtod(text, NULL) != value : strtof(text, NULL) != (float)value));
+	while (digits++ < most
+	        && (type == DTYPE_F64 ? strtod(text, NULL) != value : strtof(text, NULL) != (float)value));
 	return arena_copy(build->arena, text, strlen(text));
 }
 
 /* Type, shape and bytes: what has to be equal before numbers are looked at. */
-static bool same_kind(struct build *build, const struct array *want, const struct shown *shown, int64_t count, struct comparison *c)
+static bool same_kind(
+        struct build *build, const struct array *want, const struct shown *shown, int64_t count, struct comparison *c)
 {
 	bool same = want->rank == shown->rank;
 	if (want->type != shown->type) {
-		c->why = arena_printf(build->arena, "type %s, should be %s", dtypes[shown->type].text, dtypes[want->type].text);
+		c->why = arena_printf(
+		        build->arena, "type %s, should be %s", dtypes[shown->type].text, dtypes[want->type].text);
 		return c->right = false;
 	}
 	for (int d = 0; same && d < shown->rank; d++)
@@ -506,7 +564,8 @@ size_t data_sizes(const struct program *program)
 	return count;
 }
 
-struct comparison data_compare_drawn(struct build *build, const struct array *want, const struct definition *made, const void *got, bool backend)
+struct comparison data_compare_drawn(
+        struct build *build, const struct array *want, const struct definition *made, const void *got, bool backend)
 {
 	struct comparison c = { .right = true, .why = "" };
 	const struct shown shown = definition_shown(made);
@@ -520,7 +579,8 @@ struct comparison data_compare_drawn(struct build *build, const struct array *wa
 		sum += y, square += y * y, own += data_element(shown.type, got, i);
 		low = fmin(low, y), high = fmax(high, y);
 	}
-	double n = (double)count, mean = sum / n, spread = sqrt(fmax(0, square / n - mean * mean)), wide = high - low + 1e-6;
+	double n = (double)count, mean = sum / n, spread = sqrt(fmax(0, square / n - mean * mean)),
+	       wide = high - low + 1e-6;
 	c.worst = fabs(own / n - mean);
 	c.allowed = 6 * (spread * sqrt(2 / n) + (high - low) / n);
 	if (!(c.worst <= c.allowed)) {
@@ -531,18 +591,21 @@ struct comparison data_compare_drawn(struct build *build, const struct array *wa
 		double x = data_element(shown.type, got, i);
 		if (!(x >= low - wide && x <= high + wide)) {
 			c.right = false;
-			c.why = arena_printf(build->arena, "element %lld is %g, the reference's are in [%g, %g]", (long long)i, x, low, high);
+			c.why = arena_printf(build->arena, "element %lld is %g, the reference's are in [%g, %g]",
+			        (long long)i, x, low, high);
 		}
 	}
 	return c;
 }
 
-struct comparison data_compare(struct build *build, const struct array *want, const struct definition *made, const void *got, bool backend)
+struct comparison data_compare(
+        struct build *build, const struct array *want, const struct definition *made, const void *got, bool backend)
 {
 	struct comparison c = { .right = true, .why = "" };
 	const struct shown shown = definition_shown(made);
 	int64_t count = shown_elements(&shown);
-	bool complex = want->type == DTYPE_C64 || want->type == DTYPE_C128, floats = complex || dtypes[shown.type].class == CLASS_FLOAT;
+	bool complex = want->type == DTYPE_C64 || want->type == DTYPE_C128,
+	     floats = complex || dtypes[shown.type].class == CLASS_FLOAT;
 	if (want->type == DTYPE_STRING)
 		return (struct comparison){ .why = "strings are not compared" };
 	if (!same_kind(build, want, &shown, count, &c))
@@ -561,13 +624,22 @@ struct comparison data_compare(struct build *build, const struct array *want, co
 	}
 	double flat = (want->type == DTYPE_F16 ? 1e-2 : 1e-4) * largest + (largest >= 1e-3 ? 1e-6 : 0);
 	for (int64_t i = 0; i < count; i++) {
-		double y = data_element(want->type, want->data, i), x = data_element(shown.type, got, i), d = fabs(x - y);
-		double allowed = backend ? dtype_is_narrow(want->type) && want->type != DTYPE_F16 && want->type != DTYPE_BF16 ? 0
-			: 1e-5 + (want->type == DTYPE_BF16 ? 0x1p-6 : want->type == DTYPE_F16 ? 0x1p-9 : 1e-3) * fabs(y) : want->atol >= 0 ? want->atol : flat;
+		double y = data_element(want->type, want->data, i), x = data_element(shown.type, got, i),
+		       d = fabs(x - y);
+		double allowed = backend
+		        ? dtype_is_narrow(want->type) && want->type != DTYPE_F16 && want->type != DTYPE_BF16 ? 0
+		                                                                                             : 1e-5
+		                        + (want->type == DTYPE_BF16                 ? 0x1p-6
+		                                          : want->type == DTYPE_F16 ? 0x1p-9
+		                                                                    : 1e-3)
+		                                * fabs(y)
+		        : want->atol >= 0 ? want->atol
+		                          : flat;
 		if (!isfinite(y) || !isfinite(x)) {
 			if (isnan(y) ? !isnan(x) : x != y) {
 				c.right = false;
-				c.why = arena_printf(build->arena, "element %lld is %g, should be %g", (long long)i, x, y);
+				c.why = arena_printf(
+				        build->arena, "element %lld is %g, should be %g", (long long)i, x, y);
 			}
 			c.nonfinite++;
 			continue;
@@ -578,7 +650,8 @@ struct comparison data_compare(struct build *build, const struct array *want, co
 		}
 		if (d > allowed && c.right) {
 			c.right = false;
-			c.why = arena_printf(build->arena, "element %lld is %.9g, should be %.9g within %.3g", (long long)i, x, y, allowed);
+			c.why = arena_printf(build->arena, "element %lld is %.9g, should be %.9g within %.3g",
+			        (long long)i, x, y, allowed);
 		}
 	}
 	return c;

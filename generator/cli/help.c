@@ -1,9 +1,18 @@
-/* help.c: ingot help: the commands and their options, from the tables that the parser reads; as JSON for man pages and completion. */
+/* help.c: ingot help: the commands and their options, from the tables that the parser reads; as JSON for man pages and
+ * completion. */
 #include "cli/cli.h"
 
-static const struct { int code; const char *text; } exit_codes[] = {
-	{ EXIT_RIGHT, "right" }, { EXIT_DIFFERENT, "numbers differ" }, { EXIT_USAGE, "usage" }, { EXIT_INVALID, "model invalid" },
-	{ EXIT_UNSUPPORTED, "not supported" }, { EXIT_ENVIRONMENT, "the environment lacks something" }, { EXIT_LIMIT, "a limit exceeded" },
+static const struct {
+	int code;
+	const char *text;
+} exit_codes[] = {
+	{ EXIT_RIGHT, "right" },
+	{ EXIT_DIFFERENT, "numbers differ" },
+	{ EXIT_USAGE, "usage" },
+	{ EXIT_INVALID, "model invalid" },
+	{ EXIT_UNSUPPORTED, "not supported" },
+	{ EXIT_ENVIRONMENT, "the environment lacks something" },
+	{ EXIT_LIMIT, "a limit exceeded" },
 };
 static const char purpose[] = "ingot casts tensor graphs (ONNX files or ONNX text) into libraries in C.";
 
@@ -28,14 +37,16 @@ static void print_words(const struct option_row *row, const struct command *comm
 
 void help_command(const struct command *command, FILE *to)
 {
-	fprintf(to, "usage: ingot %s %s%s[OPTIONS]\n%s.\n\n", command->name, command->arguments, *command->arguments ? " " : "", command->summary);
+	fprintf(to, "usage: ingot %s %s%s[OPTIONS]\n%s.\n\n", command->name, command->arguments,
+	        *command->arguments ? " " : "", command->summary);
 	for (int i = 0; i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
 		char left[60];
 		if (!(row->commands & command->bit))
 			continue;
 		int n = row->letter ? snprintf(left, sizeof left, "-%c, ", row->letter) : 0;
-		snprintf(left + n, sizeof left - (size_t)n, "--%s%s%s", row->name, row->argument ? " " : "", row->argument ? row->argument : "");
+		snprintf(left + n, sizeof left - (size_t)n, "--%s%s%s", row->name, row->argument ? " " : "",
+		        row->argument ? row->argument : "");
 		fprintf(to, "  %-23s %s", left, row->help);
 		print_words(row, command, to);
 		fprintf(to, "\n");
@@ -51,8 +62,9 @@ static json_t *option_json(const struct option_row *row, const struct command *c
 	json_t *words = json_array();
 	for (int i = 0; (word = option_word(row, command, i)); i++)
 		json_array_append_new(words, json_string(word));
-	return json_pack("{s:s,s:s,s:s%,s:s,s:o,s:s}", "name", row->name, "also", row->also ? row->also : "", "letter", &row->letter, (size_t)(row->letter != 0),
-		"argument", row->argument ? row->argument : "", "words", words, "help", row->help);
+	return json_pack("{s:s,s:s,s:s%,s:s,s:o,s:s}", "name", row->name, "also", row->also ? row->also : "", "letter",
+	        &row->letter, (size_t)(row->letter != 0), "argument", row->argument ? row->argument : "", "words",
+	        words, "help", row->help);
 }
 
 static json_t *command_json(const struct command *command)
@@ -61,8 +73,8 @@ static json_t *command_json(const struct command *command)
 	for (int i = 0; i < option_row_count; i++)
 		if (option_rows[i].commands & command->bit)
 			json_array_append_new(options, option_json(&option_rows[i], command));
-	return json_pack("{s:s,s:s,s:s,s:s,s:o}", "name", command->name, "arguments", command->arguments, "summary", command->summary,
-		"more", command->more ? command->more : "", "options", options);
+	return json_pack("{s:s,s:s,s:s,s:s,s:o}", "name", command->name, "arguments", command->arguments, "summary",
+	        command->summary, "more", command->more ? command->more : "", "options", options);
 }
 
 /* `only` (NULL: every command) */
@@ -73,8 +85,10 @@ static void print_json(const struct command *only, FILE *to)
 		if (!only || only == commands[i])
 			json_array_append_new(list, command_json(commands[i]));
 	for (size_t i = 0; i < COUNT(exit_codes); i++)
-		json_array_append_new(codes, json_pack("{s:i,s:s}", "code", exit_codes[i].code, "text", exit_codes[i].text));
-	json_t *all = json_pack("{s:s,s:s,s:o,s:o}", "version", INGOT_VERSION, "purpose", purpose, "commands", list, "exit_codes", codes);
+		json_array_append_new(
+		        codes, json_pack("{s:i,s:s}", "code", exit_codes[i].code, "text", exit_codes[i].text));
+	json_t *all = json_pack("{s:s,s:s,s:o,s:o}", "version", INGOT_VERSION, "purpose", purpose, "commands", list,
+	        "exit_codes", codes);
 	cli_print_json(all, to);
 }
 
@@ -90,5 +104,4 @@ static void run(struct cli *cli)
 }
 
 const struct command command_help = { "help", "[COMMAND]", "tell about a command",
-	"--json: the commands with their options; manual pages and completion are made of it.",
-	IN_HELP, 0, 1, run };
+	"--json: the commands with their options; manual pages and completion are made of it.", IN_HELP, 0, 1, run };

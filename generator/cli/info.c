@@ -5,15 +5,21 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-struct op_count { const char *domain, *name; int version; size_t count; bool known; };
+struct op_count {
+	const char *domain, *name;
+	int version;
+	size_t count;
+	bool known;
+};
 struct info {
 	struct cli *cli;
 	struct model *model;
 	VECTOR(struct op_count) ops;
 	int64_t parameters, parameter_bytes;
-	double multiply_adds;             /* below 0: dims are not bound */
-	const char *refused;              /* why ingot cannot build it, beyond ops that it does not know; NULL: it can, or dims are not bound */
-	bool unknown;                     /* there are ops that ingot does not know */
+	double multiply_adds; /* below 0: dims are not bound */
+	const char *refused;  /* why ingot cannot build it, beyond ops that it does not know; NULL: it can, or dims are
+	                         not bound */
+	bool unknown;         /* there are ops that ingot does not know */
 };
 
 /* ---- looking ---- */
@@ -21,10 +27,13 @@ static void count_node(struct info *info, const struct node *node)
 {
 	const struct op *op = op_find(node->domain, node->type);
 	size_t k = 0;
-	while (k < info->ops.count && (info->ops.at[k].name != node->type || info->ops.at[k].domain != node->domain || info->ops.at[k].version != node->since))
+	while (k < info->ops.count
+	        && (info->ops.at[k].name != node->type || info->ops.at[k].domain != node->domain
+	                || info->ops.at[k].version != node->since))
 		k++;
 	if (k == info->ops.count)
-		push(info->cli->build->arena, &info->ops, (struct op_count){ node->domain, node->type, node->since, 0, op && node->since >= op->since });
+		push(info->cli->build->arena, &info->ops,
+		        (struct op_count){ node->domain, node->type, node->since, 0, op && node->since >= op->since });
 	info->ops.at[k].count++;
 	info->unknown |= !info->ops.at[k].known;
 }
@@ -54,7 +63,8 @@ static void count_parameters(struct info *info, const struct graph *graph)
 {
 	for (size_t i = 0; i < graph->tensors.count; i++) {
 		const struct tensor *tensor = graph->tensors.at[i];
-		if (!tensor->data || tensor->type == DTYPE_I64 || tensor->type == DTYPE_BOOL || tensor->type == DTYPE_STRING)
+		if (!tensor->data || tensor->type == DTYPE_I64 || tensor->type == DTYPE_BOOL
+		        || tensor->type == DTYPE_STRING)
 			continue;
 		info->parameters += tensor_elements(info->cli->build, tensor);
 		info->parameter_bytes += (int64_t)tensor->bytes;
@@ -87,13 +97,15 @@ static void try_stages(struct info *info, struct graph *graph)
 			for (size_t i = 0; i < program->all.count; i++) {
 				const struct definition *d = program->all.at[i];
 				if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products)
-					info->multiply_adds += (double)definition_elements(d) * (double)definition_terms(d);
+					info->multiply_adds +=
+					        (double)definition_elements(d) * (double)definition_terms(d);
 			}
 		} else
-			pass_infer(graph);                        /* symbols stay: types and what is plainly wrong */
+			pass_infer(graph); /* symbols stay: types and what is plainly wrong */
 	}
 	build->out = out;
-	if (build->code && build->code != EXIT_UNSUPPORTED && build->code != EXIT_USAGE)      /* an option may help, which the message says */
+	if (build->code && build->code != EXIT_UNSUPPORTED
+	        && build->code != EXIT_USAGE) /* an option may help, which the message says */
 		longjmp(*out, 1);
 	info->refused = build->code ? arena_copy(build->arena, build->message, strlen(build->message)) : NULL;
 	build->code = EXIT_RIGHT;
@@ -104,7 +116,9 @@ static void try_stages(struct info *info, struct graph *graph)
 static int by_count(const void *a, const void *b)
 {
 	const struct op_count *x = a, *y = b;
-	return x->known != y->known ? x->known - y->known : x->count != y->count ? (x->count < y->count) - (x->count > y->count) : strcmp(x->name, y->name);
+	return x->known != y->known    ? x->known - y->known
+	        : x->count != y->count ? (x->count < y->count) - (x->count > y->count)
+	                               : strcmp(x->name, y->name);
 }
 
 static json_t *dims_json(const struct tensor *tensor)
@@ -113,7 +127,10 @@ static json_t *dims_json(const struct tensor *tensor)
 	for (int d = 0; d < tensor->rank; d++) {
 		const struct dim *dim = &tensor->dims[d];
 		const char *symbol = dim->symbol ? text_clean(tensor->graph->build->arena, dim->symbol) : NULL;
-		json_array_append_new(dims, dim->extent >= 0 ? json_integer(dim->extent) : symbol ? json_string(symbol) : json_null());
+		json_array_append_new(dims,
+		        dim->extent >= 0 ? json_integer(dim->extent)
+		                : symbol ? json_string(symbol)
+		                         : json_null());
 	}
 	return tensor->rank < 0 ? (json_decref(dims), json_null()) : dims;
 }
@@ -122,8 +139,10 @@ static json_t *tensors_json(struct tensor *const *tensors, size_t count)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, json_pack("{s:s,s:s,s:o}", "name", text_clean(tensors[i]->graph->build->arena, tensors[i]->name),
-			"type", dtypes[tensors[i]->type].text, "dims", dims_json(tensors[i])));
+		json_array_append_new(list,
+		        json_pack("{s:s,s:s,s:o}", "name",
+		                text_clean(tensors[i]->graph->build->arena, tensors[i]->name), "type",
+		                dtypes[tensors[i]->type].text, "dims", dims_json(tensors[i])));
 	return list;
 }
 
@@ -135,8 +154,10 @@ static json_t *ops_json(const struct info *info)
 	json_t *list = json_array();
 	for (size_t i = 0; i < info->ops.count; i++) {
 		const struct op_count *op = &info->ops.at[i];
-		json_array_append_new(list, json_pack("{s:s,s:s,s:i,s:I,s:b}", "name", text_clean(arena, op->name), "domain",
-			text_clean(arena, domain_of(op->domain)), "version", op->version, "count", (json_int_t)op->count, "supported", op->known));
+		json_array_append_new(list,
+		        json_pack("{s:s,s:s,s:i,s:I,s:b}", "name", text_clean(arena, op->name), "domain",
+		                text_clean(arena, domain_of(op->domain)), "version", op->version, "count",
+		                (json_int_t)op->count, "supported", op->known));
 	}
 	return list;
 }
@@ -145,17 +166,22 @@ static json_t *info_json(const struct info *info, const struct graph *graph)
 {
 	json_t *opsets = json_object();
 	for (size_t i = 0; i < graph->opsets.count; i++)
-		json_object_set_new(opsets, text_clean(info->cli->build->arena, domain_of(graph->opsets.at[i].domain)), json_integer(graph->opsets.at[i].version));
-	json_t *all = json_pack("{s:s,s:s,s:I,s:o,s:o,s:o,s:I,s:I,s:o,s:b}",
-		"model", text_clean(info->cli->build->arena, graph->file), "producer", graph->producer, "ir_version",
-		(json_int_t)graph->ir_version, "opsets", opsets, "inputs", tensors_json(graph->inputs.at, graph->inputs.count), "outputs",
-		tensors_json(graph->outputs.at, graph->outputs.count), "parameters", (json_int_t)info->parameters, "parameter_bytes",
-		(json_int_t)info->parameter_bytes, "ops", ops_json(info), "supported", !info->unknown && !info->refused);
+		json_object_set_new(opsets, text_clean(info->cli->build->arena, domain_of(graph->opsets.at[i].domain)),
+		        json_integer(graph->opsets.at[i].version));
+	json_t *all = json_pack("{s:s,s:s,s:I,s:o,s:o,s:o,s:I,s:I,s:o,s:b}", "model",
+	        text_clean(info->cli->build->arena, graph->file), "producer", graph->producer, "ir_version",
+	        (json_int_t)graph->ir_version, "opsets", opsets, "inputs",
+	        tensors_json(graph->inputs.at, graph->inputs.count), "outputs",
+	        tensors_json(graph->outputs.at, graph->outputs.count), "parameters", (json_int_t)info->parameters,
+	        "parameter_bytes", (json_int_t)info->parameter_bytes, "ops", ops_json(info), "supported",
+	        !info->unknown && !info->refused);
 	json_t *external = json_array();
 	for (size_t i = 0; i < graph->external.count; i++)
-		json_array_append_new(external, json_string(text_clean(info->cli->build->arena, graph->external.at[i])));
+		json_array_append_new(
+		        external, json_string(text_clean(info->cli->build->arena, graph->external.at[i])));
 	json_object_set_new(all, "external_data", external);
-	json_object_set_new(all, "multiply_adds", info->multiply_adds < 0 ? json_null() : json_real(info->multiply_adds));
+	json_object_set_new(
+	        all, "multiply_adds", info->multiply_adds < 0 ? json_null() : json_real(info->multiply_adds));
 	if (info->refused)
 		json_object_set_new(all, "refused", json_string(info->refused));
 	return all;
@@ -178,7 +204,8 @@ static const char *grouped(struct arena *arena, double number)
 static void print_tensors(struct build *build, const char *word, struct tensor *const *tensors, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		printf("%-14s %s %s\n", i ? "" : word, text_clean(build->arena, name_text(build, tensors[i]->name)), text_clean(build->arena, type_of_tensor(build, tensors[i])));
+		printf("%-14s %s %s\n", i ? "" : word, text_clean(build->arena, name_text(build, tensors[i]->name)),
+		        text_clean(build->arena, type_of_tensor(build, tensors[i])));
 }
 
 static void print_text(const struct info *info, struct graph *graph)
@@ -195,13 +222,15 @@ static void print_text(const struct info *info, struct graph *graph)
 	const char *unbound = unbound_dims(graph);
 	if (*unbound)
 		printf("%-14s%s\n", "to bind", unbound);
-	printf("%-14s %s (%s bytes)\n", "parameters", grouped(build->arena, (double)info->parameters), grouped(build->arena, (double)info->parameter_bytes));
+	printf("%-14s %s (%s bytes)\n", "parameters", grouped(build->arena, (double)info->parameters),
+	        grouped(build->arena, (double)info->parameter_bytes));
 	if (info->multiply_adds >= 0)
 		printf("%-14s %s\n", "multiply-adds", grouped(build->arena, info->multiply_adds));
 	for (size_t i = 0; i < info->ops.count; i++) {
 		const struct op_count *op = &info->ops.at[i];
 		const char *name = arena_printf(build->arena, "%s%s%s", op->domain, *op->domain ? "." : "", op->name);
-		printf("%-14s %zu %s%s\n", i ? "" : "ops", op->count, text_clean(build->arena, name), op->known ? "" : ": not supported");
+		printf("%-14s %zu %s%s\n", i ? "" : "ops", op->count, text_clean(build->arena, name),
+		        op->known ? "" : ": not supported");
 	}
 	if (info->refused && !info->unknown)
 		printf("%-14s %s\n", "not supported", info->refused);
@@ -227,6 +256,7 @@ static void run(struct cli *cli)
 }
 
 const struct command command_info = { "info", "MODEL", "tell what a model is, and whether it can be built",
-	"Inputs, outputs, opsets, files beside the model's own, parameters (constants, without int64 and bool), multiply-adds of its sums of products where every dim is bound\n"
+	"Inputs, outputs, opsets, files beside the model's own, parameters (constants, without int64 and bool), "
+	"multiply-adds of its sums of products where every dim is bound\n"
 	"(--dim), and its ops: exit 4 where one is not supported.",
 	IN_INFO, 1, 1, run };

@@ -5,19 +5,24 @@
 
 static const char *default_text(struct build *build, const struct attribute_row *row)
 {
-	return !row->has_default ? "" : row->string ? arena_printf(build->arena, " = \"%s\"", row->string) : arena_printf(build->arena, " = %.9g", row->number);
+	return !row->has_default ? ""
+	        : row->string    ? arena_printf(build->arena, " = \"%s\"", row->string)
+	                         : arena_printf(build->arena, " = %.9g", row->number);
 }
 
 static json_t *attribute_list(const struct op *op)
 {
 	json_t *list = json_array();
 	for (const struct attribute_row *row = op->attributes; row->name; row++) {
-		json_t *one = json_pack("{s:s,s:s,s:i}", "name", row->name, "kind", attribute_kind_name(row->kind), "from", row->from);
+		json_t *one = json_pack(
+		        "{s:s,s:s,s:i}", "name", row->name, "kind", attribute_kind_name(row->kind), "from", row->from);
 		if (row->to != VERSION_LAST)
 			json_object_set_new(one, "to", json_integer(row->to));
 		if (row->has_default)
-			json_object_set_new(one, "default", row->string ? json_string(row->string) : row->kind == ATTRIBUTE_INT ? json_integer((json_int_t)row->number)
-				: json_real(row->number));
+			json_object_set_new(one, "default",
+			        row->string                          ? json_string(row->string)
+			                : row->kind == ATTRIBUTE_INT ? json_integer((json_int_t)row->number)
+			                                             : json_real(row->number));
 		json_array_append_new(list, one);
 	}
 	return list;
@@ -26,9 +31,12 @@ static json_t *attribute_list(const struct op *op)
 static void print_attributes(struct build *build, const struct op *op)
 {
 	for (const struct attribute_row *row = op->attributes; row->name; row++) {
-		const char *versions = row->to != VERSION_LAST ? arena_printf(build->arena, ", versions %d to %d", row->from, row->to)
-			: row->from > op->since ? arena_printf(build->arena, ", since version %d", row->from) : "";
-		printf("    %s: %s%s%s\n", row->name, attribute_kind_name(row->kind), default_text(build, row), versions);
+		const char *versions = row->to != VERSION_LAST
+		        ? arena_printf(build->arena, ", versions %d to %d", row->from, row->to)
+		        : row->from > op->since ? arena_printf(build->arena, ", since version %d", row->from)
+		                                : "";
+		printf("    %s: %s%s%s\n", row->name, attribute_kind_name(row->kind), default_text(build, row),
+		        versions);
 	}
 }
 
@@ -38,11 +46,15 @@ static void run(struct cli *cli)
 	for (int i = 0; i < op_count; i++) {
 		const char *domain = *ops[i].domain ? ops[i].domain : "ai.onnx";
 		if (!cli->json) {
-			printf("%-24s %s since version %d%s%s\n", ops[i].name, domain, ops[i].since, ops[i].text ? ", by the text " : "", ops[i].text ? ops[i].text : "");
+			printf("%-24s %s since version %d%s%s\n", ops[i].name, domain, ops[i].since,
+			        ops[i].text ? ", by the text " : "", ops[i].text ? ops[i].text : "");
 			print_attributes(cli->build, &ops[i]);
 		}
-		json_t *one = json_pack("{s:s,s:s,s:i,s:s}", "name", ops[i].name, "domain", domain, "since", ops[i].since,
-			"by", ops[i].scalar >= 0 ? "row" : ops[i].text ? "text" : "function");
+		json_t *one = json_pack("{s:s,s:s,s:i,s:s}", "name", ops[i].name, "domain", domain, "since",
+		        ops[i].since, "by",
+		        ops[i].scalar >= 0    ? "row"
+		                : ops[i].text ? "text"
+		                              : "function");
 		if (ops[i].scalar >= 0)
 			json_object_set_new(one, "ulp", json_string(scalars[ops[i].scalar].error));
 		json_object_set_new(one, "attributes", attribute_list(&ops[i]));
@@ -54,6 +66,5 @@ static void run(struct cli *cli)
 		json_decref(list);
 }
 
-const struct command command_ops = { "ops", "", "list the operators that are there, with their attributes",
-	NULL,
+const struct command command_ops = { "ops", "", "list the operators that are there, with their attributes", NULL,
 	IN_OPS, 0, 0, run };

@@ -23,7 +23,10 @@ static void set_flag(struct cli *cli, const struct option_row *row, const char *
 	*(bool *)member(cli, row) = true;
 }
 
-static void set_text(struct cli *cli, const struct option_row *row, const char *value) { *(const char **)member(cli, row) = value; }
+static void set_text(struct cli *cli, const struct option_row *row, const char *value)
+{
+	*(const char **)member(cli, row) = value;
+}
 
 static void set_bytes(struct cli *cli, const struct option_row *row, const char *value)
 {
@@ -65,7 +68,8 @@ static void add_pair(struct cli *cli, const struct option_row *row, const char *
 	struct bound_file pair = pair_of(cli, row, value);
 	for (size_t i = 0; i < list->count; i++)
 		if (list->at[i].name && !strcmp(list->at[i].name, pair.name))
-			fail(cli->build, EXIT_USAGE, NULL, "--%s %s is given twice, with %s and %s", row->name, pair.name, list->at[i].path, pair.path);
+			fail(cli->build, EXIT_USAGE, NULL, "--%s %s is given twice, with %s and %s", row->name,
+			        pair.name, list->at[i].path, pair.path);
 	push(cli->build->arena, list, pair);
 }
 
@@ -85,17 +89,25 @@ static int64_t number_of(struct cli *cli, const struct option_row *row, const ch
 	errno = 0;
 	long long value = strtoll(text, &end, 10);
 	if (!*text || *end || errno || value < 1 || value > most)
-		wrong(cli, row, text, arena_printf(cli->build->arena, "is not a number from 1 to %lld", (long long)most));
+		wrong(cli, row, text,
+		        arena_printf(cli->build->arena, "is not a number from 1 to %lld", (long long)most));
 	return value;
 }
 
-static void set_threads(struct cli *cli, const struct option_row *row, const char *value) { cli->options.threads = (int)number_of(cli, row, value, 256); }
-static void set_pool_cap(struct cli *cli, const struct option_row *row, const char *value) { cli->options.pool_cap = number_of(cli, row, value, INT64_MAX); }
+static void set_threads(struct cli *cli, const struct option_row *row, const char *value)
+{
+	cli->options.threads = (int)number_of(cli, row, value, 256);
+}
+static void set_pool_cap(struct cli *cli, const struct option_row *row, const char *value)
+{
+	cli->options.pool_cap = number_of(cli, row, value, INT64_MAX);
+}
 
 static void set_name(struct cli *cli, const struct option_row *row, const char *value)
 {
 	for (const char *p = value; *p; p++)
-		if (!(*p == '_' || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (p > value && *p >= '0' && *p <= '9')))
+		if (!(*p == '_' || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')
+		            || (p > value && *p >= '0' && *p <= '9')))
 			wrong(cli, row, value, "is not a C identifier");
 	if (!*value || strlen(value) > 100)
 		fail(cli->build, EXIT_USAGE, NULL, "--name: should have 1 to 100 characters");
@@ -106,14 +118,16 @@ static void set_name(struct cli *cli, const struct option_row *row, const char *
 /* No flag may change what a number is. */
 static void set_cflags(struct cli *cli, const struct option_row *row, const char *value)
 {
-	static const char *const bad[] = { "-ffast-math", "-Ofast", "-funsafe-math-optimizations", "-fassociative-math", "-freciprocal-math", "-ffinite-math-only",
-		"-fno-signed-zeros", "-ffp-contract=fast", "-ffp-contract=on", "-mfpmath=387", "-fsingle-precision-constant", "-fshort-double" };
+	static const char *const bad[] = { "-ffast-math", "-Ofast", "-funsafe-math-optimizations", "-fassociative-math",
+		"-freciprocal-math", "-ffinite-math-only", "-fno-signed-zeros", "-ffp-contract=fast",
+		"-ffp-contract=on", "-mfpmath=387", "-fsingle-precision-constant", "-fshort-double" };
 	const char *words[CC_WORDS_MOST];
 	int count = cc_words(cli->build, value, words);
 	for (int i = 0; i < count; i++)
 		for (size_t k = 0; k < COUNT(bad); k++)
 			if (!strcmp(words[i], bad[k]))
-				fail(cli->build, EXIT_USAGE, NULL, "--cflags: %s changes the numbers, which are the same on every target", bad[k]);
+				fail(cli->build, EXIT_USAGE, NULL,
+				        "--cflags: %s changes the numbers, which are the same on every target", bad[k]);
 	set_text(cli, row, value);
 }
 
@@ -127,7 +141,10 @@ static void sort_cpus(struct cli *cli, const struct option_row *row, const char 
 		if (cli->command->bit != IN_BUILD)
 			wrong(cli, row, value, "names several CPUs, which only a library that is built can have");
 		if (*target->needs && strncmp(target->needs, "x86-64", 6))
-			fail(build, EXIT_USAGE, NULL, "--cpu %s: one library takes x86-64-v4, x86-64-v3 and generic, and %s is of another kind", value, target->name);
+			fail(build, EXIT_USAGE, NULL,
+			        "--cpu %s: one library takes x86-64-v4, x86-64-v3 and generic, and %s is of another "
+			        "kind",
+			        value, target->name);
 		for (size_t i = 0; i < asked.count; i++)
 			if (!strcmp(asked.at[i]->name, target->name))
 				fail(build, EXIT_USAGE, NULL, "--cpu %s: %s is there twice", value, target->name);
@@ -176,7 +193,8 @@ static void set_archs(struct cli *cli, const struct option_row *row, const char 
 	char *rest, *copy = arena_copy(build->arena, value, strlen(value)), *end;
 	cli->archs.count = 0;
 	for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-		long number = strncmp(word, "sm_", 3) || !isdigit((unsigned char)word[3]) ? 0 : strtol(word + 3, &end, 10);
+		long number =
+		        strncmp(word, "sm_", 3) || !isdigit((unsigned char)word[3]) ? 0 : strtol(word + 3, &end, 10);
 		if (number < 10 || number > 999 || (*end && end[1]))
 			wrong(cli, row, value, "should be as sm_80,sm_90");
 		if (cli->archs.count == IMAGES_MOST - 1)
@@ -198,8 +216,9 @@ static void set_tile(struct cli *cli, const struct option_row *row, const char *
 	int end = 0;
 	if (!strcmp(value, "warps"))
 		*tile = (struct block_tile){ .rows = -1 };
-	else if (strspn(value, "0123456789x") != strlen(value) || strlen(value) > 16 || sscanf(value, "%dx%dx%d%n", &tile->rows, &tile->columns, &tile->terms, &end) != 3
-		|| value[end] || tile->rows < 1)
+	else if (strspn(value, "0123456789x") != strlen(value) || strlen(value) > 16
+	        || sscanf(value, "%dx%dx%d%n", &tile->rows, &tile->columns, &tile->terms, &end) != 3 || value[end]
+	        || tile->rows < 1)
 		wrong(cli, row, value, "should be as 128x64x16 (rows, columns, terms), or warps");
 }
 
@@ -220,14 +239,19 @@ static void set_algorithms(struct cli *cli, const struct option_row *row, const 
 static const char *const mode_words[] = { "virtual", "local", "on_device", "hosted", NULL };
 static void add_mode(struct cli *cli, const struct option_row *row, const char *value)
 {
-	static const struct { uint32_t mode; bool outputs; } modes[] = { { INGOT_VIRTUAL, false }, { INGOT_LOCAL, false }, { INGOT_ON_DEVICE, true },
+	static const struct {
+		uint32_t mode;
+		bool outputs;
+	} modes[] = { { INGOT_VIRTUAL, false }, { INGOT_LOCAL, false }, { INGOT_ON_DEVICE, true },
 		{ INGOT_HOSTED, true } };
 	struct build *build = cli->build;
 	struct bound_file pair = pair_of(cli, row, value);
 	struct choices choices = choices_for(build, pair.path);
 	for (int m = 0; mode_words[m]; m++) {
 		if (!strcmp(mode_words[m], pair.path)) {
-			push(build->arena, &cli->options.modes, (struct mode_choice){ name_is(build->names, pair.name), modes[m].mode, modes[m].outputs, false, false });
+			push(build->arena, &cli->options.modes,
+			        (struct mode_choice){ name_is(build->names, pair.name), modes[m].mode, modes[m].outputs,
+			                false, false });
 			return;
 		}
 		choices_add(&choices, mode_words[m]);
@@ -277,7 +301,8 @@ static void set_undefined(struct cli *cli, const struct option_row *row, const c
 
 static void set_newline(struct cli *cli, const struct option_row *row, const char *value)
 {
-	static const char *const forms[][2] = { { "\\n", "\n" }, { "\\r\\n", "\r\n" }, { "\\r", "\r" }, { "\n", "\n" }, { "\r\n", "\r\n" }, { "\r", "\r" } };
+	static const char *const forms[][2] = { { "\\n", "\n" }, { "\\r\\n", "\r\n" }, { "\\r", "\r" }, { "\n", "\n" },
+		{ "\r\n", "\r\n" }, { "\r", "\r" } };
 	for (size_t i = 0; i < COUNT(forms); i++)
 		if (!strcmp(value, forms[i][0])) {
 			cli->render.newline = forms[i][1];
@@ -306,88 +331,131 @@ const char *option_word(const struct option_row *row, const struct command *comm
 	return row->words ? row->words[i] : row->word ? row->word(command, i) : NULL;
 }
 
-#define LIST(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define LIST(...) \
+	(const char *const[]) { __VA_ARGS__, NULL }
 #define AT(member) offsetof(struct cli, member)
 /* In the order of --help. */
 const struct option_row option_rows[] = {
-	{ "output-dir", NULL, 'o', "DIR", IN_BUILD, set_text, AT(output), NULL, NULL, "where the library goes (default out/NAME)" },
-	{ "name", NULL, 0, "NAME", IN_BUILD | IN_SHOW, set_name, 0, NULL, NULL, "prefix of files and symbols (default: the file's stem)" },
-	{ "target", NULL, 0, "WORD", IN_MODEL, set_text, AT(target), NULL, target_word, "what it is made for, or what runs it" },
+	{ "output-dir", NULL, 'o', "DIR", IN_BUILD, set_text, AT(output), NULL, NULL,
+	        "where the library goes (default out/NAME)" },
+	{ "name", NULL, 0, "NAME", IN_BUILD | IN_SHOW, set_name, 0, NULL, NULL,
+	        "prefix of files and symbols (default: the file's stem)" },
+	{ "target", NULL, 0, "WORD", IN_MODEL, set_text, AT(target), NULL, target_word,
+	        "what it is made for, or what runs it" },
 	{ "profile", NULL, 0, "WORD", IN_BUILD, set_text, AT(profile), LIST("bare", "managed"), NULL,
-	  "bare (default), or managed: with a module for the runtime, and the runtime" },
+	        "bare (default), or managed: with a module for the runtime, and the runtime" },
 	{ "schedule", NULL, 0, "WORD", IN_BUILD, set_text, AT(schedule), LIST("call", "steps"), NULL,
-	  "of the module's routines: call (default), or steps: kernel by kernel" },
+	        "of the module's routines: call (default), or steps: kernel by kernel" },
 	{ "mode", NULL, 0, "NAME=WORD", IN_BUILD | IN_SHOW, add_mode, 0, NULL, NULL,
-	  "where a tensor lives: virtual, local, on_device or hosted; may be given again" },
+	        "where a tensor lives: virtual, local, on_device or hosted; may be given again" },
 	{ "apart", NULL, 0, NULL, IN_BUILD, set_flag, AT(options.apart), NULL, NULL,
-	  "of several models, each computes for itself: none inlines what another left virtual" },
+	        "of several models, each computes for itself: none inlines what another left virtual" },
 	{ "after", NULL, 0, "MODEL", IN_BUILD, add_after, 0, NULL, NULL,
-	  "a model that a library was made of before: what it has virtual can be computed again here; may be given again" },
-	{ "no-hosted", NULL, 0, NULL, IN_BUILD, set_flag, AT(no_hosted), NULL, NULL, "no tensor has a host array: transfers alone go in and out" },
+	        "a model that a library was made of before: what it has virtual can be computed again here; may be "
+	        "given again" },
+	{ "no-hosted", NULL, 0, NULL, IN_BUILD, set_flag, AT(no_hosted), NULL, NULL,
+	        "no tensor has a host array: transfers alone go in and out" },
 	{ "merge", NULL, 0, "NAME", IN_BUILD, add_text, AT(merges), NULL, NULL,
-	  "an input that is read from the stream's merge buffer; one for each model" },
+	        "an input that is read from the stream's merge buffer; one for each model" },
 	{ "state", NULL, 0, "IN=OUT", IN_BUILD, add_pair, AT(states), NULL, NULL,
-	  "an input that keeps its value; output OUT is its next one; may be given again" },
+	        "an input that keeps its value; output OUT is its next one; may be given again" },
 	{ "dump", NULL, 0, NULL, IN_BUILD, set_flag, AT(options.dump), NULL, NULL,
-	  "also what each stage made, as NAME.STAGE.txt: graph, definitions, kernels, loops, plan" },
+	        "also what each stage made, as NAME.STAGE.txt: graph, definitions, kernels, loops, plan" },
 	{ "log", NULL, 0, NULL, IN_BUILD, set_flag, AT(log), NULL, NULL,
-	  "code that appends each assignment to the context's log file: slow, for looking" },
-	{ "large-models", NULL, 0, NULL, IN_BUILD, set_flag, AT(large), NULL, NULL, "tensors and pools may have more than 4 GiB" },
-	{ "pool-cap", NULL, 0, "BYTES", IN_BUILD, set_pool_cap, 0, NULL, NULL, "the largest pool, and the largest tensor, of a module (default 4 GiB)" },
+	        "code that appends each assignment to the context's log file: slow, for looking" },
+	{ "large-models", NULL, 0, NULL, IN_BUILD, set_flag, AT(large), NULL, NULL,
+	        "tensors and pools may have more than 4 GiB" },
+	{ "pool-cap", NULL, 0, "BYTES", IN_BUILD, set_pool_cap, 0, NULL, NULL,
+	        "the largest pool, and the largest tensor, of a module (default 4 GiB)" },
 	{ "cpu", NULL, 0, "CPU[,FACT][,CPU]", IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,
-	  "the processor; of several x86-64 ones and generic, each call takes the best that runs.  Behind each what is known of it, so tiles fit: l1=, l2=, l3=32k, pipes=2, vnni" },
+	        "the processor; of several x86-64 ones and generic, each call takes the best that runs.  Behind each "
+	        "what is known of it, so tiles fit: l1=, l2=, l3=32k, pipes=2, vnni" },
 	{ "cpu", NULL, 0, "CPU[,FACT]", IN_MODEL & ~IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,
-	  "the processor, and what is known of it: l1=, l2=, l3=32k (a core's caches), pipes=2 (vectors of multiply-adds a cycle), vnni" },
+	        "the processor, and what is known of it: l1=, l2=, l3=32k (a core's caches), pipes=2 (vectors of "
+	        "multiply-adds a cycle), vnni" },
 	{ "dim", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_dim, 0, NULL, NULL,
-	  "binds a symbolic dimension; may be given again.  Of a range, N=1..32, each call says how many there are, by one more input; of a dimension that outputs alone have, the run does.  Of an int64 without dims, its value, so how many rounds a Loop has" },
+	        "binds a symbolic dimension; may be given again.  Of a range, N=1..32, each call says how many there "
+	        "are, by one more input; of a dimension that outputs alone have, the run does.  Of an int64 without "
+	        "dims, its value, so how many rounds a Loop has" },
 	{ "elements", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_elements, 0, NULL, NULL,
-	  "how many tensors an input holds that is a sequence; or their shapes, NAME=[2,3],[4], as of an output, too; NAME=none: an optional without a value" },
+	        "how many tensors an input holds that is a sequence; or their shapes, NAME=[2,3],[4], as of an output, "
+	        "too; NAME=none: an optional without a value" },
 	{ "value", NULL, 0, "NAME=N,N", IN_MODEL, add_value, 0, NULL, NULL,
-	  "an input of integers always comes with these elements: what depends on them is known when the model is cast; a run with others ends with a status" },
-	{ "threads", NULL, 0, "N", IN_MODEL, set_threads, 0, NULL, NULL, "kernels are shared over N threads of the caller's (default 1)" },
+	        "an input of integers always comes with these elements: what depends on them is known when the model "
+	        "is cast; a run with others ends with a status" },
+	{ "threads", NULL, 0, "N", IN_MODEL, set_threads, 0, NULL, NULL,
+	        "kernels are shared over N threads of the caller's (default 1)" },
 	{ "optimise", "optimize", 0, "WORD", IN_MODEL, set_optimise, 0, LIST("speed", "size"), NULL,
-	  "speed (default, but on cortex-m4) or size: smallest library and RAM; of code alone, no bit depends on it" },
+	        "speed (default, but on cortex-m4) or size: smallest library and RAM; of code alone, no bit depends on "
+	        "it" },
 	{ "algorithms", NULL, 0, "WORD", IN_MODEL, set_algorithms, 0, LIST("fast", "direct"), NULL,
-	  "fast (default, but on cortex-m4): 3x3 convolutions by Winograd's; or direct.  Bits depend on it" },
-	{ "math", NULL, 0, "WORD", IN_RUN | IN_CHECK, set_text, AT(math), LIST("strict", "double"), NULL, "strict (default), or double: the interpreter in float64" },
-	{ "keep-input", NULL, 0, "NAME", IN_MODEL | IN_INFO, add_keep, 0, NULL, NULL, "an initialiser that is also an input stays an input" },
-	{ "templates", NULL, 0, "DIR", IN_MODEL, set_folder, AT(options.templates), NULL, NULL, "templates of your own, before the built-in ones" },
-	{ "cc", NULL, 0, "COMMAND", IN_BUILD, set_text, AT(cc), NULL, NULL, "the C compiler, arguments may follow (default $CC, else cc, gcc, clang)" },
-	{ "cflags", NULL, 0, "FLAGS", IN_BUILD, set_cflags, AT(cflags), NULL, NULL, "flags for it behind those of the CPU: \"-mcpu=cortex-m3 -mthumb\"" },
-	{ "shared", NULL, 0, NULL, IN_BUILD, set_flag, AT(shared), NULL, NULL, "also libNAME.so, which exports the functions of the header alone" },
+	        "fast (default, but on cortex-m4): 3x3 convolutions by Winograd's; or direct.  Bits depend on it" },
+	{ "math", NULL, 0, "WORD", IN_RUN | IN_CHECK, set_text, AT(math), LIST("strict", "double"), NULL,
+	        "strict (default), or double: the interpreter in float64" },
+	{ "keep-input", NULL, 0, "NAME", IN_MODEL | IN_INFO, add_keep, 0, NULL, NULL,
+	        "an initialiser that is also an input stays an input" },
+	{ "templates", NULL, 0, "DIR", IN_MODEL, set_folder, AT(options.templates), NULL, NULL,
+	        "templates of your own, before the built-in ones" },
+	{ "cc", NULL, 0, "COMMAND", IN_BUILD, set_text, AT(cc), NULL, NULL,
+	        "the C compiler, arguments may follow (default $CC, else cc, gcc, clang)" },
+	{ "cflags", NULL, 0, "FLAGS", IN_BUILD, set_cflags, AT(cflags), NULL, NULL,
+	        "flags for it behind those of the CPU: \"-mcpu=cortex-m3 -mthumb\"" },
+	{ "shared", NULL, 0, NULL, IN_BUILD, set_flag, AT(shared), NULL, NULL,
+	        "also libNAME.so, which exports the functions of the header alone" },
 	{ "arch", NULL, 0, "ARCH[,ARCH]", IN_BUILD | IN_SHOW, set_archs, 0, NULL, NULL,
-	  "of --target cuda: what code is made for, and of the lowest PTX (default sm_80,sm_90,sm_100); tiles are chosen for the one in the middle" },
+	        "of --target cuda: what code is made for, and of the lowest PTX (default sm_80,sm_90,sm_100); tiles "
+	        "are chosen for the one in the middle" },
 	{ "tile", NULL, 0, "TILE", IN_BUILD | IN_SHOW, set_tile, 0, NULL, NULL,
-	  "of --target cuda: large products by blocks of this tile, as 128x64x16 (rows, columns, terms), or by warps; those that cannot have it as reckoned" },
-	{ "nvrtc", NULL, 0, "FILE", IN_BUILD, set_text, AT(nvrtc), NULL, NULL, "NVIDIA's runtime compiler (default below $CUDA_HOME, the loader's path, $VIRTUAL_ENV)" },
+	        "of --target cuda: large products by blocks of this tile, as 128x64x16 (rows, columns, terms), or by "
+	        "warps; those that cannot have it as reckoned" },
+	{ "nvrtc", NULL, 0, "FILE", IN_BUILD, set_text, AT(nvrtc), NULL, NULL,
+	        "NVIDIA's runtime compiler (default below $CUDA_HOME, the loader's path, $VIRTUAL_ENV)" },
 	{ "no-compile", NULL, 0, NULL, IN_BUILD, set_flag, AT(no_compile), NULL, NULL, "sources only" },
-	{ "stage", NULL, 0, "WORD", IN_SHOW, set_text, AT(stage), show_stages, NULL, "graph (default), definitions, kernels, loops, plan, source or glue" },
+	{ "stage", NULL, 0, "WORD", IN_SHOW, set_text, AT(stage), show_stages, NULL,
+	        "graph (default), definitions, kernels, loops, plan, source or glue" },
 	{ "weights", NULL, 0, "WORD", IN_BUILD, set_text, AT(weights), LIST("linked", "beside"), NULL,
-	  "linked into the library (default up to 1 GiB), or beside it: each call is given NAME_weights.bin, mapped or loaded" },
+	        "linked into the library (default up to 1 GiB), or beside it: each call is given NAME_weights.bin, "
+	        "mapped or loaded" },
 	{ "weights", NULL, 0, NULL, IN_SHOW, set_flag, AT(options.weights), NULL, NULL,
-	  "of --stage graph: every value, not the first 16 of each tensor; it then reads back as a model" },
-	{ "input", NULL, 0, "NAME=FILE", IN_RUN, add_file, AT(inputs), NULL, NULL, "an input, as .npy; FILE.npz alone: all inputs, by their names" },
-	{ "output", NULL, 0, "NAME=FILE", IN_RUN, add_file, AT(outputs), NULL, NULL, "where an output goes, as .npy; FILE.npz alone: all outputs, by their names" },
-	{ "engines", NULL, 0, NULL, IN_TARGETS, set_flag, AT(engines), NULL, NULL, "what --target of run, check and bench names, instead" },
-	{ "check", NULL, 0, NULL, IN_MODEL, set_check, 0, NULL, NULL, "each stage's checker runs after every step (so does $INGOT_CHECK)" },
-	{ "output", NULL, 'o', "FILE", IN_RENDER, set_text, AT(output), NULL, NULL, "where the text goes (default, and -: standard output)" },
+	        "of --stage graph: every value, not the first 16 of each tensor; it then reads back as a model" },
+	{ "input", NULL, 0, "NAME=FILE", IN_RUN, add_file, AT(inputs), NULL, NULL,
+	        "an input, as .npy; FILE.npz alone: all inputs, by their names" },
+	{ "output", NULL, 0, "NAME=FILE", IN_RUN, add_file, AT(outputs), NULL, NULL,
+	        "where an output goes, as .npy; FILE.npz alone: all outputs, by their names" },
+	{ "engines", NULL, 0, NULL, IN_TARGETS, set_flag, AT(engines), NULL, NULL,
+	        "what --target of run, check and bench names, instead" },
+	{ "check", NULL, 0, NULL, IN_MODEL, set_check, 0, NULL, NULL,
+	        "each stage's checker runs after every step (so does $INGOT_CHECK)" },
+	{ "output", NULL, 'o', "FILE", IN_RENDER, set_text, AT(output), NULL, NULL,
+	        "where the text goes (default, and -: standard output)" },
 	{ "path", NULL, 0, "DIR", IN_RENDER, add_text, AT(paths), NULL, NULL,
-	  "where templates, and what they include, are looked for before the template's own folder; may be given again" },
+	        "where templates, and what they include, are looked for before the template's own folder; may be given "
+	        "again" },
 	{ "undefined", NULL, 0, "WORD", IN_RENDER, set_undefined, 0, LIST("strict", "lenient"), NULL,
-	  "strict (default): an undefined value is an error; lenient: it prints as nothing and is false" },
-	{ "trim-blocks", NULL, 0, NULL, IN_RENDER, set_flag, AT(render.trim_blocks), NULL, NULL, "the newline behind a block goes" },
-	{ "lstrip-blocks", NULL, 0, NULL, IN_RENDER, set_flag, AT(render.lstrip_blocks), NULL, NULL, "blanks before a block that begins its line go" },
-	{ "keep-trailing-newline", NULL, 0, NULL, IN_RENDER, set_flag, AT(render.keep_trailing_newline), NULL, NULL, "the template's last newline stays" },
-	{ "newline", NULL, 0, "BYTES", IN_RENDER, set_newline, 0, NULL, NULL, "what ends a line: \\n (default), \\r\\n or \\r" },
-	{ "line-statement-prefix", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.line_statement), NULL, NULL, "begins a line that is a statement" },
-	{ "line-comment-prefix", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.line_comment), NULL, NULL, "begins a comment that its line ends" },
+	        "strict (default): an undefined value is an error; lenient: it prints as nothing and is false" },
+	{ "trim-blocks", NULL, 0, NULL, IN_RENDER, set_flag, AT(render.trim_blocks), NULL, NULL,
+	        "the newline behind a block goes" },
+	{ "lstrip-blocks", NULL, 0, NULL, IN_RENDER, set_flag, AT(render.lstrip_blocks), NULL, NULL,
+	        "blanks before a block that begins its line go" },
+	{ "keep-trailing-newline", NULL, 0, NULL, IN_RENDER, set_flag, AT(render.keep_trailing_newline), NULL, NULL,
+	        "the template's last newline stays" },
+	{ "newline", NULL, 0, "BYTES", IN_RENDER, set_newline, 0, NULL, NULL,
+	        "what ends a line: \\n (default), \\r\\n or \\r" },
+	{ "line-statement-prefix", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.line_statement), NULL, NULL,
+	        "begins a line that is a statement" },
+	{ "line-comment-prefix", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.line_comment), NULL, NULL,
+	        "begins a comment that its line ends" },
 	{ "block-start", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.block_start), NULL, NULL, "instead of {%" },
 	{ "block-end", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.block_end), NULL, NULL, "instead of %}" },
-	{ "variable-start", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.variable_start), NULL, NULL, "instead of {{" },
-	{ "variable-end", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.variable_end), NULL, NULL, "instead of }}" },
-	{ "comment-start", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.comment_start), NULL, NULL, "instead of {#" },
+	{ "variable-start", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.variable_start), NULL, NULL,
+	        "instead of {{" },
+	{ "variable-end", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.variable_end), NULL, NULL,
+	        "instead of }}" },
+	{ "comment-start", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.comment_start), NULL, NULL,
+	        "instead of {#" },
 	{ "comment-end", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.comment_end), NULL, NULL, "instead of #}" },
-	{ "json", NULL, 0, NULL, (IN_MODEL & ~IN_SHOW) | IN_INFO | IN_OPS | IN_TARGETS | IN_DOCTOR | IN_HELP, set_flag, AT(json), NULL, NULL, "output for programs" },
+	{ "json", NULL, 0, NULL, (IN_MODEL & ~IN_SHOW) | IN_INFO | IN_OPS | IN_TARGETS | IN_DOCTOR | IN_HELP, set_flag,
+	        AT(json), NULL, NULL, "output for programs" },
 	{ "help", NULL, 'h', NULL, ~0u, set_flag, AT(help), NULL, NULL, "this text" },
 };
 const int option_row_count = COUNT(option_rows);

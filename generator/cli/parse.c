@@ -4,7 +4,10 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-static bool takes(const struct command *command, const struct option_row *row) { return (row->commands & command->bit) != 0; }
+static bool takes(const struct command *command, const struct option_row *row)
+{
+	return (row->commands & command->bit) != 0;
+}
 
 const struct command *command_find(struct build *build, const char *name)
 {
@@ -41,12 +44,13 @@ void option_check_word(struct cli *cli, const struct option_row *row, const char
 
 static void set(struct cli *cli, const struct option_row *row, const char *value)
 {
-	if (!row->argument || !strchr(row->argument, ','))        /* a list is checked word by word, by who takes it apart */
+	if (!row->argument || !strchr(row->argument, ',')) /* a list is checked word by word, by who takes it apart */
 		option_check_word(cli, row, value);
 	row->set(cli, row, value);
 }
 
-/* The word that getopt will look at next, for messages: it does not say which one was wrong when several letters stand in one. */
+/* The word that getopt will look at next, for messages: it does not say which one was wrong when several letters stand
+ * in one. */
 static const char *next_word(int argc, char **argv)
 {
 	for (int i = optind ? optind : 1; i < argc; i++)
@@ -58,7 +62,7 @@ static const char *next_word(int argc, char **argv)
 static void read_options(struct cli *cli, int argc, char **argv)
 {
 	enum { LETTERS = 256 };
-	struct option *longs = new_array(cli->build->arena, struct option, (size_t)option_row_count * 2 + 1);
+	struct option *longs = arena_new_array(cli->build->arena, struct option, (size_t)option_row_count * 2 + 1);
 	const struct option_row *letters[LETTERS] = { NULL };
 	char *shorts = arena_alloc(cli->build->arena, (size_t)option_row_count * 2 + 2), *end = shorts;
 	int n = 0, code;
@@ -67,9 +71,11 @@ static void read_options(struct cli *cli, int argc, char **argv)
 		const struct option_row *row = &option_rows[i];
 		if (!takes(cli->command, row))
 			continue;
-		longs[n++] = (struct option){ row->name, row->argument ? required_argument : no_argument, NULL, LETTERS + i };
+		longs[n++] = (struct option){ row->name, row->argument ? required_argument : no_argument, NULL,
+			LETTERS + i };
 		if (row->also)
-			longs[n++] = (struct option){ row->also, row->argument ? required_argument : no_argument, NULL, LETTERS + i };
+			longs[n++] = (struct option){ row->also, row->argument ? required_argument : no_argument, NULL,
+				LETTERS + i };
 		if (row->letter) {
 			letters[(int)row->letter] = row;
 			*end++ = row->letter;
@@ -77,14 +83,15 @@ static void read_options(struct cli *cli, int argc, char **argv)
 				*end++ = ':';
 		}
 	}
-	optind = 0;                                           /* getopt begins anew */
+	optind = 0; /* getopt begins anew */
 	opterr = 0;
 	for (;;) {
 		const char *word = next_word(argc, argv);
 		if ((code = getopt_long(argc, argv, shorts, longs, NULL)) == -1)
 			break;
 		if (code == ':')
-			fail(cli->build, EXIT_USAGE, NULL, "%s needs a value; see `ingot help %s`", word, cli->command->name);
+			fail(cli->build, EXIT_USAGE, NULL, "%s needs a value; see `ingot help %s`", word,
+			        cli->command->name);
 		if (code == '?')
 			no_option(cli, word);
 		set(cli, code < LETTERS ? letters[code] : &option_rows[code - LETTERS], optarg);
@@ -94,7 +101,8 @@ static void read_options(struct cli *cli, int argc, char **argv)
 static void choose_cpu(struct cli *cli)
 {
 	struct options *options = &cli->options;
-	options->target = cli->cpus.count ? cli->cpus.at[0] : target_find(cli->command->bit == IN_BUILD ? "x86-64-v3" : "native");
+	options->target =
+	        cli->cpus.count ? cli->cpus.at[0] : target_find(cli->command->bit == IN_BUILD ? "x86-64-v3" : "native");
 	if (!strcmp(options->target->name, "cortex-m4") && !cli->optimise_given)
 		options->optimise = OPTIMISE_SIZE;
 	if (!strcmp(options->target->name, "cortex-m4") && !cli->algorithms_given)
@@ -112,12 +120,14 @@ static void parse(struct cli *cli, int argc, char **argv)
 		return;
 	while (optind < argc) {
 		if (cli->argument_count == command->most)
-			fail(cli->build, EXIT_USAGE, NULL, "\"%s\" is one argument too many; usage: ingot %s %s; see `ingot help %s`", argv[optind], command->name,
-				command->arguments, command->name);
+			fail(cli->build, EXIT_USAGE, NULL,
+			        "\"%s\" is one argument too many; usage: ingot %s %s; see `ingot help %s`",
+			        argv[optind], command->name, command->arguments, command->name);
 		cli->arguments[cli->argument_count++] = argv[optind++];
 	}
 	if (cli->argument_count < command->least)
-		fail(cli->build, EXIT_USAGE, NULL, "usage: ingot %s %s; see `ingot help %s`", command->name, command->arguments, command->name);
+		fail(cli->build, EXIT_USAGE, NULL, "usage: ingot %s %s; see `ingot help %s`", command->name,
+		        command->arguments, command->name);
 	cli->options.model = cli->arguments[0];
 	if (command->bit & IN_MODEL)
 		choose_cpu(cli);
@@ -132,9 +142,10 @@ bool cli_takes_cuda(struct cli *cli)
 		fail(cli->build, EXIT_USAGE, NULL, "--arch is for --target cuda");
 	if (cli->tile.rows && !cuda)
 		fail(cli->build, EXIT_USAGE, NULL, "--tile is for --target cuda");
-	if (cuda) {             /* one text for all: its tiles are for the one in the middle */
-		struct target *target = new(cli->build->arena, struct target);
-		*target = cli->archs.count ? *target_for_gpu(cli->build->arena, cli->archs.at[cli->archs.count / 2]) : target_cuda;
+	if (cuda) { /* one text for all: its tiles are for the one in the middle */
+		struct target *target = arena_new(cli->build->arena, struct target);
+		*target = cli->archs.count ? *target_for_gpu(cli->build->arena, cli->archs.at[cli->archs.count / 2])
+		                           : target_cuda;
 		target->tile = cli->tile;
 		cli->options.target = target;
 	}

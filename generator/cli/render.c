@@ -9,7 +9,7 @@
 
 struct paths {
 	VECTOR(const char *) at;
-	const char *file;                 /* the template itself, where it was named as a file: its path is its name */
+	const char *file; /* the template itself, where it was named as a file: its path is its name */
 	struct arena *arena;
 };
 
@@ -44,7 +44,7 @@ static struct value read_data(struct build *build, const char *path)
 {
 	json_error_t error;
 	struct stat status;
-	FILE *file = strcmp(path, "-") ? fopen(path, "rb") : stdin;               /* a pipe is welcome too */
+	FILE *file = strcmp(path, "-") ? fopen(path, "rb") : stdin; /* a pipe is welcome too */
 	if (!file || fstat(fileno(file), &status))
 		fail(build, EXIT_USAGE, path, "%s", strerror(errno));
 	if (S_ISDIR(status.st_mode)) {
@@ -68,7 +68,7 @@ static struct value read_data(struct build *build, const char *path)
 struct request {
 	struct paths paths;
 	const char *template, *data, *output;
-	struct file_set *files;           /* the output on its way */
+	struct file_set *files; /* the output on its way */
 };
 
 /* A file is named by its path, and what it includes may stand beside it; else it is below a --path. */
@@ -79,14 +79,17 @@ static void locate(struct build *build, struct request *request)
 	if (!stat(request->template, &status) && S_ISREG(status.st_mode)) {
 		const char *slash = strrchr(request->template, '/');
 		request->paths.file = request->template;
-		push(build->arena, &request->paths.at, !slash ? "." : slash == request->template ? "/"
-			: arena_copy(build->arena, request->template, (size_t)(slash - request->template)));
+		push(build->arena, &request->paths.at,
+		        !slash ? "."
+		                : slash == request->template
+		                ? "/"
+		                : arena_copy(build->arena, request->template, (size_t)(slash - request->template)));
 	} else if (load(&request->paths, build, request->template, &found))
 		file_unmap(found);
 	else
 		fail(build, EXIT_USAGE, request->template,
-			request->paths.at.count ? "there is no such file, nor one below a --path"
-						: "there is no such file");
+		        request->paths.at.count ? "there is no such file, nor one below a --path"
+		                                : "there is no such file");
 }
 
 static void write_all(struct build *build, FILE *file, const char *name, const struct text *text)
@@ -113,8 +116,8 @@ static void write_output(struct build *build, const char *path, const struct tex
 	}
 	const char *slash = strrchr(path, '/');
 	const char *directory = !slash ? "."
-		: slash == path        ? "/"
-				       : arena_copy(build->arena, path, (size_t)(slash - path));
+	        : slash == path        ? "/"
+	                               : arena_copy(build->arena, path, (size_t)(slash - path));
 	*files = file_set_new(build, directory);
 	file_set_add(*files, slash ? slash + 1 : path, text->count ? text->at : "", text->count);
 	file_set_commit(*files);
@@ -137,7 +140,8 @@ static void run(struct cli *cli)
 	if (setjmp(mine) == 0) {
 		locate(build, asked);
 		struct value data = read_data(build, asked->data);
-		struct environment *environment = environment_new(build, build->arena, &cli->render, load, &asked->paths);
+		struct environment *environment =
+		        environment_new(build, build->arena, &cli->render, load, &asked->paths);
 		template_render(environment, asked->template, data, &text);
 		write_output(build, asked->output, &text, &asked->files);
 	}
@@ -145,12 +149,15 @@ static void run(struct cli *cli)
 	file_set_drop(asked->files);
 	text_release(&text);
 	if (build->code == EXIT_LIMIT)
-		build->code = EXIT_INVALID;                   /* a limit passed is a failed rendering */
+		build->code = EXIT_INVALID; /* a limit passed is a failed rendering */
 	if (build->code)
 		longjmp(*out, 1);
 }
 
 const struct command command_render = { "render", "TEMPLATE DATA.json", "render a Jinja template",
-	"Renders a template with the members of a JSON object (-: standard input).  TEMPLATE is a file, else a name below one of the --path\n"
-	"folders.  Includes and imports are looked for there, then beside TEMPLATE.  Exit codes: 2 usage, missing files; 3 the template or the\n"
-	"data is invalid, rendering fails.", IN_RENDER, 2, 2, run };
+	"Renders a template with the members of a JSON object (-: standard input).  TEMPLATE is a file, else a name "
+	"below one of the --path\n"
+	"folders.  Includes and imports are looked for there, then beside TEMPLATE.  Exit codes: 2 usage, missing "
+	"files; 3 the template or the\n"
+	"data is invalid, rendering fails.",
+	IN_RENDER, 2, 2, run };

@@ -25,7 +25,8 @@ static const struct bound_file *input_file(struct build *build, const struct cli
 {
 	const struct bound_file *file = file_for(cli->inputs.at, cli->inputs.count, name);
 	for (size_t i = 0; file && !file->name && i < cli->inputs.count; i++) {
-		struct npz_names names = cli->inputs.at[i].name ? (struct npz_names){ 0 } : npz_names(build, cli->inputs.at[i].path);
+		struct npz_names names =
+		        cli->inputs.at[i].name ? (struct npz_names){ 0 } : npz_names(build, cli->inputs.at[i].path);
 		for (size_t k = 0; k < names.count; k++)
 			if (!strcmp(names.at[k], name))
 				return &cli->inputs.at[i];
@@ -33,8 +34,8 @@ static const struct bound_file *input_file(struct build *build, const struct cli
 	return file;
 }
 
-static void check_names(struct build *build, const struct cli *cli, const char *option, const struct bound_file *files, size_t count,
-	struct tensor *const *tensors, size_t tensor_count)
+static void check_names(struct build *build, const struct cli *cli, const char *option, const struct bound_file *files,
+        size_t count, struct tensor *const *tensors, size_t tensor_count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!files[i].name)
@@ -46,7 +47,8 @@ static void check_names(struct build *build, const struct cli *cli, const char *
 			choices_add(&choices, tensors[k]->name);
 		}
 		if (!known)
-			fail(build, EXIT_USAGE, cli->options.model, "--%s: the model has no %s \"%s\"%s", option, option, files[i].name, choices_text(&choices));
+			fail(build, EXIT_USAGE, cli->options.model, "--%s: the model has no %s \"%s\"%s", option,
+			        option, files[i].name, choices_text(&choices));
 	}
 }
 
@@ -61,8 +63,9 @@ static struct data data_of_files(struct build *build, const struct cli *cli, con
 			continue;
 		const struct bound_file *file = input_file(build, cli, input->name);
 		if (!file && !(input->form & FORM_OPTIONAL))
-			fail(build, EXIT_USAGE, cli->options.model, "input \"%s\" is missing: --input %s=%s", input->name, input->name,
-				input->form ? "FOLDER, which holds 0.npy, 1.npy, …" : "FILE.npy");
+			fail(build, EXIT_USAGE, cli->options.model, "input \"%s\" is missing: --input %s=%s",
+			        input->name, input->name,
+			        input->form ? "FOLDER, which holds 0.npy, 1.npy, …" : "FILE.npy");
 		struct array array = array_of_files(build, file ? file->path : NULL, input->name, input->form);
 		struct tensor element = *input;
 		element.form = 0;
@@ -79,7 +82,7 @@ static struct data data_of_files(struct build *build, const struct cli *cli, con
 /* NumPy has a byte for each element below 8 bits, signed ones with their sign, as ml_dtypes does. */
 static struct npz_array array_for_file(struct build *build, const char *name, const struct shown *d, const void *data)
 {
-	int64_t *extents = new_array(build->arena, int64_t, MAX_RANK);
+	int64_t *extents = arena_new_array(build->arena, int64_t, MAX_RANK);
 	memcpy(extents, d->extents, sizeof d->extents);
 	struct npz_array array = { name, d->type, d->rank, extents, data };
 	int64_t count = shown_elements(d);
@@ -87,7 +90,9 @@ static struct npz_array array_for_file(struct build *build, const char *name, co
 		return array;
 	uint8_t *bytes = arena_alloc(build->arena, (size_t)count + 1);
 	for (int64_t i = 0; i < count; i++)
-		bytes[i] = (uint8_t)(dtypes[d->type].class == CLASS_INT ? (int)data_element(d->type, data, i) : (int)data_packed(data, i, dtypes[d->type].bits));
+		bytes[i] =
+		        (uint8_t)(dtypes[d->type].class == CLASS_INT ? (int)data_element(d->type, data, i)
+		                                                     : (int)data_packed(data, i, dtypes[d->type].bits));
 	array.data = bytes;
 	return array;
 }
@@ -102,7 +107,9 @@ static void write_archive(const struct cli *cli, const struct model *model, void
 		const struct shown d = definition_shown(&made);
 		bool in = false;
 		for (size_t i = 0; i < cli->outputs.count; i++)
-			in |= !strcmp(cli->outputs.at[i].path, path) && (!cli->outputs.at[i].name || !strcmp(cli->outputs.at[i].name, model->output_names[k]));
+			in |= !strcmp(cli->outputs.at[i].path, path)
+			        && (!cli->outputs.at[i].name
+			                || !strcmp(cli->outputs.at[i].name, model->output_names[k]));
 		if (in)
 			push(build->arena, &arrays, array_for_file(build, model->output_names[k], &d, outputs[k]));
 	}
@@ -196,11 +203,14 @@ static json_t *outputs_json(const struct cli *cli, const struct model *model, vo
 		json_t *dims = json_array();
 		for (int k = 0; k < d.rank; k++)
 			json_array_append_new(dims, json_integer(d.extents[k]));
-		json_t *one = json_pack("{s:s,s:s,s:o}", "name", text_clean(model->build->arena, model->output_names[i]), "type", dtypes[d.type].text, "dims", dims);
+		json_t *one =
+		        json_pack("{s:s,s:s,s:o}", "name", text_clean(model->build->arena, model->output_names[i]),
+		                "type", dtypes[d.type].text, "dims", dims);
 		if (file)
 			json_object_set_new(one, "file", json_string(text_clean(model->build->arena, file->path)));
 		else
-			json_object_set_new(one, "values", values_json(model->build, d.type, data[i], shown_elements(&d)));
+			json_object_set_new(
+			        one, "values", values_json(model->build, d.type, data[i], shown_elements(&d)));
 		json_array_append_new(list, one);
 	}
 	return list;
@@ -222,7 +232,8 @@ static json_t *lists_json(const struct graph *graph)
 	return lists;
 }
 
-static void report(const struct cli *cli, const struct engine_kind *kind, const struct model *model, void *const *outputs)
+static void report(
+        const struct cli *cli, const struct engine_kind *kind, const struct model *model, void *const *outputs)
 {
 	const struct graph *graph = model->graph;
 	if (!cli->json) {
@@ -232,14 +243,16 @@ static void report(const struct cli *cli, const struct engine_kind *kind, const 
 		for (size_t i = 0; i < graph->whole_outputs.count; i++) {
 			const struct tensor *whole = graph->whole_outputs.at[i].tensor;
 			if (whole->list && !whole->list->count)
-				printf("%s %s: %s\n", text_clean(model->build->arena, graph->whole_outputs.at[i].name), type_of_tensor(model->build, whole),
-					whole->list->nothing ? "none" : "empty");
+				printf("%s %s: %s\n", text_clean(model->build->arena, graph->whole_outputs.at[i].name),
+				        type_of_tensor(model->build, whole), whole->list->nothing ? "none" : "empty");
 		}
 		return;
 	}
-	json_t *report = json_pack("{s:s,s:[],s:o}", "target", kind->name, "kernels", "outputs", outputs_json(cli, model, outputs));
+	json_t *report = json_pack(
+	        "{s:s,s:[],s:o}", "target", kind->name, "kernels", "outputs", outputs_json(cli, model, outputs));
 	for (size_t k = 0; model->lowered && k < model->lowered->kernels.count; k++)
-		json_array_append_new(json_object_get(report, "kernels"), json_string(model->lowered->kernels.at[k]->name));
+		json_array_append_new(
+		        json_object_get(report, "kernels"), json_string(model->lowered->kernels.at[k]->name));
 	if (graph->fixed.count)
 		json_object_set_new(report, "values", data_held_json(graph));
 	if (graph->whole_outputs.count)
@@ -264,7 +277,10 @@ static struct model *cast(struct cli *cli, bool hold, void *user)
 	return model;
 }
 
-struct arrays { const void **inputs; void **outputs; };
+struct arrays {
+	const void **inputs;
+	void **outputs;
+};
 
 static void run_once(struct engine *engine, void *user)
 {
@@ -280,12 +296,14 @@ static void run(struct cli *cli)
 	struct data data;
 	struct model *model = data_cast(cli, cast, &data);
 	const struct program *program = model->program;
-	const void **inputs = new_array(build->arena, const void *, program->inputs.count + 1);
-	void **outputs = new_array(build->arena, void *, program->outputs.count + 1);
+	const void **inputs = arena_new_array(build->arena, const void *, program->inputs.count + 1);
+	void **outputs = arena_new_array(build->arena, void *, program->outputs.count + 1);
 	for (size_t i = 0; i < program->inputs.count; i++)
 		inputs[i] = data.inputs.at[i].data;
 	for (size_t i = 0; i < program->outputs.count; i++)
-		outputs[i] = arena_alloc(build->arena, dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i])) + 64);
+		outputs[i] = arena_alloc(build->arena,
+		        dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i]))
+		                + 64);
 	if (as_double)
 		interpret(program, MATH_DOUBLE, inputs, outputs);
 	else
@@ -296,5 +314,6 @@ static void run(struct cli *cli)
 
 const struct command command_run = { "run", "MODEL", "run a model at once on .npy or .npz files",
 	"--target interpreter, c (default), jit, cuda or cuda-emulated: just that one, no other in its stead.\n"
-	"A sequence is a folder of 0.npy, 1.npy, ... (in an archive: x_0, x_1, ...), read and written; an optional that is not given is none.",
+	"A sequence is a folder of 0.npy, 1.npy, ... (in an archive: x_0, x_1, ...), read and written; an optional "
+	"that is not given is none.",
 	IN_RUN, 1, 1, run };

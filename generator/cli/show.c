@@ -9,7 +9,11 @@ const char *const show_stages[] = { "graph", "definitions", "kernels", "loops", 
 static void print_source(struct model *model, struct text *out)
 {
 	struct build *build = model->build;
-	struct emit emit = { .build = build, .arena = build->arena, .target = model->options->target, .templates = model_templates(model), .name = model->name };
+	struct emit emit = { .build = build,
+		.arena = build->arena,
+		.target = model->options->target,
+		.templates = model_templates(model),
+		.name = model->name };
 	struct text kernels;
 	text_init(&kernels, build);
 	for (size_t k = 0; k < model->lowered->kernels.count; k++) {
@@ -50,6 +54,7 @@ static void run(struct cli *cli)
 }
 
 const struct command command_show = { "show", "MODEL", "print a stage of a model",
-	"The graph stage prints ONNX text, which with --weights reads back as a model; glue is what --target jit of run gives to libtcc.\n"
+	"The graph stage prints ONNX text, which with --weights reads back as a model; glue is what --target jit of "
+	"run gives to libtcc.\n"
 	"--target c (default) or cuda: for which of them kernels, loops, plan and source are.",
 	IN_SHOW, 1, 1, run };

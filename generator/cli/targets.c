@@ -17,8 +17,10 @@ static json_t *engines(bool print)
 
 static json_t *facts(const struct target *target, bool native)
 {
-	return json_pack("{s:s,s:s,s:i,s:i,s:b,s:s,s:s,s:s}", "name", target->name, "facts", target_text(native ? target_native() : target), "lanes", target->lanes, "registers", target->registers, "native", native,
-		"vector4", word(target->vector4), "shared", word(target->shared), "barrier", word(target->barrier));
+	return json_pack("{s:s,s:s,s:i,s:i,s:b,s:s,s:s,s:s}", "name", target->name, "facts",
+	        target_text(native ? target_native() : target), "lanes", target->lanes, "registers", target->registers,
+	        "native", native, "vector4", word(target->vector4), "shared", word(target->shared), "barrier",
+	        word(target->barrier));
 }
 
 static json_t *gpus(void)
@@ -26,9 +28,12 @@ static json_t *gpus(void)
 	json_t *list = json_array();
 	const struct gpu_facts *g;
 	for (int i = 0; (g = gpu_at(i)); i++)
-		json_array_append_new(list, json_pack("{s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:f,s:i,s:i,s:I}", "arch", g->arch, "example", g->example, "processors", g->processors,
-			"block_bytes", g->block_bytes, "shared_bytes", g->shared_bytes, "warps", g->warps, "blocks", g->blocks, "registers", g->registers, "fmas", g->fmas,
-			"ghz", g->ghz, "l2_rate", g->l2_rate, "memory_rate", g->memory_rate, "l2_bytes", (json_int_t)g->l2_bytes));
+		json_array_append_new(list,
+		        json_pack("{s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:f,s:i,s:i,s:I}", "arch", g->arch, "example",
+		                g->example, "processors", g->processors, "block_bytes", g->block_bytes, "shared_bytes",
+		                g->shared_bytes, "warps", g->warps, "blocks", g->blocks, "registers", g->registers,
+		                "fmas", g->fmas, "ghz", g->ghz, "l2_rate", g->l2_rate, "memory_rate", g->memory_rate,
+		                "l2_bytes", (json_int_t)g->l2_bytes));
 	return list;
 }
 
@@ -39,7 +44,9 @@ static json_t *processors(bool print)
 	for (int i = 0; (target = target_at(i)); i++) {
 		bool here = !strcmp(native->name, target->name);
 		if (print)
-			printf("%-10s  %2d floats a vector, %2d registers%s%s%s\n", target->name, target->lanes, target->registers, here ? "  (native: " : "", here ? target_text(native) : "", here ? ")" : "");
+			printf("%-10s  %2d floats a vector, %2d registers%s%s%s\n", target->name, target->lanes,
+			        target->registers, here ? "  (native: " : "", here ? target_text(native) : "",
+			        here ? ")" : "");
 		json_array_append_new(list, facts(target, here));
 	}
 	json_t *cuda = facts(&target_cuda, false);
@@ -57,6 +64,5 @@ static void run(struct cli *cli)
 		json_decref(list);
 }
 
-const struct command command_targets = { "targets", "", "list the processors that can be built for",
-	NULL,
-	IN_TARGETS, 0, 0, run };
+const struct command command_targets = { "targets", "", "list the processors that can be built for", NULL, IN_TARGETS,
+	0, 0, run };

@@ -1,9 +1,12 @@
-/* bounds.c: where the values of an integer expression lie, whatever the inputs are: what a check need not ask.  A place in a row that was
- * computed (the largest of it, the order of it) lies in that row; indices know their ranges; a constant is looked at. */
+/* bounds.c: where the values of an integer expression lie, whatever the inputs are: what a check need not ask.  A place
+ * in a row that was computed (the largest of it, the order of it) lies in that row; indices know their ranges; a
+ * constant is looked at. */
 #include "definitions/evaluate.h"
 
-enum { DEPTH = 12 };                      /* of definitions and expressions that are looked through */
-struct bounds { int64_t low, high; };
+enum { DEPTH = 12 }; /* of definitions and expressions that are looked through */
+struct bounds {
+	int64_t low, high;
+};
 
 static struct bounds of_type(enum dtype type)
 {
@@ -42,7 +45,7 @@ static struct bounds of_constant(const struct definition *d)
 static struct bounds of_definition(const struct definition *d, int depth)
 {
 	if (d->source == SOURCE_CONSTANT && d->type != DTYPE_U64 && dtypes[d->type].class != CLASS_FLOAT
-		&& (uintptr_t)d->data % (size_t)(dtypes[d->type].bits / 8) == 0)
+	        && (uintptr_t)d->data % (size_t)(dtypes[d->type].bits / 8) == 0)
 		return of_constant(d);
 	if (d->source != SOURCE_COMPUTED)
 		return of_type(d->type);
@@ -60,14 +63,17 @@ static struct bounds of_scalar(const struct expr *expr, int depth)
 	struct bounds a = bounds_of(expr->arg[0], depth - 1), all = of_type(expr->type), y = all;
 	struct bounds b = expr->arg[1] ? bounds_of(expr->arg[1], depth - 1) : all;
 	switch (expr->row) {
-	case SCALAR_less: case SCALAR_equal: case SCALAR_greater: case SCALAR_less_equal: case SCALAR_greater_equal: case SCALAR_not:
-		return (struct bounds){ 0, 1 };
-	case SCALAR_min: case SCALAR_minimum:
-		return (struct bounds){ a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high };
-	case SCALAR_max: case SCALAR_maximum:
-		return (struct bounds){ a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high };
-	case SCALAR_where:
-		return join(b, bounds_of(expr->arg[2], depth - 1));
+	case SCALAR_less:
+	case SCALAR_equal:
+	case SCALAR_greater:
+	case SCALAR_less_equal:
+	case SCALAR_greater_equal:
+	case SCALAR_not: return (struct bounds){ 0, 1 };
+	case SCALAR_min:
+	case SCALAR_minimum: return (struct bounds){ a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high };
+	case SCALAR_max:
+	case SCALAR_maximum: return (struct bounds){ a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high };
+	case SCALAR_where: return join(b, bounds_of(expr->arg[2], depth - 1));
 	case SCALAR_add:
 		if (__builtin_add_overflow(a.low, b.low, &y.low) || __builtin_add_overflow(a.high, b.high, &y.high))
 			return all;
@@ -76,8 +82,7 @@ static struct bounds of_scalar(const struct expr *expr, int depth)
 		if (__builtin_sub_overflow(a.low, b.high, &y.low) || __builtin_sub_overflow(a.high, b.low, &y.high))
 			return all;
 		return lies_in(y, all) ? y : all;
-	default:
-		return all;
+	default: return all;
 	}
 }
 
@@ -87,20 +92,17 @@ static struct bounds bounds_of(const struct expr *expr, int depth)
 	if (dtypes[expr->type].class == CLASS_FLOAT || expr->type == DTYPE_U64 || depth <= 0)
 		return b;
 	switch (expr->kind) {
-	case EXPR_NUMBER:
-		return (struct bounds){ expr->integer, expr->integer };
-	case EXPR_INDEX:
-		index_range(expr->index, &b.low, &b.high);
-		return b;
-	case EXPR_LOAD:
-		return of_definition(expr->of, depth);
-	case EXPR_SELECT:
-		return join(bounds_of(expr->arg[0], depth - 1), bounds_of(expr->arg[1], depth - 1));
+	case EXPR_NUMBER: return (struct bounds){ expr->integer, expr->integer };
+	case EXPR_INDEX: index_range(expr->index, &b.low, &b.high); return b;
+	case EXPR_LOAD: return of_definition(expr->of, depth);
+	case EXPR_SELECT: return join(bounds_of(expr->arg[0], depth - 1), bounds_of(expr->arg[1], depth - 1));
 	case EXPR_CAST:
 		of = bounds_of(expr->arg[0], depth - 1);
-		return expr->type != DTYPE_BOOL && !(expr->cast & CAST_BITS) && dtypes[expr->arg[0]->type].class != CLASS_FLOAT && lies_in(of, b) ? of : b;
-	case EXPR_SCALAR:
-		return of_scalar(expr, depth);
+		return expr->type != DTYPE_BOOL && !(expr->cast & CAST_BITS)
+		                && dtypes[expr->arg[0]->type].class != CLASS_FLOAT && lies_in(of, b)
+		        ? of
+		        : b;
+	case EXPR_SCALAR: return of_scalar(expr, depth);
 	}
 	return b;
 }

@@ -2,15 +2,18 @@
 #include "definitions/definitions.h"
 
 /* ---- unique names: a table of what is taken, by hash of the text; open addressing, at most half full ---- */
-struct program_names { const char **at; size_t room, count; };
+struct program_names {
+	const char **at;
+	size_t room, count;
+};
 
 struct program *program_new(struct build *build, const char *name)
 {
-	struct program *program = new(build->arena, struct program);
+	struct program *program = arena_new(build->arena, struct program);
 	program->build = build;
 	program->arena = build->arena;
 	program->name = name;
-	program->names = new(build->arena, struct program_names);
+	program->names = arena_new(build->arena, struct program_names);
 	program->definition_bytes = sizeof(struct definition);
 	return program;
 }
@@ -28,7 +31,7 @@ static void names_add(struct program *program, const char *name)
 	struct program_names *names = program->names;
 	if (names->count * 2 >= names->room) {
 		struct program_names larger = { .room = names->room ? names->room * 2 : 64 };
-		larger.at = new_array(program->arena, const char *, larger.room);
+		larger.at = arena_new_array(program->arena, const char *, larger.room);
 		for (size_t i = 0; i < names->room; i++)
 			if (names->at[i])
 				*name_slot(&larger, names->at[i]) = names->at[i];
@@ -49,7 +52,7 @@ static const char *name_unique(struct program *program, const char *name)
 }
 
 static struct definition *append(struct program *program, enum source source, const char *name, enum dtype type,
-                                 int rank, const int64_t *extents)
+        int rank, const int64_t *extents)
 {
 	struct definition *definition = arena_array(program->arena, 1, program->definition_bytes);
 	definition->source = source;
@@ -63,24 +66,24 @@ static struct definition *append(struct program *program, enum source source, co
 	return definition;
 }
 
-struct definition *define_input(struct program *program, const char *name, enum dtype type, int rank,
-                                const int64_t *extents)
+struct definition *define_input(
+        struct program *program, const char *name, enum dtype type, int rank, const int64_t *extents)
 {
 	struct definition *definition = append(program, SOURCE_INPUT, name, type, rank, extents);
 	push(program->arena, &program->inputs, definition);
 	return definition;
 }
 
-struct definition *define_constant(struct program *program, const char *name, enum dtype type, int rank,
-                                   const int64_t *extents, const void *data)
+struct definition *define_constant(
+        struct program *program, const char *name, enum dtype type, int rank, const int64_t *extents, const void *data)
 {
 	struct definition *definition = append(program, SOURCE_CONSTANT, name, type, rank, extents);
 	definition->data = data;
 	return definition;
 }
 
-struct definition *define_map(struct program *program, const char *name, int rank, const int64_t *extents,
-                              const struct expr *body)
+struct definition *define_map(
+        struct program *program, const char *name, int rank, const int64_t *extents, const struct expr *body)
 {
 	struct definition *definition = append(program, SOURCE_COMPUTED, name, body->type, rank, extents);
 	definition->body = body;
@@ -88,8 +91,8 @@ struct definition *define_map(struct program *program, const char *name, int ran
 }
 
 struct definition *define_reduction(struct program *program, const char *name, int rank, const int64_t *extents,
-                                    enum reduce reduce, int reduced, const int64_t *reduced_extents,
-                                    const struct expr *start, const struct expr *body)
+        enum reduce reduce, int reduced, const int64_t *reduced_extents, const struct expr *start,
+        const struct expr *body)
 {
 	struct definition *definition = append(program, SOURCE_COMPUTED, name, body->type, rank, extents);
 	definition->reduce = reduce;
@@ -104,9 +107,9 @@ struct definition *define_reduction(struct program *program, const char *name, i
 	return definition;
 }
 
-struct definition *define_places(struct program *program, const char *name, int rank, const int64_t *extents, enum reduce reduce, bool running,
-                                 const struct expr *const *place, int reduced, const int64_t *reduced_extents,
-                                 const struct expr *start, const struct expr *body)
+struct definition *define_places(struct program *program, const char *name, int rank, const int64_t *extents,
+        enum reduce reduce, bool running, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
+        const struct expr *start, const struct expr *body)
 {
 	struct definition *definition =
 	        define_reduction(program, name, rank, extents, reduce, reduced, reduced_extents, start, body);
@@ -120,9 +123,10 @@ struct definition *define_places(struct program *program, const char *name, int 
 }
 
 struct definition *define_order(struct program *program, const char *name, int rank, const int64_t *extents, bool down,
-                                int64_t terms, const struct expr *key)
+        int64_t terms, const struct expr *key)
 {
-	struct definition *definition = define_reduction(program, name, rank, extents, down ? REDUCE_DOWN : REDUCE_UP, 1, &terms, NULL, key);
+	struct definition *definition =
+	        define_reduction(program, name, rank, extents, down ? REDUCE_DOWN : REDUCE_UP, 1, &terms, NULL, key);
 	definition->type = DTYPE_I64;
 	definition->products = false;
 	definition->batch = (1u << rank) - 1;
@@ -130,8 +134,8 @@ struct definition *define_order(struct program *program, const char *name, int r
 	return definition;
 }
 
-struct definition *define_repeated(struct program *program, const char *name, const struct repeat *repeat, int part, struct definition *const *operands,
-                                 struct definition *base)
+struct definition *define_repeated(struct program *program, const char *name, const struct repeat *repeat, int part,
+        struct definition *const *operands, struct definition *base)
 {
 	const struct definition *of = repeat->body->outputs.at[part];
 	bool sliced = repeat->out[part].moves == REPEAT_SLICED;
@@ -147,7 +151,7 @@ struct definition *define_repeated(struct program *program, const char *name, co
 	definition->repeat = repeat;
 	definition->part = part;
 	definition->operands = base ? 1 : (int)repeat->body->inputs.count;
-	definition->operand = new_array(program->arena, const struct expr *, (size_t)definition->operands + 1);
+	definition->operand = arena_new_array(program->arena, const struct expr *, (size_t)definition->operands + 1);
 	for (int i = 0; i < definition->operands; i++)
 		definition->operand[i] = expr_load(program->arena, base ? base : operands[i], first);
 	return definition;
@@ -155,25 +159,33 @@ struct definition *define_repeated(struct program *program, const char *name, co
 
 struct definition *definition_repeats(const struct definition *definition)
 {
-	bool reads = definition->reduce == REDUCE_REPEAT && definition->operands == 1 && definition->operand[0]->of->repeat == definition->repeat;
-	return definition->reduce != REDUCE_REPEAT ? NULL : reads ? definition->operand[0]->of : (struct definition *)(uintptr_t)definition;
+	bool reads = definition->reduce == REDUCE_REPEAT && definition->operands == 1
+	        && definition->operand[0]->of->repeat == definition->repeat;
+	return definition->reduce != REDUCE_REPEAT ? NULL
+	        : reads                            ? definition->operand[0]->of
+	                                           : (struct definition *)(uintptr_t)definition;
 }
 
-struct definition *define_check(struct program *program, const char *name, const struct check *check, int rank, const int64_t *extents,
-                                const struct expr *holds)
+struct definition *define_check(struct program *program, const char *name, const struct check *check, int rank,
+        const int64_t *extents, const struct expr *holds)
 {
-	struct definition *definition = rank ? define_reduction(program, name, 0, NULL, REDUCE_MIN, rank, extents, NULL, holds)
-		: define_map(program, name, 0, NULL, holds);
+	struct definition *definition = rank
+	        ? define_reduction(program, name, 0, NULL, REDUCE_MIN, rank, extents, NULL, holds)
+	        : define_map(program, name, 0, NULL, holds);
 	definition->check = check;
 	push(program->arena, &program->checks, definition);
 	return definition;
 }
 
-bool definition_is_order(const struct definition *definition) { return definition->reduce == REDUCE_UP || definition->reduce == REDUCE_DOWN; }
+bool definition_is_order(const struct definition *definition)
+{
+	return definition->reduce == REDUCE_UP || definition->reduce == REDUCE_DOWN;
+}
 
 bool definition_stands_alone(const struct definition *definition)
 {
-	return definition_has_places(definition) || definition->lies || definition_is_order(definition) || definition->reduce == REDUCE_REPEAT;
+	return definition_has_places(definition) || definition->lies || definition_is_order(definition)
+	        || definition->reduce == REDUCE_REPEAT;
 }
 
 bool definition_has_places(const struct definition *definition)
@@ -209,8 +221,9 @@ void definition_map(struct definition *definition, const struct expr *(*map)(voi
 		definition->place[d] = definition->place[d] ? map(user, definition->place[d]) : NULL;
 	definition->lies = definition->lies ? map(user, definition->lies) : NULL;
 	definition->row = definition->row ? map(user, definition->row) : NULL;
-	if (definition->operands) {                           /* those that others have stay */
-		const struct expr **operand = new_array(definition->repeat->body->arena, const struct expr *, (size_t)definition->operands);
+	if (definition->operands) { /* those that others have stay */
+		const struct expr **operand = arena_new_array(
+		        definition->repeat->body->arena, const struct expr *, (size_t)definition->operands);
 		for (int i = 0; i < definition->operands; i++)
 			operand[i] = map(user, definition->operand[i]);
 		definition->operand = operand;
@@ -239,7 +252,8 @@ int64_t definition_elements(const struct definition *definition)
 
 int64_t definition_climbs(const struct definition *definition)
 {
-	int64_t row = definition->rank ? definition->extents[definition->rank - 1] : 0, count = definition_elements(definition);
+	int64_t row = definition->rank ? definition->extents[definition->rank - 1] : 0,
+	        count = definition_elements(definition);
 	const int32_t *at = definition->data;
 	if (definition->climbs || definition->source != SOURCE_CONSTANT || definition->type != DTYPE_I32 || !at)
 		return definition->climbs;
@@ -302,7 +316,7 @@ static bool factors_depend_on_all(const struct definition *definition)
 {
 	for (int d = 0; d < definition->rank; d++)
 		if (!(definition->batch >> d & 1) && definition->extents[d] > 1
-			&& !(expr_uses(definition->body->arg[0], d) && expr_uses(definition->body->arg[1], d)))
+		        && !(expr_uses(definition->body->arg[0], d) && expr_uses(definition->body->arg[1], d)))
 			return false;
 	return true;
 }
@@ -310,8 +324,8 @@ static bool factors_depend_on_all(const struct definition *definition)
 enum order definition_order(const struct definition *definition)
 {
 	if (definition_terms(definition) < LANE_TERMS || definition_stands_alone(definition)
-		|| (definition->products && dtypes[definition->type].class != CLASS_FLOAT))
-		return ORDER_CHAIN;                           /* integers are exact in any */
+	        || (definition->products && dtypes[definition->type].class != CLASS_FLOAT))
+		return ORDER_CHAIN; /* integers are exact in any */
 	if (definition->products && definition_outputs(definition) > FEW_OUTPUTS && !factors_depend_on_all(definition))
 		return ORDER_CHAIN;
 	return ORDER_LANES;
@@ -324,7 +338,9 @@ static bool holds(const struct program *program, const struct definition *defini
 }
 
 /* What stands outside the program (what a rewrite or a fold needs no more) stays where it is. */
-struct copying { const struct program *from, *to; };
+struct copying {
+	const struct program *from, *to;
+};
 static struct definition *copy_of(const void *user, struct definition *of)
 {
 	const struct copying *c = user;
@@ -337,28 +353,34 @@ static const struct expr *redirect(void *user, const struct expr *expr)
 	return expr_redirect(c->to->arena, expr, copy_of, c);
 }
 
-static void redirect_definition(struct copying *c, struct definition *definition) { definition_map(definition, redirect, c); }
+static void redirect_definition(struct copying *c, struct definition *definition)
+{
+	definition_map(definition, redirect, c);
+}
 
 static const struct branch *redirect_branch(const struct copying *c, const struct branch *branch)
 {
 	if (!branch)
 		return NULL;
-	struct branch *made = new(c->to->arena, struct branch);
+	struct branch *made = arena_new(c->to->arena, struct branch);
 	*made = (struct branch){ copy_of(c, branch->condition), branch->yes, redirect_branch(c, branch->outer) };
 	return made;
 }
 
 bool branch_equal(const struct branch *a, const struct branch *b)
 {
-	return a == b || (a && b && a->condition == b->condition && a->yes == b->yes && branch_equal(a->outer, b->outer));
+	return a == b
+	        || (a && b && a->condition == b->condition && a->yes == b->yes && branch_equal(a->outer, b->outer));
 }
 
 struct program *program_copy(const struct program *from, size_t definition_bytes)
 {
-	struct program *program = new(from->arena, struct program);
+	struct program *program = arena_new(from->arena, struct program);
 	struct copying c = { from, program };
-	*program = (struct program){ .build = from->build, .arena = from->arena, .name = from->name, .definition_bytes = definition_bytes };
-	program->names = new(from->arena, struct program_names);
+	*program = (struct program){
+		.build = from->build, .arena = from->arena, .name = from->name, .definition_bytes = definition_bytes
+	};
+	program->names = arena_new(from->arena, struct program_names);
 	for (size_t i = 0; i < from->all.count; i++) {
 		struct definition *made = arena_array(program->arena, 1, definition_bytes);
 		*made = *from->all.at[i];
@@ -376,7 +398,7 @@ struct program *program_copy(const struct program *from, size_t definition_bytes
 		made->masks = made->masks ? copy_of(&c, made->masks) : NULL;
 		made->branch = redirect_branch(&c, made->branch);
 		if (made->original) {
-			struct definition *original = new(program->arena, struct definition);
+			struct definition *original = arena_new(program->arena, struct definition);
 			*original = *made->original;
 			redirect_definition(&c, original);
 			made->original = original;
@@ -391,7 +413,7 @@ struct program *program_copy(const struct program *from, size_t definition_bytes
 	for (size_t i = 0; i < from->output_names.count; i++)
 		push(program->arena, &program->output_names, from->output_names.at[i]);
 	for (size_t i = 0; i < from->rewrites.count; i++) {
-		struct rewrite *rewrite = new(program->arena, struct rewrite);
+		struct rewrite *rewrite = arena_new(program->arena, struct rewrite);
 		*rewrite = *from->rewrites.at[i];
 		rewrite->result = copy_of(&c, rewrite->result);
 		rewrite->x = copy_of(&c, rewrite->x);
@@ -404,13 +426,15 @@ struct program *program_copy(const struct program *from, size_t definition_bytes
 }
 
 /* ---- what no output and no check needs ---- */
-struct needed { bool *at; };
+struct needed {
+	bool *at;
+};
 
 static void need(void *user, const struct expr *load) { ((struct needed *)user)->at[load->of->number] = true; }
 
 void program_remove_dead(struct program *program)
 {
-	struct needed needed = { new_array(program->arena, bool, program->all.count + 1) };
+	struct needed needed = { arena_new_array(program->arena, bool, program->all.count + 1) };
 	size_t kept = 0;
 	for (size_t i = 0; i < program->all.count; i++)
 		program->all.at[i]->number = (int)i;
@@ -418,14 +442,14 @@ void program_remove_dead(struct program *program)
 		needed.at[program->outputs.at[i]->number] = true;
 	for (size_t i = 0; i < program->checks.count; i++)
 		needed.at[program->checks.at[i]->number] = true;
-	for (size_t i = program->all.count; i-- > 0;) {                  /* readers stand after what they read */
+	for (size_t i = program->all.count; i-- > 0;) { /* readers stand after what they read */
 		const struct definition *definition = program->all.at[i];
 		if (definition->source == SOURCE_INPUT)
-			needed.at[i] = true;                             /* part of the signature */
+			needed.at[i] = true; /* part of the signature */
 		if (!needed.at[i] || definition->source != SOURCE_COMPUTED)
 			continue;
 		definition_loads(definition, need, &needed);
-		for (int v = 0; v < MAX_RANK; v++) {                       /* where it ends */
+		for (int v = 0; v < MAX_RANK; v++) { /* where it ends */
 			if (definition->counts[v])
 				needed.at[definition->counts[v]->number] = true;
 			if (definition->reduced_counts[v])
@@ -458,7 +482,7 @@ void program_hoist_checks(struct program *program)
 {
 	__typeof__(program->all) all = { 0 };
 	__typeof__(program->checks) checks = { 0 };
-	int *after = new_array(program->arena, int, program->checks.count + 1);
+	int *after = arena_new_array(program->arena, int, program->checks.count + 1);
 	if (!program->checks.count)
 		return;
 	for (size_t i = 0; i < program->all.count; i++)
@@ -481,7 +505,9 @@ void program_hoist_checks(struct program *program)
 }
 
 /* ---- what random numbers reach ---- */
-struct spreading { bool *at, reached; };
+struct spreading {
+	bool *at, reached;
+};
 
 static void reach(void *user, const struct expr *load)
 {
@@ -499,7 +525,7 @@ static bool makes_random(const struct expr *expr)
 
 bool *program_random(const struct program *program)
 {
-	struct spreading s = { new_array(program->arena, bool, program->all.count + 1), false };
+	struct spreading s = { arena_new_array(program->arena, bool, program->all.count + 1), false };
 	for (size_t i = 0; i < program->all.count; i++) {
 		const struct definition *definition = program->all.at[i];
 		if (definition->source != SOURCE_COMPUTED)

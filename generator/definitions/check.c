@@ -1,11 +1,15 @@
 /* check.c: what every program promises, asserted: definitions stand before their readers, indices lie inside what they
  * read (given the selects around them), types fit. */
 #include "definitions/definitions.h"
-#undef NDEBUG                             /* a checker checks, however it is built */
+#undef NDEBUG /* a checker checks, however it is built */
 #include <assert.h>
 
 /* What the selects around an expression say: low <= at <= high. */
-struct fact { const struct index *at; int64_t low, high; const struct fact *before; };
+struct fact {
+	const struct index *at;
+	int64_t low, high;
+	const struct fact *before;
+};
 
 struct checking {
 	struct arena *arena;
@@ -24,8 +28,8 @@ static void check_index(const struct checking *c, const struct index *index, con
 		if (atom->kind == ATOM_VAR) {
 			const struct definition *d = c->definition;
 			assert(atom->var >= 0 && atom->var < c->vars);
-			assert(atom->high <
-			       (atom->var < d->rank ? d->extents[atom->var] : d->reduced_extents[atom->var - d->rank]));
+			assert(atom->high < (atom->var < d->rank ? d->extents[atom->var]
+			                                         : d->reduced_extents[atom->var - d->rank]));
 		} else if (atom->kind == ATOM_VALUE) {
 			assert(dtypes[atom->value->type].class != CLASS_FLOAT);
 			check_expr(c, atom->value, facts);
@@ -37,8 +41,8 @@ static void check_index(const struct checking *c, const struct index *index, con
 }
 
 /* The range of an index where the facts hold: a fact about an index that differs by a constant is one about this. */
-static void known_range(const struct checking *c, const struct index *index, const struct fact *facts, int64_t *low,
-                        int64_t *high)
+static void known_range(
+        const struct checking *c, const struct index *index, const struct fact *facts, int64_t *low, int64_t *high)
 {
 	index_range(index, low, high);
 	for (; facts; facts = facts->before) {
@@ -58,7 +62,7 @@ static void check_select(const struct checking *c, const struct expr *expr, cons
 	const struct fact *inside = facts;
 	assert(expr->arg[0]->type == expr->type && expr->arg[1]->type == expr->type && expr->range_count > 0);
 	for (int i = 0; i < expr->range_count; i++) {
-		struct fact *fact = new(c->arena, struct fact);
+		struct fact *fact = arena_new(c->arena, struct fact);
 		check_index(c, expr->ranges[i].at, facts);
 		*fact = (struct fact){ expr->ranges[i].at, expr->ranges[i].from, expr->ranges[i].to - 1, inside };
 		inside = fact;
@@ -68,9 +72,9 @@ static void check_select(const struct checking *c, const struct expr *expr, cons
 		const struct range *range = expr->ranges;
 		int64_t low, high;
 		known_range(c, range->at, facts, &low, &high);
-		struct fact *fact = new(c->arena, struct fact);
-		*fact = (struct fact){range->at, low >= range->from ? range->to : low,
-		                      high < range->to ? range->from - 1 : high, facts};
+		struct fact *fact = arena_new(c->arena, struct fact);
+		*fact = (struct fact){ range->at, low >= range->from ? range->to : low,
+			high < range->to ? range->from - 1 : high, facts };
 		facts = fact;
 	}
 	check_expr(c, expr->arg[1], facts);
@@ -79,10 +83,10 @@ static void check_select(const struct checking *c, const struct expr *expr, cons
 static void check_expr(const struct checking *c, const struct expr *expr, const struct fact *facts)
 {
 	/* Floats below 32 bits are read, moved and made of floats: no more. */
-	assert(!dtype_is_narrow(expr->type) || expr->kind == EXPR_LOAD || expr->kind == EXPR_CAST || expr->kind == EXPR_SELECT);
+	assert(!dtype_is_narrow(expr->type) || expr->kind == EXPR_LOAD || expr->kind == EXPR_CAST
+	        || expr->kind == EXPR_SELECT);
 	switch (expr->kind) {
-	case EXPR_NUMBER:
-		break;
+	case EXPR_NUMBER: break;
 	case EXPR_LOAD:
 		assert(expr->of->number < c->definition->number && c->program->all.at[expr->of->number] == expr->of);
 		assert(expr->type == expr->of->type);
@@ -103,9 +107,7 @@ static void check_expr(const struct checking *c, const struct expr *expr, const 
 		}
 		assert(dtypes[expr->type].class == CLASS_FLOAT ? scalars[expr->row].floats : scalars[expr->row].ints);
 		break;
-	case EXPR_SELECT:
-		check_select(c, expr, facts);
-		break;
+	case EXPR_SELECT: check_select(c, expr, facts); break;
 	case EXPR_INDEX:
 		assert(expr->type == DTYPE_I64);
 		check_index(c, expr->index, facts);
@@ -124,11 +126,13 @@ static void check_expr(const struct checking *c, const struct expr *expr, const 
 static void check_places(struct checking *c)
 {
 	const struct definition *d = c->definition;
-	assert(d->order == ORDER_CHAIN && !d->products && d->reduce != REDUCE_NONE && (!d->running || d->reduce != REDUCE_LAST));
+	assert(d->order == ORDER_CHAIN && !d->products && d->reduce != REDUCE_NONE
+	        && (!d->running || d->reduce != REDUCE_LAST));
 	for (int v = 0; v < d->rank; v++) {
 		if (!d->place[v])
 			continue;
-		assert(d->place[v]->type == DTYPE_I64 && !expr_uses(d->body, v) && !(d->running && d->start && expr_uses(d->start, v)));
+		assert(d->place[v]->type == DTYPE_I64 && !expr_uses(d->body, v)
+		        && !(d->running && d->start && expr_uses(d->start, v)));
 		for (int p = 0; p < d->rank; p++)
 			assert(!d->place[p] || !expr_uses(d->place[p], v));
 		check_expr(c, d->place[v], NULL);
@@ -139,7 +143,8 @@ static void check_computed(struct checking *c)
 {
 	const struct definition *d = c->definition;
 	bool places = definition_has_places(d);
-	assert(d->body && (definition_is_order(d) ? d->type == DTYPE_I64 : d->body->type == d->type) && !(d->reduce && d->reduce != REDUCE_REPEAT && dtype_is_narrow(d->type)));
+	assert(d->body && (definition_is_order(d) ? d->type == DTYPE_I64 : d->body->type == d->type)
+	        && !(d->reduce && d->reduce != REDUCE_REPEAT && dtype_is_narrow(d->type)));
 	assert(d->reduce ? d->reduced >= 0 && d->reduced <= MAX_RANK : d->reduced == 0 && !d->start);
 	assert(!d->reduce || d->order == definition_order(d));
 	c->vars = d->rank;
@@ -151,19 +156,22 @@ static void check_computed(struct checking *c)
 	check_expr(c, d->body, NULL);
 	assert(places || (d->reduce != REDUCE_LAST && !d->running));
 	if (d->lies) {
-		assert(!d->reduce && d->rank && d->lies->type == DTYPE_I64 && d->row->type == DTYPE_I64 && !expr_uses(d->lies, d->rank - 1));
+		assert(!d->reduce && d->rank && d->lies->type == DTYPE_I64 && d->row->type == DTYPE_I64
+		        && !expr_uses(d->lies, d->rank - 1));
 		check_expr(c, d->lies, NULL);
 		check_expr(c, d->row, NULL);
 	}
 	if (places)
 		check_places(c);
 	if (definition_is_order(d))
-		assert(!places && !d->start && d->reduced == 1 && d->rank > 0 && d->extents[d->rank - 1] <= d->reduced_extents[0] && !expr_uses(d->body, d->rank - 1));
+		assert(!places && !d->start && d->reduced == 1 && d->rank > 0
+		        && d->extents[d->rank - 1] <= d->reduced_extents[0] && !expr_uses(d->body, d->rank - 1));
 }
 
 static bool same_shape(const struct definition *a, const struct definition *b, bool sliced)
 {
-	return a->type == b->type && a->rank == b->rank + sliced && !memcmp(a->extents + sliced, b->extents, (size_t)b->rank * sizeof *b->extents);
+	return a->type == b->type && a->rank == b->rank + sliced
+	        && !memcmp(a->extents + sliced, b->extents, (size_t)b->rank * sizeof *b->extents);
 }
 
 /* Operands and results fit the body's inputs and outputs. */
@@ -172,7 +180,8 @@ static void check_repeat(struct checking *c)
 	const struct definition *d = c->definition;
 	const struct repeat *r = d->repeat;
 	const struct program *body = r->body;
-	assert(r->rounds > 0 && (size_t)d->part < body->outputs.count && same_shape(d, body->outputs.at[d->part], r->out[d->part].moves == REPEAT_SLICED));
+	assert(r->rounds > 0 && (size_t)d->part < body->outputs.count
+	        && same_shape(d, body->outputs.at[d->part], r->out[d->part].moves == REPEAT_SLICED));
 	for (int i = 0; i < d->operands; i++)
 		check_expr(c, d->operand[i], NULL);
 	if (definition_repeats(d) != d)
@@ -181,13 +190,16 @@ static void check_repeat(struct checking *c)
 	assert(d->operands == (int)body->inputs.count && !body->checks.count && r->going < d->operands);
 	for (int i = 0; i < d->operands; i++) {
 		const struct repeat_port *in = &r->in[i];
-		assert(d->operand[i]->kind == EXPR_LOAD && same_shape(d->operand[i]->of, body->inputs.at[i], in->moves == REPEAT_SLICED));
+		assert(d->operand[i]->kind == EXPR_LOAD
+		        && same_shape(d->operand[i]->of, body->inputs.at[i], in->moves == REPEAT_SLICED));
 		assert(in->moves != REPEAT_SLICED || d->operand[i]->of->extents[0] == r->rounds);
-		assert(in->moves != REPEAT_CARRIED || (r->out[in->pair].pair == i && r->out[in->pair].moves == REPEAT_CARRIED
-			&& same_shape(body->inputs.at[i], body->outputs.at[in->pair], false)));
+		assert(in->moves != REPEAT_CARRIED
+		        || (r->out[in->pair].pair == i && r->out[in->pair].moves == REPEAT_CARRIED
+		                && same_shape(body->inputs.at[i], body->outputs.at[in->pair], false)));
 	}
-	assert(r->going < 0 || (r->in[r->going].moves == REPEAT_CARRIED && body->inputs.at[r->going]->type == DTYPE_BOOL
-		&& definition_elements(body->inputs.at[r->going]) == 1));
+	assert(r->going < 0
+	        || (r->in[r->going].moves == REPEAT_CARRIED && body->inputs.at[r->going]->type == DTYPE_BOOL
+	                && definition_elements(body->inputs.at[r->going]) == 1));
 }
 
 void program_check(const struct program *program)

@@ -3,217 +3,277 @@
  *
  *     conv f32[1,16,32,32] = sum(kh < 3, kw < 3, c < 16 from b[o]) pad(x)[n, c, i+kh-1, j+kw-1] * w[o, c, kh, kw]
  *
- * It knows no op, no layout, no kernel.  Nodes become definitions in ops/; the interpreter runs them; kernels/ places and
- * joins them.  Expressions and indices are immutable and shared freely; all live in the build's arena. */
+ * It knows no op, no layout, no kernel.  Nodes become definitions in ops/; the interpreter runs them; kernels/ places
+ * and joins them.  Expressions and indices are immutable and shared freely; all live in the build's arena. */
 #ifndef DEFINITIONS_DEFINITIONS_H
 #define DEFINITIONS_DEFINITIONS_H
 #include "graph/graph.h"
 
-enum { MAX_VARS = 2 * MAX_RANK };          /* output variables, then reduced ones: the size of every `with` and `names` */
+enum { MAX_VARS = 2 * MAX_RANK }; /* output variables, then reduced ones: the size of every `with` and `names` */
 struct expr;
 struct definition;
 
 /* ---- index.c: integers over index variables, kept in one normal form ----
  * An index is constant + sum of factor * atom, atoms distinct and sorted, factors not 0.  An atom is a variable, a
- * quotient or remainder (rounding down) of an index by a positive constant, a value loaded from a tensor, or a symbol times
- * one variable or 1: a number that the code is given when it runs.
- * Constructors normalise: (i*16 + j) / 16 is i where j < 16; (k/4)*4 + k%4 is k.  So two indices that are equal as far
- * as the rules see are index_equal, and an address is affine in the loop variables wherever it can be. */
+ * quotient or remainder (rounding down) of an index by a positive constant, a value loaded from a tensor, or a symbol
+ * times one variable or 1: a number that the code is given when it runs. Constructors normalise: (i*16 + j) / 16 is i
+ * where j < 16; (k/4)*4 + k%4 is k.  So two indices that are equal as far as the rules see are index_equal, and an
+ * address is affine in the loop variables wherever it can be. */
 enum atom_kind { ATOM_VAR, ATOM_DIV, ATOM_MOD, ATOM_VALUE, ATOM_SYMBOL };
 struct atom {
 	enum atom_kind kind;
-	int var;                          /* VAR: output variables are 0 … rank-1, reduced ones follow */
-	int64_t low, high;                /* its values lie in [low, high] */
-	const struct index *of;           /* DIV, MOD; SYMBOL: the variable, or 1 */
-	int64_t by;                       /* DIV, MOD: > 0; SYMBOL: its value, where the code is made: bounds come from it, text does not */
-	int symbol;                       /* SYMBOL: its number */
-	const struct expr *value;         /* VALUE: an integer expression, clamped to [low, high] by who made it */
+	int var;                /* VAR: output variables are 0 … rank-1, reduced ones follow */
+	int64_t low, high;      /* its values lie in [low, high] */
+	const struct index *of; /* DIV, MOD; SYMBOL: the variable, or 1 */
+	int64_t by; /* DIV, MOD: > 0; SYMBOL: its value, where the code is made: bounds come from it, text does not */
+	int symbol; /* SYMBOL: its number */
+	const struct expr *value; /* VALUE: an integer expression, clamped to [low, high] by who made it */
 };
-struct index_term { int64_t factor; const struct atom *atom; };
-struct index { int64_t constant; int count; struct index_term terms[]; };
+struct index_term {
+	int64_t factor;
+	const struct atom *atom;
+};
+struct index {
+	int64_t constant;
+	int count;
+	struct index_term terms[];
+};
 
 const struct index *index_constant(struct arena *, int64_t);
-const struct index *index_var(struct arena *, int var, int64_t extent);            /* in [0, extent); 0 where extent is 1 */
+const struct index *index_var(struct arena *, int var, int64_t extent); /* in [0, extent); 0 where extent is 1 */
 const struct index *index_value(struct arena *, const struct expr *, int64_t low, int64_t high);
-const struct index *index_symbol(struct arena *, int symbol, int64_t value, const struct index *of);     /* the symbol times an affine index */
+const struct index *index_symbol(
+        struct arena *, int symbol, int64_t value, const struct index *of); /* the symbol times an affine index */
 const struct index *index_add(struct arena *, const struct index *, const struct index *);
 const struct index *index_plus(struct arena *, const struct index *, int64_t);
 const struct index *index_scale(struct arena *, const struct index *, int64_t);
-const struct index *index_div(struct arena *, const struct index *, int64_t by);    /* rounds down; by > 0 */
-const struct index *index_mod(struct arena *, const struct index *, int64_t by);    /* in [0, by) */
-void index_range(const struct index *, int64_t *low, int64_t *high);                /* bounds, inclusive */
+const struct index *index_div(struct arena *, const struct index *, int64_t by); /* rounds down; by > 0 */
+const struct index *index_mod(struct arena *, const struct index *, int64_t by); /* in [0, by) */
+void index_range(const struct index *, int64_t *low, int64_t *high);             /* bounds, inclusive */
 bool index_equal(const struct index *, const struct index *);
-int  index_compare(const struct index *, const struct index *);                     /* an order of them: no address is in it */
+int index_compare(const struct index *, const struct index *); /* an order of them: no address is in it */
 bool index_is_constant(const struct index *, int64_t *value);
-bool index_is_var(const struct index *, int *var);                                  /* exactly one variable, factor 1, constant 0 */
-int64_t index_factor(const struct index *, int var);                                /* of the plain variable; 0 where it is not there */
-bool index_uses(const struct index *, int var);                                     /* anywhere, also inside quotients and values */
-bool index_is_affine(const struct index *);                                         /* variables only */
-bool index_has_values(const struct index *);                                         /* some of it is loaded from a tensor */
-bool index_bends(const struct index *, int var);                                    /* is not affine in that variable */
+bool index_is_var(const struct index *, int *var);   /* exactly one variable, factor 1, constant 0 */
+int64_t index_factor(const struct index *, int var); /* of the plain variable; 0 where it is not there */
+bool index_uses(const struct index *, int var);      /* anywhere, also inside quotients and values */
+bool index_is_affine(const struct index *);          /* variables only */
+bool index_has_values(const struct index *);         /* some of it is loaded from a tensor */
+bool index_bends(const struct index *, int var);     /* is not affine in that variable */
 /* What it grows by along the variable, a number or symbols; NULL: it bends, by more than symbols. */
 const struct index *index_step(struct arena *, const struct index *, int var);
-/* Bends, but so that vectors of 32 bits say it: what bends are quotients and remainders by powers of two, and values that lie as they are in int32. */
+/* Bends, but so that vectors of 32 bits say it: what bends are quotients and remainders by powers of two, and values
+ * that lie as they are in int32. */
 bool index_picks(const struct index *, int var);
-/* The load of int32, or of int64, that a value in it is: as it is, within the atom's bounds, or counted from the end where it is below 0, and cut to them.  *from_end: what is
- * added below 0.  NULL: it is something else. */
+/* The load of int32, or of int64, that a value in it is: as it is, within the atom's bounds, or counted from the end
+ * where it is below 0, and cut to them.  *from_end: what is added below 0.  NULL: it is something else. */
 const struct expr *atom_picked(const struct atom *, int64_t *from_end);
 /* Each variable v becomes with[v] (NULL: stays).  Values inside are substituted too. */
 const struct index *index_substitute(struct arena *, const struct index *, const struct index *const *with);
-int64_t index_evaluate(const struct index *, const int64_t *vars, int64_t (*value)(void *, const struct expr *), void *user);
+int64_t index_evaluate(
+        const struct index *, const int64_t *vars, int64_t (*value)(void *, const struct expr *), void *user);
 /* names[v] for variables; `load` prints a value (NULL: print.c's own).  C syntax when `c`: long arithmetic. */
 void index_print(const struct index *, const char *const *names, struct text *out);
 
 /* row-major offset of an element <-> its indices */
 const struct index *index_flatten(struct arena *, int rank, const struct index *const *at, const int64_t *extents);
-void index_unflatten(struct arena *, const struct index *flat, int rank, const int64_t *extents, const struct index **at);
+void index_unflatten(
+        struct arena *, const struct index *flat, int rank, const int64_t *extents, const struct index **at);
 
 /* ---- expr.c: scalar expressions ---- */
 enum expr_kind {
-	EXPR_NUMBER,                      /* a constant: `number` for floats, `integer` for the rest */
-	EXPR_LOAD,                        /* of[at…]; every index lies inside the extents */
-	EXPR_SCALAR,                      /* a row of scalars.h over arguments of this type */
-	EXPR_SELECT,                      /* all ranges hold ? a : b; the one not chosen is not evaluated */
-	EXPR_INDEX,                       /* an index as an integer (I64) */
-	EXPR_CAST,                        /* a, converted as C does; floats to integers truncate; to BOOL: != 0 */
+	EXPR_NUMBER, /* a constant: `number` for floats, `integer` for the rest */
+	EXPR_LOAD,   /* of[at…]; every index lies inside the extents */
+	EXPR_SCALAR, /* a row of scalars.h over arguments of this type */
+	EXPR_SELECT, /* all ranges hold ? a : b; the one not chosen is not evaluated */
+	EXPR_INDEX,  /* an index as an integer (I64) */
+	EXPR_CAST,   /* a, converted as C does; floats to integers truncate; to BOOL: != 0 */
 };
-enum {                                    /* how a CAST rounds, besides: to nearest, ties to even */
-	CAST_SATURATES = 1,               /* to a float below 32 bits: what is too large becomes the largest finite number */
-	CAST_UP = 2, CAST_DOWN = 4,       /* to float8e8m0: at or above, at or below */
-	CAST_BITS = 8,                    /* the same bits, of a type as wide */
+enum {                      /* how a CAST rounds, besides: to nearest, ties to even */
+	CAST_SATURATES = 1, /* to a float below 32 bits: what is too large becomes the largest finite number */
+	CAST_UP = 2,
+	CAST_DOWN = 4, /* to float8e8m0: at or above, at or below */
+	CAST_BITS = 8, /* the same bits, of a type as wide */
 };
-struct range { const struct index *at; int64_t from, to; };       /* from <= at < to */
+struct range {
+	const struct index *at;
+	int64_t from, to;
+}; /* from <= at < to */
 struct expr {
 	enum expr_kind kind;
 	enum dtype type;
 	double number;
 	int64_t integer;
-	struct definition *of;            /* LOAD */
-	const struct index **at;          /* LOAD: one for each dimension of `of` */
-	enum scalar row;                  /* SCALAR */
-	const struct expr *arg[3];        /* SCALAR; SELECT: yes, no; CAST: one */
-	int cast;                         /* CAST: its bits */
-	const struct index *index;        /* INDEX */
-	const struct range *ranges;       /* SELECT */
+	struct definition *of;      /* LOAD */
+	const struct index **at;    /* LOAD: one for each dimension of `of` */
+	enum scalar row;            /* SCALAR */
+	const struct expr *arg[3];  /* SCALAR; SELECT: yes, no; CAST: one */
+	int cast;                   /* CAST: its bits */
+	const struct index *index;  /* INDEX */
+	const struct range *ranges; /* SELECT */
 	int range_count;
 };
-const struct expr *expr_number(struct arena *, enum dtype, double);      /* of a float below 32 bits: a cast of one */
+const struct expr *expr_number(struct arena *, enum dtype, double); /* of a float below 32 bits: a cast of one */
 const struct expr *expr_integer(struct arena *, enum dtype, int64_t);
 const struct expr *expr_load(struct arena *, struct definition *, const struct index *const *at);
-const struct expr *expr_scalar(struct arena *, enum scalar, const struct expr *a, const struct expr *b, const struct expr *c);
+const struct expr *expr_scalar(
+        struct arena *, enum scalar, const struct expr *a, const struct expr *b, const struct expr *c);
 /* Ranges that always hold are dropped; one that never holds makes it `no`. */
-const struct expr *expr_select(struct arena *, const struct range *, int count, const struct expr *yes, const struct expr *no);
+const struct expr *expr_select(
+        struct arena *, const struct range *, int count, const struct expr *yes, const struct expr *no);
 const struct expr *expr_index(struct arena *, const struct index *);
 const struct expr *expr_cast(struct arena *, enum dtype, const struct expr *);
-/* A float below 32 bits is widened to F32 alone, whatever comes then; what narrows such a number again is the number, but for an infinity that saturates. */
+/* A float below 32 bits is widened to F32 alone, whatever comes then; what narrows such a number again is the number,
+ * but for an infinity that saturates. */
 const struct expr *expr_cast_as(struct arena *, enum dtype, int cast, const struct expr *);
 const struct expr *expr_substitute(struct arena *, const struct expr *, const struct index *const *with);
 /* Every load of `of` becomes its body (a definition without reduction), indices substituted. */
 const struct expr *expr_inline(struct arena *, const struct expr *, const struct definition *of);
 /* Every load becomes one of what `to` says of the tensor, of the same shape. */
-const struct expr *expr_redirect(struct arena *, const struct expr *, struct definition *(*to)(const void *user, struct definition *of), const void *user);
+const struct expr *expr_redirect(struct arena *, const struct expr *,
+        struct definition *(*to)(const void *user, struct definition *of), const void *user);
 /* Each load, but those inside indices, becomes what `map` says of it; the expression itself where nothing changes. */
-const struct expr *expr_map_loads(struct arena *, const struct expr *, const struct expr *(*map)(void *user, const struct expr *load), void *user);
+const struct expr *expr_map_loads(struct arena *, const struct expr *,
+        const struct expr *(*map)(void *user, const struct expr *load), void *user);
 bool expr_equal(const struct expr *, const struct expr *);
-int  expr_compare(const struct expr *, const struct expr *);       /* an order of them: no address is in it, tensors go by their names */
-bool expr_has(const struct expr *, unsigned kinds);              /* one of them, bits 1u << EXPR_…, in it outside of indices */
+int expr_compare(const struct expr *,
+        const struct expr *); /* an order of them: no address is in it, tensors go by their names */
+bool expr_has(const struct expr *, unsigned kinds); /* one of them, bits 1u << EXPR_…, in it outside of indices */
 bool expr_uses(const struct expr *, int var);
 /* Whether it can be a vector along that variable (-1: of one value): float alone, affine in it, no select on it. */
 bool expr_can_vector(const struct expr *, int lane);
 /* The same where a load may take each lane from a place of its own (index_picks), and float16 is loaded and stored. */
 bool expr_can_pick(const struct expr *, int lane);
-/* A load where the lane lies between bounds, and +0 elsewhere: of neighbours a masked load.  The lanes that are there, less the lane's variable: [from, to). */
+/* A load where the lane lies between bounds, and +0 elsewhere: of neighbours a masked load.  The lanes that are there,
+ * less the lane's variable: [from, to). */
 bool expr_is_between(const struct expr *, int lane, int64_t *from, int64_t *to);
 /* A select whose range one value moves along a variable: how many of a row are there. */
 bool expr_selects_by_value(const struct expr *);
-int  expr_cost(const struct expr *);                               /* vector instructions for one vector of elements, loads 1 each */
+int expr_cost(const struct expr *); /* vector instructions for one vector of elements, loads 1 each */
 /* Calls visit for every load, also those inside indices. */
 void expr_loads(const struct expr *, void (*visit)(void *user, const struct expr *load), void *user);
 
 /* ---- definitions ---- */
-enum reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_LAST, REDUCE_UP, REDUCE_DOWN, REDUCE_REPEAT };
-/* LAST: the last term that comes; of places alone.  UP, DOWN: the positions that sort a row of terms, stably: the last output variable counts them, element t is the
- * position (I64) of the t-th term from below or above; a NaN is above every number.  The one reduced variable is the position, the body, of any type, the key.
- * REPEAT: what a program leaves that runs round after round; its body says nothing. */
-enum order {                              /* of a reduction's terms; part of the meaning (docs/architecture.md) */
-	ORDER_CHAIN,                      /* ascending, row-major over the reduced variables, from `start` */
-	ORDER_LANES,                      /* 64 partial results, term i to i mod 64, joined by halves; then `start` is added */
+enum reduce {
+	REDUCE_NONE,
+	REDUCE_SUM,
+	REDUCE_MAX,
+	REDUCE_MIN,
+	REDUCE_PROD,
+	REDUCE_LAST,
+	REDUCE_UP,
+	REDUCE_DOWN,
+	REDUCE_REPEAT
+};
+/* LAST: the last term that comes; of places alone.  UP, DOWN: the positions that sort a row of terms, stably: the last
+ * output variable counts them, element t is the position (I64) of the t-th term from below or above; a NaN is above
+ * every number.  The one reduced variable is the position, the body, of any type, the key. REPEAT: what a program
+ * leaves that runs round after round; its body says nothing. */
+enum order {         /* of a reduction's terms; part of the meaning (docs/architecture.md) */
+	ORDER_CHAIN, /* ascending, row-major over the reduced variables, from `start` */
+	ORDER_LANES, /* 64 partial results, term i to i mod 64, joined by halves; then `start` is added */
 };
 enum source { SOURCE_INPUT, SOURCE_CONSTANT, SOURCE_COMPUTED };
 
-struct shown { enum dtype type; int rank; int64_t extents[MAX_RANK]; };
+struct shown {
+	enum dtype type;
+	int rank;
+	int64_t extents[MAX_RANK];
+};
 
-/* What a run asks of its operands: a BOOL of rank 0.  Where it is false the run ends with a status, and what it computes is not to be read. */
+/* What a run asks of its operands: a BOOL of rank 0.  Where it is false the run ends with a status, and what it
+ * computes is not to be read. */
 struct check {
-	enum exit_code code;              /* EXIT_INVALID: an operand contradicts what is declared; EXIT_LIMIT: there is more than its bound */
-	const char *text;                 /* what was to hold, in words */
+	enum exit_code code; /* EXIT_INVALID: an operand contradicts what is declared; EXIT_LIMIT: there is more than
+	                        its bound */
+	const char *text;    /* what was to hold, in words */
 };
 
-/* What is computed is needed where the condition, a BOOL of one element, is true, or is not, and the outer ones hold too. */
-struct branch { struct definition *condition; bool yes; const struct branch *outer; };
+/* What is computed is needed where the condition, a BOOL of one element, is true, or is not, and the outer ones hold
+ * too. */
+struct branch {
+	struct definition *condition;
+	bool yes;
+	const struct branch *outer;
+};
 
-/* A program that runs round after round.  For each of its inputs there is an operand, for each of its outputs there may be a result. */
+/* A program that runs round after round.  For each of its inputs there is an operand, for each of its outputs there may
+ * be a result. */
 enum repeat_moves {
-	REPEAT_STEADY,                    /* an input that is the operand, in all rounds */
-	REPEAT_CARRIED,                   /* an input that is the operand first, then the output `pair` of the round before; an output whose last value is the result */
-	REPEAT_SLICED,                    /* an input that is element t of the operand's first axis in round t; an output that becomes that element of the result */
+	REPEAT_STEADY,  /* an input that is the operand, in all rounds */
+	REPEAT_CARRIED, /* an input that is the operand first, then the output `pair` of the round before; an output
+	                   whose last value is the result */
+	REPEAT_SLICED, /* an input that is element t of the operand's first axis in round t; an output that becomes that
+	                  element of the result */
 };
-struct repeat_port { enum repeat_moves moves; bool back; int pair; };        /* back: element rounds - 1 - t */
+struct repeat_port {
+	enum repeat_moves moves;
+	bool back;
+	int pair;
+}; /* back: element rounds - 1 - t */
 struct repeat {
-	struct program *body;             /* without checks; no tensor is without elements */
-	int64_t rounds;                   /* at most; where there are slices of results, what is there behind the last round is nothing */
-	int going;                        /* the carried input, a BOOL of one element, that says before each round whether it comes; -1: all do */
+	struct program *body; /* without checks; no tensor is without elements */
+	int64_t rounds; /* at most; where there are slices of results, what is there behind the last round is nothing */
+	int going; /* the carried input, a BOOL of one element, that says before each round whether it comes; -1: all do
+	            */
 	const struct repeat_port *in, *out;
 };
 
 struct definition {
-	const char *name;                 /* of the tensor; unique in the program */
+	const char *name; /* of the tensor; unique in the program */
 	enum source source;
 	enum dtype type;
 	int rank;
-	int64_t extents[MAX_RANK];        /* of the output variables 0 … rank-1 */
-	const void *data;                 /* CONSTANT: elements in C order; borrowed */
-	int64_t climbs;                   /* definition_climbs of what this stands for, where its data are not at hand */
+	int64_t extents[MAX_RANK]; /* of the output variables 0 … rank-1 */
+	const void *data;          /* CONSTANT: elements in C order; borrowed */
+	int64_t climbs;            /* definition_climbs of what this stands for, where its data are not at hand */
 
-	/* COMPUTED.  Without reduction: body over the output variables.  With: the term, over output and reduced variables
-	 * (numbers rank … rank+reduced-1). */
+	/* COMPUTED.  Without reduction: body over the output variables.  With: the term, over output and reduced
+	 * variables (numbers rank … rank+reduced-1). */
 	enum reduce reduce;
-	bool products;                    /* a SUM that was defined with the scalar mul(a, b) as its body: it adds by fma(a, b, sum).  One whose body
-	                                   * only becomes a product, by what is inlined, rounds the product as before.  Of integers: any row of products.c */
+	bool products; /* a SUM that was defined with the scalar mul(a, b) as its body: it adds by fma(a, b, sum).  One
+	                * whose body only becomes a product, by what is inlined, rounds the product as before.  Of
+	                * integers: any row of products.c */
 	enum order order;
-	uint32_t batch;                   /* of a reduction: bit v, output variable v is a batch axis: no number depends on its extent */
+	uint32_t batch; /* of a reduction: bit v, output variable v is a batch axis: no number depends on its extent */
 	int reduced;
 	int64_t reduced_extents[MAX_RANK];
-	const struct expr *start;         /* over output variables; NULL: +0 for a sum, -inf for a maximum, 1 for a product */
+	const struct expr *start; /* over output variables; NULL: +0 for a sum, -inf for a maximum, 1 for a product */
 	const struct expr *body;
-	/* Where terms go.  All NULL: each element adds all terms of its own.  place[v], an integer over reduced variables and the other output variables: a
-	 * term goes to the elements whose index v it is, in a chain over all terms; one whose place lies outside the extents goes nowhere.  Neither places nor body
-	 * use an output variable that has a place; elements that no term goes to stay as `start` says. */
+	/* Where terms go.  All NULL: each element adds all terms of its own.  place[v], an integer over reduced
+	 * variables and the other output variables: a term goes to the elements whose index v it is, in a chain over
+	 * all terms; one whose place lies outside the extents goes nowhere.  Neither places nor body use an output
+	 * variable that has a place; elements that no term goes to stay as `start` says. */
 	const struct expr *place[MAX_RANK];
-	/* Of a map: where in the memory of its elements a row begins, an integer over all output variables but the last, and how much of each row is there; no two lie in one
-	 * place.  What begins below 0 is not stored, and what is stored nowhere is anything.  NULL: all rows lie in C order. */
+	/* Of a map: where in the memory of its elements a row begins, an integer over all output variables but the
+	 * last, and how much of each row is there; no two lie in one place.  What begins below 0 is not stored, and
+	 * what is stored nowhere is anything.  NULL: all rows lie in C order. */
 	const struct expr *lies, *row;
-	bool running;                     /* of places: what is stored there is the result so far, of this term and all before it, from `start`; not the element and the
-	                                   * term.  `start` uses no variable that has a place */
+	bool running; /* of places: what is stored there is the result so far, of this term and all before it, from
+	               * `start`; not the element and the term.  `start` uses no variable that has a place */
 
-	const struct repeat *repeat;      /* REPEAT: of which this is the result `part`.  One result, any, reads the operands, whole (loads of element 0, one for each input of the */
-	int part, operands;               /* body); the others read that one alone */
+	const struct repeat *repeat; /* REPEAT: of which this is the result `part`.  One result, any, reads the
+	                                operands, whole (loads of element 0, one for each input of the */
+	int part, operands;          /* body); the others read that one alone */
 	const struct expr **operand;
 
-	/* Extents that are bounds: the input, a scalar I64, that says how many are there; NULL: all.  counts[v]: nobody looks at elements behind it along output variable v.
-	 * reduced_counts[r]: the terms behind it are all neutral, so that one of them is as good as all: 0 to a sum, -inf to a maximum.  Numbers do not depend on either. */
+	/* Extents that are bounds: the input, a scalar I64, that says how many are there; NULL: all.  counts[v]: nobody
+	 * looks at elements behind it along output variable v. reduced_counts[r]: the terms behind it are all neutral,
+	 * so that one of them is as good as all: 0 to a sum, -inf to a maximum.  Numbers do not depend on either. */
 	struct definition *counts[MAX_RANK], *reduced_counts[MAX_RANK];
-	struct definition *masks;         /* of one variable: it is 1 before that count, 0 behind it; NULL: it is none */
+	struct definition *masks; /* of one variable: it is 1 before that count, 0 behind it; NULL: it is none */
 
-	const struct shown *shown;        /* of inputs and outputs: the tensor that its bytes pack; NULL: itself */
-	const struct branch *branch;          /* NULL: always.  Nothing but a select on the condition reads it where it is not needed */
-	const struct node *node;          /* where it came from, for messages and comments; NULL: made by a rewrite */
-	const struct check *check;        /* NULL: it is none */
+	const struct shown *shown; /* of inputs and outputs: the tensor that its bytes pack; NULL: itself */
+	const struct branch
+	        *branch; /* NULL: always.  Nothing but a select on the condition reads it where it is not needed */
+	const struct node *node;   /* where it came from, for messages and comments; NULL: made by a rewrite */
+	const struct check *check; /* NULL: it is none */
 	bool is_output;
-	int64_t most;                     /* of an input that says how many there are: the bound; else 0 */
-	const char *sizes;                /* of inputs: the input that says how many there are of dims that are bounds; of an output whose extents data decide: these are bounds then, and the output of that name has the actual ones; else NULL */
-	struct definition *original;      /* what it computes, before the rewrite: for --math double; NULL: itself */
-	int number;                       /* position in the program */
+	int64_t most;      /* of an input that says how many there are: the bound; else 0 */
+	const char *sizes; /* of inputs: the input that says how many there are of dims that are bounds; of an output
+	                      whose extents data decide: these are bounds then, and the output of that name has the
+	                      actual ones; else NULL */
+	struct definition *original; /* what it computes, before the rewrite: for --math double; NULL: itself */
+	int number;                  /* position in the program */
 };
 
 struct program_names;
@@ -221,121 +281,140 @@ struct program {
 	struct build *build;
 	struct arena *arena;
 	const char *name;
-	VECTOR(struct definition *) all;      /* inputs, constants and computed ones; each before its readers */
-	VECTOR(struct definition *) inputs;   /* in the order of the graph */
-	VECTOR(struct definition *) outputs;  /* in the order of the graph; those of define_graph are computed */
-	VECTOR(const char *) output_names;    /* the graph's names of the outputs */
-	VECTOR(struct definition *) checks;   /* each after what it reads; needed as an output is */
-	VECTOR(struct rewrite *) rewrites;    /* winograd.c: convolutions that became others, and what stands for them */
-	struct program_names *names;          /* build.c: which are taken */
-	size_t definition_bytes;              /* of one definition; more where somebody keeps something of his behind each */
+	VECTOR(struct definition *) all;     /* inputs, constants and computed ones; each before its readers */
+	VECTOR(struct definition *) inputs;  /* in the order of the graph */
+	VECTOR(struct definition *) outputs; /* in the order of the graph; those of define_graph are computed */
+	VECTOR(const char *) output_names;   /* the graph's names of the outputs */
+	VECTOR(struct definition *) checks;  /* each after what it reads; needed as an output is */
+	VECTOR(struct rewrite *) rewrites;   /* winograd.c: convolutions that became others, and what stands for them */
+	struct program_names *names;         /* build.c: which are taken */
+	size_t definition_bytes; /* of one definition; more where somebody keeps something of his behind each */
 };
 
-struct program    *program_new(struct build *, const char *name);
-/* A program of its own that says the same, its definitions zeroed behind what they are, as far as `definition_bytes`.  Data and names are shared. */
-struct program    *program_copy(const struct program *, size_t definition_bytes);
+struct program *program_new(struct build *, const char *name);
+/* A program of its own that says the same, its definitions zeroed behind what they are, as far as `definition_bytes`.
+ * Data and names are shared. */
+struct program *program_copy(const struct program *, size_t definition_bytes);
 /* Appends; the name is made unique.  extents: rank numbers. */
 struct definition *define_input(struct program *, const char *name, enum dtype, int rank, const int64_t *extents);
-struct definition *define_constant(struct program *, const char *name, enum dtype, int rank, const int64_t *extents, const void *data);
-struct definition *define_map(struct program *, const char *name, int rank, const int64_t *extents, const struct expr *body);
-/* The order is set by definition_order.  Every axis of what is no sum of products is a batch axis, none of one that is. */
+struct definition *define_constant(
+        struct program *, const char *name, enum dtype, int rank, const int64_t *extents, const void *data);
+struct definition *define_map(
+        struct program *, const char *name, int rank, const int64_t *extents, const struct expr *body);
+/* The order is set by definition_order.  Every axis of what is no sum of products is a batch axis, none of one that is.
+ */
 struct definition *define_reduction(struct program *, const char *name, int rank, const int64_t *extents, enum reduce,
-	int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
+        int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
 /* These axes of a sum of products (bit v: output variable v) are batch axes too, and its order is set anew. */
 void mark_batch(struct definition *, uint32_t axes);
-/* The law of orders, from the definition without the extents of its batch axes: fewer than LANE_TERMS terms add in a chain; so do products that
- * have more than FEW_OUTPUTS outputs and read some factor for several of them.  Everything else adds in lanes.  (Chains of few outputs wait for
- * their own sums: at 16 outputs of 512 terms lanes are twice as fast, at 24 a sixth, at 32 no more.) */
+/* The law of orders, from the definition without the extents of its batch axes: fewer than LANE_TERMS terms add in a
+ * chain; so do products that have more than FEW_OUTPUTS outputs and read some factor for several of them.  Everything
+ * else adds in lanes.  (Chains of few outputs wait for their own sums: at 16 outputs of 512 terms lanes are twice as
+ * fast, at 24 a sixth, at 32 no more.) */
 enum { LANE_TERMS = 64, FEW_OUTPUTS = 24 };
 enum order definition_order(const struct definition *);
 /* A reduction whose terms have places: place[v] for each output variable, NULL where it is the variable itself. */
-struct definition *define_places(struct program *, const char *name, int rank, const int64_t *extents, enum reduce, bool running,
-	const struct expr *const *place, int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
+struct definition *define_places(struct program *, const char *name, int rank, const int64_t *extents, enum reduce,
+        bool running, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
+        const struct expr *start, const struct expr *body);
 bool definition_has_places(const struct definition *);
 /* The first extents[rank-1] positions of each row of `terms` keys. */
-struct definition *define_order(struct program *, const char *name, int rank, const int64_t *extents, bool down, int64_t terms, const struct expr *key);
+struct definition *define_order(struct program *, const char *name, int rank, const int64_t *extents, bool down,
+        int64_t terms, const struct expr *key);
 bool definition_is_order(const struct definition *);
 /* Result `part`.  base: NULL, and it reads the operands; else the result that does. */
-struct definition *define_repeated(struct program *, const char *name, const struct repeat *, int part, struct definition *const *operands, struct definition *base);
+struct definition *define_repeated(struct program *, const char *name, const struct repeat *, int part,
+        struct definition *const *operands, struct definition *base);
 /* The result that reads the operands; NULL: it is none of a repeat. */
 struct definition *definition_repeats(const struct definition *);
 bool branch_equal(const struct branch *, const struct branch *);
 /* A check that `holds`, a BOOL over `rank` variables of these extents (all above 0), is true of all. */
-struct definition *define_check(struct program *, const char *name, const struct check *, int rank, const int64_t *extents, const struct expr *holds);
+struct definition *define_check(struct program *, const char *name, const struct check *, int rank,
+        const int64_t *extents, const struct expr *holds);
 /* A kernel of its own: what it computes is there when its last term is. */
 bool definition_stands_alone(const struct definition *);
 /* All expressions of a definition: body, start, places.  Every load of them; each becomes what `map` says of it. */
 void definition_loads(const struct definition *, void (*visit)(void *user, const struct expr *load), void *user);
 void definition_map(struct definition *, const struct expr *(*map)(void *user, const struct expr *), void *user);
 int64_t definition_elements(const struct definition *);
-/* Of a constant of int32 in whose rows each element is the one before it, or one more: how long they are.  0: it is none. */
+/* Of a constant of int32 in whose rows each element is the one before it, or one more: how long they are.  0: it is
+ * none. */
 int64_t definition_climbs(const struct definition *);
 /* An input or output as its caller knows it. */
 struct shown definition_shown(const struct definition *);
 int64_t shown_elements(const struct shown *);
 /* Output i as it came out: where data decide its extents, the actual ones, by the output that holds them. */
 struct definition definition_actual(const struct program *, size_t i, void *const *outputs);
-int64_t definition_outputs(const struct definition *);                /* elements of one round of the batch axes */
-int64_t definition_terms(const struct definition *);                  /* of its reduction; 1 where there is none */
-double  definition_work(const struct definition *);                   /* how often its body is computed; with places, how many elements begin besides */
+int64_t definition_outputs(const struct definition *); /* elements of one round of the batch axes */
+int64_t definition_terms(const struct definition *);   /* of its reduction; 1 where there is none */
+double definition_work(
+        const struct definition *); /* how often its body is computed; with places, how many elements begin besides */
 
-void program_check(const struct program *);                           /* asserts: order, ranges of indices, types */
-void program_print(const struct program *, struct text *out);         /* one line a definition */
+void program_check(const struct program *);                   /* asserts: order, ranges of indices, types */
+void program_print(const struct program *, struct text *out); /* one line a definition */
 /* A number as C: "0x1.8p+1f", "0.5f", "(-1.f / 0.f)", "7ll". */
 const char *number_text(struct arena *, enum dtype, double number, int64_t integer);
 /* By number: does a definition, or what it reads, make random numbers? */
 bool *program_random(const struct program *);
-void program_remove_dead(struct program *);                           /* what no output and no check needs */
+void program_remove_dead(struct program *); /* what no output and no check needs */
 
 /* ---- winograd.c: convolutions with fewer products ---- */
-struct rewrite {                          /* of a convolution */
-	int m;                            /* F(m x m, 3x3): 2 or 4 */
-	struct definition *result;        /* the convolution; its `original` is what it was, in all variables the same */
-	struct definition *x, *w;         /* x[n, c, h, w], w[o, c, 3, 3] */
+struct rewrite {                   /* of a convolution */
+	int m;                     /* F(m x m, 3x3): 2 or 4 */
+	struct definition *result; /* the convolution; its `original` is what it was, in all variables the same */
+	struct definition *x, *w;  /* x[n, c, h, w], w[o, c, 3, 3] */
 	int64_t pad_top, pad_left;
-	struct definition *parts[5];      /* made for it: t, v, u, s, b as winograd.c names them */
+	struct definition *parts[5]; /* made for it: t, v, u, s, b as winograd.c names them */
 };
-enum { WINOGRAD_FILTERS = 2 };            /* of the parts: u */
+enum { WINOGRAD_FILTERS = 2 }; /* of the parts: u */
 /* Of the convolution, or of what was made for it; NULL: it is none. */
 struct rewrite *program_rewrite(const struct program *, const struct definition *);
-/* The body of a 3x3 convolution (stride and dilation 1, one group, NCHW) becomes that of Winograd's F(m x m, 3x3), and the
- * definitions it reads are put before it.  Its bits change; it keeps its place, name, extents and readers.  False, and nothing
- * is changed, where it is no such convolution. */
+/* The body of a 3x3 convolution (stride and dilation 1, one group, NCHW) becomes that of Winograd's F(m x m, 3x3), and
+ * the definitions it reads are put before it.  Its bits change; it keeps its place, name, extents and readers.  False,
+ * and nothing is changed, where it is no such convolution. */
 bool rewrite_winograd(struct program *, struct definition *conv, int m);
 
-/* Numeric options: bits depend on them.  FAST: 3x3 convolutions by Winograd's, where the rule of winograd.h says so; DIRECT: every sum as it is defined. */
+/* Numeric options: bits depend on them.  FAST: 3x3 convolutions by Winograd's, where the rule of winograd.h says so;
+ * DIRECT: every sum as it is defined. */
 enum algorithms { ALGORITHMS_FAST, ALGORITHMS_DIRECT };
 
 /* ---- numbers.c ---- */
-/* What bits depend on besides the model, as words: equal texts of one model imply equal bits, whatever the batch, CPU, engine or threads.  "libm" among
- * them: double tensors go through functions of the C library, and bits depend on that too.  Of a program before it is lowered. */
+/* What bits depend on besides the model, as words: equal texts of one model imply equal bits, whatever the batch, CPU,
+ * engine or threads.  "libm" among them: double tensors go through functions of the C library, and bits depend on that
+ * too.  Of a program before it is lowered. */
 const char *program_numbers(const struct program *, enum algorithms);
 
 /* ---- fold.c: what depends on constants alone becomes a constant ---- */
 void program_fold(struct program *);
-void definition_fold(const struct program *, struct definition *);     /* all that it reads is constant */
-void definition_becomes(const struct program *, struct definition *, const void *data);       /* a constant, its values computed already */
+void definition_fold(const struct program *, struct definition *); /* all that it reads is constant */
+void definition_becomes(
+        const struct program *, struct definition *, const void *data); /* a constant, its values computed already */
 /* The number that it is, where it uses no variable and reads constants alone; else itself. */
 const struct expr *expr_fold(const struct program *, const struct expr *);
 /* Of checks that became constants: one that holds is dropped, one that does not fails (its code). */
 void program_settle_checks(struct program *);
 /* ---- guard.c ---- */
-/* A check whose node's results are chosen by scalar conditions (the branches of an If) is asked only where they are.  Before checks move. */
+/* A check whose node's results are chosen by scalar conditions (the branches of an If) is asked only where they are.
+ * Before checks move. */
 void program_guard_checks(struct program *);
 
 /* Each check goes to where the last of what it reads is computed. */
 void program_hoist_checks(struct program *);
-NORETURN void check_fail(const struct program *, const struct definition *check, const char *found);     /* `found`: besides, or NULL */
+NORETURN void check_fail(
+        const struct program *, const struct definition *check, const char *found); /* `found`: besides, or NULL */
 
 /* ---- bounds.c ---- */
-/* An integer expression's values lie in [low, high], whatever the inputs are: those of its type where nothing more is known. */
+/* An integer expression's values lie in [low, high], whatever the inputs are: those of its type where nothing more is
+ * known. */
 void expr_bounds(const struct expr *, int64_t *low, int64_t *high);
 
 /* ---- interpret.c: the oracle ---- */
 enum math { MATH_STRICT, MATH_DOUBLE };
-/* inputs[i], outputs[i]: elements in C order of the program's inputs and outputs, in their own types and aligned for them (MATH_DOUBLE:
- * computed in double, rounded at the end).  Fails where a check does not hold (its code) or an index lies outside its tensor (EXIT_INVALID). */
+/* inputs[i], outputs[i]: elements in C order of the program's inputs and outputs, in their own types and aligned for
+ * them (MATH_DOUBLE: computed in double, rounded at the end).  Fails where a check does not hold (its code) or an index
+ * lies outside its tensor (EXIT_INVALID). */
 void interpret(const struct program *, enum math, const void *const *inputs, void *const *outputs);
-void interpret_one(const struct program *, const struct definition *, void *output);      /* strict; all that it reads is constant */
+void interpret_one(
+        const struct program *, const struct definition *, void *output); /* strict; all that it reads is constant */
 
 #endif

@@ -11,14 +11,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct value { const void *at; int step; };
+struct value {
+	const void *at;
+	int step;
+};
 
 /* An index over the lanes: fixed (by output variables: computed once a chunk) + moving (by reduced variables alone: one
  * number a term) + mixed (the rest). */
 enum pattern { PATTERN_SAME, PATTERN_NEXT, PATTERN_ANY };
 struct lanes {
 	const struct index *fixed, *moving, *mixed;
-	int64_t *at;                      /* of fixed */
+	int64_t *at; /* of fixed */
 	int64_t low, high;
 	enum pattern pattern;
 	uint64_t stamp, mask;
@@ -27,16 +30,16 @@ struct lanes {
 struct step {
 	const struct expr *expr;
 	enum system system;
-	bool varies;                      /* with the term */
+	bool varies; /* with the term */
 	struct step *arg[3];
-	struct lanes *index;              /* LOAD: the element's offset; INDEX */
-	struct lanes **ranges;            /* SELECT */
-	struct memory memory;             /* LOAD */
+	struct lanes *index;   /* LOAD: the element's offset; INDEX */
+	struct lanes **ranges; /* SELECT */
+	struct memory memory;  /* LOAD */
 	int64_t elements;
 	void *room, *spread[3];
 	struct value value;
-	uint64_t stamp, mask;             /* when and under which mask `value` was computed */
-	struct step *next;                /* in the table by expression */
+	uint64_t stamp, mask; /* when and under which mask `value` was computed */
+	struct step *next;    /* in the table by expression */
 };
 
 enum { TABLE = 256 };
@@ -44,10 +47,10 @@ struct machine {
 	struct arena *arena;
 	const struct memories *memories;
 	const struct definition *definition;
-	int n;                            /* lanes of this chunk */
-	int64_t vars[MAX_VARS];           /* the reduced ones count */
-	int64_t *lane[MAX_RANK];          /* output variables, lane by lane */
-	uint64_t chunk, term, mask, stamps;      /* mask 0: none */
+	int n;                              /* lanes of this chunk */
+	int64_t vars[MAX_VARS];             /* the reduced ones count */
+	int64_t *lane[MAX_RANK];            /* output variables, lane by lane */
+	uint64_t chunk, term, mask, stamps; /* mask 0: none */
 	struct step *table[TABLE];
 };
 
@@ -67,8 +70,8 @@ static bool index_is_moving(const struct index *index, int rank)
 {
 	for (int i = 0; i < index->count; i++) {
 		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE ||
-		    (atom->kind == ATOM_VAR ? atom->var < rank : !index_is_moving(atom->of, rank)))
+		if (atom->kind == ATOM_VALUE
+		        || (atom->kind == ATOM_VAR ? atom->var < rank : !index_is_moving(atom->of, rank)))
 			return false;
 	}
 	return true;
@@ -82,7 +85,9 @@ static const struct index *pick(struct machine *machine, const struct index *ind
 	alone->count = 1;
 	for (int i = 0; i < index->count; i++) {
 		alone->terms[0] = index->terms[i];
-		int kind = !index_varies(machine, alone) ? 0 : index_is_moving(alone, machine->definition->rank) ? 1 : 2;
+		int kind = !index_varies(machine, alone)                    ? 0
+		        : index_is_moving(alone, machine->definition->rank) ? 1
+		                                                            : 2;
 		if (kind == part)
 			picked->terms[picked->count++] = index->terms[i];
 	}
@@ -103,12 +108,12 @@ static void compile_values(struct machine *machine, const struct index *index)
 
 static struct lanes *lanes_new(struct machine *machine, const struct index *index)
 {
-	struct lanes *lanes = new(machine->arena, struct lanes);
+	struct lanes *lanes = arena_new(machine->arena, struct lanes);
 	compile_values(machine, index);
 	lanes->fixed = pick(machine, index, 0);
 	lanes->moving = pick(machine, index, 1);
 	lanes->mixed = pick(machine, index, 2);
-	lanes->at = new_array(machine->arena, int64_t, CHUNK);
+	lanes->at = arena_new_array(machine->arena, int64_t, CHUNK);
 	return lanes;
 }
 
@@ -126,7 +131,7 @@ static struct step *compile(struct machine *machine, const struct expr *expr)
 	for (step = *slot; step; step = step->next)
 		if (step->expr == expr)
 			return step;
-	step = new(machine->arena, struct step);
+	step = arena_new(machine->arena, struct step);
 	step->expr = expr;
 	step->system = system_of(expr->type, machine->memories->math);
 	step->varies = expr_varies(machine, expr);
@@ -139,7 +144,7 @@ static struct step *compile(struct machine *machine, const struct expr *expr)
 	} else if (expr->kind == EXPR_INDEX) {
 		step->index = lanes_new(machine, expr->index);
 	} else if (expr->kind == EXPR_SELECT) {
-		step->ranges = new_array(machine->arena, struct lanes *, (size_t)expr->range_count);
+		step->ranges = arena_new_array(machine->arena, struct lanes *, (size_t)expr->range_count);
 		for (int i = 0; i < expr->range_count; i++)
 			step->ranges[i] = lanes_new(machine, expr->ranges[i].at);
 	}
@@ -206,7 +211,11 @@ static void find_pattern(const int64_t *at, int n, int64_t *low, int64_t *high, 
 }
 
 /* One index for this term: at[] + *plus, with bounds and pattern.  at may be `room`. */
-struct place { const int64_t *at; int64_t plus, low, high; enum pattern pattern; };
+struct place {
+	const int64_t *at;
+	int64_t plus, low, high;
+	enum pattern pattern;
+};
 
 static struct place place_of(struct machine *machine, struct lanes *lanes, int64_t *room)
 {
@@ -235,7 +244,7 @@ static struct place place_of(struct machine *machine, struct lanes *lanes, int64
 static bool holds_directly(enum system system, enum dtype stored)
 {
 	return (system == SYSTEM_FLOAT && stored == DTYPE_F32) || (system == SYSTEM_DOUBLE && stored == DTYPE_F64)
-		|| (system == SYSTEM_INTEGER && stored == DTYPE_I64);
+	        || (system == SYSTEM_INTEGER && stored == DTYPE_I64);
 }
 
 static struct value run_load(struct machine *machine, struct step *step)
@@ -246,7 +255,7 @@ static struct value run_load(struct machine *machine, struct step *step)
 	if (place.low < 0 || place.high >= step->elements) {
 		if (!machine->mask)
 			fail(machine->arena->build, EXIT_INVALID, machine->definition->name, "reads outside %s",
-			     step->expr->of->name);
+			        step->expr->of->name);
 		if (!step->elements) {
 			memset(step->room, 0, sizeof(int64_t));
 			return (struct value){ step->room, 0 };
@@ -261,13 +270,13 @@ static struct value run_load(struct machine *machine, struct step *step)
 	size_t size = system_bytes(step->system);
 	int64_t first = place.at[0] + place.plus;
 	if (direct && place.pattern != PATTERN_ANY)
-		return (struct value){(const char *)step->memory.at + (size_t)first * size,
-		                      place.pattern == PATTERN_NEXT};
+		return (struct value){ (const char *)step->memory.at + (size_t)first * size,
+			place.pattern == PATTERN_NEXT };
 	if (place.pattern == PATTERN_ANY)
 		values_gather(step->system, step->room, step->memory.at, step->memory.stored, place.at, place.plus, n);
 	else
 		values_load(step->system, step->room, step->memory.at, step->memory.stored, first,
-		            place.pattern == PATTERN_SAME ? 1 : n);
+		        place.pattern == PATTERN_SAME ? 1 : n);
 	return (struct value){ step->room, place.pattern != PATTERN_SAME };
 }
 
@@ -310,10 +319,11 @@ static struct value run_row(struct machine *machine, struct step *step)
 	else if (step->system == SYSTEM_DOUBLE && rows_double[row])
 		rows_double[row](n, at[0], at[1], at[2], step->room);
 	else if (step->system == SYSTEM_INTEGER && rows_integer[row])
-		(step->expr->type == DTYPE_U64 ? rows_unsigned : rows_integer)[row](n, at[0], at[1], at[2], step->room), values_wrap(step->expr->type, step->room, n);
+		(step->expr->type == DTYPE_U64 ? rows_unsigned : rows_integer)[row](n, at[0], at[1], at[2], step->room),
+		        values_wrap(step->expr->type, step->room, n);
 	else
 		fail(machine->arena->build, EXIT_UNSUPPORTED, machine->definition->name, "%s of %s", scalars[row].name,
-			dtypes[step->expr->type].text);
+		        dtypes[step->expr->type].text);
 	return (struct value){ step->room, step_of_any };
 }
 
@@ -357,7 +367,7 @@ static struct value run_select(struct machine *machine, struct step *step)
 		for (int i = 0; i < n; i++)
 			((float *)step->room)[i] = chosen[i] ? a[i * yes.step] : b[i * no.step];
 	} else {
-		const int64_t *a = yes.at, *b = no.at;                    /* doubles too: 8 bytes */
+		const int64_t *a = yes.at, *b = no.at; /* doubles too: 8 bytes */
 		for (int i = 0; i < n; i++)
 			((int64_t *)step->room)[i] = chosen[i] ? a[i * yes.step] : b[i * no.step];
 	}
@@ -378,7 +388,8 @@ static struct value run_cast(struct machine *machine, struct step *step)
 {
 	struct step *arg = step->arg[0];
 	struct value value = run(machine, arg);
-	values_cast(arg->system, arg->expr->type, value.at, step->system, step->expr->type, step->expr->cast, step->room, value.step ? machine->n : 1);
+	values_cast(arg->system, arg->expr->type, value.at, step->system, step->expr->type, step->expr->cast,
+	        step->room, value.step ? machine->n : 1);
 	return (struct value){ step->room, value.step };
 }
 
@@ -389,11 +400,11 @@ static struct value run(struct machine *machine, struct step *step)
 		return step->value;
 	switch (step->expr->kind) {
 	case EXPR_NUMBER: step->value = run_number(step); break;
-	case EXPR_LOAD:   step->value = run_load(machine, step); break;
+	case EXPR_LOAD: step->value = run_load(machine, step); break;
 	case EXPR_SCALAR: step->value = run_row(machine, step); break;
 	case EXPR_SELECT: step->value = run_select(machine, step); break;
-	case EXPR_INDEX:  step->value = run_index(machine, step); break;
-	case EXPR_CAST:   step->value = run_cast(machine, step); break;
+	case EXPR_INDEX: step->value = run_index(machine, step); break;
+	case EXPR_CAST: step->value = run_cast(machine, step); break;
 	}
 	step->stamp = now;
 	step->mask = machine->mask;
@@ -403,46 +414,46 @@ static struct value run(struct machine *machine, struct step *step)
 /* ---- reductions ---- */
 enum { SUMS = 64 };
 
-#define EACH(C, expression) do { \
-	C *y = acc; \
-	const C *v = value.at; \
-	for (int i = 0; i < n; i++) { \
-		C old = y[i], fresh = v[i * value.step]; \
-		y[i] = expression; \
-	} \
-} while (0)
+#define EACH(C, expression) \
+	do { \
+		C *y = acc; \
+		const C *v = value.at; \
+		for (int i = 0; i < n; i++) { \
+			C old = y[i], fresh = v[i * value.step]; \
+			y[i] = expression; \
+		} \
+	} while (0)
 
-#define EACH_SYSTEM(expression, wrapping) do { \
-	if (system == SYSTEM_FLOAT) EACH(float, expression); \
-	else if (system == SYSTEM_DOUBLE) EACH(double, expression); \
-	else EACH(int64_t, wrapping); \
-} while (0)
+#define EACH_SYSTEM(expression, wrapping) \
+	do { \
+		if (system == SYSTEM_FLOAT) \
+			EACH(float, expression); \
+		else if (system == SYSTEM_DOUBLE) \
+			EACH(double, expression); \
+		else \
+			EACH(int64_t, wrapping); \
+	} while (0)
 
 /* One more term, or the upper of two partial results, into acc. */
 static void accumulate(enum reduce reduce, enum system system, enum dtype type, void *acc, struct value value, int n)
 {
-	uint64_t turn = type == DTYPE_U64 ? (uint64_t)1 << 63 : 0;       /* unsigned numbers in the order of signed ones */
+	uint64_t turn = type == DTYPE_U64 ? (uint64_t)1 << 63 : 0; /* unsigned numbers in the order of signed ones */
 	switch (reduce) {
-	case REDUCE_SUM:
-		EACH_SYSTEM(old + fresh, (int64_t)((uint64_t)old + (uint64_t)fresh));
-		break;
-	case REDUCE_PROD:
-		EACH_SYSTEM(old * fresh, (int64_t)((uint64_t)old * (uint64_t)fresh));
-		break;
+	case REDUCE_SUM: EACH_SYSTEM(old + fresh, (int64_t)((uint64_t)old + (uint64_t)fresh)); break;
+	case REDUCE_PROD: EACH_SYSTEM(old * fresh, (int64_t)((uint64_t)old * (uint64_t)fresh)); break;
 	case REDUCE_MAX:
-		EACH_SYSTEM(fresh > old ? fresh : old, (int64_t)((uint64_t)fresh ^ turn) > (int64_t)((uint64_t)old ^ turn) ? fresh : old);
+		EACH_SYSTEM(fresh > old ? fresh : old,
+		        (int64_t)((uint64_t)fresh ^ turn) > (int64_t)((uint64_t)old ^ turn) ? fresh : old);
 		break;
 	case REDUCE_MIN:
-		EACH_SYSTEM(fresh < old ? fresh : old, (int64_t)((uint64_t)fresh ^ turn) < (int64_t)((uint64_t)old ^ turn) ? fresh : old);
+		EACH_SYSTEM(fresh < old ? fresh : old,
+		        (int64_t)((uint64_t)fresh ^ turn) < (int64_t)((uint64_t)old ^ turn) ? fresh : old);
 		break;
-	case REDUCE_LAST:
-		EACH_SYSTEM(((void)old, fresh), ((void)old, fresh));
-		break;
+	case REDUCE_LAST: EACH_SYSTEM(((void)old, fresh), ((void)old, fresh)); break;
 	case REDUCE_NONE:
 	case REDUCE_UP:
 	case REDUCE_DOWN:
-	case REDUCE_REPEAT:
-		break;
+	case REDUCE_REPEAT: break;
 	}
 }
 
@@ -461,19 +472,22 @@ static void accumulate_product(enum system system, void *acc, struct value a, st
 
 static void begin(enum reduce reduce, enum system system, enum dtype type, void *acc, int n)
 {
-	static const double first[] = {
-	        [REDUCE_SUM] = 0, [REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1, [REDUCE_LAST] = 0};
+	static const double first[] = { [REDUCE_SUM] = 0,
+		[REDUCE_MAX] = -INFINITY,
+		[REDUCE_MIN] = INFINITY,
+		[REDUCE_PROD] = 1,
+		[REDUCE_LAST] = 0 };
 	float f = (float)first[reduce];
 	int64_t k = reduce == REDUCE_PROD;
 	if (system == SYSTEM_INTEGER && (reduce == REDUCE_MAX || reduce == REDUCE_MIN))
 		values_cast(SYSTEM_DOUBLE, DTYPE_F64, &first[reduce], system, type, 0, &k, 1);
 	if (type == DTYPE_BOOL)
-		k = reduce == REDUCE_MIN || reduce == REDUCE_PROD;         /* -inf is no false to a cast */
+		k = reduce == REDUCE_MIN || reduce == REDUCE_PROD; /* -inf is no false to a cast */
 	values_spread(system,
-	              system == SYSTEM_FLOAT    ? (void *)&f
-	              : system == SYSTEM_DOUBLE ? (void *)&first[reduce]
-	                                        : &k,
-	              acc, n);
+	        system == SYSTEM_FLOAT            ? (void *)&f
+	                : system == SYSTEM_DOUBLE ? (void *)&first[reduce]
+	                                          : &k,
+	        acc, n);
 }
 
 /* The next term's reduced variables, row-major; false after the last. */
@@ -489,7 +503,9 @@ static bool next_term(struct machine *machine)
 }
 
 /* Steps of a definition: its body, or both factors where it sums products. */
-struct body { struct step *whole, *factor[2], *start; };
+struct body {
+	struct step *whole, *factor[2], *start;
+};
 
 static void reduce_chunk(struct machine *machine, const struct body *body, char *acc)
 {
@@ -521,7 +537,7 @@ static void reduce_chunk(struct machine *machine, const struct body *body, char 
 	for (int half = lanes ? SUMS / 2 : 0; half; half /= 2)
 		for (int s = 0; s < half; s++)
 			accumulate(definition->reduce, system, definition->type, acc + (size_t)s * bytes,
-			           (struct value){acc + (size_t)(s + half) * bytes, 1}, n);
+			        (struct value){ acc + (size_t)(s + half) * bytes, 1 }, n);
 	if (body->start && lanes)
 		accumulate(definition->reduce, system, definition->type, acc, run(machine, body->start), n);
 }
@@ -547,12 +563,13 @@ static void place_lanes(struct machine *machine, int64_t from)
 }
 
 /* ---- terms that have places ---- */
-/* Each term is an element of a map over the variables without a place, then the reduced ones, in this order: its value and places, as steps. */
+/* Each term is an element of a map over the variables without a place, then the reduced ones, in this order: its value
+ * and places, as steps. */
 struct scatter {
 	const struct definition *of;
 	struct definition terms;
 	struct step *value, *start, *place[MAX_RANK];
-	int var[MAX_RANK];                /* of the map; -1: it has a place */
+	int var[MAX_RANK]; /* of the map; -1: it has a place */
 };
 
 static void compile_terms(struct scatter *s, struct machine *machine)
@@ -572,7 +589,7 @@ static void compile_terms(struct scatter *s, struct machine *machine)
 		s->terms.extents[s->terms.rank++] = extent;
 	}
 	for (int v = 0; v < s->terms.rank; v++)
-		machine->lane[v] = new_array(machine->arena, int64_t, CHUNK);
+		machine->lane[v] = arena_new_array(machine->arena, int64_t, CHUNK);
 	s->value = compile(machine, expr_substitute(machine->arena, d->body, with));
 	if (d->running && d->start)
 		s->start = compile(machine, expr_substitute(machine->arena, d->start, with));
@@ -587,7 +604,8 @@ static int64_t element_of(const struct scatter *s, const struct machine *machine
 	const struct definition *d = s->of;
 	int64_t element = 0;
 	for (int v = 0; v < d->rank; v++) {
-		int64_t at = d->place[v] ? ((const int64_t *)place[v].at)[i * place[v].step] : machine->lane[s->var[v]][i];
+		int64_t at =
+		        d->place[v] ? ((const int64_t *)place[v].at)[i * place[v].step] : machine->lane[s->var[v]][i];
 		if (at < 0 || at >= d->extents[v])
 			return -1;
 		element = element * d->extents[v] + at;
@@ -601,7 +619,8 @@ static void scatter_chunk(struct scatter *s, struct machine *machine, int64_t fr
 	enum system system = system_of(d->type, machine->memories->math);
 	size_t bytes = system_bytes(system);
 	int64_t terms = definition_terms(d);
-	struct value value = run(machine, s->value), start = s->start ? run(machine, s->start) : (struct value){ NULL, 0 }, place[MAX_RANK];
+	struct value value = run(machine, s->value),
+	             start = s->start ? run(machine, s->start) : (struct value){ NULL, 0 }, place[MAX_RANK];
 	for (int v = 0; v < d->rank; v++)
 		if (d->place[v])
 			place[v] = run(machine, s->place[v]);
@@ -616,16 +635,18 @@ static void scatter_chunk(struct scatter *s, struct machine *machine, int64_t fr
 			continue;
 		if (!d->running)
 			values_load(system, result, into.at, into.stored, element, 1);
-		accumulate(d->reduce, system, d->type, result, (struct value){ (const char *)value.at + (size_t)(i * value.step) * bytes, 0 }, 1);
+		accumulate(d->reduce, system, d->type, result,
+		        (struct value){ (const char *)value.at + (size_t)(i * value.step) * bytes, 0 }, 1);
 		if (element >= 0)
 			values_store(system, result, into.at, into.stored, element, 1);
 	}
 }
 
 /* Every element as it begins, then the terms in order. */
-static void evaluate_places(struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
+static void evaluate_places(
+        struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
 {
-	struct machine *machine = new(scratch, struct machine);
+	struct machine *machine = arena_new(scratch, struct machine);
 	struct scatter s = { .of = definition };
 	struct definition first = *definition;
 	int64_t result[1] = { 0 };
@@ -642,7 +663,8 @@ static void evaluate_places(struct arena *scratch, const struct memories *memori
 		memcpy(&narrow, result, sizeof narrow);
 		memcpy(&number, result, sizeof number);
 		number = system == SYSTEM_FLOAT ? (double)narrow : number;
-		first.body = system == SYSTEM_INTEGER ? expr_integer(scratch, definition->type, result[0]) : expr_number(scratch, definition->type, number);
+		first.body = system == SYSTEM_INTEGER ? expr_integer(scratch, definition->type, result[0])
+		                                      : expr_number(scratch, definition->type, number);
 	}
 	first.start = NULL;
 	definition_evaluate(scratch, memories, &first, into);
@@ -658,7 +680,9 @@ static void evaluate_places(struct arena *scratch, const struct memories *memori
 }
 
 /* ---- orders ---- */
-struct sorted { int64_t key, at; };
+struct sorted {
+	int64_t key, at;
+};
 
 /* Equal keys stay in the order of their positions, so there is one result, however it is found. */
 static int by_key(const void *a, const void *b)
@@ -682,21 +706,22 @@ static int64_t key_of(enum system system, enum dtype type, const void *value)
 }
 
 /* Keys are elements of a map whose last variable is the position. */
-static void evaluate_order(struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
+static void evaluate_order(
+        struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
 {
-	struct machine *machine = new(scratch, struct machine);
+	struct machine *machine = arena_new(scratch, struct machine);
 	struct definition keys = { .name = definition->name, .rank = definition->rank };
 	const struct index *with[MAX_VARS] = { 0 };
 	int64_t n = definition->reduced_extents[0], kept = definition->extents[definition->rank - 1];
 	enum dtype type = definition->body->type;
 	enum system system = system_of(type, memories->math);
-	struct sorted *row = new_array(scratch, struct sorted, (size_t)n);
+	struct sorted *row = arena_new_array(scratch, struct sorted, (size_t)n);
 	memcpy(keys.extents, definition->extents, sizeof keys.extents);
 	keys.extents[keys.rank - 1] = n;
 	with[keys.rank] = index_var(scratch, keys.rank - 1, n);
 	*machine = (struct machine){ .arena = scratch, .memories = memories, .definition = &keys };
 	for (int d = 0; d < keys.rank; d++)
-		machine->lane[d] = new_array(scratch, int64_t, CHUNK);
+		machine->lane[d] = arena_new_array(scratch, int64_t, CHUNK);
 	struct step *key = compile(machine, expr_substitute(scratch, definition->body, with));
 	int64_t elements = definition_elements(definition) ? definition_elements(&keys) : 0;
 	for (int64_t from = 0; from < elements; from += CHUNK) {
@@ -705,19 +730,23 @@ static void evaluate_order(struct arena *scratch, const struct memories *memorie
 		place_lanes(machine, from);
 		struct value value = run(machine, key);
 		for (int i = 0; i < machine->n; i++) {
-			int64_t at = (from + i) % n, number = key_of(system, type, (const char *)value.at + (size_t)(i * value.step) * system_bytes(system));
+			int64_t at = (from + i) % n,
+			        number = key_of(system, type,
+			                (const char *)value.at + (size_t)(i * value.step) * system_bytes(system));
 			row[at] = (struct sorted){ definition->reduce == REDUCE_DOWN ? ~number : number, at };
 			if (at + 1 < n)
 				continue;
 			qsort(row, (size_t)n, sizeof *row, by_key);
 			for (int64_t t = 0; t < kept; t++)
-				values_store(SYSTEM_INTEGER, &row[t].at, into.at, into.stored, (from + i) / n * kept + t, 1);
+				values_store(
+				        SYSTEM_INTEGER, &row[t].at, into.at, into.stored, (from + i) / n * kept + t, 1);
 		}
 	}
 }
 
 /* A map whose rows lie elsewhere: each element is the one term that goes there. */
-static void evaluate_lying(struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
+static void evaluate_lying(
+        struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
 {
 	struct definition places = *definition;
 	const struct index *with[MAX_VARS] = { 0 };
@@ -730,17 +759,22 @@ static void evaluate_lying(struct arena *scratch, const struct memories *memorie
 	places.reduce = REDUCE_LAST;
 	places.reduced = definition->rank;
 	places.body = expr_substitute(scratch, definition->body, with);
-	const struct expr *lies = expr_substitute(scratch, definition->lies, with), *none = expr_integer(scratch, DTYPE_I64, definition->extents[definition->rank - 1]);
-	const struct index *last = with[definition->rank - 1], *row = index_value(scratch, expr_substitute(scratch, definition->row, with), 0, none->integer);
-	const struct range ranges[] = { { index_add(scratch, last, index_scale(scratch, row, -1)), -none->integer, 0 }, { index_value(scratch, lies, -1, places.extents[0]), 0,
-		places.extents[0] } };
-	places.place[0] = expr_select(scratch, ranges, COUNT(ranges), expr_scalar(scratch, SCALAR_add, lies, expr_index(scratch, last), NULL), expr_integer(scratch, DTYPE_I64, -1));
+	const struct expr *lies = expr_substitute(scratch, definition->lies, with),
+	                  *none = expr_integer(scratch, DTYPE_I64, definition->extents[definition->rank - 1]);
+	const struct index *last = with[definition->rank - 1],
+	                   *row = index_value(
+	                           scratch, expr_substitute(scratch, definition->row, with), 0, none->integer);
+	const struct range ranges[] = { { index_add(scratch, last, index_scale(scratch, row, -1)), -none->integer, 0 },
+		{ index_value(scratch, lies, -1, places.extents[0]), 0, places.extents[0] } };
+	places.place[0] = expr_select(scratch, ranges, COUNT(ranges),
+	        expr_scalar(scratch, SCALAR_add, lies, expr_index(scratch, last), NULL),
+	        expr_integer(scratch, DTYPE_I64, -1));
 	places.lies = places.row = NULL;
 	evaluate_places(scratch, memories, &places, into);
 }
 
-void definition_evaluate(struct arena *scratch, const struct memories *memories, const struct definition *definition,
-                         struct memory into)
+void definition_evaluate(
+        struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
 {
 	if (definition_has_places(definition)) {
 		evaluate_places(scratch, memories, definition, into);
@@ -754,14 +788,14 @@ void definition_evaluate(struct arena *scratch, const struct memories *memories,
 		evaluate_order(scratch, memories, definition, into);
 		return;
 	}
-	struct machine *machine = new(scratch, struct machine);
+	struct machine *machine = arena_new(scratch, struct machine);
 	struct body body = { NULL, { NULL, NULL }, NULL };
 	enum system system = system_of(definition->type, memories->math);
 	int64_t elements = definition_elements(definition);
 	bool products = definition->products;
 	*machine = (struct machine){ .arena = scratch, .memories = memories, .definition = definition };
 	for (int d = 0; d < definition->rank; d++)
-		machine->lane[d] = new_array(scratch, int64_t, CHUNK);
+		machine->lane[d] = arena_new_array(scratch, int64_t, CHUNK);
 	for (int i = 0; products && i < 2; i++)
 		body.factor[i] = compile(machine, definition->body->arg[i]);
 	if (!products)

@@ -4,7 +4,7 @@
 
 static struct expr *expr_new(struct arena *arena, enum expr_kind kind, enum dtype type)
 {
-	struct expr *expr = new(arena, struct expr);
+	struct expr *expr = arena_new(arena, struct expr);
 	expr->kind = kind;
 	expr->type = type;
 	return expr;
@@ -32,13 +32,14 @@ const struct expr *expr_load(struct arena *arena, struct definition *of, const s
 {
 	struct expr *expr = expr_new(arena, EXPR_LOAD, of->type);
 	expr->of = of;
-	expr->at = new_array(arena, const struct index *, (size_t)of->rank + 1);
+	expr->at = arena_new_array(arena, const struct index *, (size_t)of->rank + 1);
 	for (int d = 0; d < of->rank; d++)
 		expr->at[d] = at[d];
 	return expr;
 }
 
-const struct expr *expr_scalar(struct arena *arena, enum scalar row, const struct expr *a, const struct expr *b, const struct expr *c)
+const struct expr *expr_scalar(
+        struct arena *arena, enum scalar row, const struct expr *a, const struct expr *b, const struct expr *c)
 {
 	struct expr *expr = expr_new(arena, EXPR_SCALAR, a->type);
 	expr->row = row;
@@ -48,9 +49,10 @@ const struct expr *expr_scalar(struct arena *arena, enum scalar row, const struc
 	return expr;
 }
 
-const struct expr *expr_select(struct arena *arena, const struct range *ranges, int count, const struct expr *yes, const struct expr *no)
+const struct expr *expr_select(
+        struct arena *arena, const struct range *ranges, int count, const struct expr *yes, const struct expr *no)
 {
-	struct range *kept = new_array(arena, struct range, (size_t)count + 1);
+	struct range *kept = arena_new_array(arena, struct range, (size_t)count + 1);
 	int n = 0;
 	for (int i = 0; i < count; i++) {
 		int64_t low, high;
@@ -98,7 +100,8 @@ const struct expr *expr_cast_as(struct arena *arena, enum dtype type, int cast, 
 		return a;
 	if (!(cast & CAST_BITS) && dtype_is_narrow(a->type) && type != DTYPE_F32)
 		a = expr_cast(arena, DTYPE_F32, a);
-	if (!(cast & CAST_BITS) && dtype_is_narrow(type) && a->kind == EXPR_CAST && !(a->cast & CAST_BITS) && a->arg[0]->type == type && keeps_all(type, cast))
+	if (!(cast & CAST_BITS) && dtype_is_narrow(type) && a->kind == EXPR_CAST && !(a->cast & CAST_BITS)
+	        && a->arg[0]->type == type && keeps_all(type, cast))
 		return a->arg[0];
 	struct expr *expr = expr_new(arena, EXPR_CAST, type);
 	expr->cast = cast;
@@ -106,8 +109,8 @@ const struct expr *expr_cast_as(struct arena *arena, enum dtype type, int cast, 
 	return expr;
 }
 
-/* Rebuilds an expression: indices through `with` (NULL: kept), loads of `of` (NULL: none) replaced by its body, or all loads by those of
- * what `to` (NULL: none) says. */
+/* Rebuilds an expression: indices through `with` (NULL: kept), loads of `of` (NULL: none) replaced by its body, or all
+ * loads by those of what `to` (NULL: none) says. */
 struct rewriting {
 	struct arena *arena;
 	const struct index *const *with;
@@ -151,7 +154,8 @@ static const struct index *rewrite_index(const struct rewriting *r, const struct
 static bool at_own_variables(const struct definition *of, const struct index *const *at)
 {
 	for (int d = 0, var; d < of->rank; d++)
-		if (of->extents[d] != 1 && !(index_is_var(at[d], &var) && var == d && at[d]->terms[0].atom->high == of->extents[d] - 1))
+		if (of->extents[d] != 1
+		        && !(index_is_var(at[d], &var) && var == d && at[d]->terms[0].atom->high == of->extents[d] - 1))
 			return false;
 	return true;
 }
@@ -159,12 +163,12 @@ static bool at_own_variables(const struct definition *of, const struct index *co
 /* What nothing changes in stays the expression that it is. */
 static const struct expr *rewrite(const struct rewriting *r, const struct expr *expr)
 {
-	const struct expr *a = expr->arg[0] ? rewrite(r, expr->arg[0]) : NULL, *b = expr->arg[1] ? rewrite(r, expr->arg[1]) : NULL,
-		*c = expr->arg[2] ? rewrite(r, expr->arg[2]) : NULL;
+	const struct expr *a = expr->arg[0] ? rewrite(r, expr->arg[0]) : NULL,
+	                  *b = expr->arg[1] ? rewrite(r, expr->arg[1]) : NULL,
+	                  *c = expr->arg[2] ? rewrite(r, expr->arg[2]) : NULL;
 	bool same = a == expr->arg[0] && b == expr->arg[1] && c == expr->arg[2];
 	switch (expr->kind) {
-	case EXPR_NUMBER:
-		return expr;
+	case EXPR_NUMBER: return expr;
 	case EXPR_LOAD: {
 		const struct index *at[MAX_VARS] = { 0 };
 		for (int d = 0; d < expr->of->rank; d++)
@@ -175,18 +179,16 @@ static const struct expr *rewrite(const struct rewriting *r, const struct expr *
 			return expr;
 		return expr_load(r->arena, r->to ? r->to(r->user, expr->of) : expr->of, at);
 	}
-	case EXPR_SCALAR:
-		return same ? expr : expr_scalar(r->arena, expr->row, a, b, c);
+	case EXPR_SCALAR: return same ? expr : expr_scalar(r->arena, expr->row, a, b, c);
 	case EXPR_SELECT: {
-		struct range *ranges = new_array(r->arena, struct range, (size_t)expr->range_count);
+		struct range *ranges = arena_new_array(r->arena, struct range, (size_t)expr->range_count);
 		for (int i = 0; i < expr->range_count; i++)
-			ranges[i] = (struct range){ rewrite_index(r, expr->ranges[i].at), expr->ranges[i].from, expr->ranges[i].to };
+			ranges[i] = (struct range){ rewrite_index(r, expr->ranges[i].at), expr->ranges[i].from,
+				expr->ranges[i].to };
 		return expr_select(r->arena, ranges, expr->range_count, a, b);
 	}
-	case EXPR_INDEX:
-		return expr_index(r->arena, rewrite_index(r, expr->index));
-	case EXPR_CAST:
-		return same ? expr : expr_cast_as(r->arena, expr->type, expr->cast, a);
+	case EXPR_INDEX: return expr_index(r->arena, rewrite_index(r, expr->index));
+	case EXPR_CAST: return same ? expr : expr_cast_as(r->arena, expr->type, expr->cast, a);
 	}
 	return expr;
 }
@@ -201,12 +203,14 @@ const struct expr *expr_inline(struct arena *arena, const struct expr *expr, con
 	return rewrite(&(struct rewriting){ .arena = arena, .of = of }, expr);
 }
 
-const struct expr *expr_redirect(struct arena *arena, const struct expr *expr, struct definition *(*to)(const void *user, struct definition *of), const void *user)
+const struct expr *expr_redirect(struct arena *arena, const struct expr *expr,
+        struct definition *(*to)(const void *user, struct definition *of), const void *user)
 {
 	return rewrite(&(struct rewriting){ .arena = arena, .to = to, .user = user }, expr);
 }
 
-const struct expr *expr_map_loads(struct arena *arena, const struct expr *expr, const struct expr *(*map)(void *user, const struct expr *load), void *user)
+const struct expr *expr_map_loads(struct arena *arena, const struct expr *expr,
+        const struct expr *(*map)(void *user, const struct expr *load), void *user)
 {
 	const struct expr *arg[3] = { 0 };
 	bool same = true;
@@ -219,9 +223,9 @@ const struct expr *expr_map_loads(struct arena *arena, const struct expr *expr, 
 		}
 	if (same)
 		return expr;
-	return expr->kind == EXPR_SCALAR ? expr_scalar(arena, expr->row, arg[0], arg[1], arg[2])
-		: expr->kind == EXPR_CAST ? expr_cast_as(arena, expr->type, expr->cast, arg[0])
-		: expr_select(arena, expr->ranges, expr->range_count, arg[0], arg[1]);
+	return expr->kind == EXPR_SCALAR  ? expr_scalar(arena, expr->row, arg[0], arg[1], arg[2])
+	        : expr->kind == EXPR_CAST ? expr_cast_as(arena, expr->type, expr->cast, arg[0])
+	                                  : expr_select(arena, expr->ranges, expr->range_count, arg[0], arg[1]);
 }
 
 bool expr_equal(const struct expr *a, const struct expr *b)
@@ -231,8 +235,7 @@ bool expr_equal(const struct expr *a, const struct expr *b)
 	if (!a || !b || a->kind != b->kind || a->type != b->type)
 		return false;
 	switch (a->kind) {
-	case EXPR_NUMBER:
-		return a->integer == b->integer && !memcmp(&a->number, &b->number, sizeof a->number);
+	case EXPR_NUMBER: return a->integer == b->integer && !memcmp(&a->number, &b->number, sizeof a->number);
 	case EXPR_LOAD:
 		for (int d = 0; a->of == b->of && d < a->of->rank; d++)
 			if (!index_equal(a->at[d], b->at[d]))
@@ -243,11 +246,10 @@ bool expr_equal(const struct expr *a, const struct expr *b)
 			return false;
 		for (int i = 0; i < a->range_count; i++)
 			if (a->ranges[i].from != b->ranges[i].from || a->ranges[i].to != b->ranges[i].to
-				|| !index_equal(a->ranges[i].at, b->ranges[i].at))
+			        || !index_equal(a->ranges[i].at, b->ranges[i].at))
 				return false;
 		break;
-	case EXPR_INDEX:
-		return index_equal(a->index, b->index);
+	case EXPR_INDEX: return index_equal(a->index, b->index);
 	case EXPR_SCALAR:
 		if (a->row != b->row)
 			return false;
@@ -263,7 +265,11 @@ bool expr_equal(const struct expr *a, const struct expr *b)
 	return true;
 }
 
-#define BY(what) do { if (a->what != b->what) return a->what < b->what ? -1 : 1; } while (0)
+#define BY(what) \
+	do { \
+		if (a->what != b->what) \
+			return a->what < b->what ? -1 : 1; \
+	} while (0)
 int expr_compare(const struct expr *a, const struct expr *b)
 {
 	int order;
@@ -277,7 +283,8 @@ int expr_compare(const struct expr *a, const struct expr *b)
 	BY(range_count);
 	if ((order = memcmp(&a->number, &b->number, sizeof a->number)))
 		return order;
-	if (a->kind == EXPR_LOAD && a->of != b->of)           /* any order will do; of tensors of one name, in two programs, that of their addresses */
+	if (a->kind == EXPR_LOAD && a->of != b->of) /* any order will do; of tensors of one name, in two programs, that
+	                                               of their addresses */
 		return (order = strcmp(a->of->name, b->of->name)) ? order : a->of < b->of ? -1 : 1;
 	for (int d = 0; a->kind == EXPR_LOAD && d < a->of->rank && d < b->of->rank; d++)
 		if ((order = index_compare(a->at[d], b->at[d])))
@@ -324,8 +331,10 @@ bool expr_uses(const struct expr *expr, int var)
 
 int expr_cost(const struct expr *expr)
 {
-	int cost = expr->kind == EXPR_SCALAR ? scalars[expr->row].cost : expr->kind == EXPR_LOAD || expr->kind == EXPR_SELECT
-		|| (expr->kind == EXPR_CAST && (dtype_is_narrow(expr->type) || dtype_is_narrow(expr->arg[0]->type)));
+	int cost = expr->kind == EXPR_SCALAR ? scalars[expr->row].cost
+	                                     : expr->kind == EXPR_LOAD || expr->kind == EXPR_SELECT
+	                || (expr->kind == EXPR_CAST
+	                        && (dtype_is_narrow(expr->type) || dtype_is_narrow(expr->arg[0]->type)));
 	for (int i = 0; i < 3; i++)
 		cost += expr->arg[i] ? expr_cost(expr->arg[i]) : 0;
 	return cost;
@@ -390,15 +399,16 @@ bool expr_selects_by_value(const struct expr *expr)
 
 bool expr_is_between(const struct expr *expr, int lane, int64_t *from, int64_t *to)
 {
-	if (expr->kind != EXPR_SELECT || expr->type != DTYPE_F32 || lane < 0 || expr->arg[0]->kind != EXPR_LOAD || expr->arg[1]->kind != EXPR_NUMBER
-		|| expr->arg[1]->number != 0 || signbit(expr->arg[1]->number))
+	if (expr->kind != EXPR_SELECT || expr->type != DTYPE_F32 || lane < 0 || expr->arg[0]->kind != EXPR_LOAD
+	        || expr->arg[1]->kind != EXPR_NUMBER || expr->arg[1]->number != 0 || signbit(expr->arg[1]->number))
 		return false;
 	*from = INT64_MIN;
 	*to = INT64_MAX;
 	for (int i = 0; i < expr->range_count; i++) {
 		const struct range *range = &expr->ranges[i];
 		const struct index *at = range->at;
-		if (at->count != 1 || at->terms[0].atom->kind != ATOM_VAR || at->terms[0].atom->var != lane || at->terms[0].factor != 1)
+		if (at->count != 1 || at->terms[0].atom->kind != ATOM_VAR || at->terms[0].atom->var != lane
+		        || at->terms[0].factor != 1)
 			return false;
 		*from = range->from - at->constant > *from ? range->from - at->constant : *from;
 		*to = range->to - at->constant < *to ? range->to - at->constant : *to;
@@ -412,7 +422,8 @@ static bool can_lie_in_lanes(const struct expr *expr, int lane, bool picks)
 		const struct expr *from = expr->arg[0];
 		if (expr->type == DTYPE_F16 && from->type == DTYPE_F32)
 			return can_lie_in_lanes(from, lane, picks);
-		if (expr->type == DTYPE_F32 && from->type == DTYPE_F16 && from->kind == EXPR_CAST && !from->cast && from->arg[0]->type == DTYPE_F32)
+		if (expr->type == DTYPE_F32 && from->type == DTYPE_F16 && from->kind == EXPR_CAST && !from->cast
+		        && from->arg[0]->type == DTYPE_F32)
 			return can_lie_in_lanes(from->arg[0], lane, picks);
 		bool loads = expr->type == DTYPE_F32 && from->type == DTYPE_F16 && from->kind == EXPR_LOAD;
 		for (int d = 0; loads && d < from->of->rank; d++)
@@ -433,11 +444,9 @@ static bool can_lie_in_lanes(const struct expr *expr, int lane, bool picks)
 				return false;
 		break;
 	case EXPR_INDEX:
-	case EXPR_CAST:
-		return false;
+	case EXPR_CAST: return false;
 	case EXPR_NUMBER:
-	case EXPR_SCALAR:
-		break;
+	case EXPR_SCALAR: break;
 	}
 	for (int i = 0; i < 3; i++)
 		if (expr->arg[i] && !can_lie_in_lanes(expr->arg[i], lane, picks))

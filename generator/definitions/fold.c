@@ -3,10 +3,14 @@
  * it costs no memory; so does an output, which is copied to where the caller wants it. */
 #include "definitions/evaluate.h"
 
-enum { FOLD_BYTES = 1 << 20 };            /* of a result that is larger than all it reads */
+enum { FOLD_BYTES = 1 << 20 }; /* of a result that is larger than all it reads */
 static const double fold_terms = 1e8;
 
-struct reads { bool constant; int count; double bytes; };
+struct reads {
+	bool constant;
+	int count;
+	double bytes;
+};
 
 static double bytes_of(const struct definition *definition)
 {
@@ -27,21 +31,21 @@ static bool is_worth_folding(const struct definition *definition)
 	if (definition->source != SOURCE_COMPUTED || definition->is_output || definition->reduce == REDUCE_REPEAT)
 		return false;
 	definition_loads(definition, read, &reads);
-	return reads.constant && reads.count &&
-	       definition_work(definition) <= fold_terms &&
-	       (bytes_of(definition) <= FOLD_BYTES || bytes_of(definition) <= reads.bytes);
+	return reads.constant && reads.count && definition_work(definition) <= fold_terms
+	        && (bytes_of(definition) <= FOLD_BYTES || bytes_of(definition) <= reads.bytes);
 }
 
 void definition_fold(const struct program *program, struct definition *definition)
 {
-	void *data = arena_alloc(program->arena, dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1);
+	void *data =
+	        arena_alloc(program->arena, dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1);
 	interpret_one(program, definition, data);
 	definition_becomes(program, definition, data);
 }
 
 void definition_becomes(const struct program *program, struct definition *definition, const void *data)
 {
-	struct definition *original = new(program->arena, struct definition);
+	struct definition *original = arena_new(program->arena, struct definition);
 	*original = *definition;
 	definition->source = SOURCE_CONSTANT;
 	definition->data = data;
@@ -66,7 +70,9 @@ void program_fold(struct program *program)
 const struct expr *expr_fold(const struct program *program, const struct expr *expr)
 {
 	struct reads reads = { .constant = true };
-	const struct definition alone = { .name = program->name, .source = SOURCE_COMPUTED, .type = expr->type, .body = expr };
+	const struct definition alone = {
+		.name = program->name, .source = SOURCE_COMPUTED, .type = expr->type, .body = expr
+	};
 	int64_t room = 0;
 	double number;
 	float narrow;
@@ -89,8 +95,8 @@ const struct expr *expr_fold(const struct program *program, const struct expr *e
 
 void check_fail(const struct program *program, const struct definition *check, const char *found)
 {
-	fail(program->build, check->check->code, check->node ? check->node->where : check->name, "%s%s%s%s", check->check->text, found ? " (" : "",
-		found ? found : "", found ? ")" : "");
+	fail(program->build, check->check->code, check->node ? check->node->where : check->name, "%s%s%s%s",
+	        check->check->text, found ? " (" : "", found ? found : "", found ? ")" : "");
 }
 
 void program_settle_checks(struct program *program)

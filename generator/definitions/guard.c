@@ -1,20 +1,31 @@
-/* guard.c: program -> program.  A check is asked only where what it stands before is needed.  Where selects on scalar conditions choose between
- * definitions (the branches of an If, the rounds behind a loop's end), one that is not chosen is computed for nothing, and its operands may be
- * anything.
+/* guard.c: program -> program.  A check is asked only where what it stands before is needed.  Where selects on scalar
+ * conditions choose between definitions (the branches of an If, the rounds behind a loop's end), one that is not chosen
+ * is computed for nothing, and its operands may be anything.
  *
- * From the end: what a definition is needed for are its readers, each where it is needed itself and where the selects around the load choose it.  A
- * need is a list of facts, all of which hold; several readers leave the facts that they share. */
+ * From the end: what a definition is needed for are its readers, each where it is needed itself and where the selects
+ * around the load choose it.  A need is a list of facts, all of which hold; several readers leave the facts that they
+ * share. */
 #include "definitions/definitions.h"
 
-struct fact { const struct index *at; int64_t from, to; bool inside; };       /* from <= at < to, or not */
-struct need { bool known; size_t count; struct fact *facts; };       /* not known: nobody reads it */
+struct fact {
+	const struct index *at;
+	int64_t from, to;
+	bool inside;
+}; /* from <= at < to, or not */
+struct need {
+	bool known;
+	size_t count;
+	struct fact *facts;
+}; /* not known: nobody reads it */
 struct guarding {
 	struct program *program;
-	struct need *needs;               /* by number */
-	VECTOR(struct fact) around;       /* of the expression that is looked at */
+	struct need *needs;         /* by number */
+	VECTOR(struct fact) around; /* of the expression that is looked at */
 };
 
-enum { FACTS_MOST = 32 };                 /* a longer list forgets the rest, which follow from those before or make a check be asked once too often */
+enum {
+	FACTS_MOST = 32
+}; /* a longer list forgets the rest, which follow from those before or make a check be asked once too often */
 
 static bool is_scalar(const struct index *at)
 {
@@ -34,19 +45,26 @@ static struct fact is_true(struct arena *arena, const struct expr *condition)
 {
 	while (condition->kind == EXPR_CAST)
 		condition = condition->arg[0];
-	return (struct fact){ index_value(arena, expr_cast(arena, DTYPE_I64, condition), 0, UINT8_MAX), 1, UINT8_MAX + 1, true };
+	return (struct fact){ index_value(arena, expr_cast(arena, DTYPE_I64, condition), 0, UINT8_MAX), 1,
+		UINT8_MAX + 1, true };
 }
 
-/* The two conditions that follow from a fact: that a condition is true which is both of them.  False: it is no such fact. */
+/* The two conditions that follow from a fact: that a condition is true which is both of them.  False: it is no such
+ * fact. */
 static bool parts_of(struct arena *arena, const struct fact *fact, struct fact *parts)
 {
-	const struct atom *atom = fact->at->count == 1 && !fact->at->constant && fact->at->terms[0].factor == 1 ? fact->at->terms[0].atom : NULL;
+	const struct atom *atom = fact->at->count == 1 && !fact->at->constant && fact->at->terms[0].factor == 1
+	        ? fact->at->terms[0].atom
+	        : NULL;
 	if (!fact->inside || fact->from != 1 || !atom || atom->kind != ATOM_VALUE || atom->high >= fact->to)
 		return false;
 	const struct expr *whole = atom->value;
 	while (whole->kind == EXPR_CAST)
 		whole = whole->arg[0];
-	const struct expr *body = whole->kind == EXPR_LOAD && whole->of->source == SOURCE_COMPUTED && !whole->of->reduce && !whole->of->rank ? whole->of->body : NULL;
+	const struct expr *body = whole->kind == EXPR_LOAD && whole->of->source == SOURCE_COMPUTED && !whole->of->reduce
+	                && !whole->of->rank
+	        ? whole->of->body
+	        : NULL;
 	while (body && body->kind == EXPR_CAST)
 		body = body->arg[0];
 	if (!body || body->kind != EXPR_SCALAR || body->row != SCALAR_and)
@@ -76,7 +94,7 @@ static void note(struct guarding *g, struct need *need)
 	if (!need->known) {
 		need->known = true;
 		need->count = g->around.count;
-		need->facts = new_array(g->program->arena, struct fact, need->count + 1);
+		need->facts = arena_new_array(g->program->arena, struct fact, need->count + 1);
 		if (need->count)
 			memcpy(need->facts, g->around.at, need->count * sizeof *need->facts);
 		return;
@@ -122,7 +140,9 @@ static void look(struct guarding *g, const struct expr *expr)
 		for (int r = 0; r < expr->range_count && (i == 0 || expr->range_count == 1); r++)
 			add(g, (struct fact){ expr->ranges[r].at, expr->ranges[r].from, expr->ranges[r].to, i == 0 });
 		if (i == 1 && expr->kind == EXPR_SCALAR && expr->row == SCALAR_and && expr->type == DTYPE_BOOL)
-			add(g, is_true(g->program->arena, expr->arg[0]));        /* where the first is false the second does not matter */
+			add(g,
+			        is_true(g->program->arena,
+			                expr->arg[0])); /* where the first is false the second does not matter */
 		look(g, expr->arg[i]);
 		g->around.count = around;
 	}
@@ -152,18 +172,21 @@ static const struct expr *guarded(struct arena *arena, const struct need *need, 
 		struct fact parts[2];
 		bool follows = false;
 		for (size_t k = 0; k < need->count && !follows; k++)
-			follows = parts_of(arena, &need->facts[k], parts) && (same(&parts[0], fact) || same(&parts[1], fact));
+			follows = parts_of(arena, &need->facts[k], parts)
+			        && (same(&parts[0], fact) || same(&parts[1], fact));
 		if (follows)
 			continue;
 		const struct range range = { fact->at, fact->from, fact->to };
-		holds = fact->inside ? expr_select(arena, &range, 1, holds, fine) : expr_select(arena, &range, 1, fine, holds);
+		holds = fact->inside ? expr_select(arena, &range, 1, holds, fine)
+		                     : expr_select(arena, &range, 1, fine, holds);
 	}
 	return holds;
 }
 
 void program_guard_checks(struct program *program)
 {
-	struct guarding g = { .program = program, .needs = new_array(program->arena, struct need, program->all.count + 1) };
+	struct guarding g = { .program = program,
+		.needs = arena_new_array(program->arena, struct need, program->all.count + 1) };
 	if (!program->checks.count)
 		return;
 	for (size_t i = 0; i < program->all.count; i++)

@@ -1,5 +1,6 @@
-/* index.c: integers over index variables in one normal form: constant + sum of factor * atom, atoms distinct and sorted.
- * The rules are those that reshapes, slices and layouts need; each keeps the value for every assignment of the variables. */
+/* index.c: integers over index variables in one normal form: constant + sum of factor * atom, atoms distinct and
+ * sorted. The rules are those that reshapes, slices and layouts need; each keeps the value for every assignment of the
+ * variables. */
 #include "definitions/definitions.h"
 #include <inttypes.h>
 
@@ -22,8 +23,7 @@ static int compare_atom(const struct atom *a, const struct atom *b)
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
 	switch (a->kind) {
-	case ATOM_VAR:
-		return (a->var > b->var) - (a->var < b->var);
+	case ATOM_VAR: return (a->var > b->var) - (a->var < b->var);
 	case ATOM_DIV:
 	case ATOM_MOD:
 		if (a->by != b->by)
@@ -34,7 +34,8 @@ static int compare_atom(const struct atom *a, const struct atom *b)
 			return a->symbol < b->symbol ? -1 : 1;
 		return index_compare(a->of, b->of);
 	case ATOM_VALUE:
-		order = expr_compare(a->value, b->value);                 /* once: values of values would be compared twice at each level */
+		order = expr_compare(
+		        a->value, b->value); /* once: values of values would be compared twice at each level */
 		return !order || a->low == b->low ? order : a->low < b->low ? -1 : 1;
 	}
 	return 0;
@@ -80,7 +81,7 @@ const struct index *index_constant(struct arena *arena, int64_t value)
 static const struct index *index_of_atom(struct arena *arena, struct atom atom, int64_t factor)
 {
 	struct index *index = index_room(arena, 1);
-	struct atom *kept = new(arena, struct atom);
+	struct atom *kept = arena_new(arena, struct atom);
 	*kept = atom;
 	index->terms[0] = (struct index_term){ factor, kept };
 	return index;
@@ -127,7 +128,9 @@ static const struct index *merge(struct arena *arena, const struct index *a, con
 		else if (order > 0)
 			term = (struct index_term){ factor * b->terms[j].factor, b->terms[j].atom }, j++;
 		else
-			term = (struct index_term){ a->terms[i].factor + factor * b->terms[j].factor, a->terms[i].atom }, i++, j++;
+			term = (struct index_term){ a->terms[i].factor + factor * b->terms[j].factor,
+				a->terms[i].atom },
+			i++, j++;
 		if (term.factor)
 			sum->terms[n++] = term;
 	}
@@ -161,7 +164,9 @@ static const struct index *combine(struct arena *arena, const struct index *a)
 			if (high->kind == ATOM_DIV && high->by == low->by && index_equal(high->of, low->of))
 				return combine(arena, merge(arena, without(arena, a, i, j), low->of, f));
 			if (high->kind == ATOM_MOD && index_equal(high->of, index_div(arena, low->of, low->by)))
-				return combine(arena, merge(arena, without(arena, a, i, j), index_mod(arena, low->of, low->by * high->by), f));
+				return combine(arena,
+				        merge(arena, without(arena, a, i, j),
+				                index_mod(arena, low->of, low->by * high->by), f));
 		}
 	}
 	return a;
@@ -183,17 +188,26 @@ const struct index *index_plus(struct arena *arena, const struct index *a, int64
 	return sum;
 }
 
-/* One atom for each of its terms: so symbols of one variable add up, and a variable that becomes a constant leaves the symbol alone. */
+/* One atom for each of its terms: so symbols of one variable add up, and a variable that becomes a constant leaves the
+ * symbol alone. */
 const struct index *index_symbol(struct arena *arena, int symbol, int64_t value, const struct index *of)
 {
 	const struct index *sum = index_constant(arena, 0);
 	for (int i = -1; i < of->count; i++) {
-		const struct index *one = i < 0 ? index_constant(arena, 1) : index_of_atom(arena, *of->terms[i].atom, 1);
+		const struct index *one =
+		        i < 0 ? index_constant(arena, 1) : index_of_atom(arena, *of->terms[i].atom, 1);
 		int64_t factor = i < 0 ? of->constant : of->terms[i].factor, low, high;
 		index_range(one, &low, &high);
 		if (factor)
-			sum = index_add(arena, sum, index_of_atom(arena, (struct atom){ .kind = ATOM_SYMBOL, .symbol = symbol, .by = value, .of = one,
-				.low = value * (value < 0 ? high : low), .high = value * (value < 0 ? low : high) }, factor));
+			sum = index_add(arena, sum,
+			        index_of_atom(arena,
+			                (struct atom){ .kind = ATOM_SYMBOL,
+			                        .symbol = symbol,
+			                        .by = value,
+			                        .of = one,
+			                        .low = value * (value < 0 ? high : low),
+			                        .high = value * (value < 0 ? low : high) },
+			                factor));
 	}
 	return sum;
 }
@@ -204,7 +218,8 @@ const struct index *index_scale(struct arena *arena, const struct index *a, int6
 }
 
 /* x = by * quotient + rest, the rest with a constant in [0, by) and without terms that `by` divides */
-static void split(struct arena *arena, const struct index *x, int64_t by, const struct index **quotient, const struct index **rest)
+static void split(struct arena *arena, const struct index *x, int64_t by, const struct index **quotient,
+        const struct index **rest)
 {
 	struct index *q = index_room(arena, x->count), *r = index_room(arena, x->count);
 	q->count = r->count = 0;
@@ -220,7 +235,8 @@ static void split(struct arena *arena, const struct index *x, int64_t by, const 
 }
 
 /* The largest g > 1 dividing n with x = g*s + b, b in [0, g); 1 where there is none. */
-static int64_t coarse(struct arena *arena, const struct index *x, int64_t n, const struct index **s, const struct index **b)
+static int64_t coarse(
+        struct arena *arena, const struct index *x, int64_t n, const struct index **s, const struct index **b)
 {
 	int64_t best = 1;
 	for (int i = 0; i < x->count; i++) {
@@ -255,8 +271,14 @@ const struct index *index_div(struct arena *arena, const struct index *x, int64_
 		if (atom->kind == ATOM_MOD && atom->by % by == 0)
 			return index_add(arena, q, index_mod(arena, index_div(arena, atom->of, by), atom->by / by));
 	}
-	return index_add(arena, q, index_of_atom(arena, (struct atom){ .kind = ATOM_DIV, .of = r, .by = by,
-		.low = floor_div(low, by), .high = floor_div(high, by) }, 1));
+	return index_add(arena, q,
+	        index_of_atom(arena,
+	                (struct atom){ .kind = ATOM_DIV,
+	                        .of = r,
+	                        .by = by,
+	                        .low = floor_div(low, by),
+	                        .high = floor_div(high, by) },
+	                1));
 }
 
 const struct index *index_mod(struct arena *arena, const struct index *x, int64_t by)
@@ -287,7 +309,8 @@ bool index_is_constant(const struct index *index, int64_t *value)
 
 bool index_is_var(const struct index *index, int *var)
 {
-	if (index->count != 1 || index->constant || index->terms[0].factor != 1 || index->terms[0].atom->kind != ATOM_VAR)
+	if (index->count != 1 || index->constant || index->terms[0].factor != 1
+	        || index->terms[0].atom->kind != ATOM_VAR)
 		return false;
 	*var = index->terms[0].atom->var;
 	return true;
@@ -305,7 +328,9 @@ bool index_uses(const struct index *index, int var)
 {
 	for (int i = 0; i < index->count; i++) {
 		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VAR ? atom->var == var : atom->kind == ATOM_VALUE ? expr_uses(atom->value, var) : index_uses(atom->of, var))
+		if (atom->kind == ATOM_VAR                 ? atom->var == var
+		                : atom->kind == ATOM_VALUE ? expr_uses(atom->value, var)
+		                                           : index_uses(atom->of, var))
 			return true;
 	}
 	return false;
@@ -315,7 +340,8 @@ bool index_bends(const struct index *index, int var)
 {
 	for (int i = 0; i < index->count; i++) {
 		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE ? expr_uses(atom->value, var) : atom->kind != ATOM_VAR && index_uses(atom->of, var))
+		if (atom->kind == ATOM_VALUE ? expr_uses(atom->value, var)
+		                             : atom->kind != ATOM_VAR && index_uses(atom->of, var))
 			return true;
 	}
 	return false;
@@ -328,7 +354,9 @@ const struct index *index_step(struct arena *arena, const struct index *index, i
 		const struct atom *atom = index->terms[i].atom;
 		int64_t factor = index->terms[i].factor;
 		if (atom->kind == ATOM_SYMBOL && !index_bends(atom->of, var))
-			step = index_add(arena, step, index_symbol(arena, atom->symbol, atom->by, index_constant(arena, factor * index_factor(atom->of, var))));
+			step = index_add(arena, step,
+			        index_symbol(arena, atom->symbol, atom->by,
+			                index_constant(arena, factor * index_factor(atom->of, var))));
 		else if (atom->kind == ATOM_VAR)
 			step = index_plus(arena, step, atom->var == var ? factor : 0);
 		else if (atom->kind == ATOM_VALUE ? expr_uses(atom->value, var) : index_uses(atom->of, var))
@@ -345,18 +373,27 @@ static bool is_small_line(const struct index *index)
 	return index_is_affine(index) && low > -(1 << 30) && high < 1 << 30;
 }
 
-static bool is_scalar(const struct expr *expr, enum scalar row) { return expr->kind == EXPR_SCALAR && expr->row == row; }
-static bool is_integer(const struct expr *expr, int64_t number) { return expr->kind == EXPR_NUMBER && expr->integer == number; }
+static bool is_scalar(const struct expr *expr, enum scalar row)
+{
+	return expr->kind == EXPR_SCALAR && expr->row == row;
+}
+static bool is_integer(const struct expr *expr, int64_t number)
+{
+	return expr->kind == EXPR_NUMBER && expr->integer == number;
+}
 
 /* min(max(i + (i < 0) * n, low), high), which an index that counts from the end is cut by: i, else NULL. */
 static const struct expr *cut_index(const struct atom *atom, int64_t *from_end)
 {
-	const struct expr *top = atom->value, *sum = is_scalar(top, SCALAR_min) && is_scalar(top->arg[0], SCALAR_max) ? top->arg[0]->arg[0] : NULL;
-	if (!sum || !is_integer(top->arg[1], atom->high) || !is_integer(top->arg[0]->arg[1], atom->low) || !is_scalar(sum, SCALAR_add) || !is_scalar(sum->arg[1], SCALAR_mul))
+	const struct expr *top = atom->value,
+	                  *sum = is_scalar(top, SCALAR_min) && is_scalar(top->arg[0], SCALAR_max) ? top->arg[0]->arg[0]
+	                                                                                          : NULL;
+	if (!sum || !is_integer(top->arg[1], atom->high) || !is_integer(top->arg[0]->arg[1], atom->low)
+	        || !is_scalar(sum, SCALAR_add) || !is_scalar(sum->arg[1], SCALAR_mul))
 		return NULL;
 	const struct expr *below = sum->arg[1]->arg[0], *number = sum->arg[1]->arg[1];
-	if (!is_scalar(below, SCALAR_less) || !expr_equal(below->arg[0], sum->arg[0]) || !is_integer(below->arg[1], 0) || number->kind != EXPR_NUMBER
-		|| number->integer < 0 || number->integer >= 1 << 30)
+	if (!is_scalar(below, SCALAR_less) || !expr_equal(below->arg[0], sum->arg[0]) || !is_integer(below->arg[1], 0)
+	        || number->kind != EXPR_NUMBER || number->integer < 0 || number->integer >= 1 << 30)
 		return NULL;
 	*from_end = number->integer;
 	return sum->arg[0];
@@ -370,7 +407,8 @@ const struct expr *atom_picked(const struct atom *atom, int64_t *from_end)
 	const struct expr *cut = cut_index(atom, from_end), *value = cut ? cut : atom->value;
 	if (value->kind == EXPR_CAST && !value->cast && value->arg[0]->type == DTYPE_I32)
 		value = value->arg[0];
-	return value->kind == EXPR_LOAD && (value->type == DTYPE_I32 || (cut && value->type == DTYPE_I64)) ? value : NULL;
+	return value->kind == EXPR_LOAD && (value->type == DTYPE_I32 || (cut && value->type == DTYPE_I64)) ? value
+	                                                                                                   : NULL;
 }
 
 static bool atom_picks(const struct atom *atom, int var)
@@ -391,7 +429,8 @@ bool index_picks(const struct index *index, int var)
 	index_range(index, &low, &high);
 	for (int i = 0; i < index->count; i++) {
 		const struct atom *atom = index->terms[i].atom;
-		bool bends = atom->kind == ATOM_VALUE ? expr_uses(atom->value, var) : atom->kind != ATOM_VAR && index_uses(atom->of, var);
+		bool bends = atom->kind == ATOM_VALUE ? expr_uses(atom->value, var)
+		                                      : atom->kind != ATOM_VAR && index_uses(atom->of, var);
 		if (bends && !atom_picks(atom, var))
 			return false;
 	}
@@ -423,15 +462,9 @@ const struct index *index_substitute(struct arena *arena, const struct index *in
 		const struct atom *atom = index->terms[i].atom;
 		const struct index *becomes = NULL;
 		switch (atom->kind) {
-		case ATOM_VAR:
-			becomes = with[atom->var] ? with[atom->var] : index_of_atom(arena, *atom, 1);
-			break;
-		case ATOM_DIV:
-			becomes = index_div(arena, index_substitute(arena, atom->of, with), atom->by);
-			break;
-		case ATOM_MOD:
-			becomes = index_mod(arena, index_substitute(arena, atom->of, with), atom->by);
-			break;
+		case ATOM_VAR: becomes = with[atom->var] ? with[atom->var] : index_of_atom(arena, *atom, 1); break;
+		case ATOM_DIV: becomes = index_div(arena, index_substitute(arena, atom->of, with), atom->by); break;
+		case ATOM_MOD: becomes = index_mod(arena, index_substitute(arena, atom->of, with), atom->by); break;
 		case ATOM_SYMBOL:
 			becomes = index_symbol(arena, atom->symbol, atom->by, index_substitute(arena, atom->of, with));
 			break;
@@ -444,18 +477,22 @@ const struct index *index_substitute(struct arena *arena, const struct index *in
 	return sum;
 }
 
-int64_t index_evaluate(const struct index *index, const int64_t *vars, int64_t (*value)(void *, const struct expr *), void *user)
+int64_t index_evaluate(
+        const struct index *index, const int64_t *vars, int64_t (*value)(void *, const struct expr *), void *user)
 {
 	int64_t sum = index->constant;
 	for (int i = 0; i < index->count; i++) {
 		const struct atom *atom = index->terms[i].atom;
-		int64_t x = atom->kind == ATOM_VAR ? vars[atom->var]
-			: atom->kind == ATOM_DIV ? floor_div(index_evaluate(atom->of, vars, value, user), atom->by)
-			: atom->kind == ATOM_MOD ? floor_mod(index_evaluate(atom->of, vars, value, user), atom->by)
-			: atom->kind == ATOM_SYMBOL ? atom->by * index_evaluate(atom->of, vars, value, user)
-			: value(user, atom->value);
-		sum += atom->kind == ATOM_VALUE ? (x < atom->low ? atom->low : x > atom->high ? atom->high : x) * index->terms[i].factor
-			: x * index->terms[i].factor;
+		int64_t x = atom->kind == ATOM_VAR  ? vars[atom->var]
+		        : atom->kind == ATOM_DIV    ? floor_div(index_evaluate(atom->of, vars, value, user), atom->by)
+		        : atom->kind == ATOM_MOD    ? floor_mod(index_evaluate(atom->of, vars, value, user), atom->by)
+		        : atom->kind == ATOM_SYMBOL ? atom->by * index_evaluate(atom->of, vars, value, user)
+		                                    : value(user, atom->value);
+		sum += atom->kind == ATOM_VALUE ? (x < atom->low                   ? atom->low
+		                                                  : x > atom->high ? atom->high
+		                                                                   : x)
+		                * index->terms[i].factor
+		                                : x * index->terms[i].factor;
 	}
 	return sum;
 }
@@ -463,9 +500,7 @@ int64_t index_evaluate(const struct index *index, const int64_t *vars, int64_t (
 static void print_atom(const struct atom *atom, const char *const *names, struct text *out)
 {
 	switch (atom->kind) {
-	case ATOM_VAR:
-		text_adds(out, names[atom->var]);
-		break;
+	case ATOM_VAR: text_adds(out, names[atom->var]); break;
 	case ATOM_DIV:
 	case ATOM_MOD:
 		text_addc(out, '(');
@@ -480,7 +515,7 @@ static void print_atom(const struct atom *atom, const char *const *names, struct
 		}
 		break;
 	case ATOM_VALUE:
-		text_adds(out, "[]");                         /* who prints values substitutes them first: emit/expression.c */
+		text_adds(out, "[]"); /* who prints values substitutes them first: emit/expression.c */
 		break;
 	}
 }
@@ -506,7 +541,8 @@ void index_print(const struct index *index, const char *const *names, struct tex
 	if (!index->count)
 		text_printf(out, "%" PRId64, index->constant);
 	else if (index->constant)
-		text_printf(out, " %c %" PRId64, index->constant < 0 ? '-' : '+', index->constant < 0 ? -index->constant : index->constant);
+		text_printf(out, " %c %" PRId64, index->constant < 0 ? '-' : '+',
+		        index->constant < 0 ? -index->constant : index->constant);
 }
 
 const struct index *index_flatten(struct arena *arena, int rank, const struct index *const *at, const int64_t *extents)
@@ -517,11 +553,14 @@ const struct index *index_flatten(struct arena *arena, int rank, const struct in
 	return flat;
 }
 
-void index_unflatten(struct arena *arena, const struct index *flat, int rank, const int64_t *extents, const struct index **at)
+void index_unflatten(
+        struct arena *arena, const struct index *flat, int rank, const int64_t *extents, const struct index **at)
 {
 	int64_t step = 1;
 	for (int d = rank - 1; d >= 0; step *= extents[d], d--) {
 		const struct index *whole = index_div(arena, flat, step);
-		at[d] = extents[d] == 1 ? index_constant(arena, 0) : d == 0 ? whole : index_mod(arena, whole, extents[d]);
+		at[d] = extents[d] == 1 ? index_constant(arena, 0)
+		        : d == 0        ? whole
+		                        : index_mod(arena, whole, extents[d]);
 	}
 }

@@ -8,15 +8,15 @@
 
 struct run {
 	struct memories memories;
-	struct arena arena, scratch;      /* the run's own; one definition's */
-	void **owned;                     /* by number: what to free */
+	struct arena arena, scratch; /* the run's own; one definition's */
+	void **owned;                /* by number: what to free */
 	bool *needed;
-	int *last;                        /* by number: who reads it last */
-	int *dying, *next_dying;          /* by number of the reader: a list of what it reads last, ended by -1 */
-	int reader;                       /* while readers are counted */
-	struct run *rounds;               /* of the body of a repeat, while it runs */
-	double have;                      /* bytes of the machine */
-	struct text found;                /* by a check that does not hold */
+	int *last;               /* by number: who reads it last */
+	int *dying, *next_dying; /* by number of the reader: a list of what it reads last, ended by -1 */
+	int reader;              /* while readers are counted */
+	struct run *rounds;      /* of the body of a repeat, while it runs */
+	double have;             /* bytes of the machine */
+	struct text found;       /* by a check that does not hold */
 	VECTOR(const struct definition *) told;
 };
 
@@ -56,7 +56,7 @@ static struct memory constant_memory(struct run *run, const struct definition *d
 	struct memory memory = { (void *)(uintptr_t)definition->data, definition->type };
 	if (!is_aligned(definition))
 		memory.at = memcpy(room_for(run, definition, definition->type), definition->data,
-		                   bytes_of(definition, definition->type));
+		        bytes_of(definition, definition->type));
 	return memory;
 }
 
@@ -152,7 +152,7 @@ static void look(struct run *run, const struct definition *check)
 	check_fail(run->memories.program, check, run->found.count ? run->found.at : NULL);
 }
 
-static void drop(struct run *run, int number)            /* nothing for inputs and constants */
+static void drop(struct run *run, int number) /* nothing for inputs and constants */
 {
 	free(run->owned[number]);
 	run->owned[number] = NULL;
@@ -175,7 +175,8 @@ static void copy_elements(struct memory memory, struct memory to, int64_t first,
 	enum system system = system_of(memory.stored, MATH_STRICT);
 	int64_t values[CHUNK];
 	if (memory.stored == to.stored) {
-		memcpy((char *)to.at + dtype_bytes(to.stored, (size_t)first), memory.at, dtype_bytes(to.stored, (size_t)elements));
+		memcpy((char *)to.at + dtype_bytes(to.stored, (size_t)first), memory.at,
+		        dtype_bytes(to.stored, (size_t)elements));
 		return;
 	}
 	for (int64_t from = 0; from < elements; from += CHUNK) {
@@ -221,11 +222,12 @@ static void run_all(struct run *run, const void *const *inputs, void *const *out
 	begin(run);
 	for (size_t i = 0; i < program->inputs.count; i++)
 		at[program->inputs.at[i]->number] =
-		        (struct memory){(void *)(uintptr_t)inputs[i], program->inputs.at[i]->type};
+		        (struct memory){ (void *)(uintptr_t)inputs[i], program->inputs.at[i]->type };
 	run_once(run);
 	for (size_t i = 0; i < program->outputs.count; i++) {
 		const struct definition *output = program->outputs.at[i];
-		copy_elements(at[output->number], (struct memory){ outputs[i], output->type }, 0, definition_elements(output));
+		copy_elements(at[output->number], (struct memory){ outputs[i], output->type }, 0,
+		        definition_elements(output));
 	}
 }
 
@@ -246,12 +248,12 @@ static struct run *run_new(const struct program *program, enum math math)
 static void run_tables(struct run *run)
 {
 	size_t count = run->memories.program->all.count + 1;
-	run->memories.at = new_array(&run->arena, struct memory, count);
-	run->owned = new_array(&run->arena, void *, count);
-	run->needed = new_array(&run->arena, bool, count);
-	run->last = new_array(&run->arena, int, count);
-	run->dying = new_array(&run->arena, int, count);
-	run->next_dying = new_array(&run->arena, int, count);
+	run->memories.at = arena_new_array(&run->arena, struct memory, count);
+	run->owned = arena_new_array(&run->arena, void *, count);
+	run->needed = arena_new_array(&run->arena, bool, count);
+	run->last = arena_new_array(&run->arena, int, count);
+	run->dying = arena_new_array(&run->arena, int, count);
+	run->next_dying = arena_new_array(&run->arena, int, count);
 }
 
 static void run_free(struct run *run)
@@ -284,7 +286,9 @@ static void hand_in(struct run *run, const struct definition *base, size_t i, in
 	}
 	*at = memory_of(&run->memories, base->operand[i]->of);
 	if (r->in[i].moves == REPEAT_SLICED)
-		at->at = (char *)at->at + dtype_bytes(at->stored, (size_t)((r->in[i].back ? r->rounds - 1 - t : t) * definition_elements(input)));
+		at->at = (char *)at->at
+		        + dtype_bytes(at->stored,
+		                (size_t)((r->in[i].back ? r->rounds - 1 - t : t) * definition_elements(input)));
 }
 
 /* All results, by the one that reads the operands. */
@@ -304,22 +308,28 @@ static void repeat(struct run *run, const struct definition *base)
 		for (size_t i = 0; i < r->body->inputs.count; i++)
 			if (t < r->rounds || r->in[i].moves == REPEAT_CARRIED)
 				hand_in(run, base, i, t);
-		if (t == r->rounds || (r->going >= 0 && !*(const uint8_t *)round->memories.at[r->body->inputs.at[r->going]->number].at))
+		if (t == r->rounds
+		        || (r->going >= 0
+		                && !*(const uint8_t *)round->memories.at[r->body->inputs.at[r->going]->number].at))
 			break;
 		run_once(round);
 		for (size_t i = (size_t)base->number; i < all->all.count; i++) {
 			const struct definition *result = all->all.at[i];
-			if (!run->needed[i] || definition_repeats(result) != base || r->out[result->part].moves != REPEAT_SLICED)
+			if (!run->needed[i] || definition_repeats(result) != base
+			        || r->out[result->part].moves != REPEAT_SLICED)
 				continue;
 			const struct definition *output = r->body->outputs.at[result->part];
 			int64_t elements = definition_elements(output);
-			copy_elements(round->memories.at[output->number], run->memories.at[i], (r->out[result->part].back ? r->rounds - 1 - t : t) * elements, elements);
+			copy_elements(round->memories.at[output->number], run->memories.at[i],
+			        (r->out[result->part].back ? r->rounds - 1 - t : t) * elements, elements);
 		}
 	}
 	for (size_t i = (size_t)base->number; i < all->all.count; i++) {
 		const struct definition *result = all->all.at[i];
-		if (run->needed[i] && definition_repeats(result) == base && r->out[result->part].moves == REPEAT_CARRIED)
-			copy_elements(round->memories.at[r->body->inputs.at[r->out[result->part].pair]->number], run->memories.at[i], 0, definition_elements(result));
+		if (run->needed[i] && definition_repeats(result) == base
+		        && r->out[result->part].moves == REPEAT_CARRIED)
+			copy_elements(round->memories.at[r->body->inputs.at[r->out[result->part].pair]->number],
+			        run->memories.at[i], 0, definition_elements(result));
 	}
 	run_free(round);
 	run->rounds = NULL;
@@ -342,7 +352,7 @@ static void run_one(struct run *run, const struct definition *definition, void *
 
 /* All of a program, or one definition.  What fails inside passes by here, so that the run's memory goes in any case. */
 static void run_safely(const struct program *program, const struct definition *one, enum math math,
-                       const void *const *inputs, void *const *outputs)
+        const void *const *inputs, void *const *outputs)
 {
 	struct build *build = program->build;
 	struct run *const run = run_new(program, math);

@@ -9,7 +9,8 @@ static bool calls_libm(const struct expr *expr)
 {
 	if (!expr)
 		return false;
-	if (expr->kind == EXPR_SCALAR && expr->type == DTYPE_F64 && strcmp(scalars[expr->row].error, "0") && strcmp(scalars[expr->row].error, "0.5"))
+	if (expr->kind == EXPR_SCALAR && expr->type == DTYPE_F64 && strcmp(scalars[expr->row].error, "0")
+	        && strcmp(scalars[expr->row].error, "0.5"))
 		return true;
 	return calls_libm(expr->arg[0]) || calls_libm(expr->arg[1]) || calls_libm(expr->arg[2]);
 }
@@ -19,7 +20,8 @@ static bool program_calls_libm(const struct program *program)
 	bool libm = false;
 	for (size_t i = 0; i < program->all.count; i++) {
 		const struct definition *d = program->all.at[i];
-		libm |= calls_libm(d->body) || calls_libm(d->start) || (d->repeat && program_calls_libm(d->repeat->body));       /* places are integers */
+		libm |= calls_libm(d->body) || calls_libm(d->start)
+		        || (d->repeat && program_calls_libm(d->repeat->body)); /* places are integers */
 	}
 	return libm;
 }
@@ -27,6 +29,6 @@ static bool program_calls_libm(const struct program *program)
 const char *program_numbers(const struct program *program, enum algorithms algorithms)
 {
 	bool libm = program_calls_libm(program);
-	return arena_printf(program->arena, "numbers=%d math=strict algorithms=%s%s", NUMBERS, algorithms == ALGORITHMS_FAST ? "fast" : "direct",
-		libm ? " libm" : "");
+	return arena_printf(program->arena, "numbers=%d math=strict algorithms=%s%s", NUMBERS,
+	        algorithms == ALGORITHMS_FAST ? "fast" : "direct", libm ? " libm" : "");
 }

@@ -10,13 +10,46 @@
 #include <stdlib.h>
 
 static const char *const output_variables[MAX_RANK] = {
-	"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7", "i8", "i9", "i10", "i11", "i12", "i13", "i14", "i15",
+	"i0",
+	"i1",
+	"i2",
+	"i3",
+	"i4",
+	"i5",
+	"i6",
+	"i7",
+	"i8",
+	"i9",
+	"i10",
+	"i11",
+	"i12",
+	"i13",
+	"i14",
+	"i15",
 };
 static const char *const reduced_variables[MAX_RANK] = {
-	"k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "k9", "k10", "k11", "k12", "k13", "k14", "k15",
+	"k0",
+	"k1",
+	"k2",
+	"k3",
+	"k4",
+	"k5",
+	"k6",
+	"k7",
+	"k8",
+	"k9",
+	"k10",
+	"k11",
+	"k12",
+	"k13",
+	"k14",
+	"k15",
 };
 
-struct printing { struct text *out; const char *names[MAX_VARS]; };
+struct printing {
+	struct text *out;
+	const char *names[MAX_VARS];
+};
 
 /* How tightly text binds: a sum inside a product needs parentheses. */
 enum { BIND_SUM = 1, BIND_PRODUCT, BIND_ATOM };
@@ -53,7 +86,7 @@ static void print_index(const struct printing *p, const struct index *index, int
 		text_printf(out, "%" PRId64, index->constant);
 	else if (index->constant)
 		text_printf(out, " %c %" PRIu64, index->constant < 0 ? '-' : '+',
-			index->constant < 0 ? -(uint64_t)index->constant : (uint64_t)index->constant);
+		        index->constant < 0 ? -(uint64_t)index->constant : (uint64_t)index->constant);
 	if (parts > 1 && bind > BIND_SUM)
 		text_addc(out, ')');
 }
@@ -68,9 +101,14 @@ static void print_number(const struct printing *p, const struct expr *expr)
 
 static void print_scalar(const struct printing *p, const struct expr *expr, int bind)
 {
-	static const struct { const char *text; int bind; } infix[SCALAR_COUNT] = {
-		[SCALAR_add] = { " + ", BIND_SUM },     [SCALAR_sub] = { " - ", BIND_SUM },
-		[SCALAR_mul] = { " * ", BIND_PRODUCT }, [SCALAR_div] = { " / ", BIND_PRODUCT },
+	static const struct {
+		const char *text;
+		int bind;
+	} infix[SCALAR_COUNT] = {
+		[SCALAR_add] = { " + ", BIND_SUM },
+		[SCALAR_sub] = { " - ", BIND_SUM },
+		[SCALAR_mul] = { " * ", BIND_PRODUCT },
+		[SCALAR_div] = { " / ", BIND_PRODUCT },
 	};
 	int own = infix[expr->row].bind;
 	if (!own) {
@@ -92,9 +130,7 @@ static void print_scalar(const struct printing *p, const struct expr *expr, int 
 static void print_expr(const struct printing *p, const struct expr *expr, int bind)
 {
 	switch (expr->kind) {
-	case EXPR_NUMBER:
-		print_number(p, expr);
-		break;
+	case EXPR_NUMBER: print_number(p, expr); break;
 	case EXPR_LOAD:
 		text_adds(p->out, expr->of->name);
 		text_addc(p->out, '[');
@@ -104,9 +140,7 @@ static void print_expr(const struct printing *p, const struct expr *expr, int bi
 		}
 		text_addc(p->out, ']');
 		break;
-	case EXPR_SCALAR:
-		print_scalar(p, expr, bind);
-		break;
+	case EXPR_SCALAR: print_scalar(p, expr, bind); break;
 	case EXPR_SELECT:
 		text_adds(p->out, "select(");
 		for (int i = 0; i < expr->range_count; i++) {
@@ -126,7 +160,12 @@ static void print_expr(const struct printing *p, const struct expr *expr, int bi
 		text_addc(p->out, ')');
 		break;
 	case EXPR_CAST:
-		text_printf(p->out, "%s%s(", expr->cast & CAST_BITS ? "bits_as_" : expr->cast & CAST_UP ? "up_to_" : expr->cast & CAST_DOWN ? "down_to_" : "", dtypes[expr->type].text);
+		text_printf(p->out, "%s%s(",
+		        expr->cast & CAST_BITS           ? "bits_as_"
+		                : expr->cast & CAST_UP   ? "up_to_"
+		                : expr->cast & CAST_DOWN ? "down_to_"
+		                                         : "",
+		        dtypes[expr->type].text);
 		print_expr(p, expr->arg[0], 0);
 		text_adds(p->out, expr->cast & CAST_SATURATES ? ", saturates)" : ")");
 		break;
@@ -195,10 +234,12 @@ static void print_repeat(const struct definition *definition, struct text *out)
 	const struct repeat *repeat = definition->repeat;
 	struct printing p = { .out = out };
 	if (definition_repeats(definition) != definition) {
-		text_printf(out, " = %s of %s", repeat->body->output_names.at[definition->part], definition_repeats(definition)->name);
+		text_printf(out, " = %s of %s", repeat->body->output_names.at[definition->part],
+		        definition_repeats(definition)->name);
 		return;
 	}
-	text_printf(out, " = %s of repeat(%" PRId64 " rounds", repeat->body->output_names.at[definition->part], repeat->rounds);
+	text_printf(out, " = %s of repeat(%" PRId64 " rounds", repeat->body->output_names.at[definition->part],
+	        repeat->rounds);
 	if (repeat->going >= 0)
 		text_printf(out, " while %s", repeat->body->inputs.at[repeat->going]->name);
 	for (int i = 0; i < definition->operands; i++) {
@@ -240,19 +281,23 @@ const char *number_text(struct arena *arena, enum dtype type, double number, int
 	char digits[32];
 	if (dtypes[type].class != CLASS_FLOAT) {
 		if (type == DTYPE_I64 || type == DTYPE_U64)
-			return type == DTYPE_U64 ? arena_printf(arena, "%" PRIu64 "ull", (uint64_t)integer)
-				: integer == INT64_MIN ? "(-9223372036854775807ll - 1)" : arena_printf(arena, "%" PRId64 "ll", integer);
+			return type == DTYPE_U64       ? arena_printf(arena, "%" PRIu64 "ull", (uint64_t)integer)
+			        : integer == INT64_MIN ? "(-9223372036854775807ll - 1)"
+			                               : arena_printf(arena, "%" PRId64 "ll", integer);
 		return arena_printf(arena, type == DTYPE_U32 ? "%" PRId64 "u" : "%" PRId64, integer);
 	}
 	if (type != DTYPE_F64)
 		number = (float)number;
 	if (isnan(number))
 		return type == DTYPE_F64 ? "(0. / 0.)" : "(0.f / 0.f)";
-	if (isinf(number))                        /* no header is needed for these */
+	if (isinf(number)) /* no header is needed for these */
 		return arena_printf(arena, "(%s1.%s / 0.%s)", number < 0 ? "-" : "", end, end);
 	/* In decimal where that is short and exact, else as a hexadecimal float. */
 	snprintf(digits, sizeof digits, "%.5g", number);
 	if (strtod(digits, NULL) == number && !strchr(digits, 'e'))
-		return arena_printf(arena, "%s%s%s", digits, strchr(digits, '.') ? "" : ".", *end ? end : strchr(digits, '.') ? "" : "0");
+		return arena_printf(arena, "%s%s%s", digits, strchr(digits, '.') ? "" : ".",
+		        *end                          ? end
+		                : strchr(digits, '.') ? ""
+		                                      : "0");
 	return arena_printf(arena, "%a%s", number, end);
 }

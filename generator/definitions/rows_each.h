@@ -14,7 +14,10 @@
 #define ROW_0(name, ...)
 #ifdef WIDE
 #define ROW_1(name, ...) \
-	WIDE static void wide_##name(int n, const NUMBER *pa, const NUMBER *pb, const NUMBER *pc, NUMBER *y) { ROW_LOOP(__VA_ARGS__) } \
+	WIDE static void wide_##name(int n, const NUMBER *pa, const NUMBER *pb, const NUMBER *pc, NUMBER *y) \
+	{ \
+		ROW_LOOP(__VA_ARGS__) \
+	} \
 	static void row_##name(int n, const NUMBER *pa, const NUMBER *pb, const NUMBER *pc, NUMBER *y) \
 	{ \
 		if (HAVE_WIDE()) \
@@ -24,7 +27,10 @@
 	}
 #else
 #define ROW_1(name, ...) \
-	static void row_##name(int n, const NUMBER *pa, const NUMBER *pb, const NUMBER *pc, NUMBER *y) { ROW_LOOP(__VA_ARGS__) }
+	static void row_##name(int n, const NUMBER *pa, const NUMBER *pb, const NUMBER *pc, NUMBER *y) \
+	{ \
+		ROW_LOOP(__VA_ARGS__) \
+	}
 #endif
 #define S(name, arity, floats, ints, cost, error, ...) ROW_##floats(name, __VA_ARGS__)
 #include "tables/scalars.h"

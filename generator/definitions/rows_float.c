@@ -3,8 +3,8 @@
 #include "definitions/words.h"
 #include <math.h>
 
-/* The same bits either way: a processor's fma and the C library's both round once.  What a row calls is a part of it, so that it has the
- * instruction too. */
+/* The same bits either way: a processor's fma and the C library's both round once.  What a row calls is a part of it,
+ * so that it has the instruction too. */
 #if defined(__x86_64__)
 #define WIDE __attribute__((target("fma"), flatten))
 #define HAVE_WIDE() __builtin_cpu_supports("fma")
@@ -39,10 +39,7 @@ WIDE static void fma_wide(int n, const float *a, int a_step, const float *b, int
 #define HAVE_WIDE() 0
 #endif
 
-static void fma_plain(int n, const float *a, int a_step, const float *b, int b_step, float *acc)
-{
-	FMA_LOOPS(fmaf)
-}
+static void fma_plain(int n, const float *a, int a_step, const float *b, int b_step, float *acc) { FMA_LOOPS(fmaf) }
 
 void fma_float(int n, const float *a, int a_step, const float *b, int b_step, float *acc)
 {

@@ -1,5 +1,5 @@
-/* rows_unsigned.c: the rows of scalars.h over uint64, in the meaning of rows_integer.c: x / 0 and x mod 0 are 0, a shift by 64 or more
- * leaves nothing. */
+/* rows_unsigned.c: the rows of scalars.h over uint64, in the meaning of rows_integer.c: x / 0 and x mod 0 are 0, a
+ * shift by 64 or more leaves nothing. */
 #include "definitions/rows.h"
 #include "definitions/random.h"
 

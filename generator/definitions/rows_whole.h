@@ -1,7 +1,11 @@
-/* rows_whole.h: scalars.h -> a function over arrays for each row that has integers, and their table.  Included once in a file that has set
- * the words k_* of 64-bit integers, signed or not, and TABLE.  The rows' own + - * are of unsigned numbers, which wrap around. */
+/* rows_whole.h: scalars.h -> a function over arrays for each row that has integers, and their table.  Included once in
+ * a file that has set the words k_* of 64-bit integers, signed or not, and TABLE.  The rows' own + - * are of unsigned
+ * numbers, which wrap around. */
 /* Products of what lies side by side in the low 32 bits, lowest first. */
-static int64_t k_dot16(uint64_t a, uint64_t b) { return (int16_t)a * (int64_t)(int16_t)b + (int16_t)(a >> 16) * (int64_t)(int16_t)(b >> 16); }
+static int64_t k_dot16(uint64_t a, uint64_t b)
+{
+	return (int16_t)a * (int64_t)(int16_t)b + (int16_t)(a >> 16) * (int64_t)(int16_t)(b >> 16);
+}
 static int64_t k_dot8(uint64_t a, uint64_t b)
 {
 	int64_t sum = 0;

@@ -10,6 +10,7 @@ enum system system_of(enum dtype type, enum math math)
 	return type == DTYPE_F64 || math == MATH_DOUBLE ? SYSTEM_DOUBLE : SYSTEM_FLOAT;
 }
 
+/* clang-format off */
 /* X(element type, C type): what memory may hold */
 #define STORED(X)                                                                                                      \
 	X(F32, float)                                                                                                  \
@@ -17,59 +18,69 @@ enum system system_of(enum dtype type, enum math math)
 	        X(I64, int64_t) X(U64, uint64_t) X(BOOL, uint8_t)                                                      \
 	X(F16, uint16_t) X(BF16, uint16_t) X(F8E4M3FN, uint8_t) X(F8E4M3FNUZ, uint8_t)                                 \
 	X(F8E5M2, uint8_t) X(F8E5M2FNUZ, uint8_t) X(F8E8M0, uint8_t)
+/* clang-format on */
 
-#define LOAD_AS(C, Y, PLACE)                                                                                           \
-	do {                                                                                                           \
-		const C *e = elements;                                                                                 \
-		Y *y = values;                                                                                         \
-		for (int i = 0; i < n; i++)                                                                            \
-			y[i] = (Y)e[PLACE];                                                                            \
+#define LOAD_AS(C, Y, PLACE) \
+	do { \
+		const C *e = elements; \
+		Y *y = values; \
+		for (int i = 0; i < n; i++) \
+			y[i] = (Y)e[PLACE]; \
 	} while (0)
 
 /* From a float only to floats: a system's values come from elements of its own class. */
 #define LOAD_CASES(C, PLACE) \
-	if (system == SYSTEM_FLOAT) LOAD_AS(C, float, PLACE); \
-	else if (system == SYSTEM_DOUBLE) LOAD_AS(C, double, PLACE); \
-	else LOAD_AS(C, int64_t, PLACE);
+	if (system == SYSTEM_FLOAT) \
+		LOAD_AS(C, float, PLACE); \
+	else if (system == SYSTEM_DOUBLE) \
+		LOAD_AS(C, double, PLACE); \
+	else \
+		LOAD_AS(C, int64_t, PLACE);
 
 void values_load(enum system system, void *values, const void *elements, enum dtype stored, int64_t first, int n)
 {
 	switch (stored) {
-#define X(type, C) case DTYPE_##type: LOAD_CASES(C, first + i) break;
-	STORED(X)
+#define X(type, C) \
+	case DTYPE_##type: LOAD_CASES(C, first + i) break;
+		STORED(X)
 #undef X
 	default: break;
 	}
 }
 
 void values_gather(enum system system, void *values, const void *elements, enum dtype stored, const int64_t *at,
-                   int64_t plus, int n)
+        int64_t plus, int n)
 {
 	switch (stored) {
-#define X(type, C) case DTYPE_##type: LOAD_CASES(C, at[i] + plus) break;
-	STORED(X)
+#define X(type, C) \
+	case DTYPE_##type: LOAD_CASES(C, at[i] + plus) break;
+		STORED(X)
 #undef X
 	default: break;
 	}
 }
 
-#define STORE_AS(C, V)                                                                                                 \
-	do {                                                                                                           \
-		C *e = elements;                                                                                       \
-		const V *v = values;                                                                                   \
-		for (int i = 0; i < n; i++)                                                                            \
-			e[first + i] = (C)v[i];                                                                        \
+#define STORE_AS(C, V) \
+	do { \
+		C *e = elements; \
+		const V *v = values; \
+		for (int i = 0; i < n; i++) \
+			e[first + i] = (C)v[i]; \
 	} while (0)
 
 void values_store(enum system system, const void *values, void *elements, enum dtype stored, int64_t first, int n)
 {
 	switch (stored) {
-#define X(type, C) case DTYPE_##type: \
-	if (system == SYSTEM_FLOAT) STORE_AS(C, float); \
-	else if (system == SYSTEM_DOUBLE) STORE_AS(C, double); \
-	else STORE_AS(C, int64_t); \
-	break;
-	STORED(X)
+#define X(type, C) \
+	case DTYPE_##type: \
+		if (system == SYSTEM_FLOAT) \
+			STORE_AS(C, float); \
+		else if (system == SYSTEM_DOUBLE) \
+			STORE_AS(C, double); \
+		else \
+			STORE_AS(C, int64_t); \
+		break;
+		STORED(X)
 #undef X
 	default: break;
 	}
@@ -95,7 +106,7 @@ void values_wrap(enum dtype type, int64_t *values, int n)
 	else if (unused)
 		for (int i = 0; i < n; i++)
 			values[i] = is_signed ? (int64_t)((uint64_t)values[i] << unused) >> unused
-				: (int64_t)((uint64_t)values[i] << unused >> unused);
+			                      : (int64_t)((uint64_t)values[i] << unused >> unused);
 }
 
 static int64_t cut(double x, enum dtype type)
@@ -112,7 +123,8 @@ static int64_t cut(double x, enum dtype type)
 }
 
 /* The same bits: of what a type's own memory holds. */
-static void cast_bits(enum system from, enum dtype from_type, const void *a, enum system to, enum dtype to_type, void *y, int n)
+static void cast_bits(
+        enum system from, enum dtype from_type, const void *a, enum system to, enum dtype to_type, void *y, int n)
 {
 	for (int i = 0; i < n; i++) {
 		uint64_t room[1];
@@ -121,17 +133,21 @@ static void cast_bits(enum system from, enum dtype from_type, const void *a, enu
 	}
 }
 
-static void cast_narrow(enum system from, enum dtype from_type, const void *a, enum dtype to_type, int cast, int64_t *y, int n)
+static void cast_narrow(
+        enum system from, enum dtype from_type, const void *a, enum dtype to_type, int cast, int64_t *y, int n)
 {
 	for (int i = 0; i < n; i++) {
 		int64_t whole = from == SYSTEM_INTEGER ? ((const int64_t *)a)[i] : 0;
-		float x = from == SYSTEM_FLOAT ? ((const float *)a)[i] : from == SYSTEM_DOUBLE ? narrow_odd(((const double *)a)[i])
-			: from_type == DTYPE_U64 ? narrow_odd_whole((uint64_t)whole) : narrow_odd_long(whole);
+		float x = from == SYSTEM_FLOAT   ? ((const float *)a)[i]
+		        : from == SYSTEM_DOUBLE  ? narrow_odd(((const double *)a)[i])
+		        : from_type == DTYPE_U64 ? narrow_odd_whole((uint64_t)whole)
+		                                 : narrow_odd_long(whole);
 		y[i] = narrow_code(to_type, cast, x);
 	}
 }
 
-void values_cast(enum system from, enum dtype from_type, const void *a, enum system to, enum dtype to_type, int cast, void *y, int n)
+void values_cast(enum system from, enum dtype from_type, const void *a, enum system to, enum dtype to_type, int cast,
+        void *y, int n)
 {
 	const float *f = a;
 	const double *d = a;
@@ -157,13 +173,13 @@ void values_cast(enum system from, enum dtype from_type, const void *a, enum sys
 		for (int i = 0; i < n; i++) {
 			double x = from == SYSTEM_FLOAT ? f[i] : from == SYSTEM_DOUBLE ? d[i] : 0;
 			if (to == SYSTEM_DOUBLE)
-				((double *)y)[i] = from != SYSTEM_INTEGER   ? x
-				                   : from_type == DTYPE_U64 ? (double)(uint64_t)k[i]
-				                                            : (double)k[i];
+				((double *)y)[i] = from != SYSTEM_INTEGER ? x
+				        : from_type == DTYPE_U64          ? (double)(uint64_t)k[i]
+				                                          : (double)k[i];
 			else
-				((float *)y)[i] = from != SYSTEM_INTEGER   ? (float)x
-				                  : from_type == DTYPE_U64 ? (float)(uint64_t)k[i]
-				                                           : (float)k[i];
+				((float *)y)[i] = from != SYSTEM_INTEGER ? (float)x
+				        : from_type == DTYPE_U64         ? (float)(uint64_t)k[i]
+				                                         : (float)k[i];
 		}
 		return;
 	}

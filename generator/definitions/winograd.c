@@ -1,15 +1,17 @@
-/* winograd.c: one definition -> six.  A 3x3 convolution of stride 1 becomes Winograd's F(m x m, 3x3), m = 2 or 4: transforms
- * of m + 2 points, a sum of products for each pair of points, and a transform back.
+/* winograd.c: one definition -> six.  A 3x3 convolution of stride 1 becomes Winograd's F(m x m, 3x3), m = 2 or 4:
+ * transforms of m + 2 points, a sum of products for each pair of points, and a transform back.
  *
- *     u  f32[p, p, o, c]            the filters: constants are transformed in double, those that come at run time in float
+ *     u  f32[p, p, o, c]            the filters: constants are transformed in double, those that come at run time in
+ * float
  *     t  f32[n, c, ty, p, x]        columns of the tiles forward: p points from m + 2 rows of x with its zeros around
  *     v  f32[n, c, ty, tx, p, p]    rows forward
  *     s  f32[n, o, ty, tx, p, p]    = sum(c from +0) v[n, c, ty, tx, i, j] * u[i, j, o, c]
  *     b  f32[n, o, ty, tx, m, p]    columns back
  *     y  f32[n, o, h, w]            rows back, and what the sum of the convolution starts from
  *
- * The points are 0, 1, -1, infinity, or 0, p1, -p1, p2, -p2, infinity with p1 = 5/8 and p2 = 3/2, whose squares and products
- * are floats.  templates/common/winograd.jinja computes these very roundings; templates and definitions change together. */
+ * The points are 0, 1, -1, infinity, or 0, p1, -p1, p2, -p2, infinity with p1 = 5/8 and p2 = 3/2, whose squares and
+ * products are floats.  templates/common/winograd.jinja computes these very roundings; templates and definitions change
+ * together. */
 #include "definitions/definitions.h"
 #include "definitions/winograd.h"
 #include <math.h>
@@ -17,7 +19,7 @@
 struct winograd {
 	struct program *program;
 	struct arena *arena;
-	const struct expr *x, *w;                 /* the loads of the convolution */
+	const struct expr *x, *w; /* the loads of the convolution */
 	struct definition *conv;
 	int64_t pad_top, pad_left, channels, tiles_y, tiles_x, m, n;
 };
@@ -37,9 +39,11 @@ static bool is_pad(const struct winograd *w, const struct range *range)
 static bool slides(const struct winograd *w, int d, int64_t *pad)
 {
 	const struct definition *conv = w->conv;
-	const struct index *i = index_var(w->arena, d, conv->extents[d]), *k = index_var(w->arena, conv->rank + d - 2, 3);
+	const struct index *i = index_var(w->arena, d, conv->extents[d]),
+	                   *k = index_var(w->arena, conv->rank + d - 2, 3);
 	*pad = -w->x->at[d]->constant;
-	return *pad >= 0 && *pad <= 2 && index_equal(w->x->at[d], index_plus(w->arena, index_add(w->arena, i, k), -*pad));
+	return *pad >= 0 && *pad <= 2
+	        && index_equal(w->x->at[d], index_plus(w->arena, index_add(w->arena, i, k), -*pad));
 }
 
 static bool is_variable(const struct winograd *w, const struct index *at, int var, int64_t extent)
@@ -51,28 +55,33 @@ static bool match(struct winograd *w)
 {
 	const struct definition *conv = w->conv;
 	if (conv->source != SOURCE_COMPUTED || conv->type != DTYPE_F32 || !conv->products || conv->order != ORDER_CHAIN
-		|| conv->rank != 4 || conv->reduced != 3 || conv->reduced_extents[0] != 3 || conv->reduced_extents[1] != 3
-		|| definition_elements(conv) == 0)
+	        || conv->rank != 4 || conv->reduced != 3 || conv->reduced_extents[0] != 3
+	        || conv->reduced_extents[1] != 3 || definition_elements(conv) == 0)
 		return false;
 	const struct expr *data = conv->body->arg[0];
 	bool select = data->kind == EXPR_SELECT;
 	w->x = select ? data->arg[0] : data;
 	w->w = conv->body->arg[1];
 	if (w->x->kind != EXPR_LOAD || w->x->of->rank != 4 || w->w->kind != EXPR_LOAD || w->w->of->rank != 4
-		|| w->w->of->type != DTYPE_F32 || w->x->type != DTYPE_F32 || (w->w->of->source == SOURCE_CONSTANT && !w->w->of->data))
+	        || w->w->of->type != DTYPE_F32 || w->x->type != DTYPE_F32
+	        || (w->w->of->source == SOURCE_CONSTANT && !w->w->of->data))
 		return false;
 	for (int i = 0; select && i < data->range_count; i++)
 		if (!is_zero(data->arg[1]) || !is_pad(w, &data->ranges[i]))
 			return false;
 	w->channels = conv->reduced_extents[2];
-	return slides(w, 2, &w->pad_top) && slides(w, 3, &w->pad_left) && is_variable(w, w->x->at[0], 0, conv->extents[0])
-		&& is_variable(w, w->x->at[1], 6, w->channels) && w->x->of->extents[1] == w->channels
-		&& is_variable(w, w->w->at[0], 1, conv->extents[1]) && is_variable(w, w->w->at[1], 6, w->channels)
-		&& is_variable(w, w->w->at[2], 4, 3) && is_variable(w, w->w->at[3], 5, 3);
+	return slides(w, 2, &w->pad_top) && slides(w, 3, &w->pad_left)
+	        && is_variable(w, w->x->at[0], 0, conv->extents[0]) && is_variable(w, w->x->at[1], 6, w->channels)
+	        && w->x->of->extents[1] == w->channels && is_variable(w, w->w->at[0], 1, conv->extents[1])
+	        && is_variable(w, w->w->at[1], 6, w->channels) && is_variable(w, w->w->at[2], 4, 3)
+	        && is_variable(w, w->w->at[3], 5, 3);
 }
 
 /* ---- building ---- */
-static const struct expr *number(const struct winograd *w, double value) { return expr_number(w->arena, DTYPE_F32, value); }
+static const struct expr *number(const struct winograd *w, double value)
+{
+	return expr_number(w->arena, DTYPE_F32, value);
+}
 
 static const struct expr *add(const struct winograd *w, const struct expr *a, const struct expr *b)
 {
@@ -94,13 +103,17 @@ static const struct expr *fma_of(const struct winograd *w, double a, const struc
 	return expr_scalar(w->arena, SCALAR_fma, number(w, a), b, c);
 }
 
-static const double P1 = 0.625, P2 = 1.5, S1 = 0.390625, S2 = 2.25, SUM = 2.640625, PRODUCT = 0.87890625, Q1 = 0.244140625, Q2 = 3.375;
+static const double P1 = 0.625, P2 = 1.5, S1 = 0.390625, S2 = 2.25, SUM = 2.640625, PRODUCT = 0.87890625,
+                    Q1 = 0.244140625, Q2 = 3.375;
 
 /* m + 2 values forward: point `i` of d[0 … m+1]. */
 static const struct expr *forward(const struct winograd *w, int i, const struct expr *const *d)
 {
 	if (w->m == 2)
-		return i == 0 ? sub(w, d[2], d[0]) : i == 1 ? add(w, d[1], d[2]) : i == 2 ? sub(w, d[2], d[1]) : sub(w, d[3], d[1]);
+		return i == 0    ? sub(w, d[2], d[0])
+		        : i == 1 ? add(w, d[1], d[2])
+		        : i == 2 ? sub(w, d[2], d[1])
+		                 : sub(w, d[3], d[1]);
 	if (i == 0 || i == 5)
 		return fma_of(w, PRODUCT, d[i == 5], fma_of(w, -SUM, d[2 + (i == 5)], d[4 + (i == 5)]));
 	double s = i < 3 ? S2 : S1, p = i < 3 ? P1 : P2;
@@ -115,9 +128,11 @@ static const struct expr *back(const struct winograd *w, int r, const struct exp
 	if (start)
 		first = add(w, first, start), last = add(w, last, start);
 	if (w->m == 2)
-		return r == 0 ? add(w, add(w, first, d[1]), d[2])
-			: start ? sub(w, add(w, last, d[1]), d[2]) : add(w, sub(w, d[1], d[2]), last);
-	const struct expr *e = add(w, d[1], d[2]), *f = sub(w, d[1], d[2]), *g = add(w, d[3], d[4]), *h = sub(w, d[3], d[4]);
+		return r == 0   ? add(w, add(w, first, d[1]), d[2])
+		        : start ? sub(w, add(w, last, d[1]), d[2])
+		                : add(w, sub(w, d[1], d[2]), last);
+	const struct expr *e = add(w, d[1], d[2]), *f = sub(w, d[1], d[2]), *g = add(w, d[3], d[4]),
+	                  *h = sub(w, d[3], d[4]);
 	if (r == 0)
 		return add(w, add(w, first, e), g);
 	if (r == 1)
@@ -128,11 +143,12 @@ static const struct expr *back(const struct winograd *w, int r, const struct exp
 }
 
 /* of[0] where at is 0, of[1] where it is 1 … */
-static const struct expr *one_of(const struct winograd *w, const struct index *at, const struct expr *const *of, int count)
+static const struct expr *one_of(
+        const struct winograd *w, const struct index *at, const struct expr *const *of, int count)
 {
 	const struct expr *result = of[count - 1];
 	for (int i = count - 1; i-- > 0;) {
-		struct range *range = new(w->arena, struct range);
+		struct range *range = arena_new(w->arena, struct range);
 		*range = (struct range){ at, i, i + 1 };
 		result = expr_select(w->arena, range, 1, of[i], result);
 	}
@@ -147,7 +163,8 @@ static const struct expr *forwards(const struct winograd *w, const struct index 
 	return one_of(w, at, of, (int)w->n);
 }
 
-static const struct expr *backs(const struct winograd *w, const struct index *at, const struct expr *const *d, const struct expr *start)
+static const struct expr *backs(
+        const struct winograd *w, const struct index *at, const struct expr *const *d, const struct expr *start)
 {
 	const struct expr *of[4];
 	for (int r = 0; r < w->m; r++)
@@ -155,7 +172,8 @@ static const struct expr *backs(const struct winograd *w, const struct index *at
 	return one_of(w, at, of, (int)w->m);
 }
 
-static struct definition *define(const struct winograd *w, const char *what, int rank, const int64_t *extents, const struct expr *body)
+static struct definition *define(
+        const struct winograd *w, const char *what, int rank, const int64_t *extents, const struct expr *body)
 {
 	return define_map(w->program, arena_printf(w->arena, "%s.%s", w->conv->name, what), rank, extents, body);
 }
@@ -189,7 +207,8 @@ static struct definition *define_run_time_filters(const struct winograd *w)
 		var[i] = index_var(w->arena, i, extents[i]);
 	for (int c = 0; c < 3; c++) {
 		for (int r = 0; r < 3; r++) {
-			const struct index *at[] = { var[2], var[3], index_constant(w->arena, r), index_constant(w->arena, c) };
+			const struct index *at[] = { var[2], var[3], index_constant(w->arena, r),
+				index_constant(w->arena, c) };
 			d[r] = expr_load(w->arena, w->w->of, at);
 		}
 		columns[c] = filter_points(w, var[0], d);
@@ -199,7 +218,9 @@ static struct definition *define_run_time_filters(const struct winograd *w)
 			row[j] = number(w, winograd_scale((int)w->m, i, j));
 		scales[i] = one_of(w, var[1], row, (int)w->n);
 	}
-	return define(w, "u", 4, extents, expr_scalar(w->arena, SCALAR_mul, filter_points(w, var[1], columns), one_of(w, var[0], scales, (int)w->n), NULL));
+	return define(w, "u", 4, extents,
+	        expr_scalar(w->arena, SCALAR_mul, filter_points(w, var[1], columns),
+	                one_of(w, var[0], scales, (int)w->n), NULL));
 }
 
 static struct definition *define_filters(const struct winograd *w)
@@ -224,8 +245,9 @@ static struct definition *define_forward_columns(const struct winograd *w)
 		var[i] = index_var(w->arena, i, extents[i]);
 	for (int r = 0; r < w->n; r++) {
 		const struct index *row = index_plus(w->arena, index_scale(w->arena, var[2], w->m), r - w->pad_top);
-		const struct index *column = index_plus(w->arena, var[4], -w->pad_left), *at[] = { var[0], var[1], row, column };
-		struct range *ranges = new_array(w->arena, struct range, 2);
+		const struct index *column = index_plus(w->arena, var[4], -w->pad_left),
+		                   *at[] = { var[0], var[1], row, column };
+		struct range *ranges = arena_new_array(w->arena, struct range, 2);
 		ranges[0] = (struct range){ row, 0, x->extents[2] };
 		ranges[1] = (struct range){ column, 0, x->extents[3] };
 		d[r] = expr_select(w->arena, ranges, 2, expr_load(w->arena, w->x->of, at), number(w, 0));
@@ -241,7 +263,8 @@ static struct definition *define_forward_rows(const struct winograd *w, struct d
 	for (int i = 0; i < 6; i++)
 		var[i] = index_var(w->arena, i, extents[i]);
 	for (int c = 0; c < w->n; c++) {
-		const struct index *at[] = { var[0], var[1], var[2], var[4], index_plus(w->arena, index_scale(w->arena, var[3], w->m), c) };
+		const struct index *at[] = { var[0], var[1], var[2], var[4],
+			index_plus(w->arena, index_scale(w->arena, var[3], w->m), c) };
 		d[c] = expr_load(w->arena, t, at);
 	}
 	return define(w, "v", 6, extents, forwards(w, var[5], d));
@@ -253,10 +276,12 @@ static struct definition *define_products(const struct winograd *w, struct defin
 	const struct index *var[6], *c = index_var(w->arena, 6, w->channels);
 	for (int i = 0; i < 6; i++)
 		var[i] = index_var(w->arena, i, extents[i]);
-	const struct index *v_at[] = { var[0], c, var[2], var[3], var[4], var[5] }, *u_at[] = { var[4], var[5], var[1], c };
-	struct definition *s = define_reduction(w->program, arena_printf(w->arena, "%s.s", w->conv->name), 6, extents, REDUCE_SUM, 1, &w->channels,
-		NULL, expr_scalar(w->arena, SCALAR_mul, expr_load(w->arena, v, v_at), expr_load(w->arena, u, u_at), NULL));
-	mark_batch(s, w->conv->batch & 1);                    /* the images, where they are marked */
+	const struct index *v_at[] = { var[0], c, var[2], var[3], var[4], var[5] },
+	                   *u_at[] = { var[4], var[5], var[1], c };
+	struct definition *s = define_reduction(w->program, arena_printf(w->arena, "%s.s", w->conv->name), 6, extents,
+	        REDUCE_SUM, 1, &w->channels, NULL,
+	        expr_scalar(w->arena, SCALAR_mul, expr_load(w->arena, v, v_at), expr_load(w->arena, u, u_at), NULL));
+	mark_batch(s, w->conv->batch & 1); /* the images, where they are marked */
 	return s;
 }
 
@@ -282,8 +307,9 @@ static const struct expr *back_rows(const struct winograd *w, struct definition 
 	for (int i = 0; i < 4; i++)
 		var[i] = index_var(w->arena, i, conv->extents[i]);
 	for (int i = 0; i < w->n; i++) {
-		const struct index *at[] = { var[0], var[1], index_div(w->arena, var[2], w->m), index_div(w->arena, var[3], w->m),
-			index_mod(w->arena, var[2], w->m), index_constant(w->arena, i) };
+		const struct index *at[] = { var[0], var[1], index_div(w->arena, var[2], w->m),
+			index_div(w->arena, var[3], w->m), index_mod(w->arena, var[2], w->m),
+			index_constant(w->arena, i) };
 		d[i] = expr_load(w->arena, b, at);
 	}
 	return backs(w, index_mod(w->arena, var[3], w->m), d, conv->start ? conv->start : number(w, 0));
@@ -299,13 +325,13 @@ bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 	/* The sum over the channels must be a chain too, whatever their number. */
 	if (conv->extents[1] * w.tiles_y * w.tiles_x * w.n * w.n <= FEW_OUTPUTS)
 		return false;
-	struct rewrite *rewrite = new(program->arena, struct rewrite);
+	struct rewrite *rewrite = arena_new(program->arena, struct rewrite);
 	rewrite->m = m, rewrite->result = conv, rewrite->pad_top = w.pad_top, rewrite->pad_left = w.pad_left;
 	rewrite->x = w.x->of, rewrite->w = w.w->of;
 	struct definition *t = define_forward_columns(&w), *v = define_forward_rows(&w, t), *u = define_filters(&w);
 	struct definition *s = define_products(&w, v, u), *b = define_back_columns(&w, s);
 	const struct expr *body = back_rows(&w, b);
-	struct definition *original = new(program->arena, struct definition), *const parts[] = { t, v, u, s, b };
+	struct definition *original = arena_new(program->arena, struct definition), *const parts[] = { t, v, u, s, b };
 	*original = *conv;
 	conv->original = original;
 	conv->reduce = REDUCE_NONE, conv->products = false, conv->reduced = 0, conv->start = NULL, conv->body = body;

@@ -1,4 +1,5 @@
-/* winograd_filters.c: 3x3 filters -> the weights of Winograd's F(2x2,3x3) and F(4x4,3x3); and which of them a shape is worth. */
+/* winograd_filters.c: 3x3 filters -> the weights of Winograd's F(2x2,3x3) and F(4x4,3x3); and which of them a shape is
+ * worth. */
 #include "definitions/winograd.h"
 
 static const double points_of[2][5] = { { 0, 1, -1 }, { 0, 0.625, -0.625, 1.5, -1.5 } };
@@ -16,8 +17,8 @@ static double differences(int m, int i)
 
 double winograd_scale(int m, int i, int j) { return (double)(float)(1 / (differences(m, i) * differences(m, j))); }
 
-/* Row i of G: (1, p, p^2) of point i over those differences.  So no scale is left for the products, and the forward and back transforms hold
- * small constants alone. */
+/* Row i of G: (1, p, p^2) of point i over those differences.  So no scale is left for the products, and the forward and
+ * back transforms hold small constants alone. */
 static void matrix_g(int m, double g[6][3])
 {
 	const double *p = points_of[m == 4];
@@ -41,29 +42,36 @@ void winograd_filter(int m, const float *w, float *u, int64_t step)
 		}
 }
 
-enum { CACHED_BYTES = 1 << 20 };          /* of a layer's filters, beyond which they come from memory each time */
+enum { CACHED_BYTES = 1 << 20 }; /* of a layer's filters, beyond which they come from memory each time */
 
-/* Work in multiply-adds, 32 of which start in a cycle of a wide CPU: the products of every pair of channels; loads, stores
- * and sums of the transforms, per channel of a tile; stores of the products; a weight from L3 or from memory.  Measured on Zen 5. */
+/* Work in multiply-adds, 32 of which start in a cycle of a wide CPU: the products of every pair of channels; loads,
+ * stores and sums of the transforms, per channel of a tile; stores of the products; a weight from L3 or from memory.
+ * Measured on Zen 5. */
 static double work(int m, double ci, double co, double height, double width, double weight)
 {
 	const double points = (m + 2) * (m + 2), forward = m == 2 ? 48 : 150, back = m == 2 ? 60 : 160, store = 2.5;
 	int64_t side_y = ((int64_t)height + m - 1) / m, side_x = ((int64_t)width + m - 1) / m;
-	double tiles = (double)side_y * (double)side_x, ci16 = (double)(((int64_t)ci + 15) / 16 * 16), co16 = (double)(((int64_t)co + 15) / 16 * 16);
-	return points * tiles * ci * co16 + tiles * (forward * ci16 + back * co16) + store * points * tiles * co16 + weight * points * ci * co;
+	double tiles = (double)side_y * (double)side_x, ci16 = (double)(((int64_t)ci + 15) / 16 * 16),
+	       co16 = (double)(((int64_t)co + 15) / 16 * 16);
+	return points * tiles * ci * co16 + tiles * (forward * ci16 + back * co16) + store * points * tiles * co16
+	        + weight * points * ci * co;
 }
 
-/* A filter at run time: what its packing costs the direct sum, and its transforms: most of that is stores, a line for each point. */
+/* A filter at run time: what its packing costs the direct sum, and its transforms: most of that is stores, a line for
+ * each point. */
 static double run_time_filter(int m) { return m == 4 ? 400 : m == 2 ? 180 : 116; }
 
 int winograd_best(int64_t channels_in, int64_t channels_out, int64_t height, int64_t width, bool run_time)
 {
 	double ci = (double)channels_in, co = (double)channels_out, h = (double)height, w = (double)width;
 	const double weight = run_time ? 0 : 9 * ci * co * sizeof(float) > CACHED_BYTES ? 20 : 6;
-	double co16 = (double)((channels_out + 15) / 16 * 16), least = (9 * h * w * ci * co16 + weight * 9 * ci * co + (run_time ? run_time_filter(0) * ci * co : 0)) / 1.1;
+	double co16 = (double)((channels_out + 15) / 16 * 16),
+	       least = (9 * h * w * ci * co16 + weight * 9 * ci * co + (run_time ? run_time_filter(0) * ci * co : 0))
+	        / 1.1;
 	int best = 0;
 	for (int m = 2; m <= 4; m += 2) {
-		/* F(4x4) has 1.4 to 2.0 times the direct chain's error from 32 channels on, more below, where the chain rounds seldom. */
+		/* F(4x4) has 1.4 to 2.0 times the direct chain's error from 32 channels on, more below, where the chain
+		 * rounds seldom. */
 		if (m == 4 && channels_in < 32)
 			continue;
 		double cost = work(m, ci, co, h, w, weight) + (run_time ? run_time_filter(m) * ci * co : 0);

@@ -1,5 +1,5 @@
-/* block.c: what a product needs besides (contraction.c) where a block of warps makes it: a's rows and b's panel come into shared memory in chunks of
- * the terms, by quads of floats where addresses allow, else float by float. */
+/* block.c: what a product needs besides (contraction.c) where a block of warps makes it: a's rows and b's panel come
+ * into shared memory in chunks of the terms, by quads of floats where addresses allow, else float by float. */
 #include "emit/contraction.h"
 #include <inttypes.h>
 
@@ -8,7 +8,8 @@ enum { QUAD = 4 };
 /* Where neighbours of `along` are neighbours in memory, four by four: every other step is a multiple of four. */
 static bool in_quads(const struct contraction *c, const struct definition *of, const struct index *at, int along)
 {
-	if (placed(of)->odd || along < 0 || index_factor(at, along) != 1 || c->extents[along] % QUAD || at->constant % QUAD)
+	if (placed(of)->odd || along < 0 || index_factor(at, along) != 1 || c->extents[along] % QUAD
+	        || at->constant % QUAD)
 		return false;
 	for (int v = 0; v <= c->column + c->terms; v++)
 		if (v != along && index_factor(at, v) % QUAD)
@@ -31,10 +32,13 @@ static bool a_by_rows(const struct contraction *c)
 	return !a_in_quads(c) && row >= 0 && index_factor(c->a_at, row) == 1;
 }
 
-/* Rows that follow each other without a gap take no bank twice as they are copied, but where a warp's copies go along the rows: with a quad between they share
- * a bank by fours, and quads stay aligned. */
+/* Rows that follow each other without a gap take no bank twice as they are copied, but where a warp's copies go along
+ * the rows: with a quad between they share a bank by fours, and quads stay aligned. */
 int block_a_step(const struct contraction *c) { return c->depth + (a_by_rows(c) ? QUAD : 0); }
-static bool b_turned(const struct contraction *c) { return c->b_mode != B_PACKED && index_factor(c->b_at, c->column) != 1; }
+static bool b_turned(const struct contraction *c)
+{
+	return c->b_mode != B_PACKED && index_factor(c->b_at, c->column) != 1;
+}
 /* Turned: neighbours along the terms, and the columns that a warp copies besides, lie in other banks. */
 int block_b_step(const struct printing *p)
 {
@@ -89,13 +93,16 @@ static struct value b_value(struct printing *p, struct printer *printer)
 	struct value b = value_dict(p->arena);
 	bool packed = c->b_mode == B_PACKED, quads = packed || in_quads(c, c->b->of, c->b_at, c->column);
 	p->names[SPARE_VEC] = "q";
-	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
+	with[c->column] = index_add(
+	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
 	value_dict_set(b, "columns", value_int(c->extents[c->column]));
 	value_dict_set(b, "packed", value_bool(packed));
 	value_dict_set(b, "floats", value_int(quads ? QUAD : 1));
 	value_dict_set(b, "by_terms", value_bool(b_turned(c) && index_factor(c->b_at, c->column + c->terms) == 1));
 	value_dict_set(b, "step", value_int(block_b_step(p)));
-	value_dict_set(b, "from", packed ? value_none() : value_string(printer_address(printer, c->b->of, index_substitute(p->arena, c->b_at, with))));
+	value_dict_set(b, "from",
+	        packed ? value_none()
+	               : value_string(printer_address(printer, c->b->of, index_substitute(p->arena, c->b_at, with))));
 	p->names[SPARE_VEC] = "v";
 	return b;
 }
@@ -118,7 +125,8 @@ struct value block_value(struct printing *p, struct printer *printer)
 	}
 	for (int v = 0; v < c->batches; v++)
 		value_list_add(passed, value_string(p->names[v]));
-	int64_t stage = (int64_t)tall * block_a_step(c) + (int64_t)c->depth * block_b_step(p), floats = c->stages * stage;
+	int64_t stage = (int64_t)tall * block_a_step(c) + (int64_t)c->depth * block_b_step(p),
+	        floats = c->stages * stage;
 	value_dict_set(block, "warps", value_int(c->warps));
 	value_dict_set(block, "depth", value_int(c->depth));
 	value_dict_set(block, "rows", value_int(rows));
@@ -137,7 +145,10 @@ struct value block_value(struct printing *p, struct printer *printer)
 	value_dict_set(block, "axes", axes_of(p, c->batches, c->rows));
 	value_dict_set(block, "term_axes", axes_of(p, c->column + 1, c->terms));
 	value_dict_set(block, "stages", value_int(c->stages));
-	value_dict_set(block, "unroll", value_int(c->tile_rows * c->tile_vecs > 32 ? 1 : c->tile_rows * c->tile_vecs > 8 ? 2 : 8));
+	value_dict_set(block, "unroll",
+	        value_int(c->tile_rows * c->tile_vecs > 32        ? 1
+	                        : c->tile_rows * c->tile_vecs > 8 ? 2
+	                                                          : 8));
 	value_dict_set(block, "stage", value_int(stage));
 	value_dict_set(block, "shared", value_int(floats));
 	value_dict_set(block, "heavy_rows", value_int(floats / c->warps / (c->tile_vecs * lanes)));

@@ -1,8 +1,10 @@
-/* chain.c: the values of c/chain.jinja, cuda/chain.jinja and c/jit_chain.jinja: the loops around the steps and what each step is called with. */
+/* chain.c: the values of c/chain.jinja, cuda/chain.jinja and c/jit_chain.jinja: the loops around the steps and what
+ * each step is called with. */
 #include "emit/emit.h"
 #include <inttypes.h>
 
-static const char *moved(struct emit *emit, const struct kernel *kernel, const struct chain_tensor *tensor, const char *const *axes)
+static const char *moved(
+        struct emit *emit, const struct kernel *kernel, const struct chain_tensor *tensor, const char *const *axes)
 {
 	const char *at = emit_buffer((void *)(uintptr_t)kernel, tensor->outside);
 	for (int x = 0; x < ((const struct chain *)kernel->detail)->axes; x++)
@@ -11,15 +13,18 @@ static const char *moved(struct emit *emit, const struct kernel *kernel, const s
 	return at;
 }
 
-static const char *arguments_of(struct emit *emit, const struct kernel *kernel, const struct kernel *step, const char *const *axes)
+static const char *arguments_of(
+        struct emit *emit, const struct kernel *kernel, const struct kernel *step, const char *const *axes)
 {
 	const char *all = "";
 	for (size_t i = 0; i < step->params.count; i++) {
 		const struct definition *of = step->params.at[i].of;
 		const struct chain_tensor *tensor = chain_tensor(kernel->detail, of);
-		all = arena_printf(emit->arena, "%s%s%s", all, i ? ", " : "", tensor ? moved(emit, kernel, tensor, axes)
-			: placed(of)->mode == MODE_CONSTANT ? emit_buffer((void *)(uintptr_t)kernel, of)
-			: arena_printf(emit->arena, "scratch + %" PRId64, placed(of)->offset / 4));
+		all = arena_printf(emit->arena, "%s%s%s", all, i ? ", " : "",
+		        tensor ? moved(emit, kernel, tensor, axes)
+		                : placed(of)->mode == MODE_CONSTANT
+		                ? emit_buffer((void *)(uintptr_t)kernel, of)
+		                : arena_printf(emit->arena, "scratch + %" PRId64, placed(of)->offset / 4));
 	}
 	return all;
 }
@@ -33,7 +38,7 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 	struct value loops = value_dict(emit->arena), outer = value_list(emit->arena);
 	int64_t units = chain_units(chain), step = units;
 	int last = chain->axes - 1;
-	const char *by = value_text(emit, units), *ends[MAX_RANK] = { 0 };       /* the step as text */
+	const char *by = value_text(emit, units), *ends[MAX_RANK] = { 0 }; /* the step as text */
 	bool counted = false;
 	struct value lets = value_list(emit->arena);
 	for (int x = 0; x <= last; x++) {
@@ -42,17 +47,21 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 		struct value let = value_dict(emit->arena);
 		const char *name = arena_printf(emit->arena, x == last ? "rows_end" : "n%d_end", x);
 		value_dict_set(let, "name", value_string(name));
-		value_dict_set(let, "value", value_string(emit_count(emit, kernel, chain->counts[x], chain->extents[x])));
+		value_dict_set(
+		        let, "value", value_string(emit_count(emit, kernel, chain->counts[x], chain->extents[x])));
 		value_list_add(lets, let);
 		ends[x] = name;
 		counted = true;
 	}
-	if (ends[last]) {                                     /* what is left over goes with the last unit */
+	if (ends[last]) { /* what is left over goes with the last unit */
 		struct value let = value_dict(emit->arena), least = value_dict(emit->arena);
 		value_dict_set(let, "name", value_string("units_most"));
-		value_dict_set(let, "value", value_printf(emit->arena, "(%s + %" PRId64 ") / %" PRId64, ends[last], chain->rows - 1, chain->rows));
+		value_dict_set(let, "value",
+		        value_printf(emit->arena, "(%s + %" PRId64 ") / %" PRId64, ends[last], chain->rows - 1,
+		                chain->rows));
 		value_dict_set(least, "name", value_string("units"));
-		value_dict_set(least, "value", value_printf(emit->arena, "units_most < %" PRId64 " ? units_most : %" PRId64, units, units));
+		value_dict_set(least, "value",
+		        value_printf(emit->arena, "units_most < %" PRId64 " ? units_most : %" PRId64, units, units));
 		value_list_add(lets, let);
 		value_list_add(lets, least);
 		by = "units";
@@ -68,8 +77,10 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 		value_dict_set(axis, "name", value_string(axes[x]));
 		const char *extent = ends[x] ? ends[x] : value_text(emit, chain->extents[x]);
 		bool grown = counted && (strcmp(by, value_text(emit, step)) || ends[x]);
-		value_dict_set(axis, "value", x ? value_printf(emit->arena, grown && step != 1 ? "block / (%s) %% %s" : "block / %s %% %s", by, extent)
-			: value_printf(emit->arena, counted ? "block / (%s)" : "block / %s", by));
+		value_dict_set(axis, "value",
+		        x ? value_printf(
+		                emit->arena, grown && step != 1 ? "block / (%s) %% %s" : "block / %s %% %s", by, extent)
+		          : value_printf(emit->arena, counted ? "block / (%s)" : "block / %s", by));
 		value_list_add(outer, axis);
 		step *= chain->extents[x];
 		by = grown ? arena_printf(emit->arena, "%s * %s", by, extent) : value_text(emit, step);
@@ -107,9 +118,15 @@ struct value chain_values(struct emit *emit, const struct kernel *kernel, const 
 		struct value value = value_dict(emit->arena);
 		value_dict_set(value, "name", value_string(emit_symbol(emit, step)));
 		value_dict_set(value, "arguments", value_string(arguments_of(emit, kernel, step, axes)));
-		const char *blocks = !step->ends ? value_text(emit, step->blocks) : arena_printf(emit->arena, "rows < %" PRId64 " ? (rows * %" PRId64 " + %" PRId64 ") / %" PRId64 " : %" PRId64,
-			chain->rows, step->blocks, chain->rows - 1, chain->rows, step->blocks);
-		value_dict_set(value, "more", !more ? value_printf(emit->arena, "0, %s", blocks) : step->ends ? value_printf(emit->arena, "%s, %s", more[s], blocks) : value_string(more[s]));
+		const char *blocks = !step->ends
+		        ? value_text(emit, step->blocks)
+		        : arena_printf(emit->arena,
+		                "rows < %" PRId64 " ? (rows * %" PRId64 " + %" PRId64 ") / %" PRId64 " : %" PRId64,
+		                chain->rows, step->blocks, chain->rows - 1, chain->rows, step->blocks);
+		value_dict_set(value, "more",
+		        !more                ? value_printf(emit->arena, "0, %s", blocks)
+		                : step->ends ? value_printf(emit->arena, "%s, %s", more[s], blocks)
+		                             : value_string(more[s]));
 		value_dict_set(value, "tiles", value_int(kernel_tiles(step)));
 		value_dict_set(value, "together", value_bool(step->warps > 0));
 		value_list_add(steps, value);

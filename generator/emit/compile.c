@@ -1,6 +1,7 @@
 /* compile.c: a package's sources -> libNAME.a, and with the managed profile libingot_runtime.a.
  *
- * Objects are made in a folder of their own from the sources by their final names, so .incbin and #include find them. */
+ * Objects are made in a folder of their own from the sources by their final names, so .incbin and #include find them.
+ */
 #include "emit/package.h"
 #include "backends/backends.h"
 #include <errno.h>
@@ -13,15 +14,19 @@ enum { SOURCES_MOST = 4096, FRAMES_MOST = 16384 };
 
 struct compiling {
 	struct writing *w;
-	const char *folder, *here;        /* the scratch folder; the package's, absolute */
-	VECTOR(const char *) files, folders;      /* to remove whatever happens */
+	const char *folder, *here;           /* the scratch folder; the package's, absolute */
+	VECTOR(const char *) files, folders; /* to remove whatever happens */
 };
-struct frame { char name[160]; long bytes; };
+struct frame {
+	char name[160];
+	long bytes;
+};
 
 /* ---- stack use ---- */
 static void read_frames(struct compiling *c, const char *object, struct frame *frames, size_t *count)
 {
-	char *path = arena_printf(c->w->emit->arena, "%s/%.*ssu", c->folder, (int)strlen(object) - 1, object), line[512];
+	char *path = arena_printf(c->w->emit->arena, "%s/%.*ssu", c->folder, (int)strlen(object) - 1, object),
+	     line[512];
 	FILE *file = fopen(path, "r");
 	while (file && fgets(line, sizeof line, file)) {
 		char *tab = strchr(line, '\t'), *name = tab;
@@ -46,7 +51,8 @@ static long depth_of(const struct writing *w, const struct kernel *kernel, const
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(frames[i].name, symbol))
 			own = frames[i].bytes;
-		else if (!inside && !strncmp(frames[i].name, symbol, n) && frames[i].name[n] == '_' && frames[i].bytes > below)
+		else if (!inside && !strncmp(frames[i].name, symbol, n) && frames[i].name[n] == '_'
+		        && frames[i].bytes > below)
 			below = frames[i].bytes;
 	for (size_t s = 0; inside && s < inside->kernels.count; s++) {
 		long step = depth_of(w, inside->kernels.at[s], frames, count) + (long)sizeof(void *);
@@ -69,7 +75,8 @@ static long frame_of(const struct frame *frames, size_t count, const char *name,
 /* run -> the deepest kernel -> its deepest tile; a return address each. */
 static int64_t deepest(const struct writing *w, const struct frame *frames, size_t count)
 {
-	long run = frame_of(frames, count, w->of->name, "run") + frame_of(frames, count, w->of->name, "schedule"), worst = 0;
+	long run = frame_of(frames, count, w->of->name, "run") + frame_of(frames, count, w->of->name, "schedule"),
+	     worst = 0;
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		long depth = depth_of(w, w->lowered->kernels.at[k], frames, count);
 		worst = depth > worst ? depth : worst;
@@ -96,7 +103,8 @@ static void add_folder(struct compiling *c, const char *name)
 static void add_link(struct compiling *c, const char *name)
 {
 	struct arena *arena = c->w->emit->arena;
-	const char *temporary = file_set_path(c->w->files, name), *slash = strrchr(name, '/'), *link = arena_printf(arena, "%s/%s", c->folder, name);
+	const char *temporary = file_set_path(c->w->files, name), *slash = strrchr(name, '/'),
+	           *link = arena_printf(arena, "%s/%s", c->folder, name);
 	if (slash)
 		add_folder(c, arena_copy(arena, name, (size_t)(slash - name)));
 	if (symlink(arena_printf(arena, "%s%s", c->here, temporary + strlen(c->w->directory)), link))
@@ -126,14 +134,17 @@ static void link_shared(struct compiling *c, const char *const *objects, size_t 
 {
 	struct writing *w = c->w;
 	struct arena *arena = w->emit->arena;
-	const char **command = new_array(arena, const char *, count + 2 * CC_WORDS_MOST + 8);
+	const char **command = arena_new_array(arena, const char *, count + 2 * CC_WORDS_MOST + 8);
 	size_t n = (size_t)cc_words(w->emit->build, w->package->cc, command);
 	if (w->package->cflags)
 		n += (size_t)cc_words(w->emit->build, w->package->cflags, command + n);
 	memcpy(command + n, (const char *[]){ "-shared", "-o", output(c, file) }, 3 * sizeof *command);
 	n += 3;
 	if (w->package->exported) {
-		memcpy(command + n, (const char *[]){ arena_printf(arena, "-Wl,-soname,%s", file), arena_printf(arena, "-Wl,--version-script=%s.map", w->package->name), "-Wl,-z,defs" }, 3 * sizeof *command);
+		memcpy(command + n,
+		        (const char *[]){ arena_printf(arena, "-Wl,-soname,%s", file),
+		                arena_printf(arena, "-Wl,--version-script=%s.map", w->package->name), "-Wl,-z,defs" },
+		        3 * sizeof *command);
 		n += 3;
 	}
 	memcpy(command + n, objects, count * sizeof *command);
@@ -145,27 +156,34 @@ static void link_shared(struct compiling *c, const char *const *objects, size_t 
 }
 
 /* Of the two files NULL is none. */
-static void add_library(struct compiling *c, const char *const *sources, size_t count, const char *const *own, const char *flags, const char *library, const char *shared)
+static void add_library(struct compiling *c, const char *const *sources, size_t count, const char *const *own,
+        const char *flags, const char *library, const char *shared)
 {
 	struct writing *w = c->w;
 	struct arena *arena = w->emit->arena;
-	const char **objects = new_array(arena, const char *, count + 1);
+	const char **objects = arena_new_array(arena, const char *, count + 1);
 	if (count > SOURCES_MOST)
 		fail(w->emit->build, EXIT_LIMIT, library ? library : shared, "more than %d source files", SOURCES_MOST);
 	for (size_t i = 0; i < count; i++) {
 		objects[i] = arena_printf(arena, "%.*s.o", (int)(strrchr(sources[i], '.') - sources[i]), sources[i]);
 		push(arena, &c->files, arena_printf(arena, "%s/%s", c->folder, objects[i]));
-		push(arena, &c->files, arena_printf(arena, "%s/%.*ssu", c->folder, (int)strlen(objects[i]) - 1, objects[i]));
+		push(arena, &c->files,
+		        arena_printf(arena, "%s/%.*ssu", c->folder, (int)strlen(objects[i]) - 1, objects[i]));
 	}
-	for (size_t i = 0, n; i < count; i += n) {            /* those that have the same flags of their own, at once */
+	for (size_t i = 0, n; i < count; i += n) { /* those that have the same flags of their own, at once */
 		for (n = 1; i + n < count && (!own || !strcmp(own[i], own[i + n])); n++)
 			;
-		struct cc_job job = { .cc = w->package->cc, .directory = c->folder, .sources = sources + i, .objects = objects + i, .count = (int)n,
-			.jobs = w->package->jobs, .flags = own ? arena_printf(arena, "%s %s", own[i], flags) : flags };
+		struct cc_job job = { .cc = w->package->cc,
+			.directory = c->folder,
+			.sources = sources + i,
+			.objects = objects + i,
+			.count = (int)n,
+			.jobs = w->package->jobs,
+			.flags = own ? arena_printf(arena, "%s %s", own[i], flags) : flags };
 		cc_compile(w->emit->build, &job);
 	}
 	if (library) {
-		const char **command = new_array(arena, const char *, count + 4);
+		const char **command = arena_new_array(arena, const char *, count + 4);
 		memcpy(command, (const char *[]){ "ar", "rcsD", output(c, library) }, 3 * sizeof *command);
 		memcpy(command + 3, objects, count * sizeof *command);
 		cc_run(w->emit->build, c->folder, command);
@@ -177,27 +195,34 @@ static void add_library(struct compiling *c, const char *const *sources, size_t 
 static void stack_bytes(struct compiling *c)
 {
 	struct writing *w = c->w;
-	struct frame *frames = new_array(w->emit->arena, struct frame, FRAMES_MOST);
+	struct frame *frames = arena_new_array(w->emit->arena, struct frame, FRAMES_MOST);
 	size_t count = 0;
 	for (size_t i = 0; i < w->sources.count; i++)
-		read_frames(c, arena_printf(w->emit->arena, "%.*s.o", (int)(strrchr(w->sources.at[i], '.') - w->sources.at[i]), w->sources.at[i]), frames, &count);
+		read_frames(c,
+		        arena_printf(w->emit->arena, "%.*s.o", (int)(strrchr(w->sources.at[i], '.') - w->sources.at[i]),
+		                w->sources.at[i]),
+		        frames, &count);
 	for (int p = 0; p < w->package->part_count; p++) {
 		package_part(w, p);
 		w->stack_bytes[p] = deepest(w, frames, count);
 	}
-	for (int p = 0; w->package->cpus && p < w->package->part_count; p++) {         /* the first says it for all */
-		int64_t bytes = w->stack_bytes[p] + frame_of(frames, count, w->package->name, "run") + (int64_t)sizeof(void *);
+	for (int p = 0; w->package->cpus && p < w->package->part_count; p++) { /* the first says it for all */
+		int64_t bytes =
+		        w->stack_bytes[p] + frame_of(frames, count, w->package->name, "run") + (int64_t)sizeof(void *);
 		w->stack_bytes[0] = bytes > w->stack_bytes[0] ? bytes : w->stack_bytes[0];
 	}
 }
 
-/* On a bare machine it is small, each function apart so that what is not called goes, and no loop becomes a call of libc. */
+/* On a bare machine it is small, each function apart so that what is not called goes, and no loop becomes a call of
+ * libc. */
 const char *package_runtime_flags(struct writing *w)
 {
 	const struct target *target = w->emit->target;
 	return !target->freestanding ? "-std=gnu11 -D_GNU_SOURCE -O2"
-		: arena_printf(w->emit->arena, "%s -std=gnu11 -Os -ffreestanding -fno-tree-loop-distribute-patterns -ffunction-sections -fdata-sections",
-			target->cc_flags);
+	                             : arena_printf(w->emit->arena,
+	                                     "%s -std=gnu11 -Os -ffreestanding -fno-tree-loop-distribute-patterns "
+	                                     "-ffunction-sections -fdata-sections",
+	                                     target->cc_flags);
 }
 
 static void compile(struct compiling *c)
@@ -222,13 +247,17 @@ static void compile(struct compiling *c)
 		add_link(c, arena_printf(arena, "%s.map", name));
 	if (w->package->progress)
 		w->package->progress(w->package->user, "compile", 0, (int)(w->sources.count + units.count));
-	add_library(c, w->sources.at, w->sources.count, w->source_flags.at, arena_printf(arena, "%s -fstack-usage%s%s%s", position,
-		w->package->managed ? " -Iruntime/include" : "", w->package->cflags ? " " : "", w->package->cflags ? w->package->cflags : ""),
-		w->package->shared ? NULL : arena_printf(arena, "lib%s.a", name), w->package->shared || w->package->exported ? arena_printf(arena, "lib%s.so", name) : NULL);
+	add_library(c, w->sources.at, w->sources.count, w->source_flags.at,
+	        arena_printf(arena, "%s -fstack-usage%s%s%s", position, w->package->managed ? " -Iruntime/include" : "",
+	                w->package->cflags ? " " : "", w->package->cflags ? w->package->cflags : ""),
+	        w->package->shared ? NULL : arena_printf(arena, "lib%s.a", name),
+	        w->package->shared || w->package->exported ? arena_printf(arena, "lib%s.so", name) : NULL);
 	stack_bytes(c);
-	if (units.count && !w->package->shared)               /* who loads a library at once has a runtime */
-		add_library(c, units.at, units.count, NULL, arena_printf(arena, "%s%s -Iruntime/include", package_runtime_flags(w),
-			w->emit->target->freestanding ? "" : " -fPIC"), "libingot_runtime.a", NULL);
+	if (units.count && !w->package->shared) /* who loads a library at once has a runtime */
+		add_library(c, units.at, units.count, NULL,
+		        arena_printf(arena, "%s%s -Iruntime/include", package_runtime_flags(w),
+		                w->emit->target->freestanding ? "" : " -fPIC"),
+		        "libingot_runtime.a", NULL);
 }
 
 void package_compile(struct writing *w)

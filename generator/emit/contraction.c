@@ -5,7 +5,10 @@
 
 enum { HEAVY = 8, BLOCK_UNROLL = 4 };
 
-struct tile_user { struct printing *p; struct tile *tile; };
+struct tile_user {
+	struct printing *p;
+	struct tile *tile;
+};
 
 static const char *buffer_name(void *user, const struct definition *of)
 {
@@ -25,8 +28,14 @@ static struct held hold_root(void *user, const struct expr *load)
 
 struct printer contraction_printer(struct printing *p, const char *left)
 {
-	return (struct printer){ .arena = p->arena, .target = p->emit->target, .lane = p->c->column, .left = left, .names = p->names,
-		.buffer = buffer_name, .held = hold_root, .user = p };
+	return (struct printer){ .arena = p->arena,
+		.target = p->emit->target,
+		.lane = p->c->column,
+		.left = left,
+		.names = p->names,
+		.buffer = buffer_name,
+		.held = hold_root,
+		.user = p };
 }
 
 /* The terms at the start of a pass, or of the first one. */
@@ -35,7 +44,8 @@ static void at_pass(const struct printing *p, bool first, const struct index **w
 	const struct contraction *c = p->c;
 	memset(with, 0, MAX_VARS * sizeof *with);
 	for (int t = 0; t < c->terms; t++)
-		with[c->column + 1 + t] = t == 0 && c->pass && !first ? index_var(p->arena, PASS_VAR, INT32_MAX) : index_constant(p->arena, 0);
+		with[c->column + 1 + t] = t == 0 && c->pass && !first ? index_var(p->arena, PASS_VAR, INT32_MAX)
+		                                                      : index_constant(p->arena, 0);
 }
 
 static const char *base_of_a(struct printing *p, bool first)
@@ -52,9 +62,10 @@ static void shift(const struct printing *p, const struct index *row, const struc
 {
 	const struct contraction *c = p->c;
 	memset(with, 0, MAX_VARS * sizeof *with);
-	if (contraction_row(c) >= 0 && !c->warps)                /* in a block each row has indices of its own */
+	if (contraction_row(c) >= 0 && !c->warps) /* in a block each row has indices of its own */
 		with[contraction_row(c)] = index_add(p->arena, index_var(p->arena, contraction_row(c), INT32_MAX), row);
-	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_scale(p->arena, vec, p->emit->target->lanes));
+	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX),
+	        index_scale(p->arena, vec, p->emit->target->lanes));
 }
 
 static const char *left_of(struct printing *p, const struct tile *tile, int64_t v)
@@ -65,14 +76,17 @@ static const char *left_of(struct printing *p, const struct tile *tile, int64_t 
 /* Floats from row to row of what is turned. */
 static int64_t turned_width(const struct printing *p) { return p->c->tile_vecs * p->emit->target->lanes; }
 
-static const char *turned_at(const struct printing *p, struct printer *printer, const struct index *row, const struct index *vec)
+static const char *turned_at(
+        const struct printing *p, struct printer *printer, const struct index *row, const struct index *vec)
 {
-	const struct index *at = index_add(p->arena, index_scale(p->arena, row, turned_width(p)), index_scale(p->arena, vec, p->emit->target->lanes));
+	const struct index *at = index_add(p->arena, index_scale(p->arena, row, turned_width(p)),
+	        index_scale(p->arena, vec, p->emit->target->lanes));
 	return arena_printf(p->arena, "turned + %s", printer_index(printer, at));
 }
 
 /* {lets, store}: the element (row, vec) of a tile, whose sum stands in `accumulator`. */
-static struct value result_of(struct printing *p, const struct index *row, const struct index *vec, const char *left, const char *accumulator)
+static struct value result_of(
+        struct printing *p, const struct index *row, const struct index *vec, const char *left, const char *accumulator)
 {
 	const struct contraction *c = p->c;
 	const struct index *with[MAX_VARS];
@@ -86,7 +100,7 @@ static struct value result_of(struct printing *p, const struct index *row, const
 		printer_share(&printer, &moved, 1);
 		value = printer_value(&printer, moved);
 	}
-	if (c->pool.by_panel)                                 /* scratch begins with the panel's own first column */
+	if (c->pool.by_panel) /* scratch begins with the panel's own first column */
 		with[c->column] = index_scale(p->arena, vec, p->emit->target->lanes);
 	const struct index *at = index_substitute(p->arena, c->out_at, with);
 	int64_t step = c->pool.by_panel ? 1 : index_factor(at, c->column);
@@ -119,18 +133,25 @@ static struct value call_result(struct template_call *call)
 	struct printing *p = user->p;
 	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
 	return result_of(p, index_constant(p->arena, r), index_constant(p->arena, v), left_of(p, user->tile, v),
-		arena_printf(p->arena, "s%d_%d", (int)r, (int)v));
+	        arena_printf(p->arena, "s%d_%d", (int)r, (int)v));
 }
 
-/* Addresses that the epilogue of row r will load: fetched while the sums are made; where latency is hidden, other groups run meanwhile. */
-struct touching { struct printing *p; struct printer *printer; struct value list; const struct index **with; };
+/* Addresses that the epilogue of row r will load: fetched while the sums are made; where latency is hidden, other
+ * groups run meanwhile. */
+struct touching {
+	struct printing *p;
+	struct printer *printer;
+	struct value list;
+	const struct index **with;
+};
 static void touch_load(void *user, const struct expr *load)
 {
 	struct touching *t = user;
 	const struct contraction *c = t->p->c;
 	if (load->of == c->root || load->of->source == SOURCE_CONSTANT)
 		return;
-	const struct index *at = index_substitute(t->p->arena, placed_address(t->p->arena, load->of, load->at), t->with);
+	const struct index *at =
+	        index_substitute(t->p->arena, placed_address(t->p->arena, load->of, load->at), t->with);
 	if (index_factor(at, c->column) == 1)
 		value_list_add(t->list, value_string(printer_address(t->printer, load->of, at)));
 }
@@ -141,7 +162,9 @@ static struct value call_touch(struct template_call *call)
 	const struct index *with[MAX_VARS];
 	struct printer printer = contraction_printer(p, NULL);
 	struct touching touching = { p, &printer, value_list(p->arena), with };
-	for (int64_t v = 0; v < user->tile->vecs && p->c->value && p->c->terms && p->emit->target->lanes >= 8 && !p->emit->target->hides_latency; v++) {
+	for (int64_t v = 0; v < user->tile->vecs && p->c->value && p->c->terms && p->emit->target->lanes >= 8
+	        && !p->emit->target->hides_latency;
+	        v++) {
 		shift(p, index_constant(p->arena, call_int(call, 0, 0)), index_constant(p->arena, v), with);
 		expr_loads(p->c->value, touch_load, &touching);
 	}
@@ -155,7 +178,8 @@ static struct value call_heavy(struct template_call *call)
 	bool tail = call_int(call, 0, 0) != 0;
 	int lanes = p->emit->target->lanes, width = user->tile->vecs * lanes;
 	return result_of(p, index_var(p->arena, SPARE_ROW, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX),
-		tail ? left_of(p, user->tile, user->tile->vecs - 1) : NULL, arena_printf(p->arena, "vec_load(sums + %d * r + %d * v)", width, lanes));
+	        tail ? left_of(p, user->tile, user->tile->vecs - 1) : NULL,
+	        arena_printf(p->arena, "vec_load(sums + %d * r + %d * v)", width, lanes));
 }
 
 /* The innermost term is `u` steps on in an unrolled loop. */
@@ -202,12 +226,15 @@ static struct value call_b(struct template_call *call)
 	struct tile_user *user = call->user;
 	struct printing *p = user->p;
 	const struct contraction *c = p->c;
-	int64_t v = call_int(call, 0, 0), u = call_int(call, 1, 0), lanes = p->emit->target->lanes, at = (u * user->tile->vecs + v) * lanes;
+	int64_t v = call_int(call, 0, 0), u = call_int(call, 1, 0), lanes = p->emit->target->lanes,
+	        at = (u * user->tile->vecs + v) * lanes;
 	if (c->woven)
-		return value_printf(p->arena, "w[%d * LANE + %d * k + %" PRId64 "]", c->tile_vecs, block_b_step(p), u * block_b_step(p) + v);
+		return value_printf(p->arena, "w[%d * LANE + %d * k + %" PRId64 "]", c->tile_vecs, block_b_step(p),
+		        u * block_b_step(p) + v);
 	if (c->warps)
-		return value_printf(p->arena, "vec_load(w + %d * k + %" PRId64 ")", block_b_step(p), u * block_b_step(p) + v * lanes);
-	if (c->wide) {                                        /* scalar code alone */
+		return value_printf(p->arena, "vec_load(w + %d * k + %" PRId64 ")", block_b_step(p),
+		        u * block_b_step(p) + v * lanes);
+	if (c->wide) { /* scalar code alone */
 		struct printer printer = contraction_printer(p, NULL);
 		const struct index *with[MAX_VARS];
 		printer.lane = -1;
@@ -216,7 +243,8 @@ static struct value call_b(struct template_call *call)
 		return value_string(printer_value(&printer, expr_substitute(p->arena, c->wide, with)));
 	}
 	if (c->b_mode != B_DIRECT)
-		return at ? value_printf(p->arena, "%s_load(w + %" PRId64 ")", c->product->vec, at) : value_printf(p->arena, "%s_load(w)", c->product->vec);
+		return at ? value_printf(p->arena, "%s_load(w + %" PRId64 ")", c->product->vec, at)
+		          : value_printf(p->arena, "%s_load(w)", c->product->vec);
 	struct text text;
 	text_init(&text, p->emit->build);
 	text_adds(&text, "w");
@@ -226,9 +254,11 @@ static struct value call_b(struct template_call *call)
 	for (int t = 0; t < c->terms; t++)
 		text_printf(&text, " + %" PRId64 " * %s", index_factor(c->b_at, c->column + 1 + t), step_name(p, t, u));
 	const char *left = left_of(p, user->tile, v);
-	const char *by = step == 1 ? "load" : "gather", *apart = step == 1 ? "" : arena_printf(p->arena, ", %" PRId64, step);
-	struct value value = left ? value_printf(p->arena, "%s_%s_n(%s%s, %s, %s)", c->product->vec, by, text.at, apart, left, c->product->zero)
-		: value_printf(p->arena, "%s_%s(%s%s)", c->product->vec, by, text.at, apart);
+	const char *by = step == 1 ? "load" : "gather",
+	           *apart = step == 1 ? "" : arena_printf(p->arena, ", %" PRId64, step);
+	struct value value = left ? value_printf(p->arena, "%s_%s_n(%s%s, %s, %s)", c->product->vec, by, text.at, apart,
+	                             left, c->product->zero)
+	                          : value_printf(p->arena, "%s_%s(%s%s)", c->product->vec, by, text.at, apart);
 	text_release(&text);
 	return value;
 }
@@ -244,17 +274,24 @@ static struct value call_waiting(struct template_call *call)
 	struct printer printer = contraction_printer(p, left);
 	struct value waiting = value_dict(p->arena);
 	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
-	const char *at = p->c->turned ? turned_at(p, &printer, index_constant(p->arena, r), index_constant(p->arena, v))
-		: printer_address(&printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
+	const char *at = p->c->turned
+	        ? turned_at(p, &printer, index_constant(p->arena, r), index_constant(p->arena, v))
+	        : printer_address(&printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
 	const struct product *product = p->c->product;
-	value_dict_set(waiting, "load", left ? value_printf(p->arena, "%s_load_n(%s, %s, %s)", product->vec, at, left, product->zero)
-		: value_printf(p->arena, "%s_load(%s)", product->vec, at));
-	value_dict_set(waiting, "store", value_string(emit_vec_store(p->arena, product->vec, at, 1, arena_printf(p->arena, "s%d_%d", (int)r, (int)v), left)));
+	value_dict_set(waiting, "load",
+	        left ? value_printf(p->arena, "%s_load_n(%s, %s, %s)", product->vec, at, left, product->zero)
+	             : value_printf(p->arena, "%s_load(%s)", product->vec, at));
+	value_dict_set(waiting, "store",
+	        value_string(emit_vec_store(
+	                p->arena, product->vec, at, 1, arena_printf(p->arena, "s%d_%d", (int)r, (int)v), left)));
 	return waiting;
 }
 
 /* ---- what a tile is given ---- */
-struct needs { struct printing *p; bool param[64], var[MAX_VARS]; };
+struct needs {
+	struct printing *p;
+	bool param[64], var[MAX_VARS];
+};
 static void need_index(struct needs *n, const struct index *at)
 {
 	for (int v = 0; v <= n->p->c->column; v++)
@@ -299,12 +336,16 @@ static const char *turned_row(const struct printing *p, const char *block)
 	int64_t rows = c->extents[contraction_row(c)], each = rows / c->row_blocks;
 	if (rows % c->row_blocks == 0)
 		return each == 1 ? block : arena_printf(p->arena, "%" PRId64 " * %s", each, block);
-	return arena_printf(p->arena, "(%" PRId64 " * (%s / %" PRId64 ") + %" PRId64 " * (%s %% %" PRId64 ") / %" PRId64 ")", rows, block, c->row_blocks, rows, block,
-		c->row_blocks, c->row_blocks);
+	return arena_printf(p->arena,
+	        "(%" PRId64 " * (%s / %" PRId64 ") + %" PRId64 " * (%s %% %" PRId64 ") / %" PRId64 ")", rows, block,
+	        c->row_blocks, rows, block, c->row_blocks, c->row_blocks);
 }
 
 /* C's type of what is packed. */
-static const char *element_of_b(const struct contraction *c) { return c->wide ? dtypes[c->b->of->type].c : c->product->element; }
+static const char *element_of_b(const struct contraction *c)
+{
+	return c->wide ? dtypes[c->b->of->type].c : c->product->element;
+}
 
 static void tile_arguments(struct printing *p, const char **params, const char **arguments)
 {
@@ -343,10 +384,12 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 		}
 		if (c->turned && param->written) {
 			text_adds(&a, ", float *restrict turned");
-			text_printf(&b, ", turned + %" PRId64 " * (%s - begin)", turned_width(p), turned_row(p, "block"));
+			text_printf(
+			        &b, ", turned + %" PRId64 " * (%s - begin)", turned_width(p), turned_row(p, "block"));
 			continue;
 		}
-		text_printf(&a, ", %s%s *restrict %s", param->written ? "" : "const ", dtypes[param->of->type].c, param->name);
+		text_printf(&a, ", %s%s *restrict %s", param->written ? "" : "const ", dtypes[param->of->type].c,
+		        param->name);
 		text_printf(&b, ", %s", param->name);
 	}
 	if (c->pool.d) {
@@ -372,7 +415,8 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 	text_release(&b);
 }
 
-/* Of a tile in a block, which stages for itself: all that the kernel has, its batch, the block's first row and panel, and the shared memory. */
+/* Of a tile in a block, which stages for itself: all that the kernel has, its batch, the block's first row and panel,
+ * and the shared memory. */
 static void block_arguments(struct printing *p, const char **params, const char **arguments)
 {
 	struct text a, b;
@@ -380,7 +424,8 @@ static void block_arguments(struct printing *p, const char **params, const char 
 	text_init(&b, p->emit->build);
 	for (size_t i = 0; i < p->kernel->params.count; i++) {
 		const struct param *param = &p->kernel->params.at[i];
-		text_printf(&a, "%s%s *restrict %s, ", param->written ? "" : "const ", dtypes[param->of->type].c, param->name);
+		text_printf(&a, "%s%s *restrict %s, ", param->written ? "" : "const ", dtypes[param->of->type].c,
+		        param->name);
 		text_printf(&b, "%s, ", param->name);
 	}
 	for (int v = 0; v < p->c->batches; v++) {
@@ -415,7 +460,10 @@ struct value contraction_extents(struct printing *p, int first, int count)
 		struct value axis = value_dict(p->arena);
 		value_dict_set(axis, "name", value_string(p->names[v]));
 		value_dict_set(axis, "bound", value_int(p->c->extents[v]));
-		value_dict_set(axis, "extent", p->ends[v] ? value_string(p->ends[v]) : value_int(v == p->c->column + 1 && p->c->terms ? contraction_extent(p->c, 0) : p->c->extents[v]));
+		value_dict_set(axis, "extent",
+		        p->ends[v] ? value_string(p->ends[v])
+		                   : value_int(v == p->c->column + 1 && p->c->terms ? contraction_extent(p->c, 0)
+		                                                                    : p->c->extents[v]));
 		value_list_add(list, axis);
 	}
 	return list;
@@ -464,7 +512,8 @@ static struct value patch_value(struct printing *p)
 	const struct contraction *c = p->c;
 	const struct stage *stage = &p->patch;
 	struct arena *arena = p->arena;
-	struct value patch = value_dict(arena), strides = value_list(arena), dims = value_list(arena), pads = value_list(arena), others = value_list(arena);
+	struct value patch = value_dict(arena), strides = value_list(arena), dims = value_list(arena),
+	             pads = value_list(arena), others = value_list(arena);
 	if (!p->patched)
 		return value_none();
 	for (int t = -1; t < c->terms; t++) {
@@ -499,14 +548,16 @@ static struct value patch_value(struct printing *p)
 			reach += index_factor(range->at, c->column + 1 + t) * (patch_extent(c, t) - 1);
 		for (int k = 0; k < stage->dims; k++)
 			along |= stage->dim[k].pad == range;
-		value_dict_set(pad, "row", value_int(contraction_row(c) >= 0 ? index_factor(range->at, contraction_row(c)) : 0));
+		value_dict_set(pad, "row",
+		        value_int(contraction_row(c) >= 0 ? index_factor(range->at, contraction_row(c)) : 0));
 		value_dict_set(pad, "reach", value_int(reach));
 		value_list_add(pads, pad);
 		if (!along)
 			value_list_add(others, pad);
 	}
 	int lanes = p->emit->target->lanes;
-	bool wide = lanes > 1 && !p->emit->target->lanes_are_threads && last && (run ? last->stride == 1 : last->pad && last->factor == 1 && last->stride == 1);
+	bool wide = lanes > 1 && !p->emit->target->lanes_are_threads && last
+	        && (run ? last->stride == 1 : last->pad && last->factor == 1 && last->stride == 1);
 	value_dict_set(patch, "wide", value_bool(wide));
 	int64_t floats = stage->floats + (wide ? lanes - 1 : 0);
 	floats = patches_together(c) ? (floats + lanes - 1) / lanes * lanes : floats;
@@ -514,7 +565,10 @@ static struct value patch_value(struct printing *p)
 	value_dict_set(patch, "blocks", value_int(patches_together(c) ? c->patches : 1));
 	value_dict_set(patch, "always", value_bool(c->copied));
 	value_dict_set(patch, "base", value_string(base_of_a(p, patches_together(c))));
-	value_dict_set(patch, "of_pass", value_string(patches_together(c) && c->pass ? arena_printf(arena, " + %" PRId64 " * %s", p->term_stride[0].patched, p->names[PASS_VAR]) : ""));
+	value_dict_set(patch, "of_pass",
+	        value_string(patches_together(c) && c->pass ? arena_printf(
+	                             arena, " + %" PRId64 " * %s", p->term_stride[0].patched, p->names[PASS_VAR])
+	                                                    : ""));
 	value_dict_set(patch, "place", value_printf(arena, " + %" PRId64 " * (block - first)", floats));
 	value_dict_set(patch, "strides", strides);
 	value_dict_set(patch, "dims", dims);
@@ -527,16 +581,21 @@ static struct value patch_value(struct printing *p)
 }
 
 /* ---- a maximum over windows of the rows that stand in scratch ---- */
-struct pool_part { struct printing *p; int64_t left; };
+struct pool_part {
+	struct printing *p;
+	int64_t left;
+};
 
 static struct value call_pool_load(struct template_call *call)
 {
 	const struct pool_part *part = call->user;
 	const struct contraction *c = part->p->c;
 	int64_t tap = call_int(call, 0, 0);
-	const char *at = arena_printf(part->p->arena, "pooled + %" PRId64 " + %" PRId64 " * l + %s", contraction_tap(part->p, tap),
-		c->pool.stride[1] * part->p->pooled.dim[1].lies, c->pool.by_panel ? "e" : "c");
-	return part->left ? value_printf(part->p->arena, "vec_load_n(%s, %" PRId64 ", 0.f)", at, part->left) : value_printf(part->p->arena, "vec_load(%s)", at);
+	const char *at = arena_printf(part->p->arena, "pooled + %" PRId64 " + %" PRId64 " * l + %s",
+	        contraction_tap(part->p, tap), c->pool.stride[1] * part->p->pooled.dim[1].lies,
+	        c->pool.by_panel ? "e" : "c");
+	return part->left ? value_printf(part->p->arena, "vec_load_n(%s, %" PRId64 ", 0.f)", at, part->left)
+	                  : value_printf(part->p->arena, "vec_load(%s)", at);
 }
 
 int64_t contraction_tap(const struct printing *p, int64_t tap)
@@ -544,7 +603,8 @@ int64_t contraction_tap(const struct printing *p, int64_t tap)
 	return tap / p->c->pool.size[1] * p->pooled.dim[0].lies + tap % p->c->pool.size[1] * p->pooled.dim[1].lies;
 }
 
-const struct index *contraction_pooled(const struct printing *p, const char *across, const char *column, const char **names, int *lane)
+const struct index *contraction_pooled(
+        const struct printing *p, const char *across, const char *column, const char **names, int *lane)
 {
 	const struct contraction *c = p->c;
 	const struct definition *d = c->pool.d;
@@ -573,13 +633,16 @@ static struct value call_pool_store(struct template_call *call)
 	const char *value = call_string(call, 0, ""), *names[MAX_VARS], *column = p->names[c->column];
 	struct printer printer = contraction_printer(p, NULL);
 	int lane;
-	const struct index *address = contraction_pooled(p, "l", c->pool.by_panel ? arena_printf(p->arena, "(%s + e)", column) : column, names, &lane);
+	const struct index *address = contraction_pooled(
+	        p, "l", c->pool.by_panel ? arena_printf(p->arena, "(%s + e)", column) : column, names, &lane);
 	printer.names = names;
 	printer.lane = -1;
 	int64_t step = lane >= 0 ? index_factor(address, lane) : 1;
-	const char *to = printer_address(&printer, c->pool.d, address), *left = part->left ? arena_printf(p->arena, ", %" PRId64, part->left) : "";
+	const char *to = printer_address(&printer, c->pool.d, address),
+	           *left = part->left ? arena_printf(p->arena, ", %" PRId64, part->left) : "";
 	return step == 1 ? value_printf(p->arena, "vec_store%s(%s, %s%s)", part->left ? "_n" : "", to, value, left)
-		: value_printf(p->arena, "vec_scatter%s(%s, %" PRId64 ", %s%s)", part->left ? "_n" : "", to, step, value, left);
+	                 : value_printf(p->arena, "vec_scatter%s(%s, %" PRId64 ", %s%s)", part->left ? "_n" : "", to,
+	                         step, value, left);
 }
 
 static struct value pool_value(struct printing *p)
@@ -592,13 +655,15 @@ static struct value pool_value(struct printing *p)
 	for (int64_t t = 0; t < c->pool.size[0] * c->pool.size[1]; t++)
 		value_list_add(taps, value_int(t));
 	for (int tail = 0; tail < 2; tail++) {
-		struct pool_part *user = new(p->arena, struct pool_part);
+		struct pool_part *user = arena_new(p->arena, struct pool_part);
 		struct value part = value_dict(p->arena);
 		*user = (struct pool_part){ p, tail ? columns - whole : 0 };
 		if (tail ? columns == whole : !whole)
 			continue;
-		value_dict_set(part, "columns", !c->pool.by_panel ? value_int(tail ? columns : whole)
-			: columns % c->panels ? value_string("vecs") : value_int(c->tile_vecs));
+		value_dict_set(part, "columns",
+		        !c->pool.by_panel             ? value_int(tail ? columns : whole)
+		                : columns % c->panels ? value_string("vecs")
+		                                      : value_int(c->tile_vecs));
 		value_dict_set(part, "first", value_int(tail ? whole : 0));
 		value_dict_set(part, "load", value_function(p->arena, "load", "tap", call_pool_load, user));
 		value_dict_set(part, "store", value_function(p->arena, "store", "value", call_pool_store, user));
@@ -647,7 +712,8 @@ static struct value turned_value(struct printing *p)
 	return turned;
 }
 
-/* {lets}: where variables end, by p->ends.  Of terms one that is neutral comes besides, and what makes whole steps of an unrolled loop. */
+/* {lets}: where variables end, by p->ends.  Of terms one that is neutral comes besides, and what makes whole steps of
+ * an unrolled loop. */
 static struct value list_ends(struct printing *p)
 {
 	const struct contraction *c = p->c;
@@ -660,7 +726,8 @@ static struct value list_ends(struct printing *p)
 		const char *count = emit_count(p->emit, p->kernel, c->counts[v], c->extents[v] / c->each[v]);
 		p->ends[v] = arena_printf(p->arena, "%s_end", p->names[v]);
 		if (v > c->column)
-			count = arena_printf(p->arena, "((%s) + %d) / %d * %d", count, BLOCK_UNROLL, BLOCK_UNROLL, BLOCK_UNROLL);
+			count = arena_printf(
+			        p->arena, "((%s) + %d) / %d * %d", count, BLOCK_UNROLL, BLOCK_UNROLL, BLOCK_UNROLL);
 		else if (c->each[v] != 1)
 			count = arena_printf(p->arena, "%" PRId64 " * (%s)", c->each[v], count);
 		if (!any) {
@@ -668,13 +735,16 @@ static struct value list_ends(struct printing *p)
 			ends = value_dict(p->arena);
 			value_dict_set(ends, "lets", lets = value_list(p->arena));
 		}
-		value_dict_set(let, "name", value_string(v > c->column ? arena_printf(p->arena, "%s_most", p->names[v]) : p->ends[v]));
+		value_dict_set(let, "name",
+		        value_string(v > c->column ? arena_printf(p->arena, "%s_most", p->names[v]) : p->ends[v]));
 		value_dict_set(let, "value", value_string(count));
 		value_list_add(lets, let);
 		if (v > c->column) {
 			let = value_dict(p->arena);
 			value_dict_set(let, "name", value_string(p->ends[v]));
-			value_dict_set(let, "value", value_printf(p->arena, "%s_most < %" PRId64 " ? %s_most : %" PRId64, p->names[v], c->extents[v], p->names[v], c->extents[v]));
+			value_dict_set(let, "value",
+			        value_printf(p->arena, "%s_most < %" PRId64 " ? %s_most : %" PRId64, p->names[v],
+			                c->extents[v], p->names[v], c->extents[v]));
 			value_list_add(lets, let);
 		}
 	}
@@ -684,13 +754,16 @@ static struct value list_ends(struct printing *p)
 /* So many of the parts into which `of` is cut have their first of it before `end`. */
 static const char *parts_before(struct printing *p, const char *end, int64_t parts, int64_t of)
 {
-	return parts == of ? end : arena_printf(p->arena, "(%s * %" PRId64 " + %" PRId64 ") / %" PRId64, end, parts, of - 1, of);
+	return parts == of
+	        ? end
+	        : arena_printf(p->arena, "(%s * %" PRId64 " + %" PRId64 ") / %" PRId64, end, parts, of - 1, of);
 }
 
 static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
 {
 	const struct contraction *c = p->c;
-	int lanes = p->emit->target->lanes, left = (int)(c->extents[c->column] % lanes), heights[2], widths[2], height_count = 0, width_count = 0;
+	int lanes = p->emit->target->lanes, left = (int)(c->extents[c->column] % lanes), heights[2], widths[2],
+	    height_count = 0, width_count = 0;
 	heights[height_count++] = c->warps ? c->tile_rows : (int)((rows + c->row_blocks - 1) / c->row_blocks);
 	if (rows % c->row_blocks && !c->warps)
 		heights[height_count++] = (int)(rows / c->row_blocks);
@@ -698,16 +771,17 @@ static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
 	if (vecs % c->panels)
 		widths[width_count++] = (int)(vecs / c->panels);
 	int last_width = (int)(vecs - vecs * (c->panels - 1) / c->panels);
-	p->tiles = new_array(p->arena, struct tile, 6);
+	p->tiles = arena_new_array(p->arena, struct tile, 6);
 	for (int h = 0; h < height_count; h++) {
-		if (left)                                     /* the last panel: part of its last vector is not there */
+		if (left) /* the last panel: part of its last vector is not there */
 			p->tiles[p->tile_count++] = (struct tile){ heights[h], last_width, left, true, NULL };
 		for (int w = 0; w < width_count; w++)
 			if (!(left && c->panels == 1))
 				p->tiles[p->tile_count++] = (struct tile){ heights[h], widths[w], 0, false, NULL };
 	}
 	for (int i = 0; i < p->tile_count; i++)
-		p->tiles[i].name = arena_printf(p->arena, "%s_%dx%d%s", emit_symbol(p->emit, p->kernel), p->tiles[i].rows, p->tiles[i].vecs * lanes, p->tiles[i].last ? "_last" : "");
+		p->tiles[i].name = arena_printf(p->arena, "%s_%dx%d%s", emit_symbol(p->emit, p->kernel),
+		        p->tiles[i].rows, p->tiles[i].vecs * lanes, p->tiles[i].last ? "_last" : "");
 }
 
 struct value contraction_values(struct emit *emit, const struct kernel *kernel, struct printing *p)
@@ -716,10 +790,17 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	struct arena *arena = emit->arena;
 	*p = (struct printing){ .emit = emit, .arena = arena, .kernel = kernel, .c = c };
 	int lanes = emit->target->lanes, row = contraction_row(c);
-	int64_t rows = row >= 0 ? c->extents[row] : 1, vecs = (c->extents[c->column] + lanes - 1) / lanes, terms = 1, packed = 1;
+	int64_t rows = row >= 0 ? c->extents[row] : 1, vecs = (c->extents[c->column] + lanes - 1) / lanes, terms = 1,
+	        packed = 1;
 	for (int v = 0; v < MAX_VARS; v++)
-		p->names[v] = arena_printf(arena, v < c->batches ? "n%d" : v < c->column ? "i%d" : v == c->column ? "c" : "k%d",
-			v < c->batches ? v : v < c->column ? v - c->batches : v - c->column - 1);
+		p->names[v] = arena_printf(arena,
+		        v < c->batches           ? "n%d"
+		                : v < c->column  ? "i%d"
+		                : v == c->column ? "c"
+		                                 : "k%d",
+		        v < c->batches          ? v
+		                : v < c->column ? v - c->batches
+		                                : v - c->column - 1);
 	p->names[SPARE_ROW] = "r";
 	p->names[SPARE_VEC] = "v";
 	p->names[POOL_VAR] = "z";
@@ -740,8 +821,8 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	for (int i = 0; i < p->tile_count; i++) {
 		struct value tile = value_dict(arena), choice = value_dict(arena);
 		int unroll = c->warps ? BLOCK_UNROLL : contraction_steps(c, emit->target, p->tiles[i].rows);
-		struct tile_user *user = new(arena, struct tile_user);
-		*user = (struct tile_user){ new(arena, struct printing), &p->tiles[i] };
+		struct tile_user *user = arena_new(arena, struct tile_user);
+		*user = (struct tile_user){ arena_new(arena, struct printing), &p->tiles[i] };
 		*user->p = *p;
 		value_dict_set(tile, "name", value_string(p->tiles[i].name));
 		value_dict_set(tile, "params", value_string(params));
@@ -749,8 +830,10 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		value_dict_set(tile, "vecs", value_int(p->tiles[i].vecs));
 		value_dict_set(tile, "whole", value_int(p->tiles[i].vecs - (p->tiles[i].left != 0)));
 		value_dict_set(tile, "heavy", value_bool(heavy));
-		value_dict_set(tile, "terms", c->warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
-		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT || c->warps ? 0 : unroll * p->tiles[i].vecs * lanes));
+		value_dict_set(tile, "terms",
+		        c->warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
+		value_dict_set(tile, "step",
+		        value_int(c->b_mode == B_DIRECT || c->warps ? 0 : unroll * p->tiles[i].vecs * lanes));
 		value_dict_set(tile, "unroll", value_int(unroll));
 		value_dict_set(tile, "next_lines", value_int(c->next_lines));
 		value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
@@ -794,16 +877,21 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		}
 		w_base = printer_address(&printer, c->packed, at);
 	} else
-		w_base = c->b_mode == B_GATHERED ? "gathered" : printer_address(&printer, c->b->of, index_substitute(arena, c->b_at, zero));
-	if (c->pass && c->b_mode != B_DIRECT)                 /* a panel has its passes one behind the other */
-		w_base = arena_printf(arena, "%s + %" PRId64 " * %s%s", w_base, terms / c->extents[c->column + 1] * lanes * (vecs % c->panels ? 1 : c->tile_vecs),
-			vecs % c->panels ? "vecs * " : "", p->names[PASS_VAR]);
+		w_base = c->b_mode == B_GATHERED
+		        ? "gathered"
+		        : printer_address(&printer, c->b->of, index_substitute(arena, c->b_at, zero));
+	if (c->pass && c->b_mode != B_DIRECT) /* a panel has its passes one behind the other */
+		w_base = arena_printf(arena, "%s + %" PRId64 " * %s%s", w_base,
+		        terms / c->extents[c->column + 1] * lanes * (vecs % c->panels ? 1 : c->tile_vecs),
+		        vecs % c->panels ? "vecs * " : "", p->names[PASS_VAR]);
 	value_dict_set(globals, "w_base", value_string(w_base));
 	value_dict_set(globals, "w_element", value_string(element_of_b(c)));
 
 	struct value outer = value_list(arena);
 	int64_t step = c->pool.d ? 1 : c->row_blocks;
-	const char *there = row >= 0 && p->ends[row] ? parts_before(p, p->ends[row], c->row_blocks, rows) : NULL;      /* the step, where it is counted; NULL: it is that number */
+	const char *there = row >= 0 && p->ends[row]
+	        ? parts_before(p, p->ends[row], c->row_blocks, rows)
+	        : NULL; /* the step, where it is counted; NULL: it is that number */
 	const char *blocks_there = there;
 	for (int r = c->rows - 2; r >= 0; r--) {
 		struct value axis = value_dict(arena);
@@ -812,12 +900,19 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		for (int b = 0; maxima && b < r; b++)
 			extent /= c->extents[c->batches + b];
 		value_dict_set(axis, "name", value_string(maxima ? "q" : p->names[c->batches + r]));
-		const char *end = p->ends[c->batches + r], *by = there ? arena_printf(arena, " / (%s)", there) : step == 1 ? "" : arena_printf(arena, " / %" PRId64, step);
-		value_dict_set(axis, "value", !r ? value_printf(arena, "block%s", by) : end ? value_printf(arena, "block%s %% %s", by, end)
-			: value_printf(arena, "block%s %% %" PRId64, by, extent));
+		const char *end = p->ends[c->batches + r],
+		           *by = there ? arena_printf(arena, " / (%s)", there)
+		        : step == 1    ? ""
+		                       : arena_printf(arena, " / %" PRId64, step);
+		value_dict_set(axis, "value",
+		        !r            ? value_printf(arena, "block%s", by)
+		                : end ? value_printf(arena, "block%s %% %s", by, end)
+		                      : value_printf(arena, "block%s %% %" PRId64, by, extent));
 		value_list_add(outer, axis);
 		if (there || end)
-			there = arena_printf(arena, "%s * %s", there ? arena_printf(arena, "(%s)", there) : arena_printf(arena, "%" PRId64, step), end ? end : arena_printf(arena, "%" PRId64, extent));
+			there = arena_printf(arena, "%s * %s",
+			        there ? arena_printf(arena, "(%s)", there) : arena_printf(arena, "%" PRId64, step),
+			        end ? end : arena_printf(arena, "%" PRId64, extent));
 		step *= extent;
 	}
 	struct value row_value = value_none();
@@ -826,15 +921,17 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		value_dict_set(row_value, "name", value_string(p->names[row]));
 		value_dict_set(row_value, "extent", value_int(rows));
 		value_dict_set(row_value, "blocks", value_int(c->row_blocks));
-		value_dict_set(row_value, "there", blocks_there ? value_printf(arena, "(%s)", blocks_there) : value_int(c->row_blocks));
+		value_dict_set(row_value, "there",
+		        blocks_there ? value_printf(arena, "(%s)", blocks_there) : value_int(c->row_blocks));
 		value_dict_set(row_value, "uneven", value_bool(rows % c->row_blocks != 0));
 	}
-	int64_t scratch = (p->patched ? p->patch.floats : 0) + (c->b_mode == B_GATHERED ? terms * c->tile_vecs * lanes : 0);
+	int64_t scratch =
+	        (p->patched ? p->patch.floats : 0) + (c->b_mode == B_GATHERED ? terms * c->tile_vecs * lanes : 0);
 	for (int i = 0; heavy && !c->warps && i < p->tile_count; i++)
 		scratch += (int64_t)p->tiles[i].rows * p->tiles[i].vecs * lanes;
 	if (emit->target->scratch_bytes && scratch > emit->target->scratch_bytes / 4)
-		fail(emit->build, EXIT_LIMIT, c->root->name, "its tiles take %lld bytes of scratch; %s has %lld", (long long)scratch * 4, emit->target->name,
-			(long long)emit->target->scratch_bytes);
+		fail(emit->build, EXIT_LIMIT, c->root->name, "its tiles take %lld bytes of scratch; %s has %lld",
+		        (long long)scratch * 4, emit->target->name, (long long)emit->target->scratch_bytes);
 	struct value pass = value_none();
 	if (c->pass) {
 		pass = value_dict(arena);
@@ -852,7 +949,8 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "swept", value_bool(contraction_swept(c)));
 	int64_t of_pass = c->pass ? terms / c->extents[c->column + 1] * c->pass : terms;
 	value_dict_set(globals, "terms", value_int(of_pass));
-	value_dict_set(globals, "next_floats", value_int(16 * c->next_lines * of_pass / contraction_steps(c, emit->target, c->tile_rows)));
+	value_dict_set(globals, "next_floats",
+	        value_int(16 * c->next_lines * of_pass / contraction_steps(c, emit->target, c->tile_rows)));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "tiles", tiles);
 	value_dict_set(globals, "choices", choices);
@@ -860,7 +958,10 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "lanes", value_int(lanes));
 	value_dict_set(globals, "vectors", value_int(vecs));
 	value_dict_set(globals, "panels", value_int(c->panels));
-	const char *panels_there = p->ends[c->column] ? parts_before(p, arena_printf(arena, "((%s + %d) / %d)", p->ends[c->column], lanes - 1, lanes), c->panels, vecs) : NULL;
+	const char *panels_there = p->ends[c->column]
+	        ? parts_before(p, arena_printf(arena, "((%s + %d) / %d)", p->ends[c->column], lanes - 1, lanes),
+	                c->panels, vecs)
+	        : NULL;
 	value_dict_set(globals, "panels_there", panels_there ? value_string(panels_there) : value_int(c->panels));
 	if (c->split_panels)
 		there = panels_there;

@@ -1,12 +1,20 @@
-/* contraction.h: what contraction.c knows of one kernel while it prints it; the JIT's glue is printed from the same (jit/contraction.c). */
+/* contraction.h: what contraction.c knows of one kernel while it prints it; the JIT's glue is printed from the same
+ * (jit/contraction.c). */
 #ifndef EMIT_CONTRACTION_H
 #define EMIT_CONTRACTION_H
 #include "emit/emit.h"
 
-enum { SPARE_ROW = CONTRACTION_VARS - 2, SPARE_VEC = CONTRACTION_VARS - 1 };     /* variables of their own: r, v */
+enum { SPARE_ROW = CONTRACTION_VARS - 2, SPARE_VEC = CONTRACTION_VARS - 1 }; /* variables of their own: r, v */
 
-struct tile { int rows, vecs, left; bool last; const char *name; };           /* left: lanes of the last vector; 0: all */
-struct stride { const char *name; int64_t direct, patched; };
+struct tile {
+	int rows, vecs, left;
+	bool last;
+	const char *name;
+}; /* left: lanes of the last vector; 0: all */
+struct stride {
+	const char *name;
+	int64_t direct, patched;
+};
 
 struct printing {
 	struct emit *emit;
@@ -14,30 +22,36 @@ struct printing {
 	const struct kernel *kernel;
 	const struct contraction *c;
 	const char *names[MAX_VARS];
-	const char *accumulator;                      /* text of the root's value, while an epilogue is printed */
-	const char *ends[MAX_VARS];                   /* of variables whose extents are counted: names of where they end; NULL: at the extent */
+	const char *accumulator;    /* text of the root's value, while an epilogue is printed */
+	const char *ends[MAX_VARS]; /* of variables whose extents are counted: names of where they end; NULL: at the
+	                               extent */
 	struct tile *tiles;
 	int tile_count;
-	struct stride term_stride[MAX_VARS];          /* of a, by term */
+	struct stride term_stride[MAX_VARS]; /* of a, by term */
 	struct stride row_stride;
-	bool patched;                                 /* a's part that a tile reads is copied where it reaches into padding */
+	bool patched; /* a's part that a tile reads is copied where it reaches into padding */
 	struct stage patch;
-	struct stage pooled;                          /* rows of the result that wait for a maximum over windows */
+	struct stage pooled; /* rows of the result that wait for a maximum over windows */
 };
 
 /* The values of c/contraction.jinja; `p` stays, for those who print more. */
 struct value contraction_values(struct emit *, const struct kernel *, struct printing *p);
-int64_t contraction_tap(const struct printing *, int64_t tap);           /* where the rows of a maximum have the tap of its first window */
-/* Where it stores, over its own variables, by `names`: q, across, column; lane: the variable along the columns, or -1. */
-const struct index *contraction_pooled(const struct printing *, const char *across, const char *column, const char **names, int *lane);
-const char *contraction_buffer(void *user, const struct definition *);    /* of a printing: the name of a pointer */
-struct printer contraction_printer(struct printing *, const char *left);    /* of vectors along the column; left: lanes that count, NULL: all */
+int64_t contraction_tap(
+        const struct printing *, int64_t tap); /* where the rows of a maximum have the tap of its first window */
+/* Where it stores, over its own variables, by `names`: q, across, column; lane: the variable along the columns, or -1.
+ */
+const struct index *contraction_pooled(
+        const struct printing *, const char *across, const char *column, const char **names, int *lane);
+const char *contraction_buffer(void *user, const struct definition *); /* of a printing: the name of a pointer */
+struct printer contraction_printer(
+        struct printing *, const char *left); /* of vectors along the column; left: lanes that count, NULL: all */
 struct value contraction_extents(struct printing *, int first, int count); /* {name, bound, extent} of variables */
 
 /* gathered.c */
 struct value gathered_value(struct printing *p, int64_t terms);
 
-/* block.c: the value `block` of cuda/contraction.jinja; floats from row to row of the staged a, from term to term of the staged b. */
+/* block.c: the value `block` of cuda/contraction.jinja; floats from row to row of the staged a, from term to term of
+ * the staged b. */
 struct value block_value(struct printing *p, struct printer *);
 int block_a_step(const struct contraction *);
 int block_b_step(const struct printing *);

@@ -3,15 +3,17 @@
  * ---- expression.c: the printer of scalar expressions ----
  * Prints one expression, or all that stand in a straight line of statements, in the words of a prelude:
  *
- *     struct printer printer = { .arena = arena, .target = target, .lane = c, .names = names, .buffer = name_of_buffer };
+ *     struct printer printer = { .arena = arena, .target = target, .lane = c, .names = names, .buffer = name_of_buffer
+ * };
  *     printer_share(&printer, roots, count);           // what is there more than once gets a name
  *     text = printer_value(&printer, roots[0]);        // "k_relu(vec_load(x + 16 * i + c) + v0)"
  *     … print printer.lets.at[0 … count-1] before it: const vec v0 = vec_load(skip + 16 * i + c);
  *     printer.lets.count = 0;                          // and on to the next statement
  *
  * With `lane` the expression stands for target->lanes neighbours along that variable and is a vec: a load whose address
- * grows by 1 with the lane is vec_load, by 2 vec_even or vec_odd, one that does not grow is vec_set, any other vec_gather; where it bends, vec_near or vec_pick (picks.c).  What a vector
- * may hold is expr_can_vector's to say, and expr_can_pick's.  Without it the expression is a scalar of its own C type.  Addresses are placed_address's. */
+ * grows by 1 with the lane is vec_load, by 2 vec_even or vec_odd, one that does not grow is vec_set, any other
+ * vec_gather; where it bends, vec_near or vec_pick (picks.c).  What a vector may hold is expr_can_vector's to say, and
+ * expr_can_pick's.  Without it the expression is a scalar of its own C type.  Addresses are placed_address's. */
 #ifndef EMIT_EMIT_H
 #define EMIT_EMIT_H
 #include "kernels/kernels.h"
@@ -19,74 +21,84 @@
 
 struct emit {
 	struct build *build;
-	struct arena *arena;              /* for values and texts of one kernel */
+	struct arena *arena; /* for values and texts of one kernel */
 	const struct target *target;
-	struct environment *templates;    /* that finds "c/loops.jinja" */
-	const char *name;                 /* of the library: what its symbols begin with */
+	struct environment *templates; /* that finds "c/loops.jinja" */
+	const char *name;              /* of the library: what its symbols begin with */
 };
 /* A text as a C literal, quotes included. */
 const char *emit_literal(struct arena *, const char *text);
 
 /* A load that needs no memory: a C variable has it. */
 struct held {
-	const char *text;                 /* NULL: it is loaded */
-	bool vector;                      /* else a scalar, spread over the lanes where a vector is printed */
-	bool changes;                     /* between statements (an accumulator, an array that is written): never shared */
+	const char *text; /* NULL: it is loaded */
+	bool vector;      /* else a scalar, spread over the lanes where a vector is printed */
+	bool changes;     /* between statements (an accumulator, an array that is written): never shared */
 };
-struct let { const char *type, *name, *value; };
+struct let {
+	const char *type, *name, *value;
+};
 
 struct printer {
 	struct arena *arena;
 	const struct target *target;
-	int lane;                         /* the variable along which a vector lies; -1: scalars */
-	const char *left;                 /* how many lanes count, a C expression below target->lanes; NULL: all */
-	const char *const *names;         /* of the variables, by number */
-	const char *symbols;              /* the array of long where the symbols' values are; NULL: there are none */
-	const char *(*buffer)(void *user, const struct definition *);          /* name of the pointer to its first element */
-	struct held (*held)(void *user, const struct expr *load);              /* NULL: nothing is held */
+	int lane;                 /* the variable along which a vector lies; -1: scalars */
+	const char *left;         /* how many lanes count, a C expression below target->lanes; NULL: all */
+	const char *const *names; /* of the variables, by number */
+	const char *symbols;      /* the array of long where the symbols' values are; NULL: there are none */
+	const char *(*buffer)(void *user, const struct definition *); /* name of the pointer to its first element */
+	struct held (*held)(void *user, const struct expr *load);     /* NULL: nothing is held */
 	void *user;
-	VECTOR(struct let) lets;          /* what must stand before the text that was printed last, in this order */
-	int fresh;                        /* names made so far: v0, v1 … */
+	VECTOR(struct let) lets; /* what must stand before the text that was printed last, in this order */
+	int fresh;               /* names made so far: v0, v1 … */
 
-	struct numbering *numbering;      /* expression.c's own: equal expressions by number */
+	struct numbering *numbering; /* expression.c's own: equal expressions by number */
 };
 
-/* What the roots have in common will be named once.  Forgets what was shared before.  The roots are then printed in this
- * order, each once. */
-void        printer_share(struct printer *, const struct expr *const *roots, size_t count);
+/* What the roots have in common will be named once.  Forgets what was shared before.  The roots are then printed in
+ * this order, each once. */
+void printer_share(struct printer *, const struct expr *const *roots, size_t count);
 /* Adds to `lets`.  Without printer_share each expression is on its own. */
 const char *printer_value(struct printer *, const struct expr *);
-const char *printer_index(struct printer *, const struct index *);                         /* an expression of type long */
-const char *printer_range(struct printer *, const struct range *);                         /* a condition, for && */
-const char *printer_address(struct printer *, const struct definition *, const struct index *address);     /* "y + 16 * i + c" */
-const char *printer_element(struct printer *, const struct definition *, const struct index *address);     /* "y[16 * i + c]" */
-const char *printer_pick(struct printer *, const struct definition *, const struct index *address);        /* picks.c: "vec_pick(x, ivec_load(at + l))" */
-/* A vec2: `low` as printer_pick, `high` of the element behind each.  NULL: no word does that, or one load has all lanes. */
+const char *printer_index(struct printer *, const struct index *); /* an expression of type long */
+const char *printer_range(struct printer *, const struct range *); /* a condition, for && */
+const char *printer_address(
+        struct printer *, const struct definition *, const struct index *address); /* "y + 16 * i + c" */
+const char *printer_element(
+        struct printer *, const struct definition *, const struct index *address); /* "y[16 * i + c]" */
+const char *printer_pick(struct printer *, const struct definition *,
+        const struct index *address); /* picks.c: "vec_pick(x, ivec_load(at + l))" */
+/* A vec2: `low` as printer_pick, `high` of the element behind each.  NULL: no word does that, or one load has all
+ * lanes. */
 const char *printer_pick_two(struct printer *, const struct definition *, const struct index *address);
-
 
 /* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */
 const char *emit_kernel_comment(struct emit *, const struct kernel *);
 struct value emit_kernel_value(struct emit *, const struct kernel *);
 /* How many there are, within [0, most], of what a parameter of the kernel counts. */
 const char *emit_count(struct emit *, const struct kernel *, const struct definition *count, int64_t most);
-/* What must hold for a kernel to run, for an if: "*a && !*b"; "": nothing.  `condition` says how a byte that a branch asks is reached. */
-const char *emit_only_where(struct arena *, const struct branch *, const char *(*condition)(void *user, struct definition *), void *user);
+/* What must hold for a kernel to run, for an if: "*a && !*b"; "": nothing.  `condition` says how a byte that a branch
+ * asks is reached. */
+const char *emit_only_where(
+        struct arena *, const struct branch *, const char *(*condition)(void *user, struct definition *), void *user);
 /* "mnist_k3_convolution": of the kernel whose code it runs. */
-const char  *emit_symbol(struct emit *, const struct kernel *);
+const char *emit_symbol(struct emit *, const struct kernel *);
 
 struct value emit_target_value(struct emit *);
-struct value emit_lets(struct arena *, const struct printer *);           /* [{type, name, value}] of what must stand before a text */
+struct value emit_lets(
+        struct arena *, const struct printer *); /* [{type, name, value}] of what must stand before a text */
 /* A vector to `to`, its lanes `step` elements apart; left: the lanes that count, NULL for all of them. */
-const char  *emit_vec_store(struct arena *, const char *words, const char *to, int64_t step, const char *value, const char *left);
-const char  *emit_buffer(void *kernel, const struct definition *);        /* a printer's `buffer`: the kernel's parameter; user is the kernel */
+const char *emit_vec_store(
+        struct arena *, const char *words, const char *to, int64_t step, const char *value, const char *left);
+const char *emit_buffer(
+        void *kernel, const struct definition *); /* a printer's `buffer`: the kernel's parameter; user is the kernel */
 
 /* ---- one file a shape: appends the kernel's functions ---- */
 /* static void NAME(const T *restrict a, …, T *restrict y, long from, long to).  Needs c/loops.jinja and a prelude. */
 void loops_emit(struct emit *, const struct kernel *, struct text *out);
 /* Of loops_symbolic: a static function of its buffers, the numbers, the symbols' values, and its blocks. */
 struct loops;
-struct value loops_ends(struct emit *, const struct loops *);            /* of c/ends.jinja */
+struct value loops_ends(struct emit *, const struct loops *); /* of c/ends.jinja */
 void loops_emit_symbolic(struct emit *, struct loops *, const char *name, const char *comment, struct text *out);
 void contraction_emit(struct emit *, const struct kernel *, struct text *out);
 void winograd_emit(struct emit *, const struct kernel *, struct text *out);
@@ -112,7 +124,7 @@ const char *emit_member(struct arena *, const char *name, const char *upper);
 /* A file's stem as the name of a library. */
 const char *emit_name(struct arena *, const char *name);
 /* EXIT_USAGE where --name says what emit_name would have changed, but for keywords, which have more behind them. */
-void        emit_name_check(struct build *, const char *name);
+void emit_name_check(struct build *, const char *name);
 /* "LIBRARY_NAME", what one graph of several is called; `others`: those of all. */
 const char *emit_part_name(struct arena *, const char *library, const char *name, const char *const *others, int count);
 /* What its target is called in CMake, and "NAME_OK": as they are, or with an underscore behind. */
@@ -123,57 +135,65 @@ const char *emit_part_prefix(struct arena *, int number);
 
 /* ---- package.c: a library's files ---- */
 /* A file more for people: NAME.STAGE.txt */
-struct dump { const char *stage, *text; };
-struct part {                             /* a graph of the library */
+struct dump {
+	const char *stage, *text;
+};
+struct part { /* a graph of the library */
 	const struct dump *dumps;
 	size_t dump_count;
 	const struct lowered *lowered;
-	const char *name;                 /* identifier: prefix of its files and symbols; the package's own where it is alone */
-	const char *routine;              /* what the module calls it: the graph's name */
-	const char *model;                /* for comments: the model's file name */
-	const char *const *input_names, *const *output_names;     /* the graph's */
-	const struct target *target;      /* of a library for several CPUs: this part's; NULL: that of the emit */
-	const char *numbers;              /* NAME_NUMBERS: program_numbers */
+	const char *name;    /* identifier: prefix of its files and symbols; the package's own where it is alone */
+	const char *routine; /* what the module calls it: the graph's name */
+	const char *model;   /* for comments: the model's file name */
+	const char *const *input_names, *const *output_names; /* the graph's */
+	const struct target *target; /* of a library for several CPUs: this part's; NULL: that of the emit */
+	const char *numbers;         /* NAME_NUMBERS: program_numbers */
 };
 /* An input that keeps its value from run to run, and the output that is its next value. */
-struct state_pair { const char *input, *output; };
-/* Linked in, or given to each call; FIT: linked in up to this many bytes, since code reaches 2 GiB far and other libraries have weights too. */
+struct state_pair {
+	const char *input, *output;
+};
+/* Linked in, or given to each call; FIT: linked in up to this many bytes, since code reaches 2 GiB far and other
+ * libraries have weights too. */
 enum { WEIGHTS_LINKED_MOST = 1 << 30 };
 enum weights_place { WEIGHTS_FIT, WEIGHTS_LINKED, WEIGHTS_BESIDE };
-/* A check that does not hold ends `run` with a code of its own: the first of the first part is this one, then they count on through all parts. */
+/* A check that does not hold ends `run` with a code of its own: the first of the first part is this one, then they
+ * count on through all parts. */
 enum { CHECK_CODES = 16 };
 struct nvrtc;
 struct image;
 struct package {
 	const struct part *parts;
 	int part_count;
-	bool cpus;                        /* the parts are one graph for several CPUs, best first: the first that runs here is called */
-	const char *name;                 /* identifier: prefix of the library, its weights, its module */
-	int threads;                      /* > 1: kernels are shared over the caller's parallel-for */
-	const char *options;              /* for comments and the manifest: "--cpu x86-64-v3 …" */
-	const char *cc;                   /* NULL: nothing is compiled */
-	const char *cflags;               /* behind those of the CPU, for compiler and linker; NULL: none */
+	bool cpus;        /* the parts are one graph for several CPUs, best first: the first that runs here is called */
+	const char *name; /* identifier: prefix of the library, its weights, its module */
+	int threads;      /* > 1: kernels are shared over the caller's parallel-for */
+	const char *options; /* for comments and the manifest: "--cpu x86-64-v3 …" */
+	const char *cc;      /* NULL: nothing is compiled */
+	const char *cflags;  /* behind those of the CPU, for compiler and linker; NULL: none */
 	int jobs;
-	bool shared;                      /* libNAME.so alone, for ingot itself: every symbol is there */
-	bool exported;                    /* also libNAME.so, for its users: the functions of the header are there, and no other symbol */
-	bool profile;                     /* also NAME_profile, NAME_limit_fma and NAME_limit_read: package/profile.jinja */
-	bool managed;                     /* also the module descriptor, and the runtime */
-	bool steps;                       /* its routines are static schedules of kernels, not calls */
-	bool no_hosted;                   /* no node has a host array */
+	bool shared;    /* libNAME.so alone, for ingot itself: every symbol is there */
+	bool exported;  /* also libNAME.so, for its users: the functions of the header are there, and no other symbol */
+	bool profile;   /* also NAME_profile, NAME_limit_fma and NAME_limit_read: package/profile.jinja */
+	bool managed;   /* also the module descriptor, and the runtime */
+	bool steps;     /* its routines are static schedules of kernels, not calls */
+	bool no_hosted; /* no node has a host array */
 	enum weights_place weights;
-	const char *const *merges;        /* inputs that are read from the merge buffer, by name */
+	const char *const *merges; /* inputs that are read from the merge buffer, by name */
 	size_t merge_count;
 	const struct state_pair *states;
 	size_t state_count;
-	const struct image *images;       /* of CUDA; without bytes: they are named, not made */
+	const struct image *images; /* of CUDA; without bytes: they are named, not made */
 	int image_count;
-	int64_t *weights_bytes;           /* written: of all parts, shared ones once; may be NULL */
+	int64_t *weights_bytes; /* written: of all parts, shared ones once; may be NULL */
 	void (*progress)(void *user, const char *step, int done, int count);
 	void *user;
 };
-/* package_cuda.c: fills the images, of all parts at once, IMAGES_MOST at most.  refused: of one part; NULL: nobody asks.  True: in some a kernel spills, or waits
- * for every product (ptxas C7504 and others), that could have a smaller tile; that is refused, and the images are of no use. */
-bool package_images(struct emit *, const struct package *, const struct nvrtc *, struct image *, int count, refused_tiles *);
+/* package_cuda.c: fills the images, of all parts at once, IMAGES_MOST at most.  refused: of one part; NULL: nobody
+ * asks.  True: in some a kernel spills, or waits for every product (ptxas C7504 and others), that could have a smaller
+ * tile; that is refused, and the images are of no use. */
+bool package_images(
+        struct emit *, const struct package *, const struct nvrtc *, struct image *, int count, refused_tiles *);
 
 /* Writes the folder; all files or none. */
 void package_write(struct emit *, const struct package *, const char *directory);

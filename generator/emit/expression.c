@@ -10,17 +10,23 @@ enum { LEVEL_ANY, LEVEL_CHOICE, LEVEL_AND, LEVEL_ADD, LEVEL_MULTIPLY, LEVEL_CAST
 
 struct numbered {
 	const struct expr *expr;
-	int kid[3];                       /* numbers of the arguments; -1: none */
+	int kid[3]; /* numbers of the arguments; -1: none */
 	bool vector;
-	bool changes;                     /* it, or something in it */
-	int uses, sure;                   /* by others; of these: not only where a select has chosen it */
-	const char *name;                 /* of its let; NULL: none yet */
-	int next;                         /* with the same hash */
+	bool changes;     /* it, or something in it */
+	int uses, sure;   /* by others; of these: not only where a select has chosen it */
+	const char *name; /* of its let; NULL: none yet */
+	int next;         /* with the same hash */
 };
 enum { BUCKETS = 256, LONG_TEXT = 200 };
-struct numbering { VECTOR(struct numbered) all; int bucket[BUCKETS]; };
+struct numbering {
+	VECTOR(struct numbered) all;
+	int bucket[BUCKETS];
+};
 
-struct printed { const char *text; int level; };
+struct printed {
+	const char *text;
+	int level;
+};
 
 static struct printed print(struct printer *, int number, bool branch);
 
@@ -36,9 +42,13 @@ static const char *wrap(struct printer *printer, struct printed printed, int lea
 /* min(max(…, low), high) says it already. */
 static bool is_kept_inside(const struct atom *atom)
 {
-	const struct expr *most = atom->value, *least = most->kind == EXPR_SCALAR && most->row == SCALAR_min && most->type == DTYPE_I64 ? most->arg[0] : NULL;
-	return least && least->kind == EXPR_SCALAR && least->row == SCALAR_max && most->arg[1]->kind == EXPR_NUMBER && least->arg[1]->kind == EXPR_NUMBER
-		&& least->arg[1]->integer >= atom->low && most->arg[1]->integer >= least->arg[1]->integer && most->arg[1]->integer <= atom->high;
+	const struct expr *most = atom->value,
+	                  *least = most->kind == EXPR_SCALAR && most->row == SCALAR_min && most->type == DTYPE_I64
+	        ? most->arg[0]
+	        : NULL;
+	return least && least->kind == EXPR_SCALAR && least->row == SCALAR_max && most->arg[1]->kind == EXPR_NUMBER
+	        && least->arg[1]->kind == EXPR_NUMBER && least->arg[1]->integer >= atom->low
+	        && most->arg[1]->integer >= least->arg[1]->integer && most->arg[1]->integer <= atom->high;
 }
 
 static struct printed print_atom(struct printer *printer, const struct atom *atom)
@@ -58,23 +68,31 @@ static struct printed print_atom(struct printer *printer, const struct atom *ato
 		printer->fresh = inner.fresh;
 		if (is_kept_inside(atom))
 			return (struct printed){ arena_printf(arena, "(long)(%s)", text), LEVEL_CAST };
-		return (struct printed){ arena_printf(arena, "(long)i_clamp(%s, %" PRId64 "ll, %" PRId64 "ll)", text, atom->low, atom->high),
+		return (struct printed){ arena_printf(arena, "(long)i_clamp(%s, %" PRId64 "ll, %" PRId64 "ll)", text,
+			                         atom->low, atom->high),
 			LEVEL_CAST };
 	}
 	if (atom->kind == ATOM_SYMBOL)
-		return atom->of->count ? (struct printed){ arena_printf(arena, "%s[%d] * %s", printer->symbols, atom->symbol,
-			wrap(printer, print_long(printer, atom->of), LEVEL_CAST)), LEVEL_MULTIPLY }
-			: (struct printed){ arena_printf(arena, "%s[%d]", printer->symbols, atom->symbol), LEVEL_PRIMARY };
+		return atom->of->count
+		        ? (struct printed){ arena_printf(arena, "%s[%d] * %s", printer->symbols, atom->symbol,
+			                            wrap(printer, print_long(printer, atom->of), LEVEL_CAST)),
+			          LEVEL_MULTIPLY }
+		        : (struct printed){ arena_printf(arena, "%s[%d]", printer->symbols, atom->symbol),
+			          LEVEL_PRIMARY };
 	int64_t low, high;
 	index_range(atom->of, &low, &high);
 	if (low >= 0)
-		return (struct printed){ arena_printf(arena, "%s %c %" PRId64, wrap(printer, print_long(printer, atom->of), LEVEL_CAST),
-			atom->kind == ATOM_DIV ? '/' : '%', atom->by), LEVEL_MULTIPLY };
+		return (struct printed){ arena_printf(arena, "%s %c %" PRId64,
+			                         wrap(printer, print_long(printer, atom->of), LEVEL_CAST),
+			                         atom->kind == ATOM_DIV ? '/' : '%', atom->by),
+			LEVEL_MULTIPLY };
 	/* C rounds to zero: shifted by whole multiples until it is not negative. */
 	int64_t shift = (-low + atom->by - 1) / atom->by;
-	const char *raised = wrap(printer, print_long(printer, index_plus(arena, atom->of, shift * atom->by)), LEVEL_CAST);
+	const char *raised =
+	        wrap(printer, print_long(printer, index_plus(arena, atom->of, shift * atom->by)), LEVEL_CAST);
 	if (atom->kind == ATOM_DIV)
-		return (struct printed){ arena_printf(arena, "%s / %" PRId64 " - %" PRId64, raised, atom->by, shift), LEVEL_ADD };
+		return (struct printed){ arena_printf(arena, "%s / %" PRId64 " - %" PRId64, raised, atom->by, shift),
+			LEVEL_ADD };
 	return (struct printed){ arena_printf(arena, "%s %% %" PRId64, raised, atom->by), LEVEL_MULTIPLY };
 }
 
@@ -91,18 +109,23 @@ static struct printed print_long(struct printer *printer, const struct index *in
 				continue;
 			struct printed one = print_atom(printer, index->terms[i].atom);
 			if (f != 1 && f != -1) {
-				
-				one.text = arena_printf(arena, "%" PRId64 " * %s", f < 0 ? -f : f, wrap(printer, one, LEVEL_CAST));
+
+				one.text = arena_printf(
+				        arena, "%" PRId64 " * %s", f < 0 ? -f : f, wrap(printer, one, LEVEL_CAST));
 				one.level = LEVEL_MULTIPLY;
 			} else if (f < 0 || text)
-				one.text = wrap(printer, one, LEVEL_MULTIPLY), one.level = one.level < LEVEL_MULTIPLY ? LEVEL_PRIMARY : one.level;
+				one.text = wrap(printer, one, LEVEL_MULTIPLY),
+				one.level = one.level < LEVEL_MULTIPLY ? LEVEL_PRIMARY : one.level;
 			if (!text)
-				text = f < 0 ? arena_printf(arena, "-%s", one.text) : one.text, level = f < 0 ? LEVEL_ADD : one.level;
+				text = f < 0 ? arena_printf(arena, "-%s", one.text) : one.text,
+				level = f < 0 ? LEVEL_ADD : one.level;
 			else
-				text = arena_printf(arena, "%s %c %s", text, f < 0 ? '-' : '+', one.text), level = LEVEL_ADD;
+				text = arena_printf(arena, "%s %c %s", text, f < 0 ? '-' : '+', one.text),
+				level = LEVEL_ADD;
 		}
 	if (!text)
-		return (struct printed){ arena_printf(arena, "%" PRId64, index->constant), index->constant < 0 ? LEVEL_ADD : LEVEL_PRIMARY };
+		return (struct printed){ arena_printf(arena, "%" PRId64, index->constant),
+			index->constant < 0 ? LEVEL_ADD : LEVEL_PRIMARY };
 	if (index->constant) {
 		int64_t c = index->constant;
 		text = arena_printf(arena, "%s %c %" PRId64, text, c < 0 ? '-' : '+', c < 0 ? -c : c);
@@ -111,7 +134,10 @@ static struct printed print_long(struct printer *printer, const struct index *in
 	return (struct printed){ text, level };
 }
 
-const char *printer_index(struct printer *printer, const struct index *index) { return print_long(printer, index).text; }
+const char *printer_index(struct printer *printer, const struct index *index)
+{
+	return print_long(printer, index).text;
+}
 
 const char *printer_address(struct printer *printer, const struct definition *of, const struct index *address)
 {
@@ -120,12 +146,14 @@ const char *printer_address(struct printer *printer, const struct definition *of
 	if (index_is_constant(address, &c) && c == 0)
 		return name;
 	const char *offset = printer_index(printer, address);
-	return *offset == '-' ? arena_printf(printer->arena, "%s + (%s)", name, offset) : arena_printf(printer->arena, "%s + %s", name, offset);
+	return *offset == '-' ? arena_printf(printer->arena, "%s + (%s)", name, offset)
+	                      : arena_printf(printer->arena, "%s + %s", name, offset);
 }
 
 const char *printer_element(struct printer *printer, const struct definition *of, const struct index *address)
 {
-	return arena_printf(printer->arena, "%s[%s]", printer->buffer(printer->user, of), printer_index(printer, address));
+	return arena_printf(
+	        printer->arena, "%s[%s]", printer->buffer(printer->user, of), printer_index(printer, address));
 }
 
 /* ---- numbering ---- */
@@ -147,7 +175,10 @@ static bool load_changes(struct printer *printer, const struct expr *load)
 	return false;
 }
 
-struct changing { struct printer *printer; bool changes; };
+struct changing {
+	struct printer *printer;
+	bool changes;
+};
 static void visit_changes(void *user, const struct expr *load)
 {
 	struct changing *changing = user;
@@ -171,16 +202,14 @@ static bool index_changes(struct printer *printer, const struct index *index)
 
 static bool same_shallow(const struct numbered *a, const struct expr *expr, const int *kid, bool vector)
 {
-	if (a->vector != vector || a->expr->kind != expr->kind || a->expr->type != expr->type
-		|| a->kid[0] != kid[0] || a->kid[1] != kid[1] || a->kid[2] != kid[2])
+	if (a->vector != vector || a->expr->kind != expr->kind || a->expr->type != expr->type || a->kid[0] != kid[0]
+	        || a->kid[1] != kid[1] || a->kid[2] != kid[2])
 		return false;
 	if (a->expr == expr)
 		return true;
 	switch (expr->kind) {
-	case EXPR_SCALAR:
-		return a->expr->row == expr->row;
-	case EXPR_CAST:
-		return a->expr->cast == expr->cast;
+	case EXPR_SCALAR: return a->expr->row == expr->row;
+	case EXPR_CAST: return a->expr->cast == expr->cast;
 	case EXPR_SELECT:
 		if (a->expr->range_count != expr->range_count)
 			return false;
@@ -190,8 +219,7 @@ static bool same_shallow(const struct numbered *a, const struct expr *expr, cons
 				return false;
 		}
 		return true;
-	default:
-		return expr_equal(a->expr, expr);
+	default: return expr_equal(a->expr, expr);
 	}
 }
 
@@ -215,7 +243,8 @@ static int number_of(struct printer *printer, const struct expr *expr, bool bran
 		for (int i = 0; i < 3; i++)
 			if (expr->arg[i])
 				kid[i] = number_of(printer, expr->arg[i], branch || expr->kind == EXPR_SELECT);
-	unsigned hash = (unsigned)expr->kind * 31 + (unsigned)expr->row * 7 + (unsigned)(kid[0] * 101 + kid[1] * 211 + kid[2] * 307);
+	unsigned hash = (unsigned)expr->kind * 31 + (unsigned)expr->row * 7
+	        + (unsigned)(kid[0] * 101 + kid[1] * 211 + kid[2] * 307);
 	if (expr->kind == EXPR_LOAD)
 		for (int d = 0; d < expr->of->rank; d++)
 			hash = hash * 131 + (unsigned)expr->at[d]->constant;
@@ -226,7 +255,11 @@ static int number_of(struct printer *printer, const struct expr *expr, bool bran
 				make_sure(numbering, i);
 			return i;
 		}
-	struct numbered it = { .expr = expr, .kid = { kid[0], kid[1], kid[2] }, .vector = vector, .sure = !branch, .next = numbering->bucket[hash] - 1 };
+	struct numbered it = { .expr = expr,
+		.kid = { kid[0], kid[1], kid[2] },
+		.vector = vector,
+		.sure = !branch,
+		.next = numbering->bucket[hash] - 1 };
 	it.changes = expr->kind == EXPR_LOAD && load_changes(printer, expr);
 	if (expr->kind == EXPR_INDEX)
 		it.changes = index_changes(printer, expr->index);
@@ -244,7 +277,7 @@ static int number_of(struct printer *printer, const struct expr *expr, bool bran
 
 void printer_share(struct printer *printer, const struct expr *const *roots, size_t count)
 {
-	printer->numbering = new(printer->arena, struct numbering);
+	printer->numbering = arena_new(printer->arena, struct numbering);
 	for (size_t i = 0; i < count; i++) {
 		int number = number_of(printer, roots[i], false);
 		printer->numbering->all.at[number].uses++;
@@ -255,12 +288,13 @@ void printer_share(struct printer *printer, const struct expr *const *roots, siz
 
 static const char *c_type(const struct printer *printer, const struct expr *expr)
 {
-	return printer->lane >= 0 ? "vec" : dtypes[expr->type].class == CLASS_FLOAT || expr->type == DTYPE_U64 ? dtypes[expr->type].c
-		: "long long";
+	return printer->lane >= 0                                                    ? "vec"
+	        : dtypes[expr->type].class == CLASS_FLOAT || expr->type == DTYPE_U64 ? dtypes[expr->type].c
+	                                                                             : "long long";
 }
 
-/* Every second float: neighbours in the pairs [0, 1], [2, 3] … of the buffer, so that a window's taps share what they load.  NULL where
- * the pairs reach out of the buffer. */
+/* Every second float: neighbours in the pairs [0, 1], [2, 3] … of the buffer, so that a window's taps share what they
+ * load.  NULL where the pairs reach out of the buffer. */
 static const char *print_pairs(struct printer *printer, const struct definition *of, const struct index *address)
 {
 	int64_t low, high, odd = address->constant & 1;
@@ -278,7 +312,9 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	const char *vec = words ? "ivec" : "vec", *zero = words ? "0" : "0.f";
 	struct held held = held_of(printer, load);
 	if (held.text)
-		return (struct printed){ vector && !held.vector ? arena_printf(arena, "vec_set(%s)", held.text) : held.text, LEVEL_PRIMARY };
+		return (struct printed){ vector && !held.vector ? arena_printf(arena, "vec_set(%s)", held.text)
+			                                        : held.text,
+			LEVEL_PRIMARY };
 	const struct index *address = placed_address(arena, load->of, load->at);
 	const struct index *step = index_step(arena, address, printer->lane);
 	int64_t factor = 0;
@@ -292,16 +328,23 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	} else {
 		const char *from = printer_address(printer, load->of, address);
 		if (factor == 1)
-			text = printer->left ? arena_printf(arena, "%s_load_n(%s, %s, %s)", vec, from, printer->left, zero) : arena_printf(arena, "%s_load(%s)", vec, from);
+			text = printer->left
+			        ? arena_printf(arena, "%s_load_n(%s, %s, %s)", vec, from, printer->left, zero)
+			        : arena_printf(arena, "%s_load(%s)", vec, from);
 		else if (factor != 2 || printer->left || words || !(text = print_pairs(printer, load->of, address)))
-			text = printer->left ? arena_printf(arena, "%s_gather_n(%s, %s, %s, %s)", vec, from, printer_index(printer, step), printer->left, zero)
-				: arena_printf(arena, "%s_gather(%s, %s)", vec, from, printer_index(printer, step));
+			text = printer->left
+			        ? arena_printf(arena, "%s_gather_n(%s, %s, %s, %s)", vec, from,
+			                printer_index(printer, step), printer->left, zero)
+			        : arena_printf(arena, "%s_gather(%s, %s)", vec, from, printer_index(printer, step));
 	}
 	return (struct printed){ text, LEVEL_PRIMARY };
 }
 
 /* One row's text: its words get the prefix of their type, its letters the arguments. */
-static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 static int row_level(const char *row)
 {
@@ -332,7 +375,11 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	/* Integers wrap around, which C's operators on long long do not promise. */
 	if (class != CLASS_FLOAT && row_level(row) != LEVEL_PRIMARY)
 		row = arena_printf(printer->arena, "k_%s(a, b)", scalars[expr->row].name);
-	const char *prefix = expr->type == DTYPE_U64 ? "u_" : class != CLASS_FLOAT ? "i_" : expr->type == DTYPE_F64 ? "d_" : printer->lane >= 0 || printer->target->lanes == 1 ? "k_" : "s_";
+	const char *prefix = expr->type == DTYPE_U64                ? "u_"
+	        : class != CLASS_FLOAT                              ? "i_"
+	        : expr->type == DTYPE_F64                           ? "d_"
+	        : printer->lane >= 0 || printer->target->lanes == 1 ? "k_"
+	                                                            : "s_";
 	int level = row_level(row);
 	struct printed arg[3] = { { 0 } };
 	for (int i = 0; i < 3; i++)
@@ -340,7 +387,8 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 			arg[i] = print(printer, it->kid[i], branch);
 			/* What the row says twice gets a name first; in a branch of a select it may not. */
 			if (!branch && row_count(row, (char)('a' + i)) > 1 && strlen(arg[i].text) > 16) {
-				struct let let = { c_type(printer, expr->arg[i]), arena_printf(printer->arena, "v%d", printer->fresh++), arg[i].text };
+				struct let let = { c_type(printer, expr->arg[i]),
+					arena_printf(printer->arena, "v%d", printer->fresh++), arg[i].text };
 				push(printer->arena, &printer->lets, let);
 				arg[i] = (struct printed){ let.name, LEVEL_PRIMARY };
 			}
@@ -348,13 +396,17 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	struct text out;
 	text_init(&out, printer->arena->build);
 	int depth = 0;
-	for (const char *p = row; *p; ) {
+	for (const char *p = row; *p;) {
 		bool start = p == row || !is_word(p[-1]);
 		depth += (*p == '(') - (*p == ')');
 		if (start && *p >= 'a' && *p <= 'c' && !is_word(p[1])) {
 			struct printed a = arg[*p - 'a'];
-			/* An operand on the right of an operator needs a level more: a - (b - c), and a + (b + c) keeps its order. */
-			int least = depth ? LEVEL_ANY : level == LEVEL_PRIMARY ? LEVEL_ANY : *p == 'a' ? level : level + 1;
+			/* An operand on the right of an operator needs a level more: a - (b - c), and a + (b + c) keeps
+			 * its order. */
+			int least = depth                ? LEVEL_ANY
+			        : level == LEVEL_PRIMARY ? LEVEL_ANY
+			        : *p == 'a'              ? level
+			                                 : level + 1;
 			text_adds(&out, wrap(printer, a, least));
 			p++;
 		} else if (start && !strncmp(p, "k_", 2)) {
@@ -365,8 +417,10 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	}
 	const char *text = arena_copy(printer->arena, out.at, out.count);
 	text_release(&out);
-	if (class != CLASS_FLOAT && expr->type != DTYPE_I64 && expr->type != DTYPE_U64)      /* each step wraps to its own type */
-		return (struct printed){ arena_printf(printer->arena, "(%s)%s", dtypes[expr->type].c, text), LEVEL_CAST };
+	if (class != CLASS_FLOAT && expr->type != DTYPE_I64
+	        && expr->type != DTYPE_U64) /* each step wraps to its own type */
+		return (struct printed){ arena_printf(printer->arena, "(%s)%s", dtypes[expr->type].c, text),
+			LEVEL_CAST };
 	return (struct printed){ text, level };
 }
 
@@ -388,7 +442,8 @@ static const char *wide_text(struct arena *arena, enum dtype from, const char *c
 	const struct narrow_row *row = &narrows[from];
 	if (from == DTYPE_F8E8M0)
 		return arena_printf(arena, "n_wide_power(%s)", code);
-	return arena_printf(arena, "n_wide(%s, %d, %d, %d, 0x%xu, 0x%xu, %d)", code, row->exponent, row->mantissa, row->bias, row->top, row->nan, row->one_zero);
+	return arena_printf(arena, "n_wide(%s, %d, %d, %d, 0x%xu, 0x%xu, %d)", code, row->exponent, row->mantissa,
+	        row->bias, row->top, row->nan, row->one_zero);
 }
 
 static struct printed print_narrow(struct printer *printer, const struct expr *expr, enum dtype from, struct printed a)
@@ -401,12 +456,19 @@ static struct printed print_narrow(struct printer *printer, const struct expr *e
 	else if (from == DTYPE_F64)
 		x = arena_printf(arena, "n_odd(%s)", x);
 	else if (dtypes[from].class != CLASS_FLOAT)
-		x = dtypes[from].bits < 32 ? arena_printf(arena, "(float)%s", wrap(printer, a, LEVEL_CAST)) : arena_printf(arena, "n_odd_long(%s)", x);
+		x = dtypes[from].bits < 32 ? arena_printf(arena, "(float)%s", wrap(printer, a, LEVEL_CAST))
+		                           : arena_printf(arena, "n_odd_long(%s)", x);
 	if (expr->type == DTYPE_F8E8M0)
-		return (struct printed){ arena_printf(arena, "(%s)n_narrow_power(%s, %d, %d)", c, x, expr->cast & CAST_UP ? 1 : expr->cast & CAST_DOWN ? -1 : 0,
-			(expr->cast & CAST_SATURATES) != 0), LEVEL_CAST };
-	return (struct printed){ arena_printf(arena, "(%s)n_narrow(%s, %d, %d, %d, 0x%xu, 0x%xu, 0x%xu, %d)", c, x, row->exponent, row->mantissa, row->bias, row->top,
-		expr->cast & CAST_SATURATES ? row->top : row->over, row->nan, row->one_zero), LEVEL_CAST };
+		return (struct printed){ arena_printf(arena, "(%s)n_narrow_power(%s, %d, %d)", c, x,
+			                         expr->cast & CAST_UP             ? 1
+			                                 : expr->cast & CAST_DOWN ? -1
+			                                                          : 0,
+			                         (expr->cast & CAST_SATURATES) != 0),
+			LEVEL_CAST };
+	return (struct printed){ arena_printf(arena, "(%s)n_narrow(%s, %d, %d, %d, 0x%xu, 0x%xu, 0x%xu, %d)", c, x,
+		                         row->exponent, row->mantissa, row->bias, row->top,
+		                         expr->cast & CAST_SATURATES ? row->top : row->over, row->nan, row->one_zero),
+		LEVEL_CAST };
 }
 
 /* A vector of float16 as floats: neighbours, or one for all. */
@@ -415,9 +477,11 @@ static const char *print_half(struct printer *printer, const struct expr *load)
 	struct arena *arena = printer->arena;
 	const struct index *address = placed_address(arena, load->of, load->at);
 	if (!index_factor(address, printer->lane))
-		return arena_printf(arena, "vec_set(%s)", wide_text(arena, DTYPE_F16, printer_element(printer, load->of, address)));
+		return arena_printf(
+		        arena, "vec_set(%s)", wide_text(arena, DTYPE_F16, printer_element(printer, load->of, address)));
 	const char *from = printer_address(printer, load->of, address);
-	return printer->left ? arena_printf(arena, "vec_load_half_n(%s, %s)", from, printer->left) : arena_printf(arena, "vec_load_half(%s)", from);
+	return printer->left ? arena_printf(arena, "vec_load_half_n(%s, %s)", from, printer->left)
+	                     : arena_printf(arena, "vec_load_half(%s)", from);
 }
 
 /* Between integers and codes the bits are those of C's own conversion; between those and floats a word tells. */
@@ -426,11 +490,18 @@ static struct printed print_bits(struct printer *printer, enum dtype from, enum 
 	struct arena *arena = printer->arena;
 	bool floats[2] = { from == DTYPE_F32 || from == DTYPE_F64, to == DTYPE_F32 || to == DTYPE_F64 };
 	if (floats[0] == floats[1] || (!floats[0] && !floats[1]))
-		return (struct printed){ arena_printf(arena, "(%s)%s", dtypes[to].c, wrap(printer, a, LEVEL_CAST)), LEVEL_CAST };
-	const char *word = floats[0] ? (from == DTYPE_F32 ? "n_bits" : "n_bits_double") : to == DTYPE_F32 ? "n_float_of_bits" : "n_double_of_bits";
-	const char *text = arena_printf(arena, "%s(%s%s)", word, floats[0] ? "" : to == DTYPE_F32 ? "(uint32_t)" : "(unsigned long long)",
-		floats[0] ? a.text : wrap(printer, a, LEVEL_CAST));
-	return floats[0] ? (struct printed){ arena_printf(arena, "(%s)%s", dtypes[to].c, text), LEVEL_CAST } : (struct printed){ text, LEVEL_PRIMARY };
+		return (struct printed){ arena_printf(arena, "(%s)%s", dtypes[to].c, wrap(printer, a, LEVEL_CAST)),
+			LEVEL_CAST };
+	const char *word = floats[0] ? (from == DTYPE_F32 ? "n_bits" : "n_bits_double")
+	        : to == DTYPE_F32    ? "n_float_of_bits"
+	                             : "n_double_of_bits";
+	const char *text = arena_printf(arena, "%s(%s%s)", word,
+	        floats[0]                 ? ""
+	                : to == DTYPE_F32 ? "(uint32_t)"
+	                                  : "(unsigned long long)",
+	        floats[0] ? a.text : wrap(printer, a, LEVEL_CAST));
+	return floats[0] ? (struct printed){ arena_printf(arena, "(%s)%s", dtypes[to].c, text), LEVEL_CAST }
+	                 : (struct printed){ text, LEVEL_PRIMARY };
 }
 
 static struct printed print_cast(struct printer *printer, const struct expr *expr, struct printed a)
@@ -445,20 +516,26 @@ static struct printed print_cast(struct printer *printer, const struct expr *exp
 	if (dtype_is_narrow(from))
 		return (struct printed){ wide_text(arena, from, a.text), LEVEL_PRIMARY };
 	if (to->class == CLASS_BOOL)
-		return (struct printed){ arena_printf(arena, "(unsigned char)(%s != 0)", wrap(printer, a, LEVEL_ADD)), LEVEL_CAST };
+		return (struct printed){ arena_printf(arena, "(unsigned char)(%s != 0)", wrap(printer, a, LEVEL_ADD)),
+			LEVEL_CAST };
 	if (to->class == CLASS_FLOAT || dtypes[expr->arg[0]->type].class != CLASS_FLOAT)
-		return (struct printed){ arena_printf(arena, "(%s)%s", to->c, wrap(printer, a, LEVEL_CAST)), LEVEL_CAST };
+		return (struct printed){ arena_printf(arena, "(%s)%s", to->c, wrap(printer, a, LEVEL_CAST)),
+			LEVEL_CAST };
 	/* A float becomes an integer by cutting; what does not fit is the nearest that does. */
 	int bits = to->bits;
 	if (expr->type == DTYPE_U64)
 		return (struct printed){ arena_printf(arena, "u_of_float(%s)", a.text), LEVEL_PRIMARY };
 	bool is_signed = to->class == CLASS_INT;
-	int64_t most = is_signed || bits == 64 ? (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 1)) : (int64_t)(UINT64_MAX >> (64 - bits));
+	int64_t most = is_signed || bits == 64 ? (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 1))
+	                                       : (int64_t)(UINT64_MAX >> (64 - bits));
 	int64_t least = is_signed ? -most - 1 : 0;
-	if (from == DTYPE_F32 && bits <= 16)                   /* whose bounds floats have */
-		return (struct printed){ arena_printf(arena, "(%s)i_of_f32(%s, %" PRId64 ", %" PRId64 ")", to->c, a.text, least, most), LEVEL_CAST };
-	const char *text = arena_printf(arena, "i_of_float(%s, %s, %s, %s, %s)", a.text, number_text(arena, DTYPE_F64, (double)least, 0),
-		number_text(arena, DTYPE_F64, (double)most, 0), number_text(arena, DTYPE_I64, 0, least), number_text(arena, DTYPE_I64, 0, most));
+	if (from == DTYPE_F32 && bits <= 16) /* whose bounds floats have */
+		return (struct printed){ arena_printf(arena, "(%s)i_of_f32(%s, %" PRId64 ", %" PRId64 ")", to->c,
+			                         a.text, least, most),
+			LEVEL_CAST };
+	const char *text = arena_printf(arena, "i_of_float(%s, %s, %s, %s, %s)", a.text,
+	        number_text(arena, DTYPE_F64, (double)least, 0), number_text(arena, DTYPE_F64, (double)most, 0),
+	        number_text(arena, DTYPE_I64, 0, least), number_text(arena, DTYPE_I64, 0, most));
 	return (struct printed){ to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text), LEVEL_CAST };
 }
 
@@ -481,19 +558,20 @@ static const char *print_between(struct printer *printer, const struct expr *exp
 	const struct expr *load = expr->arg[0];
 	const char *at = printer_address(printer, load->of, placed_address(printer->arena, load->of, load->at));
 	const char *low = from == INT64_MIN ? "0" : arena_printf(printer->arena, "%" PRId64 " - %s", from, name);
-	const char *high = to == INT64_MAX ? left ? left : "LANES" : arena_printf(printer->arena, "%" PRId64 " - %s", to, name);
+	const char *high =
+	        to == INT64_MAX ? left ? left : "LANES" : arena_printf(printer->arena, "%" PRId64 " - %s", to, name);
 	if (left && to != INT64_MAX)
 		high = arena_printf(printer->arena, "(%s < %s ? %s : %s)", high, left, high, left);
 	return arena_printf(printer->arena, "vec_load_between(%s, %s, %s)", at, low, high);
 }
 
-/* Four bytes of a tensor side by side that are put into one word (kernels/products.c): a compiler sees no load in them where their addresses are sums of loops'
- * variables. */
+/* Four bytes of a tensor side by side that are put into one word (kernels/products.c): a compiler sees no load in them
+ * where their addresses are sums of loops' variables. */
 enum { BYTES = 4, BYTE_ZERO = INT32_MIN, BYTE_ANY };
 struct four_bytes {
 	const struct definition *of;
 	const struct index *at;
-	int64_t byte[BYTES];              /* the lowest first: so far behind `at`, or one of the above */
+	int64_t byte[BYTES]; /* the lowest first: so far behind `at`, or one of the above */
 };
 
 static bool bytes_of(struct printer *printer, const struct expr *e, struct four_bytes *bytes)
@@ -504,7 +582,8 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 		return bytes_of(printer, e->arg[0], bytes);
 	if (e->kind == EXPR_LOAD && (e->type == DTYPE_U8 || e->type == DTYPE_I8) && !held_of(printer, e).text) {
 		int64_t above = e->type == DTYPE_U8 ? BYTE_ZERO : BYTE_ANY;
-		*bytes = (struct four_bytes){ e->of, placed_address(printer->arena, e->of, e->at), { 0, above, above, above } };
+		*bytes = (struct four_bytes){ e->of, placed_address(printer->arena, e->of, e->at),
+			{ 0, above, above, above } };
 		return true;
 	}
 	if (e->kind != EXPR_SCALAR || e->type != DTYPE_I32 || !bytes_of(printer, e->arg[0], bytes))
@@ -520,10 +599,12 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 		for (int i = BYTES - 1; i >= 0; i--)
 			bytes->byte[i] = i >= by / 8 ? bytes->byte[i - by / 8] : BYTE_ZERO;
 	else if (e->row == SCALAR_or && bytes_of(printer, e->arg[1], &high) && high.of == bytes->of) {
-		const struct index *apart = index_add(printer->arena, high.at, index_scale(printer->arena, bytes->at, -1));
+		const struct index *apart =
+		        index_add(printer->arena, high.at, index_scale(printer->arena, bytes->at, -1));
 		int64_t behind;
 		for (int i = 0; i < BYTES; i++) {
-			if (!index_is_constant(apart, &behind) || (bytes->byte[i] != BYTE_ZERO && high.byte[i] != BYTE_ZERO))
+			if (!index_is_constant(apart, &behind)
+			        || (bytes->byte[i] != BYTE_ZERO && high.byte[i] != BYTE_ZERO))
 				return false;
 			if (high.byte[i] != BYTE_ZERO)
 				bytes->byte[i] = high.byte[i] == BYTE_ANY ? BYTE_ANY : high.byte[i] + behind;
@@ -542,15 +623,18 @@ static const char *print_bytes(struct printer *printer, const struct expr *e)
 	for (int i = 0; i < BYTES; i++)
 		if (bytes.byte[i] <= BYTE_ANY || bytes.byte[i] != bytes.byte[0] + i)
 			return NULL;
-	return arena_printf(printer->arena, "i_bytes(%s)", printer_address(printer, bytes.of, index_plus(printer->arena, bytes.at, bytes.byte[0])));
+	return arena_printf(printer->arena, "i_bytes(%s)",
+	        printer_address(printer, bytes.of, index_plus(printer->arena, bytes.at, bytes.byte[0])));
 }
 
-/* Where another pick is of the element behind this one's, or before it, in each lane, both come at once.  NULL: none is. */
+/* Where another pick is of the element behind this one's, or before it, in each lane, both come at once.  NULL: none
+ * is. */
 static const char *print_one_of_two(struct printer *printer, int number)
 {
 	struct arena *arena = printer->arena;
 	struct numbered *it = &printer->numbering->all.at[number];
-	if (printer->lane < 0 || printer->left || !it->sure || it->changes || it->expr->type != DTYPE_F32 || held_of(printer, it->expr).text)
+	if (printer->lane < 0 || printer->left || !it->sure || it->changes || it->expr->type != DTYPE_F32
+	        || held_of(printer, it->expr).text)
 		return NULL;
 	const struct definition *of = it->expr->of;
 	const struct index *at = placed_address(arena, of, it->expr->at);
@@ -559,8 +643,12 @@ static const char *print_one_of_two(struct printer *printer, int number)
 	for (size_t i = 0; i < printer->numbering->all.count; i++) {
 		struct numbered *other = &printer->numbering->all.at[i];
 		int64_t behind = 0;
-		if (other->expr->kind != EXPR_LOAD || other->expr->of != of || other->name || !other->sure || other->changes
-			|| !index_is_constant(index_add(arena, placed_address(arena, of, other->expr->at), index_scale(arena, at, -1)), &behind) || (behind != 1 && behind != -1))
+		if (other->expr->kind != EXPR_LOAD || other->expr->of != of || other->name || !other->sure
+		        || other->changes
+		        || !index_is_constant(index_add(arena, placed_address(arena, of, other->expr->at),
+		                                      index_scale(arena, at, -1)),
+		                &behind)
+		        || (behind != 1 && behind != -1))
 			continue;
 		const char *text = printer_pick_two(printer, of, behind < 0 ? index_plus(arena, at, -1) : at);
 		if (!text)
@@ -591,7 +679,8 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	}
 	case EXPR_SCALAR: {
 		const char *bytes = print_bytes(printer, expr);
-		return bytes ? (struct printed){ arena_printf(arena, "(int)%s", bytes), LEVEL_CAST } : print_row(printer, &it, branch);
+		return bytes ? (struct printed){ arena_printf(arena, "(int)%s", bytes), LEVEL_CAST }
+		             : print_row(printer, &it, branch);
 	}
 	case EXPR_SELECT: {
 		const char *condition = print_between(printer, expr);
@@ -605,11 +694,16 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 		return (struct printed){ arena_printf(arena, "%s ? %s : %s", condition, yes, no), LEVEL_CHOICE };
 	}
 	case EXPR_INDEX:
-		return (struct printed){ arena_printf(arena, "(long long)(%s)", printer_index(printer, expr->index)), LEVEL_CAST };
+		return (struct printed){ arena_printf(arena, "(long long)(%s)", printer_index(printer, expr->index)),
+			LEVEL_CAST };
 	case EXPR_CAST:
 		if (printer->lane >= 0)
-			return expr->type == DTYPE_F16 ? print(printer, it.kid[0], branch) : (struct printed){ expr->arg[0]->kind == EXPR_LOAD ? print_half(printer, expr->arg[0])
-				: arena_printf(arena, "vec_half(%s)", print(printer, it.kid[0], false).text), LEVEL_PRIMARY };
+			return expr->type == DTYPE_F16 ? print(printer, it.kid[0], branch)
+			                               : (struct printed){ expr->arg[0]->kind == EXPR_LOAD
+				                                         ? print_half(printer, expr->arg[0])
+				                                         : arena_printf(arena, "vec_half(%s)",
+				                                                 print(printer, it.kid[0], false).text),
+				                                 LEVEL_PRIMARY };
 		return print_cast(printer, expr, print(printer, it.kid[0], branch));
 	}
 	return (struct printed){ "0", LEVEL_PRIMARY };
@@ -641,7 +735,10 @@ static struct printed print_named(struct printer *printer, int number, bool bran
 	return (struct printed){ name, LEVEL_PRIMARY };
 }
 
-static struct printed print(struct printer *printer, int number, bool branch) { return print_named(printer, number, branch, false); }
+static struct printed print(struct printer *printer, int number, bool branch)
+{
+	return print_named(printer, number, branch, false);
+}
 
 static struct printed print_root(struct printer *printer, const struct expr *expr)
 {

@@ -1,4 +1,5 @@
-/* gathered.c: b that is packed at run time, panel by panel: the value `gathered` of c/contraction.jinja and cuda/contraction.jinja. */
+/* gathered.c: b that is packed at run time, panel by panel: the value `gathered` of c/contraction.jinja and
+ * cuda/contraction.jinja. */
 #include "emit/contraction.h"
 #include <inttypes.h>
 
@@ -7,7 +8,8 @@ static struct value gathered_square(struct printing *p, struct printer *printer,
 {
 	const struct contraction *c = p->c;
 	int lanes = p->emit->target->lanes, term = c->column + c->terms;
-	if (lanes == 1 || !c->terms || c->root->type != DTYPE_F32 || index_factor(c->b_at, term) != 1 || c->extents[term] < lanes || c->extents[c->column] < lanes)
+	if (lanes == 1 || !c->terms || c->root->type != DTYPE_F32 || index_factor(c->b_at, term) != 1
+	        || c->extents[term] < lanes || c->extents[c->column] < lanes)
 		return value_none();
 	struct value square = value_dict(p->arena);
 	value_dict_set(square, "from", value_string(printer_address(printer, c->b->of, element)));
@@ -17,9 +19,10 @@ static struct value gathered_square(struct printing *p, struct printer *printer,
 	return square;
 }
 
-/* Where all terms of a column lie side by side, in another order than theirs (the weights of a convolution): so many of the outermost as there are lanes are
- * whole squares, whose rows go each to its place. */
-static struct value gathered_runs(struct printing *p, struct printer *printer, const struct index *element, const int *order)
+/* Where all terms of a column lie side by side, in another order than theirs (the weights of a convolution): so many of
+ * the outermost as there are lanes are whole squares, whose rows go each to its place. */
+static struct value gathered_runs(
+        struct printing *p, struct printer *printer, const struct index *element, const int *order)
 {
 	const struct contraction *c = p->c;
 	int lanes = p->emit->target->lanes;
@@ -33,9 +36,12 @@ static struct value gathered_runs(struct printing *p, struct printer *printer, c
 			return value_none();
 		struct value let = value_dict(p->arena);
 		value_dict_set(let, "name", value_string(p->names[v]));
-		value_dict_set(let, "value", value_string(!i ? arena_printf(p->arena, "some + run / %" PRId64, inner) : inner == 1
-			? arena_printf(p->arena, "run %% %" PRId64, c->extents[c->column + 1 + order[i]])
-			: arena_printf(p->arena, "run / %" PRId64 " %% %" PRId64, inner, c->extents[c->column + 1 + order[i]])));
+		value_dict_set(let, "value",
+		        value_string(!i              ? arena_printf(p->arena, "some + run / %" PRId64, inner)
+		                        : inner == 1 ? arena_printf(
+		                                  p->arena, "run %% %" PRId64, c->extents[c->column + 1 + order[i]])
+		                                     : arena_printf(p->arena, "run / %" PRId64 " %% %" PRId64, inner,
+		                                             c->extents[c->column + 1 + order[i]])));
 		value_dict_set(let, "extent", value_int(c->extents[c->column + 1 + order[i]]));
 		value_list_add(lets, let);
 		inner *= i ? c->extents[c->column + 1 + order[i]] : 1;
@@ -46,7 +52,8 @@ static struct value gathered_runs(struct printing *p, struct printer *printer, c
 	value_dict_set(runs, "lets", lets);
 	value_dict_set(runs, "inner", value_int(inner));
 	value_dict_set(runs, "squares", value_int(c->extents[c->column + 1 + order[0]] / lanes * lanes));
-	value_dict_set(runs, "from", value_string(printer_address(printer, c->b->of, index_substitute(p->arena, element, first))));
+	value_dict_set(runs, "from",
+	        value_string(printer_address(printer, c->b->of, index_substitute(p->arena, element, first))));
 	value_dict_set(runs, "from_row", value_int(index_factor(c->b_at, c->column)));
 	return runs;
 }
@@ -66,7 +73,8 @@ static struct value gathered_terms(struct printing *p, const int *order)
 	return terms;
 }
 
-/* Where nothing lies side by side: column by column some terms, in the order in which they lie, so that lines and pages are read once. */
+/* Where nothing lies side by side: column by column some terms, in the order in which they lie, so that lines and pages
+ * are read once. */
 enum { GATHERED_AT_ONCE = 32 };
 static struct value gathered_blocks(struct printing *p, struct printer *printer, const struct index *element)
 {
@@ -76,14 +84,18 @@ static struct value gathered_blocks(struct printing *p, struct printer *printer,
 		return value_none();
 	for (int t = 0; t < c->terms; t++) {
 		int at = t;
-		for (; at > 0 && index_factor(c->b_at, c->column + 1 + order[at - 1]) < index_factor(c->b_at, c->column + 1 + t); at--)
+		for (; at > 0
+		        && index_factor(c->b_at, c->column + 1 + order[at - 1])
+		                < index_factor(c->b_at, c->column + 1 + t);
+		        at--)
 			order[at] = order[at - 1];
 		order[at] = t;
 	}
 	struct value blocks = value_dict(p->arena);
 	const char *place = p->names[c->column + 1];
 	for (int t = 1; t < c->terms; t++)
-		place = arena_printf(p->arena, t == 1 ? "%s * %" PRId64 " + %s" : "(%s) * %" PRId64 " + %s", place, c->extents[c->column + 1 + t], p->names[c->column + 1 + t]);
+		place = arena_printf(p->arena, t == 1 ? "%s * %" PRId64 " + %s" : "(%s) * %" PRId64 " + %s", place,
+		        c->extents[c->column + 1 + t], p->names[c->column + 1 + t]);
 	value_dict_set(blocks, "terms", gathered_terms(p, order));
 	value_dict_set(blocks, "step", value_int(GATHERED_AT_ONCE));
 	value_dict_set(blocks, "place", value_string(place));
@@ -102,11 +114,13 @@ struct value gathered_value(struct printing *p, int64_t terms)
 	struct printer printer = contraction_printer(p, NULL);
 	printer.lane = -1;
 	p->names[SPARE_VEC] = "q";
-	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
+	with[c->column] = index_add(
+	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
 	value_dict_set(gathered, "floats", value_int(terms * c->tile_vecs * p->emit->target->lanes));
 	int64_t apart = index_factor(c->b_at, c->column);
 	bool line = apart == 1 || (apart == 2 && p->emit->target->lanes > 1 && c->root->type == DTYPE_F32);
-	value_dict_set(gathered, "line", line ? value_string(printer_address(&printer, c->b->of, c->b_at)) : value_none());
+	value_dict_set(
+	        gathered, "line", line ? value_string(printer_address(&printer, c->b->of, c->b_at)) : value_none());
 	value_dict_set(gathered, "apart", value_int(apart));
 	value_dict_set(gathered, "width", value_int(c->tile_vecs));
 	value_dict_set(gathered, "terms", gathered_terms(p, NULL));
@@ -118,12 +132,14 @@ struct value gathered_value(struct printing *p, int64_t terms)
 	int last = c->column + c->terms;
 	if (c->terms)
 		first[last] = index_constant(p->arena, 0);
-	value_dict_set(gathered, "from", value_string(printer_address(&printer, c->b->of, index_substitute(p->arena, c->b_at, first))));
+	value_dict_set(gathered, "from",
+	        value_string(printer_address(&printer, c->b->of, index_substitute(p->arena, c->b_at, first))));
 	value_dict_set(gathered, "row", value_int(c->terms ? index_factor(c->b_at, last) : 0));
 	value_dict_set(gathered, "lane", value_int(index_factor(c->b_at, c->column)));
 	struct value square = gathered_square(p, &printer, element);
 	value_dict_set(gathered, "square", square);
-	value_dict_set(gathered, "blocks", line || square.kind == VALUE_DICT ? value_none() : gathered_blocks(p, &printer, element));
+	value_dict_set(gathered, "blocks",
+	        line || square.kind == VALUE_DICT ? value_none() : gathered_blocks(p, &printer, element));
 	p->names[SPARE_VEC] = "v";
 	return gathered;
 }

@@ -7,12 +7,14 @@ const char *emit_symbol(struct emit *emit, const struct kernel *kernel)
 	return arena_printf(emit->arena, "%s_%s", emit->name, (kernel->same ? kernel->same : kernel)->name);
 }
 
-const char *emit_only_where(struct arena *arena, const struct branch *branch, const char *(*condition)(void *user, struct definition *), void *user)
+const char *emit_only_where(struct arena *arena, const struct branch *branch,
+        const char *(*condition)(void *user, struct definition *), void *user)
 {
 	if (!branch)
 		return "";
 	const char *outer = emit_only_where(arena, branch->outer, condition, user);
-	return arena_printf(arena, "%s%s%s*%s", outer, *outer ? " && " : "", branch->yes ? "" : "!", condition(user, branch->condition));
+	return arena_printf(arena, "%s%s%s*%s", outer, *outer ? " && " : "", branch->yes ? "" : "!",
+	        condition(user, branch->condition));
 }
 
 const char *emit_literal(struct arena *arena, const char *string)
@@ -35,7 +37,8 @@ const char *emit_literal(struct arena *arena, const char *string)
 static void add_name(struct text *out, const char *name)
 {
 	for (const char *p = name; *p; p++)
-		if ((unsigned char)*p < 32 || *p == 127 || (*p == '*' && p[1] == '/') || (*p == '/' && p[1] == '*') || *p == '\\')
+		if ((unsigned char)*p < 32 || *p == 127 || (*p == '*' && p[1] == '/') || (*p == '/' && p[1] == '*')
+		        || *p == '\\')
 			text_addc(out, '_');
 		else
 			text_addc(out, *p);
@@ -58,10 +61,12 @@ const char *emit_kernel_comment(struct emit *emit, const struct kernel *kernel)
 		text_addc(&text, ' ');
 		add_name(&text, kernel->members.at[m]->name);
 	}
-	text_printf(&text, ".  %s%s%s; blocks: %s\n", kernel->template_name ? kernel->template_name : "", kernel->tile ? ", tile " : "",
-		kernel->tile ? kernel->tile : "", kernel->blocks_of ? kernel->blocks_of : "one");
+	text_printf(&text, ".  %s%s%s; blocks: %s\n", kernel->template_name ? kernel->template_name : "",
+	        kernel->tile ? ", tile " : "", kernel->tile ? kernel->tile : "",
+	        kernel->blocks_of ? kernel->blocks_of : "one");
 	if (kernel->times > 1)
-		text_printf(&text, " * The same code runs for %d kernels; the tensors are those of the first.\n", kernel->times);
+		text_printf(&text, " * The same code runs for %d kernels; the tensors are those of the first.\n",
+		        kernel->times);
 	for (size_t i = 0; i < kernel->params.count; i++) {
 		const struct param *param = &kernel->params.at[i];
 		text_printf(&text, " * %s %s ", param->name, param->written ? "=>" : "<=");
@@ -88,10 +93,13 @@ struct value emit_lets(struct arena *arena, const struct printer *printer)
 	return lets;
 }
 
-const char *emit_vec_store(struct arena *arena, const char *words, const char *to, int64_t step, const char *value, const char *left)
+const char *emit_vec_store(
+        struct arena *arena, const char *words, const char *to, int64_t step, const char *value, const char *left)
 {
-	const char *apart = step == 1 ? "" : arena_printf(arena, ", %" PRId64, step), *count = left ? arena_printf(arena, ", %s", left) : "";
-	return arena_printf(arena, "%s_%s%s(%s%s, %s%s)", words, step == 1 ? "store" : "scatter", left ? "_n" : "", to, apart, value, count);
+	const char *apart = step == 1 ? "" : arena_printf(arena, ", %" PRId64, step),
+	           *count = left ? arena_printf(arena, ", %s", left) : "";
+	return arena_printf(arena, "%s_%s%s(%s%s, %s%s)", words, step == 1 ? "store" : "scatter", left ? "_n" : "", to,
+	        apart, value, count);
 }
 
 const char *emit_buffer(void *user, const struct definition *of)
@@ -106,7 +114,8 @@ const char *emit_buffer(void *user, const struct definition *of)
 const char *emit_count(struct emit *emit, const struct kernel *kernel, const struct definition *count, int64_t most)
 {
 	const char *at = emit_buffer((void *)(uintptr_t)kernel, count);
-	return arena_printf(emit->arena, "*%s < 0 ? 0 : *%s < %" PRId64 " ? (long)*%s : %" PRId64, at, at, most, at, most);
+	return arena_printf(
+	        emit->arena, "*%s < 0 ? 0 : *%s < %" PRId64 " ? (long)*%s : %" PRId64, at, at, most, at, most);
 }
 
 struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
@@ -116,7 +125,8 @@ struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 	text_init(&params, emit->build);
 	for (size_t i = 0; i < kernel->params.count; i++) {
 		const struct param *param = &kernel->params.at[i];
-		text_printf(&params, "%s%s%s *restrict %s", i ? ", " : "", param->written ? "" : "const ", dtypes[param->of->type].c, param->name);
+		text_printf(&params, "%s%s%s *restrict %s", i ? ", " : "", param->written ? "" : "const ",
+		        dtypes[param->of->type].c, param->name);
 	}
 	value_dict_set(value, "name", value_string(emit_symbol(emit, kernel)));
 	value_dict_set(value, "number", value_int(kernel->number));

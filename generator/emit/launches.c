@@ -1,34 +1,44 @@
-/* launches.c: the schedule of a GPU: kernels in their order, each on its blocks, with its arguments.  A loop is two rows around those of its body, which the host goes
- * round; what is carried lies in two places of the workspace, and arguments say how they move with the rounds. */
+/* launches.c: the schedule of a GPU: kernels in their order, each on its blocks, with its arguments.  A loop is two
+ * rows around those of its body, which the host goes round; what is carried lies in two places of the workspace, and
+ * arguments say how they move with the rounds. */
 #include "emit/package.h"
 #include <inttypes.h>
 
 enum { WARP = 32, COPY_EACH = 8, COPY_BLOCKS_MOST = 1024, CAPTURED_MOST = 1 << 16 };
 
 /* A loop that is open: its kernel, its depth, the one around it. */
-struct open { const struct kernel *kernel; int level; const struct open *outer; };
-struct listing { struct writing *w; struct launch_list *list; int number; };
+struct open {
+	const struct kernel *kernel;
+	int level;
+	const struct open *outer;
+};
+struct listing {
+	struct writing *w;
+	struct launch_list *list;
+	int number;
+};
 
-/* A block is one warp, or the warps of a large product: a tile of a contraction, else a block of the kernel's function. */
+/* A block is one warp, or the warps of a large product: a tile of a contraction, else a block of the kernel's function.
+ */
 int64_t launch_blocks(const struct writing *w, const struct kernel *kernel)
 {
 	int64_t blocks = kernel_tiles(kernel);
 	if (blocks > INT32_MAX)
-		fail(w->emit->build, EXIT_LIMIT, kernel->root->name, "%" PRId64 " blocks; a grid has at most %d", blocks, INT32_MAX);
+		fail(w->emit->build, EXIT_LIMIT, kernel->root->name, "%" PRId64 " blocks; a grid has at most %d",
+		        blocks, INT32_MAX);
 	return blocks;
 }
 
-int launch_warps(const struct kernel *kernel)
-{
-	return kernel->warps ? kernel->warps : 1;
-}
+int launch_warps(const struct kernel *kernel) { return kernel->warps ? kernel->warps : 1; }
 
 /* ---- arguments ---- */
-static struct launch_argument argument_of(struct listing *l, const struct open *open, const struct definition *of, bool written);
+static struct launch_argument argument_of(
+        struct listing *l, const struct open *open, const struct definition *of, bool written);
 
 static struct launch_argument scratch_of(struct listing *l, const struct open *open, int64_t at)
 {
-	struct launch_argument a = argument_of(l, open->outer, ((const struct rounds *)open->kernel->detail)->scratch, true);
+	struct launch_argument a =
+	        argument_of(l, open->outer, ((const struct rounds *)open->kernel->detail)->scratch, true);
 	a.from += at;
 	return a;
 }
@@ -43,7 +53,8 @@ static struct launch_argument carried(struct listing *l, const struct open *open
 	return a;
 }
 
-static struct launch_argument sliced(struct listing *l, const struct open *open, const struct definition *whole, const struct definition *part, bool back, bool written)
+static struct launch_argument sliced(struct listing *l, const struct open *open, const struct definition *whole,
+        const struct definition *part, bool back, bool written)
 {
 	struct launch_argument a = argument_of(l, open->outer, whole, written);
 	int64_t bytes = placed(part)->bytes, rounds = ((const struct rounds *)open->kernel->detail)->repeat->rounds;
@@ -52,7 +63,8 @@ static struct launch_argument sliced(struct listing *l, const struct open *open,
 	return a;
 }
 
-static struct launch_argument argument_of(struct listing *l, const struct open *open, const struct definition *of, bool written)
+static struct launch_argument argument_of(
+        struct listing *l, const struct open *open, const struct definition *of, bool written)
 {
 	const struct rounds *rounds = open ? open->kernel->detail : NULL;
 	struct launch_argument a = { .type = of->type, .written = written };
@@ -65,12 +77,15 @@ static struct launch_argument argument_of(struct listing *l, const struct open *
 		int in = repeat_input(rounds, of), out = repeat_output(rounds, of);
 		if (in >= 0)
 			a = repeat->in[in].moves == REPEAT_CARRIED ? carried(l, open, repeat->in[in].pair, false)
-				: repeat->in[in].moves == REPEAT_SLICED ? sliced(l, open, rounds->operand[in]->of, of, repeat->in[in].back, false)
-				: argument_of(l, open->outer, rounds->operand[in]->of, false);
+			        : repeat->in[in].moves == REPEAT_SLICED
+			        ? sliced(l, open, rounds->operand[in]->of, of, repeat->in[in].back, false)
+			        : argument_of(l, open->outer, rounds->operand[in]->of, false);
 		else if (repeat->out[out].moves == REPEAT_CARRIED)
 			a = carried(l, open, out, true);
 		else
-			a = rounds->results[out] ? sliced(l, open, rounds->results[out], of, repeat->out[out].back, true) : scratch_of(l, open, rounds->place[out]);
+			a = rounds->results[out]
+			        ? sliced(l, open, rounds->results[out], of, repeat->out[out].back, true)
+			        : scratch_of(l, open, rounds->place[out]);
 	}
 	a.type = of->type;
 	a.written = written;
@@ -84,7 +99,10 @@ static void add(struct listing *l, struct launch row)
 	push(l->w->emit->arena, &l->list->rows, row);
 }
 
-static struct launch_argument *arguments_new(struct listing *l, int count) { return new_array(l->w->emit->arena, struct launch_argument, (size_t)count + 1); }
+static struct launch_argument *arguments_new(struct listing *l, int count)
+{
+	return arena_new_array(l->w->emit->arena, struct launch_argument, (size_t)count + 1);
+}
 
 static void add_copy(struct listing *l, struct launch_argument from, struct launch_argument to, int64_t bytes)
 {
@@ -100,8 +118,12 @@ static void add_copy(struct listing *l, struct launch_argument from, struct laun
 	to.written = true;
 	arguments[0] = from;
 	arguments[1] = to;
-	add(l, (struct launch){ .symbol = arena_printf(l->w->emit->arena, "%s_copy_%" PRId64, l->w->emit->name, bytes), .blocks = blocks < COPY_BLOCKS_MOST ? blocks : COPY_BLOCKS_MOST,
-		.warps = 1, .count = 2, .arguments = arguments });
+	add(l,
+	        (struct launch){ .symbol = arena_printf(l->w->emit->arena, "%s_copy_%" PRId64, l->w->emit->name, bytes),
+	                .blocks = blocks < COPY_BLOCKS_MOST ? blocks : COPY_BLOCKS_MOST,
+	                .warps = 1,
+	                .count = 2,
+	                .arguments = arguments });
 }
 
 static void add_kernels(struct listing *, const struct lowered *, const struct open *);
@@ -114,13 +136,16 @@ static void add_loop(struct listing *l, const struct kernel *kernel, const struc
 	struct launch_argument *going = arguments_new(l, 1);
 	int ends = repeat->going < 0 ? 0 : 1;
 	if (open.level >= LOOPS_DEEP)
-		fail(l->w->emit->build, EXIT_LIMIT, kernel->root->name, "loops within loops, more than %d deep, are not supported on this target", LOOPS_DEEP);
+		fail(l->w->emit->build, EXIT_LIMIT, kernel->root->name,
+		        "loops within loops, more than %d deep, are not supported on this target", LOOPS_DEEP);
 	if (open.level >= l->list->depth)
 		l->list->depth = open.level + 1;
 	l->list->captured &= !ends;
 	for (size_t k = 0; k < repeat->body->outputs.count; k++)
 		if (repeat->out[k].moves == REPEAT_CARRIED)
-			add_copy(l, argument_of(l, outer, rounds->operand[repeat->out[k].pair]->of, false), scratch_of(l, &open, rounds->other[k]), placed(rounds->body->program->outputs.at[k])->bytes);
+			add_copy(l, argument_of(l, outer, rounds->operand[repeat->out[k].pair]->of, false),
+			        scratch_of(l, &open, rounds->other[k]),
+			        placed(rounds->body->program->outputs.at[k])->bytes);
 	if (ends)
 		going[0] = carried(l, &open, repeat->in[repeat->going].pair, false);
 	going[0].type = DTYPE_BOOL;
@@ -128,10 +153,16 @@ static void add_loop(struct listing *l, const struct kernel *kernel, const struc
 	add(l, (struct launch){ .loop = open.level + 1, .rounds = repeat->rounds, .count = ends, .arguments = going });
 	add_kernels(l, rounds->body, &open);
 	l->list->rows.at[begin].other = (int)l->list->rows.count;
-	add(l, (struct launch){ .loop = -open.level - 1, .rounds = repeat->rounds, .count = ends, .arguments = going, .other = (int)begin });
+	add(l,
+	        (struct launch){ .loop = -open.level - 1,
+	                .rounds = repeat->rounds,
+	                .count = ends,
+	                .arguments = going,
+	                .other = (int)begin });
 	for (size_t k = 0; k < repeat->body->outputs.count; k++)
 		if (repeat->out[k].moves == REPEAT_CARRIED && rounds->results[k])
-			add_copy(l, carried(l, &open, (int)k, false), argument_of(l, outer, rounds->results[k], true), placed(rounds->results[k])->bytes);
+			add_copy(l, carried(l, &open, (int)k, false), argument_of(l, outer, rounds->results[k], true),
+			        placed(rounds->results[k])->bytes);
 }
 
 static void add_kernels(struct listing *l, const struct lowered *lowered, const struct open *open)
@@ -146,8 +177,13 @@ static void add_kernels(struct listing *l, const struct lowered *lowered, const 
 		struct launch_argument *arguments = arguments_new(l, (int)kernel->params.count);
 		for (size_t i = 0; i < kernel->params.count; i++)
 			arguments[i] = argument_of(l, open, kernel->params.at[i].of, kernel->params.at[i].written);
-		add(l, (struct launch){ .kernel = kernel, .symbol = emit_symbol(l->w->emit, kernel), .blocks = launch_blocks(l->w, kernel), .warps = launch_warps(kernel),
-			.count = (int)kernel->params.count, .arguments = arguments });
+		add(l,
+		        (struct launch){ .kernel = kernel,
+		                .symbol = emit_symbol(l->w->emit, kernel),
+		                .blocks = launch_blocks(l->w, kernel),
+		                .warps = launch_warps(kernel),
+		                .count = (int)kernel->params.count,
+		                .arguments = arguments });
 	}
 }
 
@@ -157,7 +193,9 @@ static double launched(const struct launch_list *list)
 	double all = 0, times = 1;
 	for (size_t k = 0; k < list->rows.count; k++) {
 		const struct launch *row = &list->rows.at[k];
-		times = row->loop > 0 ? times * (double)row->rounds : row->loop < 0 ? times / (double)row->rounds : times;
+		times = row->loop > 0   ? times * (double)row->rounds
+		        : row->loop < 0 ? times / (double)row->rounds
+		                        : times;
 		all += row->symbol ? times : 0;
 	}
 	return all;
@@ -166,7 +204,9 @@ static double launched(const struct launch_list *list)
 int64_t launch_move(const struct launch_list *list, const struct launch_argument *a)
 {
 	size_t i = 0;
-	while (i < list->moves.count && (list->moves.at[i].from != a->from || memcmp(list->moves.at[i].step, a->step, sizeof a->step) || memcmp(list->moves.at[i].flip, a->flip, sizeof a->flip)))
+	while (i < list->moves.count
+	        && (list->moves.at[i].from != a->from || memcmp(list->moves.at[i].step, a->step, sizeof a->step)
+	                || memcmp(list->moves.at[i].flip, a->flip, sizeof a->flip)))
 		i++;
 	return (int64_t)i;
 }

@@ -1,4 +1,5 @@
-/* loops.c: generic kernels: statements -> values for templates/c/loops.jinja -> text.  Expressions are printed here, by emit/expression.c. */
+/* loops.c: generic kernels: statements -> values for templates/c/loops.jinja -> text.  Expressions are printed here, by
+ * emit/expression.c. */
 #include "emit/emit.h"
 #include "loops/loops.h"
 #include "ingot/template.h"
@@ -6,14 +7,18 @@
 struct emitting {
 	struct loops *loops;
 	struct arena *arena;
-	const char **names;               /* of variables */
-	bool *changes;                    /* by number of cell: a register that is set again, a buffer or array that is stored to */
-	bool *common;                     /* by number of cell: what one lane stores, another may load: where lanes are threads */
-	int64_t scratch;                  /* bytes of common arrays */
+	const char **names; /* of variables */
+	bool *changes;      /* by number of cell: a register that is set again, a buffer or array that is stored to */
+	bool *common;       /* by number of cell: what one lane stores, another may load: where lanes are threads */
+	int64_t scratch;    /* bytes of common arrays */
 	struct printer printer;
 };
 
-static const char *name_of_buffer(void *user, const struct definition *of) { (void)user; return of->name; }
+static const char *name_of_buffer(void *user, const struct definition *of)
+{
+	(void)user;
+	return of->name;
+}
 
 static struct held held_by_cell(void *user, const struct expr *load)
 {
@@ -38,8 +43,9 @@ static void note_changes(struct emitting *e, const struct block *block)
 	}
 }
 
-/* Where a lane is a thread, an array is each thread's own unless vectors lie in it, or it is too large for that; buffers that the kernel
- * reads again are everyone's.  Templates of such targets let the threads meet around stores to them. */
+/* Where a lane is a thread, an array is each thread's own unless vectors lie in it, or it is too large for that;
+ * buffers that the kernel reads again are everyone's.  Templates of such targets let the threads meet around stores to
+ * them. */
 enum { OWN_MOST = 64 };
 static void note_common(struct emitting *e, const struct block *block)
 {
@@ -51,11 +57,14 @@ static void note_common(struct emitting *e, const struct block *block)
 		if (stmt->kind == STMT_ARRAY && !cell->vector && cell->size > OWN_MOST)
 			e->common[cell->of.number] = true;
 		const struct definition *owner = cell ? e->loops->owners.at[cell->of.number] : NULL;
-		for (size_t r = 0; stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner && r < placed(owner)->readers.count; r++)
+		for (size_t r = 0; stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner
+		        && r < placed(owner)->readers.count;
+		        r++)
 			e->common[cell->of.number] |= placed(placed(owner)->readers.at[r])->kernel == e->loops->kernel;
 		for (size_t m = 0; stmt->kind == STMT_STORE && owner && m < e->loops->kernel->members.count; m++)
 			e->common[cell->of.number] |= placed(e->loops->kernel->members.at[m])->lies_in == owner;
-		if (stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner && definition_has_places(owner))       /* what begins is stored to again */
+		if (stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner
+		        && definition_has_places(owner)) /* what begins is stored to again */
 			e->common[cell->of.number] = true;
 		note_common(e, &stmt->body);
 		note_common(e, &stmt->other);
@@ -75,7 +84,10 @@ static struct value entry(struct emitting *e, struct value list, const char *kin
 static const char *type_of(const struct cell *cell) { return cell->vector ? "vec" : dtypes[cell->of.type].c; }
 
 /* ---- straight lines ---- */
-static bool is_leaf(const struct stmt *stmt) { return (stmt->kind == STMT_SET || stmt->kind == STMT_STORE) && !stmt->square; }
+static bool is_leaf(const struct stmt *stmt)
+{
+	return (stmt->kind == STMT_SET || stmt->kind == STMT_STORE) && !stmt->square;
+}
 
 static void emit_square(struct emitting *e, const struct stmt *stmt, struct value list)
 {
@@ -103,15 +115,20 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 {
 	struct printer *p = &e->printer;
 	const char *value = printer_value(p, stmt->value);
-	bool halves = stmt->lane >= 0 && stmt->cell->of.type == DTYPE_F16, places = stmt->lane >= 0 && stmt->cell->of.type == DTYPE_I32;
-	if (places)                                           /* 2^23 and a whole number below: its bits end in the number's */
+	bool halves = stmt->lane >= 0 && stmt->cell->of.type == DTYPE_F16,
+	     places = stmt->lane >= 0 && stmt->cell->of.type == DTYPE_I32;
+	if (places) /* 2^23 and a whole number below: its bits end in the number's */
 		value = arena_printf(e->arena, "vec_bits(%s + vec_set(8388608.f)) - ivec_set(0x4b000000u)", value);
-	else if (!halves && stmt->cell->of.type != DTYPE_I64 && stmt->cell->of.type != DTYPE_F32 && stmt->cell->of.type != DTYPE_F64)
+	else if (!halves && stmt->cell->of.type != DTYPE_I64 && stmt->cell->of.type != DTYPE_F32
+	        && stmt->cell->of.type != DTYPE_F64)
 		value = arena_printf(e->arena, "(%s)(%s)", dtypes[stmt->cell->of.type].c, value);
 	emit_let_list(e, list);
 	struct cell *cell = stmt->cell;
 	if (stmt->kind == STMT_SET) {
-		struct value set = entry(e, list, !stmt->declare ? "set" : e->changes[cell->of.number] ? "begin" : "let");
+		struct value set = entry(e, list,
+		        !stmt->declare                        ? "set"
+		                : e->changes[cell->of.number] ? "begin"
+		                                              : "let");
 		put(set, "type", type_of(cell));
 		put(set, "name", cell->of.name);
 		put(set, "value", value);
@@ -123,7 +140,8 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 	int64_t factor;
 	bool apart = !index_is_constant(step, &factor) || (factor && factor != 1);
 	struct value store = entry(e, list, apart ? "scatter" : factor ? "store" : "put");
-	put(store, "to", apart || factor ? printer_address(p, &cell->of, stmt->at) : printer_element(p, &cell->of, stmt->at));
+	put(store, "to",
+	        apart || factor ? printer_address(p, &cell->of, stmt->at) : printer_element(p, &cell->of, stmt->at));
 	put(store, "value", value);
 	put(store, "type", type_of(cell));
 	put(store, "word", halves ? "vec_store_half" : places ? "ivec_store" : "vec_store");
@@ -146,10 +164,14 @@ static size_t emit_line(struct emitting *e, const struct block *block, size_t i,
 	VECTOR(const struct expr *) roots = { 0 };
 	const struct stmt *first = block->at[i];
 	size_t end = i;
-	for (; end < block->count && is_leaf(block->at[end]) && block->at[end]->lane == first->lane && block->at[end]->left == first->left; end++)
+	for (; end < block->count && is_leaf(block->at[end]) && block->at[end]->lane == first->lane
+	        && block->at[end]->left == first->left;
+	        end++)
 		push(e->arena, &roots, block->at[end]->value);
 	e->printer.lane = first->lane;
-	e->printer.left = first->some ? printer_index(&e->printer, first->some) : first->left ? arena_printf(e->arena, "%d", first->left) : NULL;
+	e->printer.left = first->some ? printer_index(&e->printer, first->some)
+	        : first->left         ? arena_printf(e->arena, "%d", first->left)
+	                              : NULL;
 	printer_share(&e->printer, roots.at, roots.count);
 	for (; i < end; i++)
 		emit_leaf(e, block->at[i], list);
@@ -157,7 +179,11 @@ static size_t emit_line(struct emitting *e, const struct block *block, size_t i,
 	return end;
 }
 
-struct using { int var; bool used; };
+struct using
+{
+	int var;
+	bool used;
+};
 static void see_use(void *user, const struct index *index, bool address)
 {
 	struct using *u = user;
@@ -188,7 +214,10 @@ static const char *condition_of(struct emitting *e, const struct stmt *stmt)
 static void emit_stmt(struct emitting *e, const struct block *block, size_t i, struct value list)
 {
 	static const char *const joins[] = {
-		[REDUCE_SUM] = "vec_sum", [REDUCE_MAX] = "vec_largest", [REDUCE_MIN] = "vec_smallest", [REDUCE_PROD] = "vec_product",
+		[REDUCE_SUM] = "vec_sum",
+		[REDUCE_MAX] = "vec_largest",
+		[REDUCE_MIN] = "vec_smallest",
+		[REDUCE_PROD] = "vec_product",
 	};
 	const struct stmt *stmt = block->at[i];
 	const char *text;
@@ -199,7 +228,8 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 	case STMT_FOR:
 		made = entry(e, list, stmt->role == ROLE_BLOCKS ? "blocks" : "for");
 		put(made, "name", e->names[stmt->var]);
-		value_dict_set(made, "extent", stmt->count ? value_string(printer_index(&e->printer, stmt->count)) : value_int(stmt->extent));
+		value_dict_set(made, "extent",
+		        stmt->count ? value_string(printer_index(&e->printer, stmt->count)) : value_int(stmt->extent));
 		value_dict_set(made, "step", value_int(stmt->step));
 		value_dict_set(made, "body", emit_block(e, &stmt->body));
 		break;
@@ -231,8 +261,10 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		value_dict_set(made, "common", value_bool(e->common[stmt->cell->of.number]));
 		if (e->common[stmt->cell->of.number])
 			e->scratch += stmt->cell->size * (int64_t)dtypes[stmt->cell->of.type].bits / 8;
-		value_dict_set(made, "align", value_int(stmt->cell->vector || stmt->cell->of.type != DTYPE_F32 || e->loops->target->lanes == 1 ? 0
-			: 4 * e->loops->target->lanes));
+		value_dict_set(made, "align",
+		        value_int(stmt->cell->vector || stmt->cell->of.type != DTYPE_F32 || e->loops->target->lanes == 1
+		                        ? 0
+		                        : 4 * e->loops->target->lanes));
 		break;
 	case STMT_JOIN:
 		made = entry(e, list, "let");
@@ -240,18 +272,15 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		put(made, "name", stmt->cell->of.name);
 		put(made, "value", arena_printf(e->arena, "%s(%s)", joins[stmt->reduce[0]], stmt->from->of.name));
 		break;
-	case STMT_STORE:
-		emit_square(e, stmt, list);
-		break;
-	case STMT_SET:
-		break;
+	case STMT_STORE: emit_square(e, stmt, list); break;
+	case STMT_SET: break;
 	}
 }
 
 static struct value emit_block(struct emitting *e, const struct block *block)
 {
 	struct value list = value_list(e->arena);
-	for (size_t i = 0; i < block->count; ) {
+	for (size_t i = 0; i < block->count;) {
 		if (is_leaf(block->at[i]))
 			i = emit_line(e, block, i, list);
 		else
@@ -267,7 +296,8 @@ static struct value unused_of(struct emitting *e)
 	struct value unused = value_list(e->arena);
 	for (size_t i = 0; i < e->loops->cells.count; i++) {
 		const struct cell *cell = e->loops->cells.at[i];
-		if (cell->kind == CELL_BUFFER && !(e->loops->count && e->loops->owners.at[i] == e->loops->count) && !cell_is_loaded(&e->loops->body, cell) && !cell_is_stored(&e->loops->body, cell))
+		if (cell->kind == CELL_BUFFER && !(e->loops->count && e->loops->owners.at[i] == e->loops->count)
+		        && !cell_is_loaded(&e->loops->body, cell) && !cell_is_stored(&e->loops->body, cell))
 			value_list_add(unused, value_string(cell->of.name));
 	}
 	return unused;
@@ -278,12 +308,16 @@ struct value loops_ends(struct emit *emit, const struct loops *loops)
 	if (!loops->count)
 		return value_none();
 	struct value ends = value_dict(loops->arena), lets = value_list(loops->arena), let = value_dict(loops->arena);
-	const char *there = loops->ends_by == 1 ? "many" : arena_printf(loops->arena, "many * %lld", (long long)loops->ends_by);
+	const char *there =
+	        loops->ends_by == 1 ? "many" : arena_printf(loops->arena, "many * %lld", (long long)loops->ends_by);
 	put(let, "name", "many");
 	put(let, "value", emit_count(emit, loops->kernel, loops->count, loops->most));
 	value_list_add(lets, let);
 	value_dict_set(ends, "lets", lets);
-	put(ends, "there", loops->ends_per == 1 ? there : arena_printf(loops->arena, "(%s + %lld) / %lld", there, (long long)loops->ends_per - 1, (long long)loops->ends_per));
+	put(ends, "there",
+	        loops->ends_per == 1 ? there
+	                             : arena_printf(loops->arena, "(%s + %lld) / %lld", there,
+	                                     (long long)loops->ends_per - 1, (long long)loops->ends_per));
 	value_dict_set(ends, "blocks", value_int(loops->blocks));
 	return ends;
 }
@@ -291,14 +325,23 @@ struct value loops_ends(struct emit *emit, const struct loops *loops)
 static void print_function(struct emit *emit, struct loops *loops, struct value function, struct text *out)
 {
 	struct arena *arena = loops->arena;
-	struct emitting e = { .loops = loops, .arena = arena, .names = new_array(arena, const char *, loops->vars.count + 1),
-		.changes = new_array(arena, bool, loops->cells.count + 1), .common = new_array(arena, bool, loops->cells.count + 1) };
+	struct emitting e = { .loops = loops,
+		.arena = arena,
+		.names = arena_new_array(arena, const char *, loops->vars.count + 1),
+		.changes = arena_new_array(arena, bool, loops->cells.count + 1),
+		.common = arena_new_array(arena, bool, loops->cells.count + 1) };
 	for (size_t i = 0; i < loops->vars.count; i++)
 		e.names[i] = loops->vars.at[i].name;
 	note_changes(&e, &loops->body);
 	note_common(&e, &loops->body);
-	e.printer = (struct printer){ .arena = arena, .target = emit->target, .lane = -1, .names = e.names, .symbols = "symbols", .buffer = name_of_buffer,
-		.held = held_by_cell, .user = &e };
+	e.printer = (struct printer){ .arena = arena,
+		.target = emit->target,
+		.lane = -1,
+		.names = e.names,
+		.symbols = "symbols",
+		.buffer = name_of_buffer,
+		.held = held_by_cell,
+		.user = &e };
 	struct value globals = value_dict(arena);
 	value_dict_set(globals, "kernel", function);
 	value_dict_set(globals, "target", emit_target_value(emit));
@@ -308,8 +351,9 @@ static void print_function(struct emit *emit, struct loops *loops, struct value 
 	value_dict_set(globals, "ends", loops_ends(emit, loops));
 	if (emit->target->scratch_bytes && e.scratch > emit->target->scratch_bytes) {
 		arena_release(arena);
-		fail(emit->build, EXIT_LIMIT, loops->kernel->root->name, "its rows take %lld bytes of scratch; %s has %lld", (long long)e.scratch, emit->target->name,
-			(long long)emit->target->scratch_bytes);
+		fail(emit->build, EXIT_LIMIT, loops->kernel->root->name,
+		        "its rows take %lld bytes of scratch; %s has %lld", (long long)e.scratch, emit->target->name,
+		        (long long)emit->target->scratch_bytes);
 	}
 	template_render(emit->templates, loops->kernel->template_name, globals, out);
 }
@@ -324,7 +368,8 @@ void loops_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 	arena_release(&arena);
 }
 
-void loops_emit_symbolic(struct emit *emit, struct loops *loops, const char *name, const char *comment, struct text *out)
+void loops_emit_symbolic(
+        struct emit *emit, struct loops *loops, const char *name, const char *comment, struct text *out)
 {
 	struct arena *arena = loops->arena;
 	struct value function = value_dict(arena);
@@ -332,7 +377,8 @@ void loops_emit_symbolic(struct emit *emit, struct loops *loops, const char *nam
 	for (size_t c = 0; c < loops->cells.count; c++) {
 		const struct cell *cell = loops->cells.at[c];
 		if (cell->kind == CELL_BUFFER)
-			params = arena_printf(arena, "%s%sfloat *restrict %s, ", params, cell->written ? "" : "const ", cell->of.name);
+			params = arena_printf(arena, "%s%sfloat *restrict %s, ", params, cell->written ? "" : "const ",
+			        cell->of.name);
 	}
 	put(function, "name", name);
 	put(function, "params", arena_printf(arena, "%sconst long *restrict symbols", params));

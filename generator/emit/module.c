@@ -12,8 +12,8 @@ struct module_node {
 	const struct definition *of;
 	uint32_t flags;
 	int64_t bytes, offset;
-	int writer, reader;               /* the first part that does; -1: none */
-	bool merged, on_device;           /* read from the merge buffer; the user wants no host array */
+	int writer, reader;     /* the first part that does; -1: none */
+	bool merged, on_device; /* read from the merge buffer; the user wants no host array */
 };
 
 struct describing {
@@ -21,7 +21,7 @@ struct describing {
 	struct arena *arena;
 	VECTOR(struct module_node) nodes;
 	struct value tensors, kernels, routines, symbols;
-	int kernel_count;                 /* of all parts so far */
+	int kernel_count; /* of all parts so far */
 };
 
 /* ---- C text ---- */
@@ -61,15 +61,17 @@ static struct module_node *node_find(struct describing *d, const char *name)
 	return NULL;
 }
 
-static void node_same(struct describing *d, const struct module_node *node, const struct definition *other, const char *file)
+static void node_same(
+        struct describing *d, const struct module_node *node, const struct definition *other, const char *file)
 {
 	const struct definition *of = node->of;
 	bool same = of->type == other->type && of->rank == other->rank;
 	for (int v = 0; same && v < of->rank; v++)
 		same = of->extents[v] == other->extents[v];
 	if (!same)
-		fail(d->w->emit->build, EXIT_INVALID, node->name, "is %s of %d dims elsewhere; in %s it has another type or shape", dtypes[of->type].text,
-			of->rank, file);
+		fail(d->w->emit->build, EXIT_INVALID, node->name,
+		        "is %s of %d dims elsewhere; in %s it has another type or shape", dtypes[of->type].text,
+		        of->rank, file);
 }
 
 static void add_node(struct describing *d, const struct definition *of, const char *name, bool written)
@@ -78,17 +80,21 @@ static void add_node(struct describing *d, const struct definition *of, const ch
 	if (known)
 		node_same(d, known, of, d->w->of->model);
 	else {
-		push(d->arena, &d->nodes, (struct module_node){ .name = name, .of = of, .bytes = placed(of)->bytes, .writer = -1, .reader = -1 });
+		push(d->arena, &d->nodes,
+		        (struct module_node){
+		                .name = name, .of = of, .bytes = placed(of)->bytes, .writer = -1, .reader = -1 });
 		known = &d->nodes.at[d->nodes.count - 1];
 	}
 	for (size_t i = 0; written && i < d->w->lowered->choice_count; i++)
-		known->on_device |= d->w->lowered->choices[i].outputs && d->w->lowered->choices[i].mode == INGOT_ON_DEVICE
-			&& !strcmp(d->w->lowered->choices[i].name, name);
+		known->on_device |= d->w->lowered->choices[i].outputs
+		        && d->w->lowered->choices[i].mode == INGOT_ON_DEVICE
+		        && !strcmp(d->w->lowered->choices[i].name, name);
 	int *who = written ? &known->writer : &known->reader;
 	if (*who < 0)
 		*who = d->w->part;
 	else if (written)
-		fail(d->w->emit->build, EXIT_INVALID, name, "is written by %s and by %s", d->w->package->parts[*who].model, d->w->of->model);
+		fail(d->w->emit->build, EXIT_INVALID, name, "is written by %s and by %s",
+		        d->w->package->parts[*who].model, d->w->of->model);
 }
 
 static struct module_node *node_needed(struct describing *d, const char *option, const char *name)
@@ -98,7 +104,8 @@ static struct module_node *node_needed(struct describing *d, const char *option,
 	for (size_t i = 0; !node && i < d->nodes.count; i++)
 		choices_add(&choices, d->nodes.at[i].name);
 	if (!node)
-		fail(d->w->emit->build, EXIT_USAGE, NULL, "--%s %s: no graph has an input or output of that name%s", option, name, choices_text(&choices));
+		fail(d->w->emit->build, EXIT_USAGE, NULL, "--%s %s: no graph has an input or output of that name%s",
+		        option, name, choices_text(&choices));
 	return node;
 }
 
@@ -106,9 +113,11 @@ static void add_states(struct describing *d)
 {
 	for (size_t i = 0; i < d->w->package->state_count; i++) {
 		const struct state_pair *pair = d->w->package->states + i;
-		struct module_node *input = node_needed(d, "state", pair->input), *output = node_needed(d, "state", pair->output);
+		struct module_node *input = node_needed(d, "state", pair->input),
+		                   *output = node_needed(d, "state", pair->output);
 		if (input->reader < 0 || input->writer >= 0 || output->writer < 0)
-			fail(d->w->emit->build, EXIT_USAGE, NULL, "--state %s=%s: should be an input and an output", pair->input, pair->output);
+			fail(d->w->emit->build, EXIT_USAGE, NULL, "--state %s=%s: should be an input and an output",
+			        pair->input, pair->output);
 		node_same(d, input, output->of, d->w->package->parts[output->writer].model);
 		input->flags |= INGOT_NODE_STATE;
 		input->writer = output->writer;
@@ -121,7 +130,8 @@ static void add_merges(struct describing *d)
 	for (size_t i = 0; i < package->merge_count; i++) {
 		struct module_node *node = node_needed(d, "merge", package->merges[i]);
 		if (node->reader < 0 || node->flags & INGOT_NODE_STATE)
-			fail(d->w->emit->build, EXIT_USAGE, NULL, "--merge %s: should be an input, and no state", node->name);
+			fail(d->w->emit->build, EXIT_USAGE, NULL, "--merge %s: should be an input, and no state",
+			        node->name);
 		node->merged = true;
 	}
 }
@@ -141,9 +151,11 @@ static void add_nodes(struct describing *d)
 	/* What one graph writes and another reads stays on the device; the host gives and takes the rest. */
 	for (size_t i = 0; i < d->nodes.count; i++) {
 		struct module_node *node = &d->nodes.at[i];
-		if (node->writer >= 0 && !(node->flags & INGOT_NODE_STATE) && !w->emit->target->log)      /* a log shows the old value: zero */
+		if (node->writer >= 0 && !(node->flags & INGOT_NODE_STATE)
+		        && !w->emit->target->log) /* a log shows the old value: zero */
 			node->flags |= INGOT_NODE_CLEARED;
-		if ((node->writer < 0 || node->reader < 0) && !(node->flags & INGOT_NODE_STATE) && !node->on_device && !w->package->no_hosted)
+		if ((node->writer < 0 || node->reader < 0) && !(node->flags & INGOT_NODE_STATE) && !node->on_device
+		        && !w->package->no_hosted)
 			node->flags |= INGOT_NODE_HOSTED;
 	}
 	for (size_t i = 0; i < w->items.count; i++) {
@@ -153,16 +165,27 @@ static void add_nodes(struct describing *d)
 			name = arena_printf(d->arena, "%s.%s", w->package->parts[item->part].name, name);
 		for (int n = 2; node_find(d, name); n++)
 			name = arena_printf(d->arena, "%s_%d", name, n);
-		push(d->arena, &d->nodes, (struct module_node){ .name = name, .of = item->item->of, .flags = INGOT_NODE_CONSTANT, .bytes = item->bytes,
-			.offset = item->offset, .writer = -1, .reader = -1 });
+		push(d->arena, &d->nodes,
+		        (struct module_node){ .name = name,
+		                .of = item->item->of,
+		                .flags = INGOT_NODE_CONSTANT,
+		                .bytes = item->bytes,
+		                .offset = item->offset,
+		                .writer = -1,
+		                .reader = -1 });
 	}
 }
 
 static struct value nodes_value(struct describing *d)
 {
-	static const struct { uint32_t bit; const char *word; } words[] = {
-		{ INGOT_NODE_CONSTANT, "INGOT_NODE_CONSTANT" }, { INGOT_NODE_STATE, "INGOT_NODE_STATE" },
-		{ INGOT_NODE_CLEARED, "INGOT_NODE_CLEARED" }, { INGOT_NODE_HOSTED, "INGOT_NODE_HOSTED" },
+	static const struct {
+		uint32_t bit;
+		const char *word;
+	} words[] = {
+		{ INGOT_NODE_CONSTANT, "INGOT_NODE_CONSTANT" },
+		{ INGOT_NODE_STATE, "INGOT_NODE_STATE" },
+		{ INGOT_NODE_CLEARED, "INGOT_NODE_CLEARED" },
+		{ INGOT_NODE_HOSTED, "INGOT_NODE_HOSTED" },
 	};
 	struct value list = value_list(d->arena);
 	for (size_t i = 0; i < d->nodes.count; i++) {
@@ -198,19 +221,25 @@ static struct value argument_at(struct describing *d, struct place place)
 		size_t pool = w->lowered->workspace_pools.count;
 		while (w->lowered->workspace_pools.at[--pool].at > place.at)
 			;
-		return place_value(d->arena, "INGOT_FROM_WORKSPACE", (int64_t)pool, place.at - w->lowered->workspace_pools.at[pool].at);
+		return place_value(d->arena, "INGOT_FROM_WORKSPACE", (int64_t)pool,
+		        place.at - w->lowered->workspace_pools.at[pool].at);
 	}
-	case PLACE_INPUT: return place_value(d->arena, "INGOT_FROM_NODE", node_number(d, w->of->input_names[place.at]), 0);
+	case PLACE_INPUT:
+		return place_value(d->arena, "INGOT_FROM_NODE", node_number(d, w->of->input_names[place.at]), 0);
 	default: return place_value(d->arena, "INGOT_FROM_NODE", node_number(d, w->of->output_names[place.at]), 0);
 	}
 }
 
-static struct value argument_of(struct describing *d, const struct definition *of) { return argument_at(d, package_place(d->w, of)); }
+static struct value argument_of(struct describing *d, const struct definition *of)
+{
+	return argument_at(d, package_place(d->w, of));
+}
 
 static const struct module_node *node_of(struct describing *d, const struct definition *of)
 {
 	struct place place = package_place(d->w, of);
-	return node_find(d, place.kind == PLACE_INPUT ? d->w->of->input_names[place.at] : d->w->of->output_names[place.at]);
+	return node_find(
+	        d, place.kind == PLACE_INPUT ? d->w->of->input_names[place.at] : d->w->of->output_names[place.at]);
 }
 
 static uint32_t node_mode(const struct module_node *node)
@@ -222,7 +251,9 @@ static uint32_t node_mode(const struct module_node *node)
 
 static void add_tensor(struct describing *d, const struct definition *of)
 {
-	static const uint32_t modes[] = { [MODE_VIRTUAL] = INGOT_VIRTUAL, [MODE_LOCAL] = INGOT_LOCAL, [MODE_DEVICE] = INGOT_LOCAL,
+	static const uint32_t modes[] = { [MODE_VIRTUAL] = INGOT_VIRTUAL,
+		[MODE_LOCAL] = INGOT_LOCAL,
+		[MODE_DEVICE] = INGOT_LOCAL,
 		[MODE_CONSTANT] = INGOT_HOSTED_CONSTANT };
 	const struct placed *p = placed(of);
 	const struct module_node *node = p->mode == MODE_HOSTED ? node_of(d, of) : NULL;
@@ -232,10 +263,12 @@ static void add_tensor(struct describing *d, const struct definition *of)
 	value_dict_set(value, "routine", value_int(d->w->part));
 	value_dict_set(value, "mode", value_int(node ? node_mode(node) : modes[p->mode]));
 	/* Scratch is the default of what is not virtual; the size says whether it may lie on a stack. */
-	value_dict_set(value, "provenance", value_int(node && node->flags & INGOT_NODE_STATE ? INGOT_BY_READ_FIRST
-		: p->mode == MODE_LOCAL ? p->provenance * 1000 + INGOT_BY_DEFAULT_LOCAL
-		: p->mode == MODE_DEVICE ? p->provenance * 1000 + (p->bytes > INGOT_LOCAL_BYTES ? INGOT_BY_LOCAL_SIZE : INGOT_BY_DEFAULT_LOCAL)
-		: p->provenance));
+	value_dict_set(value, "provenance",
+	        value_int(node && node->flags & INGOT_NODE_STATE ? INGOT_BY_READ_FIRST
+	                        : p->mode == MODE_LOCAL          ? p->provenance * 1000 + INGOT_BY_DEFAULT_LOCAL
+	                        : p->mode == MODE_DEVICE         ? p->provenance * 1000
+	                                + (p->bytes > INGOT_LOCAL_BYTES ? INGOT_BY_LOCAL_SIZE : INGOT_BY_DEFAULT_LOCAL)
+	                                                 : p->provenance));
 	value_dict_set(value, "dtype", dtype_word(d->arena, of->type));
 	value_dict_set(value, "extents", numbers(d->arena, of->extents, of->rank));
 	value_dict_set(value, "strides", memory ? numbers(d->arena, p->stride, of->rank) : value_none());
@@ -248,7 +281,8 @@ static void add_tensor(struct describing *d, const struct definition *of)
 /* A constant that no kernel reads has no place. */
 static bool is_there(const struct definition *of)
 {
-	return !(placed(of)->mode == MODE_CONSTANT && placed(of)->offset < 0) && !(placed(of)->mode == MODE_DEVICE && placed(of)->first < 0);
+	return !(placed(of)->mode == MODE_CONSTANT && placed(of)->offset < 0)
+	        && !(placed(of)->mode == MODE_DEVICE && placed(of)->first < 0);
 }
 
 /* The nodes of the inputs, but for what comes from the merge buffer; or of the outputs. */
@@ -270,13 +304,15 @@ static int64_t merge_input(struct describing *d)
 		if (!node_find(d, name)->merged)
 			continue;
 		if (first)
-			fail(d->w->emit->build, EXIT_INVALID, d->w->of->model, "reads %s and %s from the merge buffer, which holds one tensor at a time", first, name);
+			fail(d->w->emit->build, EXIT_INVALID, d->w->of->model,
+			        "reads %s and %s from the merge buffer, which holds one tensor at a time", first, name);
 		first = name;
 	}
 	return first ? node_number(d, first) : -1;
 }
 
-/* What the current part writes back: the outputs get the states' nodes besides, and {to, from, bytes} of each is listed. */
+/* What the current part writes back: the outputs get the states' nodes besides, and {to, from, bytes} of each is
+ * listed. */
 static struct value states_of(struct describing *d, struct value outputs)
 {
 	struct value list = value_list(d->arena);
@@ -295,7 +331,10 @@ static struct value states_of(struct describing *d, struct value outputs)
 	return list;
 }
 
-struct step { const char *kind; int64_t kernel, count, groups, threads, warps, bytes; };
+struct step {
+	const char *kind;
+	int64_t kernel, count, groups, threads, warps, bytes;
+};
 /* Its arguments are listed next. */
 static void add_step(struct describing *d, struct value steps, struct value arguments, struct step one)
 {
@@ -315,11 +354,14 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 {
 	struct value value = value_dict(d->arena), params = value_list(d->arena);
 	int64_t parts = d->w->scratch ? 1 : kernel->parts;
-	add_step(d, steps, arguments, (struct step){ "KERNEL", d->kernel_count++, (int64_t)kernel->params.count + d->w->scratch, parts, 1, 1, 0 });
+	add_step(d, steps, arguments,
+	        (struct step){
+	                "KERNEL", d->kernel_count++, (int64_t)kernel->params.count + d->w->scratch, parts, 1, 1, 0 });
 	for (size_t i = 0; i < kernel->params.count; i++) {
 		const struct param *param = &kernel->params.at[i];
 		struct value one = value_dict(d->arena);
-		value_dict_set(one, "c", value_printf(d->arena, "%s%s *", param->written ? "" : "const ", dtypes[param->of->type].c));
+		value_dict_set(one, "c",
+		        value_printf(d->arena, "%s%s *", param->written ? "" : "const ", dtypes[param->of->type].c));
 		value_dict_set(one, "name", value_string(param->name));
 		value_dict_set(one, "dtype", dtype_word(d->arena, param->of->type));
 		value_list_add(params, one);
@@ -332,7 +374,9 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 	value_dict_set(value, "part", value_int(d->w->part));
 	value_dict_set(value, "extra", value_int(d->w->scratch));
 	if (d->w->scratch)
-		value_list_add(arguments, place_value(d->arena, "INGOT_FROM_WORKSPACE", 0, (d->w->lowered->workspace_pools.at[0].bytes + 63) & ~(int64_t)63));
+		value_list_add(arguments,
+		        place_value(d->arena, "INGOT_FROM_WORKSPACE", 0,
+		                (d->w->lowered->workspace_pools.at[0].bytes + 63) & ~(int64_t)63));
 	value_dict_set(value, "scalar", value_bool(false));
 	value_dict_set(value, "blocks", value_int(kernel->blocks));
 	value_dict_set(value, "parts", value_int(parts));
@@ -360,9 +404,13 @@ static void add_launches(struct describing *d, struct value routine, struct valu
 		const struct launch *row = &launches.rows.at[k];
 		struct value value = value_dict(d->arena), params = value_list(d->arena);
 		if (row->loop)
-			add_step(d, steps, arguments, (struct step){ row->loop > 0 ? "LOOP" : "ROUND", row->other, row->count, 0, 0, 0, row->rounds });
+			add_step(d, steps, arguments,
+			        (struct step){ row->loop > 0 ? "LOOP" : "ROUND", row->other, row->count, 0, 0, 0,
+			                row->rounds });
 		else
-			add_step(d, steps, arguments, (struct step){ "KERNEL", d->kernel_count++, row->count, row->blocks, d->w->emit->target->lanes, row->warps, 0 });
+			add_step(d, steps, arguments,
+			        (struct step){ "KERNEL", d->kernel_count++, row->count, row->blocks,
+			                d->w->emit->target->lanes, row->warps, 0 });
 		for (int i = 0; i < row->count; i++) {
 			struct value one = value_dict(d->arena);
 			value_dict_set(one, "dtype", dtype_word(d->arena, row->arguments[i].type));
@@ -373,16 +421,21 @@ static void add_launches(struct describing *d, struct value routine, struct valu
 		depth += row->loop > 0 ? 1 : row->loop < 0 ? -1 : 0;
 		if (row->loop)
 			continue;
-		/* Its own name, also where it runs another kernel's code; inside of loops there are such of one name. */
-		const char *name = arena_printf(d->arena, "%s_%s", d->w->of->name, row->kernel ? row->kernel->name : "copy");
-		value_dict_set(value, "name", literal(d->arena, row->kernel && !depth ? name : arena_printf(d->arena, "%s_%zu", name, k)));
+		/* Its own name, also where it runs another kernel's code; inside of loops there are such of one name.
+		 */
+		const char *name =
+		        arena_printf(d->arena, "%s_%s", d->w->of->name, row->kernel ? row->kernel->name : "copy");
+		value_dict_set(value, "name",
+		        literal(d->arena, row->kernel && !depth ? name : arena_printf(d->arena, "%s_%zu", name, k)));
 		value_dict_set(value, "symbol", value_string(row->symbol));
 		value_dict_set(value, "params", params);
 		value_dict_set(value, "extra", value_int(0));
 		value_list_add(d->kernels, value);
 	}
 	for (size_t i = 0; i < program->checks.count; i++) {
-		add_step(d, steps, arguments, (struct step){ "CHECK", package_first_check(d->w->package, d->w->part) + (int64_t)i, 1, 0, 0, 0, 0 });
+		add_step(d, steps, arguments,
+		        (struct step){
+		                "CHECK", package_first_check(d->w->package, d->w->part) + (int64_t)i, 1, 0, 0, 0, 0 });
 		value_list_add(arguments, argument_of(d, program->checks.at[i]));
 	}
 	value_dict_set(routine, "moved", launches.depth ? moved : value_list(d->arena));
@@ -408,12 +461,15 @@ static void add_routine(struct describing *d)
 	} else
 		for (size_t k = 0; k < w->lowered->kernels.count; k++)
 			add_kernel(d, w->lowered->kernels.at[k], steps, arguments);
-	struct value outputs = node_list(d, w->of->output_names, program->outputs.count), states = states_of(d, outputs);
+	struct value outputs = node_list(d, w->of->output_names, program->outputs.count),
+	             states = states_of(d, outputs);
 	for (size_t i = 0; i < value_count(states); i++) {
 		struct value state = value_at(states, i);
 		value_dict_set(state, "first", value_int((int64_t)value_count(arguments)));
-		value_list_add(arguments, place_value(d->arena, "INGOT_FROM_NODE", value_dict_get(state, "to").integer, 0));
-		value_list_add(arguments, place_value(d->arena, "INGOT_FROM_NODE", value_dict_get(state, "from").integer, 0));
+		value_list_add(
+		        arguments, place_value(d->arena, "INGOT_FROM_NODE", value_dict_get(state, "to").integer, 0));
+		value_list_add(
+		        arguments, place_value(d->arena, "INGOT_FROM_NODE", value_dict_get(state, "from").integer, 0));
 	}
 	value_dict_set(routine, "states", states);
 	value_dict_set(routine, "merge", value_int(merge_input(d)));
@@ -426,15 +482,17 @@ static void add_routine(struct describing *d)
 	value_dict_set(routine, "outs", value_dict_get(w->globals, "outputs"));
 	value_dict_set(routine, "arguments", arguments);
 	value_dict_set(routine, "steps", steps);
-	struct value moved = value_dict_get(routine, "moved");         /* what stands behind does not */
+	struct value moved = value_dict_get(routine, "moved"); /* what stands behind does not */
 	while (value_count(moved) && value_count(moved) < value_count(arguments))
 		value_list_add(moved, value_int(0));
 	struct value more = value_list(d->arena);
 	for (size_t i = 1; i < w->lowered->workspace_pools.count; i++)
 		value_list_add(more, value_int(w->lowered->workspace_pools.at[i].bytes));
 	if (value_count(more) && !w->package->steps)
-		fail(w->emit->build, EXIT_LIMIT, w->of->model, "its workspace has %" PRId64 " bytes, and one call needs it in one pool: "
-			"--schedule steps, or --large-models", w->lowered->workspace_bytes);
+		fail(w->emit->build, EXIT_LIMIT, w->of->model,
+		        "its workspace has %" PRId64 " bytes, and one call needs it in one pool: "
+		        "--schedule steps, or --large-models",
+		        w->lowered->workspace_bytes);
 	value_dict_set(routine, "more_workspaces", more);
 	value_dict_set(routine, "workspace_bytes", value_int(w->lowered->workspace_pools.at[0].bytes));
 	value_dict_set(routine, "workspace_align", value_int(w->lowered->workspace_align));
@@ -444,7 +502,11 @@ static void add_routine(struct describing *d)
 void package_describe(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
-	struct describing d = { .w = w, .arena = arena, .tensors = value_list(arena), .kernels = value_list(arena), .routines = value_list(arena) };
+	struct describing d = { .w = w,
+		.arena = arena,
+		.tensors = value_list(arena),
+		.kernels = value_list(arena),
+		.routines = value_list(arena) };
 	add_nodes(&d);
 	for (int p = 0; p < w->package->part_count; p++) {
 		package_part(w, p);

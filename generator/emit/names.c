@@ -1,16 +1,20 @@
 /* names.c: names of a user -> identifiers that meet none of ours, of the language or of the headers beside them.
  *
- * A library NAME owns NAME_… and its upper case; ours are ingot_… and INGOT_….  So a NAME may not begin like ours, nor with an underscore
- * (in upper case that is the compiler's), and a tensor's member may begin with neither INGOT_ nor the library's own upper case. */
+ * A library NAME owns NAME_… and its upper case; ours are ingot_… and INGOT_….  So a NAME may not begin like ours, nor
+ * with an underscore (in upper case that is the compiler's), and a tensor's member may begin with neither INGOT_ nor
+ * the library's own upper case. */
 #include "emit/emit.h"
 #include "ingot/names.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <strings.h>
 
-enum { NAME_MOST = 100 };             /* files are called after it, with more behind it */
+enum { NAME_MOST = 100 }; /* files are called after it, with more behind it */
 enum taken { HEADER, WORD, MACRO, TARGET };
-static const struct { enum taken what; const char *words; } taken[] = {
+static const struct {
+	enum taken what;
+	const char *words;
+} taken[] = {
 #define T(what, words) { what, words },
 #include "tables/taken.h"
 #undef T
@@ -54,7 +58,7 @@ const char *emit_member(struct arena *arena, const char *name, const char *upper
 	if (made[0] == '_' && (made[1] == '_' || isupper((unsigned char)made[1])))
 		made = arena_printf(arena, "x%s", made);
 	if (ingot_name_is_keyword(made) || is_taken(WORD, made) || is_taken(MACRO, made) || !strncmp(made, "INGOT_", 6)
-		|| (!strncmp(made, upper, own) && made[own] == '_'))
+	        || (!strncmp(made, upper, own) && made[own] == '_'))
 		made = arena_printf(arena, "%s_", made);
 	return made;
 }
@@ -66,20 +70,29 @@ const char *emit_name(struct arena *arena, const char *name)
 		made[NAME_MOST] = 0;
 	if (*made == '_' || is_ours(made))
 		return arena_printf(arena, "x%s", made);
-	return ingot_name_is_keyword(made) || is_taken(WORD, made) || is_taken(HEADER, made) ? arena_printf(arena, "%s_", made) : made;
+	return ingot_name_is_keyword(made) || is_taken(WORD, made) || is_taken(HEADER, made)
+	        ? arena_printf(arena, "%s_", made)
+	        : made;
 }
 
 void emit_name_check(struct build *build, const char *name)
 {
 	if (*name == '_')
-		fail(build, EXIT_USAGE, NULL, "--name: \"%s\" begins with an underscore, and in upper case such names are the compiler's", name);
+		fail(build, EXIT_USAGE, NULL,
+		        "--name: \"%s\" begins with an underscore, and in upper case such names are the compiler's",
+		        name);
 	if (is_ours(name))
-		fail(build, EXIT_USAGE, NULL, "--name: \"%s\" is one of ingot's own names: ingot and all that begins with ingot_", name);
+		fail(build, EXIT_USAGE, NULL,
+		        "--name: \"%s\" is one of ingot's own names: ingot and all that begins with ingot_", name);
 	if (is_taken(HEADER, name))
-		fail(build, EXIT_USAGE, NULL, "--name: \"%s\" is taken: its header %s.h would hide the C library's", name, name);
+		fail(build, EXIT_USAGE, NULL, "--name: \"%s\" is taken: its header %s.h would hide the C library's",
+		        name, name);
 }
 
-const char *emit_cmake_target(struct arena *arena, const char *name) { return is_taken(TARGET, name) ? arena_printf(arena, "%s_", name) : name; }
+const char *emit_cmake_target(struct arena *arena, const char *name)
+{
+	return is_taken(TARGET, name) ? arena_printf(arena, "%s_", name) : name;
+}
 
 /* <unistd.h> has F_OK, R_OK, W_OK and X_OK. */
 const char *emit_ok(struct arena *arena, const char *upper)
@@ -103,7 +116,8 @@ static bool is_file_of(const char *name, const char *other)
 	return !strncasecmp(name + length + 1, "kernels_", 8);
 }
 
-const char *emit_part_name(struct arena *arena, const char *library, const char *name, const char *const *others, int count)
+const char *emit_part_name(
+        struct arena *arena, const char *library, const char *name, const char *const *others, int count)
 {
 	bool meets = !strcasecmp(name, "module") || !strcasecmp(name, "weights");
 	for (int i = 0; i < count; i++)

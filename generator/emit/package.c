@@ -9,7 +9,7 @@
 /* ---- names ---- */
 static const char **fields_of(struct arena *arena, const char *const *names, size_t count, const char *upper)
 {
-	const char **fields = new_array(arena, const char *, count);
+	const char **fields = arena_new_array(arena, const char *, count);
 	for (size_t i = 0; i < count; i++) {
 		fields[i] = emit_member(arena, names[i], upper);
 		for (size_t k = 0; k < i; k++)
@@ -26,7 +26,8 @@ const char *package_quiet(struct arena *arena, const char *name)
 {
 	char *made = arena_copy(arena, name, strlen(name));
 	for (char *p = made; *p; p++)
-		if ((unsigned char)*p < 32 || *p == 127 || *p == '\\' || (*p == '*' && p[1] == '/') || (*p == '/' && (p[1] == '*' || p[1] == '/')))
+		if ((unsigned char)*p < 32 || *p == 127 || *p == '\\' || (*p == '*' && p[1] == '/')
+		        || (*p == '/' && (p[1] == '*' || p[1] == '/')))
 			*p = '_';
 	return made;
 }
@@ -37,8 +38,9 @@ static struct value tensor_value(struct arena *arena, const struct definition *d
 	struct text dims;
 	text_init(&dims, arena->build);
 	const struct shown shown = definition_shown(d);
-	if (shown.type != d->type || dtype_is_narrow(d->type))                /* C has no word for it */
-		text_printf(&dims, "%s%s ", dtypes[shown.type].text, dtypes[shown.type].bits < 8 ? ", packed, low bits first," : "");
+	if (shown.type != d->type || dtype_is_narrow(d->type)) /* C has no word for it */
+		text_printf(&dims, "%s%s ", dtypes[shown.type].text,
+		        dtypes[shown.type].bits < 8 ? ", packed, low bits first," : "");
 	text_addc(&dims, '[');
 	for (int v = 0; v < shown.rank; v++)
 		text_printf(&dims, "%s%" PRId64, v ? "," : "", shown.extents[v]);
@@ -83,7 +85,8 @@ static bool same_bytes(struct writing *w, const struct constant_item *a, const s
 	bool same = true;
 	size_t bytes = 1, others;
 	for (int64_t piece = 0; same && bytes; piece++) {
-		void *one = constant_piece(w->emit->build, a, piece, &bytes), *other = constant_piece(w->emit->build, b, piece, &others);
+		void *one = constant_piece(w->emit->build, a, piece, &bytes),
+		     *other = constant_piece(w->emit->build, b, piece, &others);
 		same = bytes == others && (!bytes || !memcmp(one, other, bytes));
 		free(one);
 		free(other);
@@ -104,8 +107,9 @@ static void share_items(struct writing *w)
 			size_t k = 0;
 			if (w->package->part_count > 1) {
 				made.hash = item_hash(w, item);
-				while (k < w->items.count && !(w->items.at[k].hash == made.hash && w->items.at[k].bytes == made.bytes
-					&& same_bytes(w, w->items.at[k].item, item)))
+				while (k < w->items.count
+				        && !(w->items.at[k].hash == made.hash && w->items.at[k].bytes == made.bytes
+				                && same_bytes(w, w->items.at[k].item, item)))
 					k++;
 				if (k < w->items.count) {
 					of->offset = w->items.at[k].offset;
@@ -123,8 +127,10 @@ static void share_items(struct writing *w)
 		*w->package->weights_bytes = w->weights_bytes;
 	bool large = w->weights_bytes > WEIGHTS_LINKED_MOST;
 	if (large && w->package->weights == WEIGHTS_LINKED)
-		fail(w->emit->build, EXIT_LIMIT, w->package->name, "%" PRId64 " bytes of weights cannot be linked in: up to 1 GiB can, more lies beside a library of the bare profile",
-			w->weights_bytes);
+		fail(w->emit->build, EXIT_LIMIT, w->package->name,
+		        "%" PRId64 " bytes of weights cannot be linked in: up to 1 GiB can, more lies beside a library "
+		        "of the bare profile",
+		        w->weights_bytes);
 	w->beside = w->weights_bytes && (large || w->package->weights == WEIGHTS_BESIDE);
 }
 
@@ -134,11 +140,12 @@ static bool blob_write(FILE *file, struct hash *hash, const void *bytes, size_t 
 	return fwrite(bytes, 1, count, file) == count;
 }
 
-/* Piece by piece: the blob of a large model is never whole in memory.  Between items there are zeros up to the next one's place. */
+/* Piece by piece: the blob of a large model is never whole in memory.  Between items there are zeros up to the next
+ * one's place. */
 void package_add_blob(struct writing *w)
 {
 	static const char zeros[4096];
-	if (!w->weights_bytes)                                /* a file that is only named would be missed in the end */
+	if (!w->weights_bytes) /* a file that is only named would be missed in the end */
 		return;
 	push(w->emit->arena, &w->blobs, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name));
 	const char *path = file_set_path(w->files, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name));
@@ -146,10 +153,13 @@ void package_add_blob(struct writing *w)
 	struct hash *hash = hash_begin(w->emit->build);
 	bool right = file != NULL;
 	for (size_t i = 0; right && i < w->items.count; i++) {
-		int64_t end = i + 1 < w->items.count ? w->items.at[i + 1].offset : w->weights_bytes, at = w->items.at[i].offset;
+		int64_t end = i + 1 < w->items.count ? w->items.at[i + 1].offset : w->weights_bytes,
+		        at = w->items.at[i].offset;
 		size_t bytes;
 		void *made;
-		for (int64_t piece = 0; right && (made = constant_piece(w->emit->build, w->items.at[i].item, piece, &bytes)); piece++, at += (int64_t)bytes) {
+		for (int64_t piece = 0;
+		        right && (made = constant_piece(w->emit->build, w->items.at[i].item, piece, &bytes));
+		        piece++, at += (int64_t)bytes) {
 			right = blob_write(file, hash, made, bytes);
 			free(made);
 		}
@@ -163,7 +173,8 @@ void package_add_blob(struct writing *w)
 		reason = errno;
 	w->blob_hash = hash_end(hash);
 	if (reason)
-		fail(w->emit->build, file_code(reason), path, "%zu bytes of weights cannot be written: %s", (size_t)w->weights_bytes, strerror(reason));
+		fail(w->emit->build, file_code(reason), path, "%zu bytes of weights cannot be written: %s",
+		        (size_t)w->weights_bytes, strerror(reason));
 }
 
 /* ---- places ---- */
@@ -186,7 +197,7 @@ struct place package_place(const struct writing *w, const struct definition *d)
 	for (size_t i = 0; i < program->outputs.count; i++)
 		if (program->outputs.at[i] == d)
 			return (struct place){ PLACE_OUTPUT, "output", (int64_t)i };
-	fail(w->emit->build, EXIT_LIMIT, d->name, "has no place");       /* lowered_check has seen to it */
+	fail(w->emit->build, EXIT_LIMIT, d->name, "has no place"); /* lowered_check has seen to it */
 }
 
 /* ---- checks ---- */
@@ -200,7 +211,9 @@ int package_first_check(const struct package *package, int part)
 
 static const char *check_text(struct arena *arena, const struct definition *d)
 {
-	const char *node = d->node && d->node->name && *d->node->name ? d->node->name : d->node && d->node->outs && d->node->out[0] ? d->node->out[0]->name : d->name;
+	const char *node = d->node && d->node->name && *d->node->name ? d->node->name
+	        : d->node && d->node->outs && d->node->out[0]         ? d->node->out[0]->name
+	                                                              : d->name;
 	return arena_printf(arena, "%s: %s", node, d->check->text);
 }
 
@@ -227,8 +240,11 @@ static json_t *checks_json(const struct writing *w)
 	json_t *list = json_array();
 	for (size_t i = 0; i < w->lowered->program->checks.count; i++) {
 		const struct definition *d = w->lowered->program->checks.at[i];
-		json_array_append_new(list, json_pack("{s:i,s:s,s:s,s:I,s:i}", "code", package_first_check(w->package, w->part) + (int)i, "means", d->check->code == EXIT_LIMIT ? "limit" : "operand",
-			"text", check_text(w->emit->arena, d), "at", (json_int_t)placed(d)->offset, "kernel", placed(d)->kernel->number));
+		json_array_append_new(list,
+		        json_pack("{s:i,s:s,s:s,s:I,s:i}", "code", package_first_check(w->package, w->part) + (int)i,
+		                "means", d->check->code == EXIT_LIMIT ? "limit" : "operand", "text",
+		                check_text(w->emit->arena, d), "at", (json_int_t)placed(d)->offset, "kernel",
+		                placed(d)->kernel->number));
 	}
 	return list;
 }
@@ -263,18 +279,23 @@ static void add_slots(struct writing *w)
 		const struct state_pair *pair = package->states + i;
 		struct slot slot = { name_number(w->of->input_names, program->inputs.count, pair->input),
 			name_number(w->of->output_names, program->outputs.count, pair->output), w->state_bytes, 0 };
-		if (slot.input == program->inputs.count && slot.output == program->outputs.count && package->part_count > 1)
-			continue;                             /* another graph's */
+		if (slot.input == program->inputs.count && slot.output == program->outputs.count
+		        && package->part_count > 1)
+			continue; /* another graph's */
 		if (slot.input == program->inputs.count || slot.output == program->outputs.count)
-			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: should be an input and an output of one graph", pair->input, pair->output);
+			fail(build, EXIT_USAGE, w->of->model,
+			        "--state %s=%s: should be an input and an output of one graph", pair->input,
+			        pair->output);
 		const struct definition *from = program->inputs.at[slot.input], *to = program->outputs.at[slot.output];
 		bool same = from->type == to->type && from->rank == to->rank;
 		for (int v = 0; same && v < from->rank; v++)
 			same = from->extents[v] == to->extents[v];
 		if (!same)
-			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: should have one type and shape", pair->input, pair->output);
+			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: should have one type and shape",
+			        pair->input, pair->output);
 		if (slot_of(w, slot.input, true) || slot_of(w, slot.output, false))
-			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: is a state already", pair->input, pair->output);
+			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: is a state already", pair->input,
+			        pair->output);
 		int64_t bytes = (placed(from)->bytes + ALIGN - 1) / ALIGN * ALIGN;
 		slot.next = slot.at + bytes;
 		w->state_bytes += 2 * bytes;
@@ -287,8 +308,8 @@ static struct value slots_value(const struct writing *w)
 	struct value list = value_list(w->emit->arena);
 	for (size_t i = 0; i < w->slots.count; i++) {
 		const struct slot *slot = w->slots.at + i;
-		struct value value = tensor_value(w->emit->arena, w->lowered->program->inputs.at[slot->input], w->of->input_names[slot->input],
-			w->output_fields[slot->output]);
+		struct value value = tensor_value(w->emit->arena, w->lowered->program->inputs.at[slot->input],
+		        w->of->input_names[slot->input], w->output_fields[slot->output]);
 		value_dict_set(value, "at", value_int(slot->at));
 		value_dict_set(value, "next", value_int(slot->next));
 		value_list_add(list, value);
@@ -309,9 +330,10 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 		json_t *dims = json_array();
 		for (int v = 0; v < shown.rank; v++)
 			json_array_append_new(dims, json_integer(shown.extents[v]));
-		json_t *one = json_pack("{s:s,s:s,s:s,s:o,s:I}", "name", inputs ? w->of->input_names[i] : w->of->output_names[i],
-			"field", inputs ? w->input_fields[i] : w->output_fields[i], "type", dtypes[shown.type].text, "dims", dims,
-			"bytes", (json_int_t)placed(d)->bytes);
+		json_t *one = json_pack("{s:s,s:s,s:s,s:o,s:I}", "name",
+		        inputs ? w->of->input_names[i] : w->of->output_names[i], "field",
+		        inputs ? w->input_fields[i] : w->output_fields[i], "type", dtypes[shown.type].text, "dims",
+		        dims, "bytes", (json_int_t)placed(d)->bytes);
 		if (d->sizes)
 			json_object_set_new(one, "sizes", json_string(d->sizes));
 		if (d->most)
@@ -321,14 +343,17 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 	return list;
 }
 
-/* `arguments`: NULL for a kernel of a body.  A loop is told with the kernels of its body; where the host goes round it has no code of its own. */
+/* `arguments`: NULL for a kernel of a body.  A loop is told with the kernels of its body; where the host goes round it
+ * has no code of its own. */
 static json_t *kernel_json(const struct writing *w, const struct kernel *kernel, json_t *arguments)
 {
 	json_t *nodes = json_array(), *row;
 	for (size_t m = 0; m < kernel->members.count; m++)
 		json_array_append_new(nodes, json_string(kernel->members.at[m]->name));
-	row = json_pack("{s:s,s:s,s:s,s:s,s:o,s:o*,s:f,s:f}", "name", kernel->name, "symbol", emit_symbol(w->emit, kernel), "template", kernel->template_name ? kernel->template_name : "",
-		"tile", kernel->tile ? kernel->tile : "", "nodes", nodes, "arguments", arguments, "flops", kernel->flops, "bytes", kernel->bytes);
+	row = json_pack("{s:s,s:s,s:s,s:s,s:o,s:o*,s:f,s:f}", "name", kernel->name, "symbol",
+	        emit_symbol(w->emit, kernel), "template", kernel->template_name ? kernel->template_name : "", "tile",
+	        kernel->tile ? kernel->tile : "", "nodes", nodes, "arguments", arguments, "flops", kernel->flops,
+	        "bytes", kernel->bytes);
 	if (kernel->shape != SHAPE_REPEAT)
 		return row;
 	json_t *body = json_array();
@@ -352,7 +377,8 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 		json_t *arguments = json_array();
 		for (size_t i = 0; i < kernel->params.count; i++) {
 			struct place place = package_place(w, kernel->params.at[i].of);
-			json_array_append_new(arguments, json_pack("{s:s,s:I}", "place", place.word, "at", (json_int_t)place.at));
+			json_array_append_new(
+			        arguments, json_pack("{s:s,s:I}", "place", place.word, "at", (json_int_t)place.at));
 		}
 		json_array_append_new(kernels, kernel_json(w, kernel, arguments));
 	}
@@ -363,8 +389,10 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 		const struct slot *slot = w->slots.at + i;
 		if (!i)
 			json_object_set_new(manifest, "states", json_array());
-		json_array_append_new(json_object_get(manifest, "states"), json_pack("{s:s,s:s,s:I,s:I}", "name", w->of->input_names[slot->input],
-			"next", w->of->output_names[slot->output], "at", (json_int_t)slot->at, "bytes", (json_int_t)placed(program->inputs.at[slot->input])->bytes));
+		json_array_append_new(json_object_get(manifest, "states"),
+		        json_pack("{s:s,s:s,s:I,s:I}", "name", w->of->input_names[slot->input], "next",
+		                w->of->output_names[slot->output], "at", (json_int_t)slot->at, "bytes",
+		                (json_int_t)placed(program->inputs.at[slot->input])->bytes));
 	}
 	if (w->slots.count)
 		json_object_set_new(manifest, "state_bytes", json_integer(w->state_bytes));
@@ -378,7 +406,10 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 }
 
 /* How many, where there are several; 0: the library is one graph. */
-static int graphs_of(const struct package *package) { return package->part_count > 1 && !package->cpus ? package->part_count : 0; }
+static int graphs_of(const struct package *package)
+{
+	return package->part_count > 1 && !package->cpus ? package->part_count : 0;
+}
 
 /* What differs from CPU to CPU; the keys beside it are of the first, but for the workspace, which holds any. */
 static void manifest_cpus(struct writing *w, json_t *manifest)
@@ -386,7 +417,8 @@ static void manifest_cpus(struct writing *w, json_t *manifest)
 	json_t *list = json_array();
 	for (int p = 0; p < w->package->part_count; p++) {
 		package_part(w, p);
-		json_t *one = json_pack("{s:s,s:s,s:I}", "cpu", w->emit->target->name, "prefix", w->of->name, "weights_bytes", (json_int_t)w->lowered->weights_bytes);
+		json_t *one = json_pack("{s:s,s:s,s:I}", "cpu", w->emit->target->name, "prefix", w->of->name,
+		        "weights_bytes", (json_int_t)w->lowered->weights_bytes);
 		manifest_part(w, one);
 		json_object_del(one, "inputs");
 		json_object_del(one, "outputs");
@@ -409,14 +441,17 @@ json_t *package_manifest(struct writing *w)
 		json_object_set_new(symbols, "weights", json_string(arena_printf(arena, "%s_weights", package->name)));
 	if (package->managed)
 		json_object_set_new(symbols, "module", json_string(arena_printf(arena, "%s_module", package->name)));
-	manifest = json_pack("{s:i,s:s,s:s,s:s,s:s,s:o,s:o,s:s}", "schema", 1, "version", INGOT_VERSION, "prefix", package->name, "header", arena_printf(arena, "%s.h", package->name), "library",
-		package->cc ? arena_printf(arena, "lib%s.a", package->name) : "", "sources", sources, "symbols", symbols, "options", package->options);
+	manifest = json_pack("{s:i,s:s,s:s,s:s,s:s,s:o,s:o,s:s}", "schema", 1, "version", INGOT_VERSION, "prefix",
+	        package->name, "header", arena_printf(arena, "%s.h", package->name), "library",
+	        package->cc ? arena_printf(arena, "lib%s.a", package->name) : "", "sources", sources, "symbols",
+	        symbols, "options", package->options);
 	if (package->exported)
-		json_object_set_new(manifest, "shared_library", json_string(arena_printf(arena, "lib%s.so", package->name)));
+		json_object_set_new(
+		        manifest, "shared_library", json_string(arena_printf(arena, "lib%s.so", package->name)));
 	for (int p = 0; p < graphs_of(package); p++) {
 		package_part(w, p);
-		json_t *graph = json_pack("{s:s,s:s,s:s}", "prefix", w->of->name, "header", arena_printf(arena, "%s.h", w->of->name), "run",
-			arena_printf(arena, "%s_run", w->of->name));
+		json_t *graph = json_pack("{s:s,s:s,s:s}", "prefix", w->of->name, "header",
+		        arena_printf(arena, "%s.h", w->of->name), "run", arena_printf(arena, "%s_run", w->of->name));
 		manifest_part(w, graph);
 		json_array_append_new(graphs, graph);
 	}
@@ -431,7 +466,8 @@ json_t *package_manifest(struct writing *w)
 	json_decref(graphs);
 	json_object_set_new(manifest, "weights_bytes", json_integer(w->weights_bytes));
 	if (w->weights_bytes)
-		json_object_set_new(manifest, "weights_hash", json_string(arena_printf(arena, "%016" PRIx64, w->blob_hash)));
+		json_object_set_new(
+		        manifest, "weights_hash", json_string(arena_printf(arena, "%016" PRIx64, w->blob_hash)));
 	json_t *libm = json_array();
 	for (size_t i = 0; i < w->libm.count; i++)
 		json_array_append_new(libm, json_string(w->libm.at[i]));
@@ -459,8 +495,9 @@ static struct value tensors_value(const struct writing *w, bool inputs)
 	struct value list = value_list(arena);
 	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++) {
 		bool state = slot_of(w, i, inputs) != NULL;
-		struct value value = inputs ? tensor_value(arena, program->inputs.at[i], w->of->input_names[i], w->input_fields[i])
-			: tensor_value(arena, program->outputs.at[i], w->of->output_names[i], w->output_fields[i]);
+		struct value value = inputs
+		        ? tensor_value(arena, program->inputs.at[i], w->of->input_names[i], w->input_fields[i])
+		        : tensor_value(arena, program->outputs.at[i], w->of->output_names[i], w->output_fields[i]);
 		value_dict_set(value, "state", value_bool(state));
 		if (!(state && inputs))
 			value_list_add(list, value);
@@ -476,7 +513,8 @@ const char *package_upper(struct arena *arena, const char *name)
 	return upper;
 }
 
-/* The instructions that a target's row needs, as the compiler's macros; those that a call asks the CPU for; and the flags that turn them on. */
+/* The instructions that a target's row needs, as the compiler's macros; those that a call asks the CPU for; and the
+ * flags that turn them on. */
 static void target_values(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
@@ -487,11 +525,15 @@ static void target_values(struct writing *w)
 		size_t length = strcspn(word, " ");
 		char *one = arena_copy(arena, word, length);
 		if (word == target->needs)
-			value_list_add(macros, value_string(!strcmp(one, "cortex-m") ? "__ARM_FEATURE_FMA" : !strcmp(one, "x86-64") ? "__x86_64__"
-				: arena_printf(arena, "__%s__", one)));
+			value_list_add(macros,
+			        value_string(!strcmp(one, "cortex-m")    ? "__ARM_FEATURE_FMA"
+			                        : !strcmp(one, "x86-64") ? "__x86_64__"
+			                                                 : arena_printf(arena, "__%s__", one)));
 		else {
-			bool dotprod = !strcmp(one, "dotprod");          /* which nothing portable asks an aarch64 CPU for */
-			value_list_add(macros, dotprod ? value_string("__ARM_FEATURE_DOTPROD") : value_printf(arena, "__%s__", package_upper(arena, one)));
+			bool dotprod = !strcmp(one, "dotprod"); /* which nothing portable asks an aarch64 CPU for */
+			value_list_add(macros,
+			        dotprod ? value_string("__ARM_FEATURE_DOTPROD")
+			                : value_printf(arena, "__%s__", package_upper(arena, one)));
 			if (!dotprod)
 				value_list_add(features, value_string(one));
 		}
@@ -527,9 +569,11 @@ int64_t package_workspace(const struct writing *w)
 /* Whether an index of elements may not fit 32 bits. */
 static bool indexes_far(const struct lowered *lowered)
 {
-	int64_t most = lowered->workspace_bytes > lowered->weights_bytes ? lowered->workspace_bytes : lowered->weights_bytes;
+	int64_t most =
+	        lowered->workspace_bytes > lowered->weights_bytes ? lowered->workspace_bytes : lowered->weights_bytes;
 	for (size_t i = 0; i < lowered->program->all.count; i++)
-		most = placed(lowered->program->all.at[i])->bytes > most ? placed(lowered->program->all.at[i])->bytes : most;
+		most = placed(lowered->program->all.at[i])->bytes > most ? placed(lowered->program->all.at[i])->bytes
+		                                                         : most;
 	return most > INT32_MAX;
 }
 
@@ -547,8 +591,10 @@ void package_part(struct writing *w, int number)
 	if (part->target)
 		w->emit->target = part->target;
 	w->emit->name = w->scratch ? emit_part_prefix(arena, number) : part->name;
-	w->input_fields = fields_of(arena, part->input_names, lowered->program->inputs.count, package_upper(arena, package->name));
-	w->output_fields = fields_of(arena, part->output_names, lowered->program->outputs.count, package_upper(arena, package->name));
+	w->input_fields = fields_of(
+	        arena, part->input_names, lowered->program->inputs.count, package_upper(arena, package->name));
+	w->output_fields = fields_of(
+	        arena, part->output_names, lowered->program->outputs.count, package_upper(arena, package->name));
 	add_slots(w);
 	w->globals = value_dict(arena);
 	value_dict_set(w->globals, "states", slots_value(w));
@@ -580,7 +626,8 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "weights_bytes", value_int(w->weights_bytes));
 	value_dict_set(w->globals, "linked", value_bool(w->weights_bytes && !w->beside));
 	value_dict_set(w->globals, "beside", value_bool(w->beside));
-	value_dict_set(w->globals, "stack_bytes", w->stack_bytes[number] ? value_int(w->stack_bytes[number]) : value_none());
+	value_dict_set(
+	        w->globals, "stack_bytes", w->stack_bytes[number] ? value_int(w->stack_bytes[number]) : value_none());
 	value_dict_set(w->globals, "stack_by", value_string(package->cc ? package_quiet(arena, package->cc) : ""));
 	value_list_add(flags, value_string(w->emit->target->cc_flags));
 	if (package->cflags)
@@ -591,7 +638,7 @@ void package_part(struct writing *w, int number)
 
 void package_begin(struct writing *w)
 {
-	w->stack_bytes = new_array(w->emit->arena, int64_t, (size_t)w->package->part_count);
+	w->stack_bytes = arena_new_array(w->emit->arena, int64_t, (size_t)w->package->part_count);
 	w->linked = value_list(w->emit->arena);
 	share_items(w);
 	for (size_t i = 0; !w->package->managed && i < w->package->state_count; i++) {
@@ -599,17 +646,22 @@ void package_begin(struct writing *w)
 		bool known = false;
 		for (int p = 0; p < w->package->part_count; p++) {
 			const struct part *part = w->package->parts + p;
-			known |= name_number(part->input_names, part->lowered->program->inputs.count, pair->input) < part->lowered->program->inputs.count;
+			known |= name_number(part->input_names, part->lowered->program->inputs.count, pair->input)
+			        < part->lowered->program->inputs.count;
 		}
 		if (!known)
-			fail(w->emit->build, EXIT_USAGE, NULL, "--state %s=%s: no graph has an input of that name", pair->input, pair->output);
+			fail(w->emit->build, EXIT_USAGE, NULL, "--state %s=%s: no graph has an input of that name",
+			        pair->input, pair->output);
 	}
 	package_part(w, 0);
 }
 
 void package_write(struct emit *emit, const struct package *package, const char *directory)
 {
-	static const struct { const char *family; void (*add)(struct writing *); } writers[] = { { "c", package_c }, { "cuda", package_cuda } };
+	static const struct {
+		const char *family;
+		void (*add)(struct writing *);
+	} writers[] = { { "c", package_c }, { "cuda", package_cuda } };
 	struct writing w = { .emit = emit, .package = package, .directory = directory };
 	package_begin(&w);
 	jmp_buf *out = emit->build->out, mine;
@@ -622,7 +674,9 @@ void package_write(struct emit *emit, const struct package *package, const char 
 		for (int p = 0; p < package->part_count; p++)
 			for (size_t i = 0; i < package->parts[p].dump_count; i++) {
 				const struct dump *dump = package->parts[p].dumps + i;
-				file_set_add(w.files, arena_printf(emit->arena, "%s.%s.txt", package->parts[p].name, dump->stage), dump->text, strlen(dump->text));
+				file_set_add(w.files,
+				        arena_printf(emit->arena, "%s.%s.txt", package->parts[p].name, dump->stage),
+				        dump->text, strlen(dump->text));
 			}
 		file_set_commit(w.files);
 	}

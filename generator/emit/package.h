@@ -6,7 +6,8 @@
  * module.c       the managed profile: NAME_module.c, and the runtime beside the library
  * package_cuda.c CUDA sources
  *
- * A package has parts, one for each graph.  Writers work on one part at a time: package_part makes it the current one. */
+ * A package has parts, one for each graph.  Writers work on one part at a time: package_part makes it the current one.
+ */
 #ifndef EMIT_PACKAGE_H
 #define EMIT_PACKAGE_H
 #include "emit/emit.h"
@@ -16,21 +17,21 @@
 struct blob_item {
 	const struct constant_item *item;
 	int64_t offset, bytes;
-	uint64_t hash;                    /* of its bytes; 0 in packages of one part */
-	int part;                         /* the first that has it */
+	uint64_t hash; /* of its bytes; 0 in packages of one part */
+	int part;      /* the first that has it */
 };
 
-/* Of the bare profile: an input that lies in the context's state, and the output that is copied there in the end.  Where the caller does not
- * want that output it lies behind it, at `next`. */
+/* Of the bare profile: an input that lies in the context's state, and the output that is copied there in the end. Where
+ * the caller does not want that output it lies behind it, at `next`. */
 struct slot {
-	size_t input, output;             /* of the graph */
-	int64_t at, next;                 /* bytes into the state */
+	size_t input, output; /* of the graph */
+	int64_t at, next;     /* bytes into the state */
 };
 
 struct writing {
 	struct emit *emit;
 	const struct package *package;
-	int part;                         /* the current one; then what belongs to it: */
+	int part; /* the current one; then what belongs to it: */
 	const struct part *of;
 	const struct lowered *lowered;
 	const char **input_fields, **output_fields;
@@ -38,93 +39,117 @@ struct writing {
 	int64_t state_bytes;
 
 	struct file_set *files;
-	struct value globals;             /* what every file's template sees */
+	struct value globals; /* what every file's template sees */
 	VECTOR(struct blob_item) items;
 	int64_t weights_bytes;
-	uint64_t blob_hash;               /* XXH64 of the weights' file */
-	bool beside;                      /* the weights' file is given to each call, not linked in */
-	VECTOR(const char *) sources;     /* that are compiled into the library */
-	VECTOR(const char *) source_flags;        /* with these flags each */
-	VECTOR(const char *) headers;     /* that they include */
-	VECTOR(const char *) runtime;     /* the runtime's files, below runtime/ */
-	VECTOR(const char *) libm;        /* the C library's functions that the kernels call: those of double tensors */
-	VECTOR(const char *) blobs;       /* that sources take in as they are: the weights, CUDA's images */
-	struct value images;              /* of CUDA: [{arch, number, ptx, capability, exact, symbol, file}]; else none */
-	struct value linked;              /* what package_link wrote: [{part, portable, files}] */
-	bool scratch;                     /* the module's kernels take the JIT's scratch, behind the workspace, as a last argument */
+	uint64_t blob_hash;                /* XXH64 of the weights' file */
+	bool beside;                       /* the weights' file is given to each call, not linked in */
+	VECTOR(const char *) sources;      /* that are compiled into the library */
+	VECTOR(const char *) source_flags; /* with these flags each */
+	VECTOR(const char *) headers;      /* that they include */
+	VECTOR(const char *) runtime;      /* the runtime's files, below runtime/ */
+	VECTOR(const char *) libm;  /* the C library's functions that the kernels call: those of double tensors */
+	VECTOR(const char *) blobs; /* that sources take in as they are: the weights, CUDA's images */
+	struct value images;        /* of CUDA: [{arch, number, ptx, capability, exact, symbol, file}]; else none */
+	struct value linked;        /* what package_link wrote: [{part, portable, files}] */
+	bool scratch; /* the module's kernels take the JIT's scratch, behind the workspace, as a last argument */
 	const char *directory;
-	int64_t *stack_bytes;             /* of each part */
+	int64_t *stack_bytes; /* of each part */
 };
 /* package.c */
-void package_begin(struct writing *);                                     /* weights shared, part 0 the current one */
-void package_part(struct writing *, int part);                            /* and its globals: names, inputs, outputs, sizes */
+void package_begin(struct writing *);          /* weights shared, part 0 the current one */
+void package_part(struct writing *, int part); /* and its globals: names, inputs, outputs, sizes */
 void package_render(struct writing *, const char *template, const char *file);
-void package_add_blob(struct writing *);                                  /* NAME_weights.bin, where there are weights */
-json_t *package_manifest(struct writing *);                               /* the keys that all packages have */
-void package_add_manifest(struct writing *, json_t *);                    /* takes it */
+void package_add_blob(struct writing *);               /* NAME_weights.bin, where there are weights */
+json_t *package_manifest(struct writing *);            /* the keys that all packages have */
+void package_add_manifest(struct writing *, json_t *); /* takes it */
 const char *package_upper(struct arena *, const char *name);
-const char *package_quiet(struct arena *, const char *name);              /* that may stand inside a comment */
+const char *package_quiet(struct arena *, const char *name); /* that may stand inside a comment */
 
-void package_source(struct writing *, const char *file);                  /* adds one for the current target */
-int64_t package_workspace(const struct writing *);                        /* of the current part; of a library for several CPUs the largest */
+void package_source(struct writing *, const char *file); /* adds one for the current target */
+int64_t package_workspace(const struct writing *); /* of the current part; of a library for several CPUs the largest */
 
 /* Where a kernel's argument is: bytes into weights or workspace, or the number of an input or output. */
-enum place_kind { PLACE_WEIGHTS, PLACE_WORKSPACE, PLACE_INPUT, PLACE_OUTPUT, PLACE_STATE, PLACE_NEXT };         /* PLACE_NEXT: number of the slot */
-struct place { enum place_kind kind; const char *word; int64_t at; };
+enum place_kind {
+	PLACE_WEIGHTS,
+	PLACE_WORKSPACE,
+	PLACE_INPUT,
+	PLACE_OUTPUT,
+	PLACE_STATE,
+	PLACE_NEXT
+}; /* PLACE_NEXT: number of the slot */
+struct place {
+	enum place_kind kind;
+	const char *word;
+	int64_t at;
+};
 struct place package_place(const struct writing *, const struct definition *);
 
 /* Those of the current part: [{code, text, at (in the workspace), kernel}]. */
 struct value package_checks(const struct writing *);
-int package_first_check(const struct package *, int part);               /* the code of a part's first check */
+int package_first_check(const struct package *, int part); /* the code of a part's first check */
 
 /* compile.c */
-void package_compile(struct writing *);                                   /* the libraries; w->stack_bytes of a package of one part */
+void package_compile(struct writing *); /* the libraries; w->stack_bytes of a package of one part */
 
 /* module.c */
-const char *package_runtime_flags(struct writing *);                        /* what the runtime's sources are compiled with */
-void package_module(struct writing *);                                    /* adds NAME_module.c and the runtime's sources */
-void package_describe(struct writing *);                                  /* into the globals: what package/module.jinja needs */
+const char *package_runtime_flags(struct writing *); /* what the runtime's sources are compiled with */
+void package_module(struct writing *);               /* adds NAME_module.c and the runtime's sources */
+void package_describe(struct writing *);             /* into the globals: what package/module.jinja needs */
 
 /* ---- launches.c: what a GPU runs, row by row ---- */
 enum { LOOPS_DEEP = 8 };
-/* A pointer, from bytes behind its place; in round t of an open loop of depth d (0: the outermost) it is step[d] * t further, and in odd rounds flip[d] besides. */
-struct launch_argument { struct place place; enum dtype type; bool written; int64_t from, step[LOOPS_DEEP], flip[LOOPS_DEEP]; };
+/* A pointer, from bytes behind its place; in round t of an open loop of depth d (0: the outermost) it is step[d] * t
+ * further, and in odd rounds flip[d] besides. */
+struct launch_argument {
+	struct place place;
+	enum dtype type;
+	bool written;
+	int64_t from, step[LOOPS_DEEP], flip[LOOPS_DEEP];
+};
 struct launch {
-	const struct kernel *kernel;      /* NULL: a copy, or a loop's */
-	const char *symbol;               /* NULL: a loop's */
+	const struct kernel *kernel; /* NULL: a copy, or a loop's */
+	const char *symbol;          /* NULL: a loop's */
 	int64_t blocks;
-	int number;                       /* of the kernel, or of the loop around all others */
+	int number; /* of the kernel, or of the loop around all others */
 	int warps, count;
 	const struct launch_argument *arguments;
-	/* A loop of depth d: row d + 1 begins it, row -d - 1 ends a round, `other` is the number of the other of them.  A round comes while fewer than `rounds` were,
-	 * and while the byte that the one argument, where there is one, points to is not 0. */
+	/* A loop of depth d: row d + 1 begins it, row -d - 1 ends a round, `other` is the number of the other of them.
+	 * A round comes while fewer than `rounds` were, and while the byte that the one argument, where there is one,
+	 * points to is not 0. */
 	int loop, other;
 	int64_t rounds;
 };
 struct launch_list {
 	VECTOR(struct launch) rows;
-	VECTOR(int64_t) copies;           /* bytes that NAME_copy_BYTES copies */
-	VECTOR(struct launch_argument) moves;     /* how arguments do, each way once; the first: not at all */
-	int depth;                        /* of loops; 0: there are none */
-	bool captured;                    /* it may be a graph: the host reads nothing on the way, and there are not too many launches */
+	VECTOR(int64_t) copies;               /* bytes that NAME_copy_BYTES copies */
+	VECTOR(struct launch_argument) moves; /* how arguments do, each way once; the first: not at all */
+	int depth;                            /* of loops; 0: there are none */
+	bool captured; /* it may be a graph: the host reads nothing on the way, and there are not too many launches */
 };
 struct launch_list package_launches(struct writing *);
-int64_t launch_move(const struct launch_list *, const struct launch_argument *);       /* its number in moves */
-struct value launch_moves(struct writing *, const struct launch_list *);               /* [{from, step, flip}] */
+int64_t launch_move(const struct launch_list *, const struct launch_argument *); /* its number in moves */
+struct value launch_moves(struct writing *, const struct launch_list *);         /* [{from, step, flip}] */
 int64_t launch_blocks(const struct writing *, const struct kernel *);
 int launch_warps(const struct kernel *);
 
-/* package_cuda.c: the kernels, their images, the host's side, weights, build files; with package->shared the kernels and what runs them on the CPU alone,
- * NAME_emulated.cpp and the emulator. */
+/* package_cuda.c: the kernels, their images, the host's side, weights, build files; with package->shared the kernels
+ * and what runs them on the CPU alone, NAME_emulated.cpp and the emulator. */
 void package_cuda(struct writing *);
 /* For an engine, beside package_images: what to launch. */
 struct launch_list package_cuda_launches(struct emit *, const struct package *);
 /* package_c.c */
 void package_c(struct writing *);
-/* Files that are linked in as they are, each under its symbol: NAME_PART.S by .incbin, and NAME_PART.c, which the build files take where objects are not ELF, where
- * all bytes are known and 1 MiB at most.  ended: a 0 behind it.  head: a sentence for the comment. */
-struct linked_file { const char *symbol, *file; const unsigned char *bytes; size_t count; bool ended; };
+/* Files that are linked in as they are, each under its symbol: NAME_PART.S by .incbin, and NAME_PART.c, which the build
+ * files take where objects are not ELF, where all bytes are known and 1 MiB at most.  ended: a 0 behind it.  head: a
+ * sentence for the comment. */
+struct linked_file {
+	const char *symbol, *file;
+	const unsigned char *bytes;
+	size_t count;
+	bool ended;
+};
 void package_link(struct writing *, const char *part, const char *head, const struct linked_file *, size_t count);
-void package_add_weights(struct writing *);                               /* NAME_weights.bin, and where they are linked in its source */
-void package_add_build_files(struct writing *);                           /* CMakeLists.txt and NAME.pc */
+void package_add_weights(struct writing *);     /* NAME_weights.bin, and where they are linked in its source */
+void package_add_build_files(struct writing *); /* CMakeLists.txt and NAME.pc */
 #endif

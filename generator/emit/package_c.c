@@ -12,9 +12,13 @@ static const char *argument_of(struct writing *w, const struct param *param)
 	struct place place = package_place(w, param->of);
 	const char *type = dtypes[param->of->type].c, *qualifier = param->written ? "" : "const ";
 	switch (place.kind) {
-	case PLACE_WEIGHTS: return arena_printf(arena, "(const %s *)(const void *)(call->weights + %" PRId64 ")", type, place.at);
-	case PLACE_WORKSPACE: return arena_printf(arena, "(%s%s *)(void *)(call->workspace + %" PRId64 ")", qualifier, type, place.at);
-	case PLACE_STATE: return arena_printf(arena, "(%s%s *)(void *)(call->state + %" PRId64 ")", qualifier, type, place.at);
+	case PLACE_WEIGHTS:
+		return arena_printf(arena, "(const %s *)(const void *)(call->weights + %" PRId64 ")", type, place.at);
+	case PLACE_WORKSPACE:
+		return arena_printf(
+		        arena, "(%s%s *)(void *)(call->workspace + %" PRId64 ")", qualifier, type, place.at);
+	case PLACE_STATE:
+		return arena_printf(arena, "(%s%s *)(void *)(call->state + %" PRId64 ")", qualifier, type, place.at);
 	case PLACE_NEXT: return arena_printf(arena, "call->next_%" PRId64, place.at);
 	case PLACE_INPUT: return arena_printf(arena, "call->in->%s", w->input_fields[place.at]);
 	default: return arena_printf(arena, "call->out->%s", w->output_fields[place.at]);
@@ -29,7 +33,8 @@ static const char *joined(struct writing *w, const struct kernel *kernel, bool t
 		const struct param *param = &kernel->params.at[i];
 		text_adds(&text, i ? ", " : "");
 		if (types)
-			text_printf(&text, "%s%s *%s", param->written ? "" : "const ", dtypes[param->of->type].c, param->name);
+			text_printf(&text, "%s%s *%s", param->written ? "" : "const ", dtypes[param->of->type].c,
+			        param->name);
 		else
 			text_adds(&text, argument_of(w, param));
 	}
@@ -60,7 +65,8 @@ static struct value kernels_value(struct writing *w)
 		value_dict_set(value, "arguments", value_string(joined(w, kernel, false)));
 		value_dict_set(value, "blocks", value_int(kernel->blocks));
 		value_dict_set(value, "parts", value_int(kernel->parts));
-		const char *next = k + 1 < w->lowered->kernels.count ? only_where(w, w->lowered->kernels.at[k + 1]) : "";
+		const char *next =
+		        k + 1 < w->lowered->kernels.count ? only_where(w, w->lowered->kernels.at[k + 1]) : "";
 		value_dict_set(value, "only", value_string(only));
 		value_dict_set(value, "opens", value_bool(*only && strcmp(only, before)));
 		value_dict_set(value, "closes", value_bool(*only && strcmp(only, next)));
@@ -75,10 +81,24 @@ static struct value kernels_value(struct writing *w)
 /* ---- what the C library computes: words of double tensors, templates/common/doubles.jinja ---- */
 static void note_libm(struct writing *w, const struct text *prelude)
 {
-	static const struct { const char *word, *function; } words[] = {
-		{ "d_sqrt(", "sqrt" }, { "d_exp(", "exp" }, { "d_exp_below(", "exp" }, { "d_sigmoid(", "exp" }, { "d_log(", "log" }, { "d_tanh(", "tanh" },
-		{ "d_erf(", "erf" }, { "d_gelu(", "erfc" }, { "d_sin(", "sin" }, { "d_cos(", "cos" }, { "d_pow(", "pow" }, { "d_fma(", "fma" },
-		{ "d_round(", "nearbyint" }, { "d_floor(", "floor" }, { "d_ceil(", "ceil" },
+	static const struct {
+		const char *word, *function;
+	} words[] = {
+		{ "d_sqrt(", "sqrt" },
+		{ "d_exp(", "exp" },
+		{ "d_exp_below(", "exp" },
+		{ "d_sigmoid(", "exp" },
+		{ "d_log(", "log" },
+		{ "d_tanh(", "tanh" },
+		{ "d_erf(", "erf" },
+		{ "d_gelu(", "erfc" },
+		{ "d_sin(", "sin" },
+		{ "d_cos(", "cos" },
+		{ "d_pow(", "pow" },
+		{ "d_fma(", "fma" },
+		{ "d_round(", "nearbyint" },
+		{ "d_floor(", "floor" },
+		{ "d_ceil(", "ceil" },
 	};
 	for (size_t i = 0; i < COUNT(words); i++) {
 		bool known = false;
@@ -159,7 +179,8 @@ static struct value rows_of(struct writing *w, const struct linked_file *file)
 	size_t end = file->count + file->ended;
 	text_init(&rows, w->emit->build);
 	for (size_t i = 0; i < end; i++)
-		text_printf(&rows, "%s%u,%s", i % 24 ? "" : "\t", i < file->count ? file->bytes[i] : 0, i % 24 == 23 && i + 1 < end ? "\n" : "");
+		text_printf(&rows, "%s%u,%s", i % 24 ? "" : "\t", i < file->count ? file->bytes[i] : 0,
+		        i % 24 == 23 && i + 1 < end ? "\n" : "");
 	struct value value = value_copy(w->emit->arena, rows.at, rows.count);
 	text_release(&rows);
 	return value;
@@ -213,7 +234,8 @@ void package_add_weights(struct writing *w)
 	package_add_blob(w);
 	if (w->beside)
 		return;
-	const char *symbol = arena_printf(arena, "%s_weights", w->package->name), *name = arena_printf(arena, "%s.bin", symbol);
+	const char *symbol = arena_printf(arena, "%s_weights", w->package->name),
+	           *name = arena_printf(arena, "%s.bin", symbol);
 	unsigned char *blob = w->weights_bytes <= PORTABLE_BYTES ? blob_of(w) : NULL;
 	struct linked_file file = { symbol, name, blob, (size_t)w->weights_bytes, false };
 	package_link(w, "weights", arena_printf(arena, "%s as read-only data.", name), &file, 1);
@@ -350,7 +372,8 @@ void package_c(struct writing *w)
 		for (int p = 0; p < (package->cpus ? 1 : package->part_count); p++)
 			if (w->stack_bytes[p]) {
 				package_part(w, p);
-				package_render(w, "package/header.jinja", arena_printf(arena, "%s.h", package->cpus ? package->name : w->of->name));
+				package_render(w, "package/header.jinja",
+				        arena_printf(arena, "%s.h", package->cpus ? package->name : w->of->name));
 			}
 	}
 	package_add_build_files(w);

@@ -1,4 +1,5 @@
-/* package_cuda.c: kernels -> one .cu text, of all graphs, its images by NVRTC, and what runs them: the host's side in C, through NVIDIA's driver. */
+/* package_cuda.c: kernels -> one .cu text, of all graphs, its images by NVRTC, and what runs them: the host's side in
+ * C, through NVIDIA's driver. */
 #include "emit/package.h"
 #include "backends/backends.h"
 #include "base/embedded.h"
@@ -34,13 +35,15 @@ static void add_launches(struct writing *w)
 			struct value argument = value_dict(arena);
 			value_dict_set(argument, "place", value_string(a->place.word));
 			value_dict_set(argument, "at", value_int(a->place.at));
-			value_dict_set(argument, "type", value_printf(arena, "%s%s *", a->written ? "" : "const ", dtypes[a->type].c));
+			value_dict_set(argument, "type",
+			        value_printf(arena, "%s%s *", a->written ? "" : "const ", dtypes[a->type].c));
 			value_dict_set(argument, "moves", value_int(launch_move(&launches, a)));
 			value_list_add(arguments, argument);
 		}
 		value_dict_set(launch, "number", value_int((int64_t)k));
 		value_dict_set(launch, "symbol", row->symbol ? value_string(row->symbol) : value_none());
-		value_dict_set(launch, "kernel", value_int(row->symbol ? symbol_number(&symbols, arena, row->symbol) : -1));
+		value_dict_set(
+		        launch, "kernel", value_int(row->symbol ? symbol_number(&symbols, arena, row->symbol) : -1));
 		value_dict_set(launch, "blocks", value_int(row->blocks));
 		value_dict_set(launch, "warps", value_int(row->warps));
 		value_dict_set(launch, "arguments", arguments);
@@ -49,7 +52,7 @@ static void add_launches(struct writing *w)
 		value_dict_set(launch, "rounds", value_int(row->rounds));
 		value_list_add(list, launch);
 		int check = row->kernel ? kernel_check(w->lowered, row->kernel) : -1;
-		if (check >= 0)                                   /* launches are rows here */
+		if (check >= 0) /* launches are rows here */
 			value_dict_set(value_at(checks, (size_t)check), "kernel", value_int((int64_t)k));
 	}
 	for (size_t i = 0; i < symbols.count; i++)
@@ -68,8 +71,10 @@ static void add_blocks(struct writing *w, json_t *manifest)
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		if (w->lowered->kernels.at[k]->shape == SHAPE_REPEAT)
 			continue;
-		json_object_set_new(json_array_get(rows, k), "blocks", json_integer(launch_blocks(w, w->lowered->kernels.at[k])));
-		json_object_set_new(json_array_get(rows, k), "threads", json_integer(WARP * launch_warps(w->lowered->kernels.at[k])));
+		json_object_set_new(
+		        json_array_get(rows, k), "blocks", json_integer(launch_blocks(w, w->lowered->kernels.at[k])));
+		json_object_set_new(json_array_get(rows, k), "threads",
+		        json_integer(WARP * launch_warps(w->lowered->kernels.at[k])));
 	}
 }
 
@@ -143,11 +148,14 @@ static void add_emulator(struct writing *w)
 /* NAME_sm_80.cubin, NAME_compute_80.ptx. */
 static const char *image_file(struct writing *w, const struct image *image)
 {
-	return arena_printf(w->emit->arena, "%s_%s_%s", w->package->name, image->ptx ? "compute" : "sm", arena_printf(w->emit->arena, "%s.%s", image->arch + 3,
-		image->ptx ? "ptx" : "cubin"));
+	return arena_printf(w->emit->arena, "%s_%s_%s", w->package->name, image->ptx ? "compute" : "sm",
+	        arena_printf(w->emit->arena, "%s.%s", image->arch + 3, image->ptx ? "ptx" : "cubin"));
 }
 
-static const char *image_symbol(struct writing *w, const char *file) { return arena_copy(w->emit->arena, file, (size_t)(strrchr(file, '.') - file)); }
+static const char *image_symbol(struct writing *w, const char *file)
+{
+	return arena_copy(w->emit->arena, file, (size_t)(strrchr(file, '.') - file));
+}
 
 /* `images` of the templates. */
 static void name_images(struct writing *w, const struct image *images, int count)
@@ -175,7 +183,11 @@ static void name_images(struct writing *w, const struct image *images, int count
 }
 
 /* ---- what ptxas says ---- */
-struct told { const char *symbol; int stack, spills, registers, shared; bool serial; };
+struct told {
+	const char *symbol;
+	int stack, spills, registers, shared;
+	bool serial;
+};
 typedef VECTOR(struct told) told_list;
 
 static struct told *told_of(struct arena *arena, told_list *list, const char *symbol)
@@ -187,7 +199,8 @@ static struct told *told_of(struct arena *arena, told_list *list, const char *sy
 	return &list->at[list->count - 1];
 }
 
-/* "(C7511) … wgmma.mma_async instructions are serialized due to … in the function 'x'"; C7517 and C7519 only say what was put in. */
+/* "(C7511) … wgmma.mma_async instructions are serialized due to … in the function 'x'"; C7517 and C7519 only say what
+ * was put in. */
 static bool is_serial(const char *line)
 {
 	static const int codes[] = { 7504, 7508, 7510, 7511, 7512, 7520 };
@@ -198,7 +211,8 @@ static bool is_serial(const char *line)
 	return known;
 }
 
-/* "Function properties for x", "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", "Used 40 registers, used 1 barriers, 1024 bytes smem". */
+/* "Function properties for x", "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", "Used 40 registers,
+ * used 1 barriers, 1024 bytes smem". */
 static void read_log(struct arena *arena, const char *log, told_list *list)
 {
 	const char *of = NULL;
@@ -206,9 +220,14 @@ static void read_log(struct arena *arena, const char *log, told_list *list)
 		const char *line = arena_copy(arena, next, strcspn(next, "\n")), *at;
 		char name[256];
 		int stack, stores, loads, registers;
-		if ((at = strstr(line, "Function properties for ")) && sscanf(at, "Function properties for %255s", name) == 1)
+		if ((at = strstr(line, "Function properties for "))
+		        && sscanf(at, "Function properties for %255s", name) == 1)
 			of = told_of(arena, list, name)->symbol;
-		else if (of && sscanf(line + strcspn(line, "0123456789"), "%d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &stack, &stores, &loads) == 3) {
+		else if (of
+		        && sscanf(line + strcspn(line, "0123456789"),
+		                   "%d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &stack, &stores,
+		                   &loads)
+		                == 3) {
 			told_of(arena, list, of)->stack = stack;
 			told_of(arena, list, of)->spills = stores + loads;
 		} else if (of && (at = strstr(line, "Used ")) && sscanf(at, "Used %d registers", &registers) == 1) {
@@ -217,7 +236,8 @@ static void read_log(struct arena *arena, const char *log, told_list *list)
 				bytes--;
 			told_of(arena, list, of)->registers = registers;
 			told_of(arena, list, of)->shared = bytes ? atoi(bytes) : 0;
-		} else if (is_serial(line) && (at = strstr(line, "function '")) && sscanf(at, "function '%255[^']", name) == 1)
+		} else if (is_serial(line) && (at = strstr(line, "function '"))
+		        && sscanf(at, "function '%255[^']", name) == 1)
 			told_of(arena, list, name)->serial = true;
 	}
 }
@@ -228,12 +248,15 @@ static json_t *resources(struct arena *arena, const char *log)
 	told_list told = { 0 };
 	read_log(arena, log, &told);
 	for (size_t i = 0; i < told.count; i++)
-		json_array_append_new(list, json_pack("{s:s,s:i,s:i,s:i,s:i}", "symbol", told.at[i].symbol, "stack_bytes", told.at[i].stack, "spill_bytes", told.at[i].spills,
-			"registers", told.at[i].registers, "shared_bytes", told.at[i].shared));
+		json_array_append_new(list,
+		        json_pack("{s:s,s:i,s:i,s:i,s:i}", "symbol", told.at[i].symbol, "stack_bytes", told.at[i].stack,
+		                "spill_bytes", told.at[i].spills, "registers", told.at[i].registers, "shared_bytes",
+		                told.at[i].shared));
 	return list;
 }
 
-/* Of a kernel that spills, or whose products wait for each other, another tile is wanted; what has none smaller stays, and the manifest tells. */
+/* Of a kernel that spills, or whose products wait for each other, another tile is wanted; what has none smaller stays,
+ * and the manifest tells. */
 static bool refuse(struct emit *emit, const struct lowered *lowered, const struct image *image, refused_tiles *refused)
 {
 	told_list told = { 0 };
@@ -246,14 +269,16 @@ static bool refuse(struct emit *emit, const struct lowered *lowered, const struc
 	return any;
 }
 
-bool package_images(struct emit *emit, const struct package *package, const struct nvrtc *nvrtc, struct image *images, int count, refused_tiles *refused)
+bool package_images(struct emit *emit, const struct package *package, const struct nvrtc *nvrtc, struct image *images,
+        int count, refused_tiles *refused)
 {
 	struct writing w = { .emit = emit, .package = package };
 	bool any = false;
 	package_begin(&w);
 	if (package->progress)
 		package->progress(package->user, "images", 0, count);
-	nvrtc_compile(emit->build, nvrtc, unit_text(&w), arena_printf(emit->arena, "%s.cu", package->name), images, count, package->jobs);
+	nvrtc_compile(emit->build, nvrtc, unit_text(&w), arena_printf(emit->arena, "%s.cu", package->name), images,
+	        count, package->jobs);
 	for (int i = 0; i < count; i++)
 		any |= refused && refuse(emit, w.lowered, &images[i], refused);
 	return any;
@@ -263,7 +288,8 @@ static json_t *images_json(struct writing *w, const struct image *images, int co
 {
 	json_t *list = json_array();
 	for (int i = 0; i < count; i++) {
-		json_t *one = json_pack("{s:s,s:s,s:b}", "arch", images[i].arch, "file", image_file(w, &images[i]), "ptx", images[i].ptx);
+		json_t *one = json_pack("{s:s,s:s,s:b}", "arch", images[i].arch, "file", image_file(w, &images[i]),
+		        "ptx", images[i].ptx);
 		if (images[i].bytes)
 			json_object_set_new(one, "bytes", json_integer((json_int_t)images[i].count));
 		if (images[i].bytes && !images[i].ptx)
@@ -286,7 +312,8 @@ static struct value host_arrays(struct writing *w, bool inputs, int64_t *end)
 		value_dict_set(value, "at", value_int(*end));
 		value_dict_set(value, "bytes", value_int(bytes));
 		value_list_add(list, value);
-		*end += (bytes + DEVICE_ALIGN) / DEVICE_ALIGN * DEVICE_ALIGN;         /* not even an empty one lies on another */
+		*end += (bytes + DEVICE_ALIGN) / DEVICE_ALIGN
+		        * DEVICE_ALIGN; /* not even an empty one lies on another */
 	}
 	return list;
 }
@@ -303,7 +330,8 @@ static struct value driver_value(struct arena *arena)
 	return list;
 }
 
-/* Of the current part; kernels of it stand behind `first` others.  How much memory of the device it wants is added to `memory` where that is less. */
+/* Of the current part; kernels of it stand behind `first` others.  How much memory of the device it wants is added to
+ * `memory` where that is less. */
 static struct value graph_value(struct writing *w, int64_t first, int64_t *memory)
 {
 	struct arena *arena = w->emit->arena;
@@ -338,11 +366,13 @@ static struct value graph_value(struct writing *w, int64_t first, int64_t *memor
 static void link_images(struct writing *w)
 {
 	const struct package *package = w->package;
-	struct linked_file *files = new_array(w->emit->arena, struct linked_file, (size_t)package->image_count + 1);
+	struct linked_file *files =
+	        arena_new_array(w->emit->arena, struct linked_file, (size_t)package->image_count + 1);
 	for (int i = 0; i < package->image_count; i++) {
 		const struct image *image = &package->images[i];
 		const char *file = image_file(w, image);
-		files[i] = (struct linked_file){ image_symbol(w, file), file, (const unsigned char *)image->bytes, image->count, image->ptx };
+		files[i] = (struct linked_file){ image_symbol(w, file), file, (const unsigned char *)image->bytes,
+			image->count, image->ptx };
 	}
 	package_link(w, "images", rendered(w, "cuda/images.jinja"), files, (size_t)package->image_count);
 }
@@ -377,7 +407,7 @@ void package_cuda(struct writing *w)
 	const struct package *package = w->package;
 	const char *text = unit_text(w);
 	file_set_add(w->files, arena_printf(w->emit->arena, "%s.cu", package->name), text, strlen(text));
-	if (package->shared) {                                /* for ingot itself, on the CPU */
+	if (package->shared) { /* for ingot itself, on the CPU */
 		add_launches(w);
 		package_add_blob(w);
 		add_emulator(w);
@@ -393,10 +423,13 @@ void package_cuda(struct writing *w)
 	package_part(w, 0);
 	package_add_build_files(w);
 	json_t *manifest = package_manifest(w);
-	json_array_append_new(json_object_get(manifest, "sources"), json_string(arena_printf(w->emit->arena, "%s.cu", package->name)));
+	json_array_append_new(json_object_get(manifest, "sources"),
+	        json_string(arena_printf(w->emit->arena, "%s.cu", package->name)));
 	for (int p = 0; p < package->part_count; p++) {
 		package_part(w, p);
-		add_blocks(w, package->part_count > 1 ? json_array_get(json_object_get(manifest, "graphs"), (size_t)p) : manifest);
+		add_blocks(w,
+		        package->part_count > 1 ? json_array_get(json_object_get(manifest, "graphs"), (size_t)p)
+		                                : manifest);
 	}
 	json_object_set_new(manifest, "flags", json_string("-fmad=false"));
 	json_object_set_new(manifest, "images", images_json(w, package->images, package->image_count));

@@ -13,8 +13,8 @@ static const struct index *index_of_term(struct arena *arena, struct index_term 
 /* An affine index as an ivec. */
 static const char *print_line(struct printer *printer, const struct index *index)
 {
-	return arena_printf(printer->arena, "ivec_set((uint32_t)(%s)) + ivec_iota() * (uint32_t)%" PRId64, printer_index(printer, index),
-		index_factor(index, printer->lane));
+	return arena_printf(printer->arena, "ivec_set((uint32_t)(%s)) + ivec_iota() * (uint32_t)%" PRId64,
+	        printer_index(printer, index), index_factor(index, printer->lane));
 }
 
 static const char *print_picked(struct printer *printer, const struct atom *atom)
@@ -26,11 +26,17 @@ static const char *print_picked(struct printer *printer, const struct atom *atom
 		const struct index *address = placed_address(arena, load->of, load->at);
 		const char *from = printer_address(printer, load->of, address);
 		int64_t factor = index_factor(address, printer->lane);
-		const char *apart = factor == 1 ? "" : arena_printf(arena, ", %" PRId64, factor), *word = factor == 1 ? "load" : "gather";
-		const char *text = load->type == DTYPE_I64 ? printer->left ? arena_printf(arena, "ivec_%s_long_n(%s%s, %s)", word, from, apart, printer->left)
-			: arena_printf(arena, "ivec_%s_long(%s%s)", word, from, apart) : factor == 1 ? printer->left ? arena_printf(arena, "ivec_load_n(%s, %s, 0)", from, printer->left) : arena_printf(arena, "ivec_load(%s)", from)
-			: printer->left ? arena_printf(arena, "ivec_gather_n(%s, %" PRId64 ", %s, 0)", from, factor, printer->left)
-			: arena_printf(arena, "ivec_gather(%s, %" PRId64 ")", from, factor);
+		const char *apart = factor == 1 ? "" : arena_printf(arena, ", %" PRId64, factor),
+		           *word = factor == 1 ? "load" : "gather";
+		const char *text = load->type == DTYPE_I64 ? printer->left
+		                ? arena_printf(arena, "ivec_%s_long_n(%s%s, %s)", word, from, apart, printer->left)
+		                : arena_printf(arena, "ivec_%s_long(%s%s)", word, from, apart)
+		        : factor == 1 ? printer->left
+		                ? arena_printf(arena, "ivec_load_n(%s, %s, 0)", from, printer->left)
+		                : arena_printf(arena, "ivec_load(%s)", from)
+		        : printer->left
+		        ? arena_printf(arena, "ivec_gather_n(%s, %" PRId64 ", %s, 0)", from, factor, printer->left)
+		        : arena_printf(arena, "ivec_gather(%s, %" PRId64 ")", from, factor);
 		if (from_end)
 			text = arena_printf(arena, "ivec_from_end(%s, %" PRId64 ")", text, from_end);
 		return arena_printf(arena, "ivec_clamp(%s, %" PRId64 ", %" PRId64 ")", text, atom->low, atom->high);
@@ -50,7 +56,8 @@ static const char *print_picked(struct printer *printer, const struct atom *atom
 
 /* ---- lanes near the first one: one vector is loaded, and its floats are put in their places ---- */
 
-/* A constant table that climbs, read along its rows, none of which a collapsed loop goes past: the lanes' elements are at most as far apart as the lanes. */
+/* A constant table that climbs, read along its rows, none of which a collapsed loop goes past: the lanes' elements are
+ * at most as far apart as the lanes. */
 static bool climbs(const struct printer *printer, const struct atom *atom)
 {
 	int64_t from_end;
@@ -62,16 +69,19 @@ static bool climbs(const struct printer *printer, const struct atom *atom)
 	for (int i = 0; i < address->count; i++) {
 		struct index_term term = address->terms[i];
 		bool is_lane = term.atom->kind == ATOM_VAR && term.atom->var == printer->lane;
-		if (is_lane ? term.factor != 1 || term.atom->high >= row : term.factor % row || index_uses(index_of_term(printer->arena, term), printer->lane))
+		if (is_lane ? term.factor != 1 || term.atom->high >= row
+		            : term.factor % row || index_uses(index_of_term(printer->arena, term), printer->lane))
 			return false;
 	}
 	return index_factor(address, printer->lane) == 1;
 }
 
-/* How much larger a term of an address is in the last lane than in the first; -1: it may be smaller in one between, or that is not known. */
+/* How much larger a term of an address is in the last lane than in the first; -1: it may be smaller in one between, or
+ * that is not known. */
 static int64_t term_span(const struct printer *printer, struct index_term term)
 {
-	int64_t lanes = printer->target->lanes, step = term.atom->kind == ATOM_DIV ? index_factor(term.atom->of, printer->lane) : 1, span = -1;
+	int64_t lanes = printer->target->lanes,
+	        step = term.atom->kind == ATOM_DIV ? index_factor(term.atom->of, printer->lane) : 1, span = -1;
 	if (term.factor <= 0 || step <= 0)
 		return -1;
 	if (term.atom->kind == ATOM_VAR)
@@ -85,7 +95,8 @@ static int64_t term_span(const struct printer *printer, struct index_term term)
 
 static bool moves(const struct printer *printer, struct arena *arena, struct index_term term)
 {
-	return index_bends(index_of_term(arena, term), printer->lane) || (term.atom->kind == ATOM_VAR && term.atom->var == printer->lane);
+	return index_bends(index_of_term(arena, term), printer->lane)
+	        || (term.atom->kind == ATOM_VAR && term.atom->var == printer->lane);
 }
 
 /* Whether all lanes lie in the vector that begins with the first one.  With few lanes nothing is gained. */
@@ -110,7 +121,8 @@ static const char *print_near(struct printer *printer, const struct definition *
 	const struct index *with[MAX_VARS] = { 0 };
 	const char *text = NULL;
 	with[printer->lane] = index_plus(arena, index_var(arena, printer->lane, INT32_MAX), printer->target->lanes - 1);
-	const struct index *count = index_plus(arena, index_add(arena, index_substitute(arena, address, with), index_scale(arena, address, -1)), 1);
+	const struct index *count = index_plus(
+	        arena, index_add(arena, index_substitute(arena, address, with), index_scale(arena, address, -1)), 1);
 	for (int i = 0; i < address->count; i++) {
 		struct index_term term = address->terms[i];
 		const struct atom *atom = term.atom;
@@ -120,20 +132,28 @@ static const char *print_near(struct printer *printer, const struct definition *
 		while ((int64_t)1 << bits < atom->by)
 			bits++;
 		const char *one = atom->kind == ATOM_VAR ? "ivec_iota()"
-			: atom->kind == ATOM_VALUE ? arena_printf(arena, "(%s - ivec_set((uint32_t)(%s)))", print_picked(printer, atom), printer_index(printer, index_of_term(arena, (struct index_term){ 1, atom })))
-			: arena_printf(arena, "((ivec_set((uint32_t)((%s) & %" PRId64 ")) + ivec_iota() * (uint32_t)%" PRId64 ") >> %d)", printer_index(printer, atom->of), atom->by - 1,
-				index_factor(atom->of, printer->lane), bits);
+		        : atom->kind == ATOM_VALUE
+		        ? arena_printf(arena, "(%s - ivec_set((uint32_t)(%s)))", print_picked(printer, atom),
+		                printer_index(printer, index_of_term(arena, (struct index_term){ 1, atom })))
+		        : arena_printf(arena,
+		                "((ivec_set((uint32_t)((%s) & %" PRId64 ")) + ivec_iota() * (uint32_t)%" PRId64
+		                ") >> %d)",
+		                printer_index(printer, atom->of), atom->by - 1, index_factor(atom->of, printer->lane),
+		                bits);
 		if (term.factor != 1)
 			one = arena_printf(arena, "%s * (uint32_t)%" PRId64, one, term.factor);
 		text = text ? arena_printf(arena, "%s + %s", text, one) : one;
 	}
-	return arena_printf(arena, "vec_near(%s, %s, %s)", printer_address(printer, of, address), text, printer_index(printer, count));
+	return arena_printf(arena, "vec_near(%s, %s, %s)", printer_address(printer, of, address), text,
+	        printer_index(printer, count));
 }
 
 /* ---- lanes anywhere ---- */
 
 /* The address of the first lane, less what bends, and the lanes' distances from there. */
-struct picked { const char *from, *at; };
+struct picked {
+	const char *from, *at;
+};
 static struct picked picked(struct printer *printer, const struct definition *of, const struct index *address)
 {
 	struct arena *arena = printer->arena;
@@ -142,7 +162,8 @@ static struct picked picked(struct printer *printer, const struct definition *of
 	for (int i = 0; i < address->count; i++) {
 		struct index_term term = address->terms[i];
 		const struct index *alone = index_of_term(arena, term);
-		bool bends = index_bends(alone, printer->lane), is_lane = term.atom->kind == ATOM_VAR && term.atom->var == printer->lane;
+		bool bends = index_bends(alone, printer->lane),
+		     is_lane = term.atom->kind == ATOM_VAR && term.atom->var == printer->lane;
 		if (!bends)
 			base = index_add(arena, base, alone);
 		if (!bends && !is_lane)
@@ -160,7 +181,8 @@ const char *printer_pick(struct printer *printer, const struct definition *of, c
 	if (lies_near(printer, address))
 		return print_near(printer, of, address);
 	struct picked p = picked(printer, of, address);
-	return printer->left ? arena_printf(printer->arena, "vec_pick_n(%s, %s, %s, 0.f)", p.from, p.at, printer->left) : arena_printf(printer->arena, "vec_pick(%s, %s)", p.from, p.at);
+	return printer->left ? arena_printf(printer->arena, "vec_pick_n(%s, %s, %s, 0.f)", p.from, p.at, printer->left)
+	                     : arena_printf(printer->arena, "vec_pick(%s, %s)", p.from, p.at);
 }
 
 const char *printer_pick_two(struct printer *printer, const struct definition *of, const struct index *address)

@@ -1,4 +1,5 @@
-/* repeat.c: the values of templates/c/repeat.jinja and c/jit_repeat.jinja: what goes from round to round, and what each kernel of the body is called with. */
+/* repeat.c: the values of templates/c/repeat.jinja and c/jit_repeat.jinja: what goes from round to round, and what each
+ * kernel of the body is called with. */
 #include "emit/emit.h"
 #include <inttypes.h>
 
@@ -6,14 +7,15 @@ static const char *scratch_at(struct emit *emit, const struct kernel *kernel, en
 {
 	const struct rounds *rounds = kernel->detail;
 	return arena_printf(emit->arena, "(%s%s *)(void *)(%s + %" PRId64 ")", written ? "" : "const ", dtypes[type].c,
-		emit_buffer((void *)(uintptr_t)kernel, rounds->scratch), at);
+	        emit_buffer((void *)(uintptr_t)kernel, rounds->scratch), at);
 }
 
 /* Element `round` of what is sliced. */
 static const char *slice_of(struct emit *emit, const char *buffer, int64_t elements, int64_t rounds, bool back)
 {
-	return back ? arena_printf(emit->arena, "%s + %" PRId64 " * (%" PRId64 " - round)", buffer, elements, rounds - 1)
-		: arena_printf(emit->arena, "%s + %" PRId64 " * round", buffer, elements);
+	return back
+	        ? arena_printf(emit->arena, "%s + %" PRId64 " * (%" PRId64 " - round)", buffer, elements, rounds - 1)
+	        : arena_printf(emit->arena, "%s + %" PRId64 " * round", buffer, elements);
 }
 
 /* What a kernel of the body is given for one of the body's tensors. */
@@ -30,31 +32,42 @@ static const char *argument_of(struct emit *emit, const struct kernel *kernel, s
 	if (in >= 0) {
 		const char *operand = emit_buffer(holder, rounds->operand[in]->of);
 		return repeat->in[in].moves == REPEAT_CARRIED ? arena_printf(emit->arena, "now%d", repeat->in[in].pair)
-			: repeat->in[in].moves == REPEAT_SLICED ? slice_of(emit, operand, definition_elements(of), repeat->rounds, repeat->in[in].back) : operand;
+		        : repeat->in[in].moves == REPEAT_SLICED
+		        ? slice_of(emit, operand, definition_elements(of), repeat->rounds, repeat->in[in].back)
+		        : operand;
 	}
 	if (repeat->out[out].moves == REPEAT_CARRIED)
 		return arena_printf(emit->arena, "next%d", out);
-	return rounds->results[out] ? slice_of(emit, emit_buffer(holder, rounds->results[out]), definition_elements(of), repeat->rounds, repeat->out[out].back)
-		: scratch_at(emit, kernel, of->type, true, rounds->place[out]);
+	return rounds->results[out] ? slice_of(emit, emit_buffer(holder, rounds->results[out]), definition_elements(of),
+	               repeat->rounds, repeat->out[out].back)
+	                            : scratch_at(emit, kernel, of->type, true, rounds->place[out]);
 }
 
-struct asking { struct emit *emit; const struct kernel *kernel; };
+struct asking {
+	struct emit *emit;
+	const struct kernel *kernel;
+};
 static const char *condition_of(void *user, struct definition *d)
 {
 	const struct asking *a = user;
 	return arena_printf(a->emit->arena, "(%s)", argument_of(a->emit, a->kernel, d, false));
 }
 
-static struct value step_value(struct emit *emit, const struct kernel *kernel, const struct kernel *step, const char *more)
+static struct value step_value(
+        struct emit *emit, const struct kernel *kernel, const struct kernel *step, const char *more)
 {
 	struct value value = value_dict(emit->arena);
 	const char *arguments = "";
 	for (size_t i = 0; i < step->params.count; i++)
-		arguments = arena_printf(emit->arena, "%s%s, ", arguments, argument_of(emit, kernel, step->params.at[i].of, step->params.at[i].written));
+		arguments = arena_printf(emit->arena, "%s%s, ", arguments,
+		        argument_of(emit, kernel, step->params.at[i].of, step->params.at[i].written));
 	value_dict_set(value, "name", value_string(emit_symbol(emit, step)));
-	value_dict_set(value, "only", value_string(emit_only_where(emit->arena, kernel_branch(step), condition_of, &(struct asking){ emit, kernel })));
+	value_dict_set(value, "only",
+	        value_string(emit_only_where(
+	                emit->arena, kernel_branch(step), condition_of, &(struct asking){ emit, kernel })));
 	value_dict_set(value, "arguments", value_string(arguments));
-	value_dict_set(value, "more", more ? value_string(more) : value_printf(emit->arena, "0, %" PRId64, step->blocks));
+	value_dict_set(
+	        value, "more", more ? value_string(more) : value_printf(emit->arena, "0, %" PRId64, step->blocks));
 	return value;
 }
 
@@ -66,8 +79,11 @@ static struct value pair_value(struct emit *emit, const struct kernel *kernel, s
 	value_dict_set(value, "number", value_int((int64_t)k));
 	value_dict_set(value, "type", value_string(dtypes[of->type].c));
 	value_dict_set(value, "elements", value_int(definition_elements(of)));
-	value_dict_set(value, "first", value_string(emit_buffer((void *)(uintptr_t)kernel, rounds->operand[rounds->repeat->out[k].pair]->of)));
-	value_dict_set(value, "place", value_string(result ? emit_buffer((void *)(uintptr_t)kernel, result) : scratch_at(emit, kernel, of->type, true, rounds->place[k])));
+	value_dict_set(value, "first",
+	        value_string(emit_buffer((void *)(uintptr_t)kernel, rounds->operand[rounds->repeat->out[k].pair]->of)));
+	value_dict_set(value, "place",
+	        value_string(result ? emit_buffer((void *)(uintptr_t)kernel, result)
+	                            : scratch_at(emit, kernel, of->type, true, rounds->place[k])));
 	value_dict_set(value, "other", value_string(scratch_at(emit, kernel, of->type, true, rounds->other[k])));
 	value_dict_set(value, "result", value_bool(result));
 	return value;
@@ -77,7 +93,8 @@ struct value repeat_values(struct emit *emit, const struct kernel *kernel, const
 {
 	const struct rounds *rounds = kernel->detail;
 	const struct repeat *repeat = rounds->repeat;
-	struct value globals = value_dict(emit->arena), steps = value_list(emit->arena), pairs = value_list(emit->arena);
+	struct value globals = value_dict(emit->arena), steps = value_list(emit->arena),
+	             pairs = value_list(emit->arena);
 	for (size_t s = 0; s < rounds->body->kernels.count; s++)
 		value_list_add(steps, step_value(emit, kernel, rounds->body->kernels.at[s], more ? more[s] : NULL));
 	for (size_t k = 0; k < repeat->body->outputs.count; k++)

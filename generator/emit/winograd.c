@@ -2,7 +2,13 @@
 #include "emit/emit.h"
 #include <inttypes.h>
 
-struct printing { struct emit *emit; struct arena *arena; const struct kernel *kernel; const struct contraction *c; const char *names[MAX_VARS], *root; };
+struct printing {
+	struct emit *emit;
+	struct arena *arena;
+	const struct kernel *kernel;
+	const struct contraction *c;
+	const char *names[MAX_VARS], *root;
+};
 
 static const char *buffer_name(void *user, const struct definition *of)
 {
@@ -13,13 +19,21 @@ static const char *buffer_name(void *user, const struct definition *of)
 static struct held hold_root(void *user, const struct expr *load)
 {
 	const struct printing *p = user;
-	return load->of == p->c->root && p->c->result != p->c->root ? (struct held){ .text = p->root, .vector = true, .changes = true } : (struct held){ 0 };
+	return load->of == p->c->root && p->c->result != p->c->root
+	        ? (struct held){ .text = p->root, .vector = true, .changes = true }
+	        : (struct held){ 0 };
 }
 
 static struct printer printer_of(struct printing *p, int64_t left)
 {
-	return (struct printer){ .arena = p->arena, .target = p->emit->target, .lane = 1, .names = p->names, .buffer = buffer_name, .held = hold_root,
-		.user = p, .left = left ? arena_printf(p->arena, "%" PRId64, left) : NULL };
+	return (struct printer){ .arena = p->arena,
+		.target = p->emit->target,
+		.lane = 1,
+		.names = p->names,
+		.buffer = buffer_name,
+		.held = hold_root,
+		.user = p,
+		.left = left ? arena_printf(p->arena, "%" PRId64, left) : NULL };
 }
 
 static struct value call_start(struct template_call *call)
@@ -40,7 +54,7 @@ static struct value call_result(struct template_call *call)
 	struct value result = value_dict(p->arena);
 	int64_t left = call_int(call, 5, 0);
 	const char *value = call_string(call, 0, "");
-	static const int of[] = { 0, 2, 3, 1 };               /* image, row, column, channel -> n, h, w, o */
+	static const int of[] = { 0, 2, 3, 1 }; /* image, row, column, channel -> n, h, w, o */
 	for (size_t i = 0; i < COUNT(of); i++)
 		p->names[of[i]] = arena_printf(p->arena, "(%s)", call_string(call, i + 1, "0"));
 	p->root = arena_printf(p->arena, "(%s)", value);
@@ -52,9 +66,12 @@ static struct value call_result(struct template_call *call)
 	const char *to = printer_address(&printer, c->result, c->out_at);
 	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
 	if (*call_string(call, 6, ""))
-		value_dict_set(result, "store", value_printf(p->arena, "vec_store(%s, %s)", call_string(call, 6, ""), value));
+		value_dict_set(
+		        result, "store", value_printf(p->arena, "vec_store(%s, %s)", call_string(call, 6, ""), value));
 	else
-		value_dict_set(result, "store", value_string(emit_vec_store(p->arena, "vec", to, c->root->extents[1] == 1 ? 1 : index_factor(c->out_at, 1), value, printer.left)));
+		value_dict_set(result, "store",
+		        value_string(emit_vec_store(p->arena, "vec", to,
+		                c->root->extents[1] == 1 ? 1 : index_factor(c->out_at, 1), value, printer.left)));
 	return result;
 }
 
@@ -69,7 +86,8 @@ static struct value call_place(struct template_call *call)
 	return value_string(printer_address(&printer, p->c->result, p->c->out_at));
 }
 
-/* Tiles side by side whose pixels are turned together: about two squares of AVX-512's, and no more than a part of L2. */
+/* Tiles side by side whose pixels are turned together: about two squares of AVX-512's, and no more than a part of L2.
+ */
 static int64_t run_of(const struct target *target, const struct contraction *c, int64_t channels, int64_t side)
 {
 	enum { PIXELS = 30, STRIP_MOST = 1 << 15 };
@@ -83,13 +101,22 @@ static int64_t run_of(const struct target *target, const struct contraction *c, 
 static struct value filters_value(const struct target *target, struct arena *arena, const struct contraction *c)
 {
 	struct value filters = value_dict(arena);
-	const struct { const char *key; int64_t value; } sizes[] = {
-		{ "out", c->w_out }, { "channel", c->w_channel }, { "row", c->w_row }, { "column", c->w_column }, { "pass", c->pass },
+	const struct {
+		const char *key;
+		int64_t value;
+	} sizes[] = {
+		{ "out", c->w_out },
+		{ "channel", c->w_channel },
+		{ "row", c->w_row },
+		{ "column", c->w_column },
+		{ "pass", c->pass },
 	};
 	for (size_t i = 0; i < COUNT(sizes); i++)
 		value_dict_set(filters, sizes[i].key, value_int(sizes[i].value));
 	value_dict_set(filters, "kept", value_bool(c->kept));
-	value_dict_set(filters, "turns", value_bool(target->lanes >= 4 && !target->small && c->w_channel == 9 && c->w_row == 3 && c->w_column == 1));
+	value_dict_set(filters, "turns",
+	        value_bool(target->lanes >= 4 && !target->small && c->w_channel == 9 && c->w_row == 3
+	                && c->w_column == 1));
 	return filters;
 }
 
@@ -99,8 +126,10 @@ static struct value points_value(struct arena *arena, const struct contraction *
 	struct value u = value_dict(arena);
 	const struct definition *of = c->rewrite->parts[WINOGRAD_FILTERS];
 	int64_t ci = c->rewrite->w->extents[1], n = c->rewrite->m + 2;
-	const int64_t packed[] = { n * n * ci, n * ci * c->lanes, ci * c->lanes, c->lanes, 1 }, *stride = placed(of)->stride;
-	const int64_t stored[] = { stride[2], stride[0], stride[1], stride[3], stride[2] }, *from = c->packed ? packed : stored;
+	const int64_t packed[] = { n * n * ci, n * ci * c->lanes, ci * c->lanes, c->lanes, 1 },
+	              *stride = placed(of)->stride;
+	const int64_t stored[] = { stride[2], stride[0], stride[1], stride[3], stride[2] },
+	              *from = c->packed ? packed : stored;
 	static const char *const keys[] = { "column", "row", "point", "channel", "lane" };
 	for (size_t i = 0; i < COUNT(keys); i++)
 		value_dict_set(u, keys[i], value_int(from[i]));
@@ -112,17 +141,33 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	const struct contraction *c = kernel->detail;
 	const struct definition *x = c->rewrite->x, *y = c->root;
 	struct arena *arena = emit->arena;
-	struct value values = value_dict(arena), from = value_dict(arena), to = value_dict(arena), tile = value_dict(arena);
+	struct value values = value_dict(arena), from = value_dict(arena), to = value_dict(arena),
+	             tile = value_dict(arena);
 	const char *name = emit_buffer((void *)(uintptr_t)kernel, c->x);
-	const struct { const char *key; int64_t value; } sizes[] = {
-		{ "m", c->rewrite->m }, { "batch", y->extents[0] }, { "height", x->extents[2] }, { "width", x->extents[3] },
-		{ "channels_in", c->rewrite->w->extents[1] }, { "channels_out", y->extents[1] }, { "out_height", y->extents[2] }, { "out_width", y->extents[3] },
-		{ "pad_top", c->rewrite->pad_top }, { "pad_left", c->rewrite->pad_left }, { "lanes", emit->target->lanes }, { "panels", c->panels },
-		{ "groups", c->group }, { "warps", c->warps }, { "depth", c->depth },
+	const struct {
+		const char *key;
+		int64_t value;
+	} sizes[] = {
+		{ "m", c->rewrite->m },
+		{ "batch", y->extents[0] },
+		{ "height", x->extents[2] },
+		{ "width", x->extents[3] },
+		{ "channels_in", c->rewrite->w->extents[1] },
+		{ "channels_out", y->extents[1] },
+		{ "out_height", y->extents[2] },
+		{ "out_width", y->extents[3] },
+		{ "pad_top", c->rewrite->pad_top },
+		{ "pad_left", c->rewrite->pad_left },
+		{ "lanes", emit->target->lanes },
+		{ "panels", c->panels },
+		{ "groups", c->group },
+		{ "warps", c->warps },
+		{ "depth", c->depth },
 	};
 	for (size_t i = 0; i < COUNT(sizes); i++)
 		value_dict_set(values, sizes[i].key, value_int(sizes[i].value));
-	value_dict_set(from, "name", c->x_base ? value_printf(arena, "(%s + %" PRId64 ")", name, c->x_base) : value_string(name));
+	value_dict_set(from, "name",
+	        c->x_base ? value_printf(arena, "(%s + %" PRId64 ")", name, c->x_base) : value_string(name));
 	value_dict_set(from, "image", value_int(c->x_image));
 	value_dict_set(from, "row", value_int(c->x_row));
 	value_dict_set(from, "pixel", value_int(c->x_pixel));
@@ -130,8 +175,14 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	int lanes = emit->target->lanes;
 	int64_t ci = c->rewrite->w->extents[1], side = (y->extents[3] + c->rewrite->m - 1) / c->rewrite->m;
 	bool turns = lanes >= 4 && !emit->target->lanes_are_threads && !emit->target->small;
-	value_dict_set(from, "run", value_int(turns && c->x_pixel == 1 && c->x_channel != 1 && ci >= lanes ? run_of(emit->target, c, (ci + lanes - 1) / lanes * lanes, side) : 0));
-	value_dict_set(to, "run", value_int(turns && index_factor(c->out_at, 3) == 1 && index_factor(c->out_at, 1) > 1 ? run_of(emit->target, c, lanes, side) : 0));
+	value_dict_set(from, "run",
+	        value_int(turns && c->x_pixel == 1 && c->x_channel != 1 && ci >= lanes
+	                        ? run_of(emit->target, c, (ci + lanes - 1) / lanes * lanes, side)
+	                        : 0));
+	value_dict_set(to, "run",
+	        value_int(turns && index_factor(c->out_at, 3) == 1 && index_factor(c->out_at, 1) > 1
+	                        ? run_of(emit->target, c, lanes, side)
+	                        : 0));
 	value_dict_set(to, "channel", value_int(index_factor(c->out_at, 1)));
 	value_dict_set(values, "y", to);
 	value_dict_set(tile, "rows", value_int(c->tile_rows));
@@ -139,7 +190,9 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	value_dict_set(values, "x", from);
 	value_dict_set(values, "tile", tile);
 	const char *weights = emit_buffer((void *)(uintptr_t)kernel, winograd_filters(c));
-	value_dict_set(values, "weights", c->w && c->w_base ? value_printf(arena, "(%s + %" PRId64 ")", weights, c->w_base) : value_string(weights));
+	value_dict_set(values, "weights",
+	        c->w && c->w_base ? value_printf(arena, "(%s + %" PRId64 ")", weights, c->w_base)
+	                          : value_string(weights));
 	value_dict_set(values, "filters", c->w ? filters_value(emit->target, arena, c) : value_none());
 	value_dict_set(values, "u", points_value(arena, c));
 	value_dict_set(values, "prefetch", value_bool(c->prefetch));
@@ -148,14 +201,16 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 
 void winograd_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
-	struct printing *p = new(emit->arena, struct printing);
+	struct printing *p = arena_new(emit->arena, struct printing);
 	*p = (struct printing){ .emit = emit, .arena = emit->arena, .kernel = kernel, .c = kernel->detail };
 	for (int v = 0; v < MAX_VARS; v++)
 		p->names[v] = "0";
 	struct value values = winograd_values(emit, kernel);
 	value_dict_set(values, "kernel", emit_kernel_value(emit, kernel));
-	value_dict_set(value_dict_get(values, "y"), "place", value_function(p->arena, "place", "image row column channel", call_place, p));
+	value_dict_set(value_dict_get(values, "y"), "place",
+	        value_function(p->arena, "place", "image row column channel", call_place, p));
 	value_dict_set(values, "start", value_function(p->arena, "start", "channel left", call_start, p));
-	value_dict_set(values, "result", value_function(p->arena, "result", "value image row column channel left at", call_result, p));
+	value_dict_set(values, "result",
+	        value_function(p->arena, "result", "value image row column channel left at", call_result, p));
 	template_render(emit->templates, kernel->template_name, values, out);
 }

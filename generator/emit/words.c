@@ -1,8 +1,11 @@
-/* words.c: a prelude with just the words that a text needs.  The prelude's templates ask uses("word"); it is rendered with the
- * words seen so far, its own text is looked through for more, and so on until no word is new. */
+/* words.c: a prelude with just the words that a text needs.  The prelude's templates ask uses("word"); it is rendered
+ * with the words seen so far, its own text is looked through for more, and so on until no word is new. */
 #include "emit/emit.h"
 
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 /* How many names were new. */
 static int see_words(struct names *seen, const char *text, size_t count)

@@ -22,7 +22,7 @@ static uint64_t number(struct reader *reader, const char *where, const char *key
 	}
 	if (!value.count)
 		fail(reader->build, EXIT_INVALID, where,
-		     "the %s of its external data is no number that fits in 64 bits", key);
+		        "the %s of its external data is no number that fits in 64 bits", key);
 	return n;
 }
 
@@ -31,8 +31,8 @@ static bool is(struct bytes bytes, const char *word)
 	return bytes.count == strlen(word) && !memcmp(bytes.at, word, bytes.count);
 }
 
-void external_entry(struct reader *reader, const char *where, struct external *external, struct bytes key,
-                    struct bytes value)
+void external_entry(
+        struct reader *reader, const char *where, struct external *external, struct bytes key, struct bytes value)
 {
 	if (is(key, "location"))
 		external->location = reader_name(reader, value.at, value.count);
@@ -40,9 +40,9 @@ void external_entry(struct reader *reader, const char *where, struct external *e
 		external->offset = number(reader, where, "offset", value);
 	else if (is(key, "length"))
 		external->length = number(reader, where, "length", value), external->has_length = true;
-	else if (!is(key, "checksum") && !is(key, "basepath"))                /* written by some, needed by none */
+	else if (!is(key, "checksum") && !is(key, "basepath")) /* written by some, needed by none */
 		fail(reader->build, EXIT_INVALID, where, "its external data has an unknown key \"%.*s\"",
-		     (int)(key.count < 60 ? key.count : 60), key.at);
+		        (int)(key.count < 60 ? key.count : 60), key.at);
 }
 
 static NORETURN void refuse(struct reader *reader, const char *where, const char *location, const char *why)
@@ -75,10 +75,10 @@ static int walk(struct reader *reader, const char *where, const char *location, 
 		close(folder);
 		if (next < 0)
 			refuse(reader, where, location,
-			       reason == ENOENT ? "is missing"
-			       : reason == ENOTDIR || reason == ELOOP
-			               ? "goes through something that is no folder (links are not followed)"
-			               : strerror(reason));
+			        reason == ENOENT ? "is missing"
+			                : reason == ENOTDIR || reason == ELOOP
+			                ? "goes through something that is no folder (links are not followed)"
+			                : strerror(reason));
 		folder = next;
 		location = rest;
 	}
@@ -117,7 +117,7 @@ static struct mapped map(struct reader *reader, const char *where, const char *l
 
 static struct mapped find(struct reader *reader, const char *where, const char *location)
 {
-	for (size_t i = reader->opened.count; i-- > 0;)                        /* the last one is the likely one */
+	for (size_t i = reader->opened.count; i-- > 0;) /* the last one is the likely one */
 		if (reader->opened.at[i].location == location)
 			return reader->opened.at[i].mapped;
 	struct mapped mapped = map(reader, where, location);
@@ -140,12 +140,12 @@ void external_data(struct reader *reader, const char *where, struct tensor *tens
 		if (!strncmp(part, "..", 2) && (!part[2] || part[2] == '/'))
 			refuse(reader, where, location, "leads out of the model's folder");
 	struct mapped file = find(reader, where, location);
-	if (external->offset > file.bytes ||
-	    (external->has_length ? external->length : need) > file.bytes - external->offset)
+	if (external->offset > file.bytes
+	        || (external->has_length ? external->length : need) > file.bytes - external->offset)
 		fail(reader->build, EXIT_INVALID, where,
-		     "external data \"%.200s\" has %zu bytes; needed are %llu at %llu", location, file.bytes,
-		     (unsigned long long)(external->has_length ? external->length : need),
-		     (unsigned long long)external->offset);
+		        "external data \"%.200s\" has %zu bytes; needed are %llu at %llu", location, file.bytes,
+		        (unsigned long long)(external->has_length ? external->length : need),
+		        (unsigned long long)external->offset);
 	reader_data(reader, where, tensor, file.at ? file.at + external->offset : NULL,
-	            external->has_length ? (size_t)external->length : need);
+	        external->has_length ? (size_t)external->length : need);
 }

@@ -5,20 +5,24 @@
  * met while it is open calls itself. */
 #include "frontends/reader.h"
 
-enum { EXPANSION_LIMIT = 1 << 20 };                   /* nodes, operands and attributes copied in all */
+enum { EXPANSION_LIMIT = 1 << 20 }; /* nodes, operands and attributes copied in all */
 
 struct inliner {
 	struct build *build;
 	struct graph *main;
-	struct function **index;                      /* chained by `next`; by the pointers of the names */
+	struct function **index; /* chained by `next`; by the pointers of the names */
 	size_t room, copied;
 	int depth;
-	const struct node *owner;                     /* whose text or graph is being put in its place; NULL: calls of model functions */
-	struct placing *placing;                      /* of a graph */
+	const struct node *owner; /* whose text or graph is being put in its place; NULL: calls of model functions */
+	struct placing *placing;  /* of a graph */
 };
 
 /* Where the tensors of a copied graph went; those of graphs that are not in the chain stay what they are. */
-struct scope { const struct graph *from; struct tensor **to; const struct scope *outer; };
+struct scope {
+	const struct graph *from;
+	struct tensor **to;
+	const struct scope *outer;
+};
 
 static size_t slot_of(const struct inliner *inliner, const char *domain, const char *name, const char *overload)
 {
@@ -57,8 +61,8 @@ static struct tensor *mapped(const struct scope *scope, struct tensor *tensor)
 
 static struct scope scope_of(struct inliner *inliner, struct graph *from, const struct scope *outer)
 {
-	struct scope scope = { from, new_array(inliner->build->arena, struct tensor *, from->tensors.count),
-	                       outer };
+	struct scope scope = { from, arena_new_array(inliner->build->arena, struct tensor *, from->tensors.count),
+		outer };
 	for (size_t i = 0; i < from->tensors.count; i++)
 		from->tensors.at[i]->mark = (int)i;
 	inliner->copied += from->tensors.count;
@@ -87,10 +91,10 @@ static const struct attribute *passed(const struct function *function, const str
 }
 
 static struct node *copy_node(struct inliner *, struct graph *, const struct node *, const struct scope *,
-                              const struct function *, const struct node *call);
+        const struct function *, const struct node *call);
 
 static struct graph *copy_graph(struct inliner *inliner, struct graph *from, struct graph *outer,
-                                const struct scope *around, const struct function *function, const struct node *call)
+        const struct scope *around, const struct function *function, const struct node *call)
 {
 	struct build *build = inliner->build;
 	struct graph *graph = graph_new(build, from->name, from->file, outer);
@@ -112,24 +116,24 @@ static struct graph *copy_graph(struct inliner *inliner, struct graph *from, str
 }
 
 static void copy_attribute(struct inliner *inliner, struct node *node, const struct attribute *from,
-                           const struct scope *scope, const struct function *function, const struct node *call)
+        const struct scope *scope, const struct function *function, const struct node *call)
 {
 	struct build *build = inliner->build;
 	struct attribute a = *from;
 	if (a.ref && call) {
 		const struct attribute *given = passed(function, call, a.ref);
 		if (!given)
-			return;                               /* not passed: absent here too */
+			return; /* not passed: absent here too */
 		if (a.kind && a.kind != given->kind)
 			fail(build, EXIT_INVALID, call->where,
-			     "attribute %.60s is of another type than function %.60s wants", a.ref, function->name);
+			        "attribute %.60s is of another type than function %.60s wants", a.ref, function->name);
 		a = *given;
 		a.name = from->name;
 	}
 	if (a.g)
 		a.g = copy_graph(inliner, a.g, node->graph, scope, function, call);
 	if (a.kind == ATTRIBUTE_GRAPHS) {
-		struct graph **graphs = new_array(build->arena, struct graph *, a.count);
+		struct graph **graphs = arena_new_array(build->arena, struct graph *, a.count);
 		for (size_t i = 0; i < a.count; i++)
 			graphs[i] = copy_graph(inliner, a.graphs[i], node->graph, scope, function, call);
 		a.graphs = graphs;
@@ -139,10 +143,11 @@ static void copy_attribute(struct inliner *inliner, struct node *node, const str
 
 /* The copy stands at the end of the graph's nodes.  `call` is NULL in a graph that is an attribute. */
 static struct node *copy_node(struct inliner *inliner, struct graph *graph, const struct node *from,
-                              const struct scope *scope, const struct function *function, const struct node *call)
+        const struct scope *scope, const struct function *function, const struct node *call)
 {
 	struct build *build = inliner->build;
-	const char *name = from->name, *outer = call ? call->name : inliner->owner->name, *where = (call ? call : inliner->owner)->where;
+	const char *name = from->name, *outer = call ? call->name : inliner->owner->name,
+	           *where = (call ? call : inliner->owner)->where;
 	if (*name && *outer)
 		name = arena_printf(build->arena, "%.200s/%.200s", outer, name);
 	else if (*outer)
@@ -159,13 +164,16 @@ static struct node *copy_node(struct inliner *inliner, struct graph *graph, cons
 	inliner->copied += 1 + (size_t)from->ins + (size_t)from->outs + (size_t)from->attribute_count;
 	if (inliner->copied > EXPANSION_LIMIT)
 		fail(build, EXIT_LIMIT, where, "%s expand to more than %d nodes and operands",
-		     inliner->placing ? "graphs of nodes" : inliner->owner ? "operators that are texts" : "model functions", EXPANSION_LIMIT);
+		        inliner->placing         ? "graphs of nodes"
+		                : inliner->owner ? "operators that are texts"
+		                                 : "model functions",
+		        EXPANSION_LIMIT);
 	for (int i = 0; i < from->ins; i++)
 		node->in[i] = mapped(scope, from->in[i]);
 	for (int i = 0; i < from->outs; i++)
 		if ((node->out[i] = mapped(scope, from->out[i])))
 			node->out[i]->producer = node;
-	node->attributes = new_array(build->arena, struct attribute, (size_t)from->attribute_count);
+	node->attributes = arena_new_array(build->arena, struct attribute, (size_t)from->attribute_count);
 	for (int i = 0; i < from->attribute_count; i++)
 		copy_attribute(inliner, node, &from->attributes[i], scope, function, call);
 	return node;
@@ -199,17 +207,19 @@ static void merge_opsets(struct inliner *inliner, const struct graph *body)
 static void keep(struct inliner *inliner, struct graph *body, const struct scope *scope)
 {
 	struct placing *placing = inliner->placing;
-	placing->kept = new_array(inliner->build->arena, struct tensor *, body->tensors.count + 1);
+	placing->kept = arena_new_array(inliner->build->arena, struct tensor *, body->tensors.count + 1);
 	for (size_t i = 0; i < body->tensors.count; i++)
 		if (body->tensors.at[i]->data)
 			placing->kept[i] = scope->to[i];
 	for (size_t i = 0; i < body->nodes.count; i++)
 		for (int k = 0; placing->once[i] && k < body->nodes.at[i]->outs; k++)
 			if (body->nodes.at[i]->out[k])
-				placing->kept[body->nodes.at[i]->out[k]->mark] = scope->to[body->nodes.at[i]->out[k]->mark];
+				placing->kept[body->nodes.at[i]->out[k]->mark] =
+				        scope->to[body->nodes.at[i]->out[k]->mark];
 }
 
-/* The nodes of a body, in the place of a call of it; what hands attributes on is the function's call, none where the body is an attribute's graph. */
+/* The nodes of a body, in the place of a call of it; what hands attributes on is the function's call, none where the
+ * body is an attribute's graph. */
 static void place_body(struct inliner *inliner, struct graph *body, struct node *call, const struct function *function)
 {
 	struct graph *graph = call->graph;
@@ -217,8 +227,10 @@ static void place_body(struct inliner *inliner, struct graph *body, struct node 
 	if (++inliner->depth > MAX_DEPTH)
 		fail(inliner->build, EXIT_LIMIT, call->where, "functions call each other deeper than %d", MAX_DEPTH);
 	if ((size_t)call->ins > body->inputs.count || (size_t)call->outs > body->outputs.count)
-		fail(inliner->build, EXIT_INVALID, call->where, "%s %.60s has %zu inputs and %zu outputs, not %d and %d",
-		     function ? "function" : "graph", function ? function->name : call->type, body->inputs.count, body->outputs.count, call->ins, call->outs);
+		fail(inliner->build, EXIT_INVALID, call->where,
+		        "%s %.60s has %zu inputs and %zu outputs, not %d and %d", function ? "function" : "graph",
+		        function ? function->name : call->type, body->inputs.count, body->outputs.count, call->ins,
+		        call->outs);
 	struct scope scope = scope_of(inliner, body, NULL);
 	for (size_t i = 0; i < body->inputs.count; i++)
 		scope.to[body->inputs.at[i]->mark] = i < (size_t)call->ins ? call->in[i] : NULL;
@@ -227,7 +239,7 @@ static void place_body(struct inliner *inliner, struct graph *body, struct node 
 	for (size_t i = 0; again && i < body->tensors.count; i++)
 		if (placing->kept[i])
 			scope.to[i] = placing->kept[i];
-	bool *direct = new_array(inliner->build->arena, bool, body->outputs.count);
+	bool *direct = arena_new_array(inliner->build->arena, bool, body->outputs.count);
 	for (size_t k = 0; k < body->outputs.count && k < (size_t)call->outs; k++) {
 		struct tensor *output = body->outputs.at[k];
 		if (call->out[k] && output->graph == body && output->producer && !scope.to[output->mark]) {
@@ -242,7 +254,7 @@ static void place_body(struct inliner *inliner, struct graph *body, struct node 
 		if (again && placing->once[i])
 			continue;
 		struct node *node = copy_node(inliner, graph, body->nodes.at[i], &scope, function, passing);
-		graph->nodes.count--;                         /* process puts it, or what it expands to, in its place */
+		graph->nodes.count--; /* process puts it, or what it expands to, in its place */
 		process(inliner, node);
 	}
 	/* An input handed on, or an output named twice, has no node of its own. */
@@ -271,7 +283,8 @@ static struct graph *graph_called(const struct inliner *inliner, const struct no
 		return NULL;
 	const struct attribute *attribute = node_attribute(inliner->owner, node->type);
 	if (!attribute || !attribute->g)
-		fail(inliner->build, EXIT_INVALID, node->where, "has no attribute %.60s that holds a graph", node->type);
+		fail(inliner->build, EXIT_INVALID, node->where, "has no attribute %.60s that holds a graph",
+		        node->type);
 	return attribute->g;
 }
 
@@ -304,12 +317,12 @@ void functions_inline(struct reader *reader, struct graph *graph)
 		return;
 	while (inliner.room < 2 * reader->functions.count)
 		inliner.room *= 2;
-	inliner.index = new_array(reader->build->arena, struct function *, inliner.room);
+	inliner.index = arena_new_array(reader->build->arena, struct function *, inliner.room);
 	for (size_t i = 0; i < reader->functions.count; i++) {
 		struct function *function = reader->functions.at[i], **slot;
 		if (find(&inliner, function->domain, function->name, function->overload))
 			fail(reader->build, EXIT_INVALID, reader_where(reader, "function", function->name),
-			     "is there twice");
+			        "is there twice");
 		slot = &inliner.index[slot_of(&inliner, function->domain, function->name, function->overload)];
 		function->next = *slot;
 		*slot = function;
@@ -332,7 +345,11 @@ void function_place(struct node *call, const char *file, const char *text, size_
 void graph_place(struct placing *placing, int ins, struct tensor **in, int outs, struct tensor **out)
 {
 	struct node *owner = placing->owner, call = *owner;
-	struct inliner inliner = { .build = owner->graph->build, .main = owner->graph, .copied = *placing->copied, .owner = owner, .placing = placing };
+	struct inliner inliner = { .build = owner->graph->build,
+		.main = owner->graph,
+		.copied = *placing->copied,
+		.owner = owner,
+		.placing = placing };
 	call.ins = ins;
 	call.in = in;
 	call.outs = outs;

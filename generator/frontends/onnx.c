@@ -12,7 +12,11 @@ static const char *text_of(struct reader *reader, const struct wire_field *f)
 
 /* ---- types ---- */
 static const char *const type_words[] = {
-	[4] = "a sequence", [5] = "a map", [7] = "opaque", [8] = "a sparse tensor", [9] = "optional",
+	[4] = "a sequence",
+	[5] = "a map",
+	[7] = "opaque",
+	[8] = "a sparse tensor",
+	[9] = "optional",
 };
 
 /* A dimension of -1 is what some exporters write for one not known; others below 0 are refused where `strict`. */
@@ -30,7 +34,7 @@ static void read_shape(struct reader *reader, struct wire w, const char *where, 
 				extent = wire_int(&d);
 				if (extent < -1 && strict)
 					fail(reader->build, EXIT_INVALID, where, "dimension %d is %lld", tensor->rank,
-					     (long long)extent);
+					        (long long)extent);
 				extent = extent < 0 ? -1 : extent;
 			} else if (d.number == 2 && wire_left(wire_bytes(&d))) {
 				symbol = text_of(reader, &d);
@@ -44,12 +48,12 @@ static enum dtype read_dtype(struct reader *reader, const struct wire_field *f, 
 	int64_t type = wire_int(f);
 	if (type < 0 || type >= DTYPE_COUNT)
 		fail(reader->build, EXIT_UNSUPPORTED, where, "its element type has the number %lld, which is not known",
-		     (long long)type);
+		        (long long)type);
 	return (enum dtype)type;
 }
 
-static void read_tensor_type(struct reader *reader, struct wire w, const char *where, struct tensor *tensor,
-                             bool strict)
+static void read_tensor_type(
+        struct reader *reader, struct wire w, const char *where, struct tensor *tensor, bool strict)
 {
 	for (struct wire_field f; wire_next(&w, &f);)
 		if (f.number == 1)
@@ -58,9 +62,10 @@ static void read_tensor_type(struct reader *reader, struct wire w, const char *w
 			read_shape(reader, wire_bytes(&f), where, tensor, strict);
 }
 
-/* Form, type and shape of a tensor, a sequence of tensors or an optional of either; returns NULL, or the word for any other type. */
-static const char *read_type(struct reader *reader, struct wire w, const char *where, struct tensor *tensor,
-                             bool strict)
+/* Form, type and shape of a tensor, a sequence of tensors or an optional of either; returns NULL, or the word for any
+ * other type. */
+static const char *read_type(
+        struct reader *reader, struct wire w, const char *where, struct tensor *tensor, bool strict)
 {
 	const char *word = NULL;
 	for (struct wire_field f; wire_next(&w, &f);) {
@@ -92,7 +97,7 @@ static const char *type_text(struct reader *reader, struct wire w, const char *w
 		fail(reader->build, EXIT_LIMIT, where, "types nest deeper than %d", MAX_DEPTH);
 	for (struct wire_field f; wire_next(&w, &f);) {
 		struct tensor tensor = { .rank = -1 };
-		if (f.number == 1 || f.number == 8) {                  /* both begin with element type and shape */
+		if (f.number == 1 || f.number == 8) { /* both begin with element type and shape */
 			read_tensor_type(reader, wire_bytes(&f), where, &tensor, false);
 			text = type_of_tensor(reader->build, &tensor);
 			text = f.number == 1 ? text : arena_printf(arena, "sparse_tensor(%s)", text);
@@ -105,7 +110,7 @@ static const char *type_text(struct reader *reader, struct wire w, const char *w
 				if (t.number == 1)
 					key = read_dtype(reader, &t, where);
 			text = arena_printf(arena, "map(%s, %s)", dtypes[key].text,
-			                    inner_type(reader, f.bytes, 2, where, depth + 1));
+			        inner_type(reader, f.bytes, 2, where, depth + 1));
 		} else if (f.number == 7) {
 			struct wire opaque = wire_bytes(&f);
 			for (struct wire_field t; wire_next(&opaque, &t);)
@@ -129,12 +134,24 @@ static const char *inner_type(struct reader *reader, struct wire w, uint32_t fie
 }
 
 /* ---- attributes ---- */
-static const struct { uint32_t field; enum attribute_kind kind; } attribute_fields[] = {
-	{ 2, ATTRIBUTE_FLOAT },           { 3, ATTRIBUTE_INT },      { 4, ATTRIBUTE_STRING },
-	{ 5, ATTRIBUTE_TENSOR },          { 6, ATTRIBUTE_GRAPH },    { 7, ATTRIBUTE_FLOATS },
-	{ 8, ATTRIBUTE_INTS },            { 9, ATTRIBUTE_STRINGS },  { 10, ATTRIBUTE_TENSORS },
-	{ 11, ATTRIBUTE_GRAPHS },         { 14, ATTRIBUTE_TYPE },    { 15, ATTRIBUTE_TYPES },
-	{ 22, ATTRIBUTE_SPARSE_TENSOR },  { 23, ATTRIBUTE_SPARSE_TENSORS },
+static const struct {
+	uint32_t field;
+	enum attribute_kind kind;
+} attribute_fields[] = {
+	{ 2, ATTRIBUTE_FLOAT },
+	{ 3, ATTRIBUTE_INT },
+	{ 4, ATTRIBUTE_STRING },
+	{ 5, ATTRIBUTE_TENSOR },
+	{ 6, ATTRIBUTE_GRAPH },
+	{ 7, ATTRIBUTE_FLOATS },
+	{ 8, ATTRIBUTE_INTS },
+	{ 9, ATTRIBUTE_STRINGS },
+	{ 10, ATTRIBUTE_TENSORS },
+	{ 11, ATTRIBUTE_GRAPHS },
+	{ 14, ATTRIBUTE_TYPE },
+	{ 15, ATTRIBUTE_TYPES },
+	{ 22, ATTRIBUTE_SPARSE_TENSOR },
+	{ 23, ATTRIBUTE_SPARSE_TENSORS },
 };
 
 static void read_graph(struct reader *, struct wire, struct graph *);
@@ -148,7 +165,7 @@ static struct graph *read_subgraph(struct reader *reader, struct wire w, struct 
 
 static struct tensor *keep(struct reader *reader, struct tensor value)
 {
-	struct tensor *tensor = new(reader->build->arena, struct tensor);
+	struct tensor *tensor = arena_new(reader->build->arena, struct tensor);
 	*tensor = value;
 	return tensor;
 }
@@ -173,8 +190,8 @@ static void read_lists(struct reader *reader, struct wire w, struct node *node, 
 	if (a->kind == ATTRIBUTE_FLOATS || a->kind == ATTRIBUTE_INTS) {
 		bool is_float = a->kind == ATTRIBUTE_FLOATS;
 		a->count = wire_count(w, field, is_float ? WIRE_32 : WIRE_VARINT);
-		float *floats = new_array(arena, float, is_float ? a->count : 0);
-		int64_t *ints = new_array(arena, int64_t, is_float ? 0 : a->count);
+		float *floats = arena_new_array(arena, float, is_float ? a->count : 0);
+		int64_t *ints = arena_new_array(arena, int64_t, is_float ? 0 : a->count);
 		struct wire_numbers numbers = wire_numbers(w, field, is_float ? WIRE_32 : WIRE_VARINT);
 		for (; wire_number(&numbers, &value); n++)
 			if (is_float)
@@ -186,10 +203,10 @@ static void read_lists(struct reader *reader, struct wire w, struct node *node, 
 		return;
 	}
 	a->count = wire_repeats(w, field);
-	struct bytes *strings = new_array(arena, struct bytes, a->count);
+	struct bytes *strings = arena_new_array(arena, struct bytes, a->count);
 	a->strings = strings;
-	a->tensors = new_array(arena, struct tensor *, a->kind == ATTRIBUTE_TENSORS ? a->count : 0);
-	a->graphs = new_array(arena, struct graph *, a->kind == ATTRIBUTE_GRAPHS ? a->count : 0);
+	a->tensors = arena_new_array(arena, struct tensor *, a->kind == ATTRIBUTE_TENSORS ? a->count : 0);
+	a->graphs = arena_new_array(arena, struct graph *, a->kind == ATTRIBUTE_GRAPHS ? a->count : 0);
 	for (struct wire_field f; wire_next(&w, &f);) {
 		if (f.number != field)
 			continue;
@@ -207,24 +224,12 @@ static void read_lists(struct reader *reader, struct wire w, struct node *node, 
 static void read_value(struct reader *reader, const struct wire_field *f, struct node *node, struct attribute *a)
 {
 	switch (a->kind) {
-	case ATTRIBUTE_FLOAT:
-		a->f = wire_float(f);
-		break;
-	case ATTRIBUTE_INT:
-		a->i = wire_int(f);
-		break;
-	case ATTRIBUTE_STRING:
-		a->s = bytes_of(f);
-		break;
-	case ATTRIBUTE_TYPE:
-		a->s = type_bytes(reader, wire_bytes(f), node->where);
-		break;
-	case ATTRIBUTE_TENSOR:
-		a->t = keep(reader, proto_tensor(reader, wire_bytes(f), node->where));
-		break;
-	case ATTRIBUTE_SPARSE_TENSOR:
-		a->t = keep(reader, proto_sparse(reader, wire_bytes(f), node->where));
-		break;
+	case ATTRIBUTE_FLOAT: a->f = wire_float(f); break;
+	case ATTRIBUTE_INT: a->i = wire_int(f); break;
+	case ATTRIBUTE_STRING: a->s = bytes_of(f); break;
+	case ATTRIBUTE_TYPE: a->s = type_bytes(reader, wire_bytes(f), node->where); break;
+	case ATTRIBUTE_TENSOR: a->t = keep(reader, proto_tensor(reader, wire_bytes(f), node->where)); break;
+	case ATTRIBUTE_SPARSE_TENSOR: a->t = keep(reader, proto_sparse(reader, wire_bytes(f), node->where)); break;
 	default:
 		assert(a->kind == ATTRIBUTE_GRAPH);
 		if (a->g)
@@ -249,7 +254,7 @@ static uint32_t value_field(struct reader *reader, struct wire w, const char *wh
 			if (attribute_fields[i].field == f.number && f.number != seen) {
 				if (seen)
 					fail(reader->build, EXIT_INVALID, where, "attribute %.60s has two values",
-					     a->name ? a->name : "");
+					        a->name ? a->name : "");
 				seen = f.number;
 			}
 	}
@@ -260,20 +265,24 @@ static uint32_t value_field(struct reader *reader, struct wire w, const char *wh
 			a->kind = attribute_fields[i].kind;
 			if (seen && attribute_fields[i].field != seen)
 				fail(reader->build, EXIT_INVALID, where,
-				     "attribute %.60s says that it is of another type than its value", a->name);
+				        "attribute %.60s says that it is of another type than its value", a->name);
 			return attribute_fields[i].field;
 		}
 	if (!a->ref)
 		fail(reader->build, EXIT_INVALID, where, "attribute %.60s has %s", a->name,
-		     type ? "an unknown type" : "no value");
+		        type ? "an unknown type" : "no value");
 	return 0;
 }
 
 static void read_attribute(struct reader *reader, struct wire w, struct node *node, struct attribute *a)
 {
 	static const bool is_list[] = {
-		[ATTRIBUTE_FLOATS] = true,  [ATTRIBUTE_INTS] = true,   [ATTRIBUTE_STRINGS] = true,
-		[ATTRIBUTE_TENSORS] = true, [ATTRIBUTE_GRAPHS] = true, [ATTRIBUTE_TYPES] = true,
+		[ATTRIBUTE_FLOATS] = true,
+		[ATTRIBUTE_INTS] = true,
+		[ATTRIBUTE_STRINGS] = true,
+		[ATTRIBUTE_TENSORS] = true,
+		[ATTRIBUTE_GRAPHS] = true,
+		[ATTRIBUTE_TYPES] = true,
 	};
 	a->s.at = "";
 	uint32_t field = value_field(reader, w, node->where, a);
@@ -281,7 +290,7 @@ static void read_attribute(struct reader *reader, struct wire w, struct node *no
 		return;
 	if (a->kind == ATTRIBUTE_SPARSE_TENSORS)
 		fail(reader->build, EXIT_UNSUPPORTED, node->where, "attribute %.60s is a list of sparse tensors",
-		     a->name);
+		        a->name);
 	if (a->kind < (int)COUNT(is_list) && is_list[a->kind]) {
 		read_lists(reader, w, node, a, field);
 		return;
@@ -289,8 +298,8 @@ static void read_attribute(struct reader *reader, struct wire w, struct node *no
 	for (struct wire_field f; wire_next(&w, &f);)
 		if (f.number == field)
 			read_value(reader, &f, node, a);
-	if (((a->kind == ATTRIBUTE_TENSOR || a->kind == ATTRIBUTE_SPARSE_TENSOR) && !a->t) ||
-	    (a->kind == ATTRIBUTE_GRAPH && !a->g))
+	if (((a->kind == ATTRIBUTE_TENSOR || a->kind == ATTRIBUTE_SPARSE_TENSOR) && !a->t)
+	        || (a->kind == ATTRIBUTE_GRAPH && !a->g))
 		fail(reader->build, EXIT_INVALID, node->where, "attribute %.60s has no value", a->name);
 	/* A sparse tensor is dense from here on, also for Constant, the one node of ONNX that has such an attribute. */
 	if (a->kind == ATTRIBUTE_SPARSE_TENSOR) {
@@ -323,7 +332,7 @@ static void read_node(struct reader *reader, struct wire w, struct graph *graph)
 	node->is_given = true;
 	node->overload = name_is(build->names, overload);
 	reader_attributes(reader, node->where, attributes);
-	node->attributes = new_array(build->arena, struct attribute, attributes);
+	node->attributes = arena_new_array(build->arena, struct attribute, attributes);
 	for (struct wire_field f; wire_next(&w, &f);)
 		if (f.number == 1) {
 			const char *tensor = text_of(reader, &f);
@@ -364,8 +373,12 @@ static struct tensor read_declared(struct reader *reader, struct wire w, const c
 	const char *where = kind ? reader_where(reader, kind, declared.name) : reader->file;
 	const char *word = read_type(reader, type, where, &declared, strict);
 	if (word && kind)
-		fail(reader->build, EXIT_UNSUPPORTED, where, "is %s%s; only tensors, sequences of them and optionals of both go in and out",
-			declared.form & FORM_SEQUENCE ? "a sequence, and in it " : declared.form ? "optional, and in it " : "", word);
+		fail(reader->build, EXIT_UNSUPPORTED, where,
+		        "is %s%s; only tensors, sequences of them and optionals of both go in and out",
+		        declared.form & FORM_SEQUENCE ? "a sequence, and in it "
+		                : declared.form       ? "optional, and in it "
+		                                      : "",
+		        word);
 	if (word)
 		declared = (struct tensor){ .name = declared.name, .rank = -1 };
 	return declared;
@@ -480,7 +493,7 @@ struct graph *read_model(struct reader *reader, const void *at, size_t bytes)
 	struct wire_file file = { build, reader->file, at };
 	struct wire w = wire_of(&file, at, bytes), walk = w, graph_wire = { 0 };
 	int64_t ir_version = 0;
-	struct bytes producer[2] = { { 0 } };                 /* name, version */
+	struct bytes producer[2] = { { 0 } }; /* name, version */
 	for (struct wire_field f; wire_next(&walk, &f);)
 		if (f.number == 1) {
 			ir_version = wire_int(&f);
@@ -509,13 +522,14 @@ struct graph *read_model(struct reader *reader, const void *at, size_t bytes)
 }
 
 /* ---- values: test data ---- */
-/* elem_type of SequenceProto and OptionalProto; field 3 holds the tensors of both, field 5 the sequence of an optional. */
+/* elem_type of SequenceProto and OptionalProto; field 3 holds the tensors of both, field 5 the sequence of an optional.
+ */
 enum { ELEMENT_NONE, ELEMENT_TENSOR, ELEMENT_SEQUENCE = 3 };
 
 static struct tensor *read_list(struct reader *reader, struct wire w, int form)
 {
-	struct tensor *value = new(reader->build->arena, struct tensor);
-	struct list *list = new(reader->build->arena, struct list);
+	struct tensor *value = arena_new(reader->build->arena, struct tensor);
+	struct list *list = arena_new(reader->build->arena, struct list);
 	int64_t element = ELEMENT_NONE;
 	bool optional = form & FORM_OPTIONAL;
 	struct wire walk = w, inner = { .file = w.file };
@@ -534,20 +548,23 @@ static struct tensor *read_list(struct reader *reader, struct wire w, int form)
 	}
 	bool sequence = optional && (form & FORM_SEQUENCE);
 	if (element != (sequence ? ELEMENT_SEQUENCE : ELEMENT_TENSOR) && (element || wire_repeats(w, 3)))
-		fail(reader->build, EXIT_INVALID, reader->file, "holds elements of the kind %lld, not %s", (long long)element, sequence ? "a sequence" : "tensors");
+		fail(reader->build, EXIT_INVALID, reader->file, "holds elements of the kind %lld, not %s",
+		        (long long)element, sequence ? "a sequence" : "tensors");
 	if (sequence) {
 		struct tensor *of = read_list(reader, inner, FORM_SEQUENCE);
 		of->form = form;
 		return of;
 	}
-	list->at = new_array(reader->build->arena, struct tensor *, wire_repeats(w, 3) + 1);
+	list->at = arena_new_array(reader->build->arena, struct tensor *, wire_repeats(w, 3) + 1);
 	for (struct wire_field f; wire_next(&w, &f);)
 		if (f.number == 3)
 			list->at[list->count++] = keep(reader, proto_tensor(reader, wire_bytes(&f), NULL));
 	if (optional && list->count != 1)
-		fail(reader->build, EXIT_INVALID, reader->file, "is an optional that holds %zu tensors, 1 is right", list->count);
+		fail(reader->build, EXIT_INVALID, reader->file, "is an optional that holds %zu tensors, 1 is right",
+		        list->count);
 	if (list->count > LIST_MOST)
-		fail(reader->build, EXIT_LIMIT, reader->file, "holds %zu elements, ingot takes at most %d", list->count, LIST_MOST);
+		fail(reader->build, EXIT_LIMIT, reader->file, "holds %zu elements, ingot takes at most %d", list->count,
+		        LIST_MOST);
 	return value;
 }
 

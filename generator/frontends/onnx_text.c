@@ -17,8 +17,13 @@
 static struct graph *parse_graph(struct scan *, const char *name, struct graph *outer);
 
 /* ---- types ---- */
-static const struct { const char *word, *what; } type_words[] = {
-	{ "seq", "a sequence" }, { "map", "a map" }, { "optional", "optional" }, { "sparse_tensor", "a sparse tensor" },
+static const struct {
+	const char *word, *what;
+} type_words[] = {
+	{ "seq", "a sequence" },
+	{ "map", "a map" },
+	{ "optional", "optional" },
+	{ "sparse_tensor", "a sparse tensor" },
 	{ "opaque", "opaque" },
 };
 
@@ -66,8 +71,8 @@ static void parse_dims(struct scan *s, struct tensor *tensor)
 	scan_want(s, ']');
 }
 
-/* A type; `tensor` gets that of a tensor, of a sequence of tensors, or of an optional of either: its form is not 0 then.  Returns NULL for a tensor, else the
- * text of the type, as print.c would print it. */
+/* A type; `tensor` gets that of a tensor, of a sequence of tensors, or of an optional of either: its form is not 0
+ * then.  Returns NULL for a tensor, else the text of the type, as print.c would print it. */
 static const char *parse_type(struct scan *s, struct tensor *tensor, int depth)
 {
 	struct build *build = s->reader->build;
@@ -103,7 +108,9 @@ static const char *parse_type(struct scan *s, struct tensor *tensor, int depth)
 		scan_want(s, ',');
 	}
 	text = parse_type(s, &inner, depth + 1);
-	int form = !strcmp(type_words[kind].word, "seq") ? FORM_SEQUENCE : !strcmp(type_words[kind].word, "optional") ? FORM_OPTIONAL : 0;
+	int form = !strcmp(type_words[kind].word, "seq")     ? FORM_SEQUENCE
+	        : !strcmp(type_words[kind].word, "optional") ? FORM_OPTIONAL
+	                                                     : 0;
 	if (form && (text ? form == FORM_OPTIONAL && inner.form == FORM_SEQUENCE : true)) {
 		*tensor = inner;
 		tensor->form |= form;
@@ -131,13 +138,20 @@ static void parse_external(struct scan *s, const char *where, struct tensor *ten
 static void parse_element(struct scan *s, const char *where, enum dtype type, void *data, size_t i)
 {
 	int bits = dtypes[type].bits;
-	union { float f; double d; int64_t i; uint64_t u; } value = { 0 };
+	union {
+		float f;
+		double d;
+		int64_t i;
+		uint64_t u;
+	} value = { 0 };
 	switch (type) {
-	case DTYPE_F32: case DTYPE_C64:
+	case DTYPE_F32:
+	case DTYPE_C64:
 		value.f = scan_float(s);
 		memcpy((char *)data + 4 * i, &value.f, 4);
 		return;
-	case DTYPE_F64: case DTYPE_C128:
+	case DTYPE_F64:
+	case DTYPE_C128:
 		value.d = scan_double(s);
 		memcpy((char *)data + 8 * i, &value.d, 8);
 		return;
@@ -149,7 +163,7 @@ static void parse_element(struct scan *s, const char *where, enum dtype type, vo
 		value.i = scan_int(s);
 		if (bits < 64 && (value.i >= (int64_t)1 << bits || value.i < -((int64_t)1 << (bits - 1))))
 			fail(s->reader->build, EXIT_INVALID, where, "element %zu does not fit %s: %lld", i,
-			     dtypes[type].text, (long long)value.i);
+			        dtypes[type].text, (long long)value.i);
 		if (bits < 8)
 			put_bits(data, i, (unsigned)bits, (unsigned)value.u & ((1u << bits) - 1));
 		else
@@ -209,18 +223,29 @@ static void parse_data(struct scan *s, struct tensor *tensor, const char *what)
 	if (n != count)
 		fail(build, EXIT_INVALID, where, "holds %s than its %zu elements", n < count ? "fewer" : "more", count);
 	if (is_string)
-		tensor->data = tensor->strings = strings.at ? strings.at : new_array(build->arena, const char *, 0);
+		tensor->data = tensor->strings =
+		        strings.at ? strings.at : arena_new_array(build->arena, const char *, 0);
 	else
 		reader_data(s->reader, where, tensor, data, bytes);
 }
 
 /* ---- attributes ---- */
-static const struct { const char *word; enum attribute_kind kind, item; } kind_words[] = {
-	{ "float", ATTRIBUTE_FLOAT, 0 }, { "int", ATTRIBUTE_INT, 0 }, { "string", ATTRIBUTE_STRING, 0 },
-	{ "tensor", ATTRIBUTE_TENSOR, 0 }, { "graph", ATTRIBUTE_GRAPH, 0 }, { "type_proto", ATTRIBUTE_TYPE, 0 },
-	{ "floats", ATTRIBUTE_FLOATS, ATTRIBUTE_FLOAT }, { "ints", ATTRIBUTE_INTS, ATTRIBUTE_INT },
-	{ "strings", ATTRIBUTE_STRINGS, ATTRIBUTE_STRING }, { "tensors", ATTRIBUTE_TENSORS, ATTRIBUTE_TENSOR },
-	{ "graphs", ATTRIBUTE_GRAPHS, ATTRIBUTE_GRAPH }, { "type_protos", ATTRIBUTE_TYPES, ATTRIBUTE_TYPE },
+static const struct {
+	const char *word;
+	enum attribute_kind kind, item;
+} kind_words[] = {
+	{ "float", ATTRIBUTE_FLOAT, 0 },
+	{ "int", ATTRIBUTE_INT, 0 },
+	{ "string", ATTRIBUTE_STRING, 0 },
+	{ "tensor", ATTRIBUTE_TENSOR, 0 },
+	{ "graph", ATTRIBUTE_GRAPH, 0 },
+	{ "type_proto", ATTRIBUTE_TYPE, 0 },
+	{ "floats", ATTRIBUTE_FLOATS, ATTRIBUTE_FLOAT },
+	{ "ints", ATTRIBUTE_INTS, ATTRIBUTE_INT },
+	{ "strings", ATTRIBUTE_STRINGS, ATTRIBUTE_STRING },
+	{ "tensors", ATTRIBUTE_TENSORS, ATTRIBUTE_TENSOR },
+	{ "graphs", ATTRIBUTE_GRAPHS, ATTRIBUTE_GRAPH },
+	{ "type_protos", ATTRIBUTE_TYPES, ATTRIBUTE_TYPE },
 };
 
 static struct attribute parse_item(struct scan *s, struct graph *graph)
@@ -241,7 +266,7 @@ static struct attribute parse_item(struct scan *s, struct graph *graph)
 			scan_take(s, '=');
 			parse_data(s, &tensor, "attribute tensor");
 			a.kind = ATTRIBUTE_TENSOR;
-			a.t = new(build->arena, struct tensor);
+			a.t = arena_new(build->arena, struct tensor);
 			*a.t = tensor;
 		} else {
 			a.kind = ATTRIBUTE_TYPE;
@@ -288,8 +313,8 @@ static void parse_list(struct scan *s, struct graph *graph, struct attribute *li
 			if (item.ref)
 				scan_refuse(s, "a list cannot hold a reference");
 			/* [1, 2.5] is a list of floats. */
-			if (!item_kind && items.count && item.kind == ATTRIBUTE_FLOAT &&
-			    items.at[0].kind == ATTRIBUTE_INT)
+			if (!item_kind && items.count && item.kind == ATTRIBUTE_FLOAT
+			        && items.at[0].kind == ATTRIBUTE_INT)
 				for (size_t i = 0; i < items.count; i++)
 					as_kind(s, &items.at[i], ATTRIBUTE_FLOAT);
 			as_kind(s, &item, item_kind ? item_kind : items.count ? items.at[0].kind : item.kind);
@@ -304,11 +329,11 @@ static void parse_list(struct scan *s, struct graph *graph, struct attribute *li
 		if (kind_words[i].item == kind)
 			list->kind = kind_words[i].kind;
 	size_t n = list->count = items.count;
-	float *floats = new_array(arena, float, n);
-	int64_t *ints = new_array(arena, int64_t, n);
-	struct bytes *strings = new_array(arena, struct bytes, n);
-	struct tensor **tensors = new_array(arena, struct tensor *, n);
-	struct graph **graphs = new_array(arena, struct graph *, n);
+	float *floats = arena_new_array(arena, float, n);
+	int64_t *ints = arena_new_array(arena, int64_t, n);
+	struct bytes *strings = arena_new_array(arena, struct bytes, n);
+	struct tensor **tensors = arena_new_array(arena, struct tensor *, n);
+	struct graph **graphs = arena_new_array(arena, struct graph *, n);
 	for (size_t i = 0; i < n; i++) {
 		floats[i] = items.at[i].f;
 		ints[i] = items.at[i].i;
@@ -331,8 +356,8 @@ static struct attribute parse_attribute(struct scan *s, struct graph *graph, con
 	if (scan_take(s, ':')) {
 		struct bytes word = scan_word(s);
 		for (size_t i = 0; i < COUNT(kind_words); i++)
-			if (word.count == strlen(kind_words[i].word) &&
-			    !memcmp(word.at, kind_words[i].word, word.count)) {
+			if (word.count == strlen(kind_words[i].word)
+			        && !memcmp(word.at, kind_words[i].word, word.count)) {
 				kind = kind_words[i].kind;
 				item = kind_words[i].item;
 			}
@@ -412,7 +437,7 @@ static void parse_node(struct scan *s, struct graph *graph)
 	struct node *node = graph_node_new(graph, domain, type, label, 0, (int)outs.count);
 	node->overload = name_is(build->names, overload);
 	node->since = since ? (int)since : node->since;
-	node->is_given = !since;                     /* a version of its own is our syntax, of nodes that we made */
+	node->is_given = !since; /* a version of its own is our syntax, of nodes that we made */
 	for (size_t k = 0; k < outs.count; k++)
 		if (*outs.at[k])
 			node_output(node, (int)k, outs.at[k]);
@@ -421,7 +446,7 @@ static void parse_node(struct scan *s, struct graph *graph)
 	name_list ins = parse_names(s);
 	scan_want(s, ')');
 	node->ins = (int)ins.count;
-	node->in = new_array(build->arena, struct tensor *, ins.count);
+	node->in = arena_new_array(build->arena, struct tensor *, ins.count);
 	for (size_t i = 0; i < ins.count; i++)
 		if (*ins.at[i])
 			graph_use(graph, &node->in[i], ins.at[i], node->where);
@@ -440,13 +465,13 @@ static struct tensor parse_value(struct scan *s, const char *kind)
 		scan_fail(s, "a name belongs here");
 	if (text && kind && !value.form)
 		fail(s->reader->build, EXIT_UNSUPPORTED, reader_where(s->reader, kind, value.name),
-		     "is of type %.60s; only tensors, sequences of them and optionals of both go in and out", text);
+		        "is of type %.60s; only tensors, sequences of them and optionals of both go in and out", text);
 	return value;
 }
 
 /* Values in brackets: `values` gets those without data, in a list of inputs all; constants go to the graph. */
-static void parse_values(struct scan *s, char close, const char *kind, struct graph *graph, bool inputs,
-                         value_list *values)
+static void parse_values(
+        struct scan *s, char close, const char *kind, struct graph *graph, bool inputs, value_list *values)
 {
 	if (scan_take(s, close))
 		return;
@@ -533,7 +558,11 @@ static bool is(struct bytes word, const char *text)
 	return word.count == strlen(text) && !memcmp(word.at, text, word.count);
 }
 
-struct header { int64_t ir_version; const char *domain, *overload; struct bytes producer, version; };
+struct header {
+	int64_t ir_version;
+	const char *domain, *overload;
+	struct bytes producer, version;
+};
 
 /* Docs and metadata are read over. */
 static struct header parse_header(struct scan *s)

@@ -4,7 +4,7 @@
 static NORETURN void broken(const struct wire_file *file, const uint8_t *at, const char *what)
 {
 	fail(file->build, EXIT_INVALID, file->name, "byte %zu: %s; the file is cut short, damaged, or no ONNX model",
-	     (size_t)(at - file->start), what);
+	        (size_t)(at - file->start), what);
 }
 
 struct wire wire_of(const struct wire_file *file, const void *at, size_t bytes)
@@ -50,15 +50,9 @@ bool wire_next(struct wire *w, struct wire_field *f)
 	if (f->number == 0 || key >> 32)
 		broken(w->file, from, "no field has that number");
 	switch (f->type) {
-	case WIRE_VARINT:
-		f->value = wire_varint(w);
-		break;
-	case WIRE_64:
-		fixed(w, f, 8);
-		break;
-	case WIRE_32:
-		fixed(w, f, 4);
-		break;
+	case WIRE_VARINT: f->value = wire_varint(w); break;
+	case WIRE_64: fixed(w, f, 8); break;
+	case WIRE_32: fixed(w, f, 4); break;
 	case WIRE_BYTES:
 		left = wire_varint(w);
 		if (left > wire_left(*w))
@@ -66,8 +60,7 @@ bool wire_next(struct wire *w, struct wire_field *f)
 		f->bytes = wire_of(w->file, w->at, (size_t)left);
 		w->at += left;
 		break;
-	default:
-		broken(w->file, from, "no field of ONNX has that wire type");
+	default: broken(w->file, from, "no field of ONNX has that wire type");
 	}
 	return true;
 }
@@ -76,11 +69,11 @@ static void want(const struct wire_field *f, enum wire_type type)
 {
 	if (f->type != type)
 		fail(f->file->build, EXIT_INVALID, f->file->name, "field %u has wire type %d where %d belongs",
-		     f->number, (int)f->type, (int)type);
+		        f->number, (int)f->type, (int)type);
 }
 
 struct wire wire_bytes(const struct wire_field *f) { return want(f, WIRE_BYTES), f->bytes; }
-int64_t     wire_int(const struct wire_field *f)   { return want(f, WIRE_VARINT), (int64_t)f->value; }
+int64_t wire_int(const struct wire_field *f) { return want(f, WIRE_VARINT), (int64_t)f->value; }
 
 float wire_float(const struct wire_field *f)
 {

@@ -2,13 +2,17 @@
 #include "frontends/reader.h"
 
 /* What people take for a model: said plainly instead of "byte 3: no such field". */
-static const struct { const char *start, *what; } strangers[] = {
+static const struct {
+	const char *start, *what;
+} strangers[] = {
 	{ "version https://git-lfs", "is a git-lfs pointer, not the model: run git lfs pull" },
 	{ "\x1f\x8b", "is compressed (gzip): unpack it first" },
 	{ "PK\x03\x04", "is an archive (zip): unpack it first" },
 	{ "\x28\xb5\x2f\xfd", "is compressed (zstd): unpack it first" },
 	{ "BZh", "is compressed (bzip2): unpack it first" },
-	{ "\xfd" "7zXZ", "is compressed (xz): unpack it first" },
+	{ "\xfd"
+	  "7zXZ",
+	        "is compressed (xz): unpack it first" },
 };
 
 /* Text begins with <, after blanks and comments; no protobuf does: '<' would end a group that nothing began, '#' begin
@@ -50,12 +54,13 @@ struct graph *graph_read(struct build *build, const char *path, const struct rea
 {
 	struct mapped mapped = file_map(build, path);
 	file_keep(build, mapped);
-	struct reader reader = reader_new(build, arena_copy(build->arena, path, strlen(path)), folder_of(build, path), options);
+	struct reader reader =
+	        reader_new(build, arena_copy(build->arena, path, strlen(path)), folder_of(build, path), options);
 	return read_bytes(&reader, mapped.at, mapped.bytes);
 }
 
-struct graph *graph_read_memory(struct build *build, const char *file, const void *at, size_t count,
-                                const struct read_options *options)
+struct graph *graph_read_memory(
+        struct build *build, const char *file, const void *at, size_t count, const struct read_options *options)
 {
 	struct reader reader = reader_new(build, arena_copy(build->arena, file, strlen(file)), NULL, options);
 	return read_bytes(&reader, at, count);

@@ -24,14 +24,15 @@ void reader_ir(struct reader *reader, int64_t version)
 		fail(reader->build, EXIT_INVALID, reader->file, "ir_version is missing or below 1");
 	if (version > NEWEST_IR)
 		fail(reader->build, EXIT_UNSUPPORTED, reader->file,
-		     "ir_version %lld is newer than %d, the newest known", (long long)version, NEWEST_IR);
+		        "ir_version %lld is newer than %d, the newest known", (long long)version, NEWEST_IR);
 	reader->ir_version = version;
 }
 
 void reader_producer(struct reader *reader, struct bytes name, struct bytes version)
 {
 	struct arena *arena = reader->build->arena;
-	const char *one = name.count ? arena_copy(arena, name.at, name.count) : "", *two = version.count ? arena_copy(arena, version.at, version.count) : "";
+	const char *one = name.count ? arena_copy(arena, name.at, name.count) : "",
+	           *two = version.count ? arena_copy(arena, version.at, version.count) : "";
 	reader->producer = text_clean(arena, arena_printf(arena, "%.100s%s%.100s", one, *one && *two ? " " : "", two));
 }
 
@@ -41,15 +42,15 @@ void reader_opset(struct reader *reader, const char *domain, int64_t version)
 	domain = name_is(build->names, !strcmp(domain, "ai.onnx") ? "" : domain);
 	if (version < 1 || version > INT32_MAX)
 		fail(build, EXIT_INVALID, reader->file, "opset_import: version %lld of domain \"%.60s\"",
-		     (long long)version, domain);
+		        (long long)version, domain);
 	if (!*domain && version > NEWEST_OPSET)
 		fail(build, EXIT_UNSUPPORTED, reader->file, "opset %lld is newer than %d, the newest known",
-		     (long long)version, NEWEST_OPSET);
+		        (long long)version, NEWEST_OPSET);
 	for (size_t i = 0; i < reader->opsets.count; i++)
 		if (reader->opsets.at[i].domain == domain) {
 			if (reader->opsets.at[i].version != version)
 				fail(build, EXIT_INVALID, reader->file, "opset_import names the domain \"%.60s\" twice",
-				     domain);
+				        domain);
 			return;
 		}
 	if (reader->opsets.count == MAX_DOMAINS)
@@ -79,7 +80,7 @@ void reader_dim(struct reader *reader, const char *where, struct tensor *tensor,
 	if (extent < 0 && extent != -1)
 		fail(reader->build, EXIT_INVALID, where, "dimension %d is %lld", tensor->rank, (long long)extent);
 	if (symbol && !strcmp(symbol, "?"))
-		symbol = NULL;                                    /* exporters write it for what they do not know */
+		symbol = NULL; /* exporters write it for what they do not know */
 	tensor->dims[tensor->rank++] = (struct dim){ .extent = extent, .symbol = symbol };
 }
 
@@ -97,7 +98,7 @@ void reader_data(struct reader *reader, const char *where, struct tensor *tensor
 	size_t align = (size_t)dtypes[tensor->type].bits / 8;
 	if (bytes != want)
 		fail(reader->build, EXIT_INVALID, where, "holds %zu bytes where %zu elements of %s take %zu", bytes,
-		     elements, dtypes[tensor->type].text, want);
+		        elements, dtypes[tensor->type].text, want);
 	if (tensor->type == DTYPE_BOOL)
 		check_bools(reader, where, at, bytes);
 	align = align > 8 ? 8 : align ? align : 1;
@@ -162,18 +163,19 @@ static void check_default(struct reader *reader, const struct tensor *input, con
 {
 	const char *where = reader_where(reader, "initialiser", input->name);
 	if (input->form)
-		fail(reader->build, EXIT_INVALID, where, "is a tensor, but the input of that name is %.60s", type_of_tensor(reader->build, input));
+		fail(reader->build, EXIT_INVALID, where, "is a tensor, but the input of that name is %.60s",
+		        type_of_tensor(reader->build, input));
 	if (input->type != DTYPE_NONE && input->type != value->type)
 		fail(reader->build, EXIT_INVALID, where, "is %s, but the input of that name is %s",
-		     dtypes[value->type].text, dtypes[input->type].text);
+		        dtypes[value->type].text, dtypes[input->type].text);
 	if (input->rank >= 0 && input->rank != value->rank)
 		fail(reader->build, EXIT_INVALID, where, "has %d dimensions, but the input of that name has %d",
-		     value->rank, input->rank);
+		        value->rank, input->rank);
 	for (int i = 0; i < input->rank; i++)
 		if (input->dims[i].extent >= 0 && input->dims[i].extent != value->dims[i].extent)
 			fail(reader->build, EXIT_INVALID, where,
-			     "is %lld wide in dimension %d, but the input of that name is %lld",
-			     (long long)value->dims[i].extent, i, (long long)input->dims[i].extent);
+			        "is %lld wide in dimension %d, but the input of that name is %lld",
+			        (long long)value->dims[i].extent, i, (long long)input->dims[i].extent);
 }
 
 void reader_constant(struct reader *reader, struct graph *graph, const struct tensor *value)
@@ -200,7 +202,7 @@ void reader_constant(struct reader *reader, struct graph *graph, const struct te
 void reader_outputs(struct graph *graph, size_t count)
 {
 	graph->outputs.count = graph->outputs.room = count;
-	graph->outputs.at = new_array(graph->build->arena, struct tensor *, count);
+	graph->outputs.at = arena_new_array(graph->build->arena, struct tensor *, count);
 }
 
 void reader_output(struct reader *reader, struct graph *graph, size_t k, const struct tensor *declared)
@@ -210,7 +212,7 @@ void reader_output(struct reader *reader, struct graph *graph, size_t k, const s
 	graph_use(graph, &graph->outputs.at[k], declared->name, where);
 	struct tensor *tensor = graph->outputs.at[k];
 	if (!tensor)
-		return;                                       /* of an outer graph, or nothing: graph_close tells */
+		return; /* of an outer graph, or nothing: graph_close tells */
 	if (tensor->is_output)
 		fail(reader->build, EXIT_INVALID, where, "is there twice");
 	tensor->is_output = true;
@@ -234,7 +236,7 @@ void reader_hint(struct graph *graph, const struct tensor *declared)
 struct function *function_new(struct reader *reader, const char *domain, const char *name, const char *overload)
 {
 	struct names *names = reader->build->names;
-	struct function *function = new(reader->build->arena, struct function);
+	struct function *function = arena_new(reader->build->arena, struct function);
 	if (!*name)
 		fail(reader->build, EXIT_INVALID, reader->file, "a function has no name");
 	function->domain = name_is(names, !strcmp(domain, "ai.onnx") ? "" : domain);
@@ -257,8 +259,8 @@ void reader_inputs_done(struct reader *reader, struct graph *graph)
 {
 	struct build *build = reader->build;
 	int kept = reader->options ? reader->options->keep_input_count : 0;
-	bool *seen = new_array(build->arena, bool, (size_t)kept);
-	struct tensor **all = new_array(build->arena, struct tensor *, graph->inputs.count + 1);
+	bool *seen = arena_new_array(build->arena, bool, (size_t)kept);
+	struct tensor **all = arena_new_array(build->arena, struct tensor *, graph->inputs.count + 1);
 	size_t n = 0, count = graph->inputs.count;
 	for (size_t i = 0; i < graph->inputs.count; i++) {
 		struct tensor *tensor = all[i] = graph->inputs.at[i];
@@ -275,7 +277,7 @@ void reader_inputs_done(struct reader *reader, struct graph *graph)
 		}
 		if (tensor->type == DTYPE_NONE)
 			fail(build, EXIT_INVALID, where, "has no element type");
-		tensor_elements(build, tensor);               /* fails where no memory could hold it */
+		tensor_elements(build, tensor); /* fails where no memory could hold it */
 		graph->inputs.at[n++] = tensor;
 	}
 	graph->inputs.count = n;
@@ -284,7 +286,7 @@ void reader_inputs_done(struct reader *reader, struct graph *graph)
 		for (size_t k = 0; !seen[i] && k < count; k++)
 			choices_add(&choices, all[k]->name);
 		if (!seen[i])
-			fail(build, EXIT_USAGE, reader->file, "--keep-input %s: the model has no input of that name%s", reader->options->keep_inputs[i],
-				choices_text(&choices));
+			fail(build, EXIT_USAGE, reader->file, "--keep-input %s: the model has no input of that name%s",
+			        reader->options->keep_inputs[i], choices_text(&choices));
 	}
 }

@@ -4,30 +4,33 @@
 #include "frontends/frontends.h"
 
 enum {
-	NEWEST_IR = 14,                   /* onnx 1.23 */
-	MAX_DOMAINS = 64,                 /* imported by a model or a function; models have up to 5 */
-	MAX_ATTRIBUTES = 1024,            /* of a node; ONNX has up to 20.  Both are searched one by one. */
+	NEWEST_IR = 14,        /* onnx 1.23 */
+	MAX_DOMAINS = 64,      /* imported by a model or a function; models have up to 5 */
+	MAX_ATTRIBUTES = 1024, /* of a node; ONNX has up to 20.  Both are searched one by one. */
 };
 
-struct opened_file { const char *location; struct mapped mapped; };
+struct opened_file {
+	const char *location;
+	struct mapped mapped;
+};
 
 /* A model function: a body whose inputs and outputs are those of the calls. */
 struct function {
-	const char *domain, *name, *overload;     /* interned */
-	struct graph *body;               /* its opsets are the function's own */
-	VECTOR(const char *) parameters;  /* attributes without a default; interned */
+	const char *domain, *name, *overload; /* interned */
+	struct graph *body;                   /* its opsets are the function's own */
+	VECTOR(const char *) parameters;      /* attributes without a default; interned */
 	VECTOR(struct attribute) defaults;
-	struct function *next;            /* in the index of functions.c */
-	bool open;                        /* being expanded: meeting it again is recursion */
+	struct function *next; /* in the index of functions.c */
+	bool open;             /* being expanded: meeting it again is recursion */
 };
 
 struct reader {
 	struct build *build;
-	const char *file;                 /* for messages */
-	const char *folder;               /* of the model, where external data lies; NULL: external data is refused */
+	const char *file;   /* for messages */
+	const char *folder; /* of the model, where external data lies; NULL: external data is refused */
 	const struct read_options *options;
 	int64_t ir_version;
-	const char *producer;             /* name and version, "" where the model does not say */
+	const char *producer; /* name and version, "" where the model does not say */
 	VECTOR(struct opset) opsets;
 	VECTOR(struct opened_file) opened;
 	VECTOR(struct function *) functions;
@@ -45,7 +48,7 @@ const char *reader_name(struct reader *, const char *at, size_t count);
 void reader_ir(struct reader *, int64_t version);
 void reader_producer(struct reader *, struct bytes name, struct bytes version);
 void reader_opset(struct reader *, const char *domain, int64_t version);
-void reader_opsets_done(struct reader *);                 /* none given: an error, or version 1 before IR 3 */
+void reader_opsets_done(struct reader *); /* none given: an error, or version 1 before IR 3 */
 
 /* A node or a function with that many attributes: EXIT_LIMIT where they are too many. */
 void reader_attributes(struct reader *, const char *where, size_t count);
@@ -81,7 +84,11 @@ struct function *function_new(struct reader *, const char *domain, const char *n
 void reader_inputs_done(struct reader *, struct graph *);
 
 /* ---- external.c: data in files beside the model ---- */
-struct external { const char *location; uint64_t offset, length; bool has_length; };
+struct external {
+	const char *location;
+	uint64_t offset, length;
+	bool has_length;
+};
 /* One entry of TensorProto.external_data. */
 void external_entry(struct reader *, const char *where, struct external *, struct bytes key, struct bytes value);
 /* Gives the tensor its data.  The file is a regular one, reached from the model's folder without links. */

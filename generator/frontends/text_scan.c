@@ -26,7 +26,7 @@ void scan_fail(struct scan *s, const char *what)
 		n++;
 	if (!n)
 		fail(s->reader->build, EXIT_INVALID, place(s), "%s, not the end of %s", what,
-		     s->at < s->end ? "the line" : "the file");
+		        s->at < s->end ? "the line" : "the file");
 	fail(s->reader->build, EXIT_INVALID, place(s), "%s, not \"%.*s\"", what, (int)n, s->at);
 }
 
@@ -61,7 +61,7 @@ void scan_want(struct scan *s, char c)
 
 /* ---- names ---- */
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-static bool is_digit(char c)  { return c >= '0' && c <= '9'; }
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct bytes scan_peek_word(struct scan *s)
 {
@@ -146,7 +146,7 @@ struct number scan_number(struct scan *s)
 	} else {
 		const char *digits = s->at;
 		for (; s->at < s->end && (is_digit(*s->at) || (*s->at == '.' && !number.is_float && s->at > digits));
-		     s->at++)
+		        s->at++)
 			number.is_float |= *s->at == '.';
 		if (s->at == digits) {
 			s->at = from;

@@ -4,7 +4,10 @@
 #include <stdio.h>
 
 /* ---- names: an open hash table over the interned pointers ---- */
-struct tensor_index { struct tensor **at; size_t count, room; };          /* room: a power of two */
+struct tensor_index {
+	struct tensor **at;
+	size_t count, room;
+}; /* room: a power of two */
 
 static size_t slot_of(const struct tensor_index *index, const char *name)
 {
@@ -20,7 +23,7 @@ static void index_add(struct graph *graph, struct tensor *tensor)
 	if (2 * (index->count + 1) > index->room) {
 		struct tensor_index old = *index;
 		index->room = old.room ? 2 * old.room : 16;
-		index->at = new_array(graph->build->arena, struct tensor *, index->room);
+		index->at = arena_new_array(graph->build->arena, struct tensor *, index->room);
 		for (size_t i = 0; i < old.room; i++)
 			if (old.at[i])
 				index->at[slot_of(index, old.at[i]->name)] = old.at[i];
@@ -47,13 +50,13 @@ void graph_reindex(struct graph *graph)
 /* ---- graphs and tensors ---- */
 struct graph *graph_new(struct build *build, const char *name, const char *file, struct graph *outer)
 {
-	struct graph *graph = new(build->arena, struct graph);
+	struct graph *graph = arena_new(build->arena, struct graph);
 	graph->build = build;
 	graph->name = name_is(build->names, name);
 	graph->file = file;
 	graph->producer = "";
 	graph->outer = outer;
-	graph->index = new(build->arena, struct tensor_index);
+	graph->index = arena_new(build->arena, struct tensor_index);
 	if (outer) {
 		graph->ir_version = outer->ir_version;
 		graph->depth = outer->depth + 1;
@@ -73,7 +76,7 @@ struct tensor *graph_tensor(struct graph *graph, const char *name)
 
 struct tensor *graph_tensor_new(struct graph *graph, const char *name)
 {
-	struct tensor *tensor = new(graph->build->arena, struct tensor);
+	struct tensor *tensor = arena_new(graph->build->arena, struct tensor);
 	tensor->name = name_is(graph->build->names, name);
 	tensor->rank = -1;
 	tensor->graph = graph;
@@ -96,8 +99,8 @@ struct tensor *graph_tensor_fresh(struct graph *graph, const char *like)
 	return graph_tensor_new(graph, text);
 }
 
-struct tensor *graph_constant_borrowed(struct graph *graph, const char *like, enum dtype type, int rank,
-                                       const int64_t *extents, const void *data)
+struct tensor *graph_constant_borrowed(
+        struct graph *graph, const char *like, enum dtype type, int rank, const int64_t *extents, const void *data)
 {
 	struct tensor *tensor = graph_tensor_fresh(graph, like);
 	assert(rank >= 0 && rank <= MAX_RANK && type != DTYPE_STRING);
@@ -111,8 +114,8 @@ struct tensor *graph_constant_borrowed(struct graph *graph, const char *like, en
 	return tensor;
 }
 
-struct tensor *graph_constant(struct graph *graph, const char *like, enum dtype type, int rank, const int64_t *extents,
-                              const void *data)
+struct tensor *graph_constant(
+        struct graph *graph, const char *like, enum dtype type, int rank, const int64_t *extents, const void *data)
 {
 	struct tensor *tensor = graph_constant_borrowed(graph, like, type, rank, extents, data);
 	tensor->data = arena_copy(graph->build->arena, data, tensor->bytes);
@@ -143,7 +146,7 @@ int64_t tensor_elements(struct build *build, const struct tensor *tensor)
 			fail(build, EXIT_LIMIT, place_of(build, tensor), "more elements than 64 bits count");
 	if (__builtin_mul_overflow(n, 128, &bits)) /* the widest type: bits must not overflow */
 		fail(build, EXIT_LIMIT, place_of(build, tensor), "%lld elements are more than can be addressed",
-		     (long long)n);
+		        (long long)n);
 	return n;
 }
 
@@ -193,23 +196,23 @@ double tensor_float(const struct tensor *tensor, size_t i)
 }
 
 /* ---- nodes ---- */
-struct node *graph_node_new(struct graph *graph, const char *domain, const char *type, const char *name, int ins,
-                            int outs)
+struct node *graph_node_new(
+        struct graph *graph, const char *domain, const char *type, const char *name, int ins, int outs)
 {
 	struct build *build = graph->build;
-	struct node *node = new(build->arena, struct node);
+	struct node *node = arena_new(build->arena, struct node);
 	const struct graph *main = graph;
 	node->domain = name_is(build->names, !strcmp(domain, "ai.onnx") ? "" : domain);
 	node->type = name_is(build->names, type);
 	node->name = name_is(build->names, name);
 	node->overload = name_is(build->names, "");
-	node->where =
-	        *name ? arena_printf(build->arena, "%s: node %.100s (%.60s)", graph->file, name, type)
-	              : arena_printf(build->arena, "%s: node #%zu (%.60s)", graph->file, graph->nodes.count, type);
+	node->where = *name
+	        ? arena_printf(build->arena, "%s: node %.100s (%.60s)", graph->file, name, type)
+	        : arena_printf(build->arena, "%s: node #%zu (%.60s)", graph->file, graph->nodes.count, type);
 	node->graph = graph;
 	node->guard = graph->guard;
-	node->in = new_array(build->arena, struct tensor *, (size_t)ins);
-	node->out = new_array(build->arena, struct tensor *, (size_t)outs);
+	node->in = arena_new_array(build->arena, struct tensor *, (size_t)ins);
+	node->out = arena_new_array(build->arena, struct tensor *, (size_t)outs);
 	node->ins = ins;
 	node->outs = outs;
 	while (main->outer)
@@ -227,9 +230,9 @@ struct tensor *node_output(struct node *node, int k, const char *name)
 	struct tensor *old = index_find(graph, name_is(graph->build->names, name));
 	if (old)
 		fail(graph->build, EXIT_INVALID, node->where, "output %s is already %s", name,
-		     old->is_input   ? "an input of the graph"
-		     : old->producer ? "the output of another node"
-		                     : "an initialiser");
+		        old->is_input           ? "an input of the graph"
+		                : old->producer ? "the output of another node"
+		                                : "an initialiser");
 	node->out[k] = graph_tensor_new(graph, name);
 	node->out[k]->producer = node;
 	return node->out[k];
@@ -266,8 +269,8 @@ const struct attribute *node_attribute(const struct node *node, const char *name
 	return NULL;
 }
 
-static const struct attribute *of_kind(const struct node *node, const char *name, enum attribute_kind kind,
-                                       const char *word)
+static const struct attribute *of_kind(
+        const struct node *node, const char *name, enum attribute_kind kind, const char *word)
 {
 	const struct attribute *attribute = node_attribute(node, name);
 	if (attribute && attribute->kind != kind)

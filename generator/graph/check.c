@@ -2,7 +2,7 @@
  * that does not produce) is an assert.  Nodes are put into topological order, those that stand right keep their order.
  */
 #include "graph/graph.h"
-#undef NDEBUG                             /* a checker checks, however it is built */
+#undef NDEBUG /* a checker checks, however it is built */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ static void check_attribute(const struct node *node, const struct attribute *a)
 	struct build *build = node->graph->build;
 	if (a->ref)
 		fail(build, EXIT_INVALID, node->where, "attribute %.60s refers to %.60s, outside of a function",
-		     a->name, a->ref);
+		        a->name, a->ref);
 	assert(a->kind >= ATTRIBUTE_FLOAT && a->kind <= ATTRIBUTE_TYPES);
 	assert(a->kind != ATTRIBUTE_TENSOR || a->t);
 	assert((a->kind == ATTRIBUTE_GRAPH) == (a->g != NULL));
@@ -32,17 +32,17 @@ static void check_attribute(const struct node *node, const struct attribute *a)
 
 static int by_pointer(const void *a, const void *b)
 {
-	uintptr_t x = (uintptr_t)*(const char *const *)a, y = (uintptr_t)*(const char *const *)b;
+	uintptr_t x = (uintptr_t) * (const char *const *)a, y = (uintptr_t) * (const char *const *)b;
 	return (x > y) - (x < y);
 }
 
 /* Equal names are equal pointers; sorted, so that a node of a million attributes takes no trillion comparisons. */
 static void check_names(const struct node *node)
 {
-	const char *few[16], **names = few;                   /* nearly all nodes have fewer */
+	const char *few[16], **names = few; /* nearly all nodes have fewer */
 	size_t n = (size_t)node->attribute_count;
 	if (n > COUNT(few))
-		names = new_array(node->graph->build->arena, const char *, n);
+		names = arena_new_array(node->graph->build->arena, const char *, n);
 	for (size_t i = 0; i < n; i++)
 		names[i] = node->attributes[i].name;
 	qsort(names, n, sizeof *names, by_pointer);
@@ -111,7 +111,10 @@ enum { UNSEEN, OPEN, PLACED };
 static void sort(struct graph *graph)
 {
 	struct arena *arena = graph->build->arena;
-	struct frame { struct node *node; size_t next, end; };
+	struct frame {
+		struct node *node;
+		size_t next, end;
+	};
 	VECTOR(struct frame) stack = { 0 };
 	tensors waiting = { 0 };
 	VECTOR(struct node *) order = { 0 };
@@ -127,7 +130,7 @@ static void sort(struct graph *graph)
 				push(arena, &stack, (struct frame){ node, from, waiting.count });
 			} else if (node && node->mark == OPEN) {
 				fail(graph->build, EXIT_INVALID, node->where,
-				     "needs what it makes itself, directly or by others");
+				        "needs what it makes itself, directly or by others");
 			}
 			node = NULL;
 			if (!stack.count)

@@ -1,8 +1,9 @@
 /* graph.h: the model as a graph of nodes over tensors, as ONNX has it.
  *
  * Everything lives in the build's arena.  Names are interned: compare pointers.  Nodes stand in topological order
- * once graph_check has passed.  A subgraph (If, Loop, Scan) is a graph whose `outer` is the one around it; a name that it
- * does not define is looked up there.  Constant data is borrowed: from the mapped model, external data, or the arena. */
+ * once graph_check has passed.  A subgraph (If, Loop, Scan) is a graph whose `outer` is the one around it; a name that
+ * it does not define is looked up there.  Constant data is borrowed: from the mapped model, external data, or the
+ * arena. */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 #include "base/base.h"
@@ -10,161 +11,218 @@
 
 enum {
 	MAX_RANK = 16,
-	MAX_DEPTH = 64,                   /* graphs within graphs; real models use 1 to 4 */
+	MAX_DEPTH = 64, /* graphs within graphs; real models use 1 to 4 */
 };
 
 /* One dimension: extent >= 0 is known; else `symbol` names it, or is NULL where nothing is known.  After binding, a
- * symbol may stand beside a known extent: it tells where the extent came from.  Where data decide an extent, it is a bound, and `count`, a scalar of int64 of
- * the graph, says how many are there: what lies behind them is anything. */
-struct dim { int64_t extent; const char *symbol; struct tensor *count; };
+ * symbol may stand beside a known extent: it tells where the extent came from.  Where data decide an extent, it is a
+ * bound, and `count`, a scalar of int64 of the graph, says how many are there: what lies behind them is anything. */
+struct dim {
+	int64_t extent;
+	const char *symbol;
+	struct tensor *count;
+};
 
 enum { TENSOR_ALIGNED = 65536 };
 
-/* What a name stands for: a tensor, a sequence of tensors, an optional tensor, or both: an optional sequence.  Type, rank and dims are those of the
- * elements then, as far as the model says them of all. */
+/* What a name stands for: a tensor, a sequence of tensors, an optional tensor, or both: an optional sequence.  Type,
+ * rank and dims are those of the elements then, as far as the model says them of all. */
 enum { FORM_SEQUENCE = 1, FORM_OPTIONAL = 2 };
-/* What a sequence holds, in order, or an optional (one tensor, or those of its sequence): tensors of this graph or of one around it. */
+/* What a sequence holds, in order, or an optional (one tensor, or those of its sequence): tensors of this graph or of
+ * one around it. */
 struct list {
 	size_t count;
 	struct tensor **at;
-	bool nothing;                     /* an optional without a value */
+	bool nothing; /* an optional without a value */
 };
-enum { LIST_MOST = 1 << 14 };             /* elements of a list: each has nodes, names and code of its own */
+enum { LIST_MOST = 1 << 14 }; /* elements of a list: each has nodes, names and code of its own */
 
 struct tensor {
-	const char *name;                 /* interned; unique within its graph */
-	int form;                         /* FORM_…; 0: a tensor */
-	const struct list *list;          /* of another form, once inference knows it: passes/infer.c; else NULL */
-	const struct list *said;          /* of an output of another form: what somebody says that it holds, by shapes; else NULL */
-	enum dtype type;                  /* DTYPE_NONE: not known yet */
-	int rank;                         /* -1: not known yet */
+	const char *name;        /* interned; unique within its graph */
+	int form;                /* FORM_…; 0: a tensor */
+	const struct list *list; /* of another form, once inference knows it: passes/infer.c; else NULL */
+	const struct list
+	        *said;   /* of an output of another form: what somebody says that it holds, by shapes; else NULL */
+	enum dtype type; /* DTYPE_NONE: not known yet */
+	int rank;        /* -1: not known yet */
 	struct dim dims[MAX_RANK];
-	/* Constant: elements in C order, host endian, packed below 8 bits; else NULL (a constant without elements has data
-	 * too).  Up to TENSOR_ALIGNED bytes are aligned for their type; more may be borrowed from a file at any address:
-	 * read them by memcpy, or by tensor_int and tensor_float. */
+	/* Constant: elements in C order, host endian, packed below 8 bits; else NULL (a constant without elements has
+	 * data too).  Up to TENSOR_ALIGNED bytes are aligned for their type; more may be borrowed from a file at any
+	 * address: read them by memcpy, or by tensor_int and tensor_float. */
 	const void *data;
-	size_t bytes;                     /* of data; of a string tensor: 0 */
-	struct node *producer;            /* NULL: input, initialiser, or of the outer graph */
+	size_t bytes;          /* of data; of a string tensor: 0 */
+	struct node *producer; /* NULL: input, initialiser, or of the outer graph */
 	struct graph *graph;
 	bool is_input, is_output, is_initializer;
-	const struct node *widened;       /* a constant that took fewer bytes before this node's map made it, which folded; else NULL */
-	const char *const *strings;       /* data of a string tensor: its elements; `data` is the same pointer */
-	struct tensor *const *sizes;      /* of a few whole numbers that come at run time, as a graph makes them of Shape: each as a size (ops/sizes.c); else NULL */
-	bool is_spanned;                  /* a size that somebody asked for … */
-	bool is_said;                     /* … whether a call says all that it is made of, and … */
-	int64_t least, most;              /* … what it lies between; of one that data decide, `most` is its dim's extent from the beginning */
-	int mark;                         /* scratch of the pass that runs; means nothing between passes */
+	const struct node
+	        *widened; /* a constant that took fewer bytes before this node's map made it, which folded; else NULL */
+	const char *const *strings;  /* data of a string tensor: its elements; `data` is the same pointer */
+	struct tensor *const *sizes; /* of a few whole numbers that come at run time, as a graph makes them of Shape:
+	                                each as a size (ops/sizes.c); else NULL */
+	bool is_spanned;             /* a size that somebody asked for … */
+	bool is_said;                /* … whether a call says all that it is made of, and … */
+	int64_t least, most; /* … what it lies between; of one that data decide, `most` is its dim's extent from the
+	                        beginning */
+	int mark;            /* scratch of the pass that runs; means nothing between passes */
 };
 
-enum attribute_kind {                     /* numbers as AttributeProto.AttributeType */
-	ATTRIBUTE_FLOAT = 1, ATTRIBUTE_INT, ATTRIBUTE_STRING, ATTRIBUTE_TENSOR, ATTRIBUTE_GRAPH,
-	ATTRIBUTE_FLOATS, ATTRIBUTE_INTS, ATTRIBUTE_STRINGS, ATTRIBUTE_TENSORS, ATTRIBUTE_GRAPHS,
-	ATTRIBUTE_SPARSE_TENSOR, ATTRIBUTE_SPARSE_TENSORS, ATTRIBUTE_TYPE, ATTRIBUTE_TYPES,
+enum attribute_kind { /* numbers as AttributeProto.AttributeType */
+	ATTRIBUTE_FLOAT = 1,
+	ATTRIBUTE_INT,
+	ATTRIBUTE_STRING,
+	ATTRIBUTE_TENSOR,
+	ATTRIBUTE_GRAPH,
+	ATTRIBUTE_FLOATS,
+	ATTRIBUTE_INTS,
+	ATTRIBUTE_STRINGS,
+	ATTRIBUTE_TENSORS,
+	ATTRIBUTE_GRAPHS,
+	ATTRIBUTE_SPARSE_TENSOR,
+	ATTRIBUTE_SPARSE_TENSORS,
+	ATTRIBUTE_TYPE,
+	ATTRIBUTE_TYPES,
 };
-struct bytes { const char *at; size_t count; };   /* not ended by a 0 */
+struct bytes {
+	const char *at;
+	size_t count;
+}; /* not ended by a 0 */
 struct attribute {
-	const char *name;                 /* interned */
+	const char *name; /* interned */
 	enum attribute_kind kind;
-	const char *ref;                  /* inside a function body: the attribute of the caller that it stands for; else NULL */
+	const char *ref; /* inside a function body: the attribute of the caller that it stands for; else NULL */
 	float f;
 	int64_t i;
-	struct bytes s;                   /* a string; of a type: its text, as seq(float[N]) */
-	struct tensor *t;                 /* a constant without a graph */
+	struct bytes s;   /* a string; of a type: its text, as seq(float[N]) */
+	struct tensor *t; /* a constant without a graph */
 	struct graph *g;
-	size_t count;                     /* of the list that the kind says */
+	size_t count; /* of the list that the kind says */
 	const float *floats;
 	const int64_t *ints;
-	const struct bytes *strings;      /* strings, types */
+	const struct bytes *strings; /* strings, types */
 	struct tensor **tensors;
 	struct graph **graphs;
 };
 
-/* What a node computes is needed where the condition, a bool that comes at run time, is true, or is not, and the outer ones hold too: a branch, or a round of a loop. */
-struct guard { struct tensor *condition; bool yes; const struct guard *outer; };
+/* What a node computes is needed where the condition, a bool that comes at run time, is true, or is not, and the outer
+ * ones hold too: a branch, or a round of a loop. */
+struct guard {
+	struct tensor *condition;
+	bool yes;
+	const struct guard *outer;
+};
 
 struct node {
-	const char *type, *domain;        /* interned; domain "" is ONNX's own (also written ai.onnx) */
-	const char *name;                 /* interned; "" where it has none */
-	const char *where;                /* "file: node NAME (Type)" or "file: node #3 (Type)": the first part of messages */
+	const char *type, *domain; /* interned; domain "" is ONNX's own (also written ai.onnx) */
+	const char *name;          /* interned; "" where it has none */
+	const char *where;         /* "file: node NAME (Type)" or "file: node #3 (Type)": the first part of messages */
 	struct graph *graph;
-	const struct guard *guard;        /* NULL: always */
-	struct tensor **in, **out;        /* NULL: an optional one that is absent */
+	const struct guard *guard; /* NULL: always */
+	struct tensor **in, **out; /* NULL: an optional one that is absent */
 	int ins, outs;
 	struct attribute *attributes;
 	int attribute_count;
-	int since;                        /* version of the domain in force: the model's opset import; 0: not imported */
-	const char *overload;             /* of a model function that it calls; else "" */
-	bool is_given;                    /* the model has it; else it was made in the place of one, and may take types that no version has */
-	int mark;                         /* scratch of the pass that runs; means nothing between passes */
+	int since;            /* version of the domain in force: the model's opset import; 0: not imported */
+	const char *overload; /* of a model function that it calls; else "" */
+	bool is_given; /* the model has it; else it was made in the place of one, and may take types that no version has
+	                */
+	int mark;      /* scratch of the pass that runs; means nothing between passes */
 };
 
-struct opset { const char *domain; int64_t version; };
+struct opset {
+	const char *domain;
+	int64_t version;
+};
 
 /* A name read before what it names: `slot` is filled by graph_close. */
-struct use { struct tensor **slot; const char *name, *where; };
+struct use {
+	struct tensor **slot;
+	const char *name, *where;
+};
 struct tensor_index;
 
 /* An input or output under the model's name: a tensor, or what has a list. */
-struct whole { const char *name; struct tensor *tensor; };
+struct whole {
+	const char *name;
+	struct tensor *tensor;
+};
 /* An input that is the constant `value` wherever it was read. */
-struct fixed { struct tensor *input, *value; };
+struct fixed {
+	struct tensor *input, *value;
+};
 /* An input, int64 without dims, that says how many there are of a symbol: between these. */
-struct bounded { struct tensor *size; int64_t least, most; };
-/* A symbol that outputs alone have: who makes a dim of it says how many there are, between these; `first` is the output that says it to all others. */
-struct asked { const char *symbol; int64_t least, most; struct tensor *first; int dim; };
+struct bounded {
+	struct tensor *size;
+	int64_t least, most;
+};
+/* A symbol that outputs alone have: who makes a dim of it says how many there are, between these; `first` is the output
+ * that says it to all others. */
+struct asked {
+	const char *symbol;
+	int64_t least, most;
+	struct tensor *first;
+	int dim;
+};
 
 struct graph {
 	struct build *build;
-	const char *name;                 /* interned */
-	const char *file;                 /* for messages */
-	struct graph *outer;              /* NULL: the main graph */
+	const char *name;    /* interned */
+	const char *file;    /* for messages */
+	struct graph *outer; /* NULL: the main graph */
 	int64_t ir_version;
-	const char *producer;             /* what wrote the model, name and version; "" where it does not say */
+	const char *producer; /* what wrote the model, name and version; "" where it does not say */
 	VECTOR(struct opset) opsets;
-	VECTOR(const char *) external;    /* the files that it was read from besides its own, below the model's folder; of a main graph */
-	VECTOR(struct tensor *) tensors;  /* all, in order of appearance */
-	VECTOR(struct tensor *) inputs;   /* without initialisers, unless kept by --keep-input */
+	VECTOR(const char *)
+	external; /* the files that it was read from besides its own, below the model's folder; of a main graph */
+	VECTOR(struct tensor *) tensors; /* all, in order of appearance */
+	VECTOR(struct tensor *) inputs;  /* without initialisers, unless kept by --keep-input */
 	VECTOR(struct tensor *) outputs;
-	/* As the model has them, where some are no tensors; the tensors of such a one stand in its place in `inputs` and `outputs`.  Else empty. */
+	/* As the model has them, where some are no tensors; the tensors of such a one stand in its place in `inputs`
+	 * and `outputs`.  Else empty. */
 	VECTOR(struct whole) whole_inputs, whole_outputs;
-	VECTOR(struct fixed) fixed;       /* each is asked when it runs */
-	VECTOR(struct bounded) sizes;     /* of symbols that are bound to a range: what the dims with it have as their count */
-	VECTOR(struct bounded) said;      /* inputs, integers without dims, whose values are said to be between two: how many rounds a loop has */
-	VECTOR(struct asked) asked;       /* symbols of outputs that are bound to a range */
-	bool bounded;                     /* extents that data decide and nobody declares are bounds, with counts */
+	VECTOR(struct fixed) fixed; /* each is asked when it runs */
+	VECTOR(struct bounded)
+	sizes; /* of symbols that are bound to a range: what the dims with it have as their count */
+	VECTOR(struct bounded)
+	said; /* inputs, integers without dims, whose values are said to be between two: how many rounds a loop has */
+	VECTOR(struct asked) asked; /* symbols of outputs that are bound to a range */
+	bool bounded;               /* extents that data decide and nobody declares are bounds, with counts */
 	VECTOR(struct node *) nodes;
-	VECTOR(struct use) uses;          /* while the graph is read: names without a tensor yet */
-	struct tensor_index *index;       /* name -> tensor; of `tensors` alone */
-	int depth;                        /* 0: the main graph */
-	const struct guard *guard;        /* of the nodes that are added now */
-	const char *templates;            /* of the main graph: folder whose texts of operators come before those in the program; NULL: none */
+	VECTOR(struct use) uses;    /* while the graph is read: names without a tensor yet */
+	struct tensor_index *index; /* name -> tensor; of `tensors` alone */
+	int depth;                  /* 0: the main graph */
+	const struct guard *guard;  /* of the nodes that are added now */
+	const char *templates; /* of the main graph: folder whose texts of operators come before those in the program;
+	                          NULL: none */
 };
 
 /* ---- build.c ---- */
 /* `file` and names are kept (interned where they are names); EXIT_LIMIT beyond MAX_DEPTH. */
-struct graph  *graph_new(struct build *, const char *name, const char *file, struct graph *outer);
-struct tensor *graph_tensor(struct graph *, const char *name);         /* finds, here or in the outer ones; NULL: none */
-struct tensor *graph_tensor_new(struct graph *, const char *name);     /* type and rank unknown; fails where the name is taken */
-struct tensor *graph_tensor_fresh(struct graph *, const char *like);   /* a new name made of `like` */
-/* A constant of known extents under a fresh name; `data` is copied (graph_constant) or must live as long as the build. */
-struct tensor *graph_constant(struct graph *, const char *like, enum dtype, int rank, const int64_t *extents, const void *data);
-struct tensor *graph_constant_borrowed(struct graph *, const char *like, enum dtype, int rank, const int64_t *extents,
-                                       const void *data);
-void           graph_reindex(struct graph *);                          /* after tensors were taken out of `tensors` */
+struct graph *graph_new(struct build *, const char *name, const char *file, struct graph *outer);
+struct tensor *graph_tensor(struct graph *, const char *name); /* finds, here or in the outer ones; NULL: none */
+struct tensor *graph_tensor_new(
+        struct graph *, const char *name); /* type and rank unknown; fails where the name is taken */
+struct tensor *graph_tensor_fresh(struct graph *, const char *like); /* a new name made of `like` */
+/* A constant of known extents under a fresh name; `data` is copied (graph_constant) or must live as long as the build.
+ */
+struct tensor *graph_constant(
+        struct graph *, const char *like, enum dtype, int rank, const int64_t *extents, const void *data);
+struct tensor *graph_constant_borrowed(
+        struct graph *, const char *like, enum dtype, int rank, const int64_t *extents, const void *data);
+void graph_reindex(struct graph *); /* after tensors were taken out of `tensors` */
 /* A node at the end of `nodes`, with its inputs and outputs NULL.  node_output makes output k and its tensor. */
-struct node   *graph_node_new(struct graph *, const char *domain, const char *type, const char *name, int ins, int outs);
+struct node *graph_node_new(struct graph *, const char *domain, const char *type, const char *name, int ins, int outs);
 struct tensor *node_output(struct node *, int k, const char *name);
 
 /* For readers: fills *slot with the tensor of that name, at once or in graph_close, when the names of this graph and of
  * the outer ones are all there; `where` is for the message that nothing has that name.  Inner names go first.
  * graph_close hands what it cannot resolve to the outer graph, and fails with EXIT_INVALID in the outermost. */
-void           graph_use(struct graph *, struct tensor **slot, const char *name, const char *where);
-void           graph_close(struct graph *);
+void graph_use(struct graph *, struct tensor **slot, const char *name, const char *where);
+void graph_close(struct graph *);
 
-const struct attribute *node_attribute(const struct node *, const char *name);     /* NULL: absent */
-int64_t       node_int(const struct node *, const char *name, int64_t otherwise);  /* fails (EXIT_INVALID) on another kind */
-float         node_float(const struct node *, const char *name, float otherwise);
-const char   *node_string(const struct node *, const char *name, const char *otherwise);
+const struct attribute *node_attribute(const struct node *, const char *name); /* NULL: absent */
+int64_t node_int(const struct node *, const char *name, int64_t otherwise); /* fails (EXIT_INVALID) on another kind */
+float node_float(const struct node *, const char *name, float otherwise);
+const char *node_string(const struct node *, const char *name, const char *otherwise);
 /* The list, or NULL and count 0 where absent. */
 const int64_t *node_ints(const struct node *, const char *name, size_t *count);
 
@@ -172,25 +230,29 @@ const int64_t *node_ints(const struct node *, const char *name, size_t *count);
 int64_t tensor_elements(struct build *, const struct tensor *);
 /* One element of a constant of an integer type or bool (also below 8 bits) / of F32 and F64; asserts otherwise. */
 int64_t tensor_int(const struct tensor *, size_t i);
-double  tensor_float(const struct tensor *, size_t i);
-struct asked *graph_asked(const struct graph *, const char *symbol);     /* NULL: it is none of those */
-bool    tensor_is_known(const struct tensor *);                        /* type, rank and all extents; of a list: its elements', all */
+double tensor_float(const struct tensor *, size_t i);
+struct asked *graph_asked(const struct graph *, const char *symbol); /* NULL: it is none of those */
+bool tensor_is_known(const struct tensor *); /* type, rank and all extents; of a list: its elements', all */
 
 /* ---- rewrite.c: for passes, over a main graph and its subgraphs ---- */
-/* Every tensor gets its place in the list as its mark; the list maps each to itself.  A pass puts another tensor there, and
- * graph_substitute puts that one, or the one it stands for in turn, wherever the first was read or was an output. */
+/* Every tensor gets its place in the list as its mark; the list maps each to itself.  A pass puts another tensor there,
+ * and graph_substitute puts that one, or the one it stands for in turn, wherever the first was read or was an output.
+ */
 struct tensor **graph_number(struct graph *);
-void            graph_substitute(struct graph *, struct tensor **instead);
+void graph_substitute(struct graph *, struct tensor **instead);
 /* Removes nodes no output depends on, and tensors nobody makes or reads.  Needs topological order. */
-void            graph_sweep(struct graph *);
+void graph_sweep(struct graph *);
 
-/* ---- check.c: names unique, producers right, topological order (sorted where the file was not), attributes well-formed ---- */
+/* ---- check.c: names unique, producers right, topological order (sorted where the file was not), attributes
+ * well-formed ---- */
 void graph_check(struct graph *);
 
 /* ---- print.c: ONNX's textual syntax; frontends/onnx_text.c reads it back ---- */
-/* Of a constant `elements` elements at most are printed, then …, where elements >= 0: for people; it does not read back then. */
+/* Of a constant `elements` elements at most are printed, then …, where elements >= 0: for people; it does not read back
+ * then. */
 void graph_print(const struct graph *, int64_t elements, struct text *out);
-const char *name_text(struct build *, const char *name);               /* as it is, or in quotes where it is no identifier */
-const char *type_of_tensor(struct build *, const struct tensor *);      /* float[1,N,?]; float: rank 0; float[]: rank unknown; seq(float[2]) */
+const char *name_text(struct build *, const char *name); /* as it is, or in quotes where it is no identifier */
+const char *type_of_tensor(
+        struct build *, const struct tensor *); /* float[1,N,?]; float: rank 0; float[]: rank unknown; seq(float[2]) */
 
 #endif

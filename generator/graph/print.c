@@ -8,7 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct printer { const struct graph *main; int64_t elements; struct text *out; };
+struct printer {
+	const struct graph *main;
+	int64_t elements;
+	struct text *out;
+};
 
 static const char *const type_words[] = { "seq", "map", "optional", "sparse_tensor", "opaque" };
 
@@ -25,7 +29,7 @@ static bool is_type_word(const char *name)
 }
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_digit(char c)  { return c >= '0' && c <= '9'; }
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static bool is_identifier(const char *name, size_t count)
 {
@@ -73,8 +77,8 @@ const char *name_text(struct build *build, const char *name)
 /* A graph in an attribute cannot be in quotes: there a string would be read.  Its name means nothing. */
 static void print_graph_name(struct text *out, const char *name)
 {
-	bool word = is_type_word(name) || !strcasecmp(name, "nan") || !strcasecmp(name, "inf") ||
-	            !strcasecmp(name, "infinity");
+	bool word = is_type_word(name) || !strcasecmp(name, "nan") || !strcasecmp(name, "inf")
+	        || !strcasecmp(name, "infinity");
 	if (word || !is_letter(*name))
 		text_addc(out, '_');
 	for (; *name; name++)
@@ -96,7 +100,8 @@ const char *type_of_tensor(struct build *build, const struct tensor *tensor)
 	if (tensor->form) {
 		struct tensor inner = *tensor;
 		inner.form &= ~(tensor->form & FORM_OPTIONAL ? FORM_OPTIONAL : FORM_SEQUENCE);
-		return arena_printf(build->arena, tensor->form & FORM_OPTIONAL ? "optional(%s)" : "seq(%s)", type_of_tensor(build, &inner));
+		return arena_printf(build->arena, tensor->form & FORM_OPTIONAL ? "optional(%s)" : "seq(%s)",
+		        type_of_tensor(build, &inner));
 	}
 	if (tensor->rank <= 0)
 		return tensor->rank == 0 ? text : arena_printf(build->arena, "%s[]", text);
@@ -107,7 +112,7 @@ const char *type_of_tensor(struct build *build, const struct tensor *tensor)
 			text = arena_printf(build->arena, "%s%s%lld", text, before, (long long)dim->extent);
 		} else {
 			text = arena_printf(build->arena, "%s%s%s", text, before,
-			                    dim->symbol ? name_text(build, dim->symbol) : "?");
+			        dim->symbol ? name_text(build, dim->symbol) : "?");
 		}
 	}
 	return arena_printf(build->arena, "%s]", text);
@@ -129,7 +134,7 @@ static void print_float(struct text *out, double value, bool is_double)
 	bool marked = false;
 	for (char *c = number; *c; c++) {
 		if (!is_digit(*c) && !strchr("+-e", *c))
-			*c = '.';                             /* whatever the locale writes there */
+			*c = '.'; /* whatever the locale writes there */
 		marked |= *c == '.' || *c == 'e';
 	}
 	text_printf(out, marked ? "%s" : "%s.0", number);
@@ -150,21 +155,17 @@ static void print_element(struct text *out, const struct tensor *tensor, size_t 
 {
 	struct tensor plain = *tensor;
 	switch (tensor->type) {
-	case DTYPE_C64: case DTYPE_C128:
+	case DTYPE_C64:
+	case DTYPE_C128:
 		plain.type = tensor->type == DTYPE_C64 ? DTYPE_F32 : DTYPE_F64;
 		print_float(out, tensor_float(&plain, 2 * i), plain.type == DTYPE_F64);
 		text_adds(out, ", ");
 		print_float(out, tensor_float(&plain, 2 * i + 1), plain.type == DTYPE_F64);
 		break;
-	case DTYPE_F32: case DTYPE_F64:
-		print_float(out, tensor_float(tensor, i), tensor->type == DTYPE_F64);
-		break;
-	case DTYPE_STRING:
-		print_quoted(out, tensor->strings[i], strlen(tensor->strings[i]));
-		break;
-	case DTYPE_U64:
-		text_printf(out, "%llu", (unsigned long long)tensor_int(tensor, i));
-		break;
+	case DTYPE_F32:
+	case DTYPE_F64: print_float(out, tensor_float(tensor, i), tensor->type == DTYPE_F64); break;
+	case DTYPE_STRING: print_quoted(out, tensor->strings[i], strlen(tensor->strings[i])); break;
+	case DTYPE_U64: text_printf(out, "%llu", (unsigned long long)tensor_int(tensor, i)); break;
 	default:
 		if (dtypes[tensor->type].class == CLASS_FLOAT || dtypes[tensor->type].class == CLASS_OTHER)
 			text_printf(out, "%u", bits_at(tensor, i));
@@ -175,7 +176,8 @@ static void print_element(struct text *out, const struct tensor *tensor, size_t 
 
 static void print_data(const struct printer *p, const struct tensor *tensor)
 {
-	int64_t count = tensor_elements(p->main->build, tensor), shown = p->elements >= 0 && count > p->elements ? p->elements : count;
+	int64_t count = tensor_elements(p->main->build, tensor),
+	        shown = p->elements >= 0 && count > p->elements ? p->elements : count;
 	text_adds(p->out, "{");
 	for (int64_t i = 0; i < shown; i++) {
 		text_adds(p->out, i ? ", " : "");
@@ -195,8 +197,12 @@ static void print_constant(const struct printer *p, const struct tensor *tensor)
 
 /* A list shows what it is by its first element; an empty one, and what is no plain value, needs its kind said. */
 static const char *const kind_words[] = {
-	[ATTRIBUTE_FLOATS] = "floats", [ATTRIBUTE_INTS] = "ints", [ATTRIBUTE_STRINGS] = "strings",
-	[ATTRIBUTE_TENSORS] = "tensors", [ATTRIBUTE_GRAPHS] = "graphs", [ATTRIBUTE_TYPE] = "type_proto",
+	[ATTRIBUTE_FLOATS] = "floats",
+	[ATTRIBUTE_INTS] = "ints",
+	[ATTRIBUTE_STRINGS] = "strings",
+	[ATTRIBUTE_TENSORS] = "tensors",
+	[ATTRIBUTE_GRAPHS] = "graphs",
+	[ATTRIBUTE_TYPE] = "type_proto",
 	[ATTRIBUTE_TYPES] = "type_protos",
 };
 
@@ -204,42 +210,18 @@ static void print_item(const struct printer *p, const struct attribute *a, size_
 {
 	struct text *out = p->out;
 	switch (a->kind) {
-	case ATTRIBUTE_FLOAT:
-		print_float(out, a->f, false);
-		break;
-	case ATTRIBUTE_INT:
-		text_printf(out, "%lld", (long long)a->i);
-		break;
-	case ATTRIBUTE_STRING:
-		print_quoted(out, a->s.at, a->s.count);
-		break;
-	case ATTRIBUTE_TYPE:
-		text_add(out, a->s.at, a->s.count);
-		break;
-	case ATTRIBUTE_TENSOR:
-		print_constant(p, a->t);
-		break;
-	case ATTRIBUTE_GRAPH:
-		print_graph(p, a->g, indent + 1);
-		break;
-	case ATTRIBUTE_FLOATS:
-		print_float(out, a->floats[i], false);
-		break;
-	case ATTRIBUTE_INTS:
-		text_printf(out, "%lld", (long long)a->ints[i]);
-		break;
-	case ATTRIBUTE_STRINGS:
-		print_quoted(out, a->strings[i].at, a->strings[i].count);
-		break;
-	case ATTRIBUTE_TYPES:
-		text_add(out, a->strings[i].at, a->strings[i].count);
-		break;
-	case ATTRIBUTE_TENSORS:
-		print_constant(p, a->tensors[i]);
-		break;
-	default:
-		assert(a->kind == ATTRIBUTE_GRAPHS);
-		print_graph(p, a->graphs[i], indent + 1);
+	case ATTRIBUTE_FLOAT: print_float(out, a->f, false); break;
+	case ATTRIBUTE_INT: text_printf(out, "%lld", (long long)a->i); break;
+	case ATTRIBUTE_STRING: print_quoted(out, a->s.at, a->s.count); break;
+	case ATTRIBUTE_TYPE: text_add(out, a->s.at, a->s.count); break;
+	case ATTRIBUTE_TENSOR: print_constant(p, a->t); break;
+	case ATTRIBUTE_GRAPH: print_graph(p, a->g, indent + 1); break;
+	case ATTRIBUTE_FLOATS: print_float(out, a->floats[i], false); break;
+	case ATTRIBUTE_INTS: text_printf(out, "%lld", (long long)a->ints[i]); break;
+	case ATTRIBUTE_STRINGS: print_quoted(out, a->strings[i].at, a->strings[i].count); break;
+	case ATTRIBUTE_TYPES: text_add(out, a->strings[i].at, a->strings[i].count); break;
+	case ATTRIBUTE_TENSORS: print_constant(p, a->tensors[i]); break;
+	default: assert(a->kind == ATTRIBUTE_GRAPHS); print_graph(p, a->graphs[i], indent + 1);
 	}
 }
 

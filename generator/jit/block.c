@@ -1,6 +1,6 @@
 /* block.c: expressions -> calls of the menu over blocks.
- * A load is an operand where it lies; each scalar function becomes one call, in place where its operand is nobody else's.
- * What does not change along the lanes is computed once a row, what does not change along the rows once. */
+ * A load is an operand where it lies; each scalar function becomes one call, in place where its operand is nobody
+ * else's. What does not change along the lanes is computed once a row, what does not change along the rows once. */
 #include "jit/jit.h"
 #include <inttypes.h>
 
@@ -50,7 +50,7 @@ void blocks_lets(struct blocks *b)
 const char *blocks_scratch(struct blocks *b, int64_t floats, int64_t *offset)
 {
 	int64_t at = b->scratch;
-	floats = (floats + 15) / 16 * 16 + 16;        /* neighbours lie 64 bytes off the powers of two */
+	floats = (floats + 15) / 16 * 16 + 16; /* neighbours lie 64 bytes off the powers of two */
 	if (floats > JIT_SCRATCH_MOST - at) {
 		blocks_cannot(b, "its scratch is too large");
 		floats = 0;
@@ -90,9 +90,20 @@ void blocks_call(struct blocks *b, const char *name, const char *signature, cons
 }
 
 /* ---- equal expressions, by number ---- */
-struct known { const struct expr *expr; int kid[3], uses; bool made; struct operand operand; };
-struct seen { const struct expr *expr; int number; };
-struct numbering_of_blocks { VECTOR(struct known) all; VECTOR(struct seen) seen; };
+struct known {
+	const struct expr *expr;
+	int kid[3], uses;
+	bool made;
+	struct operand operand;
+};
+struct seen {
+	const struct expr *expr;
+	int number;
+};
+struct numbering_of_blocks {
+	VECTOR(struct known) all;
+	VECTOR(struct seen) seen;
+};
 enum { EXPRESSIONS_MOST = 4000 };
 
 static bool same(const struct known *k, const struct expr *e, const int *kid)
@@ -144,7 +155,10 @@ static struct known *known_of(struct blocks *b, const struct expr *e)
 }
 
 /* What the kernel keeps in scratch is no variable of the glue: an address or a condition cannot name it. */
-struct naming { struct blocks *b; const struct dims *d; };
+struct naming {
+	struct blocks *b;
+	const struct dims *d;
+};
 static void no_cell(void *user, const struct expr *load)
 {
 	const struct naming *naming = user;
@@ -187,7 +201,8 @@ static struct operand load_operand(struct blocks *b, const struct expr *load, co
 	}
 	if (b->place && b->place(b->user, load, d, &o)) {
 		if (b->row)
-			o = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", o.at, o.row, b->row), 0, o.lane, false };
+			o = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", o.at, o.row, b->row), 0,
+				o.lane, false };
 		return o;
 	}
 	return buffer_operand(b, load, d);
@@ -217,7 +232,10 @@ bool blocks_leaf(struct blocks *b, const struct expr *e, const struct dims *d, s
 }
 
 /* ---- one call ---- */
-static const char *pointer_and(struct blocks *b, struct operand o) { return arena_printf(b->arena, "%s, %" PRId64, o.at, o.row); }
+static const char *pointer_and(struct blocks *b, struct operand o)
+{
+	return arena_printf(b->arena, "%s, %" PRId64, o.at, o.row);
+}
 
 static struct operand temporary(struct blocks *b, const struct dims *d)
 {
@@ -232,18 +250,24 @@ static struct operand together(struct blocks *b, struct operand o, const struct 
 	if (o.lane == 0 || o.lane == 1)
 		return o;
 	struct operand to = temporary(b, d);
-	blocks_call(b, "m_gather", "gather", arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, o), o.lane, d->rows, d->n));
+	blocks_call(b, "m_gather", "gather",
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, o), o.lane,
+	                d->rows, d->n));
 	return to;
 }
 
 static void copy(struct blocks *b, struct operand to, struct operand from, const struct dims *d)
 {
 	if (to.lane == 1 && (from.lane == 0 || from.lane == 1)) {
-		blocks_call(b, from.lane ? "m_copy_v" : "m_copy_s", "map1", arena_printf(b->arena, "%s, %s, %s, %s", pointer_and(b, to), pointer_and(b, from), d->rows, d->n));
+		blocks_call(b, from.lane ? "m_copy_v" : "m_copy_s", "map1",
+		        arena_printf(
+		                b->arena, "%s, %s, %s, %s", pointer_and(b, to), pointer_and(b, from), d->rows, d->n));
 		return;
 	}
 	if (to.lane == 1) {
-		blocks_call(b, "m_gather", "gather", arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from), from.lane, d->rows, d->n));
+		blocks_call(b, "m_gather", "gather",
+		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from),
+		                from.lane, d->rows, d->n));
 		return;
 	}
 	if (from.lane != 1) {
@@ -251,11 +275,16 @@ static void copy(struct blocks *b, struct operand to, struct operand from, const
 		copy(b, dense, from, d);
 		from = dense;
 	}
-	blocks_call(b, "m_scatter", "scatter", arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane, pointer_and(b, from), d->rows, d->n));
+	blocks_call(b, "m_scatter", "scatter",
+	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane, pointer_and(b, from),
+	                d->rows, d->n));
 }
 
 /* What remains of a block where nothing changes along the lanes: its rows lie along the lanes. */
-static struct dims rows_alone(const struct dims *d) { return (struct dims){ -1, d->row, "1", d->rows, 1, d->rows_most }; }
+static struct dims rows_alone(const struct dims *d)
+{
+	return (struct dims){ -1, d->row, "1", d->rows, 1, d->rows_most };
+}
 
 static struct operand turned(struct operand o) { return (struct operand){ o.at, 0, o.row, false }; }
 
@@ -263,12 +292,14 @@ static struct operand turned(struct operand o) { return (struct operand){ o.at, 
 static bool rounds(const struct expr *e)
 {
 	const struct expr *half = e->kind == EXPR_CAST && e->type == DTYPE_F32 && !e->cast ? e->arg[0] : NULL;
-	return half && half->kind == EXPR_CAST && half->type == DTYPE_F16 && !half->cast && half->arg[0]->type == DTYPE_F32;
+	return half && half->kind == EXPR_CAST && half->type == DTYPE_F16 && !half->cast
+	        && half->arg[0]->type == DTYPE_F32;
 }
 
 static bool is_function(const struct expr *e) { return (e->kind == EXPR_SCALAR && e->type == DTYPE_F32) || rounds(e); }
 
-static struct operand scalar_value(struct blocks *b, const struct expr *e, const struct dims *d, const struct operand *to)
+static struct operand scalar_value(
+        struct blocks *b, const struct expr *e, const struct dims *d, const struct operand *to)
 {
 	const char *name = rounds(e) ? "half" : scalars[e->row].name;
 	int arity = rounds(e) ? 1 : scalars[e->row].arity;
@@ -285,7 +316,7 @@ static struct operand scalar_value(struct blocks *b, const struct expr *e, const
 	}
 	struct dims use = *d;
 	struct operand result;
-	if (!lanes && d->lane >= 0) {                  /* once a row, or once */
+	if (!lanes && d->lane >= 0) { /* once a row, or once */
 		use = rows ? rows_alone(d) : dims_one;
 		for (int i = 0; i < arity; i++)
 			arg[i] = together(b, turned(arg[i]), &use);
@@ -305,14 +336,17 @@ static struct operand scalar_value(struct blocks *b, const struct expr *e, const
 	for (int i = 0; i < arity; i++)
 		any |= arg[i].lane == 1;
 	if (!any)
-		arg[0].lane = 1;                      /* just one value */
+		arg[0].lane = 1; /* just one value */
 	const char *arguments = pointer_and(b, result);
 	for (int i = 0; i < arity; i++) {
 		way = arena_printf(b->arena, "%s%c", way, arg[i].lane ? 'v' : 's');
 		arguments = arena_printf(b->arena, "%s, %s", arguments, pointer_and(b, arg[i]));
 	}
-	blocks_call(b, arena_printf(b->arena, "m_%s_%s", name, way), arity == 1 ? "map1" : arity == 2 ? "map2" : "map3",
-		arena_printf(b->arena, "%s, %s, %s", arguments, use.rows, use.n));
+	blocks_call(b, arena_printf(b->arena, "m_%s_%s", name, way),
+	        arity == 1           ? "map1"
+	                : arity == 2 ? "map2"
+	                             : "map3",
+	        arena_printf(b->arena, "%s, %s, %s", arguments, use.rows, use.n));
 	if (!lanes && d->lane >= 0)
 		result = (struct operand){ result.at, rows ? 1 : 0, 0, true };
 	return result;
@@ -329,7 +363,9 @@ static bool wide_value(struct blocks *b, const struct expr *e, const struct dims
 	if (!lanes)
 		from = turned(from);
 	struct operand to = temporary(b, &use);
-	blocks_call(b, "m_wide", "wide", arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from), from.lane, use.rows, use.n));
+	blocks_call(b, "m_wide", "wide",
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from),
+	                from.lane, use.rows, use.n));
 	*out = lanes ? to : (struct operand){ to.at, rows ? 1 : 0, 0, true };
 	return true;
 }
@@ -337,7 +373,8 @@ static bool wide_value(struct blocks *b, const struct expr *e, const struct dims
 bool blocks_narrow(struct blocks *b, const struct expr *e, const struct dims *d, const struct expr *place)
 {
 	struct operand to, from;
-	if (e->kind != EXPR_CAST || e->type != DTYPE_F16 || e->cast || e->arg[0]->type != DTYPE_F32 || !half_operand(b, place, d, &to))
+	if (e->kind != EXPR_CAST || e->type != DTYPE_F16 || e->cast || e->arg[0]->type != DTYPE_F32
+	        || !half_operand(b, place, d, &to))
 		return false;
 	if (d->lane < 0)
 		to.lane = 1;
@@ -349,7 +386,9 @@ bool blocks_narrow(struct blocks *b, const struct expr *e, const struct dims *d,
 		copy(b, all, from, d);
 		from = all;
 	}
-	blocks_call(b, "m_narrow", "narrow", arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane, pointer_and(b, from), d->rows, d->n));
+	blocks_call(b, "m_narrow", "narrow",
+	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane, pointer_and(b, from),
+	                d->rows, d->n));
 	return true;
 }
 
@@ -357,7 +396,8 @@ const char *blocks_condition(struct blocks *b, const struct range *ranges, int c
 {
 	const char *text = NULL;
 	for (int i = 0; i < count; i++) {
-		if ((d->row >= 0 && index_uses(ranges[i].at, d->row)) || (d->lane >= 0 && index_uses(ranges[i].at, d->lane)))
+		if ((d->row >= 0 && index_uses(ranges[i].at, d->row))
+		        || (d->lane >= 0 && index_uses(ranges[i].at, d->lane)))
 			blocks_cannot(b, "a condition depends on the lane");
 		no_cells(b, ranges[i].at, d);
 		const char *one = printer_range(&b->printer, &ranges[i]);
@@ -379,7 +419,7 @@ static bool rows_into(struct blocks *b, const struct expr *e, const struct dims 
 		asks |= index_uses(e->ranges[i].at, d->row);
 	if (!asks)
 		return false;
-	if (!to.temporary) {                          /* an address that the row's variable may stand in */
+	if (!to.temporary) { /* an address that the row's variable may stand in */
 		struct operand rows = temporary(b, d);
 		rows_into(b, e, d, rows);
 		copy(b, to, rows, d);
@@ -396,7 +436,8 @@ static bool rows_into(struct blocks *b, const struct expr *e, const struct dims 
 	value_dict_set(loop, "extent", value_string(d->rows));
 	value_dict_set(loop, "step", value_int(1));
 	blocks_let(b, "long", name, arena_printf(b->arena, "%s + %s", first, b->row));
-	to = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", to.at, to.row, b->row), 0, to.lane, false };
+	to = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", to.at, to.row, b->row), 0, to.lane,
+		false };
 	select_into(b, e, &one, to);
 	b->row = NULL;
 	blocks_close(b, outer[1]);
@@ -457,7 +498,7 @@ struct operand blocks_value(struct blocks *b, const struct expr *e, const struct
 {
 	bool alone = !b->numbers;
 	if (alone) {
-		b->numbers = new(b->arena, struct numbering_of_blocks);
+		b->numbers = arena_new(b->arena, struct numbering_of_blocks);
 		number_of(b, e);
 	}
 	struct operand o = b->cannot ? (struct operand){ .at = "scratch" } : value_of(b, e, d, dense);
@@ -470,7 +511,7 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 {
 	bool alone = !b->numbers;
 	if (alone) {
-		b->numbers = new(b->arena, struct numbering_of_blocks);
+		b->numbers = arena_new(b->arena, struct numbering_of_blocks);
 		number_of(b, e);
 	}
 	if (!b->cannot) {
@@ -490,7 +531,10 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 }
 
 /* ---- endings ---- */
-static bool is_load_of(const struct expr *e, const struct definition *of) { return e->kind == EXPR_LOAD && e->of == of; }
+static bool is_load_of(const struct expr *e, const struct definition *of)
+{
+	return e->kind == EXPR_LOAD && e->of == of;
+}
 
 bool blocks_ending(const struct expr *value, const struct definition *root, struct ending *out)
 {
@@ -504,7 +548,8 @@ bool blocks_ending(const struct expr *value, const struct definition *root, stru
 	if (value->kind != EXPR_SCALAR || value->row != SCALAR_add)
 		return false;
 	for (int i = 0; i < 2; i++)
-		if (is_load_of(value->arg[i], root) && value->arg[1 - i]->kind == EXPR_LOAD && value->arg[1 - i]->type == DTYPE_F32) {
+		if (is_load_of(value->arg[i], root) && value->arg[1 - i]->kind == EXPR_LOAD
+		        && value->arg[1 - i]->type == DTYPE_F32) {
 			out->add = value->arg[1 - i];
 			return true;
 		}

@@ -1,5 +1,6 @@
-/* cast.c: a generic kernel -> one call of an entry that ingot itself cast when it was built, for layers of any size (loops/symbols.c): the
- * statements of this kernel with symbols are the very statements of that entry, and the call gives it the symbols' values. */
+/* cast.c: a generic kernel -> one call of an entry that ingot itself cast when it was built, for layers of any size
+ * (loops/symbols.c): the statements of this kernel with symbols are the very statements of that entry, and the call
+ * gives it the symbols' values. */
 #include "jit/jit.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +10,10 @@ const char *jit_cast_name(struct arena *arena, const char *key)
 	return arena_printf(arena, "m_cast_%016" PRIx64, hash_bytes(key, strlen(key), 0));
 }
 
-static int by_name(const void *key, const void *symbol) { return strcmp(key, ((const struct jit_symbol *)symbol)->name); }
+static int by_name(const void *key, const void *symbol)
+{
+	return strcmp(key, ((const struct jit_symbol *)symbol)->name);
+}
 
 /* The key and the name that comes from it lead to one function. */
 static bool in_menu(const char *cpu, const char *key, const char *name)
@@ -21,7 +25,10 @@ static bool in_menu(const char *cpu, const char *key, const char *name)
 	return named && named->at == by_key->at;
 }
 
-struct reading { const struct definition *of; bool found; };
+struct reading {
+	const struct definition *of;
+	bool found;
+};
 static void see_read(void *user, const struct expr *load)
 {
 	struct reading *r = user;
@@ -37,7 +44,7 @@ static const struct kernel *without_count(struct arena *arena, const struct kern
 		definition_loads(kernel->members.at[m], see_read, &r);
 	if (!r.of || r.found)
 		return kernel;
-	struct kernel *made = new(arena, struct kernel);
+	struct kernel *made = arena_new(arena, struct kernel);
 	*made = *kernel;
 	memset(&made->params, 0, sizeof made->params);
 	for (size_t i = 0; i < kernel->params.count; i++)

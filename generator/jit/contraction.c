@@ -7,7 +7,12 @@
 
 enum { TILE_TERMS = 3, PATCH_DIMS = 6 };
 
-struct tiling { struct printing *p; struct blocks *b; struct operand sums; struct value globals; };
+struct tiling {
+	struct printing *p;
+	struct blocks *b;
+	struct operand sums;
+	struct value globals;
+};
 
 static const char *buffer_name(void *user, const struct definition *of)
 {
@@ -56,8 +61,12 @@ static void add_start(struct tiling *t, const struct dims *d, struct value tile)
 	value_dict_set(tile, "start_lane", value_int(o.lane));
 }
 
-/* The loops of terms, as few as there are: where one goes on where the next ends, in a and in b, both are one.  Returns how many. */
-struct term_loop { const char *name, *end, *a; int64_t extent, direct, w; };
+/* The loops of terms, as few as there are: where one goes on where the next ends, in a and in b, both are one.  Returns
+ * how many. */
+struct term_loop {
+	const char *name, *end, *a;
+	int64_t extent, direct, w;
+};
 static int join_terms(struct tiling *t, struct term_loop *loops)
 {
 	const struct contraction *c = t->p->c;
@@ -65,11 +74,12 @@ static int join_terms(struct tiling *t, struct term_loop *loops)
 	for (int i = 0; i < c->terms; i++) {
 		int v = c->column + 1 + i;
 		const struct stride *s = &t->p->term_stride[i];
-		struct term_loop one = { t->p->names[v], t->p->ends[v], stride_text(t->b->arena, s), c->extents[v], s->name ? -1 : s->direct,
-			c->b_mode == B_DIRECT ? index_factor(c->b_at, v) : 0 };
+		struct term_loop one = { t->p->names[v], t->p->ends[v], stride_text(t->b->arena, s), c->extents[v],
+			s->name ? -1 : s->direct, c->b_mode == B_DIRECT ? index_factor(c->b_at, v) : 0 };
 		one.extent = contraction_extent(c, i);
 		struct term_loop *before = count ? &loops[count - 1] : NULL;
-		if (before && !before->end && !one.end && before->direct >= 0 && before->direct == one.extent * one.direct && before->w == one.extent * one.w) {
+		if (before && !before->end && !one.end && before->direct >= 0
+		        && before->direct == one.extent * one.direct && before->w == one.extent * one.w) {
 			one.extent *= before->extent;
 			*before = one;
 		} else
@@ -90,7 +100,8 @@ static struct value list_terms(const struct tiling *t, const struct term_loop *l
 			return list;
 		total *= loops[i].extent;
 	}
-	if (*count < 2 || loops[*count - 1].extent > LISTED_SHORT || total > LISTED_MOST || c->b_mode == B_DIRECT || c->next_lines || c->pass)
+	if (*count < 2 || loops[*count - 1].extent > LISTED_SHORT || total > LISTED_MOST || c->b_mode == B_DIRECT
+	        || c->next_lines || c->pass)
 		return list;
 	for (int64_t n = 0; n < total; n++) {
 		int64_t at = 0, rest = n;
@@ -117,7 +128,8 @@ static void add_terms(struct tiling *t, struct value globals, const struct term_
 		const char *name = loops[i].name;
 		const char *a = arena_printf(arena, "%s * %s", loops[i].a, name);
 		const char *w = c->b_mode == B_DIRECT ? arena_printf(arena, "%" PRId64 " * %s", loops[i].w, name)
-			: arena_printf(arena, "%" PRId64 " * %d * vecs * %s", packed, t->b->printer.target->lanes, name);
+		                                      : arena_printf(arena, "%" PRId64 " * %d * vecs * %s", packed,
+		                                              t->b->printer.target->lanes, name);
 		packed *= loops[i].extent;
 		first = first ? arena_printf(arena, "%s && !%s", first, name) : arena_printf(arena, "!%s", name);
 		a_at = a_at ? arena_printf(arena, "%s + %s", a_at, a) : a;
@@ -145,7 +157,8 @@ static bool pads_all(const struct tiling *t, struct stage *whole)
 	double inside = 1;
 	int row = contraction_row(c);
 	int64_t tiles = c->row_blocks * c->panels;
-	if (!t->p->patched || c->pass || !stage_whole(c, whole) || whole->dims > PATCH_DIMS || whole->floats * 4 > t->b->printer.target->l2_bytes / 4)
+	if (!t->p->patched || c->pass || !stage_whole(c, whole) || whole->dims > PATCH_DIMS
+	        || whole->floats * 4 > t->b->printer.target->l2_bytes / 4)
 		return false;
 	for (int v = 0; v < c->column; v++)
 		tiles *= v == row ? 1 : c->extents[v];
@@ -155,10 +168,12 @@ static bool pads_all(const struct tiling *t, struct stage *whole)
 		for (int k = 0; k < c->terms; k++)
 			reach += index_factor(pad->at, c->column + 1 + k) * (c->extents[c->column + 1 + k] - 1);
 		for (int v = 0; v < c->column; v++) {
-			int64_t factor = index_factor(pad->at, v), parts = v == row ? c->row_blocks : c->extents[v], there = 0;
+			int64_t factor = index_factor(pad->at, v), parts = v == row ? c->row_blocks : c->extents[v],
+			        there = 0;
 			for (int64_t p = 0; p < parts; p++) {
 				int64_t begin = c->extents[v] * p / parts, last = c->extents[v] * (p + 1) / parts - 1;
-				there += pad->at->constant + factor * begin >= pad->from && pad->at->constant + factor * last + reach < pad->to;
+				there += pad->at->constant + factor * begin >= pad->from
+				        && pad->at->constant + factor * last + reach < pad->to;
 			}
 			inside *= factor ? (double)there / (double)parts : 1;
 		}
@@ -201,7 +216,8 @@ static void pad_all(struct tiling *t, struct value globals, const struct stage *
 	int row = contraction_row(c);
 	for (int v = 0; v < c->column; v++)
 		if (v == row ? whole->of_row : whole->of_outer[v])
-			at = arena_printf(arena, "%s + %" PRId64 " * %s", at, v == row ? whole->of_row : whole->of_outer[v], p->names[v]);
+			at = arena_printf(arena, "%s + %" PRId64 " * %s", at,
+			        v == row ? whole->of_row : whole->of_outer[v], p->names[v]);
 	p->row_stride = (struct stride){ .direct = whole->of_row };
 	for (int k = 0; k < c->terms; k++)
 		p->term_stride[k] = (struct stride){ .direct = whole->of_term[k] };
@@ -219,21 +235,27 @@ static void add_maxima(struct tiling *t)
 	struct arena *arena = b->arena;
 	const struct definition *d = c->pool.d;
 	const char *names[MAX_VARS];
-	int lane, across = d->rank - 1;                               /* pool.c: the windows' own */
-	struct value pool = value_dict_get(t->globals, "pool"), calls = value_list(arena), fields = value_list(arena), before = b->list;
+	int lane, across = d->rank - 1; /* pool.c: the windows' own */
+	struct value pool = value_dict_get(t->globals, "pool"), calls = value_list(arena), fields = value_list(arena),
+	             before = b->list;
 	const struct index *address = contraction_pooled(p, "0", "0", names, &lane);
 	struct printer printer = b->printer;
 	printer.names = names;
-	int64_t wide = d->extents[d->rank - 1], columns = c->extents[c->column], step = lane >= 0 ? index_factor(address, lane) : 1;
-	struct operand to = { printer_address(&printer, d, address), index_factor(address, across), 1, false }, sum = to;
+	int64_t wide = d->extents[d->rank - 1], columns = c->extents[c->column],
+	        step = lane >= 0 ? index_factor(address, lane) : 1;
+	struct operand to = { printer_address(&printer, d, address), index_factor(address, across), 1, false },
+	               sum = to;
 	if (step != 1)
 		sum = (struct operand){ blocks_scratch(b, wide * columns, NULL), columns, 1, false };
-	const struct { const char *name; int64_t value; } sizes[] = {
-		{ "x_row", 0 }, { "x_column", c->pool.stride[1] * p->pooled.dim[1].lies }, { "x_up", p->pooled.dim[0].lies }, { "x_right", p->pooled.dim[1].lies },
-		{ "up", c->pool.size[0] }, { "right", c->pool.size[1] }, { "columns", wide }, { "channels", columns }, { "out_row", 0 }, { "out_column", sum.row },
-		{ "start", 0 }, { "add", 0 }, { "act", 0 }, { "w", 0 },
-		{ "row_move", 0 }, { "row_step", 0 }, { "row_base", 0 }, { "row_from", 0 }, { "row_to", 1 },
-		{ "column_move", 0 }, { "column_step", 0 }, { "column_base", 0 }, { "column_from", 0 }, { "column_to", 1 } };
+	const struct {
+		const char *name;
+		int64_t value;
+	} sizes[] = { { "x_row", 0 }, { "x_column", c->pool.stride[1] * p->pooled.dim[1].lies },
+		{ "x_up", p->pooled.dim[0].lies }, { "x_right", p->pooled.dim[1].lies }, { "up", c->pool.size[0] },
+		{ "right", c->pool.size[1] }, { "columns", wide }, { "channels", columns }, { "out_row", 0 },
+		{ "out_column", sum.row }, { "start", 0 }, { "add", 0 }, { "act", 0 }, { "w", 0 }, { "row_move", 0 },
+		{ "row_step", 0 }, { "row_base", 0 }, { "row_from", 0 }, { "row_to", 1 }, { "column_move", 0 },
+		{ "column_step", 0 }, { "column_base", 0 }, { "column_from", 0 }, { "column_to", 1 } };
 	for (size_t i = 0; i < COUNT(sizes); i++) {
 		struct value field = value_dict(arena);
 		set(field, "name", sizes[i].name);
@@ -243,8 +265,9 @@ static void add_maxima(struct tiling *t)
 	blocks_uses(b, "m_window_max", "window");
 	b->list = calls;
 	if (step != 1)
-		blocks_call(b, "m_scatter", "scatter", arena_printf(arena, "%s, %" PRId64 ", %" PRId64 ", %s, %" PRId64 ", %" PRId64 ", %" PRId64, to.at, to.row, step,
-			sum.at, sum.row, wide, columns));
+		blocks_call(b, "m_scatter", "scatter",
+		        arena_printf(arena, "%s, %" PRId64 ", %" PRId64 ", %s, %" PRId64 ", %" PRId64 ", %" PRId64,
+		                to.at, to.row, step, sum.at, sum.row, wide, columns));
 	b->list = before;
 	value_dict_set(pool, "fields", fields);
 	value_dict_set(pool, "calls", calls);
@@ -260,19 +283,23 @@ static struct operand add_into(struct tiling *t, struct value globals)
 	struct value turned = value_dict_get(globals, "turned");
 	int row = contraction_row(c);
 	if (turned.kind != VALUE_DICT)
-		return (struct operand){ printer_address(&t->b->printer, c->result, c->out_at), row >= 0 ? index_factor(c->out_at, row) : 0, index_factor(c->out_at, c->column), false };
+		return (struct operand){ printer_address(&t->b->printer, c->result, c->out_at),
+			row >= 0 ? index_factor(c->out_at, row) : 0, index_factor(c->out_at, c->column), false };
 	int64_t width = value_dict_get(turned, "width").integer;
 	set(turned, "at", blocks_scratch(t->b, value_dict_get(turned, "floats").integer, NULL));
 	blocks_uses(t->b, "m_turn", "turn");
-	return (struct operand){ arena_printf(t->b->arena, "turned + %" PRId64 " * (%s - begin)", width, value_dict_get(turned, "row").bytes), width, 1, false };
+	return (struct operand){ arena_printf(t->b->arena, "turned + %" PRId64 " * (%s - begin)", width,
+		                         value_dict_get(turned, "row").bytes),
+		width, 1, false };
 }
 
 /* Between passes sums wait where the result will be: where a tile ends with what it can do itself. */
 static bool waits(const struct contraction *c)
 {
 	struct ending ending;
-	return c->b_mode != B_GATHERED && !c->turned && !c->pool.d && c->terms <= TILE_TERMS && index_factor(c->out_at, c->column) == 1 && blocks_ending(c->value, c->root, &ending)
-		&& !(ending.add && (ending.add->kind != EXPR_LOAD || index_factor(c->out_at, c->column) != 1));
+	return c->b_mode != B_GATHERED && !c->turned && !c->pool.d && c->terms <= TILE_TERMS
+	        && index_factor(c->out_at, c->column) == 1 && blocks_ending(c->value, c->root, &ending)
+	        && !(ending.add && (ending.add->kind != EXPR_LOAD || index_factor(c->out_at, c->column) != 1));
 }
 
 bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out)
@@ -280,23 +307,26 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	struct printing p;
 	struct tiling t = { .p = &p, .b = b };
 	struct arena *arena = b->arena;
-	struct contraction *c = new(arena, struct contraction);
-	struct kernel *kernel = new(arena, struct kernel);
+	struct contraction *c = arena_new(arena, struct contraction);
+	struct kernel *kernel = arena_new(arena, struct kernel);
 	*c = *(const struct contraction *)b->kernel->detail;
 	*kernel = *b->kernel;
 	kernel->detail = c;
-	c->next_lines = c->next_lines > 0;                    /* the menu's tiles fetch one line in each step */
+	c->next_lines = c->next_lines > 0; /* the menu's tiles fetch one line in each step */
 	c->patches = 0;
 	c->copied = false;
 	if (!waits(c))
 		c->pass = 0;
 	if (c->b_mode == B_DIRECT && index_factor(c->b_at, c->column) != 1)
-		c->b_mode = B_GATHERED;                       /* too long for a stack; and the menu's tiles read columns side by side */
-	struct value globals = contraction_values(emit, kernel, &p), entries = value_list(arena), result = value_list(arena);
+		c->b_mode = B_GATHERED; /* too long for a stack; and the menu's tiles read columns side by side */
+	struct value globals = contraction_values(emit, kernel, &p), entries = value_list(arena),
+	             result = value_list(arena);
 	int lanes = emit->target->lanes, row = contraction_row(c);
 	int64_t width = (int64_t)c->tile_vecs * lanes;
 	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile_rows : 1, width };
-	b->printer = (struct printer){ .arena = arena, .target = emit->target, .lane = -1, .names = p.names, .buffer = buffer_name, .user = &t };
+	b->printer = (struct printer){
+		.arena = arena, .target = emit->target, .lane = -1, .names = p.names, .buffer = buffer_name, .user = &t
+	};
 	t.globals = globals;
 	b->place = place_root;
 	b->by_rows = true;
@@ -324,7 +354,9 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 		blocks_cannot(b, "its sums cannot wait");
 	bool direct = into.lane == 1 && plain && term_loops <= TILE_TERMS;
 	struct value tile = value_dict(arena);
-	t.sums = direct ? into : (struct operand){ blocks_scratch(b, d.rows_most * width, NULL), row >= 0 ? width : 0, 1, false };
+	t.sums = direct
+	        ? into
+	        : (struct operand){ blocks_scratch(b, d.rows_most * width, NULL), row >= 0 ? width : 0, 1, false };
 	blocks_lets(b);
 	add_start(&t, &d, tile);
 	set(tile, "out", t.sums.at);
@@ -338,14 +370,15 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 		if (value)
 			blocks_into(b, value, &d, into);
 		else {
-			struct expr *whole = new(arena, struct expr);
+			struct expr *whole = arena_new(arena, struct expr);
 			*whole = (struct expr){ .kind = EXPR_LOAD, .type = DTYPE_F32, .of = c->root };
 			blocks_into(b, whole, &d, into);
 		}
 	}
 	for (int i = 0; i < p.tile_count; i++) {
 		const struct tile *one = &p.tiles[i];
-		const char *name = arena_printf(arena, "m_tile_%s%dx%d", c->b_mode == B_DIRECT ? "direct_" : "", one->rows, one->vecs);
+		const char *name = arena_printf(
+		        arena, "m_tile_%s%dx%d", c->b_mode == B_DIRECT ? "direct_" : "", one->rows, one->vecs);
 		struct value entry = value_dict(arena);
 		struct value choice = value_at(value_dict_get(globals, "choices"), (size_t)i);
 		if (!jit_tile_fits(emit->target, one->rows, one->vecs))

@@ -5,7 +5,10 @@
 
 struct state {
 	struct jit_program program;
-	struct memory { void *at; size_t bytes; } weights, workspace, scratch;
+	struct memory {
+		void *at;
+		size_t bytes;
+	} weights, workspace, scratch;
 };
 
 static void allocate(struct build *build, const char *what, int64_t bytes, struct memory *memory)
@@ -49,7 +52,7 @@ void jit_lower(struct model *model)
 {
 	const struct options *asked = model->options;
 	struct options options = *asked;
-	struct target *target = new(model->build->arena, struct target);
+	struct target *target = arena_new(model->build->arena, struct target);
 	*target = *asked->target;
 	target->products = NULL;
 	options.target = target;
@@ -62,7 +65,7 @@ static void jit_open(struct engine *engine)
 {
 	struct build *build = engine->model->build;
 	jmp_buf *out = build->out, mine;
-	engine->state = new(build->arena, struct state);
+	engine->state = arena_new(build->arena, struct state);
 	build->out = &mine;
 	if (setjmp(mine) == 0) {
 		if (!engine->model->lowered)
@@ -79,16 +82,23 @@ static void jit_open(struct engine *engine)
 static void jit_engine_run(struct engine *engine, const void *const *inputs, void *const *outputs)
 {
 	struct state *state = engine->state;
-	engine_look(engine, state->program.run(inputs, outputs, state->workspace.at, state->weights.at, (float *)state->scratch.at + JIT_LANES_MOST));
+	engine_look(engine,
+	        state->program.run(inputs, outputs, state->workspace.at, state->weights.at,
+	                (float *)state->scratch.at + JIT_LANES_MOST));
 }
 
-static void jit_profile_run(struct engine *engine, const void *const *inputs, void *const *outputs, engine_mark *mark, void *user)
+static void jit_profile_run(
+        struct engine *engine, const void *const *inputs, void *const *outputs, engine_mark *mark, void *user)
 {
 	struct state *state = engine->state;
-	state->program.profile(inputs, outputs, state->workspace.at, state->weights.at, (float *)state->scratch.at + JIT_LANES_MOST, mark, user);
+	state->program.profile(inputs, outputs, state->workspace.at, state->weights.at,
+	        (float *)state->scratch.at + JIT_LANES_MOST, mark, user);
 }
 
-static int by_name(const void *key, const void *symbol) { return strcmp(key, ((const struct jit_symbol *)symbol)->name); }
+static int by_name(const void *key, const void *symbol)
+{
+	return strcmp(key, ((const struct jit_symbol *)symbol)->name);
+}
 
 static void *jit_limit(struct engine *engine, const char *name)
 {
@@ -105,13 +115,16 @@ static const char *jit_form(struct engine *engine, const struct kernel *kernel)
 
 int engine_jit_scalar_kernels(struct engine *engine) { return ((struct state *)engine->state)->program.scalar_kernels; }
 
-void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, const void *const *inputs, void *const *outputs, void **arguments)
+void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, const void *const *inputs,
+        void *const *outputs, void **arguments)
 {
 	struct state *state = engine->state;
 	const struct program *program = engine->model->lowered->program;
 	for (size_t i = 0; i < kernel->params.count; i++) {
 		const struct definition *d = kernel->params.at[i].of;
-		arguments[i] = placed(d)->mode == MODE_CONSTANT ? (unsigned char *)state->weights.at + placed(d)->offset : (unsigned char *)state->workspace.at + placed(d)->offset;
+		arguments[i] = placed(d)->mode == MODE_CONSTANT
+		        ? (unsigned char *)state->weights.at + placed(d)->offset
+		        : (unsigned char *)state->workspace.at + placed(d)->offset;
 		for (size_t k = 0; k < program->inputs.count; k++)
 			if (program->inputs.at[k] == d)
 				arguments[i] = (void *)(uintptr_t)inputs[k];
@@ -120,8 +133,16 @@ void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, cons
 				arguments[i] = outputs[k];
 	}
 	arguments[kernel->params.count] = (float *)state->scratch.at + JIT_LANES_MOST;
-	return jit_function(state->program.code, arena_printf(engine->model->build->arena, "%s_%s", emit_part_prefix(engine->model->build->arena, 0), (kernel->same ? kernel->same : kernel)->name));
+	return jit_function(state->program.code,
+	        arena_printf(engine->model->build->arena, "%s_%s", emit_part_prefix(engine->model->build->arena, 0),
+	                (kernel->same ? kernel->same : kernel)->name));
 }
 
-const struct engine_kind engine_jit = { .name = "jit", .native = true, .open = jit_open, .run = jit_engine_run, .close = jit_close, .profile = jit_profile_run,
-	.limit = jit_limit, .form = jit_form };
+const struct engine_kind engine_jit = { .name = "jit",
+	.native = true,
+	.open = jit_open,
+	.run = jit_engine_run,
+	.close = jit_close,
+	.profile = jit_profile_run,
+	.limit = jit_limit,
+	.form = jit_form };

@@ -1,8 +1,8 @@
 /* jit.h: kernels -> C text in the plain dialect that calls the menu (docs/jit.md) -> a function in memory.
  *
- * A block is up to `rows` rows of up to `n` lanes of values.  Expressions are cut into calls of the menu, one for each scalar
- * function and block, over scratch that stays in L1; a contraction into calls of its tiles.  What has no such form is
- * printed as scalar loops in the same dialect: slow, with the same bits. */
+ * A block is up to `rows` rows of up to `n` lanes of values.  Expressions are cut into calls of the menu, one for each
+ * scalar function and block, over scratch that stays in L1; a contraction into calls of its tiles.  What has no such
+ * form is printed as scalar loops in the same dialect: slow, with the same bits. */
 #ifndef JIT_JIT_H
 #define JIT_JIT_H
 #include "backends/cpu/jit.h"
@@ -10,13 +10,15 @@
 #include "loops/loops.h"
 
 enum {
-	JIT_ROWS_MOST = 14, JIT_VECS_MOST = 4,        /* of a contraction's tile */
-	JIT_POINT_VECS = 2, JIT_POINT_LANES = 16,     /* of a tile of a Winograd point, that has an entry of its own */
-	JIT_BLOCK = 2048,                 /* values of a block, about: some of these fit L1 */
-	JIT_LANES_MOST = 1024,            /* of a block whose loop is longer */
-	JIT_TERMS_MOST = 256,             /* of one chain */
-	JIT_PARAMS_MOST = 240,            /* of one kernel */
-	JIT_SCRATCH_MOST = 1 << 26,       /* floats of one kernel */
+	JIT_ROWS_MOST = 14,
+	JIT_VECS_MOST = 4, /* of a contraction's tile */
+	JIT_POINT_VECS = 2,
+	JIT_POINT_LANES = 16,       /* of a tile of a Winograd point, that has an entry of its own */
+	JIT_BLOCK = 2048,           /* values of a block, about: some of these fit L1 */
+	JIT_LANES_MOST = 1024,      /* of a block whose loop is longer */
+	JIT_TERMS_MOST = 256,       /* of one chain */
+	JIT_PARAMS_MOST = 240,      /* of one kernel */
+	JIT_SCRATCH_MOST = 1 << 26, /* floats of one kernel */
 };
 
 /* ---- menu.c: the build prints the menus ---- */
@@ -26,41 +28,53 @@ void jit_menu_list_print(struct build *, const char *const *cpus, int count, str
 
 /* ---- block.c: expressions -> calls over blocks ---- */
 /* The loop variables that a block takes at once; -1: one round.  The texts are how many, at most `most`. */
-struct dims { int row, lane; const char *rows, *n; int64_t rows_most, n_most; };
+struct dims {
+	int row, lane;
+	const char *rows, *n;
+	int64_t rows_most, n_most;
+};
 extern const struct dims dims_one;
 
 /* Where a block's values lie: a C pointer to the first, and strides in floats. */
-struct operand { const char *at; int64_t row, lane; bool temporary; };
+struct operand {
+	const char *at;
+	int64_t row, lane;
+	bool temporary;
+};
 
-struct used { const char *name, *signature; };
+struct used {
+	const char *name, *signature;
+};
 /* One kernel while it is printed. */
 struct blocks {
 	struct build *build;
 	struct arena *arena;
 	const struct kernel *kernel;
-	struct printer printer;           /* prints addresses and conditions; its `lane` is -1 */
+	struct printer printer; /* prints addresses and conditions; its `lane` is -1 */
 	/* A load that lies in scratch; false: it is a buffer's. */
 	bool (*place)(void *user, const struct expr *load, const struct dims *, struct operand *out);
 	void *user;
-	bool by_rows;                     /* what lies in scratch does so by rows and lanes alone: a block may be taken row by row */
-	const char *row;                  /* then: how many rows before this one; NULL: it is not */
-	struct value list;                /* the statements so far, for templates/c/jit_kernel.jinja */
-	VECTOR(const char *) constants;   /* c0, c1 … : texts */
-	VECTOR(struct used) used;         /* entries of the menu */
-	int64_t scratch, scratch_most;    /* floats: in use, and at most */
-	bool terms;                       /* a list of terms is needed */
-	const char *cannot;               /* why there is no such form; NULL: there is */
+	bool by_rows;      /* what lies in scratch does so by rows and lanes alone: a block may be taken row by row */
+	const char *row;   /* then: how many rows before this one; NULL: it is not */
+	struct value list; /* the statements so far, for templates/c/jit_kernel.jinja */
+	VECTOR(const char *) constants; /* c0, c1 … : texts */
+	VECTOR(struct used) used;       /* entries of the menu */
+	int64_t scratch, scratch_most;  /* floats: in use, and at most */
+	bool terms;                     /* a list of terms is needed */
+	const char *cannot;             /* why there is no such form; NULL: there is */
 	struct numbering_of_blocks *numbers;
 };
 void blocks_cannot(struct blocks *, const char *why);
 struct value blocks_entry(struct blocks *, const char *kind);
-struct value blocks_open(struct blocks *, const char *kind, const char *body, struct value *outer);   /* what follows goes into its body … */
-void blocks_close(struct blocks *, struct value outer);                                                /* … until here */
+struct value blocks_open(struct blocks *, const char *kind, const char *body,
+        struct value *outer);                           /* what follows goes into its body … */
+void blocks_close(struct blocks *, struct value outer); /* … until here */
 void blocks_let(struct blocks *, const char *type, const char *name, const char *value);
-void blocks_lets(struct blocks *);                                         /* what the printer wants said first */
+void blocks_lets(struct blocks *); /* what the printer wants said first */
 const char *blocks_scratch(struct blocks *, int64_t floats, int64_t *offset);
-const char *blocks_number(struct blocks *, double);                        /* "&c3" */
-void blocks_uses(struct blocks *, const char *name, const char *signature);      /* signature: jit_program.jinja's word for its parameters */
+const char *blocks_number(struct blocks *, double); /* "&c3" */
+void blocks_uses(struct blocks *, const char *name,
+        const char *signature); /* signature: jit_program.jinja's word for its parameters */
 void blocks_call(struct blocks *, const char *name, const char *signature, const char *arguments);
 /* The expression's values as an operand; lanes apart are gathered where `dense`. */
 struct operand blocks_value(struct blocks *, const struct expr *, const struct dims *, bool dense);
@@ -72,13 +86,20 @@ const char *blocks_condition(struct blocks *, const struct range *, int count, c
 /* A load or number where it lies, without a call; false: it needs one. */
 bool blocks_leaf(struct blocks *, const struct expr *, const struct dims *, struct operand *out);
 /* What tiles do to their sums themselves: value is [relu] (root [+ add]); false: something else. */
-struct ending { bool relu; const struct expr *add; };
+struct ending {
+	bool relu;
+	const struct expr *add;
+};
 bool blocks_ending(const struct expr *value, const struct definition *root, struct ending *out);
 
-/* ---- loops.c, window.c, contraction.c, winograd.c, cast.c: a kernel's function; false where there is no such form (`why` says what is missing) ---- */
-struct jit_kernel { struct value value; int64_t scratch; };
+/* ---- loops.c, window.c, contraction.c, winograd.c, cast.c: a kernel's function; false where there is no such form
+ * (`why` says what is missing) ---- */
+struct jit_kernel {
+	struct value value;
+	int64_t scratch;
+};
 bool jit_cast(struct blocks *, struct emit *, struct jit_kernel *);
-const char *jit_cast_name(struct arena *, const char *key);      /* of the entry that a key has, where the menu has one */
+const char *jit_cast_name(struct arena *, const char *key); /* of the entry that a key has, where the menu has one */
 bool jit_loops(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_window(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_winograd(struct blocks *, struct emit *, struct jit_kernel *);
@@ -86,38 +107,43 @@ bool jit_contraction(struct blocks *, struct emit *, struct jit_kernel *);
 
 /* ---- program.c: all kernels -> text -> code ---- */
 /* 0, or the code of a check that does not hold: CHECK_CODES (of a part: its first code) and so on. */
-typedef int jit_run(const void *const *inputs, void *const *outputs, unsigned char *workspace, const unsigned char *weights, float *scratch);
+typedef int jit_run(const void *const *inputs, void *const *outputs, unsigned char *workspace,
+        const unsigned char *weights, float *scratch);
 typedef void jit_mark(void *user, int kernel);
-typedef void jit_profile(const void *const *inputs, void *const *outputs, unsigned char *workspace, const unsigned char *weights, float *scratch,
-	jit_mark *, void *user);
+typedef void jit_profile(const void *const *inputs, void *const *outputs, unsigned char *workspace,
+        const unsigned char *weights, float *scratch, jit_mark *, void *user);
 struct jit_program {
-	bool profiled;                    /* set before: `profile` is wanted too */
+	bool profiled; /* set before: `profile` is wanted too */
 	struct jit_code *code;
 	jit_run *run;
-	jit_profile *profile;             /* the same with marks: -1 before the first kernel, then the number of each behind it */
-	int64_t scratch_bytes;            /* beside it lie JIT_LANES_MOST zeros: `scratch` points behind them */
-	const char *text;                 /* what libtcc was given; in the build's arena */
-	int scalar_kernels;               /* without a form of their own: scalar loops */
-	bool *scalar;                     /* by number: which */
+	jit_profile *profile;  /* the same with marks: -1 before the first kernel, then the number of each behind it */
+	int64_t scratch_bytes; /* beside it lie JIT_LANES_MOST zeros: `scratch` points behind them */
+	const char *text;      /* what libtcc was given; in the build's arena */
+	int scalar_kernels;    /* without a form of their own: scalar loops */
+	bool *scalar;          /* by number: which */
 };
 /* Into a program that is zero but for `profiled`.  EXIT_ENVIRONMENT where this build or process cannot, naming why. */
 void jit_build(struct jit_program *, struct build *, const struct lowered *, struct environment *templates);
 /* A graph of several in one text. */
 struct jit_part {
 	const struct lowered *lowered;
-	const char *run;                  /* the function of its schedule */
-	int first_check;                  /* the code of its first check */
-	struct value schedule;            /* written: [{name, arguments, blocks, scalar}] */
-	int64_t scratch_bytes;            /* written: that `run` needs */
+	const char *run;       /* the function of its schedule */
+	int first_check;       /* the code of its first check */
+	struct value schedule; /* written: [{name, arguments, blocks, scalar}] */
+	int64_t scratch_bytes; /* written: that `run` needs */
 };
-void jit_texts(struct jit_program *, struct build *, struct jit_part *, int count, struct environment *templates, struct text *out);
+void jit_texts(struct jit_program *, struct build *, struct jit_part *, int count, struct environment *templates,
+        struct text *out);
 /* With symbols besides the menu's. */
-void jit_compile_text(struct jit_program *, struct build *, const char *cpu, const struct text *, const struct jit_symbol *, size_t count);
-void jit_text(struct jit_program *, struct build *, const struct lowered *, struct environment *templates, struct text *out);
+void jit_compile_text(struct jit_program *, struct build *, const char *cpu, const struct text *,
+        const struct jit_symbol *, size_t count);
+void jit_text(
+        struct jit_program *, struct build *, const struct lowered *, struct environment *templates, struct text *out);
 
 /* ---- module.c: a module descriptor in memory, for the runtime ---- */
-/* The routines of a package's parts, compiled by libtcc: what package/module.jinja prints, over the JIT's kernels.  Stays until
- * jit_module_close; EXIT_ENVIRONMENT as with jit_build.  The package's `cc` and `managed` mean nothing here. */
+/* The routines of a package's parts, compiled by libtcc: what package/module.jinja prints, over the JIT's kernels.
+ * Stays until jit_module_close; EXIT_ENVIRONMENT as with jit_build.  The package's `cc` and `managed` mean nothing
+ * here. */
 struct ingot_module;
 struct jit_module;
 /* model_lower for what the JIT runs: its menu has no products of integers. */
@@ -126,6 +152,6 @@ void jit_lower(struct model *);
 struct jit_module *jit_module_open(struct emit *, const struct package *);
 const struct ingot_module *jit_module_descriptor(const struct jit_module *);
 const char *jit_module_text(const struct jit_module *);
-void jit_module_close(struct jit_module *);                                /* NULL is fine */
+void jit_module_close(struct jit_module *); /* NULL is fine */
 
 #endif

@@ -1,20 +1,25 @@
 /* loops.c: a generic kernel's statements -> calls over blocks.
- * Of each nest of maps one variable lies along the lanes and one along the rows of a block; the others stay loops of the
- * glue.  A map with loops inside keeps its rounds along the lanes, and as rows of the blocks of those loops.  Sums in 64
- * lanes are one call for the rows of a block; what a chain adds is listed first and then taken in one call. */
+ * Of each nest of maps one variable lies along the lanes and one along the rows of a block; the others stay loops of
+ * the glue.  A map with loops inside keeps its rounds along the lanes, and as rows of the blocks of those loops.  Sums
+ * in 64 lanes are one call for the rows of a block; what a chain adds is listed first and then taken in one call. */
 #include "jit/jit.h"
 #include <inttypes.h>
 #include <math.h>
 
 enum { RUN_LEAST = 2 };
 
-struct where { bool known; int64_t offset; int var[2]; int64_t stride[2]; };       /* of a register or array, in scratch */
+struct where {
+	bool known;
+	int64_t offset;
+	int var[2];
+	int64_t stride[2];
+}; /* of a register or array, in scratch */
 
 struct walking {
 	struct blocks *b;
 	struct loops *loops;
-	struct where *cells;              /* by number */
-	const char **names;               /* of variables */
+	struct where *cells; /* by number */
+	const char **names;  /* of variables */
 	int names_room;
 };
 
@@ -74,7 +79,10 @@ static void begin_cell(struct walking *w, const struct cell *cell, const struct 
 }
 
 /* ---- which variables may lie along a block ---- */
-static bool is_inner(const struct stmt *stmt) { return stmt->kind == STMT_FOR && (stmt->role == ROLE_MAP || stmt->role == ROLE_LANES); }
+static bool is_inner(const struct stmt *stmt)
+{
+	return stmt->kind == STMT_FOR && (stmt->role == ROLE_MAP || stmt->role == ROLE_LANES);
+}
 
 static bool is_leaf_body(const struct block *block)
 {
@@ -102,7 +110,8 @@ static bool conditions_use(const struct block *block, int var)
 		for (int r = 0; r < stmt->range_count; r++)
 			if (index_uses(stmt->ranges[r].at, var))
 				return true;
-		if ((stmt->kind == STMT_INDEX && index_uses(stmt->at, var)) || (stmt->value && selects_use(stmt->value, var)))
+		if ((stmt->kind == STMT_INDEX && index_uses(stmt->at, var))
+		        || (stmt->value && selects_use(stmt->value, var)))
 			return true;
 		if (conditions_use(&stmt->body, var) || conditions_use(&stmt->other, var))
 			return true;
@@ -115,13 +124,20 @@ static bool may_lie(const struct block *body, int var, int64_t extent)
 	return extent > 1 && !block_bends(body, var) && !conditions_use(body, var);
 }
 
-struct judging { int var; double cost; double rounds; };
+struct judging {
+	int var;
+	double cost;
+	double rounds;
+};
 static void judge_address(struct judging *j, const struct cell *cell, const struct index *at)
 {
 	int64_t factor = cell->kind == CELL_REGISTER || !at ? 1 : index_factor(at, j->var);
 	j->cost += j->rounds * (factor == 1 ? 1 : factor == 0 ? 0.7 : 10);
 }
-static void judge_load(void *user, const struct expr *load) { judge_address(user, cell_of_load(load), load->of->rank ? load->at[0] : NULL); }
+static void judge_load(void *user, const struct expr *load)
+{
+	judge_address(user, cell_of_load(load), load->of->rank ? load->at[0] : NULL);
+}
 static void judge_leaf(void *user, struct stmt *stmt, double rounds)
 {
 	struct judging *j = user;
@@ -156,8 +172,9 @@ static const char *count_text(struct walking *w, int var, int64_t extent, int64_
 	if (extent % chunk == 0)
 		return arena_printf(arena, "%" PRId64, chunk);
 	const char *name = arena_printf(arena, "%s_n", w->names[var]);
-	blocks_let(w->b, "long", name, arena_printf(arena, "%" PRId64 " - %s < %" PRId64 " ? %" PRId64 " - %s : %" PRId64, extent, w->names[var], chunk,
-		extent, w->names[var], chunk));
+	blocks_let(w->b, "long", name,
+	        arena_printf(arena, "%" PRId64 " - %s < %" PRId64 " ? %" PRId64 " - %s : %" PRId64, extent,
+	                w->names[var], chunk, extent, w->names[var], chunk));
 	return name;
 }
 
@@ -207,9 +224,11 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 		}
 	if (leaf && lane >= 0 && !rows_given) {
 		for (int k = 0; k < nest.count; k++)
-			if (k != lane && may_lie(nest.body, nest.loop[k]->var, nest.loop[k]->extent) && (row < 0 || nest.loop[k]->extent >= nest.loop[row]->extent))
+			if (k != lane && may_lie(nest.body, nest.loop[k]->var, nest.loop[k]->extent)
+			        && (row < 0 || nest.loop[k]->extent >= nest.loop[row]->extent))
 				row = k;
-	} else if (!leaf && !rows_given && may_lie(nest.body, nest.loop[nest.count - 1]->var, nest.loop[nest.count - 1]->extent))
+	} else if (!leaf && !rows_given
+	        && may_lie(nest.body, nest.loop[nest.count - 1]->var, nest.loop[nest.count - 1]->extent))
 		row = nest.count - 1;
 	struct value outer[NEST_MOST + 2];
 	int opened = 0;
@@ -218,9 +237,10 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 			open_loop(w, nest.loop[k]->var, nest.loop[k]->extent, 1, &outer[opened++]);
 	struct dims inner = *d;
 	if (leaf && lane >= 0) {
-		int64_t extent = nest.loop[lane]->extent, chunk = rows_given ? extent : at_least_one(JIT_LANES_MOST, extent);
+		int64_t extent = nest.loop[lane]->extent,
+		        chunk = rows_given ? extent : at_least_one(JIT_LANES_MOST, extent);
 		inner = rows_given ? (struct dims){ d->lane, nest.loop[lane]->var, d->n, NULL, d->n_most, chunk }
-			: (struct dims){ -1, nest.loop[lane]->var, "1", NULL, 1, chunk };
+		                   : (struct dims){ -1, nest.loop[lane]->var, "1", NULL, 1, chunk };
 		if (row >= 0) {
 			int64_t rows = at_least_one(JIT_BLOCK / chunk, nest.loop[row]->extent);
 			inner.row = nest.loop[row]->var;
@@ -232,7 +252,8 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 		inner.n = count_text(w, nest.loop[lane]->var, extent, chunk);
 	} else if (row >= 0) {
 		/* Whole vectors of sums, however long each is: that is what there is to gain. */
-		int64_t extent = nest.loop[row]->extent, terms = longest(nest.body), lanes = terms <= 8 * JIT_BLOCK ? w->b->printer.target->lanes : 1;
+		int64_t extent = nest.loop[row]->extent, terms = longest(nest.body),
+		        lanes = terms <= 8 * JIT_BLOCK ? w->b->printer.target->lanes : 1;
 		int64_t chunk = at_least_one(JIT_BLOCK / terms > lanes ? JIT_BLOCK / terms : lanes, extent);
 		inner = (struct dims){ -1, nest.loop[row]->var, "1", NULL, 1, chunk };
 		open_loop(w, nest.loop[row]->var, extent, chunk, &outer[opened++]);
@@ -246,9 +267,16 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 }
 
 /* ---- what a reduction adds in a step ---- */
-struct step { const char *name; const struct expr *term[2]; int terms; };
+struct step {
+	const char *name;
+	const struct expr *term[2];
+	int terms;
+};
 
-static bool is_cell(const struct expr *e, const struct cell *cell) { return e->kind == EXPR_LOAD && e->of == &cell->of; }
+static bool is_cell(const struct expr *e, const struct cell *cell)
+{
+	return e->kind == EXPR_LOAD && e->of == &cell->of;
+}
 
 static bool step_of(const struct stmt *stmt, const struct cell *sum, struct step *step)
 {
@@ -262,14 +290,10 @@ static bool step_of(const struct stmt *stmt, const struct cell *sum, struct step
 		step->terms = 2;
 		return is_cell(e->arg[2], sum);
 	case SCALAR_add:
-	case SCALAR_mul:
-		step->term[0] = e->arg[1];
-		return is_cell(e->arg[0], sum);
+	case SCALAR_mul: step->term[0] = e->arg[1]; return is_cell(e->arg[0], sum);
 	case SCALAR_max:
-	case SCALAR_min:
-		return is_cell(e->arg[1], sum);
-	default:
-		return false;
+	case SCALAR_min: return is_cell(e->arg[1], sum);
+	default: return false;
 	}
 }
 
@@ -284,7 +308,8 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 	for (int s = 0; s < loop->sum_count; s++)
 		begin_cell(w, loop->sums[s], d);
 	int64_t before = b->scratch;
-	struct dims inner = { d->lane, loop->var, d->n, arena_printf(b->arena, "%" PRId64, loop->extent), d->n_most, loop->extent };
+	struct dims inner = { d->lane, loop->var, d->n, arena_printf(b->arena, "%" PRId64, loop->extent), d->n_most,
+		loop->extent };
 	if (!may_lie(&loop->body, loop->var, loop->extent))
 		blocks_cannot(b, "a sum whose terms are not affine");
 	/* The variable stands at 0 while all its rounds are in the block. */
@@ -303,25 +328,29 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 		}
 		const char *arguments = operand_of(w, stmt->cell, NULL, d).at;
 		struct operand apart;
-		if (step.terms == 1 && d->lane >= 0 && step.term[0]->kind == EXPR_LOAD && blocks_leaf(b, step.term[0], &inner, &apart) && apart.row == 1
-			&& apart.lane != 1) {
-			blocks_call(b, arena_printf(b->arena, "m_across_%s", step.name), "across", arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", arguments, apart.at,
-				apart.lane, inner.n, inner.rows));
+		if (step.terms == 1 && d->lane >= 0 && step.term[0]->kind == EXPR_LOAD
+		        && blocks_leaf(b, step.term[0], &inner, &apart) && apart.row == 1 && apart.lane != 1) {
+			blocks_call(b, arena_printf(b->arena, "m_across_%s", step.name), "across",
+			        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", arguments, apart.at, apart.lane,
+			                inner.n, inner.rows));
 			continue;
 		}
 		int64_t temporaries = b->scratch;
 		for (int t = 0; t < step.terms; t++) {
 			struct operand o = blocks_value(b, step.term[t], &inner, true);
 			if (o.lane != 1) {
-				struct operand all = { .at = blocks_scratch(b, inner.rows_most * inner.n_most, NULL), .row = inner.n_most, .lane = 1 };
-				blocks_call(b, "m_copy_s", "map1", arena_printf(b->arena, "%s, %" PRId64 ", %s, %" PRId64 ", %s, %s", all.at, all.row, o.at, o.row,
-					inner.rows, inner.n));
+				struct operand all = { .at = blocks_scratch(b, inner.rows_most * inner.n_most, NULL),
+					.row = inner.n_most,
+					.lane = 1 };
+				blocks_call(b, "m_copy_s", "map1",
+				        arena_printf(b->arena, "%s, %" PRId64 ", %s, %" PRId64 ", %s, %s", all.at,
+				                all.row, o.at, o.row, inner.rows, inner.n));
 				o = all;
 			}
 			arguments = arena_printf(b->arena, "%s, %s, %" PRId64, arguments, o.at, o.row);
 		}
 		blocks_call(b, arena_printf(b->arena, "m_sums_%s", step.name), step.terms == 2 ? "sums2" : "sums1",
-			arena_printf(b->arena, "%s, %s, %s", arguments, inner.rows, inner.n));
+		        arena_printf(b->arena, "%s, %s, %s", arguments, inner.rows, inner.n));
 		b->scratch = temporaries;
 	}
 	blocks_close(b, outer);
@@ -329,21 +358,28 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 }
 
 /* ---- chains: terms listed, then taken in one call ---- */
-struct chained { const char *name; int lane[2]; };
+struct chained {
+	const char *name;
+	int lane[2];
+};
 
 /* The step as a term where it lies: "add_v", "fma_vs" …; false: it is no such step. */
-static bool term_of(struct walking *w, const struct stmt *stmt, const struct cell *sum, const struct dims *d, struct chained *kind, struct operand *o)
+static bool term_of(struct walking *w, const struct stmt *stmt, const struct cell *sum, const struct dims *d,
+        struct chained *kind, struct operand *o)
 {
 	struct step step;
 	if (!step_of(stmt, sum, &step) || !strcmp(step.name, "mul"))
 		return false;
 	for (int t = 0; t < step.terms; t++) {
-		if (step.term[t]->kind == EXPR_NUMBER && step.term[t]->number == 0 && !signbit(step.term[t]->number) && d->n_most <= JIT_LANES_MOST) {
-			o[t] = (struct operand){ .at = arena_printf(w->b->arena, "scratch - %d", JIT_LANES_MOST), .lane = 1 };
+		if (step.term[t]->kind == EXPR_NUMBER && step.term[t]->number == 0 && !signbit(step.term[t]->number)
+		        && d->n_most <= JIT_LANES_MOST) {
+			o[t] = (struct operand){ .at = arena_printf(w->b->arena, "scratch - %d", JIT_LANES_MOST),
+				.lane = 1 };
 			kind->lane[t] = 1;
 			continue;
 		}
-		if (step.term[t]->kind != EXPR_LOAD || is_cell(step.term[t], sum) || !blocks_leaf(w->b, step.term[t], d, &o[t]) || (o[t].lane & ~1))
+		if (step.term[t]->kind != EXPR_LOAD || is_cell(step.term[t], sum)
+		        || !blocks_leaf(w->b, step.term[t], d, &o[t]) || (o[t].lane & ~1))
 			return false;
 		kind->lane[t] = (int)o[t].lane;
 	}
@@ -351,7 +387,10 @@ static bool term_of(struct walking *w, const struct stmt *stmt, const struct cel
 		kind->lane[0] = 1;
 	if (!kind->lane[0] && !(step.terms == 2 && kind->lane[1]))
 		return false;
-	kind->name = arena_printf(w->b->arena, "m_chain_%s_%s%s", step.name, kind->lane[0] ? "v" : "s", step.terms == 1 ? "" : kind->lane[1] ? "v" : "s");
+	kind->name = arena_printf(w->b->arena, "m_chain_%s_%s%s", step.name, kind->lane[0] ? "v" : "s",
+	        step.terms == 1         ? ""
+	                : kind->lane[1] ? "v"
+	                                : "s");
 	return true;
 }
 
@@ -368,7 +407,9 @@ static void add_term(struct walking *w, const struct operand *o, int terms)
 static void take_terms(struct walking *w, struct cell *sum, const char *name, const struct dims *d)
 {
 	struct operand to = operand_of(w, sum, NULL, d);
-	blocks_call(w->b, name, "chain", arena_printf(w->b->arena, "%s, %" PRId64 ", terms, at_term - terms, %s, %s", to.at, to.row, d->rows, d->n));
+	blocks_call(w->b, name, "chain",
+	        arena_printf(
+	                w->b->arena, "%s, %" PRId64 ", terms, at_term - terms, %s, %s", to.at, to.row, d->rows, d->n));
 }
 
 /* Steps of one register, one after the other; how many were taken. */
@@ -380,9 +421,11 @@ static size_t emit_run(struct walking *w, const struct block *block, size_t from
 	if (block->at[from]->kind != STMT_SET || block->at[from]->declare)
 		return 0;
 	struct cell *sum = block->at[from]->cell;
-	if (w->cells[sum->of.number].known && (w->cells[sum->of.number].var[0] != d->lane || w->cells[sum->of.number].var[1] != d->row))
+	if (w->cells[sum->of.number].known
+	        && (w->cells[sum->of.number].var[0] != d->lane || w->cells[sum->of.number].var[1] != d->row))
 		return 0;
-	while (from + count < block->count && count < JIT_TERMS_MOST && term_of(w, block->at[from + count], sum, d, &kind, o)) {
+	while (from + count < block->count && count < JIT_TERMS_MOST
+	        && term_of(w, block->at[from + count], sum, d, &kind, o)) {
 		if (count && strcmp(kind.name, first.name))
 			break;
 		first = kind;
@@ -472,7 +515,7 @@ static void emit_set(struct walking *w, const struct stmt *stmt, const struct di
 		blocks_cannot(w->b, "a register of another block is set");
 	int64_t before = w->b->scratch;
 	struct operand to = operand_of(w, stmt->cell, NULL, d);
-	to.lane = 1;                                  /* also where there is just one */
+	to.lane = 1; /* also where there is just one */
 	blocks_into(w->b, stmt->value, d, to);
 	w->b->scratch = before;
 }
@@ -511,7 +554,9 @@ enum { CHAIN_LANES_LEAST = 16 };
 static bool stores_one(const struct block *block)
 {
 	for (size_t i = 0; i < block->count; i++)
-		if (block->at[i]->kind == STMT_STORE || (!is_inner(block->at[i]) && (stores_one(&block->at[i]->body) || stores_one(&block->at[i]->other))))
+		if (block->at[i]->kind == STMT_STORE
+		        || (!is_inner(block->at[i])
+		                && (stores_one(&block->at[i]->body) || stores_one(&block->at[i]->other))))
 			return true;
 	return false;
 }
@@ -551,12 +596,8 @@ static void emit_block(struct walking *w, const struct block *block, const struc
 			continue;
 		}
 		switch (stmt->kind) {
-		case STMT_FOR:
-			emit_for(w, stmt, d);
-			break;
-		case STMT_IF:
-			emit_if(w, stmt, d);
-			break;
+		case STMT_FOR: emit_for(w, stmt, d); break;
+		case STMT_IF: emit_if(w, stmt, d); break;
 		case STMT_SCOPE:
 			blocks_open(b, "scope", "body", &outer);
 			emit_block(w, &stmt->body, d);
@@ -567,24 +608,22 @@ static void emit_block(struct walking *w, const struct block *block, const struc
 			blocks_lets(b);
 			blocks_let(b, "long", w->names[stmt->var], at);
 			break;
-		case STMT_ARRAY:
-			begin_cell(w, stmt->cell, d);
-			break;
+		case STMT_ARRAY: begin_cell(w, stmt->cell, d); break;
 		case STMT_SET:
 			if (!is_alias(w, block, i))
 				emit_set(w, stmt, d);
 			break;
-		case STMT_STORE:
-			emit_store(w, stmt, d);
-			break;
-		case STMT_JOIN:
-			blocks_cannot(b, "a join of lanes");
-			break;
+		case STMT_STORE: emit_store(w, stmt, d); break;
+		case STMT_JOIN: blocks_cannot(b, "a join of lanes"); break;
 		}
 	}
 }
 
-static const char *name_of_buffer(void *user, const struct definition *of) { (void)user; return of->name; }
+static const char *name_of_buffer(void *user, const struct definition *of)
+{
+	(void)user;
+	return of->name;
+}
 
 bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 {
@@ -597,11 +636,15 @@ bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	}
 	loops_check(loops);
 	loops_name(loops);
-	struct walking w = { .b = b, .loops = loops, .cells = new_array(b->arena, struct where, loops->cells.count + 1),
-		.names = new_array(b->arena, const char *, loops->vars.count + 1) };
+	struct walking w = { .b = b,
+		.loops = loops,
+		.cells = arena_new_array(b->arena, struct where, loops->cells.count + 1),
+		.names = arena_new_array(b->arena, const char *, loops->vars.count + 1) };
 	for (size_t i = 0; i < loops->vars.count; i++)
 		w.names[i] = loops->vars.at[i].name;
-	b->printer = (struct printer){ .arena = b->arena, .target = emit->target, .lane = -1, .names = w.names, .buffer = name_of_buffer };
+	b->printer = (struct printer){
+		.arena = b->arena, .target = emit->target, .lane = -1, .names = w.names, .buffer = name_of_buffer
+	};
 	b->place = place_load;
 	b->user = &w;
 	b->list = value_list(b->arena);

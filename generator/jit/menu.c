@@ -1,4 +1,5 @@
-/* menu.c: tables/scalars.h and a target's registers -> the C source of its menu, printed from templates/c/jit_menu.jinja. */
+/* menu.c: tables/scalars.h and a target's registers -> the C source of its menu, printed from
+ * templates/c/jit_menu.jinja. */
 #include "jit/jit.h"
 #include "base/embedded.h"
 #include "pipeline.h"
@@ -20,7 +21,8 @@ static struct value tiles_value(struct arena *arena, const struct target *target
 				struct value tile = value_dict(arena);
 				value_dict_set(tile, "rows", value_int(rows));
 				value_dict_set(tile, "vecs", value_int(vecs));
-				value_dict_set(tile, "wide", value_bool(vecs > JIT_VECS_MOST));      /* reads b where it lies alone */
+				value_dict_set(tile, "wide",
+				        value_bool(vecs > JIT_VECS_MOST)); /* reads b where it lies alone */
 				value_list_add(tiles, tile);
 			}
 	return tiles;
@@ -43,7 +45,8 @@ static struct value rows_value(struct arena *arena)
 /* Every way but that of scalars alone, which the glue turns into lanes first. */
 static struct value ways_value(struct arena *arena)
 {
-	static const char *const ways[4][8] = { { 0 }, { "v" }, { "vv", "vs", "sv" }, { "vvv", "vvs", "vsv", "vss", "svv", "svs", "ssv" } };
+	static const char *const ways[4][8] = { { 0 }, { "v" }, { "vv", "vs", "sv" },
+		{ "vvv", "vvs", "vsv", "vss", "svv", "svs", "ssv" } };
 	struct value all = value_list(arena);
 	for (int arity = 0; arity < 4; arity++) {
 		struct value list = value_list(arena);
@@ -60,12 +63,17 @@ static const char *menu_identifier(struct arena *arena, const char *cpu)
 }
 
 /* ---- entries that ingot casts itself: the graphs of templates/onnx/menu ---- */
-struct casting { struct emit *emit; struct text *out; VECTOR(const char *) keys; };
+struct casting {
+	struct emit *emit;
+	struct text *out;
+	VECTOR(const char *) keys;
+};
 
 static void add_cast(struct casting *c, const struct kernel *kernel)
 {
 	struct arena *arena = c->emit->arena;
-	struct loops *loops = kernel->shape == SHAPE_LOOPS ? loops_symbolic(c->emit->build, arena, c->emit->target, kernel) : NULL;
+	struct loops *loops =
+	        kernel->shape == SHAPE_LOOPS ? loops_symbolic(c->emit->build, arena, c->emit->target, kernel) : NULL;
 	if (!loops)
 		return;
 	for (size_t i = 0; i < c->keys.count; i++)
@@ -78,12 +86,14 @@ static void add_cast(struct casting *c, const struct kernel *kernel)
 		value_list_add(buffers, value_int((int64_t)i));
 	value_dict_set(values, "name", value_string(name));
 	value_dict_set(values, "buffers", buffers);
-	loops_emit_symbolic(c->emit, loops, arena_printf(arena, "cast%s", name), emit_kernel_comment(c->emit, kernel), c->out);
+	loops_emit_symbolic(
+	        c->emit, loops, arena_printf(arena, "cast%s", name), emit_kernel_comment(c->emit, kernel), c->out);
 	template_render(c->emit->templates, "c/jit_entry.jinja", values, c->out);
 }
 
 /* A line "# NAME=1,2 OTHER=3,4" of the file: the graph for each choice of these sizes. */
-static void add_sizes(struct casting *c, const struct embedded_file *file, const char *line, const char *end, struct options *options)
+static void add_sizes(
+        struct casting *c, const struct embedded_file *file, const char *line, const char *end, struct options *options)
 {
 	struct arena *arena = c->emit->arena;
 	while (line < end && *line == ' ')
@@ -103,7 +113,9 @@ static void add_sizes(struct casting *c, const struct embedded_file *file, const
 		rest++;
 	while (at < rest) {
 		const char *comma = memchr(at, ',', (size_t)(rest - at)), *stop = comma ? comma : rest;
-		push(arena, &options->dims, binding_parse(c->emit->build, arena_printf(arena, "%.*s=%.*s", (int)(equals - line), line, (int)(stop - at), at)));
+		push(arena, &options->dims,
+		        binding_parse(c->emit->build,
+		                arena_printf(arena, "%.*s=%.*s", (int)(equals - line), line, (int)(stop - at), at)));
 		add_sizes(c, file, rest, end, options);
 		options->dims.count--;
 		at = stop + 1;
@@ -126,16 +138,21 @@ static void add_casts(struct casting *c)
 }
 
 /* ---- the table ---- */
-struct row { const char *name, *function; };
-static int by_name(const void *a, const void *b) { return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name); }
+struct row {
+	const char *name, *function;
+};
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
+}
 
-/* The functions that the printed text defines: what stands between "MENU " and its type, and the parenthesis.  What ingot cast stands there by its
- * key too: where a key is found, it is the very code. */
+/* The functions that the printed text defines: what stands between "MENU " and its type, and the parenthesis.  What
+ * ingot cast stands there by its key too: where a key is found, it is the very code. */
 static struct value entries_value(struct arena *arena, const char *text, const struct casting *c)
 {
 	VECTOR(struct row) rows = { 0 };
 	struct value entries = value_list(arena);
-	for (const char *p = text; (p = strstr(p, "\nMENU ")); ) {
+	for (const char *p = text; (p = strstr(p, "\nMENU "));) {
 		const char *end = strchr(p, '('), *start = end;
 		while (start[-1] != ' ')
 			start--;
@@ -195,5 +212,6 @@ void jit_menu_list_print(struct build *build, const char *const *cpus, int count
 		value_list_add(menus, menu);
 	}
 	value_dict_set(globals, "menus", menus);
-	template_render(environment_new(build, arena, &template_settings_kernels, load_embedded, &places), "c/jit_list.jinja", globals, out);
+	template_render(environment_new(build, arena, &template_settings_kernels, load_embedded, &places),
+	        "c/jit_list.jinja", globals, out);
 }

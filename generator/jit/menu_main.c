@@ -1,5 +1,5 @@
-/* menu_main.c: ingot-menu CPU prints the menu of that CPU, ingot-menu --flags CPU what the compiler is told for it, ingot-menu --list CPU... the list of
- * menus.  Only the build runs it. */
+/* menu_main.c: ingot-menu CPU prints the menu of that CPU, ingot-menu --flags CPU what the compiler is told for it,
+ * ingot-menu --list CPU... the list of menus.  Only the build runs it. */
 #include "jit/jit.h"
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* module.c: the parts of a package -> a module descriptor in memory: the JIT's kernels and the text of package/module.jinja in one
- * program of libtcc, with the weights beside it. */
+/* module.c: the parts of a package -> a module descriptor in memory: the JIT's kernels and the text of
+ * package/module.jinja in one program of libtcc, with the weights beside it. */
 #include "jit/jit.h"
 #include "base/embedded.h"
 #include "emit/package.h"
@@ -50,13 +50,15 @@ static void add_scratch(struct value routines, const struct jit_part *parts, int
 		int64_t scratch = (value_dict_get(routine, "workspace_bytes").integer + 63) & ~(int64_t)63;
 		value_dict_set(routine, "run", value_string(parts[p].run));
 		value_dict_set(routine, "scratch", value_int(scratch));
-		value_dict_set(routine, "workspace_bytes", value_int(scratch + JIT_LANES_MOST * 4 + parts[p].scratch_bytes));
+		value_dict_set(
+		        routine, "workspace_bytes", value_int(scratch + JIT_LANES_MOST * 4 + parts[p].scratch_bytes));
 	}
 }
 
-static void print_module(struct emit *emit, const struct package *package, struct jit_part *parts, struct writing *w, struct text *out)
+static void print_module(
+        struct emit *emit, const struct package *package, struct jit_part *parts, struct writing *w, struct text *out)
 {
-	package_begin(w);                                     /* first: it says where the parts' constants are */
+	package_begin(w); /* first: it says where the parts' constants are */
 	jit_texts(&(struct jit_program){ 0 }, emit->build, parts, package->part_count, emit->templates, out);
 	package_describe(w);
 	add_scratch(value_dict_get(w->globals, "routines"), parts, package->part_count);
@@ -70,11 +72,13 @@ static void print_module(struct emit *emit, const struct package *package, struc
 static void compile(struct jit_module *module, struct emit *emit, const struct package *package)
 {
 	struct arena *arena = emit->arena;
-	struct jit_part *parts = new_array(arena, struct jit_part, (size_t)package->part_count);
+	struct jit_part *parts = arena_new_array(arena, struct jit_part, (size_t)package->part_count);
 	struct writing w = { .emit = emit, .package = package, .scratch = true };
 	struct text text;
 	for (int p = 0; p < package->part_count; p++)
-		parts[p] = (struct jit_part){ .lowered = package->parts[p].lowered, .run = arena_printf(arena, "schedule_%d", p), .first_check = package_first_check(package, p) };
+		parts[p] = (struct jit_part){ .lowered = package->parts[p].lowered,
+			.run = arena_printf(arena, "schedule_%d", p),
+			.first_check = package_first_check(package, p) };
 	text_init(&text, emit->build);
 	print_module(emit, package, parts, &w, &text);
 	module->weights = aligned_alloc(64, ((size_t)w.weights_bytes + 64) & ~(size_t)63);

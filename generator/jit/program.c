@@ -10,12 +10,12 @@ struct writing {
 	const struct lowered *lowered;
 	struct environment *templates;
 	const char *name;
-	struct target plain;              /* one lane: what libtcc can compile */
-	struct arena arena;               /* of one kernel */
-	struct text kernels, words;       /* words: of the kernels of scalar loops */
+	struct target plain;        /* one lane: what libtcc can compile */
+	struct arena arena;         /* of one kernel */
+	struct text kernels, words; /* words: of the kernels of scalar loops */
 	VECTOR(struct used) used;
 	struct value schedule;
-	int64_t *blocks;                  /* of each kernel's function, by number */
+	int64_t *blocks; /* of each kernel's function, by number */
 	int first_check;
 	int64_t scratch;
 };
@@ -23,16 +23,20 @@ struct writing {
 /* For one kernel. */
 static struct emit emit_of(struct writing *w, const struct target *target)
 {
-	return (struct emit){ .build = w->build, .arena = &w->arena, .target = target, .templates = w->templates, .name = w->name };
+	return (struct emit){
+		.build = w->build, .arena = &w->arena, .target = target, .templates = w->templates, .name = w->name
+	};
 }
 
 /* A kernel's place in messages: what a string of C may hold. */
 static const char *place_of(struct arena *arena, const struct kernel *kernel)
 {
-	const char *node = kernel->root->node && kernel->root->node->name ? kernel->root->node->name : kernel->root->name;
+	const char *node =
+	        kernel->root->node && kernel->root->node->name ? kernel->root->node->name : kernel->root->name;
 	char *text = arena_printf(arena, "%s (%.200s)", kernel->name, node);
 	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < 32 || (unsigned char)*p > 126 || *p == '"' || *p == '\\' || *p == '?' || *p == ':')
+		if ((unsigned char)*p < 32 || (unsigned char)*p > 126 || *p == '"' || *p == '\\' || *p == '?'
+		        || *p == ':')
 			*p = '_';
 	return text;
 }
@@ -69,7 +73,8 @@ static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t
 	const char *arguments = "", *code = (kernel->same ? kernel->same : kernel)->name;
 	w->blocks[kernel->number] = blocks;
 	for (size_t i = 0; i < kernel->params.count; i++)
-		arguments = arena_printf(arena, "%s%s%s", arguments, i ? ", " : "", argument_of(w, &kernel->params.at[i]));
+		arguments =
+		        arena_printf(arena, "%s%s%s", arguments, i ? ", " : "", argument_of(w, &kernel->params.at[i]));
 	value_dict_set(entry, "name", value_string(arena_printf(arena, "%s_%s", w->name, code)));
 	value_dict_set(entry, "number", value_int(kernel->number));
 	value_dict_set(entry, "arguments", value_string(arguments));
@@ -97,23 +102,29 @@ static struct value constants_of(struct blocks *b)
 }
 
 /* What a shape is made of, the first that can; chains are of their steps. */
-struct form { bool (*make)(struct blocks *, struct emit *, struct jit_kernel *); const char *template; };
+struct form {
+	bool (*make)(struct blocks *, struct emit *, struct jit_kernel *);
+	const char *template;
+};
 static const struct form forms[SHAPE_COUNT][4] = {
 	[SHAPE_CONTRACTION] = { { jit_contraction, "c/jit_contraction.jinja" } },
 	[SHAPE_WINOGRAD] = { { jit_winograd, "c/jit_winograd.jinja" } },
-	[SHAPE_LOOPS] = { { jit_cast, "c/jit_cast.jinja" }, { jit_window, "c/jit_window.jinja" }, { jit_loops, "c/jit_kernel.jinja" } },
+	[SHAPE_LOOPS] = { { jit_cast, "c/jit_cast.jinja" }, { jit_window, "c/jit_window.jinja" },
+	        { jit_loops, "c/jit_kernel.jinja" } },
 };
 
-/* The kernel's function made of calls of the menu, after `below` floats of scratch that somebody else holds.  False: it has no such form. */
+/* The kernel's function made of calls of the menu, after `below` floats of scratch that somebody else holds.  False: it
+ * has no such form. */
 static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t below, const char **why)
 {
 	struct blocks blocks = { .build = w->build, .arena = &w->arena, .kernel = kernel };
 	struct emit emit = emit_of(w, w->lowered->target);
 	struct jit_kernel made = { .value = value_dict(&w->arena) };
 	bool can = false;
-	if (kernel->params.count > JIT_PARAMS_MOST)           /* libtcc's own limit is a little higher */
-		fail(w->build, EXIT_LIMIT, place_of(w->build->arena, kernel), "the JIT cannot run it: it reads and writes %zu tensors, %d at most",
-			kernel->params.count, JIT_PARAMS_MOST);
+	if (kernel->params.count > JIT_PARAMS_MOST) /* libtcc's own limit is a little higher */
+		fail(w->build, EXIT_LIMIT, place_of(w->build->arena, kernel),
+		        "the JIT cannot run it: it reads and writes %zu tensors, %d at most", kernel->params.count,
+		        JIT_PARAMS_MOST);
 	const struct form *form = forms[kernel->shape];
 	for (; !can && form->make; form += !can) {
 		blocks = (struct blocks){ .build = w->build, .arena = &w->arena, .kernel = kernel };
@@ -134,8 +145,10 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t b
 		for (size_t k = 0; k < w->used.count; k++)
 			known |= !strcmp(w->used.at[k].name, blocks.used.at[i].name);
 		if (!known)
-			push(w->build->arena, &w->used, (struct used){ arena_copy(w->build->arena, blocks.used.at[i].name, strlen(blocks.used.at[i].name)),
-				blocks.used.at[i].signature });
+			push(w->build->arena, &w->used,
+			        (struct used){ arena_copy(w->build->arena, blocks.used.at[i].name,
+			                               strlen(blocks.used.at[i].name)),
+			                blocks.used.at[i].signature });
 	}
 	w->scratch = below + made.scratch > w->scratch ? below + made.scratch : w->scratch;
 	return true;
@@ -150,7 +163,8 @@ static int64_t add_scalar(struct writing *w, const struct kernel *kernel, const 
 	size_t from = w->kernels.count;
 	shapes[kernel->shape].emit(&emit, kernel, &w->kernels);
 	text_add(&w->words, w->kernels.at + from, w->kernels.count - from);
-	return kernel->shape == SHAPE_LOOPS ? loops_lower(w->build, &w->arena, &w->plain, kernel)->blocks : kernel->blocks;
+	return kernel->shape == SHAPE_LOOPS ? loops_lower(w->build, &w->arena, &w->plain, kernel)->blocks
+	                                    : kernel->blocks;
 }
 
 /* Steps over blocks of rows: their functions, and one that calls them.  True: one of them is scalar loops. */
@@ -158,7 +172,7 @@ static bool add_steps(struct writing *w, const struct kernel *kernel)
 {
 	const struct lowered *inside = kernel_inside(kernel);
 	struct emit emit = emit_of(w, w->lowered->target);
-	const char **more = new_array(&w->arena, const char *, inside->kernels.count);
+	const char **more = arena_new_array(&w->arena, const char *, inside->kernels.count);
 	int64_t scratch = chain_scratch(kernel->detail);
 	bool any = false;
 	for (size_t s = 0; s < inside->kernels.count; s++) {
@@ -166,9 +180,11 @@ static bool add_steps(struct writing *w, const struct kernel *kernel)
 		const char *why = NULL;
 		bool scalar = !add_blocks(w, step, scratch, &why);
 		int64_t blocks = scalar ? add_scalar(w, step, why) : 0;
-		more[s] = !scalar ? arena_printf(&w->arena, "scratch + %" PRId64, scratch) : step->ends && blocks == step->blocks ? "0"
-			: arena_printf(&w->arena, "0, %" PRId64, blocks);
-		step->ends &= !scalar || blocks == step->blocks;      /* loops of one lane may have other blocks: all of them run then */
+		more[s] = !scalar                              ? arena_printf(&w->arena, "scratch + %" PRId64, scratch)
+		        : step->ends && blocks == step->blocks ? "0"
+		                                               : arena_printf(&w->arena, "0, %" PRId64, blocks);
+		step->ends &= !scalar
+		        || blocks == step->blocks; /* loops of one lane may have other blocks: all of them run then */
 		any |= scalar;
 	}
 	w->scratch = scratch > w->scratch ? scratch : w->scratch;
@@ -182,14 +198,17 @@ static bool add_steps(struct writing *w, const struct kernel *kernel)
 static bool add_rounds(struct writing *, const struct kernel *);
 
 /* A kernel that holds others: their functions, and its own.  True: one of them is scalar loops. */
-static bool add_inside(struct writing *w, const struct kernel *kernel) { return kernel->shape == SHAPE_REPEAT ? add_rounds(w, kernel) : add_steps(w, kernel); }
+static bool add_inside(struct writing *w, const struct kernel *kernel)
+{
+	return kernel->shape == SHAPE_REPEAT ? add_rounds(w, kernel) : add_steps(w, kernel);
+}
 
 /* The kernels of a loop's body, and a function that calls them round after round. */
 static bool add_rounds(struct writing *w, const struct kernel *kernel)
 {
 	const struct lowered *inside = kernel_inside(kernel);
 	struct emit emit = emit_of(w, w->lowered->target);
-	const char **more = new_array(&w->arena, const char *, inside->kernels.count + 1), *why = NULL;
+	const char **more = arena_new_array(&w->arena, const char *, inside->kernels.count + 1), *why = NULL;
 	bool any = false;
 	for (size_t s = 0; s < inside->kernels.count; s++) {
 		const struct kernel *step = inside->kernels.at[s];
@@ -198,7 +217,8 @@ static bool add_rounds(struct writing *w, const struct kernel *kernel)
 			continue;
 		}
 		bool steps = kernel_inside(step), scalar = steps ? add_inside(w, step) : !add_blocks(w, step, 0, &why);
-		more[s] = scalar && !steps ? arena_printf(&w->arena, "0, %" PRId64, add_scalar(w, step, why)) : "scratch";
+		more[s] =
+		        scalar && !steps ? arena_printf(&w->arena, "0, %" PRId64, add_scalar(w, step, why)) : "scratch";
 		any |= scalar;
 	}
 	struct value values = repeat_values(&emit, kernel, more);
@@ -227,14 +247,15 @@ static void add_part(struct writing *w, const struct jit_part *part, int number)
 	w->schedule = value_list(w->build->arena);
 	w->scratch = 0;
 	w->first_check = part->first_check;
-	w->blocks = new_array(w->build->arena, int64_t, w->lowered->kernels.count + 1);
-	w->program->scalar = new_array(w->build->arena, bool, w->lowered->kernels.count + 1);
+	w->blocks = arena_new_array(w->build->arena, int64_t, w->lowered->kernels.count + 1);
+	w->program->scalar = arena_new_array(w->build->arena, bool, w->lowered->kernels.count + 1);
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		const struct kernel *kernel = w->lowered->kernels.at[k], *same = kernel->same;
 		if (same) {
 			w->program->scalar[kernel->number] = w->program->scalar[same->number];
 			w->program->scalar_kernels += w->program->scalar[same->number];
-			add_schedule(w, kernel, w->blocks[same->number], w->program->scalar[same->number] && !kernel_inside(same));
+			add_schedule(w, kernel, w->blocks[same->number],
+			        w->program->scalar[same->number] && !kernel_inside(same));
 			continue;
 		}
 		arena_init(&w->arena, w->build);
@@ -256,7 +277,8 @@ static struct value entries_of(const struct writing *w)
 	return entries;
 }
 
-void jit_texts(struct jit_program *program, struct build *build, struct jit_part *parts, int count, struct environment *templates, struct text *out)
+void jit_texts(struct jit_program *program, struct build *build, struct jit_part *parts, int count,
+        struct environment *templates, struct text *out)
 {
 	struct writing w = { .program = program, .build = build, .templates = templates };
 	struct text prelude;
@@ -272,13 +294,20 @@ void jit_texts(struct jit_program *program, struct build *build, struct jit_part
 		value_list_add(runs, run);
 		parts[p].schedule = w.schedule;
 		parts[p].scratch_bytes = w.scratch * 4;
-		program->scratch_bytes = parts[p].scratch_bytes > program->scratch_bytes ? parts[p].scratch_bytes : program->scratch_bytes;
+		program->scratch_bytes = parts[p].scratch_bytes > program->scratch_bytes ? parts[p].scratch_bytes
+		                                                                         : program->scratch_bytes;
 	}
-	/* Indices that are values are clamped by a word, or say in words that they lie inside, in kernels of either kind. */
+	/* Indices that are values are clamped by a word, or say in words that they lie inside, in kernels of either
+	 * kind. */
 	bool clamps = w.kernels.count && (strstr(w.kernels.at, "i_clamp(") || strstr(w.kernels.at, "(long)(i_min("));
 	if (w.words.count || clamps) {
-		struct emit emit = { .build = build, .arena = build->arena, .target = &w.plain, .templates = templates, .name = w.name };
-		emit_prelude(&emit, clamps ? w.kernels.at : w.words.at, clamps ? w.kernels.count : w.words.count, &prelude);
+		struct emit emit = { .build = build,
+			.arena = build->arena,
+			.target = &w.plain,
+			.templates = templates,
+			.name = w.name };
+		emit_prelude(
+		        &emit, clamps ? w.kernels.at : w.words.at, clamps ? w.kernels.count : w.words.count, &prelude);
 	}
 	value_dict_set(globals, "entries", entries_of(&w));
 	value_dict_set(globals, "prelude", value_string_of(prelude.count ? prelude.at : "", prelude.count));
@@ -291,19 +320,50 @@ void jit_texts(struct jit_program *program, struct build *build, struct jit_part
 	text_release(&w.kernels);
 }
 
-void jit_text(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates, struct text *out)
+void jit_text(struct jit_program *program, struct build *build, const struct lowered *lowered,
+        struct environment *templates, struct text *out)
 {
 	struct jit_part part = { .lowered = lowered, .run = "run", .first_check = CHECK_CODES };
 	jit_texts(program, build, &part, 1, templates, out);
 }
 
-static int by_name(const void *key, const void *symbol) { return strcmp(key, ((const struct jit_symbol *)symbol)->name); }
+static int by_name(const void *key, const void *symbol)
+{
+	return strcmp(key, ((const struct jit_symbol *)symbol)->name);
+}
 
 /* The C library's functions that the words of doubles call. */
-#define M(name) { #name, (const void *)(uintptr_t)name }
+#define M(name) \
+	{ \
+#name, (const void *)(uintptr_t)name \
+	}
 static const struct jit_symbol libm[] = {
-	M(sqrt), M(exp), M(log), M(tanh), M(erf), M(erfc), M(sin), M(cos), M(floor), M(ceil), M(nearbyint), M(fabs), M(expm1), M(log1p), M(tan), M(asin),
-	M(acos), M(atan), M(sinh), M(cosh), M(asinh), M(acosh), M(atanh), M(pow), M(fmod), M(fma),
+	M(sqrt),
+	M(exp),
+	M(log),
+	M(tanh),
+	M(erf),
+	M(erfc),
+	M(sin),
+	M(cos),
+	M(floor),
+	M(ceil),
+	M(nearbyint),
+	M(fabs),
+	M(expm1),
+	M(log1p),
+	M(tan),
+	M(asin),
+	M(acos),
+	M(atan),
+	M(sinh),
+	M(cosh),
+	M(asinh),
+	M(acosh),
+	M(atanh),
+	M(pow),
+	M(fmod),
+	M(fma),
 };
 #undef M
 
@@ -316,7 +376,7 @@ static struct jit_symbol *bind(struct build *build, const char *cpu, const char 
 	const struct jit_symbol *menu = jit_menu(cpu, &size), *found;
 	if (!menu)
 		fail(build, EXIT_ENVIRONMENT, NULL, "--target jit: this build has no menu for %s", cpu);
-	for (const char *p = text; (p = strstr(p, "\nvoid m_")); ) {
+	for (const char *p = text; (p = strstr(p, "\nvoid m_"));) {
 		const char *end = strchr(p, '('), *start = p + strlen("\nvoid ");
 		const char *name = arena_copy(build->arena, start, (size_t)(end - start));
 		found = bsearch(name, menu, size, sizeof *menu, by_name);
@@ -335,34 +395,35 @@ static struct jit_symbol *bind(struct build *build, const char *cpu, const char 
 }
 
 void jit_compile_text(struct jit_program *program, struct build *build, const char *cpu, const struct text *text,
-	const struct jit_symbol *more, size_t more_count)
+        const struct jit_symbol *more, size_t more_count)
 {
 	size_t count;
 	char message[512] = "";
 	enum jit_status status = jit_probe();
 	if (status == JIT_OK) {
 		program->text = arena_copy(build->arena, text->at, text->count);
-		struct jit_symbol *bound = bind(build, cpu, program->text, &count), *symbols = new_array(build->arena, struct jit_symbol, count + more_count + 1);
+		struct jit_symbol *bound = bind(build, cpu, program->text, &count),
+		                  *symbols = arena_new_array(build->arena, struct jit_symbol, count + more_count + 1);
 		memcpy(symbols, bound, count * sizeof *symbols);
 		if (more_count)
 			memcpy(symbols + count, more, more_count * sizeof *symbols);
-		status = jit_compile(&program->code, program->text, symbols, count + more_count, message, sizeof message);
+		status = jit_compile(
+		        &program->code, program->text, symbols, count + more_count, message, sizeof message);
 	}
 	switch (status) {
-	case JIT_OK:
-		return;
-	case JIT_ABSENT:
-		fail(build, EXIT_ENVIRONMENT, NULL, "--target jit: this build has no libtcc");
+	case JIT_OK: return;
+	case JIT_ABSENT: fail(build, EXIT_ENVIRONMENT, NULL, "--target jit: this build has no libtcc");
 	case JIT_FORBIDDEN:
 		fail(build, EXIT_ENVIRONMENT, NULL, "--target jit: this process may make no executable memory");
-	case JIT_MEMORY:
-		fail(build, EXIT_LIMIT, NULL, "--target jit: not enough memory to compile");
+	case JIT_MEMORY: fail(build, EXIT_LIMIT, NULL, "--target jit: not enough memory to compile");
 	case JIT_REFUSED:
-		fail(build, EXIT_ENVIRONMENT, NULL, "libtcc refused the generated code: %s", *message ? message : "it does not say why");
+		fail(build, EXIT_ENVIRONMENT, NULL, "libtcc refused the generated code: %s",
+		        *message ? message : "it does not say why");
 	}
 }
 
-void jit_build(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates)
+void jit_build(
+        struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates)
 {
 	struct text text;
 	text_init(&text, build);

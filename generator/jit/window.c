@@ -1,16 +1,17 @@
-/* window.c: a chain of terms over a small window of an image whose channels are neighbours (depthwise convolution, pooling):
- * one call for the whole image, where bias, residual and relu are all there is around it; else a call for each row, whose
- * outputs then pass through an epilogue in scratch. */
+/* window.c: a chain of terms over a small window of an image whose channels are neighbours (depthwise convolution,
+ * pooling): one call for the whole image, where bias, residual and relu are all there is around it; else a call for
+ * each row, whose outputs then pass through an epilogue in scratch. */
 #include "jit/jit.h"
 #include <inttypes.h>
 
 struct finding {
 	struct blocks *b;
 	const struct definition *root, *result;
-	const struct expr *x, *w, *value;             /* loads; the result over the root, or NULL */
+	const struct expr *x, *w, *value; /* loads; the result over the root, or NULL */
 	const struct range *pads;
-	int pad_count, lane, row, column, up, right;  /* variables; -1: of extent 1 */
-	const char *entry, *plane;                    /* of the menu: lanes are channels, or columns of one channel (NULL: no such entry) */
+	int pad_count, lane, row, column, up, right; /* variables; -1: of extent 1 */
+	const char *entry,
+	        *plane; /* of the menu: lanes are channels, or columns of one channel (NULL: no such entry) */
 	struct operand sums;
 	struct value fixed, moving;
 };
@@ -60,7 +61,8 @@ static bool is_window(struct finding *f)
 		for (int i = 0; i < 2; i++) {
 			f->pad_count = 0;
 			f->w = d->body->arg[1 - i];
-			if (f->w->kind == EXPR_LOAD && f->w->type == DTYPE_F32 && f->w->of->source == SOURCE_CONSTANT && padded_load(f, d->body->arg[i], 0))
+			if (f->w->kind == EXPR_LOAD && f->w->type == DTYPE_F32 && f->w->of->source == SOURCE_CONSTANT
+			        && padded_load(f, d->body->arg[i], 0))
 				return true;
 		}
 		return false;
@@ -81,7 +83,8 @@ static bool find_result(struct finding *f)
 	if (kernel->members.count == 1)
 		return placed(f->root)->mode != MODE_LOCAL;
 	f->result = kernel->members.at[1];
-	if (kernel->members.count != 2 || f->result->reduce != REDUCE_NONE || f->result->rank != f->root->rank || placed(f->root)->mode != MODE_LOCAL)
+	if (kernel->members.count != 2 || f->result->reduce != REDUCE_NONE || f->result->rank != f->root->rank
+	        || placed(f->root)->mode != MODE_LOCAL)
 		return false;
 	for (int v = 0; v < f->root->rank; v++)
 		if (f->root->extents[v] != f->result->extents[v])
@@ -90,7 +93,10 @@ static bool find_result(struct finding *f)
 	return true;
 }
 
-struct identity { const struct definition *root; bool holds; };
+struct identity {
+	const struct definition *root;
+	bool holds;
+};
 static void see_root(void *user, const struct expr *load)
 {
 	struct identity *i = user;
@@ -101,7 +107,10 @@ static void see_root(void *user, const struct expr *load)
 }
 
 static int64_t factor_of(const struct index *at, int var) { return var < 0 ? 0 : index_factor(at, var); }
-static int64_t extent_of(const struct definition *d, int var) { return var < 0 ? 1 : var < d->rank ? d->extents[var] : d->reduced_extents[var - d->rank]; }
+static int64_t extent_of(const struct definition *d, int var)
+{
+	return var < 0 ? 1 : var < d->rank ? d->extents[var] : d->reduced_extents[var - d->rank];
+}
 
 static void set(struct finding *f, struct value list, const char *name, const char *text)
 {
@@ -111,10 +120,15 @@ static void set(struct finding *f, struct value list, const char *name, const ch
 	value_list_add(list, field);
 }
 
-static void set_int(struct finding *f, const char *name, int64_t i) { set(f, f->fixed, name, arena_printf(f->b->arena, "%" PRId64, i)); }
+static void set_int(struct finding *f, const char *name, int64_t i)
+{
+	set(f, f->fixed, name, arena_printf(f->b->arena, "%" PRId64, i));
+}
 
-/* The variables: channels are the lane, columns what lies next, rows the next after them.  Where the columns are neighbours themselves, every channel is a plane of its own. */
-static bool find_variables(struct finding *f, const struct index *x_at, const struct index *w_at, const struct index *out_at)
+/* The variables: channels are the lane, columns what lies next, rows the next after them.  Where the columns are
+ * neighbours themselves, every channel is a plane of its own. */
+static bool find_variables(
+        struct finding *f, const struct index *x_at, const struct index *w_at, const struct index *out_at)
 {
 	int next = -1;
 	const struct definition *d = f->root;
@@ -132,7 +146,8 @@ static bool find_variables(struct finding *f, const struct index *x_at, const st
 	for (int i = 0; i < f->pad_count && !w_at; i++)
 		plane |= index_uses(f->pads[i].at, next);
 	if (plane) {
-		f->entry = f->plane ? arena_printf(f->b->arena, "%s_%d", f->plane, (int)index_factor(x_at, next)) : NULL;
+		f->entry =
+		        f->plane ? arena_printf(f->b->arena, "%s_%d", f->plane, (int)index_factor(x_at, next)) : NULL;
 		f->column = next;
 	} else
 		f->lane = next;
@@ -165,7 +180,8 @@ static bool set_pads(struct finding *f)
 	for (int i = 0; i < f->pad_count; i++) {
 		const struct index *at = f->pads[i].at;
 		bool of_row = (f->row >= 0 && index_uses(at, f->row)) || (f->up >= 0 && index_uses(at, f->up));
-		bool of_column = (f->column >= 0 && index_uses(at, f->column)) || (f->right >= 0 && index_uses(at, f->right));
+		bool of_column =
+		        (f->column >= 0 && index_uses(at, f->column)) || (f->right >= 0 && index_uses(at, f->right));
 		if (!index_is_affine(at) || of_row == of_column || (of_row ? row : column))
 			return false;
 		for (int v = 0; v < d->rank; v++)
@@ -216,31 +232,42 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		expr_loads(f.value, see_root, &identity);
 	for (int v = 0; v < f.root->rank; v++)
 		with[v] = index_var(arena, v, f.root->extents[v]);
-	const struct index *x_at = placed_address(arena, f.x->of, f.x->at), *out_at = placed_address(arena, f.result, with);
+	const struct index *x_at = placed_address(arena, f.x->of, f.x->at),
+	                   *out_at = placed_address(arena, f.result, with);
 	const struct index *w_at = f.w ? placed_address(arena, f.w->of, f.w->at) : NULL;
-	if (!identity.holds || !index_is_affine(x_at) || !index_is_affine(out_at) || (w_at && !index_is_affine(w_at)) || !find_variables(&f, x_at, w_at, out_at))
+	if (!identity.holds || !index_is_affine(x_at) || !index_is_affine(out_at) || (w_at && !index_is_affine(w_at))
+	        || !find_variables(&f, x_at, w_at, out_at))
 		return false;
 	bool plane = f.lane < 0;
-	if (w_at && ((!plane && index_factor(w_at, f.lane) != 1) || factor_of(w_at, f.row) || factor_of(w_at, f.column)))
+	if (w_at
+	        && ((!plane && index_factor(w_at, f.lane) != 1) || factor_of(w_at, f.row) || factor_of(w_at, f.column)))
 		return false;
-	b->printer = (struct printer){ .arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &f };
+	b->printer = (struct printer){
+		.arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &f
+	};
 	b->place = place_root;
 	b->user = &f;
 	b->list = value_list(arena);
-	for (int i = 0; i < f.pad_count && plane; i++)       /* lanes come and go as the image's columns do */
-		if (index_uses(f.pads[i].at, f.column) && index_factor(f.pads[i].at, f.column) != index_factor(x_at, f.column))
+	for (int i = 0; i < f.pad_count && plane; i++) /* lanes come and go as the image's columns do */
+		if (index_uses(f.pads[i].at, f.column)
+		        && index_factor(f.pads[i].at, f.column) != index_factor(x_at, f.column))
 			return false;
 	if (!set_pads(&f))
 		return false;
-	int64_t columns = extent_of(f.root, f.column), rows = extent_of(f.root, f.row), channels = extent_of(f.root, f.lane);
-	struct dims d = { f.column, f.lane, arena_printf(arena, "%" PRId64, columns), arena_printf(arena, "%" PRId64, channels), columns, channels };
-	if (f.root->start && (!blocks_leaf(b, f.root->start, &d, &start) || (start.lane & ~(plane ? 0 : 1)) || start.row || (f.row >= 0 && expr_uses(f.root->start, f.row))))
+	int64_t columns = extent_of(f.root, f.column), rows = extent_of(f.root, f.row),
+	        channels = extent_of(f.root, f.lane);
+	struct dims d = { f.column, f.lane, arena_printf(arena, "%" PRId64, columns),
+		arena_printf(arena, "%" PRId64, channels), columns, channels };
+	if (f.root->start
+	        && (!blocks_leaf(b, f.root->start, &d, &start) || (start.lane & ~(plane ? 0 : 1)) || start.row
+	                || (f.row >= 0 && expr_uses(f.root->start, f.row))))
 		return false;
 	bool plain = blocks_ending(f.value, f.root, &ending);
 	const struct index *add_at = NULL;
 	if (plain && ending.add) {
 		add_at = placed_address(arena, ending.add->of, ending.add->at);
-		plain = index_is_affine(add_at) && index_factor(add_at, plane ? f.column : f.lane) == 1 && ending.add->of != f.root;
+		plain = index_is_affine(add_at) && index_factor(add_at, plane ? f.column : f.lane) == 1
+		        && ending.add->of != f.root;
 	}
 	if (plane && !plain)
 		return false;
@@ -282,7 +309,8 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		blocks_let(b, "long", names[f.lane], "0");
 		if (f.column >= 0)
 			blocks_let(b, "long", names[f.column], "0");
-		struct operand to = { printer_address(&b->printer, f.result, out_at), factor_of(out_at, f.column), 1, false };
+		struct operand to = { printer_address(&b->printer, f.result, out_at), factor_of(out_at, f.column), 1,
+			false };
 		blocks_into(b, f.value, &d, to);
 	}
 	for (int v = 0; v < f.root->rank; v++)

@@ -3,9 +3,13 @@
 #include "jit/jit.h"
 #include <inttypes.h>
 
-enum { IMAGE, CHANNEL, ROW, COLUMN };                 /* the root's variables */
+enum { IMAGE, CHANNEL, ROW, COLUMN }; /* the root's variables */
 
-struct winding { const struct kernel *kernel; const struct contraction *c; struct operand sums; };
+struct winding {
+	const struct kernel *kernel;
+	const struct contraction *c;
+	struct operand sums;
+};
 
 static const char *buffer_name(void *user, const struct definition *of)
 {
@@ -48,13 +52,16 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	int64_t tiles = ceil_div(y->extents[2], m) * ceil_div(y->extents[3], m), group = ceil_div(tiles, c->group);
 	int64_t vecs = ceil_div(co, lanes), panel_vecs = ceil_div(vecs, c->panels), depth = ceil_div(ci, lanes) * lanes;
 	int64_t values = group * depth + 16, products = group * panel_vecs * lanes + 16, width = panel_vecs * lanes;
-	struct value globals = winograd_values(emit, b->kernel), rows = value_list(arena), wide = value_list(arena), calls = value_list(arena), start_calls = value_list(arena);
-	b->printer = (struct printer){ .arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &w };
+	struct value globals = winograd_values(emit, b->kernel), rows = value_list(arena), wide = value_list(arena),
+	             calls = value_list(arena), start_calls = value_list(arena);
+	b->printer = (struct printer){
+		.arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &w
+	};
 	b->place = place_root;
 	b->user = &w;
 	b->list = value_list(arena);
 
-	for (int last = 0; last < 2; last++) {                /* groups differ by one tile, blocks of a group by one row */
+	for (int last = 0; last < 2; last++) { /* groups differ by one tile, blocks of a group by one row */
 		int64_t count = last ? group : tiles / c->group, blocks = ceil_div(count, c->tile_rows);
 		if (count) {
 			add_size(rows, count / blocks);
@@ -63,13 +70,19 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	}
 	add_size(wide, vecs / c->panels);
 	add_size(wide, panel_vecs);
-	const char *entry = panel_vecs <= JIT_POINT_VECS && width <= JIT_POINT_LANES && !c->w && !c->prefetch ? "m_point" : "m_tile";
+	const char *entry = panel_vecs <= JIT_POINT_VECS && width <= JIT_POINT_LANES && !c->w && !c->prefetch
+	        ? "m_point"
+	        : "m_tile";
 	set(globals, "entry", entry);
 	for (size_t r = 0; r < value_count(rows); r++)
 		for (size_t v = 0; v < value_count(wide); v++) {
-			if (!jit_tile_fits(emit->target, (int)value_at(rows, r).integer, (int)value_at(wide, v).integer))
+			if (!jit_tile_fits(
+			            emit->target, (int)value_at(rows, r).integer, (int)value_at(wide, v).integer))
 				blocks_cannot(b, "the menu has no tile of that size");
-			blocks_uses(b, arena_printf(arena, "%s_%" PRId64 "x%" PRId64, entry, value_at(rows, r).integer, value_at(wide, v).integer), "tile");
+			blocks_uses(b,
+			        arena_printf(arena, "%s_%" PRId64 "x%" PRId64, entry, value_at(rows, r).integer,
+			                value_at(wide, v).integer),
+			        "tile");
 		}
 	blocks_uses(b, "m_products", "products");
 	blocks_uses(b, arena_printf(arena, "m_forward_%d", m), "forward");
@@ -80,7 +93,8 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	set(globals, "patch_at", blocks_scratch(b, depth * n * n, NULL));
 
 	if (c->w) {
-		set(globals, "filters_at", blocks_scratch(b, n * n * c->pass * lanes * (c->kept ? vecs : panel_vecs), NULL));
+		set(globals, "filters_at",
+		        blocks_scratch(b, n * n * c->pass * lanes * (c->kept ? vecs : panel_vecs), NULL));
 		blocks_uses(b, arena_printf(arena, "m_filters_%d", m), "filters");
 	}
 
@@ -92,7 +106,8 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		start = blocks_value(b, c->start, &across, true);
 		if (start.lane != 1) {
 			const char *all = blocks_scratch(b, width, NULL);
-			blocks_call(b, "m_copy_s", "map1", arena_printf(arena, "%s, 0, %s, 0, 1, channels", all, start.at));
+			blocks_call(
+			        b, "m_copy_s", "map1", arena_printf(arena, "%s, 0, %s, 0, 1, channels", all, start.at));
 			start.at = all;
 		}
 	}
@@ -112,7 +127,8 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	int64_t step = co > 1 ? index_factor(c->out_at, CHANNEL) : 1;
 	bool direct = step == 1 && plain;
 	set(globals, "add", direct && ending.add ? add.at : "");
-	set_int(globals, "add_row", direct && ending.add ? index_factor(placed_address(arena, ending.add->of, ending.add->at), ROW) : 0);
+	set_int(globals, "add_row",
+	        direct && ending.add ? index_factor(placed_address(arena, ending.add->of, ending.add->at), ROW) : 0);
 	set_int(globals, "add_pixel", direct && ending.add ? add.row : 0);
 	if (direct) {
 		set(globals, "out", printer_address(&b->printer, c->result, c->out_at));
@@ -120,11 +136,13 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		set_int(globals, "out_pixel", index_factor(c->out_at, COLUMN));
 	} else {
 		const char *square = blocks_scratch(b, (int64_t)m * m * width, NULL);
-		struct expr *whole = new(arena, struct expr);
+		struct expr *whole = arena_new(arena, struct expr);
 		*whole = (struct expr){ .kind = EXPR_LOAD, .type = DTYPE_F32, .of = c->root };
-		w.sums = (struct operand){ arena_printf(arena, "%s + i * %" PRId64, square, m * width), width, 1, false };
+		w.sums = (struct operand){ arena_printf(arena, "%s + i * %" PRId64, square, m * width), width, 1,
+			false };
 		b->list = calls;
-		struct operand to = { printer_address(&b->printer, c->result, c->out_at), index_factor(c->out_at, COLUMN), step, false };
+		struct operand to = { printer_address(&b->printer, c->result, c->out_at),
+			index_factor(c->out_at, COLUMN), step, false };
 		blocks_into(b, root_alone ? whole : value, &ends, to);
 		set(globals, "out", square);
 		set_int(globals, "out_row", m * width);

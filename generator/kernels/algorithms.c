@@ -1,5 +1,5 @@
-/* algorithms.c: which convolutions become Winograd's.  A rule on a layer's shape and bytes alone, never on the target, the batch or other layers: so
- * every target computes the same bits. */
+/* algorithms.c: which convolutions become Winograd's.  A rule on a layer's shape and bytes alone, never on the target,
+ * the batch or other layers: so every target computes the same bits. */
 #include "kernels/kernels.h"
 #include "definitions/winograd.h"
 
@@ -25,6 +25,6 @@ void choose_algorithms(struct program *program, enum algorithms algorithms)
 			continue;
 		int m = winograd_size(d);
 		if (m)
-			rewrite_winograd(program, d, m);              /* false where it is no plain 3x3 of stride 1 */
+			rewrite_winograd(program, d, m); /* false where it is no plain 3x3 of stride 1 */
 	}
 }

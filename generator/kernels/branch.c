@@ -1,7 +1,8 @@
 /* branch.c: kernels that one branch alone needs: the schedule asks the condition before it runs them.
  *
- * A reduction is worth asking for.  Its condition is stored, by a kernel of its own, and what is needed elsewhere does not join its kernel; a map that costs
- * little stays with its readers, and a select computes one side of it alone in any case. */
+ * A reduction is worth asking for.  Its condition is stored, by a kernel of its own, and what is needed elsewhere does
+ * not join its kernel; a map that costs little stays with its readers, and a select computes one side of it alone in
+ * any case. */
 #include "kernels/kernels.h"
 
 static bool is_of(const struct program *program, const struct definition *d)
@@ -31,18 +32,23 @@ void find_branches(struct lowered *lowered)
 			d->branch = NULL;
 		bool known = true;
 		for (const struct branch *branch = d->branch; branch; branch = branch->outer)
-			known &= is_of(program, branch->condition) && branch->condition->source != SOURCE_CONSTANT && branch->condition->type == DTYPE_BOOL
-				&& definition_elements(branch->condition) == 1 && branch->condition->number < d->number;
+			known &= is_of(program, branch->condition) && branch->condition->source != SOURCE_CONSTANT
+			        && branch->condition->type == DTYPE_BOOL && definition_elements(branch->condition) == 1
+			        && branch->condition->number < d->number;
 		if (!known)
 			d->branch = NULL;
-		for (const struct branch *branch = d->reduce == REDUCE_NONE || d->check ? NULL : d->branch; branch; branch = branch->outer)
+		for (const struct branch *branch = d->reduce == REDUCE_NONE || d->check ? NULL : d->branch; branch;
+		        branch = branch->outer)
 			placed(branch->condition)->steers = true;
 	}
 	for (size_t i = 0; i < program->all.count; i++)
 		program->all.at[i]->branch = steering(program->all.at[i]->branch);
 }
 
-const struct branch *kernel_branch(const struct kernel *kernel) { return kernel->root->check ? NULL : kernel->root->branch; }
+const struct branch *kernel_branch(const struct kernel *kernel)
+{
+	return kernel->root->check ? NULL : kernel->root->branch;
+}
 
 int kernel_check(const struct lowered *lowered, const struct kernel *kernel)
 {

@@ -1,14 +1,16 @@
-/* chain.c: attention as one kernel: a product, what runs over its rows (softmax), and the product that reads them, block by block of rows, so that
- * scores never leave the cache.  So is what a product's rows are made of (batch norm and relu, a layer norm, a transposition), where that product alone
- * reads it.
+/* chain.c: attention as one kernel: a product, what runs over its rows (softmax), and the product that reads them,
+ * block by block of rows, so that scores never leave the cache.  So is what a product's rows are made of (batch norm
+ * and relu, a layer norm, a transposition), where that product alone reads it.
  *
- * The steps are made from the definitions themselves: each is restricted to one block, the axes that all share becoming pointers that move, and
- * the small program that they make is lowered as any other.  No order of a sum changes, so no bit does. */
+ * The steps are made from the definitions themselves: each is restricted to one block, the axes that all share becoming
+ * pointers that move, and the small program that they make is lowered as any other.  No order of a sum changes, so no
+ * bit does. */
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 
 enum { ROWS_MOST = 128, ROWS_LEAST = 4, BLOCKS_ENOUGH = 8, STEPS_MOST = 7 };
-/* Where lanes are threads: the rows and warps of a block, which leave room for two of them beside each other; the part of scratch for what lies between. */
+/* Where lanes are threads: the rows and warps of a block, which leave room for two of them beside each other; the part
+ * of scratch for what lies between. */
 enum { WARPS = 4, ROWS_OF_WARPS = 16, SCRATCH_SHARE = 3 };
 
 const struct chain_tensor *chain_tensor(const struct chain *chain, const struct definition *inside)
@@ -19,10 +21,7 @@ const struct chain_tensor *chain_tensor(const struct chain *chain, const struct 
 	return NULL;
 }
 
-int64_t chain_units(const struct chain *chain)
-{
-	return chain->extents[chain->axes - 1] / chain->rows;
-}
+int64_t chain_units(const struct chain *chain) { return chain->extents[chain->axes - 1] / chain->rows; }
 
 int64_t chain_scratch(const struct chain *chain) { return (chain->body->workspace_bytes + 3) / 4; }
 
@@ -30,11 +29,11 @@ int64_t chain_scratch(const struct chain *chain) { return (chain->body->workspac
 struct restricting {
 	struct lowered *lowered;
 	struct chain *chain;
-	struct program *program;              /* the body's */
-	VECTOR(struct definition *) from;     /* members, and … */
-	VECTOR(struct definition *) to;       /* … what has become of them */
-	const struct definition *packed;      /* the constant that stays one, since the product has it packed; NULL: none */
-	int var[MAX_RANK];                    /* of the definition at hand: the variable that is each axis; -1: none is */
+	struct program *program;          /* the body's */
+	VECTOR(struct definition *) from; /* members, and … */
+	VECTOR(struct definition *) to;   /* … what has become of them */
+	const struct definition *packed;  /* the constant that stays one, since the product has it packed; NULL: none */
+	int var[MAX_RANK];                /* of the definition at hand: the variable that is each axis; -1: none is */
 	const struct index *with[MAX_VARS];
 	bool possible;
 };
@@ -47,7 +46,8 @@ static bool uses_axis(const struct restricting *r, const struct index *at)
 	return false;
 }
 
-/* Outside loads, only affine indices know where the block is: a pointer can take that over.  What an index loads has none. */
+/* Outside loads, only affine indices know where the block is: a pointer can take that over.  What an index loads has
+ * none. */
 static bool moves_with_pointers(const struct restricting *r, const struct expr *expr)
 {
 	for (int i = 0; i < expr->range_count; i++)
@@ -74,7 +74,12 @@ static struct definition *member_to(const struct restricting *r, const struct de
 
 static struct definition *append(struct restricting *r, const struct definition *like, struct definition *made)
 {
-	*placed(made) = (struct placed){ .of = *like, .mode = placed(like)->mode, .bytes = placed(like)->bytes, .offset = -1, .first = -1, .last = -1 };
+	*placed(made) = (struct placed){ .of = *like,
+		.mode = placed(like)->mode,
+		.bytes = placed(like)->bytes,
+		.offset = -1,
+		.first = -1,
+		.last = -1 };
 	memcpy(placed(made)->stride, placed(like)->stride, sizeof placed(made)->stride);
 	made->number = (int)r->program->all.count;
 	push(r->lowered->arena, &r->program->all, made);
@@ -93,11 +98,12 @@ static struct definition *outside(struct restricting *r, struct definition *of, 
 		odd |= tensor.step[x] % 4 != 0;
 	}
 	if (moves && dtype_bytes(of->type, 2) != 2 * dtype_bytes(of->type, 1))
-		r->possible = false;                          /* elements below a byte: no pointer points to them */
+		r->possible = false; /* elements below a byte: no pointer points to them */
 	for (size_t i = 0; i < r->chain->tensors.count; i++)
-		if (r->chain->tensors.at[i].outside == of && !memcmp(r->chain->tensors.at[i].step, tensor.step, sizeof tensor.step))
+		if (r->chain->tensors.at[i].outside == of
+		        && !memcmp(r->chain->tensors.at[i].step, tensor.step, sizeof tensor.step))
 			return r->chain->tensors.at[i].inside;
-	tensor.inside = append(r, of, &new(r->lowered->arena, struct placed)->of);
+	tensor.inside = append(r, of, &arena_new(r->lowered->arena, struct placed)->of);
 	tensor.inside->source = SOURCE_INPUT;
 	tensor.inside->body = tensor.inside->start = NULL;
 	tensor.inside->reduce = REDUCE_NONE;
@@ -116,7 +122,7 @@ static const struct expr *of_block(void *user, const struct expr *load)
 	struct definition *of = member_to(r, load->of);
 	const struct index *at[MAX_RANK];
 	if (!of && load->of == r->packed) {
-		of = append(r, load->of, &new(r->lowered->arena, struct placed)->of);
+		of = append(r, load->of, &arena_new(r->lowered->arena, struct placed)->of);
 		push(r->lowered->arena, &r->from, load->of);
 		push(r->lowered->arena, &r->to, of);
 	}
@@ -139,7 +145,9 @@ static void lies_outside(struct restricting *r, struct definition *made, struct 
 {
 	struct chain_tensor out = { made, of, { 0 } };
 	made->is_output = true;
-	*placed(made) = (struct placed){ .of = *made, .mode = MODE_HOSTED, .bytes = placed(of)->bytes, .offset = -1, .first = -1, .last = -1 };
+	*placed(made) = (struct placed){
+		.of = *made, .mode = MODE_HOSTED, .bytes = placed(of)->bytes, .offset = -1, .first = -1, .last = -1
+	};
 	memcpy(placed(made)->stride, strides, sizeof placed(made)->stride);
 	for (int x = 0; x < r->chain->axes; x++)
 		out.step[x] = strides[r->var[x]];
@@ -150,12 +158,13 @@ static void lies_outside(struct restricting *r, struct definition *made, struct 
 /* r->var tells its axes. */
 static struct definition *restricted(struct restricting *r, struct definition *d)
 {
-	struct definition *made = &new(r->lowered->arena, struct placed)->of;
+	struct definition *made = &arena_new(r->lowered->arena, struct placed)->of;
 	int last = r->chain->axes - 1;
 	memset(r->with, 0, sizeof r->with);
 	for (int x = 0; x <= last; x++)
 		if (r->var[x] >= 0)
-			r->with[r->var[x]] = x == last ? index_var(r->lowered->arena, r->var[x], r->chain->rows) : index_constant(r->lowered->arena, 0);
+			r->with[r->var[x]] = x == last ? index_var(r->lowered->arena, r->var[x], r->chain->rows)
+			                               : index_constant(r->lowered->arena, 0);
 	const struct expr *body = restrict_expr(r, d->body), *start = restrict_expr(r, d->start);
 	append(r, d, made);
 	made->body = body;
@@ -170,7 +179,7 @@ static struct definition *restricted(struct restricting *r, struct definition *d
 		if (r->var[x] < 0)
 			continue;
 		made->extents[r->var[x]] = x == last ? r->chain->rows : 1;
-		made->counts[r->var[x]] = NULL;                  /* the blocks end there */
+		made->counts[r->var[x]] = NULL; /* the blocks end there */
 	}
 	place_row_major(made);
 	push(r->lowered->arena, &r->from, d);
@@ -221,19 +230,25 @@ static struct definition *result_of_rows(const struct kernel *rows)
 	return result;
 }
 
-/* The steps are a product or none, rows, and a product; `scores` is what the first one leaves, `weights` what the rows do.  Of an attention whose tensors have
- * fewer bytes than a float, those that widen a factor stand before its product, and the one that narrows the result at the end. */
+/* The steps are a product or none, rows, and a product; `scores` is what the first one leaves, `weights` what the rows
+ * do.  Of an attention whose tensors have fewer bytes than a float, those that widen a factor stand before its product,
+ * and the one that narrows the result at the end. */
 struct links {
 	struct kernel *step[STEPS_MOST];
-	int steps, first, rows, last;         /* numbers of steps; first -1: none */
+	int steps, first, rows, last; /* numbers of steps; first -1: none */
 	struct definition *scores, *weights;
-	struct definition *wide[2][2], *narrow;       /* of the first and the last product: factors a and b, made by steps; the result of the last step.  NULL: not */
+	struct definition *wide[2][2], *narrow; /* of the first and the last product: factors a and b, made by steps;
+	                                           the result of the last step.  NULL: not */
 };
 static struct kernel *rows_of_links(const struct links *l) { return l->step[l->rows]; }
 static const struct contraction *last_of_links(const struct links *l) { return l->step[l->last]->detail; }
 
 /* The axes by number: the outer variables of the rows.  False where scores are read in another order. */
-struct reading { const struct definition *of; int outer; bool same; };
+struct reading {
+	const struct definition *of;
+	int outer;
+	bool same;
+};
 static void see_order(void *user, const struct expr *load)
 {
 	struct reading *o = user;
@@ -256,7 +271,8 @@ static bool find_attention(const struct lowered *lowered, struct kernel *first, 
 	if (!rows || rows->shape != SHAPE_LOOPS || !rows->outer || !(l->weights = result_of_rows(rows)))
 		return false;
 	struct kernel *last = l->step[2] = reader_of(lowered, rows, l->weights);
-	if (!last || !of_two_tensors(last) || !branch_equal(first->root->branch, rows->root->branch) || !branch_equal(first->root->branch, last->root->branch))
+	if (!last || !of_two_tensors(last) || !branch_equal(first->root->branch, rows->root->branch)
+	        || !branch_equal(first->root->branch, last->root->branch))
 		return false;
 	const struct contraction *c = last->detail;
 	struct reading order = { l->scores, rows->outer, true };
@@ -268,7 +284,9 @@ static bool find_attention(const struct lowered *lowered, struct kernel *first, 
 }
 
 /* A map between a tensor of fewer bytes and floats, which is all that its kernel makes. */
-struct width { int least; };
+struct width {
+	int least;
+};
 static void see_width(void *user, const struct expr *load)
 {
 	struct width *w = user;
@@ -276,20 +294,24 @@ static void see_width(void *user, const struct expr *load)
 }
 static bool is_map_alone(const struct kernel *kernel)
 {
-	const struct definition *d = kernel && kernel->shape == SHAPE_LOOPS && kernel->members.count == 1 ? kernel->members.at[0] : NULL;
-	return d && d->reduce == REDUCE_NONE && !d->running && !d->check && !placed(d)->steers && !definition_stands_alone(d) && placed(d)->provenance != INGOT_BY_USER;
+	const struct definition *d =
+	        kernel && kernel->shape == SHAPE_LOOPS && kernel->members.count == 1 ? kernel->members.at[0] : NULL;
+	return d && d->reduce == REDUCE_NONE && !d->running && !d->check && !placed(d)->steers
+	        && !definition_stands_alone(d) && placed(d)->provenance != INGOT_BY_USER;
 }
 static bool widens(const struct lowered *lowered, struct definition *d, const struct kernel *product)
 {
 	struct width w = { 32 };
-	if (d->source != SOURCE_COMPUTED || !is_map_alone(placed(d)->kernel) || reader_of(lowered, placed(d)->kernel, d) != product
-		|| !branch_equal(d->branch, product->root->branch))
+	if (d->source != SOURCE_COMPUTED || !is_map_alone(placed(d)->kernel)
+	        || reader_of(lowered, placed(d)->kernel, d) != product
+	        || !branch_equal(d->branch, product->root->branch))
 		return false;
 	definition_loads(d, see_width, &w);
 	return w.least < 32;
 }
 
-/* The same attention with what widens its factors, of keys and values (b) where there is room for them, and narrows its result (end); false: there is none. */
+/* The same attention with what widens its factors, of keys and values (b) where there is room for them, and narrows its
+ * result (end); false: there is none. */
 static bool find_widths(const struct lowered *lowered, const struct links *of, bool b, bool end, struct links *l)
 {
 	const struct kernel *product[2] = { of->step[of->first], of->step[of->last] };
@@ -297,7 +319,7 @@ static bool find_widths(const struct lowered *lowered, const struct links *of, b
 	l->steps = 0;
 	for (int p = 0; p < 2; p++) {
 		const struct contraction *c = product[p]->detail;
-		for (int f = p; f < 1 + b; f++) {                    /* a of the last one are the weights */
+		for (int f = p; f < 1 + b; f++) { /* a of the last one are the weights */
 			struct definition *d = (f ? c->b : c->a)->of;
 			if (widens(lowered, d, product[p])) {
 				l->wide[p][f] = d;
@@ -313,14 +335,18 @@ static bool find_widths(const struct lowered *lowered, const struct links *of, b
 	}
 	struct definition *result = last_of_links(l)->result;
 	struct kernel *narrow = end ? reader_of(lowered, product[1], result) : NULL;
-	if (is_map_alone(narrow) && dtypes[narrow->root->type].bits < 32 && branch_equal(narrow->root->branch, product[1]->root->branch)) {
+	if (is_map_alone(narrow) && dtypes[narrow->root->type].bits < 32
+	        && branch_equal(narrow->root->branch, product[1]->root->branch)) {
 		l->narrow = narrow->members.at[0];
 		l->step[l->steps++] = narrow;
 	}
 	return l->steps > of->steps;
 }
 
-static int outer_of(const struct kernel *rows) { return rows->members.count == 1 ? rows->members.at[0]->rank : rows->outer; }
+static int outer_of(const struct kernel *rows)
+{
+	return rows->members.count == 1 ? rows->members.at[0]->rank : rows->outer;
+}
 
 /* Rows that a product alone reads.  What they leave besides is there when the product is. */
 static bool find_rows(const struct lowered *lowered, struct kernel *rows, struct links *l)
@@ -330,8 +356,11 @@ static bool find_rows(const struct lowered *lowered, struct kernel *rows, struct
 	*l = (struct links){ .step = { rows }, .steps = 2, .first = -1, .last = 1 };
 	for (size_t m = 0; m < rows->members.count && !l->step[1]; m++) {
 		struct definition *d = rows->members.at[m];
-		struct kernel *last = placed(d)->readers.count == 1 && placed(d)->provenance != INGOT_BY_USER ? reader_of(lowered, rows, d) : NULL;
-		if (last && is_product(last) && ((const struct contraction *)last->detail)->a->of == d && branch_equal(rows->root->branch, last->root->branch)) {
+		struct kernel *last = placed(d)->readers.count == 1 && placed(d)->provenance != INGOT_BY_USER
+		        ? reader_of(lowered, rows, d)
+		        : NULL;
+		if (last && is_product(last) && ((const struct contraction *)last->detail)->a->of == d
+		        && branch_equal(rows->root->branch, last->root->branch)) {
 			l->weights = d;
 			l->step[1] = last;
 		}
@@ -349,15 +378,22 @@ static bool find_rows(const struct lowered *lowered, struct kernel *rows, struct
 	return l->step[1];
 }
 
-/* Does a member reduce over a window along an axis?  Rows of windows that overlap run side by side (loops/unroll.c), which one row at a time would lose. */
-struct windows { const struct definition *of; const int *rows; int axes; bool found; };
+/* Does a member reduce over a window along an axis?  Rows of windows that overlap run side by side (loops/unroll.c),
+ * which one row at a time would lose. */
+struct windows {
+	const struct definition *of;
+	const int *rows;
+	int axes;
+	bool found;
+};
 static void see_window(void *user, const struct expr *load)
 {
 	struct windows *w = user;
 	for (int d = 0; d < load->of->rank; d++)
 		for (int x = 0; x < w->axes; x++)
 			for (int v = 0; v < w->of->reduced; v++)
-				w->found |= w->of->reduced_extents[v] > 1 && index_uses(load->at[d], w->rows[x]) && index_uses(load->at[d], w->of->rank + v);
+				w->found |= w->of->reduced_extents[v] > 1 && index_uses(load->at[d], w->rows[x])
+				        && index_uses(load->at[d], w->of->rank + v);
 }
 static bool has_windows(const struct kernel *kernel, const int *rows, int axes)
 {
@@ -369,8 +405,8 @@ static bool has_windows(const struct kernel *kernel, const int *rows, int axes)
 	return w.found;
 }
 
-/* The axes by number, of the rows and of the product that reads them: where the product's own rows run as they do.  A constant that is packed does not
- * move with them. */
+/* The axes by number, of the rows and of the product that reads them: where the product's own rows run as they do.  A
+ * constant that is packed does not move with them. */
 static bool find_axes_of_rows(const struct links *l, struct chain *chain, int *rows, int *root)
 {
 	const struct contraction *c = last_of_links(l);
@@ -380,7 +416,8 @@ static bool find_axes_of_rows(const struct links *l, struct chain *chain, int *r
 			continue;
 		for (int d = 0; d < l->weights->rank; d++)
 			uses += index_uses(c->a->at[d], var);
-		if (uses > 1 || c->root->extents[var] != l->weights->extents[v] || (c->b->of->source == SOURCE_CONSTANT && expr_uses(c->b, var)))
+		if (uses > 1 || c->root->extents[var] != l->weights->extents[v]
+		        || (c->b->of->source == SOURCE_CONSTANT && expr_uses(c->b, var)))
 			return false;
 		rows[chain->axes] = v;
 		root[chain->axes] = var;
@@ -389,14 +426,16 @@ static bool find_axes_of_rows(const struct links *l, struct chain *chain, int *r
 	return chain->axes && !has_windows(rows_of_links(l), rows, chain->axes);
 }
 
-/* The root's variables that are the axes, by how its result is stored or its factor read; false where they do not stand there plainly. */
+/* The root's variables that are the axes, by how its result is stored or its factor read; false where they do not stand
+ * there plainly. */
 static bool find_axes(const struct links *l, const struct index *const *at, const struct definition *root, int *axes)
 {
 	int count = 0;
 	for (int v = 0; v < rows_of_links(l)->outer; v++)
 		if (l->weights->extents[v] > 1) {
 			int var;
-			if (!index_is_var(at[v], &var) || var >= root->rank || root->extents[var] != l->weights->extents[v])
+			if (!index_is_var(at[v], &var) || var >= root->rank
+			        || root->extents[var] != l->weights->extents[v])
 				return false;
 			axes[count++] = var;
 		}
@@ -409,7 +448,8 @@ static bool find_stored(const struct contraction *c, int axes, const int *of_roo
 	for (int x = 0; x < axes; x++) {
 		stored[x] = -1;
 		for (int v = 0, var; v < c->result->rank; v++)
-			if (c->result->extents[v] > 1 && index_is_var(c->store_at[v], &var) && var == of_root[x] && c->result->extents[v] == c->root->extents[var])
+			if (c->result->extents[v] > 1 && index_is_var(c->store_at[v], &var) && var == of_root[x]
+			        && c->result->extents[v] == c->root->extents[var])
 				stored[x] = v;
 		if (stored[x] < 0)
 			return false;
@@ -430,8 +470,8 @@ static void restrict_product(struct restricting *r, const struct contraction *c,
 		restricted(r, c->result);
 }
 
-/* The last product's result, where it is its sums alone under other extents (heads of a group, side by side): the sums lie there themselves.  Their
- * strides, by the root's variables. */
+/* The last product's result, where it is its sums alone under other extents (heads of a group, side by side): the sums
+ * lie there themselves.  Their strides, by the root's variables. */
 static bool lies_as_root(const struct contraction *c, int64_t *stride)
 {
 	const struct expr *body = c->result->body;
@@ -448,7 +488,11 @@ static bool lies_as_root(const struct contraction *c, int64_t *stride)
 }
 
 /* Does each load of the scores stand at its reader's own place along the row, or along a sum over all of it? */
-struct placing { const struct definition *of, *reader; int outer; bool same, read; };
+struct placing {
+	const struct definition *of, *reader;
+	int outer;
+	bool same, read;
+};
 static void see_place(void *user, const struct expr *load)
 {
 	struct placing *p = user;
@@ -457,19 +501,23 @@ static void see_place(void *user, const struct expr *load)
 		return;
 	p->read = true;
 	for (int v = p->outer, var; v < load->of->rank; v++)
-		if (load->of->extents[v] > 1 && !(index_is_var(load->at[v], &var)
-			&& (var < reader->rank ? var == v && reader->extents[v] == load->of->extents[v] : reader->reduced_extents[var - reader->rank] == load->of->extents[v])))
+		if (load->of->extents[v] > 1
+		        && !(index_is_var(load->at[v], &var)
+		                && (var < reader->rank
+		                                ? var == v && reader->extents[v] == load->of->extents[v]
+		                                : reader->reduced_extents[var - reader->rank] == load->of->extents[v])))
 			p->same = false;
 }
 
-/* Weights can take the scores' place where nothing reads a score once that place is written, but for the element that is written there: half the scratch,
- * twice the rows.  Whatever is as wide as a row may lie where the weights do. */
+/* Weights can take the scores' place where nothing reads a score once that place is written, but for the element that
+ * is written there: half the scratch, twice the rows.  Whatever is as wide as a row may lie where the weights do. */
 static bool takes_scores(const struct links *l)
 {
 	const struct kernel *rows = rows_of_links(l);
 	int wide = 0;
 	if (!l->scores || l->scores->type != l->weights->type || l->scores->rank != l->weights->rank
-		|| memcmp(l->scores->extents, l->weights->extents, sizeof *l->scores->extents * (size_t)l->scores->rank))
+	        || memcmp(
+	                l->scores->extents, l->weights->extents, sizeof *l->scores->extents * (size_t)l->scores->rank))
 		return false;
 	for (int v = rows->outer; v < l->scores->rank; v++)
 		wide += l->scores->extents[v] > 1;
@@ -488,15 +536,18 @@ static bool takes_scores(const struct links *l)
 	return wide == 1;
 }
 
-/* Rows of a block: as many as scratch in L2 has room for, and fewer where there would be too few blocks; balanced.  0: none. */
+/* Rows of a block: as many as scratch in L2 has room for, and fewer where there would be too few blocks; balanced.  0:
+ * none. */
 static int64_t rows_of(const struct lowered *lowered, const struct links *l, const int64_t *extents, int axes)
 {
 	const struct target *target = lowered->target;
-	int64_t rows = extents[axes - 1], others = 1, row_bytes = (takes_scores(l) ? 4 : 8) * definition_elements(l->weights) / rows, most = target->lanes_are_threads ? ROWS_OF_WARPS : ROWS_MOST;
+	int64_t rows = extents[axes - 1], others = 1,
+	        row_bytes = (takes_scores(l) ? 4 : 8) * definition_elements(l->weights) / rows,
+	        most = target->lanes_are_threads ? ROWS_OF_WARPS : ROWS_MOST;
 	for (int x = 0; x + 1 < axes; x++)
 		others *= extents[x];
 	row_bytes /= others;
-	int64_t factors = 0;                                  /* widened ones: all of b, and a row's part of a and of the result */
+	int64_t factors = 0; /* widened ones: all of b, and a row's part of a and of the result */
 	for (int p = 0; p < 2 && l->first >= 0; p++) {
 		factors += l->wide[p][1] ? 4 * definition_elements(l->wide[p][1]) / others : 0;
 		row_bytes += l->wide[p][0] ? 4 * definition_elements(l->wide[p][0]) / others / rows : 0;
@@ -504,7 +555,9 @@ static int64_t rows_of(const struct lowered *lowered, const struct links *l, con
 	row_bytes += l->narrow ? 4 * definition_elements(l->narrow) / others / rows : 0;
 	while (most > 32 && others * ((rows + most - 1) / most) < BLOCKS_ENOUGH)
 		most /= 2;
-	int64_t room = ((target->scratch_bytes ? target->scratch_bytes / SCRATCH_SHARE : near_bytes(target, NEAR_steps)) - factors) / row_bytes;
+	int64_t room = ((target->scratch_bytes ? target->scratch_bytes / SCRATCH_SHARE : near_bytes(target, NEAR_steps))
+	                       - factors)
+	        / row_bytes;
 	most = room < most ? room : most;
 	if (most < 1 || (most < ROWS_LEAST && most < rows))
 		return 0;
@@ -517,7 +570,7 @@ static const struct target *target_inside(const struct lowered *lowered)
 {
 	if (!lowered->target->lanes_are_threads)
 		return lowered->target;
-	struct target *inside = new(lowered->arena, struct target);
+	struct target *inside = arena_new(lowered->arena, struct target);
 	*inside = *lowered->target;
 	inside->block_warps = WARPS;
 	inside->scratch_is_near = false;
@@ -539,8 +592,9 @@ static bool share_block(const struct lowered *lowered, struct chain *chain)
 	return 4 * (chain_scratch(chain) + chain->shared) <= lowered->target->scratch_bytes;
 }
 
-/* A block reads all of b, where the product alone takes larger groups; it saves a store and a load of the rows.  Those are 2 * rows * terms, b is terms * columns:
- * measured with b in L2 (docs/performance.md), columns up to six times the rows pay. */
+/* A block reads all of b, where the product alone takes larger groups; it saves a store and a load of the rows.  Those
+ * are 2 * rows * terms, b is terms * columns: measured with b in L2 (docs/performance.md), columns up to six times the
+ * rows pay. */
 static bool rows_pay(const struct target *target, const struct contraction *c, int64_t rows)
 {
 	return c->extents[c->column] <= 6 * rows && placed(c->b->of)->bytes <= near_bytes(target, NEAR_weights);
@@ -568,17 +622,19 @@ static void lie_together(const struct definition *scores, struct definition *wei
 		placed(scores)->lies_in = weights;
 }
 
-/* A step that widens a factor, which the product reads at `at` in its own variables.  Where it stands still along rows it is made again for each block: it has to cost
- * little beside the rows that read it. */
+/* A step that widens a factor, which the product reads at `at` in its own variables.  Where it stands still along rows
+ * it is made again for each block: it has to cost little beside the rows that read it. */
 enum { WIDENING_SHARE = 4 };
-static void restrict_factor(struct restricting *r, struct definition *d, const struct index *const *at, const int *of_root)
+static void restrict_factor(
+        struct restricting *r, struct definition *d, const struct index *const *at, const int *of_root)
 {
 	bool again = false;
 	int var;
 	for (int x = 0; x < r->chain->axes; x++) {
 		r->var[x] = -1;
 		for (int v = 0; v < d->rank; v++)
-			if (index_is_var(at[v], &var) && var == of_root[x] && r->var[x] < 0 && d->extents[v] == r->chain->extents[x])
+			if (index_is_var(at[v], &var) && var == of_root[x] && r->var[x] < 0
+			        && d->extents[v] == r->chain->extents[x])
 				r->var[x] = v;
 			else
 				r->possible &= !index_uses(at[v], of_root[x]);
@@ -589,7 +645,8 @@ static void restrict_factor(struct restricting *r, struct definition *d, const s
 		restricted(r, d);
 }
 
-static void restrict_factors(struct restricting *r, struct definition *const *wide, const struct contraction *c, const int *of_root)
+static void restrict_factors(
+        struct restricting *r, struct definition *const *wide, const struct contraction *c, const int *of_root)
 {
 	for (int f = 0; f < 2; f++)
 		if (wide[f] && r->possible)
@@ -597,7 +654,11 @@ static void restrict_factors(struct restricting *r, struct definition *const *wi
 }
 
 /* The map behind the last product, which has its result at its own place; r->var tells the result's axes. */
-struct finding_load { const struct definition *of; const struct expr *load; bool same; };
+struct finding_load {
+	const struct definition *of;
+	const struct expr *load;
+	bool same;
+};
 static void see_result(void *user, const struct expr *load)
 {
 	struct finding_load *f = user;
@@ -613,7 +674,8 @@ static void restrict_result(struct restricting *r, struct definition *narrow, co
 	r->possible &= f.load && f.same;
 	for (int x = 0; r->possible && x < r->chain->axes; x++) {
 		int var;
-		r->possible &= index_is_var(f.load->at[r->var[x]], &var) && var < narrow->rank && narrow->extents[var] == r->chain->extents[x];
+		r->possible &= index_is_var(f.load->at[r->var[x]], &var) && var < narrow->rank
+		        && narrow->extents[var] == r->chain->extents[x];
 		for (int v = 0; r->possible && v < result->rank; v++)
 			r->possible &= v == r->var[x] || !index_uses(f.load->at[v], var);
 		r->var[x] = r->possible ? var : 0;
@@ -625,8 +687,11 @@ static void restrict_result(struct restricting *r, struct definition *narrow, co
 static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 {
 	struct arena *arena = lowered->arena;
-	struct chain *chain = new(arena, struct chain);
-	struct restricting r = { .lowered = lowered, .chain = chain, .program = program_new(lowered->program->build, lowered->program->name), .possible = true };
+	struct chain *chain = arena_new(arena, struct chain);
+	struct restricting r = { .lowered = lowered,
+		.chain = chain,
+		.program = program_new(lowered->program->build, lowered->program->name),
+		.possible = true };
 	r.program->definition_bytes = sizeof(struct placed);
 	const struct contraction *first = l->first >= 0 ? l->step[l->first]->detail : NULL, *last = last_of_links(l);
 	const struct kernel *middle = rows_of_links(l);
@@ -636,13 +701,15 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 			rows[chain->axes] = v;
 			chain->extents[chain->axes++] = l->weights->extents[v];
 		}
-	if (first ? !chain->axes || !find_axes(l, first->store_at, first->root, roots[0]) || !find_axes(l, last->a->at, last->root, roots[1])
-		: !find_axes_of_rows(l, chain, rows, roots[1]))
+	if (first ? !chain->axes || !find_axes(l, first->store_at, first->root, roots[0])
+	                        || !find_axes(l, last->a->at, last->root, roots[1])
+	          : !find_axes_of_rows(l, chain, rows, roots[1]))
 		return NULL;
-	if (!(chain->rows = rows_of(lowered, l, chain->extents, chain->axes)) || (!first && !rows_pay(lowered->target, last, chain->rows)))
+	if (!(chain->rows = rows_of(lowered, l, chain->extents, chain->axes))
+	        || (!first && !rows_pay(lowered->target, last, chain->rows)))
 		return NULL;
 	for (int x = 0; first && x < chain->axes; x++)
-		if (!expr_uses(first->a, roots[0][x]))        /* an axis runs along columns */
+		if (!expr_uses(first->a, roots[0][x])) /* an axis runs along columns */
 			return NULL;
 	for (int x = 0; x < chain->axes; x++)
 		chain->counts[x] = count_of_axis(l, rows[x], roots[1][x]);
@@ -678,7 +745,7 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 
 	lies_outside(&r, r.to.at[r.to.count - 1], l->narrow ? l->narrow : last->result, strides);
 
-	struct lowered *body = chain->body = new(arena, struct lowered);
+	struct lowered *body = chain->body = arena_new(arena, struct lowered);
 	body->program = r.program;
 	body->arena = arena;
 	body->target = target_inside(lowered);
@@ -701,7 +768,7 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 /* The steps become one, where the last one stood. */
 static void replace(struct lowered *lowered, const struct links *l, struct chain *chain)
 {
-	struct kernel *kernel = new(lowered->arena, struct kernel);
+	struct kernel *kernel = arena_new(lowered->arena, struct kernel);
 	size_t kept = 0;
 	kernel->shape = SHAPE_CHAIN;
 	kernel->root = last_of_links(l)->root;
@@ -747,20 +814,22 @@ void make_chains(struct lowered *lowered)
 		if (!find_attention(lowered, lowered->kernels.at[k], &links))
 			continue;
 		for (int with = 3; with >= 0 && !made; with--)
-			made = find_widths(lowered, &links, with & 2, with & 1, &wider) ? chain_of(lowered, &wider) : NULL;
+			made = find_widths(lowered, &links, with & 2, with & 1, &wider) ? chain_of(lowered, &wider)
+			                                                                : NULL;
 		if (!made)
 			continue;
 		replace(lowered, &wider, made);
-		k = (size_t)-1;                               /* numbers changed, before this one too */
+		k = (size_t)-1; /* numbers changed, before this one too */
 	}
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct links links = { .steps = 0 };
 		struct kernel *kernel = lowered->kernels.at[k];
 		struct chain *made;
-		if (!(find_attention(lowered, kernel, &links) || find_rows(lowered, kernel, &links)) || !(made = chain_of(lowered, &links)))
+		if (!(find_attention(lowered, kernel, &links) || find_rows(lowered, kernel, &links))
+		        || !(made = chain_of(lowered, &links)))
 			continue;
 		replace(lowered, &links, made);
-		k--;                                          /* another one stands here now */
+		k--; /* another one stands here now */
 	}
 }
 
@@ -784,7 +853,8 @@ void chain_parameters(struct lowered *lowered, struct kernel *kernel)
 				if (tensor && !written)
 					kernel_add_read(lowered, kernel, tensor->outside);
 				else
-					kernel_add_param(lowered->arena, kernel, tensor ? tensor->outside : param->of, written);
+					kernel_add_param(
+					        lowered->arena, kernel, tensor ? tensor->outside : param->of, written);
 			}
 	for (int x = 0; x < chain->axes; x++)
 		if (chain->counts[x])
@@ -801,7 +871,8 @@ static bool runs_over_rows(const struct chain *chain, const struct kernel *step)
 	const struct contraction *c = step->detail;
 	int64_t rows = 1;
 	if (step->shape == SHAPE_CONTRACTION)
-		return c->rows == 1 && !c->exchanged && !c->split_panels && !c->pool.d && !c->warps && c->extents[contraction_row(c)] == chain->rows;
+		return c->rows == 1 && !c->exchanged && !c->split_panels && !c->pool.d && !c->warps
+		        && c->extents[contraction_row(c)] == chain->rows;
 	for (int v = 0; v < step->outer; v++)
 		rows *= step->members.at[0]->extents[v];
 	return step->shape == SHAPE_LOOPS && step->members.count > 1 && rows == chain->rows && rows % step->blocks == 0;
@@ -816,7 +887,8 @@ void chain_choose(struct lowered *lowered, struct kernel *kernel)
 		kernel->tile = arena_printf(lowered->arena, "%s%s %s", kernel->tile, s ? "," : "", step->tile);
 		step->name = arena_printf(lowered->arena, "%s_%d", kernel->name, (int)s);
 		step->inner = true;
-		step->ends = chain->counts[chain->axes - 1] && !lowered->target->lanes_are_threads && runs_over_rows(chain, step);
+		step->ends = chain->counts[chain->axes - 1] && !lowered->target->lanes_are_threads
+		        && runs_over_rows(chain, step);
 		step->joined = lowered->target->lanes_are_threads;
 	}
 	kernel->blocks_of = arena_printf(lowered->arena, "blocks of %lld rows", (long long)chain->rows);

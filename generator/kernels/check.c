@@ -1,9 +1,12 @@
 /* check.c: what must hold of kernels before they are printed, and of their parts after each step. */
 #include "kernels/kernels.h"
-#undef NDEBUG                             /* a checker checks, however it is built */
+#undef NDEBUG /* a checker checks, however it is built */
 #include <assert.h>
 
-struct checking { const struct lowered *lowered; const struct kernel *kernel; };
+struct checking {
+	const struct lowered *lowered;
+	const struct kernel *kernel;
+};
 
 static void check_load(void *user, const struct expr *load)
 {
@@ -36,7 +39,8 @@ void placed_check(const struct lowered *lowered)
 			assert(placed(d)->stride[v] >= 0);
 			last += d->extents[v] > 0 ? (d->extents[v] - 1) * placed(d)->stride[v] : 0;
 		}
-		assert(definition_elements(d) == 0 || (int64_t)dtype_bytes(d->type, (size_t)last + 1) <= placed(d)->bytes);
+		assert(definition_elements(d) == 0
+		        || (int64_t)dtype_bytes(d->type, (size_t)last + 1) <= placed(d)->bytes);
 		if (d->source != SOURCE_COMPUTED)
 			continue;
 		definition_loads(d, check_readable, d);
@@ -69,8 +73,9 @@ void lowered_check(const struct lowered *lowered)
 		struct checking c = { lowered, lowered->kernels.at[k] };
 		assert(c.kernel->blocks > 0);
 		for (const struct branch *branch = kernel_branch(c.kernel); branch; branch = branch->outer)
-			assert(placed(branch->condition)->mode == MODE_HOSTED || (placed(branch->condition)->kernel->number < c.kernel->number
-				&& placed(branch->condition)->last >= c.kernel->number));
+			assert(placed(branch->condition)->mode == MODE_HOSTED
+			        || (placed(branch->condition)->kernel->number < c.kernel->number
+			                && placed(branch->condition)->last >= c.kernel->number));
 		for (size_t p = 0; p < c.kernel->params.count; p++) {
 			const struct placed *of = placed(c.kernel->params.at[p].of);
 			assert(of->mode == MODE_DEVICE || of->mode == MODE_HOSTED || of->mode == MODE_CONSTANT);

@@ -1,4 +1,5 @@
-/* choose.c: the name of each kernel, its tile from facts of the target, its parameters, its constants as the blob will hold them. */
+/* choose.c: the name of each kernel, its tile from facts of the target, its parameters, its constants as the blob will
+ * hold them. */
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 #include <stdlib.h>
@@ -10,12 +11,14 @@ void kernel_add_param(struct arena *arena, struct kernel *kernel, struct definit
 			kernel->params.at[i].written |= written;
 			return;
 		}
-	/* Short names in the order of appearance: a, b … read; y, y1 … written.  The comment above the kernel says what they are. */
+	/* Short names in the order of appearance: a, b … read; y, y1 … written.  The comment above the kernel says what
+	 * they are. */
 	int same = 0;
 	for (size_t i = 0; i < kernel->params.count; i++)
 		same += kernel->params.at[i].written == written;
-	const char *name = written ? (same ? arena_printf(arena, "y%d", same) : "y")
-		: of->source == SOURCE_CONSTANT ? arena_printf(arena, "w%d", same) : arena_printf(arena, "x%d", same);
+	const char *name = written              ? (same ? arena_printf(arena, "y%d", same) : "y")
+	        : of->source == SOURCE_CONSTANT ? arena_printf(arena, "w%d", same)
+	                                        : arena_printf(arena, "x%d", same);
 	push(arena, &kernel->params, (struct param){ of, name, written });
 }
 
@@ -53,7 +56,10 @@ static size_t fill_copy(const struct constant_item *item, int64_t piece, void *o
 	const struct definition *d = item->of;
 	int64_t at[MAX_RANK] = { 0 }, to = 0, elements = definition_elements(d);
 	if (d->type != DTYPE_F32 || in_order(d)) {
-		size_t all = dtype_bytes(d->type, (size_t)elements), from = (size_t)piece * PIECE, bytes = from > all ? 0 : all - from < PIECE ? all - from : PIECE;
+		size_t all = dtype_bytes(d->type, (size_t)elements), from = (size_t)piece * PIECE,
+		       bytes = from > all    ? 0
+		        : all - from < PIECE ? all - from
+		                             : PIECE;
 		if (out && bytes)
 			memcpy(out, (const char *)d->data + from, bytes);
 		return bytes;
@@ -83,7 +89,7 @@ static void keep_constant(struct lowered *lowered, struct definition *of)
 }
 
 struct definition *lowered_constant(struct lowered *lowered, const char *name, enum dtype type, int64_t words,
-	size_t (*fill)(const struct constant_item *, int64_t piece, void *out), const void *detail)
+        size_t (*fill)(const struct constant_item *, int64_t piece, void *out), const void *detail)
 {
 	struct definition *of = define_constant(lowered->program, name, type, 1, &words, NULL);
 	placed(of)->mode = MODE_CONSTANT;
@@ -94,9 +100,12 @@ struct definition *lowered_constant(struct lowered *lowered, const char *name, e
 	return of;
 }
 
-struct definition *lowered_scratch(struct lowered *lowered, struct kernel *kernel, const char *name, enum dtype type, int rank, const int64_t *extents)
+struct definition *lowered_scratch(struct lowered *lowered, struct kernel *kernel, const char *name, enum dtype type,
+        int rank, const int64_t *extents)
 {
-	struct definition *of = define_map(lowered->program, arena_printf(lowered->arena, "%s_%s", kernel->root->name, name), rank, extents, expr_number(lowered->arena, type, 0));
+	struct definition *of =
+	        define_map(lowered->program, arena_printf(lowered->arena, "%s_%s", kernel->root->name, name), rank,
+	                extents, expr_number(lowered->arena, type, 0));
 	placed(of)->mode = MODE_DEVICE;
 	placed(of)->provenance = INGOT_BY_FACTOR;
 	placed(of)->kernel = kernel;
@@ -114,7 +123,10 @@ void kernel_add_read(struct lowered *lowered, struct kernel *kernel, struct defi
 	kernel_add_param(lowered->arena, kernel, of, false);
 }
 
-struct listing { struct lowered *lowered; struct kernel *kernel; };
+struct listing {
+	struct lowered *lowered;
+	struct kernel *kernel;
+};
 static void list_load(void *user, const struct expr *load)
 {
 	const struct listing *l = user;
@@ -149,10 +161,12 @@ static void count_cost(const struct lowered *lowered, struct kernel *kernel)
 		const struct rewrite *rewrite = placed(d)->rewrite;
 		if (rewrite && rewrite->result != d)
 			continue;
-		d = rewrite ? d->original : d;                /* counted as the sum that it stands for */
+		d = rewrite ? d->original : d; /* counted as the sum that it stands for */
 		const struct product *product = product_of(lowered->target, d);
 		kernel->flops += definition_work(d) * (product ? product->k : 1)
-			* (d->reduce == REDUCE_SUM ? 2 : d->reduce != REDUCE_NONE ? 1 : expr_cost(d->body));
+		        * (d->reduce == REDUCE_SUM                 ? 2
+		                        : d->reduce != REDUCE_NONE ? 1
+		                                                   : expr_cost(d->body));
 	}
 	for (size_t p = 0; p < kernel->params.count; p++)
 		kernel->bytes += (double)placed(kernel->params.at[p].of)->bytes;
@@ -160,8 +174,13 @@ static void count_cost(const struct lowered *lowered, struct kernel *kernel)
 
 const char *generic_word(const struct kernel *kernel)
 {
-	return kernel->members.count > 1 ? "rows" : kernel->root->running ? "running" : definition_has_places(kernel->root) ? "places" : kernel->root->reduce == REDUCE_MAX ? "maximum"
-		: kernel->root->reduce == REDUCE_SUM ? "sum" : kernel->root->body->kind == EXPR_LOAD ? "copy" : "map";
+	return kernel->members.count > 1                ? "rows"
+	        : kernel->root->running                 ? "running"
+	        : definition_has_places(kernel->root)   ? "places"
+	        : kernel->root->reduce == REDUCE_MAX    ? "maximum"
+	        : kernel->root->reduce == REDUCE_SUM    ? "sum"
+	        : kernel->root->body->kind == EXPR_LOAD ? "copy"
+	                                                : "map";
 }
 
 const struct lowered *kernel_inside(const struct kernel *kernel)
@@ -169,7 +188,10 @@ const struct lowered *kernel_inside(const struct kernel *kernel)
 	return shapes[kernel->shape].inside ? shapes[kernel->shape].inside(kernel->same ? kernel->same : kernel) : NULL;
 }
 
-int64_t kernel_tiles(const struct kernel *kernel) { return shapes[kernel->shape].tiles ? shapes[kernel->shape].tiles(kernel) : kernel->blocks; }
+int64_t kernel_tiles(const struct kernel *kernel)
+{
+	return shapes[kernel->shape].tiles ? shapes[kernel->shape].tiles(kernel) : kernel->blocks;
+}
 
 void choose(struct lowered *lowered)
 {

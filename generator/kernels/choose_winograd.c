@@ -1,5 +1,5 @@
-/* choose_winograd.c: a rewritten convolution as one kernel: what it reads and writes by address, its register tile, its groups of
- * tiles, and the filters as the kernel reads them. */
+/* choose_winograd.c: a rewritten convolution as one kernel: what it reads and writes by address, its register tile, its
+ * groups of tiles, and the filters as the kernel reads them. */
 #include "kernels/kernels.h"
 #include "kernels/winograd.h"
 
@@ -9,18 +9,18 @@ struct contraction *winograd_match(struct lowered *lowered, struct definition *r
 {
 	struct arena *arena = lowered->arena;
 	const struct program *program = lowered->program;
-	struct contraction *c = new(arena, struct contraction);
+	struct contraction *c = arena_new(arena, struct contraction);
 	if (placed(root)->rewrite->result != root)
 		return NULL;
 	c->root = c->result = root;
 	c->rewrite = placed(root)->rewrite;
-	c->store_at = new_array(arena, const struct index *, 4);
+	c->store_at = arena_new_array(arena, const struct index *, 4);
 	for (int d = 0; d < 4; d++)
 		c->store_at[d] = index_var(arena, d, root->extents[d]);
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		if (d == c->rewrite->parts[WINOGRAD_FILTERS] && lowered->target->lanes_are_threads)
-			continue;                                     /* blocks share filters that come at run time: a kernel makes them once for all */
+			continue; /* blocks share filters that come at run time: a kernel makes them once for all */
 		if (placed(d)->rewrite == c->rewrite && d != root && d->source == SOURCE_COMPUTED)
 			push(arena, &c->parts, d);
 	}
@@ -28,7 +28,13 @@ struct contraction *winograd_match(struct lowered *lowered, struct definition *r
 }
 
 /* The rows of a tile, 0 … m + 1, are the loads of the forward transform: the first and the last by address. */
-struct rows { struct arena *arena; const struct index *first; int64_t least, most; struct definition *of; bool same; };
+struct rows {
+	struct arena *arena;
+	const struct index *first;
+	int64_t least, most;
+	struct definition *of;
+	bool same;
+};
 static void see_row(void *user, const struct expr *load)
 {
 	struct rows *r = user;
@@ -40,7 +46,11 @@ static void see_row(void *user, const struct expr *load)
 	r->of = load->of;
 }
 
-struct affine { struct arena *arena; const struct contraction *c; bool all; };
+struct affine {
+	struct arena *arena;
+	const struct contraction *c;
+	bool all;
+};
 static void check_affine(void *user, const struct expr *load)
 {
 	struct affine *a = user;
@@ -63,9 +73,10 @@ static bool arrange_filters(struct arena *arena, struct contraction *c, const st
 {
 	const struct index *first = NULL;
 	for (int t = 0; t < 9; t++) {
-		const struct expr *load = tap_of(tap_of(u->body->arg[0], c->rewrite->m + 2, t % 3), c->rewrite->m + 2, t / 3);
+		const struct expr *load =
+		        tap_of(tap_of(u->body->arg[0], c->rewrite->m + 2, t % 3), c->rewrite->m + 2, t / 3);
 		if (load->kind != EXPR_LOAD)
-			return false;                                 /* no tensor is behind it */
+			return false; /* no tensor is behind it */
 		const struct index *address = placed_address(arena, load->of, load->at);
 		if (!index_is_affine(address))
 			return false;
@@ -122,8 +133,8 @@ bool winograd_arrange(struct arena *arena, struct contraction *c)
 	return affine.all;
 }
 
-enum { FAR_VALUES = 1 << 20 };            /* bytes of a group's values, where they may come from beyond L2 */
-enum { VECS_FAR = 2 };                    /* where a panel leaves L1, L2 gives it while the next comes there: more rows read each vector */
+enum { FAR_VALUES = 1 << 20 }; /* bytes of a group's values, where they may come from beyond L2 */
+enum { VECS_FAR = 2 }; /* where a panel leaves L1, L2 gives it while the next comes there: more rows read each vector */
 
 static size_t fill_filters(const struct constant_item *item, int64_t piece, void *out)
 {
@@ -137,8 +148,8 @@ static size_t fill_filters(const struct constant_item *item, int64_t piece, void
 	return (size_t)placed(item->of)->bytes;
 }
 
-/* A block of warps for some tiles by one vector of columns: each warp has three points, or two, of all its tiles.  As many tiles as leave no processor idle:
- * filters are read once for all of them. */
+/* A block of warps for some tiles by one vector of columns: each warp has three points, or two, of all its tiles.  As
+ * many tiles as leave no processor idle: filters are read once for all of them. */
 static void choose_block(const struct target *target, struct contraction *c, int64_t tiles, int64_t vecs)
 {
 	enum { TILES_MOST = 16, TILES_LEAST = 4, DEPTH = 16 };
@@ -154,34 +165,41 @@ static void choose_block(const struct target *target, struct contraction *c, int
 	c->group = ceil_div(tiles, c->tile_rows);
 }
 
-/* Filters at run time: all are transformed once in each call where they fit half of L2; else, for each group anew, so many channels of a panel at a time as
- * fit a quarter, in front of the products with them. */
+/* Filters at run time: all are transformed once in each call where they fit half of L2; else, for each group anew, so
+ * many channels of a panel at a time as fit a quarter, in front of the products with them. */
 static void choose_passes(const struct target *target, struct contraction *c, int64_t ci, int64_t points)
 {
-	int64_t width = c->tile_vecs * target->lanes, most = near_bytes(target, NEAR_filters_pass) / (int64_t)sizeof(float) / (points * width) / target->lanes * target->lanes;
+	int64_t width = c->tile_vecs * target->lanes,
+	        most = near_bytes(target, NEAR_filters_pass) / (int64_t)sizeof(float) / (points * width) / target->lanes
+	        * target->lanes;
 	most = most < target->lanes ? target->lanes : most;
 	c->pass = c->kept || most > ci ? ci : ceil_div(ci, ceil_div(ci, most));
 }
 
-/* The products' tile: as a matrix of `group` rows.  Values and products of a group stay within half of L2; where constant weights do not, they come anew for each
- * group, so within three quarters; what is transformed anew for each group is dearer: then values may come from beyond L2. */
+/* The products' tile: as a matrix of `group` rows.  Values and products of a group stay within half of L2; where
+ * constant weights do not, they come anew for each group, so within three quarters; what is transformed anew for each
+ * group is dearer: then values may come from beyond L2. */
 static void choose_group(const struct target *target, struct contraction *c, int64_t tiles, int64_t vecs, bool far)
 {
-	int64_t ci = c->rewrite->w->extents[1], co = c->rewrite->w->extents[0], points = (c->rewrite->m + 2) * (c->rewrite->m + 2);
+	int64_t ci = c->rewrite->w->extents[1], co = c->rewrite->w->extents[0],
+	        points = (c->rewrite->m + 2) * (c->rewrite->m + 2);
 	int64_t room = near_bytes(target, far && !c->w ? NEAR_tiles_far : NEAR_tiles);
 	bool streams = far && !c->w && ci * VECS_MOST * target->lanes * (int64_t)sizeof(float) > target->l1_bytes;
-	tile_choose(target, target->registers, tiles < 24 ? tiles : 24, co, &(struct steps){ .terms = ci, .floats = true }, streams ? VECS_FAR : VECS_MOST, &c->tile_rows, &c->tile_vecs);
+	tile_choose(target, target->registers, tiles < 24 ? tiles : 24, co,
+	        &(struct steps){ .terms = ci, .floats = true }, streams ? VECS_FAR : VECS_MOST, &c->tile_rows,
+	        &c->tile_vecs);
 	while (streams && tile_fits(target->registers, tiles, vecs, c->tile_rows + 1, c->tile_vecs))
 		c->tile_rows++;
 	c->panels = ceil_div(vecs, c->tile_vecs);
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
-	c->kept = c->w && points * vecs * target->lanes * ci * (int64_t)sizeof(float) <= near_bytes(target, NEAR_filters);
+	c->kept =
+	        c->w && points * vecs * target->lanes * ci * (int64_t)sizeof(float) <= near_bytes(target, NEAR_filters);
 	if (c->w && !c->kept && !target->small && room < FAR_VALUES)
 		room = 3 * room < FAR_VALUES ? 3 * room : FAR_VALUES;
 	double a_tile = 4. * (double)points * (double)(ceil_div(ci, target->lanes) + c->tile_vecs) * target->lanes;
 	int64_t group = (int64_t)((double)room / a_tile);
 	group = group < c->tile_rows ? c->tile_rows : group > 64 ? 64 : group;
-	c->group = ceil_div(tiles, group);                    /* groups in one image; where weights stay near, enough for some threads */
+	c->group = ceil_div(tiles, group); /* groups in one image; where weights stay near, enough for some threads */
 	if ((c->w ? c->kept : !far) && c->group < 4)
 		c->group = tiles < 2 * c->tile_rows ? 1 : tiles < 4 * c->tile_rows ? 2 : 4;
 	c->prefetch = far && !c->w;
@@ -193,8 +211,10 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
 	const struct target *target = lowered->target;
-	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], co = c->rewrite->w->extents[0], floats = winograd_weights_floats((int)m, ci, co, target->lanes);
-	int64_t vecs = ceil_div(co, target->lanes), tiles = ceil_div(c->root->extents[2], m) * ceil_div(c->root->extents[3], m);
+	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], co = c->rewrite->w->extents[0],
+	        floats = winograd_weights_floats((int)m, ci, co, target->lanes);
+	int64_t vecs = ceil_div(co, target->lanes),
+	        tiles = ceil_div(c->root->extents[2], m) * ceil_div(c->root->extents[3], m);
 	c->lanes = target->lanes;
 	if (target->gpu)
 		choose_block(target, c, tiles, vecs);
@@ -202,13 +222,16 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 		choose_group(target, c, tiles, vecs, floats * 4 > near_bytes(target, NEAR_all));
 	kernel->warps = c->warps;
 	kernel->blocks = c->root->extents[0] * c->group * (c->warps ? c->panels : 1);
-	kernel->blocks_of = arena_printf(lowered->arena, "groups of up to %lld tiles", (long long)ceil_div(tiles, c->group));
-	kernel->tile = arena_printf(lowered->arena, "F(%d), %d x %d", c->rewrite->m, c->tile_rows, c->tile_vecs * target->lanes);
+	kernel->blocks_of =
+	        arena_printf(lowered->arena, "groups of up to %lld tiles", (long long)ceil_div(tiles, c->group));
+	kernel->tile = arena_printf(
+	        lowered->arena, "F(%d), %d x %d", c->rewrite->m, c->tile_rows, c->tile_vecs * target->lanes);
 	kernel->template_name = arena_printf(lowered->arena, "%s/winograd.jinja", target->family);
 	const struct definition *u = c->rewrite->parts[WINOGRAD_FILTERS];
 	if (u->source == SOURCE_COMPUTED)
 		return;
-	c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.filters", c->root->name), DTYPE_F32, floats, fill_filters, kernel);
+	c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.filters", c->root->name), DTYPE_F32,
+	        floats, fill_filters, kernel);
 }
 
 struct definition *winograd_filters(const struct contraction *c)

@@ -1,5 +1,5 @@
-/* contraction.c: finds sums of products by looking at their indices, and arranges the indices of one into batches, rows,
- * one column and terms, merging neighbours that every address allows. */
+/* contraction.c: finds sums of products by looking at their indices, and arranges the indices of one into batches,
+ * rows, one column and terms, merging neighbours that every address allows. */
 #include "kernels/kernels.h"
 
 /* load, or select(ranges) load : 0 */
@@ -8,7 +8,7 @@ static const struct expr *load_of(const struct expr *factor, const struct range 
 	*pads = NULL;
 	*count = 0;
 	if (factor->kind == EXPR_SELECT && factor->arg[0]->kind == EXPR_LOAD && factor->arg[1]->kind == EXPR_NUMBER
-		&& factor->arg[1]->number == 0) {
+	        && factor->arg[1]->number == 0) {
 		*pads = factor->ranges;
 		*count = factor->range_count;
 		return factor->arg[0];
@@ -16,8 +16,13 @@ static const struct expr *load_of(const struct expr *factor, const struct range 
 	return factor->kind == EXPR_LOAD ? factor : NULL;
 }
 
-/* A factor that widens elements of a constant, with others that no term moves: the load of those elements; else NULL. */
-struct widening { const struct definition *root; const struct expr *of; bool others; };
+/* A factor that widens elements of a constant, with others that no term moves: the load of those elements; else NULL.
+ */
+struct widening {
+	const struct definition *root;
+	const struct expr *of;
+	bool others;
+};
 static void look_at_load(void *user, const struct expr *load)
 {
 	struct widening *w = user;
@@ -37,7 +42,8 @@ const struct expr *contraction_widened(const struct definition *root, const stru
 	return w.others ? NULL : w.of;
 }
 
-/* A pad is s*row + d*term + c in [from, to), one row and one term, neither running down: stage_padded counts on that. */
+/* A pad is s*row + d*term + c in [from, to), one row and one term, neither running down: stage_padded counts on that.
+ */
 static bool pads_are_plain(const struct contraction *c, const struct definition *root)
 {
 	for (int i = 0; i < c->pad_count; i++) {
@@ -107,7 +113,7 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 	int b = can[1] && (!can[0] || constant[1] || !constant[0]) ? 1 : 0;
 	if (widened[1 - b])
 		return NULL;
-	struct contraction *c = new(arena, struct contraction);
+	struct contraction *c = arena_new(arena, struct contraction);
 	c->product = product;
 	c->root = c->result = root;
 	c->a = factor[1 - b];
@@ -118,7 +124,7 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 	c->swapped = b == 0;
 	if (!pads_are_plain(c, root))
 		return NULL;
-	c->store_at = new_array(arena, const struct index *, (size_t)root->rank + 1);
+	c->store_at = arena_new_array(arena, const struct index *, (size_t)root->rank + 1);
 	for (int d = 0; d < root->rank; d++)
 		c->store_at[d] = index_var(arena, d, root->extents[d]);
 	return c;
@@ -144,15 +150,19 @@ const struct index *placed_address(struct arena *arena, const struct definition 
 
 /* ---- arranging ---- */
 enum role { ROLE_BATCH, ROLE_ROW, ROLE_COLUMN, ROLE_TERM };
-struct axis { enum role role; int64_t extent; int size, parts[MAX_VARS]; };   /* the root's variables in it, outermost first */
+struct axis {
+	enum role role;
+	int64_t extent;
+	int size, parts[MAX_VARS];
+}; /* the root's variables in it, outermost first */
 
 struct arrangement {
 	struct arena *arena;
 	struct contraction *c;
 	struct axis axes[MAX_VARS];
 	int count;
-	bool loose[MAX_VARS];                         /* the root's variables that are columns, but loops around */
-	const struct index *with[MAX_VARS];           /* the root's variables over the axes */
+	bool loose[MAX_VARS];               /* the root's variables that are columns, but loops around */
+	const struct index *with[MAX_VARS]; /* the root's variables over the axes */
 	bool affine;
 };
 
@@ -178,7 +188,8 @@ static void check_load(void *user, const struct expr *load)
 		address_of(r, load->of, load->at);
 }
 
-/* Sets `with` and the addresses from the axes; true where all are affine.  A constant b may be anything: it is packed. */
+/* Sets `with` and the addresses from the axes; true where all are affine.  A constant b may be anything: it is packed.
+ */
 static bool arranged(struct arrangement *r)
 {
 	struct contraction *c = r->c;
@@ -224,10 +235,15 @@ static void list_axes(struct arrangement *r)
 			bool in_a = expr_uses(c->a, v), in_b = expr_uses(c->b, v);
 			for (int i = 0; i < c->pad_count; i++)
 				in_a |= index_uses(c->pads[i].at, v);
-			enum role is = v >= c->root->rank ? ROLE_TERM : (in_a && in_b) || r->loose[v] ? ROLE_BATCH : in_b ? ROLE_COLUMN : ROLE_ROW;
+			enum role is = v >= c->root->rank       ? ROLE_TERM
+			        : (in_a && in_b) || r->loose[v] ? ROLE_BATCH
+			        : in_b                          ? ROLE_COLUMN
+			                                        : ROLE_ROW;
 			if (extent_of(c->root, v) == 1 || is != role)
 				continue;
-			r->axes[r->count++] = (struct axis){ .role = role, .extent = extent_of(c->root, v), .size = 1, .parts = { v } };
+			r->axes[r->count++] = (struct axis){
+				.role = role, .extent = extent_of(c->root, v), .size = 1, .parts = { v }
+			};
 		}
 }
 
@@ -238,7 +254,9 @@ struct definition *contraction_count(const struct contraction *c, int v)
 	if (v >= c->root->rank)
 		return c->root->reduced_counts[v - c->root->rank];
 	for (int d = 0; d < c->result->rank; d++)
-		if (c->result == c->root ? d == v : index_is_var(c->store_at[d], &var) && var == v && c->result->extents[d] == c->root->extents[v])
+		if (c->result == c->root ? d == v
+		                         : index_is_var(c->store_at[d], &var) && var == v
+		                        && c->result->extents[d] == c->root->extents[v])
 			return c->result->counts[d];
 	return NULL;
 }
@@ -257,9 +275,9 @@ static void try_merge(struct arrangement *r, int x)
 	const struct arrangement before = *r;
 	struct axis *outer = &r->axes[x], *inner = &r->axes[x + 1];
 	if (r->c->pool.d && outer->role == ROLE_ROW)
-		return;                                       /* the windows run along rows as they are */
-	if (outer->role != inner->role || (outer->role != ROLE_ROW && outer->role != ROLE_COLUMN) || padded(r->c, outer) || padded(r->c, inner)
-		|| is_counted(r->c, inner))                   /* a count ends the outermost */
+		return; /* the windows run along rows as they are */
+	if (outer->role != inner->role || (outer->role != ROLE_ROW && outer->role != ROLE_COLUMN) || padded(r->c, outer)
+	        || padded(r->c, inner) || is_counted(r->c, inner)) /* a count ends the outermost */
 		return;
 	memcpy(outer->parts + outer->size, inner->parts, sizeof *inner->parts * (size_t)inner->size);
 	outer->size += inner->size;
@@ -270,12 +288,15 @@ static void try_merge(struct arrangement *r, int x)
 		*r = before;
 }
 
-/* Columns that would not merge: the last is the column, others become loops around, as batches are.  False: there are none. */
+/* Columns that would not merge: the last is the column, others become loops around, as batches are.  False: there are
+ * none. */
 static bool loosens(struct arrangement *r)
 {
 	bool loosens = false;
 	for (int x = 0; x + 1 < r->count; x++)
-		for (int p = 0; p < r->axes[x].size && r->axes[x].role == ROLE_COLUMN && r->axes[x + 1].role == ROLE_COLUMN; p++)
+		for (int p = 0;
+		        p < r->axes[x].size && r->axes[x].role == ROLE_COLUMN && r->axes[x + 1].role == ROLE_COLUMN;
+		        p++)
 			loosens = r->loose[r->axes[x].parts[p]] = true;
 	return loosens;
 }
@@ -308,18 +329,10 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 		c->counts[x] = contraction_count(c, r->axes[x].parts[0]);
 		c->each[x] = c->extents[x] / extent_of(c->root, r->axes[x].parts[0]);
 		switch (r->axes[x].role) {
-		case ROLE_BATCH:
-			c->batches++;
-			break;
-		case ROLE_ROW:
-			c->rows++;
-			break;
-		case ROLE_COLUMN:
-			c->column = x;
-			break;
-		case ROLE_TERM:
-			c->terms++;
-			break;
+		case ROLE_BATCH: c->batches++; break;
+		case ROLE_ROW: c->rows++; break;
+		case ROLE_COLUMN: c->column = x; break;
+		case ROLE_TERM: c->terms++; break;
 		}
 	}
 	for (int v = 0; v < MAX_VARS; v++)
@@ -329,14 +342,16 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 		int row = c->batches + c->rows - 2;
 		with[row] = index_var(arena, POOL_VAR, c->pool.size[0] > 1 ? c->pool.size[0] : 2);
 		c->out_at = index_substitute(arena, c->out_at, with);
-		c->extents[row + 1] = (c->pool.d->extents[c->pool.d->rank - 1] - 1) * c->pool.stride[1] + c->pool.size[1];
+		c->extents[row + 1] =
+		        (c->pool.d->extents[c->pool.d->rank - 1] - 1) * c->pool.stride[1] + c->pool.size[1];
 	}
 	c->start = c->root->start ? expr_substitute(arena, c->root->start, r->with) : NULL;
 	c->value = c->epilogue ? expr_substitute(arena, c->epilogue, r->with) : NULL;
 	c->wide = c->widened ? expr_substitute(arena, c->widened, r->with) : NULL;
-	struct range *pads = new_array(arena, struct range, (size_t)c->pad_count + 1);
+	struct range *pads = arena_new_array(arena, struct range, (size_t)c->pad_count + 1);
 	for (int i = 0; i < c->pad_count; i++)
-		pads[i] = (struct range){ index_substitute(arena, c->pads[i].at, r->with), c->pads[i].from, c->pads[i].to };
+		pads[i] = (struct range){ index_substitute(arena, c->pads[i].at, r->with), c->pads[i].from,
+			c->pads[i].to };
 	c->arranged_pads = pads;
 	return c->column >= 0 && patch_fits(c);
 }
@@ -352,12 +367,14 @@ static bool exchange(struct arena *arena, struct contraction *c)
 	return contraction_arrange(arena, c);
 }
 
-/* Do a and the result lie side by side along the rows, and the result's columns apart?  Lanes along rows store whole vectors then.  Of a every second will do. */
+/* Do a and the result lie side by side along the rows, and the result's columns apart?  Lanes along rows store whole
+ * vectors then.  Of a every second will do. */
 static bool lies_across(const struct contraction *c)
 {
 	int row = contraction_row(c);
-	return row >= 0 && index_is_affine(c->out_at) && (index_factor(c->a_at, row) == 1 || index_factor(c->a_at, row) == 2) && index_factor(c->out_at, row) == 1
-		&& index_factor(c->out_at, c->column) != 1;
+	return row >= 0 && index_is_affine(c->out_at)
+	        && (index_factor(c->a_at, row) == 1 || index_factor(c->a_at, row) == 2)
+	        && index_factor(c->out_at, row) == 1 && index_factor(c->out_at, c->column) != 1;
 }
 
 bool contraction_exchange(struct arena *arena, struct contraction *c)
@@ -369,8 +386,8 @@ bool contraction_exchange(struct arena *arena, struct contraction *c)
 			return false;
 	if (c->pad_count || c->pool.d || c->widened || c->root->type != DTYPE_F32 || !lies_across(c))
 		return false;
-	if (exchange(arena, c) && index_is_affine(c->b_at) && index_factor(c->b_at, c->column) <= 2 && index_factor(c->out_at, c->column) == 1
-		&& (!c->epilogue || contraction_in_lanes(c, c->epilogue)))
+	if (exchange(arena, c) && index_is_affine(c->b_at) && index_factor(c->b_at, c->column) <= 2
+	        && index_factor(c->out_at, c->column) == 1 && (!c->epilogue || contraction_in_lanes(c, c->epilogue)))
 		return true;
 	exchange(arena, c);
 	return false;

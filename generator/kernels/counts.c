@@ -1,10 +1,18 @@
-/* counts.c: extents that are bounds: which elements nobody looks at.  Outputs say so.  A reader's variable that ends at a count ends what it reads there, if the count is there before; what other readers
- * want to the bound is made to the bound.  What a mask puts something else in the place of is not looked at behind the mask's count.  So what lies behind a count, and is
- * not made, reaches nothing that is looked at; kernels end their loops there as far as their shape allows, and may go on to the bound. */
+/* counts.c: extents that are bounds: which elements nobody looks at.  Outputs say so.  A reader's variable that ends at
+ * a count ends what it reads there, if the count is there before; what other readers want to the bound is made to the
+ * bound.  What a mask puts something else in the place of is not looked at behind the mask's count.  So what lies
+ * behind a count, and is not made, reaches nothing that is looked at; kernels end their loops there as far as their
+ * shape allows, and may go on to the bound. */
 #include "kernels/kernels.h"
 
-struct wanted { bool seen, whole; struct definition *count; };
-struct looking { const struct definition *reader; struct wanted (*of)[MAX_RANK]; };
+struct wanted {
+	bool seen, whole;
+	struct definition *count;
+};
+struct looking {
+	const struct definition *reader;
+	struct wanted (*of)[MAX_RANK];
+};
 
 static void want(struct wanted *wanted, struct definition *count)
 {
@@ -14,7 +22,8 @@ static void want(struct wanted *wanted, struct definition *count)
 }
 
 /* The count at which the reader's index ends; masked: behind that one nothing of what is loaded is looked at. */
-static struct definition *count_of(const struct definition *reader, const struct index *at, int64_t extent, int var_masked, struct definition *masked)
+static struct definition *count_of(const struct definition *reader, const struct index *at, int64_t extent,
+        int var_masked, struct definition *masked)
 {
 	int var;
 	if (!index_is_var(at, &var))
@@ -24,14 +33,19 @@ static struct definition *count_of(const struct definition *reader, const struct
 	return var == var_masked ? masked : var < reader->rank ? reader->counts[var] : NULL;
 }
 
-struct masking { const struct looking *l; int var; struct definition *count; };
+struct masking {
+	const struct looking *l;
+	int var;
+	struct definition *count;
+};
 static void look_at(const struct masking *m, const struct expr *expr);
 
 static void look_load(void *user, const struct expr *load)
 {
 	const struct masking *m = user;
 	for (int d = 0; d < load->of->rank; d++)
-		want(&m->l->of[load->of->number][d], count_of(m->l->reader, load->at[d], load->of->extents[d], m->var, m->count));
+		want(&m->l->of[load->of->number][d],
+		        count_of(m->l->reader, load->at[d], load->of->extents[d], m->var, m->count));
 }
 
 /* One value, or one index, with all that is loaded in it. */
@@ -39,7 +53,8 @@ static void look_at(const struct masking *m, const struct expr *expr)
 {
 	struct masking inner = *m;
 	int var;
-	if (expr->kind == EXPR_SCALAR && expr->row == SCALAR_where && expr->arg[0]->kind == EXPR_LOAD && expr->arg[0]->of->masks && index_is_var(expr->arg[0]->at[0], &var)) {
+	if (expr->kind == EXPR_SCALAR && expr->row == SCALAR_where && expr->arg[0]->kind == EXPR_LOAD
+	        && expr->arg[0]->of->masks && index_is_var(expr->arg[0]->at[0], &var)) {
 		inner.var = var;
 		inner.count = expr->arg[0]->of->masks;
 		look_at(m, expr->arg[0]);
@@ -88,15 +103,18 @@ void find_counts(struct lowered *lowered)
 	struct program *program = lowered->program;
 	if (!lowered->counted)
 		return;
-	struct wanted (*of)[MAX_RANK] = arena_array(lowered->arena, program->all.count + 1, sizeof *of);
-	for (size_t i = program->all.count; i-- > 0; ) {
+	struct wanted(*of)[MAX_RANK] = arena_array(lowered->arena, program->all.count + 1, sizeof *of);
+	for (size_t i = program->all.count; i-- > 0;) {
 		struct definition *d = program->all.at[i];
 		struct looking l = { d, of };
 		for (int v = 0; v < d->rank; v++) {
 			struct wanted *wanted = &of[i][v];
 			if (d->is_output)
 				want(wanted, d->counts[v]);
-			d->counts[v] = d->source == SOURCE_COMPUTED && !d->check && wanted->seen && !wanted->whole && wanted->count->number < d->number ? wanted->count : NULL;
+			d->counts[v] = d->source == SOURCE_COMPUTED && !d->check && wanted->seen && !wanted->whole
+			                && wanted->count->number < d->number
+			        ? wanted->count
+			        : NULL;
 		}
 		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL)
 			continue;
@@ -115,7 +133,8 @@ int kernel_counted(const struct kernel *kernel)
 	for (int v = 0; v < (kernel->members.count == 1 ? last->rank : kernel->outer); v++) {
 		bool all = last->counts[v] && last->extents[v] > 1;
 		for (size_t m = 0; m < kernel->members.count; m++)
-			all &= kernel->members.at[m]->counts[v] == last->counts[v] && !definition_stands_alone(kernel->members.at[m]);
+			all &= kernel->members.at[m]->counts[v] == last->counts[v]
+			        && !definition_stands_alone(kernel->members.at[m]);
 		if (all)
 			return v;
 	}

@@ -1,15 +1,24 @@
 /* fuse.c: gathers what is stored into kernels.
  *
- * A sum of products keeps the map behind it in registers (its epilogue) where that map reads each element once and nothing else
- * reads the sum.  Generic definitions join the kernel before them where they read it at the same outer indices and the
- * rest fits into L1: softmax and layer norm become one kernel over rows; for that a reduction takes the order of its one reader. */
+ * A sum of products keeps the map behind it in registers (its epilogue) where that map reads each element once and
+ * nothing else reads the sum.  Generic definitions join the kernel before them where they read it at the same outer
+ * indices and the rest fits into L1: softmax and layer norm become one kernel over rows; for that a reduction takes the
+ * order of its one reader. */
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 
-enum { SHORT_ROW_BYTES = 12 << 10, ROW_BYTES = INGOT_LOCAL_BYTES };      /* of one local row, or of a whole array where there are no outer loops; on a short stack */
+enum {
+	SHORT_ROW_BYTES = 12 << 10,
+	ROW_BYTES = INGOT_LOCAL_BYTES
+}; /* of one local row, or of a whole array where there are no outer loops; on a short stack */
 
 /* ---- epilogues ---- */
-struct uses { const struct definition *of; const struct expr *first; bool same; int count; };
+struct uses {
+	const struct definition *of;
+	const struct expr *first;
+	bool same;
+	int count;
+};
 static void see_use(void *user, const struct expr *load)
 {
 	struct uses *uses = user;
@@ -23,8 +32,8 @@ static void see_use(void *user, const struct expr *load)
 }
 
 /* Do these variables of the map, over the root's, make the map read the root at its own variables? */
-static bool reads_at_own(struct arena *arena, const struct definition *root, const struct expr *load, const struct index *const *vars,
-	const struct index *const *with)
+static bool reads_at_own(struct arena *arena, const struct definition *root, const struct expr *load,
+        const struct index *const *vars, const struct index *const *with)
 {
 	const struct expr *seen = expr_substitute(arena, load, with);
 	for (int d = 0; d < root->rank; d++)
@@ -39,9 +48,10 @@ static void own_variables(struct arena *arena, const struct definition *root, co
 		vars[d] = index_var(arena, d, root->extents[d]);
 }
 
-/* The map's variables over the root's such that the map reads the root at its own variables.  False where no permutation does. */
-static bool relate_by_permutation(struct arena *arena, const struct definition *map, const struct definition *root, const struct expr *load,
-	const struct index **with)
+/* The map's variables over the root's such that the map reads the root at its own variables.  False where no
+ * permutation does. */
+static bool relate_by_permutation(struct arena *arena, const struct definition *map, const struct definition *root,
+        const struct expr *load, const struct index **with)
 {
 	const struct index *vars[MAX_RANK];
 	if (definition_elements(map) != definition_elements(root))
@@ -58,8 +68,8 @@ static bool relate_by_permutation(struct arena *arena, const struct definition *
 }
 
 /* The same by permutation, or as a reshape. */
-static bool relate(struct arena *arena, const struct definition *map, const struct definition *root, const struct expr *load,
-	const struct index **with)
+static bool relate(struct arena *arena, const struct definition *map, const struct definition *root,
+        const struct expr *load, const struct index **with)
 {
 	const struct index *vars[MAX_RANK];
 	if (relate_by_permutation(arena, map, root, load, with))
@@ -73,14 +83,19 @@ static bool relate(struct arena *arena, const struct definition *map, const stru
 }
 
 /* The last sum of products before `before` that this map alone reads. */
-struct seeking { const struct definition *map; int before; struct definition *root; };
+struct seeking {
+	const struct definition *map;
+	int before;
+	struct definition *root;
+};
 static void see_root(void *user, const struct expr *load)
 {
 	struct seeking *s = user;
 	struct definition *root = load->of;
 	const struct contraction *c = placed(root)->contraction;
-	if (root->number < s->before && (!s->root || root->number > s->root->number) && c && c->root == root && !c->epilogue && !root->is_output
-		&& branch_equal(root->branch, s->map->branch) && placed(root)->readers.count == 1 && placed(root)->readers.at[0] == s->map)
+	if (root->number < s->before && (!s->root || root->number > s->root->number) && c && c->root == root
+	        && !c->epilogue && !root->is_output && branch_equal(root->branch, s->map->branch)
+	        && placed(root)->readers.count == 1 && placed(root)->readers.at[0] == s->map)
 		s->root = root;
 }
 
@@ -89,11 +104,12 @@ static void fuse_epilogues(struct lowered *lowered)
 	struct program *program = lowered->program;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *map = program->all.at[i];
-		if (placed(map)->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE || map->lies
-			|| !expr_can_vector(map->body, -1))
+		if (placed(map)->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE
+		        || map->lies || !expr_can_vector(map->body, -1))
 			continue;
 		struct seeking seeking = { .map = map, .before = map->number };
-		for (;; seeking.before = seeking.root->number, seeking.root = NULL) {       /* the last one first, so that what it adds is there */
+		for (;; seeking.before = seeking.root->number,
+		        seeking.root = NULL) { /* the last one first, so that what it adds is there */
 			expr_loads(map->body, see_root, &seeking);
 			struct definition *root = seeking.root;
 			if (!root)
@@ -109,7 +125,7 @@ static void fuse_epilogues(struct lowered *lowered)
 				continue;
 			c->result = map;
 			c->epilogue = epilogue;
-			c->store_at = new_array(lowered->arena, const struct index *, (size_t)map->rank + 1);
+			c->store_at = arena_new_array(lowered->arena, const struct index *, (size_t)map->rank + 1);
 			memcpy(c->store_at, with, (size_t)map->rank * sizeof *with);
 			placed(root)->mode = MODE_LOCAL;
 			placed(map)->contraction = c;
@@ -125,7 +141,9 @@ static void replace_reader(struct definition *of, struct definition *old, struct
 		if (placed(of)->readers.at[i] == old)
 			placed(of)->readers.at[i] = new;
 }
-struct replacing { struct definition *old, *new; };
+struct replacing {
+	struct definition *old, *new;
+};
 static void see_replace(void *user, const struct expr *load)
 {
 	struct replacing *r = user;
@@ -133,7 +151,8 @@ static void see_replace(void *user, const struct expr *load)
 }
 
 /* d's reduction over the variables of `reader`, which reads d at `load`. */
-static void take_space(struct arena *arena, struct definition *d, const struct definition *from, const struct definition *reader, const struct expr *load)
+static void take_space(struct arena *arena, struct definition *d, const struct definition *from,
+        const struct definition *reader, const struct expr *load)
 {
 	const struct index *with[MAX_VARS] = { 0 };
 	memcpy(with, load->at, (size_t)from->rank * sizeof *with);
@@ -156,19 +175,22 @@ static void take_space(struct arena *arena, struct definition *d, const struct d
 	d->body = expr_substitute(arena, from->body, with);
 }
 
-/* Where one map alone reads a generic reduction, permuted, the reduction runs in the order of that map: a map that only moves becomes
- * the reduction itself, any other can then join its kernel.  So a transposition behind a pooling costs nothing. */
+/* Where one map alone reads a generic reduction, permuted, the reduction runs in the order of that map: a map that only
+ * moves becomes the reduction itself, any other can then join its kernel.  So a transposition behind a pooling costs
+ * nothing. */
 static void follow_reader(struct lowered *lowered, struct definition *d)
 {
 	struct arena *arena = lowered->arena;
 	struct definition *reader = placed(d)->readers.count == 1 ? placed(d)->readers.at[0] : NULL;
 	const struct index *with[MAX_VARS];
 	struct uses uses = { .of = d, .same = true };
-	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->is_output || (reader && !branch_equal(d->branch, reader->branch)) || placed(d)->rewrite || d->original || !reader || reader->reduce != REDUCE_NONE || reader->lies || placed(reader)->rewrite
-		|| reader->original)
+	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->is_output
+	        || (reader && !branch_equal(d->branch, reader->branch)) || placed(d)->rewrite || d->original || !reader
+	        || reader->reduce != REDUCE_NONE || reader->lies || placed(reader)->rewrite || reader->original)
 		return;
 	expr_loads(reader->body, see_use, &uses);
-	if (!uses.count || !uses.same || reader->rank + d->reduced > MAX_VARS || !relate_by_permutation(arena, reader, d, uses.first, with))
+	if (!uses.count || !uses.same || reader->rank + d->reduced > MAX_VARS
+	        || !relate_by_permutation(arena, reader, d, uses.first, with))
 		return;
 	bool at_own = reader->rank == d->rank;
 	for (int v = 0, var; at_own && v < d->rank; v++)
@@ -177,15 +199,15 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 	if (at_own && !moves)
 		return;
 	struct definition *now = reader;
-	if (!moves) {                                         /* d in another order: a new definition in its place */
-		struct placed *copy = new(arena, struct placed);
+	if (!moves) { /* d in another order: a new definition in its place */
+		struct placed *copy = arena_new(arena, struct placed);
 		struct definition *turned = &copy->of;
 		const struct index *own[MAX_RANK];
 		*copy = *placed(d);
 		take_space(arena, turned, d, reader, uses.first);
 		own_variables(arena, turned, own);
 		d->products = false;
-		d->reduce = REDUCE_NONE;                      /* d itself only moves it, and is inlined as such */
+		d->reduce = REDUCE_NONE; /* d itself only moves it, and is inlined as such */
 		d->body = expr_substitute(arena, expr_load(arena, turned, own), with);
 		reader->body = expr_inline(arena, reader->body, d);
 		lowered->program->all.at[d->number] = turned;
@@ -201,7 +223,12 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 }
 
 /* ---- generic kernels ---- */
-struct joining { const struct kernel *kernel; const struct definition *d; int outer; bool reads, window; };
+struct joining {
+	const struct kernel *kernel;
+	const struct definition *d;
+	int outer;
+	bool reads, window;
+};
 
 static bool is_member(const struct kernel *kernel, const struct definition *d)
 {
@@ -225,8 +252,9 @@ static void see_join(void *user, const struct expr *load)
 			*(v < j->d->rank ? &moves : &taps) |= index_uses(load->at[i], v);
 		j->window |= moves && taps;
 	}
-	while (d < j->outer && d < load->of->rank && ((index_is_var(load->at[d], &var) && var == d)
-		|| (load->of->extents[d] == 1 && index_is_constant(load->at[d], &zero))))
+	while (d < j->outer && d < load->of->rank
+	        && ((index_is_var(load->at[d], &var) && var == d)
+	                || (load->of->extents[d] == 1 && index_is_constant(load->at[d], &zero))))
 		d++;
 	j->outer = d < j->outer ? d : j->outer;
 }
@@ -239,8 +267,8 @@ static int64_t inner_bytes(const struct definition *d, int outer)
 	return (int64_t)dtype_bytes(d->type, (size_t)inner);
 }
 
-/* What one kernel may cost an element, in vector instructions: beyond this a store and a load between two kernels are nothing, and the compiler's time grows
- * with each of its functions. */
+/* What one kernel may cost an element, in vector instructions: beyond this a store and a load between two kernels are
+ * nothing, and the compiler's time grows with each of its functions. */
 enum { KERNEL_COST_MOST = 1024 };
 static bool costs_too_much(const struct kernel *kernel, const struct definition *d)
 {
@@ -254,8 +282,9 @@ static bool costs_too_much(const struct kernel *kernel, const struct definition 
 static bool takes_place(const struct definition *result, const struct definition *of)
 {
 	struct uses uses = { .of = of, .same = true };
-	if (result->reduce != REDUCE_NONE || result->lies || placed(result)->mode == MODE_LOCAL || result->type != of->type || result->rank != of->rank
-		|| memcmp(result->extents, of->extents, sizeof *of->extents * (size_t)of->rank))
+	if (result->reduce != REDUCE_NONE || result->lies || placed(result)->mode == MODE_LOCAL
+	        || result->type != of->type || result->rank != of->rank
+	        || memcmp(result->extents, of->extents, sizeof *of->extents * (size_t)of->rank))
 		return false;
 	for (size_t r = 0; r < placed(of)->readers.count; r++)
 		if (placed(of)->readers.at[r]->number > result->number)
@@ -271,10 +300,11 @@ static bool takes_place(const struct definition *result, const struct definition
 
 static int64_t row_most(const struct target *target) { return target->short_stack ? SHORT_ROW_BYTES : ROW_BYTES; }
 
-/* Rows wider than that share a kernel where they need no scratch: stored, or in the place of `d`, which joins and reads them element by element; and
- * where there are rows enough to be shared by threads. */
+/* Rows wider than that share a kernel where they need no scratch: stored, or in the place of `d`, which joins and reads
+ * them element by element; and where there are rows enough to be shared by threads. */
 enum { WIDE_BYTES = 16 * ROW_BYTES, WIDE_ROWS = 4 };
-static bool wide_rows_lie(const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
+static bool wide_rows_lie(
+        const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
 {
 	int64_t rows = 1;
 	for (int v = 0; v < outer; v++)
@@ -287,7 +317,8 @@ static bool wide_rows_lie(const struct target *target, const struct kernel *kern
 		bool inside = placed(member)->mode == MODE_DEVICE;
 		for (size_t r = 0; inside && r < placed(member)->readers.count; r++)
 			inside = placed(member)->readers.at[r] == d || is_member(kernel, placed(member)->readers.at[r]);
-		if (inner_bytes(member, outer) > (inside ? row_most(target) : WIDE_BYTES) && (!takes_place(d, member) || taken++))
+		if (inner_bytes(member, outer) > (inside ? row_most(target) : WIDE_BYTES)
+		        && (!takes_place(d, member) || taken++))
 			return false;
 	}
 	return true;
@@ -300,7 +331,8 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	if (d->rank < j.outer)
 		j.outer = d->rank;
 	definition_loads(d, see_join, &j);
-	/* What a window reads is whole images of channels, not a row: together the channels would be the loop around, and no lanes. */
+	/* What a window reads is whole images of channels, not a row: together the channels would be the loop around,
+	 * and no lanes. */
 	if (j.window && target->lanes > 1 && !target->lanes_are_threads && !target->small)
 		return -1;
 	if (!j.reads || costs_too_much(kernel, d) || !branch_equal(kernel->members.at[0]->branch, d->branch))
@@ -309,11 +341,11 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 		for (int v = 0; v < j.outer; v++)
 			if (kernel->members.at[i]->extents[v] != d->extents[v])
 				j.outer = v;
-	for (;; j.outer--) {                                  /* outer loops of extent 1 at the inner end help nobody */
+	for (;; j.outer--) { /* outer loops of extent 1 at the inner end help nobody */
 		if (j.outer == 0 || d->extents[j.outer - 1] > 1)
 			break;
 	}
-	int64_t largest = inner_bytes(d, j.outer), all = 0;           /* all: of the rows that may lie in scratch together */
+	int64_t largest = inner_bytes(d, j.outer), all = 0; /* all: of the rows that may lie in scratch together */
 	if (placed(d)->row_apart && largest > (int64_t)dtype_bytes(d->type, 1))
 		return -1;
 	for (size_t i = 0; i < kernel->members.count; i++) {
@@ -345,7 +377,7 @@ static bool read_between(const struct kernel *kernel, const struct definition *d
 
 static struct kernel *kernel_new(struct lowered *lowered, struct definition *root, enum shape shape)
 {
-	struct kernel *kernel = new(lowered->arena, struct kernel);
+	struct kernel *kernel = arena_new(lowered->arena, struct kernel);
 	kernel->shape = shape;
 	kernel->root = root;
 	kernel->blocks = 1;
@@ -355,7 +387,7 @@ static struct kernel *kernel_new(struct lowered *lowered, struct definition *roo
 static void make_kernels(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
-	struct kernel *open = NULL;                           /* the last generic kernel: others may join it */
+	struct kernel *open = NULL; /* the last generic kernel: others may join it */
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		struct kernel *kernel;
@@ -363,7 +395,7 @@ static void make_kernels(struct lowered *lowered)
 			continue;
 		struct contraction *c = placed(d)->contraction;
 		if (c && contraction_output(c) != d)
-			continue;                             /* its kernel stands where its epilogue stands */
+			continue; /* its kernel stands where its epilogue stands */
 		if (c) {
 			kernel = kernel_new(lowered, c->root, c->rewrite ? SHAPE_WINOGRAD : SHAPE_CONTRACTION);
 			kernel->detail = c;
@@ -380,7 +412,10 @@ static void make_kernels(struct lowered *lowered)
 			push(lowered->arena, &lowered->kernels, kernel);
 			continue;
 		}
-		if (d->check || (placed(d)->steers && !definition_stands_alone(d))) {  /* a kernel of its own, so that what others share stays as it is without it */
+		if (d->check
+		        || (placed(d)->steers
+		                && !definition_stands_alone(d))) { /* a kernel of its own, so that what others share
+			                                              stays as it is without it */
 			kernel = kernel_new(lowered, d, SHAPE_LOOPS);
 			kernel->outer = d->rank;
 			push(lowered->arena, &kernel->members, d);
@@ -388,13 +423,15 @@ static void make_kernels(struct lowered *lowered)
 			placed(d)->kernel = kernel;
 			continue;
 		}
-		if (definition_repeats(d) && definition_repeats(d) != d) {           /* all results of a loop are one kernel's */
+		if (definition_repeats(d) && definition_repeats(d) != d) { /* all results of a loop are one kernel's */
 			placed(d)->kernel = placed(definition_repeats(d))->kernel;
 			push(lowered->arena, &placed(d)->kernel->members, d);
 			continue;
 		}
-		/* What is told of has memory of its own, and so has what terms find their places in: it is whole when the last of them is there. */
-		bool alone = lowered->target->log || definition_stands_alone(d) || (open && definition_stands_alone(open->root));
+		/* What is told of has memory of its own, and so has what terms find their places in: it is whole when
+		 * the last of them is there. */
+		bool alone = lowered->target->log || definition_stands_alone(d)
+		        || (open && definition_stands_alone(open->root));
 		int outer = open && !alone ? shared_outer(lowered->target, open, d) : -1;
 		if (outer >= 0 && !read_between(open, d)) {
 			open->outer = outer;
@@ -403,10 +440,14 @@ static void make_kernels(struct lowered *lowered)
 			size_t at = 0;
 			while (lowered->kernels.at[at] != open)
 				at++;
-			memmove(lowered->kernels.at + at, lowered->kernels.at + at + 1, (lowered->kernels.count - at - 1) * sizeof *lowered->kernels.at);
+			memmove(lowered->kernels.at + at, lowered->kernels.at + at + 1,
+			        (lowered->kernels.count - at - 1) * sizeof *lowered->kernels.at);
 			lowered->kernels.at[lowered->kernels.count - 1] = open;
 		} else {
-			open = kernel_new(lowered, d, definition_is_order(d) ? SHAPE_ORDER : d->reduce == REDUCE_REPEAT ? SHAPE_REPEAT : SHAPE_LOOPS);
+			open = kernel_new(lowered, d,
+			        definition_is_order(d)               ? SHAPE_ORDER
+			                : d->reduce == REDUCE_REPEAT ? SHAPE_REPEAT
+			                                             : SHAPE_LOOPS);
 			open->outer = d->rank;
 			push(lowered->arena, &open->members, d);
 			push(lowered->arena, &lowered->kernels, open);
@@ -417,17 +458,19 @@ static void make_kernels(struct lowered *lowered)
 		lowered->kernels.at[i]->number = (int)i;
 }
 
-/* A local row that the kernel's result takes the place of lies there from the start: the result's lines come into the cache while the row is
- * computed, and the stack has no row. */
+/* A local row that the kernel's result takes the place of lies there from the start: the result's lines come into the
+ * cache while the row is computed, and the stack has no row. */
 static void lie_in_result(const struct lowered *lowered, struct kernel *kernel)
 {
 	if (lowered->target->scratch_is_near)
 		return;
 	for (size_t m = 0; m < kernel->members.count; m++) {
 		struct definition *result = kernel->members.at[m];
-		for (size_t k = m; k-- > 0; )                 /* the last row before it that may */
-			if (placed(kernel->members.at[k])->mode == MODE_LOCAL && inner_bytes(kernel->members.at[k], kernel->outer) > (int64_t)dtype_bytes(result->type, 1)
-				&& takes_place(result, kernel->members.at[k])) {
+		for (size_t k = m; k-- > 0;) /* the last row before it that may */
+			if (placed(kernel->members.at[k])->mode == MODE_LOCAL
+			        && inner_bytes(kernel->members.at[k], kernel->outer)
+			                > (int64_t)dtype_bytes(result->type, 1)
+			        && takes_place(result, kernel->members.at[k])) {
 				placed(kernel->members.at[k])->lies_in = result;
 				break;
 			}
@@ -474,9 +517,11 @@ void fuse(struct lowered *lowered)
 	lowered->kernels.count = 0;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
-		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || placed(d)->generic || placed(d)->contraction)
+		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || placed(d)->generic
+		        || placed(d)->contraction)
 			continue;
-		bool whole = placed(d)->rewrite && !lowered->target->log && !placed(placed(d)->rewrite->result)->generic;
+		bool whole =
+		        placed(d)->rewrite && !lowered->target->log && !placed(placed(d)->rewrite->result)->generic;
 		placed(d)->contraction = whole ? winograd_match(lowered, d) : contraction_match(lowered, d);
 		for (size_t p = 0; placed(d)->contraction && p < placed(d)->contraction->parts.count; p++) {
 			struct placed *part = placed(placed(d)->contraction->parts.at[p]);

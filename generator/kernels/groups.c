@@ -1,24 +1,31 @@
 /* groups.c: sums of products in groups -> the same sums with the group as a variable of its own.
  *
- * A grouped convolution reads its data at channel c / n, its weights at channel c.  With c = n*g + o the group g is in both factors and
- * o in the weights alone: a batch and a column, so contraction.c finds a matrix multiply for each group where it would see
- * none.  The terms and their order stay, and so does every bit. */
+ * A grouped convolution reads its data at channel c / n, its weights at channel c.  With c = n*g + o the group g is in
+ * both factors and o in the weights alone: a batch and a column, so contraction.c finds a matrix multiply for each
+ * group where it would see none.  The terms and their order stay, and so does every bit. */
 #include "kernels/kernels.h"
 
-enum { COLUMNS_LEAST = 2 };               /* of a group: a depthwise convolution stays what it is */
+enum { COLUMNS_LEAST = 2 }; /* of a group: a depthwise convolution stays what it is */
 
 /* How a factor depends on a variable: not at all, through v / by alone, or otherwise. */
-struct using { int var; int64_t by; bool otherwise; };
+struct using
+{
+	int var;
+	int64_t by;
+	bool otherwise;
+};
 
 static void see_index(struct using *u, const struct index *index)
 {
 	for (int i = 0; i < index->count; i++) {
 		const struct atom *atom = index->terms[i].atom;
 		int var;
-		if (atom->kind == ATOM_DIV && index_is_var(atom->of, &var) && var == u->var && (!u->by || u->by == atom->by))
+		if (atom->kind == ATOM_DIV && index_is_var(atom->of, &var) && var == u->var
+		        && (!u->by || u->by == atom->by))
 			u->by = atom->by;
-		else if (atom->kind == ATOM_VAR ? atom->var == u->var
-			: atom->kind == ATOM_VALUE ? expr_uses(atom->value, u->var) : index_uses(atom->of, u->var))
+		else if (atom->kind == ATOM_VAR            ? atom->var == u->var
+		                : atom->kind == ATOM_VALUE ? expr_uses(atom->value, u->var)
+		                                           : index_uses(atom->of, u->var))
 			u->otherwise = true;
 	}
 }
@@ -44,7 +51,8 @@ static int grouped_variable(const struct definition *d, int64_t *columns)
 			struct using u = { .var = v };
 			see_expr(&u, d->body->arg[i]);
 			*columns = u.by;
-			if (!u.otherwise && u.by >= COLUMNS_LEAST && u.by < d->extents[v] && d->extents[v] % u.by == 0 && expr_uses(d->body->arg[1 - i], v))
+			if (!u.otherwise && u.by >= COLUMNS_LEAST && u.by < d->extents[v] && d->extents[v] % u.by == 0
+			        && expr_uses(d->body->arg[1 - i], v))
 				return v;
 		}
 	return -1;
@@ -56,7 +64,7 @@ static bool split_group(struct program *program, struct definition *d)
 	int64_t extents[MAX_RANK], columns;
 	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
 	if (d->source != SOURCE_COMPUTED || !d->products || d->order != ORDER_CHAIN || d->type != DTYPE_F32
-		|| d->rank + 1 > MAX_RANK || d->rank + d->reduced + 1 > MAX_VARS)
+	        || d->rank + 1 > MAX_RANK || d->rank + d->reduced + 1 > MAX_VARS)
 		return false;
 	int v = grouped_variable(d, &columns);
 	if (v < 0)
@@ -67,11 +75,13 @@ static bool split_group(struct program *program, struct definition *d)
 	extents[v + 1] = columns;
 	for (int k = 0; k < d->rank + d->reduced; k++)
 		with[k] = index_var(arena, k + (k > v), k < d->rank ? d->extents[k] : d->reduced_extents[k - d->rank]);
-	with[v] = index_add(arena, index_scale(arena, index_var(arena, v, extents[v]), columns), index_var(arena, v + 1, columns));
-	struct definition *sum = define_reduction(program, arena_printf(arena, "%s_groups", d->name), d->rank + 1, extents, REDUCE_SUM, d->reduced,
-		d->reduced_extents, d->start ? expr_substitute(arena, d->start, with) : NULL, expr_substitute(arena, d->body, with));
+	with[v] = index_add(
+	        arena, index_scale(arena, index_var(arena, v, extents[v]), columns), index_var(arena, v + 1, columns));
+	struct definition *sum = define_reduction(program, arena_printf(arena, "%s_groups", d->name), d->rank + 1,
+	        extents, REDUCE_SUM, d->reduced, d->reduced_extents,
+	        d->start ? expr_substitute(arena, d->start, with) : NULL, expr_substitute(arena, d->body, with));
 	mark_batch(sum, (d->batch & ((1u << v) - 1)) | d->batch >> v << (v + 1));
-	if (sum->order != d->order) {                         /* another order is another meaning */
+	if (sum->order != d->order) { /* another order is another meaning */
 		program->all.count--;
 		return false;
 	}

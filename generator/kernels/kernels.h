@@ -9,37 +9,44 @@
 
 /* ---- place.c, layout.c ---- */
 enum mode {
-	MODE_VIRTUAL,                     /* computed where it is read */
-	MODE_LOCAL,                       /* scratch or registers of one kernel */
-	MODE_DEVICE,                      /* a range of the workspace */
-	MODE_HOSTED,                      /* the caller's: an input or output of the graph */
-	MODE_CONSTANT,                    /* the weights blob */
+	MODE_VIRTUAL,  /* computed where it is read */
+	MODE_LOCAL,    /* scratch or registers of one kernel */
+	MODE_DEVICE,   /* a range of the workspace */
+	MODE_HOSTED,   /* the caller's: an input or output of the graph */
+	MODE_CONSTANT, /* the weights blob */
 };
-/* A definition as a schedule has it: lower() works on a copy of the program, whose bodies change where virtual definitions are inlined, and what it
- * decides stands behind each.  The program itself stays as it was, so there can be as many schedules of it as one likes. */
+/* A definition as a schedule has it: lower() works on a copy of the program, whose bodies change where virtual
+ * definitions are inlined, and what it decides stands behind each.  The program itself stays as it was, so there can be
+ * as many schedules of it as one likes. */
 struct placed {
 	struct definition of;
 	enum mode mode;
-	int64_t stride[MAX_RANK];         /* elements between neighbours along each output variable: the layout.  Dense: a
-	                                   * permutation of the dims.  Row-major for what is hosted or constant. */
-	int64_t offset;                   /* bytes: DEVICE in the workspace, CONSTANT in the blob; else -1 */
+	int64_t stride[MAX_RANK]; /* elements between neighbours along each output variable: the layout.  Dense: a
+	                           * permutation of the dims.  Row-major for what is hosted or constant. */
+	int64_t offset;           /* bytes: DEVICE in the workspace, CONSTANT in the blob; else -1 */
 	int64_t bytes;
-	int provenance;                   /* who decided the mode: enum ingot_provenance (ingot/mode.h) */
-	struct kernel *kernel;            /* that computes it; NULL: input or constant */
-	int first, last;                  /* numbers of the kernels that write and last read it */
-	struct contraction *contraction;  /* found by its indices; NULL: a map, or generic loops */
-	struct definition *lies_in;       /* in whose memory it lies, element by element: LOCAL, a member; DEVICE, its last reader's result; NULL: in its own */
-	struct definition *view_of;       /* a slice of that one's memory, this many elements behind its first; NULL: memory of its own */
+	int provenance;                  /* who decided the mode: enum ingot_provenance (ingot/mode.h) */
+	struct kernel *kernel;           /* that computes it; NULL: input or constant */
+	int first, last;                 /* numbers of the kernels that write and last read it */
+	struct contraction *contraction; /* found by its indices; NULL: a map, or generic loops */
+	struct definition *lies_in; /* in whose memory it lies, element by element: LOCAL, a member; DEVICE, its last
+	                               reader's result; NULL: in its own */
+	struct definition *view_of; /* a slice of that one's memory, this many elements behind its first; NULL: memory
+	                               of its own */
 	int64_t view_offset;
-	struct rewrite *rewrite;          /* that it is the result or a part of (Winograd); NULL: none */
-	bool odd;                         /* its pointer moves between calls of a step, not by whole quads of elements */
-	bool generic;                     /* barred from every shape but loops */
-	bool row_apart;                   /* barred from kernels in which it would be a row: layouts let vectors run along the loops around */
-	bool steers;                      /* the schedule asks it whether to run kernels, or kernels where to end */
+	struct rewrite *rewrite; /* that it is the result or a part of (Winograd); NULL: none */
+	bool odd;                /* its pointer moves between calls of a step, not by whole quads of elements */
+	bool generic;            /* barred from every shape but loops */
+	bool row_apart; /* barred from kernels in which it would be a row: layouts let vectors run along the loops
+	                   around */
+	bool steers;    /* the schedule asks it whether to run kernels, or kernels where to end */
 	VECTOR(struct definition *) readers;
 };
 /* Of a definition in a schedule's program. */
-static inline struct placed *placed(const struct definition *definition) { return (struct placed *)(uintptr_t)definition; }
+static inline struct placed *placed(const struct definition *definition)
+{
+	return (struct placed *)(uintptr_t)definition;
+}
 
 /* ---- kernels ---- */
 enum shape { SHAPE_CONTRACTION, SHAPE_WINOGRAD, SHAPE_LOOPS, SHAPE_CHAIN, SHAPE_ORDER, SHAPE_REPEAT, SHAPE_COUNT };
@@ -50,167 +57,198 @@ struct lowered;
 struct contraction;
 struct emit;
 struct shape_row {
-	const char *name;                 /* for people */
-	const char *(*word)(const struct kernel *);                           /* in its kernels' names */
-	bool (*arrange)(struct arena *, struct contraction *);                /* over the layouts chosen; false where an address is not affine */
-	bool viewed;                      /* what it reads may be a slice of a tensor (views.c) */
-	void (*choose)(struct lowered *, struct kernel *);                    /* tile, blocks, packed constants */
-	void (*parameters)(struct lowered *, struct kernel *);                /* what it reads and writes */
-	void (*finish)(struct lowered *, struct kernel *);                    /* what needs the parameters: blocks of generic loops */
-	bool (*same)(const struct kernel *, const struct kernel *);           /* beside members and parameters: what else its code depends on */
-	bool plain;                       /* what `emit` prints is C that libtcc takes */
-	const struct lowered *(*inside)(const struct kernel *);               /* the kernels that it holds */
-	int64_t (*tiles)(const struct kernel *);                              /* what a grid runs side by side; NULL: its blocks */
-	void (*loops)(const struct lowered *, const struct kernel *, struct text *out);           /* --stage loops */
-	void (*emit)(struct emit *, const struct kernel *, struct text *out);                     /* its functions */
+	const char *name;                           /* for people */
+	const char *(*word)(const struct kernel *); /* in its kernels' names */
+	bool (*arrange)(struct arena *,
+	        struct contraction *); /* over the layouts chosen; false where an address is not affine */
+	bool viewed;                   /* what it reads may be a slice of a tensor (views.c) */
+	void (*choose)(struct lowered *, struct kernel *);     /* tile, blocks, packed constants */
+	void (*parameters)(struct lowered *, struct kernel *); /* what it reads and writes */
+	void (*finish)(struct lowered *, struct kernel *);     /* what needs the parameters: blocks of generic loops */
+	bool (*same)(const struct kernel *,
+	        const struct kernel *); /* beside members and parameters: what else its code depends on */
+	bool plain;                     /* what `emit` prints is C that libtcc takes */
+	const struct lowered *(*inside)(const struct kernel *); /* the kernels that it holds */
+	int64_t (*tiles)(const struct kernel *);                /* what a grid runs side by side; NULL: its blocks */
+	void (*loops)(const struct lowered *, const struct kernel *, struct text *out); /* --stage loops */
+	void (*emit)(struct emit *, const struct kernel *, struct text *out);           /* its functions */
 };
 extern const struct shape_row shapes[SHAPE_COUNT];
 
-/* What a kernel was reckoned to cost alone and shared, in cycles: its work, or its largest part; fork and join; lines that come from other cores. */
-struct shared { double alone, part, asking, waits_alone, waits; };
+/* What a kernel was reckoned to cost alone and shared, in cycles: its work, or its largest part; fork and join; lines
+ * that come from other cores. */
+struct shared {
+	double alone, part, asking, waits_alone, waits;
+};
 
-struct param { struct definition *of; const char *name; bool written; };     /* C name of the pointer inside the kernel */
+struct param {
+	struct definition *of;
+	const char *name;
+	bool written;
+}; /* C name of the pointer inside the kernel */
 
 struct kernel {
 	int number;
-	const char *name;                 /* identifier, unique in the library: "k3_convolution" */
+	const char *name; /* identifier, unique in the library: "k3_convolution" */
 	enum shape shape;
-	struct definition *root;          /* whose reduction gives the shape; a map where there is none */
-	/* What it computes, in order, without the virtual ones (they are inlined where they are read).  LOCAL members live in
-	 * scratch on the stack, the others are written.  The first `outer` output variables of all members are the same: one nest
-	 * of `outer` loops runs around them, and between members only elements of equal outer indices are read. */
+	struct definition *root; /* whose reduction gives the shape; a map where there is none */
+	/* What it computes, in order, without the virtual ones (they are inlined where they are read).  LOCAL members
+	 * live in scratch on the stack, the others are written.  The first `outer` output variables of all members are
+	 * the same: one nest of `outer` loops runs around them, and between members only elements of equal outer
+	 * indices are read. */
 	VECTOR(struct definition *) members;
 	int outer;
-	VECTOR(struct param) params;      /* every buffer it reads or writes, in order of appearance */
+	VECTOR(struct param) params; /* every buffer it reads or writes, in order of appearance */
 	/* The kernel's function runs over blocks [from, to) of `blocks`: the threads' share.  1: cannot be split. */
 	int64_t blocks;
-	const char *blocks_of;            /* for comments: "rows of 6", "n i" */
-	int parts;                        /* tasks that threads share; 1: it is not shared (share.c) */
-	const struct shared *shared;      /* why; NULL: nobody asked, or it cannot be split */
-	int warps;                        /* that make a block together, where lanes are threads; 0: one */
-	double flops, bytes;              /* for cost, bench and the manifest */
-	const char *tile;                 /* for people: "6 x 64" */
-	const char *template_name;        /* "c/contraction.jinja" */
-	struct kernel *same;              /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
-	int times;                        /* … and serves this many kernels */
-	void *detail;                     /* what its shape keeps: struct contraction, struct chain … ; NULL: generic loops keep nothing */
-	bool arrays;                      /* its statements hold arrays */
-	bool joined;                      /* a step whose warps share a block, and its scratch, with the steps around it */
-	bool ends;                        /* a step of a chain whose blocks are parts of its rows: who calls it says how many of them there are */
-	bool inner;                       /* a step of a chain, or of a loop's body: only that calls it */
+	const char *blocks_of;       /* for comments: "rows of 6", "n i" */
+	int parts;                   /* tasks that threads share; 1: it is not shared (share.c) */
+	const struct shared *shared; /* why; NULL: nobody asked, or it cannot be split */
+	int warps;                   /* that make a block together, where lanes are threads; 0: one */
+	double flops, bytes;         /* for cost, bench and the manifest */
+	const char *tile;            /* for people: "6 x 64" */
+	const char *template_name;   /* "c/contraction.jinja" */
+	struct kernel
+	        *same; /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
+	int times;     /* … and serves this many kernels */
+	void *detail; /* what its shape keeps: struct contraction, struct chain … ; NULL: generic loops keep nothing */
+	bool arrays;  /* its statements hold arrays */
+	bool joined;  /* a step whose warps share a block, and its scratch, with the steps around it */
+	bool ends; /* a step of a chain whose blocks are parts of its rows: who calls it says how many of them there are
+	            */
+	bool inner; /* a step of a chain, or of a loop's body: only that calls it */
 };
 
-/* A constant as the blob holds it: packed for the kernel that reads it, in pieces that follow each other, so that none is ever whole in
- * memory.  fill: the bytes of a piece, 0 behind the last; written where `out` is not NULL.  What it leaves out has to be zero before. */
+/* A constant as the blob holds it: packed for the kernel that reads it, in pieces that follow each other, so that none
+ * is ever whole in memory.  fill: the bytes of a piece, 0 behind the last; written where `out` is not NULL.  What it
+ * leaves out has to be zero before. */
 struct constant_item {
-	struct definition *of;            /* placed(of)->offset and ->bytes tell where */
+	struct definition *of; /* placed(of)->offset and ->bytes tell where */
 	size_t (*fill)(const struct constant_item *, int64_t piece, void *out);
 	const void *detail;
 };
-void constant_fill(const struct constant_item *, void *out);                 /* all of it */
-void *constant_piece(struct build *, const struct constant_item *, int64_t piece, size_t *bytes);       /* the caller frees it; NULL: behind the last */
+void constant_fill(const struct constant_item *, void *out); /* all of it */
+void *constant_piece(struct build *, const struct constant_item *, int64_t piece,
+        size_t *bytes); /* the caller frees it; NULL: behind the last */
 
 /* What the user says of a tensor by its name (--mode). */
 struct mode_choice {
 	const char *name;
-	uint32_t mode;                    /* a set of enum ingot_mode (ingot/mode.h) */
-	bool outputs;                     /* the graph has it as an output because of this: it outlives the run */
-	bool lent;                        /* … and because another graph of the build reads it, not by the user's word */
+	uint32_t mode; /* a set of enum ingot_mode (ingot/mode.h) */
+	bool outputs;  /* the graph has it as an output because of this: it outlives the run */
+	bool lent;     /* … and because another graph of the build reads it, not by the user's word */
 	bool used;
 };
 
-struct workspace_pool { int64_t at, bytes; };                    /* a range of the workspace */
+struct workspace_pool {
+	int64_t at, bytes;
+}; /* a range of the workspace */
 
 /* A tile of so many vectors of sums that its compiler could not hold: the kernel of that root gets fewer. */
-struct refused_tile { const char *root; int sums; };
+struct refused_tile {
+	const char *root;
+	int sums;
+};
 typedef VECTOR(struct refused_tile) refused_tiles;
 
 /* What lower() is told besides. */
 struct placing_options {
 	struct mode_choice *choices;
 	size_t choice_count;
-	int64_t pool_cap;                 /* 0: none */
-	const refused_tiles *refused;     /* NULL: none */
+	int64_t pool_cap;             /* 0: none */
+	const refused_tiles *refused; /* NULL: none */
 };
 
 enum optimise { OPTIMISE_SPEED, OPTIMISE_SIZE };
 struct lowered {
-	struct program *program;          /* its own copy, of `struct placed` */
+	struct program *program; /* its own copy, of `struct placed` */
 	struct arena *arena;
 	const struct target *target;
 	enum optimise optimise;
 	struct mode_choice *choices;
 	size_t choice_count;
 	const refused_tiles *refused;
-	VECTOR(struct kernel *) kernels;  /* in the order in which they run */
-	VECTOR(struct kernel *) code;     /* those of them whose code is their own */
+	VECTOR(struct kernel *) kernels; /* in the order in which they run */
+	VECTOR(struct kernel *) code;    /* those of them whose code is their own */
 	VECTOR(struct constant_item) constants;
 	VECTOR(struct definition *) views;
-	bool counted;                     /* some extents are bounds */
-	int64_t workspace_bytes, workspace_bound;     /* the plan's peak; the largest live set */
+	bool counted;                             /* some extents are bounds */
+	int64_t workspace_bytes, workspace_bound; /* the plan's peak; the largest live set */
 	int64_t workspace_align, weights_bytes;
-	int64_t constants_bytes;                      /* of all constants, before anything is packed */
-	int64_t pool_cap;                             /* bytes that one pool may have; 0: any */
-	VECTOR(struct workspace_pool) workspace_pools;        /* the workspace, in pools of at most that; at least one */
+	int64_t constants_bytes;                       /* of all constants, before anything is packed */
+	int64_t pool_cap;                              /* bytes that one pool may have; 0: any */
+	VECTOR(struct workspace_pool) workspace_pools; /* the workspace, in pools of at most that; at least one */
 };
 
 /* algorithms.c: rewrites definitions by rules on a layer's shape, alike for every target. */
 void choose_algorithms(struct program *, enum algorithms);
 
-/* Program -> kernels: place, fuse, layout, view, make_chains, choose, plan, in this order; checks in between.  The program stays as it was. */
-struct lowered *lower(const struct program *, const struct target *, enum optimise, const struct placing_options *);      /* NULL: none */
+/* Program -> kernels: place, fuse, layout, view, make_chains, choose, plan, in this order; checks in between.  The
+ * program stays as it was. */
+struct lowered *lower(
+        const struct program *, const struct target *, enum optimise, const struct placing_options *); /* NULL: none */
 
-void find_branches(struct lowered *);            /* branch.c: which kernels the schedule runs only where a condition holds */
-void split_groups(struct program *);          /* groups.c: grouped sums get the group as a variable of its own */
-void keep_narrow(struct program *);           /* narrow.c: weights of few bytes are widened where they are read */
-void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get a mode and readers */
-void place_row_major(struct definition *);     /* its layout until layout() chooses another; its bytes */
-void place_readers(struct lowered *);         /* who reads what, anew */
-void store_counts(struct lowered *);           /* counts.c: what says how many there are is stored, so that kernels can end there */
-void find_counts(struct lowered *);           /* of each definition, which elements nobody looks at */
-int kernel_counted(const struct kernel *);    /* of a generic kernel: the variable of its common loops that ends at a count; -1: none */
-void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
-void layout(struct lowered *);                /* layout.c: strides of every stored definition */
-bool keep_lanes(struct lowered *);            /* layout.c: false where a kernel lost its vectors: fuse again */
-void view(struct lowered *);                  /* views.c: slices at constant offsets */
-void make_chains(struct lowered *);           /* chain.c: product, rows and product, or rows and product, become one kernel */
-bool arrange(struct lowered *);               /* lower.c: false where an address is not affine: that sum is then barred from its shape */
-void share_code(struct lowered *);            /* same.c: kernels of equal code */
-void choose(struct lowered *);                /* choose.c: name, tile, parameters, packed constants */
+void find_branches(struct lowered *); /* branch.c: which kernels the schedule runs only where a condition holds */
+void split_groups(struct program *);  /* groups.c: grouped sums get the group as a variable of its own */
+void keep_narrow(struct program *);   /* narrow.c: weights of few bytes are widened where they are read */
+void place(struct lowered *);         /* place.c: virtual definitions are inlined; the others get a mode and readers */
+void place_row_major(struct definition *); /* its layout until layout() chooses another; its bytes */
+void place_readers(struct lowered *);      /* who reads what, anew */
+void store_counts(
+        struct lowered *); /* counts.c: what says how many there are is stored, so that kernels can end there */
+void find_counts(struct lowered *); /* of each definition, which elements nobody looks at */
+int kernel_counted(const struct kernel
+                *);          /* of a generic kernel: the variable of its common loops that ends at a count; -1: none */
+void fuse(struct lowered *); /* fuse.c: what is stored is gathered into kernels, sorted */
+void layout(struct lowered *);      /* layout.c: strides of every stored definition */
+bool keep_lanes(struct lowered *);  /* layout.c: false where a kernel lost its vectors: fuse again */
+void view(struct lowered *);        /* views.c: slices at constant offsets */
+void make_chains(struct lowered *); /* chain.c: product, rows and product, or rows and product, become one kernel */
+bool arrange(
+        struct lowered *); /* lower.c: false where an address is not affine: that sum is then barred from its shape */
+void share_code(struct lowered *); /* same.c: kernels of equal code */
+void choose(struct lowered *);     /* choose.c: name, tile, parameters, packed constants */
 const char *generic_word(const struct kernel *);
-void generic_parameters(struct lowered *, struct kernel *);      /* of members: what they read, and of them what is not local */
-void plan(struct lowered *);                  /* plan.c: offsets in workspace and blob */
-void placed_check(const struct lowered *);    /* check.c: after place, after layout */
-void fused_check(const struct lowered *);     /* after fuse */
-void lowered_check(const struct lowered *);   /* in the end: all of it, and the plan */
-void kernels_print(const struct lowered *, struct text *out);     /* print.c: --stage kernels */
-void share(struct lowered *, int threads);                        /* share.c: each kernel's parts */
+void generic_parameters(
+        struct lowered *, struct kernel *); /* of members: what they read, and of them what is not local */
+void plan(struct lowered *);                /* plan.c: offsets in workspace and blob */
+void placed_check(const struct lowered *);  /* check.c: after place, after layout */
+void fused_check(const struct lowered *);   /* after fuse */
+void lowered_check(const struct lowered *); /* in the end: all of it, and the plan */
+void kernels_print(const struct lowered *, struct text *out); /* print.c: --stage kernels */
+void share(struct lowered *, int threads);                    /* share.c: each kernel's parts */
 void share_why(const struct kernel *, struct text *out);
-void plan_print(const struct lowered *, struct text *out);        /* --stage plan */
+void plan_print(const struct lowered *, struct text *out); /* --stage plan */
 
 /* The offset, in elements, of element at[…] of a stored definition: one index, affine wherever its parts allow. */
 const struct index *placed_address(struct arena *, const struct definition *, const struct index *const *at);
 void kernel_add_param(struct arena *, struct kernel *, struct definition *, bool written);
 void kernel_add_read(struct lowered *, struct kernel *, struct definition *);
-void kernel_add_reads(struct lowered *, struct kernel *, const struct expr *);      /* what it loads, constants too; NULL: nothing */
-const struct lowered *kernel_inside(const struct kernel *);           /* the kernels that it, or the one whose code it runs, holds; NULL: none */
+void kernel_add_reads(
+        struct lowered *, struct kernel *, const struct expr *); /* what it loads, constants too; NULL: nothing */
+const struct lowered *kernel_inside(
+        const struct kernel *); /* the kernels that it, or the one whose code it runs, holds; NULL: none */
 int64_t kernel_tiles(const struct kernel *);
-const struct branch *kernel_branch(const struct kernel *);                /* NULL: it always runs */
-int kernel_check(const struct lowered *, const struct kernel *);          /* the number of the check that it computes, and nothing else; -1: it is none */
+const struct branch *kernel_branch(const struct kernel *); /* NULL: it always runs */
+int kernel_check(const struct lowered *,
+        const struct kernel *); /* the number of the check that it computes, and nothing else; -1: it is none */
 struct definition *lowered_constant(struct lowered *, const char *name, enum dtype, int64_t words,
-	size_t (*fill)(const struct constant_item *, int64_t piece, void *out), const void *detail);
+        size_t (*fill)(const struct constant_item *, int64_t piece, void *out), const void *detail);
 
 /* What a kernel writes for itself alone, in the workspace. */
-struct definition *lowered_scratch(struct lowered *, struct kernel *, const char *name, enum dtype, int rank, const int64_t *extents);
+struct definition *lowered_scratch(
+        struct lowered *, struct kernel *, const char *name, enum dtype, int rank, const int64_t *extents);
 
 /* ---- order.c: the positions that sort each row ---- */
 struct row_order {
-	int64_t rows, n, kept;            /* rows, keys of each; positions of each that are stored */
-	enum dtype type;                  /* of the keys: U32 or U64, in the order that is wanted */
-	int run;                          /* keys that a thread sorts by insertion, before runs are merged */
-	bool few;                         /* those kept so far stand in order; what comes is turned away by the last, or inserted; else keys are sorted by their bytes */
-	bool local;                       /* the scratch is the function's own … */
-	struct definition *keys, *positions;      /* … or lies in the workspace: two halves for each block; NULL: it does not */
+	int64_t rows, n, kept; /* rows, keys of each; positions of each that are stored */
+	enum dtype type;       /* of the keys: U32 or U64, in the order that is wanted */
+	int run;               /* keys that a thread sorts by insertion, before runs are merged */
+	bool few; /* those kept so far stand in order; what comes is turned away by the last, or inserted; else keys are
+	             sorted by their bytes */
+	bool local; /* the scratch is the function's own … */
+	struct definition *keys,
+	        *positions; /* … or lies in the workspace: two halves for each block; NULL: it does not */
 };
 const char *order_word(const struct kernel *);
 void order_choose(struct lowered *, struct kernel *);
@@ -218,15 +256,18 @@ void order_parameters(struct lowered *, struct kernel *);
 
 /* ---- products.c: what a step over the terms does in each lane, a row for each instruction ---- */
 struct product {
-	const char *name;                 /* as a target's `products` say it; "fma": every target's */
-	int k;                            /* terms of a step: a word holds so many of a, or of b, the first one lowest */
-	int temporaries;                  /* registers that a step takes for itself */
-	enum dtype a, b, sum;             /* of the terms, and of their sum */
-	enum scalar row;                  /* a step, of two words */
-	const char *element, *vec, *step, *zero;      /* C: a word, the prefix of its vectors' words, sum + a * b, and what fills a vector */
+	const char *name;     /* as a target's `products` say it; "fma": every target's */
+	int k;                /* terms of a step: a word holds so many of a, or of b, the first one lowest */
+	int temporaries;      /* registers that a step takes for itself */
+	enum dtype a, b, sum; /* of the terms, and of their sum */
+	enum scalar row;      /* a step, of two words */
+	const char *element, *vec, *step,
+	        *zero; /* C: a word, the prefix of its vectors' words, sum + a * b, and what fills a vector */
 };
-const struct product *product_of(const struct target *, const struct definition *);      /* NULL: no sum of products that it has, or not in a chain */
-/* Sums of products of small integers take the target's best product: what they read becomes words.  Not for the smallest firmware. */
+const struct product *product_of(
+        const struct target *, const struct definition *); /* NULL: no sum of products that it has, or not in a chain */
+/* Sums of products of small integers take the target's best product: what they read becomes words.  Not for the
+ * smallest firmware. */
 void choose_products(struct program *, const struct target *);
 
 /* ---- near.c: what stands near at one time, each a part of a cache of the target: one row of near.h ---- */
@@ -242,71 +283,91 @@ const char *near_what(enum near);
  * Variables of the root by their role: batch (in both factors), rows (in a only), columns (in b only), terms (reduced).
  * Inside the kernel they are renumbered: batches, then rows, then one column, then terms; neighbours that
  * every address allows are merged into one. */
-enum { CONTRACTION_VARS = MAX_VARS, POOL_VAR = MAX_VARS - 3, PASS_VAR = MAX_VARS - 4 };     /* POOL_VAR: the row of scratch, in out_at
-	of a pooled one; PASS_VAR: the first outermost term of a pass */
+enum {
+	CONTRACTION_VARS = MAX_VARS,
+	POOL_VAR = MAX_VARS - 3,
+	PASS_VAR = MAX_VARS - 4
+}; /* POOL_VAR: the row of scratch, in out_at
+of a pooled one; PASS_VAR: the first outermost term of a pass */
 struct contraction {
 	const struct product *product;
-	struct definition *root, *result;     /* result is stored: root itself, or the map behind it */
-	const struct index **store_at;        /* result's indices over root's output variables */
-	const struct expr *epilogue;          /* result's body over root's variables; NULL: root is stored as it is */
-	const struct expr *a, *b;             /* loads; a is 0 outside the pads */
-	const struct expr *widened;           /* what is multiplied, of the element that b loads: a cast of it, times a scale that no term moves; NULL: b */
+	struct definition *root, *result; /* result is stored: root itself, or the map behind it */
+	const struct index **store_at;    /* result's indices over root's output variables */
+	const struct expr *epilogue;      /* result's body over root's variables; NULL: root is stored as it is */
+	const struct expr *a, *b;         /* loads; a is 0 outside the pads */
+	const struct expr *widened; /* what is multiplied, of the element that b loads: a cast of it, times a scale that
+	                               no term moves; NULL: b */
 	const struct range *pads;
 	int pad_count;
-	bool swapped;                         /* a is the second factor of the definition */
-	bool exchanged;                       /* a and b changed places over the layouts chosen: lanes run where the result lies side by side */
+	bool swapped;   /* a is the second factor of the definition */
+	bool exchanged; /* a and b changed places over the layouts chosen: lanes run where the result lies side by side
+	                 */
 	/* set by contraction_arrange, over the kernel's own variables */
-	int batches, rows, terms, column;     /* counts; variables 0 … batches-1, then rows, then `column`, then terms */
+	int batches, rows, terms, column; /* counts; variables 0 … batches-1, then rows, then `column`, then terms */
 	int64_t extents[CONTRACTION_VARS];
-	struct definition *counts[CONTRACTION_VARS];        /* where the extent is a bound: variable v ends at counts[v] times each[v]; NULL: at the extent */
+	struct definition *counts[CONTRACTION_VARS]; /* where the extent is a bound: variable v ends at counts[v] times
+	                                                each[v]; NULL: at the extent */
 	int64_t each[CONTRACTION_VARS];
 	const struct index *a_at, *b_at, *out_at;
 	const struct range *arranged_pads;
-	const struct index *of_root[CONTRACTION_VARS];      /* each variable of the root over the kernel's */
-	const struct expr *start, *value, *wide;     /* start, epilogue and what widens b over the kernel's variables; NULL: none */
-	enum b_mode { B_PACKED, B_DIRECT, B_GATHERED } b_mode;   /* weights blob; read in place; packed into scratch per panel */
+	const struct index *of_root[CONTRACTION_VARS]; /* each variable of the root over the kernel's */
+	const struct expr *start, *value,
+	        *wide; /* start, epilogue and what widens b over the kernel's variables; NULL: none */
+	enum b_mode {
+		B_PACKED,
+		B_DIRECT,
+		B_GATHERED
+	} b_mode; /* weights blob; read in place; packed into scratch per panel */
 	/* set by choose: balanced row blocks of at most tile_rows, panels of at most tile_vecs vectors */
 	int tile_rows, tile_vecs;
-	int64_t row_blocks, panels, group;    /* group: row blocks that run over all panels before the next ones */
-	bool whole_rows;                      /* groups are so small that what each leaves stays in L2 until its rows are whole */
-	bool copied;                          /* a goes through patches though it has no pads: it lies far apart */
-	int64_t patches;                      /* blocks of a group whose patches stand side by side, copied once for all panels and passes; 0: each tile copies its own */
-	int64_t pass;                         /* outermost terms of a pass over a panel; between passes sums lie where the result will; 0: all at once */
-	int next_lines;                       /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: weights stay in L2 */
-	/* Where rows lie side by side in the result and columns apart, a group's part of a panel stands in scratch and is turned by squares: rows of it
-	 * at most, 0: stored as it comes; the blocks over which rows go on side by side, and the elements from there to the next ones (0: that is all). */
+	int64_t row_blocks, panels, group; /* group: row blocks that run over all panels before the next ones */
+	bool whole_rows; /* groups are so small that what each leaves stays in L2 until its rows are whole */
+	bool copied;     /* a goes through patches though it has no pads: it lies far apart */
+	int64_t patches; /* blocks of a group whose patches stand side by side, copied once for all panels and passes;
+	                    0: each tile copies its own */
+	int64_t pass;   /* outermost terms of a pass over a panel; between passes sums lie where the result will; 0: all
+	                   at once */
+	int next_lines; /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: weights stay in
+	                   L2 */
+	/* Where rows lie side by side in the result and columns apart, a group's part of a panel stands in scratch and
+	 * is turned by squares: rows of it at most, 0: stored as it comes; the blocks over which rows go on side by
+	 * side, and the elements from there to the next ones (0: that is all). */
 	int64_t turned, span, around;
-	bool split_panels;                    /* threads share panels, not rows: all row blocks run over each */
-	/* A block of so many warps, each a tile, below each other: all rows in one, a and b staged in chunks of `depth` terms, `stages` of
-	 * them on hand or on their way.  0: each warp for itself */
+	bool split_panels; /* threads share panels, not rows: all row blocks run over each */
+	/* A block of so many warps, each a tile, below each other: all rows in one, a and b staged in chunks of `depth`
+	 * terms, `stages` of them on hand or on their way.  0: each warp for itself */
 	int warps, depth, stages;
-	struct reckoned { double cycles; const char *bound; } reckoned;      /* of an SM by such blocks, and what bounds them */
-	double apart;                     /* cycles by warps alone; 0: nothing was reckoned */
-	bool told;                        /* its tile is the target's own, by --tile */
-	double a_block;                   /* bytes of a that a block of rows reads over all terms */
-	bool woven;                           /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
-	struct definition *packed;            /* the constant b as the blob holds it */
+	struct reckoned {
+		double cycles;
+		const char *bound;
+	} reckoned;     /* of an SM by such blocks, and what bounds them */
+	double apart;   /* cycles by warps alone; 0: nothing was reckoned */
+	bool told;      /* its tile is the target's own, by --tile */
+	double a_block; /* bytes of a that a block of rows reads over all terms */
+	bool woven;     /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
+	struct definition *packed; /* the constant b as the blob holds it */
 
 	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
 	struct pool {
-		struct definition *d;         /* NULL: none */
-		int row, across;              /* the root's variables that the windows run along */
-		int64_t size[2], stride[2];   /* of the window: rows, across */
-		bool by_panel;                /* scratch holds the columns of one panel: lanes are 1 */
-		int of[MAX_RANK];             /* the root's variable that each of d's output variables stands for; -1: extent 1 */
+		struct definition *d;       /* NULL: none */
+		int row, across;            /* the root's variables that the windows run along */
+		int64_t size[2], stride[2]; /* of the window: rows, across */
+		bool by_panel;              /* scratch holds the columns of one panel: lanes are 1 */
+		int of[MAX_RANK]; /* the root's variable that each of d's output variables stands for; -1: extent 1 */
 	} pool;
 
 	/* a rewritten convolution (choose_winograd.c); a and b are NULL */
 	struct rewrite *rewrite;
-	VECTOR(struct definition *) parts;    /* the definitions between: transforms and products */
+	VECTOR(struct definition *) parts; /* the definitions between: transforms and products */
 	struct definition *x;
-	int64_t x_image, x_row, x_pixel, x_channel, x_base;   /* floats between neighbours of x, and to its element 0 */
+	int64_t x_image, x_row, x_pixel, x_channel, x_base; /* floats between neighbours of x, and to its element 0 */
 	int lanes;
 	bool prefetch;
-	/* filters that come at run time and are transformed inside: the tensor, its element 0, and floats between its neighbours; pass: of so many channels at a time */
+	/* filters that come at run time and are transformed inside: the tensor, its element 0, and floats between its
+	 * neighbours; pass: of so many channels at a time */
 	struct definition *w;
 	int64_t w_base, w_out, w_channel, w_row, w_column;
-	bool kept;                            /* all of them once in each call, in front of all groups */
+	bool kept; /* all of them once in each call, in front of all groups */
 };
 const char *contraction_word(const struct kernel *);
 void contraction_parameters(struct lowered *, struct kernel *);
@@ -316,61 +377,76 @@ int64_t contraction_tiles(const struct kernel *);
 bool tile_refuse(const struct lowered *, const struct kernel *, refused_tiles *);
 const char *winograd_word(const struct kernel *);
 void winograd_parameters(struct lowered *, struct kernel *);
-/* The load in a factor that widens elements of a constant and moves with the terms, where nothing else in it does; NULL: it is no such factor. */
+/* The load in a factor that widens elements of a constant and moves with the terms, where nothing else in it does;
+ * NULL: it is no such factor. */
 const struct expr *contraction_widened(const struct definition *root, const struct expr *factor);
-struct definition *contraction_count(const struct contraction *, int v);      /* where the root's variable v ends; NULL: at its extent */
-int contraction_row(const struct contraction *);                      /* the variable of a tile's rows; -1: none */
-int64_t contraction_extent(const struct contraction *, int term);     /* of one pass */
-bool    patches_together(const struct contraction *);                  /* those of a group's blocks, each of all passes */
-int64_t patch_extent(const struct contraction *, int term);           /* of what a patch holds */
-int contraction_steps(const struct contraction *, const struct target *, int rows);        /* of k in a turn of a tile's innermost loop */
+struct definition *contraction_count(
+        const struct contraction *, int v);      /* where the root's variable v ends; NULL: at its extent */
+int contraction_row(const struct contraction *); /* the variable of a tile's rows; -1: none */
+int64_t contraction_extent(const struct contraction *, int term); /* of one pass */
+bool patches_together(const struct contraction *);                /* those of a group's blocks, each of all passes */
+int64_t patch_extent(const struct contraction *, int term);       /* of what a patch holds */
+int contraction_steps(
+        const struct contraction *, const struct target *, int rows); /* of k in a turn of a tile's innermost loop */
 
-/* ---- stage.c: a part of a factor that stands nearer while a loop of its reader runs: the box of it that is needed there, and how it lies ---- */
+/* ---- stage.c: a part of a factor that stands nearer while a loop of its reader runs: the box of it that is needed
+ * there, and how it lies ---- */
 struct stage_dim {
-	int term;                             /* the term that runs along it; -1: none */
-	int64_t step;                         /* elements between neighbours of the term … */
-	int64_t rows;                         /* … and of the tile's rows, where they share it: a window that the whole tile sees; 0: they do not */
-	int outer;                            /* of stage_whole: the variable that runs along it alone, and one; 0: none */
-	int64_t extent, stride, lies;         /* elements; floats between neighbours, of the tensor and in the box */
-	const struct range *pad;              /* zeros where pad->at, of element 0, + factor * element lies outside; NULL: all is there */
+	int term;     /* the term that runs along it; -1: none */
+	int64_t step; /* elements between neighbours of the term … */
+	int64_t rows; /* … and of the tile's rows, where they share it: a window that the whole tile sees; 0: they do
+	                 not */
+	int outer;    /* of stage_whole: the variable that runs along it alone, and one; 0: none */
+	int64_t extent, stride, lies; /* elements; floats between neighbours, of the tensor and in the box */
+	const struct range
+	        *pad; /* zeros where pad->at, of element 0, + factor * element lies outside; NULL: all is there */
 	int64_t factor;
 };
 struct stage {
 	int dims;
-	struct stage_dim dim[MAX_VARS];       /* outermost first, dense */
-	int64_t floats, of_row, of_term[MAX_VARS], of_outer[MAX_VARS];    /* floats of the box; in it, between neighbouring rows, terms, and values of the variables around */
+	struct stage_dim dim[MAX_VARS]; /* outermost first, dense */
+	int64_t floats, of_row, of_term[MAX_VARS],
+	        of_outer[MAX_VARS]; /* floats of the box; in it, between neighbouring rows, terms, and values of the
+	                               variables around */
 };
-enum { STACK_FLOATS = 1 << 19 };          /* the most of a tensor that a kernel has on its stack */
-void stage_padded(const struct contraction *, int64_t rows, struct stage *);      /* of a, with its zeros: what a tile of so many rows reads */
-bool stage_whole(const struct contraction *, struct stage *);                      /* the same of all tiles; false: that is no box */
-void stage_pooled(const struct contraction *, int lanes, struct stage *);         /* of the result: window rows, across, columns that one row of maxima reads */
-struct contraction *winograd_match(struct lowered *, struct definition *);       /* NULL: not rewritten */
+enum { STACK_FLOATS = 1 << 19 }; /* the most of a tensor that a kernel has on its stack */
+void stage_padded(const struct contraction *, int64_t rows,
+        struct stage *); /* of a, with its zeros: what a tile of so many rows reads */
+bool stage_whole(const struct contraction *, struct stage *); /* the same of all tiles; false: that is no box */
+void stage_pooled(const struct contraction *, int lanes,
+        struct stage *); /* of the result: window rows, across, columns that one row of maxima reads */
+struct contraction *winograd_match(struct lowered *, struct definition *); /* NULL: not rewritten */
 bool winograd_arrange(struct arena *, struct contraction *);
 void winograd_choose(struct lowered *, struct kernel *);
-struct definition *winograd_filters(const struct contraction *);         /* what its kernel reads: packed constants, w, or u where that is stored */
+struct definition *winograd_filters(
+        const struct contraction *); /* what its kernel reads: packed constants, w, or u where that is stored */
 struct contraction *contraction_match(const struct lowered *, struct definition *);
 /* False where an address is not affine under the layouts chosen: then it runs as generic loops. */
 bool contraction_arrange(struct arena *, struct contraction *);
 /* pool.c: finds such a maximum; only where each value is read once */
 void fuse_pools(struct lowered *);
-struct definition *contraction_output(const struct contraction *);        /* what its kernel writes */
+struct definition *contraction_output(const struct contraction *); /* what its kernel writes */
 
-/* ---- chain.c: kernels over the same rows, one after the other on a block of them: what lies between stands in scratch ----
- * Its body is a program of its own, of one block: outside tensors are its inputs and its output, pointers that move from block to block; the
- * others are its workspace, which is the chain's scratch. */
-struct chain_tensor { struct definition *inside, *outside; int64_t step[MAX_RANK]; };     /* elements by which it moves with each axis */
+/* ---- chain.c: kernels over the same rows, one after the other on a block of them: what lies between stands in scratch
+ * ---- Its body is a program of its own, of one block: outside tensors are its inputs and its output, pointers that
+ * move from block to block; the others are its workspace, which is the chain's scratch. */
+struct chain_tensor {
+	struct definition *inside, *outside;
+	int64_t step[MAX_RANK];
+}; /* elements by which it moves with each axis */
 struct chain {
 	struct lowered *body;
-	int axes;                             /* those that all steps share; the last one is cut into blocks of `rows` */
+	int axes; /* those that all steps share; the last one is cut into blocks of `rows` */
 	int64_t extents[MAX_RANK], rows;
-	struct definition *counts[MAX_RANK];  /* where axes end; NULL: at their extents */
-	int64_t shared;                       /* floats that its products stage in turn, where warps make them together */
+	struct definition *counts[MAX_RANK]; /* where axes end; NULL: at their extents */
+	int64_t shared; /* floats that its products stage in turn, where warps make them together */
 	VECTOR(struct chain_tensor) tensors;
 };
-const struct chain_tensor *chain_tensor(const struct chain *, const struct definition *inside);   /* NULL: it lies in scratch */
+const struct chain_tensor *chain_tensor(
+        const struct chain *, const struct definition *inside); /* NULL: it lies in scratch */
 /* Blocks of rows that one block of the kernel runs: where rows are left over, the last two, which then share some. */
 int64_t chain_units(const struct chain *);
-int64_t chain_scratch(const struct chain *);          /* floats */
+int64_t chain_scratch(const struct chain *); /* floats */
 const char *chain_word(const struct kernel *);
 void chain_parameters(struct lowered *, struct kernel *);
 void chain_choose(struct lowered *, struct kernel *);
@@ -380,10 +456,11 @@ const struct lowered *chain_inside(const struct kernel *);
 struct rounds {
 	const struct repeat *repeat;
 	struct lowered *body;
-	const struct expr **operand;          /* for each input of the body: a load of it */
-	struct definition **results;          /* for each output: where it goes; NULL: nobody wants it */
-	int64_t *place, *other;               /* for each output, bytes in the scratch: where it goes without a result; the second place of what is carried; else -1 */
-	struct definition *scratch;           /* the body's workspace, and those places; NULL: there is nothing */
+	const struct expr **operand; /* for each input of the body: a load of it */
+	struct definition **results; /* for each output: where it goes; NULL: nobody wants it */
+	int64_t *place, *other;     /* for each output, bytes in the scratch: where it goes without a result; the second
+	                               place of what is carried; else -1 */
+	struct definition *scratch; /* the body's workspace, and those places; NULL: there is nothing */
 };
 const char *repeat_word(const struct kernel *);
 void repeat_choose(struct lowered *, struct kernel *);
@@ -394,37 +471,55 @@ int repeat_input(const struct rounds *, const struct definition *);
 int repeat_output(const struct rounds *, const struct definition *);
 bool repeat_same(const struct kernel *, const struct kernel *);
 
-/* Sums of neighbouring columns lie in a vector, and so does what is made of them, where nothing in it depends on which lane it is. */
+/* Sums of neighbouring columns lie in a vector, and so does what is made of them, where nothing in it depends on which
+ * lane it is. */
 bool contraction_in_lanes(const struct contraction *, const struct expr *epilogue);
-/* Exchanges a and b where the result lies side by side along rows: those become the columns, along which lanes run.  No sum changes.  False: it cannot be.  Again:
- * back to where they were. */
+/* Exchanges a and b where the result lies side by side along rows: those become the columns, along which lanes run.  No
+ * sum changes.  False: it cannot be.  Again: back to where they were. */
 bool contraction_exchange(struct arena *, struct contraction *);
 
 /* block.c: a block of warps where that pays; false: each warp for itself. */
-bool block_choose(const struct target *, struct contraction *, int sums);             /* sums: the most of a warp's tile */
-struct block_choice { struct block_tile tile; double cycles; };
+bool block_choose(const struct target *, struct contraction *, int sums); /* sums: the most of a warp's tile */
+struct block_choice {
+	struct block_tile tile;
+	double cycles;
+};
 enum { BLOCK_CHOICES_MOST = 9 };
-int block_choices(const struct target *, const struct contraction *, struct block_choice *);         /* all that it can have, each once */
-int64_t block_stage_floats(const struct contraction *, int lanes);    /* of shared memory, at most */
+int block_choices(
+        const struct target *, const struct contraction *, struct block_choice *); /* all that it can have, each once */
+int64_t block_stage_floats(const struct contraction *, int lanes);                 /* of shared memory, at most */
 /* tile.c */
-enum { VECS_MOST = 4, VECS_ROW = 16 };        /* of a tile, and of one row alone whose b is read where it lies: a power of two that divides them */
-/* The terms of a nest, and where what they read lies: a or b a line further on with each term; the lines from one row of a to the next, 1 at most; the cycles
- * that packing a vector of b takes (0: it is packed already, or never), where so many blocks of rows read it. */
-struct steps { int64_t terms; bool floats, a_far; double b_lines, a_lines, pack; int64_t pack_from; };
-double tile_choose(const struct target *, int registers, int64_t rows, int64_t columns, const struct steps *, int most_vecs,
-	int *tile_rows, int *tile_vecs);      /* cycles */
-/* Of a tile: the cycles of a step over k, and what bounds them; those of all tiles of so many rows and vectors; whether its sums fit registers. */
+enum {
+	VECS_MOST = 4,
+	VECS_ROW = 16
+}; /* of a tile, and of one row alone whose b is read where it lies: a power of two that divides them */
+/* The terms of a nest, and where what they read lies: a or b a line further on with each term; the lines from one row
+ * of a to the next, 1 at most; the cycles that packing a vector of b takes (0: it is packed already, or never), where
+ * so many blocks of rows read it. */
+struct steps {
+	int64_t terms;
+	bool floats, a_far;
+	double b_lines, a_lines, pack;
+	int64_t pack_from;
+};
+double tile_choose(const struct target *, int registers, int64_t rows, int64_t columns, const struct steps *,
+        int most_vecs, int *tile_rows, int *tile_vecs); /* cycles */
+/* Of a tile: the cycles of a step over k, and what bounds them; those of all tiles of so many rows and vectors; whether
+ * its sums fit registers. */
 struct reckoned tile_step(const struct target *, int64_t rows, int64_t vecs, const struct steps *);
 double tile_cost(const struct target *, int64_t rows, int64_t vecs, int64_t r, int64_t v, const struct steps *);
 bool tile_fits(int registers, int64_t rows, int64_t vecs, int r, int v);
-struct tiles_nest { int64_t rows, columns, terms, batches, outer; };
-struct tiles_nest contraction_nest(const struct contraction *);             /* extents of the tiles' nest */
+struct tiles_nest {
+	int64_t rows, columns, terms, batches, outer;
+};
+struct tiles_nest contraction_nest(const struct contraction *); /* extents of the tiles' nest */
 struct steps contraction_terms(const struct target *, const struct contraction *);
 /* Some rows of b over all panels before the next ones: the only passes over what is not packed. */
 static inline bool contraction_swept(const struct contraction *c) { return c->pass && c->b_mode == B_DIRECT; }
-enum near near_of_panel(const struct contraction *), near_of_group(const struct contraction *);                        /* which row a panel of its b goes by */
+enum near near_of_panel(const struct contraction *),
+        near_of_group(const struct contraction *); /* which row a panel of its b goes by */
 void contraction_choose(struct lowered *, struct kernel *);
-bool tiles_told(const struct lowered *);      /* whether any has the tile of --tile */
-void contraction_why(const struct target *, const struct contraction *, struct text *);       /* for people */
+bool tiles_told(const struct lowered *); /* whether any has the tile of --tile */
+void contraction_why(const struct target *, const struct contraction *, struct text *); /* for people */
 void winograd_why(const struct target *, const struct contraction *, struct text *);
 #endif

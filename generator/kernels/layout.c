@@ -1,17 +1,19 @@
 /* layout.c: the map from a tensor's indices to addresses, chosen for each stored definition in the order of kernels.
  *
  * A layout is a permutation of the dims.  Each candidate is weighed by what its writer and its readers would pay: an
- * address that is not affine in the reader's variables, a vector that is not contiguous.  Hosted tensors are row-major. */
+ * address that is not affine in the reader's variables, a vector that is not contiguous.  Hosted tensors are row-major.
+ */
 #include "kernels/kernels.h"
 
 struct weighing {
 	struct arena *arena;
 	const struct definition *of, *reader;
 	double reads, cost;
-	int term;                                     /* the reader's innermost term (contraction), or -1 */
-	int column;                                   /* the reader's vector variable where it is known, or -1 */
-	int across;                                   /* of a product with few columns, whose result lies along its rows: these, for vectors could run there; or -1 */
-	double idle;                                  /* with `across`: cycles that an element costs in lanes without a column, as often as it is read */
+	int term;    /* the reader's innermost term (contraction), or -1 */
+	int column;  /* the reader's vector variable where it is known, or -1 */
+	int across;  /* of a product with few columns, whose result lies along its rows: these, for vectors could run
+	                there; or -1 */
+	double idle; /* with `across`: cycles that an element costs in lanes without a column, as often as it is read */
 	bool product;
 };
 
@@ -36,14 +38,16 @@ static void weigh_load(void *user, const struct expr *load)
 		w->cost += index_factor(address, w->across) == 1 ? 0 : w->idle * w->reads;
 	} else if (w->product) {
 		/* the columns of b want to be contiguous, of a the terms: a cache line then serves several steps */
-		if (w->term >= 0 && index_factor(address, w->term) > 1 && (w->column < 0 || !index_uses(address, w->column)))
+		if (w->term >= 0 && index_factor(address, w->term) > 1
+		        && (w->column < 0 || !index_uses(address, w->column)))
 			w->cost += 0.02 * w->reads;
 	}
 	if (w->column >= 0 && index_uses(address, w->column) && index_factor(address, w->column) != 1)
-		w->cost += (w->reader->lies ? 2 : 0.5) * w->reads;        /* no vector turns what lies elsewhere */
+		w->cost += (w->reader->lies ? 2 : 0.5) * w->reads; /* no vector turns what lies elsewhere */
 }
 
-/* The rows of a product with columns for half a vector at most, where its result has them side by side, as n c h w has pixels (lies_across of contraction.c); else -1. */
+/* The rows of a product with columns for half a vector at most, where its result has them side by side, as n c h w has
+ * pixels (lies_across of contraction.c); else -1. */
 static int rows_across(const struct target *target, const struct contraction *c, int column)
 {
 	const struct definition *root = c->root;
@@ -51,9 +55,13 @@ static int rows_across(const struct target *target, const struct contraction *c,
 	for (int v = 0; v < root->rank; v++)
 		if (root->extents[v] > 1 && expr_uses(c->a, v) && !expr_uses(c->b, v))
 			row = v;
-	bool few = column >= 0 && 2 * root->extents[column] <= target->lanes && row >= 0 && root->extents[row] >= target->lanes;
-	return few && !c->pad_count && !c->pool.d && !c->widened && c->b->of->source == SOURCE_CONSTANT && placed(c->result)->mode == MODE_HOSTED
-		&& c->result->rank == root->rank && unit_variable(c->result) == row ? row : -1;
+	bool few = column >= 0 && 2 * root->extents[column] <= target->lanes && row >= 0
+	        && root->extents[row] >= target->lanes;
+	return few && !c->pad_count && !c->pool.d && !c->widened && c->b->of->source == SOURCE_CONSTANT
+	                && placed(c->result)->mode == MODE_HOSTED && c->result->rank == root->rank
+	                && unit_variable(c->result) == row
+	        ? row
+	        : -1;
 }
 
 static double weigh(struct lowered *lowered, const struct definition *d)
@@ -69,7 +77,8 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 				column = v;
 		if (c->pool.d == d) {
 			for (int v = 0; v < d->rank; v++)
-				w.cost += c->pool.of[v] == column && column >= 0 && placed(d)->stride[v] != 1 ? elements : 0;
+				w.cost += c->pool.of[v] == column && column >= 0 && placed(d)->stride[v] != 1 ? elements
+				                                                                              : 0;
 		} else {
 			const struct index *address = placed_address(lowered->arena, d, c->store_at);
 			if (!index_is_affine(address))
@@ -85,10 +94,10 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 		w.product = rc && rc->root == reader && !rc->rewrite;
 		w.term = w.product && reader->reduced ? reader->rank + reader->reduced - 1 : -1;
 		w.reads = definition_work(reader);
-		w.reads = w.product ? elements : w.reads;     /* packed or cached: each element counts once */
+		w.reads = w.product ? elements : w.reads; /* packed or cached: each element counts once */
 		w.column = -1;
 		if (rc && rc->rewrite && rc->root != reader && rc->result != reader)
-			w.column = 1, w.reads = elements;     /* the forward transform: vectors of channels */
+			w.column = 1, w.reads = elements; /* the forward transform: vectors of channels */
 		else if (w.product) {
 			for (int v = 0; v < reader->rank; v++)
 				if (reader->extents[v] > 1 && expr_uses(rc->b, v) && !expr_uses(rc->a, v))
@@ -98,22 +107,29 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 		w.across = w.product ? rows_across(lowered->target, rc, w.column) : -1;
 		if (w.across >= 0) {
 			double columns = (double)reader->extents[w.column];
-			w.idle = 0.5 * definition_work(reader) / columns / elements * (1 - columns / lowered->target->lanes);
+			w.idle = 0.5 * definition_work(reader) / columns / elements
+			        * (1 - columns / lowered->target->lanes);
 		}
 		definition_loads(reader, weigh_load, &w);
 	}
 	return w.cost;
 }
 
-/* A generic writer's vectors run where its inputs are contiguous: follow them, through what is local, as far as so many loads: each local one may be read
- * more than once by the next. */
+/* A generic writer's vectors run where its inputs are contiguous: follow them, through what is local, as far as so many
+ * loads: each local one may be read more than once by the next. */
 enum { FOLLOWED_MOST = 1000 };
-struct following { struct arena *arena; const struct definition *d; double cost, elements; int followed; };
+struct following {
+	struct arena *arena;
+	const struct definition *d;
+	double cost, elements;
+	int followed;
+};
 static void follow_load(void *user, const struct expr *load)
 {
 	struct following *f = user;
 	int unit = unit_variable(f->d);
-	if (load->of->source == SOURCE_CONSTANT || definition_elements(load->of) <= 1 || unit < 0 || ++f->followed > FOLLOWED_MOST)
+	if (load->of->source == SOURCE_CONSTANT || definition_elements(load->of) <= 1 || unit < 0
+	        || ++f->followed > FOLLOWED_MOST)
 		return;
 	if (placed(load->of)->mode == MODE_LOCAL) {
 		const struct index *with[MAX_VARS];
@@ -130,8 +146,9 @@ static double follow(struct lowered *lowered, const struct definition *d, const 
 {
 	struct following f = { .arena = lowered->arena, .d = d, .elements = (double)definition_elements(d) };
 	if (writer->detail || (placed(d)->rewrite && placed(d)->rewrite->parts[WINOGRAD_FILTERS] == d))
-		return 0;                                             /* filters are read for each group of tiles: what reads them says how they lie */
-	/* Of a rewrite that runs in parts each tile and point is another sum: vectors run along channels, the second variable of all parts. */
+		return 0; /* filters are read for each group of tiles: what reads them says how they lie */
+	/* Of a rewrite that runs in parts each tile and point is another sum: vectors run along channels, the second
+	 * variable of all parts. */
 	if (placed(d)->rewrite && d->extents[1] >= lowered->target->lanes && unit_variable(d) != 1)
 		f.cost += f.elements;
 	if (!definition_is_order(d))
@@ -185,7 +202,7 @@ static void choose_layout(struct lowered *lowered, struct definition *d, const s
 			order[count++] = v;
 	if (placed(d)->mode != MODE_DEVICE || count < 2 || is_whole(d))
 		return;
-	for (int tried = 0; tried < 120; tried++) {           /* all of up to five dims; row-major first: it wins ties */
+	for (int tried = 0; tried < 120; tried++) { /* all of up to five dims; row-major first: it wins ties */
 		set_strides(d, order, count);
 		double cost = weigh(lowered, d) + follow(lowered, d, writer);
 		if (least < 0 || cost < least * (1 - 1e-9)) {
@@ -199,7 +216,12 @@ static void choose_layout(struct lowered *lowered, struct definition *d, const s
 }
 
 /* ---- constants that generic kernels read: as their vectors run ---- */
-struct lanes { const struct definition *of; struct arena *arena; int lane; double cost; };
+struct lanes {
+	const struct definition *of;
+	struct arena *arena;
+	int lane;
+	double cost;
+};
 static void weigh_lanes(void *user, const struct expr *load)
 {
 	struct lanes *l = user;
@@ -234,7 +256,7 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 	for (size_t i = 0; i < placed(d)->readers.count; i++) {
 		const struct contraction *c = placed(placed(d)->readers.at[i])->contraction;
 		if (c && !c->rewrite && (c->b->of == d || c->a->of == d))
-			return;                               /* packed, or read row by row */
+			return; /* packed, or read row by row */
 	}
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] > 1)
@@ -272,25 +294,35 @@ void layout(struct lowered *lowered)
 }
 
 /* ---- rows without lanes ---- */
-struct alongside { struct arena *arena; const struct kernel *kernel; const struct definition *d; int lanes; double row, around; };
+struct alongside {
+	struct arena *arena;
+	const struct kernel *kernel;
+	const struct definition *d;
+	int lanes;
+	double row, around;
+};
 
-/* A vector takes what lies side by side: along the loops of a member's row, or along those around, which are no vectors' then.  The taps of a window are
- * too few to fill one. */
-static void see_alongside(struct alongside *a, const struct definition *of, const struct index *address, double elements)
+/* A vector takes what lies side by side: along the loops of a member's row, or along those around, which are no
+ * vectors' then.  The taps of a window are too few to fill one. */
+static void see_alongside(
+        struct alongside *a, const struct definition *of, const struct index *address, double elements)
 {
 	for (int v = 0; v < a->d->rank + a->d->reduced; v++)
-		if ((v < a->d->rank ? a->d->extents[v] : a->d->reduced_extents[v - a->d->rank]) >= a->lanes && index_uses(address, v) && index_factor(address, v) == 1)
+		if ((v < a->d->rank ? a->d->extents[v] : a->d->reduced_extents[v - a->d->rank]) >= a->lanes
+		        && index_uses(address, v) && index_factor(address, v) == 1)
 			*(v < a->kernel->outer ? &a->around : &a->row) += elements * (double)dtype_bytes(of->type, 1);
 }
 static void see_alongside_load(void *user, const struct expr *load)
 {
 	struct alongside *a = user;
-	if (placed(load->of)->mode != MODE_LOCAL && load->of->source != SOURCE_CONSTANT)      /* constants lie as vectors run */
+	if (placed(load->of)->mode != MODE_LOCAL
+	        && load->of->source != SOURCE_CONSTANT) /* constants lie as vectors run */
 		see_alongside(a, load->of, placed_address(a->arena, load->of, load->at), definition_work(a->d));
 }
 
-/* Only now is it known how tensors lie.  Where most of what a kernel's rows hold lies along the loops around, its rows are barred from it, and fused and
- * laid out anew: a picture whose channels lie side by side, say, and its mean.  False: some were. */
+/* Only now is it known how tensors lie.  Where most of what a kernel's rows hold lies along the loops around, its rows
+ * are barred from it, and fused and laid out anew: a picture whose channels lie side by side, say, and its mean. False:
+ * some were. */
 bool keep_lanes(struct lowered *lowered)
 {
 	bool all = true;
@@ -308,7 +340,8 @@ bool keep_lanes(struct lowered *lowered)
 				const struct index *at[MAX_RANK];
 				for (int v = 0; v < a.d->rank; v++)
 					at[v] = index_var(a.arena, v, a.d->extents[v]);
-				see_alongside(&a, a.d, placed_address(a.arena, a.d, at), (double)definition_elements(a.d));
+				see_alongside(
+				        &a, a.d, placed_address(a.arena, a.d, at), (double)definition_elements(a.d));
 			}
 		}
 		if (a.around <= a.row)

@@ -9,7 +9,7 @@ bool arrange(struct lowered *lowered)
 		struct kernel *kernel = lowered->kernels.at[k];
 		if (!shapes[kernel->shape].arrange || shapes[kernel->shape].arrange(lowered->arena, kernel->detail))
 			continue;
-		const struct rewrite *rewrite = placed(kernel->root)->rewrite;        /* runs in parts then */
+		const struct rewrite *rewrite = placed(kernel->root)->rewrite; /* runs in parts then */
 		placed(rewrite ? rewrite->result : kernel->root)->generic = true;
 		all = false;
 	}
@@ -29,7 +29,8 @@ static void copy_outputs(struct program *program)
 			continue;
 		for (int v = 0; v < d->rank; v++)
 			at[v] = index_var(program->arena, v, d->extents[v]);
-		program->outputs.at[i] = define_map(program, d->name, d->rank, d->extents, expr_load(program->arena, d, at));
+		program->outputs.at[i] =
+		        define_map(program, d->name, d->rank, d->extents, expr_load(program->arena, d, at));
 		program->outputs.at[i]->is_output = true;
 		program->outputs.at[i]->shown = d->shown;
 	}
@@ -41,9 +42,10 @@ static void check_step(const struct lowered *lowered, void (*check)(const struct
 		check(lowered);
 }
 
-struct lowered *lower(const struct program *of, const struct target *target, enum optimise optimise, const struct placing_options *options)
+struct lowered *lower(const struct program *of, const struct target *target, enum optimise optimise,
+        const struct placing_options *options)
 {
-	struct lowered *lowered = new(of->arena, struct lowered);
+	struct lowered *lowered = arena_new(of->arena, struct lowered);
 	struct program *program = lowered->program = program_copy(of, sizeof(struct placed));
 	lowered->arena = program->arena;
 	lowered->target = target;

@@ -1,14 +1,21 @@
-/* narrow.c: definitions -> definitions.  What reads a constant that a map made of fewer bytes reads those instead, and the map is part of it: quantised
- * weights, and float16, stand in flash as the model has them.  The map is the one that the constant was computed by, so no bit changes. */
+/* narrow.c: definitions -> definitions.  What reads a constant that a map made of fewer bytes reads those instead, and
+ * the map is part of it: quantised weights, and float16, stand in flash as the model has them.  The map is the one that
+ * the constant was computed by, so no bit changes. */
 #include "kernels/kernels.h"
 
-/* The constant that the original has an element of for each of its own, and of fewer bytes; NULL: there is none, or it costs more than a few instructions. */
-struct sought { const struct definition *wide; struct definition *narrow; bool others; };
+/* The constant that the original has an element of for each of its own, and of fewer bytes; NULL: there is none, or it
+ * costs more than a few instructions. */
+struct sought {
+	const struct definition *wide;
+	struct definition *narrow;
+	bool others;
+};
 static void look(void *user, const struct expr *load)
 {
 	struct sought *s = user;
 	s->others |= load->of->source != SOURCE_CONSTANT;
-	if (definition_elements(load->of) == definition_elements(s->wide) && dtypes[load->of->type].bits < dtypes[s->wide->type].bits)
+	if (definition_elements(load->of) == definition_elements(s->wide)
+	        && dtypes[load->of->type].bits < dtypes[s->wide->type].bits)
 		s->narrow = load->of;
 }
 
@@ -16,19 +23,25 @@ enum { COST_MOST = 8 };
 static bool was_narrow(const struct definition *d)
 {
 	struct sought s = { .wide = d };
-	if (d->source != SOURCE_CONSTANT || !d->original || d->is_output || d->original->reduce != REDUCE_NONE || definition_elements(d) < 2)
+	if (d->source != SOURCE_CONSTANT || !d->original || d->is_output || d->original->reduce != REDUCE_NONE
+	        || definition_elements(d) < 2)
 		return false;
 	definition_loads(d->original, look, &s);
 	return s.narrow && !s.others && expr_cost(d->original->body) <= COST_MOST;
 }
 
 /* A constant of the original, which may stand outside the program, in front of all that may read it. */
-struct keeping { struct program *program; const struct definition *wide; };
+struct keeping {
+	struct program *program;
+	const struct definition *wide;
+};
 static struct definition *inside(const void *user, struct definition *of)
 {
 	struct program *program = ((const struct keeping *)user)->program;
 	for (size_t i = 0; i < program->all.count; i++)
-		if (program->all.at[i] == of || (program->all.at[i]->source == SOURCE_CONSTANT && program->all.at[i]->data == of->data && program->all.at[i]->type == of->type))
+		if (program->all.at[i] == of
+		        || (program->all.at[i]->source == SOURCE_CONSTANT && program->all.at[i]->data == of->data
+		                && program->all.at[i]->type == of->type))
 			return program->all.at[i];
 	struct definition *made = define_constant(program, of->name, of->type, of->rank, of->extents, of->data);
 	memmove(program->all.at + 1, program->all.at, (program->all.count - 1) * sizeof *program->all.at);
@@ -67,7 +80,8 @@ void keep_narrow(struct program *program)
 		struct definition *d = wide.at[w];
 		d->original->body = expr_redirect(program->arena, d->original->body, inside, &keeping);
 		for (size_t i = 0; i < program->all.count; i++)
-			if (program->all.at[i]->source == SOURCE_COMPUTED && program->all.at[i]->reduce != REDUCE_REPEAT)
+			if (program->all.at[i]->source == SOURCE_COMPUTED
+			        && program->all.at[i]->reduce != REDUCE_REPEAT)
 				widen_in(&keeping, program->all.at[i]);
 	}
 	for (size_t i = 0; i < program->all.count; i++)

@@ -1,3 +1,4 @@
+/* clang-format off */
 /* near.h: what stands near at one time, and how much of which cache it may take: N(name, cache, part in 32nds, most, what it is, for people).  A half and less
  * of a cache, since what streams past takes its share; where two stand there together, their parts do.  Most: bytes, however large the cache is: for what lies
  * on the stack, and for what is gone over again and again, whose pages should be found in a CPU's first table of them (64 to 96 of 4 KB; measured). */

@@ -1,17 +1,21 @@
-/* order.c: the positions that sort each row: a kernel of their own.  Scratch is the function's where it is small, else in the workspace: blocks
- * of several rows then, so that it does not grow with the rows. */
+/* order.c: the positions that sort each row: a kernel of their own.  Scratch is the function's where it is small, else
+ * in the workspace: blocks of several rows then, so that it does not grow with the rows. */
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 
 enum { FEW_MOST = 64, RUN = 8, SCRATCHES_MOST = 64, SCRATCHES_OF_THREADS = 1024 };
 
-const char *order_word(const struct kernel *kernel) { (void)kernel; return "order"; }
+const char *order_word(const struct kernel *kernel)
+{
+	(void)kernel;
+	return "order";
+}
 
 /* A few of many are kept as they come; of threads each would keep its own. */
 void order_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct definition *d = kernel->root;
-	struct row_order *order = new(lowered->arena, struct row_order);
+	struct row_order *order = arena_new(lowered->arena, struct row_order);
 	const struct target *target = lowered->target;
 	enum dtype type = order->type = dtypes[d->body->type].bits > 32 ? DTYPE_U64 : DTYPE_U32;
 	order->n = d->reduced_extents[0];
@@ -24,12 +28,15 @@ void order_choose(struct lowered *lowered, struct kernel *kernel)
 	if (!order->few && !order->local) {
 		int64_t most = target->lanes_are_threads ? SCRATCHES_OF_THREADS : SCRATCHES_MOST;
 		kernel->blocks = order->rows < most ? order->rows : most;
-		order->keys = lowered_scratch(lowered, kernel, "keys", type, 3, (int64_t[3]){ kernel->blocks, 2, order->n });
-		order->positions = lowered_scratch(lowered, kernel, "positions", DTYPE_I32, 3, (int64_t[3]){ kernel->blocks, 2, order->n });
+		order->keys =
+		        lowered_scratch(lowered, kernel, "keys", type, 3, (int64_t[3]){ kernel->blocks, 2, order->n });
+		order->positions = lowered_scratch(
+		        lowered, kernel, "positions", DTYPE_I32, 3, (int64_t[3]){ kernel->blocks, 2, order->n });
 	}
 	kernel->blocks_of = "rows";
-	kernel->tile = order->few ? arena_printf(lowered->arena, "%lld kept", (long long)order->kept)
-		: target->lanes_are_threads ? arena_printf(lowered->arena, "runs of %d", RUN) : "bytes";
+	kernel->tile = order->few           ? arena_printf(lowered->arena, "%lld kept", (long long)order->kept)
+	        : target->lanes_are_threads ? arena_printf(lowered->arena, "runs of %d", RUN)
+	                                    : "bytes";
 	kernel->template_name = arena_printf(lowered->arena, "%s/order.jinja", target->family);
 }
 

@@ -6,7 +6,8 @@
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 
-/* Readers are noted one after the other: who reads `of` already is the last of them, but for what inlining brings to a reader that was noted before. */
+/* Readers are noted one after the other: who reads `of` already is the last of them, but for what inlining brings to a
+ * reader that was noted before. */
 static void add_reader(struct arena *arena, struct definition *of, struct definition *reader, bool again)
 {
 	struct placed *p = placed(of);
@@ -18,12 +19,18 @@ static void add_reader(struct arena *arena, struct definition *of, struct defini
 	push(arena, &p->readers, reader);
 }
 
-struct counting { struct arena *arena; struct definition *reader; const struct definition *of; double sites; bool again; };
+struct counting {
+	struct arena *arena;
+	struct definition *reader;
+	const struct definition *of;
+	double sites;
+	bool again;
+};
 
 static void note_reader(void *user, const struct expr *load)
 {
 	struct counting *c = user;
-	if (!c->again || load->of->source == SOURCE_COMPUTED)         /* modes are decided for those alone */
+	if (!c->again || load->of->source == SOURCE_COMPUTED) /* modes are decided for those alone */
 		add_reader(c->arena, load->of, c->reader, c->again);
 }
 
@@ -78,7 +85,9 @@ static bool has_no_loads(const struct expr *expr)
 }
 
 /* Does a map follow a sum of products that nothing else reads?  Then it belongs to that kernel. */
-struct looking { bool found; };
+struct looking {
+	bool found;
+};
 static void look_for_product(void *user, const struct expr *load)
 {
 	struct looking *l = user;
@@ -93,7 +102,10 @@ static bool follows_product(const struct definition *d)
 
 /* Would a reader have more tensors than a function should have parameters?  A gather of many goes in groups. */
 enum { TENSORS_MOST = 64 };
-struct tensors { const struct definition *of[2 * TENSORS_MOST]; int count; };
+struct tensors {
+	const struct definition *of[2 * TENSORS_MOST];
+	int count;
+};
 static void count_tensor(void *user, const struct expr *load)
 {
 	struct tensors *t = user;
@@ -110,14 +122,14 @@ static bool crowds(const struct definition *d)
 	for (size_t i = 0; own.count > 1 && i < placed(d)->readers.count; i++) {
 		struct tensors all = own;
 		definition_loads(placed(d)->readers.at[i], count_tensor, &all);
-		if (all.count - 1 > TENSORS_MOST)             /* d itself goes */
+		if (all.count - 1 > TENSORS_MOST) /* d itself goes */
 			return true;
 	}
 	return false;
 }
 
-/* Loads inside indices, which no cost counts.  What is inlined into a value of an index is there as often as the value is: a chain of lookups would
- * double with each of them. */
+/* Loads inside indices, which no cost counts.  What is inlined into a value of an index is there as often as the value
+ * is: a chain of lookups would double with each of them. */
 enum { VALUES_MOST = 32 };
 static void count_load(void *user, const struct expr *load)
 {
@@ -138,8 +150,8 @@ static int loads_inside(const struct expr *body)
 	return all - loads_outside(body);
 }
 
-/* What costs more than this is stored, where a store and a load are nothing beside it: the expression of a chain would grow with the chain, and with it each
- * step that looks through it and each function that the compiler gets. */
+/* What costs more than this is stored, where a store and a load are nothing beside it: the expression of a chain would
+ * grow with the chain, and with it each step that looks through it and each function that the compiler gets. */
 enum { COST_MOST = 512 };
 
 /* A loop reads what is stored alone. */
@@ -151,23 +163,28 @@ static bool feeds_loop(const struct definition *d)
 	return false;
 }
 
-/* What the code says of a computed definition that is no output: a mode and why, as the runtime's mode lattice has them. */
+/* What the code says of a computed definition that is no output: a mode and why, as the runtime's mode lattice has
+ * them. */
 static struct ingot_mode_state verdict(const struct lowered *lowered, const struct definition *d)
 {
 	bool all_maps = true, into_product = false;
-	const struct ingot_mode_state no = { INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS }, yes = { INGOT_VIRTUAL, 0, INGOT_BY_FEW_VISITS };
+	const struct ingot_mode_state no = { INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS },
+	                              yes = { INGOT_VIRTUAL, 0, INGOT_BY_FEW_VISITS };
 	if (d->reduce != REDUCE_NONE)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REDUCTION };
-	if (d->check || placed(d)->steers || feeds_loop(d))                    /* the schedule reads it, or a loop */
+	if (d->check || placed(d)->steers || feeds_loop(d)) /* the schedule reads it, or a loop */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS };
-	if (placed(d)->rewrite && !lowered->target->log)                       /* what a rewrite made is one kernel's own affair, but where it is told of */
+	if (placed(d)->rewrite
+	        && !lowered->target->log) /* what a rewrite made is one kernel's own affair, but where it is told of */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REWRITTEN };
-	bool moves = d->body->kind == EXPR_LOAD, number = moves && d->body->of->source == SOURCE_CONSTANT && definition_elements(d->body->of) == 1;
+	bool moves = d->body->kind == EXPR_LOAD,
+	     number = moves && d->body->of->source == SOURCE_CONSTANT && definition_elements(d->body->of) == 1;
 	if (number || has_no_loads(d->body))
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_SCALAR_CONSTANT };
 	if (loads_inside(d->body) > VALUES_MOST)
 		return no;
-	for (int v = 0; v < d->rank && !d->is_output; v++)                     /* an output before it is dense: its own loops know where they end */
+	for (int v = 0; v < d->rank && !d->is_output;
+	        v++) /* an output before it is dense: its own loops know where they end */
 		if (d->counts[v])
 			return no;
 	if (moves)
@@ -177,8 +194,11 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		all_maps &= reader->reduce == REDUCE_NONE;
 		into_product |= (reader->products || placed(reader)->rewrite) && sites(reader->body, d) > 0;
 		const struct product *product = product_of(lowered->target, reader);
-		into_product |= (product || placed(reader)->rewrite) && sites(reader->start, d) > 0 && (reader->type != DTYPE_F32
-			|| expr_has(d->body, 1u << EXPR_CAST | 1u << EXPR_SELECT));                /* a product loads its start's words, lane beside lane */
+		into_product |= (product || placed(reader)->rewrite) && sites(reader->start, d) > 0
+		        && (reader->type != DTYPE_F32
+		                || expr_has(
+		                        d->body, 1u << EXPR_CAST | 1u << EXPR_SELECT)); /* a product loads its start's
+		                                                                           words, lane beside lane */
 	}
 	if (into_product)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_FACTOR };
@@ -187,7 +207,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	double reads = reads_of(d), cost = expr_cost(d->body);
 	if (cost > COST_MOST)
 		return no;
-	if (reads > 1 && expr_selects_by_value(d->body))                       /* no vector has it in its lanes; what is stored has */
+	if (reads > 1 && expr_selects_by_value(d->body)) /* no vector has it in its lanes; what is stored has */
 		return no;
 	if (follows_product(d))
 		return all_maps && reads <= 1 && placed(d)->readers.count == 1 ? yes : no;
@@ -203,7 +223,8 @@ static struct mode_choice *choice_of(const struct lowered *lowered, const struct
 	return NULL;
 }
 
-static void update(const struct lowered *lowered, const struct definition *d, struct ingot_mode_state *state, struct ingot_mode_state by)
+static void update(const struct lowered *lowered, const struct definition *d, struct ingot_mode_state *state,
+        struct ingot_mode_state by)
 {
 	char why[200];
 	if (!ingot_mode_update(state, by.mode, (enum ingot_provenance)by.provenance, why))
@@ -218,18 +239,25 @@ static struct ingot_mode_state decide(const struct lowered *lowered, const struc
 	if (choice)
 		choice->used = true;
 	if (d->is_output)
-		update(lowered, d, &state, (struct ingot_mode_state){ INGOT_MATERIALIZED, 0, !choice || !choice->outputs ? INGOT_BY_OUTPUT
-			: choice->lent ? INGOT_BY_OTHER_ROUTINE : INGOT_BY_USER });
+		update(lowered, d, &state,
+		        (struct ingot_mode_state){ INGOT_MATERIALIZED, 0,
+		                !choice || !choice->outputs ? INGOT_BY_OUTPUT
+		                        : choice->lent      ? INGOT_BY_OTHER_ROUTINE
+		                                            : INGOT_BY_USER });
 	if (choice && !choice->outputs)
 		update(lowered, d, &state, (struct ingot_mode_state){ choice->mode, 0, INGOT_BY_USER });
 	/* What the cost law says gives way to the user; what cannot be otherwise does not. */
-	bool must = d->check || placed(d)->steers || feeds_loop(d) || said.provenance == INGOT_BY_REDUCTION || said.provenance == INGOT_BY_REWRITTEN;
+	bool must = d->check || placed(d)->steers || feeds_loop(d) || said.provenance == INGOT_BY_REDUCTION
+	        || said.provenance == INGOT_BY_REWRITTEN;
 	if (must || (state.mode & said.mode && placed(d)->readers.count))
 		update(lowered, d, &state, said);
 	return state;
 }
 
-struct inlining { struct arena *arena; const struct definition *of; };
+struct inlining {
+	struct arena *arena;
+	const struct definition *of;
+};
 static const struct expr *inline_load(void *user, const struct expr *expr)
 {
 	const struct inlining *i = user;
@@ -293,13 +321,17 @@ void place(struct lowered *lowered)
 		} else {
 			struct ingot_mode_state state = decide(lowered, d);
 			placed(d)->provenance = (int)state.provenance;
-			placed(d)->mode = d->is_output ? MODE_HOSTED : ingot_mode_known_virtual(&state) ? MODE_VIRTUAL : MODE_DEVICE;
+			placed(d)->mode = d->is_output             ? MODE_HOSTED
+			        : ingot_mode_known_virtual(&state) ? MODE_VIRTUAL
+			                                           : MODE_DEVICE;
 			if (placed(d)->mode == MODE_VIRTUAL)
 				inline_into_readers(lowered->arena, d);
 		}
 	}
 	for (size_t i = 0; i < lowered->choice_count; i++)
 		if (!lowered->choices[i].used && !lowered->choices[i].lent)
-			fail(program->build, EXIT_USAGE, NULL, "--mode %s: no tensor of that name is computed once the graph is simplified", lowered->choices[i].name);
-	place_readers(lowered);                               /* inlining took some away */
+			fail(program->build, EXIT_USAGE, NULL,
+			        "--mode %s: no tensor of that name is computed once the graph is simplified",
+			        lowered->choices[i].name);
+	place_readers(lowered); /* inlining took some away */
 }

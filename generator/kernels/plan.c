@@ -13,7 +13,9 @@ static void lifetimes(struct lowered *lowered)
 		const struct kernel *kernel = lowered->kernels.at[k];
 		for (size_t p = 0; p < kernel->params.count; p++) {
 			const struct definition *of = kernel->params.at[p].of;
-			struct placed *buffer = placed(placed(of)->view_of ? placed(of)->view_of : placed(of)->lies_in ? placed(of)->lies_in : of);
+			struct placed *buffer = placed(placed(of)->view_of ? placed(of)->view_of
+			                : placed(of)->lies_in              ? placed(of)->lies_in
+			                                                   : of);
 			if (buffer->first < 0)
 				buffer->first = kernel->number;
 			buffer->last = kernel->number;
@@ -25,12 +27,20 @@ static void lifetimes(struct lowered *lowered)
 		placed(lowered->program->checks.at[i])->last = (int)lowered->kernels.count - 1;
 }
 
-struct buffers { VECTOR(struct ingot_plan_buffer) at; VECTOR(struct definition *) owners; };
+struct buffers {
+	VECTOR(struct ingot_plan_buffer) at;
+	VECTOR(struct definition *) owners;
+};
 
-static enum ingot_plan_status place_in(struct lowered *lowered, struct buffers *buffers, struct ingot_plan_slab *slabs, uint32_t count, uint32_t *bad)
+static enum ingot_plan_status place_in(
+        struct lowered *lowered, struct buffers *buffers, struct ingot_plan_slab *slabs, uint32_t count, uint32_t *bad)
 {
-	struct ingot_plan job = { .buffers = buffers->at.at, .buffer_count = (uint32_t)buffers->at.count, .slabs = slabs, .slab_count = count,
-		.allocate = plan_allocate, .user = lowered->arena };
+	struct ingot_plan job = { .buffers = buffers->at.at,
+		.buffer_count = (uint32_t)buffers->at.count,
+		.slabs = slabs,
+		.slab_count = count,
+		.allocate = plan_allocate,
+		.user = lowered->arena };
 	enum ingot_plan_status status = buffers->at.count ? ingot_plan_place(&job) : INGOT_PLAN_OK;
 	*bad = job.bad;
 	return status;
@@ -58,7 +68,7 @@ static uint32_t spread(struct lowered *lowered, struct buffers *buffers)
 	for (size_t i = 0; i < buffers->at.count; i++) {
 		buffers->at.at[i].slab = 0;
 		while (peak_of(lowered, buffers, i + 1, buffers->at.at[i].slab) > (uint64_t)lowered->pool_cap)
-			buffers->at.at[i].slab++;             /* ends: no buffer is larger than the cap */
+			buffers->at.at[i].slab++; /* ends: no buffer is larger than the cap */
 		pools = buffers->at.at[i].slab + 1 > pools ? buffers->at.at[i].slab + 1 : pools;
 	}
 	return pools;
@@ -68,9 +78,11 @@ static void check_sizes(const struct lowered *lowered)
 {
 	for (size_t i = 0; lowered->pool_cap && i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
-		if (placed(d)->mode != MODE_VIRTUAL && placed(d)->mode != MODE_LOCAL && placed(d)->bytes > lowered->pool_cap)
-			fail(lowered->program->build, EXIT_LIMIT, d->name, "has %lld bytes; a pool holds %lld (--large-models lifts that)",
-				(long long)placed(d)->bytes, (long long)lowered->pool_cap);
+		if (placed(d)->mode != MODE_VIRTUAL && placed(d)->mode != MODE_LOCAL
+		        && placed(d)->bytes > lowered->pool_cap)
+			fail(lowered->program->build, EXIT_LIMIT, d->name,
+			        "has %lld bytes; a pool holds %lld (--large-models lifts that)",
+			        (long long)placed(d)->bytes, (long long)lowered->pool_cap);
 	}
 }
 
@@ -81,18 +93,22 @@ static void plan_workspace(struct lowered *lowered, struct buffers *buffers)
 	enum ingot_plan_status status = place_in(lowered, buffers, slabs, 1, &bad);
 	if (status == INGOT_PLAN_OK && lowered->pool_cap && one.peak > (uint64_t)lowered->pool_cap) {
 		pools = spread(lowered, buffers);
-		slabs = new_array(lowered->arena, struct ingot_plan_slab, pools);
+		slabs = arena_new_array(lowered->arena, struct ingot_plan_slab, pools);
 		status = place_in(lowered, buffers, slabs, pools, &bad);
 	}
 	if (status != INGOT_PLAN_OK)
-		fail(lowered->program->build, EXIT_LIMIT, buffers->owners.at[bad]->name, "the workspace is larger than can be addressed");
+		fail(lowered->program->build, EXIT_LIMIT, buffers->owners.at[bad]->name,
+		        "the workspace is larger than can be addressed");
 	for (uint32_t s = 0; s < pools; s++) {
-		push(lowered->arena, &lowered->workspace_pools, (struct workspace_pool){ lowered->workspace_bytes, (int64_t)slabs[s].peak });
-		lowered->workspace_bytes += s + 1 < pools ? ((int64_t)slabs[s].peak + ALIGN - 1) & ~(int64_t)(ALIGN - 1) : (int64_t)slabs[s].peak;
+		push(lowered->arena, &lowered->workspace_pools,
+		        (struct workspace_pool){ lowered->workspace_bytes, (int64_t)slabs[s].peak });
+		lowered->workspace_bytes += s + 1 < pools ? ((int64_t)slabs[s].peak + ALIGN - 1) & ~(int64_t)(ALIGN - 1)
+		                                          : (int64_t)slabs[s].peak;
 	}
 	lowered->workspace_bound = (int64_t)one.bound;
 	for (size_t i = 0; i < buffers->at.count; i++)
-		placed(buffers->owners.at[i])->offset = lowered->workspace_pools.at[buffers->at.at[i].slab].at + (int64_t)buffers->at.at[i].offset;
+		placed(buffers->owners.at[i])->offset =
+		        lowered->workspace_pools.at[buffers->at.at[i].slab].at + (int64_t)buffers->at.at[i].offset;
 }
 
 void plan(struct lowered *lowered)
@@ -105,14 +121,19 @@ void plan(struct lowered *lowered)
 		struct definition *d = program->all.at[i];
 		if (placed(d)->mode != MODE_DEVICE || placed(d)->first < 0)
 			continue;
-		push(lowered->arena, &buffers.at, (struct ingot_plan_buffer){ .bytes = (uint64_t)placed(d)->bytes, .align = ALIGN,
-			.first = (uint32_t)placed(d)->first, .last = (uint32_t)placed(d)->last, .in_place_of = -1 });
+		push(lowered->arena, &buffers.at,
+		        (struct ingot_plan_buffer){ .bytes = (uint64_t)placed(d)->bytes,
+		                .align = ALIGN,
+		                .first = (uint32_t)placed(d)->first,
+		                .last = (uint32_t)placed(d)->last,
+		                .in_place_of = -1 });
 		push(lowered->arena, &buffers.owners, d);
 	}
 	plan_workspace(lowered, &buffers);
 	for (size_t i = 0; i < lowered->views.count; i++) {
 		struct definition *d = lowered->views.at[i];
-		placed(d)->offset = placed(placed(d)->view_of)->offset + (int64_t)dtype_bytes(d->type, (size_t)placed(d)->view_offset);
+		placed(d)->offset = placed(placed(d)->view_of)->offset
+		        + (int64_t)dtype_bytes(d->type, (size_t)placed(d)->view_offset);
 	}
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct placed *d = placed(program->all.at[i]);

@@ -1,8 +1,8 @@
-/* pool.c: a maximum over windows that do not overlap joins the convolution before it: some rows of the convolution stand in scratch,
- * and only their maxima are stored. */
+/* pool.c: a maximum over windows that do not overlap joins the convolution before it: some rows of the convolution
+ * stand in scratch, and only their maxima are stored. */
 #include "kernels/kernels.h"
 
-enum { SCRATCH_FLOATS = 4096 };                               /* of the rows that one row of maxima reads */
+enum { SCRATCH_FLOATS = 4096 }; /* of the rows that one row of maxima reads */
 
 struct definition *contraction_output(const struct contraction *c) { return c->pool.d ? c->pool.d : c->result; }
 
@@ -50,7 +50,8 @@ static bool match(const struct contraction *c, struct definition *d, struct pool
 			pool->of[var] = root_var;
 			continue;
 		}
-		if (windows == 2 || expr_uses(c->b, root_var) || !is_window(d, load->at[k], &pool->size[windows], &pool->stride[windows], &var))
+		if (windows == 2 || expr_uses(c->b, root_var)
+		        || !is_window(d, load->at[k], &pool->size[windows], &pool->stride[windows], &var))
 			return false;
 		*(windows ? &pool->across : &pool->row) = root_var;
 		pool->of[var] = root_var;
@@ -88,7 +89,10 @@ static bool lay(const struct contraction *c, struct pool *pool)
 	for (int k = 0; k < x->rank; k++) {
 		int v = -1;
 		if (x->extents[k] > 1 && index_is_var(c->store_at[k], &v))
-			placed(x)->stride[k] = k == column ? 1 : v == pool->across ? columns : v == pool->row ? columns * width : 0;
+			placed(x)->stride[k] = k == column ? 1
+			        : v == pool->across        ? columns
+			        : v == pool->row           ? columns * width
+			                                   : 0;
 	}
 	return column >= 0 && pool->size[0] * width * columns <= SCRATCH_FLOATS;
 }
@@ -99,13 +103,15 @@ void fuse_pools(struct lowered *lowered)
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i], *x;
 		struct pool pool;
-		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || d->reduce != REDUCE_MAX || d->order != ORDER_CHAIN || d->start || definition_has_places(d)
-			|| d->type != DTYPE_F32 || d->body->kind != EXPR_LOAD)
+		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || d->reduce != REDUCE_MAX
+		        || d->order != ORDER_CHAIN || d->start || definition_has_places(d) || d->type != DTYPE_F32
+		        || d->body->kind != EXPR_LOAD)
 			continue;
 		x = d->body->of;
 		struct contraction *c = placed(x)->contraction;
-		if (!c || c->result != x || c->rewrite || c->pool.d || placed(x)->mode != MODE_DEVICE || !branch_equal(x->branch, d->branch) || placed(x)->readers.count != 1
-			|| c->b->of->source != SOURCE_CONSTANT || !match(c, d, &pool))
+		if (!c || c->result != x || c->rewrite || c->pool.d || placed(x)->mode != MODE_DEVICE
+		        || !branch_equal(x->branch, d->branch) || placed(x)->readers.count != 1
+		        || c->b->of->source != SOURCE_CONSTANT || !match(c, d, &pool))
 			continue;
 		int64_t kept[MAX_RANK];
 		memcpy(kept, placed(x)->stride, sizeof kept);

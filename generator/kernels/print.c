@@ -35,19 +35,23 @@ void kernels_print(const struct lowered *lowered, struct text *out)
 		text_printf(out, "%s  %s  nodes", kernel->name, shapes[kernel->shape].name);
 		for (size_t m = 0; m < kernel->members.count; m++)
 			text_printf(out, " %s", kernel->members.at[m]->name);
-		text_printf(out, "\n    blocks    %" PRId64 "%s%s\n", kernel->blocks, kernel->blocks_of ? ", " : "", kernel->blocks_of ? kernel->blocks_of : "");
+		text_printf(out, "\n    blocks    %" PRId64 "%s%s\n", kernel->blocks, kernel->blocks_of ? ", " : "",
+		        kernel->blocks_of ? kernel->blocks_of : "");
 		for (const struct branch *branch = kernel_branch(kernel); branch; branch = branch->outer)
-			text_printf(out, "    only      where %s is %s\n", branch->condition->name, branch->yes ? "true" : "false");
+			text_printf(out, "    only      where %s is %s\n", branch->condition->name,
+			        branch->yes ? "true" : "false");
 		if (kernel->outer)
 			text_printf(out, "    outer     %d\n", kernel->outer);
 		for (size_t p = 0; p < kernel->params.count; p++) {
 			const struct param *param = &kernel->params.at[p];
-			text_printf(out, "    %-6s    %s = %s  ", param->written ? "writes" : "reads", param->name, param->of->name);
+			text_printf(out, "    %-6s    %s = %s  ", param->written ? "writes" : "reads", param->name,
+			        param->of->name);
 			print_place(param->of, out);
 			text_addc(out, '\n');
 		}
 		if (kernel->template_name)
-			text_printf(out, "    template  %s%s%s\n", kernel->template_name, kernel->tile ? ", tile " : "", kernel->tile ? kernel->tile : "");
+			text_printf(out, "    template  %s%s%s\n", kernel->template_name, kernel->tile ? ", tile " : "",
+			        kernel->tile ? kernel->tile : "");
 		if (kernel->shape == SHAPE_CONTRACTION)
 			contraction_why(lowered->target, kernel->detail, out);
 		if (kernel->shape == SHAPE_WINOGRAD)
@@ -63,12 +67,12 @@ void kernels_print(const struct lowered *lowered, struct text *out)
 
 void plan_print(const struct lowered *lowered, struct text *out)
 {
-	text_printf(out, "workspace %" PRId64 " bytes, largest live set %" PRId64 "; weights %" PRId64 " bytes\n", lowered->workspace_bytes,
-		lowered->workspace_bound, lowered->weights_bytes);
+	text_printf(out, "workspace %" PRId64 " bytes, largest live set %" PRId64 "; weights %" PRId64 " bytes\n",
+	        lowered->workspace_bytes, lowered->workspace_bound, lowered->weights_bytes);
 	for (size_t i = 0; i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
 		if (placed(d)->mode == MODE_DEVICE && placed(d)->first >= 0)
-			text_printf(out, "    %10" PRId64 " + %-10" PRId64 " kernels %d to %d  %s\n", placed(d)->offset, placed(d)->bytes,
-				placed(d)->first, placed(d)->last, d->name);
+			text_printf(out, "    %10" PRId64 " + %-10" PRId64 " kernels %d to %d  %s\n", placed(d)->offset,
+			        placed(d)->bytes, placed(d)->first, placed(d)->last, d->name);
 	}
 }

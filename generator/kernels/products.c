@@ -1,9 +1,9 @@
 /* products.c: the table of products, and sums of products of small integers -> the same sums over words.
  *
- * A word is 32 bits in which the terms that one instruction multiplies lie side by side.  sum(k) a[i, k] * b[k, j] becomes
- * sum(k / 4) dot8(a', b') where a'[i, k / 4] and b'[k / 4, j] are definitions of their own: zero points and borders are in them, constants are
- * packed when the library is made, and what is left is a contraction as any other, with an instruction of its own.  Sums of integers wrap around, so
- * any order is exact. */
+ * A word is 32 bits in which the terms that one instruction multiplies lie side by side.  sum(k) a[i, k] * b[k, j]
+ * becomes sum(k / 4) dot8(a', b') where a'[i, k / 4] and b'[k / 4, j] are definitions of their own: zero points and
+ * borders are in them, constants are packed when the library is made, and what is left is a contraction as any other,
+ * with an instruction of its own.  Sums of integers wrap around, so any order is exact. */
 #include "kernels/kernels.h"
 
 static const struct product products[] = {
@@ -36,7 +36,9 @@ const struct product *product_of(const struct target *target, const struct defin
 }
 
 /* ---- which values an integer expression has ---- */
-struct interval { int64_t low, high; };
+struct interval {
+	int64_t low, high;
+};
 
 static struct interval of_type(enum dtype type)
 {
@@ -51,7 +53,8 @@ static struct interval of_bytes(const struct definition *d)
 {
 	struct interval all = { INT16_MAX, INT16_MIN };
 	for (int64_t i = 0, n = definition_elements(d); i < n; i++) {
-		int64_t x = d->type == DTYPE_I8 ? ((const signed char *)d->data)[i] : ((const unsigned char *)d->data)[i];
+		int64_t x =
+		        d->type == DTYPE_I8 ? ((const signed char *)d->data)[i] : ((const unsigned char *)d->data)[i];
 		all.low = x < all.low ? x : all.low;
 		all.high = x > all.high ? x : all.high;
 	}
@@ -74,20 +77,19 @@ static bool interval_of(const struct expr *e, struct interval *is)
 			return false;
 		*is = e->of->source == SOURCE_CONSTANT ? of_bytes(e->of) : of_type(e->type);
 		return true;
-	case EXPR_CAST:
-		return e->type == DTYPE_I32 && interval_of(e->arg[0], is);
+	case EXPR_CAST: return e->type == DTYPE_I32 && interval_of(e->arg[0], is);
 	case EXPR_SELECT:
 		if (!interval_of(e->arg[0], &a) || !interval_of(e->arg[1], &b))
 			return false;
 		*is = (struct interval){ a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high };
 		return true;
 	case EXPR_SCALAR:
-		if (e->type != DTYPE_I32 || e->row != SCALAR_sub || !interval_of(e->arg[0], &a) || !interval_of(e->arg[1], &b))
+		if (e->type != DTYPE_I32 || e->row != SCALAR_sub || !interval_of(e->arg[0], &a)
+		        || !interval_of(e->arg[1], &b))
 			return false;
 		*is = (struct interval){ a.low - b.high, a.high - b.low };
 		return is->low >= INT32_MIN && is->high <= INT32_MAX;
-	default:
-		return false;
+	default: return false;
 	}
 }
 
@@ -101,18 +103,21 @@ static bool fits(const struct expr *e, enum dtype type)
 struct factor {
 	struct arena *arena;
 	const struct definition *sum;
-	int v;                            /* the sum's variable that is taken in groups */
-	const struct expr *load;          /* what knows it: its dims are those of the words */
+	int v;                   /* the sum's variable that is taken in groups */
+	const struct expr *load; /* what knows it: its dims are those of the words */
 	int loads;
 	bool fits;
-	bool kept[MAX_VARS];              /* the sum's variables that are dims of it … */
-	const struct index *with[MAX_VARS];           /* … and which; v: the term */
-	const struct index *at[MAX_RANK];             /* load's indices over the words' dims … */
-	const struct index *from[MAX_RANK];           /* … and the words' dims over the sum's variables */
+	bool kept[MAX_VARS];                /* the sum's variables that are dims of it … */
+	const struct index *with[MAX_VARS]; /* … and which; v: the term */
+	const struct index *at[MAX_RANK];   /* load's indices over the words' dims … */
+	const struct index *from[MAX_RANK]; /* … and the words' dims over the sum's variables */
 	int64_t extents[MAX_RANK];
 };
 
-static int64_t extent_of(const struct definition *d, int v) { return v < d->rank ? d->extents[v] : d->reduced_extents[v - d->rank]; }
+static int64_t extent_of(const struct definition *d, int v)
+{
+	return v < d->rank ? d->extents[v] : d->reduced_extents[v - d->rank];
+}
 
 static void see_load(void *user, const struct expr *load)
 {
@@ -151,7 +156,7 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 			f->from[d] = index_var(f->arena, atom->var, f->extents[d]);
 			f->with[atom->var] = index_var(f->arena, d, f->extents[d]);
 			f->kept[atom->var] = true;
-		} else if (index_is_affine(at)) {                     /* a window: all that it sees, borders too */
+		} else if (index_is_affine(at)) { /* a window: all that it sees, borders too */
 			index_range(at, &low, &high);
 			f->extents[d] = high - low + 1;
 			f->from[d] = index_plus(f->arena, at, -low);
@@ -180,24 +185,21 @@ static const struct expr *moved(struct factor *f, const struct expr *e)
 	for (int i = 0; i < 3; i++)
 		arg[i] = e->arg[i] ? moved(f, e->arg[i]) : NULL;
 	switch (e->kind) {
-	case EXPR_NUMBER:
-		return e;
+	case EXPR_NUMBER: return e;
 	case EXPR_LOAD:
 		for (int d = 0; d < e->of->rank; d++)
 			at[d] = moved_index(f, e->at[d]);
 		return expr_load(f->arena, e->of, at);
-	case EXPR_SCALAR:
-		return expr_scalar(f->arena, e->row, arg[0], arg[1], arg[2]);
-	case EXPR_CAST:
-		return expr_cast(f->arena, e->type, arg[0]);
+	case EXPR_SCALAR: return expr_scalar(f->arena, e->row, arg[0], arg[1], arg[2]);
+	case EXPR_CAST: return expr_cast(f->arena, e->type, arg[0]);
 	case EXPR_SELECT:
 		if (e->range_count > (int)COUNT(ranges))
 			break;
 		for (int i = 0; i < e->range_count; i++)
-			ranges[i] = (struct range){ moved_index(f, e->ranges[i].at), e->ranges[i].from, e->ranges[i].to };
+			ranges[i] =
+			        (struct range){ moved_index(f, e->ranges[i].at), e->ranges[i].from, e->ranges[i].to };
 		return expr_select(f->arena, ranges, e->range_count, arg[0], arg[1]);
-	default:
-		break;
+	default: break;
 	}
 	f->fits = false;
 	return e;
@@ -209,11 +211,15 @@ static const struct expr *number(struct arena *arena, int64_t n) { return expr_i
 static const struct expr *beside(struct arena *arena, const struct expr *low, const struct expr *high, int bits)
 {
 	return expr_scalar(arena, SCALAR_or, expr_scalar(arena, SCALAR_and, low, number(arena, (1 << bits) - 1), NULL),
-		expr_scalar(arena, SCALAR_shl, bits == 8 ? expr_scalar(arena, SCALAR_and, high, number(arena, 255), NULL) : high, number(arena, bits), NULL), NULL);
+	        expr_scalar(arena, SCALAR_shl,
+	                bits == 8 ? expr_scalar(arena, SCALAR_and, high, number(arena, 255), NULL) : high,
+	                number(arena, bits), NULL),
+	        NULL);
 }
 
 /* The words of factor + offset; NULL: it is no tensor of them. */
-static const struct expr *word_of(struct factor *f, const struct expr *factor, int64_t offset, const struct product *product)
+static const struct expr *word_of(
+        struct factor *f, const struct expr *factor, int64_t offset, const struct product *product)
 {
 	const struct expr *part[4];
 	const struct index *first = f->with[f->v];
@@ -225,13 +231,15 @@ static const struct expr *word_of(struct factor *f, const struct expr *factor, i
 			return NULL;
 		if (offset)
 			part[e] = expr_scalar(f->arena, SCALAR_add, part[e], number(f->arena, offset), NULL);
-		part[e] = expr_select(f->arena, &(struct range){ f->with[f->v], 0, extent }, 1, part[e], number(f->arena, 0));
+		part[e] = expr_select(
+		        f->arena, &(struct range){ f->with[f->v], 0, extent }, 1, part[e], number(f->arena, 0));
 	}
 	f->with[f->v] = first;
 	if (product->k == 1)
 		return part[0];
 	if (product->k == 4)
-		return beside(f->arena, beside(f->arena, part[0], part[1], 8), beside(f->arena, part[2], part[3], 8), 16);
+		return beside(
+		        f->arena, beside(f->arena, part[0], part[1], 8), beside(f->arena, part[2], part[3], 8), 16);
 	return beside(f->arena, part[0], part[1], 16);
 }
 
@@ -257,8 +265,9 @@ static struct definition *words_alike(const struct rewriting *r, const struct fa
 {
 	for (int i = 0; i < REMEMBERED; i++) {
 		struct definition *d = r->words[i];
-		if (d && d->body && d->rank == f->load->of->rank && !memcmp(d->extents, f->extents, sizeof *d->extents * (size_t)d->rank)
-			&& expr_equal(d->body, body))
+		if (d && d->body && d->rank == f->load->of->rank
+		        && !memcmp(d->extents, f->extents, sizeof *d->extents * (size_t)d->rank)
+		        && expr_equal(d->body, body))
 			return d;
 	}
 	return NULL;
@@ -270,7 +279,8 @@ static const struct expr *words_of(struct rewriting *r, struct factor *f, const 
 	struct program *program = r->program;
 	struct definition *words = words_alike(r, f, body);
 	if (!words) {
-		words = define_map(program, arena_printf(program->arena, "%s.words", f->load->of->name), f->load->of->rank, f->extents, body);
+		words = define_map(program, arena_printf(program->arena, "%s.words", f->load->of->name),
+		        f->load->of->rank, f->extents, body);
 		if (is_constant(body))
 			definition_fold(program, words);
 		r->words[r->made++ % REMEMBERED] = words;
@@ -281,7 +291,8 @@ static const struct expr *words_of(struct rewriting *r, struct factor *f, const 
 /* ---- the sum ---- */
 
 /* -zero * sum(k) factor over the variables of the factor: what an offset of the other one has added. */
-static const struct expr *correction_of(struct program *program, const struct definition *sum, const struct expr *factor, const struct expr *zero)
+static const struct expr *correction_of(
+        struct program *program, const struct definition *sum, const struct expr *factor, const struct expr *zero)
 {
 	struct arena *arena = program->arena;
 	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK], *own[MAX_RANK];
@@ -296,8 +307,8 @@ static const struct expr *correction_of(struct program *program, const struct de
 		}
 	for (int k = 0; k < sum->reduced; k++)
 		with[sum->rank + k] = index_var(arena, rank + k, sum->reduced_extents[k]);
-	struct definition *columns = define_reduction(program, arena_printf(arena, "%s.columns", sum->name), rank, extents, REDUCE_SUM, sum->reduced,
-		sum->reduced_extents, NULL, expr_substitute(arena, factor, with));
+	struct definition *columns = define_reduction(program, arena_printf(arena, "%s.columns", sum->name), rank,
+	        extents, REDUCE_SUM, sum->reduced, sum->reduced_extents, NULL, expr_substitute(arena, factor, with));
 	if (is_constant(factor))
 		definition_fold(program, columns);
 	const struct expr *body = expr_scalar(arena, SCALAR_mul, expr_load(arena, columns, own), zero, NULL);
@@ -335,9 +346,13 @@ static bool uses_variables(const struct expr *e, const struct definition *sum)
 }
 
 /* What a is made of: data - zero, of which data + offset fits the instruction; zero NULL: a fits as it is. */
-struct shifted { const struct expr *data, *zero; int64_t offset; };
+struct shifted {
+	const struct expr *data, *zero;
+	int64_t offset;
+};
 
-static bool shift(struct arena *arena, const struct definition *sum, const struct expr *a, const struct product *product, struct shifted *s)
+static bool shift(struct arena *arena, const struct definition *sum, const struct expr *a,
+        const struct product *product, struct shifted *s)
 {
 	struct interval is, most = of_type(product->a);
 	*s = (struct shifted){ a, NULL, 0 };
@@ -350,7 +365,8 @@ static bool shift(struct arena *arena, const struct definition *sum, const struc
 	s->offset = lies_in(is, most) ? 0 : dtypes[product->a].class == CLASS_UINT ? 128 : -128;
 	if (!lies_in((struct interval){ is.low + s->offset, is.high + s->offset }, most))
 		return false;
-	s->zero = less ? expr_scalar(arena, SCALAR_sub, number(arena, -s->offset), a->arg[1], NULL) : number(arena, -s->offset);
+	s->zero = less ? expr_scalar(arena, SCALAR_sub, number(arena, -s->offset), a->arg[1], NULL)
+	               : number(arena, -s->offset);
 	return true;
 }
 
@@ -363,7 +379,7 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 	int ib = b_of(sum);
 	const struct expr *a = sum->body->arg[1 - (ib & 1)], *b = sum->body->arg[ib & 1];
 	if (ib < 0 || !fits(b, product->b) || !shift(arena, sum, a, product, &s) || (s.zero && sum->start)
-		|| !find_dims(&fa, s.data, product->k) || !find_dims(&fb, b, product->k))
+	        || !find_dims(&fa, s.data, product->k) || !find_dims(&fb, b, product->k))
 		return false;
 	const struct expr *a_words = word_of(&fa, s.data, s.offset, product), *b_words = word_of(&fb, b, 0, product);
 	if (!a_words || !b_words)
@@ -377,7 +393,7 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 	sum->reduced_extents[v - sum->rank] = (sum->reduced_extents[v - sum->rank] + product->k - 1) / product->k;
 	/* They were added at the end; they belong before the sum. */
 	size_t fresh = program->all.count - before, at = (size_t)sum->number;
-	struct definition **moving = new_array(arena, struct definition *, fresh + 1);
+	struct definition **moving = arena_new_array(arena, struct definition *, fresh + 1);
 	memcpy(moving, program->all.at + before, fresh * sizeof *moving);
 	memmove(program->all.at + at + fresh, program->all.at + at, (before - at) * sizeof *moving);
 	memcpy(program->all.at + at, moving, fresh * sizeof *moving);
@@ -390,19 +406,24 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 static void choose_product(struct rewriting *r, struct definition *d)
 {
 	for (size_t p = 0; p < COUNT(products); p++)
-		for (int v = d->rank + d->reduced; v-- > d->rank && products[p].sum == d->type && has_product(r->target, &products[p]);)
+		for (int v = d->rank + d->reduced;
+		        v-- > d->rank && products[p].sum == d->type && has_product(r->target, &products[p]);)
 			if (extent_of(d, v) > 1 && rewrite(r, d, &products[p], v))
 				return;
 }
 
-/* Where memory is short and size is what is asked for, bytes stay bytes: words of 16 bits would double the weights, and take the data along. */
+/* Where memory is short and size is what is asked for, bytes stay bytes: words of 16 bits would double the weights, and
+ * take the data along. */
 void choose_products(struct program *program, const struct target *target)
 {
 	struct rewriting r = { .program = program, .target = target };
-	for (size_t i = 0; target->products && !target->log && !(target->small && target->short_stack) && i < program->all.count; i++) {
+	for (size_t i = 0;
+	        target->products && !target->log && !(target->small && target->short_stack) && i < program->all.count;
+	        i++) {
 		struct definition *d = program->all.at[i];
-		if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_I32 && d->body->row == SCALAR_mul)
+		if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_I32
+		        && d->body->row == SCALAR_mul)
 			choose_product(&r, d);
-		i = (size_t)d->number;                        /* what it reads now stands before it */
+		i = (size_t)d->number; /* what it reads now stands before it */
 	}
 }

@@ -1,13 +1,21 @@
-/* repeat.c: a program that runs round after round, as one kernel.  Its body is lowered by these very stages; the body's workspace lies in one buffer of the
- * program around it.  What is carried has two places that change roles with each round: the result's own, where there is one, and one in that buffer.  Of a GPU the host
- * goes round (emit/launches.c), and both are in the buffer. */
+/* repeat.c: a program that runs round after round, as one kernel.  Its body is lowered by these very stages; the body's
+ * workspace lies in one buffer of the program around it.  What is carried has two places that change roles with each
+ * round: the result's own, where there is one, and one in that buffer.  Of a GPU the host goes round (emit/launches.c),
+ * and both are in the buffer. */
 #include "kernels/kernels.h"
 
 enum { ALIGN = 64 };
 
-const char *repeat_word(const struct kernel *kernel) { (void)kernel; return "rounds"; }
+const char *repeat_word(const struct kernel *kernel)
+{
+	(void)kernel;
+	return "rounds";
+}
 
-const struct lowered *repeat_inside(const struct kernel *kernel) { return ((const struct rounds *)kernel->detail)->body; }
+const struct lowered *repeat_inside(const struct kernel *kernel)
+{
+	return ((const struct rounds *)kernel->detail)->body;
+}
 
 /* Names are unique in the library: the kernels inside are called after the one that holds them. */
 static void name_inside(struct lowered *lowered, const struct kernel *kernel)
@@ -37,31 +45,39 @@ static int number_of(const struct definition *of, struct definition *const *at, 
 	return -1;
 }
 
-int repeat_input(const struct rounds *rounds, const struct definition *of) { return number_of(of, rounds->body->program->inputs.at, rounds->body->program->inputs.count); }
-int repeat_output(const struct rounds *rounds, const struct definition *of) { return number_of(of, rounds->body->program->outputs.at, rounds->body->program->outputs.count); }
+int repeat_input(const struct rounds *rounds, const struct definition *of)
+{
+	return number_of(of, rounds->body->program->inputs.at, rounds->body->program->inputs.count);
+}
+int repeat_output(const struct rounds *rounds, const struct definition *of)
+{
+	return number_of(of, rounds->body->program->outputs.at, rounds->body->program->outputs.count);
+}
 
 void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct repeat *repeat = kernel->root->repeat;
-	struct rounds *rounds = new(lowered->arena, struct rounds);
+	struct rounds *rounds = arena_new(lowered->arena, struct rounds);
 	size_t outs = repeat->body->outputs.count;
 	if (lowered->target->log)
-		fail(lowered->program->build, EXIT_UNSUPPORTED, kernel->root->node ? kernel->root->node->where : kernel->root->name, "a loop of %lld rounds is not supported with --log",
-			(long long)repeat->rounds);
+		fail(lowered->program->build, EXIT_UNSUPPORTED,
+		        kernel->root->node ? kernel->root->node->where : kernel->root->name,
+		        "a loop of %lld rounds is not supported with --log", (long long)repeat->rounds);
 	rounds->repeat = repeat;
 	rounds->body = lower(repeat->body, lowered->target, lowered->optimise, NULL);
 	rounds->operand = definition_repeats(kernel->root)->operand;
-	rounds->results = new_array(lowered->arena, struct definition *, outs);
-	rounds->place = new_array(lowered->arena, int64_t, outs);
-	rounds->other = new_array(lowered->arena, int64_t, outs);
+	rounds->results = arena_new_array(lowered->arena, struct definition *, outs);
+	rounds->place = arena_new_array(lowered->arena, int64_t, outs);
+	rounds->other = arena_new_array(lowered->arena, int64_t, outs);
 	for (size_t m = 0; m < kernel->members.count; m++)
 		if (placed(kernel->members.at[m])->mode != MODE_LOCAL)
 			rounds->results[kernel->members.at[m]->part] = kernel->members.at[m];
 	int64_t bytes = (rounds->body->workspace_bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
 	for (size_t k = 0; k < outs; k++) {
 		const struct definition *output = rounds->body->program->outputs.at[k];
-		bool carried = repeat->out[k].moves == REPEAT_CARRIED, own = rounds->results[k] && !(carried && lowered->target->lanes_are_threads);
-		rounds->place[k] = own ? -1 : take(&bytes, output);           /* the host of a GPU moves both by one distance */
+		bool carried = repeat->out[k].moves == REPEAT_CARRIED,
+		     own = rounds->results[k] && !(carried && lowered->target->lanes_are_threads);
+		rounds->place[k] = own ? -1 : take(&bytes, output); /* the host of a GPU moves both by one distance */
 		rounds->other[k] = carried ? take(&bytes, output) : -1;
 	}
 	if (bytes)
@@ -69,15 +85,17 @@ void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 	kernel->detail = rounds;
 	kernel->blocks = 1;
 	name_inside(lowered, kernel);
-	kernel->tile = arena_printf(lowered->arena, "%s%lld rounds", repeat->going < 0 ? "" : "up to ", (long long)repeat->rounds);
-	kernel->template_name = lowered->target->lanes_are_threads ? NULL : "c/repeat.jinja";       /* a GPU's host goes round */
+	kernel->tile = arena_printf(
+	        lowered->arena, "%s%lld rounds", repeat->going < 0 ? "" : "up to ", (long long)repeat->rounds);
+	kernel->template_name =
+	        lowered->target->lanes_are_threads ? NULL : "c/repeat.jinja"; /* a GPU's host goes round */
 }
 
 void repeat_parameters(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct rounds *rounds = kernel->detail;
 	generic_parameters(lowered, kernel);
-	for (size_t i = 0; i < rounds->body->constants.count; i++) {         /* the blob is one */
+	for (size_t i = 0; i < rounds->body->constants.count; i++) { /* the blob is one */
 		push(lowered->arena, &lowered->constants, rounds->body->constants.at[i]);
 		kernel_add_param(lowered->arena, kernel, rounds->body->constants.at[i].of, false);
 	}
@@ -90,5 +108,5 @@ void repeat_parameters(struct lowered *lowered, struct kernel *kernel)
 bool repeat_same(const struct kernel *a, const struct kernel *b)
 {
 	(void)a, (void)b;
-	return false;                         /* nobody looks into bodies */
+	return false; /* nobody looks into bodies */
 }

@@ -1,25 +1,33 @@
 /* share.c: which kernels the caller's threads share, from what it costs to ask them and to move what they read.
  *
- * Alone a kernel takes as long as it computes, or as what it reads takes to come.  Shared, its largest part takes that long, behind a fork and a join; and what another
- * core wrote lies in that core's L2: a thread waits for it line by line.  So it depends on neighbours whether sharing pays, and kernels change sides one by one until
- * none gains, once from all alone and once from all shared. */
+ * Alone a kernel takes as long as it computes, or as what it reads takes to come.  Shared, its largest part takes that
+ * long, behind a fork and a join; and what another core wrote lies in that core's L2: a thread waits for it line by
+ * line.  So it depends on neighbours whether sharing pays, and kernels change sides one by one until none gains, once
+ * from all alone and once from all shared. */
 #include "kernels/kernels.h"
 #include <inttypes.h>
 
-/* Rates of a core that reads what lies in its L2, or in L3; lines; what a fork and a join take in journeys of a line; and the part of a kernel's time alone that
- * sharing has to win at least, as the other cores may have work of their own. */
+/* Rates of a core that reads what lies in its L2, or in L3; lines; what a fork and a join take in journeys of a line;
+ * and the part of a kernel's time alone that sharing has to win at least, as the other cores may have work of their
+ * own. */
 enum { L2_RATE = 48, L3_RATE = 12, LINE = 64, JOURNEYS = 6, WINS = 8, ROUNDS_MOST = 8 };
 
-struct edge { int writer, reader; double bytes; };         /* what the caller gives or takes costs the same either way: nobody knows where it lies */
+struct edge {
+	int writer, reader;
+	double bytes;
+}; /* what the caller gives or takes costs the same either way: nobody knows where it lies */
 struct sharing {
 	const struct lowered *lowered;
 	int threads;
 	VECTOR(struct edge) edges;
-	int *first, *next;                /* the edges of a kernel: 2 * edge, and 1 more where it writes; -1: no more */
+	int *first, *next; /* the edges of a kernel: 2 * edge, and 1 more where it writes; -1: no more */
 	bool *shared;
 };
 
-static int parts_of(const struct sharing *s, const struct kernel *kernel) { return kernel->blocks < s->threads ? (int)kernel->blocks : s->threads; }
+static int parts_of(const struct sharing *s, const struct kernel *kernel)
+{
+	return kernel->blocks < s->threads ? (int)kernel->blocks : s->threads;
+}
 
 /* Parts are columns of a product: each reads its own weights and all else. */
 static bool by_columns(const struct kernel *kernel)
@@ -29,7 +37,9 @@ static bool by_columns(const struct kernel *kernel)
 
 static double rate_of(const struct target *target, double bytes)
 {
-	int rate = bytes <= (double)target->l1_bytes ? target->load_bytes : bytes <= (double)target->l2_bytes ? L2_RATE : L3_RATE;
+	int rate = bytes <= (double)target->l1_bytes ? target->load_bytes
+	        : bytes <= (double)target->l2_bytes  ? L2_RATE
+	                                             : L3_RATE;
 	return rate < target->load_bytes ? rate : target->load_bytes;
 }
 
@@ -38,12 +48,15 @@ static double cycles_of(const struct sharing *s, const struct kernel *kernel, in
 {
 	const struct target *target = s->lowered->target;
 	bool product = kernel->shape == SHAPE_CONTRACTION || kernel->shape == SHAPE_WINOGRAD || kernel_inside(kernel);
-	double share = (double)((kernel->blocks + parts - 1) / parts) / (double)kernel->blocks, constants = 0, others = 0;
+	double share = (double)((kernel->blocks + parts - 1) / parts) / (double)kernel->blocks, constants = 0,
+	       others = 0;
 	double compute = kernel->flops / target->lanes / target->fma_pipes / (product ? 2 : 1) * share;
 	for (size_t p = 0; p < kernel->params.count; p++)
-		*(kernel->params.at[p].of->source == SOURCE_CONSTANT ? &constants : &others) += (double)placed(kernel->params.at[p].of)->bytes;
+		*(kernel->params.at[p].of->source == SOURCE_CONSTANT ? &constants : &others) +=
+		        (double)placed(kernel->params.at[p].of)->bytes;
 	double own = by_columns(kernel) ? share : 1;
-	double reading = constants * own / rate_of(target, (double)s->lowered->weights_bytes * own) + others * share / rate_of(target, kernel->bytes);
+	double reading = constants * own / rate_of(target, (double)s->lowered->weights_bytes * own)
+	        + others * share / rate_of(target, kernel->bytes);
 	return compute > reading ? compute : reading;
 }
 
@@ -51,12 +64,14 @@ static double cycles_of(const struct sharing *s, const struct kernel *kernel, in
 static double moved(const struct sharing *s, const struct edge *e)
 {
 	const struct kernel *writer = s->lowered->kernels.at[e->writer], *reader = s->lowered->kernels.at[e->reader];
-	double written = s->shared[e->writer] ? parts_of(s, writer) : 1, read = s->shared[e->reader] ? parts_of(s, reader) : 1;
-	if (read == 1 || by_columns(reader))                 /* all of it */
+	double written = s->shared[e->writer] ? parts_of(s, writer) : 1,
+	       read = s->shared[e->reader] ? parts_of(s, reader) : 1;
+	if (read == 1 || by_columns(reader)) /* all of it */
 		return written == 1 ? read == 1 ? 0 : e->bytes : e->bytes * (1 - 1 / written);
 	if (written == 1)
 		return e->bytes / read;
-	return by_columns(writer) ? e->bytes / read * (1 - 1 / written) : 0;          /* rows beside rows are the same ones, but for a few */
+	return by_columns(writer) ? e->bytes / read * (1 - 1 / written)
+	                          : 0; /* rows beside rows are the same ones, but for a few */
 }
 
 static double waiting(const struct sharing *s, int k, bool as_reader)
@@ -70,7 +85,8 @@ static double waiting(const struct sharing *s, int k, bool as_reader)
 
 static double asking(const struct sharing *s, const struct kernel *kernel)
 {
-	return (double)(JOURNEYS + parts_of(s, kernel) - 2) * s->lowered->target->line_latency;       /* beyond two, threads ask one after the other */
+	return (double)(JOURNEYS + parts_of(s, kernel) - 2)
+	        * s->lowered->target->line_latency; /* beyond two, threads ask one after the other */
 }
 
 static double cost_of(const struct sharing *s, int k)
@@ -115,8 +131,10 @@ static void add_edges(struct sharing *s, int reader)
 	for (size_t p = 0; p < kernel->params.count; p++) {
 		const struct param *param = kernel->params.at + p;
 		const struct kernel *writer = param->written ? NULL : placed(param->of)->kernel;
-		if (writer && writer != kernel && writer->number < (int)s->lowered->kernels.count && s->lowered->kernels.at[writer->number] == writer)
-			push(s->lowered->arena, &s->edges, (struct edge){ writer->number, reader, (double)placed(param->of)->bytes });
+		if (writer && writer != kernel && writer->number < (int)s->lowered->kernels.count
+		        && s->lowered->kernels.at[writer->number] == writer)
+			push(s->lowered->arena, &s->edges,
+			        (struct edge){ writer->number, reader, (double)placed(param->of)->bytes });
 	}
 }
 
@@ -128,8 +146,8 @@ void share(struct lowered *lowered, int threads)
 		return;
 	for (int k = 0; k < count; k++)
 		add_edges(&s, k);
-	s.first = new_array(lowered->arena, int, count);
-	s.next = new_array(lowered->arena, int, 2 * s.edges.count + 1);
+	s.first = arena_new_array(lowered->arena, int, count);
+	s.next = arena_new_array(lowered->arena, int, 2 * s.edges.count + 1);
 	for (int k = 0; k < count; k++)
 		s.first[k] = -1;
 	for (int e = 0; e < 2 * (int)s.edges.count; e++) {
@@ -137,7 +155,8 @@ void share(struct lowered *lowered, int threads)
 		s.next[e] = *first;
 		*first = e;
 	}
-	bool *alone = new_array(lowered->arena, bool, count), *shared = new_array(lowered->arena, bool, count);
+	bool *alone = arena_new_array(lowered->arena, bool, count),
+	     *shared = arena_new_array(lowered->arena, bool, count);
 	s.shared = alone;
 	settle(&s);
 	double least = total_of(&s);
@@ -154,10 +173,13 @@ void share(struct lowered *lowered, int threads)
 		kernel->parts = as ? parts : 1;
 		if (parts < 2)
 			continue;
-		struct shared *why = new(lowered->arena, struct shared);
+		struct shared *why = arena_new(lowered->arena, struct shared);
 		kernel->shared = why;
 		s.shared[k] = false;
-		*why = (struct shared){ .alone = cycles_of(&s, kernel, 1), .part = cycles_of(&s, kernel, parts), .asking = asking(&s, kernel), .waits_alone = waiting(&s, k, false) };
+		*why = (struct shared){ .alone = cycles_of(&s, kernel, 1),
+			.part = cycles_of(&s, kernel, parts),
+			.asking = asking(&s, kernel),
+			.waits_alone = waiting(&s, k, false) };
 		s.shared[k] = true;
 		why->waits = waiting(&s, k, false);
 		s.shared[k] = as;
@@ -168,6 +190,9 @@ void share_why(const struct kernel *kernel, struct text *out)
 {
 	const struct shared *why = kernel->shared;
 	if (why)
-		text_printf(out, "    threads   %s: alone %.0f cycles and %.0f for lines of other cores; shared %.0f, %.0f to fork and join, %.0f for lines, and an eighth to win\n",
-			kernel->parts > 1 ? "share it" : "do not", why->alone, why->waits_alone, why->part, why->asking, why->waits);
+		text_printf(out,
+		        "    threads   %s: alone %.0f cycles and %.0f for lines of other cores; shared %.0f, %.0f to "
+		        "fork and join, %.0f for lines, and an eighth to win\n",
+		        kernel->parts > 1 ? "share it" : "do not", why->alone, why->waits_alone, why->part, why->asking,
+		        why->waits);
 }

@@ -1,14 +1,20 @@
-/* stage.c: a part of a tensor that stands nearer while a loop of its reader runs: the box of it that is needed there, inferred from the reader's
- * indices, and how the box lies. */
+/* stage.c: a part of a tensor that stands nearer while a loop of its reader runs: the box of it that is needed there,
+ * inferred from the reader's indices, and how the box lies. */
 #include "kernels/kernels.h"
 
 int contraction_row(const struct contraction *c) { return c->rows ? c->batches + c->rows - 1 : -1; }
 
-int64_t contraction_extent(const struct contraction *c, int term) { return term == 0 && c->pass ? c->pass : c->extents[c->column + 1 + term]; }
+int64_t contraction_extent(const struct contraction *c, int term)
+{
+	return term == 0 && c->pass ? c->pass : c->extents[c->column + 1 + term];
+}
 
 bool patches_together(const struct contraction *c) { return c->patches > 1; }
 
-int64_t patch_extent(const struct contraction *c, int term) { return patches_together(c) ? c->extents[c->column + 1 + term] : contraction_extent(c, term); }
+int64_t patch_extent(const struct contraction *c, int term)
+{
+	return patches_together(c) ? c->extents[c->column + 1 + term] : contraction_extent(c, term);
+}
 
 static const struct range *pad_along(const struct contraction *c, int var)
 {
@@ -66,7 +72,11 @@ void stage_padded(const struct contraction *c, int64_t rows, struct stage *stage
 	*stage = (struct stage){ 0 };
 	for (int t = 0; t < c->terms; t++) {
 		int v = c->column + 1 + t;
-		struct stage_dim dim = { .term = t, .extent = patch_extent(c, t), .stride = index_factor(c->a_at, v), .pad = pad_along(c, v), .step = 1 };
+		struct stage_dim dim = { .term = t,
+			.extent = patch_extent(c, t),
+			.stride = index_factor(c->a_at, v),
+			.pad = pad_along(c, v),
+			.step = 1 };
 		dim.factor = dim.pad ? index_factor(dim.pad->at, v) : 0;
 		if (dim.pad && row >= 0 && index_uses(dim.pad->at, row)) {
 			dim.step = dim.factor;
@@ -78,10 +88,14 @@ void stage_padded(const struct contraction *c, int64_t rows, struct stage *stage
 		}
 		stage->dim[stage->dims++] = dim;
 	}
-	if (!shared) {                                        /* a 1-wide kernel, or rows without pads */
+	if (!shared) { /* a 1-wide kernel, or rows without pads */
 		int64_t step = row_pad ? index_factor(row_pad->at, row) : 1;
-		stage->dim[stage->dims++] = (struct stage_dim){ .term = -1, .extent = (rows - 1) * step + 1, .stride = index_factor(c->a_at, row) / step,
-			.pad = row_pad, .factor = row_pad != NULL, .rows = step };
+		stage->dim[stage->dims++] = (struct stage_dim){ .term = -1,
+			.extent = (rows - 1) * step + 1,
+			.stride = index_factor(c->a_at, row) / step,
+			.pad = row_pad,
+			.factor = row_pad != NULL,
+			.rows = step };
 	}
 	settle(stage, patches_together(c) && c->pass);
 }
@@ -112,7 +126,7 @@ bool stage_whole(const struct contraction *c, struct stage *stage)
 			return false;
 		dim->extent += (c->extents[v] - 1) * moves[v];
 	}
-	for (int i = 0; i < c->pad_count; i++) {              /* each pad is a dim's */
+	for (int i = 0; i < c->pad_count; i++) { /* each pad is a dim's */
 		int k = 0;
 		while (k < stage->dims && stage->dim[k].pad != &c->arranged_pads[i])
 			k++;
@@ -129,7 +143,8 @@ bool stage_whole(const struct contraction *c, struct stage *stage)
 
 void stage_pooled(const struct contraction *c, int lanes, struct stage *stage)
 {
-	const int64_t extents[] = { c->pool.size[0], c->root->extents[c->pool.across], c->pool.by_panel ? c->tile_vecs * lanes : c->extents[c->column] };
+	const int64_t extents[] = { c->pool.size[0], c->root->extents[c->pool.across],
+		c->pool.by_panel ? c->tile_vecs * lanes : c->extents[c->column] };
 	*stage = (struct stage){ .dims = COUNT(extents) };
 	for (int i = 0; i < stage->dims; i++)
 		stage->dim[i] = (struct stage_dim){ .term = -1, .extent = extents[i] };

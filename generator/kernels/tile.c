@@ -2,8 +2,9 @@
  *
  * A tile of r rows by v vectors keeps r*v sums in registers.  One step over k takes
  *     max(r*v / fma pipes,  (v + r) / loads a cycle,  v / vectors a cycle from L2,  latency of one fma)
- * cycles, and a little for each load and for each line that no step before it touched: too small a tile waits for its own sums, too wide a one for loads.
- * Rows and panels are balanced, so the cost of a candidate is summed over the blocks that there really are. */
+ * cycles, and a little for each load and for each line that no step before it touched: too small a tile waits for its
+ * own sums, too wide a one for loads. Rows and panels are balanced, so the cost of a candidate is summed over the
+ * blocks that there really are. */
 #include "kernels/kernels.h"
 #include <inttypes.h>
 #include <limits.h>
@@ -11,9 +12,13 @@
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* A CPU whose lanes wait for memory, so that what stands near counts. */
-static bool has_caches(const struct target *target) { return target->lanes > 1 && !target->hides_latency && !target->small; }
+static bool has_caches(const struct target *target)
+{
+	return target->lanes > 1 && !target->hides_latency && !target->small;
+}
 
-/* Bytes that L2 gives in a cycle to a kernel that also computes: a panel beyond L1 comes at that rate; fewer where words take more instructions, or on a GPU. */
+/* Bytes that L2 gives in a cycle to a kernel that also computes: a panel beyond L1 comes at that rate; fewer where
+ * words take more instructions, or on a GPU. */
 enum { L2_BYTES_A_CYCLE = 28, L2_BYTES_FEWER = 24 };
 
 static bool leaves_l1(const struct target *target, int64_t vecs, const struct steps *steps)
@@ -24,34 +29,44 @@ static bool leaves_l1(const struct target *target, int64_t vecs, const struct st
 struct reckoned tile_step(const struct target *target, int64_t rows, int64_t vecs, const struct steps *steps)
 {
 	double vector_bytes = target->lanes * 4, loads = target->load_bytes / vector_bytes;
-	double load = (double)(vecs + rows) / (loads > 1e-9 ? loads : 1), stream = (double)vecs * vector_bytes / (steps->floats && has_caches(target) ? L2_BYTES_A_CYCLE : L2_BYTES_FEWER);
+	double load = (double)(vecs + rows) / (loads > 1e-9 ? loads : 1),
+	       stream = (double)vecs * vector_bytes
+	        / (steps->floats && has_caches(target) ? L2_BYTES_A_CYCLE : L2_BYTES_FEWER);
 	struct reckoned step = { (double)(rows * vecs) / target->fma_pipes, "multiply-adds" };
 	if (load > step.cycles)
 		step = (struct reckoned){ load, "loads" };
 	if (leaves_l1(target, vecs, steps) && stream > step.cycles)
 		step = (struct reckoned){ stream, "bytes from L2" };
-	return step.cycles > target->fma_latency ? step : (struct reckoned){ target->fma_latency, "sums that wait for themselves" };
+	return step.cycles > target->fma_latency
+	        ? step
+	        : (struct reckoned){ target->fma_latency, "sums that wait for themselves" };
 }
 
-/* What a step takes beside: cycles for a load, a line of b that left L1, a line that the step before it did not touch.  Measured with floats (docs/performance.md). */
+/* What a step takes beside: cycles for a load, a line of b that left L1, a line that the step before it did not touch.
+ * Measured with floats (docs/performance.md). */
 static const double A_LOAD = 0.015, A_LINE_FROM_L2 = 0.06, A_LINE = 0.6;
 static double beside(const struct target *target, int64_t rows, int64_t vecs, const struct steps *steps)
 {
 	if (!has_caches(target) || !steps->floats)
 		return 0;
 	double lines = (steps->a_far ? 1 + (double)(rows - 1) * steps->a_lines : 0) + steps->b_lines;
-	return A_LOAD * (double)(rows + vecs) + (leaves_l1(target, vecs, steps) ? A_LINE_FROM_L2 * (double)(vecs * target->lanes) / 16 : 0) + A_LINE * lines;
+	return A_LOAD * (double)(rows + vecs)
+	        + (leaves_l1(target, vecs, steps) ? A_LINE_FROM_L2 * (double)(vecs * target->lanes) / 16 : 0)
+	        + A_LINE * lines;
 }
 
 static double tile_cycles(const struct target *target, int64_t rows, int64_t vecs, const struct steps *steps)
 {
-	return (tile_step(target, rows, vecs, steps).cycles + beside(target, rows, vecs, steps)) * (double)steps->terms + 10 + 1.5 * (double)(rows * vecs);
+	return (tile_step(target, rows, vecs, steps).cycles + beside(target, rows, vecs, steps)) * (double)steps->terms
+	        + 10 + 1.5 * (double)(rows * vecs);
 }
 
-double tile_cost(const struct target *target, int64_t rows, int64_t vecs, int64_t r, int64_t v, const struct steps *steps)
+double tile_cost(
+        const struct target *target, int64_t rows, int64_t vecs, int64_t r, int64_t v, const struct steps *steps)
 {
 	int64_t blocks = ceil_div(rows, r), panels = ceil_div(vecs, v);
-	int64_t row_high = ceil_div(rows, blocks), row_low = rows / blocks, vec_high = ceil_div(vecs, panels), vec_low = vecs / panels;
+	int64_t row_high = ceil_div(rows, blocks), row_low = rows / blocks, vec_high = ceil_div(vecs, panels),
+	        vec_low = vecs / panels;
 	int64_t many_rows = rows - row_low * blocks, many_vecs = vecs - vec_low * panels;
 	struct steps packed = *steps;
 	double cost = 0;
@@ -90,33 +105,37 @@ static double instructions_of(int64_t rows, int64_t vecs, int64_t r, int64_t v)
 	return (double)(rows * vecs + rows * panels + vecs * blocks + 4 * blocks * panels);
 }
 
-/* For small code: the least text among the tiles of as many panels that take a quarter more instructions at most: with more
- * panels, padding would be copied more often. */
+/* For small code: the least text among the tiles of as many panels that take a quarter more instructions at most: with
+ * more panels, padding would be copied more often. */
 static void tile_small(int registers, int64_t rows, int64_t vecs, int *tile_rows, int *tile_vecs)
 {
-	double most = 1.25 * instructions_of(rows, vecs, *tile_rows, *tile_vecs), least = text_of(rows, vecs, *tile_rows, *tile_vecs);
+	double most = 1.25 * instructions_of(rows, vecs, *tile_rows, *tile_vecs),
+	       least = text_of(rows, vecs, *tile_rows, *tile_vecs);
 	int64_t panels = ceil_div(vecs, *tile_vecs);
 	for (int v = VECS_MOST; v >= 1; v--)
 		for (int r = 14; r >= 1; r--)
-			if (tile_fits(registers, rows, vecs, r, v) && ceil_div(vecs, v) == panels && instructions_of(rows, vecs, r, v) <= most && text_of(rows, vecs, r, v) < least) {
+			if (tile_fits(registers, rows, vecs, r, v) && ceil_div(vecs, v) == panels
+			        && instructions_of(rows, vecs, r, v) <= most && text_of(rows, vecs, r, v) < least) {
 				least = text_of(rows, vecs, r, v);
 				*tile_rows = r;
 				*tile_vecs = v;
 			}
 }
 
-double tile_choose(const struct target *target, int registers, int64_t rows, int64_t columns, const struct steps *steps, int most_vecs, int *tile_rows, int *tile_vecs)
+double tile_choose(const struct target *target, int registers, int64_t rows, int64_t columns, const struct steps *steps,
+        int most_vecs, int *tile_rows, int *tile_vecs)
 {
 	int64_t vecs = ceil_div(columns, target->lanes);
 	double least = -1;
-	/* Large tiles first: they win ties.  6 x 4 vectors fits 32 registers, 6 x 2 fits 16.  One row of 4 vectors waits for its sums, but
-	 * streams b from L2 as fast as more would. */
+	/* Large tiles first: they win ties.  6 x 4 vectors fits 32 registers, 6 x 2 fits 16.  One row of 4 vectors
+	 * waits for its sums, but streams b from L2 as fast as more would. */
 	for (int v = most_vecs; v >= 1; v--)
 		for (int r = 14; r >= 1; r--) {
 			if (!tile_fits(registers, rows, vecs, r, v))
 				continue;
 			double cost = tile_cost(target, rows, vecs, r, v, steps);
-			/* 6 rows read a without packing it at any stride; more overflow the ways of L1 at powers of two */
+			/* 6 rows read a without packing it at any stride; more overflow the ways of L1 at powers of two
+			 */
 			cost *= r > 8 ? 1.02 : 1;
 			if (least < 0 || cost < least * 0.995) {
 				least = cost;
@@ -129,7 +148,8 @@ double tile_choose(const struct target *target, int registers, int64_t rows, int
 	return least;
 }
 
-/* ---- packing: [batch][panel][terms in order][width], width a whole number of vectors; of words, whatever they hold ---- */
+/* ---- packing: [batch][panel][terms in order][width], width a whole number of vectors; of words, whatever they hold
+ * ---- */
 struct packing {
 	const struct contraction *c;
 	int lanes;
@@ -144,7 +164,7 @@ static int64_t place_in_panel(const struct packing *p, int64_t width, int64_t j)
 
 /* One panel of one batch. */
 struct panel {
-	int64_t batch, start, width, terms;        /* its first column, and how many */
+	int64_t batch, start, width, terms; /* its first column, and how many */
 };
 
 /* Of words, or of as few bytes as the constant's elements have. */
@@ -160,7 +180,8 @@ static void pack_affine(const struct packing *p, const struct panel *panel, size
 {
 	const struct contraction *c = p->c;
 	int first = c->column + 1, count = c->terms;
-	int64_t columns = c->extents[c->column], column_step = index_factor(c->b_at, c->column), base = c->b_at->constant, rest = panel->batch;
+	int64_t columns = c->extents[c->column], column_step = index_factor(c->b_at, c->column),
+	        base = c->b_at->constant, rest = panel->batch;
 	int64_t at[CONTRACTION_VARS] = { 0 };
 	for (int b = c->batches - 1; b >= 0; rest /= c->extents[b], b--)
 		base += rest % c->extents[b] * index_factor(c->b_at, b);
@@ -170,7 +191,8 @@ static void pack_affine(const struct packing *p, const struct panel *panel, size
 			address += at[t] * index_factor(c->b_at, first + t);
 		for (int64_t j = 0; j < panel->width; j++) {
 			int64_t column = panel->start + place_in_panel(p, panel->width, j);
-			move_element(bytes, from, column < columns ? address + column * column_step : -1, to, k * panel->width + j);
+			move_element(bytes, from, column < columns ? address + column * column_step : -1, to,
+			        k * panel->width + j);
 		}
 		for (int t = count - 1; t >= 0 && ++at[t] == c->extents[first + t]; t--)
 			at[t] = 0;
@@ -189,7 +211,8 @@ static void pack_any(const struct packing *p, const struct panel *panel, size_t 
 			v[t] = step % c->extents[t];
 		for (int64_t j = 0; j < panel->width; j++) {
 			v[c->column] = panel->start + place_in_panel(p, panel->width, j);
-			move_element(bytes, from, v[c->column] < columns ? index_evaluate(c->b_at, v, NULL, NULL) : -1, to, k * panel->width + j);
+			move_element(bytes, from, v[c->column] < columns ? index_evaluate(c->b_at, v, NULL, NULL) : -1,
+			        to, k * panel->width + j);
 		}
 	}
 }
@@ -200,8 +223,10 @@ static size_t fill_packed(const struct constant_item *item, int64_t piece, void 
 	const struct contraction *c = p->c;
 	if (!c->panels)
 		return 0;
-	int64_t vecs = ceil_div(c->extents[c->column], p->lanes), at = piece % c->panels, first = vecs * at / c->panels, batches = 1;
-	struct panel panel = { piece / c->panels, first * p->lanes, (vecs * (at + 1) / c->panels - first) * p->lanes, 1 };
+	int64_t vecs = ceil_div(c->extents[c->column], p->lanes), at = piece % c->panels, first = vecs * at / c->panels,
+	        batches = 1;
+	struct panel panel = { piece / c->panels, first * p->lanes, (vecs * (at + 1) / c->panels - first) * p->lanes,
+		1 };
 	for (int t = c->column + 1; t <= c->column + c->terms; t++)
 		panel.terms *= c->extents[t];
 	for (int b = 0; b < c->batches; b++)
@@ -214,14 +239,17 @@ static size_t fill_packed(const struct constant_item *item, int64_t piece, void 
 	return (size_t)(panel.width * panel.terms) * bytes;
 }
 
-/* What an earlier kernel packed from the same constant in the same way: the steps of a recurrence share their weights. */
+/* What an earlier kernel packed from the same constant in the same way: the steps of a recurrence share their weights.
+ */
 static struct definition *packed_alike(const struct lowered *lowered, const struct contraction *c)
 {
 	for (size_t i = 0; i < lowered->constants.count; i++) {
 		const struct constant_item *item = &lowered->constants.at[i];
-		const struct contraction *other = item->fill == fill_packed ? ((const struct packing *)item->detail)->c : NULL;
-		if (!other || other->b->of != c->b->of || other->batches != c->batches || other->terms != c->terms || other->column - other->batches - other->rows
-			|| c->column - c->batches - c->rows || other->panels != c->panels || other->woven != c->woven)
+		const struct contraction *other =
+		        item->fill == fill_packed ? ((const struct packing *)item->detail)->c : NULL;
+		if (!other || other->b->of != c->b->of || other->batches != c->batches || other->terms != c->terms
+		        || other->column - other->batches - other->rows || c->column - c->batches - c->rows
+		        || other->panels != c->panels || other->woven != c->woven)
 			continue;
 		/* b knows no rows: its variables are batches, then the column and the terms */
 		bool same = true;
@@ -238,8 +266,10 @@ static struct definition *packed_alike(const struct lowered *lowered, const stru
 	return NULL;
 }
 
-/* A patch has rows that a stack holds.  Where scratch is short, a third each is for the patch, for b packed on the fly and for the sums of heavy epilogues. */
-static void fit_scratch(const struct target *target, const struct contraction *c, double terms, int *tile_rows, int *tile_vecs)
+/* A patch has rows that a stack holds.  Where scratch is short, a third each is for the patch, for b packed on the fly
+ * and for the sums of heavy epilogues. */
+static void fit_scratch(
+        const struct target *target, const struct contraction *c, double terms, int *tile_rows, int *tile_vecs)
 {
 	double third = target->scratch_bytes ? (double)target->scratch_bytes / 3 / 4 : STACK_FLOATS;
 	struct stage stage;
@@ -248,15 +278,18 @@ static void fit_scratch(const struct target *target, const struct contraction *c
 		if ((double)stage.floats <= third)
 			break;
 	}
-	while (target->scratch_bytes && c->b->of->source != SOURCE_CONSTANT && *tile_vecs > 1 && terms * *tile_vecs * target->lanes > third)
+	while (target->scratch_bytes && c->b->of->source != SOURCE_CONSTANT && *tile_vecs > 1
+	        && terms * *tile_vecs * target->lanes > third)
 		--*tile_vecs;
 }
 
 /* Where a device waits for tiles: narrower ones first, since b streams through any. */
-static void spread(const struct target *target, int64_t rows, int64_t columns, double others, int *tile_rows, int *tile_vecs)
+static void spread(
+        const struct target *target, int64_t rows, int64_t columns, double others, int *tile_rows, int *tile_vecs)
 {
 	int64_t vecs = ceil_div(columns, target->lanes);
-	while ((double)(ceil_div(rows, *tile_rows) * ceil_div(vecs, *tile_vecs)) * others < target->tiles_least && *tile_rows * *tile_vecs > 1)
+	while ((double)(ceil_div(rows, *tile_rows) * ceil_div(vecs, *tile_vecs))
+	        * others<target->tiles_least && * tile_rows * * tile_vecs> 1)
 		if (*tile_vecs > 1)
 			*tile_vecs = (*tile_vecs + 1) / 2;
 		else
@@ -275,7 +308,8 @@ static int64_t pooled_rows(const struct contraction *c)
 static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_t columns)
 {
 	struct definition *x = c->result;
-	if (!c->pool.d || !lowered->target->small || !lowered->target->short_stack || lowered->target->lanes > 1 || c->panels == 1)
+	if (!c->pool.d || !lowered->target->small || !lowered->target->short_stack || lowered->target->lanes > 1
+	        || c->panels == 1)
 		return;
 	c->pool.by_panel = true;
 	for (int k = 0; k < x->rank; k++)
@@ -284,31 +318,39 @@ static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_
 	contraction_arrange(lowered->arena, c);
 }
 
-/* Where the part of a for a group of rows, or a panel of b, leaves L2, the terms are taken in passes: all row blocks of a group go over part of
- * a panel before the next part.  The sums wait where the result will be, so each keeps its order; a pass has to be long enough to hide that.
- * Measured (docs/performance.md): groups of 8 blocks are as good as larger ones; passes of 512 terms and groups of 16 where there have to be passes. */
+/* Where the part of a for a group of rows, or a panel of b, leaves L2, the terms are taken in passes: all row blocks of
+ * a group go over part of a panel before the next part.  The sums wait where the result will be, so each keeps its
+ * order; a pass has to be long enough to hide that. Measured (docs/performance.md): groups of 8 blocks are as good as
+ * larger ones; passes of 512 terms and groups of 16 where there have to be passes. */
 enum { PASS_STEPS = 256, BLOCKS_ENOUGH = 8, BLOCKS_OF_PASS = 16 };
 /* What is packed at run time is packed again for each group. */
 enum near near_of_panel(const struct contraction *c) { return c->b_mode == B_GATHERED ? NEAR_gathered : NEAR_panel; }
-enum near near_of_group(const struct contraction *c) { return c->b_mode == B_GATHERED ? NEAR_group_packed : NEAR_group; }
+enum near near_of_group(const struct contraction *c)
+{
+	return c->b_mode == B_GATHERED ? NEAR_group_packed : NEAR_group;
+}
 static int64_t group_of(const struct target *target, const struct contraction *c, double a_bytes)
 {
 	return (int64_t)((double)near_bytes(target, near_of_group(c)) / (a_bytes > 1 ? a_bytes : 1));
 }
 
-static int64_t pass_of(const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks, double a_bytes)
+static int64_t pass_of(
+        const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks, double a_bytes)
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
 	double panel = (double)terms * c->tile_vecs * target->lanes * 4;
 	if (c->b_mode == B_DIRECT || c->pool.d || !has_caches(target) || blocks < 4
-		|| (index_factor(c->out_at, c->column) != 1 && !c->turned))
+	        || (index_factor(c->out_at, c->column) != 1 && !c->turned))
 		return 0;
-	if (panel <= (double)near_bytes(target, near_of_panel(c)) && group_of(target, c, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
+	if (panel <= (double)near_bytes(target, near_of_panel(c))
+	        && group_of(target, c, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
 		return 0;
 	for (int64_t pass = extent - 1; pass * inner >= PASS_STEPS; pass--)
 		if (extent % pass == 0) {
 			double part = (double)pass / (double)extent;
-			if (panel * part <= (double)near_bytes(target, NEAR_panel_pass) && group_of(target, c, a_bytes * part) >= (blocks < BLOCKS_OF_PASS ? blocks : BLOCKS_OF_PASS))
+			if (panel * part <= (double)near_bytes(target, NEAR_panel_pass)
+			        && group_of(target, c, a_bytes * part)
+			                >= (blocks < BLOCKS_OF_PASS ? blocks : BLOCKS_OF_PASS))
 				return pass;
 			shortest = pass;
 		}
@@ -332,16 +374,19 @@ bool tile_refuse(const struct lowered *lowered, const struct kernel *kernel, ref
 		return false;
 	for (size_t k = 0; k < lowered->kernels.count; k++)
 		if (lowered->kernels.at[k] == kernel || lowered->kernels.at[k]->same == kernel)
-			push(lowered->program->build->arena, refused, (struct refused_tile){ lowered->kernels.at[k]->root->name, c->tile_rows * c->tile_vecs });
+			push(lowered->program->build->arena, refused,
+			        (struct refused_tile){
+			                lowered->kernels.at[k]->root->name, c->tile_rows * c->tile_vecs });
 	return true;
 }
 
-/* Blocks over which the rows lie side by side in the result: from the innermost loop on, as far as it is dense.  False: they do not, or what is around is
- * not. */
+/* Blocks over which the rows lie side by side in the result: from the innermost loop on, as far as it is dense.  False:
+ * they do not, or what is around is not. */
 static bool find_span(struct contraction *c)
 {
 	int row = contraction_row(c);
-	if (row < 0 || c->pool.d || !index_is_affine(c->out_at) || index_factor(c->out_at, row) != 1 || index_factor(c->out_at, c->column) == 1)
+	if (row < 0 || c->pool.d || !index_is_affine(c->out_at) || index_factor(c->out_at, row) != 1
+	        || index_factor(c->out_at, c->column) == 1)
 		return false;
 	int64_t next = c->extents[row];
 	c->span = c->row_blocks;
@@ -361,8 +406,9 @@ static bool find_span(struct contraction *c)
 	return true;
 }
 
-/* b that comes at run time is packed where its columns are apart, or where rows of it that are far apart (each in a page of its own, many in the same place of
- * the cache), or of an image and not aligned, are read by many blocks; or by two, of a panel that leaves L2. */
+/* b that comes at run time is packed where its columns are apart, or where rows of it that are far apart (each in a
+ * page of its own, many in the same place of the cache), or of an image and not aligned, are read by many blocks; or by
+ * two, of a panel that leaves L2. */
 enum { FAR = 2048, BLOCKS_PACKED = 6 };
 static bool lies_far_apart(const struct target *target, const struct contraction *c)
 {
@@ -373,24 +419,29 @@ static bool lies_far_apart(const struct target *target, const struct contraction
 static bool gathers(const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks)
 {
 	if (c->warps || (target->scratch_bytes && terms * c->tile_vecs * target->lanes > target->scratch_bytes / 12))
-		return false;                                         /* too long for scratch: lanes read b where it is */
+		return false; /* too long for scratch: lanes read b where it is */
 	if (index_factor(c->b_at, c->column) != 1)
 		return true;
 	int64_t panel = terms * c->tile_vecs * target->lanes * 4;
-	return has_caches(target) && blocks >= (panel > near_bytes(target, NEAR_twice) ? 2 : BLOCKS_PACKED) && lies_far_apart(target, c);
+	return has_caches(target) && blocks >= (panel > near_bytes(target, NEAR_twice) ? 2 : BLOCKS_PACKED)
+	        && lies_far_apart(target, c);
 }
 
-/* Rows of b that come at run time, some of them at a time, over all panels before the next ones, read where they lie: a panel of them all is a page for each
- * row, more than are found at once, and packing it a second reading.  The sums wait near meanwhile.  Measured (docs/performance.md): 32 to 64 rows; one block of rows
- * streams b as fast in panels while a CPU's second table of pages has them all (2,048 of 4 KB). */
+/* Rows of b that come at run time, some of them at a time, over all panels before the next ones, read where they lie: a
+ * panel of them all is a page for each row, more than are found at once, and packing it a second reading.  The sums
+ * wait near meanwhile.  Measured (docs/performance.md): 32 to 64 rows; one block of rows streams b as fast in panels
+ * while a CPU's second table of pages has them all (2,048 of 4 KB). */
 enum { SWEPT_LEAST = 16, SWEPT_MOST = 48, PAGES_FOUND = 8 << 20 };
 static int64_t swept_rows(const struct target *target, const struct contraction *c, const struct tiles_nest *n)
 {
-	int64_t step = c->terms == 1 && index_is_affine(c->b_at) ? index_factor(c->b_at, c->column + 1) * 4 : 0, rows = SWEPT_MOST;
-	if (c->b->of->source == SOURCE_CONSTANT || !has_caches(target) || c->warps || c->pool.d || c->pad_count || c->widened
-		|| step < n->columns * 4 || n->columns * 4 < FAR || c->panels == 1 || index_factor(c->b_at, c->column) != 1 || index_factor(c->out_at, c->column) != 1
-		|| c->root->type != DTYPE_F32 || c->result->type != DTYPE_F32 || n->terms * step <= (c->row_blocks * n->outer > 1 ? near_bytes(target, NEAR_all) : PAGES_FOUND)
-		|| n->rows * n->outer * n->columns * 4 > near_bytes(target, NEAR_waiting))
+	int64_t step = c->terms == 1 && index_is_affine(c->b_at) ? index_factor(c->b_at, c->column + 1) * 4 : 0,
+	        rows = SWEPT_MOST;
+	if (c->b->of->source == SOURCE_CONSTANT || !has_caches(target) || c->warps || c->pool.d || c->pad_count
+	        || c->widened || step < n->columns * 4 || n->columns * 4 < FAR || c->panels == 1
+	        || index_factor(c->b_at, c->column) != 1 || index_factor(c->out_at, c->column) != 1
+	        || c->root->type != DTYPE_F32 || c->result->type != DTYPE_F32
+	        || n->terms * step <= (c->row_blocks * n->outer > 1 ? near_bytes(target, NEAR_all) : PAGES_FOUND)
+	        || n->rows * n->outer * n->columns * 4 > near_bytes(target, NEAR_waiting))
 		return 0;
 	for (int v = 0; v <= c->column + 1; v++)
 		if (c->counts[v])
@@ -400,21 +451,25 @@ static int64_t swept_rows(const struct target *target, const struct contraction 
 	return rows < SWEPT_LEAST ? 0 : rows;
 }
 
-/* Single floats that are stored so far apart take a line each, and often the same place in the cache: the rows of a group are turned together, as many as
- * stay in a part of L2, so that a column is written for some lines before the next one is. */
+/* Single floats that are stored so far apart take a line each, and often the same place in the cache: the rows of a
+ * group are turned together, as many as stay in a part of L2, so that a column is written for some lines before the
+ * next one is. */
 static void choose_turned(const struct lowered *lowered, struct contraction *c)
 {
 	const struct target *target = lowered->target;
-	int64_t lanes = target->lanes, width = c->tile_vecs * lanes, most = near_bytes(target, c->b_mode == B_GATHERED ? NEAR_turned_packed : NEAR_turned) / 4;
-	int64_t blocks = most / (width * c->tile_rows), least = ceil_div(lanes, c->tile_rows > 1 ? c->tile_rows - 1 : 1);
-	if (lanes < 4 || !has_caches(target) || c->split_panels || c->result->type != DTYPE_F32 || c->root->type != DTYPE_F32
-		|| c->extents[c->column] < lanes || !find_span(c) || c->span < least || blocks < least)
+	int64_t lanes = target->lanes, width = c->tile_vecs * lanes,
+	        most = near_bytes(target, c->b_mode == B_GATHERED ? NEAR_turned_packed : NEAR_turned) / 4;
+	int64_t blocks = most / (width * c->tile_rows),
+	        least = ceil_div(lanes, c->tile_rows > 1 ? c->tile_rows - 1 : 1);
+	if (lanes < 4 || !has_caches(target) || c->split_panels || c->result->type != DTYPE_F32
+	        || c->root->type != DTYPE_F32 || c->extents[c->column] < lanes || !find_span(c) || c->span < least
+	        || blocks < least)
 		return;
 	c->turned = blocks * c->tile_rows;
 }
 
 /* Of the counts those that end a loop of the nest: over batches, rows, panels and the outermost terms. */
-enum { TERMS_COUNTED = 8 };                                   /* so many are worth it */
+enum { TERMS_COUNTED = 8 }; /* so many are worth it */
 static void keep_counts(struct contraction *c)
 {
 	int row = contraction_row(c);
@@ -425,62 +480,75 @@ static void keep_counts(struct contraction *c)
 	for (int t = 0; t < c->terms; t++)
 		if (t || c->pass || c->warps || c->extents[c->column + 1] < TERMS_COUNTED)
 			c->counts[c->column + 1 + t] = NULL;
-	for (int r = 0; r + 1 < c->rows && c->warps; r++)      /* a block has rows of all of them */
+	for (int r = 0; r + 1 < c->rows && c->warps; r++) /* a block has rows of all of them */
 		c->counts[c->batches + r] = NULL;
 	if (c->pool.d)
 		memset(c->counts, 0, sizeof c->counts);
 }
 
-/* Each term a page further, so a line of its own for each few floats.  Copied they lie side by side, for so many panels at least. */
+/* Each term a page further, so a line of its own for each few floats.  Copied they lie side by side, for so many panels
+ * at least. */
 enum { PATCHES_ENOUGH = 4, COPIES_PAY = 4, PATCHES_MOST = 1 << 20 };
 static bool lies_far(const struct contraction *c)
 {
 	int row = contraction_row(c);
-	if (row < 0 || !c->terms || c->root->type != DTYPE_F32 || !index_is_affine(c->a_at) || index_factor(c->a_at, c->column + c->terms) * 4 < FAR || c->panels < COPIES_PAY || c->group < 2)
+	if (row < 0 || !c->terms || c->root->type != DTYPE_F32 || !index_is_affine(c->a_at)
+	        || index_factor(c->a_at, c->column + c->terms) * 4 < FAR || c->panels < COPIES_PAY || c->group < 2)
 		return false;
-	return c->pad_count || (!c->pass && c->terms == 1 && index_factor(c->a_at, row) > 1 && c->extents[row] % c->row_blocks == 0);        /* side by side every second float */
+	return c->pad_count
+	        || (!c->pass && c->terms == 1 && index_factor(c->a_at, row) > 1
+	                && c->extents[row] % c->row_blocks == 0); /* side by side every second float */
 }
 
-/* With several panels the patches of a group's blocks are copied once, in front of all of them, for all passes: where as many as are worth a pass over b fit a part
- * of L2; of passes what one of them reads, for the whole group. */
+/* With several panels the patches of a group's blocks are copied once, in front of all of them, for all passes: where
+ * as many as are worth a pass over b fit a part of L2; of passes what one of them reads, for the whole group. */
 static void choose_patches(const struct target *target, struct contraction *c)
 {
 	struct stage stage;
 	bool far = lies_far(c), whole = c->pass || (far && !c->pad_count);
-	if ((!c->pad_count && !far) || c->pool.d || c->split_panels || c->panels == 1 || !has_caches(target) || contraction_swept(c))
+	if ((!c->pad_count && !far) || c->pool.d || c->split_panels || c->panels == 1 || !has_caches(target)
+	        || contraction_swept(c))
 		return;
-	c->patches = 2;                                       /* of all passes */
+	c->patches = 2; /* of all passes */
 	stage_padded(c, c->tile_rows, &stage);
 	c->patches = 0;
-	double each = (double)(stage.floats + 2 * target->lanes) * 4, part = c->pass ? (double)c->pass / (double)c->extents[c->column + 1] : 1;
-	int64_t room = (int64_t)((double)near_bytes(target, c->pass ? NEAR_patches_all : whole ? NEAR_group : NEAR_patches) / (each * part));
+	double each = (double)(stage.floats + 2 * target->lanes) * 4,
+	       part = c->pass ? (double)c->pass / (double)c->extents[c->column + 1] : 1;
+	int64_t room = (int64_t)((double)near_bytes(target,
+	                                 c->pass         ? NEAR_patches_all
+	                                         : whole ? NEAR_group
+	                                                 : NEAR_patches)
+	        / (each * part));
 	if (whole && (room < c->group || each * (double)c->group > PATCHES_MOST))
 		return;
 	c->copied = far && room >= c->group;
-	if (c->b_mode == B_GATHERED && room < c->group)       /* each group would pack b again */
+	if (c->b_mode == B_GATHERED && room < c->group) /* each group would pack b again */
 		room = (double)near_bytes(target, NEAR_patches_all) / each < (double)c->group ? 0 : c->group;
 	if (room < c->group && room < PATCHES_ENOUGH)
 		return;
 	c->patches = c->group = room < c->group ? room : c->group;
 }
 
-/* Weights that come from beyond L2, more of them than of a: threads share panels, so that each reads its own part of the weights and all of a.  Where all row
- * blocks are one group the order is the same. */
+/* Weights that come from beyond L2, more of them than of a: threads share panels, so that each reads its own part of
+ * the weights and all of a.  Where all row blocks are one group the order is the same. */
 enum { PANELS_SHARED = 8 };
 static bool panels_are_shared(const struct target *target, const struct contraction *c, int64_t b_bytes, int64_t blocks)
 {
-	return c->b_mode == B_PACKED && c->group >= blocks && c->panels >= PANELS_SHARED && c->batches == 0 && !c->patches && !c->turned && !c->pool.d && !c->warps
-		&& has_caches(target) && !(contraction_row(c) >= 0 && c->counts[contraction_row(c)])
-		&& b_bytes > near_bytes(target, NEAR_all) && (double)b_bytes > c->a_block * (double)blocks;
+	return c->b_mode == B_PACKED && c->group >= blocks && c->panels >= PANELS_SHARED && c->batches == 0
+	        && !c->patches && !c->turned && !c->pool.d && !c->warps && has_caches(target)
+	        && !(contraction_row(c) >= 0 && c->counts[contraction_row(c)]) && b_bytes > near_bytes(target, NEAR_all)
+	        && (double)b_bytes > c->a_block * (double)blocks;
 }
 
-/* A panel's part of a result that leaves L2 comes and goes piece by piece, a row apart: where b stays near, groups of as many blocks as leave their results
- * there write whole rows. */
-static int64_t group_of_results(const struct target *target, struct contraction *c, int64_t b_bytes, int64_t row_bytes, int64_t blocks)
+/* A panel's part of a result that leaves L2 comes and goes piece by piece, a row apart: where b stays near, groups of
+ * as many blocks as leave their results there write whole rows. */
+static int64_t group_of_results(
+        const struct target *target, struct contraction *c, int64_t b_bytes, int64_t row_bytes, int64_t blocks)
 {
 	int64_t most = near_bytes(target, NEAR_results) / (row_bytes * c->tile_rows);
-	if (c->panels == 1 || c->b_mode != B_PACKED || c->pass || c->turned || c->pool.d || !has_caches(target) || index_factor(c->out_at, c->column) != 1
-		|| b_bytes > near_bytes(target, NEAR_again) || 2 * blocks * c->tile_rows * row_bytes <= near_bytes(target, NEAR_all))
+	if (c->panels == 1 || c->b_mode != B_PACKED || c->pass || c->turned || c->pool.d || !has_caches(target)
+	        || index_factor(c->out_at, c->column) != 1 || b_bytes > near_bytes(target, NEAR_again)
+	        || 2 * blocks * c->tile_rows * row_bytes <= near_bytes(target, NEAR_all))
 		return c->group;
 	most = most < BLOCKS_ENOUGH ? BLOCKS_ENOUGH : most;
 	c->whole_rows = most < c->group;
@@ -499,8 +567,9 @@ struct tiles_nest contraction_nest(const struct contraction *c)
 	return n;
 }
 
-/* What is packed at run time stays near whole, where two vectors are enough for that.  One row of b where it lies: the longer its pieces, the less each jump to
- * the next row costs, as long as there are panels for threads; 101 to 128 GB/s with 768 rows of 3 KB, 77 to 115 of 12 KB (docs/performance.md). */
+/* What is packed at run time stays near whole, where two vectors are enough for that.  One row of b where it lies: the
+ * longer its pieces, the less each jump to the next row costs, as long as there are panels for threads; 101 to 128 GB/s
+ * with 768 rows of 3 KB, 77 to 115 of 12 KB (docs/performance.md). */
 enum { PANELS_LEAST = 6 };
 static int most_vecs(const struct target *target, const struct contraction *c, const struct tiles_nest *n)
 {
@@ -508,7 +577,8 @@ static int most_vecs(const struct target *target, const struct contraction *c, c
 	if (!has_caches(target) || c->b->of->source == SOURCE_CONSTANT)
 		return most;
 	if (index_factor(c->b_at, c->column) == 1) {
-		while (n->rows * n->outer == 1 && 2 * most <= VECS_ROW && ceil_div(n->columns, 2 * most * target->lanes) >= PANELS_LEAST)
+		while (n->rows * n->outer == 1 && 2 * most <= VECS_ROW
+		        && ceil_div(n->columns, 2 * most * target->lanes) >= PANELS_LEAST)
 			most *= 2;
 		return most;
 	}
@@ -517,7 +587,8 @@ static int most_vecs(const struct target *target, const struct contraction *c, c
 	return most < 2 ? VECS_MOST : most;
 }
 
-/* What comes at run time is packed as b: cycles a vector, twice that where its columns are apart.  Measured (docs/performance.md). */
+/* What comes at run time is packed as b: cycles a vector, twice that where its columns are apart.  Measured
+ * (docs/performance.md). */
 enum { PACKED_CYCLES = 4, PAGE = 4096 };
 /* Lines so far apart lie in few sets of L1: of more of them than its ways hold, each pushes out another. */
 static double lines_apart(const struct target *target, int64_t bytes, int64_t count)
@@ -544,14 +615,17 @@ struct steps contraction_terms(const struct target *target, const struct contrac
 	return steps;
 }
 
-/* With a where it is, each term of a row of pixels is a line of its own, and each result has to be turned: half a cycle a result, and a tenth where planes are
- * far apart.  Measured (docs/performance.md). */
+/* With a where it is, each term of a row of pixels is a line of its own, and each result has to be turned: half a cycle
+ * a result, and a tenth where planes are far apart.  Measured (docs/performance.md). */
 static double nest_cycles(const struct target *target, const struct contraction *c)
 {
 	int rows, vecs;
 	struct tiles_nest n = contraction_nest(c);
 	struct steps steps = contraction_terms(target, c);
-	double nests = (double)(n.batches * n.outer), cycles = nests * tile_choose(target, target->registers, n.rows, n.columns, &steps, most_vecs(target, c, &n), &rows, &vecs);
+	double nests = (double)(n.batches * n.outer),
+	       cycles = nests
+	        * tile_choose(
+	                target, target->registers, n.rows, n.columns, &steps, most_vecs(target, c, &n), &rows, &vecs);
 	return c->exchanged ? cycles : cycles * (steps.a_far ? 1.1 : 1) + 0.5 * nests * (double)(n.rows * n.columns);
 }
 
@@ -564,13 +638,15 @@ static void choose_lanes(const struct lowered *lowered, struct contraction *c)
 	double before = nest_cycles(target, c);
 	if (!contraction_exchange(lowered->arena, c))
 		return;
-	bool short_rows = index_factor(c->b_at, c->column) != 1 && c->extents[c->column] <= target->lanes;      /* one vector of b for so many of a */
+	bool short_rows = index_factor(c->b_at, c->column) != 1
+	        && c->extents[c->column] <= target->lanes; /* one vector of b for so many of a */
 	if (short_rows || nest_cycles(target, c) > 1.01 * before)
 		contraction_exchange(lowered->arena, c);
 }
 
-/* Few rows are few sums beside the loop's own instructions; and what is fetched ahead comes by lines, of which a step is a part: fetching a line in each
- * step, most of them again and again, took a tenth of the time (docs/performance.md). */
+/* Few rows are few sums beside the loop's own instructions; and what is fetched ahead comes by lines, of which a step
+ * is a part: fetching a line in each step, most of them again and again, took a tenth of the time
+ * (docs/performance.md). */
 enum { STEPS = 4, FEW_ROWS = 2 };
 int contraction_steps(const struct contraction *c, const struct target *target, int rows)
 {
@@ -595,9 +671,11 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	choose_lanes(lowered, c);
 	struct tiles_nest n = contraction_nest(c);
 	int64_t columns = n.columns, terms = n.terms, batches = n.batches, outer = n.outer, rows = n.rows;
-	int registers = (target->word_registers && c->root->type != DTYPE_F32 ? target->word_registers : target->registers) - c->product->temporaries;
+	int registers =
+	        (target->word_registers && c->root->type != DTYPE_F32 ? target->word_registers : target->registers)
+	        - c->product->temporaries;
 	int sums = sums_most(lowered, kernel);
-	registers = registers - 2 > sums ? sums + 2 : registers;                /* beside the sums a tile takes two at least */
+	registers = registers - 2 > sums ? sums + 2 : registers; /* beside the sums a tile takes two at least */
 	struct steps steps = contraction_terms(target, c);
 	tile_choose(target, registers, rows, columns, &steps, most_vecs(target, c, &n), &c->tile_rows, &c->tile_vecs);
 	spread(target, rows, columns, (double)batches * (double)outer, &c->tile_rows, &c->tile_vecs);
@@ -614,57 +692,74 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
 	pool_by_panel(lowered, c, columns);
 	/* Rows run in groups whose part of a stays in L2 while all panels pass; with one panel nothing comes back. */
-	double a_bytes = (double)placed(c->a->of)->bytes / (double)batches / (double)(outer * c->row_blocks), tile_bytes = (double)c->tile_rows * (double)terms * 4;
-	a_bytes = tile_bytes < a_bytes ? tile_bytes : a_bytes;        /* strides skip part of a */
+	double a_bytes = (double)placed(c->a->of)->bytes / (double)batches / (double)(outer * c->row_blocks),
+	       tile_bytes = (double)c->tile_rows * (double)terms * 4;
+	a_bytes = tile_bytes < a_bytes ? tile_bytes : a_bytes; /* strides skip part of a */
 	int64_t blocks = outer * c->row_blocks;
 	c->a_block = a_bytes;
 	int64_t swept = swept_rows(target, c, &n);
-	c->split_panels = (blocks < 2 || (c->exchanged && c->panels > 1) || swept) && !c->pool.d && !c->warps;      /* exchanged: each panel of b is packed once */
-	c->b_mode = c->b->of->source == SOURCE_CONSTANT ? B_PACKED : !swept && gathers(target, c, terms, blocks) ? B_GATHERED : B_DIRECT;
+	c->split_panels = (blocks < 2 || (c->exchanged && c->panels > 1) || swept) && !c->pool.d
+	        && !c->warps; /* exchanged: each panel of b is packed once */
+	c->b_mode = c->b->of->source == SOURCE_CONSTANT       ? B_PACKED
+	        : !swept && gathers(target, c, terms, blocks) ? B_GATHERED
+	                                                      : B_DIRECT;
 	choose_turned(lowered, c);
 	c->pass = swept ? swept : pass_of(target, c, terms, blocks, a_bytes);
-	if (c->b_mode == B_GATHERED && terms * c->tile_vecs * target->lanes > STACK_FLOATS) {      /* no stack holds that: lanes read b where it is */
+	if (c->b_mode == B_GATHERED
+	        && terms * c->tile_vecs * target->lanes
+	                > STACK_FLOATS) { /* no stack holds that: lanes read b where it is */
 		c->b_mode = B_DIRECT;
 		c->pass = 0;
 	}
 	double a_part = c->pass ? a_bytes * (double)c->pass / (double)c->extents[c->column + 1] : a_bytes;
 	int64_t groups = group_of(target, c, a_part);
-	c->group = c->panels == 1 || groups >= blocks ? blocks : groups < 1 ? 1 : ceil_div(blocks, ceil_div(blocks, groups));
+	c->group = c->panels == 1 || groups >= blocks ? blocks
+	        : groups < 1                          ? 1
+	                                              : ceil_div(blocks, ceil_div(blocks, groups));
 	c->group = group_of_results(target, c, columns * terms * 4, columns * 4, blocks);
 	if (c->turned && c->group > c->turned / c->tile_rows)
 		c->group = c->turned / c->tile_rows;
 	choose_patches(target, c);
 	c->split_panels |= panels_are_shared(target, c, batches * columns * terms * 4, blocks);
 	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : blocks;
-	kernel->blocks_of = c->split_panels ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile_vecs * target->lanes)
-		: arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows * (c->warps ? c->warps : 1));
+	kernel->blocks_of = c->split_panels
+	        ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile_vecs * target->lanes)
+	        : arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows * (c->warps ? c->warps : 1));
 	if (c->pool.d)
 		kernel->blocks_of = "rows of the maximum";
-	kernel->tile = c->warps ? arena_printf(lowered->arena, "%d x %d x %d", c->warps * c->tile_rows, c->tile_vecs * target->lanes, c->depth)
-		: arena_printf(lowered->arena, "%d x %d", c->tile_rows, c->tile_vecs * target->lanes);
+	kernel->tile = c->warps ? arena_printf(lowered->arena, "%d x %d x %d", c->warps * c->tile_rows,
+	                       c->tile_vecs * target->lanes, c->depth)
+	                        : arena_printf(lowered->arena, "%d x %d", c->tile_rows, c->tile_vecs * target->lanes);
 	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
 	keep_counts(c);
 	if (c->b->of->source == SOURCE_CONSTANT) {
-		struct packing *packing = new(lowered->arena, struct packing);
+		struct packing *packing = arena_new(lowered->arena, struct packing);
 		*packing = (struct packing){ c, target->lanes };
 		c->woven = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
-		/* Weights that do not stay in L2 from call to call come from beyond it: the next panel, or what the next kernel begins with, comes while this one is
-		 * multiplied; a single row streams as fast as memory is anyway, and where that hides latency, others run meanwhile.  What is pooled is small. */
-		if (!target->hides_latency && !target->small && !c->widened && !c->pool.d && lowered->constants_bytes > near_bytes(target, NEAR_all) && rows * outer > 2)
+		/* Weights that do not stay in L2 from call to call come from beyond it: the next panel, or what the
+		 * next kernel begins with, comes while this one is multiplied; a single row streams as fast as memory
+		 * is anyway, and where that hides latency, others run meanwhile.  What is pooled is small. */
+		if (!target->hides_latency && !target->small && !c->widened && !c->pool.d
+		        && lowered->constants_bytes > near_bytes(target, NEAR_all) && rows * outer > 2)
 			c->next_lines = next_lines(target, c);
 		if (!(c->packed = packed_alike(lowered, c)))
-			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name), c->b->type,
-				batches * vecs * target->lanes * terms, fill_packed, packing);
+			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
+			        c->b->type, batches * vecs * target->lanes * terms, fill_packed, packing);
 	}
 }
 
 const char *contraction_word(const struct kernel *kernel)
 {
-	return ((const struct contraction *)kernel->detail)->pad_count || kernel->root->reduced > 1 ? "convolution" : "contraction";
+	return ((const struct contraction *)kernel->detail)->pad_count || kernel->root->reduced > 1 ? "convolution"
+	                                                                                            : "contraction";
 }
 
 /* What b is widened by: scales, zero points. */
-struct widening { struct lowered *lowered; struct kernel *kernel; const struct definition *b; };
+struct widening {
+	struct lowered *lowered;
+	struct kernel *kernel;
+	const struct definition *b;
+};
 static void add_widening(void *user, const struct expr *load)
 {
 	const struct widening *w = user;
@@ -696,7 +791,8 @@ bool tiles_told(const struct lowered *lowered)
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		const struct lowered *inside = kernel_inside(kernel);
-		if (inside ? tiles_told(inside) : kernel->shape == SHAPE_CONTRACTION && ((const struct contraction *)kernel->detail)->told)
+		if (inside ? tiles_told(inside)
+		           : kernel->shape == SHAPE_CONTRACTION && ((const struct contraction *)kernel->detail)->told)
 			return true;
 	}
 	return false;
@@ -706,7 +802,7 @@ int64_t contraction_tiles(const struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;
 	int64_t tiles = c->row_blocks * c->panels;
-	int around = c->batches + (c->rows && !c->warps ? c->rows - 1 : 0);        /* batches, and rows around the innermost */
+	int around = c->batches + (c->rows && !c->warps ? c->rows - 1 : 0); /* batches, and rows around the innermost */
 	for (int v = 0; v < around; v++)
 		tiles *= c->extents[v];
 	return tiles;

@@ -1,12 +1,12 @@
-/* views.c: what a kernel reads of a tensor at one constant index becomes a tensor of its own at an offset: the pointer says which slice
- * it is, the code no longer does.  So the steps of an unrolled recurrence have one code (same.c). */
+/* views.c: what a kernel reads of a tensor at one constant index becomes a tensor of its own at an offset: the pointer
+ * says which slice it is, the code no longer does.  So the steps of an unrolled recurrence have one code (same.c). */
 #include "kernels/kernels.h"
 
 struct viewing {
 	struct lowered *lowered;
-	VECTOR(struct definition *) bases;            /* of this kernel: seen so far, with the least offset of any load */
+	VECTOR(struct definition *) bases; /* of this kernel: seen so far, with the least offset of any load */
 	VECTOR(int64_t) offsets;
-	VECTOR(struct definition *) views;            /* NULL: it stays as it is */
+	VECTOR(struct definition *) views; /* NULL: it stays as it is */
 };
 
 /* Elements before the first that the load may reach, over the dims whose index is constant. */
@@ -27,7 +27,7 @@ static void see_load(void *user, const struct expr *load)
 	for (size_t i = 0; i < v->bases.count; i++)
 		if (v->bases.at[i] == load->of) {
 			if (offset_of(load) != v->offsets.at[i])
-				v->offsets.at[i] = 0;         /* more than one slice: where they lie to each other is code */
+				v->offsets.at[i] = 0; /* more than one slice: where they lie to each other is code */
 			return;
 		}
 	push(v->lowered->arena, &v->bases, load->of);
@@ -37,9 +37,10 @@ static void see_load(void *user, const struct expr *load)
 static struct definition *view_of(struct lowered *lowered, struct definition *base, int64_t offset)
 {
 	for (size_t i = 0; i < lowered->views.count; i++)
-		if (placed(lowered->views.at[i])->view_of == base && placed(lowered->views.at[i])->view_offset == offset)
+		if (placed(lowered->views.at[i])->view_of == base
+		        && placed(lowered->views.at[i])->view_offset == offset)
 			return lowered->views.at[i];
-	struct placed *copy = new(lowered->arena, struct placed);
+	struct placed *copy = arena_new(lowered->arena, struct placed);
 	struct definition *view = &copy->of;
 	*copy = *placed(base);
 	placed(view)->view_of = base;
@@ -60,7 +61,8 @@ static const struct expr *from_view(void *user, const struct expr *load)
 			const struct index *at[MAX_RANK];
 			int64_t constant;
 			for (int d = 0; d < load->of->rank; d++)
-				at[d] = index_is_constant(load->at[d], &constant) ? index_constant(arena, 0) : load->at[d];
+				at[d] = index_is_constant(load->at[d], &constant) ? index_constant(arena, 0)
+				                                                  : load->at[d];
 			return expr_load(arena, v->views.at[i], at);
 		}
 	return load;
@@ -75,7 +77,7 @@ static const struct expr *through(void *user, const struct expr *expr)
 static void view_kernel(struct lowered *lowered, struct kernel *kernel)
 {
 	struct viewing v = { .lowered = lowered };
-	struct contraction *c = kernel->detail;       /* before there are chains */
+	struct contraction *c = kernel->detail; /* before there are chains */
 	bool any = false;
 	for (size_t m = 0; m < kernel->members.count; m++) {
 		definition_loads(kernel->members.at[m], see_load, &v);

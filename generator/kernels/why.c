@@ -7,7 +7,8 @@ static void print_bytes(double bytes, struct text *out)
 {
 	const char *unit = bytes < 1024 ? "bytes" : bytes < 1 << 20 ? "KB" : "MB";
 	double shown = bytes < 1024 ? bytes : bytes < 1 << 20 ? bytes / 1024 : bytes / (1 << 20);
-	text_printf(out, "%.*f %s", shown < 10 && bytes >= 1024 && shown * 10 != (double)(int)shown * 10 ? 1 : 0, shown, unit);
+	text_printf(out, "%.*f %s", shown < 10 && bytes >= 1024 && shown * 10 != (double)(int)shown * 10 ? 1 : 0, shown,
+	        unit);
 }
 
 static void print_near(const struct target *target, enum near near, double bytes, struct text *out)
@@ -20,13 +21,15 @@ static void print_near(const struct target *target, enum near near, double bytes
 }
 
 /* The cheapest tile of another width; 0: there is none. */
-static double next_best(const struct target *target, const struct contraction *c, const struct tiles_nest *n, int64_t vecs, int *rows_of, int *vecs_of)
+static double next_best(const struct target *target, const struct contraction *c, const struct tiles_nest *n,
+        int64_t vecs, int *rows_of, int *vecs_of)
 {
 	double least = 0;
 	struct steps steps = contraction_terms(target, c);
 	for (int v = 1; v <= VECS_MOST; v++)
 		for (int r = 14; r >= 1; r--)
-			if (v != c->tile_vecs && tile_fits(target->registers - c->product->temporaries, n->rows, vecs, r, v)) {
+			if (v != c->tile_vecs
+			        && tile_fits(target->registers - c->product->temporaries, n->rows, vecs, r, v)) {
 				double cost = tile_cost(target, n->rows, vecs, r, v, &steps);
 				if (least <= 0 || cost < least) {
 					least = cost;
@@ -44,9 +47,13 @@ static void print_tile(const struct target *target, const struct contraction *c,
 	int64_t vecs = (n.columns + lanes - 1) / lanes;
 	struct steps steps = contraction_terms(target, c);
 	struct reckoned step = tile_step(target, c->tile_rows, c->tile_vecs, &steps);
-	double cycles = tile_cost(target, n.rows, vecs, c->tile_rows, c->tile_vecs, &steps), other = next_best(target, c, &n, vecs, &rows, &width);
-	text_printf(out, "    why       a step of k takes %.1f cycles, by %s: %d x %d sums in vectors, %d multiply-adds a cycle, %d bytes of loads; all tiles together %.0f", step.cycles,
-		step.bound, c->tile_rows, c->tile_vecs, target->fma_pipes, target->load_bytes, cycles * (double)(n.batches * n.outer));
+	double cycles = tile_cost(target, n.rows, vecs, c->tile_rows, c->tile_vecs, &steps),
+	       other = next_best(target, c, &n, vecs, &rows, &width);
+	text_printf(out,
+	        "    why       a step of k takes %.1f cycles, by %s: %d x %d sums in vectors, %d multiply-adds a "
+	        "cycle, %d bytes of loads; all tiles together %.0f",
+	        step.cycles, step.bound, c->tile_rows, c->tile_vecs, target->fma_pipes, target->load_bytes,
+	        cycles * (double)(n.batches * n.outer));
 	if (other > 0)
 		text_printf(out, "; %d x %d would take %.2f of that", rows, width * lanes, other / cycles);
 	text_addc(out, '\n');
@@ -55,7 +62,8 @@ static void print_tile(const struct target *target, const struct contraction *c,
 static void print_places(const struct target *target, const struct contraction *c, struct text *out)
 {
 	struct tiles_nest n = contraction_nest(c);
-	double part = c->pass ? (double)c->pass / (double)c->extents[c->column + 1] : 1, panel = (double)n.terms * c->tile_vecs * target->lanes * 4;
+	double part = c->pass ? (double)c->pass / (double)c->extents[c->column + 1] : 1,
+	       panel = (double)n.terms * c->tile_vecs * target->lanes * 4;
 	text_adds(out, "              ");
 	print_near(target, NEAR_panel_l1, panel * part, out);
 	text_adds(out, "\n              ");
@@ -64,39 +72,48 @@ static void print_places(const struct target *target, const struct contraction *
 	else
 		print_near(target, near_of_panel(c), panel, out);
 	if (contraction_swept(c)) {
-		text_printf(out, ", %" PRId64 " of its %" PRId64 " rows by all panels before the next\n              ", c->pass, n.terms);
+		text_printf(out, ", %" PRId64 " of its %" PRId64 " rows by all panels before the next\n              ",
+		        c->pass, n.terms);
 		print_near(target, NEAR_waiting, 4. * (double)(n.rows * n.outer * n.columns), out);
 	} else if (c->pass)
-		text_printf(out, "; so in passes of %" PRId64 " of %" PRId64 " terms", (int64_t)((double)n.terms * part), n.terms);
+		text_printf(out, "; so in passes of %" PRId64 " of %" PRId64 " terms",
+		        (int64_t)((double)n.terms * part), n.terms);
 	if (c->panels > 1 && !contraction_swept(c)) {
 		text_adds(out, "\n              ");
 		print_near(target, near_of_group(c), (double)c->group * c->a_block * part, out);
-		text_printf(out, ", %" PRId64 " of %" PRId64 " blocks%s", c->group, c->row_blocks * n.outer, c->copied ? ", copied so that they lie side by side" : "");
+		text_printf(out, ", %" PRId64 " of %" PRId64 " blocks%s", c->group, c->row_blocks * n.outer,
+		        c->copied ? ", copied so that they lie side by side" : "");
 	}
 	if (c->whole_rows) {
 		text_adds(out, "\n              ");
 		print_near(target, NEAR_results, (double)(c->group * c->tile_rows * n.columns * 4), out);
 	}
 	if (c->next_lines)
-		text_printf(out, "\n              the next part of b is fetched meanwhile, %d line%s a turn of %d steps: weights leave L2", c->next_lines, c->next_lines == 1 ? "" : "s",
-			contraction_steps(c, target, c->tile_rows));
+		text_printf(out,
+		        "\n              the next part of b is fetched meanwhile, %d line%s a turn of %d steps: "
+		        "weights leave L2",
+		        c->next_lines, c->next_lines == 1 ? "" : "s", contraction_steps(c, target, c->tile_rows));
 	text_addc(out, '\n');
 }
 
 void winograd_why(const struct target *target, const struct contraction *c, struct text *out)
 {
 	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], points = (m + 2) * (m + 2), lanes = target->lanes;
-	int64_t tiles = ((c->root->extents[2] + m - 1) / m) * ((c->root->extents[3] + m - 1) / m), each = (tiles + c->group - 1) / c->group;
-	struct reckoned step = tile_step(target, c->tile_rows, c->tile_vecs, &(struct steps){ .terms = ci, .floats = true });
+	int64_t tiles = ((c->root->extents[2] + m - 1) / m) * ((c->root->extents[3] + m - 1) / m),
+	        each = (tiles + c->group - 1) / c->group;
+	struct reckoned step =
+	        tile_step(target, c->tile_rows, c->tile_vecs, &(struct steps){ .terms = ci, .floats = true });
 	if (c->warps)
 		return;
 	text_printf(out, "    why       a step of k takes %.1f cycles, by %s; ", step.cycles, step.bound);
-	print_near(target, c->prefetch ? NEAR_tiles_far : NEAR_tiles, 4. * (double)points * (double)(((ci + lanes - 1) / lanes + c->tile_vecs) * lanes * each), out);
+	print_near(target, c->prefetch ? NEAR_tiles_far : NEAR_tiles,
+	        4. * (double)points * (double)(((ci + lanes - 1) / lanes + c->tile_vecs) * lanes * each), out);
 	text_printf(out, ", %" PRId64 " of %" PRId64 " tiles\n              ", each, tiles);
 	if (c->packed)
 		print_near(target, NEAR_all, (double)placed(c->packed)->bytes, out);
 	else
-		print_near(target, NEAR_filters, 4. * (double)(points * ((c->rewrite->w->extents[0] + lanes - 1) / lanes * lanes) * ci), out);
+		print_near(target, NEAR_filters,
+		        4. * (double)(points * ((c->rewrite->w->extents[0] + lanes - 1) / lanes * lanes) * ci), out);
 	if (!c->packed && !c->kept)
 		text_printf(out, "; so %" PRId64 " of %" PRId64 " channels of a panel at a time", c->pass, ci);
 	text_addc(out, '\n');
@@ -109,19 +126,27 @@ static void print_choices(const struct target *target, const struct contraction 
 	int count = block_choices(target, c, all);
 	text_adds(out, "    tiles     ");
 	for (int i = 0; i < count; i++)
-		text_printf(out, "%dx%dx%d: %.0f, ", all[i].tile.rows, all[i].tile.columns, all[i].tile.terms, all[i].cycles);
+		text_printf(out, "%dx%dx%d: %.0f, ", all[i].tile.rows, all[i].tile.columns, all[i].tile.terms,
+		        all[i].cycles);
 	text_printf(out, "warps: %.0f\n", c->apart);
 }
 
 void contraction_why(const struct target *target, const struct contraction *c, struct text *out)
 {
 	if (c->apart && c->warps)
-		text_printf(out, "    why       %.0f cycles of a multiprocessor by blocks, bound by %s; by warps alone %.0f (%s)\n", c->reckoned.cycles, c->reckoned.bound, c->apart,
-			target->gpu->example);
+		text_printf(out,
+		        "    why       %.0f cycles of a multiprocessor by blocks, bound by %s; by warps alone %.0f "
+		        "(%s)\n",
+		        c->reckoned.cycles, c->reckoned.bound, c->apart, target->gpu->example);
 	else if (c->apart && c->told)
-		text_printf(out, "    why       %.0f cycles of a multiprocessor by warps alone, which --tile says (%s)\n", c->apart, target->gpu->example);
+		text_printf(out,
+		        "    why       %.0f cycles of a multiprocessor by warps alone, which --tile says (%s)\n",
+		        c->apart, target->gpu->example);
 	else if (c->apart)
-		text_printf(out, "    why       %.0f cycles of a multiprocessor by warps alone; no block takes less than three quarters of it (%s)\n", c->apart, target->gpu->example);
+		text_printf(out,
+		        "    why       %.0f cycles of a multiprocessor by warps alone; no block takes less than three "
+		        "quarters of it (%s)\n",
+		        c->apart, target->gpu->example);
 	else if (!target->hides_latency && !target->small) {
 		print_tile(target, c, out);
 		if (target->lanes > 1)

@@ -16,6 +16,7 @@ void winograd_weights(int m, int64_t ci, int64_t co, const float *w, int lanes, 
 		int64_t from = vecs * panel / panels * lanes, width = vecs * (panel + 1) / panels * lanes - from;
 		for (int64_t column = 0; column < width && from + column < co; column++)
 			for (int64_t i = 0; i < ci; i++)
-				winograd_filter(m, w + ((from + column) * ci + i) * 9, packed + from * points * ci + i * width + column, ci * width);
+				winograd_filter(m, w + ((from + column) * ci + i) * 9,
+				        packed + from * points * ci + i * width + column, ci * width);
 	}
 }

@@ -4,15 +4,19 @@
 #include "loops/loops.h"
 #include <assert.h>
 
-enum { BLOCK_WORK = 2048 };                  /* elements or terms below which a block is not worth a thread */
-static int64_t block_work(const struct loops *loops) { return loops->target->block_work ? loops->target->block_work : BLOCK_WORK; }
+enum { BLOCK_WORK = 2048 }; /* elements or terms below which a block is not worth a thread */
+static int64_t block_work(const struct loops *loops)
+{
+	return loops->target->block_work ? loops->target->block_work : BLOCK_WORK;
+}
 
 struct building {
 	struct loops *loops;
 	const struct kernel *kernel;
-	const struct index **outer_at;    /* of a kernel with common loops: variable -> index */
+	const struct index **outer_at; /* of a kernel with common loops: variable -> index */
 	int outer;
-	int shared;                       /* of terms with places: this variable's loops have `share` rounds, from `share_from` on; share 0: none */
+	int shared; /* of terms with places: this variable's loops have `share` rounds, from `share_from` on; share 0:
+	               none */
 	int64_t share;
 	const struct index *share_from;
 };
@@ -31,7 +35,10 @@ static int64_t local_size(const struct definition *d, int outer)
 }
 
 /* The definition whose memory d's elements lie in. */
-static const struct definition *memory_of(const struct definition *d) { return placed(d)->lies_in ? placed(d)->lies_in : d; }
+static const struct definition *memory_of(const struct definition *d)
+{
+	return placed(d)->lies_in ? placed(d)->lies_in : d;
+}
 
 static struct cell *cell_for(struct building *b, const struct definition *d)
 {
@@ -49,7 +56,8 @@ static void add_cells(struct building *b)
 	struct loops *loops = b->loops;
 	for (size_t i = 0; i < kernel->params.count; i++) {
 		const struct param *param = &kernel->params.at[i];
-		struct cell *cell = cell_new(loops, CELL_BUFFER, param->name, param->of->type, definition_elements(param->of));
+		struct cell *cell =
+		        cell_new(loops, CELL_BUFFER, param->name, param->of->type, definition_elements(param->of));
 		cell->written = param->written;
 		cell->of.climbs = definition_climbs(param->of);
 		loops->owners.at[cell->of.number] = param->of;
@@ -59,7 +67,8 @@ static void add_cells(struct building *b)
 		if (placed(d)->mode != MODE_LOCAL || placed(d)->lies_in)
 			continue;
 		int64_t size = local_size(d, b->outer);
-		struct cell *cell = cell_new(loops, size == 1 ? CELL_REGISTER : CELL_ARRAY, size == 1 ? "one" : "row", d->type, size);
+		struct cell *cell = cell_new(
+		        loops, size == 1 ? CELL_REGISTER : CELL_ARRAY, size == 1 ? "one" : "row", d->type, size);
 		loops->owners.at[cell->of.number] = d;
 	}
 }
@@ -76,11 +85,13 @@ static const struct index *flatten_index(struct building *b, const struct index 
 	const struct index *sum = index_constant(arena, index->constant);
 	for (int i = 0; i < index->count; i++) {
 		const struct atom *atom = index->terms[i].atom;
-		const struct index *becomes = atom->kind == ATOM_VALUE ? index_value(arena, flatten(b, atom->value), atom->low, atom->high)
-			: atom->kind == ATOM_DIV ? index_div(arena, flatten_index(b, atom->of), atom->by)
-			: atom->kind == ATOM_MOD ? index_mod(arena, flatten_index(b, atom->of), atom->by)
-			: atom->kind == ATOM_SYMBOL ? index_symbol(arena, atom->symbol, atom->by, flatten_index(b, atom->of))
-			: index_var(arena, atom->var, atom->high + 1);
+		const struct index *becomes = atom->kind == ATOM_VALUE
+		        ? index_value(arena, flatten(b, atom->value), atom->low, atom->high)
+		        : atom->kind == ATOM_DIV ? index_div(arena, flatten_index(b, atom->of), atom->by)
+		        : atom->kind == ATOM_MOD ? index_mod(arena, flatten_index(b, atom->of), atom->by)
+		        : atom->kind == ATOM_SYMBOL
+		        ? index_symbol(arena, atom->symbol, atom->by, flatten_index(b, atom->of))
+		        : index_var(arena, atom->var, atom->high + 1);
 		sum = index_add(arena, sum, index_scale(arena, becomes, index->terms[i].factor));
 	}
 	return sum;
@@ -114,27 +125,25 @@ static const struct expr *flatten(struct building *b, const struct expr *expr)
 		struct cell *cell = cell_for(b, expr->of);
 		return cell_load(b->loops, cell, cell->kind == CELL_REGISTER ? NULL : address_of(b, expr->of, at));
 	}
-	case EXPR_SCALAR:
-		return expr_scalar(arena, expr->row, arg[0], arg[1], arg[2]);
+	case EXPR_SCALAR: return expr_scalar(arena, expr->row, arg[0], arg[1], arg[2]);
 	case EXPR_SELECT: {
-		struct range *ranges = new_array(arena, struct range, (size_t)expr->range_count);
+		struct range *ranges = arena_new_array(arena, struct range, (size_t)expr->range_count);
 		for (int i = 0; i < expr->range_count; i++)
-			ranges[i] = (struct range){ flatten_index(b, expr->ranges[i].at), expr->ranges[i].from, expr->ranges[i].to };
+			ranges[i] = (struct range){ flatten_index(b, expr->ranges[i].at), expr->ranges[i].from,
+				expr->ranges[i].to };
 		return expr_select(arena, ranges, expr->range_count, arg[0], arg[1]);
 	}
-	case EXPR_INDEX:
-		return expr_index(arena, flatten_index(b, expr->index));
-	case EXPR_CAST:
-		return expr_cast_as(arena, expr->type, expr->cast, arg[0]);
-	case EXPR_NUMBER:
-		break;
+	case EXPR_INDEX: return expr_index(arena, flatten_index(b, expr->index));
+	case EXPR_CAST: return expr_cast_as(arena, expr->type, expr->cast, arg[0]);
+	case EXPR_NUMBER: break;
 	}
 	return expr;
 }
 
 /* ---- one definition ---- */
 
-static void store(struct building *b, struct definition *d, const struct index *const *at, const struct expr *value, struct block *out)
+static void store(struct building *b, struct definition *d, const struct index *const *at, const struct expr *value,
+        struct block *out)
 {
 	struct loops *loops = b->loops;
 	struct cell *cell = cell_for(b, d);
@@ -162,7 +171,8 @@ static const struct expr *whole(struct building *b, const struct expr *expr, con
 	return flatten(b, expr_substitute(b->loops->arena, expr, with));
 }
 
-static void chain(struct building *b, struct definition *d, const struct index **with, const struct index *const *at, struct block *out)
+static void chain(struct building *b, struct definition *d, const struct index **with, const struct index *const *at,
+        struct block *out)
 {
 	struct loops *loops = b->loops;
 	struct cell *sum = cell_new(loops, CELL_REGISTER, "sum", d->type, 1);
@@ -191,13 +201,15 @@ static void chain(struct building *b, struct definition *d, const struct index *
 	store(b, d, at, cell_load(loops, sum, NULL), out);
 }
 
-static void lanes(struct building *b, struct definition *d, const struct index **with, const struct index *const *at, struct block *out)
+static void lanes(struct building *b, struct definition *d, const struct index **with, const struct index *const *at,
+        struct block *out)
 {
 	struct loops *loops = b->loops;
 	int64_t terms = definition_terms(d);
 	struct cell *sum = cell_new(loops, CELL_REGISTER, "sum", d->type, 1);
 	int var = var_new(loops, "t", terms);
-	index_unflatten(loops->arena, index_var(loops->arena, var, terms), d->reduced, d->reduced_extents, with + d->rank);
+	index_unflatten(
+	        loops->arena, index_var(loops->arena, var, terms), d->reduced, d->reduced_extents, with + d->rank);
 	struct stmt *loop = for_new(loops, var, terms, ROLE_LANES), *step = stmt_new(loops, STMT_SET);
 	loop->sums[0] = sum;
 	loop->reduce[0] = d->reduce;
@@ -239,7 +251,8 @@ static int by_stride(const struct definition *d, int from, int to, int *order)
 }
 
 /* A map over variable v of d; what comes next stands in the block returned. */
-static struct block *add_map(struct building *b, const struct definition *d, int v, const struct index **with, struct block *out)
+static struct block *add_map(
+        struct building *b, const struct definition *d, int v, const struct index **with, struct block *out)
 {
 	bool shared = b->share && v == b->shared;
 	int64_t extent = shared ? b->share : d->extents[v];
@@ -253,14 +266,17 @@ static struct block *add_map(struct building *b, const struct definition *d, int
 }
 
 /* ---- terms that have places ---- */
-/* Where a term goes along a variable of that extent, as an index; what it takes to say so, and the range that it must lie in, go to `out` and `ranges`. */
-static const struct index *place_of(struct building *b, const struct expr *place, int64_t extent, const struct index **with, struct block *out,
-	struct range *ranges, int *count)
+/* Where a term goes along a variable of that extent, as an index; what it takes to say so, and the range that it must
+ * lie in, go to `out` and `ranges`. */
+static const struct index *place_of(struct building *b, const struct expr *place, int64_t extent,
+        const struct index **with, struct block *out, struct range *ranges, int *count)
 {
 	struct loops *loops = b->loops;
 	int64_t low, high;
 	place = whole(b, place, with);
-	const struct index *at = place->kind == EXPR_INDEX ? place->index : place->kind == EXPR_NUMBER ? index_constant(loops->arena, place->integer) : NULL;
+	const struct index *at = place->kind == EXPR_INDEX ? place->index
+	        : place->kind == EXPR_NUMBER               ? index_constant(loops->arena, place->integer)
+	                                                   : NULL;
 	if (at && index_is_affine(at)) {
 		index_range(at, &low, &high);
 		if (low < 0 || high >= extent)
@@ -268,14 +284,17 @@ static const struct index *place_of(struct building *b, const struct expr *place
 		return at;
 	}
 	/* One more, so that 0 and extent + 1 are what lies outside. */
-	at = index_value(loops->arena, expr_scalar(loops->arena, SCALAR_add, place, expr_integer(loops->arena, DTYPE_I64, 1), NULL), 0, extent + 1);
+	at = index_value(loops->arena,
+	        expr_scalar(loops->arena, SCALAR_add, place, expr_integer(loops->arena, DTYPE_I64, 1), NULL), 0,
+	        extent + 1);
 	at = index_var(loops->arena, index_new(loops, "p", extent + 2, at, out), extent + 2);
 	ranges[(*count)++] = (struct range){ at, 1, extent + 1 };
 	return index_plus(loops->arena, at, -1);
 }
 
 /* The loops over terms; what is done for each stands in the block returned. */
-static struct block *add_terms(struct building *b, const struct definition *d, const struct index **with, struct block *out)
+static struct block *add_terms(
+        struct building *b, const struct definition *d, const struct index **with, struct block *out)
 {
 	struct loops *loops = b->loops;
 	for (int r = 0; r < d->reduced; r++) {
@@ -298,7 +317,7 @@ static struct block *add_if(struct building *b, const struct range *ranges, int 
 	if (!count)
 		return out;
 	struct stmt *is = stmt_new(b->loops, STMT_IF);
-	struct range *kept = new_array(b->loops->arena, struct range, (size_t)count);
+	struct range *kept = arena_new_array(b->loops->arena, struct range, (size_t)count);
 	memcpy(kept, ranges, (size_t)count * sizeof *ranges);
 	is->ranges = kept;
 	is->range_count = count;
@@ -313,7 +332,8 @@ static bool places_cover(const struct definition *d)
 		int64_t low, high;
 		if (!d->place[v] || d->extents[v] == 1)
 			continue;
-		if (d->reduced != 1 || d->reduced_extents[0] != d->extents[v] || d->place[v]->kind != EXPR_INDEX || !index_is_affine(d->place[v]->index))
+		if (d->reduced != 1 || d->reduced_extents[0] != d->extents[v] || d->place[v]->kind != EXPR_INDEX
+		        || !index_is_affine(d->place[v]->index))
 			return false;
 		int64_t factor = index_factor(d->place[v]->index, d->rank);
 		index_range(d->place[v]->index, &low, &high);
@@ -331,8 +351,8 @@ static bool places_use(const struct definition *d, int v)
 	return false;
 }
 
-/* Elements begin, then each term goes to its own.  Variables that lie closer than any with a place run inside the terms, side by side; the others are
- * given, or get a loop around. */
+/* Elements begin, then each term goes to its own.  Variables that lie closer than any with a place run inside the
+ * terms, side by side; the others are given, or get a loop around. */
 static void scatter(struct building *b, struct definition *d, const struct index **with, struct block *out)
 {
 	struct loops *loops = b->loops;
@@ -373,7 +393,7 @@ static void scatter(struct building *b, struct definition *d, const struct index
 		step->value = reduce_step(loops, d, cell_load(loops, sum, NULL), whole(b, d->body, with));
 		block_add(loops, out, step);
 	}
-	bool each = false;                        /* of the inner elements has a place of its own */
+	bool each = false; /* of the inner elements has a place of its own */
 	for (int n = inner; n < count; n++)
 		each |= places_use(d, order[n]);
 	for (int n = inner; n < count && each; n++)
@@ -389,7 +409,8 @@ static void scatter(struct building *b, struct definition *d, const struct index
 			at[v] = with[v];
 	const struct expr *value = sum ? cell_load(loops, sum, NULL) : NULL;
 	if (!value)
-		value = reduce_step(loops, d, cell_load(loops, cell_for(b, d), address_of(b, d, at)), whole(b, d->body, with));
+		value = reduce_step(
+		        loops, d, cell_load(loops, cell_for(b, d), address_of(b, d, at)), whole(b, d->body, with));
 	store(b, d, at, value, out);
 }
 
@@ -400,7 +421,8 @@ static void store_row(struct building *b, struct definition *d, const struct ind
 	const int last = d->rank - 1;
 	struct range range;
 	int count = 0;
-	const struct index *begin = place_of(b, d->lies, definition_elements(d) - d->extents[last] + 1, with, out, &range, &count);
+	const struct index *begin =
+	        place_of(b, d->lies, definition_elements(d) - d->extents[last] + 1, with, out, &range, &count);
 	const struct index *row = index_value(arena, whole(b, d->row, with), 0, d->extents[last]);
 	out = add_if(b, &range, count, out);
 	row = index_var(arena, index_new(b->loops, "n", d->extents[last] + 1, row, out), d->extents[last] + 1);
@@ -423,7 +445,7 @@ static void define(struct building *b, struct definition *d, const struct index 
 		return;
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] == 1 && !with[v])
-			with[v] = index_constant(loops->arena, 0);             /* others are given, or get a loop */
+			with[v] = index_constant(loops->arena, 0); /* others are given, or get a loop */
 	if (definition_has_places(d)) {
 		scatter(b, d, with, out);
 		return;
@@ -451,9 +473,10 @@ static void define(struct building *b, struct definition *d, const struct index 
 
 /* ---- blocks ---- */
 
-static struct loops *loops_new(struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
+static struct loops *loops_new(
+        struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
 {
-	struct loops *loops = new(arena, struct loops);
+	struct loops *loops = arena_new(arena, struct loops);
 	loops->build = build;
 	loops->arena = arena;
 	loops->target = target;
@@ -476,7 +499,8 @@ static const char *names_of(struct loops *loops, const struct definition *d, con
 {
 	const char *names = NULL;
 	for (int n = 0; n < count; n++)
-		names = arena_printf(loops->arena, "%s%s%s", names ? names : "", names ? " " : "", output_names[order[n] % 5]);
+		names = arena_printf(
+		        loops->arena, "%s%s%s", names ? names : "", names ? " " : "", output_names[order[n] % 5]);
 	(void)d;
 	return names ? names : "all";
 }
@@ -506,7 +530,8 @@ static void end_blocks(struct loops *loops, const struct definition *d, int v, i
 }
 
 /* Variable v of the output, as a variable of its own where it is computed from the block's number. */
-static const struct index *named_index(struct loops *loops, int v, const struct index *at, int64_t extent, struct block *out)
+static const struct index *named_index(
+        struct loops *loops, int v, const struct index *at, int64_t extent, struct block *out)
 {
 	int64_t value;
 	if (index_is_constant(at, &value) || index_is_var(at, &(int){ 0 }))
@@ -514,10 +539,11 @@ static const struct index *named_index(struct loops *loops, int v, const struct 
 	return index_var(loops->arena, index_new(loops, output_names[v % 5], extent, at, out), extent);
 }
 
-/* The loops order[0 … count-1] over blocks of `together` rounds of the last of them, which run side by side.  `named`: each variable is
- * computed by an INDEX, else it is a quotient inside the addresses, which add up again where the buffers are dense. */
-static struct block *outer_loops(struct building *b, const struct definition *d, const int *order, int count, int64_t together, bool named,
-	const struct index **with)
+/* The loops order[0 … count-1] over blocks of `together` rounds of the last of them, which run side by side.  `named`:
+ * each variable is computed by an INDEX, else it is a quotient inside the addresses, which add up again where the
+ * buffers are dense. */
+static struct block *outer_loops(struct building *b, const struct definition *d, const int *order, int count,
+        int64_t together, bool named, const struct index **with)
 {
 	struct loops *loops = b->loops;
 	int64_t extents[MAX_RANK] = { 0 }, blocks = 1;
@@ -530,7 +556,8 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 		extents[count - 1] /= together;
 	struct stmt *loop = block_loop(loops, blocks / together);
 	if (count)
-		end_blocks(loops, d, order[0], count == 1 ? 1 : blocks / together / extents[0], count == 1 ? together : 1);
+		end_blocks(
+		        loops, d, order[0], count == 1 ? 1 : blocks / together / extents[0], count == 1 ? together : 1);
 	loops->blocks_of = names_of(loops, d, order, count);
 	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks / together), count, extents, at);
 	for (int n = 0; n < count; n++) {
@@ -543,7 +570,8 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 		loops->beside = (int)together;
 		loops->beside_var = rows->var;
 		block_add(loops, &loop->body, rows);
-		at[count - 1] = index_add(loops->arena, index_scale(loops->arena, at[count - 1], together), index_var(loops->arena, rows->var, together));
+		at[count - 1] = index_add(loops->arena, index_scale(loops->arena, at[count - 1], together),
+		        index_var(loops->arena, rows->var, together));
 		loops->blocks_of = arena_printf(loops->arena, "%lld of %s", (long long)together, loops->blocks_of);
 		loop = rows;
 	}
@@ -553,7 +581,8 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 }
 
 /* The loops order[0 … taken-1] over blocks, and `share` rounds of order[taken] for each. */
-static struct block *shared_out(struct building *b, const struct definition *d, const int *order, int taken, int64_t share, const struct index **with)
+static struct block *shared_out(struct building *b, const struct definition *d, const int *order, int taken,
+        int64_t share, const struct index **with)
 {
 	struct loops *loops = b->loops;
 	int64_t extents[MAX_RANK], blocks = 1;
@@ -571,8 +600,10 @@ static struct block *shared_out(struct building *b, const struct definition *d, 
 	return &loop->body;
 }
 
-/* How many of the loops, outermost first, a block is one round of.  `inside` of them stay: lanes, and neighbours for tiles. */
-static int outer_count(const struct loops *loops, const struct definition *d, double work, const int *order, int count, int inside)
+/* How many of the loops, outermost first, a block is one round of.  `inside` of them stay: lanes, and neighbours for
+ * tiles. */
+static int outer_count(
+        const struct loops *loops, const struct definition *d, double work, const int *order, int count, int inside)
 {
 	int taken = 0;
 	while (taken < count - inside && work / (double)d->extents[order[taken]] >= (double)block_work(loops))
@@ -580,8 +611,10 @@ static int outer_count(const struct loops *loops, const struct definition *d, do
 	return taken;
 }
 
-/* Where lanes are threads blocks are warps, and few of them leave the machine idle: then neighbours do not stay together. */
-static int inside_of(const struct loops *loops, const struct definition *d, double work, const int *order, int count, int inside)
+/* Where lanes are threads blocks are warps, and few of them leave the machine idle: then neighbours do not stay
+ * together. */
+static int inside_of(
+        const struct loops *loops, const struct definition *d, double work, const int *order, int count, int inside)
 {
 	int64_t blocks = 1;
 	for (int n = outer_count(loops, d, work, order, count, inside) - 1; n >= 0; n--)
@@ -589,7 +622,10 @@ static int inside_of(const struct loops *loops, const struct definition *d, doub
 	return inside > 1 && loops->target->lanes_are_threads && blocks < loops->target->tiles_least ? 1 : inside;
 }
 
-static double work_of(const struct definition *d) { return (double)definition_elements(d) * (double)definition_terms(d); }
+static double work_of(const struct definition *d)
+{
+	return (double)definition_elements(d) * (double)definition_terms(d);
+}
 
 /* How many rows run side by side: short ones wait for their own sums, one after the other. */
 enum { ROW_MOST = 1024, PAIR_MOST = 2048, CHAINS_TOGETHER = 8 };
@@ -605,12 +641,13 @@ static int64_t rows_together(const struct building *b, int64_t rows)
 			continue;
 		if (size > 1)
 			return 1;
-		int64_t registers = SUMS / target->lanes, fit = d->order == ORDER_CHAIN ? CHAINS_TOGETHER : target->registers / 2 / registers;
+		int64_t registers = SUMS / target->lanes,
+		        fit = d->order == ORDER_CHAIN ? CHAINS_TOGETHER : target->registers / 2 / registers;
 		most = most == 1 || fit < most ? fit : most;
 	}
 	if (largest > PAIR_MOST || target->lanes == 1)
 		return 1;
-	if (largest > ROW_MOST && most > 2)                   /* two hide each other's sums; more would not stay in L1 */
+	if (largest > ROW_MOST && most > 2) /* two hide each other's sums; more would not stay in L1 */
 		most = 2;
 	while (most > 1 && rows % most)
 		most--;
@@ -620,14 +657,20 @@ static int64_t rows_together(const struct building *b, int64_t rows)
 /* Windows that overlap share part of what neighbouring rows load: some rows side by side load it once.  A
  * straight line of them must fit, and enough blocks must be left to share out. */
 enum { WINDOW_TERMS = 16, BLOCKS_LEAST = 4 };
-struct sliding { struct arena *arena; const struct definition *d; int row; bool shares; };
+struct sliding {
+	struct arena *arena;
+	const struct definition *d;
+	int row;
+	bool shares;
+};
 static void see_sliding(void *user, const struct expr *load)
 {
 	struct sliding *s = user;
 	const struct index *address = placed_address(s->arena, load->of, load->at);
 	int64_t factor = index_factor(address, s->row);
 	for (int r = 0; r < s->d->reduced && factor; r++) {
-		int64_t tap = index_factor(address, s->d->rank + r), step = tap > 0 && factor % tap == 0 ? factor / tap : 0;
+		int64_t tap = index_factor(address, s->d->rank + r),
+		        step = tap > 0 && factor % tap == 0 ? factor / tap : 0;
 		s->shares |= step && s->d->reduced_extents[r] > 2 && s->d->reduced_extents[r] > step;
 	}
 }
@@ -641,12 +684,12 @@ static bool slides_along(const struct building *b, const struct definition *d, i
 
 static int64_t windows_together(const struct building *b, const struct definition *last, const int *order, int taken)
 {
-	static const int many[] = { 4, 5, 3, 2 }, few[] = { 2, 3, 0, 0 };       /* rows for 32 registers; for 16 */
+	static const int many[] = { 4, 5, 3, 2 }, few[] = { 2, 3, 0, 0 }; /* rows for 32 registers; for 16 */
 	const struct target *target = b->loops->target;
 	const int *best = target->registers >= 32 ? many : few;
 	const struct definition *first = b->kernel->members.at[0];
-	if (!taken || target->lanes == 1 || target->lanes_are_threads || first->reduce == REDUCE_NONE || first->order != ORDER_CHAIN
-		|| definition_terms(first) > WINDOW_TERMS)
+	if (!taken || target->lanes == 1 || target->lanes_are_threads || first->reduce == REDUCE_NONE
+	        || first->order != ORDER_CHAIN || definition_terms(first) > WINDOW_TERMS)
 		return 1;
 	for (size_t i = 1; i < b->kernel->members.count; i++)
 		if (b->kernel->members.at[i]->reduce != REDUCE_NONE)
@@ -658,28 +701,38 @@ static int64_t windows_together(const struct building *b, const struct definitio
 	return 1;
 }
 
-/* One loop more where its rows are windows to run side by side, and lanes lie along such windows too: planes of channels, each by rows. */
-static int windows_taken(const struct building *b, const struct definition *last, const int *order, int taken, int count)
+/* One loop more where its rows are windows to run side by side, and lanes lie along such windows too: planes of
+ * channels, each by rows. */
+static int windows_taken(
+        const struct building *b, const struct definition *last, const int *order, int taken, int count)
 {
-	return taken == count - 2 && slides_along(b, b->kernel->members.at[0], order[count - 1]) && windows_together(b, last, order, taken) == 1
-		&& windows_together(b, last, order, taken + 1) > 1 ? taken + 1 : taken;
+	return taken == count - 2 && slides_along(b, b->kernel->members.at[0], order[count - 1])
+	                && windows_together(b, last, order, taken) == 1
+	                && windows_together(b, last, order, taken + 1) > 1
+	        ? taken + 1
+	        : taken;
 }
 
-/* Rounds of the one loop that is left where lanes are threads: warps for parts of it, as long as the machine is not full; 0: all of them. */
+/* Rounds of the one loop that is left where lanes are threads: warps for parts of it, as long as the machine is not
+ * full; 0: all of them. */
 static int64_t lanes_share(const struct building *b, const struct definition *d, const int *order, int count, int taken)
 {
 	const struct target *target = b->loops->target;
 	int64_t blocks = 1, share = target->lanes;
-	if (!target->lanes_are_threads || taken != count - 1 || kernel_counted(b->kernel) >= 0 || d->extents[order[taken]] % share)
+	if (!target->lanes_are_threads || taken != count - 1 || kernel_counted(b->kernel) >= 0
+	        || d->extents[order[taken]] % share)
 		return 0;
 	for (int n = 0; n < taken; n++)
 		blocks *= d->extents[order[n]];
-	while (share < d->extents[order[taken]] && (d->extents[order[taken]] % share || blocks * d->extents[order[taken]] / share > target->tiles_least))
+	while (share < d->extents[order[taken]]
+	        && (d->extents[order[taken]] % share
+	                || blocks * d->extents[order[taken]] / share > target->tiles_least))
 		share += target->lanes;
 	return share < d->extents[order[taken]] ? share : 0;
 }
 
-/* Several definitions under common loops.  Where none has loops of its own, lanes and tiles lie along the common ones. */
+/* Several definitions under common loops.  Where none has loops of its own, lanes and tiles lie along the common ones.
+ */
 static struct loops *build_members(struct building *b, bool named)
 {
 	const struct kernel *kernel = b->kernel;
@@ -698,13 +751,16 @@ static struct loops *build_members(struct building *b, bool named)
 	}
 	count = by_stride(last, 0, kernel->outer, order);
 	inside = inside_of(loops, last, work, order, count, inside);
-	int taken = own ? count : windows_taken(b, last, order, outer_count(loops, last, work, order, count, inside), count);
+	int taken = own ? count
+	                : windows_taken(b, last, order, outer_count(loops, last, work, order, count, inside), count);
 	taken = take_counted(kernel, order, count, taken, inside);
 	const struct index *with[MAX_VARS] = { 0 };
 	int64_t share = own ? 0 : lanes_share(b, last, order, count, taken);
 	int64_t together = own && count ? rows_together(b, last->extents[order[count - 1]])
-		: own ? 1 : windows_together(b, last, order, taken);
-	struct block *out = share ? shared_out(b, last, order, taken, share, with) : outer_loops(b, last, order, taken, together, named, with);
+	        : own                   ? 1
+	                                : windows_together(b, last, order, taken);
+	struct block *out = share ? shared_out(b, last, order, taken, share, with)
+	                          : outer_loops(b, last, order, taken, together, named, with);
 	for (int n = taken; n < count; n++)
 		out = add_map(b, last, order[n], with, out);
 	for (size_t i = 0; i < kernel->members.count; i++) {
@@ -722,9 +778,14 @@ static struct loops *build_members(struct building *b, bool named)
 	return loops;
 }
 
-/* A transposition: neighbours of the output lie apart in what is loaded, and neighbours there lie apart in the output, along
- * variable `across`.  A block is then some rounds of `across`, which vectorise.c puts innermost: each line of memory is used whole. */
-struct crossing { const struct definition *d; struct arena *arena; int unit, across; };
+/* A transposition: neighbours of the output lie apart in what is loaded, and neighbours there lie apart in the output,
+ * along variable `across`.  A block is then some rounds of `across`, which vectorise.c puts innermost: each line of
+ * memory is used whole. */
+struct crossing {
+	const struct definition *d;
+	struct arena *arena;
+	int unit, across;
+};
 static void see_crossing(void *user, const struct expr *load)
 {
 	struct crossing *c = user;
@@ -743,12 +804,14 @@ static int crossed(struct building *b, const struct definition *d, const int *or
 	return c.across;
 }
 
-/* The largest divisor of the extent that is no more than a block's share of it: a line of what is loaded, so that each of a square's
- * rows is stored from its start to its end. */
+/* The largest divisor of the extent that is no more than a block's share of it: a line of what is loaded, so that each
+ * of a square's rows is stored from its start to its end. */
 enum { LINE_FLOATS = 16, SHARE_MOST = 64 };
 static int64_t share_of(const struct target *target, int64_t extent)
 {
-	int64_t share = target->lanes > 1 && !target->lanes_are_threads && extent % LINE_FLOATS == 0 ? LINE_FLOATS : SHARE_MOST < extent ? SHARE_MOST : extent;
+	int64_t share = target->lanes > 1 && !target->lanes_are_threads && extent % LINE_FLOATS == 0 ? LINE_FLOATS
+	        : SHARE_MOST < extent                                                                ? SHARE_MOST
+	                                                                                             : extent;
 	while (extent % share)
 		share--;
 	return share < 16 ? extent : share;
@@ -774,7 +837,8 @@ static struct loops *build_crossed(struct building *b, int across, const int *or
 	int var = var_new(loops, output_names[across % 5], share);
 	struct stmt *inner = for_new(loops, var, share, ROLE_MAP);
 	block_add(loops, &loop->body, inner);
-	with[across] = index_add(loops->arena, index_scale(loops->arena, with[across], share), index_var(loops->arena, var, share));
+	with[across] = index_add(
+	        loops->arena, index_scale(loops->arena, with[across], share), index_var(loops->arena, var, share));
 	define(b, d, with, &inner->body);
 	return loops;
 }
@@ -784,10 +848,13 @@ enum { VECS_TOGETHER = 4 };
 static int64_t places_share(const struct loops *loops, const struct definition *d, int64_t extent, double work)
 {
 	const struct target *target = loops->target;
-	int64_t unit = 1, half = target->registers / 2;           /* rows of sums so long lie side by side: they come as they lie (docs/performance.md) */
+	int64_t unit = 1,
+	        half = target->registers
+	        / 2; /* rows of sums so long lie side by side: they come as they lie (docs/performance.md) */
 	if (d->running && target->lanes > 1 && !target->lanes_are_threads && extent % (target->lanes * half) == 0)
 		unit = target->lanes * half;
-	for (int64_t lanes = target->lanes; unit == 1 && lanes > 1; lanes /= 2)      /* rows are apart: some vectors of each together */
+	for (int64_t lanes = target->lanes; unit == 1 && lanes > 1;
+	        lanes /= 2) /* rows are apart: some vectors of each together */
 		unit = extent % (lanes * VECS_TOGETHER) == 0 ? lanes * VECS_TOGETHER : 1;
 	int64_t share = unit;
 	while (share < extent && (extent % share || work / (double)extent * (double)share < (double)block_work(loops)))
@@ -802,8 +869,14 @@ static int64_t divisor_below(int64_t n, int64_t most)
 	return most;
 }
 
-/* Rows that run along what lies side by side, in what they load and what they store: with as many as lanes, each lane is a row (vectorise.c). */
-struct rowing { struct building *b; const struct definition *d; int loads; bool along; };
+/* Rows that run along what lies side by side, in what they load and what they store: with as many as lanes, each lane
+ * is a row (vectorise.c). */
+struct rowing {
+	struct building *b;
+	const struct definition *d;
+	int loads;
+	bool along;
+};
 static void see_rowing(void *user, const struct expr *load)
 {
 	struct rowing *r = user;
@@ -818,16 +891,19 @@ static bool rows_are_lanes(struct building *b, const struct definition *d, int64
 {
 	const struct target *target = b->loops->target;
 	struct rowing r = { b, d, 0, true };
-	if (target->lanes < 4 || target->small || d->type != DTYPE_F32 || rows % target->lanes || d->reduced != 1 || d->reduced_extents[0] < target->lanes || !places_cover(d))
+	if (target->lanes < 4 || target->small || d->type != DTYPE_F32 || rows % target->lanes || d->reduced != 1
+	        || d->reduced_extents[0] < target->lanes || !places_cover(d))
 		return false;
 	for (int v = 0; v < d->rank; v++)
-		r.along &= !d->place[v] || d->extents[v] == 1 || (index_factor(d->place[v]->index, d->rank) == 1 && stride_of(d, v) == 1);
+		r.along &= !d->place[v] || d->extents[v] == 1
+		        || (index_factor(d->place[v]->index, d->rank) == 1 && stride_of(d, v) == 1);
 	expr_loads(d->body, see_rowing, &r);
 	return r.loads == 1 && r.along;
 }
 
-/* Terms with places: blocks are rounds of the variables that have none, the outermost first; of one that runs inside the terms, or along lanes, shares.
- * Rows that each run along themselves do so side by side: each waits for its own sum. */
+/* Terms with places: blocks are rounds of the variables that have none, the outermost first; of one that runs inside
+ * the terms, or along lanes, shares. Rows that each run along themselves do so side by side: each waits for its own
+ * sum. */
 static struct loops *build_places(struct building *b, bool named)
 {
 	struct definition *d = b->kernel->members.at[0];
@@ -847,7 +923,9 @@ static struct loops *build_places(struct building *b, bool named)
 		work /= (double)d->extents[own[n]];
 	int64_t last = rows ? d->extents[own[free - 1]] : 1, together = 1;
 	if (rows && taken >= free - 1)
-		together = rows_are_lanes(b, d, last) ? loops->target->lanes : loops->target->small ? 1 : divisor_below(last, CHAINS_TOGETHER);
+		together = rows_are_lanes(b, d, last) ? loops->target->lanes
+		        : loops->target->small        ? 1
+		                                      : divisor_below(last, CHAINS_TOGETHER);
 	if (rows && taken == free - 1 && work / (double)last * (double)together >= (double)block_work(loops))
 		taken++;
 	int64_t share = inside && taken == free - inside ? places_share(loops, d, d->extents[own[taken]], work) : 0;
@@ -875,7 +953,9 @@ static struct loops *build_alone(struct building *b, bool named)
 	int taken = windows_taken(b, d, order, outer_count(b->loops, d, work_of(d), order, count, inside), count);
 	taken = take_counted(b->kernel, order, count, taken, inside);
 	int64_t share = lanes_share(b, d, order, count, taken);
-	define(b, d, with, share ? shared_out(b, d, order, taken, share, with) : outer_loops(b, d, order, taken, windows_together(b, d, order, taken), named, with));
+	define(b, d, with,
+	        share ? shared_out(b, d, order, taken, share, with)
+	              : outer_loops(b, d, order, taken, windows_together(b, d, order, taken), named, with));
 	return b->loops;
 }
 
@@ -897,8 +977,9 @@ static struct loops *build_flat(struct building *b)
 	add_cells(b);
 	for (int n = 0; n < count; n++)
 		extents[n] = d->extents[order[n]];
-	int64_t most = 4 * block_work(loops);            /* of a map that is one loop */
-	int64_t chunk = elements > most ? chunk_of(elements, most) : elements, blocks = (elements + chunk - 1) / chunk, whole_blocks = elements / chunk;
+	int64_t most = 4 * block_work(loops); /* of a map that is one loop */
+	int64_t chunk = elements > most ? chunk_of(elements, most) : elements, blocks = (elements + chunk - 1) / chunk,
+	        whole_blocks = elements / chunk;
 	struct stmt *loop = block_loop(loops, blocks);
 	if (count)
 		end_blocks(loops, d, order[0], elements / extents[0], chunk);
@@ -906,7 +987,7 @@ static struct loops *build_flat(struct building *b)
 	struct block *out = &loop->body;
 	struct stmt *which = NULL;
 	if (whole_blocks < blocks) {
-		struct range *range = new(loops->arena, struct range);
+		struct range *range = arena_new(loops->arena, struct range);
 		*range = (struct range){ index_var(loops->arena, loop->var, blocks), 0, whole_blocks };
 		which = stmt_new(loops, STMT_IF);
 		which->ranges = range;
@@ -918,8 +999,9 @@ static struct loops *build_flat(struct building *b)
 		int var = var_new(loops, "i", extent);
 		struct stmt *inner = for_new(loops, var, extent, ROLE_MAP);
 		const struct index *at[MAX_RANK], *with[MAX_VARS] = { 0 };
-		const struct index *first = last ? index_constant(loops->arena, whole_blocks * chunk)
-			: index_scale(loops->arena, index_var(loops->arena, loop->var, blocks), chunk);
+		const struct index *first = last
+		        ? index_constant(loops->arena, whole_blocks * chunk)
+		        : index_scale(loops->arena, index_var(loops->arena, loop->var, blocks), chunk);
 		const struct index *flat = index_add(loops->arena, first, index_var(loops->arena, var, extent));
 		index_unflatten(loops->arena, flat, count, extents, at);
 		for (int n = 0; n < count; n++)
@@ -945,14 +1027,15 @@ static bool bends_anywhere(const struct loops *loops)
 	return false;
 }
 
-struct loops *loops_build(struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
+struct loops *loops_build(
+        struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
 {
 	struct building b = { .kernel = kernel, .outer = kernel->members.count == 1 ? 0 : kernel->outer };
 	const struct definition *d = kernel->members.at[0];
 	bool any = false;
 	for (size_t i = 0; i < kernel->members.count; i++)
 		any |= definition_elements(kernel->members.at[i]) > 0;
-	if (!any) {                               /* nothing to compute: an empty block */
+	if (!any) { /* nothing to compute: an empty block */
 		b.loops = loops_new(build, arena, target, kernel);
 		add_cells(&b);
 		block_loop(b.loops, 1);
@@ -960,7 +1043,8 @@ struct loops *loops_build(struct build *build, struct arena *arena, const struct
 	}
 	b.loops = loops_new(build, arena, target, kernel);
 	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
-	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !d->lies && !expr_has(d->body, 1u << EXPR_SELECT) && counts_outermost(kernel) && crossed(&b, d, order, count) < 0) {
+	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !d->lies && !expr_has(d->body, 1u << EXPR_SELECT)
+	        && counts_outermost(kernel) && crossed(&b, d, order, count) < 0) {
 		build_flat(&b);
 		if (!bends_anywhere(b.loops))
 			return b.loops;

@@ -1,21 +1,25 @@
-/* check.c: what every pass must leave behind: variables and registers begin before they are used, vectors are vectors, and what
- * is read and written of an array lies inside it, given the selects and conditions around. */
+/* check.c: what every pass must leave behind: variables and registers begin before they are used, vectors are vectors,
+ * and what is read and written of an array lies inside it, given the selects and conditions around. */
 #include "loops/loops.h"
-#undef NDEBUG                             /* a checker checks, however it is built */
+#undef NDEBUG /* a checker checks, however it is built */
 #include <assert.h>
 
-enum { ROUNDS_MOST = 1 << 16 };           /* of variables tried one by one, where intervals do not decide */
+enum { ROUNDS_MOST = 1 << 16 }; /* of variables tried one by one, where intervals do not decide */
 
 /* What the selects and conditions around say: low <= at <= high. */
-struct fact { const struct index *at; int64_t low, high; const struct fact *before; };
+struct fact {
+	const struct index *at;
+	int64_t low, high;
+	const struct fact *before;
+};
 
 struct checking {
 	const struct loops *loops;
 	struct arena *arena;
 	bool *var_lives, *cell_lives;
-	int64_t *low, *high, *step;       /* of each variable that lives: the values that it takes */
+	int64_t *low, *high, *step; /* of each variable that lives: the values that it takes */
 	const struct fact *facts;
-	int lane;                         /* of the statement: its variable stands for `width` values at once; -1: scalar */
+	int lane; /* of the statement: its variable stands for `width` values at once; -1: scalar */
 	int64_t width;
 };
 
@@ -66,7 +70,10 @@ static bool lies_inside(const struct checking *c, const struct index *index, int
 }
 
 /* ---- the same by trying every round ---- */
-struct trying { bool *uses; bool plain; };
+struct trying {
+	bool *uses;
+	bool plain;
+};
 static void note_vars(struct trying *t, const struct index *index)
 {
 	for (int i = 0; i < index->count; i++) {
@@ -94,8 +101,8 @@ static bool facts_hold(const struct fact *fact, const int64_t *vars)
 static bool rounds_inside(const struct checking *c, const struct index *index, int64_t size)
 {
 	size_t count = c->loops->vars.count;
-	struct trying t = { new_array(c->arena, bool, count + 1), true };
-	int64_t *vars = new_array(c->arena, int64_t, count + 1), rounds = 1;
+	struct trying t = { arena_new_array(c->arena, bool, count + 1), true };
+	int64_t *vars = arena_new_array(c->arena, int64_t, count + 1), rounds = 1;
 	note_vars(&t, index);
 	for (const struct fact *fact = c->facts; fact; fact = fact->before)
 		note_vars(&t, fact->at);
@@ -144,7 +151,7 @@ static void check_index(void *user, const struct index *index, bool address)
 static void add_facts(struct checking *c, const struct range *ranges, int count)
 {
 	for (int i = 0; i < count; i++) {
-		struct fact *fact = new(c->arena, struct fact);
+		struct fact *fact = arena_new(c->arena, struct fact);
 		*fact = (struct fact){ ranges[i].at, ranges[i].from, ranges[i].to - 1, c->facts };
 		c->facts = fact;
 	}
@@ -153,19 +160,21 @@ static void add_facts(struct checking *c, const struct range *ranges, int count)
 /* Outside of one range an index is below it or above it, where its variables leave only one of both. */
 static void add_otherwise(struct checking *c, const struct range *ranges, int count)
 {
-	struct fact *fact = new(c->arena, struct fact);
+	struct fact *fact = arena_new(c->arena, struct fact);
 	int64_t low, high;
 	if (count != 1)
 		return;
 	range_of(c, ranges->at, &low, &high);
-	for (const struct fact *known = c->facts; known; known = known->before) {        /* of an index that differs by a constant */
+	for (const struct fact *known = c->facts; known;
+	        known = known->before) { /* of an index that differs by a constant */
 		int64_t shift;
 		if (!index_is_constant(index_add(c->arena, ranges->at, index_scale(c->arena, known->at, -1)), &shift))
 			continue;
 		low = known->low + shift > low ? known->low + shift : low;
 		high = known->high + shift < high ? known->high + shift : high;
 	}
-	*fact = (struct fact){ ranges->at, low >= ranges->from ? ranges->to : low, high < ranges->to ? ranges->from - 1 : high, c->facts };
+	*fact = (struct fact){ ranges->at, low >= ranges->from ? ranges->to : low,
+		high < ranges->to ? ranges->from - 1 : high, c->facts };
 	c->facts = fact;
 }
 
@@ -267,12 +276,14 @@ static void check_stmt(struct checking *c, const struct stmt *stmt)
 		break;
 	case STMT_STORE:
 		assert(stmt->cell->kind != CELL_REGISTER && (stmt->cell->kind == CELL_ARRAY || stmt->cell->written));
-		assert(stmt->cell->of.type == stmt->value->type || (stmt->lane >= 0 && stmt->cell->of.type == DTYPE_I32 && stmt->value->type == DTYPE_F32));      /* a place */
-		assert(stmt->lane < 0 || stmt->cell->of.type == DTYPE_F32 || stmt->cell->of.type == DTYPE_F16 || stmt->cell->of.type == DTYPE_I32);
+		assert(stmt->cell->of.type == stmt->value->type
+		        || (stmt->lane >= 0 && stmt->cell->of.type == DTYPE_I32
+		                && stmt->value->type == DTYPE_F32)); /* a place */
+		assert(stmt->lane < 0 || stmt->cell->of.type == DTYPE_F32 || stmt->cell->of.type == DTYPE_F16
+		        || stmt->cell->of.type == DTYPE_I32);
 		break;
 	case STMT_IF:
-	case STMT_SCOPE:
-		break;
+	case STMT_SCOPE: break;
 	}
 	if (stmt->kind == STMT_IF)
 		add_facts(c, stmt->ranges, stmt->range_count);
@@ -295,9 +306,15 @@ void loops_check(const struct loops *loops)
 	struct arena arena;
 	size_t vars = loops->vars.count + 1;
 	arena_init(&arena, loops->build);
-	struct checking c = { .loops = loops, .arena = &arena, .var_lives = new_array(&arena, bool, vars),
-		.cell_lives = new_array(&arena, bool, loops->cells.count + 1), .low = new_array(&arena, int64_t, vars),
-		.high = new_array(&arena, int64_t, vars), .step = new_array(&arena, int64_t, vars), .lane = -1, .width = 1 };
+	struct checking c = { .loops = loops,
+		.arena = &arena,
+		.var_lives = arena_new_array(&arena, bool, vars),
+		.cell_lives = arena_new_array(&arena, bool, loops->cells.count + 1),
+		.low = arena_new_array(&arena, int64_t, vars),
+		.high = arena_new_array(&arena, int64_t, vars),
+		.step = arena_new_array(&arena, int64_t, vars),
+		.lane = -1,
+		.width = 1 };
 	check_block(&c, &loops->body);
 	arena_release(&arena);
 }
@@ -321,7 +338,8 @@ static bool block_selects(const struct block *block, int var)
 {
 	for (size_t i = 0; i < block->count; i++) {
 		const struct stmt *stmt = block->at[i];
-		if (stmt->value && (selects_on(stmt->value, var) || (stmt->lane >= 0 && selects_on(stmt->value, stmt->lane))))
+		if (stmt->value
+		        && (selects_on(stmt->value, var) || (stmt->lane >= 0 && selects_on(stmt->value, stmt->lane))))
 			return true;
 		if (block_selects(&stmt->body, var) || block_selects(&stmt->other, var))
 			return true;

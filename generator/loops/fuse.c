@@ -1,11 +1,12 @@
-/* fuse.c: neighbouring loops of equal length become one where the second reads of what the first stores only the element
- * of the same round, which it then takes from a register.  An array that nobody loads any more goes. */
+/* fuse.c: neighbouring loops of equal length become one where the second reads of what the first stores only the
+ * element of the same round, which it then takes from a register.  An array that nobody loads any more goes. */
 #include "loops/loops.h"
 
 static bool can_follow(const struct stmt *first, const struct stmt *second)
 {
-	return first->kind == STMT_FOR && second->kind == STMT_FOR && first->role == ROLE_MAP && first->extent == second->extent
-		&& (second->role == ROLE_MAP || second->role == ROLE_LANES) && first->step == 1 && second->step == 1;
+	return first->kind == STMT_FOR && second->kind == STMT_FOR && first->role == ROLE_MAP
+	        && first->extent == second->extent && (second->role == ROLE_MAP || second->role == ROLE_LANES)
+	        && first->step == 1 && second->step == 1;
 }
 
 static bool is_flat(const struct stmt *loop)
@@ -17,7 +18,11 @@ static bool is_flat(const struct stmt *loop)
 }
 
 /* Loads of a cell, in expressions. */
-struct loading { const struct cell *cell; const struct index *at; bool any, elsewhere; };
+struct loading {
+	const struct cell *cell;
+	const struct index *at;
+	bool any, elsewhere;
+};
 static void see_load(void *user, const struct expr *load)
 {
 	struct loading *l = user;
@@ -59,7 +64,8 @@ bool cell_is_stored(const struct block *block, const struct cell *cell)
 }
 
 /* Loads of the stored element become loads of the register. */
-static const struct expr *take(struct loops *loops, const struct expr *expr, const struct stmt *store, struct cell *value)
+static const struct expr *take(
+        struct loops *loops, const struct expr *expr, const struct stmt *store, struct cell *value)
 {
 	if (expr->kind == EXPR_LOAD && expr->of == &store->cell->of && index_equal(expr->at[0], store->at))
 		return cell_load(loops, value, NULL);
@@ -69,9 +75,9 @@ static const struct expr *take(struct loops *loops, const struct expr *expr, con
 	for (int i = 0; i < 3; i++)
 		if (expr->arg[i])
 			arg[i] = take(loops, expr->arg[i], store, value);
-	return expr->kind == EXPR_SCALAR ? expr_scalar(loops->arena, expr->row, arg[0], arg[1], arg[2])
-		: expr->kind == EXPR_CAST ? expr_cast_as(loops->arena, expr->type, expr->cast, arg[0])
-		: expr_select(loops->arena, expr->ranges, expr->range_count, arg[0], arg[1]);
+	return expr->kind == EXPR_SCALAR  ? expr_scalar(loops->arena, expr->row, arg[0], arg[1], arg[2])
+	        : expr->kind == EXPR_CAST ? expr_cast_as(loops->arena, expr->type, expr->cast, arg[0])
+	                                  : expr_select(loops->arena, expr->ranges, expr->range_count, arg[0], arg[1]);
 }
 
 /* The statements of both in one loop over the second's variable; NULL where that would change what is loaded. */
@@ -89,7 +95,8 @@ static struct stmt *fused(struct loops *loops, const struct stmt *first, const s
 			continue;
 		struct loading l = { .cell = store->cell, .at = store->at };
 		loads_in(&second->body, &l);
-		if (l.elsewhere || index_factor(store->at, second->var) == 0 || cell_is_stored(&second->body, store->cell))
+		if (l.elsewhere || index_factor(store->at, second->var) == 0
+		        || cell_is_stored(&second->body, store->cell))
 			return NULL;
 	}
 	for (size_t i = 0; i < second->body.count; i++)
@@ -131,7 +138,7 @@ static void fuse_block(struct loops *loops, struct block *block)
 		fuse_block(loops, &block->at[i]->body);
 		fuse_block(loops, &block->at[i]->other);
 	}
-	for (size_t i = 0; i < block->count; ) {
+	for (size_t i = 0; i < block->count;) {
 		size_t next = i + 1;
 		while (next < block->count && is_passive(block->at[next]))
 			next++;

@@ -11,63 +11,71 @@
  * build.c says the definitions as scalar loops in their own order; the passes after it keep every value, bit for bit:
  *
  *     unroll.c      small windows become straight lines; later, neighbouring rounds share registers (tiles)
- *     split.c       loops are cut where a select on indices changes its mind, so none is left inside, but in short rows masked loads
+ *     split.c       loops are cut where a select on indices changes its mind, so none is left inside, but in short rows
+ * masked loads
  *     collapse.c    neighbouring loops whose addresses allow become one
  *     fuse.c        what a loop stores, the next may take from a register
  *     vectorise.c   one variable of each nest is taken by lanes; sums in 64 lanes become registers
  *
- * emit/loops.c prints the result through templates/c/loops.jinja.  Everything lives in the arena given to loops_lower. */
+ * emit/loops.c prints the result through templates/c/loops.jinja.  Everything lives in the arena given to loops_lower.
+ */
 #ifndef LOOPS_LOOPS_H
 #define LOOPS_LOOPS_H
 #include "kernels/kernels.h"
 
-/* A place for values.  A load of a cell is an EXPR_LOAD of `of`: of rank 0 for a register, else of rank 1, at an offset in
- * elements.  So expressions of definitions serve as expressions of statements. */
+/* A place for values.  A load of a cell is an EXPR_LOAD of `of`: of rank 0 for a register, else of rank 1, at an offset
+ * in elements.  So expressions of definitions serve as expressions of statements. */
 enum cell_kind { CELL_BUFFER, CELL_ARRAY, CELL_REGISTER };
 struct cell {
-	union {                           /* first: a load's `of` is the cell */
+	union { /* first: a load's `of` is the cell */
 		struct definition of;
-		struct placed placed;     /* its address is its one index */
+		struct placed placed; /* its address is its one index */
 	};
 	enum cell_kind kind;
-	bool vector;                      /* REGISTER: a vec; ARRAY: of vecs, taken and put whole */
-	bool written;                     /* BUFFER: not const */
-	int64_t size;                     /* ARRAY: elements */
+	bool vector;  /* REGISTER: a vec; ARRAY: of vecs, taken and put whole */
+	bool written; /* BUFFER: not const */
+	int64_t size; /* ARRAY: elements */
 };
 static inline struct cell *cell_of_load(const struct expr *load) { return (struct cell *)load->of; }
 
-struct variable { const char *name; int64_t extent; };         /* what it is like; loops_name makes names of that */
+struct variable {
+	const char *name;
+	int64_t extent;
+}; /* what it is like; loops_name makes names of that */
 
 enum role {
-	ROLE_BLOCKS,                      /* the function's own range */
-	ROLE_MAP,                         /* rounds are independent of each other */
-	ROLE_CHAIN,                       /* rounds in order: a reduction */
-	ROLE_LANES,                       /* round t adds to partial result t % 64 of each of `sums`, which are joined behind the loop */
+	ROLE_BLOCKS, /* the function's own range */
+	ROLE_MAP,    /* rounds are independent of each other */
+	ROLE_CHAIN,  /* rounds in order: a reduction */
+	ROLE_LANES,  /* round t adds to partial result t % 64 of each of `sums`, which are joined behind the loop */
 };
 enum { SUMS = 64, SUMS_MAX = 4 };
 
 struct stmt;
-struct block { struct stmt **at; size_t count, room; };
+struct block {
+	struct stmt **at;
+	size_t count, room;
+};
 
 enum stmt_kind {
-	STMT_FOR,                         /* var = 0, step, … below extent (a multiple of step): body */
-	STMT_IF,                          /* all ranges hold: body, else other */
-	STMT_SCOPE,                       /* body */
-	STMT_INDEX,                       /* var is at */
-	STMT_ARRAY,                       /* cell from here on */
-	STMT_SET,                         /* register cell = value */
-	STMT_STORE,                       /* cell[at] = value */
-	STMT_JOIN,                        /* scalar register cell = the lanes of `from` joined by halves */
+	STMT_FOR,   /* var = 0, step, … below extent (a multiple of step): body */
+	STMT_IF,    /* all ranges hold: body, else other */
+	STMT_SCOPE, /* body */
+	STMT_INDEX, /* var is at */
+	STMT_ARRAY, /* cell from here on */
+	STMT_SET,   /* register cell = value */
+	STMT_STORE, /* cell[at] = value */
+	STMT_JOIN,  /* scalar register cell = the lanes of `from` joined by halves */
 };
 struct stmt {
 	enum stmt_kind kind;
 	int var;
 	int64_t extent, step;
-	const struct index *count;        /* FOR: the extent as text has it, where it is a symbol; NULL: it is that number */
+	const struct index *count; /* FOR: the extent as text has it, where it is a symbol; NULL: it is that number */
 	enum role role;
-	bool together;                    /* FOR of ROLE_MAP: all its rounds run side by side in the end */
-	struct cell *sums[SUMS_MAX];      /* FOR of ROLE_LANES: scalar registers that the loop makes and body sets */
-	enum reduce reduce[SUMS_MAX];     /* … and how; reduce[0] also for JOIN */
+	bool together;                /* FOR of ROLE_MAP: all its rounds run side by side in the end */
+	struct cell *sums[SUMS_MAX];  /* FOR of ROLE_LANES: scalar registers that the loop makes and body sets */
+	enum reduce reduce[SUMS_MAX]; /* … and how; reduce[0] also for JOIN */
 	int sum_count;
 	struct block body, other;
 	const struct range *ranges;
@@ -75,12 +83,14 @@ struct stmt {
 	const struct index *at;
 	struct cell *cell, *from;
 	const struct expr *value;
-	bool declare;                     /* SET: the register begins here */
-	int lane, left;                   /* SET, STORE: vector along variable `lane` (-1: scalar), of which `left` lanes count (0: all) */
-	const struct index *some;         /* SET, STORE: `left` as text has it, where it is a symbol; NULL: it is that number */
-	bool keep;                        /* SET: lanes past `left` stay as they were */
-	const struct index *square;       /* STORE to a buffer of a load from another: stands for as many neighbours as a vector has lanes, one round after the other,
-	                                   * `square` elements apart where they are stored, 1 where they are loaded; NULL: for itself */
+	bool declare; /* SET: the register begins here */
+	int lane,
+	        left; /* SET, STORE: vector along variable `lane` (-1: scalar), of which `left` lanes count (0: all) */
+	const struct index *some; /* SET, STORE: `left` as text has it, where it is a symbol; NULL: it is that number */
+	bool keep;                /* SET: lanes past `left` stay as they were */
+	const struct index *square; /* STORE to a buffer of a load from another: stands for as many neighbours as a
+	                             * vector has lanes, one round after the other, `square` elements apart where they
+	                             * are stored, 1 where they are loaded; NULL: for itself */
 };
 
 struct loops {
@@ -90,27 +100,30 @@ struct loops {
 	const struct kernel *kernel;
 	VECTOR(struct variable) vars;
 	VECTOR(struct cell *) cells;
-	VECTOR(struct definition *) owners;           /* of cells, by number; NULL: a temporary */
+	VECTOR(struct definition *) owners; /* of cells, by number; NULL: a temporary */
 	struct block body;
 	int64_t blocks;
-	int beside, beside_var;           /* rows of a block that run side by side, and their variable; 1 or less: one row at a time */
-	const struct definition *count;   /* of the outermost loop of the blocks, where its extent is a bound: there are (count * ends_by + ends_per - 1) / ends_per blocks; NULL: all */
-	int64_t most, ends_by, ends_per;  /* most: the bound */
-	const char *blocks_of;            /* "b": what a block is, for comments */
-	const char *tile;                 /* what unroll.c and vectorise.c did, for comments */
-	struct symbols *symbols;          /* symbols.c; NULL: every number stands as it is */
+	int beside, beside_var; /* rows of a block that run side by side, and their variable; 1 or less: one row at a
+	                           time */
+	const struct definition *count;  /* of the outermost loop of the blocks, where its extent is a bound: there are
+	                                    (count * ends_by + ends_per - 1) / ends_per blocks; NULL: all */
+	int64_t most, ends_by, ends_per; /* most: the bound */
+	const char *blocks_of;           /* "b": what a block is, for comments */
+	const char *tile;                /* what unroll.c and vectorise.c did, for comments */
+	struct symbols *symbols;         /* symbols.c; NULL: every number stands as it is */
 };
 
 /* Kernel -> statements, all passes.  The kernel's params must stand. */
 struct loops *loops_lower(struct build *, struct arena *, const struct target *, const struct kernel *);
 
 /* ---- symbols.c: code for layers of any size ----
- * The same statements where what is this layer's alone is a symbol: strides, extents, lanes that are left, numbers.  What is left is a text, the key:
- * kernels of one key run one code, and the values of its symbols are all that they differ in. */
+ * The same statements where what is this layer's alone is a symbol: strides, extents, lanes that are left, numbers.
+ * What is left is a text, the key: kernels of one key run one code, and the values of its symbols are all that they
+ * differ in. */
 struct symbols {
-	VECTOR(int64_t) values;           /* of the symbols */
-	VECTOR(double) numbers;           /* what a buffer behind the kernel's own holds */
-	const char *key;                  /* one line */
+	VECTOR(int64_t) values; /* of the symbols */
+	VECTOR(double) numbers; /* what a buffer behind the kernel's own holds */
+	const char *key;        /* one line */
 };
 /* NULL where the kernel is no such one: not float throughout, or it computes addresses from values. */
 struct loops *loops_symbolic(struct build *, struct arena *, const struct target *, const struct kernel *);
@@ -118,16 +131,16 @@ struct loops *loops_symbolic(struct build *, struct arena *, const struct target
 /* Sets blocks, blocks_of and tile of a SHAPE_LOOPS kernel whose params stand. */
 void loops_finish(struct lowered *, struct kernel *);
 
-void loops_print(struct loops *, struct text *out);            /* print.c: for --stage loops … */
-void loops_print_kernel(const struct lowered *, const struct kernel *, struct text *out);      /* … of a kernel */
-void loops_name(struct loops *);                               /* names.c: unique where it counts; after the last pass */
-void loops_check(const struct loops *);                        /* check.c: asserts that it is well-formed */
-/* check.c: true where no select on a lane or on the variable of an innermost loop is left; LOOPS kernels of definitions whose selects
- * are on single variables reach it, others may not. */
+void loops_print(struct loops *, struct text *out); /* print.c: for --stage loops … */
+void loops_print_kernel(const struct lowered *, const struct kernel *, struct text *out); /* … of a kernel */
+void loops_name(struct loops *);        /* names.c: unique where it counts; after the last pass */
+void loops_check(const struct loops *); /* check.c: asserts that it is well-formed */
+/* check.c: true where no select on a lane or on the variable of an innermost loop is left; LOOPS kernels of definitions
+ * whose selects are on single variables reach it, others may not. */
 bool loops_are_split(const struct loops *);
 
 /* ---- passes, in this order ---- */
-void loops_pass(struct loops *);                               /* lower.c: all of them */
+void loops_pass(struct loops *); /* lower.c: all of them */
 struct loops *loops_build(struct build *, struct arena *, const struct target *, const struct kernel *);
 void loops_unroll(struct loops *);
 void loops_split(struct loops *);
@@ -137,24 +150,29 @@ void loops_vectorise(struct loops *);
 void loops_tile(struct loops *);
 
 /* ---- walk.c: statements made, copied, looked through ---- */
-bool stmt_finds(const struct stmt *);                          /* is it an INDEX that data say? */
+bool stmt_finds(const struct stmt *); /* is it an INDEX that data say? */
 struct stmt *stmt_new(struct loops *, enum stmt_kind);
 /* Maps, each all that is in the one before. */
 enum { NEST_MOST = MAX_VARS };
-struct nest { struct stmt *loop[NEST_MOST]; int count; struct block *body; };
+struct nest {
+	struct stmt *loop[NEST_MOST];
+	int count;
+	struct block *body;
+};
 struct nest nest_of(struct stmt *);
-int index_new(struct loops *, const char *like, int64_t extent, const struct index *at, struct block *out);       /* an INDEX that stands at `at`: its variable */
-int          var_new(struct loops *, const char *like, int64_t extent);
+int index_new(struct loops *, const char *like, int64_t extent, const struct index *at,
+        struct block *out); /* an INDEX that stands at `at`: its variable */
+int var_new(struct loops *, const char *like, int64_t extent);
 struct cell *cell_new(struct loops *, enum cell_kind, const char *like, enum dtype, int64_t size);
-const struct expr *cell_load(struct loops *, struct cell *, const struct index *at);         /* at: NULL for a register */
+const struct expr *cell_load(struct loops *, struct cell *, const struct index *at); /* at: NULL for a register */
 void block_add(struct loops *, struct block *, struct stmt *);
 void block_add_all(struct loops *, struct block *, const struct block *);
 
-/* A copy, with variables replaced (NULL: kept) and registers and arrays replaced by pairs; those that begin inside are made
- * anew where `fresh`. */
+/* A copy, with variables replaced (NULL: kept) and registers and arrays replaced by pairs; those that begin inside are
+ * made anew where `fresh`. */
 struct copying {
 	struct loops *loops;
-	const struct index **with;        /* by variable; room for all */
+	const struct index **with; /* by variable; room for all */
 	int vars;
 	VECTOR(struct cell *) old_cells, new_cells;
 	bool fresh;
@@ -168,16 +186,17 @@ void copy_block(struct copying *, const struct block *, struct block *out);
 /* Every index that stands in the statements: addresses, selects, conditions, values. */
 typedef void visit_index(void *user, const struct index *, bool address);
 void block_indices(const struct block *, visit_index *, void *user);
-bool block_bends(const struct block *, int var);               /* is any index not affine in the variable? */
+bool block_bends(const struct block *, int var); /* is any index not affine in the variable? */
 /* Every SET, STORE and JOIN, with how often it runs in one round of the block. */
 void block_leaves(const struct block *, void (*visit)(void *user, struct stmt *, double rounds), void *user);
 
 /* expr_can_vector, or expr_can_pick, and loads between bounds of the lane, of neighbours along it. */
 bool loops_can_vector(const struct expr *, int lane, bool picks);
-bool cell_is_loaded(const struct block *, const struct cell *);        /* fuse.c */
-bool cell_is_stored(const struct block *, const struct cell *);        /* SET counts too */
+bool cell_is_loaded(const struct block *, const struct cell *); /* fuse.c */
+bool cell_is_stored(const struct block *, const struct cell *); /* SET counts too */
 
 const struct expr *reduce_start(struct loops *, enum reduce, enum dtype);
-const struct expr *reduce_step(struct loops *, const struct definition *, const struct expr *sum, const struct expr *term);
+const struct expr *reduce_step(
+        struct loops *, const struct definition *, const struct expr *sum, const struct expr *term);
 const struct expr *reduce_join(struct loops *, enum reduce, const struct expr *lower, const struct expr *upper);
 #endif

@@ -4,12 +4,9 @@
 void loops_pass(struct loops *loops)
 {
 	static void (*const passes[])(struct loops *) = {
-		loops_unroll,             /* before split: a window's selects are decided tap by tap */
-		loops_split,
-		loops_collapse,           /* after split: its parts are often dense */
-		loops_fuse,
-		loops_vectorise,
-		loops_tile,               /* last: neighbours of whole vectors */
+		loops_unroll,                            /* before split: a window's selects are decided tap by tap */
+		loops_split, loops_collapse,             /* after split: its parts are often dense */
+		loops_fuse, loops_vectorise, loops_tile, /* last: neighbours of whole vectors */
 	};
 	for (size_t i = 0; i < COUNT(passes); i++) {
 		if (loops->build->check)
@@ -19,7 +16,8 @@ void loops_pass(struct loops *loops)
 	loops_check(loops);
 }
 
-struct loops *loops_lower(struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
+struct loops *loops_lower(
+        struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
 {
 	struct loops *loops = loops_build(build, arena, target, kernel);
 	loops_pass(loops);
@@ -28,16 +26,18 @@ struct loops *loops_lower(struct build *build, struct arena *arena, const struct
 
 void loops_finish(struct lowered *lowered, struct kernel *kernel)
 {
-	struct arena *arena = lowered->arena, scratch;        /* statements are made again where they are printed */
+	struct arena *arena = lowered->arena, scratch; /* statements are made again where they are printed */
 	const struct target *target = lowered->target;
 	arena_init(&scratch, arena->build);
 	struct loops *loops = loops_lower(arena->build, &scratch, target, kernel);
 	kernel->blocks = loops->blocks;
 	for (size_t c = 0; c < loops->cells.count; c++)
-		kernel->arrays |= loops->cells.at[c]->kind == CELL_ARRAY && cell_is_loaded(&loops->body, loops->cells.at[c]);
+		kernel->arrays |=
+		        loops->cells.at[c]->kind == CELL_ARRAY && cell_is_loaded(&loops->body, loops->cells.at[c]);
 	kernel->blocks_of = arena_copy(arena, loops->blocks_of, strlen(loops->blocks_of));
-	kernel->tile = loops->tile ? arena_copy(arena, loops->tile, strlen(loops->tile))
-		: target->lanes > 1 ? arena_printf(arena, "%d lanes", target->lanes) : "scalar";
+	kernel->tile = loops->tile  ? arena_copy(arena, loops->tile, strlen(loops->tile))
+	        : target->lanes > 1 ? arena_printf(arena, "%d lanes", target->lanes)
+	                            : "scalar";
 	kernel->template_name = arena_printf(arena, "%s/loops.jinja", target->family);
 	arena_release(&scratch);
 }

@@ -1,5 +1,5 @@
-/* names.c: names for variables and cells: the first of a kind in its scope is bare, further ones are numbered; scopes beside
- * each other use the same names again. */
+/* names.c: names for variables and cells: the first of a kind in its scope is bare, further ones are numbered; scopes
+ * beside each other use the same names again. */
 #include "loops/loops.h"
 #include <assert.h>
 

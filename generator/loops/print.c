@@ -2,7 +2,11 @@
 #include "loops/loops.h"
 #include <inttypes.h>
 
-struct showing { const struct loops *loops; struct text *out; const char **names; };
+struct showing {
+	const struct loops *loops;
+	struct text *out;
+	const char **names;
+};
 
 static void show_expr(struct showing *, const struct expr *);
 
@@ -12,9 +16,7 @@ static void show_expr(struct showing *s, const struct expr *expr)
 {
 	struct text *out = s->out;
 	switch (expr->kind) {
-	case EXPR_NUMBER:
-		text_adds(out, number_text(s->loops->arena, expr->type, expr->number, expr->integer));
-		break;
+	case EXPR_NUMBER: text_adds(out, number_text(s->loops->arena, expr->type, expr->number, expr->integer)); break;
 	case EXPR_LOAD:
 		text_adds(out, expr->of->name);
 		if (expr->of->rank) {
@@ -70,7 +72,9 @@ static void show_lanes(struct showing *s, const struct stmt *stmt)
 
 static void show(struct showing *s, const struct stmt *stmt, int depth)
 {
-	static const char *const roles[] = { [ROLE_BLOCKS] = "blocks", [ROLE_MAP] = "map", [ROLE_CHAIN] = "chain", [ROLE_LANES] = "64 lanes" };
+	static const char *const roles[] = {
+		[ROLE_BLOCKS] = "blocks", [ROLE_MAP] = "map", [ROLE_CHAIN] = "chain", [ROLE_LANES] = "64 lanes"
+	};
 	struct text *out = s->out;
 	text_printf(out, "%*s", depth * 2, "");
 	switch (stmt->kind) {
@@ -94,15 +98,14 @@ static void show(struct showing *s, const struct stmt *stmt, int depth)
 			text_printf(out, " < %" PRId64, stmt->ranges[i].to);
 		}
 		break;
-	case STMT_SCOPE:
-		text_adds(out, "scope");
-		break;
+	case STMT_SCOPE: text_adds(out, "scope"); break;
 	case STMT_INDEX:
 		text_printf(out, "%s is ", s->names[stmt->var]);
 		show_index(s, stmt->at);
 		break;
 	case STMT_ARRAY:
-		text_printf(out, "array %s[%" PRId64 "]%s", stmt->cell->of.name, stmt->cell->size, stmt->cell->vector ? " of vectors" : "");
+		text_printf(out, "array %s[%" PRId64 "]%s", stmt->cell->of.name, stmt->cell->size,
+		        stmt->cell->vector ? " of vectors" : "");
 		break;
 	case STMT_SET:
 		text_printf(out, "%s%s = ", stmt->declare ? "let " : "", stmt->cell->of.name);
@@ -121,9 +124,7 @@ static void show(struct showing *s, const struct stmt *stmt, int depth)
 			text_adds(out, " apart");
 		}
 		break;
-	case STMT_JOIN:
-		text_printf(out, "let %s = join %s", stmt->cell->of.name, stmt->from->of.name);
-		break;
+	case STMT_JOIN: text_printf(out, "let %s = join %s", stmt->cell->of.name, stmt->from->of.name); break;
 	}
 	text_addc(out, '\n');
 	show_block(s, &stmt->body, depth + 1);
@@ -142,7 +143,7 @@ static void show_block(struct showing *s, const struct block *block, int depth)
 void loops_print(struct loops *loops, struct text *out)
 {
 	loops_name(loops);
-	struct showing s = { loops, out, new_array(loops->arena, const char *, loops->vars.count + 1) };
+	struct showing s = { loops, out, arena_new_array(loops->arena, const char *, loops->vars.count + 1) };
 	for (size_t i = 0; i < loops->vars.count; i++)
 		s.names[i] = loops->vars.at[i].name;
 	show_block(&s, &loops->body, 0);

@@ -4,9 +4,9 @@
 #include <math.h>
 
 enum {
-	PARTS_MOST = 160,                 /* of one loop */
-	LEAVES_MOST = 3000,               /* statements that a cut may make */
-	EXTENT_MOST = 1 << 16,            /* where each round must be tried: quotients */
+	PARTS_MOST = 160,      /* of one loop */
+	LEAVES_MOST = 3000,    /* statements that a cut may make */
+	EXTENT_MOST = 1 << 16, /* where each round must be tried: quotients */
 };
 
 /* ---- where the selects on one variable change ---- */
@@ -14,7 +14,7 @@ struct cutting {
 	struct loops *loops;
 	int var;
 	int64_t extent;
-	int64_t at[PARTS_MOST + 1];       /* ascending, inside (0, extent) */
+	int64_t at[PARTS_MOST + 1]; /* ascending, inside (0, extent) */
 	int count;
 	bool too_many;
 };
@@ -35,17 +35,18 @@ static void add_cut(struct cutting *c, int64_t at)
 	c->count++;
 }
 
-static bool only_of(const struct index *index, int var)         /* a function of that variable alone */
+static bool only_of(const struct index *index, int var) /* a function of that variable alone */
 {
 	for (int i = 0; i < index->count; i++) {
 		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE || (atom->kind == ATOM_VAR && atom->var != var) || (atom->kind != ATOM_VAR && !only_of(atom->of, var)))
+		if (atom->kind == ATOM_VALUE || (atom->kind == ATOM_VAR && atom->var != var)
+		        || (atom->kind != ATOM_VAR && !only_of(atom->of, var)))
 			return false;
 	}
 	return index->count > 0;
 }
 
-static int64_t down(int64_t a, int64_t b) { return a / b - (a % b < 0); }     /* b > 0 */
+static int64_t down(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
 static int64_t up(int64_t a, int64_t b) { return -down(-a, b); }
 
 /* from <= f*v + k < to */
@@ -65,11 +66,13 @@ static void cuts_of_range(struct cutting *c, const struct range *range)
 	bool was = false;
 	int beside = c->loops->beside_var;
 	int64_t rows = c->loops->beside;
-	/* With rows side by side: where it changes for the first of them, and for the last; between, each row decides. */
-	if (rows > 1 && c->var != beside && range->at->count == 2 && index_is_affine(range->at) && index_factor(range->at, c->var)
-		&& index_factor(range->at, beside)) {
+	/* With rows side by side: where it changes for the first of them, and for the last; between, each row decides.
+	 */
+	if (rows > 1 && c->var != beside && range->at->count == 2 && index_is_affine(range->at)
+	        && index_factor(range->at, c->var) && index_factor(range->at, beside)) {
 		for (int64_t row = 0; row < rows; row += rows - 1)
-			cuts_of_line(c, range, index_factor(range->at, c->var), range->at->constant + row * index_factor(range->at, beside));
+			cuts_of_line(c, range, index_factor(range->at, c->var),
+			        range->at->constant + row * index_factor(range->at, beside));
 		return;
 	}
 	if (!only_of(range->at, c->var))
@@ -82,7 +85,7 @@ static void cuts_of_range(struct cutting *c, const struct range *range)
 		c->too_many = true;
 		return;
 	}
-	vars = new_array(c->loops->arena, int64_t, c->loops->vars.count);
+	vars = arena_new_array(c->loops->arena, int64_t, c->loops->vars.count);
 	for (int64_t v = 0; v < c->extent && !c->too_many; v++) {
 		vars[c->var] = v;
 		int64_t at = index_evaluate(range->at, vars, NULL, NULL);
@@ -157,7 +160,7 @@ static void cut_by_if(struct loops *loops, struct block *block, size_t from, con
 		struct block *part = out;
 		if (p < c->count) {
 			struct stmt *which = stmt_new(loops, STMT_IF);
-			struct range *range = new(loops->arena, struct range);
+			struct range *range = arena_new(loops->arena, struct range);
 			*range = (struct range){ index_var(loops->arena, c->var, c->extent), 0, high };
 			which->ranges = range;
 			which->range_count = 1;
@@ -167,21 +170,24 @@ static void cut_by_if(struct loops *loops, struct block *block, size_t from, con
 		}
 		struct copying copying;
 		if (high - low > 1 && low) {
-			int var = index_new(loops, loops->vars.at[c->var].name, high - low, index_plus(loops->arena, index_var(loops->arena, c->var, c->extent), -low), part);
+			int var = index_new(loops, loops->vars.at[c->var].name, high - low,
+			        index_plus(loops->arena, index_var(loops->arena, c->var, c->extent), -low), part);
 			copying_init(&copying, loops, true);
-			copying_put(&copying, c->var, index_plus(loops->arena, index_var(loops->arena, var, high - low), low));
+			copying_put(&copying, c->var,
+			        index_plus(loops->arena, index_var(loops->arena, var, high - low), low));
 		} else {
 			copying_init(&copying, loops, true);
 			/* the same variable, known to stay below `high` */
-			copying_put(&copying, c->var, index_plus(loops->arena, index_var(loops->arena, c->var, high - low), low));
+			copying_put(&copying, c->var,
+			        index_plus(loops->arena, index_var(loops->arena, c->var, high - low), low));
 		}
 		copy_block(&copying, &rest, part);
 		split_block(loops, part);
 	}
 }
 
-/* Short rows stay whole where all that changes along them are masked loads: cut, each border would be a vector of its own.  With four lanes a masked load goes
- * through memory. */
+/* Short rows stay whole where all that changes along them are masked loads: cut, each border would be a vector of its
+ * own.  With four lanes a masked load goes through memory. */
 enum { WHOLE_VECTORS = 2, MASKED_LANES = 8 };
 static bool is_masked(const struct expr *expr, int var)
 {
@@ -200,7 +206,8 @@ static bool all_masked(const struct block *block, int var)
 	for (size_t i = 0; i < block->count; i++) {
 		const struct stmt *stmt = block->at[i];
 		if ((stmt->kind != STMT_SET && stmt->kind != STMT_STORE) || !is_masked(stmt->value, var)
-			|| (stmt->kind == STMT_STORE && (stmt->cell->kind != CELL_BUFFER || index_factor(stmt->at, var) != 1)))
+		        || (stmt->kind == STMT_STORE
+		                && (stmt->cell->kind != CELL_BUFFER || index_factor(stmt->at, var) != 1)))
 			return false;
 	}
 	return block->count > 0;
@@ -208,7 +215,8 @@ static bool all_masked(const struct block *block, int var)
 static bool stays_whole(const struct loops *loops, const struct stmt *loop)
 {
 	int lanes = loops->target->lanes;
-	return lanes >= MASKED_LANES && !loops->target->lanes_are_threads && loop->role == ROLE_MAP && loop->extent <= WHOLE_VECTORS * lanes && all_masked(&loop->body, loop->var);
+	return lanes >= MASKED_LANES && !loops->target->lanes_are_threads && loop->role == ROLE_MAP
+	        && loop->extent <= WHOLE_VECTORS * lanes && all_masked(&loop->body, loop->var);
 }
 
 static void split_block(struct loops *loops, struct block *block)
@@ -218,7 +226,8 @@ static void split_block(struct loops *loops, struct block *block)
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
 		struct cutting c = { .loops = loops, .var = stmt->var, .extent = loops->vars.at[stmt->var].extent };
-		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && !stays_whole(loops, stmt) && find_cuts(&c, &stmt->body, 0)) {
+		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && !stays_whole(loops, stmt)
+		        && find_cuts(&c, &stmt->body, 0)) {
 			for (int p = 0; p <= c.count; p++)
 				add_part(loops, stmt, p ? c.at[p - 1] : 0, p < c.count ? c.at[p] : c.extent, block);
 			continue;
@@ -242,11 +251,13 @@ static void split_block(struct loops *loops, struct block *block)
 static bool is_idle(const struct stmt *stmt)
 {
 	const struct expr *value = stmt->value;
-	if (stmt->kind != STMT_SET || stmt->declare || value->kind != EXPR_SCALAR || (value->row != SCALAR_max && value->row != SCALAR_min))
+	if (stmt->kind != STMT_SET || stmt->declare || value->kind != EXPR_SCALAR
+	        || (value->row != SCALAR_max && value->row != SCALAR_min))
 		return false;
 	const struct expr *term = value->arg[0], *sum = value->arg[1];
 	return term->kind == EXPR_NUMBER && dtypes[term->type].class == CLASS_FLOAT && isinf(term->number)
-		&& (term->number < 0) == (value->row == SCALAR_max) && sum->kind == EXPR_LOAD && sum->of == &stmt->cell->of;
+	        && (term->number < 0) == (value->row == SCALAR_max) && sum->kind == EXPR_LOAD
+	        && sum->of == &stmt->cell->of;
 }
 
 static void drop_idle(struct block *block)

@@ -1,13 +1,19 @@
-/* symbols.c: kernel -> statements of any size.  Right behind the build, each stride and offset of a buffer and each number becomes a symbol;
- * the passes decide by its value; then extents and lanes that are left become symbols too.  What the passes decided stands in the key. */
+/* symbols.c: kernel -> statements of any size.  Right behind the build, each stride and offset of a buffer and each
+ * number becomes a symbol; the passes decide by its value; then extents and lanes that are left become symbols too.
+ * What the passes decided stands in the key. */
 #include "loops/loops.h"
 #include <inttypes.h>
 #include <math.h>
 
-enum { EXTENT_LEAST = 16 };                  /* loops below that, which are no maps, are of a window's making */
+enum { EXTENT_LEAST = 16 }; /* loops below that, which are no maps, are of a window's making */
 
 /* A stride of a buffer along a variable, or its offset (var -1). */
-struct stride { const struct definition *of; int var; int64_t value; int symbol; };
+struct stride {
+	const struct definition *of;
+	int var;
+	int64_t value;
+	int symbol;
+};
 struct making {
 	struct loops *loops;
 	struct symbols *symbols;
@@ -42,9 +48,12 @@ static const struct index *address(struct making *m, const struct definition *of
 		int64_t factor = at->terms[i].factor;
 		int var = at->terms[i].atom->var;
 		const struct index *variable = index_var(arena, var, at->terms[i].atom->high + 1);
-		sum = index_add(arena, sum, factor == 1 ? variable : index_symbol(arena, symbol_of(m, of, var, factor), factor, variable));
+		sum = index_add(arena, sum,
+		        factor == 1 ? variable : index_symbol(arena, symbol_of(m, of, var, factor), factor, variable));
 	}
-	return at->constant ? index_add(arena, sum, index_symbol(arena, symbol_of(m, of, -1, at->constant), at->constant, one)) : sum;
+	return at->constant
+	        ? index_add(arena, sum, index_symbol(arena, symbol_of(m, of, -1, at->constant), at->constant, one))
+	        : sum;
 }
 
 /* ---- expressions ---- */
@@ -70,18 +79,15 @@ static const struct expr *value(struct making *m, const struct expr *expr)
 		if (expr->arg[i])
 			arg[i] = value(m, expr->arg[i]);
 	switch (expr->kind) {
-	case EXPR_NUMBER:
-		return number(m, expr);
+	case EXPR_NUMBER: return number(m, expr);
 	case EXPR_LOAD: {
 		struct cell *cell = cell_of_load(expr);
 		return cell->kind == CELL_BUFFER ? cell_load(m->loops, cell, address(m, expr->of, expr->at[0])) : expr;
 	}
-	case EXPR_SCALAR:
-		return expr_scalar(arena, expr->row, arg[0], arg[1], arg[2]);
-	case EXPR_SELECT:             /* where it is cut is this layer's alone */
+	case EXPR_SCALAR: return expr_scalar(arena, expr->row, arg[0], arg[1], arg[2]);
+	case EXPR_SELECT: /* where it is cut is this layer's alone */
 	case EXPR_INDEX:
-	case EXPR_CAST:
-		break;
+	case EXPR_CAST: break;
 	}
 	m->cannot = true;
 	return expr;
@@ -118,7 +124,10 @@ static bool is_plain(const struct range *range)
 }
 
 /* A running sum's terms, or those behind its last square: any number of them. */
-static bool is_running(const struct making *m, const struct stmt *loop) { return m->loops->kernel->root->running && loop->extent != m->loops->target->lanes; }
+static bool is_running(const struct making *m, const struct stmt *loop)
+{
+	return m->loops->kernel->root->running && loop->extent != m->loops->target->lanes;
+}
 
 static void count_loops(struct making *m, struct block *block)
 {
@@ -126,8 +135,9 @@ static void count_loops(struct making *m, struct block *block)
 	int64_t left = 0, first;
 	for (size_t i = 0; i < block->count; i++) {
 		struct stmt *stmt = block->at[i];
-		if (stmt->kind == STMT_FOR && (stmt->role == ROLE_BLOCKS || stmt->role == ROLE_MAP || is_running(m, stmt)
-			|| (stmt->extent >= EXTENT_LEAST && !m->loops->kernel->root->running)))
+		if (stmt->kind == STMT_FOR
+		        && (stmt->role == ROLE_BLOCKS || stmt->role == ROLE_MAP || is_running(m, stmt)
+		                || (stmt->extent >= EXTENT_LEAST && !m->loops->kernel->root->running)))
 			stmt->count = symbol_alone(m, stmt->extent);
 		for (int r = 0; r < stmt->range_count; r++)
 			m->cannot |= !is_plain(&stmt->ranges[r]);
@@ -167,10 +177,11 @@ static void make_key(struct making *m)
 	text_release(&text);
 }
 
-struct loops *loops_symbolic(struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
+struct loops *loops_symbolic(
+        struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
 {
 	struct loops *loops = loops_build(build, arena, target, kernel);
-	struct making m = { .loops = loops, .symbols = new(arena, struct symbols) };
+	struct making m = { .loops = loops, .symbols = arena_new(arena, struct symbols) };
 	for (size_t i = 0; i < kernel->params.count; i++)
 		m.cannot |= kernel->params.at[i].of->type != DTYPE_F32;
 	m.numbers = cell_new(loops, CELL_BUFFER, "numbers", DTYPE_F32, 1);

@@ -1,5 +1,6 @@
-/* unroll.c: rounds side by side.  Small windows become straight lines, so that split.c can decide their selects and tiles
- * share what they load; loops_tile lets neighbouring rounds of a map run together, each with registers of its own. */
+/* unroll.c: rounds side by side.  Small windows become straight lines, so that split.c can decide their selects and
+ * tiles share what they load; loops_tile lets neighbouring rounds of a map run together, each with registers of its
+ * own. */
 #include "loops/loops.h"
 
 enum { WINDOW_MOST = 16, TILE_MOST = 8 };
@@ -22,7 +23,7 @@ static void unroll_block(struct loops *loops, struct block *block)
 		unroll_block(loops, &stmt->body);
 		unroll_block(loops, &stmt->other);
 		if (stmt->kind != STMT_FOR || stmt->role != ROLE_CHAIN || !is_straight(&stmt->body)
-			|| stmt->extent * (int64_t)stmt->body.count > WINDOW_MOST) {
+		        || stmt->extent * (int64_t)stmt->body.count > WINDOW_MOST) {
 			block_add(loops, block, stmt);
 			continue;
 		}
@@ -49,7 +50,11 @@ static bool uses_var(const struct stmt *stmt, int var)
 static bool is_straight_line(const struct stmt *stmt) { return stmt->kind == STMT_SET || stmt->kind == STMT_STORE; }
 
 /* The first load of the statement, from `of` where that is given, whose address depends on the variable. */
-struct finding { int var; const struct index *at; const struct definition *of; };
+struct finding {
+	int var;
+	const struct index *at;
+	const struct definition *of;
+};
 static void find_load(void *user, const struct expr *load)
 {
 	struct finding *f = user;
@@ -59,9 +64,10 @@ static void find_load(void *user, const struct expr *load)
 	}
 }
 
-/* How many statements of a straight line a round should lag behind the one before it, so that it loads what that one has
- * just loaded; 0 where they share nothing. */
-static size_t lag_of(struct loops *loops, const struct block *in, size_t from, size_t to, int var, const struct copying *copies)
+/* How many statements of a straight line a round should lag behind the one before it, so that it loads what that one
+ * has just loaded; 0 where they share nothing. */
+static size_t lag_of(
+        struct loops *loops, const struct block *in, size_t from, size_t to, int var, const struct copying *copies)
 {
 	struct finding first = { .var = var };
 	size_t at = from;
@@ -80,24 +86,29 @@ static size_t lag_of(struct loops *loops, const struct block *in, size_t from, s
 }
 
 /* Each statement for all copies before the next; loops inside run once for all. */
-static void jam(struct loops *loops, const struct block *in, const struct stmt *loop, struct copying *copies, int count, struct block *out)
+static void jam(struct loops *loops, const struct block *in, const struct stmt *loop, struct copying *copies, int count,
+        struct block *out)
 {
 	for (size_t i = 0; i < in->count; i++) {
 		const struct stmt *stmt = in->at[i];
 		size_t end = i, lag;
 		while (end < in->count && is_straight_line(in->at[end]))
 			end++;
-		if (loop->together && count > 1 && end - i > 1 && (lag = lag_of(loops, in, i, end, loop->var, copies))) {
+		if (loop->together && count > 1 && end - i > 1
+		        && (lag = lag_of(loops, in, i, end, loop->var, copies))) {
 			size_t line = end - i;
 			for (size_t time = 0; time < line + lag * (size_t)(count - 1); time++)
 				for (int t = 0; t < count; t++)
 					if (time >= lag * (size_t)t && time - lag * (size_t)t < line)
-						block_add(loops, out, copy_stmt(&copies[t], in->at[i + time - lag * (size_t)t]));
+						block_add(loops, out,
+						        copy_stmt(&copies[t], in->at[i + time - lag * (size_t)t]));
 			i = end - 1;
 			continue;
 		}
-		bool alone = stmt->kind == STMT_SET || stmt->kind == STMT_STORE || stmt->kind == STMT_JOIN || stmt->kind == STMT_ARRAY;
-		if (alone || (stmt->kind == STMT_IF && uses_var(stmt, loop->var)) || (stmt->kind == STMT_FOR && stmt->role == ROLE_LANES)) {
+		bool alone = stmt->kind == STMT_SET || stmt->kind == STMT_STORE || stmt->kind == STMT_JOIN
+		        || stmt->kind == STMT_ARRAY;
+		if (alone || (stmt->kind == STMT_IF && uses_var(stmt, loop->var))
+		        || (stmt->kind == STMT_FOR && stmt->role == ROLE_LANES)) {
 			for (int t = 0; t < count; t++)
 				block_add(loops, out, copy_stmt(&copies[t], stmt));
 			continue;
@@ -113,9 +124,10 @@ static void jam(struct loops *loops, const struct block *in, const struct stmt *
 }
 
 /* `count` neighbouring rounds of a map, the first at variable `var` (or the constant `first` where var < 0). */
-static void add_rounds(struct loops *loops, const struct stmt *loop, int count, const struct index *first, struct block *out)
+static void add_rounds(
+        struct loops *loops, const struct stmt *loop, int count, const struct index *first, struct block *out)
 {
-	struct copying *copies = new_array(loops->arena, struct copying, (size_t)count);
+	struct copying *copies = arena_new_array(loops->arena, struct copying, (size_t)count);
 	for (int t = 0; t < count; t++) {
 		copying_init(&copies[t], loops, true);
 		copying_put(&copies[t], loop->var, index_plus(loops->arena, first, t * loop->step));
@@ -175,7 +187,9 @@ static double loads_of_four(struct loops *loops, const struct stmt *loop, const 
 		struct copying copying;
 		struct block copy = { 0 };
 		copying_init(&copying, loops, false);
-		copying_put(&copying, loop->var, index_plus(loops->arena, index_var(loops->arena, loop->var, loop->extent + 4 * loop->step), t * loop->step));
+		copying_put(&copying, loop->var,
+		        index_plus(loops->arena, index_var(loops->arena, loop->var, loop->extent + 4 * loop->step),
+		                t * loop->step));
 		copy_block(&copying, body, &copy);
 		block_leaves(&copy, weigh_leaf, &w);
 	}
@@ -195,25 +209,29 @@ static bool inner_shares_more(struct loops *loops, const struct stmt *loop, cons
 static bool has_map(const struct block *block)
 {
 	for (size_t i = 0; i < block->count; i++)
-		if ((block->at[i]->kind == STMT_FOR && block->at[i]->role == ROLE_MAP) || has_map(&block->at[i]->body) || has_map(&block->at[i]->other))
+		if ((block->at[i]->kind == STMT_FOR && block->at[i]->role == ROLE_MAP) || has_map(&block->at[i]->body)
+		        || has_map(&block->at[i]->other))
 			return true;
 	return false;
 }
 
-/* `count` rounds from `from` on as a straight line.  A vector's variable stays one, so that addresses still grow along it. */
+/* `count` rounds from `from` on as a straight line.  A vector's variable stays one, so that addresses still grow along
+ * it. */
 static void add_straight(struct loops *loops, const struct stmt *loop, int64_t from, int count, struct block *out)
 {
 	struct stmt *scope = stmt_new(loops, STMT_SCOPE);
 	const struct index *first = index_constant(loops->arena, from * loop->step);
 	if (loop->step > 1) {
 		int64_t extent = loops->vars.at[loop->var].extent;
-		first = index_var(loops->arena, index_new(loops, loops->vars.at[loop->var].name, extent, first, &scope->body), extent);
+		first = index_var(loops->arena,
+		        index_new(loops, loops->vars.at[loop->var].name, extent, first, &scope->body), extent);
 	}
 	add_rounds(loops, loop, count, first, &scope->body);
 	block_add(loops, out, scope);
 }
 
-static void replace_by_tiles(struct loops *loops, const struct stmt *loop, int64_t rounds, int64_t tile, struct block *out)
+static void replace_by_tiles(
+        struct loops *loops, const struct stmt *loop, int64_t rounds, int64_t tile, struct block *out)
 {
 	int64_t rest = rounds % tile, main = rounds - rest;
 	if (main > tile) {
@@ -222,7 +240,8 @@ static void replace_by_tiles(struct loops *loops, const struct stmt *loop, int64
 		tiled->role = loop->role;
 		tiled->step = loop->step * tile;
 		tiled->extent = main * loop->step;
-		add_rounds(loops, loop, (int)tile, index_var(loops->arena, loop->var, loops->vars.at[loop->var].extent), &tiled->body);
+		add_rounds(loops, loop, (int)tile, index_var(loops->arena, loop->var, loops->vars.at[loop->var].extent),
+		        &tiled->body);
 		block_add(loops, out, tiled);
 	} else if (main)
 		add_straight(loops, loop, 0, (int)tile, out);
@@ -244,14 +263,16 @@ static struct stmt *square_of(struct loops *loops, const struct stmt *loop)
 {
 	const struct stmt *store = loop->body.count == 1 ? loop->body.at[0] : NULL;
 	int lanes = loops->target->lanes;
-	if (!store || store->kind != STMT_STORE || store->lane < 0 || store->left || store->value->kind != EXPR_LOAD || loop->step != 1
-		|| loop->extent % lanes || loops->target->lanes_are_threads || store->lane == loop->var)
+	if (!store || store->kind != STMT_STORE || store->lane < 0 || store->left || store->value->kind != EXPR_LOAD
+	        || loop->step != 1 || loop->extent % lanes || loops->target->lanes_are_threads
+	        || store->lane == loop->var)
 		return NULL;
 	const struct cell *from = cell_of_load(store->value);
 	const struct index *at = store->value->at ? store->value->at[0] : NULL;
 	if (!at || store->cell->kind != CELL_BUFFER || from->kind != CELL_BUFFER || from == store->cell
-		|| index_factor(store->at, store->lane) != 1 || index_factor(at, loop->var) != 1 || index_factor(at, store->lane) <= 1
-		|| index_factor(store->at, loop->var) <= 1 || index_bends(at, loop->var) || index_bends(store->at, loop->var))
+	        || index_factor(store->at, store->lane) != 1 || index_factor(at, loop->var) != 1
+	        || index_factor(at, store->lane) <= 1 || index_factor(store->at, loop->var) <= 1
+	        || index_bends(at, loop->var) || index_bends(store->at, loop->var))
 		return NULL;
 	struct stmt *whole = stmt_new(loops, STMT_FOR), *square = stmt_new(loops, STMT_STORE);
 	*whole = *loop;
@@ -280,7 +301,10 @@ static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 		block_add(loops, out, loop);
 		return;
 	}
-	struct stmt *inner = loop->body.count >= 1 && loop->body.at[0]->kind == STMT_FOR && loop->body.at[0]->role == ROLE_MAP ? loop->body.at[0] : NULL;
+	struct stmt *inner =
+	        loop->body.count >= 1 && loop->body.at[0]->kind == STMT_FOR && loop->body.at[0]->role == ROLE_MAP
+	        ? loop->body.at[0]
+	        : NULL;
 	if (inner && has_map(&inner->body)) {
 		tile_block(loops, &loop->body);
 		block_add(loops, out, loop);
@@ -318,8 +342,9 @@ static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 	int sums = w.sum_count ? w.sum_count : 1;
 	int64_t most = target->registers * 3 / 4 / sums;
 	if (loops->beside > 1)
-		most = target->registers * 5 / 8 / sums / loops->beside;     /* what they load takes registers too */
-	int64_t enough = loops->kernel->root->running ? target->registers / 2 : TILE_MOST;       /* running: as many as a block has */
+		most = target->registers * 5 / 8 / sums / loops->beside; /* what they load takes registers too */
+	int64_t enough =
+	        loops->kernel->root->running ? target->registers / 2 : TILE_MOST; /* running: as many as a block has */
 	most = most > enough ? enough : most < 1 ? 1 : most;
 	if (inner && inner_shares_more(loops, loop, inner)) {
 		tile_block(loops, &loop->body);
@@ -358,6 +383,6 @@ static void tile_block(struct loops *loops, struct block *block)
 
 void loops_tile(struct loops *loops)
 {
-	if (!loops->target->small)        /* neighbours side by side save loads, and double the code */
+	if (!loops->target->small) /* neighbours side by side save loads, and double the code */
 		tile_block(loops, &loops->body);
 }

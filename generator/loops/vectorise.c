@@ -1,21 +1,21 @@
 /* vectorise.c: one variable of each nest is taken target->lanes at a time.
  *
- * A nest of maps gives the variable along which most of what it loads and stores lies side by side; it becomes the innermost.
- * A sum in 64 lanes is either taken along its terms, in 64 / lanes registers, or, where the outputs lie better, of as many
- * outputs as there are lanes.  With one lane, or types that are not float, the same with scalars. */
+ * A nest of maps gives the variable along which most of what it loads and stores lies side by side; it becomes the
+ * innermost. A sum in 64 lanes is either taken along its terms, in 64 / lanes registers, or, where the outputs lie
+ * better, of as many outputs as there are lanes.  With one lane, or types that are not float, the same with scalars. */
 #include "loops/loops.h"
 #include <assert.h>
 
 /* ---- what a variable costs as the lane ---- */
-static const double PICK = 1.2;           /* of a lane that is loaded from a place of its own */
+static const double PICK = 1.2; /* of a lane that is loaded from a place of its own */
 
 struct judging {
 	const struct loops *loops;
 	int var;
 	bool possible;
-	double cost;                      /* of one round, in loads of a vector, for lanes elements */
+	double cost; /* of one round, in loads of a vector, for lanes elements */
 	double rounds;
-	const struct block *inside;       /* cells that begin here become vectors */
+	const struct block *inside; /* cells that begin here become vectors */
 };
 
 static bool begins_inside(const struct block *block, const struct cell *cell)
@@ -51,14 +51,19 @@ static void judge_load(void *user, const struct expr *load)
 		j->possible &= load->of->rank && (index_factor(load->at[0], j->var) & ~1) == 0;
 }
 
-/* A place: a float, cut to [0, most], as a whole number of 32 bits.  Lanes cut and round it down as a float, which is exact below 2^22; a NaN becomes 0 either way. */
+/* A place: a float, cut to [0, most], as a whole number of 32 bits.  Lanes cut and round it down as a float, which is
+ * exact below 2^22; a NaN becomes 0 either way. */
 enum { PLACES_MOST = 1 << 22 };
 static const struct expr *place_of(const struct expr *value, int64_t *most)
 {
-	const struct expr *min = value->kind == EXPR_CAST && value->type == DTYPE_I32 && !value->cast ? value->arg[0] : NULL;
-	const struct expr *max = min && min->kind == EXPR_SCALAR && min->row == SCALAR_min && min->type == DTYPE_I64 ? min->arg[0] : NULL;
-	if (!max || max->kind != EXPR_SCALAR || max->row != SCALAR_max || max->arg[1]->kind != EXPR_NUMBER || max->arg[1]->integer || min->arg[1]->kind != EXPR_NUMBER
-		|| min->arg[1]->integer < 0 || min->arg[1]->integer >= PLACES_MOST)
+	const struct expr *min =
+	        value->kind == EXPR_CAST && value->type == DTYPE_I32 && !value->cast ? value->arg[0] : NULL;
+	const struct expr *max = min && min->kind == EXPR_SCALAR && min->row == SCALAR_min && min->type == DTYPE_I64
+	        ? min->arg[0]
+	        : NULL;
+	if (!max || max->kind != EXPR_SCALAR || max->row != SCALAR_max || max->arg[1]->kind != EXPR_NUMBER
+	        || max->arg[1]->integer || min->arg[1]->kind != EXPR_NUMBER || min->arg[1]->integer < 0
+	        || min->arg[1]->integer >= PLACES_MOST)
 		return NULL;
 	const struct expr *whole = max->arg[0];
 	*most = min->arg[1]->integer;
@@ -71,10 +76,17 @@ static void take_places(struct loops *loops, struct block *block)
 	for (size_t i = 0; i < block->count; i++) {
 		struct stmt *stmt = block->at[i];
 		int64_t most;
-		const struct expr *place = stmt->kind == STMT_STORE && stmt->lane >= 0 && stmt->cell->of.type == DTYPE_I32 ? place_of(stmt->value, &most) : NULL;
+		const struct expr *place =
+		        stmt->kind == STMT_STORE && stmt->lane >= 0 && stmt->cell->of.type == DTYPE_I32
+		        ? place_of(stmt->value, &most)
+		        : NULL;
 		if (place)
-			stmt->value = expr_scalar(loops->arena, SCALAR_floor, expr_scalar(loops->arena, SCALAR_min, expr_scalar(loops->arena, SCALAR_max, place,
-				expr_number(loops->arena, DTYPE_F32, 0), NULL), expr_number(loops->arena, DTYPE_F32, (double)most), NULL), NULL, NULL);
+			stmt->value = expr_scalar(loops->arena, SCALAR_floor,
+			        expr_scalar(loops->arena, SCALAR_min,
+			                expr_scalar(loops->arena, SCALAR_max, place,
+			                        expr_number(loops->arena, DTYPE_F32, 0), NULL),
+			                expr_number(loops->arena, DTYPE_F32, (double)most), NULL),
+			        NULL, NULL);
 		take_places(loops, &stmt->body);
 		take_places(loops, &stmt->other);
 	}
@@ -84,22 +96,25 @@ static void judge_leaf(void *user, struct stmt *stmt, double rounds)
 {
 	struct judging *j = user;
 	j->rounds = rounds;
-	bool halves = stmt->kind == STMT_STORE && stmt->cell->of.type == DTYPE_F16 && stmt->cell->kind == CELL_BUFFER && index_factor(stmt->at, j->var) == 1;
+	bool halves = stmt->kind == STMT_STORE && stmt->cell->of.type == DTYPE_F16 && stmt->cell->kind == CELL_BUFFER
+	        && index_factor(stmt->at, j->var) == 1;
 	const struct expr *value = stmt->value;
-	if (stmt->kind == STMT_STORE && stmt->cell->of.type == DTYPE_I32 && stmt->cell->kind == CELL_BUFFER && index_factor(stmt->at, j->var) == 1 && !j->loops->target->lanes_are_threads)
+	if (stmt->kind == STMT_STORE && stmt->cell->of.type == DTYPE_I32 && stmt->cell->kind == CELL_BUFFER
+	        && index_factor(stmt->at, j->var) == 1 && !j->loops->target->lanes_are_threads)
 		value = place_of(value, &(int64_t){ 0 });
 	if (stmt->kind == STMT_JOIN || !value || (stmt->cell->of.type != DTYPE_F32 && !halves && value == stmt->value)
-		|| !loops_can_vector(value, j->var, !j->loops->target->lanes_are_threads)) {
+	        || !loops_can_vector(value, j->var, !j->loops->target->lanes_are_threads)) {
 		j->possible = false;
 		return;
 	}
 	if (stmt->kind == STMT_STORE) {
 		bool own = stmt->cell->kind == CELL_ARRAY && begins_inside(j->inside, stmt->cell);
-		if (index_bends(stmt->at, j->var) || (own ? index_factor(stmt->at, j->var) != 0 : index_factor(stmt->at, j->var) == 0))
+		if (index_bends(stmt->at, j->var)
+		        || (own ? index_factor(stmt->at, j->var) != 0 : index_factor(stmt->at, j->var) == 0))
 			j->possible = false;
 		j->cost += rounds * access_cost(j, stmt->at, true);
 	} else if (!begins_inside(j->inside, stmt->cell))
-		j->possible = false;              /* a register from outside would have to be joined */
+		j->possible = false; /* a register from outside would have to be joined */
 	expr_loads(stmt->value, judge_load, j);
 	j->cost += rounds * 0.25 * expr_cost(stmt->value);
 }
@@ -150,7 +165,10 @@ static struct stmt *count_new(struct loops *loops, const char *like, int64_t ext
 	return loop;
 }
 
-static const struct index *count_index(struct loops *loops, const struct stmt *loop) { return index_var(loops->arena, loop->var, loop->extent); }
+static const struct index *count_index(struct loops *loops, const struct stmt *loop)
+{
+	return index_var(loops->arena, loop->var, loop->extent);
+}
 
 /* Marks a copied body as vectors along `var`. */
 static void mark(struct block *block, int var, int left)
@@ -170,7 +188,8 @@ static void mark(struct block *block, int var, int left)
 	}
 }
 
-static void add_part(struct loops *loops, const struct stmt *loop, struct cell **parts, const struct index *at, int lane, int left, struct block *out)
+static void add_part(struct loops *loops, const struct stmt *loop, struct cell **parts, const struct index *at,
+        int lane, int left, struct block *out)
 {
 	struct copying copying;
 	struct block body = { 0 };
@@ -197,14 +216,17 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 		for (int s = 0; s < loop->sum_count; s++) {
 			parts[p][s] = cell_new(loops, CELL_REGISTER, loop->sums[s]->of.name, DTYPE_F32, 1);
 			parts[p][s]->vector = true;
-			struct stmt *begin = set_new(loops, parts[p][s], reduce_start(loops, loop->reduce[s], DTYPE_F32), true);
+			struct stmt *begin =
+			        set_new(loops, parts[p][s], reduce_start(loops, loop->reduce[s], DTYPE_F32), true);
 			begin->lane = loop->var;
 			block_add(loops, out, begin);
 		}
 	if (main) {
 		struct stmt *terms = count_new(loops, "t", main, SUMS);
 		for (int p = 0; p < count; p++)
-			add_part(loops, loop, parts[p], index_plus(loops->arena, count_index(loops, terms), (int64_t)p * lanes), terms->var, 0, &terms->body);
+			add_part(loops, loop, parts[p],
+			        index_plus(loops->arena, count_index(loops, terms), (int64_t)p * lanes), terms->var, 0,
+			        &terms->body);
 		block_add(loops, out, terms);
 	}
 	if (rest) {
@@ -212,7 +234,8 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 		int first = index_new(loops, "t", loop->extent, index_constant(loops->arena, main), &scope->body);
 		for (int p = 0; (int64_t)p * lanes < rest; p++) {
 			int64_t left = rest - (int64_t)p * lanes;
-			const struct index *at = index_plus(loops->arena, index_var(loops->arena, first, loop->extent), (int64_t)p * lanes);
+			const struct index *at = index_plus(
+			        loops->arena, index_var(loops->arena, first, loop->extent), (int64_t)p * lanes);
 			add_part(loops, loop, parts[p], at, first, left < lanes ? (int)left : 0, &scope->body);
 		}
 		block_add(loops, out, scope);
@@ -220,8 +243,10 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 	for (int s = 0; s < loop->sum_count; s++) {
 		for (int half = count / 2; half; half /= 2)
 			for (int p = 0; p < half; p++) {
-				struct stmt *join = set_new(loops, parts[p][s], reduce_join(loops, loop->reduce[s], cell_load(loops, parts[p][s], NULL),
-					cell_load(loops, parts[p + half][s], NULL)), false);
+				struct stmt *join = set_new(loops, parts[p][s],
+				        reduce_join(loops, loop->reduce[s], cell_load(loops, parts[p][s], NULL),
+				                cell_load(loops, parts[p + half][s], NULL)),
+				        false);
 				join->lane = loop->var;
 				block_add(loops, out, join);
 			}
@@ -233,12 +258,13 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 	}
 }
 
-/* Otherwise the 64 partial results are taken eight at a time, z, z + 8, … in registers, joined as far as they go, and the rest
- * through an array of eight.  What is a vector is for the nest around to say. */
+/* Otherwise the 64 partial results are taken eight at a time, z, z + 8, … in registers, joined as far as they go, and
+ * the rest through an array of eight.  What is a vector is for the nest around to say. */
 enum { GROUP = 8, GROUPS = SUMS / GROUP };
 
 /* The loop's body for one term, on registers of this part. */
-static void group_term(struct loops *loops, const struct stmt *loop, struct cell **part, const struct index *at, struct block *out)
+static void group_term(
+        struct loops *loops, const struct stmt *loop, struct cell **part, const struct index *at, struct block *out)
 {
 	struct copying copying;
 	copying_init(&copying, loops, true);
@@ -250,34 +276,42 @@ static void group_term(struct loops *loops, const struct stmt *loop, struct cell
 	copy_block(&copying, &loop->body, out);
 }
 
-static const struct expr *part_of_array(struct loops *loops, enum reduce reduce, struct cell *array, int from, int count, int step)
+static const struct expr *part_of_array(
+        struct loops *loops, enum reduce reduce, struct cell *array, int from, int count, int step)
 {
 	if (count == 1)
 		return cell_load(loops, array, index_constant(loops->arena, from));
 	return reduce_join(loops, reduce, part_of_array(loops, reduce, array, from, count / 2, 2 * step),
-		part_of_array(loops, reduce, array, from + step, count / 2, 2 * step));
+	        part_of_array(loops, reduce, array, from + step, count / 2, 2 * step));
 }
 
-static void join_parts(struct loops *loops, const struct stmt *loop, struct cell *part[][SUMS_MAX], int parts, struct block *out)
+static void join_parts(
+        struct loops *loops, const struct stmt *loop, struct cell *part[][SUMS_MAX], int parts, struct block *out)
 {
 	for (int s = 0; s < loop->sum_count; s++)
 		for (int half = parts / 2; half; half /= 2)
 			for (int k = 0; k < half; k++)
-				block_add(loops, out, set_new(loops, part[k][s], reduce_join(loops, loop->reduce[s],
-					cell_load(loops, part[k][s], NULL), cell_load(loops, part[k + half][s], NULL)), false));
+				block_add(loops, out,
+				        set_new(loops, part[k][s],
+				                reduce_join(loops, loop->reduce[s], cell_load(loops, part[k][s], NULL),
+				                        cell_load(loops, part[k + half][s], NULL)),
+				                false));
 }
 
-static void begin_parts(struct loops *loops, const struct stmt *loop, struct cell *part[][SUMS_MAX], int parts, struct block *out)
+static void begin_parts(
+        struct loops *loops, const struct stmt *loop, struct cell *part[][SUMS_MAX], int parts, struct block *out)
 {
 	for (int k = 0; k < parts; k++)
 		for (int s = 0; s < loop->sum_count; s++) {
 			enum dtype type = loop->sums[s]->of.type;
 			part[k][s] = cell_new(loops, CELL_REGISTER, loop->sums[s]->of.name, type, 1);
-			block_add(loops, out, set_new(loops, part[k][s], reduce_start(loops, loop->reduce[s], type), true));
+			block_add(loops, out,
+			        set_new(loops, part[k][s], reduce_start(loops, loop->reduce[s], type), true));
 		}
 }
 
-/* Integers are exact in any order: terms as they lie, eight at a time.  A check's bit waits for nothing: one result, which stays in a register. */
+/* Integers are exact in any order: terms as they lie, eight at a time.  A check's bit waits for nothing: one result,
+ * which stays in a register. */
 static void as_they_lie(struct loops *loops, const struct stmt *loop, struct block *out)
 {
 	struct cell *part[GROUP][SUMS_MAX];
@@ -286,7 +320,8 @@ static void as_they_lie(struct loops *loops, const struct stmt *loop, struct blo
 	begin_parts(loops, loop, part, parts, out);
 	struct stmt *terms = count_new(loops, "t", main, GROUP);
 	for (int k = 0; k < GROUP; k++)
-		group_term(loops, loop, part[k % parts], index_plus(loops->arena, count_index(loops, terms), k), &terms->body);
+		group_term(loops, loop, part[k % parts], index_plus(loops->arena, count_index(loops, terms), k),
+		        &terms->body);
 	block_add(loops, out, terms);
 	for (int64_t k = main; k < loop->extent; k++)
 		group_term(loops, loop, part[(k - main) % parts], index_constant(loops->arena, k), out);
@@ -324,17 +359,20 @@ static void in_groups(struct loops *loops, const struct stmt *loop, struct block
 	if (main) {
 		struct stmt *terms = count_new(loops, "t", main, SUMS);
 		for (int k = 0; k < GROUP; k++)
-			group_term(loops, loop, part[k], index_add(loops->arena, count_index(loops, terms), index_plus(loops->arena, z, k * GROUPS)), &terms->body);
+			group_term(loops, loop, part[k],
+			        index_add(loops->arena, count_index(loops, terms),
+			                index_plus(loops->arena, z, k * GROUPS)),
+			        &terms->body);
 		block_add(loops, body, terms);
 	}
 	for (int k = 0; k * GROUPS < rest; k++) {
 		const struct index *at = index_plus(loops->arena, z, main + k * GROUPS);
 		struct stmt *some = stmt_new(loops, rest - k * GROUPS < GROUPS ? STMT_IF : STMT_SCOPE);
-		struct range *range = new(loops->arena, struct range);
+		struct range *range = arena_new(loops->arena, struct range);
 		*range = (struct range){ z, 0, rest - k * GROUPS };
 		some->ranges = some->kind == STMT_IF ? range : NULL;
 		some->range_count = some->kind == STMT_IF;
-		if (some->kind == STMT_IF)                /* inside, z is known to be below: no term past the end */
+		if (some->kind == STMT_IF) /* inside, z is known to be below: no term past the end */
 			at = index_plus(loops->arena, index_var(loops->arena, each->var, range->to), main + k * GROUPS);
 		group_term(loops, loop, part[k], at, some->kind == STMT_IF ? &some->body : body);
 		if (some->kind == STMT_IF)
@@ -349,7 +387,9 @@ static void in_groups(struct loops *loops, const struct stmt *loop, struct block
 		block_add(loops, body, store);
 	}
 	for (int s = 0; s < loop->sum_count; s++)
-		block_add(loops, out, set_new(loops, loop->sums[s], part_of_array(loops, loop->reduce[s], array[s], 0, GROUPS, 1), true));
+		block_add(loops, out,
+		        set_new(loops, loop->sums[s], part_of_array(loops, loop->reduce[s], array[s], 0, GROUPS, 1),
+		                true));
 }
 
 /* ---- nests ---- */
@@ -368,16 +408,19 @@ static bool has(const struct block *block, enum role role)
 static bool has_store(const struct block *block)
 {
 	for (size_t i = 0; i < block->count; i++)
-		if (block->at[i]->kind == STMT_STORE || has_store(&block->at[i]->body) || has_store(&block->at[i]->other))
+		if (block->at[i]->kind == STMT_STORE || has_store(&block->at[i]->body)
+		        || has_store(&block->at[i]->other))
 			return true;
 	return false;
 }
 
-/* Does a chain store each of its partial results?  Rows of them that run side by side would be gathered and scattered. */
+/* Does a chain store each of its partial results?  Rows of them that run side by side would be gathered and scattered.
+ */
 static bool stores_in_chain(const struct block *block)
 {
 	for (size_t i = 0; i < block->count; i++)
-		if (block->at[i]->kind == STMT_FOR && block->at[i]->role == ROLE_CHAIN && has_store(&block->at[i]->body))
+		if (block->at[i]->kind == STMT_FOR && block->at[i]->role == ROLE_CHAIN
+		        && has_store(&block->at[i]->body))
 			return true;
 	return false;
 }
@@ -424,7 +467,10 @@ static void expand_sums(struct loops *loops, struct block *block, bool by_terms)
 }
 
 /* Does anything loaded lie side by side along `other`, but apart along the lanes? */
-struct crossing { int lane, other; bool crosses; };
+struct crossing {
+	int lane, other;
+	bool crosses;
+};
 static void see_crossing(void *user, const struct index *index, bool address)
 {
 	struct crossing *c = user;
@@ -439,7 +485,8 @@ static bool crosses(const struct block *body, int lane, int other)
 	return c.crosses;
 }
 
-/* The nest's innermost content, `body`, along loop[k]: the others around it in their order, but one that it crosses inside. */
+/* The nest's innermost content, `body`, along loop[k]: the others around it in their order, but one that it crosses
+ * inside. */
 static struct block along(struct loops *loops, struct stmt **loop, int count, int k, const struct block *body)
 {
 	int64_t lanes = loops->target->lanes, extent = loop[k]->extent, main = extent / lanes * lanes;
@@ -481,7 +528,8 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 	}
 	if (extent > main) {
 		struct stmt *scope = stmt_new(loops, STMT_SCOPE);
-		int first = index_new(loops, loops->vars.at[var].name, extent, index_constant(loops->arena, main), &scope->body);
+		int first = index_new(
+		        loops, loops->vars.at[var].name, extent, index_constant(loops->arena, main), &scope->body);
 		struct copying copying;
 		struct block rest = { 0 };
 		copying_init(&copying, loops, true);
@@ -497,7 +545,13 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 
 /* ---- rows of partial results ---- */
 /* The one load from a buffer of what a chain adds, of neighbours along the chain. */
-struct running { struct arena *arena; const struct stmt *rows, *chain; const struct cell *sum; const struct expr *load; bool plain; };
+struct running {
+	struct arena *arena;
+	const struct stmt *rows, *chain;
+	const struct cell *sum;
+	const struct expr *load;
+	bool plain;
+};
 static bool lies_along(const struct running *r, const struct index *at)
 {
 	const struct index *apart = index_step(r->arena, at, r->rows->var);
@@ -512,11 +566,13 @@ static void see_running(void *user, const struct expr *load)
 	struct running *r = user;
 	if (cell_of_load(load) == r->sum || (load->at && index_is_constant(load->at[0], &(int64_t){ 0 })))
 		return;
-	r->plain &= !r->load && cell_of_load(load)->kind == CELL_BUFFER && load->type == DTYPE_F32 && lies_along(r, load->at[0]);
+	r->plain &= !r->load && cell_of_load(load)->kind == CELL_BUFFER && load->type == DTYPE_F32
+	        && lies_along(r, load->at[0]);
 	r->load = load;
 }
 
-static const struct expr *with_load(struct loops *loops, const struct expr *expr, const struct expr *load, const struct expr *with)
+static const struct expr *with_load(
+        struct loops *loops, const struct expr *expr, const struct expr *load, const struct expr *with)
 {
 	if (expr->kind != EXPR_SCALAR)
 		return expr == load ? with : expr;
@@ -526,7 +582,8 @@ static const struct expr *with_load(struct loops *loops, const struct expr *expr
 	return expr_scalar(loops->arena, expr->row, arg[0], arg[1], arg[2]);
 }
 
-static struct stmt *store_new(struct loops *loops, struct cell *cell, const struct index *at, const struct expr *value, int lane, const struct index *square)
+static struct stmt *store_new(struct loops *loops, struct cell *cell, const struct index *at, const struct expr *value,
+        int lane, const struct index *square)
 {
 	struct stmt *stmt = stmt_new(loops, STMT_STORE);
 	stmt->cell = cell;
@@ -537,7 +594,8 @@ static struct stmt *store_new(struct loops *loops, struct cell *cell, const stru
 	return stmt;
 }
 
-static const struct index *at_term(struct loops *loops, const struct running *r, const struct index *at, int row, const struct index *term)
+static const struct index *at_term(
+        struct loops *loops, const struct running *r, const struct index *at, int row, const struct index *term)
 {
 	struct copying copying;
 	copying_init(&copying, loops, false);
@@ -546,23 +604,27 @@ static const struct index *at_term(struct loops *loops, const struct running *r,
 	return index_substitute(loops->arena, at, copying.with);
 }
 
-/* As many rows as lanes, each with a sum of its own that is stored as it grows: lanes are the rows.  What is loaded and what is stored lies along the chain,
- * so both go through a square that is turned. */
+/* As many rows as lanes, each with a sum of its own that is stored as it grows: lanes are the rows.  What is loaded and
+ * what is stored lies along the chain, so both go through a square that is turned. */
 static bool in_squares(struct loops *loops, const struct stmt *rows, struct block *out)
 {
-	const struct stmt *begin = rows->body.count == 2 ? rows->body.at[0] : NULL, *chain = begin ? rows->body.at[1] : NULL;
+	const struct stmt *begin = rows->body.count == 2 ? rows->body.at[0] : NULL,
+	                  *chain = begin ? rows->body.at[1] : NULL;
 	int64_t lanes = loops->target->lanes;
-	if (!chain || rows->extent != lanes || begin->kind != STMT_SET || begin->cell->of.type != DTYPE_F32 || begin->value->kind != EXPR_NUMBER || chain->kind != STMT_FOR
-		|| chain->role != ROLE_CHAIN || chain->step != 1 || chain->extent < lanes || chain->body.count != 2)
+	if (!chain || rows->extent != lanes || begin->kind != STMT_SET || begin->cell->of.type != DTYPE_F32
+	        || begin->value->kind != EXPR_NUMBER || chain->kind != STMT_FOR || chain->role != ROLE_CHAIN
+	        || chain->step != 1 || chain->extent < lanes || chain->body.count != 2)
 		return false;
 	const struct stmt *step = chain->body.at[0], *store = chain->body.at[1];
 	struct running r = { loops->arena, rows, chain, begin->cell, NULL, true };
-	if (step->kind != STMT_SET || step->cell != begin->cell || store->kind != STMT_STORE || store->cell->kind != CELL_BUFFER || store->cell->of.type != DTYPE_F32
-		|| store->value->kind != EXPR_LOAD || cell_of_load(store->value) != begin->cell || !lies_along(&r, store->at))
+	if (step->kind != STMT_SET || step->cell != begin->cell || store->kind != STMT_STORE
+	        || store->cell->kind != CELL_BUFFER || store->cell->of.type != DTYPE_F32
+	        || store->value->kind != EXPR_LOAD || cell_of_load(store->value) != begin->cell
+	        || !lies_along(&r, store->at))
 		return false;
 	expr_loads(step->value, see_running, &r);
 	if (!r.plain || !r.load || cell_of_load(r.load) == store->cell
-		|| !loops_can_vector(with_load(loops, step->value, r.load, begin->value), rows->var, false))
+	        || !loops_can_vector(with_load(loops, step->value, r.load, begin->value), rows->var, false))
 		return false;
 
 	struct arena *arena = loops->arena;
@@ -575,19 +637,29 @@ static bool in_squares(struct loops *loops, const struct stmt *rows, struct bloc
 	block_add(loops, out, start);
 	block_add(loops, out, array);
 
-	struct stmt *each = count_new(loops, "t", chain->extent / lanes * lanes, lanes), *term = count_new(loops, "u", lanes, 1);
-	const struct index *in_square = index_add(arena, index_scale(arena, count_index(loops, term), lanes), index_var(arena, row, lanes));
-	block_add(loops, &each->body, store_new(loops, square, index_var(arena, row, lanes),
-		cell_load(loops, cell_of_load(r.load), at_term(loops, &r, r.load->at[0], row, count_index(loops, each))), row, index_constant(arena, lanes)));
-	struct stmt *add = set_new(loops, sum, with_load(loops, step->value, r.load, cell_load(loops, square, in_square)), false);
+	struct stmt *each = count_new(loops, "t", chain->extent / lanes * lanes, lanes),
+	            *term = count_new(loops, "u", lanes, 1);
+	const struct index *in_square =
+	        index_add(arena, index_scale(arena, count_index(loops, term), lanes), index_var(arena, row, lanes));
+	block_add(loops, &each->body,
+	        store_new(loops, square, index_var(arena, row, lanes),
+	                cell_load(loops, cell_of_load(r.load),
+	                        at_term(loops, &r, r.load->at[0], row, count_index(loops, each))),
+	                row, index_constant(arena, lanes)));
+	struct stmt *add =
+	        set_new(loops, sum, with_load(loops, step->value, r.load, cell_load(loops, square, in_square)), false);
 	add->lane = row;
 	block_add(loops, &term->body, add);
 	block_add(loops, &term->body, store_new(loops, square, in_square, cell_load(loops, sum, NULL), row, NULL));
 	block_add(loops, &each->body, term);
 	int along = index_new(loops, "v", lanes, index_constant(arena, 0), &each->body);
-	const struct index *from = index_add(arena, index_scale(arena, index_var(arena, along, lanes), lanes), index_var(arena, row, lanes));
-	block_add(loops, &each->body, store_new(loops, store->cell, at_term(loops, &r, store->at, row, index_add(arena, count_index(loops, each), index_var(arena, along, lanes))),
-		cell_load(loops, square, from), along, index_step(arena, store->at, rows->var)));
+	const struct index *from = index_add(
+	        arena, index_scale(arena, index_var(arena, along, lanes), lanes), index_var(arena, row, lanes));
+	block_add(loops, &each->body,
+	        store_new(loops, store->cell,
+	                at_term(loops, &r, store->at, row,
+	                        index_add(arena, count_index(loops, each), index_var(arena, along, lanes))),
+	                cell_load(loops, square, from), along, index_step(arena, store->at, rows->var)));
 	block_add(loops, out, each);
 
 	if (chain->extent % lanes) {
@@ -596,7 +668,8 @@ static bool in_squares(struct loops *loops, const struct stmt *rows, struct bloc
 		struct copying copying;
 		copying_init(&copying, loops, false);
 		copying_put(&copying, rows->var, index_var(arena, row, lanes));
-		copying_put(&copying, chain->var, index_add(arena, count_index(loops, left), index_var(arena, behind, chain->extent)));
+		copying_put(&copying, chain->var,
+		        index_add(arena, count_index(loops, left), index_var(arena, behind, chain->extent)));
 		copy_block(&copying, &chain->body, &left->body);
 		mark(&left->body, row, 0);
 		block_add(loops, out, left);

@@ -3,10 +3,9 @@
 #include <assert.h>
 #include <math.h>
 
-
 struct stmt *stmt_new(struct loops *loops, enum stmt_kind kind)
 {
-	struct stmt *stmt = new(loops->arena, struct stmt);
+	struct stmt *stmt = arena_new(loops->arena, struct stmt);
 	stmt->kind = kind;
 	stmt->lane = -1;
 	stmt->step = 1;
@@ -19,7 +18,8 @@ struct nest nest_of(struct stmt *stmt)
 	for (;; stmt = stmt->body.at[0]) {
 		nest.loop[nest.count++] = stmt;
 		nest.body = &stmt->body;
-		if (nest.count == NEST_MOST || stmt->body.count != 1 || stmt->body.at[0]->kind != STMT_FOR || stmt->body.at[0]->role != ROLE_MAP)
+		if (nest.count == NEST_MOST || stmt->body.count != 1 || stmt->body.at[0]->kind != STMT_FOR
+		        || stmt->body.at[0]->role != ROLE_MAP)
 			return nest;
 	}
 }
@@ -54,7 +54,7 @@ int var_new(struct loops *loops, const char *like, int64_t extent)
 
 struct cell *cell_new(struct loops *loops, enum cell_kind kind, const char *like, enum dtype type, int64_t size)
 {
-	struct cell *cell = new(loops->arena, struct cell);
+	struct cell *cell = arena_new(loops->arena, struct cell);
 	cell->kind = kind;
 	cell->size = size;
 	cell->of.name = like;
@@ -88,7 +88,7 @@ void copying_init(struct copying *c, struct loops *loops, bool fresh)
 	memset(c, 0, sizeof *c);
 	c->loops = loops;
 	c->vars = (int)loops->vars.count;
-	c->with = new_array(loops->arena, const struct index *, loops->vars.count + 1);
+	c->with = arena_new_array(loops->arena, const struct index *, loops->vars.count + 1);
 	c->fresh = fresh;
 }
 
@@ -117,7 +117,10 @@ static struct cell *begin_cell(struct copying *c, struct cell *cell)
 	return made;
 }
 
-static struct definition *renamed(const void *copying, struct definition *of) { return &copy_cell(copying, (struct cell *)of)->of; }
+static struct definition *renamed(const void *copying, struct definition *of)
+{
+	return &copy_cell(copying, (struct cell *)of)->of;
+}
 
 const struct expr *copy_expr(struct copying *c, const struct expr *expr)
 {
@@ -129,25 +132,27 @@ const struct expr *copy_expr(struct copying *c, const struct expr *expr)
 static const struct index *copy_index(struct copying *c, const struct index *index)
 {
 	index = index_substitute(c->loops->arena, index, c->with);
-	return c->old_cells.count && has_values(index) ? copy_expr(c, expr_index(c->loops->arena, index))->index : index;
+	return c->old_cells.count && has_values(index) ? copy_expr(c, expr_index(c->loops->arena, index))->index
+	                                               : index;
 }
 
 struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)
 {
 	struct arena *arena = c->loops->arena;
-	struct stmt *copy = new(arena, struct stmt);
+	struct stmt *copy = arena_new(arena, struct stmt);
 	*copy = *stmt;
 	if (stmt->ranges) {
-		struct range *ranges = new_array(arena, struct range, (size_t)stmt->range_count);
+		struct range *ranges = arena_new_array(arena, struct range, (size_t)stmt->range_count);
 		for (int i = 0; i < stmt->range_count; i++)
-			ranges[i] = (struct range){ copy_index(c, stmt->ranges[i].at), stmt->ranges[i].from, stmt->ranges[i].to };
+			ranges[i] = (struct range){ copy_index(c, stmt->ranges[i].at), stmt->ranges[i].from,
+				stmt->ranges[i].to };
 		copy->ranges = ranges;
 	}
 	if (stmt->at)
 		copy->at = copy_index(c, stmt->at);
 	if (stmt->value)
 		copy->value = copy_expr(c, stmt->value);
-	if (stmt->lane >= 0 && c->with[stmt->lane])          /* the lanes follow their variable */
+	if (stmt->lane >= 0 && c->with[stmt->lane]) /* the lanes follow their variable */
 		for (int i = 0; i < c->with[stmt->lane]->count; i++)
 			if (c->with[stmt->lane]->terms[i].atom->kind == ATOM_VAR)
 				copy->lane = c->with[stmt->lane]->terms[i].atom->var;
@@ -213,7 +218,10 @@ void block_indices(const struct block *block, visit_index *visit, void *user)
 	}
 }
 
-struct bending { int var; bool bends; };
+struct bending {
+	int var;
+	bool bends;
+};
 static void see_bend(void *user, const struct index *index, bool address)
 {
 	struct bending *bending = user;
@@ -240,7 +248,10 @@ static void leaves(const struct block *block, double rounds, void (*visit)(void 
 	}
 }
 
-void block_leaves(const struct block *block, void (*visit)(void *, struct stmt *, double), void *user) { leaves(block, 1, visit, user); }
+void block_leaves(const struct block *block, void (*visit)(void *, struct stmt *, double), void *user)
+{
+	leaves(block, 1, visit, user);
+}
 
 /* ---- reductions (docs/architecture.md) ---- */
 
@@ -249,23 +260,26 @@ const struct expr *reduce_start(struct loops *loops, enum reduce reduce, enum dt
 	bool is_float = dtypes[type].class == CLASS_FLOAT;
 	int bits = dtypes[type].bits;
 	bool is_signed = dtypes[type].class == CLASS_INT;
-	int64_t largest = is_signed ? (int64_t)(UINT64_MAX >> (65 - bits)) : bits == 64 ? -1 : (int64_t)(UINT64_MAX >> (64 - bits));
+	int64_t largest = is_signed ? (int64_t)(UINT64_MAX >> (65 - bits))
+	        : bits == 64        ? -1
+	                            : (int64_t)(UINT64_MAX >> (64 - bits));
 	switch (reduce) {
 	case REDUCE_MAX:
-		return is_float ? expr_number(loops->arena, type, -INFINITY) : expr_integer(loops->arena, type, is_signed ? -largest - 1 : 0);
+		return is_float ? expr_number(loops->arena, type, -INFINITY)
+		                : expr_integer(loops->arena, type, is_signed ? -largest - 1 : 0);
 	case REDUCE_MIN:
 		return is_float ? expr_number(loops->arena, type, INFINITY) : expr_integer(loops->arena, type, largest);
-	case REDUCE_PROD:
-		return is_float ? expr_number(loops->arena, type, 1) : expr_integer(loops->arena, type, 1);
-	default:
-		return is_float ? expr_number(loops->arena, type, 0) : expr_integer(loops->arena, type, 0);
+	case REDUCE_PROD: return is_float ? expr_number(loops->arena, type, 1) : expr_integer(loops->arena, type, 1);
+	default: return is_float ? expr_number(loops->arena, type, 0) : expr_integer(loops->arena, type, 0);
 	}
 }
 
-const struct expr *reduce_step(struct loops *loops, const struct definition *d, const struct expr *sum, const struct expr *term)
+const struct expr *reduce_step(
+        struct loops *loops, const struct definition *d, const struct expr *sum, const struct expr *term)
 {
 	struct arena *arena = loops->arena;
-	if (d->check && d->reduce == REDUCE_MIN && term->type == DTYPE_BOOL)      /* 0 or 1 each: compilers compare to find the least */
+	if (d->check && d->reduce == REDUCE_MIN
+	        && term->type == DTYPE_BOOL) /* 0 or 1 each: compilers compare to find the least */
 		return expr_scalar(arena, SCALAR_and, term, sum, NULL);
 	if (d->reduce == REDUCE_MAX || d->reduce == REDUCE_MIN)
 		return expr_scalar(arena, d->reduce == REDUCE_MAX ? SCALAR_max : SCALAR_min, term, sum, NULL);
@@ -278,9 +292,13 @@ const struct expr *reduce_step(struct loops *loops, const struct definition *d, 
 	return expr_scalar(arena, SCALAR_add, sum, term, NULL);
 }
 
-const struct expr *reduce_join(struct loops *loops, enum reduce reduce, const struct expr *lower, const struct expr *upper)
+const struct expr *reduce_join(
+        struct loops *loops, enum reduce reduce, const struct expr *lower, const struct expr *upper)
 {
-	enum scalar row = reduce == REDUCE_MAX ? SCALAR_max : reduce == REDUCE_MIN ? SCALAR_min : reduce == REDUCE_PROD ? SCALAR_mul : SCALAR_add;
+	enum scalar row = reduce == REDUCE_MAX ? SCALAR_max
+	        : reduce == REDUCE_MIN         ? SCALAR_min
+	        : reduce == REDUCE_PROD        ? SCALAR_mul
+	                                       : SCALAR_add;
 	bool upper_first = reduce == REDUCE_MAX || reduce == REDUCE_MIN;
 	return expr_scalar(loops->arena, row, upper_first ? upper : lower, upper_first ? lower : upper, NULL);
 }
@@ -288,8 +306,8 @@ const struct expr *reduce_join(struct loops *loops, enum reduce reduce, const st
 static bool is_masked_load(const struct expr *expr, int lane)
 {
 	int64_t from, to;
-	return expr_is_between(expr, lane, &from, &to) && expr->arg[0]->of->rank && index_factor(expr->arg[0]->at[0], lane) == 1
-		&& !index_bends(expr->arg[0]->at[0], lane);
+	return expr_is_between(expr, lane, &from, &to) && expr->arg[0]->of->rank
+	        && index_factor(expr->arg[0]->at[0], lane) == 1 && !index_bends(expr->arg[0]->at[0], lane);
 }
 
 bool loops_can_vector(const struct expr *expr, int lane, bool picks)

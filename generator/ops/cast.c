@@ -10,11 +10,24 @@ static enum dtype type_asked(const struct node *node)
 	int64_t number = DTYPE_NONE;
 	if (!to)
 		node_fail(node, EXIT_INVALID, "%s lacks the attribute \"to\"", node->type);
-	if (to->kind == ATTRIBUTE_STRING) {                               /* up to opset 5 its name: "FLOAT", "INT64" … */
-		static const struct { const char *name; enum dtype type; } names[] = {
-			{"FLOAT", DTYPE_F32}, {"DOUBLE", DTYPE_F64}, {"INT8", DTYPE_I8}, {"INT16", DTYPE_I16}, {"INT32", DTYPE_I32}, {"INT64", DTYPE_I64},
-			{"UINT8", DTYPE_U8}, {"UINT16", DTYPE_U16}, {"UINT32", DTYPE_U32}, {"UINT64", DTYPE_U64}, {"BOOL", DTYPE_BOOL},
-			{"FLOAT16", DTYPE_F16}, {"STRING", DTYPE_STRING},
+	if (to->kind == ATTRIBUTE_STRING) { /* up to opset 5 its name: "FLOAT", "INT64" … */
+		static const struct {
+			const char *name;
+			enum dtype type;
+		} names[] = {
+			{ "FLOAT", DTYPE_F32 },
+			{ "DOUBLE", DTYPE_F64 },
+			{ "INT8", DTYPE_I8 },
+			{ "INT16", DTYPE_I16 },
+			{ "INT32", DTYPE_I32 },
+			{ "INT64", DTYPE_I64 },
+			{ "UINT8", DTYPE_U8 },
+			{ "UINT16", DTYPE_U16 },
+			{ "UINT32", DTYPE_U32 },
+			{ "UINT64", DTYPE_U64 },
+			{ "BOOL", DTYPE_BOOL },
+			{ "FLOAT16", DTYPE_F16 },
+			{ "STRING", DTYPE_STRING },
 		};
 		const char *name = node_string(node, "to", "");
 		for (size_t i = 0; i < COUNT(names); i++)
@@ -32,7 +45,8 @@ static int rounding(const struct node *node, enum dtype to)
 {
 	const char *mode = attribute_string(node, "round_mode");
 	if (strcmp(mode, "up") && strcmp(mode, "down") && strcmp(mode, "nearest"))
-		node_fail(node, EXIT_INVALID, "%s: round_mode is \"%s\"; up, down or nearest is right", node->type, mode);
+		node_fail(
+		        node, EXIT_INVALID, "%s: round_mode is \"%s\"; up, down or nearest is right", node->type, mode);
 	int cast = attribute_int(node, "saturate") ? CAST_SATURATES : 0;
 	if (to == DTYPE_F8E8M0)
 		return cast | (*mode == 'u' ? CAST_UP : *mode == 'd' ? CAST_DOWN : 0);
@@ -40,7 +54,8 @@ static int rounding(const struct node *node, enum dtype to)
 }
 
 /* ---- floats of 4 and 6 bits: rounded in the arithmetic of x ----
- * |x| to whole steps, ties to even; steps double with each power of two above the smallest normal number; the largest number is the last. */
+ * |x| to whole steps, ties to even; steps double with each power of two above the smallest normal number; the largest
+ * number is the last. */
 static const struct expr *to_steps(struct definer *definer, enum dtype to, const struct expr *x)
 {
 	struct arena *arena = definer->arena;
@@ -48,16 +63,21 @@ static const struct expr *to_steps(struct definer *definer, enum dtype to, const
 	enum dtype type = x->type;
 	const struct expr *zero = expr_number(arena, type, 0), *size = expr1(definer, SCALAR_abs, x), *number = NULL;
 	int exponents = (1 << row->exponent) - 1;
-	for (int e = exponents; e >= 1; e--) {                           /* as a code has it; below 1 the steps are those of 1 */
+	for (int e = exponents; e >= 1; e--) { /* as a code has it; below 1 the steps are those of 1 */
 		double step = ldexp(1, e - row->bias - row->mantissa), end = ldexp(1, e + 1 - row->bias);
-		const struct expr *steps = expr1(definer, SCALAR_round, expr2(definer, SCALAR_mul, size, expr_number(arena, type, 1 / step)));
+		const struct expr *steps = expr1(
+		        definer, SCALAR_round, expr2(definer, SCALAR_mul, size, expr_number(arena, type, 1 / step)));
 		const struct expr *rounded = expr2(definer, SCALAR_mul, steps, expr_number(arena, type, step));
-		number = number ? expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, size, expr_number(arena, type, end)), rounded, number) : rounded;
+		number = number ? expr3(definer, SCALAR_where,
+		                 expr2(definer, SCALAR_less, size, expr_number(arena, type, end)), rounded, number)
+		                : rounded;
 	}
 	number = expr2(definer, SCALAR_min, number, expr_number(arena, type, (double)narrow_value(to, row->top)));
-	const struct expr *minus = expr1(definer, SCALAR_neg, number), *none = expr2(definer, SCALAR_mul, x, zero);      /* keeps the sign of 0 */
+	const struct expr *minus = expr1(definer, SCALAR_neg, number),
+	                  *none = expr2(definer, SCALAR_mul, x, zero); /* keeps the sign of 0 */
 	const struct expr *is_zero = expr2(definer, SCALAR_equal, number, zero);
-	number = expr3(definer, SCALAR_where, is_zero, none, expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, x, zero), minus, number));
+	number = expr3(definer, SCALAR_where, is_zero, none,
+	        expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, x, zero), minus, number));
 	return expr3(definer, SCALAR_where, expr2(definer, SCALAR_equal, x, x), number, expr_number(arena, type, -0.));
 }
 
@@ -68,15 +88,19 @@ const struct expr *expr_of_type(struct definer *definer, enum dtype to, int cast
 	if (stored == to)
 		return expr_cast_as(arena, to, cast, x);
 	if (dtype_is_narrow(to))
-		return expr_cast(arena, stored, to_steps(definer, to, dtypes[x->type].class == CLASS_FLOAT ? x : expr_cast(arena, DTYPE_F32, x)));
-	return packed_from_code(definer, to, packed_code(definer, to, x));       /* the low bits stay, as where wider integers become narrower */
+		return expr_cast(arena, stored,
+		        to_steps(definer, to,
+		                dtypes[x->type].class == CLASS_FLOAT ? x : expr_cast(arena, DTYPE_F32, x)));
+	return packed_from_code(definer, to,
+	        packed_code(definer, to, x)); /* the low bits stay, as where wider integers become narrower */
 }
 
 /* ---- Cast, CastLike ---- */
 static void infer_cast_to(struct node *node, enum dtype to)
 {
 	if (node->in[0]->type == DTYPE_STRING || to == DTYPE_STRING)
-		node_fail(node, EXIT_UNSUPPORTED, "%s %s strings is not supported", node->type, to == DTYPE_STRING ? "to" : "of");
+		node_fail(node, EXIT_UNSUPPORTED, "%s %s strings is not supported", node->type,
+		        to == DTYPE_STRING ? "to" : "of");
 	infer_any_type(node, 0);
 	if (to != DTYPE_NONE && !dtype_is_supported(to))
 		node_fail(node, EXIT_UNSUPPORTED, "%s to %s is not supported", node->type, dtypes[to].text);
@@ -93,7 +117,9 @@ static void define_cast_to(struct definer *definer)
 	const struct index *at[MAX_RANK];
 	enum dtype to = definer->node->out[0]->type;
 	int rank = definer_shape(definer, 0, extents, at);
-	definer_out_map(definer, 0, expr_of_type(definer, to, rounding(definer->node, to), definer_load(definer, definer_in(definer, 0), rank, at)));
+	definer_out_map(definer, 0,
+	        expr_of_type(definer, to, rounding(definer->node, to),
+	                definer_load(definer, definer_in(definer, 0), rank, at)));
 }
 
 void infer_cast(struct node *node, const struct op *op)
@@ -123,8 +149,8 @@ void infer_bit_cast(struct node *node, const struct op *op)
 	if (to == DTYPE_STRING || from == DTYPE_STRING)
 		node_fail(node, EXIT_INVALID, "%s: a string has no bits to be taken as a number", node->type);
 	if (from != DTYPE_NONE && dtypes[from].bits != dtypes[to].bits)
-		node_fail(node, EXIT_INVALID, "%s: %s has %d bits, %s has %d; as many are right", node->type, dtypes[from].text, dtypes[from].bits, dtypes[to].text,
-			dtypes[to].bits);
+		node_fail(node, EXIT_INVALID, "%s: %s has %d bits, %s has %d; as many are right", node->type,
+		        dtypes[from].text, dtypes[from].bits, dtypes[to].text, dtypes[to].bits);
 	if (!dtype_is_supported(to))
 		node_fail(node, EXIT_UNSUPPORTED, "%s to %s is not supported", node->type, dtypes[to].text);
 	if (node->in[0]->rank < 0)

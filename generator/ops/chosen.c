@@ -1,5 +1,6 @@
-/* chosen.c: as many elements as data say: Compress, NonZero, Unique.  How many there are is what is declared, and a check asks it; where nobody declares it, the extent is a
- * bound, and the node, of the domain `ingot` then, has the count as one more output.  What is chosen is counted along, and its position placed at the count. */
+/* chosen.c: as many elements as data say: Compress, NonZero, Unique.  How many there are is what is declared, and a
+ * check asks it; where nobody declares it, the extent is a bound, and the node, of the domain `ingot` then, has the
+ * count as one more output.  What is chosen is counted along, and its position placed at the count. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -11,31 +12,35 @@ static struct definition *counts_of(struct definer *definer, const char *part, s
 	int64_t n = flags->extents[0];
 	const struct index *term = index_var(arena, 1, n);
 	const struct expr *to[1] = { expr_index(arena, term) };
-	return definer_places(definer, definer_name(definer, part), 1, &n, REDUCE_SUM, true, to, 1, &n, NULL, n ? expr_load(arena, flags, &term) : integer(definer, 0));
+	return definer_places(definer, definer_name(definer, part), 1, &n, REDUCE_SUM, true, to, 1, &n, NULL,
+	        n ? expr_load(arena, flags, &term) : integer(definer, 0));
 }
 
 static bool counts_on(const struct node *node) { return !strcmp(node->domain, "ingot"); }
 
-/* How many there are, which is said once of all that choose by the same input; by < 0: it is not one input that does. */
+/* How many there are, which is said once of all that choose by the same input; by < 0: it is not one input that does.
+ */
 static struct tensor *chosen_count(const struct node *node, int outs, int by)
 {
 	const struct graph *graph = node->graph;
 	for (size_t i = 0; by >= 0 && i < graph->nodes.count && graph->nodes.at[i] != node; i++) {
 		const struct node *other = graph->nodes.at[i];
-		if (other->type == node->type && other->domain == node->domain && other->guard == node->guard && other->outs > outs && other->in[by] == node->in[by])
+		if (other->type == node->type && other->domain == node->domain && other->guard == node->guard
+		        && other->outs > outs && other->in[by] == node->in[by])
 			return other->out[outs];
 	}
 	return node->out[outs];
 }
 
-/* The dimension of a node of `outs` outputs whose extent data, input `by`, decide: at most `bound`, -1 where that is not known yet. */
+/* The dimension of a node of `outs` outputs whose extent data, input `by`, decide: at most `bound`, -1 where that is
+ * not known yet. */
 static struct dim chosen_dim(struct node *node, int outs, int by, int64_t bound)
 {
 	struct graph *graph = node->graph;
 	if (!counts_on(node)) {
 		if (!graph->bounded || bound < 0)
 			return dim_unknown;
-		struct tensor **out = new_array(graph->build->arena, struct tensor *, (size_t)outs + 1);
+		struct tensor **out = arena_new_array(graph->build->arena, struct tensor *, (size_t)outs + 1);
 		memcpy(out, node->out, (size_t)node->outs * sizeof *out);
 		out[outs] = graph_tensor_fresh(graph, "count");
 		out[outs]->producer = node;
@@ -56,18 +61,24 @@ static void say_count(struct definer *definer, struct definition *counts, int64_
 	if (counts_on(definer->node))
 		definer_out_map(definer, out, all);
 	else
-		definer_require(definer, EXIT_INVALID, 0, NULL, whole_is(definer, all, count), "%" PRId64 " elements are declared, data choose another number", count);
+		definer_require(definer, EXIT_INVALID, 0, NULL, whole_is(definer, all, count),
+		        "%" PRId64 " elements are declared, data choose another number", count);
 }
 
 /* The positions of the first `count` flags that are set. */
-static struct definition *positions_of(struct definer *definer, const char *part, struct definition *flags, struct definition *counts, int64_t count)
+static struct definition *positions_of(
+        struct definer *definer, const char *part, struct definition *flags, struct definition *counts, int64_t count)
 {
 	struct arena *arena = definer->arena;
 	int64_t n = flags->extents[0];
 	const struct index *term = index_var(arena, 1, n);
-	const struct expr *to[1] = { n ? expr3(definer, SCALAR_where, expr_load(arena, flags, &term), expr2(definer, SCALAR_sub, expr_load(arena, counts, &term),
-		integer(definer, 1)), integer(definer, -1)) : NULL };
-	return definer_places(definer, definer_name(definer, part), 1, &count, REDUCE_LAST, false, to, 1, &n, integer(definer, 0), expr_index(arena, term));
+	const struct expr *to[1] = { n
+		        ? expr3(definer, SCALAR_where, expr_load(arena, flags, &term),
+		                expr2(definer, SCALAR_sub, expr_load(arena, counts, &term), integer(definer, 1)),
+		                integer(definer, -1))
+		        : NULL };
+	return definer_places(definer, definer_name(definer, part), 1, &count, REDUCE_LAST, false, to, 1, &n,
+	        integer(definer, 0), expr_index(arena, term));
 }
 
 static const struct expr *flag(struct definer *definer, const struct expr *x)
@@ -75,7 +86,8 @@ static const struct expr *flag(struct definer *definer, const struct expr *x)
 	return expr_cast(definer->arena, DTYPE_I64, expr_cast(definer->arena, DTYPE_BOOL, x));
 }
 
-static const struct index *at_value(struct definer *definer, struct definition *of, const struct index *at, int64_t extent)
+static const struct index *at_value(
+        struct definer *definer, struct definition *of, const struct index *at, int64_t extent)
 {
 	return definer_index(definer, expr_load(definer->arena, of, &at), 0, extent - 1);
 }
@@ -99,7 +111,8 @@ void infer_compress(struct node *node, const struct op *op)
 	infer_any_type(node, 0);
 	infer_same_type(node, 1, DTYPE_BOOL);
 	if (condition->rank >= 0 && condition->rank != 1)
-		node_fail(node, EXIT_INVALID, "%s: the condition has %d dimensions, 1 is right", node->type, condition->rank);
+		node_fail(node, EXIT_INVALID, "%s: the condition has %d dimensions, 1 is right", node->type,
+		        condition->rank);
 	if (x->rank < 0) {
 		infer_output_unknown(node, 0, x->type);
 		return;
@@ -110,11 +123,14 @@ void infer_compress(struct node *node, const struct op *op)
 	if (!whole)
 		memcpy(dims, x->dims, sizeof *dims * (size_t)rank);
 	if (extent >= 0 && condition->rank == 1 && condition->dims[0].extent > extent)
-		node_fail(node, EXIT_INVALID, "%s: a condition of %" PRId64 " for %" PRId64 " elements", node->type, condition->dims[0].extent, extent);
+		node_fail(node, EXIT_INVALID, "%s: a condition of %" PRId64 " for %" PRId64 " elements", node->type,
+		        condition->dims[0].extent, extent);
 	bool constant = condition->data && extent >= 0 && tensor_is_known(condition);
 	struct dim declared = node->out[0]->rank == rank ? node->out[0]->dims[axis] : dim_unknown;
-	dims[axis] = constant ? dim_of(chosen_by(condition, extent)) : dim_is_known(declared) && !declared.count ? dim_unknown
-		: chosen_dim(node, 1, 1, extent < 0 || condition->rank != 1 ? -1 : condition->dims[0].extent);
+	dims[axis] = constant ? dim_of(chosen_by(condition, extent))
+	        : dim_is_known(declared) && !declared.count
+	        ? dim_unknown
+	        : chosen_dim(node, 1, 1, extent < 0 || condition->rank != 1 ? -1 : condition->dims[0].extent);
 	infer_output(node, 0, x->type, rank, dims);
 }
 
@@ -126,19 +142,23 @@ void define_compress(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK];
 	(void)op;
 	bool whole = !node_attribute(definer->node, "axis");
-	int rank = definer_shape(definer, 0, extents, at), axis = whole ? 0 : (int)node_axis(definer->node, node_int(definer->node, "axis", 0), x->rank);
+	int rank = definer_shape(definer, 0, extents, at),
+	    axis = whole ? 0 : (int)node_axis(definer->node, node_int(definer->node, "axis", 0), x->rank);
 	int64_t n = whole ? definition_elements(x) : x->extents[axis];
-	struct definition *flags = definer_map(definer, definer_name(definer, "flags"), 1, condition->extents, expr_cast(arena, DTYPE_I64, expr_load(arena, condition, &i)));
+	struct definition *flags = definer_map(definer, definer_name(definer, "flags"), 1, condition->extents,
+	        expr_cast(arena, DTYPE_I64, expr_load(arena, condition, &i)));
 	struct definition *counts = counts_of(definer, "counts", flags);
 	say_count(definer, counts, extents[axis], 1);
 	if (extents[axis] > n)
-		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " elements of %" PRId64 " are declared", definer->node->type, extents[axis], n);
+		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " elements of %" PRId64 " are declared",
+		        definer->node->type, extents[axis], n);
 	for (int d = 0; d < rank; d++)
 		if (extents[d] == 0) {
 			definer_out_map(definer, 0, expr_number(arena, x->type, 0));
 			return;
 		}
-	const struct index *place = at_value(definer, positions_of(definer, "positions", flags, counts, extents[axis]), at[axis], n);
+	const struct index *place =
+	        at_value(definer, positions_of(definer, "positions", flags, counts, extents[axis]), at[axis], n);
 	memcpy(own, at, sizeof *own * (size_t)rank);
 	if (whole)
 		index_unflatten(arena, place, x->rank, x->extents, own);
@@ -161,8 +181,11 @@ void infer_non_zero(struct node *node, const struct op *op)
 		infer_output_unknown(node, 0, DTYPE_I64);
 	else {
 		struct dim declared = node->out[0]->rank == 2 ? node->out[0]->dims[1] : dim_unknown;
-		infer_output(node, 0, DTYPE_I64, 2, (struct dim[2]){ dim_of(x->rank), dim_is_known(declared) && !declared.count ? dim_unknown
-			: chosen_dim(node, 1, 0, tensor_elements(node->graph->build, x)) });
+		infer_output(node, 0, DTYPE_I64, 2,
+		        (struct dim[2]){ dim_of(x->rank),
+		                dim_is_known(declared) && !declared.count
+		                        ? dim_unknown
+		                        : chosen_dim(node, 1, 0, tensor_elements(node->graph->build, x)) });
 	}
 }
 
@@ -176,17 +199,21 @@ void define_non_zero(struct definer *definer, const struct op *op)
 	(void)op;
 	definer_shape(definer, 0, extents, at);
 	if (extents[1] > n)
-		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " elements of %" PRId64 " are declared", definer->node->type, extents[1], n);
+		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " elements of %" PRId64 " are declared",
+		        definer->node->type, extents[1], n);
 	if (n)
 		index_unflatten(arena, i, x->rank, x->extents, own);
-	struct definition *flags = definer_map(definer, definer_name(definer, "flags"), 1, &n, n ? flag(definer, expr_load(arena, x, own)) : integer(definer, 0));
+	struct definition *flags = definer_map(definer, definer_name(definer, "flags"), 1, &n,
+	        n ? flag(definer, expr_load(arena, x, own)) : integer(definer, 0));
 	struct definition *counts = counts_of(definer, "counts", flags);
 	say_count(definer, counts, extents[1], 1);
 	if (extents[1] == 0) {
 		definer_out_map(definer, 0, integer(definer, 0));
 		return;
 	}
-	index_unflatten(arena, at_value(definer, positions_of(definer, "positions", flags, counts, extents[1]), at[1], n), x->rank, x->extents, own);
+	index_unflatten(arena,
+	        at_value(definer, positions_of(definer, "positions", flags, counts, extents[1]), at[1], n), x->rank,
+	        x->extents, own);
 	for (int d = x->rank - 1; d >= 0; d--) {
 		const struct expr *one = expr_index(arena, own[d]);
 		body = body ? expr_select(arena, &(struct range){ at[0], d, d + 1 }, 1, one, body) : one;
@@ -195,7 +222,7 @@ void define_non_zero(struct definer *definer, const struct op *op)
 }
 
 /* ---- Unique: each element, or slice along an axis, once; ordered, or as they come first ---- */
-enum { COLUMNS_MOST = 64 };               /* of slices: each takes an order of its own */
+enum { COLUMNS_MOST = 64 }; /* of slices: each takes an order of its own */
 
 void infer_unique(struct node *node, const struct op *op)
 {
@@ -213,8 +240,9 @@ void infer_unique(struct node *node, const struct op *op)
 	bool whole = !node_attribute(node, "axis");
 	int rank = whole ? 1 : x->rank, axis = whole ? 0 : (int)node_axis(node, node_int(node, "axis", 0), x->rank);
 	int64_t n = whole ? tensor_elements(node->graph->build, x) : x->dims[axis].extent;
-	for (int i = 0; i < node->outs && i < 4; i++)      /* whichever output says how many there are */
-		if (node_has_out(node, i) && i != 2 && node->out[i]->rank == (i ? 1 : rank) && count < 0 && !node->out[i]->dims[i ? 0 : axis].count)
+	for (int i = 0; i < node->outs && i < 4; i++) /* whichever output says how many there are */
+		if (node_has_out(node, i) && i != 2 && node->out[i]->rank == (i ? 1 : rank) && count < 0
+		        && !node->out[i]->dims[i ? 0 : axis].count)
 			count = node->out[i]->dims[i ? 0 : axis].extent;
 	memcpy(dims, x->dims, sizeof dims);
 	dims[axis] = count < 0 ? chosen_dim(node, 4, -1, n) : dim_of(count);
@@ -256,9 +284,13 @@ static struct definition *row_order(struct definer *definer, struct definition *
 	struct definition *order = NULL;
 	for (int64_t j = rows->extents[1] - 1; j >= 0; j--) {
 		const struct index *term = index_var(arena, 1, n), *t = index_var(arena, 0, n);
-		const struct index *own[2] = { order ? at_value(definer, order, term, n) : term, index_constant(arena, j) };
-		struct definition *next = definer_order(definer, definer_name(definer, "order"), 1, &n, false, n, expr_load(arena, rows, own));
-		order = order ? definer_map(definer, definer_name(definer, "sorted"), 1, &n, expr_load(arena, order, (const struct index *[]){ at_value(definer, next, t, n) })) : next;
+		const struct index *own[2] = { order ? at_value(definer, order, term, n) : term,
+			index_constant(arena, j) };
+		struct definition *next = definer_order(
+		        definer, definer_name(definer, "order"), 1, &n, false, n, expr_load(arena, rows, own));
+		order = order ? definer_map(definer, definer_name(definer, "sorted"), 1, &n,
+		                expr_load(arena, order, (const struct index *[]){ at_value(definer, next, t, n) }))
+		              : next;
 	}
 	return order;
 }
@@ -280,37 +312,50 @@ void define_unique(struct definer *definer, const struct op *op)
 	count = extents[first_out ? 0 : axis];
 	struct definition *rows = rows_of(definer, x, axis, whole, &columns);
 	if (!rows || first_out == 2 || columns > COLUMNS_MOST || n > INT32_MAX)
-		node_fail(node, EXIT_UNSUPPORTED, !rows ? "%s of no elements is not supported" : first_out == 2 ? "%s of which only the inverse is taken is not supported"
-			: "%s of slices of more than %d elements is not supported", node->type, COLUMNS_MOST);
+		node_fail(node, EXIT_UNSUPPORTED,
+		        !rows                    ? "%s of no elements is not supported"
+		                : first_out == 2 ? "%s of which only the inverse is taken is not supported"
+		                                 : "%s of slices of more than %d elements is not supported",
+		        node->type, COLUMNS_MOST);
 	if (count < 1 || count > n)
 		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " of %" PRId64 " are declared", node->type, count, n);
 	struct definition *order = row_order(definer, rows);
-	const struct index *t = index_var(arena, 0, n), *before = index_plus(arena, t, -1), *term = index_var(arena, 1, n), *k = index_var(arena, 0, count);
+	const struct index *t = index_var(arena, 0, n), *before = index_plus(arena, t, -1),
+	                   *term = index_var(arena, 1, n), *k = index_var(arena, 0, count);
 
 	/* In the order of rows: which are the first of their kind, the how manieth kind each is. */
 	const struct index *row[2] = { at_value(definer, order, t, n), index_var(arena, 1, columns) };
 	const struct expr *zero = integer(definer, 0), *one = integer(definer, 1), *same = NULL;
 	for (int64_t j = 0; j < columns && n > 1; j++) {
-		const struct index *previous = definer_index(definer, expr_load(arena, order, (const struct index *[]){ definer_index(definer, expr_index(arena, before), 0, n - 1) }), 0, n - 1);
-		const struct index *a[2] = { row[0], index_constant(arena, j) }, *b[2] = { previous, index_constant(arena, j) };
-		const struct expr *equal = flag(definer, expr2(definer, SCALAR_equal, expr_load(arena, rows, a), expr_load(arena, rows, b)));
+		const struct index *previous = definer_index(definer,
+		        expr_load(arena, order,
+		                (const struct index *[]){
+		                        definer_index(definer, expr_index(arena, before), 0, n - 1) }),
+		        0, n - 1);
+		const struct index *a[2] = { row[0], index_constant(arena, j) },
+		                   *b[2] = { previous, index_constant(arena, j) };
+		const struct expr *equal = flag(
+		        definer, expr2(definer, SCALAR_equal, expr_load(arena, rows, a), expr_load(arena, rows, b)));
 		same = same ? expr2(definer, SCALAR_and, same, equal) : equal;
 	}
 	const struct range begins = { t, 0, 1 };
 	struct definition *firsts = definer_map(definer, definer_name(definer, "firsts"), 1, &n,
-		same ? expr_select(arena, &begins, 1, one, expr2(definer, SCALAR_sub, one, same)) : one);
+	        same ? expr_select(arena, &begins, 1, one, expr2(definer, SCALAR_sub, one, same)) : one);
 	struct definition *kinds = counts_of(definer, "kinds", firsts);
 	say_count(definer, kinds, count, 4);
 	struct definition *starts = positions_of(definer, "starts", firsts, kinds, count);
 	struct definition *positions = definer_map(definer, definer_name(definer, "positions"), 1, &count,
-		expr_load(arena, order, (const struct index *[]){ at_value(definer, starts, k, n) }));
+	        expr_load(arena, order, (const struct index *[]){ at_value(definer, starts, k, n) }));
 	const struct expr *kind = expr2(definer, SCALAR_sub, expr_load(arena, kinds, &t), one);
-	if (!sorted) {                                     /* kinds in the order in which they come */
+	if (!sorted) { /* kinds in the order in which they come */
 		const struct expr *to[1] = { expr_load(arena, order, &term) };
-		struct definition *come = definer_places(definer, definer_name(definer, "come"), 1, &n, REDUCE_LAST, false, to, 1, &n, zero, expr_load(arena, firsts, &term));
+		struct definition *come = definer_places(definer, definer_name(definer, "come"), 1, &n, REDUCE_LAST,
+		        false, to, 1, &n, zero, expr_load(arena, firsts, &term));
 		struct definition *numbers = counts_of(definer, "numbers", come);
 		const struct index *own = definer_index(definer, kind, 0, count - 1);
-		kind = expr2(definer, SCALAR_sub, expr_load(arena, numbers, (const struct index *[]){ at_value(definer, positions, own, n) }), one);
+		kind = expr2(definer, SCALAR_sub,
+		        expr_load(arena, numbers, (const struct index *[]){ at_value(definer, positions, own, n) }),
+		        one);
 		positions = positions_of(definer, "positions", come, numbers, count);
 	}
 	struct definition *numbered = definer_map(definer, definer_name(definer, "numbered"), 1, &n, kind);

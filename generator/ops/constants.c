@@ -20,7 +20,7 @@ void infer_constant_node(struct node *node, const struct op *op)
 	for (int i = 0; i < node->attribute_count; i++) {
 		if (value)
 			node_fail(node, EXIT_INVALID, "Constant has %s and %s, one is right", value->name,
-			          node->attributes[i].name);
+			        node->attributes[i].name);
 		value = &node->attributes[i];
 	}
 	if (!value)
@@ -32,20 +32,15 @@ void infer_constant_node(struct node *node, const struct op *op)
 		node->out[0]->bytes = value->t->bytes;
 		node->out[0]->strings = value->t->strings;
 		break;
-	case ATTRIBUTE_FLOAT:
-		set_data(node, DTYPE_F32, 0, 1, &value->f);
-		break;
-	case ATTRIBUTE_INT:
-		set_data(node, DTYPE_I64, 0, 1, &value->i);
-		break;
+	case ATTRIBUTE_FLOAT: set_data(node, DTYPE_F32, 0, 1, &value->f); break;
+	case ATTRIBUTE_INT: set_data(node, DTYPE_I64, 0, 1, &value->i); break;
 	case ATTRIBUTE_FLOATS:
 		set_data(node, DTYPE_F32, 1, (int64_t)value->count, value->count ? value->floats : &value->f);
 		break;
 	case ATTRIBUTE_INTS:
 		set_data(node, DTYPE_I64, 1, (int64_t)value->count, value->count ? value->ints : &value->i);
 		break;
-	default:
-		node_fail(node, EXIT_UNSUPPORTED, "Constant with %s is not supported", value->name);
+	default: node_fail(node, EXIT_UNSUPPORTED, "Constant with %s is not supported", value->name);
 	}
 }
 
@@ -65,7 +60,10 @@ static const struct tensor *fill_of(const struct node *node)
 	return value->t;
 }
 
-static struct tensor *size_of_shape(const struct node *node, int d) { return size_made(node, "SizeElement", d, 1, &node->in[0]); }
+static struct tensor *size_of_shape(const struct node *node, int d)
+{
+	return size_made(node, "SizeElement", d, 1, &node->in[0]);
+}
 
 void infer_constant_of_shape(struct node *node, const struct op *op)
 {
@@ -83,7 +81,8 @@ void infer_constant_of_shape(struct node *node, const struct op *op)
 		infer_output(node, 0, type, (int)count, dims);
 		return;
 	}
-	if (!shape && node->in[0]->rank == 1 && dim_is_known(node->in[0]->dims[0]) && node->in[0]->dims[0].extent <= MAX_RANK) {
+	if (!shape && node->in[0]->rank == 1 && dim_is_known(node->in[0]->dims[0])
+	        && node->in[0]->dims[0].extent <= MAX_RANK) {
 		for (int d = 0; d < MAX_RANK; d++)
 			dims[d] = dim_unknown;
 		infer_asked_dims(node, (int)node->in[0]->dims[0].extent, dims, size_of_shape);
@@ -96,11 +95,11 @@ void infer_constant_of_shape(struct node *node, const struct op *op)
 	}
 	if (count > MAX_RANK)
 		node_fail(node, EXIT_LIMIT, "ConstantOfShape of %" PRId64 " dimensions, at most %d are supported",
-		          count, MAX_RANK);
+		        count, MAX_RANK);
 	for (int64_t d = 0; d < count; d++) {
 		if (shape[d] < 0)
-			node_fail(node, EXIT_INVALID, "ConstantOfShape: %" PRId64 " in dimension %" PRId64, shape[d],
-			          d);
+			node_fail(
+			        node, EXIT_INVALID, "ConstantOfShape: %" PRId64 " in dimension %" PRId64, shape[d], d);
 		dims[d] = dim_of(shape[d]);
 	}
 	infer_output(node, 0, type, (int)count, dims);
@@ -115,20 +114,25 @@ void define_constant_of_shape(struct definer *definer, const struct op *op)
 	(void)op;
 	bool late = node_in_is_late(definer->node, 0);
 	if (late && definer_elements(definer, 0) != rank)
-		node_fail(definer->node, EXIT_INVALID, "ConstantOfShape: the shape has %" PRId64 " numbers, the declared one has %d",
-			definer_elements(definer, 0), rank);
+		node_fail(definer->node, EXIT_INVALID,
+		        "ConstantOfShape: the shape has %" PRId64 " numbers, the declared one has %d",
+		        definer_elements(definer, 0), rank);
 	for (int d = 0; late && d < rank; d++)
-		all = whole_of(definer, SCALAR_and, all, whole_of(definer, SCALAR_equal, definer_element(definer, 0, d), definer_dim(definer, &definer->node->out[0]->dims[d])));
+		all = whole_of(definer, SCALAR_and, all,
+		        whole_of(definer, SCALAR_equal, definer_element(definer, 0, d),
+		                definer_dim(definer, &definer->node->out[0]->dims[d])));
 	definer_require_dims(definer);
-	definer_require(definer, EXIT_INVALID, 0, NULL, all, "the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
+	definer_require(definer, EXIT_INVALID, 0, NULL, all, "the shape at run time is not %s, the declared one",
+	        definer_shape_text(definer, rank, extents));
 	if (!fill) {
 		definer_out_map(definer, 0, expr_number(definer->arena, DTYPE_F32, 0));
 		return;
 	}
 	int64_t zero[MAX_RANK] = { 0 };
-	struct definition *one =
-	        define_constant(definer->program, definer_name(definer, "value"), dtype_stored(fill->type), 0, zero,
-			dtype_stored(fill->type) == fill->type ? fill->data : packed_constant(definer->arena, fill->type, fill->data, 1));
+	struct definition *one = define_constant(definer->program, definer_name(definer, "value"),
+	        dtype_stored(fill->type), 0, zero,
+	        dtype_stored(fill->type) == fill->type ? fill->data
+	                                               : packed_constant(definer->arena, fill->type, fill->data, 1));
 	definer_out_map(definer, 0, expr_load(definer->arena, one, NULL));
 }
 
@@ -137,7 +141,7 @@ void define_constant_of_shape(struct definer *definer, const struct op *op)
 static bool take_counts(struct node *node, int64_t from, int64_t to)
 {
 	const struct tensor *x = node->in[0];
-	struct tensor **in = new_array(node->graph->build->arena, struct tensor *, MAX_RANK + 1);
+	struct tensor **in = arena_new_array(node->graph->build->arena, struct tensor *, MAX_RANK + 1);
 	int ins = 0;
 	in[ins++] = node->in[0];
 	for (int64_t d = from; d < to; d++)
@@ -171,7 +175,7 @@ void infer_shape(struct node *node, const struct op *op)
 	infer_output(node, 0, DTYPE_I64, 1, &length);
 	if (take_counts(node, from, to))
 		return;
-	int64_t *extents = new_array(node->graph->build->arena, int64_t, (size_t)(to - from) + 1);
+	int64_t *extents = arena_new_array(node->graph->build->arena, int64_t, (size_t)(to - from) + 1);
 	for (int64_t d = from; d < to; d++) {
 		if (!dim_is_known(x->dims[d]))
 			return;
@@ -189,16 +193,20 @@ void define_shape(struct definer *definer, const struct op *op)
 	if (node->ins > 1) {
 		const struct index *k = index_var(definer->arena, 0, node->out[0]->dims[0].extent);
 		const struct expr *body = integer(definer, 0);
-		int64_t from = attribute_int(node, "start"), to = from + (from < 0 ? x->rank : 0) + node->out[0]->dims[0].extent;
+		int64_t from = attribute_int(node, "start"),
+		        to = from + (from < 0 ? x->rank : 0) + node->out[0]->dims[0].extent;
 		for (int64_t d = from + (from < 0 ? x->rank : 0), i = 0, in = 1; d < to; d++, i++)
-			body = expr_select(definer->arena, &(struct range){ k, i, i + 1 }, 1, x->dims[d].count ? definer_element(definer, (int)in, 0) : integer(definer, x->dims[d].extent), body),
+			body = expr_select(definer->arena, &(struct range){ k, i, i + 1 }, 1,
+			        x->dims[d].count ? definer_element(definer, (int)in, 0)
+			                         : integer(definer, x->dims[d].extent),
+			        body),
 			in += x->dims[d].count != NULL;
 		definer_out_map(definer, 0, body);
 		return;
 	}
 	if (!definer->node->out[0]->data)
 		node_fail(definer->node, EXIT_USAGE, "%s of %s, whose dimensions are not all bound: use --dim",
-		          definer->node->type, definer->node->in[0]->name);
+		        definer->node->type, definer->node->in[0]->name);
 }
 
 /* ---- Size: the number of elements, likewise ---- */
@@ -217,7 +225,7 @@ void infer_size(struct node *node, const struct op *op)
 		node_hands_on(node, size);
 		return;
 	}
-	int64_t *data = new(node->graph->build->arena, int64_t);
+	int64_t *data = arena_new(node->graph->build->arena, int64_t);
 	*data = elements;
 	node->out[0]->data = data;
 	node->out[0]->bytes = sizeof *data;
@@ -246,7 +254,7 @@ static bool number_in(const struct node *node, int i, double *number, int64_t *w
 		*whole = isfinite(*number) && fabs(*number) < 0x1p62 ? (int64_t)*number : 0;
 		return true;
 	}
-	bits <<= unused;                                                     /* little-endian, as all data of a graph */
+	bits <<= unused; /* little-endian, as all data of a graph */
 	*whole = dtypes[tensor->type].class == CLASS_INT ? (int64_t)bits >> unused : (int64_t)(bits >> unused);
 	*number = (double)*whole;
 	return true;
@@ -265,39 +273,48 @@ void infer_one_hot(struct node *node, const struct op *op)
 	infer_number_type(node, 1);
 	const struct tensor *indices = node->in[0], *values = node->in[2];
 	if (values->rank >= 0 && (values->rank != 1 || (dim_is_known(values->dims[0]) && values->dims[0].extent != 2)))
-		node_fail(node, EXIT_INVALID, "%s: values has %d dimensions, one of 2 is right", node->type, values->rank);
-	if (node->in[1]->type != DTYPE_NONE && number_in(node, 1, &number, &depth) && (depth < 1 || depth > (int64_t)1 << 40))
+		node_fail(node, EXIT_INVALID, "%s: values has %d dimensions, one of 2 is right", node->type,
+		        values->rank);
+	if (node->in[1]->type != DTYPE_NONE && number_in(node, 1, &number, &depth)
+	        && (depth < 1 || depth > (int64_t)1 << 40))
 		node_fail(node, EXIT_INVALID, "%s: depth is %g, 1 to 2^40 is right", node->type, number);
 	if (indices->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;
 	}
 	if (indices->rank == MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "%s: indices of %d dimensions, at most %d are supported", node->type, indices->rank, MAX_RANK - 1);
+		node_fail(node, EXIT_LIMIT, "%s: indices of %d dimensions, at most %d are supported", node->type,
+		        indices->rank, MAX_RANK - 1);
 	int64_t axis = node_axis(node, attribute_int(node, "axis"), indices->rank + 1);
 	for (int d = 0; d <= indices->rank; d++)
 		dims[d] = d == axis ? depth < 0 ? dim_unknown : dim_of(depth) : indices->dims[d - (d > axis)];
 	infer_output(node, 0, type, indices->rank + 1, dims);
 }
 
-/* Where each index puts its one, as a float, outside where nowhere: so that the output compares floats, which lie in lanes, and each index is looked at once.  The numbers to
- * compare with are a table among the weights, so it stays small. */
+/* Where each index puts its one, as a float, outside where nowhere: so that the output compares floats, which lie in
+ * lanes, and each index is looked at once.  The numbers to compare with are a table among the weights, so it stays
+ * small. */
 enum { STEPS_MOST = 1 << 12 };
-static const struct expr *hit_in_floats(struct definer *definer, struct definition *indices, int64_t depth, const struct index *const *own, const struct index *const *at)
+static const struct expr *hit_in_floats(struct definer *definer, struct definition *indices, int64_t depth,
+        const struct index *const *own, const struct index *const *at)
 {
 	struct arena *arena = definer->arena;
 	const struct index *each[MAX_RANK];
-	float *steps = new_array(arena, float, (size_t)depth);
+	float *steps = arena_new_array(arena, float, (size_t)depth);
 	for (int64_t i = 0; i < depth; i++)
 		steps[i] = (float)i;
 	for (int d = 0; d < indices->rank; d++)
 		each[d] = index_var(arena, d, indices->extents[d]);
 	const struct expr *index = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, each));
-	index = expr2(definer, SCALAR_add, index, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, expr_integer(arena, DTYPE_I64, 0)),
-		expr_integer(arena, DTYPE_I64, depth)));
-	index = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, index, expr_integer(arena, DTYPE_I64, -1)), expr_integer(arena, DTYPE_I64, depth));
-	struct definition *places = definer_map(definer, definer_name(definer, "places"), indices->rank, indices->extents, expr_cast(arena, DTYPE_F32, index));
-	struct definition *all = define_constant(definer->program, definer_name(definer, "steps"), DTYPE_F32, 1, &depth, steps);
+	index = expr2(definer, SCALAR_add, index,
+	        expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, expr_integer(arena, DTYPE_I64, 0)),
+	                expr_integer(arena, DTYPE_I64, depth)));
+	index = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, index, expr_integer(arena, DTYPE_I64, -1)),
+	        expr_integer(arena, DTYPE_I64, depth));
+	struct definition *places = definer_map(definer, definer_name(definer, "places"), indices->rank,
+	        indices->extents, expr_cast(arena, DTYPE_F32, index));
+	struct definition *all =
+	        define_constant(definer->program, definer_name(definer, "steps"), DTYPE_F32, 1, &depth, steps);
 	return expr2(definer, SCALAR_equal, expr_load(arena, places, own), expr_load(arena, all, at));
 }
 
@@ -305,26 +322,33 @@ void define_one_hot(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
 	struct definition *indices = definer_in(definer, 0), *values = definer_in(definer, 2);
-	const struct index *at[MAX_RANK], *own[MAX_RANK], *which[2] = { index_constant(arena, 0), index_constant(arena, 1) };
+	const struct index *at[MAX_RANK], *own[MAX_RANK],
+	        *which[2] = { index_constant(arena, 0), index_constant(arena, 1) };
 	int64_t extents[MAX_RANK], depth;
 	double number;
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
-	if (!number_in(definer->node, 1, &number, &depth)) {              /* what is declared */
+	if (!number_in(definer->node, 1, &number, &depth)) { /* what is declared */
 		depth = extents[axis];
-		definer_require(definer, EXIT_INVALID, 0, NULL, whole_is(definer, expr_cast(arena, DTYPE_I64, definer_element(definer, 1, 0)), depth),
-			"a depth of %" PRId64 ", as declared, is right", depth);
+		definer_require(definer, EXIT_INVALID, 0, NULL,
+		        whole_is(definer, expr_cast(arena, DTYPE_I64, definer_element(definer, 1, 0)), depth),
+		        "a depth of %" PRId64 ", as declared, is right", depth);
 	}
 	for (int d = 0; d < rank; d++)
 		if (d != axis)
 			own[d - (d > axis)] = at[d];
-	const struct expr *index = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, own)), *here = expr_index(arena, at[axis]);
-	const struct expr *below = expr2(definer, SCALAR_add, index, expr_integer(arena, DTYPE_I64, depth));      /* what an index below 0 means */
-	const struct expr *hit = values->type == DTYPE_F32 && depth > 0 && depth <= STEPS_MOST ? hit_in_floats(definer, indices, depth, own, &at[axis])
-		: expr2(definer, SCALAR_max, expr2(definer, SCALAR_equal, index, here), expr2(definer, SCALAR_equal, below, here));
-	definer_out_map(definer, 0, expr3(definer, SCALAR_where, expr_cast(arena, values->type, hit), expr_load(arena, values, &which[1]),
-		expr_load(arena, values, &which[0])));
+	const struct expr *index = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, own)),
+	                  *here = expr_index(arena, at[axis]);
+	const struct expr *below = expr2(
+	        definer, SCALAR_add, index, expr_integer(arena, DTYPE_I64, depth)); /* what an index below 0 means */
+	const struct expr *hit = values->type == DTYPE_F32 && depth > 0 && depth <= STEPS_MOST
+	        ? hit_in_floats(definer, indices, depth, own, &at[axis])
+	        : expr2(definer, SCALAR_max, expr2(definer, SCALAR_equal, index, here),
+	                expr2(definer, SCALAR_equal, below, here));
+	definer_out_map(definer, 0,
+	        expr3(definer, SCALAR_where, expr_cast(arena, values->type, hit), expr_load(arena, values, &which[1]),
+	                expr_load(arena, values, &which[0])));
 }
 
 /* ---- EyeLike ---- */
@@ -355,12 +379,17 @@ void define_eye_like(struct definer *definer, const struct op *op)
 	definer_shape(definer, 0, extents, at);
 	enum dtype type = dtype_stored(definer->node->out[0]->type);
 	bool none = k <= -extents[0] || k >= extents[1];
-	struct range diagonal = { index_add(arena, at[1], index_scale(arena, at[0], -1)), none ? 0 : k, none ? 0 : k + 1 };
-	definer_out_map(definer, 0, expr_select(arena, &diagonal, 1, expr_number(arena, type, 1), expr_number(arena, type, 0)));
+	struct range diagonal = { index_add(arena, at[1], index_scale(arena, at[0], -1)), none ? 0 : k,
+		none ? 0 : k + 1 };
+	definer_out_map(
+	        definer, 0, expr_select(arena, &diagonal, 1, expr_number(arena, type, 1), expr_number(arena, type, 0)));
 }
 
 /* ---- Range: start, start + delta …, below the limit ---- */
-static struct tensor *size_of_range(const struct node *node, int d) { return size_made(node, "SizeRange", d, 3, node->in); }
+static struct tensor *size_of_range(const struct node *node, int d)
+{
+	return size_made(node, "SizeRange", d, 3, node->in);
+}
 
 /* Of whole numbers known as sizes, by a constant; NULL: not known. */
 static struct tensor *size_counted(const struct node *node)
@@ -375,7 +404,8 @@ static struct tensor *size_counted(const struct node *node)
 	}
 	if (!at[2]->data || !(by = tensor_int(at[2], 0)) || by < -INT32_MAX || by > INT32_MAX)
 		return NULL;
-	struct tensor *span = size_not_below_zero(node, by < 0 ? size_difference(node, at[0], at[1]) : size_difference(node, at[1], at[0]));
+	struct tensor *span = size_not_below_zero(
+	        node, by < 0 ? size_difference(node, at[0], at[1]) : size_difference(node, at[1], at[0]));
 	by = by < 0 ? -by : by;
 	return by == 1 ? span : size_quotient(node, size_plus(node, span, by - 1), size_number(node, by));
 }
@@ -393,7 +423,8 @@ void infer_range(struct node *node, const struct op *op)
 		known = known && node->in[i]->type == type && number_in(node, i, &number[i], &whole[i]);
 	}
 	if (type != DTYPE_NONE && !is_float && type != DTYPE_I16 && type != DTYPE_I32 && type != DTYPE_I64)
-		node_fail(node, EXIT_INVALID, "%s: input 0 is %s, float, double, int16, int32 or int64 is right", node->type, dtypes[type].text);
+		node_fail(node, EXIT_INVALID, "%s: input 0 is %s, float, double, int16, int32 or int64 is right",
+		        node->type, dtypes[type].text);
 	if (!known) {
 		struct tensor *size = type == DTYPE_NONE ? NULL : size_counted(node);
 		struct dim dim = size ? size_dim(size) : dim_unknown;
@@ -404,10 +435,12 @@ void infer_range(struct node *node, const struct op *op)
 	if (is_float ? !(fabs(number[2]) > 0 && isfinite(number[2])) : !whole[2])
 		node_fail(node, EXIT_INVALID, "%s: delta is %g, a number other than 0 is right", node->type, number[2]);
 	double steps = ceil((number[1] - number[0]) / number[2]);
-	if (!is_float) {                                                      /* exactly, in 64 bits without a sign */
-		uint64_t span = whole[2] > 0 ? (uint64_t)whole[1] - (uint64_t)whole[0] : (uint64_t)whole[0] - (uint64_t)whole[1];
+	if (!is_float) { /* exactly, in 64 bits without a sign */
+		uint64_t span = whole[2] > 0 ? (uint64_t)whole[1] - (uint64_t)whole[0]
+		                             : (uint64_t)whole[0] - (uint64_t)whole[1];
 		uint64_t step = whole[2] > 0 ? (uint64_t)whole[2] : -(uint64_t)whole[2];
-		steps = (whole[2] > 0 ? whole[1] > whole[0] : whole[1] < whole[0]) ? (double)((span - 1) / step + 1) : 0;
+		steps = (whole[2] > 0 ? whole[1] > whole[0] : whole[1] < whole[0]) ? (double)((span - 1) / step + 1)
+		                                                                   : 0;
 	}
 	if (steps != steps)
 		node_fail(node, EXIT_INVALID, "%s: from %g to %g by %g", node->type, number[0], number[1], number[2]);
@@ -421,21 +454,29 @@ void infer_range(struct node *node, const struct op *op)
 static const struct expr *steps_of(struct definer *definer, const struct expr **right)
 {
 	struct arena *arena = definer->arena;
-	const struct expr *start = definer_element(definer, 0, 0), *limit = definer_element(definer, 1, 0), *delta = definer_element(definer, 2, 0);
+	const struct expr *start = definer_element(definer, 0, 0), *limit = definer_element(definer, 1, 0),
+	                  *delta = definer_element(definer, 2, 0);
 	if (dtypes[start->type].class == CLASS_FLOAT) {
 		start = expr_cast(arena, DTYPE_F64, start);
 		limit = expr_cast(arena, DTYPE_F64, limit);
 		delta = expr_cast(arena, DTYPE_F64, delta);
-		*right = expr2(definer, SCALAR_less, expr_number(arena, DTYPE_F64, 0), expr1(definer, SCALAR_abs, delta));
-		return expr1(definer, SCALAR_ceil, expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, limit, start), delta));
+		*right = expr2(
+		        definer, SCALAR_less, expr_number(arena, DTYPE_F64, 0), expr1(definer, SCALAR_abs, delta));
+		return expr1(definer, SCALAR_ceil,
+		        expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, limit, start), delta));
 	}
-	const struct expr *up = whole_of(definer, SCALAR_less, integer(definer, 0), delta), *none = integer(definer, 0), *one = expr_integer(arena, DTYPE_U64, 1);
-	const struct expr *low = whole_where(definer, up, start, limit), *high = whole_where(definer, up, limit, start);        /* exactly, in 64 bits without a sign */
+	const struct expr *up = whole_of(definer, SCALAR_less, integer(definer, 0), delta), *none = integer(definer, 0),
+	                  *one = expr_integer(arena, DTYPE_U64, 1);
+	const struct expr *low = whole_where(definer, up, start, limit),
+	                  *high = whole_where(definer, up, limit, start); /* exactly, in 64 bits without a sign */
 	const struct expr *span = expr_cast(arena, DTYPE_U64, whole_of(definer, SCALAR_sub, high, low));
-	const struct expr *step = expr_cast(arena, DTYPE_U64, whole_where(definer, up, delta, whole_of(definer, SCALAR_sub, none, delta)));
-	const struct expr *steps = expr2(definer, SCALAR_add, expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, span, one), step), one);
+	const struct expr *step = expr_cast(
+	        arena, DTYPE_U64, whole_where(definer, up, delta, whole_of(definer, SCALAR_sub, none, delta)));
+	const struct expr *steps = expr2(
+	        definer, SCALAR_add, expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, span, one), step), one);
 	*right = whole_is(definer, whole_is(definer, delta, 0), 0);
-	return whole_where(definer, whole_of(definer, SCALAR_less, low, high), expr_cast(arena, DTYPE_I64, steps), none);
+	return whole_where(
+	        definer, whole_of(definer, SCALAR_less, low, high), expr_cast(arena, DTYPE_I64, steps), none);
 }
 
 /* A start, limit or delta that comes at run time makes as many elements as are declared. */
@@ -443,11 +484,14 @@ static void declared_range(struct definer *definer, int64_t count)
 {
 	const struct expr *right, *steps = steps_of(definer, &right);
 	if (steps->type == DTYPE_F64)
-		right = expr2(definer, SCALAR_mul, expr2(definer, count ? SCALAR_equal : SCALAR_less_equal, steps, expr_number(definer->arena, DTYPE_F64, (double)count)), right);
+		right = expr2(definer, SCALAR_mul,
+		        expr2(definer, count ? SCALAR_equal : SCALAR_less_equal, steps,
+		                expr_number(definer->arena, DTYPE_F64, (double)count)),
+		        right);
 	else
 		right = whole_of(definer, SCALAR_and, whole_is(definer, steps, count), right);
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "a start, limit and delta that make the declared %" PRId64
-		" elements are right", count);
+	definer_require(definer, EXIT_INVALID, 0, NULL, right,
+	        "a start, limit and delta that make the declared %" PRId64 " elements are right", count);
 }
 
 void infer_size_range(struct node *node, const struct op *op)
@@ -462,9 +506,12 @@ void define_size_range(struct definer *definer, const struct op *op)
 	const struct expr *right, *steps = steps_of(definer, &right), *none = integer(definer, -1);
 	(void)op;
 	if (steps->type == DTYPE_F64) {
-		const struct expr *zero = expr_number(definer->arena, DTYPE_F64, 0), *most = expr_number(definer->arena, DTYPE_F64, 0x1p40);
-		const struct expr *fits = expr2(definer, SCALAR_mul, right, expr2(definer, SCALAR_less_equal, steps, most));
-		steps = expr_cast(definer->arena, DTYPE_I64, expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, steps, zero), most));
+		const struct expr *zero = expr_number(definer->arena, DTYPE_F64, 0),
+		                  *most = expr_number(definer->arena, DTYPE_F64, 0x1p40);
+		const struct expr *fits =
+		        expr2(definer, SCALAR_mul, right, expr2(definer, SCALAR_less_equal, steps, most));
+		steps = expr_cast(definer->arena, DTYPE_I64,
+		        expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, steps, zero), most));
 		right = expr_cast(definer->arena, DTYPE_I64, fits);
 	}
 	definer_out_map(definer, 0, whole_where(definer, right, steps, none));
@@ -488,6 +535,7 @@ void define_range(struct definer *definer, const struct op *op)
 			break;
 		}
 	const struct expr *steps = expr_cast(arena, start->type, expr_index(arena, at[0]));
-	definer_out_map(definer, 0, expr2(definer, SCALAR_add, expr_load(arena, start, &first),
-		expr2(definer, SCALAR_mul, steps, expr_load(arena, delta, &first))));
+	definer_out_map(definer, 0,
+	        expr2(definer, SCALAR_add, expr_load(arena, start, &first),
+	                expr2(definer, SCALAR_mul, steps, expr_load(arena, delta, &first))));
 }

@@ -1,5 +1,5 @@
-/* contraction.c: sums of products: Conv, ConvTranspose, MatMul, Gemm; ConvInteger and MatMulInteger, of bytes in int32.  The order of a sum's terms is part of its meaning: ascending k;
- * for a convolution kh, kw, then the channel. */
+/* contraction.c: sums of products: Conv, ConvTranspose, MatMul, Gemm; ConvInteger and MatMulInteger, of bytes in int32.
+ * The order of a sum's terms is part of its meaning: ascending k; for a convolution kh, kw, then the channel. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -11,12 +11,14 @@ static void infer_bytes(const struct node *node, int i, int zero)
 {
 	enum dtype type = node->in[i]->type;
 	if (type != DTYPE_NONE && !is_byte(type))
-		node_fail(node, EXIT_INVALID, "%s: input %d is %s, int8 or uint8 is right", node->type, i, dtypes[type].text);
+		node_fail(node, EXIT_INVALID, "%s: input %d is %s, int8 or uint8 is right", node->type, i,
+		        dtypes[type].text);
 	infer_same_type(node, zero, type);
 }
 
 /* An element as a factor: as it is, or with `widen` less its zero point (NULL: 0) in int32. */
-static const struct expr *factor(struct definer *definer, const struct expr *element, bool widen, const struct expr *zero)
+static const struct expr *factor(
+        struct definer *definer, const struct expr *element, bool widen, const struct expr *zero)
 {
 	if (!widen)
 		return element;
@@ -30,7 +32,8 @@ void convolution_of(const struct node *node, struct convolution *conv)
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	int64_t kernel[MAX_RANK];
 	if (w->rank != x->rank)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the weights have %d", node->type, x->rank, w->rank);
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the weights have %d", node->type, x->rank,
+		        w->rank);
 	for (int d = 2; d < w->rank; d++)
 		kernel[d - 2] = w->dims[d].extent;
 	window_of(node, x, kernel, &conv->window);
@@ -40,20 +43,23 @@ void convolution_of(const struct node *node, struct convolution *conv)
 	int64_t channels = x->dims[1].extent, outs = w->dims[0].extent, each = w->dims[1].extent;
 	if (outs >= 0 && outs % conv->group)
 		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " output channels do not divide into %" PRId64 " groups",
-		          node->type, outs, conv->group);
+		        node->type, outs, conv->group);
 	if (channels >= 0 && each >= 0 && (channels % conv->group || channels / conv->group != each))
-		node_fail(node, EXIT_INVALID, "%s: the weights have %" PRId64 " input channels in each of %" PRId64
-			" groups, data has %" PRId64 " in all", node->type, each, conv->group, channels);
+		node_fail(node, EXIT_INVALID,
+		        "%s: the weights have %" PRId64 " input channels in each of %" PRId64
+		        " groups, data has %" PRId64 " in all",
+		        node->type, each, conv->group, channels);
 }
 
 void infer_bias(const struct node *node, int i, struct dim outs)
 {
 	const struct tensor *bias = node_in(node, i);
-	if (bias && bias->rank >= 0 && (bias->rank != 1
-		|| (dim_is_known(outs) && dim_is_known(bias->dims[0]) && bias->dims[0].extent != outs.extent)))
+	if (bias && bias->rank >= 0
+	        && (bias->rank != 1
+	                || (dim_is_known(outs) && dim_is_known(bias->dims[0]) && bias->dims[0].extent != outs.extent)))
 		node_fail(node, EXIT_INVALID,
-		          "%s: the bias has %d dimensions of %" PRId64 ", one of %" PRId64 " is right", node->type,
-		          bias->rank, bias->rank ? bias->dims[0].extent : 0, outs.extent);
+		        "%s: the bias has %d dimensions of %" PRId64 ", one of %" PRId64 " is right", node->type,
+		        bias->rank, bias->rank ? bias->dims[0].extent : 0, outs.extent);
 }
 
 static void infer_conv(struct node *node, enum dtype type, bool has_bias)
@@ -105,16 +111,17 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 	x_at[0] = at[0];
 	x_at[1] = channel;
 	if (conv.group > 1 && extents[1])
-		x_at[1] =
-		        index_add(arena, channel,
-		                  index_scale(arena, index_div(arena, at[1], extents[1] / conv.group), reduced[count]));
+		x_at[1] = index_add(arena, channel,
+		        index_scale(arena, index_div(arena, at[1], extents[1] / conv.group), reduced[count]));
 	const struct expr *zero_x = zeros && zeros[0] ? definer_load(definer, zeros[0], 0, NULL) : NULL;
 	const struct expr *zero_w = zeros && zeros[1] ? definer_load(definer, zeros[1], 1, &at[1]) : NULL;
-	const struct expr *data = window_load(definer, &conv.window, x, x_at, 2, rank, zero_x ? zero_x : expr_number(arena, x->type, 0));
+	const struct expr *data =
+	        window_load(definer, &conv.window, x, x_at, 2, rank, zero_x ? zero_x : expr_number(arena, x->type, 0));
 	const struct expr *start = bias ? expr_load(arena, bias, &at[1]) : NULL;
-	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, count + 1,
-	                              reduced, start, expr2(definer, SCALAR_mul, factor(definer, data, zeros, zero_x),
-		                                      factor(definer, expr_load(arena, w, w_at), zeros, zero_w)));
+	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM,
+	        count + 1, reduced, start,
+	        expr2(definer, SCALAR_mul, factor(definer, data, zeros, zero_x),
+	                factor(definer, expr_load(arena, w, w_at), zeros, zero_w)));
 	mark_batch(sum, 1);
 	definer_out(definer, 0, sum);
 }
@@ -135,9 +142,13 @@ void infer_convolution_integer(struct node *node, const struct op *op)
 	const struct tensor *w = node->in[1], *zero_w = node_in(node, 3);
 	infer_scalar(node, 2);
 	if (zero_w && zero_w->rank >= 0 && w->rank > 0 && !tensor_is_scalar_like(zero_w)
-		&& (zero_w->rank != 1 || (dim_is_known(w->dims[0]) && dim_is_known(zero_w->dims[0]) && zero_w->dims[0].extent != w->dims[0].extent)))
-		node_fail(node, EXIT_INVALID, "%s: the zero point of the weights has %d dimensions of %" PRId64 ", one of %" PRId64 " is right", node->type,
-			zero_w->rank, zero_w->dims[0].extent, w->dims[0].extent);
+	        && (zero_w->rank != 1
+	                || (dim_is_known(w->dims[0]) && dim_is_known(zero_w->dims[0])
+	                        && zero_w->dims[0].extent != w->dims[0].extent)))
+		node_fail(node, EXIT_INVALID,
+		        "%s: the zero point of the weights has %d dimensions of %" PRId64 ", one of %" PRId64
+		        " is right",
+		        node->type, zero_w->rank, zero_w->dims[0].extent, w->dims[0].extent);
 	infer_conv(node, DTYPE_I32, false);
 }
 
@@ -153,15 +164,18 @@ static void transposed_of(const struct node *node, struct convolution *conv)
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	int64_t kernel[MAX_RANK], channels = x->rank > 1 ? x->dims[1].extent : -1;
 	if (w->rank != x->rank)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the weights have %d", node->type, x->rank, w->rank);
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the weights have %d", node->type, x->rank,
+		        w->rank);
 	for (int d = 2; d < w->rank; d++)
 		kernel[d - 2] = w->dims[d].extent;
 	window_transposed_of(node, x, kernel, &conv->window);
 	conv->group = attribute_int(node, "group");
 	if (conv->group < 1 || (channels >= 0 && channels % conv->group))
-		node_fail(node, EXIT_INVALID, "%s: group is %" PRId64 ", which does not divide %" PRId64 " channels", node->type, conv->group, channels);
+		node_fail(node, EXIT_INVALID, "%s: group is %" PRId64 ", which does not divide %" PRId64 " channels",
+		        node->type, conv->group, channels);
 	if (channels >= 0 && w->dims[0].extent >= 0 && channels != w->dims[0].extent)
-		node_fail(node, EXIT_INVALID, "%s: data has %" PRId64 " channels, the weights have %" PRId64, node->type, channels, w->dims[0].extent);
+		node_fail(node, EXIT_INVALID, "%s: data has %" PRId64 " channels, the weights have %" PRId64,
+		        node->type, channels, w->dims[0].extent);
 }
 
 void infer_convolution_transposed(struct node *node, const struct op *op)
@@ -181,7 +195,8 @@ void infer_convolution_transposed(struct node *node, const struct op *op)
 	transposed_of(node, &conv);
 	int64_t outs = -1;
 	if (dim_is_known(w->dims[1]) && __builtin_mul_overflow(w->dims[1].extent, conv.group, &outs))
-		node_fail(node, EXIT_LIMIT, "%s: %" PRId64 " groups of %" PRId64 " channels", node->type, conv.group, w->dims[1].extent);
+		node_fail(node, EXIT_LIMIT, "%s: %" PRId64 " groups of %" PRId64 " channels", node->type, conv.group,
+		        w->dims[1].extent);
 	dims[0] = x->dims[0];
 	dims[1] = outs < 0 ? dim_unknown : dim_of(outs);
 	for (int d = 0; d < conv.window.count; d++)
@@ -190,9 +205,11 @@ void infer_convolution_transposed(struct node *node, const struct op *op)
 	infer_output(node, 0, type, x->rank, dims);
 }
 
-/* A dimension: taps t ascend with the places of the data.  Of a stride without dilation those alone are tried that meet: k is o + before modulo the
- * stride, its phase; of both together each is, and `meets` says which count. */
-struct turned { int64_t taps, phases; };
+/* A dimension: taps t ascend with the places of the data.  Of a stride without dilation those alone are tried that
+ * meet: k is o + before modulo the stride, its phase; of both together each is, and `meets` says which count. */
+struct turned {
+	int64_t taps, phases;
+};
 
 static struct turned turned_of(const struct window *window, int d)
 {
@@ -207,7 +224,8 @@ static struct definition *turned_weights(struct definer *definer, const struct c
 	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK];
 	struct range ranges[MAX_RANK];
-	int64_t outs = w->extents[1], each = w->extents[0] / conv->group, extents[MAX_RANK] = { outs * conv->group, each };
+	int64_t outs = w->extents[1], each = w->extents[0] / conv->group,
+	        extents[MAX_RANK] = { outs * conv->group, each };
 	const struct index *out = index_var(arena, 0, extents[0]), *channel = index_var(arena, 1, each);
 	at[0] = index_add(arena, outs ? index_scale(arena, index_div(arena, out, outs), each) : out, channel);
 	at[1] = outs ? index_mod(arena, out, outs) : out;
@@ -216,32 +234,37 @@ static struct definition *turned_weights(struct definer *definer, const struct c
 		extents[2 + d] = turned.taps * turned.phases;
 		const struct index *place = index_var(arena, 2 + d, extents[2 + d]);
 		at[2 + d] = index_add(arena, index_div(arena, place, turned.taps),
-			index_plus(arena, index_scale(arena, index_mod(arena, place, turned.taps), -turned.phases), turned.phases * (turned.taps - 1)));
+		        index_plus(arena, index_scale(arena, index_mod(arena, place, turned.taps), -turned.phases),
+		                turned.phases * (turned.taps - 1)));
 		ranges[d] = (struct range){ at[2 + d], 0, w->extents[2 + d] };
 	}
 	return definer_map(definer, definer_name(definer, "turned"), w->rank, extents,
-		expr_select(arena, ranges, conv->window.count, expr_load(arena, w, at), expr_number(arena, w->type, 0)));
+	        expr_select(
+	                arena, ranges, conv->window.count, expr_load(arena, w, at), expr_number(arena, w->type, 0)));
 }
 
-/* Where every phase has all its taps, and the order of the terms is that of the sum below: a sum over places of the data and phases, [batch, place and phase of
- * each dimension, outs], a plain product of data that no phase moves and weights that no place does; the output moves its elements. */
+/* Where every phase has all its taps, and the order of the terms is that of the sum below: a sum over places of the
+ * data and phases, [batch, place and phase of each dimension, outs], a plain product of data that no phase moves and
+ * weights that no place does; the output moves its elements. */
 static bool has_whole_phases(const struct convolution *conv, int rank, const int64_t *extents, int64_t channels)
 {
 	const struct window *window = &conv->window;
 	int64_t terms = channels, outs = extents[1];
 	bool strides = false;
 	for (int d = 0; d < window->count; d++) {
-		if (window->kernel[d] % window->stride[d] || (window->stride[d] > 1 && window->dilation[d] > 1) || window->before[d] < 0 || !extents[2 + d])
+		if (window->kernel[d] % window->stride[d] || (window->stride[d] > 1 && window->dilation[d] > 1)
+		        || window->before[d] < 0 || !extents[2 + d])
 			return false;
 		strides |= window->stride[d] > 1;
 		terms *= window->kernel[d] / window->stride[d];
 		outs *= extents[2 + d];
 	}
-	return strides && conv->group == 1 && extents[0] && outs && rank + window->count <= MAX_RANK && (terms < LANE_TERMS || (extents[1] > 1 && outs > FEW_OUTPUTS));
+	return strides && conv->group == 1 && extents[0] && outs && rank + window->count <= MAX_RANK
+	        && (terms < LANE_TERMS || (extents[1] > 1 && outs > FEW_OUTPUTS));
 }
 
-static void define_phases(struct definer *definer, const struct window *window, struct definition *x, struct definition *w, struct definition *bias,
-	const int64_t *extents, const struct index *const *at)
+static void define_phases(struct definer *definer, const struct window *window, struct definition *x,
+        struct definition *w, struct definition *bias, const int64_t *extents, const struct index *const *at)
 {
 	struct arena *arena = definer->arena;
 	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK], *from_at[MAX_RANK];
@@ -257,28 +280,34 @@ static void define_phases(struct definer *definer, const struct window *window, 
 	for (int d = 0, v = 1; d < count; d++) {
 		int64_t stride = window->stride[d], before = window->before[d], first = before / stride;
 		struct turned turned = turned_of(window, d);
-		const struct index *tap = index_var(arena, rank + d, turned.taps), *from = index_plus(arena, at[2 + d], before - first * stride);
+		const struct index *tap = index_var(arena, rank + d, turned.taps),
+		                   *from = index_plus(arena, at[2 + d], before - first * stride);
 		reduced[d] = turned.taps;
 		over[v] = (before + extents[2 + d] - 1) / stride - first + 1;
 		from_at[v] = index_div(arena, from, stride);
-		x_at[2 + d] = index_add(arena, index_plus(arena, index_var(arena, v, over[v]), first - window->dilation[d] * (turned.taps - 1)),
-			index_scale(arena, tap, window->dilation[d]));
+		x_at[2 + d] = index_add(arena,
+		        index_plus(
+		                arena, index_var(arena, v, over[v]), first - window->dilation[d] * (turned.taps - 1)),
+		        index_scale(arena, tap, window->dilation[d]));
 		ranges[d] = (struct range){ x_at[2 + d], 0, x->extents[2 + d] };
 		w_at[2 + d] = tap;
 		v++;
 		if (stride > 1) {
 			over[v] = stride;
 			from_at[v] = index_mod(arena, from, stride);
-			w_at[2 + d] = index_add(arena, index_scale(arena, index_var(arena, v, stride), turned.taps), tap);
+			w_at[2 + d] =
+			        index_add(arena, index_scale(arena, index_var(arena, v, stride), turned.taps), tap);
 			v++;
 		}
 	}
 	over[rank - 1] = extents[1];
 	from_at[rank - 1] = at[1];
 	w_at[0] = index_var(arena, rank - 1, extents[1]);
-	const struct expr *data = expr_select(arena, ranges, count, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "phases"), rank, over, REDUCE_SUM, count + 1, reduced,
-		bias ? expr_load(arena, bias, &w_at[0]) : NULL, expr2(definer, SCALAR_mul, data, expr_load(arena, w, w_at)));
+	const struct expr *data =
+	        expr_select(arena, ranges, count, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "phases"), rank, over, REDUCE_SUM,
+	        count + 1, reduced, bias ? expr_load(arena, bias, &w_at[0]) : NULL,
+	        expr2(definer, SCALAR_mul, data, expr_load(arena, w, w_at)));
 	mark_batch(sum, 1);
 	definer_out_map(definer, 0, expr_load(arena, sum, from_at));
 }
@@ -305,13 +334,16 @@ void define_convolution_transposed(struct definer *definer, const struct op *op)
 	x_at[1] = w_at[1] = index_var(arena, rank + count, reduced[count]);
 	w_at[0] = at[1];
 	if (conv.group > 1 && extents[1])
-		x_at[1] = index_add(arena, x_at[1], index_scale(arena, index_div(arena, at[1], extents[1] / conv.group), reduced[count]));
+		x_at[1] = index_add(arena, x_at[1],
+		        index_scale(arena, index_div(arena, at[1], extents[1] / conv.group), reduced[count]));
 	for (int d = 0; d < count; d++) {
 		struct turned turned = turned_of(window, d);
 		int64_t stride = window->stride[d], dilation = window->dilation[d];
 		reduced[d] = turned.taps;
-		const struct index *tap = index_var(arena, rank + d, turned.taps), *from = index_plus(arena, at[2 + d], window->before[d]);
-		const struct index *back = index_plus(arena, index_scale(arena, tap, dilation), -dilation * (turned.taps - 1));
+		const struct index *tap = index_var(arena, rank + d, turned.taps),
+		                   *from = index_plus(arena, at[2 + d], window->before[d]);
+		const struct index *back =
+		        index_plus(arena, index_scale(arena, tap, dilation), -dilation * (turned.taps - 1));
 		if (turned.phases < stride) {
 			from = index_add(arena, from, back);
 			ranges[range_count++] = (struct range){ index_mod(arena, from, stride), 0, 1 };
@@ -321,20 +353,28 @@ void define_convolution_transposed(struct definer *definer, const struct op *op)
 			const struct index *phase = index_mod(arena, from, stride);
 			x_at[2 + d] = index_add(arena, index_div(arena, from, stride), back);
 			w_at[2 + d] = index_add(arena, index_scale(arena, phase, turned.taps), tap);
-			ranges[range_count++] = (struct range){ index_add(arena, phase, index_plus(arena, index_scale(arena, tap, -stride), stride * (turned.taps - 1))),
-				0, window->kernel[d] };
+			ranges[range_count++] =
+			        (struct range){ index_add(arena, phase,
+				                        index_plus(arena, index_scale(arena, tap, -stride),
+				                                stride * (turned.taps - 1))),
+				        0, window->kernel[d] };
 		}
 		ranges[range_count++] = (struct range){ x_at[2 + d], 0, x->extents[2 + d] };
 	}
-	const struct expr *data = expr_select(arena, ranges, range_count, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
-	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, count + 1, reduced,
-		bias ? expr_load(arena, bias, &at[1]) : NULL, expr2(definer, SCALAR_mul, data, expr_load(arena, w, w_at)));
+	const struct expr *data =
+	        expr_select(arena, ranges, range_count, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
+	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM,
+	        count + 1, reduced, bias ? expr_load(arena, bias, &at[1]) : NULL,
+	        expr2(definer, SCALAR_mul, data, expr_load(arena, w, w_at)));
 	mark_batch(sum, 1);
 	definer_out(definer, 0, sum);
 }
 
 /* ---- MatMul: NumPy's, a vector is a row on the left, a column on the right ---- */
-struct matmul { int a_batch, b_batch, batch; bool a_vector, b_vector; };
+struct matmul {
+	int a_batch, b_batch, batch;
+	bool a_vector, b_vector;
+};
 
 static struct matmul matmul_of(int a_rank, int b_rank)
 {
@@ -359,8 +399,8 @@ static void infer_product(struct node *node, enum dtype type, int bias)
 	struct matmul m = matmul_of(a->rank, b->rank);
 	struct dim k = a->dims[a->rank - 1], l = b->dims[m.b_vector ? 0 : b->rank - 2];
 	if (dim_is_known(k) && dim_is_known(l) && k.extent != l.extent)
-		node_fail(node, EXIT_INVALID, "%s: rows of %" PRId64 " against columns of %" PRId64, node->type, k.extent,
-		          l.extent);
+		node_fail(node, EXIT_INVALID, "%s: rows of %" PRId64 " against columns of %" PRId64, node->type,
+		        k.extent, l.extent);
 	for (int d = 0; d < (batch[0].rank = m.a_batch); d++)
 		batch[0].dims[d] = a->dims[d];
 	for (int d = 0; d < (batch[1].rank = m.b_batch); d++)
@@ -405,14 +445,17 @@ static void define_product(struct definer *definer, struct definition *bias, str
 	if (!m.b_vector)
 		b_at[b->rank - 1] = at[rank - 1];
 	const struct expr *start = bias ? expr_load(arena, bias, &at[rank - 1]) : NULL;
-	const struct expr *zero_a = NULL, *zero_b = zeros && zeros[1] ? definer_load(definer, zeros[1], b->rank, b_at) : NULL;
-	if (zeros && zeros[0])                                              /* one for each row, or as A has them */
-		zero_a = zeros[0]->rank == 1 && !m.a_vector ? definer_load(definer, zeros[0], 1, &a_at[a->rank - 2]) : definer_load(definer, zeros[0], a->rank, a_at);
-	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, 1, &terms, start,
-		expr2(definer, SCALAR_mul, factor(definer, definer_load(definer, a, a->rank, a_at), zeros, zero_a),
-			factor(definer, definer_load(definer, b, b->rank, b_at), zeros, zero_b)));
-	mark_batch(sum, (1u << (m.b_vector ? rank : rank - 1)) - 1);          /* all but the columns */
-	if (sum->reduced)                                             /* what is there of both, else 0: counts.c */
+	const struct expr *zero_a = NULL,
+	                  *zero_b = zeros && zeros[1] ? definer_load(definer, zeros[1], b->rank, b_at) : NULL;
+	if (zeros && zeros[0]) /* one for each row, or as A has them */
+		zero_a = zeros[0]->rank == 1 && !m.a_vector ? definer_load(definer, zeros[0], 1, &a_at[a->rank - 2])
+		                                            : definer_load(definer, zeros[0], a->rank, a_at);
+	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, 1,
+	        &terms, start,
+	        expr2(definer, SCALAR_mul, factor(definer, definer_load(definer, a, a->rank, a_at), zeros, zero_a),
+	                factor(definer, definer_load(definer, b, b->rank, b_at), zeros, zero_b)));
+	mark_batch(sum, (1u << (m.b_vector ? rank : rank - 1)) - 1); /* all but the columns */
+	if (sum->reduced)                                            /* what is there of both, else 0: counts.c */
 		sum->reduced_counts[0] = definer_count(definer, definer->node->in[0]->dims[a->rank - 1].count);
 	definer_out(definer, 0, sum);
 }
@@ -438,7 +481,8 @@ static void infer_zero(const struct node *node, int i, const struct tensor *of, 
 		fits = !dim_is_known(want) || !dim_is_known(zero->dims[d]) || zero->dims[d].extent == want.extent;
 	}
 	if (!fits)
-		node_fail(node, EXIT_INVALID, "%s: the zero point (input %d) is neither one number nor one for each %s", node->type, i, rows ? "row" : "column");
+		node_fail(node, EXIT_INVALID, "%s: the zero point (input %d) is neither one number nor one for each %s",
+		        node->type, i, rows ? "row" : "column");
 }
 
 void infer_matmul_integer(struct node *node, const struct op *op)
@@ -476,16 +520,16 @@ void infer_gemm(struct node *node, const struct op *op)
 	           n = b->rank == 2 ? b->dims[!b_turned] : dim_unknown;
 	if (dim_is_known(k) && dim_is_known(l) && k.extent != l.extent)
 		node_fail(node, EXIT_INVALID, "Gemm: rows of %" PRId64 " against columns of %" PRId64, k.extent,
-		          l.extent);
+		        l.extent);
 	struct dim dims[2] = { m, n };
 	if (c && c->rank > 2)
 		node_fail(node, EXIT_INVALID, "Gemm: C has %d dimensions, at most 2 are right", c->rank);
 	for (int d = 0; c && d < c->rank; d++) {
 		struct dim want = dims[2 - c->rank + d];
-		if (dim_is_known(want) && dim_is_known(c->dims[d]) && c->dims[d].extent != want.extent &&
-		    c->dims[d].extent != 1)
+		if (dim_is_known(want) && dim_is_known(c->dims[d]) && c->dims[d].extent != want.extent
+		        && c->dims[d].extent != 1)
 			node_fail(node, EXIT_INVALID, "Gemm: C has %" PRId64 " where %" PRId64 " or 1 is right",
-			          c->dims[d].extent, want.extent);
+			        c->dims[d].extent, want.extent);
 	}
 	infer_output(node, 0, type, 2, dims);
 }
@@ -502,8 +546,8 @@ void define_gemm(struct definer *definer, const struct op *op)
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct index *k = index_var(arena, rank, terms);
-	const struct index *a_at[2] = {a_turned ? k : at[0], a_turned ? at[0] : k},
-	                   *b_at[2] = {b_turned ? at[1] : k, b_turned ? k : at[1]};
+	const struct index *a_at[2] = { a_turned ? k : at[0], a_turned ? at[0] : k },
+	                   *b_at[2] = { b_turned ? at[1] : k, b_turned ? k : at[1] };
 	const struct expr *start = NULL;
 	if (c && beta != 0) {
 		start = definer_load(definer, c, rank, at);
@@ -513,7 +557,7 @@ void define_gemm(struct definer *definer, const struct op *op)
 	const struct expr *product = expr2(definer, SCALAR_mul, expr_load(arena, a, a_at), expr_load(arena, b, b_at));
 	const char *name = node->out[0]->name;
 	struct definition *sum = definer_reduction(definer, alpha == 1 ? name : definer_name(definer, "product"), rank,
-	                                           extents, REDUCE_SUM, 1, &terms, alpha == 1 ? start : NULL, product);
+	        extents, REDUCE_SUM, 1, &terms, alpha == 1 ? start : NULL, product);
 	mark_batch(sum, 1);
 	if (alpha == 1) {
 		definer_out(definer, 0, sum);

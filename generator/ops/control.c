@@ -1,8 +1,9 @@
-/* control.c: nodes that hold graphs (If, Loop, Scan) -> the nodes of those graphs.  A constant condition leaves one branch; else both are there, joined by
- * a select on the condition, which says as well how many elements there are where the branches differ in that.  A loop becomes its rounds, one after the
- * other, as long as their number has a bound when the graph is cast; each is inferred before the next begins, so conditions may fold and shapes may change
- * from round to round.  Where the condition or the number of rounds comes at run time, the rounds behind the end hand on what they were given.  What no
- * round changes is made by the first one alone. */
+/* control.c: nodes that hold graphs (If, Loop, Scan) -> the nodes of those graphs.  A constant condition leaves one
+ * branch; else both are there, joined by a select on the condition, which says as well how many elements there are
+ * where the branches differ in that.  A loop becomes its rounds, one after the other, as long as their number has a
+ * bound when the graph is cast; each is inferred before the next begins, so conditions may fold and shapes may change
+ * from round to round.  Where the condition or the number of rounds comes at run time, the rounds behind the end hand
+ * on what they were given.  What no round changes is made by the first one alone. */
 #include "ops/ops.h"
 #include "frontends/frontends.h"
 #include <inttypes.h>
@@ -13,7 +14,7 @@ enum { ROUNDS_MOST = 4096, STACKED_TOGETHER = 64 };
 struct holder {
 	struct texts *texts;
 	struct node *node;
-	struct graph *graph;              /* that the node is of */
+	struct graph *graph; /* that the node is of */
 	struct arena *arena;
 	struct placing placing;
 };
@@ -22,8 +23,8 @@ struct holder {
 static struct tensor *fresh(struct holder *h, const char *like) { return graph_tensor_fresh(h->graph, like); }
 
 /* out[0] of a node with one attribute or none (NULL), inferred; out NULL: a fresh tensor. */
-static struct tensor *add_node(struct holder *h, const char *domain, const char *type, int ins, struct tensor *const *in, const char *attribute, int64_t value,
-                               struct tensor *out)
+static struct tensor *add_node(struct holder *h, const char *domain, const char *type, int ins,
+        struct tensor *const *in, const char *attribute, int64_t value, struct tensor *out)
 {
 	size_t from = h->graph->nodes.count;
 	struct node *node = graph_node_new(h->graph, domain, type, h->node->name, ins, 1);
@@ -33,8 +34,10 @@ static struct tensor *add_node(struct holder *h, const char *domain, const char 
 	node->out[0] = out ? out : fresh(h, type);
 	node->out[0]->producer = node;
 	if (attribute) {
-		node->attributes = new(h->arena, struct attribute);
-		node->attributes[node->attribute_count++] = (struct attribute){ .name = name_is(h->graph->build->names, attribute), .kind = ATTRIBUTE_INT, .i = value };
+		node->attributes = arena_new(h->arena, struct attribute);
+		node->attributes[node->attribute_count++] = (struct attribute){
+			.name = name_is(h->graph->build->names, attribute), .kind = ATTRIBUTE_INT, .i = value
+		};
 	}
 	h->texts->walk(h->texts, h->graph, from);
 	return node->out[0];
@@ -50,17 +53,21 @@ static struct tensor *whole(struct holder *h, int rank, int64_t value)
 	return graph_constant(h->graph, "round", DTYPE_I64, rank, (int64_t[1]){ 1 }, &value);
 }
 
-static struct tensor *truth(struct holder *h, bool value) { return graph_constant(h->graph, "condition", DTYPE_BOOL, 0, NULL, &(uint8_t){ value }); }
+static struct tensor *truth(struct holder *h, bool value)
+{
+	return graph_constant(h->graph, "condition", DTYPE_BOOL, 0, NULL, &(uint8_t){ value });
+}
 
 static struct tensor *element(struct holder *h, struct tensor *of, int64_t axis, int64_t at)
 {
 	return add_node(h, "", "Gather", 2, (struct tensor *[]){ of, whole(h, 0, at) }, "axis", axis, NULL);
 }
 
-/* Tensors side by side along a new axis, in groups first, so that nothing reads more of them than a function should have parameters. */
+/* Tensors side by side along a new axis, in groups first, so that nothing reads more of them than a function should
+ * have parameters. */
 static struct tensor *stacked(struct holder *h, int64_t count, struct tensor *const *parts, int64_t axis)
 {
-	struct tensor **now = new_array(h->arena, struct tensor *, (size_t)count);
+	struct tensor **now = arena_new_array(h->arena, struct tensor *, (size_t)count);
 	for (int64_t i = 0; i < count; i++)
 		now[i] = add(h, "", "Unsqueeze", 2, (struct tensor *[]){ parts[i], whole(h, 1, axis) });
 	while (count > 1) {
@@ -100,23 +107,31 @@ static struct graph *graph_of(const struct node *node, const char *name)
 	return attribute->g;
 }
 
-static void want_graph(const struct node *node, const char *name, const struct graph *graph, size_t ins, size_t outs, bool more)
+static void want_graph(
+        const struct node *node, const char *name, const struct graph *graph, size_t ins, size_t outs, bool more)
 {
 	if (graph->inputs.count != ins)
-		node_fail(node, EXIT_INVALID, "%s has %zu input%s, %zu %s right", name, graph->inputs.count, graph->inputs.count == 1 ? "" : "s", ins, ins == 1 ? "is" : "are");
+		node_fail(node, EXIT_INVALID, "%s has %zu input%s, %zu %s right", name, graph->inputs.count,
+		        graph->inputs.count == 1 ? "" : "s", ins, ins == 1 ? "is" : "are");
 	if (more ? graph->outputs.count < outs : graph->outputs.count != outs)
-		node_fail(node, EXIT_INVALID, "%s has %zu output%s, %s%zu %s right", name, graph->outputs.count, graph->outputs.count == 1 ? "" : "s",
-			more ? "at least " : "", outs, outs == 1 ? "is" : "are");
+		node_fail(node, EXIT_INVALID, "%s has %zu output%s, %s%zu %s right", name, graph->outputs.count,
+		        graph->outputs.count == 1 ? "" : "s", more ? "at least " : "", outs, outs == 1 ? "is" : "are");
 }
 
-static const char *described(const struct holder *h, const struct tensor *tensor) { return type_of_tensor(h->graph->build, tensor); }
+static const char *described(const struct holder *h, const struct tensor *tensor)
+{
+	return type_of_tensor(h->graph->build, tensor);
+}
 
 static bool types_differ(const struct tensor *a, const struct tensor *b)
 {
 	return a->form != b->form || (a->type != DTYPE_NONE && b->type != DTYPE_NONE && a->type != b->type);
 }
 
-bool ranks_differ(const struct tensor *a, const struct tensor *b) { return a->rank >= 0 && b->rank >= 0 && a->rank != b->rank; }
+bool ranks_differ(const struct tensor *a, const struct tensor *b)
+{
+	return a->rank >= 0 && b->rank >= 0 && a->rank != b->rank;
+}
 
 static bool extents_differ(const struct tensor *a, const struct tensor *b)
 {
@@ -131,17 +146,20 @@ static void want_fit(const struct holder *h, size_t i, const struct tensor *give
 {
 	const struct tensor *declared = h->placing.body->inputs.at[i];
 	if (given && (types_differ(declared, given) || (!given->form && ranks_differ(declared, given))))
-		node_fail(h->node, EXIT_INVALID, "input %s of the body is %s, but %s comes", declared->name, described(h, declared), described(h, given));
+		node_fail(h->node, EXIT_INVALID, "input %s of the body is %s, but %s comes", declared->name,
+		        described(h, declared), described(h, given));
 }
 
 /* What is no optional, handed on to a round that is given one, is an optional with a value there. */
 static struct tensor *as_given(struct holder *h, const struct tensor *declared, struct tensor *next)
 {
-	if (next->form == declared->form || next->form != (declared->form & ~FORM_OPTIONAL) || (next->form && !next->list))
+	if (next->form == declared->form || next->form != (declared->form & ~FORM_OPTIONAL)
+	        || (next->form && !next->list))
 		return next;
 	struct tensor *optional = graph_tensor_fresh(h->graph, next->name);
-	struct list *list = new(h->arena, struct list);
-	*list = next->list ? *next->list : (struct list){ .count = 1, .at = new_array(h->arena, struct tensor *, 1) };
+	struct list *list = arena_new(h->arena, struct list);
+	*list = next->list ? *next->list
+	                   : (struct list){ .count = 1, .at = arena_new_array(h->arena, struct tensor *, 1) };
 	if (!next->list)
 		list->at[0] = next;
 	optional->form = declared->form;
@@ -152,16 +170,17 @@ static struct tensor *as_given(struct holder *h, const struct tensor *declared, 
 	return optional;
 }
 
-/* The graph's nodes, inferred; its outputs, those that the node has not too.  condition: they are needed where it is `yes`; NULL: always. */
+/* The graph's nodes, inferred; its outputs, those that the node has not too.  condition: they are needed where it is
+ * `yes`; NULL: always. */
 static struct tensor **place_graph(struct holder *h, int ins, struct tensor **in, struct tensor *condition, bool yes)
 {
 	const struct guard *outer = h->graph->guard;
-	struct guard *guard = new(h->arena, struct guard);
+	struct guard *guard = arena_new(h->arena, struct guard);
 	*guard = (struct guard){ condition, yes, outer };
 	if (condition)
 		h->graph->guard = guard;
 	const struct graph *body = h->placing.body;
-	struct tensor **out = new_array(h->arena, struct tensor *, body->outputs.count + 1);
+	struct tensor **out = arena_new_array(h->arena, struct tensor *, body->outputs.count + 1);
 	for (size_t k = 0; k < body->outputs.count; k++)
 		out[k] = fresh(h, body->outputs.at[k]->name);
 	size_t from = h->graph->nodes.count;
@@ -173,7 +192,10 @@ static struct tensor **place_graph(struct holder *h, int ins, struct tensor **in
 
 static struct holder holder_of(struct texts *texts, struct node *node)
 {
-	return (struct holder){ .texts = texts, .node = node, .graph = node->graph, .arena = node->graph->build->arena,
+	return (struct holder){ .texts = texts,
+		.node = node,
+		.graph = node->graph,
+		.arena = node->graph->build->arena,
 		.placing = { .owner = node, .copied = &texts->copied } };
 }
 
@@ -181,7 +203,8 @@ static struct holder holder_of(struct texts *texts, struct node *node)
 bool node_is_random(const struct node *node)
 {
 	const struct op *op = op_find(node->domain, node->type);
-	return op && (op->define == define_random || op->define == define_random_like || op->define == define_bernoulli);
+	return op
+	        && (op->define == define_random || op->define == define_random_like || op->define == define_bernoulli);
 }
 
 static bool graph_is_steady(const struct graph *, const struct graph *body);
@@ -223,7 +246,7 @@ static bool graph_is_steady(const struct graph *graph, const struct graph *body)
 static void find_steady(struct holder *h)
 {
 	const struct graph *body = h->placing.body;
-	bool *once = new_array(h->arena, bool, body->nodes.count + 1);
+	bool *once = arena_new_array(h->arena, bool, body->nodes.count + 1);
 	for (size_t i = 0; i < body->nodes.count; i++)
 		body->nodes.at[i]->mark = once[i] = is_steady(body->nodes.at[i], body);
 	h->placing.once = once;
@@ -250,9 +273,9 @@ static struct tensor *select_one(struct holder *h, struct tensor *condition, str
 	if (!yes->form)
 		return add(h, "ingot", "Select", 3, (struct tensor *[]){ condition, yes, no });
 	struct tensor *made = fresh(h, yes->name);
-	struct list *list = new(h->arena, struct list);
+	struct list *list = arena_new(h->arena, struct list);
 	*list = *yes->list;
-	list->at = new_array(h->arena, struct tensor *, list->count + 1);
+	list->at = arena_new_array(h->arena, struct tensor *, list->count + 1);
 	for (size_t i = 0; i < list->count; i++)
 		list->at[i] = select_one(h, condition, yes->list->at[i], no->list->at[i]);
 	made->form = yes->form;
@@ -265,7 +288,8 @@ static void want_truth(const struct node *node, int i)
 {
 	const struct tensor *in = node_in(node, i);
 	if (in && in->type != DTYPE_NONE && in->type != DTYPE_BOOL)
-		node_fail(node, EXIT_INVALID, "%s: the condition is %s, bool is right", node->type, dtypes[in->type].text);
+		node_fail(node, EXIT_INVALID, "%s: the condition is %s, bool is right", node->type,
+		        dtypes[in->type].text);
 	infer_scalar(node, i);
 }
 
@@ -294,23 +318,30 @@ bool place_if(struct texts *texts, struct node *node, const struct op *op)
 		if (!node->out[k])
 			continue;
 		if (types_differ(yes, no))
-			node_fail(node, EXIT_INVALID, "output %d (%s) is %s in then_branch and %s in else_branch, one type is right", k, node->out[k]->name,
-				described(&h, yes), described(&h, no));
+			node_fail(node, EXIT_INVALID,
+			        "output %d (%s) is %s in then_branch and %s in else_branch, one type is right", k,
+			        node->out[k]->name, described(&h, yes), described(&h, no));
 		if (yes->form ? shapes_differ(yes, no) || !yes->list : ranks_differ(yes, no))
-			node_fail(node, EXIT_UNSUPPORTED, "output %d (%s) is %s in then_branch and %s in else_branch; %s that the condition decides is not supported "
-				"where that comes at run time", k, node->out[k]->name, described(&h, yes), described(&h, no), yes->form ? "a shape" : "a number of dimensions");
+			node_fail(node, EXIT_UNSUPPORTED,
+			        "output %d (%s) is %s in then_branch and %s in else_branch; %s that the condition "
+			        "decides is not supported "
+			        "where that comes at run time",
+			        k, node->out[k]->name, described(&h, yes), described(&h, no),
+			        yes->form ? "a shape" : "a number of dimensions");
 		hand_out(&h, k, select_one(&h, node->in[0], out[1][k], out[0][k]));
 	}
 	return true;
 }
 
 /* ---- Loop ---- */
-/* An output that the node stacks, where no round says of what shape its parts are: a round that nobody asked for is made and taken back. */
+/* An output that the node stacks, where no round says of what shape its parts are: a round that nobody asked for is
+ * made and taken back. */
 static struct tensor *stacked_none(struct holder *h, const struct tensor *like, int64_t axis)
 {
 	int64_t extents[MAX_RANK];
 	if (!tensor_is_known(like) || like->rank >= MAX_RANK)
-		node_fail(h->node, EXIT_UNSUPPORTED, "%s of no round, with outputs whose shape depends on data", h->node->type);
+		node_fail(h->node, EXIT_UNSUPPORTED, "%s of no round, with outputs whose shape depends on data",
+		        h->node->type);
 	for (int d = 0; d <= like->rank; d++)
 		extents[d] = d < axis ? like->dims[d].extent : d == axis ? 0 : like->dims[d - 1].extent;
 	return graph_constant(h->graph, like->name, like->type, like->rank + 1, extents, "");
@@ -333,25 +364,30 @@ static struct tensor **place_none(struct holder *h, int ins, struct tensor **in)
 
 struct loop {
 	struct holder h;
-	size_t carried, scans;            /* tensors handed on, and stacked */
-	struct tensor **now;              /* the body's inputs: the round, the condition, those handed on */
-	struct tensor *going;             /* whether all conditions so far were true, of those that come at run time; NULL: they are */
-	struct tensor *alive;             /* whether this round is one, where that comes at run time; NULL: it is */
-	struct tensor ***parts;           /* of each scan, as many as rounds */
+	size_t carried, scans; /* tensors handed on, and stacked */
+	struct tensor **now;   /* the body's inputs: the round, the condition, those handed on */
+	struct tensor
+	        *going; /* whether all conditions so far were true, of those that come at run time; NULL: they are */
+	struct tensor *alive;   /* whether this round is one, where that comes at run time; NULL: it is */
+	struct tensor ***parts; /* of each scan, as many as rounds */
 	int64_t rounds, room;
-	struct tensor *ran;               /* how many rounds there were so far, where that comes at run time and is asked; NULL: as many as `rounds` */
-	bool unbounded;                   /* nothing says how many rounds there may be */
-	const char *why;                  /* it is not made as one node */
+	struct tensor *ran; /* how many rounds there were so far, where that comes at run time and is asked; NULL: as
+	                       many as `rounds` */
+	bool unbounded;     /* nothing says how many rounds there may be */
+	const char *why;    /* it is not made as one node */
 };
 
 /* The one number that it is given, whatever dims it makes of it. */
 static bool hands_on(const struct node *node)
 {
 	const struct op *op = op_of(node);
-	return (op->infer == infer_identity || op->infer == infer_reshape || op->infer == infer_squeeze || op->infer == infer_unsqueeze) && tensor_is_scalar_like(node->in[0]);
+	return (op->infer == infer_identity || op->infer == infer_reshape || op->infer == infer_squeeze
+	               || op->infer == infer_unsqueeze)
+	        && tensor_is_scalar_like(node->in[0]);
 }
 
-/* The most rounds that M may say: its number, or the end of its range where it is an input that has one; INT64_MAX: nothing bounds it. */
+/* The most rounds that M may say: its number, or the end of its range where it is an input that has one; INT64_MAX:
+ * nothing bounds it. */
 static int64_t trips_most(const struct tensor *trips)
 {
 	while (trips && !trips->data && trips->producer && hands_on(trips->producer))
@@ -370,7 +406,8 @@ static int64_t asked_rounds(const struct node *node, size_t k)
 	const struct tensor *out = node->out[k], *trips = node_in(node, 0);
 	if (!out || (out->rank > 0 && dim_is_known(out->dims[0])))
 		return -1;
-	const struct asked *asked = out->rank > 0 && out->dims[0].symbol ? graph_asked(out->graph, out->dims[0].symbol) : NULL;
+	const struct asked *asked =
+	        out->rank > 0 && out->dims[0].symbol ? graph_asked(out->graph, out->dims[0].symbol) : NULL;
 	int64_t most = trips && !trips->data ? trips_most(trips) : INT64_MAX;
 	return asked && asked->most < most ? asked->most : most < INT64_MAX ? most : -1;
 }
@@ -413,16 +450,24 @@ static struct tensor *goes_on(const struct loop *loop) { return comes(loop->now[
 
 static bool ends(const struct loop *loop, const struct tensor *trips, int64_t at)
 {
-	return (trips && trips->data && at >= tensor_int(trips, 0)) || (loop->now[1]->data && !tensor_int(loop->now[1], 0));
+	return (trips && trips->data && at >= tensor_int(trips, 0))
+	        || (loop->now[1]->data && !tensor_int(loop->now[1], 0));
 }
 
 /* A bool of one element, of rank 0. */
 static struct tensor *scalar_truth(struct holder *h, struct tensor *tensor)
 {
-	return tensor->rank == 0 ? tensor : add(h, "", "Reshape", 2, (struct tensor *[]){ tensor, graph_constant(h->graph, "scalar", DTYPE_I64, 1, (int64_t[1]){ 0 }, "") });
+	return tensor->rank == 0
+	        ? tensor
+	        : add(h, "", "Reshape", 2,
+	                (struct tensor *[]){
+	                        tensor, graph_constant(h->graph, "scalar", DTYPE_I64, 1, (int64_t[1]){ 0 }, "") });
 }
 
-static struct tensor *one_if(struct holder *h, struct tensor *holds) { return add_node(h, "", "Cast", 1, &holds, "to", DTYPE_I64, NULL); }
+static struct tensor *one_if(struct holder *h, struct tensor *holds)
+{
+	return add_node(h, "", "Cast", 1, &holds, "to", DTYPE_I64, NULL);
+}
 
 /* Whether there may be a round `at`; `alive` says it where that comes at run time. */
 static bool begins(struct loop *loop, struct tensor *trips, int64_t at)
@@ -439,13 +484,16 @@ static bool begins(struct loop *loop, struct tensor *trips, int64_t at)
 		loop->alive = both(h, loop->going, is_below(loop, trips, at));
 		for (size_t k = loop->carried; k < (size_t)h->node->outs; k++)
 			if (asked_rounds(h->node, k) >= 0) {
-				struct tensor *one = loop->alive ? one_if(h, scalar_truth(h, loop->alive)) : whole(h, 0, 1);
-				loop->ran = loop->ran ? add(h, "", "Add", 2, (struct tensor *[]){ loop->ran, one }) : one;
+				struct tensor *one =
+				        loop->alive ? one_if(h, scalar_truth(h, loop->alive)) : whole(h, 0, 1);
+				loop->ran =
+				        loop->ran ? add(h, "", "Add", 2, (struct tensor *[]){ loop->ran, one }) : one;
 				break;
 			}
 	}
 	if (at >= ROUNDS_MOST)
-		node_fail(h->node, EXIT_LIMIT, "Loop: more than %d rounds (one after the other, since %s)", ROUNDS_MOST, loop->why);
+		node_fail(h->node, EXIT_LIMIT, "Loop: more than %d rounds (one after the other, since %s)", ROUNDS_MOST,
+		        loop->why);
 	return true;
 }
 
@@ -456,23 +504,28 @@ static struct tensor *counted_stack(struct loop *loop, struct tensor *trips, str
 	struct tensor *ran = loop->ran ? loop->ran : whole(h, 0, loop->rounds);
 	if (!ends(loop, trips, loop->rounds)) {
 		struct tensor *more = both(h, both(h, loop->going, goes_on(loop)), is_below(loop, trips, loop->rounds));
-		ran = add(h, "", "Add", 2, (struct tensor *[]){ ran, more ? one_if(h, scalar_truth(h, more)) : whole(h, 0, 1) });
+		ran = add(h, "", "Add", 2,
+		        (struct tensor *[]){ ran, more ? one_if(h, scalar_truth(h, more)) : whole(h, 0, 1) });
 	}
 	return add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ stack, ran }, "counted", 1, NULL);
 }
 
-/* What is stacked, where as many rounds as there are parts come at run time: their last one is one, and none would follow. */
+/* What is stacked, where as many rounds as there are parts come at run time: their last one is one, and none would
+ * follow. */
 static struct tensor *assured(struct loop *loop, struct tensor *trips, struct tensor *stack)
 {
 	struct holder *h = &loop->h;
 	struct tensor *holds = loop->rounds ? loop->alive : NULL;
-	if (comes(trips) && !loop->going && !comes(loop->now[1]) && !ends(loop, trips, loop->rounds))       /* M alone says it */
+	if (comes(trips) && !loop->going && !comes(loop->now[1])
+	        && !ends(loop, trips, loop->rounds)) /* M alone says it */
 		holds = trips;
 	else if (!ends(loop, trips, loop->rounds)) {
 		struct tensor *more = both(h, goes_on(loop), is_below(loop, trips, loop->rounds));
 		holds = both(h, holds, more ? add(h, "", "Not", 1, &more) : truth(h, false));
 	}
-	return holds ? add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ stack, holds }, "rounds", loop->rounds, NULL) : stack;
+	return holds
+	        ? add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ stack, holds }, "rounds", loop->rounds, NULL)
+	        : stack;
 }
 
 static void add_parts(struct loop *loop, struct tensor *const *parts)
@@ -480,7 +533,7 @@ static void add_parts(struct loop *loop, struct tensor *const *parts)
 	if (loop->rounds == loop->room) {
 		int64_t room = loop->room ? 2 * loop->room : 8;
 		for (size_t k = 0; k < loop->scans; k++) {
-			struct tensor **longer = new_array(loop->h.arena, struct tensor *, (size_t)room);
+			struct tensor **longer = arena_new_array(loop->h.arena, struct tensor *, (size_t)room);
 			if (loop->room)
 				memcpy(longer, loop->parts[k], (size_t)loop->room * sizeof *longer);
 			loop->parts[k] = longer;
@@ -509,15 +562,21 @@ static void play(struct loop *loop, int64_t at)
 	}
 	struct tensor **out = place_graph(h, (int)count, loop->now, loop->alive, true);
 	if (types_differ(out[0], loop->now[1]) || (out[0]->rank >= 0 && !tensor_is_scalar_like(out[0])))
-		node_fail(h->node, EXIT_INVALID, "the condition that the body hands on is %s, bool is right", described(h, out[0]));
+		node_fail(h->node, EXIT_INVALID, "the condition that the body hands on is %s, bool is right",
+		        described(h, out[0]));
 	for (size_t i = 0; i < loop->carried; i++) {
-		struct tensor *before = loop->now[2 + i], *next = loop->alive ? as_given(h, before, out[1 + i]) : out[1 + i];
-		if (types_differ(before, as_given(h, before, next)) || (loop->alive && !next->form && ranks_differ(before, next)))
-			node_fail(h->node, EXIT_INVALID, "the body is given %s as %s and hands on %s", h->placing.body->inputs.at[2 + i]->name, described(h, before),
-				described(h, next));
+		struct tensor *before = loop->now[2 + i],
+		              *next = loop->alive ? as_given(h, before, out[1 + i]) : out[1 + i];
+		if (types_differ(before, as_given(h, before, next))
+		        || (loop->alive && !next->form && ranks_differ(before, next)))
+			node_fail(h->node, EXIT_INVALID, "the body is given %s as %s and hands on %s",
+			        h->placing.body->inputs.at[2 + i]->name, described(h, before), described(h, next));
 		if (loop->alive && (shapes_differ(before, next) || (next->form && !next->list)))
-			node_fail(h->node, EXIT_UNSUPPORTED, "the body is given %s as %s and hands on %s; a shape that the number of rounds decides is not supported where that "
-				"comes at run time", h->placing.body->inputs.at[2 + i]->name, described(h, before), described(h, next));
+			node_fail(h->node, EXIT_UNSUPPORTED,
+			        "the body is given %s as %s and hands on %s; a shape that the number of rounds decides "
+			        "is not supported where that "
+			        "comes at run time",
+			        h->placing.body->inputs.at[2 + i]->name, described(h, before), described(h, next));
 		loop->now[2 + i] = loop->alive ? select_one(h, loop->alive, next, before) : next;
 	}
 	loop->now[1] = out[0];
@@ -525,7 +584,8 @@ static void play(struct loop *loop, int64_t at)
 }
 
 /* ---- Loop as one node ---- */
-static const int64_t repeated_most = INT32_MAX, endless_most = 1 << 20;       /* the second where data alone end it: more are a status */
+static const int64_t repeated_most = INT32_MAX,
+                     endless_most = 1 << 20; /* the second where data alone end it: more are a status */
 
 static struct holder inside_of(const struct holder *h, const struct repeating *r)
 {
@@ -550,7 +610,8 @@ static bool repeat_loop(struct repeating *r, void *user)
 	struct loop *loop = user;
 	struct holder *h = &loop->h, in = inside_of(h, r);
 	struct node *node = h->node;
-	struct tensor *trips = node_in(node, 0), *first = loop->now[1], **now = new_array(h->arena, struct tensor *, 2 + loop->carried);
+	struct tensor *trips = node_in(node, 0), *first = loop->now[1],
+	              **now = arena_new_array(h->arena, struct tensor *, 2 + loop->carried);
 	bool counts = comes(trips);
 	if ((first->data && !tensor_int(first, 0)) || (trips && trips->data && tensor_int(trips, 0) < 2))
 		return false;
@@ -560,18 +621,23 @@ static bool repeat_loop(struct repeating *r, void *user)
 	now[1] = truth(&in, true);
 	for (size_t i = 0; i < loop->carried; i++)
 		now[2 + i] = repeat_in(r, loop->now[2 + i], REPEAT_CARRIED, false);
-	struct tensor **out = place_graph(&in, 2 + (int)loop->carried, now, NULL, true), *on = out[0], *starts = comes(first) ? first : NULL;
+	struct tensor **out = place_graph(&in, 2 + (int)loop->carried, now, NULL, true), *on = out[0],
+	              *starts = comes(first) ? first : NULL;
 	if (on->type != DTYPE_BOOL || !tensor_is_scalar_like(on) || (on->data && !tensor_int(on, 0)))
 		return false;
-	bool open = comes(on) || starts || counts, numbered = counts || (open && loop->scans) || repeat_reads(r, now[0]);
+	bool open = comes(on) || starts || counts,
+	     numbered = counts || (open && loop->scans) || repeat_reads(r, now[0]);
 	if (!numbered)
 		repeat_drop(r, now[0]);
 	/* Whether a round comes: the condition, and the count where that is given when it runs. */
-	struct tensor *next = !numbered ? NULL : add(&in, "", "Add", 2, (struct tensor *[]){ now[0], whole(&in, 0, 1) }), *going = NULL;
+	struct tensor *next = !numbered ? NULL
+	                                : add(&in, "", "Add", 2, (struct tensor *[]){ now[0], whole(&in, 0, 1) }),
+	              *going = NULL;
 	struct tensor *goes = comes(on) ? scalar_truth(&in, on) : NULL;
 	if (counts) {
 		struct tensor *scalar = scalar_truth(h, trips);
-		starts = both(h, starts ? scalar_truth(h, starts) : NULL, add(h, "", "Less", 2, (struct tensor *[]){ whole(h, 0, 0), scalar }));
+		starts = both(h, starts ? scalar_truth(h, starts) : NULL,
+		        add(h, "", "Less", 2, (struct tensor *[]){ whole(h, 0, 0), scalar }));
 		goes = both(&in, goes, scalar_truth(&in, add(&in, "", "Less", 2, (struct tensor *[]){ next, scalar })));
 	}
 	int64_t rounds = repeated_rounds(loop, trips, open);
@@ -590,21 +656,33 @@ static bool repeat_loop(struct repeating *r, void *user)
 			repeat_out(r, out[1 + loop->carried + k], NULL, false);
 	if (!r->out.count)
 		return false;
-	struct tensor **results = repeat_node(r, rounds, going), **last = results + numbered, **stack = last + loop->carried + open;
-	struct tensor *more = open ? last[loop->carried] : NULL, *count = NULL, **carried = new_array(h->arena, struct tensor *, loop->carried + 1);
+	struct tensor **results = repeat_node(r, rounds, going), **last = results + numbered,
+	              **stack = last + loop->carried + open;
+	struct tensor *more = open ? last[loop->carried] : NULL, *count = NULL,
+	              **carried = arena_new_array(h->arena, struct tensor *, loop->carried + 1);
 	memcpy(carried, last, loop->carried * sizeof *carried);
-	if (open && loop->scans)              /* as many as are stacked, and none would follow */
-		count = counts && !comes(first) && !comes(on) ? trips : add(h, "", "Add", 2, (struct tensor *[]){ results[0], add_node(h, "", "Cast", 1, &more, "to", DTYPE_I64, NULL) });
+	if (open && loop->scans) /* as many as are stacked, and none would follow */
+		count = counts && !comes(first) && !comes(on)
+		        ? trips
+		        : add(h, "", "Add", 2,
+		                (struct tensor *[]){
+		                        results[0], add_node(h, "", "Cast", 1, &more, "to", DTYPE_I64, NULL) });
 	if (open && loop->carried && !loop->scans && !(trips && trips->data && tensor_int(trips, 0) <= repeated_most))
-		carried[0] = add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ carried[0], add(h, "", "Not", 1, &more) }, "most", rounds, NULL);
+		carried[0] = add_node(h, "ingot", "Loop", 2,
+		        (struct tensor *[]){ carried[0], add(h, "", "Not", 1, &more) }, "most", rounds, NULL);
 	for (size_t k = 0; k < loop->carried; k++)
 		hand_out(h, (int)k, carried[k]);
 	for (size_t k = 0; k < loop->scans; k++)
 		if (node_has_out(node, (int)(loop->carried + k))) {
 			struct tensor *one = *stack++;
 			bool asked = asked_rounds(node, loop->carried + k) >= 0;
-			struct tensor *ran = asked && count == trips ? add(h, "", "Max", 2, (struct tensor *[]){ trips, whole(h, 0, 0) }) : count;
-			hand_out(h, (int)(loop->carried + k), count ? add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ one, ran }, asked ? "counted" : "rounds", asked ? 1 : rounds, NULL) : one);
+			struct tensor *ran = asked && count == trips
+			        ? add(h, "", "Max", 2, (struct tensor *[]){ trips, whole(h, 0, 0) })
+			        : count;
+			hand_out(h, (int)(loop->carried + k),
+			        count ? add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ one, ran },
+			                asked ? "counted" : "rounds", asked ? 1 : rounds, NULL)
+			              : one);
 		}
 	return true;
 }
@@ -614,13 +692,23 @@ NORETURN static void refuse_unbounded(const struct node *node)
 	const struct tensor *trips = node_in(node, 0);
 	for (int k = node->ins > 2 ? node->ins - 2 : 0; k < node->outs; k++)
 		if (node->out[k] && node->out[k]->is_output && node->out[k]->rank > 0 && node->out[k]->dims[0].symbol)
-			node_fail(node, EXIT_USAGE, "Loop: nothing says how many rounds output %.60s stacks: use --dim %.60s=NUMBER", node->out[k]->name, node->out[k]->dims[0].symbol);
+			node_fail(node, EXIT_USAGE,
+			        "Loop: nothing says how many rounds output %.60s stacks: use --dim %.60s=NUMBER",
+			        node->out[k]->name, node->out[k]->dims[0].symbol);
 	if (trips && trips->is_input)
-		node_fail(node, EXIT_USAGE, "Loop: nothing bounds the rounds that input %.60s says: use --dim %.60s=0..MOST or --value %.60s=NUMBER", trips->name, trips->name, trips->name);
+		node_fail(node, EXIT_USAGE,
+		        "Loop: nothing bounds the rounds that input %.60s says: use --dim %.60s=0..MOST or --value "
+		        "%.60s=NUMBER",
+		        trips->name, trips->name, trips->name);
 	if (trips && trips->data && tensor_int(trips, 0) <= ROUNDS_MOST)
-		node_fail(node, EXIT_UNSUPPORTED, "Loop: how many rounds there are comes at run time, and no declared shape says how many an output stacks");
-	node_fail(node, EXIT_UNSUPPORTED, "Loop: how many rounds there are comes at run time, and neither a constant M of at most %d nor the declared shape of an "
-		"output bounds them", ROUNDS_MOST);
+		node_fail(node, EXIT_UNSUPPORTED,
+		        "Loop: how many rounds there are comes at run time, and no declared shape says how many an "
+		        "output stacks");
+	node_fail(node, EXIT_UNSUPPORTED,
+	        "Loop: how many rounds there are comes at run time, and neither a constant M of at most %d nor the "
+	        "declared shape of an "
+	        "output bounds them",
+	        ROUNDS_MOST);
 }
 
 bool place_loop(struct texts *texts, struct node *node, const struct op *op)
@@ -640,15 +728,16 @@ bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 	want_graph(node, "body", body, 2 + loop.carried, 1 + loop.carried, true);
 	loop.scans = body->outputs.count - 1 - loop.carried;
 	if ((size_t)node->outs > loop.carried + loop.scans)
-		node_fail(node, EXIT_INVALID, "Loop has %d outputs, the body makes %zu", node->outs, loop.carried + loop.scans);
-	loop.now = new_array(h->arena, struct tensor *, 2 + loop.carried);
+		node_fail(node, EXIT_INVALID, "Loop has %d outputs, the body makes %zu", node->outs,
+		        loop.carried + loop.scans);
+	loop.now = arena_new_array(h->arena, struct tensor *, 2 + loop.carried);
 	memcpy(loop.now, node->in, (size_t)node->ins * sizeof *loop.now);
 	for (int i = 2; i < node->ins; i++)
 		if (!node->in[i])
 			node_fail(node, EXIT_INVALID, "Loop lacks input %d", i);
 	if (!loop.now[1])
 		loop.now[1] = truth(h, true);
-	loop.parts = new_array(h->arena, struct tensor **, loop.scans + 1);
+	loop.parts = arena_new_array(h->arena, struct tensor **, loop.scans + 1);
 	struct repeating repeating;
 	if (repeat_try(&repeating, texts, node, repeat_loop, &loop))
 		return true;
@@ -658,7 +747,7 @@ bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 	while (begins(&loop, trips, loop.rounds))
 		play(&loop, loop.rounds);
 	for (size_t k = 0; loop.unbounded && k < loop.carried; k++)
-		if (node->in[2 + k]->form)                    /* a list that nobody comes to know */
+		if (node->in[2 + k]->form) /* a list that nobody comes to know */
 			refuse_unbounded(node);
 	if (loop.unbounded) {
 		take_back(h, nodes, tensors);
@@ -674,8 +763,11 @@ bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 		hand_out(h, (int)k, loop.now[2 + k]);
 	for (size_t k = 0; k < loop.scans; k++)
 		if (node_has_out(node, (int)(loop.carried + k)))
-			hand_out(h, (int)(loop.carried + k), (asked_rounds(node, loop.carried + k) >= 0 && loop.ran ? counted_stack : assured)(&loop, trips,
-				none ? stacked_none(h, none[1 + loop.carried + k], 0) : stacked(h, loop.rounds, loop.parts[k], 0)));
+			hand_out(h, (int)(loop.carried + k),
+			        (asked_rounds(node, loop.carried + k) >= 0 && loop.ran ? counted_stack : assured)(&loop,
+			                trips,
+			                none ? stacked_none(h, none[1 + loop.carried + k], 0)
+			                     : stacked(h, loop.rounds, loop.parts[k], 0)));
 	texts->rounds--;
 	return true;
 }
@@ -683,7 +775,7 @@ bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 /* ---- Scan ---- */
 struct scan {
 	struct holder h;
-	int states, ins, outs;            /* tensors handed on; taken apart; put together */
+	int states, ins, outs; /* tensors handed on; taken apart; put together */
 	int64_t rounds;
 	int64_t *in_axis;
 	const int64_t *in_back, *out_axis, *out_back;
@@ -695,9 +787,10 @@ static const int64_t *numbers_of(const struct scan *scan, const char *name, int 
 	size_t given;
 	const int64_t *at = node_ints(scan->h.node, name, &given);
 	if (!at)
-		return new_array(scan->h.arena, int64_t, (size_t)count + 1);
+		return arena_new_array(scan->h.arena, int64_t, (size_t)count + 1);
 	if (given != (size_t)count)
-		node_fail(scan->h.node, EXIT_INVALID, "%s has %zu numbers, %d %s right", name, given, count, count == 1 ? "is" : "are");
+		node_fail(scan->h.node, EXIT_INVALID, "%s has %zu numbers, %d %s right", name, given, count,
+		        count == 1 ? "is" : "are");
 	return at;
 }
 
@@ -706,14 +799,15 @@ static const int64_t *directions_of(const struct scan *scan, const char *name, i
 	const int64_t *at = numbers_of(scan, name, count);
 	for (int i = 0; i < count; i++)
 		if (at[i] != 0 && at[i] != 1)
-			node_fail(scan->h.node, EXIT_INVALID, "%s has a %" PRId64 ", 0 (forward) and 1 (backward) are right", name, at[i]);
+			node_fail(scan->h.node, EXIT_INVALID,
+			        "%s has a %" PRId64 ", 0 (forward) and 1 (backward) are right", name, at[i]);
 	return at;
 }
 
 /* The axis `from` goes to `to`. */
 static struct tensor *with_axis(struct holder *h, struct tensor *tensor, int64_t from, int64_t to)
 {
-	int64_t *perm = new_array(h->arena, int64_t, MAX_RANK);
+	int64_t *perm = arena_new_array(h->arena, int64_t, MAX_RANK);
 	int rank = tensor->rank, at = 0;
 	if (from == to)
 		return tensor;
@@ -726,20 +820,27 @@ static struct tensor *with_axis(struct holder *h, struct tensor *tensor, int64_t
 	node->in[0] = tensor;
 	node->out[0] = fresh(h, tensor->name);
 	node->out[0]->producer = node;
-	node->attributes = new(h->arena, struct attribute);
-	node->attributes[node->attribute_count++] = (struct attribute){ .name = name_is(h->graph->build->names, "perm"), .kind = ATTRIBUTE_INTS, .count = (size_t)rank, .ints = perm };
+	node->attributes = arena_new(h->arena, struct attribute);
+	node->attributes[node->attribute_count++] = (struct attribute){ .name = name_is(h->graph->build->names, "perm"),
+		.kind = ATTRIBUTE_INTS,
+		.count = (size_t)rank,
+		.ints = perm };
 	h->texts->walk(h->texts, h->graph, nodes);
 	return node->out[0];
 }
 
 /* As one node. */
-struct scanning { struct scan *scan; struct tensor **state, **out; struct tensor *const *from; };
+struct scanning {
+	struct scan *scan;
+	struct tensor **state, **out;
+	struct tensor *const *from;
+};
 static bool repeat_scan(struct repeating *r, void *user)
 {
 	struct scanning *s = user;
 	struct scan *scan = s->scan;
 	struct holder *h = &scan->h, in = inside_of(h, r);
-	struct tensor **now = new_array(h->arena, struct tensor *, (size_t)(scan->states + scan->ins) + 1);
+	struct tensor **now = arena_new_array(h->arena, struct tensor *, (size_t)(scan->states + scan->ins) + 1);
 	if (scan->rounds < 2 || scan->rounds > repeated_most)
 		return false;
 	for (int i = 0; i < scan->states; i++) {
@@ -747,15 +848,18 @@ static bool repeat_scan(struct repeating *r, void *user)
 		now[i] = repeat_in(r, s->state[i], REPEAT_CARRIED, false);
 	}
 	for (int i = 0; i < scan->ins; i++) {
-		now[scan->states + i] = repeat_in(r, with_axis(h, s->from[i], scan->in_axis[i], 0), REPEAT_SLICED, scan->in_back[i]);
+		now[scan->states + i] =
+		        repeat_in(r, with_axis(h, s->from[i], scan->in_axis[i], 0), REPEAT_SLICED, scan->in_back[i]);
 		want_fit(h, (size_t)(scan->states + i), now[scan->states + i]);
 	}
 	struct tensor **out = place_graph(&in, scan->states + scan->ins, now, NULL, true);
 	for (int i = 0; i < scan->states + scan->outs; i++)
-		repeat_out(r, out[i], i < scan->states ? now[i] : NULL, i >= scan->states && scan->out_back[i - scan->states]);
+		repeat_out(r, out[i], i < scan->states ? now[i] : NULL,
+		        i >= scan->states && scan->out_back[i - scan->states]);
 	struct tensor **results = repeat_node(r, scan->rounds, NULL);
 	for (int k = 0; k < scan->outs; k++)
-		s->out[k] = with_axis(h, results[scan->states + k], 0, node_axis(h->node, scan->out_axis[k], out[scan->states + k]->rank + 1));
+		s->out[k] = with_axis(h, results[scan->states + k], 0,
+		        node_axis(h->node, scan->out_axis[k], out[scan->states + k]->rank + 1));
 	memcpy(s->state, results, (size_t)scan->states * sizeof *s->state);
 	return true;
 }
@@ -764,33 +868,40 @@ static bool repeat_scan(struct repeating *r, void *user)
 static struct tensor **scanned(struct scan *scan, struct tensor **state, struct tensor *const *from)
 {
 	struct holder *h = &scan->h;
-	struct tensor **out = new_array(h->arena, struct tensor *, (size_t)scan->outs + 1), **last = NULL;
+	struct tensor **out = arena_new_array(h->arena, struct tensor *, (size_t)scan->outs + 1), **last = NULL;
 	struct repeating repeating;
 	if (repeat_try(&repeating, h->texts, h->node, repeat_scan, &(struct scanning){ scan, state, out, from }))
 		return out;
 	if (scan->rounds > ROUNDS_MOST)
-		node_fail(h->node, EXIT_LIMIT, "Scan: %" PRId64 " rounds, at most %d are supported (one after the other, since %s)", scan->rounds, ROUNDS_MOST, repeating.why);
+		node_fail(h->node, EXIT_LIMIT,
+		        "Scan: %" PRId64 " rounds, at most %d are supported (one after the other, since %s)",
+		        scan->rounds, ROUNDS_MOST, repeating.why);
 	size_t parts = (size_t)(scan->rounds + 1);
-	struct tensor ***part = new_array(h->arena, struct tensor **, (size_t)scan->outs + 1), **now = new_array(h->arena, struct tensor *, (size_t)(scan->states + scan->ins));
+	struct tensor ***part = arena_new_array(h->arena, struct tensor **, (size_t)scan->outs + 1),
+	              **now = arena_new_array(h->arena, struct tensor *, (size_t)(scan->states + scan->ins));
 	for (int k = 0; k < scan->outs; k++)
-		part[k] = new_array(h->arena, struct tensor *, parts);
+		part[k] = arena_new_array(h->arena, struct tensor *, parts);
 	memcpy(now, state, (size_t)scan->states * sizeof *now);
 	for (int64_t t = 0; t < (scan->rounds ? scan->rounds : 1); t++) {
 		for (int i = 0; i < scan->ins; i++) {
-			now[scan->states + i] = scan->rounds ? element(h, from[i], scan->in_axis[i], scan->in_back[i] ? scan->rounds - 1 - t : t) : without(h, from[i], scan->in_axis[i]);
+			now[scan->states + i] = scan->rounds
+			        ? element(h, from[i], scan->in_axis[i], scan->in_back[i] ? scan->rounds - 1 - t : t)
+			        : without(h, from[i], scan->in_axis[i]);
 			want_fit(h, (size_t)(scan->states + i), now[scan->states + i]);
 		}
 		for (int i = 0; i < scan->states; i++)
 			want_fit(h, (size_t)i, now[i]);
-		if (!scan->rounds) {                          /* for its shapes alone */
+		if (!scan->rounds) { /* for its shapes alone */
 			last = place_none(h, scan->states + scan->ins, now);
 			break;
 		}
 		last = place_graph(h, scan->states + scan->ins, now, NULL, true);
 		for (int i = 0; i < scan->states; i++) {
-			if (types_differ(now[i], last[i]) || ranks_differ(now[i], last[i]) || extents_differ(now[i], last[i]))
-				node_fail(h->node, EXIT_INVALID, "the body is given %s as %s and hands on %s", h->placing.body->inputs.at[i]->name, described(h, now[i]),
-					described(h, last[i]));
+			if (types_differ(now[i], last[i]) || ranks_differ(now[i], last[i])
+			        || extents_differ(now[i], last[i]))
+				node_fail(h->node, EXIT_INVALID, "the body is given %s as %s and hands on %s",
+				        h->placing.body->inputs.at[i]->name, described(h, now[i]),
+				        described(h, last[i]));
 			now[i] = last[i];
 		}
 		for (int k = 0; k < scan->outs; k++)
@@ -799,7 +910,8 @@ static struct tensor **scanned(struct scan *scan, struct tensor **state, struct 
 	for (int k = 0; k < scan->outs; k++) {
 		const struct tensor *one = last[scan->states + k];
 		if (one->rank < 0)
-			node_fail(h->node, EXIT_UNSUPPORTED, "Scan: the shape of output %s of the body depends on data", one->name);
+			node_fail(h->node, EXIT_UNSUPPORTED, "Scan: the shape of output %s of the body depends on data",
+			        one->name);
 		int64_t axis = node_axis(h->node, scan->out_axis[k], one->rank + 1);
 		out[k] = scan->rounds ? stacked(h, scan->rounds, part[k], axis) : stacked_none(h, one, axis);
 	}
@@ -813,14 +925,19 @@ static void scan_batches(struct scan *scan, struct tensor *const *in)
 	struct holder *h = &scan->h;
 	int64_t batch = in[0]->dims[0].extent;
 	int tensors = scan->states + scan->ins, results = scan->states + scan->outs;
-	struct tensor ***parts = new_array(h->arena, struct tensor **, (size_t)results), **now = new_array(h->arena, struct tensor *, (size_t)tensors);
+	struct tensor ***parts = arena_new_array(h->arena, struct tensor **, (size_t)results),
+	              **now = arena_new_array(h->arena, struct tensor *, (size_t)tensors);
 	for (int i = 0; i < tensors; i++)
 		if (in[i]->dims[0].extent != batch)
-			node_fail(h->node, EXIT_INVALID, "Scan: %s has %" PRId64 " batches, %s has %" PRId64, in[0]->name, batch, in[i]->name, in[i]->dims[0].extent);
+			node_fail(h->node, EXIT_INVALID, "Scan: %s has %" PRId64 " batches, %s has %" PRId64,
+			        in[0]->name, batch, in[i]->name, in[i]->dims[0].extent);
 	if (batch == 0 || batch * (scan->rounds ? scan->rounds : 1) > ROUNDS_MOST)
-		node_fail(h->node, EXIT_LIMIT, "Scan: %" PRId64 " batches of %" PRId64 " rounds, more than 0 and at most %d in all are supported", batch, scan->rounds, ROUNDS_MOST);
+		node_fail(h->node, EXIT_LIMIT,
+		        "Scan: %" PRId64 " batches of %" PRId64
+		        " rounds, more than 0 and at most %d in all are supported",
+		        batch, scan->rounds, ROUNDS_MOST);
 	for (int k = 0; k < results; k++)
-		parts[k] = new_array(h->arena, struct tensor *, (size_t)batch);
+		parts[k] = arena_new_array(h->arena, struct tensor *, (size_t)batch);
 	for (int64_t b = 0; b < batch; b++) {
 		for (int i = 0; i < tensors; i++)
 			now[i] = element(h, in[i], 0, b);
@@ -847,20 +964,22 @@ bool place_scan(struct texts *texts, struct node *node, const struct op *op)
 	struct scan scan = { .h = holder_of(texts, node) };
 	struct holder *h = &scan.h;
 	struct graph *body = h->placing.body = graph_of(node, "body");
-	int batches = node->since < 9;        /* version 8: axis 0 of all; input 0 says how long each is */
+	int batches = node->since < 9; /* version 8: axis 0 of all; input 0 says how long each is */
 	(void)op;
 	if (!node_attribute(node, "num_scan_inputs"))
 		node_fail(node, EXIT_INVALID, "Scan lacks the attribute \"num_scan_inputs\"");
 	int64_t ins = node_int(node, "num_scan_inputs", 0);
 	infer_counts(node, 0, ANY, ANY);
 	if (ins < 1 || ins > node->ins - batches)
-		node_fail(node, EXIT_INVALID, "Scan: num_scan_inputs is %" PRId64 " of %d inputs", ins, node->ins - batches);
+		node_fail(node, EXIT_INVALID, "Scan: num_scan_inputs is %" PRId64 " of %d inputs", ins,
+		        node->ins - batches);
 	scan.ins = (int)ins;
 	scan.states = node->ins - batches - scan.ins;
 	want_graph(node, "body", body, (size_t)(node->ins - batches), (size_t)scan.states, true);
 	scan.outs = (int)body->outputs.count - scan.states;
 	if (node->outs > scan.states + scan.outs)
-		node_fail(node, EXIT_INVALID, "Scan has %d outputs, the body makes %d", node->outs, scan.states + scan.outs);
+		node_fail(node, EXIT_INVALID, "Scan has %d outputs, the body makes %d", node->outs,
+		        scan.states + scan.outs);
 	struct tensor **in = node->in + batches;
 	for (int i = 0; i < scan.states + scan.ins; i++) {
 		if (!in[i])
@@ -871,7 +990,7 @@ bool place_scan(struct texts *texts, struct node *node, const struct op *op)
 			return false;
 	}
 	const int64_t *axes = numbers_of(&scan, "scan_input_axes", scan.ins);
-	scan.in_axis = new_array(h->arena, int64_t, (size_t)scan.ins);
+	scan.in_axis = arena_new_array(h->arena, int64_t, (size_t)scan.ins);
 	scan.in_back = directions_of(&scan, batches ? "directions" : "scan_input_directions", scan.ins);
 	scan.out_axis = numbers_of(&scan, "scan_output_axes", scan.outs);
 	scan.out_back = directions_of(&scan, "scan_output_directions", scan.outs);
@@ -880,7 +999,8 @@ bool place_scan(struct texts *texts, struct node *node, const struct op *op)
 		scan.in_axis[i] = node_axis(node, axes[i] + (batches && axes[i] >= 0 ? batches : 0), from->rank);
 		int64_t extent = from->dims[scan.in_axis[i]].extent;
 		if (i && extent != scan.rounds)
-			node_fail(node, EXIT_INVALID, "Scan: %s has %" PRId64 " rounds, %s has %" PRId64, in[scan.states]->name, scan.rounds, from->name, extent);
+			node_fail(node, EXIT_INVALID, "Scan: %s has %" PRId64 " rounds, %s has %" PRId64,
+			        in[scan.states]->name, scan.rounds, from->name, extent);
 		scan.rounds = extent;
 		scan.in_axis[i] -= batches;
 	}
@@ -889,10 +1009,11 @@ bool place_scan(struct texts *texts, struct node *node, const struct op *op)
 	if (batches) {
 		const struct tensor *lengths = node->in[0];
 		if (lengths && (!lengths->data || !all_are(lengths, scan.rounds)))
-			node_fail(node, EXIT_UNSUPPORTED, "Scan: sequences of other lengths than the tensor (sequence_lens) are not supported");
+			node_fail(node, EXIT_UNSUPPORTED,
+			        "Scan: sequences of other lengths than the tensor (sequence_lens) are not supported");
 		scan_batches(&scan, in);
 	} else {
-		struct tensor **state = new_array(h->arena, struct tensor *, (size_t)scan.states + 1);
+		struct tensor **state = arena_new_array(h->arena, struct tensor *, (size_t)scan.states + 1);
 		memcpy(state, in, (size_t)scan.states * sizeof *state);
 		struct tensor **outs = scanned(&scan, state, in + scan.states);
 		for (int k = 0; k < scan.states + scan.outs; k++)
@@ -915,7 +1036,9 @@ void infer_rounds(struct node *node, const struct op *op)
 	}
 	struct dim dims[MAX_RANK];
 	memcpy(dims, node->in[0]->dims, sizeof dims);
-	dims[0].count = node->out[0]->rank > 0 && node->out[0]->dims[0].count ? node->out[0]->dims[0].count : size_made(node, "SizeElement", 0, 1, &node->in[1]);
+	dims[0].count = node->out[0]->rank > 0 && node->out[0]->dims[0].count
+	        ? node->out[0]->dims[0].count
+	        : size_made(node, "SizeElement", 0, 1, &node->in[1]);
 	infer_output(node, 0, node->in[0]->type, node->in[0]->rank, dims);
 }
 
@@ -923,18 +1046,20 @@ void define_rounds(struct definer *definer, const struct op *op)
 {
 	int64_t rounds = node_int(definer->node, "rounds", 0), most = attribute_int(definer->node, "most");
 	(void)op;
-	if (attribute_int(definer->node, "counted")) {         /* ingot.Fit asks */
+	if (attribute_int(definer->node, "counted")) { /* ingot.Fit asks */
 		definer_out(definer, 0, definer_in(definer, 0));
 		return;
 	}
 	const struct expr *holds = definer_load(definer, definer_in(definer, 1), 0, NULL);
 	if (most) {
-		definer_require(definer, EXIT_LIMIT, 0, NULL, holds, "the loop goes on behind %" PRId64 " rounds", most);
+		definer_require(
+		        definer, EXIT_LIMIT, 0, NULL, holds, "the loop goes on behind %" PRId64 " rounds", most);
 		definer_out(definer, 0, definer_in(definer, 0));
 		return;
 	}
 	holds = holds->type == DTYPE_BOOL ? holds : whole_is(definer, holds, rounds);
-	definer_require(definer, EXIT_INVALID, 0, NULL, holds, "the rounds at run time are not %" PRId64 ", as an output is declared to stack", rounds);
+	definer_require(definer, EXIT_INVALID, 0, NULL, holds,
+	        "the rounds at run time are not %" PRId64 ", as an output is declared to stack", rounds);
 	definer_out(definer, 0, definer_in(definer, 0));
 }
 

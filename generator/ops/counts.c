@@ -1,5 +1,6 @@
-/* counts.c: dims that data decide.  The extent is a bound then, and `count` of struct dim says how many are there; what lies behind them is anything.  So a node that reads such
- * a tensor is of a family that thinks of it: tables/counted.h lists them, counts_*.c say what each does.  Every other is refused. */
+/* counts.c: dims that data decide.  The extent is a bound then, and `count` of struct dim says how many are there; what
+ * lies behind them is anything.  So a node that reads such a tensor is of a family that thinks of it: tables/counted.h
+ * lists them, counts_*.c say what each does.  Every other is refused. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -26,11 +27,14 @@ NORETURN void counts_refuse(const struct node *node, const struct tensor *tensor
 {
 	int d = 0;
 	if (!tensor)
-		node_fail(node, EXIT_UNSUPPORTED, "%s: what its operands make of the dimensions at run time is not supported here", node->type);
+		node_fail(node, EXIT_UNSUPPORTED,
+		        "%s: what its operands make of the dimensions at run time is not supported here", node->type);
 	while (!tensor->dims[d].count)
 		d++;
-	node_fail(node, EXIT_UNSUPPORTED, "%s: data decide dimension %d of %s, which has at most %" PRId64 " elements; that is not supported here", node->type, d, tensor->name,
-		tensor->dims[d].extent);
+	node_fail(node, EXIT_UNSUPPORTED,
+	        "%s: data decide dimension %d of %s, which has at most %" PRId64
+	        " elements; that is not supported here",
+	        node->type, d, tensor->name, tensor->dims[d].extent);
 }
 
 const struct tensor *counts_first(const struct node *node)
@@ -46,8 +50,10 @@ static void give_one(const struct node *node, struct tensor *out, int d, struct 
 {
 	struct dim *dim = &out->dims[d];
 	if (dim->count && dim->count != count)
-		node_fail(node, EXIT_UNSUPPORTED, "%s: dimension %d of %s is declared as %s, which is not what its inputs make of it; that is not supported", node->type, d, out->name,
-			dim->symbol ? dim->symbol : dim->count->name);
+		node_fail(node, EXIT_UNSUPPORTED,
+		        "%s: dimension %d of %s is declared as %s, which is not what its inputs make of it; that is "
+		        "not supported",
+		        node->type, d, out->name, dim->symbol ? dim->symbol : dim->count->name);
 	dim->count = count;
 }
 
@@ -66,7 +72,8 @@ void counts_want_whole(const struct node *node, int i, int from, int to)
 			counts_refuse(node, node->in[i]);
 }
 
-/* Element by element, from dim 0 of the output up to `rank`: a count goes with itself, and with a 1 that is broadcast; `less`: how many dims at their end are no part of it. */
+/* Element by element, from dim 0 of the output up to `rank`: a count goes with itself, and with a 1 that is broadcast;
+ * `less`: how many dims at their end are no part of it. */
 void counts_broadcast(const struct node *node, int inputs, int rank, int less)
 {
 	for (int d = 0; d < rank; d++) {
@@ -82,7 +89,8 @@ void counts_broadcast(const struct node *node, int inputs, int rank, int less)
 					count = in->dims[own].count;
 					whose = in;
 				}
-				if (pass == 1 && whose && in->dims[own].count != count && (in->dims[own].count || in->dims[own].extent != 1))
+				if (pass == 1 && whose && in->dims[own].count != count
+				        && (in->dims[own].count || in->dims[own].extent != 1))
 					counts_refuse(node, whose);
 			}
 		counts_give(node, d, count);
@@ -124,7 +132,13 @@ void counts_move(const struct node *node)
 }
 
 /* ---- the families ---- */
-struct counted { void (*infer)(struct node *, const struct op *); int least; void (*come)(struct node *); void (*go)(const struct node *); bool sized; };
+struct counted {
+	void (*infer)(struct node *, const struct op *);
+	int least;
+	void (*come)(struct node *);
+	void (*go)(const struct node *);
+	bool sized;
+};
 
 static const struct counted rows[] = {
 #define C(family, least, come, go) { infer_##family, least, come_##come, go_##go, false },
@@ -155,7 +169,8 @@ static bool lacks_inputs(const struct node *node, int least)
 static bool sizes_come(const struct node *node, const struct counted *row)
 {
 	int64_t count;
-	return row && row->sized && node_in(node, 0) && node_in(node, 1) && !node->in[1]->data && node_in_sizes(node, 1, &count);
+	return row && row->sized && node_in(node, 0) && node_in(node, 1) && !node->in[1]->data
+	        && node_in_sizes(node, 1, &count);
 }
 
 bool counts_come(struct node *node, const struct op *op)
@@ -164,13 +179,13 @@ bool counts_come(struct node *node, const struct op *op)
 	const struct counted *row = row_of(op);
 	if (!counted)
 		return sizes_come(node, row);
-	if (op->text)                                           /* a text says so itself: text.c */
+	if (op->text) /* a text says so itself: text.c */
 		return true;
 	if (!row)
 		counts_refuse(node, counted);
 	if (lacks_inputs(node, row->least))
 		return true;
-	for (int i = 0; i < node->ins; i++)                     /* nothing is said of what comes beside */
+	for (int i = 0; i < node->ins; i++) /* nothing is said of what comes beside */
 		if (node->in[i] && node->in[i]->rank < 0)
 			counts_refuse(node, counted);
 	row->come(node);
@@ -205,4 +220,4 @@ void come_beside(struct node *node) { counts_all_agree(node, -1); }
 void go_like(const struct node *node) { counts_like_first(node, -1); }
 void go_beside(const struct node *node) { counts_broadcast(node, node->ins, node->out[0]->rank, 0); }
 void go_move(const struct node *node) { counts_move(node); }
-void go_handed(const struct node *node) { (void)node; }         /* infer_ hands the dims on, counts and all */
+void go_handed(const struct node *node) { (void)node; } /* infer_ hands the dims on, counts and all */

@@ -1,4 +1,5 @@
-/* counts_places.c: dims that are bounds, in families whose indices are data, or become data: Gather, Scatter, OneHot, NonZero … (counts.c). */
+/* counts_places.c: dims that are bounds, in families whose indices are data, or become data: Gather, Scatter, OneHot,
+ * NonZero … (counts.c). */
 #include "ops/ops.h"
 
 /* ---- indices: of what is not there, 0 ---- */
@@ -150,7 +151,9 @@ void come_compress(struct node *node)
 		const struct dim *dim = &x->dims[node_axis(node, node_int(node, "axis", 0), x->rank)];
 		if (dim->count)
 			want_equal(node, 1, 0, dim);
-	} else if (tensor_counted(x) && !(tensor_lies_in_bounds(x) && size_equal(counts_elements(node, x, 0, x->rank), size_of_dim(node, &condition->dims[0])))) {
+	} else if (tensor_counted(x)
+	        && !(tensor_lies_in_bounds(x)
+	                && size_equal(counts_elements(node, x, 0, x->rank), size_of_dim(node, &condition->dims[0])))) {
 		counts_refuse(node, x);
 	}
 	counts_put_zeros(node, 1);

@@ -1,4 +1,5 @@
-/* counts_shapes.c: dims that are bounds, in families that put elements elsewhere: Reshape, Expand, Concat, Slice, Pad … (counts.c). */
+/* counts_shapes.c: dims that are bounds, in families that put elements elsewhere: Reshape, Expand, Concat, Slice, Pad …
+ * (counts.c). */
 #include "ops/ops.h"
 
 /* ---- the same elements in other dims ---- */
@@ -13,7 +14,9 @@ bool reshape_stays(const struct tensor *x, const struct tensor *y)
 		int to = 0;
 		if (!x->dims[d].count)
 			continue;
-		while (to < y->rank && (own != before || y->dims[to].extent != x->dims[d].extent || y->dims[to].count != x->dims[d].count))
+		while (to < y->rank
+		        && (own != before || y->dims[to].extent != x->dims[d].extent
+		                || y->dims[to].count != x->dims[d].count))
 			own *= y->dims[to++].extent;
 		if (to == y->rank)
 			return false;
@@ -32,7 +35,10 @@ struct tensor *counts_elements(const struct node *node, const struct tensor *x, 
 	return size;
 }
 
-void counts_give_size(const struct node *node, int d, struct tensor *size) { counts_give(node, d, size->data ? NULL : size); }
+void counts_give_size(const struct node *node, int d, struct tensor *size)
+{
+	counts_give(node, d, size->data ? NULL : size);
+}
 
 /* What operands at run time make of the dims is there, and the definition asks for it; or a range may yet bound it. */
 bool counts_may_come(const struct node *node)
@@ -47,7 +53,7 @@ static struct tensor *const *shape_of(const struct node *node, int64_t *count)
 		return node_in_sizes(node, 1, count);
 	size_t given;
 	const int64_t *ints = node_ints(node, "shape", &given);
-	struct tensor **shape = new_array(node->graph->build->arena, struct tensor *, given + 1);
+	struct tensor **shape = arena_new_array(node->graph->build->arena, struct tensor *, given + 1);
 	for (size_t d = 0; d < given; d++)
 		shape[d] = size_number(node, ints[d]);
 	*count = (int64_t)given;
@@ -94,7 +100,8 @@ void go_expand(const struct node *node)
 		counts_refuse(node, counts_first(node));
 	for (int d = 0; d < y->rank; d++) {
 		int own = d - y->rank + x->rank, said = d - y->rank + (int)count;
-		struct tensor *have = own < 0 ? size_number(node, 1) : size_of_dim(node, &x->dims[own]), *size = said < 0 ? size_number(node, 1) : shape[said];
+		struct tensor *have = own < 0 ? size_number(node, 1) : size_of_dim(node, &x->dims[own]),
+		              *size = said < 0 ? size_number(node, 1) : shape[said];
 		if (!size_is(have, 1) && !size_is(size, 1) && !size_equal(have, size))
 			counts_refuse(node, counts_first(node));
 		counts_give_size(node, d, size_is(have, 1) ? size : have);
@@ -162,7 +169,10 @@ void go_pad(const struct node *node)
 	float fill;
 	pad_of_counted(node, before, after, &fill);
 	for (int d = 0; d < x->rank; d++)
-		counts_give(node, d, x->dims[d].count ? size_not_below_zero(node, size_plus(node, x->dims[d].count, before[d] + after[d])) : NULL);
+		counts_give(node, d,
+		        x->dims[d].count
+		                ? size_not_below_zero(node, size_plus(node, x->dims[d].count, before[d] + after[d]))
+		                : NULL);
 }
 
 void come_resize(struct node *node)
@@ -195,6 +205,7 @@ void come_split(struct node *node)
 	const struct tensor *x = node->in[0];
 	int64_t count;
 	counts_want_first(node);
-	if (node_in(node, 1) && x->dims[node_axis(node, node_int(node, "axis", 0), x->rank)].count && !node_in_sizes(node, 1, &count))
+	if (node_in(node, 1) && x->dims[node_axis(node, node_int(node, "axis", 0), x->rank)].count
+	        && !node_in_sizes(node, 1, &count))
 		counts_refuse(node, x);
 }

@@ -1,4 +1,5 @@
-/* counts_sums.c: dims that are bounds, in families that sum or go along an axis: what is not there says nothing (counts.c). */
+/* counts_sums.c: dims that are bounds, in families that sum or go along an axis: what is not there says nothing
+ * (counts.c). */
 #include "ops/ops.h"
 #include <math.h>
 
@@ -26,7 +27,7 @@ void come_matmul(struct node *node)
 		counts_refuse(node, counts_first(node));
 	if (!a->dims[k].count)
 		return;
-	const struct node *made = a->producer;                  /* a softmax has put 0 there */
+	const struct node *made = a->producer; /* a softmax has put 0 there */
 	if (!(made && op_of(made)->infer == infer_softmax && counts_are_put(made->in[0], k)))
 		counts_put_number(node, 0, k, 0);
 	counts_put_number(node, 1, l, 0);
@@ -35,7 +36,8 @@ void come_matmul(struct node *node)
 void come_matmul_integer(struct node *node)
 {
 	const struct tensor *a = node->in[0], *b = node->in[1];
-	if (a->rank < 2 || b->rank < 2 || a->dims[a->rank - 1].count || b->dims[b->rank - 2].count || tensor_counted(node_in(node, 2)) || tensor_counted(node_in(node, 3)))
+	if (a->rank < 2 || b->rank < 2 || a->dims[a->rank - 1].count || b->dims[b->rank - 2].count
+	        || tensor_counted(node_in(node, 2)) || tensor_counted(node_in(node, 3)))
 		counts_refuse(node, counts_first(node));
 }
 
@@ -63,7 +65,9 @@ void come_scaled(struct node *node)
 {
 	const struct tensor *x = node->in[0], *scale = node->in[1];
 	counts_want_first(node);
-	if (!tensor_is_scalar_like(scale) && (attribute_int(node, "block_size") || x->dims[node_axis(node, attribute_int(node, "axis"), x->rank)].count))
+	if (!tensor_is_scalar_like(scale)
+	        && (attribute_int(node, "block_size")
+	                || x->dims[node_axis(node, attribute_int(node, "axis"), x->rank)].count))
 		counts_refuse(node, x);
 }
 
@@ -95,7 +99,8 @@ void come_recurrent(struct node *node)
 	struct arena *arena = node->graph->build->arena;
 	const struct tensor *x = node->in[0];
 	int first = attribute_int(node, "layout") != 0;
-	struct tensor *lengths = node_in(node, 4), *steps = x->rank == 3 ? x->dims[first].count : NULL, *batch = x->rank == 3 ? x->dims[!first].count : NULL;
+	struct tensor *lengths = node_in(node, 4), *steps = x->rank == 3 ? x->dims[first].count : NULL,
+	              *batch = x->rank == 3 ? x->dims[!first].count : NULL;
 	for (int i = 0; i < node->ins; i++)
 		for (int d = 0; node->in[i] && d < node->in[i]->rank; d++) {
 			bool is_batch = i == 4 || ((i == 0 || i == 5 || i == 6) && d == !first);
@@ -107,13 +112,13 @@ void come_recurrent(struct node *node)
 		counts_refuse(node, x);
 	if (!steps || (lengths && lengths->producer && !strcmp(lengths->producer->type, "Lengths")))
 		return;
-	struct tensor **in = new_array(arena, struct tensor *, (size_t)node->ins + 5);
+	struct tensor **in = arena_new_array(arena, struct tensor *, (size_t)node->ins + 5);
 	memcpy(in, node->in, sizeof *in * (size_t)node->ins);
-	in[4] = size_made(node, "Lengths", (int)x->dims[!first].extent, 1 + (lengths != NULL), (struct tensor *[]){ steps, lengths });
+	in[4] = size_made(node, "Lengths", (int)x->dims[!first].extent, 1 + (lengths != NULL),
+	        (struct tensor *[]){ steps, lengths });
 	node->in = in;
 	node->ins = node->ins < 5 ? 5 : node->ins;
 }
-
 
 /* ---- along an axis ---- */
 void come_softmax(struct node *node)
@@ -130,7 +135,9 @@ void come_layer_normalization(struct node *node)
 {
 	for (int i = 0; i < node->ins; i++)
 		if (node->in[i])
-			counts_want_whole(node, i, i ? 0 : (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank), node->in[i]->rank);
+			counts_want_whole(node, i,
+			        i ? 0 : (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank),
+			        node->in[i]->rank);
 }
 
 void come_lrn(struct node *node) { counts_want_whole(node, 0, 1, 2); }

@@ -1,4 +1,5 @@
-/* counts_windows.c: dims that are bounds, in families that slide: what is not there is a pad, and the result ends where the last window does (counts.c). */
+/* counts_windows.c: dims that are bounds, in families that slide: what is not there is a pad, and the result ends where
+ * the last window does (counts.c). */
 #include "ops/ops.h"
 #include <math.h>
 
@@ -28,7 +29,9 @@ static float neutral_of(const struct node *node, int kind)
 	const struct dtype_row *type = &dtypes[node->in[0]->type];
 	if (!(kind & MOST))
 		return 0;
-	return type->class == CLASS_FLOAT ? -INFINITY : type->class == CLASS_INT ? -(float)((uint64_t)1 << (type->bits - 1)) : 0;
+	return type->class == CLASS_FLOAT  ? -INFINITY
+	        : type->class == CLASS_INT ? -(float)((uint64_t)1 << (type->bits - 1))
+	                                   : 0;
 }
 
 /* What is not there is a pad to windows that reach behind the data; zero: the element that a pad is, NULL: a number. */
@@ -45,7 +48,8 @@ static void come(struct node *node, int kind, struct tensor *zero)
 	for (int d = 2; d < x->rank; d++) {
 		if (!x->dims[d].count)
 			continue;
-		if (!(kind & GLOBAL) && (places || (zero && !tensor_is_scalar_like(zero)) || !windows(node, kind, &window, d - 2)))
+		if (!(kind & GLOBAL)
+		        && (places || (zero && !tensor_is_scalar_like(zero)) || !windows(node, kind, &window, d - 2)))
 			counts_refuse(node, x);
 		if ((kind & (GLOBAL | TRANSPOSED)) || window_hangs_over(node, &window, d - 2))
 			counts_put(node, 0, d, neutral_of(node, kind), zero);

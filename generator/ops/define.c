@@ -5,9 +5,13 @@
 #include <math.h>
 #include "ops/ops.h"
 
-/* ---- which tensor is which definition, and which float stands for a narrow one: a hash table of pointers, at most half full ---- */
+/* ---- which tensor is which definition, and which float stands for a narrow one: a hash table of pointers, at most
+ * half full ---- */
 struct defined {
-	struct { const void *tensor; struct definition *definition; } *at;
+	struct {
+		const void *tensor;
+		struct definition *definition;
+	} * at;
 	size_t room, count;
 };
 
@@ -42,7 +46,7 @@ static struct definition *recall(const struct definer *definer, const void *tens
 	return defined->room ? defined->at[slot_of(defined, tensor)].definition : NULL;
 }
 
-struct defined *definer_nothing(const struct definer *definer) { return new(definer->arena, struct defined); }
+struct defined *definer_nothing(const struct definer *definer) { return arena_new(definer->arena, struct defined); }
 
 /* ---- tensors as definitions ---- */
 static void known_extents(struct definer *definer, const struct tensor *tensor, const char *where, int64_t *extents)
@@ -52,14 +56,16 @@ static void known_extents(struct definer *definer, const struct tensor *tensor, 
 	for (int d = 0; d < tensor->rank; d++) {
 		extents[d] = tensor->dims[d].extent;
 		if (extents[d] < 0 && tensor->dims[d].symbol && graph_asked(tensor->graph, tensor->dims[d].symbol))
-			fail(definer->build, EXIT_UNSUPPORTED, where, "dimension %d of %s depends on data; a range of %s is not supported there, --dim %s=NUMBER may be", d, tensor->name,
-			     tensor->dims[d].symbol, tensor->dims[d].symbol);
+			fail(definer->build, EXIT_UNSUPPORTED, where,
+			        "dimension %d of %s depends on data; a range of %s is not supported there, --dim "
+			        "%s=NUMBER may be",
+			        d, tensor->name, tensor->dims[d].symbol, tensor->dims[d].symbol);
 		if (extents[d] < 0 && tensor->dims[d].symbol)
 			fail(definer->build, EXIT_USAGE, where, "dimension %d of %s is not bound: use --dim %s=NUMBER",
-			     d, tensor->name, tensor->dims[d].symbol);
+			        d, tensor->name, tensor->dims[d].symbol);
 		if (extents[d] < 0)
 			fail(definer->build, EXIT_UNSUPPORTED, where, "dimension %d of %s depends on data", d,
-			     tensor->name);
+			        tensor->name);
 	}
 }
 
@@ -92,7 +98,7 @@ static struct definition *definition_of(struct definer *definer, const struct te
 		fail(definer->build, EXIT_INVALID, where, "%s has no value", tensor->name);
 	if (!dtype_is_supported(type))
 		fail(definer->build, EXIT_UNSUPPORTED, where, "%s of %s is not supported", tensor->name,
-		     dtypes[type].text);
+		        dtypes[type].text);
 	if (dtype_stored(type) != type)
 		data = packed_constant(definer->arena, type, data, (size_t)tensor_elements(definer->build, tensor));
 	type = dtype_stored(type);
@@ -117,11 +123,13 @@ const struct expr *definer_dim(struct definer *definer, const struct dim *dim)
 	return dim->count ? definer_size(definer, dim->count) : integer(definer, dim->extent);
 }
 
-const struct expr *definer_flatten(struct definer *definer, int rank, const struct index *const *at, const struct expr *const *actual)
+const struct expr *definer_flatten(
+        struct definer *definer, int rank, const struct index *const *at, const struct expr *const *actual)
 {
 	const struct expr *flat = rank ? expr_index(definer->arena, at[0]) : integer(definer, 0);
 	for (int d = 1; d < rank; d++)
-		flat = whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_mul, flat, actual[d]), expr_index(definer->arena, at[d]));
+		flat = whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_mul, flat, actual[d]),
+		        expr_index(definer->arena, at[d]));
 	return flat;
 }
 
@@ -133,7 +141,7 @@ struct definition *definer_in_stored(struct definer *definer, int i)
 
 static const struct index **own_variables(struct definer *definer, const struct definition *of)
 {
-	const struct index **at = new_array(definer->arena, const struct index *, (size_t)of->rank + 1);
+	const struct index **at = arena_new_array(definer->arena, const struct index *, (size_t)of->rank + 1);
 	for (int d = 0; d < of->rank; d++)
 		at[d] = index_var(definer->arena, d, of->extents[d]);
 	return at;
@@ -146,8 +154,10 @@ struct definition *definer_in(struct definer *definer, int i)
 		return stored;
 	struct definition *wide = recall(definer, stored);
 	if (!wide) {
-		wide = definer_map(definer, arena_printf(definer->arena, "%s_float", stored->name), stored->rank, stored->extents,
-			expr_cast(definer->arena, DTYPE_F32, expr_load(definer->arena, stored, own_variables(definer, stored))));
+		wide = definer_map(definer, arena_printf(definer->arena, "%s_float", stored->name), stored->rank,
+		        stored->extents,
+		        expr_cast(definer->arena, DTYPE_F32,
+		                expr_load(definer->arena, stored, own_variables(definer, stored))));
 		remember(definer, stored, wide);
 	}
 	return wide;
@@ -158,21 +168,18 @@ static const struct expr *moved(struct definer *definer, enum dtype type, const 
 {
 	const struct expr *yes, *no;
 	switch (expr->kind) {
-	case EXPR_NUMBER:
-		return expr_cast(definer->arena, type, expr);
-	case EXPR_CAST:
-		return expr->arg[0]->type == type && !(expr->cast & CAST_BITS) ? expr->arg[0] : NULL;
+	case EXPR_NUMBER: return expr_cast(definer->arena, type, expr);
+	case EXPR_CAST: return expr->arg[0]->type == type && !(expr->cast & CAST_BITS) ? expr->arg[0] : NULL;
 	case EXPR_LOAD:
-		if (expr->of->source != SOURCE_COMPUTED || expr->of->reduce != REDUCE_NONE || !moved(definer, type, expr->of->body)
-			|| expr->of->body->kind == EXPR_NUMBER)
+		if (expr->of->source != SOURCE_COMPUTED || expr->of->reduce != REDUCE_NONE
+		        || !moved(definer, type, expr->of->body) || expr->of->body->kind == EXPR_NUMBER)
 			return NULL;
 		return expr_substitute(definer->arena, moved(definer, type, expr->of->body), expr->at);
 	case EXPR_SELECT:
 		yes = moved(definer, type, expr->arg[0]);
 		no = yes ? moved(definer, type, expr->arg[1]) : NULL;
 		return no ? expr_select(definer->arena, expr->ranges, expr->range_count, yes, no) : NULL;
-	default:
-		return NULL;
+	default: return NULL;
 	}
 }
 
@@ -191,8 +198,9 @@ void definer_out(struct definer *definer, int i, struct definition *definition)
 	known_extents(definer, tensor, definer->node->where, extents);
 	enum dtype stored = dtype_stored(tensor->type);
 	if (dtype_is_narrow(stored) && definition->type != stored)
-		definition = definer_map(definer, tensor->name, definition->rank, definition->extents, narrowed(definer, stored,
-			expr_load(definer->arena, definition, own_variables(definer, definition))));
+		definition = definer_map(definer, tensor->name, definition->rank, definition->extents,
+		        narrowed(definer, stored,
+		                expr_load(definer->arena, definition, own_variables(definer, definition))));
 	remember(definer, tensor, definition);
 }
 
@@ -214,8 +222,8 @@ const char *definer_name(struct definer *definer, const char *part)
 }
 
 /* What has no elements reads nothing: an index into an empty tensor has no value. */
-static const struct expr *body_or_zero(struct definer *definer, int rank, const int64_t *extents,
-                                       const struct expr *body)
+static const struct expr *body_or_zero(
+        struct definer *definer, int rank, const int64_t *extents, const struct expr *body)
 {
 	for (int d = 0; d < rank; d++)
 		if (extents[d] == 0)
@@ -229,7 +237,7 @@ static const struct branch *branch_of(struct definer *definer, const struct guar
 	struct definition *condition = guard ? recall(definer, guard->condition) : NULL;
 	if (!condition || condition->source == SOURCE_CONSTANT)
 		return guard && condition ? branch_of(definer, guard->outer) : NULL;
-	struct branch *branch = new(definer->arena, struct branch);
+	struct branch *branch = arena_new(definer->arena, struct branch);
 	*branch = (struct branch){ condition, guard->yes, branch_of(definer, guard->outer) };
 	return branch;
 }
@@ -245,11 +253,11 @@ static void own(struct definer *definer, struct definition *definition)
 	definition->branch = definer->branch;
 }
 
-struct definition *definer_map(struct definer *definer, const char *name, int rank, const int64_t *extents,
-                               const struct expr *body)
+struct definition *definer_map(
+        struct definer *definer, const char *name, int rank, const int64_t *extents, const struct expr *body)
 {
-	struct definition *definition = define_map(definer->program, name, rank, extents,
-		body_or_zero(definer, rank, extents, body));
+	struct definition *definition =
+	        define_map(definer->program, name, rank, extents, body_or_zero(definer, rank, extents, body));
 	own(definer, definition);
 	return definition;
 }
@@ -259,38 +267,46 @@ struct definition *definer_as(struct definer *definer, struct definition *of, en
 	const struct index *at[MAX_RANK];
 	for (int d = 0; d < of->rank; d++)
 		at[d] = index_var(definer->arena, d, of->extents[d]);
-	return of->type == type ? of : definer_map(definer, definer_name(definer, dtypes[type].text), of->rank, of->extents,
-		expr_cast(definer->arena, type, expr_load(definer->arena, of, at)));
+	return of->type == type ? of
+	                        : definer_map(definer, definer_name(definer, dtypes[type].text), of->rank, of->extents,
+	                                expr_cast(definer->arena, type, expr_load(definer->arena, of, at)));
 }
 
 /* A reduction of no terms is what it would have begun with; NULL: it has some. */
-static struct definition *no_terms(struct definer *definer, const char *name, int rank, const int64_t *extents, enum reduce reduce,
-                                   int reduced, const int64_t *reduced_extents, const struct expr *start, enum dtype type)
+static struct definition *no_terms(struct definer *definer, const char *name, int rank, const int64_t *extents,
+        enum reduce reduce, int reduced, const int64_t *reduced_extents, const struct expr *start, enum dtype type)
 {
-	static const double nothing[] = {
-	        [REDUCE_SUM] = 0, [REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1, [REDUCE_LAST] = 0};
+	static const double nothing[] = { [REDUCE_SUM] = 0,
+		[REDUCE_MAX] = -INFINITY,
+		[REDUCE_MIN] = INFINITY,
+		[REDUCE_PROD] = 1,
+		[REDUCE_LAST] = 0 };
 	for (int d = 0; d < reduced; d++)
 		if (reduced_extents[d] == 0)
-			return definer_map(definer, name, rank, extents, start ? start : expr_number(definer->arena, type, nothing[reduce]));
+			return definer_map(definer, name, rank, extents,
+			        start ? start : expr_number(definer->arena, type, nothing[reduce]));
 	return NULL;
 }
 
-struct definition *definer_places(struct definer *definer, const char *name, int rank, const int64_t *extents, enum reduce reduce, bool running,
-                                  const struct expr *const *place, int reduced, const int64_t *reduced_extents,
-                                  const struct expr *start, const struct expr *body)
+struct definition *definer_places(struct definer *definer, const char *name, int rank, const int64_t *extents,
+        enum reduce reduce, bool running, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
+        const struct expr *start, const struct expr *body)
 {
-	struct definition *none = no_terms(definer, name, rank, extents, reduce, reduced, reduced_extents, start, body->type);
+	struct definition *none =
+	        no_terms(definer, name, rank, extents, reduce, reduced, reduced_extents, start, body->type);
 	for (int d = 0; !none && d < rank; d++)
 		if (extents[d] == 0)
 			none = definer_map(definer, name, rank, extents, body);
 	if (none)
 		return none;
-	struct definition *definition = define_places(definer->program, name, rank, extents, reduce, running, place, reduced, reduced_extents, start, body);
+	struct definition *definition = define_places(
+	        definer->program, name, rank, extents, reduce, running, place, reduced, reduced_extents, start, body);
 	own(definer, definition);
 	return definition;
 }
 
-struct definition *definer_order(struct definer *definer, const char *name, int rank, const int64_t *extents, bool down, int64_t terms, const struct expr *key)
+struct definition *definer_order(struct definer *definer, const char *name, int rank, const int64_t *extents, bool down,
+        int64_t terms, const struct expr *key)
 {
 	struct definition *definition;
 	for (int d = 0; d < rank; d++)
@@ -301,27 +317,30 @@ struct definition *definer_order(struct definer *definer, const char *name, int 
 	return definition;
 }
 
-struct definition *definer_repeat(struct definer *definer, const char *name, const struct repeat *repeat, int part, struct definition *const *operands,
-                                  struct definition *base)
+struct definition *definer_repeat(struct definer *definer, const char *name, const struct repeat *repeat, int part,
+        struct definition *const *operands, struct definition *base)
 {
 	struct definition *definition = define_repeated(definer->program, name, repeat, part, operands, base);
 	own(definer, definition);
 	return definition;
 }
 
-void definer_out_places(struct definer *definer, int i, enum reduce reduce, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
-                        const struct expr *start, const struct expr *body)
+void definer_out_places(struct definer *definer, int i, enum reduce reduce, const struct expr *const *place,
+        int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body)
 {
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, i, extents, NULL);
-	definer_out(definer, i, definer_places(definer, definer->node->out[i]->name, rank, extents, reduce, false, place, reduced, reduced_extents, start, body));
+	definer_out(definer, i,
+	        definer_places(definer, definer->node->out[i]->name, rank, extents, reduce, false, place, reduced,
+	                reduced_extents, start, body));
 }
 
 struct definition *definer_reduction(struct definer *definer, const char *name, int rank, const int64_t *extents,
-                                     enum reduce reduce, int reduced, const int64_t *reduced_extents,
-                                     const struct expr *start, const struct expr *body)
+        enum reduce reduce, int reduced, const int64_t *reduced_extents, const struct expr *start,
+        const struct expr *body)
 {
-	struct definition *none = no_terms(definer, name, rank, extents, reduce, reduced, reduced_extents, start, body->type);
+	struct definition *none =
+	        no_terms(definer, name, rank, extents, reduce, reduced, reduced_extents, start, body->type);
 	if (none)
 		return none;
 	body = body_or_zero(definer, rank, extents, body);
@@ -364,13 +383,14 @@ const struct expr *expr2(struct definer *definer, enum scalar row, const struct 
 	return expr_scalar(definer->arena, row, a, b, NULL);
 }
 
-const struct expr *expr3(struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b,
-                         const struct expr *c)
+const struct expr *expr3(
+        struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b, const struct expr *c)
 {
 	return expr_scalar(definer->arena, row, a, b, c);
 }
 
-/* A bool where what the node computes is not needed, whatever its operands are; NULL: it always is, or it is being folded. */
+/* A bool where what the node computes is not needed, whatever its operands are; NULL: it always is, or it is being
+ * folded. */
 const struct expr *definer_skipped(struct definer *definer)
 {
 	const struct expr *skipped = integer(definer, 0);
@@ -378,7 +398,8 @@ const struct expr *definer_skipped(struct definer *definer)
 		if (!guard->condition->data && !recall(definer, guard->condition))
 			return NULL;
 		struct definition *condition = definition_of(definer, guard->condition, definer->node->where);
-		const struct expr *is_not = whole_is(definer, expr_cast(definer->arena, DTYPE_I64, definer_load(definer, condition, 0, NULL)), 0);
+		const struct expr *is_not = whole_is(
+		        definer, expr_cast(definer->arena, DTYPE_I64, definer_load(definer, condition, 0, NULL)), 0);
 		skipped = whole_of(definer, SCALAR_or, skipped, guard->yes ? is_not : whole_is(definer, is_not, 0));
 	}
 	return definer->node->guard ? expr_cast(definer->arena, DTYPE_BOOL, skipped) : NULL;
@@ -388,12 +409,12 @@ const struct expr *definer_skipped(struct definer *definer)
 static void definer_begin(struct definer *definer, struct build *build, const char *name)
 {
 	*definer = (struct definer){ .build = build, .arena = build->arena, .program = program_new(build, name) };
-	definer->defined = new(build->arena, struct defined);
+	definer->defined = arena_new(build->arena, struct defined);
 }
 
 static const struct shown *shown_of(struct definer *definer, const struct tensor *tensor, const char *where)
 {
-	struct shown *shown = new(definer->arena, struct shown);
+	struct shown *shown = arena_new(definer->arena, struct shown);
 	shown->type = tensor->type;
 	shown->rank = tensor->rank;
 	known_extents(definer, tensor, where, shown->extents);
@@ -406,12 +427,16 @@ static void add_input(struct definer *definer, const struct tensor *tensor, cons
 	const struct shown *shown = shown_of(definer, tensor, where);
 	struct definition *input;
 	if (!dtype_is_supported(tensor->type))
-		fail(definer->build, EXIT_UNSUPPORTED, where, "input %s of %s is not supported", tensor->name, dtypes[tensor->type].text);
+		fail(definer->build, EXIT_UNSUPPORTED, where, "input %s of %s is not supported", tensor->name,
+		        dtypes[tensor->type].text);
 	const struct tensor *count = tensor_counted(tensor);
 	if (count && dtype_stored(tensor->type) != tensor->type)
-		fail(definer->build, EXIT_UNSUPPORTED, where, "input %s of %s, whose extents a call says, is not supported", tensor->name, dtypes[tensor->type].text);
+		fail(definer->build, EXIT_UNSUPPORTED, where,
+		        "input %s of %s, whose extents a call says, is not supported", tensor->name,
+		        dtypes[tensor->type].text);
 	if (count && !tensor_lies_in_bounds(tensor)) {
-		input = define_input(definer->program, tensor->name, tensor->type, 1, &(int64_t){ shown_elements(shown) });
+		input = define_input(
+		        definer->program, tensor->name, tensor->type, 1, &(int64_t){ shown_elements(shown) });
 		input->shown = shown;
 	} else if (dtype_stored(tensor->type) == tensor->type)
 		input = define_input(definer->program, tensor->name, tensor->type, tensor->rank, shown->extents);
@@ -443,7 +468,11 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 		actual[d] = integer(definer, extents[d]);
 		if (tensor->dims[d].count) {
 			actual[d] = expr_load(arena, definition_of(definer, tensor->dims[d].count, where), NULL);
-			ranges[count++] = (struct range){ index_add(arena, at[d], index_scale(arena, definer_index(definer, actual[d], 0, extents[d]), -1)), -extents[d], 0 };
+			ranges[count++] = (struct range){
+				index_add(arena, at[d],
+				        index_scale(arena, definer_index(definer, actual[d], 0, extents[d]), -1)),
+				-extents[d], 0
+			};
 		}
 	}
 	if (elements == 0)
@@ -451,22 +480,27 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 	if (input->rank == tensor->rank)
 		body = expr_load(arena, input, at);
 	else
-		body = expr_load(arena, input, (const struct index *[]){ definer_index(definer, definer_flatten(definer, tensor->rank, at, actual), 0, elements - 1) });
+		body = expr_load(arena, input,
+		        (const struct index *[]){ definer_index(
+		                definer, definer_flatten(definer, tensor->rank, at, actual), 0, elements - 1) });
 	body = expr_select(arena, ranges, count, body, expr_number(arena, input->type, 0));
 	definer->node = NULL;
-	remember(definer, tensor, definer_map(definer, arena_printf(arena, "%s_there", tensor->name), tensor->rank, extents, body));
+	remember(definer, tensor,
+	        definer_map(definer, arena_printf(arena, "%s_there", tensor->name), tensor->rank, extents, body));
 }
 
 static void ask_size(struct definer *definer, const struct bounded *bounded)
 {
 	struct arena *arena = definer->arena;
 	struct definition *size = definition_of(definer, bounded->size, NULL);
-	struct check *check = new(arena, struct check);
-	*check = (struct check){ EXIT_LIMIT, arena_printf(arena, "%s is not in [%lld, %lld], for which the model is cast", bounded->size->name, (long long)bounded->least,
-		(long long)bounded->most) };
+	struct check *check = arena_new(arena, struct check);
+	*check = (struct check){ EXIT_LIMIT,
+		arena_printf(arena, "%s is not in [%lld, %lld], for which the model is cast", bounded->size->name,
+		        (long long)bounded->least, (long long)bounded->most) };
 	size->most = bounded->most;
 	define_check(definer->program, arena_printf(arena, "%s_holds", bounded->size->name), check, 0, NULL,
-		expr_cast(arena, DTYPE_BOOL, whole_between(definer, expr_load(arena, size, NULL), bounded->least, bounded->most)));
+	        expr_cast(arena, DTYPE_BOOL,
+	                whole_between(definer, expr_load(arena, size, NULL), bounded->least, bounded->most)));
 }
 
 static void add_output(struct definer *definer, const struct tensor *tensor, const char *where)
@@ -491,16 +525,24 @@ static struct definition *dense(struct definer *definer, struct definition *of, 
 	const int last = of->rank - 1;
 	for (int d = 0; d < of->rank; d++) {
 		at[d] = index_var(arena, d, of->extents[d]);
-		ranges[d] = (struct range){ index_add(arena, at[d], index_scale(arena, definer_index(definer, actual[d], 0, of->extents[d]), -1)), -of->extents[d], 0 };
+		ranges[d] = (struct range){
+			index_add(arena, at[d],
+			        index_scale(arena, definer_index(definer, actual[d], 0, of->extents[d]), -1)),
+			-of->extents[d], 0
+		};
 	}
-	struct definition *dense = definer_map(definer, arena_printf(arena, "%s_dense", of->name), of->rank, of->extents, expr_load(arena, of, at));
-	dense->lies = expr_select(arena, ranges, last, whole_of(definer, SCALAR_mul, definer_flatten(definer, last, at, actual), actual[last]), integer(definer, -1));
+	struct definition *dense = definer_map(
+	        definer, arena_printf(arena, "%s_dense", of->name), of->rank, of->extents, expr_load(arena, of, at));
+	dense->lies = expr_select(arena, ranges, last,
+	        whole_of(definer, SCALAR_mul, definer_flatten(definer, last, at, actual), actual[last]),
+	        integer(definer, -1));
 	dense->row = actual[last];
 	memcpy(dense->counts, of->counts, sizeof dense->counts);
 	return dense;
 }
 
-/* Data decide the extents of output i, as far as its tensor has counts: the caller gets it dense, and another output that holds the actual extents. */
+/* Data decide the extents of output i, as far as its tensor has counts: the caller gets it dense, and another output
+ * that holds the actual extents. */
 static void size_output(struct definer *definer, size_t i, const struct tensor *tensor, const char *where)
 {
 	struct program *program = definer->program;
@@ -510,13 +552,16 @@ static void size_output(struct definer *definer, size_t i, const struct tensor *
 	const struct index *k = index_var(arena, 0, rank);
 	for (int d = 0; d < tensor->rank; d++) {
 		const struct tensor *count = tensor->dims[d].count;
-		actual[d] = count ? expr_load(arena, definition_of(definer, count, where), NULL) : integer(definer, tensor->dims[d].extent);
+		actual[d] = count ? expr_load(arena, definition_of(definer, count, where), NULL)
+		                  : integer(definer, tensor->dims[d].extent);
 		body = d ? expr_select(arena, &(struct range){ k, d, d + 1 }, 1, actual[d], body) : actual[d];
 	}
 	if (!tensor_counted(tensor))
 		return;
 	if (dtype_stored(tensor->type) != tensor->type)
-		fail(definer->build, EXIT_UNSUPPORTED, where, "output %s of %s, whose extents data decide, is not supported", tensor->name, dtypes[tensor->type].text);
+		fail(definer->build, EXIT_UNSUPPORTED, where,
+		        "output %s of %s, whose extents data decide, is not supported", tensor->name,
+		        dtypes[tensor->type].text);
 	const char *name = arena_printf(arena, "%s_dims", tensor->name);
 	while (graph_tensor(tensor->graph, name))
 		name = arena_printf(arena, "%s_", name);
@@ -546,7 +591,7 @@ static void compute_output(struct definer *definer, size_t i)
 		at[d] = index_var(definer->arena, d, definition->extents[d]);
 	definer->node = NULL;
 	program->outputs.at[i] = definer_map(definer, program->output_names.at[i], definition->rank,
-	                                     definition->extents, expr_load(definer->arena, definition, at));
+	        definition->extents, expr_load(definer->arena, definition, at));
 	program->outputs.at[i]->is_output = true;
 	program->outputs.at[i]->shown = definition->shown;
 	program->outputs.at[i]->sizes = definition->sizes;
@@ -559,21 +604,27 @@ enum { HELD_SHOWN = 8 };
 static void ask_fixed(struct definer *definer, const struct fixed *held)
 {
 	struct arena *arena = definer->arena;
-	struct definition *input = definition_of(definer, held->input, NULL), *value = definition_of(definer, held->value, NULL);
+	struct definition *input = definition_of(definer, held->input, NULL),
+	                  *value = definition_of(definer, held->value, NULL);
 	const struct index *at[MAX_RANK];
 	const char *numbers = "";
 	int64_t elements = definition_elements(input);
 	for (int d = 0; d < input->rank; d++)
 		at[d] = index_var(arena, d, input->extents[d]);
 	for (int64_t i = 0; i < elements && i < HELD_SHOWN; i++)
-		numbers = arena_printf(arena, "%s%s%lld", numbers, i ? ", " : "", (long long)tensor_int(held->value, (size_t)i));
-	struct check *check = new(arena, struct check);
-	*check = (struct check){ EXIT_INVALID, arena_printf(arena, "input %s is [%s%s] where the model is cast: no other value is right", held->input->name, numbers,
-		elements > HELD_SHOWN ? ", …" : "") };
+		numbers = arena_printf(
+		        arena, "%s%s%lld", numbers, i ? ", " : "", (long long)tensor_int(held->value, (size_t)i));
+	struct check *check = arena_new(arena, struct check);
+	*check = (struct check){ EXIT_INVALID,
+		arena_printf(arena, "input %s is [%s%s] where the model is cast: no other value is right",
+		        held->input->name, numbers, elements > HELD_SHOWN ? ", …" : "") };
 	const struct expr *a = expr_load(arena, input, at), *b = expr_load(arena, value, at);
 	if (elements)
-		define_check(definer->program, arena_printf(arena, "%s_holds", held->input->name), check, input->rank, input->extents,
-			expr_cast(arena, DTYPE_BOOL, expr2(definer, SCALAR_equal, expr_cast(arena, DTYPE_I64, a), expr_cast(arena, DTYPE_I64, b))));
+		define_check(definer->program, arena_printf(arena, "%s_holds", held->input->name), check, input->rank,
+		        input->extents,
+		        expr_cast(arena, DTYPE_BOOL,
+		                expr2(definer, SCALAR_equal, expr_cast(arena, DTYPE_I64, a),
+		                        expr_cast(arena, DTYPE_I64, b))));
 }
 
 struct program *define_graph(struct graph *graph)

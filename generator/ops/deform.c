@@ -1,4 +1,5 @@
-/* deform.c: DeformConv: a convolution whose taps lie where the data say, between elements; and Col2Im, windows added up where they came from. */
+/* deform.c: DeformConv: a convolution whose taps lie where the data say, between elements; and Col2Im, windows added up
+ * where they came from. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -9,7 +10,10 @@
 #define WHERE(a, b, c) expr3(definer, SCALAR_where, a, b, c)
 #define LESS(a, b) expr2(definer, SCALAR_less, a, b)
 
-struct deform { struct convolution conv; int64_t offset_group, taps; };
+struct deform {
+	struct convolution conv;
+	int64_t offset_group, taps;
+};
 
 /* Needs the ranks of x and w. */
 static void deform_of(const struct node *node, struct deform *f)
@@ -18,9 +22,11 @@ static void deform_of(const struct node *node, struct deform *f)
 	convolution_of(node, &f->conv);
 	f->offset_group = attribute_int(node, "offset_group");
 	if (f->offset_group < 1 || (channels >= 0 && channels % f->offset_group))
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " input channels do not divide into %" PRId64 " offset groups", node->type, channels, f->offset_group);
+		node_fail(node, EXIT_INVALID,
+		        "%s: %" PRId64 " input channels do not divide into %" PRId64 " offset groups", node->type,
+		        channels, f->offset_group);
 	f->taps = 1;
-	for (int d = 0; d < f->conv.window.count; d++)                   /* -1: not known */
+	for (int d = 0; d < f->conv.window.count; d++) /* -1: not known */
 		f->taps = f->taps < 0 || f->conv.window.kernel[d] < 0 ? -1 : f->taps * f->conv.window.kernel[d];
 }
 
@@ -36,7 +42,8 @@ static void expect(const struct node *node, const struct deform *f, int i, int64
 		fits = want < 0 || in->dims[d].extent < 0 || in->dims[d].extent == want;
 	}
 	if (!fits)
-		node_fail(node, EXIT_INVALID, "%s: input %d does not have %" PRId64 " channels of the output's size", node->type, i, channels);
+		node_fail(node, EXIT_INVALID, "%s: input %d does not have %" PRId64 " channels of the output's size",
+		        node->type, i, channels);
 }
 
 void infer_deform_conv(struct node *node, const struct op *op)
@@ -74,8 +81,10 @@ static const struct index *tap_of(struct arena *arena, const struct deform *f, c
 	return index_flatten(arena, f->conv.window.count, at, f->conv.window.kernel);
 }
 
-/* Of dimension d: places and weights of the two elements around each tap, [n, offset group, kernel..., out..., 2]; outside the weight is 0. */
-static void around(struct definer *definer, const struct deform *f, struct definition *x, struct definition *offset, int d, struct definition *made[2])
+/* Of dimension d: places and weights of the two elements around each tap, [n, offset group, kernel..., out..., 2];
+ * outside the weight is 0. */
+static void around(struct definer *definer, const struct deform *f, struct definition *x, struct definition *offset,
+        int d, struct definition *made[2])
 {
 	struct arena *arena = definer->arena;
 	enum dtype type = x->type;
@@ -92,33 +101,42 @@ static void around(struct definer *definer, const struct deform *f, struct defin
 	for (int k = 0; k < rank; k++)
 		at[k] = index_var(arena, k, extents[k]);
 	own[0] = at[0];
-	own[1] = index_plus(arena, index_scale(arena, index_add(arena, index_scale(arena, at[1], f->taps), tap_of(arena, f, at + 2)), count), d);
+	own[1] = index_plus(arena,
+	        index_scale(
+	                arena, index_add(arena, index_scale(arena, at[1], f->taps), tap_of(arena, f, at + 2)), count),
+	        d);
 	for (int k = 0; k < count; k++)
 		own[2 + k] = at[2 + count + k];
-	const struct index *begin = index_plus(arena, index_add(arena, index_scale(arena, at[2 + count + d], f->conv.window.stride[d]),
-		index_scale(arena, at[2 + d], f->conv.window.dilation[d])), -f->conv.window.before[d]);
+	const struct index *begin = index_plus(arena,
+	        index_add(arena, index_scale(arena, at[2 + count + d], f->conv.window.stride[d]),
+	                index_scale(arena, at[2 + d], f->conv.window.dilation[d])),
+	        -f->conv.window.before[d]);
 	const struct expr *place = ADD(expr_cast(arena, type, expr_index(arena, begin)), expr_load(arena, offset, own));
 	const struct expr *low = expr1(definer, SCALAR_floor, place), *far = SUB(place, low);
 	const struct range first = { at[rank - 1], 0, 1 };
 	const struct expr *tap = expr_select(arena, &first, 1, low, ADD(low, N(1)));
 	const struct expr *outside = ADD(LESS(tap, N(0)), LESS(N((double)(n - 1)), tap));
 	const struct expr *kept = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, tap, N(0)), N((double)(n - 1)));
-	made[0] = definer_map(definer, definer_name(definer, arena_printf(arena, "places%d", d)), rank, extents, expr_cast(arena, DTYPE_I64, kept));
+	made[0] = definer_map(definer, definer_name(definer, arena_printf(arena, "places%d", d)), rank, extents,
+	        expr_cast(arena, DTYPE_I64, kept));
 	made[1] = definer_map(definer, definer_name(definer, arena_printf(arena, "weights%d", d)), rank, extents,
-		WHERE(outside, N(0), expr_select(arena, &first, 1, SUB(N(1), far), far)));
+	        WHERE(outside, N(0), expr_select(arena, &first, 1, SUB(N(1), far), far)));
 }
 
 /* What each tap reads, [n, c, kernel..., out...]: a sum over the elements around its place, times its mask. */
 static struct definition *patches(struct definer *definer, const struct deform *f)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *offset = definer_in(definer, 2), *mask = definer_in(definer, 4), *made[2];
+	struct definition *x = definer_in(definer, 0), *offset = definer_in(definer, 2), *mask = definer_in(definer, 4),
+	                  *made[2];
 	int count = f->conv.window.count, rank = 2 * count + 2;
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	const struct index *at[MAX_RANK] = { NULL }, *own[MAX_RANK + 2], *x_at[MAX_RANK];
 	const struct expr *weight = NULL;
 	for (int k = 0; k < rank; k++)
-		extents[k] = k < 2 ? x->extents[k] : k < 2 + count ? f->conv.window.kernel[k - 2] : f->conv.window.out[k - 2 - count];
+		extents[k] = k < 2      ? x->extents[k]
+		        : k < 2 + count ? f->conv.window.kernel[k - 2]
+		                        : f->conv.window.out[k - 2 - count];
 	for (int k = 0; k < rank; k++)
 		own[k] = at[k] = index_var(arena, k, extents[k]);
 	own[1] = index_div(arena, at[1], x->extents[1] / f->offset_group);
@@ -132,8 +150,8 @@ static struct definition *patches(struct definer *definer, const struct deform *
 		const struct expr *w = expr_load(arena, made[1], own);
 		weight = weight ? MUL(weight, w) : w;
 	}
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "sampled"), rank, extents, REDUCE_SUM, count, reduced, NULL,
-		MUL(expr_load(arena, x, x_at), weight));
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "sampled"), rank, extents, REDUCE_SUM,
+	        count, reduced, NULL, MUL(expr_load(arena, x, x_at), weight));
 	if (!mask)
 		return sum;
 	const struct index *m_at[MAX_RANK];
@@ -141,7 +159,8 @@ static struct definition *patches(struct definer *definer, const struct deform *
 	m_at[1] = index_add(arena, index_scale(arena, own[1], f->taps), tap_of(arena, f, at + 2));
 	for (int k = 0; k < count; k++)
 		m_at[2 + k] = at[2 + count + k];
-	return definer_map(definer, definer_name(definer, "masked"), rank, extents, MUL(expr_load(arena, sum, at), expr_load(arena, mask, m_at)));
+	return definer_map(definer, definer_name(definer, "masked"), rank, extents,
+	        MUL(expr_load(arena, sum, at), expr_load(arena, mask, m_at)));
 }
 
 void define_deform_conv(struct definer *definer, const struct op *op)
@@ -174,8 +193,9 @@ void define_deform_conv(struct definer *definer, const struct op *op)
 	w_at[0] = at[1];
 	w_at[1] = index_var(arena, rank + count, each);
 	p_at[1] = index_add(arena, index_scale(arena, index_div(arena, at[1], outs), each), w_at[1]);
-	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, count + 1, reduced,
-		bias ? expr_load(arena, bias, &at[1]) : NULL, MUL(expr_load(arena, p, p_at), expr_load(arena, w, w_at)));
+	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM,
+	        count + 1, reduced, bias ? expr_load(arena, bias, &at[1]) : NULL,
+	        MUL(expr_load(arena, p, p_at), expr_load(arena, w, w_at)));
 	if (sum->reduce)
 		mark_batch(sum, 1);
 	definer_out(definer, 0, sum);
@@ -184,7 +204,8 @@ void define_deform_conv(struct definer *definer, const struct op *op)
 /* ---- Col2Im ---- */
 struct columns {
 	int count;
-	int64_t image[MAX_RANK], kernel[MAX_RANK], stride[MAX_RANK], dilation[MAX_RANK], before[MAX_RANK], after[MAX_RANK], blocks[MAX_RANK], taps, all;
+	int64_t image[MAX_RANK], kernel[MAX_RANK], stride[MAX_RANK], dilation[MAX_RANK], before[MAX_RANK],
+	        after[MAX_RANK], blocks[MAX_RANK], taps, all;
 };
 
 /* How many blocks lie in the image, and in all; the dimension that has no room for one, -1: each has. */
@@ -194,13 +215,15 @@ static int count_blocks(struct columns *c)
 	for (int d = 0; d < c->count; d++) {
 		int64_t room = c->image[d] + c->before[d] + c->after[d] - (c->kernel[d] - 1) * c->dilation[d] - 1;
 		c->blocks[d] = room < 0 ? 0 : room / c->stride[d] + 1;
-		if (room < 0 || __builtin_mul_overflow(c->taps, c->kernel[d], &c->taps) || __builtin_mul_overflow(c->all, c->blocks[d], &c->all))
+		if (room < 0 || __builtin_mul_overflow(c->taps, c->kernel[d], &c->taps)
+		        || __builtin_mul_overflow(c->all, c->blocks[d], &c->all))
 			return d;
 	}
 	return -1;
 }
 
-/* False where a shape is not constant, or its length not known (count: -1); image and kernel are 0 where they are not constant. */
+/* False where a shape is not constant, or its length not known (count: -1); image and kernel are 0 where they are not
+ * constant. */
 static bool columns_of(const struct node *node, struct columns *c)
 {
 	int64_t counts[2], pads[2 * MAX_RANK];
@@ -215,7 +238,8 @@ static bool columns_of(const struct node *node, struct columns *c)
 	if (counts[0] < 0 || counts[1] < 0)
 		return false;
 	if (counts[0] != counts[1] || counts[0] < 1 || counts[0] > (MAX_RANK - 2) / 2)
-		node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64 " dimensions and blocks of %" PRId64, node->type, counts[0], counts[1]);
+		node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64 " dimensions and blocks of %" PRId64,
+		        node->type, counts[0], counts[1]);
 	c->count = (int)counts[0];
 	window_numbers(node, "strides", c->count, 1, 1, c->stride);
 	window_numbers(node, "dilations", c->count, 1, 1, c->dilation);
@@ -225,14 +249,17 @@ static bool columns_of(const struct node *node, struct columns *c)
 		c->kernel[d] = shapes[1] ? shapes[1][d] : 0;
 		c->before[d] = pads[d];
 		c->after[d] = pads[c->count + d];
-		if ((shapes[0] && c->image[d] < 1) || (shapes[1] && c->kernel[d] < 1) || c->image[d] > INT32_MAX || c->kernel[d] > INT32_MAX)
-			node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64 " in blocks of %" PRId64, node->type, c->image[d], c->kernel[d]);
+		if ((shapes[0] && c->image[d] < 1) || (shapes[1] && c->kernel[d] < 1) || c->image[d] > INT32_MAX
+		        || c->kernel[d] > INT32_MAX)
+			node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64 " in blocks of %" PRId64, node->type,
+			        c->image[d], c->kernel[d]);
 	}
 	if (!shapes[0] || !shapes[1])
 		return false;
 	int narrow = count_blocks(c);
 	if (narrow >= 0)
-		node_fail(node, EXIT_INVALID, "%s: blocks of %" PRId64 " do not fit into an image of %" PRId64, node->type, c->kernel[narrow], c->image[narrow]);
+		node_fail(node, EXIT_INVALID, "%s: blocks of %" PRId64 " do not fit into an image of %" PRId64,
+		        node->type, c->kernel[narrow], c->image[narrow]);
 	return true;
 }
 
@@ -259,15 +286,18 @@ void infer_col2im(struct node *node, const struct op *op)
 		infer_output(node, 0, type, 2 + c.count, dims);
 		return;
 	}
-	if ((dim_is_known(x->dims[1]) && x->dims[1].extent % c.taps) || (dim_is_known(x->dims[2]) && x->dims[2].extent != c.all))
-		node_fail(node, EXIT_INVALID, "%s: data is [%" PRId64 ", %" PRId64 "]; a multiple of %" PRId64 " and %" PRId64 " are right", node->type, x->dims[1].extent,
-			x->dims[2].extent, c.taps, c.all);
+	if ((dim_is_known(x->dims[1]) && x->dims[1].extent % c.taps)
+	        || (dim_is_known(x->dims[2]) && x->dims[2].extent != c.all))
+		node_fail(node, EXIT_INVALID,
+		        "%s: data is [%" PRId64 ", %" PRId64 "]; a multiple of %" PRId64 " and %" PRId64 " are right",
+		        node->type, x->dims[1].extent, x->dims[2].extent, c.taps, c.all);
 	dims[1] = dim_is_known(x->dims[1]) ? dim_of(x->dims[1].extent / c.taps) : dim_unknown;
 	infer_output(node, 0, type, 2 + c.count, dims);
 }
 
 /* Element i of a dimension is in block b as tap k where i + before = stride b + dilation k. */
-static struct definition *blocks_joined(struct definer *definer, const struct columns *c, struct definition *x, const int64_t *extents)
+static struct definition *blocks_joined(
+        struct definer *definer, const struct columns *c, struct definition *x, const int64_t *extents)
 {
 	struct arena *arena = definer->arena;
 	int rank = 2 + c->count;
@@ -277,7 +307,8 @@ static struct definition *blocks_joined(struct definer *definer, const struct co
 		at[d] = index_var(arena, d, extents[d]);
 	for (int d = 0; d < c->count; d++) {
 		tap[d] = index_var(arena, rank + d, c->kernel[d]);
-		const struct index *from = index_plus(arena, index_add(arena, at[2 + d], index_scale(arena, tap[d], -c->dilation[d])), c->before[d]);
+		const struct index *from = index_plus(
+		        arena, index_add(arena, at[2 + d], index_scale(arena, tap[d], -c->dilation[d])), c->before[d]);
 		block[d] = index_div(arena, from, c->stride[d]);
 		there[2 * d] = (struct range){ index_mod(arena, from, c->stride[d]), 0, 1 };
 		there[2 * d + 1] = (struct range){ block[d], 0, c->blocks[d] };
@@ -290,15 +321,22 @@ static struct definition *blocks_joined(struct definer *definer, const struct co
 		var[k] = index_var(arena, k, apart[k]);
 		from[k] = k < 2 ? at[k] : k < 2 + c->count ? tap[k - 2] : block[k - 2 - c->count];
 	}
-	const struct index *own[3] = { var[0], index_add(arena, index_scale(arena, var[1], c->taps), index_flatten(arena, c->count, var + 2, c->kernel)),
+	const struct index *own[3] = { var[0],
+		index_add(
+		        arena, index_scale(arena, var[1], c->taps), index_flatten(arena, c->count, var + 2, c->kernel)),
 		index_flatten(arena, c->count, var + 2 + c->count, c->blocks) };
-	struct definition *windows = definer_map(definer, definer_name(definer, "windows"), 2 + 2 * c->count, apart, expr_load(arena, x, own));
-	return definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, c->count, c->kernel, NULL,
-		expr_select(arena, there, 2 * c->count, expr_load(arena, windows, from), expr_cast(arena, x->type, expr_integer(arena, DTYPE_I64, 0))));
+	struct definition *windows = definer_map(
+	        definer, definer_name(definer, "windows"), 2 + 2 * c->count, apart, expr_load(arena, x, own));
+	return definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, c->count, c->kernel,
+	        NULL,
+	        expr_select(arena, there, 2 * c->count, expr_load(arena, windows, from),
+	                expr_cast(arena, x->type, expr_integer(arena, DTYPE_I64, 0))));
 }
 
-/* Blocks of dimensions from d on that have `taps` elements in all, and fit: each of the candidates, up to `most` and one. */
-static int blocks_that_fit(struct columns *c, int d, int64_t taps, int64_t all, struct columns *found, int count, int most)
+/* Blocks of dimensions from d on that have `taps` elements in all, and fit: each of the candidates, up to `most` and
+ * one. */
+static int blocks_that_fit(
+        struct columns *c, int d, int64_t taps, int64_t all, struct columns *found, int count, int most)
 {
 	int64_t given = c->kernel[d];
 	if (d == c->count) {
@@ -316,7 +354,8 @@ static int blocks_that_fit(struct columns *c, int d, int64_t taps, int64_t all, 
 }
 
 /* Shapes that come at run time: the image is the declared one, the block one of those that make what is declared. */
-static struct definition *col2im_at_run_time(struct definer *definer, struct columns *c, struct definition *x, const int64_t *extents)
+static struct definition *col2im_at_run_time(
+        struct definer *definer, struct columns *c, struct definition *x, const int64_t *extents)
 {
 	const struct node *node = definer->node;
 	struct columns found[CANDIDATES_MOST + 1];
@@ -327,23 +366,31 @@ static struct definition *col2im_at_run_time(struct definer *definer, struct col
 		c->image[d] = extents[2 + d];
 		if (c->image[d] < 1 || c->image[d] > INT32_MAX)
 			node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64, node->type, c->image[d]);
-		right = whole_of(definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, d), c->image[d]));
+		right = whole_of(
+		        definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, d), c->image[d]));
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "an image shape as declared in %s is right", definer_shape_text(definer, 2 + c->count, extents));
-	int count = extents[1] < 1 || x->extents[1] % extents[1] ? 0
-		: blocks_that_fit(c, 0, x->extents[1] / extents[1], x->extents[2], found, 0, CANDIDATES_MOST);
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "an image shape as declared in %s is right",
+	        definer_shape_text(definer, 2 + c->count, extents));
+	int count = extents[1] < 1 || x->extents[1] % extents[1]
+	        ? 0
+	        : blocks_that_fit(c, 0, x->extents[1] / extents[1], x->extents[2], found, 0, CANDIDATES_MOST);
 	if (count == 0)
-		node_fail(node, EXIT_INVALID, "%s: no blocks make %s of data [%" PRId64 ", %" PRId64 ", %" PRId64 "]", node->type, definer_shape_text(definer, 2 + c->count, extents),
-			x->extents[0], x->extents[1], x->extents[2]);
+		node_fail(node, EXIT_INVALID, "%s: no blocks make %s of data [%" PRId64 ", %" PRId64 ", %" PRId64 "]",
+		        node->type, definer_shape_text(definer, 2 + c->count, extents), x->extents[0], x->extents[1],
+		        x->extents[2]);
 	if (count > CANDIDATES_MOST)
-		node_fail(node, EXIT_UNSUPPORTED, "%s: a block shape that is not constant is not supported where more than %d fit", node->type, CANDIDATES_MOST);
+		node_fail(node, EXIT_UNSUPPORTED,
+		        "%s: a block shape that is not constant is not supported where more than %d fit", node->type,
+		        CANDIDATES_MOST);
 	for (int i = 0; i < count; i++) {
 		is[i] = integer(definer, 1);
 		for (int d = 0; d < c->count; d++)
-			is[i] = whole_of(definer, SCALAR_and, is[i], whole_is(definer, definer_element(definer, 2, d), found[i].kernel[d]));
+			is[i] = whole_of(definer, SCALAR_and, is[i],
+			        whole_is(definer, definer_element(definer, 2, d), found[i].kernel[d]));
 		each[i] = blocks_joined(definer, &found[i], x, extents);
 	}
-	return definer_choose(definer, count, is, each, "a block shape that makes the declared %s is right", definer_shape_text(definer, 2 + c->count, extents));
+	return definer_choose(definer, count, is, each, "a block shape that makes the declared %s is right",
+	        definer_shape_text(definer, 2 + c->count, extents));
 }
 
 void define_col2im(struct definer *definer, const struct op *op)
@@ -355,7 +402,9 @@ void define_col2im(struct definer *definer, const struct op *op)
 	bool known = columns_of(definer->node, &c);
 	definer_shape(definer, 0, extents, NULL);
 	if (definition_elements(x) == 0)
-		definer_out_map(definer, 0, expr_cast(definer->arena, x->type, expr_integer(definer->arena, DTYPE_I64, 0)));
+		definer_out_map(
+		        definer, 0, expr_cast(definer->arena, x->type, expr_integer(definer->arena, DTYPE_I64, 0)));
 	else
-		definer_out(definer, 0, known ? blocks_joined(definer, &c, x, extents) : col2im_at_run_time(definer, &c, x, extents));
+		definer_out(definer, 0,
+		        known ? blocks_joined(definer, &c, x, extents) : col2im_at_run_time(definer, &c, x, extents));
 }

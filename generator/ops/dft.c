@@ -1,5 +1,6 @@
-/* dft.c: DFT: a sum of products with a table of roots of unity; where the length is a product a b and not small, two of them with a twist between
- * (Cooley and Tukey): n (a + b) products in place of n n.  The rule asks the length alone.  Tables are computed in double when the library is made. */
+/* dft.c: DFT: a sum of products with a table of roots of unity; where the length is a product a b and not small, two of
+ * them with a twist between (Cooley and Tukey): n (a + b) products in place of n n.  The rule asks the length alone.
+ * Tables are computed in double when the library is made. */
 #include "ops/ops.h"
 #include <inttypes.h>
 #include <math.h>
@@ -8,9 +9,9 @@ enum { AXIS_IS_INPUT = 20, DIRECT_MOST = 63, TABLE_MOST = 1 << 26 };
 
 struct dft {
 	int axis, rank;
-	int64_t n, given, out;            /* length; elements that x has and y gets along the axis */
-	int parts, out_parts;             /* 1 real, 2 complex */
-	bool inverse, half;               /* half: of real numbers, only what is no conjugate (forward: y, inverse: x) */
+	int64_t n, given, out; /* length; elements that x has and y gets along the axis */
+	int parts, out_parts;  /* 1 real, 2 complex */
+	bool inverse, half;    /* half: of real numbers, only what is no conjugate (forward: y, inverse: x) */
 };
 
 /* A constant operand of one number, `otherwise` where it is absent; false where it comes at run time. */
@@ -22,7 +23,8 @@ static bool scalar_in(const struct node *node, int i, int64_t *number, const cha
 		return true;
 	const int64_t *value = node_in_ints(node, i, &count);
 	if (!value && !(tensor->rank <= 1 && (tensor->rank < 1 || tensor->dims[0].extent <= 1)))
-		node_fail(node, EXIT_INVALID, "%s: %s of %d dimensions, one number is right", node->type, what, tensor->rank);
+		node_fail(node, EXIT_INVALID, "%s: %s of %d dimensions, one number is right", node->type, what,
+		        tensor->rank);
 	if (value && count != 1)
 		node_fail(node, EXIT_INVALID, "%s: %s of %" PRId64 " numbers, one is right", node->type, what, count);
 	if (value)
@@ -56,7 +58,8 @@ static void dft_of(const struct node *node, struct dft *f, int64_t axis, int64_t
 	f->half = attribute_int(node, "onesided") != 0;
 	int64_t parts = x->dims[x->rank - 1].extent;
 	if (parts >= 0 && parts != 1 && parts != 2)
-		node_fail(node, EXIT_INVALID, "%s: the last dimension is %" PRId64 ", 1 (real) or 2 (complex) is right", node->type, parts);
+		node_fail(node, EXIT_INVALID, "%s: the last dimension is %" PRId64 ", 1 (real) or 2 (complex) is right",
+		        node->type, parts);
 	if (f->half && !f->inverse && parts == 2)
 		node_fail(node, EXIT_INVALID, "%s: onesided of complex numbers, real ones are right", node->type);
 	f->parts = (int)parts;
@@ -102,16 +105,19 @@ static double root(const struct dft *f, int64_t n, int64_t step, int64_t k, int 
 	return scale * (from == to ? cos(angle) : from ? -sin(angle) : sin(angle));
 }
 
-/* table[t, from, k, to] over steps of n: roots of order `order`.  An inverse of half a spectrum counts what has a conjugate twice. */
-static struct definition *table_of(struct definer *definer, const struct dft *f, const char *name, enum dtype type, int64_t order, int64_t terms, int parts,
-	int64_t outs, int out_parts, double scale)
+/* table[t, from, k, to] over steps of n: roots of order `order`.  An inverse of half a spectrum counts what has a
+ * conjugate twice. */
+static struct definition *table_of(struct definer *definer, const struct dft *f, const char *name, enum dtype type,
+        int64_t order, int64_t terms, int parts, int64_t outs, int out_parts, double scale)
 {
 	const int64_t extents[4] = { terms, parts, outs, out_parts };
 	double many = (double)terms * parts * (double)outs * out_parts;
 	if (many > TABLE_MOST)
-		node_fail(definer->node, EXIT_LIMIT, "%s of length %" PRId64 " needs a table of %g numbers, ingot takes at most %d",
-			definer->node->type, f->n, many, TABLE_MOST);
-	void *data = arena_alloc(definer->arena, (size_t)many * (type == DTYPE_F64 ? sizeof(double) : sizeof(float)) + 1);
+		node_fail(definer->node, EXIT_LIMIT,
+		        "%s of length %" PRId64 " needs a table of %g numbers, ingot takes at most %d",
+		        definer->node->type, f->n, many, TABLE_MOST);
+	void *data =
+	        arena_alloc(definer->arena, (size_t)many * (type == DTYPE_F64 ? sizeof(double) : sizeof(float)) + 1);
 	size_t at = 0;
 	for (int64_t t = 0; t < terms; t++) {
 		double weight = f->half && f->inverse && t && 2 * t != f->n ? 2 * scale : scale;
@@ -129,11 +135,16 @@ static struct definition *table_of(struct definer *definer, const struct dft *f,
 }
 
 /* Every output is a sum over all that x has. */
-static struct definition *direct(struct definer *definer, const struct dft *f, struct definition *x, const int64_t *extents)
+static struct definition *direct(
+        struct definer *definer, const struct dft *f, struct definition *x, const int64_t *extents)
 {
 	struct arena *arena = definer->arena;
-	int64_t terms = f->half && f->inverse && f->n / 2 + 1 < f->given ? f->n / 2 + 1 : f->n < f->given ? f->n : f->given, reduced[2] = { terms, f->parts };
-	struct definition *table = table_of(definer, f, "roots", x->type, f->n, terms, f->parts, f->out, f->out_parts, f->inverse ? 1 / (double)f->n : 1);
+	int64_t terms = f->half && f->inverse && f->n / 2 + 1 < f->given ? f->n / 2 + 1
+	        : f->n < f->given                                        ? f->n
+	                                                                 : f->given,
+	        reduced[2] = { terms, f->parts };
+	struct definition *table = table_of(definer, f, "roots", x->type, f->n, terms, f->parts, f->out, f->out_parts,
+	        f->inverse ? 1 / (double)f->n : 1);
 	const struct index *at[MAX_RANK] = { NULL }, *own[4];
 	for (int d = 0; d < f->rank; d++)
 		at[d] = index_var(arena, d, extents[d]);
@@ -141,16 +152,17 @@ static struct definition *direct(struct definer *definer, const struct dft *f, s
 	own[3] = at[f->rank - 1];
 	at[f->axis] = own[0] = index_var(arena, f->rank, terms);
 	at[f->rank - 1] = own[1] = index_var(arena, f->rank + 1, f->parts);
-	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, f->rank, extents, REDUCE_SUM, 2, reduced, NULL,
-		expr2(definer, SCALAR_mul, expr_load(arena, x, at), expr_load(arena, table, own)));
+	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, f->rank, extents, REDUCE_SUM,
+	        2, reduced, NULL, expr2(definer, SCALAR_mul, expr_load(arena, x, at), expr_load(arena, table, own)));
 	if (sum->reduce)
 		mark_batch(sum, ((1u << f->rank) - 1) & ~(1u << f->axis) & ~(1u << (f->rank - 1)));
 	return sum;
 }
 
-/* t = t1 b + t2, k = k1 + a k2: sums over t1, turned by t2 k1 of n, summed over t2.  Between, the axis is two: the last dimensions are
- * [rest, one, other, part]. */
-static struct definition *in_two(struct definer *definer, const struct dft *f, struct definition *x, int64_t a, int64_t b)
+/* t = t1 b + t2, k = k1 + a k2: sums over t1, turned by t2 k1 of n, summed over t2.  Between, the axis is two: the last
+ * dimensions are [rest, one, other, part]. */
+static struct definition *in_two(
+        struct definer *definer, const struct dft *f, struct definition *x, int64_t a, int64_t b)
 {
 	struct arena *arena = definer->arena;
 	int rest = f->rank - 2, rank = rest + 3, n = 0;
@@ -173,26 +185,30 @@ static struct definition *in_two(struct definer *definer, const struct dft *f, s
 	own[2] = at[rest + 1];
 	own[3] = at[rest + 2];
 	const struct range there = { t, 0, f->given };
-	const struct expr *value = expr_select(arena, &there, 1, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
-	struct definition *sums = definer_reduction(definer, definer_name(definer, "first"), rank, extents, REDUCE_SUM, 2, first, NULL,
-		expr2(definer, SCALAR_mul, value, expr_load(arena, roots, own)));
+	const struct expr *value =
+	        expr_select(arena, &there, 1, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
+	struct definition *sums = definer_reduction(definer, definer_name(definer, "first"), rank, extents, REDUCE_SUM,
+	        2, first, NULL, expr2(definer, SCALAR_mul, value, expr_load(arena, roots, own)));
 	mark_batch(sums, (1u << (rest + 1)) - 1);
 
 	/* (re, im) turned: re cos - im sin, re sin + im cos */
 	struct definition *twist = table_of(definer, f, "turns", x->type, f->n, b, 2, a, 2, 1);
 	const struct expr *turned = NULL;
 	for (int part = 1; part >= 0; part--) {
-		const struct index *from[MAX_RANK], *turn[4] = { at[rest], index_constant(arena, part), at[rest + 1], at[rest + 2] };
+		const struct index *from[MAX_RANK],
+		        *turn[4] = { at[rest], index_constant(arena, part), at[rest + 1], at[rest + 2] };
 		memcpy(from, at, sizeof from);
 		from[rest + 2] = index_constant(arena, part);
 		const struct expr *number = expr_load(arena, sums, from), *by = expr_load(arena, twist, turn);
-		turned = turned ? expr3(definer, SCALAR_fma, number, by, turned) : expr2(definer, SCALAR_mul, number, by);
+		turned = turned ? expr3(definer, SCALAR_fma, number, by, turned)
+		                : expr2(definer, SCALAR_mul, number, by);
 	}
 	struct definition *between = definer_map(definer, definer_name(definer, "turned"), rank, extents, turned);
 
-	struct definition *last = table_of(definer, f, "last_roots", x->type, b, b, 2, b, 2, f->inverse ? 1 / (double)f->n : 1);
+	struct definition *last =
+	        table_of(definer, f, "last_roots", x->type, b, b, 2, b, 2, f->inverse ? 1 / (double)f->n : 1);
 	const struct index *from[MAX_RANK];
-	extents[rest] = a;                                                  /* [rest, k1, k2, part] */
+	extents[rest] = a; /* [rest, k1, k2, part] */
 	extents[rest + 1] = b;
 	for (int d = 0; d < rank; d++)
 		at[d] = index_var(arena, d, extents[d]);
@@ -202,13 +218,15 @@ static struct definition *in_two(struct definer *definer, const struct dft *f, s
 	from[rest + 2] = own[1] = index_var(arena, rank + 1, 2);
 	own[2] = at[rest + 1];
 	own[3] = at[rest + 2];
-	struct definition *all = definer_reduction(definer, definer_name(definer, "second"), rank, extents, REDUCE_SUM, 2, second, NULL,
-		expr2(definer, SCALAR_mul, expr_load(arena, between, from), expr_load(arena, last, own)));
+	struct definition *all =
+	        definer_reduction(definer, definer_name(definer, "second"), rank, extents, REDUCE_SUM, 2, second, NULL,
+	                expr2(definer, SCALAR_mul, expr_load(arena, between, from), expr_load(arena, last, own)));
 	mark_batch(all, (1u << (rest + 1)) - 1);
 	return all;
 }
 
-static struct definition *transformed(struct definer *definer, const struct dft *f, struct definition *x, const int64_t *extents)
+static struct definition *transformed(
+        struct definer *definer, const struct dft *f, struct definition *x, const int64_t *extents)
 {
 	struct arena *arena = definer->arena;
 	const struct index *own[MAX_RANK];
@@ -241,40 +259,51 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 	int64_t axis, length;
 	int count = 0;
 	told(node, &axis, &length);
-	bool any_axis = node->since >= AXIS_IS_INPUT && node_in(node, 2) && !node->in[2]->data, any_length = node_in(node, 1) && !node->in[1]->data;
+	bool any_axis = node->since >= AXIS_IS_INPUT && node_in(node, 2) && !node->in[2]->data,
+	     any_length = node_in(node, 1) && !node->in[1]->data;
 	for (int d = 0; d < x->rank - 1; d++) {
 		if (!any_axis && d != node_axis(node, axis, x->rank))
 			continue;
-		for (int64_t odd = 0; odd < 2; odd++) {               /* of half a spectrum the length is one of two */
-			bool one_sided = attribute_int(node, "onesided"), inverse = attribute_int(node, "inverse"), half = one_sided && !inverse;
+		for (int64_t odd = 0; odd < 2; odd++) { /* of half a spectrum the length is one of two */
+			bool one_sided = attribute_int(node, "onesided"), inverse = attribute_int(node, "inverse"),
+			     half = one_sided && !inverse;
 			int64_t own = one_sided && inverse ? 2 * (x->extents[d] - 1) : x->extents[d];
-			int64_t n = any_length ? half ? 2 * (extents[d] - 1) + odd : extents[d] : length < 0 ? own : length;
+			int64_t n = any_length ? half ? 2 * (extents[d] - 1) + odd : extents[d]
+			        : length < 0 ? own
+			                       : length;
 			if (n < 1)
 				continue;
 			dft_of(node, &f, d, n);
-			bool fits = f.out == extents[d] && f.out_parts == extents[x->rank - 1] && (!odd || (half && any_length));
+			bool fits = f.out == extents[d] && f.out_parts == extents[x->rank - 1]
+			        && (!odd || (half && any_length));
 			for (int k = 0; k < x->rank - 1; k++)
 				fits &= k == d || extents[k] == x->extents[k];
 			if (fits && count == CANDIDATES_MOST)
-				node_fail(node, EXIT_UNSUPPORTED, "%s: an axis or length that is not constant is not supported where more than %d fit", node->type,
-					CANDIDATES_MOST);
+				node_fail(node, EXIT_UNSUPPORTED,
+				        "%s: an axis or length that is not constant is not supported where more than "
+				        "%d fit",
+				        node->type, CANDIDATES_MOST);
 			if (fits)
 				found[count++] = f;
 		}
 	}
 	if (!count)
-		node_fail(node, EXIT_INVALID, "%s: no axis and length make the declared %s", node->type, definer_shape_text(definer, x->rank, extents));
+		node_fail(node, EXIT_INVALID, "%s: no axis and length make the declared %s", node->type,
+		        definer_shape_text(definer, x->rank, extents));
 	for (int i = 0; i < count; i++) {
 		is[i] = integer(definer, 1);
 		if (any_axis) {
 			const struct expr *value = definer_element(definer, 2, 0);
-			is[i] = whole_of(definer, SCALAR_or, whole_is(definer, value, found[i].axis), whole_is(definer, value, found[i].axis - x->rank));
+			is[i] = whole_of(definer, SCALAR_or, whole_is(definer, value, found[i].axis),
+			        whole_is(definer, value, found[i].axis - x->rank));
 		}
 		if (any_length)
-			is[i] = whole_of(definer, SCALAR_and, is[i], whole_is(definer, definer_element(definer, 1, 0), found[i].n));
+			is[i] = whole_of(definer, SCALAR_and, is[i],
+			        whole_is(definer, definer_element(definer, 1, 0), found[i].n));
 		each[i] = transformed(definer, &found[i], x, extents);
 	}
-	return definer_choose(definer, count, is, each, "an axis and a length that make the declared %s are right", definer_shape_text(definer, x->rank, extents));
+	return definer_choose(definer, count, is, each, "an axis and a length that make the declared %s are right",
+	        definer_shape_text(definer, x->rank, extents));
 }
 
 void define_dft(struct definer *definer, const struct op *op)

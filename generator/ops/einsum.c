@@ -1,12 +1,18 @@
-/* einsum.c: Einsum: operands taken pair by pair, from the left.  Each pair is one sum of products over the labels that nobody needs any more, so
- * that contractions find it; a label of one operand alone is summed before. */
+/* einsum.c: Einsum: operands taken pair by pair, from the left.  Each pair is one sum of products over the labels that
+ * nobody needs any more, so that contractions find it; a label of one operand alone is summed before. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
 /* Labels: 52 letters, then the dimensions of an ellipsis, counted from its end. */
 enum { LETTERS = 52, LABELS = LETTERS + MAX_RANK };
-struct term { int rank, label[MAX_RANK]; struct definition *of; };
-struct einsum { struct term *in, out; int64_t extents[LABELS]; };
+struct term {
+	int rank, label[MAX_RANK];
+	struct definition *of;
+};
+struct einsum {
+	struct term *in, out;
+	int64_t extents[LABELS];
+};
 
 static bool has(const struct term *term, int label)
 {
@@ -18,7 +24,8 @@ static bool has(const struct term *term, int label)
 
 static int label_of(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? 26 + c - 'a' : -1; }
 
-/* One term up to ',', "->" or the end; returns where it ends.  rank: that it must have, -1: any, with `most` dimensions for its ellipsis. */
+/* One term up to ',', "->" or the end; returns where it ends.  rank: that it must have, -1: any, with `most` dimensions
+ * for its ellipsis. */
 static const char *read_term(const struct node *node, const char *at, int rank, int most, struct term *term)
 {
 	int before[LETTERS], count = 0, dots = -1;
@@ -31,7 +38,8 @@ static const char *read_term(const struct node *node, const char *at, int rank, 
 			continue;
 		}
 		if (label_of(*at) < 0)
-			node_fail(node, EXIT_INVALID, "%s: \"%.20s\" in the equation; letters and one ellipsis are right", node->type, at);
+			node_fail(node, EXIT_INVALID,
+			        "%s: \"%.20s\" in the equation; letters and one ellipsis are right", node->type, at);
 		if (count == MAX_RANK)
 			node_fail(node, EXIT_LIMIT, "%s: a term of more than %d letters", node->type, MAX_RANK);
 		before[count++] = label_of(*at);
@@ -43,7 +51,8 @@ static const char *read_term(const struct node *node, const char *at, int rank, 
 		node_fail(node, EXIT_LIMIT, "%s: a term of %d dimensions", node->type, count + free);
 	term->rank = count + free;
 	for (int d = 0, k = 0; d < term->rank; d++)
-		term->label[d] = dots >= 0 && d >= dots && d < dots + free ? LETTERS + dots + free - 1 - d : before[k++];
+		term->label[d] =
+		        dots >= 0 && d >= dots && d < dots + free ? LETTERS + dots + free - 1 - d : before[k++];
 	return at;
 }
 
@@ -66,7 +75,8 @@ static void merge(const struct node *node, struct einsum *e, int label, int64_t 
 {
 	int64_t *have = &e->extents[label];
 	if (*have >= 0 && extent >= 0 && *have != extent && *have != 1 && extent != 1)
-		node_fail(node, EXIT_INVALID, "%s: one label for %" PRId64 " and for %" PRId64, node->type, *have, extent);
+		node_fail(node, EXIT_INVALID, "%s: one label for %" PRId64 " and for %" PRId64, node->type, *have,
+		        extent);
 	if (*have == 1 || (*have < 0 && extent != 1) || *have == INT64_MIN)
 		*have = extent;
 }
@@ -78,13 +88,14 @@ static void einsum_of(const struct node *node, struct einsum *e)
 	int most = 0;
 	if (!at)
 		node_fail(node, EXIT_INVALID, "%s lacks the attribute \"equation\"", node->type);
-	e->in = new_array(node->graph->build->arena, struct term, (size_t)node->ins + 1);
+	e->in = arena_new_array(node->graph->build->arena, struct term, (size_t)node->ins + 1);
 	for (int label = 0; label < LABELS; label++)
-		e->extents[label] = INT64_MIN;                            /* no operand has it */
+		e->extents[label] = INT64_MIN; /* no operand has it */
 	for (int i = 0; i < node->ins; i++) {
 		at = read_term(node, at, node->in[i]->rank, 0, &e->in[i]);
 		if ((*at == ',') != (i < node->ins - 1))
-			node_fail(node, EXIT_INVALID, "%s: the equation has %s terms than the %d inputs", node->type, *at == ',' ? "more" : "fewer", node->ins);
+			node_fail(node, EXIT_INVALID, "%s: the equation has %s terms than the %d inputs", node->type,
+			        *at == ',' ? "more" : "fewer", node->ins);
 		at += *at == ',';
 		for (int d = 0; d < e->in[i].rank; d++) {
 			int label = e->in[i].label[d];
@@ -105,7 +116,8 @@ static void einsum_of(const struct node *node, struct einsum *e)
 		struct term before = e->out;
 		before.rank = d;
 		if (has(&before, e->out.label[d]) || e->extents[e->out.label[d]] == INT64_MIN)
-			node_fail(node, EXIT_INVALID, "%s: a label of the output stands there twice or in no input", node->type);
+			node_fail(node, EXIT_INVALID, "%s: a label of the output stands there twice or in no input",
+			        node->type);
 	}
 }
 
@@ -192,7 +204,8 @@ static const struct expr *load_of(struct definer *definer, const struct term *te
 }
 
 /* out[…] = the sum of a[…] b[…] (NULL: of a alone) over the labels that `out` lacks. */
-static void sum_over(struct definer *definer, const struct einsum *e, const char *name, const struct term *a, const struct term *b, struct term *out)
+static void sum_over(struct definer *definer, const struct einsum *e, const char *name, const struct term *a,
+        const struct term *b, struct term *out)
 {
 	const struct term *both[] = { a, b };
 	const struct index *var[LABELS] = { NULL };
@@ -210,7 +223,8 @@ static void sum_over(struct definer *definer, const struct einsum *e, const char
 			if (has(out, label) || has(&over, label))
 				continue;
 			if (over.rank == MAX_RANK)
-				node_fail(definer->node, EXIT_LIMIT, "%s: a sum over more than %d labels", definer->node->type, MAX_RANK);
+				node_fail(definer->node, EXIT_LIMIT, "%s: a sum over more than %d labels",
+				        definer->node->type, MAX_RANK);
 			reduced[over.rank] = e->extents[label];
 			var[label] = index_var(definer->arena, out->rank + over.rank, reduced[over.rank]);
 			over.label[over.rank++] = label;
@@ -224,7 +238,7 @@ static void sum_over(struct definer *definer, const struct einsum *e, const char
 	}
 	out->of = definer_reduction(definer, name, out->rank, extents, REDUCE_SUM, over.rank, reduced, NULL, term);
 	if (b)
-		mark_batch(out->of, batch);                               /* all but the second's own, as a matrix product's columns */
+		mark_batch(out->of, batch); /* all but the second's own, as a matrix product's columns */
 }
 
 /* Is a label needed beside input i (and all before it, where `before`)? */
@@ -274,10 +288,13 @@ void define_einsum(struct definer *definer, const struct op *op)
 				if (has(&both, parts[p]->label[d]) || !needed(definer, &e, parts[p]->label[d], i, true))
 					continue;
 				if (both.rank == MAX_RANK)
-					node_fail(definer->node, EXIT_LIMIT, "%s: a product of more than %d dimensions", definer->node->type, MAX_RANK);
+					node_fail(definer->node, EXIT_LIMIT, "%s: a product of more than %d dimensions",
+					        definer->node->type, MAX_RANK);
 				both.label[both.rank++] = parts[p]->label[d];
 			}
-		sum_over(definer, &e, i == count - 1 ? name : definer_name(definer, arena_printf(definer->arena, "upto%d", i)), &all, &next, &both);
+		sum_over(definer, &e,
+		        i == count - 1 ? name : definer_name(definer, arena_printf(definer->arena, "upto%d", i)), &all,
+		        &next, &both);
 		all = both;
 	}
 	definer_out(definer, 0, all.of);

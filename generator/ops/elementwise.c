@@ -4,7 +4,8 @@
 #include <inttypes.h>
 
 /* ---- a row of scalars.h: its operands are the inputs, then the numbers among the attributes ---- */
-static const struct expr *apply(struct definer *definer, const struct op *op, int count, const struct expr *const *inputs)
+static const struct expr *apply(
+        struct definer *definer, const struct op *op, int count, const struct expr *const *inputs)
 {
 	const struct node *node = definer->node;
 	const struct expr *operand[3] = { NULL };
@@ -14,7 +15,8 @@ static const struct expr *apply(struct definer *definer, const struct op *op, in
 	for (const struct attribute_row *row = op->attributes; row->name && n < scalars[op->scalar].arity; row++) {
 		if (!row->has_default || row->string || node->since < row->from || node->since > row->to)
 			continue;
-		double number = row->kind == ATTRIBUTE_INT ? (double)attribute_int(node, row->name) : (double)attribute_float(node, row->name);
+		double number = row->kind == ATTRIBUTE_INT ? (double)attribute_int(node, row->name)
+		                                           : (double)attribute_float(node, row->name);
 		operand[n++] = expr_number(definer->arena, inputs[0]->type, number);
 	}
 	return expr3(definer, op->scalar, operand[0], operand[1], operand[2]);
@@ -28,7 +30,8 @@ static const struct expr *load_one(struct definer *definer)
 	return definer_load(definer, definer_in(definer, 0), rank, at);
 }
 
-/* Functions of floats that ONNX has of integers too: Erf in float32, Shrink in double where there are more than 16 bits; cut towards 0. */
+/* Functions of floats that ONNX has of integers too: Erf in float32, Shrink in double where there are more than 16
+ * bits; cut towards 0. */
 static bool through_float(const struct op *op, enum dtype type)
 {
 	return dtypes[type].class != CLASS_FLOAT && (op->scalar == SCALAR_erf || op->scalar == SCALAR_shrink);
@@ -39,9 +42,10 @@ static enum dtype type_for(const struct node *node, int i, const struct op *op)
 	enum dtype type = infer_number_type(node, i);
 	if (type == DTYPE_BOOL)
 		node_fail(node, EXIT_INVALID, "%s: input %d is bool, a number is right", node->type, i);
-	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT && op->scalar >= 0 && !scalars[op->scalar].ints && !through_float(op, type))
+	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT && op->scalar >= 0 && !scalars[op->scalar].ints
+	        && !through_float(op, type))
 		node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type, i,
-		          dtypes[type].text);
+		        dtypes[type].text);
 	return type;
 }
 
@@ -57,7 +61,8 @@ void define_unary(struct definer *definer, const struct op *op)
 	const struct expr *x = load_one(definer);
 	enum dtype type = x->type;
 	if (through_float(op, type)) {
-		x = expr_cast(definer->arena, dtypes[type].bits > 16 && op->scalar != SCALAR_erf ? DTYPE_F64 : DTYPE_F32, x);
+		x = expr_cast(
+		        definer->arena, dtypes[type].bits > 16 && op->scalar != SCALAR_erf ? DTYPE_F64 : DTYPE_F32, x);
 		definer_out_map(definer, 0, expr_cast(definer->arena, type, apply(definer, op, 1, &x)));
 		return;
 	}
@@ -76,7 +81,7 @@ static int64_t old_axis(const struct node *node)
 	axis = axis < 0 ? axis + a->rank : axis;
 	if (axis < 0 || axis + b->rank > a->rank)
 		node_fail(node, EXIT_INVALID, "%s: %d dimensions at axis %" PRId64 " of %d do not broadcast",
-		          node->type, b->rank, axis, a->rank);
+		        node->type, b->rank, axis, a->rank);
 	return axis;
 }
 
@@ -90,11 +95,11 @@ static void infer_old_broadcast(struct node *node, enum dtype type)
 			int64_t have = b->dims[d].extent, want = a->dims[axis + d].extent;
 			if (have >= 0 && want >= 0 && have != want && !(broadcast && have == 1))
 				node_fail(node, EXIT_INVALID, "%s: %" PRId64 " against %" PRId64 " in dimension %d",
-				          node->type, have, want, d);
+				        node->type, have, want, d);
 		}
 		if (!broadcast && a->rank != b->rank)
 			node_fail(node, EXIT_INVALID, "%s: %d dimensions against %d without broadcast = 1", node->type,
-			          b->rank, a->rank);
+			        b->rank, a->rank);
 	}
 	if (a->rank < 0)
 		infer_output_unknown(node, 0, type);
@@ -148,7 +153,8 @@ static void want_class(const struct node *node, int i, enum dtype_class a, enum 
 {
 	enum dtype type = infer_number_type(node, i);
 	if (type != DTYPE_NONE && dtypes[type].class != a && dtypes[type].class != b)
-		node_fail(node, EXIT_INVALID, "%s: input %d is %s, %s is right", node->type, i, dtypes[type].text, words);
+		node_fail(
+		        node, EXIT_INVALID, "%s: input %d is %s, %s is right", node->type, i, dtypes[type].text, words);
 }
 
 void infer_logical(struct node *node, const struct op *op)
@@ -224,7 +230,8 @@ enum { MOD_OF_FLOATS = 28 };
 void infer_mod(struct node *node, const struct op *op)
 {
 	infer_binary(node, op);
-	if (dtypes[node->in[0]->type].class == CLASS_FLOAT && !attribute_int(node, "fmod") && node->since < MOD_OF_FLOATS)
+	if (dtypes[node->in[0]->type].class == CLASS_FLOAT && !attribute_int(node, "fmod")
+	        && node->since < MOD_OF_FLOATS)
 		node_fail(node, EXIT_INVALID, "%s of floats needs fmod = 1 before opset %d", node->type, MOD_OF_FLOATS);
 }
 
@@ -232,7 +239,8 @@ void define_mod(struct definer *definer, const struct op *op)
 {
 	const struct expr *a, *b;
 	load_two(definer, &a, &b);
-	definer_out_map(definer, 0, expr2(definer, attribute_int(definer->node, "fmod") ? SCALAR_fmod : op->scalar, a, b));
+	definer_out_map(
+	        definer, 0, expr2(definer, attribute_int(definer->node, "fmod") ? SCALAR_fmod : op->scalar, a, b));
 }
 
 /* ---- comparisons and tests: a bool of numbers ---- */
@@ -257,13 +265,14 @@ void define_comparison(struct definer *definer, const struct op *op)
 	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_BOOL, apply(definer, op, 2, x)));
 }
 
-enum { TESTS_OF_BYTES = 20 };             /* of float8, too */
+enum { TESTS_OF_BYTES = 20 }; /* of float8, too */
 void infer_test(struct node *node, const struct op *op)
 {
 	enum dtype type = node->in[0] ? node->in[0]->type : DTYPE_NONE;
 	(void)op;
 	infer_counts(node, 1, 1, 1);
-	if (node->since < TESTS_OF_BYTES || dtypes[type].bits != 8 || type == DTYPE_F8E8M0 || dtypes[type].class != CLASS_FLOAT)
+	if (node->since < TESTS_OF_BYTES || dtypes[type].bits != 8 || type == DTYPE_F8E8M0
+	        || dtypes[type].class != CLASS_FLOAT)
 		infer_float_type(node, 0);
 	if (node->in[0]->rank < 0)
 		infer_output_unknown(node, 0, DTYPE_BOOL);
@@ -278,7 +287,10 @@ void define_test(struct definer *definer, const struct op *op)
 }
 
 /* ---- PRelu: the slope broadcasts to the data, up to opset 6 from the channels on; SwiGLU: does not broadcast ---- */
-static bool of_channels(const struct node *node) { return node->since < BROADCAST_BOTH_WAYS && node->in[1]->rank == 1 && node->in[0]->rank > 1; }
+static bool of_channels(const struct node *node)
+{
+	return node->since < BROADCAST_BOTH_WAYS && node->in[1]->rank == 1 && node->in[0]->rank > 1;
+}
 
 void infer_prelu(struct node *node, const struct op *op)
 {
@@ -289,11 +301,14 @@ void infer_prelu(struct node *node, const struct op *op)
 	const struct tensor *x = node->in[0], *slope = node->in[1];
 	bool fits = true;
 	if (of_channels(node)) {
-		fits = !dim_is_known(slope->dims[0]) || slope->dims[0].extent == 1 || !dim_is_known(x->dims[1]) || slope->dims[0].extent == x->dims[1].extent;
+		fits = !dim_is_known(slope->dims[0]) || slope->dims[0].extent == 1 || !dim_is_known(x->dims[1])
+		        || slope->dims[0].extent == x->dims[1].extent;
 	} else {
 		int rank = infer_broadcast(node, 2, node->in, dims);
 		for (int d = 0; rank >= 0 && d < rank; d++)
-			fits &= x->rank == rank && !(dim_is_known(x->dims[d]) && dim_is_known(dims[d]) && x->dims[d].extent != dims[d].extent);
+			fits &= x->rank == rank
+			        && !(dim_is_known(x->dims[d]) && dim_is_known(dims[d])
+			                && x->dims[d].extent != dims[d].extent);
 	}
 	if (!fits)
 		node_fail(node, EXIT_INVALID, "%s: the slope does not broadcast to the data", node->type);
@@ -319,7 +334,9 @@ void infer_swiglu(struct node *node, const struct op *op)
 	infer_same_type(node, 1, type);
 	const struct tensor *a = node->in[0], *b = node->in[1];
 	for (int d = 0; a->rank >= 0 && b->rank >= 0 && d < (a->rank > b->rank ? a->rank : b->rank); d++)
-		if (a->rank != b->rank || (dim_is_known(a->dims[d]) && dim_is_known(b->dims[d]) && a->dims[d].extent != b->dims[d].extent))
+		if (a->rank != b->rank
+		        || (dim_is_known(a->dims[d]) && dim_is_known(b->dims[d])
+		                && a->dims[d].extent != b->dims[d].extent))
 			node_fail(node, EXIT_INVALID, "%s: both inputs must have one shape", node->type);
 	infer_output_like(node, 0, a);
 }
@@ -354,8 +371,10 @@ void define_where(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *x = definer_load(definer, definer_in(definer, 1), rank, at), *y = definer_load(definer, definer_in(definer, 2), rank, at);
-	const struct expr *condition = expr_cast(definer->arena, x->type, definer_load(definer, definer_in(definer, 0), rank, at));
+	const struct expr *x = definer_load(definer, definer_in(definer, 1), rank, at),
+	                  *y = definer_load(definer, definer_in(definer, 2), rank, at);
+	const struct expr *condition =
+	        expr_cast(definer->arena, x->type, definer_load(definer, definer_in(definer, 0), rank, at));
 	definer_out_map(definer, 0, expr3(definer, op->scalar, condition, x, y));
 }
 
@@ -376,16 +395,21 @@ void define_clip(struct definer *definer, const struct op *op)
 {
 	static const char *const names[] = { "min", "max" };
 	static const enum scalar rows[] = { SCALAR_max, SCALAR_min };
-	static const double ends[] = { -FLT_MAX, FLT_MAX };   /* ONNX's defaults of opset 6 to 10, whatever the type */
+	static const double ends[] = { -FLT_MAX, FLT_MAX }; /* ONNX's defaults of opset 6 to 10, whatever the type */
 	const struct expr *x = load_one(definer);
 	(void)op;
 	for (int i = 0; i < 2; i++) {
 		struct definition *in = definer->node->since < CLIP_BY_INPUTS ? NULL : definer_in(definer, i + 1);
 		if (in)
-			x = expr2(definer, rows[i], definer_load(definer, in, 0, NULL), x);         /* NaN comes through */
-		else if (definer->node->since < CLIP_BY_INPUTS && (definer->node->since >= CLIP_HAS_ENDS || node_attribute(definer->node, names[i])))
-			x = expr2(definer, rows[i], expr_number(definer->arena, x->type,
-				node_attribute(definer->node, names[i]) ? (double)attribute_float(definer->node, names[i]) : ends[i]), x);
+			x = expr2(definer, rows[i], definer_load(definer, in, 0, NULL), x); /* NaN comes through */
+		else if (definer->node->since < CLIP_BY_INPUTS
+		        && (definer->node->since >= CLIP_HAS_ENDS || node_attribute(definer->node, names[i])))
+			x = expr2(definer, rows[i],
+			        expr_number(definer->arena, x->type,
+			                node_attribute(definer->node, names[i])
+			                        ? (double)attribute_float(definer->node, names[i])
+			                        : ends[i]),
+			        x);
 	}
 	definer_out_map(definer, 0, x);
 }
@@ -410,11 +434,12 @@ void infer_variadic(struct node *node, const struct op *op)
 	}
 	for (int i = 0; i < node->ins && node->since < VARIADIC_BROADCASTS; i++)
 		for (int d = 0; d < rank; d++)
-			if (node->in[i]->rank != rank ||
-			    (dim_is_known(node->in[i]->dims[d]) && node->in[i]->dims[d].extent != dims[d].extent))
+			if (node->in[i]->rank != rank
+			        || (dim_is_known(node->in[i]->dims[d])
+			                && node->in[i]->dims[d].extent != dims[d].extent))
 				node_fail(node, EXIT_INVALID,
-				          "%s of opset %d does not broadcast; input %d differs in shape", node->type,
-				          node->since, i);
+				        "%s of opset %d does not broadcast; input %d differs in shape", node->type,
+				        node->since, i);
 	infer_output(node, 0, type, rank, dims);
 }
 
@@ -431,13 +456,13 @@ static const struct expr *sum_of(struct definer *definer, const struct op *op)
 
 void define_variadic(struct definer *definer, const struct op *op) { definer_out_map(definer, 0, sum_of(definer, op)); }
 
-
 void infer_mean(struct node *node, const struct op *op) { infer_variadic(node, op), infer_float_type(node, 0); }
 
 void define_mean(struct definer *definer, const struct op *op)
 {
 	const struct expr *sum = sum_of(definer, op);
-	definer_out_map(definer, 0, expr2(definer, SCALAR_div, sum, expr_number(definer->arena, sum->type, definer->node->ins)));
+	definer_out_map(definer, 0,
+	        expr2(definer, SCALAR_div, sum, expr_number(definer->arena, sum->type, definer->node->ins)));
 }
 
 /* ---- Pow: small whole exponents are products ---- */
@@ -464,7 +489,7 @@ static double constant_scalar(const struct tensor *tensor, double otherwise)
 	case DTYPE_F64: return memcpy(&d, tensor->data, sizeof d), d;
 	case DTYPE_I64: return memcpy(&i, tensor->data, sizeof i), (double)i;
 	case DTYPE_I32: return memcpy(&n, tensor->data, sizeof n), n;
-	default:        return otherwise;
+	default: return otherwise;
 	}
 }
 
@@ -481,8 +506,8 @@ void define_power(struct definer *definer, const struct op *op)
 	else if (constant == 3)
 		y = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_mul, x, x), x);
 	else if (dtypes[x->type].class != CLASS_FLOAT && dtypes[exponent->type].class == CLASS_FLOAT)
-		y = expr_cast(definer->arena, x->type, expr2(definer, SCALAR_pow,
-			expr_cast(definer->arena, exponent->type, x), exponent));
+		y = expr_cast(definer->arena, x->type,
+		        expr2(definer, SCALAR_pow, expr_cast(definer->arena, exponent->type, x), exponent));
 	else
 		y = expr2(definer, SCALAR_pow, x, expr_cast(definer->arena, x->type, exponent));
 	definer_out_map(definer, 0, y);
@@ -520,6 +545,6 @@ void define_gelu(struct definer *definer, const struct op *op)
 	const struct expr *cube = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_mul, x, x), x);
 	const struct expr *inner =
 	        expr2(definer, SCALAR_mul, expr3(definer, SCALAR_fma, cube, expr_number(arena, x->type, 0.044715), x),
-	              expr_number(arena, x->type, 0.79788456080286535588));
+	                expr_number(arena, x->type, 0.79788456080286535588));
 	definer_out_map(definer, 0, expr3(definer, SCALAR_fma, half, expr1(definer, SCALAR_tanh, inner), half));
 }

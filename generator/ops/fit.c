@@ -1,11 +1,14 @@
-/* fit.c: a dim that outputs alone have, bound to a range (`--dim N=1..8`).  Who makes such a dim of operands that come at run time takes the range as its bound, and what
- * the operands say as its count; ingot.Fit stands behind the model's outputs, makes of the bound the range's and asks how many there are. */
+/* fit.c: a dim that outputs alone have, bound to a range (`--dim N=1..8`).  Who makes such a dim of operands that come
+ * at run time takes the range as its bound, and what the operands say as its count; ingot.Fit stands behind the model's
+ * outputs, makes of the bound the range's and asks how many there are. */
 #include "ops/ops.h"
 
 static const struct asked *asked_of(const struct node *node, int rank, int d)
 {
 	const struct tensor *out = node_has_out(node, 0) ? node->out[0] : NULL;
-	return node->graph->bounded && out && out->rank == rank && !dim_is_known(out->dims[d]) && out->dims[d].symbol ? graph_asked(node->graph, out->dims[d].symbol) : NULL;
+	return node->graph->bounded && out && out->rank == rank && !dim_is_known(out->dims[d]) && out->dims[d].symbol
+	        ? graph_asked(node->graph, out->dims[d].symbol)
+	        : NULL;
 }
 
 void infer_asked_dims(struct node *node, int rank, struct dim *dims, struct tensor *(*size)(const struct node *, int d))
@@ -20,15 +23,17 @@ void infer_asked_dims(struct node *node, int rank, struct dim *dims, struct tens
 /* How many there are is what the range has room for. */
 static void require_range(struct definer *definer, const struct asked *asked, const struct expr *size)
 {
-	definer_require_within(definer, EXIT_LIMIT, 0, NULL, size, asked->least, asked->most, "%s is not in [%lld, %lld], for which the model is cast", asked->symbol,
-		(long long)asked->least, (long long)asked->most);
+	definer_require_within(definer, EXIT_LIMIT, 0, NULL, size, asked->least, asked->most,
+	        "%s is not in [%lld, %lld], for which the model is cast", asked->symbol, (long long)asked->least,
+	        (long long)asked->most);
 }
 
 void definer_require_dims(struct definer *definer)
 {
 	const struct tensor *out = definer->node->out[0];
 	for (int d = 0; d < out->rank; d++) {
-		const struct asked *asked = out->dims[d].count && out->dims[d].symbol ? graph_asked(out->graph, out->dims[d].symbol) : NULL;
+		const struct asked *asked =
+		        out->dims[d].count && out->dims[d].symbol ? graph_asked(out->graph, out->dims[d].symbol) : NULL;
 		if (asked)
 			require_range(definer, asked, definer_size(definer, out->dims[d].count));
 	}
@@ -62,8 +67,9 @@ void infer_fit(struct node *node, const struct op *op)
 		if (!asked || !dim_is_known(dims[d]))
 			continue;
 		if (!dims[d].count && (dims[d].extent < asked->least || dims[d].extent > asked->most))
-			node_fail(node, EXIT_INVALID, "dimension %d of %s is %lld, %s is said to be in [%lld, %lld]", d, node->out[0]->name, (long long)dims[d].extent, asked->symbol,
-				(long long)asked->least, (long long)asked->most);
+			node_fail(node, EXIT_INVALID, "dimension %d of %s is %lld, %s is said to be in [%lld, %lld]", d,
+			        node->out[0]->name, (long long)dims[d].extent, asked->symbol, (long long)asked->least,
+			        (long long)asked->most);
 		if (dims[d].extent > asked->most)
 			dims[d].extent = asked->most;
 		if (!asked->first) {
@@ -92,8 +98,10 @@ void define_fit(struct definer *definer, const struct op *op)
 		if (own->count)
 			require_range(definer, asked, definer_size(definer, own->count));
 		if (own->count != first->count || (!own->count && own->extent != first->extent))
-			definer_require(definer, EXIT_INVALID, 0, NULL, whole_of(definer, SCALAR_equal, definer_dim(definer, own), definer_dim(definer, first)),
-				"dimension %d of %s is not %s, which %s has", d, out->name, asked->symbol, asked->first->name);
+			definer_require(definer, EXIT_INVALID, 0, NULL,
+			        whole_of(definer, SCALAR_equal, definer_dim(definer, own), definer_dim(definer, first)),
+			        "dimension %d of %s is not %s, which %s has", d, out->name, asked->symbol,
+			        asked->first->name);
 	}
 	if (same)
 		definer_out(definer, 0, x);

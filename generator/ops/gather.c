@@ -1,5 +1,6 @@
-/* gather.c: elements at indices that are data: Gather, GatherElements, GatherND, ReverseSequence.  A negative index counts from the end.  One outside the data is
- * refused, where it is constant at once, else by a check; it is cut to the data as well, so that nothing outside is ever read. */
+/* gather.c: elements at indices that are data: Gather, GatherElements, GatherND, ReverseSequence.  A negative index
+ * counts from the end.  One outside the data is refused, where it is constant at once, else by a check; it is cut to
+ * the data as well, so that nothing outside is ever read. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -13,13 +14,17 @@ static const struct index *place(struct definer *definer, const struct expr *ind
 {
 	struct arena *arena = definer->arena;
 	const struct dim *dim = &definer->node->in[0]->dims[d];
-	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0), *last = expr_integer(arena, DTYPE_I64, dim->extent - 1);
+	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0),
+	                  *last = expr_integer(arena, DTYPE_I64, dim->extent - 1);
 	index = expr_cast(arena, DTYPE_I64, index);
-	index = expr2(definer, SCALAR_add, index, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, zero), definer_dim(definer, dim)));
-	return index_value(arena, expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, index, zero), last), 0, dim->extent - 1);
+	index = expr2(definer, SCALAR_add, index,
+	        expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, zero), definer_dim(definer, dim)));
+	return index_value(
+	        arena, expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, index, zero), last), 0, dim->extent - 1);
 }
 
-/* The place that indices name.  A single constant is a number of the address, which stays affine: a product of what is picked is a contraction. */
+/* The place that indices name.  A single constant is a number of the address, which stays affine: a product of what is
+ * picked is a contraction. */
 static const struct index *place_of(struct definer *definer, const struct index *const *at, int d)
 {
 	const struct tensor *indices = definer->node->in[1];
@@ -36,7 +41,8 @@ static const struct index *place_of(struct definer *definer, const struct index 
 static bool always_inside(const struct node *node, int64_t column, int64_t least)
 {
 	const struct tensor *at = node->in[1];
-	int64_t count = at->data ? tensor_elements(node->graph->build, at) : -1, step = column < 0 ? 1 : at->dims[at->rank - 1].extent;
+	int64_t count = at->data ? tensor_elements(node->graph->build, at) : -1,
+	        step = column < 0 ? 1 : at->dims[at->rank - 1].extent;
 	for (int64_t i = column < 0 ? 0 : column; i < count; i += step)
 		if (infer_constant_at(at, i) < -least || infer_constant_at(at, i) >= least)
 			return false;
@@ -60,12 +66,16 @@ void definer_require_place(struct definer *definer, int64_t column, int d)
 		own[k] = index_var(arena, k, indices->extents[k]);
 	if (column >= 0)
 		own[rank] = index_constant(arena, column);
-	const struct expr *at = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, own)), *most = definer_dim(definer, dim);
+	const struct expr *at = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, own)),
+	                  *most = definer_dim(definer, dim);
 	if (tensor_counted(definer->node->in[1]))
 		most = whole_of(definer, SCALAR_max, most, integer(definer, 1));
-	const struct expr *least = whole_kept(definer, "least", whole_of(definer, SCALAR_sub, integer(definer, -1), most));
-	definer_require(definer, EXIT_INVALID, rank, indices->extents, whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_less, at, most), whole_of(definer, SCALAR_less, least, at)),
-		"an index at run time is outside of dimension %d", d);
+	const struct expr *least =
+	        whole_kept(definer, "least", whole_of(definer, SCALAR_sub, integer(definer, -1), most));
+	definer_require(definer, EXIT_INVALID, rank, indices->extents,
+	        whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_less, at, most),
+	                whole_of(definer, SCALAR_less, least, at)),
+	        "an index at run time is outside of dimension %d", d);
 }
 
 /* ---- Gather ---- */
@@ -130,12 +140,16 @@ void infer_gather_elements(struct node *node, const struct op *op)
 		return;
 	}
 	if (x->rank < 1 || x->rank != at->rank)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, as many and at least 1 are right", node->type, x->rank, at->rank);
+		node_fail(node, EXIT_INVALID,
+		        "%s: data has %d dimensions, the indices have %d, as many and at least 1 are right", node->type,
+		        x->rank, at->rank);
 	int axis = gather_axis(node);
 	for (int d = 0; d < x->rank; d++)
-		if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d]) && at->dims[d].extent > x->dims[d].extent)
-			node_fail(node, EXIT_INVALID, "%s: dimension %d of the indices is %" PRId64 ", data has %" PRId64, node->type, d, at->dims[d].extent,
-				x->dims[d].extent);
+		if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d])
+		        && at->dims[d].extent > x->dims[d].extent)
+			node_fail(node, EXIT_INVALID,
+			        "%s: dimension %d of the indices is %" PRId64 ", data has %" PRId64, node->type, d,
+			        at->dims[d].extent, x->dims[d].extent);
 	infer_constant_indices(node, 0, 1, x->dims[axis].extent);
 	infer_output(node, 0, x->type, at->rank, at->dims);
 }
@@ -158,17 +172,21 @@ void define_gather_elements(struct definer *definer, const struct op *op)
 }
 
 /* ---- GatherND: the last dimension of the indices is a place in `count` dimensions of data, behind the batch's ---- */
-struct places { int batch, count; };
+struct places {
+	int batch, count;
+};
 
 static struct places places_of(const struct node *node)
 {
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	int64_t batch = attribute_int(node, "batch_dims"), count = at->dims[at->rank - 1].extent;
 	if (batch < 0 || batch >= x->rank || batch >= at->rank)
-		node_fail(node, EXIT_INVALID, "%s: batch_dims is %" PRId64 ", below the dimensions of data (%d) and indices (%d) is right", node->type, batch,
-			x->rank, at->rank);
+		node_fail(node, EXIT_INVALID,
+		        "%s: batch_dims is %" PRId64 ", below the dimensions of data (%d) and indices (%d) is right",
+		        node->type, batch, x->rank, at->rank);
 	if (count < 1 || count > x->rank - batch)
-		node_fail(node, EXIT_INVALID, "%s: the indices name %" PRId64 " dimensions, 1 to %" PRId64 " are right", node->type, count, x->rank - batch);
+		node_fail(node, EXIT_INVALID, "%s: the indices name %" PRId64 " dimensions, 1 to %" PRId64 " are right",
+		        node->type, count, x->rank - batch);
 	return (struct places){ (int)batch, (int)count };
 }
 
@@ -181,7 +199,8 @@ void infer_gather_nd(struct node *node, const struct op *op)
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	infer_index_type(node, false);
 	if (!x->rank || !at->rank)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, at least 1 are right", node->type, x->rank, at->rank);
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, at least 1 are right",
+		        node->type, x->rank, at->rank);
 	if (x->rank < 0 || at->rank < 0 || !dim_is_known(at->dims[at->rank - 1])) {
 		infer_output_unknown(node, 0, x->type);
 		return;
@@ -189,8 +208,9 @@ void infer_gather_nd(struct node *node, const struct op *op)
 	struct places places = places_of(node);
 	for (int d = 0; d < places.batch; d++)
 		if (dim_is_known(x->dims[d]) && dim_is_known(at->dims[d]) && x->dims[d].extent != at->dims[d].extent)
-			node_fail(node, EXIT_INVALID, "%s: dimension %d of the batch is %" PRId64 " in data and %" PRId64 " in the indices", node->type, d,
-				x->dims[d].extent, at->dims[d].extent);
+			node_fail(node, EXIT_INVALID,
+			        "%s: dimension %d of the batch is %" PRId64 " in data and %" PRId64 " in the indices",
+			        node->type, d, x->dims[d].extent, at->dims[d].extent);
 	for (int i = 0; i < places.count; i++)
 		infer_constant_indices(node, i, places.count, x->dims[places.batch + i].extent);
 	for (int d = 0; d < at->rank - 1; d++)
@@ -231,14 +251,18 @@ void define_gather_nd(struct definer *definer, const struct op *op)
 }
 
 /* ---- ReverseSequence: the first elements of each sequence, as many as its length says, in reverse ---- */
-struct sequences { int time, batch; };
+struct sequences {
+	int time, batch;
+};
 
 static struct sequences sequences_of(const struct node *node)
 {
 	int rank = node->in[0]->rank;
-	struct sequences s = { (int)node_axis(node, attribute_int(node, "time_axis"), rank), (int)node_axis(node, attribute_int(node, "batch_axis"), rank) };
+	struct sequences s = { (int)node_axis(node, attribute_int(node, "time_axis"), rank),
+		(int)node_axis(node, attribute_int(node, "batch_axis"), rank) };
 	if (s.time == s.batch || s.time > 1 || s.batch > 1)
-		node_fail(node, EXIT_INVALID, "%s: time_axis is %d, batch_axis is %d, 0 and 1 are right", node->type, s.time, s.batch);
+		node_fail(node, EXIT_INVALID, "%s: time_axis is %d, batch_axis is %d, 0 and 1 are right", node->type,
+		        s.time, s.batch);
 	return s;
 }
 
@@ -252,12 +276,21 @@ void infer_reverse_sequence(struct node *node, const struct op *op)
 		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type, x->rank);
 	if (x->rank >= 0 && lengths->rank >= 0) {
 		struct sequences s = sequences_of(node);
-		if (lengths->rank != 1 || (dim_is_known(lengths->dims[0]) && dim_is_known(x->dims[s.batch]) && lengths->dims[0].extent != x->dims[s.batch].extent))
-			node_fail(node, EXIT_INVALID, "%s: the lengths have %d dimensions of %" PRId64 ", one of %" PRId64 " is right", node->type, lengths->rank,
-				lengths->rank ? lengths->dims[0].extent : 0, x->dims[s.batch].extent);
-		for (int64_t i = 0, n = lengths->data && dim_is_known(x->dims[s.time]) ? tensor_elements(node->graph->build, lengths) : 0; i < n; i++)
+		if (lengths->rank != 1
+		        || (dim_is_known(lengths->dims[0]) && dim_is_known(x->dims[s.batch])
+		                && lengths->dims[0].extent != x->dims[s.batch].extent))
+			node_fail(node, EXIT_INVALID,
+			        "%s: the lengths have %d dimensions of %" PRId64 ", one of %" PRId64 " is right",
+			        node->type, lengths->rank, lengths->rank ? lengths->dims[0].extent : 0,
+			        x->dims[s.batch].extent);
+		for (int64_t i = 0,
+		             n = lengths->data && dim_is_known(x->dims[s.time])
+		                ? tensor_elements(node->graph->build, lengths)
+		                : 0;
+		        i < n; i++)
 			if (infer_constant_at(lengths, i) < 0 || infer_constant_at(lengths, i) > x->dims[s.time].extent)
-				node_fail(node, EXIT_INVALID, "%s: a length of %" PRId64 " of %" PRId64, node->type, infer_constant_at(lengths, i), x->dims[s.time].extent);
+				node_fail(node, EXIT_INVALID, "%s: a length of %" PRId64 " of %" PRId64, node->type,
+				        infer_constant_at(lengths, i), x->dims[s.time].extent);
 	}
 	infer_output_like(node, 0, x);
 }
@@ -279,14 +312,24 @@ void define_reverse_sequence(struct definer *definer, const struct op *op)
 	int64_t last = extents[s.time] - 1;
 	const struct index *sequence = index_var(arena, 0, lengths->extents[0]);
 	if (steps->count)
-		definer_require(definer, EXIT_INVALID, 1, lengths->extents, whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_less, integer(definer, -1), expr_load(arena, lengths, &sequence)),
-			whole_of(definer, SCALAR_less, expr_load(arena, lengths, &sequence), whole_of(definer, SCALAR_add, definer_dim(definer, steps), integer(definer, 1)))),
-			"a length at run time is not in what there is of dimension %d", s.time);
+		definer_require(definer, EXIT_INVALID, 1, lengths->extents,
+		        whole_of(definer, SCALAR_and,
+		                whole_of(definer, SCALAR_less, integer(definer, -1),
+		                        expr_load(arena, lengths, &sequence)),
+		                whole_of(definer, SCALAR_less, expr_load(arena, lengths, &sequence),
+		                        whole_of(definer, SCALAR_add, definer_dim(definer, steps),
+		                                integer(definer, 1)))),
+		        "a length at run time is not in what there is of dimension %d", s.time);
 	else
-		definer_require_within(definer, EXIT_INVALID, 1, lengths->extents, expr_load(arena, lengths, &sequence), 0, last + 1, "a length at run time is not in [0, %" PRId64 "]", last + 1);
-	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0), *most = expr_integer(arena, DTYPE_I64, last + 1), *time = expr_index(arena, at[s.time]);
-	const struct expr *length = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, expr_load(arena, lengths, &at[s.batch]), zero), most);
-	const struct expr *back = expr2(definer, SCALAR_sub, expr2(definer, SCALAR_sub, length, expr_integer(arena, DTYPE_I64, 1)), time);
-	at[s.time] = index_value(arena, expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, time, length), back, time), 0, last);
+		definer_require_within(definer, EXIT_INVALID, 1, lengths->extents, expr_load(arena, lengths, &sequence),
+		        0, last + 1, "a length at run time is not in [0, %" PRId64 "]", last + 1);
+	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0), *most = expr_integer(arena, DTYPE_I64, last + 1),
+	                  *time = expr_index(arena, at[s.time]);
+	const struct expr *length = expr2(
+	        definer, SCALAR_min, expr2(definer, SCALAR_max, expr_load(arena, lengths, &at[s.batch]), zero), most);
+	const struct expr *back =
+	        expr2(definer, SCALAR_sub, expr2(definer, SCALAR_sub, length, expr_integer(arena, DTYPE_I64, 1)), time);
+	at[s.time] = index_value(
+	        arena, expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, time, length), back, time), 0, last);
 	definer_out_map(definer, 0, expr_load(arena, x, at));
 }

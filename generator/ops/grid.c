@@ -1,5 +1,5 @@
-/* grid.c: GridSample: data at places that another tensor says, from -1 to 1.  For each place and dimension a few taps; their indices, their weights and
- * whether they lie outside are maps over the grid, the output is a sum of taps. */
+/* grid.c: GridSample: data at places that another tensor says, from -1 to 1.  For each place and dimension a few taps;
+ * their indices, their weights and whether they lie outside are maps over the grid, the output is a sum of taps. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -13,12 +13,14 @@ static int choice(const struct node *node, const char *name, const char *const *
 	for (int i = 0; i < 3; i++)
 		if (!strcmp(given, names[i]))
 			return i;
-	node_fail(node, EXIT_INVALID, "%s: %s is \"%s\", %s, %s or %s is right", node->type, name, given, names[0], names[1], names[2]);
+	node_fail(node, EXIT_INVALID, "%s: %s is \"%s\", %s, %s or %s is right", node->type, name, given, names[0],
+	        names[1], names[2]);
 }
 
 static enum mode mode_of(const struct node *node)
 {
-	static const char *const names[] = { "linear", "nearest", "cubic" }, *const old[] = { "bilinear", "nearest", "bicubic" };
+	static const char *const names[] = { "linear", "nearest", "cubic" },
+	                         *const old[] = { "bilinear", "nearest", "bicubic" };
 	return (enum mode)choice(node, "mode", node->since < ANY_RANK ? old : names);
 }
 
@@ -45,17 +47,19 @@ void infer_grid_sample(struct node *node, const struct op *op)
 		return;
 	}
 	if (x->rank != grid->rank || x->rank < 3 || (node->since < ANY_RANK && x->rank != 4))
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the grid has %d, %s are right", node->type, x->rank, grid->rank,
-			node->since < ANY_RANK ? "4" : "as many and at least 3");
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the grid has %d, %s are right", node->type,
+		        x->rank, grid->rank, node->since < ANY_RANK ? "4" : "as many and at least 3");
 	if (mode == CUBIC && x->rank != 4)
 		node_fail(node, EXIT_INVALID, "%s: cubic of %d dimensions, 4 are right", node->type, x->rank);
 	if (2 * (x->rank - 2) + 2 > MAX_RANK)
 		node_fail(node, EXIT_LIMIT, "%s: data has %d dimensions", node->type, x->rank);
 	for (int i = 0; i < 2; i++) {
-		struct dim is = i ? grid->dims[grid->rank - 1] : grid->dims[0], want = i ? dim_of(x->rank - 2) : x->dims[0];
+		struct dim is = i ? grid->dims[grid->rank - 1] : grid->dims[0],
+		           want = i ? dim_of(x->rank - 2) : x->dims[0];
 		if (dim_is_known(is) && dim_is_known(want) && is.extent != want.extent)
-			node_fail(node, EXIT_INVALID, "%s: dimension %d of the grid is %" PRId64 ", %" PRId64 " is right", node->type, i ? grid->rank - 1 : 0,
-				is.extent, want.extent);
+			node_fail(node, EXIT_INVALID,
+			        "%s: dimension %d of the grid is %" PRId64 ", %" PRId64 " is right", node->type,
+			        i ? grid->rank - 1 : 0, is.extent, want.extent);
 	}
 	for (int d = 0; d < x->rank; d++) {
 		if (d > 1 && x->dims[d].extent == 0)
@@ -87,14 +91,18 @@ static const struct expr *weight_of(struct definer *definer, enum mode mode, con
 }
 
 /* An index as the padding has it: inside [0, n). */
-static const struct expr *padded(struct definer *definer, enum padding padding, bool corners, const struct expr *n, const struct expr *i)
+static const struct expr *padded(
+        struct definer *definer, enum padding padding, bool corners, const struct expr *n, const struct expr *i)
 {
 	struct arena *arena = definer->arena;
-	const struct expr *last = whole_of(definer, SCALAR_sub, n, integer(definer, 1)), *period = whole_of(definer, SCALAR_mul, integer(definer, 2), corners ? last : n);
+	const struct expr *last = whole_of(definer, SCALAR_sub, n, integer(definer, 1)),
+	                  *period = whole_of(definer, SCALAR_mul, integer(definer, 2), corners ? last : n);
 	int64_t number;
-	if (padding == REFLECTION && (!definer_number(definer, period, &number) || number > 0)) {       /* x mod 0 is 0 */
+	if (padding == REFLECTION && (!definer_number(definer, period, &number) || number > 0)) { /* x mod 0 is 0 */
 		i = expr2(definer, SCALAR_mod, i, period);
-		i = expr2(definer, SCALAR_min, i, expr2(definer, SCALAR_sub, corners ? period : whole_of(definer, SCALAR_sub, period, integer(definer, 1)), i));
+		i = expr2(definer, SCALAR_min, i,
+		        expr2(definer, SCALAR_sub,
+		                corners ? period : whole_of(definer, SCALAR_sub, period, integer(definer, 1)), i));
 	}
 	return expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, i, expr_integer(arena, DTYPE_I64, 0)), last);
 }
@@ -106,33 +114,45 @@ static const struct expr *size_of(struct definer *definer, int d)
 	const struct dim *dim = &node->in[0]->dims[d];
 	if (!dim->count)
 		return integer(definer, dim->extent);
-	definer_require(definer, EXIT_INVALID, 0, NULL, whole_of(definer, SCALAR_less, integer(definer, 0), definer_dim(definer, dim)), "dimension %d of the data has no element", d);
-	return whole_kept(definer, arena_printf(definer->arena, "size_%d", d), whole_of(definer, SCALAR_max, definer_dim(definer, dim), integer(definer, 1)));
+	definer_require(definer, EXIT_INVALID, 0, NULL,
+	        whole_of(definer, SCALAR_less, integer(definer, 0), definer_dim(definer, dim)),
+	        "dimension %d of the data has no element", d);
+	return whole_kept(definer, arena_printf(definer->arena, "size_%d", d),
+	        whole_of(definer, SCALAR_max, definer_dim(definer, dim), integer(definer, 1)));
 }
 
 static const struct expr *as_number(struct definer *definer, enum dtype type, const struct expr *whole)
 {
 	int64_t number;
-	return definer_number(definer, whole, &number) ? expr_number(definer->arena, type, (double)number) : expr_cast(definer->arena, type, whole);
+	return definer_number(definer, whole, &number) ? expr_number(definer->arena, type, (double)number)
+	                                               : expr_cast(definer->arena, type, whole);
 }
 
 /* How far each tap lies from the place, rounded down: 0 and 1, -1 to 2. */
 static struct definition *steps_of(struct definer *definer, int d, enum mode mode, int64_t count)
 {
-	float *steps = new_array(definer->arena, float, (size_t)count);
+	float *steps = arena_new_array(definer->arena, float, (size_t)count);
 	for (int64_t t = 0; t < count; t++)
 		steps[t] = (float)(mode == CUBIC ? t - 1 : t);
-	return define_constant(definer->program, definer_name(definer, arena_printf(definer->arena, "steps_%d", d)), DTYPE_F32, 1, &count, steps);
+	return define_constant(definer->program, definer_name(definer, arena_printf(definer->arena, "steps_%d", d)),
+	        DTYPE_F32, 1, &count, steps);
 }
 
-/* beside: there is one place, the first of two that always lie side by side in the data; which of the taps each is, is the weights' to say. */
-struct taps { struct definition *places, *weights, *outside; bool beside; };
+/* beside: there is one place, the first of two that always lie side by side in the data; which of the taps each is, is
+ * the weights' to say. */
+struct taps {
+	struct definition *places, *weights, *outside;
+	bool beside;
+};
 
-/* Along the last dimension with zeros around: a tap that is outside counts as 0, so the two may be any neighbours that hold the others, and one load of a pair has both.
- * Of floats that hold every place. */
-static bool taps_lie_beside(const struct definition *x, const struct definition *grid, int d, enum mode mode, enum padding padding)
+/* Along the last dimension with zeros around: a tap that is outside counts as 0, so the two may be any neighbours that
+ * hold the others, and one load of a pair has both. Of floats that hold every place. */
+static bool taps_lie_beside(
+        const struct definition *x, const struct definition *grid, int d, enum mode mode, enum padding padding)
 {
-	return mode == LINEAR && padding == ZEROS && d == x->rank - 1 && (grid->type == DTYPE_F32 || grid->type == DTYPE_F64) && x->extents[d] >= 2 && x->extents[d] <= 1 << 24;
+	return mode == LINEAR && padding == ZEROS && d == x->rank - 1
+	        && (grid->type == DTYPE_F32 || grid->type == DTYPE_F64) && x->extents[d] >= 2
+	        && x->extents[d] <= 1 << 24;
 }
 
 /* Of one dimension, over [batch, taps, places of the grid...]: those lie side by side. */
@@ -150,35 +170,59 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 		at[k] = index_var(arena, k, extents[k]);
 		own[k > 1 ? k - 1 : k] = at[k];
 	}
-	own[rank - 1] = index_constant(arena, x->rank - 1 - d);             /* the last dimension comes first */
-	const struct expr *have = size_of(definer, d), *last = as_number(definer, grid->type, whole_of(definer, SCALAR_sub, have, integer(definer, 1)));
-	const struct expr *g = expr_load(arena, grid, own), *one = expr_number(arena, grid->type, 1), *half = expr_number(arena, grid->type, 0.5);
+	own[rank - 1] = index_constant(arena, x->rank - 1 - d); /* the last dimension comes first */
+	const struct expr *have = size_of(definer, d),
+	                  *last = as_number(
+	                          definer, grid->type, whole_of(definer, SCALAR_sub, have, integer(definer, 1)));
+	const struct expr *g = expr_load(arena, grid, own), *one = expr_number(arena, grid->type, 1),
+	                  *half = expr_number(arena, grid->type, 0.5);
 	const struct expr *place = expr2(definer, SCALAR_add, g, one);
 	if (corners)
 		place = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_mul, place, half), last);
 	else
-		place = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_sub, expr2(definer, SCALAR_mul, place, as_number(definer, grid->type, have)), one), half);
-	const struct expr *tap = expr1(definer, mode == NEAREST ? SCALAR_round : SCALAR_floor, place), *first = tap, *beyond;
-	const struct expr *step = expr_cast(arena, grid->type, expr_load(arena, steps_of(definer, d, mode, count), &at[1])), *none = expr_number(arena, grid->type, 0);
+		place = expr2(definer, SCALAR_mul,
+		        expr2(definer, SCALAR_sub,
+		                expr2(definer, SCALAR_mul, place, as_number(definer, grid->type, have)), one),
+		        half);
+	const struct expr *tap = expr1(definer, mode == NEAREST ? SCALAR_round : SCALAR_floor, place), *first = tap,
+	                  *beyond;
+	const struct expr *step = expr_cast(
+	                          arena, grid->type, expr_load(arena, steps_of(definer, d, mode, count), &at[1])),
+	                  *none = expr_number(arena, grid->type, 0);
 	struct taps taps = { .beside = taps_lie_beside(x, grid, d, mode, padding) };
 	const struct expr *i = expr_cast(arena, DTYPE_I64, tap);
 	if (taps.beside) {
-		const struct expr *most = whole_of(definer, SCALAR_max, whole_of(definer, SCALAR_sub, have, integer(definer, 2)), integer(definer, 0));
-		tap = expr2(definer, SCALAR_add, expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, first, none), as_number(definer, grid->type, most)), step);
-		beyond = expr2(definer, SCALAR_add, expr2(definer, SCALAR_less, tap, first), expr2(definer, SCALAR_less, expr2(definer, SCALAR_add, first, one), tap));
+		const struct expr *most = whole_of(definer, SCALAR_max,
+		        whole_of(definer, SCALAR_sub, have, integer(definer, 2)), integer(definer, 0));
+		tap = expr2(definer, SCALAR_add,
+		        expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, first, none),
+		                as_number(definer, grid->type, most)),
+		        step);
+		beyond = expr2(definer, SCALAR_add, expr2(definer, SCALAR_less, tap, first),
+		        expr2(definer, SCALAR_less, expr2(definer, SCALAR_add, first, one), tap));
 		i = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, i, expr_integer(arena, DTYPE_I64, 0)), most);
 	} else {
 		tap = expr2(definer, SCALAR_add, tap, step);
-		beyond = expr2(definer, SCALAR_add, expr2(definer, SCALAR_less, tap, none), expr2(definer, SCALAR_less, last, tap));
+		beyond = expr2(definer, SCALAR_add, expr2(definer, SCALAR_less, tap, none),
+		        expr2(definer, SCALAR_less, last, tap));
 		i = padded(definer, padding, corners, have, expr_cast(arena, DTYPE_I64, tap));
 	}
 	const char *names[3];
 	for (int k = 0; k < 3; k++)
-		names[k] = definer_name(definer, arena_printf(arena, "%s_%d", k == 0 ? "places" : k == 1 ? "weights" : "outside", d));
-	taps.weights = definer_map(definer, names[1], rank, extents, expr_cast(arena, x->type, weight_of(definer, mode, expr2(definer, SCALAR_sub, place, tap))));
-	taps.outside = padding == ZEROS ? definer_map(definer, names[2], rank, extents, expr_cast(arena, x->type, beyond)) : NULL;
+		names[k] = definer_name(definer,
+		        arena_printf(arena, "%s_%d",
+		                k == 0           ? "places"
+		                        : k == 1 ? "weights"
+		                                 : "outside",
+		                d));
+	taps.weights = definer_map(definer, names[1], rank, extents,
+	        expr_cast(arena, x->type, weight_of(definer, mode, expr2(definer, SCALAR_sub, place, tap))));
+	taps.outside = padding == ZEROS
+	        ? definer_map(definer, names[2], rank, extents, expr_cast(arena, x->type, beyond))
+	        : NULL;
 	extents[1] = taps.beside ? 1 : count;
-	taps.places = definer_map(definer, names[0], rank, extents, expr_cast(arena, n > INT32_MAX ? DTYPE_I64 : DTYPE_I32, i));
+	taps.places = definer_map(
+	        definer, names[0], rank, extents, expr_cast(arena, n > INT32_MAX ? DTYPE_I64 : DTYPE_I32, i));
 	return taps;
 }
 
@@ -195,7 +239,7 @@ void define_grid_sample(struct definer *definer, const struct op *op)
 	enum dtype type = x->type;
 	if (type == DTYPE_BOOL)
 		x = definer_as(definer, x, DTYPE_U8);
-	else if (dtypes[type].class != CLASS_FLOAT && mode != NEAREST)         /* integers: in a float, rounded to even */
+	else if (dtypes[type].class != CLASS_FLOAT && mode != NEAREST) /* integers: in a float, rounded to even */
 		x = definer_as(definer, x, dtypes[type].bits > 16 ? DTYPE_F64 : DTYPE_F32);
 	if (definition_elements(x) == 0) {
 		definer_out_map(definer, 0, expr_number(arena, type, 0));
@@ -210,9 +254,11 @@ void define_grid_sample(struct definer *definer, const struct op *op)
 		own[1] = index_var(arena, rank + d - 2, reduced[d - 2]);
 		struct taps taps = taps_of(definer, x, grid, d, reduced[d - 2]);
 		const struct index *tap = own[1];
-		const struct expr *w = expr_load(arena, taps.weights, own), *o = taps.outside ? expr_load(arena, taps.outside, own) : NULL;
+		const struct expr *w = expr_load(arena, taps.weights, own),
+		                  *o = taps.outside ? expr_load(arena, taps.outside, own) : NULL;
 		own[1] = taps.beside ? index_constant(arena, 0) : tap;
-		x_at[d] = index_value(arena, expr_cast(arena, DTYPE_I64, expr_load(arena, taps.places, own)), 0, x->extents[d] - 1 - taps.beside);
+		x_at[d] = index_value(arena, expr_cast(arena, DTYPE_I64, expr_load(arena, taps.places, own)), 0,
+		        x->extents[d] - 1 - taps.beside);
 		x_at[d] = taps.beside ? index_add(arena, x_at[d], tap) : x_at[d];
 		weight = weight ? expr2(definer, SCALAR_mul, weight, w) : w;
 		outside = !o ? NULL : outside ? expr2(definer, SCALAR_max, outside, o) : o;
@@ -221,10 +267,14 @@ void define_grid_sample(struct definer *definer, const struct op *op)
 	if (outside)
 		value = expr3(definer, SCALAR_where, outside, expr_number(arena, x->type, 0), value);
 	const char *name = x->type == type ? definer->node->out[0]->name : definer_name(definer, "sampled");
-	struct definition *made = definer_reduction(definer, name, rank, extents, REDUCE_SUM, rank - 2, reduced, NULL, expr2(definer, SCALAR_mul, value, weight));
+	struct definition *made = definer_reduction(definer, name, rank, extents, REDUCE_SUM, rank - 2, reduced, NULL,
+	        expr2(definer, SCALAR_mul, value, weight));
 	if (made->type == type)
 		definer_out(definer, 0, made);
 	else
-		definer_out_map(definer, 0, expr_cast(arena, type, dtypes[made->type].class == CLASS_FLOAT ? expr1(definer, SCALAR_round, expr_load(arena, made, at))
-			: expr_load(arena, made, at)));
+		definer_out_map(definer, 0,
+		        expr_cast(arena, type,
+		                dtypes[made->type].class == CLASS_FLOAT
+		                        ? expr1(definer, SCALAR_round, expr_load(arena, made, at))
+		                        : expr_load(arena, made, at)));
 }

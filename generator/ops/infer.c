@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const int64_t ELEMENTS_MOST = (int64_t)1 << 33;             /* of one tensor: 32 GiB of float */
+static const int64_t ELEMENTS_MOST = (int64_t)1 << 33; /* of one tensor: 32 GiB of float */
 
 const struct dim dim_unknown = { -1, NULL, NULL };
 struct dim dim_of(int64_t extent) { return (struct dim){ extent, NULL, NULL }; }
@@ -38,7 +38,8 @@ void infer_counts(const struct node *node, int least, int most, int outs)
 void infer_made(const struct node *node)
 {
 	if (node->is_given)
-		node_fail(node, EXIT_UNSUPPORTED, "op ingot.%s stands for what ingot makes on its way; a model cannot have it", node->type);
+		node_fail(node, EXIT_UNSUPPORTED,
+		        "op ingot.%s stands for what ingot makes on its way; a model cannot have it", node->type);
 }
 
 void infer_first(const struct node *node)
@@ -69,12 +70,13 @@ enum dtype infer_number_type(const struct node *node, int i)
 	if (!tensor || tensor->type == DTYPE_NONE)
 		return DTYPE_NONE;
 	if (tensor->type == DTYPE_STRING)
-		node_fail(node, EXIT_INVALID, "%s of input %d (%s): a string is no number", node->type, i,
-		          tensor->name);
+		node_fail(
+		        node, EXIT_INVALID, "%s of input %d (%s): a string is no number", node->type, i, tensor->name);
 	bool storage = dtype_is_narrow(tensor->type) && tensor->type != DTYPE_F16 && tensor->type != DTYPE_BF16;
 	if (storage || (dtypes[tensor->type].class != CLASS_OTHER && dtypes[tensor->type].bits < 8))
-		node_fail(node, EXIT_INVALID, "%s: input %d is %s, which no operator computes with but through Cast and DequantizeLinear", node->type, i,
-			dtypes[tensor->type].text);
+		node_fail(node, EXIT_INVALID,
+		        "%s: input %d is %s, which no operator computes with but through Cast and DequantizeLinear",
+		        node->type, i, dtypes[tensor->type].text);
 	if (!dtype_is_supported(tensor->type))
 		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[tensor->type].text);
 	return tensor->type;
@@ -85,7 +87,7 @@ enum dtype infer_float_type(const struct node *node, int i)
 	enum dtype type = infer_number_type(node, i);
 	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT)
 		node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type, i,
-		          dtypes[type].text);
+		        dtypes[type].text);
 	return type;
 }
 
@@ -94,7 +96,7 @@ void infer_same_type(const struct node *node, int i, enum dtype type)
 	const struct tensor *tensor = node_in(node, i);
 	if (tensor && type != DTYPE_NONE && tensor->type != DTYPE_NONE && tensor->type != type)
 		node_fail(node, EXIT_INVALID, "%s: input %d is %s, %s is right", node->type, i,
-		          dtypes[tensor->type].text, dtypes[type].text);
+		        dtypes[tensor->type].text, dtypes[type].text);
 }
 
 static struct dim merge(const struct node *node, const struct tensor *tensor, int d, struct dim inferred)
@@ -103,11 +105,13 @@ static struct dim merge(const struct node *node, const struct tensor *tensor, in
 	if (!dim_is_known(declared))
 		return dim_is_known(inferred) || inferred.symbol ? inferred : declared;
 	if (inferred.count && declared.count != inferred.count)
-		node_fail(node, EXIT_UNSUPPORTED, "dimension %d of %s is declared as %" PRId64 ", but data decide it behind another node; that is not supported", d,
-		          tensor->name, declared.extent);
+		node_fail(node, EXIT_UNSUPPORTED,
+		        "dimension %d of %s is declared as %" PRId64
+		        ", but data decide it behind another node; that is not supported",
+		        d, tensor->name, declared.extent);
 	if (dim_is_known(inferred) && inferred.extent != declared.extent)
 		node_fail(node, EXIT_INVALID, "dimension %d of %s is declared as %" PRId64 ", but it is %" PRId64, d,
-		          tensor->name, declared.extent, inferred.extent);
+		        tensor->name, declared.extent, inferred.extent);
 	return declared;
 }
 
@@ -118,7 +122,7 @@ static struct tensor *typed(struct node *node, int i, enum dtype type)
 	struct tensor *tensor = node->out[i];
 	if (type != DTYPE_NONE && tensor->type != DTYPE_NONE && tensor->type != type)
 		node_fail(node, EXIT_INVALID, "%s is declared as %s, but it is %s", tensor->name,
-		          dtypes[tensor->type].text, dtypes[type].text);
+		        dtypes[tensor->type].text, dtypes[type].text);
 	if (type != DTYPE_NONE)
 		tensor->type = type;
 	return tensor;
@@ -131,10 +135,10 @@ void infer_output(struct node *node, int i, enum dtype type, int rank, const str
 		return;
 	if (rank > MAX_RANK)
 		node_fail(node, EXIT_LIMIT, "%s has %d dimensions, at most %d are supported", tensor->name, rank,
-		          MAX_RANK);
+		        MAX_RANK);
 	if (tensor->rank >= 0 && tensor->rank != rank)
 		node_fail(node, EXIT_INVALID, "%s is declared with %d dimensions, but it has %d", tensor->name,
-		          tensor->rank, rank);
+		        tensor->rank, rank);
 	if (tensor->rank < 0)
 		for (int d = 0; d < rank; d++)
 			tensor->dims[d] = dim_unknown;
@@ -144,7 +148,7 @@ void infer_output(struct node *node, int i, enum dtype type, int rank, const str
 	int64_t elements = tensor_elements(node->graph->build, tensor);
 	if (elements > ELEMENTS_MOST)
 		node_fail(node, EXIT_LIMIT, "%s: %s has %" PRId64 " elements, ingot takes at most %" PRId64, node->type,
-		          tensor->name, elements, ELEMENTS_MOST);
+		        tensor->name, elements, ELEMENTS_MOST);
 }
 
 void infer_output_unknown(struct node *node, int i, enum dtype type) { typed(node, i, type); }
@@ -171,7 +175,8 @@ void infer_index_type(const struct node *node, bool narrow_too)
 {
 	enum dtype type = node->in[1]->type;
 	if (type != DTYPE_NONE && type != DTYPE_I64 && !(narrow_too && type == DTYPE_I32))
-		node_fail(node, EXIT_INVALID, "%s: indices are %s, int64%s is right", node->type, dtypes[type].text, narrow_too ? " or int32" : "");
+		node_fail(node, EXIT_INVALID, "%s: indices are %s, int64%s is right", node->type, dtypes[type].text,
+		        narrow_too ? " or int32" : "");
 }
 
 /* Indices that are constant, each `step`th from `first` on: inside a dimension of this extent, -1: not known. */
@@ -181,7 +186,8 @@ void infer_constant_indices(const struct node *node, int64_t first, int64_t step
 	int64_t count = at->data && extent >= 0 ? tensor_elements(node->graph->build, at) : 0;
 	for (int64_t i = first; i < count; i += step)
 		if (infer_constant_at(at, i) < -extent || infer_constant_at(at, i) >= extent)
-			node_fail(node, EXIT_INVALID, "%s: index %" PRId64 " of %" PRId64, node->type, infer_constant_at(at, i), extent);
+			node_fail(node, EXIT_INVALID, "%s: index %" PRId64 " of %" PRId64, node->type,
+			        infer_constant_at(at, i), extent);
 }
 
 const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
@@ -192,12 +198,12 @@ const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
 		return NULL;
 	if (tensor->type != DTYPE_I64 && tensor->type != DTYPE_I32)
 		node_fail(node, EXIT_INVALID, "%s: input %d is %s, int64 is right", node->type, i,
-		          dtypes[tensor->type].text);
+		        dtypes[tensor->type].text);
 	if (tensor->rank > 1)
-		node_fail(node, EXIT_INVALID, "%s: input %d has %d dimensions, 1 is right", node->type, i,
-		          tensor->rank);
+		node_fail(
+		        node, EXIT_INVALID, "%s: input %d has %d dimensions, 1 is right", node->type, i, tensor->rank);
 	*count = tensor_elements(node->graph->build, tensor);
-	int64_t *ints = new_array(node->graph->build->arena, int64_t, (size_t)*count + 1);
+	int64_t *ints = arena_new_array(node->graph->build->arena, int64_t, (size_t)*count + 1);
 	for (int64_t k = 0; k < *count; k++)
 		if (tensor->type == DTYPE_I64)
 			memcpy(&ints[k], (const char *)tensor->data + k * 8, 8);
@@ -213,7 +219,7 @@ int64_t node_axis(const struct node *node, int64_t axis, int rank)
 {
 	if (axis < -rank || axis >= rank)
 		node_fail(node, EXIT_INVALID, "%s: axis %" PRId64 " of %d dimensions, [%d, %d) is right", node->type,
-		          axis, rank, -rank, rank);
+		        axis, rank, -rank, rank);
 	return axis < 0 ? axis + rank : axis;
 }
 
@@ -223,8 +229,8 @@ static struct dim broadcast_dim(const struct node *node, int d, struct dim a, st
 	if (dim_is_known(a) && dim_is_known(b)) {
 		if (a.extent != b.extent && a.extent != 1 && b.extent != 1)
 			node_fail(node, EXIT_INVALID,
-			          "%s: %" PRId64 " and %" PRId64 " in dimension %d do not broadcast", node->type,
-			          a.extent, b.extent, d);
+			        "%s: %" PRId64 " and %" PRId64 " in dimension %d do not broadcast", node->type,
+			        a.extent, b.extent, d);
 		return a.extent == 1 ? b : a;
 	}
 	if (dim_is_known(a))
@@ -255,8 +261,8 @@ void infer_scalar(const struct node *node, int i)
 	const struct tensor *in = node_in(node, i);
 	if (!in || in->rank < 0 || tensor_is_scalar_like(in))
 		return;
-	node_fail(node, EXIT_INVALID, "%s: input %d, '%s', is a tensor of %d dimension%s, a scalar is right", node->type, i, in->name, in->rank,
-		in->rank == 1 ? "" : "s");
+	node_fail(node, EXIT_INVALID, "%s: input %d, '%s', is a tensor of %d dimension%s, a scalar is right",
+	        node->type, i, in->name, in->rank, in->rank == 1 ? "" : "s");
 }
 
 bool tensor_is_scalar_like(const struct tensor *tensor)

@@ -1,4 +1,5 @@
-/* norm.c: BatchNormalization (with given statistics, or in training with those of the batch), LayerNormalization, LRN. */
+/* norm.c: BatchNormalization (with given statistics, or in training with those of the batch), LayerNormalization, LRN.
+ */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -21,7 +22,7 @@ void infer_batch_normalization(struct node *node, const struct op *op)
 		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization with spatial = 0 is not supported");
 	if (batch_normalization_trains(node) && node->since < 14)
 		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization of opset %d in training is not supported",
-		          node->since);
+		        node->since);
 	for (int i = 1; node->outs > 1 && !batch_normalization_trains(node) && i < node->outs; i++)
 		if (node_has_out(node, i))
 			node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization: output %d exists only in training", i);
@@ -33,12 +34,12 @@ void infer_batch_normalization(struct node *node, const struct op *op)
 			infer_float_type(node, i);
 		if (tensor->rank >= 0 && tensor->rank != 1)
 			node_fail(node, EXIT_INVALID, "BatchNormalization: %s has %d dimensions, 1 is right", names[i],
-			          tensor->rank);
+			        tensor->rank);
 		if (x->rank >= 2 && tensor->rank == 1 && dim_is_known(tensor->dims[0]) && dim_is_known(x->dims[1])
-			&& tensor->dims[0].extent != x->dims[1].extent)
+		        && tensor->dims[0].extent != x->dims[1].extent)
 			node_fail(node, EXIT_INVALID,
-			          "BatchNormalization: %s has %" PRId64 " channels, data has %" PRId64, names[i],
-			          tensor->dims[0].extent, x->dims[1].extent);
+			        "BatchNormalization: %s has %" PRId64 " channels, data has %" PRId64, names[i],
+			        tensor->dims[0].extent, x->dims[1].extent);
 	}
 	if (x->rank == 0)
 		node_fail(node, EXIT_INVALID, "BatchNormalization: data is a scalar");
@@ -54,7 +55,9 @@ static const struct expr *statistic(struct definer *definer, int i, enum dtype t
 	return expr_cast(definer->arena, type, expr_load(definer->arena, definer_in(definer, i), c));
 }
 
-struct statistics { struct definition *mean, *variance; };
+struct statistics {
+	struct definition *mean, *variance;
+};
 
 /* Of the batch: over all but the channels. */
 static struct statistics batch_statistics(struct definer *definer, struct definition *x)
@@ -74,14 +77,14 @@ static struct statistics batch_statistics(struct definer *definer, struct defini
 	}
 	const struct expr *each = expr_number(arena, x->type, 1 / count);
 	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), 1, &x->extents[1], REDUCE_SUM,
-	                                           n, terms, NULL, expr_load(arena, x, at));
-	is.mean = definer_map(definer, definer_name(definer, "mean"), 1, &x->extents[1], expr2(definer, SCALAR_mul,
-		expr_load(arena, sum, &c), each));
+	        n, terms, NULL, expr_load(arena, x, at));
+	is.mean = definer_map(definer, definer_name(definer, "mean"), 1, &x->extents[1],
+	        expr2(definer, SCALAR_mul, expr_load(arena, sum, &c), each));
 	const struct expr *d = expr2(definer, SCALAR_sub, expr_load(arena, x, at), expr_load(arena, is.mean, &c));
 	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), 1, &x->extents[1],
-	                                               REDUCE_SUM, n, terms, NULL, expr2(definer, SCALAR_mul, d, d));
+	        REDUCE_SUM, n, terms, NULL, expr2(definer, SCALAR_mul, d, d));
 	is.variance = definer_map(definer, definer_name(definer, "variance"), 1, &x->extents[1],
-	                          expr2(definer, SCALAR_mul, expr_load(arena, squares, &c), each));
+	        expr2(definer, SCALAR_mul, expr_load(arena, squares, &c), each));
 	return is;
 }
 
@@ -104,23 +107,25 @@ void define_batch_normalization(struct definer *definer, const struct op *op)
 		for (int i = 0; i < 2; i++) {
 			struct definition *running = definer_in(definer, 3 + i);
 			const struct expr *fresh = expr_cast(arena, running->type, expr_load(arena, batch[i], &c));
-			definer_out_map(definer, 1 + i, expr3(definer, SCALAR_fma, expr_load(arena, running, &c),
-				expr_number(arena, running->type, momentum), expr2(definer, SCALAR_mul, fresh,
-				expr_number(arena, running->type, 1 - momentum))));
+			definer_out_map(definer, 1 + i,
+			        expr3(definer, SCALAR_fma, expr_load(arena, running, &c),
+			                expr_number(arena, running->type, momentum),
+			                expr2(definer, SCALAR_mul, fresh,
+			                        expr_number(arena, running->type, 1 - momentum))));
 		}
 		mean = expr_load(arena, is.mean, &c);
 		variance = expr_load(arena, is.variance, &c);
 	}
 	const struct expr *epsilon = expr_number(arena, type, attribute_float(definer->node, "epsilon"));
-	struct definition *factor =
-	        definer_map(definer, definer_name(definer, "factor"), 1, &channels,
-	                    expr2(definer, SCALAR_div, statistic(definer, 1, type, &c),
-	                          expr1(definer, SCALAR_sqrt, expr2(definer, SCALAR_add, variance, epsilon))));
+	struct definition *factor = definer_map(definer, definer_name(definer, "factor"), 1, &channels,
+	        expr2(definer, SCALAR_div, statistic(definer, 1, type, &c),
+	                expr1(definer, SCALAR_sqrt, expr2(definer, SCALAR_add, variance, epsilon))));
 	struct definition *offset = definer_map(definer, definer_name(definer, "offset"), 1, &channels,
-	                                        expr3(definer, SCALAR_fma, expr1(definer, SCALAR_neg, mean),
-	                                              expr_load(arena, factor, &c), statistic(definer, 2, type, &c)));
-	definer_out_map(definer, 0, expr3(definer, SCALAR_fma, expr_load(arena, x, at), expr_load(arena, factor, &own),
-		expr_load(arena, offset, &own)));
+	        expr3(definer, SCALAR_fma, expr1(definer, SCALAR_neg, mean), expr_load(arena, factor, &c),
+	                statistic(definer, 2, type, &c)));
+	definer_out_map(definer, 0,
+	        expr3(definer, SCALAR_fma, expr_load(arena, x, at), expr_load(arena, factor, &own),
+	                expr_load(arena, offset, &own)));
 }
 
 /* ---- LayerNormalization: two passes over the dimensions from `axis` on ---- */
@@ -147,11 +152,11 @@ void infer_layer_normalization(struct node *node, const struct op *op)
 		int rank = infer_broadcast(node, 2, both, dims);
 		if (rank > x->rank)
 			node_fail(node, EXIT_INVALID, "LayerNormalization: input %d has %d dimensions, data has %d", i,
-			          tensor->rank, x->rank);
+			        tensor->rank, x->rank);
 		for (int d = 0; d < rank; d++)
 			if (dim_is_known(x->dims[d]) && dim_is_known(dims[d]) && dims[d].extent != x->dims[d].extent)
 				node_fail(node, EXIT_INVALID,
-				          "LayerNormalization: input %d does not broadcast to the data", i);
+				        "LayerNormalization: input %d does not broadcast to the data", i);
 	}
 	for (int d = 0; d < x->rank; d++)
 		dims[d] = d < axis ? x->dims[d] : dim_of(1);
@@ -179,28 +184,25 @@ void define_layer_normalization(struct definer *definer, const struct op *op)
 	}
 	const struct expr *each = expr_number(arena, x->type, 1 / count);
 	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM,
-	                                           rank - axis, terms, NULL, expr_load(arena, x, term_at));
+	        rank - axis, terms, NULL, expr_load(arena, x, term_at));
 	struct definition *mean = definer_map(definer, definer_name(definer, "mean"), rank, row_extents,
-	                                      expr2(definer, SCALAR_mul, definer_load(definer, sum, rank, at), each));
-	struct definition *centred =
-	        definer_map(definer, definer_name(definer, "centred"), rank, extents,
-	                    expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, mean, rank, at)));
+	        expr2(definer, SCALAR_mul, definer_load(definer, sum, rank, at), each));
+	struct definition *centred = definer_map(definer, definer_name(definer, "centred"), rank, extents,
+	        expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, mean, rank, at)));
 	const struct expr *d = expr_load(arena, centred, term_at);
-	struct definition *squares =
-	        definer_reduction(definer, definer_name(definer, "squares"), rank, row_extents, REDUCE_SUM, rank - axis,
-	                          terms, NULL, expr2(definer, SCALAR_mul, d, d));
+	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), rank, row_extents,
+	        REDUCE_SUM, rank - axis, terms, NULL, expr2(definer, SCALAR_mul, d, d));
 	const struct expr *variance = expr3(definer, SCALAR_fma, definer_load(definer, squares, rank, at), each,
-		expr_number(arena, x->type, attribute_float(definer->node, "epsilon")));
-	struct definition *inverse = definer_map(
-	        definer, definer_name(definer, "inverse"), rank, row_extents,
+	        expr_number(arena, x->type, attribute_float(definer->node, "epsilon")));
+	struct definition *inverse = definer_map(definer, definer_name(definer, "inverse"), rank, row_extents,
 	        expr2(definer, SCALAR_div, expr_number(arena, x->type, 1), expr1(definer, SCALAR_sqrt, variance)));
 	const struct expr *normal =
 	        expr2(definer, SCALAR_mul, expr_load(arena, centred, at), definer_load(definer, inverse, rank, at));
 	const struct expr *factor = definer_load(definer, scale, rank, at);
 	definer_out_map(definer, 0,
-	                bias ? expr3(definer, SCALAR_fma, normal, factor, definer_load(definer, bias, rank, at))
-	                     : expr2(definer, SCALAR_mul, normal, factor));
-	for (int i = 1; i < 3; i++) {                         /* in the type of `stash_type`, whatever the data's */
+	        bias ? expr3(definer, SCALAR_fma, normal, factor, definer_load(definer, bias, rank, at))
+	             : expr2(definer, SCALAR_mul, normal, factor));
+	for (int i = 1; i < 3; i++) { /* in the type of `stash_type`, whatever the data's */
 		struct definition *row = i == 1 ? mean : inverse;
 		if (row->type == DTYPE_F32)
 			definer_out(definer, i, row);
@@ -229,7 +231,8 @@ void infer_lrn(struct node *node, const struct op *op)
 	infer_float_type(node, 0);
 	lrn_size(node);
 	if (node->in[0]->rank >= 0 && node->in[0]->rank < 2)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type, node->in[0]->rank);
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type,
+		        node->in[0]->rank);
 	infer_output_like(node, 0, node->in[0]);
 }
 
@@ -242,16 +245,21 @@ void define_lrn(struct definer *definer, const struct op *op)
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	int64_t before = (size - 1) / 2, after = size - 1 - before;
-	before = before < channels ? before : channels;                     /* what lies further away is outside for each */
+	before = before < channels ? before : channels; /* what lies further away is outside for each */
 	after = after < channels ? after : channels;
 	int64_t terms = before + after + 1;
 	memcpy(x_at, at, sizeof x_at);
 	x_at[1] = index_plus(arena, index_add(arena, at[1], index_var(arena, rank, terms)), -before);
-	const struct expr *near = expr_select(arena, &(struct range){ x_at[1], 0, channels }, 1, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
-	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), rank, extents, REDUCE_SUM, 1, &terms, NULL,
-		expr2(definer, SCALAR_mul, near, near));
-	const struct expr *sum = expr3(definer, SCALAR_fma, expr_number(arena, x->type, (double)attribute_float(definer->node, "alpha") / (double)size),
-		expr_load(arena, squares, at), expr_number(arena, x->type, (double)attribute_float(definer->node, "bias")));
-	definer_out_map(definer, 0, expr2(definer, SCALAR_div, expr_load(arena, x, at),
-		expr2(definer, SCALAR_pow, sum, expr_number(arena, x->type, (double)attribute_float(definer->node, "beta")))));
+	const struct expr *near = expr_select(arena, &(struct range){ x_at[1], 0, channels }, 1,
+	        expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
+	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), rank, extents,
+	        REDUCE_SUM, 1, &terms, NULL, expr2(definer, SCALAR_mul, near, near));
+	const struct expr *sum = expr3(definer, SCALAR_fma,
+	        expr_number(arena, x->type, (double)attribute_float(definer->node, "alpha") / (double)size),
+	        expr_load(arena, squares, at),
+	        expr_number(arena, x->type, (double)attribute_float(definer->node, "bias")));
+	definer_out_map(definer, 0,
+	        expr2(definer, SCALAR_div, expr_load(arena, x, at),
+	                expr2(definer, SCALAR_pow, sum,
+	                        expr_number(arena, x->type, (double)attribute_float(definer->node, "beta")))));
 }

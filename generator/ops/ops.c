@@ -17,16 +17,20 @@ enum { SCALAR_NONE = -1 };
 #define PLAIN
 const struct op ops[] = {
 #define O(domain, name, since, family, scalar, ...) \
-	{ domain, name, since, SCALAR_##scalar, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, infer_##family, define_##family, NULL, NULL, false, false, 0, 0, 0 },
+	{ domain, name, since, SCALAR_##scalar, (const struct attribute_row[]){ __VA_ARGS__{ 0 } }, infer_##family, \
+		define_##family, NULL, NULL, false, false, 0, 0, 0 },
 #define OL(domain, name, since, inferring, defining, ...) \
-	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, infer_##inferring, define_##defining, NULL, NULL, true, false, 0, 0, 0 },
+	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__{ 0 } }, infer_##inferring, \
+		define_##defining, NULL, NULL, true, false, 0, 0, 0 },
 #define TEXT(domain, name, since, lists, wide, least, most, outs, ...) \
-	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, NULL, define_text, text_place, "onnx/" name ".jinja", lists, wide, least, most, outs },
+	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__{ 0 } }, NULL, define_text, \
+		text_place, "onnx/" name ".jinja", lists, wide, least, most, outs },
 #define T(domain, name, since, ...) TEXT(domain, name, since, false, false, __VA_ARGS__)
 #define TW(domain, name, since, ...) TEXT(domain, name, since, false, true, __VA_ARGS__)
 #define TL(domain, name, since, ...) TEXT(domain, name, since, true, false, __VA_ARGS__)
 #define G(domain, name, since, family, ...) \
-	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, NULL, define_graphs, place_##family, NULL, true, false, 0, 0, 0 },
+	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__{ 0 } }, NULL, define_graphs, \
+		place_##family, NULL, true, false, 0, 0, 0 },
 #include "tables/ops.h"
 #undef O
 #undef OL
@@ -46,13 +50,23 @@ const struct op *op_find(const char *domain, const char *name)
 	return NULL;
 }
 
-static const struct kind { const char *name, *words; } kinds[] = {
-	[ATTRIBUTE_FLOAT] = { "float", "a float" }, [ATTRIBUTE_INT] = { "int", "an integer" }, [ATTRIBUTE_STRING] = { "string", "a string" },
-	[ATTRIBUTE_TENSOR] = { "tensor", "a tensor" }, [ATTRIBUTE_GRAPH] = { "graph", "a graph" }, [ATTRIBUTE_FLOATS] = { "floats", "a list of floats" },
-	[ATTRIBUTE_INTS] = { "ints", "a list of integers" }, [ATTRIBUTE_STRINGS] = { "strings", "a list of strings" },
-	[ATTRIBUTE_TENSORS] = { "tensors", "a list of tensors" }, [ATTRIBUTE_GRAPHS] = { "graphs", "a list of graphs" },
-	[ATTRIBUTE_SPARSE_TENSOR] = { "sparse_tensor", "a sparse tensor" }, [ATTRIBUTE_SPARSE_TENSORS] = { "sparse_tensors", "a list of sparse tensors" },
-	[ATTRIBUTE_TYPE] = { "type", "a type" }, [ATTRIBUTE_TYPES] = { "types", "a list of types" },
+static const struct kind {
+	const char *name, *words;
+} kinds[] = {
+	[ATTRIBUTE_FLOAT] = { "float", "a float" },
+	[ATTRIBUTE_INT] = { "int", "an integer" },
+	[ATTRIBUTE_STRING] = { "string", "a string" },
+	[ATTRIBUTE_TENSOR] = { "tensor", "a tensor" },
+	[ATTRIBUTE_GRAPH] = { "graph", "a graph" },
+	[ATTRIBUTE_FLOATS] = { "floats", "a list of floats" },
+	[ATTRIBUTE_INTS] = { "ints", "a list of integers" },
+	[ATTRIBUTE_STRINGS] = { "strings", "a list of strings" },
+	[ATTRIBUTE_TENSORS] = { "tensors", "a list of tensors" },
+	[ATTRIBUTE_GRAPHS] = { "graphs", "a list of graphs" },
+	[ATTRIBUTE_SPARSE_TENSOR] = { "sparse_tensor", "a sparse tensor" },
+	[ATTRIBUTE_SPARSE_TENSORS] = { "sparse_tensors", "a list of sparse tensors" },
+	[ATTRIBUTE_TYPE] = { "type", "a type" },
+	[ATTRIBUTE_TYPES] = { "types", "a list of types" },
 };
 
 const char *attribute_kind_name(enum attribute_kind kind) { return kinds[kind].name; }
@@ -70,15 +84,15 @@ const struct op *op_of(const struct node *node)
 	const struct op *op = op_find(node->domain, node->type);
 	if (!op)
 		node_fail(node, EXIT_UNSUPPORTED, "op %s%s%s is not supported", node->domain, *node->domain ? "." : "",
-		          node->type);
+		        node->type);
 	if (node->since < op->since)
 		node_fail(node, EXIT_INVALID, "%s came with opset %d, the model imports %d", op->name, op->since,
-		          node->since);
+		        node->since);
 	for (int i = 0; i < node->attribute_count; i++) {
 		const struct attribute_row *row = row_at(op, node->attributes[i].name, node->since);
 		if (!row)
 			node_fail(node, EXIT_INVALID, "%s of opset %d has no attribute \"%s\"", op->name, node->since,
-			          node->attributes[i].name);
+			        node->attributes[i].name);
 		if (row->kind != node->attributes[i].kind)
 			node_fail(node, EXIT_INVALID, "attribute %s must be %s", row->name, kinds[row->kind].words);
 	}
@@ -96,19 +110,25 @@ static const struct attribute_row *default_of(const struct node *node, const cha
 	return row;
 }
 
-bool op_keeps_shape(const struct op *op) { return op->infer == infer_unary || op->infer == infer_cast || op->infer == infer_cast_like || op->infer == infer_identity; }
+bool op_keeps_shape(const struct op *op)
+{
+	return op->infer == infer_unary || op->infer == infer_cast || op->infer == infer_cast_like
+	        || op->infer == infer_identity;
+}
 
 bool op_sizes(const struct op *op)
 {
-	return op->infer == infer_reshape || op->infer == infer_expand || op->infer == infer_constant_of_shape || op->infer == infer_range || op->infer == infer_slice || op->infer == infer_fit
-		|| op->infer == infer_rounds || op->infer == infer_tile || op->infer == infer_resize;
+	return op->infer == infer_reshape || op->infer == infer_expand || op->infer == infer_constant_of_shape
+	        || op->infer == infer_range || op->infer == infer_slice || op->infer == infer_fit
+	        || op->infer == infer_rounds || op->infer == infer_tile || op->infer == infer_resize;
 }
 
 bool op_broadcasts(const struct op *op) { return op->infer == infer_binary; }
 
 bool op_chooses(const struct op *op)
 {
-	return op->infer == infer_compress || op->infer == infer_non_zero || op->infer == infer_unique || op->infer == infer_select;
+	return op->infer == infer_compress || op->infer == infer_non_zero || op->infer == infer_unique
+	        || op->infer == infer_select;
 }
 
 int64_t attribute_int(const struct node *node, const char *name)
@@ -116,6 +136,12 @@ int64_t attribute_int(const struct node *node, const char *name)
 	return node_int(node, name, (int64_t)default_of(node, name)->number);
 }
 
-float attribute_float(const struct node *node, const char *name) { return node_float(node, name, (float)default_of(node, name)->number); }
+float attribute_float(const struct node *node, const char *name)
+{
+	return node_float(node, name, (float)default_of(node, name)->number);
+}
 
-const char *attribute_string(const struct node *node, const char *name) { return node_string(node, name, default_of(node, name)->string); }
+const char *attribute_string(const struct node *node, const char *name)
+{
+	return node_string(node, name, default_of(node, name)->string);
+}

@@ -3,7 +3,10 @@
 #include <inttypes.h>
 #include <math.h>
 
-static int order_axis(const struct node *node) { return (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank); }
+static int order_axis(const struct node *node)
+{
+	return (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
+}
 
 void infer_top_k(struct node *node, const struct op *op)
 {
@@ -40,7 +43,7 @@ void infer_top_k(struct node *node, const struct op *op)
 	}
 	int axis = order_axis(node);
 	int64_t n = x->dims[axis].extent;
-	for (int o = 0; k < 0 && o < node->outs; o++)         /* one that comes at run time: as the outputs are declared */
+	for (int o = 0; k < 0 && o < node->outs; o++) /* one that comes at run time: as the outputs are declared */
 		if (node_has_out(node, o) && node->out[o]->rank == x->rank && !node->out[o]->dims[axis].count)
 			k = node->out[o]->dims[axis].extent;
 	if (n >= 0 && k > n)
@@ -66,11 +69,15 @@ static const struct expr *last_of_all(struct arena *arena, enum dtype type, bool
 /* As many as are wanted are there. */
 static void require_many(struct definer *definer, const struct dim *have, const struct dim *want)
 {
-	const struct expr *k = definer_dim(definer, want), *many = whole_of(definer, SCALAR_add, definer_dim(definer, have), integer(definer, 1));
+	const struct expr *k = definer_dim(definer, want),
+	                  *many = whole_of(definer, SCALAR_add, definer_dim(definer, have), integer(definer, 1));
 	if (!want->count && (!have->count || size_span(have->count).least >= want->extent))
 		return;
-	definer_require(definer, EXIT_INVALID, 0, NULL, whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_less, integer(definer, -1), k),
-		whole_of(definer, SCALAR_less, k, many)), "a k of 0 to what there is of dimension %d of %s is right", order_axis(definer->node), definer->node->in[0]->name);
+	definer_require(definer, EXIT_INVALID, 0, NULL,
+	        whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_less, integer(definer, -1), k),
+	                whole_of(definer, SCALAR_less, k, many)),
+	        "a k of 0 to what there is of dimension %d of %s is right", order_axis(definer->node),
+	        definer->node->in[0]->name);
 }
 
 void define_top_k(struct definer *definer, const struct op *op)
@@ -85,12 +92,15 @@ void define_top_k(struct definer *definer, const struct op *op)
 	int64_t n = x->extents[axis];
 	bool largest = node->since < 11 || attribute_int(node, "largest");
 	if (extents[axis] > n)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " of %" PRId64 " are declared", node->type, extents[axis], n);
-	const struct dim *have = &node->in[0]->dims[axis], *want = &node->out[node_has_out(node, 0) ? 0 : 1]->dims[axis];
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " of %" PRId64 " are declared", node->type, extents[axis],
+		        n);
+	const struct dim *have = &node->in[0]->dims[axis],
+	                 *want = &node->out[node_has_out(node, 0) ? 0 : 1]->dims[axis];
 	require_many(definer, have, want);
 	if (node_in(node, 1) && !node->in[1]->data && !want->count)
-		definer_require(definer, EXIT_INVALID, 0, NULL, whole_is(definer, definer_element(definer, 1, 0), extents[axis]), "k is %" PRId64 ", as declared, is right",
-			extents[axis]);
+		definer_require(definer, EXIT_INVALID, 0, NULL,
+		        whole_is(definer, definer_element(definer, 1, 0), extents[axis]),
+		        "k is %" PRId64 ", as declared, is right", extents[axis]);
 	if (n > INT32_MAX)
 		node_fail(node, EXIT_LIMIT, "%s: rows of %" PRId64 ", %d at most", node->type, n, INT32_MAX);
 	for (int d = 0; d < rank; d++)
@@ -104,8 +114,8 @@ void define_top_k(struct definer *definer, const struct op *op)
 	key_at[axis] = index_var(arena, rank, n);
 	bool own = axis == rank - 1 && node_has_out(node, 1);
 	struct definition *there = definer_there(definer, x, have->count, axis, last_of_all(arena, x->type, largest));
-	struct definition *order = definer_order(definer, own ? node->out[1]->name : definer_name(definer, "order"), rank, rows, largest, n,
-		definition_elements(x) ? expr_load(arena, there, key_at) : NULL);
+	struct definition *order = definer_order(definer, own ? node->out[1]->name : definer_name(definer, "order"),
+	        rank, rows, largest, n, definition_elements(x) ? expr_load(arena, there, key_at) : NULL);
 	const struct expr *position = expr_load(arena, order, order_at);
 	if (own)
 		definer_out(definer, 1, order);

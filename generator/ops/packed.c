@@ -1,5 +1,5 @@
-/* packed.c: elements below 8 bits.  Only inputs, outputs and constants are packed, low bits first; in between an integer is a byte, and a float one of
- * float8e4m3fn, which has every number of float4 and float6. */
+/* packed.c: elements below 8 bits.  Only inputs, outputs and constants are packed, low bits first; in between an
+ * integer is a byte, and a float one of float8e4m3fn, which has every number of float4 and float6. */
 #include "ops/ops.h"
 #include <math.h>
 
@@ -9,7 +9,10 @@ static bool is_packed_float(enum dtype type) { return dtypes[type].class == CLAS
 
 static int64_t mask_of(enum dtype type) { return ((int64_t)1 << dtypes[type].bits) - 1; }
 
-static const struct expr *whole(struct definer *definer, int64_t number) { return expr_integer(definer->arena, DTYPE_I32, number); }
+static const struct expr *whole(struct definer *definer, int64_t number)
+{
+	return expr_integer(definer->arena, DTYPE_I32, number);
+}
 
 enum dtype dtype_stored(enum dtype type)
 {
@@ -28,15 +31,18 @@ const struct expr *packed_from_code(struct definer *definer, enum dtype type, co
 	if (!is_packed_float(type)) {
 		int64_t sign = (int64_t)1 << (bits - 1);
 		if (dtypes[type].class == CLASS_INT)
-			code = expr2(definer, SCALAR_sub, expr2(definer, SCALAR_xor, code, whole(definer, sign)), whole(definer, sign));
+			code = expr2(definer, SCALAR_sub, expr2(definer, SCALAR_xor, code, whole(definer, sign)),
+			        whole(definer, sign));
 		return expr_cast(arena, dtype_stored(type), code);
 	}
 	const struct expr *magnitude = expr2(definer, SCALAR_and, code, whole(definer, mask_of(type) >> 1));
 	const struct expr *sign = expr2(definer, SCALAR_shr, code, whole(definer, bits - 1));
 	const struct expr *byte = expr2(definer, SCALAR_or, expr2(definer, SCALAR_shl, magnitude, whole(definer, drop)),
-		expr2(definer, SCALAR_shl, sign, whole(definer, 7)));
-	const struct expr *number = expr_cast(arena, DTYPE_F32, expr_cast_as(arena, DTYPE_F8E4M3FN, CAST_BITS, expr_cast(arena, DTYPE_U8, byte)));
-	return expr_cast(arena, DTYPE_F8E4M3FN, expr2(definer, SCALAR_mul, number, expr_number(arena, DTYPE_F32, (double)(1 / shift_of(type)))));
+	        expr2(definer, SCALAR_shl, sign, whole(definer, 7)));
+	const struct expr *number = expr_cast(
+	        arena, DTYPE_F32, expr_cast_as(arena, DTYPE_F8E4M3FN, CAST_BITS, expr_cast(arena, DTYPE_U8, byte)));
+	return expr_cast(arena, DTYPE_F8E4M3FN,
+	        expr2(definer, SCALAR_mul, number, expr_number(arena, DTYPE_F32, (double)(1 / shift_of(type)))));
 }
 
 const struct expr *packed_code(struct definer *definer, enum dtype type, const struct expr *stored)
@@ -45,9 +51,12 @@ const struct expr *packed_code(struct definer *definer, enum dtype type, const s
 	int bits = dtypes[type].bits, drop = E4M3_MANTISSA - narrows[type].mantissa;
 	if (!is_packed_float(type))
 		return expr2(definer, SCALAR_and, expr_cast(arena, DTYPE_I32, stored), whole(definer, mask_of(type)));
-	const struct expr *number = expr2(definer, SCALAR_mul, expr_cast(arena, DTYPE_F32, stored), expr_number(arena, DTYPE_F32, (double)shift_of(type)));
-	const struct expr *byte = expr_cast(arena, DTYPE_I32, expr_cast_as(arena, DTYPE_U8, CAST_BITS, expr_cast(arena, DTYPE_F8E4M3FN, number)));
-	const struct expr *magnitude = expr2(definer, SCALAR_shr, expr2(definer, SCALAR_and, byte, whole(definer, 127)), whole(definer, drop));
+	const struct expr *number = expr2(definer, SCALAR_mul, expr_cast(arena, DTYPE_F32, stored),
+	        expr_number(arena, DTYPE_F32, (double)shift_of(type)));
+	const struct expr *byte = expr_cast(
+	        arena, DTYPE_I32, expr_cast_as(arena, DTYPE_U8, CAST_BITS, expr_cast(arena, DTYPE_F8E4M3FN, number)));
+	const struct expr *magnitude =
+	        expr2(definer, SCALAR_shr, expr2(definer, SCALAR_and, byte, whole(definer, 127)), whole(definer, drop));
 	const struct expr *sign = expr2(definer, SCALAR_shr, byte, whole(definer, 7));
 	return expr2(definer, SCALAR_or, magnitude, expr2(definer, SCALAR_shl, sign, whole(definer, bits - 1)));
 }
@@ -56,7 +65,7 @@ const void *packed_constant(struct arena *arena, enum dtype type, const void *da
 {
 	int bits = dtypes[type].bits;
 	bool is_signed = dtypes[type].class == CLASS_INT;
-	uint8_t *bytes = new_array(arena, uint8_t, count + 1);
+	uint8_t *bytes = arena_new_array(arena, uint8_t, count + 1);
 	for (size_t i = 0; i < count; i++) {
 		size_t bit = i * (size_t)bits;
 		const uint8_t *at = (const uint8_t *)data + bit / 8;
@@ -65,26 +74,31 @@ const void *packed_constant(struct arena *arena, enum dtype type, const void *da
 			value |= (unsigned)at[1] << 8;
 		value = value >> (bit % 8) & ((1u << bits) - 1);
 		bytes[i] = (uint8_t)(is_packed_float(type) ? narrow_code(DTYPE_F8E4M3FN, 0, narrow_value(type, value))
-			: is_signed && value >> (bits - 1) ? value | ~0u << bits : value);
+		                : is_signed && value >> (bits - 1) ? value | ~0u << bits
+		                                                   : value);
 	}
 	return bytes;
 }
 
-struct definition *packed_read(struct definer *definer, const char *name, const struct shown *as, struct definition *bytes)
+struct definition *packed_read(
+        struct definer *definer, const char *name, const struct shown *as, struct definition *bytes)
 {
 	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK];
 	int bits = dtypes[as->type].bits;
 	if (!shown_elements(as))
-		return definer_map(definer, name, as->rank, as->extents, packed_from_code(definer, as->type, whole(definer, 0)));
+		return definer_map(
+		        definer, name, as->rank, as->extents, packed_from_code(definer, as->type, whole(definer, 0)));
 	for (int d = 0; d < as->rank; d++)
 		at[d] = index_var(arena, d, as->extents[d]);
 	const struct index *bit = index_scale(arena, index_flatten(arena, as->rank, at, as->extents), bits);
-	const struct index *byte = index_div(arena, bit, 8), *next = index_plus(arena, byte, 1), *off = index_mod(arena, bit, 8);
+	const struct index *byte = index_div(arena, bit, 8), *next = index_plus(arena, byte, 1),
+	                   *off = index_mod(arena, bit, 8);
 	const struct expr *code = expr_cast(arena, DTYPE_I32, expr_load(arena, bytes, &byte));
-	if (8 % bits) {                                                     /* some elements lie in two bytes */
+	if (8 % bits) { /* some elements lie in two bytes */
 		const struct range there = { next, 0, bytes->extents[0] };
-		const struct expr *high = expr_select(arena, &there, 1, expr_cast(arena, DTYPE_I32, expr_load(arena, bytes, &next)), whole(definer, 0));
+		const struct expr *high = expr_select(arena, &there, 1,
+		        expr_cast(arena, DTYPE_I32, expr_load(arena, bytes, &next)), whole(definer, 0));
 		code = expr2(definer, SCALAR_or, code, expr2(definer, SCALAR_shl, high, whole(definer, 8)));
 	}
 	code = expr2(definer, SCALAR_shr, code, expr_cast(arena, DTYPE_I32, expr_index(arena, off)));
@@ -92,17 +106,19 @@ struct definition *packed_read(struct definer *definer, const char *name, const 
 	return definer_map(definer, name, as->rank, as->extents, packed_from_code(definer, as->type, code));
 }
 
-struct definition *packed_write(struct definer *definer, const char *name, const struct shown *as, struct definition *elements)
+struct definition *packed_write(
+        struct definer *definer, const char *name, const struct shown *as, struct definition *elements)
 {
 	struct arena *arena = definer->arena;
 	int bits = dtypes[as->type].bits;
 	int64_t count = definition_elements(elements), bytes = (int64_t)dtype_bytes(as->type, (size_t)count);
 	if (!count)
 		return definer_map(definer, name, 1, &bytes, expr_integer(arena, DTYPE_U8, 0));
-	if (elements->rank != 1) {                                            /* one index, which the ranges below keep inside */
+	if (elements->rank != 1) { /* one index, which the ranges below keep inside */
 		const struct index *at[MAX_RANK];
 		index_unflatten(arena, index_var(arena, 0, count), elements->rank, elements->extents, at);
-		elements = definer_map(definer, arena_printf(arena, "%s_flat", elements->name), 1, &count, expr_load(arena, elements, at));
+		elements = definer_map(definer, arena_printf(arena, "%s_flat", elements->name), 1, &count,
+		        expr_load(arena, elements, at));
 	}
 	const struct index *bit = index_scale(arena, index_var(arena, 0, bytes), 8);
 	const struct index *first = index_div(arena, bit, bits), *off = index_mod(arena, bit, bits);
@@ -111,11 +127,13 @@ struct definition *packed_write(struct definer *definer, const char *name, const
 		const struct index *flat = index_plus(arena, first, k);
 		const struct range there = { flat, 0, count };
 		const struct expr *code = packed_code(definer, as->type, expr_load(arena, elements, &flat));
-		const struct index *up = index_plus(arena, index_scale(arena, off, -1), k * bits);       /* k: how far up its lowest bit goes */
+		const struct index *up = index_plus(
+		        arena, index_scale(arena, off, -1), k * bits); /* k: how far up its lowest bit goes */
 		code = k ? expr2(definer, SCALAR_shl, code, expr_cast(arena, DTYPE_I32, expr_index(arena, up)))
-			: expr2(definer, SCALAR_shr, code, expr_cast(arena, DTYPE_I32, expr_index(arena, off)));
+		         : expr2(definer, SCALAR_shr, code, expr_cast(arena, DTYPE_I32, expr_index(arena, off)));
 		code = expr_select(arena, &there, 1, code, whole(definer, 0));
 		all = k ? expr2(definer, SCALAR_or, all, code) : code;
 	}
-	return definer_map(definer, name, 1, &bytes, expr_cast(arena, DTYPE_U8, expr2(definer, SCALAR_and, all, whole(definer, 255))));
+	return definer_map(definer, name, 1, &bytes,
+	        expr_cast(arena, DTYPE_U8, expr2(definer, SCALAR_and, all, whole(definer, 255))));
 }

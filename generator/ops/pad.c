@@ -14,7 +14,8 @@ static enum mode mode_of(const struct node *node)
 	for (int i = 0; i < (node->since < WRAPS ? 3 : 4); i++)
 		if (!strcmp(given, names[i]))
 			return (enum mode)i;
-	node_fail(node, EXIT_INVALID, "%s: mode is \"%s\", constant, reflect, edge%s is right", node->type, given, node->since < WRAPS ? "" : " or wrap");
+	node_fail(node, EXIT_INVALID, "%s: mode is \"%s\", constant, reflect, edge%s is right", node->type, given,
+	        node->since < WRAPS ? "" : " or wrap");
 }
 
 /* How many elements come before and behind each dimension, below 0: go.  False where they are not constant. */
@@ -22,20 +23,25 @@ static bool pads_of(const struct node *node, int rank, int64_t *before, int64_t 
 {
 	int64_t count, axes_count = 0;
 	size_t given;
-	const int64_t *pads = node->since < PADS_ARE_INPUT ? node_ints(node, node->since < 2 ? "paddings" : "pads", &given) : node_in_ints(node, 1, &count);
+	const int64_t *pads = node->since < PADS_ARE_INPUT
+	        ? node_ints(node, node->since < 2 ? "paddings" : "pads", &given)
+	        : node_in_ints(node, 1, &count);
 	const int64_t *axes = node->since < PADS_ARE_INPUT ? NULL : node_in_ints(node, 3, &axes_count);
 	count = node->since < PADS_ARE_INPUT ? (int64_t)given : count;
 	if ((node->since >= PADS_ARE_INPUT && !pads) || (node_in(node, 3) && !axes))
 		return false;
 	int64_t dims = axes ? axes_count : rank;
 	if (count != 2 * dims)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " pads for %" PRId64 " dimensions, %" PRId64 " are right", node->type, count, dims, 2 * dims);
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " pads for %" PRId64 " dimensions, %" PRId64 " are right",
+		        node->type, count, dims, 2 * dims);
 	for (int d = 0; d < rank; d++)
 		before[d] = after[d] = 0;
 	for (int64_t i = 0; i < dims; i++) {
 		int64_t d = axes ? node_axis(node, axes[i], rank) : i;
-		if (pads[i] < -((int64_t)1 << 40) || pads[i] > (int64_t)1 << 40 || pads[dims + i] < -((int64_t)1 << 40) || pads[dims + i] > (int64_t)1 << 40)
-			node_fail(node, EXIT_LIMIT, "%s: pads of %" PRId64 " and %" PRId64 " elements", node->type, pads[i], pads[dims + i]);
+		if (pads[i] < -((int64_t)1 << 40) || pads[i] > (int64_t)1 << 40 || pads[dims + i] < -((int64_t)1 << 40)
+		        || pads[dims + i] > (int64_t)1 << 40)
+			node_fail(node, EXIT_LIMIT, "%s: pads of %" PRId64 " and %" PRId64 " elements", node->type,
+			        pads[i], pads[dims + i]);
 		before[d] = pads[i];
 		after[d] = pads[dims + i];
 	}
@@ -70,10 +76,13 @@ void infer_pad(struct node *node, const struct op *op)
 		if (extent < 0 || !(before[d] || after[d]))
 			continue;
 		if (extent + before[d] + after[d] < 0)
-			node_fail(node, EXIT_INVALID, "%s: pads %" PRId64 " and %" PRId64 " take more than the %" PRId64 " elements of dimension %d", node->type,
-				before[d], after[d], extent, d);
+			node_fail(node, EXIT_INVALID,
+			        "%s: pads %" PRId64 " and %" PRId64 " take more than the %" PRId64
+			        " elements of dimension %d",
+			        node->type, before[d], after[d], extent, d);
 		if (mode != PAD_CONSTANT && extent == 0 && extent + before[d] + after[d] > 0)
-			node_fail(node, EXIT_INVALID, "%s: dimension %d has no element to take for its pads", node->type, d);
+			node_fail(node, EXIT_INVALID, "%s: dimension %d has no element to take for its pads",
+			        node->type, d);
 		dims[d] = dim_of(extent + before[d] + after[d]);
 	}
 	infer_output(node, 0, type, x->rank, dims);
@@ -83,18 +92,22 @@ bool pad_of_counted(const struct node *node, int64_t *before, int64_t *after, fl
 {
 	const struct tensor *given = node->since < PADS_ARE_INPUT ? NULL : node_in(node, 2);
 	enum dtype type = node->in[0]->type;
-	if (mode_of(node) != PAD_CONSTANT || !pads_of(node, node->in[0]->rank, before, after) || (given && !given->data) || type == DTYPE_BOOL || dtypes[type].bits < 8)
+	if (mode_of(node) != PAD_CONSTANT || !pads_of(node, node->in[0]->rank, before, after) || (given && !given->data)
+	        || type == DTYPE_BOOL || dtypes[type].bits < 8)
 		return false;
 	bool is_float = type == DTYPE_F32 || type == DTYPE_F64;
 	if (given && !is_float && dtypes[type].class != CLASS_INT && dtypes[type].class != CLASS_UINT)
 		return false;
-	double value = !given ? node->since < PADS_ARE_INPUT ? (double)node_float(node, "value", 0) : 0 : is_float ? tensor_float(given, 0) : (double)tensor_int(given, 0);
+	double value = !given ? node->since < PADS_ARE_INPUT ? (double)node_float(node, "value", 0) : 0
+	        : is_float    ? tensor_float(given, 0)
+	                      : (double)tensor_int(given, 0);
 	*fill = (float)value;
 	return (double)*fill == value && (is_float || fabs(value) < 0x1p24);
 }
 
 /* x at these indices but for dimension d, which lies `from` before x's own */
-static const struct expr *beside(struct definer *definer, struct definition *x, enum mode mode, const struct index **at, int d, const struct index *from)
+static const struct expr *beside(struct definer *definer, struct definition *x, enum mode mode, const struct index **at,
+        int d, const struct index *from)
 {
 	struct arena *arena = definer->arena;
 	const struct index *own[MAX_RANK];
@@ -105,14 +118,16 @@ static const struct expr *beside(struct definer *definer, struct definition *x, 
 		return expr_load(arena, x, own);
 	}
 	if (mode == PAD_REFLECT) {
-		const struct index *m = index_mod(arena, from, period), *back = index_plus(arena, index_scale(arena, m, -1), period);
+		const struct index *m = index_mod(arena, from, period),
+		                   *back = index_plus(arena, index_scale(arena, m, -1), period);
 		own[d] = m;
 		const struct expr *there = expr_load(arena, x, own);
 		own[d] = back;
 		const struct expr *turned = expr_load(arena, x, own);
-		own[d] = index_constant(arena, 0);                        /* never: one of both lies inside, which a range has to say of each */
+		own[d] =
+		        index_constant(arena, 0); /* never: one of both lies inside, which a range has to say of each */
 		return expr_select(arena, &(struct range){ m, 0, n }, 1, there,
-			expr_select(arena, &(struct range){ back, 0, n }, 1, turned, expr_load(arena, x, own)));
+		        expr_select(arena, &(struct range){ back, 0, n }, 1, turned, expr_load(arena, x, own)));
 	}
 	own[d] = from;
 	const struct expr *inside = expr_load(arena, x, own);
@@ -120,35 +135,43 @@ static const struct expr *beside(struct definer *definer, struct definition *x, 
 	const struct expr *first = expr_load(arena, x, own);
 	own[d] = index_constant(arena, n - 1);
 	const struct expr *last = expr_load(arena, x, own);
-	return expr_select(arena, &(struct range){ from, 0, n }, 1, inside, expr_select(arena, &(struct range){ from, INT64_MIN / 2, 0 }, 1, first, last));
+	return expr_select(arena, &(struct range){ from, 0, n }, 1, inside,
+	        expr_select(arena, &(struct range){ from, INT64_MIN / 2, 0 }, 1, first, last));
 }
 
-enum { PAD_MOST = 1 << 30 };              /* at run time */
+enum { PAD_MOST = 1 << 30 }; /* at run time */
 
 /* Of pads that come at run time: how many come before each dimension, as an index. */
-static void pads_at_run_time(struct definer *definer, const struct definition *x, const int64_t *extents, const struct index **before)
+static void pads_at_run_time(
+        struct definer *definer, const struct definition *x, const int64_t *extents, const struct index **before)
 {
 	const struct node *node = definer->node;
-	struct axes axes = { node_in(node, 3) ? 3 : -1, x->rank, node_in(node, 3) ? definer_elements(definer, 3) : x->rank };
+	struct axes axes = { node_in(node, 3) ? 3 : -1, x->rank,
+		node_in(node, 3) ? definer_elements(definer, 3) : x->rank };
 	if (axes.count > x->rank || definer_elements(definer, 1) != 2 * axes.count)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " pads for %" PRId64 " of %d dimensions", node->type, definer_elements(definer, 1), axes.count, x->rank);
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " pads for %" PRId64 " of %d dimensions", node->type,
+		        definer_elements(definer, 1), axes.count, x->rank);
 	const struct expr *right = axes_right(definer, &axes);
 	for (int d = 0; d < x->rank; d++) {
-		const struct expr *first = axes_say(definer, &axes, d, 1, 0, 0), *last = axes_say(definer, &axes, d, 1, axes.count, 0);
+		const struct expr *first = axes_say(definer, &axes, d, 1, 0, 0),
+		                  *last = axes_say(definer, &axes, d, 1, axes.count, 0);
 		first = whole_kept(definer, arena_printf(definer->arena, "before_%d", d), first);
-		right = whole_of(definer, SCALAR_and, right, whole_of(definer, SCALAR_and, whole_between(definer, first, -PAD_MOST, PAD_MOST),
-			whole_is(definer, whole_of(definer, SCALAR_add, first, last), extents[d] - x->extents[d])));
+		right = whole_of(definer, SCALAR_and, right,
+		        whole_of(definer, SCALAR_and, whole_between(definer, first, -PAD_MOST, PAD_MOST),
+		                whole_is(definer, whole_of(definer, SCALAR_add, first, last),
+		                        extents[d] - x->extents[d])));
 		before[d] = definer_index(definer, first, -PAD_MOST, PAD_MOST);
 	}
 	definer_require(definer, EXIT_INVALID, 0, NULL, right, "pads that make the declared %s are right",
-		definer_shape_text(definer, x->rank, extents));
+	        definer_shape_text(definer, x->rank, extents));
 }
 
 void define_pad(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
-	struct definition *x = definer_in(definer, 0), *fill = node->since < PADS_ARE_INPUT ? NULL : definer_in(definer, 2);
+	struct definition *x = definer_in(definer, 0),
+	                  *fill = node->since < PADS_ARE_INPUT ? NULL : definer_in(definer, 2);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], first[MAX_RANK], last[MAX_RANK];
 	const struct index *before[MAX_RANK];
@@ -161,7 +184,7 @@ void define_pad(struct definer *definer, const struct op *op)
 		before[d] = index_constant(arena, first[d]);
 	if (!constant)
 		pads_at_run_time(definer, x, extents, before);
-	if (mode != PAD_CONSTANT) {                                       /* a dimension at a time: what they do does not depend on each other */
+	if (mode != PAD_CONSTANT) { /* a dimension at a time: what they do does not depend on each other */
 		for (int d = 0; d < rank; d++)
 			if (constant ? first[d] || last[d] : extents[d] > 0) {
 				int64_t some[MAX_RANK];
@@ -171,27 +194,33 @@ void define_pad(struct definer *definer, const struct op *op)
 					here[k] = index_var(arena, k, some[k]);
 				}
 				if (x->extents[d] == 0)
-					node_fail(node, EXIT_INVALID, "%s: dimension %d has no element to take for its pads", node->type, d);
+					node_fail(node, EXIT_INVALID,
+					        "%s: dimension %d has no element to take for its pads", node->type, d);
 				x = definer_map(definer, definer_name(definer, "padded"), rank, some,
-					beside(definer, x, mode, here, d, index_add(arena, here[d], index_scale(arena, before[d], -1))));
+				        beside(definer, x, mode, here, d,
+				                index_add(arena, here[d], index_scale(arena, before[d], -1))));
 			}
 		definer_out_map(definer, 0, expr_load(arena, x, at));
 		return;
 	}
-	const struct expr *outside = fill ? definer_load(definer, fill, 0, NULL)
-		: expr_number(arena, x->type, node->since < PADS_ARE_INPUT ? (double)attribute_float(node, "value") : 0);
+	const struct expr *outside = fill
+	        ? definer_load(definer, fill, 0, NULL)
+	        : expr_number(
+	                arena, x->type, node->since < PADS_ARE_INPUT ? (double)attribute_float(node, "value") : 0);
 	for (int d = 0; d < rank; d++) {
 		at[d] = index_add(arena, at[d], index_scale(arena, before[d], -1));
 		ranges[count++] = (struct range){ at[d], 0, x->extents[d] };
 	}
-	definer_out_map(definer, 0, definition_elements(x) ? expr_select(arena, ranges, count, expr_load(arena, x, at), outside) : outside);
+	definer_out_map(definer, 0,
+	        definition_elements(x) ? expr_select(arena, ranges, count, expr_load(arena, x, at), outside) : outside);
 }
 
 /* ---- Tile ---- */
 enum { TILE_BY_REPEATS = 6 };
 static const double tiles_most = 0x1p40;
 
-/* How often along each axis; NULL: that comes at run time.  Before opset 6 two numbers of the data's type say it: how often, and along which axis. */
+/* How often along each axis; NULL: that comes at run time.  Before opset 6 two numbers of the data's type say it: how
+ * often, and along which axis. */
 static const int64_t *repeats_of(const struct node *node, int64_t *count)
 {
 	if (node->since >= TILE_BY_REPEATS)
@@ -201,21 +230,25 @@ static const int64_t *repeats_of(const struct node *node, int64_t *count)
 	for (int i = 0; i < 2; i++) {
 		const struct tensor *number = node->in[1 + i];
 		if (!number->data)
-			node_fail(node, EXIT_UNSUPPORTED, "%s before opset %d: %s that is not constant is not supported", node->type, TILE_BY_REPEATS, i ? "an axis" : "a number of tiles");
+			node_fail(node, EXIT_UNSUPPORTED,
+			        "%s before opset %d: %s that is not constant is not supported", node->type,
+			        TILE_BY_REPEATS, i ? "an axis" : "a number of tiles");
 		if (tensor_elements(node->graph->build, number) != 1)
-			node_fail(node, EXIT_INVALID, "%s: input %d has %" PRId64 " elements, one is right", node->type, 1 + i, tensor_elements(node->graph->build, number));
+			node_fail(node, EXIT_INVALID, "%s: input %d has %" PRId64 " elements, one is right", node->type,
+			        1 + i, tensor_elements(node->graph->build, number));
 		uint16_t half = 0;
 		if (number->type == DTYPE_F16)
 			memcpy(&half, number->data, sizeof half);
 		else if (number->type != DTYPE_F32 && number->type != DTYPE_F64)
-			node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type, 1 + i, dtypes[number->type].text);
+			node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type,
+			        1 + i, dtypes[number->type].text);
 		given[i] = number->type == DTYPE_F16 ? (double)narrow_value(DTYPE_F16, half) : tensor_float(number, 0);
 		if (!(given[i] >= 0 && given[i] < tiles_most))
 			node_fail(node, EXIT_INVALID, "%s: input %d is %g", node->type, 1 + i, given[i]);
 	}
 	if (x->rank < 0)
 		return NULL;
-	int64_t *repeats = new_array(node->graph->build->arena, int64_t, (size_t)x->rank + 1);
+	int64_t *repeats = arena_new_array(node->graph->build->arena, int64_t, (size_t)x->rank + 1);
 	for (int d = 0; d < x->rank; d++)
 		repeats[d] = 1;
 	repeats[node_axis(node, (int64_t)given[1], x->rank)] = (int64_t)given[0];
@@ -238,7 +271,9 @@ void infer_tile(struct node *node, const struct op *op)
 		dims[d] = dim_unknown;
 	if (tensor_is_known(x) && sizes && count == x->rank && (!repeats || tensor_counted(x))) {
 		for (int d = 0; d < x->rank; d++)
-			dims[d] = size_is(sizes[d], 1) ? x->dims[d] : size_dim(size_product(node, size_of_dim(node, &x->dims[d]), sizes[d]));
+			dims[d] = size_is(sizes[d], 1)
+			        ? x->dims[d]
+			        : size_dim(size_product(node, size_of_dim(node, &x->dims[d]), sizes[d]));
 		infer_output(node, 0, type, x->rank, dims);
 		return;
 	}
@@ -254,9 +289,11 @@ void infer_tile(struct node *node, const struct op *op)
 	for (int d = 0; d < x->rank; d++) {
 		int64_t extent;
 		if (repeats[d] < 0)
-			node_fail(node, EXIT_INVALID, "%s: %" PRId64 " repeats of dimension %d", node->type, repeats[d], d);
+			node_fail(node, EXIT_INVALID, "%s: %" PRId64 " repeats of dimension %d", node->type, repeats[d],
+			        d);
 		if (x->dims[d].extent >= 0 && __builtin_mul_overflow(x->dims[d].extent, repeats[d], &extent))
-			node_fail(node, EXIT_LIMIT, "%s: %" PRId64 " repeats of dimension %d", node->type, repeats[d], d);
+			node_fail(
+			        node, EXIT_LIMIT, "%s: %" PRId64 " repeats of dimension %d", node->type, repeats[d], d);
 		dims[d] = repeats[d] == 1 || x->dims[d].extent < 0 ? x->dims[d] : dim_of(extent);
 		if (repeats[d] != 1 && x->dims[d].extent < 0)
 			dims[d] = dim_unknown;
@@ -269,24 +306,30 @@ static void declared_repeats(struct definer *definer, const struct definition *x
 {
 	const struct expr *right = integer(definer, 1);
 	if (definer_elements(definer, 1) != x->rank)
-		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " repeats for %d dimensions", definer->node->type, definer_elements(definer, 1), x->rank);
+		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " repeats for %d dimensions", definer->node->type,
+		        definer_elements(definer, 1), x->rank);
 	for (int d = 0; d < x->rank; d++) {
 		int64_t n = x->extents[d];
 		if (n ? extents[d] % n != 0 : extents[d] != 0)
-			node_fail(definer->node, EXIT_INVALID, "%s: dimension %d is declared as %" PRId64 ", no multiple of %" PRId64, definer->node->type, d, extents[d], n);
+			node_fail(definer->node, EXIT_INVALID,
+			        "%s: dimension %d is declared as %" PRId64 ", no multiple of %" PRId64,
+			        definer->node->type, d, extents[d], n);
 		const struct expr *times = definer_element(definer, 1, d);
-		right = whole_of(definer, SCALAR_and, right, n ? whole_is(definer, times, extents[d] / n) : whole_between(definer, times, 0, INT64_MAX));
+		right = whole_of(definer, SCALAR_and, right,
+		        n ? whole_is(definer, times, extents[d] / n) : whole_between(definer, times, 0, INT64_MAX));
 	}
 	definer_require(definer, EXIT_INVALID, 0, NULL, right, "repeats that make the declared %s are right",
-		definer_shape_text(definer, x->rank, extents));
+	        definer_shape_text(definer, x->rank, extents));
 }
 
 /* In a tile that is counted by what is there. */
-static const struct index *tile_at(struct definer *definer, const struct index *at, const struct dim *dim, int64_t extent)
+static const struct index *tile_at(
+        struct definer *definer, const struct index *at, const struct dim *dim, int64_t extent)
 {
 	if (!dim->count || extent <= dim->extent)
 		return index_mod(definer->arena, at, dim->extent);
-	const struct expr *place = expr_index(definer->arena, at), *have = whole_of(definer, SCALAR_max, definer_dim(definer, dim), integer(definer, 1));
+	const struct expr *place = expr_index(definer->arena, at),
+	                  *have = whole_of(definer, SCALAR_max, definer_dim(definer, dim), integer(definer, 1));
 	const struct expr *whole = whole_of(definer, SCALAR_mul, whole_of(definer, SCALAR_div, place, have), have);
 	return definer_index(definer, whole_of(definer, SCALAR_sub, place, whole), 0, dim->extent - 1);
 }
@@ -316,7 +359,8 @@ void infer_trilu(struct node *node, const struct op *op)
 	infer_counts(node, 1, 2, 1);
 	infer_number_type(node, 0);
 	if (node->in[0]->rank >= 0 && node->in[0]->rank < 2)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type, node->in[0]->rank);
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type,
+		        node->in[0]->rank);
 	infer_output_like(node, 0, node->in[0]);
 }
 
@@ -329,7 +373,9 @@ void define_trilu(struct definer *definer, const struct op *op)
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	int64_t far = extents[rank - 1] + extents[rank - 2];
-	const struct index *diagonal = definer_elements(definer, 1) ? definer_index(definer, definer_element(definer, 1, 0), -far, far) : index_constant(arena, 0);
+	const struct index *diagonal = definer_elements(definer, 1)
+	        ? definer_index(definer, definer_element(definer, 1, 0), -far, far)
+	        : index_constant(arena, 0);
 	const struct index *beyond = index_add(arena, at[rank - 1], index_scale(arena, at[rank - 2], -1));
 	if (!index_is_constant(diagonal, &k)) {
 		beyond = index_add(arena, beyond, index_scale(arena, diagonal, -1));
@@ -339,5 +385,6 @@ void define_trilu(struct definer *definer, const struct op *op)
 	struct range range = { beyond, -far, k + 1 };
 	if (attribute_int(definer->node, "upper"))
 		range = (struct range){ beyond, k, far + 1 };
-	definer_out_map(definer, 0, expr_select(arena, &range, 1, expr_load(arena, x, at), expr_number(arena, x->type, 0)));
+	definer_out_map(
+	        definer, 0, expr_select(arena, &range, 1, expr_load(arena, x, at), expr_number(arena, x->type, 0)));
 }

@@ -27,7 +27,7 @@ static bool parts_of(const struct node *node, int64_t extent, int64_t *parts)
 		}
 		if (extent >= 0 && sum != extent)
 			node_fail(node, EXIT_INVALID, "Split: the parts sum to %" PRId64 ", the data has %" PRId64, sum,
-			          extent);
+			        extent);
 		return true;
 	}
 	int64_t outs = node_int(node, "num_outputs", node->outs);
@@ -35,10 +35,10 @@ static bool parts_of(const struct node *node, int64_t extent, int64_t *parts)
 		node_fail(node, EXIT_INVALID, "Split: num_outputs is %" PRId64 " with %d outputs", outs, node->outs);
 	if (extent < 0)
 		return false;
-	int64_t each = (extent + outs - 1) / outs;                        /* from opset 18 on the last may be smaller */
+	int64_t each = (extent + outs - 1) / outs; /* from opset 18 on the last may be smaller */
 	if (node->since < 18 && extent % outs)
 		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " does not divide into %" PRId64 " equal parts", extent,
-		          outs);
+		        outs);
 	for (int i = 0; i < node->outs; i++) {
 		parts[i] = each < extent ? each : extent;
 		extent -= parts[i];
@@ -60,8 +60,11 @@ static void equal_parts(const struct node *node, struct tensor *have, struct ten
 	if (rest)
 		each = size_quotient(node, size_plus(node, have, node->outs - 1), outs);
 	for (int i = 0; i < node->outs; i++)
-		parts[i] = !rest || !i ? each
-			: size_least(node, each, size_not_below_zero(node, size_difference(node, have, size_product(node, each, size_number(node, i)))));
+		parts[i] = !rest || !i
+		        ? each
+		        : size_least(node, each,
+		                size_not_below_zero(node,
+		                        size_difference(node, have, size_product(node, each, size_number(node, i)))));
 }
 
 /* False: the parts are numbers, or not known. */
@@ -69,7 +72,7 @@ static bool said_parts(const struct node *node, int axis, struct tensor **parts)
 {
 	const struct dim *dim = &node->in[0]->dims[axis];
 	bool told = node_in(node, 1) != NULL;
-	int64_t count, *numbers = new_array(node->graph->build->arena, int64_t, (size_t)node->outs);
+	int64_t count, *numbers = arena_new_array(node->graph->build->arena, int64_t, (size_t)node->outs);
 	struct tensor *const *sizes = told ? node_in_sizes(node, 1, &count) : NULL;
 	if (!dim_is_known(*dim) || (told && !sizes) || !(dim->count || (told && !node->in[1]->data)))
 		return false;
@@ -98,7 +101,8 @@ static void infer_said_parts(struct node *node, int axis, struct tensor *const *
 		memcpy(dims, x->dims, sizeof dims);
 		dims[axis] = size_dim(parts[i]);
 		if (!dims[axis].count && dims[axis].extent > x->dims[axis].extent)
-			node_fail(node, EXIT_INVALID, "Split: a part of %" PRId64 ", the data has %" PRId64 " at most", dims[axis].extent, x->dims[axis].extent);
+			node_fail(node, EXIT_INVALID, "Split: a part of %" PRId64 ", the data has %" PRId64 " at most",
+			        dims[axis].extent, x->dims[axis].extent);
 		if (dims[axis].extent > x->dims[axis].extent)
 			dims[axis].extent = x->dims[axis].extent;
 		infer_output(node, i, x->type, x->rank, dims);
@@ -111,14 +115,14 @@ void infer_split(struct node *node, const struct op *op)
 	(void)op;
 	infer_counts(node, 1, node->since == 1 || node->since >= 13 ? 2 : 1, INT32_MAX);
 	const struct tensor *x = node->in[0];
-	int64_t *parts = new_array(node->graph->build->arena, int64_t, (size_t)node->outs);
+	int64_t *parts = arena_new_array(node->graph->build->arena, int64_t, (size_t)node->outs);
 	if (x->rank < 0) {
 		for (int i = 0; i < node->outs; i++)
 			infer_output_unknown(node, i, x->type);
 		return;
 	}
 	int axis = split_axis(node);
-	struct tensor **sizes = new_array(node->graph->build->arena, struct tensor *, (size_t)node->outs);
+	struct tensor **sizes = arena_new_array(node->graph->build->arena, struct tensor *, (size_t)node->outs);
 	if (said_parts(node, axis, sizes)) {
 		infer_said_parts(node, axis, sizes);
 		return;
@@ -138,16 +142,20 @@ static void declared_parts(struct definer *definer, int axis, int64_t extent, in
 	const struct expr *right = integer(definer, 1);
 	int64_t extents[MAX_RANK], sum = 0;
 	if (definer_elements(definer, 1) != node->outs)
-		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " parts for %d outputs", definer_elements(definer, 1), node->outs);
+		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " parts for %d outputs", definer_elements(definer, 1),
+		        node->outs);
 	for (int i = 0; i < node->outs; i++) {
 		if (!node_has_out(node, i))
-			node_fail(node, EXIT_UNSUPPORTED, "Split: parts that are not constant, with an output that is absent, are not supported");
+			node_fail(node, EXIT_UNSUPPORTED,
+			        "Split: parts that are not constant, with an output that is absent, are not supported");
 		definer_shape(definer, i, extents, NULL);
 		sum += parts[i] = extents[axis];
-		right = whole_of(definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, i), parts[i]));
+		right = whole_of(
+		        definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, i), parts[i]));
 	}
 	if (sum != extent)
-		node_fail(node, EXIT_INVALID, "Split: the declared parts sum to %" PRId64 ", the data has %" PRId64, sum, extent);
+		node_fail(node, EXIT_INVALID, "Split: the declared parts sum to %" PRId64 ", the data has %" PRId64,
+		        sum, extent);
 	definer_require(definer, EXIT_INVALID, 0, NULL, right, "the declared parts of dimension %d are right", axis);
 }
 
@@ -171,24 +179,29 @@ static void define_said_parts(struct definer *definer, int axis)
 	for (int i = 0; i < node->outs; i++) {
 		const struct expr *size = definer_dim(definer, &node->out[i]->dims[axis]);
 		definer_shape(definer, i, extents, at);
-		if (most + extents[axis] <= n)                /* wherever it begins, it ends inside */
+		if (most + extents[axis] <= n) /* wherever it begins, it ends inside */
 			at[axis] = index_add(arena, at[axis], definer_index(definer, from, 0, most));
 		else
-			at[axis] = definer_index(definer, whole_of(definer, SCALAR_add, from, expr_index(arena, at[axis])), 0, n - 1);
+			at[axis] = definer_index(
+			        definer, whole_of(definer, SCALAR_add, from, expr_index(arena, at[axis])), 0, n - 1);
 		definer_out_map(definer, i, n ? expr_load(arena, x, at) : expr_number(arena, x->type, 0));
-		right = whole_of(definer, SCALAR_and, right, whole_of(definer, SCALAR_less, integer(definer, -1), size));
-		from = whole_kept(definer, arena_printf(arena, "from_%d", i + 1), whole_of(definer, SCALAR_add, from, size));
+		right = whole_of(
+		        definer, SCALAR_and, right, whole_of(definer, SCALAR_less, integer(definer, -1), size));
+		from = whole_kept(
+		        definer, arena_printf(arena, "from_%d", i + 1), whole_of(definer, SCALAR_add, from, size));
 		most = most + extents[axis] < n ? most + extents[axis] : n;
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, whole_of(definer, SCALAR_and, right, whole_of(definer, SCALAR_equal, from, definer_dim(definer, &node->in[0]->dims[axis]))),
-		"parts that sum to what there is of dimension %d of %s are right", axis, node->in[0]->name);
+	definer_require(definer, EXIT_INVALID, 0, NULL,
+	        whole_of(definer, SCALAR_and, right,
+	                whole_of(definer, SCALAR_equal, from, definer_dim(definer, &node->in[0]->dims[axis]))),
+	        "parts that sum to what there is of dimension %d of %s are right", axis, node->in[0]->name);
 }
 
 void define_split(struct definer *definer, const struct op *op)
 {
 	struct definition *x = definer_in(definer, 0);
 	const struct node *node = definer->node;
-	int64_t *parts = new_array(definer->arena, int64_t, (size_t)node->outs), from = 0, extents[MAX_RANK];
+	int64_t *parts = arena_new_array(definer->arena, int64_t, (size_t)node->outs), from = 0, extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int axis = split_axis(node);
 	(void)op;
@@ -233,7 +246,7 @@ void infer_concat(struct node *node, const struct op *op)
 		}
 		if (node->in[i]->rank != first->rank)
 			node_fail(node, EXIT_INVALID, "Concat: input %d has %d dimensions, the first has %d", i,
-			          node->in[i]->rank, first->rank);
+			        node->in[i]->rank, first->rank);
 	}
 	int axis = concat_axis(node, first->rank);
 	memcpy(dims, first->dims, sizeof dims);
@@ -247,8 +260,8 @@ void infer_concat(struct node *node, const struct op *op)
 					node_fail(node, EXIT_LIMIT, "Concat: the sum of the dimensions overflows");
 			} else if (dim_is_known(dim) && dim_is_known(dims[d]) && dim.extent != dims[d].extent) {
 				node_fail(node, EXIT_INVALID,
-				          "Concat: dimension %d of input %d has %" PRId64 ", %" PRId64 " is right", d,
-				          i, dim.extent, dims[d].extent);
+				        "Concat: dimension %d of input %d has %" PRId64 ", %" PRId64 " is right", d, i,
+				        dim.extent, dims[d].extent);
 			} else if (dim_is_known(dim)) {
 				dims[d] = dim;
 			}
@@ -259,15 +272,17 @@ void infer_concat(struct node *node, const struct op *op)
 }
 
 /* Where data say how many each part has: a part begins where those before it end. */
-static const struct expr *counted_parts(struct definer *definer, const struct index *const *at, const int64_t *extents, int axis)
+static const struct expr *counted_parts(
+        struct definer *definer, const struct index *const *at, const int64_t *extents, int axis)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
-	const struct expr **before = new_array(arena, const struct expr *, (size_t)node->ins + 1), *body = NULL;
+	const struct expr **before = arena_new_array(arena, const struct expr *, (size_t)node->ins + 1), *body = NULL;
 	before[0] = integer(definer, 0);
 	for (int i = 0; i < node->ins; i++) {
 		const struct dim *dim = &node->in[i]->dims[axis];
-		before[i + 1] = whole_kept(definer, "end", whole_of(definer, SCALAR_add, before[i], definer_dim(definer, dim)));
+		before[i + 1] =
+		        whole_kept(definer, "end", whole_of(definer, SCALAR_add, before[i], definer_dim(definer, dim)));
 	}
 	for (int i = node->ins; i-- > 0;) {
 		struct definition *x = definer_in(definer, i);
@@ -275,9 +290,11 @@ static const struct expr *counted_parts(struct definer *definer, const struct in
 		if (definition_elements(x) == 0)
 			continue;
 		memcpy(x_at, at, sizeof x_at);
-		x_at[axis] = definer_index(definer, whole_of(definer, SCALAR_sub, expr_index(arena, at[axis]), before[i]), 0, x->extents[axis] - 1);
+		x_at[axis] = definer_index(definer,
+		        whole_of(definer, SCALAR_sub, expr_index(arena, at[axis]), before[i]), 0, x->extents[axis] - 1);
 		const struct index *end = definer_index(definer, before[i + 1], 0, extents[axis]);
-		const struct range range = { index_add(arena, at[axis], index_scale(arena, end, -1)), -extents[axis], 0 };
+		const struct range range = { index_add(arena, at[axis], index_scale(arena, end, -1)), -extents[axis],
+			0 };
 		const struct expr *part = expr_load(arena, x, x_at);
 		body = body ? expr_select(arena, &range, 1, part, body) : part;
 	}
@@ -295,19 +312,22 @@ void define_concat(struct definer *definer, const struct op *op)
 	to = extents[axis];
 	if (definer->node->out[0]->dims[axis].count)
 		body = counted_parts(definer, at, extents, axis);
-	else for (int i = definer->node->ins; i-- > 0;) { /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
-		struct definition *x = definer_in(definer, i);
-		const struct index *x_at[MAX_RANK];
-		if (definition_elements(x) == 0)
-			continue;
-		int64_t from = to - x->extents[axis];
-		memcpy(x_at, at, sizeof x_at);
-		x_at[axis] = x->extents[axis] == 1 ? index_constant(arena, 0) : index_plus(arena, at[axis], -from);
-		const struct expr *part = expr_load(arena, x, x_at);
-		struct range range = { at[axis], from, to };
-		body = body ? expr_select(arena, &range, 1, part, body) : part;
-		to = from;
-	}
+	else
+		for (int i = definer->node->ins;
+		        i-- > 0;) { /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
+			struct definition *x = definer_in(definer, i);
+			const struct index *x_at[MAX_RANK];
+			if (definition_elements(x) == 0)
+				continue;
+			int64_t from = to - x->extents[axis];
+			memcpy(x_at, at, sizeof x_at);
+			x_at[axis] =
+			        x->extents[axis] == 1 ? index_constant(arena, 0) : index_plus(arena, at[axis], -from);
+			const struct expr *part = expr_load(arena, x, x_at);
+			struct range range = { at[axis], from, to };
+			body = body ? expr_select(arena, &range, 1, part, body) : part;
+			to = from;
+		}
 	if (!body)
 		body = expr_number(arena, definer_in(definer, 0)->type, 0);
 	definer_out_map(definer, 0, body);

@@ -22,22 +22,20 @@ static bool infer_window(struct node *node, enum dtype type, int outs)
 }
 
 /* The window's reduction of x over its taps, the value `outside` in the pads. */
-static struct definition *reduce_window(struct definer *definer, const struct window *window, const char *name,
-                                        enum reduce reduce, double outside)
+static struct definition *reduce_window(
+        struct definer *definer, const struct window *window, const char *name, enum reduce reduce, double outside)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *pad =
-	        dtypes[x->type].class == CLASS_FLOAT
-	                ? expr_number(arena, x->type, outside)
-	                : expr_integer(arena, x->type,
-	                               dtypes[x->type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[x->type].bits)
-	                                                                  : 0);
+	const struct expr *pad = dtypes[x->type].class == CLASS_FLOAT
+	        ? expr_number(arena, x->type, outside)
+	        : expr_integer(arena, x->type,
+	                dtypes[x->type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[x->type].bits) : 0);
 	return definer_reduction(definer, name, rank, extents, reduce, window->count, window->kernel, NULL,
-		window_load(definer, window, x, at, 2, rank, pad));
+	        window_load(definer, window, x, at, 2, rank, pad));
 }
 
 /* ---- MaxPool ----
@@ -57,8 +55,8 @@ void infer_max_pool(struct node *node, const struct op *op)
 }
 
 /* The position that a load of x stands for. */
-static const struct index *flat_position(struct definer *definer, const struct definition *x,
-                                         const struct index *const *at)
+static const struct index *flat_position(
+        struct definer *definer, const struct definition *x, const struct index *const *at)
 {
 	struct arena *arena = definer->arena;
 	if (!attribute_int(definer->node, "storage_order"))
@@ -91,8 +89,8 @@ static void define_indices(struct definer *definer, const struct window *window,
 	if (padded->kind == EXPR_SELECT)
 		place = expr_select(arena, padded->ranges, padded->range_count, place, none);
 	definer_out(definer, 1,
-	            definer_reduction(definer, definer->node->out[1]->name, rank, extents, REDUCE_MIN, window->count,
-	                              window->kernel, NULL, place));
+	        definer_reduction(definer, definer->node->out[1]->name, rank, extents, REDUCE_MIN, window->count,
+	                window->kernel, NULL, place));
 }
 
 void define_max_pool(struct definer *definer, const struct op *op)
@@ -117,7 +115,7 @@ void infer_average_pool(struct node *node, const struct op *op)
 	infer_window(node, infer_float_type(node, 0), 1);
 }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }                 /* b > 0; rounds up */
+static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); } /* b > 0; rounds up */
 
 /* How many k in [0, kernel) have from <= i*stride + k*dilation - before < to. */
 static int64_t taps_inside(const struct window *window, int d, int64_t i, bool with_pads)
@@ -131,24 +129,33 @@ static int64_t taps_inside(const struct window *window, int d, int64_t i, bool w
 }
 
 /* The same of a dimension that is counted, for each position. */
-static const struct expr *taps_counted(struct definer *definer, const struct window *window, int d, bool with_pads, enum dtype type)
+static const struct expr *taps_counted(
+        struct definer *definer, const struct window *window, int d, bool with_pads, enum dtype type)
 {
-	const struct expr *none = integer(definer, 0), *at = expr_index(definer->arena, index_var(definer->arena, 2 + d, window->out[d])), *ends[2];
-	const struct expr *first = whole_of(definer, SCALAR_sub, whole_of(definer, SCALAR_mul, at, integer(definer, window->stride[d])), integer(definer, window->before[d]));
+	const struct expr *none = integer(definer, 0),
+	                  *at = expr_index(definer->arena, index_var(definer->arena, 2 + d, window->out[d])), *ends[2];
+	const struct expr *first =
+	        whole_of(definer, SCALAR_sub, whole_of(definer, SCALAR_mul, at, integer(definer, window->stride[d])),
+	                integer(definer, window->before[d]));
 	ends[0] = integer(definer, with_pads ? -window->before[d] : 0);
-	ends[1] = whole_of(definer, SCALAR_add, definer_dim(definer, &definer->node->in[0]->dims[2 + d]), integer(definer, with_pads ? window->after[d] : 0));
+	ends[1] = whole_of(definer, SCALAR_add, definer_dim(definer, &definer->node->in[0]->dims[2 + d]),
+	        integer(definer, with_pads ? window->after[d] : 0));
 	for (int i = 0; i < 2; i++) {
-		const struct expr *far = whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_max, whole_of(definer, SCALAR_sub, ends[i], first), none), integer(definer, window->dilation[d] - 1));
-		ends[i] = whole_of(definer, SCALAR_min, whole_of(definer, SCALAR_div, far, integer(definer, window->dilation[d])), integer(definer, window->kernel[d]));
+		const struct expr *far = whole_of(definer, SCALAR_add,
+		        whole_of(definer, SCALAR_max, whole_of(definer, SCALAR_sub, ends[i], first), none),
+		        integer(definer, window->dilation[d] - 1));
+		ends[i] = whole_of(definer, SCALAR_min,
+		        whole_of(definer, SCALAR_div, far, integer(definer, window->dilation[d])),
+		        integer(definer, window->kernel[d]));
 	}
 	return expr_cast(definer->arena, type, whole_of(definer, SCALAR_sub, ends[1], ends[0]));
 }
 
-enum { POSITIONS_MOST = 1 << 26 };        /* of a dimension whose counts differ */
+enum { POSITIONS_MOST = 1 << 26 }; /* of a dimension whose counts differ */
 
 /* One dimension's counts: whole (the same everywhere) or a constant over the positions. */
-static const struct expr *counts(struct definer *definer, const struct window *window, int d, bool with_pads,
-                                 enum dtype type, int64_t *whole)
+static const struct expr *counts(
+        struct definer *definer, const struct window *window, int d, bool with_pads, enum dtype type, int64_t *whole)
 {
 	struct arena *arena = definer->arena;
 	int64_t n = window->out[d], reach = (window->kernel[d] - 1) * window->dilation[d] + 1;
@@ -156,17 +163,17 @@ static const struct expr *counts(struct definer *definer, const struct window *w
 	*whole = window->kernel[d];
 	bool hangs = definer->node->in[0]->dims[2 + d].count && attribute_int(definer->node, "ceil_mode");
 	if (!hangs && (with_pads || (window->before[d] == 0 && window->after[d] == 0))
-		&& (n - 1) * window->stride[d] + reach <= window->in[d] + window->before[d] + window->after[d])
-		return NULL;                                              /* no window hangs over: nothing to count */
+	        && (n - 1) * window->stride[d] + reach <= window->in[d] + window->before[d] + window->after[d])
+		return NULL; /* no window hangs over: nothing to count */
 	if (definer->node->in[0]->dims[2 + d].count) {
 		*whole = 1;
 		return taps_counted(definer, window, d, with_pads, type);
 	}
 	if (n > POSITIONS_MOST)
 		node_fail(definer->node, EXIT_LIMIT,
-		          "AveragePool of %" PRId64 " windows with pads, at most %d are supported", n, POSITIONS_MOST);
-	float *count = new_array(arena, float, (size_t)n + 1);
-	double *wide = new_array(arena, double, (size_t)n + 1);
+		        "AveragePool of %" PRId64 " windows with pads, at most %d are supported", n, POSITIONS_MOST);
+	float *count = arena_new_array(arena, float, (size_t)n + 1);
+	double *wide = arena_new_array(arena, double, (size_t)n + 1);
 	for (int64_t i = 0; i < n; i++) {
 		wide[i] = count[i] = (float)taps_inside(window, d, i, with_pads);
 		same &= count[i] == count[0];
@@ -178,7 +185,7 @@ static const struct expr *counts(struct definer *definer, const struct window *w
 	*whole = 1;
 	struct definition *constant =
 	        define_constant(definer->program, definer_name(definer, arena_printf(arena, "taps%d", d)), type, 1, &n,
-	                        type == DTYPE_F64 ? (void *)wide : count);
+	                type == DTYPE_F64 ? (void *)wide : count);
 	const struct index *at = index_var(arena, 2 + d, n);
 	return expr_load(arena, constant, &at);
 }
@@ -204,8 +211,8 @@ void define_average_pool(struct definer *definer, const struct op *op)
 			divisor = divisor ? expr2(definer, SCALAR_mul, divisor, varying) : varying;
 	}
 	if (!divisor) {
-		definer_out_map(definer, 0,
-		                expr2(definer, SCALAR_mul, total, expr_number(arena, sum->type, 1 / whole)));
+		definer_out_map(
+		        definer, 0, expr2(definer, SCALAR_mul, total, expr_number(arena, sum->type, 1 / whole)));
 		return;
 	}
 	if (whole != 1)
@@ -245,8 +252,9 @@ void define_global_max_pool(struct definer *definer, const struct op *op)
 		reduced[d - 2] = x->extents[d];
 		at[d] = index_var(definer->arena, rank + d - 2, x->extents[d]);
 	}
-	definer_out(definer, 0, definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_MAX, rank - 2, reduced, NULL,
-		expr_load(definer->arena, x, at)));
+	definer_out(definer, 0,
+	        definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_MAX, rank - 2, reduced,
+	                NULL, expr_load(definer->arena, x, at)));
 }
 
 void define_global_average_pool(struct definer *definer, const struct op *op)
@@ -264,7 +272,7 @@ void define_global_average_pool(struct definer *definer, const struct op *op)
 		at[d] = index_var(arena, rank + d - 2, x->extents[d]);
 	}
 	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM,
-	                                           rank - 2, reduced, NULL, expr_load(arena, x, at));
+	        rank - 2, reduced, NULL, expr_load(arena, x, at));
 	definer_shape(definer, 0, extents, at);
 	const struct expr *total = expr_load(arena, sum, at), *many = integer(definer, 1);
 	bool counted = false;
@@ -272,8 +280,9 @@ void define_global_average_pool(struct definer *definer, const struct op *op)
 		counted |= definer->node->in[0]->dims[d].count != NULL;
 		many = whole_of(definer, SCALAR_mul, many, definer_dim(definer, &definer->node->in[0]->dims[d]));
 	}
-	definer_out_map(definer, 0, counted ? expr2(definer, SCALAR_div, total, expr_cast(arena, x->type, many))
-		: expr2(definer, SCALAR_mul, total, expr_number(arena, x->type, 1 / terms)));
+	definer_out_map(definer, 0,
+	        counted ? expr2(definer, SCALAR_div, total, expr_cast(arena, x->type, many))
+	                : expr2(definer, SCALAR_mul, total, expr_number(arena, x->type, 1 / terms)));
 }
 
 /* ---- LpPool, GlobalLpPool: (sum of |x|^p)^(1/p) ---- */
@@ -299,8 +308,10 @@ static void out_root(struct definer *definer, struct definition *sum, double p)
 	int64_t extents[MAX_RANK];
 	definer_shape(definer, 0, extents, at);
 	const struct expr *y = expr_load(definer->arena, sum, at);
-	definer_out_map(definer, 0, p == 1 ? y : p == 2 ? expr1(definer, SCALAR_sqrt, y)
-		: expr2(definer, SCALAR_pow, y, expr_number(definer->arena, y->type, 1 / p)));
+	definer_out_map(definer, 0,
+	        p == 1           ? y
+	                : p == 2 ? expr1(definer, SCALAR_sqrt, y)
+	                         : expr2(definer, SCALAR_pow, y, expr_number(definer->arena, y->type, 1 / p)));
 }
 
 void infer_lp_pool(struct node *node, const struct op *op)
@@ -320,8 +331,12 @@ void define_lp_pool(struct definer *definer, const struct op *op)
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	window_of(definer->node, definer->node->in[0], NULL, &window);
-	const struct expr *term = raised(definer, window_load(definer, &window, x, at, 2, rank, expr_number(definer->arena, x->type, 0)), p);
-	out_root(definer, definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM, window.count, window.kernel, NULL, term), p);
+	const struct expr *term = raised(
+	        definer, window_load(definer, &window, x, at, 2, rank, expr_number(definer->arena, x->type, 0)), p);
+	out_root(definer,
+	        definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM, window.count,
+	                window.kernel, NULL, term),
+	        p);
 }
 
 void infer_global_lp_pool(struct node *node, const struct op *op)
@@ -343,5 +358,8 @@ void define_global_lp_pool(struct definer *definer, const struct op *op)
 		at[d] = index_var(definer->arena, rank + d - 2, x->extents[d]);
 	}
 	const struct expr *term = raised(definer, expr_load(definer->arena, x, at), p);
-	out_root(definer, definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM, rank - 2, reduced, NULL, term), p);
+	out_root(definer,
+	        definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM, rank - 2, reduced,
+	                NULL, term),
+	        p);
 }

@@ -18,31 +18,35 @@ static enum dtype type_of_input(const struct node *node, int i, bool right, cons
 {
 	enum dtype type = infer_any_type(node, i);
 	if (type != DTYPE_NONE && !right)
-		node_fail(node, EXIT_INVALID, "%s: input %d is %s; %s is right", node->type, i, dtypes[type].text, words);
+		node_fail(
+		        node, EXIT_INVALID, "%s: input %d is %s; %s is right", node->type, i, dtypes[type].text, words);
 	return type;
 }
 
 /* The type that an attribute names, NONE where it names none. */
-static enum dtype type_named(const struct node *node, const char *attribute, bool (*right)(enum dtype), const char *words)
+static enum dtype type_named(
+        const struct node *node, const char *attribute, bool (*right)(enum dtype), const char *words)
 {
 	int64_t asked = attribute_int(node, attribute);
 	if (asked < 0 || asked >= DTYPE_COUNT)
 		node_fail(node, EXIT_INVALID, "%s: %s is %" PRId64 ", no element type", node->type, attribute, asked);
 	if (asked && !right((enum dtype)asked))
-		node_fail(node, EXIT_INVALID, "%s: %s is %s; %s is right", node->type, attribute, dtypes[asked].text, words);
+		node_fail(node, EXIT_INVALID, "%s: %s is %s; %s is right", node->type, attribute, dtypes[asked].text,
+		        words);
 	return (enum dtype)asked;
 }
 
-static const char QUANTISED[] = "an integer of at most 16 bits, or a float of at most 8", REAL[] = "float, float16 or bfloat16";
+static const char QUANTISED[] = "an integer of at most 16 bits, or a float of at most 8",
+                  REAL[] = "float, float16 or bfloat16";
 
 /* The output has x's shape; scale and zero point fit it. */
 static void infer_scaled(struct node *node, enum dtype type)
 {
 	const struct tensor *x = node->in[0], *scale = node->in[1], *zero = node_in(node, 2);
 	if (zero && zero->rank >= 0 && scale->rank >= 0 && zero->rank != scale->rank
-		&& !(tensor_is_scalar_like(zero) && tensor_is_scalar_like(scale)))
-		node_fail(node, EXIT_INVALID, "%s: the zero point has %d dimensions, the scale has %d",
-		          node->type, zero->rank, scale->rank);
+	        && !(tensor_is_scalar_like(zero) && tensor_is_scalar_like(scale)))
+		node_fail(node, EXIT_INVALID, "%s: the zero point has %d dimensions, the scale has %d", node->type,
+		        zero->rank, scale->rank);
 	if (x->rank < 0 || scale->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;
@@ -61,15 +65,14 @@ static void infer_scaled(struct node *node, enum dtype type)
 			continue;
 		if (each->rank != (block ? x->rank : 1))
 			node_fail(node, EXIT_INVALID, "%s: input %d has %d dimensions, %d are right", node->type, i,
-			          each->rank, block ? x->rank : 1);
+			        each->rank, block ? x->rank : 1);
 		for (int d = 0; d < each->rank; d++) {
 			struct dim want = block ? x->dims[d] : x->dims[axis];
 			if (block && d == axis && dim_is_known(want))
 				want.extent = want.extent / block + (want.extent % block != 0);
 			if (dim_is_known(want) && dim_is_known(each->dims[d]) && each->dims[d].extent != want.extent)
-				node_fail(node, EXIT_INVALID,
-				          "%s: input %d has %" PRId64 ", %" PRId64 " is right", node->type, i,
-				          each->dims[d].extent, want.extent);
+				node_fail(node, EXIT_INVALID, "%s: input %d has %" PRId64 ", %" PRId64 " is right",
+				        node->type, i, each->dims[d].extent, want.extent);
 		}
 	}
 	infer_output(node, 0, type, x->rank, x->dims);
@@ -79,7 +82,8 @@ void infer_dequantise(struct node *node, const struct op *op)
 {
 	(void)op;
 	infer_counts(node, 2, 3, 1);
-	enum dtype x = node->in[0]->type, scale = node->in[1]->type, to = type_named(node, "output_dtype", is_real, REAL);
+	enum dtype x = node->in[0]->type, scale = node->in[1]->type,
+	           to = type_named(node, "output_dtype", is_real, REAL);
 	type_of_input(node, 0, is_quantised(x) || x == DTYPE_I32, QUANTISED);
 	type_of_input(node, 1, is_real(scale) || scale == DTYPE_F8E8M0, REAL);
 	if (!to && scale == DTYPE_F8E8M0)
@@ -89,8 +93,8 @@ void infer_dequantise(struct node *node, const struct op *op)
 }
 
 /* The scale or zero point of the element at `at`. */
-static const struct expr *of_element(struct definer *definer, struct definition *each, int rank,
-                                     const struct index *const *at)
+static const struct expr *of_element(
+        struct definer *definer, struct definition *each, int rank, const struct index *const *at)
 {
 	struct arena *arena = definer->arena;
 	const struct index *own[MAX_RANK];
@@ -127,12 +131,13 @@ void define_dequantise(struct definer *definer, const struct op *op)
 	const struct expr *value = expr_load(arena, x, at);
 	(void)op;
 	bool is_float = dtypes[x->type].class == CLASS_FLOAT;
-	if (zero && x->type != DTYPE_I32 && (is_float || !is_nothing(zero))) { /* int32 has a zero point of 0 by definition */
+	if (zero && x->type != DTYPE_I32
+	        && (is_float || !is_nothing(zero))) { /* int32 has a zero point of 0 by definition */
 		enum dtype between = is_float ? DTYPE_F32 : DTYPE_I32;
-		value = expr2(definer, SCALAR_sub, expr_cast(arena, between, value), expr_cast(arena, between, of_element(definer, zero, rank, at)));
+		value = expr2(definer, SCALAR_sub, expr_cast(arena, between, value),
+		        expr_cast(arena, between, of_element(definer, zero, rank, at)));
 	}
-	definer_out_map(
-	        definer, 0,
+	definer_out_map(definer, 0,
 	        expr2(definer, SCALAR_mul, expr_cast(arena, DTYPE_F32, value), of_element(definer, scale, rank, at)));
 }
 
@@ -148,14 +153,16 @@ void infer_quantise(struct node *node, const struct op *op)
 	(void)op;
 	infer_counts(node, 2, 3, 1);
 	const struct tensor *zero = node_in(node, 2);
-	enum dtype x = node->in[0]->type, scale = node->in[1]->type, asked = type_named(node, "output_dtype", is_quantised, QUANTISED);
+	enum dtype x = node->in[0]->type, scale = node->in[1]->type,
+	           asked = type_named(node, "output_dtype", is_quantised, QUANTISED);
 	type_of_input(node, 0, is_real(x) || x == DTYPE_I32, REAL);
 	type_of_input(node, 1, is_real(scale) || scale == DTYPE_F8E8M0 || scale == DTYPE_I32, REAL);
 	precision_of(node);
 	if (zero)
 		type_of_input(node, 2, is_quantised(zero->type), QUANTISED);
 	if (zero && asked && zero->type != DTYPE_NONE && zero->type != asked)
-		node_fail(node, EXIT_INVALID, "%s: the zero point is %s, output_dtype says %s", node->type, dtypes[zero->type].text, dtypes[asked].text);
+		node_fail(node, EXIT_INVALID, "%s: the zero point is %s, output_dtype says %s", node->type,
+		        dtypes[zero->type].text, dtypes[asked].text);
 	infer_scaled(node, zero ? zero->type : asked ? asked : DTYPE_U8);
 }
 
@@ -165,8 +172,10 @@ static const struct expr *cut_to(struct definer *definer, enum dtype type, const
 	int64_t most = ((int64_t)1 << (dtypes[type].bits - is_signed)) - 1, least = is_signed ? -most - 1 : 0;
 	if (dtypes[type].bits >= 8)
 		return expr_cast(definer->arena, type, value);
-	value = expr2(definer, SCALAR_min, expr_cast(definer->arena, DTYPE_I32, value), expr_integer(definer->arena, DTYPE_I32, most));
-	return expr_cast(definer->arena, dtype_stored(type), expr2(definer, SCALAR_max, value, expr_integer(definer->arena, DTYPE_I32, least)));
+	value = expr2(definer, SCALAR_min, expr_cast(definer->arena, DTYPE_I32, value),
+	        expr_integer(definer->arena, DTYPE_I32, most));
+	return expr_cast(definer->arena, dtype_stored(type),
+	        expr2(definer, SCALAR_max, value, expr_integer(definer->arena, DTYPE_I32, least)));
 }
 
 void define_quantise(struct definer *definer, const struct op *op)
@@ -180,13 +189,16 @@ void define_quantise(struct definer *definer, const struct op *op)
 	enum dtype to = definer->node->out[0]->type, precision = precision_of(definer->node);
 	bool whole = dtypes[to].class != CLASS_FLOAT;
 	const struct expr *value = expr2(definer, SCALAR_div, expr_cast(arena, DTYPE_F32, expr_load(arena, x, at)),
-		expr_cast(arena, DTYPE_F32, of_element(definer, scale, rank, at)));
+	        expr_cast(arena, DTYPE_F32, of_element(definer, scale, rank, at)));
 	if (dtype_is_narrow(precision))
 		value = expr_cast(arena, DTYPE_F32, expr_cast(arena, precision, value));
 	if (whole)
 		value = expr1(definer, SCALAR_round, value);
-	if (zero)                                       /* exact wherever the sum is inside the type's range; the cast cuts to that */
-		value = expr2(definer, SCALAR_add, value, expr_cast(arena, DTYPE_F32, of_element(definer, zero, rank, at)));
-	definer_out_map(definer, 0, whole ? cut_to(definer, to, value)
-		: expr_of_type(definer, to, attribute_int(definer->node, "saturate") ? CAST_SATURATES : 0, value));
+	if (zero) /* exact wherever the sum is inside the type's range; the cast cuts to that */
+		value = expr2(
+		        definer, SCALAR_add, value, expr_cast(arena, DTYPE_F32, of_element(definer, zero, rank, at)));
+	definer_out_map(definer, 0,
+	        whole ? cut_to(definer, to, value)
+	              : expr_of_type(
+	                      definer, to, attribute_int(definer->node, "saturate") ? CAST_SATURATES : 0, value));
 }

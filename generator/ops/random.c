@@ -1,19 +1,22 @@
-/* random.c: RandomUniform, RandomNormal, those like an input, Bernoulli, Multinomial and Dropout.  A number is a function of the seed and the element's
- * place alone, so every target, any number of threads and every run have the same; a node without seed has one of its own, from its output's name. */
+/* random.c: RandomUniform, RandomNormal, those like an input, Bernoulli, Multinomial and Dropout.  A number is a
+ * function of the seed and the element's place alone, so every target, any number of threads and every run have the
+ * same; a node without seed has one of its own, from its output's name. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
 static enum dtype type_of(const struct node *node, bool any)
 {
 	int64_t asked = node_int(node, "dtype", node->ins ? DTYPE_NONE : DTYPE_F32);
-	if (asked < 0 || asked >= DTYPE_COUNT || (asked && (asked == DTYPE_STRING || (!any && dtypes[asked].class != CLASS_FLOAT))))
+	if (asked < 0 || asked >= DTYPE_COUNT
+	        || (asked && (asked == DTYPE_STRING || (!any && dtypes[asked].class != CLASS_FLOAT))))
 		node_fail(node, EXIT_INVALID, "%s: dtype is %" PRId64 ", %s is right", node->type, asked,
-			any ? "a number's or bool's" : "float, double, float16 or bfloat16");
+		        any ? "a number's or bool's" : "float, double, float16 or bfloat16");
 	enum dtype type = asked ? (enum dtype)asked : node->in[0]->type;
 	if (type != DTYPE_NONE && !dtype_is_supported(type))
 		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);
 	if (type != DTYPE_NONE && !any && (dtypes[type].class != CLASS_FLOAT || dtypes[type].bits < 16))
-		node_fail(node, EXIT_INVALID, "%s of %s; float, double, float16 or bfloat16 is right", node->type, dtypes[type].text);
+		node_fail(node, EXIT_INVALID, "%s of %s; float, double, float16 or bfloat16 is right", node->type,
+		        dtypes[type].text);
 	return type;
 }
 
@@ -27,10 +30,12 @@ void infer_random(struct node *node, const struct op *op)
 	if (!node_attribute(node, "shape"))
 		node_fail(node, EXIT_INVALID, "%s lacks the attribute \"shape\"", node->type);
 	if (count > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "%s: a shape of %zu dimensions, at most %d are supported", node->type, count, MAX_RANK);
+		node_fail(node, EXIT_LIMIT, "%s: a shape of %zu dimensions, at most %d are supported", node->type,
+		        count, MAX_RANK);
 	for (size_t d = 0; d < count; d++) {
 		if (shape[d] < 0)
-			node_fail(node, EXIT_INVALID, "%s: dimension %zu of the shape is %" PRId64, node->type, d, shape[d]);
+			node_fail(node, EXIT_INVALID, "%s: dimension %zu of the shape is %" PRId64, node->type, d,
+			        shape[d]);
 		dims[d] = dim_of(shape[d]);
 	}
 	infer_output(node, 0, type_of(node, false), (int)count, dims);
@@ -66,16 +71,22 @@ static const struct expr *uniform(struct definer *definer, enum dtype type, int6
 	const struct node *node = definer->node;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	int out = !node_has_out(node, 0), rank = definer_shape(definer, out, extents, at), kept = type == DTYPE_F64 ? 53 : 24;
+	int out = !node_has_out(node, 0), rank = definer_shape(definer, out, extents, at),
+	    kept = type == DTYPE_F64 ? 53 : 24;
 	const struct attribute *given = node_attribute(node, "seed");
 	uint32_t bits = 0;
 	if (given && given->kind == ATTRIBUTE_FLOAT)
 		memcpy(&bits, &given->f, sizeof bits);
-	uint64_t key = !given ? hash_bytes(node->out[out]->name, strlen(node->out[out]->name), 0) : given->kind == ATTRIBUTE_INT ? (uint64_t)given->i : bits;
-	const struct index *place = index_plus(arena, index_scale(arena, index_flatten(arena, rank, at, extents), each), which);
-	const struct expr *number = expr2(definer, SCALAR_random, expr_integer(arena, DTYPE_U64, (int64_t)key), expr_cast(arena, DTYPE_U64, expr_index(arena, place)));
+	uint64_t key = !given                  ? hash_bytes(node->out[out]->name, strlen(node->out[out]->name), 0)
+	        : given->kind == ATTRIBUTE_INT ? (uint64_t)given->i
+	                                       : bits;
+	const struct index *place =
+	        index_plus(arena, index_scale(arena, index_flatten(arena, rank, at, extents), each), which);
+	const struct expr *number = expr2(definer, SCALAR_random, expr_integer(arena, DTYPE_U64, (int64_t)key),
+	        expr_cast(arena, DTYPE_U64, expr_index(arena, place)));
 	number = expr2(definer, SCALAR_shr, number, expr_integer(arena, DTYPE_U64, 64 - kept));
-	return expr2(definer, SCALAR_mul, expr_cast(arena, type, number), expr_number(arena, type, type == DTYPE_F64 ? 0x1p-53 : 0x1p-24));
+	return expr2(definer, SCALAR_mul, expr_cast(arena, type, number),
+	        expr_number(arena, type, type == DTYPE_F64 ? 0x1p-53 : 0x1p-24));
 }
 
 void define_random(struct definer *definer, const struct op *op)
@@ -89,10 +100,14 @@ void define_random(struct definer *definer, const struct op *op)
 		number = uniform(definer, type, 1, 0);
 		base = expr_number(arena, type, low);
 		scale = expr_number(arena, type, high - low);
-	} else {                                                            /* Box and Muller: sqrt(-2 log(1 - u)) cos(2 pi v) */
-		const struct expr *u = expr2(definer, SCALAR_sub, expr_number(arena, type, 1), uniform(definer, type, 2, 0));
-		const struct expr *far = expr1(definer, SCALAR_sqrt, expr2(definer, SCALAR_mul, expr_number(arena, type, -2), expr1(definer, SCALAR_log, u)));
-		number = expr1(definer, SCALAR_cos, expr2(definer, SCALAR_mul, expr_number(arena, type, 6.28318530717958647692), uniform(definer, type, 2, 1)));
+	} else { /* Box and Muller: sqrt(-2 log(1 - u)) cos(2 pi v) */
+		const struct expr *u =
+		        expr2(definer, SCALAR_sub, expr_number(arena, type, 1), uniform(definer, type, 2, 0));
+		const struct expr *far = expr1(definer, SCALAR_sqrt,
+		        expr2(definer, SCALAR_mul, expr_number(arena, type, -2), expr1(definer, SCALAR_log, u)));
+		number = expr1(definer, SCALAR_cos,
+		        expr2(definer, SCALAR_mul, expr_number(arena, type, 6.28318530717958647692),
+		                uniform(definer, type, 2, 1)));
 		number = expr2(definer, SCALAR_mul, far, number);
 		base = expr_number(arena, type, (double)attribute_float(node, "mean"));
 		scale = expr_number(arena, type, (double)attribute_float(node, "scale"));
@@ -109,11 +124,13 @@ void define_bernoulli(struct definer *definer, const struct op *op)
 	(void)op;
 	struct definition *x = definer_in(definer, 0);
 	definer_shape(definer, 0, extents, at);
-	const struct expr *hit = expr2(definer, SCALAR_less, uniform(definer, x->type, 1, 0), expr_load(definer->arena, x, at));
+	const struct expr *hit =
+	        expr2(definer, SCALAR_less, uniform(definer, x->type, 1, 0), expr_load(definer->arena, x, at));
 	definer_out_map(definer, 0, expr_of_type(definer, definer->node->out[0]->type, 0, hit));
 }
 
-/* ---- Multinomial: of each row as many classes as asked, each with the probability whose logarithm (up to a constant) the row has ---- */
+/* ---- Multinomial: of each row as many classes as asked, each with the probability whose logarithm (up to a constant)
+ * the row has ---- */
 enum { CLASSES_MOST = 1 << 20 };
 void infer_multinomial(struct node *node, const struct op *op)
 {
@@ -125,10 +142,12 @@ void infer_multinomial(struct node *node, const struct op *op)
 	if (asked != DTYPE_I32 && asked != DTYPE_I64)
 		node_fail(node, EXIT_INVALID, "%s: dtype is %" PRId64 ", int32 or int64 is right", node->type, asked);
 	if (samples < 1)
-		node_fail(node, EXIT_INVALID, "%s: sample_size is %" PRId64 ", at least 1 is right", node->type, samples);
+		node_fail(
+		        node, EXIT_INVALID, "%s: sample_size is %" PRId64 ", at least 1 is right", node->type, samples);
 	if (x->rank >= 0 && (x->rank != 2 || x->dims[1].extent == 0 || x->dims[1].extent > CLASSES_MOST))
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions and %" PRId64 " classes; 2, and 1 to %d are right", node->type, x->rank,
-			x->rank == 2 ? x->dims[1].extent : 0, CLASSES_MOST);
+		node_fail(node, EXIT_INVALID,
+		        "%s: data has %d dimensions and %" PRId64 " classes; 2, and 1 to %d are right", node->type,
+		        x->rank, x->rank == 2 ? x->dims[1].extent : 0, CLASSES_MOST);
 	struct dim dims[2] = { x->rank == 2 ? x->dims[0] : dim_unknown, dim_of(samples) };
 	infer_output(node, 0, (enum dtype)asked, 2, dims);
 }
@@ -146,18 +165,28 @@ void define_multinomial(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 0, expr_integer(arena, definer->node->out[0]->type, 0));
 		return;
 	}
-	const struct index *all[2] = { at[0], index_var(arena, 1, classes) }, *term[2] = { at[0], index_var(arena, 2, classes) }, *last[2] = { at[0], index_constant(arena, classes - 1) };
+	const struct index *all[2] = { at[0], index_var(arena, 1, classes) },
+	                   *term[2] = { at[0], index_var(arena, 2, classes) },
+	                   *last[2] = { at[0], index_constant(arena, classes - 1) };
 	const struct index *row_term[2] = { at[0], index_var(arena, 1, classes) };
-	struct definition *most = definer_reduction(definer, definer_name(definer, "most"), 1, extents, REDUCE_MAX, 1, &classes, NULL, expr_load(arena, x, row_term));
-	struct definition *share = definer_map(definer, definer_name(definer, "shares"), 2, x->extents, expr1(definer, SCALAR_exp,
-		expr2(definer, SCALAR_sub, expr_load(arena, x, all), expr_load(arena, most, at))));
+	struct definition *most = definer_reduction(definer, definer_name(definer, "most"), 1, extents, REDUCE_MAX, 1,
+	        &classes, NULL, expr_load(arena, x, row_term));
+	struct definition *share = definer_map(definer, definer_name(definer, "shares"), 2, x->extents,
+	        expr1(definer, SCALAR_exp,
+	                expr2(definer, SCALAR_sub, expr_load(arena, x, all), expr_load(arena, most, at))));
 	const struct expr *to[2] = { NULL, expr_index(arena, term[1]) };
-	struct definition *below = definer_places(definer, definer_name(definer, "below"), 2, x->extents, REDUCE_SUM, true, to, 1, &classes, NULL, expr_load(arena, share, term));
-	struct definition *drawn = definer_map(definer, definer_name(definer, "drawn"), 2, extents, expr2(definer, SCALAR_mul, uniform(definer, x->type, 1, 0), expr_load(arena, below, last)));
-	const struct expr *passed = expr_cast(arena, DTYPE_I64, expr2(definer, SCALAR_less_equal, expr_load(arena, below, term), expr_load(arena, drawn, at)));
-	struct definition *count = definer_reduction(definer, definer_name(definer, "count"), 2, extents, REDUCE_SUM, 1, &classes, NULL, passed);
-	definer_out_map(definer, 0, expr_cast(arena, definer->node->out[0]->type, expr2(definer, SCALAR_min, expr_load(arena, count, at),
-		expr_integer(arena, DTYPE_I64, classes - 1))));
+	struct definition *below = definer_places(definer, definer_name(definer, "below"), 2, x->extents, REDUCE_SUM,
+	        true, to, 1, &classes, NULL, expr_load(arena, share, term));
+	struct definition *drawn = definer_map(definer, definer_name(definer, "drawn"), 2, extents,
+	        expr2(definer, SCALAR_mul, uniform(definer, x->type, 1, 0), expr_load(arena, below, last)));
+	const struct expr *passed = expr_cast(arena, DTYPE_I64,
+	        expr2(definer, SCALAR_less_equal, expr_load(arena, below, term), expr_load(arena, drawn, at)));
+	struct definition *count = definer_reduction(
+	        definer, definer_name(definer, "count"), 2, extents, REDUCE_SUM, 1, &classes, NULL, passed);
+	definer_out_map(definer, 0,
+	        expr_cast(arena, definer->node->out[0]->type,
+	                expr2(definer, SCALAR_min, expr_load(arena, count, at),
+	                        expr_integer(arena, DTYPE_I64, classes - 1))));
 }
 
 /* ---- Dropout: the data, or in training what is not drawn away, over the part that stays ---- */
@@ -165,7 +194,8 @@ enum { TRAINING_IS_INPUT = 12 };
 
 static bool is_zero(const struct tensor *tensor)
 {
-	return tensor && tensor->data && (tensor->type == DTYPE_F32 || tensor->type == DTYPE_F64) && tensor_is_scalar_like(tensor) && tensor_float(tensor, 0) == 0;
+	return tensor && tensor->data && (tensor->type == DTYPE_F32 || tensor->type == DTYPE_F64)
+	        && tensor_is_scalar_like(tensor) && tensor_float(tensor, 0) == 0;
 }
 
 bool dropout_trains(const struct node *node)
@@ -180,7 +210,8 @@ bool dropout_trains(const struct node *node)
 static void dropout_type(const struct node *node, int i)
 {
 	const struct tensor *tensor = node_in(node, i);
-	bool bytes = tensor && node->since >= 22 && dtypes[tensor->type].class == CLASS_FLOAT && dtypes[tensor->type].bits == 8 && tensor->type != DTYPE_F8E8M0;
+	bool bytes = tensor && node->since >= 22 && dtypes[tensor->type].class == CLASS_FLOAT
+	        && dtypes[tensor->type].bits == 8 && tensor->type != DTYPE_F8E8M0;
 	if (!bytes)
 		infer_float_type(node, i);
 }
@@ -206,23 +237,31 @@ void define_dropout(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
-	struct definition *x = definer_in(definer, 0), *given = node->since < TRAINING_IS_INPUT ? NULL : definer_in(definer, 1);
+	struct definition *x = definer_in(definer, 0),
+	                  *given = node->since < TRAINING_IS_INPUT ? NULL : definer_in(definer, 1);
 	const struct index *at[MAX_RANK];
 	bool training = dropout_trains(node);
 	(void)op;
-	const struct expr *ratio = given ? expr_cast(arena, x->type, definer_element(definer, 1, 0))
-		: expr_number(arena, x->type, node->since < TRAINING_IS_INPUT ? (double)attribute_float(node, "ratio") : 0.5);
-	const struct expr *none = expr_number(arena, x->type, 0), *one = expr_number(arena, x->type, 1), *kept = NULL, *value, *asked = NULL;
+	const struct expr *ratio = given
+	        ? expr_cast(arena, x->type, definer_element(definer, 1, 0))
+	        : expr_number(
+	                arena, x->type, node->since < TRAINING_IS_INPUT ? (double)attribute_float(node, "ratio") : 0.5);
+	const struct expr *none = expr_number(arena, x->type, 0), *one = expr_number(arena, x->type, 1), *kept = NULL,
+	                  *value, *asked = NULL;
 	for (int d = 0; d < x->rank; d++)
 		at[d] = index_var(arena, d, x->extents[d]);
 	value = expr_load(arena, x, at);
 	if (training) {
-		const struct expr *right = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less_equal, none, ratio), expr2(definer, SCALAR_less, ratio, one));
-		asked = node->since < TRAINING_IS_INPUT ? one : expr_cast(arena, x->type, definer_element(definer, 2, 0));
+		const struct expr *right = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less_equal, none, ratio),
+		        expr2(definer, SCALAR_less, ratio, one));
+		asked = node->since < TRAINING_IS_INPUT ? one
+		                                        : expr_cast(arena, x->type, definer_element(definer, 2, 0));
 		right = expr3(definer, SCALAR_where, asked, right, one);
 		definer_require(definer, EXIT_INVALID, 0, NULL, right, "a ratio in [0, 1) is right");
-		kept = expr3(definer, SCALAR_where, asked, expr2(definer, SCALAR_less_equal, ratio, uniform(definer, x->type, 1, 0)), one);
-		const struct expr *more = expr2(definer, SCALAR_mul, value, expr2(definer, SCALAR_div, one, expr2(definer, SCALAR_sub, one, ratio)));
+		kept = expr3(definer, SCALAR_where, asked,
+		        expr2(definer, SCALAR_less_equal, ratio, uniform(definer, x->type, 1, 0)), one);
+		const struct expr *more = expr2(definer, SCALAR_mul, value,
+		        expr2(definer, SCALAR_div, one, expr2(definer, SCALAR_sub, one, ratio)));
 		value = expr3(definer, SCALAR_where, asked, expr3(definer, SCALAR_where, kept, more, none), value);
 	}
 	if (kept)

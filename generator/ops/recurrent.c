@@ -1,21 +1,28 @@
-/* recurrent.c: LSTM, GRU and RNN over a sequence of constant length, unrolled, or the steps behind the first as a loop.  For each direction: the input's part of the gates
- * for all steps as one contraction; for each step the hidden part, a sum that goes on where the input's ended, then the
- * maps: cell and hidden. */
+/* recurrent.c: LSTM, GRU and RNN over a sequence of constant length, unrolled, or the steps behind the first as a loop.
+ * For each direction: the input's part of the gates for all steps as one contraction; for each step the hidden part, a
+ * sum that goes on where the input's ended, then the maps: cell and hidden. */
 #include "ops/ops.h"
 #include <inttypes.h>
 #include <strings.h>
 
-enum { STEPS_TOGETHER = 64, UNROLLED_EACH = 4 };        /* so many steps count as a node of a loop */
+enum { STEPS_TOGETHER = 64, UNROLLED_EACH = 4 }; /* so many steps count as a node of a loop */
 enum { GATE_INPUT, GATE_OUTPUT, GATE_FORGET, GATE_CELL, GATES };
 enum { GRU_UPDATE, GRU_RESET, GRU_HIDDEN, GRU_GATES };
 
 /* What the three differ in: gates, activations of a direction, inputs and outputs. */
-struct recurrence { int gates, activations, inputs, outputs; const char *usual[3]; };
-static const struct recurrence of_lstm = { GATES, 3, 8, 3, { "Sigmoid", "Tanh", "Tanh" } }, of_gru = { GRU_GATES, 2, 6, 2, { "Sigmoid", "Tanh" } },
-	of_rnn = { 1, 1, 6, 2, { "Tanh" } };
+struct recurrence {
+	int gates, activations, inputs, outputs;
+	const char *usual[3];
+};
+static const struct recurrence of_lstm = { GATES, 3, 8, 3, { "Sigmoid", "Tanh", "Tanh" } },
+                               of_gru = { GRU_GATES, 2, 6, 2, { "Sigmoid", "Tanh" } },
+                               of_rnn = { 1, 1, 6, 2, { "Tanh" } };
 
 /* ---- activations by name ---- */
-struct activation { int kind; double alpha, beta; };
+struct activation {
+	int kind;
+	double alpha, beta;
+};
 enum {
 	ACT_RELU,
 	ACT_TANH,
@@ -29,12 +36,21 @@ enum {
 	ACT_SOFTSIGN,
 	ACT_SOFTPLUS
 };
-static const struct { const char *name; bool has_alpha, has_beta; double alpha, beta; } activations[] = {
-	[ACT_RELU] = { "Relu", 0, 0, 0, 0 },                [ACT_TANH] = { "Tanh", 0, 0, 0, 0 },
-	[ACT_SIGMOID] = { "Sigmoid", 0, 0, 0, 0 },          [ACT_AFFINE] = { "Affine", 1, 1, 1, 0 },
-	[ACT_LEAKY_RELU] = { "LeakyRelu", 1, 0, 0.01f, 0 }, [ACT_THRESHOLDED_RELU] = { "ThresholdedRelu", 1, 0, 1, 0 },
-	[ACT_SCALED_TANH] = { "ScaledTanh", 1, 1, 1, 1 },   [ACT_HARD_SIGMOID] = { "HardSigmoid", 1, 1, 0.2f, 0.5f },
-	[ACT_ELU] = { "Elu", 1, 0, 1, 0 },                  [ACT_SOFTSIGN] = { "Softsign", 0, 0, 0, 0 },
+static const struct {
+	const char *name;
+	bool has_alpha, has_beta;
+	double alpha, beta;
+} activations[] = {
+	[ACT_RELU] = { "Relu", 0, 0, 0, 0 },
+	[ACT_TANH] = { "Tanh", 0, 0, 0, 0 },
+	[ACT_SIGMOID] = { "Sigmoid", 0, 0, 0, 0 },
+	[ACT_AFFINE] = { "Affine", 1, 1, 1, 0 },
+	[ACT_LEAKY_RELU] = { "LeakyRelu", 1, 0, 0.01f, 0 },
+	[ACT_THRESHOLDED_RELU] = { "ThresholdedRelu", 1, 0, 1, 0 },
+	[ACT_SCALED_TANH] = { "ScaledTanh", 1, 1, 1, 1 },
+	[ACT_HARD_SIGMOID] = { "HardSigmoid", 1, 1, 0.2f, 0.5f },
+	[ACT_ELU] = { "Elu", 1, 0, 1, 0 },
+	[ACT_SOFTSIGN] = { "Softsign", 0, 0, 0, 0 },
 	[ACT_SOFTPLUS] = { "Softplus", 0, 0, 0, 0 },
 };
 
@@ -43,8 +59,8 @@ static const struct expr *number(struct definer *definer, const struct expr *lik
 	return expr_number(definer->arena, like->type, value);
 }
 
-static const struct expr *if_less(struct definer *definer, const struct expr *a, double b, const struct expr *yes,
-                                  const struct expr *no)
+static const struct expr *if_less(
+        struct definer *definer, const struct expr *a, double b, const struct expr *yes, const struct expr *no)
 {
 	return expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, a, number(definer, a, b)), yes, no);
 }
@@ -54,36 +70,30 @@ static const struct expr *activate(struct definer *definer, const struct activat
 	const struct expr *alpha = number(definer, x, activation->alpha), *beta = number(definer, x, activation->beta);
 	const struct expr *zero = number(definer, x, 0), *one = number(definer, x, 1);
 	switch (activation->kind) {
-	case ACT_RELU:
-		return expr1(definer, SCALAR_relu, x);
-	case ACT_TANH:
-		return expr1(definer, SCALAR_tanh, x);
-	case ACT_SIGMOID:
-		return expr1(definer, SCALAR_sigmoid, x);
-	case ACT_AFFINE:
-		return expr3(definer, SCALAR_fma, alpha, x, beta);
-	case ACT_LEAKY_RELU:
-		return if_less(definer, x, 0, expr2(definer, SCALAR_mul, alpha, x), x);
-	case ACT_THRESHOLDED_RELU:
-		return if_less(definer, x, activation->alpha, zero, x);
+	case ACT_RELU: return expr1(definer, SCALAR_relu, x);
+	case ACT_TANH: return expr1(definer, SCALAR_tanh, x);
+	case ACT_SIGMOID: return expr1(definer, SCALAR_sigmoid, x);
+	case ACT_AFFINE: return expr3(definer, SCALAR_fma, alpha, x, beta);
+	case ACT_LEAKY_RELU: return if_less(definer, x, 0, expr2(definer, SCALAR_mul, alpha, x), x);
+	case ACT_THRESHOLDED_RELU: return if_less(definer, x, activation->alpha, zero, x);
 	case ACT_SCALED_TANH:
-		return expr2(definer, SCALAR_mul, alpha,
-		             expr1(definer, SCALAR_tanh, expr2(definer, SCALAR_mul, beta, x)));
+		return expr2(
+		        definer, SCALAR_mul, alpha, expr1(definer, SCALAR_tanh, expr2(definer, SCALAR_mul, beta, x)));
 	case ACT_HARD_SIGMOID:
 		return expr2(definer, SCALAR_max, zero,
-		             expr2(definer, SCALAR_min, one, expr3(definer, SCALAR_fma, alpha, x, beta)));
+		        expr2(definer, SCALAR_min, one, expr3(definer, SCALAR_fma, alpha, x, beta)));
 	case ACT_ELU:
 		return if_less(definer, x, 0,
-		               expr2(definer, SCALAR_mul, alpha,
-		                     expr2(definer, SCALAR_sub, expr1(definer, SCALAR_exp, x), one)),
-		               x);
+		        expr2(definer, SCALAR_mul, alpha,
+		                expr2(definer, SCALAR_sub, expr1(definer, SCALAR_exp, x), one)),
+		        x);
 	case ACT_SOFTSIGN:
 		return expr2(definer, SCALAR_div, x, expr2(definer, SCALAR_add, one, expr1(definer, SCALAR_abs, x)));
 	default: { /* softplus: max(x, 0) + log(1 + e^-|x|), which cannot overflow */
 		const struct expr *small =
 		        expr1(definer, SCALAR_exp_below, expr1(definer, SCALAR_neg, expr1(definer, SCALAR_abs, x)));
 		return expr2(definer, SCALAR_add, expr1(definer, SCALAR_relu, x),
-		             expr1(definer, SCALAR_log, expr2(definer, SCALAR_add, one, small)));
+		        expr1(definer, SCALAR_log, expr2(definer, SCALAR_add, one, small)));
 	}
 	}
 }
@@ -94,8 +104,8 @@ struct lstm {
 	int directions;
 	bool reverse[2];
 	struct activation f[2], g[2], h[2];
-	bool batch_first, coupled, late_reset;     /* coupled: LSTM's input_forget; late: GRU's linear_before_reset */
-	double clip;                      /* 0: none */
+	bool batch_first, coupled, late_reset; /* coupled: LSTM's input_forget; late: GRU's linear_before_reset */
+	double clip;                           /* 0: none */
 	int64_t hidden;
 };
 
@@ -110,18 +120,23 @@ static void activations_of(const struct node *node, struct lstm *lstm)
 	if (names && (names->kind != ATTRIBUTE_STRINGS || names->count != want))
 		node_fail(node, EXIT_INVALID, "%s: activations are not %zu strings", node->type, want);
 	if ((alphas && alphas->kind != ATTRIBUTE_FLOATS) || (betas && betas->kind != ATTRIBUTE_FLOATS))
-		node_fail(node, EXIT_INVALID, "%s: activation_alpha and activation_beta are lists of floats", node->type);
+		node_fail(
+		        node, EXIT_INVALID, "%s: activation_alpha and activation_beta are lists of floats", node->type);
 	for (size_t i = 0; i < want; i++) {
-		struct bytes name = names ? names->strings[i] : (struct bytes){ usual[(int)i % each], strlen(usual[(int)i % each]) };
+		struct bytes name = names ? names->strings[i]
+		                          : (struct bytes){ usual[(int)i % each], strlen(usual[(int)i % each]) };
 		size_t kind = 0;
-		while (kind < COUNT(activations) && (strlen(activations[kind].name) != name.count
-			|| strncasecmp(activations[kind].name, name.at, name.count)))
+		while (kind < COUNT(activations)
+		        && (strlen(activations[kind].name) != name.count
+		                || strncasecmp(activations[kind].name, name.at, name.count)))
 			kind++;
 		if (kind == COUNT(activations))
 			node_fail(node, EXIT_INVALID, "%s: no activation is called \"%.*s\"", node->type,
-			          (int)(name.count < 40 ? name.count : 40), name.at);
+			        (int)(name.count < 40 ? name.count : 40), name.at);
 		int direction = (int)i / each, which = (int)i % each;
-		struct activation *activation = which == 0 ? &lstm->f[direction] : which == 1 ? &lstm->g[direction] : &lstm->h[direction];
+		struct activation *activation = which == 0 ? &lstm->f[direction]
+		        : which == 1                       ? &lstm->g[direction]
+		                                           : &lstm->h[direction];
 		*activation = (struct activation){ (int)kind, activations[kind].alpha, activations[kind].beta };
 		if (activations[kind].has_alpha && alphas && alpha < alphas->count)
 			activation->alpha = alphas->floats[alpha++];
@@ -139,8 +154,8 @@ static void lstm_of(const struct node *node, const struct recurrence *kind, stru
 	lstm->reverse[0] = !strcmp(direction, "reverse");
 	lstm->reverse[1] = true;
 	if (lstm->directions == 1 && !lstm->reverse[0] && strcmp(direction, "forward"))
-		node_fail(node, EXIT_INVALID, "%s: direction is \"%s\", forward, reverse or bidirectional is right", node->type,
-		          direction);
+		node_fail(node, EXIT_INVALID, "%s: direction is \"%s\", forward, reverse or bidirectional is right",
+		        node->type, direction);
 	activations_of(node, lstm);
 	lstm->batch_first = attribute_int(node, "layout") != 0;
 	lstm->coupled = kind == &of_lstm && attribute_int(node, "input_forget") != 0;
@@ -149,7 +164,8 @@ static void lstm_of(const struct node *node, const struct recurrence *kind, stru
 	lstm->hidden = node->in[2]->rank == 3 ? node->in[2]->dims[2].extent : -1;
 	int64_t said = node_int(node, "hidden_size", lstm->hidden);
 	if (lstm->hidden >= 0 && said != lstm->hidden)
-		node_fail(node, EXIT_INVALID, "%s: hidden_size is %" PRId64 ", R has %" PRId64, node->type, said, lstm->hidden);
+		node_fail(node, EXIT_INVALID, "%s: hidden_size is %" PRId64 ", R has %" PRId64, node->type, said,
+		        lstm->hidden);
 	lstm->hidden = said;
 }
 
@@ -160,11 +176,12 @@ static void expect(const struct node *node, int i, const char *name, int rank, c
 	if (!tensor || tensor->rank < 0)
 		return;
 	if (tensor->rank != rank)
-		node_fail(node, EXIT_INVALID, "%s: %s has %d dimensions, %d are right", node->type, name, tensor->rank, rank);
+		node_fail(node, EXIT_INVALID, "%s: %s has %d dimensions, %d are right", node->type, name, tensor->rank,
+		        rank);
 	for (int d = 0; d < rank; d++)
 		if (extents[d] >= 0 && tensor->dims[d].extent >= 0 && tensor->dims[d].extent != extents[d])
 			node_fail(node, EXIT_INVALID, "%s: %s has %" PRId64 " in dimension %d, %" PRId64 " is right",
-			          node->type, name, tensor->dims[d].extent, d, extents[d]);
+			        node->type, name, tensor->dims[d].extent, d, extents[d]);
 }
 
 static void infer_recurrent(struct node *node, const struct recurrence *kind)
@@ -188,8 +205,8 @@ static void infer_recurrent(struct node *node, const struct recurrence *kind)
 	struct dim steps = x->dims[lstm.batch_first], batch = x->dims[!lstm.batch_first], hidden = dim_of(lstm.hidden);
 	if (lstm.hidden > INT32_MAX)
 		node_fail(node, EXIT_LIMIT, "%s: a hidden size of %" PRId64, node->type, lstm.hidden);
-	int64_t dirs = lstm.directions, h = lstm.hidden, gates = h < 0 ? -1 : kind->gates * h, biases = h < 0 ? -1 : 2 * gates,
-	        three = h < 0 ? -1 : 3 * h;
+	int64_t dirs = lstm.directions, h = lstm.hidden, gates = h < 0 ? -1 : kind->gates * h,
+	        biases = h < 0 ? -1 : 2 * gates, three = h < 0 ? -1 : 3 * h;
 	int64_t state[2][3] = { { dirs, batch.extent, h }, { batch.extent, dirs, h } };
 	expect(node, 1, "W", 3, (int64_t[3]){ dirs, gates, x->dims[2].extent });
 	expect(node, 2, "R", 3, (int64_t[3]){ dirs, gates, h });
@@ -228,7 +245,8 @@ void define_lengths(struct definer *definer, const struct op *op)
 	(void)op;
 	definer_shape(definer, 0, extents, at);
 	if (lengths)
-		steps = whole_of(definer, SCALAR_min, steps, expr_cast(definer->arena, DTYPE_I64, expr_load(definer->arena, lengths, at)));
+		steps = whole_of(definer, SCALAR_min, steps,
+		        expr_cast(definer->arena, DTYPE_I64, expr_load(definer->arena, lengths, at)));
 	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_I32, steps));
 }
 
@@ -239,11 +257,13 @@ struct unrolling {
 	struct lstm lstm;
 	struct definition *x, *w, *r, *b, *lengths, *initial_h, *initial_c, *p;
 	int64_t steps, batch, inputs;
-	struct definition **h[2];         /* [direction][step]: the hidden state after it */
-	struct definition *c[2];          /* [direction]: the cell after the last step */
-	struct definition *rest[2];       /* [direction]: the hidden states after the second step and on, [step - 1, b, h]; NULL: the steps are unrolled */
-	const struct expr *round;         /* inside a loop: the number of the step; else NULL */
-	struct definition **groups[2];    /* [direction][n]: the hidden states after many steps, side by side; NULL: not made */
+	struct definition **h[2];   /* [direction][step]: the hidden state after it */
+	struct definition *c[2];    /* [direction]: the cell after the last step */
+	struct definition *rest[2]; /* [direction]: the hidden states after the second step and on, [step - 1, b, h];
+	                               NULL: the steps are unrolled */
+	const struct expr *round;   /* inside a loop: the number of the step; else NULL */
+	struct definition *
+	        *groups[2]; /* [direction][n]: the hidden states after many steps, side by side; NULL: not made */
 };
 
 static const char *name_at(struct unrolling *u, const char *part, int direction, int64_t step)
@@ -264,8 +284,9 @@ static const struct index *reversed(struct unrolling *u, const struct index *s, 
 {
 	if (!u->lengths)
 		return index_plus(u->arena, index_scale(u->arena, s, -1), u->steps - 1);
-	const struct expr *time = expr2(u->definer, SCALAR_sub, expr2(u->definer, SCALAR_sub, length_of(u, b),
-		expr_integer(u->arena, DTYPE_I64, 1)), expr_index(u->arena, s));
+	const struct expr *time = expr2(u->definer, SCALAR_sub,
+	        expr2(u->definer, SCALAR_sub, length_of(u, b), expr_integer(u->arena, DTYPE_I64, 1)),
+	        expr_index(u->arena, s));
 	time = expr2(u->definer, SCALAR_max, time, expr_integer(u->arena, DTYPE_I64, 0));
 	time = expr2(u->definer, SCALAR_min, time, expr_integer(u->arena, DTYPE_I64, u->steps - 1));
 	return index_value(u->arena, time, 0, u->steps - 1);
@@ -273,11 +294,12 @@ static const struct index *reversed(struct unrolling *u, const struct index *s, 
 
 /* s < length of b ? yes : no */
 static const struct expr *while_running(struct unrolling *u, const struct index *s, const struct index *b,
-                                        const struct expr *yes, const struct expr *no)
+        const struct expr *yes, const struct expr *no)
 {
 	if (!u->lengths)
 		return yes;
-	const struct expr *runs = expr2(u->definer, SCALAR_less, u->round ? u->round : expr_index(u->arena, s), length_of(u, b));
+	const struct expr *runs =
+	        expr2(u->definer, SCALAR_less, u->round ? u->round : expr_index(u->arena, s), length_of(u, b));
 	return expr3(u->definer, SCALAR_where, expr_cast(u->arena, yes->type, runs), yes, no);
 }
 
@@ -289,12 +311,11 @@ static const struct expr *bias_at(struct unrolling *u, int direction, const stru
 	const struct index *g = index_var(arena, 0, extent), *dir = index_constant(arena, direction);
 	if (!u->b)
 		return NULL;
-	const struct expr *own = expr_load(arena, u->b, (const struct index *[]){dir, g});
-	const struct expr *sum =
-	        expr2(u->definer, SCALAR_add, own,
-	              expr_load(arena, u->b, (const struct index *[]){dir, index_plus(arena, g, extent)}));
+	const struct expr *own = expr_load(arena, u->b, (const struct index *[]){ dir, g });
+	const struct expr *sum = expr2(u->definer, SCALAR_add, own,
+	        expr_load(arena, u->b, (const struct index *[]){ dir, index_plus(arena, g, extent) }));
 	const struct range summed = { g, 0, GRU_HIDDEN * u->lstm.hidden };
-	if (u->lstm.late_reset)                                /* the hidden gate's second one is the reset gate's to take */
+	if (u->lstm.late_reset) /* the hidden gate's second one is the reset gate's to take */
 		sum = expr_select(arena, &summed, 1, sum, own);
 	return expr_load(arena, definer_map(u->definer, name_at(u, "bias", direction, -1), 1, &extent, sum), &gate);
 }
@@ -304,25 +325,29 @@ static struct definition *input_part(struct unrolling *u, int direction, int64_t
 {
 	struct arena *arena = u->arena;
 	int64_t extents[3] = { steps, u->batch, u->lstm.kind->gates * u->lstm.hidden };
-	const struct index *s = index_plus(arena, index_var(arena, 0, extents[0]), first), *b = index_var(arena, 1, extents[1]),
-	                   *g = index_var(arena, 2, extents[2]);
+	const struct index *s = index_plus(arena, index_var(arena, 0, extents[0]), first),
+	                   *b = index_var(arena, 1, extents[1]), *g = index_var(arena, 2, extents[2]);
 	const struct index *k = index_var(arena, 3, u->inputs), *dir = index_constant(arena, direction);
 	const struct index *time = u->lstm.reverse[direction] ? reversed(u, s, b) : s;
-	const struct expr *x = expr_load(arena, u->x, u->lstm.batch_first ? (const struct index *[]){ b, time, k }
-		: (const struct index *[]){ time, b, k });
-	const struct expr *w = expr_load(arena, u->w, (const struct index *[]){dir, g, k}),
+	const struct expr *x = expr_load(arena, u->x,
+	        u->lstm.batch_first ? (const struct index *[]){ b, time, k } : (const struct index *[]){ time, b, k });
+	const struct expr *w = expr_load(arena, u->w, (const struct index *[]){ dir, g, k }),
 	                  *start = bias_at(u, direction, g);
-	struct definition *sum = definer_reduction(u->definer, name_at(u, "input", direction, -1), 3, extents, REDUCE_SUM, 1, &u->inputs,
-	                         start, expr2(u->definer, SCALAR_mul, x, w));
-	mark_batch(sum, 1 | 2);                               /* no step's numbers depend on how many there are */
+	struct definition *sum = definer_reduction(u->definer, name_at(u, "input", direction, -1), 3, extents,
+	        REDUCE_SUM, 1, &u->inputs, start, expr2(u->definer, SCALAR_mul, x, w));
+	mark_batch(sum, 1 | 2); /* no step's numbers depend on how many there are */
 	return sum;
 }
 
 /* What a step starts from, [b, h]: the state of the step before, the given one, or NULL, which is 0. */
-struct state { struct definition *of; bool initial; int direction; };
+struct state {
+	struct definition *of;
+	bool initial;
+	int direction;
+};
 
-static const struct expr *state_at(struct unrolling *u, const struct state *state, const struct index *b,
-                                   const struct index *h)
+static const struct expr *state_at(
+        struct unrolling *u, const struct state *state, const struct index *b, const struct index *h)
 {
 	const struct index *dir = index_constant(u->arena, state->direction);
 	if (!state->of)
@@ -330,8 +355,7 @@ static const struct expr *state_at(struct unrolling *u, const struct state *stat
 	if (!state->initial)
 		return expr_load(u->arena, state->of, (const struct index *[]){ b, h });
 	return expr_load(u->arena, state->of,
-	                 u->lstm.batch_first ? (const struct index *[]){b, dir, h}
-	                                     : (const struct index *[]){dir, b, h});
+	        u->lstm.batch_first ? (const struct index *[]){ b, dir, h } : (const struct index *[]){ dir, b, h });
 }
 
 /* Of the gates; the cell's own activation h is not clipped, as onnxruntime has it. */
@@ -344,7 +368,7 @@ static const struct expr *clipped(struct unrolling *u, const struct expr *x)
 }
 
 static void step(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden,
-                 struct state *cell)
+        struct state *cell)
 {
 	struct arena *arena = u->arena;
 	struct definer *definer = u->definer;
@@ -357,7 +381,7 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	if (hidden->of) {
 		const struct expr *r = expr_load(arena, u->r, (const struct index *[]){ dir, g, k });
 		gates = definer_reduction(definer, name_at(u, "gates", direction, s), 2, extents, REDUCE_SUM, 1, &size,
-		                          from_input, expr2(definer, SCALAR_mul, state_at(u, hidden, b, k), r));
+		        from_input, expr2(definer, SCALAR_mul, state_at(u, hidden, b, k), r));
 		mark_batch(gates, 1);
 	}
 	extents[1] = size;
@@ -366,8 +390,8 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	for (int i = 0; i < GATES; i++) {
 		const struct index *place = index_plus(arena, h, i * size);
 		gate[i] = expr_load(arena, gates,
-		                    gates == input ? (const struct index *[]){now, b, place}
-		                                   : (const struct index *[]){b, place});
+		        gates == input ? (const struct index *[]){ now, b, place }
+		                       : (const struct index *[]){ b, place });
 	}
 	/* peepholes stand in the order input, output, forget */
 	const struct expr *peephole[3] = { NULL };
@@ -378,8 +402,9 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 		gate[GATE_FORGET] = expr3(definer, SCALAR_fma, peephole[GATE_FORGET], before, gate[GATE_FORGET]);
 	}
 	const struct expr *in = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_INPUT]));
-	const struct expr *forget = u->lstm.coupled ? expr2(definer, SCALAR_sub, number(definer, in, 1), in)
-		: activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_FORGET]));
+	const struct expr *forget = u->lstm.coupled
+	        ? expr2(definer, SCALAR_sub, number(definer, in, 1), in)
+	        : activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_FORGET]));
 	const struct expr *fresh =
 	        expr2(definer, SCALAR_mul, in, activate(definer, &u->lstm.g[direction], clipped(u, gate[GATE_CELL])));
 	const struct expr *next = before ? expr3(definer, SCALAR_fma, forget, before, fresh) : fresh;
@@ -398,21 +423,29 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	*cell = (struct state){ new_cell, false, direction };
 }
 
-/* sum over k of the hidden state (or what stands for it) and rows [from, from + rows) of R, from `start` on, a definition [b, rows] */
+/* sum over k of the hidden state (or what stands for it) and rows [from, from + rows) of R, from `start` on, a
+ * definition [b, rows] */
 typedef const struct expr *element(struct unrolling *, const void *of, const struct index *b, const struct index *k);
-static struct definition *hidden_part(struct unrolling *u, const char *name, int direction, int64_t s, element *at, const void *of, int64_t from, int64_t rows, const struct expr *start)
+static struct definition *hidden_part(struct unrolling *u, const char *name, int direction, int64_t s, element *at,
+        const void *of, int64_t from, int64_t rows, const struct expr *start)
 {
 	struct arena *arena = u->arena;
 	int64_t size = u->lstm.hidden, extents[2] = { u->batch, rows };
-	const struct index *b = index_var(arena, 0, u->batch), *g = index_plus(arena, index_var(arena, 1, rows), from), *k = index_var(arena, 2, size);
-	const struct expr *r = expr_load(arena, u->r, (const struct index *[]){ index_constant(arena, direction), g, k });
-	struct definition *sum = definer_reduction(u->definer, name_at(u, name, direction, s), 2, extents, REDUCE_SUM, 1, &size, start,
-		expr2(u->definer, SCALAR_mul, at(u, of, b, k), r));
+	const struct index *b = index_var(arena, 0, u->batch), *g = index_plus(arena, index_var(arena, 1, rows), from),
+	                   *k = index_var(arena, 2, size);
+	const struct expr *r =
+	        expr_load(arena, u->r, (const struct index *[]){ index_constant(arena, direction), g, k });
+	struct definition *sum = definer_reduction(u->definer, name_at(u, name, direction, s), 2, extents, REDUCE_SUM,
+	        1, &size, start, expr2(u->definer, SCALAR_mul, at(u, of, b, k), r));
 	mark_batch(sum, 1);
 	return sum;
 }
 
-static const struct expr *hidden_at(struct unrolling *u, const void *state, const struct index *b, const struct index *k) { return state_at(u, state, b, k); }
+static const struct expr *hidden_at(
+        struct unrolling *u, const void *state, const struct index *b, const struct index *k)
+{
+	return state_at(u, state, b, k);
+}
 
 static const struct expr *element_at(struct unrolling *u, const void *of, const struct index *b, const struct index *k)
 {
@@ -427,7 +460,8 @@ static void keep_hidden(struct unrolling *u, int direction, int64_t s, struct st
 	const struct index *b = index_var(arena, 0, u->batch), *h = index_var(arena, 1, u->lstm.hidden);
 	const struct expr *kept = state_at(u, hidden, b, h);
 	y = while_running(u, index_constant(arena, s), b, y, kept ? kept : expr_number(arena, y->type, 0));
-	*hidden = (struct state){ definer_map(u->definer, name_at(u, "hidden", direction, s), 2, extents, y), false, direction };
+	*hidden = (struct state){ definer_map(u->definer, name_at(u, "hidden", direction, s), 2, extents, y), false,
+		direction };
 }
 
 static void step_rnn(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden)
@@ -436,90 +470,104 @@ static void step_rnn(struct unrolling *u, int direction, int64_t s, struct defin
 	const struct index *b = index_var(arena, 0, u->batch), *h = index_var(arena, 1, u->lstm.hidden);
 	const struct expr *sum = expr_load(arena, input, (const struct index *[]){ index_constant(arena, s), b, h });
 	if (hidden->of)
-		sum = element_at(u, hidden_part(u, "gates", direction, s, hidden_at, hidden, 0, u->lstm.hidden, sum), b, h);
+		sum = element_at(
+		        u, hidden_part(u, "gates", direction, s, hidden_at, hidden, 0, u->lstm.hidden, sum), b, h);
 	keep_hidden(u, direction, s, hidden, activate(u->definer, &u->lstm.f[direction], clipped(u, sum)));
 }
 
-/* h = (1 - z) g(…) + z before.  The reset gate scales the state before its product with R, or (late) that product and its bias. */
+/* h = (1 - z) g(…) + z before.  The reset gate scales the state before its product with R, or (late) that product and
+ * its bias. */
 static void step_gru(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden)
 {
 	struct arena *arena = u->arena;
 	struct definer *definer = u->definer;
 	int64_t size = u->lstm.hidden, rows = GRU_HIDDEN * size, extents[2] = { u->batch, size };
-	const struct index *now = index_constant(arena, s), *dir = index_constant(arena, direction), *b = index_var(arena, 0, u->batch);
+	const struct index *now = index_constant(arena, s), *dir = index_constant(arena, direction),
+	                   *b = index_var(arena, 0, u->batch);
 	const struct index *h = index_var(arena, 1, size), *g = index_var(arena, 1, rows);
 	const struct expr *gate[GRU_GATES], *before = state_at(u, hidden, b, h), *late = NULL;
 	for (int i = 0; i < GRU_GATES; i++)
 		gate[i] = expr_load(arena, input, (const struct index *[]){ now, b, index_plus(arena, h, i * size) });
 	if (u->lstm.late_reset && u->b)
-		late = expr_load(arena, u->b, (const struct index *[]){ dir, index_plus(arena, h, (GRU_GATES + GRU_HIDDEN) * size) });
+		late = expr_load(arena, u->b,
+		        (const struct index *[]){ dir, index_plus(arena, h, (GRU_GATES + GRU_HIDDEN) * size) });
 	if (before) {
 		const struct expr *start = expr_load(arena, input, (const struct index *[]){ now, b, g });
 		struct definition *gates = hidden_part(u, "gates", direction, s, hidden_at, hidden, 0, rows, start);
 		for (int i = 0; i < GRU_HIDDEN; i++)
 			gate[i] = element_at(u, gates, b, index_plus(arena, h, i * size));
 		if (u->lstm.late_reset)
-			late = element_at(u, hidden_part(u, "late", direction, s, hidden_at, hidden, GRU_HIDDEN * size, size, late), b, h);
+			late = element_at(u,
+			        hidden_part(u, "late", direction, s, hidden_at, hidden, GRU_HIDDEN * size, size, late),
+			        b, h);
 	}
 	const struct expr *update = activate(definer, &u->lstm.f[direction], clipped(u, gate[GRU_UPDATE]));
 	const struct expr *reset = activate(definer, &u->lstm.f[direction], clipped(u, gate[GRU_RESET]));
 	if (late)
 		gate[GRU_HIDDEN] = expr3(definer, SCALAR_fma, reset, late, gate[GRU_HIDDEN]);
 	else if (before && !u->lstm.late_reset) {
-		struct definition *left = definer_map(definer, name_at(u, "reset", direction, s), 2, extents, expr2(definer, SCALAR_mul, reset, before));
-		gate[GRU_HIDDEN] = element_at(u, hidden_part(u, "fresh", direction, s, element_at, left, GRU_HIDDEN * size, size, gate[GRU_HIDDEN]), b, h);
+		struct definition *left = definer_map(definer, name_at(u, "reset", direction, s), 2, extents,
+		        expr2(definer, SCALAR_mul, reset, before));
+		gate[GRU_HIDDEN] = element_at(u,
+		        hidden_part(
+		                u, "fresh", direction, s, element_at, left, GRU_HIDDEN * size, size, gate[GRU_HIDDEN]),
+		        b, h);
 	}
 	const struct expr *fresh = activate(definer, &u->lstm.g[direction], clipped(u, gate[GRU_HIDDEN]));
-	const struct expr *y = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_sub, number(definer, update, 1), update), fresh);
+	const struct expr *y =
+	        expr2(definer, SCALAR_mul, expr2(definer, SCALAR_sub, number(definer, update, 1), update), fresh);
 	keep_hidden(u, direction, s, hidden, before ? expr3(definer, SCALAR_fma, update, before, y) : y);
 }
 
 /* Step `at` of [from, to): a balanced tree of selects.  h[i] holds `each` steps from i * each on, [step, b, h]; where
  * each is 1, [b, h]. */
 static const struct expr *choose_step(struct unrolling *u, struct definition **h, int64_t each, const struct index *at,
-                                      int64_t from, int64_t to, const struct index *const *place)
+        int64_t from, int64_t to, const struct index *const *place)
 {
 	int64_t count = (to - from + each - 1) / each, middle = from + count / 2 * each;
 	if (count == 1 && each == 1)
 		return expr_load(u->arena, h[from], place);
 	if (count == 1)
 		return expr_load(u->arena, h[from / each],
-		                 (const struct index *[]){ index_plus(u->arena, at, -from), place[0], place[1] });
+		        (const struct index *[]){ index_plus(u->arena, at, -from), place[0], place[1] });
 	struct range first = { at, from, middle };
 	return expr_select(u->arena, &first, 1, choose_step(u, h, each, at, from, middle, place),
-	                   choose_step(u, h, each, at, middle, to, place));
+	        choose_step(u, h, each, at, middle, to, place));
 }
 
-/* Many steps are gathered in groups first, so that nothing reads more tensors than a function should have parameters. */
-static const struct expr *choose_of_all(struct unrolling *u, int direction, const struct index *at,
-                                        const struct index *const *place)
+/* Many steps are gathered in groups first, so that nothing reads more tensors than a function should have parameters.
+ */
+static const struct expr *choose_of_all(
+        struct unrolling *u, int direction, const struct index *at, const struct index *const *place)
 {
 	struct definition **h = u->h[direction];
 	if (u->rest[direction]) {
 		struct range first = { at, 0, 1 };
-		const struct expr *others = expr_load(u->arena, u->rest[direction], (const struct index *[]){ index_plus(u->arena, at, -1), place[0], place[1] });
+		const struct expr *others = expr_load(u->arena, u->rest[direction],
+		        (const struct index *[]){ index_plus(u->arena, at, -1), place[0], place[1] });
 		return expr_select(u->arena, &first, 1, expr_load(u->arena, h[0], place), others);
 	}
 	int64_t groups = (u->steps + STEPS_TOGETHER - 1) / STEPS_TOGETHER;
 	if (u->steps <= STEPS_TOGETHER)
 		return choose_step(u, h, 1, at, 0, u->steps, place);
 	if (!u->groups[direction]) {
-		u->groups[direction] = new_array(u->arena, struct definition *, (size_t)groups);
+		u->groups[direction] = arena_new_array(u->arena, struct definition *, (size_t)groups);
 		for (int64_t g = 0; g < groups; g++) {
 			int64_t from = g * STEPS_TOGETHER, left = u->steps - from;
-			int64_t extents[3] = { left < STEPS_TOGETHER ? left : STEPS_TOGETHER, u->batch, u->lstm.hidden };
+			int64_t extents[3] = { left < STEPS_TOGETHER ? left : STEPS_TOGETHER, u->batch,
+				u->lstm.hidden };
 			const struct index *own[3];
 			for (int d = 0; d < 3; d++)
 				own[d] = index_var(u->arena, d, extents[d]);
-			u->groups[direction][g] = definer_map(u->definer, name_at(u, "states", direction, from), 3, extents,
-				choose_step(u, h + from, 1, own[0], 0, extents[0], own + 1));
+			u->groups[direction][g] = definer_map(u->definer, name_at(u, "states", direction, from), 3,
+			        extents, choose_step(u, h + from, 1, own[0], 0, extents[0], own + 1));
 		}
 	}
 	return choose_step(u, u->groups[direction], STEPS_TOGETHER, at, 0, u->steps, place);
 }
 
-static const struct expr *output_at(struct unrolling *u, int direction, const struct index *t, const struct index *b,
-                                    const struct index *h)
+static const struct expr *output_at(
+        struct unrolling *u, int direction, const struct index *t, const struct index *b, const struct index *h)
 {
 	const struct index *place[3] = { b, h };
 	struct arena *arena = u->arena;
@@ -533,14 +581,14 @@ static const struct expr *output_at(struct unrolling *u, int direction, const st
 	const struct index *own[3];
 	for (int d = 0; d < 3; d++)
 		own[d] = index_var(arena, d, extents[d]);
-	struct definition *all = definer_map(u->definer, name_at(u, "all", direction, -1), 3, extents,
-		choose_of_all(u, direction, own[0], own + 1));
+	struct definition *all = definer_map(
+	        u->definer, name_at(u, "all", direction, -1), 3, extents, choose_of_all(u, direction, own[0], own + 1));
 	const struct expr *y = expr_load(arena, all, (const struct index *[]){ reversed(u, t, b), b, h });
 	return while_running(u, t, b, y, expr_number(arena, y->type, 0));
 }
 
-static const struct expr *of_direction(struct unrolling *u, const struct index *dir, const struct expr *first,
-                                       const struct expr *second)
+static const struct expr *of_direction(
+        struct unrolling *u, const struct index *dir, const struct expr *first, const struct expr *second)
 {
 	struct range is_first = { dir, 0, 1 };
 	return second ? expr_select(u->arena, &is_first, 1, first, second) : first;
@@ -570,7 +618,8 @@ static void outputs(struct unrolling *u)
 	}
 }
 
-static void take_step(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden, struct state *cell)
+static void take_step(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden,
+        struct state *cell)
 {
 	if (u->lstm.kind == &of_lstm)
 		step(u, direction, s, input, hidden, cell);
@@ -578,7 +627,8 @@ static void take_step(struct unrolling *u, int direction, int64_t s, struct defi
 		(u->lstm.kind == &of_gru ? step_gru : step_rnn)(u, direction, s, input, hidden);
 }
 
-/* All steps behind the first, which may have no state before it.  Their definitions are those that they would be one by one. */
+/* All steps behind the first, which may have no state before it.  Their definitions are those that they would be one by
+ * one. */
 static void loop_steps(struct unrolling *u, int direction, struct state *hidden, struct state *cell)
 {
 	static const int64_t second = 1;
@@ -589,10 +639,15 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 	rounds_begin(&l, definer, program_new(definer->build, definer->node->type));
 	l.repeat->rounds = u->steps - 1;
 	body.definer = &l.inside;
-	struct definition *slice = rounds_in(&l, input_part(u, direction, 1, u->steps - 1), REPEAT_SLICED), *count = NULL;
-	struct definition *h = rounds_in(&l, hidden->of, REPEAT_CARRIED), *c = rounds_in(&l, cell->initial ? NULL : cell->of, REPEAT_CARRIED);
+	struct definition *slice = rounds_in(&l, input_part(u, direction, 1, u->steps - 1), REPEAT_SLICED),
+	                  *count = NULL;
+	struct definition *h = rounds_in(&l, hidden->of, REPEAT_CARRIED),
+	                  *c = rounds_in(&l, cell->initial ? NULL : cell->of, REPEAT_CARRIED);
 	if (u->lengths) {
-		count = rounds_in(&l, define_constant(definer->program, name_at(u, "second", direction, -1), DTYPE_I64, 0, NULL, &second), REPEAT_CARRIED);
+		count = rounds_in(&l,
+		        define_constant(
+		                definer->program, name_at(u, "second", direction, -1), DTYPE_I64, 0, NULL, &second),
+		        REPEAT_CARRIED);
 		body.round = expr_load(arena, count, NULL);
 	}
 	body.r = rounds_in(&l, u->r, REPEAT_STEADY);
@@ -600,14 +655,18 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 	body.p = rounds_in(&l, u->p, REPEAT_STEADY);
 	body.lengths = rounds_in(&l, u->lengths, REPEAT_STEADY);
 	const struct index *own[2] = { index_var(arena, 1, slice->extents[0]), index_var(arena, 2, slice->extents[1]) };
-	struct definition *input = definer_map(&l.inside, name_at(&body, "now", direction, -1), 3, (int64_t[3]){ 1, slice->extents[0], slice->extents[1] }, expr_load(arena, slice, own));
+	struct definition *input = definer_map(&l.inside, name_at(&body, "now", direction, -1), 3,
+	        (int64_t[3]){ 1, slice->extents[0], slice->extents[1] }, expr_load(arena, slice, own));
 	struct state next = { h, false, direction }, next_cell = { c, false, direction };
 	take_step(&body, direction, 0, input, &next, &next_cell);
 	rounds_out(&l, next.of, h);
 	if (c)
 		rounds_out(&l, next_cell.of, c);
 	if (count)
-		rounds_out(&l, define_map(l.repeat->body, "count", 0, NULL, expr2(definer, SCALAR_add, body.round, expr_integer(arena, DTYPE_I64, 1))), count);
+		rounds_out(&l,
+		        define_map(l.repeat->body, "count", 0, NULL,
+		                expr2(definer, SCALAR_add, body.round, expr_integer(arena, DTYPE_I64, 1))),
+		        count);
 	rounds_out(&l, next.of, NULL);
 	program_remove_dead(l.repeat->body);
 	program_fold(l.repeat->body);
@@ -635,7 +694,7 @@ static void define_recurrent(struct definer *definer, const struct recurrence *k
 	for (int direction = 0; direction < u.lstm.directions; direction++) {
 		struct definition *input = input_part(&u, direction, 0, loops ? 1 : u.steps);
 		struct state hidden = { u.initial_h, true, direction }, cell = { u.initial_c, true, direction };
-		u.h[direction] = new_array(definer->arena, struct definition *, (size_t)u.steps);
+		u.h[direction] = arena_new_array(definer->arena, struct definition *, (size_t)u.steps);
 		for (int64_t s = 0; s < (loops ? 1 : u.steps); s++) {
 			take_step(&u, direction, s, input, &hidden, &cell);
 			u.h[direction][s] = hidden.of;

@@ -42,11 +42,16 @@ static const struct reduction {
 	enum reduce reduce;
 	int before, behind;
 } reductions[] = {
-	{ "ReduceSum", REDUCE_SUM, NONE, NONE },           { "ReduceMean", REDUCE_SUM, NONE, NONE },
-	{ "ReduceMax", REDUCE_MAX, NONE, NONE },           { "ReduceMin", REDUCE_MIN, NONE, NONE },
-	{ "ReduceProd", REDUCE_PROD, NONE, NONE },         { "ReduceL1", REDUCE_SUM, SCALAR_abs, NONE },
-	{ "ReduceL2", REDUCE_SUM, SCALAR_mul, SCALAR_sqrt }, { "ReduceSumSquare", REDUCE_SUM, SCALAR_mul, NONE },
-	{ "ReduceLogSum", REDUCE_SUM, NONE, SCALAR_log },  { "ReduceLogSumExp", REDUCE_SUM, SCALAR_exp, SCALAR_log },
+	{ "ReduceSum", REDUCE_SUM, NONE, NONE },
+	{ "ReduceMean", REDUCE_SUM, NONE, NONE },
+	{ "ReduceMax", REDUCE_MAX, NONE, NONE },
+	{ "ReduceMin", REDUCE_MIN, NONE, NONE },
+	{ "ReduceProd", REDUCE_PROD, NONE, NONE },
+	{ "ReduceL1", REDUCE_SUM, SCALAR_abs, NONE },
+	{ "ReduceL2", REDUCE_SUM, SCALAR_mul, SCALAR_sqrt },
+	{ "ReduceSumSquare", REDUCE_SUM, SCALAR_mul, NONE },
+	{ "ReduceLogSum", REDUCE_SUM, NONE, SCALAR_log },
+	{ "ReduceLogSumExp", REDUCE_SUM, SCALAR_exp, SCALAR_log },
 };
 
 static const struct reduction *reduction_of(const struct op *op)
@@ -62,7 +67,9 @@ static void infer_late(struct node *node, enum dtype type)
 {
 	const struct tensor *x = node->in[0], *axes = node->in[1];
 	struct dim dims[MAX_RANK];
-	bool known = axes->rank == 0 || (axes->rank == 1 && dim_is_known(axes->dims[0]) && axes->dims[0].extent <= x->rank), keep = attribute_int(node, "keepdims") != 0;
+	bool known = axes->rank == 0
+	        || (axes->rank == 1 && dim_is_known(axes->dims[0]) && axes->dims[0].extent <= x->rank),
+	     keep = attribute_int(node, "keepdims") != 0;
 	int rank = keep ? x->rank : known ? x->rank - (axes->rank ? (int)axes->dims[0].extent : 1) : -1;
 	if (axes->rank > 1)
 		node_fail(node, EXIT_INVALID, "%s: input 1 has %d dimensions, 1 is right", node->type, axes->rank);
@@ -106,7 +113,8 @@ void infer_reduce(struct node *node, const struct op *op)
 	infer_output(node, 0, type, rank, dims);
 }
 
-/* Where the elements of a reduction come from: x at `x_at`, over the output's indices `at` and `count` reduced variables. */
+/* Where the elements of a reduction come from: x at `x_at`, over the output's indices `at` and `count` reduced
+ * variables. */
 struct reducing {
 	struct definition *x;
 	int rank, count;
@@ -126,32 +134,43 @@ static const struct expr *neutral(struct arena *arena, enum dtype type, enum red
 	return expr_integer(arena, type, !least ? most : is_signed ? -most - 1 : 0);
 }
 
-/* What integers without any element have as their largest or least: the other end of their type.  NULL: as definer_reduction has it. */
+/* What integers without any element have as their largest or least: the other end of their type.  NULL: as
+ * definer_reduction has it. */
 static const struct expr *of_nothing(struct definer *definer, const struct reducing *r, enum reduce reduce)
 {
 	bool nothing = false;
 	for (int i = 0; i < r->count; i++)
 		nothing |= r->terms[i] == 0;
-	return !nothing || dtypes[r->x->type].class == CLASS_FLOAT || (reduce != REDUCE_MAX && reduce != REDUCE_MIN) ? NULL : neutral(definer->arena, r->x->type, reduce);
+	return !nothing || dtypes[r->x->type].class == CLASS_FLOAT || (reduce != REDUCE_MAX && reduce != REDUCE_MIN)
+	        ? NULL
+	        : neutral(definer->arena, r->x->type, reduce);
 }
 
-static struct definition *reduce(struct definer *definer, const struct reducing *r, const char *name, enum reduce reduce, const struct expr *term)
+static struct definition *reduce(struct definer *definer, const struct reducing *r, const char *name,
+        enum reduce reduce, const struct expr *term)
 {
-	return definer_reduction(definer, name, r->rank, r->extents, reduce, r->count, r->terms, of_nothing(definer, r, reduce), term);
+	return definer_reduction(
+	        definer, name, r->rank, r->extents, reduce, r->count, r->terms, of_nothing(definer, r, reduce), term);
 }
 
 /* The largest of each row, or 0 where that is infinite: what is taken off before exp. */
 static const struct expr *taken_off(struct definer *definer, const struct reducing *r)
 {
 	const struct expr *load = expr_load(definer->arena, r->x, r->x_at);
-	struct definition *largest = r->count ? reduce(definer, r, definer_name(definer, "max"), REDUCE_MAX, load) : NULL;
+	struct definition *largest =
+	        r->count ? reduce(definer, r, definer_name(definer, "max"), REDUCE_MAX, load) : NULL;
 	const struct expr *m = largest ? expr_load(definer->arena, largest, r->at) : load;
-	return expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, expr1(definer, SCALAR_abs, m), expr_number(definer->arena, m->type, INFINITY)),
-		m, expr_number(definer->arena, m->type, 0));
+	return expr3(definer, SCALAR_where,
+	        expr2(definer, SCALAR_less, expr1(definer, SCALAR_abs, m),
+	                expr_number(definer->arena, m->type, INFINITY)),
+	        m, expr_number(definer->arena, m->type, 0));
 }
 
 /* The output without these axes: a definition, or a body over its variables. */
-struct result { struct definition *of; const struct expr *body; };
+struct result {
+	struct definition *of;
+	const struct expr *body;
+};
 
 static struct result without(struct definer *definer, const struct op *op, const bool *reduced, const char *name)
 {
@@ -160,7 +179,7 @@ static struct result without(struct definer *definer, const struct op *op, const
 	struct reducing r = { .x = definer_in(definer, 0) };
 	bool keep = attribute_int(definer->node, "keepdims") != 0, exponentials = reduction->before == SCALAR_exp;
 	const struct dim *dims = definer->node->in[0]->dims;
-	const struct expr *actual = NULL;                     /* how many terms are there, where a count says so */
+	const struct expr *actual = NULL; /* how many terms are there, where a count says so */
 	double count = 1;
 	int64_t bound = 1;
 	int out = 0;
@@ -173,28 +192,36 @@ static struct result without(struct definer *definer, const struct op *op, const
 		r.x_at[d] = index_var(arena, r.rank + r.count, r.x->extents[d]);
 		count *= (double)r.x->extents[d];
 		if (dims[d].count)
-			actual = actual ? whole_of(definer, SCALAR_mul, actual, definer_size(definer, dims[d].count)) : definer_size(definer, dims[d].count);
+			actual = actual ? whole_of(definer, SCALAR_mul, actual, definer_size(definer, dims[d].count))
+			                : definer_size(definer, dims[d].count);
 		else
 			bound *= r.x->extents[d];
 		r.terms[r.count++] = r.x->extents[d];
 		out += keep;
 	}
 	bool alone = reduction->behind == NONE && !is_mean(op), whole = dtypes[r.x->type].class != CLASS_FLOAT;
-	if (whole && reduction->behind != NONE)               /* a root or logarithm of integers: in double, cut towards 0 */
+	if (whole && reduction->behind != NONE) /* a root or logarithm of integers: in double, cut towards 0 */
 		r.x = definer_as(definer, r.x, DTYPE_F64);
 	for (int d = 0; d < r.x->rank; d++)
-		r.x = definer_there(definer, r.x, reduced[d] ? dims[d].count : NULL, d, neutral(arena, r.x->type, exponentials ? REDUCE_MAX : reduction->reduce));
+		r.x = definer_there(definer, r.x, reduced[d] ? dims[d].count : NULL, d,
+		        neutral(arena, r.x->type, exponentials ? REDUCE_MAX : reduction->reduce));
 	const struct expr *x = expr_load(arena, r.x, r.x_at), *off = exponentials ? taken_off(definer, &r) : NULL, *y;
-	x = off ? expr1(definer, SCALAR_exp, expr2(definer, SCALAR_sub, x, off)) : reduction->before == SCALAR_mul ? expr2(definer, SCALAR_mul, x, x)
-		: reduction->before != NONE ? expr1(definer, (enum scalar)reduction->before, x) : x;
+	x = off                                   ? expr1(definer, SCALAR_exp, expr2(definer, SCALAR_sub, x, off))
+	        : reduction->before == SCALAR_mul ? expr2(definer, SCALAR_mul, x, x)
+	        : reduction->before != NONE       ? expr1(definer, (enum scalar)reduction->before, x)
+	                                          : x;
 	if (!r.count && alone && reduction->before == NONE)
 		return (struct result){ .of = r.x };
 	if (r.count && alone)
 		return (struct result){ .of = reduce(definer, &r, name, reduction->reduce, x) };
-	y = r.count ? expr_load(arena, reduce(definer, &r, definer_name(definer, "sum"), reduction->reduce, x), r.at) : x;
-	y = reduction->behind != NONE ? expr1(definer, (enum scalar)reduction->behind, y)
-		: is_mean(op) && actual ? expr2(definer, SCALAR_div, y, expr_cast(arena, y->type, whole_of(definer, SCALAR_mul, integer(definer, bound), actual)))
-		: is_mean(op) ? (whole ? expr2(definer, SCALAR_div, y, expr_number(arena, y->type, count)) : expr2(definer, SCALAR_mul, y, expr_number(arena, y->type, 1 / count))) : y;
+	y = r.count ? expr_load(arena, reduce(definer, &r, definer_name(definer, "sum"), reduction->reduce, x), r.at)
+	            : x;
+	y = reduction->behind != NONE   ? expr1(definer, (enum scalar)reduction->behind, y)
+	        : is_mean(op) && actual ? expr2(definer, SCALAR_div, y,
+	                  expr_cast(arena, y->type, whole_of(definer, SCALAR_mul, integer(definer, bound), actual)))
+	        : is_mean(op)           ? (whole ? expr2(definer, SCALAR_div, y, expr_number(arena, y->type, count))
+	                                         : expr2(definer, SCALAR_mul, y, expr_number(arena, y->type, 1 / count)))
+	                                : y;
 	y = off ? expr2(definer, SCALAR_add, y, off) : y;
 	return (struct result){ .body = whole ? expr_cast(arena, definer->node->out[0]->type, y) : y };
 }
@@ -203,11 +230,11 @@ static struct result without(struct definer *definer, const struct op *op, const
 enum { SETS_MOST = 64, RESULTS_MOST = 8 };
 struct sets {
 	const struct definition *x;
-	int rank, count, left;            /* of the output; of the sets; how many axes more may go */
+	int rank, count, left; /* of the output; of the sets; how many axes more may go */
 	bool keep;
 	int64_t extents[MAX_RANK];
-	uint32_t ones;                    /* axes of one element that stay: whether they are reduced says nothing, and no set has them */
-	uint32_t now, at[SETS_MOST + 1];  /* bit d: axis d is reduced */
+	uint32_t ones; /* axes of one element that stay: whether they are reduced says nothing, and no set has them */
+	uint32_t now, at[SETS_MOST + 1]; /* bit d: axis d is reduced */
 };
 
 static void find_sets(struct sets *s, int d, int out)
@@ -248,7 +275,8 @@ static const struct expr *is_set(struct definer *definer, const struct sets *s, 
 		const struct expr *named = integer(definer, 0);
 		for (int64_t i = 0; i < definer_elements(definer, 1); i++)
 			for (int from = 0; from < 2; from++)
-				named = whole_of(definer, SCALAR_or, named, whole_is(definer, definer_element(definer, 1, i), d - from * rank));
+				named = whole_of(definer, SCALAR_or, named,
+				        whole_is(definer, definer_element(definer, 1, i), d - from * rank));
 		if (!(s->ones >> d & 1))
 			all = whole_of(definer, SCALAR_and, all, set >> d & 1 ? named : whole_is(definer, named, 0));
 	}
@@ -270,8 +298,9 @@ static void reduce_at_run_time(struct definer *definer, const struct op *op)
 		s.ones |= s.x->extents[d] == 1 ? 1u << d : 0;
 	find_sets(&s, 0, 0);
 	if (!s.count)
-		node_fail(definer->node, EXIT_INVALID, "%s: no %" PRId64 " axes lead from %s to %s, which is declared", definer->node->type, count,
-			definer_shape_text(definer, s.x->rank, s.x->extents), definer_shape_text(definer, s.rank, s.extents));
+		node_fail(definer->node, EXIT_INVALID, "%s: no %" PRId64 " axes lead from %s to %s, which is declared",
+		        definer->node->type, count, definer_shape_text(definer, s.x->rank, s.x->extents),
+		        definer_shape_text(definer, s.rank, s.extents));
 	for (int i = 0; i < s.count && s.count <= SETS_MOST; i++) {
 		bool known = false;
 		const struct expr *these = integer(definer, 0), *one;
@@ -286,18 +315,22 @@ static void reduce_at_run_time(struct definer *definer, const struct op *op)
 		if (++results > RESULTS_MOST)
 			break;
 		for (int d = 0; d < rank; d++)
-			reduced[d] = (s.at[i] ? s.at[i] : s.ones) >> d & 1;      /* some are: a sum of one -0 is 0 */
+			reduced[d] = (s.at[i] ? s.at[i] : s.ones) >> d & 1; /* some are: a sum of one -0 is 0 */
 		struct result result = without(definer, op, reduced, definer_name(definer, "reduced"));
 		one = result.of ? expr_load(arena, result.of, at) : result.body;
 		value = value ? expr3(definer, SCALAR_where, expr_cast(arena, one->type, these), one, value) : one;
 	}
 	if (s.count > SETS_MOST || results > RESULTS_MOST)
-		node_fail(definer->node, EXIT_UNSUPPORTED, "%s: axes at run time could be more than %d sets that lead from %s to %s", definer->node->type,
-			RESULTS_MOST, definer_shape_text(definer, s.x->rank, s.x->extents), definer_shape_text(definer, s.rank, s.extents));
-	for (int64_t i = 0; i < count; i++)                   /* each is an axis, also one that is named twice */
-		right = whole_of(definer, SCALAR_and, right, whole_between(definer, definer_element(definer, 1, i), -rank, rank - 1));
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "the axes at run time do not make %s of the data, the declared shape",
-		definer_shape_text(definer, s.rank, s.extents));
+		node_fail(definer->node, EXIT_UNSUPPORTED,
+		        "%s: axes at run time could be more than %d sets that lead from %s to %s", definer->node->type,
+		        RESULTS_MOST, definer_shape_text(definer, s.x->rank, s.x->extents),
+		        definer_shape_text(definer, s.rank, s.extents));
+	for (int64_t i = 0; i < count; i++) /* each is an axis, also one that is named twice */
+		right = whole_of(definer, SCALAR_and, right,
+		        whole_between(definer, definer_element(definer, 1, i), -rank, rank - 1));
+	definer_require(definer, EXIT_INVALID, 0, NULL, right,
+	        "the axes at run time do not make %s of the data, the declared shape",
+	        definer_shape_text(definer, s.rank, s.extents));
 	definer_out_map(definer, 0, value);
 }
 
@@ -355,8 +388,10 @@ void define_arg_extreme(struct definer *definer, const struct op *op)
 	struct arena *arena = definer->arena;
 	struct reducing r = { .x = definer_in(definer, 0), .count = 1 };
 	enum reduce extreme = !strcmp(op->name, "ArgMax") ? REDUCE_MAX : REDUCE_MIN;
-	bool last = attribute_int(definer->node, "select_last_index") != 0, keep = attribute_int(definer->node, "keepdims") != 0;
-	int64_t axis = node_axis(definer->node, attribute_int(definer->node, "axis"), r.x->rank), n = r.x->extents[axis];
+	bool last = attribute_int(definer->node, "select_last_index") != 0,
+	     keep = attribute_int(definer->node, "keepdims") != 0;
+	int64_t axis = node_axis(definer->node, attribute_int(definer->node, "axis"), r.x->rank),
+	        n = r.x->extents[axis];
 	const struct tensor *count = definer->node->in[0]->dims[axis].count;
 	int out = 0;
 	r.rank = definer_shape(definer, 0, r.extents, r.at);
@@ -368,15 +403,19 @@ void define_arg_extreme(struct definer *definer, const struct op *op)
 	}
 	const struct expr *x = expr_load(arena, r.x, r.x_at), *place = expr_index(arena, index_var(arena, r.rank, n));
 	struct definition *most = reduce(definer, &r, definer_name(definer, "extreme"), extreme, x);
-	const struct expr *here = expr_cast(arena, DTYPE_I64, expr2(definer, SCALAR_equal, x, expr_load(arena, most, r.at)));
+	const struct expr *here =
+	        expr_cast(arena, DTYPE_I64, expr2(definer, SCALAR_equal, x, expr_load(arena, most, r.at)));
 	const struct expr *otherwise = expr_integer(arena, DTYPE_I64, last ? 0 : n - 1);
 	if (count) {
 		const struct expr *size = definer_size(definer, count);
-		definer_require_within(definer, EXIT_INVALID, 0, NULL, size, 1, n, "dimension %d has no element", (int)axis);
-		here = expr2(definer, SCALAR_mul, here, expr_load(arena, definer_mask(definer, count, n, DTYPE_I64), &r.x_at[axis]));
+		definer_require_within(
+		        definer, EXIT_INVALID, 0, NULL, size, 1, n, "dimension %d has no element", (int)axis);
+		here = expr2(definer, SCALAR_mul, here,
+		        expr_load(arena, definer_mask(definer, count, n, DTYPE_I64), &r.x_at[axis]));
 		otherwise = last ? otherwise : expr2(definer, SCALAR_sub, size, integer(definer, 1));
 	}
 	const struct expr *term = expr3(definer, SCALAR_where, here, place, otherwise);
-	definer_out(definer, 0, definer_reduction(definer, definer->node->out[0]->name, r.rank, r.extents, last ? REDUCE_MAX : REDUCE_MIN, 1, r.terms,
-		NULL, term));
+	definer_out(definer, 0,
+	        definer_reduction(definer, definer->node->out[0]->name, r.rank, r.extents,
+	                last ? REDUCE_MAX : REDUCE_MIN, 1, r.terms, NULL, term));
 }

@@ -1,6 +1,7 @@
-/* repeat.c: a loop as one node, ingot.Repeat, that holds its body as a graph whose nodes are inferred already; and that node's definition.  control.c says what
- * goes from round to round; what the body reads of the graphs around it becomes inputs here.  Whatever stands in the way (a shape that changes from round to
- * round, a list, random numbers, an operator that wants a constant) is found before anything is left behind: the loop is unrolled then. */
+/* repeat.c: a loop as one node, ingot.Repeat, that holds its body as a graph whose nodes are inferred already; and that
+ * node's definition.  control.c says what goes from round to round; what the body reads of the graphs around it becomes
+ * inputs here.  Whatever stands in the way (a shape that changes from round to round, a list, random numbers, an
+ * operator that wants a constant) is found before anything is left behind: the loop is unrolled then. */
 #include "ops/ops.h"
 #include "frontends/frontends.h"
 #include <stdlib.h>
@@ -16,7 +17,10 @@ static struct tensor *tensor_like(struct graph *graph, const struct tensor *of, 
 	return tensor;
 }
 
-NORETURN static void cannot(const struct repeating *r, const char *why) { node_fail(r->node, EXIT_UNSUPPORTED, "%s", why); }
+NORETURN static void cannot(const struct repeating *r, const char *why)
+{
+	node_fail(r->node, EXIT_UNSUPPORTED, "%s", why);
+}
 
 /* What keeps a tensor from lying in memory as it is; NULL: nothing. */
 static const char *why_not_plain(const struct tensor *tensor)
@@ -37,11 +41,12 @@ static void want_plain(const struct repeating *r, const struct tensor *tensor)
 		cannot(r, why);
 }
 
-/* Two of one type and shape; sliced: the second is an element of the first along the first of its axes, which are `rounds`. */
+/* Two of one type and shape; sliced: the second is an element of the first along the first of its axes, which are
+ * `rounds`. */
 static bool fits(const struct tensor *whole, const struct tensor *part, bool sliced, int64_t rounds)
 {
-	bool same = !why_not_plain(whole) && !why_not_plain(part) && whole->type == part->type && whole->rank == part->rank + sliced
-		&& (!sliced || whole->dims[0].extent == rounds);
+	bool same = !why_not_plain(whole) && !why_not_plain(part) && whole->type == part->type
+	        && whole->rank == part->rank + sliced && (!sliced || whole->dims[0].extent == rounds);
 	for (int d = 0; same && d < part->rank; d++)
 		same = whole->dims[d + sliced].extent == part->dims[d].extent;
 	return same;
@@ -85,7 +90,8 @@ void repeat_out(struct repeating *r, struct tensor *output, struct tensor *carri
 {
 	int pair = -1;
 	want_plain(r, output);
-	if (output->is_output || output->graph != r->body || (!output->producer && !output->data)) {     /* twice, or handed on: a copy */
+	if (output->is_output || output->graph != r->body
+	        || (!output->producer && !output->data)) { /* twice, or handed on: a copy */
 		struct node *node = graph_node_new(r->body, "", "Identity", r->node->name, 1, 1);
 		node->since = NEWEST_OPSET;
 		node->in[0] = output;
@@ -126,8 +132,9 @@ static void capture_all(struct repeating *r)
 		struct node *node = r->body->nodes.at[i];
 		for (int k = 0; k < node->ins; k++)
 			capture(r, &node->in[k]);
-		for (struct guard *guard = (struct guard *)(uintptr_t)node->guard; guard; guard = (struct guard *)(uintptr_t)guard->outer)
-			capture(r, &guard->condition);        /* made with the body's nodes, for them alone */
+		for (struct guard *guard = (struct guard *)(uintptr_t)node->guard; guard;
+		        guard = (struct guard *)(uintptr_t)guard->outer)
+			capture(r, &guard->condition); /* made with the body's nodes, for them alone */
 	}
 }
 
@@ -146,11 +153,14 @@ static bool is_steady(const struct repeating *r, const struct node *node)
 		return false;
 	for (int i = 0; i < node->ins; i++) {
 		size_t n = node->in[i] && !node->in[i]->data ? input_number(r, node->in[i]) : 0;
-		if (node->in[i] && !node->in[i]->data && (n == r->body->inputs.count || r->in.at[n].moves != REPEAT_STEADY))
+		if (node->in[i] && !node->in[i]->data
+		        && (n == r->body->inputs.count || r->in.at[n].moves != REPEAT_STEADY))
 			return false;
 	}
 	for (int k = 0; k < node->outs; k++)
-		if (node->out[k] && (node->out[k]->is_output || node->out[k]->form || !tensor_is_known(node->out[k]) || tensor_elements(r->build, node->out[k]) == 0))
+		if (node->out[k]
+		        && (node->out[k]->is_output || node->out[k]->form || !tensor_is_known(node->out[k])
+		                || tensor_elements(r->build, node->out[k]) == 0))
 			return false;
 	for (int i = 0; i < node->attribute_count; i++)
 		if (node->attributes[i].g)
@@ -164,7 +174,8 @@ static void read_instead(const struct repeating *r, const struct tensor *old, st
 		struct node *node = r->body->nodes.at[i];
 		for (int k = 0; k < node->ins; k++)
 			node->in[k] = node->in[k] == old ? now : node->in[k];
-		for (struct guard *guard = (struct guard *)(uintptr_t)node->guard; guard; guard = (struct guard *)(uintptr_t)guard->outer)
+		for (struct guard *guard = (struct guard *)(uintptr_t)node->guard; guard;
+		        guard = (struct guard *)(uintptr_t)guard->outer)
 			guard->condition = guard->condition == old ? now : guard->condition;
 	}
 }
@@ -216,7 +227,7 @@ static void move_steady(struct repeating *r, const struct tensor *going)
 	struct tensor *starts = going ? r->operands.at[input_number(r, going)] : NULL;
 	size_t kept = 0;
 	if (starts && !starts->data) {
-		guard = new(r->build->arena, struct guard);
+		guard = arena_new(r->build->arena, struct guard);
 		*guard = (struct guard){ starts, true, r->graph->guard };
 	}
 	for (size_t i = 0; i < r->body->nodes.count; i++)
@@ -225,8 +236,9 @@ static void move_steady(struct repeating *r, const struct tensor *going)
 		else
 			r->body->nodes.at[kept++] = r->body->nodes.at[i];
 	r->body->nodes.count = kept;
-	for (size_t i = r->body->inputs.count; i-- > 0;)       /* they stand behind all that others are told of by number */
-		if (r->in.at[i].moves == REPEAT_STEADY && !repeat_reads(r, r->body->inputs.at[i]) && !asks(r, r->body->inputs.at[i]))
+	for (size_t i = r->body->inputs.count; i-- > 0;) /* they stand behind all that others are told of by number */
+		if (r->in.at[i].moves == REPEAT_STEADY && !repeat_reads(r, r->body->inputs.at[i])
+		        && !asks(r, r->body->inputs.at[i]))
 			repeat_drop(r, r->body->inputs.at[i]);
 }
 
@@ -237,17 +249,23 @@ static void want_nodes(const struct repeating *r)
 		if (node_is_random(node))
 			cannot(r, "random numbers are drawn anew in each round");
 		for (int k = 0; k < node->outs; k++)
-			if (node->out[k] && (node->out[k]->form || !tensor_is_known(node->out[k]) || tensor_counted(node->out[k])))
-				cannot(r, arena_printf(r->build->arena, "the shape of %.100s depends on data", node->out[k]->name));
+			if (node->out[k]
+			        && (node->out[k]->form || !tensor_is_known(node->out[k])
+			                || tensor_counted(node->out[k])))
+				cannot(r,
+				        arena_printf(r->build->arena, "the shape of %.100s depends on data",
+				                node->out[k]->name));
 	}
 }
 
 /* ---- the node ---- */
 static int64_t *moves_of(struct arena *arena, const struct repeat_port *ports, size_t count, bool pairs)
 {
-	int64_t *at = new_array(arena, int64_t, count + 1);
+	int64_t *at = arena_new_array(arena, int64_t, count + 1);
 	for (size_t i = 0; i < count; i++)
-		at[i] = pairs ? ports[i].pair : ports[i].moves == REPEAT_SLICED && ports[i].back ? -1 : (int64_t)ports[i].moves;
+		at[i] = pairs                                              ? ports[i].pair
+		        : ports[i].moves == REPEAT_SLICED && ports[i].back ? -1
+		                                                           : (int64_t)ports[i].moves;
 	return at;
 }
 
@@ -259,7 +277,7 @@ struct tensor **repeat_node(struct repeating *r, int64_t rounds, struct tensor *
 	want_nodes(r);
 	move_steady(r, going);
 	size_t from = r->graph->nodes.count;
-	(void)define_graph(r->body);                          /* what it refuses, the loop is unrolled for */
+	(void)define_graph(r->body); /* what it refuses, the loop is unrolled for */
 	if (!repeat_pays(rounds, r->body->nodes.count))
 		cannot(r, "it is small");
 	ins = r->operands.count;
@@ -276,13 +294,23 @@ struct tensor **repeat_node(struct repeating *r, int64_t rounds, struct tensor *
 	for (size_t i = 0; i < ins; i++)
 		goes = going && r->body->inputs.at[i] == going ? (int64_t)i : goes;
 	const struct attribute attributes[] = {
-		{ .name = "body", .kind = ATTRIBUTE_GRAPH, .g = r->body }, { .name = "rounds", .kind = ATTRIBUTE_INT, .i = rounds },
+		{ .name = "body", .kind = ATTRIBUTE_GRAPH, .g = r->body },
+		{ .name = "rounds", .kind = ATTRIBUTE_INT, .i = rounds },
 		{ .name = "going", .kind = ATTRIBUTE_INT, .i = goes },
-		{ .name = "inputs", .kind = ATTRIBUTE_INTS, .count = ins, .ints = moves_of(arena, r->in.at, ins, false) },
-		{ .name = "outputs", .kind = ATTRIBUTE_INTS, .count = outs, .ints = moves_of(arena, r->out.at, outs, false) },
-		{ .name = "pairs", .kind = ATTRIBUTE_INTS, .count = outs, .ints = moves_of(arena, r->out.at, outs, true) },
+		{ .name = "inputs",
+		        .kind = ATTRIBUTE_INTS,
+		        .count = ins,
+		        .ints = moves_of(arena, r->in.at, ins, false) },
+		{ .name = "outputs",
+		        .kind = ATTRIBUTE_INTS,
+		        .count = outs,
+		        .ints = moves_of(arena, r->out.at, outs, false) },
+		{ .name = "pairs",
+		        .kind = ATTRIBUTE_INTS,
+		        .count = outs,
+		        .ints = moves_of(arena, r->out.at, outs, true) },
 	};
-	node->attributes = new_array(arena, struct attribute, COUNT(attributes));
+	node->attributes = arena_new_array(arena, struct attribute, COUNT(attributes));
 	for (size_t i = 0; i < COUNT(attributes); i++) {
 		node->attributes[i] = attributes[i];
 		node->attributes[i].name = name_is(r->build->names, attributes[i].name);
@@ -293,16 +321,17 @@ struct tensor **repeat_node(struct repeating *r, int64_t rounds, struct tensor *
 }
 
 /* ---- with a way back ---- */
-enum { NODES_UNROLLED = 256 };            /* rounds times nodes: more is a loop */
+enum { NODES_UNROLLED = 256 }; /* rounds times nodes: more is a loop */
 
 bool repeat_pays(int64_t rounds, size_t nodes)
 {
-	const char *above = getenv("INGOT_REPEAT");           /* for tests: the bound, 0 for every loop that can be one */
+	const char *above = getenv("INGOT_REPEAT"); /* for tests: the bound, 0 for every loop that can be one */
 	double most = above ? atof(above) : NODES_UNROLLED;
 	return (double)rounds * (double)nodes > most;
 }
 
-bool repeat_try(struct repeating *r, struct texts *texts, struct node *node, bool (*make)(struct repeating *, void *), void *user)
+bool repeat_try(struct repeating *r, struct texts *texts, struct node *node, bool (*make)(struct repeating *, void *),
+        void *user)
 {
 	struct build *build = node->graph->build;
 	struct graph *graph = node->graph;
@@ -310,11 +339,13 @@ bool repeat_try(struct repeating *r, struct texts *texts, struct node *node, boo
 	const struct guard *guard = graph->guard;
 	size_t nodes = graph->nodes.count, tensors = graph->tensors.count;
 	jmp_buf *out = build->out, mine;
-	*r = (struct repeating){ .build = build, .texts = texts, .node = node, .graph = graph, .why = "nothing bounds them below 2^31" };
+	*r = (struct repeating){
+		.build = build, .texts = texts, .node = node, .graph = graph, .why = "nothing bounds them below 2^31"
+	};
 	build->out = &mine;
 	if (setjmp(mine) == 0) {
 		r->body = graph_new(build, node->name, graph->file, graph);
-		r->inside = new(build->arena, struct node);
+		r->inside = arena_new(build->arena, struct node);
 		*r->inside = *node;
 		r->inside->graph = r->body;
 		bool made = make(r, user);
@@ -328,7 +359,7 @@ bool repeat_try(struct repeating *r, struct texts *texts, struct node *node, boo
 		build->detailed = false;
 	}
 	build->out = out;
-	size_t copied = texts->copied;                        /* tries within tries have an end */
+	size_t copied = texts->copied; /* tries within tries have an end */
 	*texts = before;
 	texts->copied = copied;
 	graph->guard = guard;
@@ -347,24 +378,33 @@ static const struct graph *body_of(const struct node *node)
 {
 	const struct attribute *body = node_attribute(node, "body");
 	size_t ins, outs, pairs, carried = 0;
-	const int64_t *in = node_ints(node, "inputs", &ins), *out = node_ints(node, "outputs", &outs), *pair = node_ints(node, "pairs", &pairs);
+	const int64_t *in = node_ints(node, "inputs", &ins), *out = node_ints(node, "outputs", &outs),
+	              *pair = node_ints(node, "pairs", &pairs);
 	int64_t rounds = node_int(node, "rounds", 0), going = node_int(node, "going", -1);
 	const struct graph *graph = body ? body->g : NULL;
-	bool right = graph && ins == (size_t)node->ins && outs > 0 && outs == (size_t)node->outs && pairs == outs && graph->inputs.count == ins && graph->outputs.count == outs
-		&& rounds > 0 && rounds <= INT32_MAX && going < (int64_t)ins;
+	bool right = graph && ins == (size_t)node->ins && outs > 0 && outs == (size_t)node->outs && pairs == outs
+	        && graph->inputs.count == ins && graph->outputs.count == outs && rounds > 0 && rounds <= INT32_MAX
+	        && going < (int64_t)ins;
 	for (size_t i = 0; right && i < ins; i++) {
-		right = in[i] >= -1 && in[i] <= REPEAT_SLICED && node->in[i] && fits(node->in[i], graph->inputs.at[i], in[i] < 0 || in[i] == REPEAT_SLICED, rounds);
+		right = in[i] >= -1 && in[i] <= REPEAT_SLICED && node->in[i]
+		        && fits(node->in[i], graph->inputs.at[i], in[i] < 0 || in[i] == REPEAT_SLICED, rounds);
 		carried += in[i] == REPEAT_CARRIED;
 	}
 	for (size_t k = 0; right && k < outs; k++) {
 		const struct tensor *of = graph->outputs.at[k];
-		right = !why_not_plain(of) && of->rank < MAX_RANK && (out[k] == REPEAT_CARRIED ? pair[k] >= 0 && (size_t)pair[k] < ins && in[pair[k]] == REPEAT_CARRIED
-			&& fits(of, graph->inputs.at[pair[k]], false, 0) : out[k] == REPEAT_SLICED || out[k] == -1);
+		right = !why_not_plain(of) && of->rank < MAX_RANK
+		        && (out[k] == REPEAT_CARRIED
+		                        ? pair[k] >= 0 && (size_t)pair[k] < ins && in[pair[k]] == REPEAT_CARRIED
+		                                && fits(of, graph->inputs.at[pair[k]], false, 0)
+		                        : out[k] == REPEAT_SLICED || out[k] == -1);
 		for (size_t other = 0; right && other < k; other++)
 			right = out[k] != REPEAT_CARRIED || out[other] != REPEAT_CARRIED || pair[k] != pair[other];
 		carried -= out[k] == REPEAT_CARRIED;
 	}
-	right = right && !carried && (going < 0 || (in[going] == REPEAT_CARRIED && graph->inputs.at[going]->type == DTYPE_BOOL && tensor_is_scalar_like(graph->inputs.at[going])));
+	right = right && !carried
+	        && (going < 0
+	                || (in[going] == REPEAT_CARRIED && graph->inputs.at[going]->type == DTYPE_BOOL
+	                        && tensor_is_scalar_like(graph->inputs.at[going])));
 	if (!right)
 		node_fail(node, EXIT_INVALID, "what goes in and out does not fit the body");
 	return graph;
@@ -390,10 +430,11 @@ typedef VECTOR(const struct check *) check_list;
 
 void rounds_begin(struct looping *l, struct definer *outer, struct program *body)
 {
-	*l = (struct looping){ .outer = outer, .repeat = new(outer->arena, struct repeat) };
+	*l = (struct looping){ .outer = outer, .repeat = arena_new(outer->arena, struct repeat) };
 	l->repeat->body = body;
 	l->repeat->going = -1;
-	l->inside = (struct definer){ .build = outer->build, .arena = outer->arena, .program = body, .node = outer->node };
+	l->inside =
+	        (struct definer){ .build = outer->build, .arena = outer->arena, .program = body, .node = outer->node };
 	l->inside.defined = definer_nothing(outer);
 }
 
@@ -408,7 +449,8 @@ void rounds_port_out(struct looping *l, int carries, bool back)
 {
 	if (carries >= 0)
 		l->in.at[carries].pair = (int)l->out.count;
-	push(l->outer->arena, &l->out, ((struct repeat_port){ carries >= 0 ? REPEAT_CARRIED : REPEAT_SLICED, back, carries }));
+	push(l->outer->arena, &l->out,
+	        ((struct repeat_port){ carries >= 0 ? REPEAT_CARRIED : REPEAT_SLICED, back, carries }));
 }
 
 struct definition *rounds_result(struct looping *l, size_t k, const char *name)
@@ -423,12 +465,15 @@ struct definition *rounds_result(struct looping *l, size_t k, const char *name)
 struct definition *rounds_in(struct looping *l, struct definition *operand, enum repeat_moves moves)
 {
 	int sliced = moves == REPEAT_SLICED;
-	if (operand && operand->source == SOURCE_CONSTANT && moves == REPEAT_STEADY)         /* stays one: packed for who reads it */
-		return define_constant(l->repeat->body, operand->name, operand->type, operand->rank, operand->extents, operand->data);
+	if (operand && operand->source == SOURCE_CONSTANT
+	        && moves == REPEAT_STEADY) /* stays one: packed for who reads it */
+		return define_constant(
+		        l->repeat->body, operand->name, operand->type, operand->rank, operand->extents, operand->data);
 	if (!operand)
 		return NULL;
 	rounds_port_in(l, operand, moves, false);
-	return define_input(l->repeat->body, operand->name, operand->type, operand->rank - sliced, operand->extents + sliced);
+	return define_input(
+	        l->repeat->body, operand->name, operand->type, operand->rank - sliced, operand->extents + sliced);
 }
 
 void rounds_out(struct looping *l, struct definition *of, const struct definition *carries)
@@ -456,9 +501,10 @@ static void carry_checks(struct looping *l, check_list *checks, struct definitio
 	struct arena *arena = body->arena;
 	for (size_t i = 0; i < body->checks.count; i++) {
 		struct definition *check = body->checks.at[i];
-		struct definition *before = define_input(body, arena_printf(arena, "%s_before", check->name), DTYPE_BOOL, 0, NULL);
+		struct definition *before =
+		        define_input(body, arena_printf(arena, "%s_before", check->name), DTYPE_BOOL, 0, NULL);
 		struct definition *now = define_map(body, arena_printf(arena, "%s_all", check->name), 0, NULL,
-			expr2(l->outer, SCALAR_and, expr_load(arena, before, NULL), expr_load(arena, check, NULL)));
+		        expr2(l->outer, SCALAR_and, expr_load(arena, before, NULL), expr_load(arena, check, NULL)));
 		push(arena, checks, check->check);
 		check->check = NULL;
 		rounds_port_in(l, truth, REPEAT_CARRIED, false);
@@ -472,7 +518,8 @@ void define_repeat(struct definer *definer, const struct op *op)
 	static const uint8_t yes = 1;
 	const struct node *node = definer->node;
 	size_t ins = (size_t)node->ins, outs = (size_t)node->outs, count;
-	const int64_t *in = node_ints(node, "inputs", &count), *out = node_ints(node, "outputs", &count), *pair = node_ints(node, "pairs", &count);
+	const int64_t *in = node_ints(node, "inputs", &count), *out = node_ints(node, "outputs", &count),
+	              *pair = node_ints(node, "pairs", &count);
 	struct looping l;
 	check_list checks = { 0 };
 	(void)op;
@@ -480,15 +527,18 @@ void define_repeat(struct definer *definer, const struct op *op)
 	l.repeat->rounds = node_int(node, "rounds", 1);
 	l.repeat->going = (int)node_int(node, "going", -1);
 	for (size_t i = 0; i < ins; i++)
-		rounds_port_in(&l, definer_in_stored(definer, (int)i), in[i] < 0 ? REPEAT_SLICED : (enum repeat_moves)in[i], in[i] < 0);
+		rounds_port_in(&l, definer_in_stored(definer, (int)i),
+		        in[i] < 0 ? REPEAT_SLICED : (enum repeat_moves)in[i], in[i] < 0);
 	for (size_t k = 0; k < outs; k++)
 		rounds_port_out(&l, out[k] == REPEAT_CARRIED ? (int)pair[k] : -1, out[k] < 0);
 	if (l.repeat->body->checks.count)
-		carry_checks(&l, &checks, define_constant(definer->program, definer_name(definer, "true"), DTYPE_BOOL, 0, NULL, &yes));
+		carry_checks(&l, &checks,
+		        define_constant(definer->program, definer_name(definer, "true"), DTYPE_BOOL, 0, NULL, &yes));
 	for (size_t k = 0; k < outs; k++)
 		definer_out(definer, (int)k, rounds_result(&l, k, node->out[k] ? node->out[k]->name : "part"));
 	for (size_t i = 0; i < checks.count; i++) {
 		struct definition *result = rounds_result(&l, outs + i, definer_name(definer, "held"));
-		definer_require(definer, checks.at[i]->code, 0, NULL, expr_load(definer->arena, result, NULL), "%s", checks.at[i]->text);
+		definer_require(definer, checks.at[i]->code, 0, NULL, expr_load(definer->arena, result, NULL), "%s",
+		        checks.at[i]->text);
 	}
 }

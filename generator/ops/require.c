@@ -10,7 +10,9 @@ const struct expr *definer_element(struct definer *definer, int i, int64_t at)
 	const struct index *own[MAX_RANK];
 	index_unflatten(definer->arena, index_constant(definer->arena, at), operand->rank, operand->extents, own);
 	const struct expr *element = expr_fold(definer->program, expr_load(definer->arena, operand, own));
-	return dtypes[element->type].class == CLASS_FLOAT ? element : expr_fold(definer->program, expr_cast(definer->arena, DTYPE_I64, element));
+	return dtypes[element->type].class == CLASS_FLOAT
+	        ? element
+	        : expr_fold(definer->program, expr_cast(definer->arena, DTYPE_I64, element));
 }
 
 int64_t definer_elements(struct definer *definer, int i)
@@ -35,7 +37,8 @@ const struct index *definer_index(struct definer *definer, const struct expr *va
 	if (definer_number(definer, value, &number))
 		return index_constant(arena, number < low ? low : number > high ? high : number);
 	value = expr_cast(arena, DTYPE_I64, value);
-	value = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, value, expr_integer(arena, DTYPE_I64, low)), expr_integer(arena, DTYPE_I64, high));
+	value = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, value, expr_integer(arena, DTYPE_I64, low)),
+	        expr_integer(arena, DTYPE_I64, high));
 	return index_value(arena, value, low, high);
 }
 
@@ -47,7 +50,8 @@ const char *definer_shape_text(struct definer *definer, int rank, const int64_t 
 	return arena_printf(definer->arena, "%s]", text);
 }
 
-static void require(struct definer *definer, enum exit_code code, int rank, const int64_t *extents, const struct expr *holds, const char *format, va_list args)
+static void require(struct definer *definer, enum exit_code code, int rank, const int64_t *extents,
+        const struct expr *holds, const char *format, va_list args)
 {
 	char text[400];
 	int64_t number;
@@ -69,12 +73,14 @@ static void require(struct definer *definer, enum exit_code code, int rank, cons
 			node_fail(definer->node, code, "%s", text);
 		return;
 	}
-	struct check *check = new(definer->arena, struct check);
+	struct check *check = arena_new(definer->arena, struct check);
 	*check = (struct check){ code, arena_copy(definer->arena, text, strlen(text)) };
-	define_check(definer->program, definer_name(definer, "holds"), check, rank, extents, holds)->node = definer->node;
+	define_check(definer->program, definer_name(definer, "holds"), check, rank, extents, holds)->node =
+	        definer->node;
 }
 
-void definer_require(struct definer *definer, enum exit_code code, int rank, const int64_t *extents, const struct expr *holds, const char *format, ...)
+void definer_require(struct definer *definer, enum exit_code code, int rank, const int64_t *extents,
+        const struct expr *holds, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -82,8 +88,8 @@ void definer_require(struct definer *definer, enum exit_code code, int rank, con
 	va_end(args);
 }
 
-void definer_require_within(struct definer *definer, enum exit_code code, int rank, const int64_t *extents, const struct expr *value, int64_t low, int64_t high,
-                            const char *format, ...)
+void definer_require_within(struct definer *definer, enum exit_code code, int rank, const int64_t *extents,
+        const struct expr *value, int64_t low, int64_t high, const char *format, ...)
 {
 	int64_t least, most;
 	va_list args;
@@ -91,7 +97,8 @@ void definer_require_within(struct definer *definer, enum exit_code code, int ra
 	if (least >= low && most <= high)
 		return;
 	va_start(args, format);
-	require(definer, code, rank, extents, whole_between(definer, expr_cast(definer->arena, DTYPE_I64, value), low, high), format, args);
+	require(definer, code, rank, extents,
+	        whole_between(definer, expr_cast(definer->arena, DTYPE_I64, value), low, high), format, args);
 	va_end(args);
 }
 
@@ -104,6 +111,6 @@ void definer_require_inside(struct definer *definer, int i, int64_t column, int6
 		own[d] = index_var(definer->arena, d, indices->extents[d]);
 	if (column >= 0)
 		own[rank] = index_constant(definer->arena, column);
-	definer_require_within(definer, EXIT_INVALID, rank, indices->extents, expr_load(definer->arena, indices, own), -extent, extent - 1,
-		"an index at run time is not in [%" PRId64 ", %" PRId64 "]", -extent, extent - 1);
+	definer_require_within(definer, EXIT_INVALID, rank, indices->extents, expr_load(definer->arena, indices, own),
+	        -extent, extent - 1, "an index at run time is not in [%" PRId64 ", %" PRId64 "]", -extent, extent - 1);
 }

@@ -1,15 +1,24 @@
-/* resize.c: Resize, axis by axis: a table of places and weights, and a sum of taps over it.  The table is made here where scales, sizes and the region are constant;
- * else it is a definition of their values, by the same operations on doubles, so that its bits are the same.  Formulae as ONNX has them, in double; what lies outside
- * the data is its edge. */
+/* resize.c: Resize, axis by axis: a table of places and weights, and a sum of taps over it.  The table is made here
+ * where scales, sizes and the region are constant; else it is a definition of their values, by the same operations on
+ * doubles, so that its bits are the same.  Formulae as ONNX has them, in double; what lies outside the data is its
+ * edge. */
 #include "ops/ops.h"
 #include <inttypes.h>
 #include <math.h>
 
 enum { INPUTS_OF_11 = 11, AXES = 18, SYMMETRIC = 19, TAPS_UNROLLED = 4 };
-static const double entries_most = 0x1p24;                            /* of one axis' table */
+static const double entries_most = 0x1p24; /* of one axis' table */
 
 enum mode { NEAREST, LINEAR, CUBIC };
-enum coordinates { HALF_PIXEL, PYTORCH_HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC, TF_HALF_PIXEL, TF_CROP, HALF_PIXEL_SYMMETRIC };
+enum coordinates {
+	HALF_PIXEL,
+	PYTORCH_HALF_PIXEL,
+	ALIGN_CORNERS,
+	ASYMMETRIC,
+	TF_HALF_PIXEL,
+	TF_CROP,
+	HALF_PIXEL_SYMMETRIC
+};
 enum nearest_mode { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
 enum policy { STRETCH, NOT_LARGER, NOT_SMALLER };
 
@@ -18,11 +27,13 @@ struct resize {
 	enum coordinates coordinates;
 	enum nearest_mode nearest;
 	bool antialias, exclude_outside;
-	double a;                                 /* of cubic weights */
-	double scale[MAX_RANK], begin[MAX_RANK], end[MAX_RANK];      /* begin, end: the region, 0 to 1 is all */
-	int64_t out[MAX_RANK];                    /* -1: not known */
-	const struct expr *have[MAX_RANK], *made[MAX_RANK];          /* how many elements the data and the result have of an axis that is counted, doubles; else NULL */
-	const struct expr *scale_told[MAX_RANK], *begin_told[MAX_RANK], *end_told[MAX_RANK];      /* of an axis where one comes at run time, doubles; else NULL */
+	double a;                                               /* of cubic weights */
+	double scale[MAX_RANK], begin[MAX_RANK], end[MAX_RANK]; /* begin, end: the region, 0 to 1 is all */
+	int64_t out[MAX_RANK];                                  /* -1: not known */
+	const struct expr *have[MAX_RANK], *made[MAX_RANK]; /* how many elements the data and the result have of an axis
+	                                                       that is counted, doubles; else NULL */
+	const struct expr *scale_told[MAX_RANK], *begin_told[MAX_RANK],
+	        *end_told[MAX_RANK]; /* of an axis where one comes at run time, doubles; else NULL */
 };
 
 static int choice(const struct node *node, const char *name, const char *given, const char *const *names, int count)
@@ -39,14 +50,18 @@ static int choice(const struct node *node, const char *name, const char *given, 
 static void modes_of(const struct node *node, struct resize *r)
 {
 	static const char *const modes[] = { "nearest", "linear", "cubic" };
-	static const char *const coordinates[] = { "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
-		"tf_crop_and_resize", "half_pixel_symmetric" };
+	static const char *const coordinates[] = { "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
+		"tf_half_pixel_for_nn", "tf_crop_and_resize", "half_pixel_symmetric" };
 	static const char *const nearest[] = { "round_prefer_floor", "round_prefer_ceil", "floor", "ceil" };
 	bool first = node->since < INPUTS_OF_11;
 	r->mode = (enum mode)choice(node, "mode", attribute_string(node, "mode"), modes, first ? 2 : 3);
-	r->coordinates = first ? ASYMMETRIC : (enum coordinates)choice(node, "coordinate_transformation_mode",
-		attribute_string(node, "coordinate_transformation_mode"), coordinates, node->since < SYMMETRIC ? 6 : 7);
-	r->nearest = first ? FLOOR : (enum nearest_mode)choice(node, "nearest_mode", attribute_string(node, "nearest_mode"), nearest, 4);
+	r->coordinates = first ? ASYMMETRIC
+	                       : (enum coordinates)choice(node, "coordinate_transformation_mode",
+	                               attribute_string(node, "coordinate_transformation_mode"), coordinates,
+	                               node->since < SYMMETRIC ? 6 : 7);
+	r->nearest = first
+	        ? FLOOR
+	        : (enum nearest_mode)choice(node, "nearest_mode", attribute_string(node, "nearest_mode"), nearest, 4);
 	r->a = first ? 0 : (double)attribute_float(node, "cubic_coeff_a");
 	r->exclude_outside = !first && attribute_int(node, "exclude_outside") && r->mode == CUBIC;
 	r->antialias = node->since >= AXES && attribute_int(node, "antialias") && r->mode != NEAREST;
@@ -58,17 +73,18 @@ static const float *floats_of(const struct node *node, int i, int64_t *count)
 	const struct tensor *tensor = node_in(node, i);
 	*count = 0;
 	if (tensor && tensor->type != DTYPE_NONE && tensor->type != DTYPE_F32)
-		node_fail(node, tensor->type == DTYPE_F64 || tensor->type == DTYPE_F16 ? EXIT_UNSUPPORTED : EXIT_INVALID, "%s: input %d of %s is not supported",
-			node->type, i, dtypes[tensor->type].text);
+		node_fail(node,
+		        tensor->type == DTYPE_F64 || tensor->type == DTYPE_F16 ? EXIT_UNSUPPORTED : EXIT_INVALID,
+		        "%s: input %d of %s is not supported", node->type, i, dtypes[tensor->type].text);
 	if (!tensor || !tensor->data)
 		return NULL;
 	*count = tensor_elements(node->graph->build, tensor);
-	float *floats = new_array(node->graph->build->arena, float, (size_t)*count + 1);
+	float *floats = arena_new_array(node->graph->build->arena, float, (size_t)*count + 1);
 	memcpy(floats, tensor->data, (size_t)*count * sizeof *floats);
 	return *count ? floats : NULL;
 }
 
-static bool is_there(const struct node *node, int i)                  /* and not empty */
+static bool is_there(const struct node *node, int i) /* and not empty */
 {
 	const struct tensor *tensor = node_in(node, i);
 	return tensor && !(tensor->rank == 1 && tensor->dims[0].extent == 0);
@@ -77,7 +93,9 @@ static bool is_there(const struct node *node, int i)                  /* and not
 static enum policy policy_of(const struct node *node)
 {
 	static const char *const policies[] = { "stretch", "not_larger", "not_smaller" };
-	return node->since < AXES ? STRETCH : (enum policy)choice(node, "keep_aspect_ratio_policy", attribute_string(node, "keep_aspect_ratio_policy"), policies, 3);
+	return node->since < AXES ? STRETCH
+	                          : (enum policy)choice(node, "keep_aspect_ratio_policy",
+	                                  attribute_string(node, "keep_aspect_ratio_policy"), policies, 3);
 }
 
 /* Which axes scales, sizes and the region are of. */
@@ -116,10 +134,11 @@ static bool resize_of(const struct node *node, struct resize *r)
 		return false;
 	int64_t count = axes_of(node, axes);
 	if ((scales ? scale_count : size_count) != count)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " %s for %" PRId64 " dimensions", node->type, scales ? scale_count : size_count,
-			scales ? "scales" : "sizes", count);
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " %s for %" PRId64 " dimensions", node->type,
+		        scales ? scale_count : size_count, scales ? "scales" : "sizes", count);
 	if (region && region_count != 2 * count)
-		node_fail(node, EXIT_INVALID, "%s: a region of %" PRId64 " numbers, %" PRId64 " are right", node->type, region_count, 2 * count);
+		node_fail(node, EXIT_INVALID, "%s: a region of %" PRId64 " numbers, %" PRId64 " are right", node->type,
+		        region_count, 2 * count);
 	for (int d = 0; d < x->rank; d++) {
 		r->scale[d] = r->end[d] = 1;
 		r->begin[d] = 0;
@@ -130,14 +149,17 @@ static bool resize_of(const struct node *node, struct resize *r)
 	for (int64_t i = 0; i < count; i++) {
 		int64_t d = axes[i], extent = x->dims[d].extent;
 		if (scales ? !(scales[i] > 0) || !(scales[i] < 0x1p32f) : sizes[i] < 0 || sizes[i] > (int64_t)1 << 40)
-			node_fail(node, EXIT_INVALID, "%s: a %s of %g", node->type, scales ? "scale" : "size", scales ? (double)scales[i] : (double)sizes[i]);
+			node_fail(node, EXIT_INVALID, "%s: a %s of %g", node->type, scales ? "scale" : "size",
+			        scales ? (double)scales[i] : (double)sizes[i]);
 		if (region)
 			r->begin[d] = (double)region[i], r->end[d] = (double)region[count + i];
 		if (region && !(fabs(r->begin[d]) < 0x1p32 && fabs(r->end[d]) < 0x1p32))
 			node_fail(node, EXIT_INVALID, "%s: a region from %g to %g", node->type, r->begin[d], r->end[d]);
 		r->out[d] = extent < 0 ? -1 : scales ? (int64_t)floorf((float)extent * scales[i]) : sizes[i];
 		r->scale[d] = scales ? (double)scales[i] : extent > 0 ? (double)sizes[i] / (double)extent : 1;
-		common = common < 0 || (policy == NOT_LARGER ? r->scale[d] < common : r->scale[d] > common) ? r->scale[d] : common;
+		common = common < 0 || (policy == NOT_LARGER ? r->scale[d] < common : r->scale[d] > common)
+		        ? r->scale[d]
+		        : common;
 	}
 	for (int64_t i = 0; policy != STRETCH && sizes && i < count; i++) {
 		r->scale[axes[i]] = common;
@@ -157,7 +179,8 @@ static struct tensor *const *told_sizes(const struct node *node, int64_t *axes, 
 	int64_t numbers;
 	modes_of(node, &r);
 	struct tensor *const *sizes = is_there(node, 3) ? node_in_sizes(node, 3, &numbers) : NULL;
-	if (!sizes || node->in[3]->data || !tensor_is_known(node->in[0]) || r.antialias || r.coordinates == TF_CROP || policy_of(node) != STRETCH)
+	if (!sizes || node->in[3]->data || !tensor_is_known(node->in[0]) || r.antialias || r.coordinates == TF_CROP
+	        || policy_of(node) != STRETCH)
 		return NULL;
 	*count = axes_of(node, axes);
 	return numbers == *count ? sizes : NULL;
@@ -191,7 +214,11 @@ void infer_resize(struct node *node, const struct op *op)
 		return;
 	}
 	for (int d = 0; d < x->rank; d++)
-		dims[d] = r.out[d] == x->dims[d].extent && (r.out[d] >= 0 || r.scale[d] == 1) && !(x->dims[d].count && is_there(node, 3)) ? x->dims[d] : r.out[d] < 0 ? dim_unknown : dim_of(r.out[d]);
+		dims[d] = r.out[d] == x->dims[d].extent && (r.out[d] >= 0 || r.scale[d] == 1)
+		                && !(x->dims[d].count && is_there(node, 3))
+		        ? x->dims[d]
+		        : r.out[d] < 0 ? dim_unknown
+		                       : dim_of(r.out[d]);
 	infer_output(node, 0, type, x->rank, dims);
 }
 
@@ -207,7 +234,9 @@ void define_size_scaled(struct definer *definer, const struct op *op)
 	struct arena *arena = definer->arena;
 	const struct expr *number = expr_cast(arena, DTYPE_F32, definer_element(definer, 0, 0));
 	(void)op;
-	number = expr1(definer, SCALAR_floor, expr2(definer, SCALAR_mul, number, expr_number(arena, DTYPE_F32, (double)attribute_float(definer->node, "scale"))));
+	number = expr1(definer, SCALAR_floor,
+	        expr2(definer, SCALAR_mul, number,
+	                expr_number(arena, DTYPE_F32, (double)attribute_float(definer->node, "scale"))));
 	definer_out_map(definer, 0, expr_cast(arena, DTYPE_I64, number));
 }
 
@@ -228,7 +257,7 @@ struct tensor *resize_size(const struct node *node, int d)
 	struct tensor *count = node->in[0]->dims[d].count;
 	int64_t axes[MAX_RANK], number;
 	modes_of(node, &r);
-	if (told_sizes(node, axes, &number))                              /* inference has said it */
+	if (told_sizes(node, axes, &number)) /* inference has said it */
 		return node->out[0]->dims[d].count;
 	if (!resize_of(node, &r) || is_there(node, 3))
 		return NULL;
@@ -237,7 +266,9 @@ struct tensor *resize_size(const struct node *node, int d)
 	if (node->out[0]->dims[d].count)
 		return node->out[0]->dims[d].count;
 	struct tensor *size = size_made(node, "SizeScaled", d, 1, &count);
-	size->producer->attributes[size->producer->attribute_count++] = (struct attribute){ .name = name_is(build->names, "scale"), .kind = ATTRIBUTE_FLOAT, .f = (float)r.scale[d] };
+	size->producer->attributes[size->producer->attribute_count++] = (struct attribute){
+		.name = name_is(build->names, "scale"), .kind = ATTRIBUTE_FLOAT, .f = (float)r.scale[d]
+	};
 	return size;
 }
 
@@ -247,15 +278,16 @@ static double coordinate(const struct resize *r, int d, int64_t n, int64_t i)
 {
 	double scale = r->scale[d], length = scale * (double)n, last = (double)(n - 1), at = (double)i;
 	switch (r->coordinates) {
-	case ALIGN_CORNERS:      return length == 1 ? 0 : at * last / (length - 1);
-	case ASYMMETRIC:         return at / scale;
-	case TF_HALF_PIXEL:      return (at + 0.5) / scale;
-	case TF_CROP:            return r->begin[d] * last + (length == 1 ? (r->end[d] - r->begin[d]) * last / 2
-		: at * (r->end[d] - r->begin[d]) * last / (length - 1));
+	case ALIGN_CORNERS: return length == 1 ? 0 : at * last / (length - 1);
+	case ASYMMETRIC: return at / scale;
+	case TF_HALF_PIXEL: return (at + 0.5) / scale;
+	case TF_CROP:
+		return r->begin[d] * last
+		        + (length == 1 ? (r->end[d] - r->begin[d]) * last / 2
+		                       : at * (r->end[d] - r->begin[d]) * last / (length - 1));
 	case PYTORCH_HALF_PIXEL: return r->out[d] > 1 ? (at + 0.5) / scale - 0.5 : 0;
-	case HALF_PIXEL_SYMMETRIC:
-		return (double)n / 2 * (1 - (double)r->out[d] / length) + (at + 0.5) / scale - 0.5;
-	default:                 return (at + 0.5) / scale - 0.5;
+	case HALF_PIXEL_SYMMETRIC: return (double)n / 2 * (1 - (double)r->out[d] / length) + (at + 0.5) / scale - 0.5;
+	default: return (at + 0.5) / scale - 0.5;
 	}
 }
 
@@ -277,12 +309,13 @@ static double weight_of(const struct resize *r, double far)
 
 struct table {
 	int64_t taps;
-	int32_t *places;                          /* [out, taps]; what is read is turned: neighbours of the output lie side by side */
+	int32_t *places; /* [out, taps]; what is read is turned: neighbours of the output lie side by side */
 	double *weights;
-	int64_t from, to;                         /* places of the output that lie in the data; elsewhere is the extrapolation value */
+	int64_t from, to; /* places of the output that lie in the data; elsewhere is the extrapolation value */
 };
 
-static void fill_row(const struct resize *r, int64_t n, double at, double shrunk, int64_t taps, int32_t *places, double *weights)
+static void fill_row(
+        const struct resize *r, int64_t n, double at, double shrunk, int64_t taps, int32_t *places, double *weights)
 {
 	double first = floor(at) + 1 - (double)taps / 2, sum = 0, last = (double)(n - 1);
 	if (r->mode == NEAREST)
@@ -290,7 +323,9 @@ static void fill_row(const struct resize *r, int64_t n, double at, double shrunk
 	for (int64_t t = 0; t < taps; t++) {
 		double place = first + (double)t;
 		bool outside = place < 0 || place > last;
-		weights[t] = r->mode == NEAREST ? 1 : r->exclude_outside && outside ? 0 : weight_of(r, (place - at) * shrunk);
+		weights[t] = r->mode == NEAREST         ? 1
+		        : r->exclude_outside && outside ? 0
+		                                        : weight_of(r, (place - at) * shrunk);
 		places[t] = (int32_t)(place < 0 ? 0 : place > last ? last : place);
 		sum += weights[t];
 	}
@@ -305,31 +340,34 @@ static struct table table_of(const struct node *node, const struct resize *r, in
 	double shrunk = r->antialias && r->scale[d] < 1 ? r->scale[d] : 1, reach = r->mode == LINEAR ? 1 : 2;
 	double taps = r->mode == NEAREST ? 1 : 2 - 2 * (floor(-reach / shrunk) + 1);
 	if (taps * (double)out > entries_most || n > INT32_MAX)
-		node_fail(node, EXIT_LIMIT, "%s: dimension %d from %" PRId64 " to %" PRId64 " takes a table of %g entries, at most %g are supported", node->type, d, n,
-			out, taps * (double)out, entries_most);
+		node_fail(node, EXIT_LIMIT,
+		        "%s: dimension %d from %" PRId64 " to %" PRId64
+		        " takes a table of %g entries, at most %g are supported",
+		        node->type, d, n, out, taps * (double)out, entries_most);
 	struct table table = { .taps = (int64_t)taps, .from = out, .to = 0 };
-	table.places = new_array(arena, int32_t, (size_t)(out * table.taps) + 1);
-	table.weights = new_array(arena, double, (size_t)(out * table.taps) + 1);
+	table.places = arena_new_array(arena, int32_t, (size_t)(out * table.taps) + 1);
+	table.weights = arena_new_array(arena, double, (size_t)(out * table.taps) + 1);
 	for (int64_t i = 0; i < out; i++) {
 		double at = coordinate(r, d, n, i);
 		bool inside = r->coordinates != TF_CROP || (at >= 0 && at <= (double)(n - 1));
 		if (inside && i < table.from)
 			table.from = i;
 		table.to = inside ? i + 1 : table.to;
-		at = at < -4 ? -4 : at > (double)n + 4 ? (double)n + 4 : at;      /* the edge alone, from there on */
+		at = at < -4 ? -4 : at > (double)n + 4 ? (double)n + 4 : at; /* the edge alone, from there on */
 		fill_row(r, n, at, shrunk, table.taps, table.places + i * table.taps, table.weights + i * table.taps);
 	}
 	return table;
 }
 
 /* ---- one axis ---- */
-static struct definition *constant_of(struct definer *definer, const char *part, int d, enum dtype type, int64_t out, const struct table *table)
+static struct definition *constant_of(
+        struct definer *definer, const char *part, int d, enum dtype type, int64_t out, const struct table *table)
 {
 	const char *name = definer_name(definer, arena_printf(definer->arena, "%s_%d", part, d));
 	size_t count = (size_t)(out * table->taps);
-	int32_t *places = new_array(definer->arena, int32_t, count + 1);
-	double *wide = new_array(definer->arena, double, count + 1);
-	float *narrow = new_array(definer->arena, float, count + 1);
+	int32_t *places = arena_new_array(definer->arena, int32_t, count + 1);
+	double *wide = arena_new_array(definer->arena, double, count + 1);
+	float *narrow = arena_new_array(definer->arena, float, count + 1);
 	for (size_t i = 0; i < count; i++) {
 		size_t from = i % (size_t)out * (size_t)table->taps + i / (size_t)out;
 		places[i] = table->places[from];
@@ -337,11 +375,14 @@ static struct definition *constant_of(struct definer *definer, const char *part,
 		narrow[i] = (float)wide[i];
 	}
 	return define_constant(definer->program, name, type, 2, (int64_t[]){ table->taps, out },
-		type == DTYPE_I32 ? (const void *)places : type == DTYPE_F64 ? (const void *)wide : narrow);
+	        type == DTYPE_I32           ? (const void *)places
+	                : type == DTYPE_F64 ? (const void *)wide
+	                                    : narrow);
 }
 
 /* The place of `at` where the table has one tap: i/k or i*k where it is that, so that the address stays affine. */
-static const struct index *nearest_place(struct definer *definer, const struct resize *r, int d, int64_t n, const struct index *at, const struct table *table)
+static const struct index *nearest_place(struct definer *definer, const struct resize *r, int d, int64_t n,
+        const struct index *at, const struct table *table)
 {
 	int64_t out = r->out[d], up = n && out % n == 0 ? out / n : 0, down = out && n % out == 0 ? n / out : 0;
 	bool is_up = up > 0, is_down = down > 0;
@@ -354,20 +395,23 @@ static const struct index *nearest_place(struct definer *definer, const struct r
 	if (is_down)
 		return index_scale(definer->arena, at, down);
 	const struct index *entry[2] = { index_constant(definer->arena, 0), at };
-	const struct expr *place = expr_load(definer->arena, constant_of(definer, "places", d, DTYPE_I32, out, table), entry);
+	const struct expr *place =
+	        expr_load(definer->arena, constant_of(definer, "places", d, DTYPE_I32, out, table), entry);
 	return index_value(definer->arena, expr_cast(definer->arena, DTYPE_I64, place), 0, n - 1);
 }
 
-static const struct expr *tap(struct definer *definer, struct definition *x, struct definition *places, const struct index *const *at, int d,
-	const struct index *t)
+static const struct expr *tap(struct definer *definer, struct definition *x, struct definition *places,
+        const struct index *const *at, int d, const struct index *t)
 {
 	const struct index *own[MAX_RANK], *entry[2] = { t, at[d] };
 	memcpy(own, at, (size_t)x->rank * sizeof *own);
-	own[d] = index_value(definer->arena, expr_cast(definer->arena, DTYPE_I64, expr_load(definer->arena, places, entry)), 0, x->extents[d] - 1);
+	own[d] = index_value(definer->arena,
+	        expr_cast(definer->arena, DTYPE_I64, expr_load(definer->arena, places, entry)), 0, x->extents[d] - 1);
 	return expr_load(definer->arena, x, own);
 }
 
-static struct definition *along(struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
+static struct definition *along(
+        struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
 {
 	struct arena *arena = definer->arena;
 	struct table table = table_of(definer->node, r, d);
@@ -389,14 +433,18 @@ static struct definition *along(struct definer *definer, const struct resize *r,
 		struct definition *weights = constant_of(definer, "weights", d, x->type, r->out[d], &table);
 		if (table.taps > TAPS_UNROLLED) {
 			const struct index *t = index_var(arena, x->rank, table.taps), *entry[2] = { t, at[d] };
-			struct definition *sum = definer_reduction(definer, definer_name(definer, "taps"), x->rank, extents, REDUCE_SUM, 1, &table.taps, NULL,
-				expr2(definer, SCALAR_mul, tap(definer, x, places, at, d, t), expr_load(arena, weights, entry)));
+			struct definition *sum = definer_reduction(definer, definer_name(definer, "taps"), x->rank,
+			        extents, REDUCE_SUM, 1, &table.taps, NULL,
+			        expr2(definer, SCALAR_mul, tap(definer, x, places, at, d, t),
+			                expr_load(arena, weights, entry)));
 			y = expr_load(arena, sum, at);
 		}
 		for (int64_t t = 0; table.taps <= TAPS_UNROLLED && t < table.taps; t++) {
 			const struct index *entry[2] = { index_constant(arena, t), at[d] };
-			const struct expr *weight = expr_load(arena, weights, entry), *value = tap(definer, x, places, at, d, entry[0]);
-			y = y ? expr3(definer, SCALAR_fma, value, weight, y) : expr2(definer, SCALAR_mul, value, weight);
+			const struct expr *weight = expr_load(arena, weights, entry),
+			                  *value = tap(definer, x, places, at, d, entry[0]);
+			y = y ? expr3(definer, SCALAR_fma, value, weight, y)
+			      : expr2(definer, SCALAR_mul, value, weight);
 		}
 	}
 	*inside = (struct range){ at[d], table.from, table.to };
@@ -404,21 +452,43 @@ static struct definition *along(struct definer *definer, const struct resize *r,
 }
 
 /* ---- scales, sizes or a region at run time ---- */
-enum { TAPS_MOST = 63 };                  /* of a scale that is not constant: more would add in lanes, or not, as the scale has it */
+enum { TAPS_MOST = 63 }; /* of a scale that is not constant: more would add in lanes, or not, as the scale has it */
 
-static const struct expr *real(struct definer *definer, double number) { return expr_number(definer->arena, DTYPE_F64, number); }
-static const struct expr *plus(struct definer *definer, const struct expr *a, const struct expr *b) { return expr2(definer, SCALAR_add, a, b); }
-static const struct expr *minus(struct definer *definer, const struct expr *a, const struct expr *b) { return expr2(definer, SCALAR_sub, a, b); }
-static const struct expr *times(struct definer *definer, const struct expr *a, const struct expr *b) { return expr2(definer, SCALAR_mul, a, b); }
-static const struct expr *over(struct definer *definer, const struct expr *a, const struct expr *b) { return expr2(definer, SCALAR_div, a, b); }
-static const struct expr *below(struct definer *definer, const struct expr *a, const struct expr *b) { return expr2(definer, SCALAR_less, a, b); }
-static const struct expr *pick(struct definer *definer, const struct expr *which, const struct expr *yes, const struct expr *no)
+static const struct expr *real(struct definer *definer, double number)
+{
+	return expr_number(definer->arena, DTYPE_F64, number);
+}
+static const struct expr *plus(struct definer *definer, const struct expr *a, const struct expr *b)
+{
+	return expr2(definer, SCALAR_add, a, b);
+}
+static const struct expr *minus(struct definer *definer, const struct expr *a, const struct expr *b)
+{
+	return expr2(definer, SCALAR_sub, a, b);
+}
+static const struct expr *times(struct definer *definer, const struct expr *a, const struct expr *b)
+{
+	return expr2(definer, SCALAR_mul, a, b);
+}
+static const struct expr *over(struct definer *definer, const struct expr *a, const struct expr *b)
+{
+	return expr2(definer, SCALAR_div, a, b);
+}
+static const struct expr *below(struct definer *definer, const struct expr *a, const struct expr *b)
+{
+	return expr2(definer, SCALAR_less, a, b);
+}
+static const struct expr *pick(
+        struct definer *definer, const struct expr *which, const struct expr *yes, const struct expr *no)
 {
 	return expr3(definer, SCALAR_where, which, yes, no);
 }
 
 /* Of a counted axis, as many as there are; of none, nobody looks at what is taken. */
-static const struct expr *have_of(struct definer *definer, const struct resize *r, int d, int64_t n) { return r->have[d] ? r->have[d] : real(definer, (double)n); }
+static const struct expr *have_of(struct definer *definer, const struct resize *r, int d, int64_t n)
+{
+	return r->have[d] ? r->have[d] : real(definer, (double)n);
+}
 
 static const struct expr *last_of(struct definer *definer, const struct resize *r, int d, int64_t n)
 {
@@ -430,12 +500,16 @@ static void tell_counted(struct definer *definer, struct resize *r)
 {
 	const struct tensor *x = definer->node->in[0], *y = definer->node->out[0];
 	for (int d = 0; d < x->rank; d++) {
-		if (!x->dims[d].count || (!is_there(definer->node, 3) && r->scale[d] == 1 && r->begin[d] == 0 && r->end[d] == 1))
+		if (!x->dims[d].count
+		        || (!is_there(definer->node, 3) && r->scale[d] == 1 && r->begin[d] == 0 && r->end[d] == 1))
 			continue;
-		const struct expr *have = whole_kept(definer, "have", whole_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
+		const struct expr *have = whole_kept(
+		        definer, "have", whole_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
 		r->have[d] = expr_cast(definer->arena, DTYPE_F64, have);
 		r->made[d] = expr_cast(definer->arena, DTYPE_F64, definer_dim(definer, &y->dims[d]));
-		r->scale_told[d] = is_there(definer->node, 3) ? over(definer, real(definer, (double)r->out[d]), r->have[d]) : real(definer, r->scale[d]);
+		r->scale_told[d] = is_there(definer->node, 3)
+		        ? over(definer, real(definer, (double)r->out[d]), r->have[d])
+		        : real(definer, r->scale[d]);
 		r->begin_told[d] = real(definer, r->begin[d]);
 		r->end_told[d] = real(definer, r->end[d]);
 	}
@@ -453,13 +527,15 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 		r->scale[d] = r->end[d] = 1;
 		r->begin[d] = 0;
 		if (x->dims[d].extent == 0 && r->out[d] > 0)
-			node_fail(definer->node, EXIT_INVALID, "%s: dimension %d has no element to take", definer->node->type, d);
+			node_fail(definer->node, EXIT_INVALID, "%s: dimension %d has no element to take",
+			        definer->node->type, d);
 	}
 	for (int64_t i = 0; i < count; i++) {
 		int d = (int)axes[i];
 		if (x->dims[d].extent == y->dims[d].extent && x->dims[d].count == y->dims[d].count)
 			continue;
-		const struct expr *have = whole_kept(definer, "have", whole_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
+		const struct expr *have = whole_kept(
+		        definer, "have", whole_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
 		r->have[d] = expr_cast(definer->arena, DTYPE_F64, have);
 		r->made[d] = expr_cast(definer->arena, DTYPE_F64, definer_dim(definer, &y->dims[d]));
 		r->scale_told[d] = over(definer, r->made[d], r->have[d]);
@@ -470,37 +546,55 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 }
 
 /* `coordinate` above, by value. */
-static const struct expr *coordinate_told(struct definer *definer, const struct resize *r, int d, int64_t n, const struct expr *at)
+static const struct expr *coordinate_told(
+        struct definer *definer, const struct resize *r, int d, int64_t n, const struct expr *at)
 {
-	const struct expr *scale = r->scale_told[d], *begin = r->begin_told[d], *span = minus(definer, r->end_told[d], begin);
-	const struct expr *length = times(definer, scale, have_of(definer, r, d, n)), *last = last_of(definer, r, d, n), *half = real(definer, 0.5);
-	const struct expr *before = minus(definer, length, real(definer, 1)), *is_one = expr2(definer, SCALAR_equal, length, real(definer, 1));
+	const struct expr *scale = r->scale_told[d], *begin = r->begin_told[d],
+	                  *span = minus(definer, r->end_told[d], begin);
+	const struct expr *length = times(definer, scale, have_of(definer, r, d, n)), *last = last_of(definer, r, d, n),
+	                  *half = real(definer, 0.5);
+	const struct expr *before = minus(definer, length, real(definer, 1)),
+	                  *is_one = expr2(definer, SCALAR_equal, length, real(definer, 1));
 	const struct expr *middle = over(definer, plus(definer, at, half), scale);
 	switch (r->coordinates) {
-	case ALIGN_CORNERS:      return pick(definer, is_one, real(definer, 0), over(definer, times(definer, at, last), before));
-	case ASYMMETRIC:         return over(definer, at, scale);
-	case TF_HALF_PIXEL:      return middle;
-	case TF_CROP:            return plus(definer, times(definer, begin, last), pick(definer, is_one, over(definer, times(definer, span, last), real(definer, 2)),
-		over(definer, times(definer, times(definer, at, span), last), before)));
+	case ALIGN_CORNERS:
+		return pick(definer, is_one, real(definer, 0), over(definer, times(definer, at, last), before));
+	case ASYMMETRIC: return over(definer, at, scale);
+	case TF_HALF_PIXEL: return middle;
+	case TF_CROP:
+		return plus(definer, times(definer, begin, last),
+		        pick(definer, is_one, over(definer, times(definer, span, last), real(definer, 2)),
+		                over(definer, times(definer, times(definer, at, span), last), before)));
 	case PYTORCH_HALF_PIXEL:
 		if (r->made[d])
-			return pick(definer, below(definer, real(definer, 1), r->made[d]), minus(definer, middle, half), real(definer, 0));
+			return pick(definer, below(definer, real(definer, 1), r->made[d]), minus(definer, middle, half),
+			        real(definer, 0));
 		return r->out[d] > 1 ? minus(definer, middle, half) : real(definer, 0);
 	case HALF_PIXEL_SYMMETRIC:
-		return minus(definer, plus(definer, times(definer, r->have[d] ? over(definer, r->have[d], real(definer, 2)) : real(definer, (double)n / 2), minus(definer, real(definer, 1),
-			over(definer, r->made[d] ? r->made[d] : real(definer, (double)r->out[d]), length))), middle), half);
-	default:                 return minus(definer, middle, half);
+		return minus(definer,
+		        plus(definer,
+		                times(definer,
+		                        r->have[d] ? over(definer, r->have[d], real(definer, 2))
+		                                   : real(definer, (double)n / 2),
+		                        minus(definer, real(definer, 1),
+		                                over(definer,
+		                                        r->made[d] ? r->made[d] : real(definer, (double)r->out[d]),
+		                                        length))),
+		                middle),
+		        half);
+	default: return minus(definer, middle, half);
 	}
 }
 
 static const struct expr *nearest_told(struct definer *definer, enum nearest_mode how, const struct expr *at)
 {
-	const struct expr *floor_of = expr1(definer, SCALAR_floor, at), *part = minus(definer, at, floor_of), *half = real(definer, 0.5);
+	const struct expr *floor_of = expr1(definer, SCALAR_floor, at), *part = minus(definer, at, floor_of),
+	                  *half = real(definer, 0.5);
 	switch (how) {
 	case PREFER_FLOOR: return plus(definer, floor_of, below(definer, half, part));
-	case PREFER_CEIL:  return plus(definer, floor_of, expr2(definer, SCALAR_less_equal, half, part));
-	case CEIL:         return plus(definer, floor_of, below(definer, real(definer, 0), part));
-	default:           return floor_of;
+	case PREFER_CEIL: return plus(definer, floor_of, expr2(definer, SCALAR_less_equal, half, part));
+	case CEIL: return plus(definer, floor_of, below(definer, real(definer, 0), part));
+	default: return floor_of;
 	}
 }
 
@@ -512,9 +606,11 @@ static const struct expr *weight_told(struct definer *definer, const struct resi
 		return pick(definer, below(definer, x, one), minus(definer, one, x), none);
 	const struct expr *near = minus(definer, times(definer, real(definer, r->a + 2), x), real(definer, r->a + 3));
 	near = plus(definer, times(definer, times(definer, near, x), x), one);
-	const struct expr *next = plus(definer, times(definer, minus(definer, x, real(definer, 5)), x), real(definer, 8));
+	const struct expr *next =
+	        plus(definer, times(definer, minus(definer, x, real(definer, 5)), x), real(definer, 8));
 	next = minus(definer, times(definer, times(definer, next, x), real(definer, r->a)), real(definer, 4 * r->a));
-	return pick(definer, expr2(definer, SCALAR_less_equal, x, one), near, pick(definer, below(definer, x, real(definer, 2)), next, none));
+	return pick(definer, expr2(definer, SCALAR_less_equal, x, one), near,
+	        pick(definer, below(definer, x, real(definer, 2)), next, none));
 }
 
 static double taps_of(const struct resize *r, double scale)
@@ -524,10 +620,10 @@ static double taps_of(const struct resize *r, double scale)
 }
 
 struct told_table {
-	int64_t least, most;                      /* taps */
-	const struct index *taps;                 /* how many there are */
-	struct definition *places, *weights;      /* [most, out] */
-	struct definition *inside;                /* [out]: 1 where it lies in the data */
+	int64_t least, most;                 /* taps */
+	const struct index *taps;            /* how many there are */
+	struct definition *places, *weights; /* [most, out] */
+	struct definition *inside;           /* [out]: 1 where it lies in the data */
 };
 
 static const struct expr *scalar_of(struct definer *definer, const char *part, const struct expr *value)
@@ -536,17 +632,22 @@ static const struct expr *scalar_of(struct definer *definer, const char *part, c
 }
 
 /* A part of the table as a definition of its own: what reads it several times is one load longer. */
-static const struct expr *row_of(struct definer *definer, const char *part, int rank, const int64_t *extents, const struct expr *value)
+static const struct expr *row_of(
+        struct definer *definer, const char *part, int rank, const int64_t *extents, const struct expr *value)
 {
-	const struct index *at[2] = { index_var(definer->arena, 0, extents[0]), rank > 1 ? index_var(definer->arena, 1, extents[1]) : NULL };
+	const struct index *at[2] = { index_var(definer->arena, 0, extents[0]),
+		rank > 1 ? index_var(definer->arena, 1, extents[1]) : NULL };
 	return expr_load(definer->arena, definer_map(definer, definer_name(definer, part), rank, extents, value), at);
 }
 
-/* A table's value for place and tap, variables 0 and 1, as the definition that taps read: neighbours of the output lie side by side. */
-static struct definition *turned_table(struct definer *definer, const char *part, int64_t out, int64_t most, const struct expr *value)
+/* A table's value for place and tap, variables 0 and 1, as the definition that taps read: neighbours of the output lie
+ * side by side. */
+static struct definition *turned_table(
+        struct definer *definer, const char *part, int64_t out, int64_t most, const struct expr *value)
 {
 	const struct index *with[MAX_VARS] = { index_var(definer->arena, 1, out), index_var(definer->arena, 0, most) };
-	return definer_map(definer, definer_name(definer, part), 2, (int64_t[]){ most, out }, expr_substitute(definer->arena, value, with));
+	return definer_map(definer, definer_name(definer, part), 2, (int64_t[]){ most, out },
+	        expr_substitute(definer->arena, value, with));
 }
 
 static struct told_table table_told(struct definer *definer, const struct resize *r, int d, int64_t n, enum dtype type)
@@ -557,32 +658,44 @@ static struct told_table table_told(struct definer *definer, const struct resize
 	struct told_table table = { .least = (int64_t)taps_of(r, (double)(out + 1) / (double)n * (1 + slack)) };
 	double most = taps_of(r, ((double)out - 0.5) / (double)n * (1 - slack));
 	if (most > TAPS_MOST || most * (double)out > entries_most)
-		node_fail(definer->node, EXIT_UNSUPPORTED, "%s: a scale that is not constant is not supported where it takes more than %d taps (dimension %d from %" PRId64
-			" to %" PRId64 ")", definer->node->type, TAPS_MOST, d, n, out);
+		node_fail(definer->node, EXIT_UNSUPPORTED,
+		        "%s: a scale that is not constant is not supported where it takes more than %d taps (dimension "
+		        "%d from %" PRId64 " to %" PRId64 ")",
+		        definer->node->type, TAPS_MOST, d, n, out);
 	table.most = (int64_t)most;
 	int64_t extents[2] = { out, table.most };
 	const struct index *i = index_var(arena, 0, out), *t = index_var(arena, 1, table.most), *entry[2] = { i, t };
 	const struct expr *last = last_of(definer, r, d, n), *none = real(definer, 0);
 	const struct expr *at = coordinate_told(definer, r, d, n, expr_cast(arena, DTYPE_F64, expr_index(arena, i)));
 	at = row_of(definer, "coordinates", 1, extents, at);
-	const struct expr *in = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less_equal, none, at), expr2(definer, SCALAR_less_equal, at, last));
-	table.inside = definer_map(definer, definer_name(definer, "inside"), 1, extents, expr_cast(arena, DTYPE_I64, in));
-	const struct expr *far_behind = r->have[d] ? plus(definer, r->have[d], real(definer, 4)) : real(definer, (double)n + 4);
+	const struct expr *in = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less_equal, none, at),
+	        expr2(definer, SCALAR_less_equal, at, last));
+	table.inside =
+	        definer_map(definer, definer_name(definer, "inside"), 1, extents, expr_cast(arena, DTYPE_I64, in));
+	const struct expr *far_behind =
+	        r->have[d] ? plus(definer, r->have[d], real(definer, 4)) : real(definer, (double)n + 4);
 	at = pick(definer, below(definer, far_behind, at), far_behind, at);
-	at = row_of(definer, "clear", 1, extents, pick(definer, below(definer, at, real(definer, -4)), real(definer, -4), at));
+	at = row_of(definer, "clear", 1, extents,
+	        pick(definer, below(definer, at, real(definer, -4)), real(definer, -4), at));
 
-	const struct expr *scale = r->scale_told[d], *one = real(definer, 1), *shrunk = one, *taps = real(definer, (double)table.most);
+	const struct expr *scale = r->scale_told[d], *one = real(definer, 1), *shrunk = one,
+	                  *taps = real(definer, (double)table.most);
 	if (r->antialias) {
 		shrunk = scalar_of(definer, "shrunk", pick(definer, below(definer, scale, one), scale, one));
 		taps = expr1(definer, SCALAR_floor, over(definer, real(definer, r->mode == LINEAR ? -1 : -2), shrunk));
-		taps = scalar_of(definer, "taps", minus(definer, real(definer, 2), times(definer, real(definer, 2), plus(definer, taps, one))));
+		taps = scalar_of(definer, "taps",
+		        minus(definer, real(definer, 2), times(definer, real(definer, 2), plus(definer, taps, one))));
 	}
 	table.taps = definer_index(definer, expr_cast(arena, DTYPE_I64, taps), table.least, table.most);
-	const struct expr *first = r->mode == NEAREST ? nearest_told(definer, r->nearest, at)
-		: minus(definer, plus(definer, expr1(definer, SCALAR_floor, at), one), over(definer, taps, real(definer, 2)));
-	const struct expr *tap = expr_cast(arena, DTYPE_F64, expr_index(arena, t)), *place = plus(definer, row_of(definer, "first", 1, extents, first), tap);
+	const struct expr *first = r->mode == NEAREST
+	        ? nearest_told(definer, r->nearest, at)
+	        : minus(definer, plus(definer, expr1(definer, SCALAR_floor, at), one),
+	                over(definer, taps, real(definer, 2)));
+	const struct expr *tap = expr_cast(arena, DTYPE_F64, expr_index(arena, t)),
+	                  *place = plus(definer, row_of(definer, "first", 1, extents, first), tap);
 	const struct expr *before = below(definer, place, none), *behind = below(definer, last, place);
-	table.places = turned_table(definer, "places", out, table.most, expr_cast(arena, DTYPE_I32, pick(definer, before, none, pick(definer, behind, last, place))));
+	table.places = turned_table(definer, "places", out, table.most,
+	        expr_cast(arena, DTYPE_I32, pick(definer, before, none, pick(definer, behind, last, place))));
 	if (r->mode == NEAREST)
 		return table;
 	const struct expr *far = expr1(definer, SCALAR_abs, times(definer, minus(definer, place, at), shrunk));
@@ -594,7 +707,8 @@ static struct told_table table_told(struct definer *definer, const struct resize
 	if (r->antialias || r->exclude_outside) {
 		struct definition *raw = definer_map(definer, definer_name(definer, "raw"), 2, extents, weight);
 		const struct index *of[2] = { i, index_var(arena, 1, table.most) };
-		struct definition *sums = definer_reduction(definer, definer_name(definer, "sums"), 1, extents, REDUCE_SUM, 1, &table.most, NULL, expr_load(arena, raw, of));
+		struct definition *sums = definer_reduction(definer, definer_name(definer, "sums"), 1, extents,
+		        REDUCE_SUM, 1, &table.most, NULL, expr_load(arena, raw, of));
 		const struct expr *sum = expr_load(arena, sums, &i);
 		weight = expr_load(arena, raw, entry);
 		weight = pick(definer, expr2(definer, SCALAR_equal, sum, none), weight, over(definer, weight, sum));
@@ -604,28 +718,35 @@ static struct told_table table_told(struct definer *definer, const struct resize
 }
 
 /* As many taps as the table has, or as a chain of so many: those that the scale has not do not count. */
-static const struct expr *taps_told(struct definer *definer, struct definition *x, const struct told_table *table, const struct index *const *at, int d,
-                                    const int64_t *extents, int64_t most)
+static const struct expr *taps_told(struct definer *definer, struct definition *x, const struct told_table *table,
+        const struct index *const *at, int d, const int64_t *extents, int64_t most)
 {
 	struct arena *arena = definer->arena;
 	const struct expr *y = NULL;
 	if (most > TAPS_UNROLLED) {
 		const struct index *t = index_var(arena, x->rank, most), *entry[2] = { t, at[d] };
 		const struct range there = { index_add(arena, table->taps, index_scale(arena, t, -1)), 1, most + 1 };
-		const struct expr *value = expr_select(arena, &there, 1, tap(definer, x, table->places, at, d, t), expr_number(arena, x->type, 0));
-		return expr_load(arena, definer_reduction(definer, definer_name(definer, "taps"), x->rank, extents, REDUCE_SUM, 1, &most, NULL,
-			expr2(definer, SCALAR_mul, value, expr_load(arena, table->weights, entry))), at);
+		const struct expr *value = expr_select(
+		        arena, &there, 1, tap(definer, x, table->places, at, d, t), expr_number(arena, x->type, 0));
+		return expr_load(arena,
+		        definer_reduction(definer, definer_name(definer, "taps"), x->rank, extents, REDUCE_SUM, 1,
+		                &most, NULL,
+		                expr2(definer, SCALAR_mul, value, expr_load(arena, table->weights, entry))),
+		        at);
 	}
 	for (int64_t t = 0; t < most; t++) {
 		const struct index *entry[2] = { index_constant(arena, t), at[d] };
-		const struct expr *weight = expr_load(arena, table->weights, entry), *value = tap(definer, x, table->places, at, d, entry[0]);
+		const struct expr *weight = expr_load(arena, table->weights, entry),
+		                  *value = tap(definer, x, table->places, at, d, entry[0]);
 		const struct range there = { table->taps, t + 1, table->most + 1 };
-		y = y ? expr_select(arena, &there, 1, expr3(definer, SCALAR_fma, value, weight, y), y) : expr2(definer, SCALAR_mul, value, weight);
+		y = y ? expr_select(arena, &there, 1, expr3(definer, SCALAR_fma, value, weight, y), y)
+		      : expr2(definer, SCALAR_mul, value, weight);
 	}
 	return y;
 }
 
-static struct definition *along_told(struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
+static struct definition *along_told(
+        struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
 {
 	struct arena *arena = definer->arena;
 	struct told_table table = table_told(definer, r, d, x->extents[d], x->type);
@@ -642,13 +763,17 @@ static struct definition *along_told(struct definer *definer, const struct resiz
 		y = taps_told(definer, x, &table, at, d, extents, table.most);
 	else {
 		const struct range few = { table.taps, table.least, TAPS_UNROLLED + 1 };
-		y = expr_select(arena, &few, 1, taps_told(definer, x, &table, at, d, extents, TAPS_UNROLLED), taps_told(definer, x, &table, at, d, extents, table.most));
+		y = expr_select(arena, &few, 1, taps_told(definer, x, &table, at, d, extents, TAPS_UNROLLED),
+		        taps_told(definer, x, &table, at, d, extents, table.most));
 	}
-	if (r->out[d] == x->extents[d]) {                                 /* an axis that stays as it is takes no taps */
+	if (r->out[d] == x->extents[d]) { /* an axis that stays as it is takes no taps */
 		const struct expr *same = expr2(definer, SCALAR_equal, r->scale_told[d], real(definer, 1));
 		same = times(definer, same, expr2(definer, SCALAR_equal, r->begin_told[d], real(definer, 0)));
 		same = times(definer, same, expr2(definer, SCALAR_equal, r->end_told[d], real(definer, 1)));
-		const struct range stays = { definer_index(definer, scalar_of(definer, "same", expr_cast(arena, DTYPE_I64, same)), 0, 1), 1, 2 };
+		const struct range stays = {
+			definer_index(definer, scalar_of(definer, "same", expr_cast(arena, DTYPE_I64, same)), 0, 1), 1,
+			2
+		};
 		y = expr_select(arena, &stays, 1, expr_load(arena, x, at), y);
 	}
 	*inside = (struct range){ index_value(arena, expr_load(arena, table.inside, &at[d]), 0, 1), 1, 2 };
@@ -656,10 +781,12 @@ static struct definition *along_told(struct definer *definer, const struct resiz
 }
 
 /* What a float operand says, as a double; `right` takes in that it lies in (least, 2^32). */
-static const struct expr *float_told(struct definer *definer, int input, int64_t i, double least, const struct expr **right)
+static const struct expr *float_told(
+        struct definer *definer, int input, int64_t i, double least, const struct expr **right)
 {
 	const struct expr *value = expr_cast(definer->arena, DTYPE_F64, definer_element(definer, input, i));
-	const struct expr *is = times(definer, below(definer, real(definer, least), value), below(definer, value, real(definer, 0x1p32)));
+	const struct expr *is = times(
+	        definer, below(definer, real(definer, least), value), below(definer, value, real(definer, 0x1p32)));
 	*right = times(definer, *right, is);
 	return value;
 }
@@ -675,10 +802,11 @@ static void resize_told(struct definer *definer, struct resize *r, const struct 
 	enum policy policy = policy_of(node);
 	const struct expr *right = real(definer, 1), *common = NULL, *told[MAX_RANK];
 	if (definer_elements(definer, by_size ? 3 : scales) != count)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " %s for %" PRId64 " dimensions", node->type, definer_elements(definer, by_size ? 3 : scales),
-			by_size ? "sizes" : "scales", count);
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " %s for %" PRId64 " dimensions", node->type,
+		        definer_elements(definer, by_size ? 3 : scales), by_size ? "sizes" : "scales", count);
 	if (region && definer_elements(definer, 1) != 2 * count)
-		node_fail(node, EXIT_INVALID, "%s: a region of %" PRId64 " numbers, %" PRId64 " are right", node->type, definer_elements(definer, 1), 2 * count);
+		node_fail(node, EXIT_INVALID, "%s: a region of %" PRId64 " numbers, %" PRId64 " are right", node->type,
+		        definer_elements(definer, 1), 2 * count);
 	for (int d = 0; d < x->rank; d++) {
 		r->out[d] = extents[d];
 		r->scale[d] = r->end[d] = 1;
@@ -692,14 +820,20 @@ static void resize_told(struct definer *definer, struct resize *r, const struct 
 		const struct expr *made;
 		if (by_size) {
 			const struct expr *size = definer_element(definer, 3, i);
-			told[i] = n ? over(definer, expr_cast(arena, DTYPE_F64, size), real(definer, (double)n)) : real(definer, 1);
-			common = !common ? told[i] : expr2(definer, policy == NOT_LARGER ? SCALAR_min : SCALAR_max, told[i], common);
+			told[i] = n ? over(definer, expr_cast(arena, DTYPE_F64, size), real(definer, (double)n))
+			            : real(definer, 1);
+			common = !common
+			        ? told[i]
+			        : expr2(definer, policy == NOT_LARGER ? SCALAR_min : SCALAR_max, told[i], common);
 			made = size;
-			right = times(definer, right, expr_cast(arena, DTYPE_F64, whole_between(definer, size, 0, (int64_t)1 << 40)));
+			right = times(definer, right,
+			        expr_cast(arena, DTYPE_F64, whole_between(definer, size, 0, (int64_t)1 << 40)));
 		} else {
 			told[i] = float_told(definer, scales, i, 0, &right);
-			made = expr_cast(arena, DTYPE_I64, expr1(definer, SCALAR_floor, expr2(definer, SCALAR_mul, expr_number(arena, DTYPE_F32, (double)n),
-				definer_element(definer, scales, i))));
+			made = expr_cast(arena, DTYPE_I64,
+			        expr1(definer, SCALAR_floor,
+			                expr2(definer, SCALAR_mul, expr_number(arena, DTYPE_F32, (double)n),
+			                        definer_element(definer, scales, i))));
 		}
 		if (!by_size || policy == STRETCH)
 			right = times(definer, right, expr_cast(arena, DTYPE_F64, whole_is(definer, made, extents[d])));
@@ -714,11 +848,14 @@ static void resize_told(struct definer *definer, struct resize *r, const struct 
 	for (int64_t i = 0; by_size && policy != STRETCH && i < count; i++) {
 		int64_t d = axes[i];
 		r->scale_told[d] = common;
-		const struct expr *made = plus(definer, times(definer, common, real(definer, (double)x->extents[d])), real(definer, 0.5));
-		right = times(definer, right, expr_cast(arena, DTYPE_F64, whole_is(definer, expr_cast(arena, DTYPE_I64, made), extents[d])));
+		const struct expr *made =
+		        plus(definer, times(definer, common, real(definer, (double)x->extents[d])), real(definer, 0.5));
+		right = times(definer, right,
+		        expr_cast(arena, DTYPE_F64, whole_is(definer, expr_cast(arena, DTYPE_I64, made), extents[d])));
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "%s%s that make the declared %s are right", by_size ? "sizes" : "scales",
-		region ? " and a region" : "", definer_shape_text(definer, x->rank, extents));
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "%s%s that make the declared %s are right",
+	        by_size ? "sizes" : "scales", region ? " and a region" : "",
+	        definer_shape_text(definer, x->rank, extents));
 }
 
 void define_resize(struct definer *definer, const struct op *op)
@@ -737,15 +874,18 @@ void define_resize(struct definer *definer, const struct op *op)
 	else if (!tell_sizes(definer, &r))
 		resize_told(definer, &r, x, extents);
 	enum dtype type = x->type;
-	if (dtypes[type].class != CLASS_FLOAT && r.mode != NEAREST)            /* integers: in a float, rounded to even */
+	if (dtypes[type].class != CLASS_FLOAT && r.mode != NEAREST) /* integers: in a float, rounded to even */
 		x = definer_as(definer, x, dtypes[type].bits > 16 ? DTYPE_F64 : DTYPE_F32);
 	for (int d = 0; d < rank; d++)
 		if (definition_elements(x) && extents[d] && r.scale_told[d])
 			x = along_told(definer, &r, x, d, &inside[count++]);
-		else if (definition_elements(x) && extents[d] && !(extents[d] == x->extents[d] && r.scale[d] == 1 && r.begin[d] == 0 && r.end[d] == 1))
+		else if (definition_elements(x) && extents[d]
+		        && !(extents[d] == x->extents[d] && r.scale[d] == 1 && r.begin[d] == 0 && r.end[d] == 1))
 			x = along(definer, &r, x, d, &inside[count++]);
 	const struct expr *y = expr_load(definer->arena, x, at);
 	if (r.coordinates == TF_CROP)
-		y = expr_select(definer->arena, inside, count, y, expr_number(definer->arena, x->type, (double)attribute_float(node, "extrapolation_value")));
-	definer_out_map(definer, 0, y->type == type ? y : expr_cast(definer->arena, type, expr1(definer, SCALAR_round, y)));
+		y = expr_select(definer->arena, inside, count, y,
+		        expr_number(definer->arena, x->type, (double)attribute_float(node, "extrapolation_value")));
+	definer_out_map(
+	        definer, 0, y->type == type ? y : expr_cast(definer->arena, type, expr1(definer, SCALAR_round, y)));
 }

@@ -1,4 +1,5 @@
-/* roi.c: regions of images, of one size each: RoiAlign samples them at places between elements, MaxRoiPool takes the largest of whole ones. */
+/* roi.c: regions of images, of one size each: RoiAlign samples them at places between elements, MaxRoiPool takes the
+ * largest of whole ones. */
 #include "ops/ops.h"
 #include <inttypes.h>
 #include <math.h>
@@ -12,13 +13,15 @@ static void infer_regions(struct node *node, int columns, int64_t height, int64_
 	enum dtype type = infer_float_type(node, 0);
 	infer_same_type(node, 1, type);
 	if (height < 1 || width < 1 || height > INT32_MAX || width > INT32_MAX)
-		node_fail(node, EXIT_INVALID, "%s: regions of %" PRId64 " x %" PRId64 ", at least 1 x 1 is right", node->type, height, width);
+		node_fail(node, EXIT_INVALID, "%s: regions of %" PRId64 " x %" PRId64 ", at least 1 x 1 is right",
+		        node->type, height, width);
 	if (x->rank < 0 || rois->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;
 	}
 	if (x->rank != 4 || rois->rank != 2 || (dim_is_known(rois->dims[1]) && rois->dims[1].extent != columns))
-		node_fail(node, EXIT_INVALID, "%s: data of 4 dimensions and regions of %d numbers are right", node->type, columns);
+		node_fail(node, EXIT_INVALID, "%s: data of 4 dimensions and regions of %d numbers are right",
+		        node->type, columns);
 	for (int d = 2; d < 4; d++)
 		if (x->dims[d].extent == 0)
 			node_fail(node, EXIT_INVALID, "%s: dimension %d of the data has no element", node->type, d);
@@ -50,9 +53,12 @@ static bool is_max(const struct node *node)
 
 static bool half_pixel(const struct node *node)
 {
-	const char *mode = node_string(node, "coordinate_transformation_mode", node->since < HAS_PIXELS ? "output_half_pixel" : "half_pixel");
+	const char *mode = node_string(
+	        node, "coordinate_transformation_mode", node->since < HAS_PIXELS ? "output_half_pixel" : "half_pixel");
 	if (strcmp(mode, "half_pixel") && strcmp(mode, "output_half_pixel"))
-		node_fail(node, EXIT_INVALID, "%s: coordinate_transformation_mode is \"%s\", half_pixel or output_half_pixel is right", node->type, mode);
+		node_fail(node, EXIT_INVALID,
+		        "%s: coordinate_transformation_mode is \"%s\", half_pixel or output_half_pixel is right",
+		        node->type, mode);
 	return *mode == 'h';
 }
 
@@ -65,18 +71,24 @@ void infer_roi_align(struct node *node, const struct op *op)
 	half_pixel(node);
 	int64_t samples = attribute_int(node, "sampling_ratio");
 	if (samples < 0 || samples > SAMPLES_MOST)
-		node_fail(node, samples < 0 ? EXIT_INVALID : EXIT_LIMIT, "%s: sampling_ratio is %" PRId64 ", at most %d is right", node->type, samples, SAMPLES_MOST);
+		node_fail(node, samples < 0 ? EXIT_INVALID : EXIT_LIMIT,
+		        "%s: sampling_ratio is %" PRId64 ", at most %d is right", node->type, samples, SAMPLES_MOST);
 	if (!samples)
-		node_fail(node, EXIT_UNSUPPORTED, "%s: samples by each region's size (sampling_ratio 0) that are not constant are not supported", node->type);
+		node_fail(node, EXIT_UNSUPPORTED,
+		        "%s: samples by each region's size (sampling_ratio 0) that are not constant are not supported",
+		        node->type);
 	const struct tensor *rois = node->in[1], *images = node->in[2];
-	if (images->rank >= 0 && (images->rank != 1 || (rois->rank == 2 && dim_is_known(rois->dims[0]) && dim_is_known(images->dims[0])
-		&& images->dims[0].extent != rois->dims[0].extent)))
+	if (images->rank >= 0
+	        && (images->rank != 1
+	                || (rois->rank == 2 && dim_is_known(rois->dims[0]) && dim_is_known(images->dims[0])
+	                        && images->dims[0].extent != rois->dims[0].extent)))
 		node_fail(node, EXIT_INVALID, "%s: one image for each region is right", node->type);
 	infer_regions(node, 4, attribute_int(node, "output_height"), attribute_int(node, "output_width"));
 }
 
 /* Of dimension d (0: down): places and weights of the two elements around each sample, [region, out, sample, tap]. */
-static void samples_of(struct definer *definer, struct definition *x, struct definition *rois, int d, int64_t out, int64_t samples, struct definition *taps[2])
+static void samples_of(struct definer *definer, struct definition *x, struct definition *rois, int d, int64_t out,
+        int64_t samples, struct definition *taps[2])
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
@@ -85,7 +97,8 @@ static void samples_of(struct definer *definer, struct definition *x, struct def
 	const struct index *at[4], *own[2];
 	for (int k = 0; k < 4; k++)
 		at[k] = index_var(arena, k, extents[k]);
-	const struct expr *scale = N((double)attribute_float(node, "spatial_scale")), *offset = N(half_pixel(node) ? 0.5 : 0), *end[2];
+	const struct expr *scale = N((double)attribute_float(node, "spatial_scale")),
+	                  *offset = N(half_pixel(node) ? 0.5 : 0), *end[2];
 	for (int side = 0; side < 2; side++) {
 		own[0] = at[0];
 		own[1] = index_constant(arena, 2 * side + 1 - d);
@@ -95,24 +108,29 @@ static void samples_of(struct definer *definer, struct definition *x, struct def
 	if (!half_pixel(node))
 		size = expr2(definer, SCALAR_maximum, size, N(1));
 	size = expr2(definer, SCALAR_div, size, N((double)out));
-	const struct expr *cell = expr_cast(arena, type, expr_index(arena, at[1])), *sample = expr_cast(arena, type, expr_index(arena, at[2]));
-	const struct expr *place = ADD(ADD(end[0], MUL(cell, size)), expr2(definer, SCALAR_div, MUL(ADD(sample, N(0.5)), size), N((double)samples)));
+	const struct expr *cell = expr_cast(arena, type, expr_index(arena, at[1])),
+	                  *sample = expr_cast(arena, type, expr_index(arena, at[2]));
+	const struct expr *place = ADD(ADD(end[0], MUL(cell, size)),
+	        expr2(definer, SCALAR_div, MUL(ADD(sample, N(0.5)), size), N((double)samples)));
 	const struct expr *outside = ADD(LESS(place, N(-1)), LESS(N((double)n), place));
 	place = expr2(definer, SCALAR_max, place, N(0));
 	const struct expr *low = expr2(definer, SCALAR_min, expr1(definer, SCALAR_floor, place), N((double)(n - 1)));
 	const struct expr *far = WHERE(LESS(low, N((double)(n - 1))), SUB(place, low), N(0));
 	const struct range first = { at[3], 0, 1 };
-	const struct expr *weight = expr_select(arena, &first, 1, SUB(N(1), far), far), *next = expr2(definer, SCALAR_min, ADD(low, N(1)), N((double)(n - 1)));
+	const struct expr *weight = expr_select(arena, &first, 1, SUB(N(1), far), far),
+	                  *next = expr2(definer, SCALAR_min, ADD(low, N(1)), N((double)(n - 1)));
 	const char *side = d ? "across" : "down";
 	taps[0] = definer_map(definer, definer_name(definer, arena_printf(arena, "places_%s", side)), 4, extents,
-		expr_cast(arena, DTYPE_I64, expr_select(arena, &first, 1, low, next)));
-	taps[1] = definer_map(definer, definer_name(definer, arena_printf(arena, "weights_%s", side)), 4, extents, WHERE(outside, N(0), weight));
+	        expr_cast(arena, DTYPE_I64, expr_select(arena, &first, 1, low, next)));
+	taps[1] = definer_map(definer, definer_name(definer, arena_printf(arena, "weights_%s", side)), 4, extents,
+	        WHERE(outside, N(0), weight));
 }
 
 void define_roi_align(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *rois = definer_in(definer, 1), *images = definer_in(definer, 2), *taps[2][2];
+	struct definition *x = definer_in(definer, 0), *rois = definer_in(definer, 1), *images = definer_in(definer, 2),
+	                  *taps[2][2];
 	enum dtype type = x->type;
 	const int64_t samples = attribute_int(definer->node, "sampling_ratio"), reduced[4] = { samples, samples, 2, 2 };
 	const struct index *at[MAX_RANK], *x_at[4];
@@ -128,14 +146,15 @@ void define_roi_align(struct definer *definer, const struct op *op)
 	x_at[1] = at[1];
 	for (int d = 0; d < 2; d++) {
 		samples_of(definer, x, rois, d, extents[2 + d], samples, taps[d]);
-		const struct index *own[4] = { at[0], at[2 + d], index_var(arena, 4 + d, samples), index_var(arena, 6 + d, 2) };
+		const struct index *own[4] = { at[0], at[2 + d], index_var(arena, 4 + d, samples),
+			index_var(arena, 6 + d, 2) };
 		x_at[2 + d] = index_value(arena, expr_load(arena, taps[d][0], own), 0, x->extents[2 + d] - 1);
 		const struct expr *w = expr_load(arena, taps[d][1], own);
 		weight = weight ? MUL(weight, w) : w;
 	}
 	bool max = is_max(definer->node);
-	struct definition *all = definer_reduction(definer, definer_name(definer, "samples"), 4, extents, max ? REDUCE_MAX : REDUCE_SUM, 4, reduced, NULL,
-		MUL(expr_load(arena, x, x_at), weight));
+	struct definition *all = definer_reduction(definer, definer_name(definer, "samples"), 4, extents,
+	        max ? REDUCE_MAX : REDUCE_SUM, 4, reduced, NULL, MUL(expr_load(arena, x, x_at), weight));
 	const struct expr *y = expr_load(arena, all, at);
 	definer_out_map(definer, 0, max ? y : MUL(y, N(1 / (double)(samples * samples))));
 }
@@ -166,38 +185,48 @@ void define_max_roi_pool(struct definer *definer, const struct op *op)
 	enum dtype type = x->type;
 	const struct index *at[MAX_RANK], *x_at[4];
 	int64_t extents[MAX_RANK], reduced[2];
-	const struct expr *inside = NULL, *some = NULL, *scale = N((double)attribute_float(definer->node, "spatial_scale"));
+	const struct expr *inside = NULL, *some = NULL,
+	                  *scale = N((double)attribute_float(definer->node, "spatial_scale"));
 	(void)op;
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0 || extents[0] == 0) {
 		definer_out_map(definer, 0, N(0));
 		return;
 	}
-	x_at[0] = image_of(definer, expr_load(arena, rois, (const struct index *[]){ at[0], index_constant(arena, 0) }), x->extents[0]);
+	x_at[0] = image_of(definer, expr_load(arena, rois, (const struct index *[]){ at[0], index_constant(arena, 0) }),
+	        x->extents[0]);
 	x_at[1] = at[1];
-	for (int d = 0; d < 2; d++) {                                       /* which rows, which columns: [region, out], the first and the one behind the last */
+	for (int d = 0; d < 2;
+	        d++) { /* which rows, which columns: [region, out], the first and the one behind the last */
 		const int64_t own[2] = { extents[0], extents[2 + d] }, n = x->extents[2 + d];
 		const struct index *r = index_var(arena, 0, own[0]), *o = index_var(arena, 1, own[1]);
 		const struct expr *end[2], *cut[2];
 		for (int side = 0; side < 2; side++)
-			end[side] = rounded(definer, type, MUL(expr_load(arena, rois, (const struct index *[]){ r, index_constant(arena, 2 * side + 2 - d) }), scale));
-		const struct expr *size = expr2(definer, SCALAR_div, expr2(definer, SCALAR_maximum, ADD(SUB(end[1], end[0]), N(1)), N(1)), N((double)own[1]));
+			end[side] = rounded(definer, type,
+			        MUL(expr_load(arena, rois,
+			                    (const struct index *[]){ r, index_constant(arena, 2 * side + 2 - d) }),
+			                scale));
+		const struct expr *size = expr2(definer, SCALAR_div,
+		        expr2(definer, SCALAR_maximum, ADD(SUB(end[1], end[0]), N(1)), N(1)), N((double)own[1]));
 		for (int side = 0; side < 2; side++) {
-			const struct expr *number = expr_cast(arena, type, expr_index(arena, index_plus(arena, o, side)));
+			const struct expr *number =
+			        expr_cast(arena, type, expr_index(arena, index_plus(arena, o, side)));
 			const struct expr *edge = expr1(definer, side ? SCALAR_ceil : SCALAR_floor, MUL(number, size));
-			edge = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, ADD(edge, end[0]), N(0)), N((double)n));
+			edge = expr2(
+			        definer, SCALAR_min, expr2(definer, SCALAR_max, ADD(edge, end[0]), N(0)), N((double)n));
 			const char *name = arena_printf(arena, "%s_%s", side ? "to" : "from", d ? "across" : "down");
 			struct definition *made = definer_map(definer, definer_name(definer, name), 2, own, edge);
 			cut[side] = expr_load(arena, made, (const struct index *[]){ at[0], at[2 + d] });
 		}
 		reduced[d] = n;
 		x_at[2 + d] = index_var(arena, 4 + d, n);
-		const struct expr *place = expr_cast(arena, type, expr_index(arena, x_at[2 + d])), *any = LESS(cut[0], cut[1]);
+		const struct expr *place = expr_cast(arena, type, expr_index(arena, x_at[2 + d])),
+		                  *any = LESS(cut[0], cut[1]);
 		const struct expr *within = MUL(expr2(definer, SCALAR_less_equal, cut[0], place), LESS(place, cut[1]));
 		inside = inside ? MUL(inside, within) : within;
 		some = some ? MUL(some, any) : any;
 	}
-	struct definition *most = definer_reduction(definer, definer_name(definer, "most"), 4, extents, REDUCE_MAX, 2, reduced, NULL,
-		WHERE(inside, expr_load(arena, x, x_at), N(-INFINITY)));
+	struct definition *most = definer_reduction(definer, definer_name(definer, "most"), 4, extents, REDUCE_MAX, 2,
+	        reduced, NULL, WHERE(inside, expr_load(arena, x, x_at), N(-INFINITY)));
 	definer_out_map(definer, 0, WHERE(some, expr_load(arena, most, at), N(0)));
 }

@@ -1,5 +1,5 @@
-/* running.c: CumSum and CumProd: each element with all before it.  The axis is an operand; where it comes at run time, every axis is run along and
- * the operand picks one. */
+/* running.c: CumSum and CumProd: each element with all before it.  The axis is an operand; where it comes at run time,
+ * every axis is run along and the operand picks one. */
 #include "ops/ops.h"
 
 void infer_running(struct node *node, const struct op *op)
@@ -11,7 +11,8 @@ void infer_running(struct node *node, const struct op *op)
 	if (infer_number_type(node, 0) == DTYPE_BOOL)
 		node_fail(node, EXIT_INVALID, "%s: input 0 is bool, a number is right", node->type);
 	if (axis->type != DTYPE_NONE && axis->type != DTYPE_I64 && axis->type != DTYPE_I32)
-		node_fail(node, EXIT_INVALID, "%s: the axis is %s, int64 or int32 is right", node->type, dtypes[axis->type].text);
+		node_fail(node, EXIT_INVALID, "%s: the axis is %s, int64 or int32 is right", node->type,
+		        dtypes[axis->type].text);
 	infer_scalar(node, 1);
 	const int64_t *at = node_in_ints(node, 1, &count);
 	if (!x->rank)
@@ -30,12 +31,14 @@ static struct definition *run_along(struct definer *definer, const char *name, i
 	int64_t extents[MAX_RANK];
 	bool exclusive = attribute_int(definer->node, "exclusive"), reverse = attribute_int(definer->node, "reverse");
 	int rank = definer_shape(definer, 0, extents, at);
-	x = definer_there(definer, x, definer->node->in[0]->dims[axis].count, axis, expr_number(arena, x->type, reduce == REDUCE_PROD));
+	x = definer_there(definer, x, definer->node->in[0]->dims[axis].count, axis,
+	        expr_number(arena, x->type, reduce == REDUCE_PROD));
 	int64_t last = extents[axis] - 1, terms = exclusive && last >= 0 ? last : last + 1;
 	const struct index *term = index_var(arena, rank, terms), *place = index_plus(arena, term, exclusive);
 	at[axis] = reverse ? index_plus(arena, index_scale(arena, term, -1), last) : term;
 	to[axis] = expr_index(arena, reverse ? index_plus(arena, index_scale(arena, place, -1), last) : place);
-	return definer_places(definer, name, rank, extents, reduce, true, to, 1, &terms, NULL, terms > 0 ? expr_load(arena, x, at) : expr_number(arena, x->type, 0));
+	return definer_places(definer, name, rank, extents, reduce, true, to, 1, &terms, NULL,
+	        terms > 0 ? expr_load(arena, x, at) : expr_number(arena, x->type, 0));
 }
 
 void define_running(struct definer *definer, const struct op *op)
@@ -50,16 +53,22 @@ void define_running(struct definer *definer, const struct op *op)
 	if (!axis)
 		definer_require_inside(definer, 1, -1, rank);
 	if (axis || rank == 1) {
-		definer_out(definer, 0, run_along(definer, name, axis ? (int)node_axis(definer->node, *axis, rank) : 0, reduce));
+		definer_out(definer, 0,
+		        run_along(definer, name, axis ? (int)node_axis(definer->node, *axis, rank) : 0, reduce));
 		return;
 	}
 	struct definition *told = definer_in(definer, 1);
-	const struct expr *value = expr_cast(arena, DTYPE_I64, definer_load(definer, told, 0, NULL)), *zero = expr_integer(arena, DTYPE_I64, 0), *body = NULL;
-	value = expr2(definer, SCALAR_add, value, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, value, zero), expr_integer(arena, DTYPE_I64, rank)));
-	value = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, value, zero), expr_integer(arena, DTYPE_I64, rank - 1));
+	const struct expr *value = expr_cast(arena, DTYPE_I64, definer_load(definer, told, 0, NULL)),
+	                  *zero = expr_integer(arena, DTYPE_I64, 0), *body = NULL;
+	value = expr2(definer, SCALAR_add, value,
+	        expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, value, zero),
+	                expr_integer(arena, DTYPE_I64, rank)));
+	value = expr2(
+	        definer, SCALAR_min, expr2(definer, SCALAR_max, value, zero), expr_integer(arena, DTYPE_I64, rank - 1));
 	const struct range is = { index_value(arena, value, 0, rank - 1), 0, 1 };
 	for (int d = rank - 1; d >= 0; d--) {
-		const struct expr *along = expr_load(arena, run_along(definer, definer_name(definer, arena_printf(arena, "along_%d", d)), d, reduce), at);
+		const struct expr *along = expr_load(arena,
+		        run_along(definer, definer_name(definer, arena_printf(arena, "along_%d", d)), d, reduce), at);
 		body = body ? expr_select(arena, &(struct range){ is.at, d, d + 1 }, 1, along, body) : along;
 	}
 	definer_out_map(definer, 0, body);

@@ -1,13 +1,22 @@
-/* scatter.c: elements at indices that are data: ScatterElements (Scatter), ScatterND, TensorScatter, MaxUnpool.  A negative index counts from the end.  One
- * outside the data is refused, where it is constant at once, else by a check; and what it stands for goes nowhere, so that nothing outside is ever written. */
+/* scatter.c: elements at indices that are data: ScatterElements (Scatter), ScatterND, TensorScatter, MaxUnpool.  A
+ * negative index counts from the end.  One outside the data is refused, where it is constant at once, else by a check;
+ * and what it stands for goes nowhere, so that nothing outside is ever written. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
 /* What becomes of an element and what comes to it. */
 static enum reduce reduction_of(const struct node *node, const struct op *op)
 {
-	static const struct { const char *name; enum reduce reduce; int since; } words[] = {
-		{ "none", REDUCE_LAST, 0 }, { "add", REDUCE_SUM, 0 }, { "mul", REDUCE_PROD, 0 }, { "max", REDUCE_MAX, 18 }, { "min", REDUCE_MIN, 18 },
+	static const struct {
+		const char *name;
+		enum reduce reduce;
+		int since;
+	} words[] = {
+		{ "none", REDUCE_LAST, 0 },
+		{ "add", REDUCE_SUM, 0 },
+		{ "mul", REDUCE_PROD, 0 },
+		{ "max", REDUCE_MAX, 18 },
+		{ "min", REDUCE_MIN, 18 },
 	};
 	const char *name = "none";
 	for (const struct attribute_row *row = op->attributes; row->name; row++)
@@ -17,21 +26,25 @@ static enum reduce reduction_of(const struct node *node, const struct op *op)
 		if (strcmp(words[i].name, name) || node->since < words[i].since)
 			continue;
 		if (node->in[0]->type == DTYPE_BOOL && words[i].reduce != REDUCE_LAST)
-			node_fail(node, EXIT_UNSUPPORTED, "%s of bool with reduction %s is not supported", node->type, name);
+			node_fail(node, EXIT_UNSUPPORTED, "%s of bool with reduction %s is not supported", node->type,
+			        name);
 		return words[i].reduce;
 	}
-	node_fail(node, EXIT_INVALID, "%s: reduction is %s, none, add, mul%s is right", node->type, name, node->since >= 18 ? ", max or min" : "");
+	node_fail(node, EXIT_INVALID, "%s: reduction is %s, none, add, mul%s is right", node->type, name,
+	        node->since >= 18 ? ", max or min" : "");
 }
 
 static void same_dims(const struct node *node, int i, int rank, const struct dim *dims)
 {
 	const struct tensor *x = node_in(node, i);
 	if (x->rank >= 0 && x->rank != rank)
-		node_fail(node, EXIT_INVALID, "%s: input %d has %d dimensions, %d are right", node->type, i, x->rank, rank);
+		node_fail(node, EXIT_INVALID, "%s: input %d has %d dimensions, %d are right", node->type, i, x->rank,
+		        rank);
 	for (int d = 0; d < x->rank; d++)
 		if (dim_is_known(x->dims[d]) && dim_is_known(dims[d]) && x->dims[d].extent != dims[d].extent)
-			node_fail(node, EXIT_INVALID, "%s: dimension %d of input %d is %" PRId64 ", %" PRId64 " is right", node->type, d, i, x->dims[d].extent,
-				dims[d].extent);
+			node_fail(node, EXIT_INVALID,
+			        "%s: dimension %d of input %d is %" PRId64 ", %" PRId64 " is right", node->type, d, i,
+			        x->dims[d].extent, dims[d].extent);
 }
 
 /* The place that an index names: below 0 it counts from the end. */
@@ -39,14 +52,20 @@ static const struct expr *place(struct definer *definer, const struct expr *inde
 {
 	struct arena *arena = definer->arena;
 	index = expr_cast(arena, DTYPE_I64, index);
-	return expr2(definer, SCALAR_add, index, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, expr_integer(arena, DTYPE_I64, 0)), definer_dim(definer, dim)));
+	return expr2(definer, SCALAR_add, index,
+	        expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, expr_integer(arena, DTYPE_I64, 0)),
+	                definer_dim(definer, dim)));
 }
 
 /* The place of an update that is there along that dim; any other goes nowhere. */
-static const struct expr *if_there(struct definer *definer, const struct dim *dim, const struct index *term, const struct expr *place)
+static const struct expr *if_there(
+        struct definer *definer, const struct dim *dim, const struct index *term, const struct expr *place)
 {
-	return !dim->count ? place : expr3(definer, SCALAR_where, expr_load(definer->arena, definer_mask(definer, dim->count, dim->extent, DTYPE_I64), &term), place,
-		integer(definer, -1));
+	return !dim->count
+	        ? place
+	        : expr3(definer, SCALAR_where,
+	                expr_load(definer->arena, definer_mask(definer, dim->count, dim->extent, DTYPE_I64), &term),
+	                place, integer(definer, -1));
 }
 
 /* ---- ScatterElements: y[at[i, j], j] = updates[i, j] ---- */
@@ -60,12 +79,16 @@ void infer_scatter_elements(struct node *node, const struct op *op)
 	reduction_of(node, op);
 	if (x->rank >= 0 && at->rank >= 0) {
 		if (x->rank < 1 || x->rank != at->rank)
-			node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, as many and at least 1 are right", node->type, x->rank, at->rank);
+			node_fail(node, EXIT_INVALID,
+			        "%s: data has %d dimensions, the indices have %d, as many and at least 1 are right",
+			        node->type, x->rank, at->rank);
 		int axis = (int)node_axis(node, attribute_int(node, "axis"), x->rank);
 		for (int d = 0; d < x->rank; d++)
-			if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d]) && at->dims[d].extent > x->dims[d].extent)
-				node_fail(node, EXIT_INVALID, "%s: dimension %d of the indices is %" PRId64 ", data has %" PRId64, node->type, d, at->dims[d].extent,
-					x->dims[d].extent);
+			if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d])
+			        && at->dims[d].extent > x->dims[d].extent)
+				node_fail(node, EXIT_INVALID,
+				        "%s: dimension %d of the indices is %" PRId64 ", data has %" PRId64, node->type,
+				        d, at->dims[d].extent, x->dims[d].extent);
 		same_dims(node, 2, at->rank, at->dims);
 		infer_constant_indices(node, 0, 1, x->dims[axis].extent);
 	}
@@ -75,13 +98,16 @@ void infer_scatter_elements(struct node *node, const struct op *op)
 void define_scatter_elements(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1), *updates = definer_in(definer, 2);
+	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1),
+	                  *updates = definer_in(definer, 2);
 	const struct index *at[MAX_RANK], *term[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], terms[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at), count = 0, axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
+	int rank = definer_shape(definer, 0, extents, at), count = 0,
+	    axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
 	const struct dim *dims = definer->node->in[0]->dims, *told = definer->node->in[1]->dims;
-	for (int d = 0; d < rank; d++) {                      /* along a dimension that all of the data have, elements know nothing of each other */
+	for (int d = 0; d < rank;
+	        d++) { /* along a dimension that all of the data have, elements know nothing of each other */
 		bool whole = d != axis && indices->extents[d] == extents[d] && told[d].count == dims[d].count;
 		term[d] = whole ? at[d] : index_var(arena, rank + count, indices->extents[d]);
 		if (whole)
@@ -94,7 +120,8 @@ void define_scatter_elements(struct definer *definer, const struct op *op)
 	for (int d = 0; d < rank; d++)
 		if (to[d])
 			to[axis] = if_there(definer, &told[d], term[d], to[axis]);
-	definer_out_places(definer, 0, reduction_of(definer->node, op), to, count, terms, expr_load(arena, x, at), expr_load(arena, updates, term));
+	definer_out_places(definer, 0, reduction_of(definer->node, op), to, count, terms, expr_load(arena, x, at),
+	        expr_load(arena, updates, term));
 }
 
 /* ---- ScatterND: the last dimension of the indices is a place in the first `count` dimensions of data ---- */
@@ -103,7 +130,8 @@ static int count_of(const struct node *node)
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	int64_t count = at->dims[at->rank - 1].extent;
 	if (count < 1 || count > x->rank)
-		node_fail(node, EXIT_INVALID, "%s: the indices name %" PRId64 " dimensions, 1 to %d are right", node->type, count, x->rank);
+		node_fail(node, EXIT_INVALID, "%s: the indices name %" PRId64 " dimensions, 1 to %d are right",
+		        node->type, count, x->rank);
 	return (int)count;
 }
 
@@ -118,7 +146,8 @@ void infer_scatter_nd(struct node *node, const struct op *op)
 	infer_index_type(node, false);
 	reduction_of(node, op);
 	if (!x->rank || !at->rank)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, at least 1 are right", node->type, x->rank, at->rank);
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, at least 1 are right",
+		        node->type, x->rank, at->rank);
 	if (x->rank > 0 && at->rank > 0 && dim_is_known(at->dims[at->rank - 1])) {
 		int count = count_of(node);
 		for (int d = 0; d < at->rank - 1; d++)
@@ -126,7 +155,8 @@ void infer_scatter_nd(struct node *node, const struct op *op)
 		for (int d = count; d < x->rank; d++)
 			dims[n++] = x->dims[d];
 		if (n > MAX_RANK)
-			node_fail(node, EXIT_UNSUPPORTED, "%s: updates of %d dimensions, %d at most are supported", node->type, n, MAX_RANK);
+			node_fail(node, EXIT_UNSUPPORTED, "%s: updates of %d dimensions, %d at most are supported",
+			        node->type, n, MAX_RANK);
 		same_dims(node, 2, n, dims);
 		for (int i = 0; i < count; i++)
 			infer_constant_indices(node, i, count, x->dims[i].extent);
@@ -137,7 +167,8 @@ void infer_scatter_nd(struct node *node, const struct op *op)
 void define_scatter_nd(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1), *updates = definer_in(definer, 2);
+	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1),
+	                  *updates = definer_in(definer, 2);
 	const struct index *at[MAX_RANK], *index_at[MAX_RANK], *update_at[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], terms[MAX_RANK];
@@ -155,7 +186,8 @@ void define_scatter_nd(struct definer *definer, const struct op *op)
 	}
 	for (int r = 0; r < rows; r++)
 		to[0] = if_there(definer, &definer->node->in[1]->dims[r], index_at[r], to[0]);
-	definer_out_places(definer, 0, reduction_of(definer->node, op), to, rows, terms, expr_load(arena, x, at), expr_load(arena, updates, update_at));
+	definer_out_places(definer, 0, reduction_of(definer->node, op), to, rows, terms, expr_load(arena, x, at),
+	        expr_load(arena, updates, update_at));
 }
 
 /* ---- TensorScatter: the rows of a cache from write_indices[batch] on ---- */
@@ -190,8 +222,10 @@ void infer_tensor_scatter(struct node *node, const struct op *op)
 		memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
 		if (update->rank == x->rank) {
 			dims[axis] = update->dims[axis];
-			if (dim_is_known(x->dims[axis]) && dim_is_known(dims[axis]) && dims[axis].extent > x->dims[axis].extent)
-				node_fail(node, EXIT_INVALID, "%s: %" PRId64 " rows for a cache of %" PRId64, node->type, dims[axis].extent, x->dims[axis].extent);
+			if (dim_is_known(x->dims[axis]) && dim_is_known(dims[axis])
+			        && dims[axis].extent > x->dims[axis].extent)
+				node_fail(node, EXIT_INVALID, "%s: %" PRId64 " rows for a cache of %" PRId64,
+				        node->type, dims[axis].extent, x->dims[axis].extent);
 		}
 		same_dims(node, 1, x->rank, dims);
 		if (from)
@@ -200,16 +234,21 @@ void infer_tensor_scatter(struct node *node, const struct op *op)
 	infer_output_like(node, 0, x);
 }
 
-/* Rows of which a call or data say how many there are, or of such a cache, fit from each place on, if there is none from the first. */
+/* Rows of which a call or data say how many there are, or of such a cache, fit from each place on, if there is none
+ * from the first. */
 static void require_rows(struct definer *definer, const struct dim *have, const struct dim *rows)
 {
 	struct definition *from = is_circular(definer->node) ? NULL : definer_in(definer, 2);
 	const struct index *row = index_var(definer->arena, 0, from ? from->extents[0] : 1);
 	const struct expr *at = from ? expr_load(definer->arena, from, &row) : integer(definer, 0);
-	const struct expr *ends = whole_kept(definer, "ends", whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_sub, definer_dim(definer, have), definer_dim(definer, rows)),
-		integer(definer, 1)));
-	definer_require(definer, EXIT_INVALID, from != NULL, from ? from->extents : NULL, whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_less, integer(definer, -1), at),
-		whole_of(definer, SCALAR_less, at, ends)), "a row at run time is not one from which all that come fit");
+	const struct expr *ends = whole_kept(definer, "ends",
+	        whole_of(definer, SCALAR_add,
+	                whole_of(definer, SCALAR_sub, definer_dim(definer, have), definer_dim(definer, rows)),
+	                integer(definer, 1)));
+	definer_require(definer, EXIT_INVALID, from != NULL, from ? from->extents : NULL,
+	        whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_less, integer(definer, -1), at),
+	                whole_of(definer, SCALAR_less, at, ends)),
+	        "a row at run time is not one from which all that come fit");
 }
 
 void define_tensor_scatter(struct definer *definer, const struct op *op)
@@ -231,15 +270,18 @@ void define_tensor_scatter(struct definer *definer, const struct op *op)
 	bool counted = have->count || rows->count;
 	if (counted)
 		require_rows(definer, have, rows);
-	if (from && !is_circular(definer->node) && !counted) {           /* a circle has a place for every row */
+	if (from && !is_circular(definer->node) && !counted) { /* a circle has a place for every row */
 		const struct index *row = index_var(arena, 0, from->extents[0]);
-		definer_require_within(definer, EXIT_INVALID, 1, from->extents, expr_load(arena, from, &row), 0, extents[axis] - terms[0],
-			"a row at run time is not in [0, %" PRId64 "], from which %" PRId64 " rows fit", extents[axis] - terms[0], terms[0]);
+		definer_require_within(definer, EXIT_INVALID, 1, from->extents, expr_load(arena, from, &row), 0,
+		        extents[axis] - terms[0],
+		        "a row at run time is not in [0, %" PRId64 "], from which %" PRId64 " rows fit",
+		        extents[axis] - terms[0], terms[0]);
 	}
 	if (from && is_circular(definer->node) && extents[axis])
 		to[axis] = expr2(definer, SCALAR_mod, to[axis], definer_dim(definer, have));
 	to[axis] = if_there(definer, rows, term[axis], to[axis]);
-	definer_out_places(definer, 0, REDUCE_LAST, to, 1, terms, expr_load(arena, x, at), expr_load(arena, update, term));
+	definer_out_places(
+	        definer, 0, REDUCE_LAST, to, 1, terms, expr_load(arena, x, at), expr_load(arena, update, term));
 }
 
 /* ---- MaxUnpool: what MaxPool left, back at the offsets that it told; elsewhere 0 ---- */
@@ -248,23 +290,30 @@ static bool unpooled(const struct node *node, struct dim *dims)
 {
 	const struct tensor *x = node->in[0];
 	int64_t axes = x->rank - 2, count;
-	const struct attribute *kernel = node_attribute(node, "kernel_shape"), *strides = node_attribute(node, "strides"), *pads = node_attribute(node, "pads");
+	const struct attribute *kernel = node_attribute(node, "kernel_shape"),
+	                       *strides = node_attribute(node, "strides"), *pads = node_attribute(node, "pads");
 	bool known = true;
 	count = kernel ? (int64_t)kernel->count : 0;
 	if (count != axes || (strides && (int64_t)strides->count != axes) || (pads && (int64_t)pads->count != 2 * axes))
-		node_fail(node, EXIT_INVALID, "%s: kernel_shape has %" PRId64 " numbers, one for each of %" PRId64 " axes is right, as of strides and twice of pads",
-			node->type, count, axes);
+		node_fail(node, EXIT_INVALID,
+		        "%s: kernel_shape has %" PRId64 " numbers, one for each of %" PRId64
+		        " axes is right, as of strides and twice of pads",
+		        node->type, count, axes);
 	for (int d = 0; d < x->rank; d++) {
 		dims[d] = x->dims[d];
 		known &= dim_is_known(dims[d]);
 		if (d < 2 || !dim_is_known(dims[d]))
 			continue;
-		int64_t stride = strides ? strides->ints[d - 2] : 1, size = kernel->ints[d - 2], pad = pads ? pads->ints[d - 2] + pads->ints[d - 2 + axes] : 0;
+		int64_t stride = strides ? strides->ints[d - 2] : 1, size = kernel->ints[d - 2],
+		        pad = pads ? pads->ints[d - 2] + pads->ints[d - 2 + axes] : 0;
 		if (stride < 1 || size < 1 || stride > INT32_MAX || size > INT32_MAX || pad < 0 || pad > INT32_MAX)
-			node_fail(node, EXIT_INVALID, "%s: kernel %" PRId64 ", stride %" PRId64 ", pads %" PRId64 " of axis %d", node->type, size, stride, pad, d - 2);
+			node_fail(node, EXIT_INVALID,
+			        "%s: kernel %" PRId64 ", stride %" PRId64 ", pads %" PRId64 " of axis %d", node->type,
+			        size, stride, pad, d - 2);
 		int64_t extent = (dims[d].extent - 1) * stride + size - pad;
 		if (dims[d].extent > INT32_MAX || extent < 0)
-			node_fail(node, EXIT_INVALID, "%s: axis %d would have %" PRId64 " elements", node->type, d - 2, extent);
+			node_fail(node, EXIT_INVALID, "%s: axis %d would have %" PRId64 " elements", node->type, d - 2,
+			        extent);
 		dims[d] = dim_of(extent);
 	}
 	return known;
@@ -293,11 +342,14 @@ void infer_max_unpool(struct node *node, const struct op *op)
 		for (int d = 2; d < x->rank; d++)
 			dims[d] = dim_unknown;
 	if (extents && count != x->rank)
-		node_fail(node, EXIT_INVALID, "%s: output_shape has %" PRId64 " numbers, %d are right", node->type, count, x->rank);
+		node_fail(node, EXIT_INVALID, "%s: output_shape has %" PRId64 " numbers, %d are right", node->type,
+		        count, x->rank);
 	for (int d = 0; extents && d < x->rank; d++) {
-		if (extents[d] < 0 || (dim_is_known(dims[d]) && (d < 2 ? extents[d] != dims[d].extent : extents[d] < dims[d].extent)))
-			node_fail(node, EXIT_INVALID, "%s: output_shape has %" PRId64 " at %d, %s%" PRId64 " is right", node->type, extents[d], d,
-				d < 2 ? "" : "at least ", dims[d].extent);
+		if (extents[d] < 0
+		        || (dim_is_known(dims[d])
+		                && (d < 2 ? extents[d] != dims[d].extent : extents[d] < dims[d].extent)))
+			node_fail(node, EXIT_INVALID, "%s: output_shape has %" PRId64 " at %d, %s%" PRId64 " is right",
+			        node->type, extents[d], d, d < 2 ? "" : "at least ", dims[d].extent);
 		dims[d] = dim_of(extents[d]);
 	}
 	infer_output(node, 0, x->type, x->rank, dims);
@@ -315,9 +367,11 @@ void define_max_unpool(struct definer *definer, const struct op *op)
 	int rank = definer_shape(definer, 0, extents, NULL);
 	unpooled(definer->node, dims);
 	const struct expr *right = integer(definer, 1);
-	for (int64_t d = 0; d < definer_elements(definer, 2); d++)            /* where it comes at run time: as declared */
-		right = whole_of(definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 2, d), extents[d]));
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "an output_shape as declared, %s, is right", definer_shape_text(definer, rank, extents));
+	for (int64_t d = 0; d < definer_elements(definer, 2); d++) /* where it comes at run time: as declared */
+		right = whole_of(
+		        definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 2, d), extents[d]));
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "an output_shape as declared, %s, is right",
+	        definer_shape_text(definer, rank, extents));
 	for (int d = 0; d < rank; d++) {
 		from[d] = dims[d].extent;
 		total *= from[d];
@@ -330,10 +384,11 @@ void define_max_unpool(struct definer *definer, const struct op *op)
 	for (int d = 0; d < rank; d++)
 		own[d] = index_var(arena, d, x->extents[d]);
 	definer_require_within(definer, EXIT_INVALID, rank, x->extents, expr_load(arena, offsets, own), 0, total - 1,
-		"an offset at run time is not in [0, %" PRId64 "]", total - 1);
+	        "an offset at run time is not in [0, %" PRId64 "]", total - 1);
 	/* Outside in all is outside in the first dimension. */
 	const struct expr *offset = expr_load(arena, offsets, term);
-	offset = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, offset, expr_integer(arena, DTYPE_I64, -1)), expr_integer(arena, DTYPE_I64, total));
+	offset = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, offset, expr_integer(arena, DTYPE_I64, -1)),
+	        expr_integer(arena, DTYPE_I64, total));
 	const struct index *flat = index_value(arena, offset, -1, total);
 	int64_t step = total;
 	for (int d = 0; d < rank; d++) {
@@ -341,5 +396,6 @@ void define_max_unpool(struct definer *definer, const struct op *op)
 		told[d] = index_div(arena, flat, step);
 		to[d] = expr_index(arena, d ? index_mod(arena, told[d], from[d]) : told[d]);
 	}
-	definer_out_places(definer, 0, REDUCE_LAST, to, rank, x->extents, expr_number(arena, x->type, 0), expr_load(arena, x, term));
+	definer_out_places(definer, 0, REDUCE_LAST, to, rank, x->extents, expr_number(arena, x->type, 0),
+	        expr_load(arena, x, term));
 }

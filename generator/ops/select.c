@@ -4,12 +4,14 @@
 /* Whether the condition decides how many elements there are. */
 static bool is_joined(struct dim yes, struct dim no) { return yes.extent != no.extent || yes.count != no.count; }
 
-/* The larger extent is a bound then: the node has the counts of both as inputs behind its own, and how many there are as one more output for each such dim. */
+/* The larger extent is a bound then: the node has the counts of both as inputs behind its own, and how many there are
+ * as one more output for each such dim. */
 static void join_dims(struct node *node, struct dim *dims)
 {
 	struct graph *graph = node->graph;
 	const struct tensor *yes = node->in[1], *no = node->in[2];
-	struct tensor **in = new_array(graph->build->arena, struct tensor *, 3 + 2 * MAX_RANK), **out = new_array(graph->build->arena, struct tensor *, 1 + MAX_RANK);
+	struct tensor **in = arena_new_array(graph->build->arena, struct tensor *, 3 + 2 * MAX_RANK),
+	              **out = arena_new_array(graph->build->arena, struct tensor *, 1 + MAX_RANK);
 	int ins = 3, outs = 1;
 	memcpy(in, node->in, 3 * sizeof *in);
 	memcpy(out, node->out, (size_t)node->outs * sizeof *out);
@@ -23,11 +25,14 @@ static void join_dims(struct node *node, struct dim *dims)
 		if (!out[outs])
 			out[outs] = graph_tensor_fresh(graph, "count");
 		out[outs]->producer = node;
-		dims[d] = (struct dim){ yes->dims[d].extent > no->dims[d].extent ? yes->dims[d].extent : no->dims[d].extent, NULL, out[outs] };
+		dims[d] = (struct dim){ yes->dims[d].extent > no->dims[d].extent ? yes->dims[d].extent
+			                                                         : no->dims[d].extent,
+			NULL, out[outs] };
 		outs++;
 	}
 	if (node->outs > outs)
-		node_fail(node, EXIT_INVALID, "%s has %d outputs, %d %s right", node->type, node->outs, outs, outs == 1 ? "is" : "are");
+		node_fail(node, EXIT_INVALID, "%s has %d outputs, %d %s right", node->type, node->outs, outs,
+		        outs == 1 ? "is" : "are");
 	node->in = in;
 	node->ins = ins;
 	node->out = out;
@@ -48,8 +53,10 @@ void infer_select(struct node *node, const struct op *op)
 	infer_same_type(node, 2, yes->type);
 	enum dtype type = yes->type != DTYPE_NONE ? yes->type : no->type;
 	if (ranks_differ(yes, no))
-		node_fail(node, EXIT_UNSUPPORTED, "%s in one case and %s in the other; a number of dimensions that comes at run time is not supported",
-			type_of_tensor(node->graph->build, yes), type_of_tensor(node->graph->build, no));
+		node_fail(node, EXIT_UNSUPPORTED,
+		        "%s in one case and %s in the other; a number of dimensions that comes at run time is not "
+		        "supported",
+		        type_of_tensor(node->graph->build, yes), type_of_tensor(node->graph->build, no));
 	if (yes->rank < 0 || no->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;
@@ -57,13 +64,17 @@ void infer_select(struct node *node, const struct op *op)
 	if (tensor_is_known(yes) && tensor_is_known(no))
 		join_dims(node, dims);
 	else
-		for (int d = 0; d < yes->rank; d++)           /* a bound that is not there yet may be one of either */
-			dims[d] = is_joined(yes->dims[d], no->dims[d]) || (!dim_is_known(yes->dims[d]) && yes->dims[d].symbol != no->dims[d].symbol) ? dim_unknown : yes->dims[d];
+		for (int d = 0; d < yes->rank; d++) /* a bound that is not there yet may be one of either */
+			dims[d] = is_joined(yes->dims[d], no->dims[d])
+			                || (!dim_is_known(yes->dims[d]) && yes->dims[d].symbol != no->dims[d].symbol)
+			        ? dim_unknown
+			        : yes->dims[d];
 	infer_output(node, 0, type, yes->rank, dims);
 }
 
 /* Input i where it has elements; else 0. */
-static const struct expr *of_branch(struct definer *definer, int i, int rank, const int64_t *extents, const struct index *const *at)
+static const struct expr *of_branch(
+        struct definer *definer, int i, int rank, const int64_t *extents, const struct index *const *at)
 {
 	struct definition *x = definer_in(definer, i);
 	struct range there[MAX_RANK];
@@ -86,16 +97,21 @@ void define_select(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *condition = expr_cast(arena, DTYPE_I64, definer_load(definer, definer_in(definer, 0), 0, NULL));
-	struct range chosen = { index_value(arena, condition, 0, UINT8_MAX), 1, UINT8_MAX + 1 };      /* a bool of the caller may be any byte */
+	const struct expr *condition =
+	        expr_cast(arena, DTYPE_I64, definer_load(definer, definer_in(definer, 0), 0, NULL));
+	struct range chosen = { index_value(arena, condition, 0, UINT8_MAX), 1,
+		UINT8_MAX + 1 }; /* a bool of the caller may be any byte */
 	(void)op;
 	for (int d = 0, in = 3, out = 1; d < rank; d++) {
 		const struct expr *many[3];
 		if (!is_joined(node->in[1]->dims[d], node->in[2]->dims[d]))
 			continue;
 		for (int i = 1; i < 3; i++)
-			many[i] = node->in[i]->dims[d].count ? definer_element(definer, in++, 0) : integer(definer, node->in[i]->dims[d].extent);
+			many[i] = node->in[i]->dims[d].count ? definer_element(definer, in++, 0)
+			                                     : integer(definer, node->in[i]->dims[d].extent);
 		definer_out_map(definer, out++, expr_select(arena, &chosen, 1, many[1], many[2]));
 	}
-	definer_out_map(definer, 0, expr_select(arena, &chosen, 1, of_branch(definer, 1, rank, extents, at), of_branch(definer, 2, rank, extents, at)));
+	definer_out_map(definer, 0,
+	        expr_select(arena, &chosen, 1, of_branch(definer, 1, rank, extents, at),
+	                of_branch(definer, 2, rank, extents, at)));
 }

@@ -1,16 +1,18 @@
-/* sequence.c: sequences and optionals: SequenceConstruct, SequenceEmpty, SequenceAt, SequenceInsert, SequenceErase, SequenceLength, Optional,
- * OptionalHasElement, OptionalGetElement.
+/* sequence.c: sequences and optionals: SequenceConstruct, SequenceEmpty, SequenceAt, SequenceInsert, SequenceErase,
+ * SequenceLength, Optional, OptionalHasElement, OptionalGetElement.
  *
- * What a list holds is known when its node is inferred: tensors of the graph.  So a node that makes a list leaves the list behind and nothing else, one
- * that takes an element hands that tensor on, and behind inference there are tensors alone.  A position that is known at run time alone makes the
- * node one of our own, a text, that selects among the elements. */
+ * What a list holds is known when its node is inferred: tensors of the graph.  So a node that makes a list leaves the
+ * list behind and nothing else, one that takes an element hands that tensor on, and behind inference there are tensors
+ * alone.  A position that is known at run time alone makes the node one of our own, a text, that selects among the
+ * elements. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
 /* Of a node whose lists inference did not come to know. */
 void define_list(struct definer *definer, const struct op *op)
 {
-	node_fail(definer->node, EXIT_UNSUPPORTED, "%s of a sequence or optional of which is not known, when the model is cast, what it holds", op->name);
+	node_fail(definer->node, EXIT_UNSUPPORTED,
+	        "%s of a sequence or optional of which is not known, when the model is cast, what it holds", op->name);
 }
 
 /* ---- what goes in and out ---- */
@@ -22,9 +24,11 @@ void infer_list(struct node *node, int i, int form, enum dtype type, const struc
 	struct tensor *out = node->out[i], made = { .form = form, .type = type, .rank = -1 };
 	bool declared = out->form || out->type != DTYPE_NONE;
 	if (declared && (out->form != form || (type != DTYPE_NONE && out->type != DTYPE_NONE && out->type != type)))
-		node_fail(node, EXIT_INVALID, "%s is declared as %s, but it is %s", out->name, type_of_tensor(build, out), type_of_tensor(build, &made));
+		node_fail(node, EXIT_INVALID, "%s is declared as %s, but it is %s", out->name,
+		        type_of_tensor(build, out), type_of_tensor(build, &made));
 	if (list && list->count > LIST_MOST)
-		node_fail(node, EXIT_LIMIT, "%s has %zu elements, ingot takes at most %d", out->name, list->count, LIST_MOST);
+		node_fail(node, EXIT_LIMIT, "%s has %zu elements, ingot takes at most %d", out->name, list->count,
+		        LIST_MOST);
 	out->form = form;
 	out->list = list;
 	if (type != DTYPE_NONE)
@@ -33,16 +37,17 @@ void infer_list(struct node *node, int i, int form, enum dtype type, const struc
 
 static struct list *list_new(struct node *node, size_t count)
 {
-	struct list *list = new(node->graph->build->arena, struct list);
+	struct list *list = arena_new(node->graph->build->arena, struct list);
 	list->count = count;
-	list->at = new_array(node->graph->build->arena, struct tensor *, count + 1);
+	list->at = arena_new_array(node->graph->build->arena, struct tensor *, count + 1);
 	return list;
 }
 
 static void want_form(const struct node *node, int i, bool right, const char *what)
 {
 	if (!right)
-		node_fail(node, EXIT_INVALID, "input %d, '%s', is %s, %s is right", i, node->in[i]->name, type_of_tensor(node->graph->build, node->in[i]), what);
+		node_fail(node, EXIT_INVALID, "input %d, '%s', is %s, %s is right", i, node->in[i]->name,
+		        type_of_tensor(node->graph->build, node->in[i]), what);
 }
 
 static const struct list *sequence_in(const struct node *node, int i)
@@ -56,11 +61,14 @@ static void want_element(const struct node *node, int i, enum dtype type)
 	const struct tensor *in = node->in[i];
 	want_form(node, i, !in->form, "a tensor");
 	if (type != DTYPE_NONE && in->type != DTYPE_NONE && in->type != type)
-		node_fail(node, EXIT_INVALID, "input %d, '%s', is %s, the elements of the sequence are %s", i, in->name, dtypes[in->type].text, dtypes[type].text);
+		node_fail(node, EXIT_INVALID, "input %d, '%s', is %s, the elements of the sequence are %s", i, in->name,
+		        dtypes[in->type].text, dtypes[type].text);
 }
 
-/* Input i as a position in [-count, most], made one from 0 on; `otherwise` where it is absent.  False: it is known at run time alone. */
-static bool position_in(const struct node *node, int i, size_t count, int64_t most, int64_t otherwise, int64_t *position)
+/* Input i as a position in [-count, most], made one from 0 on; `otherwise` where it is absent.  False: it is known at
+ * run time alone. */
+static bool position_in(
+        const struct node *node, int i, size_t count, int64_t most, int64_t otherwise, int64_t *position)
 {
 	const struct tensor *in = node_in(node, i);
 	*position = otherwise;
@@ -68,13 +76,16 @@ static bool position_in(const struct node *node, int i, size_t count, int64_t mo
 		return true;
 	want_form(node, i, !in->form, "a tensor");
 	if (in->type != DTYPE_NONE && in->type != DTYPE_I64 && in->type != DTYPE_I32)
-		node_fail(node, EXIT_INVALID, "input %d, '%s', is %s, int64 or int32 is right", i, in->name, dtypes[in->type].text);
+		node_fail(node, EXIT_INVALID, "input %d, '%s', is %s, int64 or int32 is right", i, in->name,
+		        dtypes[in->type].text);
 	infer_scalar(node, i);
 	if (!in->data)
 		return false;
 	*position = infer_constant_at(in, 0);
 	if (*position < -(int64_t)count || *position > most)
-		node_fail(node, EXIT_INVALID, "position %" PRId64 " in a sequence of %zu elements, [-%zu, %" PRId64 "] is right", *position, count, count, most);
+		node_fail(node, EXIT_INVALID,
+		        "position %" PRId64 " in a sequence of %zu elements, [-%zu, %" PRId64 "] is right", *position,
+		        count, count, most);
 	*position += *position < 0 ? (int64_t)count : 0;
 	return true;
 }
@@ -89,7 +100,8 @@ static void select_at_run_time(struct node *node)
 static void want_elements(const struct node *node, size_t count)
 {
 	if (!count)
-		node_fail(node, EXIT_INVALID, "'%s' is an empty sequence, it has no element to take", node->in[0]->name);
+		node_fail(
+		        node, EXIT_INVALID, "'%s' is an empty sequence, it has no element to take", node->in[0]->name);
 }
 
 /* ---- sequences ---- */

@@ -1,5 +1,6 @@
 /* shapes.c: the same elements elsewhere: Identity, Reshape, Flatten, Squeeze, Unsqueeze, Transpose,
- * Expand (parts of tensors: slices.c, parts.c).  Each is a map whose body is one load; all that differs is the index. */
+ * Expand (parts of tensors: slices.c, parts.c).  Each is a map whose body is one load; all that differs is the index.
+ */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -20,7 +21,7 @@ void node_hands_on(struct node *node, struct tensor *tensor)
 	node->type = name_is(build->names, "Identity");
 	node->domain = name_is(build->names, "");
 	node->attribute_count = 0;
-	node->in = new_array(build->arena, struct tensor *, 1);
+	node->in = arena_new_array(build->arena, struct tensor *, 1);
 	node->in[0] = tensor;
 	node->ins = 1;
 }
@@ -40,19 +41,26 @@ static void require_division(struct definer *definer)
 	bool divides = true;
 	for (int i = 0; i < 2; i++)
 		for (int d = 0; d < tensors[i]->rank; d++) {
-			elements[i] = whole_of(definer, SCALAR_mul, elements[i], definer_dim(definer, &tensors[i]->dims[d]));
-			divides &= i == 0 || !tensors[i]->dims[d].count || !size_may_not_divide(tensors[i]->dims[d].count);
+			elements[i] =
+			        whole_of(definer, SCALAR_mul, elements[i], definer_dim(definer, &tensors[i]->dims[d]));
+			divides &=
+			        i == 0 || !tensors[i]->dims[d].count || !size_may_not_divide(tensors[i]->dims[d].count);
 		}
 	if (!divides)
-		definer_require(definer, EXIT_INVALID, 0, NULL, whole_of(definer, SCALAR_equal, elements[0], elements[1]), "the elements do not divide into the shape");
+		definer_require(definer, EXIT_INVALID, 0, NULL,
+		        whole_of(definer, SCALAR_equal, elements[0], elements[1]),
+		        "the elements do not divide into the shape");
 }
 
 /* Which element of a dense tensor of `actual` extents, within `extents`, lies there. */
-static void unflatten(struct definer *definer, const struct expr *flat, int rank, const int64_t *extents, const struct expr *const *actual, const struct index **at)
+static void unflatten(struct definer *definer, const struct expr *flat, int rank, const int64_t *extents,
+        const struct expr *const *actual, const struct index **at)
 {
 	for (int d = rank - 1; d >= 0; d--) {
 		const struct expr *next = d ? whole_of(definer, SCALAR_div, flat, actual[d]) : NULL;
-		at[d] = definer_index(definer, d ? whole_of(definer, SCALAR_sub, flat, whole_of(definer, SCALAR_mul, next, actual[d])) : flat, 0, extents[d] - 1);
+		at[d] = definer_index(definer,
+		        d ? whole_of(definer, SCALAR_sub, flat, whole_of(definer, SCALAR_mul, next, actual[d])) : flat,
+		        0, extents[d] - 1);
 		flat = next;
 	}
 }
@@ -68,7 +76,8 @@ static void actual_offsets(struct definer *definer, const struct index *const *a
 			actual[i][d] = definer_dim(definer, &tensors[i]->dims[d]);
 	for (int d = 0; d < tensors[0]->rank; d++)
 		extents[d] = tensors[0]->dims[d].extent;
-	unflatten(definer, definer_flatten(definer, tensors[1]->rank, at, actual[1]), tensors[0]->rank, extents, actual[0], x_at);
+	unflatten(definer, definer_flatten(definer, tensors[1]->rank, at, actual[1]), tensors[0]->rank, extents,
+	        actual[0], x_at);
 }
 
 /* With an operand that comes at run time it is a map of its own, however little that does: its check belongs to it. */
@@ -91,7 +100,8 @@ static void define_same_offsets(struct definer *definer)
 		return;
 	}
 	if (reshape_stays(definer->node->in[0], definer->node->out[0]))
-		index_unflatten(definer->arena, index_flatten(definer->arena, rank, at, extents), x->rank, x->extents, x_at);
+		index_unflatten(
+		        definer->arena, index_flatten(definer->arena, rank, at, extents), x->rank, x->extents, x_at);
 	else
 		actual_offsets(definer, at, x_at);
 	definer_out_map(definer, 0, expr_load(definer->arena, x, x_at));
@@ -131,7 +141,7 @@ static void resolve(const struct node *node, const int64_t *shape, int rank, boo
 			node_fail(node, EXIT_INVALID, "Reshape: -1 beside a 0 has no value");
 		if (want == 0 ? have != 0 : have % want != 0 && !tensor_counted(x))
 			node_fail(node, EXIT_INVALID,
-			          "Reshape: %" PRId64 " elements do not divide into rows of %" PRId64, have, want);
+			        "Reshape: %" PRId64 " elements do not divide into rows of %" PRId64, have, want);
 		dims[left] = dim_of(want == 0 ? 0 : have / want);
 	} else if (have != want && !tensor_counted(x)) {
 		node_fail(node, EXIT_INVALID, "Reshape: %" PRId64 " elements into a shape of %" PRId64, have, want);
@@ -146,28 +156,39 @@ static struct tensor *size_of_reshaped(const struct node *node, int d)
 	for (int k = 0; k < x->rank; k++)
 		in[1 + k] = size_of_dim(node, &x->dims[k]);
 	struct tensor *size = size_made(node, "SizeReshape", d, 1 + x->rank, in);
-	size->producer->attributes[size->producer->attribute_count++] = (struct attribute){ .name = name_is(node->graph->build->names, "allowzero"), .kind = ATTRIBUTE_INT,
-		.i = attribute_int(node, "allowzero") };
+	size->producer->attributes[size->producer->attribute_count++] =
+	        (struct attribute){ .name = name_is(node->graph->build->names, "allowzero"),
+		        .kind = ATTRIBUTE_INT,
+		        .i = attribute_int(node, "allowzero") };
 	return size;
 }
 
-/* That shape: numbers[d] of `rank`; 0 keeps a dim of the data, -1 is what is left.  *right: -1 stands there once at most, and all elements go somewhere. */
-static void resolve_late(struct definer *definer, int input, int rank, int x_rank, const struct expr *const *x, const struct expr **numbers, const struct expr **right)
+/* That shape: numbers[d] of `rank`; 0 keeps a dim of the data, -1 is what is left.  *right: -1 stands there once at
+ * most, and all elements go somewhere. */
+static void resolve_late(struct definer *definer, int input, int rank, int x_rank, const struct expr *const *x,
+        const struct expr **numbers, const struct expr **right)
 {
-	const struct expr *none = integer(definer, 0), *all = integer(definer, 1), *others = all, *open = none, *made = all;
+	const struct expr *none = integer(definer, 0), *all = integer(definer, 1), *others = all, *open = none,
+	                  *made = all;
 	bool zero_is_zero = attribute_int(definer->node, "allowzero") != 0;
 	for (int d = 0; d < x_rank; d++)
 		all = whole_of(definer, SCALAR_mul, all, x[d]);
 	for (int d = 0; d < rank; d++) {
-		const struct expr *number = definer_element(definer, input, d), *is_open = whole_is(definer, number, -1);
-		numbers[d] = zero_is_zero || d >= x_rank ? number : whole_where(definer, whole_is(definer, number, 0), x[d], number);
+		const struct expr *number = definer_element(definer, input, d),
+		                  *is_open = whole_is(definer, number, -1);
+		numbers[d] = zero_is_zero || d >= x_rank
+		        ? number
+		        : whole_where(definer, whole_is(definer, number, 0), x[d], number);
 		open = whole_of(definer, SCALAR_add, open, is_open);
-		others = whole_of(definer, SCALAR_mul, others, whole_where(definer, is_open, integer(definer, 1), numbers[d]));
+		others = whole_of(
+		        definer, SCALAR_mul, others, whole_where(definer, is_open, integer(definer, 1), numbers[d]));
 	}
-	const struct expr *left = whole_kept(definer, "left", whole_where(definer, whole_is(definer, others, 0), none, whole_of(definer, SCALAR_div, all, others)));
+	const struct expr *left = whole_kept(definer, "left",
+	        whole_where(definer, whole_is(definer, others, 0), none, whole_of(definer, SCALAR_div, all, others)));
 	*right = whole_of(definer, SCALAR_less, open, integer(definer, 2));
 	for (int d = 0; d < rank; d++) {
-		numbers[d] = whole_kept(definer, "number", whole_where(definer, whole_is(definer, numbers[d], -1), left, numbers[d]));
+		numbers[d] = whole_kept(
+		        definer, "number", whole_where(definer, whole_is(definer, numbers[d], -1), left, numbers[d]));
 		*right = whole_of(definer, SCALAR_and, *right, whole_of(definer, SCALAR_less_equal, none, numbers[d]));
 		made = whole_of(definer, SCALAR_mul, made, numbers[d]);
 	}
@@ -192,7 +213,8 @@ void define_size_reshape(struct definer *definer, const struct op *op)
 	resolve_late(definer, 0, rank, x_rank, x, numbers, &right);
 	int64_t at = attribute_int(definer->node, "at");
 	if (at < 0 || at >= rank)
-		node_fail(definer->node, EXIT_INVALID, "%s: dimension %" PRId64 " of %d", definer->node->type, at, rank);
+		node_fail(
+		        definer->node, EXIT_INVALID, "%s: dimension %" PRId64 " of %d", definer->node->type, at, rank);
 	definer_out_map(definer, 0, numbers[at]);
 }
 
@@ -200,7 +222,7 @@ void define_size_reshape(struct definer *definer, const struct op *op)
 static const int64_t *bounds_of_shape(const struct node *node, int64_t *count)
 {
 	struct tensor *const *sizes = node->in[0]->rank < 0 ? NULL : node_in_sizes(node, 1, count);
-	int64_t *bounds = sizes ? new_array(node->graph->build->arena, int64_t, (size_t)*count + 1) : NULL;
+	int64_t *bounds = sizes ? arena_new_array(node->graph->build->arena, int64_t, (size_t)*count + 1) : NULL;
 	for (int64_t d = 0; sizes && d < *count; d++) {
 		bounds[d] = size_span(sizes[d]).most;
 		if (!sizes[d]->data && bounds[d] < 1)
@@ -242,7 +264,7 @@ void infer_reshape(struct node *node, const struct op *op)
 	}
 	if (count > MAX_RANK)
 		node_fail(node, EXIT_LIMIT, "Reshape to %" PRId64 " dimensions, at most %d are supported", count,
-		          MAX_RANK);
+		        MAX_RANK);
 	resolve(node, shape, (int)count, attribute_int(node, "allowzero") != 0, dims);
 	infer_output(node, 0, node->in[0]->type, (int)count, dims);
 }
@@ -253,14 +275,18 @@ static void require_sizes(struct definer *definer)
 	const struct tensor *tensor = definer->node->in[0], *y = definer->node->out[0];
 	const struct expr *x[MAX_RANK], *numbers[MAX_RANK], *right;
 	if (definer_elements(definer, 1) != y->rank)
-		node_fail(definer->node, EXIT_INVALID, "Reshape: the shape has %" PRId64 " numbers, the declared one has %d", definer_elements(definer, 1), y->rank);
+		node_fail(definer->node, EXIT_INVALID,
+		        "Reshape: the shape has %" PRId64 " numbers, the declared one has %d",
+		        definer_elements(definer, 1), y->rank);
 	for (int d = 0; d < tensor->rank; d++)
 		x[d] = definer_dim(definer, &tensor->dims[d]);
 	resolve_late(definer, 1, y->rank, tensor->rank, x, numbers, &right);
 	for (int d = 0; d < y->rank; d++)
-		right = whole_of(definer, SCALAR_and, right, whole_of(definer, SCALAR_equal, numbers[d], definer_dim(definer, &y->dims[d])));
+		right = whole_of(definer, SCALAR_and, right,
+		        whole_of(definer, SCALAR_equal, numbers[d], definer_dim(definer, &y->dims[d])));
 	definer_require_dims(definer);
-	definer_require(definer, EXIT_INVALID, 0, NULL, right, "the shape at run time does not make the declared one of the data");
+	definer_require(definer, EXIT_INVALID, 0, NULL, right,
+	        "the shape at run time does not make the declared one of the data");
 }
 
 /* Each number is the declared extent, 0 for that of the data, or -1, once, for what is left. */
@@ -272,7 +298,9 @@ static void require_shape(struct definer *definer)
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
 	if (definer_elements(definer, 1) != rank)
-		node_fail(definer->node, EXIT_INVALID, "Reshape: the shape has %" PRId64 " numbers, the declared one has %d", definer_elements(definer, 1), rank);
+		node_fail(definer->node, EXIT_INVALID,
+		        "Reshape: the shape has %" PRId64 " numbers, the declared one has %d",
+		        definer_elements(definer, 1), rank);
 	for (int d = 0; d < rank; d++) {
 		const struct expr *number = definer_element(definer, 1, d), *is = integer(definer, 0);
 		int64_t others = 1;
@@ -287,18 +315,22 @@ static void require_shape(struct definer *definer)
 		left = whole_of(definer, SCALAR_add, left, whole_is(definer, number, -1));
 		all = whole_of(definer, SCALAR_and, all, is);
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, whole_of(definer, SCALAR_and, all, whole_of(definer, SCALAR_less, left, integer(definer, 2))),
-		"the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
+	definer_require(definer, EXIT_INVALID, 0, NULL,
+	        whole_of(definer, SCALAR_and, all, whole_of(definer, SCALAR_less, left, integer(definer, 2))),
+	        "the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
 }
 
 void define_reshape(struct definer *definer, const struct op *op)
 {
 	const struct tensor *y = definer->node->out[0];
 	(void)op;
-	if (tensor_is_known(y) && !tensor_counted(y) && tensor_elements(definer->build, y) != tensor_elements(definer->build, definer->node->in[0]))
-		node_fail(definer->node, EXIT_INVALID, "Reshape: %" PRId64 " elements into a declared shape of %" PRId64,
-			tensor_elements(definer->build, definer->node->in[0]), tensor_elements(definer->build, y));
-	bool late = definer->node->since >= 5 && node_in_is_late(definer->node, 1), counted = tensor_counted(y) || tensor_counted(definer->node->in[0]);
+	if (tensor_is_known(y) && !tensor_counted(y)
+	        && tensor_elements(definer->build, y) != tensor_elements(definer->build, definer->node->in[0]))
+		node_fail(definer->node, EXIT_INVALID,
+		        "Reshape: %" PRId64 " elements into a declared shape of %" PRId64,
+		        tensor_elements(definer->build, definer->node->in[0]), tensor_elements(definer->build, y));
+	bool late = definer->node->since >= 5 && node_in_is_late(definer->node, 1),
+	     counted = tensor_counted(y) || tensor_counted(definer->node->in[0]);
 	if (late && counted)
 		require_sizes(definer);
 	else if (late)
@@ -334,7 +366,7 @@ void infer_flatten(struct node *node, const struct op *op)
 	if (axis != x->rank)
 		axis = x->rank || axis ? node_axis(node, axis, x->rank) : 0;
 	infer_output(node, 0, x->type, 2,
-	             (struct dim[2]){product_of(x, 0, (int)axis, node), product_of(x, (int)axis, x->rank, node)});
+	        (struct dim[2]){ product_of(x, 0, (int)axis, node), product_of(x, (int)axis, x->rank, node) });
 }
 
 void define_flatten(struct definer *definer, const struct op *op)
@@ -388,35 +420,46 @@ static void infer_axes(struct node *node, int sign)
 	infer_output(node, 0, x->type, x->rank + sign * (int)count, dims);
 }
 
-/* Axes that come at run time, of a tensor that has them: dimensions of 1, between whose others stand as many as the shape without them lacks. */
-static void require_axes(struct definer *definer, int rank, const int64_t *with, int rank_without, const int64_t *without)
+/* Axes that come at run time, of a tensor that has them: dimensions of 1, between whose others stand as many as the
+ * shape without them lacks. */
+static void require_axes(
+        struct definer *definer, int rank, const int64_t *with, int rank_without, const int64_t *without)
 {
 	const struct node *node = definer->node;
 	const struct expr *all = integer(definer, 1);
 	int64_t count = definer_elements(definer, 1);
 	int other = 0;
 	if (count != rank - rank_without)
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " axes between %d and %d dimensions", node->type, count, rank, rank_without);
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " axes between %d and %d dimensions", node->type, count,
+		        rank, rank_without);
 	for (int d = 0; d <= rank; d++) {
 		const struct expr *named = integer(definer, 0);
 		int ones = 0;
 		for (; d < rank && with[d] == 1; d++, ones++)
 			for (int64_t i = 0; i < count; i++)
 				for (int from = 0; from < 2; from++)
-					named = whole_of(definer, SCALAR_add, named, whole_is(definer, definer_element(definer, 1, i), d - from * rank));
+					named = whole_of(definer, SCALAR_add, named,
+					        whole_is(definer, definer_element(definer, 1, i), d - from * rank));
 		for (; other < rank_without && without[other] == 1; other++)
 			ones--;
-		if (ones < 0 || (d < rank ? other == rank_without || with[d] != without[other++] : other < rank_without))
+		if (ones < 0
+		        || (d < rank ? other == rank_without || with[d] != without[other++] : other < rank_without))
 			node_fail(node, EXIT_INVALID, "%s: no axes lead from %s to %s, which is declared", node->type,
-				definer_shape_text(definer, definer_in(definer, 0)->rank, definer_in(definer, 0)->extents),
-				definer_shape_text(definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
+			        definer_shape_text(
+			                definer, definer_in(definer, 0)->rank, definer_in(definer, 0)->extents),
+			        definer_shape_text(
+			                definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
 		all = whole_of(definer, SCALAR_and, all, whole_is(definer, named, ones));
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, all, "the axes at run time do not make %s of the data, the declared shape",
-		definer_shape_text(definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
+	definer_require(definer, EXIT_INVALID, 0, NULL, all,
+	        "the axes at run time do not make %s of the data, the declared shape",
+	        definer_shape_text(definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
 }
 
-static bool axes_come_late(const struct node *node) { return node->since >= 13 && node_in(node, 1) && !node->in[1]->data; }
+static bool axes_come_late(const struct node *node)
+{
+	return node->since >= 13 && node_in(node, 1) && !node->in[1]->data;
+}
 
 void infer_squeeze(struct node *node, const struct op *op)
 {
@@ -437,7 +480,7 @@ void infer_squeeze(struct node *node, const struct op *op)
 	for (int d = 0; d < x->rank; d++) {
 		if (marked[d] && dim_is_known(x->dims[d]) && x->dims[d].extent != 1)
 			node_fail(node, EXIT_INVALID, "Squeeze: dimension %d has %" PRId64 ", 1 is right", d,
-			          x->dims[d].extent);
+			        x->dims[d].extent);
 		if (all && !dim_is_known(x->dims[d])) {
 			infer_output_unknown(node, 0, x->type);
 			return;
@@ -476,7 +519,7 @@ void infer_unsqueeze(struct node *node, const struct op *op)
 	}
 	if (x->rank + count > MAX_RANK)
 		node_fail(node, EXIT_LIMIT, "Unsqueeze to %" PRId64 " dimensions, at most %d are supported",
-		          x->rank + count, MAX_RANK);
+		        x->rank + count, MAX_RANK);
 	int rank = x->rank + (int)count;
 	mark_axes(node, axes, count, rank, marked);
 	for (int d = 0, from = 0; d < rank; d++)
@@ -542,7 +585,10 @@ void define_transpose(struct definer *definer, const struct op *op)
 }
 
 /* ---- Expand ---- */
-static struct tensor *size_of_expansion(const struct node *node, int d) { return size_made(node, "SizeElement", d, 1, &node->in[1]); }
+static struct tensor *size_of_expansion(const struct node *node, int d)
+{
+	return size_made(node, "SizeElement", d, 1, &node->in[1]);
+}
 
 void infer_expand(struct node *node, const struct op *op)
 {
@@ -554,10 +600,13 @@ void infer_expand(struct node *node, const struct op *op)
 	const int64_t *ints = node_in_ints(node, 1, &count);
 	const struct tensor *x = node->in[0], *numbers = node->in[1];
 	struct tensor *const *sizes = ints || x->rank < 0 ? NULL : node_in_sizes(node, 1, &count);
-	if (!ints && !sizes && x->rank >= 0 && numbers->rank == 1 && dim_is_known(numbers->dims[0]) && numbers->dims[0].extent <= MAX_RANK) {
+	if (!ints && !sizes && x->rank >= 0 && numbers->rank == 1 && dim_is_known(numbers->dims[0])
+	        && numbers->dims[0].extent <= MAX_RANK) {
 		int rank = x->rank > numbers->dims[0].extent ? x->rank : (int)numbers->dims[0].extent;
-		for (int d = 0; d < rank; d++)                /* an extent of 1 may grow, others stay */
-			dims[d] = d < rank - x->rank || x->dims[d - rank + x->rank].extent == 1 ? dim_unknown : x->dims[d - rank + x->rank];
+		for (int d = 0; d < rank; d++) /* an extent of 1 may grow, others stay */
+			dims[d] = d < rank - x->rank || x->dims[d - rank + x->rank].extent == 1
+			        ? dim_unknown
+			        : x->dims[d - rank + x->rank];
 		if (rank == numbers->dims[0].extent)
 			infer_asked_dims(node, rank, dims, size_of_expansion);
 		infer_output(node, 0, x->type, rank, dims);
@@ -569,7 +618,7 @@ void infer_expand(struct node *node, const struct op *op)
 	}
 	if (count > MAX_RANK)
 		node_fail(node, EXIT_LIMIT, "Expand to %" PRId64 " dimensions, at most %d are supported", count,
-		          MAX_RANK);
+		        MAX_RANK);
 	shape.rank = (int)count;
 	for (int d = 0; d < shape.rank; d++) {
 		if (ints && ints[d] < 0)
@@ -590,16 +639,21 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 		int64_t have = d < rank - x->rank ? 1 : x->extents[d - rank + x->rank], i = d - rank + count;
 		const struct dim *dim = &definer->node->out[0]->dims[d];
 		if (have != 1 ? have != extents[d] : i < 0 && extents[d] != 1)
-			node_fail(definer->node, EXIT_INVALID, "Expand: dimension %d is declared %" PRId64 ", data has %" PRId64, d, extents[d], have);
+			node_fail(definer->node, EXIT_INVALID,
+			        "Expand: dimension %d is declared %" PRId64 ", data has %" PRId64, d, extents[d], have);
 		if (i < 0)
 			continue;
-		const struct expr *number = definer_element(definer, 1, i), *is = whole_of(definer, SCALAR_equal, number, definer_dim(definer, dim));
-		all = whole_of(definer, SCALAR_and, all, have == extents[d] ? whole_of(definer, SCALAR_or, is, whole_is(definer, number, 1)) : is);
+		const struct expr *number = definer_element(definer, 1, i),
+		                  *is = whole_of(definer, SCALAR_equal, number, definer_dim(definer, dim));
+		all = whole_of(definer, SCALAR_and, all,
+		        have == extents[d] ? whole_of(definer, SCALAR_or, is, whole_is(definer, number, 1)) : is);
 	}
 	if (count > rank || rank < x->rank)
-		node_fail(definer->node, EXIT_INVALID, "Expand: the declared shape has %d dimensions, that at run time %" PRId64, rank, count);
-	definer_require(definer, EXIT_INVALID, 0, NULL, all, "the shape at run time does not expand the data to %s, the declared one",
-		definer_shape_text(definer, rank, extents));
+		node_fail(definer->node, EXIT_INVALID,
+		        "Expand: the declared shape has %d dimensions, that at run time %" PRId64, rank, count);
+	definer_require(definer, EXIT_INVALID, 0, NULL, all,
+	        "the shape at run time does not expand the data to %s, the declared one",
+	        definer_shape_text(definer, rank, extents));
 }
 
 void define_expand(struct definer *definer, const struct op *op)

@@ -1,14 +1,19 @@
-/* sizes.c: how many there are of a dim, as an expression of other sizes: a number, what a call or data say (an atom), and the sums, products, quotients,
- * minima and maxima of those.  Each is a scalar of the graph that a node of the domain `ingot` makes; terms and factors stand in one order, numbers last, so that equal
- * sizes are one tensor, and to be the same is to be equal.  They become definitions of rank 0, at which kernels end. */
+/* sizes.c: how many there are of a dim, as an expression of other sizes: a number, what a call or data say (an atom),
+ * and the sums, products, quotients, minima and maxima of those.  Each is a scalar of the graph that a node of the
+ * domain `ingot` makes; terms and factors stand in one order, numbers last, so that equal sizes are one tensor, and to
+ * be the same is to be equal.  They become definitions of rank 0, at which kernels end. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
-static const char *type_of(const struct node *node, const char *type) { return name_is(node->graph->build->names, type); }
+static const char *type_of(const struct node *node, const char *type)
+{
+	return name_is(node->graph->build->names, type);
+}
 
 static bool is_made_by(const struct tensor *size, const char *type)
 {
-	return !size->data && size->producer && !strcmp(size->producer->domain, "ingot") && !strcmp(size->producer->type, type);
+	return !size->data && size->producer && !strcmp(size->producer->domain, "ingot")
+	        && !strcmp(size->producer->type, type);
 }
 
 struct tensor *size_number(const struct node *node, int64_t number)
@@ -18,9 +23,15 @@ struct tensor *size_number(const struct node *node, int64_t number)
 
 bool size_is(const struct tensor *size, int64_t number) { return size->data && tensor_int(size, 0) == number; }
 
-bool size_equal(const struct tensor *a, const struct tensor *b) { return a == b || (a->data && b->data && tensor_int(a, 0) == tensor_int(b, 0)); }
+bool size_equal(const struct tensor *a, const struct tensor *b)
+{
+	return a == b || (a->data && b->data && tensor_int(a, 0) == tensor_int(b, 0));
+}
 
-struct tensor *size_of_dim(const struct node *node, const struct dim *dim) { return dim->count ? dim->count : size_number(node, dim->extent); }
+struct tensor *size_of_dim(const struct node *node, const struct dim *dim)
+{
+	return dim->count ? dim->count : size_number(node, dim->extent);
+}
 
 struct node *size_node(const struct node *node, const char *type, int ins, struct tensor *const *in, int outs)
 {
@@ -39,7 +50,8 @@ static struct tensor *pair(const struct node *node, const char *type, struct ten
 	type = type_of(node, type);
 	for (size_t i = 0; i < graph->nodes.count; i++) {
 		const struct node *made = graph->nodes.at[i];
-		if (made->guard == graph->guard && made->type == type && !strcmp(made->domain, "ingot") && size_equal(made->in[0], a) && size_equal(made->in[1], b))
+		if (made->guard == graph->guard && made->type == type && !strcmp(made->domain, "ingot")
+		        && size_equal(made->in[0], a) && size_equal(made->in[1], b))
 			return made->out[0];
 	}
 	struct node *made = size_node(node, type, 2, (struct tensor *[]){ a, b }, 1);
@@ -50,8 +62,11 @@ static struct tensor *pair(const struct node *node, const char *type, struct ten
 }
 
 /* ---- sums and products: an ordered list of atoms and a number ---- */
-enum { PARTS_MOST = 64 };                 /* of more, those that came first stay together */
-struct parts { VECTOR(struct tensor *) at; int64_t number; };
+enum { PARTS_MOST = 64 }; /* of more, those that came first stay together */
+struct parts {
+	VECTOR(struct tensor *) at;
+	int64_t number;
+};
 
 static const char SUM[] = "SizeAdd", PRODUCT[] = "SizeMul";
 
@@ -129,8 +144,14 @@ static struct tensor *of_parts(const struct node *node, const char *type, struct
 	return joined(node, type, &parts);
 }
 
-struct tensor *size_sum(const struct node *node, struct tensor *a, struct tensor *b) { return of_parts(node, SUM, a, b); }
-struct tensor *size_product(const struct node *node, struct tensor *a, struct tensor *b) { return of_parts(node, PRODUCT, a, b); }
+struct tensor *size_sum(const struct node *node, struct tensor *a, struct tensor *b)
+{
+	return of_parts(node, SUM, a, b);
+}
+struct tensor *size_product(const struct node *node, struct tensor *a, struct tensor *b)
+{
+	return of_parts(node, PRODUCT, a, b);
+}
 
 /* Less, of a sum, is each of its parts less. */
 static struct tensor *negated(const struct node *node, struct tensor *a)
@@ -143,7 +164,10 @@ static struct tensor *negated(const struct node *node, struct tensor *a)
 	return joined(node, SUM, &less);
 }
 
-struct tensor *size_difference(const struct node *node, struct tensor *a, struct tensor *b) { return size_sum(node, a, negated(node, b)); }
+struct tensor *size_difference(const struct node *node, struct tensor *a, struct tensor *b)
+{
+	return size_sum(node, a, negated(node, b));
+}
 
 /* ---- what does not commute ---- */
 struct tensor *size_quotient(const struct node *node, struct tensor *a, struct tensor *b)
@@ -151,7 +175,7 @@ struct tensor *size_quotient(const struct node *node, struct tensor *a, struct t
 	struct parts of = { .number = 1 }, by = { .number = 1 };
 	take(node, &of, PRODUCT, a);
 	take(node, &by, PRODUCT, b);
-	for (size_t i = 0, k; i < by.at.count; i++) {          /* what both have says nothing */
+	for (size_t i = 0, k; i < by.at.count; i++) { /* what both have says nothing */
 		for (k = 0; k < of.at.count && of.at.at[k] != by.at.at[i];)
 			k++;
 		if (k < of.at.count) {
@@ -171,9 +195,15 @@ struct tensor *size_quotient(const struct node *node, struct tensor *a, struct t
 	return pair(node, "SizeDiv", left, right);
 }
 
-struct tensor *size_plus(const struct node *node, struct tensor *a, int64_t number) { return size_sum(node, a, size_number(node, number)); }
+struct tensor *size_plus(const struct node *node, struct tensor *a, int64_t number)
+{
+	return size_sum(node, a, size_number(node, number));
+}
 
-struct tensor *size_not_below_zero(const struct node *node, struct tensor *a) { return size_most(node, a, size_number(node, 0)); }
+struct tensor *size_not_below_zero(const struct node *node, struct tensor *a)
+{
+	return size_most(node, a, size_number(node, 0));
+}
 
 struct tensor *size_least(const struct node *node, struct tensor *a, struct tensor *b)
 {
@@ -190,7 +220,7 @@ struct tensor *size_most(const struct node *node, struct tensor *a, struct tenso
 bool size_may_not_divide(const struct tensor *size) { return is_made_by(size, "SizeDiv"); }
 
 /* ---- what they lie between ---- */
-static const int64_t FAR = (int64_t)1 << 60;              /* and all that is further off */
+static const int64_t FAR = (int64_t)1 << 60; /* and all that is further off */
 
 static int64_t cut(int64_t number) { return number < -FAR ? -FAR : number > FAR ? FAR : number; }
 
@@ -202,7 +232,8 @@ static int64_t times(int64_t a, int64_t b)
 
 static struct span span_of_product(struct span a, struct span b)
 {
-	const int64_t corners[4] = { times(a.least, b.least), times(a.least, b.most), times(a.most, b.least), times(a.most, b.most) };
+	const int64_t corners[4] = { times(a.least, b.least), times(a.least, b.most), times(a.most, b.least),
+		times(a.most, b.most) };
 	struct span span = { corners[0], corners[0] };
 	for (int i = 1; i < 4; i++) {
 		span.least = corners[i] < span.least ? corners[i] : span.least;
@@ -218,14 +249,17 @@ static struct span span_of_made(struct tensor *size, struct span a, struct span 
 	if (is_made_by(size, PRODUCT))
 		return span_of_product(a, b);
 	if (is_made_by(size, "SizeDiv"))
-		return a.least < 0 || b.least < 1 ? (struct span){ a.least < 0 ? -FAR : 0, a.most < 0 ? FAR : a.most } : (struct span){ a.least / b.most, a.most / b.least };
+		return a.least < 0 || b.least < 1 ? (struct span){ a.least < 0 ? -FAR : 0, a.most < 0 ? FAR : a.most }
+		                                  : (struct span){ a.least / b.most, a.most / b.least };
 	bool least = is_made_by(size, "SizeMin");
-	return (struct span){ (a.least < b.least) == least ? a.least : b.least, (a.most < b.most) == least ? a.most : b.most };
+	return (struct span){ (a.least < b.least) == least ? a.least : b.least,
+		(a.most < b.most) == least ? a.most : b.most };
 }
 
 static bool is_made_of_two(const struct tensor *size)
 {
-	return is_made_by(size, SUM) || is_made_by(size, PRODUCT) || is_made_by(size, "SizeDiv") || is_made_by(size, "SizeMin") || is_made_by(size, "SizeMax");
+	return is_made_by(size, SUM) || is_made_by(size, PRODUCT) || is_made_by(size, "SizeDiv")
+	        || is_made_by(size, "SizeMin") || is_made_by(size, "SizeMax");
 }
 
 struct span size_span(struct tensor *size)
@@ -274,8 +308,9 @@ struct tensor *size_made(const struct node *node, const char *type, int at, int 
 	struct arena *arena = node->graph->build->arena;
 	struct node *made = size_node(node, type, ins, in, 1);
 	const struct op *op = op_find("ingot", type);
-	made->attributes = new_array(arena, struct attribute, 3);
-	made->attributes[made->attribute_count++] = (struct attribute){ .name = type_of(node, "at"), .kind = ATTRIBUTE_INT, .i = at };
+	made->attributes = arena_new_array(arena, struct attribute, 3);
+	made->attributes[made->attribute_count++] =
+	        (struct attribute){ .name = type_of(node, "at"), .kind = ATTRIBUTE_INT, .i = at };
 	made->out[0] = graph_tensor_fresh(node->graph, "count");
 	made->out[0]->producer = made;
 	op->infer(made, op);
@@ -300,7 +335,8 @@ void define_size_element(struct definer *definer, const struct op *op)
 	(void)op;
 	int64_t at = attribute_int(definer->node, "at");
 	if (at < 0 || at >= definer_elements(definer, 0))
-		node_fail(definer->node, EXIT_INVALID, "%s: element %" PRId64 " of %" PRId64, definer->node->type, at, definer_elements(definer, 0));
+		node_fail(definer->node, EXIT_INVALID, "%s: element %" PRId64 " of %" PRId64, definer->node->type, at,
+		        definer_elements(definer, 0));
 	definer_out_map(definer, 0, definer_element(definer, 0, at));
 }
 
@@ -313,5 +349,7 @@ void infer_sizes(struct node *node, const struct op *op)
 
 void define_sizes(struct definer *definer, const struct op *op)
 {
-	definer_out_map(definer, 0, whole_of(definer, (enum scalar)op->scalar, definer_element(definer, 0, 0), definer_element(definer, 1, 0)));
+	definer_out_map(definer, 0,
+	        whole_of(definer, (enum scalar)op->scalar, definer_element(definer, 0, 0),
+	                definer_element(definer, 1, 0)));
 }

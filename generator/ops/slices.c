@@ -3,7 +3,9 @@
 #include <inttypes.h>
 
 /* ---- Slice: y[i] = x[start + step*i] ---- */
-struct cut { int64_t start, step, count; };
+struct cut {
+	int64_t start, step, count;
+};
 
 /* ONNX's rules: negative positions count from the end, then both are cut to the data; any int64 is valid but a step of
  * 0. */
@@ -23,7 +25,7 @@ static struct cut cut_of(const struct node *node, int64_t start, int64_t end, in
 	cut.start = start;
 	cut.count = span ? (int64_t)((span - 1) / size + 1) : 0;
 	if (cut.count <= 1)
-		cut.step = 1;                                             /* not used; any int64 times 0 */
+		cut.step = 1; /* not used; any int64 times 0 */
 	return cut;
 }
 
@@ -31,7 +33,7 @@ static struct cut cut_of(const struct node *node, int64_t start, int64_t end, in
 static bool cuts_of(const struct node *node, struct cut *cuts, bool *touched)
 {
 	const struct tensor *x = node->in[0];
-	const int64_t *numbers[4] = { NULL };              /* starts, ends, axes, steps */
+	const int64_t *numbers[4] = { NULL }; /* starts, ends, axes, steps */
 	int64_t counts[4] = { 0 };
 	static const char *const names[] = { "starts", "ends", "axes" };
 	for (int i = 0; i < 4; i++) {
@@ -48,8 +50,8 @@ static bool cuts_of(const struct node *node, struct cut *cuts, bool *touched)
 	int64_t count = counts[0];
 	if (counts[1] != count || (numbers[2] && counts[2] != count) || (numbers[3] && counts[3] != count))
 		node_fail(node, EXIT_INVALID,
-		          "Slice: %" PRId64 " starts, %" PRId64 " ends, %" PRId64 " axes, %" PRId64 " steps", count,
-		          counts[1], counts[2], counts[3]);
+		        "Slice: %" PRId64 " starts, %" PRId64 " ends, %" PRId64 " axes, %" PRId64 " steps", count,
+		        counts[1], counts[2], counts[3]);
 	memset(touched, 0, MAX_RANK * sizeof *touched);
 	for (int64_t i = 0; i < count; i++) {
 		int64_t axis = node_axis(node, numbers[2] ? numbers[2][i] : i, x->rank);
@@ -85,24 +87,31 @@ static struct tensor *size_of_slice(const struct node *node, int d)
 	memcpy(in + 1, node->in + 1, sizeof *in * (size_t)(node->ins - 1));
 	struct tensor *size = size_made(node, "SizeSlice", d, node->ins, in);
 	struct node *made = size->producer;
-	made->attributes[made->attribute_count++] = (struct attribute){ .name = name_is(build->names, "rank"), .kind = ATTRIBUTE_INT, .i = x->rank };
-	made->attributes[made->attribute_count++] = (struct attribute){ .name = name_is(build->names, "most"), .kind = ATTRIBUTE_INT, .i = x->dims[d].extent };
+	made->attributes[made->attribute_count++] =
+	        (struct attribute){ .name = name_is(build->names, "rank"), .kind = ATTRIBUTE_INT, .i = x->rank };
+	made->attributes[made->attribute_count++] = (struct attribute){
+		.name = name_is(build->names, "most"), .kind = ATTRIBUTE_INT, .i = x->dims[d].extent
+	};
 	return size;
 }
 
-/* Where operands are known as sizes: how many elements each touched axis takes, in `taken`; false where one is not known. */
-static struct tensor *from_end_of(const struct node *node, struct tensor *position, struct tensor *have, struct tensor *low, struct tensor *high)
+/* Where operands are known as sizes: how many elements each touched axis takes, in `taken`; false where one is not
+ * known. */
+static struct tensor *from_end_of(
+        const struct node *node, struct tensor *position, struct tensor *have, struct tensor *low, struct tensor *high)
 {
 	struct span span = size_span(position);
 	if (span.least < 0 && span.most >= 0)
 		return NULL;
-	if (position->data && (span.least < -INT32_MAX || span.most > INT32_MAX))    /* all that there is, however that is written */
+	if (position->data
+	        && (span.least < -INT32_MAX || span.most > INT32_MAX)) /* all that there is, however that is written */
 		return span.least < 0 ? low : high;
 	position = span.most < 0 ? size_sum(node, have, position) : position;
 	return size_least(node, size_most(node, position, low), high);
 }
 
-static struct tensor *size_taken(const struct node *node, struct tensor *have, struct tensor *start, struct tensor *end, struct tensor *step)
+static struct tensor *size_taken(
+        const struct node *node, struct tensor *have, struct tensor *start, struct tensor *end, struct tensor *step)
 {
 	if (!step->data || size_is(step, 0))
 		return NULL;
@@ -112,8 +121,11 @@ static struct tensor *size_taken(const struct node *node, struct tensor *have, s
 	end = from_end_of(node, end, have, none, last);
 	if (!start || !end)
 		return NULL;
-	struct tensor *span = size_not_below_zero(node, by < 0 ? size_difference(node, start, end) : size_difference(node, end, start));
-	return size == 1 ? span : size > INT32_MAX ? size_least(node, span, size_number(node, 1)) : size_quotient(node, size_plus(node, span, size - 1), size_number(node, size));
+	struct tensor *span = size_not_below_zero(
+	        node, by < 0 ? size_difference(node, start, end) : size_difference(node, end, start));
+	return size == 1           ? span
+	        : size > INT32_MAX ? size_least(node, span, size_number(node, 1))
+	                           : size_quotient(node, size_plus(node, span, size - 1), size_number(node, size));
 }
 
 static bool taken_of(const struct node *node, struct tensor **taken)
@@ -122,16 +134,20 @@ static bool taken_of(const struct node *node, struct tensor **taken)
 	struct tensor *const *numbers[4];
 	int64_t counts[4];
 	for (int i = 0; i < 4; i++)
-		if (!(numbers[i] = node->since >= 10 ? node_in_sizes(node, 1 + i, &counts[i]) : NULL) && (i < 2 || node_in(node, 1 + i)))
+		if (!(numbers[i] = node->since >= 10 ? node_in_sizes(node, 1 + i, &counts[i]) : NULL)
+		        && (i < 2 || node_in(node, 1 + i)))
 			return false;
-	if (counts[0] > x->rank || counts[1] != counts[0] || (numbers[2] && counts[2] != counts[0]) || (numbers[3] && counts[3] != counts[0]))
+	if (counts[0] > x->rank || counts[1] != counts[0] || (numbers[2] && counts[2] != counts[0])
+	        || (numbers[3] && counts[3] != counts[0]))
 		return false;
 	memset(taken, 0, MAX_RANK * sizeof *taken);
 	for (int64_t i = 0; i < counts[0]; i++) {
 		if (numbers[2] && !numbers[2][i]->data)
 			return false;
 		int64_t axis = node_axis(node, numbers[2] ? tensor_int(numbers[2][i], 0) : i, x->rank);
-		if (taken[axis] || !(taken[axis] = size_taken(node, size_of_dim(node, &x->dims[axis]), numbers[0][i], numbers[1][i], numbers[3] ? numbers[3][i] : size_number(node, 1))))
+		if (taken[axis]
+		        || !(taken[axis] = size_taken(node, size_of_dim(node, &x->dims[axis]), numbers[0][i],
+		                     numbers[1][i], numbers[3] ? numbers[3][i] : size_number(node, 1))))
 			return false;
 	}
 	return true;
@@ -173,8 +189,10 @@ void infer_slice(struct node *node, const struct op *op)
 	if (!known)
 		touched_axes(node, touched);
 	for (int d = 0; d < x->rank; d++)
-		dims[d] = !touched[d] && !known ? x->dims[d] : !known || (touched[d] && !dim_is_known(x->dims[d])) ? dim_unknown
-			: touched[d] ? dim_of(cuts[d].count) : x->dims[d];
+		dims[d] = !touched[d] && !known                               ? x->dims[d]
+		        : !known || (touched[d] && !dim_is_known(x->dims[d])) ? dim_unknown
+		        : touched[d]                                          ? dim_of(cuts[d].count)
+		                                                              : x->dims[d];
 	struct tensor *taken[MAX_RANK];
 	if (!known && tensor_is_known(x) && taken_of(node, taken))
 		for (int d = 0; d < x->rank; d++) {
@@ -188,52 +206,71 @@ void infer_slice(struct node *node, const struct op *op)
 }
 
 /* ---- positions at run time: their values are in the indices, and take what is declared ---- */
-static const struct expr *from_end(struct definer *definer, const struct expr *position, const struct expr *extent, const struct expr *low, const struct expr *high)
+static const struct expr *from_end(struct definer *definer, const struct expr *position, const struct expr *extent,
+        const struct expr *low, const struct expr *high)
 {
-	position = whole_of(definer, SCALAR_add, position, whole_where(definer, whole_of(definer, SCALAR_less, position, integer(definer, 0)),
-		extent, integer(definer, 0)));
+	position = whole_of(definer, SCALAR_add, position,
+	        whole_where(definer, whole_of(definer, SCALAR_less, position, integer(definer, 0)), extent,
+	                integer(definer, 0)));
 	return whole_of(definer, SCALAR_min, whole_of(definer, SCALAR_max, position, low), high);
 }
 
 /* How many elements an axis of `have`, at most n, takes, from where on and by what; *right: that is no 0. */
-struct taking { const struct expr *count, *start, *step, *right; };
-static struct taking taking_of(struct definer *definer, const struct axes *axes, int d, const struct expr *have, int64_t n)
+struct taking {
+	const struct expr *count, *start, *step, *right;
+};
+static struct taking taking_of(
+        struct definer *definer, const struct axes *axes, int d, const struct expr *have, int64_t n)
 {
 	struct arena *arena = definer->arena;
 	const struct expr *step = node_in(definer->node, 4) ? axes_say(definer, axes, d, 4, 0, 1) : integer(definer, 1);
 	const struct expr *forward = whole_of(definer, SCALAR_less, integer(definer, 0), step);
-	const struct expr *least = whole_of(definer, SCALAR_sub, forward, integer(definer, 1)), *most = whole_of(definer, SCALAR_add, least, have);
+	const struct expr *least = whole_of(definer, SCALAR_sub, forward, integer(definer, 1)),
+	                  *most = whole_of(definer, SCALAR_add, least, have);
 	const struct expr *start = whole_kept(definer, arena_printf(arena, "start_%d", d),
-		from_end(definer, axes_say(definer, axes, d, 1, 0, 0), have, integer(definer, 0), most));
-	const struct expr *end = whole_kept(definer, arena_printf(arena, "end_%d", d), from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), have, least, most));
+	        from_end(definer, axes_say(definer, axes, d, 1, 0, 0), have, integer(definer, 0), most));
+	const struct expr *end = whole_kept(definer, arena_printf(arena, "end_%d", d),
+	        from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), have, least, most));
 	const struct expr *far = whole_cut(definer, step, -n, n);
-	const struct expr *size = whole_kept(definer, arena_printf(arena, "size_%d", d), whole_where(definer, forward, far,
-		whole_of(definer, SCALAR_sub, integer(definer, 0), far)));
-	const struct expr *span = whole_where(definer, forward, whole_of(definer, SCALAR_sub, end, start), whole_of(definer, SCALAR_sub, start, end));
-	const struct expr *taken = whole_of(definer, SCALAR_sub, whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_max, span, integer(definer, 0)), size), integer(definer, 1));
+	const struct expr *size = whole_kept(definer, arena_printf(arena, "size_%d", d),
+	        whole_where(definer, forward, far, whole_of(definer, SCALAR_sub, integer(definer, 0), far)));
+	const struct expr *span = whole_where(
+	        definer, forward, whole_of(definer, SCALAR_sub, end, start), whole_of(definer, SCALAR_sub, start, end));
+	const struct expr *taken = whole_of(definer, SCALAR_sub,
+	        whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_max, span, integer(definer, 0)), size),
+	        integer(definer, 1));
 	taken = n ? whole_of(definer, SCALAR_div, taken, size) : integer(definer, 0);
 	return (struct taking){ taken, start, step, whole_is(definer, whole_is(definer, step, 0), 0) };
 }
 
-/* The place of element `at` of axis d, which is cut to `dim`, of n elements; *right: whether starts, ends and steps take as many. */
-static const struct index *cut_at(struct definer *definer, const struct axes *axes, int d, const struct dim *of, const struct dim *dim, const struct index *at,
-                                  const struct expr **right)
+/* The place of element `at` of axis d, which is cut to `dim`, of n elements; *right: whether starts, ends and steps
+ * take as many. */
+static const struct index *cut_at(struct definer *definer, const struct axes *axes, int d, const struct dim *of,
+        const struct dim *dim, const struct index *at, const struct expr **right)
 {
 	struct arena *arena = definer->arena;
 	int64_t n = of->extent, count = dim->extent;
 	const struct taking taking = taking_of(definer, axes, d, definer_dim(definer, of), n);
 	const struct expr *start = taking.start, *step = taking.step;
-	*right = whole_of(definer, SCALAR_and, *right, whole_of(definer, SCALAR_and, taking.right, whole_of(definer, SCALAR_equal, taking.count, definer_dim(definer, dim))));
+	*right = whole_of(definer, SCALAR_and, *right,
+	        whole_of(definer, SCALAR_and, taking.right,
+	                whole_of(definer, SCALAR_equal, taking.count, definer_dim(definer, dim))));
 	int64_t by;
 	if (count == 0 || n == 0)
 		return at;
 	if (!definer_number(definer, step, &by) || dim->count || of->count)
-		return definer_index(definer, whole_of(definer, SCALAR_add, start, whole_of(definer, SCALAR_mul, expr_index(arena, at), step)), 0, n - 1);
+		return definer_index(definer,
+		        whole_of(
+		                definer, SCALAR_add, start, whole_of(definer, SCALAR_mul, expr_index(arena, at), step)),
+		        0, n - 1);
 	by = count > 1 ? by : 1;
 	if (by == 0 || by > n || by < -n || (count - 1) * (by < 0 ? -by : by) > n - 1)
-		node_fail(definer->node, EXIT_INVALID, "Slice: %" PRId64 " elements of dimension %d are declared, by %" PRId64 " of %" PRId64, count, d, by, n);
+		node_fail(definer->node, EXIT_INVALID,
+		        "Slice: %" PRId64 " elements of dimension %d are declared, by %" PRId64 " of %" PRId64, count,
+		        d, by, n);
 	int64_t reach = (count - 1) * by;
-	return index_add(arena, definer_index(definer, start, reach < 0 ? -reach : 0, n - 1 - (reach > 0 ? reach : 0)), index_scale(arena, at, by));
+	return index_add(arena, definer_index(definer, start, reach < 0 ? -reach : 0, n - 1 - (reach > 0 ? reach : 0)),
+	        index_scale(arena, at, by));
 }
 
 static void slice_at_run_time(struct definer *definer)
@@ -246,18 +283,21 @@ static void slice_at_run_time(struct definer *definer)
 	struct axes axes = { node_in(node, 3) ? 3 : -1, rank, definer_elements(definer, 1) };
 	for (int i = 2; i < 5; i++)
 		if (node_in(node, i) && definer_elements(definer, i) != axes.count)
-			node_fail(node, EXIT_INVALID, "Slice: %" PRId64 " starts, but %" PRId64 " numbers in input %d", axes.count, definer_elements(definer, i), i);
+			node_fail(node, EXIT_INVALID, "Slice: %" PRId64 " starts, but %" PRId64 " numbers in input %d",
+			        axes.count, definer_elements(definer, i), i);
 	if (axes.count > rank)
 		node_fail(node, EXIT_INVALID, "Slice: %" PRId64 " starts of %d dimensions", axes.count, rank);
 	const struct expr *right = axes_right(definer, &axes);
 	for (int d = 0; d < rank; d++) {
 		if (extents[d] > x->extents[d])
-			node_fail(node, EXIT_INVALID, "Slice: dimension %d is declared as %" PRId64 ", data has %" PRId64, d, extents[d], x->extents[d]);
+			node_fail(node, EXIT_INVALID,
+			        "Slice: dimension %d is declared as %" PRId64 ", data has %" PRId64, d, extents[d],
+			        x->extents[d]);
 		at[d] = cut_at(definer, &axes, d, &node->in[0]->dims[d], &node->out[0]->dims[d], at[d], &right);
 	}
 	definer_require_dims(definer);
 	definer_require(definer, EXIT_INVALID, 0, NULL, right, "positions that take the declared %s are right",
-		definer_shape_text(definer, rank, extents));
+	        definer_shape_text(definer, rank, extents));
 	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
 }
 
@@ -270,9 +310,13 @@ void infer_size_slice(struct node *node, const struct op *op)
 void define_size_slice(struct definer *definer, const struct op *op)
 {
 	const struct node *node = definer->node;
-	const struct axes axes = { node_in(node, 3) ? 3 : -1, (int)attribute_int(node, "rank"), definer_elements(definer, 1) };
+	const struct axes axes = { node_in(node, 3) ? 3 : -1, (int)attribute_int(node, "rank"),
+		definer_elements(definer, 1) };
 	(void)op;
-	definer_out_map(definer, 0, taking_of(definer, &axes, (int)attribute_int(node, "at"), definer_element(definer, 0, 0), attribute_int(node, "most")).count);
+	definer_out_map(definer, 0,
+	        taking_of(definer, &axes, (int)attribute_int(node, "at"), definer_element(definer, 0, 0),
+	                attribute_int(node, "most"))
+	                .count);
 }
 
 void define_slice(struct definer *definer, const struct op *op)
@@ -289,7 +333,7 @@ void define_slice(struct definer *definer, const struct op *op)
 	}
 	for (int d = 0; d < rank; d++)
 		if (touched[d])
-			at[d] = index_plus(definer->arena, index_scale(definer->arena, at[d], cuts[d].step),
-			                   cuts[d].start);
+			at[d] = index_plus(
+			        definer->arena, index_scale(definer->arena, at[d], cuts[d].step), cuts[d].start);
 	definer_out_map(definer, 0, expr_load(definer->arena, definer_in(definer, 0), at));
 }

@@ -1,6 +1,6 @@
 /* softmax.c: Softmax: the largest of a row, e^(x - largest), their sum, its reciprocal, the product.  Up to opset 12 a
- * row is all dimensions from `axis` on; later it is the one dimension.  A row of -inf alone gives NaN, and 0 by ingot's own Softmax: of attention, whose
- * masks may leave a row nothing. */
+ * row is all dimensions from `axis` on; later it is the one dimension.  A row of -inf alone gives NaN, and 0 by ingot's
+ * own Softmax: of attention, whose masks may leave a row nothing. */
 #include "ops/ops.h"
 #include <float.h>
 
@@ -39,31 +39,33 @@ static void define_either(struct definer *definer, bool logarithm, bool masked)
 		if (inside)
 			terms[d - from] = extents[d];
 	}
-	struct definition *largest =
-	        definer_reduction(definer, definer_name(definer, "max"), rank, row_extents, REDUCE_MAX, to - from,
-	                          terms, NULL, expr_load(arena, x, term_at));
+	struct definition *largest = definer_reduction(definer, definer_name(definer, "max"), rank, row_extents,
+	        REDUCE_MAX, to - from, terms, NULL, expr_load(arena, x, term_at));
 	if (masked)
-		largest = definer_map(definer, definer_name(definer, "least"), rank, row_extents, expr2(definer, SCALAR_max,
-			definer_load(definer, largest, rank, at), expr_number(arena, x->type, x->type == DTYPE_F64 ? -DBL_MAX : -FLT_MAX)));
-	struct definition *power = definer_map(
-	        definer, definer_name(definer, "exp"), rank, extents,
+		largest = definer_map(definer, definer_name(definer, "least"), rank, row_extents,
+		        expr2(definer, SCALAR_max, definer_load(definer, largest, rank, at),
+		                expr_number(arena, x->type, x->type == DTYPE_F64 ? -DBL_MAX : -FLT_MAX)));
+	struct definition *power = definer_map(definer, definer_name(definer, "exp"), rank, extents,
 	        expr1(definer, SCALAR_exp_below,
-	              expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, largest, rank, at))));
+	                expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, largest, rank, at))));
 	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM,
-	                                           to - from, terms, NULL, expr_load(arena, power, term_at));
-	if (logarithm) {                                          /* what is taken off a row, at once: its sum is from 1 up */
+	        to - from, terms, NULL, expr_load(arena, power, term_at));
+	if (logarithm) { /* what is taken off a row, at once: its sum is from 1 up */
 		struct definition *off = definer_map(definer, definer_name(definer, "log"), rank, row_extents,
-			expr1(definer, SCALAR_log, definer_load(definer, sum, rank, at)));
-		definer_out_map(definer, 0, expr2(definer, SCALAR_sub,
-			expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, largest, rank, at)), definer_load(definer, off, rank, at)));
+		        expr1(definer, SCALAR_log, definer_load(definer, sum, rank, at)));
+		definer_out_map(definer, 0,
+		        expr2(definer, SCALAR_sub,
+		                expr2(definer, SCALAR_sub, expr_load(arena, x, at),
+		                        definer_load(definer, largest, rank, at)),
+		                definer_load(definer, off, rank, at)));
 		return;
 	}
 	const struct expr *one = expr_number(arena, x->type, 1), *divisor = definer_load(definer, sum, rank, at);
-	if (masked)                                               /* from 1 up, or 0 */
+	if (masked) /* from 1 up, or 0 */
 		divisor = expr2(definer, SCALAR_max, divisor, one);
-	struct definition *scale = definer_map(definer, definer_name(definer, "scale"), rank, row_extents, expr2(definer, SCALAR_div, one, divisor));
-	definer_out_map(
-	        definer, 0,
+	struct definition *scale = definer_map(
+	        definer, definer_name(definer, "scale"), rank, row_extents, expr2(definer, SCALAR_div, one, divisor));
+	definer_out_map(definer, 0,
 	        expr2(definer, SCALAR_mul, expr_load(arena, power, at), definer_load(definer, scale, rank, at)));
 }
 

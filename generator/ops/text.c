@@ -1,19 +1,23 @@
-/* text.c: a node whose op is a text -> the nodes of that text.  templates/onnx/NAME.jinja is a function in ONNX text, in the newest opset, and is rendered
- * anew for each node.  What a text is given:
+/* text.c: a node whose op is a text -> the nodes of that text.  templates/onnx/NAME.jinja is a function in ONNX text,
+ * in the newest opset, and is rendered anew for each node.  What a text is given:
  *
  *     opset               the version of the op's domain that the node is of
- *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, counted, size, value}: type as text has it, and ONNX's number of it;
+ *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, counted,
+ * size, value}: type as text has it, and ONNX's number of it;
  *                         none where absent; counted: of each dim, whether it is a bound; size: of all elements; value: the elements of a constant of up to VALUES_MOST integers or floats, else none.
  *                         A list has its type and code, and `elements`, each as such a tensor; of a tensor, and of an output of which nobody says them, none
- *     each attribute      by its name: what the node says, else its default, else none; graphs and tensors: whether they are there
- *     want(right, message), able(right, message)    refuse the node unless `right`: as wrong (exit 3), as not there yet (exit 4)
+ *     each attribute      by its name: what the node says, else its default, else none; graphs and tensors: whether
+ * they are there
+ *     want(right, message), able(right, message)    refuse the node unless `right`: as wrong (exit 3), as not there yet
+ * (exit 4)
  *     floats(input...)    refuses those that are there of any other type
  *     axis_of(axis, rank) an axis that may be below 0; it refuses one outside
- *     counts()            says that the text thinks of inputs with dims that are bounds (ops/counts.c): it says shapes by what `Shape` makes of its inputs, by 0 and by -1, and
+ *     counts()            says that the text thinks of inputs with dims that are bounds (ops/counts.c): it says shapes
+ * by what `Shape` makes of its inputs, by 0 and by -1, and
  *                         takes no bound for a number of elements; its nodes carry the counts then.  Without it such an input is refused
  *
- * What keeps float32 inside (a row TW) never sees floats of 16 bits: onnx/wide.jinja stands around it then, given `op`, `to` (their type) and `given`, the node's
- * attributes {name, kind}.
+ * What keeps float32 inside (a row TW) never sees floats of 16 bits: onnx/wide.jinja stands around it then, given `op`,
+ * `to` (their type) and `given`, the node's attributes {name, kind}.
  */
 #include "ops/ops.h"
 #include "base/embedded.h"
@@ -29,11 +33,13 @@ static struct value elements_of(struct arena *arena, const struct tensor *tensor
 {
 	enum dtype_class class = dtypes[tensor->type].class;
 	bool is_float = tensor->type == DTYPE_F32 || tensor->type == DTYPE_F64;
-	if (!tensor->data || count > VALUES_MOST || (!is_float && class != CLASS_INT && class != CLASS_UINT && class != CLASS_BOOL))
+	if (!tensor->data || count > VALUES_MOST
+	        || (!is_float && class != CLASS_INT && class != CLASS_UINT && class != CLASS_BOOL))
 		return value_none();
 	struct value list = value_list(arena);
 	for (size_t i = 0; i < count; i++)
-		value_list_add(list, is_float ? value_float(tensor_float(tensor, i)) : value_int(tensor_int(tensor, i)));
+		value_list_add(
+		        list, is_float ? value_float(tensor_float(tensor, i)) : value_int(tensor_int(tensor, i)));
 	return list;
 }
 
@@ -86,13 +92,11 @@ static struct value attribute_value(struct arena *arena, const struct attribute 
 {
 	struct value list = value_list(arena);
 	switch (a->kind) {
-	case ATTRIBUTE_FLOAT:
-		return value_float(a->f);
-	case ATTRIBUTE_INT:
-		return value_int(a->i);
-	case ATTRIBUTE_STRING:
-		return value_copy(arena, a->s.at, a->s.count);
-	case ATTRIBUTE_FLOATS: case ATTRIBUTE_INTS:
+	case ATTRIBUTE_FLOAT: return value_float(a->f);
+	case ATTRIBUTE_INT: return value_int(a->i);
+	case ATTRIBUTE_STRING: return value_copy(arena, a->s.at, a->s.count);
+	case ATTRIBUTE_FLOATS:
+	case ATTRIBUTE_INTS:
 		for (size_t i = 0; i < a->count; i++)
 			value_list_add(list, a->floats ? value_float(a->floats[i]) : value_int(a->ints[i]));
 		return list;
@@ -100,8 +104,7 @@ static struct value attribute_value(struct arena *arena, const struct attribute 
 		for (size_t i = 0; i < a->count; i++)
 			value_list_add(list, value_copy(arena, a->strings[i].at, a->strings[i].count));
 		return list;
-	default:
-		return value_bool(true);
+	default: return value_bool(true);
 	}
 }
 
@@ -109,7 +112,9 @@ static struct value default_value(const struct attribute_row *row)
 {
 	if (!row->has_default)
 		return row->kind == ATTRIBUTE_GRAPH || row->kind == ATTRIBUTE_TENSOR ? value_bool(false) : value_none();
-	return row->string ? value_string(row->string) : row->kind == ATTRIBUTE_INT ? value_int((int64_t)row->number) : value_float((float)row->number);
+	return row->string                   ? value_string(row->string)
+	        : row->kind == ATTRIBUTE_INT ? value_int((int64_t)row->number)
+	                                     : value_float((float)row->number);
 }
 
 /* Rows of the node's version come last, as what they say counts. */
@@ -124,7 +129,11 @@ static void set_attributes(struct arena *arena, struct value globals, const stru
 }
 
 /* ---- what a text may say ---- */
-struct rendering { const struct node *node; const char *refusal; bool counts; };
+struct rendering {
+	const struct node *node;
+	const char *refusal;
+	bool counts;
+};
 
 /* The message is the node's alone: where the text stands that says it is nothing to the user. */
 static void refuse(struct template_call *call, enum exit_code code, const char *message)
@@ -150,7 +159,8 @@ static struct value floats(struct template_call *call)
 		struct value type = value_dict_get(call->at[i], "type");
 		const char *text = type.kind == VALUE_STRING ? type.bytes : NULL;
 		if (text && !strstr(text, "float") && strcmp(text, "double"))
-			refuse(call, EXIT_INVALID, arena_printf(call->arena, "an input is %s, a floating-point type is right", text));
+			refuse(call, EXIT_INVALID,
+			        arena_printf(call->arena, "an input is %s, a floating-point type is right", text));
 	}
 	return value_string("");
 }
@@ -166,7 +176,10 @@ static struct value axis_of(struct template_call *call)
 {
 	int64_t axis = call_int(call, 0, 0), rank = call_int(call, 1, 0);
 	if (axis < -rank || axis >= rank)
-		refuse(call, EXIT_INVALID, arena_printf(call->arena, "axis %" PRId64 " of %" PRId64 " dimensions, [%" PRId64 ", %" PRId64 ") is right", axis, rank, -rank, rank));
+		refuse(call, EXIT_INVALID,
+		        arena_printf(call->arena,
+		                "axis %" PRId64 " of %" PRId64 " dimensions, [%" PRId64 ", %" PRId64 ") is right", axis,
+		                rank, -rank, rank));
 	return value_int(axis < 0 ? axis + rank : axis);
 }
 
@@ -178,7 +191,7 @@ static struct environment *environment_of(struct texts *texts, const struct node
 	while (main->outer)
 		main = main->outer;
 	if (!texts->environment) {
-		struct template_places *places = new(build->arena, struct template_places);
+		struct template_places *places = arena_new(build->arena, struct template_places);
 		struct template_settings settings = template_settings_kernels;
 		places->directory = main->templates;
 		settings.output_limit = TEXT_MOST;
@@ -190,11 +203,12 @@ static struct environment *environment_of(struct texts *texts, const struct node
 }
 
 /* Whatever fails inside comes by here: texts are kept by malloc, and the message names the user's node. */
-static struct bytes rendered(struct environment *environment, const struct rendering *rendering, const char *name, struct value globals)
+static struct bytes rendered(
+        struct environment *environment, const struct rendering *rendering, const char *name, struct value globals)
 {
 	struct build *build = rendering->node->graph->build;
 	jmp_buf *out = build->out, mine;
-	struct text *text = new(build->arena, struct text);
+	struct text *text = arena_new(build->arena, struct text);
 	struct bytes bytes = { "", 0 };
 	text_init(text, build);
 	build->out = &mine;
@@ -202,7 +216,9 @@ static struct bytes rendered(struct environment *environment, const struct rende
 		text_release(text);
 		build->out = out;
 		build->detailed = !rendering->refusal;
-		const char *message = rendering->refusal ? rendering->refusal : arena_copy(build->arena, build->message, strlen(build->message));
+		const char *message = rendering->refusal
+		        ? rendering->refusal
+		        : arena_copy(build->arena, build->message, strlen(build->message));
 		node_fail(rendering->node, build->code, "%s", message);
 	}
 	template_render(environment, name, globals, text);
@@ -215,11 +231,15 @@ static struct bytes rendered(struct environment *environment, const struct rende
 
 static bool is_half(enum dtype type) { return type == DTYPE_F16 || type == DTYPE_BF16; }
 
-/* The text that gives a text's node floats of 32 bits for those of 16, and rounds what it makes; NULL: there are none. */
+/* The text that gives a text's node floats of 32 bits for those of 16, and rounds what it makes; NULL: there are none.
+ */
 static const char *widening(struct arena *arena, struct value globals, const struct node *node, const struct op *op)
 {
-	static const char *const kinds[] = { [ATTRIBUTE_FLOAT] = "float", [ATTRIBUTE_INT] = "int", [ATTRIBUTE_STRING] = "string", [ATTRIBUTE_FLOATS] = "floats",
-		[ATTRIBUTE_INTS] = "ints" };                  /* what rows of such texts have */
+	static const char *const kinds[] = { [ATTRIBUTE_FLOAT] = "float",
+		[ATTRIBUTE_INT] = "int",
+		[ATTRIBUTE_STRING] = "string",
+		[ATTRIBUTE_FLOATS] = "floats",
+		[ATTRIBUTE_INTS] = "ints" }; /* what rows of such texts have */
 	struct value given = value_list(arena);
 	enum dtype half = DTYPE_NONE;
 	for (int i = 0; i < node->ins; i++)
@@ -254,13 +274,14 @@ bool text_place(struct texts *texts, struct node *node, const struct op *op)
 	if (!all_known(node))
 		return false;
 	if (texts->depth > DEPTH_MOST)
-		node_fail(node, EXIT_LIMIT, "the texts of operators stand in each other deeper than %d: %s", DEPTH_MOST, op->text);
+		node_fail(node, EXIT_LIMIT, "the texts of operators stand in each other deeper than %d: %s", DEPTH_MOST,
+		        op->text);
 	struct value globals = value_dict(arena);
 	set_attributes(arena, globals, node, op);
 	value_dict_set(globals, "opset", value_int(node->since));
 	value_dict_set(globals, "inputs", tensors_of(arena, op->most, node->ins, node->in));
 	value_dict_set(globals, "outputs", tensors_of(arena, op->outs, node->outs, node->out));
-	struct rendering *rendering = new(arena, struct rendering);
+	struct rendering *rendering = arena_new(arena, struct rendering);
 	rendering->node = node;
 	value_dict_set(globals, "axis_of", value_function(arena, "axis_of", "axis rank", axis_of, rendering));
 	value_dict_set(globals, "counts", value_function(arena, "counts", "", counts, rendering));

@@ -1,4 +1,5 @@
-/* there.c: in front of a node that reads dims that are bounds: ingot.There puts a value behind a count, ingot.Whole behind all, and ingot.Agree asks that two counts are one. */
+/* there.c: in front of a node that reads dims that are bounds: ingot.There puts a value behind a count, ingot.Whole
+ * behind all, and ingot.Agree asks that two counts are one. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -15,26 +16,32 @@ void infer_there(struct node *node, const struct op *op)
 struct definition *definer_mask(struct definer *definer, const struct tensor *count, int64_t extent, enum dtype type)
 {
 	struct arena *arena = definer->arena;
-	const struct index *i = index_var(arena, 0, extent), *size = definer_index(definer, definer_size(definer, count), 0, extent);
+	const struct index *i = index_var(arena, 0, extent),
+	                   *size = definer_index(definer, definer_size(definer, count), 0, extent);
 	const struct range before = { index_add(arena, i, index_scale(arena, size, -1)), -extent, 0 };
 	struct definition *there = definer_map(definer, definer_name(definer, "there"), 1, &extent,
-		expr_select(arena, &before, 1, expr_number(arena, type, 1), expr_number(arena, type, 0)));
+	        expr_select(arena, &before, 1, expr_number(arena, type, 1), expr_number(arena, type, 0)));
 	there->masks = definer_count(definer, count);
 	return there;
 }
 
-static const struct expr *there_or(struct definer *definer, struct definition *x, const struct index *const *at, const struct tensor *count, int axis, const struct expr *value)
+static const struct expr *there_or(struct definer *definer, struct definition *x, const struct index *const *at,
+        const struct tensor *count, int axis, const struct expr *value)
 {
-	const struct expr *there = expr_load(definer->arena, definer_mask(definer, count, x->extents[axis], x->type), &at[axis]);
+	const struct expr *there =
+	        expr_load(definer->arena, definer_mask(definer, count, x->extents[axis], x->type), &at[axis]);
 	return expr3(definer, SCALAR_where, there, expr_load(definer->arena, x, at), value);
 }
 
-struct definition *definer_there(struct definer *definer, struct definition *x, const struct tensor *count, int axis, const struct expr *value)
+struct definition *definer_there(
+        struct definer *definer, struct definition *x, const struct tensor *count, int axis, const struct expr *value)
 {
 	const struct index *at[MAX_RANK];
 	for (int d = 0; d < x->rank; d++)
 		at[d] = index_var(definer->arena, d, x->extents[d]);
-	return !count ? x : definer_map(definer, definer_name(definer, "terms"), x->rank, x->extents, there_or(definer, x, at, count, axis, value));
+	return !count ? x
+	              : definer_map(definer, definer_name(definer, "terms"), x->rank, x->extents,
+	                      there_or(definer, x, at, count, axis, value));
 }
 
 void define_there(struct definer *definer, const struct op *op)
@@ -44,27 +51,32 @@ void define_there(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK];
 	(void)op;
 	definer_shape(definer, 0, extents, at);
-	const struct expr *value = node_in(definer->node, 2) ? expr_cast(definer->arena, x->type, definer_element(definer, 2, 0))
-		: expr_number(definer->arena, x->type, attribute_float(definer->node, "value"));
-	definer_out_map(definer, 0, there_or(definer, x, at, definer->node->in[1], (int)attribute_int(definer->node, "axis"), value));
+	const struct expr *value = node_in(definer->node, 2)
+	        ? expr_cast(definer->arena, x->type, definer_element(definer, 2, 0))
+	        : expr_number(definer->arena, x->type, attribute_float(definer->node, "value"));
+	definer_out_map(definer, 0,
+	        there_or(definer, x, at, definer->node->in[1], (int)attribute_int(definer->node, "axis"), value));
 }
 
 bool counts_are_put(const struct tensor *tensor, int axis)
 {
-	for (const struct node *made = tensor->producer; made && !strcmp(made->domain, "ingot") && !strcmp(made->type, "There"); made = made->in[0]->producer)
+	for (const struct node *made = tensor->producer;
+	        made && !strcmp(made->domain, "ingot") && !strcmp(made->type, "There"); made = made->in[0]->producer)
 		if (attribute_int(made, "axis") == axis)
 			return true;
 	return false;
 }
 
 /* The same that another node has had in front of it; NULL: none. */
-static struct tensor *put_before(const struct node *node, const struct tensor *x, int axis, float value, const struct tensor *element)
+static struct tensor *put_before(
+        const struct node *node, const struct tensor *x, int axis, float value, const struct tensor *element)
 {
 	const struct graph *graph = node->graph;
 	for (size_t i = 0; i < graph->nodes.count; i++) {
 		const struct node *made = graph->nodes.at[i];
-		if (!strcmp(made->type, "There") && !strcmp(made->domain, "ingot") && made->guard == graph->guard && made->in[0] == x && made->in[1] == x->dims[axis].count
-			&& node_in(made, 2) == element && attribute_int(made, "axis") == axis && attribute_float(made, "value") == value)
+		if (!strcmp(made->type, "There") && !strcmp(made->domain, "ingot") && made->guard == graph->guard
+		        && made->in[0] == x && made->in[1] == x->dims[axis].count && node_in(made, 2) == element
+		        && attribute_int(made, "axis") == axis && attribute_float(made, "value") == value)
 			return made->out[0];
 	}
 	return NULL;
@@ -82,11 +94,15 @@ void counts_put(struct node *node, int i, int axis, float value, struct tensor *
 		node->in[i] = before;
 		return;
 	}
-	struct node *there = size_node(node, "There", element ? 3 : 2, (struct tensor *[]){ x, x->dims[axis].count, element }, 1);
-	there->attributes = new_array(arena, struct attribute, 2);
+	struct node *there =
+	        size_node(node, "There", element ? 3 : 2, (struct tensor *[]){ x, x->dims[axis].count, element }, 1);
+	there->attributes = arena_new_array(arena, struct attribute, 2);
 	there->attribute_count = 2;
-	there->attributes[0] = (struct attribute){ .name = name_is(graph->build->names, "axis"), .kind = ATTRIBUTE_INT, .i = axis };
-	there->attributes[1] = (struct attribute){ .name = name_is(graph->build->names, "value"), .kind = ATTRIBUTE_FLOAT, .f = value };
+	there->attributes[0] =
+	        (struct attribute){ .name = name_is(graph->build->names, "axis"), .kind = ATTRIBUTE_INT, .i = axis };
+	there->attributes[1] = (struct attribute){
+		.name = name_is(graph->build->names, "value"), .kind = ATTRIBUTE_FLOAT, .f = value
+	};
 	there->out[0] = graph_tensor_fresh(graph, x->name);
 	there->out[0]->producer = there;
 	infer_output_like(there, 0, x);
@@ -141,8 +157,10 @@ void define_agree(struct definer *definer, const struct op *op)
 {
 	const struct node *node = definer->node;
 	(void)op;
-	definer_require(definer, EXIT_INVALID, 0, NULL, whole_of(definer, SCALAR_equal, definer_size(definer, node->in[1]), definer_size(definer, node->in[2])),
-		"dimension %" PRId64 " of %s is not as large as what stands beside it", attribute_int(node, "axis"), node->in[0]->name);
+	definer_require(definer, EXIT_INVALID, 0, NULL,
+	        whole_of(definer, SCALAR_equal, definer_size(definer, node->in[1]), definer_size(definer, node->in[2])),
+	        "dimension %" PRId64 " of %s is not as large as what stands beside it", attribute_int(node, "axis"),
+	        node->in[0]->name);
 	definer_out(definer, 0, definer_in_stored(definer, 0));
 }
 
@@ -152,12 +170,14 @@ void counts_agree(struct node *node, int i, int axis, struct tensor *count, int6
 	struct graph *graph = node->graph;
 	struct arena *arena = graph->build->arena;
 	struct tensor *x = node->in[i], *own = x->dims[axis].count;
-	if (!own || !count || own == count || x->dims[axis].extent != extent || !size_is_said(own) || !size_is_said(count))
+	if (!own || !count || own == count || x->dims[axis].extent != extent || !size_is_said(own)
+	        || !size_is_said(count))
 		return;
 	struct node *made = size_node(node, "Agree", 3, (struct tensor *[]){ x, own, count }, 1);
-	made->attributes = new_array(arena, struct attribute, 1);
+	made->attributes = arena_new_array(arena, struct attribute, 1);
 	made->attribute_count = 1;
-	made->attributes[0] = (struct attribute){ .name = name_is(graph->build->names, "axis"), .kind = ATTRIBUTE_INT, .i = axis };
+	made->attributes[0] =
+	        (struct attribute){ .name = name_is(graph->build->names, "axis"), .kind = ATTRIBUTE_INT, .i = axis };
 	made->out[0] = graph_tensor_fresh(graph, x->name);
 	made->out[0]->producer = made;
 	infer_agree(made, NULL);

@@ -1,10 +1,11 @@
-/* values.c: what a graph makes of Shape on its way to a Reshape, an Expand or a Slice: tensors of a few whole numbers, which are known element by element as sizes are (sizes.c)
- * where they come at run time.  So dims that such operands say are counted as the dims are that they were made of, and what turns out to be numbers is a constant. */
+/* values.c: what a graph makes of Shape on its way to a Reshape, an Expand or a Slice: tensors of a few whole numbers,
+ * which are known element by element as sizes are (sizes.c) where they come at run time.  So dims that such operands
+ * say are counted as the dims are that they were made of, and what turns out to be numbers is a constant. */
 #include "ops/ops.h"
 #include <math.h>
 
-enum { VALUES_MOST = 64 };                /* elements */
-static const double whole_most = 0x1p24;  /* of floats: every whole number up to there is one */
+enum { VALUES_MOST = 64 };               /* elements */
+static const double whole_most = 0x1p24; /* of floats: every whole number up to there is one */
 
 static bool may_be_sizes(enum dtype type)
 {
@@ -17,10 +18,12 @@ struct tensor *const *node_in_sizes(const struct node *node, int i, int64_t *cou
 {
 	struct build *build = node->graph->build;
 	const struct tensor *tensor = node_in(node, i);
-	*count = tensor && tensor_is_known(tensor) && !tensor->form && !tensor_counted(tensor) ? tensor_elements(build, tensor) : -1;
+	*count = tensor && tensor_is_known(tensor) && !tensor->form && !tensor_counted(tensor)
+	        ? tensor_elements(build, tensor)
+	        : -1;
 	if (*count < 0 || *count > VALUES_MOST || tensor->sizes || !tensor->data || !may_be_sizes(tensor->type))
 		return *count >= 0 ? tensor->sizes : NULL;
-	struct tensor **sizes = new_array(build->arena, struct tensor *, (size_t)*count + 1);
+	struct tensor **sizes = arena_new_array(build->arena, struct tensor *, (size_t)*count + 1);
 	for (int64_t k = 0; k < *count; k++) {
 		double number = is_float(tensor->type) ? tensor_float(tensor, (size_t)k) : 0;
 		if (!(fabs(number) <= whole_most) || floor(number) != number || (number == 0 && signbit(number)))
@@ -38,12 +41,18 @@ bool node_in_is_late(const struct node *node, int i)
 
 /* ---- what is made of them; NULL: not known ---- */
 typedef struct tensor *const *sizes;
-struct made { const struct node *node; struct tensor **at; int64_t count; };
+struct made {
+	const struct node *node;
+	struct tensor **at;
+	int64_t count;
+};
 
 static bool make_room(struct made *made, int64_t count)
 {
 	made->count = count;
-	made->at = count < 0 || count > VALUES_MOST ? NULL : new_array(made->node->graph->build->arena, struct tensor *, (size_t)count + 1);
+	made->at = count < 0 || count > VALUES_MOST
+	        ? NULL
+	        : arena_new_array(made->node->graph->build->arena, struct tensor *, (size_t)count + 1);
 	return made->at;
 }
 
@@ -87,7 +96,8 @@ static void of_parts(struct made *made)
 {
 	const struct node *node = made->node;
 	int64_t count, at = 0;
-	if (node->out[0]->rank != 1 || !dim_is_known(node->out[0]->dims[0]) || !make_room(made, node->out[0]->dims[0].extent))
+	if (node->out[0]->rank != 1 || !dim_is_known(node->out[0]->dims[0])
+	        || !make_room(made, node->out[0]->dims[0].extent))
 		return;
 	for (int i = 0; i < node->ins && made->at; i++) {
 		sizes x = node_in_sizes(node, i, &count);
@@ -134,8 +144,8 @@ static void of_slice(struct made *made)
 	const struct node *node = made->node;
 	int64_t count, start, step;
 	sizes x = node_in_sizes(node, 0, &count);
-	if (x && node->in[0]->rank == 1 && slice_of_list(node, &start, &step) && dim_is_known(node->out[0]->dims[0]) && !node->out[0]->dims[0].count
-		&& make_room(made, node->out[0]->dims[0].extent))
+	if (x && node->in[0]->rank == 1 && slice_of_list(node, &start, &step) && dim_is_known(node->out[0]->dims[0])
+	        && !node->out[0]->dims[0].count && make_room(made, node->out[0]->dims[0].extent))
 		of_some(made, x, count, start, step);
 }
 
@@ -144,34 +154,30 @@ static bool is_positive(struct tensor *size, int64_t least) { return size_span(s
 static struct tensor *of_two(const struct node *node, int scalar, struct tensor *a, struct tensor *b)
 {
 	switch (scalar) {
-	case SCALAR_add:
-		return size_sum(node, a, b);
-	case SCALAR_sub:
-		return size_difference(node, a, b);
-	case SCALAR_mul:
-		return size_product(node, a, b);
-	case SCALAR_div:                                         /* of floats a quotient that leaves nothing */
+	case SCALAR_add: return size_sum(node, a, b);
+	case SCALAR_sub: return size_difference(node, a, b);
+	case SCALAR_mul: return size_product(node, a, b);
+	case SCALAR_div: /* of floats a quotient that leaves nothing */
 		if (!is_positive(a, 0) || !is_positive(b, 1))
 			return NULL;
 		a = size_quotient(node, a, b);
 		return is_float(node->in[0]->type) && size_may_not_divide(a) ? NULL : a;
-	case SCALAR_maximum: case SCALAR_max:
-		return size_most(node, a, b);
-	case SCALAR_minimum: case SCALAR_min:
-		return size_least(node, a, b);
-	default:
-		break;
+	case SCALAR_maximum:
+	case SCALAR_max: return size_most(node, a, b);
+	case SCALAR_minimum:
+	case SCALAR_min: return size_least(node, a, b);
+	default: break;
 	}
 	struct span apart = size_span(size_difference(node, a, b));
 	switch (scalar) {
 	case SCALAR_equal:
-		return apart.least > 0 || apart.most < 0 ? size_number(node, 0) : size_equal(a, b) ? size_number(node, 1) : NULL;
-	case SCALAR_less:
-		return apart.most < 0 ? size_number(node, 1) : apart.least >= 0 ? size_number(node, 0) : NULL;
+		return apart.least > 0 || apart.most < 0 ? size_number(node, 0)
+		        : size_equal(a, b)               ? size_number(node, 1)
+		                                         : NULL;
+	case SCALAR_less: return apart.most < 0 ? size_number(node, 1) : apart.least >= 0 ? size_number(node, 0) : NULL;
 	case SCALAR_greater:
 		return apart.least > 0 ? size_number(node, 1) : apart.most <= 0 ? size_number(node, 0) : NULL;
-	default:
-		return NULL;
+	default: return NULL;
 	}
 }
 
@@ -207,7 +213,11 @@ static void of_elements(struct made *made, const struct op *op)
 /* All elements as one: how many there are in all, or the least of a number and what is there. */
 static void of_all(struct made *made, const struct op *op)
 {
-	static const struct { const char *type; int scalar; } rows[] = { { "ReduceProd", SCALAR_mul }, { "ReduceSum", SCALAR_add }, { "ReduceMin", SCALAR_min }, { "ReduceMax", SCALAR_max } };
+	static const struct {
+		const char *type;
+		int scalar;
+	} rows[] = { { "ReduceProd", SCALAR_mul }, { "ReduceSum", SCALAR_add }, { "ReduceMin", SCALAR_min },
+		{ "ReduceMax", SCALAR_max } };
 	int64_t count;
 	bool reduced[MAX_RANK];
 	int scalar = -1;
@@ -215,7 +225,8 @@ static void of_all(struct made *made, const struct op *op)
 	for (size_t i = 0; i < COUNT(rows); i++)
 		if (!strcmp(made->node->type, rows[i].type))
 			scalar = rows[i].scalar;
-	if (!x || !count || scalar < 0 || made->node->in[0]->rank != 1 || !reduced_axes(made->node, op, reduced) || !reduced[0] || !make_room(made, 1))
+	if (!x || !count || scalar < 0 || made->node->in[0]->rank != 1 || !reduced_axes(made->node, op, reduced)
+	        || !reduced[0] || !make_room(made, 1))
 		return;
 	made->at[0] = x[0];
 	for (int64_t k = 1; made->at[0] && k < count; k++)
@@ -235,7 +246,11 @@ static bool become_constant(struct tensor *out, const struct made *made)
 		int64_t number = tensor_int(made->at[k], 0);
 		float single = (float)number;
 		double twice = (double)number;
-		memcpy(data + k * bytes, out->type == DTYPE_F32 ? (const void *)&single : out->type == DTYPE_F64 ? (const void *)&twice : (const void *)&number, (size_t)bytes);
+		memcpy(data + k * bytes,
+		        out->type == DTYPE_F32           ? (const void *)&single
+		                : out->type == DTYPE_F64 ? (const void *)&twice
+		                                         : (const void *)&number,
+		        (size_t)bytes);
 	}
 	out->data = data;
 	out->bytes = (size_t)(made->count * bytes);
@@ -245,7 +260,10 @@ static bool become_constant(struct tensor *out, const struct made *made)
 /* That no type cuts them, nor wraps them around. */
 static bool fits(const struct tensor *out, const struct made *made)
 {
-	const int64_t limit = out->type == DTYPE_BOOL ? 1 : is_float(out->type) ? (int64_t)whole_most : out->type == DTYPE_I32 ? INT32_MAX : (int64_t)1 << 59;
+	const int64_t limit = out->type == DTYPE_BOOL ? 1
+	        : is_float(out->type)                 ? (int64_t)whole_most
+	        : out->type == DTYPE_I32              ? INT32_MAX
+	                                              : (int64_t)1 << 59;
 	for (int64_t k = 0; k < made->count; k++) {
 		if (!made->at[k])
 			return false;
@@ -261,7 +279,8 @@ void values_follow(struct node *node, const struct op *op)
 	struct tensor *out = node_has_out(node, 0) ? node->out[0] : NULL;
 	struct made made = { .node = node };
 	bool comes = op->infer == infer_shape;
-	if (!out || out->form || out->data || !may_be_sizes(out->type) || !tensor_is_known(out) || tensor_counted(out) || tensor_elements(node->graph->build, out) > VALUES_MOST)
+	if (!out || out->form || out->data || !may_be_sizes(out->type) || !tensor_is_known(out) || tensor_counted(out)
+	        || tensor_elements(node->graph->build, out) > VALUES_MOST)
 		return;
 	for (int i = 0; i < node->ins; i++)
 		comes |= node->in[i] && node->in[i]->sizes;
@@ -269,7 +288,8 @@ void values_follow(struct node *node, const struct op *op)
 		return;
 	if (op->infer == infer_shape)
 		of_shape(&made);
-	else if (op->infer == infer_identity || op->infer == infer_cast || op->infer == infer_squeeze || op->infer == infer_unsqueeze || op->infer == infer_reshape || op->infer == infer_flatten)
+	else if (op->infer == infer_identity || op->infer == infer_cast || op->infer == infer_squeeze
+	        || op->infer == infer_unsqueeze || op->infer == infer_reshape || op->infer == infer_flatten)
 		of_same(&made);
 	else if (op->infer == infer_unary && op->scalar == SCALAR_neg)
 		of_negated(&made);
@@ -281,8 +301,10 @@ void values_follow(struct node *node, const struct op *op)
 		of_slice(&made);
 	else if (op->infer == infer_reduce)
 		of_all(&made, op);
-	else if (op->infer == infer_binary || op->infer == infer_variadic || op->infer == infer_comparison || op->infer == infer_where)
+	else if (op->infer == infer_binary || op->infer == infer_variadic || op->infer == infer_comparison
+	        || op->infer == infer_where)
 		of_elements(&made, op);
-	if (made.at && made.count == tensor_elements(node->graph->build, out) && fits(out, &made) && !become_constant(out, &made))
+	if (made.at && made.count == tensor_elements(node->graph->build, out) && fits(out, &made)
+	        && !become_constant(out, &made))
 		out->sizes = made.at;
 }

@@ -1,18 +1,24 @@
-/* versions.c: what inputs, of which element types, a version of an op has: tables/versions.h, read where a node asks. */
+/* versions.c: what inputs, of which element types, a version of an op has: tables/versions.h, read where a node asks.
+ */
 #include <stdlib.h>
 #include "ops/ops.h"
 
 #define B(type) 1u << DTYPE_##type
 #define L(letter, types) { letter, types },
 #define V(...)
-static const struct { char letter; uint32_t types; } letters[] = {
+static const struct {
+	char letter;
+	uint32_t types;
+} letters[] = {
 #include "tables/versions.h"
 };
 #undef L
 #undef V
 #define L(...)
 #define V(domain, name, versions) { domain, name, versions },
-static const struct row { const char *domain, *name, *versions; } rows[] = {
+static const struct row {
+	const char *domain, *name, *versions;
+} rows[] = {
 #include "tables/versions.h"
 };
 #undef L
@@ -42,7 +48,10 @@ static const char *entry_of(const struct node *node)
 }
 
 /* A word of an entry. */
-struct word { const char *at; size_t length; };
+struct word {
+	const char *at;
+	size_t length;
+};
 
 /* The next word from *at on; length 0 where there is no other, or they are those of outputs. */
 static struct word next_word(const char **at)
@@ -78,8 +87,8 @@ static void check_type(const struct node *node, const char *what, int i, const s
 	uint32_t types = types_of(word);
 	if (!tensor || tensor->form || tensor->type == DTYPE_NONE || !types || types >> tensor->type & 1u)
 		return;
-	node_fail(node, EXIT_INVALID, "%s of opset %d: %s %d is %s, %s is right", node->type, node->since, what, i, dtypes[tensor->type].text,
-		list_of(node->graph->build->arena, types));
+	node_fail(node, EXIT_INVALID, "%s of opset %d: %s %d is %s, %s is right", node->type, node->since, what, i,
+	        dtypes[tensor->type].text, list_of(node->graph->build->arena, types));
 }
 
 void version_check_inputs(const struct node *node)
@@ -92,7 +101,8 @@ void version_check_inputs(const struct node *node)
 			node_fail(node, EXIT_INVALID, "%s of opset %d has no input %d", node->type, node->since, i);
 		word = next;
 		if (*word.at == '=')
-			infer_same_type(node, i, node->in[word.at[1] - '0'] ? node->in[word.at[1] - '0']->type : DTYPE_NONE);
+			infer_same_type(
+			        node, i, node->in[word.at[1] - '0'] ? node->in[word.at[1] - '0']->type : DTYPE_NONE);
 		else
 			check_type(node, "input", i, node->in[i], word);
 	}

@@ -1,21 +1,27 @@
-/* whole.c: words for what operands at run time say: integers of 64 bits, yes being 1 and no 0.  Each is a number where what it is made of is, so that constant
- * operands fold on the way. */
+/* whole.c: words for what operands at run time say: integers of 64 bits, yes being 1 and no 0.  Each is a number where
+ * what it is made of is, so that constant operands fold on the way. */
 #include "ops/ops.h"
 #include <stdarg.h>
 #include <stdio.h>
 
-const struct expr *integer(struct definer *definer, int64_t number) { return expr_integer(definer->arena, DTYPE_I64, number); }
+const struct expr *integer(struct definer *definer, int64_t number)
+{
+	return expr_integer(definer->arena, DTYPE_I64, number);
+}
 
 const struct expr *whole_of(struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b)
 {
 	const struct expr *expr = expr2(definer, row, a, b);
 	bool plain = a->kind == EXPR_NUMBER && a->integer == (row == SCALAR_and);
-	if (plain && (row == SCALAR_and || row == SCALAR_add || row == SCALAR_or))      /* 1 and b, 0 + b, 0 or b: what begins a chain of them */
+	if (plain
+	        && (row == SCALAR_and || row == SCALAR_add
+	                || row == SCALAR_or)) /* 1 and b, 0 + b, 0 or b: what begins a chain of them */
 		return b;
 	return a->kind == EXPR_NUMBER && b->kind == EXPR_NUMBER ? expr_fold(definer->program, expr) : expr;
 }
 
-const struct expr *whole_where(struct definer *definer, const struct expr *which, const struct expr *yes, const struct expr *no)
+const struct expr *whole_where(
+        struct definer *definer, const struct expr *which, const struct expr *yes, const struct expr *no)
 {
 	return which->kind != EXPR_NUMBER ? expr3(definer, SCALAR_where, which, yes, no) : which->integer ? yes : no;
 }
@@ -28,21 +34,28 @@ const struct expr *whole_is(struct definer *definer, const struct expr *a, int64
 const struct expr *whole_between(struct definer *definer, const struct expr *a, int64_t low, int64_t high)
 {
 	uint64_t reach = (uint64_t)high - (uint64_t)low;
-	if (a->kind != EXPR_NUMBER && low < high && reach < INT64_MAX) {      /* the distance from `low`, which wraps around, is one comparison */
-		const struct expr *far = expr_cast(definer->arena, DTYPE_U64, expr2(definer, SCALAR_sub, a, integer(definer, low)));
-		return expr_cast(definer->arena, DTYPE_I64, expr2(definer, SCALAR_less, far, expr_integer(definer->arena, DTYPE_U64, (int64_t)reach + 1)));
+	if (a->kind != EXPR_NUMBER && low < high
+	        && reach < INT64_MAX) { /* the distance from `low`, which wraps around, is one comparison */
+		const struct expr *far =
+		        expr_cast(definer->arena, DTYPE_U64, expr2(definer, SCALAR_sub, a, integer(definer, low)));
+		return expr_cast(definer->arena, DTYPE_I64,
+		        expr2(definer, SCALAR_less, far, expr_integer(definer->arena, DTYPE_U64, (int64_t)reach + 1)));
 	}
-	return whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_greater_equal, a, integer(definer, low)), whole_of(definer, SCALAR_less_equal, a, integer(definer, high)));
+	return whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_greater_equal, a, integer(definer, low)),
+	        whole_of(definer, SCALAR_less_equal, a, integer(definer, high)));
 }
 
 const struct expr *whole_cut(struct definer *definer, const struct expr *a, int64_t low, int64_t high)
 {
-	return whole_of(definer, SCALAR_min, whole_of(definer, SCALAR_max, a, integer(definer, low)), integer(definer, high));
+	return whole_of(
+	        definer, SCALAR_min, whole_of(definer, SCALAR_max, a, integer(definer, low)), integer(definer, high));
 }
 
 const struct expr *whole_kept(struct definer *definer, const char *part, const struct expr *a)
 {
-	return a->kind == EXPR_NUMBER || a->kind == EXPR_LOAD ? a : expr_load(definer->arena, definer_map(definer, definer_name(definer, part), 0, NULL, a), NULL);
+	return a->kind == EXPR_NUMBER || a->kind == EXPR_LOAD
+	        ? a
+	        : expr_load(definer->arena, definer_map(definer, definer_name(definer, part), 0, NULL, a), NULL);
 }
 
 /* ---- operands of an element for each of some axes ---- */
@@ -54,11 +67,13 @@ static const struct expr *is_axis(struct definer *definer, const struct axes *ax
 	return whole_of(definer, SCALAR_or, whole_is(definer, axis, d), whole_is(definer, axis, d - axes->rank));
 }
 
-const struct expr *axes_say(struct definer *definer, const struct axes *axes, int d, int input, int64_t first, int64_t otherwise)
+const struct expr *axes_say(
+        struct definer *definer, const struct axes *axes, int d, int input, int64_t first, int64_t otherwise)
 {
 	const struct expr *value = integer(definer, otherwise);
 	for (int64_t i = 0; i < axes->count; i++)
-		value = whole_where(definer, is_axis(definer, axes, i, d), definer_element(definer, input, first + i), value);
+		value = whole_where(
+		        definer, is_axis(definer, axes, i, d), definer_element(definer, input, first + i), value);
 	return whole_kept(definer, arena_printf(definer->arena, "told_%d", d), value);
 }
 
@@ -70,13 +85,15 @@ const struct expr *axes_right(struct definer *definer, const struct axes *axes)
 		for (int64_t i = 0; i < axes->count; i++)
 			count = whole_of(definer, SCALAR_add, count, is_axis(definer, axes, i, d));
 		count = whole_kept(definer, arena_printf(definer->arena, "times_%d", d), count);
-		right = whole_of(definer, SCALAR_and, right, whole_of(definer, SCALAR_less, count, integer(definer, 2)));
+		right = whole_of(
+		        definer, SCALAR_and, right, whole_of(definer, SCALAR_less, count, integer(definer, 2)));
 		all = whole_of(definer, SCALAR_add, all, count);
 	}
 	return axes->input < 0 ? right : whole_of(definer, SCALAR_and, right, whole_is(definer, all, axes->count));
 }
 
-struct definition *definer_choose(struct definer *definer, int count, const struct expr *const *is, struct definition *const *each, const char *format, ...)
+struct definition *definer_choose(struct definer *definer, int count, const struct expr *const *is,
+        struct definition *const *each, const char *format, ...)
 {
 	struct arena *arena = definer->arena;
 	const struct definition *first = each[0];
@@ -98,7 +115,8 @@ struct definition *definer_choose(struct definer *definer, int count, const stru
 		const struct expr *one = expr_load(arena, each[i], at);
 		body = body ? expr_select(arena, &(struct range){ chosen, i, i + 1 }, 1, one, body) : one;
 	}
-	return count == 1 ? each[0] : definer_map(definer, definer_name(definer, "chosen"), first->rank, first->extents, body);
+	return count == 1 ? each[0]
+	                  : definer_map(definer, definer_name(definer, "chosen"), first->rank, first->extents, body);
 }
 
 /* ---- ingot.Asked: how a text asks that an operand be what it has made its nodes for ---- */
@@ -108,7 +126,8 @@ void infer_asked(struct node *node, const struct op *op)
 	infer_counts(node, 3, 3, 1);
 	for (int i = 1; i < 3; i++)
 		if (node->in[i]->type != DTYPE_NONE && dtypes[node->in[i]->type].class != CLASS_INT)
-			node_fail(node, EXIT_INVALID, "%s: input %d is %s, int64 or int32 is right", node->type, i, dtypes[node->in[i]->type].text);
+			node_fail(node, EXIT_INVALID, "%s: input %d is %s, int64 or int32 is right", node->type, i,
+			        dtypes[node->in[i]->type].text);
 	infer_output_like(node, 0, node->in[0]);
 }
 
@@ -120,8 +139,10 @@ void define_asked(struct definer *definer, const struct op *op)
 	(void)op;
 	for (int64_t i = 0; i < definer_elements(definer, 2); i++) {
 		int64_t number;
-		if (!definer_number(definer, definer_element(definer, 2, i), &number) || i >= definer_elements(definer, 1))
-			node_fail(node, EXIT_INVALID, "%s: what is asked for is no constant, or longer than the operand", node->type);
+		if (!definer_number(definer, definer_element(definer, 2, i), &number)
+		        || i >= definer_elements(definer, 1))
+			node_fail(node, EXIT_INVALID,
+			        "%s: what is asked for is no constant, or longer than the operand", node->type);
 		right = whole_of(definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, i), number));
 		numbers = arena_printf(definer->arena, "%s%s%lld", numbers, i ? ", " : "", (long long)number);
 	}

@@ -2,11 +2,11 @@
 #include "ops/ops.h"
 #include <inttypes.h>
 
-enum { WINDOW_MOST = 1 << 30 };           /* of kernel, stride, dilation and pads each: products of two fit 64 bits */
-static const double taps_most = 0x1p40;   /* of a window */
+enum { WINDOW_MOST = 1 << 30 };         /* of kernel, stride, dilation and pads each: products of two fit 64 bits */
+static const double taps_most = 0x1p40; /* of a window */
 
-void window_numbers(const struct node *node, const char *name, int count, int64_t least, int64_t otherwise,
-                         int64_t *numbers)
+void window_numbers(
+        const struct node *node, const char *name, int count, int64_t least, int64_t otherwise, int64_t *numbers)
 {
 	size_t given;
 	const int64_t *ints = node_ints(node, name, &given);
@@ -16,7 +16,7 @@ void window_numbers(const struct node *node, const char *name, int count, int64_
 		numbers[d] = given ? ints[d] : otherwise;
 		if (numbers[d] < least || numbers[d] > WINDOW_MOST)
 			node_fail(node, EXIT_INVALID, "%s: %s has %" PRId64 ", at least %" PRId64 " is right",
-			          node->type, name, numbers[d], least);
+			        node->type, name, numbers[d], least);
 	}
 }
 
@@ -30,7 +30,7 @@ static enum auto_pad auto_pad_of(const struct node *node)
 		if (!strcmp(names[i], given))
 			return (enum auto_pad)i;
 	node_fail(node, EXIT_INVALID, "%s: auto_pad is \"%s\", NOTSET, SAME_UPPER, SAME_LOWER or VALID is right",
-	          node->type, given);
+	        node->type, given);
 }
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -41,9 +41,8 @@ static int64_t slid(const struct node *node, const struct window *window, int d,
 	int64_t room = window->in[d] + window->before[d] + window->after[d] - reach, stride = window->stride[d];
 	if (room < 0)
 		node_fail(node, EXIT_INVALID,
-		          "%s: a window of %" PRId64 " does not fit into %" PRId64 " with pads %" PRId64
-		          " and %" PRId64,
-		          node->type, reach, window->in[d], window->before[d], window->after[d]);
+		        "%s: a window of %" PRId64 " does not fit into %" PRId64 " with pads %" PRId64 " and %" PRId64,
+		        node->type, reach, window->in[d], window->before[d], window->after[d]);
 	if (!ceil_mode)
 		return room / stride + 1;
 	int64_t out = ceil_div(room, stride) + 1; /* the last window begins inside the data or the pad before it */
@@ -56,8 +55,8 @@ static int read_window(const struct node *node, const struct tensor *data, const
 	int count = window->count = data->rank - 2;
 	size_t given;
 	if (count < 1)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 3 are right", node->type,
-		          data->rank);
+		node_fail(
+		        node, EXIT_INVALID, "%s: data has %d dimensions, at least 3 are right", node->type, data->rank);
 	node_ints(node, "kernel_shape", &given);
 	if (!given && !kernel)
 		node_fail(node, EXIT_INVALID, "%s lacks kernel_shape", node->type);
@@ -65,7 +64,7 @@ static int read_window(const struct node *node, const struct tensor *data, const
 	for (int d = 0; kernel && d < count; d++) {
 		if (given && kernel[d] >= 0 && window->kernel[d] != kernel[d])
 			node_fail(node, EXIT_INVALID, "%s: kernel_shape has %" PRId64 ", the weights have %" PRId64,
-			          node->type, window->kernel[d], kernel[d]);
+			        node->type, window->kernel[d], kernel[d]);
 		window->kernel[d] = given ? window->kernel[d] : kernel[d];
 	}
 	window_numbers(node, "strides", count, 1, 1, window->stride);
@@ -79,7 +78,8 @@ static int read_window(const struct node *node, const struct tensor *data, const
 }
 
 /* A dimension whose extents are known; pads are as given. */
-static bool begin_dimension(const struct node *node, const struct tensor *data, struct window *window, int d, bool padded, const int64_t *pads)
+static bool begin_dimension(const struct node *node, const struct tensor *data, struct window *window, int d,
+        bool padded, const int64_t *pads)
 {
 	window->in[d] = data->dims[2 + d].extent;
 	window->out[d] = -1;
@@ -89,7 +89,7 @@ static bool begin_dimension(const struct node *node, const struct tensor *data, 
 		return false;
 	if (window->kernel[d] < 1 || window->kernel[d] > WINDOW_MOST || window->in[d] > INT64_MAX / 4)
 		node_fail(node, EXIT_INVALID, "%s: a kernel of %" PRId64 " over %" PRId64, node->type,
-		          window->kernel[d], window->in[d]);
+		        window->kernel[d], window->in[d]);
 	return true;
 }
 
@@ -105,8 +105,8 @@ void window_of(const struct node *node, const struct tensor *data, const int64_t
 			continue;
 		if (auto_pad == PAD_SAME_UPPER || auto_pad == PAD_SAME_LOWER) {
 			int64_t out = ceil_div(window->in[d], window->stride[d]);
-			int64_t pad = (out - 1) * window->stride[d] + (window->kernel[d] - 1) * window->dilation[d] +
-			              1 - window->in[d];
+			int64_t pad = (out - 1) * window->stride[d] + (window->kernel[d] - 1) * window->dilation[d] + 1
+			        - window->in[d];
 			pad = pad < 0 ? 0 : pad;
 			window->before[d] = auto_pad == PAD_SAME_UPPER ? pad / 2 : pad - pad / 2;
 			window->after[d] = pad - window->before[d];
@@ -117,19 +117,24 @@ void window_of(const struct node *node, const struct tensor *data, const int64_t
 	}
 }
 
-bool window_hangs_over(const struct node *node, const struct window *window, int d) { return window->after[d] > 0 || node_int(node, "ceil_mode", 0); }
+bool window_hangs_over(const struct node *node, const struct window *window, int d)
+{
+	return window->after[d] > 0 || node_int(node, "ceil_mode", 0);
+}
 
 struct tensor *window_size(const struct node *node, const struct window *window, int d, struct tensor *in)
 {
 	enum auto_pad auto_pad = auto_pad_of(node);
-	int64_t stride = window->stride[d], reach = (window->kernel[d] - 1) * window->dilation[d] + 1, pads = window->before[d] + window->after[d];
+	int64_t stride = window->stride[d], reach = (window->kernel[d] - 1) * window->dilation[d] + 1,
+	        pads = window->before[d] + window->after[d];
 	struct tensor *by = size_number(node, stride);
 	if ((auto_pad == PAD_SAME_UPPER || auto_pad == PAD_SAME_LOWER) && stride != 1)
 		return NULL;
 	if (auto_pad != PAD_NOTSET || !node_int(node, "ceil_mode", 0))
 		return size_quotient(node, size_not_below_zero(node, size_plus(node, in, pads - reach + stride)), by);
-	return size_least(node, size_quotient(node, size_not_below_zero(node, size_plus(node, in, pads - reach + 2 * stride - 1)), by),
-		size_quotient(node, size_plus(node, in, window->before[d] + stride - 1), by));
+	return size_least(node,
+	        size_quotient(node, size_not_below_zero(node, size_plus(node, in, pads - reach + 2 * stride - 1)), by),
+	        size_quotient(node, size_plus(node, in, window->before[d] + stride - 1), by));
 }
 
 struct tensor *window_transposed_size(const struct node *node, const struct window *window, int d, struct tensor *in)
@@ -137,10 +142,13 @@ struct tensor *window_transposed_size(const struct node *node, const struct wind
 	size_t sized;
 	node_ints(node, "output_shape", &sized);
 	int64_t stride = window->stride[d], more = window->out[d] - window->in[d] * stride;
-	return sized ? NULL : size_not_below_zero(node, size_plus(node, size_product(node, in, size_number(node, stride)), more));
+	return sized
+	        ? NULL
+	        : size_not_below_zero(node, size_plus(node, size_product(node, in, size_number(node, stride)), more));
 }
 
-void window_transposed_of(const struct node *node, const struct tensor *data, const int64_t *kernel, struct window *window)
+void window_transposed_of(
+        const struct node *node, const struct tensor *data, const int64_t *kernel, struct window *window)
 {
 	int count = read_window(node, data, kernel, window);
 	int64_t pads[MAX_RANK * 2], more[MAX_RANK], sizes[MAX_RANK];
@@ -155,12 +163,18 @@ void window_transposed_of(const struct node *node, const struct tensor *data, co
 		if (!begin_dimension(node, data, window, d, auto_pad == PAD_NOTSET, pads))
 			continue;
 		if (window->in[d] > WINDOW_MOST || window->in[d] < 1)
-			node_fail(node, window->in[d] < 1 ? EXIT_INVALID : EXIT_LIMIT, "%s: dimension %d of the data is %" PRId64, node->type, 2 + d, window->in[d]);
-		int64_t full = window->stride[d] * (window->in[d] - 1) + more[d] + (window->kernel[d] - 1) * window->dilation[d] + 1;
-		window->out[d] = sized ? sizes[d] : same ? window->in[d] * window->stride[d] : full - window->before[d] - window->after[d];
+			node_fail(node, window->in[d] < 1 ? EXIT_INVALID : EXIT_LIMIT,
+			        "%s: dimension %d of the data is %" PRId64, node->type, 2 + d, window->in[d]);
+		int64_t full = window->stride[d] * (window->in[d] - 1) + more[d]
+		        + (window->kernel[d] - 1) * window->dilation[d] + 1;
+		window->out[d] = sized ? sizes[d]
+		        : same         ? window->in[d] * window->stride[d]
+		                       : full - window->before[d] - window->after[d];
 		if (window->out[d] < 0)
-			node_fail(node, EXIT_INVALID, "%s: pads %" PRId64 " and %" PRId64 " take more than the %" PRId64 " elements of dimension %d", node->type,
-				window->before[d], window->after[d], full, 2 + d);
+			node_fail(node, EXIT_INVALID,
+			        "%s: pads %" PRId64 " and %" PRId64 " take more than the %" PRId64
+			        " elements of dimension %d",
+			        node->type, window->before[d], window->after[d], full, 2 + d);
 		if (sized || same) {
 			int64_t pad = full > window->out[d] ? full - window->out[d] : 0;
 			window->before[d] = auto_pad == PAD_SAME_UPPER ? pad / 2 : pad - pad / 2;
@@ -170,7 +184,7 @@ void window_transposed_of(const struct node *node, const struct tensor *data, co
 }
 
 const struct expr *window_load(struct definer *definer, const struct window *window, struct definition *x,
-                               const struct index **at, int first_out, int first_reduced, const struct expr *outside)
+        const struct index **at, int first_out, int first_reduced, const struct expr *outside)
 {
 	struct arena *arena = definer->arena;
 	struct range ranges[MAX_RANK];

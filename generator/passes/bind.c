@@ -14,7 +14,8 @@ struct binding binding_parse(struct build *build, const char *option)
 	if (!errno && end[0] == '.' && end[1] == '.' && end[2] >= '0' && end[2] <= '9') {
 		long long most = strtoll(end + 2, &end, 10);
 		if (!*end && !errno && most >= extent && most > 0)
-			return (struct binding){ name_of(build->names, option, (size_t)(equals - option)), most, extent, true };
+			return (struct binding){ name_of(build->names, option, (size_t)(equals - option)), most, extent,
+				true };
 		fail(build, EXIT_USAGE, NULL, "--dim %s: a range must be LEAST..MOST, as in --dim N=1..32", option);
 	}
 	if (*end || errno)
@@ -52,15 +53,16 @@ static void set_symbol(struct graph *graph, const char *symbol, int64_t extent, 
 static void bind_dim(struct graph *graph, struct tensor *input, int axis, int64_t extent, struct tensor *count)
 {
 	struct dim *dim = &input->dims[axis];
-	if (dim->count && !count) {                           /* data of a call: how many there are is asked when it runs */
+	if (dim->count && !count) { /* data of a call: how many there are is asked when it runs */
 		if (extent > dim->extent)
-			fail(graph->build, EXIT_USAGE, graph->file, "dim %d of input %.60s is %lld at most, not %lld", axis, input->name, (long long)dim->extent, (long long)extent);
+			fail(graph->build, EXIT_USAGE, graph->file, "dim %d of input %.60s is %lld at most, not %lld",
+			        axis, input->name, (long long)dim->extent, (long long)extent);
 		return;
 	}
 	if (dim->extent >= 0 && dim->extent != extent)
 		fail(graph->build, EXIT_USAGE, graph->file, "dim %d of input %.60s is %lld%s%.60s, not %lld", axis,
-		     input->name, (long long)dim->extent, dim->symbol ? " by " : "", dim->symbol ? dim->symbol : "",
-		     (long long)extent);
+		        input->name, (long long)dim->extent, dim->symbol ? " by " : "", dim->symbol ? dim->symbol : "",
+		        (long long)extent);
 	if (dim->extent < 0 && dim->symbol)
 		set_symbol(graph, dim->symbol, extent, count);
 	dim->extent = extent;
@@ -100,8 +102,11 @@ void graph_dims(struct graph *graph, struct choices *choices)
 		for (int axis = 0; axis < of_caller(graph, i)->rank; axis++) {
 			const struct tensor *tensor = of_caller(graph, i);
 			const struct dim *dim = &tensor->dims[axis];
-			bool is_output = i >= graph->inputs.count;       /* only a symbol names a dim of it that is not known */
-			if (dim->symbol ? (is_output && dim->extent >= 0) || symbol_comes_before(graph, dim->symbol, i, axis) : is_output || dim->extent >= 0)
+			bool is_output =
+			        i >= graph->inputs.count; /* only a symbol names a dim of it that is not known */
+			if (dim->symbol ? (is_output && dim->extent >= 0)
+			                        || symbol_comes_before(graph, dim->symbol, i, axis)
+			                : is_output || dim->extent >= 0)
 				continue;
 			choices_add(choices, is_output ? dim->symbol : name_of_dim(graph->build, tensor, axis));
 		}
@@ -111,7 +116,8 @@ void graph_dims(struct graph *graph, struct choices *choices)
 static struct tensor *number_of_caller(struct graph *graph, const char *name)
 {
 	for (size_t i = 0; i < graph->inputs.count; i++)
-		if (!strcmp(graph->inputs.at[i]->name, name) && graph->inputs.at[i]->type == DTYPE_I64 && graph->inputs.at[i]->rank == 0)
+		if (!strcmp(graph->inputs.at[i]->name, name) && graph->inputs.at[i]->type == DTYPE_I64
+		        && graph->inputs.at[i]->rank == 0)
 			return graph->inputs.at[i];
 	return NULL;
 }
@@ -153,7 +159,8 @@ bool graph_is_size(const struct graph *graph, const struct tensor *tensor)
 }
 
 /* ---- a range of a symbol that outputs alone have ---- */
-/* The output becomes what a node at the end makes of it, which asks how many there are: everybody else reads what the model computes. */
+/* The output becomes what a node at the end makes of it, which asks how many there are: everybody else reads what the
+ * model computes. */
 static void fit_output(struct graph *graph, struct tensor *output)
 {
 	struct build *build = graph->build;
@@ -172,17 +179,22 @@ static void fit_output(struct graph *graph, struct tensor *output)
 	for (size_t i = 0; i < graph->outputs.count; i++)
 		if (graph->outputs.at[i] == inner)
 			graph->outputs.at[i] = output;
-	struct node *fit = graph_node_new(graph, name_is(build->names, "ingot"), name_is(build->names, "Fit"), producer->name, 1, 1);
-	struct bytes *symbols = new_array(build->arena, struct bytes, MAX_RANK);
+	struct node *fit = graph_node_new(
+	        graph, name_is(build->names, "ingot"), name_is(build->names, "Fit"), producer->name, 1, 1);
+	struct bytes *symbols = arena_new_array(build->arena, struct bytes, MAX_RANK);
 	for (int d = 0; d < output->rank; d++)
-		symbols[d] = (struct bytes){ output->dims[d].symbol, output->dims[d].symbol ? strlen(output->dims[d].symbol) : 0 };
+		symbols[d] = (struct bytes){ output->dims[d].symbol,
+			output->dims[d].symbol ? strlen(output->dims[d].symbol) : 0 };
 	fit->since = 1;
 	fit->where = producer->where;
 	fit->in[0] = inner;
 	fit->out[0] = output;
 	output->producer = fit;
-	fit->attributes = new(build->arena, struct attribute);
-	fit->attributes[fit->attribute_count++] = (struct attribute){ .name = name_is(build->names, "symbols"), .kind = ATTRIBUTE_STRINGS, .count = (size_t)output->rank, .strings = symbols };
+	fit->attributes = arena_new(build->arena, struct attribute);
+	fit->attributes[fit->attribute_count++] = (struct attribute){ .name = name_is(build->names, "symbols"),
+		.kind = ATTRIBUTE_STRINGS,
+		.count = (size_t)output->rank,
+		.strings = symbols };
 }
 
 static void fit_outputs(struct graph *graph, const char *symbol)
@@ -207,7 +219,7 @@ void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 		for (int k = 0; k < b; k++)
 			if (name_is(build->names, bindings[k].name) == name && bindings[k].extent != bindings[b].extent)
 				fail(build, EXIT_USAGE, NULL, "--dim %s is given twice, with %lld and %lld", name,
-				     (long long)bindings[k].extent, (long long)bindings[b].extent);
+				        (long long)bindings[k].extent, (long long)bindings[b].extent);
 		for (size_t i = 0; i < graph->inputs.count; i++)
 			for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
 				if (name_of_dim(build, graph->inputs.at[i], axis) == name) {
@@ -222,27 +234,32 @@ void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 		graph_dims(graph, &choices);
 		if (symbol && bindings[b].ranged) {
 			if (!graph_asked(graph, symbol))
-				push(build->arena, &graph->asked, (struct asked){ symbol, bindings[b].least, bindings[b].extent, NULL, 0 });
+				push(build->arena, &graph->asked,
+				        (struct asked){ symbol, bindings[b].least, bindings[b].extent, NULL, 0 });
 			fit_outputs(graph, symbol);
 		} else if (symbol)
 			set_symbol(graph, symbol, bindings[b].extent, NULL);
 		else if (number && bindings[b].ranged)
-			push(build->arena, &graph->said, (struct bounded){ number, bindings[b].least, bindings[b].extent });
+			push(build->arena, &graph->said,
+			        (struct bounded){ number, bindings[b].least, bindings[b].extent });
 		else if (number)
-			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: an input's value has a range, as in --dim %.100s=1..32; --value %.100s=%lld says that it always comes so", name, name, name,
-				(long long)bindings[b].extent);
+			fail(build, EXIT_USAGE, graph->file,
+			        "--dim %.100s: an input's value has a range, as in --dim %.100s=1..32; --value "
+			        "%.100s=%lld says that it always comes so",
+			        name, name, name, (long long)bindings[b].extent);
 		else if (!found)
-			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: no input has a dim of that name%s", name, choices_text(&choices));
+			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: no input has a dim of that name%s", name,
+			        choices_text(&choices));
 	}
 	for (size_t i = 0; i < graph->inputs.count; i++)
-		tensor_elements(build, graph->inputs.at[i]);          /* fails where no memory could hold it */
+		tensor_elements(build, graph->inputs.at[i]); /* fails where no memory could hold it */
 }
 
 void pass_bind_input(struct graph *graph, struct tensor *input, int rank, const int64_t *extents)
 {
 	if (rank > MAX_RANK || (input->rank >= 0 && input->rank != rank))
 		fail(graph->build, EXIT_USAGE, graph->file, "input %.60s has %d dimensions, its data has %d",
-		     input->name, input->rank, rank);
+		        input->name, input->rank, rank);
 	for (int axis = input->rank < 0 ? 0 : rank; axis < rank; axis++)
 		input->dims[axis] = (struct dim){ .extent = -1 };
 	input->rank = rank;
@@ -257,8 +274,10 @@ static const char *places_of(struct graph *graph, const char *name)
 	const char *places = "";
 	for (size_t i = 0; i < graph->inputs.count && strlen(places) < 100; i++)
 		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
-			if (graph->inputs.at[i]->dims[axis].extent < 0 && name_of_dim(graph->build, graph->inputs.at[i], axis) == name)
-				places = arena_printf(arena, "%s%sdim %d of input %.60s", places, *places ? ", " : "", axis, graph->inputs.at[i]->name);
+			if (graph->inputs.at[i]->dims[axis].extent < 0
+			        && name_of_dim(graph->build, graph->inputs.at[i], axis) == name)
+				places = arena_printf(arena, "%s%sdim %d of input %.60s", places, *places ? ", " : "",
+				        axis, graph->inputs.at[i]->name);
 	return places;
 }
 
@@ -284,10 +303,13 @@ const char *unbound_dims(struct graph *graph)
 	const char *options = "";
 	for (size_t i = 0; i < graph->inputs.count && strlen(options) < 500; i++)
 		if (graph->inputs.at[i]->form)
-			options = arena_printf(graph->build->arena, "%s --elements %.60s=1", options, graph->inputs.at[i]->name);
+			options = arena_printf(
+			        graph->build->arena, "%s --elements %.60s=1", options, graph->inputs.at[i]->name);
 	for (size_t k = 0; k < names.count && strlen(options) < 500; k++) {
-		bool plain = strspn(names.at[k], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:./-") == strlen(names.at[k]);
-		options = arena_printf(graph->build->arena, plain ? "%s --dim %.60s=1" : "%s --dim '%.60s=1'", options, names.at[k]);
+		bool plain = strspn(names.at[k], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:./-")
+		        == strlen(names.at[k]);
+		options = arena_printf(
+		        graph->build->arena, plain ? "%s --dim %.60s=1" : "%s --dim '%.60s=1'", options, names.at[k]);
 	}
 	return options;
 }
@@ -300,17 +322,24 @@ void pass_bound(struct graph *graph)
 	for (size_t i = 0; i < graph->inputs.count; i++) {
 		const struct tensor *input = graph->inputs.at[i];
 		if (input->form)
-			fail(build, EXIT_USAGE, graph->file, "input %.60s is %.60s: say %s, as in --elements %.60s=%s, or also of which shapes, as in --elements %.60s=[2,3]%s", input->name,
-				type_of_tensor(build, input), input->form & FORM_OPTIONAL ? "what it holds, or that it is none" : "how many tensors it holds", input->name,
-				input->form & FORM_OPTIONAL ? "none" : "2", input->name, input->form & FORM_SEQUENCE ? ",[4,3]" : "");
+			fail(build, EXIT_USAGE, graph->file,
+			        "input %.60s is %.60s: say %s, as in --elements %.60s=%s, or also of which shapes, as "
+			        "in --elements %.60s=[2,3]%s",
+			        input->name, type_of_tensor(build, input),
+			        input->form & FORM_OPTIONAL ? "what it holds, or that it is none"
+			                                    : "how many tensors it holds",
+			        input->name, input->form & FORM_OPTIONAL ? "none" : "2", input->name,
+			        input->form & FORM_SEQUENCE ? ",[4,3]" : "");
 	}
 	for (size_t i = 0; i < graph->inputs.count; i++)
 		if (graph->inputs.at[i]->rank < 0)
-			fail(build, EXIT_USAGE, graph->file, "the model does not say how many dimensions input %.100s has; only its data can",
-				graph->inputs.at[i]->name);
+			fail(build, EXIT_USAGE, graph->file,
+			        "the model does not say how many dimensions input %.100s has; only its data can",
+			        graph->inputs.at[i]->name);
 	for (size_t k = 0; k < names.count && strlen(places) < 500; k++)
 		places = arena_printf(build->arena, "%s%s%s", places, k ? ", " : "", places_of(graph, names.at[k]));
 	if (names.count)
-		fail(build, EXIT_USAGE, graph->file, "%s %s not bound: give %s, as in%s", places, strstr(places, ", ") ? "are" : "is",
-			names.count == 1 ? "its extent" : "their extents", unbound_dims(graph));
+		fail(build, EXIT_USAGE, graph->file, "%s %s not bound: give %s, as in%s", places,
+		        strstr(places, ", ") ? "are" : "is", names.count == 1 ? "its extent" : "their extents",
+		        unbound_dims(graph));
 }

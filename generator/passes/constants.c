@@ -16,7 +16,7 @@ static void set_list(struct tensor *tensor, enum dtype type, int rank, size_t co
 static const char *const *strings_of(struct node *node, const struct bytes *at, size_t count)
 {
 	struct arena *arena = node->graph->build->arena;
-	const char **strings = new_array(arena, const char *, count);
+	const char **strings = arena_new_array(arena, const char *, count);
 	for (size_t i = 0; i < count; i++) {
 		if (at[i].count && memchr(at[i].at, 0, at[i].count))
 			fail(node->graph->build, EXIT_UNSUPPORTED, node->where, "a string with a NUL byte");
@@ -28,7 +28,7 @@ static const char *const *strings_of(struct node *node, const struct bytes *at, 
 static bool make_constant(struct node *node)
 {
 	struct tensor *tensor = node->out[0];
-	op_of(node);                                          /* refuses what the version has not */
+	op_of(node); /* refuses what the version has not */
 	if (node->outs != 1 || node->ins || !tensor || node->attribute_count != 1)
 		fail(node->graph->build, EXIT_INVALID, node->where, "must have one value, one output and no input");
 	const struct attribute *a = &node->attributes[0];
@@ -41,18 +41,10 @@ static bool make_constant(struct node *node)
 		tensor->bytes = a->t->bytes;
 		tensor->strings = a->t->strings;
 		break;
-	case ATTRIBUTE_FLOAT:
-		set_list(tensor, DTYPE_F32, 0, 1, &a->f);
-		break;
-	case ATTRIBUTE_INT:
-		set_list(tensor, DTYPE_I64, 0, 1, &a->i);
-		break;
-	case ATTRIBUTE_FLOATS:
-		set_list(tensor, DTYPE_F32, 1, a->count, a->count ? (const void *)a->floats : "");
-		break;
-	case ATTRIBUTE_INTS:
-		set_list(tensor, DTYPE_I64, 1, a->count, a->count ? (const void *)a->ints : "");
-		break;
+	case ATTRIBUTE_FLOAT: set_list(tensor, DTYPE_F32, 0, 1, &a->f); break;
+	case ATTRIBUTE_INT: set_list(tensor, DTYPE_I64, 0, 1, &a->i); break;
+	case ATTRIBUTE_FLOATS: set_list(tensor, DTYPE_F32, 1, a->count, a->count ? (const void *)a->floats : ""); break;
+	case ATTRIBUTE_INTS: set_list(tensor, DTYPE_I64, 1, a->count, a->count ? (const void *)a->ints : ""); break;
 	case ATTRIBUTE_STRING:
 		set_list(tensor, DTYPE_STRING, 0, 1, strings_of(node, &a->s, 1));
 		tensor->strings = tensor->data;
@@ -61,8 +53,7 @@ static bool make_constant(struct node *node)
 		set_list(tensor, DTYPE_STRING, 1, a->count, strings_of(node, a->strings, a->count));
 		tensor->strings = tensor->data;
 		break;
-	default:
-		return false;                                 /* no Constant of ONNX: inference says what is wrong */
+	default: return false; /* no Constant of ONNX: inference says what is wrong */
 	}
 	version_check_outputs(node);
 	tensor->is_initializer = true;
@@ -132,8 +123,8 @@ static void simplify(struct graph *graph, struct tensor **instead)
 			for (size_t n = 0; a->kind == ATTRIBUTE_GRAPHS && n < a->count; n++)
 				simplify(a->graphs[n], instead);
 		}
-		if ((is(node, "Constant") && make_constant(node)) ||
-		    (is(node, "Identity") && remove_identity(node, instead)))
+		if ((is(node, "Constant") && make_constant(node))
+		        || (is(node, "Identity") && remove_identity(node, instead)))
 			continue;
 		graph->nodes.at[kept++] = node;
 	}

@@ -1,14 +1,21 @@
 /* infer.c: graph -> graph.  One walk over the nodes in order: types and shapes of each node's outputs, then, where all
  * of its inputs are constant, their values at once, so that arithmetic on shapes is there when the next node asks for
- * it.  An op that is a text, or graphs of its own, gives way to their nodes, which are walked in turn.  Needs topological order.  Keeps it.  Leaves no node
- * whose outputs are all constant, but for those too large to keep.  Sequences and optionals become lists of tensors on the way, and the outputs of the graph
- * tensors alone. */
+ * it.  An op that is a text, or graphs of its own, gives way to their nodes, which are walked in turn.  Needs
+ * topological order.  Keeps it.  Leaves no node whose outputs are all constant, but for those too large to keep.
+ * Sequences and optionals become lists of tensors on the way, and the outputs of the graph tensors alone. */
 #include "passes/passes.h"
 #include "ops/ops.h"
 #include <inttypes.h>
 
-enum { FOLD_BYTES = 1 << 20, FOLD_GROWTH = 8, FOLD_ROUNDS_BYTES = 64 << 20, FOLD_ALWAYS = 256 }; /* more than either: left for run time, where it may cost no memory */
-static const double fold_terms = 1e9, fold_round = 200;          /* about a second of the interpreter; what a definition costs it in each round of a loop */
+enum {
+	FOLD_BYTES = 1 << 20,
+	FOLD_GROWTH = 8,
+	FOLD_ROUNDS_BYTES = 64 << 20,
+	FOLD_ALWAYS = 256
+}; /* more than either: left for run time, where it may cost no memory */
+static const double
+        fold_terms = 1e9,
+        fold_round = 200; /* about a second of the interpreter; what a definition costs it in each round of a loop */
 
 static bool is_worth_folding(const struct node *node)
 {
@@ -39,18 +46,22 @@ static double terms_of(const struct program *program)
 		if (definition->source == SOURCE_COMPUTED)
 			terms += (double)definition_elements(definition) * (double)definition_terms(definition);
 		if (definition->repeat && definition_repeats(definition) == definition)
-			terms += (double)definition->repeat->rounds * (fold_round * (double)definition->repeat->body->all.count + terms_of(definition->repeat->body));
+			terms += (double)definition->repeat->rounds
+			        * (fold_round * (double)definition->repeat->body->all.count
+			                + terms_of(definition->repeat->body));
 	}
 	return terms;
 }
 
-/* What folds again and again, round after round, has an end in all, but for the arithmetic on counts and shapes that says how many rounds there are. */
+/* What folds again and again, round after round, has an end in all, but for the arithmetic on counts and shapes that
+ * says how many rounds there are. */
 static bool counted(struct texts *texts, const struct node *node, double terms)
 {
 	size_t bytes = 0;
 	for (int i = 0; i < node->outs; i++)
 		if (node->out[i])
-			bytes += dtype_bytes(node->out[i]->type, (size_t)tensor_elements(node->graph->build, node->out[i]));
+			bytes += dtype_bytes(
+			        node->out[i]->type, (size_t)tensor_elements(node->graph->build, node->out[i]));
 	if (terms <= FOLD_ALWAYS && bytes <= FOLD_ALWAYS)
 		return true;
 	texts->folded += terms;
@@ -83,7 +94,7 @@ static bool fold(struct texts *texts, struct node *node, const struct op *op)
 		return false;
 	if (texts->rounds && !counted(texts, node, terms))
 		return false;
-	void **results = new_array(arena, void *, program->outputs.count + 1);
+	void **results = arena_new_array(arena, void *, program->outputs.count + 1);
 	for (int i = 0, n = 0; i < node->outs; i++) {
 		struct tensor *tensor = node->out[i];
 		if (!tensor)
@@ -130,7 +141,7 @@ static void want_tensors(const struct node *node)
 	for (int i = 0; i < node->ins; i++)
 		if (node->in[i] && node->in[i]->form)
 			node_fail(node, EXIT_INVALID, "input %d, '%s', is %s, a tensor is right", i, node->in[i]->name,
-				type_of_tensor(node->graph->build, node->in[i]));
+			        type_of_tensor(node->graph->build, node->in[i]));
 }
 
 /* The op of the node; inference may have made another of it. */
@@ -200,7 +211,7 @@ static void infer(struct texts *texts, struct node *node)
 static void walk_from(struct texts *texts, struct graph *graph, size_t from)
 {
 	size_t count = graph->nodes.count - from;
-	struct node **nodes = new_array(graph->build->arena, struct node *, count);
+	struct node **nodes = arena_new_array(graph->build->arena, struct node *, count);
 	if (count)
 		memcpy(nodes, graph->nodes.at + from, count * sizeof *nodes);
 	graph->nodes.count = from;
@@ -231,15 +242,19 @@ static bool take_shape(struct tensor *x, const struct tensor *y)
 			x->dims[d] = dim_unknown;
 	x->rank = y->rank;
 	for (int d = 0; d < y->rank; d++)
-		if (!dim_is_known(x->dims[d]) && (dim_is_known(y->dims[d]) || (!x->dims[d].symbol && y->dims[d].symbol && graph_asked(x->graph, y->dims[d].symbol)))) {
+		if (!dim_is_known(x->dims[d])
+		        && (dim_is_known(y->dims[d])
+		                || (!x->dims[d].symbol && y->dims[d].symbol
+		                        && graph_asked(x->graph, y->dims[d].symbol)))) {
 			x->dims[d] = y->dims[d];
 			any = true;
 		}
 	return any;
 }
 
-/* A shape that only what is made of a tensor has, one for one, is that of the tensor.  So is, of two that are broadcast, that of one whose rank the result's is, or
- * beside a scalar: a 1 there that becomes more is not thought of, and what comes at run time is held to it.  False: there was none. */
+/* A shape that only what is made of a tensor has, one for one, is that of the tensor.  So is, of two that are
+ * broadcast, that of one whose rank the result's is, or beside a scalar: a 1 there that becomes more is not thought of,
+ * and what comes at run time is held to it.  False: there was none. */
 static bool infer_backward(struct graph *graph)
 {
 	bool any = false;

@@ -1,6 +1,7 @@
-/* lists.c: graph -> graph.  A sequence or an optional that goes in or out gives way to the tensors that it holds: how many, somebody says for inputs
- * (--elements, or data), and inference has found for outputs.  The model's own inputs and outputs stay in whole_inputs and whole_outputs, for who
- * speaks of them. */
+/* lists.c: graph -> graph.  A sequence or an optional that goes in or out gives way to the tensors that it holds: how
+ * many, somebody says for inputs
+ * (--elements, or data), and inference has found for outputs.  The model's own inputs and outputs stay in whole_inputs
+ * and whole_outputs, for who speaks of them. */
 #include "passes/passes.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +11,10 @@ typedef VECTOR(struct tensor *) tensors;
 /* ---- what --elements says ---- */
 NORETURN static void wrong(struct build *build, const char *option)
 {
-	fail(build, EXIT_USAGE, NULL, "--elements %s: must be NAME=COUNT of at most %d, NAME=[2,3],[4] with a shape for each element, or NAME=none", option, LIST_MOST);
+	fail(build, EXIT_USAGE, NULL,
+	        "--elements %s: must be NAME=COUNT of at most %d, NAME=[2,3],[4] with a shape for each element, or "
+	        "NAME=none",
+	        option, LIST_MOST);
 }
 
 static int64_t number_at(struct build *build, const char *option, const char **at)
@@ -49,7 +53,8 @@ struct holding holding_parse(struct build *build, const char *option)
 	VECTOR(struct tensor) shapes = { 0 };
 	if (!equals || equals == option)
 		wrong(build, option);
-	struct holding holding = { .name = name_of(build->names, option, (size_t)(equals - option)), .nothing = !strcmp(at, "none") };
+	struct holding holding = { .name = name_of(build->names, option, (size_t)(equals - option)),
+		.nothing = !strcmp(at, "none") };
 	if (holding.nothing)
 		return holding;
 	if (*at == '[') {
@@ -84,17 +89,17 @@ static const char *give_up_name(struct graph *graph, struct tensor *tensor)
 	const char *name = tensor->name;
 	struct tensor *other = graph_tensor_fresh(graph, name);
 	tensor->name = other->name;
-	graph->tensors.count--;                               /* of `other`: its name alone was wanted */
+	graph->tensors.count--; /* of `other`: its name alone was wanted */
 	graph_reindex(graph);
 	return name;
 }
 
 static struct list *list_made(struct graph *graph, size_t count, bool nothing)
 {
-	struct list *list = new(graph->build->arena, struct list);
+	struct list *list = arena_new(graph->build->arena, struct list);
 	list->count = count;
 	list->nothing = nothing;
-	list->at = new_array(graph->build->arena, struct tensor *, count + 1);
+	list->at = arena_new_array(graph->build->arena, struct tensor *, count + 1);
 	return list;
 }
 
@@ -103,11 +108,14 @@ void pass_whole_input(struct graph *graph, struct tensor *input, size_t count, b
 	struct arena *arena = graph->build->arena;
 	bool sequence = input->form & FORM_SEQUENCE;
 	if (nothing && !(input->form & FORM_OPTIONAL))
-		fail(graph->build, EXIT_USAGE, graph->file, "input %.60s is %.60s and no optional: it cannot be none", input->name, type_of_tensor(graph->build, input));
+		fail(graph->build, EXIT_USAGE, graph->file, "input %.60s is %.60s and no optional: it cannot be none",
+		        input->name, type_of_tensor(graph->build, input));
 	if (!nothing && !sequence && count != 1)
-		fail(graph->build, EXIT_USAGE, graph->file, "input %.60s is %.60s: it holds 1 or none, not %zu", input->name, type_of_tensor(graph->build, input), count);
+		fail(graph->build, EXIT_USAGE, graph->file, "input %.60s is %.60s: it holds 1 or none, not %zu",
+		        input->name, type_of_tensor(graph->build, input), count);
 	if (count > LIST_MOST)
-		fail(graph->build, EXIT_LIMIT, graph->file, "input %.60s has %zu elements, ingot takes at most %d", input->name, count, LIST_MOST);
+		fail(graph->build, EXIT_LIMIT, graph->file, "input %.60s has %zu elements, ingot takes at most %d",
+		        input->name, count, LIST_MOST);
 	for (size_t i = 0, none = !graph->whole_inputs.count; none && i < graph->inputs.count; i++)
 		push(arena, &graph->whole_inputs, (struct whole){ graph->inputs.at[i]->name, graph->inputs.at[i] });
 	struct list *list = list_made(graph, nothing ? 0 : count, nothing);
@@ -119,7 +127,7 @@ void pass_whole_input(struct graph *graph, struct tensor *input, size_t count, b
 		memcpy(element->dims, input->dims, sizeof input->dims);
 		for (int d = 0; d < element->rank; d++)
 			if (element->dims[d].extent < 0)
-				element->dims[d].symbol = NULL;       /* each element has its own extent there */
+				element->dims[d].symbol = NULL; /* each element has its own extent there */
 		element->is_input = true;
 	}
 	tensors inputs = { 0 };
@@ -146,12 +154,12 @@ void pass_say_output(struct graph *graph, struct tensor *output, size_t count, c
 {
 	struct list *list = list_made(graph, count, false);
 	for (size_t i = 0; i < count; i++) {
-		struct tensor *shape = list->at[i] = new(graph->build->arena, struct tensor);
+		struct tensor *shape = list->at[i] = arena_new(graph->build->arena, struct tensor);
 		*shape = shapes[i];
 		shape->name = output->name;
 		shape->type = output->type;
 		shape->graph = graph;
-		tensor_elements(graph->build, shape);         /* fails where no memory could hold it */
+		tensor_elements(graph->build, shape); /* fails where no memory could hold it */
 	}
 	output->said = list;
 }
@@ -177,9 +185,14 @@ void pass_holdings(struct graph *graph, const struct holding *holdings, int coun
 			if (graph->inputs.at[k]->form)
 				choices_add(&choices, graph->inputs.at[k]->name);
 		if (!input && output && output->form)
-			fail(build, EXIT_USAGE, graph->file, "--elements %.100s: of an output, a sequence, shapes can be said, as in --elements %.60s=[2,3],[4]", holding->name, holding->name);
+			fail(build, EXIT_USAGE, graph->file,
+			        "--elements %.100s: of an output, a sequence, shapes can be said, as in --elements "
+			        "%.60s=[2,3],[4]",
+			        holding->name, holding->name);
 		if (!input || !input->form)
-			fail(build, EXIT_USAGE, graph->file, "--elements %.100s: no input of that name is a sequence or an optional%s", holding->name, choices_text(&choices));
+			fail(build, EXIT_USAGE, graph->file,
+			        "--elements %.100s: no input of that name is a sequence or an optional%s",
+			        holding->name, choices_text(&choices));
 		pass_whole_input(graph, input, (size_t)holding->count, holding->nothing);
 		for (size_t k = 0; holding->shapes && k < input->list->count; k++) {
 			int64_t extents[MAX_RANK];
@@ -192,7 +205,8 @@ void pass_holdings(struct graph *graph, const struct holding *holdings, int coun
 
 /* ---- outputs ---- */
 /* An output of its own for the element, which others may read, or which goes out twice. */
-static struct tensor *hand_out(struct graph *graph, const struct tensor *whole, struct tensor *element, struct tensor *out)
+static struct tensor *hand_out(
+        struct graph *graph, const struct tensor *whole, struct tensor *element, struct tensor *out)
 {
 	struct node *node = graph_node_new(graph, "", "Identity", "", 1, 1);
 	node->since = node->since ? node->since : 1;
@@ -205,10 +219,12 @@ static struct tensor *hand_out(struct graph *graph, const struct tensor *whole, 
 	out->is_output = true;
 	bool fits = whole->rank < 0 || whole->rank == out->rank;
 	for (int d = 0; fits && d < whole->rank; d++)
-		fits = whole->dims[d].extent < 0 || out->dims[d].extent < 0 || whole->dims[d].extent == out->dims[d].extent;
+		fits = whole->dims[d].extent < 0 || out->dims[d].extent < 0
+		        || whole->dims[d].extent == out->dims[d].extent;
 	if (!fits)
-		fail(graph->build, EXIT_INVALID, graph->file, "output %.60s is declared as %.100s, but an element is %.100s", whole->name,
-			type_of_tensor(graph->build, whole), type_of_tensor(graph->build, out));
+		fail(graph->build, EXIT_INVALID, graph->file,
+		        "output %.60s is declared as %.100s, but an element is %.100s", whole->name,
+		        type_of_tensor(graph->build, whole), type_of_tensor(graph->build, out));
 	return out;
 }
 
@@ -233,7 +249,8 @@ void pass_whole_outputs(struct graph *graph)
 		struct list *list = list_made(graph, whole->list->count, whole->list->nothing);
 		const char *name = sequence || !list->count ? whole->name : give_up_name(graph, whole);
 		for (size_t k = 0; k < list->count; k++) {
-			list->at[k] = hand_out(graph, whole, whole->list->at[k], tensor_named(graph, name, k, sequence));
+			list->at[k] =
+			        hand_out(graph, whole, whole->list->at[k], tensor_named(graph, name, k, sequence));
 			push(arena, &outputs, list->at[k]);
 		}
 		whole->is_output = false;
@@ -241,5 +258,6 @@ void pass_whole_outputs(struct graph *graph)
 	}
 	memcpy(&graph->outputs, &outputs, sizeof outputs);
 	if (!outputs.count)
-		fail(graph->build, EXIT_UNSUPPORTED, graph->file, "all that it makes are sequences and optionals that are empty: nothing is left to run");
+		fail(graph->build, EXIT_UNSUPPORTED, graph->file,
+		        "all that it makes are sequences and optionals that are empty: nothing is left to run");
 }

@@ -7,10 +7,11 @@
 /* The name is a symbol, or INPUT:AXIS for a dim without one.  The symbol stays beside the extent. */
 struct binding {
 	const char *name;
-	int64_t extent, least;            /* of a range: the most and the least */
-	bool ranged;                      /* the graph gets an input of that name then: how many there are */
+	int64_t extent, least; /* of a range: the most and the least */
+	bool ranged;           /* the graph gets an input of that name then: how many there are */
 };
-struct binding binding_parse(struct build *, const char *option);      /* NAME=VALUE or NAME=LEAST..MOST, as --dim has it; EXIT_USAGE where it is not */
+struct binding binding_parse(struct build *,
+        const char *option); /* NAME=VALUE or NAME=LEAST..MOST, as --dim has it; EXIT_USAGE where it is not */
 /* EXIT_USAGE: no input has a dim of that name (the known ones are listed), or it is bound to two extents. */
 void pass_bind(struct graph *, const struct binding *, int count);
 /* All names that --dim may have: "N", "x:0". */
@@ -26,16 +27,24 @@ bool graph_is_size(const struct graph *, const struct tensor *);
 /* EXIT_USAGE where dims of inputs are still unbound: all are named, with --dim. */
 void pass_bound(struct graph *);
 
-/* ---- lists.c: sequences and optionals that go in or out become the tensors that they hold: x_0, x_1 …; of an optional tensor x itself ---- */
-/* What --elements says of an input: NAME=COUNT, NAME=[2,3],[4] (a shape for each element), NAME=none (an optional without a value); of an output shapes alone,
- * where they depend on a value that comes at run time. */
-struct holding { const char *name; int64_t count; bool nothing; const struct tensor *shapes; };
-struct holding holding_parse(struct build *, const char *option);      /* EXIT_USAGE where it is none of these */
-/* EXIT_USAGE: no input of that name, or one that is a tensor, said twice, or nothing where it is not optional.  With `some`, the first is passed over. */
+/* ---- lists.c: sequences and optionals that go in or out become the tensors that they hold: x_0, x_1 …; of an optional
+ * tensor x itself ---- */
+/* What --elements says of an input: NAME=COUNT, NAME=[2,3],[4] (a shape for each element), NAME=none (an optional
+ * without a value); of an output shapes alone, where they depend on a value that comes at run time. */
+struct holding {
+	const char *name;
+	int64_t count;
+	bool nothing;
+	const struct tensor *shapes;
+};
+struct holding holding_parse(struct build *, const char *option); /* EXIT_USAGE where it is none of these */
+/* EXIT_USAGE: no input of that name, or one that is a tensor, said twice, or nothing where it is not optional.  With
+ * `some`, the first is passed over. */
 void pass_holdings(struct graph *, const struct holding *, int count, bool some);
 /* The input becomes its elements, `count` of them, of the shapes that the model says; they stand in its place. */
 void pass_whole_input(struct graph *, struct tensor *input, size_t count, bool nothing);
-/* An output that is a sequence holds tensors of these shapes, `count` of them: what a value at run time decides is checked to be so. */
+/* An output that is a sequence holds tensors of these shapes, `count` of them: what a value at run time decides is
+ * checked to be so. */
 void pass_say_output(struct graph *, struct tensor *output, size_t count, const struct tensor *shapes);
 /* Outputs become the elements that inference found; one of which it knows none stays. */
 void pass_whole_outputs(struct graph *);
@@ -43,16 +52,22 @@ void pass_whole_outputs(struct graph *);
 /* ---- values.c: an integer input whose value is known when the model is cast ---- */
 /* What --value says of an input: NAME=2,3,5, all its elements in C order. */
 enum { VALUES_MOST = 4096 };
-struct saying { const char *name; size_t count; const int64_t *values; };
-struct saying saying_parse(struct build *, const char *option);        /* EXIT_USAGE where it is none */
-bool tensor_can_be_held(const struct tensor *);                        /* an input of whole numbers or bools, a byte each at least */
-/* The input is a constant of these values wherever it is read; a run that brings others ends with a status.  A tensor of one dimension gets its extent so.
- * EXIT_USAGE where they are not as many as it has elements, or one is none of its type. */
+struct saying {
+	const char *name;
+	size_t count;
+	const int64_t *values;
+};
+struct saying saying_parse(struct build *, const char *option); /* EXIT_USAGE where it is none */
+bool tensor_can_be_held(const struct tensor *); /* an input of whole numbers or bools, a byte each at least */
+/* The input is a constant of these values wherever it is read; a run that brings others ends with a status.  A tensor
+ * of one dimension gets its extent so. EXIT_USAGE where they are not as many as it has elements, or one is none of its
+ * type. */
 void pass_hold(struct graph *, struct tensor *input, size_t count, const int64_t *values);
 /* EXIT_USAGE: no such input, or said twice.  With `some`, the first is passed over. */
 void pass_values(struct graph *, const struct saying *, size_t count, bool some);
 
-/* ---- constants.c: Constant nodes become constants, Identity nodes nothing, what nobody uses goes; needs and keeps order ---- */
+/* ---- constants.c: Constant nodes become constants, Identity nodes nothing, what nobody uses goes; needs and keeps
+ * order ---- */
 void pass_constants(struct graph *);
 
 /* ---- supported.c ---- */
@@ -60,10 +75,12 @@ void pass_constants(struct graph *);
 void pass_supported(struct graph *);
 
 /* ---- infer.c: types and shapes of all tensors; constants folded.  Symbolic dims stay symbolic. ---- */
-/* EXIT_INVALID where a node is wrong, EXIT_UNSUPPORTED where ingot does not know its op, EXIT_LIMIT where a tensor is too large. */
+/* EXIT_INVALID where a node is wrong, EXIT_UNSUPPORTED where ingot does not know its op, EXIT_LIMIT where a tensor is
+ * too large. */
 void pass_infer(struct graph *);
 
-/* ---- simplify.c: fewer nodes of the same meaning (rounding apart): biases and norms into what they follow, Gelu found ---- */
+/* ---- simplify.c: fewer nodes of the same meaning (rounding apart): biases and norms into what they follow, Gelu found
+ * ---- */
 /* Needs types and shapes.  Keeps order.  Ops that ONNX lacks get the domain "ingot". */
 void pass_simplify(struct graph *);
 

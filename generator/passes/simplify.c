@@ -36,7 +36,7 @@ void take_output(struct node *node, struct node *after)
 void become(struct node *node, const char *domain, const char *type, int ins, struct tensor *const *in)
 {
 	struct build *build = node->graph->build;
-	struct tensor **fresh = new_array(build->arena, struct tensor *, (size_t)ins + 1);
+	struct tensor **fresh = arena_new_array(build->arena, struct tensor *, (size_t)ins + 1);
 	for (int i = 0; i < ins; i++)
 		if ((fresh[i] = in[i]))
 			fresh[i]->mark++;
@@ -56,7 +56,7 @@ void set_input(struct node *node, int i, struct tensor *tensor)
 {
 	struct build *build = node->graph->build;
 	if (i >= node->ins) {
-		struct tensor **longer = new_array(build->arena, struct tensor *, (size_t)i + 1);
+		struct tensor **longer = arena_new_array(build->arena, struct tensor *, (size_t)i + 1);
 		memcpy(longer, node->in, (size_t)node->ins * sizeof *longer);
 		node->in = longer;
 		node->ins = i + 1;
@@ -65,13 +65,18 @@ void set_input(struct node *node, int i, struct tensor *tensor)
 }
 
 /* Each rule is tried on nodes of its type; true where it changed something and the node may be looked at again. */
-static const struct { const char *type; bool (*apply)(struct node *); } rules[] = {
+static const struct {
+	const char *type;
+	bool (*apply)(struct node *);
+} rules[] = {
 	{ "BatchNormalization", fold_normalization },
 	{ "Add", fold_bias },
 	{ "Mul", find_gelu },
 	{ "Transpose", join_transposes },
-	{ "Reshape", join_reshapes },     { "Flatten", join_reshapes },
-	{ "Squeeze", join_reshapes },     { "Unsqueeze", join_reshapes },
+	{ "Reshape", join_reshapes },
+	{ "Flatten", join_reshapes },
+	{ "Squeeze", join_reshapes },
+	{ "Unsqueeze", join_reshapes },
 	{ "Dropout", drop_dropout },
 };
 
@@ -121,5 +126,5 @@ void pass_simplify(struct graph *graph)
 			graph->nodes.at[kept++] = graph->nodes.at[i];
 	graph->nodes.count = kept;
 	import_own_domain(graph);
-	pass_constants(graph);                            /* sweeps what nobody reads any more */
+	pass_constants(graph); /* sweeps what nobody reads any more */
 }

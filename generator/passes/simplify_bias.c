@@ -10,7 +10,10 @@ static bool is_constant_float(const struct tensor *tensor)
 static float at(const struct tensor *tensor, int64_t i) { return (float)tensor_float(tensor, (size_t)i); }
 
 /* Where a contraction's output channels are: which dim of its output and of its weights. */
-struct channels { int64_t count; int dim, rank, weight_dim; };
+struct channels {
+	int64_t count;
+	int dim, rank, weight_dim;
+};
 
 static bool channels_of(const struct node *node, struct channels *channels)
 {
@@ -45,7 +48,7 @@ static double *per_channel(const struct node *node, const struct tensor *tensor,
 	for (int d = 0; d < tensor->rank; d++)
 		if (tensor->dims[d].extent != 1 && !(d == own && tensor->dims[d].extent == channels->count))
 			return NULL;
-	double *values = new_array(node->graph->build->arena, double, (size_t)channels->count + 1);
+	double *values = arena_new_array(node->graph->build->arena, double, (size_t)channels->count + 1);
 	bool one = own < 0 || tensor->dims[own].extent == 1;
 	for (int64_t c = 0; c < channels->count; c++)
 		values[c] = at(tensor, one ? 0 : c);
@@ -58,7 +61,7 @@ static double *bias_of(struct node *node, const struct channels *channels)
 	const struct tensor *bias = node->ins > 2 ? node->in[2] : NULL;
 	struct channels alone = *channels;
 	if (!bias)
-		return new_array(node->graph->build->arena, double, (size_t)channels->count + 1);
+		return arena_new_array(node->graph->build->arena, double, (size_t)channels->count + 1);
 	if (is_op(node, "Conv"))
 		alone.rank = 1, alone.dim = 0;
 	return per_channel(node, bias, &alone);
@@ -67,7 +70,7 @@ static double *bias_of(struct node *node, const struct channels *channels)
 static void set_bias(struct node *node, const struct channels *channels, const double *values)
 {
 	struct graph *graph = node->graph;
-	float *bias = new_array(graph->build->arena, float, (size_t)channels->count + 1);
+	float *bias = arena_new_array(graph->build->arena, float, (size_t)channels->count + 1);
 	for (int64_t c = 0; c < channels->count; c++)
 		bias[c] = (float)values[c];
 	const char *name = arena_printf(graph->build->arena, "%s_bias", node->out[0]->name);
@@ -84,12 +87,12 @@ static struct tensor *scaled_weights(struct node *node, const struct channels *c
 	struct graph *graph = node->graph;
 	const struct tensor *w = node->in[1];
 	int64_t count = tensor_elements(graph->build, w), inner = 1, extents[MAX_RANK];
-	float *values = new_array(graph->build->arena, float, (size_t)count + 1);
+	float *values = arena_new_array(graph->build->arena, float, (size_t)count + 1);
 	for (int d = 0; d < w->rank; d++)
 		extents[d] = w->dims[d].extent;
 	for (int d = channels->weight_dim + 1; d < w->rank; d++)
 		inner *= extents[d];
-	memcpy(values, w->data, w->bytes);                                /* which may lie at any address */
+	memcpy(values, w->data, w->bytes); /* which may lie at any address */
 	for (int64_t i = 0, c = 0; i < count; i += inner, c = c + 1 < channels->count ? c + 1 : 0)
 		for (int64_t k = i; k < i + inner; k++)
 			values[k] = (float)(values[k] * factor[c]);
@@ -112,7 +115,7 @@ bool fold_normalization(struct node *node)
 	double *bias = bias_of(before, &channels), epsilon = node_float(node, "epsilon", 1e-5f);
 	if (!bias || channels.count == 0)
 		return false;
-	double *factor = new_array(node->graph->build->arena, double, (size_t)channels.count);
+	double *factor = arena_new_array(node->graph->build->arena, double, (size_t)channels.count);
 	for (int64_t c = 0; c < channels.count; c++) {
 		factor[c] = at(node->in[1], c) / sqrt(at(node->in[4], c) + epsilon);
 		bias[c] = (bias[c] - at(node->in[3], c)) * factor[c] + at(node->in[2], c);
@@ -125,7 +128,7 @@ bool fold_normalization(struct node *node)
 	return true;
 }
 
-enum { BROADCASTS = 7 };                  /* the opset from which Add broadcasts as NumPy does */
+enum { BROADCASTS = 7 }; /* the opset from which Add broadcasts as NumPy does */
 
 bool fold_bias(struct node *node)
 {

@@ -43,7 +43,10 @@ static struct tensor *before_erf(const struct tensor *t)
 
 /* The factors of a product; a division by 2 counts as the factor 0.5. */
 enum { FACTORS_MOST = 4 };
-struct factors { struct tensor *at[FACTORS_MOST]; int count, halves; };
+struct factors {
+	struct tensor *at[FACTORS_MOST];
+	int count, halves;
+};
 
 static bool take_apart(struct tensor *tensor, bool inside, struct factors *factors)
 {

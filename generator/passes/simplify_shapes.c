@@ -44,7 +44,7 @@ bool join_transposes(struct node *node)
 	int rank = node->in[0]->rank;
 	struct tensor *x = node->in[0];
 	bool joined = is_op(before, "Transpose") && permutation(before, inner);
-	int64_t *perm = new_array(arena, int64_t, (size_t)rank + 1);
+	int64_t *perm = arena_new_array(arena, int64_t, (size_t)rank + 1);
 	for (int d = 0; d < rank; d++) {
 		perm[d] = joined ? inner[outer[d]] : outer[d];
 		nothing &= perm[d] == d;
@@ -55,11 +55,11 @@ bool join_transposes(struct node *node)
 		return become_identity(node, x);
 	if (!joined)
 		return false;
-	struct attribute *attribute = new(arena, struct attribute);
-	*attribute = (struct attribute){.name = name_is(node->graph->build->names, "perm"),
-	                                .kind = ATTRIBUTE_INTS,
-	                                .count = (size_t)rank,
-	                                .ints = perm};
+	struct attribute *attribute = arena_new(arena, struct attribute);
+	*attribute = (struct attribute){ .name = name_is(node->graph->build->names, "perm"),
+		.kind = ATTRIBUTE_INTS,
+		.count = (size_t)rank,
+		.ints = perm };
 	become(node, "", "Transpose", 1, &x);
 	node->attributes = attribute;
 	node->attribute_count = 1;
@@ -71,10 +71,12 @@ bool join_transposes(struct node *node)
 static bool keeps_order(const struct node *node)
 {
 	bool late = node && node->ins > 1 && node->in[1] && !node->in[1]->data;
-	return !late && (is_op(node, "Reshape") || is_op(node, "Flatten") || is_op(node, "Squeeze") || is_op(node, "Unsqueeze"));
+	return !late
+	        && (is_op(node, "Reshape") || is_op(node, "Flatten") || is_op(node, "Squeeze")
+	                || is_op(node, "Unsqueeze"));
 }
 
-enum { SHAPE_IS_INPUT = 5 };              /* the opset from which Reshape takes its shape as an input */
+enum { SHAPE_IS_INPUT = 5 }; /* the opset from which Reshape takes its shape as an input */
 
 bool join_reshapes(struct node *node)
 {
@@ -89,11 +91,11 @@ bool join_reshapes(struct node *node)
 	if (same_shape(x, y))
 		return become_identity(node, x);
 	if (tensor_counted(x) || tensor_counted(node->in[0]) || tensor_counted(y))
-		return false;                                             /* what is left of what is there may have to be asked */
+		return false; /* what is left of what is there may have to be asked */
 	int64_t shape[MAX_RANK], rank = y->rank;
 	for (int d = 0; d < y->rank; d++)
 		if ((shape[d] = y->dims[d].extent) == 0)
-			return false;                                     /* a 0 in a shape means something else */
+			return false; /* a 0 in a shape means something else */
 	if (node->since < SHAPE_IS_INPUT)
 		return false;
 	struct tensor *constant = graph_constant(node->graph, "shape", DTYPE_I64, 1, &rank, shape);
@@ -104,5 +106,6 @@ bool join_reshapes(struct node *node)
 /* In inference the mask alone is more than the data. */
 bool drop_dropout(struct node *node)
 {
-	return (node->outs == 1 || !node->out[1]) && node->out[0] && !dropout_trains(node) && become_identity(node, node->in[0]);
+	return (node->outs == 1 || !node->out[1]) && node->out[0] && !dropout_trains(node)
+	        && become_identity(node, node->in[0]);
 }

@@ -1,9 +1,14 @@
-/* supported.c: graph -> graph, as it was: every op that ingot does not know is told at once, with how often and where it stands. */
+/* supported.c: graph -> graph, as it was: every op that ingot does not know is told at once, with how often and where
+ * it stands. */
 #include "passes/passes.h"
 #include "ops/ops.h"
 
 enum { NODES_SHOWN = 3, OPS_SHOWN = 8 };
-struct unknown { const struct node *first; size_t count; const char *where; };
+struct unknown {
+	const struct node *first;
+	size_t count;
+	const char *where;
+};
 typedef VECTOR(struct unknown) unknown_list;
 
 /* "conv1", or "#3" where it has no name. */
@@ -15,7 +20,8 @@ static const char *label(const struct node *node, size_t number)
 
 static const char *op_name(const struct node *node)
 {
-	return arena_printf(node->graph->build->arena, "%.80s%s%.80s", node->domain, *node->domain ? "." : "", node->type);
+	return arena_printf(
+	        node->graph->build->arena, "%.80s%s%.80s", node->domain, *node->domain ? "." : "", node->type);
 }
 
 static void add(unknown_list *list, const struct node *node, size_t number)
@@ -42,12 +48,14 @@ void pass_supported(struct graph *graph)
 		if (!op_find(graph->nodes.at[i]->domain, graph->nodes.at[i]->type))
 			add(&list, graph->nodes.at[i], i);
 	if (list.count == 1 && list.at[0].count == 1)
-		op_of(list.at[0].first);                      /* fails, and names the node */
+		op_of(list.at[0].first); /* fails, and names the node */
 	for (size_t k = 0; k < list.count && k < OPS_SHOWN; k++)
-		text = arena_printf(build->arena, "%s%s%s (%zu node%s: %s)", text, k ? ", " : "", op_name(list.at[k].first), list.at[k].count,
-			list.at[k].count == 1 ? "" : "s", list.at[k].where);
+		text = arena_printf(build->arena, "%s%s%s (%zu node%s: %s)", text, k ? ", " : "",
+		        op_name(list.at[k].first), list.at[k].count, list.at[k].count == 1 ? "" : "s",
+		        list.at[k].where);
 	if (list.count > OPS_SHOWN)
 		text = arena_printf(build->arena, "%s and %zu more", text, list.count - OPS_SHOWN);
 	if (list.count)
-		fail(build, EXIT_UNSUPPORTED, graph->file, "%zu op%s not supported: %s", list.count, list.count == 1 ? " is" : "s are", text);
+		fail(build, EXIT_UNSUPPORTED, graph->file, "%zu op%s not supported: %s", list.count,
+		        list.count == 1 ? " is" : "s are", text);
 }

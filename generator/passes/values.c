@@ -1,5 +1,5 @@
-/* values.c: graph -> graph.  An integer input of which somebody says the value (--value, or data) is that constant wherever it is read.  It stays an input: a run
- * that brings another value ends with a status. */
+/* values.c: graph -> graph.  An integer input of which somebody says the value (--value, or data) is that constant
+ * wherever it is read.  It stays an input: a run that brings another value ends with a status. */
 #include "passes/passes.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,9 @@
 
 static bool is_whole(enum dtype type)
 {
-	return dtypes[type].bits >= 8 && (dtypes[type].class == CLASS_INT || dtypes[type].class == CLASS_UINT || dtypes[type].class == CLASS_BOOL);
+	return dtypes[type].bits >= 8
+	        && (dtypes[type].class == CLASS_INT || dtypes[type].class == CLASS_UINT
+	                || dtypes[type].class == CLASS_BOOL);
 }
 
 bool tensor_can_be_held(const struct tensor *tensor)
@@ -22,9 +24,14 @@ struct saying saying_parse(struct build *build, const char *option)
 	do {
 		char *end;
 		errno = 0;
-		int64_t value = equals && equals > option && ((*at >= '0' && *at <= '9') || *at == '-') ? strtoll(at, &end, 10) : (errno = EINVAL);
+		int64_t value = equals && equals > option && ((*at >= '0' && *at <= '9') || *at == '-')
+		        ? strtoll(at, &end, 10)
+		        : (errno = EINVAL);
 		if (errno || end == at || (*end && *end != ',') || values.count == VALUES_MOST)
-			fail(build, EXIT_USAGE, NULL, "--value %.60s: must be NAME=NUMBER, or NAME=2,3,5 with all elements of an input, at most %d", option, VALUES_MOST);
+			fail(build, EXIT_USAGE, NULL,
+			        "--value %.60s: must be NAME=NUMBER, or NAME=2,3,5 with all elements of an input, at "
+			        "most %d",
+			        option, VALUES_MOST);
 		push(build->arena, &values, value);
 		at = *end ? end + 1 : end;
 	} while (*at || at[-1] == ',');
@@ -36,8 +43,10 @@ static bool put(enum dtype type, void *to, int64_t value)
 {
 	int bits = dtypes[type].bits;
 	int64_t low = dtypes[type].class == CLASS_INT ? (int64_t)((uint64_t)-1 << (bits - 1)) : 0;
-	int64_t high = type == DTYPE_BOOL ? 1 : bits == 64 ? INT64_MAX : (int64_t)(((uint64_t)1 << (bits - (dtypes[type].class == CLASS_INT))) - 1);
-	memcpy(to, &value, (size_t)bits / 8);                 /* little endian, as what is cast here is */
+	int64_t high = type == DTYPE_BOOL ? 1
+	        : bits == 64              ? INT64_MAX
+	                                  : (int64_t)(((uint64_t)1 << (bits - (dtypes[type].class == CLASS_INT))) - 1);
+	memcpy(to, &value, (size_t)bits / 8); /* little endian, as what is cast here is */
 	return value >= low && value <= high;
 }
 
@@ -51,10 +60,12 @@ void pass_hold(struct graph *graph, struct tensor *input, size_t count, const in
 		pass_bind_input(graph, input, 1, &(int64_t){ (int64_t)count });
 	int64_t elements = input->rank < 0 ? -1 : tensor_elements(graph->build, input);
 	if (elements != (int64_t)count)
-		fail(graph->build, EXIT_USAGE, graph->file, "--value %.60s: %zu elements for %.100s", input->name, count, type_of_tensor(graph->build, input));
+		fail(graph->build, EXIT_USAGE, graph->file, "--value %.60s: %zu elements for %.100s", input->name,
+		        count, type_of_tensor(graph->build, input));
 	for (size_t i = 0; i < count; i++)
 		if (!put(input->type, data + i * bytes, values[i]))
-			fail(graph->build, EXIT_USAGE, graph->file, "--value %.60s: %" PRId64 " is no %s", input->name, values[i], dtypes[input->type].text);
+			fail(graph->build, EXIT_USAGE, graph->file, "--value %.60s: %" PRId64 " is no %s", input->name,
+			        values[i], dtypes[input->type].text);
 	for (int d = 0; d < input->rank; d++)
 		extents[d] = input->dims[d].extent;
 	struct tensor *value = graph_constant(graph, input->name, input->type, input->rank, extents, data);
@@ -81,6 +92,7 @@ void pass_values(struct graph *graph, const struct saying *sayings, size_t count
 		if (input)
 			pass_hold(graph, input, sayings[i].count, sayings[i].values);
 		else if (!some)
-			fail(build, EXIT_USAGE, graph->file, "--value %.100s: no input of that name holds integers%s", sayings[i].name, choices_text(&choices));
+			fail(build, EXIT_USAGE, graph->file, "--value %.100s: no input of that name holds integers%s",
+			        sayings[i].name, choices_text(&choices));
 	}
 }

@@ -1,3 +1,4 @@
+/* clang-format off */
 /* counted.h: each family of operators that thinks of dims that are bounds, of which a call or data say how many are there.  Any other is refused where it meets one.
  *
  *     C(family, least, come, go)    CS(family, least, come, go)

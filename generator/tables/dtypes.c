@@ -13,4 +13,7 @@ const struct narrow_row narrows[DTYPE_COUNT] = {
 #undef N
 };
 
-const char *dtype_numpy(enum dtype type) { return type == DTYPE_F32 ? "float32" : type == DTYPE_F64 ? "float64" : dtypes[type].text; }
+const char *dtype_numpy(enum dtype type)
+{
+	return type == DTYPE_F32 ? "float32" : type == DTYPE_F64 ? "float64" : dtypes[type].text;
+}

@@ -1,3 +1,4 @@
+/* clang-format off */
 /* dtypes.h: every ONNX element type.  D(name, ONNX number, text syntax, NumPy descr, bits, C type, class)
  * Class: FLOAT and INT evaluate as such, UINT as unsigned integers, BOOL as 0 or 1, OTHER cannot be computed with.  A FLOAT below 32 bits is
  * float wherever it is computed with (tables/narrow.h says what its bits mean).

@@ -1,3 +1,4 @@
+/* clang-format off */
 /* narrow.h: floats below 32 bits: sign, exponent, mantissa, from the top.
  *
  *     N(type, exponent, mantissa, bias, top, over, nan, one zero)

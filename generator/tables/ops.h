@@ -1,3 +1,4 @@
+/* clang-format off */
 /* ops.h: each ONNX op that ingot knows.
  *
  *     O(domain, name, since, family, scalar, attributes)

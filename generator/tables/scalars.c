@@ -2,7 +2,8 @@
 #include "tables/tables.h"
 
 const struct scalar_row scalars[SCALAR_COUNT] = {
-#define S(name, arity, floats, ints, cost, error, ...) [SCALAR_##name] = { #name, arity, floats, ints, cost, #__VA_ARGS__, error },
+#define S(name, arity, floats, ints, cost, error, ...) \
+	[SCALAR_##name] = { #name, arity, floats, ints, cost, #__VA_ARGS__, error },
 #include "tables/scalars.h"
 #undef S
 };

@@ -1,3 +1,4 @@
+/* clang-format off */
 /* scalars.h: each scalar function once.
  *
  *     S(name, arity, floats, ints, cost, error, C expression over a, b, c)

@@ -11,13 +11,25 @@ enum dtype {
 	DTYPE_COUNT
 };
 enum dtype_class { CLASS_OTHER, CLASS_FLOAT, CLASS_INT, CLASS_UINT, CLASS_BOOL };
-struct dtype_row { const char *name, *text, *numpy; int bits; const char *c; enum dtype_class class; };
+struct dtype_row {
+	const char *name, *text, *numpy;
+	int bits;
+	const char *c;
+	enum dtype_class class;
+};
 extern const struct dtype_row dtypes[DTYPE_COUNT];
 
 /* Floats below 32 bits: what narrow.h says of a type; `mantissa` 0 where it says nothing. */
-struct narrow_row { int exponent, mantissa, bias; unsigned top, over, nan; int one_zero; };
+struct narrow_row {
+	int exponent, mantissa, bias;
+	unsigned top, over, nan;
+	int one_zero;
+};
 extern const struct narrow_row narrows[DTYPE_COUNT];
-static inline int dtype_is_narrow(enum dtype type) { return dtypes[type].class == CLASS_FLOAT && dtypes[type].bits < 32; }
+static inline int dtype_is_narrow(enum dtype type)
+{
+	return dtypes[type].class == CLASS_FLOAT && dtypes[type].bits < 32;
+}
 
 /* NumPy's word: "float32" where ONNX's text says "float". */
 const char *dtype_numpy(enum dtype);
@@ -32,7 +44,13 @@ enum scalar {
 	SCALAR_COUNT
 };
 /* `cost` is in vector instructions, for the law of placement; `text` is printed into kernels. */
-struct scalar_row { const char *name; int arity; int floats, ints; int cost; const char *text, *error; };
+struct scalar_row {
+	const char *name;
+	int arity;
+	int floats, ints;
+	int cost;
+	const char *text, *error;
+};
 extern const struct scalar_row scalars[SCALAR_COUNT];
 
 #endif

@@ -1,3 +1,4 @@
+/* clang-format off */
 /* taken.h: names that are somebody else's: T(what, words), words apart by blanks; one that ends in * stands for all that begin so.
  *   HEADER   a file that C, POSIX or a compiler includes as <WORD.h>: a library of that name would hide it
  *   WORD     keywords of C (to C23) and C++ (to C++26) that common/names.c does not list

@@ -1,3 +1,4 @@
+/* clang-format off */
 /* versions.h: the inputs, outputs and element types that each version of each ONNX op has.  Made of ONNX's own definitions by
  * tests/ops/versions.py --update; a test compares.
  *

@@ -2,7 +2,7 @@
 #include "template/engine.h"
 #include <stdio.h>
 
-enum { FEW = 12 };                                /* arguments that need no memory of their own */
+enum { FEW = 12 }; /* arguments that need no memory of their own */
 
 /* The next word of a parameter list: its length, and its mark ('?', '*', '2' for two stars, or 0).  A parameter whose
  * name begins with a dot is given by position only. */
@@ -23,7 +23,7 @@ static bool next_parameter(const char **at, const char **name, size_t *length, c
 
 /* Binds arguments to the parameters of a builtin and calls it.  `self` comes first, unless it is absent. */
 struct value call_builtin(struct renderer *r, const struct builtin *builtin, struct value self, const struct value *at,
-                          size_t count, const struct argument *named, size_t named_count, const char *what)
+        size_t count, const struct argument *named, size_t named_count, const char *what)
 {
 	struct value few[FEW], *slots = few;
 	struct argument few_named[FEW], *rest = few_named;
@@ -32,9 +32,9 @@ struct value call_builtin(struct renderer *r, const struct builtin *builtin, str
 	char mark;
 	bool open = false, keywords = false;
 	if (given > room)
-		slots = new_array(r->arena, struct value, room = given);
+		slots = arena_new_array(r->arena, struct value, room = given);
 	if (named_count > FEW)
-		rest = new_array(r->arena, struct argument, named_count);
+		rest = arena_new_array(r->arena, struct argument, named_count);
 	for (; next_parameter(&parameter, &name, &length, &mark);) {
 		if (mark == '*') {
 			open = true;
@@ -51,32 +51,32 @@ struct value call_builtin(struct renderer *r, const struct builtin *builtin, str
 			if (named[i].name.count == length && !memcmp(named[i].name.bytes, name, length)) {
 				if (bound < given)
 					render_fail(r, "%s %s: argument %.*s is given twice", what, builtin->name,
-						(int)length, name);
+					        (int)length, name);
 				value = named[i].value;
 				used++;
 			}
 		if (value.kind == VALUE_ABSENT && mark != '?')
 			render_fail(r, "%s %s: argument %.*s is missing", what, builtin->name,
-				(int)length - (*name == '.'), name + (*name == '.'));
+			        (int)length - (*name == '.'), name + (*name == '.'));
 		if (bound == room) {
-			struct value *more = new_array(r->arena, struct value, room *= 2);
+			struct value *more = arena_new_array(r->arena, struct value, room *= 2);
 			slots = memcpy(more, slots, bound * sizeof *slots);
 		}
 		slots[bound++] = value;
 	}
 	if (given > bound && !open)
 		render_fail(r, "%s %s: takes %zu argument%s, %zu are given", what, builtin->name, bound,
-			bound == 1 ? "" : "s", given);
+		        bound == 1 ? "" : "s", given);
 	for (; bound < given; bound++)
 		slots[bound] = self.kind == VALUE_ABSENT ? at[bound] : bound ? at[bound - 1] : self;
 	for (size_t i = 0; i < named_count && used < named_count; i++) {
 		bool known = false;
 		for (parameter = builtin->parameters; next_parameter(&parameter, &name, &length, &mark);)
-			known |= mark != '*' && mark != '2' && named[i].name.count == length &&
-				!memcmp(named[i].name.bytes, name, length);
+			known |= mark != '*' && mark != '2' && named[i].name.count == length
+			        && !memcmp(named[i].name.bytes, name, length);
 		if (!known && !keywords)
 			render_fail(r, "%s %s: has no argument named %.*s", what, builtin->name,
-				(int)named[i].name.count, named[i].name.bytes);
+			        (int)named[i].name.count, named[i].name.bytes);
 		if (!known)
 			rest[rest_count++] = named[i];
 	}
@@ -87,20 +87,20 @@ struct value call_builtin(struct renderer *r, const struct builtin *builtin, str
 
 struct value function_of(struct renderer *r, const struct builtin *builtin, struct value self)
 {
-	struct function *function = new(r->arena, struct function);
+	struct function *function = arena_new(r->arena, struct function);
 	function->builtin = builtin;
 	function->self = self;
 	return (struct value){ .kind = VALUE_FUNCTION, .function = function };
 }
 
 struct value call_value(struct renderer *r, struct value value, const struct value *at, size_t count,
-                        const struct argument *named, size_t named_count)
+        const struct argument *named, size_t named_count)
 {
 	if (value.kind == VALUE_FUNCTION && value.function->macro)
 		return render_macro(r, value.function, at, count, named, named_count);
 	if (value.kind == VALUE_FUNCTION)
 		return call_builtin(
-			r, value.function->builtin, value.function->self, at, count, named, named_count, "function");
+		        r, value.function->builtin, value.function->self, at, count, named, named_count, "function");
 	if (value.kind == VALUE_OBJECT && value.object->class->call) {
 		const struct builtin builtin = { value.object->class->name, "* **", value.object->class->call,
 			value.object->user };
@@ -133,14 +133,15 @@ static void spread(struct renderer *r, struct bundle *bundle, const struct argum
 	size_t more = arguments->splat ? splat.list->count : 0,
 	       more_named = arguments->keyword_splat ? keywords.dict->count : 0;
 	if (bundle->count + more > FEW) {
-		struct value *at = new_array(r->arena, struct value, bundle->count + more);
+		struct value *at = arena_new_array(r->arena, struct value, bundle->count + more);
 		memcpy(at, bundle->at, bundle->count * sizeof *at);
 		bundle->at = at;
 	}
 	for (size_t i = 0; i < more; i++)
 		bundle->at[bundle->count++] = splat.list->at[i];
 	if (bundle->named_count + more_named > FEW - 1) {
-		struct argument *named = new_array(r->arena, struct argument, bundle->named_count + more_named + 1);
+		struct argument *named =
+		        arena_new_array(r->arena, struct argument, bundle->named_count + more_named + 1);
 		memcpy(named, bundle->named, bundle->named_count * sizeof *named);
 		bundle->named = named;
 	}
@@ -163,9 +164,9 @@ static void evaluate_arguments(struct renderer *r, struct bundle *bundle, const 
 	if (!arguments)
 		return;
 	if (arguments->list.count > FEW)
-		bundle->at = new_array(r->arena, struct value, arguments->list.count);
+		bundle->at = arena_new_array(r->arena, struct value, arguments->list.count);
 	if (arguments->keywords.count > FEW - 1)
-		bundle->named = new_array(r->arena, struct argument, arguments->keywords.count + 1);
+		bundle->named = arena_new_array(r->arena, struct argument, arguments->keywords.count + 1);
 	for (size_t i = 0; i < arguments->list.count; i++)
 		bundle->at[bundle->count++] = evaluate(r, arguments->list.at[i]);
 	for (size_t i = 0; i < arguments->keywords.count; i++)
@@ -194,7 +195,7 @@ struct value evaluate_call(struct renderer *r, const struct node *node, const st
 	r->place = node->a->kind == NODE_ATTRIBUTE || node->a->kind == NODE_NAME ? node->a : node;
 	if (method)
 		return call_builtin(
-			r, method, self, bundle.at, bundle.count, bundle.named, bundle.named_count, "method");
+		        r, method, self, bundle.at, bundle.count, bundle.named, bundle.named_count, "method");
 	return call_value(r, function, bundle.at, bundle.count, bundle.named, bundle.named_count);
 }
 
@@ -221,7 +222,7 @@ static NORETURN void argument_fail(struct template_call *call, size_t i, const c
 	while (parameter && next_parameter(&parameter, &name, &length, &mark) && mark != '*' && mark != '2')
 		if (n++ == i)
 			render_fail(call->renderer, "%s: %.*s is %s, not %s", call->name, (int)length - (*name == '.'),
-				name + (*name == '.'), wanted, value_a(value));
+			        name + (*name == '.'), wanted, value_a(value));
 	render_fail(call->renderer, "%s: argument %zu is %s, not %s", call->name, i + 1, wanted, value_a(value));
 }
 

@@ -2,7 +2,10 @@
 #include "template/engine.h"
 
 const struct template_settings template_settings_kernels = {
-	.line_statement = "//%", .trim_blocks = true, .lstrip_blocks = true, .keep_trailing_newline = true,
+	.line_statement = "//%",
+	.trim_blocks = true,
+	.lstrip_blocks = true,
+	.keep_trailing_newline = true,
 };
 
 /* ---- filters and tests are found once, not each time they are used ---- */
@@ -13,7 +16,7 @@ const struct builtin *builtin_find(const struct dict *dict, const char *name, si
 }
 
 static void link_nodes(
-	struct environment *environment, struct template *template, const struct nodes *nodes, bool guarded);
+        struct environment *environment, struct template *template, const struct nodes *nodes, bool guarded);
 
 static NORETURN void unknown(struct environment *environment, struct template *template, const struct node *node)
 {
@@ -23,10 +26,10 @@ static NORETURN void unknown(struct environment *environment, struct template *t
 	for (size_t i = 0; i < dict->count; i++)
 		nearest_try(&nearest, dict->at[i].key.bytes, dict->at[i].key.count);
 	const char *what = filter ? "filter" : "test",
-		   *message = nearest.best
-		? arena_printf(environment->arena, "there is no %s named '%.100s'; did you mean '%s'?", what,
-			  node->name, nearest.best)
-		: arena_printf(environment->arena, "there is no %s named '%.100s'", what, node->name);
+	           *message = nearest.best
+	        ? arena_printf(environment->arena, "there is no %s named '%.100s'; did you mean '%s'?", what,
+	                node->name, nearest.best)
+	        : arena_printf(environment->arena, "there is no %s named '%.100s'", what, node->name);
 	template_fail_at(environment, template, node->position, NULL, EXIT_INVALID, message);
 }
 
@@ -37,7 +40,7 @@ static void link_node(struct environment *environment, struct template *template
 		return;
 	if (node->kind == NODE_FILTER || node->kind == NODE_TEST) {
 		node->builtin = builtin_find(node->kind == NODE_FILTER ? environment->filters : environment->tests,
-			node->name, strlen(node->name));
+		        node->name, strlen(node->name));
 		if (!node->builtin && !guarded)
 			unknown(environment, template, node);
 	}
@@ -58,7 +61,7 @@ static void link_node(struct environment *environment, struct template *template
 }
 
 static void link_nodes(
-	struct environment *environment, struct template *template, const struct nodes *nodes, bool guarded)
+        struct environment *environment, struct template *template, const struct nodes *nodes, bool guarded)
 {
 	for (size_t i = 0; i < nodes->count; i++)
 		link_node(environment, template, nodes->at[i], guarded);
@@ -97,7 +100,7 @@ struct template *template_get(struct environment *environment, const char *name)
 			return environment->templates.at[i];
 	if (!environment->load || !environment->load(environment->user, environment->build, name, &source))
 		return NULL;
-	struct template *template = new(environment->arena, struct template);
+	struct template *template = arena_new(environment->arena, struct template);
 	template->name = name;
 	take_source(environment, template, source);
 	template_parse(environment, template, template_lex(environment, template));
@@ -119,15 +122,21 @@ static void check_delimiters(struct build *build, const struct template_settings
 	for (size_t i = 0; i < COUNT(begins); i++)
 		if (!strcmp(begins[i], begins[(i + 1) % COUNT(begins)]))
 			fail(build, EXIT_USAGE, NULL,
-				"blocks, variables and comments begin differently; '%s' stands for two of them",
-				begins[i]);
+			        "blocks, variables and comments begin differently; '%s' stands for two of them",
+			        begins[i]);
 }
 
 static void defaults(struct template_settings *settings)
 {
-	const struct { const char **string, *other; } strings[] = {
-		{ &settings->block_start, "{%" }, { &settings->block_end, "%}" }, { &settings->variable_start, "{{" },
-		{ &settings->variable_end, "}}" }, { &settings->comment_start, "{#" }, { &settings->comment_end, "#}" },
+	const struct {
+		const char **string, *other;
+	} strings[] = {
+		{ &settings->block_start, "{%" },
+		{ &settings->block_end, "%}" },
+		{ &settings->variable_start, "{{" },
+		{ &settings->variable_end, "}}" },
+		{ &settings->comment_start, "{#" },
+		{ &settings->comment_end, "#}" },
 		{ &settings->newline, "\n" },
 	};
 	for (size_t i = 0; i < COUNT(strings); i++)
@@ -147,14 +156,14 @@ static void add_builtins(struct environment *environment, struct dict *dict, con
 {
 	for (; builtin->name; builtin++)
 		dict_set(dict, value_string(builtin->name), string_hash(builtin->name, strlen(builtin->name)),
-			value_function(environment->arena, builtin->name, builtin->parameters, builtin->function,
-				builtin->user));
+		        value_function(environment->arena, builtin->name, builtin->parameters, builtin->function,
+		                builtin->user));
 }
 
 struct environment *environment_new(struct build *build, struct arena *arena, const struct template_settings *settings,
-                                    template_loader *load, void *user)
+        template_loader *load, void *user)
 {
-	struct environment *environment = new(arena, struct environment);
+	struct environment *environment = arena_new(arena, struct environment);
 	environment->build = build;
 	environment->arena = arena;
 	environment->settings = settings ? *settings : (struct template_settings){ 0 };
@@ -170,9 +179,12 @@ struct environment *environment_new(struct build *build, struct arena *arena, co
 	add_builtins(environment, environment->filters, filters_list);
 	add_builtins(environment, environment->tests, builtin_tests);
 	environment->words = (struct words){
-		.loop = name_is(build->names, "loop"), .caller = name_is(build->names, "caller"),
-		.varargs = name_is(build->names, "varargs"), .kwargs = name_is(build->names, "kwargs"),
-		.self = name_is(build->names, "self"), .super = name_is(build->names, "super"),
+		.loop = name_is(build->names, "loop"),
+		.caller = name_is(build->names, "caller"),
+		.varargs = name_is(build->names, "varargs"),
+		.kwargs = name_is(build->names, "kwargs"),
+		.self = name_is(build->names, "self"),
+		.super = name_is(build->names, "super"),
 	};
 	return environment;
 }
@@ -183,23 +195,23 @@ void environment_set(struct environment *environment, const char *name, struct v
 }
 
 void environment_function(struct environment *environment, const char *name, const char *parameters,
-	template_function *function, void *user)
+        template_function *function, void *user)
 {
 	environment_set(environment, name, value_function(environment->arena, name, parameters, function, user));
 }
 
 void environment_filter(struct environment *environment, const char *name, const char *parameters,
-	template_function *function, void *user)
+        template_function *function, void *user)
 {
 	value_dict_set(dict_value(environment->filters), name,
-		value_function(environment->arena, name, parameters, function, user));
+	        value_function(environment->arena, name, parameters, function, user));
 }
 
 void environment_test(struct environment *environment, const char *name, const char *parameters,
-	template_function *function, void *user)
+        template_function *function, void *user)
 {
 	value_dict_set(dict_value(environment->tests), name,
-		value_function(environment->arena, name, parameters, function, user));
+	        value_function(environment->arena, name, parameters, function, user));
 }
 
 /* ---- a rendering ---- */
@@ -209,7 +221,8 @@ void template_render(struct environment *environment, const char *name, struct v
 {
 	struct build *build = environment->build;
 	struct arena *arena = globals.kind == VALUE_DICT ? globals.dict->arena : environment->arena;
-	struct renderer *const renderer = new (arena, struct renderer); /* not on the stack: it changes after setjmp */
+	struct renderer *const renderer =
+	        arena_new(arena, struct renderer); /* not on the stack: it changes after setjmp */
 	*renderer = (struct renderer){ .environment = environment, .build = build, .arena = arena, .out = out };
 	struct renderer *volatile outer = environment->running;
 	jmp_buf here, *volatile before = build->out;
@@ -225,7 +238,7 @@ void template_render(struct environment *environment, const char *name, struct v
 		struct template *template = template_get(environment, name);
 		if (!template)
 			fail(build, EXIT_INVALID, NULL, "there is no template '%.200s'", name);
-		struct context *context = new(arena, struct context);
+		struct context *context = arena_new(arena, struct context);
 		context->template = template;
 		context->globals = globals.kind == VALUE_DICT ? globals.dict : NULL;
 		renderer->template = template;
@@ -242,7 +255,7 @@ void template_render(struct environment *environment, const char *name, struct v
 		char message[sizeof build->message];
 		memcpy(message, build->message, sizeof message);
 		template_fail_at(environment, renderer->template, renderer->place ? renderer->place->position : 0,
-			renderer->trace, build->code, message);
+		        renderer->trace, build->code, message);
 	}
 	longjmp(*build->out, 1);
 }
@@ -254,7 +267,7 @@ static struct renderer printer(struct environment *environment, struct text *out
 		renderer.out = out;
 		return renderer;
 	}
-	struct template *template = new(environment->arena, struct template);
+	struct template *template = arena_new(environment->arena, struct template);
 	template->name = "value";
 	template->source = "";
 	return (struct renderer){ .environment = environment,

@@ -24,7 +24,7 @@ static void add_line(struct build *build, const struct template *template, uint3
 		start--;
 	while (end < template->length && template->source[end] != '\n' && end - start < WIDTH)
 		end++;
-	while (start < at && ((unsigned char)template->source[start] & 0xc0) == 0x80)             /* no half letters */
+	while (start < at && ((unsigned char)template->source[start] & 0xc0) == 0x80) /* no half letters */
 		start++;
 	while (end > at && end < template->length && ((unsigned char)template->source[end] & 0xc0) == 0x80)
 		end--;
@@ -36,11 +36,11 @@ static void add_line(struct build *build, const struct template *template, uint3
 			blanks[n++] = template->source[i] == '\t' ? '\t' : ' ';
 	blanks[n] = 0;
 	fail_detail(build, "%s | %.*s\n%*s | %s^\n", number, (int)(end - start), template->source + start, digits, "",
-		blanks);
+	        blanks);
 }
 
 void template_detail(
-	struct environment *environment, const struct template *template, uint32_t position, const struct trace *trace)
+        struct environment *environment, const struct template *template, uint32_t position, const struct trace *trace)
 {
 	size_t line, column;
 	int shown = 0;
@@ -52,20 +52,23 @@ void template_detail(
 		}
 		template_place(trace->template, trace->place ? trace->place->position : 0, &line, &column);
 		fail_detail(environment->build, "      in %s%s%s, from %s:%zu:%zu\n", trace->what,
-			*trace->name ? " " : "", trace->name, trace->template->name, line, column);
+		        *trace->name ? " " : "", trace->name, trace->template->name, line, column);
 	}
 }
 
 void template_fail_at(struct environment *environment, const struct template *template, uint32_t position,
-                      const struct trace *trace, enum exit_code code, const char *message)
+        const struct trace *trace, enum exit_code code, const char *message)
 {
 	size_t line, column;
 	const struct renderer *running = environment->running;
 	struct trace opened;
-	if (running && template != running->template &&
-		!trace) { /* a template that does not compile, opened by another */
-		opened = (struct trace){ .outer = running->trace, .what = "template", .name = template->name,
-			.template = running->template, .place = running->place };
+	if (running && template != running->template
+	        && !trace) { /* a template that does not compile, opened by another */
+		opened = (struct trace){ .outer = running->trace,
+			.what = "template",
+			.name = template->name,
+			.template = running->template,
+			.place = running->place };
 		trace = &opened;
 	}
 	template_place(template, position, &line, &column);

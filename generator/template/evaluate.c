@@ -5,8 +5,10 @@
 /* ---- members ---- */
 static bool macro_attribute(struct renderer *r, const struct node *macro, const char *name, struct value *out)
 {
-	static const struct { const char *name; uint8_t flag; } flags[] = {
-		{ "caller", FLAG_CALLER }, { "catch_kwargs", FLAG_KWARGS }, { "catch_varargs", FLAG_VARARGS } };
+	static const struct {
+		const char *name;
+		uint8_t flag;
+	} flags[] = { { "caller", FLAG_CALLER }, { "catch_kwargs", FLAG_KWARGS }, { "catch_varargs", FLAG_VARARGS } };
 	for (size_t i = 0; i < COUNT(flags); i++)
 		if (!strcmp(name, flags[i].name)) {
 			*out = value_bool(macro->flags & flags[i].flag);
@@ -34,8 +36,12 @@ static bool attribute(struct renderer *r, struct value of, const char *name, siz
 		return true;
 	}
 	if (of.kind == VALUE_OBJECT && of.object->class->get) {
-		struct template_call call = { .environment = r->environment, .build = r->build, .arena = r->arena,
-			.user = of.object->user, .name = of.object->class->name, .renderer = r };
+		struct template_call call = { .environment = r->environment,
+			.build = r->build,
+			.arena = r->arena,
+			.user = of.object->user,
+			.name = of.object->class->name,
+			.renderer = r };
 		const char *ended = name[count] ? arena_copy(r->arena, name, count) : name;
 		return of.object->class->get(&call, of.object->user, ended, out);
 	}
@@ -57,8 +63,8 @@ static bool attribute(struct renderer *r, struct value of, const char *name, siz
 struct value value_attribute(struct renderer *r, struct value of, const char *name, size_t count, uint32_t hash)
 {
 	struct value out, *found;
-	if (of.kind == VALUE_DICT && (found = dict_find_string(of.dict, name, count, hash)) &&
-		!method_find(of, name, count))
+	if (of.kind == VALUE_DICT && (found = dict_find_string(of.dict, name, count, hash))
+	        && !method_find(of, name, count))
 		return *found;
 	if (of.kind == VALUE_UNDEFINED)
 		undefined_fail(r, of);
@@ -70,7 +76,7 @@ struct value value_attribute(struct renderer *r, struct value of, const char *na
 struct value value_getattr(struct renderer *r, struct value of, struct value name)
 {
 	struct value out;
-	name = value_copy(r->arena, name.bytes, name.count);      /* ends in a 0 */
+	name = value_copy(r->arena, name.bytes, name.count); /* ends in a 0 */
 	if (of.kind == VALUE_UNDEFINED)
 		undefined_fail(r, of);
 	return attribute(r, of, name.bytes, name.count, &out) ? out : undefined_member(r, of, name.bytes, name.count);
@@ -110,9 +116,9 @@ struct value value_item(struct renderer *r, struct value of, struct value key)
 	size_t mark;
 	if (of.kind == VALUE_UNDEFINED)
 		undefined_fail(r, of);
-	if (item(r, of, key, &out) ||
-		(key.kind == VALUE_STRING &&
-			attribute(r, of, value_copy(r->arena, key.bytes, key.count).bytes, key.count, &out)))
+	if (item(r, of, key, &out)
+	        || (key.kind == VALUE_STRING
+	                && attribute(r, of, value_copy(r->arena, key.bytes, key.count).bytes, key.count, &out)))
 		return out;
 	capture_begin(r, &mark);
 	if (key.kind == VALUE_STRING)
@@ -127,7 +133,7 @@ struct value value_path(struct renderer *r, struct value value, struct value pat
 {
 	if (path.kind != VALUE_STRING)
 		return path.kind == VALUE_NONE || path.kind == VALUE_ABSENT ? value : value_item(r, value, path);
-	for (const char *at = path.bytes, *end = at + path.count; ; at++) {
+	for (const char *at = path.bytes, *end = at + path.count;; at++) {
 		const char *dot = memchr(at, '.', (size_t)(end - at));
 		size_t count = (size_t)((dot ? dot : end) - at);
 		int64_t number = 0;
@@ -149,8 +155,8 @@ size_t value_length(struct renderer *r, struct value value)
 		undefined_use(r, value);
 	else if (value.kind == VALUE_OBJECT && value.object->class == &class_loop)
 		return loop_length(r, value.object->user);
-	else if (value.kind < VALUE_STRING || value.kind > VALUE_RANGE ||
-		(value.kind == VALUE_LIST && value.view == VIEW_LAZY))
+	else if (value.kind < VALUE_STRING || value.kind > VALUE_RANGE
+	        || (value.kind == VALUE_LIST && value.view == VIEW_LAZY))
 		render_fail(r, "%s has no length", value_a(value));
 	return value_count(value);
 }
@@ -189,9 +195,10 @@ struct value value_slice(struct renderer *r, struct value of, struct value from,
 	start = bound(r, from, &start) ? clamp(start, count, least, most) : step < 0 ? most : least;
 	stop = bound(r, to, &stop) ? clamp(stop, count, least, most) : step < 0 ? least : most;
 	size_t taken = step > 0 ? start < stop ? (size_t)((stop - start - 1) / step + 1) : 0
-		: stop < start ? (size_t)((uint64_t)(start - stop - 1) / -(uint64_t)step + 1) : 0;
+	        : stop < start  ? (size_t)((uint64_t)(start - stop - 1) / -(uint64_t)step + 1)
+	                        : 0;
 	if (of.kind == VALUE_RANGE) {
-		struct range *range = new(r->arena, struct range);
+		struct range *range = arena_new(r->arena, struct range);
 		*range = (struct range){ of.range->start + start * of.range->step,
 			of.range->start + stop * of.range->step, taken > 1 ? of.range->step * step : of.range->step,
 			taken };
@@ -226,7 +233,7 @@ struct iterator iterate(struct renderer *r, struct value value)
 	if (value.kind < VALUE_STRING || value.kind > VALUE_RANGE)
 		render_fail(r, "%s is not iterable", value_a(value));
 	if (value.kind == VALUE_LIST && value.view == VIEW_LAZY) {
-		struct list *taken = new(r->arena, struct list);
+		struct list *taken = arena_new(r->arena, struct list);
 		*taken = *value.list;
 		value.list->count = 0;
 		return (struct iterator){ .of = list_value(taken, VIEW_LIST) };
@@ -265,8 +272,7 @@ bool iterate_next(struct renderer *r, struct iterator *items, struct value *out)
 		items->i += (size_t)(next - at);
 		return true;
 	}
-	default:
-		return false;
+	default: return false;
 	}
 }
 
@@ -283,13 +289,13 @@ struct list *list_of(struct renderer *r, struct value value)
 static bool compare_one(struct renderer *r, enum compare op, struct value a, struct value b)
 {
 	switch (op) {
-	case COMPARE_EQ:     return value_equal(r, a, b);
-	case COMPARE_NE:     return !value_equal(r, a, b);
-	case COMPARE_LT:     return value_less(r, a, b, "<", false);
-	case COMPARE_LE:     return value_less(r, a, b, "<=", true);
-	case COMPARE_GT:     return value_less(r, b, a, ">", false);
-	case COMPARE_GE:     return value_less(r, b, a, ">=", true);
-	case COMPARE_IN:     return value_in(r, a, b);
+	case COMPARE_EQ: return value_equal(r, a, b);
+	case COMPARE_NE: return !value_equal(r, a, b);
+	case COMPARE_LT: return value_less(r, a, b, "<", false);
+	case COMPARE_LE: return value_less(r, a, b, "<=", true);
+	case COMPARE_GT: return value_less(r, b, a, ">", false);
+	case COMPARE_GE: return value_less(r, b, a, ">=", true);
+	case COMPARE_IN: return value_in(r, a, b);
 	case COMPARE_NOT_IN: return !value_in(r, a, b);
 	}
 	return false;
@@ -312,7 +318,8 @@ static struct value compare(struct renderer *r, const struct node *node)
 static struct value concat(struct renderer *r, const struct node *node)
 {
 	struct value few[8],
-		*parts = node->list.count <= COUNT(few) ? few : new_array(r->arena, struct value, node->list.count);
+	        *parts = node->list.count <= COUNT(few) ? few
+	                                                : arena_new_array(r->arena, struct value, node->list.count);
 	size_t mark;
 	for (size_t i = 0; i < node->list.count; i++)
 		parts[i] = evaluate(r, node->list.at[i]);
@@ -366,14 +373,10 @@ static struct value evaluate_deep(struct renderer *r, const struct node *node)
 		a = evaluate(r, node->a);
 		r->place = a.kind == VALUE_UNDEFINED ? node->a : node;
 		return value_attribute(r, a, node->name, node->value.count, node->hash);
-	case NODE_ITEM:
-		return get_item(r, node);
-	case NODE_CALL:
-		return evaluate_call(r, node, NULL);
-	case NODE_FILTER:
-		return evaluate_builtin(r, node, evaluate(r, node->a), "filter");
-	case NODE_TEST:
-		return evaluate_builtin(r, node, evaluate(r, node->a), "test");
+	case NODE_ITEM: return get_item(r, node);
+	case NODE_CALL: return evaluate_call(r, node, NULL);
+	case NODE_FILTER: return evaluate_builtin(r, node, evaluate(r, node->a), "filter");
+	case NODE_TEST: return evaluate_builtin(r, node, evaluate(r, node->a), "test");
 	case NODE_NOT:
 		a = evaluate(r, node->a);
 		r->place = node;
@@ -388,15 +391,11 @@ static struct value evaluate_deep(struct renderer *r, const struct node *node)
 		a = evaluate(r, node->a);
 		r->place = node->a;
 		return value_truth(r, a) == (node->kind == NODE_AND) ? evaluate(r, node->b) : a;
-	case NODE_COMPARE:
-		return compare(r, node);
-	case NODE_CONCAT:
-		return concat(r, node);
+	case NODE_COMPARE: return compare(r, node);
+	case NODE_CONCAT: return concat(r, node);
 	case NODE_LIST:
-	case NODE_TUPLE:
-		return make_list(r, node);
-	case NODE_DICT:
-		return make_dict(r, node);
+	case NODE_TUPLE: return make_list(r, node);
+	case NODE_DICT: return make_dict(r, node);
 	case NODE_CONDITION:
 		a = evaluate(r, node->a);
 		r->place = node->a;
@@ -407,8 +406,7 @@ static struct value evaluate_deep(struct renderer *r, const struct node *node)
 		a = undefined_hint(r, "the inline if is false and has no else");
 		((struct missing *)a.missing)->lenient = true;
 		return a;
-	case NODE_SLICE:
-		render_fail(r, "a slice stands alone between its brackets");
+	case NODE_SLICE: render_fail(r, "a slice stands alone between its brackets");
 	default:
 		a = evaluate(r, node->a);
 		b = evaluate(r, node->b);

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { DEEPEST = 200, HIGHEST = 1000 };           /* brackets and tags inside each other; height of a tree */
+enum { DEEPEST = 200, HIGHEST = 1000 }; /* brackets and tags inside each other; height of a tree */
 
 void parse_fail(struct parser *parser, uint32_t position, const char *format, ...)
 {
@@ -24,7 +24,7 @@ void parse_enter(struct parser *parser)
 
 struct node *node_new(struct parser *parser, enum node_kind kind, uint32_t position)
 {
-	struct node *node = new(parser->arena, struct node);
+	struct node *node = arena_new(parser->arena, struct node);
 	node->kind = (uint8_t)kind;
 	node->position = position;
 	return node;
@@ -36,7 +36,7 @@ void node_height(struct parser *parser, struct node *parent, const struct node *
 		return;
 	if (child->height >= HIGHEST)
 		parse_fail(parser, parent->position, "an expression of more than %d operations inside each other",
-			HIGHEST);
+		        HIGHEST);
 	parent->height = (uint16_t)(child->height + 1);
 }
 
@@ -46,10 +46,7 @@ void node_add(struct parser *parser, struct node *parent, struct nodes *nodes, s
 	node_height(parser, parent, child);
 }
 
-struct token *token_next(struct parser *parser)
-{
-	return parser->at->kind == TOKEN_END ? parser->at : parser->at++;
-}
+struct token *token_next(struct parser *parser) { return parser->at->kind == TOKEN_END ? parser->at : parser->at++; }
 
 bool token_is(const struct parser *parser, const char *word)
 {
@@ -76,7 +73,7 @@ struct token *token_expect(struct parser *parser, enum token_kind kind)
 {
 	if (parser->at->kind != kind)
 		parse_fail(parser, parser->at->position, "expected %s, got %s", token_kind_describe(kind),
-			token_describe(parser->at));
+		        token_describe(parser->at));
 	return token_next(parser);
 }
 
@@ -89,7 +86,7 @@ static struct node *unary_of(struct parser *parser, enum node_kind kind, uint32_
 }
 
 static struct node *binary_of(
-	struct parser *parser, enum node_kind kind, uint32_t position, struct node *a, struct node *b)
+        struct parser *parser, enum node_kind kind, uint32_t position, struct node *a, struct node *b)
 {
 	struct node *node = unary_of(parser, kind, position, a);
 	node->b = b;
@@ -101,8 +98,10 @@ static struct node *binary_of(
 uint8_t special_flag(const struct parser *parser, const char *name)
 {
 	const struct words *words = &parser->environment->words;
-	return name == words->caller ? FLAG_CALLER : name == words->varargs ? FLAG_VARARGS
-		: name == words->kwargs ? FLAG_KWARGS : 0;
+	return name == words->caller     ? FLAG_CALLER
+	        : name == words->varargs ? FLAG_VARARGS
+	        : name == words->kwargs  ? FLAG_KWARGS
+	                                 : 0;
 }
 
 /* A name that is read: what stands around it must provide what it may mean. */
@@ -167,7 +166,10 @@ static struct node *parse_collection(struct parser *parser, bool dict)
 
 struct node *parse_primary(struct parser *parser, bool with_members)
 {
-	static const struct { const char *word; struct value value; } words[] = {
+	static const struct {
+		const char *word;
+		struct value value;
+	} words[] = {
 		{ "true", { .kind = VALUE_BOOL, .truth = true } },
 		{ "True", { .kind = VALUE_BOOL, .truth = true } },
 		{ "false", { .kind = VALUE_BOOL, .truth = false } },
@@ -189,37 +191,32 @@ struct node *parse_primary(struct parser *parser, bool with_members)
 		node = unary_of(parser, NODE_MEMBER, token->position, name_read(parser, token));
 		node->value = value_string(token_expect(parser, TOKEN_NAME)->name);
 		return node;
-	case TOKEN_STRING:
-		return parse_strings(parser);
+	case TOKEN_STRING: return parse_strings(parser);
 	case TOKEN_INTEGER:
-	case TOKEN_FLOAT:
-		token_next(parser);
-		return constant(parser, token, token->value);
+	case TOKEN_FLOAT: token_next(parser); return constant(parser, token, token->value);
 	case TOKEN_LPAREN:
 		token_next(parser);
 		node = parse_tuple(parser, false, true, NULL, true, false);
 		token_expect(parser, TOKEN_RPAREN);
 		return node;
 	case TOKEN_LBRACKET:
-	case TOKEN_LBRACE:
-		return parse_collection(parser, token->kind == TOKEN_LBRACE);
-	default:
-		parse_fail(parser, token->position, "expected an expression, got %s", token_describe(token));
+	case TOKEN_LBRACE: return parse_collection(parser, token->kind == TOKEN_LBRACE);
+	default: parse_fail(parser, token->position, "expected an expression, got %s", token_describe(token));
 	}
 }
 
 struct node *parse_tuple(struct parser *parser, bool simple, bool with_condition, const char *end_word,
-	bool parentheses, bool with_members)
+        bool parentheses, bool with_members)
 {
 	struct node *tuple = NULL, *first = NULL;
 	uint32_t position = parser->at->position;
 	for (;;) {
 		enum token_kind kind = parser->at->kind;
-		if (kind == TOKEN_VARIABLE_END || kind == TOKEN_BLOCK_END || kind == TOKEN_RPAREN ||
-			(end_word && !tuple && token_is(parser, end_word)))
+		if (kind == TOKEN_VARIABLE_END || kind == TOKEN_BLOCK_END || kind == TOKEN_RPAREN
+		        || (end_word && !tuple && token_is(parser, end_word)))
 			break;
 		struct node *item =
-			simple ? parse_primary(parser, with_members) : parse_expression(parser, with_condition);
+		        simple ? parse_primary(parser, with_members) : parse_expression(parser, with_condition);
 		if (tuple)
 			node_add(parser, tuple, &tuple->list, item);
 		else
@@ -244,7 +241,7 @@ struct node *parse_tuple(struct parser *parser, bool simple, bool with_condition
 /* ( a, b, name=c, *d, **e ) */
 static struct arguments *parse_arguments(struct parser *parser, struct node *parent)
 {
-	struct arguments *arguments = new(parser->arena, struct arguments);
+	struct arguments *arguments = arena_new(parser->arena, struct arguments);
 	uint32_t position = token_expect(parser, TOKEN_LPAREN)->position;
 	for (bool comma = false; parser->at->kind != TOKEN_RPAREN; comma = true) {
 		if (comma) {
@@ -268,9 +265,9 @@ static struct arguments *parse_arguments(struct parser *parser, struct node *par
 			for (size_t i = 0; i < arguments->keywords.count; i++)
 				if (arguments->keywords.at[i].name == name->name)
 					parse_fail(parser, name->position, "the keyword argument %s is given twice",
-						name->name);
+					        name->name);
 			push(parser->arena, &arguments->keywords,
-				(struct keyword){ name->name, value_string(name->name), child });
+			        (struct keyword){ name->name, value_string(name->name), child });
 		} else {
 			ordered = !arguments->splat && !arguments->keyword_splat && !arguments->keywords.count;
 			child = parse_expression(parser, true);
@@ -278,7 +275,7 @@ static struct arguments *parse_arguments(struct parser *parser, struct node *par
 		}
 		if (!ordered)
 			parse_fail(parser, position,
-				"arguments out of order: plain ones come first, then keywords and *, then **");
+			        "arguments out of order: plain ones come first, then keywords and *, then **");
 		node_height(parser, parent, child);
 	}
 	token_next(parser);
@@ -303,8 +300,8 @@ static struct node *parse_subscribed(struct parser *parser)
 			return parts[0];
 	}
 	for (int i = 1; i < 3 && token_skip(parser, TOKEN_COLON); i++)
-		if (parser->at->kind != TOKEN_COLON && parser->at->kind != TOKEN_RBRACKET &&
-			parser->at->kind != TOKEN_COMMA)
+		if (parser->at->kind != TOKEN_COLON && parser->at->kind != TOKEN_RBRACKET
+		        && parser->at->kind != TOKEN_COMMA)
 			parts[i] = parse_expression(parser, true);
 	struct node *node = binary_of(parser, NODE_SLICE, position, parts[0], parts[1]);
 	node->c = parts[2];
@@ -382,13 +379,13 @@ static struct node *parse_test(struct parser *parser, struct node *of)
 	enum token_kind kind = parser->at->kind;
 	if (kind == TOKEN_LPAREN)
 		node->arguments = parse_arguments(parser, node);
-	else if ((kind == TOKEN_NAME && !token_is(parser, "else") && !token_is(parser, "or") &&
-			 !token_is(parser, "and")) ||
-		kind == TOKEN_STRING || kind == TOKEN_INTEGER || kind == TOKEN_FLOAT || kind == TOKEN_LBRACKET ||
-		kind == TOKEN_LBRACE) {
+	else if ((kind == TOKEN_NAME && !token_is(parser, "else") && !token_is(parser, "or")
+	                 && !token_is(parser, "and"))
+	        || kind == TOKEN_STRING || kind == TOKEN_INTEGER || kind == TOKEN_FLOAT || kind == TOKEN_LBRACKET
+	        || kind == TOKEN_LBRACE) {
 		if (token_is(parser, "is"))
 			parse_fail(parser, parser->at->position, "tests with `is` cannot be chained");
-		node->arguments = new(parser->arena, struct arguments);
+		node->arguments = arena_new(parser->arena, struct arguments);
 		node_add(parser, node, &node->arguments->list, parse_postfix(parser, parse_primary(parser, false)));
 	}
 	return negated ? unary_of(parser, NODE_NOT, node->position, node) : node;
@@ -403,7 +400,7 @@ static struct node *parse_unary(struct parser *parser, bool with_filters)
 		token_next(parser);
 		node = parse_unary(parser, false);
 		node = unary_of(
-			parser, token->kind == TOKEN_SUB ? NODE_NEGATIVE : NODE_POSITIVE, token->position, node);
+		        parser, token->kind == TOKEN_SUB ? NODE_NEGATIVE : NODE_POSITIVE, token->position, node);
 	} else
 		node = parse_primary(parser, false);
 	node = parse_postfix(parser, node);
@@ -433,8 +430,10 @@ static struct node *parse_product(struct parser *parser)
 	struct node *node = parse_power(parser);
 	for (;;) {
 		struct token *token = parser->at;
-		enum node_kind kind = token->kind == TOKEN_MUL ? NODE_MUL : token->kind == TOKEN_DIV ? NODE_DIV
-			: token->kind == TOKEN_FLOORDIV ? NODE_FLOORDIV : NODE_MOD;
+		enum node_kind kind = token->kind == TOKEN_MUL ? NODE_MUL
+		        : token->kind == TOKEN_DIV             ? NODE_DIV
+		        : token->kind == TOKEN_FLOORDIV        ? NODE_FLOORDIV
+		                                               : NODE_MOD;
 		if (kind == NODE_MOD && token->kind != TOKEN_MOD)
 			return node;
 		token_next(parser);
@@ -462,16 +461,23 @@ static struct node *parse_sum(struct parser *parser)
 	while (parser->at->kind == TOKEN_ADD || parser->at->kind == TOKEN_SUB) {
 		struct token *token = token_next(parser);
 		node = binary_of(parser, token->kind == TOKEN_ADD ? NODE_ADD : NODE_SUB, token->position, node,
-			parse_concat(parser));
+		        parse_concat(parser));
 	}
 	return node;
 }
 
 static int comparison(struct parser *parser)
 {
-	static const struct { enum token_kind token; enum compare compare; } signs[] = {
-		{ TOKEN_EQ, COMPARE_EQ }, { TOKEN_NE, COMPARE_NE }, { TOKEN_LT, COMPARE_LT }, { TOKEN_LE, COMPARE_LE },
-		{ TOKEN_GT, COMPARE_GT }, { TOKEN_GE, COMPARE_GE },
+	static const struct {
+		enum token_kind token;
+		enum compare compare;
+	} signs[] = {
+		{ TOKEN_EQ, COMPARE_EQ },
+		{ TOKEN_NE, COMPARE_NE },
+		{ TOKEN_LT, COMPARE_LT },
+		{ TOKEN_LE, COMPARE_LE },
+		{ TOKEN_GT, COMPARE_GT },
+		{ TOKEN_GE, COMPARE_GE },
 	};
 	for (size_t i = 0; i < COUNT(signs); i++)
 		if (token_skip(parser, signs[i].token))

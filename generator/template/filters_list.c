@@ -16,7 +16,7 @@ static struct value folded(struct template_call *call, struct value value, bool 
 
 /* ---- whole and parts ---- */
 FILTER(length) { return value_int((int64_t)value_length(call->renderer, call->at[0])); }
-FILTER(list)   { return list_value(list_of(call->renderer, call->at[0]), VIEW_LIST); }
+FILTER(list) { return list_value(list_of(call->renderer, call->at[0]), VIEW_LIST); }
 
 FILTER(first)
 {
@@ -37,8 +37,8 @@ FILTER(last)
 	struct renderer *r = call->renderer;
 	if (call->at[0].kind == VALUE_LIST && call->at[0].view == VIEW_LAZY)
 		call_fail(call,
-			"last: what select, map and their kin give is taken from the front only; `| list | last` "
-			"works");
+		        "last: what select, map and their kin give is taken from the front only; `| list | last` "
+		        "works");
 	struct list *list = list_of(r, call->at[0]);
 	return list->count ? list->at[list->count - 1] : undefined_hint(r, "no last item: the sequence is empty");
 }
@@ -80,7 +80,7 @@ FILTER(batch)
 	struct iterator items = iterate(r, call->at[0]);
 	int64_t count = call_int(call, 1, 0);
 	for (struct value item; iterate_next(r, &items, &item); list_add(row, item)) {
-		if (!row && !count)                       /* Python's batches of 0 begin with an empty one */
+		if (!row && !count) /* Python's batches of 0 begin with an empty one */
 			list_add(batches, list_value(list_new(call->arena, 0), VIEW_LIST));
 		if (!row || (int64_t)row->count == count) {
 			row = list_new(call->arena, 0);
@@ -136,7 +136,7 @@ FILTER(join)
 /* ---- order ---- */
 /* Merge sort of numbers of items: stable, and a failing comparison leaves no harm. */
 static void merge_sort(
-	struct renderer *r, const struct value *keys, uint32_t *at, uint32_t *spare, size_t count, bool reverse)
+        struct renderer *r, const struct value *keys, uint32_t *at, uint32_t *spare, size_t count, bool reverse)
 {
 	if (count < 2)
 		return;
@@ -144,8 +144,10 @@ static void merge_sort(
 	merge_sort(r, keys, at, spare, half, reverse);
 	merge_sort(r, keys, at + half, spare, count - half, reverse);
 	for (size_t n = 0; n < count; n++) {
-		bool second = j < count && (i == half || (reverse ? value_less(r, keys[at[i]], keys[at[j]], "<", false)
-			: value_less(r, keys[at[j]], keys[at[i]], "<", false)));
+		bool second = j < count
+		        && (i == half
+		                || (reverse ? value_less(r, keys[at[i]], keys[at[j]], "<", false)
+		                            : value_less(r, keys[at[j]], keys[at[i]], "<", false)));
 		spare[n] = second ? at[j++] : at[i++];
 	}
 	memcpy(at, spare, count * sizeof *at);
@@ -154,8 +156,9 @@ static void merge_sort(
 void list_sort_by(struct renderer *r, struct list *list, struct list *keys, bool reverse)
 {
 	size_t count = list->count;
-	uint32_t *order = new_array(r->arena, uint32_t, count), *spare = new_array(r->arena, uint32_t, count);
-	struct value *sorted = new_array(r->arena, struct value, count);
+	uint32_t *order = arena_new_array(r->arena, uint32_t, count),
+	         *spare = arena_new_array(r->arena, uint32_t, count);
+	struct value *sorted = arena_new_array(r->arena, struct value, count);
 	for (size_t i = 0; i < count; i++)
 		order[i] = (uint32_t)i;
 	merge_sort(r, keys->at, order, spare, count, reverse);
@@ -167,7 +170,7 @@ void list_sort_by(struct renderer *r, struct list *list, struct list *keys, bool
 
 /* Keys by "a,b.c": a list of the members of each item. */
 static struct list *sort_keys(
-	struct template_call *call, const struct list *list, struct value path, bool case_sensitive)
+        struct template_call *call, const struct list *list, struct value path, bool case_sensitive)
 {
 	struct list *keys = list_new(call->arena, list->count);
 	for (size_t i = 0; i < list->count; i++) {
@@ -180,7 +183,7 @@ static struct list *sort_keys(
 			comma = memchr(at, ',', (size_t)(end - at));
 			comma = comma ? comma : end;
 			struct value part =
-				value_path(call->renderer, list->at[i], value_string_of(at, (size_t)(comma - at)));
+			        value_path(call->renderer, list->at[i], value_string_of(at, (size_t)(comma - at)));
 			list_add(parts, folded(call, part, case_sensitive));
 		}
 		list_add(keys, list_value(parts, VIEW_LIST));
@@ -192,7 +195,7 @@ FILTER(sort)
 {
 	struct list *list = list_of(call->renderer, call->at[0]);
 	list_sort_by(call->renderer, list, sort_keys(call, list, call->at[3], call_bool(call, 2, false)),
-		call_bool(call, 1, false));
+	        call_bool(call, 1, false));
 	return list_value(list, VIEW_LIST);
 }
 
@@ -224,8 +227,9 @@ static struct value extreme(struct template_call *call, bool most)
 	bool case_sensitive = call_bool(call, 1, false), any = false;
 	while (iterate_next(r, &items, &item)) {
 		key = folded(call, value_path(r, item, call->at[2]), case_sensitive);
-		if (!any ||
-			(most ? value_less(r, best_key, key, ">", false) : value_less(r, key, best_key, "<", false))) {
+		if (!any
+		        || (most ? value_less(r, best_key, key, ">", false)
+		                 : value_less(r, key, best_key, "<", false))) {
 			best = item;
 			best_key = key;
 		}
@@ -258,9 +262,9 @@ FILTER(groupby)
 {
 	struct renderer *r = call->renderer;
 	struct list *list = list_of(r, call->at[0]), *keys = list_new(call->arena, list->count),
-		    *groups = list_new(call->arena, 0);
+	            *groups = list_new(call->arena, 0);
 	struct list *plain = list_new(call->arena, list->count), *order = list_new(call->arena, list->count),
-		    *group = NULL;
+	            *group = NULL;
 	bool case_sensitive = call_bool(call, 3, false);
 	for (size_t i = 0; i < list->count; i++) {
 		struct value key = value_path(r, list->at[i], call->at[1]);
@@ -277,7 +281,7 @@ FILTER(groupby)
 		if (!group || !value_equal(r, keys->at[i], last)) {
 			group = list_new(call->arena, 0);
 			struct value pair = value_tuple(
-				call->arena, (struct value[]){ plain->at[i], list_value(group, VIEW_LIST) }, 2);
+			        call->arena, (struct value[]){ plain->at[i], list_value(group, VIEW_LIST) }, 2);
 			pair.view = VIEW_GROUP;
 			list_add(groups, pair);
 			last = keys->at[i];
@@ -310,7 +314,7 @@ static bool is_empty(struct template_call *call) { return !value_truth(call->ren
 
 /* Calls the filter or test named by the argument with number `i` on an item; the arguments behind it go along. */
 static struct value apply(
-	struct template_call *call, size_t i, const struct dict *known, const char *what, struct value item)
+        struct template_call *call, size_t i, const struct dict *known, const char *what, struct value item)
 {
 	struct value name = call->at[i];
 	if (name.kind != VALUE_STRING)
@@ -318,9 +322,9 @@ static struct value apply(
 	const struct builtin *builtin = builtin_find(known, name.bytes, name.count);
 	if (!builtin)
 		call_fail(call, "%s: there is no %s named '%.*s'", call->name, what,
-			(int)(name.count > 100 ? 100 : name.count), name.bytes);
+		        (int)(name.count > 100 ? 100 : name.count), name.bytes);
 	return call_builtin(call->renderer, builtin, item, call->at + i + 1, call->count - i - 1, call->named,
-		call->named_count, what);
+	        call->named_count, what);
 }
 
 FILTER(map)
@@ -337,7 +341,7 @@ FILTER(map)
 			other = call->named[i].value;
 		else
 			call_fail(call, "map: has no argument named %.*s", (int)call->named[i].name.count,
-				call->named[i].name.bytes);
+			        call->named[i].name.bytes);
 	if (call->count == 1 && path.kind == VALUE_ABSENT)
 		call_fail(call, "map: the name of a filter is missing");
 	struct iterator items = iterate(r, call->at[0]);
@@ -373,8 +377,8 @@ static struct value choose(struct template_call *call, bool member, bool wanted)
 	}
 	return list_value(list, VIEW_LAZY);
 }
-FILTER(select)     { return choose(call, false, true); }
-FILTER(reject)     { return choose(call, false, false); }
+FILTER(select) { return choose(call, false, true); }
+FILTER(reject) { return choose(call, false, false); }
 FILTER(selectattr) { return choose(call, true, true); }
 FILTER(rejectattr) { return choose(call, true, false); }
 
@@ -387,22 +391,30 @@ FILTER(attr)
 }
 
 const struct builtin filters_list[] = {
-	{ "attr", "obj name", filter_attr, NULL }, { "batch", "value linecount fill_with?", filter_batch, NULL },
+	{ "attr", "obj name", filter_attr, NULL },
+	{ "batch", "value linecount fill_with?", filter_batch, NULL },
 	{ "count", "value", filter_length, NULL },
 	{ "dictsort", "value case_sensitive? by? reverse?", filter_dictsort, NULL },
 	{ "first", "seq", filter_first, NULL },
 	{ "groupby", "value attribute default? case_sensitive?", filter_groupby, NULL },
-	{ "items", "value", filter_items, NULL }, { "join", "value d? attribute?", filter_join, NULL },
-	{ "last", "seq", filter_last, NULL }, { "length", "value", filter_length, NULL },
+	{ "items", "value", filter_items, NULL },
+	{ "join", "value d? attribute?", filter_join, NULL },
+	{ "last", "seq", filter_last, NULL },
+	{ "length", "value", filter_length, NULL },
 	{ "list", "value", filter_list, NULL },
-	{ "map", "value * **", filter_map, NULL }, { "max", "value case_sensitive? attribute?", filter_max, NULL },
-	{ "min", "value case_sensitive? attribute?", filter_min, NULL }, { "random", "seq", filter_random, NULL },
-	{ "reject", "value * **", filter_reject, NULL }, { "rejectattr", "value * **", filter_rejectattr, NULL },
-	{ "reverse", "value", filter_reverse, NULL }, { "select", "value * **", filter_select, NULL },
+	{ "map", "value * **", filter_map, NULL },
+	{ "max", "value case_sensitive? attribute?", filter_max, NULL },
+	{ "min", "value case_sensitive? attribute?", filter_min, NULL },
+	{ "random", "seq", filter_random, NULL },
+	{ "reject", "value * **", filter_reject, NULL },
+	{ "rejectattr", "value * **", filter_rejectattr, NULL },
+	{ "reverse", "value", filter_reverse, NULL },
+	{ "select", "value * **", filter_select, NULL },
 	{ "selectattr", "value * **", filter_selectattr, NULL },
 	{ "slice", "value slices fill_with?", filter_slice, NULL },
 	{ "sort", "value reverse? case_sensitive? attribute?", filter_sort, NULL },
-	{ "sum", "iterable attribute? start?", filter_sum, NULL }, { "tojson", "value indent?", filter_tojson, NULL },
+	{ "sum", "iterable attribute? start?", filter_sum, NULL },
+	{ "tojson", "value indent?", filter_tojson, NULL },
 	{ "unique", "value case_sensitive? attribute?", filter_unique, NULL },
 	{ 0 },
 };

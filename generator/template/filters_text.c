@@ -23,10 +23,10 @@ static struct value string_of(struct template_call *call, size_t i)
 	return call->at[i];
 }
 
-FILTER(upper)      { return string_case(call->renderer, text_of(call, 0), CASE_UPPER); }
-FILTER(lower)      { return string_case(call->renderer, text_of(call, 0), CASE_LOWER); }
+FILTER(upper) { return string_case(call->renderer, text_of(call, 0), CASE_UPPER); }
+FILTER(lower) { return string_case(call->renderer, text_of(call, 0), CASE_LOWER); }
 FILTER(capitalize) { return string_case(call->renderer, text_of(call, 0), CASE_CAPITALIZE); }
-FILTER(string)     { return text_of(call, 0); }
+FILTER(string) { return text_of(call, 0); }
 
 static bool begins_word(unsigned c) { return point_is_space(c) || (c < 128 && c && strchr("-({[<", (int)c)); }
 
@@ -43,7 +43,7 @@ FILTER(title)
 		for (const char *p = last = next; p < end && begins_word(text_decode(&p, end)) == space;)
 			last = p;
 		struct value first = string_case(r, value_string_of(at, (size_t)(next - at)), CASE_UPPER),
-			     rest = string_case(r, value_string_of(next, (size_t)(last - next)), CASE_LOWER);
+		             rest = string_case(r, value_string_of(next, (size_t)(last - next)), CASE_LOWER);
 		text_add(r->out, first.bytes, first.count);
 		text_add(r->out, rest.bytes, rest.count);
 	}
@@ -53,7 +53,7 @@ FILTER(title)
 FILTER(trim)
 {
 	struct value set =
-		call->at[1].kind == VALUE_ABSENT || call->at[1].kind == VALUE_NONE ? value_none() : string_of(call, 1);
+	        call->at[1].kind == VALUE_ABSENT || call->at[1].kind == VALUE_NONE ? value_none() : string_of(call, 1);
 	return string_strip(text_of(call, 0), set, true, true);
 }
 
@@ -94,11 +94,11 @@ FILTER(format)
 		call_fail(call, "format: either positions or names, not both");
 	if (!call->named_count)
 		return format_percent(
-			call->renderer, text_of(call, 0), value_tuple(call->arena, call->at + 1, call->count - 1));
+		        call->renderer, text_of(call, 0), value_tuple(call->arena, call->at + 1, call->count - 1));
 	struct value names = value_dict(call->arena);
 	for (size_t i = 0; i < call->named_count; i++)
 		dict_set(names.dict, call->named[i].name, value_hash_or_fail(call->renderer, call->named[i].name),
-			call->named[i].value);
+		        call->named[i].value);
 	return format_percent(call->renderer, text_of(call, 0), names);
 }
 
@@ -122,10 +122,10 @@ FILTER(truncate)
 	struct value end = call->at[3].kind == VALUE_ABSENT ? value_string("...") : string_of(call, 3);
 	int64_t length = call_int(call, 1, 255), leeway = call->at[4].kind == VALUE_NONE ? 5 : call_int(call, 4, 5);
 	int64_t ends = (int64_t)text_points(end.bytes, end.count),
-		points = (int64_t)text_points(text.bytes, text.count);
+	        points = (int64_t)text_points(text.bytes, text.count);
 	if (length < ends || leeway < 0)
 		call_fail(call, "truncate: a length of at least %lld and a leeway of at least 0 are expected",
-			(long long)ends);
+		        (long long)ends);
 	if (points <= length || points - length <= leeway)
 		return text;
 	struct value cut = value_string_of(text.bytes, text_offset(text.bytes, text.count, (size_t)(length - ends)));
@@ -138,8 +138,8 @@ FILTER(truncate)
 
 FILTER(default)
 {
-	bool replace = call->at[0].kind == VALUE_UNDEFINED ||
-		(call_bool(call, 2, false) && !value_truth(call->renderer, call->at[0]));
+	bool replace = call->at[0].kind == VALUE_UNDEFINED
+	        || (call_bool(call, 2, false) && !value_truth(call->renderer, call->at[0]));
 	return !replace ? call->at[0] : call->at[1].kind == VALUE_ABSENT ? value_string("") : call->at[1];
 }
 
@@ -182,14 +182,14 @@ static bool read_int(struct template_call *call, struct value text, int64_t base
 	base = base ? base : 10;
 	for (; at < end; at++) {
 		int digit = *at >= '0' && *at <= '9'             ? *at - '0'
-			: (*at | 32) >= 'a' && (*at | 32) <= 'z' ? (*at | 32) - 'a' + 10
-								 : 99;
+		        : (*at | 32) >= 'a' && (*at | 32) <= 'z' ? (*at | 32) - 'a' + 10
+		                                                 : 99;
 		if (*at == '_' && any && !under) {
 			under = true;
 			continue;
 		}
-		if (digit >= base || (zeros_only && digit) || __builtin_mul_overflow(value, (uint64_t)base, &value) ||
-			__builtin_add_overflow(value, (uint64_t)digit, &value))
+		if (digit >= base || (zeros_only && digit) || __builtin_mul_overflow(value, (uint64_t)base, &value)
+		        || __builtin_add_overflow(value, (uint64_t)digit, &value))
 			return false;
 		any = true;
 		under = false;
@@ -214,7 +214,7 @@ static bool read_float(struct template_call *call, struct value text, double *ou
 		char c = text.bytes[i];
 		if (c == '_' && i && digit_at(text, i - 1) && digit_at(text, i + 1))
 			continue;
-		if (!c || c == '(' || (c | 32) == 'x' || (c | 32) == 'p')                 /* what only C reads */
+		if (!c || c == '(' || (c | 32) == 'x' || (c | 32) == 'p') /* what only C reads */
 			return false;
 		*end++ = c;
 	}
@@ -272,7 +272,7 @@ FILTER(abs)
 	if (value.kind == VALUE_FLOAT)
 		return value_float(fabs(value.real));
 	return value_integer(value) < 0 ? value_arithmetic(call->renderer, NODE_SUB, value_int(0), value)
-					: value_int(value_integer(value));
+	                                : value_int(value_integer(value));
 }
 
 /* To even, by the decimal digits that the number really has: as printf rounds. */
@@ -317,7 +317,7 @@ FILTER(round)
 		whole -= rest;
 		if (twice > scale || (twice == scale && whole / scale % 2))
 			return value_arithmetic(
-				call->renderer, NODE_ADD, value_int(whole), value_int(rest < 0 ? -scale : scale));
+			        call->renderer, NODE_ADD, value_int(whole), value_int(rest < 0 ? -scale : scale));
 		return value_int(whole);
 	}
 	double scale = pow(10, (double)digits), scaled = value_real(value) * scale,
@@ -345,7 +345,7 @@ FILTER(filesizeformat)
 	for (unit = base * base; i < 7 && bytes >= unit; i++)
 		unit *= base;
 	return value_printf(
-		call->arena, "%.1f %c%sB", base * bytes / unit, binary && !i ? 'K' : letters[i], binary ? "i" : "");
+	        call->arena, "%.1f %c%sB", base * bytes / unit, binary && !i ? 'K' : letters[i], binary ? "i" : "");
 }
 
 /* ---- ours ---- */
@@ -356,7 +356,7 @@ FILTER(hex)
 		call_fail(call, "hex: a width of 0 to 64 digits");
 	uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
 	return value_printf(
-		call->arena, "%s0x%0*llx", value < 0 ? "-" : "", width ? (int)width : 1, (unsigned long long)magnitude);
+	        call->arena, "%s0x%0*llx", value < 0 ? "-" : "", width ? (int)width : 1, (unsigned long long)magnitude);
 }
 
 /* A C string literal of the bytes, quotes included.  Octal escapes of three digits end by themselves. */
@@ -373,7 +373,7 @@ FILTER(cstring)
 			text_printf(out, "\\%c", c);
 		else if (c == '\n' || c == '\t')
 			text_adds(out, c == '\n' ? "\\n" : "\\t");
-		else if (c < 32 || c >= 127 || (c == '?' && i && text.bytes[i - 1] == '?'))           /* no trigraphs */
+		else if (c < 32 || c >= 127 || (c == '?' && i && text.bytes[i - 1] == '?')) /* no trigraphs */
 			text_printf(out, "\\%03o", c);
 		else
 			text_addc(out, (char)c);
@@ -389,26 +389,32 @@ FILTER(align)
 	if (to <= 0)
 		call_fail(call, "align: to a multiple of %lld", (long long)to);
 	struct value up =
-		value_arithmetic(call->renderer, NODE_ADD, value_int(call_int(call, 0, 0)), value_int(to - 1));
+	        value_arithmetic(call->renderer, NODE_ADD, value_int(call_int(call, 0, 0)), value_int(to - 1));
 	return value_arithmetic(call->renderer, NODE_MUL,
-		value_arithmetic(call->renderer, NODE_FLOORDIV, up, value_int(to)), value_int(to));
+	        value_arithmetic(call->renderer, NODE_FLOORDIV, up, value_int(to)), value_int(to));
 }
 
 const struct builtin filters_text[] = {
-	{ "abs", "value", filter_abs, NULL }, { "align", "value to", filter_align, NULL },
+	{ "abs", "value", filter_abs, NULL },
+	{ "align", "value to", filter_align, NULL },
 	{ "capitalize", "s", filter_capitalize, NULL },
-	{ "center", "value width?", filter_center, NULL }, { "cstring", "value", filter_cstring, NULL },
+	{ "center", "value width?", filter_center, NULL },
+	{ "cstring", "value", filter_cstring, NULL },
 	{ "d", "value default_value? boolean?", filter_default, NULL },
 	{ "default", "value default_value? boolean?", filter_default, NULL },
 	{ "filesizeformat", "value binary?", filter_filesizeformat, NULL },
 	{ "float", "value default?", filter_float, NULL },
-	{ "format", "value * **", filter_format, NULL }, { "hex", "value width?", filter_hex, NULL },
+	{ "format", "value * **", filter_format, NULL },
+	{ "hex", "value width?", filter_hex, NULL },
 	{ "indent", "s width? first? blank?", filter_indent, NULL },
 	{ "int", "value default? base?", filter_int, NULL },
-	{ "lower", "s", filter_lower, NULL }, { "replace", "s old new count?", filter_replace, NULL },
+	{ "lower", "s", filter_lower, NULL },
+	{ "replace", "s old new count?", filter_replace, NULL },
 	{ "pprint", "value", filter_pprint, NULL },
-	{ "round", "value precision? method?", filter_round, NULL }, { "string", "object", filter_string, NULL },
-	{ "title", "s", filter_title, NULL }, { "trim", "value chars?", filter_trim, NULL },
+	{ "round", "value precision? method?", filter_round, NULL },
+	{ "string", "object", filter_string, NULL },
+	{ "title", "s", filter_title, NULL },
+	{ "trim", "value chars?", filter_trim, NULL },
 	{ "truncate", "s length? killwords? end? leeway?", filter_truncate, NULL },
 	{ "upper", "s", filter_upper, NULL },
 	{ "wordcount", "s", filter_wordcount, NULL },

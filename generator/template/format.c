@@ -4,19 +4,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WIDEST = 1 << 20 };                        /* of a field, and of a precision */
+enum { WIDEST = 1 << 20 }; /* of a field, and of a precision */
 
 struct spec {
-	char fill[5], align, sign, kind;          /* kind: the letter at the end, 0 where there is none */
+	char fill[5], align, sign, kind; /* kind: the letter at the end, 0 where there is none */
 	bool alternate, zero;
-	bool no_minus_zero;                       /* "z": what rounds to zero has no sign */
-	char grouping;                            /* ',' or '_' */
-	int width, precision;                     /* precision -1: none */
+	bool no_minus_zero;   /* "z": what rounds to zero has no sign */
+	char grouping;        /* ',' or '_' */
+	int width, precision; /* precision -1: none */
 };
 
 /* `text` in a field; `sign_length` bytes of sign or prefix stay left of zeros. */
 static void put_field(
-	struct text *out, const struct spec *spec, const char *text, size_t count, size_t sign_length, char align)
+        struct text *out, const struct spec *spec, const char *text, size_t count, size_t sign_length, char align)
 {
 	size_t points = text_points(text, count), pad = (size_t)spec->width > points ? (size_t)spec->width - points : 0;
 	size_t left = align == '<' ? 0 : align == '^' ? pad / 2 : pad;
@@ -34,8 +34,8 @@ static void put_field(
 static size_t group(char *to, size_t room, const char *digits, size_t count, char separator, size_t every, size_t width)
 {
 	size_t n = 0, whole = 0, total = 0;
-	while (whole < count && ((digits[whole] >= '0' && digits[whole] <= '9') || (digits[whole] | 32) >= 'a') &&
-		(digits[whole] | 32) != 'e')
+	while (whole < count && ((digits[whole] >= '0' && digits[whole] <= '9') || (digits[whole] | 32) >= 'a')
+	        && (digits[whole] | 32) != 'e')
 		whole++;
 	if (every == 4)
 		whole = count;
@@ -65,7 +65,7 @@ static size_t integer_digits(char *to, uint64_t value, unsigned base, bool capit
 }
 
 static void format_number(struct renderer *r, struct text *out, const struct spec *spec, bool negative,
-	const char *prefix, const char *digits, size_t count, size_t every, char align)
+        const char *prefix, const char *digits, size_t count, size_t every, char align)
 {
 	char *text = arena_alloc(r->arena, count * 2 + (size_t)spec->width * 2 + 32);
 	size_t n = 0, prefix_length;
@@ -75,7 +75,7 @@ static void format_number(struct renderer *r, struct text *out, const struct spe
 	prefix_length = n += strlen(prefix);
 	if (spec->grouping)
 		n += group(text + n, count * 2 + (size_t)spec->width * 2 + 8, digits, count, spec->grouping, every,
-			align == '=' && spec->fill[0] == '0' && (size_t)spec->width > n ? (size_t)spec->width - n : 0);
+		        align == '=' && spec->fill[0] == '0' && (size_t)spec->width > n ? (size_t)spec->width - n : 0);
 	else {
 		memcpy(text + n, digits, count);
 		n += count;
@@ -85,7 +85,7 @@ static void format_number(struct renderer *r, struct text *out, const struct spe
 
 /* `precision`, of % only: at least so many digits. */
 static void format_whole(struct renderer *r, struct text *out, const struct spec *spec, bool negative,
-	const char *prefix, const char *digits, size_t count, size_t every, char align)
+        const char *prefix, const char *digits, size_t count, size_t every, char align)
 {
 	size_t least = spec->precision > 0 ? (size_t)spec->precision : 0;
 	if (least > count) {
@@ -104,11 +104,11 @@ static void format_integer(struct renderer *r, struct text *out, const struct sp
 	char kind = spec->kind;
 	unsigned base = kind == 'x' || kind == 'X' ? 16 : kind == 'o' ? 8 : kind == 'b' ? 2 : 10;
 	const char *prefix = !spec->alternate ? ""
-		: kind == 'x'                 ? "0x"
-		: kind == 'X'                 ? "0X"
-		: kind == 'o'                 ? "0o"
-		: kind == 'b'                 ? "0b"
-					      : "";
+	        : kind == 'x'                 ? "0x"
+	        : kind == 'X'                 ? "0X"
+	        : kind == 'o'                 ? "0o"
+	        : kind == 'b'                 ? "0b"
+	                                      : "";
 	size_t n = integer_digits(digits, value < 0 ? -(uint64_t)value : (uint64_t)value, base, kind == 'X');
 	format_whole(r, out, spec, value < 0, prefix, digits, n, base == 10 ? 3 : 4, align);
 }
@@ -117,7 +117,7 @@ static void format_integer(struct renderer *r, struct text *out, const struct sp
  * the end go unless `keep`.  With `shows_point` a whole number ends in ".0", and has an exponent sooner.  Not printf's,
  * as that of glibc 2.36 loses the zeros of "%#.6g" where rounding carries. */
 static char *general_digits(
-	struct arena *arena, double value, int precision, bool keep, bool shows_point, bool capital, size_t *count)
+        struct arena *arena, double value, int precision, bool keep, bool shows_point, bool capital, size_t *count)
 {
 	precision = precision > 0 ? precision : 1;
 	size_t room = (size_t)snprintf(NULL, 0, "%.*e", precision - 1, value) + 16;
@@ -136,7 +136,11 @@ static char *general_digits(
 	last -= point && last[-1] == '.';
 	point &= last > digits && memchr(digits, '.', (size_t)(last - digits));
 	char tail[16];
-	snprintf(tail, sizeof tail, "%s%s", !point && keep ? "." : !point && shows_point && !has_exponent ? ".0" : "", e);
+	snprintf(tail, sizeof tail, "%s%s",
+	        !point && keep                                   ? "."
+	                : !point && shows_point && !has_exponent ? ".0"
+	                                                         : "",
+	        e);
 	if (capital && strchr(tail, 'e'))
 		*strchr(tail, 'e') = 'E';
 	strcpy(last, tail);
@@ -164,8 +168,8 @@ static void format_real(struct renderer *r, struct text *out, const struct spec 
 		const char *word = isnan(value) ? "nan" : "inf";
 		char text[8];
 		snprintf(text, sizeof text, "%s%s",
-			kind == 'F' || kind == 'E' || kind == 'G' ? isnan(value) ? "NAN" : "INF" : word,
-			percent ? "%" : "");
+		        kind == 'F' || kind == 'E' || kind == 'G' ? isnan(value) ? "NAN" : "INF" : word,
+		        percent ? "%" : "");
 		format_number(r, out, &plain, value < 0, "", text, strlen(text), 3, align);
 		return;
 	}
@@ -195,7 +199,12 @@ static void put_point(struct renderer *r, const struct spec *spec, int64_t point
 }
 
 /* ---- % ---- */
-struct percent { struct renderer *r; struct value arguments; const struct list *list; size_t next; };
+struct percent {
+	struct renderer *r;
+	struct value arguments;
+	const struct list *list;
+	size_t next;
+};
 
 static struct value percent_next(struct percent *p)
 {
@@ -233,11 +242,13 @@ static void percent_one(struct percent *p, const struct spec *parsed, bool left,
 	char align = left ? '<' : zero ? '=' : '>';
 	strcpy(spec.fill, zero && !left ? "0" : " ");
 	switch (spec.kind) {
-	case 's': case 'r': case 'a': {
+	case 's':
+	case 'r':
+	case 'a': {
 		struct value text =
-			spec.kind == 's' ? value_to_string(r, value) : value_to_repr(r, value, spec.kind == 'a');
+		        spec.kind == 's' ? value_to_string(r, value) : value_to_repr(r, value, spec.kind == 'a');
 		size_t count =
-			spec.precision >= 0 ? text_offset(text.bytes, text.count, (size_t)spec.precision) : text.count;
+		        spec.precision >= 0 ? text_offset(text.bytes, text.count, (size_t)spec.precision) : text.count;
 		strcpy(spec.fill, " ");
 		put_field(r->out, &spec, text.bytes, count, 0, left ? '<' : '>');
 		return;
@@ -251,13 +262,18 @@ static void percent_one(struct percent *p, const struct spec *parsed, bool left,
 		else
 			render_fail(r, "%%c wants one character or its code point");
 		return;
-	case 'd': case 'i': case 'u': case 'x': case 'X': case 'o':
+	case 'd':
+	case 'i':
+	case 'u':
+	case 'x':
+	case 'X':
+	case 'o':
 		if (value.kind == VALUE_UNDEFINED)
 			undefined_fail(r, value);
 		if (value.kind == VALUE_FLOAT && (spec.kind == 'd' || spec.kind == 'i' || spec.kind == 'u')) {
 			if (isnan(value.real) || isinf(value.real))
 				render_fail(r, "%%d wants a finite number");
-			if (fabs(value.real) >= 9.2e18) {                 /* a float that large is a whole number */
+			if (fabs(value.real) >= 9.2e18) { /* a float that large is a whole number */
 				char digits[320];
 				int n = snprintf(digits, sizeof digits, "%.0f", fabs(value.real));
 				format_whole(r, r->out, &spec, value.real < 0, "", digits, (size_t)n, 3, align);
@@ -269,15 +285,19 @@ static void percent_one(struct percent *p, const struct spec *parsed, bool left,
 			render_fail(r, "%%%c wants an integer, not %s", spec.kind, value_a(value));
 		format_integer(r, r->out, &spec, value_integer(value), align);
 		return;
-	case 'e': case 'E': case 'f': case 'F': case 'g': case 'G':
+	case 'e':
+	case 'E':
+	case 'f':
+	case 'F':
+	case 'g':
+	case 'G':
 		if (value.kind == VALUE_UNDEFINED)
 			undefined_fail(r, value);
 		if (!value_is_number(value))
 			render_fail(r, "%%%c wants a number, not %s", spec.kind, value_a(value));
 		format_real(r, r->out, &spec, value_real(value), align);
 		return;
-	default:
-		render_fail(r, "'%c' is no conversion of a format", spec.kind);
+	default: render_fail(r, "'%c' is no conversion of a format", spec.kind);
 	}
 }
 
@@ -302,21 +322,21 @@ struct value format_percent(struct renderer *r, struct value format, struct valu
 		bool left = false, zero = false;
 		at = percent + 1;
 		if (at < end && *at == '(') {
-			const char *close = at;                           /* brackets inside are the name's */
+			const char *close = at; /* brackets inside are the name's */
 			int open = 0;
 			do
 				open += *close == '(' ? 1 : *close == ')' ? -1 : 0;
 			while (open && ++close < end);
 			if (open || arguments.kind != VALUE_DICT)
-				render_fail(r,
-					open ? "a name in a format has no end" : "a format with names wants a dict");
+				render_fail(
+				        r, open ? "a name in a format has no end" : "a format with names wants a dict");
 			struct value key = value_string_of(at + 1, (size_t)(close - at - 1));
 			struct value *found = dict_find(arguments.dict, key, value_hash_or_fail(r, key));
 			if (!found)
 				render_fail(r, "the format wants '%.*s', which the dict has not", (int)key.count,
-					key.bytes);
+				        key.bytes);
 			value = *found;
-			p.list = &none;                   /* what has no name finds nothing any more */
+			p.list = &none; /* what has no name finds nothing any more */
 			named = true;
 			at = close + 1;
 		}
@@ -325,7 +345,7 @@ struct value format_percent(struct renderer *r, struct value format, struct valu
 			case '#': spec.alternate = true; break;
 			case '0': zero = true; break;
 			case '-': left = true; break;
-			default:  spec.sign = spec.sign == '+' ? '+' : *at;
+			default: spec.sign = spec.sign == '+' ? '+' : *at;
 			}
 		spec.width = percent_number(&p, &at, end);
 		if (spec.width < 0) {
@@ -354,7 +374,13 @@ struct value format_percent(struct renderer *r, struct value format, struct valu
 }
 
 /* ---- str.format ---- */
-struct braces { struct template_call *call; struct renderer *r; size_t next; bool automatic, manual; int depth; };
+struct braces {
+	struct template_call *call;
+	struct renderer *r;
+	size_t next;
+	bool automatic, manual;
+	int depth;
+};
 
 static NORETURN void braces_fail(struct braces *b, const char *what) { render_fail(b->r, "format: %s", what); }
 
@@ -416,7 +442,8 @@ static void format_plain_real(struct renderer *r, const struct spec *described, 
 	size_t mark, count;
 	bool finite = !isnan(value) && !isinf(value);
 	if (finite && spec.precision >= 0) {
-		char *digits = general_digits(r->arena, fabs(value), spec.precision, spec.alternate, true, false, &count);
+		char *digits =
+		        general_digits(r->arena, fabs(value), spec.precision, spec.alternate, true, false, &count);
 		format_number(r, r->out, &spec, has_minus(&spec, value, digits, count), "", digits, count, 3, align);
 		return;
 	}
@@ -431,7 +458,7 @@ static void format_plain_real(struct renderer *r, const struct spec *described, 
 	text = capture_end(r, mark);
 	spec.grouping = finite ? spec.grouping : 0;
 	format_number(r, r->out, &spec, !isnan(value) && has_minus(&spec, value, text.bytes, text.count), "",
-		text.bytes, text.count, 3, align);
+	        text.bytes, text.count, 3, align);
 }
 
 static void format_value(struct braces *b, struct value value, struct value description)
@@ -445,11 +472,11 @@ static void format_value(struct braces *b, struct value value, struct value desc
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_fail(r, value);
 	if (value.kind == VALUE_STRING) {
-		if ((spec.kind && spec.kind != 's') || spec.sign || spec.alternate || spec.grouping ||
-			spec.align == '=' || spec.no_minus_zero)
+		if ((spec.kind && spec.kind != 's') || spec.sign || spec.alternate || spec.grouping || spec.align == '='
+		        || spec.no_minus_zero)
 			braces_fail(b, "a string cannot be formatted so");
 		size_t count = spec.precision >= 0 ? text_offset(value.bytes, value.count, (size_t)spec.precision)
-						   : value.count;
+		                                   : value.count;
 		put_field(r->out, &spec, value.bytes, count, 0, spec.align ? spec.align : '<');
 		return;
 	}
@@ -505,8 +532,8 @@ static struct value field_value(struct braces *b, const char *at, const char *en
 		value = call->at[number + 1];
 	} else
 		for (size_t i = 0; i < call->named_count; i++)
-			if (call->named[i].name.count == (size_t)(at - name) &&
-				!memcmp(call->named[i].name.bytes, name, (size_t)(at - name)))
+			if (call->named[i].name.count == (size_t)(at - name)
+			        && !memcmp(call->named[i].name.bytes, name, (size_t)(at - name)))
 				value = call->named[i].value;
 	if (value.kind == VALUE_ABSENT)
 		render_fail(b->r, "format: there is no argument '%.*s'", (int)(at - name), name);
@@ -522,7 +549,7 @@ static struct value field_value(struct braces *b, const char *at, const char *en
 		long long index = strtoll(key.bytes, &rest, 10);
 		bool number = !*rest && key.bytes[0] >= '0' && key.bytes[0] <= '9';
 		value = member ? value_getattr(b->r, value, key)
-			       : value_item(b->r, value, number ? value_int(index) : key);
+		               : value_item(b->r, value, number ? value_int(index) : key);
 		if (value.kind == VALUE_UNDEFINED)
 			undefined_fail(b->r, value);
 		at += !member;
@@ -564,7 +591,8 @@ static const char *braces_field(struct braces *b, const char *at, const char *en
 	struct value value = field_value(b, name, name_end), description;
 	size_t mark;
 	if (conversion)
-		value = conversion == 's' ? value_to_string(b->r, value) : value_to_repr(b->r, value, conversion == 'a');
+		value = conversion == 's' ? value_to_string(b->r, value)
+		                          : value_to_repr(b->r, value, conversion == 'a');
 	if (++b->depth > 2)
 		braces_fail(b, "fields nested too deeply");
 	capture_begin(b->r, &mark);

@@ -3,7 +3,7 @@
 
 static struct value global_range(struct template_call *call)
 {
-	struct range *range = new(call->arena, struct range);
+	struct range *range = arena_new(call->arena, struct range);
 	bool one = call->at[1].kind == VALUE_ABSENT;
 	range->start = one ? 0 : call_int(call, 0, 0);
 	range->stop = call_int(call, one ? 0 : 1, 0);
@@ -12,7 +12,7 @@ static struct value global_range(struct template_call *call)
 		call_fail(call, "range steps by zero");
 	uint64_t size = range->step > 0 ? (uint64_t)range->step : -(uint64_t)range->step;
 	uint64_t away = range->step > 0 ? (uint64_t)range->stop - (uint64_t)range->start
-					: (uint64_t)range->start - (uint64_t)range->stop;
+	                                : (uint64_t)range->start - (uint64_t)range->stop;
 	bool empty = range->step > 0 ? range->start >= range->stop : range->start <= range->stop;
 	range->count = empty ? 0 : (size_t)((away - 1) / size + 1);
 	if (range->count > INT64_MAX)
@@ -28,7 +28,7 @@ static struct dict *make_dict(struct template_call *call)
 	if (call->at[0].kind == VALUE_DICT)
 		for (size_t i = 0; i < call->at[0].dict->count; i++)
 			dict_set(dict, call->at[0].dict->at[i].key, call->at[0].dict->at[i].hash,
-				call->at[0].dict->at[i].value);
+			        call->at[0].dict->at[i].value);
 	else if (call->at[0].kind != VALUE_ABSENT) {
 		struct iterator items = iterate(r, call->at[0]);
 		for (struct value pair; iterate_next(r, &items, &pair);) {
@@ -43,7 +43,7 @@ static struct dict *make_dict(struct template_call *call)
 	return dict;
 }
 
-static struct value global_dict(struct template_call *call)      { return dict_value(make_dict(call)); }
+static struct value global_dict(struct template_call *call) { return dict_value(make_dict(call)); }
 static struct value global_namespace(struct template_call *call)
 {
 	return object_namespace(call->renderer, make_dict(call));

@@ -4,7 +4,12 @@
 
 enum { DEEPEST = 200 };
 
-struct json { struct renderer *r; struct text *out; struct value indent; bool pretty; };
+struct json {
+	struct renderer *r;
+	struct text *out;
+	struct value indent;
+	bool pretty;
+};
 
 static void put_string(struct text *out, struct value text)
 {
@@ -17,7 +22,7 @@ static void put_string(struct text *out, struct value text)
 			text_printf(out, "\\%c", letter[1]);
 		else if (c >= 0x10000)
 			text_printf(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
-				0xdc00 + ((c - 0x10000) & 0x3ff));
+			        0xdc00 + ((c - 0x10000) & 0x3ff));
 		else if (c < 32 || c >= 127 || strchr("<>&'", (int)c))
 			text_printf(out, "\\u%04x", c);
 		else
@@ -40,9 +45,7 @@ static void put(struct json *json, struct value value, int depth);
 static void put_key(struct json *json, struct value key)
 {
 	switch (key.kind) {
-	case VALUE_STRING:
-		put_string(json->out, key);
-		break;
+	case VALUE_STRING: put_string(json->out, key); break;
 	case VALUE_NONE:
 	case VALUE_BOOL:
 	case VALUE_INT:
@@ -51,8 +54,7 @@ static void put_key(struct json *json, struct value key)
 		put(json, key, 0);
 		text_addc(json->out, '"');
 		break;
-	default:
-		render_fail(json->r, "%s is no key in JSON", value_a(key));
+	default: render_fail(json->r, "%s is no key in JSON", value_a(key));
 	}
 }
 
@@ -84,27 +86,17 @@ static void put(struct json *json, struct value value, int depth)
 	if (depth > DEEPEST)
 		render_fail(json->r, "tojson: more than %d lists or dicts inside each other", DEEPEST);
 	switch (value.kind) {
-	case VALUE_NONE:
-		text_adds(json->out, "null");
-		break;
-	case VALUE_BOOL:
-		text_adds(json->out, value.truth ? "true" : "false");
-		break;
-	case VALUE_INT:
-		print_value(json->r, value, json->out);
-		break;
+	case VALUE_NONE: text_adds(json->out, "null"); break;
+	case VALUE_BOOL: text_adds(json->out, value.truth ? "true" : "false"); break;
+	case VALUE_INT: print_value(json->r, value, json->out); break;
 	case VALUE_FLOAT:
 		if (isfinite(value.real))
 			print_float(value.real, json->out);
 		else
 			text_adds(json->out, isnan(value.real) ? "NaN" : value.real < 0 ? "-Infinity" : "Infinity");
 		break;
-	case VALUE_STRING:
-		put_string(json->out, value);
-		break;
-	case VALUE_DICT:
-		put_dict(json, value.dict, depth);
-		break;
+	case VALUE_STRING: put_string(json->out, value); break;
+	case VALUE_DICT: put_dict(json, value.dict, depth); break;
 	case VALUE_LIST:
 	case VALUE_TUPLE:
 		if (value.kind == VALUE_TUPLE || !value.view) {

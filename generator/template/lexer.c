@@ -20,17 +20,17 @@ struct lexer {
 		enum rule_kind kind;
 	} rules[RULES]; /* the first that fits wins */
 	size_t rule_count;
-	bool begins[256];                 /* bytes a delimiter begins with */
-	char brackets[128];               /* open ones, by their closing byte */
+	bool begins[256];   /* bytes a delimiter begins with */
+	char brackets[128]; /* open ones, by their closing byte */
 	size_t open;
-	bool line_starting;               /* the last match ended in a newline: for lstrip */
+	bool line_starting; /* the last match ended in a newline: for lstrip */
 	struct tokens tokens;
 };
 
 static NORETURN void lex_fail(struct lexer *lexer, const char *at, const char *message)
 {
 	template_fail_at(
-		lexer->environment, lexer->template, (uint32_t)(at - lexer->start), NULL, EXIT_INVALID, message);
+	        lexer->environment, lexer->template, (uint32_t)(at - lexer->start), NULL, EXIT_INVALID, message);
 }
 
 static bool starts(const struct lexer *lexer, const char *at, const char *string)
@@ -121,7 +121,7 @@ static const char *after_tag(struct lexer *lexer, const char *at, char sign, boo
 
 /* A sign and then `string` at `at`?  The sign is optional; '+' only where `plus`. */
 static bool at_end_tag(
-	const struct lexer *lexer, const char *at, const char *string, bool plus, char *sign, const char **after)
+        const struct lexer *lexer, const char *at, const char *string, bool plus, char *sign, const char **after)
 {
 	*sign = 0;
 	if (at < lexer->end && (*at == '-' || (plus && *at == '+')) && starts(lexer, at + 1, string))
@@ -140,9 +140,9 @@ static int hex_digits(const char *at, const char *end, int count, unsigned *poin
 			return 0;
 		char c = at[i];
 		int digit = c >= '0' && c <= '9' ? c - '0'
-			: c >= 'a' && c <= 'f'   ? c - 'a' + 10
-			: c >= 'A' && c <= 'F'   ? c - 'A' + 10
-						 : -1;
+		        : c >= 'a' && c <= 'f'   ? c - 'a' + 10
+		        : c >= 'A' && c <= 'F'   ? c - 'A' + 10
+		                                 : -1;
 		if (digit < 0)
 			return 0;
 		*point = *point * 16 + (unsigned)digit;
@@ -157,7 +157,7 @@ static struct value unescape(struct lexer *lexer, const char *at, const char *en
 	const char *newline = lexer->environment->settings.newline;
 	if (!memchr(at, '\\', (size_t)(end - at)) && (!memchr(at, '\n', (size_t)(end - at)) || !strcmp(newline, "\n")))
 		return value_string_of(at, (size_t)(end - at));
-	char *copy = new_array(lexer->arena, char, (size_t)(end - at) * 2 + 1), *to = copy;
+	char *copy = arena_new_array(lexer->arena, char, (size_t)(end - at) * 2 + 1), *to = copy;
 	while (at < end) {
 		unsigned point;
 		int digits = 0;
@@ -184,11 +184,11 @@ static struct value unescape(struct lexer *lexer, const char *at, const char *en
 			to = text_encode(to, point);
 		} else if (*at == 'x' || *at == 'u' || *at == 'U') {
 			digits = *at == 'x' ? 2 : *at == 'u' ? 4 : 8;
-			if (!hex_digits(at + 1, end, digits, &point) || point > 0x10ffff ||
-				(point >= 0xd800 && point < 0xe000))
+			if (!hex_digits(at + 1, end, digits, &point) || point > 0x10ffff
+			        || (point >= 0xd800 && point < 0xe000))
 				lex_fail(lexer, escape,
-					"broken escape in a string: \\xHH, \\uHHHH or \\UHHHHHHHH of a code point is "
-					"expected");
+				        "broken escape in a string: \\xHH, \\uHHHH or \\UHHHHHHHH of a code point is "
+				        "expected");
 			to = text_encode(to, point);
 			at += 1 + digits;
 		} else if (*at == 'N')
@@ -206,7 +206,8 @@ static bool is_digit(char c, int base)
 	return c >= '0' && c < '0' + base;
 }
 
-/* Digits with single underscores between them, and before them if `leading`: their end, or `at` where there are none. */
+/* Digits with single underscores between them, and before them if `leading`: their end, or `at` where there are none.
+ */
 static const char *digits_end(const struct lexer *lexer, const char *at, int base, bool leading)
 {
 	const char *p = at;
@@ -249,7 +250,7 @@ static bool lex_number(struct lexer *lexer)
 		else {
 			base = 10;
 			p = end;
-			if (*at == '0')           /* "0", "00": what follows zeros is another number, and an error */
+			if (*at == '0') /* "0", "00": what follows zeros is another number, and an error */
 				for (p = at + 1; p < end && (*p == '0' || (*p == '_' && p[1] == '0')); p++)
 					;
 		}
@@ -290,21 +291,41 @@ static bool lex_name(struct lexer *lexer)
 	if (!good)
 		lex_fail(lexer, at, "a name has a character that names cannot have there");
 	token_add(lexer, TOKEN_NAME, at)->name =
-		name_of(lexer->environment->build->names, at, (size_t)(lexer->at - at));
+	        name_of(lexer->environment->build->names, at, (size_t)(lexer->at - at));
 	return true;
 }
 
 /* Two letters before their first alone. */
-static const struct { char text[3]; enum token_kind kind; } operators[] = {
-	{ "//", TOKEN_FLOORDIV }, { "**", TOKEN_POW }, { "==", TOKEN_EQ }, { "!=", TOKEN_NE }, { ">=", TOKEN_GE },
+static const struct {
+	char text[3];
+	enum token_kind kind;
+} operators[] = {
+	{ "//", TOKEN_FLOORDIV },
+	{ "**", TOKEN_POW },
+	{ "==", TOKEN_EQ },
+	{ "!=", TOKEN_NE },
+	{ ">=", TOKEN_GE },
 	{ "<=", TOKEN_LE },
-	{ "+", TOKEN_ADD }, { "-", TOKEN_SUB }, { "/", TOKEN_DIV }, { "*", TOKEN_MUL }, { "%", TOKEN_MOD },
+	{ "+", TOKEN_ADD },
+	{ "-", TOKEN_SUB },
+	{ "/", TOKEN_DIV },
+	{ "*", TOKEN_MUL },
+	{ "%", TOKEN_MOD },
 	{ "~", TOKEN_TILDE },
-	{ "[", TOKEN_LBRACKET }, { "]", TOKEN_RBRACKET }, { "(", TOKEN_LPAREN }, { ")", TOKEN_RPAREN },
+	{ "[", TOKEN_LBRACKET },
+	{ "]", TOKEN_RBRACKET },
+	{ "(", TOKEN_LPAREN },
+	{ ")", TOKEN_RPAREN },
 	{ "{", TOKEN_LBRACE },
-	{ "}", TOKEN_RBRACE }, { ">", TOKEN_GT }, { "<", TOKEN_LT }, { "=", TOKEN_ASSIGN }, { ".", TOKEN_DOT },
+	{ "}", TOKEN_RBRACE },
+	{ ">", TOKEN_GT },
+	{ "<", TOKEN_LT },
+	{ "=", TOKEN_ASSIGN },
+	{ ".", TOKEN_DOT },
 	{ ":", TOKEN_COLON },
-	{ "|", TOKEN_PIPE }, { ",", TOKEN_COMMA }, { ";", TOKEN_SEMICOLON },
+	{ "|", TOKEN_PIPE },
+	{ ",", TOKEN_COMMA },
+	{ ";", TOKEN_SEMICOLON },
 };
 
 static void lex_operator(struct lexer *lexer)
@@ -377,7 +398,7 @@ static void lex_tag(struct lexer *lexer, bool variable)
 			continue;
 		}
 		if (lexer->at >= lexer->end)
-			return;                   /* the parser names what is missing */
+			return; /* the parser names what is missing */
 		lex_word(lexer);
 	}
 }
@@ -466,13 +487,13 @@ static void lex_comment(struct lexer *lexer, const char *tag)
 static bool rule_fits(const struct lexer *lexer, size_t rule, const char *at, const char *low, const char **from)
 {
 	enum rule_kind kind = lexer->rules[rule].kind;
-	if ((size_t)(lexer->end - at) < lexer->rules[rule].length ||
-		memcmp(at, lexer->rules[rule].string, lexer->rules[rule].length))
+	if ((size_t)(lexer->end - at) < lexer->rules[rule].length
+	        || memcmp(at, lexer->rules[rule].string, lexer->rules[rule].length))
 		return false;
 	*from = at;
 	if (kind != RULE_LINE_STATEMENT && kind != RULE_LINE_COMMENT)
 		return true;
-	while (*from > low) {                             /* the blanks before: ASCII's few, or Unicode's for comments */
+	while (*from > low) { /* the blanks before: ASCII's few, or Unicode's for comments */
 		const char *before = text_back(low, *from), *next = before;
 		unsigned c = text_decode(&next, *from);
 		bool blank = c == ' ' || c == '\t' || c == '\v' || (kind == RULE_LINE_COMMENT && point_is_space(c));
@@ -523,9 +544,7 @@ static void lex_text(struct lexer *lexer)
 			token_add(lexer, TOKEN_BLOCK_BEGIN, p);
 			lex_line_statement(lexer);
 			break;
-		case RULE_COMMENT:
-			lex_comment(lexer, p);
-			break;
+		case RULE_COMMENT: lex_comment(lexer, p); break;
 		default:
 			while (lexer->at < lexer->end && *lexer->at != '\n')
 				lexer->at++;

@@ -50,8 +50,8 @@ static struct value list_pop(struct template_call *call)
 static size_t position(struct template_call *call)
 {
 	size_t i = 0;
-	while (i < own_list(call)->count && !value_identical(own_list(call)->at[i], call->at[1]) &&
-	       !value_equal(call->renderer, own_list(call)->at[i], call->at[1]))
+	while (i < own_list(call)->count && !value_identical(own_list(call)->at[i], call->at[1])
+	        && !value_equal(call->renderer, own_list(call)->at[i], call->at[1]))
 		i++;
 	return i;
 }
@@ -74,8 +74,8 @@ static struct value list_count(struct template_call *call)
 {
 	int64_t n = 0;
 	for (size_t i = 0; i < own_list(call)->count; i++)
-		n += value_identical(own_list(call)->at[i], call->at[1]) ||
-			value_equal(call->renderer, own_list(call)->at[i], call->at[1]);
+		n += value_identical(own_list(call)->at[i], call->at[1])
+		        || value_equal(call->renderer, own_list(call)->at[i], call->at[1]);
 	return value_int(n);
 }
 
@@ -113,12 +113,15 @@ static struct value dict_view(struct template_call *call, enum list_view view)
 	const struct dict *dict = call->at[0].dict;
 	struct list *list = list_new(call->arena, dict->count);
 	for (size_t i = 0; i < dict->count; i++)
-		list_add(list, view == VIEW_KEYS ? dict->at[i].key : view == VIEW_VALUES ? dict->at[i].value
-			: value_tuple(call->arena, (struct value[]){ dict->at[i].key, dict->at[i].value }, 2));
+		list_add(list,
+		        view == VIEW_KEYS ? dict->at[i].key
+		                : view == VIEW_VALUES
+		                ? dict->at[i].value
+		                : value_tuple(call->arena, (struct value[]){ dict->at[i].key, dict->at[i].value }, 2));
 	return list_value(list, view);
 }
-static struct value dict_items(struct template_call *call)  { return dict_view(call, VIEW_ITEMS); }
-static struct value dict_keys(struct template_call *call)   { return dict_view(call, VIEW_KEYS); }
+static struct value dict_items(struct template_call *call) { return dict_view(call, VIEW_ITEMS); }
+static struct value dict_keys(struct template_call *call) { return dict_view(call, VIEW_KEYS); }
 static struct value dict_values(struct template_call *call) { return dict_view(call, VIEW_VALUES); }
 
 static struct value dict_get(struct template_call *call)
@@ -179,7 +182,7 @@ static struct value dict_update(struct template_call *call)
 	}
 	for (size_t i = 0; i < call->named_count; i++)
 		dict_set(dict, call->named[i].name, value_hash_or_fail(call->renderer, call->named[i].name),
-			call->named[i].value);
+		        call->named[i].value);
 	return value_none();
 }
 
@@ -194,21 +197,42 @@ static struct value dict_copy(struct template_call *call)
 {
 	struct dict *copy = value_dict(call->arena).dict;
 	for (size_t i = 0; i < call->at[0].dict->count; i++)
-		dict_set(copy, call->at[0].dict->at[i].key, call->at[0].dict->at[i].hash, call->at[0].dict->at[i].value);
+		dict_set(
+		        copy, call->at[0].dict->at[i].key, call->at[0].dict->at[i].hash, call->at[0].dict->at[i].value);
 	return dict_value(copy);
 }
 
-#define M(type, name, parameters) { #name, "self " parameters, type##_##name, NULL }
+#define M(type, name, parameters) \
+	{ \
+#name, "self " parameters, type##_##name, NULL \
+	}
 static const struct builtin list_methods[] = {
-	M(list, append, "item"), M(list, clear, ""), M(list, copy, ""), M(list, count, "item"), M(list, extend, "items"),
-	M(list, index, "item"), M(list, insert, "i item"), M(list, pop, "i?"), M(list, remove, "item"),
-	M(list, reverse, ""), M(list, sort, "reverse?"), { 0 },
+	M(list, append, "item"),
+	M(list, clear, ""),
+	M(list, copy, ""),
+	M(list, count, "item"),
+	M(list, extend, "items"),
+	M(list, index, "item"),
+	M(list, insert, "i item"),
+	M(list, pop, "i?"),
+	M(list, remove, "item"),
+	M(list, reverse, ""),
+	M(list, sort, "reverse?"),
+	{ 0 },
 };
 static const struct builtin tuple_methods[] = { M(list, count, "item"), M(list, index, "item"), { 0 } };
 static const struct builtin dict_methods[] = {
-	M(dict, clear, ""), M(dict, copy, ""), M(dict, get, "key default?"), M(dict, items, ""), M(dict, keys, ""),
-	M(dict, pop, "key default?"), M(dict, popitem, ""), M(dict, setdefault, "key default?"),
-	M(dict, update, "from? **"), M(dict, values, ""), { 0 },
+	M(dict, clear, ""),
+	M(dict, copy, ""),
+	M(dict, get, "key default?"),
+	M(dict, items, ""),
+	M(dict, keys, ""),
+	M(dict, pop, "key default?"),
+	M(dict, popitem, ""),
+	M(dict, setdefault, "key default?"),
+	M(dict, update, "from? **"),
+	M(dict, values, ""),
+	{ 0 },
 };
 
 const struct builtin *method_find(struct value value, const char *name, size_t count)

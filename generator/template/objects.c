@@ -71,24 +71,24 @@ static bool loop_get(struct template_call *call, void *user, const char *name, s
 	while (i < COUNT(names) && strcmp(names[i], name))
 		i++;
 	switch (i) {
-	case INDEX:     *out = value_int((int64_t)loop->index); return true;
-	case INDEX0:    *out = value_int((int64_t)loop->index - 1); return true;
-	case FIRST:     *out = value_bool(loop->index == 1); return true;
-	case LAST:      *out = value_bool(loop_last(r, loop)); return true;
-	case LENGTH:    *out = value_int((int64_t)loop_length(r, loop)); return true;
-	case REVINDEX:  *out = value_int((int64_t)(loop_length(r, loop) - loop->index) + 1); return true;
+	case INDEX: *out = value_int((int64_t)loop->index); return true;
+	case INDEX0: *out = value_int((int64_t)loop->index - 1); return true;
+	case FIRST: *out = value_bool(loop->index == 1); return true;
+	case LAST: *out = value_bool(loop_last(r, loop)); return true;
+	case LENGTH: *out = value_int((int64_t)loop_length(r, loop)); return true;
+	case REVINDEX: *out = value_int((int64_t)(loop_length(r, loop) - loop->index) + 1); return true;
 	case REVINDEX0: *out = value_int((int64_t)(loop_length(r, loop) - loop->index)); return true;
-	case DEPTH:     *out = value_int((int64_t)loop->depth + 1); return true;
-	case DEPTH0:    *out = value_int((int64_t)loop->depth); return true;
+	case DEPTH: *out = value_int((int64_t)loop->depth + 1); return true;
+	case DEPTH0: *out = value_int((int64_t)loop->depth); return true;
 	case PREVITEM:
 		*out = loop->index == 1 ? undefined_hint(r, "there is no previous item") : loop->before;
 		return true;
 	case NEXTITEM:
 		*out = loop_last(r, loop) ? undefined_hint(r, "there is no next item") : loop->after;
 		return true;
-	case CYCLE:     *out = value_function(r->arena, "cycle", "*", loop_cycle, loop); return true;
-	case CHANGED:   *out = value_function(r->arena, "changed", "*", loop_changed, loop); return true;
-	default:        return false;
+	case CYCLE: *out = value_function(r->arena, "cycle", "*", loop_cycle, loop); return true;
+	case CHANGED: *out = value_function(r->arena, "changed", "*", loop_changed, loop); return true;
+	default: return false;
 	}
 }
 
@@ -119,7 +119,11 @@ static bool loop_print(struct template_call *call, void *user, struct text *out)
 const struct object_class class_loop = { .name = "loop", .get = loop_get, .call = loop_call, .print = loop_print };
 
 /* ---- blocks: self.name() and super() ---- */
-struct block_reference { struct context *context; size_t number; struct scope *outer; };
+struct block_reference {
+	struct context *context;
+	size_t number;
+	struct scope *outer;
+};
 
 static struct value block_call(struct template_call *call)
 {
@@ -153,7 +157,7 @@ static const struct object_class class_block = { .name = "block", .get = block_g
 
 static struct value block_value(struct renderer *r, struct context *context, size_t number, struct scope *outer)
 {
-	struct block_reference *block = new(r->arena, struct block_reference);
+	struct block_reference *block = arena_new(r->arena, struct block_reference);
 	*block = (struct block_reference){ context, number, outer };
 	return value_object(r->arena, &class_block, block);
 }
@@ -163,7 +167,7 @@ struct value super_value(struct renderer *r, size_t number, struct scope *outer)
 	const char *name = r->context->uses.at[number - 1].block->name;
 	size_t next = find_use(r->context, name, number);
 	return next ? block_value(r, r->context, next, outer)
-		    : undefined_hint(r, "there is no block %s in a template that is extended here", name);
+	            : undefined_hint(r, "there is no block %s in a template that is extended here", name);
 }
 
 static bool self_get(struct template_call *call, void *user, const char *name, struct value *out)
@@ -230,7 +234,9 @@ static bool namespace_print(struct template_call *call, void *user, struct text 
 }
 
 static const struct object_class class_namespace = {
-	.name = "namespace", .get = namespace_get, .print = namespace_print,
+	.name = "namespace",
+	.get = namespace_get,
+	.print = namespace_print,
 };
 
 struct value object_namespace(struct renderer *r, struct dict *dict)
@@ -248,7 +254,10 @@ bool object_assign(struct renderer *r, struct value owner, const char *name, str
 }
 
 /* ---- cycler, joiner ---- */
-struct cycler { struct list *items; size_t i; };
+struct cycler {
+	struct list *items;
+	size_t i;
+};
 
 static struct value cycler_next(struct template_call *call)
 {
@@ -282,14 +291,17 @@ static const struct object_class class_cycler = { .name = "cycler", .get = cycle
 
 struct value object_cycler(struct renderer *r, const struct value *at, size_t count)
 {
-	struct cycler *cycler = new(r->arena, struct cycler);
+	struct cycler *cycler = arena_new(r->arena, struct cycler);
 	cycler->items = list_new(r->arena, count);
 	for (size_t i = 0; i < count; i++)
 		list_add(cycler->items, at[i]);
 	return value_object(r->arena, &class_cycler, cycler);
 }
 
-struct joiner { struct value separator; bool used; };
+struct joiner {
+	struct value separator;
+	bool used;
+};
 
 static struct value joiner_call(struct template_call *call)
 {
@@ -304,7 +316,7 @@ static const struct object_class class_joiner = { .name = "joiner", .call = join
 
 struct value object_joiner(struct renderer *r, struct value separator)
 {
-	struct joiner *joiner = new(r->arena, struct joiner);
+	struct joiner *joiner = arena_new(r->arena, struct joiner);
 	joiner->separator = separator;
 	return value_object(r->arena, &class_joiner, joiner);
 }

@@ -6,7 +6,7 @@
 /* ---- undefined ---- */
 struct value undefined_name(struct renderer *r, const char *name)
 {
-	struct missing *missing = new(r->arena, struct missing);
+	struct missing *missing = arena_new(r->arena, struct missing);
 	missing->name = name;
 	return (struct value){ .kind = VALUE_UNDEFINED, .missing = missing };
 }
@@ -20,7 +20,7 @@ struct value undefined_hint(struct renderer *r, const char *format, ...)
 	va_end(arguments);
 	struct value value = undefined_name(r, NULL);
 	((struct missing *)value.missing)->hint =
-		arena_copy(r->arena, hint, n < (int)sizeof hint ? (size_t)n : sizeof hint - 1);
+	        arena_copy(r->arena, hint, n < (int)sizeof hint ? (size_t)n : sizeof hint - 1);
 	return value;
 }
 
@@ -56,7 +56,7 @@ void undefined_fail(struct renderer *r, struct value value)
 	char near[120] = "";
 	if (nearest.best)
 		snprintf(near, sizeof near, "; did you mean '%.*s'?",
-			(int)(nearest.best_length > 80 ? 80 : nearest.best_length), nearest.best);
+		        (int)(nearest.best_length > 80 ? 80 : nearest.best_length), nearest.best);
 	if (missing->owner.kind)
 		render_fail(r, "%s has no member '%.100s'%s", value_a(missing->owner), missing->name, near);
 	render_fail(r, "'%.100s' is undefined%s", missing->name, near);
@@ -72,17 +72,17 @@ void undefined_use(struct renderer *r, struct value value)
 bool value_truth(struct renderer *r, struct value value)
 {
 	switch (value.kind) {
-	case VALUE_BOOL:      return value.truth;
-	case VALUE_INT:       return value.integer != 0;
-	case VALUE_FLOAT:     return value.real != 0;
-	case VALUE_STRING:    return value.count != 0;
-	case VALUE_LIST:      return value.view == VIEW_LAZY || value.list->count;
-	case VALUE_TUPLE:     return value.list->count != 0;
-	case VALUE_DICT:      return value.dict->count != 0;
-	case VALUE_RANGE:     return value.range->count != 0;
+	case VALUE_BOOL: return value.truth;
+	case VALUE_INT: return value.integer != 0;
+	case VALUE_FLOAT: return value.real != 0;
+	case VALUE_STRING: return value.count != 0;
+	case VALUE_LIST: return value.view == VIEW_LAZY || value.list->count;
+	case VALUE_TUPLE: return value.list->count != 0;
+	case VALUE_DICT: return value.dict->count != 0;
+	case VALUE_RANGE: return value.range->count != 0;
 	case VALUE_UNDEFINED: undefined_use(r, value); return false;
-	case VALUE_NONE:      return false;
-	default:              return true;
+	case VALUE_NONE: return false;
+	default: return true;
 	}
 }
 
@@ -144,15 +144,14 @@ bool value_equal(struct renderer *r, struct value a, struct value b)
 	switch (a.kind) {
 	case VALUE_LIST:
 		return a.list == b.list || (a.view == b.view && a.view != VIEW_LAZY && lists_equal(r, a.list, b.list));
-	case VALUE_TUPLE:
-		return lists_equal(r, a.list, b.list);
-	case VALUE_DICT:
-		return dicts_equal(r, a.dict, b.dict);
+	case VALUE_TUPLE: return lists_equal(r, a.list, b.list);
+	case VALUE_DICT: return dicts_equal(r, a.dict, b.dict);
 	case VALUE_RANGE:
-		return a.range->count == b.range->count && (!a.range->count || (a.range->start == b.range->start &&
-			(a.range->count == 1 || a.range->step == b.range->step)));
-	default:
-		return value_identical(a, b);
+		return a.range->count == b.range->count
+		        && (!a.range->count
+		                || (a.range->start == b.range->start
+		                        && (a.range->count == 1 || a.range->step == b.range->step)));
+	default: return value_identical(a, b);
 	}
 }
 
@@ -169,12 +168,14 @@ bool value_less(struct renderer *r, struct value a, struct value b, const char *
 	if (value_is_list(a) && a.kind == b.kind && a.view != VIEW_LAZY && b.view != VIEW_LAZY) {
 		size_t i = 0;
 		render_deeper(r);
-		while (i < a.list->count && i < b.list->count &&
-		       (value_identical(a.list->at[i], b.list->at[i]) || value_equal(r, a.list->at[i], b.list->at[i])))
+		while (i < a.list->count && i < b.list->count
+		        && (value_identical(a.list->at[i], b.list->at[i])
+		                || value_equal(r, a.list->at[i], b.list->at[i])))
 			i++;
 		bool both = i < a.list->count && i < b.list->count;
-		bool less = both ? value_less(r, a.list->at[i], b.list->at[i], sign, or_equal)
-			: or_equal ? a.list->count <= b.list->count : a.list->count < b.list->count;
+		bool less = both   ? value_less(r, a.list->at[i], b.list->at[i], sign, or_equal)
+		        : or_equal ? a.list->count <= b.list->count
+		                   : a.list->count < b.list->count;
 		r->depth--;
 		return less;
 	}
@@ -189,8 +190,10 @@ uint32_t value_hash_or_fail(struct renderer *r, struct value value)
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_use(r, value);
 	if (!value_hash(value, &hash))
-		render_fail(r, value.kind == VALUE_TUPLE ? "%s cannot be a key: what is in it may change, or is too deep"
-			: "%s cannot be a key: it may change", value_a(value));
+		render_fail(r,
+		        value.kind == VALUE_TUPLE ? "%s cannot be a key: what is in it may change, or is too deep"
+		                                  : "%s cannot be a key: it may change",
+		        value_a(value));
 	return hash;
 }
 
@@ -205,8 +208,7 @@ bool value_in(struct renderer *r, struct value value, struct value container)
 		if (value.kind != VALUE_STRING)
 			render_fail(r, "only a string can be in a string, not %s", value_a(value));
 		return !value.count || memmem(container.bytes, container.count, value.bytes, value.count);
-	case VALUE_DICT:
-		return dict_find(container.dict, value, value_hash_or_fail(r, value)) != NULL;
+	case VALUE_DICT: return dict_find(container.dict, value, value_hash_or_fail(r, value)) != NULL;
 	case VALUE_RANGE:
 		if (value.kind == VALUE_UNDEFINED && container.range->count)
 			undefined_use(r, value);
@@ -216,8 +218,8 @@ bool value_in(struct renderer *r, struct value value, struct value container)
 			return false;
 		int64_t i = value_integer(value), first = container.range->start, step = container.range->step, away;
 		int64_t last = first + (int64_t)(container.range->count - 1) * step;
-		return i >= (step > 0 ? first : last) && i <= (step > 0 ? last : first) &&
-		       !__builtin_sub_overflow(i, first, &away) && away % step == 0;
+		return i >= (step > 0 ? first : last) && i <= (step > 0 ? last : first)
+		        && !__builtin_sub_overflow(i, first, &away) && away % step == 0;
 	default:
 		items = iterate(r, container);
 		while (iterate_next(r, &items, &item))
@@ -277,7 +279,7 @@ static struct value integer_arithmetic(struct renderer *r, enum node_kind kind, 
 		if (rest && (rest < 0) != (b < 0))
 			rest += b;
 		result = kind == NODE_MOD ? rest : (a - rest) / b;
-		if (kind == NODE_FLOORDIV)        /* a - rest may pass the 64 bits */
+		if (kind == NODE_FLOORDIV) /* a - rest may pass the 64 bits */
 			result = a / b - (a % b != 0 && (a < 0) != (b < 0));
 	}
 	if (over)
@@ -376,8 +378,8 @@ struct value value_arithmetic(struct renderer *r, enum node_kind kind, struct va
 		return integer_arithmetic(r, kind, a.integer, b.integer);
 	if (value_is_number(a) && value_is_number(b))
 		return a.kind == VALUE_FLOAT || b.kind == VALUE_FLOAT
-			? real_arithmetic(r, kind, value_real(a), value_real(b))
-			: integer_arithmetic(r, kind, value_integer(a), value_integer(b));
+		        ? real_arithmetic(r, kind, value_real(a), value_real(b))
+		        : integer_arithmetic(r, kind, value_integer(a), value_integer(b));
 	if (kind == NODE_ADD && a.kind == b.kind && value_is_sequence(a) && value_is_sequence(b))
 		return join_two(r, a, b);
 	if (kind == NODE_MUL && value_is_sequence(a) && value_is_integer(b))

@@ -37,7 +37,7 @@ static void check_target(struct parser *parser, const struct node *node)
 static struct node *parse_target(struct parser *parser, const char *end_word, bool with_members)
 {
 	struct reads *reads = parser->reads;
-	parser->reads = NULL;                             /* what is set is not read */
+	parser->reads = NULL; /* what is set is not read */
 	struct node *target = parse_tuple(parser, true, true, end_word, false, with_members);
 	parser->reads = reads;
 	check_target(parser, target);
@@ -61,7 +61,7 @@ static struct node *parse_name(struct parser *parser)
 /* The rest of the tag, its body, and the name of the end tag, which is returned. */
 static struct token *parse_block(struct parser *parser, struct nodes *body, const char *const *ends, const char *tag)
 {
-	token_skip(parser, TOKEN_COLON);                                  /* as Python has it */
+	token_skip(parser, TOKEN_COLON); /* as Python has it */
 	token_expect(parser, TOKEN_BLOCK_END);
 	*body = parse_body(parser, ends, tag);
 	return token_next(parser);
@@ -118,7 +118,7 @@ static struct node *parse_for(struct parser *parser, uint32_t position)
 	parser->reads = reads.outer;
 	if (names_loop(parser, node->a))
 		parse_fail(parser, node->a->position,
-			"loop is the loop itself here, and cannot be a name that it goes through");
+		        "loop is the loop itself here, and cannot be a name that it goes through");
 	if (!strcmp(end->name, "else"))
 		parse_block(parser, &node->other, (const char *const[]){ "endfor", NULL }, "for");
 	parser->fors--;
@@ -152,14 +152,14 @@ static void parse_parameters(struct parser *parser, struct node *node)
 		for (size_t i = 0; i < node->list.count; i++)
 			if (node->list.at[i]->name == parameter->name)
 				parse_fail(parser, parameter->position, "the parameter %s is named twice",
-					parameter->name);
+				        parameter->name);
 		push(parser->arena, &node->list, parameter);
 		name_stored(parser, parameter->name);
 		if (token_skip(parser, TOKEN_ASSIGN))
 			push(parser->arena, &node->other, parse_expression(parser, true));
 		else if (node->other.count)
 			parse_fail(parser, parameter->position,
-				"a parameter without a default follows one with a default");
+			        "a parameter without a default follows one with a default");
 	}
 	token_next(parser);
 }
@@ -178,9 +178,9 @@ static void parse_macro_body(struct parser *parser, struct node *node, const cha
 		uint8_t flag = special_flag(parser, node->list.at[i]->name);
 		if (flag & node->flags & FLAG_CALLER && i < node->list.count - node->other.count)
 			parse_fail(parser, node->list.at[i]->position,
-				"the parameter caller needs a default: none, for example");
+			        "the parameter caller needs a default: none, for example");
 		if (flag != FLAG_CALLER)
-			node->flags &= (uint8_t)~flag;            /* varargs or kwargs: a parameter like any other */
+			node->flags &= (uint8_t)~flag; /* varargs or kwargs: a parameter like any other */
 	}
 }
 
@@ -327,7 +327,7 @@ static struct node *parse_named_block(struct parser *parser, uint32_t position)
 			blank = point_is_space(text_decode(&at, end));
 		if (!blank)
 			parse_fail(
-				parser, text->position, "a required block holds nothing but white space and comments");
+			        parser, text->position, "a required block holds nothing but white space and comments");
 	}
 	if (parser->at->kind == TOKEN_NAME && parser->at->name == node->name)
 		token_next(parser);
@@ -405,14 +405,25 @@ static const struct statement {
 	const char *tag;
 	struct node *(*parse)(struct parser *, uint32_t position);
 } statements[] = {
-	{ "if", parse_if }, { "for", parse_for }, { "set", parse_set }, { "macro", parse_macro },
+	{ "if", parse_if },
+	{ "for", parse_for },
+	{ "set", parse_set },
+	{ "macro", parse_macro },
 	{ "call", parse_call_block },
-	{ "filter", parse_filter_block }, { "include", parse_include }, { "import", parse_import },
+	{ "filter", parse_filter_block },
+	{ "include", parse_include },
+	{ "import", parse_import },
 	{ "from", parse_from },
-	{ "extends", parse_extends }, { "block", parse_named_block }, { "with", parse_with },
+	{ "extends", parse_extends },
+	{ "block", parse_named_block },
+	{ "with", parse_with },
 	{ "autoescape", parse_autoescape },
-	{ "print", parse_print }, { "do", parse_do }, { "break", parse_jump }, { "continue", parse_jump },
-	{ "assert", parse_assert }, { "fail", parse_fail_statement },
+	{ "print", parse_print },
+	{ "do", parse_do },
+	{ "break", parse_jump },
+	{ "continue", parse_jump },
+	{ "assert", parse_assert },
+	{ "fail", parse_fail_statement },
 };
 
 /* Which tag would have been right: the nearest statement, and what is waited for. */
@@ -435,7 +446,7 @@ static NORETURN void unknown_tag(struct parser *parser, const struct token *toke
 		strcat(strncat(strcpy(near, "; did you mean '"), nearest.best, nearest.best_length), "'?");
 	if (waiting[0])
 		parse_fail(parser, token->position, "%s tag '%.100s'%s (the open %s needs %s)",
-			known ? "misplaced" : "unknown", token->name, near, parser->tag, waiting);
+		        known ? "misplaced" : "unknown", token->name, near, parser->tag, waiting);
 	parse_fail(parser, token->position, "%s tag '%.100s'%s", known ? "misplaced" : "unknown", token->name, near);
 }
 
@@ -489,12 +500,11 @@ static struct nodes parse_body(struct parser *parser, const char *const *ends, c
 				for (const char *const *end = ends; *end; end++)
 					last = *end;
 				parse_fail(parser, opened ? opened - 1 : 0,
-					"the template ends inside this %s: %s is missing", tag,
-					strncmp(last, "end", 3) ? *ends : last);
+				        "the template ends inside this %s: %s is missing", tag,
+				        strncmp(last, "end", 3) ? *ends : last);
 			}
 			break;
-		default:
-			parse_fail(parser, token->position, "unexpected %s", token_describe(token));
+		default: parse_fail(parser, token->position, "unexpected %s", token_describe(token));
 		}
 		break;
 	}

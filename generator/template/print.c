@@ -4,10 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DEEPEST = 800 };                           /* lists inside lists */
+enum { DEEPEST = 800 }; /* lists inside lists */
 
 /* The lists and dicts around, those of objects too: one that holds itself prints as "[...]". */
-struct around { const struct around *outer; const void *list; int depth; };
+struct around {
+	const struct around *outer;
+	const void *list;
+	int depth;
+};
 
 static bool inside(const struct renderer *r, const void *list)
 {
@@ -61,7 +65,7 @@ void print_float(double value, struct text *out)
 	mantissa[n] = 0;
 	if (exponent < -4 || exponent >= 16)
 		text_printf(out, "%c%s%se%c%02d", mantissa[0], n > 1 ? "." : "", mantissa + 1, exponent < 0 ? '-' : '+',
-			abs(exponent));
+		        abs(exponent));
 	else if (exponent < 0)
 		text_printf(out, "0.%.*s%s", -exponent - 1, "0000", mantissa);
 	else if (n <= exponent + 1)
@@ -106,7 +110,10 @@ void print_string_repr(const char *bytes, size_t count, struct text *out)
 	text_addc(out, quote);
 }
 
-static struct around within(const struct renderer *r, const void *list) { return (struct around){ r->around, list, r->around ? r->around->depth + 1 : 1 }; }
+static struct around within(const struct renderer *r, const void *list)
+{
+	return (struct around){ r->around, list, r->around ? r->around->depth + 1 : 1 };
+}
 
 static void print_items(struct renderer *r, const struct list *list, struct text *out)
 {
@@ -132,10 +139,10 @@ static void print_list(struct renderer *r, struct value value, struct text *out)
 		print_items(r, value.list, out);
 	r->around = own.outer;
 	text_adds(out,
-		tuple                             ? value.list->count == 1 ? ",)" : ")"
-			: value.view == VIEW_LAZY ? ">"
-			: value.view              ? "])"
-						  : "]");
+	        tuple                             ? value.list->count == 1 ? ",)" : ")"
+	                : value.view == VIEW_LAZY ? ">"
+	                : value.view              ? "])"
+	                                          : "]");
 }
 
 static void print_dict(struct renderer *r, const struct dict *dict, struct text *out)
@@ -176,21 +183,12 @@ void print_repr(struct renderer *r, struct value value, struct text *out)
 	if (r->around && r->around->depth > DEEPEST)
 		render_fail(r, "a value of more than %d lists or dicts inside each other cannot be printed", DEEPEST);
 	switch (value.kind) {
-	case VALUE_STRING:
-		print_string_repr(value.bytes, value.count, out);
-		break;
+	case VALUE_STRING: print_string_repr(value.bytes, value.count, out); break;
 	case VALUE_LIST:
-	case VALUE_TUPLE:
-		print_list(r, value, out);
-		break;
-	case VALUE_DICT:
-		print_dict(r, value.dict, out);
-		break;
-	case VALUE_UNDEFINED:
-		text_adds(out, "Undefined");
-		break;
-	default:
-		print_value(r, value, out);
+	case VALUE_TUPLE: print_list(r, value, out); break;
+	case VALUE_DICT: print_dict(r, value.dict, out); break;
+	case VALUE_UNDEFINED: text_adds(out, "Undefined"); break;
+	default: print_value(r, value, out);
 	}
 }
 
@@ -216,27 +214,15 @@ struct value value_to_repr(struct renderer *r, struct value value, bool ascii)
 void print_value(struct renderer *r, struct value value, struct text *out)
 {
 	switch (value.kind) {
-	case VALUE_STRING:
-		text_add(out, value.bytes, value.count);
-		break;
-	case VALUE_INT:
-		print_int(value.integer, out);
-		break;
-	case VALUE_FLOAT:
-		print_float(value.real, out);
-		break;
-	case VALUE_BOOL:
-		text_adds(out, value.truth ? "True" : "False");
-		break;
-	case VALUE_NONE:
-		text_adds(out, "None");
-		break;
-	case VALUE_UNDEFINED:
-		undefined_use(r, value);
-		break;
+	case VALUE_STRING: text_add(out, value.bytes, value.count); break;
+	case VALUE_INT: print_int(value.integer, out); break;
+	case VALUE_FLOAT: print_float(value.real, out); break;
+	case VALUE_BOOL: text_adds(out, value.truth ? "True" : "False"); break;
+	case VALUE_NONE: text_adds(out, "None"); break;
+	case VALUE_UNDEFINED: undefined_use(r, value); break;
 	case VALUE_RANGE:
 		text_printf(out, value.range->step == 1 ? "range(%lld, %lld)" : "range(%lld, %lld, %lld)",
-			(long long)value.range->start, (long long)value.range->stop, (long long)value.range->step);
+		        (long long)value.range->start, (long long)value.range->stop, (long long)value.range->step);
 		break;
 	case VALUE_FUNCTION:
 		if (!value.function->macro)
@@ -246,11 +232,8 @@ void print_value(struct renderer *r, struct value value, struct text *out)
 		else
 			text_printf(out, "<Macro '%s'>", value.function->macro->name);
 		break;
-	case VALUE_OBJECT:
-		print_object(r, value, out);
-		break;
-	default:
-		print_repr(r, value, out);
+	case VALUE_OBJECT: print_object(r, value, out); break;
+	default: print_repr(r, value, out);
 	}
 }
 

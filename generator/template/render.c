@@ -24,7 +24,7 @@ static bool scope_has(const struct scope *scope, const char *name)
 
 static struct scope *scope_new(struct renderer *r, struct scope *outer)
 {
-	struct scope *scope = new(r->arena, struct scope);
+	struct scope *scope = arena_new(r->arena, struct scope);
 	scope->outer = outer;
 	return scope;
 }
@@ -78,7 +78,7 @@ void assign(struct renderer *r, const struct node *target, struct value value)
 /* In the arena: a failure that passes limits is told after the stack is gone. */
 struct trace *render_enter(struct renderer *r, const char *what, const char *name, struct template *template)
 {
-	struct trace *trace = new(r->arena, struct trace);
+	struct trace *trace = arena_new(r->arena, struct trace);
 	*trace = (struct trace){ r->trace, what, name, r->template, r->place, r->scope, r->context, r->block,
 		r->block_outer, r->silent };
 	r->trace = trace;
@@ -126,7 +126,7 @@ static struct value take_keyword(const struct argument *named, size_t count, con
 }
 
 struct value render_macro(struct renderer *r, const struct function *function, const struct value *at, size_t count,
-                          const struct argument *named, size_t named_count)
+        const struct argument *named, size_t named_count)
 {
 	const struct node *macro = function->macro;
 	const struct words *words = &r->environment->words;
@@ -136,12 +136,12 @@ struct value render_macro(struct renderer *r, const struct function *function, c
 		render_limit(r, "more than 64 keyword arguments");
 	if (count > parameters && !(macro->flags & FLAG_VARARGS))
 		render_fail(r, "macro %s takes %zu argument%s, %zu are given", macro->name, parameters,
-			parameters == 1 ? "" : "s", count);
+		        parameters == 1 ? "" : "s", count);
 	struct scope *scope = scope_new(r, function->scope);
 	struct value caller = { 0 };
 	for (size_t i = 0; i < parameters; i++) {
 		struct value value =
-			i < count ? at[i] : take_keyword(named, named_count, macro->list.at[i]->name, &taken);
+		        i < count ? at[i] : take_keyword(named, named_count, macro->list.at[i]->name, &taken);
 		scope_set(r, scope, macro->list.at[i]->name, value);
 	}
 	if (macro->flags & FLAG_CALLER)
@@ -151,13 +151,13 @@ struct value render_macro(struct renderer *r, const struct function *function, c
 		if (!(taken >> i & 1)) {
 			if (!(macro->flags & FLAG_KWARGS))
 				render_fail(r,
-					value_text_is(named[i].name, "caller") ? "macro %s does not use its %.*s"
-									       : "macro %s has no argument named %.*s",
-					macro->name, (int)named[i].name.count, named[i].name.bytes);
+				        value_text_is(named[i].name, "caller") ? "macro %s does not use its %.*s"
+				                                               : "macro %s has no argument named %.*s",
+				        macro->name, (int)named[i].name.count, named[i].name.bytes);
 			dict_set(kwargs.dict, named[i].name, value_hash_or_fail(r, named[i].name), named[i].value);
 		}
 	struct trace *trace =
-		render_enter(r, macro->name == words->caller ? "call block" : "macro", macro->name, function->template);
+	        render_enter(r, macro->name == words->caller ? "call block" : "macro", macro->name, function->template);
 	r->scope = scope;
 	r->context = function->context;
 	r->block = function->block;
@@ -165,20 +165,20 @@ struct value render_macro(struct renderer *r, const struct function *function, c
 	for (size_t i = count < parameters ? count : parameters; i < parameters; i++)
 		if (scope->at[i].value.kind == VALUE_ABSENT) {
 			struct value value = i >= defaults ? evaluate(r, macro->other.at[i - defaults])
-							   : undefined_hint(r, "argument %s of macro %s was not given",
-								     macro->list.at[i]->name, macro->name);
+			                                   : undefined_hint(r, "argument %s of macro %s was not given",
+			                                           macro->list.at[i]->name, macro->name);
 			scope->at[i].value = value;
 		}
 	if (macro->flags & FLAG_CALLER && !scope_has(scope, words->caller))
 		scope_set(r, scope, words->caller,
-			caller.kind ? caller
-				    : undefined_hint(r, "macro %s was not entered by a call block", macro->name));
+		        caller.kind ? caller
+		                    : undefined_hint(r, "macro %s was not entered by a call block", macro->name));
 	if (macro->flags & FLAG_KWARGS)
 		scope_set(r, scope, words->kwargs, kwargs);
 	if (macro->flags & FLAG_VARARGS)
 		scope_set(r, scope, words->varargs,
-			value_tuple(r->arena, at + (count < parameters ? count : parameters),
-				count > parameters ? count - parameters : 0));
+		        value_tuple(r->arena, at + (count < parameters ? count : parameters),
+		                count > parameters ? count - parameters : 0));
 	struct value text;
 	enum flow flow;
 	capture_body(r, &macro->body, &text, &flow);
@@ -188,7 +188,7 @@ struct value render_macro(struct renderer *r, const struct function *function, c
 
 static struct value macro_value(struct renderer *r, const struct node *node)
 {
-	struct function *function = new(r->arena, struct function);
+	struct function *function = arena_new(r->arena, struct function);
 	function->macro = node;
 	function->scope = r->scope;
 	function->context = r->context;
@@ -226,9 +226,9 @@ bool loop_fetch(struct renderer *r, struct loop *loop, struct value *item)
 }
 
 enum flow render_loop(
-	struct renderer *r, const struct node *node, struct value iterable, struct scope *outer, size_t depth)
+        struct renderer *r, const struct node *node, struct value iterable, struct scope *outer, size_t depth)
 {
-	struct loop *loop = new(r->arena, struct loop);
+	struct loop *loop = arena_new(r->arena, struct loop);
 	struct scope *scope = scope_new(r, outer), *before = r->scope;
 	enum flow flow = FLOW_ON;
 	bool whole = false;
@@ -256,7 +256,7 @@ enum flow render_loop(
 	r->scope = before;
 	if (!whole && node->other.count) { /* as in Jinja2: also where every round was cut short */
 		r->scope = scope_new(r, outer);
-		flow = render_body(r, &node->other);              /* a break in it leaves the loop around */
+		flow = render_body(r, &node->other); /* a break in it leaves the loop around */
 		r->scope = before;
 		return flow;
 	}
@@ -266,7 +266,7 @@ enum flow render_loop(
 /* ---- other templates ---- */
 static struct context *context_new(struct renderer *r, struct template *template, bool with)
 {
-	struct context *context = new(r->arena, struct context);
+	struct context *context = arena_new(r->arena, struct context);
 	context->template = template;
 	context->globals = with ? r->context->globals : NULL;
 	context->root.outer = with ? r->scope : NULL;
@@ -304,7 +304,7 @@ static struct template *find_template(struct renderer *r, const struct node *nod
 		undefined_fail(r, name);
 	if (name.kind == VALUE_STRING) {
 		struct template *template =
-			template_get(r->environment, value_copy(r->arena, name.bytes, name.count).bytes);
+		        template_get(r->environment, value_copy(r->arena, name.bytes, name.count).bytes);
 		if (!template && !ignore)
 			render_fail(r, "there is no template '%.*s'", (int)name.count, name.bytes);
 		return template;
@@ -316,7 +316,7 @@ static struct template *find_template(struct renderer *r, const struct node *nod
 		if (one.kind != VALUE_STRING)
 			render_fail(r, "a template is named by a string, not by %s", value_a(one));
 		struct template *template =
-			template_get(r->environment, value_copy(r->arena, one.bytes, one.count).bytes);
+		        template_get(r->environment, value_copy(r->arena, one.bytes, one.count).bytes);
 		if (template)
 			return template;
 	}
@@ -378,9 +378,9 @@ static void render_from(struct renderer *r, const struct node *node)
 			for (size_t k = 0; k < context->root.count; k++)
 				nearest_try(&nearest, context->root.at[k].name, strlen(context->root.at[k].name));
 			value = undefined_hint(r,
-				nearest.best ? "template %s does not define '%s'; did you mean '%s'?"
-					     : "template %s does not define '%s'",
-				context->template->name, alias->name, nearest.best);
+			        nearest.best ? "template %s does not define '%s'; did you mean '%s'?"
+			                     : "template %s does not define '%s'",
+			        context->template->name, alias->name, nearest.best);
 		}
 		set_imported(r, alias->a->name, value);
 	}
@@ -498,9 +498,10 @@ static void render_assert(struct renderer *r, const struct node *node)
 		const char *close = r->environment->settings.block_end;
 		close = memmem(at, (size_t)(end - at), close, strlen(close));
 		end = close ? close - (close[-1] == '-' || close[-1] == '+') : end;
-		struct value condition = string_strip(value_string_of(at, (size_t)(end - at)), value_none(), true, true);
+		struct value condition =
+		        string_strip(value_string_of(at, (size_t)(end - at)), value_none(), true, true);
 		render_fail(r, "assertion failed: %.*s", (int)(condition.count > 200 ? 200 : condition.count),
-			condition.bytes);
+		        condition.bytes);
 	}
 	message = value_to_string(r, evaluate(r, node->b));
 	r->place = node->a;
@@ -519,16 +520,10 @@ static enum flow render_node(struct renderer *r, const struct node *node)
 	struct value value;
 	enum flow flow;
 	switch ((enum node_kind)node->kind) {
-	case NODE_TEXT:
-		text_add(r->out, node->value.bytes, node->value.count);
-		return FLOW_ON;
-	case NODE_PRINT:
-		print_node(r, node);
-		return FLOW_ON;
-	case NODE_IF:
-		return render_if(r, node);
-	case NODE_FOR:
-		return render_loop(r, node, evaluate(r, node->b), r->scope, 0);
+	case NODE_TEXT: text_add(r->out, node->value.bytes, node->value.count); return FLOW_ON;
+	case NODE_PRINT: print_node(r, node); return FLOW_ON;
+	case NODE_IF: return render_if(r, node);
+	case NODE_FOR: return render_loop(r, node, evaluate(r, node->b), r->scope, 0);
 	case NODE_SET:
 		value = evaluate(r, node->b);
 		assign(r, node->a, value);
@@ -537,9 +532,7 @@ static enum flow render_node(struct renderer *r, const struct node *node)
 		if (capture_scoped(r, &node->body, &value, &flow))
 			assign(r, node->a, node->b ? run_filters(r, node->b, value) : value);
 		return flow;
-	case NODE_MACRO:
-		scope_set(r, r->scope, node->name, macro_value(r, node));
-		return FLOW_ON;
+	case NODE_MACRO: scope_set(r, r->scope, node->name, macro_value(r, node)); return FLOW_ON;
 	case NODE_CALL_BLOCK:
 		value = macro_value(r, node->b);
 		print_string(r, node, evaluate_call(r, node->a, &value));
@@ -548,49 +541,30 @@ static enum flow render_node(struct renderer *r, const struct node *node)
 		if (capture_scoped(r, &node->body, &value, &flow))
 			print_string(r, node, run_filters(r, node->b, value));
 		return flow;
-	case NODE_INCLUDE:
-		render_include(r, node);
-		return FLOW_ON;
-	case NODE_IMPORT:
-		set_imported(r, node->name, import_module(r, node));
-		return FLOW_ON;
-	case NODE_FROM:
-		render_from(r, node);
-		return FLOW_ON;
-	case NODE_EXTENDS:
-		render_extends(r, node);
-		return FLOW_ON;
-	case NODE_BLOCK:
-		render_block(r, node);
-		return FLOW_ON;
+	case NODE_INCLUDE: render_include(r, node); return FLOW_ON;
+	case NODE_IMPORT: set_imported(r, node->name, import_module(r, node)); return FLOW_ON;
+	case NODE_FROM: render_from(r, node); return FLOW_ON;
+	case NODE_EXTENDS: render_extends(r, node); return FLOW_ON;
+	case NODE_BLOCK: render_block(r, node); return FLOW_ON;
 	case NODE_WITH:
-	case NODE_SCOPE:
-		return render_inside(r, node);
-	case NODE_DO:
-		evaluate(r, node->a);
-		return FLOW_ON;
-	case NODE_BREAK:
-		return FLOW_BREAK;
-	case NODE_CONTINUE:
-		return FLOW_CONTINUE;
-	case NODE_ASSERT:
-		render_assert(r, node);
-		return FLOW_ON;
+	case NODE_SCOPE: return render_inside(r, node);
+	case NODE_DO: evaluate(r, node->a); return FLOW_ON;
+	case NODE_BREAK: return FLOW_BREAK;
+	case NODE_CONTINUE: return FLOW_CONTINUE;
+	case NODE_ASSERT: render_assert(r, node); return FLOW_ON;
 	case NODE_FAIL:
 		value = value_to_string(r, evaluate(r, node->a));
 		r->place = node;
 		render_fail(r, "%.*s", (int)(value.count > 600 ? 600 : value.count), value.bytes);
-	default:
-		assert(!"an expression where a statement stands");
-		return FLOW_ON;
+	default: assert(!"an expression where a statement stands"); return FLOW_ON;
 	}
 }
 
 /* After an extends, what would print is not even looked at. */
 static bool prints(const struct node *node)
 {
-	return node->kind == NODE_TEXT || node->kind == NODE_PRINT || node->kind == NODE_INCLUDE ||
-		node->kind == NODE_BLOCK || node->kind == NODE_FILTER_BLOCK;
+	return node->kind == NODE_TEXT || node->kind == NODE_PRINT || node->kind == NODE_INCLUDE
+	        || node->kind == NODE_BLOCK || node->kind == NODE_FILTER_BLOCK;
 }
 
 enum flow render_body(struct renderer *r, const struct nodes *body)

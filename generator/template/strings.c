@@ -16,8 +16,11 @@ static struct value string_argument(struct template_call *call, size_t i)
 }
 
 /* ---- case and kind of letters ---- */
-#define CASE(method, casing) static struct value str_##method(struct template_call *call) \
-	{ return string_case(call->renderer, self_string(call), casing); }
+#define CASE(method, casing) \
+	static struct value str_##method(struct template_call *call) \
+	{ \
+		return string_case(call->renderer, self_string(call), casing); \
+	}
 CASE(upper, CASE_UPPER)
 CASE(lower, CASE_LOWER)
 CASE(swapcase, CASE_SWAP)
@@ -34,8 +37,11 @@ static bool all_points(struct value text, bool (*is)(unsigned))
 			return false;
 	return text.count;
 }
-#define ALL(method, is) static struct value str_##method(struct template_call *call) \
-	{ return value_bool(all_points(self_string(call), is)); }
+#define ALL(method, is) \
+	static struct value str_##method(struct template_call *call) \
+	{ \
+		return value_bool(all_points(self_string(call), is)); \
+	}
 ALL(isalpha, point_is_letter)
 ALL(isalnum, point_is_alnum)
 ALL(isdecimal, point_is_decimal)
@@ -43,7 +49,7 @@ ALL(isdigit, point_is_digit)
 ALL(isnumeric, point_is_numeric)
 ALL(isspace, point_is_space)
 
-static bool ascii(unsigned c)     { return c < 128; }
+static bool ascii(unsigned c) { return c < 128; }
 static struct value str_isascii(struct template_call *call)
 {
 	return value_bool(!call->at[0].count || all_points(call->at[0], ascii));
@@ -128,7 +134,7 @@ struct value string_strip(struct value text, struct value set, bool left, bool r
 static struct value set_argument(struct template_call *call)
 {
 	return call->at[1].kind == VALUE_ABSENT || call->at[1].kind == VALUE_NONE ? value_none()
-										  : string_argument(call, 1);
+	                                                                          : string_argument(call, 1);
 }
 static struct value str_strip(struct template_call *call)
 {
@@ -154,8 +160,8 @@ static const char *find_last(struct arena *arena, const char *at, size_t count, 
 {
 	if (!what.count || what.count > count)
 		return what.count ? NULL : at + count;
-	const char *last = what.bytes + what.count - 1;           /* the substring is read from here to its begin */
-	uint32_t *shorter = new_array(arena, uint32_t, what.count), fits = 0;
+	const char *last = what.bytes + what.count - 1; /* the substring is read from here to its begin */
+	uint32_t *shorter = arena_new_array(arena, uint32_t, what.count), fits = 0;
 	for (size_t i = 1; i < what.count; i++) {
 		while (fits && last[-(ptrdiff_t)i] != last[-(ptrdiff_t)fits])
 			fits = shorter[fits - 1];
@@ -196,15 +202,15 @@ static struct value search(struct template_call *call, bool last, bool fails)
 	size_t skipped;
 	struct value what = string_argument(call, 1), text = bounded(call, 2, &skipped);
 	const char *at = text.kind == VALUE_NONE ? NULL
-		: last                           ? find_last(call->arena, text.bytes, text.count, what)
-						 : find(text.bytes, text.count, what);
+	        : last                           ? find_last(call->arena, text.bytes, text.count, what)
+	                                         : find(text.bytes, text.count, what);
 	if (!at && fails)
 		call_fail(call, "%s: the substring is not there", call->name);
 	return value_int(at ? (int64_t)(skipped + text_points(text.bytes, (size_t)(at - text.bytes))) : -1);
 }
-static struct value str_find(struct template_call *call)   { return search(call, false, false); }
-static struct value str_rfind(struct template_call *call)  { return search(call, true, false); }
-static struct value str_index(struct template_call *call)  { return search(call, false, true); }
+static struct value str_find(struct template_call *call) { return search(call, false, false); }
+static struct value str_rfind(struct template_call *call) { return search(call, true, false); }
+static struct value str_index(struct template_call *call) { return search(call, false, true); }
 static struct value str_rindex(struct template_call *call) { return search(call, true, true); }
 
 static struct value str_count(struct template_call *call)
@@ -217,15 +223,15 @@ static struct value str_count(struct template_call *call)
 	if (!what.count)
 		return value_int((int64_t)text_points(text.bytes, text.count) + 1);
 	for (const char *at = text.bytes, *end = at + text.count, *next; (next = find(at, (size_t)(end - at), what));
-		at = next + what.count)
+	        at = next + what.count)
 		n++;
 	return value_int(n);
 }
 
 static bool at_edge(struct value text, struct value what, bool end)
 {
-	return what.count <= text.count &&
-		!memcmp(end ? text.bytes + text.count - what.count : text.bytes, what.bytes, what.count);
+	return what.count <= text.count
+	        && !memcmp(end ? text.bytes + text.count - what.count : text.bytes, what.bytes, what.count);
 }
 
 static struct value edge(struct template_call *call, bool end)
@@ -236,7 +242,7 @@ static struct value edge(struct template_call *call, bool end)
 		for (size_t i = 0; i < what.list->count; i++)
 			if (what.list->at[i].kind != VALUE_STRING)
 				call_fail(call, "%s: strings are expected, not %s", call->name,
-					value_a(what.list->at[i]));
+				        value_a(what.list->at[i]));
 			else if (text.kind != VALUE_NONE && at_edge(text, what.list->at[i], end))
 				return value_bool(true);
 		return value_bool(false);
@@ -244,7 +250,7 @@ static struct value edge(struct template_call *call, bool end)
 	return value_bool(text.kind != VALUE_NONE && at_edge(text, string_argument(call, 1), end));
 }
 static struct value str_startswith(struct template_call *call) { return edge(call, false); }
-static struct value str_endswith(struct template_call *call)   { return edge(call, true); }
+static struct value str_endswith(struct template_call *call) { return edge(call, true); }
 
 static struct value str_removeprefix(struct template_call *call)
 {
@@ -269,7 +275,7 @@ struct value string_replace(struct renderer *r, struct value text, struct value 
 		text_add(r->out, at, (size_t)(next - at));
 		text_add(r->out, with.bytes, with.count);
 		at = next + old.count;
-		if (!old.count) {                 /* between all code points */
+		if (!old.count) { /* between all code points */
 			next = at;
 			text_decode(&next, end);
 			text_add(r->out, at, (size_t)(next - at));
@@ -287,7 +293,7 @@ struct value string_replace(struct renderer *r, struct value text, struct value 
 static struct value str_replace(struct template_call *call)
 {
 	return string_replace(
-		call->renderer, call->at[0], string_argument(call, 1), string_argument(call, 2), call_int(call, 3, -1));
+	        call->renderer, call->at[0], string_argument(call, 1), string_argument(call, 2), call_int(call, 3, -1));
 }
 
 static struct value str_join(struct template_call *call)
@@ -398,7 +404,7 @@ static struct value split(struct template_call *call, bool from_right)
 	}
 	return list_value(list, VIEW_LIST);
 }
-static struct value str_split(struct template_call *call)  { return split(call, false); }
+static struct value str_split(struct template_call *call) { return split(call, false); }
 static struct value str_rsplit(struct template_call *call) { return split(call, true); }
 
 static bool line_end(unsigned c)
@@ -431,8 +437,8 @@ static struct value partition(struct template_call *call, bool from_right)
 	struct value text = call->at[0], by = string_argument(call, 1), parts[3];
 	if (!by.count)
 		call_fail(call, "partition: the separator is empty");
-	const char *at = from_right ? find_last(call->arena, text.bytes, text.count, by)
-				    : find(text.bytes, text.count, by);
+	const char *at =
+	        from_right ? find_last(call->arena, text.bytes, text.count, by) : find(text.bytes, text.count, by);
 	for (int i = 0; i < 3; i++)
 		parts[i] = value_string("");
 	if (!at)
@@ -444,7 +450,7 @@ static struct value partition(struct template_call *call, bool from_right)
 	}
 	return value_tuple(call->arena, parts, 3);
 }
-static struct value str_partition(struct template_call *call)  { return partition(call, false); }
+static struct value str_partition(struct template_call *call) { return partition(call, false); }
 static struct value str_rpartition(struct template_call *call) { return partition(call, true); }
 
 /* ---- padding ---- */
@@ -469,9 +475,9 @@ static struct value pad(struct template_call *call, int where)
 		call_fail(call, "%s: one character fills", call->name);
 	return string_pad(call->renderer, call->at[0], call_int(call, 1, 0), fill, where);
 }
-static struct value str_ljust(struct template_call *call)  { return pad(call, -1); }
+static struct value str_ljust(struct template_call *call) { return pad(call, -1); }
 static struct value str_center(struct template_call *call) { return pad(call, 0); }
-static struct value str_rjust(struct template_call *call)  { return pad(call, 1); }
+static struct value str_rjust(struct template_call *call) { return pad(call, 1); }
 
 static struct value str_zfill(struct template_call *call)
 {
@@ -504,23 +510,52 @@ static struct value str_expandtabs(struct template_call *call)
 	return capture_end(call->renderer, mark);
 }
 
-#define M(type, name, parameters) { #name, "self " parameters, type##_##name, NULL }
+#define M(type, name, parameters) \
+	{ \
+#name, "self " parameters, type##_##name, NULL \
+	}
 const struct builtin string_methods[] = {
-	M(str, capitalize, ""), M(str, center, "width fillchar?"), M(str, count, "sub start? end?"),
+	M(str, capitalize, ""),
+	M(str, center, "width fillchar?"),
+	M(str, count, "sub start? end?"),
 	M(str, endswith, "suffix start? end?"),
-	M(str, expandtabs, "tabsize?"), M(str, find, "sub start? end?"), { "format", "self * **", format_braces, NULL },
-	M(str, index, "sub start? end?"), M(str, isalnum, ""), M(str, isalpha, ""), M(str, isascii, ""),
-	M(str, isdecimal, ""), M(str, isdigit, ""), M(str, isidentifier, ""), M(str, islower, ""),
-	M(str, isnumeric, ""), M(str, isprintable, ""), M(str, isspace, ""), M(str, istitle, ""), M(str, isupper, ""),
+	M(str, expandtabs, "tabsize?"),
+	M(str, find, "sub start? end?"),
+	{ "format", "self * **", format_braces, NULL },
+	M(str, index, "sub start? end?"),
+	M(str, isalnum, ""),
+	M(str, isalpha, ""),
+	M(str, isascii, ""),
+	M(str, isdecimal, ""),
+	M(str, isdigit, ""),
+	M(str, isidentifier, ""),
+	M(str, islower, ""),
+	M(str, isnumeric, ""),
+	M(str, isprintable, ""),
+	M(str, isspace, ""),
+	M(str, istitle, ""),
+	M(str, isupper, ""),
 	M(str, join, "iterable"),
 	M(str, ljust, "width fillchar?"),
-	M(str, lower, ""), M(str, casefold, ""), M(str, lstrip, "chars?"), M(str, partition, "sep"),
-	M(str, removeprefix, "prefix"), M(str, removesuffix, "suffix"), M(str, replace, "old new count?"),
+	M(str, lower, ""),
+	M(str, casefold, ""),
+	M(str, lstrip, "chars?"),
+	M(str, partition, "sep"),
+	M(str, removeprefix, "prefix"),
+	M(str, removesuffix, "suffix"),
+	M(str, replace, "old new count?"),
 	M(str, rfind, "sub start? end?"),
-	M(str, rindex, "sub start? end?"), M(str, rjust, "width fillchar?"), M(str, rpartition, "sep"),
+	M(str, rindex, "sub start? end?"),
+	M(str, rjust, "width fillchar?"),
+	M(str, rpartition, "sep"),
 	M(str, rsplit, "sep? maxsplit?"),
-	M(str, rstrip, "chars?"), M(str, split, "sep? maxsplit?"), M(str, splitlines, "keepends?"),
-	M(str, startswith, "prefix start? end?"), M(str, strip, "chars?"), M(str, swapcase, ""), M(str, title, ""),
+	M(str, rstrip, "chars?"),
+	M(str, split, "sep? maxsplit?"),
+	M(str, splitlines, "keepends?"),
+	M(str, startswith, "prefix start? end?"),
+	M(str, strip, "chars?"),
+	M(str, swapcase, ""),
+	M(str, title, ""),
 	M(str, upper, ""),
 	M(str, zfill, "width"),
 	{ 0 },

@@ -1,21 +1,26 @@
 /* tests.c: what `is` knows. */
 #include "template/engine.h"
 
-#define TEST(name, ...) static struct value test_##name(struct template_call *call) \
-	{ const struct value a = call->at[0]; (void)a; return value_bool(__VA_ARGS__); }
+#define TEST(name, ...) \
+	static struct value test_##name(struct template_call *call) \
+	{ \
+		const struct value a = call->at[0]; \
+		(void)a; \
+		return value_bool(__VA_ARGS__); \
+	}
 #define B call->at[1]
 
 static bool remainder_is(struct template_call *call, struct value by, int64_t wanted)
 {
 	return value_equal(
-		call->renderer, value_arithmetic(call->renderer, NODE_MOD, call->at[0], by), value_int(wanted));
+	        call->renderer, value_arithmetic(call->renderer, NODE_MOD, call->at[0], by), value_int(wanted));
 }
 
 /* An undefined value is callable: only the call says that it is undefined. */
 static bool is_callable(struct value v)
 {
-	return v.kind == VALUE_FUNCTION || v.kind == VALUE_UNDEFINED ||
-		(v.kind == VALUE_OBJECT && v.object->class->call);
+	return v.kind == VALUE_FUNCTION || v.kind == VALUE_UNDEFINED
+	        || (v.kind == VALUE_OBJECT && v.object->class->call);
 }
 
 static bool is_iterable(struct renderer *r, struct value v)
@@ -62,19 +67,57 @@ TEST(le, value_less(call->renderer, a, B, "<=", true))
 TEST(gt, value_less(call->renderer, B, a, ">", false))
 TEST(ge, value_less(call->renderer, B, a, ">=", true))
 
-#define ROW(name)      { #name, "value", test_##name, NULL }
-#define ROW2(name)     { #name, "value .other", test_##name, NULL }
-#define ALIAS(n, name) { n, "value .other", test_##name, NULL }
+#define ROW(name) \
+	{ \
+#name, "value", test_##name, NULL \
+	}
+#define ROW2(name) \
+	{ \
+#name, "value .other", test_##name, NULL \
+	}
+#define ALIAS(n, name) \
+	{ \
+		n, "value .other", test_##name, NULL \
+	}
 const struct builtin builtin_tests[] = {
-	ROW(odd), ROW(even), { "divisibleby", "value num", test_divisibleby, NULL }, ROW(defined), ROW(undefined),
+	ROW(odd),
+	ROW(even),
+	{ "divisibleby", "value num", test_divisibleby, NULL },
+	ROW(defined),
+	ROW(undefined),
 	ROW(filter),
-	ROW(test), ROW(none), ROW(boolean), ROW(false), ROW(true), ROW(integer), ROW(float), ROW(lower), ROW(upper),
+	ROW(test),
+	ROW(none),
+	ROW(boolean),
+	ROW(false),
+	ROW(true),
+	ROW(integer),
+	ROW(float),
+	ROW(lower),
+	ROW(upper),
 	ROW(string),
-	ROW(mapping), ROW(number), ROW(sequence), ROW(iterable), ROW(callable),
-	{ "sameas", "value other", test_sameas, NULL }, ROW(escaped),
+	ROW(mapping),
+	ROW(number),
+	ROW(sequence),
+	ROW(iterable),
+	ROW(callable),
+	{ "sameas", "value other", test_sameas, NULL },
+	ROW(escaped),
 	{ "in", "value seq", test_in, NULL },
-	ALIAS("==", eq), ROW2(eq), ALIAS("equalto", eq), ALIAS("!=", ne), ROW2(ne), ALIAS("<", lt), ROW2(lt),
+	ALIAS("==", eq),
+	ROW2(eq),
+	ALIAS("equalto", eq),
+	ALIAS("!=", ne),
+	ROW2(ne),
+	ALIAS("<", lt),
+	ROW2(lt),
 	ALIAS("lessthan", lt),
-	ALIAS("<=", le), ROW2(le), ALIAS(">", gt), ROW2(gt), ALIAS("greaterthan", gt), ALIAS(">=", ge), ROW2(ge),
+	ALIAS("<=", le),
+	ROW2(le),
+	ALIAS(">", gt),
+	ROW2(gt),
+	ALIAS("greaterthan", gt),
+	ALIAS(">=", ge),
+	ROW2(ge),
 	{ 0 },
 };

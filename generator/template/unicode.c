@@ -1,13 +1,14 @@
-/* unicode.c: UTF-8 -> code points, what Unicode says of them, and their letters in another case, as Python's str does it.
+/* unicode.c: UTF-8 -> code points, what Unicode says of them, and their letters in another case, as Python's str does
+ * it.
  *
- * The facts are libunistring's: it has the full mappings (ß -> SS) and exactly the properties that Python's methods ask,
- * without a locale.  glibc's towupper knows single letters only, its iswalpha counts digits, and its answers need an
- * installed locale.  What is ASCII never gets there. */
+ * The facts are libunistring's: it has the full mappings (ß -> SS) and exactly the properties that Python's methods
+ * ask, without a locale.  glibc's towupper knows single letters only, its iswalpha counts digits, and its answers need
+ * an installed locale.  What is ASCII never gets there. */
 #include "template/engine.h"
 #include <unicase.h>
 #include <unictype.h>
 
-enum { MOST_BYTES = 32 };                         /* of one code point in another case; 9 are needed */
+enum { MOST_BYTES = 32 }; /* of one code point in another case; 9 are needed */
 
 /* ---- UTF-8 ---- */
 size_t text_points(const char *bytes, size_t count)
@@ -34,11 +35,11 @@ unsigned text_decode(const char **at, const char *end)
 	const unsigned char *p = (const unsigned char *)*at;
 	size_t room = (size_t)(end - *at),
 	       n = p[0] < 0x80 ? 1
-		: p[0] < 0xc2  ? 0
-		: p[0] < 0xe0  ? 2
-		: p[0] < 0xf0  ? 3
-		: p[0] < 0xf5  ? 4
-			       : 0;
+	        : p[0] < 0xc2  ? 0
+	        : p[0] < 0xe0  ? 2
+	        : p[0] < 0xf0  ? 3
+	        : p[0] < 0xf5  ? 4
+	                       : 0;
 	unsigned point = n == 1 ? p[0] : n == 2 ? p[0] & 31 : n == 3 ? p[0] & 15 : p[0] & 7;
 	bool good = n && n <= room;
 	for (size_t i = 1; good && i < n; i++) {
@@ -48,7 +49,7 @@ unsigned text_decode(const char **at, const char *end)
 	static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	if (!good || point < least[n] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) {
 		++*at;
-		return 0xdc00 + p[0];                 /* a byte that is no UTF-8: as Python's surrogateescape */
+		return 0xdc00 + p[0]; /* a byte that is no UTF-8: as Python's surrogateescape */
 	}
 	*at += n;
 	return point;
@@ -61,7 +62,7 @@ const char *text_back(const char *start, const char *at)
 		last--;
 	const char *next = last;
 	text_decode(&next, at);
-	return next == at ? last : at - 1;            /* a byte that is no UTF-8 stands alone */
+	return next == at ? last : at - 1; /* a byte that is no UTF-8 stands alone */
 }
 
 char *text_encode(char *to, unsigned c)
@@ -90,23 +91,21 @@ static bool category(unsigned c, uint32_t mask) { return uc_is_general_category_
 
 bool point_is_space(unsigned c)
 {
-	return between(c, 9, 13) || between(c, 28, 32) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-		between(c, 0x2000, 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+	return between(c, 9, 13) || between(c, 28, 32) || c == 0x85 || c == 0xa0 || c == 0x1680
+	        || between(c, 0x2000, 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f
+	        || c == 0x3000;
 }
 
-int  point_decimal(unsigned c)    { return c < 0x80 ? between(c, '0', '9') ? (int)c - '0' : -1 : uc_decimal_value(c); }
+int point_decimal(unsigned c) { return c < 0x80 ? between(c, '0', '9') ? (int)c - '0' : -1 : uc_decimal_value(c); }
 bool point_is_decimal(unsigned c) { return point_decimal(c) >= 0; }
-bool point_is_digit(unsigned c)   { return c < 0x80 ? between(c, '0', '9') : uc_digit_value(c) >= 0; }
-bool point_is_numeric(unsigned c)
-{
-	return c < 0x80 ? between(c, '0', '9') : uc_numeric_value(c).denominator != 0;
-}
-bool point_is_letter(unsigned c)  { return c < 0x80 ? between(c | 32, 'a', 'z') : category(c, UC_CATEGORY_MASK_L); }
-bool point_is_alnum(unsigned c)   { return point_is_letter(c) || point_is_numeric(c); }
-bool point_is_word(unsigned c)    { return c == '_' || point_is_alnum(c); }
-bool point_is_lower(unsigned c)   { return c < 0x80 ? between(c, 'a', 'z') : uc_is_property_lowercase(c); }
-bool point_is_upper(unsigned c)   { return c < 0x80 ? between(c, 'A', 'Z') : uc_is_property_uppercase(c); }
-bool point_is_title(unsigned c)   { return c >= 0x80 && category(c, UC_CATEGORY_MASK_Lt); }
+bool point_is_digit(unsigned c) { return c < 0x80 ? between(c, '0', '9') : uc_digit_value(c) >= 0; }
+bool point_is_numeric(unsigned c) { return c < 0x80 ? between(c, '0', '9') : uc_numeric_value(c).denominator != 0; }
+bool point_is_letter(unsigned c) { return c < 0x80 ? between(c | 32, 'a', 'z') : category(c, UC_CATEGORY_MASK_L); }
+bool point_is_alnum(unsigned c) { return point_is_letter(c) || point_is_numeric(c); }
+bool point_is_word(unsigned c) { return c == '_' || point_is_alnum(c); }
+bool point_is_lower(unsigned c) { return c < 0x80 ? between(c, 'a', 'z') : uc_is_property_lowercase(c); }
+bool point_is_upper(unsigned c) { return c < 0x80 ? between(c, 'A', 'Z') : uc_is_property_uppercase(c); }
+bool point_is_title(unsigned c) { return c >= 0x80 && category(c, UC_CATEGORY_MASK_Lt); }
 bool point_is_printable(unsigned c)
 {
 	return c < 0x80 ? between(c, ' ', '~') : !category(c, UC_CATEGORY_MASK_C | UC_CATEGORY_MASK_Z);
@@ -115,10 +114,7 @@ bool point_begins_name(unsigned c)
 {
 	return c < 0x80 ? between(c | 32, 'a', 'z') || c == '_' : uc_is_property_xid_start(c);
 }
-bool point_in_name(unsigned c)
-{
-	return c < 0x80 ? point_is_word(c) : uc_is_property_xid_continue(c);
-}
+bool point_in_name(unsigned c) { return c < 0x80 ? point_is_word(c) : uc_is_property_xid_continue(c); }
 
 /* ---- case ---- */
 enum mapping { MAP_UPPER, MAP_LOWER, MAP_TITLE, MAP_FOLD };
@@ -135,9 +131,9 @@ static void add_mapped(struct text *out, const char *at, const char *end, unsign
 		text_addc(out, (char)(up ? point_is_lower(c) ? c - 32 : c : point_is_upper(c) ? c + 32 : c));
 		return;
 	}
-	uint8_t *mapped = between(c, 0xdc80, 0xdcff)              /* a byte that is no UTF-8 */
-		? NULL
-		: mappers[mapping]((const uint8_t *)at, (size_t)(end - at), NULL, NULL, bytes, &count);
+	uint8_t *mapped = between(c, 0xdc80, 0xdcff) /* a byte that is no UTF-8 */
+	        ? NULL
+	        : mappers[mapping]((const uint8_t *)at, (size_t)(end - at), NULL, NULL, bytes, &count);
 	assert(!mapped || mapped == bytes);
 	if (mapped)
 		text_add(out, (const char *)mapped, count);
@@ -173,8 +169,8 @@ static struct value ascii_case(struct arena *arena, struct value text, enum casi
 	bool inside = false;
 	for (size_t i = 0; i < text.count; i++) {
 		unsigned c = (unsigned char)copy[i];
-		bool up = casing == CASE_UPPER || (casing == CASE_SWAP && point_is_lower(c)) ||
-			(casing == CASE_CAPITALIZE && !i) || (casing == CASE_TITLE && !inside);
+		bool up = casing == CASE_UPPER || (casing == CASE_SWAP && point_is_lower(c))
+		        || (casing == CASE_CAPITALIZE && !i) || (casing == CASE_TITLE && !inside);
 		if (up ? point_is_lower(c) : point_is_upper(c))
 			copy[i] ^= 32;
 		inside = point_is_letter(c);
@@ -190,7 +186,7 @@ struct value string_case(struct renderer *r, struct value text, enum casing casi
 	if (at == end)
 		return ascii_case(r->arena, text, casing);
 	size_t mark;
-	bool inside = false;                              /* behind a letter that has case */
+	bool inside = false; /* behind a letter that has case */
 	capture_begin(r, &mark);
 	for (at = text.bytes; at < end; at = next) {
 		next = at;

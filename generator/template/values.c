@@ -32,10 +32,10 @@ struct value value_printf(struct arena *arena, const char *format, ...)
 
 struct list *list_new(struct arena *arena, size_t room)
 {
-	struct list *list = new(arena, struct list);
+	struct list *list = arena_new(arena, struct list);
 	list->arena = arena;
 	list->room = room;
-	list->at = room ? new_array(arena, struct value, room) : NULL;
+	list->at = room ? arena_new_array(arena, struct value, room) : NULL;
 	return list;
 }
 
@@ -65,11 +65,11 @@ size_t value_count(struct value value)
 {
 	switch (value.kind) {
 	case VALUE_LIST:
-	case VALUE_TUPLE:  return value.list->count;
-	case VALUE_DICT:   return value.dict->count;
-	case VALUE_RANGE:  return value.range->count;
+	case VALUE_TUPLE: return value.list->count;
+	case VALUE_DICT: return value.dict->count;
+	case VALUE_RANGE: return value.range->count;
 	case VALUE_STRING: return text_points(value.bytes, value.count);
-	default:           return 0;
+	default: return 0;
 	}
 }
 
@@ -79,10 +79,7 @@ struct value value_at(struct value list, size_t i)
 	return list.list->at[i];
 }
 
-double value_real(struct value value)
-{
-	return value.kind == VALUE_FLOAT ? value.real : (double)value_integer(value);
-}
+double value_real(struct value value) { return value.kind == VALUE_FLOAT ? value.real : (double)value_integer(value); }
 
 const char *value_type(struct value value)
 {
@@ -121,14 +118,14 @@ bool value_identical(struct value a, struct value b)
 	if (a.kind != b.kind)
 		return false;
 	switch (a.kind) {
-	case VALUE_BOOL:   return a.truth == b.truth;
-	case VALUE_INT:    return a.integer == b.integer;
-	case VALUE_FLOAT:  return !memcmp(&a.real, &b.real, sizeof a.real);
+	case VALUE_BOOL: return a.truth == b.truth;
+	case VALUE_INT: return a.integer == b.integer;
+	case VALUE_FLOAT: return !memcmp(&a.real, &b.real, sizeof a.real);
 	case VALUE_STRING: return a.count == b.count && !memcmp(a.bytes, b.bytes, a.count);
 	case VALUE_NONE:
 	case VALUE_ABSENT: return true;
 	case VALUE_UNDEFINED: return a.missing && a.missing == b.missing;
-	default:           return a.list == b.list;
+	default: return a.list == b.list;
 	}
 }
 
@@ -144,24 +141,24 @@ uint32_t string_hash(const char *bytes, size_t count)
 	return (uint32_t)(hash ^ hash >> 32);
 }
 
-static uint32_t mix(uint64_t x) { x *= 0x9e3779b97f4a7c15u; return (uint32_t)(x ^ x >> 32); }
+static uint32_t mix(uint64_t x)
+{
+	x *= 0x9e3779b97f4a7c15u;
+	return (uint32_t)(x ^ x >> 32);
+}
 
 /* Tuples of more than 500 tuples inside each other are refused, as what is built in a loop could end the stack. */
 static bool hash_deep(struct value value, uint32_t *hash, int depth)
 {
 	uint32_t part;
 	switch (value.kind) {
-	case VALUE_STRING:
-		*hash = string_hash(value.bytes, value.count);
-		return true;
+	case VALUE_STRING: *hash = string_hash(value.bytes, value.count); return true;
 	case VALUE_BOOL:
-	case VALUE_INT:
-		*hash = mix((uint64_t)value_integer(value));
-		return true;
-	case VALUE_FLOAT:                         /* 1.0 and 1 are one key */
+	case VALUE_INT: *hash = mix((uint64_t)value_integer(value)); return true;
+	case VALUE_FLOAT: /* 1.0 and 1 are one key */
 		*hash = value.real >= -9e18 && value.real <= 9e18 && value.real == floor(value.real)
-			? mix((uint64_t)(int64_t)value.real)
-			: mix((uint64_t)value.integer + 1);
+		        ? mix((uint64_t)(int64_t)value.real)
+		        : mix((uint64_t)value.integer + 1);
 		return true;
 	case VALUE_TUPLE:
 		*hash = 7;
@@ -172,16 +169,11 @@ static bool hash_deep(struct value value, uint32_t *hash, int depth)
 		}
 		return true;
 	case VALUE_LIST:
-	case VALUE_DICT:
-		return false;
+	case VALUE_DICT: return false;
 	case VALUE_NONE:
 	case VALUE_ABSENT:
-	case VALUE_UNDEFINED:
-		*hash = value.kind;
-		return true;
-	default:
-		*hash = mix((uint64_t)(uintptr_t)value.list);
-		return true;
+	case VALUE_UNDEFINED: *hash = value.kind; return true;
+	default: *hash = mix((uint64_t)(uintptr_t)value.list); return true;
 	}
 }
 
@@ -192,7 +184,7 @@ static bool same_key(struct value a, struct value b)
 {
 	if (value_is_number(a) && value_is_number(b))
 		return a.kind == VALUE_FLOAT || b.kind == VALUE_FLOAT ? value_real(a) == value_real(b)
-								      : value_integer(a) == value_integer(b);
+		                                                      : value_integer(a) == value_integer(b);
 	if (a.kind != b.kind)
 		return false;
 	if (a.kind == VALUE_UNDEFINED)
@@ -216,7 +208,7 @@ static void index_add(struct dict *dict, uint32_t hash, size_t number)
 static void index_build(struct dict *dict, size_t slots)
 {
 	if (slots > dict->slots || !dict->index)
-		dict->index = new_array(dict->arena, uint32_t, slots);
+		dict->index = arena_new_array(dict->arena, uint32_t, slots);
 	else
 		memset(dict->index, 0, slots * sizeof *dict->index);
 	dict->slots = slots;
@@ -271,7 +263,7 @@ struct value dict_value(struct dict *dict) { return (struct value){ .kind = VALU
 
 struct value value_dict(struct arena *arena)
 {
-	struct dict *dict = new(arena, struct dict);
+	struct dict *dict = arena_new(arena, struct dict);
 	dict->arena = arena;
 	return dict_value(dict);
 }
@@ -292,9 +284,9 @@ struct value value_dict_get(struct value dict, const char *key)
 
 /* ---- functions and objects ---- */
 struct value value_function(
-	struct arena *arena, const char *name, const char *parameters, template_function *function, void *user)
+        struct arena *arena, const char *name, const char *parameters, template_function *function, void *user)
 {
-	struct function *made = new(arena, struct function);
+	struct function *made = arena_new(arena, struct function);
 	made->own = (struct builtin){ name, parameters, function, user };
 	made->builtin = &made->own;
 	return (struct value){ .kind = VALUE_FUNCTION, .function = made };
@@ -302,7 +294,7 @@ struct value value_function(
 
 struct value value_object(struct arena *arena, const struct object_class *class, void *user)
 {
-	struct object *object = new(arena, struct object);
+	struct object *object = arena_new(arena, struct object);
 	object->class = class;
 	object->user = user;
 	return (struct value){ .kind = VALUE_OBJECT, .object = object };

@@ -2,11 +2,16 @@
 #include "template/engine.h"
 
 /* ---- wordwrap ---- */
-static bool wrap_space(char c)    { return c && strchr("\t\n\v\f\r ", c); }
-static bool wrap_inner(unsigned c)  { return point_is_word(c) || (c < 128 && c && strchr("!\"'&.,?", (int)c)); }
-static bool wrap_letter(unsigned c) { return point_is_word(c) && !point_is_decimal(c); }    /* textwrap's [^\d\W] */
+static bool wrap_space(char c) { return c && strchr("\t\n\v\f\r ", c); }
+static bool wrap_inner(unsigned c) { return point_is_word(c) || (c < 128 && c && strchr("!\"'&.,?", (int)c)); }
+static bool wrap_letter(unsigned c) { return point_is_word(c) && !point_is_decimal(c); } /* textwrap's [^\d\W] */
 
-struct wrap { struct renderer *r; unsigned *points; const char **at; size_t count; };
+struct wrap {
+	struct renderer *r;
+	unsigned *points;
+	const char **at;
+	size_t count;
+};
 
 /* Dashes from `i`, two or more, with a word behind: how many; else 0. */
 static size_t dashes(const struct wrap *w, size_t i)
@@ -22,10 +27,10 @@ static bool letter_at(const struct wrap *w, size_t i) { return i < w->count && w
 /* A hyphen at `i` after which a line may be broken: letters on both sides. */
 static bool breaks_after(const struct wrap *w, size_t i)
 {
-	bool before = (i >= 2 && letter_at(w, i - 1) && letter_at(w, i - 2)) ||
-		(i >= 3 && letter_at(w, i - 1) && w->points[i - 2] == '-' && letter_at(w, i - 3));
-	bool after = letter_at(w, i + 1) &&
-		(letter_at(w, i + 2) || (i + 2 < w->count && w->points[i + 2] == '-' && letter_at(w, i + 3)));
+	bool before = (i >= 2 && letter_at(w, i - 1) && letter_at(w, i - 2))
+	        || (i >= 3 && letter_at(w, i - 1) && w->points[i - 2] == '-' && letter_at(w, i - 3));
+	bool after = letter_at(w, i + 1)
+	        && (letter_at(w, i + 2) || (i + 2 < w->count && w->points[i + 2] == '-' && letter_at(w, i + 3)));
 	return w->points[i] == '-' && before && after;
 }
 
@@ -70,7 +75,7 @@ static size_t cut_word(const struct wrap *w, size_t from, size_t to, size_t room
 	if (hyphens && to - from > room) {
 		while (last && w->points[from + last - 1] != '-')
 			last--;
-		bool other = false;                       /* last - 1: where the last hyphen is */
+		bool other = false; /* last - 1: where the last hyphen is */
 		for (size_t i = from; last > 1 && i < from + last - 1; i++)
 			other |= w->points[i] != '-';
 		if (last > 1 && other)
@@ -80,12 +85,12 @@ static size_t cut_word(const struct wrap *w, size_t from, size_t to, size_t room
 }
 
 static void wrap_paragraph(
-	struct wrap *w, struct value text, size_t width, bool words, bool hyphens, struct value by, struct text *out)
+        struct wrap *w, struct value text, size_t width, bool words, bool hyphens, struct value by, struct text *out)
 {
 	const char *at = text.bytes, *end = at + text.count;
 	w->count = 0;
-	w->points = new_array(w->r->arena, unsigned, text.count + 1);
-	w->at = new_array(w->r->arena, const char *, text.count + 1);
+	w->points = arena_new_array(w->r->arena, unsigned, text.count + 1);
+	w->at = arena_new_array(w->r->arena, const char *, text.count + 1);
 	while (at < end) {
 		w->at[w->count] = at;
 		w->points[w->count++] = text_decode(&at, end);
@@ -100,7 +105,7 @@ static void wrap_paragraph(
 			chunk = next < w->count ? chunk_end(w, next, hyphens) : next;
 		}
 		from = next;
-		size_t last = from;                                       /* where the last chunk on the line begins */
+		size_t last = from; /* where the last chunk on the line begins */
 		while (next < w->count && length + (chunk - next) <= width) {
 			length += chunk - next;
 			last = next;
@@ -109,8 +114,8 @@ static void wrap_paragraph(
 		}
 		if (next < w->count && chunk - next > width) {
 			size_t taken = words   ? cut_word(w, next, chunk, width - length, hyphens)
-				: next == from ? chunk - next
-					       : 0;
+			        : next == from ? chunk - next
+			                       : 0;
 			last = taken || words ? next : last;
 			next += taken;
 			if (next == chunk)
@@ -159,7 +164,10 @@ struct value filter_wordwrap(struct template_call *call)
 /* ---- pprint ---- */
 enum { WIDTH = 80, DEEPEST = 100 };
 
-struct pretty { struct renderer *r; struct text *out; };
+struct pretty {
+	struct renderer *r;
+	struct text *out;
+};
 
 /* A copy with the members of dicts sorted, all the way down, for printing. */
 static struct value sorted(struct pretty *p, struct value value, int depth)
@@ -223,7 +231,7 @@ static void pretty_string(struct pretty *p, struct value text, size_t indent, si
 			continue;
 		}
 		const char *from = line.bytes, *end = from + line.count, *at = from;
-		while (at < end) {                                        /* words with the white space behind them */
+		while (at < end) { /* words with the white space behind them */
 			const char *next = at, *part;
 			while (part = next, next < end && !point_is_space(text_decode(&next, end)))
 				;
@@ -257,8 +265,8 @@ static void pretty(struct pretty *p, struct value value, size_t indent, size_t a
 {
 	struct value repr = value_to_repr(p->r, value, false);
 	bool list = value_is_list(value) && (value.kind == VALUE_TUPLE || !value.view);
-	if ((int64_t)text_points(repr.bytes, repr.count) <= WIDTH - (int64_t)indent - (int64_t)allowance ||
-	    !(list || value.kind == VALUE_DICT || value.kind == VALUE_STRING)) {
+	if ((int64_t)text_points(repr.bytes, repr.count) <= WIDTH - (int64_t)indent - (int64_t)allowance
+	        || !(list || value.kind == VALUE_DICT || value.kind == VALUE_STRING)) {
 		text_add(p->out, repr.bytes, repr.count);
 		return;
 	}
@@ -279,7 +287,7 @@ static void pretty(struct pretty *p, struct value value, size_t indent, size_t a
 			column += repr_length(p, value.dict->at[i].key) + 2;
 		}
 		pretty(p, value.kind == VALUE_DICT ? value.dict->at[i].value : value.list->at[i], column, behind,
-			false);
+		        false);
 		if (i + 1 < count)
 			text_addc(p->out, ',');
 	}

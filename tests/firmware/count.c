@@ -1,5 +1,5 @@
-/* count.c: a QEMU plugin: executed guest instructions per ELF symbol, exact and the same on every run.  Debian's QEMU has plugins
- * compiled in but ships no header, so what is called is declared here (plugin API 1).
+/* count.c: a QEMU plugin: executed guest instructions per ELF symbol, exact and the same on every run.  Debian's QEMU
+ * has plugins compiled in but ships no header, so what is called is declared here (plugin API 1).
  *
  *     gcc -O2 -shared -fPIC count.c -o libcount.so
  *     qemu-system-arm … -plugin ./libcount.so,out=FILE       lines of "COUNT SYMBOL" */
@@ -24,7 +24,10 @@ EXPORT int qemu_plugin_install(uint64_t id, const void *info, int count, char **
 
 /* The counters' addresses are compiled into the guest's blocks: they must not move. */
 enum { SYMBOLS = 1024 };
-static struct symbol { char name[120]; uint64_t count; } symbols[SYMBOLS];
+static struct symbol {
+	char name[120];
+	uint64_t count;
+} symbols[SYMBOLS];
 static int symbol_count;
 static const char *path;
 

@@ -1,5 +1,5 @@
-/* main.c: runs one network on the board and compares its outputs with what the interpreter gave: exit code 0, or 42 where a bit
- * differs.  Prints the stack that the call used.  case.h, written by firmware.py, says which network:
+/* main.c: runs one network on the board and compares its outputs with what the interpreter gave: exit code 0, or 42
+ * where a bit differs.  Prints the stack that the call used.  case.h, written by firmware.py, says which network:
  *     WORKSPACE_BYTES WORKSPACE_ALIGN         of its header
  *     OUTPUT_WORDS                            of all its outputs, in a row
  *     int case_run(float *out, void *workspace)
@@ -14,7 +14,10 @@ enum { PAINT = 0xA5 };
 extern uint8_t stack_limit[];
 extern const uint32_t expected[];
 static uint8_t workspace[WORKSPACE_BYTES] __attribute__((aligned(WORKSPACE_ALIGN)));
-static union { float number[OUTPUT_WORDS]; uint32_t bits[OUTPUT_WORDS]; } out;
+static union {
+	float number[OUTPUT_WORDS];
+	uint32_t bits[OUTPUT_WORDS];
+} out;
 
 /* Bytes below this frame that the call wrote: painted before, looked at after. */
 static uint32_t __attribute__((noinline)) stack_of_call(int *status)
@@ -24,7 +27,7 @@ static uint32_t __attribute__((noinline)) stack_of_call(int *status)
 	for (p = stack_limit; p < sp; p++)
 		*p = PAINT;
 	*status = case_run(out.number, workspace);
-	for (p = stack_limit; p < sp && *p == PAINT; )
+	for (p = stack_limit; p < sp && *p == PAINT;)
 		p++;
 	return (uint32_t)(sp - p);
 }

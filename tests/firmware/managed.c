@@ -1,7 +1,8 @@
-/* managed.c: one network of the managed profile on the board: contexts, slab pools and events of the runtime that was built for
- * one thread, out of one block of memory.  Exit code 0, or 42 where a bit, a status or what is left open is wrong.  case.h says
- * which network: MODULE, INPUT and OUTPUT (names of nodes), INPUT_BYTES, OUTPUT_WORDS; input_0[] and expected[] come from the
- * assembler.  Prints the stack, and how much of the block was touched.  With -DFLIP=1 it must fail. */
+/* managed.c: one network of the managed profile on the board: contexts, slab pools and events of the runtime that was
+ * built for one thread, out of one block of memory.  Exit code 0, or 42 where a bit, a status or what is left open is
+ * wrong.  case.h says which network: MODULE, INPUT and OUTPUT (names of nodes), INPUT_BYTES, OUTPUT_WORDS; input_0[]
+ * and expected[] come from the assembler.  Prints the stack, and how much of the block was touched.  With -DFLIP=1 it
+ * must fail. */
 #include "case.h"
 #include "ingot/context.h"
 #include "semihost.h"
@@ -16,12 +17,12 @@ extern const struct ingot_module MODULE;
 static uint8_t block[160 * 1024] __attribute__((aligned(16)));
 static uint32_t out[OUTPUT_WORDS];
 
-#define MUST(call)                                                                                                     \
-	do {                                                                                                           \
-		if (call) {                                                                                            \
-			print(#call " fails: "), print(ingot_message()), print("\n");                                  \
-			return 1;                                                                                      \
-		}                                                                                                      \
+#define MUST(call) \
+	do { \
+		if (call) { \
+			print(#call " fails: "), print(ingot_message()), print("\n"); \
+			return 1; \
+		} \
 	} while (0)
 
 static int run(void)
@@ -36,10 +37,10 @@ static int run(void)
 	struct ingot_event done, promise, mark;
 	uint32_t pool, seven = 0;
 	struct ingot_runtime_options options = { .block = block, .block_bytes = sizeof block, .queue_capacity = 16 };
-	if (ingot_runtime_open(&second, NULL) != INGOT_INVALID)                       /* no block */
+	if (ingot_runtime_open(&second, NULL) != INGOT_INVALID) /* no block */
 		return 2;
 	MUST(ingot_runtime_open(&runtime, &options));
-	if (ingot_runtime_open(&second, &options) != INGOT_INVALID)                   /* the block is taken */
+	if (ingot_runtime_open(&second, &options) != INGOT_INVALID) /* the block is taken */
 		return 3;
 	if (ingot_backend_init(runtime, "multicore", NULL) != INGOT_MISSING)
 		return 4;
@@ -64,9 +65,9 @@ static int run(void)
 	MUST(ingot_stream_wait(other, mark));
 	MUST(ingot_pool_read(other, pool, 60, &seven, 4, NULL));
 	MUST(ingot_event_open(runtime, &promise));
-	if (seven != 0x07070707 || ingot_event_sync(promise) != INGOT_WOULD_BLOCK ||
-	    ingot_stream_wait(stream, promise) != INGOT_WOULD_BLOCK ||
-	    ingot_pool_open(device, 1 << 20, 0, INGOT_SLAB_PRIVATE, &pool) != INGOT_MEMORY)
+	if (seven != 0x07070707 || ingot_event_sync(promise) != INGOT_WOULD_BLOCK
+	        || ingot_stream_wait(stream, promise) != INGOT_WOULD_BLOCK
+	        || ingot_pool_open(device, 1 << 20, 0, INGOT_SLAB_PRIVATE, &pool) != INGOT_MEMORY)
 		return 5;
 	MUST(ingot_event_close(promise));
 	MUST(ingot_event_close(mark));
@@ -76,8 +77,8 @@ static int run(void)
 	MUST(ingot_context_close(context));
 	MUST(ingot_library_close(library));
 	MUST(ingot_stream_close(other));
-	MUST(ingot_runtime_close(runtime));                                           /* nothing is left open, and nothing lost */
-	MUST(ingot_runtime_open(&runtime, &options));                                 /* so the block can be had again */
+	MUST(ingot_runtime_close(runtime));           /* nothing is left open, and nothing lost */
+	MUST(ingot_runtime_open(&runtime, &options)); /* so the block can be had again */
 	MUST(ingot_runtime_close(runtime));
 	return 0;
 }
@@ -89,7 +90,7 @@ static uint32_t __attribute__((noinline)) stack_of_call(int *status)
 	for (p = stack_limit; p < sp; p++)
 		*p = PAINT;
 	*status = run();
-	for (p = stack_limit; p < sp && *p == PAINT; )
+	for (p = stack_limit; p < sp && *p == PAINT;)
 		p++;
 	return (uint32_t)(sp - p);
 }

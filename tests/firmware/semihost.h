@@ -11,13 +11,14 @@ static inline long semihost(long operation, const void *argument)
 	return r0;
 }
 
-static inline void print(const char *text) { semihost(0x04, text); }       /* SYS_WRITE0 */
+static inline void print(const char *text) { semihost(0x04, text); } /* SYS_WRITE0 */
 
-static inline void __attribute__((noreturn)) finish(int code)              /* SYS_EXIT_EXTENDED: becomes QEMU's exit status */
+static inline void __attribute__((noreturn)) finish(int code) /* SYS_EXIT_EXTENDED: becomes QEMU's exit status */
 {
 	const long block[2] = { 0x20026, code };
 	semihost(0x20, block);
-	for (;;) {}
+	for (;;) {
+	}
 }
 
 static inline void print_number(uint32_t v)

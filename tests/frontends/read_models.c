@@ -272,7 +272,7 @@ static int cut_one(const char *path)
 	file_unmap(mapped);
 	build_release(&outer);
 	printf("%s: %zu read, %zu refused\n", path, codes[0],
-	       codes[EXIT_INVALID] + codes[EXIT_UNSUPPORTED] + codes[EXIT_LIMIT]);
+	        codes[EXIT_INVALID] + codes[EXIT_UNSUPPORTED] + codes[EXIT_LIMIT]);
 	return codes[EXIT_DIFFERENT] + codes[EXIT_USAGE] + codes[EXIT_ENVIRONMENT] ? 1 : 0;
 }
 

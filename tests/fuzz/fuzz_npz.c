@@ -1,4 +1,5 @@
-/* fuzz_npz.c: any bytes as .npz, and as .npy where they begin so: arrays, or one line and exit code 2, 3, 4 or 6, in 64 MiB. */
+/* fuzz_npz.c: any bytes as .npz, and as .npy where they begin so: arrays, or one line and exit code 2, 3, 4 or 6, in 64
+ * MiB. */
 #include <stdlib.h>
 #include "base/npz.h"
 
@@ -15,10 +16,14 @@ static void read_one(const uint8_t *data, size_t size, const char *name)
 	build_init(&build);
 	build.arena->limit = 64 << 20;
 	if (BUILD_TRY(&build)) {
-		struct npy npy = name ? npz_parse(&build, "fuzz", data, size, name) : npy_parse(&build, "fuzz", data, size);
+		struct npy npy =
+		        name ? npz_parse(&build, "fuzz", data, size, name) : npy_parse(&build, "fuzz", data, size);
 		touch(&npy);
 	}
-	if (build.code != EXIT_RIGHT && ((build.code != EXIT_USAGE && build.code != EXIT_INVALID && build.code != EXIT_UNSUPPORTED && build.code != EXIT_LIMIT) || !*build.message))
+	if (build.code != EXIT_RIGHT
+	        && ((build.code != EXIT_USAGE && build.code != EXIT_INVALID && build.code != EXIT_UNSUPPORTED
+	                    && build.code != EXIT_LIMIT)
+	                || !*build.message))
 		abort();
 	build_release(&build);
 }

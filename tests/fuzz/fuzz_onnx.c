@@ -7,7 +7,10 @@
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
 
-struct field { size_t from, content, end; unsigned number, type; };
+struct field {
+	size_t from, content, end;
+	unsigned number, type;
+};
 enum { FIELDS = 512, DEPTH = 16, PARTS = 6 };
 
 static size_t varint(const uint8_t *at, size_t size, uint64_t *value)
@@ -77,8 +80,8 @@ static size_t put_field(uint8_t *to, unsigned number, const uint8_t *content, si
 
 static size_t mutate(const uint8_t *in, size_t size, uint8_t *out, size_t room, uint32_t *seed, int depth)
 {
-	static const uint64_t awkward[] = {
-	        0, 1, 2, 7, 16, 20, 26, 31, 64, 1u << 31, UINT32_MAX, INT64_MAX, (uint64_t)INT64_MIN, UINT64_MAX};
+	static const uint64_t awkward[] = { 0, 1, 2, 7, 16, 20, 26, 31, 64, 1u << 31, UINT32_MAX, INT64_MAX,
+		(uint64_t)INT64_MIN, UINT64_MAX };
 	struct field *fields = malloc(FIELDS * sizeof *fields);
 	size_t count = size + 64 < room ? split(in, size, fields) : 0, n = 0;
 	if (!count || draw(seed) % 16 == 0) {
@@ -97,30 +100,29 @@ static size_t mutate(const uint8_t *in, size_t size, uint8_t *out, size_t room, 
 		free(content);
 	} else {
 		switch (draw(seed) % PARTS) {
-		case 0:                                       /* dropped */
-			break;
-		case 1:                                       /* twice */
+		case 0: /* dropped */ break;
+		case 1: /* twice */
 			memcpy(made, in + f.from, f.end - f.from);
 			memcpy(made + (f.end - f.from), in + f.from, f.end - f.from);
 			n = 2 * (f.end - f.from);
 			break;
-		case 2:                                       /* a neighbour in its place */
+		case 2: /* a neighbour in its place */
 			memcpy(made, in + other.from, other.end - other.from);
 			n = other.end - other.from;
 			break;
-		case 3:                                       /* another number */
+		case 3: /* another number */
 			if (f.type == 2)
 				n = put_field(made, 1 + draw(seed) % 25, in + f.content, length);
 			break;
-		case 4:                                       /* its number, a neighbour's content */
+		case 4: /* its number, a neighbour's content */
 			if (f.type == 2 && other.type == 2)
 				n = put_field(made, f.number, in + other.content, other.end - other.content);
 			break;
 		default:
 			n = put_varint(made, f.number << 3 | (f.type == 2 ? 0 : f.type));
 			if (f.type == 0 || f.type == 2)
-				n += put_varint(made + n, draw(seed) % 2 ? awkward[draw(seed) % COUNT(awkward)]
-				                                         : draw(seed) % 32);
+				n += put_varint(made + n,
+				        draw(seed) % 2 ? awkward[draw(seed) % COUNT(awkward)] : draw(seed) % 32);
 			else
 				for (size_t width = f.type == 1 ? 8 : 4; width--;)
 					made[n++] = (uint8_t)draw(seed);

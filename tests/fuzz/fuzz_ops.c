@@ -1,6 +1,6 @@
-/* fuzz_ops.c: graphs in text through inference, folding, simplification and definition; small ones are interpreted and become kernels
- * too, every checker on.
- * Every input ends in a program that keeps its promises or in a message; nothing else. */
+/* fuzz_ops.c: graphs in text through inference, folding, simplification and definition; small ones are interpreted and
+ * become kernels too, every checker on. Every input ends in a program that keeps its promises or in a message; nothing
+ * else. */
 #include <stdlib.h>
 #include "definitions/definitions.h"
 #include "frontends/frontends.h"
@@ -8,23 +8,23 @@
 #include "ops/ops.h"
 #include "passes/passes.h"
 
-static const double work_most = 1e6;              /* elements and terms of what is interpreted */
+static const double work_most = 1e6; /* elements and terms of what is interpreted */
 
 static bool is_small(const struct program *program)
 {
 	double work = 0;
 	for (size_t i = 0; i < program->all.count; i++) {
 		const struct definition *definition = program->all.at[i];
-		work += (double)definition_elements(definition) *
-		        (double)(definition->body ? definition_terms(definition) : 1);
+		work += (double)definition_elements(definition)
+		        * (double)(definition->body ? definition_terms(definition) : 1);
 	}
 	return work <= work_most;
 }
 
 static void run(struct build *build, const struct program *program)
 {
-	const void **inputs = new_array(build->arena, const void *, program->inputs.count + 1);
-	void **outputs = new_array(build->arena, void *, program->outputs.count + 1);
+	const void **inputs = arena_new_array(build->arena, const void *, program->inputs.count + 1);
+	void **outputs = arena_new_array(build->arena, void *, program->outputs.count + 1);
 	for (size_t i = 0; i < program->inputs.count + program->outputs.count; i++) {
 		bool in = i < program->inputs.count;
 		const struct definition *definition =
@@ -65,7 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			build.check = true;
 			choose_algorithms(program, size % 2 ? ALGORITHMS_FAST : ALGORITHMS_DIRECT);
 			program_remove_dead(program);
-			lower(program, size % 2 ? target : target_small(build.arena, target), size % 2 ? OPTIMISE_SPEED : OPTIMISE_SIZE, NULL);
+			lower(program, size % 2 ? target : target_small(build.arena, target),
+			        size % 2 ? OPTIMISE_SPEED : OPTIMISE_SIZE, NULL);
 		}
 	}
 	build_release(&build);

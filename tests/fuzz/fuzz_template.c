@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct sources { const char *at[4]; size_t count[4]; };
+struct sources {
+	const char *at[4];
+	size_t count[4];
+};
 
 static bool load(void *user, struct build *build, const char *name, struct mapped *source)
 {
@@ -28,7 +31,7 @@ static struct value add(struct template_call *call)
 static struct value data(struct arena *arena)
 {
 	struct value globals = value_dict(arena), list = value_list(arena), dict = value_dict(arena),
-		     words = value_list(arena);
+	             words = value_list(arena);
 	for (int i = 0; i < 4; i++)
 		value_list_add(list, value_int(3 - i));
 	value_dict_set(dict, "k", value_float(1.5));

@@ -1,5 +1,6 @@
-/* fuzz_value.c: any bytes as ONNX's test data: the first says the form, the rest is a TensorProto, SequenceProto or OptionalProto.  They are read or refused with
- * one line and exit code 3, 4 or 6, in 64 MiB; what was read is of that form, and every element is known and has its bytes. */
+/* fuzz_value.c: any bytes as ONNX's test data: the first says the form, the rest is a TensorProto, SequenceProto or
+ * OptionalProto.  They are read or refused with one line and exit code 3, 4 or 6, in 64 MiB; what was read is of that
+ * form, and every element is known and has its bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "frontends/frontends.h"
@@ -31,13 +32,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		want(value->form == form, "a value is of the form that was asked for");
 		if (!form)
 			check_tensor(value);
-		want(!form || !value->list->nothing || (!value->list->count && (form & FORM_OPTIONAL)), "an optional alone holds nothing");
-		want(form != FORM_OPTIONAL || value->list->nothing || value->list->count == 1, "an optional tensor is one");
+		want(!form || !value->list->nothing || (!value->list->count && (form & FORM_OPTIONAL)),
+		        "an optional alone holds nothing");
+		want(form != FORM_OPTIONAL || value->list->nothing || value->list->count == 1,
+		        "an optional tensor is one");
 		for (size_t i = 0; form && i < value->list->count; i++)
 			check_tensor(value->list->at[i]);
 	}
 	if (build.code != EXIT_RIGHT)
-		want((build.code == EXIT_INVALID || build.code == EXIT_UNSUPPORTED || build.code == EXIT_LIMIT) && *build.message, "one line and exit code 3, 4 or 6");
+		want((build.code == EXIT_INVALID || build.code == EXIT_UNSUPPORTED || build.code == EXIT_LIMIT)
+		                && *build.message,
+		        "one line and exit code 3, 4 or 6");
 	build_release(&build);
 	return 0;
 }

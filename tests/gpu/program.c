@@ -1,9 +1,13 @@
-/* program.c: a network's CUDA library on a GPU, for tests/gpu/run.  NAME, HEADER, LAUNCHES, and from the manifest ARRAYS_IN, ARRAYS_OUT: X(field, bytes) of each.
+/* program.c: a network's CUDA library on a GPU, for tests/gpu/run.  NAME, HEADER, LAUNCHES, and from the manifest
+ * ARRAYS_IN, ARRAYS_OUT: X(field, bytes) of each.
  *
  *     program facts                       the first GPU, a line for each fact
- *     program bits in_0 … out_0 …         three calls by host arrays, the third one as a graph; "open", "first" and "again" in us
- *     program time in_0 …                 "graph US": all kernels, inputs and outputs on the GPU; then "kernel N US" for each: a graph of fifty launches of it
- *     program limits IMAGE MMA            what the GPU does at most, by templates/cuda/limits.jinja: "launch US"; multiply-adds a microsecond, "fma N" and where MMA is 1
+ *     program bits in_0 … out_0 …         three calls by host arrays, the third one as a graph; "open", "first" and
+ * "again" in us
+ *     program time in_0 …                 "graph US": all kernels, inputs and outputs on the GPU; then "kernel N US"
+ * for each: a graph of fifty launches of it
+ *     program limits IMAGE MMA            what the GPU does at most, by templates/cuda/limits.jinja: "launch US";
+ * multiply-adds a microsecond, "fma N" and where MMA is 1
  *                                         "mma N"; bytes read and written a microsecond, "near N" in half of L2, "far N" in memory; "near_bytes N"
  *
  * Exit 0; else 1, with a line that says why. */
@@ -21,20 +25,28 @@
 #include <time.h>
 
 enum { ROUNDS = 31, LAUNCHES_OF_ONE = 50, ARGUMENTS = 64, ARRAYS = 64 };
-static int rounds = ROUNDS, launches_of_one = LAUNCHES_OF_ONE;          /* $GPU_SHORT: of what is no GPU, one */
+static int rounds = ROUNDS, launches_of_one = LAUNCHES_OF_ONE; /* $GPU_SHORT: of what is no GPU, one */
 
 /* What is asked of the driver beside the library. */
 static struct driver {
-	int (*init)(unsigned), (*device)(int *, int), (*name)(char *, int, int), (*attribute)(int *, int, int), (*version)(int *), (*memory)(size_t *, int);
-	int (*push)(void *), (*pop)(void **), (*allocate)(unsigned long long *, size_t), (*up)(unsigned long long, const void *, size_t), (*create)(void **, unsigned);
-	int (*begin)(void *, int), (*end)(void *, void **), (*instantiate)(void **, void *, unsigned long long), (*play)(void *, void *), (*wait)(void *), (*stop)(void *);
-	int (*load)(void **, const void *, unsigned, int *, void **), (*function)(void **, void *, const char *), (*unload)(void *);
-	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **), (*drop)(void *), (*give)(unsigned long long), (*destroy)(void *);
+	int (*init)(unsigned), (*device)(int *, int), (*name)(char *, int, int), (*attribute)(int *, int, int),
+	        (*version)(int *), (*memory)(size_t *, int);
+	int (*push)(void *), (*pop)(void **), (*allocate)(unsigned long long *, size_t),
+	        (*up)(unsigned long long, const void *, size_t), (*create)(void **, unsigned);
+	int (*begin)(void *, int), (*end)(void *, void **), (*instantiate)(void **, void *, unsigned long long),
+	        (*play)(void *, void *), (*wait)(void *), (*stop)(void *);
+	int (*load)(void **, const void *, unsigned, int *, void **), (*function)(void **, void *, const char *),
+	        (*unload)(void *);
+	int (*launch)(
+	        void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **),
+	        (*drop)(void *), (*give)(unsigned long long), (*destroy)(void *);
 } cu;
-static const char *const names[] = { "cuInit", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDriverGetVersion", "cuDeviceTotalMem_v2", "cuCtxPushCurrent_v2",
-	"cuCtxPopCurrent_v2", "cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuStreamCreate", "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags",
-	"cuGraphLaunch", "cuStreamSynchronize", "cuGraphExecDestroy", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuModuleUnload", "cuLaunchKernel", "cuGraphDestroy", "cuMemFree_v2",
-	"cuStreamDestroy_v2" };
+static const char *const names[] = { "cuInit", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute",
+	"cuDriverGetVersion", "cuDeviceTotalMem_v2", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuMemAlloc_v2",
+	"cuMemcpyHtoD_v2", "cuStreamCreate", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
+	"cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuStreamSynchronize", "cuGraphExecDestroy",
+	"cuModuleLoadDataEx", "cuModuleGetFunction", "cuModuleUnload", "cuLaunchKernel", "cuGraphDestroy",
+	"cuMemFree_v2", "cuStreamDestroy_v2" };
 
 static int fail(const char *what, int status)
 {
@@ -71,8 +83,12 @@ static double now_us(void)
 
 static void facts(void)
 {
-	static const struct { const char *name; int attribute; } asked[] = { { "major", 75 }, { "minor", 76 }, { "multiprocessors", 16 }, { "kilohertz", 13 },
-		{ "memory_kilohertz", 36 }, { "memory_bits", 37 }, { "l2_bytes", 38 }, { "shared_bytes", 81 }, { "registers", 82 } };
+	static const struct {
+		const char *name;
+		int attribute;
+	} asked[] = { { "major", 75 }, { "minor", 76 }, { "multiprocessors", 16 }, { "kilohertz", 13 },
+		{ "memory_kilohertz", 36 }, { "memory_bits", 37 }, { "l2_bytes", 38 }, { "shared_bytes", 81 },
+		{ "registers", 82 } };
 	char name[256];
 	int device, version, value;
 	size_t bytes;
@@ -132,7 +148,7 @@ static double median_of(void *stream)
 	return times[rounds / 2];
 }
 
-static void time_all(struct OF(_device) *device, const struct OF(_inputs) *in)
+static void time_all(struct OF(_device) * device, const struct OF(_inputs) * in)
 {
 	struct OF(_inputs) from;
 	struct OF(_outputs) to;
@@ -142,10 +158,15 @@ static void time_all(struct OF(_device) *device, const struct OF(_inputs) *in)
 	NEED(cu.push(device->primary));
 	NEED(cu.create(&stream, 1));
 	NEED(cu.allocate(&workspace, CONSTANT(_WORKSPACE_BYTES) + 256));
-#define X(field, bytes) NEED(cu.allocate(&inputs[count], bytes + 16)); NEED(cu.up(inputs[count], in->field, bytes)); memcpy(&from.field, &inputs[count++], 8);
+#define X(field, bytes) \
+	NEED(cu.allocate(&inputs[count], bytes + 16)); \
+	NEED(cu.up(inputs[count], in->field, bytes)); \
+	memcpy(&from.field, &inputs[count++], 8);
 	ARRAYS_IN
 #undef X
-#define X(field, bytes) NEED(cu.allocate(&outputs[made], bytes + 16)); memcpy(&to.field, &outputs[made++], 8);
+#define X(field, bytes) \
+	NEED(cu.allocate(&outputs[made], bytes + 16)); \
+	memcpy(&to.field, &outputs[made++], 8);
 	ARRAYS_OUT
 #undef X
 	struct OF(_context) context = { .device = device, .stream = stream, .workspace = (void *)(uintptr_t)workspace };
@@ -156,15 +177,18 @@ static void time_all(struct OF(_device) *device, const struct OF(_inputs) *in)
 		const struct OF(_launch) *launch = &OF(_launches)[l];
 		for (int a = 0; a < launch->count; a++) {
 			const struct OF(_argument) *argument = &launch->arguments[a];
-			unsigned long long place = argument->place == CONSTANT(_WEIGHTS) ? device->weights + (unsigned long long)argument->at
-				: argument->place == CONSTANT(_WORKSPACE) ? workspace + (unsigned long long)argument->at
-				: argument->place == CONSTANT(_INPUT) ? inputs[argument->at] : outputs[argument->at];
+			unsigned long long place = argument->place == CONSTANT(_WEIGHTS)
+			        ? device->weights + (unsigned long long)argument->at
+			        : argument->place == CONSTANT(_WORKSPACE) ? workspace + (unsigned long long)argument->at
+			        : argument->place == CONSTANT(_INPUT)     ? inputs[argument->at]
+			                                                  : outputs[argument->at];
 			at[a] = place;
 			arguments[a] = &at[a];
 		}
 		NEED(cu.begin(stream, 0));
 		for (int i = 0; i < launches_of_one; i++)
-			NEED(cu.launch(device->kernels[launch->kernel], launch->blocks, 1, 1, CONSTANT(_THREADS), launch->warps, 1, 0, stream, arguments, NULL));
+			NEED(cu.launch(device->kernels[launch->kernel], launch->blocks, 1, 1, CONSTANT(_THREADS),
+			        launch->warps, 1, 0, stream, arguments, NULL));
 		printf("kernel %d %.3f\n", l, median_of(stream) / launches_of_one);
 		fflush(stdout);
 	}
@@ -179,8 +203,21 @@ static void time_all(struct OF(_device) *device, const struct OF(_inputs) *in)
 }
 
 /* ---- limits ---- */
-enum { WARPS = 8, BLOCKS_A_PROCESSOR = 8, SUMS = 16, PRODUCTS = 4, PRODUCT = 16 * 8 * 8, COPIES = 4, QUAD = 16, LIMIT_ROUNDS_MOST = 1 << 20 };      /* as limits.jinja has them */
-static struct limits { void *module, *stream; unsigned blocks; unsigned long long to, from, rounds; } limit;
+enum {
+	WARPS = 8,
+	BLOCKS_A_PROCESSOR = 8,
+	SUMS = 16,
+	PRODUCTS = 4,
+	PRODUCT = 16 * 8 * 8,
+	COPIES = 4,
+	QUAD = 16,
+	LIMIT_ROUNDS_MOST = 1 << 20
+}; /* as limits.jinja has them */
+static struct limits {
+	void *module, *stream;
+	unsigned blocks;
+	unsigned long long to, from, rounds;
+} limit;
 
 static double limit_time(const char *name, unsigned blocks, int launches)
 {
@@ -207,11 +244,12 @@ static double limit_rate(const char *name, long long quads)
 
 static double limit_copy(long long bytes)
 {
-	long long unit = (long long)COPIES * limit.blocks * 32 * WARPS, quads = (bytes / 2 / QUAD + unit - 1) / unit * unit;
+	long long unit = (long long)COPIES * limit.blocks * 32 * WARPS,
+	          quads = (bytes / 2 / QUAD + unit - 1) / unit * unit;
 	return limit_rate("limit_copy", quads) * (double)(2 * QUAD * quads);
 }
 
-static void limits(struct OF(_device) *device, const char *path, int mma)
+static void limits(struct OF(_device) * device, const char *path, int mma)
 {
 	static const float factors[] = { 0.5f, 0.25f };
 	static char image[1 << 20];

@@ -15,7 +15,7 @@
 
 static const char becomes[] = "# becomes\n", fails[] = "# fails: ";
 
-static uint64_t next_random(uint64_t *seed)                       /* splitmix64 */
+static uint64_t next_random(uint64_t *seed) /* splitmix64 */
 {
 	uint64_t z = *seed += 0x9e3779b97f4a7c15u;
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -23,30 +23,33 @@ static uint64_t next_random(uint64_t *seed)                       /* splitmix64 
 	return z ^ z >> 31;
 }
 
-struct values { float *at; size_t count; };
+struct values {
+	float *at;
+	size_t count;
+};
 
 /* The outputs of a graph, one after the other; all inputs and outputs are float. */
 static struct values run(struct graph *graph)
 {
 	struct build *build = graph->build;
 	struct program *program = define_graph(graph);
-	const void **inputs = new_array(build->arena, const void *, program->inputs.count + 1);
-	void **outputs = new_array(build->arena, void *, program->outputs.count + 1);
+	const void **inputs = arena_new_array(build->arena, const void *, program->inputs.count + 1);
+	void **outputs = arena_new_array(build->arena, void *, program->outputs.count + 1);
 	struct values values = { 0 };
 	uint64_t seed = 1;
 	program_check(program);
 	for (size_t i = 0; i < program->inputs.count; i++) {
 		int64_t n = definition_elements(program->inputs.at[i]);
-		float *data = new_array(build->arena, float, (size_t)n + 1);
+		float *data = arena_new_array(build->arena, float, (size_t)n + 1);
 		for (int64_t k = 0; k < n; k++)
 			data[k] = (float)(next_random(&seed) >> 11) * 0x1p-51f - 2;
 		inputs[i] = data;
 	}
 	for (size_t i = 0; i < program->outputs.count; i++)
 		values.count += (size_t)definition_elements(program->outputs.at[i]);
-	values.at = new_array(build->arena, float, values.count + 1);
+	values.at = arena_new_array(build->arena, float, values.count + 1);
 	for (size_t i = 0, at = 0; i < program->outputs.count;
-	     at += (size_t)definition_elements(program->outputs.at[i++]))
+	        at += (size_t)definition_elements(program->outputs.at[i++]))
 		outputs[i] = values.at + at;
 	interpret(program, MATH_STRICT, inputs, outputs);
 	return values;
@@ -68,7 +71,10 @@ static struct graph *read(struct build *build, const char *file, const char *tex
 	return graph_read_memory(build, file, text, count, &(struct read_options){ 0 });
 }
 
-struct job { const char *pass, *path; bool update, bad; };
+struct job {
+	const char *pass, *path;
+	bool update, bad;
+};
 
 static void work(struct build *build, struct job *job)
 {

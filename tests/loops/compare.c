@@ -1,9 +1,12 @@
-/* compare.c: every case of kernels.c, printed for a target, compiled, run, and compared with the interpreter bit for bit (NaN equals NaN).
+/* compare.c: every case of kernels.c, printed for a target, compiled, run, and compared with the interpreter bit for
+ * bit (NaN equals NaN).
  *
- *     compare TARGET COMPILER FLAGS [CASE …]           exit 0: all equal; 77: the compiler or the machine cannot (armv8-a: through qemu)
+ *     compare TARGET COMPILER FLAGS [CASE …]           exit 0: all equal; 77: the compiler or the machine cannot
+ * (armv8-a: through qemu)
  *     compare TARGET COMPILER FLAGS --random N SEED    N programs made by chance
  *
- * Inputs are plain numbers, then also NaN, inf, -0 and denormals; blocks are run one by one, from the last to the first. */
+ * Inputs are plain numbers, then also NaN, inf, -0 and denormals; blocks are run one by one, from the last to the
+ * first. */
 #include "backends/backends.h"
 #include "base/embedded.h"
 #include "emit/emit.h"
@@ -29,7 +32,8 @@ static uint64_t next(void)
 
 static float float_of(int kind)
 {
-	static const float special[] = { NAN, INFINITY, -INFINITY, -0.f, 0.f, 1e-40f, -1e-42f, 3.4e38f, -3.4e38f, 1.f, -1.f, 0.5f };
+	static const float special[] = { NAN, INFINITY, -INFINITY, -0.f, 0.f, 1e-40f, -1e-42f, 3.4e38f, -3.4e38f, 1.f,
+		-1.f, 0.5f };
 	if (kind && next() % 3 == 0)
 		return special[next() % COUNT(special)];
 	return (float)((double)(int64_t)(next() >> 11) * 0x1p-53 * 4 - 2) * (next() % 8 ? 1.f : 10.f);
@@ -44,8 +48,8 @@ static void fill(struct definition *d, void *elements, int kind)
 		case DTYPE_F64: ((double *)elements)[i] = float_of(0); break;
 		case DTYPE_I64: ((int64_t *)elements)[i] = (int64_t)(next() % 41) - 20; break;
 		case DTYPE_I32: ((int32_t *)elements)[i] = (int32_t)(next() % 41) - 20; break;
-		case DTYPE_I8:  ((int8_t *)elements)[i] = (int8_t)next(); break;
-		default:        ((uint8_t *)elements)[i] = (uint8_t)next(); break;
+		case DTYPE_I8: ((int8_t *)elements)[i] = (int8_t)next(); break;
+		default: ((uint8_t *)elements)[i] = (uint8_t)next(); break;
 		}
 }
 
@@ -89,24 +93,29 @@ static bool equal(const struct definition *d, const void *a, const void *b, int6
 }
 
 /* Of another architecture: the kernels become a program that its emulator runs, a case at a time. */
-struct elsewhere { const char *emulator, *program, *file; };
+struct elsewhere {
+	const char *emulator, *program, *file;
+};
 
-static const char driver[] =
-	"#include <stdio.h>\n#include <stdlib.h>\n"
-	"#define C(n, ...) case n: ((void (*)(__VA_ARGS__, long, long))e->f)\n#define P void *\n"
-	"int main(int argc, char **argv) {\n"
-	"	const struct entry *e = &entries[atoi(argv[1])]; void *p[9]; (void)argc;\n"
-	"	FILE *f = fopen(argv[2], \"rb\");\n"
-	"	for (int i = 0; i < e->count; i++) { p[i] = malloc(e->bytes[i] + 1); if (fread(p[i], 1, e->bytes[i], f) != e->bytes[i]) return 2; }\n"
-	"	fclose(f);\n"
-	"	for (long b = e->blocks; b-- > 0;) switch (e->count) {\n"
-	"	C(1, P)(p[0], b, b + 1); break; C(2, P, P)(p[0], p[1], b, b + 1); break; C(3, P, P, P)(p[0], p[1], p[2], b, b + 1); break;\n"
-	"	C(4, P, P, P, P)(p[0], p[1], p[2], p[3], b, b + 1); break; C(5, P, P, P, P, P)(p[0], p[1], p[2], p[3], p[4], b, b + 1); break;\n"
-	"	C(6, P, P, P, P, P, P)(p[0], p[1], p[2], p[3], p[4], p[5], b, b + 1); break;\n"
-	"	C(7, P, P, P, P, P, P, P)(p[0], p[1], p[2], p[3], p[4], p[5], p[6], b, b + 1); break; default: return 3; }\n"
-	"	f = fopen(argv[2], \"wb\");\n"
-	"	for (int i = 0; i < e->count; i++) fwrite(p[i], 1, e->bytes[i], f);\n"
-	"	return fclose(f); }\n";
+static const char driver[] = "#include <stdio.h>\n#include <stdlib.h>\n"
+                             "#define C(n, ...) case n: ((void (*)(__VA_ARGS__, long, long))e->f)\n#define P void *\n"
+                             "int main(int argc, char **argv) {\n"
+                             "	const struct entry *e = &entries[atoi(argv[1])]; void *p[9]; (void)argc;\n"
+                             "	FILE *f = fopen(argv[2], \"rb\");\n"
+                             "	for (int i = 0; i < e->count; i++) { p[i] = malloc(e->bytes[i] + 1); if (fread(p[i], "
+                             "1, e->bytes[i], f) != e->bytes[i]) return 2; }\n"
+                             "	fclose(f);\n"
+                             "	for (long b = e->blocks; b-- > 0;) switch (e->count) {\n"
+                             "	C(1, P)(p[0], b, b + 1); break; C(2, P, P)(p[0], p[1], b, b + 1); break; C(3, P, P, "
+                             "P)(p[0], p[1], p[2], b, b + 1); break;\n"
+                             "	C(4, P, P, P, P)(p[0], p[1], p[2], p[3], b, b + 1); break; C(5, P, P, P, P, P)(p[0], "
+                             "p[1], p[2], p[3], p[4], b, b + 1); break;\n"
+                             "	C(6, P, P, P, P, P, P)(p[0], p[1], p[2], p[3], p[4], p[5], b, b + 1); break;\n"
+                             "	C(7, P, P, P, P, P, P, P)(p[0], p[1], p[2], p[3], p[4], p[5], p[6], b, b + 1); break; "
+                             "default: return 3; }\n"
+                             "	f = fopen(argv[2], \"wb\");\n"
+                             "	for (int i = 0; i < e->count; i++) fwrite(p[i], 1, e->bytes[i], f);\n"
+                             "	return fclose(f); }\n";
 
 static size_t param_bytes(const struct kernel *kernel, size_t p)
 {
@@ -130,7 +139,12 @@ static bool call_elsewhere(const struct elsewhere *e, int number, const struct k
 	return all;
 }
 
-struct ready { const char *name; struct made made; struct kernel *kernel; bool skip; };
+struct ready {
+	const char *name;
+	struct made made;
+	struct kernel *kernel;
+	bool skip;
+};
 
 static void call(void (*function)(), void **p, size_t count, long from, long to)
 {
@@ -190,9 +204,10 @@ static int run_case(struct ready *r, void *library, const struct elsewhere *else
 			got = calloc((size_t)n, 8);
 			copy_layout(d, got, places[p], false);
 			if (!equal(d, outputs[i], got, &where)) {
-				float f = d->type == DTYPE_F32 ? ((float *)outputs[i])[where] : 0, g = d->type == DTYPE_F32 ? ((float *)got)[where] : 0;
-				printf("%s, %s inputs: output %s differs at element %lld: %a, interpreter %a\n", r->name, kind ? "special" : "plain",
-					d->name, (long long)where, g, f);
+				float f = d->type == DTYPE_F32 ? ((float *)outputs[i])[where] : 0,
+				      g = d->type == DTYPE_F32 ? ((float *)got)[where] : 0;
+				printf("%s, %s inputs: output %s differs at element %lld: %a, interpreter %a\n",
+				        r->name, kind ? "special" : "plain", d->name, (long long)where, g, f);
 				failed = 1;
 			}
 			free(got);
@@ -214,12 +229,16 @@ static bool wanted(const char *name, int argc, char **argv, int from)
 	return from >= argc;
 }
 
-static int compare(const struct target *target, const char *compiler, const char *flags, int argc, char **argv, int from, const char *folder)
+static int compare(const struct target *target, const char *compiler, const char *flags, int argc, char **argv,
+        int from, const char *folder)
 {
 	bool random = argc > from + 2 && !strcmp(argv[from], "--random");
 	int case_count = random ? atoi(argv[from + 1]) : kernel_case_count;
-	struct ready *ready = new_array(build.arena, struct ready, (size_t)case_count);
-	struct emit emit = { .build = &build, .arena = build.arena, .target = target, .name = "t",
+	struct ready *ready = arena_new_array(build.arena, struct ready, (size_t)case_count);
+	struct emit emit = { .build = &build,
+		.arena = build.arena,
+		.target = target,
+		.name = "t",
 		.templates = environment_new(&build, build.arena, &template_settings_kernels, load_embedded, NULL) };
 	struct text kernels, all, command;
 	int failed = 0, ran = 0;
@@ -258,22 +277,26 @@ static int compare(const struct target *target, const char *compiler, const char
 	}
 	emit_prelude(&emit, kernels.at, kernels.count, &all);
 	text_adds(&all, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-	for (int i = 0; i < case_count; i++)                      /* a prototype each, as in a library */
+	for (int i = 0; i < case_count; i++) /* a prototype each, as in a library */
 		if (!ready[i].skip) {
 			text_printf(&all, "void t_%s(", ready[i].name);
 			for (size_t p = 0; p < ready[i].kernel->params.count; p++)
-				text_printf(&all, "%s%s *restrict, ", ready[i].kernel->params.at[p].written ? "" : "const ",
-					dtypes[ready[i].kernel->params.at[p].of->type].c);
+				text_printf(&all, "%s%s *restrict, ",
+				        ready[i].kernel->params.at[p].written ? "" : "const ",
+				        dtypes[ready[i].kernel->params.at[p].of->type].c);
 			text_adds(&all, "long, long);\n");
 		}
 	text_add(&all, kernels.at, kernels.count);
 	text_adds(&all, "#ifdef __cplusplus\n}\n#endif\n");
 	bool cross = target->cross != NULL;
 	if (cross) {
-		text_adds(&all, "static const struct entry { void (*f)(); int count; unsigned long bytes[9]; long blocks; } entries[] = {\n");
+		text_adds(&all,
+		        "static const struct entry { void (*f)(); int count; unsigned long bytes[9]; long blocks; } "
+		        "entries[] = {\n");
 		for (int i = 0; i < case_count; i++) {
 			const struct ready *r = &ready[i];
-			text_printf(&all, "	{ %s%s, %d, {", r->skip ? "" : "(void (*)())t_", r->skip ? "0" : r->name, r->skip ? 0 : (int)r->kernel->params.count);
+			text_printf(&all, "	{ %s%s, %d, {", r->skip ? "" : "(void (*)())t_",
+			        r->skip ? "0" : r->name, r->skip ? 0 : (int)r->kernel->params.count);
 			for (size_t p = 0; !r->skip && p < r->kernel->params.count; p++)
 				text_printf(&all, " %zu,", param_bytes(r->kernel, p));
 			text_printf(&all, " 0 }, %lld },\n", r->skip ? 0LL : (long long)r->kernel->blocks);
@@ -282,11 +305,13 @@ static int compare(const struct target *target, const char *compiler, const char
 		text_adds(&all, driver);
 	}
 
-	const char *source = arena_printf(build.arena, "%s/kernels.c", folder), *library = arena_printf(build.arena, "%s/kernels.so", folder);
+	const char *source = arena_printf(build.arena, "%s/kernels.c", folder),
+	           *library = arena_printf(build.arena, "%s/kernels.so", folder);
 	FILE *file = fopen(source, "w");
 	fwrite(all.at, 1, all.count, file);
 	fclose(file);
-	text_printf(&command, "%s %s %s -o %s %s -lm 2>%s/messages", compiler, flags, cross ? "-static" : "-shared -fPIC", library, source, folder);
+	text_printf(&command, "%s %s %s -o %s %s -lm 2>%s/messages", compiler, flags,
+	        cross ? "-static" : "-shared -fPIC", library, source, folder);
 	int status = system(command.at);
 	text_printf(&command, "; cat %s/messages", folder);
 	FILE *messages = fopen(arena_printf(build.arena, "%s/messages", folder), "r");

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 static const char *const chosen[][2] = {
-	{ "bias_nhwc", "x86-64-v4" },         /* a broadcast: channels by lanes, the last three of them in a part of a vector */
-	{ "concat", "x86-64-v3" },            /* a select on the channel becomes two loops */
+	{ "bias_nhwc", "x86-64-v4" }, /* a broadcast: channels by lanes, the last three of them in a part of a vector */
+	{ "concat", "x86-64-v3" },    /* a select on the channel becomes two loops */
 	{ "maxpool_small", "x86-64-v3" },     /* a padded window: borders and an inside, rounds side by side */
 	{ "softmax_row", "x86-64-v4" },       /* a row: sums in 64 lanes, exp and its sum in one loop */
 	{ "global_last_8", "x86-64-v3" },     /* sums in 64 lanes across outputs */
@@ -61,7 +61,9 @@ int main(int argc, char **argv)
 			struct kernel *kernel = kernel_of(&made, one->name);
 			text_init(&text, &build);
 			loops_print(loops_lower(&build, build.arena, target_find(chosen[i][1]), kernel), &text);
-			failed += differs(&build, arena_printf(build.arena, "%s/%s.%s.txt", argv[1], chosen[i][0], chosen[i][1]), &text, update);
+			failed += differs(&build,
+			        arena_printf(build.arena, "%s/%s.%s.txt", argv[1], chosen[i][0], chosen[i][1]), &text,
+			        update);
 			text_release(&text);
 		}
 	else

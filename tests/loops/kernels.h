@@ -7,13 +7,17 @@
 struct made {
 	struct program *program;
 	struct arena *arena;
-	int outer;                        /* of the kernel */
-	bool channels_last;               /* layout of everything of rank 3 and 4 that is computed or an input */
-	bool shuffled;                    /* layouts by chance, of `seed` */
+	int outer;          /* of the kernel */
+	bool channels_last; /* layout of everything of rank 3 and 4 that is computed or an input */
+	bool shuffled;      /* layouts by chance, of `seed` */
 	uint64_t seed;
-	bool may_select;                  /* selects are left inside: not on single variables */
+	bool may_select; /* selects are left inside: not on single variables */
 };
-struct kernel_case { const char *name; void (*make)(struct made *, const int64_t *n); int64_t n[6]; };
+struct kernel_case {
+	const char *name;
+	void (*make)(struct made *, const int64_t *n);
+	int64_t n[6];
+};
 extern const struct kernel_case kernel_cases[];
 extern const int kernel_case_count;
 

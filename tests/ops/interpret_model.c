@@ -70,10 +70,7 @@ static void bind(struct graph *graph, struct tensor *tensor, const struct npy *n
 	}
 }
 
-static void print(const struct text *text)
-{
-	fwrite(text->at, 1, text->count, stdout);
-}
+static void print(const struct text *text) { fwrite(text->at, 1, text->count, stdout); }
 
 static void work(struct build *build, const struct options *options)
 {
@@ -84,7 +81,7 @@ static void work(struct build *build, const struct options *options)
 	graph_check(graph);
 	if ((size_t)options->count > graph->inputs.count)
 		fail(build, EXIT_USAGE, options->model, "%d inputs are given, it has %zu", options->count,
-		     graph->inputs.count);
+		        graph->inputs.count);
 	for (int i = 0; i < options->count; i++) {
 		struct npy npy = read_input(build, options->inputs[i]);
 		bind(graph, graph->inputs.at[i], &npy);
@@ -110,12 +107,12 @@ static void work(struct build *build, const struct options *options)
 		return;
 	if ((size_t)options->count != program->inputs.count)
 		fail(build, EXIT_USAGE, options->model, "%d inputs are given, it has %zu", options->count,
-		     program->inputs.count);
-	void **outputs = new_array(build->arena, void *, program->outputs.count);
+		        program->inputs.count);
+	void **outputs = arena_new_array(build->arena, void *, program->outputs.count);
 	for (size_t i = 0; i < program->outputs.count; i++) {
 		const struct definition *definition = program->outputs.at[i];
-		outputs[i] = arena_alloc(build->arena,
-		                         dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1);
+		outputs[i] = arena_alloc(
+		        build->arena, dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1);
 	}
 	clock_t start = clock();
 	interpret(program, options->in_double ? MATH_DOUBLE : MATH_STRICT, inputs, outputs);
@@ -123,8 +120,8 @@ static void work(struct build *build, const struct options *options)
 		fprintf(stderr, "interpreted in %.3f s\n", (double)(clock() - start) / CLOCKS_PER_SEC);
 	for (size_t i = 0; i < program->outputs.count; i++) {
 		const struct definition made = definition_actual(program, i, outputs);
-		npy_write(build, arena_printf(build->arena, "%s%zu.npy", options->out, i), made.type,
-		          made.rank, made.extents, outputs[i]);
+		npy_write(build, arena_printf(build->arena, "%s%zu.npy", options->out, i), made.type, made.rank,
+		        made.extents, outputs[i]);
 	}
 }
 
@@ -139,8 +136,9 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (!options.model) {
-		fprintf(stderr, "usage: interpret_model [--double] [--simplify] [--show graph|definitions] MODEL "
-		                "[INPUT …] [--out PREFIX]\n");
+		fprintf(stderr,
+		        "usage: interpret_model [--double] [--simplify] [--show graph|definitions] MODEL "
+		        "[INPUT …] [--out PREFIX]\n");
 		return EXIT_USAGE;
 	}
 	build_init(&build);

@@ -36,7 +36,7 @@ static double *numbers_of(struct build *build, const char *text, const char *nam
 		at += strspn(at, " \t");
 	}
 	*count = (int64_t)numbers.count;
-	return numbers.at ? numbers.at : new_array(build->arena, double, 1);
+	return numbers.at ? numbers.at : arena_new_array(build->arena, double, 1);
 }
 
 /* Elements below 8 bits: packed, low bits first. */
@@ -62,19 +62,20 @@ static void put(enum dtype type, void *elements, int64_t i, double number)
 {
 	int bits = dtypes[type].bits;
 	if (dtype_is_narrow(type) || bits < 8) {
-		put_bits(elements, i, bits, dtype_is_narrow(type) ? narrow_code(type, 0, (float)number) : (unsigned)(int)number);
+		put_bits(elements, i, bits,
+		        dtype_is_narrow(type) ? narrow_code(type, 0, (float)number) : (unsigned)(int)number);
 		return;
 	}
 	switch (type) {
-	case DTYPE_F32:  ((float *)elements)[i] = (float)number; break;
-	case DTYPE_F64:  ((double *)elements)[i] = number; break;
-	case DTYPE_I64:  ((int64_t *)elements)[i] = (int64_t)number; break;
-	case DTYPE_I32:  ((int32_t *)elements)[i] = (int32_t)number; break;
-	case DTYPE_U64:  ((uint64_t *)elements)[i] = (uint64_t)number; break;
-	case DTYPE_U32:  ((uint32_t *)elements)[i] = (uint32_t)number; break;
-	case DTYPE_I16:  ((int16_t *)elements)[i] = (int16_t)number; break;
-	case DTYPE_U16:  ((uint16_t *)elements)[i] = (uint16_t)number; break;
-	case DTYPE_I8:   ((int8_t *)elements)[i] = (int8_t)number; break;
+	case DTYPE_F32: ((float *)elements)[i] = (float)number; break;
+	case DTYPE_F64: ((double *)elements)[i] = number; break;
+	case DTYPE_I64: ((int64_t *)elements)[i] = (int64_t)number; break;
+	case DTYPE_I32: ((int32_t *)elements)[i] = (int32_t)number; break;
+	case DTYPE_U64: ((uint64_t *)elements)[i] = (uint64_t)number; break;
+	case DTYPE_U32: ((uint32_t *)elements)[i] = (uint32_t)number; break;
+	case DTYPE_I16: ((int16_t *)elements)[i] = (int16_t)number; break;
+	case DTYPE_U16: ((uint16_t *)elements)[i] = (uint16_t)number; break;
+	case DTYPE_I8: ((int8_t *)elements)[i] = (int8_t)number; break;
 	case DTYPE_U8:
 	case DTYPE_BOOL: ((uint8_t *)elements)[i] = (uint8_t)number; break;
 	default: abort();
@@ -91,15 +92,15 @@ static double get(enum dtype type, const void *elements, int64_t i)
 		return dtypes[type].class == CLASS_INT && value >> (bits - 1) ? (int)value - (1 << bits) : (int)value;
 	}
 	switch (type) {
-	case DTYPE_F32:  return ((const float *)elements)[i];
-	case DTYPE_F64:  return ((const double *)elements)[i];
-	case DTYPE_I64:  return (double)((const int64_t *)elements)[i];
-	case DTYPE_I32:  return ((const int32_t *)elements)[i];
-	case DTYPE_U64:  return (double)((const uint64_t *)elements)[i];
-	case DTYPE_U32:  return ((const uint32_t *)elements)[i];
-	case DTYPE_I16:  return ((const int16_t *)elements)[i];
-	case DTYPE_U16:  return ((const uint16_t *)elements)[i];
-	case DTYPE_I8:   return ((const int8_t *)elements)[i];
+	case DTYPE_F32: return ((const float *)elements)[i];
+	case DTYPE_F64: return ((const double *)elements)[i];
+	case DTYPE_I64: return (double)((const int64_t *)elements)[i];
+	case DTYPE_I32: return ((const int32_t *)elements)[i];
+	case DTYPE_U64: return (double)((const uint64_t *)elements)[i];
+	case DTYPE_U32: return ((const uint32_t *)elements)[i];
+	case DTYPE_I16: return ((const int16_t *)elements)[i];
+	case DTYPE_U16: return ((const uint16_t *)elements)[i];
+	case DTYPE_I8: return ((const int8_t *)elements)[i];
 	case DTYPE_U8:
 	case DTYPE_BOOL: return ((const uint8_t *)elements)[i];
 	default: abort();
@@ -119,7 +120,7 @@ static bool same(enum dtype type, double got, double want, double largest)
 }
 
 static bool compare(struct build *build, const char *path, const char *text, const struct definition *definition,
-                    const char *name, const void *got)
+        const char *name, const void *got)
 {
 	int64_t count;
 	const double *want = numbers_of(build, text, name, &count);
@@ -127,7 +128,7 @@ static bool compare(struct build *build, const char *path, const char *text, con
 	const struct shown shown = definition_shown(definition);
 	if (count != shown_elements(&shown)) {
 		printf("%s: %s has %" PRId64 " elements, the file gives %" PRId64 "\n", path, name,
-		       shown_elements(&shown), count);
+		        shown_elements(&shown), count);
 		return false;
 	}
 	for (int64_t i = 0; i < count; i++)
@@ -135,7 +136,7 @@ static bool compare(struct build *build, const char *path, const char *text, con
 	for (int64_t i = 0; i < count; i++)
 		if (!same(shown.type, get(shown.type, got, i), want[i], largest)) {
 			printf("%s: %s[%" PRId64 "] is %.9g, %.9g is right\n", path, name, i, get(shown.type, got, i),
-			       want[i]);
+			        want[i]);
 			return false;
 		}
 	return true;
@@ -153,8 +154,8 @@ static bool work(struct build *build, const char *path, bool simplify)
 		pass_simplify(graph);
 	struct program *program = define_graph(graph);
 	program_check(program);
-	const void **inputs = new_array(build->arena, const void *, program->inputs.count + 1);
-	void **outputs = new_array(build->arena, void *, program->outputs.count + 1);
+	const void **inputs = arena_new_array(build->arena, const void *, program->inputs.count + 1);
+	void **outputs = arena_new_array(build->arena, void *, program->outputs.count + 1);
 	for (size_t i = 0; i < program->inputs.count; i++) {
 		int64_t count;
 		const struct definition *definition = program->inputs.at[i];
@@ -162,7 +163,7 @@ static bool work(struct build *build, const char *path, bool simplify)
 		const struct shown shown = definition_shown(definition);
 		if (count != shown_elements(&shown))
 			fail(build, EXIT_USAGE, path, "%s needs %" PRId64 " numbers, has %" PRId64, definition->name,
-			     shown_elements(&shown), count);
+			        shown_elements(&shown), count);
 		void *data = elements_of(build, definition);
 		for (int64_t k = 0; k < count; k++)
 			put(shown.type, data, k, numbers[k]);

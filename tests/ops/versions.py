@@ -37,7 +37,8 @@ LETTERS = {"h": "float16", "f": "float", "d": "double", "b": "bfloat16", "c": "i
 GROUPS = {"P": "hfdcsilCSILotzZ", "F": "hfd", "N": "csil", "U": "CSIL", "W": "ilIL"}
 with open(os.path.join(os.path.dirname(TABLE), "dtypes.h")) as file:
     NAMES = {text: name for name, text in re.findall(r'^D\((\w+), +\d+, "(\w+)"', file.read(), re.M)}
-HEAD = '''/* versions.h: the inputs, outputs and element types that each version of each ONNX op has.  Made of ONNX's own definitions by
+HEAD = '''/* clang-format off */
+/* versions.h: the inputs, outputs and element types that each version of each ONNX op has.  Made of ONNX's own definitions by
  * tests/ops/versions.py --update; a test compares.
  *
  *     V(domain, name, versions)      by domain and name, in the order of strcmp

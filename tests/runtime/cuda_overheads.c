@@ -1,9 +1,11 @@
-/* cuda_overheads.c: what the runtime itself costs around NVIDIA's driver: on one that does nothing (tests/cuda/driver/null.c), CPU time of each of its threads.
+/* cuda_overheads.c: what the runtime itself costs around NVIDIA's driver: on one that does nothing
+ * (tests/cuda/driver/null.c), CPU time of each of its threads.
  *
- *     LD_LIBRARY_PATH=BUILD/tests/cuda-null runtime-cuda-overheads [ROUNDS]        medians over rounds; figures, not a test
+ *     LD_LIBRARY_PATH=BUILD/tests/cuda-null runtime-cuda-overheads [ROUNDS]        medians over rounds; figures, not a
+ * test
  *
- * A routine of one kernel, which is issued, and one of 57, which is a graph: of the thread that runs it, and of the one that issues; and with a GPU the same with the
- * driver's own time. */
+ * A routine of one kernel, which is issued, and one of 57, which is a graph: of the thread that runs it, and of the one
+ * that issues; and with a GPU the same with the driver's own time. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,13 @@
 #include "gpu.h"
 
 enum { KERNELS = 57, RUNS = 2000, ROUNDS_MOST = 1001 };
-#define MUST(call) do { if (call) { fprintf(stderr, "%s: %s\n", #call, ingot_message()); exit(1); } } while (0)
+#define MUST(call) \
+	do { \
+		if (call) { \
+			fprintf(stderr, "%s: %s\n", #call, ingot_message()); \
+			exit(1); \
+		} \
+	} while (0)
 
 static double (*launched)(void);
 
@@ -25,23 +33,56 @@ static double mine(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int compare(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+static int compare(const void *a, const void *b)
+{
+	return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
 
 static const struct ingot_module_dim dims[] = { { 16, -1 } };
-static const struct ingot_module_node nodes[] = {
-        { .name = "x", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 64, .view_of = -1, .flags = INGOT_NODE_STATE },
-        { .name = "y", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 64, .view_of = -1 } };
+static const struct ingot_module_node nodes[] = { { .name = "x",
+	                                                  .dtype = INGOT_F32,
+	                                                  .rank = 1,
+	                                                  .dims = dims,
+	                                                  .bytes = 64,
+	                                                  .view_of = -1,
+	                                                  .flags = INGOT_NODE_STATE },
+	{ .name = "y", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 64, .view_of = -1 } };
 static const struct ingot_module_kernel kernel = { .name = "k", .argument_count = 3, .device_name = "row_multiply" };
 static const uint32_t in[] = { 0 }, out[] = { 1 };
 static struct ingot_module_argument arguments[3 * KERNELS];
 static struct ingot_module_step steps[KERNELS];
-static struct ingot_module_routine routines[] = {
-        { .name = "one", .inputs = in, .input_count = 1, .outputs = out, .output_count = 1, .arguments = arguments, .argument_count = 3, .merge_input = -1,
-          .steps = steps, .step_count = 1, .lane_count = 1 },
-        { .name = "all", .inputs = in, .input_count = 1, .outputs = out, .output_count = 1, .arguments = arguments, .argument_count = 3 * KERNELS, .merge_input = -1,
-          .steps = steps, .step_count = KERNELS, .lane_count = 1 } };
-static const struct ingot_module module = { .abi = INGOT_ABI, .name = "overheads", .nodes = nodes, .node_count = 2, .kernels = &kernel, .kernel_count = 1,
-                                            .routines = routines, .routine_count = 2, .images = row_images, .image_count = ROW_IMAGES };
+static struct ingot_module_routine routines[] = { { .name = "one",
+	                                                  .inputs = in,
+	                                                  .input_count = 1,
+	                                                  .outputs = out,
+	                                                  .output_count = 1,
+	                                                  .arguments = arguments,
+	                                                  .argument_count = 3,
+	                                                  .merge_input = -1,
+	                                                  .steps = steps,
+	                                                  .step_count = 1,
+	                                                  .lane_count = 1 },
+	{ .name = "all",
+	        .inputs = in,
+	        .input_count = 1,
+	        .outputs = out,
+	        .output_count = 1,
+	        .arguments = arguments,
+	        .argument_count = 3 * KERNELS,
+	        .merge_input = -1,
+	        .steps = steps,
+	        .step_count = KERNELS,
+	        .lane_count = 1 } };
+static const struct ingot_module module = { .abi = INGOT_ABI,
+	.name = "overheads",
+	.nodes = nodes,
+	.node_count = 2,
+	.kernels = &kernel,
+	.kernel_count = 1,
+	.routines = routines,
+	.routine_count = 2,
+	.images = row_images,
+	.image_count = ROW_IMAGES };
 
 static void measure(struct ingot_stream stream, struct ingot_routine routine, const char *name, int rounds)
 {
@@ -61,7 +102,8 @@ static void measure(struct ingot_stream stream, struct ingot_routine routine, co
 	}
 	qsort(caller, (size_t)rounds, sizeof *caller, compare);
 	qsort(issuer, (size_t)rounds, sizeof *issuer, compare);
-	printf("%-28s %8.2f us the caller, %8.2f us the issuing thread\n", name, caller[rounds / 2] / 1e3, issuer[rounds / 2] / 1e3);
+	printf("%-28s %8.2f us the caller, %8.2f us the issuing thread\n", name, caller[rounds / 2] / 1e3,
+	        issuer[rounds / 2] / 1e3);
 }
 
 int main(int count, char **words)
@@ -77,11 +119,15 @@ int main(int count, char **words)
 	struct ingot_routine made;
 	*(void **)&launched = driver ? dlsym(driver, "null_launched") : NULL;
 	if (!launched || !ROW_IMAGES || rounds < 1 || rounds > ROUNDS_MOST) {
-		fprintf(stderr, "LD_LIBRARY_PATH=BUILD/tests/cuda-null runtime-cuda-overheads [ROUNDS up to %d], with NVRTC\n", ROUNDS_MOST);
+		fprintf(stderr,
+		        "LD_LIBRARY_PATH=BUILD/tests/cuda-null runtime-cuda-overheads [ROUNDS up to %d], with NVRTC\n",
+		        ROUNDS_MOST);
 		return 2;
 	}
 	for (uint32_t i = 0; i < KERNELS; i++) {
-		steps[i] = (struct ingot_module_step){ .kind = INGOT_STEP_KERNEL, .first_argument = 3 * i, .argument_count = 3, .groups = { 16, 1, 1 } };
+		steps[i] = (struct ingot_module_step){
+			.kind = INGOT_STEP_KERNEL, .first_argument = 3 * i, .argument_count = 3, .groups = { 16, 1, 1 }
+		};
 		arguments[3 * i] = arguments[3 * i + 1] = (struct ingot_module_argument){ INGOT_FROM_NODE, 0, 0 };
 		arguments[3 * i + 2] = (struct ingot_module_argument){ INGOT_FROM_NODE, 1, 0 };
 	}

@@ -34,12 +34,28 @@ static struct ingot_routine routine, routine_in_place;
 static const struct ingot_parallel *parallel;
 static void nothing_indexed(void *argument, int index) { (void)argument, (void)index; }
 
-static int empty(void *argument) { (void)argument; return 0; }
-static int empty_routine(const struct ingot_call *call) { (void)call; return 0; }
+static int empty(void *argument)
+{
+	(void)argument;
+	return 0;
+}
+static int empty_routine(const struct ingot_call *call)
+{
+	(void)call;
+	return 0;
+}
 static const struct ingot_module_routine routines[] = { { .name = "empty", .merge_input = -1, .run = empty_routine } };
-static const struct ingot_module module = {.abi = INGOT_ABI, .name = "empty", .routines = routines, .routine_count = 1};
+static const struct ingot_module module = {
+	.abi = INGOT_ABI, .name = "empty", .routines = routines, .routine_count = 1
+};
 
-#define MUST(call) do { if (call) { fprintf(stderr, "%s: %s\n", #call, ingot_message()); exit(1); } } while (0)
+#define MUST(call) \
+	do { \
+		if (call) { \
+			fprintf(stderr, "%s: %s\n", #call, ingot_message()); \
+			exit(1); \
+		} \
+	} while (0)
 
 static void round_trip(int repeat)
 {
@@ -183,15 +199,16 @@ static void on_one(int repeat)
 {
 	while (repeat--)
 		for (size_t k = 0; k < 2; k++)
-			MUST(ingot_task_submit(stream, &(struct ingot_task){.run = busy, .argument = (void *)k}, NULL));
+			MUST(ingot_task_submit(
+			        stream, &(struct ingot_task){ .run = busy, .argument = (void *)k }, NULL));
 	MUST(ingot_stream_await(stream));
 }
 static void on_two(int repeat)
 {
 	while (repeat--)
 		for (size_t k = 0; k < 2; k++)
-			MUST(ingot_task_submit(k ? other : stream,
-			                       &(struct ingot_task){.run = busy, .argument = (void *)k}, NULL));
+			MUST(ingot_task_submit(
+			        k ? other : stream, &(struct ingot_task){ .run = busy, .argument = (void *)k }, NULL));
 	MUST(ingot_stream_await(stream));
 	MUST(ingot_stream_await(other));
 }
@@ -242,7 +259,7 @@ struct measure {
 	const char *name;
 	void (*run)(int repeat);
 	int repeat;
-	double (*elsewhere)(int repeat);          /* measured by itself */
+	double (*elsewhere)(int repeat); /* measured by itself */
 };
 static const struct measure measures[] = {
 	{ "empty routine on sync: run", routine_sync, 2000, NULL },
@@ -268,10 +285,10 @@ static double times[MEASURES][MOST_ROUNDS];
 
 static double measure_once(const struct measure *measure)
 {
-	usleep(3000);                             /* threads of the row before may spin for a while */
+	usleep(3000); /* threads of the row before may spin for a while */
 	if (measure->elsewhere)
 		return measure->elsewhere(measure->repeat) / measure->repeat;
-	measure->run(measure->repeat / 8 + 1);    /* and its own are awake now */
+	measure->run(measure->repeat / 8 + 1); /* and its own are awake now */
 	double begin = now();
 	measure->run(measure->repeat);
 	return (now() - begin) / measure->repeat;
@@ -311,7 +328,7 @@ int main(int argc, char **argv)
 		close(ask[1]);
 		uv_child();
 	}
-	setenv("UV_THREADPOOL_SIZE", "1", 1);                 /* one worker, as a stream has */
+	setenv("UV_THREADPOOL_SIZE", "1", 1); /* one worker, as a stream has */
 	MUST(ingot_runtime_open(&runtime, NULL));
 	MUST(ingot_backend_init(runtime, "multicore", &(struct ingot_backend_options){ .intra_op_threads = 2 }));
 	MUST(ingot_backend_init(runtime, "sync", NULL));
@@ -327,7 +344,7 @@ int main(int argc, char **argv)
 	MUST(ingot_link(context, library, "empty", &routine_in_place));
 	parallel = ingot_device_parallel(device);
 	uv_loop_init(&loop);
-	for (int round = -1; round < rounds; round++)         /* the first warms up */
+	for (int round = -1; round < rounds; round++) /* the first warms up */
 		for (int m = 0; m < MEASURES; m++)
 			times[m][round < 0 ? 0 : round] = measure_once(measures + m);
 	printf("nanoseconds each; %d interleaved rounds\n", rounds);

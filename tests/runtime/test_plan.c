@@ -1,4 +1,5 @@
-/* test_plan.c: the slab planner: no overlap, aligned, peak equal to the bound on ordinary nets, hints, lanes, errors. */
+/* test_plan.c: the slab planner: no overlap, aligned, peak equal to the bound on ordinary nets, hints, lanes, errors.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +26,8 @@ static uint32_t add(uint64_t bytes, uint32_t first, uint32_t last)
 {
 	assert_true(count < MOST);
 	buffers[count] = (struct ingot_plan_buffer){
-	        .bytes = bytes, .align = 64, .first = first, .last = last, .in_place_of = -1};
+		.bytes = bytes, .align = 64, .first = first, .last = last, .in_place_of = -1
+	};
 	return count++;
 }
 
@@ -40,20 +42,22 @@ static void disjoint(uint64_t peak)
 			const struct ingot_plan_buffer *y = buffers + b;
 			if (x->slab != y->slab || x->first > y->last || y->first > x->last || !x->bytes || !y->bytes)
 				continue;
-			int shared = x->offset == y->offset && ((x->in_place_of == (int32_t)b && y->last == x->first) ||
-								(y->in_place_of == (int32_t)a && x->last == y->first));
+			int shared = x->offset == y->offset
+			        && ((x->in_place_of == (int32_t)b && y->last == x->first)
+			                || (y->in_place_of == (int32_t)a && x->last == y->first));
 			assert_true(shared || x->offset + x->bytes <= y->offset || y->offset + y->bytes <= x->offset);
 		}
 	}
 }
 
-static uint64_t effort;                   /* 0: the planner's own */
+static uint64_t effort; /* 0: the planner's own */
 
 static struct ingot_plan_slab place(void)
 {
 	struct ingot_plan_slab slab;
 	struct ingot_plan plan = {
-	        .buffers = buffers, .buffer_count = count, .slabs = &slab, .slab_count = 1, .effort = effort};
+		.buffers = buffers, .buffer_count = count, .slabs = &slab, .slab_count = 1, .effort = effort
+	};
 	assert_int_equal(ingot_plan_place(&plan), INGOT_PLAN_OK);
 	assert_int_equal(ingot_plan_check(&plan), INGOT_PLAN_OK);
 	disjoint(slab.peak);
@@ -69,7 +73,7 @@ static void chain(void)
 		add(64 * (1 + random_below(1000)), i, i + 1);
 }
 
-static void residual(void)                /* ResNet: a skip over two layers, sizes halving by stage */
+static void residual(void) /* ResNet: a skip over two layers, sizes halving by stage */
 {
 	uint32_t step = 0;
 	uint64_t bytes = 802816;
@@ -141,11 +145,12 @@ static void ordinary_nets_meet_the_bound(void **state)
 		assert_true(slab.bound > 0);
 		if (slab.peak != slab.bound)
 			fail_msg("net %zu: peak %llu, bound %llu", i, (unsigned long long)slab.peak,
-			         (unsigned long long)slab.bound);
+			        (unsigned long long)slab.bound);
 	}
 }
 
-/* Where live ranges nest or chain freely the bound cannot always be met; how near we come is kept from getting worse. */
+/* Where live ranges nest or chain freely the bound cannot always be met; how near we come is kept from getting worse.
+ */
 static void random_plans_are_near_the_bound(void **state)
 {
 	(void)state;
@@ -159,7 +164,7 @@ static void random_plans_are_near_the_bound(void **state)
 		for (uint32_t i = 0; i < n; i++) {
 			uint32_t first = random_below(steps);
 			add(random_below(20) ? 1 + random_below(100000) : 0, first,
-			    first + random_below(1 + steps / 4));
+			        first + random_below(1 + steps / 4));
 			buffers[i].align = run % 2 ? 64 : UINT64_C(1) << random_below(9);
 		}
 		struct ingot_plan_slab slab = place();
@@ -167,7 +172,7 @@ static void random_plans_are_near_the_bound(void **state)
 		over += slab.bound ? (double)slab.peak / (double)slab.bound - 1 : 0;
 	}
 	printf("[ met      ] %d of 100 random plans of one alignment meet the bound; mean excess of 200 %.3f %%\n", met,
-	       over / 2);
+	        over / 2);
 	effort = 0;
 	assert_true(met >= 95);
 	assert_true(over / 200 < 0.001);
@@ -185,8 +190,8 @@ static uint64_t exhaustive(const uint32_t *order, uint32_t n)
 			int fits = 1;
 			for (uint32_t j = 0; j < i && fits; j++) {
 				const struct ingot_plan_buffer *y = buffers + order[j];
-				fits = x->first > y->last || y->first > x->last || start + x->bytes <= at[j] ||
-				       at[j] + y->bytes <= start;
+				fits = x->first > y->last || y->first > x->last || start + x->bytes <= at[j]
+				        || at[j] + y->bytes <= start;
 			}
 			if (fits && start < best)
 				best = start;
@@ -284,7 +289,8 @@ static void slabs_are_apart(void **state)
 		assert_in_range(slabs[i].peak, 1027, 1029);
 }
 
-/* Two lanes without a wait: nothing of the other lane may be reused, although it is earlier in the order of submission. */
+/* Two lanes without a wait: nothing of the other lane may be reused, although it is earlier in the order of submission.
+ */
 static void lanes_share_only_after_a_wait(void **state)
 {
 	(void)state;
@@ -296,14 +302,21 @@ static void lanes_share_only_after_a_wait(void **state)
 		add(4096, 0, 1);
 		add(4096, 2, 3);
 		steps[2] = (struct ingot_plan_step){
-		        .lane = 1, .after = waits ? after : NULL, .after_count = (uint32_t)waits};
-		struct ingot_plan plan = { .buffers = buffers, .buffer_count = count, .slabs = &slab, .slab_count = 1,
-					   .steps = steps, .step_count = 4, .lane_count = 2 };
+			.lane = 1, .after = waits ? after : NULL, .after_count = (uint32_t)waits
+		};
+		struct ingot_plan plan = { .buffers = buffers,
+			.buffer_count = count,
+			.slabs = &slab,
+			.slab_count = 1,
+			.steps = steps,
+			.step_count = 4,
+			.lane_count = 2 };
 		assert_int_equal(ingot_plan_place(&plan), INGOT_PLAN_OK);
 		assert_int_equal(ingot_plan_check(&plan), INGOT_PLAN_OK);
 		assert_int_equal(slab.peak, waits ? 4096 : 8192);
 	}
-	/* The buffer is read on lane 1 after lane 0 is done with it: a third buffer on lane 0 must not take its place. */
+	/* The buffer is read on lane 1 after lane 0 is done with it: a third buffer on lane 0 must not take its place.
+	 */
 	const uint32_t uses[] = { 0, 2 };
 	count = 0;
 	add(4096, 0, 2);
@@ -311,10 +324,15 @@ static void lanes_share_only_after_a_wait(void **state)
 	buffers[0].use_count = 2;
 	add(4096, 3, 3);
 	const uint32_t zero[] = { 0 };
-	struct ingot_plan_step crossed[] = {
-	        {.lane = 0}, {.lane = 0}, {.lane = 1, .after = zero, .after_count = 1}, {.lane = 0}};
-	struct ingot_plan plan = { .buffers = buffers, .buffer_count = count, .slabs = &slab, .slab_count = 1,
-				   .steps = crossed, .step_count = 4, .lane_count = 2 };
+	struct ingot_plan_step crossed[] = { { .lane = 0 }, { .lane = 0 },
+		{ .lane = 1, .after = zero, .after_count = 1 }, { .lane = 0 } };
+	struct ingot_plan plan = { .buffers = buffers,
+		.buffer_count = count,
+		.slabs = &slab,
+		.slab_count = 1,
+		.steps = crossed,
+		.step_count = 4,
+		.lane_count = 2 };
 	assert_int_equal(ingot_plan_place(&plan), INGOT_PLAN_OK);
 	assert_int_equal(slab.peak, 8192);
 }
@@ -364,7 +382,7 @@ static void errors_are_named(void **state)
 	plan.allocate = limited;
 	plan.release = limited_free;
 	int fails = 0;
-	for (int n = 0; ; n++) {
+	for (int n = 0;; n++) {
 		left = n;
 		if (ingot_plan_place(&plan) == INGOT_PLAN_OK)
 			break;
@@ -373,8 +391,8 @@ static void errors_are_named(void **state)
 	assert_true(fails >= 8);
 	count = 0;
 	plan.buffer_count = 0;
-	assert_int_equal(ingot_plan_place(&(struct ingot_plan){.buffers = buffers, .slabs = &slab, .slab_count = 1}),
-	                 INGOT_PLAN_OK);
+	assert_int_equal(ingot_plan_place(&(struct ingot_plan){ .buffers = buffers, .slabs = &slab, .slab_count = 1 }),
+	        INGOT_PLAN_OK);
 	assert_int_equal(slab.peak, 0);
 }
 
@@ -385,12 +403,16 @@ static void large_plans_end(void **state)
 	struct ingot_plan_buffer *many = calloc(n, sizeof *many);
 	struct ingot_plan_slab slab;
 	assert_non_null(many);
-	for (int shape = 0; shape < 2; shape++) {             /* a long chain; and all of them live at once */
+	for (int shape = 0; shape < 2; shape++) { /* a long chain; and all of them live at once */
 		for (uint32_t i = 0; i < n; i++)
-			many[i] = (struct ingot_plan_buffer){ .bytes = 4096, .align = 64, .in_place_of = -1,
-							      .first = shape ? 0 : i, .last = shape ? 1 : i + 8 };
+			many[i] = (struct ingot_plan_buffer){ .bytes = 4096,
+				.align = 64,
+				.in_place_of = -1,
+				.first = shape ? 0 : i,
+				.last = shape ? 1 : i + 8 };
 		struct ingot_plan plan = {
-		        .buffers = many, .buffer_count = shape ? 20000 : n, .slabs = &slab, .slab_count = 1};
+			.buffers = many, .buffer_count = shape ? 20000 : n, .slabs = &slab, .slab_count = 1
+		};
 		assert_int_equal(ingot_plan_place(&plan), INGOT_PLAN_OK);
 		assert_int_equal(slab.peak, slab.bound);
 	}
@@ -402,14 +424,14 @@ static void segments_bump_and_split(void **state)
 	(void)state;
 	uint64_t used[8];
 	uint32_t segments, bad;
-	struct ingot_plan_item items[] = {{.bytes = 10, .align = 1},  {.bytes = 10, .align = 64},
-	                                  {.bytes = 0, .align = 16},  {.bytes = 30, .align = 1},
-	                                  {.bytes = 100, .align = 4}, {.bytes = 1, .align = 0}};
+	struct ingot_plan_item items[] = { { .bytes = 10, .align = 1 }, { .bytes = 10, .align = 64 },
+		{ .bytes = 0, .align = 16 }, { .bytes = 30, .align = 1 }, { .bytes = 100, .align = 4 },
+		{ .bytes = 1, .align = 0 } };
 	assert_int_equal(ingot_plan_segments(items, 6, 100, used, &segments, &bad), INGOT_PLAN_OK);
 	const struct {
 		uint32_t segment;
 		uint64_t offset;
-	} golden[] = {{0, 0}, {0, 64}, {0, 80}, {1, 0}, {2, 0}, {3, 0}};
+	} golden[] = { { 0, 0 }, { 0, 64 }, { 0, 80 }, { 1, 0 }, { 2, 0 }, { 3, 0 } };
 	/* item 3 would end at 110; item 4 fills a segment to its last byte */
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(items[i].segment, golden[i].segment);
@@ -421,7 +443,8 @@ static void segments_bump_and_split(void **state)
 	assert_int_equal(bad, 4);
 	assert_int_equal(ingot_plan_segments(items, 6, 0, used, &segments, &bad), INGOT_PLAN_OK);
 	assert_int_equal(segments, 1);
-	struct ingot_plan_item halves[2] = { { .bytes = UINT64_C(3) << 61 }, { .bytes = UINT64_C(3) << 61 } };     /* no cap, and no address behind both */
+	struct ingot_plan_item halves[2] = { { .bytes = UINT64_C(3) << 61 },
+		{ .bytes = UINT64_C(3) << 61 } }; /* no cap, and no address behind both */
 	assert_int_equal(ingot_plan_segments(halves, 2, 0, used, &segments, &bad), INGOT_PLAN_OVERFLOW);
 	assert_int_equal(bad, 1);
 	/* 5 GiB in 1 GiB items: two pools under the cap of 32-bit offsets, no item across it */
@@ -452,11 +475,16 @@ static void equal_plans_are_equal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ordinary_nets_meet_the_bound), cmocka_unit_test(random_plans_are_near_the_bound),
-		cmocka_unit_test(small_plans_are_optimal),      cmocka_unit_test(in_place_saves_a_buffer),
-		cmocka_unit_test(slabs_are_apart),              cmocka_unit_test(lanes_share_only_after_a_wait),
-		cmocka_unit_test(errors_are_named),             cmocka_unit_test(large_plans_end),
-		cmocka_unit_test(segments_bump_and_split),      cmocka_unit_test(equal_plans_are_equal),
+		cmocka_unit_test(ordinary_nets_meet_the_bound),
+		cmocka_unit_test(random_plans_are_near_the_bound),
+		cmocka_unit_test(small_plans_are_optimal),
+		cmocka_unit_test(in_place_saves_a_buffer),
+		cmocka_unit_test(slabs_are_apart),
+		cmocka_unit_test(lanes_share_only_after_a_wait),
+		cmocka_unit_test(errors_are_named),
+		cmocka_unit_test(large_plans_end),
+		cmocka_unit_test(segments_bump_and_split),
+		cmocka_unit_test(equal_plans_are_equal),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,11 +15,11 @@
 
 #define STREAMS 8
 #define CELLS 64
-#define QUEUE 256             /* short, so that the submitter meets full queues and failures while it submits */
-#define CHECK(condition)                                                                                               \
-	((condition)                                                                                                   \
-	         ? (void)0                                                                                             \
-	         : (fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, ingot_message()), exit(1)))
+#define QUEUE 256 /* short, so that the submitter meets full queues and failures while it submits */
+#define CHECK(condition) \
+	((condition) ? (void)0 \
+	             : (fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, ingot_message()), \
+	                     exit(1)))
 
 struct world {
 	struct ingot_runtime *runtime;
@@ -45,7 +45,7 @@ static int work_run(void *argument)
 {
 	struct work *work = argument;
 	uint64_t *cell = work->world->cells + work->cell;
-	*cell = *cell * 6364136223846793005u + work->number;          /* the order matters, and a race shows */
+	*cell = *cell * 6364136223846793005u + work->number; /* the order matters, and a race shows */
 	atomic_fetch_add(&work->world->ran, 1);
 	return work->fails;
 }
@@ -67,8 +67,8 @@ static void world_open(struct world *world, const char *backend)
 		CHECK(!ingot_stream_open(device, world->streams + i));
 }
 
-/* Cell c belongs to stream c % 8.  A task may take a cell of another stream where it waits for that stream's last task on
- * it, and leaves an event there: `last[c]`. */
+/* Cell c belongs to stream c % 8.  A task may take a cell of another stream where it waits for that stream's last task
+ * on it, and leaves an event there: `last[c]`. */
 static void play(struct world *world, uint64_t count, int failures, uint64_t *accepted, uint64_t *refused)
 {
 	static struct ingot_event last[CELLS];
@@ -85,12 +85,12 @@ static void play(struct world *world, uint64_t count, int failures, uint64_t *ac
 			wait[waits++] = last[cell];
 		if (have[extra] && ask < 4)
 			wait[waits++] = last[extra];
-		struct ingot_task task = {.name = "work",
-		                          .run = work_run,
-		                          .argument = work,
-		                          .destroy = work_destroy,
-		                          .waits = wait,
-		                          .wait_count = waits};
+		struct ingot_task task = { .name = "work",
+			.run = work_run,
+			.argument = work,
+			.destroy = work_destroy,
+			.waits = wait,
+			.wait_count = waits };
 		enum ingot_status status = ingot_task_submit(world->streams[stream], &task, &done);
 		if (!status) {
 			++*accepted;
@@ -106,8 +106,8 @@ static void play(struct world *world, uint64_t count, int failures, uint64_t *ac
 			CHECK(failures && status != INGOT_OK);
 			++*refused;
 		}
-		/* What failed is over: streams go on, and the cells begin anew; so do they after a while where only cancellations
-		 * pass from task to task. */
+		/* What failed is over: streams go on, and the cells begin anew; so do they after a while where only
+		 * cancellations pass from task to task. */
 		if (status || (failures && i % 500 == 0)) {
 			for (int s = 0; s < STREAMS; s++)
 				CHECK(!ingot_stream_restart(world->streams[s]));
@@ -163,8 +163,8 @@ int main(int argc, char **argv)
 	CHECK(accepted + refused == count && (count < 50000 || accepted > threads.ran));
 	printf("%llu tasks with failures: %llu ran, %llu were skipped or cancelled, %llu refused; each destroyed "
 	       "once\n",
-	       (unsigned long long)count, (unsigned long long)threads.ran, (unsigned long long)(accepted - threads.ran),
-	       (unsigned long long)refused);
+	        (unsigned long long)count, (unsigned long long)threads.ran,
+	        (unsigned long long)(accepted - threads.ran), (unsigned long long)refused);
 	for (int s = 0; s < STREAMS; s++)
 		CHECK(!ingot_stream_close(threads.streams[s]));
 	CHECK(!ingot_runtime_close(threads.runtime));

@@ -21,7 +21,7 @@ static const struct ingot_parallel *parallel;
 struct tally {
 	_Atomic unsigned char taken[LONG];
 	int count;
-	const struct ingot_parallel *inner;       /* each index runs a loop of its own, of 3 */
+	const struct ingot_parallel *inner; /* each index runs a loop of its own, of 3 */
 	_Atomic int inner_taken, outside;
 };
 
@@ -70,7 +70,7 @@ static void each_index_once(void **state)
 		loop(tally, count, NULL);
 	for (int i = 0; i < 200; i++)
 		loop(tally, 1 + i % 4, NULL);
-	loop(tally, LONG, NULL);              /* more than one word counts */
+	loop(tally, LONG, NULL); /* more than one word counts */
 	loop(tally, 50, parallel);
 	free(tally);
 }
@@ -128,7 +128,7 @@ static void two_callers(void **state)
 struct places {
 	pthread_t caller;
 	_Atomic int met, wrong;
-	cpu_set_t seen;                           /* of the worker */
+	cpu_set_t seen; /* of the worker */
 	int workers;
 };
 
@@ -169,7 +169,7 @@ static void workers_on_cores(void **state)
 		first++;
 	assert_false(places.wrong);
 	assert_int_equal(CPU_COUNT(&places.seen), 1);
-	assert_false(CPU_ISSET(first, &places.seen));                /* that is the caller's */
+	assert_false(CPU_ISSET(first, &places.seen)); /* that is the caller's */
 	ingot_threads_close(two);
 }
 #endif
@@ -177,7 +177,9 @@ static void workers_on_cores(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_index_once), cmocka_unit_test(short_loops), cmocka_unit_test(after_sleep),
+		cmocka_unit_test(each_index_once),
+		cmocka_unit_test(short_loops),
+		cmocka_unit_test(after_sleep),
 		cmocka_unit_test(two_callers),
 #if defined __linux__
 		cmocka_unit_test(workers_on_cores),

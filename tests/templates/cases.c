@@ -23,7 +23,7 @@ static bool load(void *user, struct build *build, const char *name, struct mappe
 static struct template_settings settings_of(const json_t *json)
 {
 #define STRING(member) .member = json_string_value(json_object_get(json, #member))
-#define BOOL(member)   .member = json_is_true(json_object_get(json, #member))
+#define BOOL(member) .member = json_is_true(json_object_get(json, #member))
 	return (struct template_settings){
 		STRING(block_start),
 		STRING(block_end),
@@ -58,7 +58,7 @@ static json_t *run(const json_t *one)
 	text_init(&text, &build);
 	if (BUILD_TRY(&build)) {
 		struct environment *environment =
-			environment_new(&build, build.arena, &settings, load, json_object_get(one, "templates"));
+		        environment_new(&build, build.arena, &settings, load, json_object_get(one, "templates"));
 		struct value data = data_of(&build, json_object_get(one, "data"));
 		json_int_t repeat = json_integer_value(json_object_get(one, "repeat"));
 		if (repeat) {
@@ -76,7 +76,7 @@ static json_t *run(const json_t *one)
 				const char *key;
 				json_t *item;
 				json_object_foreach(json_object_get(one, "data"), key, item)
-					value_dict_set(globals, key, value_dict_get(data, key));
+				        value_dict_set(globals, key, value_dict_get(data, key));
 				double before = now();
 				text.count = 0;
 				template_render(environment, "main", globals, &text);

@@ -9,18 +9,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char text[] =
-	"<ir_version: 8, opset_import: [\"\" : 17]>\n"
-	"net (float[N, 3, 8, 8] image) => (float[N, 5] scores)\n"
-	"<float[4, 3, 3, 3] filter = {%s}, float[4] bias = {0.5, -1, 0, 2}, float[64, 5] weight = {%s}, int64[2] flat = {-1, 64}>\n"
-	"{\n"
-	"  c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (image, filter, bias)\n"
-	"  r = Relu (c)\n"
-	"  p = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r)\n"
-	"  f = Reshape (p, flat)\n"
-	"  m = MatMul (f, weight)\n"
-	"  scores = Softmax <axis = 1> (m)\n"
-	"}\n";
+static const char text[] = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                           "net (float[N, 3, 8, 8] image) => (float[N, 5] scores)\n"
+                           "<float[4, 3, 3, 3] filter = {%s}, float[4] bias = {0.5, -1, 0, 2}, float[64, 5] weight = "
+                           "{%s}, int64[2] flat = {-1, 64}>\n"
+                           "{\n"
+                           "  c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (image, filter, bias)\n"
+                           "  r = Relu (c)\n"
+                           "  p = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r)\n"
+                           "  f = Reshape (p, flat)\n"
+                           "  m = MatMul (f, weight)\n"
+                           "  scores = Softmax <axis = 1> (m)\n"
+                           "}\n";
 
 static char *model_text(void)
 {
@@ -68,7 +68,8 @@ static void numbers(void **state)
 /* Extents that data decide come as one more output, and its memory is there. */
 static void counted(void **state)
 {
-	static const char net[] = "<ir_version: 8, opset_import: [\"\" : 17]>\nnet (bool[2, 3] x) => (int64[2, ?] y) { y = NonZero (x) }";
+	static const char net[] =
+	        "<ir_version: 8, opset_import: [\"\" : 17]>\nnet (bool[2, 3] x) => (int64[2, ?] y) { y = NonZero (x) }";
 	static const unsigned char x[6] = { 0, 1, 0, 1, 0, 1 };
 	static const int64_t dims[2] = { 2, 3 }, places[6] = { 0, 1, 1, 1, 0, 2 };
 	static const enum ingot_engine engines[] = { INGOT_INTERPRETER, INGOT_C, INGOT_JIT };
@@ -106,7 +107,7 @@ static void run_engine(enum ingot_engine engine, float *scores)
 	assert_int_equal(ingot_output(model, 0)->bytes, 10 * sizeof *scores);
 	assert_int_equal(ingot_output(model, 0)->dims[1], 5);
 	assert_null(ingot_result(model, 0));
-	assert_int_equal(ingot_run(model), INGOT_MODEL_USAGE);              /* no input yet */
+	assert_int_equal(ingot_run(model), INGOT_MODEL_USAGE); /* no input yet */
 	assert_int_equal(ingot_set_input(model, 0, image), INGOT_MODEL_OK);
 	for (int again = 0; again < 3; again++)
 		assert_int_equal(ingot_run(model), INGOT_MODEL_OK);
@@ -165,7 +166,8 @@ static void refusals(void **state)
 	ingot_close(model);
 	assert_int_equal(ingot_open_memory(&model, NULL, 0, "empty"), INGOT_MODEL_INVALID);
 	ingot_close(model);
-	const char *strange = "<ir_version: 8, opset_import: [\"\" : 17]>\nnet (float[2] x) => (float[2] y) { y = ImageDecoder (x) }";
+	const char *strange =
+	        "<ir_version: 8, opset_import: [\"\" : 17]>\nnet (float[2] x) => (float[2] y) { y = ImageDecoder (x) }";
 	assert_int_equal(ingot_open_memory(&model, strange, strlen(strange), "strange"), INGOT_MODEL_OK);
 	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_MODEL_UNSUPPORTED);
 	assert_non_null(strstr(ingot_model_message(model), "ImageDecoder"));
@@ -176,7 +178,7 @@ static void refusals(void **state)
 	assert_int_equal(ingot_set_dim(model, "M", 1), INGOT_MODEL_USAGE);
 	assert_non_null(strstr(ingot_model_message(model), "M"));
 	assert_int_equal(ingot_set_dim(model, "N", -1), INGOT_MODEL_USAGE);
-	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_MODEL_USAGE);       /* N is not bound */
+	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_MODEL_USAGE); /* N is not bound */
 	assert_non_null(strstr(ingot_model_message(model), "N"));
 	assert_int_equal(ingot_set_elements(model, "x", "1"), INGOT_MODEL_USAGE);
 	assert_non_null(strstr(ingot_model_message(model), "no input of that name is a sequence"));
@@ -197,8 +199,9 @@ static void sequences(void **state)
 	(void)state;
 	struct ingot_model *model;
 	static const float a[2] = { 1, 2 }, b[3] = { 3, 4, 5 };
-	const char *text = "<ir_version: 8, opset_import: [\"\" : 17]>\nlists (seq(float[N]) x) => (float[M] y, seq(float[N]) same)\n"
-		"{ y = ConcatFromSequence <axis = 0> (x)  same = Identity (x) }";
+	const char *text = "<ir_version: 8, opset_import: [\"\" : 17]>\nlists (seq(float[N]) x) => (float[M] y, "
+	                   "seq(float[N]) same)\n"
+	                   "{ y = ConcatFromSequence <axis = 0> (x)  same = Identity (x) }";
 	assert_int_equal(ingot_open_memory(&model, text, strlen(text), "lists"), INGOT_MODEL_OK);
 	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_MODEL_USAGE);
 	assert_non_null(strstr(ingot_model_message(model), "input x is seq(float[N]): say how many tensors it holds"));
@@ -229,7 +232,8 @@ static void values(void **state)
 	struct ingot_model *model;
 	static const float a[6] = { 1, 2, 3, 4, 5, 6 };
 	static const int64_t there[2] = { 3, 2 }, other[2] = { 2, 3 };
-	const char *text = "<ir_version: 8, opset_import: [\"\" : 17]>\nshaped (float[6] x, int64[N] shape) => (float[A,B] y) { y = Reshape (x, shape) }";
+	const char *text = "<ir_version: 8, opset_import: [\"\" : 17]>\nshaped (float[6] x, int64[N] shape) => "
+	                   "(float[A,B] y) { y = Reshape (x, shape) }";
 	assert_int_equal(ingot_open_memory(&model, text, strlen(text), "shaped"), INGOT_MODEL_OK);
 	assert_int_equal(ingot_set_value(model, "x", "1,2,3,4,5,6"), INGOT_MODEL_USAGE);
 	assert_non_null(strstr(ingot_model_message(model), "no input of that name holds integers; known are: shape"));
@@ -245,22 +249,28 @@ static void values(void **state)
 	assert_memory_equal(ingot_result(model, 0), a, sizeof a);
 	ingot_set_input(model, 1, other);
 	assert_int_equal(ingot_run(model), INGOT_MODEL_INVALID);
-	assert_non_null(strstr(ingot_model_message(model), "input shape is [3, 2] where the model is cast: no other value is right"));
+	assert_non_null(strstr(
+	        ingot_model_message(model), "input shape is [3, 2] where the model is cast: no other value is right"));
 	ingot_close(model);
 }
 
 /* ---- several at once ---- */
 enum { THREADS = 8, TIMES = 12 };
 static char *shared_text;
-struct job { pthread_t thread; float scores[10]; int wrong; };
+struct job {
+	pthread_t thread;
+	float scores[10];
+	int wrong;
+};
 
 static void *work(void *argument)
 {
 	struct job *job = argument;
 	for (int i = 0; i < TIMES; i++) {
 		struct ingot_model *model;
-		int bad = ingot_open_memory(&model, shared_text, strlen(shared_text), "net") || ingot_set_dim(model, "N", 2)
-			|| ingot_compile(model, i % 2 ? INGOT_INTERPRETER : INGOT_JIT) || ingot_set_input(model, 0, image) || ingot_run(model);
+		int bad = ingot_open_memory(&model, shared_text, strlen(shared_text), "net")
+		        || ingot_set_dim(model, "N", 2) || ingot_compile(model, i % 2 ? INGOT_INTERPRETER : INGOT_JIT)
+		        || ingot_set_input(model, 0, image) || ingot_run(model);
 		job->wrong += bad;
 		if (!bad && i == 0)
 			memcpy(job->scores, ingot_result(model, 0), sizeof job->scores);
@@ -373,14 +383,22 @@ static void memory_is_flat(void **state)
 	for (int i = 0; i < 200; i++)
 		assert_int_equal(compile_once(), 0);
 	long more = resident_pages() - before;
-	assert_true(more < 512);                      /* 2 MB */
+	assert_true(more < 512); /* 2 MB */
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(engines_agree), cmocka_unit_test(numbers), cmocka_unit_test(counted), cmocka_unit_test(refusals), cmocka_unit_test(sequences), cmocka_unit_test(values), cmocka_unit_test(threads), cmocka_unit_test(hardened_process),
-		cmocka_unit_test(no_file_opened), cmocka_unit_test(memory_is_flat),
+		cmocka_unit_test(engines_agree),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(counted),
+		cmocka_unit_test(refusals),
+		cmocka_unit_test(sequences),
+		cmocka_unit_test(values),
+		cmocka_unit_test(threads),
+		cmocka_unit_test(hardened_process),
+		cmocka_unit_test(no_file_opened),
+		cmocka_unit_test(memory_is_flat),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,7 +118,7 @@ static void files_appear_all_or_not(void **state)
 	unlink(path);
 	snprintf(path, sizeof path, "%s/a.txt", folder);
 	unlink(path);
-	assert_int_equal(rmdir(folder), 0);       /* nothing else was left */
+	assert_int_equal(rmdir(folder), 0); /* nothing else was left */
 	build_release(&build);
 }
 
@@ -149,11 +149,11 @@ static void killed_builds_are_tidied_up(void **state)
 	struct file_set *first = file_set_new(&build, folder), *second;
 	assert_false(is_there(folder, orphan));
 	file_set_add(first, "a.txt", "one", 3);
-	file_set_add(first, ".new-notes", "two", 3);      /* the names of others stay, whatever they look like */
+	file_set_add(first, ".new-notes", "two", 3); /* the names of others stay, whatever they look like */
 	file_set_commit(first);
 	first = file_set_new(&build, folder);
 	file_set_add(first, "a.txt", "six", 3);
-	second = file_set_new(&build, folder);            /* this process lives, so its temporaries stay */
+	second = file_set_new(&build, folder); /* this process lives, so its temporaries stay */
 	assert_true(is_there(folder, mine) && is_there(folder, ".new-notes") && is_there(folder, "a.txt"));
 	file_set_drop(first);
 	file_set_drop(second);
@@ -169,9 +169,12 @@ static void killed_builds_are_tidied_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(arena_is_zeroed_and_aligned), cmocka_unit_test(arena_limit_fails),
-		cmocka_unit_test(names_are_equal_pointers),    cmocka_unit_test(vector_and_text_grow),
-		cmocka_unit_test(message_escapes_control_bytes), cmocka_unit_test(files_appear_all_or_not),
+		cmocka_unit_test(arena_is_zeroed_and_aligned),
+		cmocka_unit_test(arena_limit_fails),
+		cmocka_unit_test(names_are_equal_pointers),
+		cmocka_unit_test(vector_and_text_grow),
+		cmocka_unit_test(message_escapes_control_bytes),
+		cmocka_unit_test(files_appear_all_or_not),
 		cmocka_unit_test(killed_builds_are_tidied_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

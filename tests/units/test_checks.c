@@ -1,5 +1,5 @@
-/* test_checks.c: the checkers catch what they are there for: an array's elements in statements, given the loops and selects
- * around; and every test runs with them. */
+/* test_checks.c: the checkers catch what they are there for: an array's elements in statements, given the loops and
+ * selects around; and every test runs with them. */
 #include "unit.h"
 #include "loops/loops.h"
 #include <stdio.h>
@@ -11,7 +11,7 @@ static struct target target = { .lanes = 4 };
 
 static struct loops *loops_empty(struct build *build)
 {
-	struct loops *loops = new(build->arena, struct loops);
+	struct loops *loops = arena_new(build->arena, struct loops);
 	loops->build = build;
 	loops->arena = build->arena;
 	loops->target = &target;
@@ -41,7 +41,8 @@ static struct stmt *add_loop(struct loops *loops, int64_t extent, int64_t step)
 	return stmt;
 }
 
-static void add_store(struct loops *loops, struct block *block, struct cell *cell, const struct index *at, const struct expr *value, int lane, int left)
+static void add_store(struct loops *loops, struct block *block, struct cell *cell, const struct index *at,
+        const struct expr *value, int lane, int left)
 {
 	struct stmt *stmt = add(loops, block, STMT_STORE);
 	stmt->cell = cell;
@@ -57,7 +58,8 @@ static void steps(struct build *build, int64_t size, int64_t extent, int left)
 	struct loops *loops = loops_empty(build);
 	struct cell *row = add_array(loops, size);
 	struct stmt *loop = add_loop(loops, extent, 4);
-	add_store(loops, &loop->body, row, index_var(loops->arena, loop->var, extent), expr_number(loops->arena, DTYPE_F32, 1), loop->var, left);
+	add_store(loops, &loop->body, row, index_var(loops->arena, loop->var, extent),
+	        expr_number(loops->arena, DTYPE_F32, 1), loop->var, left);
 	loops_check(loops);
 }
 
@@ -69,8 +71,11 @@ static void selects(struct build *build, int64_t size, int64_t from, int64_t shi
 	struct stmt *loop = add_loop(loops, 8, 1);
 	const struct index *i = index_var(loops->arena, loop->var, 8);
 	struct range range = { i, from, 8 };
-	add_store(loops, &loop->body, other, i, expr_select(loops->arena, &range, 1,
-		cell_load(loops, row, index_div(loops->arena, index_plus(loops->arena, i, -shift), by)), expr_number(loops->arena, DTYPE_F32, 0)), -1, 0);
+	add_store(loops, &loop->body, other, i,
+	        expr_select(loops->arena, &range, 1,
+	                cell_load(loops, row, index_div(loops->arena, index_plus(loops->arena, i, -shift), by)),
+	                expr_number(loops->arena, DTYPE_F32, 0)),
+	        -1, 0);
 	loops_check(loops);
 }
 
@@ -136,6 +141,7 @@ static void test_environment(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_steps), cmocka_unit_test(test_selects), cmocka_unit_test(test_environment) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_steps), cmocka_unit_test(test_selects),
+		cmocka_unit_test(test_environment) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

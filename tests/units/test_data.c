@@ -1,6 +1,6 @@
 /* test_data.c: comparing of outputs: each element type by its own values, with its own tolerance. */
 #include "unit.h"
-#include "cli/data.c"                 /* of the program, in no library */
+#include "cli/data.c" /* of the program, in no library */
 #include <math.h>
 
 /* Whether `got` passes where `want` is right: n elements of a type, ONNX's tolerance. */
@@ -9,13 +9,19 @@ static bool passes(enum dtype type, int n, const void *want, const void *got)
 	struct build build;
 	build_init(&build);
 	struct definition made = { .type = type, .rank = 1, .extents = { n } };
-	struct array array = { .type = type, .rank = 1, .extents = { n }, .data = want, .bytes = dtype_bytes(type, (size_t)n), .atol = -1 };
+	struct array array = { .type = type,
+		.rank = 1,
+		.extents = { n },
+		.data = want,
+		.bytes = dtype_bytes(type, (size_t)n),
+		.atol = -1 };
 	bool right = data_compare(&build, &array, &made, got, true).right;
 	build_release(&build);
 	return right;
 }
 
-/* Whatever the type, other bytes are other values (0x11 and 0x12 repeated are no two names of one), and the same are the same. */
+/* Whatever the type, other bytes are other values (0x11 and 0x12 repeated are no two names of one), and the same are
+ * the same. */
 static void every_type_is_compared(void **state)
 {
 	(void)state;
@@ -34,17 +40,21 @@ static void every_type_is_compared(void **state)
 static void small_floats_have_their_values(void **state)
 {
 	(void)state;
-	static const struct { enum dtype type; uint16_t bits, near, far; } rows[] = {
-		{ DTYPE_F16, 0x3c00, 0x3c01, 0x3c04 },            /* 1, 1 + 2^-10, 1 + 2^-8 */
-		{ DTYPE_BF16, 0x3f80, 0x3f81, 0x3f84 },           /* 1, 1 + 2^-7, 1 + 2^-5 */
-		{ DTYPE_F8E4M3FN, 0x7f, 0xff, 0x7e },             /* NaN, NaN, 448 */
-		{ DTYPE_F8E5M2, 0x7d, 0x7f, 0x7c },               /* NaN, NaN, inf */
-		{ DTYPE_F8E5M2FNUZ, 0x40, 0x40, 0x80 },           /* 1, NaN */
-		{ DTYPE_F8E4M3FNUZ, 0x00, 0x00, 0x80 },           /* 0, NaN */
-		{ DTYPE_F8E8M0, 0x7f, 0x7f, 0x80 },               /* 1, 2 */
+	static const struct {
+		enum dtype type;
+		uint16_t bits, near, far;
+	} rows[] = {
+		{ DTYPE_F16, 0x3c00, 0x3c01, 0x3c04 },  /* 1, 1 + 2^-10, 1 + 2^-8 */
+		{ DTYPE_BF16, 0x3f80, 0x3f81, 0x3f84 }, /* 1, 1 + 2^-7, 1 + 2^-5 */
+		{ DTYPE_F8E4M3FN, 0x7f, 0xff, 0x7e },   /* NaN, NaN, 448 */
+		{ DTYPE_F8E5M2, 0x7d, 0x7f, 0x7c },     /* NaN, NaN, inf */
+		{ DTYPE_F8E5M2FNUZ, 0x40, 0x40, 0x80 }, /* 1, NaN */
+		{ DTYPE_F8E4M3FNUZ, 0x00, 0x00, 0x80 }, /* 0, NaN */
+		{ DTYPE_F8E8M0, 0x7f, 0x7f, 0x80 },     /* 1, 2 */
 	};
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		uint8_t bits[3][2] = { { (uint8_t)rows[i].bits, (uint8_t)(rows[i].bits >> 8) }, { (uint8_t)rows[i].near, (uint8_t)(rows[i].near >> 8) },
+		uint8_t bits[3][2] = { { (uint8_t)rows[i].bits, (uint8_t)(rows[i].bits >> 8) },
+			{ (uint8_t)rows[i].near, (uint8_t)(rows[i].near >> 8) },
 			{ (uint8_t)rows[i].far, (uint8_t)(rows[i].far >> 8) } };
 		_Alignas(2) uint8_t want[2], got[2];
 		memcpy(want, bits[0], 2);
@@ -80,7 +90,9 @@ static void hashes_are_of_bits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_type_is_compared), cmocka_unit_test(small_floats_have_their_values), cmocka_unit_test(packed_elements_are_apart),
+		cmocka_unit_test(every_type_is_compared),
+		cmocka_unit_test(small_floats_have_their_values),
+		cmocka_unit_test(packed_elements_are_apart),
 		cmocka_unit_test(hashes_are_of_bits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

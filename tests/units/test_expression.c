@@ -3,14 +3,21 @@
 #include "unit.h"
 
 static struct build build;
-static struct placed x = { .of = { .name = "x", .type = DTYPE_F32, .rank = 3, .extents = { 16, 16, 32 } }, .stride = { 512, 32, 1 } };
+static struct placed x = { .of = { .name = "x", .type = DTYPE_F32, .rank = 3, .extents = { 16, 16, 32 } },
+	.stride = { 512, 32, 1 } };
 static const char *const names[] = { "i", "j", "c" };
 
-static const char *buffer(void *user, const struct definition *of) { (void)user; return of->name; }
+static const char *buffer(void *user, const struct definition *of)
+{
+	(void)user;
+	return of->name;
+}
 static struct printer printer_for(int lanes, int lane)
 {
 	static struct target targets[2] = { { .lanes = 1 }, { .lanes = 16 } };
-	return (struct printer){ .arena = build.arena, .target = &targets[lanes > 1], .lane = lane, .names = names, .buffer = buffer };
+	return (struct printer){
+		.arena = build.arena, .target = &targets[lanes > 1], .lane = lane, .names = names, .buffer = buffer
+	};
 }
 static const struct index *var(int v) { return index_var(build.arena, v, x.of.extents[v]); }
 static const struct expr *load(int64_t plus)
@@ -18,7 +25,10 @@ static const struct expr *load(int64_t plus)
 	const struct index *at[] = { var(0), index_plus(build.arena, var(1), plus), var(2) };
 	return expr_load(build.arena, &x.of, at);
 }
-static const struct expr *row(enum scalar s, const struct expr *a, const struct expr *b) { return expr_scalar(build.arena, s, a, b, NULL); }
+static const struct expr *row(enum scalar s, const struct expr *a, const struct expr *b)
+{
+	return expr_scalar(build.arena, s, a, b, NULL);
+}
 static const struct expr *number(double n) { return expr_number(build.arena, DTYPE_F32, n); }
 
 #define PRINTS(printer, expr, expected) assert_string_equal(printer_value(&printer, expr), expected)
@@ -75,11 +85,14 @@ static void test_branches(void **state)
 	(void)state;
 	struct printer p = printer_for(16, 2);
 	struct range inside = { index_plus(build.arena, var(1), -1), 0, 16 };
-	const struct expr *guarded = expr_select(build.arena, &inside, 1, row(SCALAR_mul, load(-1), load(-1)), number(0));
-	PRINTS(p, guarded, "j - 1 >= 0 ? (vec)(vec_load(x + 512 * i + 32 * j + c - 32) * vec_load(x + 512 * i + 32 * j + c - 32)) : vec_set(0.f)");
+	const struct expr *guarded =
+	        expr_select(build.arena, &inside, 1, row(SCALAR_mul, load(-1), load(-1)), number(0));
+	PRINTS(p, guarded,
+	        "j - 1 >= 0 ? (vec)(vec_load(x + 512 * i + 32 * j + c - 32) * vec_load(x + 512 * i + 32 * j + c - 32)) "
+	        ": vec_set(0.f)");
 	assert_int_equal(p.lets.count, 0);
 	const struct expr *roots[] = { row(SCALAR_add, guarded, load(0)), row(SCALAR_add, guarded, number(1)) };
-	printer_share(&p, roots, 2);                                     /* the select as a whole may be named */
+	printer_share(&p, roots, 2); /* the select as a whole may be named */
 	PRINTS(p, roots[0], "v0 + vec_load(x + 512 * i + 32 * j + c)");
 	assert_int_equal(p.lets.count, 1);
 }
@@ -90,16 +103,18 @@ static void test_indices(void **state)
 	struct printer p = printer_for(16, -1);
 	const struct index *i = var(0), *flat = index_add(build.arena, index_scale(build.arena, i, 10), var(1));
 	assert_string_equal(printer_index(&p, index_div(build.arena, flat, 7)), "(10 * i + j) / 7");
-	assert_string_equal(printer_index(&p, index_mod(build.arena, index_plus(build.arena, i, -3), 5)), "(i + 2) % 5");
+	assert_string_equal(
+	        printer_index(&p, index_mod(build.arena, index_plus(build.arena, i, -3), 5)), "(i + 2) % 5");
 	assert_string_equal(printer_index(&p, index_plus(build.arena, index_scale(build.arena, i, -1), 15)), "-i + 15");
-	assert_string_equal(printer_index(&p, index_scale(build.arena, index_div(build.arena, var(1), 2), 3)), "3 * (j / 2)");
+	assert_string_equal(
+	        printer_index(&p, index_scale(build.arena, index_div(build.arena, var(1), 2), 3)), "3 * (j / 2)");
 }
 
 int main(void)
 {
 	build_init(&build);
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_levels), cmocka_unit_test(test_vectors), cmocka_unit_test(test_sharing),
-		cmocka_unit_test(test_branches), cmocka_unit_test(test_indices) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_levels), cmocka_unit_test(test_vectors),
+		cmocka_unit_test(test_sharing), cmocka_unit_test(test_branches), cmocka_unit_test(test_indices) };
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	build_release(&build);
 	return failed;

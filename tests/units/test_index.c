@@ -49,9 +49,13 @@ static void random_trees_keep_their_value(void **state)
 	const int64_t extents[] = { 3, 4, 5, 6 };
 	uint64_t seed = 1;
 	for (int round = 0; round < 3000; round++) {
-		/* a random tree evaluated twice: by its normal form, and step by step at one assignment after another */
+		/* a random tree evaluated twice: by its normal form, and step by step at one assignment after another
+		 */
 		const struct index *index = index_constant(A, (int64_t)(seed >> 60));
-		struct { int op; int64_t number; } steps[12];
+		struct {
+			int op;
+			int64_t number;
+		} steps[12];
 		int count = 3 + (int)(seed >> 33) % 9;
 		for (int s = 0; s < count; s++) {
 			seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -59,18 +63,26 @@ static void random_trees_keep_their_value(void **state)
 			steps[s].number = 1 + (int64_t)(seed >> 50) % 7;
 			int var = (int)(steps[s].number % 4);
 			switch (steps[s].op) {
-			case 0: index = index_add(A, index, index_scale(A, index_var(A, var, extents[var]), steps[s].number - 3)); break;
+			case 0:
+				index = index_add(
+				        A, index, index_scale(A, index_var(A, var, extents[var]), steps[s].number - 3));
+				break;
 			case 1: index = index_scale(A, index, steps[s].number - 2); break;
 			case 2: index = index_div(A, index, steps[s].number); break;
 			case 3: index = index_mod(A, index, steps[s].number); break;
-			case 4: index = index_add(A, index_scale(A, index_div(A, index, steps[s].number), steps[s].number), index_mod(A, index, steps[s].number)); break;
+			case 4:
+				index = index_add(A,
+				        index_scale(A, index_div(A, index, steps[s].number), steps[s].number),
+				        index_mod(A, index, steps[s].number));
+				break;
 			}
 		}
 		int64_t low, high, first = (int64_t)0;
 		(void)first;
 		index_range(index, &low, &high);
 		for (int64_t all = 0; all < 360; all += 7) {
-			int64_t v[4] = { all % 3, all / 3 % 4, all / 12 % 5, all / 60 }, got = index_evaluate(index, v, NULL, NULL), want;
+			int64_t v[4] = { all % 3, all / 3 % 4, all / 12 % 5, all / 60 },
+			        got = index_evaluate(index, v, NULL, NULL), want;
 			const struct index *with[MAX_VARS] = { 0 };
 			for (int d = 0; d < 4; d++)
 				with[d] = index_constant(A, v[d]);
@@ -91,11 +103,13 @@ static void steps_agree_with_plain_arithmetic(void **state)
 	for (int64_t n = 1; n < 13; n++)
 		for (int64_t f = -7; f < 8; f++)
 			for (int64_t c = -9; c < 10; c++) {
-				const struct index *x = index_plus(A, index_add(A, index_scale(A, index_var(A, 0, 5), f), index_var(A, 1, 6)), c);
+				const struct index *x = index_plus(
+				        A, index_add(A, index_scale(A, index_var(A, 0, 5), f), index_var(A, 1, 6)), c);
 				const struct index *q = index_div(A, x, n), *r = index_mod(A, x, n);
 				for (int64_t i = 0; i < 5; i++)
 					for (int64_t j = 0; j < 6; j++) {
-						int64_t v[] = { i, j }, value = f * i + j + c, rest = ((value % n) + n) % n;
+						int64_t v[] = { i, j }, value = f * i + j + c,
+						        rest = ((value % n) + n) % n;
 						assert_int_equal(index_evaluate(r, v, NULL, NULL), rest);
 						assert_int_equal(index_evaluate(q, v, NULL, NULL), (value - rest) / n);
 					}
@@ -107,7 +121,9 @@ static void steps_agree_with_plain_arithmetic(void **state)
 static void symbols_follow_their_variables(void **state)
 {
 	(void)state;
-	const struct index *i = index_var(A, 0, 8), *row = index_symbol(A, 3, 100, index_plus(A, index_scale(A, i, 2), 5)), *with[MAX_VARS] = { 0 };
+	const struct index *i = index_var(A, 0, 8),
+	                   *row = index_symbol(A, 3, 100, index_plus(A, index_scale(A, i, 2), 5)),
+	                   *with[MAX_VARS] = { 0 };
 	int64_t low, high, v[MAX_VARS] = { 7 };
 	assert_string_equal(text_of(row), "5*(s3) + 2*(s3*i)");
 	index_range(row, &low, &high);
@@ -127,8 +143,10 @@ static void symbols_follow_their_variables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reshape_of_parts_is_one_variable), cmocka_unit_test(merged_variables_come_apart),
-		cmocka_unit_test(steps_agree_with_plain_arithmetic), cmocka_unit_test(random_trees_keep_their_value),
+		cmocka_unit_test(reshape_of_parts_is_one_variable),
+		cmocka_unit_test(merged_variables_come_apart),
+		cmocka_unit_test(steps_agree_with_plain_arithmetic),
+		cmocka_unit_test(random_trees_keep_their_value),
 		cmocka_unit_test(symbols_follow_their_variables),
 	};
 	build_init(&build);

@@ -12,7 +12,12 @@ static float random_float(uint64_t *seed)
 	return (float)(int32_t)(*seed >> 32) * 0x1p-31f;
 }
 
-struct fixture { struct build build; struct arena *arena; struct program *program; uint64_t seed; };
+struct fixture {
+	struct build build;
+	struct arena *arena;
+	struct program *program;
+	uint64_t seed;
+};
 
 static void begin(struct fixture *f)
 {
@@ -25,7 +30,7 @@ static void begin(struct fixture *f)
 
 static float *random_array(struct fixture *f, int64_t n)
 {
-	float *data = new_array(f->arena, float, (size_t)n + 1);
+	float *data = arena_new_array(f->arena, float, (size_t)n + 1);
 	for (int64_t i = 0; i < n; i++)
 		data[i] = random_float(&f->seed);
 	return data;
@@ -111,7 +116,8 @@ static void sums_and_maxima_of_rows(void **state)
 	}
 }
 
-/* y[i,j] = sum(k from start) a[i,k] * b[k,j]: a chain of fma, but in 64 sums with at most 24 outputs beside the batch and 64 terms. */
+/* y[i,j] = sum(k from start) a[i,k] * b[k,j]: a chain of fma, but in 64 sums with at most 24 outputs beside the batch
+ * and 64 terms. */
 static void products(int64_t m, int64_t k, int64_t n, bool batch)
 {
 	struct fixture f;
@@ -125,7 +131,7 @@ static void products(int64_t m, int64_t k, int64_t n, bool batch)
 	const struct index *i = var(&f, 0, m), *j = var(&f, 1, n), *t = var(&f, 2, k);
 	struct definition *dy =
 	        define_reduction(f.program, "y", 2, shapes[2], REDUCE_SUM, 1, &k, expr_load(f.arena, dc, &j),
-	                         expr_scalar(f.arena, SCALAR_mul, load(&f, da, i, t), load(&f, db, t, j), NULL));
+	                expr_scalar(f.arena, SCALAR_mul, load(&f, da, i, t), load(&f, db, t, j), NULL));
 	if (batch)
 		mark_batch(dy, 1);
 	bool lanes = (batch ? 1 : m) * n <= FEW_OUTPUTS && k >= SUMS;
@@ -171,7 +177,7 @@ static void squares(void **state)
 	struct definition *in = define_input(f.program, "x", DTYPE_F32, 2, shape);
 	const struct expr *term = load(&f, in, var(&f, 0, 40), var(&f, 1, 100));
 	struct definition *s = define_reduction(f.program, "s", 1, shape, REDUCE_SUM, 1, shape + 1, NULL,
-		expr_scalar(f.arena, SCALAR_mul, term, term, NULL));
+	        expr_scalar(f.arena, SCALAR_mul, term, term, NULL));
 	assert_int_equal(s->order, ORDER_LANES);
 	output(&f, s);
 	interpret(f.program, MATH_STRICT, (const void *[]){ x }, (void *[]){ y });
@@ -197,12 +203,12 @@ static void window_with_pads(void **state)
 	struct definition *dx = define_input(f.program, "x", DTYPE_F32, 1, shape),
 	                  *dw = define_constant(f.program, "w", DTYPE_F32, 1, &taps, w);
 	const struct index *k = var(&f, 1, taps),
-	                   *at = index_plus(f.arena, index_add(f.arena, index_scale(f.arena, var(&f, 0, out), 2), k),
-	                                    -3);
+	                   *at = index_plus(
+	                           f.arena, index_add(f.arena, index_scale(f.arena, var(&f, 0, out), 2), k), -3);
 	const struct expr *padded = expr_select(f.arena, &(struct range){ at, 0, 1000 }, 1, expr_load(f.arena, dx, &at),
-		expr_number(f.arena, DTYPE_F32, 0));
+	        expr_number(f.arena, DTYPE_F32, 0));
 	struct definition *dy = define_reduction(f.program, "y", 1, &out, REDUCE_SUM, 1, &taps, NULL,
-		expr_scalar(f.arena, SCALAR_mul, padded, expr_load(f.arena, dw, &k), NULL));
+	        expr_scalar(f.arena, SCALAR_mul, padded, expr_load(f.arena, dw, &k), NULL));
 	output(&f, dy);
 	program_check(f.program);
 	interpret(f.program, MATH_STRICT, (const void *[]){ x }, (void *[]){ y });
@@ -225,7 +231,7 @@ static void values_as_indices(void **state)
 	(void)state;
 	begin(&f);
 	for (int i = 0; i < n; i++)
-		k[i] = i % 13 - 1;                                         /* -1, 10 and 11 lie outside and are cut */
+		k[i] = i % 13 - 1; /* -1, 10 and 11 lie outside and are cut */
 	for (int i = 0; i < m; i++)
 		x[i] = i * i - 20;
 	struct definition *dx = define_input(f.program, "x", DTYPE_I64, 1, &m),
@@ -233,8 +239,9 @@ static void values_as_indices(void **state)
 	const struct index *i = var(&f, 0, n), *at = index_value(f.arena, expr_load(f.arena, dk, &i), 0, m - 1);
 	const struct expr *product =
 	        expr_scalar(f.arena, SCALAR_mul, expr_load(f.arena, dx, &at), expr_index(f.arena, i), NULL);
-	output(&f, define_map(f.program, "y", 1, &n,
-	                      expr_scalar(f.arena, SCALAR_div, product, expr_integer(f.arena, DTYPE_I64, 3), NULL)));
+	output(&f,
+	        define_map(f.program, "y", 1, &n,
+	                expr_scalar(f.arena, SCALAR_div, product, expr_integer(f.arena, DTYPE_I64, 3), NULL)));
 	program_check(f.program);
 	interpret(f.program, MATH_STRICT, (const void *[]){ x, k }, (void *[]){ y });
 	for (int e = 0; e < n; e++) {
@@ -256,8 +263,9 @@ static void chain_in_double(void **state)
 	struct definition *in = define_input(f.program, "x", DTYPE_F32, 1, &n), *d = in;
 	const struct index *i = var(&f, 0, n);
 	for (int step = 0; step < 50; step++)
-		d = define_map(f.program, "d", 1, &n, expr_scalar(f.arena, SCALAR_mul, expr_load(f.arena, d, &i),
-			expr_number(f.arena, DTYPE_F32, 1.0000001), NULL));
+		d = define_map(f.program, "d", 1, &n,
+		        expr_scalar(f.arena, SCALAR_mul, expr_load(f.arena, d, &i),
+		                expr_number(f.arena, DTYPE_F32, 1.0000001), NULL));
 	output(&f, d), output(&f, in);
 	program_check(f.program);
 	interpret(f.program, MATH_DOUBLE, (const void *[]){ x }, (void *[]){ y, same });
@@ -284,8 +292,9 @@ static void every_failed_allocation_is_survived(void **state)
 		if (BUILD_TRY(&f.build)) {
 			float *x = random_array(&f, 280);
 			struct definition *in = define_input(f.program, "x", DTYPE_F32, 2, shape);
-			output(&f, define_reduction(f.program, "s", 1, shape, REDUCE_SUM, 1, shape + 1, NULL,
-				load(&f, in, var(&f, 0, 4), var(&f, 1, 70))));
+			output(&f,
+			        define_reduction(f.program, "s", 1, shape, REDUCE_SUM, 1, shape + 1, NULL,
+			                load(&f, in, var(&f, 0, 4), var(&f, 1, 70))));
 			interpret(f.program, MATH_STRICT, (const void *[]){ x }, (void *[]){ y });
 			done = true;
 		} else {
@@ -307,20 +316,20 @@ static void folds_what_is_constant(void **state)
 	struct definition *x = define_input(f.program, "x", DTYPE_F32, 1, &n),
 	                  *c = define_constant(f.program, "c", DTYPE_F32, 1, &n, a);
 	const struct index *i = var(&f, 0, n);
-	struct definition *root = define_map(f.program, "root", 1, &n,
-	                                     expr_scalar(f.arena, SCALAR_sqrt, expr_load(f.arena, c, &i), NULL, NULL));
+	struct definition *root = define_map(
+	        f.program, "root", 1, &n, expr_scalar(f.arena, SCALAR_sqrt, expr_load(f.arena, c, &i), NULL, NULL));
 	struct definition *two = define_map(f.program, "two", 1, &n, expr_number(f.arena, DTYPE_F32, 2));
 	const struct expr *sum =
 	        expr_scalar(f.arena, SCALAR_add, expr_load(f.arena, root, &i), expr_load(f.arena, two, &i), NULL);
-	struct definition *out = define_map(f.program, "y", 1, &n,
-	                                    expr_scalar(f.arena, SCALAR_mul, sum, expr_load(f.arena, x, &i), NULL));
+	struct definition *out = define_map(
+	        f.program, "y", 1, &n, expr_scalar(f.arena, SCALAR_mul, sum, expr_load(f.arena, x, &i), NULL));
 	output(&f, out);
 	program_fold(f.program);
 	program_remove_dead(f.program);
 	program_check(f.program);
 	assert_int_equal(root->source, SOURCE_CONSTANT);
 	assert_true(((const float *)root->data)[3] == 2);
-	assert_int_equal(two->source, SOURCE_COMPUTED);                   /* reads nothing: costs no memory as it is */
+	assert_int_equal(two->source, SOURCE_COMPUTED); /* reads nothing: costs no memory as it is */
 	assert_int_equal(f.program->all.count, 4);
 	for (int math = MATH_STRICT; math <= MATH_DOUBLE; math++) {
 		interpret(f.program, (enum math)math, (const void *[]){ a }, (void *[]){ y });
@@ -342,18 +351,19 @@ static void prints_as_read(void **state)
 	                   *back = index_plus(f.arena, index_scale(f.arena, k, -1), 99);
 	const struct expr *sum = expr_scalar(f.arena, SCALAR_add, load(&f, x, i, k), load(&f, x, i, back), NULL);
 	struct range first = { k, 0, 7 };
-	const struct expr *term = expr_scalar(
-	        f.arena, SCALAR_mul, sum,
+	const struct expr *term = expr_scalar(f.arena, SCALAR_mul, sum,
 	        expr_select(f.arena, &first, 1, load(&f, x, i, k), expr_number(f.arena, DTYPE_F32, 0.5)), NULL);
-	output(&f, define_reduction(f.program, "y", 1, shape, REDUCE_SUM, 1, shape + 1,
-	                            load(&f, x, i, index_constant(f.arena, 0)), term));
+	output(&f,
+	        define_reduction(f.program, "y", 1, shape, REDUCE_SUM, 1, shape + 1,
+	                load(&f, x, i, index_constant(f.arena, 0)), term));
 	program_check(f.program);
 	program_print(f.program, &text);
-	assert_string_equal(text.at, "program test\n"
-	                             "x float[2,100]    input\n"
-	                             "y float[2] = sum(k0 < 100 by 64 from x[i0, 0]) (x[i0, k0] + x[i0, -k0 + 99]) * "
-	                             "select(0 <= k0 < 7, x[i0, k0], 0.5)\n"
-	                             "output y = y\n");
+	assert_string_equal(text.at,
+	        "program test\n"
+	        "x float[2,100]    input\n"
+	        "y float[2] = sum(k0 < 100 by 64 from x[i0, 0]) (x[i0, k0] + x[i0, -k0 + 99]) * "
+	        "select(0 <= k0 < 7, x[i0, k0], 0.5)\n"
+	        "output y = y\n");
 	text_release(&text);
 	build_release(&f.build);
 }
@@ -373,19 +383,24 @@ static void terms_that_have_places(void **state)
 	float *w = random_array(&f, ROWS * TERMS);
 	for (int i = 0; i < ROWS * TERMS; i++)
 		at[i] = i * 7 % 11 - 3;
-	struct definition *places = define_input(f.program, "at", DTYPE_I32, 2, shape), *weights = define_input(f.program, "w", DTYPE_F32, 2, shape);
+	struct definition *places = define_input(f.program, "at", DTYPE_I32, 2, shape),
+	                  *weights = define_input(f.program, "w", DTYPE_F32, 2, shape);
 	const struct index *i = var(&f, 0, ROWS), *k = var(&f, 2, TERMS);
 	const struct expr *to[2] = { NULL, expr_cast(f.arena, DTYPE_I64, load(&f, places, i, k)) };
-	struct definition *h = define_places(f.program, "h", 2, bins, REDUCE_SUM, false, to, 1, &n, expr_number(f.arena, DTYPE_F32, 0.5), load(&f, weights, i, k));
-	const struct index *term = var(&f, 2, BINS), *back = index_plus(f.arena, index_scale(f.arena, term, -1), BINS - 1);
+	struct definition *h = define_places(f.program, "h", 2, bins, REDUCE_SUM, false, to, 1, &n,
+	        expr_number(f.arena, DTYPE_F32, 0.5), load(&f, weights, i, k));
+	const struct index *term = var(&f, 2, BINS),
+	                   *back = index_plus(f.arena, index_scale(f.arena, term, -1), BINS - 1);
 	to[1] = expr_index(f.arena, back);
-	struct definition *r = define_places(f.program, "r", 2, bins, REDUCE_SUM, true, to, 1, &m, NULL, load(&f, h, i, back));
+	struct definition *r =
+	        define_places(f.program, "r", 2, bins, REDUCE_SUM, true, to, 1, &m, NULL, load(&f, h, i, back));
 	assert_int_equal(h->order, ORDER_CHAIN);
 	assert_true(definition_work(h) == ROWS * TERMS + ROWS * BINS);
 	output(&f, h), output(&f, r);
 	program_check(f.program);
 	program_print(f.program, &text);
-	assert_non_null(strstr(text.at, "h float[3,5] = sum(k0 < 700 to [i0, int64(at[i0, k0])] from 0.5) w[i0, k0]\n"));
+	assert_non_null(
+	        strstr(text.at, "h float[3,5] = sum(k0 < 700 to [i0, int64(at[i0, k0])] from 0.5) w[i0, k0]\n"));
 	assert_non_null(strstr(text.at, "r float[3,5] = running sum(k0 < 5 to [i0, -k0 + 4]) h[i0, -k0 + 4]\n"));
 	interpret(f.program, MATH_STRICT, (const void *[]){ at, w }, (void *[]){ got[0], got[1] });
 	for (int row = 0; row < ROWS; row++) {
@@ -405,7 +420,8 @@ static void terms_that_have_places(void **state)
 
 static const struct expr *below(struct fixture *f, const struct expr *value, int64_t number)
 {
-	return expr_cast(f->arena, DTYPE_BOOL, expr_scalar(f->arena, SCALAR_less, value, expr_integer(f->arena, DTYPE_I64, number), NULL));
+	return expr_cast(f->arena, DTYPE_BOOL,
+	        expr_scalar(f->arena, SCALAR_less, value, expr_integer(f->arena, DTYPE_I64, number), NULL));
 }
 
 /* Stands behind what it reads, is needed though nobody reads it, and tells what it saw. */
@@ -420,8 +436,10 @@ static void a_check_ends_a_run(void **state)
 		begin(&f);
 		struct definition *o = define_input(f.program, "o", DTYPE_I64, 1, (int64_t[]){ 3 });
 		struct definition *in = define_input(f.program, "x", DTYPE_F32, 1, (int64_t[]){ 2 });
-		struct definition *y = define_map(f.program, "y", 1, (int64_t[]){ 2 }, load(&f, in, var(&f, 0, 2), NULL));
-		struct definition *check = define_check(f.program, "holds", limit ? &bound : &operand, 1, (int64_t[]){ 3 }, below(&f, load(&f, o, var(&f, 0, 3), NULL), 5));
+		struct definition *y =
+		        define_map(f.program, "y", 1, (int64_t[]){ 2 }, load(&f, in, var(&f, 0, 2), NULL));
+		struct definition *check = define_check(f.program, "holds", limit ? &bound : &operand, 1,
+		        (int64_t[]){ 3 }, below(&f, load(&f, o, var(&f, 0, 3), NULL), 5));
 		output(&f, y);
 		program_remove_dead(f.program);
 		program_fold(f.program);
@@ -435,7 +453,8 @@ static void a_check_ends_a_run(void **state)
 		if (BUILD_TRY(&f.build))
 			interpret(f.program, MATH_STRICT, (const void *[]){ wrong, x }, (void *[]){ got });
 		assert_int_equal(f.build.code, limit ? EXIT_LIMIT : EXIT_INVALID);
-		assert_non_null(strstr(f.build.message, limit ? "9 at most (o is [1, 7, 2])" : "below 5 is right (o is [1, 7, 2])"));
+		assert_non_null(strstr(
+		        f.build.message, limit ? "9 at most (o is [1, 7, 2])" : "below 5 is right (o is [1, 7, 2])"));
 		build_release(&f.build);
 	}
 }
@@ -449,7 +468,8 @@ static void checks_of_constants_are_settled(void **state)
 		struct fixture f;
 		begin(&f);
 		struct definition *c = define_constant(f.program, "c", DTYPE_I64, 1, (int64_t[]){ 2 }, numbers);
-		const struct expr *sum = expr_scalar(f.arena, SCALAR_add, load(&f, c, index_constant(f.arena, at), NULL), expr_integer(f.arena, DTYPE_I64, 3), NULL);
+		const struct expr *sum = expr_scalar(f.arena, SCALAR_add,
+		        load(&f, c, index_constant(f.arena, at), NULL), expr_integer(f.arena, DTYPE_I64, 3), NULL);
 		const struct expr *folded = expr_fold(f.program, sum);
 		assert_true(folded->kind == EXPR_NUMBER && folded->integer == numbers[at] + 3);
 		define_check(f.program, "holds", &operand, 0, NULL, below(&f, sum, 5));
@@ -471,16 +491,24 @@ static void a_check_of_a_branch_asks_there(void **state)
 	uint8_t c;
 	(void)state;
 	begin(&f);
-	struct definition *condition = define_input(f.program, "c", DTYPE_BOOL, 0, NULL), *in = define_input(f.program, "o", DTYPE_I64, 1, (int64_t[]){ 3 }), *part[3];
+	struct definition *condition = define_input(f.program, "c", DTYPE_BOOL, 0, NULL),
+	                  *in = define_input(f.program, "o", DTYPE_I64, 1, (int64_t[]){ 3 }), *part[3];
 	for (int i = 2; i >= 0; i--) {
 		const struct expr *number = load(&f, in, index_constant(f.arena, i), NULL);
 		nodes[i].where = "node";
 		define_check(f.program, "holds", &operand, 0, NULL, below(&f, number, 5))->node = &nodes[i];
-		part[i] = define_map(f.program, "part", 0, NULL, i < 2 ? expr_scalar(f.arena, SCALAR_add, number, load(&f, part[2], NULL, NULL), NULL) : number);
+		part[i] = define_map(f.program, "part", 0, NULL,
+		        i < 2 ? expr_scalar(f.arena, SCALAR_add, number, load(&f, part[2], NULL, NULL), NULL) : number);
 		part[i]->node = &nodes[i];
 	}
-	const struct range chosen = { index_value(f.arena, expr_cast(f.arena, DTYPE_I64, load(&f, condition, NULL, NULL)), 0, UINT8_MAX), 1, UINT8_MAX + 1 };
-	output(&f, define_map(f.program, "y", 0, NULL, expr_select(f.arena, &chosen, 1, load(&f, part[0], NULL, NULL), load(&f, part[1], NULL, NULL))));
+	const struct range chosen = {
+		index_value(f.arena, expr_cast(f.arena, DTYPE_I64, load(&f, condition, NULL, NULL)), 0, UINT8_MAX), 1,
+		UINT8_MAX + 1
+	};
+	output(&f,
+	        define_map(f.program, "y", 0, NULL,
+	                expr_select(
+	                        f.arena, &chosen, 1, load(&f, part[0], NULL, NULL), load(&f, part[1], NULL, NULL))));
 	program_guard_checks(f.program);
 	program_hoist_checks(f.program);
 	program_check(f.program);
@@ -509,19 +537,23 @@ static void bounds_of_integers(void **state)
 	struct fixture f;
 	(void)state;
 	begin(&f);
-	struct definition *o = define_input(f.program, "o", DTYPE_I64, 1, (int64_t[]){ 3 }), *n = define_input(f.program, "n", DTYPE_I8, 1, (int64_t[]){ 3 });
+	struct definition *o = define_input(f.program, "o", DTYPE_I64, 1, (int64_t[]){ 3 }),
+	                  *n = define_input(f.program, "n", DTYPE_I8, 1, (int64_t[]){ 3 });
 	struct definition *c = define_constant(f.program, "c", DTYPE_I64, 1, (int64_t[]){ 3 }, numbers);
-	struct definition *order = define_order(f.program, "sorted", 1, (int64_t[]){ 2 }, true, 3, load(&f, o, var(&f, 1, 3), NULL));
-	const struct expr *any = load(&f, o, var(&f, 0, 3), NULL), *of_c = load(&f, c, var(&f, 0, 3), NULL), *five = expr_integer(f.arena, DTYPE_I64, 5);
+	struct definition *order =
+	        define_order(f.program, "sorted", 1, (int64_t[]){ 2 }, true, 3, load(&f, o, var(&f, 1, 3), NULL));
+	const struct expr *any = load(&f, o, var(&f, 0, 3), NULL), *of_c = load(&f, c, var(&f, 0, 3), NULL),
+	                  *five = expr_integer(f.arena, DTYPE_I64, 5);
 	struct definition *first = define_reduction(f.program, "first", 0, NULL, REDUCE_MIN, 1, (int64_t[]){ 3 }, NULL,
-		expr_scalar(f.arena, SCALAR_where, below(&f, any, 5), five, five)->arg[0]);
+	        expr_scalar(f.arena, SCALAR_where, below(&f, any, 5), five, five)->arg[0]);
 	assert_bounds(any, INT64_MIN, INT64_MAX);
 	assert_bounds(load(&f, n, var(&f, 0, 3), NULL), -128, 127);
 	assert_bounds(expr_cast(f.arena, DTYPE_I64, load(&f, n, var(&f, 0, 3), NULL)), -128, 127);
 	assert_bounds(of_c, -2, 8);
 	assert_bounds(expr_scalar(f.arena, SCALAR_add, of_c, five, NULL), 3, 13);
-	assert_bounds(expr_scalar(f.arena, SCALAR_add, any, five, NULL), INT64_MIN, INT64_MAX);          /* it may wrap around */
-	assert_bounds(expr_scalar(f.arena, SCALAR_min, expr_scalar(f.arena, SCALAR_max, any, of_c, NULL), five, NULL), -2, 5);
+	assert_bounds(expr_scalar(f.arena, SCALAR_add, any, five, NULL), INT64_MIN, INT64_MAX); /* it may wrap around */
+	assert_bounds(
+	        expr_scalar(f.arena, SCALAR_min, expr_scalar(f.arena, SCALAR_max, any, of_c, NULL), five, NULL), -2, 5);
 	assert_bounds(expr_scalar(f.arena, SCALAR_where, any, of_c, expr_integer(f.arena, DTYPE_I64, 20)), -2, 20);
 	assert_bounds(load(&f, order, var(&f, 0, 2), NULL), 0, 2);
 	assert_bounds(load(&f, first, NULL, NULL), 0, 1);
@@ -532,13 +564,20 @@ static void bounds_of_integers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sums_and_maxima_of_rows), cmocka_unit_test(contractions),
-		cmocka_unit_test(squares),                 cmocka_unit_test(window_with_pads),
-		cmocka_unit_test(values_as_indices),       cmocka_unit_test(chain_in_double),
-		cmocka_unit_test(folds_what_is_constant),  cmocka_unit_test(every_failed_allocation_is_survived),
-		cmocka_unit_test(prints_as_read),          cmocka_unit_test(terms_that_have_places),
-		cmocka_unit_test(a_check_ends_a_run),      cmocka_unit_test(checks_of_constants_are_settled),
-		cmocka_unit_test(bounds_of_integers),      cmocka_unit_test(a_check_of_a_branch_asks_there),
+		cmocka_unit_test(sums_and_maxima_of_rows),
+		cmocka_unit_test(contractions),
+		cmocka_unit_test(squares),
+		cmocka_unit_test(window_with_pads),
+		cmocka_unit_test(values_as_indices),
+		cmocka_unit_test(chain_in_double),
+		cmocka_unit_test(folds_what_is_constant),
+		cmocka_unit_test(every_failed_allocation_is_survived),
+		cmocka_unit_test(prints_as_read),
+		cmocka_unit_test(terms_that_have_places),
+		cmocka_unit_test(a_check_ends_a_run),
+		cmocka_unit_test(checks_of_constants_are_settled),
+		cmocka_unit_test(bounds_of_integers),
+		cmocka_unit_test(a_check_of_a_branch_asks_there),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

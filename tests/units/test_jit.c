@@ -1,5 +1,5 @@
-/* test_jit.c: libtcc as we use it: what its dialect accepts and what it silently gets wrong (so that an upgrade is noticed), how it
- * fails, and the menus. */
+/* test_jit.c: libtcc as we use it: what its dialect accepts and what it silently gets wrong (so that an upgrade is
+ * noticed), how it fails, and the menus. */
 #include "unit.h"
 #include <math.h>
 #include <pthread.h>
@@ -38,13 +38,24 @@ static void dialect(void **state)
 	(void)state;
 	if (absent())
 		skip();
-	assert_int_equal(run_long("struct s { long a, b; float *p; }; long f(void) { struct s s = { .b = 7 }; return s.b + (s.p == 0); }"), 8);
-	assert_int_equal(run_long("long f(void) { const float x = 0x1.8p+1f; const float *p = &x; return (long)(*p * 2); }"), 6);
-	assert_int_equal(run_long("static inline float half(float x) { return x * 0.5f; } long f(void) { return (long)half(42.f); }"), 21);
-	assert_int_equal(run_long("long f(void) { float z = 0.f, n = (0.f / 0.f), i = (-1.f / 0.f); return (n != n) + 2 * (i < -3e38f) + 4 * (1 / -z < 0); }"), 7);
-	assert_int_equal(run_long("long f(void) { float r[4]; for (long i = 0; i < 4; i++) { float *const restrict p = r; p[i] = i; } return (long)r[3]; }"), 3);
+	assert_int_equal(run_long("struct s { long a, b; float *p; }; long f(void) { struct s s = { .b = 7 }; return "
+	                          "s.b + (s.p == 0); }"),
+	        8);
+	assert_int_equal(
+	        run_long("long f(void) { const float x = 0x1.8p+1f; const float *p = &x; return (long)(*p * 2); }"), 6);
+	assert_int_equal(run_long("static inline float half(float x) { return x * 0.5f; } long f(void) { return "
+	                          "(long)half(42.f); }"),
+	        21);
+	assert_int_equal(run_long("long f(void) { float z = 0.f, n = (0.f / 0.f), i = (-1.f / 0.f); return (n != n) + "
+	                          "2 * (i < -3e38f) + 4 * (1 / -z < 0); }"),
+	        7);
+	assert_int_equal(run_long("long f(void) { float r[4]; for (long i = 0; i < 4; i++) { float *const restrict p = "
+	                          "r; p[i] = i; } return (long)r[3]; }"),
+	        3);
 	/* Accepted and ignored, silently: why no vector reaches libtcc. */
-	assert_int_equal(run_long("typedef float vec __attribute__((vector_size(64))); long f(void) { return sizeof(vec); }"), 4);
+	assert_int_equal(
+	        run_long("typedef float vec __attribute__((vector_size(64))); long f(void) { return sizeof(vec); }"),
+	        4);
 }
 
 static void refused(const char *source, const char *said)
@@ -63,9 +74,9 @@ static void failures(void **state)
 	if (absent())
 		skip();
 	refused("#line 12 \"k3_rows (Softmax_12)\"\nlong f(void) {\n\treturn 1\n}\n", "k3_rows (Softmax_12):1");
-	refused("long f(void) { return g(1); }", "g");                                    /* an implicit declaration */
-	refused("long g(long); long f(void) { return g(1); }", "g");                      /* not bound */
-	refused("int getpid(void); long f(void) { return getpid(); }", "getpid");         /* the process is not visible */
+	refused("long f(void) { return g(1); }", "g");                            /* an implicit declaration */
+	refused("long g(long); long f(void) { return g(1); }", "g");              /* not bound */
+	refused("int getpid(void); long f(void) { return getpid(); }", "getpid"); /* the process is not visible */
 	refused("long f(void) { return 1; } long f(void) { return 2; }", "f");
 	refused("_Thread_local int x; long f(void) { return x; }", "");
 }
@@ -80,8 +91,11 @@ static void binding(void **state)
 	static const float table[3] = { 1, 2, 4 };
 	const struct jit_symbol symbols[] = { { "twice", (const void *)twice }, { "table", table } };
 	struct jit_code *code;
-	assert_int_equal(jit_compile(&code, "float twice(float); extern const float table[3]; float f(void) { return twice(table[2]); }", symbols, 2, message,
-		sizeof message), JIT_OK);
+	assert_int_equal(
+	        jit_compile(&code,
+	                "float twice(float); extern const float table[3]; float f(void) { return twice(table[2]); }",
+	                symbols, 2, message, sizeof message),
+	        JIT_OK);
 	float (*f)(void);
 	*(void **)&f = jit_function(code, "f");
 	assert_true(f() == 8);
@@ -116,7 +130,10 @@ static void menus(void **state)
 	for (int i = 0; i < SCALAR_COUNT; i++)
 		if (scalars[i].floats) {
 			char name[64];
-			snprintf(name, sizeof name, "m_%s_%s", scalars[i].name, scalars[i].arity == 1 ? "v" : scalars[i].arity == 2 ? "vs" : "vvs");
+			snprintf(name, sizeof name, "m_%s_%s", scalars[i].name,
+			        scalars[i].arity == 1           ? "v"
+			                : scalars[i].arity == 2 ? "vs"
+			                                        : "vvs");
 			assert_non_null(entry(target_native()->name, name));
 		}
 	for (int rows = 1; rows <= JIT_ROWS_MOST; rows++)
@@ -140,20 +157,25 @@ static void entries(void **state)
 	static float a[3 * MOST], b[3 * MOST], y[2][3 * MOST];
 	static const long lengths[] = { 1, 7, 15, 16, 17, 63, 64, 65, 129, 200 };
 	for (int i = 0; i < 3 * MOST; i++) {
-		a[i] = i % 41 == 3 ? NAN : i % 37 == 5 ? -0.f : i % 29 == 2 ? INFINITY : (float)((i * 7919) % 1009) / 500.f - 1.f;
+		a[i] = i % 41 == 3    ? NAN
+		        : i % 37 == 5 ? -0.f
+		        : i % 29 == 2 ? INFINITY
+		                      : (float)((i * 7919) % 1009) / 500.f - 1.f;
 		b[i] = i % 43 == 4 ? -INFINITY : (float)((i * 104729) % 997) / 300.f - 1.6f;
 	}
 	for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
 		static const char *const two[] = { "m_add_vv", "m_max_vs", "m_div_sv", "m_mul_vv", "m_where_vvs" };
 		for (int k = 0; k < 4; k++) {
 			for (int menu = 0; menu < 2; menu++) {
-				map2 *f = (map2 *)(uintptr_t)entry(menu ? "generic" : target_native()->name, two[k])->at;
+				map2 *f =
+				        (map2 *)(uintptr_t)entry(menu ? "generic" : target_native()->name, two[k])->at;
 				for (int i = 0; i < 3 * MOST; i++)
 					y[menu][i] = 77;
 				f(y[menu], MOST, a, MOST, b, MOST, 3, lengths[l]);
 			}
 			for (int i = 0; i < 3 * MOST; i++) {
-				assert_true(!memcmp(&y[0][i], &y[1][i], 4) || (y[0][i] != y[0][i] && y[1][i] != y[1][i]));
+				assert_true(
+				        !memcmp(&y[0][i], &y[1][i], 4) || (y[0][i] != y[0][i] && y[1][i] != y[1][i]));
 				if (i % MOST >= lengths[l])
 					assert_true(y[0][i] == 77);
 			}
@@ -161,7 +183,8 @@ static void entries(void **state)
 		static const char *const one[] = { "m_sums_add", "m_sums_max", "m_sums_min", "m_sums_mul" };
 		for (int k = 0; k < 4; k++) {
 			for (int menu = 0; menu < 2; menu++)
-				((sums *)(uintptr_t)entry(menu ? "generic" : target_native()->name, one[k])->at)(y[menu], b, MOST, 3, lengths[l]);
+				((sums *)(uintptr_t)entry(menu ? "generic" : target_native()->name, one[k])->at)(
+				        y[menu], b, MOST, 3, lengths[l]);
 			assert_memory_equal(y[0], y[1], 3 * sizeof *y[0]);
 		}
 	}
@@ -180,7 +203,10 @@ static void lives(void **state)
 
 /* Several threads compile, refuse and run at once: libtcc has one lock, everything of ours belongs to one of them. */
 enum { THREADS = 6, TIMES = 60 };
-struct job { pthread_t thread; int number, wrong; };
+struct job {
+	pthread_t thread;
+	int number, wrong;
+};
 
 static void *compile_and_run(void *argument)
 {
@@ -188,8 +214,9 @@ static void *compile_and_run(void *argument)
 	for (int i = 0; i < TIMES; i++) {
 		char source[256], said[256];
 		struct jit_code *code;
-		snprintf(source, sizeof source, "static const long table[2] = { 0, %d }; long f(long x) { return table[x >= 0] + x; }%s", 1000 * job->number + i,
-			i % 3 == 2 ? " long g(void) { return nothing_" : "");
+		snprintf(source, sizeof source,
+		        "static const long table[2] = { 0, %d }; long f(long x) { return table[x >= 0] + x; }%s",
+		        1000 * job->number + i, i % 3 == 2 ? " long g(void) { return nothing_" : "");
 		enum jit_status status = jit_compile(&code, source, NULL, 0, said, sizeof said);
 		if (i % 3 == 2) {
 			job->wrong += status != JIT_REFUSED || code || !*said;
@@ -226,12 +253,16 @@ static void threads(void **state)
 static const char *const graphs[] = {
 	/* an index that is a value, into an array in scratch */
 	"g (float[2,3,3,2] x) => (float[3,2,8,1] y)\n"
-	"<int64[5] a = {2, 3, 3, 1, 2}, int64[1] b = {1}, int64[1] c = {3}, int64[1] d = {2}, int64[1] e = {3}, int64[4] f = {2, 3, 1, 2}, int64[8] i = {-1, 1, 1, 1, -2, -1, 1, 1}>\n"
-	"{ t1 = Elu (x)  t2 = Reshape (t1, a)  t3 = Slice (t2, b, c, d, e)  t4 = Reshape (t3, f)  t5 = Gather <axis = 0> (t4, i)  y = Transpose <perm = [1, 3, 0, 2]> (t5) }",
+	"<int64[5] a = {2, 3, 3, 1, 2}, int64[1] b = {1}, int64[1] c = {3}, int64[1] d = {2}, int64[1] e = {3}, "
+	"int64[4] f = {2, 3, 1, 2}, int64[8] i = {-1, 1, 1, 1, -2, -1, 1, 1}>\n"
+	"{ t1 = Elu (x)  t2 = Reshape (t1, a)  t3 = Slice (t2, b, c, d, e)  t4 = Reshape (t3, f)  t5 = Gather <axis = "
+	"0> (t4, i)  y = Transpose <perm = [1, 3, 0, 2]> (t5) }",
 	/* the same as a term of a sum: its value stands in the loop */
 	"g (float[1,240] x, float[1,14] z) => (float[1] y, float[1,254] w)\n"
-	"<int64[29] i = {195, 239, -224, -62, 83, 180, 6, 103, -48, 84, 206, 198, -180, 5, 63, -137, -72, 89, 121, 215, -116, -31, -88, -176, 153, -210, -84, 97, -142}, int64[1] r = {29}>\n"
-	"{ t1 = Sigmoid (x)  w = Concat <axis = 1> (t1, z)  t2 = Gather <axis = 1> (w, i)  t3 = Reshape (t2, r)  y = ReduceMean <axes = [0], keepdims = 1> (t3) }",
+	"<int64[29] i = {195, 239, -224, -62, 83, 180, 6, 103, -48, 84, 206, 198, -180, 5, 63, -137, -72, 89, 121, "
+	"215, -116, -31, -88, -176, 153, -210, -84, 97, -142}, int64[1] r = {29}>\n"
+	"{ t1 = Sigmoid (x)  w = Concat <axis = 1> (t1, z)  t2 = Gather <axis = 1> (w, i)  t3 = Reshape (t2, r)  y = "
+	"ReduceMean <axes = [0], keepdims = 1> (t3) }",
 };
 
 enum { FLOATS = 256 };
@@ -276,9 +307,14 @@ static void same_bits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(threads),        /* first: nobody else has been inside libtcc yet */
-		cmocka_unit_test(dialect), cmocka_unit_test(failures), cmocka_unit_test(binding), cmocka_unit_test(menus), cmocka_unit_test(entries),
-		cmocka_unit_test(lives), cmocka_unit_test(same_bits),
+		cmocka_unit_test(threads), /* first: nobody else has been inside libtcc yet */
+		cmocka_unit_test(dialect),
+		cmocka_unit_test(failures),
+		cmocka_unit_test(binding),
+		cmocka_unit_test(menus),
+		cmocka_unit_test(entries),
+		cmocka_unit_test(lives),
+		cmocka_unit_test(same_bits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

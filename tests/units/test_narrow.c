@@ -3,8 +3,8 @@
 #include <math.h>
 #include "definitions/narrow.h"
 
-static const enum dtype types[] = { DTYPE_F16, DTYPE_BF16, DTYPE_F8E4M3FN, DTYPE_F8E4M3FNUZ, DTYPE_F8E5M2, DTYPE_F8E5M2FNUZ, DTYPE_F8E8M0,
-	DTYPE_F4E2M1, DTYPE_F6E2M3, DTYPE_F6E3M2 };
+static const enum dtype types[] = { DTYPE_F16, DTYPE_BF16, DTYPE_F8E4M3FN, DTYPE_F8E4M3FNUZ, DTYPE_F8E5M2,
+	DTYPE_F8E5M2FNUZ, DTYPE_F8E8M0, DTYPE_F4E2M1, DTYPE_F6E2M3, DTYPE_F6E3M2 };
 
 static unsigned codes(enum dtype type) { return 1u << dtypes[type].bits; }
 
@@ -14,13 +14,16 @@ static double meaning(enum dtype type, unsigned code)
 	const struct narrow_row *row = &narrows[type];
 	if (type == DTYPE_F8E8M0)
 		return code == 255 ? NAN : ldexp(1, (int)code - 127);
-	int exponent = (int)(code >> row->mantissa) & ((1 << row->exponent) - 1), mantissa = (int)(code & ((1u << row->mantissa) - 1));
-	unsigned sign = code >> (row->exponent + row->mantissa), magnitude = code & ((1u << (row->exponent + row->mantissa)) - 1);
+	int exponent = (int)(code >> row->mantissa) & ((1 << row->exponent) - 1),
+	    mantissa = (int)(code & ((1u << row->mantissa) - 1));
+	unsigned sign = code >> (row->exponent + row->mantissa),
+	         magnitude = code & ((1u << (row->exponent + row->mantissa)) - 1);
 	if (row->one_zero && code == row->nan)
 		return NAN;
 	if (magnitude > row->top)
 		return magnitude == row->over && row->over != row->nan ? (sign ? -INFINITY : INFINITY) : NAN;
-	double value = exponent ? ldexp(1 + ldexp(mantissa, -row->mantissa), exponent - row->bias) : ldexp(mantissa, 1 - row->bias - row->mantissa);
+	double value = exponent ? ldexp(1 + ldexp(mantissa, -row->mantissa), exponent - row->bias)
+	                        : ldexp(mantissa, 1 - row->bias - row->mantissa);
 	return sign ? -value : value;
 }
 
@@ -49,14 +52,17 @@ static double nearest(enum dtype type, double x)
 		if (isnan(best) || near < far || (near == far && !(code & 1) && (chosen & 1)))
 			best = value, chosen = code;
 	}
-	double end = most + step / 2;                            /* the tie goes up where the largest code is odd */
+	double end = most + step / 2; /* the tie goes up where the largest code is odd */
 	if (fabs(x) > end || (fabs(x) == end && (row->top & 1)))
 		return NAN;
 	return x < 0 ? -best : best;
 }
 
 static uint64_t seed = 1;
-static uint64_t random_bits(void) { return seed = seed * 6364136223846793005u + 1442695040888963407u, seed >> 11 ^ seed << 30; }
+static uint64_t random_bits(void)
+{
+	return seed = seed * 6364136223846793005u + 1442695040888963407u, seed >> 11 ^ seed << 30;
+}
 
 /* Near the type's own numbers: between two neighbours, at their middle, and a little off it. */
 static double near_a_number(enum dtype type)
@@ -64,7 +70,8 @@ static double near_a_number(enum dtype type)
 	unsigned code = (unsigned)(random_bits() % narrows[type].top);
 	double a = meaning(type, code), b = meaning(type, code + 1), at[] = { a, (a + b) / 2, 0.75 * a + 0.25 * b, b };
 	double x = at[random_bits() % 4];
-	return (random_bits() & 1 ? x : -x) * (1 + (double)((int)(random_bits() % 3) - 1) * (random_bits() & 1 ? 0x1p-50 : 0x1p-22));
+	return (random_bits() & 1 ? x : -x)
+	        * (1 + (double)((int)(random_bits() % 3) - 1) * (random_bits() & 1 ? 0x1p-50 : 0x1p-22));
 }
 
 static void rounding_is_to_nearest_once(void **state)
@@ -75,7 +82,8 @@ static void rounding_is_to_nearest_once(void **state)
 			continue;
 		for (int i = 0; i < (dtypes[types[t]].bits == 16 ? 400 : 4000); i++) {
 			double x = near_a_number(types[t]), want = nearest(types[t], x);
-			double got = (double)narrow_value(types[t], narrow_code(types[t], CAST_SATURATES, narrow_odd(x)));
+			double got =
+			        (double)narrow_value(types[t], narrow_code(types[t], CAST_SATURATES, narrow_odd(x)));
 			if (isnan(want))
 				want = copysign(meaning(types[t], narrows[types[t]].top), x);
 			assert_true(got == want);

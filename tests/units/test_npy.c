@@ -62,7 +62,11 @@ static void orders_are_understood(void **state)
 static void broken_files_are_refused(void **state)
 {
 	(void)state;
-	static const struct { const char *header; size_t bytes; enum exit_code code; } bad[] = {
+	static const struct {
+		const char *header;
+		size_t bytes;
+		enum exit_code code;
+	} bad[] = {
 		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 7, EXIT_INVALID },
 		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 9, EXIT_INVALID },
 		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", 8, EXIT_INVALID },
@@ -75,7 +79,8 @@ static void broken_files_are_refused(void **state)
 		{ "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", 8, EXIT_UNSUPPORTED },
 		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 2)}", 0, EXIT_LIMIT },
 		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", 0, EXIT_INVALID },
-		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}", 4, EXIT_LIMIT },
+		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}", 4,
+		        EXIT_LIMIT },
 		{ "", 8, EXIT_INVALID },
 	};
 	for (size_t i = 0; i < COUNT(bad); i++) {

@@ -9,7 +9,11 @@
 static const float numbers[6] = { 1, 2, 3, -4, 5e-20f, 6 };
 static const int64_t shape[2] = { 2, 3 }, words[3] = { 7, -8, INT64_MAX }, three[1] = { 3 };
 
-struct file { unsigned char *at; size_t bytes; char path[64]; };
+struct file {
+	unsigned char *at;
+	size_t bytes;
+	char path[64];
+};
 
 static struct file load(const char *path)
 {
@@ -28,12 +32,13 @@ static struct file written(void)
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof path, "%s/all.npz", folder);
 	build_init(&build);
-	const struct npz_array arrays[] = { { "x", DTYPE_F32, 2, shape, numbers }, { "layer/Größe:0", DTYPE_I64, 1, three, words }, { "s", DTYPE_F32, 0, NULL, numbers + 3 } };
+	const struct npz_array arrays[] = { { "x", DTYPE_F32, 2, shape, numbers },
+		{ "layer/Größe:0", DTYPE_I64, 1, three, words }, { "s", DTYPE_F32, 0, NULL, numbers + 3 } };
 	npz_write(&build, path, arrays, 3);
 	build_release(&build);
 	struct file file = load(path);
 	unlink(path);
-	assert_int_equal(rmdir(folder), 0);                    /* nothing else was left there */
+	assert_int_equal(rmdir(folder), 0); /* nothing else was left there */
 	return file;
 }
 
@@ -53,7 +58,9 @@ static struct file packed(size_t zeros, const char *first, const char *second)
 	void *data = calloc(zeros + 1, 1);
 	npy_print(&text, DTYPE_U8, 1, extents, data);
 	for (int i = 0; i < (second ? 2 : 1); i++)
-		assert_int_equal(zip_file_add(zip, i ? second : first, zip_source_buffer(zip, text.at, text.count, 0), ZIP_FL_ENC_UTF_8), i);
+		assert_int_equal(zip_file_add(zip, i ? second : first, zip_source_buffer(zip, text.at, text.count, 0),
+		                         ZIP_FL_ENC_UTF_8),
+		        i);
 	assert_int_equal(zip_close(zip), 0);
 	free(data);
 	text_release(&text);
@@ -70,7 +77,8 @@ static struct file packed(size_t zeros, const char *first, const char *second)
 	return file;
 }
 
-static enum exit_code code_of(const unsigned char *bytes, size_t count, const char *name, char *message, struct npy *npy)
+static enum exit_code code_of(
+        const unsigned char *bytes, size_t count, const char *name, char *message, struct npy *npy)
 {
 	struct build build;
 	build_init(&build);
@@ -101,7 +109,7 @@ static void what_is_written_reads_back(void **state)
 	(void)state;
 	struct file file = written(), again = written();
 	assert_int_equal(file.bytes, again.bytes);
-	assert_memory_equal(file.at, again.at, file.bytes);    /* no dates */
+	assert_memory_equal(file.at, again.at, file.bytes); /* no dates */
 	struct build build;
 	build_init(&build);
 	struct npz_names names = npz_names_in(&build, "it", file.at, file.bytes);
@@ -134,7 +142,8 @@ static void what_is_not_there_is_told(void **state)
 		if (!memcmp(twice.at + i, "b.npy", 5))
 			twice.at[i] = 'a';
 	refused(twice.at, twice.bytes, "a", EXIT_INVALID, "holds \"a\" twice");
-	refused((const unsigned char *)"no zip at all, this", 19, "x", EXIT_INVALID, "it.npz: is no .npz file: Not a zip archive");
+	refused((const unsigned char *)"no zip at all, this", 19, "x", EXIT_INVALID,
+	        "it.npz: is no .npz file: Not a zip archive");
 	free(file.at);
 	free(twice.at);
 	free(text.at);
@@ -157,7 +166,8 @@ static void broken_archives_end_in_a_message(void **state)
 				unsigned char old = at[i];
 				at[i] = how == 0 ? old ^ 1 : how == 1 ? old ^ 0x80 : 0xff;
 				enum exit_code code = code_of(at, files[f].bytes, "x", NULL, &npy);
-				assert_true(code == EXIT_RIGHT || code == EXIT_USAGE || code == EXIT_INVALID || code == EXIT_UNSUPPORTED || code == EXIT_LIMIT);
+				assert_true(code == EXIT_RIGHT || code == EXIT_USAGE || code == EXIT_INVALID
+				        || code == EXIT_UNSUPPORTED || code == EXIT_LIMIT);
 				at[i] = old;
 			}
 		free(at);
@@ -170,7 +180,8 @@ static void claim(struct file *file, size_t at, uint32_t size)
 		file->at[at + (size_t)i] = (unsigned char)(size >> 8 * i);
 }
 
-/* The unpacked size stands in the central directory, 24 bytes from its entry's beginning, and at 22 of the local header. */
+/* The unpacked size stands in the central directory, 24 bytes from its entry's beginning, and at 22 of the local
+ * header. */
 static void sizes_are_not_believed(void **state)
 {
 	(void)state;
@@ -184,7 +195,8 @@ static void sizes_are_not_believed(void **state)
 	refused(file.at, file.bytes, "x", EXIT_INVALID, "member \"x\"");
 	claim(&file, entry + 24, 1 << 30 | 1);
 	claim(&file, 22, 1 << 30 | 1);
-	refused(file.at, file.bytes, "x", EXIT_LIMIT, "its compressed members, up to \"x\", have more than 1073741824 bytes: store them (numpy.savez)");
+	refused(file.at, file.bytes, "x", EXIT_LIMIT,
+	        "its compressed members, up to \"x\", have more than 1073741824 bytes: store them (numpy.savez)");
 	for (entry = 0; memcmp(stored.at + entry, "PK\1\2", 4);)
 		entry++;
 	claim(&stored, entry + 24, 1 << 30);
@@ -199,10 +211,17 @@ static void places_that_cannot_be_written(void **state)
 	char folder[] = "/tmp/test-npz-XXXXXX", path[64];
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof path, "%s/one.npz", folder);
-	const struct npz_array array = { "x", DTYPE_F32, 2, shape, numbers }, bad = { "x\xff\xfe", DTYPE_F32, 2, shape, numbers },
-		strings = { "x", DTYPE_STRING, 2, shape, numbers };
-	const struct { const char *path; const struct npz_array *array; enum exit_code code; const char *part; } cases[] = {
-		{ "/nowhere/at/all.npz", &array, EXIT_USAGE, "/nowhere/at/all.npz: cannot be written: No such file or directory" },
+	const struct npz_array array = { "x", DTYPE_F32, 2, shape, numbers },
+	                       bad = { "x\xff\xfe", DTYPE_F32, 2, shape, numbers },
+	                       strings = { "x", DTYPE_STRING, 2, shape, numbers };
+	const struct {
+		const char *path;
+		const struct npz_array *array;
+		enum exit_code code;
+		const char *part;
+	} cases[] = {
+		{ "/nowhere/at/all.npz", &array, EXIT_USAGE,
+		        "/nowhere/at/all.npz: cannot be written: No such file or directory" },
 		{ path, &bad, EXIT_UNSUPPORTED, "cannot hold a member called \"x\\xff\\xfe.npy\"" },
 		{ path, &strings, EXIT_UNSUPPORTED, ".npy has no elements of" },
 	};
@@ -224,8 +243,11 @@ static void places_that_cannot_be_written(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_written_reads_back), cmocka_unit_test(what_is_not_there_is_told), cmocka_unit_test(broken_archives_end_in_a_message),
-		cmocka_unit_test(sizes_are_not_believed), cmocka_unit_test(places_that_cannot_be_written),
+		cmocka_unit_test(what_is_written_reads_back),
+		cmocka_unit_test(what_is_not_there_is_told),
+		cmocka_unit_test(broken_archives_end_in_a_message),
+		cmocka_unit_test(sizes_are_not_believed),
+		cmocka_unit_test(places_that_cannot_be_written),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,11 @@ static void attributes_are_apart(void **state)
 	(void)state;
 	for (int i = 0; i < op_count; i++)
 		for (const struct attribute_row *a = ops[i].attributes; a->name; a++) {
-			assert_true(a->from >= 1 && a->from <= a->to && a->to >= ops[i].since && attribute_kind_name(a->kind));
-			assert_true(!a->has_default || (a->string ? a->kind == ATTRIBUTE_STRING : a->kind == ATTRIBUTE_INT || a->kind == ATTRIBUTE_FLOAT));
+			assert_true(a->from >= 1 && a->from <= a->to && a->to >= ops[i].since
+			        && attribute_kind_name(a->kind));
+			assert_true(!a->has_default
+			        || (a->string ? a->kind == ATTRIBUTE_STRING
+			                      : a->kind == ATTRIBUTE_INT || a->kind == ATTRIBUTE_FLOAT));
 			for (const struct attribute_row *b = a + 1; b->name; b++)
 				if (!strcmp(a->name, b->name) && a->from <= b->to && b->from <= a->to) {
 					print_error("%s has two rows of %s for one version\n", ops[i].name, a->name);
@@ -31,10 +34,26 @@ static void defaults_follow_the_version(void **state)
 	struct build build;
 	build_init(&build);
 	if (BUILD_TRY(&build)) {
-		assert_int_equal(attribute_int(node_of(&build, "<ir_version: 7, opset_import: [\"\" : 12]> g (float[2,3] x) => (y) { y = Softmax (x) }"), "axis"), 1);
-		assert_int_equal(attribute_int(node_of(&build, "<ir_version: 7, opset_import: [\"\" : 13]> g (float[2,3] x) => (y) { y = Softmax (x) }"), "axis"), -1);
-		assert_int_equal(attribute_int(node_of(&build, "<ir_version: 7, opset_import: [\"\" : 13]> g (float[2,3] x) => (y) { y = Softmax <axis = 0> (x) }"), "axis"), 0);
-		assert_int_equal(attribute_int(node_of(&build, "<ir_version: 3, opset_import: [\"\" : 7]> g (float[1,1,3] x) => (y) { y = MaxPool <kernel_shape = [2]> (x) }"), "ceil_mode"), 0);
+		assert_int_equal(attribute_int(node_of(&build,
+		                                       "<ir_version: 7, opset_import: [\"\" : 12]> g (float[2,3] x) => "
+		                                       "(y) { y = Softmax (x) }"),
+		                         "axis"),
+		        1);
+		assert_int_equal(attribute_int(node_of(&build,
+		                                       "<ir_version: 7, opset_import: [\"\" : 13]> g (float[2,3] x) => "
+		                                       "(y) { y = Softmax (x) }"),
+		                         "axis"),
+		        -1);
+		assert_int_equal(attribute_int(node_of(&build,
+		                                       "<ir_version: 7, opset_import: [\"\" : 13]> g (float[2,3] x) => "
+		                                       "(y) { y = Softmax <axis = 0> (x) }"),
+		                         "axis"),
+		        0);
+		assert_int_equal(attribute_int(node_of(&build,
+		                                       "<ir_version: 3, opset_import: [\"\" : 7]> g (float[1,1,3] x) "
+		                                       "=> (y) { y = MaxPool <kernel_shape = [2]> (x) }"),
+		                         "ceil_mode"),
+		        0);
 	}
 	assert_string_equal(build.message, "");
 	build_release(&build);
@@ -46,7 +65,9 @@ static void kinds_are_checked(void **state)
 	struct build build;
 	build_init(&build);
 	if (BUILD_TRY(&build))
-		op_of(node_of(&build, "<ir_version: 7, opset_import: [\"\" : 13]> g (float[2,3] x) => (y) { y = Softmax <axis = 1.5> (x) }"));
+		op_of(node_of(&build,
+		        "<ir_version: 7, opset_import: [\"\" : 13]> g (float[2,3] x) => (y) { y = Softmax <axis = 1.5> "
+		        "(x) }"));
 	assert_int_equal(build.code, EXIT_INVALID);
 	assert_string_equal(build.message, "t: node #0 (Softmax): attribute axis must be an integer");
 	build_release(&build);
@@ -55,7 +76,9 @@ static void kinds_are_checked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(attributes_are_apart), cmocka_unit_test(defaults_follow_the_version), cmocka_unit_test(kinds_are_checked),
+		cmocka_unit_test(attributes_are_apart),
+		cmocka_unit_test(defaults_follow_the_version),
+		cmocka_unit_test(kinds_are_checked),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,32 +1,38 @@
-/* test_schedules.c: lower() leaves its program as it was: of one program there may be several schedules, and each is what it would be alone. */
+/* test_schedules.c: lower() leaves its program as it was: of one program there may be several schedules, and each is
+ * what it would be alone. */
 #include "unit.h"
 #include "pipeline.h"
 #include <string.h>
 
-/* Something for every stage: an output that is an input, groups, Winograd, a pooling behind a convolution, a transposition, rows, a product over them, and
- * what is virtual. */
+/* Something for every stage: an output that is an input, groups, Winograd, a pooling behind a convolution, a
+ * transposition, rows, a product over them, and what is virtual. */
 static const char text[] = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
-	"g (float[1,16,16,16] x, float[2,40,16] q) => (float[1,32,7,7] y, float[2,40,24] z, float[1,16,16,16] x, float[16,16,16] t)\n"
-	"<int64[4] wide = {32, 16, 3, 3}, int64[4] narrow = {16, 4, 3, 3}, int64[3] keys = {2, 16, 48}, int64[3] values = {2, 48, 24}>\n"
-	"{\n"
-	"	w = ConstantOfShape <value = float[1] {0.25}> (wide)\n"
-	"	g = ConstantOfShape <value = float[1] {0.125}> (narrow)\n"
-	"	k = ConstantOfShape <value = float[1] {0.5}> (keys)\n"
-	"	v = ConstantOfShape <value = float[1] {1.5}> (values)\n"
-	"	groups = Conv <group = 4, pads = [1, 1, 1, 1]> (x, g)\n"
-	"	relu = Relu (groups)\n"
-	"	same = Conv <pads = [1, 1, 1, 1]> (relu, w)\n"
-	"	half = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (same)\n"
-	"	y = MaxPool <kernel_shape = [2, 2], strides = [1, 1]> (half)\n"
-	"	scores = MatMul (q, k)\n"
-	"	soft = Softmax (scores)\n"
-	"	z = MatMul (soft, v)\n"
-	"	flat = Squeeze (relu)\n"
-	"	twice = Add (flat, flat)\n"
-	"	t = Transpose <perm = [2, 0, 1]> (twice)\n"
-	"}\n";
+                           "g (float[1,16,16,16] x, float[2,40,16] q) => (float[1,32,7,7] y, float[2,40,24] z, "
+                           "float[1,16,16,16] x, float[16,16,16] t)\n"
+                           "<int64[4] wide = {32, 16, 3, 3}, int64[4] narrow = {16, 4, 3, 3}, int64[3] keys = {2, 16, "
+                           "48}, int64[3] values = {2, 48, 24}>\n"
+                           "{\n"
+                           "	w = ConstantOfShape <value = float[1] {0.25}> (wide)\n"
+                           "	g = ConstantOfShape <value = float[1] {0.125}> (narrow)\n"
+                           "	k = ConstantOfShape <value = float[1] {0.5}> (keys)\n"
+                           "	v = ConstantOfShape <value = float[1] {1.5}> (values)\n"
+                           "	groups = Conv <group = 4, pads = [1, 1, 1, 1]> (x, g)\n"
+                           "	relu = Relu (groups)\n"
+                           "	same = Conv <pads = [1, 1, 1, 1]> (relu, w)\n"
+                           "	half = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (same)\n"
+                           "	y = MaxPool <kernel_shape = [2, 2], strides = [1, 1]> (half)\n"
+                           "	scores = MatMul (q, k)\n"
+                           "	soft = Softmax (scores)\n"
+                           "	z = MatMul (soft, v)\n"
+                           "	flat = Squeeze (relu)\n"
+                           "	twice = Add (flat, flat)\n"
+                           "	t = Transpose <perm = [2, 0, 1]> (twice)\n"
+                           "}\n";
 
-struct schedule { const char *cpu; enum optimise optimise; };
+struct schedule {
+	const char *cpu;
+	enum optimise optimise;
+};
 static const struct schedule schedules[] = {
 	{ "x86-64-v4", OPTIMISE_SPEED },
 	{ "cortex-m4", OPTIMISE_SPEED },
@@ -64,7 +70,11 @@ static const char *lowered_text(struct model *model, struct options *options, co
 	model_print(model, "kernels", &out);
 	model_print(model, "plan", &out);
 	model_print(model, "loops", &out);
-	struct emit emit = { .build = build, .arena = build->arena, .target = options->target, .templates = model_templates(model), .name = "test" };
+	struct emit emit = { .build = build,
+		.arena = build->arena,
+		.target = options->target,
+		.templates = model_templates(model),
+		.name = "test" };
 	for (size_t k = 0; k < model->lowered->kernels.count; k++)
 		emit_kernel(&emit, model->lowered->kernels.at[k], &out);
 	text_addc(&out, '\0');
@@ -81,7 +91,7 @@ static void test_schedules(void **state)
 		struct options options, alone_options;
 		struct model *shared = defined(&build, &options);
 		const char *before = program_text(shared);
-		assert_non_null(strstr(before, "same.u"));            /* Winograd is there */
+		assert_non_null(strstr(before, "same.u")); /* Winograd is there */
 		for (int round = 0; round < 2; round++)
 			for (size_t i = 0; i < COUNT(schedules); i++) {
 				struct model *alone = defined(&build, &alone_options);

@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct source { const char *name, *text; };
+struct source {
+	const char *name, *text;
+};
 
 static bool load(void *user, struct build *build, const char *name, struct mapped *source)
 {
@@ -23,7 +25,7 @@ static struct value address(struct template_call *call)
 {
 	const char *name = call->user;
 	return value_printf(call->arena, "%s[%lld * 16 + %lld]", name, (long long)call_int(call, 0, 0),
-		(long long)call_int(call, 1, 7));
+	        (long long)call_int(call, 1, 7));
 }
 
 static struct value shout(struct template_call *call)
@@ -45,7 +47,12 @@ static bool tensor_get(struct template_call *call, void *user, const char *attri
 }
 static const struct object_class tensor_class = { .name = "tensor", .get = tensor_get };
 
-struct run { struct build build; struct text out; struct environment *environment; struct value globals; };
+struct run {
+	struct build build;
+	struct text out;
+	struct environment *environment;
+	struct value globals;
+};
 
 static void start(struct run *run, const struct source *sources, const struct template_settings *settings)
 {
@@ -90,22 +97,27 @@ static void values_and_functions(void **state)
 {
 	(void)state;
 	static const struct source sources[] = { { "main",
-		"void {{ kernel.name }}({{ kernel.params | join(', ') }})\n"
-		"//% for p in range(2)\n"
-		"    {{ a.at(p) }} {{ a.at(lane=p, row=9) }}\n"
-		"//% endfor\n"
-		"{{ 'hi' | shout }} {{ 'hi' | shout(with='?') }} {{ 16 is lanes }} {{ x.rank }} {{ version }}\n" }, { 0 } };
+		                                         "void {{ kernel.name }}({{ kernel.params | join(', ') }})\n"
+		                                         "//% for p in range(2)\n"
+		                                         "    {{ a.at(p) }} {{ a.at(lane=p, row=9) }}\n"
+		                                         "//% endfor\n"
+		                                         "{{ 'hi' | shout }} {{ 'hi' | shout(with='?') }} {{ 16 is "
+		                                         "lanes }} {{ x.rank }} {{ version }}\n" },
+		{ 0 } };
 	struct run run;
 	start(&run, sources, &template_settings_kernels);
-	assert_string_equal(render(&run), "void conv_3(const float *a, float *y)\n    a[0 * 16 + 7] a[9 * 16 + 0]\n"
-		"    a[1 * 16 + 7] a[9 * 16 + 1]\nhi! hi? True 4 7\n");
-	assert_string_equal(render(&run), run.out.at);                    /* compiled once, rendered again */
+	assert_string_equal(render(&run),
+	        "void conv_3(const float *a, float *y)\n    a[0 * 16 + 7] a[9 * 16 + 0]\n"
+	        "    a[1 * 16 + 7] a[9 * 16 + 1]\nhi! hi? True 4 7\n");
+	assert_string_equal(render(&run), run.out.at); /* compiled once, rendered again */
 	end(&run);
 }
 
 static void errors_say_where(void **state)
 {
-	static const struct { const char *text, *message; } cases[] = {
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
 		{ "{{ kernel.nmae }}", "main:1:11: a dict has no member 'nmae'; did you mean 'name'?" },
 		{ "{{ kernal }}", "main:1:4: 'kernal' is undefined; did you mean 'kernel'?" },
 		{ "\n{{ a.at() }}", "main:2:6: function at: argument row is missing" },
@@ -137,31 +149,39 @@ static void errors_say_where(void **state)
 static void chain_is_told(void **state)
 {
 	static const struct source sources[] = { { "main", "{% from 'lib' import tile %}\n\n{{ tile(3) }}" },
-		{ "lib", "{% macro tile(n) %}\n  {% include 'body' %}"
-			"{% endmacro %}" }, { "body", "ok\n {{ n.rows }}\n" }, { 0 } };
+		{ "lib",
+		        "{% macro tile(n) %}\n  {% include 'body' %}"
+		        "{% endmacro %}" },
+		{ "body", "ok\n {{ n.rows }}\n" }, { 0 } };
 	struct run run;
 	(void)state;
 	start(&run, sources, NULL);
 	assert_string_equal(render(&run), "body:2:7: an int has no member 'rows'");
 	assert_string_equal(run.build.detail,
-		"    2 |  {{ n.rows }}\n      |       ^\n      in include body, from lib:2:14\n"
-		"      in macro tile, from main:3:4\n");
+	        "    2 |  {{ n.rows }}\n      |       ^\n      in include body, from lib:2:14\n"
+	        "      in macro tile, from main:3:4\n");
 	end(&run);
 }
 
 static void limits_end_it(void **state)
 {
-	static const struct { const char *text; struct template_settings settings; const char *part; } cases[] = {
+	static const struct {
+		const char *text;
+		struct template_settings settings;
+		const char *part;
+	} cases[] = {
 		{ "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", { 0 }, "nested more than 4000 deep" },
 		{ "{% include 'main' %}", { 0 }, "nested more than 4000 deep" },
 		{ "{% for i in range(1000000000000) %}{% endfor %}", { .loop_limit = 1000 }, "more than 1000 rounds" },
 		{ "{% for i in range(100000) %}xxxxxxxxxx{% endfor %}", { .output_limit = 5000 }, "text of more than" },
 		{ "{% set x = namespace(l=[1]) %}{% for i in range(100) %}{% set x.l = x.l + x.l %}"
-			"{% endfor %}", { .memory_limit = 1 << 20 }, "out of memory" },
+		  "{% endfor %}",
+		        { .memory_limit = 1 << 20 }, "out of memory" },
 		{ "{{ 'ab' * 999999999999 }}", { 0 }, "too long" },
 		{ "{{ '%999999999d' % 1 }}", { 0 }, "too wide" },
-		{ "{% for i in [1] %}{% for j in kernel.params %}{% do kernel.params.append(1) %}{% endfor %}{% endfor %}",
-			{ .memory_limit = 1 << 22 }, "out of memory" },
+		{ "{% for i in [1] %}{% for j in kernel.params %}{% do kernel.params.append(1) %}{% endfor %}{% endfor "
+		  "%}",
+		        { .memory_limit = 1 << 22 }, "out of memory" },
 	};
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -179,7 +199,9 @@ static void limits_end_it(void **state)
 /* The filters and statements that Jinja2 has not. */
 static void what_is_ours(void **state)
 {
-	static const struct { const char *text, *result; } cases[] = {
+	static const struct {
+		const char *text, *result;
+	} cases[] = {
 		{ "{{ 255|hex }} {{ 255|hex(4) }} {{ (-1)|hex(width=2) }} {{ 0|hex }}", "0xff 0x00ff -0x01 0x0" },
 		{ "{{ 'a\"b\\\\c\nd\te\001f?\?=\u00e9'|cstring }}", "\"a\\\"b\\\\c\\nd\\te\\001f?\\077=\\303\\251\"" },
 		{ "{{ 5|cstring }}{{ ''|cstring }}", "\"5\"\"\"" },
@@ -247,15 +269,24 @@ static void own_templates_come_first(void **state)
 /* What a loop nests deeper and deeper does not end the stack. */
 static void deep_values_are_refused(void **state)
 {
-	static const struct { const char *use, *part; } cases[] = {
-		{ "{{ t }}", "cannot be printed" }, { "{{ {t: 1} }}", "cannot be a key" }, { "{{ t == u }}", "deep" }, { "{{ t < u }}", "deep" },
-		{ "{{ t|tojson }}", "inside each other" }, { "{{ t|pprint }}", "inside each other" }, { "{{ [t]|unique|list }}", "cannot be a key" },
+	static const struct {
+		const char *use, *part;
+	} cases[] = {
+		{ "{{ t }}", "cannot be printed" },
+		{ "{{ {t: 1} }}", "cannot be a key" },
+		{ "{{ t == u }}", "deep" },
+		{ "{{ t < u }}", "deep" },
+		{ "{{ t|tojson }}", "inside each other" },
+		{ "{{ t|pprint }}", "inside each other" },
+		{ "{{ [t]|unique|list }}", "cannot be a key" },
 	};
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		char text[400];
-		snprintf(text, sizeof text, "{%% set n = namespace(t=(), u=()) %%}{%% for i in range(200000) %%}{%% set n.t = (n.t,) %%}"
-			"{%% set n.u = (n.u,) %%}{%% endfor %%}{%% set t = n.t %%}{%% set u = n.u %%}%s", cases[i].use);
+		snprintf(text, sizeof text,
+		        "{%% set n = namespace(t=(), u=()) %%}{%% for i in range(200000) %%}{%% set n.t = (n.t,) %%}"
+		        "{%% set n.u = (n.u,) %%}{%% endfor %%}{%% set t = n.t %%}{%% set u = n.u %%}%s",
+		        cases[i].use);
 		struct source sources[] = { { "main", text }, { 0 } };
 		struct run run;
 		start(&run, sources, NULL);
@@ -305,7 +336,7 @@ static bool load_file(void *user, struct build *build, const char *name, struct 
 static struct value at(struct template_call *call)
 {
 	return value_printf(call->arena, "%s[%lld * 8 + %lld]", (const char *)call->user,
-		(long long)call_int(call, 0, 0), (long long)call_int(call, 1, 0));
+	        (long long)call_int(call, 0, 0), (long long)call_int(call, 1, 0));
 }
 
 static struct value render_other(struct template_call *call)
@@ -323,7 +354,8 @@ static void the_manual(void **state)
 	char path[] = "/tmp/ingot_manual_XXXXXX", other[] = "/tmp/ingot_manual_XXXXXX";
 	FILE *file = fdopen(mkstemp(path), "w");
 	fputs("void {{ kernel.name }}()\n//% for row in range(kernel.rows)\n\t{{ x.at(row, lane=1) }};\n//% endfor\n"
-		"{{ other(name) }}{{ row is defined }}\n", file);
+	      "{{ other(name) }}{{ row is defined }}\n",
+	        file);
 	fclose(file);
 	file = fdopen(mkstemp(other), "w");
 	fputs("{% set row = 1 %}{% for i in range(2) %}{{ i }},{% endfor %}\n", file);
@@ -336,7 +368,7 @@ static void the_manual(void **state)
 	if (BUILD_TRY(&build)) {
 		struct arena *arena = build.arena;
 		struct environment *environment =
-			environment_new(&build, arena, &template_settings_kernels, load_file, NULL);
+		        environment_new(&build, arena, &template_settings_kernels, load_file, NULL);
 		struct value globals = value_dict(arena), kernel = value_dict(arena), x = value_dict(arena);
 		value_dict_set(globals, "kernel", kernel);
 		value_dict_set(kernel, "name", value_string("conv_3"));
@@ -358,8 +390,8 @@ static void the_manual(void **state)
 /* Blocks, variables and comments cannot begin alike. */
 static void delimiters_differ(void **state)
 {
-	static const struct template_settings alike[] = {
-		{ .block_start = "{{" }, { .comment_start = "{%" }, { .variable_start = "<", .comment_start = "<" } };
+	static const struct template_settings alike[] = { { .block_start = "{{" }, { .comment_start = "{%" },
+		{ .variable_start = "<", .comment_start = "<" } };
 	(void)state;
 	for (size_t i = 0; i < COUNT(alike); i++) {
 		struct build build;
@@ -404,30 +436,33 @@ static void many_parameters(void **state)
 }
 
 static const struct source everything[] = {
-	{ "main", "{% extends 'base' %}{% import 'lib' as lib %}"
-		"{% from 'lib' import tile as t with context %}{% set v = namespace(n=0) %}"
-		"{% block body %}{{ super() }}{% for i in range(12) if i is odd %}{% set v.n = v.n + i %}"
-		"{{ loop.last }}{{ loop.length }}{% endfor %}"
-		"{% call(x) lib.each([1, 2]) %}{{ x ~ kernel }}{% endcall %}"
-		"{% filter indent(2) | upper %}a\nb{% endfilter %}{{ t(3, b=4) }}"
-		"{% include ['no', 'part'] %}{% for n in [[1, [[2, []]]]] recursive %}{{ n[0] }}"
-		"{{ loop(n[1]) }}{% endfor %}"
-		"{{ [3, 1, 2]|sort|map('string')|join(',') }}{{ kernel|tojson(2) }}"
-		"{{ 'some words to wrap'|wordwrap(6) }}{{ kernel|pprint }}"
-		"{{ '%05.2f %s' % (1.5, kernel.params) }}{{ '{:>6} {!r}'.format(1, 'a') }}"
-		"{{ {'a': 1, 'b': [1.25]} }}{{ 'a,b'.split(',')[::-1] }}"
-		"{{ 'größe ΑΣ'|title|upper }}{{ '%a %#.3g' % ('ß', 2.5) }}{{ '{:é^9}{:#}'.format('ﬁ', 1e16) }}"
-		"{{ 'a b c'.rsplit('b ') }}{{ '٣'|int + '1.5'|float }}{{ kernel.params|sort|unique|list }}"
-		"{{ [{'k': 2}, {'k': 1}]|groupby('k') }}{{ ['b', 'B', 'a']|unique|list }}"
-		"{{ kernel.params|batch(1)|list }}{{ a.at(1, lane=2) }}{{ 'x'|shout }}"
-		"{% with q = 1, (r, s) = (2, 3) %}{{ q + r * s }}{% endwith %}{% set w %}text{% endset %}"
-		"{{ w|replace('t', 'T') }}{{ dict(a=1, **{'b': 2}) }}"
-		"{% set c = cycler(1, 2) %}{{ c.next() }}{% set j = joiner() %}{{ j() }}{{ j() }}"
-		"{% do kernel.params.append('more') %}{% endblock %}" },
+	{ "main",
+	        "{% extends 'base' %}{% import 'lib' as lib %}"
+	        "{% from 'lib' import tile as t with context %}{% set v = namespace(n=0) %}"
+	        "{% block body %}{{ super() }}{% for i in range(12) if i is odd %}{% set v.n = v.n + i %}"
+	        "{{ loop.last }}{{ loop.length }}{% endfor %}"
+	        "{% call(x) lib.each([1, 2]) %}{{ x ~ kernel }}{% endcall %}"
+	        "{% filter indent(2) | upper %}a\nb{% endfilter %}{{ t(3, b=4) }}"
+	        "{% include ['no', 'part'] %}{% for n in [[1, [[2, []]]]] recursive %}{{ n[0] }}"
+	        "{{ loop(n[1]) }}{% endfor %}"
+	        "{{ [3, 1, 2]|sort|map('string')|join(',') }}{{ kernel|tojson(2) }}"
+	        "{{ 'some words to wrap'|wordwrap(6) }}{{ kernel|pprint }}"
+	        "{{ '%05.2f %s' % (1.5, kernel.params) }}{{ '{:>6} {!r}'.format(1, 'a') }}"
+	        "{{ {'a': 1, 'b': [1.25]} }}{{ 'a,b'.split(',')[::-1] }}"
+	        "{{ 'größe ΑΣ'|title|upper }}{{ '%a %#.3g' % ('ß', 2.5) }}{{ '{:é^9}{:#}'.format('ﬁ', 1e16) }}"
+	        "{{ 'a b c'.rsplit('b ') }}{{ '٣'|int + '1.5'|float }}{{ kernel.params|sort|unique|list }}"
+	        "{{ [{'k': 2}, {'k': 1}]|groupby('k') }}{{ ['b', 'B', 'a']|unique|list }}"
+	        "{{ kernel.params|batch(1)|list }}{{ a.at(1, lane=2) }}{{ 'x'|shout }}"
+	        "{% with q = 1, (r, s) = (2, 3) %}{{ q + r * s }}{% endwith %}{% set w %}text{% endset %}"
+	        "{{ w|replace('t', 'T') }}{{ dict(a=1, **{'b': 2}) }}"
+	        "{% set c = cycler(1, 2) %}{{ c.next() }}{% set j = joiner() %}{{ j() }}{{ j() }}"
+	        "{% do kernel.params.append('more') %}{% endblock %}" },
 	{ "base", "<{% block body %}base{% endblock %}>{{ self.body()|length }}" },
-	{ "lib", "{% macro each(l) %}{% for i in l %}{{ caller(i) }}{% endfor %}{% endmacro %}"
-		"{% macro tile(a, b=1) %}{{ a }}{{ b }}{{ varargs }}{{ kwargs }}{% endmacro %}" },
-	{ "part", "# part {{ x.rank }}" }, { 0 } };
+	{ "lib",
+	        "{% macro each(l) %}{% for i in l %}{{ caller(i) }}{% endfor %}{% endmacro %}"
+	        "{% macro tile(a, b=1) %}{{ a }}{{ b }}{{ varargs }}{{ kwargs }}{% endmacro %}" },
+	{ "part", "# part {{ x.rank }}" }, { 0 }
+};
 
 static void every_allocation_may_fail(void **state)
 {
@@ -449,7 +484,7 @@ static void every_allocation_may_fail(void **state)
 		if (failed) {
 			assert_int_equal(run.build.code, EXIT_LIMIT);
 			assert_non_null(strstr(run.build.message, "out of memory"));
-			if (n % 7 == 0)                       /* what is half done does no harm to what comes after */
+			if (n % 7 == 0) /* what is half done does no harm to what comes after */
 				got = render(&run);
 		}
 		if (!failed)

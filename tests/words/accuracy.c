@@ -2,10 +2,12 @@
  * that its row of tables/scalars.h states.
  *
  *     accuracy            a seeded sample against MPFR: every binade, both signs, the neighbours of hard places
- *     accuracy --long [NAME [STEP]]   every float (pow: 2^32 seeded pairs), or every STEP-th, against libm in double, and MPFR
+ *     accuracy --long [NAME [STEP]]   every float (pow: 2^32 seeded pairs), or every STEP-th, against libm in double,
+ * and MPFR
  *                         where that shows more than three quarters of the bound
  *
- * A result that overflows counts from the largest float's next; where it underflows, the unit is the smallest denormal. */
+ * A result that overflows counts from the largest float's next; where it underflows, the unit is the smallest denormal.
+ */
 #include "definitions/words.h"
 #include "definitions/rows.h"
 #include <math.h>
@@ -24,10 +26,10 @@ static int exact_sigmoid(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)
 	return mpfr_ui_div(y, 1, y, round);
 }
 
-static int exact_gelu(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)      /* x/2 * erfc(-x / sqrt 2) */
+static int exact_gelu(mpfr_t y, const mpfr_t x, mpfr_rnd_t round) /* x/2 * erfc(-x / sqrt 2) */
 {
 	mpfr_t t;
-	if (mpfr_inf_p(x) && mpfr_signbit(x)) {                 /* the limit, where the formula has inf * 0 */
+	if (mpfr_inf_p(x) && mpfr_signbit(x)) { /* the limit, where the formula has inf * 0 */
 		mpfr_set_zero(y, -1);
 		return 0;
 	}
@@ -43,11 +45,15 @@ static int exact_gelu(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)      /* x/2 * 
 }
 
 static double double_sigmoid(double x) { return 1 / (1 + exp(-x)); }
-static double double_gelu(double x)    { return x < -40 ? -0. : x * 0.5 * erfc(x * -0.70710678118654752440); }
+static double double_gelu(double x) { return x < -40 ? -0. : x * 0.5 * erfc(x * -0.70710678118654752440); }
 
 /* e^x - 1 times b below 0, x above; b and gamma are exactly these floats */
-static int exact_elu(mpfr_t y, const mpfr_t x, mpfr_rnd_t round) { return mpfr_sgn(x) < 0 ? mpfr_expm1(y, x, round) : mpfr_set(y, x, round); }
-static const float celu_b = 1.7f, selu_b = 1.67326319217681884765625f, selu_c = 1.05070102214813232421875f, swish_b = -1.7f;
+static int exact_elu(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)
+{
+	return mpfr_sgn(x) < 0 ? mpfr_expm1(y, x, round) : mpfr_set(y, x, round);
+}
+static const float celu_b = 1.7f, selu_b = 1.67326319217681884765625f, selu_c = 1.05070102214813232421875f,
+                   swish_b = -1.7f;
 static int exact_celu(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)
 {
 	if (!(mpfr_sgn(x) < 0))
@@ -71,14 +77,17 @@ static int exact_swish_of(mpfr_t y, const mpfr_t x, double b, mpfr_rnd_t round)
 	mpfr_exp(t, t, round);
 	mpfr_add_ui(t, t, 1, round);
 	if (mpfr_inf_p(x) && mpfr_inf_p(t))
-		mpfr_set_zero(y, mpfr_signbit(x) ? -1 : 1);            /* the limit */
+		mpfr_set_zero(y, mpfr_signbit(x) ? -1 : 1); /* the limit */
 	else
 		mpfr_div(y, x, t, round);
 	mpfr_clear(t);
 	return 0;
 }
 static int exact_swish(mpfr_t y, const mpfr_t x, mpfr_rnd_t round) { return exact_swish_of(y, x, 1, round); }
-static int exact_swish_b(mpfr_t y, const mpfr_t x, mpfr_rnd_t round) { return exact_swish_of(y, x, (double)swish_b, round); }
+static int exact_swish_b(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)
+{
+	return exact_swish_of(y, x, (double)swish_b, round);
+}
 static int exact_softplus(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)
 {
 	mpfr_exp(y, x, round);
@@ -172,7 +181,9 @@ static const struct function {
 
 static double bound_of(const char *name)
 {
-#define S(row, arity, floats, ints, cost, error, ...) if (!strcmp(name, #row)) return atof(error);
+#define S(row, arity, floats, ints, cost, error, ...) \
+	if (!strcmp(name, #row)) \
+		return atof(error);
 #include "tables/scalars.h"
 #undef S
 	printf("%s has no row in tables/scalars.h\n", name);
@@ -186,7 +197,7 @@ static float float_of(uint32_t bits)
 	return x;
 }
 
-static uint64_t next(uint64_t *state)                            /* splitmix64 */
+static uint64_t next(uint64_t *state) /* splitmix64 */
 {
 	uint64_t z = (*state += 0x9e3779b97f4a7c15u);
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -194,7 +205,7 @@ static uint64_t next(uint64_t *state)                            /* splitmix64 *
 	return z ^ z >> 31;
 }
 
-static double unit_at(int exponent)                             /* of 2^(exponent-1) <= |want| < 2^exponent */
+static double unit_at(int exponent) /* of 2^(exponent-1) <= |want| < 2^exponent */
 {
 	return ldexp(1, (exponent < -125 ? -125 : exponent > 128 ? 128 : exponent) - 24);
 }
@@ -208,7 +219,7 @@ static double ulps_double(float got, double want)
 	if (want == 0 || isinf(want))
 		return got == (float)want && !signbit(got) == !signbit(want) ? 0 : INFINITY;
 	frexp(want, &exponent);
-	if (isinf(got))                                         /* where the float nearest to the exact value is infinite */
+	if (isinf(got)) /* where the float nearest to the exact value is infinite */
 		return isinf((float)want) && !signbit(got) == !signbit(want) ? 0 : INFINITY;
 	return fabs(got - want) / unit_at(exponent);
 }
@@ -221,7 +232,8 @@ static double ulps_exact(float got, const mpfr_t want)
 		return ulps_double(got, mpfr_get_d(want, MPFR_RNDN));
 	mpfr_init2(difference, mpfr_get_prec(want));
 	mpfr_sub_d(difference, want, (double)got, MPFR_RNDN);
-	error = fabs(mpfr_get_d(difference, MPFR_RNDN)) / unit_at((int)(mpfr_get_exp(want) < -1000 ? -1000 : mpfr_get_exp(want)));
+	error = fabs(mpfr_get_d(difference, MPFR_RNDN))
+	        / unit_at((int)(mpfr_get_exp(want) < -1000 ? -1000 : mpfr_get_exp(want)));
 	mpfr_clear(difference);
 	return error;
 }
@@ -235,7 +247,11 @@ static double error_exact(const struct function *f, float x)
 	return ulps_exact(f->words(x), exact_y);
 }
 
-struct worst { double error; float x, y; uint64_t tried; };
+struct worst {
+	double error;
+	float x, y;
+	uint64_t tried;
+};
 
 static void worse(struct worst *worst, double error, float x, float y)
 {
@@ -247,16 +263,18 @@ static void worse(struct worst *worst, double error, float x, float y)
 static int report(const char *name, const struct worst *worst)
 {
 	double bound = bound_of(name);
-	printf("%-10s largest %.3f ulp at %.9g, %.9g (%a, %a), %llu values, bound %g: %s\n", name, worst->error, (double)worst->x, (double)worst->y,
-		(double)worst->x, (double)worst->y, (unsigned long long)worst->tried, bound, worst->error <= bound ? "ok" : "TOO LARGE");
+	printf("%-10s largest %.3f ulp at %.9g, %.9g (%a, %a), %llu values, bound %g: %s\n", name, worst->error,
+	        (double)worst->x, (double)worst->y, (double)worst->x, (double)worst->y,
+	        (unsigned long long)worst->tried, bound, worst->error <= bound ? "ok" : "TOO LARGE");
 	return worst->error > bound;
 }
 
 static int sample(const struct function *f)
 {
-	static const float places[] = { 0, 0x1p-126f, 0.625f, 0.92f, 1, 0x1.62e43p-1f, 0x1.921fb6p-1f, 0x1.921fb6p+0f, 0x1.921fb6p+1f, 0x1.921fb6p+2f,
-		15, 4, 87, 88.7228394f, 104, 103.97f, 65536, 8388608, 16777216, 0x1.fffffep127f, INFINITY, NAN, 0x1.3b9b3cp+4f, 0x1.ddebdep+83f,
-		44282.3203f, 1.91523683f };           /* tan, swish: where a quotient that was rounded twice was beyond 2.5 */
+	static const float places[] = { 0, 0x1p-126f, 0.625f, 0.92f, 1, 0x1.62e43p-1f, 0x1.921fb6p-1f, 0x1.921fb6p+0f,
+		0x1.921fb6p+1f, 0x1.921fb6p+2f, 15, 4, 87, 88.7228394f, 104, 103.97f, 65536, 8388608, 16777216,
+		0x1.fffffep127f, INFINITY, NAN, 0x1.3b9b3cp+4f, 0x1.ddebdep+83f, 44282.3203f,
+		1.91523683f }; /* tan, swish: where a quotient that was rounded twice was beyond 2.5 */
 	struct worst worst = { 0 };
 	uint64_t state = 5;
 	int below = !strcmp(f->name, "exp_below");
@@ -272,8 +290,8 @@ static int sample(const struct function *f)
 			}
 	for (long i = 0; i < 120000; i++) {
 		uint64_t r = next(&state);
-		float x = i % 2 ? float_of((uint32_t)r)         /* any exponent, or one where the function moves */
-			: float_of((uint32_t)(r & 0x807fffffu) | (uint32_t)(110 + (r >> 32) % 25) << 23);
+		float x = i % 2 ? float_of((uint32_t)r) /* any exponent, or one where the function moves */
+		                : float_of((uint32_t)(r & 0x807fffffu) | (uint32_t)(110 + (r >> 32) % 25) << 23);
 		if (!below || x <= 0)
 			worse(&worst, error_exact(f, x), x, 0);
 	}
@@ -309,8 +327,9 @@ static double pow_exact(float x, float y)
 /* Special places paired with each other, then pairs whose power is neither 0 nor inf. */
 static int powers(uint64_t count, int with_libm)
 {
-	static const float places[] = { 0, 0x1p-149f, 0x1p-126f, 0x1.fffffep-1f, 1, 0x1.000002p0f, 2, 3, 4, 0.5f, 1.5f, 2.5f, 1e-3f, 100, 8388607, 8388608, 8388609,
-		16777215, 16777216, 33554432, 3e9f, 0x1.fffffep127f, INFINITY, NAN, 0.33333334f, 149, 150, 127, 128 };
+	static const float places[] = { 0, 0x1p-149f, 0x1p-126f, 0x1.fffffep-1f, 1, 0x1.000002p0f, 2, 3, 4, 0.5f, 1.5f,
+		2.5f, 1e-3f, 100, 8388607, 8388608, 8388609, 16777215, 16777216, 33554432, 3e9f, 0x1.fffffep127f,
+		INFINITY, NAN, 0.33333334f, 149, 150, 127, 128 };
 	enum { PLACES = sizeof places / sizeof *places };
 	struct worst worst = { 0 };
 	uint64_t state = 6;
@@ -321,7 +340,9 @@ static int powers(uint64_t count, int with_libm)
 	}
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t r = next(&state), s = next(&state);
-		float x = i & 7 ? float_of((uint32_t)r & 0x7fffffffu) : float_of((uint32_t)(0x3f000000u + r % 0x1000000u)), y;
+		float x = i & 7 ? float_of((uint32_t)r & 0x7fffffffu)
+		                : float_of((uint32_t)(0x3f000000u + r % 0x1000000u)),
+		      y;
 		double log2_x = log2((double)x), error;
 		if (!(log2_x != 0 && isfinite(log2_x)))
 			continue;
@@ -345,7 +366,8 @@ static int remainders(void)
 	uint64_t state = 11;
 	for (long i = 0; i < 400000; i++) {
 		uint64_t r = next(&state);
-		float a = float_of((uint32_t)r), b = float_of(i % 2 ? (uint32_t)(r >> 32) : ((uint32_t)r ^ (uint32_t)(r >> 32 & 0x83ffffff)));
+		float a = float_of((uint32_t)r),
+		      b = float_of(i % 2 ? (uint32_t)(r >> 32) : ((uint32_t)r ^ (uint32_t)(r >> 32 & 0x83ffffff)));
 		float got = k_fmod(a, b), want = fmodf(a, b);
 		if (got != want ? got == got || want == want : got == 0 && !signbit(got) != !signbit(want)) {
 			printf("fmod of %a, %a is %a, %a is right\n", (double)a, (double)b, (double)got, (double)want);

@@ -14,13 +14,13 @@ static uint32_t next(void)
 	return state >> 8;
 }
 
-static void fill(float *p, long n, float size)                   /* exact: a 23-bit integer times a power of two */
+static void fill(float *p, long n, float size) /* exact: a 23-bit integer times a power of two */
 {
 	for (long i = 0; i < n; i++)
 		p[i] = (float)((int)(next() >> 1) - (1 << 22)) * 0x1p-22f * size;
 }
 
-static void every_kind(float *p, long n, uint32_t step, uint32_t bits)   /* 2^32 bit patterns in steps */
+static void every_kind(float *p, long n, uint32_t step, uint32_t bits) /* 2^32 bit patterns in steps */
 {
 	for (long i = 0; i < n; i++, bits += step)
 		memcpy(p + i, &bits, 4);
@@ -28,8 +28,9 @@ static void every_kind(float *p, long n, uint32_t step, uint32_t bits)   /* 2^32
 
 static void specials(float *p, long n, long every)
 {
-	static const uint32_t bits[] = { 0x7fc00000u, 0x7f800000u, 0xff800000u, 0x80000000u, 0x00000000u, 0x00000001u, 0x80012345u, 0x7f7fffffu,
-		0x007fffffu, 0x3f800000u, 0xbf800000u, 0x3f000000u, 0x4b000001u, 0x4b800000u, 0xc0400000u, 0x40000000u };
+	static const uint32_t bits[] = { 0x7fc00000u, 0x7f800000u, 0xff800000u, 0x80000000u, 0x00000000u, 0x00000001u,
+		0x80012345u, 0x7f7fffffu, 0x007fffffu, 0x3f800000u, 0xbf800000u, 0x3f000000u, 0x4b000001u, 0x4b800000u,
+		0xc0400000u, 0x40000000u };
 	for (long i = every / 2, j = 0; i < n; i += every, j++)
 		memcpy(p + i, bits + j % 16, 4);
 }
@@ -45,26 +46,28 @@ static void report(const char *name, const char *data, long n)
 }
 
 #define EACH(name, expression) \
-static void map_##name(const char *data) \
-{ \
-	for (long i = 0; i < COUNT; i += LANES) { \
-		long left = COUNT - i; \
-		vec x = vec_load_n(a + i, left, 0.f), y = vec_load_n(b + i, left, 0.f), z = vec_load_n(c + i, left, 0.f); \
-		(void)y, (void)z; \
-		vec_store_n(out + i, expression, left); \
-	} \
-	report(#name, data, COUNT); \
-}
+	static void map_##name(const char *data) \
+	{ \
+		for (long i = 0; i < COUNT; i += LANES) { \
+			long left = COUNT - i; \
+			vec x = vec_load_n(a + i, left, 0.f), y = vec_load_n(b + i, left, 0.f), \
+			    z = vec_load_n(c + i, left, 0.f); \
+			(void)y, (void)z; \
+			vec_store_n(out + i, expression, left); \
+		} \
+		report(#name, data, COUNT); \
+	}
 #define SINGLE(name, expression) \
-static void map_##name(const char *data) \
-{ \
-	for (long i = 0; i < COUNT; i++) { \
-		float x = a[i], y = b[i], z = c[i]; \
-		(void)y, (void)z; \
-		out[i] = expression; \
-	} \
-	report(#name, data, COUNT); \
-}
+	static void map_##name(const char *data) \
+	{ \
+		for (long i = 0; i < COUNT; i++) { \
+			float x = a[i], y = b[i], z = c[i]; \
+			(void)y, (void)z; \
+			out[i] = expression; \
+		} \
+		report(#name, data, COUNT); \
+	}
+/* clang-format off */
 EACH(add, x + y) EACH(sub, x - y) EACH(mul, x * y)
 EACH(k_div, k_div(x, y)) EACH(k_fma, k_fma(x, y, z)) EACH(k_neg, k_neg(x)) EACH(k_abs, k_abs(x)) EACH(k_max, k_max(x, y)) EACH(k_min, k_min(x, y))
 EACH(k_sqrt, k_sqrt(x)) EACH(k_relu, k_relu(x)) EACH(k_round, k_round(x)) EACH(k_floor, k_floor(x)) EACH(k_ceil, k_ceil(x))
@@ -81,15 +84,19 @@ SINGLE(s_sigmoid, s_sigmoid(x)) SINGLE(s_tanh, s_tanh(x)) SINGLE(s_erf, s_erf(x)
 SINGLE(s_pow, s_pow(x, y)) SINGLE(s_less, s_select(s_less(x, y), s_one(x), s_zero(x))) SINGLE(s_equal, s_select(s_equal(x, y), s_one(x), s_zero(x)))
 SINGLE(s_expm1, s_expm1(x)) SINGLE(s_log1p, s_log1p(x)) SINGLE(s_tan, s_tan(x)) SINGLE(s_asin, s_asin(x)) SINGLE(s_acos, s_acos(x)) SINGLE(s_atan, s_atan(x)) SINGLE(s_sinh, s_sinh(x)) SINGLE(s_cosh, s_cosh(x)) SINGLE(s_asinh, s_asinh(x)) SINGLE(s_acosh, s_acosh(x)) SINGLE(s_atanh, s_atanh(x)) SINGLE(s_softplus, s_softplus(x)) SINGLE(s_mish, s_mish(x)) SINGLE(s_hard_swish, s_hard_swish(x))
 SINGLE(s_swish, s_swish(x, y)) SINGLE(s_mod, s_mod(x, y)) SINGLE(s_fmod, s_fmod(x, y)) SINGLE(s_mul, s_mul(x, y))
+        /* clang-format on */
 
-static void (*const maps[])(const char *) = {
-	map_add, map_sub, map_mul, map_k_div, map_k_fma, map_k_neg, map_k_abs, map_k_max, map_k_min, map_k_sqrt, map_k_relu, map_k_round, map_k_floor,
-	map_k_ceil, map_k_exp, map_k_exp_below, map_k_log, map_k_sigmoid, map_k_tanh, map_k_erf, map_k_gelu, map_k_sin, map_k_cos, map_k_pow, map_less,
-	map_equal, map_masks, map_s_div, map_s_fma, map_s_neg, map_s_abs, map_s_max, map_s_min, map_s_sqrt, map_s_relu, map_s_round, map_s_floor,
-	map_s_ceil, map_s_exp, map_s_exp_below, map_s_log, map_s_sigmoid, map_s_tanh, map_s_erf, map_s_gelu, map_s_sin, map_s_cos, map_s_pow, map_s_less,
-	map_s_equal,
-	map_k_expm1, map_k_log1p, map_k_tan, map_k_asin, map_k_acos, map_k_atan, map_k_sinh, map_k_cosh, map_k_asinh, map_k_acosh, map_k_atanh, map_k_softplus, map_k_mish, map_k_hard_swish, map_k_swish, map_k_mod, map_k_fmod,
-	map_s_expm1, map_s_log1p, map_s_tan, map_s_asin, map_s_acos, map_s_atan, map_s_sinh, map_s_cosh, map_s_asinh, map_s_acosh, map_s_atanh, map_s_softplus, map_s_mish, map_s_hard_swish, map_s_swish, map_s_mod, map_s_fmod, map_s_mul };
+        static void (*const maps[])(const char *) = { map_add, map_sub, map_mul, map_k_div, map_k_fma, map_k_neg,
+	        map_k_abs, map_k_max, map_k_min, map_k_sqrt, map_k_relu, map_k_round, map_k_floor, map_k_ceil,
+	        map_k_exp, map_k_exp_below, map_k_log, map_k_sigmoid, map_k_tanh, map_k_erf, map_k_gelu, map_k_sin,
+	        map_k_cos, map_k_pow, map_less, map_equal, map_masks, map_s_div, map_s_fma, map_s_neg, map_s_abs,
+	        map_s_max, map_s_min, map_s_sqrt, map_s_relu, map_s_round, map_s_floor, map_s_ceil, map_s_exp,
+	        map_s_exp_below, map_s_log, map_s_sigmoid, map_s_tanh, map_s_erf, map_s_gelu, map_s_sin, map_s_cos,
+	        map_s_pow, map_s_less, map_s_equal, map_k_expm1, map_k_log1p, map_k_tan, map_k_asin, map_k_acos,
+	        map_k_atan, map_k_sinh, map_k_cosh, map_k_asinh, map_k_acosh, map_k_atanh, map_k_softplus, map_k_mish,
+	        map_k_hard_swish, map_k_swish, map_k_mod, map_k_fmod, map_s_expm1, map_s_log1p, map_s_tan, map_s_asin,
+	        map_s_acos, map_s_atan, map_s_sinh, map_s_cosh, map_s_asinh, map_s_acosh, map_s_atanh, map_s_softplus,
+	        map_s_mish, map_s_hard_swish, map_s_swish, map_s_mod, map_s_fmod, map_s_mul };
 
 static void all(const char *data)
 {
@@ -99,24 +106,24 @@ static void all(const char *data)
 
 /* 64 partial results in 64 / LANES registers, joined by halves: whole registers first, then inside one. */
 #define JOIN(name, start, step, join, last) \
-static float reduce_##name(const float *p) \
-{ \
-	vec s[64 / LANES]; \
-	for (int i = 0; i < 64 / LANES; i++) \
-		s[i] = start; \
-	for (long i = 0; i < 640; i += LANES) { \
-		vec acc = s[i % 64 / LANES], x = vec_load(p + i); \
-		s[i % 64 / LANES] = step; \
-	} \
-	for (int half = 32 / LANES; half; half /= 2) \
-		for (int i = 0; i < half; i++) { \
-			vec lower = s[i], upper = s[i + half]; \
-			s[i] = join; \
+	static float reduce_##name(const float *p) \
+	{ \
+		vec s[64 / LANES]; \
+		for (int i = 0; i < 64 / LANES; i++) \
+			s[i] = start; \
+		for (long i = 0; i < 640; i += LANES) { \
+			vec acc = s[i % 64 / LANES], x = vec_load(p + i); \
+			s[i % 64 / LANES] = step; \
 		} \
-	return last(s[0]); \
-}
+		for (int half = 32 / LANES; half; half /= 2) \
+			for (int i = 0; i < half; i++) { \
+				vec lower = s[i], upper = s[i + half]; \
+				s[i] = join; \
+			} \
+		return last(s[0]); \
+	}
 JOIN(sum, vec_zero(), acc + x, lower + upper, vec_sum)
-JOIN(product, vec_set(1.f), acc * x, lower * upper, vec_product)
+JOIN(product, vec_set(1.f), acc *x, lower *upper, vec_product)
 JOIN(largest, k_neg(vec_infinity()), vec_max(x, acc), vec_max(upper, lower), vec_largest)
 JOIN(smallest, vec_infinity(), vec_min(x, acc), vec_min(upper, lower), vec_smallest)
 
@@ -131,7 +138,8 @@ static void joins(const char *data)
 	}
 }
 
-/* What is far below, as a mask makes it, asks no CPU for numbers that are too small to be normal: those cost some a hundred cycles each. */
+/* What is far below, as a mask makes it, asks no CPU for numbers that are too small to be normal: those cost some a
+ * hundred cycles each. */
 #if LANES > 1 && defined(__SSE2__)
 static void far_away(void)
 {
@@ -145,7 +153,7 @@ static void far_away(void)
 		vec_store(out + 2 * LANES, k_sigmoid(vec_load(b)));
 		vec_store(out + 3 * LANES, k_gelu(vec_load(b)));
 		vec_store(out + 4 * LANES, k_gelu(k_neg(vec_load(b))));
-		if (_mm_getcsr() & 0x12u) {                     /* an operand was denormal, a result underflowed */
+		if (_mm_getcsr() & 0x12u) { /* an operand was denormal, a result underflowed */
 			fprintf(stderr, "%g makes denormal numbers\n", (double)far[i]);
 			bad = 1;
 		}
@@ -260,25 +268,35 @@ static void longs(void)
 		for (long n = 0; n <= LANES; n++)
 			for (long stride = 1; stride <= 3; stride++) {
 				for (long i = 0; i < 3 * LANES; i++)
-					at[i] = next() % 5 ? (long long)(next() % 3000) - 1000 : next() % 2 ? (long long)next() << 20 : -((long long)next() << 20);
+					at[i] = next() % 5   ? (long long)(next() % 3000) - 1000
+					        : next() % 2 ? (long long)next() << 20
+					                     : -((long long)next() << 20);
 				for (long i = 0; i < LANES; i++) {
 					const long long v = at[i * stride];
 					want[i] = v < INT32_MIN ? INT32_MIN : v > INT32_MAX ? INT32_MAX : (int)v;
 				}
 				ivec_store(got, ivec_gather_long(at, stride));
-				expect("ivec_gather_long", (const float *)(const void *)got, (const float *)(const void *)want, LANES);
+				expect("ivec_gather_long", (const float *)(const void *)got,
+				        (const float *)(const void *)want, LANES);
 				if (stride == 1) {
 					ivec_store(got, ivec_load_long(at));
-					expect("ivec_load_long", (const float *)(const void *)got, (const float *)(const void *)want, LANES);
+					expect("ivec_load_long", (const float *)(const void *)got,
+					        (const float *)(const void *)want, LANES);
 				}
 				for (long i = n; i < LANES; i++)
 					want[i] = 0;
-				ivec_store(got, stride == 1 ? ivec_load_long_n(at, n) : ivec_gather_long_n(at, stride, n));
-				expect("ivec_load_long_n", (const float *)(const void *)got, (const float *)(const void *)want, LANES);
+				ivec_store(
+				        got, stride == 1 ? ivec_load_long_n(at, n) : ivec_gather_long_n(at, stride, n));
+				expect("ivec_load_long_n", (const float *)(const void *)got,
+				        (const float *)(const void *)want, LANES);
 				for (long i = 0; i < LANES; i++)
 					want[i] = want[i] < 0 ? (int)((unsigned)want[i] + 1000u) : want[i];
-				ivec_store(got, ivec_from_end(stride == 1 ? ivec_load_long_n(at, n) : ivec_gather_long_n(at, stride, n), 1000));
-				expect("ivec_from_end", (const float *)(const void *)got, (const float *)(const void *)want, LANES);
+				ivec_store(got,
+				        ivec_from_end(stride == 1 ? ivec_load_long_n(at, n)
+				                                  : ivec_gather_long_n(at, stride, n),
+				                1000));
+				expect("ivec_from_end", (const float *)(const void *)got,
+				        (const float *)(const void *)want, LANES);
 			}
 }
 
@@ -299,7 +317,8 @@ static void halves(void)
 			bad |= !((got[k] != got[k] && want[k] != want[k]) || !memcmp(got + k, want + k, 4));
 		vec_store(got, vec_load_half_n(codes, n));
 		for (long k = 0; k < LANES; k++)
-			bad |= k < n ? !((got[k] != got[k] && want[k] != want[k]) || !memcmp(got + k, want + k, 4)) : got[k] < 0.f || got[k] > 0.f;
+			bad |= k < n ? !((got[k] != got[k] && want[k] != want[k]) || !memcmp(got + k, want + k, 4))
+			             : got[k] < 0.f || got[k] > 0.f;
 		vec_store_half(codes, vec_load(b + i));
 		vec_store(got, vec_half(vec_load(b + i)));
 		vec_store(want, vec_load_half(codes));
@@ -307,7 +326,8 @@ static void halves(void)
 		memset(back, 1, sizeof back);
 		vec_store_half_n(back, vec_load(b + i), n);
 		for (long k = 0; k < LANES; k++) {
-			const unsigned short right = (unsigned short)n_narrow(b[i + k], 5, 10, 15, 0x7bffu, 0x7c00u, 0x7e00u, 0);
+			const unsigned short right =
+			        (unsigned short)n_narrow(b[i + k], 5, 10, 15, 0x7bffu, 0x7c00u, 0x7e00u, 0);
 			bad |= codes[k] != right || back[k] != (k < n ? right : 0x101);
 		}
 	}
@@ -321,18 +341,20 @@ int main(void)
 	fill(a, COUNT, 16.f), fill(b, COUNT, 4.f), fill(c, COUNT, 1.f);
 	all("");
 	joins("");
-	every_kind(a, COUNT, 65537u, 0), every_kind(b, COUNT, 40503u * 65537u, 12345u), every_kind(c, COUNT, 2654435761u, 99u);
+	every_kind(a, COUNT, 65537u, 0), every_kind(b, COUNT, 40503u * 65537u, 12345u),
+	        every_kind(c, COUNT, 2654435761u, 99u);
 	specials(b, COUNT, 5);
 	all("*");
 	joins("*");
 	specials(a, COUNT, 3);
 	all("**");
-	for (long i = 0; i < COUNT; i++)                        /* of -0 and 0 the order of the joins decides */
+	for (long i = 0; i < COUNT; i++) /* of -0 and 0 the order of the joins decides */
 		a[i] = i % 3 ? -0.f : i % 7 ? 0.f : -1.f;
 	joins("-0");
-	for (long i = 0; i < COUNT; i++) {                      /* sums just beside a tie: rounding twice shows */
+	for (long i = 0; i < COUNT; i++) { /* sums just beside a tie: rounding twice shows */
 		float small = (float)(1 << i % 23) * 0x1p-23f, size = i & 32 ? 0x1p-126f : 1.f;
-		a[i] = 1.f + small, b[i] = (1.f - small) * (i & 64 ? size : -size) * 0x1p-24f, c[i] = (1.f + (float)(i / 23) * 0x1p-23f) * size;
+		a[i] = 1.f + small, b[i] = (1.f - small) * (i & 64 ? size : -size) * 0x1p-24f,
+		c[i] = (1.f + (float)(i / 23) * 0x1p-23f) * size;
 	}
 	map_k_fma(" ties"), map_s_fma(" ties");
 	far_away();
@@ -345,7 +367,8 @@ int main(void)
 	int there[LANES], first[LANES] = { 7 };
 	ivec_store(there, ivec_load(first));
 	bad |= there[0] != 7;
-	for (uint32_t code = 0; code < 65536; code++)           /* exact, so it comes back; a NaN as the one code */
-		bad |= n_narrow(n_wide(code, 5, 10, 15, 0x7bffu, 0x7e00u, 0), 5, 10, 15, 0x7bffu, 0x7c00u, 0x7e00u, 0) != ((code & 0x7fffu) > 0x7c00u ? 0x7e00u : code);
+	for (uint32_t code = 0; code < 65536; code++) /* exact, so it comes back; a NaN as the one code */
+		bad |= n_narrow(n_wide(code, 5, 10, 15, 0x7bffu, 0x7e00u, 0), 5, 10, 15, 0x7bffu, 0x7c00u, 0x7e00u, 0)
+		        != ((code & 0x7fffu) > 0x7c00u ? 0x7e00u : code);
 	return bad;
 }

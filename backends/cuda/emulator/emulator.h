@@ -4,8 +4,9 @@
  * fibers, nothing else does. A thread runs as far as it can before another one starts, so a missing barrier shows at
  * once: shared memory starts as NaNs in each block, and $INGOT_EMULATOR_ORDER (forward, backward, random) turns the
  * order of the threads around.  Barriers that threads of one block or warp reach at different lines, or that one of
- * them never reaches, are failures; so are asynchronous copies that are misaligned, or that their thread did not wait for.  Built with -fsanitize=address -fsanitize-sections=emulated_shared, an access
- * outside of shared memory, too, is named with its line.  With counters.cpp bank conflicts are counted, and races between blocks are failures.
+ * them never reaches, are failures; so are asynchronous copies that are misaligned, or that their thread did not wait
+ * for.  Built with -fsanitize=address -fsanitize-sections=emulated_shared, an access outside of shared memory, too, is
+ * named with its line.  With counters.cpp bank conflicts are counted, and races between blocks are failures.
  *
  *     #include "emulator.h"
  *     #include "kernels.cu"
@@ -24,8 +25,13 @@
 #include <string.h>
 #define INGOT_EMULATOR 1
 
-struct uint3 { unsigned x, y, z; };
-struct dim3 { unsigned x, y, z; dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {} };
+struct uint3 {
+	unsigned x, y, z;
+};
+struct dim3 {
+	unsigned x, y, z;
+	dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 static const int warpSize = 32;
@@ -54,31 +60,35 @@ extern "C" {
 void emulator_set_order(enum emulator_order);
 /* `thunk` calls the kernel on the pointers, once for each thread.  0; or 1 after a failure. */
 int emulator_launch(const char *name, void (*thunk)(void **pointers), void **pointers, struct dim3 grid,
-	struct dim3 block, size_t shared_bytes);
+        struct dim3 block, size_t shared_bytes);
 /* The failure of the last launch, with kernel, block, threads and lines; "" after success. */
 const char *emulator_message(void);
 }
 void emulator_block_barrier(int line);
 void emulator_warp_barrier(unsigned mask, int line);
 int emulator_lane(void);
-unsigned char *emulator_mailbox(int lane);      /* 16 bytes for each lane of this warp */
+unsigned char *emulator_mailbox(int lane); /* 16 bytes for each lane of this warp */
 void *emulator_shared(void);
-/* Copies that go on while the thread does (cp.async): `bytes` are 4 or 16, zeros where it is not `there`.  A copy happens at once, or as late as it
- * may: when its group is waited for.  $INGOT_EMULATOR_COPIES (early, late, random) says which; else late where threads run forward, early backward. */
+/* Copies that go on while the thread does (cp.async): `bytes` are 4 or 16, zeros where it is not `there`.  A copy
+ * happens at once, or as late as it may: when its group is waited for.  $INGOT_EMULATOR_COPIES (early, late, random)
+ * says which; else late where threads run forward, early backward. */
 void emulator_copy(void *to, const void *from, int bytes, int there, int line = __builtin_LINE());
 void emulator_copy_commit(void);
-void emulator_copy_wait(int groups);            /* all but the last so many are there */
-int emulator_thread(void);                      /* of the block, numbered through */
-void emulator_fail(const char *what, int line); /* inside a thread: the launch ends at its next turn, and says the first of these */
+void emulator_copy_wait(int groups); /* all but the last so many are there */
+int emulator_thread(void);           /* of the block, numbered through */
+void emulator_fail(const char *what,
+        int line); /* inside a thread: the launch ends at its next turn, and says the first of these */
 
-/* ---- counters.cpp, where it is linked, and the kernels are compiled with -fsanitize=thread: bank conflicts, races between blocks ---- */
+/* ---- counters.cpp, where it is linked, and the kernels are compiled with -fsanitize=thread: bank conflicts, races
+ * between blocks ---- */
 struct emulator_counted {
 	const char *kernel;
-	const void *stacks, *mailboxes, *shared;        /* the threads' own, the emulator's, and dynamic shared memory */
+	const void *stacks, *mailboxes, *shared; /* the threads' own, the emulator's, and dynamic shared memory */
 	size_t stack_bytes, mailbox_bytes, shared_bytes;
 };
 void emulator_count_begin(const struct emulator_counted *) __attribute__((weak));
-void emulator_count_met(int first, int count) __attribute__((weak));       /* these threads, at a barrier: what they asked for together is whole */
+void emulator_count_met(int first, int count)
+        __attribute__((weak)); /* these threads, at a barrier: what they asked for together is whole */
 void emulator_count_copy(const void *to, const void *from, int bytes, int there, void *code) __attribute__((weak));
 void emulator_count_end(void) __attribute__((weak));
 
@@ -117,8 +127,18 @@ template <class T> static inline T __shfl_up_sync(unsigned mask, T v, int by, in
 }
 
 /* ---- scalars: the roundings that their names say ---- */
-static inline float __uint_as_float(unsigned i) { float f; memcpy(&f, &i, 4); return f; }
-static inline unsigned __float_as_uint(float f) { unsigned i; memcpy(&i, &f, 4); return i; }
+static inline float __uint_as_float(unsigned i)
+{
+	float f;
+	memcpy(&f, &i, 4);
+	return f;
+}
+static inline unsigned __float_as_uint(float f)
+{
+	unsigned i;
+	memcpy(&i, &f, 4);
+	return i;
+}
 static inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 static inline float __fsqrt_rn(float a) { return __builtin_sqrtf(a); }
 #endif

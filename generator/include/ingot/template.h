@@ -59,25 +59,25 @@ struct template_call;
 
 /* ---- values ---- */
 enum value_kind {
-	VALUE_ABSENT,             /* an optional argument that was not given; never inside a template */
-	VALUE_UNDEFINED,          /* a name or member that is not there */
+	VALUE_ABSENT,    /* an optional argument that was not given; never inside a template */
+	VALUE_UNDEFINED, /* a name or member that is not there */
 	VALUE_NONE,
 	VALUE_BOOL,
-	VALUE_INT,                /* 64 bits; passing them is an error */
+	VALUE_INT, /* 64 bits; passing them is an error */
 	VALUE_FLOAT,
-	VALUE_STRING,             /* UTF-8; templates count and index code points */
+	VALUE_STRING, /* UTF-8; templates count and index code points */
 	VALUE_LIST,
 	VALUE_TUPLE,
-	VALUE_DICT,               /* keeps the order of insertion */
+	VALUE_DICT, /* keeps the order of insertion */
 	VALUE_RANGE,
 	VALUE_FUNCTION,
 	VALUE_OBJECT,
 };
 
 struct value {
-	uint8_t kind;             /* enum value_kind */
-	uint8_t view;             /* of a list: what Python would call it (for the engine: 0 is a list) */
-	uint32_t count;           /* of a string: bytes */
+	uint8_t kind;   /* enum value_kind */
+	uint8_t view;   /* of a list: what Python would call it (for the engine: 0 is a list) */
+	uint32_t count; /* of a string: bytes */
 	union {
 		bool truth;
 		int64_t integer;
@@ -92,24 +92,24 @@ struct value {
 	};
 };
 
-static inline struct value value_none(void)         { return (struct value){ .kind = VALUE_NONE }; }
-static inline struct value value_bool(bool truth)   { return (struct value){ .kind = VALUE_BOOL, .truth = truth }; }
-static inline struct value value_int(int64_t i)     { return (struct value){ .kind = VALUE_INT, .integer = i }; }
-static inline struct value value_float(double d)    { return (struct value){ .kind = VALUE_FLOAT, .real = d }; }
-struct value value_string(const char *borrowed);                           /* ends in a 0 */
-struct value value_string_of(const char *borrowed, size_t count);          /* any bytes; below 4 GiB */
-struct value value_copy(struct arena *, const char *bytes, size_t count);  /* of its own bytes, which end in a 0 */
+static inline struct value value_none(void) { return (struct value){ .kind = VALUE_NONE }; }
+static inline struct value value_bool(bool truth) { return (struct value){ .kind = VALUE_BOOL, .truth = truth }; }
+static inline struct value value_int(int64_t i) { return (struct value){ .kind = VALUE_INT, .integer = i }; }
+static inline struct value value_float(double d) { return (struct value){ .kind = VALUE_FLOAT, .real = d }; }
+struct value value_string(const char *borrowed);                          /* ends in a 0 */
+struct value value_string_of(const char *borrowed, size_t count);         /* any bytes; below 4 GiB */
+struct value value_copy(struct arena *, const char *bytes, size_t count); /* of its own bytes, which end in a 0 */
 struct value value_printf(struct arena *, const char *format, ...) PRINTF(2, 3);
 
 struct value value_list(struct arena *);
 struct value value_tuple(struct arena *, const struct value *at, size_t count);
-void         value_list_add(struct value list, struct value);
-size_t       value_count(struct value);                                    /* of a list, tuple, dict, range or string */
-struct value value_at(struct value list, size_t i);                        /* of a list or tuple; i < value_count */
+void value_list_add(struct value list, struct value);
+size_t value_count(struct value);                   /* of a list, tuple, dict, range or string */
+struct value value_at(struct value list, size_t i); /* of a list or tuple; i < value_count */
 
 struct value value_dict(struct arena *);
-void         value_dict_set(struct value dict, const char *borrowed_key, struct value);    /* a later one replaces */
-struct value value_dict_get(struct value dict, const char *key);           /* VALUE_ABSENT where it is not there */
+void value_dict_set(struct value dict, const char *borrowed_key, struct value); /* a later one replaces */
+struct value value_dict_get(struct value dict, const char *key);                /* VALUE_ABSENT where it is not there */
 
 /* A function that templates call.  `parameters` are names in their order, "rows columns? *" for example: `?` marks one
  * that may be left out (its value is then VALUE_ABSENT), a last `*` takes further arguments, `**` further keywords.
@@ -121,31 +121,33 @@ struct value value_function(struct arena *, const char *name, const char *parame
 struct template_call {
 	struct environment *environment;
 	struct build *build;
-	struct arena *arena;              /* for what the function makes */
+	struct arena *arena; /* for what the function makes */
 	void *user;
 	const char *name;
-	const struct value *at;           /* one per parameter, then the further ones of a `*` */
+	const struct value *at; /* one per parameter, then the further ones of a `*` */
 	size_t count;
-	const struct argument { struct value name, value; } *named;               /* the keywords of a `**` */
+	const struct argument {
+		struct value name, value;
+	} * named; /* the keywords of a `**` */
 	size_t named_count;
-	struct renderer *renderer;        /* these are for the engine */
+	struct renderer *renderer; /* these are for the engine */
 	const char *parameters;
 };
 /* Arguments as C wants them: `other` where the argument is absent; another type fails at the call, naming the
  * parameter. */
-int64_t     call_int(struct template_call *, size_t i, int64_t other);
-double      call_float(struct template_call *, size_t i, double other);
-bool        call_bool(struct template_call *, size_t i, bool other);             /* by truth */
-const char *call_string(struct template_call *, size_t i, const char *other);    /* ends in a 0 */
+int64_t call_int(struct template_call *, size_t i, int64_t other);
+double call_float(struct template_call *, size_t i, double other);
+bool call_bool(struct template_call *, size_t i, bool other);                 /* by truth */
+const char *call_string(struct template_call *, size_t i, const char *other); /* ends in a 0 */
 /* Fails at the place in the template that is being evaluated. */
 NORETURN void call_fail(struct template_call *, const char *format, ...) PRINTF(2, 3);
 
-/* An object: attributes by callback, for what would be costly to make beforehand.  `get` leaves `*out` alone and returns
- * false where it has no such attribute; any of the functions may be NULL. */
+/* An object: attributes by callback, for what would be costly to make beforehand.  `get` leaves `*out` alone and
+ * returns false where it has no such attribute; any of the functions may be NULL. */
 struct object_class {
 	const char *name;
 	bool (*get)(struct template_call *, void *user, const char *attribute, struct value *out);
-	template_function *call;          /* with parameters "* **"; `user` is the object's */
+	template_function *call; /* with parameters "* **"; `user` is the object's */
 	bool (*print)(struct template_call *, void *user, struct text *out);
 };
 struct value value_object(struct arena *, const struct object_class *, void *user);
@@ -156,36 +158,38 @@ void value_print_repr(struct environment *, struct value, struct text *out);
 
 /* ---- environment ---- */
 struct template_settings {
-	const char *block_start, *block_end;              /* NULL: "{%" and "%}" */
-	const char *variable_start, *variable_end;        /* NULL: "{{" and "}}" */
-	const char *comment_start, *comment_end;          /* NULL: "{#" and "#}" */
-	const char *line_statement, *line_comment;        /* prefixes; NULL: there are none */
-	const char *newline;                              /* "\n" (also for NULL), "\r\n" or "\r" */
-	bool trim_blocks;                 /* the newline after a block is dropped */
-	bool lstrip_blocks;               /* blanks before a block are dropped */
+	const char *block_start, *block_end;       /* NULL: "{%" and "%}" */
+	const char *variable_start, *variable_end; /* NULL: "{{" and "}}" */
+	const char *comment_start, *comment_end;   /* NULL: "{#" and "#}" */
+	const char *line_statement, *line_comment; /* prefixes; NULL: there are none */
+	const char *newline;                       /* "\n" (also for NULL), "\r\n" or "\r" */
+	bool trim_blocks;                          /* the newline after a block is dropped */
+	bool lstrip_blocks;                        /* blanks before a block are dropped */
 	bool keep_trailing_newline;
-	bool lenient;                     /* an undefined value prints as nothing, is false, and is empty */
-	size_t output_limit;              /* bytes of one rendering; 0: 1 GiB */
-	size_t memory_limit;              /* bytes of values made by one rendering; 0: 1 GiB */
-	size_t loop_limit;                /* rounds of all loops of one rendering; 0: 100 million */
-	size_t depth_limit;               /* statements and expressions inside each other, macros counted; 0: 4000 */
+	bool lenient;        /* an undefined value prints as nothing, is false, and is empty */
+	size_t output_limit; /* bytes of one rendering; 0: 1 GiB */
+	size_t memory_limit; /* bytes of values made by one rendering; 0: 1 GiB */
+	size_t loop_limit;   /* rounds of all loops of one rendering; 0: 100 million */
+	size_t depth_limit;  /* statements and expressions inside each other, macros counted; 0: 4000 */
 };
 /* The settings of ingot's own templates: `//%` begins a line statement, blocks are trimmed, the last newline kept. */
 extern const struct template_settings template_settings_kernels;
 
-/* Finds the source of a template; false where there is none of that name.  The bytes stay as long as the environment. */
+/* Finds the source of a template; false where there is none of that name.  The bytes stay as long as the environment.
+ */
 typedef bool template_loader(void *user, struct build *, const char *name, struct mapped *source);
 
 /* Everything in `arena`; NULL settings are all zero.  Strings in settings are borrowed.  EXIT_USAGE where blocks,
  * variables and comments do not begin differently. */
-struct environment *environment_new(struct build *, struct arena *, const struct template_settings *,
-                                    template_loader *, void *user);
+struct environment *environment_new(
+        struct build *, struct arena *, const struct template_settings *, template_loader *, void *user);
 /* Globals, filters and tests of every template.  A later one replaces an earlier or a built-in one; names are borrowed.
  * A filter's or test's first parameter is the value it is applied to. */
 void environment_set(struct environment *, const char *name, struct value);
-void environment_function(struct environment *, const char *name, const char *parameters, template_function *,
-                          void *user);
-void environment_filter(struct environment *, const char *name, const char *parameters, template_function *, void *user);
+void environment_function(
+        struct environment *, const char *name, const char *parameters, template_function *, void *user);
+void environment_filter(
+        struct environment *, const char *name, const char *parameters, template_function *, void *user);
 void environment_test(struct environment *, const char *name, const char *parameters, template_function *, void *user);
 
 /* Compiles a template without rendering it; it is kept. */

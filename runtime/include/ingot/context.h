@@ -24,8 +24,9 @@
  * hand.
  *
  * Constants of a library are never written, by no call (INGOT_CONFLICT): they may lie in read-only memory, and a device
- * has them once.  A shared node has one writer, the first stream that writes it, also when that is closed.  Closing a context, routine or library
- * waits for what its stream was given by then; in a task nothing waits, and what is queued keeps what it uses. */
+ * has them once.  A shared node has one writer, the first stream that writes it, also when that is closed.  Closing a
+ * context, routine or library waits for what its stream was given by then; in a task nothing waits, and what is queued
+ * keeps what it uses. */
 #ifndef INGOT_CONTEXT_H
 #define INGOT_CONTEXT_H
 
@@ -42,81 +43,84 @@ extern "C" {
 enum ingot_status ingot_context_new(struct ingot_stream, struct ingot_context *);
 /* stream: of the parent's device; zeros: the parent's own. */
 enum ingot_status ingot_context_child(struct ingot_context parent, struct ingot_stream, struct ingot_context *);
-/* Waits for its stream, then frees what it owns; with automatic transfers the host gets the newest values that nobody else
- * has.  Again: nothing happens.  With live children: INGOT_BUSY, and nothing happens either.  Its handle still answers
- * queries. */
+/* Waits for its stream, then frees what it owns; with automatic transfers the host gets the newest values that nobody
+ * else has.  Again: nothing happens.  With live children: INGOT_BUSY, and nothing happens either.  Its handle still
+ * answers queries. */
 enum ingot_status ingot_context_finalize(struct ingot_context);
-enum ingot_status ingot_context_close(struct ingot_context);     /* finalizes, then ends the handle */
-bool              ingot_context_finalized(struct ingot_context);
-enum ingot_status ingot_context_parent(struct ingot_context, struct ingot_context *);    /* INGOT_MISSING: has none */
+enum ingot_status ingot_context_close(struct ingot_context); /* finalizes, then ends the handle */
+bool ingot_context_finalized(struct ingot_context);
+enum ingot_status ingot_context_parent(struct ingot_context, struct ingot_context *); /* INGOT_MISSING: has none */
 enum ingot_status ingot_context_stream(struct ingot_context, struct ingot_stream *);
-/* Places nodes the context does not see yet, zeroed (or with their host array's value, if they have one).  Constants and
- * shared nodes lie where the device has them already.  INGOT_CONFLICT: a node whose mode gives it no memory.  Nothing is
- * placed where one cannot be. */
+/* Places nodes the context does not see yet, zeroed (or with their host array's value, if they have one).  Constants
+ * and shared nodes lie where the device has them already.  INGOT_CONFLICT: a node whose mode gives it no memory.
+ * Nothing is placed where one cannot be. */
 enum ingot_status ingot_context_place(struct ingot_context, const struct ingot_node *, uint32_t count);
-/* Places the node in the caller's memory: on devices with host memory, no copy.  The memory stays the caller's, until the
- * context is closed; it is aligned as the node asks, else to its elements (INGOT_INVALID). */
+/* Places the node in the caller's memory: on devices with host memory, no copy.  The memory stays the caller's, until
+ * the context is closed; it is aligned as the node asks, else to its elements (INGOT_INVALID). */
 enum ingot_status ingot_context_adopt(struct ingot_context, struct ingot_node, void *memory, uint64_t bytes);
-/* Places the node in a pool, with the value that lies there.  The range is the node's bytes, and aligned as the node asks; it is
- * the node's in another context (then both have one value, and work is ordered over both), or free of nodes and in a pool that
- * the program opened, which may be closed before the context.  Calls on the pool itself are ordered with the
- * node's work only within a stream.  INGOT_MISSING: no such pool; INGOT_RANGE, INGOT_MISMATCH, INGOT_INVALID: the range;
- * INGOT_CONFLICT: constants, or another node. */
+/* Places the node in a pool, with the value that lies there.  The range is the node's bytes, and aligned as the node
+ * asks; it is the node's in another context (then both have one value, and work is ordered over both), or free of nodes
+ * and in a pool that the program opened, which may be closed before the context.  Calls on the pool itself are ordered
+ * with the node's work only within a stream.  INGOT_MISSING: no such pool; INGOT_RANGE, INGOT_MISMATCH, INGOT_INVALID:
+ * the range; INGOT_CONFLICT: constants, or another node. */
 enum ingot_status ingot_context_bind(struct ingot_context, struct ingot_node, struct ingot_location);
-enum ingot_status ingot_context_location(struct ingot_context, struct ingot_node,
-                                         struct ingot_location *); /* INGOT_MISSING */
+enum ingot_status ingot_context_location(
+        struct ingot_context, struct ingot_node, struct ingot_location *); /* INGOT_MISSING */
 /* The address, on devices with host memory. */
 enum ingot_status ingot_context_address(struct ingot_context, struct ingot_node, void **);
 /* The node that a transfer routine with this context left for the merge buffer; INGOT_MISSING: none. */
 enum ingot_status ingot_context_merge_node(struct ingot_context, struct ingot_node *);
-size_t            ingot_context_json(struct ingot_context, char *text, size_t room);     /* nodes and locations */
+size_t ingot_context_json(struct ingot_context, char *text, size_t room); /* nodes and locations */
 
 /* ---- transfers.  Host memory must stay, and stay unchanged, until the event.  present: or NULL; done: or NULL ---- */
 
-/* From and to the node's own host array.  *present is false, and nothing happens, where the context has no such node. */
+/* From and to the node's own host array.  *present is false, and nothing happens, where the context has no such node.
+ */
 enum ingot_status ingot_from_host(struct ingot_context, struct ingot_node, bool *present, struct ingot_event *done);
 enum ingot_status ingot_to_host(struct ingot_context, struct ingot_node, bool *present, struct ingot_event *done);
 /* From and to the caller's array of exactly the node's bytes. */
-enum ingot_status ingot_write(struct ingot_context, struct ingot_node, const void *, uint64_t bytes,
-                              struct ingot_event *done);
+enum ingot_status ingot_write(
+        struct ingot_context, struct ingot_node, const void *, uint64_t bytes, struct ingot_event *done);
 enum ingot_status ingot_read(struct ingot_context, struct ingot_node, void *, uint64_t bytes, struct ingot_event *done);
-/* A child context that has the node besides, with this value; the context itself is unchanged.  INGOT_PRESENT where it has
- * it already; from a device, INGOT_MISSING where the source has it not.  The caller's array must stay until the stream was
- * awaited. */
-enum ingot_status ingot_init_from_host(struct ingot_context, struct ingot_node, const void *, uint64_t bytes,
-                                       struct ingot_context *child);
-enum ingot_status ingot_init_from_device(struct ingot_context, struct ingot_node, struct ingot_context source,
-                                         struct ingot_context *child);
+/* A child context that has the node besides, with this value; the context itself is unchanged.  INGOT_PRESENT where it
+ * has it already; from a device, INGOT_MISSING where the source has it not.  The caller's array must stay until the
+ * stream was awaited. */
+enum ingot_status ingot_init_from_host(
+        struct ingot_context, struct ingot_node, const void *, uint64_t bytes, struct ingot_context *child);
+enum ingot_status ingot_init_from_device(
+        struct ingot_context, struct ingot_node, struct ingot_context source, struct ingot_context *child);
 
 enum ingot_merge {
 	INGOT_MERGE_NONE,      /* into the target's own buffer of the node */
 	INGOT_MERGE_COPY,      /* into the merge buffer of the target's stream */
 	INGOT_MERGE_STREAMING, /* the merge buffer becomes the source's buffer itself, for the next consumer; across
 	                          devices: COPY.  Who overwrites the source before its consumer was submitted has it
-	                          copied first, so that it reads what it would have read from a COPY; behind the consumer
-	                          an overwritten source leaves the merge buffer empty */
+	                          copied first, so that it reads what it would have read from a COPY; behind the
+	                          consumer an overwritten source leaves the merge buffer empty */
 };
 
-const char *ingot_merge_name(enum ingot_merge);          /* "none", "copy", "streaming" */
-bool        ingot_merge_parse(const char *, enum ingot_merge *);        /* false: none of them, and nothing is written */
+const char *ingot_merge_name(enum ingot_merge);           /* "none", "copy", "streaming" */
+bool ingot_merge_parse(const char *, enum ingot_merge *); /* false: none of them, and nothing is written */
 
 /* Ordered after the source's last write and, for the target, like any write.  *moved is false where there is nothing to
  * do: the node is missing on a side, or both sides have the same buffer.  Between two backends it goes through the
  * host. */
 enum ingot_status ingot_device_to_device(struct ingot_node, struct ingot_context target, enum ingot_merge,
-                                         struct ingot_context source, bool *moved, struct ingot_event *done);
-/* The same as a routine; its context carries the merge node, which ingot_link compares.  INGOT_MISSING: nothing to move. */
+        struct ingot_context source, bool *moved, struct ingot_event *done);
+/* The same as a routine; its context carries the merge node, which ingot_link compares.  INGOT_MISSING: nothing to
+ * move. */
 enum ingot_status ingot_transfer_routine(struct ingot_node, struct ingot_context target, enum ingot_merge,
-                                         struct ingot_context source, struct ingot_routine *);
+        struct ingot_context source, struct ingot_routine *);
 
 struct ingot_merge_state {
-	bool filled;                           /* something was scheduled into it */
-	struct ingot_node node;                /* the latest */
-	bool streaming;                        /* it is the source's buffer */
-	bool updating;                         /* the latest copy into it is not done; never so while streaming */
-	uint64_t owned_bytes;                  /* its own storage, which grows and never shrinks */
+	bool filled;            /* something was scheduled into it */
+	struct ingot_node node; /* the latest */
+	bool streaming;         /* it is the source's buffer */
+	bool updating;          /* the latest copy into it is not done; never so while streaming */
+	uint64_t owned_bytes;   /* its own storage, which grows and never shrinks */
 };
-/* A picture of now, of a stream's merge buffer.  update: or NULL; an event of the latest copy, for the caller to close; zeros where `updating` is false. */
+/* A picture of now, of a stream's merge buffer.  update: or NULL; an event of the latest copy, for the caller to close;
+ * zeros where `updating` is false. */
 enum ingot_status ingot_merge_buffer(struct ingot_stream, struct ingot_merge_state *, struct ingot_event *update);
 
 /* ---- hazards, as questions.  Done events are dropped from the lists by asking ---- */
@@ -125,69 +129,71 @@ enum ingot_status ingot_updating(struct ingot_context, struct ingot_node, bool *
 /* Devices that have the node with a value no older than its host array's; at most `room`. */
 enum ingot_status ingot_node_devices(struct ingot_node, struct ingot_device *, uint32_t room, uint32_t *count);
 enum ingot_status ingot_owner_stream(struct ingot_device, struct ingot_node,
-                                     struct ingot_stream *); /* INGOT_MISSING: nobody; stale where it was closed */
+        struct ingot_stream *); /* INGOT_MISSING: nobody; stale where it was closed */
 enum ingot_status ingot_sharing_candidate(struct ingot_device, struct ingot_node, bool *);
 /* Streams with undone work on the node; at most `room` are written, *count is how many. */
-enum ingot_status ingot_writer_streams(struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room,
-                                       uint32_t *count);
-enum ingot_status ingot_reader_streams(struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room,
-                                       uint32_t *count);
-/* Events of that work, for the caller to close: of its last writer, and of its readers since, in each stream the last. */
-enum ingot_status ingot_writer_events(struct ingot_context, struct ingot_node, struct ingot_event *, uint32_t room,
-                                      uint32_t *count);
-enum ingot_status ingot_reader_events(struct ingot_context, struct ingot_node, struct ingot_event *, uint32_t room,
-                                      uint32_t *count);
-enum ingot_status ingot_host_reading_streams(struct ingot_node, struct ingot_stream *, uint32_t room,
-                                             uint32_t *count); /* uploads */
-enum ingot_status ingot_host_writing_streams(struct ingot_node, struct ingot_stream *, uint32_t room,
-                                             uint32_t *count); /* downloads */
-/* Entries of the hazard tables of a device (nodes, pools, merge buffers), done ones included: for tests of their bounds. */
+enum ingot_status ingot_writer_streams(
+        struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);
+enum ingot_status ingot_reader_streams(
+        struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);
+/* Events of that work, for the caller to close: of its last writer, and of its readers since, in each stream the last.
+ */
+enum ingot_status ingot_writer_events(
+        struct ingot_context, struct ingot_node, struct ingot_event *, uint32_t room, uint32_t *count);
+enum ingot_status ingot_reader_events(
+        struct ingot_context, struct ingot_node, struct ingot_event *, uint32_t room, uint32_t *count);
+enum ingot_status ingot_host_reading_streams(
+        struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count); /* uploads */
+enum ingot_status ingot_host_writing_streams(
+        struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count); /* downloads */
+/* Entries of the hazard tables of a device (nodes, pools, merge buffers), done ones included: for tests of their
+ * bounds. */
 enum ingot_status ingot_hazard_entries(struct ingot_device, uint64_t *count);
 
 /* ---- libraries: loaded modules ---- */
 
 struct ingot_library_options {
-	struct ingot_library with;             /* share its nodes, by name; zeros: none */
-	const void *constants;                 /* a mapped file, where the descriptor has no data; kept, not copied */
-	uint64_t constants_bytes;              /* must be the descriptor's */
+	struct ingot_library with; /* share its nodes, by name; zeros: none */
+	const void *constants;     /* a mapped file, where the descriptor has no data; kept, not copied */
+	uint64_t constants_bytes;  /* must be the descriptor's */
 };
 
 /* Checks the descriptor (INGOT_INVALID says what is wrong) and makes its nodes.  The descriptor must stay. */
 enum ingot_status ingot_library_load(struct ingot_runtime *, const struct ingot_module *,
-                                     const struct ingot_library_options *, struct ingot_library *);
-enum ingot_status ingot_library_close(struct ingot_library);     /* INGOT_BUSY while routines of it are open */
+        const struct ingot_library_options *, struct ingot_library *);
+enum ingot_status ingot_library_close(struct ingot_library); /* INGOT_BUSY while routines of it are open */
 enum ingot_status ingot_library_node(struct ingot_library, const char *name, struct ingot_node *);
 enum ingot_status ingot_library_kernel(struct ingot_library, const char *name, const struct ingot_module_kernel **);
-size_t            ingot_library_json(struct ingot_library, char *text, size_t room);
+size_t ingot_library_json(struct ingot_library, char *text, size_t room);
 
 /* ---- routines ---- */
 
-/* Places what the routine needs and the context has not (nothing, the second time), and gives a routine on a child context.
- * Errors: INGOT_MISSING where the module has no such routine, or a node that it reads is neither in the context nor
- * initialised nor its input by declaration; INGOT_MISMATCH where the context's merge node is not the one it reads;
- * INGOT_CONFLICT where another stream owns a shared node it writes. */
+/* Places what the routine needs and the context has not (nothing, the second time), and gives a routine on a child
+ * context. Errors: INGOT_MISSING where the module has no such routine, or a node that it reads is neither in the
+ * context nor initialised nor its input by declaration; INGOT_MISMATCH where the context's merge node is not the one it
+ * reads; INGOT_CONFLICT where another stream owns a shared node it writes. */
 enum ingot_status ingot_link(struct ingot_context, struct ingot_library, const char *routine, struct ingot_routine *);
 /* All routines of the module, in its order, less those that `keep` refuses (their handles are zeros); each is linked
  * downstream of the one before, and *last is the context behind all.  Nothing stays when one fails. */
 enum ingot_status ingot_link_all(struct ingot_context, struct ingot_library, bool (*keep)(const char *name, void *),
-                                 void *user, struct ingot_routine *routines, struct ingot_context *last);
-enum ingot_status ingot_routine_close(struct ingot_routine);     /* and its context; INGOT_BUSY with live children */
+        void *user, struct ingot_routine *routines, struct ingot_context *last);
+enum ingot_status ingot_routine_close(struct ingot_routine); /* and its context; INGOT_BUSY with live children */
 enum ingot_status ingot_routine_context(struct ingot_routine, struct ingot_context *);
 enum ingot_status ingot_routine_set(struct ingot_routine, const char *symbol, int64_t value); /* kept until set again */
 enum ingot_status ingot_routine_symbol(struct ingot_routine, const char *symbol, int64_t *value);
-/* A file for the debug log of generated code that has one; copied.  NULL: none.  Waits for the latest run; in a task that
- * is INGOT_WOULD_BLOCK. */
+/* A file for the debug log of generated code that has one; copied.  NULL: none.  Waits for the latest run; in a task
+ * that is INGOT_WOULD_BLOCK. */
 enum ingot_status ingot_routine_log(struct ingot_routine, const char *path);
-/* Asynchronous.  INGOT_RANGE for a symbol that was not set and has no single value; INGOT_MISMATCH where the merge buffer
- * holds another node; INGOT_UNREADY where an input was never written (the message names it and, if one of the open
- * routines would write it, that one). */
+/* Asynchronous.  INGOT_RANGE for a symbol that was not set and has no single value; INGOT_MISMATCH where the merge
+ * buffer holds another node; INGOT_UNREADY where an input was never written (the message names it and, if one of the
+ * open routines would write it, that one). */
 enum ingot_status ingot_routine_run(struct ingot_routine, struct ingot_event *done);
 enum ingot_status ingot_routine_can_run(struct ingot_routine, bool *);
 /* Of the latest run, after its event: the actual extents it reported. */
 enum ingot_status ingot_routine_extents(struct ingot_routine, int64_t *, uint32_t count);
-enum ingot_status ingot_routine_event(struct ingot_routine, struct ingot_event *);       /* of the latest run */
+enum ingot_status ingot_routine_event(struct ingot_routine, struct ingot_event *); /* of the latest run */
 /* Name, inputs, outputs, merge input, symbols, and the routines it depends on. */
-size_t            ingot_routine_json(struct ingot_routine, char *text, size_t room);
+size_t ingot_routine_json(struct ingot_routine, char *text, size_t room);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 enum ingot_mode {
-	INGOT_MODE_NONE = 0,                   /* no place left: the result of a conflict */
+	INGOT_MODE_NONE = 0, /* no place left: the result of a conflict */
 	INGOT_VIRTUAL = 1,
 	INGOT_LOCAL = 2,
 	INGOT_ON_DEVICE = 4,
@@ -73,22 +73,22 @@ enum ingot_provenance {
 	INGOT_PROVENANCES(P)
 #undef P
 };
-const char *ingot_provenance_text(enum ingot_provenance);        /* NULL: no such code */
+const char *ingot_provenance_text(enum ingot_provenance); /* NULL: no such code */
 
 struct ingot_mode_state {
-	uint32_t mode;                         /* a set of enum ingot_mode */
+	uint32_t mode; /* a set of enum ingot_mode */
 	uint32_t sharing;
 	uint32_t provenance;
 };
 
-#define INGOT_LOCAL_BYTES 16384                /* larger ones are not put on a stack */
+#define INGOT_LOCAL_BYTES 16384 /* larger ones are not put on a stack */
 
-/* Each answers whether it could be done; on a conflict the state is as it was, and `why` (room of 200 bytes, or NULL) says
- * what met what, with both provenances. */
+/* Each answers whether it could be done; on a conflict the state is as it was, and `why` (room of 200 bytes, or NULL)
+ * says what met what, with both provenances. */
 bool ingot_mode_update(struct ingot_mode_state *, uint32_t mode, enum ingot_provenance, char *why);
 bool ingot_sharing_update(struct ingot_mode_state *, enum ingot_sharing, enum ingot_provenance, char *why);
-void ingot_mode_settle(struct ingot_mode_state *, uint64_t bytes, enum ingot_provenance);   /* to the most local */
-bool ingot_mode_is_open(const struct ingot_mode_state *);        /* more than one place is left */
+void ingot_mode_settle(struct ingot_mode_state *, uint64_t bytes, enum ingot_provenance); /* to the most local */
+bool ingot_mode_is_open(const struct ingot_mode_state *); /* more than one place is left */
 
 /* What is decided already, whatever is decided later; nothing is settled by asking.  Virtual: no memory at all. */
 bool ingot_mode_known_virtual(const struct ingot_mode_state *);
@@ -115,22 +115,22 @@ enum ingot_dtype ingot_dtype_promote(enum ingot_dtype, enum ingot_dtype);
 
 /* ---- element types ---- */
 
-uint32_t    ingot_dtype_bits(enum ingot_dtype);                  /* 0: no numbers of fixed size (string), or unknown */
+uint32_t ingot_dtype_bits(enum ingot_dtype); /* 0: no numbers of fixed size (string), or unknown */
 bool ingot_dtype_bytes(enum ingot_dtype, uint64_t count, uint64_t *bytes); /* false: overflow or unknown */
-const char *ingot_dtype_name(enum ingot_dtype);                  /* "f32"; "?" if unknown */
-bool        ingot_dtype_parse(const char *, enum ingot_dtype *);        /* false: the name of none, and nothing is written */
+const char *ingot_dtype_name(enum ingot_dtype);                            /* "f32"; "?" if unknown */
+bool ingot_dtype_parse(const char *, enum ingot_dtype *); /* false: the name of none, and nothing is written */
 double ingot_dtype_get(enum ingot_dtype, const void *data, uint64_t index); /* 0 for types without numbers */
-void ingot_dtype_set(enum ingot_dtype, void *data, uint64_t index,
-                     double value); /* rounds to nearest even, saturates ints */
+void ingot_dtype_set(
+        enum ingot_dtype, void *data, uint64_t index, double value); /* rounds to nearest even, saturates ints */
 
 /* ---- text of all types; what is printed parses back ---- */
 
-size_t ingot_mode_text(uint32_t mode, enum ingot_sharing, char *text, size_t room);      /* "hosted_changed shared" */
-bool   ingot_mode_parse(const char *, uint32_t *mode, enum ingot_sharing *);     /* false: not such a text */
+size_t ingot_mode_text(uint32_t mode, enum ingot_sharing, char *text, size_t room); /* "hosted_changed shared" */
+bool ingot_mode_parse(const char *, uint32_t *mode, enum ingot_sharing *);          /* false: not such a text */
 /* "?", and false, where it is none. */
 const char *ingot_sharing_name(enum ingot_sharing);
 const char *ingot_precision_name(enum ingot_precision);
-bool   ingot_precision_parse(const char *, enum ingot_precision *);
+bool ingot_precision_parse(const char *, enum ingot_precision *);
 
 #ifdef __cplusplus
 }

@@ -37,8 +37,8 @@ enum ingot_status {
 	INGOT_STATUS_COUNT
 };
 
-const char *ingot_status_name(enum ingot_status);          /* "INGOT_STALE"; "?" for no status */
-const char *ingot_status_text(enum ingot_status);          /* a few words */
+const char *ingot_status_name(enum ingot_status); /* "INGOT_STALE"; "?" for no status */
+const char *ingot_status_text(enum ingot_status); /* a few words */
 
 /* The sentence of this thread's last failure; "" before the first.  Valid until this thread's next failing call. */
 const char *ingot_message(void);

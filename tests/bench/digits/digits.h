@@ -17,8 +17,8 @@ struct digits_context {
 	void *workspace;
 };
 
-static int digits_run(const struct digits_inputs *in, const struct digits_outputs *out,
-                      const struct digits_context *context)
+static int digits_run(
+        const struct digits_inputs *in, const struct digits_outputs *out, const struct digits_context *context)
 {
 	if (!context->workspace)
 		return 7;

@@ -21,10 +21,10 @@ struct ingot_parallel {
 #endif
 
 struct NAME_inputs {
-	const float *x;                               /* [1, 4096] */
+	const float *x; /* [1, 4096] */
 };
 struct NAME_outputs {
-	float *y;                                     /* [1, 4096] */
+	float *y; /* [1, 4096] */
 };
 struct NAME_context {
 	void *workspace;

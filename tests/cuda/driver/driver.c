@@ -1,22 +1,28 @@
-/* driver.c: a libcuda.so.1 without a GPU.  Host code that opens NVIDIA's driver runs against it unmodified; kernels run by the emulator.
+/* driver.c: a libcuda.so.1 without a GPU.  Host code that opens NVIDIA's driver runs against it unmodified; kernels run
+ * by the emulator.
  *
- * A cubin is read as what it is (ELF: architecture, kernels, sizes of parameters); its kernels are then those of the same names in $STANDIN_KERNELS, a library
- * of the same .cu text built with the emulator (kernels.cpp), or several apart by colons: an image that was not compiled from such a text is refused.  PTX is searched
- * for its entries.
+ * A cubin is read as what it is (ELF: architecture, kernels, sizes of parameters); its kernels are then those of the
+ * same names in $STANDIN_KERNELS, a library of the same .cu text built with the emulator (kernels.cpp), or several
+ * apart by colons: an image that was not compiled from such a text is refused.  PTX is searched for its entries.
  *
- * Streams are queues; one thread executes the next operation of a stream drawn by $STANDIN_SEED, so what nothing orders comes in any order.  Device memory is
- * poisoned, each allocation has a page behind it that nobody may touch, and between operations none of it can be read or written.  Pageable copies are the
- * driver's: to the device they are taken at once, from the device they are there when the call returns.
+ * Streams are queues; one thread executes the next operation of a stream drawn by $STANDIN_SEED, so what nothing orders
+ * comes in any order.  Device memory is poisoned, each allocation has a page behind it that nobody may touch, and
+ * between operations none of it can be read or written.  Pageable copies are the driver's: to the device they are taken
+ * at once, from the device they are there when the call returns.
  *
- * What a caller does wrong is said on standard error, "stand-in: …": no current context, an address that is no device memory, parameters that are not the kernel's,
- * more shared memory than its attribute allows, a handle that is gone, a capture that is broken or has a stream that did not come back, what is left when the
- * process ends.  Others fail as the driver does.  Streams that are captured together become one list, in the order of the calls.
+ * What a caller does wrong is said on standard error, "stand-in: …": no current context, an address that is no device
+ * memory, parameters that are not the kernel's, more shared memory than its attribute allows, a handle that is gone, a
+ * capture that is broken or has a stream that did not come back, what is left when the process ends.  Others fail as
+ * the driver does.  Streams that are captured together become one list, in the order of the calls.
  *
- *     STANDIN_CAPABILITY=90      STANDIN_VERSION=13000      STANDIN_DEVICES=1      STANDIN_MEMORY=bytes      STANDIN_INIT=100 (what cuInit says)
+ *     STANDIN_CAPABILITY=90      STANDIN_VERSION=13000      STANDIN_DEVICES=1      STANDIN_MEMORY=bytes
+ * STANDIN_INIT=100 (what cuInit says)
  *     STANDIN_PROCESSORS=132     STANDIN_L2=bytes
- *     STANDIN_RESERVED=0         it has no reserved addresses       STANDIN_PEERS=0         no device reaches another's memory
+ *     STANDIN_RESERVED=0         it has no reserved addresses       STANDIN_PEERS=0         no device reaches another's
+ * memory
  *     STANDIN_ABORT=1            ends the process with the first thing it says
- *     STANDIN_FAIL=N[+]          call N fails (with + each from there on) with 999; STANDIN_CALLS=FILE: how many there were
+ *     STANDIN_FAIL=N[+]          call N fails (with + each from there on) with 999; STANDIN_CALLS=FILE: how many there
+ * were
  *     -DcuGetErrorString=gone when it is built: that entry point is not there */
 #include <dlfcn.h>
 #include <limits.h>
@@ -73,7 +79,8 @@ void standin_fails(int (*function)(const char *)) { fails = function; }
 /* A device that failed for good runs nothing, and yet takes back what there is. */
 static bool gives_back(const char *name)
 {
-	static const char *const words[] = { "Push", "Pop", "Destroy", "Unload", "Free", "Unmap", "Release", "Unregister" };
+	static const char *const words[] = { "Push", "Pop", "Destroy", "Unload", "Free", "Unmap", "Release",
+		"Unregister" };
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strstr(name, words[i]))
 			return true;
@@ -140,8 +147,9 @@ static void left_over(void)
 	for (int i = 0; i < BACKINGS_MOST; i++)
 		memory += backings[i].bytes != 0;
 	if (left || open || kept || held || modules || graphs || executables || events || addresses || memory)
-		complain("left: %d allocations, %d streams, %d modules, %d graphs, %d executable graphs, %d events, %d contexts, %d blocks of host memory, %d reserved addresses, %d pieces of memory",
-			left, open, modules, graphs, executables, events, held, kept, addresses, memory);
+		complain("left: %d allocations, %d streams, %d modules, %d graphs, %d executable graphs, %d events, %d "
+		         "contexts, %d blocks of host memory, %d reserved addresses, %d pieces of memory",
+		        left, open, modules, graphs, executables, events, held, kept, addresses, memory);
 	FILE *to = file ? fopen(file, "w") : NULL;
 	if (to) {
 		fprintf(to, "%ld\n", calls);
@@ -162,8 +170,9 @@ static bool open_texts(void)
 		struct text *text = &texts[i];
 		snprintf(path, sizeof path, "%.*s", (int)strcspn(named, ":"), named);
 		void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-		if (!library || !(text->kernels = dlsym(library, "standin_kernels")) || !(*(void **)&text->launch = dlsym(library, "standin_launch"))
-			|| !(*(void **)&text->message = dlsym(library, "emulator_message"))) {
+		if (!library || !(text->kernels = dlsym(library, "standin_kernels"))
+		        || !(*(void **)&text->launch = dlsym(library, "standin_launch"))
+		        || !(*(void **)&text->message = dlsym(library, "emulator_message"))) {
 			complain("$STANDIN_KERNELS: %s", dlerror());
 			return false;
 		}
@@ -228,7 +237,10 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
 	BEGIN(false);
 	int capability = (int)number("STANDIN_CAPABILITY", 90);
-	const struct { int attribute, value; } known[] = { { 75, capability / 10 }, { 76, capability % 10 }, { 1, 1024 }, { 2, 1024 }, { 3, 1024 }, { 4, 64 }, { 8, 48 << 10 }, { 102, (int)number("STANDIN_RESERVED", 1) },
+	const struct {
+		int attribute, value;
+	} known[] = { { 75, capability / 10 }, { 76, capability % 10 }, { 1, 1024 }, { 2, 1024 }, { 3, 1024 },
+		{ 4, 64 }, { 8, 48 << 10 }, { 102, (int)number("STANDIN_RESERVED", 1) },
 		{ 16, (int)number("STANDIN_PROCESSORS", 132) }, { 38, (int)number("STANDIN_L2", 1 << 20) }, { 40, 3 } };
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (known[i].attribute == attribute) {
@@ -267,7 +279,7 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
 		complain("the context of device %d is not held", device);
 		return end(INVALID_CONTEXT);
 	}
-	if (!--devices[device].retained)                /* the context is gone, and what it opened or others opened of it */
+	if (!--devices[device].retained) /* the context is gone, and what it opened or others opened of it */
 		for (int i = 0; i < DEVICES_MOST; i++)
 			devices[i].reaches &= i == device ? 0 : ~(1u << device);
 	return end(OK);
@@ -316,12 +328,21 @@ EXPORT int cuCtxEnablePeerAccess(void *context, unsigned flags)
 }
 
 /* ---- errors ---- */
-static const struct { int code; const char *name, *text; } errors[] = {
-	{ INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument" }, { OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory" },
-	{ NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error" }, { 34, "CUDA_ERROR_STUB_LIBRARY", "CUDA driver is a stub library" },
-	{ NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected" }, { INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid" },
-	{ INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context" }, { NO_BINARY, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available" },
-	{ ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered" }, { LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure" }, { UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error" },
+static const struct {
+	int code;
+	const char *name, *text;
+} errors[] = {
+	{ INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument" },
+	{ OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory" },
+	{ NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error" },
+	{ 34, "CUDA_ERROR_STUB_LIBRARY", "CUDA driver is a stub library" },
+	{ NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected" },
+	{ INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid" },
+	{ INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context" },
+	{ NO_BINARY, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available" },
+	{ ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered" },
+	{ LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure" },
+	{ UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error" },
 };
 
 EXPORT int cuGetErrorName(int code, const char **name)

@@ -1,4 +1,5 @@
-/* execute.c: the thread of the device: the next operation of a stream that is drawn; what is queued for it, and who waits. */
+/* execute.c: the thread of the device: the next operation of a stream that is drawn; what is queued for it, and who
+ * waits. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -51,7 +52,8 @@ void execute(struct operation *one)
 		for (int i = 0; i < one->function->row->parameters; i++)
 			pointers[i] = (void *)(uintptr_t)one->values[i];
 		const struct text *text = one->function->module->text;
-		if (text->launch(one->function->name, one->function->row->thunk, pointers, one->grid, one->block, one->shared)) {
+		if (text->launch(one->function->name, one->function->row->thunk, pointers, one->grid, one->block,
+		            one->shared)) {
 			complain("%s", text->message());
 			sick = LAUNCH_FAILED;
 		}
@@ -143,7 +145,8 @@ bool is_queued(uint64_t at, size_t bytes)
 {
 	for (int s = 0; s < STREAMS_MOST; s++)
 		for (const struct operation *one = streams[s] ? streams[s]->first : NULL; one; one = one->next) {
-			bool uses = one->kind <= FILL && (one->at - at < bytes || (one->kind == COPY && one->from - at < bytes));
+			bool uses = one->kind <= FILL
+			        && (one->at - at < bytes || (one->kind == COPY && one->from - at < bytes));
 			for (int i = 0; one->kind == LAUNCH && i < one->function->parameters; i++)
 				uses |= one->values[i] - at < bytes;
 			if (uses)
@@ -168,7 +171,7 @@ int enqueue(struct stream *stream, struct operation made)
 	struct operation *one = malloc(sizeof *one);
 	*one = made;
 	one->next = NULL;
-	if (stream->graph) {                                    /* one list, in the order of their issue, whatever their streams are */
+	if (stream->graph) { /* one list, in the order of their issue, whatever their streams are */
 		stream->before.done[stream->member] = ++stream->graph->all.done[stream->member];
 		*stream->graph->last = one;
 		stream->graph->last = &one->next;

@@ -1,9 +1,10 @@
-/* managed.c: a CUDA library of the managed profile as a user runs it.  NAME, and from the manifest INPUTS, OUTPUTS: X(name, bytes) of each.
+/* managed.c: a CUDA library of the managed profile as a user runs it.  NAME, and from the manifest INPUTS, OUTPUTS:
+ * X(name, bytes) of each.
  *
  *     managed in_0 ... out_0 ...
  *
- * Two contexts on two streams of one device run the library's routine, the second one behind an event of the first, again and again ($MANAGED_TIMES); their
- * outputs have to be equal.  Prints what is wrong; exit 0: nothing. */
+ * Two contexts on two streams of one device run the library's routine, the second one behind an event of the first,
+ * again and again ($MANAGED_TIMES); their outputs have to be equal.  Prints what is wrong; exit 0: nothing. */
 #define JOIN(a, b) a##b
 #define JOINED(a, b) JOIN(a, b)
 #include HEADER
@@ -13,7 +14,11 @@
 
 enum { CONTEXTS = 2, TIMES = 3 };
 
-struct array { const char *name; size_t bytes; void *at[CONTEXTS]; };
+struct array {
+	const char *name;
+	size_t bytes;
+	void *at[CONTEXTS];
+};
 
 static void read_file(const char *path, struct array *array)
 {
@@ -96,6 +101,6 @@ int main(int count, char **arguments)
 		NEED(ingot_stream_close(streams[c]));
 	}
 	NEED(ingot_library_close(library));
-	NEED(ingot_runtime_close(runtime));                           /* nothing is left open */
+	NEED(ingot_runtime_close(runtime)); /* nothing is left open */
 	return wrong;
 }

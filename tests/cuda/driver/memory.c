@@ -7,7 +7,8 @@
 const struct allocation *allocation_of(uint64_t at, size_t bytes)
 {
 	for (int i = 0; i < ALLOCATIONS_MOST; i++)
-		if (allocations[i].bytes && at >= allocations[i].at && at + bytes <= allocations[i].at + allocations[i].bytes)
+		if (allocations[i].bytes && at >= allocations[i].at
+		        && at + bytes <= allocations[i].at + allocations[i].bytes)
 			return &allocations[i];
 	return NULL;
 }
@@ -29,14 +30,16 @@ EXPORT int cuMemAlloc_v2(unsigned long long *at, size_t bytes)
 		i++;
 	if (!bytes)
 		return end(INVALID_VALUE);
-	if (i == ALLOCATIONS_MOST || arena_used + pages(bytes) + PAGE > ARENA || memory_used + bytes > (size_t)number("STANDIN_MEMORY", 1L << 34))
+	if (i == ALLOCATIONS_MOST || arena_used + pages(bytes) + PAGE > ARENA
+	        || memory_used + bytes > (size_t)number("STANDIN_MEMORY", 1L << 34))
 		return end(OUT_OF_MEMORY);
 	/* It ends where its last page does, as far as 256 bytes allow, so that what lies behind is nobody's. */
 	unsigned char *first = arena + arena_used, *from = first + (pages(bytes) - bytes) / 256 * 256;
 	mprotect(first, pages(bytes), PROT_READ | PROT_WRITE);
 	memset(first, 0xa5, pages(bytes));
 	mprotect(first, pages(bytes), PROT_NONE);
-	allocations[i] = (struct allocation){ (uint64_t)(uintptr_t)from, bytes, (int)(current[depth - 1] - devices), false };
+	allocations[i] =
+	        (struct allocation){ (uint64_t)(uintptr_t)from, bytes, (int)(current[depth - 1] - devices), false };
 	arena_used += pages(bytes) + PAGE;
 	memory_used += bytes;
 	*at = allocations[i].at;
@@ -48,7 +51,7 @@ EXPORT int cuMemFree_v2(unsigned long long at)
 	BEGIN(true);
 	for (int i = 0; i < ALLOCATIONS_MOST; i++)
 		if (allocations[i].bytes && !allocations[i].reserved && allocations[i].at == at) {
-			for (int s = 0; s < STREAMS_MOST; s++)  /* the driver waits for what may use it */
+			for (int s = 0; s < STREAMS_MOST; s++) /* the driver waits for what may use it */
 				if (streams[s] && streams[s]->device == allocations[i].device)
 					wait_for(streams[s]);
 			void *first = (void *)(uintptr_t)(at / PAGE * PAGE);
@@ -63,13 +66,22 @@ EXPORT int cuMemFree_v2(unsigned long long at)
 
 /* ---- reserved addresses: memory is mapped to them from the first on, without a gap ---- */
 enum { GRANULE = 2 << 20 };
-struct place { int type, device; };
-struct memory_kind { int type, handles; struct place place; };
-struct access { struct place place; int flags; };
+struct place {
+	int type, device;
+};
+struct memory_kind {
+	int type, handles;
+	struct place place;
+};
+struct access {
+	struct place place;
+	int flags;
+};
 
 static bool is_kind(const struct memory_kind *kind)
 {
-	return kind->type == 1 && !kind->handles && kind->place.type == 1 && kind->place.device >= 0 && kind->place.device < number("STANDIN_DEVICES", 1);
+	return kind->type == 1 && !kind->handles && kind->place.type == 1 && kind->place.device >= 0
+	        && kind->place.device < number("STANDIN_DEVICES", 1);
 }
 
 static struct reservation *reservation_of(uint64_t at, size_t bytes)
@@ -95,7 +107,8 @@ EXPORT int cuMemGetAllocationGranularity(size_t *bytes, const struct memory_kind
 	return end(option > 1 || !is_kind(kind) ? INVALID_VALUE : OK);
 }
 
-EXPORT int cuMemAddressReserve(unsigned long long *at, size_t bytes, size_t align, unsigned long long wanted, unsigned long long flags)
+EXPORT int cuMemAddressReserve(
+        unsigned long long *at, size_t bytes, size_t align, unsigned long long wanted, unsigned long long flags)
 {
 	BEGIN(false);
 	int i = 0;
@@ -116,16 +129,18 @@ EXPORT int cuMemAddressFree(unsigned long long at, size_t bytes)
 	BEGIN(false);
 	struct reservation *one = reservation_of(at, bytes);
 	if (!one || one->at != at || one->bytes != bytes || one->mapped) {
-		complain("cuMemAddressFree: %zu bytes at %llx %s", bytes, at, one && one->mapped ? "are mapped" : "were not reserved");
+		complain("cuMemAddressFree: %zu bytes at %llx %s", bytes, at,
+		        one && one->mapped ? "are mapped" : "were not reserved");
 		return end(INVALID_VALUE);
 	}
-	if (arena_used == at - (uint64_t)(uintptr_t)arena + bytes + PAGE)       /* the last: addresses are not endless */
+	if (arena_used == at - (uint64_t)(uintptr_t)arena + bytes + PAGE) /* the last: addresses are not endless */
 		arena_used -= bytes + PAGE;
 	one->bytes = 0;
 	return end(OK);
 }
 
-EXPORT int cuMemCreate(unsigned long long *handle, size_t bytes, const struct memory_kind *kind, unsigned long long flags)
+EXPORT int cuMemCreate(
+        unsigned long long *handle, size_t bytes, const struct memory_kind *kind, unsigned long long flags)
 {
 	BEGIN(false);
 	int i = 0;
@@ -154,12 +169,14 @@ EXPORT int cuMemRelease(unsigned long long handle)
 	return end(OK);
 }
 
-EXPORT int cuMemMap(unsigned long long at, size_t bytes, size_t offset, unsigned long long handle, unsigned long long flags)
+EXPORT int cuMemMap(
+        unsigned long long at, size_t bytes, size_t offset, unsigned long long handle, unsigned long long flags)
 {
 	BEGIN(false);
 	struct reservation *to = reservation_of(at, bytes);
 	struct backing *one = handle && handle <= BACKINGS_MOST ? &backings[handle - 1] : NULL;
-	if (!to || !one || one->released || one->at || one->bytes != bytes || offset || flags || at != to->at + to->mapped) {
+	if (!to || !one || one->released || one->at || one->bytes != bytes || offset || flags
+	        || at != to->at + to->mapped) {
 		complain("cuMemMap: memory %llu, %zu bytes at %llx, which is not next", handle, bytes, at);
 		return end(INVALID_VALUE);
 	}
@@ -176,7 +193,8 @@ static bool may_open(const struct reservation *to, uint64_t at, const struct acc
 	int device = access->place.device;
 	if (access->place.type != 1 || access->flags != 3 || device < 0 || device >= number("STANDIN_DEVICES", 1))
 		return false;
-	return device == to->device ? at == to->at + to->open : may_reach(device, to->device) && at <= to->at + to->peers[device];
+	return device == to->device ? at == to->at + to->open
+	                            : may_reach(device, to->device) && at <= to->at + to->peers[device];
 }
 
 static struct allocation *opened(const struct reservation *of, int device)
@@ -253,7 +271,8 @@ EXPORT int cuMemUnmap(unsigned long long at, size_t bytes)
 static bool is_pinned(const void *at, size_t bytes)
 {
 	for (int i = 0; i < PINNED_MOST; i++)
-		if (pinned[i].bytes && (const char *)at >= pinned[i].at && (const char *)at + bytes <= pinned[i].at + pinned[i].bytes)
+		if (pinned[i].bytes && (const char *)at >= pinned[i].at
+		        && (const char *)at + bytes <= pinned[i].at + pinned[i].bytes)
 			return true;
 	return false;
 }
@@ -337,7 +356,9 @@ static int copy_in(const char *name, unsigned long long at, const void *from, si
 	if (stream && uncaptured(name, stream))
 		return CAPTURE_UNSUPPORTED;
 	if (stream && is_pinned(from, bytes))
-		return enqueue(stream, (struct operation){ .kind = COPY_IN, .host = (void *)(uintptr_t)from, .at = at, .bytes = bytes });
+		return enqueue(stream,
+		        (struct operation){
+		                .kind = COPY_IN, .host = (void *)(uintptr_t)from, .at = at, .bytes = bytes });
 	struct operation one = { .kind = COPY_IN, .host = malloc(bytes + 1), .taken = true, .at = at, .bytes = bytes };
 	memcpy(one.host, from, bytes);
 	if (stream)
@@ -385,7 +406,8 @@ static bool reaches(int device, const struct allocation *of, uint64_t at, size_t
 }
 
 /* Each end in memory of its device. */
-static int copy(const char *name, unsigned long long to, const void *to_device, unsigned long long from, const void *from_device, size_t bytes, void *stream)
+static int copy(const char *name, unsigned long long to, const void *to_device, unsigned long long from,
+        const void *from_device, size_t bytes, void *stream)
 {
 	const struct allocation *target = allocation_of(to, bytes), *source = allocation_of(from, bytes);
 	if (!is_stream(stream))
@@ -396,7 +418,8 @@ static int copy(const char *name, unsigned long long to, const void *to_device, 
 	}
 	counts.copies += to_device == from_device;
 	counts.peer_copies += to_device != from_device;
-	counts.direct_copies += to_device != from_device && reaches(((struct stream *)stream)->device, source, from, bytes);
+	counts.direct_copies +=
+	        to_device != from_device && reaches(((struct stream *)stream)->device, source, from, bytes);
 	counts.last_copy_on = ((struct stream *)stream)->device;
 	return enqueue(stream, (struct operation){ .kind = COPY, .at = to, .from = from, .bytes = bytes });
 }
@@ -407,7 +430,8 @@ EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, 
 	return end(copy(__func__, to, current[depth - 1], from, current[depth - 1], bytes, stream));
 }
 
-EXPORT int cuMemcpyPeerAsync(unsigned long long to, void *to_device, unsigned long long from, void *from_device, size_t bytes, void *stream)
+EXPORT int cuMemcpyPeerAsync(
+        unsigned long long to, void *to_device, unsigned long long from, void *from_device, size_t bytes, void *stream)
 {
 	BEGIN(true);
 	return end(copy(__func__, to, to_device, from, from_device, bytes, stream));

@@ -53,13 +53,15 @@ static const struct text *text_of(const unsigned char *image)
 	return NULL;
 }
 
-/* Sections .nv.info.KERNEL: attributes of 4 bytes and what follows; 0x17 tells of one parameter, 0x19 of the bytes of all. */
+/* Sections .nv.info.KERNEL: attributes of 4 bytes and what follows; 0x17 tells of one parameter, 0x19 of the bytes of
+ * all. */
 static int read_cubin(struct module *module, const unsigned char *image, int capability)
 {
 	const Elf64_Ehdr *elf = (const void *)image;
 	const Elf64_Shdr *sections = (const void *)(image + elf->e_shoff);
 	const char *names = (const char *)image + sections[elf->e_shstrndx].sh_offset;
-	int arch = (int)(elf->e_flags >> 8 & 0xff), old = (int)(elf->e_flags & 0xff), of = elf->e_ident[EI_ABIVERSION] >= 8 ? arch : old;
+	int arch = (int)(elf->e_flags >> 8 & 0xff), old = (int)(elf->e_flags & 0xff),
+	    of = elf->e_ident[EI_ABIVERSION] >= 8 ? arch : old;
 	if (of / 10 != capability / 10 || of > capability)
 		return NO_BINARY;
 	for (int i = 0; i < elf->e_shnum; i++) {
@@ -80,7 +82,7 @@ static int read_cubin(struct module *module, const unsigned char *image, int cap
 		if (wrong)
 			return wrong;
 	}
-	for (int i = 0; i < elf->e_shnum; i++)                  /* .nv.shared.KERNEL: what it has of its own */
+	for (int i = 0; i < elf->e_shnum; i++) /* .nv.shared.KERNEL: what it has of its own */
 		for (int k = 0; k < module->count && !strncmp(names + sections[i].sh_name, ".nv.shared.", 11); k++)
 			if (!strcmp(names + sections[i].sh_name + 11, module->functions[k].name)) {
 				module->functions[k].shared = (unsigned)sections[i].sh_size;
@@ -93,9 +95,10 @@ static int read_ptx(struct module *module, const char *text, int capability)
 {
 	int major = 0, minor = 0, target = 0, version = (int)number("STANDIN_VERSION", 13000);
 	const char *at = strstr(text, ".version "), *of = strstr(text, ".target sm_");
-	if (!at || !of || sscanf(at, ".version %d.%d", &major, &minor) != 2 || sscanf(of, ".target sm_%d", &target) != 1)
+	if (!at || !of || sscanf(at, ".version %d.%d", &major, &minor) != 2
+	        || sscanf(of, ".target sm_%d", &target) != 1)
 		return INVALID_IMAGE;
-	if ((major + 4) * 1000 + minor * 10 > version)          /* CUDA 13.0 reads 9.0 */
+	if ((major + 4) * 1000 + minor * 10 > version) /* CUDA 13.0 reads 9.0 */
 		return UNSUPPORTED_PTX;
 	if (target > capability)
 		return NO_BINARY;
@@ -146,7 +149,7 @@ EXPORT int cuModuleUnload(void *handle)
 		return end(INVALID_HANDLE);
 	}
 	modules--;
-	module->magic = GONE;                                   /* and stays, so that what is called of it is seen */
+	module->magic = GONE; /* and stays, so that what is called of it is seen */
 	module->next = gone;
 	gone = module;
 	return end(OK);
@@ -164,13 +167,16 @@ EXPORT int cuModuleGetFunction(void **function, void *handle, const char *name)
 	return end(NOT_FOUND);
 }
 
-/* Of shared memory that a launch asks for beside the kernel's own: a multiprocessor's at most, less what the driver keeps. */
+/* Of shared memory that a launch asks for beside the kernel's own: a multiprocessor's at most, less what the driver
+ * keeps. */
 EXPORT int cuFuncSetAttribute(void *handle, int attribute, int value)
 {
 	BEGIN(true);
 	struct function *function = handle;
 	int capability = (int)number("STANDIN_CAPABILITY", 90);
-	unsigned most = (capability < 90 && capability % 10 != 0 && capability != 87) || capability >= 120 ? 99 << 10 : capability < 90 ? 163 << 10 : 227 << 10;
+	unsigned most = (capability < 90 && capability % 10 != 0 && capability != 87) || capability >= 120 ? 99 << 10
+	        : capability < 90                                                                          ? 163 << 10
+	                                                                                                   : 227 << 10;
 	if (!function || function->module->magic != MODULE) {
 		complain("cuFuncSetAttribute: no kernel");
 		return end(INVALID_HANDLE);
@@ -181,12 +187,14 @@ EXPORT int cuFuncSetAttribute(void *handle, int attribute, int value)
 	return end(OK);
 }
 
-EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
-	void **parameters, void **extra)
+EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+        unsigned shared, void *stream, void **parameters, void **extra)
 {
 	BEGIN(true);
 	const struct function *function = handle;
-	struct operation one = { .kind = LAUNCH, .function = function, .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared };
+	struct operation one = {
+		.kind = LAUNCH, .function = function, .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared
+	};
 	(void)extra;
 	if (!function || function->module->magic != MODULE) {
 		complain("cuLaunchKernel: no kernel");
@@ -194,14 +202,18 @@ EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, u
 	}
 	if (!is_stream(stream))
 		return end(INVALID_HANDLE);
-	if (!gx || !gy || !gz || !bx || !by || !bz || (uint64_t)bx * by * bz > 1024 || gx > 0x7fffffffu || gy > 65535 || gz > 65535)
+	if (!gx || !gy || !gz || !bx || !by || !bz || (uint64_t)bx * by * bz > 1024 || gx > 0x7fffffffu || gy > 65535
+	        || gz > 65535)
 		return end(INVALID_VALUE);
 	if (shared > function->shared_most) {
-		complain("%s: %u bytes of dynamic shared memory, its attribute allows %u", function->name, shared, function->shared_most);
+		complain("%s: %u bytes of dynamic shared memory, its attribute allows %u", function->name, shared,
+		        function->shared_most);
 		return end(INVALID_VALUE);
 	}
-	if (function->parameters != function->row->parameters || function->bytes != 8 * function->parameters || function->parameters > PARAMETERS_MOST) {
-		complain("%s: the image has %d parameters of %d bytes, the text %d", function->name, function->parameters, function->bytes, function->row->parameters);
+	if (function->parameters != function->row->parameters || function->bytes != 8 * function->parameters
+	        || function->parameters > PARAMETERS_MOST) {
+		complain("%s: the image has %d parameters of %d bytes, the text %d", function->name,
+		        function->parameters, function->bytes, function->row->parameters);
 		return end(INVALID_VALUE);
 	}
 	one.values = malloc(sizeof *one.values * (size_t)(function->parameters + 1));

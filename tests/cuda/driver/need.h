@@ -1,4 +1,5 @@
-/* need.h: how the programs of the managed profile end where a call of the runtime does not succeed; they have one runtime. */
+/* need.h: how the programs of the managed profile end where a call of the runtime does not succeed; they have one
+ * runtime. */
 #ifndef TESTS_CUDA_NEED_H
 #define TESTS_CUDA_NEED_H
 #include "ingot/context.h"
@@ -16,7 +17,7 @@ static void need(enum ingot_status status, const char *what)
 	if (!status)
 		return;
 	printf("%s: %s: %s\n", what, ingot_status_name(status), ingot_message());
-	ingot_runtime_close(runtime);                                 /* closes what is open */
+	ingot_runtime_close(runtime); /* closes what is open */
 	exit(1);
 }
 #endif

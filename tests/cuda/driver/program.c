@@ -1,7 +1,8 @@
 /* program.c: a CUDA library as a user calls it.  NAME, and from the manifest INPUTS, OUTPUTS: X(field, bytes) of each.
   CHECKED where the model has checks.
  *
- *     program ORDINAL BEHAVIOUR in_0 … out_0 …         BEHAVIOUR: host (three calls of run_host), once (one), device (run, in streams of its own), or open
+ *     program ORDINAL BEHAVIOUR in_0 … out_0 …         BEHAVIOUR: host (three calls of run_host), once (one), device
+ (run, in streams of its own), or open
  *
  * Prints "STATUS message"; exit 0 whatever the status is. */
 #define JOIN(a, b) a##b
@@ -31,26 +32,35 @@ static void write_file(const char *path, const void *at, size_t bytes)
 		exit(99);
 }
 
-static int finish(struct OF(_device) *device, int status)
+static int finish(struct OF(_device) * device, int status)
 {
 	printf("%d %s\n", status, OF(_message)(device));
 	OF(_close)(device);
-	OF(_close)(device);                                     /* twice is once */
+	OF(_close)(device); /* twice is once */
 	return 0;
 }
 
 /* Streams, memory and a captured graph of the caller's, through the driver that the library opened. */
-static int with_device_memory(struct OF(_device) *device, const struct OF(_inputs) *in, const struct OF(_outputs) *out)
+static int with_device_memory(
+        struct OF(_device) * device, const struct OF(_inputs) * in, const struct OF(_outputs) * out)
 {
 	void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context, *streams[2], *graph, *executable;
-	int (*retain)(void **, int), (*release)(int), (*push)(void *), (*pop)(void **), (*allocate)(unsigned long long *, size_t), (*give)(unsigned long long),
-		(*up)(unsigned long long, const void *, size_t), (*down)(void *, unsigned long long, size_t, void *), (*create)(void **, unsigned), (*destroy)(void *),
-		(*begin)(void *, int), (*end)(void *, void **), (*instantiate)(void **, void *, unsigned long long), (*drop)(void *), (*play)(void *, void *), (*stop)(void *);
-	const struct { void *to; const char *name; } functions[] = { { &retain, "cuDevicePrimaryCtxRetain" }, { &release, "cuDevicePrimaryCtxRelease_v2" },
-		{ &push, "cuCtxPushCurrent_v2" }, { &pop, "cuCtxPopCurrent_v2" }, { &allocate, "cuMemAlloc_v2" }, { &give, "cuMemFree_v2" }, { &up, "cuMemcpyHtoD_v2" },
-		{ &down, "cuMemcpyDtoHAsync_v2" }, { &create, "cuStreamCreate" }, { &destroy, "cuStreamDestroy_v2" }, { &begin, "cuStreamBeginCapture_v2" },
-		{ &end, "cuStreamEndCapture" }, { &instantiate, "cuGraphInstantiateWithFlags" }, { &drop, "cuGraphDestroy" }, { &play, "cuGraphLaunch" },
-		{ &stop, "cuGraphExecDestroy" } };
+	int (*retain)(void **, int), (*release)(int), (*push)(void *), (*pop)(void **),
+	        (*allocate)(unsigned long long *, size_t), (*give)(unsigned long long),
+	        (*up)(unsigned long long, const void *, size_t), (*down)(void *, unsigned long long, size_t, void *),
+	        (*create)(void **, unsigned), (*destroy)(void *), (*begin)(void *, int), (*end)(void *, void **),
+	        (*instantiate)(void **, void *, unsigned long long), (*drop)(void *), (*play)(void *, void *),
+	        (*stop)(void *);
+	const struct {
+		void *to;
+		const char *name;
+	} functions[] = { { &retain, "cuDevicePrimaryCtxRetain" }, { &release, "cuDevicePrimaryCtxRelease_v2" },
+		{ &push, "cuCtxPushCurrent_v2" }, { &pop, "cuCtxPopCurrent_v2" }, { &allocate, "cuMemAlloc_v2" },
+		{ &give, "cuMemFree_v2" }, { &up, "cuMemcpyHtoD_v2" }, { &down, "cuMemcpyDtoHAsync_v2" },
+		{ &create, "cuStreamCreate" }, { &destroy, "cuStreamDestroy_v2" },
+		{ &begin, "cuStreamBeginCapture_v2" }, { &end, "cuStreamEndCapture" },
+		{ &instantiate, "cuGraphInstantiateWithFlags" }, { &drop, "cuGraphDestroy" },
+		{ &play, "cuGraphLaunch" }, { &stop, "cuGraphExecDestroy" } };
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		void *symbol = dlsym(cuda, functions[i].name);
 		memcpy(functions[i].to, &symbol, sizeof symbol);
@@ -65,13 +75,19 @@ static int with_device_memory(struct OF(_device) *device, const struct OF(_input
 		int count = 0;
 		create(&streams[s], 1);
 		allocate(&workspace, WORKSPACE + 256);
-#define X(field, bytes) allocate(&at[count], bytes + 16); up(at[count], in->field, bytes); memcpy(&from.field, &at[count++], 8);
+#define X(field, bytes) \
+	allocate(&at[count], bytes + 16); \
+	up(at[count], in->field, bytes); \
+	memcpy(&from.field, &at[count++], 8);
 		INPUTS
 #undef X
-#define X(field, bytes) allocate(&at[count], bytes + 16); memcpy(&to.field, &at[count++], 8);
+#define X(field, bytes) \
+	allocate(&at[count], bytes + 16); \
+	memcpy(&to.field, &at[count++], 8);
 		OUTPUTS
 #undef X
-		struct OF(_context) here = { .device = device, .stream = streams[s], .workspace = (void *)(uintptr_t)workspace };
+		struct OF(_context)
+		        here = { .device = device, .stream = streams[s], .workspace = (void *)(uintptr_t)workspace };
 		if (s == 0)
 			status = OF(_run)(&from, &to, &here);
 		else {
@@ -86,8 +102,18 @@ static int with_device_memory(struct OF(_device) *device, const struct OF(_input
 #ifdef CHECKED
 		status = status ? status : OF(_checked)(&here);
 #endif
-#define X(field, bytes) { unsigned long long address; memcpy(&address, &to.field, 8); char *got = malloc(bytes + 1); down(got, address, bytes, streams[s]); \
-			if (s == 0) memcpy((void *)(uintptr_t)out->field, got, bytes); else if (memcmp(out->field, got, bytes)) status = 98; free(got); }
+#define X(field, bytes) \
+	{ \
+		unsigned long long address; \
+		memcpy(&address, &to.field, 8); \
+		char *got = malloc(bytes + 1); \
+		down(got, address, bytes, streams[s]); \
+		if (s == 0) \
+			memcpy((void *)(uintptr_t)out->field, got, bytes); \
+		else if (memcmp(out->field, got, bytes)) \
+			status = 98; \
+		free(got); \
+	}
 		OUTPUTS
 #undef X
 		here.workspace = (void *)(uintptr_t)(workspace + 4);
@@ -121,7 +147,8 @@ int main(int count, char **arguments)
 #define X(field, bytes) out.field = calloc(1, bytes + 1);
 	OUTPUTS
 #undef X
-	if (OF(_run_host)(&in, NULL, &context) != 1 || OF(_run_host)(&in, &out, NULL) != 1 || OF(_open)(NULL, 0, NULL) != 1 || OF(_sync)(NULL) != 1)
+	if (OF(_run_host)(&in, NULL, &context) != 1 || OF(_run_host)(&in, &out, NULL) != 1
+	        || OF(_open)(NULL, 0, NULL) != 1 || OF(_sync)(NULL) != 1)
 		return finish(&device, 96);
 	if (!strcmp(arguments[2], "device"))
 		status = with_device_memory(&device, &in, &out);

@@ -1,4 +1,5 @@
-/* routines.c: a library of the managed profile, of one graph or several, on any backend: told by words what to do, it prints what nodes hold.  MODULE, HEADER.
+/* routines.c: a library of the managed profile, of one graph or several, on any backend: told by words what to do, it
+ * prints what nodes hold.  MODULE, HEADER.
  *
  *     routines BACKEND WORDS…
  *         write NODE SEED          eight-bit noise of the seed, made numbers of its type
@@ -26,7 +27,9 @@ static const struct ingot_module_node *row_of(const char *name)
 static void *noise(const struct ingot_module_node *row, unsigned seed)
 {
 	unsigned char *at = calloc(1, row->bytes + 1);
-	uint64_t count = row->dtype == INGOT_F32 ? row->bytes / 4 : row->dtype == INGOT_I64 ? row->bytes / 8 : row->bytes;
+	uint64_t count = row->dtype == INGOT_F32 ? row->bytes / 4
+	        : row->dtype == INGOT_I64        ? row->bytes / 8
+	                                         : row->bytes;
 	for (uint64_t i = 0; i < count; i++) {
 		seed = seed * 1664525 + 1013904223;
 		float number = (float)(seed >> 24) / 32 - 4;
@@ -112,7 +115,9 @@ int main(int count, char **words)
 			}
 			made = true;
 			NEED(ingot_write(other, node, values, row->bytes, NULL));
-			NEED(ingot_device_to_device(node, last, strcmp(words[i++], "copy") ? INGOT_MERGE_STREAMING : INGOT_MERGE_COPY, other, &moved, NULL));
+			NEED(ingot_device_to_device(node, last,
+			        strcmp(words[i++], "copy") ? INGOT_MERGE_STREAMING : INGOT_MERGE_COPY, other, &moved,
+			        NULL));
 		}
 		NEED(ingot_device_sync(device));
 		free(values);
@@ -126,6 +131,6 @@ int main(int count, char **words)
 		NEED(ingot_stream_close(beside));
 	NEED(ingot_stream_close(stream));
 	NEED(ingot_library_close(library));
-	NEED(ingot_runtime_close(runtime));                           /* nothing is left open */
+	NEED(ingot_runtime_close(runtime)); /* nothing is left open */
 	return 0;
 }

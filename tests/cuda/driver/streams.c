@@ -71,7 +71,7 @@ EXPORT int cuEventDestroy_v2(void *handle)
 	struct event *event = handle;
 	if (!is_event(event))
 		return end(INVALID_HANDLE);
-	event->magic = GONE;                                    /* what is queued goes on */
+	event->magic = GONE; /* what is queued goes on */
 	event_free(event);
 	events--;
 	return end(OK);
@@ -81,7 +81,10 @@ EXPORT int cuEventQuery(void *handle)
 {
 	BEGIN(true);
 	struct event *event = handle;
-	return end(!is_event(event) ? INVALID_HANDLE : event->capture ? CAPTURED_EVENT : event->executed < event->issued ? NOT_READY : OK);
+	return end(!is_event(event)                       ? INVALID_HANDLE
+	                : event->capture                  ? CAPTURED_EVENT
+	                : event->executed < event->issued ? NOT_READY
+	                                                  : OK);
 }
 
 static struct graph *capture_of(long number)
@@ -92,12 +95,15 @@ static struct graph *capture_of(long number)
 	return NULL;
 }
 
-/* A stream that waits for what a captured one recorded is captured with it; what it waits for is before all that it is given from now on. */
+/* A stream that waits for what a captured one recorded is captured with it; what it waits for is before all that it is
+ * given from now on. */
 static int wait_captured(struct stream *stream, const struct event *event)
 {
 	struct graph *graph = event->capture ? capture_of(event->capture) : NULL;
-	int code = !graph ? (event->capture ? CAPTURED_EVENT : CAPTURE_ISOLATION) : stream->graph && stream->graph != graph ? CAPTURE_MERGE
-		: !stream->graph && graph->members == FORKS_MOST ? OUT_OF_MEMORY : OK;
+	int code = !graph                                        ? (event->capture ? CAPTURED_EVENT : CAPTURE_ISOLATION)
+	        : stream->graph && stream->graph != graph        ? CAPTURE_MERGE
+	        : !stream->graph && graph->members == FORKS_MOST ? OUT_OF_MEMORY
+	                                                         : OK;
 	if (code) {
 		complain("cuStreamWaitEvent: a wait of one capture for what is not of it (%d)", code);
 		if (stream->graph)
@@ -110,7 +116,8 @@ static int wait_captured(struct stream *stream, const struct event *event)
 		stream->graph = graph;
 		stream->member = graph->members++;
 		stream->before = event->before;
-		stream->before.done[stream->member] = ++graph->all.done[stream->member];       /* to be joined even if it does nothing */
+		stream->before.done[stream->member] =
+		        ++graph->all.done[stream->member]; /* to be joined even if it does nothing */
 	}
 	for (int i = 0; i < graph->members; i++)
 		if (stream->before.done[i] < event->before.done[i])

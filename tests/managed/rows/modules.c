@@ -4,7 +4,10 @@
 #include "jit/jit.h"
 #include "pipeline.h"
 
-extern const struct made { const char *name; const struct ingot_module *module; } made[];     /* the build writes it */
+extern const struct made {
+	const char *name;
+	const struct ingot_module *module;
+} made[]; /* the build writes it */
 
 /* ---- by the JIT: the words of a line of sets.txt, as the program would read them ---- */
 struct wanted {
@@ -29,7 +32,9 @@ static void read_words(struct wanted *w, char *words)
 	const char *rest;
 	char *left;
 	for (char *word = strtok_r(words, " ", &left); word; word = strtok_r(NULL, " ", &left)) {
-		char *value = *word == '-' && strcmp(word, "--apart") && strcmp(word, "--no-hosted") ? strtok_r(NULL, " ", &left) : NULL;
+		char *value = *word == '-' && strcmp(word, "--apart") && strcmp(word, "--no-hosted")
+		        ? strtok_r(NULL, " ", &left)
+		        : NULL;
 		if (!strcmp(word, "--apart"))
 			w->options.apart = true;
 		else if (!strcmp(word, "--no-hosted"))
@@ -47,8 +52,12 @@ static void read_words(struct wanted *w, char *words)
 			push(arena, &w->states, (struct state_pair){ name, rest });
 		} else if (!strcmp(word, "--mode")) {
 			const char *name = pair(&w->build, value, &rest);
-			push(arena, &w->options.modes, (struct mode_choice){ .name = name,
-				.mode = !strcmp(rest, "virtual") ? INGOT_VIRTUAL : !strcmp(rest, "local") ? INGOT_LOCAL : INGOT_ON_DEVICE, .outputs = !strcmp(rest, "on_device") });
+			push(arena, &w->options.modes,
+			        (struct mode_choice){ .name = name,
+			                .mode = !strcmp(rest, "virtual") ? INGOT_VIRTUAL
+			                        : !strcmp(rest, "local") ? INGOT_LOCAL
+			                                                 : INGOT_ON_DEVICE,
+			                .outputs = !strcmp(rest, "on_device") });
 		} else
 			push(arena, &w->files, arena_printf(arena, "%s/graphs/%s.onnxtxt", TESTS, word));
 	}
@@ -61,7 +70,10 @@ static void jit_open(struct wanted *w, const char *name, char *words)
 	w->options.target = target_native();
 	w->options.threads = 1;
 	struct part *parts = batch_lower(&w->build, &w->options, w->files.at, (int)w->files.count);
-	struct emit emit = { .build = &w->build, .arena = w->build.arena, .target = w->options.target, .templates = options_templates(&w->build, &w->options),
+	struct emit emit = { .build = &w->build,
+		.arena = w->build.arena,
+		.target = w->options.target,
+		.templates = options_templates(&w->build, &w->options),
 		.name = name };
 	w->package.parts = parts;
 	w->package.part_count = (int)w->files.count;
@@ -78,7 +90,7 @@ static void jit_open(struct wanted *w, const char *name, char *words)
 
 static const struct ingot_module *jit_module(const char *name)
 {
-	static struct wanted wanted[8];           /* stay until the process ends: runtimes hold them */
+	static struct wanted wanted[8]; /* stay until the process ends: runtimes hold them */
 	static int used;
 	char *sets = file_text("%s/sets.txt", TESTS), *left, *words = NULL;
 	for (int i = 0; i < used; i++)
@@ -134,7 +146,8 @@ const struct ingot_module_routine *routine_of(const struct ingot_module *module,
 const struct ingot_module_tensor *tensor_of(const struct ingot_module *module, const char *name, const char *routine)
 {
 	for (uint32_t i = 0; i < module->tensor_count; i++)
-		if (!strcmp(module->tensors[i].name, name) && !strcmp(module->routines[module->tensors[i].routine].name, routine))
+		if (!strcmp(module->tensors[i].name, name)
+		        && !strcmp(module->routines[module->tensors[i].routine].name, routine))
 			return module->tensors + i;
 	return NULL;
 }
@@ -163,7 +176,8 @@ void read_f32(struct ingot_context context, struct ingot_node node, float *value
 	OK(ingot_event_close(done));
 }
 
-void link_routine(struct ingot_context context, struct ingot_library library, const char *name, struct ingot_routine *routine, struct ingot_context *linked)
+void link_routine(struct ingot_context context, struct ingot_library library, const char *name,
+        struct ingot_routine *routine, struct ingot_context *linked)
 {
 	OK(ingot_link(context, library, name, routine));
 	OK(ingot_routine_context(*routine, linked));

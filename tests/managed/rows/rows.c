@@ -11,12 +11,13 @@
 #include "rows.h"
 
 static char reason[600];
-static FILE *channel;                     /* where a child says why it failed */
+static FILE *channel; /* where a child says why it failed */
 
 _Noreturn void check_failed(const char *file, int line, const char *what)
 {
 	const char *name = strrchr(file, '/');
-	snprintf(reason, sizeof reason, "%s:%d: %.400s (last message: %.120s)", name ? name + 1 : file, line, what, ingot_message());
+	snprintf(reason, sizeof reason, "%s:%d: %.400s (last message: %.120s)", name ? name + 1 : file, line, what,
+	        ingot_message());
 	fprintf(channel ? channel : stderr, "%s%s", reason, channel ? "" : "\n");
 	if (channel)
 		fflush(channel);
@@ -90,7 +91,8 @@ void same_as_golden(const char *text, const char *name)
 	size_t same = 0;
 	while (golden && golden[same] && golden[same] == text[same])
 		same++;
-	snprintf(what, sizeof what, "golden/%s differs from byte %zu on: %.120s", name, same, text + (golden ? same : 0));
+	snprintf(what, sizeof what, "golden/%s differs from byte %zu on: %.120s", name, same,
+	        text + (golden ? same : 0));
 	if (!golden || golden[same] || text[same])
 		check_failed(__FILE__, __LINE__, what);
 	free(golden);
@@ -136,8 +138,8 @@ static void report(const struct row *row, const char *device, bool right, const 
 {
 	counts[!right]++;
 	if (json) {
-		printf("%s{\"row\":\"%s\",\"device\":\"%s\",\"test\":\"%s\",\"result\":\"%s\",\"symbol\":", begun ? ",\n " : "[", row->id, device, row->test,
-			right ? "pass" : "fail");
+		printf("%s{\"row\":\"%s\",\"device\":\"%s\",\"test\":\"%s\",\"result\":\"%s\",\"symbol\":",
+		        begun ? ",\n " : "[", row->id, device, row->test, right ? "pass" : "fail");
 		quote(row->symbol);
 		if (!right) {
 			printf(",\"reason\":");
@@ -167,13 +169,14 @@ static bool row_run(const struct row *row, const char *device, const char *ingot
 	if (!child) {
 		close(ends[0]);
 		channel = fdopen(ends[1], "w");
-		alarm(120);                       /* only ends what hangs */
+		alarm(120); /* only ends what hangs */
 		trial_run(row, device, ingot);
 		fclose(channel);
 		exit(0);
 	}
 	close(ends[1]);
-	for (ssize_t got; used + 1 < room && ((got = read(ends[0], why + used, room - 1 - used)) > 0 || (got < 0 && errno == EINTR));)
+	for (ssize_t got; used + 1 < room
+	        && ((got = read(ends[0], why + used, room - 1 - used)) > 0 || (got < 0 && errno == EINTR));)
 		used += got > 0 ? (size_t)got : 0;
 	why[used] = 0;
 	close(ends[0]);
@@ -182,7 +185,8 @@ static bool row_run(const struct row *row, const char *device, const char *ingot
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return true;
 	if (!used)
-		snprintf(why, room, WIFSIGNALED(status) ? "it ended by signal %d" : "it ended with %d", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+		snprintf(why, room, WIFSIGNALED(status) ? "it ended by signal %d" : "it ended with %d",
+		        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	return false;
 }
 
@@ -211,7 +215,9 @@ int main(int argc, char **argv)
 		for (const struct row *row = all[table]; row->id; row++)
 			for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
 				char why[700];
-				if ((only_row && strcmp(only_row, row->id)) || (only_device && strcmp(only_device, devices[d])) || !strstr(row->devices, devices[d]))
+				if ((only_row && strcmp(only_row, row->id))
+				        || (only_device && strcmp(only_device, devices[d]))
+				        || !strstr(row->devices, devices[d]))
 					continue;
 				if (here)
 					trial_run(row, devices[d], path ? path : ingot);

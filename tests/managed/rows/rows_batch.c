@@ -34,7 +34,8 @@ static void run_later(struct trial *t, float *z)
 	struct ingot_context base, between, last;
 	float x[COUNT];
 	inputs(x);
-	OK(ingot_library_load(t->runtime, module_of(t, "later"), &(struct ingot_library_options){ .with = kept }, &later));
+	OK(ingot_library_load(
+	        t->runtime, module_of(t, "later"), &(struct ingot_library_options){ .with = kept }, &later));
 	OK(ingot_context_new(t->stream, &base));
 	link_routine(base, kept, "kept", routines, &between);
 	link_routine(between, later, "later", routines + 1, &last);
@@ -56,8 +57,8 @@ static double expected(int at)
 	return (doubled - mean) * w + (doubled + mean);
 }
 
-/* The second graph computes again what the first left virtual; told to stay apart, the first stores it; alone, there is nobody to
- * compute it. */
+/* The second graph computes again what the first left virtual; told to stay apart, the first stores it; alone, there is
+ * nobody to compute it. */
 static void a16(struct trial *t)
 {
 	float z[2][COUNT];
@@ -70,7 +71,7 @@ static void a16(struct trial *t)
 	bool reads_x = false;
 	for (uint32_t i = 0; i < second->input_count; i++)
 		reads_x |= !strcmp(pair->nodes[second->inputs[i]].name, "x");
-	CHECK(reads_x && module_node(pair, "mean"));          /* a reduction is not computed twice */
+	CHECK(reads_x && module_node(pair, "mean")); /* a reduction is not computed twice */
 	run_pair(t, "pair", z[0]);
 	run_pair(t, "pair_apart", z[1]);
 	CHECK(!memcmp(z[0], z[1], sizeof *z));
@@ -83,15 +84,21 @@ static void a16(struct trial *t)
 	link_routine(base, alone, "alone", &routine, &linked);
 	FAILS(INGOT_UNREADY, ingot_routine_run(routine, NULL));
 	SAYS("doubled, which nobody has written");
-	/* A library made later, told of the first: it computes again what that one has virtual, and reads what that one keeps. */
+	/* A library made later, told of the first: it computes again what that one has virtual, and reads what that one
+	 * keeps. */
 	const struct ingot_module *later = module_of(t, "later");
-	CHECK(!module_node(module_of(t, "kept"), "doubled") && !module_node(later, "doubled") && module_node(later, "x"));
+	CHECK(!module_node(module_of(t, "kept"), "doubled") && !module_node(later, "doubled")
+	        && module_node(later, "x"));
 	CHECK(later->routine_count == 1 && tensor_of(later, "doubled", "later")->mode == INGOT_VIRTUAL);
 	run_later(t, z[1]);
 	CHECK(!memcmp(z[0], z[1], sizeof *z));
 }
 
-static bool not_first(const char *name, void *user) { (void)user; return strcmp(name, "first"); }
+static bool not_first(const char *name, void *user)
+{
+	(void)user;
+	return strcmp(name, "first");
+}
 
 /* Names of members are the graphs' own, what they share is placed once, and a member left out is absent. */
 static void g5(struct trial *t)
@@ -102,14 +109,15 @@ static void g5(struct trial *t)
 	struct ingot_context last, contexts[2];
 	struct ingot_location places[2];
 	uint64_t before, after;
-	CHECK(module->routine_count == 2 && !strcmp(module->routines[0].name, "first") && !strcmp(module->routines[1].name, "second"));
+	CHECK(module->routine_count == 2 && !strcmp(module->routines[0].name, "first")
+	        && !strcmp(module->routines[1].name, "second"));
 	CHECK(!strcmp(module->name, "pair"));
 	uint32_t ys = 0, ws = 0;
 	for (uint32_t i = 0; i < module->node_count; i++) {
 		ys += !strcmp(module->nodes[i].name, "y");
 		ws += module->nodes[i].flags & INGOT_NODE_CONSTANT ? 1 : 0;
 	}
-	CHECK(ys == 1 && ws == 1);                            /* w of both graphs is one constant */
+	CHECK(ys == 1 && ws == 1); /* w of both graphs is one constant */
 	/* The consumer alone cannot be linked: nothing has y. */
 	FAILS(INGOT_MISSING, ingot_link_all(t->context, library, not_first, NULL, routines, &last));
 	SAYS("which is not in the context");
@@ -134,9 +142,11 @@ static void g5(struct trial *t)
 	int code;
 	const char *text = ingot_says(t, &code, "build first.onnxtxt second.onnxtxt -o %s/x", t->folder);
 	CHECK(code == 2 && strstr(text, "--name"));
-	text = ingot_says(t, &code, "build virtual.onnxtxt rows.onnxtxt --name two --profile managed --no-compile -o %s/x", t->folder);
+	text = ingot_says(t, &code,
+	        "build virtual.onnxtxt rows.onnxtxt --name two --profile managed --no-compile -o %s/x", t->folder);
 	CHECK(code == 3 && strstr(text, "another type or shape") && strstr(text, "rows.onnxtxt"));
-	text = ingot_says(t, &code, "build rows.onnxtxt rows.onnxtxt --name two --profile managed --no-compile -o %s/x", t->folder);
+	text = ingot_says(t, &code, "build rows.onnxtxt rows.onnxtxt --name two --profile managed --no-compile -o %s/x",
+	        t->folder);
 	CHECK(code == 3 && strstr(text, "y: is written by"));
 }
 
@@ -155,10 +165,14 @@ static void g8(struct trial *t)
 		for (uint32_t a = 0; a < step->argument_count - (t->jit ? 1 : 0); a++) {
 			const struct ingot_module_argument *argument = routine->arguments + step->first_argument + a;
 			if (argument->source == INGOT_FROM_NODE)
-				used += (size_t)snprintf(text + used, sizeof text - used, " %s", module->nodes[argument->index].name);
+				used += (size_t)snprintf(
+				        text + used, sizeof text - used, " %s", module->nodes[argument->index].name);
 			else
-				used += (size_t)snprintf(text + used, sizeof text - used, " %s+%llu", argument->source == INGOT_FROM_WORKSPACE ? "workspace"
-					: argument->source == INGOT_FROM_CONSTANTS ? "constants" : "merge", (unsigned long long)argument->offset);
+				used += (size_t)snprintf(text + used, sizeof text - used, " %s+%llu",
+				        argument->source == INGOT_FROM_WORKSPACE           ? "workspace"
+				                : argument->source == INGOT_FROM_CONSTANTS ? "constants"
+				                                                           : "merge",
+				        (unsigned long long)argument->offset);
 		}
 		used += (size_t)snprintf(text + used, sizeof text - used, "\n");
 	}
@@ -186,13 +200,14 @@ static void g8_merge(struct trial *t)
 	OK(ingot_context_new(stream, &other));
 	OK(ingot_context_place(other, &grad, 1));
 	link_routine(t->context, library, "merging", &routine, &linked);
-	FAILS(INGOT_MISMATCH, ingot_routine_run(routine, NULL));      /* nothing in the merge buffer yet */
+	FAILS(INGOT_MISMATCH, ingot_routine_run(routine, NULL)); /* nothing in the merge buffer yet */
 	SAYS("grad");
 	for (int run = 1; run <= 3; run++) {
 		for (int i = 0; i < 8; i++)
 			values[i] = (float)(run * i);
 		write_f32(other, grad, values, 8);
-		OK(ingot_device_to_device(grad, linked, run == 2 ? INGOT_MERGE_STREAMING : INGOT_MERGE_COPY, other, &moved, NULL));
+		OK(ingot_device_to_device(
+		        grad, linked, run == 2 ? INGOT_MERGE_STREAMING : INGOT_MERGE_COPY, other, &moved, NULL));
 		CHECK(moved);
 		OK(ingot_routine_run(routine, NULL));
 	}
@@ -200,7 +215,8 @@ static void g8_merge(struct trial *t)
 	for (int i = 0; i < 8; i++)
 		CHECK(sum[i] == (float)(6 * i));
 	int code;
-	const char *text = ingot_says(t, &code, "build sum.onnxtxt --merge grad --merge total --profile managed --no-compile -o %s/x", t->folder);
+	const char *text = ingot_says(t, &code,
+	        "build sum.onnxtxt --merge grad --merge total --profile managed --no-compile -o %s/x", t->folder);
 	CHECK(code == 3 && strstr(text, "reads total and grad from the merge buffer"));
 }
 
@@ -217,7 +233,8 @@ static void g11(struct trial *t)
 	CHECK(((const float *)((const char *)module->constants.data + w->offset))[0] == 1);
 	CHECK(((const float *)((const char *)module->constants.data + other->offset))[0] == 8);
 	/* mean: of first it is a node, of alike it is a local. */
-	CHECK(tensor_of(module, "mean", "first")->mode == INGOT_ON_DEVICE && tensor_of(module, "mean", "alike")->mode != INGOT_ON_DEVICE);
+	CHECK(tensor_of(module, "mean", "first")->mode == INGOT_ON_DEVICE
+	        && tensor_of(module, "mean", "alike")->mode != INGOT_ON_DEVICE);
 	struct ingot_library library = load_library(t, "alike");
 	struct ingot_routine routines[3];
 	struct ingot_context last;
@@ -237,11 +254,13 @@ static void g11(struct trial *t)
 	}
 	/* C names: one prefix for all, keywords apart, two fields alike told apart. */
 	int code;
-	const char *text = ingot_says(t, &code, "build names.onnxtxt --profile managed --no-compile -o %s/names", t->folder);
+	const char *text =
+	        ingot_says(t, &code, "build names.onnxtxt --profile managed --no-compile -o %s/names", t->folder);
 	CHECK(!code);
 	(void)text;
 	char *header = file_text("%s/names/names.h", t->folder);
-	CHECK(header && strstr(header, "const float *double_;") && strstr(header, "const float *a_b;") && strstr(header, "const float *a_b_2;"));
+	CHECK(header && strstr(header, "const float *double_;") && strstr(header, "const float *a_b;")
+	        && strstr(header, "const float *a_b_2;"));
 	free(header);
 }
 
@@ -250,7 +269,8 @@ static void g12(struct trial *t)
 {
 	const struct ingot_module *module = module_of(t, "pair");
 	const struct ingot_module_routine *second = routine_of(module, "second");
-	static const char *const needs[] = { "x", "mean", "y" };      /* w is first's constant: embedded; doubled is computed */
+	static const char *const needs[] = { "x", "mean",
+		"y" }; /* w is first's constant: embedded; doubled is computed */
 	CHECK(second->input_count == 3);
 	for (int i = 0; i < 3; i++) {
 		bool found = false;
@@ -263,7 +283,8 @@ static void g12(struct trial *t)
 	CHECK(module_node(module, "w")->flags & INGOT_NODE_CONSTANT);
 	/* Alone, w is an input like the others. */
 	module = module_of(t, "alone");
-	CHECK(routine_of(module, "alone")->input_count == 4 && !(module_node(module, "w")->flags & INGOT_NODE_CONSTANT));
+	CHECK(routine_of(module, "alone")->input_count == 4
+	        && !(module_node(module, "w")->flags & INGOT_NODE_CONSTANT));
 	struct ingot_library library = load_library(t, "pair");
 	struct ingot_routine routine;
 	FAILS(INGOT_MISSING, ingot_link(t->context, library, "second", &routine));
@@ -330,7 +351,7 @@ static void h15(struct trial *t)
 		CHECK(fabs(sum - 1) < 1e-5);
 	}
 	/* What a schedule lacks is an error when it is loaded, or when it runs. */
-	static struct ingot_module broken, without_code;      /* the runtime keeps them */
+	static struct ingot_module broken, without_code; /* the runtime keeps them */
 	broken = *module;
 	struct ingot_library none;
 	broken.kernel_count = 2;
@@ -353,7 +374,8 @@ static void h15(struct trial *t)
 	SAYS(strchr(kernels[1].name, '_') + 1);
 }
 
-/* ---- G1 to G3: what a program makes of its tensors: a parameter, a state, scratch; and a routine that nobody wrote by hand ---- */
+/* ---- G1 to G3: what a program makes of its tensors: a parameter, a state, scratch; and a routine that nobody wrote by
+ * hand ---- */
 
 static void lists(const struct ingot_module *module, const uint32_t *at, uint32_t count, char *text, size_t room)
 {
@@ -372,27 +394,31 @@ static void g1(struct trial *t)
 	char names[200], text[4096];
 	CHECK(routine->merge_input >= 0 && !strcmp(module->nodes[routine->merge_input].name, "grad"));
 	lists(module, routine->inputs, routine->input_count, names, sizeof names);
-	CHECK(!strcmp(names, "total"));                       /* the merge buffer is no input of the context */
+	CHECK(!strcmp(names, "total")); /* the merge buffer is no input of the context */
 	lists(module, routine->outputs, routine->output_count, names, sizeof names);
-	CHECK(!strcmp(names, "next total"));                  /* the result, and the state, which it becomes */
+	CHECK(!strcmp(names, "next total")); /* the result, and the state, which it becomes */
 	struct ingot_library library = load_library(t, "merging");
 	link_routine(t->context, library, "merging", &linked, &context);
 	OK(ingot_routine_context(linked, &own));
 	CHECK(own.index == context.index && own.index != t->context.index);
 	ingot_routine_json(linked, text, sizeof text);
-	CHECK(strstr(text, "\"name\":\"merging\",\"inputs\":[\"total\"],\"outputs\":[\"next\",\"total\"],\"merge_input\":\"grad\",\"symbols\":[]"));
+	CHECK(strstr(text,
+	        "\"name\":\"merging\",\"inputs\":[\"total\"],\"outputs\":[\"next\",\"total\"],\"merge_input\":\"grad\","
+	        "\"symbols\":[]"));
 	/* Without the words that make it so, the same program has other ones. */
 	int code;
 	ingot_says(t, &code, "build sum.onnxtxt --profile managed --no-compile -o %s/plain", t->folder);
 	char *plain = file_text("%s/plain/sum_module.c", t->folder), *header = file_text("%s/plain/sum.h", t->folder);
 	CHECK(!code && plain && strstr(plain, ", -1, "));
 	/* The header of the library lists exactly the inputs and outputs of the graph. */
-	CHECK(header && strstr(header, "const float *total;") && strstr(header, "const float *grad;") && strstr(header, "float *next;"));
+	CHECK(header && strstr(header, "const float *total;") && strstr(header, "const float *grad;")
+	        && strstr(header, "float *next;"));
 	free(header);
 	free(plain);
 }
 
-/* Materialised, not constant, read only or read before written: the input, the parameter, the state; not w, and no scratch. */
+/* Materialised, not constant, read only or read before written: the input, the parameter, the state; not w, and no
+ * scratch. */
 static void g2(struct trial *t)
 {
 	const struct ingot_module *module = module_of(t, "reasons");
@@ -404,7 +430,8 @@ static void g2(struct trial *t)
 	static float x[512], table[256];
 	lists(module, routine->inputs, routine->input_count, names, sizeof names);
 	CHECK(!strcmp(names, "x table s"));
-	CHECK(module_node(module, "s")->flags & INGOT_NODE_STATE && module_node(module, "w")->flags & INGOT_NODE_CONSTANT);
+	CHECK(module_node(module, "s")->flags & INGOT_NODE_STATE
+	        && module_node(module, "w")->flags & INGOT_NODE_CONSTANT);
 	CHECK(!module_node(module, "factor") && !module_node(module, "mean_sum") && !module_node(module, "cheap"));
 	for (uint32_t i = 0; i < module->tensor_count; i++) { /* classified by what became of each tensor */
 		const struct ingot_module_tensor *tensor = module->tensors + i;
@@ -418,14 +445,17 @@ static void g2(struct trial *t)
 	FAILS(INGOT_UNREADY, ingot_routine_run(linked, NULL));
 	SAYS("table, which nobody has written");
 	write_f32(context, node_of(library, "table"), table, 256);
-	OK(ingot_routine_run(linked, NULL));                  /* the state begins with zeros */
+	OK(ingot_routine_run(linked, NULL)); /* the state begins with zeros */
 	OK(ingot_stream_await(t->stream));
 	/* What an earlier routine writes is an input of the later one; what it stores besides is none of its own. */
 	module = module_of(t, "pair_apart");
-	lists(module, routine_of(module, "first")->inputs, routine_of(module, "first")->input_count, names, sizeof names);
+	lists(module, routine_of(module, "first")->inputs, routine_of(module, "first")->input_count, names,
+	        sizeof names);
 	CHECK(!strcmp(names, "x"));
-	lists(module, routine_of(module, "second")->inputs, routine_of(module, "second")->input_count, names, sizeof names);
-	CHECK(strstr(names, "doubled") && strstr(names, "mean") && strstr(names, "y") && !strstr(names, "x") && !strstr(names, "w"));
+	lists(module, routine_of(module, "second")->inputs, routine_of(module, "second")->input_count, names,
+	        sizeof names);
+	CHECK(strstr(names, "doubled") && strstr(names, "mean") && strstr(names, "y") && !strstr(names, "x")
+	        && !strstr(names, "w"));
 	OK(ingot_context_new(t->stream, &missing));
 	FAILS(INGOT_MISSING, ingot_link(missing, load_library(t, "pair_apart"), "second", &linked));
 }
@@ -449,18 +479,22 @@ static void g3(struct trial *t)
 		x[i] = (float)(i % 32);
 	write_f32(context, node_of(library, "x"), x, 512);
 	write_f32(context, node_of(library, "table"), table, 256);
-	FAILS(INGOT_UNREADY, ingot_read(context, node_of(library, "squares"), squares, sizeof squares, NULL));      /* not before the run */
+	FAILS(INGOT_UNREADY,
+	        ingot_read(
+	                context, node_of(library, "squares"), squares, sizeof squares, NULL)); /* not before the run */
 	for (int run = 0; run < 3; run++)
 		OK(ingot_routine_run(linked, NULL));
 	read_f32(context, node_of(library, "s"), state, 512);
 	read_f32(context, node_of(library, "squares"), squares, 512);
-	for (int i = 0; i < 512; i++)                         /* the state adds up from run to run */
+	for (int i = 0; i < 512; i++) /* the state adds up from run to run */
 		CHECK(state[i] == 3 * x[i] * (float)(i % 32 + 1) && squares[i] >= x[i]);
 	module = module_of(t, "pair_apart");
-	lists(module, routine_of(module, "first")->outputs, routine_of(module, "first")->output_count, names, sizeof names);
+	lists(module, routine_of(module, "first")->outputs, routine_of(module, "first")->output_count, names,
+	        sizeof names);
 	CHECK(strstr(names, "doubled") && strstr(names, "mean") && strstr(names, "y"));
 	module = module_of(t, "pair");
-	lists(module, routine_of(module, "first")->outputs, routine_of(module, "first")->output_count, names, sizeof names);
+	lists(module, routine_of(module, "first")->outputs, routine_of(module, "first")->output_count, names,
+	        sizeof names);
 	CHECK(!strstr(names, "doubled") && strstr(names, "mean") && strstr(names, "y"));
 }
 

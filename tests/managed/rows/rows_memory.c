@@ -1,4 +1,5 @@
-/* rows_memory.c: row G4 on the JIT: a module in memory, by the public interfaces of libingot and of the runtime in one program. */
+/* rows_memory.c: row G4 on the JIT: a module in memory, by the public interfaces of libingot and of the runtime in one
+ * program. */
 #include "ingot/ingot.h"
 #include "rows.h"
 

@@ -25,8 +25,8 @@ static void run_virtual(struct trial *t, const char *set, float *y)
 	OK(ingot_routine_close(routine));
 }
 
-/* A virtual tensor has no memory: the module says so, the emitted text names no buffer of it, and the numbers are those of the
- * libraries where it is stored, for the routine or for good. */
+/* A virtual tensor has no memory: the module says so, the emitted text names no buffer of it, and the numbers are those
+ * of the libraries where it is stored, for the routine or for good. */
 static void f1(struct trial *t)
 {
 	float y[3][COUNT];
@@ -35,7 +35,8 @@ static void f1(struct trial *t)
 	h = tensor_of(module_of(t, "scratch"), "h", "scratch");
 	CHECK(h && h->mode == INGOT_LOCAL && h->provenance == INGOT_BY_USER * 1000 + INGOT_BY_DEFAULT_LOCAL);
 	h = tensor_of(module_of(t, "stored"), "h", "stored");
-	CHECK(h && h->mode == INGOT_ON_DEVICE && h->provenance == INGOT_BY_USER && h->at.source == INGOT_FROM_NODE && h->bytes == COUNT * 4);
+	CHECK(h && h->mode == INGOT_ON_DEVICE && h->provenance == INGOT_BY_USER && h->at.source == INGOT_FROM_NODE
+	        && h->bytes == COUNT * 4);
 	CHECK(!module_node(module_of(t, "virtual"), "h") && module_node(module_of(t, "stored"), "h"));
 	run_virtual(t, "virtual", y[0]);
 	run_virtual(t, "scratch", y[1]);
@@ -50,25 +51,30 @@ static void f1(struct trial *t)
 	CHECK(!code && strstr(text, ": h y."));
 	/* An output has to outlive the run, and a reduction has to be somewhere. */
 	text = ingot_says(t, &code, "show virtual.onnxtxt --stage plan --mode y=virtual");
-	CHECK(code == 3 && strstr(text, "y: ") && strstr(text, "an output of a routine") && strstr(text, "the program"));
+	CHECK(code == 3 && strstr(text, "y: ") && strstr(text, "an output of a routine")
+	        && strstr(text, "the program"));
 	text = ingot_says(t, &code, "show rows.onnxtxt --stage plan --mode y_max=virtual");
 	CHECK(code && strstr(text, "y_max"));
 }
 
-/* Scratch of one kernel is a local array where a row of it is small, and lies in the workspace where it is larger than 16 KiB. */
+/* Scratch of one kernel is a local array where a row of it is small, and lies in the workspace where it is larger than
+ * 16 KiB. */
 static void f2(struct trial *t)
 {
 	const struct ingot_module *module = module_of(t, "rows");
-	const struct ingot_module_tensor *small = tensor_of(module, "y_exp", "rows"), *large = tensor_of(module, "wy_exp", "wide");
-	CHECK(small->mode == INGOT_LOCAL && small->at.source == INGOT_FROM_KERNEL && small->provenance % 1000 == INGOT_BY_DEFAULT_LOCAL);
-	CHECK(large->mode == INGOT_LOCAL && large->at.source == INGOT_FROM_WORKSPACE && large->provenance % 1000 == INGOT_BY_LOCAL_SIZE);
+	const struct ingot_module_tensor *small = tensor_of(module, "y_exp", "rows"),
+	                                 *large = tensor_of(module, "wy_exp", "wide");
+	CHECK(small->mode == INGOT_LOCAL && small->at.source == INGOT_FROM_KERNEL
+	        && small->provenance % 1000 == INGOT_BY_DEFAULT_LOCAL);
+	CHECK(large->mode == INGOT_LOCAL && large->at.source == INGOT_FROM_WORKSPACE
+	        && large->provenance % 1000 == INGOT_BY_LOCAL_SIZE);
 	CHECK(routine_of(module, "wide")->workspace_bytes >= large->bytes && large->bytes > INGOT_LOCAL_BYTES);
-	CHECK(!module_node(module, "y_exp"));                 /* it does not persist, and cannot be merged */
+	CHECK(!module_node(module, "y_exp")); /* it does not persist, and cannot be merged */
 	int code;
 	const char *text = ingot_says(t, &code, "show spread.onnxtxt --stage source --cpu generic");
-	CHECK(!code && strstr(text, "[100]"));                /* a row, on the stack */
+	CHECK(!code && strstr(text, "[100]")); /* a row, on the stack */
 	text = ingot_says(t, &code, "show rows.onnxtxt --stage source --cpu generic");
-	CHECK(!code && !strstr(text, "[100]"));               /* one that lies where the result will */
+	CHECK(!code && !strstr(text, "[100]")); /* one that lies where the result will */
 	text = ingot_says(t, &code, "show wide.onnxtxt --stage source --cpu generic");
 	CHECK(!code && !strstr(text, "[4100]"));
 	struct ingot_library library = load_library(t, "rows");
@@ -94,7 +100,10 @@ static void f2(struct trial *t)
 /* One tensor for each place that decides. */
 static void f13(struct trial *t)
 {
-	static const struct { const char *name; uint32_t mode, provenance; } all[] = {
+	static const struct {
+		const char *name;
+		uint32_t mode, provenance;
+	} all[] = {
 		{ "turned", INGOT_VIRTUAL, INGOT_BY_MOVED },
 		{ "cheap", INGOT_VIRTUAL, INGOT_BY_FEW_VISITS },
 		{ "costly", INGOT_LOCAL, INGOT_BY_VISITS * 1000 + INGOT_BY_DEFAULT_LOCAL },
@@ -109,13 +118,15 @@ static void f13(struct trial *t)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		const struct ingot_module_tensor *tensor = tensor_of(module, all[i].name, "reasons");
 		char what[120];
-		snprintf(what, sizeof what, "%s: mode %u by %u", all[i].name, tensor ? tensor->mode : 0, tensor ? tensor->provenance : 0);
+		snprintf(what, sizeof what, "%s: mode %u by %u", all[i].name, tensor ? tensor->mode : 0,
+		        tensor ? tensor->provenance : 0);
 		if (!tensor || tensor->mode != all[i].mode || tensor->provenance != all[i].provenance)
 			check_failed(__FILE__, __LINE__, what);
 		CHECK(ingot_provenance_text((enum ingot_provenance)(tensor->provenance % 1000)));
 	}
 	const struct ingot_module_tensor *filled = tensor_of(module_of(t, "filled"), "filled", "filled");
-	CHECK(filled && filled->mode == INGOT_VIRTUAL && filled->provenance == INGOT_BY_SCALAR_CONSTANT && !filled->bytes);
+	CHECK(filled && filled->mode == INGOT_VIRTUAL && filled->provenance == INGOT_BY_SCALAR_CONSTANT
+	        && !filled->bytes);
 	CHECK(tensor_of(module_of(t, "pair"), "mean", "first")->provenance == INGOT_BY_OTHER_ROUTINE);
 	CHECK(tensor_of(module_of(t, "stored"), "h", "stored")->provenance == INGOT_BY_USER);
 }
@@ -150,7 +161,8 @@ static void f38(struct trial *t)
 		CHECK(!(module->nodes[i].flags & INGOT_NODE_HOSTED));
 	for (uint32_t i = 0; i < module->tensor_count; i++)
 		CHECK(!(module->tensors[i].mode & (INGOT_HOSTED_CHANGED | INGOT_HOSTED_VOLATILE)));
-	CHECK(tensor_of(module, "x", "explicit")->mode == INGOT_ON_DEVICE && tensor_of(module, "y", "explicit")->mode == INGOT_ON_DEVICE);
+	CHECK(tensor_of(module, "x", "explicit")->mode == INGOT_ON_DEVICE
+	        && tensor_of(module, "y", "explicit")->mode == INGOT_ON_DEVICE);
 	struct ingot_library library = load_library(t, "explicit");
 	struct ingot_routine routine;
 	struct ingot_context with_x, linked;

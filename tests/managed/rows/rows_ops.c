@@ -1,6 +1,7 @@
-/* rows_ops.c: row H17: every operation of the loop language in a kernel of its own, against a reference in double: each row of
- * scalars.h over floats and over integers, casts, selects on indices, indices that are values, quotients and remainders of
- * indices, and each reduction.  One module holds all the kernels; it is made here, from definitions, without a graph. */
+/* rows_ops.c: row H17: every operation of the loop language in a kernel of its own, against a reference in double: each
+ * row of scalars.h over floats and over integers, casts, selects on indices, indices that are values, quotients and
+ * remainders of indices, and each reduction.  One module holds all the kernels; it is made here, from definitions,
+ * without a graph. */
 #include <dlfcn.h>
 #include <math.h>
 #include "rows.h"
@@ -44,7 +45,8 @@ static double of_row(enum scalar row, double x, double y, double z)
 	case SCALAR_min: return fmin(x, y);
 	case SCALAR_sqrt: return sqrt(x);
 	case SCALAR_relu: return x < 0 ? 0 : x;
-	case SCALAR_exp: case SCALAR_exp_below: return exp(x);
+	case SCALAR_exp:
+	case SCALAR_exp_below: return exp(x);
 	case SCALAR_log: return log(x);
 	case SCALAR_sigmoid: return 1 / (1 + exp(-x));
 	case SCALAR_tanh: return tanh(x);
@@ -58,7 +60,7 @@ static double of_row(enum scalar row, double x, double y, double z)
 	case SCALAR_where: return r_where(x, y, z);
 	default: break;
 	}
-	double made;                                              /* the others: libm's, as --math double has them */
+	double made; /* the others: libm's, as --math double has them */
 	rows_double[row](1, &x, &y, &z, &made);
 	return made;
 }
@@ -80,7 +82,7 @@ static int64_t of_integer_row(enum scalar row, int64_t x, int64_t y, int64_t z)
 	double real = rows_double[row] ? of_row(row, (double)x, (double)y, (double)z) : NAN;
 	if (isfinite(real))
 		return (int64_t)real;
-	rows_integer[row](1, &x, &y, &z, &made);              /* what has no meaning among reals, as in x / 0 */
+	rows_integer[row](1, &x, &y, &z, &made); /* what has no meaning among reals, as in x / 0 */
 	return made;
 }
 
@@ -90,13 +92,17 @@ static bool wants_negative(enum scalar row) { return row == SCALAR_exp_below; }
 static bool wants_small(enum scalar row) { return row == SCALAR_shl || row == SCALAR_shr || row == SCALAR_pow; }
 
 /* ---- the program ---- */
-struct kind { char name[24]; enum scalar row; bool integer; };
+struct kind {
+	char name[24];
+	enum scalar row;
+	bool integer;
+};
 static struct kind kinds[2 * SCALAR_COUNT];
 static int kind_count;
 
 struct making {
 	struct program *program;
-	const struct expr *in[8];         /* a b c positive negative, over one variable; p q small */
+	const struct expr *in[8]; /* a b c positive negative, over one variable; p q small */
 	struct definition *of[8];
 };
 
@@ -113,7 +119,10 @@ static void output(struct making *m, const char *name, const struct expr *body)
 	add_output(m->program, define_map(m->program, name, 1, &extent, body));
 }
 
-static const struct expr *load(struct making *m, int which, const struct index *at) { return expr_load(m->program->arena, m->of[which], &at); }
+static const struct expr *load(struct making *m, int which, const struct index *at)
+{
+	return expr_load(m->program->arena, m->of[which], &at);
+}
 
 static void make_rows(struct making *m)
 {
@@ -125,11 +134,17 @@ static void make_rows(struct making *m)
 			struct kind *kind = &kinds[kind_count++];
 			*kind = (struct kind){ .row = (enum scalar)row, .integer = integer };
 			snprintf(kind->name, sizeof kind->name, "%s_%s", integer ? "i" : "f", scalars[row].name);
-			const struct expr *x = integer ? m->in[5] : wants_positive(row) ? m->in[3] : wants_negative(row) ? m->in[4] : m->in[0];
-			const struct expr *y = integer ? wants_small(row) ? m->in[7] : m->in[6] : m->in[1], *z = integer ? m->in[7] : m->in[2];
+			const struct expr *x = integer ? m->in[5]
+			        : wants_positive(row)  ? m->in[3]
+			        : wants_negative(row)  ? m->in[4]
+			                               : m->in[0];
+			const struct expr *y = integer ? wants_small(row) ? m->in[7] : m->in[6] : m->in[1],
+			                  *z = integer ? m->in[7] : m->in[2];
 			if (row == SCALAR_where)
 				x = integer ? m->in[7] : m->in[2];
-			output(m, kind->name, expr_scalar(arena, (enum scalar)row, x, scalars[row].arity > 1 ? y : NULL, scalars[row].arity > 2 ? z : NULL));
+			output(m, kind->name,
+			        expr_scalar(arena, (enum scalar)row, x, scalars[row].arity > 1 ? y : NULL,
+			                scalars[row].arity > 2 ? z : NULL));
 		}
 }
 
@@ -139,9 +154,11 @@ static void make_more(struct making *m)
 	struct arena *arena = m->program->arena;
 	const struct index *i = index_var(arena, 0, N), *at;
 	const struct expr *one = expr_number(arena, DTYPE_F32, 1), *two = expr_number(arena, DTYPE_F32, 2);
-	output(m, "log2", expr_scalar(arena, SCALAR_mul, expr_scalar(arena, SCALAR_log, m->in[3], NULL, NULL), expr_number(arena, DTYPE_F32, 1.4426950408889634), NULL));
+	output(m, "log2",
+	        expr_scalar(arena, SCALAR_mul, expr_scalar(arena, SCALAR_log, m->in[3], NULL, NULL),
+	                expr_number(arena, DTYPE_F32, 1.4426950408889634), NULL));
 	output(m, "exp2", expr_scalar(arena, SCALAR_pow, two, m->in[0], NULL));
-	output(m, "recip", expr_scalar(arena, SCALAR_div, one, m->in[3], NULL));       /* f_reciprocal is the row's own */
+	output(m, "recip", expr_scalar(arena, SCALAR_div, one, m->in[3], NULL)); /* f_reciprocal is the row's own */
 	output(m, "cast_to_int", expr_cast(arena, DTYPE_I64, m->in[0]));
 	output(m, "cast_to_float", expr_cast(arena, DTYPE_F32, m->in[5]));
 	output(m, "cast_to_byte", expr_cast(arena, DTYPE_U8, m->in[7]));
@@ -162,8 +179,11 @@ static void make_more(struct making *m)
 	output(m, "strided", load(m, 0, index_plus(arena, index_mod(arena, index_scale(arena, i, 3), N), 0)));
 }
 
-static const struct { const char *name; enum reduce reduce; } reductions[] = {
-	{ "reduce_sum", REDUCE_SUM }, { "reduce_max", REDUCE_MAX }, { "reduce_min", REDUCE_MIN }, { "reduce_prod", REDUCE_PROD } };
+static const struct {
+	const char *name;
+	enum reduce reduce;
+} reductions[] = { { "reduce_sum", REDUCE_SUM }, { "reduce_max", REDUCE_MAX }, { "reduce_min", REDUCE_MIN },
+	{ "reduce_prod", REDUCE_PROD } };
 
 /* Over the columns of a matrix that lies in `a`; and a product of matrices, whose accumulators stay in registers. */
 static void make_reductions(struct making *m)
@@ -172,15 +192,19 @@ static void make_reductions(struct making *m)
 	const int64_t rows = ROWS, columns = COLUMNS, square[2] = { ROWS, ROWS }, matrix[2] = { ROWS, COLUMNS };
 	const struct index *row = index_var(arena, 0, ROWS), *column = index_var(arena, 1, COLUMNS);
 	for (size_t r = 0; r < COUNT(reductions); r++)
-		add_output(m->program, define_reduction(m->program, reductions[r].name, 1, &rows, reductions[r].reduce, 1, &columns, NULL,
-			load(m, 0, index_add(arena, index_scale(arena, row, COLUMNS), column))));
+		add_output(m->program,
+		        define_reduction(m->program, reductions[r].name, 1, &rows, reductions[r].reduce, 1, &columns,
+		                NULL, load(m, 0, index_add(arena, index_scale(arena, row, COLUMNS), column))));
 	const struct index *at = index_var(arena, 2, COLUMNS);
-	add_output(m->program, define_order(m->program, "sorted", 2, matrix, false, COLUMNS,
-		load(m, 1, index_add(arena, index_scale(arena, row, COLUMNS), at))));
+	add_output(m->program,
+	        define_order(m->program, "sorted", 2, matrix, false, COLUMNS,
+	                load(m, 1, index_add(arena, index_scale(arena, row, COLUMNS), at))));
 	const struct index *other = index_var(arena, 1, ROWS), *k = index_var(arena, 2, COLUMNS);
-	add_output(m->program, define_reduction(m->program, "product", 2, square, REDUCE_SUM, 1, &columns, NULL,
-		expr_scalar(arena, SCALAR_mul, load(m, 0, index_add(arena, index_scale(arena, row, COLUMNS), k)),
-			load(m, 1, index_add(arena, index_scale(arena, other, COLUMNS), k)), NULL)));
+	add_output(m->program,
+	        define_reduction(m->program, "product", 2, square, REDUCE_SUM, 1, &columns, NULL,
+	                expr_scalar(arena, SCALAR_mul,
+	                        load(m, 0, index_add(arena, index_scale(arena, row, COLUMNS), k)),
+	                        load(m, 1, index_add(arena, index_scale(arena, other, COLUMNS), k)), NULL)));
 }
 
 static struct program *make(struct build *build, const char **input_names)
@@ -211,20 +235,37 @@ static const struct ingot_module *module(struct trial *t, struct program **progr
 	const struct ingot_module *volatile made = NULL;
 	build_init(&build);
 	if (BUILD_TRY(&build)) {
-		const char **input_names = new_array(build.arena, const char *, 8);
+		const char **input_names = arena_new_array(build.arena, const char *, 8);
 		*program = make(&build, input_names);
 		const struct target *target = target_native();
 		struct lowered *lowered = lower(*program, target, OPTIMISE_SPEED, NULL);
-		struct part part = { .lowered = lowered, .name = "ops", .routine = "ops", .model = "ops", .numbers = program_numbers(*program, ALGORITHMS_FAST), .input_names = input_names, .output_names = (*program)->output_names.at };
-		struct emit emit = { .build = &build, .arena = build.arena, .target = target, .templates = options_templates(&build, &(struct options){ 0 }), .name = "ops" };
-		struct package package = { .parts = &part, .part_count = 1, .name = "ops", .threads = 1, .options = "", .managed = true, .jobs = 2 };
+		struct part part = { .lowered = lowered,
+			.name = "ops",
+			.routine = "ops",
+			.model = "ops",
+			.numbers = program_numbers(*program, ALGORITHMS_FAST),
+			.input_names = input_names,
+			.output_names = (*program)->output_names.at };
+		struct emit emit = { .build = &build,
+			.arena = build.arena,
+			.target = target,
+			.templates = options_templates(&build, &(struct options){ 0 }),
+			.name = "ops" };
+		struct package package = { .parts = &part,
+			.part_count = 1,
+			.name = "ops",
+			.threads = 1,
+			.options = "",
+			.managed = true,
+			.jobs = 2 };
 		if (t->jit)
 			made = jit_module_descriptor(jit_module_open(&emit, &package));
 		else {
 			package.cc = cc_find(&build, NULL);
 			package.shared = true;
 			package_write(&emit, &package, t->folder);
-			void *handle = dlopen(arena_printf(build.arena, "%s/libops.so", t->folder), RTLD_NOW | RTLD_LOCAL);
+			void *handle =
+			        dlopen(arena_printf(build.arena, "%s/libops.so", t->folder), RTLD_NOW | RTLD_LOCAL);
 			made = handle ? dlsym(handle, "ops_module") : NULL;
 		}
 	}
@@ -242,15 +283,21 @@ static void wrong(const char *name, int i, double got, double want)
 	check_failed(__FILE__, __LINE__, what);
 }
 
-/* ulp: what the row of scalars.h allows, of the float's own distance; a cut of the reference to float is half of one. */
+/* ulp: what the row of scalars.h allows, of the float's own distance; a cut of the reference to float is half of one.
+ */
 static void judge(const char *name, int i, float got, double want, double ulp)
 {
 	double distance = fabs(nextafterf((float)want, INFINITY) - (float)want);
-	if (isnan(want) ? !isnan(got) : isinf((float)want) ? got != (float)want : !(fabs(got - want) <= (ulp + 0.5) * distance))
+	if (isnan(want)                      ? !isnan(got)
+	                : isinf((float)want) ? got != (float)want
+	                                     : !(fabs(got - want) <= (ulp + 0.5) * distance))
 		wrong(name, i, got, want);
 }
 
-struct result { struct ingot_context context; struct ingot_library library; };
+struct result {
+	struct ingot_context context;
+	struct ingot_library library;
+};
 static void get(const struct result *r, const char *name, void *to, uint64_t bytes)
 {
 	struct ingot_event done;
@@ -268,12 +315,19 @@ static void judge_rows(const struct result *r)
 		get(r, kinds[k].name, kinds[k].integer ? (void *)z : y, kinds[k].integer ? sizeof z : sizeof y);
 		for (int i = 0; i < N; i++)
 			if (kinds[k].integer) {
-				int64_t want = of_integer_row(row, row == SCALAR_where ? small[i] : p[i], wants_small(row) ? small[i] : q[i], small[i]);
+				int64_t want = of_integer_row(row, row == SCALAR_where ? small[i] : p[i],
+				        wants_small(row) ? small[i] : q[i], small[i]);
 				if (z[i] != want)
 					wrong(kinds[k].name, i, (double)z[i], (double)want);
 			} else
-				judge(kinds[k].name, i, y[i], of_row(row, row == SCALAR_where ? c[i] : wants_positive(row) ? positive[i] : wants_negative(row) ? -positive[i] : a[i],
-					b[i], c[i]), atof(scalars[row].error));
+				judge(kinds[k].name, i, y[i],
+				        of_row(row,
+				                row == SCALAR_where           ? c[i]
+				                        : wants_positive(row) ? positive[i]
+				                        : wants_negative(row) ? -positive[i]
+				                                              : a[i],
+				                b[i], c[i]),
+				        atof(scalars[row].error));
 	}
 }
 
@@ -314,7 +368,9 @@ static void judge_more(const struct result *r)
 	for (int k = 0; k < 3; k++) {
 		get(r, indices[k], z, sizeof z);
 		for (int i = 0; i < N; i++) {
-			int64_t want = k == 0 ? 3 * i - 7 : k == 1 ? (int64_t)floor((i - 9) / 4.0) : ((i - 9) % 4 + 4) % 4;
+			int64_t want = k == 0 ? 3 * i - 7
+			        : k == 1      ? (int64_t)floor((i - 9) / 4.0)
+			                      : ((i - 9) % 4 + 4) % 4;
 			if (z[i] != want)
 				wrong(indices[k], i, (double)z[i], (double)want);
 		}
@@ -323,7 +379,10 @@ static void judge_more(const struct result *r)
 	for (int k = 0; k < 4; k++) {
 		get(r, moves[k], y, sizeof y);
 		for (int i = 0; i < N; i++) {
-			float want = k == 0 ? i + 1 < N ? a[i + 1] : 0 : k == 1 ? a[small[i]] : k == 2 ? a[N - 1 - i] : a[3 * i % N];
+			float want = k == 0 ? i + 1 < N ? a[i + 1] : 0
+			        : k == 1    ? a[small[i]]
+			        : k == 2    ? a[N - 1 - i]
+			                    : a[3 * i % N];
 			if (y[i] != want)
 				wrong(moves[k], i, y[i], want);
 		}
@@ -341,7 +400,10 @@ static void judge_reductions(const struct result *r)
 				double term = a[row * COLUMNS + i];
 				size += fabs(term);
 				if (i)
-					want = k == 0 ? want + term : k == 1 ? fmax(want, term) : k == 2 ? fmin(want, term) : want * term;
+					want = k == 0    ? want + term
+					        : k == 1 ? fmax(want, term)
+					        : k == 2 ? fmin(want, term)
+					                 : want * term;
 			}
 			if (!(fabs(y[row] - want) <= (k == 0 ? size * 1e-6 : k == 3 ? fabs(want) * 2e-6 : 0)))
 				wrong(reductions[k].name, row, y[row], want);
@@ -381,7 +443,10 @@ static const char *rendered(struct program *program, const struct target *target
 {
 	const char *volatile kept = "";
 	if (BUILD_TRY(&build)) {
-		struct emit emit = { .build = &build, .arena = build.arena, .target = target, .templates = options_templates(&build, &(struct options){ 0 }),
+		struct emit emit = { .build = &build,
+			.arena = build.arena,
+			.target = target,
+			.templates = options_templates(&build, &(struct options){ 0 }),
 			.name = "ops" };
 		struct lowered *lowered = lower(program, target, OPTIMISE_SPEED, NULL);
 		struct text text;
@@ -396,11 +461,13 @@ static const char *rendered(struct program *program, const struct target *target
 	return kept;
 }
 
-/* Vectors are in the statements where values lie side by side: taken, packed of places apart, put; the special index is a GPU's block.  Barriers are H6's. */
+/* Vectors are in the statements where values lie side by side: taken, packed of places apart, put; the special index is
+ * a GPU's block.  Barriers are H6's. */
 static void judge_text(struct program *program)
 {
 	const char *c = rendered(program, target_find("x86-64-v3")), *cuda = rendered(program, &target_cuda);
-	CHECK(strstr(c, "= vec_load(") && strstr(c, "\tvec_store(") && strstr(c, "vec_gather(") && !strstr(c, "__sync"));
+	CHECK(strstr(c, "= vec_load(") && strstr(c, "\tvec_store(") && strstr(c, "vec_gather(")
+	        && !strstr(c, "__sync"));
 	CHECK(strstr(cuda, "= blockIdx.x;") && !strstr(c, "blockIdx"));
 }
 

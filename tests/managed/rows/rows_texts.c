@@ -37,28 +37,33 @@ static void run_pools(struct trial *t, const char *set, float *y)
 	OK(ingot_routine_close(routine));
 }
 
-/* Nearly 5 GiB of scratch lie in two pools, none of more than 4 GiB; a tensor of more, and a call that needs all in one pool, are refused
- * without the flag, and with it the compiler must have indices of 64 bits. */
+/* Nearly 5 GiB of scratch lie in two pools, none of more than 4 GiB; a tensor of more, and a call that needs all in one
+ * pool, are refused without the flag, and with it the compiler must have indices of 64 bits. */
 static void b8(struct trial *t)
 {
 	int code;
 	char *text;
-	const char *said = ingot_says(t, &code, "build large.onnxtxt --profile managed --schedule steps --no-compile --json -o %s/a", t->folder);
+	const char *said = ingot_says(t, &code,
+	        "build large.onnxtxt --profile managed --schedule steps --no-compile --json -o %s/a", t->folder);
 	CHECK(!code && number_after(said, "\"largest_live_set\": ") > 4ull << 30);
 	text = file_text("%s/a/large_module.c", t->folder);
 	CHECK(text && strstr(text, "{ INGOT_FROM_WORKSPACE, 1, "));
-	CHECK(number_after(text, "workspaces_large[] = { ") <= 4ull << 30 && number_after(text, ", -1, 0, ") <= 4ull << 30);
+	CHECK(number_after(text, "workspaces_large[] = { ") <= 4ull << 30
+	        && number_after(text, ", -1, 0, ") <= 4ull << 30);
 	for (const char *at = text; (at = strstr(at, "{ INGOT_FROM_WORKSPACE, ")); at++)
 		CHECK(strtoull(strchr(at + 24, ',') + 1, NULL, 10) < 1ull << 32);
 	/* 2.6 GB of floats: an index of bytes would not fit 32 bits, and no compiler that has no more may take it. */
-	CHECK(strstr(file_text("%s/a/large_kernels.c", t->folder), "typedef char indices_have_64_bits[sizeof(long) >= 8 ? 1 : -1];"));
+	CHECK(strstr(file_text("%s/a/large_kernels.c", t->folder),
+	        "typedef char indices_have_64_bits[sizeof(long) >= 8 ? 1 : -1];"));
 	ingot_says(t, &code, "build pools.onnxtxt --no-compile -o %s/small", t->folder);
 	CHECK(!code && !strstr(file_text("%s/small/pools_kernels.c", t->folder), "indices_have_64_bits"));
 	/* A GPU's threads reckon in 32 bits where that is enough, and in 64 where it is not. */
 	ingot_says(t, &code, "build wide_index.onnxtxt --dim N=1024 --target cuda --no-compile -o %s/int", t->folder);
 	text = file_text("%s/int/wide_index.cu", t->folder);
 	CHECK(!code && strstr(text, "\tconst int m = (int)") && !strstr(text, "\tconst long m = (long)"));
-	ingot_says(t, &code, "build wide_index.onnxtxt --dim N=50048 --large-models --target cuda --no-compile -o %s/long", t->folder);
+	ingot_says(t, &code,
+	        "build wide_index.onnxtxt --dim N=50048 --large-models --target cuda --no-compile -o %s/long",
+	        t->folder);
 	text = file_text("%s/long/wide_index.cu", t->folder);
 	CHECK(!code && strstr(text, "\tconst long m = (long)"));
 	said = ingot_says(t, &code, "build large.onnxtxt --profile managed --no-compile -o %s/b", t->folder);
@@ -69,7 +74,8 @@ static void b8(struct trial *t)
 	CHECK(!code);
 	text = file_text("%s/d/larger_module.c", t->folder);
 	CHECK(text && !strstr(text, "workspaces_larger"));
-	CHECK(strstr(file_text("%s/d/larger_kernels.c", t->folder), "typedef char indices_have_64_bits[sizeof(long) >= 8 ? 1 : -1];"));
+	CHECK(strstr(file_text("%s/d/larger_kernels.c", t->folder),
+	        "typedef char indices_have_64_bits[sizeof(long) >= 8 ? 1 : -1];"));
 	/* The same in small, which runs. */
 	const struct ingot_module *module = module_of(t, "pooled");
 	const struct ingot_module_routine *routine = routine_of(module, "pooled");
@@ -96,11 +102,12 @@ static void run_logged(struct trial *t, const char *set, const char *log, float 
 	OK(ingot_routine_run(routine, NULL));
 	OK(ingot_stream_await(t->stream));
 	OK(ingot_routine_log(routine, NULL));
-	OK(ingot_routine_run(routine, NULL));                 /* tells nobody */
+	OK(ingot_routine_run(routine, NULL)); /* tells nobody */
 	read_f32(linked, node_of(library, "y"), y, 4);
 }
 
-/* Index, old, new and expression of each assignment; the same bits; no trace of it in code that was not asked for it. */
+/* Index, old, new and expression of each assignment; the same bits; no trace of it in code that was not asked for it.
+ */
 static void g9(struct trial *t)
 {
 	char path[100];
@@ -112,9 +119,11 @@ static void g9(struct trial *t)
 	same_as_golden(file_text("%s", path), "log.txt");
 	int code;
 	ingot_says(t, &code, "build logged.onnxtxt --profile managed --no-compile -o %s/off", t->folder);
-	CHECK(!code && !strstr(file_text("%s/off/logged_kernels.c", t->folder), "_log") && !strstr(file_text("%s/off/logged.c", t->folder), "_log"));
+	CHECK(!code && !strstr(file_text("%s/off/logged_kernels.c", t->folder), "_log")
+	        && !strstr(file_text("%s/off/logged.c", t->folder), "_log"));
 	CHECK(!strstr(file_text("%s/off/logged_module.c", t->folder), "call->log"));
-	const char *text = ingot_says(t, &code, "build logged.onnxtxt --log --threads 2 --no-compile -o %s/no", t->folder);
+	const char *text =
+	        ingot_says(t, &code, "build logged.onnxtxt --log --threads 2 --no-compile -o %s/no", t->folder);
 	CHECK(code == 2 && strstr(text, "--log goes without"));
 }
 
@@ -123,7 +132,8 @@ static void g10(struct trial *t)
 {
 	static const char *const stages[] = { "graph", "definitions", "kernels", "loops", "plan" };
 	int code;
-	const char *said = ingot_says(t, &code, "build three.onnxtxt --cpu generic --dump --no-compile -o %s/dump", t->folder);
+	const char *said =
+	        ingot_says(t, &code, "build three.onnxtxt --cpu generic --dump --no-compile -o %s/dump", t->folder);
 	CHECK(!code);
 	(void)said;
 	char all[32768];
@@ -150,9 +160,11 @@ static void h6(struct trial *t)
 	CHECK(!code);
 	size_t used = 0;
 	for (const char *at = text; (at = strstr(at, "\"name\": ")); at++) {
-		const char *name = at + 9, *vector = strstr(at, "\"vector4\": ") + 11, *shared = strstr(at, "\"shared\": ") + 10, *barrier = strstr(at, "\"barrier\": ") + 11;
-		used += (size_t)snprintf(words + used, sizeof words - used, "%.*s: %.*s %.*s %.*s\n", (int)strcspn(name, "\""), name, (int)strcspn(vector, ",\n"), vector,
-			(int)strcspn(shared, ",\n"), shared, (int)strcspn(barrier, ",\n}"), barrier);
+		const char *name = at + 9, *vector = strstr(at, "\"vector4\": ") + 11,
+		           *shared = strstr(at, "\"shared\": ") + 10, *barrier = strstr(at, "\"barrier\": ") + 11;
+		used += (size_t)snprintf(words + used, sizeof words - used, "%.*s: %.*s %.*s %.*s\n",
+		        (int)strcspn(name, "\""), name, (int)strcspn(vector, ",\n"), vector,
+		        (int)strcspn(shared, ",\n"), shared, (int)strcspn(barrier, ",\n}"), barrier);
 	}
 	same_as_golden(words, "words.txt");
 	/* They stand in what is emitted: rows between definitions are shared by the lanes of a warp. */
@@ -190,7 +202,11 @@ static const char *render(struct build *build, const char *op, const struct targ
 	push(program->arena, &program->output_names, "y");
 	program_check(program);
 	struct lowered *lowered = lower(program, target, OPTIMISE_SPEED, NULL);
-	struct emit emit = { .build = build, .arena = build->arena, .target = target, .templates = options_templates(build, &(struct options){ 0 }), .name = op };
+	struct emit emit = { .build = build,
+		.arena = build->arena,
+		.target = target,
+		.templates = options_templates(build, &(struct options){ 0 }),
+		.name = op };
 	struct text text;
 	text_init(&text, build);
 	CHECK(lowered->kernels.count == 1);
@@ -214,7 +230,8 @@ static void h7(struct trial *t)
 		for (size_t i = 0; i < 9; i++) {
 			const char *text = render(&build, ops[i % 3], targets[i / 3]);
 			CHECK(!strcmp(text, render(&build, ops[i % 3], targets[i / 3])));
-			used += (size_t)snprintf(all + used, sizeof all - used, "---- %s %s ----\n%s\n", targets[i / 3]->name, ops[i % 3], text);
+			used += (size_t)snprintf(all + used, sizeof all - used, "---- %s %s ----\n%s\n",
+			        targets[i / 3]->name, ops[i % 3], text);
 			CHECK(used < sizeof all);
 		}
 	CHECK(!build.code);
@@ -231,12 +248,20 @@ static void h8_cc(struct trial *t)
 	for (int b = 0; b < 2; b++) {
 		snprintf(path, sizeof path, "%s/%s", t->folder, b ? "bad.c" : "good.c");
 		FILE *file = fopen(path, "w");
-		fputs(b ? "int twice(int x) { return 2 * undeclared_name; }\n" : "int twice(int x) { return 2 * x; }\nint half(int x) { return x / 2; }\n", file);
+		fputs(b ? "int twice(int x) { return 2 * undeclared_name; }\n"
+		        : "int twice(int x) { return 2 * x; }\nint half(int x) { return x / 2; }\n",
+		        file);
 		fclose(file);
 	}
 	build_init(&build);
 	if (BUILD_TRY(&build)) {
-		struct cc_job job = { .cc = cc_find(&build, NULL), .directory = t->folder, .flags = "-O1", .sources = good, .objects = objects, .count = 1, .jobs = 1 };
+		struct cc_job job = { .cc = cc_find(&build, NULL),
+			.directory = t->folder,
+			.flags = "-O1",
+			.sources = good,
+			.objects = objects,
+			.count = 1,
+			.jobs = 1 };
 		cc_compile(&build, &job);
 		snprintf(path, sizeof path, "nm -g '%s/out.o'", t->folder);
 		FILE *names = popen(path, "r");
@@ -265,15 +290,21 @@ static void h8(struct trial *t)
 		h8_cc(t);
 		return;
 	}
-	CHECK(jit_compile(&code, "int twice(int x) { return 2 * x; }\nint half(int x) { return x / 2; }\n", NULL, 0, message, sizeof message) == JIT_OK && !*message);
+	CHECK(jit_compile(&code, "int twice(int x) { return 2 * x; }\nint half(int x) { return x / 2; }\n", NULL, 0,
+	              message, sizeof message)
+	                == JIT_OK
+	        && !*message);
 	int (*twice)(int), (*half)(int);
 	*(void **)&twice = jit_function(code, "twice");
 	*(void **)&half = jit_function(code, "half");
 	CHECK(twice && half && twice(21) == 42 && half(42) == 21 && !jit_function(code, "other"));
 	jit_release(code);
-	CHECK(jit_compile(&code, "int twice(int x) { return 2 * undeclared_name; }\n", NULL, 0, message, sizeof message) == JIT_REFUSED);
+	CHECK(jit_compile(&code, "int twice(int x) { return 2 * undeclared_name; }\n", NULL, 0, message, sizeof message)
+	        == JIT_REFUSED);
 	CHECK(strstr(message, "undeclared_name"));
-	CHECK(jit_compile(&code, "int missing(int);\nint twice(int x) { return missing(x); }\n", NULL, 0, message, sizeof message) == JIT_REFUSED);
+	CHECK(jit_compile(&code, "int missing(int);\nint twice(int x) { return missing(x); }\n", NULL, 0, message,
+	              sizeof message)
+	        == JIT_REFUSED);
 	CHECK(strstr(message, "missing"));
 }
 

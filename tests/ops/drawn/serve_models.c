@@ -1,8 +1,9 @@
-/* serve_models.c: models and their inputs on stdin -> their outputs on stdout, one after the other in one process, by libingot's own interface.
+/* serve_models.c: models and their inputs on stdin -> their outputs on stdout, one after the other in one process, by
+ * libingot's own interface.
  *
- * A request is a line "ENGINE BYTES INPUTS B0 B1 ..." (0 interpreter, 1 C, 2 JIT), the model's bytes, and those of each input.
- * An answer is a line "STATUS COUNT": where STATUS is 0, COUNT outputs follow, each a line "NAME TYPE RANK D0 D1 ... BYTES" and its bytes; else a
- * message of COUNT bytes.  Ends at the end of stdin. */
+ * A request is a line "ENGINE BYTES INPUTS B0 B1 ..." (0 interpreter, 1 C, 2 JIT), the model's bytes, and those of each
+ * input. An answer is a line "STATUS COUNT": where STATUS is 0, COUNT outputs follow, each a line "NAME TYPE RANK D0 D1
+ * ... BYTES" and its bytes; else a message of COUNT bytes.  Ends at the end of stdin. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,18 +19,21 @@ static void *read_bytes(size_t count)
 	return at;
 }
 
-static enum ingot_model_status work(struct ingot_model **model, enum ingot_engine engine, const void *bytes, size_t count, void *const *inputs, const size_t *sizes, size_t given)
+static enum ingot_model_status work(struct ingot_model **model, enum ingot_engine engine, const void *bytes,
+        size_t count, void *const *inputs, const size_t *sizes, size_t given)
 {
 	enum ingot_model_status status = ingot_open_memory(model, bytes, count, "drawn.onnx");
 	if (!status)
 		status = ingot_compile(*model, engine);
 	if (!status && ingot_input_count(*model) != given) {
-		fprintf(stderr, "serve_models: %zu inputs are given, the model has %zu\n", given, ingot_input_count(*model));
+		fprintf(stderr, "serve_models: %zu inputs are given, the model has %zu\n", given,
+		        ingot_input_count(*model));
 		exit(1);
 	}
 	for (size_t i = 0; !status && i < given; i++) {
 		if (ingot_input(*model, i)->bytes != sizes[i]) {
-			fprintf(stderr, "serve_models: input %zu has %zu bytes, %zu are given\n", i, ingot_input(*model, i)->bytes, sizes[i]);
+			fprintf(stderr, "serve_models: input %zu has %zu bytes, %zu are given\n", i,
+			        ingot_input(*model, i)->bytes, sizes[i]);
 			exit(1);
 		}
 		status = ingot_set_input(*model, i, inputs[i]);
@@ -67,7 +71,8 @@ int main(void)
 		for (size_t i = 0; i < given; i++)
 			inputs[i] = read_bytes(sizes[i]);
 		struct ingot_model *model = NULL;
-		enum ingot_model_status status = work(&model, (enum ingot_engine)engine, bytes, count, inputs, sizes, given);
+		enum ingot_model_status status =
+		        work(&model, (enum ingot_engine)engine, bytes, count, inputs, sizes, given);
 		if (status) {
 			const char *message = ingot_model_message(model);
 			size_t length = 0;

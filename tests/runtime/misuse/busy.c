@@ -1,5 +1,5 @@
-/* busy.c: a device that has more than it has done, and fails: while issuing, while executing, for good; what a backend may
- * leave out; backends of another version. */
+/* busy.c: a device that has more than it has done, and fails: while issuing, while executing, for good; what a backend
+ * may leave out; backends of another version. */
 #include "misuse.h"
 #include "../rows/mock.h"
 
@@ -29,8 +29,8 @@ static enum ingot_status busy_issue(struct scene *t)
 	return ingot_event_sync(done[2]);
 }
 
-/* The second of three that are all in flight fails on the device: it and what it was followed by count for nothing, on another
- * stream too, and the stream goes on after a restart. */
+/* The second of three that are all in flight fails on the device: it and what it was followed by count for nothing, on
+ * another stream too, and the stream goes on after a restart. */
 static enum ingot_status busy_execute(struct scene *t)
 {
 	struct ingot_event done[3], other;
@@ -41,8 +41,8 @@ static enum ingot_status busy_execute(struct scene *t)
 		MUST(fill(t, t->stream, i, done + i));
 	MUST(ingot_pool_read(t->other, t->pool, 0, t->host, 64, &other));
 	mock_hold(false);
-	if (ingot_event_sync(done[0]) || ingot_event_sync(done[1]) != INGOT_DEVICE || ingot_event_sync(done[2]) != INGOT_DEVICE ||
-	    ingot_event_sync(other) != INGOT_DEPENDENCY)
+	if (ingot_event_sync(done[0]) || ingot_event_sync(done[1]) != INGOT_DEVICE
+	        || ingot_event_sync(done[2]) != INGOT_DEVICE || ingot_event_sync(other) != INGOT_DEPENDENCY)
 		return INGOT_FAILED;
 	ingot_stream_await(t->stream);
 	ingot_stream_await(t->other);
@@ -59,8 +59,9 @@ static enum ingot_status busy_lost(struct scene *t)
 	MUST(ingot_device_sync(t->device));
 	mock_fault(MOCK_LOST, 0);
 	MUST(fill(t, t->stream, 1, &done));
-	if (ingot_event_sync(done) != INGOT_LOST || fill(t, t->stream, 1, NULL) != INGOT_LOST || fill(t, t->other, 1, &other) != INGOT_LOST ||
-	    ingot_stream_restart(t->stream) != INGOT_LOST || ingot_routine_run(t->dense, NULL) != INGOT_LOST)
+	if (ingot_event_sync(done) != INGOT_LOST || fill(t, t->stream, 1, NULL) != INGOT_LOST
+	        || fill(t, t->other, 1, &other) != INGOT_LOST || ingot_stream_restart(t->stream) != INGOT_LOST
+	        || ingot_routine_run(t->dense, NULL) != INGOT_LOST)
 		return INGOT_FAILED;
 	MUST(ingot_device_close(t->device));
 	return INGOT_OK;
@@ -75,12 +76,12 @@ static enum ingot_status apart(struct scene *t, enum mock_fault fault)
 	mock_fault(fault, 0);
 	MUST(fill(t, t->stream, 1, NULL));
 	MUST(ingot_pool_read(t->other, t->pool, 0, t->host, 64, &done));
-	while (mock_fault_waits())                            /* meanwhile there is something to wait for */
+	while (mock_fault_waits()) /* meanwhile there is something to wait for */
 		usleep(500);
 	mock_hold(false);
 	enum ingot_status status = ingot_event_sync(done);
 	ingot_stream_await(t->other);
-	MUST(ingot_stream_restart(t->other));                 /* the next time it can */
+	MUST(ingot_stream_restart(t->other)); /* the next time it can */
 	MUST(fill(t, t->stream, 1, NULL));
 	MUST(ingot_pool_read(t->other, t->pool, 0, t->host, 64, &done));
 	MUST(ingot_event_sync(done));
@@ -97,7 +98,7 @@ static enum ingot_status busy_module(struct scene *t)
 	MUST(ingot_library_load(t->runtime, &small_pair_module, NULL, &pair));
 	mock_fault(MOCK_MODULE, 0);
 	enum ingot_status status = ingot_link(t->context, pair, "copy", &t->twice);
-	MUST(ingot_link(t->context, pair, "copy", &t->twice));       /* the second time it can be loaded */
+	MUST(ingot_link(t->context, pair, "copy", &t->twice)); /* the second time it can be loaded */
 	if (mock_counts().modules != before + 1)
 		return INGOT_FAILED;
 	MUST(ingot_routine_close(t->twice));
@@ -221,7 +222,8 @@ static enum ingot_status busy_version(struct scene *t)
 	old = *backend_named(t->device_name);
 	old.version = 1;
 	old.name = "old";
-	MUST(ingot_runtime_open(&runtime, &(struct ingot_runtime_options){ .backends = (const struct ingot_backend *const[]){ &old, NULL } }));
+	MUST(ingot_runtime_open(&runtime,
+	        &(struct ingot_runtime_options){ .backends = (const struct ingot_backend *const[]){ &old, NULL } }));
 	enum ingot_status status = ingot_backend_init(runtime, "old", NULL);
 	ingot_runtime_close(runtime);
 	return status;
@@ -229,7 +231,11 @@ static enum ingot_status busy_version(struct scene *t)
 
 WAY(busy, pin_null, ingot_host_pin(t->device, NULL, 64))
 WAY(busy, peer_null, ingot_device_peer(t->device, t->device, NULL))
-WAY(busy, peer_itself, ({ bool peer = false; enum ingot_status status = ingot_device_peer(t->device, t->device, &peer); status ? status : THAT(peer); }))
+WAY(busy, peer_itself, ({
+	bool peer = false;
+	enum ingot_status status = ingot_device_peer(t->device, t->device, &peer);
+	status ? status : THAT(peer);
+}))
 
 /* ---- tasks say what they read and write ---- */
 
@@ -247,8 +253,8 @@ static int sum_all(void *argument)
 	return 0;
 }
 
-/* Another library's call between two transfers of other streams, with no event written by hand: it reads what was written before
- * it, and what is written behind it comes too late for it. */
+/* Another library's call between two transfers of other streams, with no event written by hand: it reads what was
+ * written before it, and what is written behind it comes too late for it. */
 static enum ingot_status task_reads(struct scene *t)
 {
 	if (!t->host_memory)
@@ -266,9 +272,11 @@ static enum ingot_status task_reads(struct scene *t)
 	for (int round = 0; round < 200; round++) {
 		MUST(ingot_write(t->context, t->node, twos, 64, NULL));
 		MUST(ingot_task_submit(t->other,
-		                       &(struct ingot_task){ .run = sum_all, .argument = &summing, .use_count = 1,
-		                                             .uses = &(struct ingot_use){ .context = there, .node = t->node } },
-		                       &done));
+		        &(struct ingot_task){ .run = sum_all,
+		                .argument = &summing,
+		                .use_count = 1,
+		                .uses = &(struct ingot_use){ .context = there, .node = t->node } },
+		        &done));
 		MUST(ingot_write(t->context, t->node, nines, 64, &written));
 		MUST(ingot_event_sync(done));
 		MUST(ingot_event_sync(written));
@@ -301,8 +309,12 @@ static enum ingot_status task_writes(struct scene *t)
 	MUST(ingot_context_address(fresh, t->node, &address));
 	if (ingot_read(fresh, t->node, now, 64, NULL) != INGOT_UNREADY)
 		return INGOT_FAILED;
-	MUST(ingot_task_submit(t->other, &(struct ingot_task){ .run = set_all, .argument = address, .use_count = 1,
-	                                                       .uses = &(struct ingot_use){ fresh, t->node, true, false } }, NULL));
+	MUST(ingot_task_submit(t->other,
+	        &(struct ingot_task){ .run = set_all,
+	                .argument = address,
+	                .use_count = 1,
+	                .uses = &(struct ingot_use){ fresh, t->node, true, false } },
+	        NULL));
 	MUST(ingot_context_child(fresh, t->stream, &below));
 	MUST(ingot_read(below, t->node, now, 64, &done));
 	MUST(ingot_event_sync(done));
@@ -313,31 +325,40 @@ static struct ingot_use use_of(struct ingot_context context, struct ingot_node n
 {
 	return (struct ingot_use){ context, node, write, false };
 }
-#define T(name, ...)                                                                                                   \
-	static enum ingot_status task_##name(struct scene *t)                                                          \
-	{                                                                                                              \
-		struct ingot_use use = __VA_ARGS__;                                                                    \
-		return ingot_task_submit(t->stream, &(struct ingot_task){ .uses = &use, .use_count = 1 }, NULL);       \
+#define T(name, ...) \
+	static enum ingot_status task_##name(struct scene *t) \
+	{ \
+		struct ingot_use use = __VA_ARGS__; \
+		return ingot_task_submit(t->stream, &(struct ingot_task){ .uses = &use, .use_count = 1 }, NULL); \
 	}
 T(uses_stale, use_of(t->context, (struct ingot_node){ 0 }, false))
 T(uses_missing, use_of(t->context, t->y, false))
 T(uses_constant, use_of(t->linked, t->w, true))
-T(uses_unwritten, ({ struct ingot_context fresh; MUST(ingot_context_new(t->stream, &fresh)); MUST(ingot_context_place(fresh, &t->node, 1)); use_of(fresh, t->node, false); }))
+T(uses_unwritten, ({
+	struct ingot_context fresh;
+	MUST(ingot_context_new(t->stream, &fresh));
+	MUST(ingot_context_place(fresh, &t->node, 1));
+	use_of(fresh, t->node, false);
+}))
 T(uses_empty_merge, (struct ingot_use){ .context = t->context, .merge = true })
 static enum ingot_status task_uses_null(struct scene *t)
 {
 	return ingot_task_submit(t->stream, &(struct ingot_task){ .use_count = 2 }, NULL);
 }
 
-#define M(name, status) { "busy", #name, status, status, busy_##name, "mock" }
-#define R(group, name, status) { #group, #name, status, status, group##_##name, NULL }
-const struct way ways_busy[] = {
-	M(issue, INGOT_DEVICE), M(execute, INGOT_OK), M(lost, INGOT_OK), M(record, INGOT_DEVICE), M(wait, INGOT_DEVICE), M(event, INGOT_MEMORY), M(module, INGOT_DEVICE),
-	M(schedule, INGOT_DEVICE), M(capture, INGOT_DEVICE), M(pinned_slab, INGOT_OK), M(pin, INGOT_MEMORY), M(peer, INGOT_OK), M(task, INGOT_OK),
-	R(busy, version, INGOT_UNSUPPORTED), R(busy, pin_null, INGOT_INVALID), R(busy, peer_null, INGOT_INVALID),
-	R(busy, peer_itself, INGOT_OK),
-	R(task, reads, INGOT_OK), R(task, writes, INGOT_OK), R(task, uses_stale, INGOT_STALE),
-	R(task, uses_missing, INGOT_MISSING), R(task, uses_constant, INGOT_CONFLICT), R(task, uses_unwritten, INGOT_UNREADY),
-	R(task, uses_empty_merge, INGOT_MISMATCH), R(task, uses_null, INGOT_INVALID),
-	{ 0 }
-};
+#define M(name, status) \
+	{ \
+		"busy", #name, status, status, busy_##name, "mock" \
+	}
+#define R(group, name, status) \
+	{ \
+#group, #name, status, status, group##_##name, NULL \
+	}
+const struct way ways_busy[] = { M(issue, INGOT_DEVICE), M(execute, INGOT_OK), M(lost, INGOT_OK),
+	M(record, INGOT_DEVICE), M(wait, INGOT_DEVICE), M(event, INGOT_MEMORY), M(module, INGOT_DEVICE),
+	M(schedule, INGOT_DEVICE), M(capture, INGOT_DEVICE), M(pinned_slab, INGOT_OK), M(pin, INGOT_MEMORY),
+	M(peer, INGOT_OK), M(task, INGOT_OK), R(busy, version, INGOT_UNSUPPORTED), R(busy, pin_null, INGOT_INVALID),
+	R(busy, peer_null, INGOT_INVALID), R(busy, peer_itself, INGOT_OK), R(task, reads, INGOT_OK),
+	R(task, writes, INGOT_OK), R(task, uses_stale, INGOT_STALE), R(task, uses_missing, INGOT_MISSING),
+	R(task, uses_constant, INGOT_CONFLICT), R(task, uses_unwritten, INGOT_UNREADY),
+	R(task, uses_empty_merge, INGOT_MISMATCH), R(task, uses_null, INGOT_INVALID), { 0 } };

@@ -2,21 +2,22 @@
  * `destroy`. */
 #include "misuse.h"
 
-/* A task that stands in the other stream, so that there is something to wait for; in place and lazy it does not stand. */
+/* A task that stands in the other stream, so that there is something to wait for; in place and lazy it does not stand.
+ */
 static enum ingot_status busy(struct scene *t, struct ingot_event *done)
 {
 	/* Behind this very task, on its own stream: never done while it runs. */
 	return ingot_task_submit(t->stream, &(struct ingot_task){ .name = "behind" }, done);
 }
 
-#define W(name, ...)                                                                                                   \
-	static enum ingot_status in_##name(struct scene *t)                                                            \
-	{                                                                                                              \
-		struct ingot_event later;                                                                              \
-		DO_OK(busy(t, &later));                                                                                \
-		(void)later;                                                                                           \
-		return (__VA_ARGS__);                                                                                  \
-	}                                                                                                              \
+#define W(name, ...) \
+	static enum ingot_status in_##name(struct scene *t) \
+	{ \
+		struct ingot_event later; \
+		DO_OK(busy(t, &later)); \
+		(void)later; \
+		return (__VA_ARGS__); \
+	} \
 	static enum ingot_status inside_##name(struct scene *t) { return in_task(t, in_##name); }
 W(await, ingot_stream_await(t->stream))
 W(device_sync, ingot_device_sync(t->device))
@@ -79,7 +80,7 @@ static enum ingot_status inside_await_each_other(struct scene *t)
 	_Atomic int arrived = 0;
 	struct crossing one = { t, t->other, INGOT_OK, &arrived }, two = { t, t->stream, INGOT_OK, &arrived };
 	struct ingot_event done[2];
-	if (t->in_place || t->lazy)               /* nothing runs at the same time */
+	if (t->in_place || t->lazy) /* nothing runs at the same time */
 		return INGOT_WOULD_BLOCK;
 	MUST(ingot_task_submit(t->stream, &(struct ingot_task){ .run = cross, .argument = &one }, done));
 	MUST(ingot_task_submit(t->other, &(struct ingot_task){ .run = cross, .argument = &two }, done + 1));
@@ -99,7 +100,8 @@ static void destroy(void *argument)
 static enum ingot_status inside_destroy(struct scene *t)
 {
 	struct ingot_event done;
-	MUST(ingot_task_submit(t->stream, &(struct ingot_task){ .name = "destroyed", .argument = t, .destroy = destroy }, &done));
+	MUST(ingot_task_submit(
+	        t->stream, &(struct ingot_task){ .name = "destroyed", .argument = t, .destroy = destroy }, &done));
 	MUST(ingot_event_sync(done));
 	return destroyed_answer;
 }
@@ -122,9 +124,13 @@ static int kernel_code(const struct ingot_group *group, void *const *arguments)
 	here_answer = here_work(here);
 	return 0;
 }
-static const struct ingot_module_routine calling_routines[] = { { .name = "calls", .merge_input = -1, .run = routine_code } };
+static const struct ingot_module_routine calling_routines[] = {
+	{ .name = "calls", .merge_input = -1, .run = routine_code }
+};
 static const struct ingot_module_kernel calling_kernel = { .name = "calls", .run = kernel_code };
-static const struct ingot_module calling = { .abi = INGOT_ABI, .name = "calling", .routines = calling_routines, .routine_count = 1 };
+static const struct ingot_module calling = {
+	.abi = INGOT_ABI, .name = "calling", .routines = calling_routines, .routine_count = 1
+};
 
 static enum ingot_status in_routine(struct scene *t, enum ingot_status (*work)(struct scene *))
 {
@@ -142,7 +148,7 @@ static enum ingot_status in_routine(struct scene *t, enum ingot_status (*work)(s
 static enum ingot_status log_itself(struct scene *t) { return ingot_routine_log(t->twice, "somewhere"); }
 static enum ingot_status run_itself(struct scene *t)
 {
-	here_work = in_submit;                    /* the second time it does something else */
+	here_work = in_submit; /* the second time it does something else */
 	return ingot_routine_run(t->twice, NULL);
 }
 static enum ingot_status routine_log(struct scene *t) { return in_routine(t, log_itself); }
@@ -167,7 +173,7 @@ static enum ingot_status kernel_await(struct scene *t)
 static enum ingot_status get_automatically(struct scene *t)
 {
 	double value;
-	DO_OK(ingot_routine_run(t->dense, NULL));       /* queued behind this task: y is newer on the device soon */
+	DO_OK(ingot_routine_run(t->dense, NULL)); /* queued behind this task: y is newer on the device soon */
 	return ingot_node_get(t->y, (int64_t[]){ 0 }, 1, &value);
 }
 
@@ -180,18 +186,22 @@ static enum ingot_status inside_node_get(struct scene *t)
 	return in_task(t, get_automatically);
 }
 
-#define B(group, name) { #group, #name, INGOT_WOULD_BLOCK, INGOT_WOULD_BLOCK, group##_##name, NULL }
-#define G(group, name) { #group, #name, INGOT_OK, INGOT_OK, group##_##name, NULL }
-const struct way ways_inside[] = {
-	B(inside, await), B(inside, device_sync), B(inside, device_close), B(inside, stream_close),
-	B(inside, stream_close_other), B(inside, runtime_close), B(inside, restart), B(inside, event_sync),
-	B(inside, buffer_write), B(inside, buffer_write_other), B(inside, buffer_read), B(inside, fill_the_queue),
-	B(inside, await_each_other), B(inside, destroy), B(inside, node_get),
-	G(inside, wait_later), G(inside, submit), G(inside, run), G(inside, link), G(inside, context_new), G(inside, place),
-	G(inside, routine_close), { "inside", "context_close", INGOT_OK, INGOT_OK, inside_context_close, NULL }, G(inside, pool_close),
+#define B(group, name) \
+	{ \
+#group, #name, INGOT_WOULD_BLOCK, INGOT_WOULD_BLOCK, group##_##name, NULL \
+	}
+#define G(group, name) \
+	{ \
+#group, #name, INGOT_OK, INGOT_OK, group##_##name, NULL \
+	}
+const struct way ways_inside[] = { B(inside, await), B(inside, device_sync), B(inside, device_close),
+	B(inside, stream_close), B(inside, stream_close_other), B(inside, runtime_close), B(inside, restart),
+	B(inside, event_sync), B(inside, buffer_write), B(inside, buffer_write_other), B(inside, buffer_read),
+	B(inside, fill_the_queue), B(inside, await_each_other), B(inside, destroy), B(inside, node_get),
+	G(inside, wait_later), G(inside, submit), G(inside, run), G(inside, link), G(inside, context_new),
+	G(inside, place), G(inside, routine_close),
+	{ "inside", "context_close", INGOT_OK, INGOT_OK, inside_context_close, NULL }, G(inside, pool_close),
 	G(inside, stream_open), { "inside", "library_close", INGOT_BUSY, INGOT_BUSY, inside_library_close, NULL },
-	G(inside, cancel_itself), G(inside, record), G(inside, dump),
-	B(routine, log), B(routine, await), B(routine, buffer_write), B(routine, buffer_read), G(routine, run_itself),
-	G(routine, close_itself), B(kernel, await),
-	{ 0 }
-};
+	G(inside, cancel_itself), G(inside, record), G(inside, dump), B(routine, log), B(routine, await),
+	B(routine, buffer_write), B(routine, buffer_read), G(routine, run_itself), G(routine, close_itself),
+	B(kernel, await), { 0 } };

@@ -18,40 +18,74 @@ L(buffer_open, ingot_buffer_open(t->device, INGOT_F64, UINT64_MAX / 4, &t->buffe
 L(buffer_write, ingot_buffer_write(t->stream, &t->buffer, t->host, 64, 60, 8))
 L(buffer_write_wraps, ingot_buffer_write(t->stream, &t->buffer, t->host, 64, 8, UINT64_MAX - 4))
 L(buffer_read, ingot_buffer_read(t->stream, &t->buffer, 32, t->host, 64, 0, 64))
-L(buffer_forged, ingot_buffer_read(t->stream, &(struct ingot_buffer){ t->buffer.pool, INGOT_F32, MUCH }, 0, t->host, 64, 0, 65))
-L(launch_none, ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ 1, 0, 1 }, NULL, (struct ingot_buffer[]){ t->buffer, t->buffer }, 2, NULL))
-L(launch_groups, ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ UINT32_MAX, UINT32_MAX, 1 }, NULL, (struct ingot_buffer[]){ t->buffer, t->buffer }, 2, NULL))
-L(launch_all_groups, ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ UINT32_MAX, UINT32_MAX, UINT32_MAX }, NULL, (struct ingot_buffer[]){ t->buffer, t->buffer }, 2, NULL))
-L(launch_threads, ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ 1, 1, 1 }, (uint32_t[]){ 4096, 4096, 4096 }, (struct ingot_buffer[]){ t->buffer, t->buffer }, 2, NULL))
-L(launch_count, ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ 1, 1, 1 }, NULL, (struct ingot_buffer[9]){ { 0 } }, 9, NULL))
-L(launch_forged, ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ 1, 1, 1 }, NULL, (struct ingot_buffer[]){ { t->buffer.pool, INGOT_F32, MUCH }, t->buffer }, 2, NULL))
-L(launch_type, ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ 1, 1, 1 }, NULL, (struct ingot_buffer[]){ { t->buffer.pool, INGOT_I32, 64 }, t->buffer }, 2, NULL))
+L(buffer_forged,
+        ingot_buffer_read(t->stream, &(struct ingot_buffer){ t->buffer.pool, INGOT_F32, MUCH }, 0, t->host, 64, 0, 65))
+L(launch_none,
+        ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ 1, 0, 1 }, NULL,
+                (struct ingot_buffer[]){ t->buffer, t->buffer }, 2, NULL))
+L(launch_groups,
+        ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ UINT32_MAX, UINT32_MAX, 1 }, NULL,
+                (struct ingot_buffer[]){ t->buffer, t->buffer }, 2, NULL))
+L(launch_all_groups,
+        ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ UINT32_MAX, UINT32_MAX, UINT32_MAX }, NULL,
+                (struct ingot_buffer[]){ t->buffer, t->buffer }, 2, NULL))
+L(launch_threads,
+        ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ 1, 1, 1 }, (uint32_t[]){ 4096, 4096, 4096 },
+                (struct ingot_buffer[]){ t->buffer, t->buffer }, 2, NULL))
+L(launch_count,
+        ingot_kernel_launch(
+                t->stream, t->kernel, (uint32_t[]){ 1, 1, 1 }, NULL, (struct ingot_buffer[9]){ { 0 } }, 9, NULL))
+L(launch_forged,
+        ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ 1, 1, 1 }, NULL,
+                (struct ingot_buffer[]){ { t->buffer.pool, INGOT_F32, MUCH }, t->buffer }, 2, NULL))
+L(launch_type,
+        ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ 1, 1, 1 }, NULL,
+                (struct ingot_buffer[]){ { t->buffer.pool, INGOT_I32, 64 }, t->buffer }, 2, NULL))
 L(launch_no_code, ({
 	static const struct ingot_module_kernel empty = { .name = "empty" };
 	struct ingot_event done;
-	enum ingot_status status = ingot_kernel_launch(t->stream, &empty, (uint32_t[]){ 1, 1, 1 }, NULL, NULL, 0, &done);
+	enum ingot_status status =
+	        ingot_kernel_launch(t->stream, &empty, (uint32_t[]){ 1, 1, 1 }, NULL, NULL, 0, &done);
 	status ? status : ingot_event_sync(done);
 }))
 L(device_ordinal, ingot_device_get(t->runtime, t->device_name, INT32_MAX, &t->device))
 L(device_negative, ingot_device_get(t->runtime, t->device_name, -1, &t->device))
 L(device_unknown, ingot_device_get(t->runtime, "abacus", 0, &t->device))
 L(backend_unknown, ingot_backend_init(t->runtime, "abacus", NULL))
-L(node_rank, ingot_node_new(t->runtime, &(struct ingot_node_options){ .rank = 17, .dims = (int64_t[17]){ 0 } }, &t->node))
-L(node_dims, ingot_node_new(t->runtime, &(struct ingot_node_options){ .rank = 3, .dims = (int64_t[]){ INT64_MAX, INT64_MAX, 3 } }, &t->node))
-L(node_negative, ingot_node_new(t->runtime, &(struct ingot_node_options){ .rank = 1, .dims = (int64_t[]){ -1 } }, &t->node))
-L(node_margins, ingot_node_new(t->runtime, &(struct ingot_node_options){ .rank = 1, .dims = (int64_t[]){ 4 }, .left = (int64_t[]){ INT64_MAX }, .right = (int64_t[]){ INT64_MAX } }, &t->node))
+L(node_rank,
+        ingot_node_new(t->runtime, &(struct ingot_node_options){ .rank = 17, .dims = (int64_t[17]){ 0 } }, &t->node))
+L(node_dims,
+        ingot_node_new(t->runtime,
+                &(struct ingot_node_options){ .rank = 3, .dims = (int64_t[]){ INT64_MAX, INT64_MAX, 3 } }, &t->node))
+L(node_negative,
+        ingot_node_new(t->runtime, &(struct ingot_node_options){ .rank = 1, .dims = (int64_t[]){ -1 } }, &t->node))
+L(node_margins,
+        ingot_node_new(t->runtime,
+                &(struct ingot_node_options){ .rank = 1,
+                        .dims = (int64_t[]){ 4 },
+                        .left = (int64_t[]){ INT64_MAX },
+                        .right = (int64_t[]){ INT64_MAX } },
+                &t->node))
 L(node_host, ({
 	struct ingot_node node;
-	MUST(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F64, .rank = 1, .dims = (int64_t[]){ INT64_C(1) << 55 } }, &node));
+	MUST(ingot_node_new(t->runtime,
+	        &(struct ingot_node_options){ .dtype = INGOT_F64, .rank = 1, .dims = (int64_t[]){ INT64_C(1) << 55 } },
+	        &node));
 	ingot_node_host_create(node);
 }))
 L(node_place, ({
 	struct ingot_node node;
-	MUST(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F64, .rank = 1, .dims = (int64_t[]){ INT64_C(1) << 55 } }, &node));
+	MUST(ingot_node_new(t->runtime,
+	        &(struct ingot_node_options){ .dtype = INGOT_F64, .rank = 1, .dims = (int64_t[]){ INT64_C(1) << 55 } },
+	        &node));
 	ingot_context_place(t->context, &node, 1);
 }))
-L(node_wrap, ingot_node_wrap(t->runtime, &(struct ingot_node_options){ .rank = 1, .dims = (int64_t[]){ 17 } }, t->host, 64, &t->node))
-L(node_reshape, ingot_node_reshape(t->runtime, &(struct ingot_node_options){ .rank = 1, .dims = (int64_t[]){ 17 } }, t->host, 16, &t->node))
+L(node_wrap,
+        ingot_node_wrap(t->runtime, &(struct ingot_node_options){ .rank = 1, .dims = (int64_t[]){ 17 } }, t->host, 64,
+                &t->node))
+L(node_reshape,
+        ingot_node_reshape(t->runtime, &(struct ingot_node_options){ .rank = 1, .dims = (int64_t[]){ 17 } }, t->host,
+                16, &t->node))
 L(node_slice, ingot_node_slice(t->node, 8, 9, &t->x))
 L(node_slice_wraps, ingot_node_slice(t->node, 1, INT64_MAX, &t->x))
 L(node_slice_negative, ingot_node_slice(t->node, -1, 3, &t->x))
@@ -77,12 +111,15 @@ L(adopt_view, ({
 }))
 L(place_virtual, ({
 	struct ingot_node node;
-	MUST(ingot_node_new(t->runtime, &(struct ingot_node_options){ .mode = INGOT_VIRTUAL, .provenance = INGOT_BY_QUERY }, &node));
+	MUST(ingot_node_new(t->runtime,
+	        &(struct ingot_node_options){ .mode = INGOT_VIRTUAL, .provenance = INGOT_BY_QUERY }, &node));
 	ingot_context_place(t->context, &node, 1);
 }))
 L(adopt_virtual, ({
 	struct ingot_node node;
-	MUST(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .mode = INGOT_VIRTUAL, .provenance = INGOT_BY_QUERY }, &node));
+	MUST(ingot_node_new(t->runtime,
+	        &(struct ingot_node_options){ .dtype = INGOT_F32, .mode = INGOT_VIRTUAL, .provenance = INGOT_BY_QUERY },
+	        &node));
 	ingot_context_adopt(t->context, node, t->host, 4);
 }))
 L(symbol, ingot_routine_set(t->dense, "n", 17))
@@ -108,7 +145,8 @@ L(run_merge_empty, ({
 	MUST(ingot_link(t->context, t->library, "merge", &t->twice));
 	ingot_routine_run(t->twice, NULL);
 }))
-L(options_dtype, ingot_runtime_open(&(struct ingot_runtime *){ 0 }, &(struct ingot_runtime_options){ .default_dtype = 99 }))
+L(options_dtype,
+        ingot_runtime_open(&(struct ingot_runtime *){ 0 }, &(struct ingot_runtime_options){ .default_dtype = 99 }))
 L(options_style, ingot_runtime_open(&(struct ingot_runtime *){ 0 }, &(struct ingot_runtime_options){ .name_style = 9 }))
 #undef L
 
@@ -158,12 +196,12 @@ static struct copy *copy_of(struct scene *t)
 	return copy;
 }
 
-#define D(name, ...)                                                                                                   \
-	static enum ingot_status descriptor_##name(struct scene *t)                                                    \
-	{                                                                                                              \
-		struct copy *c = copy_of(t);                                                                           \
-		__VA_ARGS__;                                                                                           \
-		return ingot_library_load(t->runtime, &c->module, NULL, &t->library);                                  \
+#define D(name, ...) \
+	static enum ingot_status descriptor_##name(struct scene *t) \
+	{ \
+		struct copy *c = copy_of(t); \
+		__VA_ARGS__; \
+		return ingot_library_load(t->runtime, &c->module, NULL, &t->library); \
 	}
 D(right, (void)0)
 D(abi, c->module.abi = 99)
@@ -185,7 +223,8 @@ D(node_negative, c->dims[0].extent = -4; c->nodes[0].dims = c->dims)
 D(node_symbol, c->dims[0].symbol = 2; c->nodes[0].dims = c->dims)
 D(node_bytes, c->nodes[0].bytes = 60)
 D(node_no_bytes, c->nodes[3].bytes = 0)
-D(node_dims_overflow, c->dims[0].extent = c->dims[1].extent = INT64_MAX; c->nodes[0].dims = c->dims; c->nodes[0].rank = 2)
+D(node_dims_overflow, c->dims[0].extent = c->dims[1].extent = INT64_MAX; c->nodes[0].dims = c->dims;
+        c->nodes[0].rank = 2)
 D(node_twice, c->nodes[4].name = "x")
 D(view_of_later, c->nodes[0].view_of = 3)
 D(view_past_end, c->nodes[7].offset = 56)
@@ -233,7 +272,8 @@ static enum ingot_status descriptor_run(struct scene *t, struct copy *c)
 {
 	struct ingot_library library;
 	struct ingot_event done;
-	MUST(ingot_library_load(t->runtime, &c->module, &(struct ingot_library_options){ .with = t->library }, &library));
+	MUST(ingot_library_load(
+	        t->runtime, &c->module, &(struct ingot_library_options){ .with = t->library }, &library));
 	MUST(ingot_link(t->linked, library, "steps", &t->twice));
 	DO_OK(ingot_routine_run(t->twice, &done));
 	return ingot_event_sync(done);
@@ -262,53 +302,58 @@ static enum ingot_status descriptor_constants_bytes(struct scene *t)
 	struct copy *c = copy_of(t);
 	c->module.constants.data = NULL;
 	return ingot_library_load(t->runtime, &c->module,
-	                          &(struct ingot_library_options){ .constants = small_weights, .constants_bytes = 8 }, &t->library);
+	        &(struct ingot_library_options){ .constants = small_weights, .constants_bytes = 8 }, &t->library);
 }
 static enum ingot_status descriptor_node_differs(struct scene *t)
 {
 	struct copy *c = copy_of(t);
 	c->nodes[0].dtype = INGOT_I32;
-	return ingot_library_load(t->runtime, &c->module, &(struct ingot_library_options){ .with = t->library }, &t->library);
+	return ingot_library_load(
+	        t->runtime, &c->module, &(struct ingot_library_options){ .with = t->library }, &t->library);
 }
 
-#define R(group, name, status) { #group, #name, status, status, group##_##name, NULL }
+#define R(group, name, status) \
+	{ \
+#group, #name, status, status, group##_##name, NULL \
+	}
 #define I(name) R(descriptor, name, INGOT_INVALID)
-const struct way ways_large[] = {
-	R(large, pool_open, INGOT_MEMORY), R(large, pool_open_half, INGOT_MEMORY), R(large, pool_replace, INGOT_MEMORY),
-	R(large, pool_zero, INGOT_INVALID), R(large, pool_adopt, INGOT_INVALID), R(large, pool_fill, INGOT_RANGE),
-	R(large, pool_fill_offset, INGOT_RANGE), R(large, pool_write, INGOT_RANGE), R(large, pool_read, INGOT_RANGE),
-	R(large, pool_unknown, INGOT_MISSING), R(large, pool_merge, INGOT_MISSING), R(large, buffer_open, INGOT_RANGE),
-	R(large, buffer_write, INGOT_RANGE), R(large, buffer_write_wraps, INGOT_RANGE), R(large, buffer_read, INGOT_RANGE),
+const struct way ways_large[] = { R(large, pool_open, INGOT_MEMORY), R(large, pool_open_half, INGOT_MEMORY),
+	R(large, pool_replace, INGOT_MEMORY), R(large, pool_zero, INGOT_INVALID), R(large, pool_adopt, INGOT_INVALID),
+	R(large, pool_fill, INGOT_RANGE), R(large, pool_fill_offset, INGOT_RANGE), R(large, pool_write, INGOT_RANGE),
+	R(large, pool_read, INGOT_RANGE), R(large, pool_unknown, INGOT_MISSING), R(large, pool_merge, INGOT_MISSING),
+	R(large, buffer_open, INGOT_RANGE), R(large, buffer_write, INGOT_RANGE),
+	R(large, buffer_write_wraps, INGOT_RANGE), R(large, buffer_read, INGOT_RANGE),
 	R(large, buffer_forged, INGOT_RANGE), R(large, launch_none, INGOT_RANGE), R(large, launch_groups, INGOT_RANGE),
-	R(large, launch_all_groups, INGOT_RANGE), R(large, launch_threads, INGOT_RANGE), R(large, launch_count, INGOT_MISMATCH),
-	R(large, launch_forged, INGOT_RANGE), R(large, launch_type, INGOT_MISMATCH), R(large, launch_no_code, INGOT_UNSUPPORTED),
-	R(large, device_ordinal, INGOT_RANGE), R(large, device_negative, INGOT_RANGE), R(large, device_unknown, INGOT_UNREADY),
-	R(large, backend_unknown, INGOT_MISSING), R(large, node_rank, INGOT_RANGE), R(large, node_dims, INGOT_RANGE),
-	R(large, node_negative, INGOT_RANGE), R(large, node_margins, INGOT_RANGE), R(large, node_host, INGOT_MEMORY),
-	R(large, node_place, INGOT_RANGE), R(large, node_wrap, INGOT_MISMATCH), R(large, node_reshape, INGOT_MISMATCH),
-	R(large, node_slice, INGOT_RANGE), R(large, node_slice_wraps, INGOT_RANGE), R(large, node_slice_negative, INGOT_RANGE),
+	R(large, launch_all_groups, INGOT_RANGE), R(large, launch_threads, INGOT_RANGE),
+	R(large, launch_count, INGOT_MISMATCH), R(large, launch_forged, INGOT_RANGE),
+	R(large, launch_type, INGOT_MISMATCH), R(large, launch_no_code, INGOT_UNSUPPORTED),
+	R(large, device_ordinal, INGOT_RANGE), R(large, device_negative, INGOT_RANGE),
+	R(large, device_unknown, INGOT_UNREADY), R(large, backend_unknown, INGOT_MISSING),
+	R(large, node_rank, INGOT_RANGE), R(large, node_dims, INGOT_RANGE), R(large, node_negative, INGOT_RANGE),
+	R(large, node_margins, INGOT_RANGE), R(large, node_host, INGOT_MEMORY), R(large, node_place, INGOT_RANGE),
+	R(large, node_wrap, INGOT_MISMATCH), R(large, node_reshape, INGOT_MISMATCH), R(large, node_slice, INGOT_RANGE),
+	R(large, node_slice_wraps, INGOT_RANGE), R(large, node_slice_negative, INGOT_RANGE),
 	R(large, node_index, INGOT_RANGE), R(large, node_index_rank, INGOT_RANGE), R(large, node_count, INGOT_MISMATCH),
 	R(large, node_axis, INGOT_RANGE), R(large, node_find, INGOT_MISSING), R(large, write, INGOT_MISMATCH),
 	R(large, read, INGOT_MISMATCH), R(large, read_missing, INGOT_MISSING), R(large, read_unwritten, INGOT_UNREADY),
 	{ "large", "adopt", INGOT_PRESENT, INGOT_PRESENT, large_adopt, NULL }, R(large, adopt_view, INGOT_INVALID),
 	R(large, place_virtual, INGOT_CONFLICT), R(large, adopt_virtual, INGOT_CONFLICT), R(large, symbol, INGOT_RANGE),
-	R(large, symbol_unknown, INGOT_MISSING), R(large, extents, INGOT_MISMATCH), R(large, routine_unknown, INGOT_MISSING),
-	R(large, trace, INGOT_MEMORY), R(large, trace_none, INGOT_INVALID), R(large, threads, INGOT_RANGE),
-	R(large, threads_negative, INGOT_RANGE), R(large, run_unset, INGOT_RANGE), R(large, run_unwritten, INGOT_UNREADY),
-	R(large, run_merge_empty, INGOT_MISMATCH), R(large, options_dtype, INGOT_INVALID), R(large, options_style, INGOT_INVALID),
-	R(large, events, INGOT_LEFT_OPEN),
-	R(descriptor, right, INGOT_OK), I(abi), I(no_name), I(no_nodes), I(no_symbols), I(no_kernels), I(no_routines),
-	I(no_hosts), I(host_null), I(constants_align), R(descriptor, constants_missing, INGOT_MISSING), I(node_no_name),
-	I(node_no_dims), I(node_rank), I(node_dtype), I(node_align), I(node_negative), I(node_symbol), I(node_bytes),
-	I(node_no_bytes), I(node_dims_overflow), I(node_twice), I(view_of_later), I(view_past_end), I(view_no_bytes),
-	I(view_wraps), I(constant_past_end), I(symbol_no_name), I(symbol_range), I(symbol_twice), I(kernel_no_name),
-	I(kernel_twice), I(routine_no_name), I(routine_twice), I(routine_no_arguments), I(routine_no_inputs),
-	I(routine_no_outputs), I(routine_no_symbols), I(routine_input), I(routine_output), I(routine_symbol), I(routine_merge),
-	I(routine_merge_argument), I(routine_nothing), I(routine_workspace_align), I(routine_extents), I(routine_workspaces),
-	I(argument_source), I(argument_node), I(argument_workspace), I(argument_workspace_index), I(argument_constants),
-	I(step_kind), I(step_lane), I(step_lanes), I(step_kernel), I(step_arguments), I(step_first), I(step_host),
-	I(step_copy), I(step_after), I(step_no_after), R(descriptor, step_bytes, INGOT_RANGE),
+	R(large, symbol_unknown, INGOT_MISSING), R(large, extents, INGOT_MISMATCH),
+	R(large, routine_unknown, INGOT_MISSING), R(large, trace, INGOT_MEMORY), R(large, trace_none, INGOT_INVALID),
+	R(large, threads, INGOT_RANGE), R(large, threads_negative, INGOT_RANGE), R(large, run_unset, INGOT_RANGE),
+	R(large, run_unwritten, INGOT_UNREADY), R(large, run_merge_empty, INGOT_MISMATCH),
+	R(large, options_dtype, INGOT_INVALID), R(large, options_style, INGOT_INVALID),
+	R(large, events, INGOT_LEFT_OPEN), R(descriptor, right, INGOT_OK), I(abi), I(no_name), I(no_nodes),
+	I(no_symbols), I(no_kernels), I(no_routines), I(no_hosts), I(host_null), I(constants_align),
+	R(descriptor, constants_missing, INGOT_MISSING), I(node_no_name), I(node_no_dims), I(node_rank), I(node_dtype),
+	I(node_align), I(node_negative), I(node_symbol), I(node_bytes), I(node_no_bytes), I(node_dims_overflow),
+	I(node_twice), I(view_of_later), I(view_past_end), I(view_no_bytes), I(view_wraps), I(constant_past_end),
+	I(symbol_no_name), I(symbol_range), I(symbol_twice), I(kernel_no_name), I(kernel_twice), I(routine_no_name),
+	I(routine_twice), I(routine_no_arguments), I(routine_no_inputs), I(routine_no_outputs), I(routine_no_symbols),
+	I(routine_input), I(routine_output), I(routine_symbol), I(routine_merge), I(routine_merge_argument),
+	I(routine_nothing), I(routine_workspace_align), I(routine_extents), I(routine_workspaces), I(argument_source),
+	I(argument_node), I(argument_workspace), I(argument_workspace_index), I(argument_constants), I(step_kind),
+	I(step_lane), I(step_lanes), I(step_kernel), I(step_arguments), I(step_first), I(step_host), I(step_copy),
+	I(step_after), I(step_no_after), R(descriptor, step_bytes, INGOT_RANGE),
 	R(descriptor, step_groups, INGOT_RANGE), R(descriptor, step_most_groups, INGOT_RANGE),
-	R(descriptor, constants_bytes, INGOT_MISMATCH), R(descriptor, node_differs, INGOT_MISMATCH),
-	{ 0 }
-};
+	R(descriptor, constants_bytes, INGOT_MISMATCH), R(descriptor, node_differs, INGOT_MISMATCH), { 0 } };

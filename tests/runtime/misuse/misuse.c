@@ -1,9 +1,10 @@
-/* misuse.c: runs each way to misuse the runtime (misuse.h) in a process of its own, on each device: it must answer the row's
- * status, and everything must be released in the end.
+/* misuse.c: runs each way to misuse the runtime (misuse.h) in a process of its own, on each device: it must answer the
+ * row's status, and everything must be released in the end.
  *
  *     runtime-misuse [--device NAME] [--way GROUP.NAME] [--here] [--list]
  *
- * $MISUSE_SECONDS: after them a way counts as hanging, instead of 60; its rounds are fewer then, for tools that slow things down. */
+ * $MISUSE_SECONDS: after them a way counts as hanging, instead of 60; its rounds are fewer then, for tools that slow
+ * things down. */
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -21,8 +22,8 @@ static const struct {
 };
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const struct way *const all[] = { ways_null, ways_stale, ways_twice, ways_inside, ways_beside, ways_large, ways_readonly,
-	                                 ways_unaligned, ways_state, ways_lock, ways_busy };
+static const struct way *const all[] = { ways_null, ways_stale, ways_twice, ways_inside, ways_beside, ways_large,
+	ways_readonly, ways_unaligned, ways_state, ways_lock, ways_busy };
 
 const char *__asan_default_options(void);
 const char *__tsan_default_options(void);
@@ -59,7 +60,7 @@ static void release(void *user, void *memory)
 {
 	(void)user;
 	blocks -= memory != NULL;
-	memset(memory, 0xA5, malloc_usable_size(memory));     /* who still looks at it finds no pointer */
+	memset(memory, 0xA5, malloc_usable_size(memory)); /* who still looks at it finds no pointer */
 	free(memory);
 }
 
@@ -85,7 +86,8 @@ void scene_open(struct scene *t, const struct ingot_runtime_options *wanted)
 	if (getenv("ROW_NO_SPARES"))
 		options.spare_commands = INGOT_NO_SPARES;
 	MUST(ingot_runtime_open(&t->runtime, &options));
-	MUST(ingot_backend_init(t->runtime, t->device_name, &(struct ingot_backend_options){ .intra_op_threads = 2, .seed = 7 }));
+	MUST(ingot_backend_init(
+	        t->runtime, t->device_name, &(struct ingot_backend_options){ .intra_op_threads = 2, .seed = 7 }));
 	MUST(ingot_device_get(t->runtime, t->device_name, 0, &t->device));
 	MUST(ingot_stream_open(t->device, &t->stream));
 	MUST(ingot_stream_open(t->device, &t->other));
@@ -103,9 +105,9 @@ void scene_open(struct scene *t, const struct ingot_runtime_options *wanted)
 	MUST(ingot_write(t->linked, t->x, t->host, SMALL_COUNT * sizeof(float), NULL));
 	MUST(ingot_routine_run(t->dense, NULL));
 	MUST(ingot_node_new(t->runtime,
-	                    &(struct ingot_node_options){
-	                            .labels = &label, .label_count = 1, .dtype = INGOT_F32, .rank = 1, .dims = &sixteen },
-	                    &t->node));
+	        &(struct ingot_node_options){
+	                .labels = &label, .label_count = 1, .dtype = INGOT_F32, .rank = 1, .dims = &sixteen },
+	        &t->node));
 	MUST(ingot_node_host_create(t->node));
 	MUST(ingot_context_place(t->context, &t->node, 1));
 	MUST(ingot_pool_open(t->device, 64, 0, INGOT_SLAB_PRIVATE, &t->pool));
@@ -131,14 +133,17 @@ enum ingot_status in_task(struct scene *t, enum ingot_status (*work)(struct scen
 {
 	struct inner inner = { t, work, INGOT_STATUS_COUNT };
 	struct ingot_event done;
-	MUST(ingot_task_submit(t->stream, &(struct ingot_task){ .name = "inside", .run = inner_run, .argument = &inner }, &done));
+	MUST(ingot_task_submit(
+	        t->stream, &(struct ingot_task){ .name = "inside", .run = inner_run, .argument = &inner }, &done));
 	MUST(ingot_event_sync(done));
 	return inner.answer;
 }
 
 static int way_run(const struct way *way, const char *device)
 {
-	struct scene t = { .device_name = device, .in_place = !strcmp(device, "sync"), .lazy = !strcmp(device, "lazy") };
+	struct scene t = {
+		.device_name = device, .in_place = !strcmp(device, "sync"), .lazy = !strcmp(device, "lazy")
+	};
 	t.host_memory = t.in_place || !strcmp(device, "multicore");
 	scene_open(&t, NULL);
 	enum ingot_status wanted = t.host_memory ? way->host : way->device, got = way->run(&t);
@@ -151,7 +156,8 @@ static int way_run(const struct way *way, const char *device)
 		printf("answers %s and says nothing\n", ingot_status_name(got));
 		return 1;
 	}
-	if (t.runtime && ingot_runtime_close(t.runtime) == INGOT_LEFT_OPEN && strstr(ingot_message(), "of the runtime")) {
+	if (t.runtime && ingot_runtime_close(t.runtime) == INGOT_LEFT_OPEN
+	        && strstr(ingot_message(), "of the runtime")) {
 		printf("%s\n", ingot_message());
 		return 1;
 	}
@@ -176,18 +182,21 @@ static int way_child(const struct way *way, const char *device, char *why, size_
 	if (!child) {
 		close(ends[0]);
 		dup2(ends[1], 1);
-		alarm(getenv("MISUSE_SECONDS") ? (unsigned)atoi(getenv("MISUSE_SECONDS")) : 60);     /* only ends what hangs */
+		alarm(getenv("MISUSE_SECONDS") ? (unsigned)atoi(getenv("MISUSE_SECONDS"))
+		                               : 60); /* only ends what hangs */
 		exit(way_run(way, device));
 	}
 	close(ends[1]);
-	for (ssize_t got; used + 1 < room && ((got = read(ends[0], why + used, room - 1 - used)) > 0 || (got < 0 && errno == EINTR)); )
+	for (ssize_t got; used + 1 < room
+	        && ((got = read(ends[0], why + used, room - 1 - used)) > 0 || (got < 0 && errno == EINTR));)
 		used += got > 0 ? (size_t)got : 0;
 	why[used] = 0;
 	close(ends[0]);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFSIGNALED(status))
-		snprintf(why + used, room - used, "%s", WTERMSIG(status) == SIGALRM ? "it hangs" : strsignal(WTERMSIG(status)));
+		snprintf(why + used, room - used, "%s",
+		        WTERMSIG(status) == SIGALRM ? "it hangs" : strsignal(WTERMSIG(status)));
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -215,19 +224,22 @@ int main(int argc, char **argv)
 			for (const struct way *way = all[table]; way->group; way++) {
 				char name[100], why[1000] = "";
 				snprintf(name, sizeof name, "%s.%s", way->group, way->name);
-				if ((only && strcmp(only, name)) || (only_device && strcmp(only_device, devices[d].name)) ||
-				    (way->only && strcmp(way->only, devices[d].name)))
+				if ((only && strcmp(only, name))
+				        || (only_device && strcmp(only_device, devices[d].name))
+				        || (way->only && strcmp(way->only, devices[d].name)))
 					continue;
 				count++;
 				if (list) {
 					printf("%s %s\n", devices[d].name, name);
 					continue;
 				}
-				int code = here ? way_run(way, devices[d].name) : way_child(way, devices[d].name, why, sizeof why);
+				int code = here ? way_run(way, devices[d].name)
+				                : way_child(way, devices[d].name, why, sizeof why);
 				if (!code)
 					continue;
 				wrong++;
-				printf("%s %s: %s%s", devices[d].name, name, why, *why && why[strlen(why) - 1] == '\n' ? "" : "\n");
+				printf("%s %s: %s%s", devices[d].name, name, why,
+				        *why && why[strlen(why) - 1] == '\n' ? "" : "\n");
 			}
 	printf("%d ways, %d wrong\n", count, wrong);
 	return wrong != 0 || !count;

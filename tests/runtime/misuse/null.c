@@ -54,8 +54,11 @@ N(node_wrap, ingot_node_wrap(t->runtime, &(struct ingot_node_options){ 0 }, NULL
 N(node_reshape, ingot_node_reshape(t->runtime, &(struct ingot_node_options){ 0 }, NULL, 1, &t->node))
 N(node_slice, ingot_node_slice(t->node, 0, 1, NULL))
 N(node_find, ingot_node_find(t->runtime, 0, NULL))
-N(node_list, THAT(ingot_node_list(t->runtime, NULL, NULL, NULL, 4) == 0 && ingot_node_list(NULL, NULL, NULL, NULL, 0) == 0))
-N(node_label, THAT(ingot_node_label(t->node, NULL, 30) && ingot_node_code_name(t->node, NULL, 30) && ingot_node_header(t->node, true, NULL, 30)))
+N(node_list,
+        THAT(ingot_node_list(t->runtime, NULL, NULL, NULL, 4) == 0 && ingot_node_list(NULL, NULL, NULL, NULL, 0) == 0))
+N(node_label,
+        THAT(ingot_node_label(t->node, NULL, 30) && ingot_node_code_name(t->node, NULL, 30)
+                && ingot_node_header(t->node, true, NULL, 30)))
 N(node_headers, THAT(ingot_node_headers(NULL, NULL, NULL, INGOT_LOG_DEBUG, NULL, 0) == 0))
 N(node_code_name, ingot_node_code_name_update(t->node, NULL))
 N(node_note, ingot_node_note(t->node, NULL))
@@ -114,7 +117,9 @@ N(routine_event, ingot_routine_event(t->dense, NULL))
 N(routine_json, THAT(ingot_routine_json(t->dense, NULL, 7)))
 N(trace, ingot_trace_begin(NULL, 10))
 N(trace_json, THAT(ingot_trace_json(NULL, NULL, 0) == 0 && (ingot_trace_end(NULL), true)))
-N(dumps, THAT(ingot_runtime_json(NULL, NULL, 0) == 0 && ingot_runtime_json(t->runtime, NULL, 9) && ingot_device_json(t->device, NULL, 9)))
+N(dumps,
+        THAT(ingot_runtime_json(NULL, NULL, 0) == 0 && ingot_runtime_json(t->runtime, NULL, 9)
+                && ingot_device_json(t->device, NULL, 9)))
 N(device_streams, ingot_device_streams(t->device, NULL, 3, (uint32_t[]){ 0 }))
 N(node_shape, ingot_node_shape(t->node, NULL))
 N(node_devices, ingot_node_devices(t->node, NULL, 0, NULL))
@@ -124,39 +129,48 @@ N(reader_events, ingot_reader_events(t->context, t->node, NULL, 3, (uint32_t[]){
 N(threads_open, ingot_threads_open(NULL, 2))
 N(threads, THAT((ingot_threads_close(NULL), ingot_threads_spin(NULL, 1), ingot_threads_parallel(NULL) == NULL)))
 N(threads_pin, ingot_threads_pin(NULL))
-N(parses, THAT(!ingot_dtype_parse(NULL, NULL) && !ingot_mode_parse(NULL, NULL, NULL) && !ingot_precision_parse(NULL, NULL) && !ingot_name_style_parse(NULL, NULL) && !ingot_name_is_keyword(NULL)))
+N(parses,
+        THAT(!ingot_dtype_parse(NULL, NULL) && !ingot_mode_parse(NULL, NULL, NULL) && !ingot_precision_parse(NULL, NULL)
+                && !ingot_name_style_parse(NULL, NULL) && !ingot_name_is_keyword(NULL)))
 N(enum_mode, ingot_node_mode_update(t->node, (enum ingot_mode)4096, INGOT_BY_QUERY))
 N(enum_sharing, ingot_node_sharing_update(t->node, (enum ingot_sharing)9, INGOT_BY_QUERY))
 N(enum_precision, ingot_node_dtype_update(t->node, (enum ingot_precision)7, INGOT_F32, NULL))
 N(enum_dtype, ingot_node_dtype_update(t->node, INGOT_PRECISION_SPECIFIED, (enum ingot_dtype)77, NULL))
 N(enum_slab, ingot_pool_open(t->device, 16, 0, (enum ingot_slab_mode)17, &t->pool))
 N(enum_merge, ingot_device_to_device(t->node, t->linked, (enum ingot_merge)5, t->context, NULL, NULL))
-N(enum_parallelism, ingot_backend_init(t->runtime, "sync", &(struct ingot_backend_options){ .parallelism = (enum ingot_parallelism)8 }))
+N(enum_parallelism,
+        ingot_backend_init(
+                t->runtime, "sync", &(struct ingot_backend_options){ .parallelism = (enum ingot_parallelism)8 }))
 N(buffer_dtype, ingot_buffer_open(t->device, INGOT_STRING, 16, &t->buffer))
 #undef N
 
-#define I(name) { "null", #name, INGOT_INVALID, INGOT_INVALID, null_##name, NULL }
-#define O(name) { "null", #name, INGOT_OK, INGOT_OK, null_##name, NULL }
-const struct way ways_null[] = {
-	I(runtime_open), O(runtime_close), O(runtime_live), I(backend_init), I(backend_init_name), O(backend_ready),
-	I(backend_devices), I(device_get), I(device_get_name), I(device_get_out), I(device_another), I(device_default),
-	I(device_properties), I(device_used), I(device_suggested), O(device_name), I(stream_open), I(stream_default),
-	I(stream_idle), I(stream_device), O(stream_name), I(task), I(task_waits), O(task_empty), I(event_record), I(event_open),
-	I(event_open_runtime), I(event_done), I(pool_open), I(pool_adopt), I(pool_adopt_id), I(pool_bytes), I(pool_ensure),
-	I(pool_write), I(pool_read), I(buffer_open), I(buffer_close), I(buffer_write), I(buffer_write_host), I(buffer_read),
-	O(buffer_text), I(launch), I(launch_groups), I(launch_arguments), I(node_new), I(node_new_dims), I(node_new_labels),
-	I(node_new_out), I(node_wrap), I(node_reshape), I(node_slice), I(node_find), O(node_list), O(node_label),
-	O(node_headers), I(node_code_name), I(node_note), I(node_dtype), I(node_count), I(node_bytes), I(node_host),
-	I(node_get), I(node_get_value), I(node_set), I(node_get_all), I(node_set_all), I(node_points), I(node_points_count),
-	I(node_points_ys), I(context_new), I(context_child), I(context_parent), I(context_stream), I(context_place),
-	I(context_adopt), I(context_location), I(context_address), I(context_merge_node), O(context_json), I(write), I(read),
-	I(init_from_host), I(init_from_host_out), I(init_from_device), I(transfer_routine), I(merge_buffer), I(updating),
-	I(owner), I(candidate), I(writer_streams), I(reader_streams), I(host_reading), I(hazard_entries), I(library_load),
-	I(library_load_out), I(library_node), I(library_kernel), O(library_json), I(link), I(link_out), I(link_all),
-	I(link_all_last), I(routine_context), I(routine_set), I(routine_symbol), O(routine_log), I(routine_can_run),
-	I(routine_extents), I(routine_event), O(routine_json), I(trace), O(trace_json), O(dumps), I(threads_open), O(threads),
-	I(threads_pin), O(parses), I(enum_mode), I(enum_sharing), I(enum_precision), I(enum_dtype), I(enum_slab), I(enum_merge),
-	I(enum_parallelism), I(buffer_dtype), I(device_streams), I(node_shape), I(node_devices), I(node_prepare), I(reader_events),
-	{ "null", "context_bind", INGOT_MISSING, INGOT_MISSING, null_context_bind, NULL },
-	{ 0 }
-};
+#define I(name) \
+	{ \
+		"null", #name, INGOT_INVALID, INGOT_INVALID, null_##name, NULL \
+	}
+#define O(name) \
+	{ \
+		"null", #name, INGOT_OK, INGOT_OK, null_##name, NULL \
+	}
+const struct way ways_null[] = { I(runtime_open), O(runtime_close), O(runtime_live), I(backend_init),
+	I(backend_init_name), O(backend_ready), I(backend_devices), I(device_get), I(device_get_name),
+	I(device_get_out), I(device_another), I(device_default), I(device_properties), I(device_used),
+	I(device_suggested), O(device_name), I(stream_open), I(stream_default), I(stream_idle), I(stream_device),
+	O(stream_name), I(task), I(task_waits), O(task_empty), I(event_record), I(event_open), I(event_open_runtime),
+	I(event_done), I(pool_open), I(pool_adopt), I(pool_adopt_id), I(pool_bytes), I(pool_ensure), I(pool_write),
+	I(pool_read), I(buffer_open), I(buffer_close), I(buffer_write), I(buffer_write_host), I(buffer_read),
+	O(buffer_text), I(launch), I(launch_groups), I(launch_arguments), I(node_new), I(node_new_dims),
+	I(node_new_labels), I(node_new_out), I(node_wrap), I(node_reshape), I(node_slice), I(node_find), O(node_list),
+	O(node_label), O(node_headers), I(node_code_name), I(node_note), I(node_dtype), I(node_count), I(node_bytes),
+	I(node_host), I(node_get), I(node_get_value), I(node_set), I(node_get_all), I(node_set_all), I(node_points),
+	I(node_points_count), I(node_points_ys), I(context_new), I(context_child), I(context_parent), I(context_stream),
+	I(context_place), I(context_adopt), I(context_location), I(context_address), I(context_merge_node),
+	O(context_json), I(write), I(read), I(init_from_host), I(init_from_host_out), I(init_from_device),
+	I(transfer_routine), I(merge_buffer), I(updating), I(owner), I(candidate), I(writer_streams), I(reader_streams),
+	I(host_reading), I(hazard_entries), I(library_load), I(library_load_out), I(library_node), I(library_kernel),
+	O(library_json), I(link), I(link_out), I(link_all), I(link_all_last), I(routine_context), I(routine_set),
+	I(routine_symbol), O(routine_log), I(routine_can_run), I(routine_extents), I(routine_event), O(routine_json),
+	I(trace), O(trace_json), O(dumps), I(threads_open), O(threads), I(threads_pin), O(parses), I(enum_mode),
+	I(enum_sharing), I(enum_precision), I(enum_dtype), I(enum_slab), I(enum_merge), I(enum_parallelism),
+	I(buffer_dtype), I(device_streams), I(node_shape), I(node_devices), I(node_prepare), I(reader_events),
+	{ "null", "context_bind", INGOT_MISSING, INGOT_MISSING, null_context_bind, NULL }, { 0 } };

@@ -26,12 +26,15 @@ R(pool_fill, ingot_pool_fill(t->stream, constants_pool(t), 0, 64, 0, NULL))
 R(pool_write, ingot_pool_write(t->stream, constants_pool(t), 0, t->host, 64, NULL))
 R(pool_close, ingot_pool_close(t->device, constants_pool(t)))
 R(pool_replace, ingot_pool_replace(t->device, constants_pool(t), 64, 0, INGOT_SLAB_PRIVATE))
-R(buffer_write, ingot_buffer_write(t->stream, &(struct ingot_buffer){ constants_pool(t), INGOT_F32, 64 }, t->host, 64, 0, 64))
-R(launch, ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ 1, 1, 1 }, NULL,
-                              (struct ingot_buffer[]){ t->buffer, { constants_pool(t), INGOT_F32, 64 } }, 2, NULL))
+R(buffer_write,
+        ingot_buffer_write(t->stream, &(struct ingot_buffer){ constants_pool(t), INGOT_F32, 64 }, t->host, 64, 0, 64))
+R(launch,
+        ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ 1, 1, 1 }, NULL,
+                (struct ingot_buffer[]){ t->buffer, { constants_pool(t), INGOT_F32, 64 } }, 2, NULL))
 R(link_writer, ({
 	struct ingot_library pair;
-	MUST(ingot_library_load(t->runtime, &small_pair_module, &(struct ingot_library_options){ .with = t->library }, &pair));
+	MUST(ingot_library_load(
+	        t->runtime, &small_pair_module, &(struct ingot_library_options){ .with = t->library }, &pair));
 	ingot_link(t->linked, pair, "constant", &t->twice);
 }))
 R(link_writer_apart, ({
@@ -105,7 +108,7 @@ static enum ingot_status merged(struct scene *t, enum ingot_merge how, bool twic
 	MUST(ingot_routine_context(t->twice, &linked));
 	MUST(ingot_write(beside, grad, ones, 64, NULL));
 	MUST(ingot_device_to_device(grad, linked, how, beside, NULL, NULL));
-	MUST(ingot_write(beside, grad, twos, 64, &done));       /* before its consumer runs */
+	MUST(ingot_write(beside, grad, twos, 64, &done)); /* before its consumer runs */
 	MUST(ingot_routine_run(t->twice, NULL));
 	if (twice)
 		MUST(ingot_routine_run(t->twice, NULL));
@@ -142,16 +145,17 @@ static enum ingot_status merge_from_freed(struct scene *t)
 	return ingot_routine_run(t->twice, NULL);
 }
 
-#define S(group, name, status) { #group, #name, status, status, group##_##name, NULL }
+#define S(group, name, status) \
+	{ \
+#group, #name, status, status, group##_##name, NULL \
+	}
 #define C(name) S(readonly, name, INGOT_CONFLICT)
-const struct way ways_readonly[] = {
-	C(set_all), C(set), C(node_write), C(margins), C(from_host), C(write), C(device_to_device), C(pool_fill), C(pool_write),
-	S(readonly, pool_close, INGOT_BUSY), S(readonly, pool_replace, INGOT_BUSY), C(buffer_write), C(launch), C(link_writer),
-	C(link_writer_apart), S(readonly, value_stays, INGOT_OK), S(readonly, placed_by_hand, INGOT_OK), C(shared_by_hand),
+const struct way ways_readonly[] = { C(set_all), C(set), C(node_write), C(margins), C(from_host), C(write),
+	C(device_to_device), C(pool_fill), C(pool_write), S(readonly, pool_close, INGOT_BUSY),
+	S(readonly, pool_replace, INGOT_BUSY), C(buffer_write), C(launch), C(link_writer), C(link_writer_apart),
+	S(readonly, value_stays, INGOT_OK), S(readonly, placed_by_hand, INGOT_OK), C(shared_by_hand),
 	S(merge, copied, INGOT_OK), S(merge, streamed, INGOT_OK), S(merge, streamed_twice, INGOT_OK),
-	S(merge, from_freed, INGOT_MISMATCH),
-	{ 0 }
-};
+	S(merge, from_freed, INGOT_MISMATCH), { 0 } };
 
 /* ---- not aligned ---- */
 
@@ -212,10 +216,7 @@ static enum ingot_status unaligned_constants(struct scene *t)
 	return THAT(!memcmp(now, small_weights, 64));
 }
 
-const struct way ways_unaligned[] = {
-	S(unaligned, pool_open, INGOT_INVALID), S(unaligned, pool_replace, INGOT_INVALID),
+const struct way ways_unaligned[] = { S(unaligned, pool_open, INGOT_INVALID), S(unaligned, pool_replace, INGOT_INVALID),
 	S(unaligned, pool_ensure, INGOT_INVALID), S(unaligned, pool_adopt, INGOT_INVALID),
 	S(unaligned, context_adopt, INGOT_INVALID), S(unaligned, context_adopt_new, INGOT_INVALID),
-	S(unaligned, ensure_aligns, INGOT_OK), S(unaligned, constants, INGOT_OK),
-	{ 0 }
-};
+	S(unaligned, ensure_aligns, INGOT_OK), S(unaligned, constants, INGOT_OK), { 0 } };

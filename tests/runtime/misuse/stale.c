@@ -14,13 +14,20 @@ Z(signal, ingot_stream_signal(t->stream, (struct ingot_event){ 0 }))
 Z(place, ingot_context_place(t->context, &(struct ingot_node){ 0 }, 1))
 Z(source, ingot_device_to_device(t->node, t->linked, INGOT_MERGE_NONE, (struct ingot_context){ 0 }, NULL, NULL))
 Z(link, ingot_link(t->context, (struct ingot_library){ 0 }, "dense", &t->dense))
-Z(with, ingot_library_load(t->runtime, &small_module,
-                           &(struct ingot_library_options){ .with = { t->runtime, 9999, 3 } }, &t->library))
-Z(numbers, THAT(ingot_stream_number((struct ingot_stream){ 0 }) == -1 && ingot_stream_queued((struct ingot_stream){ 0 }) == 0 &&
-                ingot_node_id((struct ingot_node){ 0 }) == UINT32_MAX && !ingot_node_has_host((struct ingot_node){ 0 }) &&
-                ingot_context_finalized((struct ingot_context){ 0 }) && !ingot_device_parallel((struct ingot_device){ 0 })))
-Z(texts, THAT(!ingot_stream_name((struct ingot_stream){ 0 }, NULL, 0) && !ingot_device_json((struct ingot_device){ 0 }, NULL, 0) &&
-              !ingot_routine_json((struct ingot_routine){ 0 }, NULL, 0)))
+Z(with,
+        ingot_library_load(t->runtime, &small_module,
+                &(struct ingot_library_options){ .with = { t->runtime, 9999, 3 } }, &t->library))
+Z(numbers,
+        THAT(ingot_stream_number((struct ingot_stream){ 0 }) == -1
+                && ingot_stream_queued((struct ingot_stream){ 0 }) == 0
+                && ingot_node_id((struct ingot_node){ 0 }) == UINT32_MAX
+                && !ingot_node_has_host((struct ingot_node){ 0 })
+                && ingot_context_finalized((struct ingot_context){ 0 })
+                && !ingot_device_parallel((struct ingot_device){ 0 })))
+Z(texts,
+        THAT(!ingot_stream_name((struct ingot_stream){ 0 }, NULL, 0)
+                && !ingot_device_json((struct ingot_device){ 0 }, NULL, 0)
+                && !ingot_routine_json((struct ingot_routine){ 0 }, NULL, 0)))
 #undef Z
 
 static struct ingot_stream closed_stream(struct scene *t)
@@ -104,9 +111,10 @@ C(device_its_routine, (closed_device(t), ingot_routine_run(t->dense, NULL)))
 C(library_link, ingot_link(t->context, closed_library(t), "dense", &t->dense))
 C(library_node, ingot_library_node(closed_library(t), "x", &t->x))
 C(pool_fill, (MUST(ingot_pool_close(t->device, t->pool)), ingot_pool_fill(t->stream, t->pool, 0, 8, 0, NULL)))
-C(buffer_launch, (MUST(ingot_pool_close(t->device, t->buffer.pool)),
-                  ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ 1, 1, 1 }, NULL,
-                                      (struct ingot_buffer[]){ t->buffer, t->buffer }, 2, NULL)))
+C(buffer_launch,
+        (MUST(ingot_pool_close(t->device, t->buffer.pool)),
+                ingot_kernel_launch(t->stream, t->kernel, (uint32_t[]){ 1, 1, 1 }, NULL,
+                        (struct ingot_buffer[]){ t->buffer, t->buffer }, 2, NULL)))
 C(buffer_close_unknown, ingot_buffer_close(t->device, &(struct ingot_buffer){ .pool = 4242 }))
 #undef C
 
@@ -118,39 +126,42 @@ static struct scene another(struct scene *t)
 	free(two.host);
 	return two;
 }
-#define X(name, expression)                                                                                            \
-	static enum ingot_status foreign_##name(struct scene *t)                                                       \
-	{                                                                                                              \
-		struct scene two = another(t);                                                                         \
-		enum ingot_status status = (expression);                                                               \
-		ingot_runtime_close(two.runtime);                                                                      \
-		return status;                                                                                         \
+#define X(name, expression) \
+	static enum ingot_status foreign_##name(struct scene *t) \
+	{ \
+		struct scene two = another(t); \
+		enum ingot_status status = (expression); \
+		ingot_runtime_close(two.runtime); \
+		return status; \
 	}
 X(event, ingot_stream_wait(t->stream, two.event))
 X(node, ingot_context_place(t->context, &two.node, 1))
 X(library, ingot_link(t->context, two.library, "dense", &t->dense))
 X(context, ingot_device_to_device(t->node, t->linked, INGOT_MERGE_COPY, two.context, NULL, NULL))
 X(stream, ingot_context_child(t->context, two.stream, &t->linked))
-X(with, ingot_library_load(t->runtime, &small_pair_module, &(struct ingot_library_options){ .with = two.library }, &t->library))
+X(with,
+        ingot_library_load(
+                t->runtime, &small_pair_module, &(struct ingot_library_options){ .with = two.library }, &t->library))
 #undef X
 
-#define S(group, name) { #group, #name, INGOT_STALE, INGOT_STALE, group##_##name, NULL }
-const struct way ways_stale[] = {
-	S(zeros, device), S(zeros, stream), S(zeros, event), S(zeros, context), S(zeros, node), S(zeros, library),
-	S(zeros, routine), S(zeros, wait), S(zeros, signal), S(zeros, place), S(zeros, source), S(zeros, link), S(zeros, with),
+#define S(group, name) \
+	{ \
+#group, #name, INGOT_STALE, INGOT_STALE, group##_##name, NULL \
+	}
+const struct way ways_stale[] = { S(zeros, device), S(zeros, stream), S(zeros, event), S(zeros, context),
+	S(zeros, node), S(zeros, library), S(zeros, routine), S(zeros, wait), S(zeros, signal), S(zeros, place),
+	S(zeros, source), S(zeros, link), S(zeros, with),
 	{ "zeros", "numbers", INGOT_OK, INGOT_OK, zeros_numbers, NULL },
-	{ "zeros", "texts", INGOT_OK, INGOT_OK, zeros_texts, NULL },
-	S(closed, stream_submit), S(closed, stream_record), S(closed, stream_signal), S(closed, stream_context),
-	S(closed, stream_child), S(closed, stream_fill), S(closed, stream_restart), S(closed, stream_cancel),
-	S(closed, event_wait), S(closed, event_signal), S(closed, context_place), S(closed, context_write),
-	S(closed, context_link), S(closed, finalized_write), S(closed, finalized_place), S(closed, finalized_child),
-	S(closed, finalized_link), S(closed, finalized_source), S(closed, finalized_init), S(closed, node_read),
-	S(closed, node_set_all), S(closed, node_transfer), S(closed, routine_run), S(closed, routine_set),
-	S(closed, routine_its_context), S(closed, device_stream), S(closed, device_pool), S(closed, device_its_stream),
-	S(closed, device_its_context), S(closed, device_its_routine), S(closed, library_link), S(closed, library_node),
+	{ "zeros", "texts", INGOT_OK, INGOT_OK, zeros_texts, NULL }, S(closed, stream_submit), S(closed, stream_record),
+	S(closed, stream_signal), S(closed, stream_context), S(closed, stream_child), S(closed, stream_fill),
+	S(closed, stream_restart), S(closed, stream_cancel), S(closed, event_wait), S(closed, event_signal),
+	S(closed, context_place), S(closed, context_write), S(closed, context_link), S(closed, finalized_write),
+	S(closed, finalized_place), S(closed, finalized_child), S(closed, finalized_link), S(closed, finalized_source),
+	S(closed, finalized_init), S(closed, node_read), S(closed, node_set_all), S(closed, node_transfer),
+	S(closed, routine_run), S(closed, routine_set), S(closed, routine_its_context), S(closed, device_stream),
+	S(closed, device_pool), S(closed, device_its_stream), S(closed, device_its_context),
+	S(closed, device_its_routine), S(closed, library_link), S(closed, library_node),
 	{ "closed", "pool_fill", INGOT_MISSING, INGOT_MISSING, closed_pool_fill, NULL },
 	{ "closed", "buffer_launch", INGOT_MISSING, INGOT_MISSING, closed_buffer_launch, NULL },
-	{ "closed", "buffer_close_unknown", INGOT_OK, INGOT_OK, closed_buffer_close_unknown, NULL },
-	S(foreign, event), S(foreign, node), S(foreign, library), S(foreign, context), S(foreign, stream), S(foreign, with),
-	{ 0 }
-};
+	{ "closed", "buffer_close_unknown", INGOT_OK, INGOT_OK, closed_buffer_close_unknown, NULL }, S(foreign, event),
+	S(foreign, node), S(foreign, library), S(foreign, context), S(foreign, stream), S(foreign, with), { 0 } };

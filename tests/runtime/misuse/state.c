@@ -1,4 +1,5 @@
-/* state.c: what holds after something went wrong or went away: values, versions, taints, what is counted as left open. */
+/* state.c: what holds after something went wrong or went away: values, versions, taints, what is counted as left open.
+ */
 #include "misuse.h"
 
 static float at(struct scene *t, struct ingot_context context, struct ingot_node node)
@@ -12,9 +13,14 @@ static float at(struct scene *t, struct ingot_context context, struct ingot_node
 	return now[0];
 }
 
-static int refuse(void *argument) { (void)argument; return 1; }
+static int refuse(void *argument)
+{
+	(void)argument;
+	return 1;
+}
 
-/* A run that was skipped, or refused, left its state alone: the next one goes on from there, the same on all devices. */
+/* A run that was skipped, or refused, left its state alone: the next one goes on from there, the same on all devices.
+ */
 static enum ingot_status state_skipped(struct scene *t)
 {
 	float before = at(t, t->linked, t->s);
@@ -98,7 +104,7 @@ static enum ingot_status state_newest(struct scene *t)
 	MUST(ingot_routine_run(t->dense, NULL));
 	MUST(ingot_routine_close(t->dense));
 	MUST(ingot_node_get(t->y, (int64_t[]){ 0 }, 1, &value));
-	return THAT(value == 4);                  /* w[0] * 3 + s, the second time */
+	return THAT(value == 4); /* w[0] * 3 + s, the second time */
 }
 
 /* Where it could not be fetched, a read says so. */
@@ -156,7 +162,7 @@ static enum ingot_status state_slice_written_first(struct scene *t)
 	MUST(ingot_node_set_all(t->x, (double[16]){ 3, 3 }, 16));
 	MUST(ingot_node_slice(t->y, 4, 4, &part));
 	MUST(ingot_routine_run(t->dense, NULL));
-	MUST(ingot_node_set_all(part, (double[4]){ 9, 9, 9, 9 }, 4));   /* before anybody asked for the whole */
+	MUST(ingot_node_set_all(part, (double[4]){ 9, 9, 9, 9 }, 4)); /* before anybody asked for the whole */
 	MUST(ingot_node_get_all(t->y, whole, 16));
 	return THAT(whole[0] == 4 && whole[4] == 9 && whole[7] == 9 && whole[8] == 1);
 }
@@ -167,7 +173,7 @@ static enum ingot_status closed_all(struct scene *t, bool event_too, bool merged
 {
 	struct ingot_node grad;
 	MUST(ingot_library_node(t->library, "grad", &grad));
-	if (merged) {                             /* the merge buffer holds a node of the library's */
+	if (merged) { /* the merge buffer holds a node of the library's */
 		struct ingot_context beside;
 		MUST(ingot_context_new(t->other, &beside));
 		MUST(ingot_context_place(beside, &grad, 1));
@@ -193,10 +199,11 @@ static enum ingot_status state_event_open(struct scene *t)
 	return status == INGOT_LEFT_OPEN && strstr(ingot_message(), "1 event") ? status : INGOT_FAILED;
 }
 
-#define R(name, status) { "state", #name, status, status, state_##name, NULL }
-const struct way ways_state[] = {
-	R(skipped, INGOT_OK), R(cancelled, INGOT_OK), R(never_written, INGOT_UNREADY), R(began, INGOT_DEPENDENCY),
-	R(newest, INGOT_OK), R(newest_lost, INGOT_UNREADY), R(unrelated, INGOT_OK), R(slice, INGOT_OK),
-	R(slice_written_first, INGOT_OK), R(nothing_open, INGOT_OK), R(merge_node, INGOT_OK), R(event_open, INGOT_LEFT_OPEN),
-	{ 0 }
-};
+#define R(name, status) \
+	{ \
+		"state", #name, status, status, state_##name, NULL \
+	}
+const struct way ways_state[] = { R(skipped, INGOT_OK), R(cancelled, INGOT_OK), R(never_written, INGOT_UNREADY),
+	R(began, INGOT_DEPENDENCY), R(newest, INGOT_OK), R(newest_lost, INGOT_UNREADY), R(unrelated, INGOT_OK),
+	R(slice, INGOT_OK), R(slice_written_first, INGOT_OK), R(nothing_open, INGOT_OK), R(merge_node, INGOT_OK),
+	R(event_open, INGOT_LEFT_OPEN), { 0 } };

@@ -1,11 +1,11 @@
-/* fault.c: an allocator, a backend and a C library that fail on purpose.  The C library's calls come here by the linker (--wrap), from all of
- * the program: the runtime's backends, those of the tests, and the tests. */
+/* fault.c: an allocator, a backend and a C library that fail on purpose.  The C library's calls come here by the linker
+ * (--wrap), from all of the program: the runtime's backends, those of the tests, and the tests. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include "fault.h"
 
-static _Atomic int left, driver_left;                        /* calls until the one that fails */
+static _Atomic int left, driver_left; /* calls until the one that fails */
 static _Atomic bool happened;
 static _Atomic bool libc_too;
 static _Thread_local bool here;
@@ -134,14 +134,19 @@ static void release(void *user, void *memory)
 
 void fault_options(struct ingot_runtime_options *options)
 {
-	/* Where memory is watched, each command has its own: one used again would hide what comes too late, or fails. */
+	/* Where memory is watched, each command has its own: one used again would hide what comes too late, or fails.
+	 */
 	if (atomic_load(&left) > 0 || atomic_load(&driver_left) > 0 || getenv("ROW_NO_SPARES"))
 		options->spare_commands = INGOT_NO_SPARES;
 	options->allocate = allocate;
 	options->release = release;
 }
 
-#define DUE(text) if (due()) { snprintf(text, INGOT_BACKEND_TEXT, "a failure on purpose"); return INGOT_DEVICE; }
+#define DUE(text) \
+	if (due()) { \
+		snprintf(text, INGOT_BACKEND_TEXT, "a failure on purpose"); \
+		return INGOT_DEVICE; \
+	}
 static enum ingot_status f_open(const struct ingot_backend_options *o, void **s, char *t)
 {
 	void *driver = strcmp(real->name, "cuda") ? NULL : dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -182,7 +187,7 @@ static enum ingot_status f_call(void *q, int (*r)(const struct ingot_call *), st
 	DUE(t) return real->call(q, r, c, code, t);
 }
 static enum ingot_status f_launch(void *q, void *m, const struct ingot_module_kernel *k, const uint32_t g[3],
-                                  const uint32_t n[3], void *const *a, int *c, char *t)
+        const uint32_t n[3], void *const *a, int *c, char *t)
 {
 	DUE(t)
 	return real->launch(q, m, k, g, n, a, c, t);

@@ -1,5 +1,5 @@
-/* gpu.c: launches from a routine's own function, by the driver that the backend has open.  A module is loaded and unloaded with each: the function
- * knows no device to keep it for. */
+/* gpu.c: launches from a routine's own function, by the driver that the backend has open.  A module is loaded and
+ * unloaded with each: the function knows no device to keep it for. */
 #include <dlfcn.h>
 #include "gpu.h"
 
@@ -19,7 +19,8 @@ struct driver {
 	int (*load)(void **, const void *, unsigned, int *, void **);
 	int (*unload)(void *);
 	int (*function)(void **, void *, const char *);
-	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+	int (*launch)(
+	        void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
 	int (*copy)(void *, unsigned long long, size_t, void *);
 	int (*wait)(void *);
 };
@@ -36,7 +37,8 @@ static struct driver driver(void)
 	return d;
 }
 
-int gpu_launch(const struct ingot_call *call, const char *kernel, uint32_t blocks, const uint32_t *arguments, uint32_t count)
+int gpu_launch(
+        const struct ingot_call *call, const char *kernel, uint32_t blocks, const uint32_t *arguments, uint32_t count)
 {
 	struct driver d = driver();
 	void *module, *function, *at[ARGUMENTS_MOST], *values[ARGUMENTS_MOST];
@@ -61,5 +63,8 @@ int gpu_launch(const struct ingot_call *call, const char *kernel, uint32_t block
 int gpu_read(const struct ingot_call *call, uint32_t argument, void *host, size_t bytes)
 {
 	struct driver d = driver();
-	return d.copy(host, (unsigned long long)(uintptr_t)ingot_argument(call, argument), bytes, call->stream) || d.wait(call->stream) ? GPU_FAILED : 0;
+	return d.copy(host, (unsigned long long)(uintptr_t)ingot_argument(call, argument), bytes, call->stream)
+	                || d.wait(call->stream)
+	        ? GPU_FAILED
+	        : 0;
 }

@@ -12,7 +12,7 @@ struct lazy_queue {
 	struct lazy *lazy;
 	struct ingot_queue *ours;
 	struct lazy_queue *next;
-	int users;                        /* threads that are in it: it is not freed under them */
+	int users; /* threads that are in it: it is not freed under them */
 };
 
 struct lazy {
@@ -55,7 +55,11 @@ static void lazy_close(void *state)
 	free(lazy);
 }
 
-static int lazy_devices(void *state) { (void)state; return 3; }
+static int lazy_devices(void *state)
+{
+	(void)state;
+	return 3;
+}
 
 static enum ingot_status lazy_device_open(void *state, int ordinal, void **device, char *text)
 {
@@ -73,14 +77,14 @@ static void lazy_device_close(void *device) { free(device); }
 static void lazy_properties(void *device, struct ingot_properties *properties)
 {
 	(void)device;
-	*properties = (struct ingot_properties){.host_memory = false,
-	                                        .slab_align = 256,
-	                                        .compute_units = 8,
-	                                        .copy_engines = 2,
-	                                        .shared_bytes = 48 * 1024,
-	                                        .group_threads = 1024,
-	                                        .group_size = { 1024, 512, 64 },
-	                                        .memory_bytes = LARGEST_SLAB};
+	*properties = (struct ingot_properties){ .host_memory = false,
+		.slab_align = 256,
+		.compute_units = 8,
+		.copy_engines = 2,
+		.shared_bytes = 48 * 1024,
+		.group_threads = 1024,
+		.group_size = { 1024, 512, 64 },
+		.memory_bytes = LARGEST_SLAB };
 }
 
 static bool lazy_supports(void *device, enum ingot_dtype dtype)
@@ -89,8 +93,8 @@ static bool lazy_supports(void *device, enum ingot_dtype dtype)
 	return dtype == INGOT_F32 || dtype == INGOT_F16 || dtype == INGOT_I32;
 }
 
-static enum ingot_status lazy_slab_alloc(void *device, size_t bytes, size_t align, enum ingot_slab_mode mode,
-                                         void **out, char *text)
+static enum ingot_status lazy_slab_alloc(
+        void *device, size_t bytes, size_t align, enum ingot_slab_mode mode, void **out, char *text)
 {
 	struct lazy_slab *slab = calloc(1, sizeof *slab);
 	(void)device, (void)mode;
@@ -200,8 +204,8 @@ static enum ingot_status range(struct lazy_slab *slab, size_t offset, size_t byt
 	return offset > slab->bytes || bytes > slab->bytes - offset ? INGOT_DEVICE : INGOT_OK;
 }
 
-static enum ingot_status lazy_copy(void *queue, void *to, size_t to_offset, void *from, size_t from_offset,
-                                   size_t bytes, char *text)
+static enum ingot_status lazy_copy(
+        void *queue, void *to, size_t to_offset, void *from, size_t from_offset, size_t bytes, char *text)
 {
 	(void)queue, (void)text;
 	if (range(slab_of(to), to_offset, bytes) || range(slab_of(from), from_offset, bytes))
@@ -210,8 +214,8 @@ static enum ingot_status lazy_copy(void *queue, void *to, size_t to_offset, void
 	return INGOT_OK;
 }
 
-static enum ingot_status lazy_copy_in(void *queue, void *to, size_t to_offset, const void *host, size_t bytes,
-                                      char *text)
+static enum ingot_status lazy_copy_in(
+        void *queue, void *to, size_t to_offset, const void *host, size_t bytes, char *text)
 {
 	(void)queue, (void)text;
 	if (range(slab_of(to), to_offset, bytes))
@@ -220,8 +224,8 @@ static enum ingot_status lazy_copy_in(void *queue, void *to, size_t to_offset, c
 	return INGOT_OK;
 }
 
-static enum ingot_status lazy_copy_out(void *queue, void *host, void *from, size_t from_offset, size_t bytes,
-                                       char *text)
+static enum ingot_status lazy_copy_out(
+        void *queue, void *host, void *from, size_t from_offset, size_t bytes, char *text)
 {
 	(void)queue, (void)text;
 	if (range(slab_of(from), from_offset, bytes))
@@ -239,8 +243,8 @@ static enum ingot_status lazy_fill(void *queue, void *to, size_t to_offset, int 
 	return INGOT_OK;
 }
 
-static enum ingot_status lazy_call(void *queue, int (*run)(const struct ingot_call *), struct ingot_call *call,
-                                   int *code, char *text)
+static enum ingot_status lazy_call(
+        void *queue, int (*run)(const struct ingot_call *), struct ingot_call *call, int *code, char *text)
 {
 	(void)text;
 	call->stream = queue;
@@ -248,12 +252,12 @@ static enum ingot_status lazy_call(void *queue, int (*run)(const struct ingot_ca
 	return INGOT_OK;
 }
 
-static enum ingot_status lazy_launch(void *queue, void *module, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
-                                     const uint32_t threads[3], void *const *arguments, int *code, char *text)
+static enum ingot_status lazy_launch(void *queue, void *module, const struct ingot_module_kernel *kernel,
+        const uint32_t groups[3], const uint32_t threads[3], void *const *arguments, int *code, char *text)
 {
 	(void)queue, (void)module, (void)text;
-	struct ingot_group group = {.groups = {groups[0], groups[1], groups[2]},
-	                            .threads = {threads[0], threads[1], threads[2]}};
+	struct ingot_group group = { .groups = { groups[0], groups[1], groups[2] },
+		.threads = { threads[0], threads[1], threads[2] } };
 	*code = 0;
 	if (!kernel->run)
 		return INGOT_UNSUPPORTED;
@@ -265,26 +269,26 @@ static enum ingot_status lazy_launch(void *queue, void *module, const struct ing
 }
 
 const struct ingot_backend backend_lazy = {
-        .version = INGOT_BACKEND_VERSION,
-        .name = "lazy",
-        .open = lazy_open,
-        .close = lazy_close,
-        .devices = lazy_devices,
-        .device_open = lazy_device_open,
-        .device_close = lazy_device_close,
-        .properties = lazy_properties,
-        .supports = lazy_supports,
-        .slab_alloc = lazy_slab_alloc,
-        .slab_free = lazy_slab_free,
-        .slab_base = lazy_slab_base,
-        .queue_open = lazy_queue_open,
-        .queue_close = lazy_queue_close,
-        .wake = lazy_wake,
-        .progress = lazy_progress,
-        .copy = lazy_copy,
-        .copy_in = lazy_copy_in,
-        .copy_out = lazy_copy_out,
-        .fill = lazy_fill,
-        .call = lazy_call,
-        .launch = lazy_launch,
+	.version = INGOT_BACKEND_VERSION,
+	.name = "lazy",
+	.open = lazy_open,
+	.close = lazy_close,
+	.devices = lazy_devices,
+	.device_open = lazy_device_open,
+	.device_close = lazy_device_close,
+	.properties = lazy_properties,
+	.supports = lazy_supports,
+	.slab_alloc = lazy_slab_alloc,
+	.slab_free = lazy_slab_free,
+	.slab_base = lazy_slab_base,
+	.queue_open = lazy_queue_open,
+	.queue_close = lazy_queue_close,
+	.wake = lazy_wake,
+	.progress = lazy_progress,
+	.copy = lazy_copy,
+	.copy_in = lazy_copy_in,
+	.copy_out = lazy_copy_out,
+	.fill = lazy_fill,
+	.call = lazy_call,
+	.launch = lazy_launch,
 };

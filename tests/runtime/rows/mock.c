@@ -59,10 +59,10 @@ struct mock_slab {
 struct mock_queue {
 	struct mock_device *device;
 	struct ingot_queue *ours;
-	struct operation *first, **last; /* issued, in order */
-	struct operation ends[ENDS], *unused;    /* of commands: what was issued of one must have an end, whatever fails */
+	struct operation *first, **last;      /* issued, in order */
+	struct operation ends[ENDS], *unused; /* of commands: what was issued of one must have an end, whatever fails */
 	struct position *position;
-	enum ingot_status failed;        /* of an operation of the command at hand */
+	enum ingot_status failed; /* of an operation of the command at hand */
 	pthread_t thread;
 	bool woken, closing;
 	struct mock_queue *next;
@@ -80,7 +80,7 @@ struct mock {
 
 static pthread_mutex_t counts_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mock_counts counts;
-static _Atomic bool held;                /* the device executes nothing */
+static _Atomic bool held; /* the device executes nothing */
 static enum mock_fault planted;
 static int planted_after;
 static bool lost;
@@ -154,29 +154,26 @@ static enum ingot_status execute(struct mock_queue *queue, const struct operatio
 	switch (one->kind) {
 	case DEVICE_COPY:
 	case PEER_COPY:
-		return backend_lazy.copy(NULL, to->memory, one->to_offset, from->memory, one->from_offset, one->bytes,
-		                         text);
-	case COPY_IN:
-		return backend_lazy.copy_in(NULL, to->memory, one->to_offset, one->from, one->bytes, text);
-	case COPY_OUT:
-		return backend_lazy.copy_out(NULL, one->to, from->memory, one->from_offset, one->bytes, text);
-	case FILL:
-		return backend_lazy.fill(NULL, to->memory, one->to_offset, one->byte, one->bytes, text);
+		return backend_lazy.copy(
+		        NULL, to->memory, one->to_offset, from->memory, one->from_offset, one->bytes, text);
+	case COPY_IN: return backend_lazy.copy_in(NULL, to->memory, one->to_offset, one->from, one->bytes, text);
+	case COPY_OUT: return backend_lazy.copy_out(NULL, one->to, from->memory, one->from_offset, one->bytes, text);
+	case FILL: return backend_lazy.fill(NULL, to->memory, one->to_offset, one->byte, one->bytes, text);
 	case CALL:
 		ingot_queue_inside(queue->ours);
 		status = backend_lazy.call(NULL, one->run, one->call, &code, text);
 		ingot_queue_inside(NULL);
-		*one->code = *one->code ? *one->code : code;         /* of a schedule the first */
+		*one->code = *one->code ? *one->code : code; /* of a schedule the first */
 		return status;
 	case LAUNCH:
 		ingot_queue_inside(queue->ours);
-		status = backend_lazy.launch(NULL, NULL, one->kernel, one->groups, one->threads, one->arguments, &code, text);
+		status = backend_lazy.launch(
+		        NULL, NULL, one->kernel, one->groups, one->threads, one->arguments, &code, text);
 		ingot_queue_inside(NULL);
 		*one->code = *one->code ? *one->code : code;
 		return status;
 	case WAIT:
-	case EVENT:
-		break;
+	case EVENT: break;
 	}
 	return INGOT_OK;
 }
@@ -208,7 +205,7 @@ static struct mock_queue *random_queue(struct mock *mock)
 }
 
 static _Atomic bool slow_frees;
-static _Thread_local bool is_devices;                  /* of a thread of a device */
+static _Thread_local bool is_devices; /* of a thread of a device */
 void mock_slow_frees(bool slow) { atomic_store(&slow_frees, slow); }
 
 static void *device_thread(void *argument)
@@ -241,15 +238,17 @@ static void *device_thread(void *argument)
 		pthread_mutex_unlock(&mock->lock);
 		enum ingot_status status = INGOT_OK;
 		if (one->kind != EVENT && one->kind != WAIT)
-			status = fails(MOCK_LOST) || is_lost() ? INGOT_LOST : fails(MOCK_EXECUTE) ? INGOT_DEVICE : execute(queue, one);
+			status = fails(MOCK_LOST) || is_lost() ? INGOT_LOST
+			        : fails(MOCK_EXECUTE)          ? INGOT_DEVICE
+			                                       : execute(queue, one);
 		COUNT_ONE((counts.completed++, counts.events_live -= one->kind == EVENT,
-		           counts.in_flight -= one->kind == EVENT));
+		        counts.in_flight -= one->kind == EVENT));
 		/* After this the queue may be closed and gone. */
 		if (one->kind == EVENT)
 			ingot_command_finish(one->command, one->status);
 		pthread_mutex_lock(&mock->lock);
 		position->executed++;
-		if (one->kind != EVENT && !queue->failed)          /* an event's queue may be gone */
+		if (one->kind != EVENT && !queue->failed) /* an event's queue may be gone */
 			queue->failed = status;
 		if (one->kind == WAIT)
 			position_drop(one->event.of);
@@ -266,11 +265,11 @@ static void put(struct mock_queue *queue, struct operation what, struct operatio
 	*one = what;
 	one->next = NULL;
 	COUNT_ONE((counts.issued++, counts.copies += what.kind == DEVICE_COPY,
-	           counts.peer_copies += what.kind == PEER_COPY, counts.events_made += what.kind == EVENT,
-	           counts.events_live += what.kind == EVENT, counts.waits += what.kind == WAIT,
-	           counts.in_flight += what.kind == EVENT,
-	           counts.most_in_flight = counts.in_flight > counts.most_in_flight ? counts.in_flight
-	                                                                            : counts.most_in_flight));
+	        counts.peer_copies += what.kind == PEER_COPY, counts.events_made += what.kind == EVENT,
+	        counts.events_live += what.kind == EVENT, counts.waits += what.kind == WAIT,
+	        counts.in_flight += what.kind == EVENT,
+	        counts.most_in_flight =
+	                counts.in_flight > counts.most_in_flight ? counts.in_flight : counts.most_in_flight));
 	pthread_mutex_lock(&mock->lock);
 	queue->position->issued++;
 	*queue->last = one;
@@ -304,7 +303,7 @@ static enum ingot_status mock_open(const struct ingot_backend_options *options, 
 	pthread_mutex_init(&mock->lock, NULL);
 	pthread_cond_init(&mock->change, NULL);
 	mock->random = options->seed * 2654435761u + 88172645463325252u;
-	COUNT_ONE((counts = (struct mock_counts){.last_copy_on = -1}, planted = MOCK_NO_FAULT, lost = false));
+	COUNT_ONE((counts = (struct mock_counts){ .last_copy_on = -1 }, planted = MOCK_NO_FAULT, lost = false));
 	held = false;
 	latest = mock;
 	if (pthread_create(&mock->device, NULL, device_thread, mock)) {
@@ -345,15 +344,15 @@ static enum ingot_status mock_device_open(void *state, int ordinal, void **devic
 	(void)text;
 	if (!made)
 		return INGOT_MEMORY;
-	*made = (struct mock_device){state, ordinal};
+	*made = (struct mock_device){ state, ordinal };
 	*device = made;
 	return INGOT_OK;
 }
 
 static void mock_device_close(void *device) { free(device); }
 
-static enum ingot_status mock_slab_alloc(void *device, size_t bytes, size_t align, enum ingot_slab_mode mode,
-                                         void **out, char *text)
+static enum ingot_status mock_slab_alloc(
+        void *device, size_t bytes, size_t align, enum ingot_slab_mode mode, void **out, char *text)
 {
 	struct mock_slab *slab = is_lost() ? NULL : calloc(1, sizeof *slab);
 	if (!slab)
@@ -402,7 +401,7 @@ static void *queue_thread(void *argument)
 			struct operation *end = queue->unused;
 			queue->unused = end->next;
 			pthread_mutex_unlock(&mock->lock);
-			put(queue, (struct operation){.kind = EVENT, .command = command, .status = status}, end);
+			put(queue, (struct operation){ .kind = EVENT, .command = command, .status = status }, end);
 			ingot_queue_issued(queue->ours);
 		}
 		pthread_mutex_lock(&mock->lock);
@@ -472,65 +471,68 @@ static void mock_wake(void *raw)
 	pthread_mutex_unlock(&mock->lock);
 }
 
-static enum ingot_status mock_copy(void *raw, void *to, size_t to_offset, void *from, size_t from_offset, size_t bytes,
-                                   char *text)
+static enum ingot_status mock_copy(
+        void *raw, void *to, size_t to_offset, void *from, size_t from_offset, size_t bytes, char *text)
 {
 	struct mock_queue *queue = raw;
 	bool peer = ((struct mock_slab *)to)->ordinal != ((struct mock_slab *)from)->ordinal;
 	(void)text;
 	COUNT_ONE(counts.last_copy_on = queue->device->ordinal);
-	return issue(queue, (struct operation){.kind = peer ? PEER_COPY : DEVICE_COPY,
-	                                       .to = to,
-	                                       .to_offset = to_offset,
-	                                       .from = from,
-	                                       .from_offset = from_offset,
-	                                       .bytes = bytes});
+	return issue(queue,
+	        (struct operation){ .kind = peer ? PEER_COPY : DEVICE_COPY,
+	                .to = to,
+	                .to_offset = to_offset,
+	                .from = from,
+	                .from_offset = from_offset,
+	                .bytes = bytes });
 }
 
-static enum ingot_status mock_copy_in(void *queue, void *to, size_t to_offset, const void *host, size_t bytes,
-                                      char *text)
-{
-	(void)text;
-	return issue(queue, (struct operation){.kind = COPY_IN,
-	                                       .to = to,
-	                                       .to_offset = to_offset,
-	                                       .from = (void *)(uintptr_t)host,
-	                                       .bytes = bytes});
-}
-
-static enum ingot_status mock_copy_out(void *queue, void *host, void *from, size_t from_offset, size_t bytes,
-                                       char *text)
+static enum ingot_status mock_copy_in(
+        void *queue, void *to, size_t to_offset, const void *host, size_t bytes, char *text)
 {
 	(void)text;
 	return issue(queue,
-	             (struct operation){
-	                     .kind = COPY_OUT, .to = host, .from = from, .from_offset = from_offset, .bytes = bytes});
+	        (struct operation){ .kind = COPY_IN,
+	                .to = to,
+	                .to_offset = to_offset,
+	                .from = (void *)(uintptr_t)host,
+	                .bytes = bytes });
+}
+
+static enum ingot_status mock_copy_out(
+        void *queue, void *host, void *from, size_t from_offset, size_t bytes, char *text)
+{
+	(void)text;
+	return issue(queue,
+	        (struct operation){
+	                .kind = COPY_OUT, .to = host, .from = from, .from_offset = from_offset, .bytes = bytes });
 }
 
 static enum ingot_status mock_fill(void *queue, void *to, size_t to_offset, int byte, size_t bytes, char *text)
 {
 	(void)text;
 	return issue(queue,
-	             (struct operation){.kind = FILL, .to = to, .to_offset = to_offset, .byte = byte, .bytes = bytes});
+	        (struct operation){ .kind = FILL, .to = to, .to_offset = to_offset, .byte = byte, .bytes = bytes });
 }
 
 /* Code of the host's stands for what a routine's own function would issue: the device runs it in its turn. */
-static enum ingot_status mock_call(void *queue, int (*run)(const struct ingot_call *), struct ingot_call *call,
-                                   int *code, char *text)
+static enum ingot_status mock_call(
+        void *queue, int (*run)(const struct ingot_call *), struct ingot_call *call, int *code, char *text)
 {
 	(void)text;
-	return issue(queue, (struct operation){.kind = CALL, .run = run, .call = call, .code = code});
+	return issue(queue, (struct operation){ .kind = CALL, .run = run, .call = call, .code = code });
 }
 
 static enum ingot_status launch(void *queue, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
-                                const uint32_t threads[3], void *const *arguments, int *code)
+        const uint32_t threads[3], void *const *arguments, int *code)
 {
-	return issue(queue, (struct operation){.kind = LAUNCH,
-	                                       .kernel = kernel,
-	                                       .groups = {groups[0], groups[1], groups[2]},
-	                                       .threads = {threads[0], threads[1], threads[2]},
-	                                       .arguments = arguments,
-	                                       .code = code});
+	return issue(queue,
+	        (struct operation){ .kind = LAUNCH,
+	                .kernel = kernel,
+	                .groups = { groups[0], groups[1], groups[2] },
+	                .threads = { threads[0], threads[1], threads[2] },
+	                .arguments = arguments,
+	                .code = code });
 }
 
 /* Its capability is 1.0: code for others is none of its, so that kernels are the host's. */
@@ -551,13 +553,13 @@ static bool mock_entry(const struct mock_module *module, const char *name)
 }
 
 static enum ingot_status mock_launch(void *queue, void *module, const struct ingot_module_kernel *kernel,
-                                     const uint32_t groups[3], const uint32_t threads[3], void *const *arguments,
-                                     int *code, char *text)
+        const uint32_t groups[3], const uint32_t threads[3], void *const *arguments, int *code, char *text)
 {
 	if (!kernel->run)
 		return INGOT_UNSUPPORTED;
 	/* A kernel of a library is looked up in what was loaded of it. */
-	if (module && (((struct mock_module *)module)->of->kernels > kernel || !mock_entry(module, kernel->device_name))) {
+	if (module
+	        && (((struct mock_module *)module)->of->kernels > kernel || !mock_entry(module, kernel->device_name))) {
 		snprintf(text, INGOT_BACKEND_TEXT, "the module has no kernel %s", kernel->name);
 		return INGOT_DEVICE;
 	}
@@ -568,9 +570,11 @@ static enum ingot_status mock_launch(void *queue, void *module, const struct ing
 static enum ingot_status mock_module_load(void *device, const struct ingot_module *module, void **loaded, char *text)
 {
 	int at = 1;
-	for (const char *line = mock_code(module); line && *line; line += strcspn(line, "\n"), line += *line == '\n', at++)
+	for (const char *line = mock_code(module); line && *line;
+	        line += strcspn(line, "\n"), line += *line == '\n', at++)
 		if (strncmp(line, "entry ", 6)) {
-			snprintf(text, INGOT_BACKEND_TEXT, "line %d: expected an entry before \"%.*s\"", at, (int)strcspn(line, "\n"), line);
+			snprintf(text, INGOT_BACKEND_TEXT, "line %d: expected an entry before \"%.*s\"", at,
+			        (int)strcspn(line, "\n"), line);
 			return INGOT_DEVICE;
 		}
 	struct mock_module *made = fails(MOCK_MODULE) ? NULL : malloc(sizeof *made);
@@ -596,7 +600,7 @@ static enum ingot_status mock_event_open(void *device, void **event, char *text)
 {
 	if (fails(MOCK_EVENT)) {
 		snprintf(text, INGOT_BACKEND_TEXT, "no more events");
-		*event = text;                                /* nothing that anybody may use */
+		*event = text; /* nothing that anybody may use */
 		return INGOT_MEMORY;
 	}
 	(void)device, (void)text;
@@ -625,7 +629,7 @@ static enum ingot_status mock_event_record(void *raw, void *to, char *text)
 	pthread_mutex_lock(&mock->lock);
 	queue->position->refs++;
 	position_drop(event->of);
-	*event = (struct mock_event){queue->position, queue->position->issued};
+	*event = (struct mock_event){ queue->position, queue->position->issued };
 	pthread_mutex_unlock(&mock->lock);
 	return INGOT_OK;
 }
@@ -643,7 +647,7 @@ static enum ingot_status mock_event_wait(void *raw, void *from, char *text)
 	struct mock_event event = *(struct mock_event *)from;
 	event.of->refs++;
 	pthread_mutex_unlock(&mock->lock);
-	enum ingot_status status = issue(queue, (struct operation){.kind = WAIT, .event = event});
+	enum ingot_status status = issue(queue, (struct operation){ .kind = WAIT, .event = event });
 	if (status) {
 		pthread_mutex_lock(&mock->lock);
 		position_drop(event.of);
@@ -677,11 +681,12 @@ static enum ingot_status mock_schedule(void *raw, void *module, const struct ing
 		left--;
 		if (step->kind == INGOT_STEP_KERNEL)
 			status = mock_launch(queue, module, step->kernel, step->groups, step->threads, step->arguments,
-			                     schedule->code, text);
+			        schedule->code, text);
 		else if (step->kind == INGOT_STEP_HOST)
 			status = mock_call(queue, step->host, schedule->call, schedule->code, text);
 		else if (step->kind == INGOT_STEP_COPY)
-			status = mock_copy(queue, step->to, step->to_offset, step->from, step->from_offset, step->bytes, text);
+			status = mock_copy(
+			        queue, step->to, step->to_offset, step->from, step->from_offset, step->bytes, text);
 		else if (step->kind == INGOT_STEP_CLEAR)
 			status = mock_fill(queue, step->to, step->to_offset, 0, step->bytes, text);
 		else if (step->kind != INGOT_STEP_WAIT)
@@ -721,35 +726,35 @@ static void mock_properties(void *device, struct ingot_properties *properties)
 static bool mock_supports(void *device, enum ingot_dtype dtype) { return backend_lazy.supports(device, dtype); }
 
 const struct ingot_backend backend_mock = {
-        .version = INGOT_BACKEND_VERSION,
-        .name = "mock",
-        .open = mock_open,
-        .close = mock_close,
-        .devices = mock_devices,
-        .device_open = mock_device_open,
-        .device_close = mock_device_close,
-        .properties = mock_properties,
-        .supports = mock_supports,
-        .slab_alloc = mock_slab_alloc,
-        .slab_free = mock_slab_free,
-        .slab_base = mock_slab_base,
-        .queue_open = mock_queue_open,
-        .queue_close = mock_queue_close,
-        .wake = mock_wake,
-        .copy = mock_copy,
-        .copy_in = mock_copy_in,
-        .copy_out = mock_copy_out,
-        .fill = mock_fill,
-        .call = mock_call,
-        .launch = mock_launch,
-        .module_load = mock_module_load,
-        .module_unload = mock_module_unload,
-        .event_open = mock_event_open,
-        .event_close = mock_event_close,
-        .event_record = mock_event_record,
-        .event_wait = mock_event_wait,
-        .schedule = mock_schedule,
-        .host_pin = mock_host_pin,
-        .host_unpin = mock_host_unpin,
-        .peer = mock_peer,
+	.version = INGOT_BACKEND_VERSION,
+	.name = "mock",
+	.open = mock_open,
+	.close = mock_close,
+	.devices = mock_devices,
+	.device_open = mock_device_open,
+	.device_close = mock_device_close,
+	.properties = mock_properties,
+	.supports = mock_supports,
+	.slab_alloc = mock_slab_alloc,
+	.slab_free = mock_slab_free,
+	.slab_base = mock_slab_base,
+	.queue_open = mock_queue_open,
+	.queue_close = mock_queue_close,
+	.wake = mock_wake,
+	.copy = mock_copy,
+	.copy_in = mock_copy_in,
+	.copy_out = mock_copy_out,
+	.fill = mock_fill,
+	.call = mock_call,
+	.launch = mock_launch,
+	.module_load = mock_module_load,
+	.module_unload = mock_module_unload,
+	.event_open = mock_event_open,
+	.event_close = mock_event_close,
+	.event_record = mock_event_record,
+	.event_wait = mock_event_wait,
+	.schedule = mock_schedule,
+	.host_pin = mock_host_pin,
+	.host_unpin = mock_host_unpin,
+	.peer = mock_peer,
 };

@@ -23,7 +23,8 @@ int others_print(const char *program, bool begun, const char *row, const char *d
 	int failed = 0;
 	if (!path)
 		return 0;
-	snprintf(command, sizeof command, "'%s' --json %s %s %s %s", path, row ? "--row" : "", row ? row : "", device ? "--device" : "", device ? device : "");
+	snprintf(command, sizeof command, "'%s' --json %s %s %s %s", path, row ? "--row" : "", row ? row : "",
+	        device ? "--device" : "", device ? device : "");
 	FILE *pipe = popen(command, "r");
 	if (!pipe)
 		return 1;

@@ -3,9 +3,9 @@
  *     runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--fail-driver N] [--here]
  *
  * --fail N: each test runs again and again; in run k the k-th allocation or backend call fails, once (fault.c), until
- * there are no more.  The first N one by one (1000 with INGOT_LONG=1), then a step grows by one with each N more.  --fail-driver N: so with
- * the calls of the driver that stands in for NVIDIA's (INGOT_LONG=1: 20).  --here: in this process, for
- * debuggers.  $ROW_STOP: ends with the first that fails. */
+ * there are no more.  The first N one by one (1000 with INGOT_LONG=1), then a step grows by one with each N more.
+ * --fail-driver N: so with the calls of the driver that stands in for NVIDIA's (INGOT_LONG=1: 20).  --here: in this
+ * process, for debuggers.  $ROW_STOP: ends with the first that fails. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -30,11 +30,11 @@ static const struct {
 };
 #define DEVICES (sizeof devices / sizeof *devices)
 
-enum { SKIPS = 5 };                       /* a child's exit code: the row is not for this device */
+enum { SKIPS = 5 }; /* a child's exit code: the row is not for this device */
 static const char *current = "?", *on = "?";
 static char reason[400], note[80];
-static bool driver_fails;                 /* not a call of the runtime's, one of NVIDIA's driver */
-static FILE *channel;                     /* where a child says why it failed */
+static bool driver_fails; /* not a call of the runtime's, one of NVIDIA's driver */
+static FILE *channel;     /* where a child says why it failed */
 
 /* Sanitizers answer a request that is too large as malloc does. */
 const char *__asan_default_options(void);
@@ -72,10 +72,12 @@ _Noreturn static void end(int code)
 _Noreturn void check_failed(const char *file, int line, const char *what)
 {
 	const char *name = strrchr(file, '/');
-	snprintf(reason, sizeof reason, "%s:%d: %s%s%s (last message: %s)", name ? name + 1 : file, line, what, note[0] ? ": " : "", note,
-	         ingot_message());
+	snprintf(reason, sizeof reason, "%s:%d: %s%s%s (last message: %s)", name ? name + 1 : file, line, what,
+	        note[0] ? ": " : "", note, ingot_message());
 	const char *without = strstr(ingot_message(), "there is no libcuda.so.1") ? "there is no driver here"
-		: !ROW_IMAGES && strstr(ingot_message(), "has no code for a GPU") ? "no NVRTC was there to make its kernels" : NULL;
+	        : !ROW_IMAGES && strstr(ingot_message(), "has no code for a GPU")
+	        ? "no NVRTC was there to make its kernels"
+	        : NULL;
 	if (without && !strcmp(on, "cuda")) {
 		snprintf(reason, sizeof reason, "%s", without);
 		end(SKIPS);
@@ -92,8 +94,8 @@ _Noreturn void check_failed(const char *file, int line, const char *what)
 		ingot_runtime_close(open_trial->runtime);
 	if (!fault_blocks())
 		end(3);
-	snprintf(reason + strlen(reason), sizeof reason - strlen(reason), "; then %ld blocks were lost",
-	         fault_blocks());
+	snprintf(
+	        reason + strlen(reason), sizeof reason - strlen(reason), "; then %ld blocks were lost", fault_blocks());
 	end(1);
 }
 
@@ -145,7 +147,7 @@ static void trial_open(struct trial *trial)
 	first_thread = pthread_self();
 	OK(ingot_runtime_open(&trial->runtime, &trial->options));
 	OK(ingot_backend_init(trial->runtime, trial->device_name,
-	                      &(struct ingot_backend_options){.intra_op_threads = 2, .seed = 7}));
+	        &(struct ingot_backend_options){ .intra_op_threads = 2, .seed = 7 }));
 	OK(ingot_device_get(trial->runtime, trial->device_name, 0, &trial->device));
 	OK(ingot_stream_default(trial->device, &trial->stream));
 	OK(ingot_context_new(trial->stream, &trial->context));
@@ -161,10 +163,10 @@ void trial_reopen(struct trial *trial)
 
 static void trial_run(const struct row *row, const char *device)
 {
-	struct trial trial = {.device_name = device,
-	                      .in_place = !strcmp(device, "sync"),
-	                      .lazy = !strcmp(device, "lazy"),
-	                      .may_leave_open = true};
+	struct trial trial = { .device_name = device,
+		.in_place = !strcmp(device, "sync"),
+		.lazy = !strcmp(device, "lazy"),
+		.may_leave_open = true };
 	trial.threads = !trial.in_place && !trial.lazy;
 	trial.host_memory = trial.in_place || !strcmp(device, "multicore");
 	fault_options(&trial.options);
@@ -232,9 +234,9 @@ struct ingot_node node_f32(struct trial *trial, const char *label, int64_t count
 {
 	struct ingot_node node;
 	OK(ingot_node_new(trial->runtime,
-	                  &(struct ingot_node_options){
-	                          .labels = &label, .label_count = 1, .dtype = INGOT_F32, .rank = 1, .dims = &count},
-	                  &node));
+	        &(struct ingot_node_options){
+	                .labels = &label, .label_count = 1, .dtype = INGOT_F32, .rank = 1, .dims = &count },
+	        &node));
 	return node;
 }
 
@@ -335,8 +337,8 @@ double json_number(const char *text, const char *key)
 
 /* ---- the runner ---- */
 
-static const struct row *const all[] = {rows_device,  rows_memory, rows_events,  rows_transfer,
-                                        rows_sharing, rows_node, rows_values,   rows_routine, rows_kernel, rows_edges, rows_reach, rows_failing, rows_lines};
+static const struct row *const all[] = { rows_device, rows_memory, rows_events, rows_transfer, rows_sharing, rows_node,
+	rows_values, rows_routine, rows_kernel, rows_edges, rows_reach, rows_failing, rows_lines };
 enum result { PASS, FAIL, SKIP };
 static const char *const results[] = { "pass", "fail", "skip" };
 static int counts[3];
@@ -358,7 +360,7 @@ static void report(const struct row *row, const char *device, enum result result
 	counts[result]++;
 	if (json) {
 		printf("%s{\"row\":\"%s\",\"device\":\"%s\",\"test\":\"%s\",\"result\":\"%s\",\"symbol\":",
-		       begun ? ",\n " : "[", row->id, device, row->test, results[result]);
+		        begun ? ",\n " : "[", row->id, device, row->test, results[result]);
 		quote(row->symbol);
 		if (why && *why) {
 			printf(",\"reason\":");
@@ -367,15 +369,15 @@ static void report(const struct row *row, const char *device, enum result result
 		printf("}");
 	} else if (!quiet && (result == FAIL || (result == SKIP && getenv("VERBOSE"))))
 		printf("%s %s %s %s%s%s\n", results[result], row->id, device, row->test, why && *why ? ": " : "",
-		       why ? why : "");
+		        why ? why : "");
 	begun = true;
 	if (result == FAIL && getenv("ROW_STOP"))
 		exit(1);
 }
 
 /* A child, so that a crash, a hang or a leak of one test is that test's. */
-static enum result row_run(const struct row *row, const char *device, int fail_at, bool here, char *why, size_t room,
-                           bool *fault)
+static enum result row_run(
+        const struct row *row, const char *device, int fail_at, bool here, char *why, size_t room, bool *fault)
 {
 	int ends[2], status;
 	*fault = false;
@@ -411,8 +413,8 @@ static enum result row_run(const struct row *row, const char *device, int fail_a
 	}
 	close(ends[1]);
 	size_t used = 0;
-	for (ssize_t got; used + 1 < room &&
-	                  ((got = read(ends[0], why + used, room - 1 - used)) > 0 || (got < 0 && errno == EINTR));)
+	for (ssize_t got; used + 1 < room
+	        && ((got = read(ends[0], why + used, room - 1 - used)) > 0 || (got < 0 && errno == EINTR));)
 		used += got > 0 ? (size_t)got : 0;
 	why[used] = 0;
 	close(ends[0]);
@@ -428,17 +430,13 @@ static enum result row_run(const struct row *row, const char *device, int fail_a
 		return SKIP;
 	if (WIFSIGNALED(status))
 		snprintf(why + used, room - used, "%s (%s)",
-		         WTERMSIG(status) == SIGALRM ? "it hangs" : "it ended by a signal",
-		         strsignal(WTERMSIG(status)));
+		        WTERMSIG(status) == SIGALRM ? "it hangs" : "it ended by a signal", strsignal(WTERMSIG(status)));
 	else if (!used)
 		snprintf(why, room, "it ended with %d", WEXITSTATUS(status));
 	return FAIL;
 }
 
-static bool wanted(const char *list, const char *name)
-{
-	return !list || !strcmp(list, name);
-}
+static bool wanted(const char *list, const char *name) { return !list || !strcmp(list, name); }
 
 int main(int argc, char **argv)
 {
@@ -460,10 +458,10 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--fail-driver") && i + 1 < argc) {
 			fail_from = atoi(argv[++i]);
 			driver_fails = true;
-		}
-		else {
+		} else {
 			fprintf(stderr,
-			        "usage: runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--fail-driver N] [--here]\n");
+			        "usage: runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--fail-driver N] "
+			        "[--here]\n");
 			return 2;
 		}
 	}
@@ -482,8 +480,7 @@ int main(int argc, char **argv)
 				const char *device = devices[d].name;
 				char why[500];
 				bool fault;
-				if (!wanted(only_device, device) ||
-				    (row->devices && !strstr(row->devices, device)))
+				if (!wanted(only_device, device) || (row->devices && !strstr(row->devices, device)))
 					continue;
 				if (!fail_from) {
 					enum result result = row_run(row, device, 0, here, why, sizeof why, &fault);

@@ -46,7 +46,7 @@ static void a2(struct trial *t)
 	int count;
 	OK(ingot_backend_devices(t->runtime, t->device_name, &count));
 	if (!strcmp(t->device_name, "cuda"))
-		CHECK(told ? count == atoi(told) : count >= 1);       /* a machine has as many GPUs as it has */
+		CHECK(told ? count == atoi(told) : count >= 1); /* a machine has as many GPUs as it has */
 	else
 		CHECK(count == (t->lazy ? 3 : t->host_memory ? 1 : 2));
 	FAILS(INGOT_RANGE, ingot_device_get(t->runtime, t->device_name, -1, &device));
@@ -56,7 +56,11 @@ static void a2(struct trial *t)
 	CHECK(ingot_device_equal(device, t->device));
 }
 
-static int fail_7(void *argument) { (void)argument; return 7; }
+static int fail_7(void *argument)
+{
+	(void)argument;
+	return 7;
+}
 
 static void a3(struct trial *t)
 {
@@ -104,7 +108,7 @@ static void a5(struct trial *t)
 	OK(ingot_context_parent(child, &parent));
 	CHECK(parent.index == t->context.index);
 	OK(ingot_context_stream(child, &stream));
-	CHECK(ingot_stream_equal(stream, t->stream));         /* what is not overridden is the parent's */
+	CHECK(ingot_stream_equal(stream, t->stream)); /* what is not overridden is the parent's */
 	struct ingot_stream other = other_stream(t);
 	struct ingot_context moved;
 	OK(ingot_context_child(t->context, other, &moved));
@@ -126,7 +130,7 @@ static void a5(struct trial *t)
 	OK(ingot_context_child(below, other, &below));
 	OK(ingot_context_merge_node(below, &merged));
 	CHECK(ingot_node_equal(merged, a));
-	OK(ingot_context_location(below, b, &theirs));        /* and all else is as it was */
+	OK(ingot_context_location(below, b, &theirs)); /* and all else is as it was */
 	OK(ingot_context_location(child, b, &mine));
 	CHECK(mine.pool == theirs.pool && mine.offset == theirs.offset);
 	FAILS(INGOT_MISSING, ingot_context_merge_node(child, &merged));
@@ -179,15 +183,19 @@ static void a7(struct trial *t)
 	write_f32(one, a, first, 2);
 	write_f32(two, a, second, 2);
 	read_f32(one, a, got, 2);
-	CHECK(got[0] == 1);                                   /* unrelated: each its own */
+	CHECK(got[0] == 1); /* unrelated: each its own */
 	OK(ingot_context_child(one, (struct ingot_stream){ 0 }, &child));
-	OK(ingot_context_place(child, &a, 1));                /* seen already: nothing is placed */
+	OK(ingot_context_place(child, &a, 1)); /* seen already: nothing is placed */
 	write_f32(child, a, second, 2);
 	read_f32(one, a, got, 2);
 	CHECK(got[0] == 3);
 }
 
-static int count_up(void *argument) { atomic_fetch_add((_Atomic int *)argument, 1); return 0; }
+static int count_up(void *argument)
+{
+	atomic_fetch_add((_Atomic int *)argument, 1);
+	return 0;
+}
 
 static void a8(struct trial *t)
 {
@@ -197,8 +205,8 @@ static void a8(struct trial *t)
 	struct ingot_library library;
 	struct ingot_routine routine;
 	for (int i = 0; i < 500; i++)
-		OK(ingot_task_submit(i % 2 ? stream : t->stream,
-		                     &(struct ingot_task){.run = count_up, .argument = &done}, NULL));
+		OK(ingot_task_submit(
+		        i % 2 ? stream : t->stream, &(struct ingot_task){ .run = count_up, .argument = &done }, NULL));
 	OK(ingot_library_load(t->runtime, &small_module, NULL, &library));
 	OK(ingot_link(t->context, library, "dense", &routine));
 	OK(ingot_device_close(t->device));
@@ -207,7 +215,7 @@ static void a8(struct trial *t)
 	FAILS(INGOT_STALE, ingot_stream_await(stream));
 	OK(ingot_device_get(t->runtime, t->device_name, 0, &t->device));
 	OK(ingot_device_used(t->device, &used));
-	CHECK(used == 0);                                     /* constants were freed, once */
+	CHECK(used == 0); /* constants were freed, once */
 }
 
 static void a9(struct trial *t)
@@ -226,7 +234,7 @@ static void a9(struct trial *t)
 	if (t->host_memory) {
 		OK(ingot_pool_adopt(t->device, mine, sizeof mine, &c));
 		OK(ingot_device_used(t->device, &used));
-		CHECK(used == base + 24);                     /* the caller's memory is not ours */
+		CHECK(used == base + 24); /* the caller's memory is not ours */
 	}
 	OK(ingot_pool_close(t->device, b));
 	OK(ingot_device_used(t->device, &used));
@@ -240,7 +248,8 @@ static void a10(struct trial *t)
 	struct gate gate = { 0 };
 	CHECK(ingot_device_json(t->device, text, sizeof text) < sizeof text);
 	json_parses(text);
-	CHECK(json_number(text, "total") == 0 && json_number(text, "unreleased") == 0 && json_number(text, "unfinished") == 0);
+	CHECK(json_number(text, "total") == 0 && json_number(text, "unreleased") == 0
+	        && json_number(text, "unfinished") == 0);
 	gate_hold(t, &gate, t->stream);
 	OK(ingot_event_record(t->stream, &event));
 	ingot_device_json(t->device, text, sizeof text);
@@ -280,8 +289,8 @@ static void a10(struct trial *t)
 	CHECK(strstr(text, "breaker: run answered 7\"}"));
 	CHECK(strstr(text, "{\"pool\":2,\"bytes\":77,\"adopted\":false}"));
 	CHECK(!strstr(text, "{\"pool\":3,\"bytes\":64,\"adopted\":true}") == !t->host_memory);
-	CHECK(json_number(text, "candidates") == 0 && json_number(text, "shared") == 0 && json_number(text, "constants") == 0 &&
-	      json_number(text, "locations") == 1);
+	CHECK(json_number(text, "candidates") == 0 && json_number(text, "shared") == 0
+	        && json_number(text, "constants") == 0 && json_number(text, "locations") == 1);
 	uint64_t used;
 	char wanted[200];
 	OK(ingot_device_used(t->device, &used));
@@ -292,19 +301,24 @@ static void a10(struct trial *t)
 	CHECK(!strncmp(text, wanted, strlen(wanted)));
 	snprintf(wanted, sizeof wanted, "\"used\":[%llu", (unsigned long long)used);
 	CHECK(strstr(text, wanted));
-	CHECK(strstr(text, "\"open\":{\"devices\":1,\"streams\":2,\"events\":0,\"contexts\":2,\"nodes\":1,\"libraries\":0,\"routines\":0}"));
+	CHECK(strstr(text,
+	        "\"open\":{\"devices\":1,\"streams\":2,\"events\":0,\"contexts\":2,\"nodes\":1,\"libraries\":0,"
+	        "\"routines\":0}"));
 	CHECK(json_number(text, "blocks") == (double)ingot_runtime_live(t->runtime));
 	/* The properties, each as the call says it. */
 	struct ingot_properties p;
 	OK(ingot_device_properties(t->device, &p));
 	ingot_properties_json(t->device, text, sizeof text);
 	json_parses(text);
-	snprintf(wanted, sizeof wanted, "{\"backend\":\"%s\",\"ordinal\":%d,\"id\":%u,\"host_memory\":%s,\"slab_align\":%u,", p.backend, p.ordinal,
-	         p.id, p.host_memory ? "true" : "false", p.slab_align);
+	snprintf(wanted, sizeof wanted,
+	        "{\"backend\":\"%s\",\"ordinal\":%d,\"id\":%u,\"host_memory\":%s,\"slab_align\":%u,", p.backend,
+	        p.ordinal, p.id, p.host_memory ? "true" : "false", p.slab_align);
 	CHECK(!strncmp(text, wanted, strlen(wanted)) && p.host_memory == t->host_memory);
-	CHECK(json_number(text, "compute_units") == p.compute_units && json_number(text, "copy_engines") == p.copy_engines &&
-	      json_number(text, "shared_bytes") == (double)p.shared_bytes && json_number(text, "group_threads") == p.group_threads &&
-	      json_number(text, "memory_bytes") == (double)p.memory_bytes);
+	CHECK(json_number(text, "compute_units") == p.compute_units
+	        && json_number(text, "copy_engines") == p.copy_engines
+	        && json_number(text, "shared_bytes") == (double)p.shared_bytes
+	        && json_number(text, "group_threads") == p.group_threads
+	        && json_number(text, "memory_bytes") == (double)p.memory_bytes);
 	/* Too little room: cut, ended, and the whole length told. */
 	size_t whole = strlen(text);
 	CHECK(ingot_properties_json(t->device, text, 10) == whole && strlen(text) == 9);
@@ -312,12 +326,14 @@ static void a10(struct trial *t)
 }
 
 /* Each task waits until the other has begun: they end only if both run at once. */
-struct meeting { _Atomic int *mine, *theirs; };
+struct meeting {
+	_Atomic int *mine, *theirs;
+};
 static int meet(void *argument)
 {
 	struct meeting *meeting = argument;
 	atomic_store(meeting->mine, 1);
-	while (!atomic_load(meeting->theirs) && !fault_happened())      /* the other may not have been submitted then */
+	while (!atomic_load(meeting->theirs) && !fault_happened()) /* the other may not have been submitted then */
 		usleep(50);
 	return 0;
 }
@@ -363,12 +379,13 @@ static void a13(struct trial *t)
 	_Atomic int count = 0;
 	OK(ingot_task_submit(stream, &(struct ingot_task){ .run = count_up, .argument = &count }, &event));
 	OK(ingot_stream_close(stream));
-	OK(ingot_event_done(event, &done));                   /* of a stream that is no more */
+	OK(ingot_event_done(event, &done)); /* of a stream that is no more */
 	CHECK(done && count == 1);
 	OK(ingot_event_sync(event));
-	next = other_stream(t);                               /* has its number, not its handle */
+	next = other_stream(t); /* has its number, not its handle */
 	FAILS(INGOT_STALE, ingot_stream_idle(stream, &idle));
-	FAILS(INGOT_STALE, ingot_task_submit(stream, &(struct ingot_task){.run = count_up, .argument = &count}, NULL));
+	FAILS(INGOT_STALE,
+	        ingot_task_submit(stream, &(struct ingot_task){ .run = count_up, .argument = &count }, NULL));
 	CHECK(count == 1);
 	OK(ingot_task_submit(next, &(struct ingot_task){ .run = count_up, .argument = &count }, NULL));
 	OK(ingot_device_sync(t->device));
@@ -378,26 +395,28 @@ static void a13(struct trial *t)
 static void a14(struct trial *t)
 {
 	static const enum ingot_parallelism policies[] = { INGOT_ONLY_DEVICES, INGOT_FOR_COPYING, INGOT_MOST_STREAMS };
-	for (int i = 0; i < 5; i++) {                         /* 3: options that leave it open; 4: no options */
+	for (int i = 0; i < 5; i++) { /* 3: options that leave it open; 4: no options */
 		struct ingot_runtime *runtime;
 		struct ingot_device device;
 		struct ingot_properties p;
 		int count = -1;
 		OK(ingot_runtime_open(&runtime, &t->options));
 		second_runtime(runtime);
-		OK(ingot_backend_init(
-		        runtime, t->device_name,
-		        i == 4   ? NULL
-		        : i == 3 ? &(struct ingot_backend_options){.intra_op_threads = 1}
-		                 : &(struct ingot_backend_options){.parallelism = policies[i], .intra_op_threads = 1}));
+		OK(ingot_backend_init(runtime, t->device_name,
+		        i == 4           ? NULL
+		                : i == 3 ? &(struct ingot_backend_options){ .intra_op_threads = 1 }
+		                         : &(struct ingot_backend_options){
+		                                 .parallelism = policies[i], .intra_op_threads = 1 }));
 		OK(ingot_device_get(runtime, t->device_name, 0, &device));
 		OK(ingot_device_properties(device, &p));
 		OK(ingot_device_suggested_streams(device, &count));
 		int cores = (int)p.compute_units;
-		CHECK(!strcmp(t->device_name, "cuda") ? p.copy_engines >= 1 && cores > 3 : !t->host_memory ? p.copy_engines == 2 && cores > 3 : cores == sysconf(_SC_NPROCESSORS_ONLN));
-		if (t->in_place)                              /* it has no second to run anything */
+		CHECK(!strcmp(t->device_name, "cuda") ? p.copy_engines >= 1 && cores > 3
+		                : !t->host_memory     ? p.copy_engines == 2 && cores > 3
+		                                      : cores == sysconf(_SC_NPROCESSORS_ONLN));
+		if (t->in_place) /* it has no second to run anything */
 			CHECK(count == 1);
-		else if (t->host_memory)                      /* threads: whatever the policy */
+		else if (t->host_memory) /* threads: whatever the policy */
 			CHECK(count == (cores > 3 ? cores - 2 : 1));
 		else
 			CHECK(count == (i == 0 ? 1 : i == 2 ? cores : 1 + (int)p.copy_engines));
@@ -405,7 +424,7 @@ static void a14(struct trial *t)
 		OK(ingot_runtime_close(runtime));
 	}
 	FAILS(INGOT_INVALID,
-	      ingot_backend_init(t->runtime, "sync", &(struct ingot_backend_options){.parallelism = 99}));
+	        ingot_backend_init(t->runtime, "sync", &(struct ingot_backend_options){ .parallelism = 99 }));
 }
 
 static void a15(struct trial *t)
@@ -461,8 +480,8 @@ static void a17(struct trial *t)
 	struct ingot_event event;
 	bool done = false, idle = false;
 	run_small(t->runtime, t->device_name, mine);
-	OK(ingot_runtime_open(&runtime, &(struct ingot_runtime_options){.allocate = t->options.allocate,
-	                                                                .release = t->options.release}));
+	OK(ingot_runtime_open(&runtime,
+	        &(struct ingot_runtime_options){ .allocate = t->options.allocate, .release = t->options.release }));
 	second_runtime(runtime);
 	run_small(runtime, "sync", oracle);
 	struct ingot_device device;
@@ -471,7 +490,7 @@ static void a17(struct trial *t)
 	OK(ingot_stream_default(device, &stream));
 	_Atomic int count = 0;
 	OK(ingot_task_submit(stream, &(struct ingot_task){ .run = count_up, .argument = &count }, &event));
-	CHECK(count == 1);                                    /* done when submit returns */
+	CHECK(count == 1); /* done when submit returns */
 	OK(ingot_event_done(event, &done));
 	OK(ingot_stream_idle(stream, &idle));
 	CHECK(done && idle);
@@ -492,7 +511,7 @@ static void a18(struct trial *t)
 	for (int i = 0; i < 2; i++) {
 		OK(ingot_runtime_open(runtimes + i, &t->options));
 		if (i == 0)
-			t->runtime = runtimes[0];             /* closed with the trial, whatever happens */
+			t->runtime = runtimes[0]; /* closed with the trial, whatever happens */
 		else
 			second_runtime(runtimes[1]);
 		OK(ingot_backend_init(runtimes[i], t->device_name, NULL));
@@ -528,7 +547,7 @@ static void a19(struct trial *t)
 	bool can = true;
 	OK(ingot_runtime_open(&runtime, NULL));
 	FAILS(INGOT_UNREADY, ingot_device_default(runtime, &device));
-	OK(ingot_backend_init(runtime, "auto", NULL));        /* no GPU here: the next in the list */
+	OK(ingot_backend_init(runtime, "auto", NULL)); /* no GPU here: the next in the list */
 	OK(ingot_device_default(runtime, &device));
 	OK(ingot_device_properties(device, &p));
 	CHECK(!strcmp(p.backend, "multicore") || !strcmp(p.backend, "cuda"));
@@ -538,10 +557,10 @@ static void a19(struct trial *t)
 	OK(ingot_routine_can_run(routines[1], &can));
 	CHECK(!can);
 	FAILS(INGOT_UNREADY,
-	      ingot_routine_run(routines[1], NULL)); /* the consumer before its producer: both are named */
+	        ingot_routine_run(routines[1], NULL)); /* the consumer before its producer: both are named */
 	SAYS("twice reads n3_y, which nobody has written; dense would");
 	OK(ingot_routine_set(routines[0], "n", 4));
-	FAILS(INGOT_UNREADY, ingot_routine_run(routines[0], NULL));      /* nobody has written x */
+	FAILS(INGOT_UNREADY, ingot_routine_run(routines[0], NULL)); /* nobody has written x */
 	CHECK(!strcmp(ingot_message(), "dense reads n0_x, which nobody has written"));
 	OK(ingot_library_node(library, "x", &x));
 	float in[SMALL_COUNT] = { 0 };
@@ -565,7 +584,7 @@ static void a20(struct trial *t)
 	OK(ingot_device_get(t->runtime, t->in_place ? "multicore" : "sync", 0, &other));
 	OK(ingot_stream_open(other, &stream));
 	CHECK(ingot_stream_number(stream) == ingot_stream_number(mine));
-	CHECK(!ingot_stream_equal(stream, mine));             /* equal numbers, equal ordinals, unequal backends */
+	CHECK(!ingot_stream_equal(stream, mine)); /* equal numbers, equal ordinals, unequal backends */
 	CHECK(ingot_stream_equal(copy, mine));
 	CHECK(!ingot_device_equal(other, t->device));
 	OK(ingot_device_another(t->runtime, t->device_name, 0, &twin));

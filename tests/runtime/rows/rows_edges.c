@@ -7,7 +7,11 @@
 
 /* ---- H1: a handle whose object is closed, and one of zeros, in every call that takes one ---- */
 
-static bool keep_none(const char *name, void *user) { (void)name, (void)user; return false; }
+static bool keep_none(const char *name, void *user)
+{
+	(void)name, (void)user;
+	return false;
+}
 
 static void h1_stale(struct trial *t)
 {
@@ -65,7 +69,8 @@ static void h1_stale(struct trial *t)
 		FAILS(INGOT_STALE, ingot_device_used(d, &many));
 		FAILS(INGOT_STALE, ingot_device_suggested_streams(d, &count));
 		CHECK(!ingot_device_supports(d, INGOT_F32) && !ingot_device_parallel(d));
-		CHECK(!ingot_device_name(d, text, 8) && !ingot_device_json(d, text, 8) && !ingot_properties_json(d, text, 8));
+		CHECK(!ingot_device_name(d, text, 8) && !ingot_device_json(d, text, 8)
+		        && !ingot_properties_json(d, text, 8));
 		FAILS(INGOT_STALE, ingot_device_peer(d, live_device, &flag));
 		FAILS(INGOT_STALE, ingot_device_peer(live_device, d, &flag));
 		FAILS(INGOT_STALE, ingot_host_pin(d, v, 16));
@@ -96,9 +101,18 @@ static void h1_stale(struct trial *t)
 		FAILS(INGOT_STALE, ingot_stream_device(s, &device));
 		CHECK(ingot_stream_number(s) == -1 && !ingot_stream_queued(s) && !ingot_stream_name(s, text, 8));
 		FAILS(INGOT_STALE, ingot_task_submit(s, &(struct ingot_task){ 0 }, NULL));
-		FAILS(INGOT_STALE, ingot_task_submit(live_stream, &(struct ingot_task){.waits = &e, .wait_count = 1}, NULL));
-		FAILS(INGOT_STALE, ingot_task_submit(live_stream, &(struct ingot_task){.uses = &(struct ingot_use){c, live_node, false, false}, .use_count = 1}, NULL));
-		FAILS(INGOT_STALE, ingot_task_submit(live_stream, &(struct ingot_task){.uses = &(struct ingot_use){live_context, n, true, false}, .use_count = 1}, NULL));
+		FAILS(INGOT_STALE,
+		        ingot_task_submit(live_stream, &(struct ingot_task){ .waits = &e, .wait_count = 1 }, NULL));
+		FAILS(INGOT_STALE,
+		        ingot_task_submit(live_stream,
+		                &(struct ingot_task){
+		                        .uses = &(struct ingot_use){ c, live_node, false, false }, .use_count = 1 },
+		                NULL));
+		FAILS(INGOT_STALE,
+		        ingot_task_submit(live_stream,
+		                &(struct ingot_task){
+		                        .uses = &(struct ingot_use){ live_context, n, true, false }, .use_count = 1 },
+		                NULL));
 		FAILS(INGOT_STALE, ingot_event_record(s, &event));
 		FAILS(INGOT_STALE, ingot_stream_wait(s, e));
 		FAILS(INGOT_STALE, ingot_stream_wait(live_stream, e));
@@ -111,11 +125,13 @@ static void h1_stale(struct trial *t)
 		FAILS(INGOT_STALE, ingot_event_close(e));
 		FAILS(INGOT_STALE, ingot_merge_buffer(s, &state, NULL));
 		FAILS(INGOT_STALE, ingot_pool_fill(s, 1, 0, 1, 0, NULL));
-		FAILS(INGOT_STALE, ingot_kernel_launch(s, &(struct ingot_module_kernel){ .name = "k" }, (uint32_t[]){ 1, 1, 1 }, NULL, NULL, 0, NULL));
+		FAILS(INGOT_STALE,
+		        ingot_kernel_launch(s, &(struct ingot_module_kernel){ .name = "k" }, (uint32_t[]){ 1, 1, 1 },
+		                NULL, NULL, 0, NULL));
 		/* contexts */
 		FAILS(INGOT_STALE, ingot_context_new(s, &context));
 		FAILS(INGOT_STALE, ingot_context_child(c, live_stream, &context));
-		if (!zeros)                                   /* zeros: the parent's own */
+		if (!zeros) /* zeros: the parent's own */
 			FAILS(INGOT_STALE, ingot_context_child(live_context, s, &context));
 		FAILS(INGOT_STALE, ingot_context_finalize(c));
 		FAILS(INGOT_STALE, ingot_context_close(c));
@@ -156,7 +172,9 @@ static void h1_stale(struct trial *t)
 		FAILS(INGOT_STALE, ingot_link(live_context, l, "dense", &routine));
 		FAILS(INGOT_STALE, ingot_link_all(live_context, l, keep_none, NULL, &routine, &context));
 		if (!zeros)
-			FAILS(INGOT_STALE, ingot_library_load(t->runtime, &small_module, &(struct ingot_library_options){ .with = l }, &live_library));
+			FAILS(INGOT_STALE,
+			        ingot_library_load(t->runtime, &small_module,
+			                &(struct ingot_library_options){ .with = l }, &live_library));
 		FAILS(INGOT_STALE, ingot_routine_close(r));
 		FAILS(INGOT_STALE, ingot_routine_context(r, &context));
 		FAILS(INGOT_STALE, ingot_routine_set(r, "n", 1));
@@ -171,7 +189,8 @@ static void h1_stale(struct trial *t)
 		index = 0;
 		FAILS(INGOT_STALE, ingot_node_slice(n, 0, 1, &node));
 		FAILS(INGOT_STALE, ingot_node_close(n));
-		CHECK(ingot_node_id(n) == UINT32_MAX && !ingot_node_hash(n) && !ingot_node_has_host(n) && !ingot_node_mode(n).mode);
+		CHECK(ingot_node_id(n) == UINT32_MAX && !ingot_node_hash(n) && !ingot_node_has_host(n)
+		        && !ingot_node_mode(n).mode);
 		CHECK(!ingot_node_header(n, true, text, 8) && !ingot_node_code_name(n, text, 8));
 		FAILS(INGOT_STALE, ingot_node_code_name_update(n, "a"));
 		FAILS(INGOT_STALE, ingot_node_note(n, "a"));
@@ -196,16 +215,22 @@ static void h1_stale(struct trial *t)
 		FAILS(INGOT_STALE, ingot_node_transfers(n, &many, &many));
 		SAYS(zeros ? "zeros" : "stale");
 	}
-	FAILS(INGOT_STALE, ingot_device_sync((struct ingot_device){ t->runtime, t->stream.index, t->stream.generation }));      /* another kind's */
+	FAILS(INGOT_STALE,
+	        ingot_device_sync((struct ingot_device){
+	                t->runtime, t->stream.index, t->stream.generation })); /* another kind's */
 	SAYS("this device is stale");
 }
 
 /* ---- H14: what is refused, and with which words ---- */
 
-static struct ingot_node node_of(struct trial *t, uint32_t dtype, uint32_t rank, const int64_t *dims, const int64_t *left, const int64_t *right)
+static struct ingot_node node_of(
+        struct trial *t, uint32_t dtype, uint32_t rank, const int64_t *dims, const int64_t *left, const int64_t *right)
 {
 	struct ingot_node node;
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){.dtype = dtype, .rank = rank, .dims = dims, .left = left, .right = right}, &node));
+	OK(ingot_node_new(t->runtime,
+	        &(struct ingot_node_options){
+	                .dtype = dtype, .rank = rank, .dims = dims, .left = left, .right = right },
+	        &node));
 	return node;
 }
 
@@ -223,14 +248,27 @@ static void h14_nodes(struct trial *t)
 	FAILS(INGOT_INVALID, ingot_node_new(t->runtime, OPTIONS(.dtype = INGOT_STRING), &node));
 	FAILS(INGOT_INVALID, ingot_node_new(t->runtime, OPTIONS(.mode = 64), &node));
 	FAILS(INGOT_INVALID, ingot_node_new(t->runtime, OPTIONS(.sharing = 9), &node));
-	FAILS(INGOT_RANGE, ingot_node_new(t->runtime, OPTIONS(.rank = 2, .dims = dims, .left = (int64_t[]){ 5, 0 }), &node));
-	FAILS(INGOT_RANGE, ingot_node_new(t->runtime, OPTIONS(.rank = 2, .dims = dims, .left = margin, .right = (int64_t[]){ 4, 0 }), &node));
-	FAILS(INGOT_CONFLICT, ingot_node_new(t->runtime, OPTIONS(.mode = INGOT_VIRTUAL, .sharing = INGOT_SHARED, .provenance = INGOT_BY_USER), &node));
-	FAILS(INGOT_CONFLICT, ingot_node_wrap(t->runtime, OPTIONS(.rank = 2, .dims = dims, .dtype = INGOT_F32, .mode = INGOT_LOCAL), data, 48, &node));
-	FAILS(INGOT_MISMATCH, ingot_node_wrap(t->runtime, OPTIONS(.rank = 2, .dims = dims, .dtype = INGOT_F32), data, 44, &node));
+	FAILS(INGOT_RANGE,
+	        ingot_node_new(t->runtime, OPTIONS(.rank = 2, .dims = dims, .left = (int64_t[]){ 5, 0 }), &node));
+	FAILS(INGOT_RANGE,
+	        ingot_node_new(t->runtime,
+	                OPTIONS(.rank = 2, .dims = dims, .left = margin, .right = (int64_t[]){ 4, 0 }), &node));
+	FAILS(INGOT_CONFLICT,
+	        ingot_node_new(t->runtime,
+	                OPTIONS(.mode = INGOT_VIRTUAL, .sharing = INGOT_SHARED, .provenance = INGOT_BY_USER), &node));
+	FAILS(INGOT_CONFLICT,
+	        ingot_node_wrap(t->runtime, OPTIONS(.rank = 2, .dims = dims, .dtype = INGOT_F32, .mode = INGOT_LOCAL),
+	                data, 48, &node));
+	FAILS(INGOT_MISMATCH,
+	        ingot_node_wrap(t->runtime, OPTIONS(.rank = 2, .dims = dims, .dtype = INGOT_F32), data, 44, &node));
 	SAYS("44 bytes for a node of 48");
-	FAILS(INGOT_CONFLICT, ingot_node_reshape(t->runtime, OPTIONS(.rank = 2, .dims = dims, .left = margin, .dtype = INGOT_F32, .mode = INGOT_VIRTUAL), data, 9, &node));
-	FAILS(INGOT_MISMATCH, ingot_node_reshape(t->runtime, OPTIONS(.rank = 2, .dims = dims, .left = margin, .dtype = INGOT_F32), data, 10, &node));
+	FAILS(INGOT_CONFLICT,
+	        ingot_node_reshape(t->runtime,
+	                OPTIONS(.rank = 2, .dims = dims, .left = margin, .dtype = INGOT_F32, .mode = INGOT_VIRTUAL),
+	                data, 9, &node));
+	FAILS(INGOT_MISMATCH,
+	        ingot_node_reshape(t->runtime, OPTIONS(.rank = 2, .dims = dims, .left = margin, .dtype = INGOT_F32),
+	                data, 10, &node));
 	CHECK(ingot_node_list(t->runtime, NULL, NULL, NULL, 0) == 0); /* nothing of all that stayed */
 	/* slices */
 	node = node_of(t, INGOT_F32, 2, dims, margin, NULL);
@@ -260,10 +298,12 @@ static void h14_nodes(struct trial *t)
 	OK(ingot_node_get_all(node, four_values, 4));
 	CHECK(four_values[0] == 1 && four_values[1] == 8 && four_values[2] == 9 && four_values[3] == 4);
 	/* what cannot be written from the host */
-	OK(ingot_node_new(t->runtime, OPTIONS(.dtype = INGOT_F32, .rank = 1, .dims = &four, .mode = INGOT_ON_DEVICE), &node));
+	OK(ingot_node_new(
+	        t->runtime, OPTIONS(.dtype = INGOT_F32, .rank = 1, .dims = &four, .mode = INGOT_ON_DEVICE), &node));
 	FAILS(INGOT_CONFLICT, ingot_node_write(node));
 	FAILS(INGOT_CONFLICT, ingot_node_set(node, (int64_t[]){ 0 }, 1, 1));
-	OK(ingot_node_new(t->runtime, OPTIONS(.dtype = INGOT_F32, .rank = 1, .dims = &four, .mode = INGOT_LOCAL), &node));
+	OK(ingot_node_new(
+	        t->runtime, OPTIONS(.dtype = INGOT_F32, .rank = 1, .dims = &four, .mode = INGOT_LOCAL), &node));
 	FAILS(INGOT_CONFLICT, ingot_context_place(t->context, &node, 1));
 	SAYS("is local (by 0), so it has no memory");
 	FAILS(INGOT_MISSING, ingot_node_read(node));
@@ -279,7 +319,8 @@ static void h14_nodes(struct trial *t)
 	CHECK(bytes == UINT64_C(1) << 60);
 	FAILS(INGOT_MEMORY, ingot_node_host_create(node));
 	/* whatever stands in a label, JSON and headers hold it */
-	OK(ingot_node_new(t->runtime, OPTIONS(.dtype = INGOT_F32, .rank = 1, .dims = &four, .labels = &label, .label_count = 1), &node));
+	OK(ingot_node_new(t->runtime,
+	        OPTIONS(.dtype = INGOT_F32, .rank = 1, .dims = &four, .labels = &label, .label_count = 1), &node));
 	OK(ingot_context_place(t->context, &node, 1));
 	char json[2000];
 	ingot_context_json(t->context, json, sizeof json);
@@ -289,12 +330,15 @@ static void h14_nodes(struct trial *t)
 	OK(ingot_node_new(t->runtime, OPTIONS(.labels = (const char *const[]){ NULL }, .label_count = 1), &node));
 	CHECK(ingot_node_label(node, text, sizeof text) == 0 && !text[0]);
 	/* a mode that is shared has to stay somewhere */
-	OK(ingot_node_new(t->runtime, OPTIONS(.mode = INGOT_NEVER_VIRTUAL, .sharing = INGOT_SHARED, .provenance = INGOT_BY_MODULE), &node));
+	OK(ingot_node_new(t->runtime,
+	        OPTIONS(.mode = INGOT_NEVER_VIRTUAL, .sharing = INGOT_SHARED, .provenance = INGOT_BY_MODULE), &node));
 	FAILS(INGOT_CONFLICT, ingot_node_mode_update(node, INGOT_LOCAL, INGOT_BY_USER));
 	struct ingot_mode_state shared = { INGOT_MODE_OPEN, INGOT_SHARED, INGOT_BY_USER };
 	char why[200];
-	CHECK(!ingot_mode_update(&shared, INGOT_DEVICE_ONLY & INGOT_LOCAL, INGOT_BY_MODULE, why) && strstr(why, "the sharing is shared by 10"));
-	CHECK(!ingot_sharing_update(&shared, (enum ingot_sharing)5, INGOT_BY_USER, why) && strstr(why, "5 is no sharing"));
+	CHECK(!ingot_mode_update(&shared, INGOT_DEVICE_ONLY & INGOT_LOCAL, INGOT_BY_MODULE, why)
+	        && strstr(why, "the sharing is shared by 10"));
+	CHECK(!ingot_sharing_update(&shared, (enum ingot_sharing)5, INGOT_BY_USER, why)
+	        && strstr(why, "5 is no sharing"));
 	struct ingot_mode_state volatile_or_constant = { INGOT_HOSTED_CONSTANT | INGOT_HOSTED_VOLATILE, 0, 10 };
 	ingot_mode_settle(&volatile_or_constant, 4, INGOT_BY_QUERY);
 	CHECK(volatile_or_constant.mode == INGOT_HOSTED_VOLATILE && volatile_or_constant.provenance == 10060);
@@ -339,7 +383,7 @@ static void h14_devices(struct trial *t)
 	FAILS(INGOT_MISSING, ingot_transfer_routine(absent, there, INGOT_MERGE_COPY, t->context, &routine));
 	FAILS(INGOT_MISSING, ingot_transfer_routine(node, there, INGOT_MERGE_NONE, t->context, &routine));
 	FAILS(INGOT_MISMATCH, ingot_init_from_host(there, node, v, 12, &context));
-	FAILS(INGOT_UNREADY, ingot_init_from_device(there, node, t->context, &context));      /* nothing stays of it */
+	FAILS(INGOT_UNREADY, ingot_init_from_device(there, node, t->context, &context)); /* nothing stays of it */
 	SAYS("was not written");
 	FAILS(INGOT_UNREADY, ingot_read(t->context, node, v, 16, NULL));
 	/* a place that several tasks read is listed once for each stream */
@@ -382,9 +426,14 @@ static void h14_devices(struct trial *t)
 	OK(ingot_event_sync(event));
 	/* a backend is opened once, "auto" takes what there is */
 	OK(ingot_backend_init(t->runtime, "auto", NULL));
-	FAILS(INGOT_UNREADY, ingot_device_get(t->runtime, strcmp(t->device_name, "cuda") ? "cuda" : "multicore", 0, &device));
-	FAILS(INGOT_INVALID, ingot_runtime_open(&(struct ingot_runtime *){ NULL }, &(struct ingot_runtime_options){ .default_dtype = INGOT_STRING }));
-	FAILS(INGOT_UNSUPPORTED, ingot_runtime_open(&(struct ingot_runtime *){ NULL }, &(struct ingot_runtime_options){ .block = memory, .block_bytes = 64 }));
+	FAILS(INGOT_UNREADY,
+	        ingot_device_get(t->runtime, strcmp(t->device_name, "cuda") ? "cuda" : "multicore", 0, &device));
+	FAILS(INGOT_INVALID,
+	        ingot_runtime_open(&(struct ingot_runtime *){ NULL },
+	                &(struct ingot_runtime_options){ .default_dtype = INGOT_STRING }));
+	FAILS(INGOT_UNSUPPORTED,
+	        ingot_runtime_open(&(struct ingot_runtime *){ NULL },
+	                &(struct ingot_runtime_options){ .block = memory, .block_bytes = 64 }));
 	/* without the cap one pool holds what several did */
 	struct ingot_node pair[2];
 	struct ingot_location a, b;
@@ -406,7 +455,11 @@ static void h14_devices(struct trial *t)
 	FAILS(INGOT_STALE, ingot_event_sync(event));
 }
 
-static int fail_5(void *argument) { (void)argument; return 5; }
+static int fail_5(void *argument)
+{
+	(void)argument;
+	return 5;
+}
 
 /* A task that was not run wrote nothing: the place is as whoever began last left it. */
 static void c8_befores(struct trial *t)
@@ -467,7 +520,8 @@ static void c8_befores(struct trial *t)
 		FAILS(INGOT_FAILED, ingot_event_sync(mark));
 		SAYS("stops");
 		struct ingot_event beside;
-		OK(ingot_task_submit(t->stream, &(struct ingot_task){ .waits = &mark, .wait_count = 1 }, &beside));      /* who waits for it fails in turn */
+		OK(ingot_task_submit(t->stream, &(struct ingot_task){ .waits = &mark, .wait_count = 1 },
+		        &beside)); /* who waits for it fails in turn */
 		FAILS(INGOT_DEPENDENCY, ingot_event_sync(beside));
 	}
 	FAILS(INGOT_FAILED, ingot_stream_await(other));
@@ -501,7 +555,8 @@ static int sum_of_all(const struct ingot_call *call)
 
 static int workspaces_look(const struct ingot_call *call)
 {
-	char *a = ingot_argument(call, 0), *b = ingot_argument(call, 1), *c = ingot_argument(call, 2), *d = ingot_argument(call, 3);
+	char *a = ingot_argument(call, 0), *b = ingot_argument(call, 1), *c = ingot_argument(call, 2),
+	     *d = ingot_argument(call, 3);
 	/* 0 the first; 1 and 3 the same one besides, 2 another */
 	return a != b && a != c && b != c && d == b + 32 && !((uintptr_t)b % 64) ? 0 : 9;
 }
@@ -515,24 +570,50 @@ static void b17_more(struct trial *t)
 	static char names[40][8];
 	static uint32_t in[39], out[1] = { 0 };
 	static struct ingot_module_argument arguments[40];
-	static const struct ingot_module_argument places[] = {
-	        { INGOT_FROM_WORKSPACE, 0, 0 }, { INGOT_FROM_WORKSPACE, 1, 0 }, { INGOT_FROM_WORKSPACE, 2, 0 }, { INGOT_FROM_WORKSPACE, 1, 32 } };
+	static const struct ingot_module_argument places[] = { { INGOT_FROM_WORKSPACE, 0, 0 },
+		{ INGOT_FROM_WORKSPACE, 1, 0 }, { INGOT_FROM_WORKSPACE, 2, 0 }, { INGOT_FROM_WORKSPACE, 1, 32 } };
 	static const uint64_t sizes[] = { 64, 128 };
 	for (uint32_t i = 0; i < 40; i++) {
 		snprintf(names[i], sizeof names[i], "n%u", i);
-		nodes[i] = (struct ingot_module_node){.name = names[i], .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = i == 39 ? 64 : 4, .view_of = -1,
-		                                      .flags = INGOT_NODE_HOSTED};
+		nodes[i] = (struct ingot_module_node){ .name = names[i],
+			.dtype = INGOT_F32,
+			.rank = 1,
+			.dims = dims,
+			.bytes = i == 39 ? 64 : 4,
+			.view_of = -1,
+			.flags = INGOT_NODE_HOSTED };
 		arguments[i] = (struct ingot_module_argument){ INGOT_FROM_NODE, i, 0 };
 		if (i)
 			in[i - 1] = i;
 	}
-	static const struct ingot_module_routine routines[] = {
-	        {.name = "sum", .inputs = in, .input_count = 39, .outputs = out, .output_count = 1, .arguments = arguments, .argument_count = 40,
-	         .merge_input = -1, .extent_count = 1, .run = sum_of_all},
-	        {.name = "places", .arguments = places, .argument_count = 4, .merge_input = -1, .workspace_bytes = 16, .workspace_align = 64,
-	         .more_workspaces = sizes, .more_workspace_count = 2, .run = workspaces_look}};
-	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "wide", .nodes = nodes, .node_count = 40, .routines = routines,
-	                                           .routine_count = 2, .message = words_of, .images = row_images, .image_count = ROW_IMAGES};
+	static const struct ingot_module_routine routines[] = { { .name = "sum",
+		                                                        .inputs = in,
+		                                                        .input_count = 39,
+		                                                        .outputs = out,
+		                                                        .output_count = 1,
+		                                                        .arguments = arguments,
+		                                                        .argument_count = 40,
+		                                                        .merge_input = -1,
+		                                                        .extent_count = 1,
+		                                                        .run = sum_of_all },
+		{ .name = "places",
+		        .arguments = places,
+		        .argument_count = 4,
+		        .merge_input = -1,
+		        .workspace_bytes = 16,
+		        .workspace_align = 64,
+		        .more_workspaces = sizes,
+		        .more_workspace_count = 2,
+		        .run = workspaces_look } };
+	static const struct ingot_module module = { .abi = INGOT_ABI,
+		.name = "wide",
+		.nodes = nodes,
+		.node_count = 40,
+		.routines = routines,
+		.routine_count = 2,
+		.message = words_of,
+		.images = row_images,
+		.image_count = ROW_IMAGES };
 	struct ingot_library library;
 	struct ingot_routine sum, look;
 	struct ingot_context linked;
@@ -563,7 +644,7 @@ static void b17_more(struct trial *t)
 	if (!t->in_place && !t->lazy)
 		FAILS(INGOT_UNREADY, ingot_routine_extents(sum, &extent, 1));
 	pthread_t thread = gate_open_soon(&gate);
-	OK(ingot_routine_log(sum, NULL));                     /* waits for the run, which still tells it */
+	OK(ingot_routine_log(sum, NULL)); /* waits for the run, which still tells it */
 	FILE *told = fopen(log, "r");
 	CHECK(told && fgets(line, sizeof line, told) && !strcmp(line, "ran\n"));
 	fclose(told);
@@ -579,7 +660,7 @@ static void b17_more(struct trial *t)
 	CHECK(value == 39 * 20);
 	OK(ingot_routine_run(sum, NULL));
 	OK(ingot_stream_await(t->stream));
-	CHECK(access(log, F_OK));                             /* nobody is told any more */
+	CHECK(access(log, F_OK)); /* nobody is told any more */
 	OK(ingot_link(t->context, library, "places", &look));
 	OK(ingot_routine_run(look, NULL));
 	OK(ingot_stream_await(t->stream));
@@ -592,8 +673,10 @@ static void b17_more(struct trial *t)
 	OK(ingot_node_bytes(node, &bytes));
 	ingot_node_header(node, false, text, sizeof text);
 	CHECK(bytes == 64 && strstr(text, "[1] 64 bytes"));
-	if (t->host_memory) {                                 /* a kernel that has no code here */
-		FAILS(INGOT_OK, ingot_kernel_launch(t->stream, &(struct ingot_module_kernel){ .name = "codeless" }, (uint32_t[]){ 1, 1, 1 }, NULL, NULL, 0, NULL));
+	if (t->host_memory) { /* a kernel that has no code here */
+		FAILS(INGOT_OK,
+		        ingot_kernel_launch(t->stream, &(struct ingot_module_kernel){ .name = "codeless" },
+		                (uint32_t[]){ 1, 1, 1 }, NULL, NULL, 0, NULL));
 		FAILS(INGOT_UNSUPPORTED, ingot_stream_await(t->stream));
 		SAYS("kernel codeless has no code for the host");
 		OK(ingot_stream_restart(t->stream));
@@ -608,7 +691,7 @@ static void b17_more(struct trial *t)
 	json_parses(text);
 	const char *good = strstr(text, "\"good\""), *bad = strstr(text, "\"bad\"");
 	CHECK(good && bad && strstr(good, "\"failed\":false") < bad && strstr(bad, "\"failed\":true"));
-	for (int i = 0; i < 9; i++)                           /* the last four */
+	for (int i = 0; i < 9; i++) /* the last four */
 		OK(ingot_task_submit(t->stream, &(struct ingot_task){ .name = i < 5 ? "early" : "late" }, NULL));
 	OK(ingot_stream_await(t->stream));
 	ingot_trace_json(t->runtime, text, sizeof text);
@@ -620,7 +703,11 @@ static void b17_more(struct trial *t)
 
 /* ---- cancelling: what waits for nobody any more ends, and others go on waiting ---- */
 
-static int count_one(void *argument) { atomic_fetch_add((_Atomic int *)argument, 1); return 0; }
+static int count_one(void *argument)
+{
+	atomic_fetch_add((_Atomic int *)argument, 1);
+	return 0;
+}
 
 static void c8_waiters(struct trial *t)
 {
@@ -649,7 +736,7 @@ static void c8_waiters(struct trial *t)
 	OK(ingot_task_submit(first, &task, &a));
 	OK(ingot_task_submit(second, &task, &b));
 	OK(ingot_event_cancel(b));
-	FAILS(INGOT_CANCELLED, ingot_event_sync(b));          /* at once, though nobody signalled */
+	FAILS(INGOT_CANCELLED, ingot_event_sync(b)); /* at once, though nobody signalled */
 	OK(ingot_event_done(a, &done));
 	CHECK(!done && count == 0);
 	OK(ingot_event_signal(promise));
@@ -672,23 +759,55 @@ static void c8_waiters(struct trial *t)
 static void h16_moves(struct trial *t)
 {
 	static const struct ingot_module_dim dims[] = { { 4, -1 } };
-	static const struct ingot_module_node nodes[] = {
-	        {.name = "a", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_HOSTED},
-	        {.name = "b", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1, .align = 1 << 16},
-	        {.name = "c", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1}};
+	static const struct ingot_module_node nodes[] = { { .name = "a",
+		                                                  .dtype = INGOT_F32,
+		                                                  .rank = 1,
+		                                                  .dims = dims,
+		                                                  .bytes = 16,
+		                                                  .view_of = -1,
+		                                                  .flags = INGOT_NODE_HOSTED },
+		{ .name = "b",
+		        .dtype = INGOT_F32,
+		        .rank = 1,
+		        .dims = dims,
+		        .bytes = 16,
+		        .view_of = -1,
+		        .align = 1 << 16 },
+		{ .name = "c", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1 } };
 	static const uint32_t in[] = { 0 }, out[] = { 1, 2 }, after[] = { 0 }, behind[] = { 1 };
-	static const struct ingot_module_argument arguments[] = {
-	        { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 2, 0 }, { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 1, 0 } };
+	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 0, 0 },
+		{ INGOT_FROM_NODE, 2, 0 }, { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 1, 0 } };
 	static const struct ingot_module_step steps[] = {
-	        {.kind = INGOT_STEP_COPY, .first_argument = 0, .argument_count = 2, .bytes = 16},
-	        {.kind = INGOT_STEP_COPY, .lane = 1, .first_argument = 2, .argument_count = 2, .bytes = 12, .after = after, .after_count = 1},
-	        {.kind = INGOT_STEP_WAIT, .lane = 0, .after = behind, .after_count = 1},
-	        {.kind = INGOT_STEP_CLEAR, .first_argument = 4, .argument_count = 1, .bytes = 8}};
-	static const struct ingot_module_routine routine = {.name = "moves", .inputs = in, .input_count = 1, .outputs = out, .output_count = 2,
-	                                                    .arguments = arguments, .argument_count = 5, .merge_input = -1, .steps = steps,
-	                                                    .step_count = 4, .lane_count = 2};
-	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "moves", .nodes = nodes, .node_count = 3, .routines = &routine,
-	                                           .routine_count = 1, .images = row_images, .image_count = ROW_IMAGES};
+		{ .kind = INGOT_STEP_COPY, .first_argument = 0, .argument_count = 2, .bytes = 16 },
+		{ .kind = INGOT_STEP_COPY,
+		        .lane = 1,
+		        .first_argument = 2,
+		        .argument_count = 2,
+		        .bytes = 12,
+		        .after = after,
+		        .after_count = 1 },
+		{ .kind = INGOT_STEP_WAIT, .lane = 0, .after = behind, .after_count = 1 },
+		{ .kind = INGOT_STEP_CLEAR, .first_argument = 4, .argument_count = 1, .bytes = 8 }
+	};
+	static const struct ingot_module_routine routine = { .name = "moves",
+		.inputs = in,
+		.input_count = 1,
+		.outputs = out,
+		.output_count = 2,
+		.arguments = arguments,
+		.argument_count = 5,
+		.merge_input = -1,
+		.steps = steps,
+		.step_count = 4,
+		.lane_count = 2 };
+	static const struct ingot_module module = { .abi = INGOT_ABI,
+		.name = "moves",
+		.nodes = nodes,
+		.node_count = 3,
+		.routines = &routine,
+		.routine_count = 1,
+		.images = row_images,
+		.image_count = ROW_IMAGES };
 	struct ingot_library library;
 	struct ingot_routine moves;
 	struct ingot_context linked;
@@ -738,14 +857,16 @@ static void h19_ends(struct trial *t)
 	for (int d = 0; d < 128; d++) {
 		enum ingot_dtype dtype = (enum ingot_dtype)d;
 		if (!ingot_dtype_bits(dtype)) {
-			ingot_dtype_set(dtype, room, 0, 3);           /* nothing to write */
+			ingot_dtype_set(dtype, room, 0, 3); /* nothing to write */
 			CHECK(ingot_dtype_get(dtype, room, 0) == 0 && !room[0] && !ingot_dtype_bytes(dtype, 1, &bytes));
 			CHECK(d < 32 || d == 100 || !strcmp(ingot_dtype_name(dtype), "?"));
 		}
 	}
-	CHECK(ingot_dtype_promote(INGOT_STRING, INGOT_F32) != INGOT_STRING || ingot_dtype_promote(INGOT_F32, INGOT_STRING) != INGOT_STRING);
+	CHECK(ingot_dtype_promote(INGOT_STRING, INGOT_F32) != INGOT_STRING
+	        || ingot_dtype_promote(INGOT_F32, INGOT_STRING) != INGOT_STRING);
 	/* NaN, infinities and what is too large, where the type has them and where not */
-	static const enum ingot_dtype floats[] = { INGOT_F32, INGOT_F16, INGOT_BF16, INGOT_F64, INGOT_F8E5M2, INGOT_F8E4M3FN };
+	static const enum ingot_dtype floats[] = { INGOT_F32, INGOT_F16, INGOT_BF16, INGOT_F64, INGOT_F8E5M2,
+		INGOT_F8E4M3FN };
 	for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
 		ingot_dtype_set(floats[i], room, 1, NAN);
 		CHECK(isnan(ingot_dtype_get(floats[i], room, 1)));
@@ -754,12 +875,16 @@ static void h19_ends(struct trial *t)
 		ingot_dtype_set(floats[i], room, 1, -0.0);
 		CHECK(signbit(ingot_dtype_get(floats[i], room, 1)));
 	}
-	static const struct { enum ingot_dtype dtype; double in, out; } ends[] = {
-	        { INGOT_I8, 127, 127 }, { INGOT_I8, -128, -128 }, { INGOT_U8, 255, 255 }, { INGOT_I16, -32768, -32768 }, { INGOT_U16, 65535, 65535 },
-	        { INGOT_I32, -2147483648.0, -2147483648.0 }, { INGOT_U32, 4294967295.0, 4294967295.0 }, { INGOT_I64, -9007199254740992.0, -9007199254740992.0 },
-	        { INGOT_U64, 9007199254740992.0, 9007199254740992.0 }, { INGOT_BOOL, 1, 1 }, { INGOT_BOOL, 0, 0 }, { INGOT_U4, 15, 15 }, { INGOT_I4, -8, -8 },
-	        { INGOT_I8, 300, 127 }, { INGOT_I8, -300, -128 }, { INGOT_U8, -5, 0 }, { INGOT_I32, NAN, 0 }, { INGOT_I64, 1e30, 0x1p63 }, { INGOT_BOOL, 7, 1 },
-	        { INGOT_I16, 2.5, 2 }, { INGOT_U4, 99, 15 } };
+	static const struct {
+		enum ingot_dtype dtype;
+		double in, out;
+	} ends[] = { { INGOT_I8, 127, 127 }, { INGOT_I8, -128, -128 }, { INGOT_U8, 255, 255 },
+		{ INGOT_I16, -32768, -32768 }, { INGOT_U16, 65535, 65535 }, { INGOT_I32, -2147483648.0, -2147483648.0 },
+		{ INGOT_U32, 4294967295.0, 4294967295.0 }, { INGOT_I64, -9007199254740992.0, -9007199254740992.0 },
+		{ INGOT_U64, 9007199254740992.0, 9007199254740992.0 }, { INGOT_BOOL, 1, 1 }, { INGOT_BOOL, 0, 0 },
+		{ INGOT_U4, 15, 15 }, { INGOT_I4, -8, -8 }, { INGOT_I8, 300, 127 }, { INGOT_I8, -300, -128 },
+		{ INGOT_U8, -5, 0 }, { INGOT_I32, NAN, 0 }, { INGOT_I64, 1e30, 0x1p63 }, { INGOT_BOOL, 7, 1 },
+		{ INGOT_I16, 2.5, 2 }, { INGOT_U4, 99, 15 } };
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		for (uint64_t at = 0; at < 5; at++) {
 			memset(room, 0xff, sizeof room);
@@ -767,7 +892,7 @@ static void h19_ends(struct trial *t)
 			CHECK(ingot_dtype_get(ends[i].dtype, room, at) == ends[i].out);
 			uint32_t bits = ingot_dtype_bits(ends[i].dtype);
 			for (uint64_t k = (at + 1) * bits / 8 + 1; k < sizeof room; k++)
-				CHECK(room[k] == 0xff);               /* and nothing beside it */
+				CHECK(room[k] == 0xff); /* and nothing beside it */
 		}
 }
 
@@ -780,14 +905,20 @@ static void b7_refused(struct trial *t)
 	struct ingot_plan_buffer buffer = { .bytes = 64, .align = 64, .last = 1, .in_place_of = -1 };
 	struct ingot_plan_step steps[2] = { { .lane = 0 }, { .lane = 0 } };
 	const uint32_t late[] = { 9 }, self[] = { 1 };
-	struct ingot_plan plan = { .buffers = &buffer, .buffer_count = 1, .slabs = &slab, .slab_count = 1, .steps = steps, .step_count = 2, .lane_count = 1 };
+	struct ingot_plan plan = { .buffers = &buffer,
+		.buffer_count = 1,
+		.slabs = &slab,
+		.slab_count = 1,
+		.steps = steps,
+		.step_count = 2,
+		.lane_count = 1 };
 	CHECK(ingot_plan_place(&plan) == INGOT_PLAN_OK && ingot_plan_check(&plan) == INGOT_PLAN_OK && slab.peak == 64);
 	buffer.offset = 3;
 	CHECK(ingot_plan_check(&plan) == INGOT_PLAN_INVALID && plan.bad == 0);
 	buffer.offset = 64;
 	CHECK(ingot_plan_check(&plan) == INGOT_PLAN_INVALID);
 	buffer.offset = 0;
-	buffer.last = 2;                                      /* there is no such step */
+	buffer.last = 2; /* there is no such step */
 	CHECK(ingot_plan_place(&plan) == INGOT_PLAN_INVALID && plan.bad == 0);
 	buffer.last = 1;
 	buffer.uses = late;
@@ -800,16 +931,19 @@ static void b7_refused(struct trial *t)
 	steps[1] = (struct ingot_plan_step){ .after = self, .after_count = 1 };
 	CHECK(ingot_plan_place(&plan) == INGOT_PLAN_INVALID);
 	/* two in one place that live at once */
-	struct ingot_plan_buffer two[2] = { { .bytes = 64, .align = 64, .last = 1, .in_place_of = -1 }, { .bytes = 64, .align = 64, .last = 1, .in_place_of = -1 } };
+	struct ingot_plan_buffer two[2] = { { .bytes = 64, .align = 64, .last = 1, .in_place_of = -1 },
+		{ .bytes = 64, .align = 64, .last = 1, .in_place_of = -1 } };
 	plan = (struct ingot_plan){ .buffers = two, .buffer_count = 2, .slabs = &slab, .slab_count = 1 };
 	CHECK(ingot_plan_place(&plan) == INGOT_PLAN_OK && slab.peak == 128);
 	two[1].offset = two[0].offset;
 	CHECK(ingot_plan_check(&plan) == INGOT_PLAN_INVALID);
 	/* segments: no cap, bad alignment, what overflows */
-	struct ingot_plan_item items[3] = { { .bytes = 100, .align = 64 }, { .bytes = 100, .align = 64 }, { .bytes = 1, .align = 1 } };
+	struct ingot_plan_item items[3] = { { .bytes = 100, .align = 64 }, { .bytes = 100, .align = 64 },
+		{ .bytes = 1, .align = 1 } };
 	uint64_t used[3];
 	uint32_t segments, bad = 9;
-	CHECK(ingot_plan_segments(items, 3, 0, used, &segments, &bad) == INGOT_PLAN_OK && segments == 1 && used[0] == 229);
+	CHECK(ingot_plan_segments(items, 3, 0, used, &segments, &bad) == INGOT_PLAN_OK && segments == 1
+	        && used[0] == 229);
 	items[1].align = 3;
 	CHECK(ingot_plan_segments(items, 3, 0, used, &segments, &bad) == INGOT_PLAN_INVALID && bad == 1);
 	items[1] = (struct ingot_plan_item){ .bytes = UINT64_MAX, .align = 64 };
@@ -843,7 +977,8 @@ static void arguments_missing(struct trial *t)
 	FAILS(INGOT_INVALID, ingot_routine_context(routine, NULL));
 	FAILS(INGOT_INVALID, ingot_backend_init(t->runtime, NULL, NULL));
 	FAILS(INGOT_INVALID, ingot_stream_open(t->device, NULL));
-	FAILS(INGOT_INVALID, ingot_node_reshape(t->runtime, OPTIONS(.dtype = INGOT_F32, .rank = 1, .dims = &four), NULL, 4, &node));
+	FAILS(INGOT_INVALID,
+	        ingot_node_reshape(t->runtime, OPTIONS(.dtype = INGOT_F32, .rank = 1, .dims = &four), NULL, 4, &node));
 	FAILS(INGOT_INVALID, ingot_node_new(t->runtime, NULL, &node));
 	SAYS("ingot_node_new: an argument is missing");
 }

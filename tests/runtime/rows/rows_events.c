@@ -6,8 +6,16 @@
 #include "mock.h"
 #include "rows.h"
 
-static int add_one(void *argument) { atomic_fetch_add((_Atomic int *)argument, 1); return 0; }
-static int fail_3(void *argument) { (void)argument; return 3; }
+static int add_one(void *argument)
+{
+	atomic_fetch_add((_Atomic int *)argument, 1);
+	return 0;
+}
+static int fail_3(void *argument)
+{
+	(void)argument;
+	return 3;
+}
 
 static void c1(struct trial *t)
 {
@@ -17,7 +25,7 @@ static void c1(struct trial *t)
 	gate_hold(t, &gate, t->stream);
 	OK(ingot_event_record(t->stream, &event));
 	OK(ingot_event_done(event, &done));
-	CHECK(done == t->in_place);                           /* in place everything is done by then */
+	CHECK(done == t->in_place); /* in place everything is done by then */
 	gate_open(&gate);
 	OK(ingot_event_sync(event));
 	CHECK(gate.left == 1);
@@ -53,7 +61,10 @@ static void c2(struct trial *t)
 	OK(ingot_stream_await(t->stream));
 }
 
-struct waiter { struct ingot_event event; enum ingot_status status; };
+struct waiter {
+	struct ingot_event event;
+	enum ingot_status status;
+};
 static void *wait_for(void *argument)
 {
 	struct waiter *waiter = argument;
@@ -77,15 +88,22 @@ static void c3(struct trial *t)
 	gate_open(&gate);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	for (int i = 0; i < 4; i++)                   /* a check that fails ends the runtime: nobody may be in it any more */
+	for (int i = 0; i < 4; i++) /* a check that fails ends the runtime: nobody may be in it any more */
 		CHECK(waiters[i].status == (i % 2 ? INGOT_FAILED : INGOT_OK));
-	FAILS(INGOT_FAILED, ingot_event_sync(bad));           /* again, and named */
+	FAILS(INGOT_FAILED, ingot_event_sync(bad)); /* again, and named */
 	SAYS("broken");
 	OK(ingot_event_sync(good));
 }
 
-struct pair { int value, seen; _Atomic int turn; };
-static int produce(void *argument) { ((struct pair *)argument)->value++; return 0; }
+struct pair {
+	int value, seen;
+	_Atomic int turn;
+};
+static int produce(void *argument)
+{
+	((struct pair *)argument)->value++;
+	return 0;
+}
 static int consume(void *argument)
 {
 	struct pair *pair = argument;
@@ -125,7 +143,7 @@ static void c4(struct trial *t)
 	FAILS(INGOT_CYCLE, ingot_stream_signal(t->stream, a));
 	OK(ingot_stream_signal(t->stream, b));
 	OK(ingot_stream_wait(other, b));
-	FAILS(INGOT_CYCLE, ingot_stream_signal(other, a));    /* through the other stream and b */
+	FAILS(INGOT_CYCLE, ingot_stream_signal(other, a)); /* through the other stream and b */
 	FAILS(INGOT_PRESENT, ingot_event_signal(b));
 	OK(ingot_event_signal(a));
 	OK(ingot_stream_await(other));
@@ -143,7 +161,7 @@ static void c5(struct trial *t)
 	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .name = "breaks", .run = fail_3 }, NULL));
 	while (!t->lazy && (OK(ingot_stream_idle(t->stream, &idle)), !idle))
 		usleep(100);
-	FAILS(INGOT_FAILED, ingot_stream_await(t->stream));   /* it stopped before anybody waited */
+	FAILS(INGOT_FAILED, ingot_stream_await(t->stream)); /* it stopped before anybody waited */
 	SAYS("breaks");
 	SAYS(t->device_name);
 	FAILS(INGOT_STOPPED, ingot_stream_await(t->stream));
@@ -164,8 +182,14 @@ static void c6(struct trial *t)
 	CHECK(idle);
 }
 
-struct order { int next; int wrong; };
-struct turn { struct order *order; int number; };
+struct order {
+	int next;
+	int wrong;
+};
+struct turn {
+	struct order *order;
+	int number;
+};
 static int in_turn(void *argument)
 {
 	struct turn *turn = argument;
@@ -194,8 +218,8 @@ static void c7(struct trial *t)
 		order = (struct order){ 0 };
 		for (int i = 0; i < many; i++) {
 			turns[i] = (struct turn){ &order, i };
-			OK(ingot_task_submit(t->stream, &(struct ingot_task){.run = in_turn, .argument = turns + i},
-			                     NULL));
+			OK(ingot_task_submit(
+			        t->stream, &(struct ingot_task){ .run = in_turn, .argument = turns + i }, NULL));
 			CHECK(ingot_stream_queued(t->stream) <= (uint32_t)capacity);
 		}
 		OK(ingot_stream_await(t->stream));
@@ -205,14 +229,15 @@ static void c7(struct trial *t)
 	for (int i = 0; i < 4; i++) {
 		usleep(2000);
 		turns[many + i] = (struct turn){ &order, many + i };
-		OK(ingot_task_submit(t->stream, &(struct ingot_task){.run = in_turn, .argument = turns + many + i},
-		                     NULL));
+		OK(ingot_task_submit(
+		        t->stream, &(struct ingot_task){ .run = in_turn, .argument = turns + many + i }, NULL));
 		OK(ingot_stream_await(t->stream));
 	}
 	CHECK(order.next == many + 4 && !order.wrong);
 	free(turns);
 	/* A task that fills its own queue would wait for itself. */
-	OK(ingot_task_submit(t->stream, &(struct ingot_task){.name = "filler", .run = fill_own, .argument = t}, NULL));
+	OK(ingot_task_submit(
+	        t->stream, &(struct ingot_task){ .name = "filler", .run = fill_own, .argument = t }, NULL));
 	OK(ingot_stream_await(t->stream));
 }
 
@@ -239,12 +264,13 @@ static void c8(struct trial *t)
 	OK(ingot_stream_failure(t->stream, text, sizeof text));
 	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = add_one, .argument = &count }, NULL));
 	OK(ingot_stream_await(t->stream));
-	CHECK(count == 1);                                    /* what was skipped stays skipped */
+	CHECK(count == 1); /* what was skipped stays skipped */
 	/* A restart waits for what is queued behind the failure: none of it runs afterwards. */
 	struct gate second = { 0 };
 	pthread_t thread;
 	gate_hold(t, &second, t->stream);
-	enum ingot_status broke = ingot_task_submit(t->stream, &(struct ingot_task){ .name = "breaks", .run = fail_3 }, NULL);
+	enum ingot_status broke =
+	        ingot_task_submit(t->stream, &(struct ingot_task){ .name = "breaks", .run = fail_3 }, NULL);
 	for (int i = 0; i < 200 && !broke; i++)
 		broke = ingot_task_submit(t->stream, &(struct ingot_task){ .run = add_one, .argument = &count }, NULL);
 	CHECK(!broke || t->in_place);
@@ -260,10 +286,9 @@ static void c8(struct trial *t)
 	struct ingot_stream other = other_stream(t);
 	struct ingot_event broken;
 	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .name = "origin", .run = fail_3 }, &broken));
-	enum ingot_status status = ingot_task_submit(
-	        other,
+	enum ingot_status status = ingot_task_submit(other,
 	        &(struct ingot_task){
-	                .name = "waiter", .run = add_one, .argument = &count, .waits = &broken, .wait_count = 1},
+	                .name = "waiter", .run = add_one, .argument = &count, .waits = &broken, .wait_count = 1 },
 	        NULL);
 	CHECK(!status);
 	FAILS(INGOT_DEPENDENCY, ingot_stream_await(other));
@@ -284,25 +309,44 @@ static void c9(struct trial *t)
 		OK(ingot_stream_close(stream));
 	}
 	CHECK(count == cycles);
-	CHECK(ingot_runtime_live(t->runtime) <= live + 4);    /* the tables may have grown, once */
+	CHECK(ingot_runtime_live(t->runtime) <= live + 4); /* the tables may have grown, once */
 }
 
-struct parts { char text[8]; int used; _Atomic int destroyed; };
-static int part_a(void *argument) { struct parts *p = argument; p->text[p->used++] = 'a'; return 0; }
-static int part_b(void *argument) { struct parts *p = argument; p->text[p->used++] = 'b'; return p->destroyed; }
-static int part_c(void *argument) { struct parts *p = argument; p->text[p->used++] = 'c'; return 0; }
+struct parts {
+	char text[8];
+	int used;
+	_Atomic int destroyed;
+};
+static int part_a(void *argument)
+{
+	struct parts *p = argument;
+	p->text[p->used++] = 'a';
+	return 0;
+}
+static int part_b(void *argument)
+{
+	struct parts *p = argument;
+	p->text[p->used++] = 'b';
+	return p->destroyed;
+}
+static int part_c(void *argument)
+{
+	struct parts *p = argument;
+	p->text[p->used++] = 'c';
+	return 0;
+}
 static void part_end(void *argument) { atomic_fetch_add(&((struct parts *)argument)->destroyed, 1); }
 
 static void c10(struct trial *t)
 {
 	struct parts parts = { 0 }, second = { 0 };
 	struct ingot_event event;
-	struct ingot_task task = {.name = "described",
-	                          .before = part_a,
-	                          .run = part_b,
-	                          .after = part_c,
-	                          .argument = &parts,
-	                          .destroy = part_end};
+	struct ingot_task task = { .name = "described",
+		.before = part_a,
+		.run = part_b,
+		.after = part_c,
+		.argument = &parts,
+		.destroy = part_end };
 	OK(ingot_task_submit(t->stream, &task, &event));
 	OK(ingot_event_sync(event));
 	CHECK(!strcmp(parts.text, "abc") && parts.destroyed == 1);
@@ -311,9 +355,9 @@ static void c10(struct trial *t)
 	OK(ingot_task_submit(t->stream, &task, NULL));
 	FAILS(INGOT_FAILED, ingot_stream_await(t->stream));
 	SAYS("described");
-	CHECK(second.used == 0 && second.destroyed == 1);     /* also when it was not run */
+	CHECK(second.used == 0 && second.destroyed == 1); /* also when it was not run */
 	FAILS(INGOT_STOPPED, ingot_task_submit(t->stream, &task, NULL));
-	CHECK(second.destroyed == 2);                         /* and when it was not accepted */
+	CHECK(second.destroyed == 2); /* and when it was not accepted */
 }
 
 static void c11(struct trial *t)
@@ -411,7 +455,7 @@ static void c13(struct trial *t)
 		gate_hold(t, &gate, t->stream);
 		OK(ingot_write(t->context, a, first, sizeof first, NULL));
 		OK(ingot_write(there, a, second, sizeof second, NULL));
-		usleep(t->threads ? 500 : 0);     /* time for a write that does not wait, if there is one */
+		usleep(t->threads ? 500 : 0); /* time for a write that does not wait, if there is one */
 		gate_open(&gate);
 		read_f32(t->context, a, got, 64);
 		CHECK(got[0] == 2);
@@ -477,13 +521,13 @@ static void c14(struct trial *t)
 		} else
 			OK(ingot_device_to_device(b, t->context, INGOT_MERGE_COPY, beside, NULL, NULL));
 		OK(ingot_hazard_entries(t->device, &entries));
-		CHECK(t->in_place || entries == 2);           /* a writer and a reader */
+		CHECK(t->in_place || entries == 2); /* a writer and a reader */
 		gate_open(&one);
 		gate_open(&two);
 		OK(ingot_stream_await(t->stream));
 		OK(ingot_stream_await(other));
 		OK(ingot_hazard_entries(t->device, &entries));
-		CHECK(entries > 0 || t->in_place);            /* done, and still in the tables */
+		CHECK(entries > 0 || t->in_place); /* done, and still in the tables */
 		OK(ingot_device_sync(t->device));
 		OK(ingot_hazard_entries(t->device, &entries));
 		CHECK(entries == 0);
@@ -506,11 +550,11 @@ static void c14(struct trial *t)
 	FAILS(INGOT_STOPPED, ingot_device_sync(t->device));
 }
 
-struct submitter { struct trial *t; _Atomic int *count; };
-static int tasks_each(const struct trial *t)
-{
-	return t->host_memory ? times(3000, 100000) : times(500, 3000);
-}
+struct submitter {
+	struct trial *t;
+	_Atomic int *count;
+};
+static int tasks_each(const struct trial *t) { return t->host_memory ? times(3000, 100000) : times(500, 3000); }
 
 static void *submit_many(void *argument)
 {
@@ -519,14 +563,18 @@ static void *submit_many(void *argument)
 		OK(ingot_task_submit(s->t->stream, &(struct ingot_task){ .run = add_one, .argument = s->count }, NULL));
 	return NULL;
 }
-struct nested { struct trial *t; struct ingot_stream other; _Atomic int *count; };
+struct nested {
+	struct trial *t;
+	struct ingot_stream other;
+	_Atomic int *count;
+};
 static int submit_inside(void *argument)
 {
 	struct nested *n = argument;
 	enum ingot_status a =
-	        ingot_task_submit(n->other, &(struct ingot_task){.run = add_one, .argument = n->count}, NULL);
+	        ingot_task_submit(n->other, &(struct ingot_task){ .run = add_one, .argument = n->count }, NULL);
 	enum ingot_status b =
-	        ingot_task_submit(n->t->stream, &(struct ingot_task){.run = add_one, .argument = n->count}, NULL);
+	        ingot_task_submit(n->t->stream, &(struct ingot_task){ .run = add_one, .argument = n->count }, NULL);
 	return a || b;
 }
 
@@ -541,9 +589,9 @@ static void c15(struct trial *t)
 		pthread_join(threads[i], NULL);
 	OK(ingot_stream_await(t->stream));
 	CHECK(count == 8 * tasks_each(t));
-	struct nested n = { t, other_stream(t), &count };     /* tasks may submit too */
+	struct nested n = { t, other_stream(t), &count }; /* tasks may submit too */
 	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = submit_inside, .argument = &n }, NULL));
-	OK(ingot_stream_await(t->stream));                    /* the task, and what it submitted before it ended is queued */
+	OK(ingot_stream_await(t->stream)); /* the task, and what it submitted before it ended is queued */
 	OK(ingot_stream_await(t->stream));
 	OK(ingot_stream_await(n.other));
 	CHECK(count == 8 * tasks_each(t) + 2);
@@ -564,7 +612,7 @@ static void c16(struct trial *t)
 	struct mock_counts before = { 0 }, after = { 0 };
 	bool counted = device_counts(t, &before);
 	CHECK(before.events_live == 0 && before.issued == before.completed);
-	OK(ingot_host_pin(t->device, got, BYTES));             /* else the driver has the host wait for the copy */
+	OK(ingot_host_pin(t->device, got, BYTES)); /* else the driver has the host wait for the copy */
 	for (int i = 0; i < MANY; i++) {
 		memset(bytes[i], i, BYTES);
 		OK(ingot_pool_write(t->stream, pool, 0, bytes[i], BYTES, NULL));
@@ -579,20 +627,22 @@ static void c16(struct trial *t)
 	OK(ingot_stream_await(t->stream));
 	OK(ingot_stream_idle(t->stream, &idle));
 	device_counts(t, &after);
-	/* An operation for each write and the read, and a driver event for each command: record and wait are two more. */
+	/* An operation for each write and the read, and a driver event for each command: record and wait are two more.
+	 */
 	CHECK(done && idle && after.issued == after.completed && after.events_live == 0);
-	CHECK(!counted || (after.events_made - before.events_made == MANY + 3 &&
-	      after.issued - before.issued == 2 * MANY + 4 + (after.waits - before.waits)));
+	CHECK(!counted
+	        || (after.events_made - before.events_made == MANY + 3
+	                && after.issued - before.issued == 2 * MANY + 4 + (after.waits - before.waits)));
 
-	/* Issued is not done: with the device standing, 400 commands of a stream and those of another one that wait for them are
-	 * all in flight, and no host thread waits for any of them. */
+	/* Issued is not done: with the device standing, 400 commands of a stream and those of another one that wait for
+	 * them are all in flight, and no host thread waits for any of them. */
 	enum { DEEP = 400 };
 	before = after;
 	device_hold(true);
 	for (int i = 0; i < DEEP; i++)
 		OK(ingot_pool_fill(t->stream, pool, 0, BYTES, i, NULL));
 	OK(ingot_pool_read(other, pool, 0, got, BYTES, &recorded));
-	OK(ingot_pool_fill(t->stream, pool, 0, BYTES, 9, NULL));  /* behind the read, on the first stream again */
+	OK(ingot_pool_fill(t->stream, pool, 0, BYTES, 9, NULL)); /* behind the read, on the first stream again */
 	for (int i = 0; i < 20000 && !fault_happened() && device_counts(t, &after) && after.in_flight < DEEP + 2; i++)
 		usleep(500);
 	CHECK(!counted || (after.in_flight == DEEP + 2 && ingot_stream_queued(t->stream) == DEEP + 1));
@@ -614,8 +664,10 @@ static bool all_of(const unsigned char *at, size_t bytes, int byte)
 	return i == bytes;
 }
 
-/* Copies of memory that nobody pinned are in flight as others are; what comes down is there for those that read it next. */
-/* A question that the driver fails says nothing of the command: those before it are told of first, and it has ended well. */
+/* Copies of memory that nobody pinned are in flight as others are; what comes down is there for those that read it
+ * next. */
+/* A question that the driver fails says nothing of the command: those before it are told of first, and it has ended
+ * well. */
 static void c16_unanswered(struct trial *t)
 {
 	enum { BYTES = 64, MANY = 3 };
@@ -643,7 +695,8 @@ static void c16_unanswered(struct trial *t)
 	CHECK(all_of(got, BYTES, MANY));
 }
 
-/* What the driver fails is said in its words, by the name of its call; and nothing is left with it, which it says itself at the end. */
+/* What the driver fails is said in its words, by the name of its call; and nothing is left with it, which it says
+ * itself at the end. */
 static void c16_words(struct trial *t)
 {
 	enum { BYTES = 64, LARGE = 4 << 20 };
@@ -652,8 +705,10 @@ static void c16_words(struct trial *t)
 	OK(ingot_pool_fill(t->stream, pool, 0, BYTES, 1, NULL));
 	OK(ingot_stream_await(t->stream));
 	if (!fault_driver(NULL, 0))
-		return;                                            /* a real one fails nothing on purpose */
-	static const struct { const char *fails[2], *says; } cases[] = {
+		return; /* a real one fails nothing on purpose */
+	static const struct {
+		const char *fails[2], *says;
+	} cases[] = {
 		{ { "cuMemsetD8Async", NULL }, "cuMemsetD8Async: unknown error (999)" },
 		{ { "cuEventRecord", NULL }, "no event of the driver" },
 	};
@@ -665,8 +720,10 @@ static void c16_words(struct trial *t)
 		fault_driver(NULL, 0);
 		OK(ingot_stream_restart(t->stream));
 	}
-	/* A slab that no memory can be put behind is a block of the driver's; memory that is not taken back at once is given once more. */
-	static const char *const calls[] = { "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemUnmap" };
+	/* A slab that no memory can be put behind is a block of the driver's; memory that is not taken back at once is
+	 * given once more. */
+	static const char *const calls[] = { "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess",
+		"cuMemUnmap" };
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
 		fault_driver(calls[i], 1);
 		OK(ingot_pool_open(t->device, LARGE, 0, INGOT_SLAB_PRIVATE, &large));
@@ -687,15 +744,17 @@ static void c16_child(struct trial *t)
 	OK(ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &pool));
 	OK(ingot_pool_fill(t->stream, pool, 0, BYTES, 1, NULL));
 	OK(ingot_stream_await(t->stream));
-	usleep(20000);                                        /* the threads of the stream rest, and hold no lock */
+	usleep(20000); /* the threads of the stream rest, and hold no lock */
 	pid_t child = fork();
 	if (!child) {
 		struct ingot_device device;
 		struct ingot_stream stream;
 		fault_forget();
-		alarm(60);                            /* only ends what hangs */
-		bool refused = ingot_device_another(t->runtime, t->device_name, 0, &device) == INGOT_UNSUPPORTED && strstr(ingot_message(), "its child has none") &&
-			ingot_stream_open(t->device, &stream) == INGOT_UNSUPPORTED && ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &more) == INGOT_UNSUPPORTED;
+		alarm(60); /* only ends what hangs */
+		bool refused = ingot_device_another(t->runtime, t->device_name, 0, &device) == INGOT_UNSUPPORTED
+		        && strstr(ingot_message(), "its child has none")
+		        && ingot_stream_open(t->device, &stream) == INGOT_UNSUPPORTED
+		        && ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &more) == INGOT_UNSUPPORTED;
 		_exit(!refused);
 	}
 	CHECK(child > 0 && waitpid(child, &ended, 0) == child && WIFEXITED(ended) && !WEXITSTATUS(ended));
@@ -724,7 +783,9 @@ static void c16_pageable(struct trial *t)
 		OK(ingot_pool_write(t->stream, pool, 0, from[i], BYTES, NULL));
 		OK(ingot_pool_read(t->stream, pool, 0, got[i], BYTES, NULL));
 	}
-	for (int i = 0; i < 20000 && !fault_happened() && device_counts(t, &now) && now.in_flight - before.in_flight < 2 * TIMES; i++)
+	for (int i = 0; i < 20000 && !fault_happened() && device_counts(t, &now)
+	        && now.in_flight - before.in_flight < 2 * TIMES;
+	        i++)
 		usleep(500);
 	CHECK(!counted || now.in_flight - before.in_flight == 2 * TIMES);
 	device_hold(false);
@@ -740,7 +801,7 @@ static void c16_pageable(struct trial *t)
 			OK(ingot_stream_wait(other, event));
 			OK(ingot_event_close(event));
 		}
-		OK(ingot_pool_write(stream, second, 0, chain, BYTES, NULL));     /* goes up again at once */
+		OK(ingot_pool_write(stream, second, 0, chain, BYTES, NULL)); /* goes up again at once */
 		OK(ingot_pool_read(stream, second, 0, last, BYTES, NULL));
 		OK(ingot_stream_await(stream));
 		CHECK(all_of(last, BYTES, round));
@@ -795,12 +856,11 @@ static void c8_cancel(struct trial *t)
 		return;
 	}
 	gate_hold(t, &gate, t->stream);
-	OK(ingot_task_submit(t->stream, &(struct ingot_task){.name = "first", .run = add_one, .argument = &count},
-	                     &first));
 	OK(ingot_task_submit(
-	        other,
+	        t->stream, &(struct ingot_task){ .name = "first", .run = add_one, .argument = &count }, &first));
+	OK(ingot_task_submit(other,
 	        &(struct ingot_task){
-	                .name = "second", .run = add_one, .argument = &count, .waits = &first, .wait_count = 1},
+	                .name = "second", .run = add_one, .argument = &count, .waits = &first, .wait_count = 1 },
 	        &second));
 	OK(ingot_event_cancel(first));
 	gate_open(&gate);
@@ -813,10 +873,10 @@ static void c8_cancel(struct trial *t)
 	OK(ingot_stream_await(other));
 	CHECK(count == 1);
 	OK(ingot_event_open(t->runtime, &promise));
-	OK(ingot_task_submit(
-	        other, &(struct ingot_task){.run = add_one, .argument = &count, .waits = &promise, .wait_count = 1},
+	OK(ingot_task_submit(other,
+	        &(struct ingot_task){ .run = add_one, .argument = &count, .waits = &promise, .wait_count = 1 },
 	        &second));
-	OK(ingot_event_close(promise));                       /* nobody can keep it any more */
+	OK(ingot_event_close(promise)); /* nobody can keep it any more */
 	FAILS(INGOT_CANCELLED, ingot_event_sync(second));
 	CHECK(count == 1);
 }

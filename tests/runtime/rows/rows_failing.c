@@ -1,5 +1,5 @@
-/* rows_failing.c: each call, with each allocation, thread and backend call behind it failing once.  A call that failed says so, leaves
- * nothing behind that its caller would have to close, and does what it should when it is made again. */
+/* rows_failing.c: each call, with each allocation, thread and backend call behind it failing once.  A call that failed
+ * says so, leaves nothing behind that its caller would have to close, and does what it should when it is made again. */
 #include <unistd.h>
 #include "fault.h"
 #include "mock.h"
@@ -7,16 +7,21 @@
 
 #define N SMALL_COUNT
 #define MOST 12
-#define TRY(call) do { enum ingot_status tried = (call); if (tried) return tried; } while (0)
+#define TRY(call) \
+	do { \
+		enum ingot_status tried = (call); \
+		if (tried) \
+			return tried; \
+	} while (0)
 
 /* Where a scene plays; what its call opens it puts where it is closed. */
 struct stage {
 	struct trial *trial;
 	struct ingot_runtime *runtime;
-	struct ingot_device device, twin, elsewhere;      /* elsewhere: another backend's */
+	struct ingot_device device, twin, elsewhere; /* elsewhere: another backend's */
 	struct ingot_stream stream, far, away;
 	struct ingot_context context, there, apart;
-	struct ingot_node a, b, big;                      /* a is in all contexts; big has margins */
+	struct ingot_node a, b, big; /* a is in all contexts; big has margins */
 	struct ingot_library library;
 	struct ingot_event events[MOST];
 	struct ingot_context contexts[MOST];
@@ -27,26 +32,28 @@ struct stage {
 	struct ingot_device devices[2];
 	uint32_t pools[3];
 	float seen[N];
-	bool again;                                       /* the call that failed is made again */
-	bool wrong;                                       /* all went well, and yet the result is another */
+	bool again; /* the call that failed is made again */
+	bool wrong; /* all went well, and yet the result is another */
 };
 
 struct scene {
 	const char *name;
-	enum ingot_status (*before)(struct stage *);      /* or NULL */
+	enum ingot_status (*before)(struct stage *); /* or NULL */
 	enum ingot_status (*call)(struct stage *);
-	bool automatic;                                   /* transfers */
-	bool quiet;                                       /* it may go well although something failed */
-	bool keeps;                                       /* something for later: values, failures that are told later, what a device has once */
-	bool stands;                                      /* its streams do, until events[0] is signalled */
-	bool writes;                                      /* `a`, by a task: one that failed behind that leaves no value, and why */
+	bool automatic; /* transfers */
+	bool quiet;     /* it may go well although something failed */
+	bool keeps;     /* something for later: values, failures that are told later, what a device has once */
+	bool stands;    /* its streams do, until events[0] is signalled */
+	bool writes;    /* `a`, by a task: one that failed behind that leaves no value, and why */
 };
 
 static const float one_to_sixteen[N] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
 
 static struct ingot_node_options f32(const char *const *label, const int64_t *dims)
 {
-	return (struct ingot_node_options){.labels = label, .label_count = label != NULL, .dtype = INGOT_F32, .rank = 1, .dims = dims};
+	return (struct ingot_node_options){
+		.labels = label, .label_count = label != NULL, .dtype = INGOT_F32, .rank = 1, .dims = dims
+	};
 }
 
 static const int64_t sixteen[1] = { N };
@@ -115,7 +122,8 @@ static void stage_open(struct stage *s, struct trial *t, bool automatic)
 	options.spare_commands = INGOT_NO_SPARES;
 	options.automatic_transfers = automatic;
 	OK(ingot_runtime_open(&s->runtime, &options));
-	OK(ingot_backend_init(s->runtime, t->device_name, &(struct ingot_backend_options){ .intra_op_threads = 2, .seed = 7 }));
+	OK(ingot_backend_init(
+	        s->runtime, t->device_name, &(struct ingot_backend_options){ .intra_op_threads = 2, .seed = 7 }));
 	OK(ingot_backend_init(s->runtime, other, &(struct ingot_backend_options){ .intra_op_threads = 1 }));
 	OK(ingot_device_get(s->runtime, t->device_name, 0, &s->device));
 	OK(ingot_device_another(s->runtime, t->device_name, 0, &s->twin));
@@ -137,7 +145,7 @@ static void stage_open(struct stage *s, struct trial *t, bool automatic)
 	OK(ingot_context_place(s->there, &s->a, 1));
 	OK(ingot_context_place(s->apart, &s->a, 1));
 	written(s);
-	OK(streams_settle(s));                                /* no call of these counts in the scene */
+	OK(streams_settle(s)); /* no call of these counts in the scene */
 }
 
 static void stage_close(struct stage *s)
@@ -155,7 +163,8 @@ static void stage_close(struct stage *s)
 
 /* ---- the scenes ---- */
 
-static enum ingot_status read_back(struct stage *s, struct ingot_context context, struct ingot_node node, const float *wanted, float factor)
+static enum ingot_status read_back(
+        struct stage *s, struct ingot_context context, struct ingot_node node, const float *wanted, float factor)
 {
 	struct ingot_event done;
 	memset(s->seen, 0, sizeof s->seen);
@@ -237,7 +246,6 @@ static enum ingot_status pool_grows(struct stage *s)
 	return status;
 }
 
-
 /* Values of the host go up with the places; none is placed where one cannot be. */
 static enum ingot_status nodes_given(struct stage *s)
 {
@@ -245,7 +253,8 @@ static enum ingot_status nodes_given(struct stage *s)
 	for (int i = 0; i < 4; i++) {
 		TRY(ingot_node_new(s->runtime, &of, &s->nodes[i]));
 		TRY(ingot_node_host_create(s->nodes[i]));
-		TRY(ingot_node_set_all(s->nodes[i], (double[N]){ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 }, N));
+		TRY(ingot_node_set_all(
+		        s->nodes[i], (double[N]){ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 }, N));
 	}
 	of.sharing = INGOT_SHARED;
 	of.mode = INGOT_ON_DEVICE;
@@ -265,14 +274,15 @@ static enum ingot_status nodes_placed(struct stage *s)
 		CHECK(ingot_context_location(s->contexts[0], s->nodes[i], &at) == (status ? INGOT_MISSING : INGOT_OK));
 	TRY(status);
 	TRY(ingot_context_place(s->contexts[1], s->nodes, 6));
-	if (!s->again)                                    /* a value that did not arrive does not come by placing again */
+	if (!s->again) /* a value that did not arrive does not come by placing again */
 		TRY(read_back(s, s->contexts[1], s->nodes[2], one_to_sixteen, 1));
 	return ingot_stream_await(s->stream);
 }
 
 static enum ingot_status libraries_loaded(struct stage *s)
 {
-	TRY(ingot_library_load(s->runtime, &small_pair_module, &(struct ingot_library_options){ .with = s->library }, &s->libraries[1]));
+	TRY(ingot_library_load(s->runtime, &small_pair_module, &(struct ingot_library_options){ .with = s->library },
+	        &s->libraries[1]));
 	return ingot_library_load(s->runtime, &small_module, NULL, &s->libraries[0]);
 }
 
@@ -305,8 +315,9 @@ static bool but_merge(const char *name, void *user)
 
 static enum ingot_status all_linked(struct stage *s)
 {
-	enum ingot_status status = ingot_link_all(s->context, s->library, but_merge, NULL, s->routines, &s->contexts[0]);
-	s->contexts[0] = (struct ingot_context){ 0 };     /* the last routine's */
+	enum ingot_status status =
+	        ingot_link_all(s->context, s->library, but_merge, NULL, s->routines, &s->contexts[0]);
+	s->contexts[0] = (struct ingot_context){ 0 }; /* the last routine's */
 	return status;
 }
 
@@ -336,7 +347,7 @@ static enum ingot_status dense_run(struct stage *s)
 	struct ingot_node state;
 	OK(ingot_routine_context(s->routines[0], &linked));
 	OK(ingot_library_node(s->library, "s", &state));
-	if (s->again)                                     /* what a run that failed left of it is nothing to go on with */
+	if (s->again) /* what a run that failed left of it is nothing to go on with */
 		TRY(ingot_write(linked, state, zeros, sizeof zeros, NULL));
 	TRY(ingot_routine_run(s->routines[0], &s->events[0]));
 	enum ingot_status status = ingot_event_sync(s->events[0]);
@@ -386,7 +397,7 @@ static enum ingot_status moved_to(struct stage *s, struct ingot_context to, enum
 {
 	bool moved;
 	TRY(ingot_device_to_device(s->a, to, merge, s->context, &moved, &s->events[0]));
-	CHECK(!s->trial->in_place || !ingot_stream_queued(s->stream));         /* nobody has to wait for what runs in place */
+	CHECK(!s->trial->in_place || !ingot_stream_queued(s->stream)); /* nobody has to wait for what runs in place */
 	TRY(ingot_event_sync(s->events[0]));
 	return merge ? INGOT_OK : read_back(s, to, s->a, one_to_sixteen, 1);
 }
@@ -439,7 +450,11 @@ static enum ingot_status transfer_linked(struct stage *s)
 	return ingot_transfer_routine(s->a, s->context, INGOT_MERGE_NONE, s->there, &s->routines[1]);
 }
 
-static int nothing(void *unused) { (void)unused; return 0; }
+static int nothing(void *unused)
+{
+	(void)unused;
+	return 0;
+}
 
 /* On streams that run in place nothing can wait for what comes later. */
 static enum ingot_status promise_waited(struct stage *s)
@@ -448,10 +463,12 @@ static enum ingot_status promise_waited(struct stage *s)
 	if (s->trial->in_place)
 		TRY(ingot_stream_signal(s->stream, s->events[1]));
 	TRY(ingot_stream_wait(s->far, s->events[1]));
-	TRY(ingot_task_submit(s->far, &(struct ingot_task){.run = nothing, .waits = s->events, .wait_count = 2}, &s->events[2]));
+	TRY(ingot_task_submit(
+	        s->far, &(struct ingot_task){ .run = nothing, .waits = s->events, .wait_count = 2 }, &s->events[2]));
 	if (!s->trial->in_place)
 		TRY(ingot_stream_signal(s->stream, s->events[1]));
-	TRY(ingot_task_submit(s->stream, &(struct ingot_task){.run = nothing, .uses = uses, .use_count = 2}, &s->events[3]));
+	TRY(ingot_task_submit(
+	        s->stream, &(struct ingot_task){ .run = nothing, .uses = uses, .use_count = 2 }, &s->events[3]));
 	return ingot_event_record(s->far, &s->events[4]);
 }
 
@@ -461,7 +478,7 @@ static enum ingot_status events_made(struct stage *s)
 	TRY(ingot_event_open(s->runtime, &s->events[1]));
 	enum ingot_status status = promise_waited(s);
 	if (status)
-		ingot_event_signal(s->events[1]);         /* who waits for it already may go */
+		ingot_event_signal(s->events[1]); /* who waits for it already may go */
 	TRY(status);
 	TRY(ingot_event_sync(s->events[4]));
 	return ingot_event_sync(s->events[3]);
@@ -474,17 +491,19 @@ static enum ingot_status readers_given(struct stage *s)
 	TRY(ingot_stream_open(s->device, &s->streams[0]));
 	TRY(ingot_event_open(s->runtime, &s->events[0]));
 	TRY(ingot_stream_wait(s->streams[0], s->events[0]));
-	TRY(ingot_task_submit(s->streams[0], &(struct ingot_task){.run = nothing, .uses = &write, .use_count = 1}, NULL));
+	TRY(ingot_task_submit(
+	        s->streams[0], &(struct ingot_task){ .run = nothing, .uses = &write, .use_count = 1 }, NULL));
 	TRY(ingot_stream_wait(s->stream, s->events[0]));
-	TRY(ingot_task_submit(s->stream, &(struct ingot_task){.run = nothing, .uses = &use, .use_count = 1}, NULL));
-	return ingot_task_submit(s->streams[0], &(struct ingot_task){.run = nothing, .uses = &use, .use_count = 1}, NULL);
+	TRY(ingot_task_submit(s->stream, &(struct ingot_task){ .run = nothing, .uses = &use, .use_count = 1 }, NULL));
+	return ingot_task_submit(
+	        s->streams[0], &(struct ingot_task){ .run = nothing, .uses = &use, .use_count = 1 }, NULL);
 }
 static enum ingot_status readers_asked(struct stage *s)
 {
 	uint32_t count = 0, writers = 0;
 	enum ingot_status status = ingot_reader_events(s->context, s->a, s->events + 1, 4, &count);
 	if (status)
-		memset(s->events + 1, 0, 4 * sizeof *s->events);          /* handles that are closed again */
+		memset(s->events + 1, 0, 4 * sizeof *s->events); /* handles that are closed again */
 	else
 		status = ingot_writer_events(s->context, s->a, s->events + 5, 1, &writers);
 	s->wrong = count != 2 || writers != 1;
@@ -495,7 +514,8 @@ static enum ingot_status trace_made(struct stage *s)
 {
 	char text[4000];
 	TRY(ingot_trace_begin(s->runtime, 16));
-	enum ingot_status status = ingot_task_submit(s->stream, &(struct ingot_task){.name = "traced", .run = nothing}, NULL);
+	enum ingot_status status =
+	        ingot_task_submit(s->stream, &(struct ingot_task){ .name = "traced", .run = nothing }, NULL);
 	if (!status)
 		status = ingot_stream_await(s->stream);
 	ingot_trace_json(s->runtime, text, sizeof text);
@@ -570,7 +590,7 @@ static enum ingot_status newest_kept(struct stage *s)
 	if (s->contexts[0].runtime) {
 		OK(ingot_context_close(s->contexts[0]));
 		s->contexts[0] = (struct ingot_context){ 0 };
-	} else                                            /* again: the host's value is the newest there is */
+	} else /* again: the host's value is the newest there is */
 		OK(ingot_node_set_all(s->b, (double[N]){ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 }, N));
 	TRY(ingot_node_get_all(s->b, values, N));
 	s->wrong = values[0] != 1 || values[15] != 16;
@@ -687,7 +707,7 @@ static void trial_over(struct trial *t)
 	OK(ingot_context_close(t->context));
 	OK(ingot_runtime_close(t->runtime));
 	t->runtime = NULL;
-	fault_forget();                                       /* the scenes plant their own */
+	fault_forget(); /* the scenes plant their own */
 }
 
 /* The same in one runtime: what fails again and again leaves no memory either that only its end would give back. */
@@ -712,7 +732,8 @@ static void scene_repeat(struct trial *t, const struct scene *scene)
 		/* Who ended the last command may still be at it. */
 		for (int i = 0; i < 20000 && k > 1 && ingot_runtime_live(s.runtime) != live; i++)
 			usleep(500);
-		check_note("%s again, failing call %d: %llu blocks, before %llu", scene->name, k, (unsigned long long)ingot_runtime_live(s.runtime), (unsigned long long)live);
+		check_note("%s again, failing call %d: %llu blocks, before %llu", scene->name, k,
+		        (unsigned long long)ingot_runtime_live(s.runtime), (unsigned long long)live);
 		CHECK(k < 2 || ingot_runtime_live(s.runtime) == live);
 		if (k && !happened)
 			break;
@@ -739,7 +760,8 @@ static void work_fails(struct trial *t) { scenes_play(t, work, COUNT(work)); }
 static void moves_fail(struct trial *t) { scenes_play(t, moves, COUNT(moves)); }
 
 /* Opening itself, with the test's allocator and with the C library's. */
-static enum ingot_status all_open(const struct ingot_runtime_options *options, const char *name, struct ingot_runtime **runtime)
+static enum ingot_status all_open(
+        const struct ingot_runtime_options *options, const char *name, struct ingot_runtime **runtime)
 {
 	struct ingot_device device;
 	struct ingot_stream stream;
@@ -769,13 +791,14 @@ static void opening_fails(struct trial *t)
 			fault_forget();
 			fault_libc(false);
 			CHECK(!status == !happened);
-			if (status && runtime) {                  /* what failed is asked for again */
+			if (status && runtime) { /* what failed is asked for again */
 				struct ingot_device device;
 				OK(ingot_backend_init(runtime, t->device_name, NULL));
 				OK(ingot_device_get(runtime, t->device_name, 0, &device));
 			}
 			OK(ingot_runtime_close(runtime));
-			CHECK(fault_blocks() == blocks && fault_libc_blocks() == libc_blocks && fault_threads() == threads);
+			CHECK(fault_blocks() == blocks && fault_libc_blocks() == libc_blocks
+			        && fault_threads() == threads);
 			if (!happened)
 				k = -1;
 		}

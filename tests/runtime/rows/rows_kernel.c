@@ -13,7 +13,8 @@ static struct ingot_library load(struct trial *t)
 
 static void h1(struct trial *t)
 {
-	/* Handles are values without a meaning of their own; all headers compile as C11 and as C++ (tests runtime.header.*). */
+	/* Handles are values without a meaning of their own; all headers compile as C11 and as C++ (tests
+	 * runtime.header.*). */
 	struct ingot_device zeros = { 0 };
 	struct ingot_buffer buffer;
 	const struct ingot_module_kernel *kernel;
@@ -66,32 +67,36 @@ static void h4(struct trial *t)
 	struct ingot_properties p;
 	OK(ingot_device_properties(t->device, &p));
 	if (!t->host_memory)
-		CHECK(p.shared_bytes == 48 * 1024 && p.group_threads == 1024 && p.group_size[0] == 1024 &&
-		      p.group_size[1] == (strcmp(t->device_name, "cuda") ? 512 : 1024) && p.group_size[2] == 64);
+		CHECK(p.shared_bytes == 48 * 1024 && p.group_threads == 1024 && p.group_size[0] == 1024
+		        && p.group_size[1] == (strcmp(t->device_name, "cuda") ? 512 : 1024) && p.group_size[2] == 64);
 	else
-		CHECK(p.shared_bytes == 0 && p.group_threads == 1 && p.group_size[2] == 1 && p.compute_units >= 1 && p.memory_bytes > 0);
+		CHECK(p.shared_bytes == 0 && p.group_threads == 1 && p.group_size[2] == 1 && p.compute_units >= 1
+		        && p.memory_bytes > 0);
 }
 
 static void h5(struct trial *t)
 {
-	static const struct { enum ingot_dtype dtype; bool host, lazy;
+	static const struct {
+		enum ingot_dtype dtype;
+		bool host, lazy;
 	} truth[] = {
-	        {INGOT_F32, true, true},
-	        {INGOT_F64, true, false},
-	        {INGOT_I32, true, true},
-	        {INGOT_U8, true, false},
-	        {INGOT_BOOL, true, false},
-	        {INGOT_F16, false, true},
-	        {INGOT_BF16, false, false},
-	        {INGOT_F8E4M3FN, false, false},
-	        {INGOT_F8E5M2, false, false},
-	        {INGOT_I4, false, false},
-	        {INGOT_C64, false, false},
-	        {INGOT_STRING, false, false},
-	        {(enum ingot_dtype)77, false, false},
+		{ INGOT_F32, true, true },
+		{ INGOT_F64, true, false },
+		{ INGOT_I32, true, true },
+		{ INGOT_U8, true, false },
+		{ INGOT_BOOL, true, false },
+		{ INGOT_F16, false, true },
+		{ INGOT_BF16, false, false },
+		{ INGOT_F8E4M3FN, false, false },
+		{ INGOT_F8E5M2, false, false },
+		{ INGOT_I4, false, false },
+		{ INGOT_C64, false, false },
+		{ INGOT_STRING, false, false },
+		{ (enum ingot_dtype)77, false, false },
 	};
 	for (size_t i = 0; i < sizeof truth / sizeof *truth; i++)
-		CHECK(ingot_device_supports(t->device, truth[i].dtype) == (t->host_memory || !strcmp(t->device_name, "cuda") ? truth[i].host : truth[i].lazy));
+		CHECK(ingot_device_supports(t->device, truth[i].dtype)
+		        == (t->host_memory || !strcmp(t->device_name, "cuda") ? truth[i].host : truth[i].lazy));
 }
 
 static void h9(struct trial *t)
@@ -158,15 +163,15 @@ static void h12(struct trial *t)
 			CHECK(at[6] == (i < n[0] * n[1] * n[2]));
 			if (!at[6])
 				continue;
-			CHECK(at[0] == (int32_t)(i % n[0]) && at[1] == (int32_t)(i / n[0] % n[1]) &&
-			      at[2] == (int32_t)(i / n[0] / n[1]));
+			CHECK(at[0] == (int32_t)(i % n[0]) && at[1] == (int32_t)(i / n[0] % n[1])
+			        && at[2] == (int32_t)(i / n[0] / n[1]));
 			/* the device's own choice is valid */
-			CHECK(at[3] >= 1 && (uint32_t)(at[3] * at[4] * at[5]) <= p.group_threads &&
-			      (t->host_memory || at[3] > 1));
+			CHECK(at[3] >= 1 && (uint32_t)(at[3] * at[4] * at[5]) <= p.group_threads
+			        && (t->host_memory || at[3] > 1));
 		}
 	}
-	const uint32_t none[3] = {0, 1, 1}, one[3] = {1, 1, 1}, wide[3] = {4096, 1, 1},
-	               cube[3] = {32, 32, 32}, deep[3] = {1, 1, 65};
+	const uint32_t none[3] = { 0, 1, 1 }, one[3] = { 1, 1, 1 }, wide[3] = { 4096, 1, 1 }, cube[3] = { 32, 32, 32 },
+	               deep[3] = { 1, 1, 65 };
 	FAILS(INGOT_RANGE, ingot_kernel_launch(t->stream, where, none, NULL, &out, 1, NULL));
 	FAILS(INGOT_RANGE, ingot_kernel_launch(t->stream, where, one, wide, &out, 1, NULL));
 	FAILS(INGOT_RANGE, ingot_kernel_launch(t->stream, where, one, cube, &out, 1, NULL));
@@ -207,7 +212,8 @@ static void h13(struct trial *t)
 
 static void h14(struct trial *t)
 {
-	/* Every status has a name and words; a failing call leaves a sentence; each thread its own (fault runs: --fail). */
+	/* Every status has a name and words; a failing call leaves a sentence; each thread its own (fault runs:
+	 * --fail). */
 	struct ingot_device device;
 	for (int s = 0; s < INGOT_STATUS_COUNT; s++) {
 		CHECK(!strncmp(ingot_status_name((enum ingot_status)s), "INGOT_", 6));
@@ -249,7 +255,7 @@ static void h16(struct trial *t)
 	}
 	OK(ingot_stream_await(t->stream));
 	OK(ingot_device_sync(t->device));
-	struct ingot_module broken = small_module;            /* a step that waits for a later one is refused */
+	struct ingot_module broken = small_module; /* a step that waits for a later one is refused */
 	struct ingot_module_routine routine = small_module.routines[3];
 	struct ingot_module_step bad[6];
 	const uint32_t later[] = { 5 };
@@ -262,36 +268,70 @@ static void h16(struct trial *t)
 	SAYS("later");
 }
 
-/* Loops that are counted, loops that a byte ends, arguments that move with them, and a check: of devices that take a schedule whole. */
+/* Loops that are counted, loops that a byte ends, arguments that move with them, and a check: of devices that take a
+ * schedule whole. */
 static const char *seven(int code) { return code == 7 ? "seven" : NULL; }
 
 static void h16_loops(struct trial *t)
 {
 	static const struct ingot_module_dim four[] = { { 4, -1 } }, one[] = { { 1, -1 } };
-	static const struct ingot_module_node nodes[] = {
-	        {.name = "a", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_STATE},
-	        {.name = "going", .dtype = INGOT_U8, .rank = 1, .dims = one, .bytes = 1, .view_of = -1, .flags = INGOT_NODE_HOSTED}};
-	static const struct ingot_module_kernel kernels[] = { {.name = "increase", .argument_count = 1, .device_name = "row_increase"} };
-	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 0, 0 },
-	                                                          { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 } };
+	static const struct ingot_module_node nodes[] = { { .name = "a",
+		                                                  .dtype = INGOT_F32,
+		                                                  .rank = 1,
+		                                                  .dims = four,
+		                                                  .bytes = 16,
+		                                                  .view_of = -1,
+		                                                  .flags = INGOT_NODE_STATE },
+		{ .name = "going",
+		        .dtype = INGOT_U8,
+		        .rank = 1,
+		        .dims = one,
+		        .bytes = 1,
+		        .view_of = -1,
+		        .flags = INGOT_NODE_HOSTED } };
+	static const struct ingot_module_kernel kernels[] = {
+		{ .name = "increase", .argument_count = 1, .device_name = "row_increase" }
+	};
+	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 },
+		{ INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 } };
 	/* behind the loop of three rounds: the first, one place further by their odd number */
-	static const struct ingot_module_move moves[] = { { 0, { 0 }, { 0 } }, { 0, { 4 }, { 0 } }, { 12, { 0 }, { 0 } }, { -4, { 0 }, { 8 } } };
+	static const struct ingot_module_move moves[] = { { 0, { 0 }, { 0 } }, { 0, { 4 }, { 0 } },
+		{ 12, { 0 }, { 0 } }, { -4, { 0 }, { 8 } } };
 	static const uint32_t moved[] = { 1, 0, 2, 3, 0 }, in[] = { 0, 1 }, out[] = { 0 };
-	static const struct ingot_module_step steps[] = {
-	        {.kind = INGOT_STEP_LOOP, .kernel = 2, .bytes = 3},
-	        {.kind = INGOT_STEP_KERNEL, .first_argument = 0, .argument_count = 1, .groups = { 1, 1, 1 }},
-	        {.kind = INGOT_STEP_ROUND, .kernel = 0, .bytes = 3},
-	        {.kind = INGOT_STEP_KERNEL, .first_argument = 3, .argument_count = 1, .groups = { 1, 1, 1 }},
-	        {.kind = INGOT_STEP_LOOP, .kernel = 6, .bytes = 5, .first_argument = 1, .argument_count = 1},
-	        {.kind = INGOT_STEP_KERNEL, .first_argument = 2, .argument_count = 1, .groups = { 1, 1, 1 }},
-	        {.kind = INGOT_STEP_ROUND, .kernel = 4, .bytes = 5, .first_argument = 1, .argument_count = 1},
-	        {.kind = INGOT_STEP_CHECK, .kernel = 7, .first_argument = 4, .argument_count = 1}};
+	static const struct ingot_module_step steps[] = { { .kind = INGOT_STEP_LOOP, .kernel = 2, .bytes = 3 },
+		{ .kind = INGOT_STEP_KERNEL, .first_argument = 0, .argument_count = 1, .groups = { 1, 1, 1 } },
+		{ .kind = INGOT_STEP_ROUND, .kernel = 0, .bytes = 3 },
+		{ .kind = INGOT_STEP_KERNEL, .first_argument = 3, .argument_count = 1, .groups = { 1, 1, 1 } },
+		{ .kind = INGOT_STEP_LOOP, .kernel = 6, .bytes = 5, .first_argument = 1, .argument_count = 1 },
+		{ .kind = INGOT_STEP_KERNEL, .first_argument = 2, .argument_count = 1, .groups = { 1, 1, 1 } },
+		{ .kind = INGOT_STEP_ROUND, .kernel = 4, .bytes = 5, .first_argument = 1, .argument_count = 1 },
+		{ .kind = INGOT_STEP_CHECK, .kernel = 7, .first_argument = 4, .argument_count = 1 } };
 	enum { STEPS = sizeof steps / sizeof *steps };
-	static struct ingot_module_routine routine = {.name = "loops", .inputs = in, .input_count = 2, .outputs = out, .output_count = 1, .arguments = arguments,
-	                                              .argument_count = 5, .merge_input = -1, .steps = steps, .step_count = STEPS, .lane_count = 1, .moved = moved,
-	                                              .moves = moves, .move_count = 4};
-	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "loops", .nodes = nodes, .node_count = 2, .kernels = kernels, .kernel_count = 1,
-	                                           .routines = &routine, .routine_count = 1, .message = seven, .images = row_images, .image_count = ROW_IMAGES};
+	static struct ingot_module_routine routine = { .name = "loops",
+		.inputs = in,
+		.input_count = 2,
+		.outputs = out,
+		.output_count = 1,
+		.arguments = arguments,
+		.argument_count = 5,
+		.merge_input = -1,
+		.steps = steps,
+		.step_count = STEPS,
+		.lane_count = 1,
+		.moved = moved,
+		.moves = moves,
+		.move_count = 4 };
+	static const struct ingot_module module = { .abi = INGOT_ABI,
+		.name = "loops",
+		.nodes = nodes,
+		.node_count = 2,
+		.kernels = kernels,
+		.kernel_count = 1,
+		.routines = &routine,
+		.routine_count = 1,
+		.message = seven,
+		.images = row_images,
+		.image_count = ROW_IMAGES };
 	struct ingot_library library;
 	struct ingot_routine loops;
 	struct ingot_context linked;
@@ -326,13 +366,17 @@ static void h16_loops(struct trial *t)
 			SAYS("answered 7: seven");
 	}
 	/* What does not hold together is refused. */
-	static const struct { uint32_t at; struct ingot_module_step step; const char *words; } wrong[] = {
-	        { 2, {.kind = INGOT_STEP_ROUND, .kernel = 1, .bytes = 3}, "a round's loop" },
-	        { 2, {.kind = INGOT_STEP_WAIT}, "a loop without a round" },
-	        { 6, {.kind = INGOT_STEP_WAIT}, "a loop without a round" },
-	        { 0, {.kind = INGOT_STEP_LOOP, .kernel = 2, .bytes = 3, .argument_count = 2}, "a loop that is too deep, or its arguments" },
-	        { 7, {.kind = INGOT_STEP_CHECK, .kernel = 7}, "the number of a step's arguments" },
-	        { 7, {.kind = 8}, "a step's kind or lane" } };
+	static const struct {
+		uint32_t at;
+		struct ingot_module_step step;
+		const char *words;
+	} wrong[] = { { 2, { .kind = INGOT_STEP_ROUND, .kernel = 1, .bytes = 3 }, "a round's loop" },
+		{ 2, { .kind = INGOT_STEP_WAIT }, "a loop without a round" },
+		{ 6, { .kind = INGOT_STEP_WAIT }, "a loop without a round" },
+		{ 0, { .kind = INGOT_STEP_LOOP, .kernel = 2, .bytes = 3, .argument_count = 2 },
+		        "a loop that is too deep, or its arguments" },
+		{ 7, { .kind = INGOT_STEP_CHECK, .kernel = 7 }, "the number of a step's arguments" },
+		{ 7, { .kind = 8 }, "a step's kind or lane" } };
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong + 2; i++) {
 		struct ingot_module_step changed[STEPS];
 		struct ingot_module_routine made = routine;
@@ -347,7 +391,9 @@ static void h16_loops(struct trial *t)
 		made.steps = changed;
 		broken.routines = &made;
 		FAILS(INGOT_INVALID, ingot_library_load(t->runtime, &broken, NULL, &library));
-		SAYS(i < sizeof wrong / sizeof *wrong ? wrong[i].words : made.lane_count == 2 ? "loops or checks on several lanes" : "how a routine's arguments move");
+		SAYS(i < sizeof wrong / sizeof *wrong  ? wrong[i].words
+		                : made.lane_count == 2 ? "loops or checks on several lanes"
+		                                       : "how a routine's arguments move");
 	}
 }
 
@@ -355,23 +401,59 @@ static void h16_loops(struct trial *t)
 static struct ingot_library chain_load(struct trial *t)
 {
 	static const struct ingot_module_dim four[] = { { 4, -1 } };
-	static const struct ingot_module_node nodes[] = {
-	        {.name = "a", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_HOSTED},
-	        {.name = "b", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1},
-	        {.name = "c", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_HOSTED}};
-	static const struct ingot_module_kernel kernels[] = { {.name = "double", .argument_count = 2, .device_name = "row_double"},
-	                                                      {.name = "add", .argument_count = 2, .device_name = "row_add"} };
-	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 2, 0 },
-	                                                          { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 2, 0 } };
+	static const struct ingot_module_node nodes[] = { { .name = "a",
+		                                                  .dtype = INGOT_F32,
+		                                                  .rank = 1,
+		                                                  .dims = four,
+		                                                  .bytes = 16,
+		                                                  .view_of = -1,
+		                                                  .flags = INGOT_NODE_HOSTED },
+		{ .name = "b", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1 },
+		{ .name = "c",
+		        .dtype = INGOT_F32,
+		        .rank = 1,
+		        .dims = four,
+		        .bytes = 16,
+		        .view_of = -1,
+		        .flags = INGOT_NODE_HOSTED } };
+	static const struct ingot_module_kernel kernels[] = {
+		{ .name = "double", .argument_count = 2, .device_name = "row_double" },
+		{ .name = "add", .argument_count = 2, .device_name = "row_add" }
+	};
+	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 },
+		{ INGOT_FROM_NODE, 2, 0 }, { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 },
+		{ INGOT_FROM_NODE, 2, 0 } };
 	static const uint32_t in[] = { 0 }, out[] = { 1, 2 };
 	static const struct ingot_module_step steps[] = {
-	        {.kind = INGOT_STEP_KERNEL, .first_argument = 0, .argument_count = 2, .groups = { 4, 1, 1 }},
-	        {.kind = INGOT_STEP_COPY, .first_argument = 2, .argument_count = 2, .bytes = 16},
-	        {.kind = INGOT_STEP_KERNEL, .kernel = 1, .first_argument = 4, .argument_count = 2, .groups = { 3, 1, 1 }}};
-	static const struct ingot_module_routine routine = {.name = "chain", .inputs = in, .input_count = 1, .outputs = out, .output_count = 2, .arguments = arguments,
-	                                                    .argument_count = 6, .merge_input = -1, .steps = steps, .step_count = 3, .lane_count = 1};
-	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "chain", .nodes = nodes, .node_count = 3, .kernels = kernels, .kernel_count = 2,
-	                                           .routines = &routine, .routine_count = 1, .images = row_images, .image_count = ROW_IMAGES};
+		{ .kind = INGOT_STEP_KERNEL, .first_argument = 0, .argument_count = 2, .groups = { 4, 1, 1 } },
+		{ .kind = INGOT_STEP_COPY, .first_argument = 2, .argument_count = 2, .bytes = 16 },
+		{ .kind = INGOT_STEP_KERNEL,
+		        .kernel = 1,
+		        .first_argument = 4,
+		        .argument_count = 2,
+		        .groups = { 3, 1, 1 } }
+	};
+	static const struct ingot_module_routine routine = { .name = "chain",
+		.inputs = in,
+		.input_count = 1,
+		.outputs = out,
+		.output_count = 2,
+		.arguments = arguments,
+		.argument_count = 6,
+		.merge_input = -1,
+		.steps = steps,
+		.step_count = 3,
+		.lane_count = 1 };
+	static const struct ingot_module module = { .abi = INGOT_ABI,
+		.name = "chain",
+		.nodes = nodes,
+		.node_count = 3,
+		.kernels = kernels,
+		.kernel_count = 2,
+		.routines = &routine,
+		.routine_count = 1,
+		.images = row_images,
+		.image_count = ROW_IMAGES };
 	struct ingot_library library;
 	OK(ingot_library_load(t->runtime, &module, NULL, &library));
 	return library;
@@ -404,7 +486,9 @@ static void h16_thousand(struct trial *t)
 			OK(ingot_routine_run(chain[i], NULL));
 	for (int i = 0; i < 20000 && device_counts(t, &now) && now.in_flight - before.in_flight < STREAMS * EACH; i++)
 		usleep(500);
-	CHECK(!counted || (now.in_flight - before.in_flight == STREAMS * EACH && now.schedules - before.schedules == STREAMS * (EACH - 1)));
+	CHECK(!counted
+	        || (now.in_flight - before.in_flight == STREAMS * EACH
+	                && now.schedules - before.schedules == STREAMS * (EACH - 1)));
 	device_hold(false);
 	OK(ingot_device_sync(t->device));
 	for (int i = 0; i < STREAMS; i++) {
@@ -421,8 +505,8 @@ static void says_who(const char *stream)
 	SAYS(stream);
 }
 
-/* Where each kernel is waited for, the one that loses the device is named, with its stream, in that and in each later call, and by other devices on that GPU; the other
- * backend's go on. */
+/* Where each kernel is waited for, the one that loses the device is named, with its stream, in that and in each later
+ * call, and by other devices on that GPU; the other backend's go on. */
 static void c16_named(struct trial *t)
 {
 	enum { ROUNDS = 3, BYTES = 64 };
@@ -459,11 +543,13 @@ static void c16_named(struct trial *t)
 		read_f32(linked, c, sums, 4);
 		CHECK(sums[0] == (float)(3 * i) && sums[1] == 3 && sums[2] == 6 && sums[3] == 3);
 	}
-	CHECK(!counted || (device_counts(t, &now) && now.graphs == before.graphs));      /* a graph's kernels have no waits between them */
+	CHECK(!counted
+	        || (device_counts(t, &now)
+	                && now.graphs == before.graphs)); /* a graph's kernels have no waits between them */
 	OK(ingot_library_load(w.runtime, &small_module, NULL, &library));
 	OK(ingot_library_kernel(library, "trap", &trap));
 	ingot_stream_name(w.stream, name, sizeof name);
-	unsetenv("STANDIN_ABORT");                            /* the trap is meant */
+	unsetenv("STANDIN_ABORT"); /* the trap is meant */
 	OK(ingot_kernel_launch(w.stream, trap, one, NULL, NULL, 0, NULL));
 	FAILS(INGOT_LOST, ingot_stream_await(w.stream));
 	SAYS("kernel trap: ");
@@ -492,7 +578,8 @@ static void c16_named(struct trial *t)
 	ingot_runtime_close(w.runtime);
 }
 
-/* A schedule that comes again is a graph, one for its addresses; of ten places eight are kept, and the oldest takes new addresses. */
+/* A schedule that comes again is a graph, one for its addresses; of ten places eight are kept, and the oldest takes new
+ * addresses. */
 static void h16_graphs(struct trial *t)
 {
 	enum { PLACES = 10, GRAPHS = 8 };
@@ -520,11 +607,14 @@ static void h16_graphs(struct trial *t)
 		OK(ingot_device_sync(t->device));
 		if (!counted || !device_counts(t, &now))
 			continue;
-		uint32_t graphs = now.graphs - before.graphs, launches = now.schedules - before.schedules, updates = now.updates - before.updates;
-		if (i < 3 * GRAPHS)                           /* seen, made, launched again */
-			CHECK(graphs == (uint32_t)(place + (i % 3 > 0)) && launches == (uint32_t)(2 * place + i % 3) && !updates);
+		uint32_t graphs = now.graphs - before.graphs, launches = now.schedules - before.schedules,
+		         updates = now.updates - before.updates;
+		if (i < 3 * GRAPHS) /* seen, made, launched again */
+			CHECK(graphs == (uint32_t)(place + (i % 3 > 0)) && launches == (uint32_t)(2 * place + i % 3)
+			        && !updates);
 		else if (i < 3 * PLACES)
-			CHECK(graphs == GRAPHS && updates == (uint32_t)(place - GRAPHS + 1) && launches == (uint32_t)(2 * GRAPHS + i - 3 * GRAPHS + 1));
+			CHECK(graphs == GRAPHS && updates == (uint32_t)(place - GRAPHS + 1)
+			        && launches == (uint32_t)(2 * GRAPHS + i - 3 * GRAPHS + 1));
 		else
 			CHECK(graphs == GRAPHS && updates == PLACES - GRAPHS + 1);
 	}
@@ -544,7 +634,7 @@ static void h18(struct trial *t)
 	for (int i = 0; i < SMALL_COUNT; i++)
 		in[i] = 1;
 	write_f32(linked, x, in, SMALL_COUNT);
-	for (int64_t n = 1; n <= SMALL_COUNT; n *= 4) {       /* one kernel, several extents, memory for the largest */
+	for (int64_t n = 1; n <= SMALL_COUNT; n *= 4) { /* one kernel, several extents, memory for the largest */
 		OK(ingot_routine_set(routine, "n", n));
 		OK(ingot_routine_run(routine, NULL));
 		read_f32(linked, y, out, SMALL_COUNT);
@@ -561,21 +651,28 @@ static void h18(struct trial *t)
 
 static void h19(struct trial *t)
 {
-	static const struct { enum ingot_dtype dtype; const char *name; uint32_t bits; } rune[] = {
-		{ INGOT_F32, "f32", 32 }, { INGOT_I32, "i32", 32 }, { INGOT_BOOL, "bool", 8 }, { INGOT_U8, "u8", 8 },
+	static const struct {
+		enum ingot_dtype dtype;
+		const char *name;
+		uint32_t bits;
+	} rune[] = {
+		{ INGOT_F32, "f32", 32 },
+		{ INGOT_I32, "i32", 32 },
+		{ INGOT_BOOL, "bool", 8 },
+		{ INGOT_U8, "u8", 8 },
 	};
 	for (size_t i = 0; i < sizeof rune / sizeof *rune; i++) {
 		struct ingot_buffer buffer;
-		CHECK(!strcmp(ingot_dtype_name(rune[i].dtype), rune[i].name) &&
-		      ingot_dtype_bits(rune[i].dtype) == rune[i].bits);
+		CHECK(!strcmp(ingot_dtype_name(rune[i].dtype), rune[i].name)
+		        && ingot_dtype_bits(rune[i].dtype) == rune[i].bits);
 		OK(ingot_buffer_open(t->device, rune[i].dtype, 10, &buffer));
 		CHECK(buffer.bytes == 10 * rune[i].bits / 8);
 	}
-	struct ingot_node unit;                               /* nothing to hold: a tensor of no elements */
+	struct ingot_node unit; /* nothing to hold: a tensor of no elements */
 	int64_t zero = 0;
 	uint64_t bytes = 1;
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){.dtype = INGOT_F32, .rank = 1, .dims = &zero},
-	                  &unit));
+	OK(ingot_node_new(
+	        t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &zero }, &unit));
 	OK(ingot_node_bytes(unit, &bytes));
 	CHECK(bytes == 0);
 }

@@ -1,4 +1,5 @@
-/* rows_lines.c: what single lines of the runtime are for, where no other test stands on them: a fault drawn there would live. */
+/* rows_lines.c: what single lines of the runtime are for, where no other test stands on them: a fault drawn there would
+ * live. */
 #include <math.h>
 #include <unistd.h>
 #include "fault.h"
@@ -8,7 +9,11 @@
 
 #define N SMALL_COUNT
 
-static int nothing(void *unused) { (void)unused; return 0; }
+static int nothing(void *unused)
+{
+	(void)unused;
+	return 0;
+}
 
 static int read_it(const struct ingot_call *call)
 {
@@ -20,7 +25,11 @@ static int read_it(const struct ingot_call *call)
 	return w[1] != w[0] + 1;
 }
 
-static int count_one(void *count) { atomic_fetch_add((_Atomic int *)count, 1); return 0; }
+static int count_one(void *count)
+{
+	atomic_fetch_add((_Atomic int *)count, 1);
+	return 0;
+}
 
 /* ---- F9, F15: what texts and tables say at their ends ---- */
 
@@ -34,24 +43,30 @@ static void f9_words(struct trial *t)
 	CHECK(!ingot_mode_update(&state, 0, INGOT_BY_USER, why) && !strcmp(why, "0 is no mode"));
 	CHECK(!ingot_mode_update(&state, 1u << 20, INGOT_BY_USER, why) && strstr(why, "1048576 is no mode"));
 	CHECK(ingot_mode_update(&state, INGOT_VIRTUAL, INGOT_BY_USER, why));
-	CHECK(!ingot_mode_update(&state, INGOT_LOCAL, INGOT_BY_WRAPPED, why) && strstr(why, "the mode is virtual by ") && strstr(why, "cannot be local by 49"));
-	CHECK(!ingot_sharing_update(&state, INGOT_SHARED, INGOT_BY_QUERY, why) && strstr(why, "the mode is virtual by ") && strstr(why, "cannot be shared by 60"));
+	CHECK(!ingot_mode_update(&state, INGOT_LOCAL, INGOT_BY_WRAPPED, why) && strstr(why, "the mode is virtual by ")
+	        && strstr(why, "cannot be local by 49"));
+	CHECK(!ingot_sharing_update(&state, INGOT_SHARED, INGOT_BY_QUERY, why) && strstr(why, "the mode is virtual by ")
+	        && strstr(why, "cannot be shared by 60"));
 	/* the first who said it stays the one who did */
 	state = (struct ingot_mode_state){ 0 };
-	CHECK(ingot_sharing_update(&state, INGOT_PER_STREAM, INGOT_BY_OUTPUT, why) && ingot_sharing_update(&state, INGOT_PER_STREAM, INGOT_BY_QUERY, why));
+	CHECK(ingot_sharing_update(&state, INGOT_PER_STREAM, INGOT_BY_OUTPUT, why)
+	        && ingot_sharing_update(&state, INGOT_PER_STREAM, INGOT_BY_QUERY, why));
 	CHECK(state.provenance == INGOT_BY_OUTPUT);
 	/* no label: the text is empty, not what stood there */
 	strcpy(text, "old");
 	ingot_name_no_grad(NULL, 0, text, sizeof text);
 	CHECK(!text[0]);
 	strcpy(text, "old");
-	CHECK(ingot_name_ident(INGOT_NAME_UNDER_GRAD, 7, NULL, 0, false, text, sizeof text) == 2 && !strcmp(text, "n7"));
+	CHECK(ingot_name_ident(INGOT_NAME_UNDER_GRAD, 7, NULL, 0, false, text, sizeof text) == 2
+	        && !strcmp(text, "n7"));
 	strcpy(text, "old");
-	CHECK(ingot_name_ident(INGOT_NAME_UNDER_GRAD, 7, (const char *const[]){ "w" }, 1, false, text, sizeof text) == 1 && !strcmp(text, "w"));
+	CHECK(ingot_name_ident(INGOT_NAME_UNDER_GRAD, 7, (const char *const[]){ "w" }, 1, false, text, sizeof text) == 1
+	        && !strcmp(text, "w"));
 	strcpy(text, "old");
 	CHECK(!ingot_node_headers(t->runtime, NULL, NULL, INGOT_LOG_NAMES, text, sizeof text) && !text[0]);
 	/* types that are none */
-	CHECK(ingot_dtype_promote((enum ingot_dtype)99, INGOT_F32) == INGOT_F32 && ingot_dtype_promote(INGOT_F64, (enum ingot_dtype)99) == INGOT_F64);
+	CHECK(ingot_dtype_promote((enum ingot_dtype)99, INGOT_F32) == INGOT_F32
+	        && ingot_dtype_promote(INGOT_F64, (enum ingot_dtype)99) == INGOT_F64);
 	CHECK(ingot_dtype_get((enum ingot_dtype)99, room, 0) == 0 && ingot_dtype_get(INGOT_STRING, room, 0) == 0);
 	ingot_dtype_set(INGOT_I64, room, 0, NAN);
 	CHECK(ingot_dtype_get(INGOT_I64, room, 0) == 0);
@@ -92,7 +107,11 @@ static int prepare_inside(void *node)
 	return ingot_node_prepare_read(*(struct ingot_node *)node, &sync) != INGOT_WOULD_BLOCK;
 }
 
-static bool counted_done(void *count) { ++*(int *)count; return true; }
+static bool counted_done(void *count)
+{
+	++*(int *)count;
+	return true;
+}
 
 static void f23_values(struct trial *t)
 {
@@ -159,10 +178,17 @@ static void f23_values(struct trial *t)
 	FAILS(INGOT_STALE, ingot_device_to_device(node, context, INGOT_MERGE_NONE, t->context, &moved, NULL));
 	FAILS(INGOT_STALE, ingot_device_to_device(node, t->context, INGOT_MERGE_COPY, context, &moved, NULL));
 	SAYS("a context of the transfer is finalized");
-	FAILS(INGOT_STALE, ingot_task_submit(t->stream, &(struct ingot_task){.uses = &(struct ingot_use){context, node, true, false}, .use_count = 1}, NULL));
+	FAILS(INGOT_STALE,
+	        ingot_task_submit(t->stream,
+	                &(struct ingot_task){
+	                        .uses = &(struct ingot_use){ context, node, true, false }, .use_count = 1 },
+	                NULL));
 	FAILS(INGOT_STALE, ingot_node_devices((struct ingot_node){ t->runtime, 9999, 1 }, NULL, 0, &(uint32_t){ 0 }));
-	FAILS(INGOT_STALE, ingot_device_streams((struct ingot_device){ t->runtime, 9999, 1 }, NULL, 0, &(uint32_t){ 0 }));
-	FAILS(INGOT_STALE, ingot_context_bind((struct ingot_context){ t->runtime, 9999, 1 }, node, (struct ingot_location){ 1, 0, 16 }));
+	FAILS(INGOT_STALE,
+	        ingot_device_streams((struct ingot_device){ t->runtime, 9999, 1 }, NULL, 0, &(uint32_t){ 0 }));
+	FAILS(INGOT_STALE,
+	        ingot_context_bind(
+	                (struct ingot_context){ t->runtime, 9999, 1 }, node, (struct ingot_location){ 1, 0, 16 }));
 	if (t->host_memory) {
 		uint32_t pool;
 		FAILS(INGOT_MEMORY, ingot_pool_open(t->device, UINT64_C(1) << 46, 0, INGOT_SLAB_PRIVATE, &pool));
@@ -196,7 +222,9 @@ static void f27_finalized(struct trial *t)
 	int64_t four = 4;
 	if (t->host_memory) {
 		struct ingot_context adopting;
-		OK(ingot_node_wrap(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &four }, own, sizeof own, &node));
+		OK(ingot_node_wrap(t->runtime,
+		        &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &four }, own, sizeof own,
+		        &node));
 		OK(ingot_context_new(t->stream, &adopting));
 		OK(ingot_context_adopt(adopting, node, own, sizeof own));
 		OK(ingot_node_get(node, (int64_t[]){ 3 }, 1, &value));
@@ -225,7 +253,8 @@ static void c7_spares(struct trial *t)
 		gate_open(&gate);
 		OK(ingot_stream_await(t->stream));
 		/* by one: who ends the last command may still be at it */
-		for (int i = 0; i < 20000 && ingot_runtime_live(t->runtime) > before + (kept == 1 ? 4 : 0) && kept < 2; i++)
+		for (int i = 0; i < 20000 && ingot_runtime_live(t->runtime) > before + (kept == 1 ? 4 : 0) && kept < 2;
+		        i++)
 			usleep(1000);
 		uint64_t more = ingot_runtime_live(t->runtime) - before;
 		CHECK(kept == 0 ? more == 0 : kept == 1 ? more == (t->in_place ? 1 : 4) : more == 1 || more > 8);
@@ -245,19 +274,23 @@ static void c3_many(struct trial *t)
 		OK(ingot_event_signal(promise));
 	for (int i = 0; i < MANY; i++) {
 		OK(ingot_stream_open(t->device, streams + i));
-		OK(ingot_task_submit(streams[i], &(struct ingot_task){ .run = count_one, .argument = &count, .waits = &promise, .wait_count = 1 }, NULL));
+		OK(ingot_task_submit(streams[i],
+		        &(struct ingot_task){
+		                .run = count_one, .argument = &count, .waits = &promise, .wait_count = 1 },
+		        NULL));
 	}
 	if (!t->in_place)
 		OK(ingot_event_signal(promise));
 	OK(ingot_stream_close(streams[0]));
-	OK(ingot_device_sync(t->device));                     /* with a gap among its streams */
+	OK(ingot_device_sync(t->device)); /* with a gap among its streams */
 	CHECK(count == MANY);
 	for (int i = 1; i < MANY; i++)
 		OK(ingot_stream_close(streams[i]));
 	OK(ingot_event_close(promise));
 }
 
-/* Work of a device that waits for what nobody signalled is cancelled when that is closed, by the program or with the runtime. */
+/* Work of a device that waits for what nobody signalled is cancelled when that is closed, by the program or with the
+ * runtime. */
 static void c8_forgone(struct trial *t)
 {
 	struct ingot_device twin;
@@ -270,7 +303,13 @@ static void c8_forgone(struct trial *t)
 		OK(ingot_device_another(t->runtime, t->device_name, 0, &twin));
 		OK(ingot_stream_default(twin, &far));
 		OK(ingot_event_open(t->runtime, &promise));
-		OK(ingot_task_submit(far, &(struct ingot_task){ .name = "waits", .run = count_one, .argument = &count, .waits = &promise, .wait_count = 1 }, &done));
+		OK(ingot_task_submit(far,
+		        &(struct ingot_task){ .name = "waits",
+		                .run = count_one,
+		                .argument = &count,
+		                .waits = &promise,
+		                .wait_count = 1 },
+		        &done));
 		if (whole)
 			trial_reopen(t);
 		else {
@@ -302,7 +341,7 @@ static void e9_once(struct trial *t)
 	OK(ingot_task_submit(other, &(struct ingot_task){ .run = nothing, .uses = uses, .use_count = 9 }, NULL));
 	OK(ingot_hazard_entries(t->device, &after));
 	if (!t->in_place && !t->lazy)
-		CHECK(after - before == 2);                   /* a written, b read */
+		CHECK(after - before == 2); /* a written, b read */
 	gate_open(&gate);
 	OK(ingot_stream_await(other));
 	OK(ingot_device_sync(t->device));
@@ -328,7 +367,7 @@ static void c16_edges(struct trial *t)
 	OK(ingot_pool_fill(other, pool, 0, 64, 9, NULL));
 	for (int i = 0; i < 20000 && mock_counts().in_flight < 3; i++)
 		usleep(500);
-	CHECK(ingot_stream_queued(t->stream) == 3);           /* nothing is done, yet they are issued */
+	CHECK(ingot_stream_queued(t->stream) == 3); /* nothing is done, yet they are issued */
 	mock_hold(false);
 	OK(ingot_device_sync(t->device));
 	/* A task of the host's begins when what is before it on the device has ended, though nobody looks. */
@@ -393,12 +432,12 @@ static void c16_edges(struct trial *t)
 	OK(ingot_pool_fill(t->stream, pool, 0, 64, 5, NULL));
 	for (int i = 0; i < 20000 && mock_counts().events_made < before.events_made + 1; i++)
 		usleep(500);
-	FAILS(INGOT_DEVICE, ingot_pool_fill(t->stream, pool, 0, 64, 6, NULL));        /* known at once */
+	FAILS(INGOT_DEVICE, ingot_pool_fill(t->stream, pool, 0, 64, 6, NULL)); /* known at once */
 	mock_hold(false);
 	FAILS(INGOT_STOPPED, ingot_stream_await(t->stream));
 	OK(ingot_stream_restart(t->stream));
 	after = mock_counts();
-	CHECK(after.issued - before.issued == 1);             /* its end alone */
+	CHECK(after.issued - before.issued == 1); /* its end alone */
 }
 
 /* A device that is lost while work is issued takes no more, at once. */
@@ -433,15 +472,23 @@ static void lost_at_once(struct trial *t)
 }
 
 /* A kernel of a library is looked up in that library's module, also where it is launched by hand. */
-static int run_nothing(const struct ingot_group *group, void *const *arguments) { (void)group, (void)arguments; return 0; }
+static int run_nothing(const struct ingot_group *group, void *const *arguments)
+{
+	(void)group, (void)arguments;
+	return 0;
+}
 
 static void kernel_of_library(struct trial *t)
 {
 	static const struct ingot_module_kernel kernel = { .name = "k", .device_name = "k_there", .run = run_nothing };
-	static struct ingot_module module = { .abi = INGOT_ABI, .name = "coded", .kernels = &kernel, .kernel_count = 1 };
+	static struct ingot_module module = {
+		.abi = INGOT_ABI, .name = "coded", .kernels = &kernel, .kernel_count = 1
+	};
 	for (int there = 0; there < 2; there++) {
 		struct ingot_library library;
-		const struct ingot_module_image image = { .data = there ? "entry k_there\n" : "entry other\n", .capability = 10, .flags = INGOT_IMAGE_TEXT };
+		const struct ingot_module_image image = {
+			.data = there ? "entry k_there\n" : "entry other\n", .capability = 10, .flags = INGOT_IMAGE_TEXT
+		};
 		module.images = &image;
 		module.image_count = 1;
 		OK(ingot_library_load(t->runtime, &module, NULL, &library));
@@ -495,8 +542,8 @@ static void a15_again(struct trial *t)
 	char text[4000], name[40];
 	ingot_runtime_json(t->runtime, text, sizeof text);
 	snprintf(name, sizeof name, "{\"name\":\"%s\"", t->device_name);
-	CHECK(strstr(text, name) && !strstr(strstr(text, name) + 1, name));    /* and there is one of it */
-	OK(ingot_backend_init(t->runtime, "auto", NULL));     /* there is one */
+	CHECK(strstr(text, name) && !strstr(strstr(text, name) + 1, name)); /* and there is one of it */
+	OK(ingot_backend_init(t->runtime, "auto", NULL));                   /* there is one */
 	CHECK((ingot_backend_ready(t->runtime, "sync") && ingot_backend_ready(t->runtime, "multicore")) == of_others);
 	/* what is left open is counted, by what it is */
 	OK(ingot_runtime_open(&runtime, NULL));
@@ -527,7 +574,7 @@ static void b3_workspaces(struct trial *t)
 	for (int i = 0; i < 3; i++) {
 		OK(ingot_link(t->context, library, "steps", &routine));
 		OK(ingot_routine_context(routine, &linked));
-		if (t->host_memory) {                         /* where they are the host's they are not copied */
+		if (t->host_memory) { /* where they are the host's they are not copied */
 			OK(ingot_context_address(linked, w, &address));
 			CHECK(address == (void *)(uintptr_t)small_weights);
 		}
@@ -545,12 +592,26 @@ static void b10_aligned(struct trial *t)
 {
 	static const struct ingot_module_dim dims[] = { { 4, -1 } };
 	static _Alignas(64) const float values[20] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
-	static const struct ingot_module_node nodes[] = {
-	        { .name = "w", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_CONSTANT, .offset = 16 } };
+	static const struct ingot_module_node nodes[] = { { .name = "w",
+		.dtype = INGOT_F32,
+		.rank = 1,
+		.dims = dims,
+		.bytes = 16,
+		.view_of = -1,
+		.flags = INGOT_NODE_CONSTANT,
+		.offset = 16 } };
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 } };
-	static const struct ingot_module_routine routine = { .name = "reads", .arguments = arguments, .argument_count = 1, .merge_input = -1, .run = read_it };
-	static struct ingot_module module = { .abi = INGOT_ABI, .name = "aligned", .nodes = nodes, .node_count = 1, .routines = &routine, .routine_count = 1,
-	                                      .images = row_images, .image_count = ROW_IMAGES };
+	static const struct ingot_module_routine routine = {
+		.name = "reads", .arguments = arguments, .argument_count = 1, .merge_input = -1, .run = read_it
+	};
+	static struct ingot_module module = { .abi = INGOT_ABI,
+		.name = "aligned",
+		.nodes = nodes,
+		.node_count = 1,
+		.routines = &routine,
+		.routine_count = 1,
+		.images = row_images,
+		.image_count = ROW_IMAGES };
 	for (int way = 0; way < 3; way++) {
 		struct ingot_library library;
 		struct ingot_routine reads;
@@ -558,7 +619,8 @@ static void b10_aligned(struct trial *t)
 		struct ingot_node w;
 		void *address;
 		float got[4];
-		module.constants = (struct ingot_module_constants){ values + (way == 1), 64, way == 2 ? 1 << 16 : 0, 0 };
+		module.constants =
+		        (struct ingot_module_constants){ values + (way == 1), 64, way == 2 ? 1 << 16 : 0, 0 };
 		OK(ingot_library_load(t->runtime, &module, NULL, &library));
 		OK(ingot_link(t->context, library, "reads", &reads));
 		OK(ingot_routine_context(reads, &linked));
@@ -591,8 +653,12 @@ static void g4_modules(struct trial *t)
 	int64_t extent;
 	char text[6000];
 	static const struct ingot_module_dim dims[] = { { 16, -1 } };
-	static const struct ingot_module_node short_node = { .name = "a", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 60, .view_of = -1 };
-	static const struct ingot_module too_short = { .abi = INGOT_ABI, .name = "short", .nodes = &short_node, .node_count = 1 };
+	static const struct ingot_module_node short_node = {
+		.name = "a", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 60, .view_of = -1
+	};
+	static const struct ingot_module too_short = {
+		.abi = INGOT_ABI, .name = "short", .nodes = &short_node, .node_count = 1
+	};
 	FAILS(INGOT_INVALID, ingot_library_load(t->runtime, &too_short, NULL, &library));
 	OK(ingot_library_load(t->runtime, &small_module, NULL, &library));
 	OK(ingot_library_node(library, "x", &x));
@@ -618,8 +684,10 @@ static void g4_modules(struct trial *t)
 	ingot_routine_json(other, text, sizeof text);
 	json_parses(text);
 	const char *depends = strstr(text, "\"depends\":[");
-	CHECK(depends && strstr(depends, "{\"overwrites\":\"dense\"}") && strstr(depends, "{\"overwrites_after_read\":\"twice\"}") &&
-	      strstr(depends, "{\"reads_after\":\"dense\"}") && !strstr(depends, "row") && !strstr(depends, "\"reads_after\":\"twice\""));
+	CHECK(depends && strstr(depends, "{\"overwrites\":\"dense\"}")
+	        && strstr(depends, "{\"overwrites_after_read\":\"twice\"}")
+	        && strstr(depends, "{\"reads_after\":\"dense\"}") && !strstr(depends, "row")
+	        && !strstr(depends, "\"reads_after\":\"twice\""));
 	/* transfers have no symbols and no extents */
 	OK(ingot_context_new(t->stream, &context));
 	OK(ingot_transfer_routine(y, context, INGOT_MERGE_COPY, linked, &transfer));
@@ -687,7 +755,8 @@ static void e10_references(struct trial *t)
 	for (int i = 0; i < 12; i++) {
 		OK(ingot_node_slice(a, 0, 4, &part));
 		OK(ingot_node_close(part));
-		OK(ingot_library_load(t->runtime, &small_pair_module, &(struct ingot_library_options){ .with = library }, &pair));
+		OK(ingot_library_load(
+		        t->runtime, &small_pair_module, &(struct ingot_library_options){ .with = library }, &pair));
 		OK(ingot_library_close(pair));
 		OK(ingot_transfer_routine(a, t->context, INGOT_MERGE_NONE, other, &routine));
 		OK(ingot_routine_run(routine, NULL));
@@ -733,18 +802,25 @@ static void d7_tasks(struct trial *t)
 		OK(ingot_context_new(other, &from));
 		OK(ingot_context_place(from, &a, 1));
 		use.write = true;
-		FAILS(INGOT_MISMATCH, ingot_task_submit(t->stream, &(struct ingot_task){ .run = nothing, .uses = &use, .use_count = 1 }, NULL));
+		FAILS(INGOT_MISMATCH,
+		        ingot_task_submit(
+		                t->stream, &(struct ingot_task){ .run = nothing, .uses = &use, .use_count = 1 }, NULL));
 		SAYS("tasks do not write the merge buffer");
 		use.write = false;
 		if (!streaming) {
-			FAILS(INGOT_MISMATCH, ingot_task_submit(t->stream, &(struct ingot_task){ .run = nothing, .uses = &use, .use_count = 1 }, NULL));
+			FAILS(INGOT_MISMATCH,
+			        ingot_task_submit(t->stream,
+			                &(struct ingot_task){ .run = nothing, .uses = &use, .use_count = 1 }, NULL));
 			SAYS("there is nothing in the merge buffer");
 		}
 		write_f32(from, a, v, N);
-		OK(ingot_device_to_device(a, t->context, streaming ? INGOT_MERGE_STREAMING : INGOT_MERGE_COPY, from, NULL, NULL));
+		OK(ingot_device_to_device(
+		        a, t->context, streaming ? INGOT_MERGE_STREAMING : INGOT_MERGE_COPY, from, NULL, NULL));
 		if (!t->in_place)
 			OK(ingot_stream_await(t->stream));
-		OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = look_through, .argument = &gate, .uses = &use, .use_count = 1 }, &read));
+		OK(ingot_task_submit(t->stream,
+		        &(struct ingot_task){ .run = look_through, .argument = &gate, .uses = &use, .use_count = 1 },
+		        &read));
 		while (!t->in_place && !t->lazy && !atomic_load(&gate.entered))
 			usleep(100);
 		OK(ingot_write(from, a, v, sizeof v, &written));
@@ -762,7 +838,7 @@ static void d7_tasks(struct trial *t)
 		OK(ingot_event_sync(written));
 		OK(ingot_context_close(from));
 	}
-	if (t->in_place) {                                    /* nothing is left to be run by who waits */
+	if (t->in_place) { /* nothing is left to be run by who waits */
 		struct ingot_device twin;
 		struct ingot_context there;
 		OK(ingot_device_another(t->runtime, t->device_name, 0, &twin));
@@ -801,24 +877,62 @@ static const char *step_words(int code) { return code == 4 ? "four" : code == 3 
 static void h16_lanes(struct trial *t)
 {
 	static const struct ingot_module_dim dims[] = { { 4, -1 } };
-	static const struct ingot_module_node nodes[] = { {.name = "a", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_HOSTED} };
+	static const struct ingot_module_node nodes[] = { { .name = "a",
+		.dtype = INGOT_F32,
+		.rank = 1,
+		.dims = dims,
+		.bytes = 16,
+		.view_of = -1,
+		.flags = INGOT_NODE_HOSTED } };
 	static const uint32_t out[] = { 0 };
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 } };
 	static int (*const hosts[])(const struct ingot_call *) = { slow_step };
-	static const struct ingot_module_kernel kernels[] = { { .name = "shape", .run = threads_right, .device_name = "row_shape" } };
-	static const struct ingot_module_step steps[] = {
-	        {.kind = INGOT_STEP_CLEAR, .lane = 0, .first_argument = 0, .argument_count = 1, .bytes = 16},
-	        {.kind = INGOT_STEP_KERNEL, .lane = 0, .kernel = 0, .groups = { 5, 1, 1 }, .threads = { 1, 1, 1 }},
-	        {.kind = INGOT_STEP_HOST, .lane = 1, .kernel = 0}},
-	        large[] = { {.kind = INGOT_STEP_KERNEL, .lane = 0, .kernel = 0, .groups = { 1, 1, 1 }, .threads = { 1u << 30, 1, 1 }} };
-	static const struct ingot_module_routine routines[] = {
-	        {.name = "slow", .outputs = out, .output_count = 1, .arguments = arguments, .argument_count = 1, .merge_input = -1, .steps = steps,
-	         .step_count = 3, .lane_count = 2},
-	        {.name = "large", .outputs = out, .output_count = 1, .arguments = arguments, .argument_count = 1, .merge_input = -1, .steps = large,
-	         .step_count = 1, .lane_count = 1}};
-	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "lanes", .nodes = nodes, .node_count = 1, .kernels = kernels, .kernel_count = 1,
-	                                           .hosts = hosts, .host_count = 1, .routines = routines, .routine_count = 2, .message = step_words,
-	                                           .images = row_images, .image_count = ROW_IMAGES};
+	static const struct ingot_module_kernel kernels[] = {
+		{ .name = "shape", .run = threads_right, .device_name = "row_shape" }
+	};
+	static const struct ingot_module_step steps[] = { { .kind = INGOT_STEP_CLEAR,
+		                                                  .lane = 0,
+		                                                  .first_argument = 0,
+		                                                  .argument_count = 1,
+		                                                  .bytes = 16 },
+		{ .kind = INGOT_STEP_KERNEL, .lane = 0, .kernel = 0, .groups = { 5, 1, 1 }, .threads = { 1, 1, 1 } },
+		{ .kind = INGOT_STEP_HOST, .lane = 1, .kernel = 0 } },
+	                                      large[] = { { .kind = INGOT_STEP_KERNEL,
+		                                      .lane = 0,
+		                                      .kernel = 0,
+		                                      .groups = { 1, 1, 1 },
+		                                      .threads = { 1u << 30, 1, 1 } } };
+	static const struct ingot_module_routine routines[] = { { .name = "slow",
+		                                                        .outputs = out,
+		                                                        .output_count = 1,
+		                                                        .arguments = arguments,
+		                                                        .argument_count = 1,
+		                                                        .merge_input = -1,
+		                                                        .steps = steps,
+		                                                        .step_count = 3,
+		                                                        .lane_count = 2 },
+		{ .name = "large",
+		        .outputs = out,
+		        .output_count = 1,
+		        .arguments = arguments,
+		        .argument_count = 1,
+		        .merge_input = -1,
+		        .steps = large,
+		        .step_count = 1,
+		        .lane_count = 1 } };
+	static const struct ingot_module module = { .abi = INGOT_ABI,
+		.name = "lanes",
+		.nodes = nodes,
+		.node_count = 1,
+		.kernels = kernels,
+		.kernel_count = 1,
+		.hosts = hosts,
+		.host_count = 1,
+		.routines = routines,
+		.routine_count = 2,
+		.message = step_words,
+		.images = row_images,
+		.image_count = ROW_IMAGES };
 	struct ingot_library library;
 	struct ingot_routine slow, too_large;
 	struct ingot_event done;
@@ -831,7 +945,7 @@ static void h16_lanes(struct trial *t)
 		atomic_store(&step_fails, run == 2 ? 4 : 0);
 		OK(ingot_routine_run(slow, &done));
 		enum ingot_status status = ingot_event_sync(done);
-		CHECK(slow_done == run + 1);                  /* the event comes behind all lanes */
+		CHECK(slow_done == run + 1); /* the event comes behind all lanes */
 		CHECK(run == 2 ? status == INGOT_FAILED || status == INGOT_DEPENDENCY : !status);
 		if (run == 2) {
 			SAYS("four");
@@ -846,7 +960,8 @@ static void h16_lanes(struct trial *t)
 	SAYS("1073741824");
 }
 
-/* ---- B7, B14: the planner without an allocator of the caller's gives all back, and says so where there is none ---- */
+/* ---- B7, B14: the planner without an allocator of the caller's gives all back, and says so where there is none ----
+ */
 
 static void b14_scratch(struct trial *t)
 {
@@ -855,16 +970,25 @@ static void b14_scratch(struct trial *t)
 		for (int k = 1; k; k++) {
 			const uint32_t first[] = { 0 };
 			struct ingot_plan_slab slab = { 0 };
-			struct ingot_plan_buffer buffers[3] = { { .bytes = 64, .align = 64, .last = 1, .in_place_of = -1 },
-			                                        { .bytes = 64, .align = 64, .first = 1, .last = 2, .in_place_of = 0 },
-			                                        { .bytes = 64, .align = 64, .first = 2, .last = 2, .in_place_of = -1 } };
-			struct ingot_plan_step steps[3] = { { .lane = 0 }, { .lane = (uint32_t)lanes - 1, .after = first, .after_count = 1 }, { .lane = 0 } };
-			struct ingot_plan plan = { .buffers = buffers, .buffer_count = 3, .slabs = &slab, .slab_count = 1, .steps = lanes > 1 ? steps : NULL,
-			                           .step_count = 3, .lane_count = (uint32_t)lanes };
+			struct ingot_plan_buffer buffers[3] = {
+				{ .bytes = 64, .align = 64, .last = 1, .in_place_of = -1 },
+				{ .bytes = 64, .align = 64, .first = 1, .last = 2, .in_place_of = 0 },
+				{ .bytes = 64, .align = 64, .first = 2, .last = 2, .in_place_of = -1 }
+			};
+			struct ingot_plan_step steps[3] = { { .lane = 0 },
+				{ .lane = (uint32_t)lanes - 1, .after = first, .after_count = 1 }, { .lane = 0 } };
+			struct ingot_plan plan = { .buffers = buffers,
+				.buffer_count = 3,
+				.slabs = &slab,
+				.slab_count = 1,
+				.steps = lanes > 1 ? steps : NULL,
+				.step_count = 3,
+				.lane_count = (uint32_t)lanes };
 			long before = fault_libc_blocks();
 			fault_libc(true);
 			fault_plant(k);
-			enum ingot_plan_status placed = ingot_plan_place(&plan), checked = placed ? placed : ingot_plan_check(&plan);
+			enum ingot_plan_status placed = ingot_plan_place(&plan),
+			                       checked = placed ? placed : ingot_plan_check(&plan);
 			bool happened = fault_happened();
 			fault_forget();
 			fault_libc(false);

@@ -18,16 +18,17 @@ static void b1(struct trial *t)
 		ingot_context_json(context, turn ? second : first, sizeof first);
 	}
 	json_parses(first);
-	CHECK(strstr(first, "\"nodes\"") && !strcmp(strstr(first, "\"nodes\""), strstr(second, "\"nodes\""))); /* but for the device's id */
+	CHECK(strstr(first, "\"nodes\"")
+	        && !strcmp(strstr(first, "\"nodes\""), strstr(second, "\"nodes\""))); /* but for the device's id */
 	/* x, w, s, y: one pool of the context in the order of need; the constants are a pool of the device */
 	const char *align = t->host_memory ? "64" : "256", *twice = t->host_memory ? "128" : "512";
 	char wanted[400];
 	snprintf(wanted, sizeof wanted,
-	         "{\"node\":\"n0_x\",\"pool\":2,\"offset\":0,\"inherited\":false},{\"node\":\"n1_w\",\"pool\":1,"
-	         "\"offset\":0,\"inherited\":false},"
-	         "{\"node\":\"n2_s\",\"pool\":2,\"offset\":%s,\"inherited\":false},{\"node\":\"n3_y\",\"pool\":2,"
-	         "\"offset\":%s,\"inherited\":false}]",
-	         align, twice);
+	        "{\"node\":\"n0_x\",\"pool\":2,\"offset\":0,\"inherited\":false},{\"node\":\"n1_w\",\"pool\":1,"
+	        "\"offset\":0,\"inherited\":false},"
+	        "{\"node\":\"n2_s\",\"pool\":2,\"offset\":%s,\"inherited\":false},{\"node\":\"n3_y\",\"pool\":2,"
+	        "\"offset\":%s,\"inherited\":false}]",
+	        align, twice);
 	CHECK(strstr(first, wanted));
 }
 
@@ -43,7 +44,7 @@ static void b2(struct trial *t)
 	CHECK(bytes == 0);
 	OK(ingot_device_used(t->device, &used));
 	OK(ingot_pool_replace(t->device, 77, 1000, 0, INGOT_SLAB_SHARED));
-	OK(ingot_pool_replace(t->device, 77, 3000, 0, INGOT_SLAB_SHARED));       /* the old one is freed first */
+	OK(ingot_pool_replace(t->device, 77, 3000, 0, INGOT_SLAB_SHARED)); /* the old one is freed first */
 	OK(ingot_device_used(t->device, &bytes));
 	CHECK(bytes == used + 3000);
 	OK(ingot_pool_open(t->device, 1, 0, INGOT_SLAB_PRIVATE, &other));
@@ -74,13 +75,19 @@ static int look(const struct ingot_group *group, void *const *arguments)
 	*(uint64_t *)arguments[1] = (uintptr_t)arguments[0];
 	return 0;
 }
-static const struct ingot_module_kernel looks = { .name = "look", .argument_count = 2, .run = look, .device_name = "row_look" };
+static const struct ingot_module_kernel looks = {
+	.name = "look", .argument_count = 2, .run = look, .device_name = "row_look"
+};
 
 /* On a GPU a kernel is a module's; elsewhere it may be nobody's. */
 static uint64_t address_of(struct trial *t, uint32_t pool, uint64_t bytes)
 {
-	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "looks", .kernels = &looks, .kernel_count = 1,
-	                                           .images = row_images, .image_count = ROW_IMAGES};
+	static const struct ingot_module module = { .abi = INGOT_ABI,
+		.name = "looks",
+		.kernels = &looks,
+		.kernel_count = 1,
+		.images = row_images,
+		.image_count = ROW_IMAGES };
 	struct ingot_library library = { 0 };
 	struct ingot_buffer buffers[2] = { { .pool = pool, .bytes = bytes } };
 	uint64_t seen = 0;
@@ -116,7 +123,7 @@ static void b3(struct trial *t)
 	OK(ingot_pool_open(t->device, 500, 0, INGOT_SLAB_PRIVATE, &pool));
 	gate_hold(t, &gate, t->stream);
 	OK(ingot_pool_fill(t->stream, pool, 0, 500, 9, NULL));
-	OK(ingot_pool_close(t->device, pool));                /* queued work keeps its memory */
+	OK(ingot_pool_close(t->device, pool)); /* queued work keeps its memory */
 	FAILS(INGOT_MISSING, ingot_pool_read(t->stream, pool, 0, &byte, 1, NULL));
 	gate_open(&gate);
 	OK(ingot_stream_await(t->stream));
@@ -135,7 +142,7 @@ static void b4(struct trial *t)
 	memset(bytes, 7, sizeof bytes);
 	OK(ingot_pool_open(t->device, 100, 0, INGOT_SLAB_PRIVATE, &pool));
 	gate_hold(t, &gate, t->stream);
-	OK(ingot_pool_write(t->stream, pool, 0, bytes, 100, NULL));      /* queued first, so it must come first */
+	OK(ingot_pool_write(t->stream, pool, 0, bytes, 100, NULL)); /* queued first, so it must come first */
 	OK(ingot_pool_fill(t->stream, pool, 10, 20, 0, NULL));
 	OK(ingot_pool_read(t->stream, pool, 0, got, 100, NULL));
 	gate_open(&gate);
@@ -149,7 +156,7 @@ static void b4(struct trial *t)
 		gate_hold(t, &late, t->stream);
 		OK(ingot_pool_write(t->stream, pool, 0, bytes, 100, NULL));
 		OK(ingot_pool_fill(other, pool, 10, 20, 9, NULL));
-		usleep(t->threads ? 500 : 0);     /* time for a fill that does not wait, if there is one */
+		usleep(t->threads ? 500 : 0); /* time for a fill that does not wait, if there is one */
 		gate_open(&late);
 		OK(ingot_stream_await(t->stream));
 		OK(ingot_stream_await(other));
@@ -193,7 +200,7 @@ static void b6(struct trial *t)
 	struct ingot_node node = node_f32(t, "a", 4);
 	for (uint32_t i = 0; i < 3; i++) {
 		OK(ingot_pool_open(t->device, 8, 0, INGOT_SLAB_PRIVATE, pools + i));
-		CHECK(pools[i] == i + 1);                     /* 0 is the merge buffer */
+		CHECK(pools[i] == i + 1); /* 0 is the merge buffer */
 	}
 	OK(ingot_context_place(t->context, &node, 1));
 	OK(ingot_context_location(t->context, node, &location));
@@ -209,14 +216,14 @@ static void b7(struct trial *t)
 		uint32_t count = 1 + (uint32_t)(seed % 200);
 		for (uint32_t i = 0; i < count; i++) {
 			seed = seed * 6364136223846793005u + 1442695040888963407u;
-			items[i] = (struct ingot_plan_item){.bytes = (seed >> 40) % 1000,
-			                                    .align = UINT64_C(1) << (seed >> 33) % 9};
+			items[i] = (struct ingot_plan_item){ .bytes = (seed >> 40) % 1000,
+				.align = UINT64_C(1) << (seed >> 33) % 9 };
 		}
 		CHECK(ingot_plan_segments(items, count, 1024, used, &segments, &bad) == INGOT_PLAN_OK);
 		for (uint32_t i = 0; i < count; i++) {
 			CHECK(items[i].offset % items[i].align == 0 && items[i].offset + items[i].bytes <= 1024);
-			CHECK(items[i].offset + items[i].bytes <= used[items[i].segment] &&
-			      items[i].segment < segments);
+			CHECK(items[i].offset + items[i].bytes <= used[items[i].segment]
+			        && items[i].segment < segments);
 			/* in order: each behind the one before, or in the next segment */
 			if (i && items[i].segment == items[i - 1].segment)
 				CHECK(items[i].offset >= items[i - 1].offset + items[i - 1].bytes);
@@ -233,7 +240,7 @@ static void b7(struct trial *t)
 	const char *const labels[] = { "a", "b", "c" };
 	for (int i = 0; i < 3; i++)
 		nodes[i] = node_f32(t, labels[i], 100);
-	OK(ingot_context_place(t->context, nodes, 3));        /* two fit a pool, the third opens one */
+	OK(ingot_context_place(t->context, nodes, 3)); /* two fit a pool, the third opens one */
 	OK(ingot_context_location(t->context, nodes[1], &a));
 	OK(ingot_context_location(t->context, nodes[2], &b));
 	CHECK(b.pool == a.pool + 1 && b.offset == 0);
@@ -291,7 +298,7 @@ static void b10(struct trial *t)
 	CHECK(!memcmp(got, small_weights, sizeof got));
 	OK(ingot_routine_close(two));
 	OK(ingot_context_new(t->stream, &a));
-	OK(ingot_link(a, library, "dense", &one));            /* still there: nothing is uploaded again */
+	OK(ingot_link(a, library, "dense", &one)); /* still there: nothing is uploaded again */
 	OK(ingot_routine_context(one, &a));
 	OK(ingot_context_location(a, w, &y));
 	CHECK(x.pool == y.pool);
@@ -311,7 +318,11 @@ static void b10(struct trial *t)
 	CHECK(each < 6 * (uint64_t)(p.slab_align > 128 ? p.slab_align : 128));
 }
 
-static int nothing(const struct ingot_call *call) { (void)call; return 0; }
+static int nothing(const struct ingot_call *call)
+{
+	(void)call;
+	return 0;
+}
 
 static void b11(struct trial *t)
 {
@@ -345,16 +356,35 @@ static void b11(struct trial *t)
 	/* What the code clears itself is left as it came, beside others that are zeroed. */
 	static const struct ingot_module_dim dims[] = { { 4, -1 } };
 	static struct ingot_module_node nodes[] = {
-	        {.name = "p", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1},
-	        {.name = "q", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_CLEARED},
-	        {.name = "r", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1},
-	        {.name = "all", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1,
-	         .flags = INGOT_NODE_CLEARED | INGOT_NODE_SHARED}};
+		{ .name = "p", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1 },
+		{ .name = "q",
+		        .dtype = INGOT_F32,
+		        .rank = 1,
+		        .dims = dims,
+		        .bytes = 16,
+		        .view_of = -1,
+		        .flags = INGOT_NODE_CLEARED },
+		{ .name = "r", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1 },
+		{ .name = "all",
+		        .dtype = INGOT_F32,
+		        .rank = 1,
+		        .dims = dims,
+		        .bytes = 16,
+		        .view_of = -1,
+		        .flags = INGOT_NODE_CLEARED | INGOT_NODE_SHARED }
+	};
 	static const uint32_t out[] = { 0, 1, 2, 3 };
 	static const struct ingot_module_routine routines[] = {
-	        {.name = "clears", .outputs = out, .output_count = 4, .merge_input = -1, .run = nothing}};
-	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "clears", .nodes = nodes, .node_count = 4,
-	                                           .routines = routines, .routine_count = 1, .images = row_images, .image_count = ROW_IMAGES};
+		{ .name = "clears", .outputs = out, .output_count = 4, .merge_input = -1, .run = nothing }
+	};
+	static const struct ingot_module module = { .abi = INGOT_ABI,
+		.name = "clears",
+		.nodes = nodes,
+		.node_count = 4,
+		.routines = routines,
+		.routine_count = 1,
+		.images = row_images,
+		.image_count = ROW_IMAGES };
 	OK(ingot_trace_begin(t->runtime, 16));
 	OK(ingot_library_load(t->runtime, &module, NULL, &library));
 	OK(ingot_link(t->context, library, "clears", &routine));
@@ -365,7 +395,7 @@ static void b11(struct trial *t)
 	ingot_trace_json(t->runtime, text, sizeof text);
 	for (const char *at = text; (at = strstr(at, "\"fill\"")); at++)
 		fills++;
-	CHECK(fills == 2);                                    /* p and r, which are no neighbours */
+	CHECK(fills == 2); /* p and r, which are no neighbours */
 	for (int i = 0; i < 4; i++) {
 		struct ingot_node one;
 		OK(ingot_library_node(library, nodes[i].name, &one));
@@ -432,7 +462,7 @@ static void b13(struct trial *t)
 	OK(ingot_device_used(t->device, &before));
 	OK(ingot_link(linked, library, "row", &row));
 	OK(ingot_device_used(t->device, &after));
-	CHECK(before == after);                               /* a view has no buffer */
+	CHECK(before == after); /* a view has no buffer */
 	OK(ingot_routine_context(row, &below));
 	OK(ingot_library_node(library, "x", &x));
 	OK(ingot_library_node(library, "y", &y));
@@ -467,7 +497,8 @@ static void b14(struct trial *t)
 	uint32_t pool;
 	for (uint32_t i = 0; i < STEPS; i++)
 		buffers[i] = (struct ingot_plan_buffer){
-		        .bytes = 64, .align = 64, .first = i, .last = i + 1, .in_place_of = -1};
+			.bytes = 64, .align = 64, .first = i, .last = i + 1, .in_place_of = -1
+		};
 	struct ingot_plan plan = { .buffers = buffers, .buffer_count = STEPS, .slabs = &slab, .slab_count = 1 };
 	CHECK(ingot_plan_place(&plan) == INGOT_PLAN_OK && ingot_plan_check(&plan) == INGOT_PLAN_OK);
 	CHECK(slab.peak == 128 && slab.bound == 128);
@@ -492,15 +523,16 @@ static void b14(struct trial *t)
 	const struct ingot_plan_step steps[] = { { .lane = 0 }, { .lane = 1 }, { .lane = 0 } };
 	const uint32_t uses[] = { 1 };
 	struct ingot_plan_buffer two[] = {
-	        {.bytes = 64, .align = 64, .first = 1, .last = 1, .uses = uses, .use_count = 1, .in_place_of = -1},
-	        {.bytes = 64, .align = 64, .first = 2, .last = 2, .in_place_of = -1}};
-	plan = (struct ingot_plan){.buffers = two,
-	                           .buffer_count = 2,
-	                           .slabs = &slab,
-	                           .slab_count = 1,
-	                           .steps = steps,
-	                           .step_count = 3,
-	                           .lane_count = 2};
+		{ .bytes = 64, .align = 64, .first = 1, .last = 1, .uses = uses, .use_count = 1, .in_place_of = -1 },
+		{ .bytes = 64, .align = 64, .first = 2, .last = 2, .in_place_of = -1 }
+	};
+	plan = (struct ingot_plan){ .buffers = two,
+		.buffer_count = 2,
+		.slabs = &slab,
+		.slab_count = 1,
+		.steps = steps,
+		.step_count = 3,
+		.lane_count = 2 };
 	CHECK(ingot_plan_place(&plan) == INGOT_PLAN_OK && slab.peak == 128);
 }
 
@@ -511,7 +543,8 @@ static int look_here(const struct ingot_call *call)
 	return 0;
 }
 
-/* What is large grows where it is, where the device can; not while work is queued on it, for who has it grow does not wait. */
+/* What is large grows where it is, where the device can; not while work is queued on it, for who has it grow does not
+ * wait. */
 static void b15_in_place(struct trial *t)
 {
 	enum { MIB = 1 << 20 };
@@ -531,12 +564,12 @@ static void b15_in_place(struct trial *t)
 	device_counts(t, &now);
 	if (before.maps > first.maps) {
 		CHECK(now.maps == before.maps + 1 && address_of(t, pool, 10) == at);
-		OK(ingot_pool_ensure(t->device, 4 * MIB, 0, &pool));            /* whole granules are there already */
+		OK(ingot_pool_ensure(t->device, 4 * MIB, 0, &pool)); /* whole granules are there already */
 		OK(ingot_pool_read(t->stream, pool, 2 * MIB - 1, &byte, 1, NULL));
 		OK(ingot_stream_await(t->stream));
 		device_counts(t, &now);
 		CHECK(byte == 7 && now.maps == before.maps + 1 && address_of(t, pool, 10) == at);
-		OK(ingot_pool_ensure(t->device, 17 * MIB, 0, &pool));           /* more than its addresses: another */
+		OK(ingot_pool_ensure(t->device, 17 * MIB, 0, &pool)); /* more than its addresses: another */
 		CHECK(address_of(t, pool, 10) != at);
 	}
 	OK(ingot_pool_ensure(t->device, 18 * MIB, 0, &pool));
@@ -567,7 +600,7 @@ static void b15(struct trial *t)
 	OK(ingot_pool_ensure(t->device, 60, 0, &pool));
 	CHECK(pool == kept);
 	OK(ingot_pool_bytes(t->device, pool, &bytes));
-	CHECK(bytes == 100);                                  /* reused, not made anew */
+	CHECK(bytes == 100); /* reused, not made anew */
 	unsigned char byte = 0;
 	OK(ingot_pool_read(t->stream, pool, 99, &byte, 1, NULL));
 	OK(ingot_stream_await(t->stream));
@@ -592,14 +625,37 @@ static void b15(struct trial *t)
 	}
 	/* So does the workspace of a routine that links below another. */
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_WORKSPACE, 0, 0 } };
-	static struct ingot_module_routine routines[] = {
-	        {.name = "small", .arguments = arguments, .argument_count = 1, .merge_input = -1, .workspace_bytes = 1000, .run = look_here},
-	        {.name = "less", .arguments = arguments, .argument_count = 1, .merge_input = -1, .workspace_bytes = 500, .run = look_here},
-	        {.name = "aligned", .arguments = arguments, .argument_count = 1, .merge_input = -1, .workspace_bytes = 500,
-	         .workspace_align = 1 << 20, .run = look_here},
-	        {.name = "more", .arguments = arguments, .argument_count = 1, .merge_input = -1, .workspace_bytes = 2000, .run = look_here}};
-	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "scratch", .routines = routines, .routine_count = 4,
-	                                           .images = row_images, .image_count = ROW_IMAGES};
+	static struct ingot_module_routine routines[] = { { .name = "small",
+		                                                  .arguments = arguments,
+		                                                  .argument_count = 1,
+		                                                  .merge_input = -1,
+		                                                  .workspace_bytes = 1000,
+		                                                  .run = look_here },
+		{ .name = "less",
+		        .arguments = arguments,
+		        .argument_count = 1,
+		        .merge_input = -1,
+		        .workspace_bytes = 500,
+		        .run = look_here },
+		{ .name = "aligned",
+		        .arguments = arguments,
+		        .argument_count = 1,
+		        .merge_input = -1,
+		        .workspace_bytes = 500,
+		        .workspace_align = 1 << 20,
+		        .run = look_here },
+		{ .name = "more",
+		        .arguments = arguments,
+		        .argument_count = 1,
+		        .merge_input = -1,
+		        .workspace_bytes = 2000,
+		        .run = look_here } };
+	static const struct ingot_module module = { .abi = INGOT_ABI,
+		.name = "scratch",
+		.routines = routines,
+		.routine_count = 4,
+		.images = row_images,
+		.image_count = ROW_IMAGES };
 	struct ingot_library library;
 	struct ingot_routine made[4];
 	struct ingot_context last;
@@ -629,7 +685,7 @@ static void b16(struct trial *t)
 	OK(ingot_buffer_open(t->device, INGOT_F32, 0, &b));
 	CHECK(a.pool != b.pool);
 	uint64_t first = address_of(t, a.pool, 0), second = address_of(t, b.pool, 0);
-	CHECK(first && second && first != second);            /* each has an address of its own */
+	CHECK(first && second && first != second); /* each has an address of its own */
 }
 
 static void b17(struct trial *t)
@@ -692,7 +748,8 @@ static int look_there(const struct ingot_group *group, void *const *arguments)
 
 static void b20(struct trial *t)
 {
-	/* Slab tables, contexts and retrieval are the runtime's: the lazy backend gives raw memory, copies, fill and calls only. */
+	/* Slab tables, contexts and retrieval are the runtime's: the lazy backend gives raw memory, copies, fill and
+	 * calls only. */
 	struct ingot_node node = node_f32(t, "a", 8);
 	double in[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, out[8];
 	struct ingot_context child;
@@ -702,16 +759,30 @@ static void b20(struct trial *t)
 	OK(ingot_to_host(child, node, NULL, NULL));
 	OK(ingot_node_get_all(node, out, 8));
 	CHECK(!memcmp(in, out, sizeof in));
-	CHECK(backend_lazy.slab_alloc && backend_lazy.copy && backend_lazy.fill && backend_lazy.launch &&
-	      backend_lazy.call);
+	CHECK(backend_lazy.slab_alloc && backend_lazy.copy && backend_lazy.fill && backend_lazy.launch
+	        && backend_lazy.call);
 	/* Compile and load: one entry of the table, with the code of the device; without it kernels are the host's. */
-	static struct ingot_module_kernel kernel = { .name = "look", .argument_count = 1, .run = look_there, .device_name = "look_k" };
+	static struct ingot_module_kernel kernel = {
+		.name = "look", .argument_count = 1, .run = look_there, .device_name = "look_k"
+	};
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_WORKSPACE, 0, 0 } };
-	static const struct ingot_module_step step = { .kind = INGOT_STEP_KERNEL, .argument_count = 1, .groups = { 1, 1, 1 } };
-	static const struct ingot_module_routine routine = {.name = "one", .arguments = arguments, .argument_count = 1, .merge_input = -1,
-	                                                    .workspace_bytes = 64, .steps = &step, .step_count = 1, .lane_count = 1};
-	static struct ingot_module module = {.abi = INGOT_ABI, .name = "coded", .kernels = &kernel, .kernel_count = 1,
-	                                     .routines = &routine, .routine_count = 1};
+	static const struct ingot_module_step step = {
+		.kind = INGOT_STEP_KERNEL, .argument_count = 1, .groups = { 1, 1, 1 }
+	};
+	static const struct ingot_module_routine routine = { .name = "one",
+		.arguments = arguments,
+		.argument_count = 1,
+		.merge_input = -1,
+		.workspace_bytes = 64,
+		.steps = &step,
+		.step_count = 1,
+		.lane_count = 1 };
+	static struct ingot_module module = { .abi = INGOT_ABI,
+		.name = "coded",
+		.kernels = &kernel,
+		.kernel_count = 1,
+		.routines = &routine,
+		.routine_count = 1 };
 	static const char *const codes[] = { "entry other\nentry look_k\n", "entry other\n", "entry look_k\nretrun\n" };
 	bool compiles = !strcmp(t->device_name, "mock");
 	for (int i = 0; i < 3; i++) {
@@ -719,19 +790,21 @@ static void b20(struct trial *t)
 		struct ingot_routine made;
 		struct ingot_context context;
 		uint32_t before = compiles ? mock_counts().modules : 0;
-		const struct ingot_module_image image = { .data = codes[i], .capability = 10, .flags = INGOT_IMAGE_TEXT };
+		const struct ingot_module_image image = {
+			.data = codes[i], .capability = 10, .flags = INGOT_IMAGE_TEXT
+		};
 		module.images = &image;
 		module.image_count = 1;
 		looked = 0;
 		OK(ingot_library_load(t->runtime, &module, NULL, &library));
 		OK(ingot_context_new(t->stream, &context));
 		enum ingot_status status = ingot_link(context, library, "one", &made);
-		if (!strcmp(t->device_name, "cuda")) {        /* the driver's words: that is no image */
+		if (!strcmp(t->device_name, "cuda")) { /* the driver's words: that is no image */
 			CHECK(status == INGOT_DEVICE);
 			SAYS("module coded: cuModuleLoadDataEx: ");
 			continue;
 		}
-		if (i == 2 && compiles) {                     /* the compiler's words */
+		if (i == 2 && compiles) { /* the compiler's words */
 			CHECK(status == INGOT_DEVICE && mock_counts().modules == before);
 			SAYS("module coded: line 2: expected an entry before \"retrun\"");
 			continue;
@@ -746,7 +819,7 @@ static void b20(struct trial *t)
 			OK(ingot_stream_restart(t->stream));
 		}
 		OK(ingot_routine_close(made));
-		OK(ingot_library_close(library));             /* unloaded with it */
+		OK(ingot_library_close(library)); /* unloaded with it */
 		CHECK(!compiles || mock_counts().modules == before);
 	}
 }

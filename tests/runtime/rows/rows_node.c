@@ -1,25 +1,32 @@
 /* rows_node.c: rows F: tensor nodes: modes, precision, padding, host access, names. */
 #include "rows.h"
 
-static const struct { uint32_t mode; const char *letter;
+static const struct {
+	uint32_t mode;
+	const char *letter;
 } modes[] = {
-        {INGOT_VIRTUAL, "v"},        {INGOT_LOCAL, "l"},
-        {INGOT_ON_DEVICE, "o"},      {INGOT_HOSTED_CONSTANT, "c"},
-        {INGOT_HOSTED_CHANGED, "h"}, {INGOT_HOSTED_VOLATILE, "w"},
-        {INGOT_DEVICE_ONLY, "D"},    {INGOT_HOSTED_NONCONSTANT, "N"},
-        {INGOT_HOSTED, "H"},         {INGOT_MATERIALIZED, "M"},
-        {INGOT_NEVER_VIRTUAL, "V"},  {INGOT_EFFECTIVELY_CONSTANT, "E"},
-        {INGOT_MODE_OPEN, "?"},
+	{ INGOT_VIRTUAL, "v" },
+	{ INGOT_LOCAL, "l" },
+	{ INGOT_ON_DEVICE, "o" },
+	{ INGOT_HOSTED_CONSTANT, "c" },
+	{ INGOT_HOSTED_CHANGED, "h" },
+	{ INGOT_HOSTED_VOLATILE, "w" },
+	{ INGOT_DEVICE_ONLY, "D" },
+	{ INGOT_HOSTED_NONCONSTANT, "N" },
+	{ INGOT_HOSTED, "H" },
+	{ INGOT_MATERIALIZED, "M" },
+	{ INGOT_NEVER_VIRTUAL, "V" },
+	{ INGOT_EFFECTIVELY_CONSTANT, "E" },
+	{ INGOT_MODE_OPEN, "?" },
 };
 enum { MODES = sizeof modes / sizeof *modes };
 
 static struct ingot_node node_new(struct trial *t, uint32_t mode, int64_t count)
 {
 	struct ingot_node node;
-	OK(ingot_node_new(
-	        t->runtime,
+	OK(ingot_node_new(t->runtime,
 	        &(struct ingot_node_options){
-	                .dtype = INGOT_F32, .rank = 1, .dims = &count, .mode = mode, .provenance = INGOT_BY_USER},
+	                .dtype = INGOT_F32, .rank = 1, .dims = &count, .mode = mode, .provenance = INGOT_BY_USER },
 	        &node));
 	return node;
 }
@@ -42,11 +49,11 @@ static void f3(struct trial *t)
 	OK(ingot_routine_set(routine, "n", 1));
 	for (int i = 0; i < 5; i++)
 		OK(ingot_routine_run(routine, NULL));
-	FAILS(INGOT_MISSING, ingot_node_host(s, &data, &bytes));      /* the host does not see it without a transfer */
+	FAILS(INGOT_MISSING, ingot_node_host(s, &data, &bytes)); /* the host does not see it without a transfer */
 	double v;
 	FAILS(INGOT_MISSING, ingot_node_get(s, (int64_t[]){ 0 }, 1, &v));
 	read_f32(linked, s, state, SMALL_COUNT);
-	CHECK(state[0] == 5);                                 /* it lasted from call to call */
+	CHECK(state[0] == 5); /* it lasted from call to call */
 }
 
 static void f4(struct trial *t)
@@ -75,10 +82,10 @@ static void f4(struct trial *t)
 static void f5(struct trial *t)
 {
 	(void)t;
-	CHECK(INGOT_DEVICE_ONLY == (INGOT_LOCAL | INGOT_ON_DEVICE) &&
-	      INGOT_MATERIALIZED == (INGOT_ON_DEVICE | INGOT_HOSTED));
-	CHECK(INGOT_NEVER_VIRTUAL == (INGOT_LOCAL | INGOT_ON_DEVICE | INGOT_HOSTED) &&
-	      INGOT_EFFECTIVELY_CONSTANT == (INGOT_HOSTED_CONSTANT | INGOT_VIRTUAL));
+	CHECK(INGOT_DEVICE_ONLY == (INGOT_LOCAL | INGOT_ON_DEVICE)
+	        && INGOT_MATERIALIZED == (INGOT_ON_DEVICE | INGOT_HOSTED));
+	CHECK(INGOT_NEVER_VIRTUAL == (INGOT_LOCAL | INGOT_ON_DEVICE | INGOT_HOSTED)
+	        && INGOT_EFFECTIVELY_CONSTANT == (INGOT_HOSTED_CONSTANT | INGOT_VIRTUAL));
 	for (int i = 0; i < MODES; i++) {
 		struct ingot_mode_state s = { .mode = modes[i].mode };
 		CHECK(ingot_mode_is_open(&s) == (i >= 6));
@@ -93,7 +100,7 @@ static void f6(struct trial *t)
 	float got[2];
 	uint64_t ups = 0;
 	struct ingot_context other;
-	OK(ingot_node_set_all(constant, one, 2));             /* its value, once */
+	OK(ingot_node_set_all(constant, one, 2)); /* its value, once */
 	FAILS(INGOT_CONFLICT, ingot_node_set_all(constant, two, 2));
 	OK(ingot_context_place(t->context, &constant, 1));
 	OK(ingot_context_new(t->stream, &other));
@@ -123,7 +130,10 @@ static void f6(struct trial *t)
 	/* Nothing writes it: no transfer, no task. */
 	FAILS(INGOT_CONFLICT, ingot_device_to_device(constant, there, INGOT_MERGE_NONE, t->context, NULL, NULL));
 	FAILS(INGOT_CONFLICT,
-	      ingot_task_submit(t->stream, &(struct ingot_task){.uses = &(struct ingot_use){t->context, constant, true, false}, .use_count = 1}, NULL));
+	        ingot_task_submit(t->stream,
+	                &(struct ingot_task){
+	                        .uses = &(struct ingot_use){ t->context, constant, true, false }, .use_count = 1 },
+	                NULL));
 	/* One that has no value yet gets it once. */
 	struct ingot_node late = node_new(t, INGOT_HOSTED_CONSTANT, 2);
 	OK(ingot_init_from_host(t->context, late, got, 8, &filled));
@@ -136,7 +146,7 @@ static void f6(struct trial *t)
 	read_f32(t->context, v, got, 2);
 	CHECK(got[1] == 4);
 	OK(ingot_node_transfers(v, &ups, NULL));
-	CHECK(ups == 2);                                      /* with its place, and after the host's write */
+	CHECK(ups == 2); /* with its place, and after the host's write */
 	FAILS(INGOT_CONFLICT, ingot_to_host(t->context, v, NULL, NULL));
 	SAYS("volatile");
 	/* Changed on devices: the host copy follows by downloads. */
@@ -160,8 +170,8 @@ static void f7(struct trial *t)
 	FAILS(INGOT_CONFLICT, ingot_node_mode_update(node, INGOT_NEVER_VIRTUAL, INGOT_BY_VISITS));
 	SAYS("40 (a scalar constant)");
 	SAYS("1 (visited more often than inlining allows)");
-	CHECK(!strcmp(ingot_provenance_text(INGOT_BY_WRAPPED), "wraps an array") &&
-	      !ingot_provenance_text((enum ingot_provenance)999));
+	CHECK(!strcmp(ingot_provenance_text(INGOT_BY_WRAPPED), "wraps an array")
+	        && !ingot_provenance_text((enum ingot_provenance)999));
 	struct ingot_node other = node_new(t, INGOT_DEVICE_ONLY, 4);
 	OK(ingot_node_mode_default(other, INGOT_BY_DEFAULT_LOCAL));
 	CHECK(ingot_node_mode(other).provenance == INGOT_BY_USER * 1000 + INGOT_BY_DEFAULT_LOCAL);
@@ -169,20 +179,23 @@ static void f7(struct trial *t)
 
 static void f8(struct trial *t)
 {
-	static const struct { uint32_t mode; int64_t count; uint32_t settled;
+	static const struct {
+		uint32_t mode;
+		int64_t count;
+		uint32_t settled;
 	} cases[] = {
-	        {INGOT_MODE_OPEN, 4, INGOT_VIRTUAL},
-	        {INGOT_EFFECTIVELY_CONSTANT, 4, INGOT_VIRTUAL},
-	        {INGOT_DEVICE_ONLY, INGOT_LOCAL_BYTES / 4, INGOT_LOCAL},
-	        {INGOT_DEVICE_ONLY, INGOT_LOCAL_BYTES / 4 + 1, INGOT_ON_DEVICE},
-	        {INGOT_NEVER_VIRTUAL, 4, INGOT_LOCAL},
-	        {INGOT_NEVER_VIRTUAL, 100000, INGOT_ON_DEVICE},
-	        {INGOT_MATERIALIZED, 4, INGOT_ON_DEVICE},
-	        {INGOT_HOSTED, 4, INGOT_HOSTED_CHANGED},
-	        {INGOT_HOSTED_NONCONSTANT, 4, INGOT_HOSTED_CHANGED},
-	        {INGOT_VIRTUAL, 100000, INGOT_VIRTUAL},
-	        {INGOT_HOSTED_CONSTANT, 4, INGOT_HOSTED_CONSTANT},
-	        {INGOT_LOCAL, 100000, INGOT_LOCAL},
+		{ INGOT_MODE_OPEN, 4, INGOT_VIRTUAL },
+		{ INGOT_EFFECTIVELY_CONSTANT, 4, INGOT_VIRTUAL },
+		{ INGOT_DEVICE_ONLY, INGOT_LOCAL_BYTES / 4, INGOT_LOCAL },
+		{ INGOT_DEVICE_ONLY, INGOT_LOCAL_BYTES / 4 + 1, INGOT_ON_DEVICE },
+		{ INGOT_NEVER_VIRTUAL, 4, INGOT_LOCAL },
+		{ INGOT_NEVER_VIRTUAL, 100000, INGOT_ON_DEVICE },
+		{ INGOT_MATERIALIZED, 4, INGOT_ON_DEVICE },
+		{ INGOT_HOSTED, 4, INGOT_HOSTED_CHANGED },
+		{ INGOT_HOSTED_NONCONSTANT, 4, INGOT_HOSTED_CHANGED },
+		{ INGOT_VIRTUAL, 100000, INGOT_VIRTUAL },
+		{ INGOT_HOSTED_CONSTANT, 4, INGOT_HOSTED_CONSTANT },
+		{ INGOT_LOCAL, 100000, INGOT_LOCAL },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ingot_node node = node_new(t, cases[i].mode, cases[i].count);
@@ -201,16 +214,26 @@ static const char *letter(uint32_t mode)
 
 /* Rows: the old mode; columns: the new one; a dot: they contradict each other. */
 static const char *const mode_matrix[MODES] = {
-        "v..........vv", ".l....l...l.l", "..o...o..oo.o", "...c....ccccc", "....h..hhhh.h",
-        ".....w.wwww.w", ".lo...D..oD.D", "....hw.NNNN.N", "...chw.NHHHcH", "..ochwoNHMMcM",
-        ".lochwDNHMVcV", "v..c....cccEE", "vlochwDNHMVE?",
+	"v..........vv",
+	".l....l...l.l",
+	"..o...o..oo.o",
+	"...c....ccccc",
+	"....h..hhhh.h",
+	".....w.wwww.w",
+	".lo...D..oD.D",
+	"....hw.NNNN.N",
+	"...chw.NHHHcH",
+	"..ochwoNHMMcM",
+	".lochwDNHMVcV",
+	"v..c....cccEE",
+	"vlochwDNHMVE?",
 };
 
 static void f9(struct trial *t)
 {
 	(void)t;
 	for (int old = 0; old < MODES; old++)
-		for (int new = 0; new < MODES; new++) {
+		for (int new = 0; new < MODES; new ++) {
 			struct ingot_mode_state s = { .mode = modes[old].mode, .provenance = 10 };
 			char why[200] = "", wanted = mode_matrix[old][new];
 			bool ok = ingot_mode_update(&s, modes[new].mode, INGOT_BY_MODULE, why);
@@ -219,14 +242,26 @@ static void f9(struct trial *t)
 			CHECK(ok || (strstr(why, " by 10 ") && strstr(why, " by 11 ")));
 		}
 	struct ingot_mode_state s = { .mode = INGOT_DEVICE_ONLY };
-	CHECK(ingot_mode_update(&s, INGOT_MATERIALIZED, INGOT_BY_USER, NULL) && s.mode == INGOT_ON_DEVICE &&
-	      s.sharing == INGOT_SHARING_OPEN);
+	CHECK(ingot_mode_update(&s, INGOT_MATERIALIZED, INGOT_BY_USER, NULL) && s.mode == INGOT_ON_DEVICE
+	        && s.sharing == INGOT_SHARING_OPEN);
 	CHECK(!ingot_mode_update(&s, 0, INGOT_BY_USER, NULL) && !ingot_mode_update(&s, 64, INGOT_BY_USER, NULL));
 }
 
 /* For each mode: what per stream makes of it, and what shared does. */
 static const char *const sharing_matrix[MODES] = {
-	"..", "..", "oo", ".c", "hh", ".w", "oo", "hh", "hh", "MM", "MM", ".c", "oo",
+	"..",
+	"..",
+	"oo",
+	".c",
+	"hh",
+	".w",
+	"oo",
+	"hh",
+	"hh",
+	"MM",
+	"MM",
+	".c",
+	"oo",
 };
 
 static void f10(struct trial *t)
@@ -240,8 +275,8 @@ static void f10(struct trial *t)
 			CHECK(*letter(s.mode) == (ok ? wanted : *modes[old].letter));
 			CHECK(s.sharing == (ok ? (uint32_t)sharing : INGOT_SHARING_OPEN));
 			if (ok)
-				CHECK(!ingot_sharing_update(&s, INGOT_SHARING_OPEN, INGOT_BY_MODULE,
-				                            NULL)); /* it cannot be taken back */
+				CHECK(!ingot_sharing_update(
+				        &s, INGOT_SHARING_OPEN, INGOT_BY_MODULE, NULL)); /* it cannot be taken back */
 		}
 	struct ingot_node node = node_new(t, INGOT_HOSTED_CONSTANT, 4);
 	FAILS(INGOT_CONFLICT, ingot_node_sharing_update(node, INGOT_PER_STREAM, INGOT_BY_USER));
@@ -255,10 +290,10 @@ static void f11(struct trial *t)
 	struct ingot_node a = node_new(t, 0, 4), b = node_new(t, INGOT_NEVER_VIRTUAL, 4),
 	                  c = node_new(t, INGOT_HOSTED_VOLATILE, 4), d = node_new(t, INGOT_MATERIALIZED, 4);
 	OK(ingot_node_is_virtual(a, INGOT_BY_QUERY, &answer));
-	CHECK(answer);                                        /* it was open: settled as virtual, and stays so */
+	CHECK(answer); /* it was open: settled as virtual, and stays so */
 	FAILS(INGOT_CONFLICT, ingot_node_mode_update(a, INGOT_MATERIALIZED, INGOT_BY_USER));
 	OK(ingot_node_is_virtual(b, INGOT_BY_QUERY, &answer));
-	CHECK(!answer && ingot_node_mode(b).mode == INGOT_NEVER_VIRTUAL);        /* known: nothing had to be settled */
+	CHECK(!answer && ingot_node_mode(b).mode == INGOT_NEVER_VIRTUAL); /* known: nothing had to be settled */
 	OK(ingot_node_is_materialized(b, INGOT_BY_QUERY, &answer));
 	CHECK(!answer);
 	FAILS(INGOT_CONFLICT, ingot_node_mode_update(b, INGOT_ON_DEVICE, INGOT_BY_USER));
@@ -274,9 +309,20 @@ static void f11(struct trial *t)
 static void f12(struct trial *t)
 {
 	static const char *const truth[MODES] = {
-	        /* virtual, not virtual, constant, volatile, not materialized, open */
-	        "v...m.", ".n..m.", ".n....", ".nc...", ".n....", ".n.x..", ".n...o",
-	        ".n...o", ".n...o", ".n...o", ".n...o", ".....o", ".....o",
+		/* virtual, not virtual, constant, volatile, not materialized, open */
+		"v...m.",
+		".n..m.",
+		".n....",
+		".nc...",
+		".n....",
+		".n.x..",
+		".n...o",
+		".n...o",
+		".n...o",
+		".n...o",
+		".n...o",
+		".....o",
+		".....o",
 	};
 	(void)t;
 	for (int i = 0; i < MODES; i++) {
@@ -289,7 +335,7 @@ static void f12(struct trial *t)
 		CHECK(ingot_mode_is_open(&s) == (truth[i][5] == 'o'));
 		CHECK(!ingot_mode_known_shared(&s));
 		CHECK(ingot_mode_potentially_cross_stream(&s) == (truth[i][4] != 'm'));
-		CHECK(s.mode == modes[i].mode);               /* asking changes nothing */
+		CHECK(s.mode == modes[i].mode); /* asking changes nothing */
 		s.sharing = INGOT_PER_STREAM;
 		CHECK(ingot_mode_known_not_cross_stream(&s));
 	}
@@ -304,14 +350,14 @@ static void f14(struct trial *t)
 	enum ingot_dtype dtype, only = INGOT_I8;
 	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .rank = 1, .dims = &four }, &node));
 	OK(ingot_node_dtype_update(node, INGOT_PRECISION_INFERRED, INGOT_I8, NULL));
-	OK(ingot_node_dtype_update(node, INGOT_PRECISION_INFERRED, INGOT_I32,
-	                           &only)); /* still i8: taken, and promoted */
+	OK(ingot_node_dtype_update(
+	        node, INGOT_PRECISION_INFERRED, INGOT_I32, &only)); /* still i8: taken, and promoted */
 	OK(ingot_node_dtype_update(node, INGOT_PRECISION_SPECIFIED, INGOT_F64, &only)); /* it is i32 now: not taken */
-	OK(ingot_node_dtype_update(node, INGOT_PRECISION_DEFAULT, INGOT_F64, NULL));             /* weaker: not taken */
+	OK(ingot_node_dtype_update(node, INGOT_PRECISION_DEFAULT, INGOT_F64, NULL));    /* weaker: not taken */
 	OK(ingot_node_dtype(node, &dtype));
 	CHECK(dtype == INGOT_I32);
 	FAILS(INGOT_CONFLICT,
-	      ingot_node_dtype_update(node, INGOT_PRECISION_SPECIFIED, INGOT_F16, NULL)); /* it was used */
+	        ingot_node_dtype_update(node, INGOT_PRECISION_SPECIFIED, INGOT_F16, NULL)); /* it was used */
 	OK(ingot_node_dtype_update(node, INGOT_PRECISION_SPECIFIED, INGOT_I32, NULL));
 	struct ingot_precision_state s = { 0 };
 	CHECK(ingot_precision_update(&s, INGOT_PRECISION_SPECIFIED, INGOT_F16, NULL));
@@ -320,14 +366,15 @@ static void f14(struct trial *t)
 	CHECK(!ingot_precision_update(&s, (enum ingot_precision)9, INGOT_F32, NULL));
 	/* Among what is inferred the larger one stays, in either order. */
 	s = (struct ingot_precision_state){ 0 };
-	CHECK(ingot_precision_update(&s, INGOT_PRECISION_INFERRED, INGOT_F32, NULL) && ingot_precision_update(&s, INGOT_PRECISION_INFERRED, INGOT_F16, NULL));
+	CHECK(ingot_precision_update(&s, INGOT_PRECISION_INFERRED, INGOT_F32, NULL)
+	        && ingot_precision_update(&s, INGOT_PRECISION_INFERRED, INGOT_F16, NULL));
 	CHECK(s.dtype == INGOT_F32);
 }
 
 static void f15(struct trial *t)
 {
-	static const enum ingot_dtype order[] = {INGOT_U4X32, INGOT_F64, INGOT_F32, INGOT_BF16, INGOT_F16, INGOT_F8E5M2,
-	                                         INGOT_U64,   INGOT_I64, INGOT_U32, INGOT_I32,  INGOT_U16, INGOT_U8};
+	static const enum ingot_dtype order[] = { INGOT_U4X32, INGOT_F64, INGOT_F32, INGOT_BF16, INGOT_F16,
+		INGOT_F8E5M2, INGOT_U64, INGOT_I64, INGOT_U32, INGOT_I32, INGOT_U16, INGOT_U8 };
 	(void)t;
 	for (size_t a = 0; a < sizeof order / sizeof *order; a++)
 		for (size_t b = 0; b < sizeof order / sizeof *order; b++)
@@ -348,7 +395,8 @@ static void f16(struct trial *t)
 	OK(ingot_node_dtype(node, &dtype));
 	CHECK(dtype == INGOT_F16);
 	struct ingot_runtime *none;
-	FAILS(INGOT_INVALID, ingot_runtime_open(&none, &(struct ingot_runtime_options){.default_dtype = INGOT_STRING}));
+	FAILS(INGOT_INVALID,
+	        ingot_runtime_open(&none, &(struct ingot_runtime_options){ .default_dtype = INGOT_STRING }));
 }
 
 static void f30(struct trial *t)
@@ -358,16 +406,16 @@ static void f30(struct trial *t)
 	struct ingot_node node, plain;
 	char text[400];
 	OK(ingot_node_new(t->runtime,
-	                  &(struct ingot_node_options){.labels = labels,
-	                                               .label_count = 2,
-	                                               .dtype = INGOT_F32,
-	                                               .rank = 2,
-	                                               .dims = dims,
-	                                               .left = left,
-	                                               .right = right,
-	                                               .mode = INGOT_HOSTED_CONSTANT,
-	                                               .provenance = INGOT_BY_USER},
-	                  &node));
+	        &(struct ingot_node_options){ .labels = labels,
+	                .label_count = 2,
+	                .dtype = INGOT_F32,
+	                .rank = 2,
+	                .dims = dims,
+	                .left = left,
+	                .right = right,
+	                .mode = INGOT_HOSTED_CONSTANT,
+	                .provenance = INGOT_BY_USER },
+	        &node));
 	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_I64 }, &plain));
 	CHECK(ingot_node_id(node) == 0 && ingot_node_id(plain) == 1);
 	ingot_node_label(node, text, sizeof text);
@@ -398,30 +446,30 @@ static void f31(struct trial *t)
 		bool repeated;
 		const char *name;
 	} cases[] = {
-	        {INGOT_NAME_ONLY_IDS, 7, {"w"}, false, "n7"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"w"}, false, "w"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"w"}, true, "n7_w"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"w", "grad"}, false, "w_grad"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"grad", "w"}, true, "n6_w_grad"},
-	        {INGOT_NAME_DOT_GRAD, 7, {"w", "grad"}, false, "w.grad"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"2nd", "layer"}, false, "layer_2nd"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"2nd"}, false, "n7_2nd"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"@.", "x"}, false, "x"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"@."}, false, "n7"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"float"}, false, "n7_float"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"threadIdx"}, false, "n7_threadIdx"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"thread_local"}, false, "n7_thread_local"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"grad"}, false, "n6_grad"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"NULL"}, false, "n7_NULL"},
-	        {INGOT_NAME_UNDER_GRAD, 7, {"xor_eq"}, false, "n7_xor_eq"},
+		{ INGOT_NAME_ONLY_IDS, 7, { "w" }, false, "n7" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "w" }, false, "w" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "w" }, true, "n7_w" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "w", "grad" }, false, "w_grad" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "grad", "w" }, true, "n6_w_grad" },
+		{ INGOT_NAME_DOT_GRAD, 7, { "w", "grad" }, false, "w.grad" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "2nd", "layer" }, false, "layer_2nd" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "2nd" }, false, "n7_2nd" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "@.", "x" }, false, "x" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "@." }, false, "n7" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "float" }, false, "n7_float" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "threadIdx" }, false, "n7_threadIdx" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "thread_local" }, false, "n7_thread_local" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "grad" }, false, "n6_grad" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "NULL" }, false, "n7_NULL" },
+		{ INGOT_NAME_UNDER_GRAD, 7, { "xor_eq" }, false, "n7_xor_eq" },
 	};
 	char text[64];
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		uint32_t count = 0;
 		while (count < 4 && cases[i].labels[count])
 			count++;
-		size_t length = ingot_name_ident(cases[i].style, cases[i].id, cases[i].labels, count, cases[i].repeated,
-		                                 text, sizeof text);
+		size_t length = ingot_name_ident(
+		        cases[i].style, cases[i].id, cases[i].labels, count, cases[i].repeated, text, sizeof text);
 		if (strcmp(text, cases[i].name))
 			check_failed(__FILE__, __LINE__, text);
 		CHECK(length == strlen(text));
@@ -439,18 +487,19 @@ static void f31(struct trial *t)
 
 static void f32_name(struct trial *t)
 {
-	struct ingot_node node = node_f32(t, "a", 1);         /* n0 */
+	struct ingot_node node = node_f32(t, "a", 1); /* n0 */
 	char text[64];
-	static const struct { const char *proposed, *kept;
+	static const struct {
+		const char *proposed, *kept;
 	} steps[] = {
-	        {"n0", "n0"},
-	        {"ab", "ab"},
-	        {"n0", "ab"},
-	        {"x", "ab"},
-	        {"abc", "abc"},
-	        {"n0_a", "n0_a"},
-	        {"a_much_longer_one", "n0_a"},
-	        {"n0_ab", "n0_ab"},
+		{ "n0", "n0" },
+		{ "ab", "ab" },
+		{ "n0", "ab" },
+		{ "x", "ab" },
+		{ "abc", "abc" },
+		{ "n0_a", "n0_a" },
+		{ "a_much_longer_one", "n0_a" },
+		{ "n0_ab", "n0_ab" },
 	};
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		OK(ingot_node_code_name_update(node, steps[i].proposed));
@@ -471,10 +520,14 @@ static void f33(struct trial *t)
 	}
 	CHECK(!ingot_name_style_parse("fancy", &style));
 	FAILS(INGOT_INVALID,
-	      ingot_runtime_open(&none, &(struct ingot_runtime_options){.name_style = (enum ingot_name_style)9}));
+	        ingot_runtime_open(&none, &(struct ingot_runtime_options){ .name_style = (enum ingot_name_style)9 }));
 }
 
-static bool is_even(struct ingot_node node, void *user) { (void)user; return ingot_node_id(node) % 2 == 0; }
+static bool is_even(struct ingot_node node, void *user)
+{
+	(void)user;
+	return ingot_node_id(node) % 2 == 0;
+}
 
 static void f34(struct trial *t)
 {
@@ -485,13 +538,13 @@ static void f34(struct trial *t)
 	OK(ingot_node_close(nodes[2]));
 	FAILS(INGOT_MISSING, ingot_node_find(t->runtime, 2, &found));
 	FAILS(INGOT_STALE, ingot_node_close(nodes[2]));
-	struct ingot_node late = node_f32(t, "late", 1);      /* in the handle's place, behind in the order */
+	struct ingot_node late = node_f32(t, "late", 1); /* in the handle's place, behind in the order */
 	CHECK(ingot_node_id(late) == 6);
 	CHECK(ingot_node_list(t->runtime, is_even, NULL, list, 6) == 3);
 	CHECK(ingot_node_id(list[0]) == 0 && ingot_node_id(list[1]) == 4 && ingot_node_id(list[2]) == 6);
 	ingot_node_headers(t->runtime, NULL, NULL, INGOT_LOG_HEADERS, text, sizeof text);
-	CHECK(!strstr(text, "n2 ") && strstr(text, "n0 a") && strstr(text, "n1 a") < strstr(text, "n5 a") &&
-	      strstr(text, "n5 a") < strstr(text, "n6 late"));
+	CHECK(!strstr(text, "n2 ") && strstr(text, "n0 a") && strstr(text, "n1 a") < strstr(text, "n5 a")
+	        && strstr(text, "n5 a") < strstr(text, "n6 late"));
 }
 
 static int by_id(const void *a, const void *b)
@@ -533,11 +586,12 @@ static void f35(struct trial *t)
 		CHECK(ingot_node_set_find(set, count, nodes[which], NULL));
 	}
 	for (int i = 0; i < 20; i++)
-		CHECK(ingot_node_equal(set[i], nodes[i]) && values[i] == i && ingot_node_set_find(set, count, nodes[i], &at) && at == (uint32_t)i);
+		CHECK(ingot_node_equal(set[i], nodes[i]) && values[i] == i
+		        && ingot_node_set_find(set, count, nodes[i], &at) && at == (uint32_t)i);
 	CHECK(!ingot_node_set_find(NULL, 0, nodes[0], &at) && at == 0);
 	struct ingot_node closed = nodes[9];
 	OK(ingot_node_close(closed));
-	trial_reopen(t);                                      /* fresh: the same ids, the same hashes */
+	trial_reopen(t); /* fresh: the same ids, the same hashes */
 	for (int i = 0; i < 20; i++)
 		CHECK(ingot_node_hash(node_f32(t, "b", 2)) == hashes[i]);
 }
@@ -569,9 +623,8 @@ static void f37(struct trial *t)
 		}
 	uint32_t mode;
 	enum ingot_sharing sharing;
-	CHECK(!ingot_mode_parse("somewhere", &mode, &sharing) &&
-	      !ingot_mode_parse("local sometimes", &mode, &sharing) && !ingot_mode_parse("", &mode, &sharing) &&
-	      !ingot_mode_parse("somewhere|local", &mode, &sharing));
+	CHECK(!ingot_mode_parse("somewhere", &mode, &sharing) && !ingot_mode_parse("local sometimes", &mode, &sharing)
+	        && !ingot_mode_parse("", &mode, &sharing) && !ingot_mode_parse("somewhere|local", &mode, &sharing));
 	for (int d = 0; d < 120; d++) {
 		enum ingot_dtype dtype;
 		if (ingot_dtype_bits((enum ingot_dtype)d))
@@ -588,8 +641,9 @@ static void f37(struct trial *t)
 	enum ingot_merge merge;
 	enum ingot_slab_mode slab;
 	enum ingot_name_style style;
-	static const char *const words[][3] = { { "for_copying", "only_devices", "most_streams" }, { "none", "copy", "streaming" },
-		                                { "private", "shared", "pinned" }, { "only_ids", "under_grad", "dot_grad" } };
+	static const char *const words[][3] = { { "for_copying", "only_devices", "most_streams" },
+		{ "none", "copy", "streaming" }, { "private", "shared", "pinned" },
+		{ "only_ids", "under_grad", "dot_grad" } };
 	for (int i = 0; i < 3; i++) {
 		CHECK(!strcmp(ingot_parallelism_name((enum ingot_parallelism)i), words[0][i]));
 		CHECK(ingot_parallelism_parse(words[0][i], &parallelism) && (int)parallelism == i);
@@ -600,14 +654,19 @@ static void f37(struct trial *t)
 		CHECK(!strcmp(ingot_name_style_text((enum ingot_name_style)i), words[3][i]));
 		CHECK(ingot_name_style_parse(words[3][i], &style) && (int)style == i);
 	}
-	CHECK(!strcmp(ingot_parallelism_name((enum ingot_parallelism)3), "?") && !strcmp(ingot_merge_name((enum ingot_merge)9), "?") &&
-	      !strcmp(ingot_slab_mode_name((enum ingot_slab_mode)-1), "?") && !strcmp(ingot_name_style_text((enum ingot_name_style)3), "?"));
+	CHECK(!strcmp(ingot_parallelism_name((enum ingot_parallelism)3), "?")
+	        && !strcmp(ingot_merge_name((enum ingot_merge)9), "?")
+	        && !strcmp(ingot_slab_mode_name((enum ingot_slab_mode) - 1), "?")
+	        && !strcmp(ingot_name_style_text((enum ingot_name_style)3), "?"));
 	merge = INGOT_MERGE_COPY;
-	CHECK(!ingot_merge_parse("move", &merge) && merge == INGOT_MERGE_COPY && !ingot_merge_parse(NULL, &merge) && !ingot_merge_parse("copy", NULL));
+	CHECK(!ingot_merge_parse("move", &merge) && merge == INGOT_MERGE_COPY && !ingot_merge_parse(NULL, &merge)
+	        && !ingot_merge_parse("copy", NULL));
 	CHECK(!ingot_parallelism_parse("?", &parallelism) && !ingot_slab_mode_parse("", &slab));
 	for (int s = 0; s < INGOT_STATUS_COUNT; s++)
-		CHECK(ingot_status_name((enum ingot_status)s)[0] == 'I' && ingot_status_text((enum ingot_status)s)[0] != '?');
-	CHECK(!strcmp(ingot_status_name(INGOT_STATUS_COUNT), "?") && !strcmp(ingot_status_text((enum ingot_status)-1), "?"));
+		CHECK(ingot_status_name((enum ingot_status)s)[0] == 'I'
+		        && ingot_status_text((enum ingot_status)s)[0] != '?');
+	CHECK(!strcmp(ingot_status_name(INGOT_STATUS_COUNT), "?")
+	        && !strcmp(ingot_status_text((enum ingot_status) - 1), "?"));
 }
 
 const struct row rows_node[] = {

@@ -1,14 +1,21 @@
-/* rows_reach.c: rows of several letters: what a program asks for in numbers, events and sets, and what it does by hand. */
+/* rows_reach.c: rows of several letters: what a program asks for in numbers, events and sets, and what it does by hand.
+ */
 #include "rows.h"
 
 static void numbers(struct trial *t)
 {
 	struct ingot_node node, scalar;
 	struct ingot_node_shape shape;
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .rank = 2, .dims = (int64_t[]){ 5, 3 }, .left = (int64_t[]){ 1, 0 },
-	                  .right = (int64_t[]){ 2, 1 }, .margin = 7 }, &node));
+	OK(ingot_node_new(t->runtime,
+	        &(struct ingot_node_options){ .rank = 2,
+	                .dims = (int64_t[]){ 5, 3 },
+	                .left = (int64_t[]){ 1, 0 },
+	                .right = (int64_t[]){ 2, 1 },
+	                .margin = 7 },
+	        &node));
 	OK(ingot_node_shape(node, &shape));
-	CHECK(shape.rank == 2 && shape.dims[0] == 5 && shape.dims[1] == 3 && shape.dims[2] == 0 && shape.dims[INGOT_MAX_RANK - 1] == 0);
+	CHECK(shape.rank == 2 && shape.dims[0] == 5 && shape.dims[1] == 3 && shape.dims[2] == 0
+	        && shape.dims[INGOT_MAX_RANK - 1] == 0);
 	CHECK(shape.left[0] == 1 && shape.left[1] == 0 && shape.right[0] == 2 && shape.right[1] == 1);
 	CHECK(shape.margin == 7 && !shape.margin_open);
 	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .margin_open = true }, &scalar));
@@ -61,11 +68,11 @@ static void bound(struct trial *t)
 	OK(ingot_context_bind(t->context, a, at));
 	OK(ingot_context_location(t->context, a, &place));
 	CHECK(place.pool == pool && place.offset == 256 && place.bytes == 16);
-	read_f32(t->context, a, back, 4);                     /* what lies there is its value */
+	read_f32(t->context, a, back, 4); /* what lies there is its value */
 	CHECK(!memcmp(back, value, sizeof value));
 	FAILS(INGOT_CONFLICT, ingot_context_bind(other, b, at));
 	OK(ingot_context_bind(other, a, at));
-	for (int round = 0; round < 20; round++) {            /* ordered over both, on two streams */
+	for (int round = 0; round < 20; round++) { /* ordered over both, on two streams */
 		value[0] = (float)round;
 		OK(ingot_write(t->context, a, value, sizeof value, NULL));
 		OK(ingot_read(other, a, back, sizeof back, NULL));
@@ -137,7 +144,7 @@ static void work_events(struct trial *t)
 	OK(ingot_read(t->context, node, back[0], sizeof back[0], NULL));
 	OK(ingot_read(t->context, node, back[1], sizeof back[1], NULL));
 	OK(ingot_reader_events(t->context, node, events, 3, &count));
-	CHECK(count == (t->in_place ? 0 : 1));                /* the second ends behind the first */
+	CHECK(count == (t->in_place ? 0 : 1)); /* the second ends behind the first */
 	gate_open(&second);
 	if (count) {
 		OK(ingot_event_sync(events[0]));
@@ -169,7 +176,7 @@ static void devices(struct trial *t)
 	OK(ingot_context_place(there, &node, 1));
 	OK(ingot_node_devices(node, found, 2, &count));
 	CHECK(count == 2);
-	OK(ingot_node_set_all(node, values, 4));              /* now both are behind */
+	OK(ingot_node_set_all(node, values, 4)); /* now both are behind */
 	OK(ingot_node_devices(node, found, 2, &count));
 	CHECK(count == 0);
 	OK(ingot_from_host(there, node, NULL, NULL));
@@ -230,7 +237,8 @@ static int outside_transfer(void *user)
 	outside->host[0] = outside->value;
 	return outside->answer;
 }
-#define WITH(o) &(struct ingot_host_sync){ outside_done, outside_sync, outside_transfer, o }
+#define WITH(o) \
+	&(struct ingot_host_sync) { outside_done, outside_sync, outside_transfer, o }
 
 static void prepare_reads(struct trial *t, bool automatic)
 {
@@ -241,14 +249,16 @@ static void prepare_reads(struct trial *t, bool automatic)
 	uint64_t bytes;
 	void *data;
 	struct ingot_node node, inner = node_f32(t, "inner", 1);
-	OK(ingot_node_wrap(t->runtime, &(struct ingot_node_options){ .rank = 1, .dims = (int64_t[]){ 4 }, .dtype = INGOT_F32 },
-	                   host, sizeof host, &node));
+	OK(ingot_node_wrap(t->runtime,
+	        &(struct ingot_node_options){ .rank = 1, .dims = (int64_t[]){ 4 }, .dtype = INGOT_F32 }, host,
+	        sizeof host, &node));
 	OK(ingot_node_set(inner, (int64_t[]){ 0 }, 1, 5));
 	OK(ingot_node_host(node, &data, &bytes));
-	struct outside first = { .host = host, .value = 1, .inner = inner }, second = { .host = host, .value = 2, .inner = inner },
+	struct outside first = { .host = host, .value = 1, .inner = inner },
+	               second = { .host = host, .value = 2, .inner = inner },
 	               third = { .host = host, .value = 3, .inner = inner };
 	OK(ingot_node_prepare_read(node, WITH(&first)));
-	first.over = true;                                    /* dropped where the next comes */
+	first.over = true; /* dropped where the next comes */
 	OK(ingot_node_prepare_read(node, WITH(&second)));
 	OK(ingot_node_prepare_read(node, WITH(&third)));
 	OK(ingot_node_get(node, (int64_t[]){ 0 }, 1, &value));
@@ -256,7 +266,7 @@ static void prepare_reads(struct trial *t, bool automatic)
 	CHECK(first.transfers == 0 && second.transfers == 0 && third.transfers == automatic);
 	CHECK(second.within == INGOT_WOULD_BLOCK || second.within == INGOT_OK);
 	CHECK(value == (automatic ? 3 : 0));
-	OK(ingot_node_read(node));                            /* once */
+	OK(ingot_node_read(node)); /* once */
 	CHECK(third.syncs == 1 && third.transfers == automatic);
 	third.answer = 9;
 	OK(ingot_node_prepare_read(node, WITH(&third)));
@@ -282,7 +292,7 @@ static void prepare_reads(struct trial *t, bool automatic)
 	OK(ingot_node_prepare_read(node, WITH(&second)));
 	OK(ingot_node_read(node));
 	CHECK(second.syncs == 1 && second.within == INGOT_WOULD_BLOCK);
-	if (automatic) {                                      /* the host has the newest value then: runs upload it */
+	if (automatic) { /* the host has the newest value then: runs upload it */
 		struct ingot_device found[1];
 		uint32_t count;
 		OK(ingot_context_place(t->context, &node, 1));
@@ -296,7 +306,7 @@ static void prepare_reads(struct trial *t, bool automatic)
 	}
 	FAILS(INGOT_INVALID, ingot_node_prepare_read(node, NULL));
 	FAILS(INGOT_INVALID, ingot_node_prepare_read(node, &(struct ingot_host_sync){ .done = outside_done }));
-	OK(ingot_node_prepare_read(node, WITH(&second)));     /* what nobody read goes with the node */
+	OK(ingot_node_prepare_read(node, WITH(&second))); /* what nobody read goes with the node */
 }
 
 static void prepared_reads(struct trial *t)
@@ -318,11 +328,11 @@ static void prepared_writes(struct trial *t)
 	OK(ingot_node_slice(node, 1, 2, &part));
 	struct outside first = { .inner = node }, second = { .inner = node };
 	OK(ingot_node_prepare_write(node, WITH(&first)));
-	OK(ingot_node_prepare_write(part, WITH(&second)));    /* of the whole too */
+	OK(ingot_node_prepare_write(part, WITH(&second))); /* of the whole too */
 	OK(ingot_node_get(node, (int64_t[]){ 0 }, 1, &value));
-	CHECK(first.syncs == 0);                              /* a read need not wait */
+	CHECK(first.syncs == 0); /* a read need not wait */
 	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = wait_inside, .argument = &node }, NULL));
-	OK(ingot_stream_await(t->stream));                    /* a task must not */
+	OK(ingot_stream_await(t->stream)); /* a task must not */
 	OK(ingot_node_set(part, (int64_t[]){ 0 }, 1, 6));
 	CHECK(first.syncs == 1 && second.syncs == 1 && first.order < second.order && first.transfers == 0);
 	OK(ingot_node_write(node));

@@ -24,15 +24,17 @@ static void g1(struct trial *t)
 	OK(ingot_link(t->context, library, "merge", &routine));
 	ingot_routine_json(routine, text, sizeof text);
 	json_parses(text);
-	CHECK(strstr(text, "\"name\":\"merge\",\"inputs\":[\"sum\"],\"outputs\":[\"sum\"],\"merge_input\":\"grad\","
-	                   "\"symbols\":[]"));
+	CHECK(strstr(text,
+	        "\"name\":\"merge\",\"inputs\":[\"sum\"],\"outputs\":[\"sum\"],\"merge_input\":\"grad\","
+	        "\"symbols\":[]"));
 	OK(ingot_link(t->context, library, "dense", &routine));
 	OK(ingot_routine_context(routine, &linked));
 	CHECK(linked.index != t->context.index);
 	ingot_routine_json(routine, text, sizeof text);
 	CHECK(strstr(text, "\"inputs\":[\"x\",\"s\"],\"outputs\":[\"y\",\"s\"]"));
-	CHECK(strstr(text, "\"merge_input\":null,\"symbols\":[{\"name\":\"n\",\"least\":1,\"most\":16},{\"name\":"
-	                   "\"fixed\",\"least\":3,\"most\":3}]"));
+	CHECK(strstr(text,
+	        "\"merge_input\":null,\"symbols\":[{\"name\":\"n\",\"least\":1,\"most\":16},{\"name\":"
+	        "\"fixed\",\"least\":3,\"most\":3}]"));
 	ingot_library_json(library, text, sizeof text);
 	json_parses(text);
 	CHECK(strstr(text, "{\"name\":\"w\",\"type\":\"f32\",\"bytes\":64}"));
@@ -69,7 +71,7 @@ static void g3(struct trial *t)
 	OK(ingot_routine_run(routine, NULL));
 	read_f32(linked, named(library, "y"), out, SMALL_COUNT);
 	read_f32(linked, named(library, "s"), state, SMALL_COUNT);
-	CHECK(out[0] == 1 && out[1] == 0 && state[0] == 2);   /* state lasts from run to run */
+	CHECK(out[0] == 1 && out[1] == 0 && state[0] == 2); /* state lasts from run to run */
 }
 
 static void g4(struct trial *t)
@@ -100,7 +102,11 @@ static void g4(struct trial *t)
 	}
 }
 
-static bool not_fails(const char *name, void *user) { (void)user; return strcmp(name, "fails") != 0; }
+static bool not_fails(const char *name, void *user)
+{
+	(void)user;
+	return strcmp(name, "fails") != 0;
+}
 
 static void g5(struct trial *t)
 {
@@ -115,7 +121,7 @@ static void g5(struct trial *t)
 	OK(ingot_routine_context(routines[0], &first));
 	OK(ingot_context_location(first, named(library, "y"), &a));
 	OK(ingot_context_location(last, named(library, "y"), &b));
-	CHECK(a.pool == b.pool && a.offset == b.offset);      /* what they share is placed once */
+	CHECK(a.pool == b.pool && a.offset == b.offset); /* what they share is placed once */
 	char text[4096];
 	ingot_routine_json(routines[1], text, sizeof text);
 	CHECK(strstr(text, "\"name\":\"twice\""));
@@ -143,8 +149,8 @@ static void g5(struct trial *t)
 	OK(ingot_device_used(t->device, &after));
 	ingot_runtime_json(t->runtime, second_text, sizeof second_text);
 	CHECK(before == after && !none[0].runtime && !none[1].runtime && !last.runtime);
-	CHECK(json_number(first_text, "routines") == json_number(second_text, "routines") &&
-	      json_number(first_text, "contexts") == json_number(second_text, "contexts"));
+	CHECK(json_number(first_text, "routines") == json_number(second_text, "routines")
+	        && json_number(first_text, "contexts") == json_number(second_text, "contexts"));
 }
 
 static void g6(struct trial *t)
@@ -186,7 +192,7 @@ static void g7(struct trial *t)
 	char text[2048];
 	ingot_routine_json(routine, text, sizeof text);
 	CHECK(strstr(text, "\"values\":[null,3]"));
-	for (int64_t n = 1; n <= SMALL_COUNT; n += 5) {       /* set, run, set, run: each run has its own */
+	for (int64_t n = 1; n <= SMALL_COUNT; n += 5) { /* set, run, set, run: each run has its own */
 		OK(ingot_routine_set(routine, "n", n));
 		OK(ingot_routine_run(routine, &done));
 		OK(ingot_routine_set(routine, "n", 2));
@@ -226,7 +232,7 @@ static void g4_shared_names(struct trial *t)
 	OK(ingot_library_close(one));
 	CHECK(ingot_node_id(named(two, "y")) != UINT32_MAX);
 	OK(ingot_library_close(two));
-	static struct ingot_module broken;                    /* stays as long as the library */
+	static struct ingot_module broken; /* stays as long as the library */
 	broken = small_module;
 	broken.abi = 99;
 	FAILS(INGOT_INVALID, ingot_library_load(t->runtime, &broken, NULL, &one));
@@ -257,12 +263,10 @@ static void g4_shared_names(struct trial *t)
 	broken.constants.data = NULL;
 	FAILS(INGOT_MISSING, ingot_library_load(t->runtime, &broken, NULL, &one));
 	FAILS(INGOT_MISMATCH,
-	      ingot_library_load(t->runtime, &broken,
-	                         &(struct ingot_library_options){.constants = small_weights, .constants_bytes = 60},
-	                         &one));
+	        ingot_library_load(t->runtime, &broken,
+	                &(struct ingot_library_options){ .constants = small_weights, .constants_bytes = 60 }, &one));
 	OK(ingot_library_load(t->runtime, &broken,
-	                      &(struct ingot_library_options){.constants = small_weights, .constants_bytes = 64},
-	                      &one));
+	        &(struct ingot_library_options){ .constants = small_weights, .constants_bytes = 64 }, &one));
 	OK(ingot_link(t->context, one, "dense", &dense));
 }
 
@@ -288,9 +292,8 @@ static void g_fails(struct trial *t)
 	SAYS("fails");
 	ingot_stream_await(t->stream);
 	OK(ingot_stream_restart(t->stream));
-	write_f32(linked, named(library, "z"), z, SMALL_COUNT);       /* until somebody writes it anew */
+	write_f32(linked, named(library, "z"), z, SMALL_COUNT); /* until somebody writes it anew */
 	read_f32(linked, named(library, "z"), z, SMALL_COUNT);
-
 }
 
 const struct row rows_routine[] = {

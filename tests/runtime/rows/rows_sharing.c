@@ -1,8 +1,8 @@
 /* rows_sharing.c: rows E: what streams of a device share. */
 #include "rows.h"
 
-static struct ingot_routine link_at(struct ingot_context base, struct ingot_library library, const char *name,
-                                    struct ingot_context *linked)
+static struct ingot_routine link_at(
+        struct ingot_context base, struct ingot_library library, const char *name, struct ingot_context *linked)
 {
 	struct ingot_routine routine;
 	OK(ingot_link(base, library, name, &routine));
@@ -49,17 +49,20 @@ static void e1(struct trial *t)
 	float in[4] = { 1, 2, 3, 4 }, got[4];
 	for (uint32_t sharing = INGOT_PER_STREAM; sharing <= INGOT_SHARED; sharing++) {
 		struct ingot_node node;
-		OK(ingot_node_new(t->runtime, &(struct ingot_node_options){.dtype = INGOT_F32, .rank = 1, .dims = &four, .sharing = sharing}, &node));
+		OK(ingot_node_new(t->runtime,
+		        &(struct ingot_node_options){
+		                .dtype = INGOT_F32, .rank = 1, .dims = &four, .sharing = sharing },
+		        &node));
 		for (int i = 0; i < 3; i++)
 			OK(ingot_context_place(contexts[i], &node, 1));
 		CHECK(same_place(contexts[0], contexts[1], node) == (sharing == INGOT_SHARED));
 		write_f32(contexts[0], node, in, 4);
 		if (sharing == INGOT_SHARED)
-			read_f32(contexts[1], node, got, 4);          /* one array: what one writes the other reads */
+			read_f32(contexts[1], node, got, 4); /* one array: what one writes the other reads */
 		else
 			FAILS(INGOT_UNREADY, ingot_read(contexts[1], node, got, 16, NULL));
 		CHECK(sharing != INGOT_SHARED || !memcmp(in, got, 16));
-		FAILS(INGOT_UNREADY, ingot_read(contexts[2], node, got, 16, NULL));       /* another device's is another */
+		FAILS(INGOT_UNREADY, ingot_read(contexts[2], node, got, 16, NULL)); /* another device's is another */
 	}
 }
 
@@ -72,10 +75,10 @@ static void e2(struct trial *t)
 	bool candidate = false;
 	OK(ingot_library_load(t->runtime, &small_pair_module, NULL, &library));
 	OK(ingot_library_node(library, "table", &table));
-	link_at(t->context, library, "look", &a);             /* read only and unrecorded: a candidate */
+	link_at(t->context, library, "look", &a); /* read only and unrecorded: a candidate */
 	OK(ingot_sharing_candidate(t->device, table, &candidate));
 	CHECK(candidate && ingot_node_mode(table).sharing == INGOT_SHARING_OPEN);
-	link_at(base, library, "look", &b);                   /* read only in an unrelated context: shared */
+	link_at(base, library, "look", &b); /* read only in an unrelated context: shared */
 	CHECK(same_place(a, b, table) && ingot_node_mode(table).sharing == INGOT_SHARED);
 	OK(ingot_sharing_candidate(t->device, table, &candidate));
 	CHECK(!candidate);
@@ -111,7 +114,7 @@ static void e3(struct trial *t)
 	link_at(t->context, library, "look", &a);
 	ingot_device_json(t->device, text, sizeof text);
 	CHECK(json_number(text, "candidates") == 1);
-	link_at(context_on(other_stream(t)), library, "fill", &b);       /* a stream becomes its writer */
+	link_at(context_on(other_stream(t)), library, "fill", &b); /* a stream becomes its writer */
 	OK(ingot_sharing_candidate(t->device, table, &candidate));
 	CHECK(!candidate);
 	ingot_device_json(t->device, text, sizeof text);
@@ -149,7 +152,7 @@ static void e4(struct trial *t)
 	OK(ingot_context_place(there, &shared, 1));
 	write_f32(there, shared, v, SMALL_COUNT);
 	FAILS(INGOT_CONFLICT, ingot_device_to_device(shared, a, INGOT_MERGE_NONE, there, NULL, NULL));
-	OK(ingot_owner_stream(twin, shared, &owner));         /* each device its own */
+	OK(ingot_owner_stream(twin, shared, &owner)); /* each device its own */
 	CHECK(ingot_stream_equal(owner, far));
 	OK(ingot_owner_stream(t->device, shared, &owner));
 	CHECK(ingot_stream_equal(owner, other));
@@ -170,7 +173,7 @@ static void e4(struct trial *t)
 	OK(ingot_context_place(base, &shared, 1));
 	FAILS(INGOT_CONFLICT, ingot_from_host(base, shared, NULL, NULL));
 	FAILS(INGOT_CONFLICT, ingot_write(a, shared, v, sizeof v, NULL));
-	OK(ingot_read(a, shared, v, sizeof v, NULL));         /* it can be read on */
+	OK(ingot_read(a, shared, v, sizeof v, NULL)); /* it can be read on */
 	OK(ingot_device_sync(t->device));
 }
 
@@ -196,7 +199,7 @@ static void e5(struct trial *t)
 	OK(ingot_routine_run(set, NULL));
 	OK(ingot_writer_streams(a, shared, streams, 4, &count));
 	CHECK(count == (t->in_place ? 0 : 1) && (t->in_place || ingot_stream_equal(streams[0], t->stream)));
-	OK(ingot_routine_run(get, NULL));                     /* waits for the writer of the other stream */
+	OK(ingot_routine_run(get, NULL)); /* waits for the writer of the other stream */
 	gate_open(&gate);
 	read_f32(b, y, got, SMALL_COUNT);
 	CHECK(got[0] == 1);
@@ -232,7 +235,7 @@ static void e6(struct trial *t)
 	CHECK(count == (t->in_place ? 0 : 1) && (t->in_place || ingot_stream_equal(streams[0], t->stream)));
 	gate_open(&gate);
 	in[0] = 99;
-	OK(ingot_node_set_all(a, in, 4));                     /* waits for the upload that still reads the array */
+	OK(ingot_node_set_all(a, in, 4)); /* waits for the upload that still reads the array */
 	read_f32(t->context, a, got, 4);
 	CHECK(got[0] == 1);
 	gate_hold(t, &second, t->stream);
@@ -242,7 +245,7 @@ static void e6(struct trial *t)
 	OK(ingot_host_writing_streams(a, streams, 4, &count));
 	CHECK(count == (t->in_place ? 0 : 1));
 	gate_open(&second);
-	OK(ingot_node_get_all(a, out, 4));                    /* waits for the download that still writes it */
+	OK(ingot_node_get_all(a, out, 4)); /* waits for the download that still writes it */
 	CHECK(out[0] == 7 && out[3] == 10);
 	OK(ingot_host_writing_streams(a, streams, 4, &count));
 	CHECK(count == 0);
@@ -263,11 +266,11 @@ static void e7(struct trial *t)
 	write_f32(t->context, a, old, 4);
 	OK(ingot_device_sync(t->device));
 	gate_hold(t, &gate, other);
-	OK(ingot_device_to_device(a, there, INGOT_MERGE_NONE, t->context, NULL,
-	                          NULL)); /* reads the source, on `other` */
+	OK(ingot_device_to_device(
+	        a, there, INGOT_MERGE_NONE, t->context, NULL, NULL)); /* reads the source, on `other` */
 	OK(ingot_reader_streams(t->context, a, streams, 4, &count));
 	CHECK(count == (t->in_place ? 0 : 1) && (t->in_place || ingot_stream_equal(streams[0], other)));
-	OK(ingot_write(t->context, a, new, 16, NULL));        /* must not overtake the reader */
+	OK(ingot_write(t->context, a, new, 16, NULL)); /* must not overtake the reader */
 	gate_open(&gate);
 	read_f32(there, a, got, 4);
 	CHECK(!memcmp(got, old, 16));
@@ -296,7 +299,7 @@ static void e9(struct trial *t)
 	struct ingot_stream other = other_stream(t);
 	struct ingot_context there;
 	struct ingot_node a = node_f32(t, "a", 4);
-	float v[4] = { 0 }, got[2][4];                        /* of each stream its own */
+	float v[4] = { 0 }, got[2][4]; /* of each stream its own */
 	uint64_t entries;
 	OK(ingot_context_place(t->context, &a, 1));
 	OK(ingot_context_child(t->context, other, &there));
@@ -308,9 +311,9 @@ static void e9(struct trial *t)
 			OK(ingot_stream_await(other));
 		}
 		OK(ingot_hazard_entries(t->device, &entries));
-		CHECK(entries <= 110);                        /* what is in flight, and never the whole past */
+		CHECK(entries <= 110); /* what is in flight, and never the whole past */
 	}
-	OK(ingot_device_sync(t->device));                     /* writes `got` */
+	OK(ingot_device_sync(t->device)); /* writes `got` */
 }
 
 static void e10(struct trial *t)
@@ -328,7 +331,7 @@ static void e10(struct trial *t)
 	OK(ingot_context_adopt(t->context, a, mine, 16));
 	OK(ingot_context_address(t->context, a, &address));
 	CHECK(address == mine);
-	mine[2] = 77;                                         /* no upload */
+	mine[2] = 77; /* no upload */
 	read_f32(t->context, a, got, 4);
 	CHECK(got[2] == 77);
 	OK(ingot_device_used(t->device, &after));

@@ -30,7 +30,7 @@ static void d1(struct trial *t)
 	OK(ingot_from_host(t->context, a, &present, &event));
 	CHECK(present);
 	OK(ingot_event_sync(event));
-	in[0] = 9;                                            /* after the event the source may change */
+	in[0] = 9; /* after the event the source may change */
 	OK(ingot_node_set_all(a, in, 4));
 	read_f32(t->context, a, got, 4);
 	CHECK(got[0] == 1 && got[3] == 4);
@@ -54,30 +54,30 @@ static int slow_fill(const struct ingot_call *call)
 static void d2(struct trial *t)
 {
 	static const struct ingot_module_dim dims[] = { { SMALL_COUNT, -1 } };
-	static const struct ingot_module_node nodes[] = {{.name = "y",
-	                                                  .dtype = INGOT_F32,
-	                                                  .rank = 1,
-	                                                  .dims = dims,
-	                                                  .bytes = 64,
-	                                                  .view_of = -1,
-	                                                  .flags = INGOT_NODE_HOSTED}};
+	static const struct ingot_module_node nodes[] = { { .name = "y",
+		.dtype = INGOT_F32,
+		.rank = 1,
+		.dims = dims,
+		.bytes = 64,
+		.view_of = -1,
+		.flags = INGOT_NODE_HOSTED } };
 	static const uint32_t out[] = { 0 };
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 } };
-	static const struct ingot_module_routine routines[] = {{.name = "slow",
-	                                                        .outputs = out,
-	                                                        .output_count = 1,
-	                                                        .arguments = arguments,
-	                                                        .argument_count = 1,
-	                                                        .merge_input = -1,
-	                                                        .run = slow_fill}};
-	static const struct ingot_module module = {.abi = INGOT_ABI,
-	                                           .name = "slow",
-	                                           .nodes = nodes,
-	                                           .node_count = 1,
-	                                           .routines = routines,
-	                                           .routine_count = 1,
-	                                           .images = row_images,
-	                                           .image_count = ROW_IMAGES};
+	static const struct ingot_module_routine routines[] = { { .name = "slow",
+		.outputs = out,
+		.output_count = 1,
+		.arguments = arguments,
+		.argument_count = 1,
+		.merge_input = -1,
+		.run = slow_fill } };
+	static const struct ingot_module module = { .abi = INGOT_ABI,
+		.name = "slow",
+		.nodes = nodes,
+		.node_count = 1,
+		.routines = routines,
+		.routine_count = 1,
+		.images = row_images,
+		.image_count = ROW_IMAGES };
 	struct ingot_library library;
 	struct ingot_routine routine;
 	struct ingot_context linked;
@@ -89,10 +89,10 @@ static void d2(struct trial *t)
 	OK(ingot_routine_context(routine, &linked));
 	OK(ingot_library_node(library, "y", &y));
 	OK(ingot_node_host_create(y));
-	OK(ingot_to_host(t->context, y, &present, NULL));     /* the base context has it not */
+	OK(ingot_to_host(t->context, y, &present, NULL)); /* the base context has it not */
 	CHECK(!present);
 	OK(ingot_routine_run(routine, NULL));
-	OK(ingot_to_host(linked, y, &present, NULL));         /* no await */
+	OK(ingot_to_host(linked, y, &present, NULL)); /* no await */
 	CHECK(present);
 	OK(ingot_node_get_all(y, got, SMALL_COUNT));
 	CHECK(got[0] == 1999 && got[SMALL_COUNT - 1] == 1999);
@@ -110,7 +110,7 @@ static void d3(struct trial *t)
 	OK(ingot_stream_await(t->stream));
 	char text[2048];
 	ingot_trace_json(t->runtime, text, sizeof text);
-	CHECK(strstr(text, "\"from_host\"") && !strstr(text, "\"fill\""));      /* nothing is zeroed before */
+	CHECK(strstr(text, "\"from_host\"") && !strstr(text, "\"fill\"")); /* nothing is zeroed before */
 	ingot_trace_end(t->runtime);
 	FAILS(INGOT_MISMATCH, ingot_init_from_host(t->context, node_f32(t, "b", 4), in, 12, &again));
 	read_f32(child, a, got, 4);
@@ -174,7 +174,7 @@ static void d5(struct trial *t)
 	read_f32(there, a, got, 4);
 	CHECK(!memcmp(in, got, 16));
 	OK(ingot_context_child(t->context, (struct ingot_stream){ 0 }, &child));
-	OK(ingot_device_to_device(a, child, INGOT_MERGE_NONE, t->context, &moved, NULL));       /* the same buffer */
+	OK(ingot_device_to_device(a, child, INGOT_MERGE_NONE, t->context, &moved, NULL)); /* the same buffer */
 	CHECK(!moved);
 	OK(ingot_device_to_device(b, there, INGOT_MERGE_NONE, t->context, &moved, NULL));
 	CHECK(!moved);
@@ -280,15 +280,15 @@ static void d7(struct trial *t)
 	for (int i = 0; i < SMALL_COUNT; i++)
 		CHECK(got[i] == (float)i);
 	OK(ingot_device_used(t->device, &after));
-	CHECK(before == after);                               /* nothing was copied anywhere */
+	CHECK(before == after); /* nothing was copied anywhere */
 	struct ingot_device device;
 	struct ingot_context there = elsewhere(t, &device);
 	place(there, grad);
 	for (int i = 0; i < SMALL_COUNT; i++)
-		next[i] = 3000;                               /* another value at another place than the first run read */
+		next[i] = 3000; /* another value at another place than the first run read */
 	write_f32(there, grad, next, SMALL_COUNT);
-	OK(ingot_device_to_device(grad, linked, INGOT_MERGE_STREAMING, there, &moved,
-	                          NULL)); /* across devices: a copy */
+	OK(ingot_device_to_device(
+	        grad, linked, INGOT_MERGE_STREAMING, there, &moved, NULL)); /* across devices: a copy */
 	OK(ingot_merge_buffer(t->stream, &state, NULL));
 	CHECK(moved && !state.streaming && state.owned_bytes == sizeof next);
 	OK(ingot_routine_run(merge, NULL));
@@ -315,7 +315,7 @@ static void d8(struct trial *t)
 	struct ingot_event update = { t->runtime, 1, 1 };
 	bool done = true;
 	OK(ingot_merge_buffer(t->stream, &state, &update));
-	CHECK(!update.runtime);                               /* nothing was scheduled: no event */
+	CHECK(!update.runtime); /* nothing was scheduled: no event */
 	gate_hold(t, &gate, t->stream);
 	OK(ingot_device_to_device(a, t->context, INGOT_MERGE_COPY, there, NULL, NULL));
 	OK(ingot_merge_buffer(t->stream, &state, &update));
@@ -357,7 +357,8 @@ static void d8(struct trial *t)
 	OK(ingot_routine_run(merge, NULL));
 	CHECK(t->in_place || ingot_stream_queued(t->stream) >= 2);
 	OK(ingot_merge_buffer(t->stream, &state, &update));
-	CHECK(state.filled && state.streaming && !state.updating && !update.runtime && ingot_node_equal(state.node, grad));
+	CHECK(state.filled && state.streaming && !state.updating && !update.runtime
+	        && ingot_node_equal(state.node, grad));
 	gate_open(&second);
 	OK(ingot_stream_await(t->stream));
 	/* Nor where it comes after a copy that is under way. */
@@ -374,7 +375,7 @@ static void d8(struct trial *t)
 	OK(ingot_write(beside, grad, values, sizeof values, NULL));
 	OK(ingot_merge_buffer(t->stream, &state, &update));
 	CHECK(!state.filled && !state.streaming && !update.runtime);
-	OK(ingot_device_sync(t->device));                     /* reads `values` */
+	OK(ingot_device_sync(t->device)); /* reads `values` */
 }
 
 static void d9(struct trial *t)
@@ -400,14 +401,14 @@ static void d9(struct trial *t)
 	SAYS(t->device_name);
 	OK(ingot_library_node(library, "sum", &sum));
 	read_f32(linked, sum, got, SMALL_COUNT);
-	CHECK(got[0] == 0);                                   /* nothing ran */
+	CHECK(got[0] == 0); /* nothing ran */
 	OK(ingot_library_node(library, "grad", &grad));
 	place(there, grad);
 	write_f32(there, grad, v, SMALL_COUNT);
 	OK(ingot_device_to_device(grad, linked, INGOT_MERGE_COPY, there, NULL, NULL));
 	OK(ingot_routine_run(merge, NULL));
 	OK(ingot_stream_await(t->stream));
-	struct ingot_routine row;                             /* who expects nothing is not checked */
+	struct ingot_routine row; /* who expects nothing is not checked */
 	OK(ingot_link(linked, library, "row", &row));
 	OK(ingot_routine_run(row, NULL));
 }
@@ -448,8 +449,9 @@ static void d11(struct trial *t)
 	/* A descriptor whose routine reads another node from the merge buffer than it declares is refused at load. */
 	static const struct ingot_module_argument two[] = { { INGOT_FROM_MERGE, 5, 0 }, { INGOT_FROM_MERGE, 6, 0 } };
 	static struct ingot_module_routine routine = {
-	        .name = "two", .arguments = two, .argument_count = 2, .merge_input = 5, .run = slow_fill};
-	static struct ingot_module module;                    /* stays as long as the library */
+		.name = "two", .arguments = two, .argument_count = 2, .merge_input = 5, .run = slow_fill
+	};
+	static struct ingot_module module; /* stays as long as the library */
 	struct ingot_library library;
 	module = small_module;
 	module.routines = &routine;
@@ -467,7 +469,7 @@ static void d12(struct trial *t)
 	struct ingot_stream other = other_stream(t);
 	struct ingot_merge_state state;
 	static const int64_t sizes[] = { 10, 100, 50 };
-	static const uint64_t owned[] = { 40, 400, 400 };     /* grows, never shrinks */
+	static const uint64_t owned[] = { 40, 400, 400 }; /* grows, never shrinks */
 	static float v[100];
 	for (int i = 0; i < 3; i++) {
 		struct ingot_node a = node_f32(t, "a", sizes[i]);
@@ -485,10 +487,11 @@ static void d12(struct trial *t)
 	OK(ingot_merge_buffer(t->stream, &state, NULL));
 	CHECK(state.owned_bytes == 400 && state.streaming);
 	OK(ingot_merge_buffer(other, &state, NULL));
-	CHECK(!state.filled);                                 /* each stream its own */
+	CHECK(!state.filled); /* each stream its own */
 }
 
-/* Large arrays of nodes' own are pinned by their first transfer, as long as the node lives; where they cannot be they are copied all the same. */
+/* Large arrays of nodes' own are pinned by their first transfer, as long as the node lives; where they cannot be they
+ * are copied all the same. */
 static void d13_arrays(struct trial *t)
 {
 	enum { LARGE = 20000, SMALL = 100 };
@@ -563,7 +566,9 @@ static void d13(struct trial *t)
 	read_f32(here, a, got, 64);
 	device_counts(t, &after);
 	CHECK(moved && !memcmp(got, values, sizeof got));
-	CHECK(!counted || (after.copies == before.copies + 1 && after.peer_copies == before.peer_copies && after.last_copy_on == 0));
+	CHECK(!counted
+	        || (after.copies == before.copies + 1 && after.peer_copies == before.peer_copies
+	                && after.last_copy_on == 0));
 	memset(got, 0, sizeof got);
 	if (!second_device(t, &second))
 		return;
@@ -575,11 +580,14 @@ static void d13(struct trial *t)
 	before = after;
 	device_counts(t, &after);
 	CHECK(moved && !memcmp(got, values, sizeof got));
-	CHECK(!counted || (after.copies == before.copies && after.peer_copies == before.peer_copies + 1 && after.last_copy_on == 1));
+	CHECK(!counted
+	        || (after.copies == before.copies && after.peer_copies == before.peer_copies + 1
+	                && after.last_copy_on == 1));
 }
 
 /* There and back, a node that lies at an offset of the pools, or, where there are none, in a pool of its own. */
-static void to_and_fro(struct trial *t, const struct ingot_device devices[2], const uint32_t pools[2], uint64_t offset, int from)
+static void to_and_fro(
+        struct trial *t, const struct ingot_device devices[2], const uint32_t pools[2], uint64_t offset, int from)
 {
 	enum { COUNT = 64 };
 	struct ingot_node a = node_f32(t, "a", COUNT);
@@ -589,7 +597,8 @@ static void to_and_fro(struct trial *t, const struct ingot_device devices[2], co
 		OK(ingot_stream_default(devices[d], &stream));
 		OK(ingot_context_new(stream, &contexts[d]));
 		if (pools)
-			OK(ingot_context_bind(contexts[d], a, (struct ingot_location){ .pool = pools[d], .offset = offset, .bytes = 4 * COUNT }));
+			OK(ingot_context_bind(contexts[d], a,
+			        (struct ingot_location){ .pool = pools[d], .offset = offset, .bytes = 4 * COUNT }));
 		else
 			place(contexts[d], a);
 	}
@@ -608,8 +617,8 @@ static void to_and_fro(struct trial *t, const struct ingot_device devices[2], co
 	OK(ingot_node_close(a));
 }
 
-/* Two devices copy to each other without the host where the driver allows that: from memory that is a block and from such as grows, before and after it did;
- * and so does a device that was closed and is there again. */
+/* Two devices copy to each other without the host where the driver allows that: from memory that is a block and from
+ * such as grows, before and after it did; and so does a device that was closed and is there again. */
 static void d13_peers(struct trial *t)
 {
 	enum { MIB = 1 << 20, COPIES = 8 };
@@ -628,7 +637,7 @@ static void d13_peers(struct trial *t)
 	for (int d = 0; d < 2; d++)
 		OK(ingot_pool_ensure(devices[d], 6 * MIB, 0, &pools[d]));
 	device_counts(t, &after);
-	CHECK(before.maps == first.maps || after.maps == before.maps + 2);     /* where they are */
+	CHECK(before.maps == first.maps || after.maps == before.maps + 2); /* where they are */
 	to_and_fro(t, devices, pools, 5 * MIB, 2000);
 	OK(ingot_device_close(devices[1]));
 	OK(ingot_device_get(t->runtime, t->device_name, 1, &devices[1]));
@@ -655,8 +664,7 @@ static void d14(struct trial *t)
 		void *address;
 		int64_t four = 4;
 		OK(ingot_node_wrap(t->runtime,
-		                   &(struct ingot_node_options){.dtype = INGOT_F32, .rank = 1, .dims = &four}, mine, 16,
-		                   &b));
+		        &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &four }, mine, 16, &b));
 		OK(ingot_context_adopt(t->context, b, mine, 16));
 		OK(ingot_context_address(t->context, b, &address));
 		CHECK(address == mine);
@@ -671,7 +679,8 @@ static void d14(struct trial *t)
 		struct ingot_context beside;
 		CHECK(fixed != MAP_FAILED);
 		memcpy(fixed, mine, 16);
-		OK(ingot_node_wrap(t->runtime, &(struct ingot_node_options){.dtype = INGOT_F32, .rank = 1, .dims = &four}, fixed, 16, &c));
+		OK(ingot_node_wrap(t->runtime,
+		        &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &four }, fixed, 16, &c));
 		OK(ingot_context_new(other_stream(t), &beside));
 		OK(ingot_context_adopt(t->context, c, fixed, 16));
 		OK(ingot_context_adopt(beside, c, fixed, 16));
@@ -698,7 +707,7 @@ static void d15(struct trial *t)
 	OK(ingot_transfer_routine(a, there, INGOT_MERGE_NONE, t->context, &transfer));
 	ingot_routine_json(transfer, text, sizeof text);
 	json_parses(text);
-	for (int i = 0; i < 3; i++) {                         /* linked once, run often */
+	for (int i = 0; i < 3; i++) { /* linked once, run often */
 		v[0] = (float)i;
 		write_f32(t->context, a, v, 4);
 		OK(ingot_routine_run(transfer, NULL));
@@ -732,8 +741,8 @@ static void d16(struct trial *t)
 		read_f32(there, a, got, 1000);
 		CHECK(!memcmp(v, got, sizeof v));
 		memset(got, 0, sizeof got);
-		OK(ingot_device_to_device(a, t->context, turn % 2 ? INGOT_MERGE_COPY : INGOT_MERGE_NONE, there, &moved,
-		                          NULL));
+		OK(ingot_device_to_device(
+		        a, t->context, turn % 2 ? INGOT_MERGE_COPY : INGOT_MERGE_NONE, there, &moved, NULL));
 		read_f32(t->context, a, got, 1000);
 		CHECK(!memcmp(v, got, sizeof v));
 	}

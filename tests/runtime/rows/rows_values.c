@@ -8,16 +8,16 @@ static void f17(struct trial *t)
 	struct ingot_node node;
 	uint64_t count, bytes;
 	int64_t dims[] = { 3, 6, 2 }, left[] = { 0, 1, 0 }, right[] = { 0, 2, 0 }, huge[] = { INT64_MAX, INT64_MAX };
-	OK(ingot_node_new(
-	        t->runtime,
-	        &(struct ingot_node_options){.dtype = INGOT_F16, .rank = 3, .dims = dims, .left = left, .right = right},
+	OK(ingot_node_new(t->runtime,
+	        &(struct ingot_node_options){
+	                .dtype = INGOT_F16, .rank = 3, .dims = dims, .left = left, .right = right },
 	        &node));
 	OK(ingot_node_count(node, &count));
 	OK(ingot_node_bytes(node, &bytes));
 	CHECK(count == 36 && bytes == 72);
 	int64_t five = 5;
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){.dtype = INGOT_I4, .rank = 1, .dims = &five},
-	                  &node));
+	OK(ingot_node_new(
+	        t->runtime, &(struct ingot_node_options){ .dtype = INGOT_I4, .rank = 1, .dims = &five }, &node));
 	OK(ingot_node_bytes(node, &bytes));
 	CHECK(bytes == 3);
 	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F64 }, &node));
@@ -30,9 +30,8 @@ static void f17(struct trial *t)
 	dims[0] = 3;
 	left[1] = 5;
 	FAILS(INGOT_RANGE,
-	      ingot_node_new(t->runtime,
-	                     &(struct ingot_node_options){.rank = 3, .dims = dims, .left = left, .right = right},
-	                     &node));
+	        ingot_node_new(t->runtime,
+	                &(struct ingot_node_options){ .rank = 3, .dims = dims, .left = left, .right = right }, &node));
 }
 
 static struct ingot_node padded(struct trial *t, bool open)
@@ -40,14 +39,14 @@ static struct ingot_node padded(struct trial *t, bool open)
 	struct ingot_node node;
 	int64_t dims[] = { 4, 5 }, left[] = { 1, 2 }, right[] = { 1, 0 };
 	OK(ingot_node_new(t->runtime,
-	                  &(struct ingot_node_options){.dtype = INGOT_F32,
-	                                               .rank = 2,
-	                                               .dims = dims,
-	                                               .left = left,
-	                                               .right = right,
-	                                               .margin = -9,
-	                                               .margin_open = open},
-	                  &node));
+	        &(struct ingot_node_options){ .dtype = INGOT_F32,
+	                .rank = 2,
+	                .dims = dims,
+	                .left = left,
+	                .right = right,
+	                .margin = -9,
+	                .margin_open = open },
+	        &node));
 	return node;
 }
 
@@ -60,7 +59,7 @@ static void f18(struct trial *t)
 	OK(ingot_node_set_all(node, in, 6));
 	OK(ingot_node_host(node, &data, &bytes));
 	static const float all[20] = { -9, -9, -9, -9, -9, -9, -9, 1, 2, 3, -9, -9, 4, 5, 6, -9, -9, -9, -9, -9 };
-	CHECK(bytes == 80 && !memcmp(data, all, 80));         /* margins survive writes */
+	CHECK(bytes == 80 && !memcmp(data, all, 80)); /* margins survive writes */
 	OK(ingot_node_get(node, (int64_t[]){ 1, 2 }, 2, &value));
 	CHECK(value == 6);
 	FAILS(INGOT_RANGE, ingot_node_get(node, (int64_t[]){ 1, 3 }, 2, &value));
@@ -96,8 +95,8 @@ static void f20(struct trial *t)
 	void *data;
 	uint64_t bytes;
 	double value;
-	OK(ingot_node_wrap(t->runtime, &(struct ingot_node_options){.dtype = INGOT_F32, .rank = 1, .dims = &four}, mine,
-	                   16, &node));
+	OK(ingot_node_wrap(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &four },
+	        mine, 16, &node));
 	OK(ingot_node_host(node, &data, &bytes));
 	CHECK(data == mine);
 	mine[2] = 30;
@@ -106,21 +105,21 @@ static void f20(struct trial *t)
 	CHECK(ingot_node_mode(node).mode == INGOT_HOSTED && ingot_node_mode(node).provenance == INGOT_BY_WRAPPED);
 	FAILS(INGOT_CONFLICT, ingot_node_dtype_update(node, INGOT_PRECISION_SPECIFIED, INGOT_F64, NULL));
 	FAILS(INGOT_MISMATCH,
-	      ingot_node_wrap(t->runtime, &(struct ingot_node_options){.dtype = INGOT_F32, .rank = 1, .dims = &four},
-	                      mine, 12, &node));
+	        ingot_node_wrap(t->runtime,
+	                &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &four }, mine, 12, &node));
 	FAILS(INGOT_CONFLICT,
-	      ingot_node_wrap(
-	              t->runtime,
-	              &(struct ingot_node_options){.dtype = INGOT_F32, .rank = 1, .dims = &four, .mode = INGOT_VIRTUAL},
-	              mine, 16, &node));
+	        ingot_node_wrap(t->runtime,
+	                &(struct ingot_node_options){
+	                        .dtype = INGOT_F32, .rank = 1, .dims = &four, .mode = INGOT_VIRTUAL },
+	                mine, 16, &node));
 }
 
 static void f21(struct trial *t)
 {
 	static float flat[6] = { 1, 2, 3, 4, 5, 6 }, full[20];
 	int64_t plain[] = { 2, 3 }, dims[] = { 4, 5 }, left[] = { 1, 2 }, right[] = { 1, 0 };
-	struct ingot_node_options unpadded = {.dtype = INGOT_F32, .rank = 2, .dims = plain},
-	                          pad = {.dtype = INGOT_F32, .rank = 2, .dims = dims, .left = left, .right = right};
+	struct ingot_node_options unpadded = { .dtype = INGOT_F32, .rank = 2, .dims = plain },
+	                          pad = { .dtype = INGOT_F32, .rank = 2, .dims = dims, .left = left, .right = right };
 	struct ingot_node node;
 	void *data;
 	uint64_t bytes;
@@ -133,12 +132,12 @@ static void f21(struct trial *t)
 	OK(ingot_node_reshape(t->runtime, &pad, full, 20, &node));
 	OK(ingot_node_host(node, &data, &bytes));
 	CHECK(data == full);
-	OK(ingot_node_reshape(t->runtime, &pad, flat, 6, &node));     /* into the interior of a copy */
+	OK(ingot_node_reshape(t->runtime, &pad, flat, 6, &node)); /* into the interior of a copy */
 	OK(ingot_node_host(node, &data, &bytes));
 	CHECK(data != flat && ((float *)data)[7] == 1 && ((float *)data)[14] == 6 && ((float *)data)[0] == 0);
 	uint32_t id = ingot_node_id(node);
 	OK(ingot_node_reshape(t->runtime, &pad, flat, 6, &node));
-	CHECK(ingot_node_id(node) == id + 1);                         /* one node is made, not one to ask and one to keep */
+	CHECK(ingot_node_id(node) == id + 1); /* one node is made, not one to ask and one to keep */
 	FAILS(INGOT_MISMATCH, ingot_node_reshape(t->runtime, &pad, flat, 7, &node));
 	SAYS("7");
 	SAYS("20");
@@ -149,8 +148,8 @@ static void f22(struct trial *t)
 	struct ingot_node node, scalar;
 	int64_t dims[] = { 2, 3 };
 	double value;
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){.dtype = INGOT_F64, .rank = 2, .dims = dims},
-	                  &node));
+	OK(ingot_node_new(
+	        t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F64, .rank = 2, .dims = dims }, &node));
 	OK(ingot_node_set(node, (int64_t[]){ 1, 2 }, 2, 0.1));
 	OK(ingot_node_get(node, (int64_t[]){ 1, 2 }, 2, &value));
 	CHECK(value == 0.1);
@@ -164,43 +163,45 @@ static void f22(struct trial *t)
 	CHECK(value == 5);
 	FAILS(INGOT_RANGE, ingot_node_get(scalar, (int64_t[]){ 1 }, 1, &value));
 	/* Each type takes what it can hold, rounded to nearest, integers at their ends. */
-	static const struct { enum ingot_dtype dtype; double in, out;
+	static const struct {
+		enum ingot_dtype dtype;
+		double in, out;
 	} cases[] = {
-	        {INGOT_F32, 0.1, 0.1f},
-	        {INGOT_F16, 1.0009765625, 1.0009765625},
-	        {INGOT_F16, 65520, INFINITY},
-	        {INGOT_F16, 65519, 65504},
-	        {INGOT_F16, 5.9604644775390625e-8, 5.9604644775390625e-8},
-	        {INGOT_F16, 1e-9, 0},
-	        {INGOT_BF16, 1.00390625, 1},
-	        {INGOT_BF16, 1.01171875, 1.015625},
-	        {INGOT_F8E4M3FN, 448, 448},
-	        {INGOT_F8E4M3FN, 17, 16},
-	        {INGOT_F8E5M2, 57344, 57344},
-	        {INGOT_F8E5M2, 1.2, 1.25},
-	        {INGOT_I8, 300, 127},
-	        {INGOT_I8, -300, -128},
-	        {INGOT_U8, -5, 0},
-	        {INGOT_U8, 2.5, 2},
-	        {INGOT_U8, 3.5, 4},
-	        {INGOT_I4, 9, 7},
-	        {INGOT_U4, 9, 9},
-	        {INGOT_I64, 1e300, 9223372036854775808.0},
-	        {INGOT_BOOL, 0.5, 1},
-	        {INGOT_I32, -7, -7},
-	        {INGOT_U64, 1e19, 1e19},
+		{ INGOT_F32, 0.1, 0.1f },
+		{ INGOT_F16, 1.0009765625, 1.0009765625 },
+		{ INGOT_F16, 65520, INFINITY },
+		{ INGOT_F16, 65519, 65504 },
+		{ INGOT_F16, 5.9604644775390625e-8, 5.9604644775390625e-8 },
+		{ INGOT_F16, 1e-9, 0 },
+		{ INGOT_BF16, 1.00390625, 1 },
+		{ INGOT_BF16, 1.01171875, 1.015625 },
+		{ INGOT_F8E4M3FN, 448, 448 },
+		{ INGOT_F8E4M3FN, 17, 16 },
+		{ INGOT_F8E5M2, 57344, 57344 },
+		{ INGOT_F8E5M2, 1.2, 1.25 },
+		{ INGOT_I8, 300, 127 },
+		{ INGOT_I8, -300, -128 },
+		{ INGOT_U8, -5, 0 },
+		{ INGOT_U8, 2.5, 2 },
+		{ INGOT_U8, 3.5, 4 },
+		{ INGOT_I4, 9, 7 },
+		{ INGOT_U4, 9, 9 },
+		{ INGOT_I64, 1e300, 9223372036854775808.0 },
+		{ INGOT_BOOL, 0.5, 1 },
+		{ INGOT_I32, -7, -7 },
+		{ INGOT_U64, 1e19, 1e19 },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		unsigned char raw[32] = { 0 };
 		ingot_dtype_set(cases[i].dtype, raw, 1, cases[i].in);
-		CHECK(ingot_dtype_get(cases[i].dtype, raw, 1) == cases[i].out &&
-		      ingot_dtype_get(cases[i].dtype, raw, 0) == 0);
+		CHECK(ingot_dtype_get(cases[i].dtype, raw, 1) == cases[i].out
+		        && ingot_dtype_get(cases[i].dtype, raw, 0) == 0);
 	}
 	/* Every small float is read back as it was written. */
 	static const struct {
 		enum ingot_dtype dtype;
 		uint32_t count;
-	} smalls[] = {{INGOT_F16, 65536}, {INGOT_BF16, 65536}, {INGOT_F8E4M3FN, 256}, {INGOT_F8E5M2, 256}};
+	} smalls[] = { { INGOT_F16, 65536 }, { INGOT_BF16, 65536 }, { INGOT_F8E4M3FN, 256 }, { INGOT_F8E5M2, 256 } };
 	for (size_t k = 0; k < 4; k++)
 		for (uint32_t bits = 0; bits < smalls[k].count; bits++) {
 			uint16_t in = (uint16_t)bits, out = 0;
@@ -218,11 +219,11 @@ static void f23(struct trial *t)
 	OK(ingot_node_set_all(node, in, 6));
 	OK(ingot_node_get_all(node, out, 6));
 	CHECK(!memcmp(in, out, sizeof in));
-	FAILS(INGOT_MISMATCH, ingot_node_set_all(node, in, 5));       /* missing or extra values are no detail */
+	FAILS(INGOT_MISMATCH, ingot_node_set_all(node, in, 5)); /* missing or extra values are no detail */
 	FAILS(INGOT_MISMATCH, ingot_node_set_all(node, in, 7));
 	FAILS(INGOT_MISMATCH, ingot_node_get_all(node, out, 20));
-	CHECK(ingot_node_mode(node).mode == INGOT_HOSTED_NONCONSTANT &&
-	      ingot_node_mode(node).provenance == INGOT_BY_SET_VALUES);
+	CHECK(ingot_node_mode(node).mode == INGOT_HOSTED_NONCONSTANT
+	        && ingot_node_mode(node).provenance == INGOT_BY_SET_VALUES);
 }
 
 static void f24(struct trial *t)
@@ -233,14 +234,14 @@ static void f24(struct trial *t)
 	uint64_t count;
 	for (int i = 0; i < 24; i++)
 		in[i] = i;
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){.dtype = INGOT_F32, .rank = 3, .dims = dims},
-	                  &node));
+	OK(ingot_node_new(
+	        t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 3, .dims = dims }, &node));
 	OK(ingot_node_set_all(node, in, 24));
 	OK(ingot_node_points_1d(node, -1, 2, xs, 12, &count));
 	CHECK(count == 6 && xs[0] == 2 && xs[1] == 6 && xs[5] == 22);
 	OK(ingot_node_points_2d(node, 1, 0, 2, xs, ys, 12, &count));
 	CHECK(count == 8 && xs[0] == 0 && ys[0] == 8 && xs[4] == 12 && ys[7] == 23);
-	OK(ingot_node_points_1d(node, 0, 1, xs, 2, &count));  /* the count is all, what is written is what fits */
+	OK(ingot_node_points_1d(node, 0, 1, xs, 2, &count)); /* the count is all, what is written is what fits */
 	CHECK(count == 12 && xs[1] == 13);
 	FAILS(INGOT_RANGE, ingot_node_points_1d(node, 3, 0, xs, 12, &count));
 	SAYS("has no axis 3");
@@ -262,16 +263,16 @@ static void f25(struct trial *t)
 	OK(ingot_context_place(t->context, &a, 1));
 	OK(ingot_device_sync(t->device));
 	gate_hold(t, &gate, t->stream);
-	OK(ingot_write(t->context, a, one, 16, NULL));        /* two writers are queued */
+	OK(ingot_write(t->context, a, one, 16, NULL)); /* two writers are queued */
 	OK(ingot_write(there, a, two, 16, NULL));
 	gate_open(&gate);
-	OK(ingot_node_get_all(a, out, 4));                    /* both are waited for, one transfer is made */
+	OK(ingot_node_get_all(a, out, 4)); /* both are waited for, one transfer is made */
 	CHECK(out[0] == 2);
 	OK(ingot_node_transfers(a, NULL, &downs));
 	CHECK(downs == 1);
 	OK(ingot_node_get_all(a, out, 4));
 	OK(ingot_node_transfers(a, NULL, &downs));
-	CHECK(downs == 1);                                    /* the host copy is the newest already */
+	CHECK(downs == 1); /* the host copy is the newest already */
 	/* The public read does the same; then the array itself can be looked at. */
 	struct gate second = { 0 };
 	pthread_t thread;
@@ -285,7 +286,7 @@ static void f25(struct trial *t)
 	CHECK(*(volatile float *)data == 2);
 	thread = gate_open_soon(&second);
 	OK(ingot_node_read(a));
-	CHECK(*(volatile float *)data == 7);                  /* waited for, and brought down */
+	CHECK(*(volatile float *)data == 7); /* waited for, and brought down */
 	pthread_join(thread, NULL);
 	OK(ingot_node_transfers(a, NULL, &downs));
 	CHECK(downs == 2);
@@ -319,7 +320,7 @@ static void f26(struct trial *t)
 	gate_hold(t, &gate, t->stream);
 	OK(ingot_from_host(t->context, a, NULL, NULL));
 	gate_open(&gate);
-	OK(ingot_node_write(a));                              /* waits for the upload */
+	OK(ingot_node_write(a)); /* waits for the upload */
 	OK(ingot_node_set_all(a, two, 4));
 	read_f32(t->context, a, got, 4);
 	CHECK(got[0] == 1);
@@ -341,7 +342,7 @@ static void f26(struct trial *t)
 		((float *)data)[i] = 9;
 	pthread_join(thread, NULL);
 	read_f32(t->context, a, got, 4);
-	CHECK(got[0] == 2);                                   /* what was uploaded is what stood there then */
+	CHECK(got[0] == 2); /* what was uploaded is what stood there then */
 	t->options.automatic_transfers = true;
 	trial_reopen(t);
 	struct ingot_library library;
@@ -354,7 +355,7 @@ static void f26(struct trial *t)
 	OK(ingot_routine_context(routine, &linked));
 	OK(ingot_library_node(library, "x", &x));
 	OK(ingot_library_node(library, "y", &y));
-	OK(ingot_node_write(x));                              /* makes the array, too */
+	OK(ingot_node_write(x)); /* makes the array, too */
 	OK(ingot_node_host(x, &data, &bytes));
 	((float *)data)[3] = 5;
 	OK(ingot_routine_run(routine, NULL));
@@ -362,7 +363,7 @@ static void f26(struct trial *t)
 	CHECK(values[3] == 5);
 	OK(ingot_node_write(x));
 	((float *)data)[3] = 6;
-	OK(ingot_routine_run(routine, NULL));                 /* newer again, so it goes up again */
+	OK(ingot_routine_run(routine, NULL)); /* newer again, so it goes up again */
 	read_f32(linked, y, values, SMALL_COUNT);
 	CHECK(values[3] == 6);
 }
@@ -376,7 +377,7 @@ static void f27(struct trial *t)
 	OK(ingot_context_place(t->context, &a, 1));
 	write_f32(t->context, a, one, 4);
 	OK(ingot_node_get_all(a, out, 4));
-	CHECK(out[0] == 0);                                   /* the flag is off: stale, as documented */
+	CHECK(out[0] == 0); /* the flag is off: stale, as documented */
 	t->options.automatic_transfers = true;
 	trial_reopen(t);
 	a = node_f32(t, "a", 4);
@@ -403,7 +404,7 @@ static void f28(struct trial *t)
 	for (int i = 0; i < 10; i++)
 		OK(ingot_routine_run(routine, NULL));
 	OK(ingot_node_transfers(x, &ups, NULL));
-	CHECK(ups == 1);                                      /* once for ten runs */
+	CHECK(ups == 1); /* once for ten runs */
 	OK(ingot_node_set_all(x, in, SMALL_COUNT));
 	for (int i = 0; i < 10; i++)
 		OK(ingot_routine_run(routine, NULL));

@@ -11,30 +11,31 @@ enum { X, W, S, Y, Z, GRAD, SUM, ROW };
 static const struct ingot_module_dim dims[] = { { N, -1 } }, view_dims[] = { { 4, -1 } };
 static const float ones[N] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
 
-#define NODE(node_name, ...)                                                                                           \
-	{                                                                                                              \
-		.name = node_name, .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = BYTES, .view_of = -1,         \
-		__VA_ARGS__                                                                                            \
+#define NODE(node_name, ...) \
+	{ \
+		.name = node_name, .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = BYTES, .view_of = -1, \
+		__VA_ARGS__ \
 	}
 static const struct ingot_module_node nodes[] = {
-        [X] = NODE("x", .flags = INGOT_NODE_HOSTED),
-        [W] = NODE("w", .flags = INGOT_NODE_CONSTANT),
-        [S] = NODE("s", .flags = INGOT_NODE_STATE),
-        [Y] = NODE("y", .flags = INGOT_NODE_HOSTED | INGOT_NODE_CLEARED),
-        [Z] = NODE("z", .flags = INGOT_NODE_HOSTED),
-        [GRAD] = NODE("grad", .flags = INGOT_NODE_HOSTED, .initial = ones),
-        [SUM] = NODE("sum", .flags = INGOT_NODE_STATE),
-        [ROW] = {.name = "y_row",
-                 .dtype = INGOT_F32,
-                 .rank = 1,
-                 .dims = view_dims,
-                 .bytes = 16,
-                 .view_of = Y,
-                 .offset = 16},
+	[X] = NODE("x", .flags = INGOT_NODE_HOSTED),
+	[W] = NODE("w", .flags = INGOT_NODE_CONSTANT),
+	[S] = NODE("s", .flags = INGOT_NODE_STATE),
+	[Y] = NODE("y", .flags = INGOT_NODE_HOSTED | INGOT_NODE_CLEARED),
+	[Z] = NODE("z", .flags = INGOT_NODE_HOSTED),
+	[GRAD] = NODE("grad", .flags = INGOT_NODE_HOSTED, .initial = ones),
+	[SUM] = NODE("sum", .flags = INGOT_NODE_STATE),
+	[ROW] = { .name = "y_row",
+	        .dtype = INGOT_F32,
+	        .rank = 1,
+	        .dims = view_dims,
+	        .bytes = 16,
+	        .view_of = Y,
+	        .offset = 16 },
 };
 static const struct ingot_module_symbol symbols[] = { { "n", 1, N }, { "fixed", 3, 3 } };
 
-#define FROM(...) (const uint32_t[]){ __VA_ARGS__ }
+#define FROM(...) \
+	(const uint32_t[]) { __VA_ARGS__ }
 
 /* y[i] = w[i] * x[i] + s[i], s[i] += 1, for i < n; what is past n is 0. */
 static int dense(const struct ingot_call *call)
@@ -82,8 +83,16 @@ static int merge(const struct ingot_call *call)
 	return 0;
 }
 
-static int fails(const struct ingot_call *call) { (void)call; return 42; }
-static int read_unseen(const struct ingot_call *call) { (void)call; return 0; }
+static int fails(const struct ingot_call *call)
+{
+	(void)call;
+	return 42;
+}
+static int read_unseen(const struct ingot_call *call)
+{
+	(void)call;
+	return 0;
+}
 
 static int write_row(const struct ingot_call *call)
 {
@@ -97,17 +106,16 @@ static int write_row(const struct ingot_call *call)
 
 static const char *message(int code) { return code == 42 ? "the answer is no" : NULL; }
 
-static const uint32_t dense_in[] = {X, S}, dense_out[] = {Y, S}, dense_symbols[] = {0, 1}, twice_in[] = {Y},
-                      twice_out[] = {Z};
-static const uint32_t merge_in[] = {SUM}, merge_out[] = {SUM}, steps_in[] = {X}, steps_out[] = {Y, Z},
-                      row_out[] = {ROW};
-static const struct ingot_module_argument dense_arguments[] = {{ INGOT_FROM_NODE, X, 0 },
-                                                               { INGOT_FROM_CONSTANTS, 0, 0 },
-                                                               { INGOT_FROM_NODE, S, 0 },
-                                                               { INGOT_FROM_NODE, Y, 0 },
-                                                               { INGOT_FROM_WORKSPACE, 0, 0 }};
+static const uint32_t dense_in[] = { X, S }, dense_out[] = { Y, S }, dense_symbols[] = { 0, 1 }, twice_in[] = { Y },
+                      twice_out[] = { Z };
+static const uint32_t merge_in[] = { SUM }, merge_out[] = { SUM }, steps_in[] = { X }, steps_out[] = { Y, Z },
+                      row_out[] = { ROW };
+static const struct ingot_module_argument dense_arguments[] = { { INGOT_FROM_NODE, X, 0 },
+	{ INGOT_FROM_CONSTANTS, 0, 0 }, { INGOT_FROM_NODE, S, 0 }, { INGOT_FROM_NODE, Y, 0 },
+	{ INGOT_FROM_WORKSPACE, 0, 0 } };
 static const struct ingot_module_argument twice_arguments[] = { { INGOT_FROM_NODE, Y, 0 }, { INGOT_FROM_NODE, Z, 0 } };
-static const struct ingot_module_argument merge_arguments[] = { { INGOT_FROM_MERGE, GRAD, 0 }, { INGOT_FROM_NODE, SUM, 0 } };
+static const struct ingot_module_argument merge_arguments[] = { { INGOT_FROM_MERGE, GRAD, 0 },
+	{ INGOT_FROM_NODE, SUM, 0 } };
 static const struct ingot_module_argument row_arguments[] = { { INGOT_FROM_NODE, ROW, 0 } };
 
 /* ---- kernels of a grid: one group an element ---- */
@@ -154,8 +162,16 @@ static int kernel_fails(const struct ingot_group *group, void *const *arguments)
 
 static const uint32_t three_floats[] = { INGOT_F32, INGOT_F32, INGOT_F32 }, one_int[] = { INGOT_I32 };
 static const struct ingot_module_kernel kernels[] = {
-	{ .name = "multiply", .argument_count = 3, .dtypes = three_floats, .run = kernel_multiply, .device_name = "row_multiply" },
-	{ .name = "double", .argument_count = 2, .dtypes = three_floats, .run = kernel_double, .device_name = "row_double" },
+	{ .name = "multiply",
+	        .argument_count = 3,
+	        .dtypes = three_floats,
+	        .run = kernel_multiply,
+	        .device_name = "row_multiply" },
+	{ .name = "double",
+	        .argument_count = 2,
+	        .dtypes = three_floats,
+	        .run = kernel_double,
+	        .device_name = "row_double" },
 	{ .name = "where", .argument_count = 1, .dtypes = one_int, .run = kernel_where, .device_name = "row_where" },
 	{ .name = "many", .argument_count = 300, .run = kernel_many, .device_name = "row_many" },
 	{ .name = "broken", .argument_count = 0, .run = kernel_fails },
@@ -177,122 +193,126 @@ static int host_check(const struct ingot_call *call)
 }
 static int (*const hosts[])(const struct ingot_call *) = { host_check };
 
-/* x, w, y, z, scratch: lane 1 clears scratch, lane 0 multiplies, lane 2 doubles y after that, lane 1 copies x to scratch, and
- * lane 0 checks in the end. */
-static const struct ingot_module_argument steps_arguments[] = {
-        { INGOT_FROM_NODE, X, 0 },      { INGOT_FROM_NODE, W, 0 }, { INGOT_FROM_NODE, Y, 0 }, { INGOT_FROM_NODE, Z, 0 },
-        { INGOT_FROM_WORKSPACE, 0, 0 }, { INGOT_FROM_NODE, X, 0 }, { INGOT_FROM_NODE, Y, 0 }, { INGOT_FROM_NODE, Z, 0 }};
+/* x, w, y, z, scratch: lane 1 clears scratch, lane 0 multiplies, lane 2 doubles y after that, lane 1 copies x to
+ * scratch, and lane 0 checks in the end. */
+static const struct ingot_module_argument steps_arguments[] = { { INGOT_FROM_NODE, X, 0 }, { INGOT_FROM_NODE, W, 0 },
+	{ INGOT_FROM_NODE, Y, 0 }, { INGOT_FROM_NODE, Z, 0 }, { INGOT_FROM_WORKSPACE, 0, 0 }, { INGOT_FROM_NODE, X, 0 },
+	{ INGOT_FROM_NODE, Y, 0 }, { INGOT_FROM_NODE, Z, 0 } };
 static const uint32_t after_1[] = { 1 }, after_2_3[] = { 2, 3 };
 static const struct ingot_module_step steps[] = {
-        {.kind = INGOT_STEP_CLEAR, .lane = 1, .first_argument = 4, .argument_count = 1, .bytes = BYTES},
-        {.kind = INGOT_STEP_KERNEL, .kernel = 0, .first_argument = 0, .argument_count = 3, .groups = {N, 1, 1}},
-        {.kind = INGOT_STEP_KERNEL,
-         .lane = 2,
-         .kernel = 1,
-         .first_argument = 6,
-         .argument_count = 2,
-         .groups = {N, 1, 1},
-         .after = after_1,
-         .after_count = 1},
-        {.kind = INGOT_STEP_COPY, .lane = 1, .first_argument = 4, .argument_count = 2, .bytes = BYTES},
-        {.kind = INGOT_STEP_WAIT, .lane = 0, .after = after_2_3, .after_count = 2},
-        {.kind = INGOT_STEP_HOST, .lane = 0, .kernel = 0},
+	{ .kind = INGOT_STEP_CLEAR, .lane = 1, .first_argument = 4, .argument_count = 1, .bytes = BYTES },
+	{ .kind = INGOT_STEP_KERNEL, .kernel = 0, .first_argument = 0, .argument_count = 3, .groups = { N, 1, 1 } },
+	{ .kind = INGOT_STEP_KERNEL,
+	        .lane = 2,
+	        .kernel = 1,
+	        .first_argument = 6,
+	        .argument_count = 2,
+	        .groups = { N, 1, 1 },
+	        .after = after_1,
+	        .after_count = 1 },
+	{ .kind = INGOT_STEP_COPY, .lane = 1, .first_argument = 4, .argument_count = 2, .bytes = BYTES },
+	{ .kind = INGOT_STEP_WAIT, .lane = 0, .after = after_2_3, .after_count = 2 },
+	{ .kind = INGOT_STEP_HOST, .lane = 0, .kernel = 0 },
 };
 
 static const struct ingot_module_routine routines[] = {
-        {.name = "dense",
-         .inputs = dense_in,
-         .input_count = 2,
-         .outputs = dense_out,
-         .output_count = 2,
-         .symbols = dense_symbols,
-         .symbol_count = 2,
-         .arguments = dense_arguments,
-         .argument_count = 5,
-         .merge_input = -1,
-         .extent_count = 1,
-         .workspace_bytes = BYTES,
-         .workspace_align = 128,
-         .run = dense},
-        {.name = "twice",
-         .inputs = twice_in,
-         .input_count = 1,
-         .outputs = twice_out,
-         .output_count = 1,
-         .arguments = twice_arguments,
-         .argument_count = 2,
-         .merge_input = -1,
-         .run = twice},
-        {.name = "merge",
-         .inputs = merge_in,
-         .input_count = 1,
-         .outputs = merge_out,
-         .output_count = 1,
-         .arguments = merge_arguments,
-         .argument_count = 2,
-         .merge_input = GRAD,
-         .run = merge},
-        {.name = "steps",
-         .inputs = steps_in,
-         .input_count = 1,
-         .outputs = steps_out,
-         .output_count = 2,
-         .arguments = steps_arguments,
-         .argument_count = 8,
-         .merge_input = -1,
-         .workspace_bytes = BYTES,
-         .workspace_align = 64,
-         .steps = steps,
-         .step_count = 6,
-         .lane_count = 3},
-        {.name = "fails", .merge_input = -1, .outputs = twice_out, .output_count = 1, .run = fails},
-        {.name = "row",
-         .merge_input = -1,
-         .outputs = row_out,
-         .output_count = 1,
-         .arguments = row_arguments,
-         .argument_count = 1,
-         .run = write_row},
+	{ .name = "dense",
+	        .inputs = dense_in,
+	        .input_count = 2,
+	        .outputs = dense_out,
+	        .output_count = 2,
+	        .symbols = dense_symbols,
+	        .symbol_count = 2,
+	        .arguments = dense_arguments,
+	        .argument_count = 5,
+	        .merge_input = -1,
+	        .extent_count = 1,
+	        .workspace_bytes = BYTES,
+	        .workspace_align = 128,
+	        .run = dense },
+	{ .name = "twice",
+	        .inputs = twice_in,
+	        .input_count = 1,
+	        .outputs = twice_out,
+	        .output_count = 1,
+	        .arguments = twice_arguments,
+	        .argument_count = 2,
+	        .merge_input = -1,
+	        .run = twice },
+	{ .name = "merge",
+	        .inputs = merge_in,
+	        .input_count = 1,
+	        .outputs = merge_out,
+	        .output_count = 1,
+	        .arguments = merge_arguments,
+	        .argument_count = 2,
+	        .merge_input = GRAD,
+	        .run = merge },
+	{ .name = "steps",
+	        .inputs = steps_in,
+	        .input_count = 1,
+	        .outputs = steps_out,
+	        .output_count = 2,
+	        .arguments = steps_arguments,
+	        .argument_count = 8,
+	        .merge_input = -1,
+	        .workspace_bytes = BYTES,
+	        .workspace_align = 64,
+	        .steps = steps,
+	        .step_count = 6,
+	        .lane_count = 3 },
+	{ .name = "fails", .merge_input = -1, .outputs = twice_out, .output_count = 1, .run = fails },
+	{ .name = "row",
+	        .merge_input = -1,
+	        .outputs = row_out,
+	        .output_count = 1,
+	        .arguments = row_arguments,
+	        .argument_count = 1,
+	        .run = write_row },
 };
 
 const struct ingot_module small_module = {
-        .abi = INGOT_ABI,
-        .name = "small",
-        .nodes = nodes,
-        .node_count = 8,
-        .symbols = symbols,
-        .symbol_count = 2,
-        .constants = {.data = small_weights, .bytes = BYTES, .align = 64, .hash = 0x5a11},
-        .kernels = kernels,
-        .kernel_count = 6,
-        .hosts = hosts,
-        .host_count = 1,
-        .routines = routines,
-        .routine_count = 6,
-        .message = message,
-        .images = row_images,
-        .image_count = ROW_IMAGES,
+	.abi = INGOT_ABI,
+	.name = "small",
+	.nodes = nodes,
+	.node_count = 8,
+	.symbols = symbols,
+	.symbol_count = 2,
+	.constants = { .data = small_weights, .bytes = BYTES, .align = 64, .hash = 0x5a11 },
+	.kernels = kernels,
+	.kernel_count = 6,
+	.hosts = hosts,
+	.host_count = 1,
+	.routines = routines,
+	.routine_count = 6,
+	.message = message,
+	.images = row_images,
+	.image_count = ROW_IMAGES,
 };
 
-/* Shares w, x, y and z by name; one routine reads what nobody gives, one writes a constant, one node is for all streams. */
+/* Shares w, x, y and z by name; one routine reads what nobody gives, one writes a constant, one node is for all
+ * streams. */
 enum { P_X, P_Y, P_UNSEEN, P_W, P_SHARED, P_TABLE };
 static const struct ingot_module_node pair_nodes[] = {
-        [P_X] = NODE("x", .flags = INGOT_NODE_HOSTED),
-        [P_Y] = NODE("y", .flags = INGOT_NODE_HOSTED),
-        [P_UNSEEN] = NODE("unseen"),
-        [P_W] = NODE("w", .flags = INGOT_NODE_CONSTANT),
-        [P_SHARED] = NODE("shared", .flags = INGOT_NODE_SHARED),
-        [P_TABLE] = NODE("table", .initial = ones),
+	[P_X] = NODE("x", .flags = INGOT_NODE_HOSTED),
+	[P_Y] = NODE("y", .flags = INGOT_NODE_HOSTED),
+	[P_UNSEEN] = NODE("unseen"),
+	[P_W] = NODE("w", .flags = INGOT_NODE_CONSTANT),
+	[P_SHARED] = NODE("shared", .flags = INGOT_NODE_SHARED),
+	[P_TABLE] = NODE("table", .initial = ones),
 };
-static const uint32_t pair_unseen[] = {P_UNSEEN}, pair_w[] = {P_W}, pair_x[] = {P_X}, pair_y[] = {P_Y},
-                      pair_shared[] = {P_SHARED};
+static const uint32_t pair_unseen[] = { P_UNSEEN }, pair_w[] = { P_W }, pair_x[] = { P_X }, pair_y[] = { P_Y },
+                      pair_shared[] = { P_SHARED };
 static const uint32_t pair_table[] = { P_TABLE };
-static const struct ingot_module_argument pair_unseen_arguments[] = {{ INGOT_FROM_NODE, P_UNSEEN, 0 }},
-                                          pair_w_arguments[] = {{ INGOT_FROM_NODE, P_W, 0 }},
-                                          pair_copy_arguments[] = {{ INGOT_FROM_NODE, P_X, 0 }, { INGOT_FROM_NODE, P_Y, 0 }},
-                                          pair_set_arguments[] = {{ INGOT_FROM_NODE, P_SHARED, 0 }},
-                                          pair_get_arguments[] = {{ INGOT_FROM_NODE, P_SHARED, 0 }, { INGOT_FROM_NODE, P_Y, 0 }},
-                                          pair_table_arguments[] = {{ INGOT_FROM_NODE, P_TABLE, 0 }, { INGOT_FROM_NODE, P_Y, 0 }};
+static const struct ingot_module_argument pair_unseen_arguments[] = { { INGOT_FROM_NODE, P_UNSEEN, 0 } },
+                                          pair_w_arguments[] = { { INGOT_FROM_NODE, P_W, 0 } },
+                                          pair_copy_arguments[] = { { INGOT_FROM_NODE, P_X, 0 },
+	                                          { INGOT_FROM_NODE, P_Y, 0 } },
+                                          pair_set_arguments[] = { { INGOT_FROM_NODE, P_SHARED, 0 } },
+                                          pair_get_arguments[] = { { INGOT_FROM_NODE, P_SHARED, 0 },
+	                                          { INGOT_FROM_NODE, P_Y, 0 } },
+                                          pair_table_arguments[] = { { INGOT_FROM_NODE, P_TABLE, 0 },
+	                                          { INGOT_FROM_NODE, P_Y, 0 } };
 
 static int copy(const struct ingot_call *call)
 {
@@ -313,73 +333,73 @@ static int set(const struct ingot_call *call)
 }
 
 static const struct ingot_module_routine pair_routines[] = {
-        {.name = "unseen",
-         .inputs = pair_unseen,
-         .input_count = 1,
-         .arguments = pair_unseen_arguments,
-         .argument_count = 1,
-         .merge_input = -1,
-         .run = read_unseen},
-        {.name = "constant",
-         .outputs = pair_w,
-         .output_count = 1,
-         .arguments = pair_w_arguments,
-         .argument_count = 1,
-         .merge_input = -1,
-         .run = read_unseen},
-        {.name = "copy",
-         .inputs = pair_x,
-         .input_count = 1,
-         .outputs = pair_y,
-         .output_count = 1,
-         .arguments = pair_copy_arguments,
-         .argument_count = 2,
-         .merge_input = -1,
-         .run = copy},
-        {.name = "set",
-         .inputs = pair_shared,
-         .input_count = 1,
-         .outputs = pair_shared,
-         .output_count = 1,
-         .arguments = pair_set_arguments,
-         .argument_count = 1,
-         .merge_input = -1,
-         .run = set},
-        {.name = "get",
-         .inputs = pair_shared,
-         .input_count = 1,
-         .outputs = pair_y,
-         .output_count = 1,
-         .arguments = pair_get_arguments,
-         .argument_count = 2,
-         .merge_input = -1,
-         .run = copy},
-        {.name = "look",
-         .inputs = pair_table,
-         .input_count = 1,
-         .outputs = pair_y,
-         .output_count = 1,
-         .arguments = pair_table_arguments,
-         .argument_count = 2,
-         .merge_input = -1,
-         .run = copy},
-        {.name = "fill",
-         .outputs = pair_table,
-         .output_count = 1,
-         .arguments = pair_table_arguments,
-         .argument_count = 1,
-         .merge_input = -1,
-         .run = set},
+	{ .name = "unseen",
+	        .inputs = pair_unseen,
+	        .input_count = 1,
+	        .arguments = pair_unseen_arguments,
+	        .argument_count = 1,
+	        .merge_input = -1,
+	        .run = read_unseen },
+	{ .name = "constant",
+	        .outputs = pair_w,
+	        .output_count = 1,
+	        .arguments = pair_w_arguments,
+	        .argument_count = 1,
+	        .merge_input = -1,
+	        .run = read_unseen },
+	{ .name = "copy",
+	        .inputs = pair_x,
+	        .input_count = 1,
+	        .outputs = pair_y,
+	        .output_count = 1,
+	        .arguments = pair_copy_arguments,
+	        .argument_count = 2,
+	        .merge_input = -1,
+	        .run = copy },
+	{ .name = "set",
+	        .inputs = pair_shared,
+	        .input_count = 1,
+	        .outputs = pair_shared,
+	        .output_count = 1,
+	        .arguments = pair_set_arguments,
+	        .argument_count = 1,
+	        .merge_input = -1,
+	        .run = set },
+	{ .name = "get",
+	        .inputs = pair_shared,
+	        .input_count = 1,
+	        .outputs = pair_y,
+	        .output_count = 1,
+	        .arguments = pair_get_arguments,
+	        .argument_count = 2,
+	        .merge_input = -1,
+	        .run = copy },
+	{ .name = "look",
+	        .inputs = pair_table,
+	        .input_count = 1,
+	        .outputs = pair_y,
+	        .output_count = 1,
+	        .arguments = pair_table_arguments,
+	        .argument_count = 2,
+	        .merge_input = -1,
+	        .run = copy },
+	{ .name = "fill",
+	        .outputs = pair_table,
+	        .output_count = 1,
+	        .arguments = pair_table_arguments,
+	        .argument_count = 1,
+	        .merge_input = -1,
+	        .run = set },
 };
 
 const struct ingot_module small_pair_module = {
-        .abi = INGOT_ABI,
-        .name = "pair",
-        .nodes = pair_nodes,
-        .node_count = 6,
-        .constants = {.data = small_weights, .bytes = BYTES, .align = 64, .hash = 0x5a11},
-        .routines = pair_routines,
-        .routine_count = 7,
-        .images = row_images,
-        .image_count = ROW_IMAGES,
+	.abi = INGOT_ABI,
+	.name = "pair",
+	.nodes = pair_nodes,
+	.node_count = 6,
+	.constants = { .data = small_weights, .bytes = BYTES, .align = 64, .hash = 0x5a11 },
+	.routines = pair_routines,
+	.routine_count = 7,
+	.images = row_images,
+	.image_count = ROW_IMAGES,
 };
