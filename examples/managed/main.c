@@ -1,9 +1,10 @@
 /* main.c: one generated library in two contexts on two streams: two pictures are read at the same time, by the same
- * code and the same weights, and each context has inputs, outputs and scratch of its own.
+ * code and the
+ * same weights, and each context has inputs, outputs and scratch of its own.
  *
  *     ingot build examples/digits/digits.onnx --profile managed --threads 2 -o out/digits
- *     cc -O2 -Iout/digits -Iout/digits/runtime/include examples/managed/main.c out/digits/libdigits.a
- * out/digits/libingot_runtime.a \
+ *     cc -O2 -Iout/digits -Iout/digits/runtime/include examples/managed/main.c \
+ *         out/digits/libdigits.a out/digits/libingot_runtime.a \
  *             -lm -pthread -o two
  *
  * The network knows digits of a size; these two are a bar, which is a 1, and a ring, which is a 0. */

@@ -4,7 +4,8 @@
  *     conv f32[1,16,32,32] = sum(kh < 3, kw < 3, c < 16 from b[o]) pad(x)[n, c, i+kh-1, j+kw-1] * w[o, c, kh, kw]
  *
  * It knows no op, no layout, no kernel.  Nodes become definitions in ops/; the interpreter runs them; kernels/ places
- * and joins them.  Expressions and indices are immutable and shared freely; all live in the build's arena. */
+ * and
+ * joins them.  Expressions and indices are immutable and shared freely; all live in the build's arena. */
 #ifndef DEFINITIONS_DEFINITIONS_H
 #define DEFINITIONS_DEFINITIONS_H
 #include "graph/graph.h"

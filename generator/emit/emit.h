@@ -4,7 +4,7 @@
  * Prints one expression, or all that stand in a straight line of statements, in the words of a prelude:
  *
  *     struct printer printer = { .arena = arena, .target = target, .lane = c, .names = names, .buffer = name_of_buffer
- * };
+ *       };
  *     printer_share(&printer, roots, count);           // what is there more than once gets a name
  *     text = printer_value(&printer, roots[0]);        // "k_relu(vec_load(x + 16 * i + c) + v0)"
  *     … print printer.lets.at[0 … count-1] before it: const vec v0 = vec_load(skip + 16 * i + c);
@@ -12,8 +12,9 @@
  *
  * With `lane` the expression stands for target->lanes neighbours along that variable and is a vec: a load whose address
  * grows by 1 with the lane is vec_load, by 2 vec_even or vec_odd, one that does not grow is vec_set, any other
- * vec_gather; where it bends, vec_near or vec_pick (picks.c).  What a vector may hold is expr_can_vector's to say, and
- * expr_can_pick's.  Without it the expression is a scalar of its own C type.  Addresses are placed_address's. */
+ * vec_gather; where it bends, vec_near or vec_pick (picks.c).  What a vector
+ * may hold is expr_can_vector's to say, and expr_can_pick's.  Without it the expression is a scalar of its own C type.
+ * Addresses are placed_address's. */
 #ifndef EMIT_EMIT_H
 #define EMIT_EMIT_H
 #include "kernels/kernels.h"

@@ -1,14 +1,17 @@
 /* block.c: a product by blocks of warps, whose tiles share a's rows and b's panel in shared memory, or by warps alone:
- * which, and how large, from a reckoning in cycles.
+ * which, and how large, from a
+ * reckoning in cycles.
  *
  * A block of w warps, each with r rows by v vectors of sums, takes for each term, of the cycles that its multiprocessor
  * has for it,
  *     max(w * r*v / 4  for the sums (or / 2, where the GPU has half as many multiply-adds),  w * (v + r/4)  from shared
- * memory,  w * (r*v + v + r/4) / 4  to issue both), and for (w*r + v*32) / 32 copies, of some eight instructions each,
- * of which four go a cycle.  Each sum waits for itself, and for a chunk of them a block takes no less than the latency
- * of L2, which the next chunks need to arrive: where blocks are few, small ones with more chunks on their way.  With
- * few rows it is the weights that take the time: one warp for 32 columns, and as much of them on its way as shared
- * memory holds.  A warp alone takes
+ *                      memory,  w * (r*v + v + r/4) / 4  to issue both),
+ * and for (w*r + v*32) / 32 copies, of some eight instructions each, of which four go a cycle.  Each sum waits for
+ * itself, and for a chunk of them a block
+ * takes no less than the latency of L2, which the next chunks need to arrive: where blocks are few, small ones with
+ * more chunks on their way.  With few
+ * rows it is the weights that take the time: one warp for 32 columns, and as much of them on its way as shared memory
+ * holds.  A warp alone takes
  *     max(r*v / 4,  r + v  lines of L1,  v * 128 / 24  bytes of b from L2, which warps beside each other do not share),
  * and waits for that latency every other term.  All of it from public figures of the GPU (struct gpu_facts); nothing
  * here is measured. */

@@ -3,8 +3,8 @@
  * A tile of r rows by v vectors keeps r*v sums in registers.  One step over k takes
  *     max(r*v / fma pipes,  (v + r) / loads a cycle,  v / vectors a cycle from L2,  latency of one fma)
  * cycles, and a little for each load and for each line that no step before it touched: too small a tile waits for its
- * own sums, too wide a one for loads. Rows and panels are balanced, so the cost of a candidate is summed over the
- * blocks that there really are. */
+ * own sums, too wide a one for loads.
+ * Rows and panels are balanced, so the cost of a candidate is summed over the blocks that there really are. */
 #include "kernels/kernels.h"
 #include <inttypes.h>
 #include <limits.h>

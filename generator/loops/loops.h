@@ -12,13 +12,13 @@
  *
  *     unroll.c      small windows become straight lines; later, neighbouring rounds share registers (tiles)
  *     split.c       loops are cut where a select on indices changes its mind, so none is left inside, but in short rows
- * masked loads
+ *                   masked loads
  *     collapse.c    neighbouring loops whose addresses allow become one
  *     fuse.c        what a loop stores, the next may take from a register
  *     vectorise.c   one variable of each nest is taken by lanes; sums in 64 lanes become registers
  *
  * emit/loops.c prints the result through templates/c/loops.jinja.  Everything lives in the arena given to loops_lower.
- */
+ * */
 #ifndef LOOPS_LOOPS_H
 #define LOOPS_LOOPS_H
 #include "kernels/kernels.h"

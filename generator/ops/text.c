@@ -1,23 +1,28 @@
 /* text.c: a node whose op is a text -> the nodes of that text.  templates/onnx/NAME.jinja is a function in ONNX text,
- * in the newest opset, and is rendered anew for each node.  What a text is given:
+ * in the newest opset, and is rendered
+ * anew for each node.  What a text is given:
  *
  *     opset               the version of the op's domain that the node is of
  *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, counted,
- * size, value}: type as text has it, and ONNX's number of it;
- *                         none where absent; counted: of each dim, whether it is a bound; size: of all elements; value: the elements of a constant of up to VALUES_MOST integers or floats, else none.
- *                         A list has its type and code, and `elements`, each as such a tensor; of a tensor, and of an output of which nobody says them, none
+ *                         size, value}: type as text has it, and ONNX's number of it;
+ *                         none where absent; counted: of each dim, whether it is a bound; size: of all elements; value:
+ *                           the elements of a constant of up to VALUES_MOST integers or floats, else none.
+ *                         A list has its type and code, and `elements`, each as such a tensor; of a tensor, and of an
+ *                           output of which nobody says them, none
  *     each attribute      by its name: what the node says, else its default, else none; graphs and tensors: whether
- * they are there
+ *                         they are there
  *     want(right, message), able(right, message)    refuse the node unless `right`: as wrong (exit 3), as not there yet
- * (exit 4)
+ *                                                   (exit 4)
  *     floats(input...)    refuses those that are there of any other type
  *     axis_of(axis, rank) an axis that may be below 0; it refuses one outside
  *     counts()            says that the text thinks of inputs with dims that are bounds (ops/counts.c): it says shapes
- * by what `Shape` makes of its inputs, by 0 and by -1, and
- *                         takes no bound for a number of elements; its nodes carry the counts then.  Without it such an input is refused
+ *                         by what `Shape` makes of its inputs, by 0 and by -1, and
+ *                         takes no bound for a number of elements; its nodes carry the counts then.  Without it such an
+ *                           input is refused
  *
  * What keeps float32 inside (a row TW) never sees floats of 16 bits: onnx/wide.jinja stands around it then, given `op`,
- * `to` (their type) and `given`, the node's attributes {name, kind}.
+ * `to` (their type) and `given`, the node's
+ * attributes {name, kind}.
  */
 #include "ops/ops.h"
 #include "base/embedded.h"

@@ -3,12 +3,13 @@
  *
  *     program facts                       the first GPU, a line for each fact
  *     program bits in_0 … out_0 …         three calls by host arrays, the third one as a graph; "open", "first" and
- * "again" in us
+ *                                         "again" in us
  *     program time in_0 …                 "graph US": all kernels, inputs and outputs on the GPU; then "kernel N US"
- * for each: a graph of fifty launches of it
+ *                                         for each: a graph of fifty launches of it
  *     program limits IMAGE MMA            what the GPU does at most, by templates/cuda/limits.jinja: "launch US";
- * multiply-adds a microsecond, "fma N" and where MMA is 1
- *                                         "mma N"; bytes read and written a microsecond, "near N" in half of L2, "far N" in memory; "near_bytes N"
+ *                                         multiply-adds a microsecond, "fma N" and where MMA is 1
+ *                                         "mma N"; bytes read and written a microsecond, "near N" in half of L2, "far
+ *                                           N" in memory; "near_bytes N"
  *
  * Exit 0; else 1, with a line that says why. */
 #define JOIN(a, b) a##b

@@ -2,7 +2,7 @@
  * bit (NaN equals NaN).
  *
  *     compare TARGET COMPILER FLAGS [CASE …]           exit 0: all equal; 77: the compiler or the machine cannot
- * (armv8-a: through qemu)
+ *                                                      (armv8-a: through qemu)
  *     compare TARGET COMPILER FLAGS --random N SEED    N programs made by chance
  *
  * Inputs are plain numbers, then also NaN, inf, -0 and denormals; blocks are run one by one, from the last to the

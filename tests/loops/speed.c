@@ -1,7 +1,7 @@
 /* speed.c: the time of generic kernels, beside what the machine can do in the same run.
  *
  *     loops_speed [TARGET [COMPILER [ALSO.so]]]     best and median of many calls of all blocks, one thread, data where
- * it stays
+ *                                                   it stays
  *
  * ALSO.so may hold functions of the same kernels by another hand, `other_NAME(x0 … y)`, which take turns with ours. */
 #include "base/embedded.h"

@@ -1,11 +1,11 @@
 /* cuda_overheads.c: what the runtime itself costs around NVIDIA's driver: on one that does nothing
  * (tests/cuda/driver/null.c), CPU time of each of its threads.
  *
- *     LD_LIBRARY_PATH=BUILD/tests/cuda-null runtime-cuda-overheads [ROUNDS]        medians over rounds; figures, not a
- * test
+ *     LD_LIBRARY_PATH=BUILD/tests/cuda-null runtime-cuda-overheads [ROUNDS]        medians over rounds; figures, not a test
  *
  * A routine of one kernel, which is issued, and one of 57, which is a graph: of the thread that runs it, and of the one
- * that issues; and with a GPU the same with the driver's own time. */
+ * that issues; and with a GPU the same with the
+ * driver's own time. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,11 +3,11 @@
  *
  *     accuracy            a seeded sample against MPFR: every binade, both signs, the neighbours of hard places
  *     accuracy --long [NAME [STEP]]   every float (pow: 2^32 seeded pairs), or every STEP-th, against libm in double,
- * and MPFR
+ *                                     and MPFR
  *                         where that shows more than three quarters of the bound
  *
  * A result that overflows counts from the largest float's next; where it underflows, the unit is the smallest denormal.
- */
+ * */
 #include "definitions/words.h"
 #include "definitions/rows.h"
 #include <math.h>

@@ -5,8 +5,9 @@
  * once: shared memory starts as NaNs in each block, and $INGOT_EMULATOR_ORDER (forward, backward, random) turns the
  * order of the threads around.  Barriers that threads of one block or warp reach at different lines, or that one of
  * them never reaches, are failures; so are asynchronous copies that are misaligned, or that their thread did not wait
- * for.  Built with -fsanitize=address -fsanitize-sections=emulated_shared, an access outside of shared memory, too, is
- * named with its line.  With counters.cpp bank conflicts are counted, and races between blocks are failures.
+ * for.  Built with -fsanitize=address -fsanitize-sections=emulated_shared, an access
+ * outside of shared memory, too, is named with its line.  With counters.cpp bank conflicts are counted, and races
+ * between blocks are failures.
  *
  *     #include "emulator.h"
  *     #include "kernels.cu"

@@ -25,8 +25,8 @@
  *
  * Constants of a library are never written, by no call (INGOT_CONFLICT): they may lie in read-only memory, and a device
  * has them once.  A shared node has one writer, the first stream that writes it, also when that is closed.  Closing a
- * context, routine or library waits for what its stream was given by then; in a task nothing waits, and what is queued
- * keeps what it uses. */
+ * context, routine or library
+ * waits for what its stream was given by then; in a task nothing waits, and what is queued keeps what it uses. */
 #ifndef INGOT_CONTEXT_H
 #define INGOT_CONTEXT_H
 

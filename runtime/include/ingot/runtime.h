@@ -13,12 +13,14 @@
  *     ingot_runtime_close(runtime);                 // closes what is left, and says so
  *
  * The headers are read in this order: status.h, runtime.h, pool.h, node.h, context.h; where they are needed mode.h,
- * names.h, threads.h, plan.h; for those who bring code abi.h, and for another kind of device backend.h.
- * docs/runtime-guide.md builds a program of them.  What holds for every call stands here, and a call says what is
- * otherwise:
+ * names.h,
+ * threads.h, plan.h; for those who bring code abi.h, and for another kind of device backend.h.  docs/runtime-guide.md
+ * builds a
+ * program of them.  What holds for every call stands here, and a call says what is otherwise:
  *
  * - it owns nothing that it is given: text and small structs are copied before it returns, arrays that work reads or
- * writes stay until their event, and what a comment calls kept stays as long as its object;
+ * writes stay
+ *   until their event, and what a comment calls kept stays as long as its object;
  * - what it gives is a handle, a copy into the caller's memory, or a pointer that lives as long as its object;
  * - any thread may make it, beside any other, unless it says otherwise, as ingot_runtime_close does;
  * - it does not wait for work: one that does says so ("waits", "blocks", "until");
@@ -31,7 +33,8 @@
  *
  * Who opens closes: each open, new, load, link and init, and each event that a call hands out by `done` (NULL: none is
  * made).  A call that needs an argument it is not given answers INGOT_INVALID; a `done`, and what a comment says, may
- * be NULL.
+ * be
+ * NULL.
  *
  * Any thread may call anything, tasks included, unless a call says otherwise.  A call that would wait for work answers
  * INGOT_WOULD_BLOCK in a task, its `destroy`, a routine or a kernel: its stream stands meanwhile.  What takes long

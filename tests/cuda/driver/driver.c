@@ -2,27 +2,32 @@
  * by the emulator.
  *
  * A cubin is read as what it is (ELF: architecture, kernels, sizes of parameters); its kernels are then those of the
- * same names in $STANDIN_KERNELS, a library of the same .cu text built with the emulator (kernels.cpp), or several
- * apart by colons: an image that was not compiled from such a text is refused.  PTX is searched for its entries.
+ * same names in $STANDIN_KERNELS, a library
+ * of the same .cu text built with the emulator (kernels.cpp), or several apart by colons: an image that was not
+ * compiled from such a text is refused.  PTX is searched
+ * for its entries.
  *
  * Streams are queues; one thread executes the next operation of a stream drawn by $STANDIN_SEED, so what nothing orders
- * comes in any order.  Device memory is poisoned, each allocation has a page behind it that nobody may touch, and
- * between operations none of it can be read or written.  Pageable copies are the driver's: to the device they are taken
- * at once, from the device they are there when the call returns.
+ * comes in any order.  Device memory is
+ * poisoned, each allocation has a page behind it that nobody may touch, and between operations none of it can be read
+ * or written.  Pageable copies are the
+ * driver's: to the device they are taken at once, from the device they are there when the call returns.
  *
  * What a caller does wrong is said on standard error, "stand-in: …": no current context, an address that is no device
- * memory, parameters that are not the kernel's, more shared memory than its attribute allows, a handle that is gone, a
- * capture that is broken or has a stream that did not come back, what is left when the process ends.  Others fail as
- * the driver does.  Streams that are captured together become one list, in the order of the calls.
+ * memory, parameters that are not the kernel's,
+ * more shared memory than its attribute allows, a handle that is gone, a capture that is broken or has a stream that
+ * did not come back, what is left when the
+ * process ends.  Others fail as the driver does.  Streams that are captured together become one list, in the order of
+ * the calls.
  *
  *     STANDIN_CAPABILITY=90      STANDIN_VERSION=13000      STANDIN_DEVICES=1      STANDIN_MEMORY=bytes
- * STANDIN_INIT=100 (what cuInit says)
+ *                                STANDIN_INIT=100 (what cuInit says)
  *     STANDIN_PROCESSORS=132     STANDIN_L2=bytes
  *     STANDIN_RESERVED=0         it has no reserved addresses       STANDIN_PEERS=0         no device reaches another's
- * memory
+ *                                memory
  *     STANDIN_ABORT=1            ends the process with the first thing it says
  *     STANDIN_FAIL=N[+]          call N fails (with + each from there on) with 999; STANDIN_CALLS=FILE: how many there
- * were
+ *                                were
  *     -DcuGetErrorString=gone when it is built: that entry point is not there */
 #include <dlfcn.h>
 #include <limits.h>

@@ -4,7 +4,8 @@
  *     managed in_0 ... out_0 ...
  *
  * Two contexts on two streams of one device run the library's routine, the second one behind an event of the first,
- * again and again ($MANAGED_TIMES); their outputs have to be equal.  Prints what is wrong; exit 0: nothing. */
+ * again and again ($MANAGED_TIMES); their
+ * outputs have to be equal.  Prints what is wrong; exit 0: nothing. */
 #define JOIN(a, b) a##b
 #define JOINED(a, b) JOIN(a, b)
 #include HEADER

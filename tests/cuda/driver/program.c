@@ -2,7 +2,7 @@
   CHECKED where the model has checks.
  *
  *     program ORDINAL BEHAVIOUR in_0 … out_0 …         BEHAVIOUR: host (three calls of run_host), once (one), device
- (run, in streams of its own), or open
+ *                                                      (run, in streams of its own), or open
  *
  * Prints "STATUS message"; exit 0 whatever the status is. */
 #define JOIN(a, b) a##b
