@@ -7,7 +7,7 @@ if(INGOT_DPKG)
 endif()
 set(CPACK_PACKAGE_VENDOR "the ingot maintainers")
 set(CPACK_PACKAGE_CONTACT "the ingot maintainers <maintainers@ingot.invalid>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "casts tensor graphs into libraries in C")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiles tensor graphs into libraries in C")
 set(CPACK_PACKAGE_DESCRIPTION "Reads a tensor graph (an ONNX file, or the same as text) and casts it into
 C sources and a static library without interpreter or allocator, for
 desktops and microcontrollers, or runs it at once through libtcc. With the

@@ -50,13 +50,13 @@ static double best_of(struct limits_run *run, const char *name, void *kernel, un
 static double rate_of(struct limits_run *run, const char *name, int64_t quads)
 {
 	void *kernel = cuda_kernel(run->cuda, run->module, name), *arguments[] = { &run->to, &run->from, &run->rounds };
-	int64_t told[2] = { 1, quads };
-	for (double time = 0; told[0] < ROUNDS_MOST && time < LONG_ENOUGH; told[0] *= 2) {
-		cuda_upload(run->cuda, run->rounds, told, sizeof told);
+	int64_t rounds[2] = { 1, quads };
+	for (double time = 0; rounds[0] < ROUNDS_MOST && time < LONG_ENOUGH; rounds[0] *= 2) {
+		cuda_upload(run->cuda, run->rounds, rounds, sizeof rounds);
 		time = time_of(run, name, kernel, run->blocks, arguments);
 	}
-	told[0] /= 2;
-	return (double)told[0] / best_of(run, name, kernel, run->blocks, arguments);
+	rounds[0] /= 2;
+	return (double)rounds[0] / best_of(run, name, kernel, run->blocks, arguments);
 }
 
 /* Bytes read and written, as many in all as there are at least, a microsecond. */

@@ -77,7 +77,7 @@ static void upload_weights(struct engine *engine)
 	gpu->weights = cuda_memory(gpu->cuda, (size_t)model->lowered->weights_bytes);
 	for (size_t i = 0; i < model->lowered->constants.count; i++) {
 		const struct constant_item *item = &model->lowered->constants.at[i];
-		uint64_t at = gpu->weights + (uint64_t)placed(item->of)->offset;
+		uint64_t at = gpu->weights + (uint64_t)scheduled(item->of)->offset;
 		size_t bytes;
 		void *made;
 		for (int64_t piece = 0; (made = constant_piece(model->build, item, piece, &bytes));
@@ -101,7 +101,7 @@ static struct array *arrays_of(struct gpu *gpu, struct model *model, struct defi
 {
 	struct array *arrays = arena_new_array(model->build->arena, struct array, count + 1);
 	for (size_t i = 0; i < count; i++)
-		arrays[i] = array_of(gpu, placed(all[i])->bytes);
+		arrays[i] = array_of(gpu, scheduled(all[i])->bytes);
 	return arrays;
 }
 
@@ -119,9 +119,9 @@ static void choose_sets(struct engine *engine)
 	int64_t bytes = rounded(lowered->workspace_bytes),
 	        most = GRAPH_KERNELS_MOST / ((int64_t)gpu->launches.rows.count + 1);
 	for (size_t i = 0; i < program->inputs.count; i++)
-		bytes += rounded(placed(program->inputs.at[i])->bytes);
+		bytes += rounded(scheduled(program->inputs.at[i])->bytes);
 	for (size_t i = 0; i < program->outputs.count; i++)
-		bytes += rounded(placed(program->outputs.at[i])->bytes);
+		bytes += rounded(scheduled(program->outputs.at[i])->bytes);
 	int64_t sets = engine->model->options->profile ? gpu->facts.l2_bytes / (bytes + 1) + 2 : 1;
 	sets = sets > SETS_MOST ? SETS_MOST : sets;
 	sets = sets > most ? most : sets;
@@ -238,7 +238,7 @@ static void upload_inputs(struct engine *engine, const void *const *inputs)
 	const struct program *program = engine->model->lowered->program;
 	for (size_t i = 0; i < program->inputs.count; i++)
 		cuda_upload(gpu->cuda, array_at(gpu, &gpu->inputs[i]), inputs[i],
-		        (size_t)placed(program->inputs.at[i])->bytes);
+		        (size_t)scheduled(program->inputs.at[i])->bytes);
 }
 
 static void next_set(struct gpu *gpu) { gpu->set = (gpu->set + 1) % gpu->sets; }
@@ -259,10 +259,10 @@ static void gpu_run(struct engine *engine, const void *const *inputs, void *cons
 	launch_all(engine, NULL);
 	for (size_t i = 0; i < program->outputs.count; i++)
 		cuda_download(gpu->cuda, outputs[i], array_at(gpu, &gpu->outputs[i]),
-		        (size_t)placed(program->outputs.at[i])->bytes);
+		        (size_t)scheduled(program->outputs.at[i])->bytes);
 	for (size_t i = 0; i < program->checks.count; i++)
 		cuda_download(gpu->cuda, gpu->held + i,
-		        array_at(gpu, &gpu->workspace) + (uint64_t)placed(program->checks.at[i])->offset, 1);
+		        array_at(gpu, &gpu->workspace) + (uint64_t)scheduled(program->checks.at[i])->offset, 1);
 	cuda_sync(gpu->cuda);
 	gpu->waits = false;
 	cuda_leave(gpu->cuda);

@@ -114,7 +114,7 @@ static void emulated_load(struct engine *engine)
 	memset(emulated->workspace, 0xff, (size_t)lowered->workspace_bytes);
 	for (size_t i = 0; i < lowered->constants.count; i++)
 		constant_fill(&lowered->constants.at[i],
-		        (char *)emulated->weights + placed(lowered->constants.at[i].of)->offset);
+		        (char *)emulated->weights + scheduled(lowered->constants.at[i].of)->offset);
 }
 
 static void emulated_open(struct engine *engine)

@@ -136,7 +136,7 @@ void model_lower(struct model *model)
 		model->lowered = lower(model->program, options->target, options->optimise, &placing);
 	while (options->judge && options->judge(model, options->judge_user));
 	share(model->lowered, options->threads);
-	if (options->target->tile.rows && !tiles_told(model->lowered))
+	if (options->target->tile.rows && !tiles_forced(model->lowered))
 		fail(model->build, EXIT_USAGE, options->model,
 		        model->refused.count
 		                ? "--tile: the compiler refuses that tile: registers spill, or products wait for each "
@@ -190,7 +190,7 @@ struct part model_part(const struct model *model)
 
 struct environment *options_templates(struct build *build, const struct options *options)
 {
-	struct template_places *places = arena_new(build->arena, struct template_places);
+	struct template_folders *places = arena_new(build->arena, struct template_folders);
 	places->directory = options->templates;
 	return environment_new(build, build->arena, &template_settings_kernels, load_embedded, places);
 }

@@ -26,7 +26,8 @@ static bool climbs(const char *name)
 	return *name == '/' || !*name;
 }
 
-static bool load_own(const struct template_places *places, struct build *build, const char *name, struct mapped *source)
+static bool load_own(
+        const struct template_folders *places, struct build *build, const char *name, struct mapped *source)
 {
 	struct stat status;
 	if (!places || !places->directory || climbs(name))

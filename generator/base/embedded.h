@@ -1,6 +1,6 @@
 /* embedded.h: the templates that are built into the library, and their loader.
  *
- *     struct template_places places = { .directory = options->templates };        // NULL: the built-in ones only
+ *     struct template_folders places = { .directory = options->templates };        // NULL: the built-in ones only
  *     environment = environment_new(build, arena, &template_settings_kernels, load_embedded, &places);
  *
  * A template is looked for below `directory` first, then among the built-in ones, by its name below templates/:
@@ -25,10 +25,10 @@ extern const size_t embedded_runtime_count;
 
 const struct embedded_file *embedded_find(const char *name); /* NULL where there is none */
 
-struct template_places {
+struct template_folders {
 	const char *directory;
 };
-/* A template_loader (ingot/template.h); `user` is a struct template_places, or NULL.  Names that climb out of the
+/* A template_loader (ingot/template.h); `user` is a struct template_folders, or NULL.  Names that climb out of the
  * directory are not found. */
 bool load_embedded(void *user, struct build *, const char *name, struct mapped *source);
 

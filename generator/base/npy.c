@@ -149,7 +149,7 @@ struct npy npy_parse(struct build *build, const char *where, const void *bytes, 
 	const unsigned char *at = bytes;
 	struct npy npy = { 0 };
 	struct header h = { .build = build, .where = where };
-	bool fortran = false, turned = false, typed = false, shaped = false;
+	bool fortran = false, swapped = false, typed = false, shaped = false;
 	if (count < 10 || memcmp(at, "\x93NUMPY", 6))
 		broken(&h, "it does not begin as one");
 	size_t start = at[6] == 1 ? 10 : 12, length = (size_t)at[8] | (size_t)at[9] << 8;
@@ -171,7 +171,7 @@ struct npy npy_parse(struct build *build, const char *where, const void *bytes, 
 				fail(build, EXIT_UNSUPPORTED, where, "holds records, not numbers");
 			value = quoted(&h);
 			npy.item = 0;
-			turned = read_type(&h, value.at, value.count, &npy);
+			swapped = read_type(&h, value.at, value.count, &npy);
 			typed = true;
 		} else if (key.count == 13 && !memcmp(key.at, "fortran_order", 13)) {
 			fortran = word(&h, "True");
@@ -205,7 +205,7 @@ struct npy npy_parse(struct build *build, const char *where, const void *bytes, 
 		transpose(&npy, at + start + length, data);
 	else if (npy.bytes)
 		memcpy(data, at + start + length, npy.bytes);
-	if (turned)
+	if (swapped)
 		turn_round(data, npy.bytes, npy.item, npy.type);
 	npy.data = data;
 	return npy;

@@ -83,7 +83,7 @@ static void check_library(const struct cli *cli, bool cuda, bool managed)
 		fail(build, EXIT_USAGE, NULL, "--cpu with several CPUs goes without --after");
 }
 
-static enum weights_place weights_of(const struct cli *cli, bool managed)
+static enum weights_home weights_of(const struct cli *cli, bool managed)
 {
 	return managed || (cli->weights && !strcmp(cli->weights, "linked")) ? WEIGHTS_LINKED
 	        : cli->weights                                              ? WEIGHTS_BESIDE
@@ -215,7 +215,7 @@ static void run(struct cli *cli)
 	report(cli, package, directory);
 }
 
-const struct command command_build = { "build", "MODEL...", "cast a model into a static library",
+const struct command command_build = { "build", "MODEL...", "compile a model into a static library",
 	"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.\n"
 	"--target cuda makes a library for NVIDIA's GPUs: NAME.cu, its code by NVRTC, and a host's side in C that "
 	"opens the driver.\n"

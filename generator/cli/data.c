@@ -325,8 +325,8 @@ void data_bind(struct graph *graph, struct data *data, bool first)
 		if (!input->list)
 			pass_whole_input(graph, input, array->count, array->nothing);
 		if (input->list->count != array->count || input->list->nothing != array->nothing)
-			fail(build, EXIT_DIFFERENT, data->path, "input %zu holds %s, but the model is cast for %s", i,
-			        holding_text(build, array->nothing, array->count),
+			fail(build, EXIT_DIFFERENT, data->path, "input %zu holds %s, but the model is compiled for %s",
+			        i, holding_text(build, array->nothing, array->count),
 			        holding_text(build, input->list->nothing, input->list->count));
 		for (size_t k = 0; k < array->count; k++) {
 			if (first)

@@ -210,11 +210,11 @@ static void print_json(const struct findings *f)
 	json_t *list = json_array();
 	for (size_t i = 0; i < f->all.count; i++) {
 		const struct finding *one = &f->all.at[i];
-		json_t *told = json_pack("{s:s,s:b,s:b,s:s,s:s}", "what", one->what, "there", one->there, "needed",
+		json_t *report = json_pack("{s:s,s:b,s:b,s:s,s:s}", "what", one->what, "there", one->there, "needed",
 		        one->needed, "found", one->found, "use", one->use);
 		if (!one->there && one->package)
-			json_object_set_new(told, "package", json_string(one->package));
-		json_array_append_new(list, told);
+			json_object_set_new(report, "package", json_string(one->package));
+		json_array_append_new(list, report);
 	}
 	json_t *all =
 	        json_pack("{s:s,s:s,s:o}", "version", INGOT_VERSION, "native", target_native()->name, "findings", list);

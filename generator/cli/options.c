@@ -382,7 +382,7 @@ const struct option_row option_rows[] = {
 	        "too; NAME=none: an optional without a value" },
 	{ "value", NULL, 0, "NAME=N,N", IN_MODEL, add_value, 0, NULL, NULL,
 	        "an input of integers always comes with these elements: what depends on them is known when the model "
-	        "is cast; a run with others ends with a status" },
+	        "is compiled; a run with others ends with a status" },
 	{ "threads", NULL, 0, "N", IN_MODEL, set_threads, 0, NULL, NULL,
 	        "kernels are shared over N threads of the caller's (default 1)" },
 	{ "optimise", "optimize", 0, "WORD", IN_MODEL, set_optimise, 0, LIST("speed", "size"), NULL,

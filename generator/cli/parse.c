@@ -168,11 +168,11 @@ bool cli_as_double(struct cli *cli, const struct engine_kind *kind)
 	return as_double;
 }
 
-void cli_print_json(json_t *told, FILE *to)
+void cli_print_json(json_t *report, FILE *to)
 {
-	json_dumpf(told, to, JSON_INDENT(2));
+	json_dumpf(report, to, JSON_INDENT(2));
 	fputc('\n', to);
-	json_decref(told);
+	json_decref(report);
 }
 
 int cli_main(const struct command *command, int argc, char **argv)

@@ -107,7 +107,7 @@ struct definition *define_reduction(struct program *program, const char *name, i
 	return definition;
 }
 
-struct definition *define_places(struct program *program, const char *name, int rank, const int64_t *extents,
+struct definition *define_scatter(struct program *program, const char *name, int rank, const int64_t *extents,
         enum reduce reduce, bool running, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
         const struct expr *start, const struct expr *body)
 {
@@ -118,7 +118,7 @@ struct definition *define_places(struct program *program, const char *name, int 
 	definition->running = running;
 	definition->products = false;
 	definition->batch = (1u << rank) - 1;
-	definition->order = ORDER_CHAIN;
+	definition->order = ORDER_SERIAL;
 	return definition;
 }
 
@@ -130,7 +130,7 @@ struct definition *define_order(struct program *program, const char *name, int r
 	definition->type = DTYPE_I64;
 	definition->products = false;
 	definition->batch = (1u << rank) - 1;
-	definition->order = ORDER_CHAIN;
+	definition->order = ORDER_SERIAL;
 	return definition;
 }
 
@@ -184,11 +184,11 @@ bool definition_is_order(const struct definition *definition)
 
 bool definition_stands_alone(const struct definition *definition)
 {
-	return definition_has_places(definition) || definition->lies || definition_is_order(definition)
+	return definition_scatters(definition) || definition->lies || definition_is_order(definition)
 	        || definition->reduce == REDUCE_REPEAT;
 }
 
-bool definition_has_places(const struct definition *definition)
+bool definition_scatters(const struct definition *definition)
 {
 	for (int d = 0; d < definition->rank; d++)
 		if (definition->place[d])
@@ -304,7 +304,7 @@ double definition_work(const struct definition *definition)
 			rounds *= (double)definition->extents[d];
 		return rounds;
 	}
-	if (!definition_has_places(definition))
+	if (!definition_scatters(definition))
 		return rounds * (double)definition_elements(definition);
 	for (int d = 0; d < definition->rank; d++)
 		rounds *= definition->place[d] ? 1 : (double)definition->extents[d];
@@ -325,9 +325,9 @@ enum order definition_order(const struct definition *definition)
 {
 	if (definition_terms(definition) < LANE_TERMS || definition_stands_alone(definition)
 	        || (definition->products && dtypes[definition->type].class != CLASS_FLOAT))
-		return ORDER_CHAIN; /* integers are exact in any */
+		return ORDER_SERIAL; /* integers are exact in any */
 	if (definition->products && definition_outputs(definition) > FEW_OUTPUTS && !factors_depend_on_all(definition))
-		return ORDER_CHAIN;
+		return ORDER_SERIAL;
 	return ORDER_LANES;
 }
 

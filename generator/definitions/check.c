@@ -126,7 +126,7 @@ static void check_expr(const struct checking *c, const struct expr *expr, const 
 static void check_places(struct checking *c)
 {
 	const struct definition *d = c->definition;
-	assert(d->order == ORDER_CHAIN && !d->products && d->reduce != REDUCE_NONE
+	assert(d->order == ORDER_SERIAL && !d->products && d->reduce != REDUCE_NONE
 	        && (!d->running || d->reduce != REDUCE_LAST));
 	for (int v = 0; v < d->rank; v++) {
 		if (!d->place[v])
@@ -142,7 +142,7 @@ static void check_places(struct checking *c)
 static void check_computed(struct checking *c)
 {
 	const struct definition *d = c->definition;
-	bool places = definition_has_places(d);
+	bool places = definition_scatters(d);
 	assert(d->body && (definition_is_order(d) ? d->type == DTYPE_I64 : d->body->type == d->type)
 	        && !(d->reduce && d->reduce != REDUCE_REPEAT && dtype_is_narrow(d->type)));
 	assert(d->reduce ? d->reduced >= 0 && d->reduced <= MAX_RANK : d->reduced == 0 && !d->start);

@@ -64,10 +64,10 @@ bool index_bends(const struct index *, int var);     /* is not affine in that va
 const struct index *index_step(struct arena *, const struct index *, int var);
 /* Bends, but so that vectors of 32 bits say it: what bends are quotients and remainders by powers of two, and values
  * that lie as they are in int32. */
-bool index_picks(const struct index *, int var);
+bool index_lane_gathers(const struct index *, int var);
 /* The load of int32, or of int64, that a value in it is: as it is, within the atom's bounds, or counted from the end
  * where it is below 0, and cut to them.  *from_end: what is added below 0.  NULL: it is something else. */
-const struct expr *atom_picked(const struct atom *, int64_t *from_end);
+const struct expr *atom_gathered(const struct atom *, int64_t *from_end);
 /* Each variable v becomes with[v] (NULL: stays).  Values inside are substituted too. */
 const struct index *index_substitute(struct arena *, const struct index *, const struct index *const *with);
 int64_t index_evaluate(
@@ -142,8 +142,8 @@ bool expr_has(const struct expr *, unsigned kinds); /* one of them, bits 1u << E
 bool expr_uses(const struct expr *, int var);
 /* Whether it can be a vector along that variable (-1: of one value): float alone, affine in it, no select on it. */
 bool expr_can_vector(const struct expr *, int lane);
-/* The same where a load may take each lane from a place of its own (index_picks), and float16 is loaded and stored. */
-bool expr_can_pick(const struct expr *, int lane);
+/* The same where a load may take each lane from a place of its own (index_lane_gathers), and float16 is loaded and stored. */
+bool expr_can_lane_gather(const struct expr *, int lane);
 /* A load where the lane lies between bounds, and +0 elsewhere: of neighbours a masked load.  The lanes that are there,
  * less the lane's variable: [from, to). */
 bool expr_is_between(const struct expr *, int lane, int64_t *from, int64_t *to);
@@ -169,9 +169,9 @@ enum reduce {
  * output variable counts them, element t is the position (I64) of the t-th term from below or above; a NaN is above
  * every number.  The one reduced variable is the position, the body, of any type, the key. REPEAT: what a program
  * leaves that runs round after round; its body says nothing. */
-enum order {         /* of a reduction's terms; part of the meaning (docs/architecture.md) */
-	ORDER_CHAIN, /* ascending, row-major over the reduced variables, from `start` */
-	ORDER_LANES, /* 64 partial results, term i to i mod 64, joined by halves; then `start` is added */
+enum order {          /* of a reduction's terms; part of the meaning (docs/architecture.md) */
+	ORDER_SERIAL, /* ascending, row-major over the reduced variables, from `start` */
+	ORDER_LANES,  /* 64 partial results, term i to i mod 64, joined by halves; then `start` is added */
 };
 enum source { SOURCE_INPUT, SOURCE_CONSTANT, SOURCE_COMPUTED };
 
@@ -315,10 +315,10 @@ void mark_batch(struct definition *, uint32_t axes);
 enum { LANE_TERMS = 64, FEW_OUTPUTS = 24 };
 enum order definition_order(const struct definition *);
 /* A reduction whose terms have places: place[v] for each output variable, NULL where it is the variable itself. */
-struct definition *define_places(struct program *, const char *name, int rank, const int64_t *extents, enum reduce,
+struct definition *define_scatter(struct program *, const char *name, int rank, const int64_t *extents, enum reduce,
         bool running, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
         const struct expr *start, const struct expr *body);
-bool definition_has_places(const struct definition *);
+bool definition_scatters(const struct definition *);
 /* The first extents[rank-1] positions of each row of `terms` keys. */
 struct definition *define_order(struct program *, const char *name, int rank, const int64_t *extents, bool down,
         int64_t terms, const struct expr *key);

@@ -77,10 +77,9 @@ static bool index_is_moving(const struct index *index, int rank)
 	return true;
 }
 
-static const struct index *pick(struct machine *machine, const struct index *index, int part)
+static const struct index *split_terms(struct machine *machine, const struct index *index, int part)
 {
-	struct index *picked =
-	        arena_alloc(machine->arena, sizeof *picked + (size_t)index->count * sizeof *picked->terms);
+	struct index *split = arena_alloc(machine->arena, sizeof *split + (size_t)index->count * sizeof *split->terms);
 	struct index *alone = arena_alloc(machine->arena, sizeof *alone + sizeof *alone->terms);
 	alone->count = 1;
 	for (int i = 0; i < index->count; i++) {
@@ -89,10 +88,10 @@ static const struct index *pick(struct machine *machine, const struct index *ind
 		        : index_is_moving(alone, machine->definition->rank) ? 1
 		                                                            : 2;
 		if (kind == part)
-			picked->terms[picked->count++] = index->terms[i];
+			split->terms[split->count++] = index->terms[i];
 	}
-	picked->constant = part == 0 ? index->constant : 0;
-	return picked;
+	split->constant = part == 0 ? index->constant : 0;
+	return split;
 }
 
 static void compile_values(struct machine *machine, const struct index *index)
@@ -110,9 +109,9 @@ static struct lanes *lanes_new(struct machine *machine, const struct index *inde
 {
 	struct lanes *lanes = arena_new(machine->arena, struct lanes);
 	compile_values(machine, index);
-	lanes->fixed = pick(machine, index, 0);
-	lanes->moving = pick(machine, index, 1);
-	lanes->mixed = pick(machine, index, 2);
+	lanes->fixed = split_terms(machine, index, 0);
+	lanes->moving = split_terms(machine, index, 1);
+	lanes->mixed = split_terms(machine, index, 2);
 	lanes->at = arena_new_array(machine->arena, int64_t, CHUNK);
 	return lanes;
 }
@@ -543,7 +542,7 @@ static void reduce_chunk(struct machine *machine, const struct body *body, char 
 }
 
 /* ---- chunks ---- */
-static void place_lanes(struct machine *machine, int64_t from)
+static void lanes_at(struct machine *machine, int64_t from)
 {
 	const struct definition *definition = machine->definition;
 	int64_t at[MAX_RANK], rest = from;
@@ -643,7 +642,7 @@ static void scatter_chunk(struct scatter *s, struct machine *machine, int64_t fr
 }
 
 /* Every element as it begins, then the terms in order. */
-static void evaluate_places(
+static void evaluate_scatter(
         struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
 {
 	struct machine *machine = arena_new(scratch, struct machine);
@@ -674,7 +673,7 @@ static void evaluate_places(
 	for (int64_t from = 0; from < terms && definition_elements(definition); from += CHUNK) {
 		machine->n = terms - from < CHUNK ? (int)(terms - from) : CHUNK;
 		machine->chunk = machine->term = ++machine->stamps;
-		place_lanes(machine, from);
+		lanes_at(machine, from);
 		scatter_chunk(&s, machine, from, result, into);
 	}
 }
@@ -727,7 +726,7 @@ static void evaluate_order(
 	for (int64_t from = 0; from < elements; from += CHUNK) {
 		machine->n = elements - from < CHUNK ? (int)(elements - from) : CHUNK;
 		machine->chunk = machine->term = ++machine->stamps;
-		place_lanes(machine, from);
+		lanes_at(machine, from);
 		struct value value = run(machine, key);
 		for (int i = 0; i < machine->n; i++) {
 			int64_t at = (from + i) % n,
@@ -770,14 +769,14 @@ static void evaluate_lying(
 	        expr_scalar(scratch, SCALAR_add, lies, expr_index(scratch, last), NULL),
 	        expr_integer(scratch, DTYPE_I64, -1));
 	places.lies = places.row = NULL;
-	evaluate_places(scratch, memories, &places, into);
+	evaluate_scatter(scratch, memories, &places, into);
 }
 
 void definition_evaluate(
         struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
 {
-	if (definition_has_places(definition)) {
-		evaluate_places(scratch, memories, definition, into);
+	if (definition_scatters(definition)) {
+		evaluate_scatter(scratch, memories, definition, into);
 		return;
 	}
 	if (definition->lies) {
@@ -806,7 +805,7 @@ void definition_evaluate(
 	for (int64_t from = 0; from < elements; from += CHUNK) {
 		machine->n = elements - from < CHUNK ? (int)(elements - from) : CHUNK;
 		machine->chunk = machine->term = ++machine->stamps;
-		place_lanes(machine, from);
+		lanes_at(machine, from);
 		if (definition->reduce) {
 			reduce_chunk(machine, &body, acc);
 			values_store(system, acc, into.at, into.stored, from, machine->n);

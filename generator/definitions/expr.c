@@ -416,15 +416,15 @@ bool expr_is_between(const struct expr *expr, int lane, int64_t *from, int64_t *
 	return expr->range_count > 0;
 }
 
-static bool can_lie_in_lanes(const struct expr *expr, int lane, bool picks)
+static bool can_lie_in_lanes(const struct expr *expr, int lane, bool lane_gather)
 {
-	if (picks && expr->kind == EXPR_CAST && !expr->cast) {
+	if (lane_gather && expr->kind == EXPR_CAST && !expr->cast) {
 		const struct expr *from = expr->arg[0];
 		if (expr->type == DTYPE_F16 && from->type == DTYPE_F32)
-			return can_lie_in_lanes(from, lane, picks);
+			return can_lie_in_lanes(from, lane, lane_gather);
 		if (expr->type == DTYPE_F32 && from->type == DTYPE_F16 && from->kind == EXPR_CAST && !from->cast
 		        && from->arg[0]->type == DTYPE_F32)
-			return can_lie_in_lanes(from->arg[0], lane, picks);
+			return can_lie_in_lanes(from->arg[0], lane, lane_gather);
 		bool loads = expr->type == DTYPE_F32 && from->type == DTYPE_F16 && from->kind == EXPR_LOAD;
 		for (int d = 0; loads && d < from->of->rank; d++)
 			loads = !index_bends(from->at[d], lane);
@@ -435,7 +435,7 @@ static bool can_lie_in_lanes(const struct expr *expr, int lane, bool picks)
 	switch (expr->kind) {
 	case EXPR_LOAD:
 		for (int d = 0; d < expr->of->rank; d++)
-			if (index_bends(expr->at[d], lane) && !(picks && index_picks(expr->at[d], lane)))
+			if (index_bends(expr->at[d], lane) && !(lane_gather && index_lane_gathers(expr->at[d], lane)))
 				return false;
 		return true;
 	case EXPR_SELECT:
@@ -449,10 +449,10 @@ static bool can_lie_in_lanes(const struct expr *expr, int lane, bool picks)
 	case EXPR_SCALAR: break;
 	}
 	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && !can_lie_in_lanes(expr->arg[i], lane, picks))
+		if (expr->arg[i] && !can_lie_in_lanes(expr->arg[i], lane, lane_gather))
 			return false;
 	return true;
 }
 
 bool expr_can_vector(const struct expr *expr, int lane) { return can_lie_in_lanes(expr, lane, false); }
-bool expr_can_pick(const struct expr *expr, int lane) { return can_lie_in_lanes(expr, lane, true); }
+bool expr_can_lane_gather(const struct expr *expr, int lane) { return can_lie_in_lanes(expr, lane, true); }

@@ -52,7 +52,7 @@ void definition_becomes(const struct program *program, struct definition *defini
 	definition->reduce = REDUCE_NONE;
 	definition->lies = definition->row = NULL;
 	definition->products = false;
-	definition->order = ORDER_CHAIN;
+	definition->order = ORDER_SERIAL;
 	definition->reduced = 0;
 	definition->start = definition->body = NULL;
 	definition->running = false;

@@ -399,7 +399,7 @@ static const struct expr *cut_index(const struct atom *atom, int64_t *from_end)
 	return sum->arg[0];
 }
 
-const struct expr *atom_picked(const struct atom *atom, int64_t *from_end)
+const struct expr *atom_gathered(const struct atom *atom, int64_t *from_end)
 {
 	*from_end = 0;
 	if (atom->kind != ATOM_VALUE)
@@ -411,19 +411,19 @@ const struct expr *atom_picked(const struct atom *atom, int64_t *from_end)
 	                                                                                                   : NULL;
 }
 
-static bool atom_picks(const struct atom *atom, int var)
+static bool atom_gathers(const struct atom *atom, int var)
 {
 	int64_t from_end;
 	if (atom->kind == ATOM_DIV || atom->kind == ATOM_MOD)
 		return !(atom->by & (atom->by - 1)) && is_small_line(atom->of);
-	const struct expr *load = atom_picked(atom, &from_end);
+	const struct expr *load = atom_gathered(atom, &from_end);
 	for (int d = 0; load && d < load->of->rank; d++)
 		if (index_bends(load->at[d], var))
 			return false;
 	return load;
 }
 
-bool index_picks(const struct index *index, int var)
+bool index_lane_gathers(const struct index *index, int var)
 {
 	int64_t low, high;
 	index_range(index, &low, &high);
@@ -431,7 +431,7 @@ bool index_picks(const struct index *index, int var)
 		const struct atom *atom = index->terms[i].atom;
 		bool bends = atom->kind == ATOM_VALUE ? expr_uses(atom->value, var)
 		                                      : atom->kind != ATOM_VAR && index_uses(atom->of, var);
-		if (bends && !atom_picks(atom, var))
+		if (bends && !atom_gathers(atom, var))
 			return false;
 	}
 	return low > -(1 << 30) && high < 1 << 30;

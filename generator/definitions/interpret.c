@@ -17,7 +17,7 @@ struct run {
 	struct run *rounds;      /* of the body of a repeat, while it runs */
 	double have;             /* bytes of the machine */
 	struct text found;       /* by a check that does not hold */
-	VECTOR(const struct definition *) told;
+	VECTOR(const struct definition *) reported;
 };
 
 static const struct definition *meaning(const struct definition *definition, enum math math)
@@ -130,12 +130,12 @@ static void describe(void *user, const struct expr *load)
 	struct run *run = user;
 	struct memory memory = run->memories.at[load->of->number];
 	int64_t values[16], n = definition_elements(load->of);
-	for (size_t i = 0; i < run->told.count; i++)
-		if (run->told.at[i] == load->of)
+	for (size_t i = 0; i < run->reported.count; i++)
+		if (run->reported.at[i] == load->of)
 			return;
 	if (dtypes[load->of->type].class == CLASS_FLOAT || n > (int64_t)COUNT(values))
 		return;
-	push(&run->arena, &run->told, load->of);
+	push(&run->arena, &run->reported, load->of);
 	values_load(SYSTEM_INTEGER, values, memory.at, memory.stored, 0, (int)n);
 	text_printf(&run->found, "%s%s is %s", run->found.count ? ", " : "", load->of->name, load->of->rank ? "[" : "");
 	for (int64_t i = 0; i < n; i++)

@@ -180,7 +180,7 @@ static void print_type(const struct definition *definition, struct text *out)
 	text_addc(out, ']');
 }
 
-static void print_places(const struct printing *p, const struct definition *definition)
+static void print_scatter(const struct printing *p, const struct definition *definition)
 {
 	text_adds(p->out, " to [");
 	for (int v = 0; v < definition->rank; v++) {
@@ -210,8 +210,8 @@ static void print_computed(const struct definition *definition, struct text *out
 			text_printf(out, "%sk%d < %" PRId64, d ? ", " : "", d, definition->reduced_extents[d]);
 		if (definition->order == ORDER_LANES)
 			text_adds(out, " by 64");
-		if (definition_has_places(definition))
-			print_places(&p, definition);
+		if (definition_scatters(definition))
+			print_scatter(&p, definition);
 		if (definition->start) {
 			text_adds(out, " from ");
 			print_expr(&p, definition->start, 0);

@@ -54,4 +54,4 @@ static integer k_pow(uint64_t a, uint64_t b)
 }
 
 #define TABLE rows_integer
-#include "definitions/rows_whole.h"
+#include "definitions/rows_integral.h"

@@ -34,4 +34,4 @@ static whole k_pow(whole a, whole b)
 }
 
 #define TABLE rows_unsigned
-#include "definitions/rows_whole.h"
+#include "definitions/rows_integral.h"

@@ -8,7 +8,7 @@ enum { QUAD = 4 };
 /* Where neighbours of `along` are neighbours in memory, four by four: every other step is a multiple of four. */
 static bool in_quads(const struct contraction *c, const struct definition *of, const struct index *at, int along)
 {
-	if (placed(of)->odd || along < 0 || index_factor(at, along) != 1 || c->extents[along] % QUAD
+	if (scheduled(of)->odd || along < 0 || index_factor(at, along) != 1 || c->extents[along] % QUAD
 	        || at->constant % QUAD)
 		return false;
 	for (int v = 0; v <= c->column + c->terms; v++)
@@ -35,7 +35,7 @@ static bool a_by_rows(const struct contraction *c)
 /* Rows that follow each other without a gap take no bank twice as they are copied, but where a warp's copies go along
  * the rows: with a quad between they share a bank by fours, and quads stay aligned. */
 int block_a_step(const struct contraction *c) { return c->depth + (a_by_rows(c) ? QUAD : 0); }
-static bool b_turned(const struct contraction *c)
+static bool b_transposed(const struct contraction *c)
 {
 	return c->b_mode != B_PACKED && index_factor(c->b_at, c->column) != 1;
 }
@@ -44,7 +44,7 @@ int block_b_step(const struct printing *p)
 {
 	const struct contraction *c = p->c;
 	int lanes = p->emit->target->lanes;
-	return c->tile_vecs * lanes + (!b_turned(c) ? 0 : c->depth < lanes ? lanes / c->depth : 1);
+	return c->tile_vecs * lanes + (!b_transposed(c) ? 0 : c->depth < lanes ? lanes / c->depth : 1);
 }
 
 /* [{name, by, extent}] of a run of variables, the outermost first: each is the whole / by % extent. */
@@ -78,7 +78,7 @@ static struct value a_value(struct printing *p, struct printer *printer)
 	}
 	value_dict_set(a, "there", value_copy(p->arena, there.count ? there.at : "", there.count));
 	value_dict_set(a, "floats", value_int(a_in_quads(c) ? QUAD : 1));
-	value_dict_set(a, "near", value_bool(p->kernel->joined && placed(c->a->of)->mode == MODE_DEVICE));
+	value_dict_set(a, "near", value_bool(p->kernel->joined && scheduled(c->a->of)->mode == MODE_DEVICE));
 	value_dict_set(a, "by_rows", value_bool(a_by_rows(c)));
 	value_dict_set(a, "step", value_int(block_a_step(c)));
 	value_dict_set(a, "from", value_string(printer_address(printer, c->a->of, c->a_at)));
@@ -98,7 +98,7 @@ static struct value b_value(struct printing *p, struct printer *printer)
 	value_dict_set(b, "columns", value_int(c->extents[c->column]));
 	value_dict_set(b, "packed", value_bool(packed));
 	value_dict_set(b, "floats", value_int(quads ? QUAD : 1));
-	value_dict_set(b, "by_terms", value_bool(b_turned(c) && index_factor(c->b_at, c->column + c->terms) == 1));
+	value_dict_set(b, "by_terms", value_bool(b_transposed(c) && index_factor(c->b_at, c->column + c->terms) == 1));
 	value_dict_set(b, "step", value_int(block_b_step(p)));
 	value_dict_set(b, "from",
 	        packed ? value_none()
@@ -120,7 +120,7 @@ struct value block_value(struct printing *p, struct printer *printer)
 	for (size_t i = 0; i < p->kernel->params.count; i++) {
 		const struct definition *d = p->kernel->params.at[i].of;
 		value_list_add(passed, value_string(p->kernel->params.at[i].name));
-		int64_t elements = placed(d)->bytes / (int64_t)dtype_bytes(d->type, 1);
+		int64_t elements = scheduled(d)->bytes / (int64_t)dtype_bytes(d->type, 1);
 		most = elements > most ? elements : most;
 	}
 	for (int v = 0; v < c->batches; v++)

@@ -39,13 +39,13 @@ struct printer contraction_printer(struct printing *p, const char *left)
 }
 
 /* The terms at the start of a pass, or of the first one. */
-static void at_pass(const struct printing *p, bool first, const struct index **with)
+static void at_k_block(const struct printing *p, bool first, const struct index **with)
 {
 	const struct contraction *c = p->c;
 	memset(with, 0, MAX_VARS * sizeof *with);
 	for (int t = 0; t < c->terms; t++)
-		with[c->column + 1 + t] = t == 0 && c->pass && !first ? index_var(p->arena, PASS_VAR, INT32_MAX)
-		                                                      : index_constant(p->arena, 0);
+		with[c->column + 1 + t] = t == 0 && c->k_block && !first ? index_var(p->arena, K_BLOCK_VAR, INT32_MAX)
+		                                                         : index_constant(p->arena, 0);
 }
 
 static const char *base_of_a(struct printing *p, bool first)
@@ -53,7 +53,7 @@ static const char *base_of_a(struct printing *p, bool first)
 	const struct index *zero[MAX_VARS];
 	struct printer printer = contraction_printer(p, NULL);
 	printer.lane = -1;
-	at_pass(p, first, zero);
+	at_k_block(p, first, zero);
 	return printer_address(&printer, p->c->a->of, index_substitute(p->arena, p->c->a_at, zero));
 }
 
@@ -74,14 +74,14 @@ static const char *left_of(struct printing *p, const struct tile *tile, int64_t 
 }
 
 /* Floats from row to row of what is turned. */
-static int64_t turned_width(const struct printing *p) { return p->c->tile_vecs * p->emit->target->lanes; }
+static int64_t transposed_width(const struct printing *p) { return p->c->tile_vecs * p->emit->target->lanes; }
 
-static const char *turned_at(
+static const char *transposed_at(
         const struct printing *p, struct printer *printer, const struct index *row, const struct index *vec)
 {
-	const struct index *at = index_add(p->arena, index_scale(p->arena, row, turned_width(p)),
+	const struct index *at = index_add(p->arena, index_scale(p->arena, row, transposed_width(p)),
 	        index_scale(p->arena, vec, p->emit->target->lanes));
-	return arena_printf(p->arena, "turned + %s", printer_index(printer, at));
+	return arena_printf(p->arena, "transposed_store + %s", printer_index(printer, at));
 }
 
 /* {lets, store}: the element (row, vec) of a tile, whose sum stands in `accumulator`. */
@@ -105,8 +105,8 @@ static struct value result_of(
 	const struct index *at = index_substitute(p->arena, c->out_at, with);
 	int64_t step = c->pool.by_panel ? 1 : index_factor(at, c->column);
 	const char *to = printer_address(&printer, c->result, at);
-	if (c->turned) {
-		to = turned_at(p, &printer, row, vec);
+	if (c->transposed_store) {
+		to = transposed_at(p, &printer, row, vec);
 		step = 1;
 	}
 	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
@@ -151,7 +151,7 @@ static void touch_load(void *user, const struct expr *load)
 	if (load->of == c->root || load->of->source == SOURCE_CONSTANT)
 		return;
 	const struct index *at =
-	        index_substitute(t->p->arena, placed_address(t->p->arena, load->of, load->at), t->with);
+	        index_substitute(t->p->arena, schedule_address(t->p->arena, load->of, load->at), t->with);
 	if (index_factor(at, c->column) == 1)
 		value_list_add(t->list, value_string(printer_address(t->printer, load->of, at)));
 }
@@ -228,7 +228,7 @@ static struct value call_b(struct template_call *call)
 	const struct contraction *c = p->c;
 	int64_t v = call_int(call, 0, 0), u = call_int(call, 1, 0), lanes = p->emit->target->lanes,
 	        at = (u * user->tile->vecs + v) * lanes;
-	if (c->woven)
+	if (c->interleaved)
 		return value_printf(p->arena, "w[%d * LANE + %d * k + %" PRId64 "]", c->tile_vecs, block_b_step(p),
 		        u * block_b_step(p) + v);
 	if (c->warps)
@@ -274,8 +274,8 @@ static struct value call_waiting(struct template_call *call)
 	struct printer printer = contraction_printer(p, left);
 	struct value waiting = value_dict(p->arena);
 	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
-	const char *at = p->c->turned
-	        ? turned_at(p, &printer, index_constant(p->arena, r), index_constant(p->arena, v))
+	const char *at = p->c->transposed_store
+	        ? transposed_at(p, &printer, index_constant(p->arena, r), index_constant(p->arena, v))
 	        : printer_address(&printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
 	const struct product *product = p->c->product;
 	value_dict_set(waiting, "load",
@@ -305,7 +305,7 @@ static void need_load(void *user, const struct expr *load)
 	for (size_t i = 0; i < n->p->kernel->params.count; i++)
 		if (n->p->kernel->params.at[i].of == load->of)
 			n->param[i] = true;
-	need_index(n, placed_address(n->p->arena, load->of, load->at));
+	need_index(n, schedule_address(n->p->arena, load->of, load->at));
 }
 /* Of a condition or a number: the values in it are loads, too. */
 static void need_values(struct needs *n, const struct index *at)
@@ -330,7 +330,7 @@ static void need_expr(struct needs *n, const struct expr *expr)
 }
 
 /* The first row of a block, of all rows around counted through. */
-static const char *turned_row(const struct printing *p, const char *block)
+static const char *transposed_row(const struct printing *p, const char *block)
 {
 	const struct contraction *c = p->c;
 	int64_t rows = c->extents[contraction_row(c)], each = rows / c->row_blocks;
@@ -357,7 +357,7 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 	need_expr(&n, c->start);
 	need_expr(&n, c->value);
 	need_expr(&n, c->wide);
-	if (!c->turned)
+	if (!c->transposed_store)
 		need_index(&n, c->out_at);
 	const char *element = c->product->element;
 	text_printf(&a, "const %s *restrict a, const %s *restrict w", element, element_of_b(c));
@@ -382,10 +382,10 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 			text_adds(&b, ", pooled");
 			continue;
 		}
-		if (c->turned && param->written) {
-			text_adds(&a, ", float *restrict turned");
-			text_printf(
-			        &b, ", turned + %" PRId64 " * (%s - begin)", turned_width(p), turned_row(p, "block"));
+		if (c->transposed_store && param->written) {
+			text_adds(&a, ", float *restrict transposed_store");
+			text_printf(&b, ", transposed_store + %" PRId64 " * (%s - begin)", transposed_width(p),
+			        transposed_row(p, "block"));
 			continue;
 		}
 		text_printf(&a, ", %s%s *restrict %s", param->written ? "" : "const ", dtypes[param->of->type].c,
@@ -401,9 +401,9 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 			text_printf(&a, ", long %s", p->names[v]);
 			text_printf(&b, ", %s", p->names[v]);
 		}
-	if (c->pass) {
-		text_printf(&a, ", long %s", p->names[PASS_VAR]);
-		text_printf(&b, ", %s", p->names[PASS_VAR]);
+	if (c->k_block) {
+		text_printf(&a, ", long %s", p->names[K_BLOCK_VAR]);
+		text_printf(&b, ", %s", p->names[K_BLOCK_VAR]);
 	}
 	if (c->terms && p->ends[c->column + 1]) {
 		text_printf(&a, ", long %s", p->ends[c->column + 1]);
@@ -470,26 +470,26 @@ struct value contraction_extents(struct printing *p, int first, int count)
 }
 
 /* ---- padding: the part of a that a tile reads, copied with its zeros ---- */
-static void plan_patch(struct printing *p)
+static void plan_packed_a(struct printing *p)
 {
 	const struct contraction *c = p->c;
 	int row = contraction_row(c);
 	p->row_stride.direct = row >= 0 ? index_factor(c->a_at, row) : 0;
 	for (int t = 0; t < c->terms; t++)
 		p->term_stride[t].direct = index_factor(c->a_at, c->column + 1 + t);
-	p->patched = c->pad_count > 0 || c->copied;
-	if (!p->patched)
+	p->packed = c->pad_count > 0 || c->copied;
+	if (!p->packed)
 		return;
 	/* strides inside the tile: the direct ones where patch and tensor agree, else parameters */
-	stage_padded(c, c->tile_rows, &p->patch);
-	p->row_stride.patched = p->patch.of_row;
-	p->row_stride.direct = c->copied ? p->patch.of_row : p->row_stride.direct;
-	p->row_stride.name = p->patch.of_row != p->row_stride.direct ? "a_row" : NULL;
+	stage_padded(c, c->tile_rows, &p->packed_a);
+	p->row_stride.packed = p->packed_a.of_row;
+	p->row_stride.direct = c->copied ? p->packed_a.of_row : p->row_stride.direct;
+	p->row_stride.name = p->packed_a.of_row != p->row_stride.direct ? "a_row" : NULL;
 	for (int t = 0; t < c->terms; t++) {
 		struct stride *s = &p->term_stride[t];
-		s->patched = p->patch.of_term[t];
-		s->direct = c->copied ? s->patched : s->direct;
-		s->name = s->patched != s->direct ? arena_printf(p->arena, "a_%s", p->names[c->column + 1 + t]) : NULL;
+		s->packed = p->packed_a.of_term[t];
+		s->direct = c->copied ? s->packed : s->direct;
+		s->name = s->packed != s->direct ? arena_printf(p->arena, "a_%s", p->names[c->column + 1 + t]) : NULL;
 	}
 }
 
@@ -500,21 +500,21 @@ static struct value pad_value(struct printing *p, const struct range *pad)
 	struct printer printer = contraction_printer(p, NULL);
 	struct value value = value_dict(p->arena);
 	printer.lane = -1;
-	at_pass(p, patches_together(p->c), zero);
+	at_k_block(p, packs_group_of_a(p->c), zero);
 	value_dict_set(value, "base", value_string(printer_index(&printer, index_substitute(p->arena, pad->at, zero))));
 	value_dict_set(value, "from", value_int(pad->from));
 	value_dict_set(value, "to", value_int(pad->to));
 	return value;
 }
 
-static struct value patch_value(struct printing *p)
+static struct value packed_a_value(struct printing *p)
 {
 	const struct contraction *c = p->c;
-	const struct stage *stage = &p->patch;
+	const struct stage *stage = &p->packed_a;
 	struct arena *arena = p->arena;
-	struct value patch = value_dict(arena), strides = value_list(arena), dims = value_list(arena),
+	struct value packed_a = value_dict(arena), strides = value_list(arena), dims = value_list(arena),
 	             pads = value_list(arena), others = value_list(arena);
-	if (!p->patched)
+	if (!p->packed)
 		return value_none();
 	for (int t = -1; t < c->terms; t++) {
 		const struct stride *s = t < 0 ? &p->row_stride : &p->term_stride[t];
@@ -523,7 +523,7 @@ static struct value patch_value(struct printing *p)
 			continue;
 		value_dict_set(stride, "name", value_string(s->name));
 		value_dict_set(stride, "direct", value_int(s->direct));
-		value_dict_set(stride, "patched", value_int(s->patched));
+		value_dict_set(stride, "packed", value_int(s->packed));
 		value_list_add(strides, stride);
 	}
 	/* The innermost dim is copied as one run; where it has a pad, the part of it that is there, between zeros. */
@@ -545,7 +545,7 @@ static struct value patch_value(struct printing *p)
 		int64_t reach = 0;
 		bool along = false;
 		for (int t = 0; t < c->terms; t++)
-			reach += index_factor(range->at, c->column + 1 + t) * (patch_extent(c, t) - 1);
+			reach += index_factor(range->at, c->column + 1 + t) * (packed_a_extent(c, t) - 1);
 		for (int k = 0; k < stage->dims; k++)
 			along |= stage->dim[k].pad == range;
 		value_dict_set(pad, "row",
@@ -558,26 +558,26 @@ static struct value patch_value(struct printing *p)
 	int lanes = p->emit->target->lanes;
 	bool wide = lanes > 1 && !p->emit->target->lanes_are_threads && last
 	        && (run ? last->stride == 1 : last->pad && last->factor == 1 && last->stride == 1);
-	value_dict_set(patch, "wide", value_bool(wide));
+	value_dict_set(packed_a, "wide", value_bool(wide));
 	int64_t floats = stage->floats + (wide ? lanes - 1 : 0);
-	floats = patches_together(c) ? (floats + lanes - 1) / lanes * lanes : floats;
-	value_dict_set(patch, "floats", value_int(floats));
-	value_dict_set(patch, "blocks", value_int(patches_together(c) ? c->patches : 1));
-	value_dict_set(patch, "always", value_bool(c->copied));
-	value_dict_set(patch, "base", value_string(base_of_a(p, patches_together(c))));
-	value_dict_set(patch, "of_pass",
-	        value_string(patches_together(c) && c->pass ? arena_printf(
-	                             arena, " + %" PRId64 " * %s", p->term_stride[0].patched, p->names[PASS_VAR])
-	                                                    : ""));
-	value_dict_set(patch, "place", value_printf(arena, " + %" PRId64 " * (block - first)", floats));
-	value_dict_set(patch, "strides", strides);
-	value_dict_set(patch, "dims", dims);
-	value_dict_set(patch, "pads", pads);
-	value_dict_set(patch, "others", others);
-	value_dict_set(patch, "span", value_bool(last && last->pad && last->factor == 1));
-	value_dict_set(patch, "run", value_int(run ? last->extent : 1));
-	value_dict_set(patch, "step", value_int(run ? last->stride : 1));
-	return patch;
+	floats = packs_group_of_a(c) ? (floats + lanes - 1) / lanes * lanes : floats;
+	value_dict_set(packed_a, "floats", value_int(floats));
+	value_dict_set(packed_a, "blocks", value_int(packs_group_of_a(c) ? c->packed_a_blocks : 1));
+	value_dict_set(packed_a, "always", value_bool(c->copied));
+	value_dict_set(packed_a, "base", value_string(base_of_a(p, packs_group_of_a(c))));
+	value_dict_set(packed_a, "of_k_block",
+	        value_string(packs_group_of_a(c) && c->k_block ? arena_printf(
+	                             arena, " + %" PRId64 " * %s", p->term_stride[0].packed, p->names[K_BLOCK_VAR])
+	                                                       : ""));
+	value_dict_set(packed_a, "place", value_printf(arena, " + %" PRId64 " * (block - first)", floats));
+	value_dict_set(packed_a, "strides", strides);
+	value_dict_set(packed_a, "dims", dims);
+	value_dict_set(packed_a, "pads", pads);
+	value_dict_set(packed_a, "others", others);
+	value_dict_set(packed_a, "span", value_bool(last && last->pad && last->factor == 1));
+	value_dict_set(packed_a, "run", value_int(run ? last->extent : 1));
+	value_dict_set(packed_a, "step", value_int(run ? last->stride : 1));
+	return packed_a;
 }
 
 /* ---- a maximum over windows of the rows that stand in scratch ---- */
@@ -622,7 +622,7 @@ const struct index *contraction_pooled(
 			*lane = var == c->column ? v : *lane;
 		}
 	}
-	return placed_address(p->arena, d, at);
+	return schedule_address(p->arena, d, at);
 }
 
 static struct value call_pool_store(struct template_call *call)
@@ -685,12 +685,12 @@ static struct value pool_value(struct printing *p)
 }
 
 /* A group's part of a panel, turned where rows lie side by side in the result. */
-static struct value turned_value(struct printing *p)
+static struct value transposed_store_value(struct printing *p)
 {
 	const struct contraction *c = p->c;
-	if (!c->turned)
+	if (!c->transposed_store)
 		return value_none();
-	struct value turned = value_dict(p->arena);
+	struct value transposed_store = value_dict(p->arena);
 	const struct index *with[MAX_VARS] = { 0 };
 	struct printer printer = contraction_printer(p, NULL);
 	printer.lane = -1;
@@ -700,16 +700,16 @@ static struct value turned_value(struct printing *p)
 	int64_t rows = c->span / c->row_blocks * c->extents[contraction_row(c)];
 	if (c->around && c->around != rows)
 		to = arena_printf(p->arena, "%s + %" PRId64 " * (first / %" PRId64 ")", to, c->around - rows, c->span);
-	value_dict_set(turned, "floats", value_int(c->turned * turned_width(p)));
-	value_dict_set(turned, "width", value_int(turned_width(p)));
-	value_dict_set(turned, "span", value_int(c->around ? c->span : 0));
-	value_dict_set(turned, "first", value_string(turned_row(p, "first")));
-	value_dict_set(turned, "last", value_string(turned_row(p, "last")));
-	value_dict_set(turned, "row", value_string(turned_row(p, "block")));
-	value_dict_set(turned, "columns", value_int(c->extents[c->column]));
-	value_dict_set(turned, "apart", value_int(index_factor(c->out_at, c->column)));
-	value_dict_set(turned, "to", value_string(to));
-	return turned;
+	value_dict_set(transposed_store, "floats", value_int(c->transposed_store * transposed_width(p)));
+	value_dict_set(transposed_store, "width", value_int(transposed_width(p)));
+	value_dict_set(transposed_store, "span", value_int(c->around ? c->span : 0));
+	value_dict_set(transposed_store, "first", value_string(transposed_row(p, "first")));
+	value_dict_set(transposed_store, "last", value_string(transposed_row(p, "last")));
+	value_dict_set(transposed_store, "row", value_string(transposed_row(p, "block")));
+	value_dict_set(transposed_store, "columns", value_int(c->extents[c->column]));
+	value_dict_set(transposed_store, "apart", value_int(index_factor(c->out_at, c->column)));
+	value_dict_set(transposed_store, "to", value_string(to));
+	return transposed_store;
 }
 
 /* {lets}: where variables end, by p->ends.  Of terms one that is neutral comes besides, and what makes whole steps of
@@ -804,11 +804,11 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	p->names[SPARE_ROW] = "r";
 	p->names[SPARE_VEC] = "v";
 	p->names[POOL_VAR] = "z";
-	p->names[PASS_VAR] = "pass";
+	p->names[K_BLOCK_VAR] = "k_block";
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
 	if (!c->warps)
-		plan_patch(p);
+		plan_packed_a(p);
 	if (c->pool.d)
 		stage_pooled(c, lanes, &p->pooled);
 	list_tiles(p, rows, vecs);
@@ -865,7 +865,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	struct printer printer = contraction_printer(p, NULL);
 	printer.lane = -1;
 	const struct index *zero[MAX_VARS];
-	at_pass(p, false, zero);
+	at_k_block(p, false, zero);
 	value_dict_set(globals, "a_base", value_string(base_of_a(p, false)));
 	const char *w_base;
 	if (c->b_mode == B_PACKED) {
@@ -880,10 +880,10 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		w_base = c->b_mode == B_GATHERED
 		        ? "gathered"
 		        : printer_address(&printer, c->b->of, index_substitute(arena, c->b_at, zero));
-	if (c->pass && c->b_mode != B_DIRECT) /* a panel has its passes one behind the other */
+	if (c->k_block && c->b_mode != B_DIRECT) /* a panel has its passes one behind the other */
 		w_base = arena_printf(arena, "%s + %" PRId64 " * %s%s", w_base,
 		        terms / c->extents[c->column + 1] * lanes * (vecs % c->panels ? 1 : c->tile_vecs),
-		        vecs % c->panels ? "vecs * " : "", p->names[PASS_VAR]);
+		        vecs % c->panels ? "vecs * " : "", p->names[K_BLOCK_VAR]);
 	value_dict_set(globals, "w_base", value_string(w_base));
 	value_dict_set(globals, "w_element", value_string(element_of_b(c)));
 
@@ -926,18 +926,18 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		value_dict_set(row_value, "uneven", value_bool(rows % c->row_blocks != 0));
 	}
 	int64_t scratch =
-	        (p->patched ? p->patch.floats : 0) + (c->b_mode == B_GATHERED ? terms * c->tile_vecs * lanes : 0);
+	        (p->packed ? p->packed_a.floats : 0) + (c->b_mode == B_GATHERED ? terms * c->tile_vecs * lanes : 0);
 	for (int i = 0; heavy && !c->warps && i < p->tile_count; i++)
 		scratch += (int64_t)p->tiles[i].rows * p->tiles[i].vecs * lanes;
 	if (emit->target->scratch_bytes && scratch > emit->target->scratch_bytes / 4)
 		fail(emit->build, EXIT_LIMIT, c->root->name, "its tiles take %lld bytes of scratch; %s has %lld",
 		        (long long)scratch * 4, emit->target->name, (long long)emit->target->scratch_bytes);
-	struct value pass = value_none();
-	if (c->pass) {
-		pass = value_dict(arena);
-		value_dict_set(pass, "name", value_string(p->names[PASS_VAR]));
-		value_dict_set(pass, "extent", value_int(c->extents[c->column + 1]));
-		value_dict_set(pass, "step", value_int(c->pass));
+	struct value k_block = value_none();
+	if (c->k_block) {
+		k_block = value_dict(arena);
+		value_dict_set(k_block, "name", value_string(p->names[K_BLOCK_VAR]));
+		value_dict_set(k_block, "extent", value_int(c->extents[c->column + 1]));
+		value_dict_set(k_block, "step", value_int(c->k_block));
 	}
 	struct value product = value_dict(arena);
 	value_dict_set(product, "element", value_string(c->product->element));
@@ -945,12 +945,12 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(product, "step", value_string(c->product->step));
 	value_dict_set(product, "zero", value_string(c->product->zero));
 	value_dict_set(globals, "product", product);
-	value_dict_set(globals, "pass", pass);
-	value_dict_set(globals, "swept", value_bool(contraction_swept(c)));
-	int64_t of_pass = c->pass ? terms / c->extents[c->column + 1] * c->pass : terms;
-	value_dict_set(globals, "terms", value_int(of_pass));
+	value_dict_set(globals, "k_block", k_block);
+	value_dict_set(globals, "k_blocked", value_bool(contraction_k_blocked(c)));
+	int64_t of_k_block = c->k_block ? terms / c->extents[c->column + 1] * c->k_block : terms;
+	value_dict_set(globals, "terms", value_int(of_k_block));
 	value_dict_set(globals, "next_floats",
-	        value_int(16 * c->next_lines * of_pass / contraction_steps(c, emit->target, c->tile_rows)));
+	        value_int(16 * c->next_lines * of_k_block / contraction_steps(c, emit->target, c->tile_rows)));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "tiles", tiles);
 	value_dict_set(globals, "choices", choices);
@@ -980,8 +980,8 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "row", row_value);
 	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
 	value_dict_set(globals, "pool", pool_value(p));
-	value_dict_set(globals, "turned", turned_value(p));
-	value_dict_set(globals, "patch", patch_value(p));
+	value_dict_set(globals, "transposed_store", transposed_store_value(p));
+	value_dict_set(globals, "packed_a", packed_a_value(p));
 	value_dict_set(globals, "gathered", gathered_value(p, terms));
 	value_dict_set(globals, "block", c->warps ? block_value(p, &printer) : value_none());
 	return globals;

@@ -13,7 +13,7 @@ struct tile {
 }; /* left: lanes of the last vector; 0: all */
 struct stride {
 	const char *name;
-	int64_t direct, patched;
+	int64_t direct, packed;
 };
 
 struct printing {
@@ -29,8 +29,8 @@ struct printing {
 	int tile_count;
 	struct stride term_stride[MAX_VARS]; /* of a, by term */
 	struct stride row_stride;
-	bool patched; /* a's part that a tile reads is copied where it reaches into padding */
-	struct stage patch;
+	bool packed; /* a's part that a tile reads is copied where it reaches into padding */
+	struct stage packed_a;
 	struct stage pooled; /* rows of the result that wait for a maximum over windows */
 };
 

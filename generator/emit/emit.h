@@ -12,9 +12,9 @@
  *
  * With `lane` the expression stands for target->lanes neighbours along that variable and is a vec: a load whose address
  * grows by 1 with the lane is vec_load, by 2 vec_even or vec_odd, one that does not grow is vec_set, any other
- * vec_gather; where it bends, vec_near or vec_pick (picks.c).  What a vector
- * may hold is expr_can_vector's to say, and expr_can_pick's.  Without it the expression is a scalar of its own C type.
- * Addresses are placed_address's. */
+ * vec_gather; where it bends, vec_near or vec_lane_gather (picks.c).  What a vector
+ * may hold is expr_can_vector's to say, and expr_can_lane_gather's.  Without it the expression is a scalar of its own C type.
+ * Addresses are schedule_address's. */
 #ifndef EMIT_EMIT_H
 #define EMIT_EMIT_H
 #include "kernels/kernels.h"
@@ -67,11 +67,11 @@ const char *printer_address(
         struct printer *, const struct definition *, const struct index *address); /* "y + 16 * i + c" */
 const char *printer_element(
         struct printer *, const struct definition *, const struct index *address); /* "y[16 * i + c]" */
-const char *printer_pick(struct printer *, const struct definition *,
-        const struct index *address); /* picks.c: "vec_pick(x, ivec_load(at + l))" */
-/* A vec2: `low` as printer_pick, `high` of the element behind each.  NULL: no word does that, or one load has all
+const char *printer_lane_gather(struct printer *, const struct definition *,
+        const struct index *address); /* picks.c: "vec_lane_gather(x, ivec_load(at + l))" */
+/* A vec2: `low` as printer_lane_gather, `high` of the element behind each.  NULL: no word does that, or one load has all
  * lanes. */
-const char *printer_pick_two(struct printer *, const struct definition *, const struct index *address);
+const char *printer_lane_gather_two(struct printer *, const struct definition *, const struct index *address);
 
 /* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */
 const char *emit_kernel_comment(struct emit *, const struct kernel *);
@@ -106,9 +106,9 @@ void winograd_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/winograd.jinja, without the kernel and what it calls: sizes, addresses, tile. */
 struct value winograd_values(struct emit *, const struct kernel *);
 void order_emit(struct emit *, const struct kernel *, struct text *out);
-void chain_emit(struct emit *, const struct kernel *, struct text *out);
-/* The values of c/chain.jinja; more: what each step is called with at last, NULL: all of its blocks. */
-struct value chain_values(struct emit *, const struct kernel *, const char *const *more);
+void fused_emit(struct emit *, const struct kernel *, struct text *out);
+/* The values of c/fused.jinja; more: what each step is called with at last, NULL: all of its blocks. */
+struct value fused_values(struct emit *, const struct kernel *, const char *const *more);
 void repeat_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/repeat.jinja; more: as with chains, of each kernel of the body. */
 struct value repeat_values(struct emit *, const struct kernel *, const char *const *more);
@@ -157,7 +157,7 @@ struct state_pair {
 /* Linked in, or given to each call; FIT: linked in up to this many bytes, since code reaches 2 GiB far and other
  * libraries have weights too. */
 enum { WEIGHTS_LINKED_MOST = 1 << 30 };
-enum weights_place { WEIGHTS_FIT, WEIGHTS_LINKED, WEIGHTS_BESIDE };
+enum weights_home { WEIGHTS_FIT, WEIGHTS_LINKED, WEIGHTS_BESIDE };
 /* A check that does not hold ends `run` with a code of its own: the first of the first part is this one, then they
  * count on through all parts. */
 enum { CHECK_CODES = 16 };
@@ -179,7 +179,7 @@ struct package {
 	bool managed;   /* also the module descriptor, and the runtime */
 	bool steps;     /* its routines are static schedules of kernels, not calls */
 	bool no_hosted; /* no node has a host array */
-	enum weights_place weights;
+	enum weights_home weights;
 	const char *const *merges; /* inputs that are read from the merge buffer, by name */
 	size_t merge_count;
 	const struct state_pair *states;

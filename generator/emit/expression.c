@@ -315,12 +315,12 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 		return (struct printed){ vector && !held.vector ? arena_printf(arena, "vec_set(%s)", held.text)
 			                                        : held.text,
 			LEVEL_PRIMARY };
-	const struct index *address = placed_address(arena, load->of, load->at);
+	const struct index *address = schedule_address(arena, load->of, load->at);
 	const struct index *step = index_step(arena, address, printer->lane);
 	int64_t factor = 0;
 	const char *text;
 	if (!step) {
-		text = printer_pick(printer, load->of, address);
+		text = printer_lane_gather(printer, load->of, address);
 	} else if (index_is_constant(step, &factor) && !factor) {
 		text = printer_element(printer, load->of, address);
 		if (vector)
@@ -475,7 +475,7 @@ static struct printed print_narrow(struct printer *printer, const struct expr *e
 static const char *print_half(struct printer *printer, const struct expr *load)
 {
 	struct arena *arena = printer->arena;
-	const struct index *address = placed_address(arena, load->of, load->at);
+	const struct index *address = schedule_address(arena, load->of, load->at);
 	if (!index_factor(address, printer->lane))
 		return arena_printf(
 		        arena, "vec_set(%s)", wide_text(arena, DTYPE_F16, printer_element(printer, load->of, address)));
@@ -556,7 +556,7 @@ static const char *print_between(struct printer *printer, const struct expr *exp
 	if (!expr_is_between(expr, printer->lane, &from, &to))
 		return NULL;
 	const struct expr *load = expr->arg[0];
-	const char *at = printer_address(printer, load->of, placed_address(printer->arena, load->of, load->at));
+	const char *at = printer_address(printer, load->of, schedule_address(printer->arena, load->of, load->at));
 	const char *low = from == INT64_MIN ? "0" : arena_printf(printer->arena, "%" PRId64 " - %s", from, name);
 	const char *high =
 	        to == INT64_MAX ? left ? left : "LANES" : arena_printf(printer->arena, "%" PRId64 " - %s", to, name);
@@ -582,7 +582,7 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 		return bytes_of(printer, e->arg[0], bytes);
 	if (e->kind == EXPR_LOAD && (e->type == DTYPE_U8 || e->type == DTYPE_I8) && !held_of(printer, e).text) {
 		int64_t above = e->type == DTYPE_U8 ? BYTE_ZERO : BYTE_ANY;
-		*bytes = (struct four_bytes){ e->of, placed_address(printer->arena, e->of, e->at),
+		*bytes = (struct four_bytes){ e->of, schedule_address(printer->arena, e->of, e->at),
 			{ 0, above, above, above } };
 		return true;
 	}
@@ -637,7 +637,7 @@ static const char *print_one_of_two(struct printer *printer, int number)
 	        || held_of(printer, it->expr).text)
 		return NULL;
 	const struct definition *of = it->expr->of;
-	const struct index *at = placed_address(arena, of, it->expr->at);
+	const struct index *at = schedule_address(arena, of, it->expr->at);
 	if (index_step(arena, at, printer->lane))
 		return NULL;
 	for (size_t i = 0; i < printer->numbering->all.count; i++) {
@@ -645,12 +645,12 @@ static const char *print_one_of_two(struct printer *printer, int number)
 		int64_t behind = 0;
 		if (other->expr->kind != EXPR_LOAD || other->expr->of != of || other->name || !other->sure
 		        || other->changes
-		        || !index_is_constant(index_add(arena, placed_address(arena, of, other->expr->at),
+		        || !index_is_constant(index_add(arena, schedule_address(arena, of, other->expr->at),
 		                                      index_scale(arena, at, -1)),
 		                &behind)
 		        || (behind != 1 && behind != -1))
 			continue;
-		const char *text = printer_pick_two(printer, of, behind < 0 ? index_plus(arena, at, -1) : at);
+		const char *text = printer_lane_gather_two(printer, of, behind < 0 ? index_plus(arena, at, -1) : at);
 		if (!text)
 			return NULL;
 		const char *name = arena_printf(arena, "v%d", printer->fresh++);

@@ -57,7 +57,7 @@ static struct launch_argument sliced(struct listing *l, const struct open *open,
         const struct definition *part, bool back, bool written)
 {
 	struct launch_argument a = argument_of(l, open->outer, whole, written);
-	int64_t bytes = placed(part)->bytes, rounds = ((const struct rounds *)open->kernel->detail)->repeat->rounds;
+	int64_t bytes = scheduled(part)->bytes, rounds = ((const struct rounds *)open->kernel->detail)->repeat->rounds;
 	a.from += back ? (rounds - 1) * bytes : 0;
 	a.step[open->level] += back ? -bytes : bytes;
 	return a;
@@ -68,10 +68,10 @@ static struct launch_argument argument_of(
 {
 	const struct rounds *rounds = open ? open->kernel->detail : NULL;
 	struct launch_argument a = { .type = of->type, .written = written };
-	if (!open || placed(of)->mode == MODE_CONSTANT)
-		a.place = package_place(l->w, of);
-	else if (placed(of)->mode == MODE_DEVICE)
-		a = scratch_of(l, open, placed(of)->offset);
+	if (!open || scheduled(of)->mode == MODE_CONSTANT)
+		a.place = package_argument(l->w, of);
+	else if (scheduled(of)->mode == MODE_DEVICE)
+		a = scratch_of(l, open, scheduled(of)->offset);
 	else {
 		const struct repeat *repeat = rounds->repeat;
 		int in = repeat_input(rounds, of), out = repeat_output(rounds, of);
@@ -145,7 +145,7 @@ static void add_loop(struct listing *l, const struct kernel *kernel, const struc
 		if (repeat->out[k].moves == REPEAT_CARRIED)
 			add_copy(l, argument_of(l, outer, rounds->operand[repeat->out[k].pair]->of, false),
 			        scratch_of(l, &open, rounds->other[k]),
-			        placed(rounds->body->program->outputs.at[k])->bytes);
+			        scheduled(rounds->body->program->outputs.at[k])->bytes);
 	if (ends)
 		going[0] = carried(l, &open, repeat->in[repeat->going].pair, false);
 	going[0].type = DTYPE_BOOL;
@@ -162,7 +162,7 @@ static void add_loop(struct listing *l, const struct kernel *kernel, const struc
 	for (size_t k = 0; k < repeat->body->outputs.count; k++)
 		if (repeat->out[k].moves == REPEAT_CARRIED && rounds->results[k])
 			add_copy(l, carried(l, &open, (int)k, false), argument_of(l, outer, rounds->results[k], true),
-			        placed(rounds->results[k])->bytes);
+			        scheduled(rounds->results[k])->bytes);
 }
 
 static void add_kernels(struct listing *l, const struct lowered *lowered, const struct open *open)

@@ -58,13 +58,14 @@ static void note_common(struct emitting *e, const struct block *block)
 			e->common[cell->of.number] = true;
 		const struct definition *owner = cell ? e->loops->owners.at[cell->of.number] : NULL;
 		for (size_t r = 0; stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner
-		        && r < placed(owner)->readers.count;
+		        && r < scheduled(owner)->readers.count;
 		        r++)
-			e->common[cell->of.number] |= placed(placed(owner)->readers.at[r])->kernel == e->loops->kernel;
+			e->common[cell->of.number] |=
+			        scheduled(scheduled(owner)->readers.at[r])->kernel == e->loops->kernel;
 		for (size_t m = 0; stmt->kind == STMT_STORE && owner && m < e->loops->kernel->members.count; m++)
-			e->common[cell->of.number] |= placed(e->loops->kernel->members.at[m])->lies_in == owner;
+			e->common[cell->of.number] |= scheduled(e->loops->kernel->members.at[m])->lies_in == owner;
 		if (stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner
-		        && definition_has_places(owner)) /* what begins is stored to again */
+		        && definition_scatters(owner)) /* what begins is stored to again */
 			e->common[cell->of.number] = true;
 		note_common(e, &stmt->body);
 		note_common(e, &stmt->other);

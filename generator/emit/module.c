@@ -82,7 +82,7 @@ static void add_node(struct describing *d, const struct definition *of, const ch
 	else {
 		push(d->arena, &d->nodes,
 		        (struct module_node){
-		                .name = name, .of = of, .bytes = placed(of)->bytes, .writer = -1, .reader = -1 });
+		                .name = name, .of = of, .bytes = scheduled(of)->bytes, .writer = -1, .reader = -1 });
 		known = &d->nodes.at[d->nodes.count - 1];
 	}
 	for (size_t i = 0; written && i < d->w->lowered->choice_count; i++)
@@ -232,12 +232,12 @@ static struct value argument_at(struct describing *d, struct place place)
 
 static struct value argument_of(struct describing *d, const struct definition *of)
 {
-	return argument_at(d, package_place(d->w, of));
+	return argument_at(d, package_argument(d->w, of));
 }
 
 static const struct module_node *node_of(struct describing *d, const struct definition *of)
 {
-	struct place place = package_place(d->w, of);
+	struct place place = package_argument(d->w, of);
 	return node_find(
 	        d, place.kind == PLACE_INPUT ? d->w->of->input_names[place.at] : d->w->of->output_names[place.at]);
 }
@@ -255,7 +255,7 @@ static void add_tensor(struct describing *d, const struct definition *of)
 		[MODE_LOCAL] = INGOT_LOCAL,
 		[MODE_DEVICE] = INGOT_LOCAL,
 		[MODE_CONSTANT] = INGOT_HOSTED_CONSTANT };
-	const struct placed *p = placed(of);
+	const struct scheduled *p = scheduled(of);
 	const struct module_node *node = p->mode == MODE_HOSTED ? node_of(d, of) : NULL;
 	struct value value = value_dict(d->arena);
 	bool memory = p->mode == MODE_DEVICE || p->mode == MODE_HOSTED || p->mode == MODE_CONSTANT;
@@ -281,8 +281,8 @@ static void add_tensor(struct describing *d, const struct definition *of)
 /* A constant that no kernel reads has no place. */
 static bool is_there(const struct definition *of)
 {
-	return !(placed(of)->mode == MODE_CONSTANT && placed(of)->offset < 0)
-	        && !(placed(of)->mode == MODE_DEVICE && placed(of)->first < 0);
+	return !(scheduled(of)->mode == MODE_CONSTANT && scheduled(of)->offset < 0)
+	        && !(scheduled(of)->mode == MODE_DEVICE && scheduled(of)->first < 0);
 }
 
 /* The nodes of the inputs, but for what comes from the merge buffer; or of the outputs. */

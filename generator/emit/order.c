@@ -52,7 +52,7 @@ void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 	value_dict_set(
 	        key, "value", value_string(key_text(arena, body->type, order->type, d->reduce == REDUCE_DOWN, text)));
 	printer.lets.count = 0;
-	value_dict_set(values, "to", value_string(printer_element(&printer, d, placed_address(arena, d, at))));
+	value_dict_set(values, "to", value_string(printer_element(&printer, d, schedule_address(arena, d, at))));
 	value_dict_set(values, "key", key);
 	value_dict_set(values, "few", value_bool(order->few));
 	value_dict_set(values, "local", value_bool(order->local));

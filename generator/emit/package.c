@@ -102,7 +102,7 @@ static void share_items(struct writing *w)
 		const struct lowered *lowered = w->package->parts[p].lowered;
 		for (size_t i = 0; i < lowered->constants.count; i++) {
 			struct constant_item *item = &lowered->constants.at[i];
-			struct placed *of = placed(item->of);
+			struct scheduled *of = scheduled(item->of);
 			struct blob_item made = { item, of->offset, of->bytes, 0, p };
 			size_t k = 0;
 			if (w->package->part_count > 1) {
@@ -178,13 +178,13 @@ void package_add_blob(struct writing *w)
 }
 
 /* ---- places ---- */
-struct place package_place(const struct writing *w, const struct definition *d)
+struct place package_argument(const struct writing *w, const struct definition *d)
 {
 	const struct program *program = w->lowered->program;
-	if (placed(d)->mode == MODE_CONSTANT)
-		return (struct place){ PLACE_WEIGHTS, "weights", placed(d)->offset };
-	if (placed(d)->mode == MODE_DEVICE)
-		return (struct place){ PLACE_WORKSPACE, "workspace", placed(d)->offset };
+	if (scheduled(d)->mode == MODE_CONSTANT)
+		return (struct place){ PLACE_WEIGHTS, "weights", scheduled(d)->offset };
+	if (scheduled(d)->mode == MODE_DEVICE)
+		return (struct place){ PLACE_WORKSPACE, "workspace", scheduled(d)->offset };
 	for (size_t i = 0; i < w->slots.count; i++) {
 		if (program->inputs.at[w->slots.at[i].input] == d)
 			return (struct place){ PLACE_STATE, "state", w->slots.at[i].at };
@@ -228,8 +228,8 @@ struct value package_checks(const struct writing *w)
 		value_dict_set(value, "text", value_string(package_quiet(arena, check_text(arena, d))));
 		value_dict_set(value, "literal", value_string(emit_literal(arena, check_text(arena, d))));
 		value_dict_set(value, "name", value_string(d->name));
-		value_dict_set(value, "at", value_int(placed(d)->offset));
-		value_dict_set(value, "kernel", value_int(placed(d)->kernel->number));
+		value_dict_set(value, "at", value_int(scheduled(d)->offset));
+		value_dict_set(value, "kernel", value_int(scheduled(d)->kernel->number));
 		value_list_add(list, value);
 	}
 	return list;
@@ -243,8 +243,8 @@ static json_t *checks_json(const struct writing *w)
 		json_array_append_new(list,
 		        json_pack("{s:i,s:s,s:s,s:I,s:i}", "code", package_first_check(w->package, w->part) + (int)i,
 		                "means", d->check->code == EXIT_LIMIT ? "limit" : "operand", "text",
-		                check_text(w->emit->arena, d), "at", (json_int_t)placed(d)->offset, "kernel",
-		                placed(d)->kernel->number));
+		                check_text(w->emit->arena, d), "at", (json_int_t)scheduled(d)->offset, "kernel",
+		                scheduled(d)->kernel->number));
 	}
 	return list;
 }
@@ -296,7 +296,7 @@ static void add_slots(struct writing *w)
 		if (slot_of(w, slot.input, true) || slot_of(w, slot.output, false))
 			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: is a state already", pair->input,
 			        pair->output);
-		int64_t bytes = (placed(from)->bytes + ALIGN - 1) / ALIGN * ALIGN;
+		int64_t bytes = (scheduled(from)->bytes + ALIGN - 1) / ALIGN * ALIGN;
 		slot.next = slot.at + bytes;
 		w->state_bytes += 2 * bytes;
 		push(w->emit->arena, &w->slots, slot);
@@ -333,7 +333,7 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 		json_t *one = json_pack("{s:s,s:s,s:s,s:o,s:I}", "name",
 		        inputs ? w->of->input_names[i] : w->of->output_names[i], "field",
 		        inputs ? w->input_fields[i] : w->output_fields[i], "type", dtypes[shown.type].text, "dims",
-		        dims, "bytes", (json_int_t)placed(d)->bytes);
+		        dims, "bytes", (json_int_t)scheduled(d)->bytes);
 		if (d->sizes)
 			json_object_set_new(one, "sizes", json_string(d->sizes));
 		if (d->most)
@@ -376,7 +376,7 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 		const struct kernel *kernel = lowered->kernels.at[k];
 		json_t *arguments = json_array();
 		for (size_t i = 0; i < kernel->params.count; i++) {
-			struct place place = package_place(w, kernel->params.at[i].of);
+			struct place place = package_argument(w, kernel->params.at[i].of);
 			json_array_append_new(
 			        arguments, json_pack("{s:s,s:I}", "place", place.word, "at", (json_int_t)place.at));
 		}
@@ -392,7 +392,7 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 		json_array_append_new(json_object_get(manifest, "states"),
 		        json_pack("{s:s,s:s,s:I,s:I}", "name", w->of->input_names[slot->input], "next",
 		                w->of->output_names[slot->output], "at", (json_int_t)slot->at, "bytes",
-		                (json_int_t)placed(program->inputs.at[slot->input])->bytes));
+		                (json_int_t)scheduled(program->inputs.at[slot->input])->bytes));
 	}
 	if (w->slots.count)
 		json_object_set_new(manifest, "state_bytes", json_integer(w->state_bytes));
@@ -572,8 +572,9 @@ static bool indexes_far(const struct lowered *lowered)
 	int64_t most =
 	        lowered->workspace_bytes > lowered->weights_bytes ? lowered->workspace_bytes : lowered->weights_bytes;
 	for (size_t i = 0; i < lowered->program->all.count; i++)
-		most = placed(lowered->program->all.at[i])->bytes > most ? placed(lowered->program->all.at[i])->bytes
-		                                                         : most;
+		most = scheduled(lowered->program->all.at[i])->bytes > most
+		        ? scheduled(lowered->program->all.at[i])->bytes
+		        : most;
 	return most > INT32_MAX;
 }
 

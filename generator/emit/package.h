@@ -83,7 +83,7 @@ struct place {
 	const char *word;
 	int64_t at;
 };
-struct place package_place(const struct writing *, const struct definition *);
+struct place package_argument(const struct writing *, const struct definition *);
 
 /* Those of the current part: [{code, text, at (in the workspace), kernel}]. */
 struct value package_checks(const struct writing *);

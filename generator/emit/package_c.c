@@ -9,7 +9,7 @@ enum { KERNELS_IN_A_FILE = 8, PORTABLE_BYTES = 1 << 20 };
 static const char *argument_of(struct writing *w, const struct param *param)
 {
 	struct arena *arena = w->emit->arena;
-	struct place place = package_place(w, param->of);
+	struct place place = package_argument(w, param->of);
 	const char *type = dtypes[param->of->type].c, *qualifier = param->written ? "" : "const ";
 	switch (place.kind) {
 	case PLACE_WEIGHTS:

@@ -183,19 +183,19 @@ static void name_images(struct writing *w, const struct image *images, int count
 }
 
 /* ---- what ptxas says ---- */
-struct told {
+struct forced {
 	const char *symbol;
 	int stack, spills, registers, shared;
 	bool serial;
 };
-typedef VECTOR(struct told) told_list;
+typedef VECTOR(struct forced) compiled_list;
 
-static struct told *told_of(struct arena *arena, told_list *list, const char *symbol)
+static struct forced *compiled_of(struct arena *arena, compiled_list *list, const char *symbol)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (!strcmp(list->at[i].symbol, symbol))
 			return &list->at[i];
-	push(arena, list, (struct told){ .symbol = arena_copy(arena, symbol, strlen(symbol)) });
+	push(arena, list, (struct forced){ .symbol = arena_copy(arena, symbol, strlen(symbol)) });
 	return &list->at[list->count - 1];
 }
 
@@ -213,7 +213,7 @@ static bool is_serial(const char *line)
 
 /* "Function properties for x", "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", "Used 40 registers,
  * used 1 barriers, 1024 bytes smem". */
-static void read_log(struct arena *arena, const char *log, told_list *list)
+static void read_log(struct arena *arena, const char *log, compiled_list *list)
 {
 	const char *of = NULL;
 	for (const char *next = log; *next; next += strcspn(next, "\n"), next += *next == '\n') {
@@ -222,36 +222,36 @@ static void read_log(struct arena *arena, const char *log, told_list *list)
 		int stack, stores, loads, registers;
 		if ((at = strstr(line, "Function properties for "))
 		        && sscanf(at, "Function properties for %255s", name) == 1)
-			of = told_of(arena, list, name)->symbol;
+			of = compiled_of(arena, list, name)->symbol;
 		else if (of
 		        && sscanf(line + strcspn(line, "0123456789"),
 		                   "%d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &stack, &stores,
 		                   &loads)
 		                == 3) {
-			told_of(arena, list, of)->stack = stack;
-			told_of(arena, list, of)->spills = stores + loads;
+			compiled_of(arena, list, of)->stack = stack;
+			compiled_of(arena, list, of)->spills = stores + loads;
 		} else if (of && (at = strstr(line, "Used ")) && sscanf(at, "Used %d registers", &registers) == 1) {
 			const char *bytes = strstr(at, " bytes smem");
 			while (bytes && isdigit((unsigned char)bytes[-1]))
 				bytes--;
-			told_of(arena, list, of)->registers = registers;
-			told_of(arena, list, of)->shared = bytes ? atoi(bytes) : 0;
+			compiled_of(arena, list, of)->registers = registers;
+			compiled_of(arena, list, of)->shared = bytes ? atoi(bytes) : 0;
 		} else if (is_serial(line) && (at = strstr(line, "function '"))
 		        && sscanf(at, "function '%255[^']", name) == 1)
-			told_of(arena, list, name)->serial = true;
+			compiled_of(arena, list, name)->serial = true;
 	}
 }
 
 static json_t *resources(struct arena *arena, const char *log)
 {
 	json_t *list = json_array();
-	told_list told = { 0 };
-	read_log(arena, log, &told);
-	for (size_t i = 0; i < told.count; i++)
+	compiled_list forced = { 0 };
+	read_log(arena, log, &forced);
+	for (size_t i = 0; i < forced.count; i++)
 		json_array_append_new(list,
-		        json_pack("{s:s,s:i,s:i,s:i,s:i}", "symbol", told.at[i].symbol, "stack_bytes", told.at[i].stack,
-		                "spill_bytes", told.at[i].spills, "registers", told.at[i].registers, "shared_bytes",
-		                told.at[i].shared));
+		        json_pack("{s:s,s:i,s:i,s:i,s:i}", "symbol", forced.at[i].symbol, "stack_bytes",
+		                forced.at[i].stack, "spill_bytes", forced.at[i].spills, "registers",
+		                forced.at[i].registers, "shared_bytes", forced.at[i].shared));
 	return list;
 }
 
@@ -259,12 +259,12 @@ static json_t *resources(struct arena *arena, const char *log)
  * and the manifest tells. */
 static bool refuse(struct emit *emit, const struct lowered *lowered, const struct image *image, refused_tiles *refused)
 {
-	told_list told = { 0 };
+	compiled_list forced = { 0 };
 	bool any = false;
-	read_log(emit->arena, image->ptx ? "" : image->log, &told);
-	for (size_t i = 0; i < told.count; i++)
-		for (size_t k = 0; (told.at[i].spills || told.at[i].serial) && k < lowered->code.count; k++)
-			if (!strcmp(emit_symbol(emit, lowered->code.at[k]), told.at[i].symbol))
+	read_log(emit->arena, image->ptx ? "" : image->log, &forced);
+	for (size_t i = 0; i < forced.count; i++)
+		for (size_t k = 0; (forced.at[i].spills || forced.at[i].serial) && k < lowered->code.count; k++)
+			if (!strcmp(emit_symbol(emit, lowered->code.at[k]), forced.at[i].symbol))
 				any |= tile_refuse(lowered, lowered->code.at[k], refused);
 	return any;
 }
@@ -308,7 +308,7 @@ static struct value host_arrays(struct writing *w, bool inputs, int64_t *end)
 	struct value list = value_list(arena);
 	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++) {
 		struct value value = value_dict(arena);
-		int64_t bytes = placed(inputs ? program->inputs.at[i] : program->outputs.at[i])->bytes;
+		int64_t bytes = scheduled(inputs ? program->inputs.at[i] : program->outputs.at[i])->bytes;
 		value_dict_set(value, "at", value_int(*end));
 		value_dict_set(value, "bytes", value_int(bytes));
 		value_list_add(list, value);

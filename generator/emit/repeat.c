@@ -24,10 +24,10 @@ static const char *argument_of(struct emit *emit, const struct kernel *kernel, s
 	const struct rounds *rounds = kernel->detail;
 	const struct repeat *repeat = rounds->repeat;
 	void *holder = (void *)(uintptr_t)kernel;
-	if (placed(of)->mode == MODE_CONSTANT)
+	if (scheduled(of)->mode == MODE_CONSTANT)
 		return emit_buffer(holder, of);
-	if (placed(of)->mode == MODE_DEVICE)
-		return scratch_at(emit, kernel, of->type, written, placed(of)->offset);
+	if (scheduled(of)->mode == MODE_DEVICE)
+		return scratch_at(emit, kernel, of->type, written, scheduled(of)->offset);
 	int in = repeat_input(rounds, of), out = repeat_output(rounds, of);
 	if (in >= 0) {
 		const char *operand = emit_buffer(holder, rounds->operand[in]->of);

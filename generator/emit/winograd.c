@@ -109,7 +109,7 @@ static struct value filters_value(const struct target *target, struct arena *are
 		{ "channel", c->w_channel },
 		{ "row", c->w_row },
 		{ "column", c->w_column },
-		{ "pass", c->pass },
+		{ "k_block", c->k_block },
 	};
 	for (size_t i = 0; i < COUNT(sizes); i++)
 		value_dict_set(filters, sizes[i].key, value_int(sizes[i].value));
@@ -127,7 +127,7 @@ static struct value points_value(struct arena *arena, const struct contraction *
 	const struct definition *of = c->rewrite->parts[WINOGRAD_FILTERS];
 	int64_t ci = c->rewrite->w->extents[1], n = c->rewrite->m + 2;
 	const int64_t packed[] = { n * n * ci, n * ci * c->lanes, ci * c->lanes, c->lanes, 1 },
-	              *stride = placed(of)->stride;
+	              *stride = scheduled(of)->stride;
 	const int64_t stored[] = { stride[2], stride[0], stride[1], stride[3], stride[2] },
 	              *from = c->packed ? packed : stored;
 	static const char *const keys[] = { "column", "row", "point", "channel", "lane" };

@@ -22,7 +22,7 @@ struct graph *graph_read_memory(
  * its nodes, which name the node in messages, are put behind those of the node's graph.  Nodes `graph.NAME (…)` stand
  * for the body of the node's attribute NAME.  The text must live as long as the build; `file` is for messages. `copied`
  * adds up over calls: EXIT_LIMIT where all of them together have no sane size. */
-void function_place(struct node *, const char *file, const char *text, size_t count, size_t *copied);
+void function_expand(struct node *, const char *file, const char *text, size_t count, size_t *copied);
 
 /* A value of this form in a file (ONNX's test data, input_0.pb): a TensorProto, SequenceProto or OptionalProto; of a
  * list, `list` holds its elements. EXIT_INVALID where it holds something else. */
@@ -31,16 +31,16 @@ struct tensor *value_read_memory(struct build *, const char *file, const void *a
 
 /* A graph that a node holds as an attribute, put in the node's place, once or round after round.  Its nodes, which name
  * themselves in messages, are put behind those of the node's graph. */
-struct placing {
+struct expansion {
 	struct node *owner;
 	struct graph *body;
 	const bool *once; /* of each of the body's nodes: the first round makes what the others read too; NULL: none is
 	                     so */
 	struct tensor **kept; /* made by the first round: what each of the body's tensors became that all rounds share,
 	                         constants among them */
-	size_t *copied;       /* adds up, as that of function_place */
+	size_t *copied;       /* adds up, as that of function_expand */
 };
 /* The body's first `ins` inputs become these; its first `outs` outputs are made under the names of these, which have no
  * producer yet. */
-void graph_place(struct placing *, int ins, struct tensor **in, int outs, struct tensor **out);
+void graph_expand(struct expansion *, int ins, struct tensor **in, int outs, struct tensor **out);
 #endif

@@ -13,8 +13,8 @@ struct inliner {
 	struct function **index; /* chained by `next`; by the pointers of the names */
 	size_t room, copied;
 	int depth;
-	const struct node *owner; /* whose text or graph is being put in its place; NULL: calls of model functions */
-	struct placing *placing;  /* of a graph */
+	const struct node *owner;    /* whose text or graph is being put in its place; NULL: calls of model functions */
+	struct expansion *expansion; /* of a graph */
 };
 
 /* Where the tensors of a copied graph went; those of graphs that are not in the chain stay what they are. */
@@ -155,16 +155,16 @@ static struct node *copy_node(struct inliner *inliner, struct graph *graph, cons
 	struct node *node = graph_node_new(graph, from->domain, from->type, name, from->ins, from->outs);
 	node->overload = from->overload;
 	node->since = from->since;
-	node->is_given = from->is_given && (!inliner->owner || inliner->placing);
+	node->is_given = from->is_given && (!inliner->owner || inliner->expansion);
 	/* the node that the user wrote */
-	if (inliner->owner && !inliner->placing)
+	if (inliner->owner && !inliner->expansion)
 		node->where = inliner->owner->where;
-	else if (inliner->placing && !*name)
+	else if (inliner->expansion && !*name)
 		node->where = from->where;
 	inliner->copied += 1 + (size_t)from->ins + (size_t)from->outs + (size_t)from->attribute_count;
 	if (inliner->copied > EXPANSION_LIMIT)
 		fail(build, EXIT_LIMIT, where, "%s expand to more than %d nodes and operands",
-		        inliner->placing         ? "graphs of nodes"
+		        inliner->expansion       ? "graphs of nodes"
 		                : inliner->owner ? "operators that are texts"
 		                                 : "model functions",
 		        EXPANSION_LIMIT);
@@ -206,21 +206,21 @@ static void merge_opsets(struct inliner *inliner, const struct graph *body)
 
 static void keep(struct inliner *inliner, struct graph *body, const struct scope *scope)
 {
-	struct placing *placing = inliner->placing;
-	placing->kept = arena_new_array(inliner->build->arena, struct tensor *, body->tensors.count + 1);
+	struct expansion *expansion = inliner->expansion;
+	expansion->kept = arena_new_array(inliner->build->arena, struct tensor *, body->tensors.count + 1);
 	for (size_t i = 0; i < body->tensors.count; i++)
 		if (body->tensors.at[i]->data)
-			placing->kept[i] = scope->to[i];
+			expansion->kept[i] = scope->to[i];
 	for (size_t i = 0; i < body->nodes.count; i++)
-		for (int k = 0; placing->once[i] && k < body->nodes.at[i]->outs; k++)
+		for (int k = 0; expansion->once[i] && k < body->nodes.at[i]->outs; k++)
 			if (body->nodes.at[i]->out[k])
-				placing->kept[body->nodes.at[i]->out[k]->mark] =
+				expansion->kept[body->nodes.at[i]->out[k]->mark] =
 				        scope->to[body->nodes.at[i]->out[k]->mark];
 }
 
 /* The nodes of a body, in the place of a call of it; what hands attributes on is the function's call, none where the
  * body is an attribute's graph. */
-static void place_body(struct inliner *inliner, struct graph *body, struct node *call, const struct function *function)
+static void expand_body(struct inliner *inliner, struct graph *body, struct node *call, const struct function *function)
 {
 	struct graph *graph = call->graph;
 	const struct node *passing = function ? call : NULL;
@@ -234,11 +234,11 @@ static void place_body(struct inliner *inliner, struct graph *body, struct node 
 	struct scope scope = scope_of(inliner, body, NULL);
 	for (size_t i = 0; i < body->inputs.count; i++)
 		scope.to[body->inputs.at[i]->mark] = i < (size_t)call->ins ? call->in[i] : NULL;
-	const struct placing *placing = inliner->depth == 1 ? inliner->placing : NULL;
-	bool again = placing && placing->kept;
+	const struct expansion *expansion = inliner->depth == 1 ? inliner->expansion : NULL;
+	bool again = expansion && expansion->kept;
 	for (size_t i = 0; again && i < body->tensors.count; i++)
-		if (placing->kept[i])
-			scope.to[i] = placing->kept[i];
+		if (expansion->kept[i])
+			scope.to[i] = expansion->kept[i];
 	bool *direct = arena_new_array(inliner->build->arena, bool, body->outputs.count);
 	for (size_t k = 0; k < body->outputs.count && k < (size_t)call->outs; k++) {
 		struct tensor *output = body->outputs.at[k];
@@ -251,7 +251,7 @@ static void place_body(struct inliner *inliner, struct graph *body, struct node 
 		if (!scope.to[i] && !body->tensors.at[i]->is_input)
 			scope.to[i] = copy_tensor(graph, body->tensors.at[i], NULL);
 	for (size_t i = 0; i < body->nodes.count; i++) {
-		if (again && placing->once[i])
+		if (again && expansion->once[i])
 			continue;
 		struct node *node = copy_node(inliner, graph, body->nodes.at[i], &scope, function, passing);
 		graph->nodes.count--; /* process puts it, or what it expands to, in its place */
@@ -261,7 +261,7 @@ static void place_body(struct inliner *inliner, struct graph *body, struct node 
 	for (size_t k = 0; k < (size_t)call->outs; k++)
 		if (call->out[k] && !direct[k])
 			identity(graph, mapped(&scope, body->outputs.at[k]), call->out[k], call);
-	if (placing && placing->once && !again)
+	if (expansion && expansion->once && !again)
 		keep(inliner, body, &scope);
 	inliner->depth--;
 }
@@ -272,7 +272,7 @@ static void expand(struct inliner *inliner, struct function *function, struct no
 		fail(inliner->build, EXIT_INVALID, call->where, "function %.60s calls itself", function->name);
 	function->open = true;
 	merge_opsets(inliner, function->body);
-	place_body(inliner, function->body, call, function);
+	expand_body(inliner, function->body, call, function);
 	function->open = false;
 }
 
@@ -297,7 +297,7 @@ static void process(struct inliner *inliner, struct node *node)
 	}
 	struct graph *called = graph_called(inliner, node);
 	if (called) {
-		place_body(inliner, called, node, NULL);
+		expand_body(inliner, called, node, NULL);
 		return;
 	}
 	push(inliner->build->arena, &node->graph->nodes, node);
@@ -330,7 +330,7 @@ void functions_inline(struct reader *reader, struct graph *graph)
 	inline_graph(&inliner, graph);
 }
 
-void function_place(struct node *call, const char *file, const char *text, size_t count, size_t *copied)
+void function_expand(struct node *call, const char *file, const char *text, size_t count, size_t *copied)
 {
 	struct reader reader = reader_new(call->graph->build, file, NULL, NULL);
 	reader_opset(&reader, "", NEWEST_OPSET);
@@ -342,18 +342,18 @@ void function_place(struct node *call, const char *file, const char *text, size_
 	*copied = inliner.copied;
 }
 
-void graph_place(struct placing *placing, int ins, struct tensor **in, int outs, struct tensor **out)
+void graph_expand(struct expansion *expansion, int ins, struct tensor **in, int outs, struct tensor **out)
 {
-	struct node *owner = placing->owner, call = *owner;
+	struct node *owner = expansion->owner, call = *owner;
 	struct inliner inliner = { .build = owner->graph->build,
 		.main = owner->graph,
-		.copied = *placing->copied,
+		.copied = *expansion->copied,
 		.owner = owner,
-		.placing = placing };
+		.expansion = expansion };
 	call.ins = ins;
 	call.in = in;
 	call.outs = outs;
 	call.out = out;
-	place_body(&inliner, placing->body, &call, NULL);
-	*placing->copied = inliner.copied;
+	expand_body(&inliner, expansion->body, &call, NULL);
+	*expansion->copied = inliner.copied;
 }

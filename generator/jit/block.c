@@ -181,7 +181,7 @@ static void no_cells(struct blocks *b, const struct index *index, const struct d
 static struct operand buffer_operand(struct blocks *b, const struct expr *load, const struct dims *d)
 {
 	struct operand o = { .at = "scratch" };
-	const struct index *address = placed_address(b->arena, load->of, load->at);
+	const struct index *address = schedule_address(b->arena, load->of, load->at);
 	if ((d->row >= 0 && index_bends(address, d->row)) || (d->lane >= 0 && index_bends(address, d->lane)))
 		blocks_cannot(b, "an address is not affine");
 	no_cells(b, address, d);
@@ -211,8 +211,8 @@ static struct operand load_operand(struct blocks *b, const struct expr *load, co
 /* float16 in a buffer, by strides of its own; false: it is something else. */
 static bool half_operand(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
 {
-	struct operand placed;
-	if (load->kind != EXPR_LOAD || load->type != DTYPE_F16 || (b->place && b->place(b->user, load, d, &placed)))
+	struct operand scheduled;
+	if (load->kind != EXPR_LOAD || load->type != DTYPE_F16 || (b->place && b->place(b->user, load, d, &scheduled)))
 		return false;
 	*o = buffer_operand(b, load, d);
 	return true;
@@ -286,7 +286,7 @@ static struct dims rows_alone(const struct dims *d)
 	return (struct dims){ -1, d->row, "1", d->rows, 1, d->rows_most };
 }
 
-static struct operand turned(struct operand o) { return (struct operand){ o.at, 0, o.row, false }; }
+static struct operand transposed_store(struct operand o) { return (struct operand){ o.at, 0, o.row, false }; }
 
 /* A rounding to float16: a cast of a cast. */
 static bool rounds(const struct expr *e)
@@ -319,7 +319,7 @@ static struct operand scalar_value(
 	if (!lanes && d->lane >= 0) { /* once a row, or once */
 		use = rows ? rows_alone(d) : dims_one;
 		for (int i = 0; i < arity; i++)
-			arg[i] = together(b, turned(arg[i]), &use);
+			arg[i] = together(b, transposed_store(arg[i]), &use);
 		result = temporary(b, &use);
 		to = NULL;
 	} else if (to)
@@ -361,7 +361,7 @@ static bool wide_value(struct blocks *b, const struct expr *e, const struct dims
 	bool lanes = from.lane || d->lane < 0, rows = from.row != 0;
 	struct dims use = lanes ? *d : rows ? rows_alone(d) : dims_one;
 	if (!lanes)
-		from = turned(from);
+		from = transposed_store(from);
 	struct operand to = temporary(b, &use);
 	blocks_call(b, "m_wide", "wide",
 	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from),

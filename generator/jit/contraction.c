@@ -5,7 +5,7 @@
 #include "jit/jit.h"
 #include <inttypes.h>
 
-enum { TILE_TERMS = 3, PATCH_DIMS = 6 };
+enum { TILE_TERMS = 3, PACKED_A_DIMS = 6 };
 
 struct tiling {
 	struct printing *p;
@@ -20,7 +20,7 @@ static const char *buffer_name(void *user, const struct definition *of)
 	return t->p->c->pool.d && of == t->p->c->result ? "pooled" : contraction_buffer(t->p, of);
 }
 
-static bool place_root(void *user, const struct expr *load, const struct dims *d, struct operand *out)
+static bool address_of_root(void *user, const struct expr *load, const struct dims *d, struct operand *out)
 {
 	struct tiling *t = user;
 	(void)d;
@@ -101,7 +101,7 @@ static struct value list_terms(const struct tiling *t, const struct term_loop *l
 		total *= loops[i].extent;
 	}
 	if (*count < 2 || loops[*count - 1].extent > LISTED_SHORT || total > LISTED_MOST || c->b_mode == B_DIRECT
-	        || c->next_lines || c->pass)
+	        || c->next_lines || c->k_block)
 		return list;
 	for (int64_t n = 0; n < total; n++) {
 		int64_t at = 0, rest = n;
@@ -157,7 +157,7 @@ static bool pads_all(const struct tiling *t, struct stage *whole)
 	double inside = 1;
 	int row = contraction_row(c);
 	int64_t tiles = c->row_blocks * c->panels;
-	if (!t->p->patched || c->pass || !stage_whole(c, whole) || whole->dims > PATCH_DIMS
+	if (!t->p->packed || c->k_block || !stage_whole(c, whole) || whole->dims > PACKED_A_DIMS
 	        || whole->floats * 4 > t->b->printer.target->l2_bytes / 4)
 		return false;
 	for (int v = 0; v < c->column; v++)
@@ -178,7 +178,7 @@ static bool pads_all(const struct tiling *t, struct stage *whole)
 			inside *= factor ? (double)there / (double)parts : 1;
 		}
 	}
-	return (1 - inside) * (double)(tiles * t->p->patch.floats) > (double)whole->floats;
+	return (1 - inside) * (double)(tiles * t->p->packed_a.floats) > (double)whole->floats;
 }
 
 static void pad_all(struct tiling *t, struct value globals, const struct stage *whole)
@@ -211,7 +211,7 @@ static void pad_all(struct tiling *t, struct value globals, const struct stage *
 	value_dict_set(padded, "run", value_int(run ? last->extent : 1));
 	value_dict_set(padded, "step", value_int(run ? last->stride : 1));
 	set(padded, "at", blocks_scratch(t->b, whole->floats + t->b->printer.target->lanes - 1, NULL));
-	blocks_uses(t->b, "m_patch", "patch");
+	blocks_uses(t->b, "m_pack_a", "packed_a");
 	const char *at = "padded";
 	int row = contraction_row(c);
 	for (int v = 0; v < c->column; v++)
@@ -222,7 +222,7 @@ static void pad_all(struct tiling *t, struct value globals, const struct stage *
 	for (int k = 0; k < c->terms; k++)
 		p->term_stride[k] = (struct stride){ .direct = whole->of_term[k] };
 	value_dict_set(globals, "padded", padded);
-	value_dict_set(globals, "patch", value_none());
+	value_dict_set(globals, "packed_a", value_none());
 	set(globals, "a_base", at);
 }
 
@@ -280,16 +280,16 @@ static struct operand add_into(struct tiling *t, struct value globals)
 {
 	const struct printing *p = t->p;
 	const struct contraction *c = p->c;
-	struct value turned = value_dict_get(globals, "turned");
+	struct value transposed_store = value_dict_get(globals, "transposed_store");
 	int row = contraction_row(c);
-	if (turned.kind != VALUE_DICT)
+	if (transposed_store.kind != VALUE_DICT)
 		return (struct operand){ printer_address(&t->b->printer, c->result, c->out_at),
 			row >= 0 ? index_factor(c->out_at, row) : 0, index_factor(c->out_at, c->column), false };
-	int64_t width = value_dict_get(turned, "width").integer;
-	set(turned, "at", blocks_scratch(t->b, value_dict_get(turned, "floats").integer, NULL));
-	blocks_uses(t->b, "m_turn", "turn");
-	return (struct operand){ arena_printf(t->b->arena, "turned + %" PRId64 " * (%s - begin)", width,
-		                         value_dict_get(turned, "row").bytes),
+	int64_t width = value_dict_get(transposed_store, "width").integer;
+	set(transposed_store, "at", blocks_scratch(t->b, value_dict_get(transposed_store, "floats").integer, NULL));
+	blocks_uses(t->b, "m_transpose", "transpose");
+	return (struct operand){ arena_printf(t->b->arena, "transposed_store + %" PRId64 " * (%s - begin)", width,
+		                         value_dict_get(transposed_store, "row").bytes),
 		width, 1, false };
 }
 
@@ -297,7 +297,7 @@ static struct operand add_into(struct tiling *t, struct value globals)
 static bool waits(const struct contraction *c)
 {
 	struct ending ending;
-	return c->b_mode != B_GATHERED && !c->turned && !c->pool.d && c->terms <= TILE_TERMS
+	return c->b_mode != B_GATHERED && !c->transposed_store && !c->pool.d && c->terms <= TILE_TERMS
 	        && index_factor(c->out_at, c->column) == 1 && blocks_ending(c->value, c->root, &ending)
 	        && !(ending.add && (ending.add->kind != EXPR_LOAD || index_factor(c->out_at, c->column) != 1));
 }
@@ -313,10 +313,10 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	*kernel = *b->kernel;
 	kernel->detail = c;
 	c->next_lines = c->next_lines > 0; /* the menu's tiles fetch one line in each step */
-	c->patches = 0;
+	c->packed_a_blocks = 0;
 	c->copied = false;
 	if (!waits(c))
-		c->pass = 0;
+		c->k_block = 0;
 	if (c->b_mode == B_DIRECT && index_factor(c->b_at, c->column) != 1)
 		c->b_mode = B_GATHERED; /* too long for a stack; and the menu's tiles read columns side by side */
 	struct value globals = contraction_values(emit, kernel, &p), entries = value_list(arena),
@@ -328,7 +328,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 		.arena = arena, .target = emit->target, .lane = -1, .names = p.names, .buffer = buffer_name, .user = &t
 	};
 	t.globals = globals;
-	b->place = place_root;
+	b->place = address_of_root;
 	b->by_rows = true;
 	b->user = &t;
 
@@ -350,7 +350,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 		add = blocks_value(b, ending.add, &d, false);
 		plain = add.lane == 1;
 	}
-	if (c->pass && add.lane != 1 && ending.add)
+	if (c->k_block && add.lane != 1 && ending.add)
 		blocks_cannot(b, "its sums cannot wait");
 	bool direct = into.lane == 1 && plain && term_loops <= TILE_TERMS;
 	struct value tile = value_dict(arena);
@@ -395,12 +395,12 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	value_dict_set(globals, "entries", entries);
 	value_dict_set(globals, "columns_left", value_int(c->extents[c->column]));
 	/* the patch and b's panel lie in scratch too */
-	struct value patch = value_dict_get(globals, "patch");
-	if (patch.kind == VALUE_DICT) {
-		set(patch, "at", blocks_scratch(b, value_dict_get(patch, "floats").integer, NULL));
-		if (value_count(value_dict_get(patch, "dims")) > PATCH_DIMS)
+	struct value packed_a = value_dict_get(globals, "packed_a");
+	if (packed_a.kind == VALUE_DICT) {
+		set(packed_a, "at", blocks_scratch(b, value_dict_get(packed_a, "floats").integer, NULL));
+		if (value_count(value_dict_get(packed_a, "dims")) > PACKED_A_DIMS)
 			blocks_cannot(b, "its padding has too many dims");
-		blocks_uses(b, "m_patch", "patch");
+		blocks_uses(b, "m_pack_a", "packed_a");
 	}
 	if (c->pool.d)
 		add_maxima(&t);

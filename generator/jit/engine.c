@@ -44,7 +44,7 @@ static void fill(struct engine *engine, struct state *state)
 	memset(state->scratch.at, 0, (size_t)state->program.scratch_bytes + JIT_LANES_MOST * 4);
 	for (size_t i = 0; i < lowered->constants.count; i++) {
 		const struct constant_item *item = &lowered->constants.at[i];
-		constant_fill(item, (unsigned char *)state->weights.at + placed(item->of)->offset);
+		constant_fill(item, (unsigned char *)state->weights.at + scheduled(item->of)->offset);
 	}
 }
 
@@ -122,9 +122,9 @@ void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, cons
 	const struct program *program = engine->model->lowered->program;
 	for (size_t i = 0; i < kernel->params.count; i++) {
 		const struct definition *d = kernel->params.at[i].of;
-		arguments[i] = placed(d)->mode == MODE_CONSTANT
-		        ? (unsigned char *)state->weights.at + placed(d)->offset
-		        : (unsigned char *)state->workspace.at + placed(d)->offset;
+		arguments[i] = scheduled(d)->mode == MODE_CONSTANT
+		        ? (unsigned char *)state->weights.at + scheduled(d)->offset
+		        : (unsigned char *)state->workspace.at + scheduled(d)->offset;
 		for (size_t k = 0; k < program->inputs.count; k++)
 			if (program->inputs.at[k] == d)
 				arguments[i] = (void *)(uintptr_t)inputs[k];

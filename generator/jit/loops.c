@@ -407,7 +407,7 @@ static void add_term(struct walking *w, const struct operand *o, int terms)
 static void take_terms(struct walking *w, struct cell *sum, const char *name, const struct dims *d)
 {
 	struct operand to = operand_of(w, sum, NULL, d);
-	blocks_call(w->b, name, "chain",
+	blocks_call(w->b, name, "fused",
 	        arena_printf(
 	                w->b->arena, "%s, %" PRId64 ", terms, at_term - terms, %s, %s", to.at, to.row, d->rows, d->n));
 }
@@ -444,12 +444,12 @@ static size_t emit_run(struct walking *w, const struct block *block, size_t from
 }
 
 /* Loops around one step. */
-static bool emit_chain(struct walking *w, const struct stmt *stmt, const struct dims *d)
+static bool emit_fused(struct walking *w, const struct stmt *stmt, const struct dims *d)
 {
 	const struct stmt *loop[NEST_MOST], *step = stmt;
 	int count = 0, inner = 0;
 	int64_t rounds = 1;
-	while (step->kind == STMT_FOR && step->role == ROLE_CHAIN && step->body.count == 1 && count < NEST_MOST) {
+	while (step->kind == STMT_FOR && step->role == ROLE_SERIAL && step->body.count == 1 && count < NEST_MOST) {
 		loop[count++] = step;
 		step = step->body.at[0];
 	}
@@ -550,7 +550,7 @@ static void emit_if(struct walking *w, const struct stmt *stmt, const struct dim
 }
 
 /* Does a round of a chain store outside of maps?  A call for each is worth it from so many lanes on. */
-enum { CHAIN_LANES_LEAST = 16 };
+enum { SERIAL_LANES_LEAST = 16 };
 static bool stores_one(const struct block *block)
 {
 	for (size_t i = 0; i < block->count; i++)
@@ -572,9 +572,9 @@ static void emit_for(struct walking *w, struct stmt *stmt, const struct dims *d)
 		emit_lanes(w, stmt, d);
 		return;
 	}
-	if (emit_chain(w, stmt, d))
+	if (emit_fused(w, stmt, d))
 		return;
-	if (d->n_most < CHAIN_LANES_LEAST && stores_one(&stmt->body)) {
+	if (d->n_most < SERIAL_LANES_LEAST && stores_one(&stmt->body)) {
 		blocks_cannot(w->b, "a chain stores each of its terms");
 		return;
 	}
@@ -627,12 +627,12 @@ static const char *name_of_buffer(void *user, const struct definition *of)
 
 bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 {
-	static void (*const passes[])(struct loops *) = { loops_unroll, loops_split, loops_collapse, loops_fuse };
+	static void (*const k_blocks[])(struct loops *) = { loops_unroll, loops_split, loops_collapse, loops_fuse };
 	struct loops *loops = loops_build(b->build, b->arena, emit->target, b->kernel);
-	for (size_t i = 0; i < COUNT(passes); i++) {
+	for (size_t i = 0; i < COUNT(k_blocks); i++) {
 		if (b->build->check)
 			loops_check(loops);
-		passes[i](loops);
+		k_blocks[i](loops);
 	}
 	loops_check(loops);
 	loops_name(loops);

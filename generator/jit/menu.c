@@ -62,7 +62,7 @@ static const char *menu_identifier(struct arena *arena, const char *cpu)
 	return arena_printf(arena, "jit_menu_%s", emit_name(arena, cpu));
 }
 
-/* ---- entries that ingot casts itself: the graphs of templates/onnx/menu ---- */
+/* ---- entries that ingot generates itself: the graphs of templates/onnx/menu ---- */
 struct casting {
 	struct emit *emit;
 	struct text *out;
@@ -174,7 +174,7 @@ static struct value entries_value(struct arena *arena, const char *text, const s
 
 void jit_menu_print(struct build *build, const struct target *target, struct text *out)
 {
-	struct template_places places = { 0 };
+	struct template_folders places = { 0 };
 	struct arena *arena = build->arena;
 	struct emit emit = { .build = build, .arena = arena, .target = target, .name = "menu" };
 	struct value globals = value_dict(arena);
@@ -202,7 +202,7 @@ void jit_menu_print(struct build *build, const struct target *target, struct tex
 
 void jit_menu_list_print(struct build *build, const char *const *cpus, int count, struct text *out)
 {
-	struct template_places places = { 0 };
+	struct template_folders places = { 0 };
 	struct arena *arena = build->arena;
 	struct value globals = value_dict(arena), menus = value_list(arena);
 	for (int i = 0; i < count; i++) {

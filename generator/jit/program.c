@@ -47,10 +47,10 @@ static const char *argument_of(struct writing *w, const struct param *param)
 	const struct definition *d = param->of;
 	const struct program *program = w->lowered->program;
 	const char *type = dtypes[d->type].c, *qualifier = param->written ? "" : "const ";
-	if (placed(d)->mode == MODE_CONSTANT)
-		return arena_printf(arena, "(const %s *)(weights + %" PRId64 ")", type, placed(d)->offset);
-	if (placed(d)->mode == MODE_DEVICE)
-		return arena_printf(arena, "(%s%s *)(workspace + %" PRId64 ")", qualifier, type, placed(d)->offset);
+	if (scheduled(d)->mode == MODE_CONSTANT)
+		return arena_printf(arena, "(const %s *)(weights + %" PRId64 ")", type, scheduled(d)->offset);
+	if (scheduled(d)->mode == MODE_DEVICE)
+		return arena_printf(arena, "(%s%s *)(workspace + %" PRId64 ")", qualifier, type, scheduled(d)->offset);
 	for (size_t i = 0; i < program->inputs.count; i++)
 		if (program->inputs.at[i] == d)
 			return arena_printf(arena, "inputs[%zu]", i);
@@ -85,7 +85,7 @@ static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t
 	value_dict_set(entry, "check", value_none());
 	if (number >= 0) {
 		struct value check = value_dict(arena);
-		value_dict_set(check, "at", value_int(placed(kernel->root)->offset));
+		value_dict_set(check, "at", value_int(scheduled(kernel->root)->offset));
 		value_dict_set(check, "code", value_int(w->first_check + number));
 		value_dict_set(entry, "check", check);
 	}
@@ -173,7 +173,7 @@ static bool add_steps(struct writing *w, const struct kernel *kernel)
 	const struct lowered *inside = kernel_inside(kernel);
 	struct emit emit = emit_of(w, w->lowered->target);
 	const char **more = arena_new_array(&w->arena, const char *, inside->kernels.count);
-	int64_t scratch = chain_scratch(kernel->detail);
+	int64_t scratch = fused_scratch(kernel->detail);
 	bool any = false;
 	for (size_t s = 0; s < inside->kernels.count; s++) {
 		struct kernel *step = inside->kernels.at[s];
@@ -188,10 +188,10 @@ static bool add_steps(struct writing *w, const struct kernel *kernel)
 		any |= scalar;
 	}
 	w->scratch = scratch > w->scratch ? scratch : w->scratch;
-	struct value values = chain_values(&emit, kernel, more);
+	struct value values = fused_values(&emit, kernel, more);
 	value_dict_set(values, "place", value_string(place_of(&w->arena, kernel)));
 	value_dict_set(values, "blocks", value_int(kernel->blocks));
-	template_render(w->templates, "c/jit_chain.jinja", values, &w->kernels);
+	template_render(w->templates, "c/jit_fused.jinja", values, &w->kernels);
 	return any;
 }
 
@@ -277,7 +277,7 @@ static struct value entries_of(const struct writing *w)
 	return entries;
 }
 
-void jit_texts(struct jit_program *program, struct build *build, struct jit_part *parts, int count,
+void jit_function_bodies(struct jit_program *program, struct build *build, struct jit_part *parts, int count,
         struct environment *templates, struct text *out)
 {
 	struct writing w = { .program = program, .build = build, .templates = templates };
@@ -324,7 +324,7 @@ void jit_text(struct jit_program *program, struct build *build, const struct low
         struct environment *templates, struct text *out)
 {
 	struct jit_part part = { .lowered = lowered, .run = "run", .first_check = CHECK_CODES };
-	jit_texts(program, build, &part, 1, templates, out);
+	jit_function_bodies(program, build, &part, 1, templates, out);
 }
 
 static int by_name(const void *key, const void *symbol)

@@ -22,7 +22,7 @@ static const char *buffer_name(void *user, const struct definition *of)
 	return emit_buffer((void *)(uintptr_t)f->b->kernel, of);
 }
 
-static bool place_root(void *user, const struct expr *load, const struct dims *d, struct operand *out)
+static bool address_of_root(void *user, const struct expr *load, const struct dims *d, struct operand *out)
 {
 	const struct finding *f = user;
 	(void)d;
@@ -47,7 +47,7 @@ static bool padded_load(struct finding *f, const struct expr *e, double gone)
 static bool is_window(struct finding *f)
 {
 	const struct definition *d = f->root;
-	if (d->type != DTYPE_F32 || d->order != ORDER_CHAIN || d->source != SOURCE_COMPUTED)
+	if (d->type != DTYPE_F32 || d->order != ORDER_SERIAL || d->source != SOURCE_COMPUTED)
 		return false;
 	if (d->reduce == REDUCE_MAX) {
 		f->entry = "m_window_max";
@@ -78,13 +78,13 @@ static bool find_result(struct finding *f)
 {
 	const struct kernel *kernel = f->b->kernel;
 	f->root = f->result = kernel->members.at[0];
-	if (definition_has_places(f->root))
+	if (definition_scatters(f->root))
 		return false;
 	if (kernel->members.count == 1)
-		return placed(f->root)->mode != MODE_LOCAL;
+		return scheduled(f->root)->mode != MODE_LOCAL;
 	f->result = kernel->members.at[1];
 	if (kernel->members.count != 2 || f->result->reduce != REDUCE_NONE || f->result->rank != f->root->rank
-	        || placed(f->root)->mode != MODE_LOCAL)
+	        || scheduled(f->root)->mode != MODE_LOCAL)
 		return false;
 	for (int v = 0; v < f->root->rank; v++)
 		if (f->root->extents[v] != f->result->extents[v])
@@ -232,9 +232,9 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		expr_loads(f.value, see_root, &identity);
 	for (int v = 0; v < f.root->rank; v++)
 		with[v] = index_var(arena, v, f.root->extents[v]);
-	const struct index *x_at = placed_address(arena, f.x->of, f.x->at),
-	                   *out_at = placed_address(arena, f.result, with);
-	const struct index *w_at = f.w ? placed_address(arena, f.w->of, f.w->at) : NULL;
+	const struct index *x_at = schedule_address(arena, f.x->of, f.x->at),
+	                   *out_at = schedule_address(arena, f.result, with);
+	const struct index *w_at = f.w ? schedule_address(arena, f.w->of, f.w->at) : NULL;
 	if (!identity.holds || !index_is_affine(x_at) || !index_is_affine(out_at) || (w_at && !index_is_affine(w_at))
 	        || !find_variables(&f, x_at, w_at, out_at))
 		return false;
@@ -245,7 +245,7 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	b->printer = (struct printer){
 		.arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &f
 	};
-	b->place = place_root;
+	b->place = address_of_root;
 	b->user = &f;
 	b->list = value_list(arena);
 	for (int i = 0; i < f.pad_count && plane; i++) /* lanes come and go as the image's columns do */
@@ -265,7 +265,7 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	bool plain = blocks_ending(f.value, f.root, &ending);
 	const struct index *add_at = NULL;
 	if (plain && ending.add) {
-		add_at = placed_address(arena, ending.add->of, ending.add->at);
+		add_at = schedule_address(arena, ending.add->of, ending.add->at);
 		plain = index_is_affine(add_at) && index_factor(add_at, plane ? f.column : f.lane) == 1
 		        && ending.add->of != f.root;
 	}
@@ -274,7 +274,8 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	set(&f, f.moving, "x", base_of(&f, f.x->of, x_at));
 	set(&f, plane ? f.moving : f.fixed, "w", w_at ? base_of(&f, f.w->of, w_at) : "0");
 	if (f.root->start && f.root->start->kind == EXPR_LOAD)
-		start.at = base_of(&f, f.root->start->of, placed_address(arena, f.root->start->of, f.root->start->at));
+		start.at =
+		        base_of(&f, f.root->start->of, schedule_address(arena, f.root->start->of, f.root->start->at));
 	set(&f, f.moving, "start", start.at);
 	set_int(&f, "start_lane", start.lane);
 	set_int(&f, "x_row", factor_of(x_at, f.row));

@@ -17,7 +17,7 @@ static const char *buffer_name(void *user, const struct definition *of)
 	return emit_buffer((void *)(uintptr_t)w->kernel, of);
 }
 
-static bool place_root(void *user, const struct expr *load, const struct dims *d, struct operand *out)
+static bool address_of_root(void *user, const struct expr *load, const struct dims *d, struct operand *out)
 {
 	const struct winding *w = user;
 	(void)d;
@@ -57,7 +57,7 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	b->printer = (struct printer){
 		.arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &w
 	};
-	b->place = place_root;
+	b->place = address_of_root;
 	b->user = &w;
 	b->list = value_list(arena);
 
@@ -90,11 +90,11 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 
 	set(globals, "values_at", blocks_scratch(b, values * n * n, NULL));
 	set(globals, "products_at", blocks_scratch(b, products * n * n, NULL));
-	set(globals, "patch_at", blocks_scratch(b, depth * n * n, NULL));
+	set(globals, "packed_a_at", blocks_scratch(b, depth * n * n, NULL));
 
 	if (c->w) {
 		set(globals, "filters_at",
-		        blocks_scratch(b, n * n * c->pass * lanes * (c->kept ? vecs : panel_vecs), NULL));
+		        blocks_scratch(b, n * n * c->k_block * lanes * (c->kept ? vecs : panel_vecs), NULL));
 		blocks_uses(b, arena_printf(arena, "m_filters_%d", m), "filters");
 	}
 
@@ -128,7 +128,7 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	bool direct = step == 1 && plain;
 	set(globals, "add", direct && ending.add ? add.at : "");
 	set_int(globals, "add_row",
-	        direct && ending.add ? index_factor(placed_address(arena, ending.add->of, ending.add->at), ROW) : 0);
+	        direct && ending.add ? index_factor(schedule_address(arena, ending.add->of, ending.add->at), ROW) : 0);
 	set_int(globals, "add_pixel", direct && ending.add ? add.row : 0);
 	if (direct) {
 		set(globals, "out", printer_address(&b->printer, c->result, c->out_at));

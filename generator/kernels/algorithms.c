@@ -21,7 +21,7 @@ void choose_algorithms(struct program *program, enum algorithms algorithms)
 		struct definition *d = program->all.at[i];
 		if (definition_repeats(d) == d && d->repeat)
 			choose_algorithms(d->repeat->body, algorithms);
-		if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || definition_has_places(d))
+		if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || definition_scatters(d))
 			continue;
 		int m = winograd_size(d);
 		if (m)

@@ -155,18 +155,18 @@ int block_choices(const struct target *target, const struct contraction *c, stru
 }
 
 /* By --tile; false: it cannot have that. */
-static bool choose_told(const struct target *target, const struct extent *p, int sums, struct contraction *c)
+static bool choose_forced(const struct target *target, const struct extent *p, int sums, struct contraction *c)
 {
 	struct contraction as = *c;
 	if (target->tile.rows < 0)
-		return c->told = true;
-	for (size_t i = 0; i < COUNT(sizes) && !c->told; i++)
+		return c->forced = true;
+	for (size_t i = 0; i < COUNT(sizes) && !c->forced; i++)
 		if (block_of(target, p, i, &as) && as.tile_rows * as.tile_vecs <= sums
 		        && same_tile(tile_of(target, p, &as), target->tile)) {
 			*c = as;
-			c->told = true;
+			c->forced = true;
 		}
-	return c->told;
+	return c->forced;
 }
 
 bool block_choose(const struct target *target, struct contraction *c, int sums)
@@ -199,7 +199,7 @@ bool block_choose(const struct target *target, struct contraction *c, int sums)
 			best = as;
 		}
 	c->apart = apart;
-	if (target->tile.rows && choose_told(target, &p, sums, c))
+	if (target->tile.rows && choose_forced(target, &p, sums, c))
 		return c->warps;
 	*c = best;
 	c->apart = apart;

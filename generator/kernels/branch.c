@@ -15,7 +15,7 @@ static const struct branch *steering(const struct branch *branch)
 {
 	const struct branch *kept = branch;
 	for (const struct branch *one = branch; one; one = one->outer)
-		if (!placed(one->condition)->steers)
+		if (!scheduled(one->condition)->steers)
 			kept = one->outer;
 	return kept;
 }
@@ -39,7 +39,7 @@ void find_branches(struct lowered *lowered)
 			d->branch = NULL;
 		for (const struct branch *branch = d->reduce == REDUCE_NONE || d->check ? NULL : d->branch; branch;
 		        branch = branch->outer)
-			placed(branch->condition)->steers = true;
+			scheduled(branch->condition)->steers = true;
 	}
 	for (size_t i = 0; i < program->all.count; i++)
 		program->all.at[i]->branch = steering(program->all.at[i]->branch);

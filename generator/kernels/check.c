@@ -11,7 +11,7 @@ struct checking {
 static void check_load(void *user, const struct expr *load)
 {
 	const struct checking *c = user;
-	const struct placed *p = placed(load->of);
+	const struct scheduled *p = scheduled(load->of);
 	assert(p->mode != MODE_VIRTUAL);
 	if (p->mode == MODE_LOCAL)
 		assert(p->kernel == c->kernel);
@@ -22,25 +22,25 @@ static void check_load(void *user, const struct expr *load)
 static void check_readable(void *user, const struct expr *load)
 {
 	const struct definition *reader = user;
-	assert(placed(load->of)->mode != MODE_VIRTUAL && load->of->number < reader->number);
+	assert(scheduled(load->of)->mode != MODE_VIRTUAL && load->of->number < reader->number);
 }
 
 /* What is not virtual reads nothing that is, and has a place for each element. */
-void placed_check(const struct lowered *lowered)
+void scheduled_check(const struct lowered *lowered)
 {
 	for (size_t i = 0; i < lowered->program->all.count; i++) {
 		struct definition *d = lowered->program->all.at[i];
 		int64_t last = 0;
-		if (placed(d)->mode == MODE_VIRTUAL) {
-			assert(!d->is_output && (!d->reduce || !placed(d)->readers.count));
+		if (scheduled(d)->mode == MODE_VIRTUAL) {
+			assert(!d->is_output && (!d->reduce || !scheduled(d)->readers.count));
 			continue;
 		}
 		for (int v = 0; v < d->rank; v++) {
-			assert(placed(d)->stride[v] >= 0);
-			last += d->extents[v] > 0 ? (d->extents[v] - 1) * placed(d)->stride[v] : 0;
+			assert(scheduled(d)->stride[v] >= 0);
+			last += d->extents[v] > 0 ? (d->extents[v] - 1) * scheduled(d)->stride[v] : 0;
 		}
 		assert(definition_elements(d) == 0
-		        || (int64_t)dtype_bytes(d->type, (size_t)last + 1) <= placed(d)->bytes);
+		        || (int64_t)dtype_bytes(d->type, (size_t)last + 1) <= scheduled(d)->bytes);
 		if (d->source != SOURCE_COMPUTED)
 			continue;
 		definition_loads(d, check_readable, d);
@@ -55,29 +55,29 @@ void fused_check(const struct lowered *lowered)
 		assert(c.kernel->number == (int)k && c.kernel->members.count > 0 && c.kernel->root);
 		for (size_t m = 0; m < c.kernel->members.count; m++) {
 			const struct definition *d = c.kernel->members.at[m];
-			assert(placed(d)->kernel == c.kernel);
+			assert(scheduled(d)->kernel == c.kernel);
 			definition_loads(d, check_load, &c);
 		}
 	}
 	for (size_t i = 0; i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
-		assert(d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || placed(d)->kernel);
+		assert(d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL || scheduled(d)->kernel);
 	}
 }
 
 void lowered_check(const struct lowered *lowered)
 {
-	placed_check(lowered);
+	scheduled_check(lowered);
 	fused_check(lowered);
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct checking c = { lowered, lowered->kernels.at[k] };
 		assert(c.kernel->blocks > 0);
 		for (const struct branch *branch = kernel_branch(c.kernel); branch; branch = branch->outer)
-			assert(placed(branch->condition)->mode == MODE_HOSTED
-			        || (placed(branch->condition)->kernel->number < c.kernel->number
-			                && placed(branch->condition)->last >= c.kernel->number));
+			assert(scheduled(branch->condition)->mode == MODE_HOSTED
+			        || (scheduled(branch->condition)->kernel->number < c.kernel->number
+			                && scheduled(branch->condition)->last >= c.kernel->number));
 		for (size_t p = 0; p < c.kernel->params.count; p++) {
-			const struct placed *of = placed(c.kernel->params.at[p].of);
+			const struct scheduled *of = scheduled(c.kernel->params.at[p].of);
 			assert(of->mode == MODE_DEVICE || of->mode == MODE_HOSTED || of->mode == MODE_CONSTANT);
 			if (of->mode == MODE_DEVICE)
 				assert(of->offset >= 0 && of->offset + of->bytes <= lowered->workspace_bytes);

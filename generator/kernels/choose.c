@@ -44,7 +44,7 @@ static bool in_order(const struct definition *d)
 {
 	int64_t stride = 1;
 	for (int v = d->rank - 1; v >= 0; stride *= d->extents[v--])
-		if (d->extents[v] != 1 && placed(d)->stride[v] != stride)
+		if (d->extents[v] != 1 && scheduled(d)->stride[v] != stride)
 			return false;
 	return true;
 }
@@ -65,18 +65,18 @@ static size_t fill_copy(const struct constant_item *item, int64_t piece, void *o
 		return bytes;
 	}
 	if (piece || !out)
-		return piece ? 0 : (size_t)placed(d)->bytes;
+		return piece ? 0 : (size_t)scheduled(d)->bytes;
 	for (int64_t i = 0; i < elements; i++) {
 		((float *)out)[to] = ((const float *)d->data)[i];
 		for (int v = d->rank - 1; v >= 0; v--) {
-			to += placed(d)->stride[v];
+			to += scheduled(d)->stride[v];
 			if (++at[v] < d->extents[v])
 				break;
-			to -= placed(d)->stride[v] * d->extents[v];
+			to -= scheduled(d)->stride[v] * d->extents[v];
 			at[v] = 0;
 		}
 	}
-	return (size_t)placed(d)->bytes;
+	return (size_t)scheduled(d)->bytes;
 }
 
 /* A constant that kernels read as it is: into the blob once. */
@@ -92,10 +92,10 @@ struct definition *lowered_constant(struct lowered *lowered, const char *name, e
         size_t (*fill)(const struct constant_item *, int64_t piece, void *out), const void *detail)
 {
 	struct definition *of = define_constant(lowered->program, name, type, 1, &words, NULL);
-	placed(of)->mode = MODE_CONSTANT;
-	placed(of)->stride[0] = 1;
-	placed(of)->first = placed(of)->last = -1;
-	placed(of)->bytes = (int64_t)dtype_bytes(type, (size_t)words);
+	scheduled(of)->mode = MODE_CONSTANT;
+	scheduled(of)->stride[0] = 1;
+	scheduled(of)->first = scheduled(of)->last = -1;
+	scheduled(of)->bytes = (int64_t)dtype_bytes(type, (size_t)words);
 	push(lowered->arena, &lowered->constants, (struct constant_item){ .of = of, .fill = fill, .detail = detail });
 	return of;
 }
@@ -106,17 +106,18 @@ struct definition *lowered_scratch(struct lowered *lowered, struct kernel *kerne
 	struct definition *of =
 	        define_map(lowered->program, arena_printf(lowered->arena, "%s_%s", kernel->root->name, name), rank,
 	                extents, expr_number(lowered->arena, type, 0));
-	placed(of)->mode = MODE_DEVICE;
-	placed(of)->provenance = INGOT_BY_FACTOR;
-	placed(of)->kernel = kernel;
-	placed(of)->first = placed(of)->last = -1;
-	place_row_major(of);
+	scheduled(of)->mode = MODE_DEVICE;
+	scheduled(of)->provenance = INGOT_BY_FACTOR;
+	scheduled(of)->kernel = kernel;
+	scheduled(of)->first = scheduled(of)->last = -1;
+	layout_row_major(of);
 	return of;
 }
 
 void kernel_add_read(struct lowered *lowered, struct kernel *kernel, struct definition *of)
 {
-	if (placed(of)->mode == MODE_LOCAL || (placed(of)->lies_in && placed(placed(of)->lies_in)->kernel == kernel))
+	if (scheduled(of)->mode == MODE_LOCAL
+	        || (scheduled(of)->lies_in && scheduled(scheduled(of)->lies_in)->kernel == kernel))
 		return;
 	if (of->source == SOURCE_CONSTANT)
 		keep_constant(lowered, of);
@@ -150,7 +151,7 @@ void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 	if (v >= 0)
 		kernel_add_read(lowered, kernel, kernel->members.at[0]->counts[v]);
 	for (size_t m = 0; m < kernel->members.count; m++)
-		if (placed(kernel->members.at[m])->mode != MODE_LOCAL)
+		if (scheduled(kernel->members.at[m])->mode != MODE_LOCAL)
 			kernel_add_param(lowered->arena, kernel, kernel->members.at[m], true);
 }
 
@@ -158,7 +159,7 @@ static void count_cost(const struct lowered *lowered, struct kernel *kernel)
 {
 	for (size_t m = 0; m < kernel->members.count; m++) {
 		const struct definition *d = kernel->members.at[m];
-		const struct rewrite *rewrite = placed(d)->rewrite;
+		const struct rewrite *rewrite = scheduled(d)->rewrite;
 		if (rewrite && rewrite->result != d)
 			continue;
 		d = rewrite ? d->original : d; /* counted as the sum that it stands for */
@@ -169,14 +170,14 @@ static void count_cost(const struct lowered *lowered, struct kernel *kernel)
 		                                                   : expr_cost(d->body));
 	}
 	for (size_t p = 0; p < kernel->params.count; p++)
-		kernel->bytes += (double)placed(kernel->params.at[p].of)->bytes;
+		kernel->bytes += (double)scheduled(kernel->params.at[p].of)->bytes;
 }
 
 const char *generic_word(const struct kernel *kernel)
 {
 	return kernel->members.count > 1                ? "rows"
 	        : kernel->root->running                 ? "running"
-	        : definition_has_places(kernel->root)   ? "places"
+	        : definition_scatters(kernel->root)     ? "places"
 	        : kernel->root->reduce == REDUCE_MAX    ? "maximum"
 	        : kernel->root->reduce == REDUCE_SUM    ? "sum"
 	        : kernel->root->body->kind == EXPR_LOAD ? "copy"
@@ -197,7 +198,7 @@ void choose(struct lowered *lowered)
 {
 	for (size_t i = 0; i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
-		if (d->source == SOURCE_CONSTANT && placed(d)->readers.count)
+		if (d->source == SOURCE_CONSTANT && scheduled(d)->readers.count)
 			lowered->constants_bytes += (int64_t)dtype_bytes(d->type, (size_t)definition_elements(d));
 	}
 	for (size_t k = 0; k < lowered->kernels.count; k++) {

@@ -10,10 +10,10 @@ struct contraction *winograd_match(struct lowered *lowered, struct definition *r
 	struct arena *arena = lowered->arena;
 	const struct program *program = lowered->program;
 	struct contraction *c = arena_new(arena, struct contraction);
-	if (placed(root)->rewrite->result != root)
+	if (scheduled(root)->rewrite->result != root)
 		return NULL;
 	c->root = c->result = root;
-	c->rewrite = placed(root)->rewrite;
+	c->rewrite = scheduled(root)->rewrite;
 	c->store_at = arena_new_array(arena, const struct index *, 4);
 	for (int d = 0; d < 4; d++)
 		c->store_at[d] = index_var(arena, d, root->extents[d]);
@@ -21,7 +21,7 @@ struct contraction *winograd_match(struct lowered *lowered, struct definition *r
 		struct definition *d = program->all.at[i];
 		if (d == c->rewrite->parts[WINOGRAD_FILTERS] && lowered->target->lanes_are_threads)
 			continue; /* blocks share filters that come at run time: a kernel makes them once for all */
-		if (placed(d)->rewrite == c->rewrite && d != root && d->source == SOURCE_COMPUTED)
+		if (scheduled(d)->rewrite == c->rewrite && d != root && d->source == SOURCE_COMPUTED)
 			push(arena, &c->parts, d);
 	}
 	return c;
@@ -38,7 +38,7 @@ struct rows {
 static void see_row(void *user, const struct expr *load)
 {
 	struct rows *r = user;
-	const struct index *address = placed_address(r->arena, load->of, load->at);
+	const struct index *address = schedule_address(r->arena, load->of, load->at);
 	r->same &= !r->of || load->of == r->of;
 	if (!r->of || address->constant < r->least)
 		r->first = address, r->least = address->constant;
@@ -54,9 +54,9 @@ struct affine {
 static void check_affine(void *user, const struct expr *load)
 {
 	struct affine *a = user;
-	if (load->of == a->c->root || placed(load->of)->rewrite == a->c->rewrite)
+	if (load->of == a->c->root || scheduled(load->of)->rewrite == a->c->rewrite)
 		return;
-	const struct index *address = placed_address(a->arena, load->of, load->at);
+	const struct index *address = schedule_address(a->arena, load->of, load->at);
 	a->all &= index_is_affine(address);
 }
 
@@ -77,7 +77,7 @@ static bool arrange_filters(struct arena *arena, struct contraction *c, const st
 		        tap_of(tap_of(u->body->arg[0], c->rewrite->m + 2, t % 3), c->rewrite->m + 2, t / 3);
 		if (load->kind != EXPR_LOAD)
 			return false; /* no tensor is behind it */
-		const struct index *address = placed_address(arena, load->of, load->at);
+		const struct index *address = schedule_address(arena, load->of, load->at);
 		if (!index_is_affine(address))
 			return false;
 		if (!first)
@@ -119,12 +119,12 @@ bool winograd_arrange(struct arena *arena, struct contraction *c)
 		}
 	c->x_row = to > from ? (rows.most - rows.least) / (to - from) : 0;
 	c->x_base = rows.least - (from - c->rewrite->pad_top) * c->x_row + c->rewrite->pad_left * c->x_pixel;
-	c->out_at = placed_address(arena, c->result, c->store_at);
+	c->out_at = schedule_address(arena, c->result, c->store_at);
 	affine.all &= index_is_affine(c->out_at);
 	c->start = c->root->original->start;
 	c->value = c->epilogue;
 	const struct definition *u = c->rewrite->parts[WINOGRAD_FILTERS];
-	if (u->source == SOURCE_COMPUTED && placed(u)->mode == MODE_LOCAL && !arrange_filters(arena, c, u))
+	if (u->source == SOURCE_COMPUTED && scheduled(u)->mode == MODE_LOCAL && !arrange_filters(arena, c, u))
 		return false;
 	if (c->start)
 		expr_loads(c->start, check_affine, &affine);
@@ -145,7 +145,7 @@ static size_t fill_filters(const struct constant_item *item, int64_t piece, void
 		return 0;
 	if (out)
 		winograd_weights(c->rewrite->m, w->extents[1], w->extents[0], w->data, c->lanes, c->panels, out);
-	return (size_t)placed(item->of)->bytes;
+	return (size_t)scheduled(item->of)->bytes;
 }
 
 /* A block of warps for some tiles by one vector of columns: each warp has three points, or two, of all its tiles.  As
@@ -167,13 +167,13 @@ static void choose_block(const struct target *target, struct contraction *c, int
 
 /* Filters at run time: all are transformed once in each call where they fit half of L2; else, for each group anew, so
  * many channels of a panel at a time as fit a quarter, in front of the products with them. */
-static void choose_passes(const struct target *target, struct contraction *c, int64_t ci, int64_t points)
+static void choose_filter_blocks(const struct target *target, struct contraction *c, int64_t ci, int64_t points)
 {
 	int64_t width = c->tile_vecs * target->lanes,
-	        most = near_bytes(target, NEAR_filters_pass) / (int64_t)sizeof(float) / (points * width) / target->lanes
-	        * target->lanes;
+	        most = near_bytes(target, NEAR_filters_block) / (int64_t)sizeof(float) / (points * width)
+	        / target->lanes * target->lanes;
 	most = most < target->lanes ? target->lanes : most;
-	c->pass = c->kept || most > ci ? ci : ceil_div(ci, ceil_div(ci, most));
+	c->k_block = c->kept || most > ci ? ci : ceil_div(ci, ceil_div(ci, most));
 }
 
 /* The products' tile: as a matrix of `group` rows.  Values and products of a group stay within half of L2; where
@@ -204,7 +204,7 @@ static void choose_group(const struct target *target, struct contraction *c, int
 		c->group = tiles < 2 * c->tile_rows ? 1 : tiles < 4 * c->tile_rows ? 2 : 4;
 	c->prefetch = far && !c->w;
 	if (c->w)
-		choose_passes(target, c, ci, points);
+		choose_filter_blocks(target, c, ci, points);
 }
 
 void winograd_choose(struct lowered *lowered, struct kernel *kernel)

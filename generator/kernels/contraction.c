@@ -140,11 +140,11 @@ bool contraction_in_lanes(const struct contraction *c, const struct expr *epilog
 	return true;
 }
 
-const struct index *placed_address(struct arena *arena, const struct definition *of, const struct index *const *at)
+const struct index *schedule_address(struct arena *arena, const struct definition *of, const struct index *const *at)
 {
 	const struct index *address = index_constant(arena, 0);
 	for (int d = 0; d < of->rank; d++)
-		address = index_add(arena, address, index_scale(arena, at[d], placed(of)->stride[d]));
+		address = index_add(arena, address, index_scale(arena, at[d], scheduled(of)->stride[d]));
 	return address;
 }
 
@@ -176,7 +176,7 @@ static const struct index *address_of(struct arrangement *r, const struct defini
 	const struct index *moved[MAX_RANK];
 	for (int d = 0; d < of->rank; d++)
 		moved[d] = index_substitute(r->arena, at[d], r->with);
-	const struct index *address = placed_address(r->arena, of, moved);
+	const struct index *address = schedule_address(r->arena, of, moved);
 	r->affine &= index_is_affine(address);
 	return address;
 }
@@ -302,7 +302,7 @@ static bool loosens(struct arrangement *r)
 }
 
 /* Whether a stack holds the patch of one row at least. */
-static bool patch_fits(const struct contraction *c)
+static bool packed_a_fits(const struct contraction *c)
 {
 	struct stage stage = { .floats = 0 };
 	if (c->pad_count && c->column >= 0)
@@ -353,7 +353,7 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 		pads[i] = (struct range){ index_substitute(arena, c->pads[i].at, r->with), c->pads[i].from,
 			c->pads[i].to };
 	c->arranged_pads = pads;
-	return c->column >= 0 && patch_fits(c);
+	return c->column >= 0 && packed_a_fits(c);
 }
 
 /* The other roles for the same sum. */

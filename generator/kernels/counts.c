@@ -81,7 +81,7 @@ static void look(const struct looking *l, const struct expr *expr)
 static void keep(struct lowered *lowered, struct definition *count)
 {
 	if (count && count->source == SOURCE_COMPUTED)
-		placed(count)->steers = true;
+		scheduled(count)->steers = true;
 	lowered->counted |= count != NULL;
 }
 
@@ -116,7 +116,7 @@ void find_counts(struct lowered *lowered)
 			        ? wanted->count
 			        : NULL;
 		}
-		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL)
+		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL)
 			continue;
 		if (definition_stands_alone(d))
 			definition_loads(d, look_load, &(struct masking){ &l, -1, NULL });

@@ -92,10 +92,10 @@ static void see_root(void *user, const struct expr *load)
 {
 	struct seeking *s = user;
 	struct definition *root = load->of;
-	const struct contraction *c = placed(root)->contraction;
+	const struct contraction *c = scheduled(root)->contraction;
 	if (root->number < s->before && (!s->root || root->number > s->root->number) && c && c->root == root
 	        && !c->epilogue && !root->is_output && branch_equal(root->branch, s->map->branch)
-	        && placed(root)->readers.count == 1 && placed(root)->readers.at[0] == s->map)
+	        && scheduled(root)->readers.count == 1 && scheduled(root)->readers.at[0] == s->map)
 		s->root = root;
 }
 
@@ -104,7 +104,7 @@ static void fuse_epilogues(struct lowered *lowered)
 	struct program *program = lowered->program;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *map = program->all.at[i];
-		if (placed(map)->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE
+		if (scheduled(map)->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE
 		        || map->lies || !expr_can_vector(map->body, -1))
 			continue;
 		struct seeking seeking = { .map = map, .before = map->number };
@@ -114,7 +114,7 @@ static void fuse_epilogues(struct lowered *lowered)
 			struct definition *root = seeking.root;
 			if (!root)
 				break;
-			struct contraction *c = placed(root)->contraction;
+			struct contraction *c = scheduled(root)->contraction;
 			const struct index *with[MAX_VARS];
 			struct uses uses = { .of = root, .same = true };
 			expr_loads(map->body, see_use, &uses);
@@ -127,8 +127,8 @@ static void fuse_epilogues(struct lowered *lowered)
 			c->epilogue = epilogue;
 			c->store_at = arena_new_array(lowered->arena, const struct index *, (size_t)map->rank + 1);
 			memcpy(c->store_at, with, (size_t)map->rank * sizeof *with);
-			placed(root)->mode = MODE_LOCAL;
-			placed(map)->contraction = c;
+			scheduled(root)->mode = MODE_LOCAL;
+			scheduled(map)->contraction = c;
 			break;
 		}
 	}
@@ -137,9 +137,9 @@ static void fuse_epilogues(struct lowered *lowered)
 /* ---- a generic reduction takes the index space of its reader ---- */
 static void replace_reader(struct definition *of, struct definition *old, struct definition *new)
 {
-	for (size_t i = 0; i < placed(of)->readers.count; i++)
-		if (placed(of)->readers.at[i] == old)
-			placed(of)->readers.at[i] = new;
+	for (size_t i = 0; i < scheduled(of)->readers.count; i++)
+		if (scheduled(of)->readers.at[i] == old)
+			scheduled(of)->readers.at[i] = new;
 }
 struct replacing {
 	struct definition *old, *new;
@@ -181,12 +181,13 @@ static void take_space(struct arena *arena, struct definition *d, const struct d
 static void follow_reader(struct lowered *lowered, struct definition *d)
 {
 	struct arena *arena = lowered->arena;
-	struct definition *reader = placed(d)->readers.count == 1 ? placed(d)->readers.at[0] : NULL;
+	struct definition *reader = scheduled(d)->readers.count == 1 ? scheduled(d)->readers.at[0] : NULL;
 	const struct index *with[MAX_VARS];
 	struct uses uses = { .of = d, .same = true };
 	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->is_output
-	        || (reader && !branch_equal(d->branch, reader->branch)) || placed(d)->rewrite || d->original || !reader
-	        || reader->reduce != REDUCE_NONE || reader->lies || placed(reader)->rewrite || reader->original)
+	        || (reader && !branch_equal(d->branch, reader->branch)) || scheduled(d)->rewrite || d->original
+	        || !reader || reader->reduce != REDUCE_NONE || reader->lies || scheduled(reader)->rewrite
+	        || reader->original)
 		return;
 	expr_loads(reader->body, see_use, &uses);
 	if (!uses.count || !uses.same || reader->rank + d->reduced > MAX_VARS
@@ -200,26 +201,26 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 		return;
 	struct definition *now = reader;
 	if (!moves) { /* d in another order: a new definition in its place */
-		struct placed *copy = arena_new(arena, struct placed);
-		struct definition *turned = &copy->of;
+		struct scheduled *copy = arena_new(arena, struct scheduled);
+		struct definition *transposed_store = &copy->of;
 		const struct index *own[MAX_RANK];
-		*copy = *placed(d);
-		take_space(arena, turned, d, reader, uses.first);
-		own_variables(arena, turned, own);
+		*copy = *scheduled(d);
+		take_space(arena, transposed_store, d, reader, uses.first);
+		own_variables(arena, transposed_store, own);
 		d->products = false;
 		d->reduce = REDUCE_NONE; /* d itself only moves it, and is inlined as such */
-		d->body = expr_substitute(arena, expr_load(arena, turned, own), with);
+		d->body = expr_substitute(arena, expr_load(arena, transposed_store, own), with);
 		reader->body = expr_inline(arena, reader->body, d);
-		lowered->program->all.at[d->number] = turned;
-		now = turned;
+		lowered->program->all.at[d->number] = transposed_store;
+		now = transposed_store;
 	} else
 		take_space(arena, reader, d, reader, uses.first);
 	struct replacing r = { d, now };
 	definition_loads(now, see_replace, &r);
-	placed(now)->generic = true;
-	placed(d)->mode = MODE_VIRTUAL;
-	placed(d)->readers.count = 0;
-	place_row_major(now);
+	scheduled(now)->generic = true;
+	scheduled(d)->mode = MODE_VIRTUAL;
+	scheduled(d)->readers.count = 0;
+	layout_row_major(now);
 }
 
 /* ---- generic kernels ---- */
@@ -282,12 +283,12 @@ static bool costs_too_much(const struct kernel *kernel, const struct definition 
 static bool takes_place(const struct definition *result, const struct definition *of)
 {
 	struct uses uses = { .of = of, .same = true };
-	if (result->reduce != REDUCE_NONE || result->lies || placed(result)->mode == MODE_LOCAL
+	if (result->reduce != REDUCE_NONE || result->lies || scheduled(result)->mode == MODE_LOCAL
 	        || result->type != of->type || result->rank != of->rank
 	        || memcmp(result->extents, of->extents, sizeof *of->extents * (size_t)of->rank))
 		return false;
-	for (size_t r = 0; r < placed(of)->readers.count; r++)
-		if (placed(of)->readers.at[r]->number > result->number)
+	for (size_t r = 0; r < scheduled(of)->readers.count; r++)
+		if (scheduled(of)->readers.at[r]->number > result->number)
 			return false;
 	expr_loads(result->body, see_use, &uses);
 	if (!uses.count || !uses.same)
@@ -314,9 +315,10 @@ static bool wide_rows_lie(
 	int taken = 0;
 	for (size_t i = 0; i < kernel->members.count; i++) {
 		const struct definition *member = kernel->members.at[i];
-		bool inside = placed(member)->mode == MODE_DEVICE;
-		for (size_t r = 0; inside && r < placed(member)->readers.count; r++)
-			inside = placed(member)->readers.at[r] == d || is_member(kernel, placed(member)->readers.at[r]);
+		bool inside = scheduled(member)->mode == MODE_DEVICE;
+		for (size_t r = 0; inside && r < scheduled(member)->readers.count; r++)
+			inside = scheduled(member)->readers.at[r] == d
+			        || is_member(kernel, scheduled(member)->readers.at[r]);
 		if (inner_bytes(member, outer) > (inside ? row_most(target) : WIDE_BYTES)
 		        && (!takes_place(d, member) || taken++))
 			return false;
@@ -346,12 +348,12 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 			break;
 	}
 	int64_t largest = inner_bytes(d, j.outer), all = 0; /* all: of the rows that may lie in scratch together */
-	if (placed(d)->row_apart && largest > (int64_t)dtype_bytes(d->type, 1))
+	if (scheduled(d)->row_apart && largest > (int64_t)dtype_bytes(d->type, 1))
 		return -1;
 	for (size_t i = 0; i < kernel->members.count; i++) {
 		const struct definition *member = kernel->members.at[i];
 		int64_t inner = inner_bytes(member, j.outer);
-		if (placed(member)->row_apart && inner > (int64_t)dtype_bytes(member->type, 1))
+		if (scheduled(member)->row_apart && inner > (int64_t)dtype_bytes(member->type, 1))
 			return -1;
 		largest = inner > largest ? inner : largest;
 		all += inner;
@@ -365,7 +367,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 static bool read_between(const struct kernel *kernel, const struct definition *d)
 {
 	for (size_t i = 0; i < kernel->members.count; i++) {
-		const struct placed *member = placed(kernel->members.at[i]);
+		const struct scheduled *member = scheduled(kernel->members.at[i]);
 		for (size_t r = 0; r < member->readers.count; r++) {
 			const struct definition *reader = member->readers.at[r];
 			if (reader->number < d->number && !is_member(kernel, reader))
@@ -391,9 +393,9 @@ static void make_kernels(struct lowered *lowered)
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		struct kernel *kernel;
-		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || placed(d)->kernel)
+		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL || scheduled(d)->kernel)
 			continue;
-		struct contraction *c = placed(d)->contraction;
+		struct contraction *c = scheduled(d)->contraction;
 		if (c && contraction_output(c) != d)
 			continue; /* its kernel stands where its epilogue stands */
 		if (c) {
@@ -401,31 +403,31 @@ static void make_kernels(struct lowered *lowered)
 			kernel->detail = c;
 			for (size_t p = 0; p < c->parts.count; p++) {
 				push(lowered->arena, &kernel->members, c->parts.at[p]);
-				placed(c->parts.at[p])->kernel = kernel;
+				scheduled(c->parts.at[p])->kernel = kernel;
 			}
 			push(lowered->arena, &kernel->members, c->root);
 			if (c->result != c->root)
 				push(lowered->arena, &kernel->members, c->result);
 			if (c->pool.d)
 				push(lowered->arena, &kernel->members, c->pool.d);
-			placed(c->root)->kernel = placed(c->result)->kernel = placed(d)->kernel = kernel;
+			scheduled(c->root)->kernel = scheduled(c->result)->kernel = scheduled(d)->kernel = kernel;
 			push(lowered->arena, &lowered->kernels, kernel);
 			continue;
 		}
 		if (d->check
-		        || (placed(d)->steers
+		        || (scheduled(d)->steers
 		                && !definition_stands_alone(d))) { /* a kernel of its own, so that what others share
 			                                              stays as it is without it */
 			kernel = kernel_new(lowered, d, SHAPE_LOOPS);
 			kernel->outer = d->rank;
 			push(lowered->arena, &kernel->members, d);
 			push(lowered->arena, &lowered->kernels, kernel);
-			placed(d)->kernel = kernel;
+			scheduled(d)->kernel = kernel;
 			continue;
 		}
 		if (definition_repeats(d) && definition_repeats(d) != d) { /* all results of a loop are one kernel's */
-			placed(d)->kernel = placed(definition_repeats(d))->kernel;
-			push(lowered->arena, &placed(d)->kernel->members, d);
+			scheduled(d)->kernel = scheduled(definition_repeats(d))->kernel;
+			push(lowered->arena, &scheduled(d)->kernel->members, d);
 			continue;
 		}
 		/* What is told of has memory of its own, and so has what terms find their places in: it is whole when
@@ -452,7 +454,7 @@ static void make_kernels(struct lowered *lowered)
 			push(lowered->arena, &open->members, d);
 			push(lowered->arena, &lowered->kernels, open);
 		}
-		placed(d)->kernel = open;
+		scheduled(d)->kernel = open;
 	}
 	for (size_t i = 0; i < lowered->kernels.count; i++)
 		lowered->kernels.at[i]->number = (int)i;
@@ -467,11 +469,11 @@ static void lie_in_result(const struct lowered *lowered, struct kernel *kernel)
 	for (size_t m = 0; m < kernel->members.count; m++) {
 		struct definition *result = kernel->members.at[m];
 		for (size_t k = m; k-- > 0;) /* the last row before it that may */
-			if (placed(kernel->members.at[k])->mode == MODE_LOCAL
+			if (scheduled(kernel->members.at[k])->mode == MODE_LOCAL
 			        && inner_bytes(kernel->members.at[k], kernel->outer)
 			                > (int64_t)dtype_bytes(result->type, 1)
 			        && takes_place(result, kernel->members.at[k])) {
-				placed(kernel->members.at[k])->lies_in = result;
+				scheduled(kernel->members.at[k])->lies_in = result;
 				break;
 			}
 	}
@@ -485,11 +487,11 @@ static void settle(struct lowered *lowered)
 		bool reduction = kernel->root->reduce != REDUCE_NONE;
 		for (size_t m = 0; m < kernel->members.count; m++) {
 			struct definition *d = kernel->members.at[m];
-			bool inside = placed(d)->mode == MODE_DEVICE && placed(d)->readers.count > 0;
-			for (size_t r = 0; inside && r < placed(d)->readers.count; r++)
-				inside = is_member(kernel, placed(d)->readers.at[r]);
+			bool inside = scheduled(d)->mode == MODE_DEVICE && scheduled(d)->readers.count > 0;
+			for (size_t r = 0; inside && r < scheduled(d)->readers.count; r++)
+				inside = is_member(kernel, scheduled(d)->readers.at[r]);
 			if (inside)
-				placed(d)->mode = MODE_LOCAL;
+				scheduled(d)->mode = MODE_LOCAL;
 			if (!reduction && d->reduce != REDUCE_NONE) {
 				kernel->root = d;
 				reduction = true;
@@ -508,31 +510,31 @@ void fuse(struct lowered *lowered)
 	struct program *program = lowered->program;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
-		placed(d)->kernel = NULL;
-		placed(d)->contraction = NULL;
-		placed(d)->lies_in = NULL;
-		if (placed(d)->mode == MODE_LOCAL)
-			placed(d)->mode = MODE_DEVICE;
+		scheduled(d)->kernel = NULL;
+		scheduled(d)->contraction = NULL;
+		scheduled(d)->lies_in = NULL;
+		if (scheduled(d)->mode == MODE_LOCAL)
+			scheduled(d)->mode = MODE_DEVICE;
 	}
 	lowered->kernels.count = 0;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
-		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || placed(d)->generic
-		        || placed(d)->contraction)
+		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL || scheduled(d)->generic
+		        || scheduled(d)->contraction)
 			continue;
-		bool whole =
-		        placed(d)->rewrite && !lowered->target->log && !placed(placed(d)->rewrite->result)->generic;
-		placed(d)->contraction = whole ? winograd_match(lowered, d) : contraction_match(lowered, d);
-		for (size_t p = 0; placed(d)->contraction && p < placed(d)->contraction->parts.count; p++) {
-			struct placed *part = placed(placed(d)->contraction->parts.at[p]);
-			part->contraction = placed(d)->contraction;
+		bool whole = scheduled(d)->rewrite && !lowered->target->log
+		        && !scheduled(scheduled(d)->rewrite->result)->generic;
+		scheduled(d)->contraction = whole ? winograd_match(lowered, d) : contraction_match(lowered, d);
+		for (size_t p = 0; scheduled(d)->contraction && p < scheduled(d)->contraction->parts.count; p++) {
+			struct scheduled *part = scheduled(scheduled(d)->contraction->parts.at[p]);
+			part->contraction = scheduled(d)->contraction;
 			part->mode = MODE_LOCAL;
 		}
 	}
 	/* Last to first: the one that only moves may be read by another one of that kind. */
 	for (size_t i = program->all.count; i-- > 0;) {
 		struct definition *d = program->all.at[i];
-		if (d->source == SOURCE_COMPUTED && placed(d)->mode != MODE_VIRTUAL && !placed(d)->contraction)
+		if (d->source == SOURCE_COMPUTED && scheduled(d)->mode != MODE_VIRTUAL && !scheduled(d)->contraction)
 			follow_reader(lowered, d);
 	}
 	fuse_epilogues(lowered);

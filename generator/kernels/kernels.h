@@ -18,7 +18,7 @@ enum mode {
 /* A definition as a schedule has it: lower() works on a copy of the program, whose bodies change where virtual
  * definitions are inlined, and what it decides stands behind each.  The program itself stays as it was, so there can be
  * as many schedules of it as one likes. */
-struct placed {
+struct scheduled {
 	struct definition of;
 	enum mode mode;
 	int64_t stride[MAX_RANK]; /* elements between neighbours along each output variable: the layout.  Dense: a
@@ -43,13 +43,13 @@ struct placed {
 	VECTOR(struct definition *) readers;
 };
 /* Of a definition in a schedule's program. */
-static inline struct placed *placed(const struct definition *definition)
+static inline struct scheduled *scheduled(const struct definition *definition)
 {
-	return (struct placed *)(uintptr_t)definition;
+	return (struct scheduled *)(uintptr_t)definition;
 }
 
 /* ---- kernels ---- */
-enum shape { SHAPE_CONTRACTION, SHAPE_WINOGRAD, SHAPE_LOOPS, SHAPE_CHAIN, SHAPE_ORDER, SHAPE_REPEAT, SHAPE_COUNT };
+enum shape { SHAPE_CONTRACTION, SHAPE_WINOGRAD, SHAPE_LOOPS, SHAPE_FUSED, SHAPE_ORDER, SHAPE_REPEAT, SHAPE_COUNT };
 
 /* What is different about a shape, from the layouts on: a row in generator/shapes.c.  NULL: there is nothing to do. */
 struct kernel;
@@ -183,7 +183,7 @@ struct lowered {
 /* algorithms.c: rewrites definitions by rules on a layer's shape, alike for every target. */
 void choose_algorithms(struct program *, enum algorithms);
 
-/* Program -> kernels: place, fuse, layout, view, make_chains, choose, plan, in this order; checks in between.  The
+/* Program -> kernels: place, fuse, layout, view, make_fused, choose, plan, in this order; checks in between.  The
  * program stays as it was. */
 struct lowered *lower(
         const struct program *, const struct target *, enum optimise, const struct placing_options *); /* NULL: none */
@@ -192,36 +192,36 @@ void find_branches(struct lowered *); /* branch.c: which kernels the schedule ru
 void split_groups(struct program *);  /* groups.c: grouped sums get the group as a variable of its own */
 void keep_narrow(struct program *);   /* narrow.c: weights of few bytes are widened where they are read */
 void place(struct lowered *);         /* place.c: virtual definitions are inlined; the others get a mode and readers */
-void place_row_major(struct definition *); /* its layout until layout() chooses another; its bytes */
-void place_readers(struct lowered *);      /* who reads what, anew */
+void layout_row_major(struct definition *); /* its layout until layout() chooses another; its bytes */
+void find_readers(struct lowered *);        /* who reads what, anew */
 void store_counts(
         struct lowered *); /* counts.c: what says how many there are is stored, so that kernels can end there */
 void find_counts(struct lowered *); /* of each definition, which elements nobody looks at */
 int kernel_counted(const struct kernel
                 *);          /* of a generic kernel: the variable of its common loops that ends at a count; -1: none */
 void fuse(struct lowered *); /* fuse.c: what is stored is gathered into kernels, sorted */
-void layout(struct lowered *);      /* layout.c: strides of every stored definition */
-bool keep_lanes(struct lowered *);  /* layout.c: false where a kernel lost its vectors: fuse again */
-void view(struct lowered *);        /* views.c: slices at constant offsets */
-void make_chains(struct lowered *); /* chain.c: product, rows and product, or rows and product, become one kernel */
+void layout(struct lowered *);     /* layout.c: strides of every stored definition */
+bool keep_lanes(struct lowered *); /* layout.c: false where a kernel lost its vectors: fuse again */
+void view(struct lowered *);       /* views.c: slices at constant offsets */
+void make_fused(struct lowered *); /* chain.c: product, rows and product, or rows and product, become one kernel */
 bool arrange(
         struct lowered *); /* lower.c: false where an address is not affine: that sum is then barred from its shape */
 void share_code(struct lowered *); /* same.c: kernels of equal code */
 void choose(struct lowered *);     /* choose.c: name, tile, parameters, packed constants */
 const char *generic_word(const struct kernel *);
 void generic_parameters(
-        struct lowered *, struct kernel *); /* of members: what they read, and of them what is not local */
-void plan(struct lowered *);                /* plan.c: offsets in workspace and blob */
-void placed_check(const struct lowered *);  /* check.c: after place, after layout */
-void fused_check(const struct lowered *);   /* after fuse */
-void lowered_check(const struct lowered *); /* in the end: all of it, and the plan */
+        struct lowered *, struct kernel *);   /* of members: what they read, and of them what is not local */
+void plan(struct lowered *);                  /* plan.c: offsets in workspace and blob */
+void scheduled_check(const struct lowered *); /* check.c: after place, after layout */
+void fused_check(const struct lowered *);     /* after fuse */
+void lowered_check(const struct lowered *);   /* in the end: all of it, and the plan */
 void kernels_print(const struct lowered *, struct text *out); /* print.c: --stage kernels */
 void share(struct lowered *, int threads);                    /* share.c: each kernel's parts */
 void share_why(const struct kernel *, struct text *out);
 void plan_print(const struct lowered *, struct text *out); /* --stage plan */
 
 /* The offset, in elements, of element at[…] of a stored definition: one index, affine wherever its parts allow. */
-const struct index *placed_address(struct arena *, const struct definition *, const struct index *const *at);
+const struct index *schedule_address(struct arena *, const struct definition *, const struct index *const *at);
 void kernel_add_param(struct arena *, struct kernel *, struct definition *, bool written);
 void kernel_add_read(struct lowered *, struct kernel *, struct definition *);
 void kernel_add_reads(
@@ -286,9 +286,9 @@ const char *near_what(enum near);
 enum {
 	CONTRACTION_VARS = MAX_VARS,
 	POOL_VAR = MAX_VARS - 3,
-	PASS_VAR = MAX_VARS - 4
+	K_BLOCK_VAR = MAX_VARS - 4
 }; /* POOL_VAR: the row of scratch, in out_at
-of a pooled one; PASS_VAR: the first outermost term of a pass */
+of a pooled one; K_BLOCK_VAR: the first outermost term of a pass */
 struct contraction {
 	const struct product *product;
 	struct definition *root, *result; /* result is stored: root itself, or the map behind it */
@@ -321,18 +321,18 @@ struct contraction {
 	/* set by choose: balanced row blocks of at most tile_rows, panels of at most tile_vecs vectors */
 	int tile_rows, tile_vecs;
 	int64_t row_blocks, panels, group; /* group: row blocks that run over all panels before the next ones */
-	bool whole_rows; /* groups are so small that what each leaves stays in L2 until its rows are whole */
-	bool copied;     /* a goes through patches though it has no pads: it lies far apart */
-	int64_t patches; /* blocks of a group whose patches stand side by side, copied once for all panels and passes;
+	bool whole_rows;         /* groups are so small that what each leaves stays in L2 until its rows are whole */
+	bool copied;             /* a goes through patches though it has no pads: it lies far apart */
+	int64_t packed_a_blocks; /* blocks of a group whose patches stand side by side, copied once for all panels and passes;
 	                    0: each tile copies its own */
-	int64_t pass;   /* outermost terms of a pass over a panel; between passes sums lie where the result will; 0: all
+	int64_t k_block; /* outermost terms of a pass over a panel; between passes sums lie where the result will; 0: all
 	                   at once */
-	int next_lines; /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: weights stay in
+	int next_lines;  /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: weights stay in
 	                   L2 */
 	/* Where rows lie side by side in the result and columns apart, a group's part of a panel stands in scratch and
 	 * is turned by squares: rows of it at most, 0: stored as it comes; the blocks over which rows go on side by
 	 * side, and the elements from there to the next ones (0: that is all). */
-	int64_t turned, span, around;
+	int64_t transposed_store, span, around;
 	bool split_panels; /* threads share panels, not rows: all row blocks run over each */
 	/* A block of so many warps, each a tile, below each other: all rows in one, a and b staged in chunks of `depth`
 	 * terms, `stages` of them on hand or on their way.  0: each warp for itself */
@@ -340,11 +340,11 @@ struct contraction {
 	struct reckoned {
 		double cycles;
 		const char *bound;
-	} reckoned;     /* of an SM by such blocks, and what bounds them */
-	double apart;   /* cycles by warps alone; 0: nothing was reckoned */
-	bool told;      /* its tile is the target's own, by --tile */
-	double a_block; /* bytes of a that a block of rows reads over all terms */
-	bool woven;     /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
+	} reckoned;       /* of an SM by such blocks, and what bounds them */
+	double apart;     /* cycles by warps alone; 0: nothing was reckoned */
+	bool forced;      /* its tile is the target's own, by --tile */
+	double a_block;   /* bytes of a that a block of rows reads over all terms */
+	bool interleaved; /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
 	struct definition *packed; /* the constant b as the blob holds it */
 
 	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
@@ -384,8 +384,8 @@ struct definition *contraction_count(
         const struct contraction *, int v);      /* where the root's variable v ends; NULL: at its extent */
 int contraction_row(const struct contraction *); /* the variable of a tile's rows; -1: none */
 int64_t contraction_extent(const struct contraction *, int term); /* of one pass */
-bool patches_together(const struct contraction *);                /* those of a group's blocks, each of all passes */
-int64_t patch_extent(const struct contraction *, int term);       /* of what a patch holds */
+bool packs_group_of_a(const struct contraction *);                /* those of a group's blocks, each of all passes */
+int64_t packed_a_extent(const struct contraction *, int term);    /* of what a patch holds */
 int contraction_steps(
         const struct contraction *, const struct target *, int rows); /* of k in a turn of a tile's innermost loop */
 
@@ -430,27 +430,27 @@ struct definition *contraction_output(const struct contraction *); /* what its k
 /* ---- chain.c: kernels over the same rows, one after the other on a block of them: what lies between stands in scratch
  * ---- Its body is a program of its own, of one block: outside tensors are its inputs and its output, pointers that
  * move from block to block; the others are its workspace, which is the chain's scratch. */
-struct chain_tensor {
+struct fused_tensor {
 	struct definition *inside, *outside;
 	int64_t step[MAX_RANK];
 }; /* elements by which it moves with each axis */
-struct chain {
+struct fused {
 	struct lowered *body;
 	int axes; /* those that all steps share; the last one is cut into blocks of `rows` */
 	int64_t extents[MAX_RANK], rows;
 	struct definition *counts[MAX_RANK]; /* where axes end; NULL: at their extents */
 	int64_t shared; /* floats that its products stage in turn, where warps make them together */
-	VECTOR(struct chain_tensor) tensors;
+	VECTOR(struct fused_tensor) tensors;
 };
-const struct chain_tensor *chain_tensor(
-        const struct chain *, const struct definition *inside); /* NULL: it lies in scratch */
+const struct fused_tensor *fused_tensor(
+        const struct fused *, const struct definition *inside); /* NULL: it lies in scratch */
 /* Blocks of rows that one block of the kernel runs: where rows are left over, the last two, which then share some. */
-int64_t chain_units(const struct chain *);
-int64_t chain_scratch(const struct chain *); /* floats */
-const char *chain_word(const struct kernel *);
-void chain_parameters(struct lowered *, struct kernel *);
-void chain_choose(struct lowered *, struct kernel *);
-const struct lowered *chain_inside(const struct kernel *);
+int64_t fused_units(const struct fused *);
+int64_t fused_scratch(const struct fused *); /* floats */
+const char *fused_word(const struct kernel *);
+void fused_parameters(struct lowered *, struct kernel *);
+void fused_choose(struct lowered *, struct kernel *);
+const struct lowered *fused_inside(const struct kernel *);
 
 /* ---- repeat.c: a program that runs round after round ---- */
 struct rounds {
@@ -515,11 +515,11 @@ struct tiles_nest {
 struct tiles_nest contraction_nest(const struct contraction *); /* extents of the tiles' nest */
 struct steps contraction_terms(const struct target *, const struct contraction *);
 /* Some rows of b over all panels before the next ones: the only passes over what is not packed. */
-static inline bool contraction_swept(const struct contraction *c) { return c->pass && c->b_mode == B_DIRECT; }
+static inline bool contraction_k_blocked(const struct contraction *c) { return c->k_block && c->b_mode == B_DIRECT; }
 enum near near_of_panel(const struct contraction *),
         near_of_group(const struct contraction *); /* which row a panel of its b goes by */
 void contraction_choose(struct lowered *, struct kernel *);
-bool tiles_told(const struct lowered *); /* whether any has the tile of --tile */
+bool tiles_forced(const struct lowered *); /* whether any has the tile of --tile */
 void contraction_why(const struct target *, const struct contraction *, struct text *); /* for people */
 void winograd_why(const struct target *, const struct contraction *, struct text *);
 #endif

@@ -21,7 +21,7 @@ struct weighing {
 static int unit_variable(const struct definition *d)
 {
 	for (int v = 0; v < d->rank; v++)
-		if (placed(d)->stride[v] == 1 && d->extents[v] > 1)
+		if (scheduled(d)->stride[v] == 1 && d->extents[v] > 1)
 			return v;
 	return -1;
 }
@@ -31,7 +31,7 @@ static void weigh_load(void *user, const struct expr *load)
 	struct weighing *w = user;
 	if (load->of != w->of)
 		return;
-	const struct index *address = placed_address(w->arena, w->of, load->at);
+	const struct index *address = schedule_address(w->arena, w->of, load->at);
 	if (!index_is_affine(address))
 		w->cost += 4 * w->reads;
 	if (w->across >= 0 && index_uses(address, w->across)) {
@@ -58,7 +58,7 @@ static int rows_across(const struct target *target, const struct contraction *c,
 	bool few = column >= 0 && 2 * root->extents[column] <= target->lanes && row >= 0
 	        && root->extents[row] >= target->lanes;
 	return few && !c->pad_count && !c->pool.d && !c->widened && c->b->of->source == SOURCE_CONSTANT
-	                && placed(c->result)->mode == MODE_HOSTED && c->result->rank == root->rank
+	                && scheduled(c->result)->mode == MODE_HOSTED && c->result->rank == root->rank
 	                && unit_variable(c->result) == row
 	        ? row
 	        : -1;
@@ -68,7 +68,7 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 {
 	struct weighing w = { .arena = lowered->arena, .of = d };
 	double elements = (double)definition_elements(d);
-	struct contraction *c = placed(d)->contraction;
+	struct contraction *c = scheduled(d)->contraction;
 	if (c) {
 		/* the column: the last output variable in b only; Winograd's is the channel */
 		int column = c->rewrite ? 1 : -1;
@@ -77,19 +77,20 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 				column = v;
 		if (c->pool.d == d) {
 			for (int v = 0; v < d->rank; v++)
-				w.cost += c->pool.of[v] == column && column >= 0 && placed(d)->stride[v] != 1 ? elements
-				                                                                              : 0;
+				w.cost += c->pool.of[v] == column && column >= 0 && scheduled(d)->stride[v] != 1
+				        ? elements
+				        : 0;
 		} else {
-			const struct index *address = placed_address(lowered->arena, d, c->store_at);
+			const struct index *address = schedule_address(lowered->arena, d, c->store_at);
 			if (!index_is_affine(address))
 				w.cost += 16 * elements;
 			if (column >= 0 && index_factor(address, column) != 1)
 				w.cost += elements;
 		}
 	}
-	for (size_t i = 0; i < placed(d)->readers.count; i++) {
-		const struct definition *reader = placed(d)->readers.at[i];
-		const struct contraction *rc = placed(reader)->contraction;
+	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+		const struct definition *reader = scheduled(d)->readers.at[i];
+		const struct contraction *rc = scheduled(reader)->contraction;
 		w.reader = reader;
 		w.product = rc && rc->root == reader && !rc->rewrite;
 		w.term = w.product && reader->reduced ? reader->rank + reader->reduced - 1 : -1;
@@ -102,7 +103,7 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 			for (int v = 0; v < reader->rank; v++)
 				if (reader->extents[v] > 1 && expr_uses(rc->b, v) && !expr_uses(rc->a, v))
 					w.column = v;
-		} else if (placed(reader)->mode == MODE_HOSTED)
+		} else if (scheduled(reader)->mode == MODE_HOSTED)
 			w.column = unit_variable(reader);
 		w.across = w.product ? rows_across(lowered->target, rc, w.column) : -1;
 		if (w.across >= 0) {
@@ -131,25 +132,25 @@ static void follow_load(void *user, const struct expr *load)
 	if (load->of->source == SOURCE_CONSTANT || definition_elements(load->of) <= 1 || unit < 0
 	        || ++f->followed > FOLLOWED_MOST)
 		return;
-	if (placed(load->of)->mode == MODE_LOCAL) {
+	if (scheduled(load->of)->mode == MODE_LOCAL) {
 		const struct index *with[MAX_VARS];
 		for (int v = 0; v < MAX_VARS; v++)
 			with[v] = v < load->of->rank ? load->at[v] : index_constant(f->arena, 0);
 		expr_loads(expr_substitute(f->arena, load->of->body, with), follow_load, f);
 		return;
 	}
-	const struct index *address = placed_address(f->arena, load->of, load->at);
+	const struct index *address = schedule_address(f->arena, load->of, load->at);
 	if (index_uses(address, unit) && index_factor(address, unit) != 1)
 		f->cost += f->elements;
 }
 static double follow(struct lowered *lowered, const struct definition *d, const struct kernel *writer)
 {
 	struct following f = { .arena = lowered->arena, .d = d, .elements = (double)definition_elements(d) };
-	if (writer->detail || (placed(d)->rewrite && placed(d)->rewrite->parts[WINOGRAD_FILTERS] == d))
+	if (writer->detail || (scheduled(d)->rewrite && scheduled(d)->rewrite->parts[WINOGRAD_FILTERS] == d))
 		return 0; /* filters are read for each group of tiles: what reads them says how they lie */
 	/* Of a rewrite that runs in parts each tile and point is another sum: vectors run along channels, the second
 	 * variable of all parts. */
-	if (placed(d)->rewrite && d->extents[1] >= lowered->target->lanes && unit_variable(d) != 1)
+	if (scheduled(d)->rewrite && d->extents[1] >= lowered->target->lanes && unit_variable(d) != 1)
 		f.cost += f.elements;
 	if (!definition_is_order(d))
 		expr_loads(d->body, follow_load, &f);
@@ -160,9 +161,9 @@ static void set_strides(struct definition *d, const int *order, int count)
 {
 	int64_t step = 1;
 	for (int v = 0; v < d->rank; v++)
-		placed(d)->stride[v] = 0;
+		scheduled(d)->stride[v] = 0;
 	for (int i = count - 1; i >= 0; i--) {
-		placed(d)->stride[order[i]] = step;
+		scheduled(d)->stride[order[i]] = step;
 		step *= d->extents[order[i]];
 	}
 }
@@ -185,11 +186,11 @@ static bool next_permutation(int *order, int n)
 }
 
 /* A loop makes it or reads it: row-major, so that elements of its first axis are slices and bodies need not know. */
-static bool is_whole(const struct definition *d)
+static bool is_integer(const struct definition *d)
 {
 	bool whole = d->reduce == REDUCE_REPEAT;
-	for (size_t i = 0; !whole && i < placed(d)->readers.count; i++)
-		whole = placed(d)->readers.at[i]->reduce == REDUCE_REPEAT;
+	for (size_t i = 0; !whole && i < scheduled(d)->readers.count; i++)
+		whole = scheduled(d)->readers.at[i]->reduce == REDUCE_REPEAT;
 	return whole;
 }
 
@@ -200,7 +201,7 @@ static void choose_layout(struct lowered *lowered, struct definition *d, const s
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] > 1)
 			order[count++] = v;
-	if (placed(d)->mode != MODE_DEVICE || count < 2 || is_whole(d))
+	if (scheduled(d)->mode != MODE_DEVICE || count < 2 || is_integer(d))
 		return;
 	for (int tried = 0; tried < 120; tried++) { /* all of up to five dims; row-major first: it wins ties */
 		set_strides(d, order, count);
@@ -227,7 +228,7 @@ static void weigh_lanes(void *user, const struct expr *load)
 	struct lanes *l = user;
 	if (load->of != l->of)
 		return;
-	const struct index *address = placed_address(l->arena, load->of, load->at);
+	const struct index *address = schedule_address(l->arena, load->of, load->at);
 	if (index_uses(address, l->lane) && index_factor(address, l->lane) != 1)
 		l->cost += 1;
 }
@@ -235,7 +236,7 @@ static void weigh_lanes(void *user, const struct expr *load)
 /* The variable of member `d` along which its kernel's vectors run; -1: not known. */
 static int lane_of(const struct definition *d)
 {
-	const struct kernel *kernel = placed(d)->kernel;
+	const struct kernel *kernel = scheduled(d)->kernel;
 	if (!kernel || kernel->detail)
 		return -1;
 	const struct definition *last = kernel->members.at[kernel->members.count - 1];
@@ -251,10 +252,10 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 {
 	int order[MAX_RANK], best[MAX_RANK], count = 0;
 	double least = -1;
-	if (d->source != SOURCE_CONSTANT || d->type != DTYPE_F32 || is_whole(d))
+	if (d->source != SOURCE_CONSTANT || d->type != DTYPE_F32 || is_integer(d))
 		return;
-	for (size_t i = 0; i < placed(d)->readers.count; i++) {
-		const struct contraction *c = placed(placed(d)->readers.at[i])->contraction;
+	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+		const struct contraction *c = scheduled(scheduled(d)->readers.at[i])->contraction;
 		if (c && !c->rewrite && (c->b->of == d || c->a->of == d))
 			return; /* packed, or read row by row */
 	}
@@ -266,8 +267,8 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 	for (int tried = 0; tried < 120; tried++) {
 		struct lanes l = { .of = d, .arena = lowered->arena };
 		set_strides(d, order, count);
-		for (size_t i = 0; i < placed(d)->readers.count; i++) {
-			const struct definition *reader = placed(d)->readers.at[i];
+		for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+			const struct definition *reader = scheduled(d)->readers.at[i];
 			if ((l.lane = lane_of(reader)) < 0)
 				continue;
 			definition_loads(reader, weigh_lanes, &l);
@@ -315,9 +316,9 @@ static void see_alongside(
 static void see_alongside_load(void *user, const struct expr *load)
 {
 	struct alongside *a = user;
-	if (placed(load->of)->mode != MODE_LOCAL
+	if (scheduled(load->of)->mode != MODE_LOCAL
 	        && load->of->source != SOURCE_CONSTANT) /* constants lie as vectors run */
-		see_alongside(a, load->of, placed_address(a->arena, load->of, load->at), definition_work(a->d));
+		see_alongside(a, load->of, schedule_address(a->arena, load->of, load->at), definition_work(a->d));
 }
 
 /* Only now is it known how tensors lie.  Where most of what a kernel's rows hold lies along the loops around, its rows
@@ -336,12 +337,12 @@ bool keep_lanes(struct lowered *lowered)
 		for (size_t m = 0; m < kernel->members.count; m++) {
 			a.d = kernel->members.at[m];
 			definition_loads(a.d, see_alongside_load, &a);
-			if (placed(a.d)->mode != MODE_LOCAL) {
+			if (scheduled(a.d)->mode != MODE_LOCAL) {
 				const struct index *at[MAX_RANK];
 				for (int v = 0; v < a.d->rank; v++)
 					at[v] = index_var(a.arena, v, a.d->extents[v]);
 				see_alongside(
-				        &a, a.d, placed_address(a.arena, a.d, at), (double)definition_elements(a.d));
+				        &a, a.d, schedule_address(a.arena, a.d, at), (double)definition_elements(a.d));
 			}
 		}
 		if (a.around <= a.row)
@@ -351,8 +352,8 @@ bool keep_lanes(struct lowered *lowered)
 			int64_t row = 1;
 			for (int v = kernel->outer; v < d->rank; v++)
 				row *= d->extents[v];
-			if (row > 1 && !placed(d)->row_apart)
-				placed(d)->row_apart = true, all = false;
+			if (row > 1 && !scheduled(d)->row_apart)
+				scheduled(d)->row_apart = true, all = false;
 		}
 	}
 	return all;

@@ -9,8 +9,8 @@ bool arrange(struct lowered *lowered)
 		struct kernel *kernel = lowered->kernels.at[k];
 		if (!shapes[kernel->shape].arrange || shapes[kernel->shape].arrange(lowered->arena, kernel->detail))
 			continue;
-		const struct rewrite *rewrite = placed(kernel->root)->rewrite; /* runs in parts then */
-		placed(rewrite ? rewrite->result : kernel->root)->generic = true;
+		const struct rewrite *rewrite = scheduled(kernel->root)->rewrite; /* runs in parts then */
+		scheduled(rewrite ? rewrite->result : kernel->root)->generic = true;
 		all = false;
 	}
 	return all;
@@ -46,7 +46,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
         const struct placing_options *options)
 {
 	struct lowered *lowered = arena_new(of->arena, struct lowered);
-	struct program *program = lowered->program = program_copy(of, sizeof(struct placed));
+	struct program *program = lowered->program = program_copy(of, sizeof(struct scheduled));
 	lowered->arena = program->arena;
 	lowered->target = target;
 	lowered->optimise = optimise;
@@ -66,16 +66,16 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	find_branches(lowered);
 	store_counts(lowered);
 	place(lowered);
-	check_step(lowered, placed_check);
+	check_step(lowered, scheduled_check);
 	find_counts(lowered);
 	do {
 		fuse(lowered);
 		check_step(lowered, fused_check);
 		layout(lowered);
-		check_step(lowered, placed_check);
+		check_step(lowered, scheduled_check);
 	} while (!arrange(lowered) || !keep_lanes(lowered));
 	view(lowered);
-	make_chains(lowered);
+	make_fused(lowered);
 	choose(lowered);
 	plan(lowered);
 	share_code(lowered);

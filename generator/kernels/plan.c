@@ -13,18 +13,18 @@ static void lifetimes(struct lowered *lowered)
 		const struct kernel *kernel = lowered->kernels.at[k];
 		for (size_t p = 0; p < kernel->params.count; p++) {
 			const struct definition *of = kernel->params.at[p].of;
-			struct placed *buffer = placed(placed(of)->view_of ? placed(of)->view_of
-			                : placed(of)->lies_in              ? placed(of)->lies_in
-			                                                   : of);
+			struct scheduled *buffer = scheduled(scheduled(of)->view_of ? scheduled(of)->view_of
+			                : scheduled(of)->lies_in                    ? scheduled(of)->lies_in
+			                                                            : of);
 			if (buffer->first < 0)
 				buffer->first = kernel->number;
 			buffer->last = kernel->number;
 		}
 		for (const struct branch *branch = kernel_branch(kernel); branch; branch = branch->outer)
-			placed(branch->condition)->last = kernel->number;
+			scheduled(branch->condition)->last = kernel->number;
 	}
 	for (size_t i = 0; lowered->target->checks_late && i < lowered->program->checks.count; i++)
-		placed(lowered->program->checks.at[i])->last = (int)lowered->kernels.count - 1;
+		scheduled(lowered->program->checks.at[i])->last = (int)lowered->kernels.count - 1;
 }
 
 struct buffers {
@@ -78,11 +78,11 @@ static void check_sizes(const struct lowered *lowered)
 {
 	for (size_t i = 0; lowered->pool_cap && i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
-		if (placed(d)->mode != MODE_VIRTUAL && placed(d)->mode != MODE_LOCAL
-		        && placed(d)->bytes > lowered->pool_cap)
+		if (scheduled(d)->mode != MODE_VIRTUAL && scheduled(d)->mode != MODE_LOCAL
+		        && scheduled(d)->bytes > lowered->pool_cap)
 			fail(lowered->program->build, EXIT_LIMIT, d->name,
 			        "has %lld bytes; a pool holds %lld (--large-models lifts that)",
-			        (long long)placed(d)->bytes, (long long)lowered->pool_cap);
+			        (long long)scheduled(d)->bytes, (long long)lowered->pool_cap);
 	}
 }
 
@@ -107,7 +107,7 @@ static void plan_workspace(struct lowered *lowered, struct buffers *buffers)
 	}
 	lowered->workspace_bound = (int64_t)one.bound;
 	for (size_t i = 0; i < buffers->at.count; i++)
-		placed(buffers->owners.at[i])->offset =
+		scheduled(buffers->owners.at[i])->offset =
 		        lowered->workspace_pools.at[buffers->at.at[i].slab].at + (int64_t)buffers->at.at[i].offset;
 }
 
@@ -119,31 +119,31 @@ void plan(struct lowered *lowered)
 	check_sizes(lowered);
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
-		if (placed(d)->mode != MODE_DEVICE || placed(d)->first < 0)
+		if (scheduled(d)->mode != MODE_DEVICE || scheduled(d)->first < 0)
 			continue;
 		push(lowered->arena, &buffers.at,
-		        (struct ingot_plan_buffer){ .bytes = (uint64_t)placed(d)->bytes,
+		        (struct ingot_plan_buffer){ .bytes = (uint64_t)scheduled(d)->bytes,
 		                .align = ALIGN,
-		                .first = (uint32_t)placed(d)->first,
-		                .last = (uint32_t)placed(d)->last,
+		                .first = (uint32_t)scheduled(d)->first,
+		                .last = (uint32_t)scheduled(d)->last,
 		                .in_place_of = -1 });
 		push(lowered->arena, &buffers.owners, d);
 	}
 	plan_workspace(lowered, &buffers);
 	for (size_t i = 0; i < lowered->views.count; i++) {
 		struct definition *d = lowered->views.at[i];
-		placed(d)->offset = placed(placed(d)->view_of)->offset
-		        + (int64_t)dtype_bytes(d->type, (size_t)placed(d)->view_offset);
+		scheduled(d)->offset = scheduled(scheduled(d)->view_of)->offset
+		        + (int64_t)dtype_bytes(d->type, (size_t)scheduled(d)->view_offset);
 	}
 	for (size_t i = 0; i < program->all.count; i++) {
-		struct placed *d = placed(program->all.at[i]);
+		struct scheduled *d = scheduled(program->all.at[i]);
 		if (d->mode == MODE_DEVICE && d->lies_in)
-			d->offset = placed(d->lies_in)->offset;
+			d->offset = scheduled(d->lies_in)->offset;
 	}
 	lowered->workspace_align = ALIGN;
 	int64_t at = 0;
 	for (size_t i = 0; i < lowered->constants.count; i++) {
-		struct placed *constant = placed(lowered->constants.at[i].of);
+		struct scheduled *constant = scheduled(lowered->constants.at[i].of);
 		constant->offset = at;
 		at += (constant->bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
 	}

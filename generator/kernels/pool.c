@@ -74,7 +74,7 @@ static bool lay(const struct contraction *c, struct pool *pool)
 	int column = -1;
 	for (int k = 0; k < x->rank; k++) {
 		int v = -1;
-		placed(x)->stride[k] = 0;
+		scheduled(x)->stride[k] = 0;
 		if (x->extents[k] == 1 || !index_is_var(c->store_at[k], &v))
 			continue;
 		if (v == pool->across)
@@ -89,10 +89,10 @@ static bool lay(const struct contraction *c, struct pool *pool)
 	for (int k = 0; k < x->rank; k++) {
 		int v = -1;
 		if (x->extents[k] > 1 && index_is_var(c->store_at[k], &v))
-			placed(x)->stride[k] = k == column ? 1
-			        : v == pool->across        ? columns
-			        : v == pool->row           ? columns * width
-			                                   : 0;
+			scheduled(x)->stride[k] = k == column ? 1
+			        : v == pool->across           ? columns
+			        : v == pool->row              ? columns * width
+			                                      : 0;
 	}
 	return column >= 0 && pool->size[0] * width * columns <= SCRATCH_FLOATS;
 }
@@ -103,24 +103,24 @@ void fuse_pools(struct lowered *lowered)
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i], *x;
 		struct pool pool;
-		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || d->reduce != REDUCE_MAX
-		        || d->order != ORDER_CHAIN || d->start || definition_has_places(d) || d->type != DTYPE_F32
+		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL || d->reduce != REDUCE_MAX
+		        || d->order != ORDER_SERIAL || d->start || definition_scatters(d) || d->type != DTYPE_F32
 		        || d->body->kind != EXPR_LOAD)
 			continue;
 		x = d->body->of;
-		struct contraction *c = placed(x)->contraction;
-		if (!c || c->result != x || c->rewrite || c->pool.d || placed(x)->mode != MODE_DEVICE
-		        || !branch_equal(x->branch, d->branch) || placed(x)->readers.count != 1
+		struct contraction *c = scheduled(x)->contraction;
+		if (!c || c->result != x || c->rewrite || c->pool.d || scheduled(x)->mode != MODE_DEVICE
+		        || !branch_equal(x->branch, d->branch) || scheduled(x)->readers.count != 1
 		        || c->b->of->source != SOURCE_CONSTANT || !match(c, d, &pool))
 			continue;
 		int64_t kept[MAX_RANK];
-		memcpy(kept, placed(x)->stride, sizeof kept);
+		memcpy(kept, scheduled(x)->stride, sizeof kept);
 		if (!lay(c, &pool)) {
-			memcpy(placed(x)->stride, kept, sizeof kept);
+			memcpy(scheduled(x)->stride, kept, sizeof kept);
 			continue;
 		}
 		c->pool = pool;
-		placed(x)->mode = MODE_LOCAL;
-		placed(d)->contraction = c;
+		scheduled(x)->mode = MODE_LOCAL;
+		scheduled(d)->contraction = c;
 	}
 }

@@ -6,7 +6,7 @@ static const char *const modes[] = { "virtual", "local", "workspace", "hosted", 
 
 static void print_place(const struct definition *d, struct text *out)
 {
-	const struct placed *p = placed(d);
+	const struct scheduled *p = scheduled(d);
 	text_adds(out, modes[p->mode]);
 	if (p->offset >= 0)
 		text_printf(out, " + %" PRId64, p->offset);
@@ -71,8 +71,9 @@ void plan_print(const struct lowered *lowered, struct text *out)
 	        lowered->workspace_bytes, lowered->workspace_bound, lowered->weights_bytes);
 	for (size_t i = 0; i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
-		if (placed(d)->mode == MODE_DEVICE && placed(d)->first >= 0)
-			text_printf(out, "    %10" PRId64 " + %-10" PRId64 " kernels %d to %d  %s\n", placed(d)->offset,
-			        placed(d)->bytes, placed(d)->first, placed(d)->last, d->name);
+		if (scheduled(d)->mode == MODE_DEVICE && scheduled(d)->first >= 0)
+			text_printf(out, "    %10" PRId64 " + %-10" PRId64 " kernels %d to %d  %s\n",
+			        scheduled(d)->offset, scheduled(d)->bytes, scheduled(d)->first, scheduled(d)->last,
+			        d->name);
 	}
 }

@@ -27,7 +27,7 @@ static bool has_product(const struct target *target, const struct product *produ
 
 const struct product *product_of(const struct target *target, const struct definition *d)
 {
-	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || !d->products || d->order != ORDER_CHAIN)
+	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || !d->products || d->order != ORDER_SERIAL)
 		return NULL;
 	for (size_t i = 0; i < COUNT(products); i++)
 		if (products[i].sum == d->type && products[i].row == d->body->row && has_product(target, &products[i]))

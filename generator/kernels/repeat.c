@@ -33,7 +33,7 @@ static void name_inside(struct lowered *lowered, const struct kernel *kernel)
 static int64_t take(int64_t *bytes, const struct definition *of)
 {
 	int64_t at = *bytes;
-	*bytes += (placed(of)->bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
+	*bytes += (scheduled(of)->bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
 	return at;
 }
 
@@ -70,7 +70,7 @@ void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 	rounds->place = arena_new_array(lowered->arena, int64_t, outs);
 	rounds->other = arena_new_array(lowered->arena, int64_t, outs);
 	for (size_t m = 0; m < kernel->members.count; m++)
-		if (placed(kernel->members.at[m])->mode != MODE_LOCAL)
+		if (scheduled(kernel->members.at[m])->mode != MODE_LOCAL)
 			rounds->results[kernel->members.at[m]->part] = kernel->members.at[m];
 	int64_t bytes = (rounds->body->workspace_bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
 	for (size_t k = 0; k < outs; k++) {

@@ -29,7 +29,7 @@ static bool same_extents(const struct definition *x, const struct definition *y)
 	if (x->type != y->type || x->rank != y->rank)
 		return false;
 	for (int d = 0; d < x->rank; d++)
-		if (x->extents[d] != y->extents[d] || placed(x)->stride[d] != placed(y)->stride[d])
+		if (x->extents[d] != y->extents[d] || scheduled(x)->stride[d] != scheduled(y)->stride[d])
 			return false;
 	return true;
 }
@@ -38,7 +38,7 @@ static bool same_extents(const struct definition *x, const struct definition *y)
 static bool same_part(const struct pair *p, const struct definition *x, const struct definition *y)
 {
 	if (!same_extents(x, y) || x->source != y->source || definition_climbs(x) != definition_climbs(y)
-	        || (placed(x)->mode == MODE_LOCAL) != (placed(y)->mode == MODE_LOCAL))
+	        || (scheduled(x)->mode == MODE_LOCAL) != (scheduled(y)->mode == MODE_LOCAL))
 		return false;
 	return param_of(p->a, x) == param_of(p->b, y) && member_of(p->a, x) == member_of(p->b, y);
 }
@@ -95,12 +95,12 @@ static bool same_count(const struct pair *p, const struct definition *x, const s
 static bool same_member(const struct pair *p, const struct definition *x, const struct definition *y)
 {
 	if (!same_part(p, x, y) || x->reduce != y->reduce || x->products != y->products || x->order != y->order
-	        || x->reduced != y->reduced || !placed(x)->rewrite != !placed(y)->rewrite)
+	        || x->reduced != y->reduced || !scheduled(x)->rewrite != !scheduled(y)->rewrite)
 		return false;
 	for (int d = 0; d < x->reduced; d++)
 		if (x->reduced_extents[d] != y->reduced_extents[d])
 			return false;
-	const struct rewrite *of_x = placed(x)->rewrite, *of_y = placed(y)->rewrite;
+	const struct rewrite *of_x = scheduled(x)->rewrite, *of_y = scheduled(y)->rewrite;
 	if (of_x && (of_x->m != of_y->m || of_x->pad_top != of_y->pad_top || of_x->pad_left != of_y->pad_left))
 		return false;
 	for (int v = 0; v < x->rank; v++)
@@ -119,9 +119,10 @@ bool contraction_same(const struct kernel *a, const struct kernel *b)
 	const struct contraction *x = a->detail, *y = b->detail;
 	return x->swapped == y->swapped && x->b_mode == y->b_mode && x->tile_rows == y->tile_rows
 	        && x->tile_vecs == y->tile_vecs && x->row_blocks == y->row_blocks && x->panels == y->panels
-	        && x->group == y->group && x->next_lines == y->next_lines && x->pass == y->pass
-	        && x->patches == y->patches && x->copied == y->copied && x->split_panels == y->split_panels
-	        && x->prefetch == y->prefetch && !x->pool.d == !y->pool.d && x->pool.by_panel == y->pool.by_panel;
+	        && x->group == y->group && x->next_lines == y->next_lines && x->k_block == y->k_block
+	        && x->packed_a_blocks == y->packed_a_blocks && x->copied == y->copied
+	        && x->split_panels == y->split_panels && x->prefetch == y->prefetch && !x->pool.d == !y->pool.d
+	        && x->pool.by_panel == y->pool.by_panel;
 }
 
 static bool same_code(const struct kernel *a, const struct kernel *b)

@@ -53,7 +53,7 @@ static double cycles_of(const struct sharing *s, const struct kernel *kernel, in
 	double compute = kernel->flops / target->lanes / target->fma_pipes / (product ? 2 : 1) * share;
 	for (size_t p = 0; p < kernel->params.count; p++)
 		*(kernel->params.at[p].of->source == SOURCE_CONSTANT ? &constants : &others) +=
-		        (double)placed(kernel->params.at[p].of)->bytes;
+		        (double)scheduled(kernel->params.at[p].of)->bytes;
 	double own = by_columns(kernel) ? share : 1;
 	double reading = constants * own / rate_of(target, (double)s->lowered->weights_bytes * own)
 	        + others * share / rate_of(target, kernel->bytes);
@@ -130,11 +130,11 @@ static void add_edges(struct sharing *s, int reader)
 	const struct kernel *kernel = s->lowered->kernels.at[reader];
 	for (size_t p = 0; p < kernel->params.count; p++) {
 		const struct param *param = kernel->params.at + p;
-		const struct kernel *writer = param->written ? NULL : placed(param->of)->kernel;
+		const struct kernel *writer = param->written ? NULL : scheduled(param->of)->kernel;
 		if (writer && writer != kernel && writer->number < (int)s->lowered->kernels.count
 		        && s->lowered->kernels.at[writer->number] == writer)
 			push(s->lowered->arena, &s->edges,
-			        (struct edge){ writer->number, reader, (double)placed(param->of)->bytes });
+			        (struct edge){ writer->number, reader, (double)scheduled(param->of)->bytes });
 	}
 }
 

@@ -6,14 +6,14 @@ int contraction_row(const struct contraction *c) { return c->rows ? c->batches +
 
 int64_t contraction_extent(const struct contraction *c, int term)
 {
-	return term == 0 && c->pass ? c->pass : c->extents[c->column + 1 + term];
+	return term == 0 && c->k_block ? c->k_block : c->extents[c->column + 1 + term];
 }
 
-bool patches_together(const struct contraction *c) { return c->patches > 1; }
+bool packs_group_of_a(const struct contraction *c) { return c->packed_a_blocks > 1; }
 
-int64_t patch_extent(const struct contraction *c, int term)
+int64_t packed_a_extent(const struct contraction *c, int term)
 {
-	return patches_together(c) ? c->extents[c->column + 1 + term] : contraction_extent(c, term);
+	return packs_group_of_a(c) ? c->extents[c->column + 1 + term] : contraction_extent(c, term);
 }
 
 static const struct range *pad_along(const struct contraction *c, int var)
@@ -44,10 +44,10 @@ static void lay(struct stage *stage)
 }
 
 /* passes: the terms of one lie side by side. */
-static void settle(struct stage *stage, bool passes)
+static void settle(struct stage *stage, bool k_blocks)
 {
 	sort(stage);
-	for (int i = stage->dims - 1; passes && i > 0; i--)
+	for (int i = stage->dims - 1; k_blocks && i > 0; i--)
 		if (stage->dim[i].term == 0) {
 			struct stage_dim dim = stage->dim[i];
 			memmove(stage->dim + 1, stage->dim, (size_t)i * sizeof dim);
@@ -73,7 +73,7 @@ void stage_padded(const struct contraction *c, int64_t rows, struct stage *stage
 	for (int t = 0; t < c->terms; t++) {
 		int v = c->column + 1 + t;
 		struct stage_dim dim = { .term = t,
-			.extent = patch_extent(c, t),
+			.extent = packed_a_extent(c, t),
 			.stride = index_factor(c->a_at, v),
 			.pad = pad_along(c, v),
 			.step = 1 };
@@ -97,7 +97,7 @@ void stage_padded(const struct contraction *c, int64_t rows, struct stage *stage
 			.factor = row_pad != NULL,
 			.rows = step };
 	}
-	settle(stage, patches_together(c) && c->pass);
+	settle(stage, packs_group_of_a(c) && c->k_block);
 }
 
 bool stage_whole(const struct contraction *c, struct stage *stage)

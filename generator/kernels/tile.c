@@ -159,7 +159,7 @@ struct packing {
 static int64_t place_in_panel(const struct packing *p, int64_t width, int64_t j)
 {
 	int64_t vecs = width / p->lanes;
-	return p->c->woven ? j % vecs * p->lanes + j / vecs : j;
+	return p->c->interleaved ? j % vecs * p->lanes + j / vecs : j;
 }
 
 /* One panel of one batch. */
@@ -249,7 +249,7 @@ static struct definition *packed_alike(const struct lowered *lowered, const stru
 		        item->fill == fill_packed ? ((const struct packing *)item->detail)->c : NULL;
 		if (!other || other->b->of != c->b->of || other->batches != c->batches || other->terms != c->terms
 		        || other->column - other->batches - other->rows || c->column - c->batches - c->rows
-		        || other->panels != c->panels || other->woven != c->woven)
+		        || other->panels != c->panels || other->interleaved != c->interleaved)
 			continue;
 		/* b knows no rows: its variables are batches, then the column and the terms */
 		bool same = true;
@@ -313,8 +313,8 @@ static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_
 		return;
 	c->pool.by_panel = true;
 	for (int k = 0; k < x->rank; k++)
-		if (placed(x)->stride[k] > 1)
-			placed(x)->stride[k] = placed(x)->stride[k] / columns * c->tile_vecs;
+		if (scheduled(x)->stride[k] > 1)
+			scheduled(x)->stride[k] = scheduled(x)->stride[k] / columns * c->tile_vecs;
 	contraction_arrange(lowered->arena, c);
 }
 
@@ -334,25 +334,25 @@ static int64_t group_of(const struct target *target, const struct contraction *c
 	return (int64_t)((double)near_bytes(target, near_of_group(c)) / (a_bytes > 1 ? a_bytes : 1));
 }
 
-static int64_t pass_of(
+static int64_t k_block_of(
         const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks, double a_bytes)
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
 	double panel = (double)terms * c->tile_vecs * target->lanes * 4;
 	if (c->b_mode == B_DIRECT || c->pool.d || !has_caches(target) || blocks < 4
-	        || (index_factor(c->out_at, c->column) != 1 && !c->turned))
+	        || (index_factor(c->out_at, c->column) != 1 && !c->transposed_store))
 		return 0;
 	if (panel <= (double)near_bytes(target, near_of_panel(c))
 	        && group_of(target, c, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
 		return 0;
-	for (int64_t pass = extent - 1; pass * inner >= PASS_STEPS; pass--)
-		if (extent % pass == 0) {
-			double part = (double)pass / (double)extent;
-			if (panel * part <= (double)near_bytes(target, NEAR_panel_pass)
+	for (int64_t k_block = extent - 1; k_block * inner >= PASS_STEPS; k_block--)
+		if (extent % k_block == 0) {
+			double part = (double)k_block / (double)extent;
+			if (panel * part <= (double)near_bytes(target, NEAR_panel_k_block)
 			        && group_of(target, c, a_bytes * part)
 			                >= (blocks < BLOCKS_OF_PASS ? blocks : BLOCKS_OF_PASS))
-				return pass;
-			shortest = pass;
+				return k_block;
+			shortest = k_block;
 		}
 	return shortest;
 }
@@ -432,7 +432,7 @@ static bool gathers(const struct target *target, const struct contraction *c, in
  * wait near meanwhile.  Measured (docs/performance.md): 32 to 64 rows; one block of rows streams b as fast in panels
  * while a CPU's second table of pages has them all (2,048 of 4 KB). */
 enum { SWEPT_LEAST = 16, SWEPT_MOST = 48, PAGES_FOUND = 8 << 20 };
-static int64_t swept_rows(const struct target *target, const struct contraction *c, const struct tiles_nest *n)
+static int64_t k_block_rows(const struct target *target, const struct contraction *c, const struct tiles_nest *n)
 {
 	int64_t step = c->terms == 1 && index_is_affine(c->b_at) ? index_factor(c->b_at, c->column + 1) * 4 : 0,
 	        rows = SWEPT_MOST;
@@ -454,18 +454,20 @@ static int64_t swept_rows(const struct target *target, const struct contraction 
 /* Single floats that are stored so far apart take a line each, and often the same place in the cache: the rows of a
  * group are turned together, as many as stay in a part of L2, so that a column is written for some lines before the
  * next one is. */
-static void choose_turned(const struct lowered *lowered, struct contraction *c)
+static void choose_transposed_store(const struct lowered *lowered, struct contraction *c)
 {
 	const struct target *target = lowered->target;
 	int64_t lanes = target->lanes, width = c->tile_vecs * lanes,
-	        most = near_bytes(target, c->b_mode == B_GATHERED ? NEAR_turned_packed : NEAR_turned) / 4;
+	        most = near_bytes(
+	                       target, c->b_mode == B_GATHERED ? NEAR_transposed_store_packed : NEAR_transposed_store)
+	        / 4;
 	int64_t blocks = most / (width * c->tile_rows),
 	        least = ceil_div(lanes, c->tile_rows > 1 ? c->tile_rows - 1 : 1);
 	if (lanes < 4 || !has_caches(target) || c->split_panels || c->result->type != DTYPE_F32
 	        || c->root->type != DTYPE_F32 || c->extents[c->column] < lanes || !find_span(c) || c->span < least
 	        || blocks < least)
 		return;
-	c->turned = blocks * c->tile_rows;
+	c->transposed_store = blocks * c->tile_rows;
 }
 
 /* Of the counts those that end a loop of the nest: over batches, rows, panels and the outermost terms. */
@@ -473,12 +475,14 @@ enum { TERMS_COUNTED = 8 }; /* so many are worth it */
 static void keep_counts(struct contraction *c)
 {
 	int row = contraction_row(c);
-	if (row >= 0 && ((c->split_panels && !c->warps) || (c->warps && c->rows > 1) || (c->turned && c->rows > 1)))
+	if (row >= 0
+	        && ((c->split_panels && !c->warps) || (c->warps && c->rows > 1)
+	                || (c->transposed_store && c->rows > 1)))
 		c->counts[row] = NULL;
 	if (c->panels == 1)
 		c->counts[c->column] = NULL;
 	for (int t = 0; t < c->terms; t++)
-		if (t || c->pass || c->warps || c->extents[c->column + 1] < TERMS_COUNTED)
+		if (t || c->k_block || c->warps || c->extents[c->column + 1] < TERMS_COUNTED)
 			c->counts[c->column + 1 + t] = NULL;
 	for (int r = 0; r + 1 < c->rows && c->warps; r++) /* a block has rows of all of them */
 		c->counts[c->batches + r] = NULL;
@@ -496,37 +500,37 @@ static bool lies_far(const struct contraction *c)
 	        || index_factor(c->a_at, c->column + c->terms) * 4 < FAR || c->panels < COPIES_PAY || c->group < 2)
 		return false;
 	return c->pad_count
-	        || (!c->pass && c->terms == 1 && index_factor(c->a_at, row) > 1
+	        || (!c->k_block && c->terms == 1 && index_factor(c->a_at, row) > 1
 	                && c->extents[row] % c->row_blocks == 0); /* side by side every second float */
 }
 
 /* With several panels the patches of a group's blocks are copied once, in front of all of them, for all passes: where
  * as many as are worth a pass over b fit a part of L2; of passes what one of them reads, for the whole group. */
-static void choose_patches(const struct target *target, struct contraction *c)
+static void choose_packed_a(const struct target *target, struct contraction *c)
 {
 	struct stage stage;
-	bool far = lies_far(c), whole = c->pass || (far && !c->pad_count);
+	bool far = lies_far(c), whole = c->k_block || (far && !c->pad_count);
 	if ((!c->pad_count && !far) || c->pool.d || c->split_panels || c->panels == 1 || !has_caches(target)
-	        || contraction_swept(c))
+	        || contraction_k_blocked(c))
 		return;
-	c->patches = 2; /* of all passes */
+	c->packed_a_blocks = 2; /* of all passes */
 	stage_padded(c, c->tile_rows, &stage);
-	c->patches = 0;
+	c->packed_a_blocks = 0;
 	double each = (double)(stage.floats + 2 * target->lanes) * 4,
-	       part = c->pass ? (double)c->pass / (double)c->extents[c->column + 1] : 1;
+	       part = c->k_block ? (double)c->k_block / (double)c->extents[c->column + 1] : 1;
 	int64_t room = (int64_t)((double)near_bytes(target,
-	                                 c->pass         ? NEAR_patches_all
+	                                 c->k_block      ? NEAR_packed_a_all
 	                                         : whole ? NEAR_group
-	                                                 : NEAR_patches)
+	                                                 : NEAR_packed_a)
 	        / (each * part));
 	if (whole && (room < c->group || each * (double)c->group > PATCHES_MOST))
 		return;
 	c->copied = far && room >= c->group;
 	if (c->b_mode == B_GATHERED && room < c->group) /* each group would pack b again */
-		room = (double)near_bytes(target, NEAR_patches_all) / each < (double)c->group ? 0 : c->group;
+		room = (double)near_bytes(target, NEAR_packed_a_all) / each < (double)c->group ? 0 : c->group;
 	if (room < c->group && room < PATCHES_ENOUGH)
 		return;
-	c->patches = c->group = room < c->group ? room : c->group;
+	c->packed_a_blocks = c->group = room < c->group ? room : c->group;
 }
 
 /* Weights that come from beyond L2, more of them than of a: threads share panels, so that each reads its own part of
@@ -535,7 +539,7 @@ enum { PANELS_SHARED = 8 };
 static bool panels_are_shared(const struct target *target, const struct contraction *c, int64_t b_bytes, int64_t blocks)
 {
 	return c->b_mode == B_PACKED && c->group >= blocks && c->panels >= PANELS_SHARED && c->batches == 0
-	        && !c->patches && !c->turned && !c->pool.d && !c->warps && has_caches(target)
+	        && !c->packed_a_blocks && !c->transposed_store && !c->pool.d && !c->warps && has_caches(target)
 	        && !(contraction_row(c) >= 0 && c->counts[contraction_row(c)]) && b_bytes > near_bytes(target, NEAR_all)
 	        && (double)b_bytes > c->a_block * (double)blocks;
 }
@@ -546,8 +550,9 @@ static int64_t group_of_results(
         const struct target *target, struct contraction *c, int64_t b_bytes, int64_t row_bytes, int64_t blocks)
 {
 	int64_t most = near_bytes(target, NEAR_results) / (row_bytes * c->tile_rows);
-	if (c->panels == 1 || c->b_mode != B_PACKED || c->pass || c->turned || c->pool.d || !has_caches(target)
-	        || index_factor(c->out_at, c->column) != 1 || b_bytes > near_bytes(target, NEAR_again)
+	if (c->panels == 1 || c->b_mode != B_PACKED || c->k_block || c->transposed_store || c->pool.d
+	        || !has_caches(target) || index_factor(c->out_at, c->column) != 1
+	        || b_bytes > near_bytes(target, NEAR_again)
 	        || 2 * blocks * c->tile_rows * row_bytes <= near_bytes(target, NEAR_all))
 		return c->group;
 	most = most < BLOCKS_ENOUGH ? BLOCKS_ENOUGH : most;
@@ -692,34 +697,34 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
 	pool_by_panel(lowered, c, columns);
 	/* Rows run in groups whose part of a stays in L2 while all panels pass; with one panel nothing comes back. */
-	double a_bytes = (double)placed(c->a->of)->bytes / (double)batches / (double)(outer * c->row_blocks),
+	double a_bytes = (double)scheduled(c->a->of)->bytes / (double)batches / (double)(outer * c->row_blocks),
 	       tile_bytes = (double)c->tile_rows * (double)terms * 4;
 	a_bytes = tile_bytes < a_bytes ? tile_bytes : a_bytes; /* strides skip part of a */
 	int64_t blocks = outer * c->row_blocks;
 	c->a_block = a_bytes;
-	int64_t swept = swept_rows(target, c, &n);
-	c->split_panels = (blocks < 2 || (c->exchanged && c->panels > 1) || swept) && !c->pool.d
+	int64_t k_blocked = k_block_rows(target, c, &n);
+	c->split_panels = (blocks < 2 || (c->exchanged && c->panels > 1) || k_blocked) && !c->pool.d
 	        && !c->warps; /* exchanged: each panel of b is packed once */
-	c->b_mode = c->b->of->source == SOURCE_CONSTANT       ? B_PACKED
-	        : !swept && gathers(target, c, terms, blocks) ? B_GATHERED
-	                                                      : B_DIRECT;
-	choose_turned(lowered, c);
-	c->pass = swept ? swept : pass_of(target, c, terms, blocks, a_bytes);
+	c->b_mode = c->b->of->source == SOURCE_CONSTANT           ? B_PACKED
+	        : !k_blocked && gathers(target, c, terms, blocks) ? B_GATHERED
+	                                                          : B_DIRECT;
+	choose_transposed_store(lowered, c);
+	c->k_block = k_blocked ? k_blocked : k_block_of(target, c, terms, blocks, a_bytes);
 	if (c->b_mode == B_GATHERED
 	        && terms * c->tile_vecs * target->lanes
 	                > STACK_FLOATS) { /* no stack holds that: lanes read b where it is */
 		c->b_mode = B_DIRECT;
-		c->pass = 0;
+		c->k_block = 0;
 	}
-	double a_part = c->pass ? a_bytes * (double)c->pass / (double)c->extents[c->column + 1] : a_bytes;
+	double a_part = c->k_block ? a_bytes * (double)c->k_block / (double)c->extents[c->column + 1] : a_bytes;
 	int64_t groups = group_of(target, c, a_part);
 	c->group = c->panels == 1 || groups >= blocks ? blocks
 	        : groups < 1                          ? 1
 	                                              : ceil_div(blocks, ceil_div(blocks, groups));
 	c->group = group_of_results(target, c, columns * terms * 4, columns * 4, blocks);
-	if (c->turned && c->group > c->turned / c->tile_rows)
-		c->group = c->turned / c->tile_rows;
-	choose_patches(target, c);
+	if (c->transposed_store && c->group > c->transposed_store / c->tile_rows)
+		c->group = c->transposed_store / c->tile_rows;
+	choose_packed_a(target, c);
 	c->split_panels |= panels_are_shared(target, c, batches * columns * terms * 4, blocks);
 	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : blocks;
 	kernel->blocks_of = c->split_panels
@@ -735,7 +740,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	if (c->b->of->source == SOURCE_CONSTANT) {
 		struct packing *packing = arena_new(lowered->arena, struct packing);
 		*packing = (struct packing){ c, target->lanes };
-		c->woven = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
+		c->interleaved = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
 		/* Weights that do not stay in L2 from call to call come from beyond it: the next panel, or what the
 		 * next kernel begins with, comes while this one is multiplied; a single row streams as fast as memory
 		 * is anyway, and where that hides latency, others run meanwhile.  What is pooled is small. */
@@ -786,13 +791,13 @@ void contraction_parameters(struct lowered *lowered, struct kernel *kernel)
 	kernel_add_param(lowered->arena, kernel, contraction_output(c), true);
 }
 
-bool tiles_told(const struct lowered *lowered)
+bool tiles_forced(const struct lowered *lowered)
 {
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		const struct lowered *inside = kernel_inside(kernel);
-		if (inside ? tiles_told(inside)
-		           : kernel->shape == SHAPE_CONTRACTION && ((const struct contraction *)kernel->detail)->told)
+		if (inside ? tiles_forced(inside)
+		           : kernel->shape == SHAPE_CONTRACTION && ((const struct contraction *)kernel->detail)->forced)
 			return true;
 	}
 	return false;

@@ -15,14 +15,14 @@ static int64_t offset_of(const struct expr *load)
 	int64_t offset = 0, at;
 	for (int d = 0; d < load->of->rank; d++)
 		if (index_is_constant(load->at[d], &at))
-			offset += at * placed(load->of)->stride[d];
+			offset += at * scheduled(load->of)->stride[d];
 	return offset;
 }
 
 static void see_load(void *user, const struct expr *load)
 {
 	struct viewing *v = user;
-	if (load->of->source != SOURCE_COMPUTED || placed(load->of)->mode != MODE_DEVICE)
+	if (load->of->source != SOURCE_COMPUTED || scheduled(load->of)->mode != MODE_DEVICE)
 		return;
 	for (size_t i = 0; i < v->bases.count; i++)
 		if (v->bases.at[i] == load->of) {
@@ -37,15 +37,15 @@ static void see_load(void *user, const struct expr *load)
 static struct definition *view_of(struct lowered *lowered, struct definition *base, int64_t offset)
 {
 	for (size_t i = 0; i < lowered->views.count; i++)
-		if (placed(lowered->views.at[i])->view_of == base
-		        && placed(lowered->views.at[i])->view_offset == offset)
+		if (scheduled(lowered->views.at[i])->view_of == base
+		        && scheduled(lowered->views.at[i])->view_offset == offset)
 			return lowered->views.at[i];
-	struct placed *copy = arena_new(lowered->arena, struct placed);
+	struct scheduled *copy = arena_new(lowered->arena, struct scheduled);
 	struct definition *view = &copy->of;
-	*copy = *placed(base);
-	placed(view)->view_of = base;
-	placed(view)->view_offset = offset;
-	placed(view)->bytes -= (int64_t)dtype_bytes(base->type, (size_t)offset);
+	*copy = *scheduled(base);
+	scheduled(view)->view_of = base;
+	scheduled(view)->view_offset = offset;
+	scheduled(view)->bytes -= (int64_t)dtype_bytes(base->type, (size_t)offset);
 	view->name = arena_printf(lowered->arena, "%s + %lld", base->name, (long long)offset);
 	push(lowered->arena, &lowered->views, view);
 	return view;

@@ -59,10 +59,10 @@ static void print_tile(const struct target *target, const struct contraction *c,
 	text_addc(out, '\n');
 }
 
-static void print_places(const struct target *target, const struct contraction *c, struct text *out)
+static void print_scatter(const struct target *target, const struct contraction *c, struct text *out)
 {
 	struct tiles_nest n = contraction_nest(c);
-	double part = c->pass ? (double)c->pass / (double)c->extents[c->column + 1] : 1,
+	double part = c->k_block ? (double)c->k_block / (double)c->extents[c->column + 1] : 1,
 	       panel = (double)n.terms * c->tile_vecs * target->lanes * 4;
 	text_adds(out, "              ");
 	print_near(target, NEAR_panel_l1, panel * part, out);
@@ -71,14 +71,14 @@ static void print_places(const struct target *target, const struct contraction *
 		text_adds(out, "b is read where it lies");
 	else
 		print_near(target, near_of_panel(c), panel, out);
-	if (contraction_swept(c)) {
+	if (contraction_k_blocked(c)) {
 		text_printf(out, ", %" PRId64 " of its %" PRId64 " rows by all panels before the next\n              ",
-		        c->pass, n.terms);
+		        c->k_block, n.terms);
 		print_near(target, NEAR_waiting, 4. * (double)(n.rows * n.outer * n.columns), out);
-	} else if (c->pass)
-		text_printf(out, "; so in passes of %" PRId64 " of %" PRId64 " terms",
+	} else if (c->k_block)
+		text_printf(out, "; so in k blocks of %" PRId64 " of %" PRId64 " terms",
 		        (int64_t)((double)n.terms * part), n.terms);
-	if (c->panels > 1 && !contraction_swept(c)) {
+	if (c->panels > 1 && !contraction_k_blocked(c)) {
 		text_adds(out, "\n              ");
 		print_near(target, near_of_group(c), (double)c->group * c->a_block * part, out);
 		text_printf(out, ", %" PRId64 " of %" PRId64 " blocks%s", c->group, c->row_blocks * n.outer,
@@ -110,12 +110,12 @@ void winograd_why(const struct target *target, const struct contraction *c, stru
 	        4. * (double)points * (double)(((ci + lanes - 1) / lanes + c->tile_vecs) * lanes * each), out);
 	text_printf(out, ", %" PRId64 " of %" PRId64 " tiles\n              ", each, tiles);
 	if (c->packed)
-		print_near(target, NEAR_all, (double)placed(c->packed)->bytes, out);
+		print_near(target, NEAR_all, (double)scheduled(c->packed)->bytes, out);
 	else
 		print_near(target, NEAR_filters,
 		        4. * (double)(points * ((c->rewrite->w->extents[0] + lanes - 1) / lanes * lanes) * ci), out);
 	if (!c->packed && !c->kept)
-		text_printf(out, "; so %" PRId64 " of %" PRId64 " channels of a panel at a time", c->pass, ci);
+		text_printf(out, "; so %" PRId64 " of %" PRId64 " channels of a panel at a time", c->k_block, ci);
 	text_addc(out, '\n');
 }
 
@@ -138,7 +138,7 @@ void contraction_why(const struct target *target, const struct contraction *c, s
 		        "    why       %.0f cycles of a multiprocessor by blocks, bound by %s; by warps alone %.0f "
 		        "(%s)\n",
 		        c->reckoned.cycles, c->reckoned.bound, c->apart, target->gpu->example);
-	else if (c->apart && c->told)
+	else if (c->apart && c->forced)
 		text_printf(out,
 		        "    why       %.0f cycles of a multiprocessor by warps alone, which --tile says (%s)\n",
 		        c->apart, target->gpu->example);
@@ -150,7 +150,7 @@ void contraction_why(const struct target *target, const struct contraction *c, s
 	else if (!target->hides_latency && !target->small) {
 		print_tile(target, c, out);
 		if (target->lanes > 1)
-			print_places(target, c, out);
+			print_scatter(target, c, out);
 	}
 	if (c->apart)
 		print_choices(target, c, out);

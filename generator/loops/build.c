@@ -37,7 +37,7 @@ static int64_t local_size(const struct definition *d, int outer)
 /* The definition whose memory d's elements lie in. */
 static const struct definition *memory_of(const struct definition *d)
 {
-	return placed(d)->lies_in ? placed(d)->lies_in : d;
+	return scheduled(d)->lies_in ? scheduled(d)->lies_in : d;
 }
 
 static struct cell *cell_for(struct building *b, const struct definition *d)
@@ -64,7 +64,7 @@ static void add_cells(struct building *b)
 	}
 	for (size_t i = 0; i < kernel->members.count; i++) {
 		struct definition *d = kernel->members.at[i];
-		if (placed(d)->mode != MODE_LOCAL || placed(d)->lies_in)
+		if (scheduled(d)->mode != MODE_LOCAL || scheduled(d)->lies_in)
 			continue;
 		int64_t size = local_size(d, b->outer);
 		struct cell *cell = cell_new(
@@ -101,8 +101,8 @@ static const struct index *address_of(struct building *b, const struct definitio
 {
 	struct arena *arena = b->loops->arena;
 	d = memory_of(d);
-	if (placed(d)->mode != MODE_LOCAL)
-		return placed_address(arena, d, at);
+	if (scheduled(d)->mode != MODE_LOCAL)
+		return schedule_address(arena, d, at);
 	const struct index *address = index_constant(arena, 0);
 	int64_t step = 1;
 	for (int v = d->rank - 1; v >= b->outer; step *= d->extents[v], v--)
@@ -190,7 +190,7 @@ static void chain(struct building *b, struct definition *d, const struct index *
 		}
 		int var = var_new(loops, term_names[r % 4], extent);
 		with[d->rank + r] = index_var(loops->arena, var, extent);
-		struct stmt *loop = for_new(loops, var, extent, ROLE_CHAIN);
+		struct stmt *loop = for_new(loops, var, extent, ROLE_SERIAL);
 		block_add(loops, inner, loop);
 		inner = &loop->body;
 	}
@@ -228,8 +228,8 @@ static int64_t stride_of(const struct definition *d, int v)
 {
 	int64_t step = 1;
 	d = memory_of(d);
-	if (placed(d)->mode != MODE_LOCAL)
-		return placed(d)->stride[v];
+	if (scheduled(d)->mode != MODE_LOCAL)
+		return scheduled(d)->stride[v];
 	for (int i = d->rank - 1; i > v; i--)
 		step *= d->extents[i];
 	return step;
@@ -304,7 +304,7 @@ static struct block *add_terms(
 			continue;
 		int var = var_new(loops, term_names[r % 4], extent);
 		with[d->rank + r] = index_var(loops->arena, var, extent);
-		struct stmt *loop = for_new(loops, var, extent, ROLE_CHAIN);
+		struct stmt *loop = for_new(loops, var, extent, ROLE_SERIAL);
 		block_add(loops, out, loop);
 		out = &loop->body;
 	}
@@ -326,7 +326,7 @@ static struct block *add_if(struct building *b, const struct range *ranges, int 
 }
 
 /* Does some term go to each element?  Then none needs to begin. */
-static bool places_cover(const struct definition *d)
+static bool scatter_covers(const struct definition *d)
 {
 	for (int v = 0; v < d->rank; v++) {
 		int64_t low, high;
@@ -366,7 +366,7 @@ static void scatter(struct building *b, struct definition *d, const struct index
 	struct range ranges[MAX_RANK];
 	int range_count = 0;
 	const struct expr *first = d->start ? d->start : reduce_start(loops, d->reduce, d->type);
-	if (!d->running || !places_cover(d)) {
+	if (!d->running || !scatter_covers(d)) {
 		struct block *begins = out;
 		memcpy(own, with, sizeof own);
 		for (int n = 0; n < count; n++)
@@ -446,7 +446,7 @@ static void define(struct building *b, struct definition *d, const struct index 
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] == 1 && !with[v])
 			with[v] = index_constant(loops->arena, 0); /* others are given, or get a loop */
-	if (definition_has_places(d)) {
+	if (definition_scatters(d)) {
 		scatter(b, d, with, out);
 		return;
 	}
@@ -628,7 +628,7 @@ static double work_of(const struct definition *d)
 }
 
 /* How many rows run side by side: short ones wait for their own sums, one after the other. */
-enum { ROW_MOST = 1024, PAIR_MOST = 2048, CHAINS_TOGETHER = 8 };
+enum { ROW_MOST = 1024, PAIR_MOST = 2048, FUSED_TOGETHER = 8 };
 static int64_t rows_together(const struct building *b, int64_t rows)
 {
 	const struct target *target = b->loops->target;
@@ -642,7 +642,7 @@ static int64_t rows_together(const struct building *b, int64_t rows)
 		if (size > 1)
 			return 1;
 		int64_t registers = SUMS / target->lanes,
-		        fit = d->order == ORDER_CHAIN ? CHAINS_TOGETHER : target->registers / 2 / registers;
+		        fit = d->order == ORDER_SERIAL ? FUSED_TOGETHER : target->registers / 2 / registers;
 		most = most == 1 || fit < most ? fit : most;
 	}
 	if (largest > PAIR_MOST || target->lanes == 1)
@@ -666,7 +666,7 @@ struct sliding {
 static void see_sliding(void *user, const struct expr *load)
 {
 	struct sliding *s = user;
-	const struct index *address = placed_address(s->arena, load->of, load->at);
+	const struct index *address = schedule_address(s->arena, load->of, load->at);
 	int64_t factor = index_factor(address, s->row);
 	for (int r = 0; r < s->d->reduced && factor; r++) {
 		int64_t tap = index_factor(address, s->d->rank + r),
@@ -689,7 +689,7 @@ static int64_t windows_together(const struct building *b, const struct definitio
 	const int *best = target->registers >= 32 ? many : few;
 	const struct definition *first = b->kernel->members.at[0];
 	if (!taken || target->lanes == 1 || target->lanes_are_threads || first->reduce == REDUCE_NONE
-	        || first->order != ORDER_CHAIN || definition_terms(first) > WINDOW_TERMS)
+	        || first->order != ORDER_SERIAL || definition_terms(first) > WINDOW_TERMS)
 		return 1;
 	for (size_t i = 1; i < b->kernel->members.count; i++)
 		if (b->kernel->members.at[i]->reduce != REDUCE_NONE)
@@ -747,7 +747,7 @@ static struct loops *build_members(struct building *b, bool named)
 		work += work_of(d);
 		own |= local_size(d, kernel->outer) > 1;
 		if (d->reduce != REDUCE_NONE)
-			inside = d->order == ORDER_CHAIN ? 2 : inside;
+			inside = d->order == ORDER_SERIAL ? 2 : inside;
 	}
 	count = by_stride(last, 0, kernel->outer, order);
 	inside = inside_of(loops, last, work, order, count, inside);
@@ -789,7 +789,7 @@ struct crossing {
 static void see_crossing(void *user, const struct expr *load)
 {
 	struct crossing *c = user;
-	const struct index *address = placed_address(c->arena, load->of, load->at);
+	const struct index *address = schedule_address(c->arena, load->of, load->at);
 	int64_t factor = index_factor(address, c->unit);
 	for (int v = 0; v < c->d->rank && (factor > 1 || factor < -1); v++)
 		if (v != c->unit && c->d->extents[v] > 1 && index_factor(address, v) == 1)
@@ -880,7 +880,7 @@ struct rowing {
 static void see_rowing(void *user, const struct expr *load)
 {
 	struct rowing *r = user;
-	const struct index *at = placed_address(r->b->loops->arena, load->of, load->at);
+	const struct index *at = schedule_address(r->b->loops->arena, load->of, load->at);
 	if (index_is_constant(at, &(int64_t){ 0 }))
 		return;
 	r->loads++;
@@ -892,7 +892,7 @@ static bool rows_are_lanes(struct building *b, const struct definition *d, int64
 	const struct target *target = b->loops->target;
 	struct rowing r = { b, d, 0, true };
 	if (target->lanes < 4 || target->small || d->type != DTYPE_F32 || rows % target->lanes || d->reduced != 1
-	        || d->reduced_extents[0] < target->lanes || !places_cover(d))
+	        || d->reduced_extents[0] < target->lanes || !scatter_covers(d))
 		return false;
 	for (int v = 0; v < d->rank; v++)
 		r.along &= !d->place[v] || d->extents[v] == 1
@@ -925,7 +925,7 @@ static struct loops *build_places(struct building *b, bool named)
 	if (rows && taken >= free - 1)
 		together = rows_are_lanes(b, d, last) ? loops->target->lanes
 		        : loops->target->small        ? 1
-		                                      : divisor_below(last, CHAINS_TOGETHER);
+		                                      : divisor_below(last, FUSED_TOGETHER);
 	if (rows && taken == free - 1 && work / (double)last * (double)together >= (double)block_work(loops))
 		taken++;
 	int64_t share = inside && taken == free - inside ? places_share(loops, d, d->extents[own[taken]], work) : 0;
@@ -942,13 +942,13 @@ static struct loops *build_alone(struct building *b, bool named)
 	struct definition *d = b->kernel->members.at[0];
 	const struct index *with[MAX_VARS] = { 0 };
 	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
-	if (definition_has_places(d))
+	if (definition_scatters(d))
 		return build_places(b, named);
 	add_cells(b);
 	int across = crossed(b, d, order, count);
 	if (across >= 0)
 		return build_crossed(b, across, order, count, named);
-	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_CHAIN ? 2 : count > 1;
+	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_SERIAL ? 2 : count > 1;
 	inside = inside_of(b->loops, d, work_of(d), order, count, inside);
 	int taken = windows_taken(b, d, order, outer_count(b->loops, d, work_of(d), order, count, inside), count);
 	taken = take_counted(b->kernel, order, count, taken, inside);

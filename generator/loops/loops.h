@@ -29,7 +29,7 @@ enum cell_kind { CELL_BUFFER, CELL_ARRAY, CELL_REGISTER };
 struct cell {
 	union { /* first: a load's `of` is the cell */
 		struct definition of;
-		struct placed placed; /* its address is its one index */
+		struct scheduled scheduled; /* its address is its one index */
 	};
 	enum cell_kind kind;
 	bool vector;  /* REGISTER: a vec; ARRAY: of vecs, taken and put whole */
@@ -46,7 +46,7 @@ struct variable {
 enum role {
 	ROLE_BLOCKS, /* the function's own range */
 	ROLE_MAP,    /* rounds are independent of each other */
-	ROLE_CHAIN,  /* rounds in order: a reduction */
+	ROLE_SERIAL, /* rounds in order: a reduction */
 	ROLE_LANES,  /* round t adds to partial result t % 64 of each of `sums`, which are joined behind the loop */
 };
 enum { SUMS = 64, SUMS_MAX = 4 };
@@ -190,8 +190,8 @@ bool block_bends(const struct block *, int var); /* is any index not affine in t
 /* Every SET, STORE and JOIN, with how often it runs in one round of the block. */
 void block_leaves(const struct block *, void (*visit)(void *user, struct stmt *, double rounds), void *user);
 
-/* expr_can_vector, or expr_can_pick, and loads between bounds of the lane, of neighbours along it. */
-bool loops_can_vector(const struct expr *, int lane, bool picks);
+/* expr_can_vector, or expr_can_lane_gather, and loads between bounds of the lane, of neighbours along it. */
+bool loops_can_vector(const struct expr *, int lane, bool lane_gather);
 bool cell_is_loaded(const struct block *, const struct cell *); /* fuse.c */
 bool cell_is_stored(const struct block *, const struct cell *); /* SET counts too */
 

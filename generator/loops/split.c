@@ -212,7 +212,7 @@ static bool all_masked(const struct block *block, int var)
 	}
 	return block->count > 0;
 }
-static bool stays_whole(const struct loops *loops, const struct stmt *loop)
+static bool stays_integer(const struct loops *loops, const struct stmt *loop)
 {
 	int lanes = loops->target->lanes;
 	return lanes >= MASKED_LANES && !loops->target->lanes_are_threads && loop->role == ROLE_MAP
@@ -226,7 +226,7 @@ static void split_block(struct loops *loops, struct block *block)
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
 		struct cutting c = { .loops = loops, .var = stmt->var, .extent = loops->vars.at[stmt->var].extent };
-		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && !stays_whole(loops, stmt)
+		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && !stays_integer(loops, stmt)
 		        && find_cuts(&c, &stmt->body, 0)) {
 			for (int p = 0; p <= c.count; p++)
 				add_part(loops, stmt, p ? c.at[p - 1] : 0, p < c.count ? c.at[p] : c.extent, block);

@@ -22,7 +22,7 @@ static void unroll_block(struct loops *loops, struct block *block)
 		struct stmt *stmt = old.at[i];
 		unroll_block(loops, &stmt->body);
 		unroll_block(loops, &stmt->other);
-		if (stmt->kind != STMT_FOR || stmt->role != ROLE_CHAIN || !is_straight(&stmt->body)
+		if (stmt->kind != STMT_FOR || stmt->role != ROLE_SERIAL || !is_straight(&stmt->body)
 		        || stmt->extent * (int64_t)stmt->body.count > WINDOW_MOST) {
 			block_add(loops, block, stmt);
 			continue;

@@ -7,7 +7,7 @@
 #include <assert.h>
 
 /* ---- what a variable costs as the lane ---- */
-static const double PICK = 1.2; /* of a lane that is loaded from a place of its own */
+static const double LANE_GATHER = 1.2; /* of a lane that is loaded from a place of its own */
 
 struct judging {
 	const struct loops *loops;
@@ -38,7 +38,7 @@ static double access_cost(const struct judging *j, const struct index *at, bool 
 	int64_t factor = index_factor(at, j->var);
 	double lanes = j->loops->target->lanes;
 	if (index_bends(at, j->var))
-		return PICK * lanes;
+		return LANE_GATHER * lanes;
 	return factor == 1 ? 1 : factor == 0 ? 0.5 : store ? 1.5 * lanes : 1.2 * lanes;
 }
 
@@ -161,7 +161,7 @@ static struct stmt *count_new(struct loops *loops, const char *like, int64_t ext
 	loop->var = var_new(loops, like, extent);
 	loop->extent = extent;
 	loop->step = step;
-	loop->role = ROLE_CHAIN;
+	loop->role = ROLE_SERIAL;
 	return loop;
 }
 
@@ -416,10 +416,10 @@ static bool has_store(const struct block *block)
 
 /* Does a chain store each of its partial results?  Rows of them that run side by side would be gathered and scattered.
  */
-static bool stores_in_chain(const struct block *block)
+static bool stores_in_serial(const struct block *block)
 {
 	for (size_t i = 0; i < block->count; i++)
-		if (block->at[i]->kind == STMT_FOR && block->at[i]->role == ROLE_CHAIN
+		if (block->at[i]->kind == STMT_FOR && block->at[i]->role == ROLE_SERIAL
 		        && has_store(&block->at[i]->body))
 			return true;
 	return false;
@@ -612,7 +612,7 @@ static bool in_squares(struct loops *loops, const struct stmt *rows, struct bloc
 	                  *chain = begin ? rows->body.at[1] : NULL;
 	int64_t lanes = loops->target->lanes;
 	if (!chain || rows->extent != lanes || begin->kind != STMT_SET || begin->cell->of.type != DTYPE_F32
-	        || begin->value->kind != EXPR_NUMBER || chain->kind != STMT_FOR || chain->role != ROLE_CHAIN
+	        || begin->value->kind != EXPR_NUMBER || chain->kind != STMT_FOR || chain->role != ROLE_SERIAL
 	        || chain->step != 1 || chain->extent < lanes || chain->body.count != 2)
 		return false;
 	const struct stmt *step = chain->body.at[0], *store = chain->body.at[1];
@@ -689,7 +689,7 @@ static void vectorise_nest(struct loops *loops, struct stmt *nest, struct block 
 		return;
 	if (loops->target->lanes > 1 && !has(body, ROLE_MAP))
 		for (int k = 0; k < count; k++) {
-			if (loop[k]->together && count == 1 && stores_in_chain(body))
+			if (loop[k]->together && count == 1 && stores_in_serial(body))
 				continue;
 			double cost = judge(loops, body, loop[k]->var, loop[k]->extent);
 			if (cost >= 0 && (least < 0 || cost <= least))

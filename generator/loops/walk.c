@@ -61,8 +61,8 @@ struct cell *cell_new(struct loops *loops, enum cell_kind kind, const char *like
 	cell->of.type = type;
 	cell->of.rank = kind != CELL_REGISTER;
 	cell->of.extents[0] = size;
-	cell->placed.mode = MODE_LOCAL;
-	cell->placed.stride[0] = 1;
+	cell->scheduled.mode = MODE_LOCAL;
+	cell->scheduled.stride[0] = 1;
 	cell->of.number = (int)loops->cells.count;
 	push(loops->arena, &loops->cells, cell);
 	push(loops->arena, &loops->owners, (struct definition *)NULL);
@@ -310,14 +310,14 @@ static bool is_masked_load(const struct expr *expr, int lane)
 	        && index_factor(expr->arg[0]->at[0], lane) == 1 && !index_bends(expr->arg[0]->at[0], lane);
 }
 
-bool loops_can_vector(const struct expr *expr, int lane, bool picks)
+bool loops_can_vector(const struct expr *expr, int lane, bool lane_gather)
 {
 	if (is_masked_load(expr, lane))
 		return true;
 	if (expr->type != DTYPE_F32 || expr->kind != EXPR_SCALAR)
-		return (picks ? expr_can_pick : expr_can_vector)(expr, lane);
+		return (lane_gather ? expr_can_lane_gather : expr_can_vector)(expr, lane);
 	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && !loops_can_vector(expr->arg[i], lane, picks))
+		if (expr->arg[i] && !loops_can_vector(expr->arg[i], lane, lane_gather))
 			return false;
 	return true;
 }

@@ -12,7 +12,7 @@ static struct definition *counts_of(struct definer *definer, const char *part, s
 	int64_t n = flags->extents[0];
 	const struct index *term = index_var(arena, 1, n);
 	const struct expr *to[1] = { expr_index(arena, term) };
-	return definer_places(definer, definer_name(definer, part), 1, &n, REDUCE_SUM, true, to, 1, &n, NULL,
+	return definer_scatter(definer, definer_name(definer, part), 1, &n, REDUCE_SUM, true, to, 1, &n, NULL,
 	        n ? expr_load(arena, flags, &term) : integer(definer, 0));
 }
 
@@ -61,7 +61,7 @@ static void say_count(struct definer *definer, struct definition *counts, int64_
 	if (counts_on(definer->node))
 		definer_out_map(definer, out, all);
 	else
-		definer_require(definer, EXIT_INVALID, 0, NULL, whole_is(definer, all, count),
+		definer_require(definer, EXIT_INVALID, 0, NULL, integer_is(definer, all, count),
 		        "%" PRId64 " elements are declared, data choose another number", count);
 }
 
@@ -77,7 +77,7 @@ static struct definition *positions_of(
 		                expr2(definer, SCALAR_sub, expr_load(arena, counts, &term), integer(definer, 1)),
 		                integer(definer, -1))
 		        : NULL };
-	return definer_places(definer, definer_name(definer, part), 1, &count, REDUCE_LAST, false, to, 1, &n,
+	return definer_scatter(definer, definer_name(definer, part), 1, &count, REDUCE_LAST, false, to, 1, &n,
 	        integer(definer, 0), expr_index(arena, term));
 }
 
@@ -349,7 +349,7 @@ void define_unique(struct definer *definer, const struct op *op)
 	const struct expr *kind = expr2(definer, SCALAR_sub, expr_load(arena, kinds, &t), one);
 	if (!sorted) { /* kinds in the order in which they come */
 		const struct expr *to[1] = { expr_load(arena, order, &term) };
-		struct definition *come = definer_places(definer, definer_name(definer, "come"), 1, &n, REDUCE_LAST,
+		struct definition *come = definer_scatter(definer, definer_name(definer, "come"), 1, &n, REDUCE_LAST,
 		        false, to, 1, &n, zero, expr_load(arena, firsts, &term));
 		struct definition *numbers = counts_of(definer, "numbers", come);
 		const struct index *own = definer_index(definer, kind, 0, count - 1);
@@ -374,8 +374,8 @@ void define_unique(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 1, expr_load(arena, positions, &k));
 	const struct expr *to[1] = { expr_load(arena, order, &term) };
 	if (node_has_out(node, 2))
-		definer_out_places(definer, 2, REDUCE_LAST, to, 1, &n, zero, expr_load(arena, numbered, &term));
+		definer_out_scatter(definer, 2, REDUCE_LAST, to, 1, &n, zero, expr_load(arena, numbered, &term));
 	to[0] = expr_load(arena, numbered, &term);
 	if (node_has_out(node, 3))
-		definer_out_places(definer, 3, REDUCE_SUM, to, 1, &n, zero, one);
+		definer_out_scatter(definer, 3, REDUCE_SUM, to, 1, &n, zero, one);
 }

@@ -118,8 +118,8 @@ void define_constant_of_shape(struct definer *definer, const struct op *op)
 		        "ConstantOfShape: the shape has %" PRId64 " numbers, the declared one has %d",
 		        definer_elements(definer, 0), rank);
 	for (int d = 0; late && d < rank; d++)
-		all = whole_of(definer, SCALAR_and, all,
-		        whole_of(definer, SCALAR_equal, definer_element(definer, 0, d),
+		all = integer_of(definer, SCALAR_and, all,
+		        integer_of(definer, SCALAR_equal, definer_element(definer, 0, d),
 		                definer_dim(definer, &definer->node->out[0]->dims[d])));
 	definer_require_dims(definer);
 	definer_require(definer, EXIT_INVALID, 0, NULL, all, "the shape at run time is not %s, the declared one",
@@ -332,7 +332,7 @@ void define_one_hot(struct definer *definer, const struct op *op)
 	if (!number_in(definer->node, 1, &number, &depth)) { /* what is declared */
 		depth = extents[axis];
 		definer_require(definer, EXIT_INVALID, 0, NULL,
-		        whole_is(definer, expr_cast(arena, DTYPE_I64, definer_element(definer, 1, 0)), depth),
+		        integer_is(definer, expr_cast(arena, DTYPE_I64, definer_element(definer, 1, 0)), depth),
 		        "a depth of %" PRId64 ", as declared, is right", depth);
 	}
 	for (int d = 0; d < rank; d++)
@@ -465,18 +465,18 @@ static const struct expr *steps_of(struct definer *definer, const struct expr **
 		return expr1(definer, SCALAR_ceil,
 		        expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, limit, start), delta));
 	}
-	const struct expr *up = whole_of(definer, SCALAR_less, integer(definer, 0), delta), *none = integer(definer, 0),
-	                  *one = expr_integer(arena, DTYPE_U64, 1);
-	const struct expr *low = whole_where(definer, up, start, limit),
-	                  *high = whole_where(definer, up, limit, start); /* exactly, in 64 bits without a sign */
-	const struct expr *span = expr_cast(arena, DTYPE_U64, whole_of(definer, SCALAR_sub, high, low));
+	const struct expr *up = integer_of(definer, SCALAR_less, integer(definer, 0), delta),
+	                  *none = integer(definer, 0), *one = expr_integer(arena, DTYPE_U64, 1);
+	const struct expr *low = integer_where(definer, up, start, limit),
+	                  *high = integer_where(definer, up, limit, start); /* exactly, in 64 bits without a sign */
+	const struct expr *span = expr_cast(arena, DTYPE_U64, integer_of(definer, SCALAR_sub, high, low));
 	const struct expr *step = expr_cast(
-	        arena, DTYPE_U64, whole_where(definer, up, delta, whole_of(definer, SCALAR_sub, none, delta)));
+	        arena, DTYPE_U64, integer_where(definer, up, delta, integer_of(definer, SCALAR_sub, none, delta)));
 	const struct expr *steps = expr2(
 	        definer, SCALAR_add, expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, span, one), step), one);
-	*right = whole_is(definer, whole_is(definer, delta, 0), 0);
-	return whole_where(
-	        definer, whole_of(definer, SCALAR_less, low, high), expr_cast(arena, DTYPE_I64, steps), none);
+	*right = integer_is(definer, integer_is(definer, delta, 0), 0);
+	return integer_where(
+	        definer, integer_of(definer, SCALAR_less, low, high), expr_cast(arena, DTYPE_I64, steps), none);
 }
 
 /* A start, limit or delta that comes at run time makes as many elements as are declared. */
@@ -489,7 +489,7 @@ static void declared_range(struct definer *definer, int64_t count)
 		                expr_number(definer->arena, DTYPE_F64, (double)count)),
 		        right);
 	else
-		right = whole_of(definer, SCALAR_and, whole_is(definer, steps, count), right);
+		right = integer_of(definer, SCALAR_and, integer_is(definer, steps, count), right);
 	definer_require(definer, EXIT_INVALID, 0, NULL, right,
 	        "a start, limit and delta that make the declared %" PRId64 " elements are right", count);
 }
@@ -514,7 +514,7 @@ void define_size_range(struct definer *definer, const struct op *op)
 		        expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, steps, zero), most));
 		right = expr_cast(definer->arena, DTYPE_I64, fits);
 	}
-	definer_out_map(definer, 0, whole_where(definer, right, steps, none));
+	definer_out_map(definer, 0, integer_where(definer, right, steps, none));
 }
 
 void define_range(struct definer *definer, const struct op *op)

@@ -207,19 +207,19 @@ void infer_convolution_transposed(struct node *node, const struct op *op)
 
 /* A dimension: taps t ascend with the places of the data.  Of a stride without dilation those alone are tried that
  * meet: k is o + before modulo the stride, its phase; of both together each is, and `meets` says which count. */
-struct turned {
+struct phases {
 	int64_t taps, phases;
 };
 
-static struct turned turned_of(const struct window *window, int d)
+static struct phases phases_of(const struct window *window, int d)
 {
 	bool each = window->stride[d] > 1 && window->dilation[d] > 1;
 	int64_t phases = each ? 1 : window->stride[d];
-	return (struct turned){ (window->kernel[d] + phases - 1) / phases, phases };
+	return (struct phases){ (window->kernel[d] + phases - 1) / phases, phases };
 }
 
 /* Weights as those of Conv, [outs, channels of a group, phase and tap...]; 0 where there is no such tap. */
-static struct definition *turned_weights(struct definer *definer, const struct convolution *conv, struct definition *w)
+static struct definition *phase_weights(struct definer *definer, const struct convolution *conv, struct definition *w)
 {
 	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK];
@@ -230,15 +230,15 @@ static struct definition *turned_weights(struct definer *definer, const struct c
 	at[0] = index_add(arena, outs ? index_scale(arena, index_div(arena, out, outs), each) : out, channel);
 	at[1] = outs ? index_mod(arena, out, outs) : out;
 	for (int d = 0; d < conv->window.count; d++) {
-		struct turned turned = turned_of(&conv->window, d);
-		extents[2 + d] = turned.taps * turned.phases;
+		struct phases phases = phases_of(&conv->window, d);
+		extents[2 + d] = phases.taps * phases.phases;
 		const struct index *place = index_var(arena, 2 + d, extents[2 + d]);
-		at[2 + d] = index_add(arena, index_div(arena, place, turned.taps),
-		        index_plus(arena, index_scale(arena, index_mod(arena, place, turned.taps), -turned.phases),
-		                turned.phases * (turned.taps - 1)));
+		at[2 + d] = index_add(arena, index_div(arena, place, phases.taps),
+		        index_plus(arena, index_scale(arena, index_mod(arena, place, phases.taps), -phases.phases),
+		                phases.phases * (phases.taps - 1)));
 		ranges[d] = (struct range){ at[2 + d], 0, w->extents[2 + d] };
 	}
-	return definer_map(definer, definer_name(definer, "turned"), w->rank, extents,
+	return definer_map(definer, definer_name(definer, "phases"), w->rank, extents,
 	        expr_select(
 	                arena, ranges, conv->window.count, expr_load(arena, w, at), expr_number(arena, w->type, 0)));
 }
@@ -279,15 +279,15 @@ static void define_phases(struct definer *definer, const struct window *window, 
 	x_at[1] = w_at[1] = index_var(arena, rank + count, reduced[count]);
 	for (int d = 0, v = 1; d < count; d++) {
 		int64_t stride = window->stride[d], before = window->before[d], first = before / stride;
-		struct turned turned = turned_of(window, d);
-		const struct index *tap = index_var(arena, rank + d, turned.taps),
+		struct phases phases = phases_of(window, d);
+		const struct index *tap = index_var(arena, rank + d, phases.taps),
 		                   *from = index_plus(arena, at[2 + d], before - first * stride);
-		reduced[d] = turned.taps;
+		reduced[d] = phases.taps;
 		over[v] = (before + extents[2 + d] - 1) / stride - first + 1;
 		from_at[v] = index_div(arena, from, stride);
 		x_at[2 + d] = index_add(arena,
 		        index_plus(
-		                arena, index_var(arena, v, over[v]), first - window->dilation[d] * (turned.taps - 1)),
+		                arena, index_var(arena, v, over[v]), first - window->dilation[d] * (phases.taps - 1)),
 		        index_scale(arena, tap, window->dilation[d]));
 		ranges[d] = (struct range){ x_at[2 + d], 0, x->extents[2 + d] };
 		w_at[2 + d] = tap;
@@ -296,7 +296,7 @@ static void define_phases(struct definer *definer, const struct window *window, 
 			over[v] = stride;
 			from_at[v] = index_mod(arena, from, stride);
 			w_at[2 + d] =
-			        index_add(arena, index_scale(arena, index_var(arena, v, stride), turned.taps), tap);
+			        index_add(arena, index_scale(arena, index_var(arena, v, stride), phases.taps), tap);
 			v++;
 		}
 	}
@@ -322,7 +322,7 @@ void define_convolution_transposed(struct definer *definer, const struct op *op)
 	struct range ranges[3 * MAX_RANK];
 	(void)op;
 	transposed_of(definer->node, &conv);
-	struct definition *w = turned_weights(definer, &conv, definer_in(definer, 1));
+	struct definition *w = phase_weights(definer, &conv, definer_in(definer, 1));
 	const struct window *window = &conv.window;
 	int rank = definer_shape(definer, 0, extents, at), count = window->count, range_count = 0;
 	if (has_whole_phases(&conv, rank, extents, w->extents[1])) {
@@ -337,14 +337,14 @@ void define_convolution_transposed(struct definer *definer, const struct op *op)
 		x_at[1] = index_add(arena, x_at[1],
 		        index_scale(arena, index_div(arena, at[1], extents[1] / conv.group), reduced[count]));
 	for (int d = 0; d < count; d++) {
-		struct turned turned = turned_of(window, d);
+		struct phases phases = phases_of(window, d);
 		int64_t stride = window->stride[d], dilation = window->dilation[d];
-		reduced[d] = turned.taps;
-		const struct index *tap = index_var(arena, rank + d, turned.taps),
+		reduced[d] = phases.taps;
+		const struct index *tap = index_var(arena, rank + d, phases.taps),
 		                   *from = index_plus(arena, at[2 + d], window->before[d]);
 		const struct index *back =
-		        index_plus(arena, index_scale(arena, tap, dilation), -dilation * (turned.taps - 1));
-		if (turned.phases < stride) {
+		        index_plus(arena, index_scale(arena, tap, dilation), -dilation * (phases.taps - 1));
+		if (phases.phases < stride) {
 			from = index_add(arena, from, back);
 			ranges[range_count++] = (struct range){ index_mod(arena, from, stride), 0, 1 };
 			x_at[2 + d] = index_div(arena, from, stride);
@@ -352,11 +352,11 @@ void define_convolution_transposed(struct definer *definer, const struct op *op)
 		} else {
 			const struct index *phase = index_mod(arena, from, stride);
 			x_at[2 + d] = index_add(arena, index_div(arena, from, stride), back);
-			w_at[2 + d] = index_add(arena, index_scale(arena, phase, turned.taps), tap);
+			w_at[2 + d] = index_add(arena, index_scale(arena, phase, phases.taps), tap);
 			ranges[range_count++] =
 			        (struct range){ index_add(arena, phase,
 				                        index_plus(arena, index_scale(arena, tap, -stride),
-				                                stride * (turned.taps - 1))),
+				                                stride * (phases.taps - 1))),
 				        0, window->kernel[d] };
 		}
 		ranges[range_count++] = (struct range){ x_at[2 + d], 0, x->extents[2 + d] };
@@ -511,13 +511,13 @@ void infer_gemm(struct node *node, const struct op *op)
 	infer_same_type(node, 1, type);
 	infer_same_type(node, 2, type);
 	const struct tensor *a = node->in[0], *b = node->in[1], *c = node_in(node, 2);
-	bool a_turned = attribute_int(node, "transA") != 0, b_turned = attribute_int(node, "transB") != 0;
+	bool a_transposed = attribute_int(node, "transA") != 0, b_transposed = attribute_int(node, "transB") != 0;
 	if ((a->rank >= 0 && a->rank != 2) || (b->rank >= 0 && b->rank != 2))
 		node_fail(node, EXIT_INVALID, "Gemm: A has %d dimensions, B has %d, 2 are right", a->rank, b->rank);
-	struct dim m = a->rank == 2 ? a->dims[a_turned] : dim_unknown,
-	           k = a->rank == 2 ? a->dims[!a_turned] : dim_unknown;
-	struct dim l = b->rank == 2 ? b->dims[b_turned] : dim_unknown,
-	           n = b->rank == 2 ? b->dims[!b_turned] : dim_unknown;
+	struct dim m = a->rank == 2 ? a->dims[a_transposed] : dim_unknown,
+	           k = a->rank == 2 ? a->dims[!a_transposed] : dim_unknown;
+	struct dim l = b->rank == 2 ? b->dims[b_transposed] : dim_unknown,
+	           n = b->rank == 2 ? b->dims[!b_transposed] : dim_unknown;
 	if (dim_is_known(k) && dim_is_known(l) && k.extent != l.extent)
 		node_fail(node, EXIT_INVALID, "Gemm: rows of %" PRId64 " against columns of %" PRId64, k.extent,
 		        l.extent);
@@ -540,14 +540,14 @@ void define_gemm(struct definer *definer, const struct op *op)
 	const struct node *node = definer->node;
 	struct definition *a = definer_in(definer, 0), *b = definer_in(definer, 1), *c = definer_in(definer, 2);
 	double alpha = attribute_float(node, "alpha"), beta = attribute_float(node, "beta");
-	bool a_turned = attribute_int(node, "transA") != 0, b_turned = attribute_int(node, "transB") != 0;
+	bool a_transposed = attribute_int(node, "transA") != 0, b_transposed = attribute_int(node, "transB") != 0;
 	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK], terms = a->extents[!a_turned];
+	int64_t extents[MAX_RANK], terms = a->extents[!a_transposed];
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct index *k = index_var(arena, rank, terms);
-	const struct index *a_at[2] = { a_turned ? k : at[0], a_turned ? at[0] : k },
-	                   *b_at[2] = { b_turned ? at[1] : k, b_turned ? k : at[1] };
+	const struct index *a_at[2] = { a_transposed ? k : at[0], a_transposed ? at[0] : k },
+	                   *b_at[2] = { b_transposed ? at[1] : k, b_transposed ? k : at[1] };
 	const struct expr *start = NULL;
 	if (c && beta != 0) {
 		start = definer_load(definer, c, rank, at);

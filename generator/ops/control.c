@@ -1,7 +1,7 @@
 /* control.c: nodes that hold graphs (If, Loop, Scan) -> the nodes of those graphs.  A constant condition leaves one
  * branch; else both are there, joined by a select on the condition, which says as well how many elements there are
  * where the branches differ in that.  A loop becomes its rounds, one after the other, as long as their number has a
- * bound when the graph is cast; each is inferred before the next begins, so conditions may fold and shapes may change
+ * bound when the graph is compiled; each is inferred before the next begins, so conditions may fold and shapes may change
  * from round to round.  Where the condition or the number of rounds comes at run time, the rounds behind the end hand
  * on what they were given.  What no round changes is made by the first one alone. */
 #include "ops/ops.h"
@@ -12,11 +12,11 @@ enum { ROUNDS_MOST = 4096, STACKED_TOGETHER = 64 };
 
 /* A node that holds graphs, while its nodes are being made. */
 struct holder {
-	struct texts *texts;
+	struct bodies *bodies;
 	struct node *node;
 	struct graph *graph; /* that the node is of */
 	struct arena *arena;
-	struct placing placing;
+	struct expansion expansion;
 };
 
 /* ---- nodes of our own between those of the graphs ---- */
@@ -39,7 +39,7 @@ static struct tensor *add_node(struct holder *h, const char *domain, const char 
 			.name = name_is(h->graph->build->names, attribute), .kind = ATTRIBUTE_INT, .i = value
 		};
 	}
-	h->texts->walk(h->texts, h->graph, from);
+	h->bodies->walk(h->bodies, h->graph, from);
 	return node->out[0];
 }
 
@@ -144,7 +144,7 @@ static bool extents_differ(const struct tensor *a, const struct tensor *b)
 /* What comes as input i of a body has the type and rank that the body says. */
 static void want_fit(const struct holder *h, size_t i, const struct tensor *given)
 {
-	const struct tensor *declared = h->placing.body->inputs.at[i];
+	const struct tensor *declared = h->expansion.body->inputs.at[i];
 	if (given && (types_differ(declared, given) || (!given->form && ranks_differ(declared, given))))
 		node_fail(h->node, EXIT_INVALID, "input %s of the body is %s, but %s comes", declared->name,
 		        described(h, declared), described(h, given));
@@ -172,31 +172,31 @@ static struct tensor *as_given(struct holder *h, const struct tensor *declared, 
 
 /* The graph's nodes, inferred; its outputs, those that the node has not too.  condition: they are needed where it is
  * `yes`; NULL: always. */
-static struct tensor **place_graph(struct holder *h, int ins, struct tensor **in, struct tensor *condition, bool yes)
+static struct tensor **expand_graph(struct holder *h, int ins, struct tensor **in, struct tensor *condition, bool yes)
 {
 	const struct guard *outer = h->graph->guard;
 	struct guard *guard = arena_new(h->arena, struct guard);
 	*guard = (struct guard){ condition, yes, outer };
 	if (condition)
 		h->graph->guard = guard;
-	const struct graph *body = h->placing.body;
+	const struct graph *body = h->expansion.body;
 	struct tensor **out = arena_new_array(h->arena, struct tensor *, body->outputs.count + 1);
 	for (size_t k = 0; k < body->outputs.count; k++)
 		out[k] = fresh(h, body->outputs.at[k]->name);
 	size_t from = h->graph->nodes.count;
-	graph_place(&h->placing, ins, in, (int)body->outputs.count, out);
-	h->texts->walk(h->texts, h->graph, from);
+	graph_expand(&h->expansion, ins, in, (int)body->outputs.count, out);
+	h->bodies->walk(h->bodies, h->graph, from);
 	h->graph->guard = outer;
 	return out;
 }
 
-static struct holder holder_of(struct texts *texts, struct node *node)
+static struct holder holder_of(struct bodies *bodies, struct node *node)
 {
-	return (struct holder){ .texts = texts,
+	return (struct holder){ .bodies = bodies,
 		.node = node,
 		.graph = node->graph,
 		.arena = node->graph->build->arena,
-		.placing = { .owner = node, .copied = &texts->copied } };
+		.expansion = { .owner = node, .copied = &bodies->copied } };
 }
 
 /* ---- what all rounds share: what depends on nothing that a round is given ---- */
@@ -245,11 +245,11 @@ static bool graph_is_steady(const struct graph *graph, const struct graph *body)
 
 static void find_steady(struct holder *h)
 {
-	const struct graph *body = h->placing.body;
+	const struct graph *body = h->expansion.body;
 	bool *once = arena_new_array(h->arena, bool, body->nodes.count + 1);
 	for (size_t i = 0; i < body->nodes.count; i++)
 		body->nodes.at[i]->mark = once[i] = is_steady(body->nodes.at[i], body);
-	h->placing.once = once;
+	h->expansion.once = once;
 }
 
 /* ---- If ---- */
@@ -293,10 +293,10 @@ static void want_truth(const struct node *node, int i)
 	infer_scalar(node, i);
 }
 
-bool place_if(struct texts *texts, struct node *node, const struct op *op)
+bool expand_if(struct bodies *bodies, struct node *node, const struct op *op)
 {
 	static const char *const names[] = { "else_branch", "then_branch" };
-	struct holder h = holder_of(texts, node);
+	struct holder h = holder_of(bodies, node);
 	struct tensor **out[2];
 	(void)op;
 	infer_counts(node, 1, 1, ANY);
@@ -307,8 +307,8 @@ bool place_if(struct texts *texts, struct node *node, const struct op *op)
 	for (int b = 0; b < 2; b++) {
 		if (condition->data && b != (tensor_int(condition, 0) != 0))
 			continue;
-		h.placing.body = graph_of(node, names[b]);
-		out[b] = place_graph(&h, 0, NULL, condition->data ? NULL : node->in[0], b);
+		h.expansion.body = graph_of(node, names[b]);
+		out[b] = expand_graph(&h, 0, NULL, condition->data ? NULL : node->in[0], b);
 		if (condition->data)
 			for (int k = 0; k < node->outs; k++)
 				hand_out(&h, k, out[b][k]);
@@ -354,10 +354,10 @@ static void take_back(struct holder *h, size_t nodes, size_t tensors)
 	graph_reindex(h->graph);
 }
 
-static struct tensor **place_none(struct holder *h, int ins, struct tensor **in)
+static struct tensor **expand_none(struct holder *h, int ins, struct tensor **in)
 {
 	size_t nodes = h->graph->nodes.count, tensors = h->graph->tensors.count;
-	struct tensor **out = place_graph(h, ins, in, NULL, true);
+	struct tensor **out = expand_graph(h, ins, in, NULL, true);
 	take_back(h, nodes, tensors);
 	return out;
 }
@@ -548,7 +548,7 @@ static void add_parts(struct loop *loop, struct tensor *const *parts)
 /* The number of a round, of the rank that the body says. */
 static struct tensor *number_of_round(struct loop *loop, int64_t at)
 {
-	return whole(&loop->h, loop->h.placing.body->inputs.at[0]->rank == 1, at);
+	return whole(&loop->h, loop->h.expansion.body->inputs.at[0]->rank == 1, at);
 }
 
 static void play(struct loop *loop, int64_t at)
@@ -557,10 +557,10 @@ static void play(struct loop *loop, int64_t at)
 	size_t count = 2 + loop->carried;
 	loop->now[0] = number_of_round(loop, at);
 	for (size_t i = 2; i < count; i++) {
-		loop->now[i] = as_given(h, h->placing.body->inputs.at[i], loop->now[i]);
+		loop->now[i] = as_given(h, h->expansion.body->inputs.at[i], loop->now[i]);
 		want_fit(h, i, loop->now[i]);
 	}
-	struct tensor **out = place_graph(h, (int)count, loop->now, loop->alive, true);
+	struct tensor **out = expand_graph(h, (int)count, loop->now, loop->alive, true);
 	if (types_differ(out[0], loop->now[1]) || (out[0]->rank >= 0 && !tensor_is_scalar_like(out[0])))
 		node_fail(h->node, EXIT_INVALID, "the condition that the body hands on is %s, bool is right",
 		        described(h, out[0]));
@@ -570,13 +570,13 @@ static void play(struct loop *loop, int64_t at)
 		if (types_differ(before, as_given(h, before, next))
 		        || (loop->alive && !next->form && ranks_differ(before, next)))
 			node_fail(h->node, EXIT_INVALID, "the body is given %s as %s and hands on %s",
-			        h->placing.body->inputs.at[2 + i]->name, described(h, before), described(h, next));
+			        h->expansion.body->inputs.at[2 + i]->name, described(h, before), described(h, next));
 		if (loop->alive && (shapes_differ(before, next) || (next->form && !next->list)))
 			node_fail(h->node, EXIT_UNSUPPORTED,
 			        "the body is given %s as %s and hands on %s; a shape that the number of rounds decides "
 			        "is not supported where that "
 			        "comes at run time",
-			        h->placing.body->inputs.at[2 + i]->name, described(h, before), described(h, next));
+			        h->expansion.body->inputs.at[2 + i]->name, described(h, before), described(h, next));
 		loop->now[2 + i] = loop->alive ? select_one(h, loop->alive, next, before) : next;
 	}
 	loop->now[1] = out[0];
@@ -591,7 +591,8 @@ static struct holder inside_of(const struct holder *h, const struct repeating *r
 {
 	struct holder inside = *h;
 	inside.graph = r->body;
-	inside.placing = (struct placing){ .owner = r->inside, .body = h->placing.body, .copied = h->placing.copied };
+	inside.expansion =
+	        (struct expansion){ .owner = r->inside, .body = h->expansion.body, .copied = h->expansion.copied };
 	return inside;
 }
 
@@ -621,7 +622,7 @@ static bool repeat_loop(struct repeating *r, void *user)
 	now[1] = truth(&in, true);
 	for (size_t i = 0; i < loop->carried; i++)
 		now[2 + i] = repeat_in(r, loop->now[2 + i], REPEAT_CARRIED, false);
-	struct tensor **out = place_graph(&in, 2 + (int)loop->carried, now, NULL, true), *on = out[0],
+	struct tensor **out = expand_graph(&in, 2 + (int)loop->carried, now, NULL, true), *on = out[0],
 	              *starts = comes(first) ? first : NULL;
 	if (on->type != DTYPE_BOOL || !tensor_is_scalar_like(on) || (on->data && !tensor_int(on, 0)))
 		return false;
@@ -711,11 +712,11 @@ NORETURN static void refuse_unbounded(const struct node *node)
 	        ROUNDS_MOST);
 }
 
-bool place_loop(struct texts *texts, struct node *node, const struct op *op)
+bool expand_loop(struct bodies *bodies, struct node *node, const struct op *op)
 {
-	struct loop loop = { .h = holder_of(texts, node) };
+	struct loop loop = { .h = holder_of(bodies, node) };
 	struct holder *h = &loop.h;
-	struct graph *body = h->placing.body = graph_of(node, "body");
+	struct graph *body = h->expansion.body = graph_of(node, "body");
 	size_t nodes = h->graph->nodes.count, tensors = h->graph->tensors.count;
 	(void)op;
 	infer_counts(node, 0, ANY, ANY);
@@ -739,11 +740,11 @@ bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 		loop.now[1] = truth(h, true);
 	loop.parts = arena_new_array(h->arena, struct tensor **, loop.scans + 1);
 	struct repeating repeating;
-	if (repeat_try(&repeating, texts, node, repeat_loop, &loop))
+	if (repeat_try(&repeating, bodies, node, repeat_loop, &loop))
 		return true;
 	loop.why = repeating.why;
 	find_steady(h);
-	texts->rounds++;
+	bodies->rounds++;
 	while (begins(&loop, trips, loop.rounds))
 		play(&loop, loop.rounds);
 	for (size_t k = 0; loop.unbounded && k < loop.carried; k++)
@@ -751,13 +752,13 @@ bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 			refuse_unbounded(node);
 	if (loop.unbounded) {
 		take_back(h, nodes, tensors);
-		texts->rounds--;
+		bodies->rounds--;
 		return false;
 	}
 	struct tensor **none = NULL;
 	if (loop.scans && !loop.rounds) {
 		loop.now[0] = number_of_round(&loop, 0);
-		none = place_none(h, 2 + (int)loop.carried, loop.now);
+		none = expand_none(h, 2 + (int)loop.carried, loop.now);
 	}
 	for (size_t k = 0; k < loop.carried; k++)
 		hand_out(h, (int)k, loop.now[2 + k]);
@@ -768,7 +769,7 @@ bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 			                trips,
 			                none ? stacked_none(h, none[1 + loop.carried + k], 0)
 			                     : stacked(h, loop.rounds, loop.parts[k], 0)));
-	texts->rounds--;
+	bodies->rounds--;
 	return true;
 }
 
@@ -825,7 +826,7 @@ static struct tensor *with_axis(struct holder *h, struct tensor *tensor, int64_t
 		.kind = ATTRIBUTE_INTS,
 		.count = (size_t)rank,
 		.ints = perm };
-	h->texts->walk(h->texts, h->graph, nodes);
+	h->bodies->walk(h->bodies, h->graph, nodes);
 	return node->out[0];
 }
 
@@ -852,7 +853,7 @@ static bool repeat_scan(struct repeating *r, void *user)
 		        repeat_in(r, with_axis(h, s->from[i], scan->in_axis[i], 0), REPEAT_SLICED, scan->in_back[i]);
 		want_fit(h, (size_t)(scan->states + i), now[scan->states + i]);
 	}
-	struct tensor **out = place_graph(&in, scan->states + scan->ins, now, NULL, true);
+	struct tensor **out = expand_graph(&in, scan->states + scan->ins, now, NULL, true);
 	for (int i = 0; i < scan->states + scan->outs; i++)
 		repeat_out(r, out[i], i < scan->states ? now[i] : NULL,
 		        i >= scan->states && scan->out_back[i - scan->states]);
@@ -870,7 +871,7 @@ static struct tensor **scanned(struct scan *scan, struct tensor **state, struct 
 	struct holder *h = &scan->h;
 	struct tensor **out = arena_new_array(h->arena, struct tensor *, (size_t)scan->outs + 1), **last = NULL;
 	struct repeating repeating;
-	if (repeat_try(&repeating, h->texts, h->node, repeat_scan, &(struct scanning){ scan, state, out, from }))
+	if (repeat_try(&repeating, h->bodies, h->node, repeat_scan, &(struct scanning){ scan, state, out, from }))
 		return out;
 	if (scan->rounds > ROUNDS_MOST)
 		node_fail(h->node, EXIT_LIMIT,
@@ -892,15 +893,15 @@ static struct tensor **scanned(struct scan *scan, struct tensor **state, struct 
 		for (int i = 0; i < scan->states; i++)
 			want_fit(h, (size_t)i, now[i]);
 		if (!scan->rounds) { /* for its shapes alone */
-			last = place_none(h, scan->states + scan->ins, now);
+			last = expand_none(h, scan->states + scan->ins, now);
 			break;
 		}
-		last = place_graph(h, scan->states + scan->ins, now, NULL, true);
+		last = expand_graph(h, scan->states + scan->ins, now, NULL, true);
 		for (int i = 0; i < scan->states; i++) {
 			if (types_differ(now[i], last[i]) || ranks_differ(now[i], last[i])
 			        || extents_differ(now[i], last[i]))
 				node_fail(h->node, EXIT_INVALID, "the body is given %s as %s and hands on %s",
-				        h->placing.body->inputs.at[i]->name, described(h, now[i]),
+				        h->expansion.body->inputs.at[i]->name, described(h, now[i]),
 				        described(h, last[i]));
 			now[i] = last[i];
 		}
@@ -959,11 +960,11 @@ static bool all_are(const struct tensor *tensor, int64_t value)
 	return true;
 }
 
-bool place_scan(struct texts *texts, struct node *node, const struct op *op)
+bool expand_scan(struct bodies *bodies, struct node *node, const struct op *op)
 {
-	struct scan scan = { .h = holder_of(texts, node) };
+	struct scan scan = { .h = holder_of(bodies, node) };
 	struct holder *h = &scan.h;
-	struct graph *body = h->placing.body = graph_of(node, "body");
+	struct graph *body = h->expansion.body = graph_of(node, "body");
 	int batches = node->since < 9; /* version 8: axis 0 of all; input 0 says how long each is */
 	(void)op;
 	if (!node_attribute(node, "num_scan_inputs"))
@@ -1005,7 +1006,7 @@ bool place_scan(struct texts *texts, struct node *node, const struct op *op)
 		scan.in_axis[i] -= batches;
 	}
 	find_steady(h);
-	texts->rounds++;
+	bodies->rounds++;
 	if (batches) {
 		const struct tensor *lengths = node->in[0];
 		if (lengths && (!lengths->data || !all_are(lengths, scan.rounds)))
@@ -1020,7 +1021,7 @@ bool place_scan(struct texts *texts, struct node *node, const struct op *op)
 			if (node_has_out(node, k))
 				hand_out(h, k, k < scan.states ? state[k] : outs[k - scan.states]);
 	}
-	texts->rounds--;
+	bodies->rounds--;
 	return true;
 }
 
@@ -1057,7 +1058,7 @@ void define_rounds(struct definer *definer, const struct op *op)
 		definer_out(definer, 0, definer_in(definer, 0));
 		return;
 	}
-	holds = holds->type == DTYPE_BOOL ? holds : whole_is(definer, holds, rounds);
+	holds = holds->type == DTYPE_BOOL ? holds : integer_is(definer, holds, rounds);
 	definer_require(definer, EXIT_INVALID, 0, NULL, holds,
 	        "the rounds at run time are not %" PRId64 ", as an output is declared to stack", rounds);
 	definer_out(definer, 0, definer_in(definer, 0));
@@ -1065,7 +1066,7 @@ void define_rounds(struct definer *definer, const struct op *op)
 
 void define_graphs(struct definer *definer, const struct op *op)
 {
-	if (op->place == place_loop)
+	if (op->place == expand_loop)
 		refuse_unbounded(definer->node);
 	define_text(definer, op);
 }

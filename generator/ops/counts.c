@@ -65,7 +65,7 @@ void counts_give(const struct node *node, int d, struct tensor *count)
 }
 
 /* Input i has no such dim from axis `from` on, up to `to`. */
-void counts_want_whole(const struct node *node, int i, int from, int to)
+void counts_want_padded(const struct node *node, int i, int from, int to)
 {
 	for (int d = from; d < to; d++)
 		if (node->in[i]->dims[d].count)
@@ -206,7 +206,7 @@ void counts_none(const struct node *node, const struct op *op)
 				give_one(node, node->out[i], d, NULL);
 }
 
-void counts_whole(const struct node *node)
+void counts_padded(const struct node *node)
 {
 	const struct tensor *counted = counts_first(node);
 	if (counted)

@@ -129,7 +129,7 @@ void come_grid_sample(struct node *node)
 	if (x->rank < 1 || grid->rank < 1)
 		return;
 	want_equal(node, 1, 0, &x->dims[0]);
-	counts_want_whole(node, 1, grid->rank - 1, grid->rank);
+	counts_want_padded(node, 1, grid->rank - 1, grid->rank);
 }
 
 /* ---- ReverseSequence: what is behind a length stays where it is, be it there or not ---- */

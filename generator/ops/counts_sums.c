@@ -126,7 +126,7 @@ void come_softmax(struct node *node)
 	const struct tensor *x = node->in[0];
 	int axis = (int)node_axis(node, attribute_int(node, "axis"), x->rank);
 	if (node->since < 13 && !*node->domain && axis != x->rank - 1)
-		counts_want_whole(node, 0, axis, x->rank);
+		counts_want_padded(node, 0, axis, x->rank);
 	if (x->dims[axis].count)
 		counts_put_number(node, 0, axis, -INFINITY);
 }
@@ -135,17 +135,17 @@ void come_layer_normalization(struct node *node)
 {
 	for (int i = 0; i < node->ins; i++)
 		if (node->in[i])
-			counts_want_whole(node, i,
+			counts_want_padded(node, i,
 			        i ? 0 : (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank),
 			        node->in[i]->rank);
 }
 
-void come_lrn(struct node *node) { counts_want_whole(node, 0, 1, 2); }
+void come_lrn(struct node *node) { counts_want_padded(node, 0, 1, 2); }
 
 void come_batch_normalization(struct node *node)
 {
 	counts_want_first(node);
-	counts_want_whole(node, 0, 1, node->in[0]->rank > 1 ? 2 : 1);
+	counts_want_padded(node, 0, 1, node->in[0]->rank > 1 ? 2 : 1);
 	if (batch_normalization_trains(node))
 		counts_refuse(node, node->in[0]);
 }

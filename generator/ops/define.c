@@ -128,7 +128,7 @@ const struct expr *definer_flatten(
 {
 	const struct expr *flat = rank ? expr_index(definer->arena, at[0]) : integer(definer, 0);
 	for (int d = 1; d < rank; d++)
-		flat = whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_mul, flat, actual[d]),
+		flat = integer_of(definer, SCALAR_add, integer_of(definer, SCALAR_mul, flat, actual[d]),
 		        expr_index(definer->arena, at[d]));
 	return flat;
 }
@@ -288,7 +288,7 @@ static struct definition *no_terms(struct definer *definer, const char *name, in
 	return NULL;
 }
 
-struct definition *definer_places(struct definer *definer, const char *name, int rank, const int64_t *extents,
+struct definition *definer_scatter(struct definer *definer, const char *name, int rank, const int64_t *extents,
         enum reduce reduce, bool running, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
         const struct expr *start, const struct expr *body)
 {
@@ -299,7 +299,7 @@ struct definition *definer_places(struct definer *definer, const char *name, int
 			none = definer_map(definer, name, rank, extents, body);
 	if (none)
 		return none;
-	struct definition *definition = define_places(
+	struct definition *definition = define_scatter(
 	        definer->program, name, rank, extents, reduce, running, place, reduced, reduced_extents, start, body);
 	own(definer, definition);
 	return definition;
@@ -325,13 +325,13 @@ struct definition *definer_repeat(struct definer *definer, const char *name, con
 	return definition;
 }
 
-void definer_out_places(struct definer *definer, int i, enum reduce reduce, const struct expr *const *place,
+void definer_out_scatter(struct definer *definer, int i, enum reduce reduce, const struct expr *const *place,
         int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body)
 {
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, i, extents, NULL);
 	definer_out(definer, i,
-	        definer_places(definer, definer->node->out[i]->name, rank, extents, reduce, false, place, reduced,
+	        definer_scatter(definer, definer->node->out[i]->name, rank, extents, reduce, false, place, reduced,
 	                reduced_extents, start, body));
 }
 
@@ -398,9 +398,9 @@ const struct expr *definer_skipped(struct definer *definer)
 		if (!guard->condition->data && !recall(definer, guard->condition))
 			return NULL;
 		struct definition *condition = definition_of(definer, guard->condition, definer->node->where);
-		const struct expr *is_not = whole_is(
+		const struct expr *is_not = integer_is(
 		        definer, expr_cast(definer->arena, DTYPE_I64, definer_load(definer, condition, 0, NULL)), 0);
-		skipped = whole_of(definer, SCALAR_or, skipped, guard->yes ? is_not : whole_is(definer, is_not, 0));
+		skipped = integer_of(definer, SCALAR_or, skipped, guard->yes ? is_not : integer_is(definer, is_not, 0));
 	}
 	return definer->node->guard ? expr_cast(definer->arena, DTYPE_BOOL, skipped) : NULL;
 }
@@ -495,12 +495,12 @@ static void ask_size(struct definer *definer, const struct bounded *bounded)
 	struct definition *size = definition_of(definer, bounded->size, NULL);
 	struct check *check = arena_new(arena, struct check);
 	*check = (struct check){ EXIT_LIMIT,
-		arena_printf(arena, "%s is not in [%lld, %lld], for which the model is cast", bounded->size->name,
+		arena_printf(arena, "%s is not in [%lld, %lld], for which the model is compiled", bounded->size->name,
 		        (long long)bounded->least, (long long)bounded->most) };
 	size->most = bounded->most;
 	define_check(definer->program, arena_printf(arena, "%s_holds", bounded->size->name), check, 0, NULL,
 	        expr_cast(arena, DTYPE_BOOL,
-	                whole_between(definer, expr_load(arena, size, NULL), bounded->least, bounded->most)));
+	                integer_between(definer, expr_load(arena, size, NULL), bounded->least, bounded->most)));
 }
 
 static void add_output(struct definer *definer, const struct tensor *tensor, const char *where)
@@ -534,7 +534,7 @@ static struct definition *dense(struct definer *definer, struct definition *of, 
 	struct definition *dense = definer_map(
 	        definer, arena_printf(arena, "%s_dense", of->name), of->rank, of->extents, expr_load(arena, of, at));
 	dense->lies = expr_select(arena, ranges, last,
-	        whole_of(definer, SCALAR_mul, definer_flatten(definer, last, at, actual), actual[last]),
+	        integer_of(definer, SCALAR_mul, definer_flatten(definer, last, at, actual), actual[last]),
 	        integer(definer, -1));
 	dense->row = actual[last];
 	memcpy(dense->counts, of->counts, sizeof dense->counts);
@@ -598,7 +598,7 @@ static void compute_output(struct definer *definer, size_t i)
 	memcpy(program->outputs.at[i]->counts, definition->counts, sizeof definition->counts);
 }
 
-/* An input whose value is known where the model is cast. */
+/* An input whose value is known where the model is compiled. */
 enum { HELD_SHOWN = 8 };
 
 static void ask_fixed(struct definer *definer, const struct fixed *held)
@@ -616,7 +616,7 @@ static void ask_fixed(struct definer *definer, const struct fixed *held)
 		        arena, "%s%s%lld", numbers, i ? ", " : "", (long long)tensor_int(held->value, (size_t)i));
 	struct check *check = arena_new(arena, struct check);
 	*check = (struct check){ EXIT_INVALID,
-		arena_printf(arena, "input %s is [%s%s] where the model is cast: no other value is right",
+		arena_printf(arena, "input %s is [%s%s] where the model is compiled: no other value is right",
 		        held->input->name, numbers, elements > HELD_SHOWN ? ", …" : "") };
 	const struct expr *a = expr_load(arena, input, at), *b = expr_load(arena, value, at);
 	if (elements)

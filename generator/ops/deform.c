@@ -366,8 +366,8 @@ static struct definition *col2im_at_run_time(
 		c->image[d] = extents[2 + d];
 		if (c->image[d] < 1 || c->image[d] > INT32_MAX)
 			node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64, node->type, c->image[d]);
-		right = whole_of(
-		        definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, d), c->image[d]));
+		right = integer_of(
+		        definer, SCALAR_and, right, integer_is(definer, definer_element(definer, 1, d), c->image[d]));
 	}
 	definer_require(definer, EXIT_INVALID, 0, NULL, right, "an image shape as declared in %s is right",
 	        definer_shape_text(definer, 2 + c->count, extents));
@@ -385,8 +385,8 @@ static struct definition *col2im_at_run_time(
 	for (int i = 0; i < count; i++) {
 		is[i] = integer(definer, 1);
 		for (int d = 0; d < c->count; d++)
-			is[i] = whole_of(definer, SCALAR_and, is[i],
-			        whole_is(definer, definer_element(definer, 2, d), found[i].kernel[d]));
+			is[i] = integer_of(definer, SCALAR_and, is[i],
+			        integer_is(definer, definer_element(definer, 2, d), found[i].kernel[d]));
 		each[i] = blocks_joined(definer, &found[i], x, extents);
 	}
 	return definer_choose(definer, count, is, each, "a block shape that makes the declared %s is right",

@@ -33,7 +33,7 @@ static bool scalar_in(const struct node *node, int i, int64_t *number, const cha
 }
 
 /* Axis and length as they are told: false where one is not constant.  Length: -1 where none is told. */
-static bool told(const struct node *node, int64_t *axis, int64_t *length)
+static bool read_sizes(const struct node *node, int64_t *axis, int64_t *length)
 {
 	bool newer = node->since >= AXIS_IS_INPUT;
 	*axis = newer ? -2 : attribute_int(node, "axis");
@@ -83,7 +83,7 @@ void infer_dft(struct node *node, const struct op *op)
 		infer_output_unknown(node, 0, type);
 		return;
 	}
-	if (!told(node, &axis, &length)) {
+	if (!read_sizes(node, &axis, &length)) {
 		for (int d = 0; d < node->in[0]->rank; d++)
 			dims[d] = dim_unknown;
 		infer_output(node, 0, type, node->in[0]->rank, dims);
@@ -193,17 +193,17 @@ static struct definition *in_two(
 
 	/* (re, im) turned: re cos - im sin, re sin + im cos */
 	struct definition *twist = table_of(definer, f, "turns", x->type, f->n, b, 2, a, 2, 1);
-	const struct expr *turned = NULL;
+	const struct expr *rotated = NULL;
 	for (int part = 1; part >= 0; part--) {
 		const struct index *from[MAX_RANK],
 		        *turn[4] = { at[rest], index_constant(arena, part), at[rest + 1], at[rest + 2] };
 		memcpy(from, at, sizeof from);
 		from[rest + 2] = index_constant(arena, part);
 		const struct expr *number = expr_load(arena, sums, from), *by = expr_load(arena, twist, turn);
-		turned = turned ? expr3(definer, SCALAR_fma, number, by, turned)
-		                : expr2(definer, SCALAR_mul, number, by);
+		rotated = rotated ? expr3(definer, SCALAR_fma, number, by, rotated)
+		                  : expr2(definer, SCALAR_mul, number, by);
 	}
-	struct definition *between = definer_map(definer, definer_name(definer, "turned"), rank, extents, turned);
+	struct definition *between = definer_map(definer, definer_name(definer, "rotated"), rank, extents, rotated);
 
 	struct definition *last =
 	        table_of(definer, f, "last_roots", x->type, b, b, 2, b, 2, f->inverse ? 1 / (double)f->n : 1);
@@ -258,7 +258,7 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 	struct definition *each[CANDIDATES_MOST];
 	int64_t axis, length;
 	int count = 0;
-	told(node, &axis, &length);
+	read_sizes(node, &axis, &length);
 	bool any_axis = node->since >= AXIS_IS_INPUT && node_in(node, 2) && !node->in[2]->data,
 	     any_length = node_in(node, 1) && !node->in[1]->data;
 	for (int d = 0; d < x->rank - 1; d++) {
@@ -294,12 +294,12 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 		is[i] = integer(definer, 1);
 		if (any_axis) {
 			const struct expr *value = definer_element(definer, 2, 0);
-			is[i] = whole_of(definer, SCALAR_or, whole_is(definer, value, found[i].axis),
-			        whole_is(definer, value, found[i].axis - x->rank));
+			is[i] = integer_of(definer, SCALAR_or, integer_is(definer, value, found[i].axis),
+			        integer_is(definer, value, found[i].axis - x->rank));
 		}
 		if (any_length)
-			is[i] = whole_of(definer, SCALAR_and, is[i],
-			        whole_is(definer, definer_element(definer, 1, 0), found[i].n));
+			is[i] = integer_of(definer, SCALAR_and, is[i],
+			        integer_is(definer, definer_element(definer, 1, 0), found[i].n));
 		each[i] = transformed(definer, &found[i], x, extents);
 	}
 	return definer_choose(definer, count, is, each, "an axis and a length that make the declared %s are right",
@@ -313,7 +313,7 @@ void define_dft(struct definer *definer, const struct op *op)
 	struct definition *x = definer_in(definer, 0);
 	(void)op;
 	definer_shape(definer, 0, extents, NULL);
-	if (!told(definer->node, &axis, &length)) {
+	if (!read_sizes(definer->node, &axis, &length)) {
 		definer_out(definer, 0, dft_at_run_time(definer, x, extents));
 		return;
 	}

@@ -24,7 +24,7 @@ void infer_asked_dims(struct node *node, int rank, struct dim *dims, struct tens
 static void require_range(struct definer *definer, const struct asked *asked, const struct expr *size)
 {
 	definer_require_within(definer, EXIT_LIMIT, 0, NULL, size, asked->least, asked->most,
-	        "%s is not in [%lld, %lld], for which the model is cast", asked->symbol, (long long)asked->least,
+	        "%s is not in [%lld, %lld], for which the model is compiled", asked->symbol, (long long)asked->least,
 	        (long long)asked->most);
 }
 
@@ -99,7 +99,8 @@ void define_fit(struct definer *definer, const struct op *op)
 			require_range(definer, asked, definer_size(definer, own->count));
 		if (own->count != first->count || (!own->count && own->extent != first->extent))
 			definer_require(definer, EXIT_INVALID, 0, NULL,
-			        whole_of(definer, SCALAR_equal, definer_dim(definer, own), definer_dim(definer, first)),
+			        integer_of(
+			                definer, SCALAR_equal, definer_dim(definer, own), definer_dim(definer, first)),
 			        "dimension %d of %s is not %s, which %s has", d, out->name, asked->symbol,
 			        asked->first->name);
 	}

@@ -49,7 +49,7 @@ static bool always_inside(const struct node *node, int64_t column, int64_t least
 	return count >= 0;
 }
 
-void definer_require_place(struct definer *definer, int64_t column, int d)
+void definer_require_index(struct definer *definer, int64_t column, int d)
 {
 	struct arena *arena = definer->arena;
 	const struct dim *dim = &definer->node->in[0]->dims[d];
@@ -69,12 +69,12 @@ void definer_require_place(struct definer *definer, int64_t column, int d)
 	const struct expr *at = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, own)),
 	                  *most = definer_dim(definer, dim);
 	if (tensor_counted(definer->node->in[1]))
-		most = whole_of(definer, SCALAR_max, most, integer(definer, 1));
+		most = integer_of(definer, SCALAR_max, most, integer(definer, 1));
 	const struct expr *least =
-	        whole_kept(definer, "least", whole_of(definer, SCALAR_sub, integer(definer, -1), most));
+	        integer_kept(definer, "least", integer_of(definer, SCALAR_sub, integer(definer, -1), most));
 	definer_require(definer, EXIT_INVALID, rank, indices->extents,
-	        whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_less, at, most),
-	                whole_of(definer, SCALAR_less, least, at)),
+	        integer_of(definer, SCALAR_and, integer_of(definer, SCALAR_less, at, most),
+	                integer_of(definer, SCALAR_less, least, at)),
 	        "an index at run time is outside of dimension %d", d);
 }
 
@@ -116,7 +116,7 @@ void define_gather(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
 		return;
 	}
-	definer_require_place(definer, -1, axis);
+	definer_require_index(definer, -1, axis);
 	const struct index *index = place_of(definer, at + axis, axis);
 	for (int d = 0, n = 0; d < x->rank; d++)
 		if (d != axis) {
@@ -166,7 +166,7 @@ void define_gather_elements(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
 		return;
 	}
-	definer_require_place(definer, -1, axis);
+	definer_require_index(definer, -1, axis);
 	at[axis] = place(definer, expr_load(definer->arena, indices, at), axis);
 	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
 }
@@ -240,7 +240,7 @@ void define_gather_nd(struct definer *definer, const struct op *op)
 		if (i < 0) {
 			x_at[d] = at[d];
 		} else if (i < places.count) {
-			definer_require_place(definer, i, d);
+			definer_require_index(definer, i, d);
 			place_at[indices->rank - 1] = index_constant(arena, i);
 			x_at[d] = place(definer, expr_load(arena, indices, place_at), d);
 		} else {
@@ -313,11 +313,11 @@ void define_reverse_sequence(struct definer *definer, const struct op *op)
 	const struct index *sequence = index_var(arena, 0, lengths->extents[0]);
 	if (steps->count)
 		definer_require(definer, EXIT_INVALID, 1, lengths->extents,
-		        whole_of(definer, SCALAR_and,
-		                whole_of(definer, SCALAR_less, integer(definer, -1),
+		        integer_of(definer, SCALAR_and,
+		                integer_of(definer, SCALAR_less, integer(definer, -1),
 		                        expr_load(arena, lengths, &sequence)),
-		                whole_of(definer, SCALAR_less, expr_load(arena, lengths, &sequence),
-		                        whole_of(definer, SCALAR_add, definer_dim(definer, steps),
+		                integer_of(definer, SCALAR_less, expr_load(arena, lengths, &sequence),
+		                        integer_of(definer, SCALAR_add, definer_dim(definer, steps),
 		                                integer(definer, 1)))),
 		        "a length at run time is not in what there is of dimension %d", s.time);
 	else

@@ -95,14 +95,14 @@ static const struct expr *padded(
         struct definer *definer, enum padding padding, bool corners, const struct expr *n, const struct expr *i)
 {
 	struct arena *arena = definer->arena;
-	const struct expr *last = whole_of(definer, SCALAR_sub, n, integer(definer, 1)),
-	                  *period = whole_of(definer, SCALAR_mul, integer(definer, 2), corners ? last : n);
+	const struct expr *last = integer_of(definer, SCALAR_sub, n, integer(definer, 1)),
+	                  *period = integer_of(definer, SCALAR_mul, integer(definer, 2), corners ? last : n);
 	int64_t number;
 	if (padding == REFLECTION && (!definer_number(definer, period, &number) || number > 0)) { /* x mod 0 is 0 */
 		i = expr2(definer, SCALAR_mod, i, period);
 		i = expr2(definer, SCALAR_min, i,
 		        expr2(definer, SCALAR_sub,
-		                corners ? period : whole_of(definer, SCALAR_sub, period, integer(definer, 1)), i));
+		                corners ? period : integer_of(definer, SCALAR_sub, period, integer(definer, 1)), i));
 	}
 	return expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, i, expr_integer(arena, DTYPE_I64, 0)), last);
 }
@@ -115,10 +115,10 @@ static const struct expr *size_of(struct definer *definer, int d)
 	if (!dim->count)
 		return integer(definer, dim->extent);
 	definer_require(definer, EXIT_INVALID, 0, NULL,
-	        whole_of(definer, SCALAR_less, integer(definer, 0), definer_dim(definer, dim)),
+	        integer_of(definer, SCALAR_less, integer(definer, 0), definer_dim(definer, dim)),
 	        "dimension %d of the data has no element", d);
-	return whole_kept(definer, arena_printf(definer->arena, "size_%d", d),
-	        whole_of(definer, SCALAR_max, definer_dim(definer, dim), integer(definer, 1)));
+	return integer_kept(definer, arena_printf(definer->arena, "size_%d", d),
+	        integer_of(definer, SCALAR_max, definer_dim(definer, dim), integer(definer, 1)));
 }
 
 static const struct expr *as_number(struct definer *definer, enum dtype type, const struct expr *whole)
@@ -173,7 +173,7 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 	own[rank - 1] = index_constant(arena, x->rank - 1 - d); /* the last dimension comes first */
 	const struct expr *have = size_of(definer, d),
 	                  *last = as_number(
-	                          definer, grid->type, whole_of(definer, SCALAR_sub, have, integer(definer, 1)));
+	                          definer, grid->type, integer_of(definer, SCALAR_sub, have, integer(definer, 1)));
 	const struct expr *g = expr_load(arena, grid, own), *one = expr_number(arena, grid->type, 1),
 	                  *half = expr_number(arena, grid->type, 0.5);
 	const struct expr *place = expr2(definer, SCALAR_add, g, one);
@@ -192,8 +192,8 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 	struct taps taps = { .beside = taps_lie_beside(x, grid, d, mode, padding) };
 	const struct expr *i = expr_cast(arena, DTYPE_I64, tap);
 	if (taps.beside) {
-		const struct expr *most = whole_of(definer, SCALAR_max,
-		        whole_of(definer, SCALAR_sub, have, integer(definer, 2)), integer(definer, 0));
+		const struct expr *most = integer_of(definer, SCALAR_max,
+		        integer_of(definer, SCALAR_sub, have, integer(definer, 2)), integer(definer, 0));
 		tap = expr2(definer, SCALAR_add,
 		        expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, first, none),
 		                as_number(definer, grid->type, most)),

@@ -7,7 +7,7 @@
 #include "definitions/narrow.h"
 
 struct definer;
-struct texts;
+struct bodies;
 
 /* An attribute that an op's versions [from, to] have; `number` or `string` stands where it is absent, if it has a
  * default. */
@@ -31,7 +31,7 @@ struct op {
 	/* Of an op that other nodes stand for, as a text or graphs of its own say: puts them in its place, inferred;
 	 * false where a type or extent that it needs is not known: the node stays, and `define` refuses it.  NULL:
 	 * `infer` and `define` say what it is. */
-	bool (*place)(struct texts *, struct node *, const struct op *);
+	bool (*place)(struct bodies *, struct node *, const struct op *);
 	const char *text;      /* of a text: its template */
 	bool lists;            /* takes sequences and optionals, not tensors alone */
 	bool wide;             /* of a text: floats of 16 bits come to it as float32, and what it makes is rounded once:
@@ -209,14 +209,14 @@ void definer_require_within(struct definer *, enum exit_code, int rank, const in
 /* ---- whole.c: integers of 64 bits that come at run time, yes being 1 and no 0; numbers where they are made of numbers
  * ---- */
 const struct expr *integer(struct definer *, int64_t);
-const struct expr *whole_of(struct definer *, enum scalar, const struct expr *a, const struct expr *b);
-const struct expr *whole_where(
+const struct expr *integer_of(struct definer *, enum scalar, const struct expr *a, const struct expr *b);
+const struct expr *integer_where(
         struct definer *, const struct expr *which, const struct expr *yes, const struct expr *no);
-const struct expr *whole_is(struct definer *, const struct expr *, int64_t);
-const struct expr *whole_between(struct definer *, const struct expr *, int64_t low, int64_t high); /* inclusive */
-const struct expr *whole_cut(struct definer *, const struct expr *, int64_t low, int64_t high);
+const struct expr *integer_is(struct definer *, const struct expr *, int64_t);
+const struct expr *integer_between(struct definer *, const struct expr *, int64_t low, int64_t high); /* inclusive */
+const struct expr *integer_cut(struct definer *, const struct expr *, int64_t low, int64_t high);
 /* As a definition of rank 0, where it is more than a number or a load: computed once, whoever reads it. */
-const struct expr *whole_kept(struct definer *, const char *part, const struct expr *);
+const struct expr *integer_kept(struct definer *, const char *part, const struct expr *);
 /* An operand that has an element for each of some axes: those that input `input` names, in [-rank, rank), or, where it
  * is -1, all in order. */
 struct axes {
@@ -275,7 +275,7 @@ void definer_require_dims(struct definer *); /* checks that they are in their ra
 /* ---- gather.c ---- */
 /* The indices, input 1, or their column (-1: all) lie in what is there of dimension d of input 0.  Those that are not
  * there themselves are 0, be it that the dimension has none, either. */
-void definer_require_place(struct definer *, int64_t column, int d);
+void definer_require_index(struct definer *, int64_t column, int d);
 
 /* ---- counts.c, counts_*.c: extents that are bounds ---- */
 const struct tensor *tensor_counted(const struct tensor *); /* the count of its first such dim; NULL: it has none */
@@ -303,7 +303,7 @@ const struct tensor *counts_first(const struct node *); /* the first input that 
 NORETURN void counts_refuse(const struct node *,
         const struct tensor *);              /* EXIT_UNSUPPORTED: that input; NULL: what operands say at run time */
 void counts_want_first(const struct node *); /* no input but the first has such a dim */
-void counts_want_whole(
+void counts_want_padded(
         const struct node *, int i, int from, int to); /* input i has none from axis `from` on, up to `to` */
 struct tensor *counts_elements(
         const struct node *, const struct tensor *, int from, int to); /* how many elements dims have together */
@@ -330,7 +330,7 @@ void counts_none(const struct node *, const struct op *);
 /* Whether one of its inputs has such a dim; EXIT_UNSUPPORTED where the op cannot be one of those that think of it. */
 bool counts_come(struct node *, const struct op *);
 /* EXIT_UNSUPPORTED where one of its inputs has such a dim. */
-void counts_whole(const struct node *);
+void counts_padded(const struct node *);
 /* Once it is inferred: its outputs' dims get the counts of its inputs'.  EXIT_UNSUPPORTED where that is not thought of.
  */
 void counts_go(struct node *, const struct op *);
@@ -358,7 +358,7 @@ struct definition *definer_map(
 struct definition *definer_reduction(struct definer *, const char *name, int rank, const int64_t *extents, enum reduce,
         int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
 /* Of no terms: a map of `start`, or of what the reduction begins with. */
-struct definition *definer_places(struct definer *, const char *name, int rank, const int64_t *extents,
+struct definition *definer_scatter(struct definer *, const char *name, int rank, const int64_t *extents,
         enum reduce reduce, bool running, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
         const struct expr *start, const struct expr *body);
 /* The first extents[rank-1] positions of each row of `terms` keys, sorted; where the keys are none, or no position is
@@ -369,7 +369,7 @@ struct definition *definer_order(struct definer *, const char *name, int rank, c
 struct definition *definer_repeat(struct definer *, const char *name, const struct repeat *, int part,
         struct definition *const *operands, struct definition *base);
 /* Output i so, of its own shape. */
-void definer_out_places(struct definer *, int i, enum reduce, const struct expr *const *place, int reduced,
+void definer_out_scatter(struct definer *, int i, enum reduce, const struct expr *const *place, int reduced,
         const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
 /* Output i as a map of this body; where the output has no elements the body is not kept. */
 void definer_out_map(struct definer *, int i, const struct expr *body);
@@ -384,20 +384,20 @@ bool dropout_trains(const struct node *); /* or may, by what comes at run time: 
 
 /* ---- text.c: ops that are texts ---- */
 struct environment;
-struct texts {
+struct bodies {
 	struct environment *environment; /* made by the first text */
 	size_t copied;                   /* of all texts of a graph */
 	int depth;                       /* texts within texts that are open now */
 	int rounds;                      /* loops that are open now: what folds in them is counted in all */
 	double folded;                   /* terms */
 	size_t folded_bytes;
-	void (*walk)(struct texts *, struct graph *,
+	void (*walk)(struct bodies *, struct graph *,
 	        size_t from); /* infers the nodes from there on, which may give way to others in turn */
 };
 /* Puts the text of a node in its place: its nodes stand behind those of the node's graph.  False where a type or extent
  * of its inputs is not known: the node stays.  EXIT_INVALID and EXIT_UNSUPPORTED where the text refuses the node,
  * EXIT_LIMIT where texts expand without end. */
-bool text_place(struct texts *, struct node *, const struct op *);
+bool body_expand(struct bodies *, struct node *, const struct op *);
 void define_text(struct definer *, const struct op *); /* of a node that stayed: refuses it */
 
 /* ---- control.c: of a node that holds graphs and stayed: refuses it ---- */
@@ -407,7 +407,7 @@ bool node_is_random(const struct node *);
 /* ---- repeat.c: a loop as one node that holds its body, where that pays and nothing stands in the way ---- */
 struct repeating {
 	struct build *build;
-	struct texts *texts;
+	struct bodies *bodies;
 	struct node *node;                /* the loop */
 	struct graph *graph, *body;       /* that it stands in; that its nodes go to */
 	struct node *inside;              /* the loop as if it stood in the body: whose graph is placed */
@@ -437,7 +437,7 @@ struct definition *rounds_result(struct looping *, size_t k,
 bool repeat_pays(int64_t rounds, size_t nodes);
 /* `make` calls the others.  False where it says so, or fails: the graph is then as it was. */
 bool repeat_try(
-        struct repeating *, struct texts *, struct node *, bool (*make)(struct repeating *, void *user), void *user);
+        struct repeating *, struct bodies *, struct node *, bool (*make)(struct repeating *, void *user), void *user);
 struct tensor *repeat_in(
         struct repeating *, struct tensor *operand, enum repeat_moves, bool back); /* an input of the body */
 bool repeat_reads(const struct repeating *, const struct tensor *input);           /* a node of the body does */
@@ -455,7 +455,7 @@ struct tensor **repeat_node(struct repeating *, int64_t rounds, struct tensor *g
 #define OL(domain, name, since, inferring, defining, ...) \
 	void infer_##inferring(struct node *, const struct op *); \
 	void define_##defining(struct definer *, const struct op *);
-#define G(domain, name, since, family, ...) bool place_##family(struct texts *, struct node *, const struct op *);
+#define G(domain, name, since, family, ...) bool expand_##family(struct bodies *, struct node *, const struct op *);
 #define O(domain, name, since, family, ...) \
 	void infer_##family(struct node *, const struct op *); \
 	void define_##family(struct definer *, const struct op *);

@@ -23,17 +23,17 @@ void infer_top_k(struct node *node, const struct op *op)
 	if (!x->rank)
 		node_fail(node, EXIT_INVALID, "%s: data has 0 dimensions, at least 1 is right", node->type);
 	if (old) {
-		const struct attribute *told = node_attribute(node, "k");
-		if (!told)
+		const struct attribute *given = node_attribute(node, "k");
+		if (!given)
 			node_fail(node, EXIT_INVALID, "%s: attribute k is missing", node->type);
-		k = told->i;
+		k = given->i;
 	} else {
 		infer_same_type(node, 1, DTYPE_I64);
 		infer_scalar(node, 1);
-		const int64_t *told = node_in_ints(node, 1, &count);
-		k = told ? *told : -1;
-		said = told ? NULL : node_in_sizes(node, 1, &many);
-		if (told && k < 0)
+		const int64_t *given = node_in_ints(node, 1, &count);
+		k = given ? *given : -1;
+		said = given ? NULL : node_in_sizes(node, 1, &many);
+		if (given && k < 0)
 			node_fail(node, EXIT_INVALID, "%s: k is %" PRId64 ", 0 or more is right", node->type, k);
 	}
 	if (x->rank < 0) {
@@ -70,12 +70,12 @@ static const struct expr *last_of_all(struct arena *arena, enum dtype type, bool
 static void require_many(struct definer *definer, const struct dim *have, const struct dim *want)
 {
 	const struct expr *k = definer_dim(definer, want),
-	                  *many = whole_of(definer, SCALAR_add, definer_dim(definer, have), integer(definer, 1));
+	                  *many = integer_of(definer, SCALAR_add, definer_dim(definer, have), integer(definer, 1));
 	if (!want->count && (!have->count || size_span(have->count).least >= want->extent))
 		return;
 	definer_require(definer, EXIT_INVALID, 0, NULL,
-	        whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_less, integer(definer, -1), k),
-	                whole_of(definer, SCALAR_less, k, many)),
+	        integer_of(definer, SCALAR_and, integer_of(definer, SCALAR_less, integer(definer, -1), k),
+	                integer_of(definer, SCALAR_less, k, many)),
 	        "a k of 0 to what there is of dimension %d of %s is right", order_axis(definer->node),
 	        definer->node->in[0]->name);
 }
@@ -99,7 +99,7 @@ void define_top_k(struct definer *definer, const struct op *op)
 	require_many(definer, have, want);
 	if (node_in(node, 1) && !node->in[1]->data && !want->count)
 		definer_require(definer, EXIT_INVALID, 0, NULL,
-		        whole_is(definer, definer_element(definer, 1, 0), extents[axis]),
+		        integer_is(definer, definer_element(definer, 1, 0), extents[axis]),
 		        "k is %" PRId64 ", as declared, is right", extents[axis]);
 	if (n > INT32_MAX)
 		node_fail(node, EXIT_LIMIT, "%s: rows of %" PRId64 ", %d at most", node->type, n, INT32_MAX);

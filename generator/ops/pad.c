@@ -123,11 +123,11 @@ static const struct expr *beside(struct definer *definer, struct definition *x, 
 		own[d] = m;
 		const struct expr *there = expr_load(arena, x, own);
 		own[d] = back;
-		const struct expr *turned = expr_load(arena, x, own);
+		const struct expr *reflected = expr_load(arena, x, own);
 		own[d] =
 		        index_constant(arena, 0); /* never: one of both lies inside, which a range has to say of each */
 		return expr_select(arena, &(struct range){ m, 0, n }, 1, there,
-		        expr_select(arena, &(struct range){ back, 0, n }, 1, turned, expr_load(arena, x, own)));
+		        expr_select(arena, &(struct range){ back, 0, n }, 1, reflected, expr_load(arena, x, own)));
 	}
 	own[d] = from;
 	const struct expr *inside = expr_load(arena, x, own);
@@ -155,10 +155,10 @@ static void pads_at_run_time(
 	for (int d = 0; d < x->rank; d++) {
 		const struct expr *first = axes_say(definer, &axes, d, 1, 0, 0),
 		                  *last = axes_say(definer, &axes, d, 1, axes.count, 0);
-		first = whole_kept(definer, arena_printf(definer->arena, "before_%d", d), first);
-		right = whole_of(definer, SCALAR_and, right,
-		        whole_of(definer, SCALAR_and, whole_between(definer, first, -PAD_MOST, PAD_MOST),
-		                whole_is(definer, whole_of(definer, SCALAR_add, first, last),
+		first = integer_kept(definer, arena_printf(definer->arena, "before_%d", d), first);
+		right = integer_of(definer, SCALAR_and, right,
+		        integer_of(definer, SCALAR_and, integer_between(definer, first, -PAD_MOST, PAD_MOST),
+		                integer_is(definer, integer_of(definer, SCALAR_add, first, last),
 		                        extents[d] - x->extents[d])));
 		before[d] = definer_index(definer, first, -PAD_MOST, PAD_MOST);
 	}
@@ -315,8 +315,8 @@ static void declared_repeats(struct definer *definer, const struct definition *x
 			        "%s: dimension %d is declared as %" PRId64 ", no multiple of %" PRId64,
 			        definer->node->type, d, extents[d], n);
 		const struct expr *times = definer_element(definer, 1, d);
-		right = whole_of(definer, SCALAR_and, right,
-		        n ? whole_is(definer, times, extents[d] / n) : whole_between(definer, times, 0, INT64_MAX));
+		right = integer_of(definer, SCALAR_and, right,
+		        n ? integer_is(definer, times, extents[d] / n) : integer_between(definer, times, 0, INT64_MAX));
 	}
 	definer_require(definer, EXIT_INVALID, 0, NULL, right, "repeats that make the declared %s are right",
 	        definer_shape_text(definer, x->rank, extents));
@@ -329,9 +329,9 @@ static const struct index *tile_at(
 	if (!dim->count || extent <= dim->extent)
 		return index_mod(definer->arena, at, dim->extent);
 	const struct expr *place = expr_index(definer->arena, at),
-	                  *have = whole_of(definer, SCALAR_max, definer_dim(definer, dim), integer(definer, 1));
-	const struct expr *whole = whole_of(definer, SCALAR_mul, whole_of(definer, SCALAR_div, place, have), have);
-	return definer_index(definer, whole_of(definer, SCALAR_sub, place, whole), 0, dim->extent - 1);
+	                  *have = integer_of(definer, SCALAR_max, definer_dim(definer, dim), integer(definer, 1));
+	const struct expr *whole = integer_of(definer, SCALAR_mul, integer_of(definer, SCALAR_div, place, have), have);
+	return definer_index(definer, integer_of(definer, SCALAR_sub, place, whole), 0, dim->extent - 1);
 }
 
 void define_tile(struct definer *definer, const struct op *op)

@@ -71,14 +71,14 @@ static void equal_parts(const struct node *node, struct tensor *have, struct ten
 static bool said_parts(const struct node *node, int axis, struct tensor **parts)
 {
 	const struct dim *dim = &node->in[0]->dims[axis];
-	bool told = node_in(node, 1) != NULL;
+	bool given = node_in(node, 1) != NULL;
 	int64_t count, *numbers = arena_new_array(node->graph->build->arena, int64_t, (size_t)node->outs);
-	struct tensor *const *sizes = told ? node_in_sizes(node, 1, &count) : NULL;
-	if (!dim_is_known(*dim) || (told && !sizes) || !(dim->count || (told && !node->in[1]->data)))
+	struct tensor *const *sizes = given ? node_in_sizes(node, 1, &count) : NULL;
+	if (!dim_is_known(*dim) || (given && !sizes) || !(dim->count || (given && !node->in[1]->data)))
 		return false;
-	if (told && count != node->outs)
+	if (given && count != node->outs)
 		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " parts for %d outputs", count, node->outs);
-	if (told && !node->in[1]->data)
+	if (given && !node->in[1]->data)
 		memcpy(parts, sizes, sizeof *parts * (size_t)count);
 	else if (parts_of(node, -1, numbers))
 		for (int i = 0; i < node->outs; i++)
@@ -150,8 +150,8 @@ static void declared_parts(struct definer *definer, int axis, int64_t extent, in
 			        "Split: parts that are not constant, with an output that is absent, are not supported");
 		definer_shape(definer, i, extents, NULL);
 		sum += parts[i] = extents[axis];
-		right = whole_of(
-		        definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, i), parts[i]));
+		right = integer_of(
+		        definer, SCALAR_and, right, integer_is(definer, definer_element(definer, 1, i), parts[i]));
 	}
 	if (sum != extent)
 		node_fail(node, EXIT_INVALID, "Split: the declared parts sum to %" PRId64 ", the data has %" PRId64,
@@ -183,17 +183,17 @@ static void define_said_parts(struct definer *definer, int axis)
 			at[axis] = index_add(arena, at[axis], definer_index(definer, from, 0, most));
 		else
 			at[axis] = definer_index(
-			        definer, whole_of(definer, SCALAR_add, from, expr_index(arena, at[axis])), 0, n - 1);
+			        definer, integer_of(definer, SCALAR_add, from, expr_index(arena, at[axis])), 0, n - 1);
 		definer_out_map(definer, i, n ? expr_load(arena, x, at) : expr_number(arena, x->type, 0));
-		right = whole_of(
-		        definer, SCALAR_and, right, whole_of(definer, SCALAR_less, integer(definer, -1), size));
-		from = whole_kept(
-		        definer, arena_printf(arena, "from_%d", i + 1), whole_of(definer, SCALAR_add, from, size));
+		right = integer_of(
+		        definer, SCALAR_and, right, integer_of(definer, SCALAR_less, integer(definer, -1), size));
+		from = integer_kept(
+		        definer, arena_printf(arena, "from_%d", i + 1), integer_of(definer, SCALAR_add, from, size));
 		most = most + extents[axis] < n ? most + extents[axis] : n;
 	}
 	definer_require(definer, EXIT_INVALID, 0, NULL,
-	        whole_of(definer, SCALAR_and, right,
-	                whole_of(definer, SCALAR_equal, from, definer_dim(definer, &node->in[0]->dims[axis]))),
+	        integer_of(definer, SCALAR_and, right,
+	                integer_of(definer, SCALAR_equal, from, definer_dim(definer, &node->in[0]->dims[axis]))),
 	        "parts that sum to what there is of dimension %d of %s are right", axis, node->in[0]->name);
 }
 
@@ -281,8 +281,8 @@ static const struct expr *counted_parts(
 	before[0] = integer(definer, 0);
 	for (int i = 0; i < node->ins; i++) {
 		const struct dim *dim = &node->in[i]->dims[axis];
-		before[i + 1] =
-		        whole_kept(definer, "end", whole_of(definer, SCALAR_add, before[i], definer_dim(definer, dim)));
+		before[i + 1] = integer_kept(
+		        definer, "end", integer_of(definer, SCALAR_add, before[i], definer_dim(definer, dim)));
 	}
 	for (int i = node->ins; i-- > 0;) {
 		struct definition *x = definer_in(definer, i);
@@ -290,8 +290,9 @@ static const struct expr *counted_parts(
 		if (definition_elements(x) == 0)
 			continue;
 		memcpy(x_at, at, sizeof x_at);
-		x_at[axis] = definer_index(definer,
-		        whole_of(definer, SCALAR_sub, expr_index(arena, at[axis]), before[i]), 0, x->extents[axis] - 1);
+		x_at[axis] =
+		        definer_index(definer, integer_of(definer, SCALAR_sub, expr_index(arena, at[axis]), before[i]),
+		                0, x->extents[axis] - 1);
 		const struct index *end = definer_index(definer, before[i + 1], 0, extents[axis]);
 		const struct range range = { index_add(arena, at[axis], index_scale(arena, end, -1)), -extents[axis],
 			0 };

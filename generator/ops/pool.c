@@ -134,21 +134,21 @@ static const struct expr *taps_counted(
 {
 	const struct expr *none = integer(definer, 0),
 	                  *at = expr_index(definer->arena, index_var(definer->arena, 2 + d, window->out[d])), *ends[2];
-	const struct expr *first =
-	        whole_of(definer, SCALAR_sub, whole_of(definer, SCALAR_mul, at, integer(definer, window->stride[d])),
-	                integer(definer, window->before[d]));
+	const struct expr *first = integer_of(definer, SCALAR_sub,
+	        integer_of(definer, SCALAR_mul, at, integer(definer, window->stride[d])),
+	        integer(definer, window->before[d]));
 	ends[0] = integer(definer, with_pads ? -window->before[d] : 0);
-	ends[1] = whole_of(definer, SCALAR_add, definer_dim(definer, &definer->node->in[0]->dims[2 + d]),
+	ends[1] = integer_of(definer, SCALAR_add, definer_dim(definer, &definer->node->in[0]->dims[2 + d]),
 	        integer(definer, with_pads ? window->after[d] : 0));
 	for (int i = 0; i < 2; i++) {
-		const struct expr *far = whole_of(definer, SCALAR_add,
-		        whole_of(definer, SCALAR_max, whole_of(definer, SCALAR_sub, ends[i], first), none),
+		const struct expr *far = integer_of(definer, SCALAR_add,
+		        integer_of(definer, SCALAR_max, integer_of(definer, SCALAR_sub, ends[i], first), none),
 		        integer(definer, window->dilation[d] - 1));
-		ends[i] = whole_of(definer, SCALAR_min,
-		        whole_of(definer, SCALAR_div, far, integer(definer, window->dilation[d])),
+		ends[i] = integer_of(definer, SCALAR_min,
+		        integer_of(definer, SCALAR_div, far, integer(definer, window->dilation[d])),
 		        integer(definer, window->kernel[d]));
 	}
-	return expr_cast(definer->arena, type, whole_of(definer, SCALAR_sub, ends[1], ends[0]));
+	return expr_cast(definer->arena, type, integer_of(definer, SCALAR_sub, ends[1], ends[0]));
 }
 
 enum { POSITIONS_MOST = 1 << 26 }; /* of a dimension whose counts differ */
@@ -278,7 +278,7 @@ void define_global_average_pool(struct definer *definer, const struct op *op)
 	bool counted = false;
 	for (int d = 2; d < rank; d++) {
 		counted |= definer->node->in[0]->dims[d].count != NULL;
-		many = whole_of(definer, SCALAR_mul, many, definer_dim(definer, &definer->node->in[0]->dims[d]));
+		many = integer_of(definer, SCALAR_mul, many, definer_dim(definer, &definer->node->in[0]->dims[d]));
 	}
 	definer_out_map(definer, 0,
 	        counted ? expr2(definer, SCALAR_div, total, expr_cast(arena, x->type, many))

@@ -175,7 +175,7 @@ void define_multinomial(struct definer *definer, const struct op *op)
 	        expr1(definer, SCALAR_exp,
 	                expr2(definer, SCALAR_sub, expr_load(arena, x, all), expr_load(arena, most, at))));
 	const struct expr *to[2] = { NULL, expr_index(arena, term[1]) };
-	struct definition *below = definer_places(definer, definer_name(definer, "below"), 2, x->extents, REDUCE_SUM,
+	struct definition *below = definer_scatter(definer, definer_name(definer, "below"), 2, x->extents, REDUCE_SUM,
 	        true, to, 1, &classes, NULL, expr_load(arena, share, term));
 	struct definition *drawn = definer_map(definer, definer_name(definer, "drawn"), 2, extents,
 	        expr2(definer, SCALAR_mul, uniform(definer, x->type, 1, 0), expr_load(arena, below, last)));
@@ -200,10 +200,10 @@ static bool is_zero(const struct tensor *tensor)
 
 bool dropout_trains(const struct node *node)
 {
-	const struct tensor *told = node->since >= TRAINING_IS_INPUT ? node_in(node, 2) : NULL;
+	const struct tensor *given = node->since >= TRAINING_IS_INPUT ? node_in(node, 2) : NULL;
 	if (node->since < TRAINING_IS_INPUT)
 		return node->since < 7 && !attribute_int(node, "is_test");
-	return told && (!told->data || *(const uint8_t *)told->data) && !is_zero(node_in(node, 1));
+	return given && (!given->data || *(const uint8_t *)given->data) && !is_zero(node_in(node, 1));
 }
 
 /* A float, since opset 22 also of 8 bits. */

@@ -245,7 +245,7 @@ void define_lengths(struct definer *definer, const struct op *op)
 	(void)op;
 	definer_shape(definer, 0, extents, at);
 	if (lengths)
-		steps = whole_of(definer, SCALAR_min, steps,
+		steps = integer_of(definer, SCALAR_min, steps,
 		        expr_cast(definer->arena, DTYPE_I64, expr_load(definer->arena, lengths, at)));
 	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_I32, steps));
 }

@@ -192,7 +192,7 @@ static struct result without(struct definer *definer, const struct op *op, const
 		r.x_at[d] = index_var(arena, r.rank + r.count, r.x->extents[d]);
 		count *= (double)r.x->extents[d];
 		if (dims[d].count)
-			actual = actual ? whole_of(definer, SCALAR_mul, actual, definer_size(definer, dims[d].count))
+			actual = actual ? integer_of(definer, SCALAR_mul, actual, definer_size(definer, dims[d].count))
 			                : definer_size(definer, dims[d].count);
 		else
 			bound *= r.x->extents[d];
@@ -218,7 +218,7 @@ static struct result without(struct definer *definer, const struct op *op, const
 	            : x;
 	y = reduction->behind != NONE   ? expr1(definer, (enum scalar)reduction->behind, y)
 	        : is_mean(op) && actual ? expr2(definer, SCALAR_div, y,
-	                  expr_cast(arena, y->type, whole_of(definer, SCALAR_mul, integer(definer, bound), actual)))
+	                  expr_cast(arena, y->type, integer_of(definer, SCALAR_mul, integer(definer, bound), actual)))
 	        : is_mean(op)           ? (whole ? expr2(definer, SCALAR_div, y, expr_number(arena, y->type, count))
 	                                         : expr2(definer, SCALAR_mul, y, expr_number(arena, y->type, 1 / count)))
 	                                : y;
@@ -275,10 +275,11 @@ static const struct expr *is_set(struct definer *definer, const struct sets *s, 
 		const struct expr *named = integer(definer, 0);
 		for (int64_t i = 0; i < definer_elements(definer, 1); i++)
 			for (int from = 0; from < 2; from++)
-				named = whole_of(definer, SCALAR_or, named,
-				        whole_is(definer, definer_element(definer, 1, i), d - from * rank));
+				named = integer_of(definer, SCALAR_or, named,
+				        integer_is(definer, definer_element(definer, 1, i), d - from * rank));
 		if (!(s->ones >> d & 1))
-			all = whole_of(definer, SCALAR_and, all, set >> d & 1 ? named : whole_is(definer, named, 0));
+			all = integer_of(
+			        definer, SCALAR_and, all, set >> d & 1 ? named : integer_is(definer, named, 0));
 	}
 	return all;
 }
@@ -308,10 +309,10 @@ static void reduce_at_run_time(struct definer *definer, const struct op *op)
 			known |= what_counts(&s, s.at[k]) == what_counts(&s, s.at[i]);
 		for (int k = i; k < s.count && !known; k++)
 			if (what_counts(&s, s.at[k]) == what_counts(&s, s.at[i]))
-				these = whole_of(definer, SCALAR_or, these, is_set(definer, &s, s.at[k]));
+				these = integer_of(definer, SCALAR_or, these, is_set(definer, &s, s.at[k]));
 		if (known)
 			continue;
-		right = whole_of(definer, SCALAR_or, right, these);
+		right = integer_of(definer, SCALAR_or, right, these);
 		if (++results > RESULTS_MOST)
 			break;
 		for (int d = 0; d < rank; d++)
@@ -326,8 +327,8 @@ static void reduce_at_run_time(struct definer *definer, const struct op *op)
 		        RESULTS_MOST, definer_shape_text(definer, s.x->rank, s.x->extents),
 		        definer_shape_text(definer, s.rank, s.extents));
 	for (int64_t i = 0; i < count; i++) /* each is an axis, also one that is named twice */
-		right = whole_of(definer, SCALAR_and, right,
-		        whole_between(definer, definer_element(definer, 1, i), -rank, rank - 1));
+		right = integer_of(definer, SCALAR_and, right,
+		        integer_between(definer, definer_element(definer, 1, i), -rank, rank - 1));
 	definer_require(definer, EXIT_INVALID, 0, NULL, right,
 	        "the axes at run time do not make %s of the data, the declared shape",
 	        definer_shape_text(definer, s.rank, s.extents));

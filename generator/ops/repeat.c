@@ -316,7 +316,7 @@ struct tensor **repeat_node(struct repeating *r, int64_t rounds, struct tensor *
 		node->attributes[i].name = name_is(r->build->names, attributes[i].name);
 	}
 	node->attribute_count = COUNT(attributes);
-	r->texts->walk(r->texts, r->graph, from);
+	r->bodies->walk(r->bodies, r->graph, from);
 	return node->out;
 }
 
@@ -330,17 +330,17 @@ bool repeat_pays(int64_t rounds, size_t nodes)
 	return (double)rounds * (double)nodes > most;
 }
 
-bool repeat_try(struct repeating *r, struct texts *texts, struct node *node, bool (*make)(struct repeating *, void *),
+bool repeat_try(struct repeating *r, struct bodies *bodies, struct node *node, bool (*make)(struct repeating *, void *),
         void *user)
 {
 	struct build *build = node->graph->build;
 	struct graph *graph = node->graph;
-	const struct texts before = *texts;
+	const struct bodies before = *bodies;
 	const struct guard *guard = graph->guard;
 	size_t nodes = graph->nodes.count, tensors = graph->tensors.count;
 	jmp_buf *out = build->out, mine;
 	*r = (struct repeating){
-		.build = build, .texts = texts, .node = node, .graph = graph, .why = "nothing bounds them below 2^31"
+		.build = build, .bodies = bodies, .node = node, .graph = graph, .why = "nothing bounds them below 2^31"
 	};
 	build->out = &mine;
 	if (setjmp(mine) == 0) {
@@ -359,9 +359,9 @@ bool repeat_try(struct repeating *r, struct texts *texts, struct node *node, boo
 		build->detailed = false;
 	}
 	build->out = out;
-	size_t copied = texts->copied; /* tries within tries have an end */
-	*texts = before;
-	texts->copied = copied;
+	size_t copied = bodies->copied; /* tries within tries have an end */
+	*bodies = before;
+	bodies->copied = copied;
 	graph->guard = guard;
 	graph->nodes.count = nodes;
 	graph->tensors.count = tensors;

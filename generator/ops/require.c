@@ -98,7 +98,7 @@ void definer_require_within(struct definer *definer, enum exit_code code, int ra
 		return;
 	va_start(args, format);
 	require(definer, code, rank, extents,
-	        whole_between(definer, expr_cast(definer->arena, DTYPE_I64, value), low, high), format, args);
+	        integer_between(definer, expr_cast(definer->arena, DTYPE_I64, value), low, high), format, args);
 	va_end(args);
 }
 

@@ -32,8 +32,8 @@ struct resize {
 	int64_t out[MAX_RANK];                                  /* -1: not known */
 	const struct expr *have[MAX_RANK], *made[MAX_RANK]; /* how many elements the data and the result have of an axis
 	                                                       that is counted, doubles; else NULL */
-	const struct expr *scale_told[MAX_RANK], *begin_told[MAX_RANK],
-	        *end_told[MAX_RANK]; /* of an axis where one comes at run time, doubles; else NULL */
+	const struct expr *scale_at[MAX_RANK], *begin_at[MAX_RANK],
+	        *end_at[MAX_RANK]; /* of an axis where one comes at run time, doubles; else NULL */
 };
 
 static int choice(const struct node *node, const char *name, const char *given, const char *const *names, int count)
@@ -173,7 +173,7 @@ static bool resize_of(const struct node *node, struct resize *r)
 }
 
 /* Sizes that come at run time and are known as such, by axis; NULL: they are not, or are no such ones. */
-static struct tensor *const *told_sizes(const struct node *node, int64_t *axes, int64_t *count)
+static struct tensor *const *sizes_of_node(const struct node *node, int64_t *axes, int64_t *count)
 {
 	struct resize r = { .a = 0 };
 	int64_t numbers;
@@ -206,7 +206,7 @@ void infer_resize(struct node *node, const struct op *op)
 	}
 	if (!resize_of(node, &r)) {
 		int64_t axes[MAX_RANK], count = axes_of(node, axes);
-		struct tensor *const *sizes = told_sizes(node, axes, &count);
+		struct tensor *const *sizes = sizes_of_node(node, axes, &count);
 		memcpy(dims, x->dims, sizeof dims);
 		for (int64_t i = 0; i < count; i++)
 			dims[axes[i]] = sizes ? size_dim(sizes[i]) : dim_unknown;
@@ -245,7 +245,7 @@ bool resize_of_counted(const struct node *node)
 	struct resize r;
 	int64_t axes[MAX_RANK], count;
 	modes_of(node, &r);
-	if (told_sizes(node, axes, &count))
+	if (sizes_of_node(node, axes, &count))
 		return true;
 	return resize_of(node, &r) && !(is_there(node, 3) && (r.antialias || policy_of(node) != STRETCH));
 }
@@ -257,7 +257,7 @@ struct tensor *resize_size(const struct node *node, int d)
 	struct tensor *count = node->in[0]->dims[d].count;
 	int64_t axes[MAX_RANK], number;
 	modes_of(node, &r);
-	if (told_sizes(node, axes, &number)) /* inference has said it */
+	if (sizes_of_node(node, axes, &number)) /* inference has said it */
 		return node->out[0]->dims[d].count;
 	if (!resize_of(node, &r) || is_there(node, 3))
 		return NULL;
@@ -478,7 +478,7 @@ static const struct expr *below(struct definer *definer, const struct expr *a, c
 {
 	return expr2(definer, SCALAR_less, a, b);
 }
-static const struct expr *pick(
+static const struct expr *choose(
         struct definer *definer, const struct expr *which, const struct expr *yes, const struct expr *no)
 {
 	return expr3(definer, SCALAR_where, which, yes, no);
@@ -503,15 +503,15 @@ static void tell_counted(struct definer *definer, struct resize *r)
 		if (!x->dims[d].count
 		        || (!is_there(definer->node, 3) && r->scale[d] == 1 && r->begin[d] == 0 && r->end[d] == 1))
 			continue;
-		const struct expr *have = whole_kept(
-		        definer, "have", whole_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
+		const struct expr *have = integer_kept(
+		        definer, "have", integer_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
 		r->have[d] = expr_cast(definer->arena, DTYPE_F64, have);
 		r->made[d] = expr_cast(definer->arena, DTYPE_F64, definer_dim(definer, &y->dims[d]));
-		r->scale_told[d] = is_there(definer->node, 3)
+		r->scale_at[d] = is_there(definer->node, 3)
 		        ? over(definer, real(definer, (double)r->out[d]), r->have[d])
 		        : real(definer, r->scale[d]);
-		r->begin_told[d] = real(definer, r->begin[d]);
-		r->end_told[d] = real(definer, r->end[d]);
+		r->begin_at[d] = real(definer, r->begin[d]);
+		r->end_at[d] = real(definer, r->end[d]);
 	}
 }
 
@@ -520,7 +520,7 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 {
 	const struct tensor *x = definer->node->in[0], *y = definer->node->out[0];
 	int64_t axes[MAX_RANK], count;
-	if (!told_sizes(definer->node, axes, &count))
+	if (!sizes_of_node(definer->node, axes, &count))
 		return false;
 	for (int d = 0; d < x->rank; d++) {
 		r->out[d] = y->dims[d].extent;
@@ -534,23 +534,22 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 		int d = (int)axes[i];
 		if (x->dims[d].extent == y->dims[d].extent && x->dims[d].count == y->dims[d].count)
 			continue;
-		const struct expr *have = whole_kept(
-		        definer, "have", whole_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
+		const struct expr *have = integer_kept(
+		        definer, "have", integer_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
 		r->have[d] = expr_cast(definer->arena, DTYPE_F64, have);
 		r->made[d] = expr_cast(definer->arena, DTYPE_F64, definer_dim(definer, &y->dims[d]));
-		r->scale_told[d] = over(definer, r->made[d], r->have[d]);
-		r->begin_told[d] = real(definer, 0);
-		r->end_told[d] = real(definer, 1);
+		r->scale_at[d] = over(definer, r->made[d], r->have[d]);
+		r->begin_at[d] = real(definer, 0);
+		r->end_at[d] = real(definer, 1);
 	}
 	return true;
 }
 
 /* `coordinate` above, by value. */
-static const struct expr *coordinate_told(
+static const struct expr *runtime_coordinate(
         struct definer *definer, const struct resize *r, int d, int64_t n, const struct expr *at)
 {
-	const struct expr *scale = r->scale_told[d], *begin = r->begin_told[d],
-	                  *span = minus(definer, r->end_told[d], begin);
+	const struct expr *scale = r->scale_at[d], *begin = r->begin_at[d], *span = minus(definer, r->end_at[d], begin);
 	const struct expr *length = times(definer, scale, have_of(definer, r, d, n)), *last = last_of(definer, r, d, n),
 	                  *half = real(definer, 0.5);
 	const struct expr *before = minus(definer, length, real(definer, 1)),
@@ -558,17 +557,17 @@ static const struct expr *coordinate_told(
 	const struct expr *middle = over(definer, plus(definer, at, half), scale);
 	switch (r->coordinates) {
 	case ALIGN_CORNERS:
-		return pick(definer, is_one, real(definer, 0), over(definer, times(definer, at, last), before));
+		return choose(definer, is_one, real(definer, 0), over(definer, times(definer, at, last), before));
 	case ASYMMETRIC: return over(definer, at, scale);
 	case TF_HALF_PIXEL: return middle;
 	case TF_CROP:
 		return plus(definer, times(definer, begin, last),
-		        pick(definer, is_one, over(definer, times(definer, span, last), real(definer, 2)),
+		        choose(definer, is_one, over(definer, times(definer, span, last), real(definer, 2)),
 		                over(definer, times(definer, times(definer, at, span), last), before)));
 	case PYTORCH_HALF_PIXEL:
 		if (r->made[d])
-			return pick(definer, below(definer, real(definer, 1), r->made[d]), minus(definer, middle, half),
-			        real(definer, 0));
+			return choose(definer, below(definer, real(definer, 1), r->made[d]),
+			        minus(definer, middle, half), real(definer, 0));
 		return r->out[d] > 1 ? minus(definer, middle, half) : real(definer, 0);
 	case HALF_PIXEL_SYMMETRIC:
 		return minus(definer,
@@ -586,7 +585,7 @@ static const struct expr *coordinate_told(
 	}
 }
 
-static const struct expr *nearest_told(struct definer *definer, enum nearest_mode how, const struct expr *at)
+static const struct expr *runtime_nearest(struct definer *definer, enum nearest_mode how, const struct expr *at)
 {
 	const struct expr *floor_of = expr1(definer, SCALAR_floor, at), *part = minus(definer, at, floor_of),
 	                  *half = real(definer, 0.5);
@@ -599,18 +598,18 @@ static const struct expr *nearest_told(struct definer *definer, enum nearest_mod
 }
 
 /* Of an element at distance x. */
-static const struct expr *weight_told(struct definer *definer, const struct resize *r, const struct expr *x)
+static const struct expr *runtime_weight(struct definer *definer, const struct resize *r, const struct expr *x)
 {
 	const struct expr *one = real(definer, 1), *none = real(definer, 0);
 	if (r->mode == LINEAR)
-		return pick(definer, below(definer, x, one), minus(definer, one, x), none);
+		return choose(definer, below(definer, x, one), minus(definer, one, x), none);
 	const struct expr *near = minus(definer, times(definer, real(definer, r->a + 2), x), real(definer, r->a + 3));
 	near = plus(definer, times(definer, times(definer, near, x), x), one);
 	const struct expr *next =
 	        plus(definer, times(definer, minus(definer, x, real(definer, 5)), x), real(definer, 8));
 	next = minus(definer, times(definer, times(definer, next, x), real(definer, r->a)), real(definer, 4 * r->a));
-	return pick(definer, expr2(definer, SCALAR_less_equal, x, one), near,
-	        pick(definer, below(definer, x, real(definer, 2)), next, none));
+	return choose(definer, expr2(definer, SCALAR_less_equal, x, one), near,
+	        choose(definer, below(definer, x, real(definer, 2)), next, none));
 }
 
 static double taps_of(const struct resize *r, double scale)
@@ -619,7 +618,7 @@ static double taps_of(const struct resize *r, double scale)
 	return r->mode == NEAREST ? 1 : 2 - 2 * (floor(-reach / shrunk) + 1);
 }
 
-struct told_table {
+struct runtime_table {
 	int64_t least, most;                 /* taps */
 	const struct index *taps;            /* how many there are */
 	struct definition *places, *weights; /* [most, out] */
@@ -642,7 +641,7 @@ static const struct expr *row_of(
 
 /* A table's value for place and tap, variables 0 and 1, as the definition that taps read: neighbours of the output lie
  * side by side. */
-static struct definition *turned_table(
+static struct definition *transposed_table(
         struct definer *definer, const char *part, int64_t out, int64_t most, const struct expr *value)
 {
 	const struct index *with[MAX_VARS] = { index_var(definer->arena, 1, out), index_var(definer->arena, 0, most) };
@@ -650,12 +649,13 @@ static struct definition *turned_table(
 	        expr_substitute(definer->arena, value, with));
 }
 
-static struct told_table table_told(struct definer *definer, const struct resize *r, int d, int64_t n, enum dtype type)
+static struct runtime_table make_runtime_table(
+        struct definer *definer, const struct resize *r, int d, int64_t n, enum dtype type)
 {
 	struct arena *arena = definer->arena;
 	int64_t out = r->out[d];
 	const double slack = 0x1p-20;
-	struct told_table table = { .least = (int64_t)taps_of(r, (double)(out + 1) / (double)n * (1 + slack)) };
+	struct runtime_table table = { .least = (int64_t)taps_of(r, (double)(out + 1) / (double)n * (1 + slack)) };
 	double most = taps_of(r, ((double)out - 0.5) / (double)n * (1 - slack));
 	if (most > TAPS_MOST || most * (double)out > entries_most)
 		node_fail(definer->node, EXIT_UNSUPPORTED,
@@ -666,7 +666,7 @@ static struct told_table table_told(struct definer *definer, const struct resize
 	int64_t extents[2] = { out, table.most };
 	const struct index *i = index_var(arena, 0, out), *t = index_var(arena, 1, table.most), *entry[2] = { i, t };
 	const struct expr *last = last_of(definer, r, d, n), *none = real(definer, 0);
-	const struct expr *at = coordinate_told(definer, r, d, n, expr_cast(arena, DTYPE_F64, expr_index(arena, i)));
+	const struct expr *at = runtime_coordinate(definer, r, d, n, expr_cast(arena, DTYPE_F64, expr_index(arena, i)));
 	at = row_of(definer, "coordinates", 1, extents, at);
 	const struct expr *in = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less_equal, none, at),
 	        expr2(definer, SCALAR_less_equal, at, last));
@@ -674,36 +674,36 @@ static struct told_table table_told(struct definer *definer, const struct resize
 	        definer_map(definer, definer_name(definer, "inside"), 1, extents, expr_cast(arena, DTYPE_I64, in));
 	const struct expr *far_behind =
 	        r->have[d] ? plus(definer, r->have[d], real(definer, 4)) : real(definer, (double)n + 4);
-	at = pick(definer, below(definer, far_behind, at), far_behind, at);
+	at = choose(definer, below(definer, far_behind, at), far_behind, at);
 	at = row_of(definer, "clear", 1, extents,
-	        pick(definer, below(definer, at, real(definer, -4)), real(definer, -4), at));
+	        choose(definer, below(definer, at, real(definer, -4)), real(definer, -4), at));
 
-	const struct expr *scale = r->scale_told[d], *one = real(definer, 1), *shrunk = one,
+	const struct expr *scale = r->scale_at[d], *one = real(definer, 1), *shrunk = one,
 	                  *taps = real(definer, (double)table.most);
 	if (r->antialias) {
-		shrunk = scalar_of(definer, "shrunk", pick(definer, below(definer, scale, one), scale, one));
+		shrunk = scalar_of(definer, "shrunk", choose(definer, below(definer, scale, one), scale, one));
 		taps = expr1(definer, SCALAR_floor, over(definer, real(definer, r->mode == LINEAR ? -1 : -2), shrunk));
 		taps = scalar_of(definer, "taps",
 		        minus(definer, real(definer, 2), times(definer, real(definer, 2), plus(definer, taps, one))));
 	}
 	table.taps = definer_index(definer, expr_cast(arena, DTYPE_I64, taps), table.least, table.most);
 	const struct expr *first = r->mode == NEAREST
-	        ? nearest_told(definer, r->nearest, at)
+	        ? runtime_nearest(definer, r->nearest, at)
 	        : minus(definer, plus(definer, expr1(definer, SCALAR_floor, at), one),
 	                over(definer, taps, real(definer, 2)));
 	const struct expr *tap = expr_cast(arena, DTYPE_F64, expr_index(arena, t)),
 	                  *place = plus(definer, row_of(definer, "first", 1, extents, first), tap);
 	const struct expr *before = below(definer, place, none), *behind = below(definer, last, place);
-	table.places = turned_table(definer, "places", out, table.most,
-	        expr_cast(arena, DTYPE_I32, pick(definer, before, none, pick(definer, behind, last, place))));
+	table.places = transposed_table(definer, "places", out, table.most,
+	        expr_cast(arena, DTYPE_I32, choose(definer, before, none, choose(definer, behind, last, place))));
 	if (r->mode == NEAREST)
 		return table;
 	const struct expr *far = expr1(definer, SCALAR_abs, times(definer, minus(definer, place, at), shrunk));
-	const struct expr *weight = weight_told(definer, r, row_of(definer, "far", 2, extents, far));
+	const struct expr *weight = runtime_weight(definer, r, row_of(definer, "far", 2, extents, far));
 	if (r->exclude_outside)
-		weight = pick(definer, plus(definer, before, behind), none, weight);
+		weight = choose(definer, plus(definer, before, behind), none, weight);
 	if (table.least < table.most)
-		weight = pick(definer, below(definer, tap, taps), weight, none);
+		weight = choose(definer, below(definer, tap, taps), weight, none);
 	if (r->antialias || r->exclude_outside) {
 		struct definition *raw = definer_map(definer, definer_name(definer, "raw"), 2, extents, weight);
 		const struct index *of[2] = { i, index_var(arena, 1, table.most) };
@@ -711,14 +711,14 @@ static struct told_table table_told(struct definer *definer, const struct resize
 		        REDUCE_SUM, 1, &table.most, NULL, expr_load(arena, raw, of));
 		const struct expr *sum = expr_load(arena, sums, &i);
 		weight = expr_load(arena, raw, entry);
-		weight = pick(definer, expr2(definer, SCALAR_equal, sum, none), weight, over(definer, weight, sum));
+		weight = choose(definer, expr2(definer, SCALAR_equal, sum, none), weight, over(definer, weight, sum));
 	}
-	table.weights = turned_table(definer, "weights", out, table.most, expr_cast(arena, type, weight));
+	table.weights = transposed_table(definer, "weights", out, table.most, expr_cast(arena, type, weight));
 	return table;
 }
 
 /* As many taps as the table has, or as a chain of so many: those that the scale has not do not count. */
-static const struct expr *taps_told(struct definer *definer, struct definition *x, const struct told_table *table,
+static const struct expr *runtime_taps(struct definer *definer, struct definition *x, const struct runtime_table *table,
         const struct index *const *at, int d, const int64_t *extents, int64_t most)
 {
 	struct arena *arena = definer->arena;
@@ -745,11 +745,11 @@ static const struct expr *taps_told(struct definer *definer, struct definition *
 	return y;
 }
 
-static struct definition *along_told(
+static struct definition *along_runtime(
         struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
 {
 	struct arena *arena = definer->arena;
-	struct told_table table = table_told(definer, r, d, x->extents[d], x->type);
+	struct runtime_table table = make_runtime_table(definer, r, d, x->extents[d], x->type);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	const struct expr *y;
@@ -760,16 +760,16 @@ static struct definition *along_told(
 	if (r->mode == NEAREST)
 		y = tap(definer, x, table.places, at, d, index_constant(arena, 0));
 	else if (table.most <= TAPS_UNROLLED || table.least > TAPS_UNROLLED)
-		y = taps_told(definer, x, &table, at, d, extents, table.most);
+		y = runtime_taps(definer, x, &table, at, d, extents, table.most);
 	else {
 		const struct range few = { table.taps, table.least, TAPS_UNROLLED + 1 };
-		y = expr_select(arena, &few, 1, taps_told(definer, x, &table, at, d, extents, TAPS_UNROLLED),
-		        taps_told(definer, x, &table, at, d, extents, table.most));
+		y = expr_select(arena, &few, 1, runtime_taps(definer, x, &table, at, d, extents, TAPS_UNROLLED),
+		        runtime_taps(definer, x, &table, at, d, extents, table.most));
 	}
 	if (r->out[d] == x->extents[d]) { /* an axis that stays as it is takes no taps */
-		const struct expr *same = expr2(definer, SCALAR_equal, r->scale_told[d], real(definer, 1));
-		same = times(definer, same, expr2(definer, SCALAR_equal, r->begin_told[d], real(definer, 0)));
-		same = times(definer, same, expr2(definer, SCALAR_equal, r->end_told[d], real(definer, 1)));
+		const struct expr *same = expr2(definer, SCALAR_equal, r->scale_at[d], real(definer, 1));
+		same = times(definer, same, expr2(definer, SCALAR_equal, r->begin_at[d], real(definer, 0)));
+		same = times(definer, same, expr2(definer, SCALAR_equal, r->end_at[d], real(definer, 1)));
 		const struct range stays = {
 			definer_index(definer, scalar_of(definer, "same", expr_cast(arena, DTYPE_I64, same)), 0, 1), 1,
 			2
@@ -781,7 +781,7 @@ static struct definition *along_told(
 }
 
 /* What a float operand says, as a double; `right` takes in that it lies in (least, 2^32). */
-static const struct expr *float_told(
+static const struct expr *runtime_float(
         struct definer *definer, int input, int64_t i, double least, const struct expr **right)
 {
 	const struct expr *value = expr_cast(definer->arena, DTYPE_F64, definer_element(definer, input, i));
@@ -792,7 +792,8 @@ static const struct expr *float_told(
 }
 
 /* Scales, sizes and region as values, such that they make what is declared.  Sizes alone are what is declared. */
-static void resize_told(struct definer *definer, struct resize *r, const struct definition *x, const int64_t *extents)
+static void runtime_resize(
+        struct definer *definer, struct resize *r, const struct definition *x, const int64_t *extents)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
@@ -800,7 +801,7 @@ static void resize_told(struct definer *definer, struct resize *r, const struct 
 	bool first = node->since < INPUTS_OF_11, by_size = is_there(node, 3), region = r->coordinates == TF_CROP;
 	int scales = first ? 1 : 2;
 	enum policy policy = policy_of(node);
-	const struct expr *right = real(definer, 1), *common = NULL, *told[MAX_RANK];
+	const struct expr *right = real(definer, 1), *common = NULL, *wanted[MAX_RANK];
 	if (definer_elements(definer, by_size ? 3 : scales) != count)
 		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " %s for %" PRId64 " dimensions", node->type,
 		        definer_elements(definer, by_size ? 3 : scales), by_size ? "sizes" : "scales", count);
@@ -811,7 +812,7 @@ static void resize_told(struct definer *definer, struct resize *r, const struct 
 		r->out[d] = extents[d];
 		r->scale[d] = r->end[d] = 1;
 		r->begin[d] = 0;
-		r->scale_told[d] = r->begin_told[d] = r->end_told[d] = NULL;
+		r->scale_at[d] = r->begin_at[d] = r->end_at[d] = NULL;
 		if (x->extents[d] == 0 && extents[d] > 0)
 			node_fail(node, EXIT_INVALID, "%s: dimension %d has no element to take", node->type, d);
 	}
@@ -820,38 +821,40 @@ static void resize_told(struct definer *definer, struct resize *r, const struct 
 		const struct expr *made;
 		if (by_size) {
 			const struct expr *size = definer_element(definer, 3, i);
-			told[i] = n ? over(definer, expr_cast(arena, DTYPE_F64, size), real(definer, (double)n))
-			            : real(definer, 1);
+			wanted[i] = n ? over(definer, expr_cast(arena, DTYPE_F64, size), real(definer, (double)n))
+			              : real(definer, 1);
 			common = !common
-			        ? told[i]
-			        : expr2(definer, policy == NOT_LARGER ? SCALAR_min : SCALAR_max, told[i], common);
+			        ? wanted[i]
+			        : expr2(definer, policy == NOT_LARGER ? SCALAR_min : SCALAR_max, wanted[i], common);
 			made = size;
 			right = times(definer, right,
-			        expr_cast(arena, DTYPE_F64, whole_between(definer, size, 0, (int64_t)1 << 40)));
+			        expr_cast(arena, DTYPE_F64, integer_between(definer, size, 0, (int64_t)1 << 40)));
 		} else {
-			told[i] = float_told(definer, scales, i, 0, &right);
+			wanted[i] = runtime_float(definer, scales, i, 0, &right);
 			made = expr_cast(arena, DTYPE_I64,
 			        expr1(definer, SCALAR_floor,
 			                expr2(definer, SCALAR_mul, expr_number(arena, DTYPE_F32, (double)n),
 			                        definer_element(definer, scales, i))));
 		}
 		if (!by_size || policy == STRETCH)
-			right = times(definer, right, expr_cast(arena, DTYPE_F64, whole_is(definer, made, extents[d])));
+			right = times(
+			        definer, right, expr_cast(arena, DTYPE_F64, integer_is(definer, made, extents[d])));
 		if (by_size && policy == STRETCH && n)
 			r->scale[d] = (double)extents[d] / (double)n;
-		r->begin_told[d] = region ? float_told(definer, 1, i, -0x1p32, &right) : real(definer, 0);
-		r->end_told[d] = region ? float_told(definer, 1, count + i, -0x1p32, &right) : real(definer, 1);
-		r->scale_told[d] = by_size && policy == STRETCH ? region ? real(definer, r->scale[d]) : NULL : told[i];
+		r->begin_at[d] = region ? runtime_float(definer, 1, i, -0x1p32, &right) : real(definer, 0);
+		r->end_at[d] = region ? runtime_float(definer, 1, count + i, -0x1p32, &right) : real(definer, 1);
+		r->scale_at[d] = by_size && policy == STRETCH ? region ? real(definer, r->scale[d]) : NULL : wanted[i];
 	}
 	if (by_size && policy != STRETCH && common)
 		common = scalar_of(definer, "scale", common);
 	for (int64_t i = 0; by_size && policy != STRETCH && i < count; i++) {
 		int64_t d = axes[i];
-		r->scale_told[d] = common;
+		r->scale_at[d] = common;
 		const struct expr *made =
 		        plus(definer, times(definer, common, real(definer, (double)x->extents[d])), real(definer, 0.5));
 		right = times(definer, right,
-		        expr_cast(arena, DTYPE_F64, whole_is(definer, expr_cast(arena, DTYPE_I64, made), extents[d])));
+		        expr_cast(
+		                arena, DTYPE_F64, integer_is(definer, expr_cast(arena, DTYPE_I64, made), extents[d])));
 	}
 	definer_require(definer, EXIT_INVALID, 0, NULL, right, "%s%s that make the declared %s are right",
 	        by_size ? "sizes" : "scales", region ? " and a region" : "",
@@ -872,13 +875,13 @@ void define_resize(struct definer *definer, const struct op *op)
 	if (resize_of(node, &r))
 		tell_counted(definer, &r);
 	else if (!tell_sizes(definer, &r))
-		resize_told(definer, &r, x, extents);
+		runtime_resize(definer, &r, x, extents);
 	enum dtype type = x->type;
 	if (dtypes[type].class != CLASS_FLOAT && r.mode != NEAREST) /* integers: in a float, rounded to even */
 		x = definer_as(definer, x, dtypes[type].bits > 16 ? DTYPE_F64 : DTYPE_F32);
 	for (int d = 0; d < rank; d++)
-		if (definition_elements(x) && extents[d] && r.scale_told[d])
-			x = along_told(definer, &r, x, d, &inside[count++]);
+		if (definition_elements(x) && extents[d] && r.scale_at[d])
+			x = along_runtime(definer, &r, x, d, &inside[count++]);
 		else if (definition_elements(x) && extents[d]
 		        && !(extents[d] == x->extents[d] && r.scale[d] == 1 && r.begin[d] == 0 && r.end[d] == 1))
 			x = along(definer, &r, x, d, &inside[count++]);

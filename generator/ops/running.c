@@ -37,7 +37,7 @@ static struct definition *run_along(struct definer *definer, const char *name, i
 	const struct index *term = index_var(arena, rank, terms), *place = index_plus(arena, term, exclusive);
 	at[axis] = reverse ? index_plus(arena, index_scale(arena, term, -1), last) : term;
 	to[axis] = expr_index(arena, reverse ? index_plus(arena, index_scale(arena, place, -1), last) : place);
-	return definer_places(definer, name, rank, extents, reduce, true, to, 1, &terms, NULL,
+	return definer_scatter(definer, name, rank, extents, reduce, true, to, 1, &terms, NULL,
 	        terms > 0 ? expr_load(arena, x, at) : expr_number(arena, x->type, 0));
 }
 

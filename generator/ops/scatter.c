@@ -115,12 +115,12 @@ void define_scatter_elements(struct definer *definer, const struct op *op)
 		terms[count++] = indices->extents[d];
 		to[d] = expr_index(arena, term[d]);
 	}
-	definer_require_place(definer, -1, axis);
+	definer_require_index(definer, -1, axis);
 	to[axis] = place(definer, expr_load(arena, indices, term), &dims[axis]);
 	for (int d = 0; d < rank; d++)
 		if (to[d])
 			to[axis] = if_there(definer, &told[d], term[d], to[axis]);
-	definer_out_places(definer, 0, reduction_of(definer->node, op), to, count, terms, expr_load(arena, x, at),
+	definer_out_scatter(definer, 0, reduction_of(definer->node, op), to, count, terms, expr_load(arena, x, at),
 	        expr_load(arena, updates, term));
 }
 
@@ -180,13 +180,13 @@ void define_scatter_nd(struct definer *definer, const struct op *op)
 	for (int d = count; d < rank; d++)
 		update_at[rows + d - count] = at[d];
 	for (int d = 0; d < count; d++) {
-		definer_require_place(definer, d, d);
+		definer_require_index(definer, d, d);
 		index_at[rows] = index_constant(arena, d);
 		to[d] = place(definer, expr_load(arena, indices, index_at), &definer->node->in[0]->dims[d]);
 	}
 	for (int r = 0; r < rows; r++)
 		to[0] = if_there(definer, &definer->node->in[1]->dims[r], index_at[r], to[0]);
-	definer_out_places(definer, 0, reduction_of(definer->node, op), to, rows, terms, expr_load(arena, x, at),
+	definer_out_scatter(definer, 0, reduction_of(definer->node, op), to, rows, terms, expr_load(arena, x, at),
 	        expr_load(arena, updates, update_at));
 }
 
@@ -241,13 +241,13 @@ static void require_rows(struct definer *definer, const struct dim *have, const 
 	struct definition *from = is_circular(definer->node) ? NULL : definer_in(definer, 2);
 	const struct index *row = index_var(definer->arena, 0, from ? from->extents[0] : 1);
 	const struct expr *at = from ? expr_load(definer->arena, from, &row) : integer(definer, 0);
-	const struct expr *ends = whole_kept(definer, "ends",
-	        whole_of(definer, SCALAR_add,
-	                whole_of(definer, SCALAR_sub, definer_dim(definer, have), definer_dim(definer, rows)),
+	const struct expr *ends = integer_kept(definer, "ends",
+	        integer_of(definer, SCALAR_add,
+	                integer_of(definer, SCALAR_sub, definer_dim(definer, have), definer_dim(definer, rows)),
 	                integer(definer, 1)));
 	definer_require(definer, EXIT_INVALID, from != NULL, from ? from->extents : NULL,
-	        whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_less, integer(definer, -1), at),
-	                whole_of(definer, SCALAR_less, at, ends)),
+	        integer_of(definer, SCALAR_and, integer_of(definer, SCALAR_less, integer(definer, -1), at),
+	                integer_of(definer, SCALAR_less, at, ends)),
 	        "a row at run time is not one from which all that come fit");
 }
 
@@ -280,7 +280,7 @@ void define_tensor_scatter(struct definer *definer, const struct op *op)
 	if (from && is_circular(definer->node) && extents[axis])
 		to[axis] = expr2(definer, SCALAR_mod, to[axis], definer_dim(definer, have));
 	to[axis] = if_there(definer, rows, term[axis], to[axis]);
-	definer_out_places(
+	definer_out_scatter(
 	        definer, 0, REDUCE_LAST, to, 1, terms, expr_load(arena, x, at), expr_load(arena, update, term));
 }
 
@@ -368,8 +368,8 @@ void define_max_unpool(struct definer *definer, const struct op *op)
 	unpooled(definer->node, dims);
 	const struct expr *right = integer(definer, 1);
 	for (int64_t d = 0; d < definer_elements(definer, 2); d++) /* where it comes at run time: as declared */
-		right = whole_of(
-		        definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 2, d), extents[d]));
+		right = integer_of(
+		        definer, SCALAR_and, right, integer_is(definer, definer_element(definer, 2, d), extents[d]));
 	definer_require(definer, EXIT_INVALID, 0, NULL, right, "an output_shape as declared, %s, is right",
 	        definer_shape_text(definer, rank, extents));
 	for (int d = 0; d < rank; d++) {
@@ -396,6 +396,6 @@ void define_max_unpool(struct definer *definer, const struct op *op)
 		told[d] = index_div(arena, flat, step);
 		to[d] = expr_index(arena, d ? index_mod(arena, told[d], from[d]) : told[d]);
 	}
-	definer_out_places(definer, 0, REDUCE_LAST, to, rank, x->extents, expr_number(arena, x->type, 0),
+	definer_out_scatter(definer, 0, REDUCE_LAST, to, rank, x->extents, expr_number(arena, x->type, 0),
 	        expr_load(arena, x, term));
 }

@@ -12,7 +12,8 @@
 void define_list(struct definer *definer, const struct op *op)
 {
 	node_fail(definer->node, EXIT_UNSUPPORTED,
-	        "%s of a sequence or optional of which is not known, when the model is cast, what it holds", op->name);
+	        "%s of a sequence or optional of which is not known, when the model is compiled, what it holds",
+	        op->name);
 }
 
 /* ---- what goes in and out ---- */

@@ -41,14 +41,14 @@ static void require_division(struct definer *definer)
 	bool divides = true;
 	for (int i = 0; i < 2; i++)
 		for (int d = 0; d < tensors[i]->rank; d++) {
-			elements[i] =
-			        whole_of(definer, SCALAR_mul, elements[i], definer_dim(definer, &tensors[i]->dims[d]));
+			elements[i] = integer_of(
+			        definer, SCALAR_mul, elements[i], definer_dim(definer, &tensors[i]->dims[d]));
 			divides &=
 			        i == 0 || !tensors[i]->dims[d].count || !size_may_not_divide(tensors[i]->dims[d].count);
 		}
 	if (!divides)
 		definer_require(definer, EXIT_INVALID, 0, NULL,
-		        whole_of(definer, SCALAR_equal, elements[0], elements[1]),
+		        integer_of(definer, SCALAR_equal, elements[0], elements[1]),
 		        "the elements do not divide into the shape");
 }
 
@@ -57,9 +57,10 @@ static void unflatten(struct definer *definer, const struct expr *flat, int rank
         const struct expr *const *actual, const struct index **at)
 {
 	for (int d = rank - 1; d >= 0; d--) {
-		const struct expr *next = d ? whole_of(definer, SCALAR_div, flat, actual[d]) : NULL;
+		const struct expr *next = d ? integer_of(definer, SCALAR_div, flat, actual[d]) : NULL;
 		at[d] = definer_index(definer,
-		        d ? whole_of(definer, SCALAR_sub, flat, whole_of(definer, SCALAR_mul, next, actual[d])) : flat,
+		        d ? integer_of(definer, SCALAR_sub, flat, integer_of(definer, SCALAR_mul, next, actual[d]))
+		          : flat,
 		        0, extents[d] - 1);
 		flat = next;
 	}
@@ -172,27 +173,29 @@ static void resolve_late(struct definer *definer, int input, int rank, int x_ran
 	                  *made = all;
 	bool zero_is_zero = attribute_int(definer->node, "allowzero") != 0;
 	for (int d = 0; d < x_rank; d++)
-		all = whole_of(definer, SCALAR_mul, all, x[d]);
+		all = integer_of(definer, SCALAR_mul, all, x[d]);
 	for (int d = 0; d < rank; d++) {
 		const struct expr *number = definer_element(definer, input, d),
-		                  *is_open = whole_is(definer, number, -1);
+		                  *is_open = integer_is(definer, number, -1);
 		numbers[d] = zero_is_zero || d >= x_rank
 		        ? number
-		        : whole_where(definer, whole_is(definer, number, 0), x[d], number);
-		open = whole_of(definer, SCALAR_add, open, is_open);
-		others = whole_of(
-		        definer, SCALAR_mul, others, whole_where(definer, is_open, integer(definer, 1), numbers[d]));
+		        : integer_where(definer, integer_is(definer, number, 0), x[d], number);
+		open = integer_of(definer, SCALAR_add, open, is_open);
+		others = integer_of(
+		        definer, SCALAR_mul, others, integer_where(definer, is_open, integer(definer, 1), numbers[d]));
 	}
-	const struct expr *left = whole_kept(definer, "left",
-	        whole_where(definer, whole_is(definer, others, 0), none, whole_of(definer, SCALAR_div, all, others)));
-	*right = whole_of(definer, SCALAR_less, open, integer(definer, 2));
+	const struct expr *left = integer_kept(definer, "left",
+	        integer_where(
+	                definer, integer_is(definer, others, 0), none, integer_of(definer, SCALAR_div, all, others)));
+	*right = integer_of(definer, SCALAR_less, open, integer(definer, 2));
 	for (int d = 0; d < rank; d++) {
-		numbers[d] = whole_kept(
-		        definer, "number", whole_where(definer, whole_is(definer, numbers[d], -1), left, numbers[d]));
-		*right = whole_of(definer, SCALAR_and, *right, whole_of(definer, SCALAR_less_equal, none, numbers[d]));
-		made = whole_of(definer, SCALAR_mul, made, numbers[d]);
+		numbers[d] = integer_kept(definer, "number",
+		        integer_where(definer, integer_is(definer, numbers[d], -1), left, numbers[d]));
+		*right = integer_of(
+		        definer, SCALAR_and, *right, integer_of(definer, SCALAR_less_equal, none, numbers[d]));
+		made = integer_of(definer, SCALAR_mul, made, numbers[d]);
 	}
-	*right = whole_of(definer, SCALAR_and, *right, whole_of(definer, SCALAR_equal, made, all));
+	*right = integer_of(definer, SCALAR_and, *right, integer_of(definer, SCALAR_equal, made, all));
 }
 
 void infer_size_reshape(struct node *node, const struct op *op)
@@ -282,8 +285,8 @@ static void require_sizes(struct definer *definer)
 		x[d] = definer_dim(definer, &tensor->dims[d]);
 	resolve_late(definer, 1, y->rank, tensor->rank, x, numbers, &right);
 	for (int d = 0; d < y->rank; d++)
-		right = whole_of(definer, SCALAR_and, right,
-		        whole_of(definer, SCALAR_equal, numbers[d], definer_dim(definer, &y->dims[d])));
+		right = integer_of(definer, SCALAR_and, right,
+		        integer_of(definer, SCALAR_equal, numbers[d], definer_dim(definer, &y->dims[d])));
 	definer_require_dims(definer);
 	definer_require(definer, EXIT_INVALID, 0, NULL, right,
 	        "the shape at run time does not make the declared one of the data");
@@ -307,16 +310,16 @@ static void require_shape(struct definer *definer)
 		for (int k = 0; k < rank; k++)
 			others *= k == d ? 1 : extents[k];
 		if (zero_is_zero || extents[d])
-			is = whole_of(definer, SCALAR_or, is, whole_is(definer, number, extents[d]));
+			is = integer_of(definer, SCALAR_or, is, integer_is(definer, number, extents[d]));
 		if (!zero_is_zero && d < x->rank && x->extents[d] == extents[d])
-			is = whole_of(definer, SCALAR_or, is, whole_is(definer, number, 0));
+			is = integer_of(definer, SCALAR_or, is, integer_is(definer, number, 0));
 		if (others || (extents[d] == 0 && !zero_is_zero))
-			is = whole_of(definer, SCALAR_or, is, whole_is(definer, number, -1));
-		left = whole_of(definer, SCALAR_add, left, whole_is(definer, number, -1));
-		all = whole_of(definer, SCALAR_and, all, is);
+			is = integer_of(definer, SCALAR_or, is, integer_is(definer, number, -1));
+		left = integer_of(definer, SCALAR_add, left, integer_is(definer, number, -1));
+		all = integer_of(definer, SCALAR_and, all, is);
 	}
 	definer_require(definer, EXIT_INVALID, 0, NULL,
-	        whole_of(definer, SCALAR_and, all, whole_of(definer, SCALAR_less, left, integer(definer, 2))),
+	        integer_of(definer, SCALAR_and, all, integer_of(definer, SCALAR_less, left, integer(definer, 2))),
 	        "the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
 }
 
@@ -438,8 +441,8 @@ static void require_axes(
 		for (; d < rank && with[d] == 1; d++, ones++)
 			for (int64_t i = 0; i < count; i++)
 				for (int from = 0; from < 2; from++)
-					named = whole_of(definer, SCALAR_add, named,
-					        whole_is(definer, definer_element(definer, 1, i), d - from * rank));
+					named = integer_of(definer, SCALAR_add, named,
+					        integer_is(definer, definer_element(definer, 1, i), d - from * rank));
 		for (; other < rank_without && without[other] == 1; other++)
 			ones--;
 		if (ones < 0
@@ -449,7 +452,7 @@ static void require_axes(
 			                definer, definer_in(definer, 0)->rank, definer_in(definer, 0)->extents),
 			        definer_shape_text(
 			                definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
-		all = whole_of(definer, SCALAR_and, all, whole_is(definer, named, ones));
+		all = integer_of(definer, SCALAR_and, all, integer_is(definer, named, ones));
 	}
 	definer_require(definer, EXIT_INVALID, 0, NULL, all,
 	        "the axes at run time do not make %s of the data, the declared shape",
@@ -644,9 +647,9 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 		if (i < 0)
 			continue;
 		const struct expr *number = definer_element(definer, 1, i),
-		                  *is = whole_of(definer, SCALAR_equal, number, definer_dim(definer, dim));
-		all = whole_of(definer, SCALAR_and, all,
-		        have == extents[d] ? whole_of(definer, SCALAR_or, is, whole_is(definer, number, 1)) : is);
+		                  *is = integer_of(definer, SCALAR_equal, number, definer_dim(definer, dim));
+		all = integer_of(definer, SCALAR_and, all,
+		        have == extents[d] ? integer_of(definer, SCALAR_or, is, integer_is(definer, number, 1)) : is);
 	}
 	if (count > rank || rank < x->rank)
 		node_fail(definer->node, EXIT_INVALID,

@@ -350,6 +350,6 @@ void infer_sizes(struct node *node, const struct op *op)
 void define_sizes(struct definer *definer, const struct op *op)
 {
 	definer_out_map(definer, 0,
-	        whole_of(definer, (enum scalar)op->scalar, definer_element(definer, 0, 0),
+	        integer_of(definer, (enum scalar)op->scalar, definer_element(definer, 0, 0),
 	                definer_element(definer, 1, 0)));
 }

@@ -209,10 +209,10 @@ void infer_slice(struct node *node, const struct op *op)
 static const struct expr *from_end(struct definer *definer, const struct expr *position, const struct expr *extent,
         const struct expr *low, const struct expr *high)
 {
-	position = whole_of(definer, SCALAR_add, position,
-	        whole_where(definer, whole_of(definer, SCALAR_less, position, integer(definer, 0)), extent,
+	position = integer_of(definer, SCALAR_add, position,
+	        integer_where(definer, integer_of(definer, SCALAR_less, position, integer(definer, 0)), extent,
 	                integer(definer, 0)));
-	return whole_of(definer, SCALAR_min, whole_of(definer, SCALAR_max, position, low), high);
+	return integer_of(definer, SCALAR_min, integer_of(definer, SCALAR_max, position, low), high);
 }
 
 /* How many elements an axis of `have`, at most n, takes, from where on and by what; *right: that is no 0. */
@@ -224,23 +224,23 @@ static struct taking taking_of(
 {
 	struct arena *arena = definer->arena;
 	const struct expr *step = node_in(definer->node, 4) ? axes_say(definer, axes, d, 4, 0, 1) : integer(definer, 1);
-	const struct expr *forward = whole_of(definer, SCALAR_less, integer(definer, 0), step);
-	const struct expr *least = whole_of(definer, SCALAR_sub, forward, integer(definer, 1)),
-	                  *most = whole_of(definer, SCALAR_add, least, have);
-	const struct expr *start = whole_kept(definer, arena_printf(arena, "start_%d", d),
+	const struct expr *forward = integer_of(definer, SCALAR_less, integer(definer, 0), step);
+	const struct expr *least = integer_of(definer, SCALAR_sub, forward, integer(definer, 1)),
+	                  *most = integer_of(definer, SCALAR_add, least, have);
+	const struct expr *start = integer_kept(definer, arena_printf(arena, "start_%d", d),
 	        from_end(definer, axes_say(definer, axes, d, 1, 0, 0), have, integer(definer, 0), most));
-	const struct expr *end = whole_kept(definer, arena_printf(arena, "end_%d", d),
+	const struct expr *end = integer_kept(definer, arena_printf(arena, "end_%d", d),
 	        from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), have, least, most));
-	const struct expr *far = whole_cut(definer, step, -n, n);
-	const struct expr *size = whole_kept(definer, arena_printf(arena, "size_%d", d),
-	        whole_where(definer, forward, far, whole_of(definer, SCALAR_sub, integer(definer, 0), far)));
-	const struct expr *span = whole_where(
-	        definer, forward, whole_of(definer, SCALAR_sub, end, start), whole_of(definer, SCALAR_sub, start, end));
-	const struct expr *taken = whole_of(definer, SCALAR_sub,
-	        whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_max, span, integer(definer, 0)), size),
+	const struct expr *far = integer_cut(definer, step, -n, n);
+	const struct expr *size = integer_kept(definer, arena_printf(arena, "size_%d", d),
+	        integer_where(definer, forward, far, integer_of(definer, SCALAR_sub, integer(definer, 0), far)));
+	const struct expr *span = integer_where(definer, forward, integer_of(definer, SCALAR_sub, end, start),
+	        integer_of(definer, SCALAR_sub, start, end));
+	const struct expr *taken = integer_of(definer, SCALAR_sub,
+	        integer_of(definer, SCALAR_add, integer_of(definer, SCALAR_max, span, integer(definer, 0)), size),
 	        integer(definer, 1));
-	taken = n ? whole_of(definer, SCALAR_div, taken, size) : integer(definer, 0);
-	return (struct taking){ taken, start, step, whole_is(definer, whole_is(definer, step, 0), 0) };
+	taken = n ? integer_of(definer, SCALAR_div, taken, size) : integer(definer, 0);
+	return (struct taking){ taken, start, step, integer_is(definer, integer_is(definer, step, 0), 0) };
 }
 
 /* The place of element `at` of axis d, which is cut to `dim`, of n elements; *right: whether starts, ends and steps
@@ -252,16 +252,16 @@ static const struct index *cut_at(struct definer *definer, const struct axes *ax
 	int64_t n = of->extent, count = dim->extent;
 	const struct taking taking = taking_of(definer, axes, d, definer_dim(definer, of), n);
 	const struct expr *start = taking.start, *step = taking.step;
-	*right = whole_of(definer, SCALAR_and, *right,
-	        whole_of(definer, SCALAR_and, taking.right,
-	                whole_of(definer, SCALAR_equal, taking.count, definer_dim(definer, dim))));
+	*right = integer_of(definer, SCALAR_and, *right,
+	        integer_of(definer, SCALAR_and, taking.right,
+	                integer_of(definer, SCALAR_equal, taking.count, definer_dim(definer, dim))));
 	int64_t by;
 	if (count == 0 || n == 0)
 		return at;
 	if (!definer_number(definer, step, &by) || dim->count || of->count)
 		return definer_index(definer,
-		        whole_of(
-		                definer, SCALAR_add, start, whole_of(definer, SCALAR_mul, expr_index(arena, at), step)),
+		        integer_of(definer, SCALAR_add, start,
+		                integer_of(definer, SCALAR_mul, expr_index(arena, at), step)),
 		        0, n - 1);
 	by = count > 1 ? by : 1;
 	if (by == 0 || by > n || by < -n || (count - 1) * (by < 0 ? -by : by) > n - 1)

@@ -189,22 +189,22 @@ static struct value axis_of(struct template_call *call)
 }
 
 /* ---- */
-static struct environment *environment_of(struct texts *texts, const struct node *node)
+static struct environment *environment_of(struct bodies *bodies, const struct node *node)
 {
 	struct build *build = node->graph->build;
 	const struct graph *main = node->graph;
 	while (main->outer)
 		main = main->outer;
-	if (!texts->environment) {
-		struct template_places *places = arena_new(build->arena, struct template_places);
+	if (!bodies->environment) {
+		struct template_folders *places = arena_new(build->arena, struct template_folders);
 		struct template_settings settings = template_settings_kernels;
 		places->directory = main->templates;
 		settings.output_limit = TEXT_MOST;
 		settings.memory_limit = (size_t)memory_most;
 		settings.loop_limit = (size_t)rounds_most;
-		texts->environment = environment_new(build, build->arena, &settings, load_embedded, places);
+		bodies->environment = environment_new(build, build->arena, &settings, load_embedded, places);
 	}
-	return texts->environment;
+	return bodies->environment;
 }
 
 /* Whatever fails inside comes by here: texts are kept by malloc, and the message names the user's node. */
@@ -271,14 +271,14 @@ static bool all_known(const struct node *node)
 	return true;
 }
 
-bool text_place(struct texts *texts, struct node *node, const struct op *op)
+bool body_expand(struct bodies *bodies, struct node *node, const struct op *op)
 {
 	struct build *build = node->graph->build;
 	struct arena *arena = build->arena;
 	infer_counts(node, op->least, op->most, op->outs);
 	if (!all_known(node))
 		return false;
-	if (texts->depth > DEPTH_MOST)
+	if (bodies->depth > DEPTH_MOST)
 		node_fail(node, EXIT_LIMIT, "the texts of operators stand in each other deeper than %d: %s", DEPTH_MOST,
 		        op->text);
 	struct value globals = value_dict(arena);
@@ -294,14 +294,15 @@ bool text_place(struct texts *texts, struct node *node, const struct op *op)
 	value_dict_set(globals, "want", value_function(arena, "want", "right message", want, rendering));
 	value_dict_set(globals, "able", value_function(arena, "able", "right message", able, rendering));
 	const char *wide = widening(arena, globals, node, op);
-	struct bytes text = rendered(environment_of(texts, node), rendering, wide ? wide : op->text, globals);
+	struct bytes text = rendered(environment_of(bodies, node), rendering, wide ? wide : op->text, globals);
 	if (!rendering->counts)
-		counts_whole(node);
+		counts_padded(node);
 	size_t from = node->graph->nodes.count;
-	function_place(node, arena_printf(arena, "%s: %s", node->where, op->text), text.at, text.count, &texts->copied);
-	texts->depth++;
-	texts->walk(texts, node->graph, from);
-	texts->depth--;
+	function_expand(
+	        node, arena_printf(arena, "%s: %s", node->where, op->text), text.at, text.count, &bodies->copied);
+	bodies->depth++;
+	bodies->walk(bodies, node->graph, from);
+	bodies->depth--;
 	return true;
 }
 

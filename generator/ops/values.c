@@ -4,8 +4,8 @@
 #include "ops/ops.h"
 #include <math.h>
 
-enum { VALUES_MOST = 64 };               /* elements */
-static const double whole_most = 0x1p24; /* of floats: every whole number up to there is one */
+enum { VALUES_MOST = 64 };                 /* elements */
+static const double integer_most = 0x1p24; /* of floats: every whole number up to there is one */
 
 static bool may_be_sizes(enum dtype type)
 {
@@ -26,7 +26,7 @@ struct tensor *const *node_in_sizes(const struct node *node, int i, int64_t *cou
 	struct tensor **sizes = arena_new_array(build->arena, struct tensor *, (size_t)*count + 1);
 	for (int64_t k = 0; k < *count; k++) {
 		double number = is_float(tensor->type) ? tensor_float(tensor, (size_t)k) : 0;
-		if (!(fabs(number) <= whole_most) || floor(number) != number || (number == 0 && signbit(number)))
+		if (!(fabs(number) <= integer_most) || floor(number) != number || (number == 0 && signbit(number)))
 			return NULL;
 		sizes[k] = size_number(node, is_float(tensor->type) ? (int64_t)number : tensor_int(tensor, (size_t)k));
 	}
@@ -261,7 +261,7 @@ static bool become_constant(struct tensor *out, const struct made *made)
 static bool fits(const struct tensor *out, const struct made *made)
 {
 	const int64_t limit = out->type == DTYPE_BOOL ? 1
-	        : is_float(out->type)                 ? (int64_t)whole_most
+	        : is_float(out->type)                 ? (int64_t)integer_most
 	        : out->type == DTYPE_I32              ? INT32_MAX
 	                                              : (int64_t)1 << 59;
 	for (int64_t k = 0; k < made->count; k++) {

@@ -55,7 +55,7 @@ static double terms_of(const struct program *program)
 
 /* What folds again and again, round after round, has an end in all, but for the arithmetic on counts and shapes that
  * says how many rounds there are. */
-static bool counted(struct texts *texts, const struct node *node, double terms)
+static bool counted(struct bodies *bodies, const struct node *node, double terms)
 {
 	size_t bytes = 0;
 	for (int i = 0; i < node->outs; i++)
@@ -64,9 +64,9 @@ static bool counted(struct texts *texts, const struct node *node, double terms)
 			        node->out[i]->type, (size_t)tensor_elements(node->graph->build, node->out[i]));
 	if (terms <= FOLD_ALWAYS && bytes <= FOLD_ALWAYS)
 		return true;
-	texts->folded += terms;
-	texts->folded_bytes += bytes;
-	return texts->folded <= fold_terms && texts->folded_bytes <= FOLD_ROUNDS_BYTES;
+	bodies->folded += terms;
+	bodies->folded_bytes += bytes;
+	return bodies->folded <= fold_terms && bodies->folded_bytes <= FOLD_ROUNDS_BYTES;
 }
 
 /* One map over constants that makes more bytes of them: who is short of room may have what they were. */
@@ -83,7 +83,7 @@ static bool is_widening(const struct node *node, const struct program *program)
 	return computed == 1 && node->outs == 1 && in_bytes < node->out[0]->bytes;
 }
 
-static bool fold(struct texts *texts, struct node *node, const struct op *op)
+static bool fold(struct bodies *bodies, struct node *node, const struct op *op)
 {
 	struct arena *arena = node->graph->build->arena;
 	if (!is_worth_folding(node))
@@ -92,7 +92,7 @@ static bool fold(struct texts *texts, struct node *node, const struct op *op)
 	double terms = terms_of(program);
 	if (terms > fold_terms)
 		return false;
-	if (texts->rounds && !counted(texts, node, terms))
+	if (bodies->rounds && !counted(bodies, node, terms))
 		return false;
 	void **results = arena_new_array(arena, void *, program->outputs.count + 1);
 	for (int i = 0, n = 0; i < node->outs; i++) {
@@ -174,9 +174,9 @@ static const struct op *infer_one(struct node *node)
 }
 
 /* Whether it is there without the node: constant, or a list. */
-static bool vanishes(struct texts *texts, struct node *node, const struct op *op)
+static bool vanishes(struct bodies *bodies, struct node *node, const struct op *op)
 {
-	if (!is_of_lists(node) && !is_constant(node) && !fold(texts, node, op))
+	if (!is_of_lists(node) && !is_constant(node) && !fold(bodies, node, op))
 		return false;
 	for (int i = 0; i < node->outs; i++)
 		if (node->out[i]) {
@@ -186,29 +186,29 @@ static bool vanishes(struct texts *texts, struct node *node, const struct op *op
 	return true;
 }
 
-static void walk_all_of(struct texts *, struct graph *);
+static void walk_all_of(struct bodies *, struct graph *);
 
 /* A loop that is one node keeps its body, which a file may have written. */
-static void infer_bodies(struct texts *texts, struct node *node)
+static void infer_bodies(struct bodies *bodies, struct node *node)
 {
 	const struct op *op = op_of(node);
 	for (int i = 0; !op->place && i < node->attribute_count; i++)
 		if (node->attributes[i].g)
-			walk_all_of(texts, node->attributes[i].g);
+			walk_all_of(bodies, node->attributes[i].g);
 }
 
-static void infer(struct texts *texts, struct node *node)
+static void infer(struct bodies *bodies, struct node *node)
 {
-	infer_bodies(texts, node);
+	infer_bodies(bodies, node);
 	const struct op *op = infer_one(node);
-	if (op->place ? !op->place(texts, node, op) : !vanishes(texts, node, op))
+	if (op->place ? !op->place(bodies, node, op) : !vanishes(bodies, node, op))
 		push(node->graph->build->arena, &node->graph->nodes, node);
 	if (op->place && node->is_given)
 		version_check_outputs(node);
 }
 
 /* Nodes that took the place of another, each in turn. */
-static void walk_from(struct texts *texts, struct graph *graph, size_t from)
+static void walk_from(struct bodies *bodies, struct graph *graph, size_t from)
 {
 	size_t count = graph->nodes.count - from;
 	struct node **nodes = arena_new_array(graph->build->arena, struct node *, count);
@@ -216,21 +216,21 @@ static void walk_from(struct texts *texts, struct graph *graph, size_t from)
 		memcpy(nodes, graph->nodes.at + from, count * sizeof *nodes);
 	graph->nodes.count = from;
 	for (size_t i = 0; i < count; i++)
-		infer(texts, nodes[i]);
+		infer(bodies, nodes[i]);
 }
 
-static void walk_all_of(struct texts *texts, struct graph *graph)
+static void walk_all_of(struct bodies *bodies, struct graph *graph)
 {
 	__typeof__(graph->nodes) nodes = graph->nodes;
 	memset(&graph->nodes, 0, sizeof graph->nodes);
 	for (size_t i = 0; i < nodes.count; i++)
-		infer(texts, nodes.at[i]);
+		infer(bodies, nodes.at[i]);
 }
 
 static void walk_all(struct graph *graph)
 {
-	struct texts texts = { .walk = walk_from };
-	walk_all_of(&texts, graph);
+	struct bodies bodies = { .walk = walk_from };
+	walk_all_of(&bodies, graph);
 }
 
 /* The tensor is of that shape, where nothing else says its own.  False: it had one. */

@@ -142,7 +142,7 @@ void pass_whole_input(struct graph *graph, struct tensor *input, size_t count, b
 	input->is_input = false;
 }
 
-static struct tensor *whole_named(struct tensor *const *at, size_t count, const char *name)
+static struct tensor *integer_named(struct tensor *const *at, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)
 		if (at[i]->name == name)
@@ -173,8 +173,8 @@ void pass_holdings(struct graph *graph, const struct holding *holdings, int coun
 		for (int k = 0; k < i; k++)
 			if (holdings[k].name == holding->name)
 				fail(build, EXIT_USAGE, NULL, "--elements %s is given twice", holding->name);
-		struct tensor *input = whole_named(graph->inputs.at, graph->inputs.count, holding->name);
-		struct tensor *output = whole_named(graph->outputs.at, graph->outputs.count, holding->name);
+		struct tensor *input = integer_named(graph->inputs.at, graph->inputs.count, holding->name);
+		struct tensor *output = integer_named(graph->outputs.at, graph->outputs.count, holding->name);
 		if (!input && output && output->form == FORM_SEQUENCE && holding->shapes) {
 			pass_say_output(graph, output, (size_t)holding->count, holding->shapes);
 			continue;

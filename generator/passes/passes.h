@@ -49,7 +49,7 @@ void pass_say_output(struct graph *, struct tensor *output, size_t count, const 
 /* Outputs become the elements that inference found; one of which it knows none stays. */
 void pass_whole_outputs(struct graph *);
 
-/* ---- values.c: an integer input whose value is known when the model is cast ---- */
+/* ---- values.c: an integer input whose value is known when the model is compiled ---- */
 /* What --value says of an input: NAME=2,3,5, all its elements in C order. */
 enum { VALUES_MOST = 4096 };
 struct saying {

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static bool is_whole(enum dtype type)
+static bool is_integer(enum dtype type)
 {
 	return dtypes[type].bits >= 8
 	        && (dtypes[type].class == CLASS_INT || dtypes[type].class == CLASS_UINT
@@ -14,7 +14,7 @@ static bool is_whole(enum dtype type)
 
 bool tensor_can_be_held(const struct tensor *tensor)
 {
-	return tensor->is_input && !tensor->form && is_whole(tensor->type);
+	return tensor->is_input && !tensor->form && is_integer(tensor->type);
 }
 
 struct saying saying_parse(struct build *build, const char *option)
@@ -46,7 +46,7 @@ static bool put(enum dtype type, void *to, int64_t value)
 	int64_t high = type == DTYPE_BOOL ? 1
 	        : bits == 64              ? INT64_MAX
 	                                  : (int64_t)(((uint64_t)1 << (bits - (dtypes[type].class == CLASS_INT))) - 1);
-	memcpy(to, &value, (size_t)bits / 8); /* little endian, as what is cast here is */
+	memcpy(to, &value, (size_t)bits / 8); /* little endian, as what is compiled here is */
 	return value >= low && value <= high;
 }
 

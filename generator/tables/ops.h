@@ -18,7 +18,7 @@
  *
  *     G(domain, name, since, family, attributes)
  *
- * an op that graphs of its own say: place_FAMILY, in ops/, puts their nodes in its place.
+ * an op that graphs of its own say: expand_FAMILY, in ops/, puts their nodes in its place.
  *
  *     INT("axis", TO(12), 1) INT("axis", FROM(13), -1)    FLOAT("alpha", ALL, 0.01)    STRING("auto_pad", ALL, "NOTSET")
  *     A(INTS, "pads", ALL)                                of a kind without default: INT FLOAT STRING INTS FLOATS STRINGS TENSOR …
@@ -308,8 +308,8 @@ O("ingot", "SizeSlice", 1, size_slice, NONE, INT("at", ALL, 0) INT("rank", ALL, 
 O("ingot", "Fit",    1, fit, NONE, A(STRINGS, "symbols", ALL))      /* an output with dims in a range that outputs alone have */
 O("ingot", "Lengths", 1, lengths, NONE, INT("at", ALL, 0))      /* int32 of `at` elements: as many as input 0 says, or where input 1 has less, those */
 O("ingot", "Agree",  1, agree, NONE, INT("axis", ALL, 0))      /* input 0, of whose axis there are as many as input 1 says, and, as is asked, input 2 */
-O("ingot", "There",  1, there, NONE, INT("axis", ALL, 0) FLOAT("value", ALL, 0))      /* input 0 where fewer than input 1 come before along the axis, else the value, or the one element of input 2 */
-O("ingot", "Whole",  1, whole, NONE, FLOAT("value", ALL, 0))      /* input 0, its bounds as extents: behind the counts the value */
+O("ingot", "Counted", 1, counted, NONE, INT("axis", ALL, 0) FLOAT("value", ALL, 0))      /* input 0 where fewer than input 1 come before along the axis, else the value, or the one element of input 2 */
+O("ingot", "CountedAll",  1, counted_all, NONE, FLOAT("value", ALL, 0))      /* input 0, its bounds as extents: behind the counts the value */
 O("ingot", "Shape",  1, shape, NONE, INT("start", ALL, 0) A(INT, "end", ALL))      /* further inputs: the counts of dims that data decide */
 O("ingot", "MatMul", 1, matmul, NONE, PLAIN)          /* a third input: a bias for each column */
 O("ingot", "Repeat", 1, repeat, NONE, A(GRAPH, "body", ALL) A(INT, "rounds", ALL) A(INT, "going", ALL) A(INTS, "inputs", ALL) A(INTS, "outputs", ALL) A(INTS, "pairs", ALL))      /* a loop: ops/repeat.c */

@@ -497,7 +497,7 @@ NORETURN void render_fail(struct renderer *, const char *format, ...) PRINTF(2, 
 NORETURN void render_limit(struct renderer *, const char *format, ...) PRINTF(2, 3);
 NORETURN void template_fail_at(struct environment *, const struct template *, uint32_t position, const struct trace *,
         enum exit_code, const char *message);
-void template_place(const struct template *, uint32_t position, size_t *line, size_t *column);
+void template_folder(const struct template *, uint32_t position, size_t *line, size_t *column);
 void template_detail(struct environment *, const struct template *, uint32_t position, const struct trace *);
 
 #endif

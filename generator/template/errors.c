@@ -2,7 +2,7 @@
 #include "template/engine.h"
 #include <stdio.h>
 
-void template_place(const struct template *template, uint32_t position, size_t *line, size_t *column)
+void template_folder(const struct template *template, uint32_t position, size_t *line, size_t *column)
 {
 	size_t at = position < template->length ? position : template->length, start = 0;
 	*line = 1;
@@ -19,7 +19,7 @@ static void add_line(struct build *build, const struct template *template, uint3
 {
 	enum { WIDTH = 110 };
 	size_t at = position < template->length ? position : template->length, start = at, end = at, line, column;
-	template_place(template, position, &line, &column);
+	template_folder(template, position, &line, &column);
 	while (start && template->source[start - 1] != '\n' && at - start < WIDTH / 2)
 		start--;
 	while (end < template->length && template->source[end] != '\n' && end - start < WIDTH)
@@ -50,7 +50,7 @@ void template_detail(
 			fail_detail(environment->build, "      ...\n");
 			break;
 		}
-		template_place(trace->template, trace->place ? trace->place->position : 0, &line, &column);
+		template_folder(trace->template, trace->place ? trace->place->position : 0, &line, &column);
 		fail_detail(environment->build, "      in %s%s%s, from %s:%zu:%zu\n", trace->what,
 		        *trace->name ? " " : "", trace->name, trace->template->name, line, column);
 	}
@@ -71,7 +71,7 @@ void template_fail_at(struct environment *environment, const struct template *te
 			.place = running->place };
 		trace = &opened;
 	}
-	template_place(template, position, &line, &column);
+	template_folder(template, position, &line, &column);
 	fail_detail(environment->build, NULL);
 	template_detail(environment, template, position, trace);
 	environment->told = true;

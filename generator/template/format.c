@@ -84,7 +84,7 @@ static void format_number(struct renderer *r, struct text *out, const struct spe
 }
 
 /* `precision`, of % only: at least so many digits. */
-static void format_whole(struct renderer *r, struct text *out, const struct spec *spec, bool negative,
+static void format_digits(struct renderer *r, struct text *out, const struct spec *spec, bool negative,
         const char *prefix, const char *digits, size_t count, size_t every, char align)
 {
 	size_t least = spec->precision > 0 ? (size_t)spec->precision : 0;
@@ -110,7 +110,7 @@ static void format_integer(struct renderer *r, struct text *out, const struct sp
 	        : kind == 'b'                 ? "0b"
 	                                      : "";
 	size_t n = integer_digits(digits, value < 0 ? -(uint64_t)value : (uint64_t)value, base, kind == 'X');
-	format_whole(r, out, spec, value < 0, prefix, digits, n, base == 10 ? 3 : 4, align);
+	format_digits(r, out, spec, value < 0, prefix, digits, n, base == 10 ? 3 : 4, align);
 }
 
 /* Digits as %g has them: `precision` of them, with an exponent where the number is small, or large for so few; zeros at
@@ -276,7 +276,7 @@ static void percent_one(struct percent *p, const struct spec *parsed, bool left,
 			if (fabs(value.real) >= 9.2e18) { /* a float that large is a whole number */
 				char digits[320];
 				int n = snprintf(digits, sizeof digits, "%.0f", fabs(value.real));
-				format_whole(r, r->out, &spec, value.real < 0, "", digits, (size_t)n, 3, align);
+				format_digits(r, r->out, &spec, value.real < 0, "", digits, (size_t)n, 3, align);
 				return;
 			}
 			value = value_int((int64_t)value.real);

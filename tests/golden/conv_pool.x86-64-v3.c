@@ -1,5 +1,4 @@
-static NOINLINE void conv_pool_k0_convolution_8x8(const float *restrict a, const float *restrict w, long a_k0,
-        long a_k2, const float *restrict w2, float *restrict y, long z, long i1, long c)
+static NOINLINE void conv_pool_k0_convolution_8x8(const float *restrict a, const float *restrict w, long a_k0, long a_k2, const float *restrict w2, float *restrict y, long z, long i1, long c)
 {
 	vec s0_0 = vec_load(w2 + c);
 	vec s1_0 = vec_load(w2 + c);
@@ -83,51 +82,46 @@ static NOINLINE void conv_pool_k0_convolution_8x8(const float *restrict a, const
  * w2 <= b float[8]
  * y => y float[1,8,4,4]
  */
-void conv_pool_k0_convolution(const float *restrict x0, const float *restrict w1, const float *restrict w2,
-        float *restrict y, long from, long to)
+void conv_pool_k0_convolution(const float *restrict x0, const float *restrict w1, const float *restrict w2, float *restrict y, long from, long to)
 {
-	float patch[97] ALIGNED(32);
+	float packed_a[97] ALIGNED(32);
 	float pooled[128] ALIGNED(32);
 	for (long block = from; block < to; block++) {
 		const long q = block;
 		for (long z = 0; z < 2; z++)
-			for (long panel = 0; panel < 1; panel++)
-				for (long part = 0; part < 1; part++) {
-					const long i0 = 2 * q + z;
-					const long i1 = 8 * part / 1;
-					const long rows = 8 * (part + 1) / 1 - i1;
-					const long c = 1 * panel / 1 * 8;
-					const float *a = patch;
-					long a_k0 = 10;
-					long a_k2 = 30;
-					if (i0 - 1 >= 0 && i0 - 1 + 2 < 8 && i1 - 1 >= 0
-					        && i1 - 1 + 1 * (rows - 1) + 2 < 8) {
-						a = x0 + 8 * i0 + i1 - 9;
-						a_k0 = 8;
-						a_k2 = 64;
+		for (long panel = 0; panel < 1; panel++)
+		for (long part = 0; part < 1; part++) {
+			const long i0 = 2 * q + z;
+			const long i1 = 8 * part / 1;
+			const long rows = 8 * (part + 1) / 1 - i1;
+			const long c = 1 * panel / 1 * 8;
+			const float *a = packed_a;
+			long a_k0 = 10;
+			long a_k2 = 30;
+			if (i0 - 1 >= 0 && i0 - 1 + 2 < 8 && i1 - 1 >= 0 && i1 - 1 + 1 * (rows - 1) + 2 < 8) {
+				a = x0 + 8 * i0 + i1 - 9;
+				a_k0 = 8;
+				a_k2 = 64;
+			} else {
+				float *p = packed_a;
+				for (long p0 = 0; p0 < 3; p0++)
+				for (long p1 = 0; p1 < 3; p1++)
+				{
+					if (i0 - 1 + 1 * p1 >= 0 && i0 - 1 + 1 * p1 < 8) {
+						const float *line = x0 + 8 * i0 + i1 - 9 + 64 * p0 + 8 * p1;
+						const long start = 0 - (i1 - 1), end = 8 - (i1 - 1);
+						for (long n = 0; n < 10; n += LANES)
+							vec_store(p + n, vec_load_between(line + n, start - n, end - n));
 					} else {
-						float *p = patch;
-						for (long p0 = 0; p0 < 3; p0++)
-							for (long p1 = 0; p1 < 3; p1++) {
-								if (i0 - 1 + 1 * p1 >= 0 && i0 - 1 + 1 * p1 < 8) {
-									const float *line =
-									        x0 + 8 * i0 + i1 - 9 + 64 * p0 + 8 * p1;
-									const long start = 0 - (i1 - 1),
-									           end = 8 - (i1 - 1);
-									for (long n = 0; n < 10; n += LANES)
-										vec_store(p + n,
-										        vec_load_between(line + n,
-										                start - n, end - n));
-								} else {
-									for (long n = 0; n < 10; n += LANES)
-										vec_store(p + n, vec_set(0.f));
-								}
-								p += 10;
-							}
+						for (long n = 0; n < 10; n += LANES)
+							vec_store(p + n, vec_set(0.f));
 					}
-					const float *w = w1 + 27 * c;
-					conv_pool_k0_convolution_8x8(a, w, a_k0, a_k2, w2, pooled, z, i1, c);
+					p += 10;
 				}
+			}
+			const float *w = w1 + 27 * c;
+			conv_pool_k0_convolution_8x8(a, w, a_k0, a_k2, w2, pooled, z, i1, c);
+		}
 		for (long l = 0; l < 4; l++) {
 			for (long c = 0; c < 8; c += LANES) {
 				vec m = vec_set(-1.f / 0.f);
@@ -140,3 +134,4 @@ void conv_pool_k0_convolution(const float *restrict x0, const float *restrict w1
 		}
 	}
 }
+

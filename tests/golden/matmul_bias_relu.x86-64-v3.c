@@ -1,5 +1,4 @@
-static NOINLINE void matmul_bias_relu_k0_contraction_4x16(
-        const float *restrict a, const float *restrict w, const float *restrict w2, float *restrict y, long i0, long c)
+static NOINLINE void matmul_bias_relu_k0_contraction_4x16(const float *restrict a, const float *restrict w, const float *restrict w2, float *restrict y, long i0, long c)
 {
 	vec s0_0 = vec_load(w2 + c);
 	vec s0_1 = vec_load(w2 + c + 8);
@@ -42,8 +41,7 @@ static NOINLINE void matmul_bias_relu_k0_contraction_4x16(
  * w2 <= sum_bias#8 float[16]
  * y => y float[4,16]
  */
-void matmul_bias_relu_k0_contraction(const float *restrict x0, const float *restrict w1, const float *restrict w2,
-        float *restrict y, long from, long to)
+void matmul_bias_relu_k0_contraction(const float *restrict x0, const float *restrict w1, const float *restrict w2, float *restrict y, long from, long to)
 {
 	for (long panel = from; panel < to; panel++) {
 		const long c = 0;
@@ -55,3 +53,4 @@ void matmul_bias_relu_k0_contraction(const float *restrict x0, const float *rest
 		}
 	}
 }
+

@@ -24,8 +24,7 @@ void softmax_k0_rows(const float *restrict x0, float *restrict y, long from, lon
 			{
 				const long j = 16;
 				vec_store_n(y + j, k_exp_below(vec_load_n(x0 + j, 4, 0.f) - vec_set(one)), 4);
-				vec_store_n(
-				        y + j + 20, k_exp_below(vec_load_n(x0 + j + 20, 4, 0.f) - vec_set(one1)), 4);
+				vec_store_n(y + j + 20, k_exp_below(vec_load_n(x0 + j + 20, 4, 0.f) - vec_set(one1)), 4);
 			}
 			float sum2 = 0.f;
 			float sum3 = 0.f;
@@ -52,3 +51,4 @@ void softmax_k0_rows(const float *restrict x0, float *restrict y, long from, lon
 		}
 	}
 }
+

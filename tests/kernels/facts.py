@@ -36,7 +36,7 @@ CASES = {
 
 # What is said of a schedule where L2 is small, and is not where it is large.
 WHY = {
-    "product": [("so in passes of", "l2=1m", "l2=256k")],                      # 1100 terms of 24 columns: 103 KB
+    "product": [("so in k blocks of", "l2=1m", "l2=256k")],                      # 1100 terms of 24 columns: 103 KB
     "two": [("is fetched meanwhile", "l2=256k", "l2=128k")],                   # each 80 KB
     "whole_rows": [("the results of a group", "l2=4m", "l2=256k")],            # b 24 KB, results 525
 }

@@ -326,10 +326,10 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIO
          "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "patched": (PATCHED, "source", r"float \*p = patch \+ "),
          "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "turned": (TURNED, "source", r"float turned\["), "packed": (PACKED, "source", r"float gathered\["), "swept": (SWEPT, "source", SWEEP), "swept_ending": (SWEPT_ENDING, "source", SWEEP),
-         "two": (TWO, "source", r"(?s)\A.*vec_pick_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
+         "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
          "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*8388608"),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
-GLUE = {"turned": r"^\t+m_turn\(", "swept": SWEEP}             # the same in what the JIT runs
+GLUE = {"turned": r"^\t+m_transpose\(", "swept": SWEEP}             # the same in what the JIT runs
 ALWAYS = [["c", "--cpu", "native"], ["jit"]]
 OTHERS = [t for t in sweep.TARGETS if "size" not in t and t not in ALWAYS]
 SLOW = {"long", "too_long", "half_long", "in_place", "window", "passes", "rows_far_passes", "columns_apart_passes"}     # not on the emulator

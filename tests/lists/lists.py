@@ -182,9 +182,9 @@ with tempfile.TemporaryDirectory(prefix="test-lists.") as folder:
         code, out, message = sets("absent", [x], [None])
         expect("a set without a value", code == 0 and "ok has" in out, out + message)
         code, out, message = sets("unlike", [x, x[:2]], [o, o])
-        expect("unlike sets", code == 1 and "unlike/test_data_set_1: input 0 holds 2 tensors, but the model is cast for 3 tensors" in message, out + message)
+        expect("unlike sets", code == 1 and "unlike/test_data_set_1: input 0 holds 2 tensors, but the model is compiled for 3 tensors" in message, out + message)
         code, out, message = sets("one_without", [x, x], [o, None])
-        expect("a set without what another has", code == 1 and "input 1 holds nothing, but the model is cast for 1 tensor" in message, out + message)
+        expect("a set without what another has", code == 1 and "input 1 holds nothing, but the model is compiled for 1 tensor" in message, out + message)
         with open("alike/test_data_set_0/input_0.pb", "wb") as file:
             file.write(N.from_array(o).SerializeToString())
         code, out, message = run("check", "lists.onnxtxt", "alike", "--target", "interpreter")

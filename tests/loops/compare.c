@@ -61,7 +61,7 @@ static void copy_layout(const struct definition *d, void *row_major, void *laid,
 	for (int64_t i = 0; i < n; i++) {
 		int64_t rest = i, at = 0;
 		for (int v = d->rank - 1; v >= 0; rest /= d->extents[v], v--)
-			at += rest % d->extents[v] * placed(d)->stride[v];
+			at += rest % d->extents[v] * scheduled(d)->stride[v];
 		if (in)
 			memcpy((char *)laid + (size_t)at * size, (char *)row_major + (size_t)i * size, size);
 		else

@@ -607,25 +607,25 @@ const int kernel_case_count = (int)COUNT(kernel_cases);
 struct kernel *kernel_of(struct made *made, const char *name)
 {
 	struct kernel *kernel = arena_new(A, struct kernel);
-	const struct program *program = made->program = program_copy(made->program, sizeof(struct placed));
+	const struct program *program = made->program = program_copy(made->program, sizeof(struct scheduled));
 	kernel->name = name;
 	kernel->shape = SHAPE_LOOPS;
 	kernel->outer = made->outer;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		bool computed = d->source == SOURCE_COMPUTED;
-		placed(d)->mode = !computed || d->is_output ? MODE_HOSTED : MODE_LOCAL;
+		scheduled(d)->mode = !computed || d->is_output ? MODE_HOSTED : MODE_LOCAL;
 		/* n h w c: the channels' stride is 1, the others' grow from the last */
 		int64_t step = 1;
 		bool last = made->channels_last && d->rank == 4 && strcmp(d->name, "f");
 		if (last) {
-			placed(d)->stride[1] = 1;
+			scheduled(d)->stride[1] = 1;
 			step = d->extents[1];
 		}
 		for (int v = d->rank - 1; v >= 0; v--) {
 			if (last && v == 1)
 				continue;
-			placed(d)->stride[v] = step;
+			scheduled(d)->stride[v] = step;
 			step *= d->extents[v];
 		}
 		if (made->shuffled) {
@@ -637,19 +637,19 @@ struct kernel *kernel_of(struct made *made, const char *name)
 				order[other] = kept;
 			}
 			for (int v = d->rank - 1; v >= 0; step *= d->extents[order[v]], v--)
-				placed(d)->stride[order[v]] = step;
+				scheduled(d)->stride[order[v]] = step;
 		}
 		/* the filter of a depthwise convolution likewise: kh kw c */
 		if (made->channels_last && !strcmp(d->name, "f")) {
-			placed(d)->stride[0] = 1, placed(d)->stride[1] = d->extents[0];
-			placed(d)->stride[3] = d->extents[0] * d->extents[1];
-			placed(d)->stride[2] = placed(d)->stride[3] * d->extents[3];
+			scheduled(d)->stride[0] = 1, scheduled(d)->stride[1] = d->extents[0];
+			scheduled(d)->stride[3] = d->extents[0] * d->extents[1];
+			scheduled(d)->stride[2] = scheduled(d)->stride[3] * d->extents[3];
 		}
 		if (computed) {
 			push(A, &kernel->members, d);
 			kernel->root = kernel->root ? kernel->root : d;
 		}
-		if (placed(d)->mode != MODE_LOCAL)
+		if (scheduled(d)->mode != MODE_LOCAL)
 			kernel_add_param(A, kernel, d, computed);
 	}
 	return kernel;

@@ -249,8 +249,8 @@ static void values(void **state)
 	assert_memory_equal(ingot_result(model, 0), a, sizeof a);
 	ingot_set_input(model, 1, other);
 	assert_int_equal(ingot_run(model), INGOT_MODEL_INVALID);
-	assert_non_null(strstr(
-	        ingot_model_message(model), "input shape is [3, 2] where the model is cast: no other value is right"));
+	assert_non_null(strstr(ingot_model_message(model),
+	        "input shape is [3, 2] where the model is compiled: no other value is right"));
 	ingot_close(model);
 }
 

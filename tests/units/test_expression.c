@@ -3,7 +3,7 @@
 #include "unit.h"
 
 static struct build build;
-static struct placed x = { .of = { .name = "x", .type = DTYPE_F32, .rank = 3, .extents = { 16, 16, 32 } },
+static struct scheduled x = { .of = { .name = "x", .type = DTYPE_F32, .rank = 3, .extents = { 16, 16, 32 } },
 	.stride = { 512, 32, 1 } };
 static const char *const names[] = { "i", "j", "c" };
 

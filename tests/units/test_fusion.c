@@ -48,7 +48,7 @@ static bool stand_apart(const char *text, const char *cpu, const char *first, co
 			const struct definition *d = lowered->program->all.at[i];
 			for (int k = 0; k < 2; k++)
 				if (!strcmp(d->name, k ? second : first))
-					of[k] = placed(d)->kernel;
+					of[k] = scheduled(d)->kernel;
 		}
 	}
 	assert_string_equal(build.message, "");

@@ -101,7 +101,7 @@ static void sums_and_maxima_of_rows(void **state)
 		        n ? load(&f, in, var(&f, 0, rows), var(&f, 1, n)) : expr_number(f.arena, DTYPE_F32, 0);
 		struct definition *s = define_reduction(f.program, "s", 1, &rows, REDUCE_SUM, 1, &n, NULL, term);
 		struct definition *m = define_reduction(f.program, "m", 1, &rows, REDUCE_MAX, 1, &n, NULL, term);
-		assert_int_equal(s->order, n < SUMS ? ORDER_CHAIN : ORDER_LANES);
+		assert_int_equal(s->order, n < SUMS ? ORDER_SERIAL : ORDER_LANES);
 		output(&f, s), output(&f, m);
 		if (n > 10)
 			x[3] = NAN, x[n + 1] = INFINITY, x[2 * n + 2] = -0.f;
@@ -135,7 +135,7 @@ static void products(int64_t m, int64_t k, int64_t n, bool batch)
 	if (batch)
 		mark_batch(dy, 1);
 	bool lanes = (batch ? 1 : m) * n <= FEW_OUTPUTS && k >= SUMS;
-	assert_int_equal(dy->order, lanes ? ORDER_LANES : ORDER_CHAIN);
+	assert_int_equal(dy->order, lanes ? ORDER_LANES : ORDER_SERIAL);
 	output(&f, dy);
 	program_check(f.program);
 	interpret(f.program, MATH_STRICT, (const void *[]){ a }, (void *[]){ y });
@@ -387,14 +387,14 @@ static void terms_that_have_places(void **state)
 	                  *weights = define_input(f.program, "w", DTYPE_F32, 2, shape);
 	const struct index *i = var(&f, 0, ROWS), *k = var(&f, 2, TERMS);
 	const struct expr *to[2] = { NULL, expr_cast(f.arena, DTYPE_I64, load(&f, places, i, k)) };
-	struct definition *h = define_places(f.program, "h", 2, bins, REDUCE_SUM, false, to, 1, &n,
+	struct definition *h = define_scatter(f.program, "h", 2, bins, REDUCE_SUM, false, to, 1, &n,
 	        expr_number(f.arena, DTYPE_F32, 0.5), load(&f, weights, i, k));
 	const struct index *term = var(&f, 2, BINS),
 	                   *back = index_plus(f.arena, index_scale(f.arena, term, -1), BINS - 1);
 	to[1] = expr_index(f.arena, back);
 	struct definition *r =
-	        define_places(f.program, "r", 2, bins, REDUCE_SUM, true, to, 1, &m, NULL, load(&f, h, i, back));
-	assert_int_equal(h->order, ORDER_CHAIN);
+	        define_scatter(f.program, "r", 2, bins, REDUCE_SUM, true, to, 1, &m, NULL, load(&f, h, i, back));
+	assert_int_equal(h->order, ORDER_SERIAL);
 	assert_true(definition_work(h) == ROWS * TERMS + ROWS * BINS);
 	output(&f, h), output(&f, r);
 	program_check(f.program);

@@ -234,7 +234,7 @@ static void own_templates_come_first(void **state)
 	struct mapped source;
 	(void)state;
 	assert_non_null(mkdtemp(folder));
-	struct template_places places = { folder };
+	struct template_folders places = { folder };
 	const struct embedded_file *built_in = embedded_find("c/loops.jinja");
 	assert_non_null(built_in);
 	assert_null(embedded_find("c/nope.jinja"));

@@ -11,7 +11,7 @@
 #include "ops/ops.h"
 #include "passes/passes.h"
 
-static void texts_compile(void **state)
+static void bodies_compile(void **state)
 {
 	(void)state;
 	struct build build;
@@ -191,7 +191,7 @@ static void own_texts_come_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_compile),
+		cmocka_unit_test(bodies_compile),
 		cmocka_unit_test(refusals_name_the_node),
 		cmocka_unit_test(own_texts_come_first),
 	};

@@ -88,7 +88,7 @@ with tempfile.TemporaryDirectory(prefix="test-outputs.") as folder:
                                    ("wide", [5, 3], "E is not in [1, 4]"), ("x", np.ones((4, 6), "f4"), "Z is not in [0, 20]"),
                                    ("to", [9, 9], "T is not in [0, 5]"))[:10 if target in ("interpreter", "jit") else 2]:
             np.savez("more.npz", **dict(given, **{name: np.array(change, given[name].dtype)}))
-            told("%s %s by %s" % (name, part, target), 6, part + ", for which the model is cast", "run", "made.onnxtxt", "--input", "more.npz", "--target", target, *ranges)
+            told("%s %s by %s" % (name, part, target), 6, part + ", for which the model is compiled", "run", "made.onnxtxt", "--input", "more.npz", "--target", target, *ranges)
         np.savez("odd.npz", **dict(given, shape=np.array([5, -1])))
         told("a shape of other elements by " + target, 3, "Reshape: the shape at run time does not make the declared one", "run", "made.onnxtxt", "--input", "odd.npz", "--target", target, *ranges)
 

@@ -111,7 +111,7 @@ with tempfile.TemporaryDirectory(prefix="test-ranges.") as folder:
                 wrong += ["%s: %s, not %s" % (k, made[k], v) for k, v in want.items() if made[k].shape != v.shape or not np.allclose(made[k], v)]
         expect("two symbols by " + target, not wrong, "; ".join(wrong))
         np.save("x.npy", np.zeros((1, 2, 8), np.float32))
-        told("fewer than the least by " + target, 6, "N is not in [3, 16], for which the model is cast", "run", "attention.onnxtxt", "--input", "x=x.npy", "--dim", "N=3..16", "--target", target)
+        told("fewer than the least by " + target, 6, "N is not in [3, 16], for which the model is compiled", "run", "attention.onnxtxt", "--input", "x=x.npy", "--dim", "N=3..16", "--target", target)
 
     # a library: how many is a member, the most a macro, and no memory is read but what is there
     code, out, message = run("build", "attention.onnxtxt", "--dim", "N=1..16", "-o", "lib", "--no-compile", "--cpu", "generic")

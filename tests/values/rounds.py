@@ -71,7 +71,7 @@ with tempfile.TemporaryDirectory(prefix="test-rounds.") as folder:
                 expect("%s, %s, by %s" % (name, "one node" if repeat == "0" else "as it pays", target), not wrong, "; ".join(wrong))
                 if target in ("interpreter", "jit"):
                     np.savez("more.npz", x=np.zeros(2, "f4"), m=np.array(7), end=np.array(99, "f4"))
-                    told("%s, too many by %s" % (name, target), 6, symbol + " is not in [0, 6], for which the model is cast", "run", name + ".onnxtxt", "--input", "more.npz", "--target", target, "--dim", symbol + "=0..6")
+                    told("%s, too many by %s" % (name, target), 6, symbol + " is not in [0, 6], for which the model is compiled", "run", name + ".onnxtxt", "--input", "more.npz", "--target", target, "--dim", symbol + "=0..6")
     told("a number of an input", 2, "an input's value has a range", "build", "inner.onnxtxt", "-o", "out", "--no-compile", "--dim", "m=3")
     told("no range", 2, "use --dim m=0..MOST or --value m=NUMBER", "build", "inner.onnxtxt", "-o", "out", "--no-compile")
 finish()

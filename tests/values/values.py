@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""values.py INGOT: an input of integers whose value is known where a model is cast: by --value, or by the data of run and check where what the model is depends on
+"""values.py INGOT: an input of integers whose value is known where a model is compiled: by --value, or by the data of run and check where what the model is depends on
 it.  Another value is a status on every target.  77 where NumPy is not there."""
 import json
 import os
@@ -72,9 +72,9 @@ with tempfile.TemporaryDirectory(prefix="test-values.") as folder:
             with np.load("out.npz") as made:
                 expect("by data, %s, %s" % (shape, target), code == 0 and np.array_equal(made["y"], want)
                        and out.startswith("cast for shape = %d,%d\ncast for turn = %d\n" % (*shape, turn)), out + message)
-        told("another value by " + target, 3, "input shape is [6, 3] where the model is cast: no other value is right",
+        told("another value by " + target, 3, "input shape is [6, 3] where the model is compiled: no other value is right",
              "run", "shaped.onnxtxt", "--input", "in.npz", "--value", "shape=6,3", "--value", "turn=1", "--target", target)
-        told("another condition by " + target, 3, "input turn is [0] where the model is cast",
+        told("another condition by " + target, 3, "input turn is [0] where the model is compiled",
              "run", "shaped.onnxtxt", "--input", "in.npz", "--value", "shape=3,8", "--value", "turn=0", "--target", target)
     code, out, message = run("run", "shaped.onnxtxt", "--input", "in.npz", "--target", "interpreter", "--json")
     expect("JSON", json.loads(out)["values"] == {"shape": [3, 8], "turn": [1]}, out)
@@ -105,7 +105,7 @@ with tempfile.TemporaryDirectory(prefix="test-values.") as folder:
     # a library
     code, out, message = run("build", "shaped.onnxtxt", "--value", "shape=6,3", "--value", "turn=0", "-o", "lib")
     header = open("lib/shaped.h").read() if code == 0 else ""
-    expect("header", "shape_holds: input shape is [6, 3] where the model is cast" in header and "*shape;" in header and "/* [6,3] y */" in header, header + message)
+    expect("header", "shape_holds: input shape is [6, 3] where the model is compiled" in header and "*shape;" in header and "/* [6,3] y */" in header, header + message)
     build = ("build", "shaped.onnxtxt", "-o", "not")
     told("not said", 4, "dimension 0 of padded depends on data", *build, "--dim", "N=2")
     told("no such input", 2, "--value x: no input of that name holds integers; known are: shape, turn", *build, "--value", "x=1")

@@ -232,23 +232,23 @@ static void places(void)
 				want[i] = a[1000 + cut + (int)i * 3];
 			}
 			const ivec where = ivec_clamp(ivec_load(at), -500, 1700) + ivec_iota() * 3u;
-			vec_store(got, vec_pick(a + 1000, where));
-			expect("vec_pick", got, want, LANES);
+			vec_store(got, vec_lane_gather(a + 1000, where));
+			expect("vec_lane_gather", got, want, LANES);
 			for (long i = n; i < LANES; i++)
 				want[i] = 5.f;
-			vec_store(got, vec_pick_n(a + 1000, where, n, 5.f));
-			expect("vec_pick_n", got, want, LANES);
+			vec_store(got, vec_lane_gather_n(a + 1000, where, n, 5.f));
+			expect("vec_lane_gather_n", got, want, LANES);
 #if LANES >= 8
 			float behind[64];
 			for (long i = 0; i < LANES; i++) {
 				const int cut = at[i] < -500 ? -500 : at[i] > 1700 ? 1700 : at[i];
 				want[i] = a[1000 + cut + (int)i * 3], behind[i] = a[1001 + cut + (int)i * 3];
 			}
-			const vec2 two = vec_pick_two(a + 1000, where);
+			const vec2 two = vec_lane_gather_two(a + 1000, where);
 			vec_store(got, two.low);
-			expect("vec_pick_two", got, want, LANES);
+			expect("vec_lane_gather_two", got, want, LANES);
 			vec_store(got, two.high);
-			expect("vec_pick_two", got, behind, LANES);
+			expect("vec_lane_gather_two", got, behind, LANES);
 			for (long i = 0; i < LANES; i++) {
 				at[i] = n ? (int)(next() % (uint64_t)n) : 0;
 				want[i] = n ? (a + COUNT - n)[at[i]] : 0.f;

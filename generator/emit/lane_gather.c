@@ -1,4 +1,4 @@
-/* picks.c: loads of a vector whose lanes lie each at a place of its own (index_picks) -> C text. */
+/* picks.c: loads of a vector whose lanes lie each at a place of its own (index_lane_gathers) -> C text. */
 #include "emit/emit.h"
 #include <inttypes.h>
 
@@ -17,13 +17,13 @@ static const char *print_line(struct printer *printer, const struct index *index
 	        printer_index(printer, index), index_factor(index, printer->lane));
 }
 
-static const char *print_picked(struct printer *printer, const struct atom *atom)
+static const char *print_gathered(struct printer *printer, const struct atom *atom)
 {
 	struct arena *arena = printer->arena;
 	if (atom->kind == ATOM_VALUE) {
 		int64_t from_end;
-		const struct expr *load = atom_picked(atom, &from_end);
-		const struct index *address = placed_address(arena, load->of, load->at);
+		const struct expr *load = atom_gathered(atom, &from_end);
+		const struct index *address = schedule_address(arena, load->of, load->at);
 		const char *from = printer_address(printer, load->of, address);
 		int64_t factor = index_factor(address, printer->lane);
 		const char *apart = factor == 1 ? "" : arena_printf(arena, ", %" PRId64, factor),
@@ -61,11 +61,11 @@ static const char *print_picked(struct printer *printer, const struct atom *atom
 static bool climbs(const struct printer *printer, const struct atom *atom)
 {
 	int64_t from_end;
-	const struct expr *load = atom_picked(atom, &from_end);
+	const struct expr *load = atom_gathered(atom, &from_end);
 	int64_t row = load ? definition_climbs(load->of) : 0;
 	if (!row || from_end)
 		return false;
-	const struct index *address = placed_address(printer->arena, load->of, load->at);
+	const struct index *address = schedule_address(printer->arena, load->of, load->at);
 	for (int i = 0; i < address->count; i++) {
 		struct index_term term = address->terms[i];
 		bool is_lane = term.atom->kind == ATOM_VAR && term.atom->var == printer->lane;
@@ -133,7 +133,7 @@ static const char *print_near(struct printer *printer, const struct definition *
 			bits++;
 		const char *one = atom->kind == ATOM_VAR ? "ivec_iota()"
 		        : atom->kind == ATOM_VALUE
-		        ? arena_printf(arena, "(%s - ivec_set((uint32_t)(%s)))", print_picked(printer, atom),
+		        ? arena_printf(arena, "(%s - ivec_set((uint32_t)(%s)))", print_gathered(printer, atom),
 		                printer_index(printer, index_of_term(arena, (struct index_term){ 1, atom })))
 		        : arena_printf(arena,
 		                "((ivec_set((uint32_t)((%s) & %" PRId64 ")) + ivec_iota() * (uint32_t)%" PRId64
@@ -151,10 +151,10 @@ static const char *print_near(struct printer *printer, const struct definition *
 /* ---- lanes anywhere ---- */
 
 /* The address of the first lane, less what bends, and the lanes' distances from there. */
-struct picked {
+struct gathered {
 	const char *from, *at;
 };
-static struct picked picked(struct printer *printer, const struct definition *of, const struct index *address)
+static struct gathered gathered(struct printer *printer, const struct definition *of, const struct index *address)
 {
 	struct arena *arena = printer->arena;
 	const struct index *base = index_constant(arena, address->constant);
@@ -168,27 +168,28 @@ static struct picked picked(struct printer *printer, const struct definition *of
 			base = index_add(arena, base, alone);
 		if (!bends && !is_lane)
 			continue;
-		const char *one = is_lane ? "ivec_iota()" : print_picked(printer, term.atom);
+		const char *one = is_lane ? "ivec_iota()" : print_gathered(printer, term.atom);
 		if (term.factor != 1)
 			one = arena_printf(arena, "%s * (uint32_t)%" PRId64, one, term.factor);
 		text = text ? arena_printf(arena, "%s + %s", text, one) : one;
 	}
-	return (struct picked){ printer_address(printer, of, base), text };
+	return (struct gathered){ printer_address(printer, of, base), text };
 }
 
-const char *printer_pick(struct printer *printer, const struct definition *of, const struct index *address)
+const char *printer_lane_gather(struct printer *printer, const struct definition *of, const struct index *address)
 {
 	if (lies_near(printer, address))
 		return print_near(printer, of, address);
-	struct picked p = picked(printer, of, address);
-	return printer->left ? arena_printf(printer->arena, "vec_pick_n(%s, %s, %s, 0.f)", p.from, p.at, printer->left)
-	                     : arena_printf(printer->arena, "vec_pick(%s, %s)", p.from, p.at);
+	struct gathered p = gathered(printer, of, address);
+	return printer->left
+	        ? arena_printf(printer->arena, "vec_lane_gather_n(%s, %s, %s, 0.f)", p.from, p.at, printer->left)
+	        : arena_printf(printer->arena, "vec_lane_gather(%s, %s)", p.from, p.at);
 }
 
-const char *printer_pick_two(struct printer *printer, const struct definition *of, const struct index *address)
+const char *printer_lane_gather_two(struct printer *printer, const struct definition *of, const struct index *address)
 {
 	if (lies_near(printer, address) || printer->target->lanes < NEAR_LANES)
 		return NULL;
-	struct picked p = picked(printer, of, address);
-	return arena_printf(printer->arena, "vec_pick_two(%s, %s)", p.from, p.at);
+	struct gathered p = gathered(printer, of, address);
+	return arena_printf(printer->arena, "vec_lane_gather_two(%s, %s)", p.from, p.at);
 }

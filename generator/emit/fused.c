@@ -1,13 +1,13 @@
-/* chain.c: the values of c/chain.jinja, cuda/chain.jinja and c/jit_chain.jinja: the loops around the steps and what
+/* chain.c: the values of c/fused.jinja, cuda/fused.jinja and c/jit_fused.jinja: the loops around the steps and what
  * each step is called with. */
 #include "emit/emit.h"
 #include <inttypes.h>
 
 static const char *moved(
-        struct emit *emit, const struct kernel *kernel, const struct chain_tensor *tensor, const char *const *axes)
+        struct emit *emit, const struct kernel *kernel, const struct fused_tensor *tensor, const char *const *axes)
 {
 	const char *at = emit_buffer((void *)(uintptr_t)kernel, tensor->outside);
-	for (int x = 0; x < ((const struct chain *)kernel->detail)->axes; x++)
+	for (int x = 0; x < ((const struct fused *)kernel->detail)->axes; x++)
 		if (tensor->step[x])
 			at = arena_printf(emit->arena, "%s + %" PRId64 " * %s", at, tensor->step[x], axes[x]);
 	return at;
@@ -19,12 +19,12 @@ static const char *arguments_of(
 	const char *all = "";
 	for (size_t i = 0; i < step->params.count; i++) {
 		const struct definition *of = step->params.at[i].of;
-		const struct chain_tensor *tensor = chain_tensor(kernel->detail, of);
+		const struct fused_tensor *tensor = fused_tensor(kernel->detail, of);
 		all = arena_printf(emit->arena, "%s%s%s", all, i ? ", " : "",
 		        tensor ? moved(emit, kernel, tensor, axes)
-		                : placed(of)->mode == MODE_CONSTANT
+		                : scheduled(of)->mode == MODE_CONSTANT
 		                ? emit_buffer((void *)(uintptr_t)kernel, of)
-		                : arena_printf(emit->arena, "scratch + %" PRId64, placed(of)->offset / 4));
+		                : arena_printf(emit->arena, "scratch + %" PRId64, scheduled(of)->offset / 4));
 	}
 	return all;
 }
@@ -34,21 +34,21 @@ static const char *value_text(struct emit *emit, int64_t value) { return arena_p
 /* The loops around the steps; axes: the names of what they run over. */
 static struct value loops_of(struct emit *emit, const struct kernel *kernel, const char **axes)
 {
-	const struct chain *chain = kernel->detail;
+	const struct fused *fused = kernel->detail;
 	struct value loops = value_dict(emit->arena), outer = value_list(emit->arena);
-	int64_t units = chain_units(chain), step = units;
-	int last = chain->axes - 1;
+	int64_t units = fused_units(fused), step = units;
+	int last = fused->axes - 1;
 	const char *by = value_text(emit, units), *ends[MAX_RANK] = { 0 }; /* the step as text */
 	bool counted = false;
 	struct value lets = value_list(emit->arena);
 	for (int x = 0; x <= last; x++) {
-		if (!chain->counts[x])
+		if (!fused->counts[x])
 			continue;
 		struct value let = value_dict(emit->arena);
 		const char *name = arena_printf(emit->arena, x == last ? "rows_end" : "n%d_end", x);
 		value_dict_set(let, "name", value_string(name));
 		value_dict_set(
-		        let, "value", value_string(emit_count(emit, kernel, chain->counts[x], chain->extents[x])));
+		        let, "value", value_string(emit_count(emit, kernel, fused->counts[x], fused->extents[x])));
 		value_list_add(lets, let);
 		ends[x] = name;
 		counted = true;
@@ -57,8 +57,8 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 		struct value let = value_dict(emit->arena), least = value_dict(emit->arena);
 		value_dict_set(let, "name", value_string("units_most"));
 		value_dict_set(let, "value",
-		        value_printf(emit->arena, "(%s + %" PRId64 ") / %" PRId64, ends[last], chain->rows - 1,
-		                chain->rows));
+		        value_printf(emit->arena, "(%s + %" PRId64 ") / %" PRId64, ends[last], fused->rows - 1,
+		                fused->rows));
 		value_dict_set(least, "name", value_string("units"));
 		value_dict_set(least, "value",
 		        value_printf(emit->arena, "units_most < %" PRId64 " ? units_most : %" PRId64, units, units));
@@ -68,21 +68,21 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 	}
 	value_dict_set(loops, "units_there", value_string(by));
 	bool ended = false;
-	for (size_t s = 0; s < chain->body->kernels.count; s++)
-		ended |= chain->body->kernels.at[s]->ends;
+	for (size_t s = 0; s < fused->body->kernels.count; s++)
+		ended |= fused->body->kernels.at[s]->ends;
 	value_dict_set(loops, "rows_end", ended ? value_string(ends[last]) : value_none());
 	for (int x = last - 1; x >= 0; x--) {
 		struct value axis = value_dict(emit->arena);
 		axes[x] = arena_printf(emit->arena, "n%d", x);
 		value_dict_set(axis, "name", value_string(axes[x]));
-		const char *extent = ends[x] ? ends[x] : value_text(emit, chain->extents[x]);
+		const char *extent = ends[x] ? ends[x] : value_text(emit, fused->extents[x]);
 		bool grown = counted && (strcmp(by, value_text(emit, step)) || ends[x]);
 		value_dict_set(axis, "value",
 		        x ? value_printf(
 		                emit->arena, grown && step != 1 ? "block / (%s) %% %s" : "block / %s %% %s", by, extent)
 		          : value_printf(emit->arena, counted ? "block / (%s)" : "block / %s", by));
 		value_list_add(outer, axis);
-		step *= chain->extents[x];
+		step *= fused->extents[x];
 		by = grown ? arena_printf(emit->arena, "%s * %s", by, extent) : value_text(emit, step);
 	}
 	value_dict_set(loops, "ends", value_none());
@@ -97,24 +97,24 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 	value_dict_set(loops, "outer", outer);
 	value_dict_set(loops, "row", value_string(axes[last]));
 	value_dict_set(loops, "units", value_int(units));
-	value_dict_set(loops, "rows", value_int(chain->rows));
-	value_dict_set(loops, "extent", value_int(chain->extents[last]));
+	value_dict_set(loops, "rows", value_int(fused->rows));
+	value_dict_set(loops, "extent", value_int(fused->extents[last]));
 	return loops;
 }
 
-struct value chain_values(struct emit *emit, const struct kernel *kernel, const char *const *more)
+struct value fused_values(struct emit *emit, const struct kernel *kernel, const char *const *more)
 {
-	const struct chain *chain = kernel->detail;
+	const struct fused *fused = kernel->detail;
 	const char *axes[MAX_RANK];
 	struct value globals = value_dict(emit->arena), steps = value_list(emit->arena);
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "loops", loops_of(emit, kernel, axes));
-	value_dict_set(globals, "scratch", value_int(chain_scratch(chain)));
-	value_dict_set(globals, "shared", value_int(chain->shared));
+	value_dict_set(globals, "scratch", value_int(fused_scratch(fused)));
+	value_dict_set(globals, "shared", value_int(fused->shared));
 	value_dict_set(globals, "lanes", value_int(emit->target->lanes));
 	value_dict_set(globals, "warps", value_int(kernel->warps));
-	for (size_t s = 0; s < chain->body->kernels.count; s++) {
-		const struct kernel *step = chain->body->kernels.at[s];
+	for (size_t s = 0; s < fused->body->kernels.count; s++) {
+		const struct kernel *step = fused->body->kernels.at[s];
 		struct value value = value_dict(emit->arena);
 		value_dict_set(value, "name", value_string(emit_symbol(emit, step)));
 		value_dict_set(value, "arguments", value_string(arguments_of(emit, kernel, step, axes)));
@@ -122,7 +122,7 @@ struct value chain_values(struct emit *emit, const struct kernel *kernel, const 
 		        ? value_text(emit, step->blocks)
 		        : arena_printf(emit->arena,
 		                "rows < %" PRId64 " ? (rows * %" PRId64 " + %" PRId64 ") / %" PRId64 " : %" PRId64,
-		                chain->rows, step->blocks, chain->rows - 1, chain->rows, step->blocks);
+		                fused->rows, step->blocks, fused->rows - 1, fused->rows, step->blocks);
 		value_dict_set(value, "more",
 		        !more                ? value_printf(emit->arena, "0, %s", blocks)
 		                : step->ends ? value_printf(emit->arena, "%s, %s", more[s], blocks)
@@ -135,12 +135,12 @@ struct value chain_values(struct emit *emit, const struct kernel *kernel, const 
 	return globals;
 }
 
-void chain_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+void fused_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
-	const struct chain *chain = kernel->detail;
-	for (size_t s = 0; s < chain->body->kernels.count; s++) {
-		emit_kernel(emit, chain->body->kernels.at[s], out);
+	const struct fused *fused = kernel->detail;
+	for (size_t s = 0; s < fused->body->kernels.count; s++) {
+		emit_kernel(emit, fused->body->kernels.at[s], out);
 		text_addc(out, '\n');
 	}
-	template_render(emit->templates, kernel->template_name, chain_values(emit, kernel, NULL), out);
+	template_render(emit->templates, kernel->template_name, fused_values(emit, kernel, NULL), out);
 }

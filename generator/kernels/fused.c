@@ -13,22 +13,22 @@ enum { ROWS_MOST = 128, ROWS_LEAST = 4, BLOCKS_ENOUGH = 8, STEPS_MOST = 7 };
  * of scratch for what lies between. */
 enum { WARPS = 4, ROWS_OF_WARPS = 16, SCRATCH_SHARE = 3 };
 
-const struct chain_tensor *chain_tensor(const struct chain *chain, const struct definition *inside)
+const struct fused_tensor *fused_tensor(const struct fused *fused, const struct definition *inside)
 {
-	for (size_t i = 0; i < chain->tensors.count; i++)
-		if (chain->tensors.at[i].inside == inside)
-			return &chain->tensors.at[i];
+	for (size_t i = 0; i < fused->tensors.count; i++)
+		if (fused->tensors.at[i].inside == inside)
+			return &fused->tensors.at[i];
 	return NULL;
 }
 
-int64_t chain_units(const struct chain *chain) { return chain->extents[chain->axes - 1] / chain->rows; }
+int64_t fused_units(const struct fused *fused) { return fused->extents[fused->axes - 1] / fused->rows; }
 
-int64_t chain_scratch(const struct chain *chain) { return (chain->body->workspace_bytes + 3) / 4; }
+int64_t fused_scratch(const struct fused *fused) { return (fused->body->workspace_bytes + 3) / 4; }
 
 /* ---- one definition, restricted to a block ---- */
 struct restricting {
 	struct lowered *lowered;
-	struct chain *chain;
+	struct fused *fused;
 	struct program *program;          /* the body's */
 	VECTOR(struct definition *) from; /* members, and … */
 	VECTOR(struct definition *) to;   /* … what has become of them */
@@ -40,7 +40,7 @@ struct restricting {
 
 static bool uses_axis(const struct restricting *r, const struct index *at)
 {
-	for (int x = 0; x < r->chain->axes; x++)
+	for (int x = 0; x < r->fused->axes; x++)
 		if (r->var[x] >= 0 && index_uses(at, r->var[x]))
 			return true;
 	return false;
@@ -74,13 +74,13 @@ static struct definition *member_to(const struct restricting *r, const struct de
 
 static struct definition *append(struct restricting *r, const struct definition *like, struct definition *made)
 {
-	*placed(made) = (struct placed){ .of = *like,
-		.mode = placed(like)->mode,
-		.bytes = placed(like)->bytes,
+	*scheduled(made) = (struct scheduled){ .of = *like,
+		.mode = scheduled(like)->mode,
+		.bytes = scheduled(like)->bytes,
 		.offset = -1,
 		.first = -1,
 		.last = -1 };
-	memcpy(placed(made)->stride, placed(like)->stride, sizeof placed(made)->stride);
+	memcpy(scheduled(made)->stride, scheduled(like)->stride, sizeof scheduled(made)->stride);
 	made->number = (int)r->program->all.count;
 	push(r->lowered->arena, &r->program->all, made);
 	return made;
@@ -89,30 +89,30 @@ static struct definition *append(struct restricting *r, const struct definition 
 /* The tensor of the caller that the load reads, as it moves with the axes. */
 static struct definition *outside(struct restricting *r, struct definition *of, const struct index *const *at)
 {
-	struct chain_tensor tensor = { .outside = of };
+	struct fused_tensor tensor = { .outside = of };
 	bool moves = false, odd = false;
-	for (int x = 0; x < r->chain->axes; x++) {
+	for (int x = 0; x < r->fused->axes; x++) {
 		for (int d = 0; r->var[x] >= 0 && d < of->rank; d++)
-			tensor.step[x] += index_factor(at[d], r->var[x]) * placed(of)->stride[d];
+			tensor.step[x] += index_factor(at[d], r->var[x]) * scheduled(of)->stride[d];
 		moves |= tensor.step[x] != 0;
 		odd |= tensor.step[x] % 4 != 0;
 	}
 	if (moves && dtype_bytes(of->type, 2) != 2 * dtype_bytes(of->type, 1))
 		r->possible = false; /* elements below a byte: no pointer points to them */
-	for (size_t i = 0; i < r->chain->tensors.count; i++)
-		if (r->chain->tensors.at[i].outside == of
-		        && !memcmp(r->chain->tensors.at[i].step, tensor.step, sizeof tensor.step))
-			return r->chain->tensors.at[i].inside;
-	tensor.inside = append(r, of, &arena_new(r->lowered->arena, struct placed)->of);
+	for (size_t i = 0; i < r->fused->tensors.count; i++)
+		if (r->fused->tensors.at[i].outside == of
+		        && !memcmp(r->fused->tensors.at[i].step, tensor.step, sizeof tensor.step))
+			return r->fused->tensors.at[i].inside;
+	tensor.inside = append(r, of, &arena_new(r->lowered->arena, struct scheduled)->of);
 	tensor.inside->source = SOURCE_INPUT;
 	tensor.inside->body = tensor.inside->start = NULL;
 	tensor.inside->reduce = REDUCE_NONE;
 	tensor.inside->products = false;
 	tensor.inside->is_output = false;
-	placed(tensor.inside)->mode = MODE_HOSTED;
-	placed(tensor.inside)->odd = odd;
+	scheduled(tensor.inside)->mode = MODE_HOSTED;
+	scheduled(tensor.inside)->odd = odd;
 	push(r->lowered->arena, &r->program->inputs, tensor.inside);
-	push(r->lowered->arena, &r->chain->tensors, tensor);
+	push(r->lowered->arena, &r->fused->tensors, tensor);
 	return tensor.inside;
 }
 
@@ -122,7 +122,7 @@ static const struct expr *of_block(void *user, const struct expr *load)
 	struct definition *of = member_to(r, load->of);
 	const struct index *at[MAX_RANK];
 	if (!of && load->of == r->packed) {
-		of = append(r, load->of, &arena_new(r->lowered->arena, struct placed)->of);
+		of = append(r, load->of, &arena_new(r->lowered->arena, struct scheduled)->of);
 		push(r->lowered->arena, &r->from, load->of);
 		push(r->lowered->arena, &r->to, of);
 	}
@@ -143,34 +143,34 @@ static const struct expr *restrict_expr(struct restricting *r, const struct expr
 /* What is made lies where the caller wants it; r->var tells its axes. */
 static void lies_outside(struct restricting *r, struct definition *made, struct definition *of, const int64_t *strides)
 {
-	struct chain_tensor out = { made, of, { 0 } };
+	struct fused_tensor out = { made, of, { 0 } };
 	made->is_output = true;
-	*placed(made) = (struct placed){
-		.of = *made, .mode = MODE_HOSTED, .bytes = placed(of)->bytes, .offset = -1, .first = -1, .last = -1
+	*scheduled(made) = (struct scheduled){
+		.of = *made, .mode = MODE_HOSTED, .bytes = scheduled(of)->bytes, .offset = -1, .first = -1, .last = -1
 	};
-	memcpy(placed(made)->stride, strides, sizeof placed(made)->stride);
-	for (int x = 0; x < r->chain->axes; x++)
+	memcpy(scheduled(made)->stride, strides, sizeof scheduled(made)->stride);
+	for (int x = 0; x < r->fused->axes; x++)
 		out.step[x] = strides[r->var[x]];
-	push(r->lowered->arena, &r->chain->tensors, out);
+	push(r->lowered->arena, &r->fused->tensors, out);
 	push(r->lowered->arena, &r->program->outputs, made);
 }
 
 /* r->var tells its axes. */
 static struct definition *restricted(struct restricting *r, struct definition *d)
 {
-	struct definition *made = &arena_new(r->lowered->arena, struct placed)->of;
-	int last = r->chain->axes - 1;
+	struct definition *made = &arena_new(r->lowered->arena, struct scheduled)->of;
+	int last = r->fused->axes - 1;
 	memset(r->with, 0, sizeof r->with);
 	for (int x = 0; x <= last; x++)
 		if (r->var[x] >= 0)
-			r->with[r->var[x]] = x == last ? index_var(r->lowered->arena, r->var[x], r->chain->rows)
+			r->with[r->var[x]] = x == last ? index_var(r->lowered->arena, r->var[x], r->fused->rows)
 			                               : index_constant(r->lowered->arena, 0);
 	const struct expr *body = restrict_expr(r, d->body), *start = restrict_expr(r, d->start);
 	append(r, d, made);
 	made->body = body;
 	made->start = start;
 	made->is_output = false;
-	placed(made)->mode = MODE_DEVICE;
+	scheduled(made)->mode = MODE_DEVICE;
 	for (int v = 0; v < MAX_RANK; v++) {
 		made->counts[v] = d->counts[v] ? outside(r, d->counts[v], NULL) : NULL;
 		made->reduced_counts[v] = d->reduced_counts[v] ? outside(r, d->reduced_counts[v], NULL) : NULL;
@@ -178,10 +178,10 @@ static struct definition *restricted(struct restricting *r, struct definition *d
 	for (int x = 0; x <= last; x++) {
 		if (r->var[x] < 0)
 			continue;
-		made->extents[r->var[x]] = x == last ? r->chain->rows : 1;
+		made->extents[r->var[x]] = x == last ? r->fused->rows : 1;
 		made->counts[r->var[x]] = NULL; /* the blocks end there */
 	}
-	place_row_major(made);
+	layout_row_major(made);
 	push(r->lowered->arena, &r->from, d);
 	push(r->lowered->arena, &r->to, made);
 	return made;
@@ -203,16 +203,16 @@ static bool of_two_tensors(const struct kernel *kernel)
 static struct kernel *reader_of(const struct lowered *lowered, const struct kernel *kernel, const struct definition *of)
 {
 	struct kernel *reader = NULL;
-	if (placed(of)->mode != MODE_DEVICE || of->type != DTYPE_F32)
+	if (scheduled(of)->mode != MODE_DEVICE || of->type != DTYPE_F32)
 		return NULL;
-	for (size_t i = 0; i < placed(of)->readers.count; i++) {
-		struct kernel *one = placed(placed(of)->readers.at[i])->kernel;
+	for (size_t i = 0; i < scheduled(of)->readers.count; i++) {
+		struct kernel *one = scheduled(scheduled(of)->readers.at[i])->kernel;
 		if (!one || one == kernel || (reader && one != reader))
 			return NULL;
 		reader = one;
 	}
 	for (size_t i = 0; i < lowered->views.count; i++)
-		if (placed(lowered->views.at[i])->view_of == of)
+		if (scheduled(lowered->views.at[i])->view_of == of)
 			return NULL;
 	return reader;
 }
@@ -222,7 +222,7 @@ static struct definition *result_of_rows(const struct kernel *rows)
 {
 	struct definition *result = NULL;
 	for (size_t m = 0; m < rows->members.count; m++)
-		if (placed(rows->members.at[m])->mode != MODE_LOCAL) {
+		if (scheduled(rows->members.at[m])->mode != MODE_LOCAL) {
 			if (result)
 				return NULL;
 			result = rows->members.at[m];
@@ -280,7 +280,7 @@ static bool find_attention(const struct lowered *lowered, struct kernel *first, 
 		definition_loads(rows->members.at[m], see_order, &order);
 		order.same &= !definition_stands_alone(rows->members.at[m]);
 	}
-	return order.same && c->a->of == l->weights && placed(l->weights)->readers.count == 1;
+	return order.same && c->a->of == l->weights && scheduled(l->weights)->readers.count == 1;
 }
 
 /* A map between a tensor of fewer bytes and floats, which is all that its kernel makes. */
@@ -296,14 +296,14 @@ static bool is_map_alone(const struct kernel *kernel)
 {
 	const struct definition *d =
 	        kernel && kernel->shape == SHAPE_LOOPS && kernel->members.count == 1 ? kernel->members.at[0] : NULL;
-	return d && d->reduce == REDUCE_NONE && !d->running && !d->check && !placed(d)->steers
-	        && !definition_stands_alone(d) && placed(d)->provenance != INGOT_BY_USER;
+	return d && d->reduce == REDUCE_NONE && !d->running && !d->check && !scheduled(d)->steers
+	        && !definition_stands_alone(d) && scheduled(d)->provenance != INGOT_BY_USER;
 }
 static bool widens(const struct lowered *lowered, struct definition *d, const struct kernel *product)
 {
 	struct width w = { 32 };
-	if (d->source != SOURCE_COMPUTED || !is_map_alone(placed(d)->kernel)
-	        || reader_of(lowered, placed(d)->kernel, d) != product
+	if (d->source != SOURCE_COMPUTED || !is_map_alone(scheduled(d)->kernel)
+	        || reader_of(lowered, scheduled(d)->kernel, d) != product
 	        || !branch_equal(d->branch, product->root->branch))
 		return false;
 	definition_loads(d, see_width, &w);
@@ -323,7 +323,7 @@ static bool find_widths(const struct lowered *lowered, const struct links *of, b
 			struct definition *d = (f ? c->b : c->a)->of;
 			if (widens(lowered, d, product[p])) {
 				l->wide[p][f] = d;
-				l->step[l->steps++] = placed(d)->kernel;
+				l->step[l->steps++] = scheduled(d)->kernel;
 			}
 		}
 		*(p ? &l->last : &l->first) = l->steps;
@@ -356,7 +356,7 @@ static bool find_rows(const struct lowered *lowered, struct kernel *rows, struct
 	*l = (struct links){ .step = { rows }, .steps = 2, .first = -1, .last = 1 };
 	for (size_t m = 0; m < rows->members.count && !l->step[1]; m++) {
 		struct definition *d = rows->members.at[m];
-		struct kernel *last = placed(d)->readers.count == 1 && placed(d)->provenance != INGOT_BY_USER
+		struct kernel *last = scheduled(d)->readers.count == 1 && scheduled(d)->provenance != INGOT_BY_USER
 		        ? reader_of(lowered, rows, d)
 		        : NULL;
 		if (last && is_product(last) && ((const struct contraction *)last->detail)->a->of == d
@@ -367,10 +367,10 @@ static bool find_rows(const struct lowered *lowered, struct kernel *rows, struct
 	}
 	for (size_t m = 0; l->step[1] && m < rows->members.count; m++) {
 		const struct definition *d = rows->members.at[m];
-		if (definition_stands_alone(d) || d->check || placed(d)->steers || d->type != DTYPE_F32)
+		if (definition_stands_alone(d) || d->check || scheduled(d)->steers || d->type != DTYPE_F32)
 			return false;
-		for (size_t r = 0; d != l->weights && r < placed(d)->readers.count; r++) {
-			const struct kernel *reader = placed(placed(d)->readers.at[r])->kernel;
+		for (size_t r = 0; d != l->weights && r < scheduled(d)->readers.count; r++) {
+			const struct kernel *reader = scheduled(scheduled(d)->readers.at[r])->kernel;
 			if (reader != rows && reader->number <= l->step[1]->number)
 				return false;
 		}
@@ -407,7 +407,7 @@ static bool has_windows(const struct kernel *kernel, const int *rows, int axes)
 
 /* The axes by number, of the rows and of the product that reads them: where the product's own rows run as they do.  A
  * constant that is packed does not move with them. */
-static bool find_axes_of_rows(const struct links *l, struct chain *chain, int *rows, int *root)
+static bool find_axes_of_rows(const struct links *l, struct fused *fused, int *rows, int *root)
 {
 	const struct contraction *c = last_of_links(l);
 	for (int v = 0; v < outer_of(rows_of_links(l)); v++) {
@@ -419,11 +419,11 @@ static bool find_axes_of_rows(const struct links *l, struct chain *chain, int *r
 		if (uses > 1 || c->root->extents[var] != l->weights->extents[v]
 		        || (c->b->of->source == SOURCE_CONSTANT && expr_uses(c->b, var)))
 			return false;
-		rows[chain->axes] = v;
-		root[chain->axes] = var;
-		chain->extents[chain->axes++] = l->weights->extents[v];
+		rows[fused->axes] = v;
+		root[fused->axes] = var;
+		fused->extents[fused->axes++] = l->weights->extents[v];
 	}
-	return chain->axes && !has_windows(rows_of_links(l), rows, chain->axes);
+	return fused->axes && !has_windows(rows_of_links(l), rows, fused->axes);
 }
 
 /* The root's variables that are the axes, by how its result is stored or its factor read; false where they do not stand
@@ -461,7 +461,7 @@ static void restrict_product(struct restricting *r, const struct contraction *c,
 {
 	int stored[MAX_RANK];
 	memcpy(r->var, of_root, sizeof r->var);
-	r->possible &= find_stored(c, r->chain->axes, of_root, stored);
+	r->possible &= find_stored(c, r->fused->axes, of_root, stored);
 	if (!r->possible)
 		return;
 	restricted(r, c->root);
@@ -482,7 +482,7 @@ static bool lies_as_root(const struct contraction *c, int64_t *stride)
 		if (!index_is_affine(c->store_at[d]))
 			return false;
 		for (int v = 0; v < c->root->rank; v++)
-			stride[v] += index_factor(c->store_at[d], v) * placed(c->result)->stride[d];
+			stride[v] += index_factor(c->store_at[d], v) * scheduled(c->result)->stride[d];
 	}
 	return true;
 }
@@ -578,18 +578,18 @@ static const struct target *target_inside(const struct lowered *lowered)
 }
 
 /* Do the steps fit into one block of warps? */
-static bool share_block(const struct lowered *lowered, struct chain *chain)
+static bool share_block(const struct lowered *lowered, struct fused *fused)
 {
 	if (!lowered->target->lanes_are_threads)
 		return true;
-	for (size_t s = 0; s < chain->body->kernels.count; s++) {
-		const struct kernel *step = chain->body->kernels.at[s];
+	for (size_t s = 0; s < fused->body->kernels.count; s++) {
+		const struct kernel *step = fused->body->kernels.at[s];
 		if (step->arrays || (step->shape == SHAPE_CONTRACTION && !step->warps))
 			return false;
 		int64_t floats = step->warps ? block_stage_floats(step->detail, lowered->target->lanes) : 0;
-		chain->shared = floats > chain->shared ? floats : chain->shared;
+		fused->shared = floats > fused->shared ? floats : fused->shared;
 	}
-	return 4 * (chain_scratch(chain) + chain->shared) <= lowered->target->scratch_bytes;
+	return 4 * (fused_scratch(fused) + fused->shared) <= lowered->target->scratch_bytes;
 }
 
 /* A block reads all of b, where the product alone takes larger groups; it saves a store and a load of the rows.  Those
@@ -597,7 +597,7 @@ static bool share_block(const struct lowered *lowered, struct chain *chain)
  * rows pay. */
 static bool rows_pay(const struct target *target, const struct contraction *c, int64_t rows)
 {
-	return c->extents[c->column] <= 6 * rows && placed(c->b->of)->bytes <= near_bytes(target, NEAR_weights);
+	return c->extents[c->column] <= 6 * rows && scheduled(c->b->of)->bytes <= near_bytes(target, NEAR_weights);
 }
 
 /* Where an axis ends: the product that comes last, and what the rows leave besides. */
@@ -607,7 +607,7 @@ static struct definition *count_of_axis(const struct links *l, int row, int root
 	struct definition *count = contraction_count(last_of_links(l), root);
 	for (size_t m = 0; m < middle->members.count; m++) {
 		const struct definition *d = middle->members.at[m];
-		if (d != l->weights && placed(d)->mode != MODE_LOCAL && d->counts[row] != count)
+		if (d != l->weights && scheduled(d)->mode != MODE_LOCAL && d->counts[row] != count)
 			return NULL;
 	}
 	return count;
@@ -617,9 +617,9 @@ static void lie_together(const struct definition *scores, struct definition *wei
 {
 	bool same = true;
 	for (int v = 0; v < scores->rank; v++)
-		same &= scores->extents[v] == 1 || placed(scores)->stride[v] == placed(weights)->stride[v];
-	if (same && placed(scores)->bytes == placed(weights)->bytes)
-		placed(scores)->lies_in = weights;
+		same &= scores->extents[v] == 1 || scheduled(scores)->stride[v] == scheduled(weights)->stride[v];
+	if (same && scheduled(scores)->bytes == scheduled(weights)->bytes)
+		scheduled(scores)->lies_in = weights;
 }
 
 /* A step that widens a factor, which the product reads at `at` in its own variables.  Where it stands still along rows
@@ -630,17 +630,17 @@ static void restrict_factor(
 {
 	bool again = false;
 	int var;
-	for (int x = 0; x < r->chain->axes; x++) {
+	for (int x = 0; x < r->fused->axes; x++) {
 		r->var[x] = -1;
 		for (int v = 0; v < d->rank; v++)
 			if (index_is_var(at[v], &var) && var == of_root[x] && r->var[x] < 0
-			        && d->extents[v] == r->chain->extents[x])
+			        && d->extents[v] == r->fused->extents[x])
 				r->var[x] = v;
 			else
 				r->possible &= !index_uses(at[v], of_root[x]);
-		again |= r->var[x] < 0 && (x + 1 < r->chain->axes || r->chain->rows < r->chain->extents[x]);
+		again |= r->var[x] < 0 && (x + 1 < r->fused->axes || r->fused->rows < r->fused->extents[x]);
 	}
-	r->possible &= !again || WIDENING_SHARE * expr_cost(d->body) <= (double)r->chain->rows;
+	r->possible &= !again || WIDENING_SHARE * expr_cost(d->body) <= (double)r->fused->rows;
 	if (r->possible)
 		restricted(r, d);
 }
@@ -672,10 +672,10 @@ static void restrict_result(struct restricting *r, struct definition *narrow, co
 	struct finding_load f = { .of = result, .same = true };
 	definition_loads(narrow, see_result, &f);
 	r->possible &= f.load && f.same;
-	for (int x = 0; r->possible && x < r->chain->axes; x++) {
+	for (int x = 0; r->possible && x < r->fused->axes; x++) {
 		int var;
 		r->possible &= index_is_var(f.load->at[r->var[x]], &var) && var < narrow->rank
-		        && narrow->extents[var] == r->chain->extents[x];
+		        && narrow->extents[var] == r->fused->extents[x];
 		for (int v = 0; r->possible && v < result->rank; v++)
 			r->possible &= v == r->var[x] || !index_uses(f.load->at[v], var);
 		r->var[x] = r->possible ? var : 0;
@@ -684,35 +684,35 @@ static void restrict_result(struct restricting *r, struct definition *narrow, co
 		restricted(r, narrow);
 }
 
-static struct chain *chain_of(struct lowered *lowered, const struct links *l)
+static struct fused *fused_of(struct lowered *lowered, const struct links *l)
 {
 	struct arena *arena = lowered->arena;
-	struct chain *chain = arena_new(arena, struct chain);
+	struct fused *fused = arena_new(arena, struct fused);
 	struct restricting r = { .lowered = lowered,
-		.chain = chain,
+		.fused = fused,
 		.program = program_new(lowered->program->build, lowered->program->name),
 		.possible = true };
-	r.program->definition_bytes = sizeof(struct placed);
+	r.program->definition_bytes = sizeof(struct scheduled);
 	const struct contraction *first = l->first >= 0 ? l->step[l->first]->detail : NULL, *last = last_of_links(l);
 	const struct kernel *middle = rows_of_links(l);
 	int roots[2][MAX_RANK] = { { 0 } }, rows[MAX_RANK] = { 0 };
 	for (int v = 0; first && v < middle->outer; v++)
 		if (l->weights->extents[v] > 1) {
-			rows[chain->axes] = v;
-			chain->extents[chain->axes++] = l->weights->extents[v];
+			rows[fused->axes] = v;
+			fused->extents[fused->axes++] = l->weights->extents[v];
 		}
-	if (first ? !chain->axes || !find_axes(l, first->store_at, first->root, roots[0])
+	if (first ? !fused->axes || !find_axes(l, first->store_at, first->root, roots[0])
 	                        || !find_axes(l, last->a->at, last->root, roots[1])
-	          : !find_axes_of_rows(l, chain, rows, roots[1]))
+	          : !find_axes_of_rows(l, fused, rows, roots[1]))
 		return NULL;
-	if (!(chain->rows = rows_of(lowered, l, chain->extents, chain->axes))
-	        || (!first && !rows_pay(lowered->target, last, chain->rows)))
+	if (!(fused->rows = rows_of(lowered, l, fused->extents, fused->axes))
+	        || (!first && !rows_pay(lowered->target, last, fused->rows)))
 		return NULL;
-	for (int x = 0; first && x < chain->axes; x++)
+	for (int x = 0; first && x < fused->axes; x++)
 		if (!expr_uses(first->a, roots[0][x])) /* an axis runs along columns */
 			return NULL;
-	for (int x = 0; x < chain->axes; x++)
-		chain->counts[x] = count_of_axis(l, rows[x], roots[1][x]);
+	for (int x = 0; x < fused->axes; x++)
+		fused->counts[x] = count_of_axis(l, rows[x], roots[1][x]);
 	if (first) {
 		restrict_factors(&r, (struct definition *const *)l->wide[0], first, roots[0]);
 		restrict_product(&r, first, roots[0]);
@@ -721,36 +721,36 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 	memcpy(r.var, rows, sizeof r.var);
 	for (size_t m = 0; r.possible && m < middle->members.count; m++) {
 		struct definition *member = middle->members.at[m], *made = restricted(&r, member);
-		if (member != l->weights && placed(member)->mode != MODE_LOCAL)
-			lies_outside(&r, made, member, placed(member)->stride);
+		if (member != l->weights && scheduled(member)->mode != MODE_LOCAL)
+			lies_outside(&r, made, member, scheduled(member)->stride);
 	}
 	int stored[MAX_RANK];
 	int64_t strides[MAX_RANK];
 	if (first)
 		restrict_factors(&r, (struct definition *const *)l->wide[1], last, roots[1]);
-	bool as_root = r.possible && !find_stored(last, chain->axes, roots[1], stored) && lies_as_root(last, strides);
+	bool as_root = r.possible && !find_stored(last, fused->axes, roots[1], stored) && lies_as_root(last, strides);
 	if (as_root) {
 		memcpy(r.var, roots[1], sizeof r.var);
 		restricted(&r, last->root);
 	} else if (r.possible) {
-		memcpy(strides, placed(last->result)->stride, sizeof strides);
+		memcpy(strides, scheduled(last->result)->stride, sizeof strides);
 		restrict_product(&r, last, roots[1]);
 	}
 	if (l->narrow && !as_root && r.possible) {
 		restrict_result(&r, l->narrow, last->result);
-		memcpy(strides, placed(l->narrow)->stride, sizeof strides);
+		memcpy(strides, scheduled(l->narrow)->stride, sizeof strides);
 	}
 	if (!r.possible || (l->narrow && as_root))
 		return NULL;
 
 	lies_outside(&r, r.to.at[r.to.count - 1], l->narrow ? l->narrow : last->result, strides);
 
-	struct lowered *body = chain->body = arena_new(arena, struct lowered);
+	struct lowered *body = fused->body = arena_new(arena, struct lowered);
 	body->program = r.program;
 	body->arena = arena;
 	body->target = target_inside(lowered);
 	body->optimise = lowered->optimise;
-	place_readers(body);
+	find_readers(body);
 	fuse(body);
 	layout(body);
 	if (takes_scores(l))
@@ -762,33 +762,33 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 			return NULL;
 	choose(body);
 	plan(body);
-	return (first && body->constants.count) || !share_block(lowered, chain) ? NULL : chain;
+	return (first && body->constants.count) || !share_block(lowered, fused) ? NULL : fused;
 }
 
 /* The steps become one, where the last one stood. */
-static void replace(struct lowered *lowered, const struct links *l, struct chain *chain)
+static void replace(struct lowered *lowered, const struct links *l, struct fused *fused)
 {
 	struct kernel *kernel = arena_new(lowered->arena, struct kernel);
 	size_t kept = 0;
-	kernel->shape = SHAPE_CHAIN;
+	kernel->shape = SHAPE_FUSED;
 	kernel->root = last_of_links(l)->root;
-	kernel->detail = chain;
-	kernel->blocks = chain_units(chain);
-	for (int x = 0; x + 1 < chain->axes; x++)
-		kernel->blocks *= chain->extents[x];
+	kernel->detail = fused;
+	kernel->blocks = fused_units(fused);
+	for (int x = 0; x + 1 < fused->axes; x++)
+		kernel->blocks *= fused->extents[x];
 	for (int s = 0; s < l->steps; s++)
 		for (size_t m = 0; m < l->step[s]->members.count; m++) {
 			push(lowered->arena, &kernel->members, l->step[s]->members.at[m]);
-			placed(l->step[s]->members.at[m])->kernel = kernel;
+			scheduled(l->step[s]->members.at[m])->kernel = kernel;
 		}
-	placed(l->weights)->mode = MODE_LOCAL;
+	scheduled(l->weights)->mode = MODE_LOCAL;
 	if (l->scores)
-		placed(l->scores)->mode = MODE_LOCAL;
+		scheduled(l->scores)->mode = MODE_LOCAL;
 	for (int f = 0; f < 4; f++)
 		if (l->wide[f / 2][f % 2])
-			placed(l->wide[f / 2][f % 2])->mode = MODE_LOCAL;
+			scheduled(l->wide[f / 2][f % 2])->mode = MODE_LOCAL;
 	if (l->narrow)
-		placed(last_of_links(l)->result)->mode = MODE_LOCAL;
+		scheduled(last_of_links(l)->result)->mode = MODE_LOCAL;
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *one = lowered->kernels.at[k];
 		bool step = false;
@@ -804,17 +804,17 @@ static void replace(struct lowered *lowered, const struct links *l, struct chain
 		lowered->kernels.at[k]->number = (int)k;
 }
 
-void make_chains(struct lowered *lowered)
+void make_fused(struct lowered *lowered)
 {
 	if (lowered->target->log || lowered->target->short_stack)
 		return;
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct links links = { .steps = 0 }, wider;
-		struct chain *made = NULL;
+		struct fused *made = NULL;
 		if (!find_attention(lowered, lowered->kernels.at[k], &links))
 			continue;
 		for (int with = 3; with >= 0 && !made; with--)
-			made = find_widths(lowered, &links, with & 2, with & 1, &wider) ? chain_of(lowered, &wider)
+			made = find_widths(lowered, &links, with & 2, with & 1, &wider) ? fused_of(lowered, &wider)
 			                                                                : NULL;
 		if (!made)
 			continue;
@@ -824,31 +824,32 @@ void make_chains(struct lowered *lowered)
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct links links = { .steps = 0 };
 		struct kernel *kernel = lowered->kernels.at[k];
-		struct chain *made;
+		struct fused *made;
 		if (!(find_attention(lowered, kernel, &links) || find_rows(lowered, kernel, &links))
-		        || !(made = chain_of(lowered, &links)))
+		        || !(made = fused_of(lowered, &links)))
 			continue;
 		replace(lowered, &links, made);
 		k--; /* another one stands here now */
 	}
 }
 
-const char *chain_word(const struct kernel *kernel)
+const char *fused_word(const struct kernel *kernel)
 {
-	const struct chain *chain = kernel->detail;
-	return chain->body->kernels.count > 2 ? "attention" : contraction_word(chain->body->kernels.at[1]);
+	const struct fused *fused = kernel->detail;
+	return fused->body->kernels.count > 2 ? "attention" : contraction_word(fused->body->kernels.at[1]);
 }
 
 /* What the steps read and write outside, and the constants that they have packed, which become the caller's. */
-void chain_parameters(struct lowered *lowered, struct kernel *kernel)
+void fused_parameters(struct lowered *lowered, struct kernel *kernel)
 {
-	const struct chain *chain = kernel->detail;
+	const struct fused *fused = kernel->detail;
 	for (int written = 0; written < 2; written++)
-		for (size_t s = 0; s < chain->body->kernels.count; s++)
-			for (size_t i = 0; i < chain->body->kernels.at[s]->params.count; i++) {
-				const struct param *param = &chain->body->kernels.at[s]->params.at[i];
-				const struct chain_tensor *tensor = chain_tensor(chain, param->of);
-				if (param->written != written || (!tensor && placed(param->of)->mode != MODE_CONSTANT))
+		for (size_t s = 0; s < fused->body->kernels.count; s++)
+			for (size_t i = 0; i < fused->body->kernels.at[s]->params.count; i++) {
+				const struct param *param = &fused->body->kernels.at[s]->params.at[i];
+				const struct fused_tensor *tensor = fused_tensor(fused, param->of);
+				if (param->written != written
+				        || (!tensor && scheduled(param->of)->mode != MODE_CONSTANT))
 					continue;
 				if (tensor && !written)
 					kernel_add_read(lowered, kernel, tensor->outside);
@@ -856,42 +857,42 @@ void chain_parameters(struct lowered *lowered, struct kernel *kernel)
 					kernel_add_param(
 					        lowered->arena, kernel, tensor ? tensor->outside : param->of, written);
 			}
-	for (int x = 0; x < chain->axes; x++)
-		if (chain->counts[x])
-			kernel_add_read(lowered, kernel, chain->counts[x]);
-	for (size_t i = 0; i < chain->body->constants.count; i++)
-		push(lowered->arena, &lowered->constants, chain->body->constants.at[i]);
+	for (int x = 0; x < fused->axes; x++)
+		if (fused->counts[x])
+			kernel_add_read(lowered, kernel, fused->counts[x]);
+	for (size_t i = 0; i < fused->body->constants.count; i++)
+		push(lowered->arena, &lowered->constants, fused->body->constants.at[i]);
 }
 
-const struct lowered *chain_inside(const struct kernel *kernel) { return ((const struct chain *)kernel->detail)->body; }
+const struct lowered *fused_inside(const struct kernel *kernel) { return ((const struct fused *)kernel->detail)->body; }
 
 /* Whether a step's blocks are parts of the rows of a block, the first rows first. */
-static bool runs_over_rows(const struct chain *chain, const struct kernel *step)
+static bool runs_over_rows(const struct fused *fused, const struct kernel *step)
 {
 	const struct contraction *c = step->detail;
 	int64_t rows = 1;
 	if (step->shape == SHAPE_CONTRACTION)
 		return c->rows == 1 && !c->exchanged && !c->split_panels && !c->pool.d && !c->warps
-		        && c->extents[contraction_row(c)] == chain->rows;
+		        && c->extents[contraction_row(c)] == fused->rows;
 	for (int v = 0; v < step->outer; v++)
 		rows *= step->members.at[0]->extents[v];
-	return step->shape == SHAPE_LOOPS && step->members.count > 1 && rows == chain->rows && rows % step->blocks == 0;
+	return step->shape == SHAPE_LOOPS && step->members.count > 1 && rows == fused->rows && rows % step->blocks == 0;
 }
 
-void chain_choose(struct lowered *lowered, struct kernel *kernel)
+void fused_choose(struct lowered *lowered, struct kernel *kernel)
 {
-	const struct chain *chain = kernel->detail;
-	kernel->tile = arena_printf(lowered->arena, "%lld rows:", (long long)chain->rows);
-	for (size_t s = 0; s < chain->body->kernels.count; s++) {
-		struct kernel *step = chain->body->kernels.at[s];
+	const struct fused *fused = kernel->detail;
+	kernel->tile = arena_printf(lowered->arena, "%lld rows:", (long long)fused->rows);
+	for (size_t s = 0; s < fused->body->kernels.count; s++) {
+		struct kernel *step = fused->body->kernels.at[s];
 		kernel->tile = arena_printf(lowered->arena, "%s%s %s", kernel->tile, s ? "," : "", step->tile);
 		step->name = arena_printf(lowered->arena, "%s_%d", kernel->name, (int)s);
 		step->inner = true;
-		step->ends = chain->counts[chain->axes - 1] && !lowered->target->lanes_are_threads
-		        && runs_over_rows(chain, step);
+		step->ends = fused->counts[fused->axes - 1] && !lowered->target->lanes_are_threads
+		        && runs_over_rows(fused, step);
 		step->joined = lowered->target->lanes_are_threads;
 	}
-	kernel->blocks_of = arena_printf(lowered->arena, "blocks of %lld rows", (long long)chain->rows);
-	kernel->template_name = arena_printf(lowered->arena, "%s/chain.jinja", lowered->target->family);
+	kernel->blocks_of = arena_printf(lowered->arena, "blocks of %lld rows", (long long)fused->rows);
+	kernel->template_name = arena_printf(lowered->arena, "%s/fused.jinja", lowered->target->family);
 	kernel->warps = lowered->target->lanes_are_threads ? WARPS : 0;
 }

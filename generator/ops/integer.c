@@ -9,7 +9,7 @@ const struct expr *integer(struct definer *definer, int64_t number)
 	return expr_integer(definer->arena, DTYPE_I64, number);
 }
 
-const struct expr *whole_of(struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b)
+const struct expr *integer_of(struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b)
 {
 	const struct expr *expr = expr2(definer, row, a, b);
 	bool plain = a->kind == EXPR_NUMBER && a->integer == (row == SCALAR_and);
@@ -20,18 +20,18 @@ const struct expr *whole_of(struct definer *definer, enum scalar row, const stru
 	return a->kind == EXPR_NUMBER && b->kind == EXPR_NUMBER ? expr_fold(definer->program, expr) : expr;
 }
 
-const struct expr *whole_where(
+const struct expr *integer_where(
         struct definer *definer, const struct expr *which, const struct expr *yes, const struct expr *no)
 {
 	return which->kind != EXPR_NUMBER ? expr3(definer, SCALAR_where, which, yes, no) : which->integer ? yes : no;
 }
 
-const struct expr *whole_is(struct definer *definer, const struct expr *a, int64_t number)
+const struct expr *integer_is(struct definer *definer, const struct expr *a, int64_t number)
 {
-	return whole_of(definer, SCALAR_equal, a, integer(definer, number));
+	return integer_of(definer, SCALAR_equal, a, integer(definer, number));
 }
 
-const struct expr *whole_between(struct definer *definer, const struct expr *a, int64_t low, int64_t high)
+const struct expr *integer_between(struct definer *definer, const struct expr *a, int64_t low, int64_t high)
 {
 	uint64_t reach = (uint64_t)high - (uint64_t)low;
 	if (a->kind != EXPR_NUMBER && low < high
@@ -41,17 +41,17 @@ const struct expr *whole_between(struct definer *definer, const struct expr *a, 
 		return expr_cast(definer->arena, DTYPE_I64,
 		        expr2(definer, SCALAR_less, far, expr_integer(definer->arena, DTYPE_U64, (int64_t)reach + 1)));
 	}
-	return whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_greater_equal, a, integer(definer, low)),
-	        whole_of(definer, SCALAR_less_equal, a, integer(definer, high)));
+	return integer_of(definer, SCALAR_and, integer_of(definer, SCALAR_greater_equal, a, integer(definer, low)),
+	        integer_of(definer, SCALAR_less_equal, a, integer(definer, high)));
 }
 
-const struct expr *whole_cut(struct definer *definer, const struct expr *a, int64_t low, int64_t high)
+const struct expr *integer_cut(struct definer *definer, const struct expr *a, int64_t low, int64_t high)
 {
-	return whole_of(
-	        definer, SCALAR_min, whole_of(definer, SCALAR_max, a, integer(definer, low)), integer(definer, high));
+	return integer_of(
+	        definer, SCALAR_min, integer_of(definer, SCALAR_max, a, integer(definer, low)), integer(definer, high));
 }
 
-const struct expr *whole_kept(struct definer *definer, const char *part, const struct expr *a)
+const struct expr *integer_kept(struct definer *definer, const char *part, const struct expr *a)
 {
 	return a->kind == EXPR_NUMBER || a->kind == EXPR_LOAD
 	        ? a
@@ -64,7 +64,7 @@ static const struct expr *is_axis(struct definer *definer, const struct axes *ax
 	if (axes->input < 0)
 		return integer(definer, i == d);
 	const struct expr *axis = definer_element(definer, axes->input, i);
-	return whole_of(definer, SCALAR_or, whole_is(definer, axis, d), whole_is(definer, axis, d - axes->rank));
+	return integer_of(definer, SCALAR_or, integer_is(definer, axis, d), integer_is(definer, axis, d - axes->rank));
 }
 
 const struct expr *axes_say(
@@ -72,9 +72,9 @@ const struct expr *axes_say(
 {
 	const struct expr *value = integer(definer, otherwise);
 	for (int64_t i = 0; i < axes->count; i++)
-		value = whole_where(
+		value = integer_where(
 		        definer, is_axis(definer, axes, i, d), definer_element(definer, input, first + i), value);
-	return whole_kept(definer, arena_printf(definer->arena, "told_%d", d), value);
+	return integer_kept(definer, arena_printf(definer->arena, "told_%d", d), value);
 }
 
 const struct expr *axes_right(struct definer *definer, const struct axes *axes)
@@ -83,13 +83,13 @@ const struct expr *axes_right(struct definer *definer, const struct axes *axes)
 	for (int d = 0; d < axes->rank && axes->input >= 0; d++) {
 		const struct expr *count = integer(definer, 0);
 		for (int64_t i = 0; i < axes->count; i++)
-			count = whole_of(definer, SCALAR_add, count, is_axis(definer, axes, i, d));
-		count = whole_kept(definer, arena_printf(definer->arena, "times_%d", d), count);
-		right = whole_of(
-		        definer, SCALAR_and, right, whole_of(definer, SCALAR_less, count, integer(definer, 2)));
-		all = whole_of(definer, SCALAR_add, all, count);
+			count = integer_of(definer, SCALAR_add, count, is_axis(definer, axes, i, d));
+		count = integer_kept(definer, arena_printf(definer->arena, "times_%d", d), count);
+		right = integer_of(
+		        definer, SCALAR_and, right, integer_of(definer, SCALAR_less, count, integer(definer, 2)));
+		all = integer_of(definer, SCALAR_add, all, count);
 	}
-	return axes->input < 0 ? right : whole_of(definer, SCALAR_and, right, whole_is(definer, all, axes->count));
+	return axes->input < 0 ? right : integer_of(definer, SCALAR_and, right, integer_is(definer, all, axes->count));
 }
 
 struct definition *definer_choose(struct definer *definer, int count, const struct expr *const *is,
@@ -105,9 +105,9 @@ struct definition *definer_choose(struct definer *definer, int count, const stru
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	for (int i = count - 1; i >= 0; i--)
-		which = whole_where(definer, is[i], integer(definer, i), which);
-	which = whole_kept(definer, "which", which);
-	definer_require(definer, EXIT_INVALID, 0, NULL, whole_between(definer, which, 0, count - 1), "%s", text);
+		which = integer_where(definer, is[i], integer(definer, i), which);
+	which = integer_kept(definer, "which", which);
+	definer_require(definer, EXIT_INVALID, 0, NULL, integer_between(definer, which, 0, count - 1), "%s", text);
 	for (int d = 0; d < first->rank; d++)
 		at[d] = index_var(arena, d, first->extents[d]);
 	const struct index *chosen = definer_index(definer, which, 0, count - 1);
@@ -143,7 +143,8 @@ void define_asked(struct definer *definer, const struct op *op)
 		        || i >= definer_elements(definer, 1))
 			node_fail(node, EXIT_INVALID,
 			        "%s: what is asked for is no constant, or longer than the operand", node->type);
-		right = whole_of(definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, i), number));
+		right = integer_of(
+		        definer, SCALAR_and, right, integer_is(definer, definer_element(definer, 1, i), number));
 		numbers = arena_printf(definer->arena, "%s%s%lld", numbers, i ? ", " : "", (long long)number);
 	}
 	definer_require(definer, EXIT_INVALID, 0, NULL, right, "%s [%s], as declared, is right", what, numbers);

@@ -10,7 +10,7 @@
  * reader that was noted before. */
 static void add_reader(struct arena *arena, struct definition *of, struct definition *reader, bool again)
 {
-	struct placed *p = placed(of);
+	struct scheduled *p = scheduled(of);
 	if (p->readers.count && p->readers.at[p->readers.count - 1] == reader)
 		return;
 	for (size_t i = 0; again && i < p->readers.count; i++)
@@ -60,8 +60,8 @@ static double sites(const struct expr *expr, const struct definition *of)
 static double reads_of(const struct definition *of)
 {
 	double reads = 0;
-	for (size_t i = 0; i < placed(of)->readers.count; i++) {
-		const struct definition *reader = placed(of)->readers.at[i];
+	for (size_t i = 0; i < scheduled(of)->readers.count; i++) {
+		const struct definition *reader = scheduled(of)->readers.at[i];
 		double elements = (double)definition_elements(reader);
 		double work = definition_work(reader);
 		reads += sites(reader->body, of) * work + sites(reader->start, of) * elements;
@@ -91,7 +91,7 @@ struct looking {
 static void look_for_product(void *user, const struct expr *load)
 {
 	struct looking *l = user;
-	l->found |= load->of->source == SOURCE_COMPUTED && (load->of->products || placed(load->of)->rewrite);
+	l->found |= load->of->source == SOURCE_COMPUTED && (load->of->products || scheduled(load->of)->rewrite);
 }
 static bool follows_product(const struct definition *d)
 {
@@ -119,9 +119,9 @@ static bool crowds(const struct definition *d)
 {
 	struct tensors own = { .count = 0 };
 	definition_loads(d, count_tensor, &own);
-	for (size_t i = 0; own.count > 1 && i < placed(d)->readers.count; i++) {
+	for (size_t i = 0; own.count > 1 && i < scheduled(d)->readers.count; i++) {
 		struct tensors all = own;
-		definition_loads(placed(d)->readers.at[i], count_tensor, &all);
+		definition_loads(scheduled(d)->readers.at[i], count_tensor, &all);
 		if (all.count - 1 > TENSORS_MOST) /* d itself goes */
 			return true;
 	}
@@ -157,8 +157,8 @@ enum { COST_MOST = 512 };
 /* A loop reads what is stored alone. */
 static bool feeds_loop(const struct definition *d)
 {
-	for (size_t i = 0; i < placed(d)->readers.count; i++)
-		if (placed(d)->readers.at[i]->reduce == REDUCE_REPEAT)
+	for (size_t i = 0; i < scheduled(d)->readers.count; i++)
+		if (scheduled(d)->readers.at[i]->reduce == REDUCE_REPEAT)
 			return true;
 	return false;
 }
@@ -172,9 +172,9 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	                              yes = { INGOT_VIRTUAL, 0, INGOT_BY_FEW_VISITS };
 	if (d->reduce != REDUCE_NONE)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REDUCTION };
-	if (d->check || placed(d)->steers || feeds_loop(d)) /* the schedule reads it, or a loop */
+	if (d->check || scheduled(d)->steers || feeds_loop(d)) /* the schedule reads it, or a loop */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS };
-	if (placed(d)->rewrite
+	if (scheduled(d)->rewrite
 	        && !lowered->target->log) /* what a rewrite made is one kernel's own affair, but where it is told of */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REWRITTEN };
 	bool moves = d->body->kind == EXPR_LOAD,
@@ -189,12 +189,12 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 			return no;
 	if (moves)
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
-	for (size_t i = 0; i < placed(d)->readers.count; i++) {
-		const struct definition *reader = placed(d)->readers.at[i];
+	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+		const struct definition *reader = scheduled(d)->readers.at[i];
 		all_maps &= reader->reduce == REDUCE_NONE;
-		into_product |= (reader->products || placed(reader)->rewrite) && sites(reader->body, d) > 0;
+		into_product |= (reader->products || scheduled(reader)->rewrite) && sites(reader->body, d) > 0;
 		const struct product *product = product_of(lowered->target, reader);
-		into_product |= (product || placed(reader)->rewrite) && sites(reader->start, d) > 0
+		into_product |= (product || scheduled(reader)->rewrite) && sites(reader->start, d) > 0
 		        && (reader->type != DTYPE_F32
 		                || expr_has(
 		                        d->body, 1u << EXPR_CAST | 1u << EXPR_SELECT)); /* a product loads its start's
@@ -210,7 +210,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	if (reads > 1 && expr_selects_by_value(d->body)) /* no vector has it in its lanes; what is stored has */
 		return no;
 	if (follows_product(d))
-		return all_maps && reads <= 1 && placed(d)->readers.count == 1 ? yes : no;
+		return all_maps && reads <= 1 && scheduled(d)->readers.count == 1 ? yes : no;
 	return reads <= 1 || (reads - 1) * cost <= 1 + reads ? yes : no;
 }
 
@@ -247,9 +247,9 @@ static struct ingot_mode_state decide(const struct lowered *lowered, const struc
 	if (choice && !choice->outputs)
 		update(lowered, d, &state, (struct ingot_mode_state){ choice->mode, 0, INGOT_BY_USER });
 	/* What the cost law says gives way to the user; what cannot be otherwise does not. */
-	bool must = d->check || placed(d)->steers || feeds_loop(d) || said.provenance == INGOT_BY_REDUCTION
+	bool must = d->check || scheduled(d)->steers || feeds_loop(d) || said.provenance == INGOT_BY_REDUCTION
 	        || said.provenance == INGOT_BY_REWRITTEN;
-	if (must || (state.mode & said.mode && placed(d)->readers.count))
+	if (must || (state.mode & said.mode && scheduled(d)->readers.count))
 		update(lowered, d, &state, said);
 	return state;
 }
@@ -267,29 +267,29 @@ static const struct expr *inline_load(void *user, const struct expr *expr)
 static void inline_into_readers(struct arena *arena, struct definition *d)
 {
 	struct inlining inlining = { arena, d };
-	for (size_t i = 0; i < placed(d)->readers.count; i++) {
-		struct definition *reader = placed(d)->readers.at[i];
+	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+		struct definition *reader = scheduled(d)->readers.at[i];
 		definition_map(reader, inline_load, &inlining);
 		note_readers(arena, reader, true);
 	}
 }
 
-void place_row_major(struct definition *d)
+void layout_row_major(struct definition *d)
 {
 	int64_t step = 1;
 	for (int i = d->rank - 1; i >= 0; step *= d->extents[i], i--)
-		placed(d)->stride[i] = step;
-	placed(d)->bytes = (int64_t)dtype_bytes(d->type, (size_t)definition_elements(d));
-	placed(d)->offset = -1;
+		scheduled(d)->stride[i] = step;
+	scheduled(d)->bytes = (int64_t)dtype_bytes(d->type, (size_t)definition_elements(d));
+	scheduled(d)->offset = -1;
 }
 
-void place_readers(struct lowered *lowered)
+void find_readers(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
 	for (size_t i = 0; i < program->all.count; i++)
-		placed(program->all.at[i])->readers.count = 0;
+		scheduled(program->all.at[i])->readers.count = 0;
 	for (size_t i = 0; i < program->all.count; i++)
-		if (placed(program->all.at[i])->mode != MODE_VIRTUAL)
+		if (scheduled(program->all.at[i])->mode != MODE_VIRTUAL)
 			note_readers(lowered->arena, program->all.at[i], false);
 }
 
@@ -298,33 +298,33 @@ void place(struct lowered *lowered)
 	struct program *program = lowered->program;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
-		placed(d)->first = placed(d)->last = -1;
-		placed(d)->generic = lowered->target->log;
-		place_row_major(d);
+		scheduled(d)->first = scheduled(d)->last = -1;
+		scheduled(d)->generic = lowered->target->log;
+		layout_row_major(d);
 	}
 	for (size_t i = 0; i < program->rewrites.count; i++) {
 		struct rewrite *rewrite = program->rewrites.at[i];
-		placed(rewrite->result)->rewrite = rewrite;
+		scheduled(rewrite->result)->rewrite = rewrite;
 		for (size_t p = 0; p < COUNT(rewrite->parts); p++)
-			placed(rewrite->parts[p])->rewrite = rewrite;
+			scheduled(rewrite->parts[p])->rewrite = rewrite;
 	}
 	for (size_t i = 0; i < program->all.count; i++)
 		note_readers(lowered->arena, program->all.at[i], false);
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_INPUT) {
-			placed(d)->mode = MODE_HOSTED;
-			placed(d)->provenance = INGOT_BY_INPUT;
+			scheduled(d)->mode = MODE_HOSTED;
+			scheduled(d)->provenance = INGOT_BY_INPUT;
 		} else if (d->source == SOURCE_CONSTANT) {
-			placed(d)->mode = MODE_CONSTANT;
-			placed(d)->provenance = INGOT_BY_LINK_READ_ONLY;
+			scheduled(d)->mode = MODE_CONSTANT;
+			scheduled(d)->provenance = INGOT_BY_LINK_READ_ONLY;
 		} else {
 			struct ingot_mode_state state = decide(lowered, d);
-			placed(d)->provenance = (int)state.provenance;
-			placed(d)->mode = d->is_output             ? MODE_HOSTED
+			scheduled(d)->provenance = (int)state.provenance;
+			scheduled(d)->mode = d->is_output          ? MODE_HOSTED
 			        : ingot_mode_known_virtual(&state) ? MODE_VIRTUAL
 			                                           : MODE_DEVICE;
-			if (placed(d)->mode == MODE_VIRTUAL)
+			if (scheduled(d)->mode == MODE_VIRTUAL)
 				inline_into_readers(lowered->arena, d);
 		}
 	}
@@ -333,5 +333,5 @@ void place(struct lowered *lowered)
 			fail(program->build, EXIT_USAGE, NULL,
 			        "--mode %s: no tensor of that name is computed once the graph is simplified",
 			        lowered->choices[i].name);
-	place_readers(lowered); /* inlining took some away */
+	find_readers(lowered); /* inlining took some away */
 }

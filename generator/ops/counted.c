@@ -1,10 +1,10 @@
-/* there.c: in front of a node that reads dims that are bounds: ingot.There puts a value behind a count, ingot.Whole
+/* there.c: in front of a node that reads dims that are bounds: ingot.Counted puts a value behind a count, ingot.CountedAll
  * behind all, and ingot.Agree asks that two counts are one. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
 /* ---- what is there, and a value behind it ---- */
-void infer_there(struct node *node, const struct op *op)
+void infer_counted(struct node *node, const struct op *op)
 {
 	(void)op;
 	infer_made(node);
@@ -44,7 +44,7 @@ struct definition *definer_there(
 	                      there_or(definer, x, at, count, axis, value));
 }
 
-void define_there(struct definer *definer, const struct op *op)
+void define_counted(struct definer *definer, const struct op *op)
 {
 	struct definition *x = definer_in(definer, 0);
 	const struct index *at[MAX_RANK];
@@ -61,7 +61,7 @@ void define_there(struct definer *definer, const struct op *op)
 bool counts_are_put(const struct tensor *tensor, int axis)
 {
 	for (const struct node *made = tensor->producer;
-	        made && !strcmp(made->domain, "ingot") && !strcmp(made->type, "There"); made = made->in[0]->producer)
+	        made && !strcmp(made->domain, "ingot") && !strcmp(made->type, "Counted"); made = made->in[0]->producer)
 		if (attribute_int(made, "axis") == axis)
 			return true;
 	return false;
@@ -74,7 +74,7 @@ static struct tensor *put_before(
 	const struct graph *graph = node->graph;
 	for (size_t i = 0; i < graph->nodes.count; i++) {
 		const struct node *made = graph->nodes.at[i];
-		if (!strcmp(made->type, "There") && !strcmp(made->domain, "ingot") && made->guard == graph->guard
+		if (!strcmp(made->type, "Counted") && !strcmp(made->domain, "ingot") && made->guard == graph->guard
 		        && made->in[0] == x && made->in[1] == x->dims[axis].count && node_in(made, 2) == element
 		        && attribute_int(made, "axis") == axis && attribute_float(made, "value") == value)
 			return made->out[0];
@@ -95,7 +95,7 @@ void counts_put(struct node *node, int i, int axis, float value, struct tensor *
 		return;
 	}
 	struct node *there =
-	        size_node(node, "There", element ? 3 : 2, (struct tensor *[]){ x, x->dims[axis].count, element }, 1);
+	        size_node(node, "Counted", element ? 3 : 2, (struct tensor *[]){ x, x->dims[axis].count, element }, 1);
 	there->attributes = arena_new_array(arena, struct attribute, 2);
 	there->attribute_count = 2;
 	there->attributes[0] =
@@ -112,7 +112,7 @@ void counts_put(struct node *node, int i, int axis, float value, struct tensor *
 void counts_put_number(struct node *node, int i, int axis, float value) { counts_put(node, i, axis, value, NULL); }
 
 /* ---- the bounds as extents, for what takes no counts ---- */
-void infer_whole(struct node *node, const struct op *op)
+void infer_counted_all(struct node *node, const struct op *op)
 {
 	struct dim dims[MAX_RANK];
 	(void)op;
@@ -127,14 +127,14 @@ void infer_whole(struct node *node, const struct op *op)
 		infer_output(node, 0, x->type, x->rank, dims);
 }
 
-void come_whole(struct node *node)
+void come_padded(struct node *node)
 {
 	for (int d = 0; d < node->in[0]->rank; d++)
 		if (node->in[0]->dims[d].count)
 			counts_put_number(node, 0, d, attribute_float(node, "value"));
 }
 
-void define_whole(struct definer *definer, const struct op *op)
+void define_counted_all(struct definer *definer, const struct op *op)
 {
 	(void)op;
 	definer_out(definer, 0, definer_in_stored(definer, 0));
@@ -158,7 +158,8 @@ void define_agree(struct definer *definer, const struct op *op)
 	const struct node *node = definer->node;
 	(void)op;
 	definer_require(definer, EXIT_INVALID, 0, NULL,
-	        whole_of(definer, SCALAR_equal, definer_size(definer, node->in[1]), definer_size(definer, node->in[2])),
+	        integer_of(
+	                definer, SCALAR_equal, definer_size(definer, node->in[1]), definer_size(definer, node->in[2])),
 	        "dimension %" PRId64 " of %s is not as large as what stands beside it", attribute_int(node, "axis"),
 	        node->in[0]->name);
 	definer_out(definer, 0, definer_in_stored(definer, 0));
