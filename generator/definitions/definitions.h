@@ -142,8 +142,12 @@ bool expr_has(const struct expr *, unsigned kinds); /* one of them, bits 1u << E
 bool expr_uses(const struct expr *, int var);
 /* Whether it can be a vector along that variable (-1: of one value): float alone, affine in it, no select on it. */
 bool expr_can_vector(const struct expr *, int lane);
-/* The same where a load may take each lane from a place of its own (index_lane_gathers), and float16 is loaded and stored. */
-bool expr_can_lane_gather(const struct expr *, int lane);
+/* Whether vectors of that type exist: floats of 16 bits, which are codes until a cast widens them, float32, double, integers of 8 to
+ * 64 bits and bool. */
+bool dtype_has_lanes(enum dtype);
+/* Whether a vector of any of these types along that variable can be what this node makes of its arguments; a load may
+ * take each lane from an address of its own (index_lane_gathers). */
+bool expr_node_has_lanes(const struct expr *, int lane);
 /* A load where the lane lies between bounds, and +0 elsewhere: of neighbours a masked load.  The lanes that are there,
  * less the lane's variable: [from, to). */
 bool expr_is_between(const struct expr *, int lane, int64_t *from, int64_t *to);

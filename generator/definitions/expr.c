@@ -416,43 +416,72 @@ bool expr_is_between(const struct expr *expr, int lane, int64_t *from, int64_t *
 	return expr->range_count > 0;
 }
 
-static bool can_lie_in_lanes(const struct expr *expr, int lane, bool lane_gather)
+/* Floats alone: what a product's tile and a window's registers hold. */
+bool expr_can_vector(const struct expr *expr, int lane)
 {
-	if (lane_gather && expr->kind == EXPR_CAST && !expr->cast) {
-		const struct expr *from = expr->arg[0];
-		if (expr->type == DTYPE_F16 && from->type == DTYPE_F32)
-			return can_lie_in_lanes(from, lane, lane_gather);
-		if (expr->type == DTYPE_F32 && from->type == DTYPE_F16 && from->kind == EXPR_CAST && !from->cast
-		        && from->arg[0]->type == DTYPE_F32)
-			return can_lie_in_lanes(from->arg[0], lane, lane_gather);
-		bool loads = expr->type == DTYPE_F32 && from->type == DTYPE_F16 && from->kind == EXPR_LOAD;
-		for (int d = 0; loads && d < from->of->rank; d++)
-			loads = !index_bends(from->at[d], lane);
-		return loads;
+	if (expr->type != DTYPE_F32 || expr->kind == EXPR_INDEX || expr->kind == EXPR_CAST)
+		return false;
+	for (int d = 0; expr->kind == EXPR_LOAD && d < expr->of->rank; d++)
+		if (index_bends(expr->at[d], lane))
+			return false;
+	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
+		if (index_uses(expr->ranges[i].at, lane))
+			return false;
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i] && !expr_can_vector(expr->arg[i], lane))
+			return false;
+	return true;
+}
+
+bool dtype_has_lanes(enum dtype type)
+{
+	return type == DTYPE_F32 || type == DTYPE_F64 || type == DTYPE_F16 || type == DTYPE_BF16
+	        || (dtypes[type].bits >= 8 && dtypes[type].bits <= 64
+	                && (dtypes[type].class == CLASS_INT || dtypes[type].class == CLASS_UINT
+	                        || dtypes[type].class == CLASS_BOOL));
+}
+
+/* Between floats of 16 bits and float32, and between all wider types. */
+static bool cast_has_lanes(const struct expr *expr)
+{
+	enum dtype from = expr->arg[0]->type, to = expr->type;
+	if (dtype_is_narrow(from) || dtype_is_narrow(to))
+		return !expr->cast && (from == DTYPE_F32 || to == DTYPE_F32);
+	return !(expr->cast & CAST_BITS);
+}
+
+static bool scalar_has_lanes(const struct expr *expr)
+{
+	switch (expr->row) {
+	case SCALAR_dot16:
+	case SCALAR_dot8:
+	case SCALAR_dot8u: return false;
+	case SCALAR_softsign:
+	case SCALAR_shrink:
+	case SCALAR_is_inf: return expr->type == DTYPE_F32; /* rows with signs of C inside */
+	default: return !dtype_is_narrow(expr->type);
 	}
-	if (expr->type != DTYPE_F32)
+}
+
+bool expr_node_has_lanes(const struct expr *expr, int lane)
+{
+	if (!dtype_has_lanes(expr->type))
 		return false;
 	switch (expr->kind) {
 	case EXPR_LOAD:
 		for (int d = 0; d < expr->of->rank; d++)
-			if (index_bends(expr->at[d], lane) && !(lane_gather && index_lane_gathers(expr->at[d], lane)))
+			if (index_bends(expr->at[d], lane) && !index_lane_gathers(expr->at[d], lane))
 				return false;
 		return true;
 	case EXPR_SELECT:
 		for (int i = 0; i < expr->range_count; i++)
 			if (index_uses(expr->ranges[i].at, lane))
 				return false;
-		break;
-	case EXPR_INDEX:
-	case EXPR_CAST: return false;
-	case EXPR_NUMBER:
-	case EXPR_SCALAR: break;
+		return true;
+	case EXPR_INDEX: return expr->type == DTYPE_I64 && !index_bends(expr->index, lane);
+	case EXPR_CAST: return cast_has_lanes(expr);
+	case EXPR_SCALAR: return scalar_has_lanes(expr);
+	case EXPR_NUMBER: return true;
 	}
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && !can_lie_in_lanes(expr->arg[i], lane, lane_gather))
-			return false;
-	return true;
+	return false;
 }
-
-bool expr_can_vector(const struct expr *expr, int lane) { return can_lie_in_lanes(expr, lane, false); }
-bool expr_can_lane_gather(const struct expr *expr, int lane) { return can_lie_in_lanes(expr, lane, true); }

@@ -30,6 +30,30 @@ struct printed {
 
 static struct printed print(struct printer *, int number, bool branch);
 
+/* ---- vectors ---- */
+struct lane_type lane_type_of(enum dtype type)
+{
+	switch (type) {
+	case DTYPE_F32: return (struct lane_type){ "vec", "k_", "", NULL };
+	case DTYPE_F64: return (struct lane_type){ "dvec", "f64_", "", NULL };
+	case DTYPE_I8: return (struct lane_type){ "ivec", "i32_", "_i8", NULL };
+	case DTYPE_I16: return (struct lane_type){ "ivec", "i32_", "_i16", NULL };
+	case DTYPE_I32: return (struct lane_type){ "ivec", "i32_", "", NULL };
+	case DTYPE_U32: return (struct lane_type){ "ivec", "u32_", "", "int" };
+	case DTYPE_I64: return (struct lane_type){ "lvec", "i64_", "", NULL };
+	case DTYPE_U64: return (struct lane_type){ "lvec", "u64_", "", "long long" };
+	default: return (struct lane_type){ "ivec", "i32_", dtypes[type].bits == 16 ? "_u16" : "_u8", NULL };
+	}
+}
+
+/* The same value in each lane. */
+static const char *set_text(struct arena *arena, enum dtype type, const char *scalar)
+{
+	struct lane_type t = lane_type_of(type);
+	const char *cast = !strcmp(t.vector, "ivec") ? "(uint32_t)" : type == DTYPE_U64 ? "(long long)" : "";
+	return arena_printf(arena, *cast && *scalar != '(' ? "%s_set(%s(%s))" : "%s_set(%s%s)", t.vector, cast, scalar);
+}
+
 /* ---- indices ---- */
 
 static struct printed print_long(struct printer *, const struct index *);
@@ -288,7 +312,7 @@ void printer_share(struct printer *printer, const struct expr *const *roots, siz
 
 static const char *c_type(const struct printer *printer, const struct expr *expr)
 {
-	return printer->lane >= 0                                                    ? "vec"
+	return printer->lane >= 0                                                    ? lane_type_of(expr->type).vector
 	        : dtypes[expr->type].class == CLASS_FLOAT || expr->type == DTYPE_U64 ? dtypes[expr->type].c
 	                                                                             : "long long";
 }
@@ -308,35 +332,35 @@ static const char *print_pairs(struct printer *printer, const struct definition 
 static struct printed print_load(struct printer *printer, const struct expr *load)
 {
 	struct arena *arena = printer->arena;
-	bool vector = printer->lane >= 0, words = load->type == DTYPE_I32;
-	const char *vec = words ? "ivec" : "vec", *zero = words ? "0" : "0.f";
+	bool vector = printer->lane >= 0, floats = load->type == DTYPE_F32;
+	struct lane_type t = lane_type_of(load->type);
+	/* Words of one vector of 32 bits say what lanes that are not there are. */
+	const char *fill = floats ? ", 0.f" : !strcmp(t.vector, "ivec") && !*t.memory ? ", 0" : "";
 	struct held held = held_of(printer, load);
 	if (held.text)
-		return (struct printed){ vector && !held.vector ? arena_printf(arena, "vec_set(%s)", held.text)
-			                                        : held.text,
+		return (struct printed){ vector && !held.vector ? set_text(arena, load->type, held.text) : held.text,
 			LEVEL_PRIMARY };
 	const struct index *address = schedule_address(arena, load->of, load->at);
 	const struct index *step = index_step(arena, address, printer->lane);
 	int64_t factor = 0;
 	const char *text;
-	if (!step) {
-		text = printer_lane_gather(printer, load->of, address);
-	} else if (index_is_constant(step, &factor) && !factor) {
+	if (!step && floats)
+		return (struct printed){ printer_lane_gather(printer, load->of, address), LEVEL_PRIMARY };
+	if (!step)
+		return (struct printed){ printer_lane_gather_typed(printer, load->of, address, t), LEVEL_PRIMARY };
+	if (index_is_constant(step, &factor) && !factor) {
 		text = printer_element(printer, load->of, address);
-		if (vector)
-			text = arena_printf(arena, words ? "ivec_set((uint32_t)%s)" : "vec_set(%s)", text);
-	} else {
-		const char *from = printer_address(printer, load->of, address);
-		if (factor == 1)
-			text = printer->left
-			        ? arena_printf(arena, "%s_load_n(%s, %s, %s)", vec, from, printer->left, zero)
-			        : arena_printf(arena, "%s_load(%s)", vec, from);
-		else if (factor != 2 || printer->left || words || !(text = print_pairs(printer, load->of, address)))
-			text = printer->left
-			        ? arena_printf(arena, "%s_gather_n(%s, %s, %s, %s)", vec, from,
-			                printer_index(printer, step), printer->left, zero)
-			        : arena_printf(arena, "%s_gather(%s, %s)", vec, from, printer_index(printer, step));
+		return (struct printed){ vector ? set_text(arena, load->type, text) : text, LEVEL_PRIMARY };
 	}
+	if (factor == 2 && !printer->left && floats && (text = print_pairs(printer, load->of, address)))
+		return (struct printed){ text, LEVEL_PRIMARY };
+	const char *from = printer_address(printer, load->of, address);
+	if (t.pointer)
+		from = arena_printf(arena, "(const %s *)(%s)", t.pointer, from);
+	const char *stride = factor == 1 ? "" : arena_printf(arena, ", %s", printer_index(printer, step));
+	const char *left = printer->left ? arena_printf(arena, ", %s%s", printer->left, fill) : "";
+	text = arena_printf(arena, "%s_%s%s%s(%s%s%s)", t.vector, factor == 1 ? "load" : "gather", t.memory,
+	        printer->left ? "_n" : "", from, stride, left);
 	return (struct printed){ text, LEVEL_PRIMARY };
 }
 
@@ -367,19 +391,42 @@ static int row_count(const char *row, char letter)
 	return count;
 }
 
+/* Integers below 32 bits wrap to their own type behind each row that may leave it. */
+static const char *wrap_lanes(struct arena *arena, const struct expr *expr, const char *text)
+{
+	static const bool stays[SCALAR_COUNT] = { [SCALAR_max] = true,
+		[SCALAR_min] = true,
+		[SCALAR_relu] = true,
+		[SCALAR_less] = true,
+		[SCALAR_equal] = true,
+		[SCALAR_maximum] = true,
+		[SCALAR_minimum] = true,
+		[SCALAR_greater] = true,
+		[SCALAR_less_equal] = true,
+		[SCALAR_greater_equal] = true,
+		[SCALAR_not] = true,
+		[SCALAR_and] = true,
+		[SCALAR_or] = true,
+		[SCALAR_where] = true };
+	const char *memory = lane_type_of(expr->type).memory;
+	return *memory && !stays[expr->row] ? arena_printf(arena, "ivec_wrap%s(%s)", memory, text) : text;
+}
+
 static struct printed print_row(struct printer *printer, const struct numbered *it, bool branch)
 {
 	const struct expr *expr = it->expr;
 	const char *row = scalars[expr->row].text;
 	enum dtype_class class = dtypes[expr->type].class;
 	/* Integers wrap around, which C's operators on long long do not promise. */
-	if (class != CLASS_FLOAT && row_level(row) != LEVEL_PRIMARY)
+	bool structs = printer->lane >= 0 && expr->type == DTYPE_F64;
+	if ((class != CLASS_FLOAT || structs) && row_level(row) != LEVEL_PRIMARY)
 		row = arena_printf(printer->arena, "k_%s(a, b)", scalars[expr->row].name);
-	const char *prefix = expr->type == DTYPE_U64                ? "u_"
-	        : class != CLASS_FLOAT                              ? "i_"
-	        : expr->type == DTYPE_F64                           ? "d_"
-	        : printer->lane >= 0 || printer->target->lanes == 1 ? "k_"
-	                                                            : "s_";
+	const char *prefix = printer->lane >= 0 && printer->target->lanes > 1 ? lane_type_of(expr->type).row
+	        : expr->type == DTYPE_U64                                     ? "u_"
+	        : class != CLASS_FLOAT                                        ? "i_"
+	        : expr->type == DTYPE_F64                                     ? "d_"
+	        : printer->lane >= 0 || printer->target->lanes == 1           ? "k_"
+	                                                                      : "s_";
 	int level = row_level(row);
 	struct printed arg[3] = { { 0 } };
 	for (int i = 0; i < 3; i++)
@@ -417,6 +464,8 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	}
 	const char *text = arena_copy(printer->arena, out.at, out.count);
 	text_release(&out);
+	if (printer->lane >= 0 && class != CLASS_FLOAT)
+		return (struct printed){ wrap_lanes(printer->arena, expr, text), LEVEL_PRIMARY };
 	if (class != CLASS_FLOAT && expr->type != DTYPE_I64
 	        && expr->type != DTYPE_U64) /* each step wraps to its own type */
 		return (struct printed){ arena_printf(printer->arena, "(%s)%s", dtypes[expr->type].c, text),
@@ -544,7 +593,8 @@ static const char *print_choice(struct printer *printer, int number)
 {
 	struct printed one = print(printer, number, true);
 	if (printer->lane >= 0 && one.level != LEVEL_PRIMARY && one.level != LEVEL_CHOICE)
-		return arena_printf(printer->arena, "(vec)(%s)", one.text);
+		return arena_printf(printer->arena, "(%s)(%s)",
+		        lane_type_of(printer->numbering->all.at[number].expr->type).vector, one.text);
 	return wrap(printer, one, LEVEL_AND);
 }
 
@@ -614,20 +664,29 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 	return true;
 }
 
-/* NULL: they are not four side by side. */
+/* NULL: they are not four side by side; of a vector, or its words are not. */
 static const char *print_bytes(struct printer *printer, const struct expr *e)
 {
+	struct arena *arena = printer->arena;
 	struct four_bytes bytes;
-	if (printer->lane >= 0 || e->row != SCALAR_or || e->type != DTYPE_I32 || !bytes_of(printer, e, &bytes))
+	if (e->row != SCALAR_or || e->type != DTYPE_I32 || !bytes_of(printer, e, &bytes))
 		return NULL;
 	for (int i = 0; i < BYTES; i++)
 		if (bytes.byte[i] <= BYTE_ANY || bytes.byte[i] != bytes.byte[0] + i)
 			return NULL;
-	return arena_printf(printer->arena, "i_bytes(%s)",
-	        printer_address(printer, bytes.of, index_plus(printer->arena, bytes.at, bytes.byte[0])));
+	const char *from = printer_address(printer, bytes.of, index_plus(arena, bytes.at, bytes.byte[0]));
+	int64_t step;
+	if (printer->lane < 0)
+		return arena_printf(arena, "(int)i_bytes(%s)", from);
+	const struct index *apart = index_step(arena, bytes.at, printer->lane);
+	if (!apart || !index_is_constant(apart, &step) || (step && step != BYTES))
+		return NULL;
+	return !step            ? arena_printf(arena, "ivec_set((uint32_t)i_bytes(%s))", from)
+	        : printer->left ? arena_printf(arena, "ivec_bytes_n(%s, %s)", from, printer->left)
+	                        : arena_printf(arena, "ivec_bytes(%s)", from);
 }
 
-/* Where another pick is of the element behind this one's, or before it, in each lane, both come at once.  NULL: none
+/* Where another lane gather is of the element behind this one's, or before it, in each lane, both come at once.  NULL: none
  * is. */
 static const char *print_one_of_two(struct printer *printer, int number)
 {
@@ -661,6 +720,186 @@ static const char *print_one_of_two(struct printer *printer, int number)
 	return NULL;
 }
 
+/* ---- casts, comparisons and choices of vectors ---- */
+
+static const char *print_index_lanes(struct printer *printer, const struct index *index)
+{
+	return arena_printf(printer->arena, "lvec_index(%s, %" PRId64 ")", printer_index(printer, index),
+	        index_factor(index, printer->lane));
+}
+
+static bool is_comparison(const struct expr *expr)
+{
+	return expr->kind == EXPR_SCALAR
+	        && (expr->row == SCALAR_less || expr->row == SCALAR_equal || expr->row == SCALAR_greater
+	                || expr->row == SCALAR_less_equal || expr->row == SCALAR_greater_equal);
+}
+
+/* The mask of the lanes where it is not 0. */
+static const char *print_mask(struct printer *printer, int number, bool branch)
+{
+	struct arena *arena = printer->arena;
+	const struct numbered it = printer->numbering->all.at[number];
+	const struct expr *expr = it.expr, *of = expr->arg[0];
+	const char *row = lane_type_of(expr->type).row;
+	bool bits = expr->type == DTYPE_BOOL && expr->kind == EXPR_SCALAR
+	        && (expr->row == SCALAR_and || expr->row == SCALAR_or);
+	if (!it.name && expr->kind == EXPR_CAST && !dtype_is_narrow(of->type)
+	        && (of->type == DTYPE_BOOL || expr->type == DTYPE_BOOL || is_comparison(of)))
+		return print_mask(printer, it.kid[0], branch);
+	if (!it.name && bits)
+		return arena_printf(arena, "mask_%s(%s, %s)", expr->row == SCALAR_and ? "and" : "or",
+		        print_mask(printer, it.kid[0], branch), print_mask(printer, it.kid[1], branch));
+	if (!it.name && expr->kind == EXPR_SCALAR && expr->row == SCALAR_not)
+		return arena_printf(arena, "mask_not(%s)", print_mask(printer, it.kid[0], branch));
+	if (it.name || !is_comparison(expr)) {
+		const char *word = expr->type == DTYPE_F32 ? "vec_" : row;
+		return arena_printf(arena, "mask_not(%sequal(%s, %s))", word, print(printer, number, branch).text,
+		        set_text(arena, expr->type, expr->type == DTYPE_F32 ? "0.f" : "0"));
+	}
+	const char *word = of->type == DTYPE_F32 ? "vec_" : lane_type_of(of->type).row;
+	const char *a = print(printer, it.kid[0], branch).text, *b = print(printer, it.kid[1], branch).text;
+	switch (expr->row) {
+	case SCALAR_less: return arena_printf(arena, "%sless(%s, %s)", word, a, b);
+	case SCALAR_equal: return arena_printf(arena, "%sequal(%s, %s)", word, a, b);
+	case SCALAR_greater: return arena_printf(arena, "%sless(%s, %s)", word, b, a);
+	default: {
+		bool less = expr->row == SCALAR_less_equal;
+		return arena_printf(arena, "mask_or(%sless(%s, %s), %sequal(%s, %s))", word, less ? a : b, less ? b : a,
+		        word, a, b);
+	}
+	}
+}
+
+/* Where what is asked is a comparison or a bool, a choice by a mask; NULL: it is no such choice. */
+static const char *print_where_lanes(struct printer *printer, const struct numbered *it, bool branch)
+{
+	const struct expr *expr = it->expr, *which = expr->arg[0];
+	if (printer->lane < 0 || printer->target->lanes == 1 || printer->target->lanes_are_threads
+	        || expr->row != SCALAR_where)
+		return NULL;
+	bool mask = is_comparison(which)
+	        || (which->kind == EXPR_CAST && (which->arg[0]->type == DTYPE_BOOL || is_comparison(which->arg[0])));
+	if (!mask && expr->type == DTYPE_F32)
+		return NULL;
+	const char *word = expr->type == DTYPE_F32 ? "vec_" : lane_type_of(expr->type).row;
+	return arena_printf(printer->arena, "%sselect(%s, %s, %s)", word, print_mask(printer, it->kid[0], branch),
+	        print(printer, it->kid[1], branch).text, print(printer, it->kid[2], branch).text);
+}
+
+/* The word between two classes of vectors, by the types' names there: "vec_of_ivec". */
+static const char *class_name(enum dtype type)
+{
+	return type == DTYPE_U32 ? "uvec" : type == DTYPE_U64 ? "ulvec" : lane_type_of(type).vector;
+}
+
+static const char *cast_from_float(struct arena *arena, enum dtype from, enum dtype to, const char *text)
+{
+	const char *memory = lane_type_of(to).memory;
+	if (to == DTYPE_F32 || to == DTYPE_F64)
+		return from == to ? text : arena_printf(arena, "%s_of_%s(%s)", class_name(to), class_name(from), text);
+	if (from == DTYPE_F32 && dtypes[to].bits <= 16) {
+		int bits = dtypes[to].bits;
+		bool is_signed = dtypes[to].class == CLASS_INT;
+		return arena_printf(arena, "ivec_of_vec(%s, %d.f, %d.f)", text, is_signed ? -(1 << (bits - 1)) : 0,
+		        (1 << (is_signed ? bits - 1 : bits)) - 1);
+	}
+	const char *suffix = to == DTYPE_I32 ? "_32" : to == DTYPE_U32 ? "_u32" : to == DTYPE_U64 ? "_u64" : memory;
+	return arena_printf(arena, "%s_of_%s%s(%s)", lane_type_of(to).vector, class_name(from), suffix, text);
+}
+
+static const char *cast_from_integer(struct arena *arena, enum dtype from, enum dtype to, const char *text)
+{
+	if (to == DTYPE_F32 && from != DTYPE_U32 && dtypes[from].bits <= 32)
+		return arena_printf(arena, "vec_from_int(%s)", text);
+	if (to == DTYPE_F32 || to == DTYPE_F64)
+		return arena_printf(arena, "%s_of_%s(%s)", class_name(to), class_name(from), text);
+	if (dtypes[to].bits == 64)
+		return dtypes[from].bits == 64 ? text : arena_printf(arena, "lvec_of_%s(%s)", class_name(from), text);
+	if (dtypes[from].bits == 64)
+		text = arena_printf(arena, "ivec_of_lvec(%s)", text);
+	bool fits = dtypes[to].bits == 32 || from == to || from == DTYPE_BOOL
+	        || (dtypes[from].bits < dtypes[to].bits && dtypes[from].class == CLASS_UINT)
+	        || (dtypes[from].bits < dtypes[to].bits && dtypes[to].class == CLASS_INT);
+	return fits ? text : arena_printf(arena, "ivec_wrap%s(%s)", lane_type_of(to).memory, text);
+}
+
+/* Codes of 16 bits, as floats. */
+static const char *print_wide_lanes(struct printer *printer, const struct numbered *it, bool branch)
+{
+	const struct expr *load = it->expr->arg[0];
+	struct arena *arena = printer->arena;
+	enum dtype from = load->type;
+	if (from == DTYPE_F16 && load->kind == EXPR_LOAD && !held_of(printer, load).text) {
+		const struct index *step =
+		        index_step(arena, schedule_address(arena, load->of, load->at), printer->lane);
+		int64_t factor;
+		if (step && index_is_constant(step, &factor) && (factor == 0 || factor == 1))
+			return print_half(printer, load);
+	}
+	const struct numbered kid = printer->numbering->all.at[it->kid[0]];
+	if (from == DTYPE_F16 && !kid.name && load->kind == EXPR_CAST)
+		return arena_printf(arena, "vec_half(%s)", print(printer, kid.kid[0], branch).text);
+	return arena_printf(
+	        arena, "vec_of_%s(%s)", from == DTYPE_F16 ? "half" : "bfloat", print(printer, it->kid[0], branch).text);
+}
+
+/* A float, cut to an index within bounds that floats have and 0 lies between; NULL: it is none. */
+enum { EXACT_MOST = 1 << 24 };
+static const char *print_kept_index(struct printer *printer, const struct numbered *it, bool branch)
+{
+	const struct expr *min = it->expr->arg[0], *max = min->arg[0];
+	if (it->expr->type != DTYPE_I32 || min->kind != EXPR_SCALAR || min->row != SCALAR_min || min->type != DTYPE_I64
+	        || max->kind != EXPR_SCALAR || max->row != SCALAR_max || max->arg[0]->kind != EXPR_CAST
+	        || max->arg[0]->cast || max->arg[0]->arg[0]->type != DTYPE_F32 || min->arg[1]->kind != EXPR_NUMBER
+	        || max->arg[1]->kind != EXPR_NUMBER)
+		return NULL;
+	int64_t least = max->arg[1]->integer, most = min->arg[1]->integer;
+	const struct numbered *all = printer->numbering->all.at;
+	int kept = it->kid[0], raised = all[kept].kid[0], cut = all[raised].kid[0];
+	if (least > 0 || most < 0 || least < -EXACT_MOST || most > EXACT_MOST || all[kept].name || all[raised].name
+	        || all[cut].name)
+		return NULL;
+	return arena_printf(printer->arena, "ivec_of_vec(%s, %" PRId64 ".f, %" PRId64 ".f)",
+	        print(printer, all[cut].kid[0], branch).text, least, most);
+}
+
+static const char *print_cast_lanes(struct printer *printer, const struct numbered *it, bool branch)
+{
+	struct arena *arena = printer->arena;
+	const struct expr *expr = it->expr;
+	const char *kept = print_kept_index(printer, it, branch);
+	if (kept)
+		return kept;
+	enum dtype from = expr->arg[0]->type, to = expr->type;
+	if (dtype_is_narrow(from))
+		return print_wide_lanes(printer, it, branch);
+	if (dtype_is_narrow(to))
+		return arena_printf(arena, "%s_of_vec(%s)", to == DTYPE_F16 ? "half" : "bfloat",
+		        print(printer, it->kid[0], branch).text);
+	if (from != DTYPE_BOOL && (to == DTYPE_BOOL || is_comparison(expr->arg[0]))) {
+		const char *mask = print_mask(printer, it->kid[0], branch);
+		if (to == DTYPE_BOOL)
+			return arena_printf(arena, "ivec_of_mask(%s)", mask);
+		return arena_printf(arena, "%sselect(%s, %s, %s)", to == DTYPE_F32 ? "vec_" : lane_type_of(to).row,
+		        mask, set_text(arena, to, to == DTYPE_F32 ? "1.f" : "1"),
+		        set_text(arena, to, to == DTYPE_F32 ? "0.f" : "0"));
+	}
+	const char *text = print(printer, it->kid[0], branch).text;
+	return dtypes[from].class == CLASS_FLOAT ? cast_from_float(arena, from, to, text)
+	                                         : cast_from_integer(arena, from, to, text);
+}
+
+/* What is stored narrow in one step: the value before its cast; else NULL. */
+const char *printer_before_narrow(struct printer *printer, const struct expr *expr)
+{
+	if (printer->lane < 0 || expr->kind != EXPR_CAST || expr->type != DTYPE_F16 || expr->cast)
+		return NULL;
+	int number = number_of(printer, expr, false);
+	const struct numbered it = printer->numbering->all.at[number];
+	return it.name || it.uses > 1 ? NULL : print(printer, it.kid[0], false).text;
+}
+
 static struct printed print_fresh(struct printer *printer, int number, bool branch)
 {
 	const struct numbered it = printer->numbering->all.at[number];
@@ -670,7 +909,7 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	case EXPR_NUMBER: {
 		const char *text = number_text(arena, expr->type, expr->number, expr->integer);
 		if (printer->lane >= 0)
-			return (struct printed){ arena_printf(arena, "vec_set(%s)", text), LEVEL_PRIMARY };
+			return (struct printed){ set_text(arena, expr->type, text), LEVEL_PRIMARY };
 		return (struct printed){ text, *text == '-' || *text == '(' ? LEVEL_CAST : LEVEL_PRIMARY };
 	}
 	case EXPR_LOAD: {
@@ -678,9 +917,11 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 		return one ? (struct printed){ one, LEVEL_PRIMARY } : print_load(printer, expr);
 	}
 	case EXPR_SCALAR: {
+		const char *chosen = print_where_lanes(printer, &it, branch);
+		if (chosen)
+			return (struct printed){ chosen, LEVEL_PRIMARY };
 		const char *bytes = print_bytes(printer, expr);
-		return bytes ? (struct printed){ arena_printf(arena, "(int)%s", bytes), LEVEL_CAST }
-		             : print_row(printer, &it, branch);
+		return bytes ? (struct printed){ bytes, LEVEL_CAST } : print_row(printer, &it, branch);
 	}
 	case EXPR_SELECT: {
 		const char *condition = print_between(printer, expr);
@@ -694,16 +935,13 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 		return (struct printed){ arena_printf(arena, "%s ? %s : %s", condition, yes, no), LEVEL_CHOICE };
 	}
 	case EXPR_INDEX:
+		if (printer->lane >= 0)
+			return (struct printed){ print_index_lanes(printer, expr->index), LEVEL_PRIMARY };
 		return (struct printed){ arena_printf(arena, "(long long)(%s)", printer_index(printer, expr->index)),
 			LEVEL_CAST };
 	case EXPR_CAST:
 		if (printer->lane >= 0)
-			return expr->type == DTYPE_F16 ? print(printer, it.kid[0], branch)
-			                               : (struct printed){ expr->arg[0]->kind == EXPR_LOAD
-				                                         ? print_half(printer, expr->arg[0])
-				                                         : arena_printf(arena, "vec_half(%s)",
-				                                                 print(printer, it.kid[0], false).text),
-				                                 LEVEL_PRIMARY };
+			return (struct printed){ print_cast_lanes(printer, &it, branch), LEVEL_PRIMARY };
 		return print_cast(printer, expr, print(printer, it.kid[0], branch));
 	}
 	return (struct printed){ "0", LEVEL_PRIMARY };

@@ -1,4 +1,4 @@
-/* picks.c: loads of a vector whose lanes lie each at a place of its own (index_lane_gathers) -> C text. */
+/* lane_gather.c: loads of a vector whose lanes lie each at a place of its own (index_lane_gathers) -> C text. */
 #include "emit/emit.h"
 #include <inttypes.h>
 
@@ -184,6 +184,17 @@ const char *printer_lane_gather(struct printer *printer, const struct definition
 	return printer->left
 	        ? arena_printf(printer->arena, "vec_lane_gather_n(%s, %s, %s, 0.f)", p.from, p.at, printer->left)
 	        : arena_printf(printer->arena, "vec_lane_gather(%s, %s)", p.from, p.at);
+}
+
+const char *printer_lane_gather_typed(
+        struct printer *printer, const struct definition *of, const struct index *address, struct lane_type type)
+{
+	struct gathered p = gathered(printer, of, address);
+	const char *from =
+	        type.pointer ? arena_printf(printer->arena, "(const %s *)(%s)", type.pointer, p.from) : p.from;
+	return arena_printf(printer->arena,
+	        printer->left ? "%s_lane_gather%s_n(%s, %s, %s)" : "%s_lane_gather%s(%s, %s)", type.vector, type.memory,
+	        from, p.at, printer->left);
 }
 
 const char *printer_lane_gather_two(struct printer *printer, const struct definition *of, const struct index *address)

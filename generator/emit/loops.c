@@ -82,7 +82,10 @@ static struct value entry(struct emitting *e, struct value list, const char *kin
 	return dict;
 }
 
-static const char *type_of(const struct cell *cell) { return cell->vector ? "vec" : dtypes[cell->of.type].c; }
+static const char *type_of(const struct cell *cell)
+{
+	return cell->vector ? lane_type_of(cell->of.type).vector : dtypes[cell->of.type].c;
+}
 
 /* ---- straight lines ---- */
 static bool is_leaf(const struct stmt *stmt)
@@ -115,14 +118,14 @@ static void emit_let_list(struct emitting *e, struct value list)
 static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value list)
 {
 	struct printer *p = &e->printer;
-	const char *value = printer_value(p, stmt->value);
-	bool halves = stmt->lane >= 0 && stmt->cell->of.type == DTYPE_F16,
-	     places = stmt->lane >= 0 && stmt->cell->of.type == DTYPE_I32;
-	if (places) /* 2^23 and a whole number below: its bits end in the number's */
-		value = arena_printf(e->arena, "vec_bits(%s + vec_set(8388608.f)) - ivec_set(0x4b000000u)", value);
-	else if (!halves && stmt->cell->of.type != DTYPE_I64 && stmt->cell->of.type != DTYPE_F32
-	        && stmt->cell->of.type != DTYPE_F64)
-		value = arena_printf(e->arena, "(%s)(%s)", dtypes[stmt->cell->of.type].c, value);
+	enum dtype type = stmt->cell->of.type;
+	struct lane_type t = lane_type_of(type);
+	const char *half = stmt->kind == STMT_STORE && stmt->lane >= 0 && index_factor(stmt->at, stmt->lane) == 1
+	        ? printer_before_narrow(p, stmt->value)
+	        : NULL;
+	const char *value = half ? half : printer_value(p, stmt->value);
+	if (stmt->lane < 0 && type != DTYPE_I64 && type != DTYPE_F32 && type != DTYPE_F64)
+		value = arena_printf(e->arena, "(%s)(%s)", dtypes[type].c, value);
 	emit_let_list(e, list);
 	struct cell *cell = stmt->cell;
 	if (stmt->kind == STMT_SET) {
@@ -135,17 +138,23 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 		put(set, "value", value);
 		if (stmt->keep)
 			put(set, "keep", p->left);
+		put(set, "first", arena_printf(e->arena, "%s_first", t.vector));
 		return;
 	}
 	const struct index *step = index_step(e->arena, stmt->at, cell->vector ? -1 : stmt->lane);
 	int64_t factor;
 	bool apart = !index_is_constant(step, &factor) || (factor && factor != 1);
 	struct value store = entry(e, list, apart ? "scatter" : factor ? "store" : "put");
-	put(store, "to",
-	        apart || factor ? printer_address(p, &cell->of, stmt->at) : printer_element(p, &cell->of, stmt->at));
+	const char *to =
+	        apart || factor ? printer_address(p, &cell->of, stmt->at) : printer_element(p, &cell->of, stmt->at);
+	if (t.pointer && stmt->lane >= 0 && (apart || factor))
+		to = arena_printf(e->arena, "(%s *)(%s)", t.pointer, to);
+	put(store, "to", to);
 	put(store, "value", value);
 	put(store, "type", type_of(cell));
-	put(store, "word", halves ? "vec_store_half" : places ? "ivec_store" : "vec_store");
+	put(store, "word",
+	        half ? "vec_store_half"
+	             : arena_printf(e->arena, "%s_%s%s", t.vector, apart ? "scatter" : "store", t.memory));
 	value_dict_set(store, "common", value_bool(e->common[cell->of.number]));
 	if (e->loops->target->log && cell->kind == CELL_BUFFER) {
 		const struct definition *owner = e->loops->owners.at[cell->of.number];
@@ -215,10 +224,10 @@ static const char *condition_of(struct emitting *e, const struct stmt *stmt)
 static void emit_stmt(struct emitting *e, const struct block *block, size_t i, struct value list)
 {
 	static const char *const joins[] = {
-		[REDUCE_SUM] = "vec_sum",
-		[REDUCE_MAX] = "vec_largest",
-		[REDUCE_MIN] = "vec_smallest",
-		[REDUCE_PROD] = "vec_product",
+		[REDUCE_SUM] = "sum",
+		[REDUCE_MAX] = "largest",
+		[REDUCE_MIN] = "smallest",
+		[REDUCE_PROD] = "product",
 	};
 	const struct stmt *stmt = block->at[i];
 	const char *text;
@@ -271,7 +280,13 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		made = entry(e, list, "let");
 		put(made, "type", dtypes[stmt->cell->of.type].c);
 		put(made, "name", stmt->cell->of.name);
-		put(made, "value", arena_printf(e->arena, "%s(%s)", joins[stmt->reduce[0]], stmt->from->of.name));
+		text = arena_printf(e->arena, "%s%s(%s)",
+		        stmt->cell->of.type == DTYPE_F32 ? "vec_" : lane_type_of(stmt->cell->of.type).row,
+		        joins[stmt->reduce[0]], stmt->from->of.name);
+		put(made, "value",
+		        dtypes[stmt->cell->of.type].bits < 32
+		                ? arena_printf(e->arena, "(%s)%s", dtypes[stmt->cell->of.type].c, text)
+		                : text);
 		break;
 	case STMT_STORE: emit_square(e, stmt, list); break;
 	case STMT_SET: break;

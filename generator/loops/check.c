@@ -276,11 +276,8 @@ static void check_stmt(struct checking *c, const struct stmt *stmt)
 		break;
 	case STMT_STORE:
 		assert(stmt->cell->kind != CELL_REGISTER && (stmt->cell->kind == CELL_ARRAY || stmt->cell->written));
-		assert(stmt->cell->of.type == stmt->value->type
-		        || (stmt->lane >= 0 && stmt->cell->of.type == DTYPE_I32
-		                && stmt->value->type == DTYPE_F32)); /* a place */
-		assert(stmt->lane < 0 || stmt->cell->of.type == DTYPE_F32 || stmt->cell->of.type == DTYPE_F16
-		        || stmt->cell->of.type == DTYPE_I32);
+		assert(stmt->cell->of.type == stmt->value->type);
+		assert(stmt->lane < 0 || dtype_has_lanes(stmt->cell->of.type));
 		break;
 	case STMT_IF:
 	case STMT_SCOPE: break;

@@ -190,8 +190,9 @@ bool block_bends(const struct block *, int var); /* is any index not affine in t
 /* Every SET, STORE and JOIN, with how often it runs in one round of the block. */
 void block_leaves(const struct block *, void (*visit)(void *user, struct stmt *, double rounds), void *user);
 
-/* expr_can_vector, or expr_can_lane_gather, and loads between bounds of the lane, of neighbours along it. */
-bool loops_can_vector(const struct expr *, int lane, bool lane_gather);
+/* Whether it can be a vector along the lane: of float alone, or `typed`, of any type that has lanes.  Loads between bounds
+ * of the lane, of neighbours along it, are masked loads. */
+bool loops_can_vector(const struct expr *, int lane, bool typed);
 bool cell_is_loaded(const struct block *, const struct cell *); /* fuse.c */
 bool cell_is_stored(const struct block *, const struct cell *); /* SET counts too */
 

@@ -2,7 +2,8 @@
  *
  * A nest of maps gives the variable along which most of what it loads and stores lies side by side; it becomes the
  * innermost. A sum in 64 lanes is either taken along its terms, in 64 / lanes registers, or, where the outputs lie
- * better, of as many outputs as there are lanes.  With one lane, or types that are not float, the same with scalars. */
+ * better, of as many outputs as there are lanes.  Vectors are of any type that has lanes (definitions.h), each of target->lanes
+ * elements; where lanes are threads, of float alone.  With one lane the same with scalars. */
 #include "loops/loops.h"
 #include <assert.h>
 
@@ -13,7 +14,9 @@ struct judging {
 	const struct loops *loops;
 	int var;
 	bool possible;
-	double cost; /* of one round, in loads of a vector, for lanes elements */
+	double cost;   /* of one round, in loads of a vector, for lanes elements */
+	double scalar; /* of one round, for one element without vectors */
+	bool floats;   /* of float and float16 alone: those are vectors wherever they can be */
 	double rounds;
 	const struct block *inside; /* cells that begin here become vectors */
 };
@@ -42,81 +45,81 @@ static double access_cost(const struct judging *j, const struct index *at, bool 
 	return factor == 1 ? 1 : factor == 0 ? 0.5 : store ? 1.5 * lanes : 1.2 * lanes;
 }
 
-static void judge_load(void *user, const struct expr *load)
+enum { ACCESSES = 2 }; /* single elements loaded in the time of a vector's load */
+
+/* What indices load is part of the gather that they are for. */
+static void judge_loads(struct judging *j, const struct expr *expr)
 {
-	struct judging *j = user;
-	if (load->of->rank && (load->type == DTYPE_F32 || load->type == DTYPE_F16))
-		j->cost += j->rounds * access_cost(j, load->at[0], false);
-	if (load->type == DTYPE_F16)
-		j->possible &= load->of->rank && (index_factor(load->at[0], j->var) & ~1) == 0;
+	j->floats &= expr->type == DTYPE_F32 || expr->type == DTYPE_F16;
+	if (expr->kind == EXPR_LOAD && expr->of->rank) {
+		j->cost += j->rounds * access_cost(j, expr->at[0], false);
+		j->scalar += j->rounds / ACCESSES;
+	}
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i])
+			judge_loads(j, expr->arg[i]);
 }
 
-/* A place: a float, cut to [0, most], as a whole number of 32 bits.  Lanes cut and round it down as a float, which is
- * exact below 2^22; a NaN becomes 0 either way. */
-enum { PLACES_MOST = 1 << 22 };
-static const struct expr *place_of(const struct expr *value, int64_t *most)
+/* A register or an array of vectors says no address: those are scalars, or lie in memory. */
+struct addressing {
+	const struct cell *cell;
+	bool used;
+};
+static void see_address_load(void *user, const struct expr *load)
 {
-	const struct expr *min =
-	        value->kind == EXPR_CAST && value->type == DTYPE_I32 && !value->cast ? value->arg[0] : NULL;
-	const struct expr *max = min && min->kind == EXPR_SCALAR && min->row == SCALAR_min && min->type == DTYPE_I64
-	        ? min->arg[0]
-	        : NULL;
-	if (!max || max->kind != EXPR_SCALAR || max->row != SCALAR_max || max->arg[1]->kind != EXPR_NUMBER
-	        || max->arg[1]->integer || min->arg[1]->kind != EXPR_NUMBER || min->arg[1]->integer < 0
-	        || min->arg[1]->integer >= PLACES_MOST)
-		return NULL;
-	const struct expr *whole = max->arg[0];
-	*most = min->arg[1]->integer;
-	return whole->kind == EXPR_CAST && !whole->cast && whole->arg[0]->type == DTYPE_F32 ? whole->arg[0] : NULL;
+	struct addressing *a = user;
+	a->used |= cell_of_load(load) == a->cell;
 }
-
-/* Stores of places among vectors. */
-static void take_places(struct loops *loops, struct block *block)
+static void see_address(void *user, const struct index *index, bool address)
 {
-	for (size_t i = 0; i < block->count; i++) {
-		struct stmt *stmt = block->at[i];
-		int64_t most;
-		const struct expr *place =
-		        stmt->kind == STMT_STORE && stmt->lane >= 0 && stmt->cell->of.type == DTYPE_I32
-		        ? place_of(stmt->value, &most)
-		        : NULL;
-		if (place)
-			stmt->value = expr_scalar(loops->arena, SCALAR_floor,
-			        expr_scalar(loops->arena, SCALAR_min,
-			                expr_scalar(loops->arena, SCALAR_max, place,
-			                        expr_number(loops->arena, DTYPE_F32, 0), NULL),
-			                expr_number(loops->arena, DTYPE_F32, (double)most), NULL),
-			        NULL, NULL);
-		take_places(loops, &stmt->body);
-		take_places(loops, &stmt->other);
+	struct addressing *a = user;
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		if (atom->kind == ATOM_VALUE)
+			expr_loads(atom->value, see_address_load, a);
+		else if (atom->of)
+			see_address(user, atom->of, address);
 	}
 }
+static bool says_addresses(const struct block *block, const struct cell *cell)
+{
+	struct addressing a = { cell, false };
+	if (dtypes[cell->of.type].class != CLASS_FLOAT)
+		block_indices(block, see_address, &a);
+	return a.used;
+}
+
+static bool is_typed(const struct loops *loops) { return !loops->target->lanes_are_threads; }
 
 static void judge_leaf(void *user, struct stmt *stmt, double rounds)
 {
 	struct judging *j = user;
 	j->rounds = rounds;
-	bool halves = stmt->kind == STMT_STORE && stmt->cell->of.type == DTYPE_F16 && stmt->cell->kind == CELL_BUFFER
-	        && index_factor(stmt->at, j->var) == 1;
-	const struct expr *value = stmt->value;
-	if (stmt->kind == STMT_STORE && stmt->cell->of.type == DTYPE_I32 && stmt->cell->kind == CELL_BUFFER
-	        && index_factor(stmt->at, j->var) == 1 && !j->loops->target->lanes_are_threads)
-		value = place_of(value, &(int64_t){ 0 });
-	if (stmt->kind == STMT_JOIN || !value || (stmt->cell->of.type != DTYPE_F32 && !halves && value == stmt->value)
-	        || !loops_can_vector(value, j->var, !j->loops->target->lanes_are_threads)) {
+	bool typed = is_typed(j->loops);
+	if (stmt->kind == STMT_JOIN || !stmt->value
+	        || (typed ? !dtype_has_lanes(stmt->cell->of.type) : stmt->cell->of.type != DTYPE_F32)
+	        || !loops_can_vector(stmt->value, j->var, typed)) {
 		j->possible = false;
 		return;
 	}
 	if (stmt->kind == STMT_STORE) {
 		bool own = stmt->cell->kind == CELL_ARRAY && begins_inside(j->inside, stmt->cell);
 		if (index_bends(stmt->at, j->var)
-		        || (own ? index_factor(stmt->at, j->var) != 0 : index_factor(stmt->at, j->var) == 0))
+		        || (own ? index_factor(stmt->at, j->var) != 0 : index_factor(stmt->at, j->var) == 0)
+		        || (own && says_addresses(j->inside, stmt->cell)))
 			j->possible = false;
 		j->cost += rounds * access_cost(j, stmt->at, true);
-	} else if (!begins_inside(j->inside, stmt->cell))
+		j->scalar += rounds / ACCESSES;
+	} else if (!begins_inside(j->inside, stmt->cell) || says_addresses(j->inside, stmt->cell))
 		j->possible = false; /* a register from outside would have to be joined */
-	expr_loads(stmt->value, judge_load, j);
+	judge_loads(j, stmt->value);
 	j->cost += rounds * 0.25 * expr_cost(stmt->value);
+	j->scalar += rounds * 0.25 * expr_cost(stmt->value);
+}
+
+static bool pays(const struct judging *j)
+{
+	return j->possible && (j->floats || j->cost < j->scalar * j->loops->target->lanes);
 }
 
 static bool conditions_use(const struct block *block, int var)
@@ -138,9 +141,9 @@ static bool conditions_use(const struct block *block, int var)
 static double judge(const struct loops *loops, const struct block *inside, int var, int64_t extent)
 {
 	int64_t lanes = loops->target->lanes;
-	struct judging j = { .loops = loops, .var = var, .possible = true, .inside = inside };
+	struct judging j = { .loops = loops, .var = var, .possible = true, .floats = true, .inside = inside };
 	block_leaves(inside, judge_leaf, &j);
-	if (!j.possible || conditions_use(inside, var) || extent < 2)
+	if (!pays(&j) || conditions_use(inside, var) || extent < 2)
 		return -1;
 	return j.cost * (double)((extent + lanes - 1) / lanes) / (double)extent;
 }
@@ -214,10 +217,11 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 	int64_t main = loop->extent / SUMS * SUMS, rest = loop->extent - main;
 	for (int p = 0; p < count; p++)
 		for (int s = 0; s < loop->sum_count; s++) {
-			parts[p][s] = cell_new(loops, CELL_REGISTER, loop->sums[s]->of.name, DTYPE_F32, 1);
+			enum dtype type = loop->sums[s]->of.type;
+			parts[p][s] = cell_new(loops, CELL_REGISTER, loop->sums[s]->of.name, type, 1);
 			parts[p][s]->vector = true;
 			struct stmt *begin =
-			        set_new(loops, parts[p][s], reduce_start(loops, loop->reduce[s], DTYPE_F32), true);
+			        set_new(loops, parts[p][s], reduce_start(loops, loop->reduce[s], type), true);
 			begin->lane = loop->var;
 			block_add(loops, out, begin);
 		}
@@ -434,9 +438,11 @@ static double judge_terms(const struct loops *loops, const struct block *block)
 		if (stmt->kind == STMT_FOR && stmt->role == ROLE_LANES) {
 			/* the sums themselves begin at the loop */
 			struct block alone = { .at = (struct stmt **)&block->at[i], .count = 1 };
-			struct judging j = { .loops = loops, .var = stmt->var, .possible = true, .inside = &alone };
+			struct judging j = {
+				.loops = loops, .var = stmt->var, .possible = true, .floats = true, .inside = &alone
+			};
 			block_leaves(&stmt->body, judge_leaf, &j);
-			if (!j.possible || conditions_use(&stmt->body, stmt->var))
+			if (!pays(&j) || conditions_use(&stmt->body, stmt->var))
 				return -1;
 			cost += j.cost * ((double)stmt->extent / loops->target->lanes + 6);
 		} else {
@@ -523,7 +529,6 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 		copying_init(&copying, loops, true);
 		copy_block(&copying, body, &whole->body);
 		mark(&whole->body, var, 0);
-		take_places(loops, &whole->body);
 		block_add(loops, inner, whole);
 	}
 	if (extent > main) {
@@ -536,7 +541,6 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 		copying_put(&copying, var, index_var(loops->arena, first, extent));
 		copy_block(&copying, body, &rest);
 		mark(&rest, first, (int)(extent - main));
-		take_places(loops, &rest);
 		block_add_all(loops, &scope->body, &rest);
 		block_add(loops, inner, scope);
 	}

@@ -310,14 +310,16 @@ static bool is_masked_load(const struct expr *expr, int lane)
 	        && index_factor(expr->arg[0]->at[0], lane) == 1 && !index_bends(expr->arg[0]->at[0], lane);
 }
 
-bool loops_can_vector(const struct expr *expr, int lane, bool lane_gather)
+bool loops_can_vector(const struct expr *expr, int lane, bool typed)
 {
 	if (is_masked_load(expr, lane))
 		return true;
-	if (expr->type != DTYPE_F32 || expr->kind != EXPR_SCALAR)
-		return (lane_gather ? expr_can_lane_gather : expr_can_vector)(expr, lane);
+	if (!typed && (expr->type != DTYPE_F32 || expr->kind != EXPR_SCALAR))
+		return expr_can_vector(expr, lane);
+	if (typed && !expr_node_has_lanes(expr, lane))
+		return false;
 	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && !loops_can_vector(expr->arg[i], lane, lane_gather))
+		if (expr->arg[i] && !loops_can_vector(expr->arg[i], lane, typed))
 			return false;
 	return true;
 }

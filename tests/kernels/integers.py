@@ -163,7 +163,7 @@ def check_loads(program):
             with open(model, "w") as file:
                 file.write(f'<ir_version: 8, opset_import: ["" : 17]>\ng (int8[20,{terms}] x, int8[{terms},40] w) => (int32[20,40] y) {{ y = MatMulInteger (x, w) }}\n')
             shown = subprocess.run([program, "show", model, "--cpu", "armv8.2-a", "--stage", "source"], check=True, capture_output=True, text=True).stdout
-            assert "i_bytes(x0 + " in shown and (f"x0[{terms} * i + 62]" in shown) == (terms == 63), f"{terms} terms: {shown}"
+            assert "ivec_bytes(x0 + " in shown and (f"x0[{terms} * i + 62]" in shown) == (terms == 63), f"{terms} terms: {shown}"
 
 
 if __name__ == "__main__":

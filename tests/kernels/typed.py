@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Random graphs of integers of 8 to 64 bits, bool, double and floats of 16 bits, with casts between all of them: each target's bits are the interpreter's.
+
+    typed.py INGOT SEED COUNT
+
+Ends with 77 where NumPy is not there."""
+import os, random, subprocess, sys, tempfile
+
+try:
+    import numpy
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from here import cpus
+from same import same
+
+ENVIRONMENT = 5
+TARGETS = [["c", "--cpu", cpu] for cpu in cpus() if cpu in ("native", "x86-64-v3")] + [["jit"]]
+SIGNED, UNSIGNED = ["int8", "int16", "int32", "int64"], ["uint8", "uint16", "uint32", "uint64"]
+FLOATS, ALL = ["float", "double"], ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double", "bool"]
+CODES = {"float": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10, "double": 11, "uint32": 12, "uint64": 13, "bfloat16": 16}
+NUMPY = {"float": "f4", "double": "f8", "bool": "?", "float16": "f2"} | {t: t for t in SIGNED + UNSIGNED}
+
+
+class Graph:
+    def __init__(self, draw):
+        self.draw, self.nodes, self.inputs, self.constants, self.made = draw, [], {}, [], 0
+        self.values = []                                  # (name, type, dims)
+
+    def node(self, op, *inputs, **attributes):
+        self.made += 1
+        said = ", ".join(f"{k} = {v}" for k, v in attributes.items())
+        self.nodes.append(f"t{self.made} = {op}{f' <{said}>' if said else ''} ({', '.join(inputs)})")
+        return f"t{self.made}"
+
+    def input(self, kind, dims):
+        name = f"x{len(self.inputs)}"
+        self.inputs[name] = (kind, list(dims))
+        return name
+
+    def of(self, kinds, dims):
+        """A value of one of these types and of these dims or what broadcasts to them: one that is there, a cast of one, or an input."""
+        kind = self.draw.choice(kinds)
+        there = [n for n, k, d in self.values if k == kind and d == dims]
+        others = [(n, k) for n, k, d in self.values if k != kind and d == dims]
+        chance = self.draw.random()
+        if there and chance < 0.5:
+            return self.draw.choice(there), kind
+        if others and chance < 0.75:
+            name, _ = self.draw.choice(others)
+            return self.node("Cast", name, to=CODES[kind]), kind
+        return self.input(kind, dims), kind
+
+    def same(self, kind, dims):
+        """A second operand: now and then one that is spread along some dims."""
+        if self.draw.random() < 0.2:
+            return self.input(kind, [n if self.draw.random() < 0.5 else 1 for n in dims])
+        return self.of([kind], dims)[0]
+
+
+def arithmetic(g, dims):
+    a, kind = g.of(SIGNED + UNSIGNED + FLOATS, dims)
+    op = g.draw.choice(["Add", "Sub", "Mul", "Min", "Max"] + (["Div"] if kind in FLOATS else ["Div", "Mod"]))
+    return g.node(op, a, g.same(kind, dims)), kind
+
+
+def compare(g, dims):
+    a, kind = g.of([k for k in ALL if k != "bool"], dims)
+    return g.node(g.draw.choice(["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"]), a, g.same(kind, dims)), "bool"
+
+
+def logic(g, dims):
+    a = g.of(["bool"], dims)[0]
+    return (g.node("Not", a) if g.draw.random() < 0.3 else g.node(g.draw.choice(["And", "Or", "Xor"]), a, g.same("bool", dims))), "bool"
+
+
+def where(g, dims):
+    a, kind = g.of(ALL, dims)
+    return g.node("Where", g.same("bool", dims), a, g.same(kind, dims)), kind
+
+
+def unary(g, dims):
+    a, kind = g.of(SIGNED + FLOATS, dims)
+    return g.node(g.draw.choice(["Abs", "Neg", "Sign"] + (["Floor", "Ceil", "Round", "Sqrt", "Relu", "Exp"] if kind == "float" else ["Floor", "Round", "Sqrt", "Relu"] if kind == "double" else [])), a), kind
+
+
+def bits(g, dims):
+    a, kind = g.of(SIGNED + UNSIGNED, dims)
+    if g.draw.random() < 0.3:
+        return g.node("BitwiseNot", a), kind
+    if kind in UNSIGNED and g.draw.random() < 0.4:
+        return g.node("BitShift", a, g.same(kind, dims), direction=g.draw.choice(['"LEFT"', '"RIGHT"'])), kind
+    return g.node(g.draw.choice(["BitwiseAnd", "BitwiseOr", "BitwiseXor"]), a, g.same(kind, dims)), kind
+
+
+def cast(g, dims):
+    a, _ = g.of(ALL, dims)
+    to = g.draw.choice(ALL)
+    return g.node("Cast", a, to=CODES[to]), to
+
+
+def narrow(g, dims):
+    """Through 16 bits and back, with what moves on the way."""
+    code = g.draw.choice([10, 16])
+    a = g.node("Cast", g.of(["float"], dims)[0], to=code)
+    if g.draw.random() < 0.5:
+        a = g.node("Where", g.same("bool", dims), a, g.node("Cast", g.same("float", dims), to=code))
+    if g.draw.random() < 0.4:
+        a = g.node("Add", a, a)
+    return g.node("Cast", a, to=1), "float"
+
+
+def quantise(g, dims):
+    kind = g.draw.choice(["int8", "uint8"])
+    scale, zero = g.input("scale", []), g.input(kind, [])
+    q = g.node("QuantizeLinear", g.of(["float"], dims)[0], scale, zero)
+    return (q, kind) if g.draw.random() < 0.5 else (g.node("DequantizeLinear", q, scale, zero), "float")
+
+
+ONE = [arithmetic, arithmetic, arithmetic, compare, compare, logic, where, where, unary, bits, cast, cast, narrow, quantise]
+
+
+def reduced(g, dims):
+    """What changes the dims: it ends the graph."""
+    a, kind = g.of(["int32", "int64", "float", "double"], dims)
+    axis = g.draw.randrange(len(dims))
+    one = [1 if i == axis else n for i, n in enumerate(dims)]
+    what = g.draw.choice(["ReduceSum", "ReduceMax", "ReduceMin", "ArgMax", "ArgMin", "Transpose", "Slice"])
+    if what == "Transpose":
+        order = g.draw.sample(range(len(dims)), len(dims))
+        return g.node(what, a, perm=order), kind, [dims[i] for i in order]
+    if what.startswith("Arg"):
+        return g.node(what, a, axis=axis), "int64", one
+    axes = f"c{len(g.constants)}"
+    g.constants.append(f"int64[1] {axes} = {{{axis}}}")
+    if what == "Slice":
+        parts, step = [], g.draw.choice([1, 2, 3])
+        for value in (0, dims[axis], axis, step):
+            parts.append(f"c{len(g.constants)}")
+            g.constants.append(f"int64[1] {parts[-1]} = {{{value}}}")
+        return g.node(what, a, *parts), kind, [-(-n // step) if i == axis else n for i, n in enumerate(dims)]
+    return g.node(what, a, axes), kind, one
+
+
+def drawn(seed):
+    draw = random.Random(seed)
+    g = Graph(draw)
+    dims = [draw.choice([1, 2, 3, 5, 7, 16, 17, 31, 33, 64, 100, 130]) for _ in range(draw.choice([1, 2, 2, 3]))]
+    while numpy.prod(dims) > 20000:
+        dims[draw.randrange(len(dims))] = 3
+    outputs = []
+    for _ in range(draw.randint(3, 10)):
+        name, kind = draw.choice(ONE)(g, dims)
+        g.values.append((name, kind, dims))
+    for _ in range(draw.randint(0, 2)):
+        outputs.append(reduced(g, dims))
+    outputs += draw.sample(g.values, min(2, len(g.values))) + [g.values[-1]]
+    named = []
+    for i, (name, kind, shape) in enumerate(outputs):
+        g.nodes.append(f"y{i} = Identity ({name})")
+        named.append((f"y{i}", kind, shape))
+    return g, named
+
+
+def value_of(numbers, kind, dims):
+    if kind == "scale":
+        return numpy.float32(numbers.uniform(0.01, 0.3))
+    if kind == "bool":
+        return numbers.integers(0, 2, dims).astype("?")
+    if kind in FLOATS:
+        return (numbers.standard_normal(dims) * numbers.choice([1, 50, 3e5])).astype(NUMPY[kind])
+    info = numpy.iinfo(kind)
+    low, high = (-9, 9) if numbers.random() < 0.5 else (info.min, info.max)
+    return numbers.integers(max(low, info.min), high, dims, dtype=kind, endpoint=True)
+
+
+def text_of(g, outputs):
+    shape = lambda kind, d: f"{'float' if kind == 'scale' else kind}[{','.join(map(str, d))}]"
+    inputs = ", ".join(f"{shape(k, d)} {n}" for n, (k, d) in g.inputs.items())
+    constants = f"\n<{', '.join(g.constants)}>" if g.constants else ""
+    body = "\n\t".join(g.nodes)
+    ends = ", ".join(f"{shape(kind, d)} {n}" for n, kind, d in outputs)
+    return f'<ir_version: 10, opset_import: ["" : 21]>\ng ({inputs}) => ({ends}){constants}\n{{\n\t{body}\n}}\n'
+
+
+def run(program, model, given, paths, target):
+    wanted = [word for name, path in paths.items() for word in ("--output", f"{name}={path}")]
+    done = subprocess.run([program, "run", model, *given, *wanted, "--target", *target], capture_output=True, text=True)
+    if done.returncode == ENVIRONMENT and target[0] == "jit" and "libtcc" in done.stderr:
+        return None
+    assert done.returncode == 0, f"{' '.join(target)}: exit {done.returncode}: {done.stderr.strip()[:400]}"
+    return [numpy.load(path) for path in paths.values()]
+
+
+def check(program, seed, folder):
+    g, outputs = drawn(seed)
+    model = os.path.join(folder, "g.onnxtxt")
+    text = text_of(g, outputs)
+    with open(model, "w") as file:
+        file.write(text)
+    numbers, given = numpy.random.default_rng(seed), []
+    for name, (kind, dims) in g.inputs.items():
+        path = os.path.join(folder, name + ".npy")
+        numpy.save(path, value_of(numbers, kind, dims))
+        given += ["--input", f"{name}={path}"]
+    paths = {name: os.path.join(folder, name + ".npy") for name, _, _ in outputs}
+    try:
+        right = run(program, model, given, paths, ["interpreter"])
+        for target in TARGETS:
+            have = run(program, model, given, paths, target)
+            for (name, _, _), a, b in zip(outputs, right, have or []):
+                assert same(a, b), f"{' '.join(target)}: {name} differs at {numpy.argwhere(a != b)[:3].tolist()}: {a[a != b][:3]}, {b[a != b][:3]}"
+    except AssertionError as wrong:
+        print(f"seed {seed}: {wrong}\n{text}")
+        return 1
+    return 0
+
+
+def main(program, seed, count):
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = sum(check(program, one, folder) for one in range(seed, seed + count))
+    print(f"{count - wrong} of {count} graphs from seed {seed} on have the interpreter's bits")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
