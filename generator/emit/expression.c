@@ -317,16 +317,19 @@ static const char *c_type(const struct printer *printer, const struct expr *expr
 	                                                                             : "long long";
 }
 
-/* Every second float: neighbours in the pairs [0, 1], [2, 3] … of the buffer, so that a window's taps share what they
- * load.  NULL where the pairs reach out of the buffer. */
-static const char *print_pairs(struct printer *printer, const struct definition *of, const struct index *address)
+/* Every second element: neighbours in the pairs [0, 1], [2, 3] … of the buffer, so that a window's taps share what they
+ * load.  NULL where the pairs reach out of the buffer, or elements have 64 bits. */
+static const char *print_pairs(struct printer *printer, const struct expr *load, const struct index *address)
 {
 	int64_t low, high, odd = address->constant & 1;
+	struct lane_type t = lane_type_of(load->type);
 	index_range(address, &low, &high);
-	if (low - odd < 0 || high + 1 - odd >= definition_elements(of))
+	if (low - odd < 0 || high + 1 - odd >= definition_elements(load->of) || dtypes[load->type].bits == 64)
 		return NULL;
-	const char *from = printer_address(printer, of, index_plus(printer->arena, address, -odd));
-	return arena_printf(printer->arena, odd ? "vec_odd(%s)" : "vec_even(%s)", from);
+	const char *from = printer_address(printer, load->of, index_plus(printer->arena, address, -odd));
+	if (t.pointer)
+		from = arena_printf(printer->arena, "(const %s *)(%s)", t.pointer, from);
+	return arena_printf(printer->arena, "%s_%s%s(%s)", t.vector, odd ? "odd" : "even", t.memory, from);
 }
 
 static struct printed print_load(struct printer *printer, const struct expr *load)
@@ -352,7 +355,7 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 		text = printer_element(printer, load->of, address);
 		return (struct printed){ vector ? set_text(arena, load->type, text) : text, LEVEL_PRIMARY };
 	}
-	if (factor == 2 && !printer->left && floats && (text = print_pairs(printer, load->of, address)))
+	if (factor == 2 && !printer->left && (text = print_pairs(printer, load, address)))
 		return (struct printed){ text, LEVEL_PRIMARY };
 	const char *from = printer_address(printer, load->of, address);
 	if (t.pointer)

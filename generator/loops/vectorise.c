@@ -45,16 +45,36 @@ static double access_cost(const struct judging *j, const struct index *at, bool 
 	return factor == 1 ? 1 : factor == 0 ? 0.5 : store ? 1.5 * lanes : 1.2 * lanes;
 }
 
-enum { ACCESSES = 2 }; /* single elements loaded in the time of a vector's load */
+enum {
+	ACCESSES = 2,
+	PAIRS = 2,
+	BY_LANE_DOUBLE = 8
+}; /* single elements loaded in the time of a vector's load; every second element's cost */
+
+/* Rows that a vector leaves to its lanes (common/lanes.jinja): each is stored, computed by itself and loaded. */
+static bool by_lane(const struct expr *expr)
+{
+	if (expr->kind != EXPR_SCALAR || expr->type == DTYPE_F32)
+		return false;
+	bool divides = expr->row == SCALAR_div || expr->row == SCALAR_mod || expr->row == SCALAR_fmod;
+	if (expr->type == DTYPE_F64)
+		return scalars[expr->row].cost >= BY_LANE_DOUBLE;
+	return expr->row == SCALAR_pow || expr->row == SCALAR_random
+	        || (divides && (dtypes[expr->type].bits == 64 || expr->type == DTYPE_U32));
+}
 
 /* What indices load is part of the gather that they are for. */
 static void judge_loads(struct judging *j, const struct expr *expr)
 {
 	j->floats &= expr->type == DTYPE_F32 || expr->type == DTYPE_F16;
 	if (expr->kind == EXPR_LOAD && expr->of->rank) {
-		j->cost += j->rounds * access_cost(j, expr->at[0], false);
+		bool pairs = index_factor(expr->at[0], j->var) == 2 && dtypes[expr->type].bits < 32;
+		j->cost += j->rounds * (pairs ? PAIRS : access_cost(j, expr->at[0], false));
 		j->scalar += j->rounds / ACCESSES;
 	}
+	if (by_lane(expr))
+		j->cost += j->rounds * j->loops->target->lanes
+		        * (0.25 * scalars[expr->row].cost + (double)(ACCESSES + 1) / ACCESSES);
 	for (int i = 0; i < 3; i++)
 		if (expr->arg[i])
 			judge_loads(j, expr->arg[i]);
