@@ -18,6 +18,7 @@ void arena_init(struct arena *arena, struct build *build)
 {
 	memset(arena, 0, sizeof *arena);
 	arena->build = build;
+	arena->outer = arena == build->arena ? NULL : build->arena;
 }
 
 void arena_release(struct arena *arena)
@@ -28,6 +29,7 @@ void arena_release(struct arena *arena)
 	}
 	arena->blocks = NULL;
 	arena->used = 0;
+	arena->interned = NULL;
 }
 
 static void out_of_memory(struct arena *arena, size_t bytes)
@@ -62,6 +64,11 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 	}
 	block->used = from + bytes;
 	return memset(block->at + from, 0, bytes);
+}
+
+void arena_trim(struct arena *arena, void *last, size_t bytes)
+{
+	arena->blocks->used = (size_t)((unsigned char *)last - arena->blocks->at) + bytes;
 }
 
 void *arena_array(struct arena *arena, size_t count, size_t size)

@@ -140,9 +140,6 @@ struct definition *define_repeated(struct program *program, const char *name, co
 	const struct definition *of = repeat->body->outputs.at[part];
 	bool sliced = repeat->out[part].moves == REPEAT_SLICED;
 	int64_t extents[MAX_RANK] = { repeat->rounds };
-	const struct index *first[MAX_RANK];
-	for (int d = 0; d < MAX_RANK; d++)
-		first[d] = index_constant(program->arena, 0);
 	memcpy(extents + sliced, of->extents, (size_t)of->rank * sizeof *extents);
 	struct definition *definition = append(program, SOURCE_COMPUTED, name, of->type, of->rank + sliced, extents);
 	definition->reduce = REDUCE_REPEAT;
@@ -153,7 +150,7 @@ struct definition *define_repeated(struct program *program, const char *name, co
 	definition->operands = base ? 1 : (int)repeat->body->inputs.count;
 	definition->operand = arena_new_array(program->arena, const struct expr *, (size_t)definition->operands + 1);
 	for (int i = 0; i < definition->operands; i++)
-		definition->operand[i] = expr_load(program->arena, base ? base : operands[i], first);
+		definition->operand[i] = expr_load_first(program->arena, base ? base : operands[i]);
 	return definition;
 }
 

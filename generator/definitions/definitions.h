@@ -4,8 +4,9 @@
  *     conv f32[1,16,32,32] = sum(kh < 3, kw < 3, c < 16 from b[o]) pad(x)[n, c, i+kh-1, j+kw-1] * w[o, c, kh, kw]
  *
  * It knows no op, no layout, no kernel.  Nodes become definitions in ops/; the interpreter runs them; kernels/ places
- * and
- * joins them.  Expressions and indices are immutable and shared freely; all live in the build's arena. */
+ * and joins them.  Expressions and indices are immutable and shared freely: what is equal is one pointer, in an arena
+ * and those around it (intern.c), and what is often asked of them is known when they are made.
+ */
 #ifndef DEFINITIONS_DEFINITIONS_H
 #define DEFINITIONS_DEFINITIONS_H
 #include "graph/graph.h"
@@ -20,8 +21,10 @@ struct definition;
  * times one variable or 1: a number that the code is given when it runs. Constructors normalise: (i*16 + j) / 16 is i
  * where j < 16; (k/4)*4 + k%4 is k.  So two indices that are equal as far as the rules see are index_equal, and an
  * address is affine in the loop variables wherever it can be. */
+enum { VARS_LAST = 63 };
 enum atom_kind { ATOM_VAR, ATOM_DIV, ATOM_MOD, ATOM_VALUE, ATOM_SYMBOL };
 struct atom {
+	uint32_t hash; /* intern.c */
 	enum atom_kind kind;
 	int var;                /* VAR: output variables are 0 … rank-1, reduced ones follow */
 	int64_t low, high;      /* its values lie in [low, high] */
@@ -35,12 +38,17 @@ struct index_term {
 	const struct atom *atom;
 };
 struct index {
-	int64_t constant;
+	uint32_t hash; /* intern.c */
 	int count;
+	int64_t constant;
+	uint64_t
+	        vars; /* bit v: variable v is in it, also inside quotients and values; bit VARS_LAST: one from there on */
+	bool values; /* some of it is loaded from a tensor */
 	struct index_term terms[];
 };
 
 const struct index *index_constant(struct arena *, int64_t);
+const struct index *index_of_atom(struct arena *, struct atom, int64_t factor);
 const struct index *index_var(struct arena *, int var, int64_t extent); /* in [0, extent); 0 where extent is 1 */
 const struct index *index_value(struct arena *, const struct expr *, int64_t low, int64_t high);
 const struct index *index_symbol(
@@ -58,7 +66,6 @@ bool index_is_var(const struct index *, int *var);   /* exactly one variable, fa
 int64_t index_factor(const struct index *, int var); /* of the plain variable; 0 where it is not there */
 bool index_uses(const struct index *, int var);      /* anywhere, also inside quotients and values */
 bool index_is_affine(const struct index *);          /* variables only */
-bool index_has_values(const struct index *);         /* some of it is loaded from a tensor */
 bool index_bends(const struct index *, int var);     /* is not affine in that variable */
 /* What it grows by along the variable, a number or symbols; NULL: it bends, by more than symbols. */
 const struct index *index_step(struct arena *, const struct index *, int var);
@@ -80,7 +87,7 @@ const struct index *index_flatten(struct arena *, int rank, const struct index *
 void index_unflatten(
         struct arena *, const struct index *flat, int rank, const int64_t *extents, const struct index **at);
 
-/* ---- expr.c: scalar expressions ---- */
+/* ---- expr.c: scalar expressions.  Equal ones of a build are one pointer (intern.c) ---- */
 enum expr_kind {
 	EXPR_NUMBER, /* a constant: `number` for floats, `integer` for the rest */
 	EXPR_LOAD,   /* of[at…]; every index lies inside the extents */
@@ -99,23 +106,30 @@ struct range {
 	const struct index *at;
 	int64_t from, to;
 }; /* from <= at < to */
+enum { EXPR_COST_MOST = 1 << 30 };
 struct expr {
+	uint32_t hash;  /* intern.c */
+	uint32_t kinds; /* bits 1u << EXPR_…: of what is in it, outside of indices */
+	uint64_t vars;  /* as those of an index */
+	int cost;       /* vector instructions for one vector of elements, loads 1 each; EXPR_COST_MOST: or more */
 	enum expr_kind kind;
 	enum dtype type;
 	double number;
 	int64_t integer;
-	struct definition *of;      /* LOAD */
-	const struct index **at;    /* LOAD: one for each dimension of `of` */
-	enum scalar row;            /* SCALAR */
-	const struct expr *arg[3];  /* SCALAR; SELECT: yes, no; CAST: one */
-	int cast;                   /* CAST: its bits */
-	const struct index *index;  /* INDEX */
-	const struct range *ranges; /* SELECT */
+	struct definition *of;         /* LOAD */
+	const struct index *const *at; /* LOAD: one for each dimension of `of` */
+	int rank;                      /* LOAD: how many */
+	enum scalar row;               /* SCALAR */
+	const struct expr *arg[3];     /* SCALAR; SELECT: yes, no; CAST: one */
+	int cast;                      /* CAST: its bits */
+	const struct index *index;     /* INDEX */
+	const struct range *ranges;    /* SELECT */
 	int range_count;
 };
 const struct expr *expr_number(struct arena *, enum dtype, double); /* of a float below 32 bits: a cast of one */
 const struct expr *expr_integer(struct arena *, enum dtype, int64_t);
 const struct expr *expr_load(struct arena *, struct definition *, const struct index *const *at);
+const struct expr *expr_load_first(struct arena *, struct definition *); /* element 0 */
 const struct expr *expr_scalar(
         struct arena *, enum scalar, const struct expr *a, const struct expr *b, const struct expr *c);
 /* Ranges that always hold are dropped; one that never holds makes it `no`. */
@@ -138,8 +152,10 @@ const struct expr *expr_map_loads(struct arena *, const struct expr *,
 bool expr_equal(const struct expr *, const struct expr *);
 int expr_compare(const struct expr *,
         const struct expr *); /* an order of them: no address is in it, tensors go by their names */
-bool expr_has(const struct expr *, unsigned kinds); /* one of them, bits 1u << EXPR_…, in it outside of indices */
 bool expr_uses(const struct expr *, int var);
+/* One of these kinds, bits 1u << EXPR_…, is in it outside of indices. */
+static inline bool expr_has(const struct expr *expr, unsigned kinds) { return (expr->kinds & kinds) != 0; }
+static inline int expr_cost(const struct expr *expr) { return expr->cost; }
 /* Whether it can be a vector along that variable (-1: of one value): float alone, affine in it, no select on it. */
 bool expr_can_vector(const struct expr *, int lane);
 /* Whether vectors of that type exist: floats of 16 bits, which are codes until a cast widens them, float32, double, integers of 8 to
@@ -153,7 +169,6 @@ bool expr_node_has_lanes(const struct expr *, int lane);
 bool expr_is_between(const struct expr *, int lane, int64_t *from, int64_t *to);
 /* A select whose range one value moves along a variable: how many of a row are there. */
 bool expr_selects_by_value(const struct expr *);
-int expr_cost(const struct expr *); /* vector instructions for one vector of elements, loads 1 each */
 /* Calls visit for every load, also those inside indices. */
 void expr_loads(const struct expr *, void (*visit)(void *user, const struct expr *load), void *user);
 

@@ -79,18 +79,16 @@ static bool index_is_moving(const struct index *index, int rank)
 
 static const struct index *split_terms(struct machine *machine, const struct index *index, int part)
 {
-	struct index *split = arena_alloc(machine->arena, sizeof *split + (size_t)index->count * sizeof *split->terms);
-	struct index *alone = arena_alloc(machine->arena, sizeof *alone + sizeof *alone->terms);
-	alone->count = 1;
+	const struct index *split = index_constant(machine->arena, part == 0 ? index->constant : 0);
 	for (int i = 0; i < index->count; i++) {
-		alone->terms[0] = index->terms[i];
+		const struct index *alone =
+		        index_of_atom(machine->arena, *index->terms[i].atom, index->terms[i].factor);
 		int kind = !index_varies(machine, alone)                    ? 0
 		        : index_is_moving(alone, machine->definition->rank) ? 1
 		                                                            : 2;
 		if (kind == part)
-			split->terms[split->count++] = index->terms[i];
+			split = index_add(machine->arena, split, alone);
 	}
-	split->constant = part == 0 ? index->constant : 0;
 	return split;
 }
 

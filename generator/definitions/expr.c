@@ -1,58 +1,50 @@
 /* expr.c: scalar expressions over loads: made, simplified on the way, substituted, compared. */
-#include "definitions/definitions.h"
+#include "definitions/intern.h"
 #include <math.h>
-
-static struct expr *expr_new(struct arena *arena, enum expr_kind kind, enum dtype type)
-{
-	struct expr *expr = arena_new(arena, struct expr);
-	expr->kind = kind;
-	expr->type = type;
-	return expr;
-}
 
 const struct expr *expr_number(struct arena *arena, enum dtype type, double number)
 {
 	if (dtype_is_narrow(type))
 		return expr_cast(arena, type, expr_number(arena, DTYPE_F32, number));
-	struct expr *expr = expr_new(arena, EXPR_NUMBER, type);
-	expr->number = number;
-	expr->integer = number > -0x1p63 && number < 0x1p63 ? (int64_t)number : 0;
-	return expr;
+	return intern_expr(arena,
+	        (struct expr){ .kind = EXPR_NUMBER,
+	                .type = type,
+	                .number = number,
+	                .integer = number > -0x1p63 && number < 0x1p63 ? (int64_t)number : 0 });
 }
 
 const struct expr *expr_integer(struct arena *arena, enum dtype type, int64_t integer)
 {
-	struct expr *expr = expr_new(arena, EXPR_NUMBER, type);
-	expr->integer = integer;
-	expr->number = (double)integer;
-	return expr;
+	return intern_expr(arena,
+	        (struct expr){ .kind = EXPR_NUMBER, .type = type, .integer = integer, .number = (double)integer });
 }
 
 const struct expr *expr_load(struct arena *arena, struct definition *of, const struct index *const *at)
 {
-	struct expr *expr = expr_new(arena, EXPR_LOAD, of->type);
-	expr->of = of;
-	expr->at = arena_new_array(arena, const struct index *, (size_t)of->rank + 1);
-	for (int d = 0; d < of->rank; d++)
-		expr->at[d] = at[d];
-	return expr;
+	return intern_expr(
+	        arena, (struct expr){ .kind = EXPR_LOAD, .type = of->type, .of = of, .rank = of->rank, .at = at });
+}
+
+const struct expr *expr_load_first(struct arena *arena, struct definition *of)
+{
+	const struct index *first[MAX_RANK];
+	for (int d = 0; d < MAX_RANK; d++)
+		first[d] = index_constant(arena, 0);
+	return expr_load(arena, of, first);
 }
 
 const struct expr *expr_scalar(
         struct arena *arena, enum scalar row, const struct expr *a, const struct expr *b, const struct expr *c)
 {
-	struct expr *expr = expr_new(arena, EXPR_SCALAR, a->type);
-	expr->row = row;
-	expr->arg[0] = a;
-	expr->arg[1] = b;
-	expr->arg[2] = c;
-	return expr;
+	return intern_expr(
+	        arena, (struct expr){ .kind = EXPR_SCALAR, .type = a->type, .row = row, .arg = { a, b, c } });
 }
 
 const struct expr *expr_select(
         struct arena *arena, const struct range *ranges, int count, const struct expr *yes, const struct expr *no)
 {
-	struct range *kept = arena_new_array(arena, struct range, (size_t)count + 1);
+	struct range few[MAX_VARS],
+	        *kept = count <= MAX_VARS ? few : arena_new_array(arena, struct range, (size_t)count);
 	int n = 0;
 	for (int i = 0; i < count; i++) {
 		int64_t low, high;
@@ -64,12 +56,9 @@ const struct expr *expr_select(
 	}
 	if (!n)
 		return yes;
-	struct expr *expr = expr_new(arena, EXPR_SELECT, yes->type);
-	expr->ranges = kept;
-	expr->range_count = n;
-	expr->arg[0] = yes;
-	expr->arg[1] = no;
-	return expr;
+	return intern_expr(arena,
+	        (struct expr){
+	                .kind = EXPR_SELECT, .type = yes->type, .ranges = kept, .range_count = n, .arg = { yes, no } });
 }
 
 const struct expr *expr_index(struct arena *arena, const struct index *index)
@@ -77,9 +66,7 @@ const struct expr *expr_index(struct arena *arena, const struct index *index)
 	int64_t value;
 	if (index_is_constant(index, &value))
 		return expr_integer(arena, DTYPE_I64, value);
-	struct expr *expr = expr_new(arena, EXPR_INDEX, DTYPE_I64);
-	expr->index = index;
-	return expr;
+	return intern_expr(arena, (struct expr){ .kind = EXPR_INDEX, .type = DTYPE_I64, .index = index });
 }
 
 const struct expr *expr_cast(struct arena *arena, enum dtype type, const struct expr *a)
@@ -103,10 +90,7 @@ const struct expr *expr_cast_as(struct arena *arena, enum dtype type, int cast, 
 	if (!(cast & CAST_BITS) && dtype_is_narrow(type) && a->kind == EXPR_CAST && !(a->cast & CAST_BITS)
 	        && a->arg[0]->type == type && keeps_all(type, cast))
 		return a->arg[0];
-	struct expr *expr = expr_new(arena, EXPR_CAST, type);
-	expr->cast = cast;
-	expr->arg[0] = a;
-	return expr;
+	return intern_expr(arena, (struct expr){ .kind = EXPR_CAST, .type = type, .cast = cast, .arg = { a } });
 }
 
 /* Rebuilds an expression: indices through `with` (NULL: kept), loads of `of` (NULL: none) replaced by its body, or all
@@ -228,43 +212,6 @@ const struct expr *expr_map_loads(struct arena *arena, const struct expr *expr,
 	                                  : expr_select(arena, expr->ranges, expr->range_count, arg[0], arg[1]);
 }
 
-bool expr_equal(const struct expr *a, const struct expr *b)
-{
-	if (a == b)
-		return true;
-	if (!a || !b || a->kind != b->kind || a->type != b->type)
-		return false;
-	switch (a->kind) {
-	case EXPR_NUMBER: return a->integer == b->integer && !memcmp(&a->number, &b->number, sizeof a->number);
-	case EXPR_LOAD:
-		for (int d = 0; a->of == b->of && d < a->of->rank; d++)
-			if (!index_equal(a->at[d], b->at[d]))
-				return false;
-		return a->of == b->of;
-	case EXPR_SELECT:
-		if (a->range_count != b->range_count)
-			return false;
-		for (int i = 0; i < a->range_count; i++)
-			if (a->ranges[i].from != b->ranges[i].from || a->ranges[i].to != b->ranges[i].to
-			        || !index_equal(a->ranges[i].at, b->ranges[i].at))
-				return false;
-		break;
-	case EXPR_INDEX: return index_equal(a->index, b->index);
-	case EXPR_SCALAR:
-		if (a->row != b->row)
-			return false;
-		break;
-	case EXPR_CAST:
-		if (a->cast != b->cast)
-			return false;
-		break;
-	}
-	for (int i = 0; i < 3; i++)
-		if (a->arg[i] != b->arg[i] && !expr_equal(a->arg[i], b->arg[i]))
-			return false;
-	return true;
-}
-
 #define BY(what) \
 	do { \
 		if (a->what != b->what) \
@@ -304,16 +251,12 @@ int expr_compare(const struct expr *a, const struct expr *b)
 }
 #undef BY
 
-bool expr_has(const struct expr *expr, unsigned kinds)
-{
-	bool any = kinds >> expr->kind & 1;
-	for (int i = 0; i < 3 && !any; i++)
-		any = expr->arg[i] && expr_has(expr->arg[i], kinds);
-	return any;
-}
+bool expr_equal(const struct expr *a, const struct expr *b) { return expr_compare(a, b) == 0; }
 
 bool expr_uses(const struct expr *expr, int var)
 {
+	if (var < VARS_LAST || !(expr->vars >> VARS_LAST))
+		return expr->vars >> (var < VARS_LAST ? var : VARS_LAST) & 1;
 	if (expr->kind == EXPR_LOAD)
 		for (int d = 0; d < expr->of->rank; d++)
 			if (index_uses(expr->at[d], var))
@@ -327,17 +270,6 @@ bool expr_uses(const struct expr *expr, int var)
 		if (expr->arg[i] && expr_uses(expr->arg[i], var))
 			return true;
 	return false;
-}
-
-int expr_cost(const struct expr *expr)
-{
-	int cost = expr->kind == EXPR_SCALAR ? scalars[expr->row].cost
-	                                     : expr->kind == EXPR_LOAD || expr->kind == EXPR_SELECT
-	                || (expr->kind == EXPR_CAST
-	                        && (dtype_is_narrow(expr->type) || dtype_is_narrow(expr->arg[0]->type)));
-	for (int i = 0; i < 3; i++)
-		cost += expr->arg[i] ? expr_cost(expr->arg[i]) : 0;
-	return cost;
 }
 
 static void index_loads(const struct index *index, void (*visit)(void *, const struct expr *), void *user)

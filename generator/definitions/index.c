@@ -1,7 +1,7 @@
 /* index.c: integers over index variables in one normal form: constant + sum of factor * atom, atoms distinct and
  * sorted. The rules are those that reshapes, slices and layouts need; each keeps the value for every assignment of the
  * variables. */
-#include "definitions/definitions.h"
+#include "definitions/intern.h"
 #include <inttypes.h>
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
@@ -75,16 +75,24 @@ const struct index *index_constant(struct arena *arena, int64_t value)
 		return &zero;
 	struct index *index = index_room(arena, 0);
 	index->constant = value;
-	return index;
+	return intern_index(arena, index);
 }
 
-static const struct index *index_of_atom(struct arena *arena, struct atom atom, int64_t factor)
+const struct index *index_of_atom(struct arena *arena, struct atom atom, int64_t factor)
 {
+	const struct atom *kept = intern_atom(arena, atom);
 	struct index *index = index_room(arena, 1);
-	struct atom *kept = arena_new(arena, struct atom);
-	*kept = atom;
 	index->terms[0] = (struct index_term){ factor, kept };
-	return index;
+	return intern_index(arena, index);
+}
+
+/* Of terms that lie in place already. */
+static const struct index *finished(struct arena *arena, struct index *made)
+{
+	if (made->count || made->constant)
+		return intern_index(arena, made);
+	arena_trim(arena, made, 0);
+	return &zero;
 }
 
 const struct index *index_var(struct arena *arena, int var, int64_t extent)
@@ -135,7 +143,7 @@ static const struct index *merge(struct arena *arena, const struct index *a, con
 			sum->terms[n++] = term;
 	}
 	sum->count = n;
-	return sum;
+	return finished(arena, sum);
 }
 
 static const struct index *without(struct arena *arena, const struct index *a, int i, int j)
@@ -146,7 +154,7 @@ static const struct index *without(struct arena *arena, const struct index *a, i
 	for (int k = 0; k < a->count; k++)
 		if (k != i && k != j)
 			rest->terms[n++] = a->terms[k];
-	return rest;
+	return finished(arena, rest);
 }
 
 /* f*n*(x/n) + f*(x%n) = f*x;  f*n*((x/n)%m) + f*(x%n) = f*(x%(n*m)) */
@@ -179,13 +187,12 @@ const struct index *index_add(struct arena *arena, const struct index *a, const 
 
 const struct index *index_plus(struct arena *arena, const struct index *a, int64_t b)
 {
-	struct index *sum;
 	if (!b)
 		return a;
-	sum = index_room(arena, a->count);
+	struct index *sum = index_room(arena, a->count);
 	memcpy(sum->terms, a->terms, (size_t)a->count * sizeof *a->terms);
 	sum->constant = a->constant + b;
-	return sum;
+	return finished(arena, sum);
 }
 
 /* One atom for each of its terms: so symbols of one variable add up, and a variable that becomes a constant leaves the
@@ -221,17 +228,17 @@ const struct index *index_scale(struct arena *arena, const struct index *a, int6
 static void split(struct arena *arena, const struct index *x, int64_t by, const struct index **quotient,
         const struct index **rest)
 {
-	struct index *q = index_room(arena, x->count), *r = index_room(arena, x->count);
-	q->count = r->count = 0;
-	q->constant = floor_div(x->constant, by);
-	r->constant = floor_mod(x->constant, by);
-	for (int i = 0; i < x->count; i++)
-		if (x->terms[i].factor % by == 0)
-			q->terms[q->count++] = (struct index_term){ x->terms[i].factor / by, x->terms[i].atom };
-		else
-			r->terms[r->count++] = x->terms[i];
-	*quotient = q;
-	*rest = r;
+	for (int part = 0; part < 2; part++) {
+		struct index *made = index_room(arena, x->count);
+		made->count = 0;
+		made->constant = part ? floor_mod(x->constant, by) : floor_div(x->constant, by);
+		for (int i = 0; i < x->count; i++)
+			if ((x->terms[i].factor % by != 0) == part)
+				made->terms[made->count++] =
+				        (struct index_term){ part ? x->terms[i].factor : x->terms[i].factor / by,
+					        x->terms[i].atom };
+		*(part ? rest : quotient) = finished(arena, made);
+	}
 }
 
 /* The largest g > 1 dividing n with x = g*s + b, b in [0, g); 1 where there is none. */
@@ -326,6 +333,8 @@ int64_t index_factor(const struct index *index, int var)
 
 bool index_uses(const struct index *index, int var)
 {
+	if (var < VARS_LAST || !(index->vars >> VARS_LAST))
+		return index->vars >> (var < VARS_LAST ? var : VARS_LAST) & 1;
 	for (int i = 0; i < index->count; i++) {
 		const struct atom *atom = index->terms[i].atom;
 		if (atom->kind == ATOM_VAR                 ? atom->var == var
@@ -435,16 +444,6 @@ bool index_lane_gathers(const struct index *index, int var)
 			return false;
 	}
 	return low > -(1 << 30) && high < 1 << 30;
-}
-
-bool index_has_values(const struct index *index)
-{
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE || (atom->of && index_has_values(atom->of)))
-			return true;
-	}
-	return false;
 }
 
 bool index_is_affine(const struct index *index)

@@ -4,10 +4,7 @@
 
 static const struct index *index_of_term(struct arena *arena, struct index_term term)
 {
-	struct index *index = arena_alloc(arena, sizeof *index + sizeof term);
-	index->count = 1;
-	index->terms[0] = term;
-	return index;
+	return index_of_atom(arena, *term.atom, term.factor);
 }
 
 /* An affine index as an ivec. */

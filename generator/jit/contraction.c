@@ -370,8 +370,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 		if (value)
 			blocks_into(b, value, &d, into);
 		else {
-			struct expr *whole = arena_new(arena, struct expr);
-			*whole = (struct expr){ .kind = EXPR_LOAD, .type = DTYPE_F32, .of = c->root };
+			const struct expr *whole = expr_load_first(arena, c->root);
 			blocks_into(b, whole, &d, into);
 		}
 	}

@@ -136,8 +136,7 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		set_int(globals, "out_pixel", index_factor(c->out_at, COLUMN));
 	} else {
 		const char *square = blocks_scratch(b, (int64_t)m * m * width, NULL);
-		struct expr *whole = arena_new(arena, struct expr);
-		*whole = (struct expr){ .kind = EXPR_LOAD, .type = DTYPE_F32, .of = c->root };
+		const struct expr *whole = expr_load_first(arena, c->root);
 		w.sums = (struct operand){ arena_printf(arena, "%s + i * %" PRId64, square, m * width), width, 1,
 			false };
 		b->list = calls;

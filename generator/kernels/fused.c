@@ -51,12 +51,12 @@ static bool uses_axis(const struct restricting *r, const struct index *at)
 static bool moves_with_pointers(const struct restricting *r, const struct expr *expr)
 {
 	for (int i = 0; i < expr->range_count; i++)
-		if (uses_axis(r, expr->ranges[i].at) || index_has_values(expr->ranges[i].at))
+		if (uses_axis(r, expr->ranges[i].at) || expr->ranges[i].at->values)
 			return false;
-	if (expr->kind == EXPR_INDEX && (uses_axis(r, expr->index) || index_has_values(expr->index)))
+	if (expr->kind == EXPR_INDEX && (uses_axis(r, expr->index) || expr->index->values))
 		return false;
 	for (int d = 0; expr->kind == EXPR_LOAD && d < expr->of->rank; d++)
-		if ((uses_axis(r, expr->at[d]) && !index_is_affine(expr->at[d])) || index_has_values(expr->at[d]))
+		if ((uses_axis(r, expr->at[d]) && !index_is_affine(expr->at[d])) || expr->at[d]->values)
 			return false;
 	for (int i = 0; i < 3; i++)
 		if (expr->arg[i] && !moves_with_pointers(r, expr->arg[i]))

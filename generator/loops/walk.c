@@ -33,17 +33,7 @@ int index_new(struct loops *loops, const char *like, int64_t extent, const struc
 	return is->var;
 }
 
-static bool has_values(const struct index *index)
-{
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE || (atom->kind != ATOM_VAR && has_values(atom->of)))
-			return true;
-	}
-	return false;
-}
-
-bool stmt_finds(const struct stmt *stmt) { return stmt->kind == STMT_INDEX && has_values(stmt->at); }
+bool stmt_finds(const struct stmt *stmt) { return stmt->kind == STMT_INDEX && stmt->at->values; }
 
 int var_new(struct loops *loops, const char *like, int64_t extent)
 {
@@ -132,8 +122,7 @@ const struct expr *copy_expr(struct copying *c, const struct expr *expr)
 static const struct index *copy_index(struct copying *c, const struct index *index)
 {
 	index = index_substitute(c->loops->arena, index, c->with);
-	return c->old_cells.count && has_values(index) ? copy_expr(c, expr_index(c->loops->arena, index))->index
-	                                               : index;
+	return c->old_cells.count && index->values ? copy_expr(c, expr_index(c->loops->arena, index))->index : index;
 }
 
 struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)

@@ -1,0 +1,139 @@
+/* test_intern.c: equal indices and expressions are one pointer, within an arena and those around it, and know what is
+ * in them. */
+#include "unit.h"
+#include "definitions/definitions.h"
+
+static struct build build;
+#define A build.arena
+enum { DRAWN = 400, LAST_VAR = 80 };
+static struct definition x = { .name = "x", .type = DTYPE_F32, .rank = 2, .extents = { 64, 64 } };
+static struct definition places = { .name = "places", .type = DTYPE_I64, .rank = 1, .extents = { 64 } };
+
+static uint64_t seed;
+static int draw(int n) { return (int)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33) % n; }
+
+static const struct index *draw_index(struct arena *arena, bool *uses)
+{
+	int var = draw(LAST_VAR);
+	const struct index *index = index_var(arena, var, 64);
+	uses[var] = true;
+	switch (draw(4)) {
+	case 0: return index_div(arena, index_plus(arena, index, draw(5)), 2 + draw(3));
+	case 1: return index_add(arena, index_scale(arena, index, 2 + draw(3)), index_constant(arena, draw(9)));
+	case 2: return index_value(arena, expr_load(arena, &places, &index), 0, 63);
+	default: return index;
+	}
+}
+
+/* With `uses`: the variables in it. */
+static const struct expr *draw_expr(struct arena *arena, int depth, bool *uses)
+{
+	const struct index *at[2];
+	struct range range;
+	switch (depth ? draw(6) : draw(2)) {
+	case 0: return expr_number(arena, DTYPE_F32, draw(3) - 1);
+	case 1:
+		at[0] = draw_index(arena, uses);
+		at[1] = draw_index(arena, uses);
+		return expr_load(arena, &x, at);
+	case 2:
+		range = (struct range){ draw_index(arena, uses), 1 + draw(2), 3 + draw(4) };
+		const struct expr *yes = draw_expr(arena, depth - 1, uses), *no = draw_expr(arena, depth - 1, uses);
+		return expr_select(arena, &range, 1, yes, no);
+	case 3: return expr_cast(arena, DTYPE_F32, expr_cast(arena, DTYPE_F16, draw_expr(arena, depth - 1, uses)));
+	default: {
+		const struct expr *a = draw_expr(arena, depth - 1, uses), *b = draw_expr(arena, depth - 1, uses);
+		return expr_scalar(arena, draw(2) ? SCALAR_add : SCALAR_mul, a, b, NULL);
+	}
+	}
+}
+
+static void what_is_made_again_is_the_same(void **state)
+{
+	(void)state;
+	struct arena inner;
+	arena_init(&inner, &build);
+	for (int i = 0; i < DRAWN; i++) {
+		bool uses[LAST_VAR] = { false };
+		seed = (uint64_t)i;
+		const struct expr *first = draw_expr(A, 4, uses);
+		size_t in_use = A->used;
+		seed = (uint64_t)i;
+		assert_ptr_equal(draw_expr(A, 4, uses), first);
+		seed = (uint64_t)i;
+		assert_ptr_equal(draw_expr(&inner, 4, uses), first);
+		assert_true(expr_equal(first, first));
+		assert_int_equal(A->used, in_use);
+	}
+	arena_release(&inner);
+}
+
+static void what_differs_is_not(void **state)
+{
+	(void)state;
+	const struct index *i = index_var(A, 0, 64), *at[2] = { i, i }, *below[2] = { index_var(A, 0, 32), i };
+	assert_ptr_not_equal(expr_number(A, DTYPE_F32, 0), expr_number(A, DTYPE_F32, -0.0));
+	assert_ptr_not_equal(expr_number(A, DTYPE_F32, 1), expr_number(A, DTYPE_F64, 1));
+	assert_ptr_not_equal(expr_load(A, &x, at), expr_load(A, &x, below));    /* bounds are part of it … */
+	assert_true(expr_equal(expr_load(A, &x, at), expr_load(A, &x, below))); /* … but not of what it is */
+	assert_ptr_equal(index_add(A, i, index_scale(A, i, -1)), index_constant(A, 0));
+	const struct range narrow = { i, 1, 3 }, wide = { i, 1, 4 };
+	const struct expr *a = expr_load(A, &x, at), *zero = expr_number(A, DTYPE_F32, 0);
+	assert_ptr_not_equal(expr_select(A, &narrow, 1, a, zero), expr_select(A, &wide, 1, a, zero));
+}
+
+/* An arena that is gone leaves nothing, also at the address of what was there. */
+static void arenas_forget(void **state)
+{
+	(void)state;
+	struct arena inner;
+	arena_init(&inner, &build);
+	for (int round = 0; round < 3; round++) {
+		struct definition *own = arena_new(&inner, struct definition);
+		*own = (struct definition){ .name = "own", .type = round % 2 ? DTYPE_F32 : DTYPE_F64 };
+		const struct expr *load = expr_load(&inner, own, NULL);
+		assert_int_equal(load->type, own->type);
+		assert_ptr_equal(expr_load(&inner, own, NULL), load);
+		arena_release(&inner);
+	}
+}
+
+static void variables_are_known(void **state)
+{
+	(void)state;
+	for (int i = 0; i < DRAWN; i++) {
+		bool uses[LAST_VAR] = { false };
+		seed = (uint64_t)i;
+		const struct expr *sum = expr_scalar(
+		        A, SCALAR_add, draw_expr(A, 0, uses), expr_cast(A, DTYPE_F32, draw_expr(A, 0, uses)), NULL);
+		for (int v = 0; v < LAST_VAR; v++)
+			assert_int_equal(expr_uses(sum, v), uses[v]);
+	}
+}
+
+static void costs_add_up(void **state)
+{
+	(void)state;
+	const struct index *at[2] = { index_var(A, 0, 64), index_var(A, 1, 64) };
+	const struct expr *load = expr_load(A, &x, at), *sum = expr_scalar(A, SCALAR_add, load, load, NULL);
+	assert_int_equal(expr_cost(sum), scalars[SCALAR_add].cost + 2);
+	assert_true(expr_has(sum, 1u << EXPR_LOAD) && !expr_has(sum, 1u << EXPR_SELECT | 1u << EXPR_INDEX));
+	for (int i = 0; i < 64; i++) /* as a tree 2^64 loads */
+		sum = expr_scalar(A, SCALAR_add, sum, sum, NULL);
+	assert_int_equal(expr_cost(sum), EXPR_COST_MOST);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_made_again_is_the_same),
+		cmocka_unit_test(what_differs_is_not),
+		cmocka_unit_test(arenas_forget),
+		cmocka_unit_test(variables_are_known),
+		cmocka_unit_test(costs_add_up),
+	};
+	build_init(&build);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	build_release(&build);
+	return failed;
+}
