@@ -512,12 +512,10 @@ static void reach(void *user, const struct expr *load)
 	s->reached |= s->at[load->of->number];
 }
 
-static bool makes_random(const struct expr *expr)
+static enum visit makes_random(void *user, const struct expr *expr)
 {
-	bool makes = expr && expr->kind == EXPR_SCALAR && expr->row == SCALAR_random;
-	for (int i = 0; i < 3 && expr && !makes; i++)
-		makes = makes_random(expr->arg[i]);
-	return makes;
+	(void)user;
+	return expr->kind == EXPR_SCALAR && expr->row == SCALAR_random ? VISIT_END : VISIT_PARTS;
 }
 
 bool *program_random(const struct program *program)
@@ -527,9 +525,10 @@ bool *program_random(const struct program *program)
 		const struct definition *definition = program->all.at[i];
 		if (definition->source != SOURCE_COMPUTED)
 			continue;
-		s.reached = makes_random(definition->body) || makes_random(definition->start);
+		s.reached = expr_visit(definition->body, makes_random, NULL)
+		        || expr_visit(definition->start, makes_random, NULL);
 		for (int d = 0; d < definition->rank; d++)
-			s.reached |= makes_random(definition->place[d]);
+			s.reached |= expr_visit(definition->place[d], makes_random, NULL);
 		definition_loads(definition, reach, &s);
 		s.at[definition->number] = s.reached;
 	}

@@ -6,6 +6,7 @@
  * It knows no op, no layout, no kernel.  Nodes become definitions in ops/; the interpreter runs them; kernels/ places
  * and joins them.  Expressions and indices are immutable and shared freely: what is equal is one pointer, in an arena
  * and those around it (intern.c), and what is often asked of them is known when they are made.
+ * One visitor looks through them, one rewriter makes others of them (visit.c).
  */
 #ifndef DEFINITIONS_DEFINITIONS_H
 #define DEFINITIONS_DEFINITIONS_H
@@ -75,8 +76,6 @@ bool index_lane_gathers(const struct index *, int var);
 /* The load of int32, or of int64, that a value in it is: as it is, within the atom's bounds, or counted from the end
  * where it is below 0, and cut to them.  *from_end: what is added below 0.  NULL: it is something else. */
 const struct expr *atom_gathered(const struct atom *, int64_t *from_end);
-/* Each variable v becomes with[v] (NULL: stays).  Values inside are substituted too. */
-const struct index *index_substitute(struct arena *, const struct index *, const struct index *const *with);
 int64_t index_evaluate(
         const struct index *, const int64_t *vars, int64_t (*value)(void *, const struct expr *), void *user);
 /* names[v] for variables; `load` prints a value (NULL: print.c's own).  C syntax when `c`: long arithmetic. */
@@ -140,15 +139,6 @@ const struct expr *expr_cast(struct arena *, enum dtype, const struct expr *);
 /* A float below 32 bits is widened to F32 alone, whatever comes then; what narrows such a number again is the number,
  * but for an infinity that saturates. */
 const struct expr *expr_cast_as(struct arena *, enum dtype, int cast, const struct expr *);
-const struct expr *expr_substitute(struct arena *, const struct expr *, const struct index *const *with);
-/* Every load of `of` becomes its body (a definition without reduction), indices substituted. */
-const struct expr *expr_inline(struct arena *, const struct expr *, const struct definition *of);
-/* Every load becomes one of what `to` says of the tensor, of the same shape. */
-const struct expr *expr_redirect(struct arena *, const struct expr *,
-        struct definition *(*to)(const void *user, struct definition *of), const void *user);
-/* Each load, but those inside indices, becomes what `map` says of it; the expression itself where nothing changes. */
-const struct expr *expr_map_loads(struct arena *, const struct expr *,
-        const struct expr *(*map)(void *user, const struct expr *load), void *user);
 bool expr_equal(const struct expr *, const struct expr *);
 int expr_compare(const struct expr *,
         const struct expr *); /* an order of them: no address is in it, tensors go by their names */
@@ -167,10 +157,59 @@ bool expr_node_has_lanes(const struct expr *, int lane);
 /* A load where the lane lies between bounds, and +0 elsewhere: of neighbours a masked load.  The lanes that are there,
  * less the lane's variable: [from, to). */
 bool expr_is_between(const struct expr *, int lane, int64_t *from, int64_t *to);
+bool expr_selects_on(const struct expr *, int var); /* a range of a select in it uses the variable */
 /* A select whose range one value moves along a variable: how many of a row are there. */
 bool expr_selects_by_value(const struct expr *);
-/* Calls visit for every load, also those inside indices. */
+static inline int expr_index_count(const struct expr *expr)
+{
+	return expr->kind == EXPR_LOAD ? expr->rank : expr->kind == EXPR_INDEX ? 1 : expr->range_count;
+}
+/* The indices that it holds itself: of a load, of the ranges of a select, of an INDEX. */
+static inline const struct index *expr_index_at(const struct expr *expr, int i)
+{
+	return expr->kind == EXPR_LOAD ? expr->at[i] : expr->kind == EXPR_INDEX ? expr->index : expr->ranges[i].at;
+}
+
+/* ---- visit.c: looking through expressions, and rewriting them ----
+ * A visit sees an expression before its parts and says whether those are seen, too.  What stands in several places may
+ * be seen in each of them, or once: visits do not count.  True: one said that nothing more is to be seen. */
+enum visit { VISIT_PARTS, VISIT_PAST, VISIT_END };
+typedef enum visit visit_expr(void *user, const struct expr *);
+bool expr_visit(const struct expr *, visit_expr *, void *user); /* what stands outside of indices; NULL: nothing */
+bool expr_visit_inside(const struct expr *, visit_expr *, void *user); /* also the values inside indices */
+bool index_visit(const struct index *, visit_expr *, void *user);      /* the values inside, and all in them */
+/* Calls visit for every load, also those inside indices: for each place that it stands in. */
 void expr_loads(const struct expr *, void (*visit)(void *user, const struct expr *load), void *user);
+
+/* Makes expressions again with other parts.  What has the same parts afterwards is the same. */
+struct memo;
+struct rewriter {
+	struct arena *arena;
+	const struct index *const *with; /* variable v becomes with[v]; NULL, of one or of all: stays */
+	/* What an expression becomes; NULL: what its parts make of it.  It says the same whenever it is asked. */
+	const struct expr *(*expr)(struct rewriter *, const struct expr *);
+	/* What an index becomes that an expression holds; NULL: what rewrite_index makes of it. */
+	const struct index *(*index)(struct rewriter *, const struct index *);
+	void *user;
+	struct memo *memo; /* visit.c; begins as NULL */
+};
+const struct expr *rewrite_expr(struct rewriter *, const struct expr *);
+const struct index *rewrite_index(struct rewriter *, const struct index *); /* variables, and values inside */
+/* A load of `of`, its indices rewritten. */
+const struct expr *rewrite_load(struct rewriter *, const struct expr *load, struct definition *of);
+const struct index *index_stays(struct rewriter *, const struct index *); /* an `index` that leaves all as they are */
+
+/* Each variable v becomes with[v] (NULL: stays).  Values inside are substituted too. */
+const struct index *index_substitute(struct arena *, const struct index *, const struct index *const *with);
+const struct expr *expr_substitute(struct arena *, const struct expr *, const struct index *const *with);
+/* Every load of `of` becomes its body (a definition without reduction), indices substituted. */
+const struct expr *expr_inline(struct arena *, const struct expr *, const struct definition *of);
+/* Every load becomes one of what `to` says of the tensor, of the same shape. */
+const struct expr *expr_redirect(struct arena *, const struct expr *,
+        struct definition *(*to)(const void *user, struct definition *of), const void *user);
+/* Each load, but those inside indices, becomes what `map` says of it; the expression itself where nothing changes. */
+const struct expr *expr_map_loads(struct arena *, const struct expr *,
+        const struct expr *(*map)(void *user, const struct expr *load), void *user);
 
 /* ---- definitions ---- */
 enum reduce {

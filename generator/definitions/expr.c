@@ -93,125 +93,6 @@ const struct expr *expr_cast_as(struct arena *arena, enum dtype type, int cast, 
 	return intern_expr(arena, (struct expr){ .kind = EXPR_CAST, .type = type, .cast = cast, .arg = { a } });
 }
 
-/* Rebuilds an expression: indices through `with` (NULL: kept), loads of `of` (NULL: none) replaced by its body, or all
- * loads by those of what `to` (NULL: none) says. */
-struct rewriting {
-	struct arena *arena;
-	const struct index *const *with;
-	const struct definition *of;
-	struct definition *(*to)(const void *user, struct definition *of);
-	const void *user;
-};
-
-static const struct expr *rewrite(const struct rewriting *, const struct expr *);
-
-static const struct index *rewrite_index(const struct rewriting *r, const struct index *index)
-{
-	bool values = false;
-	if (r->with)
-		index = index_substitute(r->arena, index, r->with);
-	for (int i = 0; (r->of || r->to) && i < index->count; i++)
-		values |= index->terms[i].atom->kind != ATOM_VAR;
-	if (!values)
-		return index;
-	const struct rewriting loads = { r->arena, NULL, r->of, r->to, r->user };
-	const struct index *sum = index_constant(r->arena, index->constant);
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		const struct index *becomes;
-		if (atom->kind == ATOM_VALUE)
-			becomes = index_value(r->arena, rewrite(&loads, atom->value), atom->low, atom->high);
-		else if (atom->kind == ATOM_DIV)
-			becomes = index_div(r->arena, rewrite_index(&loads, atom->of), atom->by);
-		else if (atom->kind == ATOM_MOD)
-			becomes = index_mod(r->arena, rewrite_index(&loads, atom->of), atom->by);
-		else if (atom->kind == ATOM_SYMBOL)
-			becomes = index_symbol(r->arena, atom->symbol, atom->by, atom->of);
-		else
-			becomes = index_var(r->arena, atom->var, atom->high + 1);
-		sum = index_add(r->arena, sum, index_scale(r->arena, becomes, index->terms[i].factor));
-	}
-	return sum;
-}
-
-/* Does a load read each element at its own variables?  Then its body needs no substitution, and is shared. */
-static bool at_own_variables(const struct definition *of, const struct index *const *at)
-{
-	for (int d = 0, var; d < of->rank; d++)
-		if (of->extents[d] != 1
-		        && !(index_is_var(at[d], &var) && var == d && at[d]->terms[0].atom->high == of->extents[d] - 1))
-			return false;
-	return true;
-}
-
-/* What nothing changes in stays the expression that it is. */
-static const struct expr *rewrite(const struct rewriting *r, const struct expr *expr)
-{
-	const struct expr *a = expr->arg[0] ? rewrite(r, expr->arg[0]) : NULL,
-	                  *b = expr->arg[1] ? rewrite(r, expr->arg[1]) : NULL,
-	                  *c = expr->arg[2] ? rewrite(r, expr->arg[2]) : NULL;
-	bool same = a == expr->arg[0] && b == expr->arg[1] && c == expr->arg[2];
-	switch (expr->kind) {
-	case EXPR_NUMBER: return expr;
-	case EXPR_LOAD: {
-		const struct index *at[MAX_VARS] = { 0 };
-		for (int d = 0; d < expr->of->rank; d++)
-			same &= (at[d] = rewrite_index(r, expr->at[d])) == expr->at[d];
-		if (expr->of == r->of)
-			return at_own_variables(r->of, at) ? r->of->body : expr_substitute(r->arena, r->of->body, at);
-		if (same && !r->to)
-			return expr;
-		return expr_load(r->arena, r->to ? r->to(r->user, expr->of) : expr->of, at);
-	}
-	case EXPR_SCALAR: return same ? expr : expr_scalar(r->arena, expr->row, a, b, c);
-	case EXPR_SELECT: {
-		struct range *ranges = arena_new_array(r->arena, struct range, (size_t)expr->range_count);
-		for (int i = 0; i < expr->range_count; i++)
-			ranges[i] = (struct range){ rewrite_index(r, expr->ranges[i].at), expr->ranges[i].from,
-				expr->ranges[i].to };
-		return expr_select(r->arena, ranges, expr->range_count, a, b);
-	}
-	case EXPR_INDEX: return expr_index(r->arena, rewrite_index(r, expr->index));
-	case EXPR_CAST: return same ? expr : expr_cast_as(r->arena, expr->type, expr->cast, a);
-	}
-	return expr;
-}
-
-const struct expr *expr_substitute(struct arena *arena, const struct expr *expr, const struct index *const *with)
-{
-	return rewrite(&(struct rewriting){ .arena = arena, .with = with }, expr);
-}
-
-const struct expr *expr_inline(struct arena *arena, const struct expr *expr, const struct definition *of)
-{
-	return rewrite(&(struct rewriting){ .arena = arena, .of = of }, expr);
-}
-
-const struct expr *expr_redirect(struct arena *arena, const struct expr *expr,
-        struct definition *(*to)(const void *user, struct definition *of), const void *user)
-{
-	return rewrite(&(struct rewriting){ .arena = arena, .to = to, .user = user }, expr);
-}
-
-const struct expr *expr_map_loads(struct arena *arena, const struct expr *expr,
-        const struct expr *(*map)(void *user, const struct expr *load), void *user)
-{
-	const struct expr *arg[3] = { 0 };
-	bool same = true;
-	if (expr->kind == EXPR_LOAD)
-		return map(user, expr);
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i]) {
-			arg[i] = expr_map_loads(arena, expr->arg[i], map, user);
-			same &= arg[i] == expr->arg[i];
-		}
-	if (same)
-		return expr;
-	return expr->kind == EXPR_SCALAR  ? expr_scalar(arena, expr->row, arg[0], arg[1], arg[2])
-	        : expr->kind == EXPR_CAST ? expr_cast_as(arena, expr->type, expr->cast, arg[0])
-	                                  : expr_select(arena, expr->ranges, expr->range_count, arg[0], arg[1]);
-}
-
 #define BY(what) \
 	do { \
 		if (a->what != b->what) \
@@ -253,53 +134,42 @@ int expr_compare(const struct expr *a, const struct expr *b)
 
 bool expr_equal(const struct expr *a, const struct expr *b) { return expr_compare(a, b) == 0; }
 
+static enum visit uses(void *user, const struct expr *expr)
+{
+	int var = *(const int *)user;
+	for (int i = 0; i < expr_index_count(expr); i++)
+		if (index_uses(expr_index_at(expr, i), var))
+			return VISIT_END;
+	return VISIT_PARTS;
+}
+
 bool expr_uses(const struct expr *expr, int var)
 {
 	if (var < VARS_LAST || !(expr->vars >> VARS_LAST))
 		return expr->vars >> (var < VARS_LAST ? var : VARS_LAST) & 1;
-	if (expr->kind == EXPR_LOAD)
-		for (int d = 0; d < expr->of->rank; d++)
-			if (index_uses(expr->at[d], var))
-				return true;
-	if (expr->kind == EXPR_INDEX && index_uses(expr->index, var))
-		return true;
-	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
+	return expr_visit(expr, uses, &var);
+}
+
+/* Some select asks for the variable. */
+static enum visit selects(void *user, const struct expr *expr)
+{
+	int var = *(const int *)user;
+	for (int i = 0; i < expr->range_count; i++)
 		if (index_uses(expr->ranges[i].at, var))
-			return true;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && expr_uses(expr->arg[i], var))
-			return true;
-	return false;
+			return VISIT_END;
+	return VISIT_PARTS;
 }
 
-static void index_loads(const struct index *index, void (*visit)(void *, const struct expr *), void *user)
+bool expr_selects_on(const struct expr *expr, int var)
 {
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE)
-			expr_loads(atom->value, visit, user);
-		else if (atom->kind != ATOM_VAR)
-			index_loads(atom->of, visit, user);
-	}
+	return expr_has(expr, 1u << EXPR_SELECT) && expr_visit(expr, selects, &var);
 }
 
-void expr_loads(const struct expr *expr, void (*visit)(void *user, const struct expr *load), void *user)
+static enum visit see_computed(void *user, const struct expr *expr)
 {
-	if (expr->kind == EXPR_LOAD) {
-		visit(user, expr);
-		for (int d = 0; d < expr->of->rank; d++)
-			index_loads(expr->at[d], visit, user);
-	}
-	if (expr->kind == EXPR_INDEX)
-		index_loads(expr->index, visit, user);
-	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
-		index_loads(expr->ranges[i].at, visit, user);
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i])
-			expr_loads(expr->arg[i], visit, user);
+	(void)user;
+	return expr->kind == EXPR_LOAD && expr->of->source != SOURCE_CONSTANT ? VISIT_END : VISIT_PARTS;
 }
-
-static void see_computed(void *user, const struct expr *load) { *(bool *)user |= load->of->source != SOURCE_CONSTANT; }
 
 /* Does the index run along a variable, from where one value says that comes at run time? */
 static bool runs_from_value(const struct index *at)
@@ -307,27 +177,23 @@ static bool runs_from_value(const struct index *at)
 	bool runs = false, value = false;
 	for (int i = 0; i < at->count; i++) {
 		const struct atom *atom = at->terms[i].atom;
-		bool same = false;
-		if (atom->kind == ATOM_VALUE)
-			expr_loads(atom->value, see_computed, &same);
-		for (int v = 0; v < MAX_VARS && same; v++)
-			same = !expr_uses(atom->value, v);
 		runs |= atom->kind == ATOM_VAR;
-		value |= same;
+		value |= atom->kind == ATOM_VALUE && !atom->value->vars
+		        && expr_visit_inside(atom->value, see_computed, NULL);
 	}
 	return runs && value;
 }
 
-bool expr_selects_by_value(const struct expr *expr)
+static enum visit selects_by_value(void *user, const struct expr *expr)
 {
+	(void)user;
 	for (int i = 0; i < expr->range_count; i++)
 		if (runs_from_value(expr->ranges[i].at))
-			return true;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && expr_selects_by_value(expr->arg[i]))
-			return true;
-	return false;
+			return VISIT_END;
+	return VISIT_PARTS;
 }
+
+bool expr_selects_by_value(const struct expr *expr) { return expr_visit(expr, selects_by_value, NULL); }
 
 bool expr_is_between(const struct expr *expr, int lane, int64_t *from, int64_t *to)
 {

@@ -454,28 +454,6 @@ bool index_is_affine(const struct index *index)
 	return true;
 }
 
-const struct index *index_substitute(struct arena *arena, const struct index *index, const struct index *const *with)
-{
-	const struct index *sum = index_constant(arena, index->constant);
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		const struct index *becomes = NULL;
-		switch (atom->kind) {
-		case ATOM_VAR: becomes = with[atom->var] ? with[atom->var] : index_of_atom(arena, *atom, 1); break;
-		case ATOM_DIV: becomes = index_div(arena, index_substitute(arena, atom->of, with), atom->by); break;
-		case ATOM_MOD: becomes = index_mod(arena, index_substitute(arena, atom->of, with), atom->by); break;
-		case ATOM_SYMBOL:
-			becomes = index_symbol(arena, atom->symbol, atom->by, index_substitute(arena, atom->of, with));
-			break;
-		case ATOM_VALUE:
-			becomes = index_value(arena, expr_substitute(arena, atom->value, with), atom->low, atom->high);
-			break;
-		}
-		sum = index_add(arena, sum, index_scale(arena, becomes, index->terms[i].factor));
-	}
-	return sum;
-}
-
 int64_t index_evaluate(
         const struct index *index, const int64_t *vars, int64_t (*value)(void *, const struct expr *), void *user)
 {

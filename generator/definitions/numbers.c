@@ -5,14 +5,13 @@
 enum { NUMBERS = 3 };
 
 /* Does a double go through a function that the C library rounds as it likes? */
-static bool calls_libm(const struct expr *expr)
+static enum visit calls_libm(void *user, const struct expr *expr)
 {
-	if (!expr)
-		return false;
-	if (expr->kind == EXPR_SCALAR && expr->type == DTYPE_F64 && strcmp(scalars[expr->row].error, "0")
-	        && strcmp(scalars[expr->row].error, "0.5"))
-		return true;
-	return calls_libm(expr->arg[0]) || calls_libm(expr->arg[1]) || calls_libm(expr->arg[2]);
+	(void)user;
+	return expr->kind == EXPR_SCALAR && expr->type == DTYPE_F64 && strcmp(scalars[expr->row].error, "0")
+	                && strcmp(scalars[expr->row].error, "0.5")
+	        ? VISIT_END
+	        : VISIT_PARTS;
 }
 
 static bool program_calls_libm(const struct program *program)
@@ -20,7 +19,7 @@ static bool program_calls_libm(const struct program *program)
 	bool libm = false;
 	for (size_t i = 0; i < program->all.count; i++) {
 		const struct definition *d = program->all.at[i];
-		libm |= calls_libm(d->body) || calls_libm(d->start)
+		libm |= expr_visit(d->body, calls_libm, NULL) || expr_visit(d->start, calls_libm, NULL)
 		        || (d->repeat && program_calls_libm(d->repeat->body)); /* places are integers */
 	}
 	return libm;

@@ -315,18 +315,14 @@ static void need_values(struct needs *n, const struct index *at)
 }
 
 /* The root's own value needs no index: it stands in a register. */
-static void need_expr(struct needs *n, const struct expr *expr)
+static enum visit need_expr(void *user, const struct expr *expr)
 {
-	if (!expr || (expr->kind == EXPR_LOAD && expr->of == n->p->c->root))
-		return;
-	if (expr->kind == EXPR_LOAD)
+	struct needs *n = user;
+	if (expr->kind == EXPR_LOAD && expr->of != n->p->c->root)
 		expr_loads(expr, need_load, n);
-	for (int i = 0; i < 3; i++)
-		need_expr(n, expr->arg[i]);
-	for (int i = 0; i < expr->range_count; i++)
-		need_values(n, expr->ranges[i].at);
-	if (expr->kind == EXPR_INDEX)
-		need_values(n, expr->index);
+	for (int i = 0; expr->kind != EXPR_LOAD && i < expr_index_count(expr); i++)
+		need_values(n, expr_index_at(expr, i));
+	return VISIT_PARTS;
 }
 
 /* The first row of a block, of all rows around counted through. */
@@ -354,9 +350,9 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 	struct text a, b;
 	text_init(&a, p->emit->build);
 	text_init(&b, p->emit->build);
-	need_expr(&n, c->start);
-	need_expr(&n, c->value);
-	need_expr(&n, c->wide);
+	expr_visit(c->start, need_expr, &n);
+	expr_visit(c->value, need_expr, &n);
+	expr_visit(c->wide, need_expr, &n);
 	if (!c->transposed_store)
 		need_index(&n, c->out_at);
 	const char *element = c->product->element;

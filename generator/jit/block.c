@@ -159,22 +159,18 @@ struct naming {
 	struct blocks *b;
 	const struct dims *d;
 };
-static void no_cell(void *user, const struct expr *load)
+static enum visit no_cell(void *user, const struct expr *expr)
 {
 	const struct naming *naming = user;
 	struct operand o;
-	if (naming->b->place && naming->b->place(naming->b->user, load, naming->d, &o))
+	if (expr->kind == EXPR_LOAD && naming->b->place && naming->b->place(naming->b->user, expr, naming->d, &o))
 		blocks_cannot(naming->b, "an address or a condition is a value of the kernel's own");
+	return VISIT_PARTS;
 }
 
 static void no_cells(struct blocks *b, const struct index *index, const struct dims *d)
 {
-	struct naming naming = { b, d };
-	for (int i = 0; i < index->count; i++)
-		if (index->terms[i].atom->value)
-			expr_loads(index->terms[i].atom->value, no_cell, &naming);
-		else if (index->terms[i].atom->of)
-			no_cells(b, index->terms[i].atom->of, d);
+	index_visit(index, no_cell, &(struct naming){ b, d });
 }
 
 /* ---- leaves ---- */

@@ -92,17 +92,6 @@ static bool is_leaf_body(const struct block *block)
 	return true;
 }
 
-static bool selects_use(const struct expr *expr, int var)
-{
-	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
-		if (index_uses(expr->ranges[i].at, var))
-			return true;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && selects_use(expr->arg[i], var))
-			return true;
-	return false;
-}
-
 static bool conditions_use(const struct block *block, int var)
 {
 	for (size_t i = 0; i < block->count; i++) {
@@ -111,7 +100,7 @@ static bool conditions_use(const struct block *block, int var)
 			if (index_uses(stmt->ranges[r].at, var))
 				return true;
 		if ((stmt->kind == STMT_INDEX && index_uses(stmt->at, var))
-		        || (stmt->value && selects_use(stmt->value, var)))
+		        || (stmt->value && expr_selects_on(stmt->value, var)))
 			return true;
 		if (conditions_use(&stmt->body, var) || conditions_use(&stmt->other, var))
 			return true;

@@ -68,12 +68,8 @@ static bool pads_are_plain(const struct contraction *c, const struct definition 
 /* Does it take one side here and the other one there?  Lanes beside each other would have to take both. */
 static bool selects_along(const struct expr *expr, int vars)
 {
-	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
-		for (int v = 0; v < vars; v++)
-			if (index_uses(expr->ranges[i].at, v))
-				return true;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && selects_along(expr->arg[i], vars))
+	for (int v = 0; v < vars; v++)
+		if (expr_selects_on(expr, v))
 			return true;
 	return false;
 }

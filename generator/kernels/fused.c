@@ -48,20 +48,15 @@ static bool uses_axis(const struct restricting *r, const struct index *at)
 
 /* Outside loads, only affine indices know where the block is: a pointer can take that over.  What an index loads has
  * none. */
-static bool moves_with_pointers(const struct restricting *r, const struct expr *expr)
+static enum visit stays_behind(void *user, const struct expr *expr)
 {
-	for (int i = 0; i < expr->range_count; i++)
-		if (uses_axis(r, expr->ranges[i].at) || expr->ranges[i].at->values)
-			return false;
-	if (expr->kind == EXPR_INDEX && (uses_axis(r, expr->index) || expr->index->values))
-		return false;
-	for (int d = 0; expr->kind == EXPR_LOAD && d < expr->of->rank; d++)
-		if ((uses_axis(r, expr->at[d]) && !index_is_affine(expr->at[d])) || expr->at[d]->values)
-			return false;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && !moves_with_pointers(r, expr->arg[i]))
-			return false;
-	return true;
+	const struct restricting *r = user;
+	for (int i = 0; i < expr_index_count(expr); i++) {
+		const struct index *at = expr_index_at(expr, i);
+		if (at->values || (uses_axis(r, at) && !(expr->kind == EXPR_LOAD && index_is_affine(at))))
+			return VISIT_END;
+	}
+	return VISIT_PARTS;
 }
 
 static struct definition *member_to(const struct restricting *r, const struct definition *from)
@@ -135,7 +130,7 @@ static const struct expr *of_block(void *user, const struct expr *load)
 
 static const struct expr *restrict_expr(struct restricting *r, const struct expr *expr)
 {
-	if (!expr || !(r->possible &= moves_with_pointers(r, expr)))
+	if (!expr || !(r->possible &= !expr_visit(expr, stays_behind, r)))
 		return NULL;
 	return expr_map_loads(r->lowered->arena, expr, of_block, r);
 }

@@ -30,17 +30,11 @@ static void see_index(struct using *u, const struct index *index)
 	}
 }
 
-static void see_expr(struct using *u, const struct expr *expr)
+static enum visit see_expr(void *user, const struct expr *expr)
 {
-	for (int d = 0; expr->kind == EXPR_LOAD && d < expr->of->rank; d++)
-		see_index(u, expr->at[d]);
-	if (expr->kind == EXPR_INDEX)
-		see_index(u, expr->index);
-	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
-		see_index(u, expr->ranges[i].at);
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i])
-			see_expr(u, expr->arg[i]);
+	for (int i = 0; i < expr_index_count(expr); i++)
+		see_index(user, expr_index_at(expr, i));
+	return VISIT_PARTS;
 }
 
 /* The variable to be taken apart, and the extent of its inner part; -1: there is none. */
@@ -49,7 +43,7 @@ static int grouped_variable(const struct definition *d, int64_t *columns)
 	for (int v = 0; v < d->rank; v++)
 		for (int i = 0; i < 2; i++) {
 			struct using u = { .var = v };
-			see_expr(&u, d->body->arg[i]);
+			expr_visit(d->body->arg[i], see_expr, &u);
 			*columns = u.by;
 			if (!u.otherwise && u.by >= COLUMNS_LEAST && u.by < d->extents[v] && d->extents[v] % u.by == 0
 			        && expr_uses(d->body->arg[1 - i], v))

@@ -71,17 +71,17 @@ static double reads_of(const struct definition *of)
 	return reads / (double)definition_elements(of);
 }
 
+static enum visit see_bend(void *user, const struct expr *expr)
+{
+	(void)user;
+	for (int i = 0; i < expr_index_count(expr); i++)
+		if (!index_is_affine(expr_index_at(expr, i)))
+			return VISIT_END;
+	return VISIT_PARTS;
+}
 static bool has_no_loads(const struct expr *expr)
 {
-	if (expr->kind == EXPR_LOAD)
-		return false;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && !has_no_loads(expr->arg[i]))
-			return false;
-	for (int i = 0; i < expr->range_count; i++)
-		if (!index_is_affine(expr->ranges[i].at))
-			return false;
-	return expr->kind != EXPR_INDEX || index_is_affine(expr->index);
+	return !expr_has(expr, 1u << EXPR_LOAD) && !expr_visit(expr, see_bend, NULL);
 }
 
 /* Does a map follow a sum of products that nothing else reads?  Then it belongs to that kernel. */

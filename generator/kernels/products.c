@@ -167,42 +167,22 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 	return grouped;
 }
 
-static const struct index *moved_index(struct factor *f, const struct index *index)
+static const struct index *moved_index(struct rewriter *r, const struct index *index)
 {
+	struct factor *f = r->user;
 	for (int d = 0; d < f->load->of->rank; d++)
 		if (f->at[d] && index->count && index_equal(index, f->load->at[d]))
 			return f->at[d];
 	for (int v = 0; v < MAX_VARS; v++)
 		f->fits &= f->kept[v] || !index_uses(index, v);
-	return f->fits ? index_substitute(f->arena, index, f->with) : index;
+	return f->fits ? rewrite_index(r, index) : index;
 }
 
 static const struct expr *moved(struct factor *f, const struct expr *e)
 {
-	const struct index *at[MAX_RANK];
-	struct range ranges[4 * MAX_RANK];
-	const struct expr *arg[3] = { NULL };
-	for (int i = 0; i < 3; i++)
-		arg[i] = e->arg[i] ? moved(f, e->arg[i]) : NULL;
-	switch (e->kind) {
-	case EXPR_NUMBER: return e;
-	case EXPR_LOAD:
-		for (int d = 0; d < e->of->rank; d++)
-			at[d] = moved_index(f, e->at[d]);
-		return expr_load(f->arena, e->of, at);
-	case EXPR_SCALAR: return expr_scalar(f->arena, e->row, arg[0], arg[1], arg[2]);
-	case EXPR_CAST: return expr_cast(f->arena, e->type, arg[0]);
-	case EXPR_SELECT:
-		if (e->range_count > (int)COUNT(ranges))
-			break;
-		for (int i = 0; i < e->range_count; i++)
-			ranges[i] =
-			        (struct range){ moved_index(f, e->ranges[i].at), e->ranges[i].from, e->ranges[i].to };
-		return expr_select(f->arena, ranges, e->range_count, arg[0], arg[1]);
-	default: break;
-	}
-	f->fits = false;
-	return e;
+	f->fits &= !expr_has(e, 1u << EXPR_INDEX);
+	return rewrite_expr(
+	        &(struct rewriter){ .arena = f->arena, .with = f->with, .index = moved_index, .user = f }, e);
 }
 
 static const struct expr *number(struct arena *arena, int64_t n) { return expr_integer(arena, DTYPE_I32, n); }

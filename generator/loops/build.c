@@ -75,28 +75,6 @@ static void add_cells(struct building *b)
 
 /* ---- loads of definitions become loads of cells ---- */
 
-static const struct expr *flatten(struct building *, const struct expr *);
-
-static const struct index *flatten_index(struct building *b, const struct index *index)
-{
-	struct arena *arena = b->loops->arena;
-	if (index_is_affine(index))
-		return index;
-	const struct index *sum = index_constant(arena, index->constant);
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		const struct index *becomes = atom->kind == ATOM_VALUE
-		        ? index_value(arena, flatten(b, atom->value), atom->low, atom->high)
-		        : atom->kind == ATOM_DIV ? index_div(arena, flatten_index(b, atom->of), atom->by)
-		        : atom->kind == ATOM_MOD ? index_mod(arena, flatten_index(b, atom->of), atom->by)
-		        : atom->kind == ATOM_SYMBOL
-		        ? index_symbol(arena, atom->symbol, atom->by, flatten_index(b, atom->of))
-		        : index_var(arena, atom->var, atom->high + 1);
-		sum = index_add(arena, sum, index_scale(arena, becomes, index->terms[i].factor));
-	}
-	return sum;
-}
-
 static const struct index *address_of(struct building *b, const struct definition *d, const struct index *const *at)
 {
 	struct arena *arena = b->loops->arena;
@@ -110,34 +88,14 @@ static const struct index *address_of(struct building *b, const struct definitio
 	return address;
 }
 
-static const struct expr *flatten(struct building *b, const struct expr *expr)
+static const struct expr *flattened(struct rewriter *r, const struct expr *expr)
 {
-	struct arena *arena = b->loops->arena;
-	const struct expr *arg[3] = { 0 };
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i])
-			arg[i] = flatten(b, expr->arg[i]);
-	switch (expr->kind) {
-	case EXPR_LOAD: {
-		const struct index *at[MAX_VARS] = { 0 };
-		for (int d = 0; d < expr->of->rank; d++)
-			at[d] = flatten_index(b, expr->at[d]);
-		struct cell *cell = cell_for(b, expr->of);
-		return cell_load(b->loops, cell, cell->kind == CELL_REGISTER ? NULL : address_of(b, expr->of, at));
-	}
-	case EXPR_SCALAR: return expr_scalar(arena, expr->row, arg[0], arg[1], arg[2]);
-	case EXPR_SELECT: {
-		struct range *ranges = arena_new_array(arena, struct range, (size_t)expr->range_count);
-		for (int i = 0; i < expr->range_count; i++)
-			ranges[i] = (struct range){ flatten_index(b, expr->ranges[i].at), expr->ranges[i].from,
-				expr->ranges[i].to };
-		return expr_select(arena, ranges, expr->range_count, arg[0], arg[1]);
-	}
-	case EXPR_INDEX: return expr_index(arena, flatten_index(b, expr->index));
-	case EXPR_CAST: return expr_cast_as(arena, expr->type, expr->cast, arg[0]);
-	case EXPR_NUMBER: break;
-	}
-	return expr;
+	struct building *b = r->user;
+	if (expr->kind != EXPR_LOAD)
+		return NULL;
+	struct cell *cell = cell_for(b, expr->of);
+	const struct index *const *at = rewrite_load(r, expr, expr->of)->at;
+	return cell_load(b->loops, cell, cell->kind == CELL_REGISTER ? NULL : address_of(b, expr->of, at));
 }
 
 /* ---- one definition ---- */
@@ -168,7 +126,8 @@ static struct stmt *for_new(struct loops *loops, int var, int64_t extent, enum r
 
 static const struct expr *whole(struct building *b, const struct expr *expr, const struct index *const *with)
 {
-	return flatten(b, expr_substitute(b->loops->arena, expr, with));
+	struct rewriter flattening = { .arena = b->loops->arena, .expr = flattened, .user = b };
+	return rewrite_expr(&flattening, expr_substitute(b->loops->arena, expr, with));
 }
 
 static void chain(struct building *b, struct definition *d, const struct index **with, const struct index *const *at,

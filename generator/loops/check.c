@@ -317,19 +317,19 @@ void loops_check(const struct loops *loops)
 }
 
 /* ---- selects that are left ---- */
-static bool selects_on(const struct expr *expr, int var)
+static enum visit selects(void *user, const struct expr *expr)
 {
 	int64_t from, to;
+	int var = *(const int *)user;
 	if (expr_is_between(expr, var, &from, &to))
-		return false;
-	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
+		return VISIT_PAST;
+	for (int i = 0; i < expr->range_count; i++)
 		if (index_uses(expr->ranges[i].at, var))
-			return true;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && selects_on(expr->arg[i], var))
-			return true;
-	return false;
+			return VISIT_END;
+	return VISIT_PARTS;
 }
+
+static bool selects_on(const struct expr *expr, int var) { return expr_visit(expr, selects, &var); }
 
 static bool block_selects(const struct block *block, int var)
 {

@@ -64,20 +64,17 @@ bool cell_is_stored(const struct block *block, const struct cell *cell)
 }
 
 /* Loads of the stored element become loads of the register. */
-static const struct expr *take(
-        struct loops *loops, const struct expr *expr, const struct stmt *store, struct cell *value)
+struct taking {
+	struct loops *loops;
+	const struct stmt *store;
+	struct cell *value;
+};
+static const struct expr *take(void *user, const struct expr *load)
 {
-	if (expr->kind == EXPR_LOAD && expr->of == &store->cell->of && index_equal(expr->at[0], store->at))
-		return cell_load(loops, value, NULL);
-	if (expr->kind != EXPR_SCALAR && expr->kind != EXPR_CAST && expr->kind != EXPR_SELECT)
-		return expr;
-	const struct expr *arg[3] = { 0 };
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i])
-			arg[i] = take(loops, expr->arg[i], store, value);
-	return expr->kind == EXPR_SCALAR  ? expr_scalar(loops->arena, expr->row, arg[0], arg[1], arg[2])
-	        : expr->kind == EXPR_CAST ? expr_cast_as(loops->arena, expr->type, expr->cast, arg[0])
-	                                  : expr_select(loops->arena, expr->ranges, expr->range_count, arg[0], arg[1]);
+	const struct taking *t = user;
+	return load->of == &t->store->cell->of && index_equal(load->at[0], t->store->at)
+	        ? cell_load(t->loops, t->value, NULL)
+	        : load;
 }
 
 /* The statements of both in one loop over the second's variable; NULL where that would change what is loaded. */
@@ -116,7 +113,8 @@ static struct stmt *fused(struct loops *loops, const struct stmt *first, const s
 			for (size_t k = 0; k < after.count; k++) {
 				struct stmt *stmt = stmt_new(loops, after.at[k]->kind);
 				*stmt = *after.at[k];
-				stmt->value = take(loops, stmt->value, store, let->cell);
+				stmt->value = expr_map_loads(
+				        loops->arena, stmt->value, take, &(struct taking){ loops, store, let->cell });
 				block_add(loops, &taken, stmt);
 			}
 			after = taken;

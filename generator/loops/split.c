@@ -96,13 +96,11 @@ static void cuts_of_range(struct cutting *c, const struct range *range)
 	}
 }
 
-static void cuts_of_expr(struct cutting *c, const struct expr *expr)
+static enum visit cuts_of_expr(void *user, const struct expr *expr)
 {
-	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
-		cuts_of_range(c, &expr->ranges[i]);
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i])
-			cuts_of_expr(c, expr->arg[i]);
+	for (int i = 0; i < expr->range_count; i++)
+		cuts_of_range(user, &expr->ranges[i]);
+	return VISIT_PARTS;
 }
 
 static size_t cuts_of_block(struct cutting *c, const struct block *block, size_t from)
@@ -112,8 +110,7 @@ static size_t cuts_of_block(struct cutting *c, const struct block *block, size_t
 		const struct stmt *stmt = block->at[i];
 		for (int r = 0; r < stmt->range_count; r++)
 			cuts_of_range(c, &stmt->ranges[r]);
-		if (stmt->value)
-			cuts_of_expr(c, stmt->value);
+		expr_visit(stmt->value, cuts_of_expr, c);
 		leaves += 1 + cuts_of_block(c, &stmt->body, 0) + cuts_of_block(c, &stmt->other, 0);
 	}
 	return leaves;

@@ -70,27 +70,28 @@ static const struct expr *number(struct making *m, const struct expr *expr)
 	return cell_load(m->loops, m->numbers, index_constant(m->loops->arena, (int64_t)i));
 }
 
-static const struct expr *value(struct making *m, const struct expr *expr)
+static const struct expr *symbolic(struct rewriter *r, const struct expr *expr)
 {
-	struct arena *arena = m->loops->arena;
-	const struct expr *arg[3] = { 0 };
+	struct making *m = r->user;
 	m->cannot |= expr->type != DTYPE_F32;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i])
-			arg[i] = value(m, expr->arg[i]);
 	switch (expr->kind) {
 	case EXPR_NUMBER: return number(m, expr);
 	case EXPR_LOAD: {
 		struct cell *cell = cell_of_load(expr);
 		return cell->kind == CELL_BUFFER ? cell_load(m->loops, cell, address(m, expr->of, expr->at[0])) : expr;
 	}
-	case EXPR_SCALAR: return expr_scalar(arena, expr->row, arg[0], arg[1], arg[2]);
+	case EXPR_SCALAR: return NULL;
 	case EXPR_SELECT: /* where it is cut is this layer's alone */
 	case EXPR_INDEX:
 	case EXPR_CAST: break;
 	}
 	m->cannot = true;
 	return expr;
+}
+
+static const struct expr *value(struct making *m, const struct expr *expr)
+{
+	return rewrite_expr(&(struct rewriter){ .arena = m->loops->arena, .expr = symbolic, .user = m }, expr);
 }
 
 static void symbolise(struct making *m, struct block *block)

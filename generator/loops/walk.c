@@ -168,40 +168,34 @@ void copy_block(struct copying *c, const struct block *block, struct block *out)
 
 /* ---- looking ---- */
 
-static void index_visit(const struct index *, visit_index *, void *, bool address);
-
-static void expr_visit(const struct expr *expr, visit_index *visit, void *user)
+struct looking {
+	visit_index *visit;
+	void *user;
+};
+static enum visit see_indices(void *user, const struct expr *expr)
 {
-	if (expr->kind == EXPR_LOAD)
-		for (int d = 0; d < expr->of->rank; d++)
-			index_visit(expr->at[d], visit, user, true);
-	if (expr->kind == EXPR_INDEX)
-		index_visit(expr->index, visit, user, false);
-	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
-		index_visit(expr->ranges[i].at, visit, user, false);
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i])
-			expr_visit(expr->arg[i], visit, user);
+	const struct looking *l = user;
+	for (int i = 0; i < expr_index_count(expr); i++)
+		l->visit(l->user, expr_index_at(expr, i), expr->kind == EXPR_LOAD);
+	return VISIT_PARTS;
 }
 
-static void index_visit(const struct index *index, visit_index *visit, void *user, bool address)
+static void see_index(struct looking *l, const struct index *index, bool address)
 {
-	visit(user, index, address);
-	for (int i = 0; i < index->count; i++)
-		if (index->terms[i].atom->kind == ATOM_VALUE)
-			expr_visit(index->terms[i].atom->value, visit, user);
+	l->visit(l->user, index, address);
+	index_visit(index, see_indices, l);
 }
 
 void block_indices(const struct block *block, visit_index *visit, void *user)
 {
+	struct looking l = { visit, user };
 	for (size_t s = 0; s < block->count; s++) {
 		const struct stmt *stmt = block->at[s];
 		for (int i = 0; i < stmt->range_count; i++)
-			index_visit(stmt->ranges[i].at, visit, user, false);
+			see_index(&l, stmt->ranges[i].at, false);
 		if (stmt->at)
-			index_visit(stmt->at, visit, user, true);
-		if (stmt->value)
-			expr_visit(stmt->value, visit, user);
+			see_index(&l, stmt->at, true);
+		expr_visit_inside(stmt->value, see_indices, &l);
 		block_indices(&stmt->body, visit, user);
 		block_indices(&stmt->other, visit, user);
 	}

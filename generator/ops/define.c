@@ -163,30 +163,39 @@ struct definition *definer_in(struct definer *definer, int i)
 	return wide;
 }
 
-/* A float as a narrow one without a rounding, where it only moves such numbers; NULL: it does more. */
-static const struct expr *moved(struct definer *definer, enum dtype type, const struct expr *expr)
+/* A float as a narrow one without a rounding, where it only moves such numbers. */
+struct moving {
+	enum dtype type;
+	bool fits;
+};
+static const struct expr *moved(struct rewriter *r, const struct expr *expr)
 {
-	const struct expr *yes, *no;
+	struct moving *m = r->user;
 	switch (expr->kind) {
-	case EXPR_NUMBER: return expr_cast(definer->arena, type, expr);
-	case EXPR_CAST: return expr->arg[0]->type == type && !(expr->cast & CAST_BITS) ? expr->arg[0] : NULL;
+	case EXPR_NUMBER: return expr_cast(r->arena, m->type, expr);
+	case EXPR_SELECT: return NULL;
+	case EXPR_CAST:
+		if (expr->arg[0]->type == m->type && !(expr->cast & CAST_BITS))
+			return expr->arg[0];
+		break;
 	case EXPR_LOAD:
 		if (expr->of->source != SOURCE_COMPUTED || expr->of->reduce != REDUCE_NONE
-		        || !moved(definer, type, expr->of->body) || expr->of->body->kind == EXPR_NUMBER)
-			return NULL;
-		return expr_substitute(definer->arena, moved(definer, type, expr->of->body), expr->at);
-	case EXPR_SELECT:
-		yes = moved(definer, type, expr->arg[0]);
-		no = yes ? moved(definer, type, expr->arg[1]) : NULL;
-		return no ? expr_select(definer->arena, expr->ranges, expr->range_count, yes, no) : NULL;
-	default: return NULL;
+		        || expr->of->body->kind == EXPR_NUMBER)
+			break;
+		return expr_substitute(r->arena, rewrite_expr(r, expr->of->body), expr->at);
+	case EXPR_SCALAR:
+	case EXPR_INDEX: break;
 	}
+	m->fits = false;
+	return expr;
 }
 
 static const struct expr *narrowed(struct definer *definer, enum dtype type, const struct expr *expr)
 {
-	const struct expr *move = expr->type == DTYPE_F32 ? moved(definer, type, expr) : NULL;
-	return move ? move : expr_cast(definer->arena, type, expr);
+	struct moving m = { type, expr->type == DTYPE_F32 };
+	struct rewriter moving = { .arena = definer->arena, .expr = moved, .index = index_stays, .user = &m };
+	const struct expr *move = m.fits ? rewrite_expr(&moving, expr) : NULL;
+	return m.fits ? move : expr_cast(definer->arena, type, expr);
 }
 
 void definer_out(struct definer *definer, int i, struct definition *definition)
