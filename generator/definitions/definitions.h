@@ -178,8 +178,10 @@ typedef enum visit visit_expr(void *user, const struct expr *);
 bool expr_visit(const struct expr *, visit_expr *, void *user); /* what stands outside of indices; NULL: nothing */
 bool expr_visit_inside(const struct expr *, visit_expr *, void *user); /* also the values inside indices */
 bool index_visit(const struct index *, visit_expr *, void *user);      /* the values inside, and all in them */
-/* Calls visit for every load, also those inside indices: for each place that it stands in. */
+/* Calls visit for every load, also those inside indices, or but for those: for each place that it stands in. */
 void expr_loads(const struct expr *, void (*visit)(void *user, const struct expr *load), void *user);
+
+void expr_loads_outside(const struct expr *, void (*visit)(void *user, const struct expr *load), void *user);
 
 /* Makes expressions again with other parts.  What has the same parts afterwards is the same. */
 struct memo;

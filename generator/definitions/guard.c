@@ -110,42 +110,31 @@ static void note(struct guarding *g, struct need *need)
 	need->count = kept;
 }
 
-static void look(struct guarding *, const struct expr *);
+static enum visit see(void *user, const struct expr *expr);
 
-static void look_at_index(struct guarding *g, const struct index *index)
-{
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE)
-			look(g, atom->value);
-		else if (atom->kind != ATOM_VAR)
-			look_at_index(g, atom->of);
-	}
-}
+static void look(struct guarding *g, const struct expr *expr) { expr_visit_inside(expr, see, g); }
 
-static void look(struct guarding *g, const struct expr *expr)
+/* What a choice says holds where its part is looked at. */
+static enum visit see(void *user, const struct expr *expr)
 {
+	struct guarding *g = user;
 	size_t around = g->around.count;
-	if (expr->kind == EXPR_LOAD) {
+	bool both = expr->kind == EXPR_SCALAR && expr->row == SCALAR_and && expr->type == DTYPE_BOOL;
+	if (expr->kind == EXPR_LOAD)
 		note(g, &g->needs[expr->of->number]);
-		for (int d = 0; d < expr->of->rank; d++)
-			look_at_index(g, expr->at[d]);
-		return;
-	}
-	if (expr->kind == EXPR_INDEX)
-		look_at_index(g, expr->index);
+	if (expr->kind != EXPR_SELECT && !both)
+		return VISIT_PARTS;
 	for (int i = 0; i < expr->range_count; i++)
-		look_at_index(g, expr->ranges[i].at);
-	for (int i = 0; i < 3 && expr->arg[i]; i++) {
+		index_visit(expr->ranges[i].at, see, g);
+	for (int i = 0; i < 2; i++) {
 		for (int r = 0; r < expr->range_count && (i == 0 || expr->range_count == 1); r++)
 			add(g, (struct fact){ expr->ranges[r].at, expr->ranges[r].from, expr->ranges[r].to, i == 0 });
-		if (i == 1 && expr->kind == EXPR_SCALAR && expr->row == SCALAR_and && expr->type == DTYPE_BOOL)
-			add(g,
-			        is_true(g->program->arena,
-			                expr->arg[0])); /* where the first is false the second does not matter */
+		if (i == 1 && both) /* where the first is false the second does not matter */
+			add(g, is_true(g->program->arena, expr->arg[0]));
 		look(g, expr->arg[i]);
 		g->around.count = around;
 	}
+	return VISIT_PAST;
 }
 
 /* What its node makes behind it is what it stands before. */
@@ -207,15 +196,11 @@ void program_guard_checks(struct program *program)
 		for (size_t f = 0; f < need->count; f++)
 			push(program->arena, &g.around, need->facts[f]);
 		look(&g, d->body);
-		if (d->start)
-			look(&g, d->start);
-		if (d->lies) {
-			look(&g, d->lies);
-			look(&g, d->row);
-		}
+		look(&g, d->start);
+		look(&g, d->lies);
+		look(&g, d->row);
 		for (int v = 0; v < d->rank; v++)
-			if (d->place[v])
-				look(&g, d->place[v]);
+			look(&g, d->place[v]);
 		for (int k = 0; k < d->operands; k++)
 			look(&g, d->operand[k]);
 	}

@@ -78,6 +78,12 @@ void expr_loads(const struct expr *expr, void (*visit)(void *user, const struct 
 	look(&(struct looking){ .visit = visit_load, .user = &v, .inside = true, .each = true }, expr);
 }
 
+void expr_loads_outside(const struct expr *expr, void (*visit)(void *user, const struct expr *load), void *user)
+{
+	struct visiting v = { visit, user };
+	look(&(struct looking){ .visit = visit_load, .user = &v, .each = true }, expr);
+}
+
 /* ---- rewriting ---- */
 struct memo {
 	struct {

@@ -32,44 +32,37 @@ static struct held held_by_cell(void *user, const struct expr *load)
 	return held;
 }
 
-static void note_changes(struct emitting *e, const struct block *block)
+static enum visit note_changes(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++) {
-		const struct stmt *stmt = block->at[i];
-		if (stmt->kind == STMT_STORE || (stmt->kind == STMT_SET && !stmt->declare))
-			e->changes[stmt->cell->of.number] = true;
-		note_changes(e, &stmt->body);
-		note_changes(e, &stmt->other);
-	}
+	struct emitting *e = user;
+	if (stmt->kind == STMT_STORE || (stmt->kind == STMT_SET && !stmt->declare))
+		e->changes[stmt->cell->of.number] = true;
+	return VISIT_PARTS;
 }
 
 /* Where a lane is a thread, an array is each thread's own unless vectors lie in it, or it is too large for that;
  * buffers that the kernel reads again are everyone's.  Templates of such targets let the threads meet around stores to
  * them. */
 enum { OWN_MOST = 64 };
-static void note_common(struct emitting *e, const struct block *block)
+static enum visit note_common(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++) {
-		const struct stmt *stmt = block->at[i];
-		const struct cell *cell = stmt->cell;
-		if (stmt->kind == STMT_STORE && cell->kind == CELL_ARRAY && !cell->vector && stmt->lane >= 0)
-			e->common[cell->of.number] = true;
-		if (stmt->kind == STMT_ARRAY && !cell->vector && cell->size > OWN_MOST)
-			e->common[cell->of.number] = true;
-		const struct definition *owner = cell ? e->loops->owners.at[cell->of.number] : NULL;
-		for (size_t r = 0; stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner
-		        && r < scheduled(owner)->readers.count;
-		        r++)
-			e->common[cell->of.number] |=
-			        scheduled(scheduled(owner)->readers.at[r])->kernel == e->loops->kernel;
-		for (size_t m = 0; stmt->kind == STMT_STORE && owner && m < e->loops->kernel->members.count; m++)
-			e->common[cell->of.number] |= scheduled(e->loops->kernel->members.at[m])->lies_in == owner;
-		if (stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner
-		        && definition_scatters(owner)) /* what begins is stored to again */
-			e->common[cell->of.number] = true;
-		note_common(e, &stmt->body);
-		note_common(e, &stmt->other);
-	}
+	struct emitting *e = user;
+	const struct cell *cell = stmt->cell;
+	if (stmt->kind == STMT_STORE && cell->kind == CELL_ARRAY && !cell->vector && stmt->lane >= 0)
+		e->common[cell->of.number] = true;
+	if (stmt->kind == STMT_ARRAY && !cell->vector && cell->size > OWN_MOST)
+		e->common[cell->of.number] = true;
+	const struct definition *owner = cell ? e->loops->owners.at[cell->of.number] : NULL;
+	for (size_t r = 0;
+	        stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner && r < scheduled(owner)->readers.count;
+	        r++)
+		e->common[cell->of.number] |= scheduled(scheduled(owner)->readers.at[r])->kernel == e->loops->kernel;
+	for (size_t m = 0; stmt->kind == STMT_STORE && owner && m < e->loops->kernel->members.count; m++)
+		e->common[cell->of.number] |= scheduled(e->loops->kernel->members.at[m])->lies_in == owner;
+	if (stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner
+	        && definition_scatters(owner)) /* what begins is stored to again */
+		e->common[cell->of.number] = true;
+	return VISIT_PARTS;
 }
 
 static void put(struct value dict, const char *key, const char *text) { value_dict_set(dict, key, value_string(text)); }
@@ -348,8 +341,8 @@ static void print_function(struct emit *emit, struct loops *loops, struct value 
 		.common = arena_new_array(arena, bool, loops->cells.count + 1) };
 	for (size_t i = 0; i < loops->vars.count; i++)
 		e.names[i] = loops->vars.at[i].name;
-	note_changes(&e, &loops->body);
-	note_common(&e, &loops->body);
+	block_visit(&loops->body, note_changes, &e);
+	block_visit(&loops->body, note_common, &e);
 	e.printer = (struct printer){ .arena = arena,
 		.target = emit->target,
 		.lane = -1,

@@ -417,7 +417,7 @@ static bool rows_into(struct blocks *b, const struct expr *e, const struct dims 
 		return false;
 	if (!to.temporary) { /* an address that the row's variable may stand in */
 		struct operand rows = temporary(b, d);
-		rows_into(b, e, d, rows);
+		select_into(b, e, d, rows);
 		copy(b, to, rows, d);
 		return true;
 	}

@@ -84,33 +84,28 @@ static bool is_inner(const struct stmt *stmt)
 	return stmt->kind == STMT_FOR && (stmt->role == ROLE_MAP || stmt->role == ROLE_LANES);
 }
 
-static bool is_leaf_body(const struct block *block)
+static enum visit see_inner(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++)
-		if (is_inner(block->at[i]) || !is_leaf_body(&block->at[i]->body) || !is_leaf_body(&block->at[i]->other))
-			return false;
-	return true;
+	(void)user;
+	return is_inner(stmt) ? VISIT_END : VISIT_PARTS;
 }
+static bool is_leaf_body(const struct block *block) { return !block_visit(block, see_inner, NULL); }
 
-static bool conditions_use(const struct block *block, int var)
+static enum visit condition_uses(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++) {
-		const struct stmt *stmt = block->at[i];
-		for (int r = 0; r < stmt->range_count; r++)
-			if (index_uses(stmt->ranges[r].at, var))
-				return true;
-		if ((stmt->kind == STMT_INDEX && index_uses(stmt->at, var))
-		        || (stmt->value && expr_selects_on(stmt->value, var)))
-			return true;
-		if (conditions_use(&stmt->body, var) || conditions_use(&stmt->other, var))
-			return true;
-	}
-	return false;
+	int var = *(const int *)user;
+	for (int r = 0; r < stmt->range_count; r++)
+		if (index_uses(stmt->ranges[r].at, var))
+			return VISIT_END;
+	return (stmt->kind == STMT_INDEX && index_uses(stmt->at, var))
+	                || (stmt->value && expr_selects_on(stmt->value, var))
+	        ? VISIT_END
+	        : VISIT_PARTS;
 }
 
 static bool may_lie(const struct block *body, int var, int64_t extent)
 {
-	return extent > 1 && !block_bends(body, var) && !conditions_use(body, var);
+	return extent > 1 && !block_bends(body, var) && !block_visit(body, condition_uses, &var);
 }
 
 struct judging {
@@ -168,19 +163,16 @@ static const char *count_text(struct walking *w, int var, int64_t extent, int64_
 }
 
 /* How far the loops inside reach: the lanes of the blocks in them. */
+static enum visit see_length(void *user, struct stmt *stmt)
+{
+	int64_t *most = user, length = is_inner(stmt) ? stmt->extent : stmt->kind == STMT_ARRAY ? stmt->cell->size : 1;
+	*most = length > *most ? length : *most;
+	return VISIT_PARTS;
+}
 static int64_t longest(const struct block *block)
 {
 	int64_t most = 1;
-	for (size_t i = 0; i < block->count; i++) {
-		const struct stmt *stmt = block->at[i];
-		int64_t body = longest(&stmt->body), other = longest(&stmt->other);
-		most = body > most ? body : most;
-		most = other > most ? other : most;
-		if (is_inner(stmt) && stmt->extent > most)
-			most = stmt->extent;
-		if (stmt->kind == STMT_ARRAY && stmt->cell->size > most)
-			most = stmt->cell->size;
-	}
+	block_visit(block, see_length, &most);
 	return most;
 }
 
@@ -540,14 +532,10 @@ static void emit_if(struct walking *w, const struct stmt *stmt, const struct dim
 
 /* Does a round of a chain store outside of maps?  A call for each is worth it from so many lanes on. */
 enum { SERIAL_LANES_LEAST = 16 };
-static bool stores_one(const struct block *block)
+static enum visit stores_one(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++)
-		if (block->at[i]->kind == STMT_STORE
-		        || (!is_inner(block->at[i])
-		                && (stores_one(&block->at[i]->body) || stores_one(&block->at[i]->other))))
-			return true;
-	return false;
+	(void)user;
+	return stmt->kind == STMT_STORE ? VISIT_END : is_inner(stmt) ? VISIT_PAST : VISIT_PARTS;
 }
 
 static void emit_for(struct walking *w, struct stmt *stmt, const struct dims *d)
@@ -563,7 +551,7 @@ static void emit_for(struct walking *w, struct stmt *stmt, const struct dims *d)
 	}
 	if (emit_fused(w, stmt, d))
 		return;
-	if (d->n_most < SERIAL_LANES_LEAST && stores_one(&stmt->body)) {
+	if (d->n_most < SERIAL_LANES_LEAST && block_visit(&stmt->body, stores_one, NULL)) {
 		blocks_cannot(w->b, "a chain stores each of its terms");
 		return;
 	}

@@ -38,8 +38,6 @@ struct masking {
 	int var;
 	struct definition *count;
 };
-static void look_at(const struct masking *m, const struct expr *expr);
-
 static void look_load(void *user, const struct expr *load)
 {
 	const struct masking *m = user;
@@ -49,33 +47,28 @@ static void look_load(void *user, const struct expr *load)
 }
 
 /* One value, or one index, with all that is loaded in it. */
-static void look_at(const struct masking *m, const struct expr *expr)
+static enum visit look_at(void *user, const struct expr *expr)
 {
-	struct masking inner = *m;
+	struct masking *m = user, inner = *m;
 	int var;
 	if (expr->kind == EXPR_SCALAR && expr->row == SCALAR_where && expr->arg[0]->kind == EXPR_LOAD
 	        && expr->arg[0]->of->masks && index_is_var(expr->arg[0]->at[0], &var)) {
 		inner.var = var;
 		inner.count = expr->arg[0]->of->masks;
-		look_at(m, expr->arg[0]);
-		look_at(&inner, expr->arg[1]);
-		look_at(m, expr->arg[2]);
-		return;
+		expr_visit(expr->arg[0], look_at, m);
+		expr_visit(expr->arg[1], look_at, &inner);
+		expr_visit(expr->arg[2], look_at, m);
+		return VISIT_PAST;
 	}
-	if (expr->kind == EXPR_SCALAR || expr->kind == EXPR_CAST) {
-		for (int i = 0; i < 3; i++)
-			if (expr->arg[i])
-				look_at(m, expr->arg[i]);
-		return;
-	}
-	expr_loads(expr, look_load, &inner);
+	if (expr->kind == EXPR_SCALAR || expr->kind == EXPR_CAST)
+		return VISIT_PARTS;
+	expr_loads(expr, look_load, m);
+	return VISIT_PAST;
 }
 
 static void look(const struct looking *l, const struct expr *expr)
 {
-	const struct masking all = { l, -1, NULL };
-	if (expr)
-		look_at(&all, expr);
+	expr_visit(expr, look_at, &(struct masking){ l, -1, NULL });
 }
 
 static void keep(struct lowered *lowered, struct definition *count)

@@ -136,18 +136,12 @@ static void count_load(void *user, const struct expr *load)
 	(void)load;
 	++*(int *)user;
 }
-static int loads_outside(const struct expr *expr)
-{
-	int loads = expr->kind == EXPR_LOAD;
-	for (int i = 0; i < 3 && expr->arg[i]; i++)
-		loads += loads_outside(expr->arg[i]);
-	return loads;
-}
 static int loads_inside(const struct expr *body)
 {
-	int all = 0;
+	int all = 0, outside = 0;
 	expr_loads(body, count_load, &all);
-	return all - loads_outside(body);
+	expr_loads_outside(body, count_load, &outside);
+	return all - outside;
 }
 
 /* What costs more than this is stored, where a store and a load are nothing beside it: the expression of a chain would

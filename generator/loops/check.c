@@ -331,37 +331,27 @@ static enum visit selects(void *user, const struct expr *expr)
 
 static bool selects_on(const struct expr *expr, int var) { return expr_visit(expr, selects, &var); }
 
-static bool block_selects(const struct block *block, int var)
+static enum visit selects_along(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++) {
-		const struct stmt *stmt = block->at[i];
-		if (stmt->value
-		        && (selects_on(stmt->value, var) || (stmt->lane >= 0 && selects_on(stmt->value, stmt->lane))))
-			return true;
-		if (block_selects(&stmt->body, var) || block_selects(&stmt->other, var))
-			return true;
-	}
-	return false;
+	int var = *(const int *)user;
+	return stmt->value && (selects_on(stmt->value, var) || (stmt->lane >= 0 && selects_on(stmt->value, stmt->lane)))
+	        ? VISIT_END
+	        : VISIT_PARTS;
 }
 
-static bool has_loop(const struct block *block)
+static enum visit is_loop(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++)
-		if (block->at[i]->kind == STMT_FOR || has_loop(&block->at[i]->body) || has_loop(&block->at[i]->other))
-			return true;
-	return false;
+	(void)user;
+	return stmt->kind == STMT_FOR ? VISIT_END : VISIT_PARTS;
 }
 
-static bool is_split(const struct block *block)
+static enum visit is_unsplit(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++) {
-		const struct stmt *stmt = block->at[i];
-		if (stmt->kind == STMT_FOR && !has_loop(&stmt->body) && block_selects(&stmt->body, stmt->var))
-			return false;
-		if (!is_split(&stmt->body) || !is_split(&stmt->other))
-			return false;
-	}
-	return true;
+	(void)user;
+	return stmt->kind == STMT_FOR && !block_visit(&stmt->body, is_loop, NULL)
+	                && block_visit(&stmt->body, selects_along, &stmt->var)
+	        ? VISIT_END
+	        : VISIT_PARTS;
 }
 
-bool loops_are_split(const struct loops *loops) { return is_split(&loops->body); }
+bool loops_are_split(const struct loops *loops) { return !block_visit(&loops->body, is_unsplit, NULL); }

@@ -44,12 +44,11 @@ static struct stmt *joined(struct loops *loops, const struct stmt *outer)
 	return block_bends(&one->body, one->var) ? NULL : one;
 }
 
-static void collapse_block(struct loops *loops, struct block *block)
+static void collapse_block(void *user, struct block *block)
 {
+	struct loops *loops = user;
 	for (size_t i = 0; i < block->count; i++) {
 		struct stmt *stmt = block->at[i];
-		collapse_block(loops, &stmt->body);
-		collapse_block(loops, &stmt->other);
 		while (is_pair(stmt) && !is_window(loops, stmt)) {
 			struct stmt *one = joined(loops, stmt);
 			if (!one)
@@ -59,4 +58,4 @@ static void collapse_block(struct loops *loops, struct block *block)
 	}
 }
 
-void loops_collapse(struct loops *loops) { collapse_block(loops, &loops->body); }
+void loops_collapse(struct loops *loops) { block_each(&loops->body, collapse_block, loops); }

@@ -32,36 +32,27 @@ static void see_load(void *user, const struct expr *load)
 	l->elsewhere |= !l->at || load->of->rank == 0 || !index_equal(load->at[0], l->at);
 }
 
-static void loads_in(const struct block *block, struct loading *l);
-static void loads_of_stmt(const struct stmt *stmt, struct loading *l)
+static enum visit loads_of_stmt(void *user, struct stmt *stmt)
 {
 	if (stmt->value)
-		expr_loads(stmt->value, see_load, l);
-	loads_in(&stmt->body, l);
-	loads_in(&stmt->other, l);
-}
-static void loads_in(const struct block *block, struct loading *l)
-{
-	for (size_t i = 0; i < block->count; i++)
-		loads_of_stmt(block->at[i], l);
+		expr_loads(stmt->value, see_load, user);
+	return VISIT_PARTS;
 }
 
 bool cell_is_loaded(const struct block *block, const struct cell *cell)
 {
 	struct loading l = { .cell = cell };
-	loads_in(block, &l);
+	block_visit(block, loads_of_stmt, &l);
 	return l.any;
 }
 
-bool cell_is_stored(const struct block *block, const struct cell *cell)
+static bool is_of_cell(const void *cell, const struct stmt *stmt) { return stmt->cell == cell; }
+
+static enum visit stores(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++) {
-		const struct stmt *stmt = block->at[i];
-		if (stmt->cell == cell || cell_is_stored(&stmt->body, cell) || cell_is_stored(&stmt->other, cell))
-			return true;
-	}
-	return false;
+	return is_of_cell(*(const struct cell *const *)user, stmt) ? VISIT_END : VISIT_PARTS;
 }
+bool cell_is_stored(const struct block *block, const struct cell *cell) { return block_visit(block, stores, &cell); }
 
 /* Loads of the stored element become loads of the register. */
 struct taking {
@@ -91,7 +82,7 @@ static struct stmt *fused(struct loops *loops, const struct stmt *first, const s
 		if (store->kind != STMT_STORE)
 			continue;
 		struct loading l = { .cell = store->cell, .at = store->at };
-		loads_in(&second->body, &l);
+		block_visit(&second->body, loads_of_stmt, &l);
 		if (l.elsewhere || index_factor(store->at, second->var) == 0
 		        || cell_is_stored(&second->body, store->cell))
 			return NULL;
@@ -130,12 +121,9 @@ static struct stmt *fused(struct loops *loops, const struct stmt *first, const s
 /* May `stmt` be done after the loop behind it?  Arrays may be declared earlier, registers are others'. */
 static bool is_passive(const struct stmt *stmt) { return stmt->kind == STMT_ARRAY; }
 
-static void fuse_block(struct loops *loops, struct block *block)
+static void fuse_block(void *user, struct block *block)
 {
-	for (size_t i = 0; i < block->count; i++) {
-		fuse_block(loops, &block->at[i]->body);
-		fuse_block(loops, &block->at[i]->other);
-	}
+	struct loops *loops = user;
 	for (size_t i = 0; i < block->count;) {
 		size_t next = i + 1;
 		while (next < block->count && is_passive(block->at[next]))
@@ -158,24 +146,10 @@ static void fuse_block(struct loops *loops, struct block *block)
 	}
 }
 
-/* ---- arrays that nobody loads ---- */
-static void drop_cell(struct block *block, const struct cell *cell)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < block->count; i++) {
-		struct stmt *stmt = block->at[i];
-		drop_cell(&stmt->body, cell);
-		drop_cell(&stmt->other, cell);
-		if (stmt->cell != cell)
-			block->at[kept++] = stmt;
-	}
-	block->count = kept;
-}
-
 void loops_fuse(struct loops *loops)
 {
-	fuse_block(loops, &loops->body);
+	block_each(&loops->body, fuse_block, loops);
 	for (size_t i = 0; i < loops->cells.count; i++)
 		if (loops->cells.at[i]->kind == CELL_ARRAY && !cell_is_loaded(&loops->body, loops->cells.at[i]))
-			drop_cell(&loops->body, loops->cells.at[i]);
+			block_drop(&loops->body, is_of_cell, loops->cells.at[i]);
 }

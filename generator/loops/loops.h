@@ -183,6 +183,13 @@ const struct expr *copy_expr(struct copying *, const struct expr *);
 struct stmt *copy_stmt(struct copying *, const struct stmt *);
 void copy_block(struct copying *, const struct block *, struct block *out);
 
+/* Each statement before what is in it, as visits of expressions are.  True: one said that nothing more is to be seen. */
+typedef enum visit visit_stmt(void *user, struct stmt *);
+bool block_visit(const struct block *, visit_stmt *, void *user);
+/* Each block that is in it, those of a block's statements before the block, and it itself last. */
+void block_each(struct block *, void (*visit)(void *user, struct block *), void *user);
+/* Statements that `goes` says it of leave the block and all in it. */
+void block_drop(struct block *, bool (*goes)(const void *user, const struct stmt *), const void *user);
 /* Every index that stands in the statements: addresses, selects, conditions, values. */
 typedef void visit_index(void *user, const struct index *, bool address);
 void block_indices(const struct block *, visit_index *, void *user);

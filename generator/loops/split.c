@@ -16,6 +16,7 @@ struct cutting {
 	int64_t extent;
 	int64_t at[PARTS_MOST + 1]; /* ascending, inside (0, extent) */
 	int count;
+	size_t leaves; /* statements that each part would have */
 	bool too_many;
 };
 
@@ -103,23 +104,20 @@ static enum visit cuts_of_expr(void *user, const struct expr *expr)
 	return VISIT_PARTS;
 }
 
-static size_t cuts_of_block(struct cutting *c, const struct block *block, size_t from)
+static enum visit cuts_of_stmt(void *user, struct stmt *stmt)
 {
-	size_t leaves = 0;
-	for (size_t i = from; i < block->count; i++) {
-		const struct stmt *stmt = block->at[i];
-		for (int r = 0; r < stmt->range_count; r++)
-			cuts_of_range(c, &stmt->ranges[r]);
-		expr_visit(stmt->value, cuts_of_expr, c);
-		leaves += 1 + cuts_of_block(c, &stmt->body, 0) + cuts_of_block(c, &stmt->other, 0);
-	}
-	return leaves;
+	struct cutting *c = user;
+	for (int r = 0; r < stmt->range_count; r++)
+		cuts_of_range(c, &stmt->ranges[r]);
+	expr_visit(stmt->value, cuts_of_expr, c);
+	c->leaves++;
+	return VISIT_PARTS;
 }
 
 static bool find_cuts(struct cutting *c, const struct block *block, size_t from)
 {
-	size_t leaves = cuts_of_block(c, block, from);
-	return c->count && !c->too_many && leaves * (size_t)(c->count + 1) <= LEAVES_MOST;
+	block_visit(&(struct block){ .at = block->at + from, .count = block->count - from }, cuts_of_stmt, c);
+	return c->count && !c->too_many && c->leaves * (size_t)(c->count + 1) <= LEAVES_MOST;
 }
 
 /* ---- cutting ---- */
@@ -186,23 +184,17 @@ static void cut_by_if(struct loops *loops, struct block *block, size_t from, con
 /* Short rows stay whole where all that changes along them are masked loads: cut, each border would be a vector of its
  * own.  With four lanes a masked load goes through memory. */
 enum { WHOLE_VECTORS = 2, MASKED_LANES = 8 };
-static bool is_masked(const struct expr *expr, int var)
+static enum visit is_cut(void *user, const struct expr *expr)
 {
-	if (loops_can_vector(expr, var, false))
-		return true;
-	for (int i = 0; i < expr->range_count; i++)
-		if (index_uses(expr->ranges[i].at, var))
-			return false;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && !is_masked(expr->arg[i], var))
-			return false;
-	return expr->kind == EXPR_SCALAR;
+	if (loops_can_vector(expr, *(const int *)user, false))
+		return VISIT_PAST;
+	return expr->kind == EXPR_SCALAR ? VISIT_PARTS : VISIT_END;
 }
 static bool all_masked(const struct block *block, int var)
 {
 	for (size_t i = 0; i < block->count; i++) {
 		const struct stmt *stmt = block->at[i];
-		if ((stmt->kind != STMT_SET && stmt->kind != STMT_STORE) || !is_masked(stmt->value, var)
+		if ((stmt->kind != STMT_SET && stmt->kind != STMT_STORE) || expr_visit(stmt->value, is_cut, &var)
 		        || (stmt->kind == STMT_STORE
 		                && (stmt->cell->kind != CELL_BUFFER || index_factor(stmt->at, var) != 1)))
 			return false;
@@ -245,8 +237,9 @@ static void split_block(struct loops *loops, struct block *block)
 }
 
 /* A term outside that cannot win: the maximum of a sum and -inf is the sum, whatever it is. */
-static bool is_idle(const struct stmt *stmt)
+static bool is_idle(const void *user, const struct stmt *stmt)
 {
+	(void)user;
 	const struct expr *value = stmt->value;
 	if (stmt->kind != STMT_SET || stmt->declare || value->kind != EXPR_SCALAR
 	        || (value->row != SCALAR_max && value->row != SCALAR_min))
@@ -257,20 +250,8 @@ static bool is_idle(const struct stmt *stmt)
 	        && sum->of == &stmt->cell->of;
 }
 
-static void drop_idle(struct block *block)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < block->count; i++) {
-		drop_idle(&block->at[i]->body);
-		drop_idle(&block->at[i]->other);
-		if (!is_idle(block->at[i]))
-			block->at[kept++] = block->at[i];
-	}
-	block->count = kept;
-}
-
 void loops_split(struct loops *loops)
 {
 	split_block(loops, &loops->body);
-	drop_idle(&loops->body);
+	block_drop(&loops->body, is_idle, NULL);
 }

@@ -94,18 +94,15 @@ static const struct expr *value(struct making *m, const struct expr *expr)
 	return rewrite_expr(&(struct rewriter){ .arena = m->loops->arena, .expr = symbolic, .user = m }, expr);
 }
 
-static void symbolise(struct making *m, struct block *block)
+static enum visit symbolise(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count && !m->cannot; i++) {
-		struct stmt *stmt = block->at[i];
-		m->cannot |= stmt->cell && stmt->cell->of.type != DTYPE_F32;
-		if (stmt->value)
-			stmt->value = value(m, stmt->value);
-		if (stmt->kind == STMT_STORE && stmt->cell->kind == CELL_BUFFER)
-			stmt->at = address(m, &stmt->cell->of, stmt->at);
-		symbolise(m, &stmt->body);
-		symbolise(m, &stmt->other);
-	}
+	struct making *m = user;
+	m->cannot |= stmt->cell && stmt->cell->of.type != DTYPE_F32;
+	if (stmt->value)
+		stmt->value = value(m, stmt->value);
+	if (stmt->kind == STMT_STORE && stmt->cell->kind == CELL_BUFFER)
+		stmt->at = address(m, &stmt->cell->of, stmt->at);
+	return m->cannot ? VISIT_END : VISIT_PARTS;
 }
 
 /* ---- after the passes ---- */
@@ -186,7 +183,7 @@ struct loops *loops_symbolic(
 	for (size_t i = 0; i < kernel->params.count; i++)
 		m.cannot |= kernel->params.at[i].of->type != DTYPE_F32;
 	m.numbers = cell_new(loops, CELL_BUFFER, "numbers", DTYPE_F32, 1);
-	symbolise(&m, &loops->body);
+	block_visit(&loops->body, symbolise, &m);
 	if (m.cannot)
 		return NULL;
 	loops_pass(loops);

@@ -14,14 +14,13 @@ static bool is_straight(const struct block *block)
 	return true;
 }
 
-static void unroll_block(struct loops *loops, struct block *block)
+static void unroll_block(void *user, struct block *block)
 {
+	struct loops *loops = user;
 	struct block old = *block;
 	memset(block, 0, sizeof *block);
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
-		unroll_block(loops, &stmt->body);
-		unroll_block(loops, &stmt->other);
 		if (stmt->kind != STMT_FOR || stmt->role != ROLE_SERIAL || !is_straight(&stmt->body)
 		        || stmt->extent * (int64_t)stmt->body.count > WINDOW_MOST) {
 			block_add(loops, block, stmt);
@@ -36,7 +35,7 @@ static void unroll_block(struct loops *loops, struct block *block)
 	}
 }
 
-void loops_unroll(struct loops *loops) { unroll_block(loops, &loops->body); }
+void loops_unroll(struct loops *loops) { block_each(&loops->body, unroll_block, loops); }
 
 /* ---- tiles ---- */
 static bool uses_var(const struct stmt *stmt, int var)
@@ -206,14 +205,12 @@ static bool inner_shares_more(struct loops *loops, const struct stmt *loop, cons
 	return loads_of_four(loops, inner, &inner->body) < loads_of_four(loops, loop, &inner->body);
 }
 
-static bool has_map(const struct block *block)
+static enum visit see_map(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++)
-		if ((block->at[i]->kind == STMT_FOR && block->at[i]->role == ROLE_MAP) || has_map(&block->at[i]->body)
-		        || has_map(&block->at[i]->other))
-			return true;
-	return false;
+	(void)user;
+	return stmt->kind == STMT_FOR && stmt->role == ROLE_MAP ? VISIT_END : VISIT_PARTS;
 }
+static bool has_map(const struct block *block) { return block_visit(block, see_map, NULL); }
 
 /* `count` rounds from `from` on as a straight line.  A vector's variable stays one, so that addresses still grow along
  * it. */
@@ -285,13 +282,12 @@ static struct stmt *square_of(struct loops *loops, const struct stmt *loop)
 }
 
 /* A place that data say stands where its round stands. */
-static bool finds(const struct block *block)
+static enum visit see_finding(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++)
-		if (stmt_finds(block->at[i]) || finds(&block->at[i]->body) || finds(&block->at[i]->other))
-			return true;
-	return false;
+	(void)user;
+	return stmt_finds(stmt) ? VISIT_END : VISIT_PARTS;
 }
+static bool finds(const struct block *block) { return block_visit(block, see_finding, NULL); }
 
 static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 {

@@ -167,6 +167,64 @@ void copy_block(struct copying *c, const struct block *block, struct block *out)
 }
 
 /* ---- looking ---- */
+struct walking {
+	visit_stmt *visit;
+	void (*leaf)(void *user, struct stmt *, double rounds);
+	void *user;
+};
+
+static bool walk(const struct walking *w, const struct block *block, double rounds)
+{
+	for (size_t i = 0; i < block->count; i++) {
+		struct stmt *stmt = block->at[i];
+		enum visit says = w->visit ? w->visit(w->user, stmt) : VISIT_PARTS;
+		if (w->leaf && (stmt->kind == STMT_SET || stmt->kind == STMT_STORE || stmt->kind == STMT_JOIN))
+			w->leaf(w->user, stmt, rounds);
+		double inner = stmt->kind == STMT_FOR ? rounds * (double)(stmt->extent / stmt->step) : rounds;
+		if (says == VISIT_END
+		        || (says == VISIT_PARTS && (walk(w, &stmt->body, inner) || walk(w, &stmt->other, inner))))
+			return true;
+	}
+	return false;
+}
+
+bool block_visit(const struct block *block, visit_stmt *visit, void *user)
+{
+	return walk(&(struct walking){ .visit = visit, .user = user }, block, 1);
+}
+
+void block_leaves(const struct block *block, void (*visit)(void *, struct stmt *, double), void *user)
+{
+	walk(&(struct walking){ .leaf = visit, .user = user }, block, 1);
+}
+
+void block_each(struct block *block, void (*visit)(void *, struct block *), void *user)
+{
+	for (size_t i = 0; i < block->count; i++) {
+		block_each(&block->at[i]->body, visit, user);
+		block_each(&block->at[i]->other, visit, user);
+	}
+	visit(user, block);
+}
+
+struct dropping {
+	bool (*goes)(const void *user, const struct stmt *);
+	const void *user;
+};
+static void drop(void *user, struct block *block)
+{
+	const struct dropping *d = user;
+	size_t kept = 0;
+	for (size_t i = 0; i < block->count; i++)
+		if (!d->goes(d->user, block->at[i]))
+			block->at[kept++] = block->at[i];
+	block->count = kept;
+}
+
+void block_drop(struct block *block, bool (*goes)(const void *, const struct stmt *), const void *user)
+{
+	block_each(block, drop, &(struct dropping){ goes, user });
+}
 
 struct looking {
 	visit_index *visit;
@@ -186,19 +244,19 @@ static void see_index(struct looking *l, const struct index *index, bool address
 	index_visit(index, see_indices, l);
 }
 
+static enum visit see_stmt(void *user, struct stmt *stmt)
+{
+	for (int i = 0; i < stmt->range_count; i++)
+		see_index(user, stmt->ranges[i].at, false);
+	if (stmt->at)
+		see_index(user, stmt->at, true);
+	expr_visit_inside(stmt->value, see_indices, user);
+	return VISIT_PARTS;
+}
+
 void block_indices(const struct block *block, visit_index *visit, void *user)
 {
-	struct looking l = { visit, user };
-	for (size_t s = 0; s < block->count; s++) {
-		const struct stmt *stmt = block->at[s];
-		for (int i = 0; i < stmt->range_count; i++)
-			see_index(&l, stmt->ranges[i].at, false);
-		if (stmt->at)
-			see_index(&l, stmt->at, true);
-		expr_visit_inside(stmt->value, see_indices, &l);
-		block_indices(&stmt->body, visit, user);
-		block_indices(&stmt->other, visit, user);
-	}
+	block_visit(block, see_stmt, &(struct looking){ visit, user });
 }
 
 struct bending {
@@ -217,23 +275,6 @@ bool block_bends(const struct block *block, int var)
 	struct bending bending = { var, false };
 	block_indices(block, see_bend, &bending);
 	return bending.bends;
-}
-
-static void leaves(const struct block *block, double rounds, void (*visit)(void *, struct stmt *, double), void *user)
-{
-	for (size_t i = 0; i < block->count; i++) {
-		struct stmt *stmt = block->at[i];
-		if (stmt->kind == STMT_SET || stmt->kind == STMT_STORE || stmt->kind == STMT_JOIN)
-			visit(user, stmt, rounds);
-		double inner = stmt->kind == STMT_FOR ? rounds * (double)(stmt->extent / stmt->step) : rounds;
-		leaves(&stmt->body, inner, visit, user);
-		leaves(&stmt->other, inner, visit, user);
-	}
-}
-
-void block_leaves(const struct block *block, void (*visit)(void *, struct stmt *, double), void *user)
-{
-	leaves(block, 1, visit, user);
 }
 
 /* ---- reductions (docs/architecture.md) ---- */
@@ -293,16 +334,23 @@ static bool is_masked_load(const struct expr *expr, int lane)
 	        && index_factor(expr->arg[0]->at[0], lane) == 1 && !index_bends(expr->arg[0]->at[0], lane);
 }
 
+struct lying {
+	int lane;
+	bool typed;
+};
+static enum visit lies_apart(void *user, const struct expr *expr)
+{
+	const struct lying *l = user;
+	if (is_masked_load(expr, l->lane))
+		return VISIT_PAST;
+	if (l->typed)
+		return expr_node_has_lanes(expr, l->lane) ? VISIT_PARTS : VISIT_END;
+	if (expr->type == DTYPE_F32 && expr->kind == EXPR_SCALAR)
+		return VISIT_PARTS;
+	return expr_can_vector(expr, l->lane) ? VISIT_PAST : VISIT_END;
+}
+
 bool loops_can_vector(const struct expr *expr, int lane, bool typed)
 {
-	if (is_masked_load(expr, lane))
-		return true;
-	if (!typed && (expr->type != DTYPE_F32 || expr->kind != EXPR_SCALAR))
-		return expr_can_vector(expr, lane);
-	if (typed && !expr_node_has_lanes(expr, lane))
-		return false;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && !loops_can_vector(expr->arg[i], lane, typed))
-			return false;
-	return true;
+	return !expr_visit(expr, lies_apart, &(struct lying){ lane, typed });
 }
