@@ -183,6 +183,21 @@ void expr_loads(const struct expr *, void (*visit)(void *user, const struct expr
 
 void expr_loads_outside(const struct expr *, void (*visit)(void *user, const struct expr *load), void *user);
 
+/* ---- numbering.c: the expressions of some roots as a list, each once, what it is made of before it ---- */
+struct numbered {
+	const struct expr *expr;
+	int arg[3]; /* the numbers of its arguments; -1: none */
+	int uses;   /* as an argument, and as a root */
+};
+struct numbering {
+	struct arena *arena; /* set before; the rest begins as zeros */
+	VECTOR(struct numbered) all;
+	int *slots; /* by hash: numbers + 1 */
+	size_t room;
+};
+int number_expr(struct numbering *, const struct expr *root);   /* its number: one that it had, or the last one */
+int number_find(const struct numbering *, const struct expr *); /* -1: it has none */
+
 /* Makes expressions again with other parts.  What has the same parts afterwards is the same. */
 struct memo;
 struct rewriter {

@@ -1,4 +1,4 @@
-/* print.c: a program as text, one line a definition:
+/* print.c: a program as text, one line a definition, and one below it for each long part that it would repeat:
  *
  *     y float[1,16,32,32] = sum(k0 < 3, k1 < 3, k2 < 16 from b[i1]) x[i0, k2, i2 + k0, i3 + k1] * w[i1, k2, k0, k1]
  *
@@ -46,9 +46,13 @@ static const char *const reduced_variables[MAX_RANK] = {
 	"k15",
 };
 
+/* What stands more than once is named where it is longer. */
+enum { LONG_PART = 24 };
 struct printing {
 	struct text *out;
 	const char *names[MAX_VARS];
+	struct numbering parts; /* of the definition */
+	int *names_of_parts;    /* by number: v0 is 1 …; 0: it has no name */
 };
 
 /* How tightly text binds: a sum inside a product needs parentheses. */
@@ -127,7 +131,7 @@ static void print_scalar(const struct printing *p, const struct expr *expr, int 
 	text_adds(p->out, own < bind ? ")" : "");
 }
 
-static void print_expr(const struct printing *p, const struct expr *expr, int bind)
+static void print_part(const struct printing *p, const struct expr *expr, int bind)
 {
 	switch (expr->kind) {
 	case EXPR_NUMBER: print_number(p, expr); break;
@@ -172,6 +176,51 @@ static void print_expr(const struct printing *p, const struct expr *expr, int bi
 	}
 }
 
+static void print_expr(const struct printing *p, const struct expr *expr, int bind)
+{
+	int number = number_find(&p->parts, expr);
+	if (number >= 0 && p->names_of_parts[number])
+		text_printf(p->out, "v%d", p->names_of_parts[number] - 1);
+	else
+		print_part(p, expr, bind);
+}
+
+static void begin(struct printing *p, const struct program *program, const struct definition *definition)
+{
+	const struct expr *const roots[] = { definition->start, definition->body, definition->row, definition->lies };
+	p->parts.arena = program->arena;
+	for (int v = 0; v < definition->rank; v++)
+		p->names[v] = output_variables[v];
+	for (int v = 0; v < definition->reduced; v++)
+		p->names[definition->rank + v] = reduced_variables[v];
+	for (size_t i = 0; i < COUNT(roots); i++)
+		if (roots[i])
+			number_expr(&p->parts, roots[i]);
+	p->names_of_parts = arena_new_array(program->arena, int, p->parts.all.count + 1);
+}
+
+/* Parts that stand more than once, each after those that it is made of. */
+static void name_parts(struct printing *p, struct text *lines)
+{
+	struct text *out = p->out, text;
+	int names = 0;
+	text_init(&text, out->build);
+	p->out = &text;
+	for (size_t i = 0; i < p->parts.all.count; i++) {
+		const struct numbered *part = &p->parts.all.at[i];
+		text.count = 0;
+		if (part->uses > 1)
+			print_part(p, part->expr, 0);
+		if (text.count <= LONG_PART)
+			continue;
+		text_printf(lines, "\n    v%d = ", names);
+		text_add(lines, text.at, text.count);
+		p->names_of_parts[i] = ++names;
+	}
+	text_release(&text);
+	p->out = out;
+}
+
 static void print_type(const struct definition *definition, struct text *out)
 {
 	text_printf(out, "%s %s[", definition->name, dtypes[definition->type].text);
@@ -195,14 +244,14 @@ static void print_scatter(const struct printing *p, const struct definition *def
 	text_addc(p->out, ']');
 }
 
-static void print_computed(const struct definition *definition, struct text *out)
+static void print_computed(const struct program *program, const struct definition *definition, struct text *out)
 {
 	static const char *const words[] = { "", "sum", "max", "min", "product", "last", "order up", "order down" };
 	struct printing p = { .out = out };
-	for (int v = 0; v < definition->rank; v++)
-		p.names[v] = output_variables[v];
-	for (int v = 0; v < definition->reduced; v++)
-		p.names[definition->rank + v] = reduced_variables[v];
+	struct text lines;
+	text_init(&lines, out->build);
+	begin(&p, program, definition);
+	name_parts(&p, &lines);
 	text_adds(out, " = ");
 	if (definition->reduce) {
 		text_printf(out, "%s%s(", definition->running ? "running " : "", words[definition->reduce]);
@@ -225,6 +274,9 @@ static void print_computed(const struct definition *definition, struct text *out
 		text_adds(out, " at ");
 		print_expr(&p, definition->lies, 0);
 	}
+	if (lines.count)
+		text_add(out, lines.at, lines.count);
+	text_release(&lines);
 }
 
 /* Its body stands below the result that reads the operands. */
@@ -265,7 +317,7 @@ void program_print(const struct program *program, struct text *out)
 		else if (definition->reduce == REDUCE_REPEAT)
 			print_repeat(definition, out);
 		else
-			print_computed(definition, out);
+			print_computed(program, definition, out);
 		text_addc(out, '\n');
 	}
 	for (size_t i = 0; i < program->outputs.count; i++)

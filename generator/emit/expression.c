@@ -1,6 +1,6 @@
 /* expression.c: scalar expressions -> C text in the words of a prelude.
- * Expressions are numbered first, so that equal ones have one number whoever holds them; what has more than one user is
- * named by a let where it is first needed.  Text is never put into a text that would repeat it. */
+ * What a line's expressions are made of is numbered first; what has more than one user is named by a let where it is
+ * first needed.  Text is never put into a text that would repeat it. */
 #include "emit/emit.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,20 +8,17 @@
 
 enum { LEVEL_ANY, LEVEL_CHOICE, LEVEL_AND, LEVEL_ADD, LEVEL_MULTIPLY, LEVEL_CAST, LEVEL_PRIMARY };
 
-struct numbered {
-	const struct expr *expr;
-	int kid[3]; /* numbers of the arguments; -1: none */
-	bool vector;
+/* What is known of a part of a line's expressions, besides what its numbering says. */
+struct known {
 	bool changes;     /* it, or something in it */
-	int uses, sure;   /* by others; of these: not only where a select has chosen it */
+	bool sure;        /* somebody needs it, not only where a select has chosen it */
 	const char *name; /* of its let; NULL: none yet */
-	int next;         /* with the same hash */
 };
-enum { BUCKETS = 256, LONG_TEXT = 200 };
-struct numbering {
-	VECTOR(struct numbered) all;
-	int bucket[BUCKETS];
+struct sharing {
+	struct numbering parts;
+	VECTOR(struct known) all; /* by number */
 };
+enum { LONG_TEXT = 200 };
 
 struct printed {
 	const char *text;
@@ -84,7 +81,7 @@ static struct printed print_atom(struct printer *printer, const struct atom *ato
 		/* A scalar, also inside vectors; kept inside its range whatever the data says. */
 		struct printer inner = *printer;
 		inner.lane = -1;
-		inner.numbering = NULL;
+		inner.sharing = NULL;
 		const char *text = printer_value(&inner, atom->value);
 		printer->lets.at = inner.lets.at;
 		printer->lets.count = inner.lets.count;
@@ -180,132 +177,62 @@ const char *printer_element(struct printer *printer, const struct definition *of
 	        printer->arena, "%s[%s]", printer->buffer(printer->user, of), printer_index(printer, address));
 }
 
-/* ---- numbering ---- */
+/* ---- what is shared ---- */
 
 static struct held held_of(struct printer *printer, const struct expr *load)
 {
 	return printer->held ? printer->held(printer->user, load) : (struct held){ 0 };
 }
 
-static bool index_changes(struct printer *, const struct index *);
-
-static bool load_changes(struct printer *printer, const struct expr *load)
+/* Is there a load in it whose value changes? */
+static enum visit see_change(void *user, const struct expr *expr)
 {
-	if (held_of(printer, load).changes)
-		return true;
-	for (int d = 0; d < load->of->rank; d++)
-		if (index_changes(printer, load->at[d]))
-			return true;
-	return false;
+	return expr->kind == EXPR_LOAD && held_of(user, expr).changes ? VISIT_END : VISIT_PARTS;
 }
 
-struct changing {
-	struct printer *printer;
-	bool changes;
-};
-static void visit_changes(void *user, const struct expr *load)
+static bool changes(struct printer *printer, const struct numbered *part)
 {
-	struct changing *changing = user;
-	changing->changes |= held_of(changing->printer, load).changes;
+	const struct expr *expr = part->expr;
+	bool changes = expr->kind == EXPR_LOAD && held_of(printer, expr).changes;
+	for (int i = 0; i < expr_index_count(expr) && !changes; i++)
+		changes = index_visit(expr_index_at(expr, i), see_change, printer);
+	for (int i = 0; i < 3 && !changes; i++)
+		changes = part->arg[i] >= 0 && printer->sharing->all.at[part->arg[i]].changes;
+	return changes;
 }
 
-static bool index_changes(struct printer *printer, const struct index *index)
+/* The number of an expression that is printed whatever any select says.  In a branch of a select nothing may be
+ * evaluated that the select has not chosen. */
+static int number_of(struct printer *printer, const struct expr *expr)
 {
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		struct changing changing = { printer, false };
-		if (atom->kind == ATOM_VALUE)
-			expr_loads(atom->value, visit_changes, &changing);
-		else if (atom->kind != ATOM_VAR)
-			changing.changes = index_changes(printer, atom->of);
-		if (changing.changes)
-			return true;
+	struct sharing *sharing = printer->sharing;
+	int number = number_find(&sharing->parts, expr);
+	if (number < 0)
+		number = number_expr(&sharing->parts, expr);
+	while (sharing->all.count < sharing->parts.all.count) {
+		struct known one = { .changes = changes(printer, &sharing->parts.all.at[sharing->all.count]) };
+		push(printer->arena, &sharing->all, one);
 	}
-	return false;
-}
-
-static bool same_shallow(const struct numbered *a, const struct expr *expr, const int *kid, bool vector)
-{
-	if (a->vector != vector || a->expr->kind != expr->kind || a->expr->type != expr->type || a->kid[0] != kid[0]
-	        || a->kid[1] != kid[1] || a->kid[2] != kid[2])
-		return false;
-	if (a->expr == expr)
-		return true;
-	switch (expr->kind) {
-	case EXPR_SCALAR: return a->expr->row == expr->row;
-	case EXPR_CAST: return a->expr->cast == expr->cast;
-	case EXPR_SELECT:
-		if (a->expr->range_count != expr->range_count)
-			return false;
-		for (int i = 0; i < expr->range_count; i++) {
-			const struct range *p = &a->expr->ranges[i], *q = &expr->ranges[i];
-			if (p->from != q->from || p->to != q->to || !index_equal(p->at, q->at))
-				return false;
-		}
-		return true;
-	default: return expr_equal(a->expr, expr);
+	if (sharing->all.at[number].sure)
+		return number;
+	sharing->all.at[number].sure = true;
+	for (int i = number; i >= 0; i--) { /* arguments come before */
+		const struct numbered *part = &sharing->parts.all.at[i];
+		for (int k = 0; sharing->all.at[i].sure && part->expr->kind != EXPR_SELECT && k < 3; k++)
+			if (part->arg[k] >= 0)
+				sharing->all.at[part->arg[k]].sure = true;
 	}
-}
-
-/* In a branch of a select nothing may be evaluated that the select has not chosen. */
-static void make_sure(struct numbering *numbering, int number)
-{
-	struct numbered *it = &numbering->all.at[number];
-	if (it->sure++)
-		return;
-	for (int i = 0; i < 3; i++)
-		if (it->kid[i] >= 0 && it->expr->kind != EXPR_SELECT)
-			make_sure(numbering, it->kid[i]);
-}
-
-static int number_of(struct printer *printer, const struct expr *expr, bool branch)
-{
-	struct numbering *numbering = printer->numbering;
-	bool vector = printer->lane >= 0;
-	int kid[3] = { -1, -1, -1 };
-	if (expr->kind == EXPR_SCALAR || expr->kind == EXPR_CAST || expr->kind == EXPR_SELECT)
-		for (int i = 0; i < 3; i++)
-			if (expr->arg[i])
-				kid[i] = number_of(printer, expr->arg[i], branch || expr->kind == EXPR_SELECT);
-	unsigned hash = (unsigned)expr->kind * 31 + (unsigned)expr->row * 7
-	        + (unsigned)(kid[0] * 101 + kid[1] * 211 + kid[2] * 307);
-	if (expr->kind == EXPR_LOAD)
-		for (int d = 0; d < expr->of->rank; d++)
-			hash = hash * 131 + (unsigned)expr->at[d]->constant;
-	hash %= BUCKETS;
-	for (int i = numbering->bucket[hash] - 1; i >= 0; i = numbering->all.at[i].next)
-		if (same_shallow(&numbering->all.at[i], expr, kid, vector)) {
-			if (!branch)
-				make_sure(numbering, i);
-			return i;
-		}
-	struct numbered it = { .expr = expr,
-		.kid = { kid[0], kid[1], kid[2] },
-		.vector = vector,
-		.sure = !branch,
-		.next = numbering->bucket[hash] - 1 };
-	it.changes = expr->kind == EXPR_LOAD && load_changes(printer, expr);
-	if (expr->kind == EXPR_INDEX)
-		it.changes = index_changes(printer, expr->index);
-	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
-		it.changes |= index_changes(printer, expr->ranges[i].at);
-	for (int i = 0; i < 3; i++)
-		if (kid[i] >= 0) {
-			numbering->all.at[kid[i]].uses++;
-			it.changes |= numbering->all.at[kid[i]].changes;
-		}
-	push(printer->arena, &numbering->all, it);
-	numbering->bucket[hash] = (int)numbering->all.count;
-	return (int)numbering->all.count - 1;
+	return number;
 }
 
 void printer_share(struct printer *printer, const struct expr *const *roots, size_t count)
 {
-	printer->numbering = arena_new(printer->arena, struct numbering);
-	for (size_t i = 0; i < count; i++) {
-		int number = number_of(printer, roots[i], false);
-		printer->numbering->all.at[number].uses++;
-	}
+	printer->sharing = arena_new(printer->arena, struct sharing);
+	printer->sharing->parts.arena = printer->arena;
+	for (size_t i = 0; i < count; i++)
+		number_expr(&printer->sharing->parts, roots[i]);
+	for (size_t i = 0; i < count; i++)
+		number_of(printer, roots[i]);
 }
 
 /* ---- text ---- */
@@ -433,8 +360,8 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	int level = row_level(row);
 	struct printed arg[3] = { { 0 } };
 	for (int i = 0; i < 3; i++)
-		if (it->kid[i] >= 0) {
-			arg[i] = print(printer, it->kid[i], branch);
+		if (it->arg[i] >= 0) {
+			arg[i] = print(printer, it->arg[i], branch);
 			/* What the row says twice gets a name first; in a branch of a select it may not. */
 			if (!branch && row_count(row, (char)('a' + i)) > 1 && strlen(arg[i].text) > 16) {
 				struct let let = { c_type(printer, expr->arg[i]),
@@ -597,7 +524,7 @@ static const char *print_choice(struct printer *printer, int number)
 	struct printed one = print(printer, number, true);
 	if (printer->lane >= 0 && one.level != LEVEL_PRIMARY && one.level != LEVEL_CHOICE)
 		return arena_printf(printer->arena, "(%s)(%s)",
-		        lane_type_of(printer->numbering->all.at[number].expr->type).vector, one.text);
+		        lane_type_of(printer->sharing->parts.all.at[number].expr->type).vector, one.text);
 	return wrap(printer, one, LEVEL_AND);
 }
 
@@ -694,21 +621,22 @@ static const char *print_bytes(struct printer *printer, const struct expr *e)
 static const char *print_one_of_two(struct printer *printer, int number)
 {
 	struct arena *arena = printer->arena;
-	struct numbered *it = &printer->numbering->all.at[number];
-	if (printer->lane < 0 || printer->left || !it->sure || it->changes || it->expr->type != DTYPE_F32
+	const struct numbered *it = &printer->sharing->parts.all.at[number];
+	const struct known *shared = &printer->sharing->all.at[number];
+	if (printer->lane < 0 || printer->left || !shared->sure || shared->changes || it->expr->type != DTYPE_F32
 	        || held_of(printer, it->expr).text)
 		return NULL;
 	const struct definition *of = it->expr->of;
 	const struct index *at = schedule_address(arena, of, it->expr->at);
 	if (index_step(arena, at, printer->lane))
 		return NULL;
-	for (size_t i = 0; i < printer->numbering->all.count; i++) {
-		struct numbered *other = &printer->numbering->all.at[i];
+	for (size_t i = 0; i < printer->sharing->all.count; i++) {
+		const struct expr *load = printer->sharing->parts.all.at[i].expr;
+		struct known *other = &printer->sharing->all.at[i];
 		int64_t behind = 0;
-		if (other->expr->kind != EXPR_LOAD || other->expr->of != of || other->name || !other->sure
-		        || other->changes
-		        || !index_is_constant(index_add(arena, schedule_address(arena, of, other->expr->at),
-		                                      index_scale(arena, at, -1)),
+		if (load->kind != EXPR_LOAD || load->of != of || other->name || !other->sure || other->changes
+		        || !index_is_constant(
+		                index_add(arena, schedule_address(arena, of, load->at), index_scale(arena, at, -1)),
 		                &behind)
 		        || (behind != 1 && behind != -1))
 			continue;
@@ -717,7 +645,7 @@ static const char *print_one_of_two(struct printer *printer, int number)
 			return NULL;
 		const char *name = arena_printf(arena, "v%d", printer->fresh++);
 		push(arena, &printer->lets, (struct let){ "vec2", name, text });
-		printer->numbering->all.at[i].name = arena_printf(arena, "%s.%s", name, behind < 0 ? "low" : "high");
+		other->name = arena_printf(arena, "%s.%s", name, behind < 0 ? "low" : "high");
 		return arena_printf(arena, "%s.%s", name, behind < 0 ? "high" : "low");
 	}
 	return NULL;
@@ -742,26 +670,27 @@ static bool is_comparison(const struct expr *expr)
 static const char *print_mask(struct printer *printer, int number, bool branch)
 {
 	struct arena *arena = printer->arena;
-	const struct numbered it = printer->numbering->all.at[number];
+	const struct numbered it = printer->sharing->parts.all.at[number];
 	const struct expr *expr = it.expr, *of = expr->arg[0];
+	const char *name = printer->sharing->all.at[number].name;
 	const char *row = lane_type_of(expr->type).row;
 	bool bits = expr->type == DTYPE_BOOL && expr->kind == EXPR_SCALAR
 	        && (expr->row == SCALAR_and || expr->row == SCALAR_or);
-	if (!it.name && expr->kind == EXPR_CAST && !dtype_is_narrow(of->type)
+	if (!name && expr->kind == EXPR_CAST && !dtype_is_narrow(of->type)
 	        && (of->type == DTYPE_BOOL || expr->type == DTYPE_BOOL || is_comparison(of)))
-		return print_mask(printer, it.kid[0], branch);
-	if (!it.name && bits)
+		return print_mask(printer, it.arg[0], branch);
+	if (!name && bits)
 		return arena_printf(arena, "mask_%s(%s, %s)", expr->row == SCALAR_and ? "and" : "or",
-		        print_mask(printer, it.kid[0], branch), print_mask(printer, it.kid[1], branch));
-	if (!it.name && expr->kind == EXPR_SCALAR && expr->row == SCALAR_not)
-		return arena_printf(arena, "mask_not(%s)", print_mask(printer, it.kid[0], branch));
-	if (it.name || !is_comparison(expr)) {
+		        print_mask(printer, it.arg[0], branch), print_mask(printer, it.arg[1], branch));
+	if (!name && expr->kind == EXPR_SCALAR && expr->row == SCALAR_not)
+		return arena_printf(arena, "mask_not(%s)", print_mask(printer, it.arg[0], branch));
+	if (name || !is_comparison(expr)) {
 		const char *word = expr->type == DTYPE_F32 ? "vec_" : row;
 		return arena_printf(arena, "mask_not(%sequal(%s, %s))", word, print(printer, number, branch).text,
 		        set_text(arena, expr->type, expr->type == DTYPE_F32 ? "0.f" : "0"));
 	}
 	const char *word = of->type == DTYPE_F32 ? "vec_" : lane_type_of(of->type).row;
-	const char *a = print(printer, it.kid[0], branch).text, *b = print(printer, it.kid[1], branch).text;
+	const char *a = print(printer, it.arg[0], branch).text, *b = print(printer, it.arg[1], branch).text;
 	switch (expr->row) {
 	case SCALAR_less: return arena_printf(arena, "%sless(%s, %s)", word, a, b);
 	case SCALAR_equal: return arena_printf(arena, "%sequal(%s, %s)", word, a, b);
@@ -786,8 +715,8 @@ static const char *print_where_lanes(struct printer *printer, const struct numbe
 	if (!mask && expr->type == DTYPE_F32)
 		return NULL;
 	const char *word = expr->type == DTYPE_F32 ? "vec_" : lane_type_of(expr->type).row;
-	return arena_printf(printer->arena, "%sselect(%s, %s, %s)", word, print_mask(printer, it->kid[0], branch),
-	        print(printer, it->kid[1], branch).text, print(printer, it->kid[2], branch).text);
+	return arena_printf(printer->arena, "%sselect(%s, %s, %s)", word, print_mask(printer, it->arg[0], branch),
+	        print(printer, it->arg[1], branch).text, print(printer, it->arg[2], branch).text);
 }
 
 /* The word between two classes of vectors, by the types' names there: "vec_of_ivec". */
@@ -840,11 +769,13 @@ static const char *print_wide_lanes(struct printer *printer, const struct number
 		if (step && index_is_constant(step, &factor) && (factor == 0 || factor == 1))
 			return print_half(printer, load);
 	}
-	const struct numbered kid = printer->numbering->all.at[it->kid[0]];
-	if (from == DTYPE_F16 && !kid.name && load->kind == EXPR_CAST)
-		return arena_printf(arena, "vec_half(%s)", print(printer, kid.kid[0], branch).text);
+	const struct sharing *sharing = printer->sharing;
+	int arg = it->arg[0];
+	if (from == DTYPE_F16 && !sharing->all.at[arg].name && load->kind == EXPR_CAST)
+		return arena_printf(
+		        arena, "vec_half(%s)", print(printer, sharing->parts.all.at[arg].arg[0], branch).text);
 	return arena_printf(
-	        arena, "vec_of_%s(%s)", from == DTYPE_F16 ? "half" : "bfloat", print(printer, it->kid[0], branch).text);
+	        arena, "vec_of_%s(%s)", from == DTYPE_F16 ? "half" : "bfloat", print(printer, it->arg[0], branch).text);
 }
 
 /* A float, cut to an index within bounds that floats have and 0 lies between; NULL: it is none. */
@@ -858,13 +789,14 @@ static const char *print_kept_index(struct printer *printer, const struct number
 	        || max->arg[1]->kind != EXPR_NUMBER)
 		return NULL;
 	int64_t least = max->arg[1]->integer, most = min->arg[1]->integer;
-	const struct numbered *all = printer->numbering->all.at;
-	int kept = it->kid[0], raised = all[kept].kid[0], cut = all[raised].kid[0];
-	if (least > 0 || most < 0 || least < -EXACT_MOST || most > EXACT_MOST || all[kept].name || all[raised].name
-	        || all[cut].name)
+	const struct numbered *all = printer->sharing->parts.all.at;
+	const struct known *known = printer->sharing->all.at;
+	int kept = it->arg[0], raised = all[kept].arg[0], cut = all[raised].arg[0];
+	if (least > 0 || most < 0 || least < -EXACT_MOST || most > EXACT_MOST || known[kept].name || known[raised].name
+	        || known[cut].name)
 		return NULL;
 	return arena_printf(printer->arena, "ivec_of_vec(%s, %" PRId64 ".f, %" PRId64 ".f)",
-	        print(printer, all[cut].kid[0], branch).text, least, most);
+	        print(printer, all[cut].arg[0], branch).text, least, most);
 }
 
 static const char *print_cast_lanes(struct printer *printer, const struct numbered *it, bool branch)
@@ -879,16 +811,16 @@ static const char *print_cast_lanes(struct printer *printer, const struct number
 		return print_wide_lanes(printer, it, branch);
 	if (dtype_is_narrow(to))
 		return arena_printf(arena, "%s_of_vec(%s)", to == DTYPE_F16 ? "half" : "bfloat",
-		        print(printer, it->kid[0], branch).text);
+		        print(printer, it->arg[0], branch).text);
 	if (from != DTYPE_BOOL && (to == DTYPE_BOOL || is_comparison(expr->arg[0]))) {
-		const char *mask = print_mask(printer, it->kid[0], branch);
+		const char *mask = print_mask(printer, it->arg[0], branch);
 		if (to == DTYPE_BOOL)
 			return arena_printf(arena, "ivec_of_mask(%s)", mask);
 		return arena_printf(arena, "%sselect(%s, %s, %s)", to == DTYPE_F32 ? "vec_" : lane_type_of(to).row,
 		        mask, set_text(arena, to, to == DTYPE_F32 ? "1.f" : "1"),
 		        set_text(arena, to, to == DTYPE_F32 ? "0.f" : "0"));
 	}
-	const char *text = print(printer, it->kid[0], branch).text;
+	const char *text = print(printer, it->arg[0], branch).text;
 	return dtypes[from].class == CLASS_FLOAT ? cast_from_float(arena, from, to, text)
 	                                         : cast_from_integer(arena, from, to, text);
 }
@@ -898,14 +830,14 @@ const char *printer_before_narrow(struct printer *printer, const struct expr *ex
 {
 	if (printer->lane < 0 || expr->kind != EXPR_CAST || expr->type != DTYPE_F16 || expr->cast)
 		return NULL;
-	int number = number_of(printer, expr, false);
-	const struct numbered it = printer->numbering->all.at[number];
-	return it.name || it.uses > 1 ? NULL : print(printer, it.kid[0], false).text;
+	int number = number_of(printer, expr);
+	const struct numbered it = printer->sharing->parts.all.at[number];
+	return printer->sharing->all.at[number].name || it.uses > 1 ? NULL : print(printer, it.arg[0], false).text;
 }
 
 static struct printed print_fresh(struct printer *printer, int number, bool branch)
 {
-	const struct numbered it = printer->numbering->all.at[number];
+	const struct numbered it = printer->sharing->parts.all.at[number];
 	const struct expr *expr = it.expr;
 	struct arena *arena = printer->arena;
 	switch (expr->kind) {
@@ -934,7 +866,7 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 			const char *range = printer_range(printer, &expr->ranges[i]);
 			condition = condition ? arena_printf(arena, "%s && %s", condition, range) : range;
 		}
-		const char *yes = print_choice(printer, it.kid[0]), *no = print_choice(printer, it.kid[1]);
+		const char *yes = print_choice(printer, it.arg[0]), *no = print_choice(printer, it.arg[1]);
 		return (struct printed){ arena_printf(arena, "%s ? %s : %s", condition, yes, no), LEVEL_CHOICE };
 	}
 	case EXPR_INDEX:
@@ -945,32 +877,34 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	case EXPR_CAST:
 		if (printer->lane >= 0)
 			return (struct printed){ print_cast_lanes(printer, &it, branch), LEVEL_PRIMARY };
-		return print_cast(printer, expr, print(printer, it.kid[0], branch));
+		return print_cast(printer, expr, print(printer, it.arg[0], branch));
 	}
 	return (struct printed){ "0", LEVEL_PRIMARY };
 }
 
-static bool worth_a_name(struct printer *printer, const struct numbered *it)
+static bool worth_a_name(struct printer *printer, int number)
 {
-	if (it->changes || it->uses < 2 || !it->sure || it->expr->kind == EXPR_NUMBER)
+	const struct numbered *it = &printer->sharing->parts.all.at[number];
+	const struct known *shared = &printer->sharing->all.at[number];
+	if (shared->changes || it->uses < 2 || !shared->sure || it->expr->kind == EXPR_NUMBER)
 		return false;
 	return it->expr->kind != EXPR_LOAD || !held_of(printer, it->expr).text;
 }
 
 static struct printed print_named(struct printer *printer, int number, bool branch, bool root)
 {
-	struct numbered *it = &printer->numbering->all.at[number];
+	const struct expr *expr = printer->sharing->parts.all.at[number].expr;
+	struct known *it = &printer->sharing->all.at[number];
 	if (it->name)
 		return (struct printed){ it->name, LEVEL_PRIMARY };
-	bool shared = worth_a_name(printer, it);
+	bool shared = worth_a_name(printer, number);
 	struct printed printed = print_fresh(printer, number, branch && !shared);
-	it = &printer->numbering->all.at[number];
 	/* Long texts are cut: they would be copied at every level above. */
-	bool cut = !root && !branch && it->expr->kind == EXPR_SCALAR && strlen(printed.text) > LONG_TEXT;
+	bool cut = !root && !branch && expr->kind == EXPR_SCALAR && strlen(printed.text) > LONG_TEXT;
 	if (!shared && !cut)
 		return printed;
 	const char *name = arena_printf(printer->arena, "v%d", printer->fresh++);
-	push(printer->arena, &printer->lets, (struct let){ c_type(printer, it->expr), name, printed.text });
+	push(printer->arena, &printer->lets, (struct let){ c_type(printer, expr), name, printed.text });
 	if (!it->changes)
 		it->name = name;
 	return (struct printed){ name, LEVEL_PRIMARY };
@@ -983,12 +917,12 @@ static struct printed print(struct printer *printer, int number, bool branch)
 
 static struct printed print_root(struct printer *printer, const struct expr *expr)
 {
-	bool alone = !printer->numbering;
+	bool alone = !printer->sharing;
 	if (alone)
 		printer_share(printer, &expr, 1);
-	struct printed printed = print_named(printer, number_of(printer, expr, false), false, true);
+	struct printed printed = print_named(printer, number_of(printer, expr), false, true);
 	if (alone)
-		printer->numbering = NULL;
+		printer->sharing = NULL;
 	return printed;
 }
 

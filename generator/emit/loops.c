@@ -178,7 +178,7 @@ static size_t emit_line(struct emitting *e, const struct block *block, size_t i,
 	printer_share(&e->printer, roots.at, roots.count);
 	for (; i < end; i++)
 		emit_leaf(e, block->at[i], list);
-	e->printer.numbering = NULL;
+	e->printer.sharing = NULL;
 	return end;
 }
 

@@ -89,69 +89,34 @@ void blocks_call(struct blocks *b, const char *name, const char *signature, cons
 	blocks_uses(b, name, signature);
 }
 
-/* ---- equal expressions, by number ---- */
+/* ---- what an expression is made of, by number ---- */
 struct known {
-	const struct expr *expr;
-	int kid[3], uses;
+	int uses;
 	bool made;
 	struct operand operand;
 };
-struct seen {
-	const struct expr *expr;
-	int number;
-};
-struct numbering_of_blocks {
-	VECTOR(struct known) all;
-	VECTOR(struct seen) seen;
+struct values {
+	struct numbering parts;
+	struct known *known;
 };
 enum { EXPRESSIONS_MOST = 4000 };
 
-static bool same(const struct known *k, const struct expr *e, const int *kid)
+static void begin_values(struct blocks *b, const struct expr *e)
 {
-	if (k->expr->kind != e->kind || k->expr->type != e->type || memcmp(k->kid, kid, sizeof k->kid))
-		return false;
-	if (e->kind == EXPR_SCALAR)
-		return k->expr->row == e->row;
-	if (e->kind == EXPR_CAST)
-		return k->expr->cast == e->cast;
-	return e->kind != EXPR_SELECT && expr_equal(k->expr, e);
-}
-
-static int number_of(struct blocks *b, const struct expr *e)
-{
-	struct numbering_of_blocks *n = b->numbers;
-	int kid[3] = { -1, -1, -1 };
-	for (size_t i = 0; i < n->seen.count; i++)
-		if (n->seen.at[i].expr == e) {
-			n->all.at[n->seen.at[i].number].uses++;
-			return n->seen.at[i].number;
-		}
-	if (n->seen.count > EXPRESSIONS_MOST) {
+	struct values *values = b->values = arena_new(b->arena, struct values);
+	values->parts.arena = b->arena;
+	number_expr(&values->parts, e);
+	values->known = arena_new_array(b->arena, struct known, values->parts.all.count);
+	for (size_t i = 0; i < values->parts.all.count; i++)
+		values->known[i].uses = values->parts.all.at[i].uses;
+	if (values->parts.all.count > EXPRESSIONS_MOST)
 		blocks_cannot(b, "an expression is too large");
-		return 0;
-	}
-	for (int i = 0; i < 3; i++)
-		if (e->arg[i] && (e->kind == EXPR_SCALAR || e->kind == EXPR_SELECT || e->kind == EXPR_CAST))
-			kid[i] = number_of(b, e->arg[i]);
-	int number = -1;
-	for (size_t i = 0; number < 0 && i < n->all.count; i++)
-		if (same(&n->all.at[i], e, kid))
-			number = (int)i;
-	if (number < 0) {
-		number = (int)n->all.count;
-		push(b->arena, &n->all, (struct known){ .expr = e, .kid = { kid[0], kid[1], kid[2] } });
-	}
-	n->all.at[number].uses++;
-	push(b->arena, &n->seen, (struct seen){ e, number });
-	return number;
 }
 
 static struct known *known_of(struct blocks *b, const struct expr *e)
 {
-	for (size_t i = 0; i < b->numbers->seen.count; i++)
-		if (b->numbers->seen.at[i].expr == e)
-			return &b->numbers->all.at[b->numbers->seen.at[i].number];
-	return NULL;
+	int number = number_find(&b->values->parts, e);
+	return number < 0 ? NULL : &b->values->known[number];
 }
 
 /* What the kernel keeps in scratch is no variable of the glue: an address or a condition cannot name it. */
@@ -459,10 +424,10 @@ static void select_into(struct blocks *b, const struct expr *e, const struct dim
 /* Inside a branch nothing is known of what other statements made: shared parts are made again. */
 static void fill(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
 {
-	struct numbering_of_blocks *before = b->numbers;
-	b->numbers = NULL;
+	struct values *before = b->values;
+	b->values = NULL;
 	blocks_into(b, e, d, to);
-	b->numbers = before;
+	b->values = before;
 }
 
 static struct operand value_of(struct blocks *b, const struct expr *e, const struct dims *d, bool dense)
@@ -492,24 +457,20 @@ static struct operand value_of(struct blocks *b, const struct expr *e, const str
 
 struct operand blocks_value(struct blocks *b, const struct expr *e, const struct dims *d, bool dense)
 {
-	bool alone = !b->numbers;
-	if (alone) {
-		b->numbers = arena_new(b->arena, struct numbering_of_blocks);
-		number_of(b, e);
-	}
+	bool alone = !b->values;
+	if (alone)
+		begin_values(b, e);
 	struct operand o = b->cannot ? (struct operand){ .at = "scratch" } : value_of(b, e, d, dense);
 	if (alone)
-		b->numbers = NULL;
+		b->values = NULL;
 	return o;
 }
 
 void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
 {
-	bool alone = !b->numbers;
-	if (alone) {
-		b->numbers = arena_new(b->arena, struct numbering_of_blocks);
-		number_of(b, e);
-	}
+	bool alone = !b->values;
+	if (alone)
+		begin_values(b, e);
 	if (!b->cannot) {
 		struct operand from;
 		if (is_function(e) && to.lane == 1)
@@ -523,7 +484,7 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 			copy(b, to, from, d);
 	}
 	if (alone)
-		b->numbers = NULL;
+		b->values = NULL;
 }
 
 /* ---- endings ---- */

@@ -62,7 +62,7 @@ struct blocks {
 	int64_t scratch, scratch_most;  /* floats: in use, and at most */
 	bool terms;                     /* a list of terms is needed */
 	const char *cannot;             /* why there is no such form; NULL: there is */
-	struct numbering_of_blocks *numbers;
+	struct values *values;          /* block.c's own: what an expression is made of */
 };
 void blocks_cannot(struct blocks *, const char *why);
 struct value blocks_entry(struct blocks *, const char *kind);

@@ -123,6 +123,62 @@ static void costs_add_up(void **state)
 	assert_int_equal(expr_cost(sum), EXPR_COST_MOST);
 }
 
+/* Each part once, after what it is made of. */
+static void numbers_follow_their_arguments(void **state)
+{
+	(void)state;
+	struct numbering parts = { .arena = A };
+	for (int i = 0; i < DRAWN; i++) {
+		bool uses[LAST_VAR] = { false };
+		seed = (uint64_t)i;
+		const struct expr *root = draw_expr(A, 5, uses);
+		int number = number_expr(&parts, root);
+		assert_int_equal(number_find(&parts, root), number);
+		assert_ptr_equal(parts.all.at[number].expr, root);
+	}
+	int args = 0, users = 0;
+	for (size_t i = 0; i < parts.all.count; i++) {
+		const struct numbered *part = &parts.all.at[i];
+		users += part->uses;
+		for (int k = 0; k < 3; k++) {
+			assert_true(part->arg[k] < (int)i && (part->arg[k] >= 0) == (part->expr->arg[k] != NULL));
+			if (part->arg[k] >= 0)
+				assert_ptr_equal(parts.all.at[part->arg[k]].expr, part->expr->arg[k]);
+			args += part->arg[k] >= 0;
+		}
+		for (size_t k = 0; k < i && i < 50; k++)
+			assert_ptr_not_equal(parts.all.at[k].expr, part->expr);
+	}
+	assert_int_equal(users, args + DRAWN);
+}
+
+static void what_a_line_repeats_has_a_name(void **state)
+{
+	(void)state;
+	struct program *program = program_new(&build, "parts");
+	const int64_t extents[] = { 64, 64 };
+	struct definition *in = define_input(program, "data", DTYPE_F32, 2, extents);
+	const struct index *i = index_var(A, 0, 64), *j = index_var(A, 1, 64);
+	const struct expr *here = expr_load(A, in, (const struct index *[]){ i, j }),
+	                  *there = expr_load(A, in,
+	                          (const struct index *[]){ index_mod(A, index_plus(A, i, 1), 64),
+	                                  index_mod(A, index_plus(A, j, 1), 64) });
+	const struct expr *sum = expr_scalar(A, SCALAR_add, there, here, NULL),
+	                  *bent = expr_scalar(A, SCALAR_relu, expr_scalar(A, SCALAR_mul, sum, there, NULL), NULL, NULL);
+	define_map(program, "y", 2, extents,
+	        expr_scalar(A, SCALAR_mul, bent, expr_scalar(A, SCALAR_sub, bent, here, NULL), NULL));
+	struct text text;
+	text_init(&text, &build);
+	program_print(program, &text);
+	assert_string_equal(text.at,
+	        "program parts\n"
+	        "data float[64,64]    input\n"
+	        "y float[64,64] = v1 * (v1 - data[i0, i1])\n"
+	        "    v0 = data[(i0 + 1)%64, (i1 + 1)%64]\n"
+	        "    v1 = relu((v0 + data[i0, i1]) * v0)\n");
+	text_release(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +187,8 @@ int main(void)
 		cmocka_unit_test(arenas_forget),
 		cmocka_unit_test(variables_are_known),
 		cmocka_unit_test(costs_add_up),
+		cmocka_unit_test(numbers_follow_their_arguments),
+		cmocka_unit_test(what_a_line_repeats_has_a_name),
 	};
 	build_init(&build);
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
