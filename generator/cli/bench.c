@@ -165,8 +165,7 @@ static json_t *report_kernel(const struct cli *cli, struct engine *engine, const
         const struct limits *limits)
 {
 	const struct target *target = engine->model->options->target;
-	const char *form = engine->kind->form ? engine->kind->form(engine, kernel) : "compiled",
-	           *tile = kernel->tile ? kernel->tile : "";
+	const char *form = engine->kind->form ? engine->kind->form(engine, kernel) : "compiled", *tile = kernel->tile;
 	long floats = (long)(kernel->bytes / 4 / 1024 + 1) * 1024;
 	float *buffer = aligned_alloc(64, (size_t)floats * 4);
 	if (buffer)
@@ -232,7 +231,7 @@ static json_t *report_device(const struct cli *cli, struct engine *engine, const
 		        "bound by");
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		const struct kernel *kernel = lowered->kernels.at[k];
-		const char *tile = kernel->tile ? kernel->tile : "";
+		const char *tile = kernel->tile;
 		const char *bound;
 		double time = median(marks->times + k * ROUNDS, rounds), limit = device_limit(kernel, limits, &bound);
 		time = time > 1e-3 ? time : 1e-3;

@@ -61,9 +61,10 @@ const char *emit_kernel_comment(struct emit *emit, const struct kernel *kernel)
 		text_addc(&text, ' ');
 		add_name(&text, kernel->members.at[m]->name);
 	}
-	text_printf(&text, ".  %s%s%s; blocks: %s\n", kernel->template_name ? kernel->template_name : "",
-	        kernel->tile ? ", tile " : "", kernel->tile ? kernel->tile : "",
-	        kernel->blocks_of ? kernel->blocks_of : "one");
+	text_printf(&text, ".  %s%s", kernel->template_name ? kernel->template_name : "",
+	        kernel->template_name ? ", " : "");
+	kernel_tile_text(kernel, &text);
+	text_printf(&text, "; blocks: %s\n", kernel->blocks_of ? kernel->blocks_of : "one");
 	if (kernel->times > 1)
 		text_printf(&text, " * The same code runs for %d kernels; the tensors are those of the first.\n",
 		        kernel->times);

@@ -350,10 +350,10 @@ static json_t *kernel_json(const struct writing *w, const struct kernel *kernel,
 	json_t *nodes = json_array(), *row;
 	for (size_t m = 0; m < kernel->members.count; m++)
 		json_array_append_new(nodes, json_string(kernel->members.at[m]->name));
-	row = json_pack("{s:s,s:s,s:s,s:s,s:o,s:o*,s:f,s:f}", "name", kernel->name, "symbol",
+	row = json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o*,s:f,s:f}", "name", kernel->name, "symbol",
 	        emit_symbol(w->emit, kernel), "template", kernel->template_name ? kernel->template_name : "", "tile",
-	        kernel->tile ? kernel->tile : "", "nodes", nodes, "arguments", arguments, "flops", kernel->flops,
-	        "bytes", kernel->bytes);
+	        kernel->tile, "lanes", kernel_lanes_text(w->emit->arena, kernel), "nodes", nodes, "arguments",
+	        arguments, "flops", kernel->flops, "bytes", kernel->bytes);
 	if (kernel->shape != SHAPE_REPEAT)
 		return row;
 	json_t *body = json_array();

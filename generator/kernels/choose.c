@@ -189,6 +189,30 @@ const struct lowered *kernel_inside(const struct kernel *kernel)
 	return shapes[kernel->shape].inside ? shapes[kernel->shape].inside(kernel->same ? kernel->same : kernel) : NULL;
 }
 
+static struct kernel_lanes lanes_inside(const struct lowered *inside)
+{
+	struct kernel_lanes widest = { .count = 1 };
+	for (size_t k = 0; k < inside->kernels.count; k++)
+		if (inside->kernels.at[k]->lanes.count > widest.count)
+			widest = inside->kernels.at[k]->lanes;
+	return widest;
+}
+
+const char *kernel_lanes_text(struct arena *arena, const struct kernel *kernel)
+{
+	struct kernel_lanes lanes = kernel->lanes;
+	return lanes.count > 1 ? arena_printf(arena, "%d lanes of %s%s", lanes.count, dtype_numpy(lanes.type),
+	               lanes.scalars ? " and scalars" : "")
+	                       : "scalar";
+}
+
+void kernel_tile_text(const struct kernel *kernel, struct text *out)
+{
+	if (*kernel->tile)
+		text_printf(out, "tile %s, ", kernel->tile);
+	text_adds(out, kernel_lanes_text(out->build->arena, kernel));
+}
+
 int64_t kernel_tiles(const struct kernel *kernel)
 {
 	return shapes[kernel->shape].tiles ? shapes[kernel->shape].tiles(kernel) : kernel->blocks;
@@ -204,13 +228,16 @@ void choose(struct lowered *lowered)
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *kernel = lowered->kernels.at[k];
 		const struct shape_row *shape = &shapes[kernel->shape];
-		kernel->parts = 1;
+		kernel->parts = kernel->lanes.count = 1;
+		kernel->tile = "";
 		kernel->name = arena_printf(lowered->arena, "k%d_%s", kernel->number, shape->word(kernel));
 		if (shape->choose)
 			shape->choose(lowered, kernel);
 		shape->parameters(lowered, kernel);
 		if (shape->finish)
 			shape->finish(lowered, kernel);
+		if (kernel_inside(kernel))
+			kernel->lanes = lanes_inside(kernel_inside(kernel));
 		count_cost(lowered, kernel);
 	}
 }

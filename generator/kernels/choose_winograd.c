@@ -226,6 +226,7 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 	        arena_printf(lowered->arena, "groups of up to %lld tiles", (long long)ceil_div(tiles, c->group));
 	kernel->tile = arena_printf(
 	        lowered->arena, "F(%d), %d x %d", c->rewrite->m, c->tile_rows, c->tile_vecs * target->lanes);
+	kernel->lanes = (struct kernel_lanes){ target->lanes, DTYPE_F32, false };
 	kernel->template_name = arena_printf(lowered->arena, "%s/winograd.jinja", target->family);
 	const struct definition *u = c->rewrite->parts[WINOGRAD_FILTERS];
 	if (u->source == SOURCE_COMPUTED)

@@ -880,7 +880,8 @@ void fused_choose(struct lowered *lowered, struct kernel *kernel)
 	kernel->tile = arena_printf(lowered->arena, "%lld rows:", (long long)fused->rows);
 	for (size_t s = 0; s < fused->body->kernels.count; s++) {
 		struct kernel *step = fused->body->kernels.at[s];
-		kernel->tile = arena_printf(lowered->arena, "%s%s %s", kernel->tile, s ? "," : "", step->tile);
+		kernel->tile = arena_printf(lowered->arena, "%s%s %s", kernel->tile, s ? "," : "",
+		        *step->tile ? step->tile : kernel_lanes_text(lowered->arena, step));
 		step->name = arena_printf(lowered->arena, "%s_%d", kernel->name, (int)s);
 		step->inner = true;
 		step->ends = fused->counts[fused->axes - 1] && !lowered->target->lanes_are_threads

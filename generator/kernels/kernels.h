@@ -81,6 +81,13 @@ struct shared {
 	double alone, part, asking, waits_alone, waits;
 };
 
+/* What a kernel's code runs in: the widest of its vectors; of one lane where all are scalars. */
+struct kernel_lanes {
+	int count;
+	enum dtype type;
+	bool scalars; /* most of what runs are scalars nevertheless */
+};
+
 struct param {
 	struct definition *of;
 	const char *name;
@@ -106,7 +113,8 @@ struct kernel {
 	const struct shared *shared; /* why; NULL: nobody asked, or it cannot be split */
 	int warps;                   /* that make a block together, where lanes are threads; 0: one */
 	double flops, bytes;         /* for cost, bench and the manifest */
-	const char *tile;            /* for people: "6 x 64" */
+	const char *tile;            /* for people: "6 x 64"; "": it has none */
+	struct kernel_lanes lanes;   /* for people; of what its code really does */
 	const char *template_name;   /* "c/contraction.jinja" */
 	struct kernel
 	        *same; /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
@@ -229,6 +237,9 @@ void kernel_add_reads(
 const struct lowered *kernel_inside(
         const struct kernel *); /* the kernels that it, or the one whose code it runs, holds; NULL: none */
 int64_t kernel_tiles(const struct kernel *);
+const char *kernel_lanes_text(struct arena *, const struct kernel *); /* "16 lanes of float32", or "scalar" */
+/* Appends tile and lanes: "tile 6 x 64, 16 lanes of float32". */
+void kernel_tile_text(const struct kernel *, struct text *out);
 const struct branch *kernel_branch(const struct kernel *); /* NULL: it always runs */
 int kernel_check(const struct lowered *,
         const struct kernel *); /* the number of the check that it computes, and nothing else; -1: it is none */

@@ -49,9 +49,11 @@ void kernels_print(const struct lowered *lowered, struct text *out)
 			print_place(param->of, out);
 			text_addc(out, '\n');
 		}
-		if (kernel->template_name)
-			text_printf(out, "    template  %s%s%s\n", kernel->template_name, kernel->tile ? ", tile " : "",
-			        kernel->tile ? kernel->tile : "");
+		if (kernel->template_name) {
+			text_printf(out, "    template  %s, ", kernel->template_name);
+			kernel_tile_text(kernel, out);
+			text_addc(out, '\n');
+		}
 		if (kernel->shape == SHAPE_CONTRACTION)
 			contraction_why(lowered->target, kernel->detail, out);
 		if (kernel->shape == SHAPE_WINOGRAD)

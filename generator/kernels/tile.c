@@ -735,6 +735,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	kernel->tile = c->warps ? arena_printf(lowered->arena, "%d x %d x %d", c->warps * c->tile_rows,
 	                       c->tile_vecs * target->lanes, c->depth)
 	                        : arena_printf(lowered->arena, "%d x %d", c->tile_rows, c->tile_vecs * target->lanes);
+	kernel->lanes = (struct kernel_lanes){ target->lanes, c->product->sum, false };
 	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
 	keep_counts(c);
 	if (c->b->of->source == SOURCE_CONSTANT) {

@@ -24,6 +24,36 @@ struct loops *loops_lower(
 	return loops;
 }
 
+struct counting {
+	struct kernel_lanes widest;
+	int lanes;
+	double vectors, scalars, most; /* statements that run; those of the widest */
+};
+static void count_leaf(void *user, struct stmt *stmt, double rounds)
+{
+	struct counting *c = user;
+	if (stmt->kind == STMT_JOIN)
+		return;
+	if (stmt->lane < 0) {
+		c->scalars += rounds;
+		return;
+	}
+	c->vectors += rounds;
+	if (rounds > c->most) {
+		c->most = rounds;
+		c->widest = (struct kernel_lanes){ c->lanes, stmt->cell->of.type, false };
+	}
+}
+
+/* As the statements are: not as the target could. */
+static struct kernel_lanes loops_lanes(const struct loops *loops)
+{
+	struct counting c = { .widest.count = 1, .lanes = loops->target->lanes };
+	block_leaves(&loops->body, count_leaf, &c);
+	c.widest.scalars = c.scalars > c.vectors;
+	return c.widest;
+}
+
 void loops_finish(struct lowered *lowered, struct kernel *kernel)
 {
 	struct arena *arena = lowered->arena, scratch; /* statements are made again where they are printed */
@@ -35,9 +65,8 @@ void loops_finish(struct lowered *lowered, struct kernel *kernel)
 		kernel->arrays |=
 		        loops->cells.at[c]->kind == CELL_ARRAY && cell_is_loaded(&loops->body, loops->cells.at[c]);
 	kernel->blocks_of = arena_copy(arena, loops->blocks_of, strlen(loops->blocks_of));
-	kernel->tile = loops->tile  ? arena_copy(arena, loops->tile, strlen(loops->tile))
-	        : target->lanes > 1 ? arena_printf(arena, "%d lanes", target->lanes)
-	                            : "scalar";
+	kernel->tile = loops->tile ? arena_copy(arena, loops->tile, strlen(loops->tile)) : "";
+	kernel->lanes = loops_lanes(loops);
 	kernel->template_name = arena_printf(arena, "%s/loops.jinja", target->family);
 	arena_release(&scratch);
 }

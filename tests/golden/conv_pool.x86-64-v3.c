@@ -76,7 +76,7 @@ static NOINLINE void conv_pool_k0_convolution_8x8(const float *restrict a, const
 	vec_store(y + 8 * i1 + c + 64 * z + 56, k_relu(s7_0));
 }
 
-/* k0_convolution: sums positive y.  c/contraction.jinja, tile 8 x 8; blocks: rows of the maximum
+/* k0_convolution: sums positive y.  c/contraction.jinja, tile 8 x 8, 8 lanes of float32; blocks: rows of the maximum
  * x0 <= x float[1,3,8,8]
  * w1 <= w.packed float[216]
  * w2 <= b float[8]

@@ -61,7 +61,7 @@ static NOINLINE void matmul_bias_relu_k0_contraction_4x4(const float *restrict a
 	vec_store(y + 16 * i0 + c + 51, k_relu(s3_3));
 }
 
-/* k0_contraction: sum y.  c/contraction.jinja, tile 4 x 4; blocks: panels of up to 4 columns
+/* k0_contraction: sum y.  c/contraction.jinja, tile 4 x 4, scalar; blocks: panels of up to 4 columns
  * x0 <= x float[4,24]
  * w1 <= w.packed float[384]
  * w2 <= sum_bias#8 float[16]

@@ -35,7 +35,7 @@ static NOINLINE void matmul_bias_relu_k0_contraction_4x16(const float *restrict 
 	vec_store(y + 16 * i0 + c + 56, k_relu(s3_1));
 }
 
-/* k0_contraction: sum y.  c/contraction.jinja, tile 4 x 16; blocks: panels of up to 16 columns
+/* k0_contraction: sum y.  c/contraction.jinja, tile 4 x 16, 8 lanes of float32; blocks: panels of up to 16 columns
  * x0 <= x float[4,24]
  * w1 <= w.packed float[384]
  * w2 <= sum_bias#8 float[16]

@@ -1,4 +1,4 @@
-/* k0_rows: y_max y_exp y_sum y_scale y.  c/loops.jinja, tile 8 lanes; blocks: 2 of i
+/* k0_rows: y_max y_exp y_sum y_scale y.  c/loops.jinja, 8 lanes of float32 and scalars; blocks: 2 of i
  * x0 <= x float[2,20]
  * y => y float[2,20]
  */

@@ -203,7 +203,7 @@ static void speed(const struct target *target, const char *compiler, const char 
 			best = measure(function, places, count, kernel[i]->blocks, repeats, &median);
 			printf(" %10.3f %6.2f", other_best, best / other_best);
 		}
-		printf("   %s\n", kernel[i]->tile);
+		printf("   %s  %s\n", kernel[i]->tile, kernel_lanes_text(build.arena, kernel[i]));
 		for (size_t p = 0; p < count; p++)
 			free(places[p]);
 	}
