@@ -1,5 +1,6 @@
 /* machine.c: facts of the machine that runs this, by CPUID: caches, who shares them, and how wide the units are.  Never
- * by the model's name, which hypervisors mask. */
+ * by the model's name, which hypervisors mask and reports alone say. */
+#include "base/base.h"
 #include "facts.h"
 #include <stdbool.h>
 #include <unistd.h>
@@ -18,6 +19,21 @@ static unsigned threads_of_core(void)
 {
 	unsigned a, b, c, d;
 	return __get_cpuid_count(0xb, 0, &a, &b, &c, &d) && (c >> 8 & 255) == 1 && (b & 0xffff) ? b & 0xffff : 1;
+}
+
+const char *machine_name(struct arena *arena)
+{
+	enum { FIRST = 0x80000002, LEAVES = 3 };
+	unsigned words[4 * LEAVES + 1] = { 0 };
+	for (unsigned i = 0; i < LEAVES; i++)
+		if (!__get_cpuid(FIRST + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2], &words[4 * i + 3]))
+			return "x86-64";
+	const char *name = (const char *)words;
+	name += strspn(name, " ");
+	size_t length = strlen(name);
+	while (length && name[length - 1] == ' ')
+		length--;
+	return arena_copy(arena, name, length);
 }
 
 /* Leaf 4, which AMD has at 0x8000001d: type, level, who shares it, ways, partitions, line, sets. */
@@ -94,6 +110,14 @@ int machine_pipes(const struct target *target)
 }
 
 #else
+#include <sys/utsname.h>
+
+const char *machine_name(struct arena *arena)
+{
+	struct utsname name;
+	return uname(&name) ? "this machine" : arena_copy(arena, name.machine, strlen(name.machine));
+}
+
 void machine_caches(struct target *target)
 {
 	long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE),

@@ -239,6 +239,12 @@ void target_native_check(struct build *build)
 		        as->name, (int)length, word);
 }
 
+bool target_runs(const struct target *target)
+{
+	size_t length;
+	return !lacks(target, taken_for(), &length);
+}
+
 void target_ask(struct build *build, const struct target *target)
 {
 	size_t length;

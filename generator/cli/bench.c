@@ -155,97 +155,166 @@ static double measure_clock(void)
 	return best;
 }
 
-struct limits {
-	double fma;
-	float (*read)(const float *, long);
-}; /* fma a microsecond */
+/* ---- what is said of a kernel ---- */
+struct row {
+	const struct kernel *kernel;
+	const char *form; /* of an engine that has several; NULL: its own code */
+	struct work work;
+	double time, limit;
+	const char *bound;
+};
+struct table {
+	const struct cli *cli;
+	json_t *list;
+	int width; /* of names */
+	double time, limit;
+};
 
-/* One kernel's line: its median beside the limit that binds it. */
-static json_t *report_kernel(const struct cli *cli, struct engine *engine, const struct kernel *kernel, double time,
-        const struct limits *limits)
+static struct table table_new(const struct cli *cli, const struct lowered *lowered)
 {
-	const struct target *target = engine->model->options->target;
-	const char *form = engine->kind->form ? engine->kind->form(engine, kernel) : "compiled", *tile = kernel->tile;
-	long floats = (long)(kernel->bytes / 4 / 1024 + 1) * 1024;
+	struct table table = { .cli = cli, .list = json_array(), .width = (int)strlen("all kernels") };
+	for (size_t k = 0; k < lowered->kernels.count; k++)
+		if ((int)strlen(lowered->kernels.at[k]->name) > table.width)
+			table.width = (int)strlen(lowered->kernels.at[k]->name);
+	if (!cli->json)
+		printf("%-*s %10s %9s %9s %9s  %-10s  %s\n", table.width, "kernel", "us", "GFLOP/s", "GB/s", "of limit",
+		        "bound by", "code: nodes");
+	return table;
+}
+
+static json_t *nodes_of(const struct kernel *kernel)
+{
+	json_t *nodes = json_array();
+	for (size_t m = 0; m < kernel->members.count; m++)
+		json_array_append_new(nodes, json_string(kernel->members.at[m]->name));
+	return nodes;
+}
+
+/* What is long stands behind the columns. */
+static void print_row(const struct table *table, const struct row *row)
+{
+	struct text text;
+	const struct kernel *kernel = row->kernel;
+	text_init(&text, table->cli->build);
+	text_printf(&text, "%-*s %10.3f %9.1f %9.1f %8.1f%%  %-10s  ", table->width, kernel->name, row->time,
+	        kernel->flops / row->time * 1e-3, row->work.bytes / row->time * 1e-3, 100 * row->limit / row->time,
+	        row->bound);
+	if (row->form)
+		text_adds(&text, row->form);
+	else
+		kernel_tile_text(kernel, &text);
+	for (size_t m = 0; m < kernel->members.count; m++)
+		text_printf(&text, "%s %s", m ? "" : ":", kernel->members.at[m]->name);
+	printf("%.*s\n", (int)text.count, text.at);
+	text_release(&text);
+}
+
+static void table_add(struct table *table, struct row row)
+{
+	const struct kernel *kernel = row.kernel;
+	struct arena *arena = table->cli->build->arena;
+	row.time = row.time > 1e-3 ? row.time : 1e-3;
+	table->time += row.time;
+	table->limit += row.limit;
+	if (!table->cli->json)
+		print_row(table, &row);
+	json_t *one = json_pack("{s:s,s:o,s:s,s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:s}", "name", kernel->name, "nodes",
+	        nodes_of(kernel), "form", row.form ? row.form : "compiled", "template",
+	        kernel->template_name ? kernel->template_name : "", "tile", kernel->tile, "lanes",
+	        row.form ? row.form : kernel_lanes_text(arena, kernel), "microseconds", row.time, "flops",
+	        kernel->flops, "multiply_adds", row.work.multiply_adds, "operations", row.work.operations, "bytes",
+	        row.work.bytes, "of_limit", row.limit / row.time, "bound", row.bound);
+	json_array_append_new(table->list, one);
+}
+
+/* ---- limits of a CPU ---- */
+struct limits {
+	struct engine *engine;
+	double fma; /* a microsecond */
+	float (*read)(const float *, long);
+};
+
+/* Steps of this product a microsecond. */
+static double product_rate(const struct limits *limits, const struct product *product)
+{
+	float (*loop)(long);
+	const char *name = product && product->sum != DTYPE_F32
+	        ? arena_printf(limits->engine->model->build->arena, "limit_%s", product->name)
+	        : "limit_fma";
+	*(void **)&loop = limits->engine->kind->limit(limits->engine, name);
+	return loop ? measure_fma(loop, limits->engine->model->options->target->lanes) : limits->fma;
+}
+
+/* How long the kernel's work takes at least, and what binds it. */
+static double limit_of(const struct limits *limits, const struct work *work, const char **bound)
+{
+	const struct target *target = limits->engine->model->options->target;
+	long floats = (long)(work->bytes / 4 / 1024 + 1) * 1024;
 	float *buffer = aligned_alloc(64, (size_t)floats * 4);
 	if (buffer)
 		memset(buffer, 0, (size_t)floats * 4);
 	double bandwidth = buffer ? measure_read(limits->read, buffer, floats) : 1;
 	free(buffer);
-	double fma_time = kernel->flops / 2 / limits->fma, memory_time = kernel->bytes / bandwidth;
-	double limit = fma_time > memory_time ? fma_time : memory_time;
-	const char *bound = fma_time > memory_time         ? "fma"
-	        : kernel->bytes < (double)target->l1_bytes ? "L1"
-	        : kernel->bytes < (double)target->l2_bytes ? "L2"
-	        : kernel->bytes < (double)target->l3_bytes ? "L3"
-	                                                   : "memory";
-	if (!cli->json)
-		printf("%-22s %-12s %10.3f %9.1f %9.1f %8.1f%%  %s%s%s\n", kernel->name, tile, time,
-		        kernel->flops / time * 1e-3, kernel->bytes / time * 1e-3, 100 * limit / time, bound,
-		        engine->kind->form ? ", " : "", engine->kind->form ? form : "");
-	return json_pack("{s:s,s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:s}", "name", kernel->name, "form", form, "template",
-	        kernel->template_name ? kernel->template_name : "", "tile", tile, "microseconds", time, "flops",
-	        kernel->flops, "bytes", kernel->bytes, "of_limit", limit / time, "bound", bound);
+	bool integers = work->product && work->product->sum != DTYPE_F32;
+	double products = work->multiply_adds / (integers ? product_rate(limits, work->product) : limits->fma),
+	       others = work->operations / limits->fma, memory = work->bytes / bandwidth;
+	if (products + others > memory) {
+		*bound = products < others ? "operations" : integers ? work->product->name : "fma";
+		return products + others;
+	}
+	*bound = work->bytes < (double)target->l1_bytes  ? "L1"
+	        : work->bytes < (double)target->l2_bytes ? "L2"
+	        : work->bytes < (double)target->l3_bytes ? "L3"
+	                                                 : "memory";
+	return memory;
 }
 
-static json_t *report_kernels(
-        const struct cli *cli, struct engine *engine, const struct marks *marks, double *fma_rate, double *total)
+static struct table report_kernels(
+        const struct cli *cli, struct engine *engine, const struct marks *marks, double *fma_rate)
 {
 	const struct lowered *lowered = engine->model->lowered;
-	float (*fma)(long);
-	struct limits limits;
-	json_t *list = json_array();
-	*(void **)&fma = engine->kind->limit(engine, "limit_fma");
+	struct limits limits = { .engine = engine };
 	*(void **)&limits.read = engine->kind->limit(engine, "limit_read");
-	*fma_rate = limits.fma = measure_fma(fma, engine->model->options->target->lanes);
+	*fma_rate = limits.fma = product_rate(&limits, NULL);
 	double overhead = measure_clock();
-	if (!cli->json)
-		printf("%-22s %-12s %10s %9s %9s %9s  %s\n", "kernel", "tile", "us", "GFLOP/s", "GB/s", "of limit",
-		        "bound by");
+	struct table table = table_new(cli, lowered);
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
-		double time = median(marks->times + k * ROUNDS, ROUNDS) - overhead;
-		time = time > 1e-3 ? time : 1e-3;
-		*total += time;
-		json_array_append_new(list, report_kernel(cli, engine, lowered->kernels.at[k], time, &limits));
+		const struct kernel *kernel = lowered->kernels.at[k];
+		struct row row = { .kernel = kernel, .work = kernel_work(lowered, kernel) };
+		row.form = engine->kind->form ? engine->kind->form(engine, kernel) : NULL;
+		row.time = median(marks->times + k * ROUNDS, ROUNDS) - overhead;
+		row.limit = limit_of(&limits, &row.work, &row.bound);
+		table_add(&table, row);
 	}
-	return list;
+	return table;
 }
 
-/* What binds a kernel on a device, and how long it takes at least. */
-static double device_limit(const struct kernel *kernel, const struct device_limits *limits, const char **bound)
+/* ---- limits of a device ---- */
+static double device_limit(const struct work *work, const struct device_limits *limits, const char **bound)
 {
-	bool near = kernel->bytes <= (double)limits->near_bytes;
-	double fma = kernel->flops / 2 / limits->fma, copy = kernel->bytes / (near ? limits->near : limits->far),
-	       limit = fma > copy ? fma : copy;
-	*bound = limit < limits->launch ? "launch" : fma > copy ? "fma" : near ? "L2" : "memory";
+	bool near = work->bytes <= (double)limits->near_bytes;
+	double compute = (work->multiply_adds + work->operations) / limits->fma,
+	       copy = work->bytes / (near ? limits->near : limits->far), limit = compute > copy ? compute : copy;
+	*bound = limit < limits->launch                  ? "launch"
+	        : compute <= copy                        ? near ? "L2" : "memory"
+	        : work->multiply_adds < work->operations ? "operations"
+	                                                 : "fma";
 	return limit > limits->launch ? limit : limits->launch;
 }
 
-static json_t *report_device(const struct cli *cli, struct engine *engine, const struct marks *marks, int rounds,
-        const struct device_limits *limits, double *total)
+static struct table report_device(const struct cli *cli, struct engine *engine, const struct marks *marks, int rounds,
+        const struct device_limits *limits)
 {
 	const struct lowered *lowered = engine->model->lowered;
-	json_t *list = json_array();
-	if (!cli->json)
-		printf("%-22s %-12s %10s %9s %9s %9s  %s\n", "kernel", "tile", "us", "GFLOP/s", "GB/s", "of limit",
-		        "bound by");
+	struct table table = table_new(cli, lowered);
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
-		const struct kernel *kernel = lowered->kernels.at[k];
-		const char *tile = kernel->tile;
-		const char *bound;
-		double time = median(marks->times + k * ROUNDS, rounds), limit = device_limit(kernel, limits, &bound);
-		time = time > 1e-3 ? time : 1e-3;
-		*total += time;
-		if (!cli->json)
-			printf("%-22s %-12s %10.3f %9.1f %9.1f %8.1f%%  %s\n", kernel->name, tile, time,
-			        kernel->flops / time * 1e-3, kernel->bytes / time * 1e-3, 100 * limit / time, bound);
-		json_array_append_new(list,
-		        json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:s}", "name", kernel->name, "template",
-		                kernel->template_name ? kernel->template_name : "", "tile", tile, "microseconds", time,
-		                "flops", kernel->flops, "bytes", kernel->bytes, "of_limit", limit / time, "bound",
-		                bound));
+		struct row row = { .kernel = lowered->kernels.at[k] };
+		row.work = kernel_work(lowered, row.kernel);
+		row.time = median(marks->times + k * ROUNDS, rounds);
+		row.limit = device_limit(&row.work, limits, &row.bound);
+		table_add(&table, row);
 	}
-	return list;
+	return table;
 }
 
 static void add_device(json_t *out, const struct device_calls *calls, const struct device_limits *limits,
@@ -264,12 +333,12 @@ static void add_device(json_t *out, const struct device_calls *calls, const stru
 	                limits->launch));
 }
 
-static void print_device(double total, double call_time, const struct device_calls *calls,
+static void print_device(const struct table *table, double call_time, const struct device_calls *calls,
         const struct device_limits *limits, const struct device_turns *turns)
 {
-	printf("%-22s %-12s %10.3f   one call %.3f us by launches, %.3f us as a graph, %.3f us with copies from and to "
-	       "the host; %d rounds\n",
-	        "all kernels", "", total, calls->launches, calls->graph, call_time, calls->rounds);
+	printf("%-*s %10.3f   one call %.3f us by launches, %.3f us as a graph, %.3f us with copies from and to the "
+	       "host; %d rounds\n",
+	        table->width, "all kernels", table->time, calls->launches, calls->graph, call_time, calls->rounds);
 	printf("%s: limits fma %.1f GFLOP/s, ", turns->device, 2e-3 * limits->fma);
 	if (limits->mma > 0)
 		printf("mma (tf32) %.1f GFLOP/s, ", 2e-3 * limits->mma);
@@ -277,6 +346,24 @@ static void print_device(double total, double call_time, const struct device_cal
 	        1e-3 * limits->far, limits->launch);
 	printf("%d sets of inputs, outputs and workspace by turns, %.1f MB in all, L2 has %.1f MB\n", turns->sets,
 	        1e-6 * turns->sets * (double)turns->set_bytes, 1e-6 * (double)turns->l2_bytes);
+}
+
+/* The table's rows are out; what is said of all of them. */
+static void report_all(const struct cli *cli, const struct engine *engine, const struct table *table, json_t *out)
+{
+	const struct engine_kind *kind = engine->kind;
+	json_object_set_new(out, "kernels", table->list);
+	if (table->time > 0)
+		json_object_set_new(out, "of_limit", json_real(table->limit / table->time));
+	if (kind->native) {
+		json_object_set_new(out, "cpu", json_string(target_text(engine->model->options->target)));
+		json_object_set_new(out, "processor", json_string(machine_name(cli->build->arena)));
+	}
+	if (cli->json)
+		cli_print_json(json_incref(out), stdout);
+	else if (table->time > 0)
+		printf("time at the limits / time: %.3f\n", table->limit / table->time);
+	json_decref(out);
 }
 
 static void measure(struct engine *engine, void *user)
@@ -291,37 +378,35 @@ static void measure(struct engine *engine, void *user)
 	size_t kernels = model->lowered ? model->lowered->kernels.count : 0;
 	bool apart = kind->profile != NULL;
 	struct marks marks = { .times = arena_new_array(build->arena, double, kernels *ROUNDS + 1) };
-	double call_time = measure_calls(engine, inputs, outputs, apart ? &marks : NULL), fma_rate = 0, total = 0;
-	struct device_calls device = { 0 };
-	struct device_limits limits = { 0 };
-	struct device_turns turns = { 0 };
-	if (kind->times) {
-		device = measure_device(engine, &marks);
-		turns = kind->limits(engine, &limits);
-	}
-	json_t *list = apart  ? report_kernels(cli, engine, &marks, &fma_rate, &total)
-	        : kind->times ? report_device(cli, engine, &marks, device.rounds, &limits, &total)
-	                      : json_array();
-	for (size_t k = 0; !apart && !kind->times && k < kernels; k++)
-		json_array_append_new(list, json_pack("{s:s}", "name", model->lowered->kernels.at[k]->name));
-	if (cli->json) {
-		json_t *out = json_pack(
-		        "{s:s,s:o,s:f}", "target", kind->name, "kernels", list, "call_microseconds", call_time);
-		if (apart)
-			json_object_set_new(out, "fma_gflops", json_real(2 * fma_rate * 1e-3));
-		if (kind->times)
-			add_device(out, &device, &limits, &turns);
-		cli_print_json(out, stdout);
+	double call_time = measure_calls(engine, inputs, outputs, apart ? &marks : NULL), fma_rate = 0;
+	json_t *out = json_pack("{s:s,s:f}", "target", kind->name, "call_microseconds", call_time);
+	struct table table = { .cli = cli };
+	if (apart) {
+		if (!cli->json)
+			printf("%s on %s\n", target_text(model->options->target), machine_name(build->arena));
+		table = report_kernels(cli, engine, &marks, &fma_rate);
+		json_object_set_new(out, "fma_gflops", json_real(2 * fma_rate * 1e-3));
+		if (!cli->json)
+			printf("%-*s %10.3f   one call %.3f us; fma limit %.1f GFLOP/s\n", table.width, "all kernels",
+			        table.time, call_time, 2 * fma_rate * 1e-3);
+	} else if (kind->times) {
+		struct device_limits limits = { 0 };
+		struct device_calls device = measure_device(engine, &marks);
+		struct device_turns turns = kind->limits(engine, &limits);
+		table = report_device(cli, engine, &marks, device.rounds, &limits);
+		add_device(out, &device, &limits, &turns);
+		if (!cli->json)
+			print_device(&table, call_time, &device, &limits, &turns);
 	} else {
-		if (apart)
-			printf("%-22s %-12s %10.3f   one call %.3f us; fma limit %.1f GFLOP/s\n", "all kernels", "",
-			        total, call_time, 2 * fma_rate * 1e-3);
-		else if (kind->times)
-			print_device(total, call_time, &device, &limits, &turns);
-		else
+		table.list = json_array();
+		for (size_t k = 0; k < kernels; k++)
+			json_array_append_new(table.list,
+			        json_pack("{s:s,s:o}", "name", model->lowered->kernels.at[k]->name, "nodes",
+			                nodes_of(model->lowered->kernels.at[k])));
+		if (!cli->json)
 			printf("%s: one call %.3f us\n", kind->name, call_time);
-		json_decref(list);
 	}
+	report_all(cli, engine, &table, out);
 }
 
 static void run(struct cli *cli)
@@ -335,7 +420,11 @@ static void run(struct cli *cli)
 }
 
 const struct command command_bench = { "bench", "MODEL", "time each kernel beside the machine's limits",
-	"--target c (default) or jit: a time is the median of 201 rounds; limits are measured in the same run.\n"
+	"--target c (default) or jit: a time is the median of 201 rounds; limits are measured in the same run.  c "
+	"without --cpu: the library that build makes, where this CPU runs it, else as --cpu native.\n"
+	"A limit is that of the work: multiply-adds of products, other operations, or the bytes that go in and out.  "
+	"The "
+	"last line: the sum of all limits by the sum of all times.\n"
 	"--target cuda: by the GPU's own events, on sets of inputs and workspace by turns that L2 cannot hold; whole "
 	"calls by launches and as one graph besides; as many rounds\n"
 	"as two seconds hold.\n"

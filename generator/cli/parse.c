@@ -98,11 +98,21 @@ static void read_options(struct cli *cli, int argc, char **argv)
 	}
 }
 
+/* Without --cpu: what build makes; what runs here takes the machine as it is, but for bench, which times what build
+ * makes wherever that runs. */
+static const struct target *default_cpu(const struct cli *cli)
+{
+	const struct target *built = target_find("x86-64-v3");
+	bool compiles = !cli->target || !strcmp(cli->target, engine_c.name);
+	return cli->command->bit == IN_BUILD || (cli->command->bit == IN_BENCH && compiles && target_runs(built))
+	        ? built
+	        : target_find("native");
+}
+
 static void choose_cpu(struct cli *cli)
 {
 	struct options *options = &cli->options;
-	options->target =
-	        cli->cpus.count ? cli->cpus.at[0] : target_find(cli->command->bit == IN_BUILD ? "x86-64-v3" : "native");
+	options->target = cli->cpus.count ? cli->cpus.at[0] : default_cpu(cli);
 	if (!strcmp(options->target->name, "cortex-m4") && !cli->optimise_given)
 		options->optimise = OPTIMISE_SIZE;
 	if (!strcmp(options->target->name, "cortex-m4") && !cli->algorithms_given)

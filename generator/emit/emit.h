@@ -187,7 +187,7 @@ struct package {
 	int jobs;
 	bool shared;    /* libNAME.so alone, for ingot itself: every symbol is there */
 	bool exported;  /* also libNAME.so, for its users: the functions of the header are there, and no other symbol */
-	bool profile;   /* also NAME_profile, NAME_limit_fma and NAME_limit_read: package/profile.jinja */
+	bool profile;   /* also NAME_profile, NAME_limit_fma … and NAME_limit_read: package/profile.jinja */
 	bool managed;   /* also the module descriptor, and the runtime */
 	bool steps;     /* its routines are static schedules of kernels, not calls */
 	bool no_hosted; /* no node has a host array */

@@ -146,14 +146,40 @@ static void add_kernels(struct writing *w)
 	value_dict_set(w->globals, "kernels", kernels_value(w));
 }
 
+/* The products of integers that a library's kernels use, and the words that their limits need. */
+static struct value add_products(struct writing *w, struct text *words)
+{
+	struct arena *arena = w->emit->arena;
+	struct value list = value_list(arena);
+	VECTOR(const struct product *) seen = { 0 };
+	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+		const struct product *product = kernel_work(w->lowered, w->lowered->kernels.at[k]).product;
+		bool known = !product || product->sum == DTYPE_F32;
+		for (size_t i = 0; i < seen.count; i++)
+			known |= seen.at[i] == product;
+		if (known)
+			continue;
+		push(arena, &seen, product);
+		struct value one = value_dict(arena);
+		value_dict_set(one, "name", value_string(product->name));
+		value_dict_set(one, "word", value_string(product->step));
+		value_list_add(list, one);
+		text_printf(words, " ivec_set ivec_store %s", product->step);
+	}
+	return list;
+}
+
 /* For ingot bench: marks between kernels, and the limits. */
 static void add_profile(struct writing *w)
 {
-	static const char words[] = "vec_set vec_fma vec_load vec_lane0";
-	struct text prelude;
+	struct text prelude, words;
 	const char *file = arena_printf(w->emit->arena, "%s_profile.c", w->of->name);
 	text_init(&prelude, w->emit->build);
-	emit_prelude(w->emit, words, sizeof words - 1, &prelude);
+	text_init(&words, w->emit->build);
+	text_adds(&words, "vec_set vec_fma vec_load vec_lane0");
+	value_dict_set(w->globals, "products", add_products(w, &words));
+	emit_prelude(w->emit, words.at, words.count, &prelude);
+	text_release(&words);
 	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
 	package_render(w, "package/profile.jinja", file);
 	package_source(w, file);

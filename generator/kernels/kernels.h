@@ -188,6 +188,15 @@ struct lowered {
 	VECTOR(struct workspace_pool) workspace_pools; /* the workspace, in pools of at most that; at least one */
 };
 
+/* work.c: the least that a kernel has to do, whatever its code does. */
+struct work {
+	double multiply_adds;          /* of sums of products, by words of theirs */
+	const struct product *product; /* … and which word; NULL: the float one */
+	double operations;             /* vector instructions of other scalar functions, for elements of 32 bits */
+	double bytes;                  /* read and written, each once, as far as anything asks for them */
+};
+struct work kernel_work(const struct lowered *, const struct kernel *);
+
 /* algorithms.c: rewrites definitions by rules on a layer's shape, alike for every target. */
 void choose_algorithms(struct program *, enum algorithms);
 

@@ -82,6 +82,8 @@ const struct target *target_native(void);
 void target_native_check(struct build *);
 /* EXIT_ENVIRONMENT where its code does not run on this machine: names the first feature that lacks. */
 void target_ask(struct build *, const struct target *);
+const char *machine_name(struct arena *); /* of this machine's processor, for people */
+bool target_runs(const struct target *);  /* does its code run on this machine? */
 /* The same CPU for --optimise size: small, and compiled for size; itself where it is so already or nothing is compiled
  * for it. */
 const struct target *target_small(struct arena *, const struct target *);

@@ -5,8 +5,11 @@
 
 Times are not looked at, but for being there."""
 import json
+import os
+import re
 import subprocess
 import sys
+import tempfile
 
 APART, ENVIRONMENT = ("c", "jit"), 5
 
@@ -15,9 +18,31 @@ def ingot(program, *words):
     return subprocess.run([program, *words], capture_output=True, text=True)
 
 
-def kernels_of(program, model):
-    stage = ingot(program, "show", model, "--stage", "kernels", "--cpu", "native").stdout
-    return [line.split()[0] for line in stage.splitlines() if line and not line.startswith(" ")]
+def kernels_of(program, model, cpu):
+    """Name and nodes of each kernel that `show` has for a CPU."""
+    stage = ingot(program, "show", model, "--stage", "kernels", "--cpu", cpu).stdout
+    words = [line.split() for line in stage.splitlines() if line and not line.startswith(" ")]
+    return [(line[0], line[3:]) for line in words]
+
+
+def built_for(program, model):
+    """The CPU that `build` makes a library for, where nobody says which."""
+    with tempfile.TemporaryDirectory() as folder:
+        ingot(program, "build", model, "--no-compile", "--name", "m", "-o", folder)
+        with open(os.path.join(folder, "m.json")) as file:
+            return re.search(r"--cpu (\S+)", json.load(file)["options"]).group(1)
+
+
+def text_is(program, model, target, kernels):
+    """What the text of a target whose kernels are timed apart lacks, or None."""
+    lines = ingot(program, "bench", model, "--target", target).stdout.splitlines()
+    columns = lines[1].index("bound by")
+    if not re.fullmatch(r"time at the limits / time: \d+\.\d{3}", lines[-1]) or " on " not in lines[0]:
+        return f"it begins with {lines[0]}, and ends with {lines[-1]}"
+    for line, (name, nodes) in zip(lines[2:-2], kernels):
+        if line.split()[0] != name or not line.endswith(": " + " ".join(nodes)) or not re.fullmatch(r".* +\d+\.\d%  ", line[:columns]):
+            return f"not a line of {name} and {nodes}: {line}"
+    return None if len(lines) == len(kernels) + 4 else f"lines {lines}"
 
 
 def bench(program, model, target):
@@ -33,24 +58,55 @@ def bench(program, model, target):
     if out["target"] != target or not out["call_microseconds"] > 0:
         return f"target {out['target']}, one call {out['call_microseconds']}"
     if target in APART:
-        if names != kernels_of(program, model) or not names:
-            return f"kernels {names}, {kernels_of(program, model)} are right"
+        kernels = kernels_of(program, model, out["cpu"])
+        if [(k["name"], k["nodes"]) for k in out["kernels"]] != kernels or not kernels:
+            return f"kernels {out['kernels']}, {kernels} are right"
+        if target == "c" and out["cpu"] != built_for(program, model) and not os.environ.get("INGOT_NATIVE"):
+            return f"the library is for {out['cpu']}"
         forms = {k["form"] for k in out["kernels"]}
         if forms - ({"compiled"} if target == "c" else {"menu", "scalar loops"}):
             return f"forms {forms}"
-        if not all(k["microseconds"] > 0 and k["of_limit"] > 0 for k in out["kernels"]) or not out["fma_gflops"] > 0:
+        if not all(k["microseconds"] > 0 and k["of_limit"] > 0 and k["lanes"] for k in out["kernels"]) or not out["fma_gflops"] > 0 or not out["processor"]:
             return "a time or a limit is missing"
-        lines = ingot(program, "bench", model, "--target", target).stdout.splitlines()
-        if [line.split()[0] for line in lines[1:-1]] != names:
-            return f"lines {lines}"
-    elif target == "interpreter" and names:
+        if abs(out["of_limit"] * sum(k["microseconds"] for k in out["kernels"]) / sum(k["of_limit"] * k["microseconds"] for k in out["kernels"]) - 1) > 1e-3:
+            return f"{out['of_limit']} of the limits in all"
+        return text_is(program, model, target, kernels)
+    if target == "interpreter" and names:
         return "the interpreter has no kernels"
     return None
 
 
+WORK = """<ir_version: 9, opset_import: ["" : 18]>
+work (float[64,100] f, float[8,16] a, float[16,24] b, float[1000,64] t, int64[20] at, uint8[8,32] c, int8[32,24] d)
+  => (float[64] most, float[8,24] product, float[20,64] rows, int32[8,24] whole) <int64[1] axis = {1}>
+{
+	most = ReduceMax <keepdims = 0> (f, axis)
+	product = MatMul (a, b)
+	rows = Gather (t, at)
+	whole = MatMulInteger (c, d)
+}
+"""
+
+
+def work(program):
+    """What the limits are made of: a maximum has no multiply-adds, a table is not read whole, words of 16 bits hold two terms."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "work.onnxtxt")
+        with open(model, "w") as file:
+            file.write(WORK)
+        out = json.loads(ingot(program, "bench", model, "--cpu", "generic", "--json").stdout), json.loads(ingot(program, "bench", model, "--json").stdout)
+    of = {k["nodes"][-1]: k for k in out[1]["kernels"]}
+    words = 16 if out[1]["cpu"].startswith("x86-64-v3") else 32
+    right = {"most": (0, 6400), "product": (8 * 16 * 24, 0), "whole": (8 * words * 24, 0)}
+    wrong = [f"{node}: {of[node]}" for node, counts in right.items() if (of[node]["multiply_adds"], of[node]["operations"]) != counts]
+    wrong += [f"rows: {of['rows']['bytes']} bytes"] if of["rows"]["bytes"] > 3 * 20 * 64 * 4 else []
+    wrong += ["a maximum is bound by fma"] if any(k["bound"] == "fma" for one in out for k in one["kernels"] if k["nodes"][-1] == "most") else []
+    return wrong + ([f"generic: {out[0]['cpu']}"] if out[0]["cpu"] != "generic" else [])
+
+
 def main():
     program, models = sys.argv[1], sys.argv[2:]
-    wrong = []
+    wrong = work(program)
     for model in models:
         for target in ("c", "jit", "interpreter", "cuda-emulated"):
             why = bench(program, model, target)

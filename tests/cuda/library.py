@@ -409,9 +409,11 @@ def engine(ingot, library, model, folder):
            and (times["sets"] - 1) * times["set_bytes"] >= 200000, times)
     for kernel in times["kernels"]:
         near = kernel["bytes"] <= times["l2_bytes"] // 2
-        least = {"fma": kernel["flops"] / limits["fma_gflops"] / 1000, ("L2" if near else "memory"): kernel["bytes"] / limits["l2_gbytes" if near else "memory_gbytes"] / 1000,
+        least = {"fma" if kernel["multiply_adds"] >= kernel["operations"] else "operations": (kernel["multiply_adds"] + kernel["operations"]) / limits["fma_gflops"] / 500, ("L2" if near else "memory"): kernel["bytes"] / limits["l2_gbytes" if near else "memory_gbytes"] / 1000,
                  "launch": limits["launch_microseconds"]}
         expect("bench --json: what binds " + kernel["name"], kernel["bound"] == max(least, key=least.get) and abs(kernel["of_limit"] * kernel["microseconds"] / max(least.values()) - 1) < 1e-3, kernel)
+    expect("bench --json: all at the limits", abs(times["of_limit"] * sum(kernel["microseconds"] for kernel in times["kernels"])
+                                                  / sum(kernel["of_limit"] * kernel["microseconds"] for kernel in times["kernels"]) - 1) < 1e-3, times)
     done = subprocess.run([ingot, "bench", model, "--target", "cuda", "--json"], capture_output=True, text=True, env={**there, **bench, "STANDIN_L2": "1"})
     expect("bench, nothing by turns that L2 does not hold", not done.returncode and json.loads(done.stdout)["sets"] == 2, done)
     done = subprocess.run([ingot, "bench", model, "--target", "cuda"], capture_output=True, text=True, env=there)

@@ -1,0 +1,84 @@
+/* work.c: a kernel -> the least that it has to do, whatever its code does: what `ingot bench` holds its time against. */
+#include "kernels/kernels.h"
+
+/* How many elements of 32 bits one of these counts as: vectors hold more of the narrow ones.  A float below 32 bits is
+ * computed as a float. */
+static double width_of(const struct target *target, enum dtype type)
+{
+	double width = dtype_is_narrow(type) ? 1 : dtypes[type].bits / 32.;
+	return width < 1 && (target->lanes == 1 || target->lanes_are_threads) ? 1 : width;
+}
+
+/* Scalar functions of one element, in vector instructions; loads, selects and casts are not counted. */
+static double operations_of(const struct target *target, const struct expr *expr)
+{
+	double sum = 0;
+	if (expr->kind == EXPR_SCALAR) {
+		double own = width_of(target, expr->type), given = width_of(target, expr->arg[0]->type);
+		sum = scalars[expr->row].cost * (own > given ? own : given);
+	}
+	for (int i = 0; i < 3; i++)
+		sum += expr->arg[i] ? operations_of(target, expr->arg[i]) : 0;
+	return sum;
+}
+
+static void add_member(const struct lowered *lowered, const struct definition *d, struct work *work)
+{
+	const struct product *product = product_of(lowered->target, d);
+	double rounds = definition_work(d);
+	if (product || (d->reduce == REDUCE_SUM && d->products)) {
+		work->product = product ? product : work->product;
+		work->multiply_adds += rounds;
+		return;
+	}
+	if (scheduled(d)->rewrite) /* Winograd's transforms: few beside its products, and written without what they share */
+		return;
+	double step = d->reduce == REDUCE_NONE ? 0 : width_of(lowered->target, d->type);
+	work->operations += rounds * (step + operations_of(lowered->target, d->body));
+}
+
+/* Bytes that loads of one tensor ask for, by param; none: all of it is read. */
+struct asking {
+	const struct kernel *kernel;
+	double rounds, *bytes;
+};
+static void ask(void *user, const struct expr *load)
+{
+	const struct asking *asking = user;
+	for (size_t p = 0; p < asking->kernel->params.count; p++)
+		if (asking->kernel->params.at[p].of == load->of)
+			asking->bytes[p] += asking->rounds * dtypes[load->of->type].bits / 8;
+}
+
+static double bytes_of(const struct lowered *lowered, const struct kernel *kernel)
+{
+	struct asking asking = { kernel, 0, arena_new_array(lowered->arena, double, kernel->params.count + 1) };
+	double sum = 0;
+	for (size_t m = 0; m < kernel->members.count; m++) {
+		asking.rounds = definition_work(kernel->members.at[m]);
+		definition_loads(kernel->members.at[m], ask, &asking);
+	}
+	for (size_t p = 0; p < kernel->params.count; p++) {
+		double all = (double)scheduled(kernel->params.at[p].of)->bytes, asked = asking.bytes[p];
+		sum += asked > 0 && asked < all && !kernel->params.at[p].written ? asked : all;
+	}
+	return sum;
+}
+
+struct work kernel_work(const struct lowered *lowered, const struct kernel *kernel)
+{
+	struct work work = { .bytes = bytes_of(lowered, kernel) };
+	if (kernel->shape == SHAPE_REPEAT) {
+		const struct lowered *body = kernel_inside(kernel);
+		for (size_t k = 0; k < body->kernels.count; k++) {
+			struct work one = kernel_work(body, body->kernels.at[k]);
+			work.multiply_adds += (double)kernel->root->repeat->rounds * one.multiply_adds;
+			work.operations += (double)kernel->root->repeat->rounds * one.operations;
+			work.product = one.product ? one.product : work.product;
+		}
+		return work;
+	}
+	for (size_t m = 0; m < kernel->members.count; m++)
+		add_member(lowered, kernel->members.at[m], &work);
+	return work;
+}
