@@ -588,7 +588,7 @@ static bool share_block(const struct lowered *lowered, struct fused *fused)
 }
 
 /* A block reads all of b, where the product alone takes larger groups; it saves a store and a load of the rows.  Those
- * are 2 * rows * terms, b is terms * columns: measured with b in L2 (docs/performance.md), columns up to six times the
+ * are 2 * rows * terms, b is terms * columns: measured with b in L2, columns up to six times the
  * rows pay. */
 static bool rows_pay(const struct target *target, const struct contraction *c, int64_t rows)
 {

@@ -43,7 +43,7 @@ struct reckoned tile_step(const struct target *target, int64_t rows, int64_t vec
 }
 
 /* What a step takes beside: cycles for a load, a line of b that left L1, a line that the step before it did not touch.
- * Measured with floats (docs/performance.md). */
+ * Measured with floats. */
 static const double A_LOAD = 0.015, A_LINE_FROM_L2 = 0.06, A_LINE = 0.6;
 static double beside(const struct target *target, int64_t rows, int64_t vecs, const struct steps *steps)
 {
@@ -320,7 +320,7 @@ static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_
 
 /* Where the part of a for a group of rows, or a panel of b, leaves L2, the terms are taken in passes: all row blocks of
  * a group go over part of a panel before the next part.  The sums wait where the result will be, so each keeps its
- * order; a pass has to be long enough to hide that. Measured (docs/performance.md): groups of 8 blocks are as good as
+ * order; a pass has to be long enough to hide that. Measured: groups of 8 blocks are as good as
  * larger ones; passes of 512 terms and groups of 16 where there have to be passes. */
 enum { PASS_STEPS = 256, BLOCKS_ENOUGH = 8, BLOCKS_OF_PASS = 16 };
 /* What is packed at run time is packed again for each group. */
@@ -429,7 +429,7 @@ static bool gathers(const struct target *target, const struct contraction *c, in
 
 /* Rows of b that come at run time, some of them at a time, over all panels before the next ones, read where they lie: a
  * panel of them all is a page for each row, more than are found at once, and packing it a second reading.  The sums
- * wait near meanwhile.  Measured (docs/performance.md): 32 to 64 rows; one block of rows streams b as fast in panels
+ * wait near meanwhile.  Measured: 32 to 64 rows; one block of rows streams b as fast in panels
  * while a CPU's second table of pages has them all (2,048 of 4 KB). */
 enum { SWEPT_LEAST = 16, SWEPT_MOST = 48, PAGES_FOUND = 8 << 20 };
 static int64_t k_block_rows(const struct target *target, const struct contraction *c, const struct tiles_nest *n)
@@ -574,7 +574,7 @@ struct tiles_nest contraction_nest(const struct contraction *c)
 
 /* What is packed at run time stays near whole, where two vectors are enough for that.  One row of b where it lies: the
  * longer its pieces, the less each jump to the next row costs, as long as there are panels for threads; 101 to 128 GB/s
- * with 768 rows of 3 KB, 77 to 115 of 12 KB (docs/performance.md). */
+ * with 768 rows of 3 KB, 77 to 115 of 12 KB. */
 enum { PANELS_LEAST = 6 };
 static int most_vecs(const struct target *target, const struct contraction *c, const struct tiles_nest *n)
 {
@@ -592,8 +592,7 @@ static int most_vecs(const struct target *target, const struct contraction *c, c
 	return most < 2 ? VECS_MOST : most;
 }
 
-/* What comes at run time is packed as b: cycles a vector, twice that where its columns are apart.  Measured
- * (docs/performance.md). */
+/* What comes at run time is packed as b: cycles a vector, twice that where its columns are apart.  Measured. */
 enum { PACKED_CYCLES = 4, PAGE = 4096 };
 /* Lines so far apart lie in few sets of L1: of more of them than its ways hold, each pushes out another. */
 static double lines_apart(const struct target *target, int64_t bytes, int64_t count)
@@ -621,7 +620,7 @@ struct steps contraction_terms(const struct target *target, const struct contrac
 }
 
 /* With a where it is, each term of a row of pixels is a line of its own, and each result has to be turned: half a cycle
- * a result, and a tenth where planes are far apart.  Measured (docs/performance.md). */
+ * a result, and a tenth where planes are far apart.  Measured. */
 static double nest_cycles(const struct target *target, const struct contraction *c)
 {
 	int rows, vecs;
@@ -650,8 +649,7 @@ static void choose_lanes(const struct lowered *lowered, struct contraction *c)
 }
 
 /* Few rows are few sums beside the loop's own instructions; and what is fetched ahead comes by lines, of which a step
- * is a part: fetching a line in each step, most of them again and again, took a tenth of the time
- * (docs/performance.md). */
+ * is a part: fetching a line in each step, most of them again and again, took a tenth of the time. */
 enum { STEPS = 4, FEW_ROWS = 2 };
 int contraction_steps(const struct contraction *c, const struct target *target, int rows)
 {

@@ -808,8 +808,7 @@ static int64_t places_share(const struct loops *loops, const struct definition *
 {
 	const struct target *target = loops->target;
 	int64_t unit = 1,
-	        half = target->registers
-	        / 2; /* rows of sums so long lie side by side: they come as they lie (docs/performance.md) */
+	        half = target->registers / 2; /* rows of sums so long lie side by side: they come as they lie */
 	if (d->running && target->lanes > 1 && !target->lanes_are_threads && extent % (target->lanes * half) == 0)
 		unit = target->lanes * half;
 	for (int64_t lanes = target->lanes; unit == 1 && lanes > 1;
