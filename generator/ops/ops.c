@@ -24,7 +24,8 @@ const struct op ops[] = {
 		define_##defining, NULL, NULL, true, false, 0, 0, 0 },
 #define TEXT(domain, name, since, lists, wide, least, most, outs, ...) \
 	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__{ 0 } }, NULL, define_text, \
-		body_expand, "onnx/" name ".jinja", lists, wide, least, most, outs },
+		body_expand, sizeof domain > 1 ? "onnx/" domain "." name ".jinja" : "onnx/" name ".jinja", lists, \
+		wide, least, most, outs },
 #define T(domain, name, since, ...) TEXT(domain, name, since, false, false, __VA_ARGS__)
 #define TW(domain, name, since, ...) TEXT(domain, name, since, false, true, __VA_ARGS__)
 #define TL(domain, name, since, ...) TEXT(domain, name, since, true, false, __VA_ARGS__)

@@ -1,6 +1,5 @@
-/* text.c: a node whose op is a text -> the nodes of that text.  templates/onnx/NAME.jinja is a function in ONNX text,
- * in the newest opset, and is rendered
- * anew for each node.  What a text is given:
+/* text.c: a node whose op is a text -> the nodes of that text.  templates/onnx/NAME.jinja, or DOMAIN.NAME.jinja where
+ * that is not ONNX's own, is a function in ONNX text, in the newest opset, and is rendered anew for each node.  What a text is given:
  *
  *     opset               the version of the op's domain that the node is of
  *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, counted,
@@ -20,8 +19,8 @@
  *                         takes no bound for a number of elements; its nodes carry the counts then.  Without it such an
  *                           input is refused
  *
- * What keeps float32 inside (a row TW) never sees floats of 16 bits: onnx/wide.jinja stands around it then, given `op`,
- * `to` (their type) and `given`, the node's
+ * What keeps float32 inside (a row TW) never sees floats of 16 bits: onnx/wide.jinja stands around it then, given `op`
+ * (with its domain), `to` (their type) and `given`, the node's
  * attributes {name, kind}.
  */
 #include "ops/ops.h"
@@ -257,7 +256,8 @@ static const char *widening(struct arena *arena, struct value globals, const str
 		value_dict_set(one, "kind", value_string(kinds[node->attributes[i].kind]));
 		value_list_add(given, one);
 	}
-	value_dict_set(globals, "op", value_string(op->name));
+	value_dict_set(globals, "op",
+	        value_string(*op->domain ? arena_printf(arena, "%s.%s", op->domain, op->name) : op->name));
 	value_dict_set(globals, "given", given);
 	value_dict_set(globals, "to", value_int(half));
 	return "onnx/wide.jinja";
