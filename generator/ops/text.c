@@ -1,7 +1,7 @@
 /* text.c: a node whose op is a text -> the nodes of that text.  templates/onnx/NAME.jinja, or DOMAIN.NAME.jinja where
  * that is not ONNX's own, is a function in ONNX text, in the newest opset, and is rendered anew for each node.  What a text is given:
  *
- *     opset               the version of the op's domain that the node is of
+ *     opset               the version of the op's domain that the node is of; an attribute of that name hides it
  *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, counted,
  *                         size, value}: type as text has it, and ONNX's number of it;
  *                         none where absent; counted: of each dim, whether it is a bound; size: of all elements; value:
@@ -282,8 +282,8 @@ bool body_expand(struct bodies *bodies, struct node *node, const struct op *op)
 		node_fail(node, EXIT_LIMIT, "the texts of operators stand in each other deeper than %d: %s", DEPTH_MOST,
 		        op->text);
 	struct value globals = value_dict(arena);
-	set_attributes(arena, globals, node, op);
 	value_dict_set(globals, "opset", value_int(node->since));
+	set_attributes(arena, globals, node, op);
 	value_dict_set(globals, "inputs", tensors_of(arena, op->most, node->ins, node->in));
 	value_dict_set(globals, "outputs", tensors_of(arena, op->outs, node->outs, node->out));
 	struct rendering *rendering = arena_new(arena, struct rendering);

@@ -285,6 +285,25 @@ T("com.microsoft", "Attention", 1, 2, 7, 2, A(INT, "do_rotary", ALL) A(FLOAT, "m
 	A(INTS, "qkv_hidden_sizes", ALL) A(INT, "rotary_embedding_dim", ALL) A(FLOAT, "scale", ALL) INT("unidirectional", ALL, 0))
 T("com.microsoft", "MultiHeadAttention", 1, 1, 10, 4, A(FLOAT, "mask_filter_value", ALL) A(INT, "num_heads", ALL) A(FLOAT, "scale", ALL) INT("unidirectional", ALL, 0))
 
+/* texts: what onnxruntime's quantiser writes */
+T("com.microsoft", "QLinearAdd", 1, 2, 8, 1, PLAIN)
+T("com.microsoft", "QLinearMul", 1, 2, 8, 1, PLAIN)
+T("com.microsoft", "QLinearSigmoid", 1, 2, 5, 1, PLAIN)
+T("com.microsoft", "QLinearLeakyRelu", 1, 2, 5, 1, FLOAT("alpha", ALL, 0.01))
+T("com.microsoft", "QLinearSoftmax", 1, 2, 5, 1, INT("axis", ALL, -1) A(INT, "opset", ALL))
+T("com.microsoft", "QLinearGlobalAveragePool", 1, 2, 5, 1, INT("channels_last", ALL, 0))
+T("com.microsoft", "QLinearAveragePool", 1, 2, 5, 1, STRING("auto_pad", ALL, "NOTSET") INT("ceil_mode", ALL, 0) INT("channels_last", ALL, 0) INT("count_include_pad", ALL, 0)
+	A(INTS, "kernel_shape", ALL) A(INTS, "pads", ALL) A(INTS, "strides", ALL))
+T("com.microsoft", "QLinearConcat", 1, 5, ANY, 1, A(INT, "axis", ALL))
+T("com.microsoft", "QGemm", 1, 6, 9, 1, FLOAT("alpha", ALL, 1) INT("transA", ALL, 0) INT("transB", ALL, 0))
+TW("com.microsoft", "MatMulIntegerToFloat", 1, 4, 7, 1, PLAIN)
+T("com.microsoft", "DynamicQuantizeMatMul", 1, 3, 5, 1, PLAIN)
+T("com.microsoft", "DynamicQuantizeLSTM", 1, 3, 12, 3, A(FLOATS, "activation_alpha", ALL) A(FLOATS, "activation_beta", ALL) A(STRINGS, "activations", ALL) A(FLOAT, "clip", ALL)
+	STRING("direction", ALL, "forward") A(INT, "hidden_size", ALL) INT("input_forget", ALL, 0))
+TW("com.microsoft", "QAttention", 1, 5, 9, 2, A(INT, "do_rotary", ALL) A(FLOAT, "mask_filter_value", ALL) A(INT, "num_heads", ALL) A(INT, "past_present_share_buffer", ALL)
+	A(FLOAT, "scale", ALL) INT("unidirectional", ALL, 0))
+T("com.microsoft", "QEmbedLayerNormalization", 1, 1, 18, 2, FLOAT("epsilon", ALL, 1e-12))
+
 /* lists: sequences and optionals of tensors; where a position is known at run time alone, the texts of our own below */
 OL("", "SequenceConstruct", 11, sequence_construct, list, PLAIN)
 OL("", "SequenceEmpty",     11, sequence_empty, list, INT("dtype", ALL, 1))

@@ -13,9 +13,11 @@ def random(name):
     return numpy.random.default_rng(zlib.crc32(name.encode()))
 
 
-def case(op, name, inputs, outputs=("y",), constants=(), domain="com.microsoft", types=None, slack=0, opset=20, **attributes):
-    """`inputs`: arrays, or None where one is absent; those whose numbers are among `constants` are initialisers; of outputs "" is absent."""
+def case(op, name, inputs, outputs=("y",), constants=(), domain="com.microsoft", types=None, slack=0, opset=20, of_opset=None, **attributes):
+    """`inputs`: arrays, or None where one is absent; those whose numbers are among `constants` are initialisers; of outputs "" is absent.
+    `opset` is the model's, `of_opset` an attribute of that name; `slack`: steps that integers may be apart."""
     name = f"{op}, {name}"
+    attributes |= {"opset": of_opset} if of_opset else {}
     names = [f"x{i}" if array is not None else "" for i, array in enumerate(inputs)]
     arrays = {n: numpy.ascontiguousarray(a) if a.ndim else a for n, a in zip(names, inputs) if n}
     held = [f"x{i}" for i in constants]
@@ -28,4 +30,4 @@ def case(op, name, inputs, outputs=("y",), constants=(), domain="com.microsoft",
     FAMILIES.append(Case(name, op, model, {n: a for n, a in arrays.items() if n not in held}, slack))
 
 
-import floats                                                                        # noqa: E402,F401
+import floats, integers                                                              # noqa: E402,F401,E401
