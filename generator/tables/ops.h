@@ -304,6 +304,16 @@ TW("com.microsoft", "QAttention", 1, 5, 9, 2, A(INT, "do_rotary", ALL) A(FLOAT, 
 	A(FLOAT, "scale", ALL) INT("unidirectional", ALL, 0))
 T("com.microsoft", "QEmbedLayerNormalization", 1, 1, 18, 2, FLOAT("epsilon", ALL, 1e-12))
 
+/* texts: what language models are written in */
+T("com.microsoft", "MatMulNBits", 1, 3, 6, 1, INT("K", ALL, 0) INT("N", ALL, 0) INT("accuracy_level", ALL, 0) INT("bits", ALL, 4) INT("block_size", ALL, 0) INT("weight_prepacked", ALL, 0))
+T("com.microsoft", "GatherBlockQuantized", 1, 3, 4, 1, INT("bits", ALL, 4) INT("block_size", ALL, 128) INT("gather_axis", ALL, 0) INT("quantize_axis", ALL, 1))
+T("com.microsoft", "RotaryEmbedding", 1, 4, 4, 1, INT("interleaved", ALL, 0) INT("is_packed_batching", ALL, 0) INT("num_heads", ALL, 0) INT("rotary_embedding_dim", ALL, 0)
+	FLOAT("scale", ALL, 1))
+T("com.microsoft", "GroupQueryAttention", 1, 1, 16, 4, INT("causal", ALL, 1) INT("do_rotary", ALL, 0) A(FLOAT, "k_norm_epsilon", ALL) STRING("k_quant_type", ALL, "NONE")
+	A(INT, "kv_cache_bit_width", ALL) A(INT, "kv_num_heads", ALL) INT("local_window_size", ALL, -1) A(INT, "num_heads", ALL) A(FLOAT, "q_norm_epsilon", ALL)
+	FLOAT("qk_norm_epsilon", ALL, 1e-6) INT("qk_output", ALL, 0) INT("rotary_interleaved", ALL, 0) A(FLOAT, "scale", ALL) INT("sliding_window_cache", ALL, 0)
+	INT("smooth_softmax", ALL, -1) FLOAT("softcap", ALL, 0) STRING("v_quant_type", ALL, "NONE"))
+
 /* lists: sequences and optionals of tensors; where a position is known at run time alone, the texts of our own below */
 OL("", "SequenceConstruct", 11, sequence_construct, list, PLAIN)
 OL("", "SequenceEmpty",     11, sequence_empty, list, INT("dtype", ALL, 1))
