@@ -58,6 +58,7 @@ static struct model *read_model(struct build *build, const struct options *optio
 	                     : graph_read(build, options->model, &read);
 	graph_check(model->graph);
 	model->graph->templates = options->templates;
+	model->graph->exact = options->declared && !strcmp(options->declared, "exact");
 	VECTOR(struct binding) dims = { 0 }, later = { 0 };
 	for (size_t i = 0; i < options->dims.count; i++)
 		if (graph_has_dim(model->graph, options->dims.at[i].name))

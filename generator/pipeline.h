@@ -23,6 +23,7 @@ struct options {
 	VECTOR(const char *)
 	after; /* models of libraries that were made before: what they compute on their way can be computed again here
 	        */
+	const char *declared;  /* "exact": a declared shape that the graph contradicts is refused; else it is a hint */
 	const char *templates; /* folder whose templates come before the embedded ones; NULL: none */
 	int64_t pool_cap;      /* the largest pool of a module, and the largest tensor; 0: any */
 	bool dump;             /* batch_lower keeps the text of each stage in the parts */

@@ -49,6 +49,8 @@ struct build {
 	char message[1024]; /* one line, no newline at its end */
 	char detail[4096];  /* further lines, each with its newline; empty where there is nothing more to say */
 	bool detailed;      /* they belong to the failure to come */
+	void (*warned)(struct build *, const char *message); /* who is told of a warning; NULL: nobody */
+	void *user;                                          /* of who is told */
 	bool check; /* the checkers of the stages run after every step, not only at a stage's end; $INGOT_CHECK sets it
 	             */
 };
@@ -60,6 +62,9 @@ void build_release(struct build *);
 /* Ends the build: message is "where: format...", or "format..." where `where` is NULL.  Bytes of the message that are
  * not printable are escaped, as names come from files. */
 NORETURN void fail(struct build *, enum exit_code, const char *where, const char *format, ...) PRINTF(4, 5);
+
+/* What is not as it should be and yet no failure: a line for `build->warned`, made as that of fail(). */
+void warn(struct build *, const char *where, const char *format, ...) PRINTF(3, 4);
 
 /* A copy whose control bytes, and what is no UTF-8, are escaped: names from files, for a terminal or JSON. */
 char *text_clean(struct arena *, const char *text);

@@ -66,15 +66,32 @@ char *text_clean(struct arena *arena, const char *text)
 	return made;
 }
 
+static void make_line(char *to, size_t room, const char *where, const char *format, va_list arguments)
+{
+	char raw[sizeof((struct build *)0)->message];
+	int n = where ? snprintf(raw, sizeof raw, "%.400s: ", where) : 0;
+	vsnprintf(raw + n, sizeof raw - (size_t)n, format, arguments);
+	clean(to, room, raw, false);
+}
+
+void warn(struct build *build, const char *where, const char *format, ...)
+{
+	char line[sizeof build->message];
+	va_list arguments;
+	if (!build->warned)
+		return;
+	va_start(arguments, format);
+	make_line(line, sizeof line, where, format, arguments);
+	va_end(arguments);
+	build->warned(build, line);
+}
+
 void fail(struct build *build, enum exit_code code, const char *where, const char *format, ...)
 {
-	char raw[sizeof build->message];
-	int n = where ? snprintf(raw, sizeof raw, "%.400s: ", where) : 0;
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(raw + n, sizeof raw - (size_t)n, format, arguments);
+	make_line(build->message, sizeof build->message, where, format, arguments);
 	va_end(arguments);
-	clean(build->message, sizeof build->message, raw, false);
 	if (!build->detailed)
 		build->detail[0] = 0;
 	build->detailed = false;

@@ -60,7 +60,8 @@ struct cli {
 	bound_files states;          /* name: the input; path: the output */
 	bound_files inputs, outputs; /* name NULL: an archive, .npz, that names its members itself */
 	struct template_settings render;
-	word_list paths; /* of templates */
+	word_list paths;    /* of templates */
+	word_list warnings; /* that were told */
 	const char *arguments[64];
 	int argument_count;
 };

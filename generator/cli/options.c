@@ -380,6 +380,10 @@ const struct option_row option_rows[] = {
 	{ "elements", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_elements, 0, NULL, NULL,
 	        "how many tensors an input holds that is a sequence; or their shapes, NAME=[2,3],[4], as of an output, "
 	        "too; NAME=none: an optional without a value" },
+	{ "declared", NULL, 0, "WORD", IN_MODEL | IN_INFO, set_text, AT(options.declared), LIST("hint", "exact"), NULL,
+	        "a shape that the file declares and the graph contradicts: hint (default), a warning, what the graph "
+	        "makes "
+	        "counts; or exact: refused" },
 	{ "value", NULL, 0, "NAME=N,N", IN_MODEL, add_value, 0, NULL, NULL,
 	        "an input of integers always comes with these elements: what depends on them is known when the model "
 	        "is compiled; a run with others ends with a status" },

@@ -185,6 +185,17 @@ void cli_print_json(json_t *report, FILE *to)
 	json_decref(report);
 }
 
+/* Each once, as a model may be read several times. */
+static void tell_warning(struct build *build, const char *message)
+{
+	struct cli *cli = build->user;
+	for (size_t i = 0; i < cli->warnings.count; i++)
+		if (!strcmp(cli->warnings.at[i], message))
+			return;
+	push(build->arena, &cli->warnings, arena_copy(build->arena, message, strlen(message)));
+	fprintf(stderr, "ingot %s: warning: %s\n", cli->command->name, message);
+}
+
 int cli_main(const struct command *command, int argc, char **argv)
 {
 	struct build build;
@@ -193,6 +204,8 @@ int cli_main(const struct command *command, int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		json = json || !strcmp(argv[i], "--json");
 	build_init(&build);
+	build.warned = tell_warning;
+	build.user = &cli;
 	if (BUILD_TRY(&build)) {
 		target_native_check(&build);
 		parse(&cli, argc, argv);

@@ -229,6 +229,7 @@ void reader_hint(struct graph *graph, const struct tensor *declared)
 		tensor->type = declared->type;
 	if (declared->rank >= 0) {
 		tensor->rank = declared->rank;
+		tensor->is_hint = true;
 		memcpy(tensor->dims, declared->dims, sizeof declared->dims);
 	}
 }

@@ -54,6 +54,7 @@ struct tensor {
 	struct node *producer; /* NULL: input, initialiser, or of the outer graph */
 	struct graph *graph;
 	bool is_input, is_output, is_initializer;
+	bool is_hint; /* rank and dims are what the file says of what a node makes: it may be wrong */
 	const struct node
 	        *widened; /* a constant that took fewer bytes before this node's map made it, which folded; else NULL */
 	const char *const *strings;  /* data of a string tensor: its elements; `data` is the same pointer */
@@ -169,6 +170,7 @@ struct graph {
 	const char *file;    /* for messages */
 	struct graph *outer; /* NULL: the main graph */
 	int64_t ir_version;
+	bool exact;           /* of a main graph: a declared shape that the graph contradicts is refused */
 	const char *producer; /* what wrote the model, name and version; "" where it does not say */
 	VECTOR(struct opset) opsets;
 	VECTOR(const char *)

@@ -99,6 +99,23 @@ void infer_same_type(const struct node *node, int i, enum dtype type)
 		        dtypes[tensor->type].text, dtypes[type].text);
 }
 
+/* A declared shape that is not what the graph makes: the graph's counts, unless the user wants it otherwise. */
+static void contradict(const struct node *node, const struct tensor *tensor, const char *format, ...) PRINTF(3, 4);
+static void contradict(const struct node *node, const struct tensor *tensor, const char *format, ...)
+{
+	char text[300];
+	va_list arguments;
+	const struct graph *main = node->graph;
+	while (main->outer)
+		main = main->outer;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	if (!tensor->is_hint || main->exact)
+		node_fail(node, EXIT_INVALID, "%s", text);
+	warn(node->graph->build, node->where, "%s; what the graph makes counts", text);
+}
+
 static struct dim merge(const struct node *node, const struct tensor *tensor, int d, struct dim inferred)
 {
 	struct dim declared = tensor->dims[d];
@@ -110,9 +127,9 @@ static struct dim merge(const struct node *node, const struct tensor *tensor, in
 		        ", but data decide it behind another node; that is not supported",
 		        d, tensor->name, declared.extent);
 	if (dim_is_known(inferred) && inferred.extent != declared.extent)
-		node_fail(node, EXIT_INVALID, "dimension %d of %s is declared as %" PRId64 ", but it is %" PRId64, d,
+		contradict(node, tensor, "dimension %d of %s is declared as %" PRId64 ", but it is %" PRId64, d,
 		        tensor->name, declared.extent, inferred.extent);
-	return declared;
+	return dim_is_known(inferred) && inferred.extent != declared.extent ? inferred : declared;
 }
 
 static struct tensor *typed(struct node *node, int i, enum dtype type)
@@ -137,9 +154,9 @@ void infer_output(struct node *node, int i, enum dtype type, int rank, const str
 		node_fail(node, EXIT_LIMIT, "%s has %d dimensions, at most %d are supported", tensor->name, rank,
 		        MAX_RANK);
 	if (tensor->rank >= 0 && tensor->rank != rank)
-		node_fail(node, EXIT_INVALID, "%s is declared with %d dimensions, but it has %d", tensor->name,
-		        tensor->rank, rank);
-	if (tensor->rank < 0)
+		contradict(node, tensor, "%s is declared with %d dimensions, but it has %d", tensor->name, tensor->rank,
+		        rank);
+	if (tensor->rank != rank)
 		for (int d = 0; d < rank; d++)
 			tensor->dims[d] = dim_unknown;
 	tensor->rank = rank;

@@ -110,7 +110,7 @@ with tempfile.TemporaryDirectory(prefix="test-outputs.") as folder:
     told("a number outside the range", 3, "dimension 0 of y is 5, N is said to be in [1, 4]", "build", "sizes.onnxtxt", "-o", "not", "--dim", "N=1..4")
     open("tiled.onnxtxt", "w").write('<ir_version: 8, opset_import: ["" : 18]>\ntiled (float[5] x, int64[1] n) => (float[N] y) { y = Tile (x, n) }\n')
     told("an operator that does not take it", 4, "a range of N is not supported there, --dim N=NUMBER may be", "build", "tiled.onnxtxt", "-o", "not", "--dim", "N=1..40")
-    for node in ("SizeReshape <at = 99> (x)", "SizeElement <at = -1> (x)", "There <axis = 9> (x, x)", "Fit (x)", "Lengths <at = 2> (x)"):
+    for node in ("SizeReshape <at = 99> (x)", "SizeElement <at = -1> (x)", "Counted <axis = 9> (x, x)", "Fit (x)", "Lengths <at = 2> (x)"):
         open("given.onnxtxt", "w").write('<ir_version: 8, opset_import: ["" : 18, "ingot" : 1]>\ngiven (int64[2] x) => (y) { y = ingot.%s }\n' % node)
         told("a model with " + node, 4, "a model cannot have it", "build", "given.onnxtxt", "-o", "not")
     expect("nothing half written", not os.path.exists("not"))
