@@ -135,7 +135,14 @@ struct value block_value(struct printing *p, struct printer *printer)
 	value_dict_set(block, "whole", value_bool(rows % tall == 0));
 	value_dict_set(block, "tall", value_int(tall));
 	value_dict_set(block, "wide", value_int(c->tile_vecs * lanes));
-	/* Addresses behind the last row or term are reckoned too, though nothing is read there. */
+	/* Addresses behind the last row or term are reckoned too, though nothing is read there, and what is subtracted
+	 * from them comes last. */
+	most = terms > most ? terms : most;
+	most -= c->a_at->constant < 0 ? c->a_at->constant : 0;
+	if (c->b_mode == B_PACKED)
+		far = c->tile_vecs * lanes;
+	else
+		most -= c->b_at->constant < 0 ? c->b_at->constant : 0;
 	for (int v = 0; v <= c->column + c->terms; v++) {
 		far = index_factor(c->a_at, v) > far ? index_factor(c->a_at, v) : far;
 		far = c->b_mode != B_PACKED && index_factor(c->b_at, v) > far ? index_factor(c->b_at, v) : far;

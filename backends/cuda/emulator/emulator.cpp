@@ -75,6 +75,7 @@ static struct {
 } run;
 static char message[512];
 static int order = -1;
+static unsigned first_block, most_blocks = ~0u;
 static unsigned random_state = 12345;
 
 int emulator_thread(void) { return run.current; }
@@ -83,6 +84,7 @@ unsigned char *emulator_mailbox(int lane) { return run.mailboxes[run.current >> 
 void *emulator_shared(void) { return run.shared; }
 const char *emulator_message(void) { return message; }
 void emulator_set_order(enum emulator_order to) { order = to; }
+void emulator_set_blocks(unsigned first, unsigned count) { first_block = first, most_blocks = count; }
 
 static int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static int complain(const char *format, ...)
@@ -351,7 +353,7 @@ static int run_grid(dim3 grid, dim3 block, size_t shared_bytes, int *turns)
 {
 	for (unsigned z = 0; z < grid.z; z++)
 		for (unsigned y = 0; y < grid.y; y++)
-			for (unsigned x = 0; x < grid.x; x++) {
+			for (unsigned x = first_block; x < grid.x && x - first_block < most_blocks; x++) {
 				blockIdx = { x, y, z };
 				poison_shared(shared_bytes);
 				for (int i = 0; i < run.count; i++) {

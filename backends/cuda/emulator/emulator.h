@@ -59,6 +59,9 @@ extern "C" {
 /* The order in which the threads of a block get their turns, from the next launch on; before any:
  * $INGOT_EMULATOR_ORDER. */
 void emulator_set_order(enum emulator_order);
+/* Of the blocks along x only `count` from the first on run, from the next launch on: what a grid too large to be run
+ * whole does at its ends. */
+void emulator_set_blocks(unsigned first, unsigned count);
 /* `thunk` calls the kernel on the pointers, once for each thread.  0; or 1 after a failure. */
 int emulator_launch(const char *name, void (*thunk)(void **pointers), void **pointers, struct dim3 grid,
         struct dim3 block, size_t shared_bytes);
