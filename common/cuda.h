@@ -20,7 +20,6 @@
 	X(cuModuleGetFunction, (void **, void *, const char *)) \
 	X(cuMemAlloc_v2, (unsigned long long *, size_t)) \
 	X(cuMemFree_v2, (unsigned long long)) \
-	X(cuMemcpyHtoD_v2, (unsigned long long, const void *, size_t)) \
 	X(cuMemcpyHtoDAsync_v2, (unsigned long long, const void *, size_t, void *)) \
 	X(cuMemcpyDtoHAsync_v2, (void *, unsigned long long, size_t, void *)) \
 	X(cuStreamCreate, (void **, unsigned)) \

@@ -10,11 +10,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import library
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PTX = b".version 8.0\n.target sm_80\n.visible .entry turn(\n.param .u64 x,\n.param .u64 y\n)\n"
 BYTES = 256
+GLOBAL, THREAD, RELAXED = range(3)                             # modes of a capture
 
 
 class Driver:
@@ -23,8 +25,9 @@ class Driver:
     def __init__(self):
         self.cuda = ctypes.CDLL("libcuda.so.1")
         self.right("cuInit", 0)
-        self.right("cuCtxPushCurrent_v2", self.new("cuDevicePrimaryCtxRetain", 0))
-        self.streams = [self.new("cuStreamCreate", 1) for _ in range(3)]
+        self.context = self.new("cuDevicePrimaryCtxRetain", 0)
+        self.right("cuCtxPushCurrent_v2", self.context)
+        self.streams = [self.new("cuStreamCreate", flags) for flags in (1, 1, 1, 0)] + [None]         # the fourth blocks; the fifth is the NULL stream
         self.events = [self.new("cuEventCreate", 2) for _ in range(4)]
         self.blocks = [self.new("cuMemAlloc_v2", ctypes.c_size_t(BYTES)) for _ in range(3)]
 
@@ -43,8 +46,8 @@ class Driver:
     def fill(self, stream, block, byte):
         self.right("cuMemsetD8Async", self.blocks[block], ctypes.c_ubyte(byte), ctypes.c_size_t(BYTES), self.streams[stream])
 
-    def begin(self, stream=0):
-        self.right("cuStreamBeginCapture_v2", self.streams[stream], 0)
+    def begin(self, stream=0, mode=RELAXED):
+        self.right("cuStreamBeginCapture_v2", self.streams[stream], mode)
 
     def end(self, stream=0):
         self.graph = ctypes.c_void_p()
@@ -64,10 +67,33 @@ class Driver:
         self.right("cuGraphDestroy", self.graph)
         return [self.read(block) for block in range(3)]
 
-    def read(self, block):
+    def read(self, block, stream=0):
         into = ctypes.create_string_buffer(BYTES)
-        self.right("cuMemcpyDtoHAsync_v2", into, self.blocks[block], ctypes.c_size_t(BYTES), self.streams[0])
+        self.right("cuMemcpyDtoHAsync_v2", into, self.blocks[block], ctypes.c_size_t(BYTES), self.streams[stream])
         return into.raw
+
+    def up(self, block, byte):
+        self.right("cuMemcpyHtoD_v2", self.blocks[block], bytes([byte]) * BYTES, ctypes.c_size_t(BYTES))
+
+    def elsewhere(self, work):
+        """What `work` gives on another thread, in this context."""
+        given = []
+
+        def run():
+            context = ctypes.c_void_p()
+            self.right("cuCtxPushCurrent_v2", self.context)
+            given.append(work())
+            self.right("cuCtxPopCurrent_v2", ctypes.byref(context))
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        return given[0]
+
+    def mode(self, mode):
+        """This thread's own, which becomes `mode`."""
+        before = ctypes.c_int(mode)
+        self.right("cuThreadExchangeStreamCaptureMode", ctypes.byref(before))
+        return before.value
 
     def turn(self):
         module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
@@ -80,7 +106,7 @@ class Driver:
         return self.call("cuLaunchKernel", kernel, 1, 1, 1, 64, 1, 1, shared, self.streams[0], values, None)
 
     def close(self):
-        for name, things in ("cuStreamDestroy_v2", self.streams), ("cuEventDestroy_v2", self.events), ("cuMemFree_v2", self.blocks):
+        for name, things in ("cuStreamDestroy_v2", self.streams[:-1]), ("cuEventDestroy_v2", self.events), ("cuMemFree_v2", self.blocks):
             for one in things:
                 self.right(name, one)
         self.right("cuDevicePrimaryCtxRelease_v2", 0)
@@ -165,11 +191,73 @@ def waited_for_while_captured(d):
     return [d.call("cuStreamSynchronize", d.streams[0]), d.end()], None, ([900, 901], None)
 
 
+def copied_late(d):
+    """What comes by the NULL stream is not there for a stream that does not block, and is for one that does, for the NULL stream, and when that was waited for."""
+    got = []
+    for stream in 0, 3, 4:
+        d.fill(stream, 0, 1)
+        d.right("cuStreamSynchronize", d.streams[stream])
+        d.up(0, 2)
+        got.append(d.read(0, stream)[0])
+    d.up(0, 3)
+    d.right("cuStreamSynchronize", None)
+    return got + [d.read(0)[0]], ([1, 2, 2, 3],)
+
+
+def copied_late_then_asked(d):
+    """An event behind it ends, though nobody waits."""
+    d.up(0, 2)
+    d.record(4, 0)
+    while (code := d.call("cuEventQuery", d.events[0])) == 600:
+        pass
+    return code, d.read(0)[0], (0, 2)
+
+
+def null_stream_in_order(d):
+    """It and a stream that blocks take turns in the order of the calls."""
+    for byte in range(1, 41):
+        d.fill(3 + byte % 2, 0, byte)
+        d.right("cuMemcpyDtoDAsync_v2", d.blocks[1 + byte % 2], d.blocks[0], ctypes.c_size_t(BYTES), d.streams[4 - byte % 2])
+    return [d.read(block, 4)[0] for block in range(3)], ([40, 40, 39],)
+
+
+def null_stream_while_another_is_captured(d):
+    d.begin(3)
+    codes = [d.call("cuMemsetD8Async", d.blocks[0], ctypes.c_ubyte(1), ctypes.c_size_t(BYTES), None), d.end(3)]
+    d.begin(0)
+    d.fill(4, 0, 1)
+    codes += [d.end()]
+    d.right("cuGraphDestroy", d.graph)
+    return codes, ([906, 901, 0],)
+
+
+def null_stream_captured(d): return d.call("cuStreamBeginCapture_v2", None, RELAXED), (900,)
+
+
+def modes(d):
+    """What a thread asks (mode of the capture, whose it is, mode of the thread): codes of the question and of the capture's end."""
+    got = []
+    d.record(1, 1)
+    d.right("cuStreamSynchronize", d.streams[1])
+    for capture, elsewhere, own in ((GLOBAL, True, GLOBAL), (GLOBAL, True, THREAD), (GLOBAL, True, RELAXED), (THREAD, True, GLOBAL), (THREAD, False, THREAD), (THREAD, False, RELAXED),
+                                    (RELAXED, False, GLOBAL)):
+        def ask():
+            before = d.mode(own)
+            code = d.call("cuEventQuery", d.events[1])
+            assert d.mode(before) == own
+            return code
+        d.begin(0, capture)
+        got += [d.elsewhere(ask) if elsewhere else ask(), d.end()]
+        if not got[-1]:
+            d.right("cuGraphDestroy", d.graph)
+    return got, ([900, 901, 0, 0, 0, 0, 0, 0, 900, 901, 0, 0, 0, 0],)
+
+
 def shared_bytes(d, attribute, shared):
     """codes, whether the floats are turned round"""
     module, kernel = d.turn()
     source = (ctypes.c_float * 64)(*range(64))
-    d.right("cuMemcpyHtoD_v2", d.blocks[0], source, ctypes.c_size_t(BYTES))
+    d.right("cuMemcpyHtoDAsync_v2", d.blocks[0], source, ctypes.c_size_t(BYTES), d.streams[0])
     codes = [d.call("cuFuncSetAttribute", kernel, 8, attribute)] if attribute else []
     codes += [d.launch(kernel, shared)]
     d.right("cuStreamSynchronize", d.streams[0])
@@ -189,6 +277,10 @@ def shared_above_device(d): return *shared_bytes(d, (227 << 10) + 4, 256), ([1, 
 CASES = ((forked_and_joined, None), *((one, "cuStreamEndCapture: a stream that was forked into the capture is not joined") for one in
           (unjoined, unjoined_of_what_came_later, unjoined_without_work, unjoined_behind_another)),
          *((one, r"cuStreamWaitEvent: .* \(%d\)" % code) for one, code in ((two_captures, 902), (not_of_the_capture, 905), (of_an_ended_capture, 907))),
+         (copied_late, None), (copied_late_then_asked, None), (null_stream_in_order, None),
+         (null_stream_while_another_is_captured, "the NULL stream would wait for one that is captured"),
+         (null_stream_captured, "cuStreamBeginCapture_v2: the NULL stream cannot be captured"),
+         (modes, "cuEventQuery: unsafe while a stream is captured\nstand-in: cuEventQuery: unsafe while a stream is captured"),
          (ended_elsewhere, None), (waited_for_while_captured, "cuStreamSynchronize: the stream is captured"),
          (shared_as_usual, None), (shared_above_usual, "turn: 49153 bytes of dynamic shared memory, its attribute allows 49152"),
          (shared_as_allowed, None), (shared_above_attribute, "turn: 65540 bytes of dynamic shared memory, its attribute allows 65536"),

@@ -33,7 +33,7 @@ static struct driver {
 	int (*init)(unsigned), (*device)(int *, int), (*name)(char *, int, int), (*attribute)(int *, int, int),
 	        (*version)(int *), (*memory)(size_t *, int);
 	int (*push)(void *), (*pop)(void **), (*allocate)(unsigned long long *, size_t),
-	        (*up)(unsigned long long, const void *, size_t), (*create)(void **, unsigned);
+	        (*up)(unsigned long long, const void *, size_t, void *), (*create)(void **, unsigned);
 	int (*begin)(void *, int), (*end)(void *, void **), (*instantiate)(void **, void *, unsigned long long),
 	        (*play)(void *, void *), (*wait)(void *), (*stop)(void *);
 	int (*load)(void **, const void *, unsigned, int *, void **), (*function)(void **, void *, const char *),
@@ -44,7 +44,7 @@ static struct driver {
 } cu;
 static const char *const names[] = { "cuInit", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute",
 	"cuDriverGetVersion", "cuDeviceTotalMem_v2", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuMemAlloc_v2",
-	"cuMemcpyHtoD_v2", "cuStreamCreate", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
+	"cuMemcpyHtoDAsync_v2", "cuStreamCreate", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
 	"cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuStreamSynchronize", "cuGraphExecDestroy",
 	"cuModuleLoadDataEx", "cuModuleGetFunction", "cuModuleUnload", "cuLaunchKernel", "cuGraphDestroy",
 	"cuMemFree_v2", "cuStreamDestroy_v2" };
@@ -161,7 +161,7 @@ static void time_all(struct OF(_device) * device, const struct OF(_inputs) * in)
 	NEED(cu.allocate(&workspace, CONSTANT(_WORKSPACE_BYTES) + 256));
 #define X(field, bytes) \
 	NEED(cu.allocate(&inputs[count], bytes + 16)); \
-	NEED(cu.up(inputs[count], in->field, bytes)); \
+	NEED(cu.up(inputs[count], in->field, bytes, stream)); \
 	memcpy(&from.field, &inputs[count++], 8);
 	ARRAYS_IN
 #undef X
@@ -236,7 +236,7 @@ static double limit_rate(const char *name, long long quads)
 	long long told[2] = { 1, quads };
 	double time;
 	for (;; told[0] *= 2) {
-		NEED(cu.up(limit.rounds, told, sizeof told));
+		NEED(cu.up(limit.rounds, told, sizeof told, limit.stream));
 		time = limit_time(name, limit.blocks, 1);
 		if (time >= 200 || told[0] == LIMIT_ROUNDS_MOST || rounds == 1)
 			return (double)told[0] / time;
@@ -270,7 +270,7 @@ static void limits(struct OF(_device) * device, const char *path, int mma)
 	NEED(cu.allocate(&limit.to, most));
 	NEED(cu.allocate(&limit.from, most));
 	NEED(cu.allocate(&limit.rounds, 16));
-	NEED(cu.up(limit.from, factors, sizeof factors));
+	NEED(cu.up(limit.from, factors, sizeof factors, limit.stream));
 	printf("launch %.3f\n", limit_time("limit_empty", 1, launches_of_one));
 	printf("fma %.1f\n", limit_rate("limit_fma", 0) * threads * SUMS);
 	if (mma)

@@ -11,7 +11,12 @@
  * comes in any order.  Device memory is
  * poisoned, each allocation has a page behind it that nobody may touch, and between operations none of it can be read
  * or written.  Pageable copies are the
- * driver's: to the device they are taken at once, from the device they are there when the call returns.
+ * driver's: to the device they are taken at once, from the device they are there when the call returns.  What
+ * cuMemcpyHtoD takes reaches the device as late as it may: when somebody waits for it, or nothing else is left.  The
+ * NULL stream is ordered with those that block, and with no other.
+ *
+ * A thread that captures in mode GLOBAL forbids all, and one that captures in mode THREAD_LOCAL itself, what is unsafe
+ * then, but to threads whose own mode allows it: such a call fails with 900 and breaks the capture.
  *
  * What a caller does wrong is said on standard error, "stand-in: …": no current context, an address that is no device
  * memory, parameters that are not the kernel's,
@@ -59,6 +64,9 @@ struct text texts[TEXTS_MOST];
 int text_count;
 __thread struct device *current[16];
 __thread int depth;
+__thread int capture_mode;
+int waiting;
+bool asked;
 
 void complain(const char *format, ...)
 {
@@ -110,7 +118,7 @@ int begin(const char *name, bool needs_context)
 		complain("%s: no current context", name);
 		return INVALID_CONTEXT;
 	}
-	return sick && !gives_back(name) ? sick : OK;
+	return sick && !gives_back(name) ? sick : prohibited(name);
 }
 int end(int code)
 {
@@ -142,7 +150,7 @@ static void left_over(void)
 	for (int i = 0; i < ALLOCATIONS_MOST; i++)
 		left += allocations[i].bytes != 0;
 	for (int i = 0; i < STREAMS_MOST; i++)
-		open += streams[i] != NULL;
+		open += streams[i] && !streams[i]->legacy;
 	for (int i = 0; i < DEVICES_MOST; i++)
 		held += devices[i].retained;
 	for (int i = 0; i < PINNED_MOST; i++)

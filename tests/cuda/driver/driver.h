@@ -32,6 +32,7 @@ enum {
 	CAPTURE_UNMATCHED = 903,
 	CAPTURE_UNJOINED = 904,
 	CAPTURE_ISOLATION = 905,
+	CAPTURE_IMPLICIT = 906,
 	CAPTURED_EVENT = 907,
 	UPDATE_FAILURE = 910,
 	NO_PEER = 217,
@@ -91,6 +92,7 @@ struct operation {
 	long until;          /* WAIT: that many records of it */
 	bool taken;          /* COPY_IN: host is ours */
 	long number;         /* in the order of their issue */
+	bool late;           /* COPY_IN: the call has returned, and nobody has waited yet */
 	unsigned grid[3], block[3], shared;
 	uint64_t *values; /* LAUNCH: parameters */
 	void *host;
@@ -112,7 +114,8 @@ struct event {
 	struct forks before;
 }; /* records; waits that are still to come; the capture that recorded it last, 0: none */
 struct graph {
-	int magic;
+	int magic, mode; /* mode: of the capture, by `thread` */
+	pthread_t thread;
 	struct operation *first, **last;
 	long capture;
 	bool broken;
@@ -121,6 +124,7 @@ struct graph {
 };
 struct stream {
 	int magic, device, member;
+	bool legacy, blocking; /* the NULL stream of its device, which those that block wait for, and it for them */
 	struct graph *graph;
 	struct forks before;
 	struct operation *first, **last;
@@ -183,6 +187,10 @@ extern struct text texts[TEXTS_MOST];
 extern int text_count;
 extern __thread struct device *current[16];
 extern __thread int depth;
+extern __thread int capture_mode; /* of what the thread may call while others capture */
+extern int waiting;               /* so many wait: what is late comes */
+extern bool asked;                /* or somebody has asked in vain */
+enum { MODE_GLOBAL, MODE_THREAD, MODE_RELAXED };
 enum { MODULE = 0x4d4f44, GRAPH = 0x475241, EXECUTABLE = 0x455845, STREAM = 0x535452, EVENT = 0x455654, GONE = 0xdead };
 
 /* driver.c */
@@ -194,6 +202,7 @@ int end(int code);
 	int wrong = begin(__func__, needs_context); \
 	if (wrong) \
 	return end(wrong)
+int prohibited(const char *name); /* streams.c: a call that is unsafe while somebody captures; it breaks the capture */
 
 /* memory.c */
 const struct allocation *allocation_of(uint64_t at, size_t bytes);
@@ -208,7 +217,8 @@ struct operation again(const struct operation *); /* as another one, which a gra
 void event_free(struct event *);
 void wait_for(struct stream *);            /* for what was issued by now; others go on issuing */
 bool is_queued(uint64_t at, size_t bytes); /* an operation that is still to come was given some of it */
-bool is_stream(void *handle);
+bool is_stream(void **handle);             /* the NULL stream becomes what it is */
+struct stream *legacy_stream(void);        /* of the current context */
 int enqueue(struct stream *, struct operation);
 int uncaptured(const char *name, struct stream *); /* what a stream that is captured cannot do; it breaks the capture */
 #endif

@@ -84,10 +84,24 @@ void event_free(struct event *event)
 		free(event);
 }
 
-static bool executable(const struct stream *stream)
+/* The NULL stream waits for what streams that block were given before, and they for it. */
+static bool ordered(const struct stream *stream)
+{
+	for (int i = 0; i < STREAMS_MOST && (stream->legacy || stream->blocking); i++) {
+		const struct stream *other = streams[i];
+		if (other && other->first && other->device == stream->device
+		        && other->first->number < stream->first->number
+		        && (stream->legacy ? other->blocking : other->legacy))
+			return false;
+	}
+	return true;
+}
+
+static bool executable(const struct stream *stream, bool late)
 {
 	const struct operation *one = stream ? stream->first : NULL;
-	return one && !held && (one->kind != WAIT || one->event->executed >= one->until);
+	return one && !held && one->late == late && (one->kind != WAIT || one->event->executed >= one->until)
+	        && ordered(stream);
 }
 
 void *work(void *unused)
@@ -95,9 +109,10 @@ void *work(void *unused)
 	pthread_mutex_lock(&lock);
 	for (;;) {
 		int ready[STREAMS_MOST], count = 0;
-		for (int i = 0; i < STREAMS_MOST; i++)
-			if (executable(streams[i]))
-				ready[count++] = i;
+		for (int late = 0; late <= (waiting || asked) && !count; late++)
+			for (int i = 0; i < STREAMS_MOST; i++)
+				if (executable(streams[i], late))
+					ready[count++] = i;
 		if (!count) {
 			pthread_cond_wait(&changed, &lock);
 			continue;
@@ -105,6 +120,7 @@ void *work(void *unused)
 		draw = draw * 1664525u + 1013904223u;
 		struct stream *stream = streams[ready[(draw >> 8) % (unsigned)count]];
 		struct operation *one = stream->first;
+		asked = asked && !one->late;
 		if (!sick)
 			execute(one);
 		counts.completed++;
@@ -137,8 +153,11 @@ static bool lives(const struct stream *stream)
 void wait_for(struct stream *stream)
 {
 	long until = issued;
+	waiting++;
+	pthread_cond_broadcast(&changed);
 	while (lives(stream) && stream->first && stream->first->number <= until)
 		pthread_cond_wait(&changed, &lock);
+	waiting--;
 }
 
 bool is_queued(uint64_t at, size_t bytes)
@@ -155,8 +174,23 @@ bool is_queued(uint64_t at, size_t bytes)
 	return false;
 }
 
-bool is_stream(void *handle)
+struct stream *legacy_stream(void)
 {
+	int device = (int)(current[depth - 1] - devices), empty = 0;
+	for (int i = 0; i < STREAMS_MOST; i++)
+		if (streams[i] && streams[i]->legacy && streams[i]->device == device)
+			return streams[i];
+		else if (!streams[i])
+			empty = i;
+	struct stream *made = streams[empty] = calloc(1, sizeof *made);
+	*made = (struct stream){ .magic = STREAM, .device = device, .legacy = true };
+	made->last = &made->first;
+	return made;
+}
+
+bool is_stream(void **of)
+{
+	void *handle = *of = *of ? *of : legacy_stream();
 	if (!lives(handle)) {
 		complain("%p is no stream", handle);
 		return false;
@@ -166,8 +200,22 @@ bool is_stream(void *handle)
 	return true;
 }
 
+/* What the NULL stream is given would wait for a stream that blocks and is captured. */
+static bool implicit(const struct stream *stream)
+{
+	for (int i = 0; i < STREAMS_MOST; i++)
+		if (streams[i] && streams[i]->blocking && streams[i]->graph && streams[i]->device == stream->device) {
+			complain("the NULL stream would wait for one that is captured");
+			streams[i]->graph->broken = true;
+			return true;
+		}
+	return false;
+}
+
 int enqueue(struct stream *stream, struct operation made)
 {
+	if (stream->legacy && implicit(stream))
+		return CAPTURE_IMPLICIT;
 	struct operation *one = malloc(sizeof *one);
 	*one = made;
 	one->next = NULL;

@@ -349,49 +349,54 @@ static bool is_memory(const char *name, unsigned long long at, size_t bytes)
 	return allocation_of(at, bytes) != NULL;
 }
 
-static int copy_in(const char *name, unsigned long long at, const void *from, size_t bytes, struct stream *stream)
+static int copy_in(
+        const char *name, unsigned long long at, const void *from, size_t bytes, struct stream *stream, bool late)
 {
 	if (!is_memory(name, at, bytes))
 		return INVALID_VALUE;
-	if (stream && uncaptured(name, stream))
+	if (uncaptured(name, stream))
 		return CAPTURE_UNSUPPORTED;
-	if (stream && is_pinned(from, bytes))
+	if (is_pinned(from, bytes))
 		return enqueue(stream,
 		        (struct operation){
 		                .kind = COPY_IN, .host = (void *)(uintptr_t)from, .at = at, .bytes = bytes });
-	struct operation one = { .kind = COPY_IN, .host = malloc(bytes + 1), .taken = true, .at = at, .bytes = bytes };
+	struct operation one = {
+		.kind = COPY_IN, .host = malloc(bytes + 1), .taken = true, .at = at, .bytes = bytes, .late = late
+	};
 	memcpy(one.host, from, bytes);
-	if (stream)
-		return enqueue(stream, one);
-	execute(&one);
-	free(one.host);
-	return OK;
+	return enqueue(stream, one);
 }
 
+/* In the NULL stream.  Of pageable memory it returns when that has been taken, which may be before it is there. */
 EXPORT int cuMemcpyHtoD_v2(unsigned long long at, const void *from, size_t bytes)
 {
 	BEGIN(true);
-	return end(copy_in(__func__, at, from, bytes, NULL));
+	struct stream *stream = legacy_stream();
+	wait_for(stream);
+	wrong = copy_in(__func__, at, from, bytes, stream, true);
+	if (!wrong && is_pinned(from, bytes))
+		wait_for(stream);
+	return end(wrong ? wrong : sick);
 }
 
 EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long at, const void *from, size_t bytes, void *stream)
 {
 	BEGIN(true);
-	return end(!is_stream(stream) ? INVALID_HANDLE : copy_in(__func__, at, from, bytes, stream));
+	return end(!is_stream(&stream) ? INVALID_HANDLE : copy_in(__func__, at, from, bytes, stream, false));
 }
 
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long at, size_t bytes, void *stream)
 {
 	BEGIN(true);
-	if (!is_stream(stream))
+	if (!is_stream(&stream))
 		return end(INVALID_HANDLE);
 	if (!is_memory(__func__, at, bytes))
 		return end(INVALID_VALUE);
 	if (uncaptured(__func__, stream))
 		return end(CAPTURE_UNSUPPORTED);
-	enqueue(stream, (struct operation){ .kind = COPY_OUT, .host = to, .at = at, .bytes = bytes });
-	if (is_pinned(to, bytes))
-		return end(OK);
+	wrong = enqueue(stream, (struct operation){ .kind = COPY_OUT, .host = to, .at = at, .bytes = bytes });
+	if (wrong || is_pinned(to, bytes))
+		return end(wrong);
 	wait_for(stream);
 	return end(sick);
 }
@@ -410,7 +415,7 @@ static int copy(const char *name, unsigned long long to, const void *to_device, 
         const void *from_device, size_t bytes, void *stream)
 {
 	const struct allocation *target = allocation_of(to, bytes), *source = allocation_of(from, bytes);
-	if (!is_stream(stream))
+	if (!is_stream(&stream))
 		return INVALID_HANDLE;
 	if (!target || !source || &devices[target->device] != to_device || &devices[source->device] != from_device) {
 		complain("%s: %zu bytes from %llx to %llx are no memory of these devices", name, bytes, from, to);
@@ -440,7 +445,7 @@ EXPORT int cuMemcpyPeerAsync(
 EXPORT int cuMemsetD8Async(unsigned long long at, unsigned char byte, size_t bytes, void *stream)
 {
 	BEGIN(true);
-	if (!is_stream(stream))
+	if (!is_stream(&stream))
 		return end(INVALID_HANDLE);
 	if (!is_memory(__func__, at, bytes))
 		return end(INVALID_VALUE);

@@ -200,7 +200,7 @@ EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, u
 		complain("cuLaunchKernel: no kernel");
 		return end(INVALID_HANDLE);
 	}
-	if (!is_stream(stream))
+	if (!is_stream(&stream))
 		return end(INVALID_HANDLE);
 	if (!gx || !gy || !gz || !bx || !by || !bz || (uint64_t)bx * by * bz > 1024 || gx > 0x7fffffffu || gy > 65535
 	        || gz > 65535)

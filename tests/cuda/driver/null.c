@@ -92,7 +92,6 @@ NOTHING(cuMemFree_v2, unsigned long long at)
 	free((void *)(uintptr_t)at);
 	return 0;
 }
-NOTHING(cuMemcpyHtoD_v2, unsigned long long to, const void *from, size_t bytes) { return !to || !from || !bytes; }
 NOTHING(cuMemcpyHtoDAsync_v2, unsigned long long to, const void *from, size_t bytes, void *stream)
 {
 	return !to || !from || !bytes || !stream;

@@ -1,8 +1,8 @@
 /* program.c: a CUDA library as a user calls it.  NAME, and from the manifest INPUTS, OUTPUTS: X(field, bytes) of each.
   CHECKED where the model has checks.
  *
- *     program ORDINAL BEHAVIOUR in_0 … out_0 …         BEHAVIOUR: host (three calls of run_host), once (one), device
- *                                                      (run, in streams of its own), or open
+ *     program ORDINAL BEHAVIOUR in_0 … out_0 …         BEHAVIOUR: host (three calls of run_host, all of the same
+ *                                                      bits), once (one), device (run, in streams of its own), or open
  *
  * Prints "STATUS message"; exit 0 whatever the status is. */
 #define JOIN(a, b) a##b
@@ -47,16 +47,16 @@ static int with_device_memory(
 	void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context, *streams[2], *graph, *executable;
 	int (*retain)(void **, int), (*release)(int), (*push)(void *), (*pop)(void **),
 	        (*allocate)(unsigned long long *, size_t), (*give)(unsigned long long),
-	        (*up)(unsigned long long, const void *, size_t), (*down)(void *, unsigned long long, size_t, void *),
-	        (*create)(void **, unsigned), (*destroy)(void *), (*begin)(void *, int), (*end)(void *, void **),
-	        (*instantiate)(void **, void *, unsigned long long), (*drop)(void *), (*play)(void *, void *),
-	        (*stop)(void *);
+	        (*up)(unsigned long long, const void *, size_t, void *),
+	        (*down)(void *, unsigned long long, size_t, void *), (*create)(void **, unsigned), (*destroy)(void *),
+	        (*begin)(void *, int), (*end)(void *, void **), (*instantiate)(void **, void *, unsigned long long),
+	        (*drop)(void *), (*play)(void *, void *), (*stop)(void *);
 	const struct {
 		void *to;
 		const char *name;
 	} functions[] = { { &retain, "cuDevicePrimaryCtxRetain" }, { &release, "cuDevicePrimaryCtxRelease_v2" },
 		{ &push, "cuCtxPushCurrent_v2" }, { &pop, "cuCtxPopCurrent_v2" }, { &allocate, "cuMemAlloc_v2" },
-		{ &give, "cuMemFree_v2" }, { &up, "cuMemcpyHtoD_v2" }, { &down, "cuMemcpyDtoHAsync_v2" },
+		{ &give, "cuMemFree_v2" }, { &up, "cuMemcpyHtoDAsync_v2" }, { &down, "cuMemcpyDtoHAsync_v2" },
 		{ &create, "cuStreamCreate" }, { &destroy, "cuStreamDestroy_v2" },
 		{ &begin, "cuStreamBeginCapture_v2" }, { &end, "cuStreamEndCapture" },
 		{ &instantiate, "cuGraphInstantiateWithFlags" }, { &drop, "cuGraphDestroy" },
@@ -77,7 +77,7 @@ static int with_device_memory(
 		allocate(&workspace, WORKSPACE + 256);
 #define X(field, bytes) \
 	allocate(&at[count], bytes + 16); \
-	up(at[count], in->field, bytes); \
+	up(at[count], in->field, bytes, streams[s]); \
 	memcpy(&from.field, &at[count++], 8);
 		INPUTS
 #undef X
@@ -135,7 +135,7 @@ int main(int count, char **arguments)
 {
 	struct OF(_device) device;
 	struct OF(_inputs) in;
-	struct OF(_outputs) out;
+	struct OF(_outputs) out, first = { 0 };
 	struct OF(_context) context = { .device = &device };
 	int next = 3, status = OF(_open)(&device, atoi(arguments[1]), NULL);
 	(void)count;
@@ -158,6 +158,11 @@ int main(int count, char **arguments)
 			OUTPUTS
 #undef X
 			status = OF(_run_host)(&in, &out, &context);
+#define X(field, bytes) \
+	first.field = first.field ? first.field : memcpy(malloc(bytes + 1), out.field, bytes); \
+	status = status || !memcmp(first.field, out.field, bytes) ? status : 95;
+			OUTPUTS
+#undef X
 		}
 #define X(field, bytes) write_file(arguments[next++], out.field, bytes);
 	OUTPUTS

@@ -1,5 +1,6 @@
 /* streams.c: streams, events, captures and graphs. */
 #include <stdlib.h>
+#include <string.h>
 #include "driver.h"
 
 /* ---- streams ---- */
@@ -14,6 +15,7 @@ EXPORT int cuStreamCreate(void **handle, unsigned flags)
 	streams[i] = calloc(1, sizeof *streams[i]);
 	streams[i]->magic = STREAM;
 	streams[i]->device = (int)(current[depth - 1] - devices);
+	streams[i]->blocking = !flags;
 	streams[i]->last = &streams[i]->first;
 	*handle = streams[i];
 	return end(OK);
@@ -22,7 +24,7 @@ EXPORT int cuStreamCreate(void **handle, unsigned flags)
 EXPORT int cuStreamDestroy_v2(void *stream)
 {
 	BEGIN(true);
-	if (!is_stream(stream))
+	if (!is_stream(&stream))
 		return end(INVALID_HANDLE);
 	wait_for(stream);
 	for (int i = 0; i < STREAMS_MOST; i++)
@@ -35,7 +37,7 @@ EXPORT int cuStreamDestroy_v2(void *stream)
 EXPORT int cuStreamSynchronize(void *stream)
 {
 	BEGIN(true);
-	if (!is_stream(stream))
+	if (!is_stream(&stream))
 		return end(INVALID_HANDLE);
 	if (uncaptured(__func__, stream))
 		return end(CAPTURE_UNSUPPORTED);
@@ -81,6 +83,10 @@ EXPORT int cuEventQuery(void *handle)
 {
 	BEGIN(true);
 	struct event *event = handle;
+	if (is_event(event) && event->executed < event->issued) {
+		asked = true;
+		pthread_cond_broadcast(&changed);
+	}
 	return end(!is_event(event)                       ? INVALID_HANDLE
 	                : event->capture                  ? CAPTURED_EVENT
 	                : event->executed < event->issued ? NOT_READY
@@ -129,7 +135,7 @@ EXPORT int cuStreamWaitEvent(void *stream, void *handle, unsigned flags)
 {
 	BEGIN(true);
 	struct event *event = handle;
-	if (!is_stream(stream) || !is_event(event) || flags)
+	if (!is_stream(&stream) || !is_event(event) || flags)
 		return end(flags ? INVALID_VALUE : INVALID_HANDLE);
 	if (((struct stream *)stream)->graph || event->capture)
 		return end(wait_captured(stream, event));
@@ -141,9 +147,9 @@ EXPORT int cuEventRecord(void *handle, void *stream)
 {
 	BEGIN(true);
 	struct event *event = handle;
-	const struct stream *from = stream;
-	if (!is_event(event) || !is_stream(stream))
+	if (!is_event(event) || !is_stream(&stream))
 		return end(INVALID_HANDLE);
+	const struct stream *from = stream;
 	event->capture = from->graph ? from->graph->capture : 0;
 	if (from->graph) {
 		event->before = from->before;
@@ -166,17 +172,59 @@ EXPORT int cuEventElapsedTime(float *milliseconds, void *from, void *to)
 }
 
 /* ---- graphs ---- */
+EXPORT int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+	BEGIN(false);
+	int before = capture_mode;
+	if (!mode || *mode < MODE_GLOBAL || *mode > MODE_RELAXED)
+		return end(INVALID_VALUE);
+	capture_mode = *mode;
+	*mode = before;
+	return end(OK);
+}
+
+/* Which calls are unsafe the driver does not list; these are more than are known to be. */
+int prohibited(const char *name)
+{
+	static const char *const unsafe[] = { "cuEventQuery", "cuStreamSynchronize", "cuStreamCreate",
+		"cuStreamDestroy_v2", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemFreeHost",
+		"cuMemHostRegister_v2", "cuMemHostUnregister", "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap",
+		"cuMemSetAccess", "cuMemAddressReserve", "cuMemAddressFree", "cuMemcpyHtoD_v2", "cuModuleLoadDataEx",
+		"cuModuleUnload", "cuCtxEnablePeerAccess" };
+	int code = OK;
+	bool is_unsafe = false;
+	for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++)
+		is_unsafe |= !strcmp(name, unsafe[i]);
+	for (int i = 0; is_unsafe && capture_mode != MODE_RELAXED && i < STREAMS_MOST; i++) {
+		struct graph *graph = streams[i] && !streams[i]->member ? streams[i]->graph : NULL;
+		if (!graph || graph->mode == MODE_RELAXED)
+			continue;
+		if (pthread_equal(graph->thread, pthread_self()) || (graph->mode == capture_mode && !capture_mode)) {
+			complain("%s: unsafe while a stream is captured", name);
+			graph->broken = true;
+			code = CAPTURE_UNSUPPORTED;
+		}
+	}
+	return code;
+}
+
 EXPORT int cuStreamBeginCapture_v2(void *handle, int mode)
 {
 	BEGIN(true);
 	static long captures;
-	struct stream *stream = handle;
-	if (!is_stream(stream) || mode < 0 || mode > 2)
+	if (!is_stream(&handle) || mode < 0 || mode > 2)
 		return end(INVALID_VALUE);
+	struct stream *stream = handle;
 	if (uncaptured(__func__, stream))
 		return end(CAPTURE_UNSUPPORTED);
+	if (stream->legacy) {
+		complain("cuStreamBeginCapture_v2: the NULL stream cannot be captured");
+		return end(CAPTURE_UNSUPPORTED);
+	}
 	stream->graph = calloc(1, sizeof *stream->graph);
 	stream->graph->magic = GRAPH;
+	stream->graph->mode = mode;
+	stream->graph->thread = pthread_self();
 	stream->graph->last = &stream->graph->first;
 	stream->graph->capture = ++captures;
 	stream->graph->members = 1;
@@ -199,8 +247,10 @@ static void graph_free(struct graph *graph)
 EXPORT int cuStreamEndCapture(void *handle, void **graph)
 {
 	BEGIN(true);
+	if (!is_stream(&handle))
+		return end(INVALID_HANDLE);
 	struct stream *stream = handle;
-	if (!is_stream(stream) || !stream->graph || stream->member)
+	if (!stream->graph || stream->member)
 		return end(CAPTURE_UNMATCHED);
 	struct graph *made = stream->graph;
 	wrong = made->broken ? CAPTURE_INVALIDATED : OK;
@@ -260,7 +310,7 @@ EXPORT int cuGraphLaunch(void *handle, void *stream)
 {
 	BEGIN(true);
 	struct graph *graph = handle;
-	if (!graph || graph->magic != EXECUTABLE || !is_stream(stream))
+	if (!graph || graph->magic != EXECUTABLE || !is_stream(&stream))
 		return end(INVALID_VALUE);
 	if (uncaptured(__func__, stream))
 		return end(CAPTURE_UNSUPPORTED);
