@@ -101,7 +101,7 @@ class Library:
         """driver/program.c; what is `before` the library comes in its place."""
         name = self.manifest["prefix"]
         fields = {side: " ".join("X(%s, %d)" % (one["field"], one["bytes"]) for one in self.manifest[side]) for side in ("inputs", "outputs")}
-        call("gcc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-I", self.folder, "-DNAME=" + name, '-DHEADER="%s.h"' % name, "-DWORKSPACE=%s_WORKSPACE_BYTES" % name.upper(),
+        call("gcc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-I", self.folder, "-DNAME=" + name, '-DHEADER="%s.h"' % name, "-DWORKSPACE=%s_WORKSPACE_BYTES" % name.upper(), "-DOWN=%s_OWN_STREAM" % name.upper(),
              "-DINPUTS=" + fields["inputs"], "-DOUTPUTS=" + fields["outputs"], *["-DCHECKED"] * ("checks" in self.manifest), os.path.join(HERE, "driver", "program.c"),
              *before, os.path.join(self.folder, self.manifest["library"]), "-ldl", "-o", os.path.join(self.folder, program))
 

@@ -40,13 +40,16 @@ static int finish(struct OF(_device) * device, int status)
 	return 0;
 }
 
-/* Streams, memory and a captured graph of the caller's, through the driver that the library opened. */
+/* Memory of the caller's, through the driver that the library opened, in a stream of the caller's, captured from one,
+ * in the NULL stream behind a copy that is ordered with it alone, and in the library's own. */
+enum way { STREAM, CAPTURED, NULL_STREAM, OWN_STREAM, WAYS };
 static int with_device_memory(
         struct OF(_device) * device, const struct OF(_inputs) * in, const struct OF(_outputs) * out)
 {
-	void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context, *streams[2], *graph, *executable;
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context, *stream, *graph, *executable;
 	int (*retain)(void **, int), (*release)(int), (*push)(void *), (*pop)(void **),
 	        (*allocate)(unsigned long long *, size_t), (*give)(unsigned long long),
+	        (*put)(unsigned long long, const void *, size_t), (*wait)(void *),
 	        (*up)(unsigned long long, const void *, size_t, void *),
 	        (*down)(void *, unsigned long long, size_t, void *), (*create)(void **, unsigned), (*destroy)(void *),
 	        (*begin)(void *, int), (*end)(void *, void **), (*instantiate)(void **, void *, unsigned long long),
@@ -56,11 +59,11 @@ static int with_device_memory(
 		const char *name;
 	} functions[] = { { &retain, "cuDevicePrimaryCtxRetain" }, { &release, "cuDevicePrimaryCtxRelease_v2" },
 		{ &push, "cuCtxPushCurrent_v2" }, { &pop, "cuCtxPopCurrent_v2" }, { &allocate, "cuMemAlloc_v2" },
-		{ &give, "cuMemFree_v2" }, { &up, "cuMemcpyHtoDAsync_v2" }, { &down, "cuMemcpyDtoHAsync_v2" },
-		{ &create, "cuStreamCreate" }, { &destroy, "cuStreamDestroy_v2" },
-		{ &begin, "cuStreamBeginCapture_v2" }, { &end, "cuStreamEndCapture" },
-		{ &instantiate, "cuGraphInstantiateWithFlags" }, { &drop, "cuGraphDestroy" },
-		{ &play, "cuGraphLaunch" }, { &stop, "cuGraphExecDestroy" } };
+		{ &give, "cuMemFree_v2" }, { &up, "cuMemcpyHtoDAsync_v2" }, { &put, "cuMemcpyHtoD_v2" },
+		{ &wait, "cuStreamSynchronize" }, { &down, "cuMemcpyDtoHAsync_v2" }, { &create, "cuStreamCreate" },
+		{ &destroy, "cuStreamDestroy_v2" }, { &begin, "cuStreamBeginCapture_v2" },
+		{ &end, "cuStreamEndCapture" }, { &instantiate, "cuGraphInstantiateWithFlags" },
+		{ &drop, "cuGraphDestroy" }, { &play, "cuGraphLaunch" }, { &stop, "cuGraphExecDestroy" } };
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		void *symbol = dlsym(cuda, functions[i].name);
 		memcpy(functions[i].to, &symbol, sizeof symbol);
@@ -68,16 +71,21 @@ static int with_device_memory(
 	retain(&context, device->ordinal);
 	push(context);
 	int status = 0;
-	for (int s = 0; s < 2 && !status; s++) {
+	for (enum way way = STREAM; way < WAYS && !status; way++) {
 		struct OF(_inputs) from;
 		struct OF(_outputs) to;
 		unsigned long long at[64], workspace;
 		int count = 0;
-		create(&streams[s], 1);
+		stream = NULL;
+		if (way != NULL_STREAM)
+			create(&stream, 1);
 		allocate(&workspace, WORKSPACE + 256);
 #define X(field, bytes) \
 	allocate(&at[count], bytes + 16); \
-	up(at[count], in->field, bytes, streams[s]); \
+	if (way == NULL_STREAM) \
+		put(at[count], in->field, bytes); \
+	else \
+		up(at[count], in->field, bytes, stream); \
 	memcpy(&from.field, &at[count++], 8);
 		INPUTS
 #undef X
@@ -86,17 +94,20 @@ static int with_device_memory(
 	memcpy(&to.field, &at[count++], 8);
 		OUTPUTS
 #undef X
-		struct OF(_context)
-		        here = { .device = device, .stream = streams[s], .workspace = (void *)(uintptr_t)workspace };
-		if (s == 0)
+		struct OF(_context) here = { .device = device,
+			.stream = way == OWN_STREAM ? OWN : stream,
+			.workspace = (void *)(uintptr_t)workspace };
+		if (way == OWN_STREAM)
+			wait(stream);
+		if (way != CAPTURED)
 			status = OF(_run)(&from, &to, &here);
 		else {
-			begin(streams[s], 0);
+			begin(stream, 0);
 			status = OF(_run)(&from, &to, &here);
-			end(streams[s], &graph);
+			end(stream, &graph);
 			instantiate(&executable, graph, 0);
 			drop(graph);
-			play(executable, streams[s]);
+			play(executable, stream);
 		}
 		status = status ? status : OF(_sync)(&here);
 #ifdef CHECKED
@@ -107,8 +118,8 @@ static int with_device_memory(
 		unsigned long long address; \
 		memcpy(&address, &to.field, 8); \
 		char *got = malloc(bytes + 1); \
-		down(got, address, bytes, streams[s]); \
-		if (s == 0) \
+		down(got, address, bytes, stream); \
+		if (way == STREAM) \
 			memcpy((void *)(uintptr_t)out->field, got, bytes); \
 		else if (memcmp(out->field, got, bytes)) \
 			status = 98; \
@@ -119,12 +130,13 @@ static int with_device_memory(
 		here.workspace = (void *)(uintptr_t)(workspace + 4);
 		if (OF(_run)(&from, &to, &here) != 2)
 			status = 97;
-		if (s)
+		if (way == CAPTURED)
 			stop(executable);
 		give(workspace);
 		while (count)
 			give(at[--count]);
-		destroy(streams[s]);
+		if (stream)
+			destroy(stream);
 	}
 	pop(&context);
 	release(device->ordinal);
