@@ -27,6 +27,7 @@
 	X(cuStreamSynchronize, (void *)) \
 	X(cuStreamBeginCapture_v2, (void *, int)) \
 	X(cuStreamEndCapture, (void *, void **)) \
+	X(cuThreadExchangeStreamCaptureMode, (int *)) \
 	X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long)) \
 	X(cuGraphDestroy, (void *)) \
 	X(cuGraphLaunch, (void *, void *)) \
@@ -80,6 +81,7 @@ enum {
 	CUDA_OUT_OF_MEMORY = 2,
 	CUDA_STUB = 34,
 	CUDA_NO_DEVICE = 100,
+	CUDA_INVALID_IMAGE = 200,
 	CUDA_NO_BINARY = 209,
 	CUDA_INVALID_PTX = 218,
 	CUDA_UNSUPPORTED_PTX = 222,
@@ -105,5 +107,6 @@ enum {
 	CUDA_MEMORY_HOST = 1,
 	CUDA_NON_BLOCKING = 1,
 	CUDA_CAPTURE_THREAD = 1,
+	CUDA_CAPTURE_RELAXED = 2,
 };
 #endif

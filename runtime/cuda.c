@@ -33,13 +33,49 @@ enum {
 
 /* ---- what the driver answers ---- */
 
-static bool is_sticky(int code)
+/* Codes that it does not recover from, and words where it has none: it may be older than the code. */
+static const struct known {
+	int code;
+	bool sticky;
+	const char *words;
+} known[] = {
+	{ 46, true, "the device is busy or unavailable" },
+	{ 214, true, "an uncorrectable ECC error" },
+	{ 220, true, "an uncorrectable NVLink error" },
+	{ 226, true, "an exception that the GPU has contained" },
+	{ 700, true, "an illegal memory access" },
+	{ 702, true, "a launch timed out" },
+	{ 709, true, "the context is destroyed" },
+	{ 710, true, "an assertion in a kernel" },
+	{ 714, true, "a hardware stack error" },
+	{ 715, true, "an illegal instruction" },
+	{ 716, true, "a misaligned address" },
+	{ 717, true, "an operation in another address space" },
+	{ 718, true, "an invalid program counter" },
+	{ 719, true, "a launch failed" },
+	{ 721, true, "a leak of tensor memory" },
+	{ 805, false, "no connection to the MPS server" },
+	{ 810, true, "the MPS server has ended this client" },
+	{ 911, true, "an external device has failed" },
+	{ 999, false, "unknown error" },
+};
+
+static const struct known *known_of(int code)
 {
-	static const int codes[] = { 46, 214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721 };
-	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-		if (codes[i] == code)
-			return true;
-	return false;
+	static const struct known other = { .words = "the driver failed" };
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (known[i].code == code)
+			return &known[i];
+	return &other;
+}
+
+static bool is_sticky(int code) { return known_of(code)->sticky; }
+
+static const char *words_of(const struct cuda *cuda, int code)
+{
+	const char *words = NULL;
+	cuda->call.cuGetErrorString(code, &words);
+	return words ? words : known_of(code)->words;
 }
 
 /* All devices of a process on one GPU, of whatever runtime, share its primary context, and so the first error that it
@@ -84,11 +120,9 @@ static void primary_leave(struct primary *one)
 
 enum ingot_status cuda_answer(struct cuda_device *device, int code, const char *name, char *text)
 {
-	const char *words = NULL;
 	if (!code)
 		return INGOT_OK;
-	device->cuda->call.cuGetErrorString(code, &words);
-	snprintf(text, INGOT_BACKEND_TEXT, "%s: %s (%d)", name, words ? words : "the driver failed", code);
+	snprintf(text, INGOT_BACKEND_TEXT, "%s: %s (%d)", name, words_of(device->cuda, code), code);
 	if (!is_sticky(code))
 		return code == CUDA_OUT_OF_MEMORY ? INGOT_MEMORY : INGOT_DEVICE;
 	struct primary *primary = device->primary;
@@ -128,7 +162,7 @@ static void look(struct issued *const *at, int count, uint64_t round)
 		one->code = device->cuda->call.cuCtxPushCurrent_v2(device->context);
 		if (!one->code) {
 			one->code = device->cuda->call.cuEventQuery(one->event);
-			out(device);
+			leave(device);
 		}
 		if (!one->code)
 			one->queue->looked = round;
@@ -147,7 +181,7 @@ static void ask_again(struct issued *const *at, int count)
 			int code = before ? CUDA_NOT_READY : device->cuda->call.cuCtxPushCurrent_v2(device->context);
 			if (!code) {
 				code = device->cuda->call.cuStreamSynchronize(one->queue->stream);
-				out(device);
+				leave(device);
 			}
 			one->code = code;
 		}
@@ -210,6 +244,7 @@ static void *hear(void *argument)
 	struct cuda *cuda = argument;
 	struct issued *at[LOOKED_AT];
 	uint64_t round = 0, since = nanoseconds();
+	relax(cuda); /* for good */
 	pthread_mutex_lock(&cuda->lock);
 	for (;;) {
 		if (!cuda->first) {
@@ -245,7 +280,6 @@ static void *hear(void *argument)
 static enum ingot_status driver_open(struct cuda *cuda, char *text)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); /* it stays: a driver is opened once for all */
-	const char *words = NULL;
 	if (!library) {
 		snprintf(text, INGOT_BACKEND_TEXT, "there is no libcuda.so.1, which NVIDIA's driver brings");
 		return INGOT_MISSING;
@@ -262,8 +296,7 @@ static enum ingot_status driver_open(struct cuda *cuda, char *text)
 	code = code ? code : cuda->call.cuDeviceGetCount(&cuda->count);
 	if (!code)
 		return INGOT_OK;
-	cuda->call.cuGetErrorString(code, &words);
-	snprintf(text, INGOT_BACKEND_TEXT, "cuInit: %s (%d)", words ? words : "the driver failed", code);
+	snprintf(text, INGOT_BACKEND_TEXT, "cuInit: %s (%d)", words_of(cuda, code), code);
 	return code == CUDA_NO_DEVICE || code == CUDA_STUB ? INGOT_MISSING : INGOT_DEVICE;
 }
 
@@ -408,22 +441,24 @@ static bool cuda_supports(void *device, enum ingot_dtype dtype)
 
 static enum ingot_status cuda_host_pin(void *raw, void *memory, size_t bytes, char *text)
 {
+	int mode;
 	struct cuda_device *device = raw;
-	enum ingot_status status = in(device, text);
+	enum ingot_status status = in(device, &mode, text);
 	if (status)
 		return status;
 	status = CALL(device, text, cuMemHostRegister_v2, memory, bytes, CUDA_PORTABLE);
-	out(device);
+	out(device, mode);
 	return status;
 }
 
 static void cuda_host_unpin(void *raw, void *memory)
 {
+	int mode;
 	struct cuda_device *device = raw;
 	char text[INGOT_BACKEND_TEXT];
-	if (!in(device, text)) {
+	if (!in(device, &mode, text)) {
 		device->cuda->call.cuMemHostUnregister(memory);
-		out(device);
+		out(device, mode);
 	}
 }
 
@@ -496,9 +531,10 @@ static void remember(struct cuda_queue *queue, struct ingot_command *command, en
 
 static void *issue(void *argument)
 {
+	int mode;
 	struct cuda_queue *queue = argument;
 	struct cuda *cuda = queue->device->cuda;
-	enum ingot_status status = in(queue->device, queue->text);
+	enum ingot_status status = in(queue->device, &mode, queue->text);
 	pthread_mutex_lock(&cuda->lock);
 	queue->status = status;
 	queue->begun = true;
@@ -518,7 +554,7 @@ static void *issue(void *argument)
 	}
 	pthread_mutex_unlock(&cuda->lock);
 	if (!status)
-		out(queue->device);
+		out(queue->device, mode);
 	return NULL;
 }
 
@@ -543,9 +579,10 @@ static enum ingot_status issuing_begin(struct cuda_queue *queue, char *text)
 
 static void queue_release(struct cuda_queue *queue)
 {
+	int mode;
 	const struct functions *call = &queue->device->cuda->call;
 	char text[INGOT_BACKEND_TEXT];
-	bool inside = !in(queue->device, text);
+	bool inside = !in(queue->device, &mode, text);
 	for (struct issued *one; (one = queue->spare);) {
 		queue->spare = one->next;
 		if (inside)
@@ -557,13 +594,14 @@ static void queue_release(struct cuda_queue *queue)
 	if (inside && queue->ring.at)
 		call->cuMemFreeHost(queue->ring.at);
 	if (inside)
-		out(queue->device);
+		out(queue->device, mode);
 	pthread_cond_destroy(&queue->begin);
 	free(queue);
 }
 
 static enum ingot_status cuda_queue_open(void *raw, struct ingot_queue *ours, void **made, char *text)
 {
+	int mode;
 	struct cuda_device *device = raw;
 	enum ingot_status status = cuda_same_process(device->cuda, text);
 	struct cuda_queue *queue = status ? NULL : calloc(1, sizeof *queue);
@@ -572,9 +610,9 @@ static enum ingot_status cuda_queue_open(void *raw, struct ingot_queue *ours, vo
 	queue->device = device;
 	queue->ours = ours;
 	pthread_cond_init(&queue->begin, NULL);
-	if (!(status = in(device, text))) {
+	if (!(status = in(device, &mode, text))) {
 		status = CALL(device, text, cuStreamCreate, &queue->stream, CUDA_NON_BLOCKING);
-		out(device);
+		out(device, mode);
 	}
 	status = status ? status : issuing_begin(queue, text);
 	if (status)
@@ -683,14 +721,15 @@ static enum ingot_status cuda_launch(void *raw, void *loaded, const struct ingot
 
 static void cuda_module_unload(void *raw, void *loaded)
 {
+	int mode;
 	struct cuda_device *device = raw;
 	struct cuda_module *module = loaded;
 	char text[INGOT_BACKEND_TEXT];
-	if (!in(device, text)) {
+	if (!in(device, &mode, text)) {
 		cuda_graphs_release(device, module);
 		if (module->module)
 			device->cuda->call.cuModuleUnload(module->module);
-		out(device);
+		out(device, mode);
 	}
 	records_release(&module->graphs);
 	pthread_mutex_destroy(&module->lock);
@@ -717,7 +756,7 @@ static uint32_t rank(const struct ingot_module_image *image)
 static enum ingot_status load_image(struct cuda_device *device, struct cuda_module *module, char *text)
 {
 	uint32_t capability = device->capability, below = UINT32_MAX;
-	int version = 0;
+	int version = 0, invalid = 0;
 	for (;;) {
 		const struct ingot_module_image *best = NULL;
 		for (uint32_t i = 0; i < module->of->image_count; i++) {
@@ -729,9 +768,13 @@ static enum ingot_status load_image(struct cuda_device *device, struct cuda_modu
 			break;
 		below = rank(best);
 		int code = device->cuda->call.cuModuleLoadDataEx(&module->module, best->data, 0, NULL, NULL);
-		if (code != CUDA_NO_BINARY && code != CUDA_INVALID_PTX && code != CUDA_UNSUPPORTED_PTX)
+		if (code != CUDA_INVALID_IMAGE && code != CUDA_NO_BINARY && code != CUDA_INVALID_PTX
+		        && code != CUDA_UNSUPPORTED_PTX)
 			return cuda_answer(device, code, "cuModuleLoadDataEx", text);
+		invalid = code == CUDA_INVALID_IMAGE ? code : invalid;
 	}
+	if (invalid)
+		return cuda_answer(device, invalid, "cuModuleLoadDataEx", text);
 	device->cuda->call.cuDriverGetVersion(&version);
 	snprintf(text, INGOT_BACKEND_TEXT,
 	        "none of its %u images is for a GPU of capability %u.%u with a driver for CUDA %d.%d",
@@ -741,7 +784,8 @@ static enum ingot_status load_image(struct cuda_device *device, struct cuda_modu
 
 static enum ingot_status load(struct cuda_device *device, struct cuda_module *module, char *text)
 {
-	enum ingot_status status = in(device, text);
+	int mode;
+	enum ingot_status status = in(device, &mode, text);
 	if (status)
 		return status;
 	status = load_image(device, module, text);
@@ -752,7 +796,7 @@ static enum ingot_status load(struct cuda_device *device, struct cuda_module *mo
 		if (code == CUDA_NOT_FOUND)
 			snprintf(text, INGOT_BACKEND_TEXT, "its code has no kernel %s", name);
 	}
-	out(device);
+	out(device, mode);
 	return status;
 }
 
@@ -780,44 +824,48 @@ static enum ingot_status cuda_module_load(void *raw, const struct ingot_module *
 
 static enum ingot_status cuda_event_open(void *raw, void **event, char *text)
 {
+	int mode;
 	struct cuda_device *device = raw;
-	enum ingot_status status = in(device, text);
+	enum ingot_status status = in(device, &mode, text);
 	if (status)
 		return status;
 	status = CALL(device, text, cuEventCreate, event, CUDA_UNTIMED);
-	out(device);
+	out(device, mode);
 	return status;
 }
 
 static void cuda_event_close(void *raw, void *event)
 {
+	int mode;
 	struct cuda_device *device = raw;
 	char text[INGOT_BACKEND_TEXT];
-	if (!in(device, text)) {
+	if (!in(device, &mode, text)) {
 		device->cuda->call.cuEventDestroy_v2(event);
-		out(device);
+		out(device, mode);
 	}
 }
 
 static enum ingot_status cuda_event_record(void *raw, void *event, char *text)
 {
+	int mode;
 	const struct cuda_queue *queue = raw;
-	enum ingot_status status = in(queue->device, text);
+	enum ingot_status status = in(queue->device, &mode, text);
 	if (status)
 		return status;
 	status = CALL(queue->device, text, cuEventRecord, event, queue->stream);
-	out(queue->device);
+	out(queue->device, mode);
 	return status;
 }
 
 static enum ingot_status cuda_event_wait(void *raw, void *event, char *text)
 {
+	int mode;
 	const struct cuda_queue *queue = raw;
-	enum ingot_status status = in(queue->device, text);
+	enum ingot_status status = in(queue->device, &mode, text);
 	if (status)
 		return status;
 	status = CALL(queue->device, text, cuStreamWaitEvent, queue->stream, event, 0);
-	out(queue->device);
+	out(queue->device, mode);
 	return status;
 }
 

@@ -125,15 +125,41 @@ enum ingot_status cuda_answer(struct cuda_device *, int code, const char *name, 
 
 enum ingot_status cuda_same_process(const struct cuda *, char *text);
 
-static inline enum ingot_status in(struct cuda_device *device, char *text)
+static inline enum ingot_status enter(struct cuda_device *device, char *text)
 {
 	return CALL(device, text, cuCtxPushCurrent_v2, device->context);
 }
 
-static inline void out(struct cuda_device *device)
+static inline void leave(struct cuda_device *device)
 {
 	void *context;
 	device->cuda->call.cuCtxPopCurrent_v2(&context);
+}
+
+/* The thread's calls have nothing to do with what somebody captures meanwhile: in a capture that forbids unsafe calls to
+ * all threads they would fail, and break it.  Its own mode; -1: the driver leaves it, though asked twice. */
+static inline int relax(const struct cuda *cuda)
+{
+	int mode = CUDA_CAPTURE_RELAXED;
+	return cuda->call.cuThreadExchangeStreamCaptureMode(&mode)
+	                && cuda->call.cuThreadExchangeStreamCaptureMode(&mode)
+	        ? -1
+	        : mode;
+}
+
+/* In the context, and relaxed; `mode` is for out. */
+static inline enum ingot_status in(struct cuda_device *device, int *mode, char *text)
+{
+	enum ingot_status status = enter(device, text);
+	*mode = status ? -1 : relax(device->cuda);
+	return status;
+}
+
+static inline void out(struct cuda_device *device, int mode)
+{
+	if (mode >= 0)
+		device->cuda->call.cuThreadExchangeStreamCaptureMode(&mode);
+	leave(device);
 }
 
 /* ---- cuda_slab.c ---- */

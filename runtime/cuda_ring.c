@@ -32,12 +32,18 @@ static void *take(struct cuda_queue *queue, size_t bytes)
 	return (char *)ring->at + from % RING_BYTES;
 }
 
-static bool is_pinned(const struct cuda_queue *queue, const void *host)
+static bool is_pinned_at(const struct cuda_queue *queue, const char *host)
 {
 	const struct functions *call = &queue->device->cuda->call;
 	unsigned kind = 0;
 	return call->cuPointerGetAttribute && !call->cuPointerGetAttribute(&kind, CUDA_MEMORY_KIND, (uintptr_t)host)
 	        && kind == CUDA_MEMORY_HOST;
+}
+
+/* What is pinned in part the driver does not copy at all. */
+static bool is_pinned(const struct cuda_queue *queue, const void *host, size_t bytes)
+{
+	return is_pinned_at(queue, host) && is_pinned_at(queue, (const char *)host + bytes - 1);
 }
 
 static bool lands_in(const struct issued *one, const char *host, size_t bytes)
@@ -67,7 +73,7 @@ enum ingot_status cuda_copy_in(void *raw, void *to, size_t to_offset, const void
 {
 	struct cuda_queue *queue = raw;
 	wait_for_landings(queue->device->cuda, host, bytes);
-	void *room = is_pinned(queue, host) ? NULL : take(queue, bytes);
+	void *room = is_pinned(queue, host, bytes) ? NULL : take(queue, bytes);
 	return CALL(queue->device, text, cuMemcpyHtoDAsync_v2, ((struct cuda_slab *)to)->at + to_offset,
 	        room ? memcpy(room, host, bytes) : host, bytes, queue->stream);
 }
@@ -75,7 +81,7 @@ enum ingot_status cuda_copy_in(void *raw, void *to, size_t to_offset, const void
 enum ingot_status cuda_copy_out(void *raw, void *host, void *from, size_t from_offset, size_t bytes, char *text)
 {
 	struct cuda_queue *queue = raw;
-	struct landing *landing = is_pinned(queue, host) ? NULL : take(queue, sizeof *landing + bytes);
+	struct landing *landing = is_pinned(queue, host, bytes) ? NULL : take(queue, sizeof *landing + bytes);
 	if (!landing)
 		wait_for_landings(queue->device->cuda, host, bytes);
 	enum ingot_status status = CALL(queue->device, text, cuMemcpyDtoHAsync_v2, landing ? landing + 1 : host,

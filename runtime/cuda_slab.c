@@ -122,6 +122,7 @@ static bool reserve(struct cuda_slab *slab, size_t bytes)
 enum ingot_status cuda_slab_alloc(
         void *raw, size_t bytes, size_t align, enum ingot_slab_mode mode, void **made, char *text)
 {
+	int before;
 	struct cuda_device *device = raw;
 	size_t more = align > CUDA_SLAB_ALIGN ? align : 0;
 	enum ingot_status status = cuda_same_process(device->cuda, text);
@@ -132,12 +133,12 @@ enum ingot_status cuda_slab_alloc(
 		return status ? status : INGOT_MEMORY;
 	}
 	slab->device = device;
-	if (!(status = in(device, text))) {
+	if (!(status = in(device, &before, text))) {
 		if (device->granule && bytes >= device->granule && align <= device->granule && reserve(slab, bytes))
 			more = 0;
 		else
 			status = CALL(device, text, cuMemAlloc_v2, &slab->block, bytes + more);
-		out(device);
+		out(device, before);
 	}
 	slab->at = more ? (slab->block + align - 1) / align * align : slab->block;
 	if (status)
@@ -149,20 +150,21 @@ enum ingot_status cuda_slab_alloc(
 
 enum ingot_status cuda_slab_grow(void *raw, void *grown, size_t bytes, char *text)
 {
+	int mode;
 	struct cuda_device *device = raw;
 	struct cuda_slab *slab = grown;
 	if (bytes > slab->reserved)
 		return INGOT_UNSUPPORTED;
 	if (bytes <= slab->mapped)
 		return INGOT_OK;
-	enum ingot_status status = in(device, text);
+	enum ingot_status status = in(device, &mode, text);
 	if (status)
 		return status;
 	pthread_mutex_lock(&device->lock);
 	int code = map_up_to(slab, whole(bytes, device->granule));
 	pthread_mutex_unlock(&device->lock);
 	status = cuda_answer(device, code, "cuMemMap", text);
-	out(device);
+	out(device, mode);
 	return status;
 }
 
@@ -215,17 +217,18 @@ void cuda_peers_forget(struct cuda_device *device)
 
 void cuda_slab_free(void *raw, void *freed)
 {
+	int mode;
 	struct cuda_device *device = raw;
 	struct cuda_slab *slab = freed;
 	const struct functions *call = &device->cuda->call;
 	char text[INGOT_BACKEND_TEXT];
-	if (!in(device, text)) {
+	if (!in(device, &mode, text)) {
 		if (slab->reserved) {
 			if (unmapped(call, slab->block, slab->mapped))
 				call->cuMemAddressFree(slab->block, slab->reserved);
 		} else
 			call->cuMemFree_v2(slab->block);
-		out(device);
+		out(device, mode);
 	}
 	free(slab);
 }

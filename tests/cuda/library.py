@@ -25,7 +25,7 @@ LONG = bool(os.environ.get("INGOT_LONG"))
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Wshadow", "-Wundef", "-Werror"]
 EMULATOR = os.path.join(ROOT, "backends", "cuda", "emulator")
 GIVES_BACK = re.compile(r"Free|Destroy|Unload|Release|Pop|Push|Synchronize|EndCapture")         # what such a call keeps when it fails is left
-SECOND_WAY = re.compile(r"HostAlloc|PointerGetAttribute|EventQuery")         # where such a call fails, it goes without, or asks again
+SECOND_WAY = re.compile(r"HostAlloc|PointerGetAttribute|EventQuery|CaptureMode")         # where such a call fails, it goes without, or asks again
 LIMITS = ["fma", "mma", "copy", "empty"]
 wrong = 0
 
@@ -162,6 +162,16 @@ def managed(ingot, model, data, name, driver, folder, kernels, calls_fail=True):
         expect("%s, managed, %s: bits" % (name, more), [open(path, "rb").read() for path in outs] == want)
     if not calls_fail:
         return print("%s, managed: bits of --target c" % name, flush=True)
+    done = run(STANDIN_INVALID="90")
+    expect("managed: an image that is none to the driver", done.returncode == 0 and not done.stderr, (done.stdout, done.stderr))
+    done = run(STANDIN_INVALID="90", STANDIN_VERSION="12000")
+    expect("managed: none of its images is one to the driver", "cuModuleLoadDataEx: device kernel image is invalid (200)" in done.stdout, (done.stdout, done.stderr))
+    for code, words in (226, "an exception that the GPU has contained"), (805, "no connection to the MPS server"), (911, "an external device has failed"), (999, "unknown error"):
+        for n in range(40, 300):                           # the next call whose failure is one
+            done = run(STANDIN_FAIL=str(n), STANDIN_CODE=str(code))
+            if not GIVES_BACK.search(done.stderr) and not SECOND_WAY.search(done.stderr):
+                break
+        expect("managed: error %d" % code, "%s (%d)" % (words, code) in done.stdout and ("is lost" in done.stdout) == (code in (226, 911)), (done.stdout, done.stderr))
     for more, words in (({"STANDIN_CAPABILITY": "75"}, "none of its 4 images is for a GPU of capability 7.5 with a driver for CUDA 13.0"),
                         ({"STANDIN_INIT": "100"}, "backend cuda: cuInit: no CUDA-capable device is detected (100)"),
                         ({"STANDIN_MEMORY": "4096"}, "cuMemAlloc_v2: out of memory (2)"), ({"LD_LIBRARY_PATH": folder}, "there is no libcuda.so.1, which NVIDIA's driver brings")):
@@ -178,7 +188,7 @@ def managed(ingot, model, data, name, driver, folder, kernels, calls_fail=True):
     print("%s, managed: two contexts, bits of --target c; calls of the driver fail: a message, nothing left" % name, flush=True)
 
 
-def same_bits(ingot, library, model, data, name, driver, folder, behaviours=("host", "device")):
+def same_bits(ingot, library, model, data, name, driver, folder, behaviours=("host", "device", "beside")):
     status, want = models.run(ingot, (model, data), "c", folder)
     expect(name + ": --target c", status == 0, want)
     want = [array.tobytes() for array in want]
@@ -210,6 +220,30 @@ def manifest(library):
     except ImportError as missing:
         return print("the manifest is not held against its schema: %s" % missing)
     jsonschema.validate(library.manifest, json.load(open(os.path.join(ROOT, "docs", "manifest.schema.json"))))
+
+
+def nans(ingot, driver, folder):
+    """A GPU's NaN is not the CPU's: where one of them has a NaN the other has, and all else is the same bits, also what is made of them."""
+    import numpy as np
+    data = os.path.join(folder, "nans_case")
+    os.makedirs(data)
+    model = os.path.join(data, "model.onnxtxt")
+    with open(model, "w") as file:
+        file.write('<ir_version: 9, opset_import: ["" : 18]>\nm (float[64] x) => (float[64] y, float[64] z, int32[64] i, bool[64] b, float16[64] h, int64[64] p)\n{\n'
+                   "\ty = Sqrt (x)\n\tn = Neg (y)\n\tz = Max (n, x)\n\ti = Cast <to = 6> (n)\n\tb = IsNaN (y)\n\th = Cast <to = 10> (n)\n\tk = Constant <value_ints = [64]> ()\n"
+                   "\tt, p = TopK (n, k)\n}\n")
+    np.save(os.path.join(data, "x.npy"), np.linspace(-3, 3, 64, dtype="f4"))
+    with open(os.path.join(data, "io.json"), "w") as file:
+        json.dump({"inputs": [{"name": "x", "file": "x.npy"}], "outputs": [{"name": name} for name in "yzibhp"]}, file)
+    library = Library(ingot, model, data, "nans", folder)
+    status, want = models.run(ingot, (model, data), "c", folder)
+    expect("nans: --target c", status == 0, want)
+    status, message, said, got = library.run(driver)
+    expect("nans", status == 0 and not said, (status, message, said))
+    got = [np.frombuffer(one, w.dtype).reshape(w.shape) for one, w in zip(got, want)]
+    expect("nans: bits", [models.same(one, w) for one, w in zip(got, want)] == [True] * len(want), (got, want))
+    expect("nans: the GPU's is another", np.isnan(want[0]).sum() == 32 and (got[0].view("u4")[:32] == 0x7fffffff).all() and (want[0].view("u4")[:32] != 0x7fffffff).all(), got[0].view("u4"))
+    print("nans: where the CPU has them", flush=True)
 
 
 def checks(ingot, driver, folder):
@@ -455,6 +489,11 @@ def places(library, driver, lacking, folder):
             ("120", "12000", 8, "there is no code for a GPU of capability 12.0 with a driver for CUDA 12.0")):
         got = library.run(driver, "host", STANDIN_CAPABILITY=capability, STANDIN_VERSION=ptx)
         expect("capability %s, driver %s" % (capability, ptx), got[0] == status and got[1].startswith(words) and not got[2], got[:3])
+    # A driver that takes an image for none takes the next one, the text; where it takes that for none, too, this is what is said.
+    got = library.run(driver, "host", STANDIN_INVALID="90")
+    expect("an image that is none to the driver", got[0] == 0 and not got[2], got[:3])
+    got = library.run(driver, "host", STANDIN_INVALID="90", STANDIN_VERSION="12000", STANDIN_CAPABILITY="90")
+    expect("none of its images is one to the driver", got[0] == 10 and got[1] == "cuModuleLoadDataEx: device kernel image is invalid (200)", got[:3])
     empty = os.path.join(folder, "empty")
     os.makedirs(empty)
     for what, where, more, ordinal, status, words in (
@@ -482,7 +521,7 @@ def failing(library, driver, folder):
             failed = re.findall(r"^failed: (\w+)$", said, re.M)
             left = [line for line in said.splitlines() if not line.startswith("failed: ")]
             ending = all(GIVES_BACK.search(name) for name in failed)
-            expect("call %d%s fails" % (n, more), len(failed) >= 1 and status in ((0, 10) if GIVES_BACK.search(failed[0]) else (10,)), (status, message, said))
+            expect("call %d%s fails" % (n, more), len(failed) >= 1 and status in ((0, 10) if GIVES_BACK.search(failed[0]) or SECOND_WAY.search(failed[0]) else (10,)), (status, message, said))
             expect("call %d%s fails: what is left" % (n, more), not left or more or ending, left)
             if status == 10:
                 expect("call %d%s fails: its message" % (n, more), "(999)" in message, message)
@@ -495,8 +534,8 @@ def faults(library, driver, folder):
     source = open(os.path.join(library.folder, name + ".c")).read()
     right = library.run(driver, "host")
     for what, before, after, words in (
-            ("no context", "static int enter(struct {0}_device *device) {{ return CALL(device, cuCtxPushCurrent_v2, (device->primary)); }}".format(name),
-             "static int enter(struct {0}_device *device) {{ (void)device; return 0; }}".format(name), "no current context"),
+            ("no context", "int status = CALL(device, cuCtxPushCurrent_v2, (device->primary));", "int status = 0;", "no current context"),
+            ("what captures forbid", "*mode = RELAXED;", "*mode = 0;", "unsafe while a stream is captured"),
             ("a foreign address", "values[i] = inputs[at]; break;", "values[i] = inputs[at] + (1ull << 40); break;", "is no device memory"),
             ("a misaligned address", "values[i] = inputs[at]; break;", "values[i] = inputs[at] + 2; break;", "a misaligned address"),
             ("shared memory beside the kernel's own", "one->warps, 1, 0, stream", "one->warps, 1, 48 << 10, stream", "49152 bytes of dynamic shared memory, its attribute allows "),
@@ -511,7 +550,7 @@ def faults(library, driver, folder):
         open(changed, "w").write(source.replace(before, after))
         call("gcc", "-std=gnu11", "-w", "-c", "-I", library.folder, changed, "-o", changed + ".o")
         library.link("changed", changed + ".o")
-        status, _, said, got = library.run(driver, "host", program="changed")
+        status, _, said, got = library.run(driver, "beside" if "captures" in what else "host", program="changed")
         expect("a planted fault, %s, is seen" % what, words in said if words else status == 0 and not said and got != right[3], said)
     # The kernels' text is another than the images': one has a parameter more.
     other, text = os.path.join(folder, "other"), open(os.path.join(library.folder, name + ".cu")).read()
@@ -548,6 +587,7 @@ def all_of(ingot, folder, driver):
     same_bits(ingot, first, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder)
     manifest(first)
     checks(ingot, driver, folder)
+    nans(ingot, driver, folder)
     loops(ingot, driver, folder)
     refused_tiles(ingot, folder)
     managed(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder, first.kernels)

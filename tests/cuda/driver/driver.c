@@ -31,8 +31,9 @@
  *     STANDIN_RESERVED=0         it has no reserved addresses       STANDIN_PEERS=0         no device reaches another's
  *                                memory
  *     STANDIN_ABORT=1            ends the process with the first thing it says
- *     STANDIN_FAIL=N[+]          call N fails (with + each from there on) with 999; STANDIN_CALLS=FILE: how many there
- *                                were
+ *     STANDIN_FAIL=N[+]          call N fails (with + each from there on) with 999, or STANDIN_CODE; STANDIN_CALLS=FILE: how many
+ *                                there were
+ *     STANDIN_INVALID=90         no image for that architecture is one to it
  *     -DcuGetErrorString=gone when it is built: that entry point is not there */
 #include <dlfcn.h>
 #include <limits.h>
@@ -93,7 +94,7 @@ void standin_fails(int (*function)(const char *)) { fails = function; }
 static bool gives_back(const char *name)
 {
 	static const char *const words[] = { "Push", "Pop", "Destroy", "Unload", "Free", "Unmap", "Release",
-		"Unregister" };
+		"Unregister", "Exchange" };
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strstr(name, words[i]))
 			return true;
@@ -108,7 +109,7 @@ int begin(const char *name, bool needs_context)
 	calls++;
 	if (fail && *fail && (calls == atol(fail) || (strchr(fail, '+') && calls > atol(fail)))) {
 		fprintf(stderr, "failed: %s\n", name);
-		return UNKNOWN;
+		return (int)number("STANDIN_CODE", UNKNOWN);
 	}
 	if (fails && fails(name))
 		return UNKNOWN;

@@ -277,6 +277,18 @@ static bool is_pinned(const void *at, size_t bytes)
 	return false;
 }
 
+/* What is pinned in part the driver copies neither as pinned memory nor as any. */
+static bool is_split(const char *name, const void *at, size_t bytes)
+{
+	for (int i = 0; i < PINNED_MOST; i++)
+		if (pinned[i].bytes && (const char *)at < pinned[i].at + pinned[i].bytes
+		        && pinned[i].at < (const char *)at + bytes && !is_pinned(at, bytes)) {
+			complain("%s: of %zu bytes at %p a part is pinned", name, bytes, at);
+			return true;
+		}
+	return false;
+}
+
 EXPORT int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags)
 {
 	BEGIN(true);
@@ -352,7 +364,7 @@ static bool is_memory(const char *name, unsigned long long at, size_t bytes)
 static int copy_in(
         const char *name, unsigned long long at, const void *from, size_t bytes, struct stream *stream, bool late)
 {
-	if (!is_memory(name, at, bytes))
+	if (!is_memory(name, at, bytes) || is_split(name, from, bytes))
 		return INVALID_VALUE;
 	if (uncaptured(name, stream))
 		return CAPTURE_UNSUPPORTED;
@@ -390,7 +402,7 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long at, size_t bytes, v
 	BEGIN(true);
 	if (!is_stream(&stream))
 		return end(INVALID_HANDLE);
-	if (!is_memory(__func__, at, bytes))
+	if (!is_memory(__func__, at, bytes) || is_split(__func__, to, bytes))
 		return end(INVALID_VALUE);
 	if (uncaptured(__func__, stream))
 		return end(CAPTURE_UNSUPPORTED);

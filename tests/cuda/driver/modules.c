@@ -62,6 +62,8 @@ static int read_cubin(struct module *module, const unsigned char *image, int cap
 	const char *names = (const char *)image + sections[elf->e_shstrndx].sh_offset;
 	int arch = (int)(elf->e_flags >> 8 & 0xff), old = (int)(elf->e_flags & 0xff),
 	    of = elf->e_ident[EI_ABIVERSION] >= 8 ? arch : old;
+	if (of == number("STANDIN_INVALID", 0))
+		return INVALID_IMAGE;
 	if (of / 10 != capability / 10 || of > capability)
 		return NO_BINARY;
 	for (int i = 0; i < elf->e_shnum; i++) {

@@ -128,6 +128,7 @@ NOTHING(cuStreamDestroy_v2, void *stream) { return !stream; }
 NOTHING(cuStreamSynchronize, void *stream) { return !stream; }
 NOTHING(cuStreamWaitEvent, void *stream, void *event, unsigned flags) { return !stream || !event || flags; }
 NOTHING(cuStreamBeginCapture_v2, void *stream, int mode) { return !stream || mode > 2; }
+NOTHING(cuThreadExchangeStreamCaptureMode, int *mode) { return !mode; }
 NOTHING(cuStreamEndCapture, void *stream, void **graph) { return give(graph) + !stream; }
 NOTHING(cuGraphInstantiateWithFlags, void **executable, void *graph, unsigned long long flags)
 {

@@ -2,7 +2,8 @@
   CHECKED where the model has checks.
  *
  *     program ORDINAL BEHAVIOUR in_0 … out_0 …         BEHAVIOUR: host (three calls of run_host, all of the same
- *                                                      bits), once (one), device (run, in streams of its own), or open
+ *                                                      bits), once (one), beside (host, while somebody
+ *                                                      captures), device (run, in streams of its own), or open
  *
  * Prints "STATUS message"; exit 0 whatever the status is. */
 #define JOIN(a, b) a##b
@@ -10,6 +11,7 @@
 #define OF(what) JOINED(NAME, what)
 #include HEADER
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,14 +145,39 @@ static int with_device_memory(
 	return status;
 }
 
+/* Somebody's capture of a stream, in the mode that forbids unsafe calls to all threads. */
+static int others_capture(void **stream, int ordinal, bool begins)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context, *graph;
+	int (*start)(unsigned), (*retain)(void **, int), (*release)(int), (*push)(void *), (*create)(void **, unsigned),
+	        (*begin)(void *, int), (*end)(void *, void **), (*drop)(void *), (*destroy)(void *), (*pop)(void **);
+	const struct {
+		void *to;
+		const char *name;
+	} functions[] = { { &start, "cuInit" }, { &retain, "cuDevicePrimaryCtxRetain" },
+		{ &release, "cuDevicePrimaryCtxRelease_v2" }, { &push, "cuCtxPushCurrent_v2" },
+		{ &create, "cuStreamCreate" }, { &begin, "cuStreamBeginCapture_v2" }, { &end, "cuStreamEndCapture" },
+		{ &drop, "cuGraphDestroy" }, { &destroy, "cuStreamDestroy_v2" }, { &pop, "cuCtxPopCurrent_v2" } };
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+		void *symbol = dlsym(cuda, functions[i].name);
+		memcpy(functions[i].to, &symbol, sizeof symbol);
+	}
+	if (begins)
+		return start(0) || retain(&context, ordinal) || push(context) || create(stream, 1) || begin(*stream, 0);
+	return end(*stream, &graph) || drop(graph) || destroy(*stream) || pop(&context) || release(ordinal);
+}
+
 int main(int count, char **arguments)
 {
 	struct OF(_device) device;
 	struct OF(_inputs) in;
 	struct OF(_outputs) out, first = { 0 };
 	struct OF(_context) context = { .device = &device };
+	bool beside = count > 2 && !strcmp(arguments[2], "beside");
+	void *stream;
+	if (beside && others_capture(&stream, atoi(arguments[1]), true))
+		return 94;
 	int next = 3, status = OF(_open)(&device, atoi(arguments[1]), NULL);
-	(void)count;
 	if (status || !strcmp(arguments[2], "open"))
 		return finish(&device, status);
 #define X(field, bytes) in.field = read_file(arguments[next++], bytes);
@@ -179,5 +206,6 @@ int main(int count, char **arguments)
 #define X(field, bytes) write_file(arguments[next++], out.field, bytes);
 	OUTPUTS
 #undef X
-	return finish(&device, status);
+	finish(&device, status);
+	return beside && others_capture(&stream, atoi(arguments[1]), false) ? 93 : 0;
 }

@@ -68,3 +68,34 @@ int gpu_read(const struct ingot_call *call, uint32_t argument, void *host, size_
 	        ? GPU_FAILED
 	        : 0;
 }
+
+int gpu_capture_begin(struct gpu_capture *made)
+{
+	int (*retain)(void **, int), (*push)(void *), (*create)(void **, unsigned), (*begin)(void *, int);
+	*(void **)&retain = symbol("cuDevicePrimaryCtxRetain");
+	*(void **)&push = symbol("cuCtxPushCurrent_v2");
+	*(void **)&create = symbol("cuStreamCreate");
+	*(void **)&begin = symbol("cuStreamBeginCapture_v2");
+	int code = retain(&made->context, 0);
+	code = code ? code : push(made->context);
+	code = code ? code : create(&made->stream, 1);
+	return code ? code : begin(made->stream, 0);
+}
+
+int gpu_capture_end(struct gpu_capture *made)
+{
+	int (*end)(void *, void **), (*drop)(void *), (*destroy)(void *), (*pop)(void **), (*release)(int);
+	void *graph = NULL;
+	*(void **)&end = symbol("cuStreamEndCapture");
+	*(void **)&drop = symbol("cuGraphDestroy");
+	*(void **)&destroy = symbol("cuStreamDestroy_v2");
+	*(void **)&pop = symbol("cuCtxPopCurrent_v2");
+	*(void **)&release = symbol("cuDevicePrimaryCtxRelease_v2");
+	int code = end(made->stream, &graph);
+	if (graph)
+		drop(graph);
+	destroy(made->stream);
+	pop(&made->context);
+	release(0);
+	return code;
+}

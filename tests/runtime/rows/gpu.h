@@ -21,4 +21,12 @@ enum { GPU_FAILED = 90 };
 int gpu_launch(
         const struct ingot_call *, const char *kernel, uint32_t blocks, const uint32_t *arguments, uint32_t count);
 int gpu_read(const struct ingot_call *, uint32_t argument, void *host, size_t bytes);
+
+/* Somebody's capture, of a stream of the caller's own on the first GPU, in the mode that forbids unsafe calls to all
+ * threads.  Codes of the driver; the end gives back what the begin took. */
+struct gpu_capture {
+	void *context, *stream;
+};
+int gpu_capture_begin(struct gpu_capture *);
+int gpu_capture_end(struct gpu_capture *);
 #endif

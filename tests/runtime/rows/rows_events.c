@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "fault.h"
+#include "gpu.h"
 #include "mock.h"
 #include "rows.h"
 
@@ -734,6 +735,30 @@ static void c16_words(struct trial *t)
 	}
 }
 
+/* While somebody captures in the mode that forbids it to all threads, this backend's ask for ends, memory, streams and
+ * modules all the same: the commands end well, and so does the capture. */
+static void c16_captured(struct trial *t)
+{
+	enum { BYTES = 4096, LARGE = 4 << 20 };
+	static unsigned char from[BYTES], got[BYTES], pinned[BYTES];
+	struct gpu_capture capture;
+	uint32_t pool, large;
+	memset(from, 7, BYTES);
+	CHECK(!gpu_capture_begin(&capture));
+	struct ingot_stream other = other_stream(t); /* whose ring is wanted from now on */
+	OK(ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &pool));
+	OK(ingot_pool_open(t->device, LARGE, 0, INGOT_SLAB_PRIVATE, &large));
+	OK(ingot_host_pin(t->device, pinned, BYTES));
+	OK(ingot_pool_write(other, pool, 0, from, BYTES, NULL));
+	OK(ingot_pool_read(other, pool, 0, got, BYTES, NULL));
+	OK(ingot_pool_read(other, pool, 0, pinned, BYTES, NULL));
+	OK(ingot_stream_await(other));
+	CHECK(all_of(got, BYTES, 7) && all_of(pinned, BYTES, 7));
+	OK(ingot_host_unpin(t->device, pinned));
+	OK(ingot_pool_close(t->device, large));
+	CHECK(!gpu_capture_end(&capture));
+}
+
 /* A child has no driver: what it asks for is refused, and its parent's work goes on. */
 static void c16_child(struct trial *t)
 {
@@ -762,6 +787,27 @@ static void c16_child(struct trial *t)
 	OK(ingot_pool_read(t->stream, pool, 0, got, BYTES, NULL));
 	OK(ingot_stream_await(t->stream));
 	CHECK(all_of(got, BYTES, 2));
+}
+
+/* Memory of which a part is pinned, either end of it: no copy that the driver would be asked for. */
+static void c16_pinned_in_part(struct trial *t)
+{
+	enum { BYTES = 8192 };
+	static unsigned char from[BYTES], got[BYTES];
+	uint32_t pool;
+	OK(ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &pool));
+	for (int end = 0; end < 2; end++) {
+		unsigned char *up = from + end * BYTES / 2, *down = got + end * BYTES / 2;
+		OK(ingot_host_pin(t->device, up, BYTES / 2));
+		OK(ingot_host_pin(t->device, down, BYTES / 2));
+		memset(from, 5 + end, BYTES);
+		OK(ingot_pool_write(t->stream, pool, 0, from, BYTES, NULL));
+		OK(ingot_pool_read(t->stream, pool, 0, got, BYTES, NULL));
+		OK(ingot_stream_await(t->stream));
+		CHECK(all_of(got, BYTES, 5 + end));
+		OK(ingot_host_unpin(t->device, up));
+		OK(ingot_host_unpin(t->device, down));
+	}
 }
 
 static void c16_pageable(struct trial *t)
@@ -901,6 +947,8 @@ const struct row rows_events[] = {
 	{ "C16", "ingot_command_finish", "cuda_events", c16, NULL, "mock cuda" },
 	{ "C16", "ingot_pool_read", "pageable_in_flight", c16_pageable, NULL, "mock cuda" },
 	{ "C16", "ingot_stream_await", "unanswered_questions", c16_unanswered, NULL, "cuda" },
+	{ "C16", "ingot_host_pin", "pinned_in_part", c16_pinned_in_part, NULL, "cuda" },
+	{ "C16", "ingot_stream_await", "captures_of_others", c16_captured, NULL, "cuda" },
 	{ "C16", "ingot_message", "words_of_the_driver", c16_words, NULL, "cuda" },
 	{ "C16", "INGOT_UNSUPPORTED", "child_of_a_fork", c16_child, NULL, "cuda" },
 	{ "C17", "ingot_backend_sync", "no_scheduler", c17, NULL, NULL },
