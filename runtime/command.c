@@ -60,6 +60,13 @@ static struct ingot_command *command_new(struct ingot_runtime *runtime, size_t b
 	return command;
 }
 
+static void befores_drop(struct ingot_command *command)
+{
+	for (uint32_t i = 0; i < command->before_count; i++)
+		held_drop(command->runtime, command->befores + i);
+	command->before_count = 0;
+}
+
 void command_drop(struct ingot_command *command)
 {
 	if (!command || --command->refs)
@@ -67,8 +74,7 @@ void command_drop(struct ingot_command *command)
 	struct ingot_runtime *runtime = command->runtime;
 	failure_drop(runtime, command->failure);
 	failure_drop(runtime, command->cause);
-	for (uint32_t i = 0; i < command->before_count; i++)
-		failure_drop(runtime, command->befores[i].taint);
+	befores_drop(command);
 	if (command->reusable)
 		spare_give(runtime, &runtime->commands, command);
 	else
@@ -282,13 +288,11 @@ static void befores_settle(struct ingot_command *command)
 		const struct edge *edge = command->edges + i;
 		if (!edge->from || edge->place == NO_PLACE)
 			continue;
-		struct before *before = command->befores + edge->place, old = *before;
+		struct held *before = command->befores + edge->place;
 		if (edge->from->skipped)
-			*before = edge->from->befores[edge->from_place];
+			held_set(command->runtime, before, edge->from->befores + edge->from_place);
 		else
-			before->taint = edge->from->failure;
-		failure_keep(before->taint);
-		failure_drop(command->runtime, old.taint);
+			taint_set(command->runtime, before, edge->from->failure);
 	}
 }
 
@@ -308,6 +312,38 @@ static void reader_add(struct hazard *hazard, struct ingot_command *command)
 	hazard->readers[k] = command;
 }
 
+/* What the place will hold when the command is done. */
+static void hold(struct ingot_command *command, const struct access *access)
+{
+	struct ingot_runtime *runtime = command->runtime;
+	struct held *held = &access->hazard->held, now = *held;
+	struct node *node = access->node;
+	bool fresh = access->gives == GIVES_NEW || (access->gives == GIVES_PART && held->version == node_newest(node));
+	now.taint = NULL;
+	now.written = ++runtime->writes;
+	if (access->gives)
+		now.holds = access->gives == GIVES_ZEROS ? HOLDS_ZEROS : HOLDS_VALUE;
+	if (fresh)
+		now.version = ++node->stamp;
+	else if (access->gives == GIVES_VALUE)
+		now.version = access->version;
+	if (access->content)
+		now.content = access->content;
+	if (access->location && access->gives > GIVES_ZEROS && ingot_mode_known_shared(&node->mode)) {
+		now.owner = command->stream->object.index;
+		now.owner_generation = command->stream->object.generation;
+	}
+	held_set(runtime, held, &now);
+}
+
+/* The merge buffer's reader: whoever overwrites what it streams need not copy that for it. */
+static void consume(struct ingot_command *command, struct content *content)
+{
+	command_keep(command);
+	command_drop(content->consumer);
+	content->consumer = command;
+}
+
 /* The edges that the accesses ask for.  A read takes over the failure of what should have written. */
 static void accesses_link(struct ingot_command *command, const struct request *request)
 {
@@ -315,12 +351,12 @@ static void accesses_link(struct ingot_command *command, const struct request *r
 	for (uint32_t i = 0; i < request->access_count; i++) {
 		const struct access *access = request->accesses + i;
 		struct hazard *hazard = access->hazard;
-		if (access->read && hazard->taint && !command->cause)
-			command->cause = failure_keep(hazard->taint);
+		if (access->read && hazard->held.taint && !command->cause)
+			command->cause = failure_keep(hazard->held.taint);
 		struct edge *edge = hazard->writer ? edge_add(command, hazard->writer, access->read) : NULL;
 		if (access->write && command->before_count < NO_PLACE) {
-			command->befores[command->before_count] =
-			        (struct before){ failure_keep(hazard->taint), hazard->valued };
+			command->befores[command->before_count] = (struct held){ 0 };
+			held_set(runtime, command->befores + command->before_count, &hazard->held);
 			if (edge) {
 				edge->from_place = hazard->place;
 				edge->place = hazard->place == NO_PLACE ? NO_PLACE : (uint16_t)command->before_count;
@@ -340,8 +376,11 @@ static void accesses_link(struct ingot_command *command, const struct request *r
 		command_keep(command);
 		if (!request->accesses[i].write) {
 			reader_add(hazard, command);
+			if (request->accesses[i].content)
+				consume(command, request->accesses[i].content);
 			continue;
 		}
+		hold(command, request->accesses + i);
 		runtime->hazards++;
 		for (uint32_t k = 0; k < hazard->reader_count; k++, runtime->hazards--)
 			command_drop(hazard->readers[k]);
@@ -350,8 +389,6 @@ static void accesses_link(struct ingot_command *command, const struct request *r
 			command_drop(hazard->writer);
 			runtime->hazards--;
 		}
-		failure_drop(runtime, hazard->taint);
-		hazard->taint = NULL;
 		hazard->writer = command;
 		hazard->place = place;
 	}
@@ -362,6 +399,13 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 	struct stream *stream = request->stream;
 	struct ingot_runtime *runtime = stream->object.runtime;
 	size_t edges = request->after_count, bytes = sizeof(struct ingot_command), places = 0;
+	enum ingot_status status = INGOT_OK;
+	for (uint32_t i = 0; i < request->access_count && !status; i++)
+		if (request->accesses[i].write && request->accesses[i].location
+		        && request->accesses[i].location->streaming)
+			status = request->accesses[i].location->settle(request->accesses[i].location, stream);
+	if (status)
+		return status;
 	for (uint32_t i = 0; i < request->access_count; i++) {
 		hazard_prune(runtime, request->accesses[i].hazard);
 		edges += 1 + (request->accesses[i].write ? request->accesses[i].hazard->reader_count : 0);
@@ -371,7 +415,7 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 	}
 	size_t at_payload = bytes, at_edges = at_payload + ((request->payload_bytes + 15) & ~(size_t)15);
 	size_t at_befores = at_edges + edges * sizeof(struct edge),
-	       at_slabs = at_befores + places * sizeof(struct before);
+	       at_slabs = at_befores + places * sizeof(struct held);
 	struct ingot_command *command =
 	        command_new(runtime, at_slabs + request->slab_count * sizeof(struct slab *), at_edges);
 	if (!command)
@@ -382,7 +426,7 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 	command->on_host = request->on_host;
 	command->destroy = request->destroy;
 	command->edges = (struct edge *)((char *)command + at_edges);
-	command->befores = (struct before *)((char *)command + at_befores);
+	command->befores = (struct held *)((char *)command + at_befores);
 	command->slabs = (struct slab **)((char *)command + at_slabs);
 	command->payload = (char *)command + at_payload;
 	command->name = request->name;
@@ -638,18 +682,18 @@ static void done(struct ingot_command *command)
 	command->edge_count = 0;
 }
 
-static void trace_add(struct ingot_command *command)
+void trace_add(struct ingot_command *command, const char *name, uint64_t began)
 {
 	struct ingot_runtime *runtime = command->runtime;
-	if (!INGOT_THREADS || !runtime->trace || !command->began)
+	if (!INGOT_THREADS || !runtime->trace || !began)
 		return;
 	struct trace_entry *entry = runtime->trace + runtime->trace_count++ % runtime->trace_room;
 	*entry = (struct trace_entry){ .device = command->stream->device->properties.id,
 		.stream = command->stream->number,
-		.began = command->began,
+		.began = began,
 		.ended = clock_nanoseconds(),
 		.failed = command->failure != NULL };
-	snprintf(entry->name, sizeof entry->name, "%s", command->name);
+	snprintf(entry->name, sizeof entry->name, "%s", name);
 }
 
 /* Part of the task: the stream stands until it is over. */
@@ -684,7 +728,9 @@ static void finish(struct ingot_command *command, enum ingot_status status)
 	}
 	if (command->skipped)
 		befores_settle(command);
-	trace_add(command);
+	else
+		befores_drop(command);
+	trace_add(command, command->name, command->began);
 	stream->head = command->next;
 	if (stream->issue == command)
 		stream->issue = command->next;
@@ -849,7 +895,7 @@ static bool waits_unkept(struct ingot_command *command, void *unused)
 
 void promises_forgo(struct stream *stream)
 {
-	if (!stream->tail)
+	if (!INGOT_THREADS || !stream->tail)
 		return;
 	waits_unkept(stream->tail, NULL);
 	walk_back(stream->tail, waits_unkept, NULL);

@@ -4,7 +4,8 @@
 
 /* ---- locations ---- */
 
-struct location *location_new(struct device *device, struct slab *slab, uint32_t pool, uint64_t offset, uint64_t bytes)
+struct location *location_new(
+        struct device *device, struct node *node, struct slab *slab, uint32_t pool, uint64_t offset, uint64_t bytes)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
 	if (!memory_grow(runtime, &device->locations, device->location_count, &device->location_room,
@@ -19,8 +20,16 @@ struct location *location_new(struct device *device, struct slab *slab, uint32_t
 		.refs = 1,
 		.offset = offset,
 		.bytes = bytes,
+		.node = node,
 		.index = device->location_count };
 	slab_keep(slab);
+	if (node) {
+		object_keep(&node->object);
+		if ((location->next_place = node->places))
+			node->places->place_link = &location->next_place;
+		location->place_link = &node->places;
+		node->places = location;
+	}
 	device->locations[device->location_count++] = location;
 	return location;
 }
@@ -36,16 +45,40 @@ void location_drop(struct location *location)
 	struct location *last = device->locations[--device->location_count];
 	device->locations[location->index] = last;
 	last->index = location->index;
+	struct node *node = location->node;
+	if (node) {
+		uint64_t version = location_held(location)->version;
+		node->lost = version > node->lost ? version : node->lost;
+		if ((*location->place_link = location->next_place))
+			location->next_place->place_link = location->place_link;
+	}
+	for (uint32_t i = 0; location->slab->constant && i < device->constant_count; i++)
+		if (device->constants[i].location == location)
+			device->constants[i] = device->constants[--device->constant_count];
 	hazard_release(runtime, &location->hazard);
 	if (location->owns_pool)
 		pool_remove(device, location->pool);
 	struct slab *slab = location->slab;
 	memory_free(runtime, location);
+	if (node)
+		object_drop(&node->object);
 	slab_drop(slab); /* perhaps the last that keeps the device */
 }
 
+struct access location_access(struct location *location, const struct node *node, bool write)
+{
+	return (struct access){ .hazard = &location->hazard,
+		.location = location,
+		.read = !write,
+		.write = write,
+		.node = location->node,
+		.gives = !write        ? GIVES_NOTHING
+		        : node->parent ? GIVES_PART
+		                       : GIVES_NEW };
+}
+
 /* All of the slab, whose reference it takes; NULL: the slab was not to be had, and *status says so. */
-static struct location *location_whole(struct slab *slab, enum ingot_status *status)
+static struct location *location_whole(struct node *node, struct slab *slab, enum ingot_status *status)
 {
 	uint32_t pool;
 	struct location *location = NULL;
@@ -54,7 +87,7 @@ static struct location *location_whole(struct slab *slab, enum ingot_status *sta
 	struct device *device = slab->device;
 	slab_keep(slab);
 	if (!(*status = pool_add_inner(device, slab, &pool))
-	        && !(location = location_new(device, slab, pool, 0, slab->bytes))) {
+	        && !(location = location_new(device, node, slab, pool, 0, slab->bytes))) {
 		*status = say(INGOT_MEMORY, "no memory for a location");
 		pool_remove(device, pool);
 	}
@@ -64,26 +97,30 @@ static struct location *location_whole(struct slab *slab, enum ingot_status *sta
 	return location;
 }
 
-struct location *location_alone(struct device *device, uint64_t bytes, uint32_t align, enum ingot_status *status)
+struct location *location_alone(
+        struct device *device, struct node *node, uint64_t bytes, uint32_t align, enum ingot_status *status)
 {
-	return location_whole(slab_new(device, bytes, align, INGOT_SLAB_PRIVATE, status), status);
+	return location_whole(node, slab_new(device, bytes, align, INGOT_SLAB_PRIVATE, status), status);
 }
 
-struct location *location_adopt(struct device *device, void *memory, uint64_t bytes, enum ingot_status *status)
+struct location *location_adopt(
+        struct device *device, struct node *node, void *memory, uint64_t bytes, enum ingot_status *status)
 {
 	struct slab *slab = slab_adopt(device, memory, bytes);
 	if (!slab)
 		*status = say(INGOT_MEMORY, "no memory for a location");
-	return location_whole(slab, status);
+	return location_whole(node, slab, status);
 }
 
 /* By another stream.  Handles tell a closed owner from a stream that has its number now. */
-bool location_owned(const struct location *location, const struct stream *stream)
+bool location_owned(struct location *location, const struct stream *stream)
 {
-	return location->owner.runtime && !ingot_stream_equal(location->owner, HANDLE(ingot_stream, stream));
+	const struct held *held = location_held(location);
+	return held->owner_generation
+	        && (held->owner != stream->object.index || held->owner_generation != stream->object.generation);
 }
 
-enum ingot_status location_claim(struct location *location, struct stream *stream, const struct node *node)
+enum ingot_status location_refuses(struct location *location, struct stream *stream, const struct node *node)
 {
 	uint64_t offset;
 	const struct node *base = node_base((struct node *)(uintptr_t)node, &offset);
@@ -91,15 +128,15 @@ enum ingot_status location_claim(struct location *location, struct stream *strea
 	        || (ingot_mode_known_constant(&base->mode) && hazard_valued(stream->object.runtime, &location->hazard)))
 		return node_conflict(node, "it is constant, and has its value");
 	if (location_owned(location, stream)) {
-		const struct stream *owner = FIND(stream, stream->object.runtime, location->owner, KIND_STREAM);
+		const struct held *held = location_held(location);
+		const struct object *owner =
+		        object_of(stream->object.runtime, held->owner, held->owner_generation, KIND_STREAM);
 		char why[160];
-		snprintf(why, sizeof why, "%s writes it, so %s cannot", owner ? owner->name : "a closed stream",
-		        stream->name);
+		snprintf(why, sizeof why, "%s writes it, so %s cannot",
+		        owner ? ((const struct stream *)owner)->name : "a closed stream", stream->name);
 		return node_conflict(node, why);
 	}
-	if (ingot_mode_known_shared(&base->mode))
-		location->owner = HANDLE(ingot_stream, stream);
-	return location->streaming ? merges_settle(location, stream) : INGOT_OK;
+	return INGOT_OK;
 }
 
 /* ---- tables of nodes ---- */
@@ -208,8 +245,8 @@ void context_keep_newest(struct context *context)
 		return;
 	for (uint32_t i = 0; i < context->entries.count; i++) {
 		struct node *node = context->entries.at[i].node;
-		if (node->host && node->host_version != node->newest && !context->stream->failure
-		        && context->entries.at[i].location->version == node->newest
+		if (node->host && host_version(node) != node_newest(node) && !context->stream->failure
+		        && location_held(context->entries.at[i].location)->version == node_newest(node)
 		        && !ingot_mode_known_volatile(&node->mode) && !ingot_mode_known_shared(&node->mode))
 			host_download(context, node);
 	}
@@ -225,13 +262,8 @@ enum ingot_status context_finalize_locked(struct context *context)
 		return say(INGOT_BUSY, "the context has %u live children", context->children);
 	context->finalized = true;
 	/* The caller's memory may go now, so nothing streams from it any more. */
-	for (uint32_t i = 0; i < context->entries.count; i++) {
-		struct location *location = context->entries.at[i].location;
-		for (uint32_t k = 0;
-		        location->slab->adopted && location->streaming && k < location->device->stream_count; k++)
-			if (location->device->streams[k] && location->device->streams[k]->merge.streaming == location)
-				merge_empty(location->device->streams[k]);
-	}
+	for (uint32_t i = 0; i < context->entries.count; i++)
+		context->entries.at[i].location->retired += context->entries.at[i].location->slab->adopted;
 	entries_release(runtime, &context->entries);
 	location_drop(context->workspace);
 	context->workspace = NULL;
@@ -388,40 +420,52 @@ enum ingot_status ingot_context_merge_node(struct ingot_context handle, struct i
 /* ---- placing ---- */
 
 enum ingot_status context_upload(struct context *context, struct node *node, struct entry *entry, const void *data,
-        uint64_t bytes, bool from_host, struct ingot_command **out)
+        uint64_t bytes, enum upload kind, struct ingot_command **out)
 {
 	struct location *location = entry->location;
 	struct ingot_command *command;
 	struct node *base;
 	node_host(node, &base);
-	struct access accesses[2] = { { &location->hazard, false, true }, { &base->host_hazard, true, false } };
-	enum ingot_status status = submit_write(context->stream, "from_host", location->slab,
-	        location->offset + entry->offset, data, bytes, accesses, from_host ? 2 : 1, &node->object, &command);
+	struct access accesses[2] = { location_access(location, node, true),
+		{ .hazard = &base->host_hazard, .read = true } };
+	/* The host's part in a place that has the host's value already makes no new one. */
+	if (kind == UPLOAD_INITIAL
+	        || (kind == UPLOAD_HOST && (base == node || location_held(location)->version == host_version(base)))) {
+		accesses[0].gives = GIVES_VALUE;
+		accesses[0].version = kind == UPLOAD_HOST ? host_version(base) : INITIAL_VERSION;
+	}
+	enum ingot_status status =
+	        submit_write(context->stream, "from_host", location->slab, location->offset + entry->offset, data,
+	                bytes, accesses, kind == UPLOAD_HOST ? 2 : 1, &node->object, &command);
 	if (status)
 		return status;
-	if (from_host)
+	if (kind == UPLOAD_HOST)
 		move_pins(command, base);
 	if (out)
 		*out = command;
-	/* A part of the host array makes no copy of it that is as new. */
-	if (!from_host)
-		location->version = ++base->newest;
-	else if (base == node)
-		location->version = node->host_version;
-	location->hazard.valued = true;
-	node->uploads += from_host;
+	node->uploads += kind == UPLOAD_HOST;
 	return INGOT_OK;
+}
+
+enum ingot_status location_clear(struct context *context, struct location *location)
+{
+	return submit_fill(context->stream, location->slab, location->offset, location->bytes, 0,
+	        &(struct access){ &location->hazard, .write = true, .gives = GIVES_ZEROS }, 1, NULL);
 }
 
 enum ingot_status location_begin(struct context *context, struct node *node, struct location *location, bool cleared)
 {
 	struct entry entry = { node, location, 0 };
+	enum ingot_status status = INGOT_OK;
+	bool host = host_version(node) != 0;
 	if (node_has_value(node))
-		return context_upload(context, node, &entry, node->host_version ? node->host : node->initial,
-		        location->bytes, node->host_version != 0, NULL);
-	return cleared ? INGOT_OK
-	               : submit_fill(context->stream, location->slab, location->offset, location->bytes, 0,
-	                       &(struct access){ &location->hazard, false, true }, 1, NULL);
+		status = context_upload(context, node, &entry, host ? node->host : node_initial(node), location->bytes,
+		        host ? UPLOAD_HOST : UPLOAD_INITIAL, NULL);
+	else if (!cleared)
+		status = location_clear(context, location);
+	if (!status)
+		location->first = location_held(location)->written;
+	return status;
 }
 
 struct placing {
@@ -433,7 +477,7 @@ struct placing {
 	struct slab **slabs;
 	uint32_t *pools;
 	struct access *accesses;
-	bool *given;                    /* of the nodes asked for: the device has its place */
+	struct sharing *given;          /* of the nodes asked for, where the device has its place: as it was */
 	uint32_t count, segments, made; /* nodes, pools, pools that are the context's */
 };
 
@@ -477,7 +521,7 @@ static enum ingot_status pools_open(struct context *context, struct placing *pla
 /* No thread writes their host arrays: uploads read them. */
 static void hosts_settle(struct placing *placing)
 {
-	for (uint32_t i = 0; i < placing->count; i++)
+	for (uint32_t i = 0; INGOT_THREADS && i < placing->count; i++)
 		if (placing->nodes[i]->host_busy) {
 			node_host_settle(placing->nodes[i]);
 			i = UINT32_MAX; /* others may be by now */
@@ -486,7 +530,7 @@ static void hosts_settle(struct placing *placing)
 
 static bool zeroed(const struct placing *placing, uint32_t i)
 {
-	const struct node *node = placing->nodes[i];
+	struct node *node = placing->nodes[i];
 	return !node_has_value(node) && placing->first[i] == FIRST_ZEROS;
 }
 
@@ -497,7 +541,8 @@ static enum ingot_status values_begin(struct context *context, struct placing *p
 		const struct ingot_plan_item *first = placing->items + i, *last = first;
 		uint32_t count = 0;
 		for (; i < placing->count && placing->items[i].segment == first->segment && zeroed(placing, i); i++) {
-			placing->accesses[count++] = (struct access){ &placing->locations[i]->hazard, false, true };
+			placing->accesses[count++] =
+			        (struct access){ &placing->locations[i]->hazard, .write = true, .gives = GIVES_ZEROS };
 			last = placing->items + i;
 		}
 		if (!count)
@@ -538,8 +583,8 @@ static enum ingot_status place_all(struct context *context, struct placing *plac
 	hosts_settle(placing);
 	for (uint32_t i = 0; i < placing->count && !status; i++) {
 		uint32_t segment = placing->items[i].segment;
-		struct location *location = location_new(device, placing->slabs[segment], placing->pools[segment],
-		        placing->items[i].offset, placing->items[i].bytes);
+		struct location *location = location_new(device, placing->nodes[i], placing->slabs[segment],
+		        placing->pools[segment], placing->items[i].offset, placing->items[i].bytes);
 		placing->locations[i] = location;
 		status = location ? entries_add(runtime, &context->entries, placing->nodes[i], location, 0)
 		                  : say(INGOT_MEMORY, "no memory for a location");
@@ -573,11 +618,11 @@ enum ingot_status context_place_nodes(
 		if (twice)
 			continue;
 		struct location *given;
+		sharing_note(context->stream->device, base, placing.given + i);
 		if ((status = node_placeable(base)) || (status = location_given(context, base, &given, &offset)))
 			break;
 		if (given) {
 			status = entries_add(runtime, &context->entries, base, given, offset);
-			placing.given[i] = !status;
 			continue;
 		}
 		placing.first[placing.count] = first && base == nodes[i] ? first[i] : FIRST_ZEROS;
@@ -591,14 +636,14 @@ enum ingot_status context_place_nodes(
 			if (entry && entry->location == placing.locations[i])
 				entries_remove(&context->entries, placing.nodes[i]);
 		}
-		for (uint32_t i = 0; i < count; i++)
-			if (placing.given[i]) {
-				uint64_t offset;
-				entries_remove(&context->entries, node_base(nodes[i], &offset));
-			}
+		for (uint32_t i = count; i-- > 0;)
+			if (placing.given[i].node)
+				entries_remove(&context->entries, placing.given[i].node);
 		for (; placing.made; placing.made--)
 			pool_remove(context->stream->device, context->pools[--context->pool_count]);
 	}
+	for (uint32_t i = count; !lacking && i-- > 0;)
+		sharing_end(context->stream->device, placing.given + i, status != INGOT_OK);
 	placing_release(runtime, &placing);
 	return status;
 }
@@ -668,11 +713,11 @@ static enum ingot_status own_place(struct context *context, struct node *node, s
 {
 	if (!location)
 		return say(INGOT_MEMORY, "no memory to place n%u", node->id);
-	if (fresh) {
-		location->hazard.valued = true;
-		location->version = ++node->newest;
-	}
 	enum ingot_status status = entries_add(context->object.runtime, &context->entries, node, location, 0);
+	if (!status && fresh) {
+		location->hazard.held.holds = HOLDS_VALUE;
+		location->hazard.held.version = ++node->stamp;
+	}
 	location_drop(location);
 	return status;
 }
@@ -703,33 +748,20 @@ enum ingot_status ingot_context_adopt(
 			        (unsigned long long)needed, node->id);
 	}
 	if (!status) {
-		struct location *location = location_adopt(device, memory, bytes, &status);
+		struct location *location = location_adopt(device, node, memory, bytes, &status);
 		if (location)
 			status = own_place(context, node, location, true);
 		/* The node's own host array: both copies are one, and neither is older. */
 		if (!status && memory == node->host)
-			node->host_version = node->newest;
+			node->host_hazard.held.version = node->stamp;
 	}
 	object_drop(&context->object);
 	leave(handle.runtime);
 	return status;
 }
 
-/* Versions are a node's, so a place is one node's, in however many contexts. */
-static bool place_of(const struct location *location, struct node *node)
-{
-	struct ingot_runtime *runtime = node->object.runtime;
-	for (uint32_t i = 0; i < runtime->handle_count; i++) {
-		struct context *context = (struct context *)runtime->handles[i].object;
-		struct entry *entry =
-		        context && context->object.kind == KIND_CONTEXT ? entries_find(&context->entries, node) : NULL;
-		if (entry && entry->location == location)
-			return true;
-	}
-	return false;
-}
-
-/* The node's place that is the range; else whether any other meets it. */
+/* The node's place that is the range; else whether any other meets it.  Versions are a node's, so a place is one
+ * node's, in however many contexts. */
 static struct location *location_at(
         struct device *device, const struct slab *slab, const struct ingot_location *at, struct node *node, bool *meets)
 {
@@ -739,7 +771,7 @@ static struct location *location_at(
 		if (one->slab != slab || one->offset >= at->offset + at->bytes
 		        || at->offset >= one->offset + one->bytes)
 			continue;
-		if (one->offset == at->offset && one->bytes == at->bytes && place_of(one, node))
+		if (one->offset == at->offset && one->bytes == at->bytes && one->node == node)
 			return one;
 		*meets = true;
 	}
@@ -781,7 +813,7 @@ enum ingot_status ingot_context_bind(
 			        meets ? "another node lies there"
 			              : "the pool is a context's, and the node does not lie there");
 		else
-			location = location_new(device, pool->slab, at.pool, at.offset, at.bytes);
+			location = location_new(device, node, pool->slab, at.pool, at.offset, at.bytes);
 		status = status ? status : own_place(context, node, location, fresh);
 	}
 	object_drop(&context->object);
@@ -796,8 +828,8 @@ struct location *context_workspace(struct context *context, uint64_t bytes, uint
 		if (one->workspace && one->stream == context->stream && one->workspace->bytes >= bytes
 		        && slab_aligned(one->workspace->slab, align))
 			return one->workspace;
-	return context->workspace =
-	               location_alone(context->stream->device, bytes, align, status); /* a routine's context has one */
+	return context->workspace = location_alone(
+	               context->stream->device, NULL, bytes, align, status); /* a routine's context has one */
 }
 
 /* ---- questions ---- */

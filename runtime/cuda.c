@@ -893,7 +893,6 @@ const struct ingot_backend ingot_backend_cuda = {
 	.call = cuda_call,
 	.launch = cuda_launch,
 	.schedule = cuda_schedule,
-	.one_lane = true,
 	.module_load = cuda_module_load,
 	.module_unload = cuda_module_unload,
 	.event_open = cuda_event_open,

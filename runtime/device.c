@@ -36,7 +36,7 @@ const char *device_words(struct device *device, enum ingot_status status, const 
 
 void placing_wait(struct device *device)
 {
-	while (device->placing)
+	while (INGOT_THREADS && device->placing)
 		change_wait(device->object.runtime);
 }
 
@@ -79,7 +79,7 @@ static enum ingot_status device_new(
 	device->properties.backend = backend->table->name;
 	device->properties.ordinal = ordinal;
 	device->properties.id = next_id++;
-	status = stream_new(device, true, &device->main);
+	status = stream_new(device, &device->main);
 	if (status) {
 		handle_close(&device->object);
 		return status;
@@ -96,7 +96,6 @@ void device_release(struct object *object)
 		table_of(device)->device_close(device->raw);
 	failure_drop(runtime, device->lost);
 	memory_free(runtime, device->streams);
-	memory_free(runtime, device->lanes);
 	memory_free(runtime, device->pools);
 	memory_free(runtime, device->constants);
 	memory_free(runtime, device->locations);
@@ -181,9 +180,11 @@ static void device_contexts_close(struct device *device)
 static void device_tables_release(struct device *device)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
-	for (uint32_t i = 0; i < device->constant_count; i++)
-		location_drop(device->constants[i].location);
-	device->constant_count = 0;
+	for (uint32_t i = 0; i < runtime->handle_count; i++) {
+		struct object *object = runtime->handles[i].object;
+		if (object && object->kind == KIND_LIBRARY)
+			library_leave((struct library *)object, device);
+	}
 	entries_release(runtime, &device->candidates);
 	entries_release(runtime, &device->shared);
 	while (device->pool_count)
@@ -258,7 +259,7 @@ enum ingot_status ingot_device_sync(struct ingot_device handle)
 		hazard_prune(runtime, &device->pools[i].hazard);
 	for (uint32_t i = 0; i < device->stream_count; i++)
 		if (device->streams[i])
-			hazard_prune(runtime, &device->streams[i]->merge.hazard);
+			hazard_prune(runtime, &device->streams[i]->merge);
 	object_drop(&device->object);
 	leave(runtime);
 	return status;

@@ -63,10 +63,11 @@ static void streams_print(struct sink *sink, const struct device *device)
 		const struct stream *stream = device->streams[i];
 		if (!stream)
 			continue;
+		const struct content *content = stream->merge.held.content;
 		sink_printf(sink,
 		        "%s{\"number\":%u,\"queued\":%u,\"contexts\":%u,\"merge_bytes\":%" PRIu64 ",\"failure\":",
 		        first ? "" : ",", stream->number, stream->count, stream->contexts,
-		        stream->merge.owned ? stream->merge.owned->bytes : 0);
+		        content && content->storage ? content->storage->bytes : 0);
 		if (stream->failure)
 			sink_string(sink, stream->failure->text);
 		else

@@ -11,17 +11,41 @@ static void writer_drop(struct ingot_runtime *runtime, struct hazard *hazard)
 	runtime->hazards--;
 }
 
+void held_drop(struct ingot_runtime *runtime, struct held *held)
+{
+	failure_drop(runtime, held->taint);
+	content_drop(runtime, held->content);
+	held->taint = NULL;
+	held->content = NULL;
+}
+
+void held_set(struct ingot_runtime *runtime, struct held *held, const struct held *now)
+{
+	struct held old = *held;
+	*held = *now;
+	failure_keep(held->taint);
+	if (held->content)
+		held->content->refs++;
+	held_drop(runtime, &old);
+}
+
+void taint_set(struct ingot_runtime *runtime, struct held *held, struct failure *failure)
+{
+	struct failure *old = held->taint;
+	held->taint = failure_keep(failure);
+	failure_drop(runtime, old);
+}
+
 void hazard_prune(struct ingot_runtime *runtime, struct hazard *hazard)
 {
 	uint32_t kept = 0;
 	if (hazard->writer && command_done(hazard->writer)) {
-		struct ingot_command *writer = hazard->writer;
-		struct failure *old = hazard->taint;
-		bool skipped = writer->skipped && !hazard->strict && hazard->place != NO_PLACE;
-		hazard->taint = failure_keep(skipped ? writer->befores[hazard->place].taint : writer->failure);
+		const struct ingot_command *writer = hazard->writer;
+		bool skipped = writer->skipped && hazard->place != NO_PLACE;
 		if (skipped)
-			hazard->valued = writer->befores[hazard->place].valued;
-		failure_drop(runtime, old);
+			held_set(runtime, &hazard->held, writer->befores + hazard->place);
+		if (!skipped || hazard->strict)
+			taint_set(runtime, &hazard->held, writer->failure);
 		writer_drop(runtime, hazard);
 	}
 	for (uint32_t i = 0; i < hazard->reader_count; i++) {
@@ -41,11 +65,11 @@ bool hazard_reserve(struct ingot_runtime *runtime, struct hazard *hazard)
 	        runtime, &hazard->readers, hazard->reader_count, &hazard->reader_room, sizeof *hazard->readers);
 }
 
-bool hazard_valued(struct ingot_runtime *runtime, struct hazard *hazard)
+struct held *hazard_held(struct ingot_runtime *runtime, struct hazard *hazard)
 {
 	if (hazard->writer && command_done(hazard->writer))
 		hazard_prune(runtime, hazard);
-	return hazard->valued;
+	return &hazard->held;
 }
 
 bool hazard_busy(struct ingot_runtime *runtime, struct hazard *hazard, bool readers_too)
@@ -62,6 +86,6 @@ void hazard_release(struct ingot_runtime *runtime, struct hazard *hazard)
 		runtime->hazards--;
 	}
 	memory_free(runtime, hazard->readers);
-	failure_drop(runtime, hazard->taint);
+	held_drop(runtime, &hazard->held);
 	*hazard = (struct hazard){ 0 };
 }

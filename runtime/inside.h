@@ -26,6 +26,7 @@
 #define NAME_ROOM 48
 #define ADOPT_ALIGN 16 /* of the caller's memory: the largest element's */
 #define TEXT_ROOM 240
+#define INITIAL_VERSION 1 /* of a value that a module gives its node from the start */
 /* The first lines of a public call: what no caller may leave out. */
 #define NEED(condition) \
 	do { \
@@ -52,6 +53,8 @@ struct object {
 	uint32_t refs;
 };
 
+struct submission;
+
 /* A failure is shared by all who must hear of it. */
 struct failure {
 	uint32_t refs;
@@ -76,26 +79,39 @@ struct edge {
 };
 #define NO_PLACE UINT16_MAX
 
-/* What a place held before a command that writes it: holds again where the command was skipped. */
-struct before {
-	struct failure *taint;
-	bool valued;
+/* What a place holds, or will when its last writer is done.  A command notes it when it is accepted; what was there
+ * before holds again where the command was skipped. */
+struct held {
+	struct failure *taint;            /* the last writer that began failed: the value is not there */
+	struct content *content;          /* of a merge buffer */
+	uint64_t version;                 /* of the node's value */
+	uint64_t written;                 /* which write it was, of all of the runtime */
+	uint32_t owner, owner_generation; /* the handle of a shared place's only writer, also when closed; 0: none */
+	enum { HOLDS_NOTHING, HOLDS_ZEROS, HOLDS_VALUE } holds;
 };
 
 /* Who touched a place: the last writer and the readers since. */
 struct hazard {
 	struct ingot_command *writer;
-	struct failure *taint; /* the last writer that began failed: the value is not there */
-	bool valued;           /* somebody gave it a value, or is about to */
-	bool strict;           /* of host arrays: what was skipped taints too */
-	uint16_t place;        /* of the writer's places, this one */
+	struct held held;
+	bool strict;    /* of host arrays: what was skipped taints too */
+	uint16_t place; /* of the writer's places, this one */
 	struct ingot_command **readers;
 	uint32_t reader_count, reader_room;
 };
 
+/* What a write makes of a place: nothing that is told, zeros, the value of that version, a new value; a new value where
+ * a part is written into the newest, else it stays as old as the rest. */
+enum gives { GIVES_NOTHING, GIVES_ZEROS, GIVES_VALUE, GIVES_NEW, GIVES_PART };
+
 struct access {
 	struct hazard *hazard;
 	bool read, write;
+	enum gives gives;
+	uint64_t version;
+	struct node *node;         /* whose value it is; NULL: none's */
+	struct location *location; /* whose hazard it is; NULL: of a pool, a host array or a merge buffer */
+	struct content *content;   /* of the merge buffer: what is written into it, or read */
 };
 
 struct ingot_command {
@@ -116,7 +132,7 @@ struct ingot_command {
 	struct failure *cause;   /* of a predecessor: do not run */
 	struct failure *failure; /* its own, when done */
 	struct edge *edges, *successors;
-	struct before *befores; /* of the places it writes */
+	struct held *befores; /* of the places it writes: what they held before it */
 	uint32_t edge_count, slab_count, before_count;
 	struct slab **slabs;
 	struct object *keeps;            /* lives until it is done */
@@ -170,11 +186,16 @@ struct location {
 	uint32_t pool, refs;
 	uint64_t offset, bytes;
 	struct hazard hazard;
-	uint64_t version;
-	bool owns_pool;            /* its pool goes with it */
-	uint32_t index;            /* among the device's locations */
-	uint32_t streaming;        /* merge buffers that are this place */
-	struct ingot_stream owner; /* of a shared one: its only writer, also when it is closed; zeros: none yet */
+	uint64_t first;     /* the write that gave it its first value */
+	bool owns_pool;     /* its pool goes with it */
+	uint32_t index;     /* among the device's locations */
+	uint32_t streaming; /* contents of merge buffers that are this place */
+	/* Before a stream writes it; told by who makes it stream, as a small program that has no merge buffers needs none
+	 * of their code. */
+	enum ingot_status (*settle)(struct location *, struct stream *writer);
+	uint32_t retired;                          /* times that the caller took its memory back */
+	struct node *node;                         /* whose value it holds, kept; NULL: constants, workspaces */
+	struct location *next_place, **place_link; /* among the node's */
 };
 
 struct entry {
@@ -198,9 +219,9 @@ struct backend {
 	struct backend *next;
 };
 
+/* Libraries hold their constants, and so do the contexts that have nodes in them; the device only knows them. */
 struct constants {
-	const void *data;
-	uint64_t bytes, hash;
+	uint64_t hash; /* 0: none is known */
 	struct location *location;
 };
 
@@ -212,8 +233,6 @@ struct device {
 	struct stream **streams; /* by number; NULL: free */
 	uint32_t stream_room, stream_count;
 	struct stream *main;
-	struct stream **lanes; /* of static schedules, made when needed */
-	uint32_t lane_count;
 	struct pool *pools; /* by ascending id */
 	uint32_t pool_count, pool_room, next_pool;
 	struct constants *constants;
@@ -231,14 +250,16 @@ struct ingot_queue {
 	struct stream *stream;
 };
 
-struct merge {
-	struct node *node;
-	struct slab *owned;
-	struct hazard hazard;       /* of the owned storage */
-	struct location *streaming; /* the source, or NULL */
-	uint64_t streaming_offset;
-	bool taken;                   /* streaming: its consumer was submitted */
-	struct ingot_command *update; /* the latest copy */
+/* What is in a merge buffer; another one each time that it is filled, so that the one before can be had again. */
+struct content {
+	uint32_t refs;
+	struct node *node;              /* NULL: it is empty */
+	struct slab *storage;           /* the stream's own, also while it streams; NULL: none yet */
+	struct location *streaming;     /* the source, or NULL */
+	uint64_t offset, written;       /* in it; the write that it streams */
+	uint32_t retired;               /* of the source, then */
+	struct ingot_command *update;   /* the copy into the storage */
+	struct ingot_command *consumer; /* the latest that reads it */
 };
 
 struct stream {
@@ -261,7 +282,7 @@ struct stream {
 	void *raw;
 	struct stream *next_to_wake;
 	_Atomic uint32_t wakers; /* threads that are about to wake its backend */
-	struct merge merge;
+	struct hazard merge;     /* of its merge buffer */
 	char name[NAME_ROOM];
 };
 
@@ -307,16 +328,16 @@ struct node {
 	uint32_t align;
 	void *host; /* of what is no view: a view's is a part of it */
 	bool host_owned;
-	bool pinning;          /* somebody has tried to pin it, or does */
-	struct device *pinned; /* by this device's backend; kept; NULL: it is not */
-	bool host_busy;        /* a thread copies values, without the lock */
-	uint32_t libraries;    /* that have it: its handle ends with the last */
-	const void *initial;
-	const struct ingot_module_constants *constants; /* it is a part of, or NULL */
-	const void *constants_data;
-	uint64_t constants_offset;
+	bool pinning;                         /* somebody has tried to pin it, or does */
+	struct device *pinned;                /* by this device's backend; kept; NULL: it is not */
+	bool host_busy;                       /* a thread copies values, without the lock */
+	uint32_t libraries;                   /* that have it: its handle ends with the last */
+	struct library *source;               /* which says what it has from the start; NULL: none */
+	const struct ingot_module_node *from; /* there */
 	struct hazard host_hazard;
-	uint64_t host_version, newest;
+	uint64_t stamp;          /* the latest version that was given */
+	uint64_t lost;           /* the latest that went with its place */
+	struct location *places; /* on all devices */
 	uint64_t uploads, downloads;
 	char *code_name, *note;
 	struct prepared *before[2]; /* what the caller has the host wait for: reading, writing */
@@ -334,8 +355,10 @@ struct library {
 };
 
 struct loaded {
-	struct device *device;
+	struct device *device; /* kept */
+	bool asked;            /* the device's loader was */
 	void *raw;
+	struct location *constants; /* NULL: not needed there yet */
 };
 
 struct argument {
@@ -370,6 +393,7 @@ struct routine {
 	struct node *node;
 	struct context *source;
 	enum ingot_merge merge;
+	enum ingot_status (*transfer)(struct submission *, struct routine *, struct ingot_command **);
 };
 
 struct trace_entry {
@@ -400,6 +424,7 @@ struct ingot_runtime {
 	struct spares commands, events; /* blocks of those that are gone */
 	_Atomic uint32_t change;        /* a futex: something finished or was signalled */
 	uint32_t in_place_queued;       /* commands on streams that run in place */
+	uint64_t writes;                /* accepted */
 	struct ingot_runtime_options options;
 	struct backend *backends;
 	struct handle_entry *handles;
@@ -462,9 +487,9 @@ struct failure *failure_keep(struct failure *);
 void failure_drop(struct ingot_runtime *, struct failure *);
 
 /* ---- stream.c ---- */
-enum ingot_status stream_new(struct device *, bool unlocked, struct stream **); /* unlocked: `placing` is held */
-void stream_finish(struct stream *); /* waits for what was submitted by now */
-void stream_end(struct stream *);    /* of one that is closing and has no work */
+enum ingot_status stream_new(struct device *, struct stream **); /* `placing` is held; gives the lock up */
+void stream_finish(struct stream *);                             /* waits for what was submitted by now */
+void stream_end(struct stream *);                                /* of one that is closing and has no work */
 
 /* ---- device.c ---- */
 struct device *device_enter(struct ingot_device, enum ingot_status *); /* with the lock; NULL: stale or being closed */
@@ -494,6 +519,8 @@ void *spare_take(struct spares *, size_t cleared); /* NULL: none is kept; so man
 void spare_give(struct ingot_runtime *, struct spares *, void *block);
 void spares_release(struct ingot_runtime *, struct spares *);
 void command_drop(struct ingot_command *);
+/* With the lock: what ends now, as a line of the trace; began 0: nobody traces. */
+void trace_add(struct ingot_command *, const char *name, uint64_t began);
 void command_wait(struct ingot_command *); /* locked; gives the lock up meanwhile */
 static inline bool command_done(const struct ingot_command *command)
 {
@@ -509,6 +536,7 @@ bool inside_task(void);
 /* ---- submission.c: around every call that queues work ---- */
 struct submission {
 	struct stream *stream; /* kept */
+	struct stream *other;  /* got work, too: of another backend; kept; NULL: none */
 	struct event *event;
 	struct ingot_event *done;
 };
@@ -517,6 +545,7 @@ struct submission {
 enum ingot_status submission_begin(struct submission *, struct stream *, struct ingot_event *done);
 /* The same for marks, which a stream that failed takes too. */
 enum ingot_status submission_begin_mark(struct submission *, struct stream *, struct ingot_event *done);
+void submission_with(struct submission *, struct stream *other);
 /* Binds the event or gives it back, then leaves; on inline devices, runs what is queued.  Returns the status. */
 enum ingot_status submission_end(struct submission *, enum ingot_status, struct ingot_command *);
 
@@ -535,7 +564,15 @@ bool hazard_reserve(struct ingot_runtime *, struct hazard *);
 void hazard_prune(struct ingot_runtime *, struct hazard *);
 void hazard_release(struct ingot_runtime *, struct hazard *);
 bool hazard_busy(struct ingot_runtime *, struct hazard *, bool readers_too);
-bool hazard_valued(struct ingot_runtime *, struct hazard *);
+struct held *hazard_held(struct ingot_runtime *, struct hazard *); /* as of now */
+static inline bool hazard_valued(struct ingot_runtime *runtime, struct hazard *hazard)
+{
+	return hazard_held(runtime, hazard)->holds == HOLDS_VALUE;
+}
+void held_set(struct ingot_runtime *, struct held *, const struct held *);
+void held_drop(struct ingot_runtime *, struct held *);
+void taint_set(struct ingot_runtime *, struct held *, struct failure *);
+void content_drop(struct ingot_runtime *, struct content *);
 
 /* ---- pool.c ---- */
 /* Gives the lock up, but for `locked`. */
@@ -579,11 +616,24 @@ void entries_release(struct ingot_runtime *, struct entries *);
 struct entry *context_find(
         struct context *, const struct node *, struct entry *room); /* views resolved; NULL: not there */
 enum ingot_status context_new(struct stream *, struct context *parent, struct context **);
-/* Whether the stream may write the place (INGOT_CONFLICT: it is constant, or another stream's); merge buffers that are
- * the place take its value first. */
-enum ingot_status location_claim(struct location *, struct stream *, const struct node *);
-bool location_owned(const struct location *, const struct stream *); /* by another stream */
-struct location *location_new(struct device *, struct slab *, uint32_t pool, uint64_t offset, uint64_t bytes);
+/* INGOT_CONFLICT: the stream may not write the place, as it is constant, or another stream's. */
+enum ingot_status location_refuses(struct location *, struct stream *, const struct node *);
+bool location_owned(struct location *, const struct stream *); /* by another stream */
+static inline struct held *location_held(struct location *location)
+{
+	return hazard_held(location->device->object.runtime, &location->hazard);
+}
+/* By anybody, since it got its first value. */
+static inline bool location_rewritten(struct location *location)
+{
+	const struct held *held = location_held(location);
+	return held->holds && held->written != location->first;
+}
+/* How the node, which lies there, is accessed; a write makes a new value of it. */
+struct access location_access(struct location *, const struct node *, bool write);
+/* node: whose value it will hold, or NULL. */
+struct location *location_new(
+        struct device *, struct node *, struct slab *, uint32_t pool, uint64_t offset, uint64_t bytes);
 void location_drop(struct location *);
 enum ingot_status context_finalize_locked(struct context *);
 /* What a new place begins with: the node's value, or where it has none zeros, or anything as the code clears it;
@@ -592,20 +642,36 @@ enum first { FIRST_ZEROS, FIRST_CLEARED, FIRST_WRITTEN };
 /* Places nodes that the context does not see yet.  first: of each; NULL: all of FIRST_ZEROS. */
 enum ingot_status context_place_nodes(struct context *, struct node *const *, const uint8_t *first, uint32_t count);
 /* A location with a pool of its own, which it takes along when it goes. */
-struct location *location_alone(struct device *, uint64_t bytes, uint32_t align, enum ingot_status *);
+struct location *location_alone(struct device *, struct node *, uint64_t bytes, uint32_t align, enum ingot_status *);
 /* The same over memory that stays the caller's. */
-struct location *location_adopt(struct device *, void *, uint64_t bytes, enum ingot_status *);
+struct location *location_adopt(struct device *, struct node *, void *, uint64_t bytes, enum ingot_status *);
 /* Gives a new location its first value: of the host, initial data, or zeros but where the code clears it. */
 enum ingot_status location_begin(struct context *, struct node *, struct location *, bool cleared);
+enum ingot_status location_clear(struct context *, struct location *);
+enum upload { UPLOAD_HOST, UPLOAD_INITIAL, UPLOAD_CALLER };
 enum ingot_status context_upload(struct context *, struct node *, struct entry *, const void *, uint64_t bytes,
-        bool from_host, struct ingot_command **);
+        enum upload, struct ingot_command **);
 struct location *context_workspace(struct context *, uint64_t bytes, uint32_t align, enum ingot_status *);
 void location_keep(struct location *);
-/* link.c: where the device has the node already, or for all: constants and shared nodes; NULL: the context places it.
- */
+/* ---- link.c ---- */
+/* Where the device has the node already, or for all: constants and shared nodes; NULL: the context places it. */
 enum ingot_status location_given(struct context *, struct node *, struct location **, uint64_t *offset);
+/* What the device says of a node before something is decided of it, which may have to be undone. */
+struct sharing {
+	struct node *node;
+	struct ingot_mode_state mode;
+	struct location *candidate, *shared;
+};
+void sharing_note(struct device *, struct node *, struct sharing *);
+void sharing_end(struct device *, struct sharing *, bool undo); /* NULL in `node`: nothing was noted */
+void sharing_forget(struct node *);                             /* no device has a place of it for others any more */
+/* The library's constants lie on the device; they go up where they have not yet. */
+enum ingot_status constants_need(struct context *, struct library *, struct location **);
 
 /* ---- library.c ---- */
+/* What the library has on the device; made: NULL only where there is no memory, else where it has nothing yet. */
+struct loaded *library_on(struct library *, struct device *, bool made);
+void library_leave(struct library *, struct device *); /* its constants there go */
 /* What the device's loader made of the library, the first time it is asked; NULL where it makes nothing of libraries.
  */
 enum ingot_status library_loaded(struct library *, struct device *, void **loaded);
@@ -622,10 +688,16 @@ size_t node_debug_name(const struct node *, char *, size_t);
 struct node *node_base(struct node *, uint64_t *offset); /* through views */
 void *node_host(struct node *, struct node **base);      /* its part of the base's host array, or NULL */
 void node_host_settle(struct node *);                    /* until no thread copies values; may give up the lock */
-static inline bool node_has_value(const struct node *node)
+uint64_t node_newest(struct node *base);                 /* the version of its newest value, wherever it is or was */
+uint64_t host_version(struct node *base);                /* of its host array */
+void host_written(struct node *base);                    /* by the host: a new value, ready now */
+void node_end(struct node *);                            /* its handle */
+static inline const void *node_initial(const struct node *node) { return node->source ? node->from->initial : NULL; }
+static inline struct library *node_constants(const struct node *node) /* it is a part of; NULL: of none */
 {
-	return node->initial || node->host_version;
-} /* from the start */
+	return node->source && node->from->flags & INGOT_NODE_CONSTANT ? node->source : NULL;
+}
+bool node_has_value(struct node *); /* from the start */
 enum ingot_status node_conflict(const struct node *, const char *why);
 enum ingot_status node_placeable(const struct node *); /* INGOT_CONFLICT: its mode gives it no memory */
 uint32_t node_align(const struct node *);              /* of memory that is adopted for it */
@@ -637,18 +709,27 @@ void host_wait(struct node *base,
 void prepared_release(struct node *);
 
 /* ---- routine.c, transfer.c, schedule.c ---- */
-enum ingot_status transfer_run(struct node *, struct context *target, enum ingot_merge, struct context *source,
-        bool *moved, struct ingot_command **);
 enum ingot_status schedule_run(struct routine *, const struct request *whole, struct ingot_command **);
 /* What a call of the routine's takes, behind its own payload: symbols as they are now, and where places do not stay
  * copies of them. */
 size_t call_bytes(const struct routine *);
 void call_fill(const struct routine *, struct ingot_call *, void *at);
 enum ingot_status host_download(struct context *, struct node *); /* to its own array; ordered, not waited for */
-void merge_empty(struct stream *);                                /* but for its own storage */
-/* Before the stream writes a place that merge buffers are: each copies it, or is empty where its consumer is submitted.
- */
-enum ingot_status merges_settle(struct location *, struct stream *writer);
+/* Before a part of a place is written: what the place has not gets zeros, or with automatic transfers the newest. */
+enum ingot_status rest_fetch(struct submission *, struct context *, struct node *, struct location *);
+struct context *newest_context(struct node *base); /* one that has the newest value; NULL: none */
+
+/* ---- merge.c ---- */
+struct content *merge_now(struct stream *);                /* NULL: there is nothing in its merge buffer */
+struct access merge_read(struct stream *, struct slab **); /* of what is in it */
+/* What a copy of so many bytes is made into, kept: `made`, or the buffer's own storage where it is large enough. */
+struct slab *merge_storage(struct stream *, struct slab *made, uint64_t bytes, bool unlocked, enum ingot_status *);
+/* Fills it with a copy: what the copy's command does to it.  Then the content is given up, and holds once that command
+ * was accepted; NULL: it was not. */
+struct content *merge_copy(struct stream *, struct node *, struct slab *storage, struct access *write);
+void merge_copied(struct ingot_runtime *, struct content *, struct ingot_command *);
+/* It is the source's place from now on. */
+enum ingot_status merge_stream(struct stream *, struct node *, struct location *source, uint64_t offset);
 
 /* ---- text.c ---- */
 struct sink {

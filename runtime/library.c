@@ -142,7 +142,11 @@ static enum ingot_status routine_check(const struct ingot_module *module, uint32
 		        && (routine->merge_input < 0 || argument->index != (uint32_t)routine->merge_input))
 			return bad(module, "a routine reads a merge buffer that is not its merge input", index);
 	}
-	return routine->run ? INGOT_OK : steps_check(module, routine, index);
+	/* The build for one thread runs code alone, as that is what is generated for it. */
+	return routine->run ? INGOT_OK
+	        : INGOT_THREADS
+	        ? steps_check(module, routine, index)
+	        : bad(module, "a routine without code; its steps are not for a build for one thread", index);
 }
 
 static enum ingot_status module_check(const struct ingot_module *module)
@@ -186,6 +190,23 @@ static struct node *shared_node(struct library *with, const char *name)
 	return NULL;
 }
 
+/* The library goes, and others have its node: the value is that of one of them, or none. */
+static void node_source_move(struct node *node)
+{
+	const struct ingot_runtime *runtime = node->object.runtime;
+	node->source = NULL;
+	for (uint32_t i = 0; i < runtime->handle_count; i++) {
+		struct library *one = (struct library *)runtime->handles[i].object;
+		if (!one || one->object.kind != KIND_LIBRARY || !one->nodes)
+			continue;
+		for (uint32_t k = 0; k < one->module->node_count; k++)
+			if (one->nodes[k] == node) {
+				node->source = one;
+				node->from = one->module->nodes + k;
+			}
+	}
+}
+
 static enum ingot_status node_bind(struct library *library, struct library *with, uint32_t index)
 {
 	struct ingot_runtime *runtime = library->object.runtime;
@@ -227,12 +248,9 @@ static enum ingot_status node_bind(struct library *library, struct library *with
 	library->nodes[index] = node;
 	node->storage_bytes = from->bytes;
 	node->align = from->align;
-	node->initial = from->initial;
-	if (from->flags & INGOT_NODE_CONSTANT) {
-		node->constants = &library->module->constants;
-		node->constants_data = library->constants;
-		node->constants_offset = from->offset;
-	}
+	node->source = library;
+	node->from = from;
+	node->stamp = INITIAL_VERSION;
 	if (from->view_of >= 0) {
 		node->parent = library->nodes[from->view_of];
 		node->view_offset = from->offset;
@@ -251,12 +269,15 @@ void library_release(struct object *object)
 			continue;
 		/* The handle of a node ends with the last library that has it; contexts and merge buffers may hold it
 		 * on. */
+		if (node->source == library)
+			node_source_move(node);
 		if (!--node->libraries)
-			handle_close(&node->object);
+			node_end(node);
 		object_drop(&node->object);
 	}
 	for (uint32_t i = 0; i < library->loaded_count; i++) {
 		struct device *device = library->loaded[i].device;
+		location_drop(library->loaded[i].constants);
 		if (library->loaded[i].raw && device->backend->table->module_unload)
 			device->backend->table->module_unload(device->raw, library->loaded[i].raw);
 		object_drop(&device->object);
@@ -266,27 +287,52 @@ void library_release(struct object *object)
 	memory_free(runtime, library);
 }
 
+struct loaded *library_on(struct library *library, struct device *device, bool made)
+{
+	for (uint32_t i = 0; i < library->loaded_count; i++)
+		if (library->loaded[i].device == device)
+			return library->loaded + i;
+	if (!made)
+		return NULL;
+	if (!memory_grow(library->object.runtime, &library->loaded, library->loaded_count, &library->loaded_room,
+	            sizeof *library->loaded)) {
+		say(INGOT_MEMORY, "no memory to load module %s", library->module->name);
+		return NULL;
+	}
+	object_keep(&device->object);
+	library->loaded[library->loaded_count] = (struct loaded){ .device = device };
+	return library->loaded + library->loaded_count++;
+}
+
+void library_leave(struct library *library, struct device *device)
+{
+	struct loaded *on = library_on(library, device, false);
+	if (!on)
+		return;
+	location_drop(on->constants);
+	on->constants = NULL;
+	if (on->asked)
+		return;
+	*on = library->loaded[--library->loaded_count];
+	object_drop(&device->object);
+}
+
 enum ingot_status library_loaded(struct library *library, struct device *device, void **loaded)
 {
-	struct ingot_runtime *runtime = library->object.runtime;
 	const struct ingot_backend *table = device->backend->table;
 	char text[INGOT_BACKEND_TEXT] = "";
 	*loaded = NULL;
 	if (!OPTIONAL(table, module_load))
 		return INGOT_OK;
-	for (uint32_t i = 0; i < library->loaded_count; i++)
-		if (library->loaded[i].device == device) {
-			*loaded = library->loaded[i].raw;
-			return INGOT_OK;
-		}
-	if (!memory_grow(
-	            runtime, &library->loaded, library->loaded_count, &library->loaded_room, sizeof *library->loaded))
-		return say(INGOT_MEMORY, "no memory to load module %s", library->module->name);
-	enum ingot_status status = table->module_load(device->raw, library->module, loaded, text);
+	struct loaded *on = library_on(library, device, true);
+	if (!on)
+		return INGOT_MEMORY;
+	enum ingot_status status =
+	        on->asked ? INGOT_OK : table->module_load(device->raw, library->module, &on->raw, text);
 	if (status)
 		return say(status, "module %s: %s", library->module->name, device_words(device, status, text));
-	object_keep(&device->object);
-	library->loaded[library->loaded_count++] = (struct loaded){ device, *loaded };
+	on->asked = true;
+	*loaded = on->raw;
 	return INGOT_OK;
 }
 
@@ -355,16 +401,31 @@ enum ingot_status ingot_library_load(struct ingot_runtime *runtime, const struct
 	return status;
 }
 
+/* They read its constants, which go now; who has routines of it is refused in any case. */
+static void uploads_finish(struct library *library)
+{
+	for (uint32_t i = 0; INGOT_THREADS && !library->routines && i < library->loaded_count; i++) {
+		struct location *location = library->loaded[i].constants;
+		while (location && hazard_busy(library->object.runtime, &location->hazard, false)
+		        && i < library->loaded_count && library->loaded[i].constants == location)
+			command_wait(location->hazard.writer);
+	}
+}
+
 enum ingot_status ingot_library_close(struct ingot_library handle)
 {
 	struct library *library = ENTER(library, handle, KIND_LIBRARY);
 	if (!library)
 		return INGOT_STALE;
-	enum ingot_status status = library->routines
-	        ? say(INGOT_BUSY, "module %s has %u routines", library->module->name, library->routines)
-	        : INGOT_OK;
-	if (!status)
+	enum ingot_status status = INGOT_OK;
+	object_keep(&library->object);
+	if (!inside_task())
+		uploads_finish(library);
+	if (library->routines)
+		status = say(INGOT_BUSY, "module %s has %u routines", library->module->name, library->routines);
+	else
 		handle_close(&library->object);
+	object_drop(&library->object);
 	leave(handle.runtime);
 	return status;
 }

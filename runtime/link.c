@@ -12,44 +12,63 @@ static bool has(const uint32_t *at, uint32_t count, uint32_t index)
 
 /* ---- constants: one copy for each device ---- */
 
-static enum ingot_status constants_location(struct context *context, const struct ingot_module_constants *constants,
-        const void *data, struct object *keeps, struct location **out)
+/* One that lies there already: in the same memory, or what was copied and has the same hash. */
+static struct location *constants_known(struct device *device, const struct library *library, uint32_t align)
 {
-	struct device *device = context->stream->device;
-	struct ingot_runtime *runtime = device->object.runtime;
-	enum ingot_status status;
+	const struct ingot_module_constants *wanted = &library->module->constants;
 	for (uint32_t i = 0; i < device->constant_count; i++) {
 		const struct constants *one = device->constants + i;
-		if (one->bytes == constants->bytes
-		        && (one->data == data || (one->hash && one->hash == constants->hash))) {
-			*out = one->location;
-			return INGOT_OK;
-		}
+		const struct slab *slab = one->location->slab;
+		if (slab->bytes == wanted->bytes && slab_aligned(slab, align)
+		        && (slab->adopted ? slab->base == library->constants : one->hash && one->hash == wanted->hash))
+			return one->location;
 	}
-	if (!memory_grow(runtime, &device->constants, device->constant_count, &device->constant_room,
+	return NULL;
+}
+
+static enum ingot_status constants_place(struct device *device, const struct library *library, struct location **out)
+{
+	const struct ingot_module_constants *wanted = &library->module->constants;
+	uint32_t align = wanted->align ? wanted->align : device->properties.slab_align;
+	bool in_place = device->properties.host_memory && !((uintptr_t)library->constants & (align - 1));
+	enum ingot_status status = INGOT_OK;
+	if ((*out = constants_known(device, library, align))) {
+		location_keep(*out);
+		return INGOT_OK;
+	}
+	if (!memory_grow(device->object.runtime, &device->constants, device->constant_count, &device->constant_room,
 	            sizeof *device->constants))
-		return say(INGOT_MEMORY, "no memory for %llu bytes of constants", (unsigned long long)constants->bytes);
-	uint32_t align = constants->align ? constants->align : device->properties.slab_align;
-	struct location *location;
-	if (device->properties.host_memory && !((uintptr_t)data & (align - 1))) /* flash, or a mapped file: no copy */
-		location = location_adopt(device, (void *)(uintptr_t)data, constants->bytes, &status);
-	else if ((location = location_alone(device, constants->bytes, align, &status)))
-		status = submit_write(context->stream, "constants", location->slab, 0, data, constants->bytes,
-		        &(struct access){ &location->hazard, false, true }, 1, keeps, NULL);
-	if (status) {
-		location_drop(location);
+		return say(INGOT_MEMORY, "no memory for %llu bytes of constants", (unsigned long long)wanted->bytes);
+	struct location *location = in_place /* flash, or a mapped file: no copy */
+	        ? location_adopt(device, NULL, (void *)(uintptr_t)library->constants, wanted->bytes, &status)
+	        : location_alone(device, NULL, wanted->bytes, align, &status);
+	if (!location)
 		return status;
-	}
-	location->hazard.valued = location->slab->constant = true;
-	device->constants[device->constant_count++] =
-	        (struct constants){ data, constants->bytes, constants->hash, location };
+	location->slab->constant = true;
+	location->hazard.held.holds = in_place ? HOLDS_VALUE : HOLDS_NOTHING;
+	device->constants[device->constant_count++] = (struct constants){ wanted->hash, location };
 	*out = location;
 	return INGOT_OK;
 }
 
-static enum ingot_status library_constants(struct context *context, struct library *library, struct location **out)
+/* Uploaded again where the command that was to do it was skipped. */
+enum ingot_status constants_need(struct context *context, struct library *library, struct location **out)
 {
-	return constants_location(context, &library->module->constants, library->constants, &library->object, out);
+	struct device *device = context->stream->device;
+	struct loaded *on = library_on(library, device, true);
+	struct location *location = on ? on->constants : NULL;
+	enum ingot_status status = on ? INGOT_OK : INGOT_MEMORY;
+	if (!status && !location && !(status = constants_place(device, library, &location)))
+		library_on(library, device, true)->constants = location; /* the lock was given up for the memory */
+	if (status)
+		return status;
+	*out = location;
+	return hazard_valued(device->object.runtime, &location->hazard)
+	        ? INGOT_OK
+	        : submit_write(context->stream, "constants", location->slab, 0, library->constants,
+	                library->module->constants.bytes,
+	                &(struct access){ &location->hazard, .write = true, .gives = GIVES_VALUE }, 1, &library->object,
+	                NULL);
 }
 
 /* ---- sharing between streams ---- */
@@ -59,7 +78,7 @@ static enum ingot_status device_place(
 {
 	struct device *device = context->stream->device;
 	enum ingot_status status;
-	struct location *location = location_alone(device, node_bytes(node), node->align, &status);
+	struct location *location = location_alone(device, node, node_bytes(node), node->align, &status);
 	if (!location)
 		return status;
 	node_host_settle(node);
@@ -68,6 +87,64 @@ static enum ingot_status device_place(
 	*out = status ? NULL : location;
 	location_drop(location);
 	return status;
+}
+
+void sharing_note(struct device *device, struct node *node, struct sharing *note)
+{
+	const struct entry *candidate = entries_find(&device->candidates, node),
+	                   *shared = entries_find(&device->shared, node);
+	*note = (struct sharing){ node, node->mode, candidate ? candidate->location : NULL,
+		shared ? shared->location : NULL };
+	object_keep(&node->object);
+	if (note->candidate)
+		location_keep(note->candidate);
+	if (note->shared)
+		location_keep(note->shared);
+}
+
+/* There is room for an entry that was there before. */
+static void entry_restore(struct entries *entries, struct node *node, struct location *location)
+{
+	const struct entry *entry = entries_find(entries, node);
+	if (entry && entry->location != location)
+		entries_remove(entries, node);
+	if (location && !entries_find(entries, node))
+		entries_add(node->object.runtime, entries, node, location, 0);
+}
+
+void sharing_end(struct device *device, struct sharing *note, bool undo)
+{
+	if (!note->node)
+		return;
+	if (undo) {
+		entry_restore(&device->candidates, note->node, note->candidate);
+		entry_restore(&device->shared, note->node, note->shared);
+		note->node->mode = note->mode;
+	}
+	location_drop(note->candidate);
+	location_drop(note->shared);
+	object_drop(&note->node->object);
+}
+
+void sharing_forget(struct node *node)
+{
+	for (struct location *place = node->places, *next; place; place = next) {
+		struct device *device = place->device;
+		next = place->next_place;
+		if (next)
+			location_keep(next);
+		entries_remove(&device->candidates, node);
+		entries_remove(&device->shared, node);
+		location_drop(next);
+	}
+}
+
+/* A place for all that lost its first value before it had it gets it now. */
+static enum ingot_status place_begin_again(struct context *context, struct node *node, struct location *location)
+{
+	return node_has_value(node) && location_held(location)->holds == HOLDS_NOTHING
+	        ? location_begin(context, node, location, true)
+	        : INGOT_OK;
 }
 
 /* Where the node lies for this context, if that is decided by the device; NULL: the context places it itself. */
@@ -86,11 +163,11 @@ static enum ingot_status sharing_decide(
 			*out = shared->location;
 		else if ((status = device_place(context, &device->shared, node, cleared, out)))
 			return status;
-		if (!writes)
-			return INGOT_OK;
-		return location_claim(*out, context->stream, node);
+		/* Its owner is the first stream that writes it, which a routine does when it is run. */
+		return writes ? location_refuses(*out, context->stream, node) : place_begin_again(context, node, *out);
 	}
-	if (writes) {
+	/* Whoever wrote it has it for himself, be it a routine or the host. */
+	if (writes || (candidate && location_rewritten(candidate->location))) {
 		if (!ingot_sharing_update(&node->mode, INGOT_PER_STREAM, INGOT_BY_SHARED_WRITER, why))
 			return node_conflict(node, why);
 		entries_remove(&device->candidates, node);
@@ -108,16 +185,16 @@ static enum ingot_status sharing_decide(
 	status = entries_add(runtime, &device->shared, node, *out, 0);
 	if (!status)
 		entries_remove(&device->candidates, node);
-	return status;
+	return status ? status : place_begin_again(context, node, *out);
 }
 
 enum ingot_status location_given(struct context *context, struct node *node, struct location **out, uint64_t *offset)
 {
 	*out = NULL;
 	*offset = 0;
-	if (node->constants) {
-		*offset = node->constants_offset;
-		return constants_location(context, node->constants, node->constants_data, &node->object, out);
+	if (node_constants(node)) {
+		*offset = node->from->offset;
+		return constants_need(context, node->source, out);
 	}
 	if (ingot_mode_known_shared(&node->mode) || (ingot_mode_known_constant(&node->mode) && node_has_value(node)))
 		return sharing_decide(context, node, false, false, out);
@@ -132,7 +209,8 @@ struct linking {
 	const struct ingot_module_routine *routine;
 	struct node **nodes; /* to be placed */
 	uint8_t *first;
-	uint32_t count;
+	struct sharing *notes; /* what was decided for all contexts, to be undone where the link is refused */
+	uint32_t count, note_count;
 };
 
 static enum ingot_status node_need(struct linking *linking, uint32_t index)
@@ -164,7 +242,7 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 		return node_conflict(base, "it is constant, and the routine writes it");
 	/* As location_given would, but for the room that placing takes: a small machine has many constants. */
 	if (from->flags & INGOT_NODE_CONSTANT) {
-		if (!(status = library_constants(context, linking->library, &location)))
+		if (!(status = constants_need(context, linking->library, &location)))
 			status = entries_add(runtime, &context->entries, base, location, from->offset);
 		return status;
 	}
@@ -172,6 +250,7 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 	        && base->mode.sharing != INGOT_SHARED)
 		return say(INGOT_MISSING, "%s reads %s, which is not in the context and has no value of its own",
 		        linking->routine->name, from->name);
+	sharing_note(context->stream->device, base, linking->notes + linking->note_count++);
 	if ((status = sharing_decide(context, base, writes, from->flags & INGOT_NODE_CLEARED, &location)))
 		return status;
 	if (location)
@@ -226,7 +305,7 @@ static struct location *more_workspace(
 		if (routine->arguments[i].source == INGOT_FROM_WORKSPACE && routine->arguments[i].index == index)
 			return made->arguments[i].location;
 	struct location *location = location_alone(
-	        context->stream->device, routine->more_workspaces[index - 1], routine->workspace_align, status);
+	        context->stream->device, NULL, routine->more_workspaces[index - 1], routine->workspace_align, status);
 	if (location)
 		location->refs--; /* the argument's reference is the only one */
 	return location;
@@ -253,7 +332,7 @@ static enum ingot_status arguments_bind(struct routine *made, struct context *co
 			argument->offset = routine->arguments[i].offset;
 			break;
 		case INGOT_FROM_CONSTANTS:
-			status = library_constants(context, made->library, &location);
+			status = constants_need(context, made->library, &location);
 			argument->location = status ? NULL : location;
 			argument->offset = routine->arguments[i].offset;
 			break;
@@ -324,6 +403,8 @@ static enum ingot_status link_locked(struct context *parent, struct library *lib
 	struct ingot_runtime *runtime = parent->object.runtime;
 	struct linking linking = { .library = library, .routine = routine };
 	void *loaded;
+	const struct loaded *on = library_on(library, parent->stream->device, false);
+	bool fresh = !on || !on->constants;
 	size_t most = (size_t)routine->input_count + routine->output_count + routine->argument_count;
 	enum ingot_status status = merge_check(parent, library, routine);
 	if (!status)
@@ -334,8 +415,10 @@ static enum ingot_status link_locked(struct context *parent, struct library *lib
 		return status;
 	linking.nodes = memory_new(runtime, most, sizeof *linking.nodes);
 	linking.first = memory_new(runtime, most, sizeof *linking.first);
-	status = linking.nodes && linking.first ? nodes_need(&linking)
-	                                        : say(INGOT_MEMORY, "no memory to link %s", routine->name);
+	linking.notes = memory_new(runtime, most, sizeof *linking.notes);
+	status = linking.nodes && linking.first && linking.notes
+	        ? nodes_need(&linking)
+	        : say(INGOT_MEMORY, "no memory to link %s", routine->name);
 	if (!status)
 		status = context_place_nodes(linking.context, linking.nodes, linking.first, linking.count);
 	if (!status)
@@ -346,12 +429,17 @@ static enum ingot_status link_locked(struct context *parent, struct library *lib
 		struct entry *entry = entries_find(&linking.context->entries, linking.nodes[i]);
 		for (uint32_t k = 0; entry && k < library->module->node_count; k++)
 			if (library->nodes[k] == entry->node && library->module->nodes[k].flags & INGOT_NODE_STATE)
-				entry->location->hazard.valued = true;
+				location_held(entry->location)->holds = HOLDS_VALUE;
 	}
-	memory_free(runtime, linking.nodes);
-	memory_free(runtime, linking.first);
 	if (status)
 		handle_close(&linking.context->object);
+	while (linking.note_count)
+		sharing_end(parent->stream->device, linking.notes + --linking.note_count, status != INGOT_OK);
+	if (status && fresh)
+		library_leave(library, parent->stream->device);
+	memory_free(runtime, linking.nodes);
+	memory_free(runtime, linking.first);
+	memory_free(runtime, linking.notes);
 	return status;
 }
 

@@ -117,7 +117,7 @@ enum ingot_status node_wrap(struct node *node, void *data)
 		return say(INGOT_CONFLICT, "%s", why);
 	node->precision.level = INGOT_PRECISION_SPECIFIED;
 	node->host = data;
-	node->host_version = ++node->newest;
+	host_written(node);
 	return INGOT_OK;
 }
 
@@ -187,12 +187,18 @@ enum ingot_status ingot_node_slice(struct ingot_node handle, int64_t first, int6
 	return status;
 }
 
+void node_end(struct node *node)
+{
+	sharing_forget(node);
+	handle_close(&node->object);
+}
+
 enum ingot_status ingot_node_close(struct ingot_node handle)
 {
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	if (!node)
 		return INGOT_STALE;
-	handle_close(&node->object);
+	node_end(node);
 	leave(handle.runtime);
 	return INGOT_OK;
 }
@@ -216,8 +222,31 @@ void node_host_settle(struct node *node)
 {
 	uint64_t offset;
 	struct node *base = node_base(node, &offset);
-	while (base->host_busy)
+	while (INGOT_THREADS && base->host_busy)
 		change_wait(base->object.runtime);
+}
+
+/* ---- versions ---- */
+
+uint64_t host_version(struct node *base) { return hazard_held(base->object.runtime, &base->host_hazard)->version; }
+
+bool node_has_value(struct node *node) { return node_initial(node) || host_version(node); }
+
+uint64_t node_newest(struct node *base)
+{
+	uint64_t newest = host_version(base);
+	newest = newest > base->lost ? newest : base->lost;
+	for (struct location *place = base->places; place; place = place->next_place) {
+		uint64_t version = location_held(place)->version;
+		newest = version > newest ? version : newest;
+	}
+	return newest;
+}
+
+void host_written(struct node *base)
+{
+	taint_set(base->object.runtime, &base->host_hazard.held, NULL);
+	base->host_hazard.held.version = ++base->stamp;
 }
 
 /* ---- identity ---- */

@@ -482,7 +482,9 @@ static enum ingot_status pool_move(struct ingot_stream handle, enum move_kind ki
 	if (pool && kind != MOVE_READ && pool->slab->constant)
 		status = say(INGOT_CONFLICT, "%s: pool %u holds constants", stream->name, id);
 	if (!status) {
-		struct access access = { &pool->hazard, kind == MOVE_READ, kind != MOVE_READ };
+		struct access access = {
+			.hazard = &pool->hazard, .read = kind == MOVE_READ, .write = kind != MOVE_READ
+		};
 		if (kind == MOVE_FILL)
 			status = submit_fill(stream, pool->slab, offset, bytes, byte, &access, 1, &command);
 		else if (kind == MOVE_WRITE)
@@ -676,7 +678,7 @@ static enum ingot_status launch_submit(struct stream *stream, const struct ingot
 			status = say(INGOT_CONFLICT, "kernel %s: argument %u, pool %u, holds constants", name, i,
 			        arguments[i].pool);
 		/* A kernel does not say what it writes: each argument counts as written. */
-		accesses[i] = (struct access){ &pool->hazard, true, true };
+		accesses[i] = (struct access){ .hazard = &pool->hazard, .read = true, .write = true };
 		slabs[i] = pool->slab;
 	}
 	if (!status)

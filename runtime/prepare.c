@@ -109,7 +109,7 @@ enum ingot_status prepared_run(struct node *base, bool write)
 		inside = false;
 		enter(runtime);
 		if (!code)
-			base->host_version = ++base->newest;
+			host_written(base);
 	}
 	end(base);
 	return code ? say(INGOT_FAILED, "what n%u waits for answered %d", base->id, code) : INGOT_OK;

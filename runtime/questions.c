@@ -99,7 +99,7 @@ static bool device_has(struct device *device, struct node *base)
 		struct entry found;
 		if (context && context->object.kind == KIND_CONTEXT && context->stream->device == device
 		        && !context->finalized && context_find(context, base, &found)
-		        && found.location->version >= base->host_version
+		        && location_held(found.location)->version >= host_version(base)
 		        && hazard_valued(runtime, &found.location->hazard))
 			return true;
 	}
@@ -209,10 +209,11 @@ enum ingot_status ingot_owner_stream(
 	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
 	struct entry *entry = node ? entries_find(&device->shared, node) : NULL;
 	enum ingot_status status = !node ? INGOT_STALE : INGOT_OK;
-	if (!status && (!entry || !entry->location->owner.runtime))
+	const struct held *held = entry ? location_held(entry->location) : NULL;
+	if (!status && (!held || !held->owner_generation))
 		status = say(INGOT_MISSING, "nobody owns n%u", node->id);
 	else if (!status)
-		*out = entry->location->owner;
+		*out = (struct ingot_stream){ handle.runtime, held->owner, held->owner_generation };
 	leave(handle.runtime);
 	return status;
 }
@@ -224,7 +225,8 @@ enum ingot_status ingot_sharing_candidate(struct ingot_device handle, struct ing
 	if (!device)
 		return INGOT_STALE;
 	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
-	*candidate = node && entries_find(&device->candidates, node);
+	const struct entry *entry = node ? entries_find(&device->candidates, node) : NULL;
+	*candidate = entry && !location_rewritten(entry->location);
 	leave(handle.runtime);
 	return node ? INGOT_OK : INGOT_STALE;
 }
@@ -243,7 +245,7 @@ enum ingot_status ingot_hazard_entries(struct ingot_device handle, uint64_t *cou
 	for (uint32_t i = 0; i < device->pool_count; i++)
 		*count += hazard_entries(&device->pools[i].hazard);
 	for (uint32_t i = 0; i < device->stream_count; i++)
-		*count += device->streams[i] ? hazard_entries(&device->streams[i]->merge.hazard) : 0;
+		*count += device->streams[i] ? hazard_entries(&device->streams[i]->merge) : 0;
 	leave(handle.runtime);
 	return INGOT_OK;
 }

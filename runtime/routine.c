@@ -166,9 +166,9 @@ static struct location *location_at(const struct routine *routine, uint32_t node
 	return room.location;
 }
 
-static bool host_newer(const struct node *node, const struct location *location)
+static bool host_newer(struct node *node, struct location *location)
 {
-	return node->host_version > location->version;
+	return host_version(node) > location_held(location)->version;
 }
 
 static enum ingot_status inputs_check(const struct routine *routine)
@@ -204,16 +204,17 @@ static enum ingot_status symbols_check(const struct routine *routine)
 
 static enum ingot_status merge_check(const struct routine *routine)
 {
-	const struct stream *stream = routine->context->stream;
+	struct stream *stream = routine->context->stream;
 	char read[80], held[80] = "nothing";
 	if (routine->descriptor->merge_input < 0)
 		return INGOT_OK;
 	struct node *node = routine->library->nodes[routine->descriptor->merge_input];
-	if (stream->merge.node == node)
+	const struct content *content = merge_now(stream);
+	if (content && content->node == node)
 		return INGOT_OK;
 	node_debug_name(node, read, sizeof read);
-	if (stream->merge.node)
-		node_debug_name(stream->merge.node, held, sizeof held);
+	if (content)
+		node_debug_name(content->node, held, sizeof held);
 	return say(INGOT_MISMATCH, "%s: %s reads %s from the merge buffer, which holds %s", stream->name,
 	        routine->descriptor->name, read, held);
 }
@@ -274,22 +275,26 @@ static uint32_t slab_index(struct gathering *gathering, struct slab *slab)
 	return gathering->slab_count++;
 }
 
-static void access_add(struct gathering *gathering, struct hazard *hazard, bool read, bool write)
+static void access_add(struct gathering *gathering, struct access access)
 {
-	for (uint32_t i = 0; i < gathering->access_count; i++)
-		if (gathering->accesses[i].hazard == hazard) {
-			gathering->accesses[i].read = gathering->accesses[i].read || read;
-			gathering->accesses[i].write = gathering->accesses[i].write || write;
-			return;
-		}
-	gathering->accesses[gathering->access_count++] = (struct access){ hazard, read, write };
+	for (uint32_t i = 0; i < gathering->access_count; i++) {
+		struct access *one = gathering->accesses + i;
+		if (one->hazard != access.hazard)
+			continue;
+		one->read = one->read || access.read;
+		one->write = one->write || access.write;
+		one->content = one->content ? one->content : access.content;
+		if (!one->gives || access.gives == GIVES_NEW)
+			one->gives = access.gives;
+		return;
+	}
+	gathering->accesses[gathering->access_count++] = access;
 }
 
 /* What the run touches, and how. */
 static void gather(struct routine *routine)
 {
 	const struct ingot_module_routine *descriptor = routine->descriptor;
-	struct merge *merge = &routine->context->stream->merge;
 	struct gathering *gathering = &routine->gathering;
 	uint64_t offset;
 	if (gathering->stays)
@@ -299,12 +304,13 @@ static void gather(struct routine *routine)
 	for (uint32_t i = 0; i < descriptor->argument_count; i++) {
 		const struct argument *argument = routine->arguments + i;
 		if (descriptor->arguments[i].source == INGOT_FROM_MERGE) {
+			struct slab *slab;
+			struct access access = merge_read(routine->context->stream, &slab);
+			const struct content *content = access.content;
 			gathering->stays = false;
-			struct slab *slab = merge->streaming ? merge->streaming->slab : merge->owned;
 			gathering->slots[i] = (struct ingot_slot){ slab_index(gathering, slab),
-				merge->streaming ? merge->streaming->offset + merge->streaming_offset : 0 };
-			access_add(
-			        gathering, merge->streaming ? &merge->streaming->hazard : &merge->hazard, true, false);
+				content->streaming ? content->streaming->offset + content->offset : 0 };
+			access_add(gathering, access);
 			continue;
 		}
 		gathering->slots[i] = (struct ingot_slot){ slab_index(gathering, argument->location->slab),
@@ -315,12 +321,19 @@ static void gather(struct routine *routine)
 			        || (descriptor->arguments[i].source == INGOT_FROM_NODE
 			                && descriptor->outputs[k] == descriptor->arguments[i].index);
 		bool workspace = descriptor->arguments[i].source == INGOT_FROM_WORKSPACE;
-		access_add(gathering, &argument->location->hazard, !output && !workspace, workspace);
+		access_add(gathering,
+		        (struct access){ .hazard = &argument->location->hazard,
+		                .location = argument->location,
+		                .node = argument->location->node,
+		                .read = !output && !workspace,
+		                .write = workspace });
 	}
-	for (uint32_t i = 0; i < descriptor->input_count; i++)
-		access_add(gathering, &location_at(routine, descriptor->inputs[i], &offset)->hazard, true, false);
-	for (uint32_t i = 0; i < descriptor->output_count; i++)
-		access_add(gathering, &location_at(routine, descriptor->outputs[i], &offset)->hazard, false, true);
+	for (uint32_t i = 0; i < descriptor->input_count + descriptor->output_count; i++) {
+		bool write = i >= descriptor->input_count;
+		uint32_t node = write ? descriptor->outputs[i - descriptor->input_count] : descriptor->inputs[i];
+		access_add(gathering,
+		        location_access(location_at(routine, node, &offset), routine->library->nodes[node], write));
+	}
 }
 
 size_t call_bytes(const struct routine *routine)
@@ -345,29 +358,32 @@ void call_fill(const struct routine *routine, struct ingot_call *call, void *at)
 	call->log = routine->log;
 }
 
-static enum ingot_status outputs_claim(struct routine *routine)
+static enum ingot_status outputs_check(struct routine *routine)
 {
 	uint64_t offset;
 	enum ingot_status status = INGOT_OK;
 	for (uint32_t i = 0; i < routine->descriptor->output_count && !status; i++)
-		status = location_claim(location_at(routine, routine->descriptor->outputs[i], &offset),
+		status = location_refuses(location_at(routine, routine->descriptor->outputs[i], &offset),
 		        routine->context->stream, routine->library->nodes[routine->descriptor->outputs[i]]);
 	return status;
 }
 
-static void outputs_written(struct routine *routine)
+/* What an output is a part of keeps the rest. */
+static enum ingot_status rests_fetch(struct submission *submission, struct routine *routine)
 {
 	uint64_t offset;
-	for (uint32_t i = 0; i < routine->descriptor->output_count; i++) {
+	enum ingot_status status = INGOT_OK;
+	for (uint32_t i = 0; i < routine->descriptor->output_count && !status; i++) {
+		struct node *node = routine->library->nodes[routine->descriptor->outputs[i]];
 		struct location *location = location_at(routine, routine->descriptor->outputs[i], &offset);
-		struct node *base = node_base(routine->library->nodes[routine->descriptor->outputs[i]], &offset);
-		location->version = ++base->newest;
-		location->hazard.valued = true;
+		if (node->parent)
+			status = rest_fetch(submission, routine->context, location->node, location);
 	}
+	return status;
 }
 
-/* With automatic transfers: what the host has newer goes up first. */
-static enum ingot_status inputs_upload(struct routine *routine)
+/* With automatic transfers: what the host has newer goes up first; all of it, or nothing. */
+static enum ingot_status inputs_upload(struct routine *routine, bool check)
 {
 	const struct ingot_module_routine *descriptor = routine->descriptor;
 	enum ingot_status status = INGOT_OK;
@@ -378,10 +394,9 @@ static enum ingot_status inputs_upload(struct routine *routine)
 		if (!host_newer(base, location))
 			continue;
 		struct entry entry = { base, location, 0 };
-		status = location_claim(location, routine->context->stream, base);
-		if (!status)
-			status = context_upload(
-			        routine->context, base, &entry, base->host, node_bytes(base), true, NULL);
+		status = check ? location_refuses(location, routine->context->stream, base)
+		               : context_upload(
+		                       routine->context, base, &entry, base->host, node_bytes(base), UPLOAD_HOST, NULL);
 	}
 	return status;
 }
@@ -389,9 +404,13 @@ static enum ingot_status inputs_upload(struct routine *routine)
 /* No thread writes the host arrays that the run may upload. */
 static void inputs_settle(struct routine *routine)
 {
-	for (uint32_t i = 0; i < routine->descriptor->input_count; i++) {
+	const struct ingot_module_routine *descriptor = routine->descriptor;
+	for (uint32_t i = 0; INGOT_THREADS && i < descriptor->input_count + descriptor->output_count; i++) {
 		struct node *base;
-		node_host(routine->library->nodes[routine->descriptor->inputs[i]], &base);
+		node_host(routine->library->nodes[i < descriptor->input_count
+		                          ? descriptor->inputs[i]
+		                          : descriptor->outputs[i - descriptor->input_count]],
+		        &base);
 		if (base->host_busy) {
 			node_host_settle(base);
 			i = UINT32_MAX; /* others may be by now */
@@ -415,7 +434,7 @@ static enum ingot_status code_run(struct routine *routine, struct ingot_command 
 		.slab_count = gathering->slab_count,
 		.keeps = &routine->object,
 		.payload_bytes = extents + descriptor->extent_count * sizeof(int64_t) };
-	if (!descriptor->run)
+	if (INGOT_THREADS && !descriptor->run)
 		return schedule_run(routine, &request, out);
 	enum ingot_status status = submit(&request, out);
 	if (status)
@@ -429,31 +448,27 @@ static enum ingot_status code_run(struct routine *routine, struct ingot_command 
 	return INGOT_OK;
 }
 
-static enum ingot_status routine_run_locked(struct routine *routine, struct ingot_command **out)
+/* Checks first: what is refused leaves nothing. */
+static enum ingot_status routine_run_locked(
+        struct submission *submission, struct routine *routine, struct ingot_command **out)
 {
-	const struct ingot_module_routine *descriptor = routine->descriptor;
 	struct ingot_runtime *runtime = routine->object.runtime;
-	if (!routine->library) {
-		bool moved;
-		enum ingot_status status =
-		        transfer_run(routine->node, routine->context, routine->merge, routine->source, &moved, out);
-		return status;
-	}
+	if (!routine->library)
+		return routine->transfer(submission, routine, out);
 	enum ingot_status status = ready(routine);
-	if (!status && runtime->options.automatic_transfers)
-		status = inputs_upload(routine);
-	if (!status)
-		status = outputs_claim(routine);
-	if (!status) {
-		gather(routine);
-		status = code_run(routine, out);
-	}
-	if (!status) {
-		outputs_written(routine);
-		if (descriptor->merge_input >= 0)
-			routine->context->stream->merge.taken = true;
-	}
-	return status;
+	bool automatic = runtime->options.automatic_transfers;
+	struct location *constants;
+	const struct loaded *on = library_on(routine->library, routine->context->stream->device, false);
+	status = status ? status : outputs_check(routine);
+	status = status || !automatic ? status : inputs_upload(routine, true);
+	status = status || !automatic ? status : inputs_upload(routine, false);
+	status = status ? status : rests_fetch(submission, routine);
+	if (!status && on && on->constants)
+		status = constants_need(routine->context, routine->library, &constants);
+	if (status)
+		return status;
+	gather(routine);
+	return code_run(routine, out);
 }
 
 enum ingot_status ingot_routine_run(struct ingot_routine handle, struct ingot_event *done)
@@ -472,7 +487,7 @@ enum ingot_status ingot_routine_run(struct ingot_routine handle, struct ingot_ev
 	if (!status && !routine->object.generation)
 		status = say(INGOT_STALE, "the routine was closed");
 	if (!status)
-		status = routine_run_locked(routine, &command);
+		status = routine_run_locked(&submission, routine, &command);
 	if (!status) {
 		command_drop(routine->last);
 		if ((routine->last = command))

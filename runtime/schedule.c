@@ -1,85 +1,13 @@
-/* schedule.c: a static schedule (kernels, copies, clears, host steps, waits on lanes; loops, checks) -> commands on
- * streams, or one command where the backend takes a schedule whole.
- *
- * A gate on lane 0 waits for what the whole routine touches, and a join on lane 0 ends it; between them the steps of a
- * lane follow their stream, and `after` becomes edges.  So hazards are looked at twice a run, not once a step. */
+/* schedule.c: a static schedule (kernels, copies, clears, host steps, waits; loops, checks) -> one command, which the
+ * backend takes whole, or whose steps it gets one by one, in their order: no step waits for a later one. */
 #include "inside.h"
-
-struct step {
-	const struct routine *routine;
-	const struct ingot_module_step *step;
-	const struct ingot_backend *table;
-	void *queue, *module;
-	int code;
-	struct ingot_call call; /* HOST */
-	struct slab *to, *from;
-	uint64_t to_offset, from_offset;
-	uint32_t threads[3];
-	/* then: addresses of the arguments (KERNEL), what the call takes (HOST) */
-	void *arguments[];
-};
-
-static enum ingot_status step_run(struct ingot_command *command, char *text)
-{
-	struct step *step = command->payload;
-	const struct ingot_module *module = step->routine->library->module;
-	enum ingot_status status = INGOT_OK;
-	switch (step->step->kind) {
-	case INGOT_STEP_KERNEL:
-		status = step->table->launch(step->queue, step->module, module->kernels + step->step->kernel,
-		        step->step->groups, step->threads, step->arguments, &step->code, text);
-		break;
-	case INGOT_STEP_HOST:
-		status = step->table->call(
-		        step->queue, module->hosts[step->step->kernel], &step->call, &step->code, text);
-		break;
-	case INGOT_STEP_COPY:
-		if (step->step->bytes && (step->to != step->from || step->to_offset != step->from_offset))
-			status = step->table->copy(step->queue, step->to->raw, step->to_offset, step->from->raw,
-			        step->from_offset, step->step->bytes, text);
-		break;
-	case INGOT_STEP_CLEAR:
-		if (step->step->bytes)
-			status = step->table->fill(
-			        step->queue, step->to->raw, step->to_offset, 0, step->step->bytes, text);
-		break;
-	default: break; /* WAIT: its edges were all */
-	}
-	return status;
-}
-
-static enum ingot_status step_ended(struct ingot_command *command, char *text)
-{
-	const struct step *step = command->payload;
-	return code_ended(step->routine->library->module, step->code, text);
-}
 
 struct scheduling {
 	struct routine *routine;
 	const struct request *whole;
 	const struct gathering *gathering;
-	struct ingot_command **commands; /* of each step */
-	void *module;                    /* as the device loaded it */
-	struct ingot_command *gate;
-	struct ingot_command **after;
-	struct ingot_command **last; /* of each lane */
+	void *module; /* as the device loaded it */
 };
-
-static struct stream *lane_stream(struct device *device, struct stream *own, uint32_t lane, enum ingot_status *status)
-{
-	struct ingot_runtime *runtime = device->object.runtime;
-	*status = INGOT_OK;
-	/* In place, steps run as they are submitted, and that order obeys all waits. */
-	if (!lane || device->backend->table->waits_inline)
-		return own;
-	if (!device->lanes && !(device->lanes = memory_new(runtime, 64, sizeof *device->lanes))) {
-		*status = say(INGOT_MEMORY, "no memory for lanes");
-		return NULL;
-	}
-	if (!device->lanes[lane])
-		*status = stream_new(device, false, &device->lanes[lane]);
-	return device->lanes[lane];
-}
 
 static bool range_fits(const struct scheduling *scheduling, uint32_t argument, uint64_t bytes)
 {
@@ -104,8 +32,6 @@ static enum ingot_status step_check(const struct scheduling *scheduling, uint32_
 	return INGOT_OK;
 }
 
-/* ---- whole ---- */
-
 /* What a backend is given of each step; runs share it. */
 struct steps {
 	uint64_t number; /* 0: they are of one run alone */
@@ -125,10 +51,45 @@ struct whole {
 	/* then what the call takes, the steps where they do not stay, bytes of the checks */
 };
 
+static enum ingot_status issue(const struct whole *whole, const struct ingot_issue *step, char *text)
+{
+	const struct ingot_backend *table = whole->table;
+	const struct ingot_schedule *schedule = &whole->schedule;
+	bool moves = step->bytes && (step->to != step->from || step->to_offset != step->from_offset);
+	switch (step->kind) {
+	case INGOT_STEP_KERNEL:
+		return table->launch(whole->queue, whole->module, step->kernel, step->groups, step->threads,
+		        step->arguments, schedule->code, text);
+	case INGOT_STEP_HOST: return table->call(whole->queue, step->host, schedule->call, schedule->code, text);
+	case INGOT_STEP_COPY:
+		return moves ? table->copy(whole->queue, step->to, step->to_offset, step->from, step->from_offset,
+		               step->bytes, text)
+		             : INGOT_OK;
+	case INGOT_STEP_CLEAR:
+		return step->bytes ? table->fill(whole->queue, step->to, step->to_offset, 0, step->bytes, text)
+		                   : INGOT_OK;
+	default: return INGOT_OK; /* WAIT: they are in order */
+	}
+}
+
 static enum ingot_status whole_run(struct ingot_command *command, char *text)
 {
 	struct whole *whole = command->payload;
-	return whole->table->schedule(whole->queue, whole->module, &whole->schedule, text);
+	const struct ingot_schedule *schedule = &whole->schedule;
+	enum ingot_status status = INGOT_OK;
+	if (OPTIONAL(whole->table, schedule))
+		return whole->table->schedule(whole->queue, whole->module, schedule, text);
+	for (uint32_t i = 0; i < schedule->count && !status && !*schedule->code; i++) {
+		const struct ingot_issue *step = schedule->steps + i;
+		uint64_t began = command->began ? clock_nanoseconds() : 0;
+		status = issue(whole, step, text);
+		if (!began || step->kind != INGOT_STEP_KERNEL)
+			continue;
+		enter(command->runtime);
+		trace_add(command, step->kernel->name, began);
+		leave(command->runtime);
+	}
+	return status;
 }
 
 static enum ingot_status whole_ended(struct ingot_command *command, char *text)
@@ -266,128 +227,16 @@ static enum ingot_status whole_submit(const struct scheduling *scheduling, struc
 	return INGOT_OK;
 }
 
-/* ---- step by step ---- */
-
-static enum ingot_status step_submit(struct scheduling *scheduling, uint32_t index)
-{
-	const struct ingot_module_routine *descriptor = scheduling->routine->descriptor;
-	const struct ingot_module_step *step = descriptor->steps + index;
-	struct stream *own = scheduling->routine->context->stream;
-	enum ingot_status status;
-	struct stream *stream = lane_stream(own->device, own, step->lane, &status);
-	uint32_t after = 0, threads[3] = { 1, 1, 1 };
-	if (status)
-		return status;
-	/* A lane that failed in an earlier run starts afresh: its failure was the routine's, and told by lane 0. */
-	if (stream != own && stream->failure && !stream->head) {
-		failure_drop(stream->object.runtime, stream->failure);
-		stream->failure = NULL;
-		stream->passed_failure = false;
-	}
-	if ((status = step_check(scheduling, index, threads)))
-		return status;
-	scheduling->after[after++] = scheduling->gate;
-	for (uint32_t i = 0; i < step->after_count; i++)
-		scheduling->after[after++] = scheduling->commands[step->after[i]];
-	size_t at_call = offsetof(struct step, arguments) + step->argument_count * sizeof(void *);
-	struct request request = { .stream = stream,
-		.run = step_run,
-		.ended = step_ended,
-		.after = scheduling->after,
-		.after_count = after,
-		.name = step->kind == INGOT_STEP_KERNEL
-		        ? scheduling->routine->library->module->kernels[step->kernel].name
-		        : descriptor->name,
-		.slabs = scheduling->whole->slabs,
-		.slab_count = scheduling->whole->slab_count,
-		.keeps = &scheduling->routine->object,
-		.payload_bytes = at_call + call_bytes(scheduling->routine) };
-	struct ingot_command *command;
-	if ((status = submit(&request, &command)))
-		return status;
-	struct step *made = command->payload;
-	made->routine = scheduling->routine;
-	made->step = step;
-	made->table = own->device->backend->table;
-	made->queue = stream->raw;
-	made->module = scheduling->module;
-	memcpy(made->threads, threads, sizeof threads);
-	for (uint32_t i = 0; i < step->argument_count; i++) {
-		struct ingot_slot slot = scheduling->gathering->slots[step->first_argument + i];
-		made->arguments[i] = (char *)scheduling->gathering->pools[slot.pool] + slot.offset;
-		if (i == 0) {
-			made->to = scheduling->gathering->slabs[slot.pool];
-			made->to_offset = slot.offset;
-		} else if (i == 1) {
-			made->from = scheduling->gathering->slabs[slot.pool];
-			made->from_offset = slot.offset;
-		}
-	}
-	call_fill(scheduling->routine, &made->call, (char *)command->payload + at_call);
-	scheduling->commands[index] = command;
-	scheduling->last[step->lane] = command;
-	command_keep(command);
-	return INGOT_OK;
-}
-
 enum ingot_status schedule_run(struct routine *routine, const struct request *whole, struct ingot_command **out)
 {
 	const struct ingot_module_routine *descriptor = routine->descriptor;
-	struct ingot_runtime *runtime = routine->object.runtime;
+	const struct stream *stream = whole->stream;
 	struct scheduling scheduling = { .routine = routine, .whole = whole, .gathering = &routine->gathering };
-	struct request edge = { .stream = whole->stream,
-		.name = descriptor->name,
-		.accesses = whole->accesses,
-		.access_count = whole->access_count,
-		.slabs = whole->slabs,
-		.slab_count = whole->slab_count,
-		.keeps = whole->keeps };
-	enum ingot_status loaded = library_loaded(routine->library, whole->stream->device, &scheduling.module);
-	if (loaded)
-		return loaded;
-	const struct ingot_backend *table = whole->stream->device->backend->table;
-	if (OPTIONAL(table, schedule) && (!table->one_lane || descriptor->lane_count == 1))
-		return whole_submit(&scheduling, out);
-	for (uint32_t i = 0; i < descriptor->step_count; i++)
-		if (descriptor->steps[i].kind > INGOT_STEP_WAIT)
-			return say(INGOT_UNSUPPORTED,
-			        "%s: %s has loops or checks, which backend %s takes in no schedule",
-			        whole->stream->name, descriptor->name, table->name);
-	scheduling.commands = memory_new(runtime, descriptor->step_count, sizeof *scheduling.commands);
-	scheduling.after = memory_new(runtime, (size_t)descriptor->step_count + 1, sizeof *scheduling.after);
-	scheduling.last = memory_new(runtime, descriptor->lane_count, sizeof *scheduling.last);
-	enum ingot_status status = scheduling.commands && scheduling.after && scheduling.last
-	        ? INGOT_OK
-	        : say(INGOT_MEMORY, "no memory to run %s", descriptor->name);
-	/* Lanes first: once the gate is submitted, what follows must be too. */
-	for (uint32_t lane = 0; lane < descriptor->lane_count && !status; lane++)
-		lane_stream(whole->stream->device, whole->stream, lane, &status);
-	if (!status)
-		status = submit(&edge, &scheduling.gate);
-	if (!status) {
-		command_keep(scheduling.gate);
-		for (uint32_t i = 0; i < descriptor->step_count && !status; i++)
-			status = step_submit(&scheduling, i);
-		uint32_t lanes = 0;
-		for (uint32_t lane = 0; lane < descriptor->lane_count; lane++)
-			if (scheduling.last[lane])
-				scheduling.after[lanes++] = scheduling.last[lane];
-		edge.after = scheduling.after;
-		edge.after_count = lanes;
-		enum ingot_status joined = submit(&edge, out);
-		status = status ? status : joined;
-		/* What was submitted of a schedule that could not be submitted whole must not pass for its result. */
-		if (status)
-			for (uint32_t i = 0; i < descriptor->step_count; i++)
-				if (scheduling.commands[i])
-					scheduling.commands[i]->cancelled =
-					        atomic_load(&scheduling.commands[i]->state) == COMMAND_QUEUED;
-		command_drop(scheduling.gate);
-	}
-	for (uint32_t i = 0; scheduling.commands && i < descriptor->step_count; i++)
-		command_drop(scheduling.commands[i]);
-	memory_free(runtime, scheduling.commands);
-	memory_free(runtime, scheduling.after);
-	memory_free(runtime, scheduling.last);
-	return status;
+	enum ingot_status status = library_loaded(routine->library, stream->device, &scheduling.module);
+	for (uint32_t i = 0; i < descriptor->step_count && !status; i++)
+		if (!OPTIONAL(stream->device->backend->table, schedule) && descriptor->steps[i].kind > INGOT_STEP_WAIT)
+			status = say(INGOT_UNSUPPORTED,
+			        "%s: %s has loops or checks, which backend %s takes in no schedule", stream->name,
+			        descriptor->name, stream->device->backend->table->name);
+	return status ? status : whole_submit(&scheduling, out);
 }

@@ -30,41 +30,65 @@ static void task_destroy(void *payload)
 }
 
 /* What the task says it reads and writes: accesses of its command, which keeps the memory. */
-static enum ingot_status use_find(struct stream *stream, const struct ingot_use *use, struct access *access,
-        struct slab **slab, struct location **written)
+static enum ingot_status use_find(
+        struct stream *stream, const struct ingot_use *use, struct access *access, struct slab **slab)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	struct context *context = FIND(context, runtime, use->context, KIND_CONTEXT);
 	struct node *node = !context || use->merge ? NULL : FIND(node, runtime, use->node, KIND_NODE);
 	struct entry found;
-	*written = NULL;
 	if (!context || (!use->merge && !node))
 		return INGOT_STALE;
 	enum ingot_status status = context_lives(context);
 	if (status)
 		return status;
 	if (use->merge) {
-		struct merge *merge = &context->stream->merge;
-		if (!merge->node || use->write)
+		if (use->write || !merge_now(context->stream))
 			return say(INGOT_MISMATCH,
 			        use->write ? "%s: tasks do not write the merge buffer"
 			                   : "%s: there is nothing in the merge buffer",
 			        context->stream->name);
-		*access = (struct access){ merge->streaming ? &merge->streaming->hazard : &merge->hazard, true, false };
-		*slab = merge->streaming ? merge->streaming->slab : merge->owned;
-		merge->taken = true;
+		*access = merge_read(context->stream, slab);
 		return INGOT_OK;
 	}
 	if (!context_find(context, node, &found))
 		return say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
 	if (!use->write && !hazard_valued(runtime, &found.location->hazard))
 		return say(INGOT_UNREADY, "n%u was not written on %s", node->id, context->stream->name);
-	if (use->write && (status = location_claim(found.location, stream, node)))
-		return status;
-	*access = (struct access){ &found.location->hazard, !use->write, use->write };
+	*access = location_access(found.location, node, use->write);
 	*slab = found.location->slab;
-	*written = use->write ? found.location : NULL;
-	return INGOT_OK;
+	return use->write ? location_refuses(found.location, stream, node) : INGOT_OK;
+}
+
+/* Of what the task writes in part.  It was found already. */
+static enum ingot_status rests_fetch(
+        struct submission *submission, const struct ingot_task *task, struct access *accesses)
+{
+	struct ingot_runtime *runtime = submission->stream->object.runtime;
+	enum ingot_status status = INGOT_OK;
+	for (uint32_t i = 0; i < task->use_count && !status; i++)
+		if (accesses[i].gives == GIVES_PART)
+			status = rest_fetch(submission, FIND(context, runtime, task->uses[i].context, KIND_CONTEXT),
+			        accesses[i].node, accesses[i].location);
+	return status;
+}
+
+/* No thread writes the host arrays whose rest may go up. */
+static void uses_settle(struct ingot_runtime *runtime, const struct ingot_task *task)
+{
+	for (uint32_t i = 0; INGOT_THREADS && i < task->use_count; i++) {
+		struct node *node = task->uses[i].write ? FIND(node, runtime, task->uses[i].node, KIND_NODE) : NULL;
+		struct node *base;
+		if (!node || !node->parent)
+			continue;
+		node_host(node, &base);
+		if (base->host_busy) {
+			object_keep(&base->object);
+			node_host_settle(base);
+			object_drop(&base->object);
+			i = UINT32_MAX; /* others may be by now */
+		}
+	}
 }
 
 /* What the task waits for: commands into `after`; or a failure that is known. */
@@ -89,8 +113,9 @@ static enum ingot_status waits_find(struct stream *stream, const struct ingot_ta
 }
 
 static enum ingot_status task_submit_locked(
-        struct stream *stream, const struct ingot_task *task, struct ingot_command **out)
+        struct submission *submission, const struct ingot_task *task, struct ingot_command **out)
 {
+	struct stream *stream = submission->stream;
 	struct ingot_runtime *runtime = stream->object.runtime;
 	struct ingot_command *few[8], **after = few;
 	size_t letters = 0;
@@ -105,22 +130,21 @@ static enum ingot_status task_submit_locked(
 	struct failure *cause = NULL;
 	struct access *accesses = NULL;
 	struct slab **slabs = NULL;
-	struct location **written = NULL;
 	char *room = NULL;
 	uint32_t count = task->use_count, many = task->wait_count > COUNT(few) ? task->wait_count : 0;
 	enum ingot_status status = INGOT_OK;
 	if (many || count) {
-		size_t each = sizeof *accesses + sizeof *slabs + sizeof *written + sizeof *after;
+		size_t each = sizeof *accesses + sizeof *slabs + sizeof *after;
 		if (!(room = memory_new(runtime, (size_t)count + many, each)))
 			return say(INGOT_MEMORY, "no memory to submit %s to %s", request.name, stream->name);
 		accesses = (struct access *)room;
 		slabs = (struct slab **)(accesses + count);
-		written = (struct location **)(slabs + count);
-		after = many ? (struct ingot_command **)(written + count) : few;
+		after = many ? (struct ingot_command **)(slabs + count) : few;
 	}
 	status = waits_find(stream, task, after, &request.after_count, &cause);
 	for (uint32_t i = 0; i < count && !status; i++)
-		status = use_find(stream, task->uses + i, accesses + i, slabs + i, written + i);
+		status = use_find(stream, task->uses + i, accesses + i, slabs + i);
+	status = status || !count ? status : rests_fetch(submission, task, accesses);
 	request.after = after;
 	request.accesses = accesses;
 	request.slabs = slabs;
@@ -133,13 +157,6 @@ static enum ingot_status task_submit_locked(
 		if (cause && !(*out)->cause)
 			(*out)->cause = failure_keep(cause);
 	}
-	for (uint32_t i = 0; i < count && !status; i++)
-		if (written[i]) {
-			uint64_t offset;
-			struct node *node = FIND(node, runtime, task->uses[i].node, KIND_NODE);
-			written[i]->version = ++node_base(node, &offset)->newest;
-			written[i]->hazard.valued = true;
-		}
 	memory_free(runtime, room);
 	return status;
 }
@@ -154,10 +171,14 @@ enum ingot_status ingot_task_submit(
 	enum ingot_status status = INGOT_STALE;
 	if (stream) {
 		status = submission_begin(&submission, stream, done_event);
+		if (!status && ((task->wait_count && !task->waits) || (task->use_count && !task->uses)))
+			status = say(INGOT_INVALID, "ingot_task_submit: no waits, or no uses");
+		if (!status) {
+			uses_settle(handle.runtime, task);
+			status = stream_refuses(stream);
+		}
 		if (!status)
-			status = (task->wait_count && !task->waits) || (task->use_count && !task->uses)
-			        ? say(INGOT_INVALID, "ingot_task_submit: no waits, or no uses")
-			        : task_submit_locked(stream, task, &command);
+			status = task_submit_locked(&submission, task, &command);
 		submission_end(&submission, status, command);
 	}
 	if (status && task->destroy)
@@ -195,7 +216,7 @@ enum ingot_status ingot_stream_signal(struct ingot_stream handle, struct ingot_e
 
 /* ---- streams ---- */
 
-enum ingot_status stream_new(struct device *device, bool unlocked, struct stream **out)
+enum ingot_status stream_new(struct device *device, struct stream **out)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
 	char text[INGOT_BACKEND_TEXT] = "";
@@ -225,11 +246,9 @@ enum ingot_status stream_new(struct device *device, bool unlocked, struct stream
 	if (number == device->stream_count)
 		device->stream_count++;
 	object_keep(&device->object);
-	if (unlocked)
-		leave(runtime);
+	leave(runtime);
 	status = device->backend->table->queue_open(device->raw, &stream->queue, &stream->raw, text);
-	if (unlocked)
-		enter(runtime);
+	enter(runtime);
 	if (status) {
 		say(status, "%s: no queue: %s", stream->name, device_words(device, status, text));
 		device->streams[number] = NULL;
@@ -265,11 +284,7 @@ void stream_end(struct stream *stream)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	struct device *device = stream->device;
-	struct merge *merge = &stream->merge;
-	hazard_release(runtime, &merge->hazard);
-	slab_drop(merge->owned);
-	merge_empty(stream);
-	*merge = (struct merge){ 0 };
+	hazard_release(runtime, &stream->merge);
 	object_keep(&stream->object);
 	leave(runtime);
 	while (atomic_load(&stream->wakers))
@@ -321,8 +336,7 @@ enum ingot_status ingot_stream_open(struct ingot_device handle, struct ingot_str
 	else {
 		object_keep(&device->object);
 		placing_begin(device);
-		status = device->closing ? say(INGOT_STALE, "the device is being closed")
-		                         : stream_new(device, true, &stream);
+		status = device->closing ? say(INGOT_STALE, "the device is being closed") : stream_new(device, &stream);
 		placing_end(device);
 		object_drop(&device->object);
 	}

@@ -11,6 +11,14 @@ static enum ingot_status begin(struct submission *submission, struct stream *str
 	return status ? status : event_reserve(stream->device, stream->object.runtime, done, &submission->event);
 }
 
+void submission_with(struct submission *submission, struct stream *other)
+{
+	if (other == submission->stream || submission->other)
+		return;
+	submission->other = other;
+	object_keep(&other->object);
+}
+
 static enum ingot_status mark_room(struct stream *stream) { return stream_refuses(stream); }
 
 enum ingot_status submission_begin(struct submission *submission, struct stream *stream, struct ingot_event *done)
@@ -29,6 +37,12 @@ enum ingot_status submission_end(struct submission *submission, enum ingot_statu
 		event_unreserve(submission->event);
 	else
 		event_bind(submission->event, command, submission->done);
+	/* On inline devices what another backend does for it, a download, runs first. */
+	if (submission->other) {
+		struct ingot_runtime *runtime = submission->stream->object.runtime;
+		leave_dropping(submission->other, submission->other->tail);
+		enter(runtime);
+	}
 	/* What was queued before a failure runs too. */
 	leave_dropping(submission->stream, submission->stream->tail);
 	return status;

@@ -5,8 +5,8 @@
 
 enum direction { UP, DOWN, UP_OWN, DOWN_OWN }; /* the caller's array, or the node's own */
 
-static enum ingot_status host_move(struct context *context, struct node *node, enum direction direction, void *host,
-        uint64_t bytes, bool *present, struct ingot_command **out)
+static enum ingot_status host_move(struct submission *submission, struct context *context, struct node *node,
+        enum direction direction, void *host, uint64_t bytes, bool *present, struct ingot_command **out)
 {
 	struct entry entry;
 	uint64_t needed = node_bytes(node);
@@ -27,13 +27,23 @@ static enum ingot_status host_move(struct context *context, struct node *node, e
 	struct location *location = entry.location;
 	if (direction == UP || direction == UP_OWN) {
 		/* A constant goes up once: what the device has is what the host has. */
-		if (own && ingot_mode_known_constant(&base->mode) && base->host_version
-		        && location->version == base->host_version)
+		if (own && ingot_mode_known_constant(&base->mode) && host_version(base)
+		        && location_held(location)->version == host_version(base))
 			return INGOT_OK;
-		status = location_claim(location, context->stream, node);
-		return status ? status : context_upload(context, node, &entry, host, needed, own, out);
+		status = location_refuses(location, context->stream, node);
+		if (!status && base != node && location->node)
+			status = rest_fetch(submission, context, base, location);
+		return status
+		        ? status
+		        : context_upload(context, node, &entry, host, needed, own ? UPLOAD_HOST : UPLOAD_CALLER, out);
 	}
-	struct access accesses[2] = { { &location->hazard, true, false }, { &base->host_hazard, false, true } };
+	struct access accesses[2] = { location_access(location, node, false),
+		{ .hazard = &base->host_hazard, .write = true, .node = base, .gives = GIVES_PART } };
+	/* A part makes no whole that is as new. */
+	if (base == node || location_held(location)->version == host_version(base)) {
+		accesses[1].gives = GIVES_VALUE;
+		accesses[1].version = location_held(location)->version;
+	}
 	if (!hazard_valued(node->object.runtime, &location->hazard))
 		return say(INGOT_UNREADY, "n%u was not written on %s", node->id, context->stream->name);
 	if (own && ingot_mode_known_volatile(&node->mode))
@@ -44,8 +54,6 @@ static enum ingot_status host_move(struct context *context, struct node *node, e
 	if (!status && own) {
 		move_pins(*out, base);
 		node->downloads++;
-		if (base == node) /* a part makes no whole that is as new */
-			node->host_version = location->version;
 	}
 	return status;
 }
@@ -54,7 +62,7 @@ enum ingot_status host_download(struct context *context, struct node *node)
 {
 	bool present;
 	struct ingot_command *command;
-	return host_move(context, node, DOWN_OWN, NULL, 0, &present, &command);
+	return host_move(NULL, context, node, DOWN_OWN, NULL, 0, &present, &command);
 }
 
 static enum ingot_status host_transfer(struct ingot_context handle, struct ingot_node node_handle,
@@ -69,7 +77,7 @@ static enum ingot_status host_transfer(struct ingot_context handle, struct ingot
 	object_keep(&context->object);
 	enum ingot_status status = submission_begin(&submission, context->stream, done);
 	struct node *node = status ? NULL : FIND(node, handle.runtime, node_handle, KIND_NODE);
-	if (!status && node && (direction == UP_OWN || direction == DOWN_OWN)) {
+	if (!status && node && (direction == UP_OWN || direction == DOWN_OWN || node->parent)) {
 		object_keep(&node->object);
 		node_host_settle(node);
 		object_drop(&node->object);
@@ -79,7 +87,8 @@ static enum ingot_status host_transfer(struct ingot_context handle, struct ingot
 	if (!status)
 		status = node ? context_lives(context) : INGOT_STALE;
 	if (!status)
-		status = host_move(context, node, direction, host, bytes, present ? present : &unasked, &command);
+		status = host_move(
+		        &submission, context, node, direction, host, bytes, present ? present : &unasked, &command);
 	object_drop(&context->object);
 	return submission_end(&submission, status, command);
 }
@@ -112,85 +121,6 @@ enum ingot_status ingot_read(
 
 /* ---- between devices ---- */
 
-/* Grows where it is, or is replaced; what queued work reads keeps its slab until then.  Under the lock, so nobody sees
- * it half grown. */
-static enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes, bool unlocked)
-{
-	struct merge *merge = &stream->merge;
-	enum ingot_status status;
-	if (INGOT_THREADS && merge->owned)
-		slab_grow(merge->owned, bytes);
-	if (merge->owned && merge->owned->bytes >= bytes)
-		return INGOT_OK;
-	struct slab *grown = unlocked ? slab_new(stream->device, bytes, 0, INGOT_SLAB_PRIVATE, &status)
-	                              : slab_new_locked(stream->device, bytes, 0, &status);
-	if (!grown)
-		return status;
-	slab_drop(merge->owned);
-	merge->owned = grown;
-	return INGOT_OK;
-}
-
-void merge_empty(struct stream *stream)
-{
-	struct merge *merge = &stream->merge;
-	if (merge->streaming)
-		merge->streaming->streaming--;
-	location_drop(merge->streaming);
-	command_drop(merge->update);
-	if (merge->node)
-		object_drop(&merge->node->object);
-	merge->streaming = NULL;
-	merge->update = NULL;
-	merge->node = NULL;
-	merge->taken = false;
-}
-
-static void merge_set(struct stream *stream, struct node *node, struct location *streaming, uint64_t offset,
-        struct ingot_command *update)
-{
-	struct merge *merge = &stream->merge;
-	object_keep(&node->object);
-	if (streaming) {
-		location_keep(streaming);
-		streaming->streaming++;
-	}
-	if (update)
-		command_keep(update);
-	merge_empty(stream);
-	merge->node = node;
-	merge->streaming = streaming;
-	merge->streaming_offset = offset;
-	merge->update = update;
-}
-
-/* A streaming buffer stays what it was when it was filled: as if it had been copied then. */
-enum ingot_status merges_settle(struct location *location, struct stream *writer)
-{
-	struct device *device = location->device;
-	for (uint32_t i = 0; i < device->stream_count && location->streaming; i++) {
-		struct stream *stream = device->streams[i];
-		if (!stream || stream->merge.streaming != location)
-			continue;
-		if (stream->merge.taken) {
-			merge_empty(stream);
-			continue;
-		}
-		struct ingot_command *update;
-		uint64_t bytes = node_bytes(stream->merge.node);
-		enum ingot_status status = merge_ensure(stream, bytes, false);
-		struct access accesses[2] = { { &location->hazard, true, false },
-			{ &stream->merge.hazard, false, true } };
-		if (!status)
-			status = submit_copy(writer, "merge", stream->merge.owned, 0, location->slab,
-			        location->offset + stream->merge.streaming_offset, bytes, accesses, 2, &update);
-		if (status)
-			return status;
-		merge_set(stream, stream->merge.node, NULL, 0, update);
-	}
-	return INGOT_OK;
-}
-
 struct through_host {
 	struct ingot_runtime *runtime;
 	void *memory;
@@ -205,8 +135,8 @@ static void through_host_free(void *payload)
 /* Two backends know nothing of each other: down on the source's stream, up on the target's, through memory that the
  * last of the two commands frees. */
 static enum ingot_status copy_through_host(struct stream *target, struct slab *to, uint64_t to_offset,
-        struct hazard *to_hazard, struct stream *source, struct slab *from, uint64_t from_offset,
-        struct hazard *from_hazard, uint64_t bytes, struct ingot_command **out)
+        const struct access *write, struct stream *source, struct slab *from, uint64_t from_offset,
+        const struct access *read, uint64_t bytes, struct ingot_command **out)
 {
 	struct ingot_runtime *runtime = target->object.runtime;
 	struct hazard between = { 0 };
@@ -214,8 +144,8 @@ static enum ingot_status copy_through_host(struct stream *target, struct slab *t
 	struct ingot_command *last = NULL;
 	if (!memory)
 		return say(INGOT_MEMORY, "no memory to move %llu bytes through the host", (unsigned long long)bytes);
-	struct access down[2] = { { from_hazard, true, false }, { &between, false, true } };
-	struct access up[2] = { { &between, true, false }, { to_hazard, false, true } };
+	struct access down[2] = { *read, { .hazard = &between, .write = true } };
+	struct access up[2] = { { .hazard = &between, .read = true }, *write };
 	enum ingot_status status =
 	        submit_read(source, "through host", from, from_offset, memory, bytes, down, 2, NULL, NULL);
 	if (status) {
@@ -230,7 +160,7 @@ static enum ingot_status copy_through_host(struct stream *target, struct slab *t
 	                                         .name = "through host",
 	                                         .destroy = through_host_free,
 	                                         .payload_bytes = sizeof(struct through_host),
-	                                         .accesses = &(struct access){ &between, false, true },
+	                                         .accesses = &(struct access){ .hazard = &between, .write = true },
 	                                         .access_count = 1 },
 	        &last);
 	if (!freed)
@@ -244,27 +174,50 @@ static enum ingot_status copy_through_host(struct stream *target, struct slab *t
 	return status;
 }
 
-/* `reaches` is asked once for a transfer, as the way through the host uses both streams. */
-static enum ingot_status copy_between(bool reaches, struct stream *target, struct slab *to, uint64_t to_offset,
-        struct hazard *to_hazard, struct stream *source, struct entry *from, uint64_t bytes, struct ingot_command **out)
+static enum ingot_status copy_between(struct submission *submission, struct slab *to, uint64_t to_offset,
+        const struct access *write, struct stream *source, struct entry *from, struct node *node,
+        struct ingot_command **out)
 {
+	struct stream *target = submission->stream;
+	uint64_t bytes = node_bytes(node);
+	struct access read = location_access(from->location, node, false);
 	struct slab *slab = from->location->slab;
 	uint64_t offset = from->location->offset + from->offset;
-	if (INGOT_THREADS && !reaches)
-		return copy_through_host(
-		        target, to, to_offset, to_hazard, source, slab, offset, &from->location->hazard, bytes, out);
-	struct access accesses[2] = { { &from->location->hazard, true, false }, { to_hazard, false, true } };
+	if (INGOT_THREADS && !device_reaches(target->device, source->device)) {
+		submission_with(submission, source);
+		return copy_through_host(target, to, to_offset, write, source, slab, offset, &read, bytes, out);
+	}
+	struct access accesses[2] = { read, *write };
 	return submit_copy(target, "device_to_device", to, to_offset, slab, offset, bytes, accesses, 2, out);
 }
 
-enum ingot_status transfer_run(struct node *node, struct context *target, enum ingot_merge merge,
-        struct context *source, bool *moved, struct ingot_command **out)
+/* Into the target's own place.  What is moved in part leaves the place as old as its rest. */
+static enum ingot_status move_between(struct submission *submission, struct node *node, struct context *target,
+        struct context *source, struct entry *from, struct entry *to, struct ingot_command **out)
+{
+	struct node *base = to->location->node;
+	enum ingot_status status = location_refuses(to->location, target->stream, node);
+	if (!status && base && node->parent)
+		status = rest_fetch(submission, target, base, to->location);
+	if (status)
+		return status;
+	struct access write = location_access(to->location, node, true);
+	uint64_t version = location_held(from->location)->version;
+	if (!node->parent || version == location_held(to->location)->version) {
+		write.gives = GIVES_VALUE;
+		write.version = version;
+	}
+	return copy_between(submission, to->location->slab, to->location->offset + to->offset, &write, source->stream,
+	        from, node, out);
+}
+
+/* storage: that was made for the merge buffer before, or NULL. */
+static enum ingot_status transfer_run(struct submission *submission, struct node *node, struct context *target,
+        enum ingot_merge merge, struct context *source, struct slab *storage, bool *moved, struct ingot_command **out)
 {
 	struct entry from, to;
 	struct stream *stream = target->stream;
-	uint64_t bytes = node_bytes(node);
-	bool reaches = device_reaches(stream->device, source->stream->device);
-	enum ingot_status status;
+	enum ingot_status status = INGOT_OK;
 	*moved = false;
 	*out = NULL;
 	if (!context_find(source, node, &from))
@@ -274,31 +227,37 @@ enum ingot_status transfer_run(struct node *node, struct context *target, enum i
 	if (merge == INGOT_MERGE_NONE) {
 		if (!context_find(target, node, &to) || (to.location == from.location && to.offset == from.offset))
 			return INGOT_OK;
-		if ((status = location_claim(to.location, stream, node)))
-			return status;
-		status = copy_between(reaches, stream, to.location->slab, to.location->offset + to.offset,
-		        &to.location->hazard, source->stream, &from, bytes, out);
-		if (status)
-			return status;
-		to.location->version = from.location->version;
-		to.location->hazard.valued = true;
-		*moved = true;
-		return INGOT_OK;
+		status = move_between(submission, node, target, source, &from, &to, out);
+	} else if (merge == INGOT_MERGE_STREAMING && stream->device == source->stream->device)
+		status = merge_stream(stream, node, from.location, from.offset);
+	else if ((storage = merge_storage(stream, storage, node_bytes(node), false, &status))) {
+		struct access write;
+		struct content *content = merge_copy(stream, node, storage, &write);
+		status = content ? copy_between(submission, storage, 0, &write, source->stream, &from, node, out)
+		                 : INGOT_MEMORY;
+		if (content)
+			merge_copied(node->object.runtime, content, *out);
+		slab_drop(storage);
 	}
-	if (merge == INGOT_MERGE_STREAMING && stream->device == source->stream->device) {
-		merge_set(stream, node, from.location, from.offset, NULL);
-		*moved = true;
-		return INGOT_OK;
-	}
-	status = merge_ensure(stream, bytes, false);
-	if (!status)
-		status = copy_between(reaches, stream, stream->merge.owned, 0, &stream->merge.hazard, source->stream,
-		        &from, bytes, out);
-	if (!status) {
-		merge_set(stream, node, NULL, 0, *out);
-		*moved = true;
-	}
+	*moved = !status;
 	return status;
+}
+
+enum ingot_status rest_fetch(
+        struct submission *submission, struct context *context, struct node *base, struct location *location)
+{
+	struct ingot_runtime *runtime = base->object.runtime;
+	uint64_t newest = node_newest(base);
+	struct entry from, to = { base, location, 0 };
+	struct ingot_command *command;
+	if (runtime->options.automatic_transfers && location_held(location)->version != newest) {
+		if (host_version(base) == newest)
+			return context_upload(context, base, &to, base->host, node_bytes(base), UPLOAD_HOST, NULL);
+		struct context *source = newest_context(base);
+		if (source && context_find(source, base, &from))
+			return move_between(submission, base, context, source, &from, &to, &command);
+	}
+	return location_held(location)->holds == HOLDS_NOTHING ? location_clear(context, location) : INGOT_OK;
 }
 
 /* Both contexts, with the lock taken. */
@@ -331,13 +290,14 @@ enum ingot_status ingot_device_to_device(struct ingot_node node_handle, struct i
 	struct node *node;
 	struct submission submission;
 	struct ingot_command *command = NULL;
+	struct slab *storage = NULL;
+	struct entry room;
 	bool unasked;
 	if ((unsigned)merge > INGOT_MERGE_STREAMING)
 		return say(INGOT_INVALID, "%d is no way to merge", (int)merge);
 	struct context *to = contexts_enter(target, source, node_handle, &from, &node, &status);
 	if (!to)
 		return status;
-	struct ingot_runtime *runtime = target.runtime;
 	struct stream *stream = to->stream, *other = from->stream;
 	object_keep(&to->object);
 	object_keep(&from->object);
@@ -346,33 +306,33 @@ enum ingot_status ingot_device_to_device(struct ingot_node node_handle, struct i
 	status = submission_begin(&submission, stream, done);
 	if (!status && other->device->backend != stream->device->backend)
 		status = stream_room(other); /* the way through the host uses both */
-	/* Room in the merge buffer is made before, as it may take long. */
-	if (!status && (merge == INGOT_MERGE_COPY || (merge && stream->device != other->device))) {
+	/* Room in the merge buffer is made before, where something will be moved, as it may take long. */
+	if (!status && (merge == INGOT_MERGE_COPY || (merge && stream->device != other->device))
+	        && context_find(from, node, &room) && hazard_valued(target.runtime, &room.location->hazard)) {
 		placing_begin(stream->device);
-		status = merge_ensure(stream, node_bytes(node), true);
+		storage = merge_storage(stream, NULL, node_bytes(node), true, &status);
 		placing_end(stream->device);
 	}
+	if (!status && merge == INGOT_MERGE_NONE && node->parent)
+		node_host_settle(node);
 	if (!status)
 		status = stream_refuses(stream);
 	if (!status && !(status = context_lives(to)) && !(status = context_lives(from)))
-		status = transfer_run(node, to, merge, from, moved ? moved : &unasked, &command);
+		status = transfer_run(&submission, node, to, merge, from, storage, moved ? moved : &unasked, &command);
+	slab_drop(storage);
 	object_drop(&node->object);
 	object_drop(&from->object);
 	object_drop(&to->object);
-	if (command)
-		command_keep(command);
-	if (other != stream) { /* on inline devices the download runs before the upload */
-		leave_dropping(other, other->tail);
-		enter(runtime);
-	} else
-		object_drop(&other->object);
-	submission_end(&submission, status, command);
-	if (command) {
-		enter(runtime);
-		command_drop(command);
-		leave(runtime);
-	}
-	return status;
+	object_drop(&other->object);
+	return submission_end(&submission, status, command);
+}
+
+static enum ingot_status routine_transfer(
+        struct submission *submission, struct routine *routine, struct ingot_command **out)
+{
+	bool moved;
+	return transfer_run(
+	        submission, routine->node, routine->context, routine->merge, routine->source, NULL, &moved, out);
 }
 
 enum ingot_status ingot_transfer_routine(struct ingot_node node_handle, struct ingot_context target,
@@ -403,6 +363,7 @@ enum ingot_status ingot_transfer_routine(struct ingot_node node_handle, struct i
 		routine->node = node;
 		routine->source = from;
 		routine->merge = merge;
+		routine->transfer = routine_transfer;
 		object_keep(&context->object);
 		object_keep(&node->object);
 		object_keep(&from->object);
@@ -416,29 +377,6 @@ enum ingot_status ingot_transfer_routine(struct ingot_node node_handle, struct i
 	} else if (context)
 		handle_close(&context->object);
 	leave(runtime);
-	return status;
-}
-
-enum ingot_status ingot_merge_buffer(
-        struct ingot_stream handle, struct ingot_merge_state *out, struct ingot_event *update)
-{
-	NEED(out);
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
-	if (!stream)
-		return INGOT_STALE;
-	const struct merge *merge = &stream->merge;
-	bool updating = merge->update && !command_done(merge->update);
-	*out = (struct ingot_merge_state){ .filled = merge->node != NULL,
-		.streaming = merge->streaming != NULL,
-		.updating = updating,
-		.owned_bytes = merge->owned ? merge->owned->bytes : 0 };
-	if (merge->node)
-		out->node = HANDLE(ingot_node, merge->node);
-	if (update)
-		*update = (struct ingot_event){ 0 };
-	enum ingot_status status =
-	        updating ? event_new(stream->device, handle.runtime, merge->update, update) : INGOT_OK;
-	leave(handle.runtime);
 	return status;
 }
 
@@ -463,6 +401,8 @@ enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot
 	if (node)
 		object_keep(&node->object);
 	placing_begin(stream->device);
+	if (node && node->parent)
+		node_host_settle(node);
 	if (!status)
 		status = context_lives(context);
 	if (!status && context_find(context, node, &room))
@@ -474,8 +414,12 @@ enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot
 		status = context_new(stream, context, &child);
 	if (!status)
 		status = context_place_nodes(child, &node, &first, 1);
-	if (!status && context_find(child, node, &entry) && !(status = location_claim(entry.location, stream, node)))
-		status = context_upload(child, node, &entry, data, bytes, false, NULL);
+	if (!status && context_find(child, node, &entry))
+		status = location_refuses(entry.location, stream, node);
+	if (!status && node->parent)
+		status = rest_fetch(&submission, child, entry.location->node, entry.location);
+	if (!status)
+		status = context_upload(child, node, &entry, data, bytes, UPLOAD_CALLER, NULL);
 	if (status && child)
 		handle_close(&child->object);
 	else if (!status)

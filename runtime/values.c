@@ -144,15 +144,18 @@ void host_wait(struct node *base, bool readers_too)
 }
 
 /* Among all contexts, the one whose location has the newest value. */
-static struct context *newest_context(struct ingot_runtime *runtime, struct node *base)
+struct context *newest_context(struct node *base)
 {
+	struct ingot_runtime *runtime = base->object.runtime;
+	uint64_t newest = node_newest(base);
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct context *context = (struct context *)runtime->handles[i].object;
 		struct entry room, *entry;
 		if (!context || context->object.kind != KIND_CONTEXT || context->finalized
 		        || !(entry = context_find(context, base, &room)))
 			continue;
-		if (entry->location->version == base->newest)
+		if (location_held(entry->location)->version == newest
+		        && hazard_valued(runtime, &entry->location->hazard))
 			return context;
 	}
 	return NULL;
@@ -168,11 +171,12 @@ static enum ingot_status host_read(struct node *base)
 	if (hazard_busy(runtime, &base->host_hazard, false) && (status = task_refuses("must not wait for a transfer")))
 		return status;
 	/* Where the last one failed it is fetched again. */
-	if (runtime->options.automatic_transfers && (base->host_version != base->newest || base->host_hazard.taint)) {
-		struct context *context = newest_context(runtime, base);
+	if (runtime->options.automatic_transfers
+	        && (host_version(base) != node_newest(base) || base->host_hazard.held.taint)) {
+		struct context *context = newest_context(base);
 		if (!context)
-			return base->host_hazard.taint
-			        ? say_failure(base->host_hazard.taint)
+			return base->host_hazard.held.taint
+			        ? say_failure(base->host_hazard.held.taint)
 			        : say(INGOT_UNREADY, "the newest value of n%u went with the context it was in",
 			                base->id);
 		if ((status = task_refuses("must not wait for a transfer")))
@@ -184,8 +188,8 @@ static enum ingot_status host_read(struct node *base)
 		enter(runtime);
 	}
 	host_wait(base, false);
-	if (!status && base->host_hazard.taint)
-		status = say_failure(base->host_hazard.taint);
+	if (!status && base->host_hazard.held.taint)
+		status = say_failure(base->host_hazard.held.taint);
 	return status;
 }
 
@@ -212,19 +216,20 @@ static enum ingot_status node_write(struct object *object)
 		return status;
 	host_wait(base, true);
 	/* The first write of a constant is its initialisation. */
-	if (ingot_mode_known_constant(&base->mode) && (base->host_version || base->constants))
+	if (ingot_mode_known_constant(&base->mode) && (host_version(base) || node_constants(base)))
 		return node_conflict(base, "it is constant, and has its value");
-	if (!ingot_mode_known_constant(&base->mode)
-	        && !ingot_mode_update(&base->mode, INGOT_HOSTED_NONCONSTANT, INGOT_BY_SET_VALUES, why))
+	struct ingot_mode_state mode = base->mode;
+	bool open = !ingot_mode_known_constant(&mode);
+	if (open && !ingot_mode_update(&mode, INGOT_HOSTED_NONCONSTANT, INGOT_BY_SET_VALUES, why))
 		return node_conflict(base, why);
 	if ((status = host_create(runtime, base)))
 		return status;
 	/* The rest of what is written in part keeps its newest value. */
-	if (&base->object != object && base->newest && (status = host_read(base)))
+	if (&base->object != object && node_newest(base) && (status = host_read(base)))
 		return status;
-	base->host_version = ++base->newest;
-	failure_drop(runtime, base->host_hazard.taint);
-	base->host_hazard.taint = NULL;
+	if (open && !ingot_mode_update(&base->mode, INGOT_HOSTED_NONCONSTANT, INGOT_BY_SET_VALUES, why))
+		return node_conflict(base, why); /* decided otherwise meanwhile */
+	host_written(base);
 	return INGOT_OK;
 }
 

@@ -160,9 +160,10 @@ struct ingot_module_tensor {
 };
 
 /* One step of a static schedule.  Steps of a lane run in order; `after` lists earlier steps of other lanes that must
- * have ended.  Lane 0 is the stream of the context.
+ * have ended.  Where the device takes no schedule whole (struct ingot_backend.schedule), they run in the order in which
+ * they stand, on the stream of the context.
  *
- * Of devices that take a schedule whole (struct ingot_backend.schedule), and where it has one lane: a CHECK looks at
+ * Of devices that take it whole, and where it has one lane: a CHECK looks at
  * the byte that its argument points to, and where that is 0 the routine ends with its code; what comes behind it is
  * issued all the same.  The steps between a LOOP and its ROUND come again while fewer than `bytes` rounds were, and
  * while the byte that the argument of both, where there is one, points to is not 0. */

@@ -47,7 +47,7 @@ extern "C" {
 #endif
 
 #define INGOT_BACKEND_TEXT 160
-#define INGOT_BACKEND_VERSION 5 /* raised when the table changes; a backend of another is refused */
+#define INGOT_BACKEND_VERSION 6 /* raised when the table changes; a backend of another is refused */
 
 struct ingot_queue; /* the runtime's */
 struct ingot_command;
@@ -141,9 +141,8 @@ struct ingot_backend {
 	enum ingot_status (*event_record)(void *queue, void *event, char *text);
 	enum ingot_status (*event_wait)(void *queue, void *event, char *text);
 
-	/* A whole static schedule at once; a step starts behind those in `after`.  NULL: its lanes are queues, step by
-	 * step; so where there are several of them, and one_lane says that it takes one. */
-	bool one_lane;
+	/* A whole static schedule at once; a step starts behind those in `after`.  NULL: its steps are issued one by one,
+	 * in their order. */
 	enum ingot_status (*schedule)(void *queue, void *module, const struct ingot_schedule *, char *text);
 
 	/* Host memory that the device may use directly, for copies that do not stop the host: what programs pin, and

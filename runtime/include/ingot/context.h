@@ -24,9 +24,14 @@
  * hand.
  *
  * Constants of a library are never written, by no call (INGOT_CONFLICT): they may lie in read-only memory, and a device
- * has them once.  A shared node has one writer, the first stream that writes it, also when that is closed.  Closing a
- * context, routine or library
- * waits for what its stream was given by then; in a task nothing waits, and what is queued keeps what it uses. */
+ * has them once, from the first link to the end of the last library and context that have them; where their upload was
+ * skipped, the next link or run uploads them again.  A shared node has one writer, the first stream that writes it, also
+ * when that is closed.  Closing a context, routine or library waits for what its stream was given by then; in a task
+ * nothing waits, and what is queued keeps what it uses.
+ *
+ * What a call says of nodes (who owns them, which value is the newest, what is in a merge buffer, what is shared) counts
+ * from when its work was accepted: what was refused changes nothing, and what was skipped, as it was cancelled or as
+ * something before it failed, takes it back. */
 #ifndef INGOT_CONTEXT_H
 #define INGOT_CONTEXT_H
 
@@ -78,7 +83,8 @@ size_t ingot_context_json(struct ingot_context, char *text, size_t room); /* nod
  */
 enum ingot_status ingot_from_host(struct ingot_context, struct ingot_node, bool *present, struct ingot_event *done);
 enum ingot_status ingot_to_host(struct ingot_context, struct ingot_node, bool *present, struct ingot_event *done);
-/* From and to the caller's array of exactly the node's bytes. */
+/* From and to the caller's array of exactly the node's bytes.  Of a part: the rest of the place stays as it is, but with
+ * automatic transfers it gets the newest value first, as what was written in part is the newest then. */
 enum ingot_status ingot_write(
         struct ingot_context, struct ingot_node, const void *, uint64_t bytes, struct ingot_event *done);
 enum ingot_status ingot_read(struct ingot_context, struct ingot_node, void *, uint64_t bytes, struct ingot_event *done);
@@ -158,7 +164,8 @@ struct ingot_library_options {
 	uint64_t constants_bytes;  /* must be the descriptor's */
 };
 
-/* Checks the descriptor (INGOT_INVALID says what is wrong) and makes its nodes.  The descriptor must stay. */
+/* Checks the descriptor (INGOT_INVALID says what is wrong) and makes its nodes.  The descriptor and the constants
+ * must stay until the library is closed, and the contexts that have nodes of it. */
 enum ingot_status ingot_library_load(struct ingot_runtime *, const struct ingot_module *,
         const struct ingot_library_options *, struct ingot_library *);
 enum ingot_status ingot_library_close(struct ingot_library); /* INGOT_BUSY while routines of it are open */

@@ -189,7 +189,7 @@ const struct ingot_parallel *ingot_device_parallel(struct ingot_device);
 enum ingot_status ingot_stream_default(struct ingot_device, struct ingot_stream *); /* opened with the device */
 /* One more, with a queue and a merge buffer of its own; numbers of closed ones are given again. */
 enum ingot_status ingot_stream_open(struct ingot_device, struct ingot_stream *);
-/* The live ones, by number, the lanes of static schedules too; at most `room` are written, *count is how many. */
+/* The live ones, by number; at most `room` are written, *count is how many. */
 enum ingot_status ingot_device_streams(struct ingot_device, struct ingot_stream *, uint32_t room, uint32_t *count);
 /* Finishes its work, but cancels what waits for an event that nobody signalled; INGOT_BUSY with contexts on it, and for
  * the default stream.  Not from a task. */

@@ -92,8 +92,12 @@ static void e2(struct trial *t)
 	CHECK(!same_place(a, c, table2) && ingot_node_mode(table2).sharing == INGOT_PER_STREAM);
 	OK(ingot_sharing_candidate(t->device, table2, &candidate));
 	CHECK(!candidate);
-	/* Writable and shared: owned by the stream that comes first. */
+	/* Writable and shared: owned by the stream that writes first. */
+	struct ingot_node shared;
+	float zeros[SMALL_COUNT] = { 0 };
+	OK(ingot_library_node(second, "shared", &shared));
 	link_at(t->context, second, "set", &a);
+	write_f32(a, shared, zeros, SMALL_COUNT);
 	FAILS(INGOT_CONFLICT, ingot_link(base, second, "set", &routine));
 	SAYS("shared");
 	SAYS(".0");
@@ -134,10 +138,12 @@ static void e4(struct trial *t)
 	link_at(t->context, library, "get", &a);
 	FAILS(INGOT_MISSING, ingot_owner_stream(t->device, shared, &owner));
 	struct ingot_routine set = link_at(base, library, "set", &b);
+	float v[SMALL_COUNT] = { 0 };
+	FAILS(INGOT_MISSING, ingot_owner_stream(t->device, shared, &owner));
+	write_f32(b, shared, v, SMALL_COUNT);
 	OK(ingot_owner_stream(t->device, shared, &owner));
 	CHECK(ingot_stream_equal(owner, other));
 	FAILS(INGOT_CONFLICT, ingot_link(t->context, library, "set", &routine));
-	float v[SMALL_COUNT] = { 0 };
 	FAILS(INGOT_CONFLICT, ingot_write(a, shared, v, sizeof v, NULL));
 	/* From the host's array no more than from the caller's, nor from another device. */
 	struct ingot_device twin;
