@@ -239,6 +239,18 @@ static enum ingot_status pool_yields(struct device *device, uint32_t id)
 	                           : INGOT_OK;
 }
 
+/* Nodes that are bound there would lie in memory that their location names no more. */
+static enum ingot_status pool_gives_way(struct device *device, uint32_t id)
+{
+	if (device->closing)
+		return say(INGOT_STALE, "the device is being closed");
+	for (uint32_t i = 0; i < device->location_count; i++)
+		if (device->locations[i]->pool == id && !device->locations[i]->owns_pool)
+			return say(INGOT_BUSY, "%s:%d:%u: pool %u has nodes in it", device->properties.backend,
+			        device->properties.ordinal, device->properties.id, id);
+	return pool_yields(device, id);
+}
+
 enum ingot_status ingot_pool_replace(
         struct ingot_device handle, uint32_t id, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode)
 {
@@ -246,11 +258,9 @@ enum ingot_status ingot_pool_replace(
 	struct device *device = device_enter(handle, &status);
 	if (!device)
 		return status;
-	status = id ? pool_yields(device, id) : say(INGOT_INVALID, "pool 0 is the merge buffer");
+	status = id ? pool_gives_way(device, id) : say(INGOT_INVALID, "pool 0 is the merge buffer");
 	struct slab *slab = status ? NULL : slab_new(device, bytes, align, mode, &status);
-	if (slab
-	        && (status = device->closing ? say(INGOT_STALE, "the device is being closed")
-	                                     : pool_yields(device, id))) {
+	if (slab && (status = pool_gives_way(device, id))) {
 		slab_drop(slab);
 		slab = NULL;
 	}

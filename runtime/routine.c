@@ -128,14 +128,10 @@ enum ingot_status ingot_routine_log(struct ingot_routine handle, const char *pat
 		return INGOT_STALE;
 	char *copy = path ? memory_copy(handle.runtime, path) : NULL;
 	enum ingot_status status = path && !copy ? say(INGOT_MEMORY, "no memory for a path") : INGOT_OK;
-	object_keep(&routine->object);
-	if (!status && routine->last && !command_done(routine->last)
-	        && !(status = task_refuses("must not wait for a run")))
-		command_wait(routine->last); /* a run that is under way reads the old one */
-	memory_free(handle.runtime, status ? copy : routine->log);
-	if (!status)
+	if (!status) {
+		memory_free(handle.runtime, routine->log);
 		routine->log = copy;
-	object_drop(&routine->object);
+	}
 	leave(handle.runtime);
 	return status;
 }
@@ -339,10 +335,12 @@ static void gather(struct routine *routine)
 size_t call_bytes(const struct routine *routine)
 {
 	const struct gathering *gathering = &routine->gathering;
-	size_t symbols = routine->descriptor->symbol_count * sizeof(int64_t);
-	return gathering->stays ? symbols
-	                        : symbols + routine->descriptor->argument_count * sizeof(struct ingot_slot)
-	                + gathering->slab_count * sizeof(void *);
+	size_t bytes = routine->descriptor->symbol_count * sizeof(int64_t);
+	if (!gathering->stays)
+		bytes += routine->descriptor->argument_count * sizeof(struct ingot_slot)
+		        + gathering->slab_count * sizeof(void *);
+	/* Its own copy of the path, so that another one may be told meanwhile. */
+	return routine->log ? (bytes + strlen(routine->log) + 16) & ~(size_t)15 : bytes;
 }
 
 void call_fill(const struct routine *routine, struct ingot_call *call, void *at)
@@ -355,7 +353,8 @@ void call_fill(const struct routine *routine, struct ingot_call *call, void *at)
 	call->slots = gathering->stays ? gathering->slots : memcpy((char *)at + symbols, gathering->slots, slots);
 	call->pools =
 	        gathering->stays ? gathering->pools : memcpy((char *)at + symbols + slots, gathering->pools, pools);
-	call->log = routine->log;
+	char *log = (char *)at + symbols + (gathering->stays ? 0 : slots + pools);
+	call->log = routine->log ? memcpy(log, routine->log, strlen(routine->log) + 1) : NULL;
 }
 
 static enum ingot_status outputs_check(struct routine *routine)

@@ -188,8 +188,8 @@ enum ingot_status ingot_routine_close(struct ingot_routine); /* and its context;
 enum ingot_status ingot_routine_context(struct ingot_routine, struct ingot_context *);
 enum ingot_status ingot_routine_set(struct ingot_routine, const char *symbol, int64_t value); /* kept until set again */
 enum ingot_status ingot_routine_symbol(struct ingot_routine, const char *symbol, int64_t *value);
-/* A file for the debug log of generated code that has one; copied.  NULL: none.  Waits for the latest run; in a task
- * that is INGOT_WOULD_BLOCK. */
+/* A file for the debug log of generated code that has one; copied.  NULL: none.  Runs that were submitted keep theirs.
+ */
 enum ingot_status ingot_routine_log(struct ingot_routine, const char *path);
 /* Asynchronous.  INGOT_RANGE for a symbol that was not set and has no single value; INGOT_MISMATCH where the merge
  * buffer holds another node; INGOT_UNREADY where an input was never written (the message names it and, if one of the

@@ -36,8 +36,8 @@ enum ingot_status ingot_pool_replace(
  * by us, and not counted as used.  Only on devices with host memory (else INGOT_UNSUPPORTED).  It must stay until the
  * pool is closed and its work has ended. */
 enum ingot_status ingot_pool_adopt(struct ingot_device, void *memory, uint64_t bytes, uint32_t *pool);
-/* An unknown id is no error.  A pool that a context opened, or that holds constants: INGOT_BUSY, here and in replace.
- */
+/* An unknown id is no error.  A pool that a context opened, or that holds constants: INGOT_BUSY, here and in replace;
+ * there, and in ensure where it has to replace, also one in which a node is bound. */
 enum ingot_status ingot_pool_close(struct ingot_device, uint32_t pool);
 enum ingot_status ingot_pool_bytes(struct ingot_device, uint32_t pool, uint64_t *bytes);
 

@@ -202,6 +202,6 @@ const struct way ways_inside[] = { B(inside, await), B(inside, device_sync), B(i
 	G(inside, place), G(inside, routine_close),
 	{ "inside", "context_close", INGOT_OK, INGOT_OK, inside_context_close, NULL }, G(inside, pool_close),
 	G(inside, stream_open), { "inside", "library_close", INGOT_BUSY, INGOT_BUSY, inside_library_close, NULL },
-	G(inside, cancel_itself), G(inside, record), G(inside, dump), B(routine, log), B(routine, await),
+	G(inside, cancel_itself), G(inside, record), G(inside, dump), G(routine, log), B(routine, await),
 	B(routine, buffer_write), B(routine, buffer_read), G(routine, run_itself), G(routine, close_itself),
 	B(kernel, await), { 0 } };

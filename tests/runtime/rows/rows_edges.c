@@ -644,7 +644,7 @@ static void b17_more(struct trial *t)
 	if (!t->in_place && !t->lazy)
 		FAILS(INGOT_UNREADY, ingot_routine_extents(sum, &extent, 1));
 	pthread_t thread = gate_open_soon(&gate);
-	OK(ingot_routine_log(sum, NULL)); /* waits for the run, which still tells it */
+	OK(ingot_routine_log(sum, NULL)); /* the run that was submitted still tells it */
 	FILE *told = fopen(log, "r");
 	CHECK(told && fgets(line, sizeof line, told) && !strcmp(line, "ran\n"));
 	fclose(told);

@@ -451,6 +451,61 @@ static void routines_write_parts(struct trial *t)
 	CHECK(got[3] == 3 && got[4] == 100 && got[7] == 103 && got[8] == 8 && got[15] == 15);
 }
 
+/* ---- paths, pools ---- */
+
+static char told[2][64]; /* by each run */
+static _Atomic int runs_told;
+
+static int tells(const struct ingot_call *call)
+{
+	snprintf(told[runs_told++], sizeof *told, "%s", call->log ? call->log : "");
+	return 0;
+}
+
+/* A path may be told at any time: each run has its own, which lives as long. */
+static void log_beside_runs(struct trial *t)
+{
+	static const struct ingot_module_routine routines[] = { { .name = "tells", .merge_input = -1, .run = tells } };
+	static const struct ingot_module module = {
+		.abi = INGOT_ABI, .name = "m", .routines = routines, .routine_count = 1
+	};
+	struct ingot_library library;
+	struct ingot_context linked;
+	struct gate gate = { 0 };
+	OK(ingot_library_load(t->runtime, &module, NULL, &library));
+	struct ingot_routine routine = link_at(t->context, library, "tells", &linked);
+	runs_told = 0;
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_routine_log(routine, "the first"));
+	OK(ingot_routine_run(routine, NULL));
+	OK(ingot_routine_log(routine, "a second one, which is longer"));
+	OK(ingot_routine_run(routine, NULL));
+	OK(ingot_routine_log(routine, NULL));
+	gate_open(&gate);
+	OK(ingot_stream_await(t->stream));
+	CHECK(!strcmp(told[0], "the first") && !strcmp(told[1], "a second one, which is longer"));
+}
+
+static void bound_pools_stay(struct trial *t)
+{
+	uint32_t pool = 0;
+	uint64_t bytes;
+	float in[4] = { 1, 2, 3, 4 }, got[4];
+	struct ingot_context other = context_on(t->stream);
+	struct ingot_node a = node_f32(t, "a", 4);
+	OK(ingot_pool_ensure(t->device, 128, 0, &pool));
+	OK(ingot_context_bind(other, a, (struct ingot_location){ pool, 64, 16 }));
+	write_f32(other, a, in, 4);
+	FAILS(INGOT_BUSY, ingot_pool_replace(t->device, pool, 8, 0, INGOT_SLAB_PRIVATE));
+	FAILS(INGOT_BUSY, ingot_pool_ensure(t->device, 1 << 20, 0, &pool));
+	OK(ingot_pool_ensure(t->device, 128, 0, &pool)); /* nothing to replace */
+	OK(ingot_pool_bytes(t->device, pool, &bytes));
+	read_f32(other, a, got, 4);
+	CHECK(bytes == 128 && !memcmp(in, got, sizeof in));
+	OK(ingot_context_close(other));
+	OK(ingot_pool_replace(t->device, pool, 8, 0, INGOT_SLAB_PRIVATE));
+}
+
 const struct row rows_traces[] = {
 	{ "B10", "ingot_library_close", "constants_end", constants_end, NULL, NULL },
 	{ "B10", "ingot_stream_cancel", "constants_uploaded", constants_uploaded, NULL, NULL },
@@ -461,5 +516,7 @@ const struct row rows_traces[] = {
 	{ "E2", "ingot_write", "host_write_ends_sharing", host_write_ends_sharing, NULL, NULL },
 	{ "F28", "ingot_node_slice", "parts_keep_the_rest", parts_keep_the_rest, NULL, NULL },
 	{ "F28", "ingot_routine_run", "routines_write_parts", routines_write_parts, NULL, NULL },
+	{ "G9", "ingot_routine_log", "log_beside_runs", log_beside_runs, NULL, NULL },
+	{ "B2", "ingot_pool_replace", "bound_pools_stay", bound_pools_stay, NULL, NULL },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };
