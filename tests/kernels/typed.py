@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Random graphs of integers of 8 to 64 bits, bool, double and floats of 16 bits, with casts between all of them: each target's bits are the interpreter's.
 
-    typed.py INGOT SEED COUNT
+    typed.py INGOT SEED COUNT [CPU COMPILER]
 
-Ends with 77 where NumPy is not there."""
-import os, random, subprocess, sys, tempfile
+With a CPU and a compiler the library is compiled by that, and its kernels by that under UndefinedBehaviorSanitizer where this machine runs them; aarch64's code runs
+under QEMU.  Ends with 77 where NumPy, the compiler or QEMU is not there."""
+import os, random, shutil, subprocess, sys, tempfile
 
 try:
     import numpy
@@ -13,6 +14,8 @@ except ImportError as missing:
     sys.exit(77)
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "generated"))
+import packages
 from here import cpus
 from same import same
 
@@ -114,7 +117,8 @@ def narrow(g, dims):
 
 def quantise(g, dims):
     kind = g.draw.choice(["int8", "uint8"])
-    scale, zero = g.input("scale", []), g.input(kind, [])
+    scale, zero = f"c{len(g.constants)}", f"c{len(g.constants) + 1}"
+    g.constants += [f"float {scale} = {{{g.draw.uniform(0.01, 0.3):.5}}}", f"{kind} {zero} = {{{g.draw.choice([0, 3, 128 if kind == 'uint8' else -7])}}}"]
     q = g.node("QuantizeLinear", g.of(["float"], dims)[0], scale, zero)
     return (q, kind) if g.draw.random() < 0.5 else (g.node("DequantizeLinear", q, scale, zero), "float")
 
@@ -165,8 +169,6 @@ def drawn(seed):
 
 
 def value_of(numbers, kind, dims):
-    if kind == "scale":
-        return numpy.float32(numbers.uniform(0.01, 0.3))
     if kind == "bool":
         return numbers.integers(0, 2, dims).astype("?")
     if kind in FLOATS:
@@ -177,7 +179,7 @@ def value_of(numbers, kind, dims):
 
 
 def text_of(g, outputs):
-    shape = lambda kind, d: f"{'float' if kind == 'scale' else kind}[{','.join(map(str, d))}]"
+    shape = lambda kind, d: f"{kind}[{','.join(map(str, d))}]"
     inputs = ", ".join(f"{shape(k, d)} {n}" for n, (k, d) in g.inputs.items())
     constants = f"\n<{', '.join(g.constants)}>" if g.constants else ""
     body = "\n\t".join(g.nodes)
@@ -194,21 +196,45 @@ def run(program, model, given, paths, target):
     return [numpy.load(path) for path in paths.values()]
 
 
-def check(program, seed, folder):
+def compiled(program, model, folder, arrays, cpu, compiler):
+    """The outputs of a library for that CPU, linked with a main of its own."""
+    out, packages.INGOT = os.path.join(folder, "library"), program
+    shutil.rmtree(out, ignore_errors=True)
+    manifest = packages.build(model, "typed", out, "--cpu", cpu, "--cc", compiler, "--no-compile")
+    for i, one in enumerate(manifest["inputs"]):
+        arrays[one["name"]].tofile(os.path.join(out, f"in{i}"))
+    arm = cpu.startswith("arm")
+    checked = [] if arm else ["-fsanitize=undefined", "-fno-sanitize=alignment", "-fno-sanitize-recover=all"]
+    sources = [os.path.join(out, one) for one in manifest["sources"] if one.endswith(".c")] + [os.path.join(out, one) for one in os.listdir(out) if one.endswith("_weights.c")]
+    packages.call([compiler, *packages.FLAGS, *checked, *packages.MARCH[cpu], *(["-static"] if arm else []), "-o", os.path.join(out, "program"), packages.driver(manifest, out), "-I", out,
+                   *sources, "-pthread", "-lm"])
+    packages.call([*([EMULATOR] if arm else []), os.path.join(out, "program")], cwd=out)
+    return [os.path.join(out, f"out{i}") for i in range(len(manifest["outputs"]))]
+
+
+EMULATOR = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
+
+
+def check(program, seed, folder, by):
     g, outputs = drawn(seed)
     model = os.path.join(folder, "g.onnxtxt")
     text = text_of(g, outputs)
     with open(model, "w") as file:
         file.write(text)
-    numbers, given = numpy.random.default_rng(seed), []
+    numbers, given, arrays = numpy.random.default_rng(seed), [], {}
     for name, (kind, dims) in g.inputs.items():
         path = os.path.join(folder, name + ".npy")
-        numpy.save(path, value_of(numbers, kind, dims))
+        arrays[name] = numpy.asarray(value_of(numbers, kind, dims))
+        numpy.save(path, arrays[name])
         given += ["--input", f"{name}={path}"]
     paths = {name: os.path.join(folder, name + ".npy") for name, _, _ in outputs}
     try:
         right = run(program, model, given, paths, ["interpreter"])
-        for target in TARGETS:
+        if by:
+            have = [numpy.fromfile(path, a.dtype).reshape(a.shape) for path, a in zip(compiled(program, model, folder, arrays, *by), right)]
+            for (name, _, _), a, b in zip(outputs, right, have):
+                assert same(a, b), f"{' '.join(by)}: {name} differs at {numpy.argwhere(a != b)[:3].tolist()}: {a[a != b][:3]}, {b[a != b][:3]}"
+        for target in [] if by else TARGETS:
             have = run(program, model, given, paths, target)
             for (name, _, _), a, b in zip(outputs, right, have or []):
                 assert same(a, b), f"{' '.join(target)}: {name} differs at {numpy.argwhere(a != b)[:3].tolist()}: {a[a != b][:3]}, {b[a != b][:3]}"
@@ -218,12 +244,15 @@ def check(program, seed, folder):
     return 0
 
 
-def main(program, seed, count):
+def main(program, seed, count, *by):
+    if by and (not shutil.which(by[1]) or (by[0].startswith("arm") and not EMULATOR)):
+        print(f"skipped: no {by[1]} here, or no qemu-aarch64")
+        return 77
     with tempfile.TemporaryDirectory() as folder:
-        wrong = sum(check(program, one, folder) for one in range(seed, seed + count))
+        wrong = sum(check(program, one, folder, by) for one in range(seed, seed + count))
     print(f"{count - wrong} of {count} graphs from seed {seed} on have the interpreter's bits")
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
+    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:]))
