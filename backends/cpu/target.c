@@ -21,6 +21,7 @@ static const struct target targets[] = {
 	        .needs = V4,
 	        .prelude = "c/prelude_avx512.jinja",
 	        .family = "c",
+	        .casts_64 = true,
 	        .has_fma = true,
 	        .products = "dot16 mul",
 	        .cc_flags = X86_V4,

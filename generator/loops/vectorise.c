@@ -51,9 +51,19 @@ enum {
 	BY_LANE_DOUBLE = 8
 }; /* single elements loaded in the time of a vector's load; every second element's cost */
 
-/* Rows that a vector leaves to its lanes (common/lanes.jinja): each is stored, computed by itself and loaded. */
-static bool by_lane(const struct expr *expr)
+/* Rows and casts that a vector leaves to its lanes (common/lanes.jinja): each is stored, computed by itself and loaded. */
+static bool by_lane(const struct target *target, const struct expr *expr)
 {
+	if (expr->kind == EXPR_CAST) {
+		enum dtype from = expr->arg[0]->type, to = expr->type;
+		bool floats[2] = { dtypes[from].class == CLASS_FLOAT, dtypes[to].class == CLASS_FLOAT };
+		enum dtype integer = floats[0] ? to : from;
+		if (floats[0] == floats[1] || dtypes[to].class == CLASS_BOOL)
+			return false;
+		return integer == DTYPE_U32
+		        || (floats[0] && (integer == DTYPE_U64 || (from == DTYPE_F64 && integer != DTYPE_I64)))
+		        || (dtypes[integer].bits == 64 && !target->casts_64);
+	}
 	if (expr->kind != EXPR_SCALAR || expr->type == DTYPE_F32)
 		return false;
 	bool divides = expr->row == SCALAR_div || expr->row == SCALAR_mod || expr->row == SCALAR_fmod;
@@ -72,9 +82,10 @@ static void judge_loads(struct judging *j, const struct expr *expr)
 		j->cost += j->rounds * (pairs ? PAIRS : access_cost(j, expr->at[0], false));
 		j->scalar += j->rounds / ACCESSES;
 	}
-	if (by_lane(expr))
+	if (by_lane(j->loops->target, expr))
 		j->cost += j->rounds * j->loops->target->lanes
-		        * (0.25 * scalars[expr->row].cost + (double)(ACCESSES + 1) / ACCESSES);
+		        * ((expr->kind == EXPR_CAST ? 1 : 0.25 * scalars[expr->row].cost)
+		                + (double)(ACCESSES + 1) / ACCESSES);
 	for (int i = 0; i < 3; i++)
 		if (expr->arg[i])
 			judge_loads(j, expr->arg[i]);

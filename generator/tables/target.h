@@ -45,8 +45,9 @@ struct target {
 	int load_bytes, store_bytes;          /* a cycle, from and to L1 */
 	int64_t l1_bytes, l2_bytes, l3_bytes; /* a core's part of each, but all of the last */
 	int line_latency, line_cycles; /* of a line that another core wrote: until it is here, and each of many */
-	bool has_fma;                  /* else fma_soft */
-	int64_t scratch_bytes;         /* that the arrays of one kernel may take together; 0: as much as they need */
+	bool casts_64;          /* vectors of integers of 64 bits become floats, and the reverse, in an instruction */
+	bool has_fma;           /* else fma_soft */
+	int64_t scratch_bytes;  /* that the arrays of one kernel may take together; 0: as much as they need */
 	bool scratch_is_near;   /* nearer than any buffer, where that is not in a cache just written: shared memory */
 	bool lanes_are_threads; /* a lane's neighbours are other threads': lines, squares and windows side by side are
 	                           no lane's to keep */
