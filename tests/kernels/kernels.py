@@ -3,9 +3,10 @@
 
     kernels.py INGOT [EVERY]        each EVERYth case; all, where it is not given
 
-Each runs by C for this machine, by the JIT and on two of the other targets, drawn by its name; with $INGOT_LONG on all of them.
+Each runs by the JIT, for this machine and for one without vectors, and by turns as C for this machine or another with vectors; every second one
+on one more of the other targets, by turns.  With $INGOT_LONG on all of them.
 A case is a graph in text, and how many kernels of its kind there are on a CPU of vectors.  Ends with 77 where NumPy is not there."""
-import json, os, random, re, subprocess, sys, tempfile
+import json, os, re, subprocess, sys, tempfile
 
 try:
     import numpy
@@ -318,20 +319,21 @@ TWO = {                                   # neighbours at places that data say: 
     "two_one": (graph("float[1,2,5,1] x, float[1,9,16,2] wild", "float[1,2,9,16] y", 'y = GridSample <mode = "bilinear"> (x, wild)'), 0),
     "two_border": (sampled("bilinear", "border"), 0),
 }
-SWEEP = r"pass \+= \d+\)\n\tfor \(long panel = "
+SWEEP = r"k_block \+= \d+\)\n\tfor \(long panel = "
 # kind: what `ingot show` prints once for each such kernel, and at which stage
-KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "halves": (HALVES, "kernels", r"^k\d+_[a-z]+  "), "pass": (PASSES, "source", r"for \(long pass = 0"),
+KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "halves": (HALVES, "kernels", r"^k\d+_[a-z]+  "), "pass": (PASSES, "source", r"for \(long k_block = 0"),
          "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
          "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  chain "),
-         "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "patched": (PATCHED, "source", r"float \*p = patch \+ "),
+         "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "patched": (PATCHED, "source", r"float \*p = packed_a \+ "),
          "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
-         "turned": (TURNED, "source", r"float turned\["), "packed": (PACKED, "source", r"float gathered\["), "swept": (SWEPT, "source", SWEEP), "swept_ending": (SWEPT_ENDING, "source", SWEEP),
+         "turned": (TURNED, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "swept": (SWEPT, "source", SWEEP), "swept_ending": (SWEPT_ENDING, "source", SWEEP),
          "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
-         "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*8388608"),
+         "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
 GLUE = {"turned": r"^\t+m_transpose\(", "swept": SWEEP}             # the same in what the JIT runs
-ALWAYS = [["c", "--cpu", "native"], ["jit"]]
-OTHERS = [t for t in sweep.TARGETS if "size" not in t and t not in ALWAYS]
+ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
+VECTORS = [t for t in sweep.TARGETS if t in (["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"])]
+OTHERS = [t for t in sweep.TARGETS if "size" not in t and t not in ALWAYS + VECTORS and t != ["c", "--cpu", "generic"]]
 SLOW = {"long", "too_long", "half_long", "in_place", "window", "passes", "rows_far_passes", "columns_apart_passes"}     # not on the emulator
 
 
@@ -351,7 +353,14 @@ def check_stack(program, name, model, folder):
     assert scratch and 4 * max(scratch) < stack < 4 * max(scratch) + 65536, f"stack {stack}, scratch {scratch}"
 
 
-def check(program, kind, name, text, count, folder):
+def targets_of(name, number):
+    others = [t for t in OTHERS if t[0] != "cuda-emulated" or name not in SLOW]
+    if os.environ.get("INGOT_LONG"):
+        return ALWAYS + VECTORS + others + [["c", "--cpu", "generic"]]
+    return ALWAYS + [VECTORS[number % len(VECTORS)]] + ([others[number // 2 % len(others)]] if number % 2 else [])
+
+
+def check(program, kind, name, text, count, folder, number):
     model, given = os.path.join(folder, name + ".onnxtxt"), []
     numbers = numpy.random.default_rng(len(name))
     with open(model, "w") as file:
@@ -377,8 +386,7 @@ def check(program, kind, name, text, count, folder):
         assert found == count, f"the JIT has {found} of {kind}, {count} are right:\n{shown}"
     path = {"y": os.path.join(folder, "y.npy")}
     right, = sweep.run(program, model, given, path, ["interpreter"])
-    others = [t for t in OTHERS if t[0] != "cuda-emulated" or name not in SLOW]
-    for target in ALWAYS + (others if os.environ.get("INGOT_LONG") else random.Random(name).sample(others, min(2, len(others)))):
+    for target in targets_of(name, number):
         for got in sweep.run(program, model, given, path, target) or []:
             assert sweep.same(got, right), f"{' '.join(target)}: other bits: {got.ravel()[:4]}, {right.ravel()[:4]} is right"
     if count and kind == "attention":
@@ -388,10 +396,10 @@ def check(program, kind, name, text, count, folder):
 def main():
     bad = 0
     cases = [(kind, name, *case) for kind, (some, _, _) in KINDS.items() for name, case in some.items()][::int(sys.argv[2]) if len(sys.argv) > 2 else 1]
-    for kind, name, text, count in cases:
+    for number, (kind, name, text, count) in enumerate(cases):
         with tempfile.TemporaryDirectory() as folder:
             try:
-                check(sys.argv[1], kind, name, text, count, folder)
+                check(sys.argv[1], kind, name, text, count, folder, number)
             except AssertionError as wrong:
                 print(f"{name}: {wrong}")
                 bad += 1
