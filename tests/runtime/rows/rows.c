@@ -1,12 +1,12 @@
 /* rows.c: runs the tests of the runtime's rows, each in a process of its own, on each device.
  *
- *     runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--fail-driver N] [--here]
+ *     runtime-rows [--json] [--alone] [--row ID] [--device NAME] [--fail N] [--fail-driver N] [--here]
  *
  * --fail N: each test runs again and again; in run k the k-th allocation or backend call fails, once (fault.c), until
  * there are no more.  The first N one by one (1000 with INGOT_LONG=1), then a step grows by one with each N more.
  * --fail-driver N: so with
  * the calls of the driver that stands in for NVIDIA's (INGOT_LONG=1: 20).  --here: in this process, for
- * debuggers.  $ROW_STOP: ends with the first that fails. */
+ * debuggers.  --alone: without generator-rows' answers.  $ROW_STOP: ends with the first that fails. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -444,10 +444,12 @@ int main(int argc, char **argv)
 	const char *only_row = NULL, *only_device = NULL;
 	int fail_from = 0;
 	setenv("STANDIN_KERNELS", ROW_KERNELS, 0);
-	bool here = false;
+	bool here = false, alone = false;
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--json"))
 			json = true;
+		else if (!strcmp(argv[i], "--alone"))
+			alone = true;
 		else if (!strcmp(argv[i], "--here"))
 			here = true;
 		else if (!strcmp(argv[i], "--row") && i + 1 < argc)
@@ -461,8 +463,8 @@ int main(int argc, char **argv)
 			driver_fails = true;
 		} else {
 			fprintf(stderr,
-			        "usage: runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--fail-driver N] "
-			        "[--here]\n");
+			        "usage: runtime-rows [--json] [--alone] [--row ID] [--device NAME] [--fail N] "
+			        "[--fail-driver N] [--here]\n");
 			return 2;
 		}
 	}
@@ -507,12 +509,12 @@ int main(int argc, char **argv)
 					report(row, device, PASS, NULL);
 			}
 		}
-	if (json && !fail_from && !here) {
+	if (json && !fail_from && !here && !alone) {
 		int others = others_print(argv[0], begun, only_row, only_device);
 		counts[FAIL] += others;
 	}
 	if (json)
-		printf("]\n");
+		printf(begun || !alone ? "]\n" : "[]\n");
 	else
 		printf("%d pass, %d fail, %d skip\n", counts[PASS], counts[FAIL], counts[SKIP]);
 	return counts[FAIL] != 0;
