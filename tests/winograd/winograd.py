@@ -96,7 +96,7 @@ def main():
     parser.add_argument("--long", action="store_true", help="every shape; else every other")
     parser.add_argument("--interpreter", help="winograd_interpret: its bits must be the kernels'")
     options = parser.parse_args()
-    work = options.work or tempfile.mkdtemp(prefix="winograd.")
+    work = os.path.abspath(options.work) if options.work else tempfile.mkdtemp(prefix="winograd.")
     os.makedirs(work, exist_ok=True)
     with open(os.path.join(HERE, "winograd_test.c")) as file:
         body = file.read()
@@ -124,7 +124,7 @@ def main():
                 if not os.path.isdir(folder):
                     os.mkdir(folder)
                     subprocess.run(compiler + ["-c", *SOURCES], cwd=folder, check=True)
-                built = subprocess.run(compiler + [base + ".c", *objects, "-o", base, "-lm"], capture_output=True, text=True)
+                built = subprocess.run(compiler + ["k.c", *objects, "-o", "k", "-lm"], capture_output=True, text=True, cwd=work)        # so ccache knows it
                 if built.returncode:
                     print(name, built.stderr[:3000])
                     sys.exit(1)

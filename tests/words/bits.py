@@ -48,7 +48,7 @@ def main():
     parser.add_argument("--work")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
-    work = options.work or tempfile.mkdtemp(prefix="words.")
+    work = os.path.abspath(options.work) if options.work else tempfile.mkdtemp(prefix="words.")
     os.makedirs(work, exist_ok=True)
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "bits.c")) as file:
         body = file.read()
@@ -57,7 +57,8 @@ def main():
         base = os.path.join(work, name.replace(" ", "_").replace("=", ""))
         with open(base + ".c", "w") as file:
             file.write(words.prelude(body, target) + body)
-        built = subprocess.run(command + [base + ".c", "-o", base, "-lm"], capture_output=True, text=True)
+        own = os.path.basename(base)                          # in its folder: ccache knows a file by the name that it is given
+        built = subprocess.run(command + [own + ".c", "-o", own, "-lm"], capture_output=True, text=True, cwd=work)
         if built.returncode:
             print("%s does not build:\n%s" % (name, built.stderr[:3000]))
             wrong.append(name)

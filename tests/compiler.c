@@ -1,0 +1,189 @@
+/* compiler.c: the compiler of its own name, behind ccache.  ccache is told of what a file includes, so it need not run the preprocessor
+ * first, which for a small file of kernels takes as long as to compile it; not where an assembler includes more (.incbin), which only the
+ * preprocessed text shows.  And as ccache keeps the object of one source, a command is taken apart that compiles several, or links what
+ * it compiles.  In $PATH by a link of the compiler's name; made by tests/compilers. */
+#define _GNU_SOURCE
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WORDS_MOST = 4096 };
+
+static char folder[4096]; /* of the links */
+
+static bool ends(const char *word, const char *ending)
+{
+	size_t n = strlen(word), m = strlen(ending);
+	return n > m && !strcmp(word + n - m, ending);
+}
+
+static bool begins(const char *word, const char *beginning) { return !strncmp(word, beginning, strlen(beginning)); }
+
+static bool is_source(const char *word) { return ends(word, ".c") || ends(word, ".cpp"); }
+
+static bool for_linker(const char *word)
+{
+	return ends(word, ".o") || ends(word, ".a") || ends(word, ".so") || strstr(word, ".so.") || begins(word, "-l")
+	        || begins(word, "-L") || begins(word, "-Wl,") || !strcmp(word, "-shared") || !strcmp(word, "-static");
+}
+
+/* Commands that ccache takes as they are. */
+static bool is_else(const char *word)
+{
+	return begins(word, "-M") || begins(word, "@") || !strcmp(word, "-") || !strcmp(word, "-E")
+	        || !strcmp(word, "-S") || !strcmp(word, "-fsyntax-only") || ends(word, ".s") || ends(word, ".S")
+	        || ends(word, ".h");
+}
+
+/* The first of that name in $PATH that is neither ours nor a link to ccache. */
+static const char *find(const char *name)
+{
+	char *paths = strdup(getenv("PATH") ? getenv("PATH") : ""), *rest = paths, *one;
+	static char found[2][4096];
+	char *at = found[!strcmp(name, "ccache")];
+	while ((one = strsep(&rest, ":"))) {
+		snprintf(at, sizeof found[0], "%s/%s", one, name);
+		if (strcmp(one, folder) && !ends(one, "/ccache") && !access(at, X_OK))
+			return at;
+	}
+	fprintf(stderr, "%s: not found\n", name);
+	exit(127);
+}
+
+/* Whether it can be read, and its assembler includes no file. */
+static bool is_plain(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	if (!file)
+		return false;
+	char *line = NULL;
+	size_t size = 0;
+	bool plain = true;
+	while (plain && getline(&line, &size, file) >= 0)
+		plain = !strstr(line, "incbin");
+	free(line);
+	fclose(file);
+	return plain;
+}
+
+static int run(char **words)
+{
+	pid_t child = fork();
+	if (!child) {
+		execv(words[0], words);
+		_exit(127);
+	}
+	int status = 0;
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return 127;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void format(char *out, size_t size, const char *name, int number, const char *ending)
+{
+	snprintf(out, size, "%s/told/%d%s%d%s", folder, (int)getpid(), name, number, ending);
+}
+
+/* `source` to `object`: the words without those for the linker, other sources and -o. */
+static int compile(char **words, const char *source, const char *object)
+{
+	char *one[WORDS_MOST + 8], told[4200];
+	int n = 0;
+	format(told, sizeof told, "-", 0, ".d");
+	one[n++] = (char *)find("ccache");
+	one[n++] = (char *)find(strrchr(words[0], '/') ? strrchr(words[0], '/') + 1 : words[0]);
+	for (int i = 1; words[i]; i++) {
+		if (!strcmp(words[i], "-o"))
+			i++;
+		else if (!is_source(words[i]) && !for_linker(words[i]) && strcmp(words[i], "-c"))
+			one[n++] = words[i];
+	}
+	char *last[] = { "-c", (char *)source, "-o", (char *)object, "-MMD", "-MF", told, NULL };
+	memcpy(one + n, last, sizeof last);
+	int status = run(one);
+	unlink(told);
+	return status;
+}
+
+static int link_all(char **words)
+{
+	char *one[WORDS_MOST], (*objects)[4200] = calloc(WORDS_MOST, sizeof *objects);
+	int n = 0, status = 0, made = 0;
+	one[n++] = (char *)find(strrchr(words[0], '/') ? strrchr(words[0], '/') + 1 : words[0]);
+	for (int i = 1; words[i] && !status; i++) {
+		if (is_source(words[i])) {
+			format(objects[made], sizeof *objects, "-", made, ".o");
+			status = compile(words, words[i], objects[made]);
+			one[n++] = objects[made++];
+		} else if (!strcmp(words[i], "-x")) {
+			i++;
+		} else if (!begins(words[i], "-x")) {
+			one[n++] = words[i];
+		}
+	}
+	one[n] = NULL;
+	status = status ? status : run(one);
+	for (int i = 0; i < made; i++)
+		unlink(objects[i]);
+	free(objects);
+	return status;
+}
+
+/* Each source to an object of its name, here. */
+static int compile_all(char **words)
+{
+	int status = 0;
+	for (int i = 1; words[i] && !status; i++) {
+		if (!is_source(words[i]))
+			continue;
+		const char *slash = strrchr(words[i], '/');
+		char object[4096];
+		snprintf(object, sizeof object, "%s", slash ? slash + 1 : words[i]);
+		strcpy(strrchr(object, '.'), ".o");
+		status = compile(words, words[i], object);
+	}
+	return status;
+}
+
+int main(int count, char **words)
+{
+	const char *slash = strrchr(words[0], '/'), *name = slash ? slash + 1 : words[0];
+	ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+	if (length < 0 || count >= WORDS_MOST)
+		return 127;
+	folder[length] = 0;
+	*strrchr(folder, '/') = 0;
+	bool as_it_is = false, compiles = false, language = false, output = false;
+	int sources = 0;
+	for (int i = 1; i < count; i++) {
+		as_it_is = as_it_is || is_else(words[i]) || (is_source(words[i]) && !is_plain(words[i]));
+		compiles = compiles || !strcmp(words[i], "-c");
+		language = language || begins(words[i], "-x");
+		output = output || !strcmp(words[i], "-o");
+		sources += is_source(words[i]);
+	}
+	bool simple = compiles && (sources < 2 || output);
+	char *all[WORDS_MOST + 8], told[4200];
+	int n = 0;
+	all[n++] = (char *)find("ccache");
+	all[n++] = (char *)find(name);
+	memcpy(all + n, words + 1, (size_t)count * sizeof *words);
+	n += count - 1;
+	if (!as_it_is && sources > 0)
+		setenv("CCACHE_DEPEND", "1", 1);
+	if (!as_it_is && sources > 0 && !simple)
+		return compiles ? compile_all(words) : link_all(words);
+	if (!as_it_is && sources == 1 && !language) {
+		format(told, sizeof told, "-", 0, ".d");
+		char *last[] = { "-MMD", "-MF", told, NULL };
+		memcpy(all + n, last, sizeof last);
+	} else {
+		unsetenv("CCACHE_DEPEND");
+	}
+	execv(all[0], all);
+	perror(all[0]);
+	return 127;
+}
