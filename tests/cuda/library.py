@@ -55,7 +55,7 @@ def shared_kernels(folder, kernels, text, *flags):
     common = ["g++", "-std=c++17", "-O1", "-w", "-fPIC", "-ffp-contract=off", *flags]
     emulator = os.path.join(folder, "emulator.o")
     call(*common, "-c", os.path.join(EMULATOR, "emulator.cpp"), "-o", emulator)
-    call(*common, "-shared", "-I", EMULATOR, "-I", folder, *text, os.path.join(HERE, "driver", "kernels.cpp"), emulator, "-o", kernels)
+    call(*common, "-shared", "-I", EMULATOR, "-I", ".", *text, os.path.join(HERE, "driver", "kernels.cpp"), emulator, "-o", kernels, cwd=folder)
     return kernels
 
 
@@ -101,9 +101,9 @@ class Library:
         """driver/program.c; what is `before` the library comes in its place."""
         name = self.manifest["prefix"]
         fields = {side: " ".join("X(%s, %d)" % (one["field"], one["bytes"]) for one in self.manifest[side]) for side in ("inputs", "outputs")}
-        call("gcc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-I", self.folder, "-DNAME=" + name, '-DHEADER="%s.h"' % name, "-DWORKSPACE=%s_WORKSPACE_BYTES" % name.upper(), "-DOWN=%s_OWN_STREAM" % name.upper(),
+        call("gcc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-I", ".", "-DNAME=" + name, '-DHEADER="%s.h"' % name, "-DWORKSPACE=%s_WORKSPACE_BYTES" % name.upper(), "-DOWN=%s_OWN_STREAM" % name.upper(),
              "-DINPUTS=" + fields["inputs"], "-DOUTPUTS=" + fields["outputs"], *["-DCHECKED"] * ("checks" in self.manifest), os.path.join(HERE, "driver", "program.c"),
-             *before, os.path.join(self.folder, self.manifest["library"]), "-ldl", "-o", os.path.join(self.folder, program))
+             *before, os.path.join(self.folder, self.manifest["library"]), "-ldl", "-o", os.path.join(self.folder, program), cwd=self.folder)
 
     def run(self, driver, behaviour="host", ordinal=0, program="program", **environment):
         """(status, message, what was said on standard error, outputs)"""

@@ -3,6 +3,7 @@
 
     nvrtc.py INGOT MODEL…        exit 0: right, 1: wrong, 77: no NVRTC, or no case
 NVRTC: $CUDA_HOME's, the one of PyPI's nvidia-cuda-nvrtc in this Python, or the system's."""
+import base64
 import ctypes
 import glob
 import os
@@ -11,8 +12,9 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")]
 import networks
+from kept import kept
 
 ARCHITECTURES = ["sm_80", "sm_90"]
 
@@ -53,13 +55,20 @@ class Nvrtc:
         return "%d.%d" % (major.value, minor.value)
 
     def compile(self, text, name, architecture, *more):
-        """(status, log, bytes of the cubin; of "compute_80" the text of its PTX)"""
+        """(status, log, bytes of the cubin; of "compute_80" the text of its PTX): as it was, where it was asked before."""
+        options = [b"--gpu-architecture=" + architecture.encode(), b"-fmad=false", b"-std=c++17", *[b"--ptxas-options=-v"] * (not architecture.startswith("compute_")), *more]
+        here = [option for option in options if b"include-path" in option]        # what such a folder holds is not in the question
+        answer = lambda: self.ask(text, name, architecture, options)
+        status, log, image = answer() if here else kept(["nvrtc", self.dll._name, self.version(), text, name, options], answer)
+        image = base64.b64decode(image)
+        return status, log, image.decode() if architecture.startswith("compute_") and not status else image
+
+    def ask(self, text, name, architecture, options):
         program = ctypes.c_void_p()
         headers = (ctypes.c_char_p * 1)(b"")                    # math.h: NVRTC knows its functions without it
         names = (ctypes.c_char_p * 1)(b"math.h")
         self.check(self.dll.nvrtcCreateProgram(ctypes.byref(program), text.encode(), name.encode(), 1, headers, names), "nvrtcCreateProgram")
         ptx = architecture.startswith("compute_")
-        options = [b"--gpu-architecture=" + architecture.encode(), b"-fmad=false", b"-std=c++17", *[b"--ptxas-options=-v"] * (not ptx), *more]
         status = self.dll.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
         size = ctypes.c_size_t()
         self.check(self.dll.nvrtcGetProgramLogSize(program, ctypes.byref(size)), "nvrtcGetProgramLogSize")
@@ -71,9 +80,9 @@ class Nvrtc:
             self.check(size_of(program, ctypes.byref(size)), "the image's size")
             cubin = ctypes.create_string_buffer(size.value)
             self.check(get(program, cubin), "the image")
-            cubin = cubin.raw.rstrip(b"\0").decode() if ptx else cubin.raw
+            cubin = cubin.raw.rstrip(b"\0") if ptx else cubin.raw
         self.dll.nvrtcDestroyProgram(ctypes.byref(program))
-        return status, log.value.decode(errors="replace"), cubin
+        return status, log.value.decode(errors="replace"), base64.b64encode(cubin).decode()
 
 
 def functions(log):

@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from kept import kept
+
 # Cycles till a result is there, of what announces it by a barrier: public microbenchmarks of Ampere and Hopper, rounded.
 LATENCIES = {"LDG": 280, "LD": 290, "LDS": 30, "LDSM": 33, "LDL": 40, "LDC": 40, "LDGSTS": 300, "ATOMG": 300, "MUFU": 24, "SHFL": 24, "S2R": 25, "S2UR": 25,
              "LDGDEPBAR": 0, "DADD": 16, "DMUL": 16, "DFMA": 16, "I2F": 20, "F2I": 20, "F2F": 20, "I2FP": 8, "F2FP": 8}
@@ -35,16 +38,21 @@ def decoded(text, high, label):
     return Instruction(words[0], text, control & 15, control >> 5 & 7, control >> 8 & 7, {i for i in range(6) if control >> 11 >> i & 1}, label)
 
 
-def kernels(cubin):
-    """{kernel: [Instruction]} of a cubin's bytes"""
+def disassembled(cubin):
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
         done = subprocess.run([program(), "-hex", "-c", "-ndf", file.name], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError("nvdisasm: " + done.stderr.strip()[:300])
+    return done.stdout
+
+
+def kernels(cubin):
+    """{kernel: [Instruction]} of a cubin's bytes"""
+    shown = kept(["nvdisasm", program(), cubin], lambda: disassembled(cubin))
     found, listing, labels, text = collections.OrderedDict(), None, [], None
-    for line in map(str.strip, done.stdout.splitlines()):
+    for line in map(str.strip, shown.splitlines()):
         if match := re.match(r"\.text\.([\w$]+):", line):
             listing = found.setdefault(match.group(1), [])
         elif line.startswith(".section"):
