@@ -22,7 +22,9 @@ struct definition;
  * times one variable or 1: a number that the code is given when it runs. Constructors normalise: (i*16 + j) / 16 is i
  * where j < 16; (k/4)*4 + k%4 is k.  So two indices that are equal as far as the rules see are index_equal, and an
  * address is affine in the loop variables wherever it can be. */
+/* A set of variables: bit v is variable v, the last bit all from there on. */
 enum { VARS_LAST = 63 };
+static inline uint64_t var_bit(int var) { return var < 0 ? 0 : (uint64_t)1 << (var < VARS_LAST ? var : VARS_LAST); }
 enum atom_kind { ATOM_VAR, ATOM_DIV, ATOM_MOD, ATOM_VALUE, ATOM_SYMBOL };
 struct atom {
 	uint32_t hash; /* intern.c */

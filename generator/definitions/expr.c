@@ -7,7 +7,7 @@ const struct expr *expr_number(struct arena *arena, enum dtype type, double numb
 	if (dtype_is_narrow(type))
 		return expr_cast(arena, type, expr_number(arena, DTYPE_F32, number));
 	return intern_expr(arena,
-	        (struct expr){ .kind = EXPR_NUMBER,
+	        &(struct expr){ .kind = EXPR_NUMBER,
 	                .type = type,
 	                .number = number,
 	                .integer = number > -0x1p63 && number < 0x1p63 ? (int64_t)number : 0 });
@@ -16,13 +16,13 @@ const struct expr *expr_number(struct arena *arena, enum dtype type, double numb
 const struct expr *expr_integer(struct arena *arena, enum dtype type, int64_t integer)
 {
 	return intern_expr(arena,
-	        (struct expr){ .kind = EXPR_NUMBER, .type = type, .integer = integer, .number = (double)integer });
+	        &(struct expr){ .kind = EXPR_NUMBER, .type = type, .integer = integer, .number = (double)integer });
 }
 
 const struct expr *expr_load(struct arena *arena, struct definition *of, const struct index *const *at)
 {
 	return intern_expr(
-	        arena, (struct expr){ .kind = EXPR_LOAD, .type = of->type, .of = of, .rank = of->rank, .at = at });
+	        arena, &(struct expr){ .kind = EXPR_LOAD, .type = of->type, .of = of, .rank = of->rank, .at = at });
 }
 
 const struct expr *expr_load_first(struct arena *arena, struct definition *of)
@@ -37,7 +37,7 @@ const struct expr *expr_scalar(
         struct arena *arena, enum scalar row, const struct expr *a, const struct expr *b, const struct expr *c)
 {
 	return intern_expr(
-	        arena, (struct expr){ .kind = EXPR_SCALAR, .type = a->type, .row = row, .arg = { a, b, c } });
+	        arena, &(struct expr){ .kind = EXPR_SCALAR, .type = a->type, .row = row, .arg = { a, b, c } });
 }
 
 const struct expr *expr_select(
@@ -57,7 +57,7 @@ const struct expr *expr_select(
 	if (!n)
 		return yes;
 	return intern_expr(arena,
-	        (struct expr){
+	        &(struct expr){
 	                .kind = EXPR_SELECT, .type = yes->type, .ranges = kept, .range_count = n, .arg = { yes, no } });
 }
 
@@ -66,7 +66,7 @@ const struct expr *expr_index(struct arena *arena, const struct index *index)
 	int64_t value;
 	if (index_is_constant(index, &value))
 		return expr_integer(arena, DTYPE_I64, value);
-	return intern_expr(arena, (struct expr){ .kind = EXPR_INDEX, .type = DTYPE_I64, .index = index });
+	return intern_expr(arena, &(struct expr){ .kind = EXPR_INDEX, .type = DTYPE_I64, .index = index });
 }
 
 const struct expr *expr_cast(struct arena *arena, enum dtype type, const struct expr *a)
@@ -90,7 +90,7 @@ const struct expr *expr_cast_as(struct arena *arena, enum dtype type, int cast, 
 	if (!(cast & CAST_BITS) && dtype_is_narrow(type) && a->kind == EXPR_CAST && !(a->cast & CAST_BITS)
 	        && a->arg[0]->type == type && keeps_all(type, cast))
 		return a->arg[0];
-	return intern_expr(arena, (struct expr){ .kind = EXPR_CAST, .type = type, .cast = cast, .arg = { a } });
+	return intern_expr(arena, &(struct expr){ .kind = EXPR_CAST, .type = type, .cast = cast, .arg = { a } });
 }
 
 #define BY(what) \
@@ -145,8 +145,8 @@ static enum visit uses(void *user, const struct expr *expr)
 
 bool expr_uses(const struct expr *expr, int var)
 {
-	if (var < VARS_LAST || !(expr->vars >> VARS_LAST))
-		return expr->vars >> (var < VARS_LAST ? var : VARS_LAST) & 1;
+	if (var < VARS_LAST || !(expr->vars & var_bit(var)))
+		return expr->vars & var_bit(var);
 	return expr_visit(expr, uses, &var);
 }
 
@@ -215,21 +215,18 @@ bool expr_is_between(const struct expr *expr, int lane, int64_t *from, int64_t *
 }
 
 /* Floats alone: what a product's tile and a window's registers hold. */
-bool expr_can_vector(const struct expr *expr, int lane)
+static enum visit cannot_vector(void *user, const struct expr *expr)
 {
+	int lane = *(const int *)user;
 	if (expr->type != DTYPE_F32 || expr->kind == EXPR_INDEX || expr->kind == EXPR_CAST)
-		return false;
-	for (int d = 0; expr->kind == EXPR_LOAD && d < expr->of->rank; d++)
-		if (index_bends(expr->at[d], lane))
-			return false;
-	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
-		if (index_uses(expr->ranges[i].at, lane))
-			return false;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && !expr_can_vector(expr->arg[i], lane))
-			return false;
-	return true;
+		return VISIT_END;
+	for (int i = 0; i < expr_index_count(expr); i++)
+		if ((expr->kind == EXPR_LOAD ? index_bends : index_uses)(expr_index_at(expr, i), lane))
+			return VISIT_END;
+	return VISIT_PARTS;
 }
+
+bool expr_can_vector(const struct expr *expr, int lane) { return !expr_visit(expr, cannot_vector, &lane); }
 
 bool dtype_has_lanes(enum dtype type)
 {

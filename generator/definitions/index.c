@@ -333,8 +333,8 @@ int64_t index_factor(const struct index *index, int var)
 
 bool index_uses(const struct index *index, int var)
 {
-	if (var < VARS_LAST || !(index->vars >> VARS_LAST))
-		return index->vars >> (var < VARS_LAST ? var : VARS_LAST) & 1;
+	if (var < VARS_LAST || !(index->vars & var_bit(var)))
+		return index->vars & var_bit(var);
 	for (int i = 0; i < index->count; i++) {
 		const struct atom *atom = index->terms[i].atom;
 		if (atom->kind == ATOM_VAR                 ? atom->var == var

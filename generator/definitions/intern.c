@@ -91,7 +91,7 @@ static void add(struct arena *arena, enum kind kind, const uint32_t *what)
 /* ---- what is known of each ---- */
 static uint64_t vars_of_atom(const struct atom *atom)
 {
-	return atom->kind == ATOM_VAR      ? (uint64_t)1 << (atom->var < VARS_LAST ? atom->var : VARS_LAST)
+	return atom->kind == ATOM_VAR      ? var_bit(atom->var)
 	        : atom->kind == ATOM_VALUE ? atom->value->vars
 	                                   : atom->of->vars;
 }
@@ -131,10 +131,12 @@ const struct index *intern_index(struct arena *arena, struct index *made)
 
 static uint32_t hash_of_expr(const struct expr *e)
 {
-	uint64_t number, hash = mix(mix(mix((uint64_t)e->kind, e->type), e->row), (uint64_t)e->cast);
+	uint64_t number,
+	        hash = mix(0,
+	                (uint64_t)e->kind | (uint64_t)e->type << 8 | (uint64_t)e->row << 16 | (uint64_t)e->cast << 32);
 	memcpy(&number, &e->number, sizeof number);
-	hash = mix_at(mix_at(mix(mix(hash, number), (uint64_t)e->integer), e->of), e->index);
-	for (int i = 0; i < 3; i++)
+	hash = mix_at(mix_at(mix(hash, number ^ (uint64_t)e->integer << 1), e->of), e->index);
+	for (int i = 0; i < 3 && e->arg[i]; i++)
 		hash = mix_at(hash, e->arg[i]);
 	for (int d = 0; d < e->rank; d++)
 		hash = mix_at(hash, e->at[d]);
@@ -169,23 +171,24 @@ static void find_facts(struct expr *e)
 	e->cost = cost > EXPR_COST_MOST ? EXPR_COST_MOST : (int)cost;
 }
 
-const struct expr *intern_expr(struct arena *arena, struct expr made)
+const struct expr *intern_expr(struct arena *arena, const struct expr *made)
 {
-	made.hash = hash_of_expr(&made);
-	const struct expr *known = find(arena, EXPR, made.hash, &made);
+	uint32_t hash = hash_of_expr(made);
+	const struct expr *known = find(arena, EXPR, hash, made);
 	if (known)
 		return known;
 	struct expr *e = arena_new(arena, struct expr);
-	find_facts(&made);
-	*e = made;
-	if (made.rank) {
-		const struct index **at = arena_new_array(arena, const struct index *, (size_t)made.rank);
-		memcpy(at, made.at, (size_t)made.rank * sizeof *at);
+	*e = *made;
+	e->hash = hash;
+	find_facts(e);
+	if (e->rank) {
+		const struct index **at = arena_new_array(arena, const struct index *, (size_t)e->rank);
+		memcpy(at, made->at, (size_t)e->rank * sizeof *at);
 		e->at = at;
 	}
-	if (made.range_count) {
-		struct range *ranges = arena_new_array(arena, struct range, (size_t)made.range_count);
-		memcpy(ranges, made.ranges, (size_t)made.range_count * sizeof *ranges);
+	if (e->range_count) {
+		struct range *ranges = arena_new_array(arena, struct range, (size_t)e->range_count);
+		memcpy(ranges, made->ranges, (size_t)e->range_count * sizeof *ranges);
 		e->ranges = ranges;
 	}
 	add(arena, EXPR, &e->hash);

@@ -9,6 +9,6 @@ const struct atom *intern_atom(struct arena *, struct atom);
 /* `made` was the last allocation in the arena, with room for its terms or more. */
 const struct index *intern_index(struct arena *, struct index *made);
 /* Its indices and ranges are copied, too. */
-const struct expr *intern_expr(struct arena *, struct expr);
+const struct expr *intern_expr(struct arena *, const struct expr *);
 
 #endif

@@ -3,23 +3,23 @@
  * stands for.  What falls out of the table is met again, which changes nothing. */
 #include "definitions/definitions.h"
 
-enum { REMEMBERED = 32 };
+enum { REMEMBERED = 16 };
 
 /* ---- looking ---- */
 struct looking {
 	visit_expr *visit;
 	void *user;
-	bool inside, each;
-	const struct expr *seen[REMEMBERED];
+	bool inside;
+	const struct expr **seen; /* REMEMBERED of them; NULL: each place counts */
 };
 
 static bool look(struct looking *, const struct expr *);
 
 static bool look_inside(struct looking *l, const struct index *index)
 {
-	for (int i = 0; index->values && i < index->count; i++) {
+	for (int i = 0; i < index->count; i++) {
 		const struct atom *atom = index->terms[i].atom;
-		if (atom->value ? look(l, atom->value) : atom->of && look_inside(l, atom->of))
+		if (atom->value ? look(l, atom->value) : atom->of && atom->of->values && look_inside(l, atom->of))
 			return true;
 	}
 	return false;
@@ -27,37 +27,43 @@ static bool look_inside(struct looking *l, const struct index *index)
 
 static bool look(struct looking *l, const struct expr *expr)
 {
-	const struct expr **seen = &l->seen[expr->hash % REMEMBERED];
-	if (*seen == expr && !l->each)
-		return false;
-	*seen = expr;
+	if (l->seen && expr->arg[0]) {
+		const struct expr **seen = &l->seen[expr->hash % REMEMBERED];
+		if (*seen == expr)
+			return false;
+		*seen = expr;
+	}
 	switch (l->visit(l->user, expr)) {
 	case VISIT_PARTS: break;
 	case VISIT_PAST: return false;
 	case VISIT_END: return true;
 	}
 	for (int i = 0; l->inside && i < expr_index_count(expr); i++)
-		if (look_inside(l, expr_index_at(expr, i)))
+		if (expr_index_at(expr, i)->values && look_inside(l, expr_index_at(expr, i)))
 			return true;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && look(l, expr->arg[i]))
+	for (int i = 0; i < 3 && expr->arg[i]; i++)
+		if (look(l, expr->arg[i]))
 			return true;
 	return false;
 }
 
-bool expr_visit(const struct expr *expr, visit_expr *visit, void *user)
+static bool look_once(const struct expr *expr, visit_expr *visit, void *user, bool inside)
 {
-	return expr && look(&(struct looking){ .visit = visit, .user = user }, expr);
+	const struct expr *seen[REMEMBERED] = { NULL };
+	return expr && look(&(struct looking){ visit, user, inside, seen }, expr);
 }
+
+bool expr_visit(const struct expr *expr, visit_expr *visit, void *user) { return look_once(expr, visit, user, false); }
 
 bool expr_visit_inside(const struct expr *expr, visit_expr *visit, void *user)
 {
-	return expr && look(&(struct looking){ .visit = visit, .user = user, .inside = true }, expr);
+	return look_once(expr, visit, user, true);
 }
 
 bool index_visit(const struct index *index, visit_expr *visit, void *user)
 {
-	return index->values && look_inside(&(struct looking){ .visit = visit, .user = user, .inside = true }, index);
+	const struct expr *seen[REMEMBERED] = { NULL };
+	return index->values && look_inside(&(struct looking){ visit, user, true, seen }, index);
 }
 
 struct visiting {
@@ -75,13 +81,13 @@ static enum visit visit_load(void *user, const struct expr *expr)
 void expr_loads(const struct expr *expr, void (*visit)(void *user, const struct expr *load), void *user)
 {
 	struct visiting v = { visit, user };
-	look(&(struct looking){ .visit = visit_load, .user = &v, .inside = true, .each = true }, expr);
+	look(&(struct looking){ .visit = visit_load, .user = &v, .inside = true }, expr);
 }
 
 void expr_loads_outside(const struct expr *expr, void (*visit)(void *user, const struct expr *load), void *user)
 {
 	struct visiting v = { visit, user };
-	look(&(struct looking){ .visit = visit_load, .user = &v, .each = true }, expr);
+	look(&(struct looking){ .visit = visit_load, .user = &v }, expr);
 }
 
 /* ---- rewriting ---- */

@@ -1,12 +1,12 @@
 /* same.c: kernels that differ in nothing but where their tensors lie share their code: blocks of a residual network,
  * steps of an unrolled recurrence.  Compared is what code is made of: the members over their own variables, strides,
- * extents, the tile. */
+ * extents, the tile.  Each kernel's expressions are said over the parts that tensors play in it, so that equal ones are
+ * one pointer. */
 #include "kernels/kernels.h"
 
 struct pair {
 	const struct kernel *a, *b;
 };
-static bool same_expr(const struct pair *, const struct expr *, const struct expr *);
 
 static int param_of(const struct kernel *kernel, const struct definition *d)
 {
@@ -34,57 +34,62 @@ static bool same_extents(const struct definition *x, const struct definition *y)
 	return true;
 }
 
-/* Two tensors that play the same part: the same parameter or member, or constants that are packed into one. */
-static bool same_part(const struct pair *p, const struct definition *x, const struct definition *y)
+/* What a tensor is to a kernel: a parameter or a member of it, or a constant that is packed into one. */
+struct part {
+	const struct definition *of; /* the first that plays it */
+	int param, member;
+	struct definition *as; /* what stands for it */
+};
+struct parts {
+	struct arena *arena;
+	const struct kernel *kernel; /* that is looked at */
+	VECTOR(struct part) all;
+};
+
+static struct definition *part_of(const void *user, struct definition *of)
 {
-	if (!same_extents(x, y) || x->source != y->source || definition_climbs(x) != definition_climbs(y)
-	        || (scheduled(x)->mode == MODE_LOCAL) != (scheduled(y)->mode == MODE_LOCAL))
-		return false;
-	return param_of(p->a, x) == param_of(p->b, y) && member_of(p->a, x) == member_of(p->b, y);
+	struct parts *parts = (struct parts *)(uintptr_t)user;
+	int param = param_of(parts->kernel, of), member = member_of(parts->kernel, of);
+	for (size_t i = 0; i < parts->all.count; i++) {
+		const struct part *part = &parts->all.at[i];
+		if (part->param == param && part->member == member && same_extents(part->of, of)
+		        && part->of->source == of->source && definition_climbs(part->of) == definition_climbs(of)
+		        && (scheduled(part->of)->mode == MODE_LOCAL) == (scheduled(of)->mode == MODE_LOCAL))
+			return part->as;
+	}
+	struct part part = { of, param, member, arena_new(parts->arena, struct definition) };
+	part.as->type = of->type;
+	part.as->rank = of->rank;
+	push(parts->arena, &parts->all, part);
+	return part.as;
 }
 
-static bool same_index(const struct pair *p, const struct index *x, const struct index *y)
+/* A kernel, and what its members are and say, over parts. */
+struct said {
+	const struct kernel *kernel;
+	VECTOR(const void *) all;
+};
+
+static void say(struct parts *parts, const struct expr *expr, struct said *said)
 {
-	if (x->constant != y->constant || x->count != y->count)
-		return false;
-	for (int i = 0; i < x->count; i++) {
-		const struct atom *a = x->terms[i].atom, *b = y->terms[i].atom;
-		if (x->terms[i].factor != y->terms[i].factor || a->kind != b->kind || a->low != b->low
-		        || a->high != b->high)
-			return false;
-		if (a->kind == ATOM_VAR                 ? a->var != b->var
-		                : a->kind == ATOM_VALUE ? !same_expr(p, a->value, b->value)
-		                                        : a->by != b->by || !same_index(p, a->of, b->of))
-			return false;
-	}
-	return true;
+	push(parts->arena, &said->all, expr ? expr_redirect(parts->arena, expr, part_of, parts) : NULL);
 }
 
-static bool same_expr(const struct pair *p, const struct expr *x, const struct expr *y)
+static struct said said_by(struct parts *parts, const struct kernel *kernel)
 {
-	if (!x || !y)
-		return x == y;
-	if (x->kind != y->kind || x->type != y->type || x->row != y->row || x->cast != y->cast
-	        || x->integer != y->integer || x->range_count != y->range_count
-	        || memcmp(&x->number, &y->number, sizeof x->number))
-		return false;
-	if (x->kind == EXPR_LOAD) {
-		if (!same_part(p, x->of, y->of))
-			return false;
-		for (int d = 0; d < x->of->rank; d++)
-			if (!same_index(p, x->at[d], y->at[d]))
-				return false;
+	struct said said = { .kernel = kernel };
+	parts->kernel = kernel;
+	for (size_t m = 0; m < kernel->members.count; m++) {
+		struct definition *d = kernel->members.at[m];
+		push(parts->arena, &said.all, part_of(parts, d));
+		for (int v = 0; v < d->rank; v++)
+			say(parts, d->place[v], &said);
+		say(parts, d->lies, &said);
+		say(parts, d->row, &said);
+		say(parts, d->start, &said);
+		say(parts, d->body, &said);
 	}
-	if (x->kind == EXPR_INDEX && !same_index(p, x->index, y->index))
-		return false;
-	for (int i = 0; i < x->range_count; i++)
-		if (x->ranges[i].from != y->ranges[i].from || x->ranges[i].to != y->ranges[i].to
-		        || !same_index(p, x->ranges[i].at, y->ranges[i].at))
-			return false;
-	for (int i = 0; i < 3; i++)
-		if (!same_expr(p, x->arg[i], y->arg[i]))
-			return false;
-	return true;
+	return said;
 }
 
 static bool same_count(const struct pair *p, const struct definition *x, const struct definition *y)
@@ -94,8 +99,8 @@ static bool same_count(const struct pair *p, const struct definition *x, const s
 
 static bool same_member(const struct pair *p, const struct definition *x, const struct definition *y)
 {
-	if (!same_part(p, x, y) || x->reduce != y->reduce || x->products != y->products || x->order != y->order
-	        || x->reduced != y->reduced || !scheduled(x)->rewrite != !scheduled(y)->rewrite)
+	if (x->reduce != y->reduce || x->products != y->products || x->order != y->order || x->reduced != y->reduced
+	        || !scheduled(x)->rewrite != !scheduled(y)->rewrite)
 		return false;
 	for (int d = 0; d < x->reduced; d++)
 		if (x->reduced_extents[d] != y->reduced_extents[d])
@@ -103,15 +108,11 @@ static bool same_member(const struct pair *p, const struct definition *x, const 
 	const struct rewrite *of_x = scheduled(x)->rewrite, *of_y = scheduled(y)->rewrite;
 	if (of_x && (of_x->m != of_y->m || of_x->pad_top != of_y->pad_top || of_x->pad_left != of_y->pad_left))
 		return false;
-	for (int v = 0; v < x->rank; v++)
-		if (!same_expr(p, x->place[v], y->place[v]))
-			return false;
 	for (int v = 0; v < MAX_RANK; v++)
 		if (!same_count(p, x->counts[v], y->counts[v])
 		        || !same_count(p, x->reduced_counts[v], y->reduced_counts[v]))
 			return false;
-	return x->running == y->running && same_expr(p, x->lies, y->lies) && same_expr(p, x->row, y->row)
-	        && same_expr(p, x->start, y->start) && same_expr(p, x->body, y->body);
+	return x->running == y->running;
 }
 
 bool contraction_same(const struct kernel *a, const struct kernel *b)
@@ -125,10 +126,13 @@ bool contraction_same(const struct kernel *a, const struct kernel *b)
 	        && x->pool.by_panel == y->pool.by_panel;
 }
 
-static bool same_code(const struct kernel *a, const struct kernel *b)
+static bool same_code(const struct said *of_a, const struct said *of_b)
 {
+	const struct kernel *a = of_a->kernel, *b = of_b->kernel;
 	struct pair p = { a, b };
-	if (a->shape != b->shape || a->outer != b->outer || a->blocks != b->blocks || a->flops != b->flops
+	if (of_a->all.count != of_b->all.count
+	        || memcmp(of_a->all.at, of_b->all.at, of_a->all.count * sizeof *of_a->all.at) || a->shape != b->shape
+	        || a->outer != b->outer || a->blocks != b->blocks || a->flops != b->flops
 	        || a->members.count != b->members.count || a->params.count != b->params.count
 	        || member_of(a, a->root) != member_of(b, b->root) || strcmp(a->tile, b->tile))
 		return false;
@@ -145,17 +149,22 @@ static bool same_code(const struct kernel *a, const struct kernel *b)
 
 void share_code(struct lowered *lowered)
 {
+	struct parts parts = { .arena = lowered->arena };
+	VECTOR(struct said) code = { 0 };
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *kernel = lowered->kernels.at[k];
+		struct said said = said_by(&parts, kernel);
 		/* The last ones first: steps repeat what was just made.  A log names the tensors, so there each has
 		 * code of its own. */
-		for (size_t i = lowered->target->log ? 0 : lowered->code.count; i-- > 0 && !kernel->same;)
-			if (same_code(lowered->code.at[i], kernel))
+		for (size_t i = lowered->target->log ? 0 : code.count; i-- > 0 && !kernel->same;)
+			if (same_code(&code.at[i], &said))
 				kernel->same = lowered->code.at[i];
 		if (kernel->same)
 			kernel->same->times++;
-		else
+		else {
 			push(lowered->arena, &lowered->code, kernel);
+			push(lowered->arena, &code, said);
+		}
 		kernel->times += !kernel->same;
 	}
 }

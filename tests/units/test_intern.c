@@ -108,6 +108,7 @@ static void variables_are_known(void **state)
 		        A, SCALAR_add, draw_expr(A, 0, uses), expr_cast(A, DTYPE_F32, draw_expr(A, 0, uses)), NULL);
 		for (int v = 0; v < LAST_VAR; v++)
 			assert_int_equal(expr_uses(sum, v), uses[v]);
+		assert_false(expr_uses(sum, -1)); /* no lane */
 	}
 }
 
