@@ -384,7 +384,7 @@ const struct option_row option_rows[] = {
 	        "a shape that the file declares and the graph contradicts: hint (default), a warning, what the graph "
 	        "makes "
 	        "counts; or exact: refused" },
-	{ "value", NULL, 0, "NAME=N,N", IN_MODEL, add_value, 0, NULL, NULL,
+	{ "value", NULL, 0, "NAME=N,N", IN_MODEL | IN_INFO, add_value, 0, NULL, NULL,
 	        "an input of integers always comes with these elements: what depends on them is known when the model "
 	        "is compiled; a run with others ends with a status" },
 	{ "threads", NULL, 0, "N", IN_MODEL, set_threads, 0, NULL, NULL,

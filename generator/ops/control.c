@@ -1,6 +1,6 @@
 /* control.c: nodes that hold graphs (If, Loop, Scan) -> the nodes of those graphs.  A constant condition leaves one
  * branch; else both are there, joined by a select on the condition, which says as well how many elements there are
- * where the branches differ in that.  A loop becomes its rounds, one after the other, as long as their number has a
+ * where the branches differ in that; of one whose nodes are wrong for these shapes a check is left.  A loop becomes its rounds, one after the other, as long as their number has a
  * bound when the graph is compiled; each is inferred before the next begins, so conditions may fold and shapes may change
  * from round to round.  Where the condition or the number of rounds comes at run time, the rounds behind the end hand
  * on what they were given.  What no round changes is made by the first one alone. */
@@ -293,8 +293,75 @@ static void want_truth(const struct node *node, int i)
 	infer_scalar(node, i);
 }
 
+/* A branch of a condition that comes at run time; NULL where its nodes are wrong for these shapes: nothing is left of
+ * them, and *why is their message. */
+static struct tensor **try_branch(struct holder *h, bool yes, const char **why)
+{
+	struct build *build = h->graph->build;
+	struct graph *graph = h->graph;
+	const struct bodies before = *h->bodies;
+	const struct guard *guard = graph->guard;
+	size_t nodes = graph->nodes.count, tensors = graph->tensors.count;
+	jmp_buf *out = build->out, mine;
+	build->out = &mine;
+	if (setjmp(mine) == 0) {
+		struct tensor **made = expand_graph(h, 0, NULL, h->node->in[0], yes);
+		build->out = out;
+		return made;
+	}
+	build->out = out;
+	if (build->code != EXIT_INVALID)
+		longjmp(*out, 1);
+	*why = arena_copy(build->arena, build->message, strlen(build->message));
+	build->code = EXIT_RIGHT;
+	build->message[0] = build->detail[0] = 0;
+	build->detailed = false;
+	size_t copied = h->bodies->copied;
+	*h->bodies = before;
+	h->bodies->copied = copied;
+	graph->guard = guard;
+	graph->nodes.count = nodes;
+	graph->tensors.count = tensors;
+	graph_reindex(graph);
+	return NULL;
+}
+
+/* Of the one branch that can be: what it makes, and a check that the condition chooses it. */
+static void hand_out_one(struct holder *h, struct tensor *const *out, bool yes, const char *why)
+{
+	static const char *const names[] = { "else_branch", "then_branch" };
+	struct names *words = h->graph->build->names;
+	const char *file = h->graph->file;
+	size_t own = strlen(file);
+	why += !strncmp(why, file, own) && why[own] == ':' ? own + 2 : 0; /* what says it names the file */
+	why = arena_printf(h->arena, "%s cannot be computed: %s", names[!yes], why);
+	warn(h->graph->build, h->node->where, "%s; a call that chooses it ends with a status", why);
+	for (int k = 0; k < h->node->outs; k++) {
+		if (!h->node->out[k])
+			continue;
+		if (out[k]->form)
+			node_fail(h->node, EXIT_UNSUPPORTED, "%s, and output %d is %s", why, k, described(h, out[k]));
+		size_t from = h->graph->nodes.count;
+		struct node *node = graph_node_new(h->graph, "ingot", "Branch", h->node->name, 2, 1);
+		node->since = 1;
+		node->where = h->node->where;
+		node->in[0] = out[k];
+		node->in[1] = h->node->in[0];
+		node->out[0] = h->node->out[k];
+		node->out[0]->producer = node;
+		node->attributes = arena_new_array(h->arena, struct attribute, 2);
+		node->attributes[node->attribute_count++] =
+		        (struct attribute){ .name = name_is(words, "yes"), .kind = ATTRIBUTE_INT, .i = yes };
+		node->attributes[node->attribute_count++] = (struct attribute){
+			.name = name_is(words, "why"), .kind = ATTRIBUTE_STRING, .s = { why, strlen(why) }
+		};
+		h->bodies->walk(h->bodies, h->graph, from);
+	}
+}
+
 bool expand_if(struct bodies *bodies, struct node *node, const struct op *op)
 {
+	const char *why[2] = { NULL, NULL };
 	static const char *const names[] = { "else_branch", "then_branch" };
 	struct holder h = holder_of(bodies, node);
 	struct tensor **out[2];
@@ -308,10 +375,16 @@ bool expand_if(struct bodies *bodies, struct node *node, const struct op *op)
 		if (condition->data && b != (tensor_int(condition, 0) != 0))
 			continue;
 		h.expansion.body = graph_of(node, names[b]);
-		out[b] = expand_graph(&h, 0, NULL, condition->data ? NULL : node->in[0], b);
+		out[b] = condition->data ? expand_graph(&h, 0, NULL, NULL, b) : try_branch(&h, b, &why[b]);
 		if (condition->data)
 			for (int k = 0; k < node->outs; k++)
 				hand_out(&h, k, out[b][k]);
+	}
+	if (why[0] && why[1])
+		fail(node->graph->build, EXIT_INVALID, NULL, "%s", why[0]);
+	if (why[0] || why[1]) {
+		hand_out_one(&h, out[!why[1]], !why[1], why[0] ? why[0] : why[1]);
+		return true;
 	}
 	for (int k = 0; !condition->data && k < node->outs; k++) {
 		const struct tensor *yes = out[1][k], *no = out[0][k];

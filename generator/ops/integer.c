@@ -150,3 +150,25 @@ void define_asked(struct definer *definer, const struct op *op)
 	definer_require(definer, EXIT_INVALID, 0, NULL, right, "%s [%s], as declared, is right", what, numbers);
 	definer_out(definer, 0, definer_in_stored(definer, 0));
 }
+
+/* ---- ingot.Branch: input 0, of the one branch of an If that can be; a check asks that the condition, input 1,
+ * chooses it ---- */
+void infer_branch(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	infer_made(node);
+	infer_output_like(node, 0, node->in[0]);
+}
+
+void define_branch(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	const struct expr *is_not = integer_is(
+	        definer, expr_cast(arena, DTYPE_I64, definer_load(definer, definer_in(definer, 1), 0, NULL)), 0);
+	(void)op;
+	definer_require(definer, EXIT_INVALID, 0, NULL,
+	        attribute_int(definer->node, "yes") ? integer_is(definer, is_not, 0) : is_not, "%s",
+	        attribute_string(definer->node, "why"));
+	definer_out(definer, 0, definer_in_stored(definer, 0));
+}

@@ -363,4 +363,5 @@ O("ingot", "Repeat", 1, repeat, NONE, A(GRAPH, "body", ALL) A(INT, "rounds", ALL
 O("ingot", "Loop", 1, rounds, NONE, A(INT, "rounds", ALL) INT("most", ALL, 0) INT("counted", ALL, 0))      /* input 0, where a loop had so many rounds: as input 1 says, or counts */
 O("ingot", "Select", 1, select, NONE, PLAIN)          /* input 0 ? input 1 : input 2, of one rank; the counts of both, and one more output for each dim of which the condition decides how many there are */
 O("ingot", "Softmax", 1, softmax, NONE, INT("axis", ALL, -1))   /* a row of -inf alone gives 0 */
+O("ingot", "Branch", 1, branch, NONE, INT("yes", ALL, 1) STRING("why", ALL, ""))      /* input 0, of the one branch that can be; a check asks that input 1 chooses it */
 O("ingot", "Asked",  1, asked,  NONE, STRING("what", ALL, "an operand"))         /* the first input; a check asks that the second equals the third */

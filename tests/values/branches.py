@@ -20,6 +20,15 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from told import expect, finish, run
 
 CONDITIONS = ("c", "n")
+RATES = """<ir_version: 8, opset_import: ["" : 17]>
+rates (float[1,2,8] x, int64 sr, float[3,2,8] a, float[3,2,4] b) => (y)
+<int64 k = {16000}, int64[1] two = {2}>
+{
+	is = Equal (sr, k)
+	y = If (is) <then_branch = t () => (p) { c = Conv <strides = [2]> (x, a)  p = Squeeze (c, two) },
+		else_branch = e () => (q) { d = Conv <strides = [2]> (x, b)  [narrow] q = Squeeze (d, two) }>
+}
+"""
 MODEL = """<ir_version: 8, opset_import: ["" : 18]>
 joined (bool c, bool n, float[2,3] x, float[4,3] z, float[2,5] w, bool[4] keep, float16[4] h)
 	=> (float[A,3] y, float[A,3] relu, float[B,5] wide, float[C,D] both, int64[2] shape, float[A,6] side, float[A] sums, float[3,3] gram, float[E,3] nested, float[F,3] chosen,
@@ -190,4 +199,24 @@ with tempfile.TemporaryDirectory(prefix="test-branches.") as folder:
     code, out, message = run("build", "longer.onnxtxt", "-o", "not")
     expect("rounds that cannot be a loop", code == 6 and "more than 4096 rounds" in message and "depends on data" in message, message)
     expect("nothing half written", not os.path.exists("not"))
+
+    # a branch that is wrong for these shapes: the other runs, a call that chooses it ends with its node's message
+    open("rates.onnxtxt", "w").write(RATES)
+    random = np.random.default_rng(3)
+    feeds = {"x": random.standard_normal((1, 2, 8), "f4"), "a": random.standard_normal((3, 2, 8), "f4"), "b": random.standard_normal((3, 2, 4), "f4")}
+    right = np.einsum("ncl,ocl->no", feeds["x"], feeds["a"])
+    for target in ("interpreter", "jit", "c"):
+        for rate in (16000, 8000):
+            np.savez("rate.npz", sr=np.int64(rate), **feeds)
+            code, out, message = run("run", "rates.onnxtxt", "--input", "rate.npz", "--target", target, "--output", "rate_out.npz")
+            warning, *rest = message.splitlines()
+            told = "else_branch cannot be computed: node narrow (Squeeze): Squeeze: dimension 2 has 3, 1 is right"
+            expect("%d by %s" % (rate, target), code == (0 if rate == 16000 else 3) and "warning: " in warning and told in warning and (told in message.split("\n", 1)[1] if code else not rest), message)
+            if not code:
+                with np.load("rate_out.npz") as made:
+                    expect("its numbers", np.allclose(made["y"], right, atol=1e-4), str(made["y"]))
+    code, out, message = run("info", "rates.onnxtxt", "--value", "sr=16000")
+    expect("info takes a value", code == 0 and "y float[1,3]" in out and not message, message)
+    code, out, message = run("info", "rates.onnxtxt", "--value", "sr=8000")
+    expect("info takes the wrong one", code == 3 and "node narrow (Squeeze)" in message, message)
 finish()
