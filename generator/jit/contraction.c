@@ -294,12 +294,14 @@ static struct operand add_into(struct tiling *t, struct value globals)
 }
 
 /* Between passes sums wait where the result will be: where a tile ends with what it can do itself. */
-static bool waits(const struct contraction *c)
+static bool waits(struct arena *arena, const struct contraction *c)
 {
 	struct ending ending;
-	return c->b_mode != B_GATHERED && !c->transposed_store && !c->pool.d && c->terms <= TILE_TERMS
-	        && index_factor(c->out_at, c->column) == 1 && blocks_ending(c->value, c->root, &ending)
-	        && !(ending.add && (ending.add->kind != EXPR_LOAD || index_factor(c->out_at, c->column) != 1));
+	if (c->b_mode == B_GATHERED || c->transposed_store || c->pool.d || c->terms > TILE_TERMS
+	        || index_factor(c->out_at, c->column) != 1 || !blocks_ending(c->value, c->root, &ending))
+		return false;
+	const struct index *addend = ending.add ? schedule_address(arena, ending.add->of, ending.add->at) : c->out_at;
+	return !index_bends(addend, c->column) && index_factor(addend, c->column) == 1;
 }
 
 bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out)
@@ -315,7 +317,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	c->next_lines = c->next_lines > 0; /* the menu's tiles fetch one line in each step */
 	c->packed_a_blocks = 0;
 	c->copied = false;
-	if (!waits(c))
+	if (!waits(arena, c))
 		c->k_block = 0;
 	if (c->b_mode == B_DIRECT && index_factor(c->b_at, c->column) != 1)
 		c->b_mode = B_GATHERED; /* too long for a stack; and the menu's tiles read columns side by side */
@@ -350,8 +352,6 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 		add = blocks_value(b, ending.add, &d, false);
 		plain = add.lane == 1;
 	}
-	if (c->k_block && add.lane != 1 && ending.add)
-		blocks_cannot(b, "its sums cannot wait");
 	bool direct = into.lane == 1 && plain && term_loops <= TILE_TERMS;
 	struct value tile = value_dict(arena);
 	t.sums = direct

@@ -117,6 +117,7 @@ PASSES = {
     "plain": (wide(64, 2048, 96), 1),
     "tails": (wide(61, 4096, 107), 1),
     "ending": (wide(64, 2048, 100, "t = Add (s, b) r = Relu (t) y = Add (r, more)", ", float[64,100] more"), 1),
+    "addend_across": (wide(64, 2048, 100, "t = Transpose (more) y = Add (s, t)", ", float[100,64] more"), 1),        # the JIT's tiles add what lies in rows
     "heavy": (wide(50, 2048, 70, "t = Add (s, b) d = Div (t, sqrt_two) e = Erf (d) f = Add (e, one) g = Mul (t, f) y = Mul (g, half)"), 1),
     "window": (graph("float[1,9,9,520] x", "float[1,9,9,40] y", "i = Transpose <perm = [0, 3, 1, 2]> (x) c = Conv <kernel_shape = [5, 5], pads = [2, 2, 2, 2]> (i, w) "
                      "y = Transpose <perm = [0, 2, 3, 1]> (c)", external("w", 40, 520, 5, 5)), 1),
