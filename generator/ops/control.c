@@ -293,15 +293,30 @@ static void want_truth(const struct node *node, int i)
 	infer_scalar(node, i);
 }
 
-/* A branch of a condition that comes at run time; NULL where its nodes are wrong for these shapes: nothing is left of
- * them, and *why is their message. */
-static struct tensor **try_branch(struct holder *h, bool yes, const char **why)
+/* What a try of a branch may have left. */
+struct before {
+	struct bodies bodies;
+	const struct guard *guard;
+	size_t nodes, tensors;
+};
+
+static void take_branch_back(struct holder *h, const struct before *before)
+{
+	size_t copied = h->bodies->copied; /* tries within tries have an end */
+	*h->bodies = before->bodies;
+	h->bodies->copied = copied;
+	h->graph->guard = before->guard;
+	h->graph->nodes.count = before->nodes;
+	h->graph->tensors.count = before->tensors;
+	graph_reindex(h->graph);
+}
+
+/* The branch; NULL where its nodes are wrong, or (any) refused otherwise: nothing is left of them, and *why is their
+ * message. */
+static struct tensor **try_branch(struct holder *h, bool yes, bool any, const char **why)
 {
 	struct build *build = h->graph->build;
-	struct graph *graph = h->graph;
-	const struct bodies before = *h->bodies;
-	const struct guard *guard = graph->guard;
-	size_t nodes = graph->nodes.count, tensors = graph->tensors.count;
+	const struct before before = { *h->bodies, h->graph->guard, h->graph->nodes.count, h->graph->tensors.count };
 	jmp_buf *out = build->out, mine;
 	build->out = &mine;
 	if (setjmp(mine) == 0) {
@@ -310,20 +325,61 @@ static struct tensor **try_branch(struct holder *h, bool yes, const char **why)
 		return made;
 	}
 	build->out = out;
-	if (build->code != EXIT_INVALID)
+	if (build->code != EXIT_INVALID && (!any || build->code != EXIT_UNSUPPORTED))
 		longjmp(*out, 1);
-	*why = arena_copy(build->arena, build->message, strlen(build->message));
+	*why = build->code == EXIT_INVALID ? arena_copy(build->arena, build->message, strlen(build->message)) : NULL;
 	build->code = EXIT_RIGHT;
 	build->message[0] = build->detail[0] = 0;
 	build->detailed = false;
-	size_t copied = h->bodies->copied;
-	*h->bodies = before;
-	h->bodies->copied = copied;
-	graph->guard = guard;
-	graph->nodes.count = nodes;
-	graph->tensors.count = tensors;
-	graph_reindex(graph);
+	take_branch_back(h, &before);
 	return NULL;
+}
+
+/* Tensors of the graphs around, which a branch reads, and their extents. */
+struct shaped {
+	struct tensor *tensor;
+	struct dim dims[MAX_RANK];
+};
+typedef VECTOR(struct shaped) shaped_list;
+
+static void hide_extents(struct holder *h, const struct graph *body, shaped_list *hidden)
+{
+	for (size_t i = 0; i < body->nodes.count; i++) {
+		const struct node *node = body->nodes.at[i];
+		for (int k = 0; k < node->ins; k++) {
+			const struct graph *of = h->graph;
+			while (of && node->in[k] && node->in[k]->graph != of)
+				of = of->outer;
+			if (!of || !node->in[k] || node->in[k]->data || node->in[k]->form)
+				continue;
+			struct shaped one = { .tensor = node->in[k] };
+			memcpy(one.dims, node->in[k]->dims, sizeof one.dims);
+			push(h->arena, hidden, one);
+			for (int d = 0; d < node->in[k]->rank; d++)
+				node->in[k]->dims[d] = dim_unknown;
+		}
+		for (int k = 0; k < node->attribute_count; k++) {
+			if (node->attributes[k].g)
+				hide_extents(h, node->attributes[k].g, hidden);
+			for (size_t g = 0; node->attributes[k].graphs && g < node->attributes[k].count; g++)
+				hide_extents(h, node->attributes[k].graphs[g], hidden);
+		}
+	}
+}
+
+/* Whether a branch that is wrong is so for these shapes alone: without them nothing is wrong with it. */
+static bool is_of_shapes(struct holder *h, bool yes)
+{
+	const struct before before = { *h->bodies, h->graph->guard, h->graph->nodes.count, h->graph->tensors.count };
+	shaped_list hidden = { 0 };
+	const char *why = NULL;
+	hide_extents(h, h->expansion.body, &hidden);
+	bool made = try_branch(h, yes, true, &why) != NULL;
+	for (size_t i = hidden.count; i-- > 0;)
+		memcpy(hidden.at[i].tensor->dims, hidden.at[i].dims, sizeof hidden.at[i].dims);
+	if (made)
+		take_branch_back(h, &before);
+	return !why;
 }
 
 /* Of the one branch that can be: what it makes, and a check that the condition chooses it. */
@@ -375,13 +431,16 @@ bool expand_if(struct bodies *bodies, struct node *node, const struct op *op)
 		if (condition->data && b != (tensor_int(condition, 0) != 0))
 			continue;
 		h.expansion.body = graph_of(node, names[b]);
-		out[b] = condition->data ? expand_graph(&h, 0, NULL, NULL, b) : try_branch(&h, b, &why[b]);
+		out[b] = condition->data ? expand_graph(&h, 0, NULL, NULL, b) : try_branch(&h, b, false, &why[b]);
 		if (condition->data)
 			for (int k = 0; k < node->outs; k++)
 				hand_out(&h, k, out[b][k]);
 	}
-	if (why[0] && why[1])
-		fail(node->graph->build, EXIT_INVALID, NULL, "%s", why[0]);
+	for (int b = 0; b < 2; b++) {
+		h.expansion.body = graph_of(node, names[b]);
+		if (why[b] && (why[!b] || !is_of_shapes(&h, b)))
+			fail(node->graph->build, EXIT_INVALID, NULL, "%s", why[b]);
+	}
 	if (why[0] || why[1]) {
 		hand_out_one(&h, out[!why[1]], !why[1], why[0] ? why[0] : why[1]);
 		return true;
