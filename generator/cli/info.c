@@ -113,6 +113,14 @@ static void try_stages(struct info *info, struct graph *graph)
 }
 
 /* ---- telling ---- */
+static const char *info_unknown(const struct info *info, const struct op_count *count)
+{
+	struct build *build = info->cli->build;
+	const struct op *op = op_find(count->domain, count->name);
+	return op ? arena_printf(build->arena, ": since opset %d, the model imports %d", op->since, count->version)
+	          : arena_printf(build->arena, ": not supported%s", op_meant(build, count->domain, count->name));
+}
+
 static int by_count(const void *a, const void *b)
 {
 	const struct op_count *x = a, *y = b;
@@ -230,7 +238,7 @@ static void print_text(const struct info *info, struct graph *graph)
 		const struct op_count *op = &info->ops.at[i];
 		const char *name = arena_printf(build->arena, "%s%s%s", op->domain, *op->domain ? "." : "", op->name);
 		printf("%-14s %zu %s%s\n", i ? "" : "ops", op->count, text_clean(build->arena, name),
-		        op->known ? "" : ": not supported");
+		        op->known ? "" : info_unknown(info, op));
 	}
 	if (info->refused && !info->unknown)
 		printf("%-14s %s\n", "not supported", info->refused);

@@ -480,6 +480,10 @@ static void parse_values(
 		if (inputs)
 			reader_input(s->reader, graph, &value);
 		if (graph && scan_take(s, '=')) {
+			if (scan_peek(s) == '>') {
+				s->at--;
+				scan_fail(s, close == ')' ? "a ) belongs here" : "a > belongs here");
+			}
 			parse_data(s, &value, "initialiser");
 			reader_constant(s->reader, graph, &value);
 		} else if (!inputs) {

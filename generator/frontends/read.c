@@ -27,6 +27,20 @@ static bool is_text(const char *at, size_t count)
 	return i < count && at[i] == '<';
 }
 
+/* Text without its header: what can be read, a name and a list. */
+static bool is_headless(const char *at, size_t count)
+{
+	bool list = false;
+	size_t looked = count < 256 ? count : 256;
+	for (size_t i = 0; i < looked; i++) {
+		unsigned char c = (unsigned char)at[i];
+		if (c < 32 ? !strchr("\t\r\n", c) || !c : c == 127)
+			return false;
+		list |= c == '(';
+	}
+	return list;
+}
+
 static const char *folder_of(struct build *build, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -41,6 +55,10 @@ static struct graph *read_bytes(struct reader *reader, const void *at, size_t co
 	for (size_t i = 0; i < COUNT(strangers); i++)
 		if (count >= strlen(strangers[i].start) && !memcmp(at, strangers[i].start, strlen(strangers[i].start)))
 			fail(build, EXIT_INVALID, reader->file, "%s", strangers[i].what);
+	if (!is_text(at, count) && is_headless(at, count))
+		fail(build, EXIT_INVALID, reader->file,
+		        "is ONNX text without a header: it begins with <ir_version: 10, opset_import: [\"\" : %d]>",
+		        NEWEST_OPSET);
 	struct graph *graph = is_text(at, count) ? read_text(reader, at, count) : read_model(reader, at, count);
 	for (size_t i = 0; i < reader->opened.count; i++)
 		push(build->arena, &graph->external, reader->opened.at[i].location);

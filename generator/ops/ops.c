@@ -51,6 +51,16 @@ const struct op *op_find(const char *domain, const char *name)
 	return NULL;
 }
 
+const char *op_meant(struct build *build, const char *domain, const char *name)
+{
+	struct nearest nearest = { .name = name, .length = strlen(name) };
+	for (int i = 0; i < op_count; i++)
+		if (!strcmp(ops[i].domain, domain) && strcmp(domain, "ingot"))
+			nearest_try(&nearest, ops[i].name, strlen(ops[i].name));
+	return nearest.best ? arena_printf(build->arena, "; did you mean %.*s?", (int)nearest.best_length, nearest.best)
+	                    : "";
+}
+
 static const struct kind {
 	const char *name, *words;
 } kinds[] = {
@@ -84,8 +94,8 @@ const struct op *op_of(const struct node *node)
 {
 	const struct op *op = op_find(node->domain, node->type);
 	if (!op)
-		node_fail(node, EXIT_UNSUPPORTED, "op %s%s%s is not supported", node->domain, *node->domain ? "." : "",
-		        node->type);
+		node_fail(node, EXIT_UNSUPPORTED, "op %s%s%s is not supported%s", node->domain,
+		        *node->domain ? "." : "", node->type, op_meant(node->graph->build, node->domain, node->type));
 	if (node->since < op->since)
 		node_fail(node, EXIT_INVALID, "%s came with opset %d, the model imports %d", op->name, op->since,
 		        node->since);

@@ -44,6 +44,8 @@ extern const int op_count;
 
 /* ---- ops.c ---- */
 const struct op *op_find(const char *domain, const char *name); /* NULL: not known */
+/* "; did you mean Softmax?": of an op that is not there; "" where none of its domain is near. */
+const char *op_meant(struct build *, const char *domain, const char *name);
 /* The op of a node; EXIT_UNSUPPORTED where ingot does not know it, EXIT_INVALID where an attribute is not of its
  * version, or of another kind. */
 const struct op *op_of(const struct node *);

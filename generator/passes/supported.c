@@ -50,9 +50,9 @@ void pass_supported(struct graph *graph)
 	if (list.count == 1 && list.at[0].count == 1)
 		op_of(list.at[0].first); /* fails, and names the node */
 	for (size_t k = 0; k < list.count && k < OPS_SHOWN; k++)
-		text = arena_printf(build->arena, "%s%s%s (%zu node%s: %s)", text, k ? ", " : "",
-		        op_name(list.at[k].first), list.at[k].count, list.at[k].count == 1 ? "" : "s",
-		        list.at[k].where);
+		text = arena_printf(build->arena, "%s%s%s (%zu node%s: %s%s)", text, k ? ", " : "",
+		        op_name(list.at[k].first), list.at[k].count, list.at[k].count == 1 ? "" : "s", list.at[k].where,
+		        op_meant(build, list.at[k].first->domain, list.at[k].first->type));
 	if (list.count > OPS_SHOWN)
 		text = arena_printf(build->arena, "%s and %zu more", text, list.count - OPS_SHOWN);
 	if (list.count)
