@@ -195,10 +195,12 @@ static void work_release(struct work *work)
 static enum ingot_plan_status work_init(struct work *work, struct ingot_plan *plan)
 {
 	memset(work, 0, sizeof *work);
+	if (!plan)
+		return INGOT_PLAN_INVALID;
 	work->plan = plan;
 	work->count = plan->buffer_count;
 	plan->bad = NONE;
-	if (steps_valid(plan))
+	if ((plan->buffer_count && !plan->buffers) || (plan->slab_count && !plan->slabs) || steps_valid(plan))
 		return INGOT_PLAN_INVALID;
 	for (uint32_t i = 0; i < work->count; i++)
 		if (!buffer_valid(plan, i)) {
@@ -633,6 +635,8 @@ enum ingot_plan_status ingot_plan_segments(struct ingot_plan_item *items, uint32
 {
 	uint32_t segment = 0;
 	uint64_t limit = cap && cap < LARGEST ? cap : LARGEST;
+	if (!segment_count || !bad || (item_count && (!items || !used)))
+		return INGOT_PLAN_INVALID;
 	*segment_count = 0;
 	for (uint32_t i = 0; i < item_count; i++) {
 		uint64_t align = items[i].align ? items[i].align : 1, start;

@@ -144,44 +144,52 @@ static bool runs_by_itself(const struct ingot_runtime *runtime)
 }
 
 /* Locked before and behind.  Whoever ends the command has the lock, so it sees the sleeper, or the sleeper the end. */
-static void command_sleep(struct ingot_command *command)
+static void command_sleep(struct ingot_command *command, enum command_state wanted)
 {
 	uint32_t state;
 	command->sleepers++;
 	leave(command->runtime);
-	while ((state = atomic_load(&command->state)) != COMMAND_DONE)
+	while ((state = atomic_load(&command->state)) < (uint32_t)wanted)
 		futex_wait(&command->state, state);
 	enter(command->runtime);
 	command->sleepers--;
 }
 
-void command_wait(struct ingot_command *command)
+static bool reached(const struct ingot_command *command, enum command_state wanted)
+{
+	return atomic_load_explicit(&command->state, memory_order_acquire) >= (uint32_t)wanted;
+}
+
+static void wait_for(struct ingot_command *command, enum command_state wanted)
 {
 	struct ingot_runtime *runtime = command->runtime;
 	command_keep(command);
 	/* Most work is short: look for a moment before sleeping. */
-	if (INGOT_THREADS && !command_done(command)) {
+	if (INGOT_THREADS && !reached(command, wanted)) {
 		leave(runtime);
-		for (int i = 0; i < 200 && !command_done(command); i++)
+		for (int i = 0; i < 200 && !reached(command, wanted); i++)
 			i % 16 == 15 ? yield_briefly() : pause_briefly();
 		enter(runtime);
 	}
-	while (!command_done(command)) {
+	while (!reached(command, wanted)) {
 		/* What ends while progress has given the lock up is not missed. */
 		uint32_t seen = atomic_load(&runtime->change);
 		runtime->waiting++;
 		bool progressed = progress(runtime);
 		runtime->waiting--;
-		if (progressed || command_done(command) || atomic_load(&runtime->change) != seen)
+		if (progressed || reached(command, wanted) || atomic_load(&runtime->change) != seen)
 			continue;
 		if (INGOT_THREADS && runs_by_itself(runtime)) {
-			command_sleep(command);
+			command_sleep(command, wanted);
 			continue;
 		}
 		change_wait(runtime);
 	}
 	command_drop(command);
 }
+
+void command_wait(struct ingot_command *command) { wait_for(command, COMMAND_FORGONE); }
+void command_wait_done(struct ingot_command *command) { wait_for(command, COMMAND_DONE); }
 
 /* What may be startable now is told to the backend once: only by what made it so. */
 static void wake(struct stream *stream)
@@ -353,7 +361,12 @@ static void accesses_link(struct ingot_command *command, const struct request *r
 		struct hazard *hazard = access->hazard;
 		if (access->read && hazard->held.taint && !command->cause)
 			command->cause = failure_keep(hazard->held.taint);
-		struct edge *edge = hazard->writer ? edge_add(command, hazard->writer, access->read) : NULL;
+		bool forgone = INGOT_THREADS && hazard->writer && command_over(hazard->writer);
+		struct edge *edge = hazard->writer ? edge_add(command, hazard->writer, access->read && !forgone) : NULL;
+		if (edge && forgone && access->read && hazard->place != NO_PLACE) {
+			edge->before = true;
+			edge->from_place = hazard->place;
+		}
 		if (access->write && command->before_count < NO_PLACE) {
 			command->befores[command->before_count] = (struct held){ 0 };
 			held_set(runtime, command->befores + command->before_count, &hazard->held);
@@ -657,29 +670,60 @@ static struct failure *failure_find(struct ingot_command *command, enum ingot_st
 	        command->name, command->cause->text);
 }
 
-static void successors_free(struct ingot_command *command)
+/* Of who wrote the place before a command that was skipped. */
+static struct failure *failure_before(const struct ingot_command *command, uint16_t place)
+{
+	for (uint32_t i = 0; i < command->edge_count; i++)
+		if (command->edges[i].from && command->edges[i].place == place)
+			return command->edges[i].from->failure;
+	return command->befores[place].taint;
+}
+
+/* ready: takes those that were forgone, and wait for nothing any more. */
+static void successors_free(struct ingot_command *command, struct ingot_command **ready)
 {
 	struct edge *next;
 	for (struct edge *edge = command->successors; edge; edge = next) {
 		struct ingot_command *to = edge->to;
 		next = edge->next;
-		if (edge->carries && command->failure && !to->cause)
-			to->cause = failure_keep(command->failure);
-		if (!edge->on_device && !--to->pending)
+		struct failure *failure = edge->carries ? command->failure
+		        : INGOT_THREADS && edge->before ? failure_before(command, edge->from_place)
+		                                        : NULL;
+		if (failure && !to->cause)
+			to->cause = failure_keep(failure);
+		if (edge->on_device || --to->pending)
+			continue;
+		if (INGOT_THREADS && command_over(to)) {
+			to->next = *ready;
+			*ready = to;
+		} else
 			wake_for(to);
 	}
 	command->successors = NULL;
 }
 
-static void done(struct ingot_command *command)
+static void end(struct ingot_command *command, struct ingot_command **ready)
 {
 	atomic_store_explicit(&command->state, COMMAND_DONE, memory_order_release);
 	if (command->sleepers)
 		futex_wake(&command->state, INT_MAX);
-	successors_free(command);
+	successors_free(command, ready);
 	for (uint32_t i = 0; i < command->edge_count; i++)
 		command_drop(command->edges[i].from);
 	command->edge_count = 0;
+}
+
+static void done(struct ingot_command *command)
+{
+	struct ingot_command *ready = NULL;
+	end(command, &ready);
+	while (INGOT_THREADS && (command = ready)) {
+		ready = command->next;
+		command->next = NULL;
+		befores_settle(command);
+		end(command, &ready);
+		command_drop(command);
+	}
 }
 
 void trace_add(struct ingot_command *command, const char *name, uint64_t began)
@@ -707,6 +751,30 @@ static void payload_destroy(struct ingot_command *command)
 	running = before;
 }
 
+/* The command is in no queue any more, and needs nothing; its reference to its stream is the caller's now. */
+static void queue_leave(struct ingot_command *command)
+{
+	struct stream *stream = command->stream;
+	*(command->previous ? &command->previous->next : &stream->head) = command->next;
+	*(command->next ? &command->next->previous : &stream->tail) = command->previous;
+	if (stream->issue == command)
+		stream->issue = command->next;
+	stream->count--;
+	if (stream->in_place)
+		command->runtime->in_place_queued--;
+	command->previous = command->next = NULL;
+	for (uint32_t i = 0; i < command->slab_count; i++)
+		slab_drop(command->slabs[i]);
+	if (command->promise) {
+		promise_keep_or_break(command->promise, failure_keep(command->failure));
+		command_drop(command->promise);
+		command->promise = NULL;
+	}
+	command->stream = NULL;
+	if (command->keeps)
+		object_drop(command->keeps);
+}
+
 /* The lock is held.  The queue's references, to the command and of the command to its stream, end here. */
 static void finish(struct ingot_command *command, enum ingot_status status)
 {
@@ -731,27 +799,7 @@ static void finish(struct ingot_command *command, enum ingot_status status)
 	else
 		befores_drop(command);
 	trace_add(command, command->name, command->began);
-	stream->head = command->next;
-	if (stream->issue == command)
-		stream->issue = command->next;
-	if (command->next)
-		command->next->previous = NULL;
-	else
-		stream->tail = NULL;
-	stream->count--;
-	if (stream->in_place)
-		runtime->in_place_queued--;
-	command->next = NULL;
-	for (uint32_t i = 0; i < command->slab_count; i++)
-		slab_drop(command->slabs[i]);
-	if (command->promise) {
-		promise_keep_or_break(command->promise, failure_keep(command->failure));
-		command_drop(command->promise);
-		command->promise = NULL;
-	}
-	command->stream = NULL;
-	if (command->keeps)
-		object_drop(command->keeps);
+	queue_leave(command);
 	done(command);
 	changed(runtime);
 	command_drop(command);
@@ -806,8 +854,10 @@ bool ingot_queue_run(struct ingot_queue *queue)
 struct ingot_command *promise_new(struct ingot_runtime *runtime)
 {
 	struct ingot_command *promise = command_new(runtime, sizeof *promise, sizeof *promise);
-	if (promise)
+	if (promise) {
 		promise->name = "a promised event";
+		promise->promised = true;
+	}
 	return promise;
 }
 
@@ -826,13 +876,14 @@ void promise_keep_or_break(struct ingot_command *promise, struct failure *failur
 /* An event that only a program can signal: no queue is to do it. */
 static bool unkept(const struct ingot_command *command)
 {
-	return !command->stream && !command->signaller && !command_done(command);
+	return command->promised && !command->signaller && !command_done(command);
 }
 
-/* Looks at all that `from` comes after, through edges, its queue, and what keeps promises, until `look` says true. */
-static bool walk_back(struct ingot_command *from, bool (*look)(struct ingot_command *before, void *), void *argument)
+/* Looks at all that `from` comes after, through edges, its queue, and what keeps promises, until `look` says true; not
+ * again at what was looked at in the same visit. */
+static bool walk_back(
+        struct ingot_command *from, uint64_t visit, bool (*look)(struct ingot_command *before, void *), void *argument)
 {
-	uint64_t visit = ++from->runtime->visit;
 	struct ingot_command *todo = from;
 	from->visited = visit;
 	from->to_visit = NULL;
@@ -857,7 +908,10 @@ static bool walk_back(struct ingot_command *from, bool (*look)(struct ingot_comm
 
 static bool is_it(struct ingot_command *before, void *promise) { return before == promise; }
 
-bool comes_after(struct ingot_command *from, struct ingot_command *promise) { return walk_back(from, is_it, promise); }
+bool comes_after(struct ingot_command *from, struct ingot_command *promise)
+{
+	return walk_back(from, ++from->runtime->visit, is_it, promise);
+}
 
 static void edge_cut(struct ingot_command *command, struct edge *edge)
 {
@@ -876,28 +930,111 @@ void command_cancel(struct ingot_command *command)
 	command->cancelled = true;
 	for (uint32_t i = 0; i < command->edge_count; i++) {
 		struct ingot_command *from = command->edges[i].from;
-		if (from && !from->stream && !command_done(from))
+		if (from && from->promised && !command_done(from))
 			edge_cut(command, command->edges + i);
 	}
 	wake(command->stream);
 }
 
-static bool waits_unkept(struct ingot_command *command, void *unused)
+/* ---- closing: what waits for an event that nobody signals ---- */
+
+static bool is_unkept(struct ingot_command *before, void *unused)
 {
 	(void)unused;
-	for (uint32_t i = 0; i < command->edge_count; i++)
-		if (command->edges[i].from && unkept(command->edges[i].from)) {
-			command_cancel(command);
-			break;
-		}
-	return false;
+	return unkept(before);
 }
 
-void promises_forgo(struct stream *stream)
+/* All behind it in the queue wait, too. */
+static struct ingot_command *blocked_first(struct stream *stream)
 {
-	if (!INGOT_THREADS || !stream->tail)
+	uint64_t visit = ++stream->object.runtime->visit;
+	struct ingot_command *command = stream->head;
+	while (command && !walk_back(command, visit, is_unkept, NULL))
+		command = command->next;
+	return command;
+}
+
+/* What comes behind it relies on its order, so until the commands that it waits for are done it stays an edge. */
+static void forgo(struct ingot_command *command)
+{
+	struct stream *stream = command->stream;
+	command->cancelled = command->skipped = true;
+	for (uint32_t i = 0; i < command->edge_count; i++) {
+		struct edge *edge = command->edges + i;
+		if (!edge->from || command_done(edge->from))
+			continue;
+		if (edge->from->promised)
+			edge_cut(command, edge);
+		else if (edge->on_device) {
+			edge->on_device = false;
+			command->pending++;
+		}
+	}
+	failure_drop(command->runtime, command->failure);
+	command->failure =
+	        failure_new(command->runtime, INGOT_CANCELLED, "%s: %s was cancelled", stream->name, command->name);
+	queue_leave(command);
+	atomic_store_explicit(&command->state, COMMAND_FORGONE, memory_order_release);
+	if (command->sleepers)
+		futex_wake(&command->state, INT_MAX);
+	if (!command->pending) {
+		befores_settle(command);
+		done(command);
+		command_drop(command);
+	}
+	object_drop(&stream->object);
+}
+
+void stream_forgo(struct stream *stream, bool (*own)(const struct ingot_command *, const void *), const void *argument)
+{
+	struct ingot_runtime *runtime = stream->object.runtime;
+	struct ingot_command *list = NULL, *command = INGOT_THREADS ? blocked_first(stream) : NULL, *next;
+	for (; command; command = next) {
+		next = command->next;
+		if (own && !own(command, argument))
+			continue;
+		command_keep(command);
+		command->to_destroy = list;
+		list = command;
+		forgo(command);
+	}
+	if (!list)
 		return;
-	waits_unkept(stream->tail, NULL);
-	walk_back(stream->tail, waits_unkept, NULL);
-	changed(stream->object.runtime);
+	wake(stream);
+	changed(runtime);
+	leave(runtime);
+	for (command = list; command; command = command->to_destroy)
+		payload_destroy(command);
+	enter(runtime);
+	for (; list; list = next) {
+		next = list->to_destroy;
+		command_drop(list);
+	}
+}
+
+static bool is_the(const struct ingot_command *command, const void *other) { return command == other; }
+
+bool command_forgo(struct ingot_command *command)
+{
+	if (!command->stream)
+		return command_over(command);
+	struct stream *stream = command->stream;
+	object_keep(&stream->object);
+	command_keep(command);
+	stream_forgo(stream, is_the, command);
+	bool over = command_over(command);
+	command_drop(command);
+	object_drop(&stream->object);
+	return over;
+}
+
+void stream_finish_unblocked(struct stream *stream)
+{
+	struct ingot_command *blocked = INGOT_THREADS ? blocked_first(stream) : NULL,
+	                     *last = blocked ? blocked->previous : stream->tail;
+	if (!last)
+		return;
+	object_keep(&stream->object);
+	command_wait(last);
+	object_drop(&stream->object);
 }

@@ -252,6 +252,40 @@ void context_keep_newest(struct context *context)
 	}
 }
 
+/* Whether it touches memory that the context alone has, or is a run of its routine. */
+struct owner {
+	const struct context *context;
+	const struct routine *routine;
+};
+
+static bool is_own(const struct ingot_command *command, const void *argument)
+{
+	const struct owner *owner = argument;
+	const struct context *context = owner->context;
+	if (owner->routine && command->keeps == &owner->routine->object)
+		return true;
+	for (uint32_t i = 0; i < command->slab_count; i++) {
+		const struct slab *slab = command->slabs[i];
+		if (context->workspace && context->workspace->slab == slab)
+			return true;
+		for (uint32_t k = 0; k < context->pool_count; k++) {
+			const struct pool *pool = pool_find(context->stream->device, context->pools[k]);
+			if (pool && pool->slab == slab)
+				return true;
+		}
+		for (uint32_t k = 0; k < context->entries.count && slab->adopted && !slab->constant; k++)
+			if (context->entries.at[k].location->slab == slab)
+				return true;
+	}
+	return false;
+}
+
+void context_finish(struct context *context, const struct routine *routine)
+{
+	stream_forgo(context->stream, is_own, &(struct owner){ context, routine });
+	stream_finish_unblocked(context->stream);
+}
+
 /* The stream has no work of this context any more, or its commands keep what they need themselves. */
 enum ingot_status context_finalize_locked(struct context *context)
 {
@@ -349,7 +383,7 @@ enum ingot_status ingot_context_finalize(struct ingot_context handle)
 	placing_wait(context->stream->device);
 	context_keep_newest(context);
 	if (!context->finalized && !context->children && !inside_task())
-		stream_finish(context->stream);
+		context_finish(context, NULL);
 	status = context_finalize_locked(context);
 	object_drop(&context->object);
 	leave(handle.runtime);

@@ -313,9 +313,18 @@ static enum ingot_status cuda_open(const struct ingot_backend_options *options, 
 	if (!cuda)
 		return INGOT_MEMORY;
 	cuda->wait_for_kernels = options->wait_for_kernels;
-	cuda->process = getpid();
+	/* Of a child it is the parent's, if that has opened one. */
+	static _Atomic int first;
+	int nobody = 0;
+	atomic_compare_exchange_strong(&first, &nobody, getpid());
+	cuda->process = atomic_load(&first);
 	cuda->last = &cuda->first;
-	enum ingot_status status = driver_open(cuda, text);
+	enum ingot_status status = cuda_same_process(cuda, text);
+	if (status) {
+		free(cuda);
+		return status;
+	}
+	status = driver_open(cuda, text);
 	pthread_mutex_init(&cuda->lock, NULL);
 	pthread_cond_init(&cuda->change, NULL);
 	if (!status && pthread_create(&cuda->hearing, NULL, hear, cuda)) {

@@ -108,6 +108,7 @@ static enum ingot_status device_ask(
 	struct device *device = NULL;
 	enum ingot_status status = INGOT_OK;
 	NEED(runtime && name && out);
+	NEED_LIVING(runtime);
 	enter(runtime);
 	while (runtime->opening)
 		change_wait(runtime);
@@ -147,6 +148,7 @@ enum ingot_status ingot_device_another(
 enum ingot_status ingot_device_default(struct ingot_runtime *runtime, struct ingot_device *out)
 {
 	NEED(runtime && out);
+	NEED_LIVING(runtime);
 	enter(runtime);
 	const char *name = runtime->backends ? runtime->backends->table->name : NULL;
 	leave(runtime);
@@ -216,8 +218,9 @@ enum ingot_status ingot_device_close(struct ingot_device handle)
 	}
 	for (uint32_t i = 0; i < device->stream_count; i++)
 		if (device->streams[i] && device->streams[i]->with_device) {
-			promises_forgo(device->streams[i]);
-			stream_finish(device->streams[i]);
+			struct stream *stream = device->streams[i];
+			stream_forgo(stream, NULL, NULL);
+			stream_finish(stream);
 		}
 	device_contexts_close(device);
 	for (uint32_t i = 0; i < device->stream_count; i++)

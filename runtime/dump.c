@@ -7,7 +7,7 @@
 size_t ingot_runtime_json(struct ingot_runtime *runtime, char *text, size_t room)
 {
 	struct sink sink = { text, room, 0 };
-	if (!runtime)
+	if (!runtime_lives(runtime))
 		return 0;
 	enter(runtime);
 	sink_printf(&sink, "{\"backends\":[");
@@ -88,7 +88,7 @@ size_t ingot_device_json(struct ingot_device handle, char *text, size_t room)
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		const struct event *event = (const struct event *)runtime->handles[i].object;
 		if (event && event->object.kind == KIND_EVENT && event->device == device && event->command
-		        && !command_done(event->command))
+		        && !command_over(event->command))
 			unfinished++;
 	}
 	sink_printf(&sink, "{\"properties\":");
@@ -263,6 +263,7 @@ size_t ingot_routine_json(struct ingot_routine handle, char *text, size_t room)
 enum ingot_status ingot_trace_begin(struct ingot_runtime *runtime, uint32_t capacity)
 {
 	NEED(runtime && capacity);
+	NEED_LIVING(runtime);
 	enter(runtime);
 	struct trace_entry *trace = memory_new(runtime, capacity, sizeof *trace);
 	if (trace) {
@@ -277,7 +278,7 @@ enum ingot_status ingot_trace_begin(struct ingot_runtime *runtime, uint32_t capa
 
 void ingot_trace_end(struct ingot_runtime *runtime)
 {
-	if (!runtime)
+	if (!runtime_lives(runtime))
 		return;
 	enter(runtime);
 	memory_free(runtime, runtime->trace);
@@ -288,7 +289,7 @@ void ingot_trace_end(struct ingot_runtime *runtime)
 size_t ingot_trace_json(struct ingot_runtime *runtime, char *text, size_t room)
 {
 	struct sink sink = { text, room, 0 };
-	if (!runtime)
+	if (!runtime_lives(runtime))
 		return 0;
 	enter(runtime);
 	sink_printf(&sink, "{\"traceEvents\":[");

@@ -90,6 +90,7 @@ enum ingot_status ingot_event_open(struct ingot_runtime *runtime, struct ingot_e
 {
 	struct event *event = NULL;
 	NEED(runtime && out);
+	NEED_LIVING(runtime);
 	enter(runtime);
 	struct ingot_command *promise = promise_new(runtime);
 	enum ingot_status status =
@@ -120,7 +121,7 @@ enum ingot_status ingot_event_done(struct ingot_event handle, bool *done)
 	struct event *event = ENTER(event, handle, KIND_EVENT);
 	if (!event)
 		return INGOT_STALE;
-	*done = !event->command || command_done(event->command);
+	*done = !event->command || command_over(event->command);
 	leave(event->object.runtime);
 	return INGOT_OK;
 }
@@ -128,13 +129,13 @@ enum ingot_status ingot_event_done(struct ingot_event handle, bool *done)
 static enum ingot_status event_sync(struct object *object)
 {
 	struct event *event = (struct event *)object;
-	enum ingot_status status = event->command && !command_done(event->command)
+	enum ingot_status status = event->command && !command_over(event->command)
 	        ? task_refuses("must not wait for other work")
 	        : INGOT_OK;
 	if (status)
 		return status;
 	if (!INGOT_THREADS && event->command && !event->command->stream && !event->command->signaller
-	        && !command_done(event->command))
+	        && !command_over(event->command))
 		return say(INGOT_WOULD_BLOCK, "there is no other thread that could signal the event");
 	if (event->command)
 		command_wait(event->command);

@@ -39,17 +39,18 @@ void taint_set(struct ingot_runtime *runtime, struct held *held, struct failure 
 void hazard_prune(struct ingot_runtime *runtime, struct hazard *hazard)
 {
 	uint32_t kept = 0;
-	if (hazard->writer && command_done(hazard->writer)) {
+	if (hazard->writer && command_over(hazard->writer)) {
 		const struct ingot_command *writer = hazard->writer;
 		bool skipped = writer->skipped && hazard->place != NO_PLACE;
 		if (skipped)
 			held_set(runtime, &hazard->held, writer->befores + hazard->place);
 		if (!skipped || hazard->strict)
 			taint_set(runtime, &hazard->held, writer->failure);
-		writer_drop(runtime, hazard);
+		if (command_done(writer)) /* else it keeps an order */
+			writer_drop(runtime, hazard);
 	}
 	for (uint32_t i = 0; i < hazard->reader_count; i++) {
-		if (!command_done(hazard->readers[i])) {
+		if (!command_over(hazard->readers[i])) { /* what will not run reads nothing */
 			hazard->readers[kept++] = hazard->readers[i];
 			continue;
 		}
@@ -67,7 +68,7 @@ bool hazard_reserve(struct ingot_runtime *runtime, struct hazard *hazard)
 
 struct held *hazard_held(struct ingot_runtime *runtime, struct hazard *hazard)
 {
-	if (hazard->writer && command_done(hazard->writer))
+	if (hazard->writer && command_over(hazard->writer))
 		hazard_prune(runtime, hazard);
 	return &hazard->held;
 }

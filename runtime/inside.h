@@ -34,6 +34,12 @@
 			return say(INGOT_INVALID, "%s: an argument is missing", __func__); \
 	} while (0)
 
+#define NEED_LIVING(runtime) \
+	do { \
+		if (!runtime_lives(runtime)) \
+			return INGOT_STALE; \
+	} while (0)
+
 enum kind {
 	KIND_NONE,
 	KIND_DEVICE,
@@ -67,13 +73,15 @@ struct failure {
 
 /* Issued: its backend has it, and orders what follows by its own means; only where the backend has events of its own.
  */
-enum command_state { COMMAND_QUEUED, COMMAND_RUNNING, COMMAND_ISSUED, COMMAND_DONE };
+/* Forgone: it will not run, and all who ask know; what comes behind it still waits for what it had to wait for. */
+enum command_state { COMMAND_QUEUED, COMMAND_RUNNING, COMMAND_ISSUED, COMMAND_FORGONE, COMMAND_DONE };
 
 struct edge {
 	struct ingot_command *from, *to;
 	struct edge *next;          /* among the successors of `from` */
 	struct stream *waits;       /* kept: `to` waits for what it has issued, on the device */
 	bool carries;               /* a failure of `from` is one of `to` */
+	bool before;                /* `from` is forgone: what failed is who wrote the place, from_place, before it */
 	bool on_device;             /* the device orders them: not among those `to` is pending for */
 	uint16_t place, from_place; /* both write it: which of the places of each; NO_PLACE: they do not */
 };
@@ -127,6 +135,7 @@ struct ingot_command {
 	uint32_t sleepers;
 	uint32_t pending; /* edges from commands that are not done */
 	bool cancelled, skipped;
+	bool promised;           /* an event that a program or another command signals; in no queue */
 	bool on_host;            /* code of the host's: runs when all before it is done, not only issued */
 	bool reusable;           /* a block of the size that is kept for the next */
 	struct failure *cause;   /* of a predecessor: do not run */
@@ -139,7 +148,7 @@ struct ingot_command {
 	struct ingot_command *promise;   /* done with this one */
 	struct ingot_command *signaller; /* of a promise */
 	uint64_t visited;
-	struct ingot_command *to_visit;
+	struct ingot_command *to_visit, *to_destroy;
 	uint64_t began;
 	const char *name;
 };
@@ -428,7 +437,7 @@ struct ingot_runtime {
 	struct ingot_runtime_options options;
 	struct backend *backends;
 	struct handle_entry *handles;
-	uint32_t handle_count, handle_room, first_free;
+	uint32_t handle_count, handle_room, first_free, first_generation;
 	uint32_t open[KIND_COUNT];
 	uint32_t next_node;
 	uint64_t visit;
@@ -448,6 +457,17 @@ struct ingot_runtime {
 enum ingot_status say(enum ingot_status, const char *format, ...)
         PRINTF(2, 3); /* leaves the message, returns the status */
 enum ingot_status say_failure(const struct failure *);
+
+/* ---- lives.c: the runtimes of this process that are open; none that was opened before a fork ---- */
+#if INGOT_THREADS
+bool runtime_lives(const struct ingot_runtime *); /* says INGOT_STALE; NULL lives not */
+bool lives_add(struct ingot_runtime *);           /* false: no memory; gives it its first generation */
+void lives_remove(struct ingot_runtime *);
+#else /* one at a time, in a block that is the caller's */
+static inline bool runtime_lives(const struct ingot_runtime *runtime) { return runtime; }
+static inline bool lives_add(struct ingot_runtime *runtime) { return runtime->first_generation = 1; }
+static inline void lives_remove(struct ingot_runtime *runtime) { (void)runtime; }
+#endif
 
 /* ---- runtime.c: memory, handles ---- */
 void *memory_new(struct ingot_runtime *, size_t count, size_t bytes); /* zeroed; NULL: none left or overflow */
@@ -489,7 +509,8 @@ void failure_drop(struct ingot_runtime *, struct failure *);
 /* ---- stream.c ---- */
 enum ingot_status stream_new(struct device *, struct stream **); /* `placing` is held; gives the lock up */
 void stream_finish(struct stream *);                             /* waits for what was submitted by now */
-void stream_end(struct stream *);                                /* of one that is closing and has no work */
+void stream_finish_unblocked(struct stream *); /* but for what waits for an event that nobody signals */
+void stream_end(struct stream *);              /* of one that is closing and has no work */
 
 /* ---- device.c ---- */
 struct device *device_enter(struct ingot_device, enum ingot_status *); /* with the lock; NULL: stale or being closed */
@@ -510,8 +531,10 @@ enum ingot_status submit(
 void leave_after(struct stream *, struct ingot_command *);    /* leave; on inline devices, runs it */
 void leave_dropping(struct stream *, struct ingot_command *); /* leave_after, and one reference of the stream less */
 void command_cancel(struct ingot_command *);                  /* one that has not begun */
-/* Cancels what the stream's work waits for as long as nobody keeps a promise that only a program can keep. */
-void promises_forgo(struct stream *);
+/* Of the stream's work what is the closer's (own NULL: all) and waits for an event that only a program can signal, which
+ * nobody did: it is forgone, and other streams' work is left alone.  Gives the lock up. */
+void stream_forgo(struct stream *, bool (*own)(const struct ingot_command *, const void *), const void *);
+bool command_forgo(struct ingot_command *); /* one of those; false: it is none */
 /* INGOT_WOULD_BLOCK inside a task, whose stream stands meanwhile. */
 enum ingot_status task_refuses(const char *what);
 static inline void command_keep(struct ingot_command *command) { command->refs++; }
@@ -521,10 +544,15 @@ void spares_release(struct ingot_runtime *, struct spares *);
 void command_drop(struct ingot_command *);
 /* With the lock: what ends now, as a line of the trace; began 0: nobody traces. */
 void trace_add(struct ingot_command *, const char *name, uint64_t began);
-void command_wait(struct ingot_command *); /* locked; gives the lock up meanwhile */
+void command_wait(struct ingot_command *);      /* till it is over; locked; gives the lock up meanwhile */
+void command_wait_done(struct ingot_command *); /* till nothing waits behind it any more */
 static inline bool command_done(const struct ingot_command *command)
 {
 	return atomic_load_explicit(&command->state, memory_order_acquire) == COMMAND_DONE;
+}
+static inline bool command_over(const struct ingot_command *command)
+{
+	return atomic_load_explicit(&command->state, memory_order_acquire) >= COMMAND_FORGONE;
 }
 struct ingot_command *promise_new(struct ingot_runtime *);
 void promise_keep_or_break(
@@ -635,6 +663,8 @@ struct access location_access(struct location *, const struct node *, bool write
 struct location *location_new(
         struct device *, struct node *, struct slab *, uint32_t pool, uint64_t offset, uint64_t bytes);
 void location_drop(struct location *);
+/* Its work, and the routine's, ends, but for what waits for an event that nobody signals: that is cancelled. */
+void context_finish(struct context *, const struct routine *);
 enum ingot_status context_finalize_locked(struct context *);
 /* What a new place begins with: the node's value, or where it has none zeros, or anything as the code clears it;
  * anything even so, as all of it is written next. */

@@ -390,6 +390,7 @@ enum ingot_status ingot_library_load(struct ingot_runtime *runtime, const struct
 {
 	struct library *library = NULL;
 	NEED(runtime && module && out);
+	NEED_LIVING(runtime);
 	enum ingot_status status = module_check(module);
 	if (status)
 		return status;
@@ -408,7 +409,10 @@ static void uploads_finish(struct library *library)
 		struct location *location = library->loaded[i].constants;
 		while (location && hazard_busy(library->object.runtime, &location->hazard, false)
 		        && i < library->loaded_count && library->loaded[i].constants == location)
-			command_wait(location->hazard.writer);
+			if (command_forgo(location->hazard.writer))
+				break;
+			else
+				command_wait(location->hazard.writer);
 	}
 }
 

@@ -152,7 +152,7 @@ static enum ingot_status merges_settle(struct location *location, struct stream 
 		if (!content || content->streaming != location)
 			continue;
 		const struct ingot_command *consumer = content->consumer;
-		if (!consumer || (command_done(consumer) && consumer->skipped))
+		if (!consumer || (command_over(consumer) && consumer->skipped))
 			status = settle(device->streams[i], content, writer);
 	}
 	return status;
@@ -166,7 +166,7 @@ enum ingot_status ingot_merge_buffer(
 	if (!stream)
 		return INGOT_STALE;
 	const struct content *held = held_content(stream), *content = merge_now(stream);
-	bool updating = content && content->update && !command_done(content->update);
+	bool updating = content && content->update && !command_over(content->update);
 	*out = (struct ingot_merge_state){ .filled = content != NULL,
 		.streaming = content && content->streaming,
 		.updating = updating,

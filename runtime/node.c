@@ -102,6 +102,7 @@ enum ingot_status ingot_node_new(
 {
 	enum ingot_status status;
 	NEED(runtime && options && out);
+	NEED_LIVING(runtime);
 	enter(runtime);
 	struct node *node = node_make(runtime, options, &status);
 	if (node)
@@ -126,6 +127,7 @@ enum ingot_status ingot_node_wrap(struct ingot_runtime *runtime, const struct in
 {
 	enum ingot_status status;
 	NEED(runtime && options && out && data);
+	NEED_LIVING(runtime);
 	enter(runtime);
 	struct node *node = node_make(runtime, options, &status);
 	if (node) {
@@ -307,6 +309,7 @@ bool ingot_node_set_find(const struct ingot_node *set, uint32_t count, struct in
 enum ingot_status ingot_node_find(struct ingot_runtime *runtime, uint32_t id, struct ingot_node *out)
 {
 	NEED(runtime && out);
+	NEED_LIVING(runtime);
 	enter(runtime);
 	struct node *node = node_at(runtime, id);
 	if (node)
@@ -338,7 +341,7 @@ uint32_t ingot_node_list(struct ingot_runtime *runtime, bool (*keep)(struct ingo
 {
 	uint32_t count = 0;
 	struct ingot_node handle;
-	if (!runtime || (!nodes && room))
+	if (!runtime_lives(runtime) || (!nodes && room))
 		return 0;
 	for (int64_t id = -1; node_next(runtime, &id, &handle);) {
 		if (keep && !keep(handle, user))
@@ -485,7 +488,7 @@ size_t ingot_node_headers(struct ingot_runtime *runtime, bool (*keep)(struct ing
 	struct sink sink = { text, room, 0 };
 	struct ingot_node handle;
 	char name[128];
-	for (int64_t id = -1; runtime && node_next(runtime, &id, &handle);) {
+	for (int64_t id = -1; runtime_lives(runtime) && node_next(runtime, &id, &handle);) {
 		if (keep && !keep(handle, user))
 			continue;
 		struct node *node = ENTER(node, handle, KIND_NODE);

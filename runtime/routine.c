@@ -42,7 +42,7 @@ enum ingot_status ingot_routine_close(struct ingot_routine handle)
 		placing_wait(context->stream->device);
 		context_keep_newest(context);
 		if (!inside_task())
-			stream_finish(context->stream);
+			context_finish(context, routine);
 		status = context_finalize_locked(context);
 		if (!status) {
 			handle_close(&routine->object);
@@ -519,7 +519,7 @@ enum ingot_status ingot_routine_extents(struct ingot_routine handle, int64_t *ex
 	if (!routine->descriptor || !routine->descriptor->run || count != routine->descriptor->extent_count)
 		status = say(INGOT_MISMATCH, "%u extents; the routine reports %u", count,
 		        routine->descriptor ? routine->descriptor->extent_count : 0);
-	else if (!routine->last || !command_done(routine->last))
+	else if (!routine->last || !command_over(routine->last))
 		status = say(INGOT_UNREADY, "the routine's run is not done");
 	else if (routine->last->failure)
 		status = say_failure(routine->last->failure);

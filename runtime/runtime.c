@@ -211,7 +211,7 @@ enum ingot_status handle_new(struct ingot_runtime *runtime, struct object *objec
 		            sizeof *runtime->handles))
 			return say(INGOT_MEMORY, "no memory for the handle of a %s", kind_names[kind]);
 		index = runtime->handle_count++;
-		runtime->handles[index].generation = 1;
+		runtime->handles[index].generation = runtime->first_generation;
 	} else
 		runtime->first_free = runtime->handles[index].next_free;
 	struct handle_entry *entry = runtime->handles + index;
@@ -260,6 +260,8 @@ struct object *object_enter(struct ingot_runtime *runtime, uint32_t index, uint3
 		say(INGOT_STALE, "the handle of this %s is zeros", kind_names[kind]);
 		return NULL;
 	}
+	if (!runtime_lives(runtime))
+		return NULL;
 	enter(runtime);
 	struct object *object = object_of(runtime, index, generation, kind);
 	if (!object)
@@ -314,6 +316,10 @@ enum ingot_status ingot_runtime_open(struct ingot_runtime **out, const struct in
 		return say(INGOT_MEMORY, "no memory for a runtime");
 	memcpy(runtime, &first, sizeof first);
 	atomic_store(&runtime->live, 0); /* the runtime itself does not count */
+	if (!lives_add(runtime)) {
+		memory_free(&first, runtime);
+		return say(INGOT_MEMORY, "no memory for a runtime");
+	}
 	runtime->no_memory =
 	        (struct failure){ .refs = 1, .status = INGOT_MEMORY, .text = "no memory to say what failed" };
 	*out = runtime;
@@ -326,6 +332,7 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 	size_t used = 0;
 	if (!runtime)
 		return INGOT_OK;
+	NEED_LIVING(runtime);
 	enum ingot_status refused = task_refuses("cannot close its runtime");
 	if (refused)
 		return refused;
@@ -366,6 +373,7 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 	memory_free(runtime, runtime->trace);
 	memory_free(runtime, runtime->handles);
 	leave(runtime);
+	lives_remove(runtime);
 	uint64_t live = atomic_load(&runtime->live);
 	bool unlocked = atomic_load(&runtime->unlocked);
 	struct ingot_runtime_options options = runtime->options;
@@ -384,7 +392,7 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 
 uint64_t ingot_runtime_live(const struct ingot_runtime *runtime)
 {
-	return !runtime ? 0 : atomic_load(&((struct ingot_runtime *)(uintptr_t)runtime)->live);
+	return !runtime_lives(runtime) ? 0 : atomic_load(&((struct ingot_runtime *)(uintptr_t)runtime)->live);
 }
 
 /* ---- backends ---- */
@@ -456,6 +464,7 @@ enum ingot_status ingot_backend_init(
 	static const char *const automatic[] = { "cuda", "multicore", "sync" };
 	enum ingot_status status = INGOT_MISSING;
 	NEED(runtime && name);
+	NEED_LIVING(runtime);
 	if (options && (unsigned)options->parallelism > INGOT_MOST_STREAMS)
 		return say(INGOT_INVALID, "ingot_backend_init: %d is no parallelism", (int)options->parallelism);
 	enter(runtime);
@@ -484,7 +493,7 @@ enum ingot_status ingot_backend_init(
 
 bool ingot_backend_ready(struct ingot_runtime *runtime, const char *name)
 {
-	if (!runtime || !name)
+	if (!runtime_lives(runtime) || !name)
 		return false;
 	enter(runtime);
 	bool ready = backend_find(runtime, name) != NULL;
@@ -503,6 +512,7 @@ struct backend *backend_ready(struct ingot_runtime *runtime, const char *name)
 enum ingot_status ingot_backend_devices(struct ingot_runtime *runtime, const char *name, int *count)
 {
 	NEED(runtime && name && count);
+	NEED_LIVING(runtime);
 	enter(runtime);
 	struct backend *backend = backend_ready(runtime, name);
 	if (backend)

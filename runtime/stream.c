@@ -100,7 +100,12 @@ static enum ingot_status waits_find(struct stream *stream, const struct ingot_ta
 		if (!event)
 			return INGOT_STALE;
 		struct ingot_command *command = event->command;
-		if (command && stream->in_place && !command->stream && !command->signaller && !command_done(command))
+		/* What was forgone has answered, and will not be waited for. */
+		if (command && command_over(command) && !command_done(command)) {
+			*cause = *cause ? *cause : command->failure;
+			continue;
+		}
+		if (command && stream->in_place && command->promised && !command->signaller && !command_done(command))
 			return say(INGOT_WOULD_BLOCK,
 			        "%s runs in place, and nobody has signalled the event it should wait for",
 			        stream->name);
@@ -314,7 +319,7 @@ static enum ingot_status stream_close(struct object *object)
 		        ? INGOT_OK
 		        : say(INGOT_BUSY, "%s is its device's default stream", stream->name);
 	stream->closing = true;
-	promises_forgo(stream);
+	stream_forgo(stream, NULL, NULL);
 	stream_finish(stream);
 	stream_end(stream);
 	return INGOT_OK;

@@ -167,7 +167,7 @@ static enum ingot_status copy_through_host(struct stream *target, struct slab *t
 		*(struct through_host *)last->payload = (struct through_host){ runtime, memory };
 	else {
 		while (hazard_busy(runtime, &between, true))
-			command_wait(between.writer ? between.writer : between.readers[0]);
+			command_wait_done(between.writer ? between.writer : between.readers[0]);
 		memory_free(runtime, memory);
 	}
 	hazard_release(runtime, &between);

@@ -66,6 +66,7 @@ enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct
         void *data, uint64_t count, struct ingot_node *out)
 {
 	NEED(runtime && options && data && out);
+	NEED_LIVING(runtime);
 	enum ingot_status status;
 	enter(runtime);
 	struct node *node = node_make(runtime, options, &status);
@@ -140,7 +141,7 @@ void host_wait(struct node *base, bool readers_too)
 {
 	struct ingot_runtime *runtime = base->object.runtime;
 	while (hazard_busy(runtime, &base->host_hazard, readers_too))
-		command_wait(base->host_hazard.writer ? base->host_hazard.writer : base->host_hazard.readers[0]);
+		command_wait_done(base->host_hazard.writer ? base->host_hazard.writer : base->host_hazard.readers[0]);
 }
 
 /* Among all contexts, the one whose location has the newest value. */

@@ -48,7 +48,7 @@ extern "C" {
 enum ingot_status ingot_context_new(struct ingot_stream, struct ingot_context *);
 /* stream: of the parent's device; zeros: the parent's own. */
 enum ingot_status ingot_context_child(struct ingot_context parent, struct ingot_stream, struct ingot_context *);
-/* Waits for its stream, then frees what it owns; with automatic transfers the host gets the newest values that nobody
+/* Waits for its stream, but cancels its own work that waits for an event that nobody signalled; then frees what it owns; with automatic transfers the host gets the newest values that nobody
  * else has.  Again: nothing happens.  With live children: INGOT_BUSY, and nothing happens either.  Its handle still
  * answers queries. */
 enum ingot_status ingot_context_finalize(struct ingot_context);

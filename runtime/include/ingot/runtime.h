@@ -110,7 +110,8 @@ enum ingot_status ingot_runtime_open(struct ingot_runtime **, const struct ingot
 /* Finishes queued work (work that waits for an event nobody signalled is cancelled), closes all that is open.  With
  * handles still open, events too, INGOT_LEFT_OPEN is answered and the message counts them; everything is released all
  * the same, in time that grows with what is open.  Devices and their default streams need not be closed.  Not from a
- * task, and no other call beside it.  NULL is fine. */
+ * task, and no other call beside it.  NULL is fine.  From then on its handles answer INGOT_STALE, as do in a child of
+ * fork those of runtimes that its parent opened; the child may open its own. */
 enum ingot_status ingot_runtime_close(struct ingot_runtime *);
 uint64_t ingot_runtime_live(const struct ingot_runtime *); /* blocks of memory held: for leak tests */
 
@@ -192,7 +193,7 @@ enum ingot_status ingot_stream_open(struct ingot_device, struct ingot_stream *);
 /* The live ones, by number; at most `room` are written, *count is how many. */
 enum ingot_status ingot_device_streams(struct ingot_device, struct ingot_stream *, uint32_t room, uint32_t *count);
 /* Finishes its work, but cancels what waits for an event that nobody signalled; INGOT_BUSY with contexts on it, and for
- * the default stream.  Not from a task. */
+ * the default stream.  Not from a task.  Closing anything cancels its own work alone, and leaves that of other streams. */
 enum ingot_status ingot_stream_close(struct ingot_stream);
 /* Until what was submitted before is done, whatever others submit meanwhile; the error of its work, once. */
 enum ingot_status ingot_stream_await(struct ingot_stream);

@@ -645,6 +645,7 @@ static void b17_more(struct trial *t)
 		FAILS(INGOT_UNREADY, ingot_routine_extents(sum, &extent, 1));
 	pthread_t thread = gate_open_soon(&gate);
 	OK(ingot_routine_log(sum, NULL)); /* the run that was submitted still tells it */
+	OK(ingot_stream_await(t->stream));
 	FILE *told = fopen(log, "r");
 	CHECK(told && fgets(line, sizeof line, told) && !strcmp(line, "ran\n"));
 	fclose(told);
@@ -937,6 +938,9 @@ static void b7_refused(struct trial *t)
 	CHECK(ingot_plan_place(&plan) == INGOT_PLAN_OK && slab.peak == 128);
 	two[1].offset = two[0].offset;
 	CHECK(ingot_plan_check(&plan) == INGOT_PLAN_INVALID);
+	CHECK(ingot_plan_place(NULL) == INGOT_PLAN_INVALID && ingot_plan_check(NULL) == INGOT_PLAN_INVALID);
+	CHECK(ingot_plan_place(&(struct ingot_plan){ .buffer_count = 1 }) == INGOT_PLAN_INVALID);
+	CHECK(ingot_plan_segments(NULL, 1, 0, NULL, NULL, NULL) == INGOT_PLAN_INVALID);
 	/* segments: no cap, bad alignment, what overflows */
 	struct ingot_plan_item items[3] = { { .bytes = 100, .align = 64 }, { .bytes = 100, .align = 64 },
 		{ .bytes = 1, .align = 1 } };

@@ -759,7 +759,7 @@ static void c16_captured(struct trial *t)
 	CHECK(!gpu_capture_end(&capture));
 }
 
-/* A child has no driver: what it asks for is refused, and its parent's work goes on. */
+/* A child has no driver: its parent's handles are stale, one of its own is refused, and the parent's work goes on. */
 static void c16_child(struct trial *t)
 {
 	enum { BYTES = 64 };
@@ -776,10 +776,14 @@ static void c16_child(struct trial *t)
 		struct ingot_stream stream;
 		fault_forget();
 		alarm(60); /* only ends what hangs */
-		bool refused = ingot_device_another(t->runtime, t->device_name, 0, &device) == INGOT_UNSUPPORTED
-		        && strstr(ingot_message(), "its child has none")
-		        && ingot_stream_open(t->device, &stream) == INGOT_UNSUPPORTED
-		        && ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &more) == INGOT_UNSUPPORTED;
+		struct ingot_runtime *own;
+		bool refused = ingot_device_another(t->runtime, t->device_name, 0, &device) == INGOT_STALE
+		        && ingot_stream_open(t->device, &stream) == INGOT_STALE
+		        && ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &more) == INGOT_STALE
+		        && ingot_runtime_open(&own, &t->options) == INGOT_OK
+		        && (ingot_backend_init(own, t->device_name, NULL) == INGOT_UNSUPPORTED
+		                || ingot_device_get(own, t->device_name, 0, &device) == INGOT_UNSUPPORTED)
+		        && strstr(ingot_message(), "its child has none");
 		_exit(!refused);
 	}
 	CHECK(child > 0 && waitpid(child, &ended, 0) == child && WIFEXITED(ended) && !WEXITSTATUS(ended));

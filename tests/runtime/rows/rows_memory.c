@@ -667,7 +667,9 @@ static void b15(struct trial *t)
 		OK(ingot_stream_await(t->stream));
 		places[i] = seen;
 	}
-	CHECK(places[1] == places[0] && places[2] % (1 << 20) == 0 && places[2] != places[0]);
+	/* Another one for the routine that asks for more alignment, where the first does not happen to have it. */
+	CHECK(places[1] == places[0] && places[2] % (1 << 20) == 0);
+	CHECK(places[0] % (1 << 20) == 0 || places[2] != places[0]);
 	CHECK(places[3] != places[0] && places[3] != places[2]);
 }
 

@@ -1,6 +1,9 @@
 /* rows_traces.c: what is refused, cancelled, skipped or partial leaves no trace; what comes may go again. */
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include "fault.h"
+#include "gpu.h"
 #include "rows.h"
 
 static struct ingot_context context_on(struct ingot_stream stream)
@@ -466,9 +469,12 @@ static int tells(const struct ingot_call *call)
 static void log_beside_runs(struct trial *t)
 {
 	static const struct ingot_module_routine routines[] = { { .name = "tells", .merge_input = -1, .run = tells } };
-	static const struct ingot_module module = {
-		.abi = INGOT_ABI, .name = "m", .routines = routines, .routine_count = 1
-	};
+	static const struct ingot_module module = { .abi = INGOT_ABI,
+		.name = "m",
+		.routines = routines,
+		.routine_count = 1,
+		.images = row_images,
+		.image_count = ROW_IMAGES };
 	struct ingot_library library;
 	struct ingot_context linked;
 	struct gate gate = { 0 };
@@ -506,6 +512,158 @@ static void bound_pools_stay(struct trial *t)
 	OK(ingot_pool_replace(t->device, pool, 8, 0, INGOT_SLAB_PRIVATE));
 }
 
+/* ---- closing behind an event that nobody signals ---- */
+
+static int counts_up(void *count)
+{
+	++*(_Atomic int *)count;
+	return 0;
+}
+
+static struct ingot_task counting(_Atomic int *count, const struct ingot_event *wait)
+{
+	return (struct ingot_task){
+		.run = counts_up, .destroy = NULL, .argument = count, .waits = wait, .wait_count = wait != NULL
+	};
+}
+
+static void counts_destroyed(void *count) { ++*(_Atomic int *)count; }
+
+/* A context and a routine end, and what is theirs; a task of the same stream is left alone. */
+static void contexts_close(struct trial *t)
+{
+	struct ingot_library library;
+	struct ingot_context linked, own = context_on(t->stream);
+	struct ingot_event promise, mine;
+	struct ingot_node a = node_f32(t, "a", 4);
+	_Atomic int count = 0;
+	float in[4] = { 1, 2, 3, 4 };
+	uint64_t before;
+	if (t->in_place) /* there such a wait is refused */
+		return;
+	OK(ingot_library_load(t->runtime, &small_module, NULL, &library));
+	struct ingot_routine row = link_at(t->context, library, "row", &linked);
+	OK(ingot_stream_await(t->stream));
+	OK(ingot_event_open(t->runtime, &promise));
+	OK(ingot_task_submit(t->stream, &(struct ingot_task){ 0 }, NULL));
+	struct ingot_task task = counting(&count, &promise);
+	OK(ingot_task_submit(t->stream, &task, NULL));
+	before = used(t);
+	OK(ingot_context_place(own, &a, 1));
+	OK(ingot_write(own, a, in, sizeof in, &mine));
+	OK(ingot_routine_run(row, NULL));
+	OK(ingot_context_close(own));
+	FAILS(INGOT_CANCELLED, ingot_event_sync(mine));
+	OK(ingot_event_close(mine));
+	CHECK(used(t) == before);
+	OK(ingot_routine_close(row));
+	OK(ingot_library_close(library));
+	OK(ingot_event_signal(promise));
+	OK(ingot_event_close(promise));
+	OK(ingot_stream_await(t->stream));
+	CHECK(count == 1);
+}
+
+/* A stream's work waits for another stream's, which waits for an event: closing it cancels its own alone. */
+static void streams_close(struct trial *t)
+{
+	struct ingot_stream other = other_stream(t);
+	struct ingot_event promise, first, last, behind;
+	_Atomic int count = 0, destroyed = 0;
+	if (t->in_place)
+		return;
+	OK(ingot_context_place(t->context, (struct ingot_node[]){ node_f32(t, "b", 4) }, 1));
+	struct ingot_node a = node_f32(t, "a", 4);
+	struct ingot_context there;
+	float in[4] = { 1, 2, 3, 4 }, got[4] = { 0 };
+	OK(ingot_context_place(t->context, &a, 1));
+	OK(ingot_stream_await(t->stream));
+	OK(ingot_event_open(t->runtime, &promise));
+	struct ingot_task task = counting(&count, &promise);
+	OK(ingot_task_submit(t->stream, &task, &first));
+	OK(ingot_write(t->context, a, in, sizeof in, NULL)); /* behind it */
+	/* On the other stream: a task that waits for the first one, a write of what that stream writes. */
+	task = (struct ingot_task){
+		.argument = &destroyed, .destroy = counts_destroyed, .waits = &first, .wait_count = 1
+	};
+	OK(ingot_task_submit(other, &task, &last));
+	OK(ingot_context_child(t->context, other, &there));
+	OK(ingot_write(there, a, (float[4]){ 9 }, sizeof in, NULL));
+	OK(ingot_event_record(other, &behind));
+	OK(ingot_context_close(there));
+	OK(ingot_stream_close(other));
+	CHECK(destroyed == 1);
+	FAILS(INGOT_CANCELLED, ingot_event_sync(last));
+	FAILS(INGOT_CANCELLED, ingot_event_sync(behind));
+	OK(ingot_read(
+	        t->context, a, got, sizeof got, NULL)); /* behind the write that was cancelled: what was before it */
+	OK(ingot_event_signal(promise));
+	OK(ingot_event_sync(first));
+	OK(ingot_stream_await(t->stream));
+	CHECK(count == 1 && !memcmp(in, got, sizeof in));
+	OK(ingot_event_close(first));
+	OK(ingot_event_close(last));
+	OK(ingot_event_close(behind));
+	OK(ingot_event_close(promise));
+}
+
+/* ---- runtimes that are gone ---- */
+
+/* Whether a call of each kind says that it is. */
+static bool all_stale(struct ingot_runtime *runtime, struct ingot_device device, struct ingot_stream stream,
+        struct ingot_context context, struct ingot_node node)
+{
+	struct ingot_event event;
+	struct ingot_library library;
+	struct ingot_device other;
+	uint64_t bytes;
+	char text[64];
+	return ingot_stream_await(stream) == INGOT_STALE
+	        && ingot_task_submit(stream, &(struct ingot_task){ 0 }, NULL) == INGOT_STALE
+	        && ingot_device_used(device, &bytes) == INGOT_STALE && ingot_context_close(context) == INGOT_STALE
+	        && ingot_node_bytes(node, &bytes) == INGOT_STALE && ingot_event_open(runtime, &event) == INGOT_STALE
+	        && ingot_library_load(runtime, &small_module, NULL, &library) == INGOT_STALE
+	        && ingot_backend_init(runtime, "sync", NULL) == INGOT_STALE
+	        && ingot_device_get(runtime, "sync", 0, &other) == INGOT_STALE
+	        && !ingot_runtime_json(runtime, text, sizeof text) && !ingot_backend_ready(runtime, "sync")
+	        && ingot_runtime_close(runtime) == INGOT_STALE;
+}
+
+static void dead_runtimes(struct trial *t)
+{
+	int ended = 0;
+	struct ingot_node node = node_f32(t, "a", 4);
+	OK(ingot_context_place(t->context, &node, 1));
+	OK(ingot_stream_await(t->stream));
+	usleep(20000); /* the threads of the stream rest */
+	pid_t child = fork();
+	if (!child) {
+		struct ingot_runtime *own = NULL;
+		fault_forget();
+		alarm(20); /* only ends what hangs */
+		bool right = all_stale(t->runtime, t->device, t->stream, t->context, node)
+		        && !ingot_runtime_open(&own, NULL) && !ingot_backend_init(own, "sync", NULL)
+		        && !ingot_runtime_close(own);
+		_exit(!right);
+	}
+	CHECK(child > 0 && waitpid(child, &ended, 0) == child && WIFEXITED(ended) && !WEXITSTATUS(ended));
+	OK(ingot_stream_await(t->stream));
+	/* Of a runtime that was closed, also where another one lies in its place. */
+	struct ingot_runtime *old = t->runtime;
+	struct ingot_device device = t->device;
+	struct ingot_stream stream = t->stream;
+	struct ingot_context context = t->context;
+	t->runtime = NULL;
+	ingot_runtime_close(old);
+	CHECK(all_stale(old, device, stream, context, node));
+	trial_reopen(t);
+	for (int i = 0; i < 20 && t->runtime != old; i++)
+		trial_reopen(t);
+	FAILS(INGOT_STALE, ingot_stream_await(stream));
+	FAILS(INGOT_STALE, ingot_context_finalize(context));
+	OK(ingot_stream_await(t->stream));
+}
+
 const struct row rows_traces[] = {
 	{ "B10", "ingot_library_close", "constants_end", constants_end, NULL, NULL },
 	{ "B10", "ingot_stream_cancel", "constants_uploaded", constants_uploaded, NULL, NULL },
@@ -518,5 +676,8 @@ const struct row rows_traces[] = {
 	{ "F28", "ingot_routine_run", "routines_write_parts", routines_write_parts, NULL, NULL },
 	{ "G9", "ingot_routine_log", "log_beside_runs", log_beside_runs, NULL, NULL },
 	{ "B2", "ingot_pool_replace", "bound_pools_stay", bound_pools_stay, NULL, NULL },
+	{ "A6", "ingot_context_close", "contexts_close", contexts_close, NULL, NULL },
+	{ "C9", "ingot_stream_close", "streams_close", streams_close, NULL, NULL },
+	{ "H1", "ingot_runtime_close", "dead_runtimes", dead_runtimes, NULL, NULL },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };
