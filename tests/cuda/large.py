@@ -21,7 +21,7 @@ CONVOLUTIONS = {
     "text": (r"tile F\(4\), 16 x 32", 64, 64, 2047, 2047, 3),                 # the same, but that a compiler may divide first: its text is read alone
     "image": (r"tile F\(\d\), 16 x 32", 16, 16, 12000, 12000, 3),             # 2.3e9 elements
     "int": (r"tile \d+ x \d+ x 16", 64, 64, 5790, 5790, 1),                   # 2^31 - 1.9e6 elements: its addresses are ints
-    "long": (r"tile \d+ x \d+ x 16", 32, 32, 8200, 8200, 1),
+    "long": (r"tile \d+ x \d+ x 16", 64, 64, 5800, 5800, 1),
 }
 NODES = {
     "transposed": ((2200, 1000, 1000), (2200, 1000, 1000), "y = Transpose <perm = [0, 2, 1]> (x)"),

@@ -97,7 +97,7 @@ def wrongs_of(ingot, folder, name, nvrtc):
         yield done.stderr.strip()
         return
     text = open(os.path.join(out, "g.cu")).read()
-    tiles, kernels = re.findall(r"tile ([^;]+);", text), re.findall("__global__", text)
+    tiles, kernels = re.findall(r"tile ([^;]+?)(?:, 32 lanes)?;", text.replace(" lanes of float32", " lanes")), re.findall("__global__", text)
     if tile and tile not in tiles:
         yield "no block of %s; tiles are %s" % (tile, tiles)
     if len(kernels) != (1 if nodes == ATTENTION else nodes.count("Conv") + nodes.count("MatMul") + nodes.count("Gemm") + (name == "winograd_run_time")):         # its filters are a kernel's
