@@ -3,7 +3,9 @@
 (standin/) shows that net.py compares what it should.
 
     gpu.py INGOT ROWS DRIVER        exit 0: right, 1: wrong, 77: no C++ compiler, NVRTC or NumPy"""
+import concurrent.futures
 import json
+import lzma
 import os
 import shutil
 import subprocess
@@ -16,7 +18,9 @@ import models
 import nvrtc
 import sass
 
-NAMES = ["one_row", "attention_few", "winograd_2", "inputs"]       # inputs: a name of a macro of the program's, once
+NAMES = ["one_row", "attention_few", "winograd_2", "inputs", "roots"]       # inputs: a name of a macro of the program's, once; roots: NaNs
+MINUTES = 0.15
+PHASES = ["facts", "bits", "times", "limits", "tiles", "rows", "sanitizer", "peers", "networks"]
 wrong = 0
 
 
@@ -25,6 +29,52 @@ def expect(what, right, said):
     if not right:
         wrong += 1
         print("wrong: %s: %s" % (what, said))
+
+
+SPOILED = """#!/bin/sh
+phase=%s
+[ "$phase" ] || case $1 in time) phase=times;; *) phase=$1;; esac
+[ "$phase" = "$SPOIL" ] && { [ "$SPOIL_HOW" = fails ] || sleep 1000; echo spoiled; exit 1; }
+%s
+"""
+NET = "import os, sys, time\nif ('peers' if sys.argv[1] == 'product' else 'networks') == os.environ['SPOIL']:\n\ttime.sleep(1000 * (os.environ['SPOIL_HOW'] == 'hangs'))\n\tsys.exit('spoiled')\nprint('us 1\\ncompile 1\\ndiffers 0')\n"
+
+
+def spoiled(pack, folder, call, networks):
+    """Each phase fails and hangs in turn: the run ends in time, says so, and times are written."""
+    own, tools = os.path.join(folder, "spoiled"), os.path.join(folder, "tools_of_spoiled")
+    shutil.copytree(pack, own)
+    os.makedirs(tools)
+
+    def spoil(path, phase, then):
+        with open(path, "w") as f:
+            f.write(SPOILED % (phase, then))
+        os.chmod(path, 0o755)
+    for name in sorted(os.listdir(own)):
+        program = os.path.join(own, name, "program")
+        if os.path.exists(program + ".xz"):
+            with lzma.open(program + ".xz") as f, open(program + ".real", "wb") as to:
+                shutil.copyfileobj(f, to)
+            os.chmod(program + ".real", 0o755)
+            spoil(program, "tiles" if "." in name else "", 'exec "$0.real" "$@"')
+    spoil(os.path.join(own, "runtime-rows"), "rows", "echo 1 pass")
+    spoil(os.path.join(tools, "compute-sanitizer"), "sanitizer", 'shift 4; exec "$@"')
+    with open(os.path.join(own, "net.py"), "w") as f:
+        f.write(NET)
+
+    def case(phase_and_how):
+        phase, how = phase_and_how
+        json_of, names = os.path.join(folder, "%s_%s.json" % phase_and_how), ["one_row"] + ["mnist_onnx2c"] * (phase == "networks")
+        status, said = call("python3", "-I", os.path.join(own, "run"), "--minutes", str(MINUTES), "--only", phase, "--only", "times", "--json", json_of, *names, SPOIL=phase, SPOIL_HOW=how,
+                            PATH=tools + ":" + os.environ["PATH"])
+        return phase, how, status, said, json.load(open(json_of))
+    cases = [(phase, how) for phase in PHASES if networks or phase != "networks" for how in ("fails", "hangs")]
+    with concurrent.futures.ThreadPoolExecutor(len(cases)) as threads:
+        for phase, how, status, said, found in threads.map(case, cases):
+            own_words = phase in ("peers", "networks")            # PyTorch's own failure is none of ours, and is kept
+            right = found["phases"][phase]["state"] == ("right" if own_words else "wrong") and ("not done after" if how == "hangs" else "spoiled") in json.dumps(found if own_words else found["summary"])
+            expect("%s %s" % (phase, how), right and status == (0 if own_words else 1) and found["summary"]["seconds"] < 60 * MINUTES and list(found)[-1] == "summary"
+                   and "\nsummary: " in said and (phase == "times" or found["times"]["one_row"]["graph_hot"] > 0), (status, said, found))
 
 
 def main():
@@ -59,7 +109,11 @@ def main():
         with open(os.path.join(pack, "results.json")) as f:
             found = json.load(f)
         expect("results", found["facts"]["name"] == "stand-in 0" and found["rows"]["status"] == 0 and all(found["bits"][name]["right"] for name in names), found)
-        expect("times", all(row["us"] > 0 and (row["reckoned"] or not sass.program()) for name in names for row in found["times"][name]["kernels"]), found["times"])
+        expect("times", all(row["hot"] > 0 and row["cold"] > 0 and (row["reckoned_hot"] and row["reckoned_cold"] or not sass.program()) for name in names for row in found["times"][name]["kernels"])
+               and all(found["times"][name][key] > 0 for name in names for key in ("graph_hot", "graph_cold")), found["times"])
+        expect("phases", list(found["phases"]) == PHASES and all(one["state"] == "right" for one in found["phases"].values()) and "\nsummary: facts right, bits right, times right, limits right" in done[1]
+               and found["summary"]["wrong"] == 0 and found["summary"]["faults"] == [], (found.get("phases"), done[1][-2000:]))
+        spoiled(pack, folder, call, len(names) > len(NAMES))
         expect("limits", all(found["limits"][key] > 0 for key in ("launch", "fma", "mma", "near", "far")) and found["limits"]["near_bytes"] == 50000
                and all(row["limit"] > 0 and row["bound"] in ("launch", "fma", "L2", "memory") for name in names for row in found["times"][name]["kernels"])
                and "  fma " in done[1] and " at the limits" in done[1], found)
@@ -100,6 +154,8 @@ def main():
         expect("a call that fails", done[0] == 1 and "failed" in open(os.path.join(pack, "results.json")).read(), done)
         done = run(LD_LIBRARY_PATH=folder)
         expect("no driver", done[0] == 5 and "there is no libcuda.so.1" in done[1], done)
+        done = run("--minutes", "10")
+        expect("more than nine minutes", done[0] == 2 and "--minutes: more than 0, 9 at most" in done[1], done)
         done = run("nothing_such")
         expect("no such network", done[0] == 2 and "not in this pack: nothing_such" in done[1], done)
         done = call(sys.executable, os.path.join(HERE, "pack"), "--ingot", ingot, pack)

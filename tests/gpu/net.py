@@ -2,6 +2,7 @@
 """net.py: a network of a pack by PyTorch on its GPU, compiled by torch.compile, in float32 without TF32.
 
     net.py GRAPH WEIGHTS in_0 … want_0 …
+    net.py product M K N                "us MEDIAN" of a product of two matrices, of fifty in a graph
 
 GRAPH is what `graph_of` writes of an ONNX model, WEIGHTS the bytes of its constants, in_0 … the inputs, want_0 … what ingot's kernels make of them.  Prints
 "compile S" (seconds to the first result), "us MEDIAN" (of a call, all inputs on the GPU, by its events) and "differs SHARE" (the largest difference of an output, of its
@@ -209,6 +210,26 @@ def constant(torch, one, blob):
     return data.reshape(one["dims"]).to("cuda")
 
 
+def product(torch, m, k, n):
+    a, b = torch.randn(m, k, device="cuda"), torch.randn(k, n, device="cuda")
+    out, graph, stream, found = torch.empty(m, n, device="cuda"), torch.cuda.CUDAGraph(), torch.cuda.Stream(), []
+    with torch.cuda.stream(stream):
+        torch.mm(a, b, out=out)
+        stream.synchronize()
+        with torch.cuda.graph(graph, stream=stream):
+            for _ in range(50):
+                torch.mm(a, b, out=out)
+        for _ in range(ROUNDS):
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record(stream)
+            graph.replay()
+            end.record(stream)
+            end.synchronize()
+            found.append(begin.elapsed_time(end) * 1000 / 50)
+    print("us %.2f" % statistics.median(found))
+    return 0
+
+
 def main():
     try:
         import torch
@@ -219,6 +240,8 @@ def main():
         print("this PyTorch has no GPU")
         return 5
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    if sys.argv[1] == "product":
+        return product(torch, *map(int, sys.argv[2:]))
     with open(sys.argv[1]) as f:
         told = json.load(f)
     with open(sys.argv[2], "rb") as f:

@@ -4,8 +4,10 @@
  *     program facts                       the first GPU, a line for each fact
  *     program bits in_0 … out_0 …         three calls by host arrays, the third one as a graph; "open", "first" and
  *                                         "again" in us
- *     program time in_0 …                 "graph US": all kernels, inputs and outputs on the GPU; then "kernel N US"
- *                                         for each: a graph of fifty launches of it
+ *     program time in_0 …                 "graph HOT COLD": us of all kernels as a graph, inputs and outputs on the GPU,
+ *                                         which come by turns, "sets COUNT BYTES" of a call's; then "kernel N HOT COLD"
+ *                                         for each.  HOT: behind others, so that weights are where L2 left them; COLD:
+ *                                         behind a write of twice L2.  By the GPU's events
  *     program limits IMAGE MMA            what the GPU does at most, by templates/cuda/limits.jinja: "launch US";
  *                                         multiply-adds a microsecond, "fma N" and where MMA is 1
  *                                         "mma N"; bytes read and written a microsecond, "near N" in half of L2, "far
@@ -19,13 +21,24 @@
 #include HEADER
 #include LAUNCHES
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 31, LAUNCHES_OF_ONE = 50, ARGUMENTS = 64, ARRAYS = 64 };
+enum {
+	ROUNDS = 31,
+	ROUNDS_LEAST = 7,
+	ENOUGH_US = 20000,
+	LAUNCHES_OF_ONE = 50,
+	SETS_MOST = 128,
+	GRAPHS_MOST = 16,
+	ARGUMENTS = 64,
+	ARRAYS = 64
+};
+#define LEAST_US 1e-3
 static int rounds = ROUNDS, launches_of_one = LAUNCHES_OF_ONE; /* $GPU_SHORT: of what is no GPU, one */
 
 /* What is asked of the driver beside the library. */
@@ -41,13 +54,16 @@ static struct driver {
 	int (*launch)(
 	        void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **),
 	        (*drop)(void *), (*give)(unsigned long long), (*destroy)(void *);
+	int (*event)(void **, unsigned), (*forget)(void *), (*record)(void *, void *),
+	        (*elapsed)(float *, void *, void *), (*fill)(unsigned long long, unsigned char, size_t, void *);
 } cu;
 static const char *const names[] = { "cuInit", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute",
 	"cuDriverGetVersion", "cuDeviceTotalMem_v2", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuMemAlloc_v2",
 	"cuMemcpyHtoDAsync_v2", "cuStreamCreate", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
 	"cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuStreamSynchronize", "cuGraphExecDestroy",
 	"cuModuleLoadDataEx", "cuModuleGetFunction", "cuModuleUnload", "cuLaunchKernel", "cuGraphDestroy",
-	"cuMemFree_v2", "cuStreamDestroy_v2" };
+	"cuMemFree_v2", "cuStreamDestroy_v2", "cuEventCreate", "cuEventDestroy_v2", "cuEventRecord",
+	"cuEventElapsedTime", "cuMemsetD8Async" };
 
 static int fail(const char *what, int status)
 {
@@ -121,85 +137,247 @@ static void write_file(const char *path, const void *at, size_t bytes)
 		fail(path, 1);
 }
 
+/* A GPU makes another NaN than a CPU: each is written as one. */
+static void one_nan(void *at, size_t bytes)
+{
+	float *x = at;
+	for (size_t i = 0; i < bytes / sizeof *x; i++)
+		if (x[i] != x[i])
+			memcpy(&x[i], (uint32_t[]){ 0x7fc00000 }, sizeof *x);
+}
+static void as_it_is(void *at, size_t bytes) { (void)at, (void)bytes; }
+
 static int in_order(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
 }
 
-/* What was queued between begin and end, played again and again: median of its time. */
-static double median_of(void *stream)
+/* ---- times: by the GPU's events ---- */
+static struct {
+	void *stream, *begin, *end;
+	double empty; /* us that two events behind each other tell */
+	unsigned long long scrubbed;
+	size_t scrubbed_bytes; /* twice L2 */
+} timer;
+
+/* A kernel of the library, launched by itself. */
+struct launching {
+	struct OF(_device) * device;
+	const struct OF(_launch) * launch;
+};
+static void launch_one(const struct launching *, int set);
+
+/* Whether another round is to be timed: what takes long is timed less often. */
+static bool more(int made, double us) { return made < rounds && (made < ROUNDS_LEAST || us < ENOUGH_US); }
+
+static double middle_of(double *times, int made)
+{
+	qsort(times, (size_t)made, sizeof *times, in_order);
+	return times[made / 2] > LEAST_US ? times[made / 2] : LEAST_US;
+}
+
+static double elapsed_us(void)
+{
+	float milliseconds;
+	NEED(cu.wait(timer.stream));
+	NEED(cu.elapsed(&milliseconds, timer.begin, timer.end));
+	return 1000 * (double)milliseconds;
+}
+
+static double empty_us(void)
 {
 	double times[ROUNDS];
-	void *graph, *executable;
-	NEED(cu.end(stream, &graph));
-	NEED(cu.instantiate(&executable, graph, 0));
-	NEED(cu.play(executable, stream));
-	NEED(cu.wait(stream));
 	for (int i = 0; i < rounds; i++) {
-		double from = now_us();
-		for (int k = 0; k < 4; k++)
-			NEED(cu.play(executable, stream));
-		NEED(cu.wait(stream));
-		times[i] = (now_us() - from) / 4;
+		NEED(cu.record(timer.begin, timer.stream));
+		NEED(cu.record(timer.end, timer.stream));
+		times[i] = elapsed_us();
 	}
-	qsort(times, (size_t)rounds, sizeof *times, in_order);
-	NEED(cu.stop(executable));
+	return middle_of(times, rounds);
+}
+
+static void timer_open(int device)
+{
+	int l2;
+	NEED(cu.attribute(&l2, 38, device));
+	NEED(cu.create(&timer.stream, 1));
+	NEED(cu.event(&timer.begin, 0));
+	NEED(cu.event(&timer.end, 0));
+	timer.scrubbed_bytes = 2 * (size_t)l2;
+	NEED(cu.allocate(&timer.scrubbed, timer.scrubbed_bytes));
+	timer.empty = empty_us();
+}
+
+static void timer_close(void)
+{
+	NEED(cu.give(timer.scrubbed));
+	NEED(cu.forget(timer.begin));
+	NEED(cu.forget(timer.end));
+	NEED(cu.destroy(timer.stream));
+}
+
+static void *captured(void)
+{
+	void *graph, *executable;
+	NEED(cu.end(timer.stream, &graph));
+	NEED(cu.instantiate(&executable, graph, 0));
 	NEED(cu.drop(graph));
-	return times[rounds / 2];
+	return executable;
+}
+
+/* Median time of all these graphs, one behind the other. */
+static double time_of(void *const *executables, int count)
+{
+	double times[ROUNDS], sum = 0;
+	int made = 0;
+	for (; more(made, sum); sum += times[made++]) {
+		NEED(cu.record(timer.begin, timer.stream));
+		for (int i = 0; i < count; i++)
+			NEED(cu.play(executables[i], timer.stream));
+		NEED(cu.record(timer.end, timer.stream));
+		times[made] = elapsed_us() - timer.empty;
+	}
+	return middle_of(times, made);
+}
+
+/* Behind a write of twice L2: of a graph, else of a launch, which is queued while that goes on. */
+static double cold_time_of(void *executable, const struct launching *launch)
+{
+	double times[ROUNDS], sum = 0;
+	int made = 0;
+	for (; more(made, sum); sum += times[made++]) {
+		NEED(cu.fill(timer.scrubbed, (unsigned char)made, timer.scrubbed_bytes, timer.stream));
+		NEED(cu.record(timer.begin, timer.stream));
+		if (executable)
+			NEED(cu.play(executable, timer.stream));
+		else
+			launch_one(launch, 0);
+		NEED(cu.record(timer.end, timer.stream));
+		times[made] = elapsed_us() - timer.empty;
+	}
+	return middle_of(times, made);
+}
+
+/* What was queued since the capture began: median of its time, and behind the first run, warm. */
+static double median_of(void)
+{
+	void *executable = captured();
+	NEED(cu.play(executable, timer.stream));
+	double us = time_of(&executable, 1);
+	NEED(cu.stop(executable));
+	return us;
+}
+
+/* ---- a network ---- */
+/* Inputs, outputs and workspace of `sets` calls, which together are more than twice L2 where that takes no more than
+ * SETS_MOST. */
+static struct {
+	int sets;
+	size_t bytes;
+	unsigned long long at[SETS_MOST][2 * ARRAYS + 1]; /* inputs, outputs, workspace */
+	struct OF(_inputs) in[SETS_MOST];
+	struct OF(_outputs) out[SETS_MOST];
+	int inputs, outputs;
+} calls;
+
+static void calls_open(const struct OF(_inputs) * in)
+{
+	size_t whole = CONSTANT(_WORKSPACE_BYTES) + 256;
+#define X(field, size) whole += size + 16;
+	ARRAYS_IN
+	ARRAYS_OUT
+#undef X
+	size_t wanted = timer.scrubbed_bytes / whole + 2;
+	calls.bytes = whole;
+	calls.sets = wanted > SETS_MOST ? SETS_MOST : (int)wanted;
+	if (rounds == 1)
+		calls.sets = 2;
+	for (int s = 0; s < calls.sets; s++) {
+		unsigned long long *at = calls.at[s];
+		int count = 0;
+#define X(field, size) \
+	NEED(cu.allocate(&at[count], size + 16)); \
+	NEED(cu.up(at[count], in->field, size, timer.stream)); \
+	memcpy(&calls.in[s].field, &at[count++], 8);
+		ARRAYS_IN
+#undef X
+		calls.inputs = count;
+#define X(field, size) \
+	NEED(cu.allocate(&at[count], size + 16)); \
+	memcpy(&calls.out[s].field, &at[count++], 8);
+		ARRAYS_OUT
+#undef X
+		calls.outputs = count - calls.inputs;
+		NEED(cu.allocate(&at[count], CONSTANT(_WORKSPACE_BYTES) + 256));
+	}
+	NEED(cu.wait(timer.stream));
+}
+
+static void calls_close(void)
+{
+	for (int s = 0; s < calls.sets; s++)
+		for (int i = 0; i < calls.inputs + calls.outputs + 1; i++)
+			NEED(cu.give(calls.at[s][i]));
+}
+
+static void launch_one(const struct launching *launching, int set)
+{
+	const struct OF(_launch) *launch = launching->launch;
+	struct OF(_device) *device = launching->device;
+	const unsigned long long *of = calls.at[set];
+	unsigned long long at[ARGUMENTS];
+	void *arguments[ARGUMENTS];
+	for (int a = 0; a < launch->count; a++) {
+		const struct OF(_argument) *argument = &launch->arguments[a];
+		at[a] = argument->place == CONSTANT(_WEIGHTS) ? device->weights + (unsigned long long)argument->at
+		        : argument->place == CONSTANT(_WORKSPACE)
+		        ? of[calls.inputs + calls.outputs] + (unsigned long long)argument->at
+		        : argument->place == CONSTANT(_INPUT) ? of[argument->at]
+		                                              : of[calls.inputs + argument->at];
+		arguments[a] = &at[a];
+	}
+	NEED(cu.launch(device->kernels[launch->kernel], launch->blocks, 1, 1, CONSTANT(_THREADS), launch->warps, 1, 0,
+	        timer.stream, arguments, NULL));
+}
+
+static void time_kernel(struct OF(_device) * device, int number)
+{
+	struct launching launching = { device, &OF(_launches)[number] };
+	int count = calls.sets > launches_of_one ? calls.sets : launches_of_one;
+	NEED(cu.begin(timer.stream, 0));
+	for (int i = 0; i < count; i++)
+		launch_one(&launching, i % calls.sets);
+	double hot = median_of() / count;
+	printf("kernel %d %.3f %.3f\n", number, hot, cold_time_of(NULL, &launching));
+	fflush(stdout);
 }
 
 static void time_all(struct OF(_device) * device, const struct OF(_inputs) * in)
 {
-	struct OF(_inputs) from;
-	struct OF(_outputs) to;
-	unsigned long long inputs[ARRAYS], outputs[ARRAYS], workspace, at[ARGUMENTS];
-	void *stream, *arguments[ARGUMENTS];
-	int count = 0, made = 0;
+	void *graphs[GRAPHS_MOST], *last;
 	NEED(cu.push(device->primary));
-	NEED(cu.create(&stream, 1));
-	NEED(cu.allocate(&workspace, CONSTANT(_WORKSPACE_BYTES) + 256));
-#define X(field, bytes) \
-	NEED(cu.allocate(&inputs[count], bytes + 16)); \
-	NEED(cu.up(inputs[count], in->field, bytes, stream)); \
-	memcpy(&from.field, &inputs[count++], 8);
-	ARRAYS_IN
-#undef X
-#define X(field, bytes) \
-	NEED(cu.allocate(&outputs[made], bytes + 16)); \
-	memcpy(&to.field, &outputs[made++], 8);
-	ARRAYS_OUT
-#undef X
-	struct OF(_context) context = { .device = device, .stream = stream, .workspace = (void *)(uintptr_t)workspace };
-	NEED(cu.begin(stream, 0));
-	NEED(OF(_run)(&from, &to, &context));
-	printf("graph %.3f\n", median_of(stream));
-	for (int l = 0; l < CONSTANT(_LAUNCHES); l++) {
-		const struct OF(_launch) *launch = &OF(_launches)[l];
-		for (int a = 0; a < launch->count; a++) {
-			const struct OF(_argument) *argument = &launch->arguments[a];
-			unsigned long long place = argument->place == CONSTANT(_WEIGHTS)
-			        ? device->weights + (unsigned long long)argument->at
-			        : argument->place == CONSTANT(_WORKSPACE) ? workspace + (unsigned long long)argument->at
-			        : argument->place == CONSTANT(_INPUT)     ? inputs[argument->at]
-			                                                  : outputs[argument->at];
-			at[a] = place;
-			arguments[a] = &at[a];
-		}
-		NEED(cu.begin(stream, 0));
-		for (int i = 0; i < launches_of_one; i++)
-			NEED(cu.launch(device->kernels[launch->kernel], launch->blocks, 1, 1, CONSTANT(_THREADS),
-			        launch->warps, 1, 0, stream, arguments, NULL));
-		printf("kernel %d %.3f\n", l, median_of(stream) / launches_of_one);
-		fflush(stdout);
+	timer_open(device->ordinal);
+	calls_open(in);
+	int count = calls.sets < GRAPHS_MOST ? calls.sets : GRAPHS_MOST;
+	for (int s = 0; s < count; s++) {
+		struct OF(_context) context = { .device = device,
+			.stream = timer.stream,
+			.workspace = (void *)(uintptr_t)calls.at[s][calls.inputs + calls.outputs] };
+		NEED(cu.begin(timer.stream, 0));
+		NEED(OF(_run)(&calls.in[s], &calls.out[s], &context));
+		graphs[s] = captured();
 	}
-	while (count)
-		NEED(cu.give(inputs[--count]));
-	while (made)
-		NEED(cu.give(outputs[--made]));
-	NEED(cu.give(workspace));
-	NEED(cu.destroy(stream));
-	void *last;
+	for (int s = 0; s < count; s++)
+		NEED(cu.play(graphs[s], timer.stream));
+	double hot = time_of(graphs, count) / count;
+	printf("graph %.3f %.3f\nsets %d %zu\n", hot, cold_time_of(graphs[0], NULL), calls.sets, calls.bytes);
+	fflush(stdout);
+	for (int s = 0; s < count; s++)
+		NEED(cu.stop(graphs[s]));
+	for (int l = 0; l < CONSTANT(_LAUNCHES); l++)
+		time_kernel(device, l);
+	calls_close();
+	timer_close();
 	NEED(cu.pop(&last));
 }
 
@@ -215,7 +393,7 @@ enum {
 	LIMIT_ROUNDS_MOST = 1 << 20
 }; /* as limits.jinja has them */
 static struct limits {
-	void *module, *stream;
+	void *module;
 	unsigned blocks;
 	unsigned long long to, from, rounds;
 } limit;
@@ -224,10 +402,10 @@ static double limit_time(const char *name, unsigned blocks, int launches)
 {
 	void *function, *arguments[] = { &limit.to, &limit.from, &limit.rounds };
 	NEED(cu.function(&function, limit.module, name));
-	NEED(cu.begin(limit.stream, 0));
+	NEED(cu.begin(timer.stream, 0));
 	for (int i = 0; i < launches; i++)
-		NEED(cu.launch(function, blocks, 1, 1, 32, WARPS, 1, 0, limit.stream, arguments, NULL));
-	return median_of(limit.stream) / launches;
+		NEED(cu.launch(function, blocks, 1, 1, 32, WARPS, 1, 0, timer.stream, arguments, NULL));
+	return median_of() / launches;
 }
 
 /* Rounds a microsecond, of a launch that takes long enough. */
@@ -236,7 +414,7 @@ static double limit_rate(const char *name, long long quads)
 	long long told[2] = { 1, quads };
 	double time;
 	for (;; told[0] *= 2) {
-		NEED(cu.up(limit.rounds, told, sizeof told, limit.stream));
+		NEED(cu.up(limit.rounds, told, sizeof told, timer.stream));
 		time = limit_time(name, limit.blocks, 1);
 		if (time >= 200 || told[0] == LIMIT_ROUNDS_MOST || rounds == 1)
 			return (double)told[0] / time;
@@ -262,7 +440,7 @@ static void limits(struct OF(_device) * device, const char *path, int mma)
 	NEED(cu.push(device->primary));
 	NEED(cu.attribute(&processors, 16, device->ordinal));
 	NEED(cu.attribute(&l2, 38, device->ordinal));
-	NEED(cu.create(&limit.stream, 1));
+	timer_open(device->ordinal);
 	NEED(cu.load(&limit.module, image, 0, NULL, NULL));
 	limit.blocks = (unsigned)processors * BLOCKS_A_PROCESSOR;
 	double threads = 32. * WARPS * limit.blocks;
@@ -270,7 +448,7 @@ static void limits(struct OF(_device) * device, const char *path, int mma)
 	NEED(cu.allocate(&limit.to, most));
 	NEED(cu.allocate(&limit.from, most));
 	NEED(cu.allocate(&limit.rounds, 16));
-	NEED(cu.up(limit.from, factors, sizeof factors, limit.stream));
+	NEED(cu.up(limit.from, factors, sizeof factors, timer.stream));
 	printf("launch %.3f\n", limit_time("limit_empty", 1, launches_of_one));
 	printf("fma %.1f\n", limit_rate("limit_fma", 0) * threads * SUMS);
 	if (mma)
@@ -279,7 +457,7 @@ static void limits(struct OF(_device) * device, const char *path, int mma)
 	NEED(cu.give(limit.to));
 	NEED(cu.give(limit.from));
 	NEED(cu.give(limit.rounds));
-	NEED(cu.destroy(limit.stream));
+	timer_close();
 	NEED(cu.unload(limit.module));
 	void *last;
 	NEED(cu.pop(&last));
@@ -321,7 +499,9 @@ int main(int count, char **words)
 				return puts(OF(_message)(&device)), 1;
 			printf("%s %.0f\n", i == 0 ? "first" : i == 1 ? "second" : "again", now_us() - from);
 		}
-#define X(field, bytes) write_file(words[next++], out.field, bytes);
+#define X(field, bytes) \
+	_Generic(out.field, float * : one_nan, default : as_it_is)((void *)(uintptr_t)out.field, bytes); \
+	write_file(words[next++], out.field, bytes);
 		ARRAYS_OUT
 #undef X
 	}
