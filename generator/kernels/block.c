@@ -4,9 +4,10 @@
  *
  * A block of w warps, each with r rows by v vectors of sums, takes for each term, of the cycles that its multiprocessor
  * has for it,
- *     max(w * r*v / 4  for the sums (or / 2, where the GPU has half as many multiply-adds),  w * (v + r/4)  from shared
- *                      memory,  w * (r*v + v + r/4) / 4  to issue both),
- * and for (w*r + v*32) / 32 copies, of some eight instructions each, of which four go a cycle.  Each sum waits for
+ *     max(w * r*v / 4  for the sums (or / 2, where the GPU has half as many multiply-adds),  w * (v + r/2)  from shared
+ *                      memory, where 16 bytes for all lanes are two requests,  w * (r*v + v + r/4) / 4  to issue both),
+ * and for (w*r + v*32) / 32 copies, of some eight instructions each, of which four go a cycle.  A warp issues one
+ * instruction a cycle, however few there are beside it.  Each sum waits for
  * itself, and for a chunk of them a block
  * takes no less than the latency of L2, which the next chunks need to arrive: where blocks are few, small ones with
  * more chunks on their way.  With few
@@ -52,11 +53,12 @@ static struct reckoned block_cycles(const struct target *target, int64_t rows, i
 	resident = resident * w > WARPS_RESIDENT ? WARPS_RESIDENT / w : resident;
 	double each = (double)ceil_div((int64_t)blocks, gpu->processors),
 	       rounds = (double)ceil_div((int64_t)each, (int64_t)resident);
-	double loads = w * (v + r / 4), copies = (w * r / target->lanes + v) * COPY_INSTRUCTIONS / 4,
-	       latency = (double)LATENCY / (c->stages - 1) / c->depth;
+	double loads = w * (v + r / 4), requests = w * (v + r / 2),
+	       copies = (w * r / target->lanes + v) * COPY_INSTRUCTIONS / 4,
+	       alone = (r * v + v + r / 4) + 4 * copies / w, latency = (double)LATENCY / (c->stages - 1) / c->depth;
 	struct reckoned terms_of[] = { { each * (w * r * v / rate_of(target) + loads / 4 + copies),
 		                               "multiply-adds and what is issued beside" },
-		{ each * (loads + copies), "shared memory" },
+		{ each * (requests + copies), "shared memory" }, { rounds * alone, "what one warp issues" },
 		{ each * (w * r + v * target->lanes) * 4 / l2_of(gpu), "bytes from L2" },
 		{ rounds * latency, "latency of L2" }, { rounds * FMA_WAIT, "sums that wait for themselves" } };
 	struct reckoned most = terms_of[0];

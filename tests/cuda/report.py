@@ -45,12 +45,12 @@ def blocks_an_sm(facts, registers, shared, warps):
 
 
 def shared_cycles(body):
-    """Cycles of an SM's shared memory and L1 for these instructions of a warp.  16 bytes are one value for all lanes (templates/cuda), less are a lane's own."""
+    """Cycles of an SM's shared memory and L1 for these instructions of a warp.  16 bytes are one value for all lanes (templates/cuda), which are two requests; less are a lane's own."""
     found = 0
     for one in body:
         kind, width = sass.kind(one), sass.width(one)
         if kind in sass.MEMORY and kind not in ("LDL", "STL"):
-            found += 1 if kind == "LDS" and width == 16 else width / 4
+            found += 2 if kind == "LDS" and width == 16 else width / 4
     return found
 
 
@@ -69,22 +69,58 @@ def chunk_of(tile, warps, main):
     return max(math.prod(map(int, found.groups())) / (32 * warps * fmas), 1) if found and fmas else 4
 
 
-def predict(facts, listing, tile, blocks, warps, flops, size, resident):
-    """(us, what bounds it)"""
+def moved(body):
+    """Bytes of global memory that a warp of whole lanes moves."""
+    return sum(32 * sass.width(one) for one in body if sass.kind(one) in ("LDG", "LD", "STG", "ST"))
+
+
+def work_of(launch, warps, chunks):
+    """Operations of a lane of a warp.  In a block that stages its rows each warp makes its own, those that are not there as well: of one row the product is one warp's work."""
+    found = re.match(r"(\d+) x (\d+) x (\d+)$", launch.get("tile", ""))
+    if not found or not chunks:
+        return launch["flops"] / 32 / (launch["blocks"] * warps)
+    rows, columns, terms = map(int, found.groups())
+    return 2 * (rows / warps) * (columns / 32) * terms * chunks
+
+
+def rounds_of(main, rest, work, bytes_of_warp):
+    """How often the loop is gone through: by its arithmetic, or, where it has none, by what it moves."""
+    if sass.flops(main):
+        return max((work - sass.flops(rest)) / sass.flops(main), 1)
+    return max((bytes_of_warp - moved(rest)) / moved(main), 1) if moved(main) else 1
+
+
+def predict(facts, listing, launch, warps, chunks, weights, resident):
+    """(us, what bounds it), hot and cold: weights in L2, where half of that holds them, and all else in memory; all in memory.  `weights`: bytes."""
     main, beside, rest = parts(listing)
-    of_warp = flops / 32 / (blocks * warps)
-    rounds = max((of_warp - sass.flops(rest)) / sass.flops(main), 1) if sass.flops(main) else 1
-    taken = min(of_warp / sass.flops(rest), 1) if sass.flops(rest) and not main else 1       # more arithmetic than a warp has: the branches of others
+    blocks, size, work = launch["blocks"], launch["bytes"], work_of(launch, warps, chunks)
+    rounds = rounds_of(main, rest, work, size / (blocks * warps))
+    taken = min(work / sass.flops(rest), 1) if sass.flops(rest) and not main else 1       # more arithmetic than a warp has: the branches of others
     each = math.ceil(blocks / facts.processors)                       # blocks of the SM that has most
-    both = lambda f: f(main) * rounds + f(beside) * math.ceil(rounds / chunk_of(tile, warps, main)) + f(rest) * taken
+    both = lambda f: f(main) * rounds + f(beside) * math.ceil(rounds / chunk_of(launch.get("tile", ""), warps, main)) + f(rest) * taken
     arithmetic = lambda body: sum(sass.kind(one) in sass.FLOPS for one in body) * 128 / facts.fmas
     terms = {"issue": each * warps * both(len) / QUARTERS,
              "multiply-adds": each * warps * both(arithmetic) / QUARTERS,
              "shared memory": each * warps * both(shared_cycles),
-             "waits": math.ceil(each / resident) * both(lambda body: sass.cycles(body, 4 if body is main else 1)),
-             "memory": size / (facts.l2_rate if size < facts.l2_bytes else facts.memory_rate) * facts.ghz}
-    bound = max(terms, key=terms.get)
-    return terms[bound] / facts.ghz / 1000 + LAUNCH, bound
+             "waits": math.ceil(each / resident) * both(lambda body: sass.cycles(body, 4 if body is main else 1))}
+    near = weights if weights < facts.l2_bytes / 2 else 0
+    found = []
+    for terms["memory"] in (((size - near) / facts.memory_rate + near / facts.l2_rate) * facts.ghz, size / facts.memory_rate * facts.ghz):
+        bound = max(terms, key=terms.get)
+        found += [(terms[bound] / facts.ghz / 1000 + LAUNCH, bound)]
+    return found
+
+
+def chunks_of(text, symbol):
+    """Chunks of the terms that a kernel of blocks goes through; 0: it is none."""
+    found = re.search(r"\b%s_\w+\([^;{]*\)\n\{.*?\bchunk < (\d+)" % symbol, text, re.S)
+    return int(found.group(1)) if found else 0
+
+
+def weights_of(launches, total):
+    """{where weights begin: bytes}, of those that any kernel is given."""
+    places = sorted({argument["at"] for launch in launches for argument in launch["arguments"] if argument["place"] == "weights"})
+    return {at: following - at for at, following in zip(places, places[1:] + [total])}
 
 
 def judged(ingot, compiler, facts, name, model, folder, *options):
@@ -94,22 +130,27 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
     if done.returncode:
         raise RuntimeError(done.stderr.strip())
     with open(os.path.join(out, name + ".cu")) as f:
-        status, log, cubin = compiler.compile(f.read(), name + ".cu", facts.arch)
+        text = f.read()
+    status, log, cubin = compiler.compile(text, name + ".cu", facts.arch)
     if status:
         raise RuntimeError(log[:1000])
     properties, listings = nvrtc.functions(log), sass.kernels(cubin)
     with open(os.path.join(out, name + ".json")) as f:
         launches = json.load(f)["kernels"]
+    blob = os.path.join(out, name + "_weights.bin")
+    weights = weights_of(launches, os.path.getsize(blob) if os.path.exists(blob) else 0)
     rows = collections.OrderedDict()
     for launch in launches:
         symbol, warps = launch["symbol"], launch["threads"] // 32
         said, listing = properties[symbol], listings[symbol]
         resident = blocks_an_sm(facts, said["registers"], said["shared"], warps)
         flops = launch["flops"] * next((share for word, share in WINOGRAD.items() if launch.get("tile", "").startswith(word)), 1)
-        us, bound = predict(facts, listing, launch.get("tile", ""), launch["blocks"], warps, flops, launch["bytes"], max(resident, 1))
+        own = min(sum(weights[argument["at"]] for argument in launch["arguments"] if argument["place"] == "weights"), launch["bytes"])
+        (us, bound), (cold, cold_bound) = predict(facts, listing, dict(launch, flops=flops), warps, chunks_of(text, symbol), own, max(resident, 1))
         if symbol in rows:
             rows[symbol]["launches"] += 1
             rows[symbol]["us"] += us
+            rows[symbol]["cold"] += cold
             continue
         main = parts(listing)[0]
         main = main if sass.flops(main) else listing
@@ -118,7 +159,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
                         "registers": said["registers"], "shared": said["shared"], "stack": said.get("stack", 0), "spills": said.get("stores", 0) + said.get("loads", 0),
                         "resident": resident, "loop": len(main), "beside": len(parts(listing)[1]), "looped": main is not listing, "fmas": fmas, "share": 100 * fmas // len(main),
                         "issue": sum(one.stall for one in main), "round": sass.cycles(main, 4 if main is not listing else 1), "memory": dict(sass.memory(main)),
-                        "generic": sum(sass.kind(one) in ("LD", "ST") for one in listing), "us": us, "bound": bound}
+                        "generic": sum(sass.kind(one) in ("LD", "ST") for one in listing), "us": us, "bound": bound, "cold": cold, "cold_bound": cold_bound}
     return list(rows.values())
 
 
@@ -185,11 +226,12 @@ Written by `tests/cuda/report.py`; do not edit. %s, NVRTC %s, nvdisasm. No kerne
 *blocks*: of a launch, by warps. *an SM*: how many of them an SM holds at once, by registers and shared memory. *inner loop*: of the loop that multiplies and stores nothing (or
 of all the kernel, where it has none) its instructions, the share of multiply-adds, the cycles that a warp alone takes for a round, waits for loads from shared memory and L2 among
 them, and what it loads: bytes of a lane. *us*: the largest of five terms, and %.1f us from one kernel to the next: issue (a quarter of an SM's warps, an instruction a cycle),
-multiply-adds (%d a cycle), shared memory and L1 (128 bytes a cycle), waits (a warp alone, as often as an SM's blocks take turns), memory (L2 %d GB/s, else %d). How
-often the loop is gone through is reckoned from the multiply-adds of the manifest. Figures of the GPU are public ones.
+multiply-adds (%d a cycle), shared memory and L1 (128 bytes a cycle; 16 bytes for all lanes are two requests), waits (a warp alone, as often as an SM's blocks take turns), memory (weights
+that half of L2 holds by %d GB/s, all else by %d: each kernel alone, again and again, on other data). *cold*: weights from memory, too. How often the loop is gone through is reckoned from the
+chunks of a block, else the multiply-adds of the manifest, else, where it has none, the bytes. Figures of the GPU are public ones.
 
-| network | launches | kernels | registers | stack | shared | spills | generic | us |
-|---|---|---|---|---|---|---|---|---|
+| network | launches | kernels | registers | stack | shared | spills | generic | us | cold |
+|---|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -201,13 +243,13 @@ def document(path, facts, version, rows):
         f.write(HEAD % ("%s (%s)" % (facts.example, facts.arch), version, LAUNCH, facts.fmas, facts.l2_rate, facts.memory_rate))
         for name, group in by_network.items():
             most = lambda key: max(row[key] for row in group)
-            f.write("| %s | %d | %d | %d | %d | %d | %d | %d | %.1f |\n" % (name, sum(row["launches"] for row in group), len(group), most("registers"), most("stack"), most("shared"),
-                    sum(row["spills"] for row in group), sum(row["generic"] for row in group), sum(row["us"] for row in group)))
-        f.write("\n| kernel | tile | launches | blocks | registers | shared | an SM | inner loop | multiply-adds | a round | loads | us | bound by |\n" + "|---" * 13 + "|\n")
+            f.write("| %s | %d | %d | %d | %d | %d | %d | %d | %.1f | %.1f |\n" % (name, sum(row["launches"] for row in group), len(group), most("registers"), most("stack"), most("shared"),
+                    sum(row["spills"] for row in group), sum(row["generic"] for row in group), sum(row["us"] for row in group), sum(row["cold"] for row in group)))
+        f.write("\n| kernel | tile | launches | blocks | registers | shared | an SM | inner loop | multiply-adds | a round | loads | us | bound by | cold | bound by |\n" + "|---" * 15 + "|\n")
         for row in rows:
             loads = ", ".join("%d %s" % (n, word) for word, n in sorted(row["memory"].items()))
-            f.write("| %s %s | %s | %d | %d x %d | %d | %d | %d | %d%s | %d %% | %d | %s | %.1f | %s |\n" % (row["network"], row["kernel"], row["tile"], row["launches"], row["blocks"],
-                    row["warps"], row["registers"], row["shared"], row["resident"], row["loop"], "" if row["looped"] else " in all", row["share"], row["round"], loads, row["us"], row["bound"]))
+            f.write("| %s %s | %s | %d | %d x %d | %d | %d | %d | %d%s | %d %% | %d | %s | %.1f | %s | %.1f | %s |\n" % (row["network"], row["kernel"], row["tile"], row["launches"], row["blocks"],
+                    row["warps"], row["registers"], row["shared"], row["resident"], row["loop"], "" if row["looped"] else " in all", row["share"], row["round"], loads, row["us"], row["bound"], row["cold"], row["cold_bound"]))
 
 
 PLANTED = r'''extern "C" __global__ void lean(const float *a, float *y, int n) { float s[8] = { 0 };
@@ -216,12 +258,29 @@ for (int i = 0; i < n; i++)
 for (int j = 0; j < 8; j++) y[j] = s[j]; }
 extern "C" __global__ void generic(float *a, float *y, int n) { __shared__ float b[32]; b[threadIdx.x] = a[threadIdx.x]; __syncthreads();
 float *p = n > 3 ? a : b; float s = 0; for (int i = 0; i < n; i++) s = fmaf(p[(i * 7) & 31], s, 1.f); y[0] = s; }
+struct alignas(16) float_4 { float x, y, z, w; };
+extern "C" __global__ void uniform(const float_4 *a, float *y, int n) { __shared__ float_4 b[64]; b[threadIdx.x] = a[threadIdx.x]; __syncthreads();
+float s = 0; for (int i = 0; i < n; i++) { float_4 q = b[i]; s = fmaf(q.x, s, q.y); s = fmaf(q.z, s, q.w); } y[threadIdx.x] = s; }
+extern "C" __global__ void copy(const float *a, float *y, int n) {
+_Pragma("unroll 1") for (int i = 0; i < n; i++) y[i * 32 + threadIdx.x] = a[i * 32 + threadIdx.x]; }
 '''
 
 
-def planted(compiler, arch):
+def reckoned(listings, facts):
+    """(what, whether it is seen) of times: requests of shared memory, loops without arithmetic, rows that are not there, bytes that are cold."""
+    shared = [one for one in listings["uniform"] if sass.kind(one) == "LDS" and sass.width(one) == 16]
+    launch = {"tile": "", "blocks": 1, "flops": 0, "bytes": 256 * 10000}
+    long, short = (predict(facts, listings["copy"], dict(launch, bytes=size), 1, 0, 0, 1)[0][0] for size in (256 * 10000, 256 * 1000))
+    row = {"tile": "4 x 32 x 64", "blocks": 32, "flops": 2 * 515 * 1000, "bytes": 1 << 20}
+    (hot, _), (cold, bound) = predict(facts, [], dict(launch, bytes=1 << 24), 1, 0, 1 << 24, 1)
+    return (("two requests of 16 bytes for all lanes", shared and shared_cycles(shared) == 2 * len(shared)), ("rounds of a loop that copies", 8 < (long - LAUNCH) / (short - LAUNCH) < 12),
+            ("one row, one warp's work", work_of(row, 4, 9) == 2 * 64 * 9 and work_of(dict(row, tile="4 x 32"), 4, 0) == 2 * 515 * 1000 / 32 / 128),
+            ("cold bytes", bound == "memory" and abs((cold - LAUNCH) / (hot - LAUNCH) - facts.l2_rate / facts.memory_rate) < 0.01))
+
+
+def planted(compiler, facts):
     """What has to be seen: how many are not."""
-    status, log, cubin = compiler.compile(PLANTED, "planted.cu", arch)
+    status, log, cubin = compiler.compile(PLANTED, "planted.cu", facts.arch)
     listings, properties, wrong = sass.kernels(cubin), nvrtc.functions(log), 0
     row = {"spills": 0, "resident": 2, "share": 20, "generic": 0, "registers": 0, "shared": 0}
     generic = sum(sass.kind(one) in ("LD", "ST") for one in listings["generic"])
@@ -230,7 +289,7 @@ def planted(compiler, arch):
                        ("registers", properties["lean"]["registers"] > 8),
                        ("a low share", list(over_budget(row, dict(resident=2, share=80, generic=0)))), ("few blocks", list(over_budget(row, dict(resident=4, share=20, generic=0)))),
                        ("a spill", list(over_budget(dict(row, spills=8), dict(resident=2, share=20, generic=0)))),
-                       ("nothing", not list(over_budget(row, dict(resident=2, share=20 + SHARE_SLACK, generic=0))))):
+                       ("nothing", not list(over_budget(row, dict(resident=2, share=20 + SHARE_SLACK, generic=0)))), *reckoned(listings, facts)):
         if not seen:
             print("planted: %s is not seen" % what)
             wrong += 1
@@ -274,13 +333,13 @@ def main():
         return 77
     compiler, path = nvrtc.Nvrtc(dll), os.path.join(HERE, "budgets.tsv")
     names = o.names or (None if o.write or os.environ.get("INGOT_LONG") else SHORT)
-    wrong, rows = planted(compiler, o.arch) + limits(compiler, o.arch), []
+    wrong, rows = planted(compiler, facts) + limits(compiler, o.arch), []
     with tempfile.TemporaryDirectory(prefix="report.") as folder:
         there = list(subjects(names, folder))
         for name, model in there:
             rows += judged(o.ingot, compiler, facts, name, model, folder)
             mine = [row for row in rows if row["network"] == name]
-            print("%-16s %2d kernels, %7.1f us" % (name, len(mine), sum(row["us"] for row in mine)), flush=True)
+            print("%-16s %2d kernels, %7.1f us, %7.1f cold" % (name, len(mine), sum(row["us"] for row in mine), sum(row["cold"] for row in mine)), flush=True)
         if o.write:
             others = [nvrtc.Nvrtc(other) for other in list(nvrtc.libraries())[1:]]
             write_budgets(path, o.arch, rows + [row for other in others for name, model in there for row in judged(o.ingot, other, facts, name, model, folder)])
