@@ -92,13 +92,13 @@ void conv_pool_k0_convolution(const float *restrict x0, const float *restrict w1
 		for (long panel = 0; panel < 1; panel++)
 		for (long part = 0; part < 1; part++) {
 			const long i0 = 2 * q + z;
-			const long i1 = 8 * part / 1;
-			const long rows = 8 * (part + 1) / 1 - i1;
-			const long c = 1 * panel / 1 * 8;
+			const long i1 = 0;
+			const long rows = 8;
+			const long c = 0;
 			const float *a = packed_a;
 			long a_k0 = 10;
 			long a_k2 = 30;
-			if (i0 - 1 >= 0 && i0 - 1 + 2 < 8 && i1 - 1 >= 0 && i1 - 1 + 1 * (rows - 1) + 2 < 8) {
+			if (i0 - 1 >= 0 && i0 - 1 + 2 < 8 && i1 - 1 >= 0 && i1 - 1 + rows - 1 + 2 < 8) {
 				a = x0 + 8 * i0 + i1 - 9;
 				a_k0 = 8;
 				a_k2 = 64;
@@ -107,7 +107,7 @@ void conv_pool_k0_convolution(const float *restrict x0, const float *restrict w1
 				for (long p0 = 0; p0 < 3; p0++)
 				for (long p1 = 0; p1 < 3; p1++)
 				{
-					if (i0 - 1 + 1 * p1 >= 0 && i0 - 1 + 1 * p1 < 8) {
+					if (i0 - 1 + p1 >= 0 && i0 - 1 + p1 < 8) {
 						const float *line = x0 + 8 * i0 + i1 - 9 + 64 * p0 + 8 * p1;
 						const long start = 0 - (i1 - 1), end = 8 - (i1 - 1);
 						for (long n = 0; n < 10; n += LANES)

@@ -70,7 +70,7 @@ static NOINLINE void matmul_bias_relu_k0_contraction_4x4(const float *restrict a
 void matmul_bias_relu_k0_contraction(const float *restrict x0, const float *restrict w1, const float *restrict w2, float *restrict y, long from, long to)
 {
 	for (long panel = from; panel < to; panel++) {
-		const long c = 16 * panel / 4 * 1;
+		const long c = 4 * panel;
 		{
 			const long i0 = 0;
 			const float *a = x0 + 24 * i0;
