@@ -11,7 +11,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDENS = (("matmul_bias_relu", "x86-64-v3", "source"), ("matmul_bias_relu", "cortex-m4", "source"), ("conv_pool", "x86-64-v3", "source"),
-           ("softmax", "x86-64-v3", "source"), ("conv_groups", "x86-64-v3", "kernels"))
+           ("conv_int8", "x86-64-v3", "source"), ("softmax", "x86-64-v3", "source"), ("conv_groups", "x86-64-v3", "kernels"))
 
 
 def main():

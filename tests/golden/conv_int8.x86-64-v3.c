@@ -1,0 +1,142 @@
+/* k0_map: x.words.  c/loops.jinja, scalar; blocks: all
+ * x0 <= x uint8[1,4,6,6]
+ * w1 <= x_zero_one#14 uint8[]
+ * y => x.words int32[1,2,8,8]
+ */
+void conv_int8_k0_map(const unsigned char *restrict x0, const unsigned char *restrict w1, int *restrict y, long from, long to)
+{
+	for (long b = from; b < to; b++) {
+		for (long j = 0; j < 2; j++) {
+			{
+				for (long l = 0; l < 8; l += 2) {
+					const long long v0 = (int)w1[0];
+					const long long v1 = (int)i_sub(v0, v0);
+					const long long v2 = (int)i_or((int)i_and(v1, 65535), (int)i_shl(v1, 16));
+					y[64 * j + l] = (int)(v2);
+					y[64 * j + l + 1] = (int)(v2);
+				}
+			}
+			for (long k = 0; k < 6; k++) {
+				{
+					const long long v3 = (int)w1[0];
+					const long long v4 = (int)i_sub(v3, v3);
+					y[64 * j + 8 * k + 8] = (int)((int)i_or((int)i_and(v4, 65535), (int)i_shl(v4, 16)));
+				}
+				for (long l = 0; l < 6; l += 2) {
+					const long long v5 = (int)w1[0];
+					y[64 * j + 8 * k + l + 9] = (int)((int)i_or((int)i_and((int)i_sub((int)x0[72 * j + 6 * k + l], v5), 65535), (int)i_shl((int)i_sub((int)x0[72 * j + 6 * k + l + 36], v5), 16)));
+					y[64 * j + 8 * k + l + 10] = (int)((int)i_or((int)i_and((int)i_sub((int)x0[72 * j + 6 * k + l + 1], v5), 65535), (int)i_shl((int)i_sub((int)x0[72 * j + 6 * k + l + 37], v5), 16)));
+				}
+				{
+					const long long v6 = (int)w1[0];
+					const long long v7 = (int)i_sub(v6, v6);
+					y[64 * j + 8 * k + 15] = (int)((int)i_or((int)i_and(v7, 65535), (int)i_shl(v7, 16)));
+				}
+			}
+			{
+				for (long l = 0; l < 8; l += 2) {
+					const long long v8 = (int)w1[0];
+					const long long v9 = (int)i_sub(v8, v8);
+					const long long v10 = (int)i_or((int)i_and(v9, 65535), (int)i_shl(v9, 16));
+					y[64 * j + l + 56] = (int)(v10);
+					y[64 * j + l + 57] = (int)(v10);
+				}
+			}
+		}
+	}
+}
+
+static NOINLINE void conv_int8_k1_convolution_6x8(const int *restrict a, const int *restrict w, int *restrict y, long i0, long i1, long c)
+{
+	ivec s0_0 = ivec_set(0);
+	ivec s1_0 = ivec_set(0);
+	ivec s2_0 = ivec_set(0);
+	ivec s3_0 = ivec_set(0);
+	ivec s4_0 = ivec_set(0);
+	ivec s5_0 = ivec_set(0);
+	for (long k0 = 0; k0 < 3; k0++) {
+		for (long k1 = 0; k1 < 3; k1++) {
+			for (long k2 = 0; k2 < 2; k2 += 2) {
+				const ivec b0_0 = ivec_load(w);
+				const ivec a0_0 = ivec_set((uint32_t)a[8 * k0 + k1 + 64 * k2]);
+				s0_0 = ivec_dot16(a0_0, b0_0, s0_0);
+				const ivec a1_0 = ivec_set((uint32_t)a[8 * k0 + k1 + 64 * k2 + 1]);
+				s1_0 = ivec_dot16(a1_0, b0_0, s1_0);
+				const ivec a2_0 = ivec_set((uint32_t)a[8 * k0 + k1 + 64 * k2 + 2]);
+				s2_0 = ivec_dot16(a2_0, b0_0, s2_0);
+				const ivec a3_0 = ivec_set((uint32_t)a[8 * k0 + k1 + 64 * k2 + 3]);
+				s3_0 = ivec_dot16(a3_0, b0_0, s3_0);
+				const ivec a4_0 = ivec_set((uint32_t)a[8 * k0 + k1 + 64 * k2 + 4]);
+				s4_0 = ivec_dot16(a4_0, b0_0, s4_0);
+				const ivec a5_0 = ivec_set((uint32_t)a[8 * k0 + k1 + 64 * k2 + 5]);
+				s5_0 = ivec_dot16(a5_0, b0_0, s5_0);
+				const ivec b0_1 = ivec_load(w + 8);
+				const ivec a0_1 = ivec_set((uint32_t)a[8 * k0 + k1 + 64 * (k2 + 1)]);
+				s0_0 = ivec_dot16(a0_1, b0_1, s0_0);
+				const ivec a1_1 = ivec_set((uint32_t)a[8 * k0 + k1 + 64 * (k2 + 1) + 1]);
+				s1_0 = ivec_dot16(a1_1, b0_1, s1_0);
+				const ivec a2_1 = ivec_set((uint32_t)a[8 * k0 + k1 + 64 * (k2 + 1) + 2]);
+				s2_0 = ivec_dot16(a2_1, b0_1, s2_0);
+				const ivec a3_1 = ivec_set((uint32_t)a[8 * k0 + k1 + 64 * (k2 + 1) + 3]);
+				s3_0 = ivec_dot16(a3_1, b0_1, s3_0);
+				const ivec a4_1 = ivec_set((uint32_t)a[8 * k0 + k1 + 64 * (k2 + 1) + 4]);
+				s4_0 = ivec_dot16(a4_1, b0_1, s4_0);
+				const ivec a5_1 = ivec_set((uint32_t)a[8 * k0 + k1 + 64 * (k2 + 1) + 5]);
+				s5_0 = ivec_dot16(a5_1, b0_1, s5_0);
+				w += 16;
+			}
+		}
+	}
+	ivec_store(y + 48 * i0 + 8 * i1 + c, s0_0);
+	ivec_store(y + 48 * i0 + 8 * i1 + c + 8, s1_0);
+	ivec_store(y + 48 * i0 + 8 * i1 + c + 16, s2_0);
+	ivec_store(y + 48 * i0 + 8 * i1 + c + 24, s3_0);
+	ivec_store(y + 48 * i0 + 8 * i1 + c + 32, s4_0);
+	ivec_store(y + 48 * i0 + 8 * i1 + c + 40, s5_0);
+}
+
+/* k1_convolution: sums#15.  c/contraction.jinja, tile 6 x 8, 8 lanes of int32; blocks: blocks of up to 6 rows
+ * x0 <= x.words int32[1,2,8,8]
+ * w1 <= w.words.packed int32[144]
+ * y => sums#15 int32[1,8,6,6]
+ */
+void conv_int8_k1_convolution(const int *restrict x0, const int *restrict w1, int *restrict y, long from, long to)
+{
+	{
+		const long c = 0;
+		for (long block = from; block < to; block++) {
+			const long i0 = block;
+			const long i1 = 0;
+			const int *a = x0 + 8 * i0 + i1;
+			const int *w = w1 + 18 * c;
+			conv_int8_k1_convolution_6x8(a, w, y, i0, i1, c);
+		}
+	}
+}
+
+/* k2_map: y.  c/loops.jinja, scalar; blocks: all
+ * w0 <= most#24 float[]
+ * w1 <= least#23 float[]
+ * x2 <= sums#15 int32[1,8,6,6]
+ * w3 <= bias_rows#16 int32[8,1,1]
+ * w4 <= factor#22 float[]
+ * w5 <= zero_wide#28 float[]
+ * y => y uint8[1,8,6,6]
+ */
+void conv_int8_k2_map(const float *restrict w0, const float *restrict w1, const int *restrict x2, const int *restrict w3, const float *restrict w4, const float *restrict w5, unsigned char *restrict y, long from, long to)
+{
+	for (long b = from; b < to; b++) {
+		for (long j = 0; j < 8; j++) {
+			for (long l = 0; l < 36; l += 2) {
+				const float v0 = w0[0];
+				const float v1 = w1[0];
+				const long long v2 = w3[j];
+				const float v3 = w4[0];
+				const float v4 = w5[0];
+				y[36 * j + l] = (unsigned char)((unsigned char)i_of_f32(s_min(v0, s_max(v1, s_round((float)(int)i_add(x2[j + 8 * l], v2) * v3) + v4)), 0, 255));
+				y[36 * j + l + 1] = (unsigned char)((unsigned char)i_of_f32(s_min(v0, s_max(v1, s_round((float)(int)i_add(x2[j + 8 * l + 8], v2) * v3) + v4)), 0, 255));
+			}
+		}
+	}
+}
+
