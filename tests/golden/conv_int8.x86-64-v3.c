@@ -1,4 +1,4 @@
-/* k0_map: x.words.  c/loops.jinja, scalar; blocks: all
+/* k0_map: x.words.  c/loops.jinja, 8 lanes of int32 and scalars; blocks: all
  * x0 <= x uint8[1,4,6,6]
  * w1 <= x_zero_one#14 uint8[]
  * y => x.words int32[1,2,8,8]
@@ -8,38 +8,34 @@ void conv_int8_k0_map(const unsigned char *restrict x0, const unsigned char *res
 	for (long b = from; b < to; b++) {
 		for (long j = 0; j < 2; j++) {
 			{
-				for (long l = 0; l < 8; l += 2) {
-					const long long v0 = (int)w1[0];
-					const long long v1 = (int)i_sub(v0, v0);
-					const long long v2 = (int)i_or((int)i_and(v1, 65535), (int)i_shl(v1, 16));
-					y[64 * j + l] = (int)(v2);
-					y[64 * j + l + 1] = (int)(v2);
+				for (long l = 0; l < 8; l += 8) {
+					const ivec v0 = ivec_set((uint32_t)(w1[0]));
+					const ivec v1 = i32_sub(v0, v0);
+					ivec_store(y + 64 * j + l, i32_or(i32_and(v1, ivec_set((uint32_t)(65535))), i32_shl(v1, ivec_set((uint32_t)(16)))));
 				}
 			}
 			for (long k = 0; k < 6; k++) {
 				{
-					const long long v3 = (int)w1[0];
-					const long long v4 = (int)i_sub(v3, v3);
-					y[64 * j + 8 * k + 8] = (int)((int)i_or((int)i_and(v4, 65535), (int)i_shl(v4, 16)));
-				}
-				for (long l = 0; l < 6; l += 2) {
-					const long long v5 = (int)w1[0];
-					y[64 * j + 8 * k + l + 9] = (int)((int)i_or((int)i_and((int)i_sub((int)x0[72 * j + 6 * k + l], v5), 65535), (int)i_shl((int)i_sub((int)x0[72 * j + 6 * k + l + 36], v5), 16)));
-					y[64 * j + 8 * k + l + 10] = (int)((int)i_or((int)i_and((int)i_sub((int)x0[72 * j + 6 * k + l + 1], v5), 65535), (int)i_shl((int)i_sub((int)x0[72 * j + 6 * k + l + 37], v5), 16)));
+					const long long v2 = (int)w1[0];
+					const long long v3 = (int)i_sub(v2, v2);
+					y[64 * j + 8 * k + 8] = (int)((int)i_or((int)i_and(v3, 65535), (int)i_shl(v3, 16)));
 				}
 				{
-					const long long v6 = (int)w1[0];
-					const long long v7 = (int)i_sub(v6, v6);
-					y[64 * j + 8 * k + 15] = (int)((int)i_or((int)i_and(v7, 65535), (int)i_shl(v7, 16)));
+					const long l = 0;
+					const ivec v4 = ivec_set((uint32_t)(w1[0]));
+					ivec_store_n(y + 64 * j + 8 * k + l + 9, i32_or(i32_and(i32_sub(ivec_load_u8_n(x0 + 72 * j + 6 * k + l, 6), v4), ivec_set((uint32_t)(65535))), i32_shl(i32_sub(ivec_load_u8_n(x0 + 72 * j + 6 * k + l + 36, 6), v4), ivec_set((uint32_t)(16)))), 6);
+				}
+				{
+					const long long v5 = (int)w1[0];
+					const long long v6 = (int)i_sub(v5, v5);
+					y[64 * j + 8 * k + 15] = (int)((int)i_or((int)i_and(v6, 65535), (int)i_shl(v6, 16)));
 				}
 			}
 			{
-				for (long l = 0; l < 8; l += 2) {
-					const long long v8 = (int)w1[0];
-					const long long v9 = (int)i_sub(v8, v8);
-					const long long v10 = (int)i_or((int)i_and(v9, 65535), (int)i_shl(v9, 16));
-					y[64 * j + l + 56] = (int)(v10);
-					y[64 * j + l + 57] = (int)(v10);
+				for (long l = 0; l < 8; l += 8) {
+					const ivec v7 = ivec_set((uint32_t)(w1[0]));
+					const ivec v8 = i32_sub(v7, v7);
+					ivec_store(y + 64 * j + l + 56, i32_or(i32_and(v8, ivec_set((uint32_t)(65535))), i32_shl(v8, ivec_set((uint32_t)(16)))));
 				}
 			}
 		}
@@ -114,7 +110,7 @@ void conv_int8_k1_convolution(const int *restrict x0, const int *restrict w1, in
 	}
 }
 
-/* k2_map: y.  c/loops.jinja, scalar; blocks: all
+/* k2_map: y.  c/loops.jinja, 8 lanes of uint8; blocks: all
  * w0 <= most#24 float[]
  * w1 <= least#23 float[]
  * x2 <= sums#15 int32[1,8,6,6]
@@ -126,15 +122,25 @@ void conv_int8_k1_convolution(const int *restrict x0, const int *restrict w1, in
 void conv_int8_k2_map(const float *restrict w0, const float *restrict w1, const int *restrict x2, const int *restrict w3, const float *restrict w4, const float *restrict w5, unsigned char *restrict y, long from, long to)
 {
 	for (long b = from; b < to; b++) {
-		for (long j = 0; j < 8; j++) {
-			for (long l = 0; l < 36; l += 2) {
-				const float v0 = w0[0];
-				const float v1 = w1[0];
-				const long long v2 = w3[j];
-				const float v3 = w4[0];
-				const float v4 = w5[0];
-				y[36 * j + l] = (unsigned char)((unsigned char)i_of_f32(s_min(v0, s_max(v1, s_round((float)(int)i_add(x2[j + 8 * l], v2) * v3) + v4)), 0, 255));
-				y[36 * j + l + 1] = (unsigned char)((unsigned char)i_of_f32(s_min(v0, s_max(v1, s_round((float)(int)i_add(x2[j + 8 * l + 8], v2) * v3) + v4)), 0, 255));
+		for (long l = 0; l < 32; l += 8) {
+			for (long j = 0; j < 8; j += 2) {
+				const vec v0 = vec_set(w0[0]);
+				const vec v1 = vec_set(w1[0]);
+				const vec v2 = vec_set(w4[0]);
+				const vec v3 = vec_set(w5[0]);
+				ivec_store_u8(y + 36 * j + l, ivec_of_vec(k_min(v0, k_max(v1, k_round(vec_from_int(i32_add(ivec_gather(x2 + j + 8 * l, 8), ivec_set((uint32_t)(w3[j])))) * v2) + v3)), 0.f, 255.f));
+				ivec_store_u8(y + 36 * j + l + 36, ivec_of_vec(k_min(v0, k_max(v1, k_round(vec_from_int(i32_add(ivec_gather(x2 + j + 8 * l + 1, 8), ivec_set((uint32_t)(w3[j + 1])))) * v2) + v3)), 0.f, 255.f));
+			}
+		}
+		{
+			const long l = 32;
+			for (long j = 0; j < 8; j += 2) {
+				const vec v4 = vec_set(w0[0]);
+				const vec v5 = vec_set(w1[0]);
+				const vec v6 = vec_set(w4[0]);
+				const vec v7 = vec_set(w5[0]);
+				ivec_store_u8_n(y + 36 * j + l, ivec_of_vec(k_min(v4, k_max(v5, k_round(vec_from_int(i32_add(ivec_gather_n(x2 + j + 8 * l, 8, 4, 0), ivec_set((uint32_t)(w3[j])))) * v6) + v7)), 0.f, 255.f), 4);
+				ivec_store_u8_n(y + 36 * j + l + 36, ivec_of_vec(k_min(v4, k_max(v5, k_round(vec_from_int(i32_add(ivec_gather_n(x2 + j + 8 * l + 1, 8, 4, 0), ivec_set((uint32_t)(w3[j + 1])))) * v6) + v7)), 0.f, 255.f), 4);
 			}
 		}
 	}
