@@ -92,6 +92,19 @@ KERNELS = [
 		scaled = Div (x, sqrt_two)  erf = Erf (scaled)  above = Add (erf, one)  doubled = Mul (x, above)
 		y = Mul (doubled, half) }""",
 	 [], "gelu 393216", []),
+	# other types than float, in lanes
+	("quantize_chain", """(float[65536] x, float[65536] r) => (int8[65536] y) <float s = {0.05}, int8 z = {3}> {
+		q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)  a = Add (d, r)  y = QuantizeLinear (a, s, z) }""",
+	 [], None, []),
+	("dynamic_quantize", "(float[128,768] x) => (uint8[128,768] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear (x) }", [], None, []),
+	("less_where", "(float[65536] x, float[65536] t) => (float[65536] y) { l = Less (x, t)  y = Where (l, x, t) }", [], None, []),
+	("add_int32", "(int32[65536] x, int32[65536] t) => (int32[65536] y) { y = Add (x, t) }", [], None, []),
+	("equal_where_int64", """(int64[65536] x, int64[65536] t, float[65536] r, float[65536] f) => (float[65536] y) {
+		e = Equal (x, t)  y = Where (e, r, f) }""", [], None, []),
+	("cast_uint8", "(uint8[65536] x) => (float[65536] y) { y = Cast <to = 1> (x) }", [], None, []),
+	("logic_int32", """(int32[65536] x, int32[65536] t, int32[65536] r) => (bool[65536] y) {
+		a = Less (x, t)  b = Less (t, r)  n = Not (b)  y = And (a, n) }""", [], None, []),
+	("maxpool2x2s2_u8", "(uint8[1,64,112,112] x) => (uint8[1,64,56,56] y) { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }", [], None, []),
 	("topk_few", "(float[256,1000] x) => (float[256,10] y) <int64[1] k = {10}> { y, places = TopK (x, k) }", [], None, []),
 	("topk_quarter", "(float[64,4096] x) => (float[64,1024] y) <int64[1] k = {1024}> { y, places = TopK (x, k) }", [], None, []),
 	("cumsum_row", "(float[256,1024] x) => (float[256,1024] y) <int64 axis = {1}> { y = CumSum (x, axis) }", [], None, []),
