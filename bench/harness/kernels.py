@@ -99,8 +99,8 @@ KERNELS = [
 	("dynamic_quantize", "(float[128,768] x) => (uint8[128,768] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear (x) }", [], None, []),
 	("less_where", "(float[65536] x, float[65536] t) => (float[65536] y) { l = Less (x, t)  y = Where (l, x, t) }", [], None, []),
 	("add_int32", "(int32[65536] x, int32[65536] t) => (int32[65536] y) { y = Add (x, t) }", [], None, []),
-	("equal_where_int64", """(int64[65536] x, int64[65536] t, float[65536] r, float[65536] f) => (float[65536] y) {
-		e = Equal (x, t)  y = Where (e, r, f) }""", [], None, []),
+	("equal_where_int64", """(int64[65536] below_50, int64[65536] below_51, float[65536] r, float[65536] f) => (float[65536] y) {
+		e = Equal (below_50, below_51)  y = Where (e, r, f) }""", [], None, []),
 	("cast_uint8", "(uint8[65536] x) => (float[65536] y) { y = Cast <to = 1> (x) }", [], None, []),
 	("logic_int32", """(int32[65536] x, int32[65536] t, int32[65536] r) => (bool[65536] y) {
 		a = Less (x, t)  b = Less (t, r)  n = Not (b)  y = And (a, n) }""", [], None, []),
