@@ -196,7 +196,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 	bool at_own = reader->rank == d->rank;
 	for (int v = 0, var; at_own && v < d->rank; v++)
 		at_own = d->extents[v] == 1 || (index_is_var(uses.first->at[v], &var) && var == v);
-	bool moves = reader->body->kind == EXPR_LOAD;
+	bool moves = reader->body->kind == EXPR_LOAD && reader->body->of == d; /* not one whose place d says */
 	if (at_own && !moves)
 		return;
 	struct definition *now = reader;
