@@ -314,6 +314,20 @@ T("com.microsoft", "GroupQueryAttention", 1, 1, 16, 4, INT("causal", ALL, 1) INT
 	FLOAT("qk_norm_epsilon", ALL, 1e-6) INT("qk_output", ALL, 0) INT("rotary_interleaved", ALL, 0) A(FLOAT, "scale", ALL) INT("sliding_window_cache", ALL, 0)
 	INT("smooth_softmax", ALL, -1) FLOAT("softcap", ALL, 0) STRING("v_quant_type", ALL, "NONE"))
 
+/* texts: ai.onnx.ml */
+T("ai.onnx.ml", "TreeEnsembleRegressor", 1, 1, 1, 1, STRING("aggregate_function", ALL, "SUM") A(FLOATS, "base_values", ALL) A(TENSOR, "base_values_as_tensor", FROM(3))
+	A(INT, "n_targets", ALL) A(INTS, "nodes_falsenodeids", ALL) A(INTS, "nodes_featureids", ALL) A(FLOATS, "nodes_hitrates", ALL)
+	A(TENSOR, "nodes_hitrates_as_tensor", FROM(3)) A(INTS, "nodes_missing_value_tracks_true", ALL) A(STRINGS, "nodes_modes", ALL) A(INTS, "nodes_nodeids", ALL)
+	A(INTS, "nodes_treeids", ALL) A(INTS, "nodes_truenodeids", ALL) A(FLOATS, "nodes_values", ALL) A(TENSOR, "nodes_values_as_tensor", FROM(3))
+	STRING("post_transform", ALL, "NONE") A(INTS, "target_ids", ALL) A(INTS, "target_nodeids", ALL) A(INTS, "target_treeids", ALL) A(FLOATS, "target_weights", ALL)
+	A(TENSOR, "target_weights_as_tensor", FROM(3)))
+T("ai.onnx.ml", "TreeEnsembleClassifier", 1, 1, 1, 2, A(FLOATS, "base_values", ALL) A(TENSOR, "base_values_as_tensor", FROM(3)) A(INTS, "class_ids", ALL)
+	A(INTS, "class_nodeids", ALL) A(INTS, "class_treeids", ALL) A(FLOATS, "class_weights", ALL) A(TENSOR, "class_weights_as_tensor", FROM(3)) A(INTS, "classlabels_int64s", ALL)
+	A(STRINGS, "classlabels_strings", ALL) A(INTS, "nodes_falsenodeids", ALL) A(INTS, "nodes_featureids", ALL) A(FLOATS, "nodes_hitrates", ALL)
+	A(TENSOR, "nodes_hitrates_as_tensor", FROM(3)) A(INTS, "nodes_missing_value_tracks_true", ALL) A(STRINGS, "nodes_modes", ALL) A(INTS, "nodes_nodeids", ALL)
+	A(INTS, "nodes_treeids", ALL) A(INTS, "nodes_truenodeids", ALL) A(FLOATS, "nodes_values", ALL) A(TENSOR, "nodes_values_as_tensor", FROM(3))
+	STRING("post_transform", ALL, "NONE"))
+
 /* lists: sequences and optionals of tensors; where a position is known at run time alone, the texts of our own below */
 OL("", "SequenceConstruct", 11, sequence_construct, list, PLAIN)
 OL("", "SequenceEmpty",     11, sequence_empty, list, INT("dtype", ALL, 1))
@@ -363,5 +377,9 @@ O("ingot", "Repeat", 1, repeat, NONE, A(GRAPH, "body", ALL) A(INT, "rounds", ALL
 O("ingot", "Loop", 1, rounds, NONE, A(INT, "rounds", ALL) INT("most", ALL, 0) INT("counted", ALL, 0))      /* input 0, where a loop had so many rounds: as input 1 says, or counts */
 O("ingot", "Select", 1, select, NONE, PLAIN)          /* input 0 ? input 1 : input 2, of one rank; the counts of both, and one more output for each dim of which the condition decides how many there are */
 O("ingot", "Softmax", 1, softmax, NONE, INT("axis", ALL, -1))   /* a row of -inf alone gives 0 */
+G("ingot", "Trees", 1, trees, INT("outputs", ALL, 1) STRING("reduce", ALL, "SUM") A(INTS, "leaf_ids", ALL) A(INTS, "leaf_nodeids", ALL) A(INTS, "leaf_treeids", ALL)
+	A(FLOATS, "leaf_weights", ALL) A(TENSOR, "leaf_weights_as_tensor", ALL) A(INTS, "nodes_falsenodeids", ALL) A(INTS, "nodes_featureids", ALL)
+	A(INTS, "nodes_missing_value_tracks_true", ALL) A(STRINGS, "nodes_modes", ALL) A(INTS, "nodes_nodeids", ALL) A(INTS, "nodes_treeids", ALL) A(INTS, "nodes_truenodeids", ALL)
+	A(FLOATS, "nodes_values", ALL) A(TENSOR, "nodes_values_as_tensor", ALL))      /* the sums of a forest's leaves: ops/trees.c */
 O("ingot", "Branch", 1, branch, NONE, INT("yes", ALL, 1) STRING("why", ALL, ""))      /* input 0, of the one branch that can be; a check asks that input 1 chooses it */
 O("ingot", "Asked",  1, asked,  NONE, STRING("what", ALL, "an operand"))         /* the first input; a check asks that the second equals the third */

@@ -246,6 +246,8 @@ V("", "Unsqueeze", "1 P; 13 Pb l; 21 Pb84 l; 23 Pb84x l; 24 Pb8e4x l; 25 Pb8e42x
 V("", "Upsample", "1 Filo; 7 P; 9 P f")
 V("", "Where", "9 o P =1; 16 o Pb =1")
 V("", "Xor", "1 o =0")
+V("ai.onnx.ml", "TreeEnsembleClassifier", "1 fdil > lt -")
+V("ai.onnx.ml", "TreeEnsembleRegressor", "1 fdil")
 V("ai.onnx.preview", "FlexAttention", "1 Fb =0 =0")
 V("ai.onnx.preview.training", "Adagrad", "1 fd l fd* > fd*")
 V("ai.onnx.preview.training", "Adam", "1 fd l fd* > fd*")

@@ -30,4 +30,4 @@ def case(op, name, inputs, outputs=("y",), constants=(), domain="com.microsoft",
     FAMILIES.append(Case(name, op, model, {n: a for n, a in arrays.items() if n not in held}, slack, seen or {}))
 
 
-import floats, integers, language                                                    # noqa: E402,F401,E401
+import floats, integers, language, learnt                                            # noqa: E402,F401,E401

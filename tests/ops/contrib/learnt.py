@@ -1,0 +1,90 @@
+"""Operators of ai.onnx.ml: what scikit-learn's, LightGBM's and XGBoost's converters write."""
+import numpy
+from onnx import TensorProto, helper, numpy_helper
+
+from cases import case, random
+
+F, L = TensorProto.FLOAT, TensorProto.INT64
+R = random("learnt")
+
+
+def draw(*shape, kind="f4", scale=1.0):
+    return (R.standard_normal(shape) * scale).astype(kind)
+
+
+# ---- trees ----
+def forest(trees, features, depth, modes=("BRANCH_LEQ",), missing=False):
+    """Drawn trees as nodes_ attributes, and (tree, node) of the leaves."""
+    rows, leaves = [], []
+    for tree in range(trees):
+        nodes, todo = [], [(0, 0)]
+        while todo:
+            node, level = todo.pop(0)
+            if level < depth and (level == 0 or R.random() < 0.8):
+                yes, no = len(nodes) + len(todo) + 1, len(nodes) + len(todo) + 2
+                nodes.append((tree, node, R.integers(features), R.choice(modes), numpy.float32(R.choice([-0.5, 0.0, 0.25, R.standard_normal()])), yes, no, int(missing and R.random() < 0.5)))
+                todo += [(yes, level + 1), (no, level + 1)]
+            else:
+                nodes.append((tree, node, 0, "LEAF", 0.0, 0, 0, 0))
+                leaves.append((tree, node))
+        rows += nodes
+    names = ["nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_modes", "nodes_values", "nodes_truenodeids", "nodes_falsenodeids", "nodes_missing_value_tracks_true"]
+    made = {n: [r[i].item() if isinstance(r[i], numpy.generic) else r[i] for r in rows] for i, n in enumerate(names)}
+    if not missing:
+        del made["nodes_missing_value_tracks_true"]
+    return made, leaves
+
+
+def points(rows, features, kind="f4", missing=False):
+    """Some lie on thresholds, some are missing."""
+    x = draw(rows, features)
+    x[R.random(x.shape) < 0.3] = 0.25
+    if missing:
+        x[R.random(x.shape) < 0.2] = numpy.nan
+    return x.astype(kind)
+
+
+def regressor(name, x, trees=5, depth=4, targets=1, base=None, modes=("BRANCH_LEQ",), missing=False, tensors=None, **more):
+    nodes, leaves = forest(trees, x.shape[1], depth, modes, missing)
+    votes = [(t, n, i, R.standard_normal()) for t, n in leaves for i in range(targets)]
+    given = {"target_treeids": [v[0] for v in votes], "target_nodeids": [v[1] for v in votes], "target_ids": [v[2] for v in votes], "target_weights": [float(v[3]) for v in votes]}
+    if base:
+        given["base_values"] = base
+    if tensors:
+        for n in ("nodes_values", "target_weights", "base_values"):
+            values = (nodes if n in nodes else given).pop(n, None)
+            if values is not None:
+                given[n + "_as_tensor"] = numpy_helper.from_array(numpy.array(values, tensors))
+    case("TreeEnsembleRegressor", name, [x], domain="ai.onnx.ml", n_targets=targets, **nodes, **given, **more)
+
+
+def classifier(name, x, classes, trees=6, depth=4, base=None, one=None, positive=True, missing=False, modes=("BRANCH_LEQ",), **more):
+    """one: the class that all leaves vote for."""
+    nodes, leaves = forest(trees, x.shape[1], depth, modes, missing)
+    votes = [(t, n, i, float(R.random() / trees if positive else R.standard_normal())) for t, n in leaves for i in ([one] if one is not None else range(classes))]
+    given = {"class_treeids": [v[0] for v in votes], "class_nodeids": [v[1] for v in votes], "class_ids": [v[2] for v in votes], "class_weights": [v[3] for v in votes]}
+    if base:
+        given["base_values"] = base
+    case("TreeEnsembleClassifier", name, [x], ["label", "scores"], domain="ai.onnx.ml", types=[L, F], classlabels_int64s=[10 * i + 3 for i in range(classes)], **nodes, **given, **more)
+
+
+ALL = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
+regressor("one row", points(1, 4))
+regressor("rows, base", points(50, 4), base=[0.5])
+regressor("all comparisons, missing values", points(60, 4, missing=True), modes=ALL, missing=True)
+regressor("missing values go where the comparison says", points(30, 4, missing=True))
+regressor("several targets, mean", points(20, 4), targets=3, base=[0.5, 1.0, -1.0], aggregate_function="AVERAGE")
+regressor("least", points(20, 4), aggregate_function="MIN")
+regressor("most", points(20, 4), aggregate_function="MAX")
+regressor("logistic", points(20, 4), post_transform="LOGISTIC")
+regressor("double", points(20, 4, "f8"), tensors="f8", base=[0.25])
+regressor("a leaf alone", points(3, 4), trees=2, depth=0)
+for transform in ("NONE", "SOFTMAX", "SOFTMAX_ZERO", "LOGISTIC"):
+    classifier(f"three classes, {transform}", points(40, 4), 3, positive=False, post_transform=transform, base=[0.1, 0.2, -0.3] if transform == "NONE" else None)
+classifier("two classes, both voted for", points(40, 4), 2)
+classifier("two classes, votes above 0 for one", points(40, 4), 2, one=0, trees=8)
+classifier("two classes, votes for the second", points(40, 4), 2, one=1, trees=8)
+classifier("two classes, votes of any sign", points(40, 4), 2, one=0, positive=False)
+classifier("two classes, logistic, base", points(40, 4), 2, one=0, positive=False, post_transform="LOGISTIC", base=[0.3])
+classifier("two classes, votes for the second of any sign, base", points(40, 4), 2, one=1, positive=False, base=[0.3], post_transform="LOGISTIC")
+classifier("missing values", points(40, 4, missing=True), 3, missing=True)
