@@ -80,8 +80,16 @@ static void check_select(const struct checking *c, const struct expr *expr, cons
 	check_expr(c, expr->arg[1], facts);
 }
 
-static void check_expr(const struct checking *c, const struct expr *expr, const struct fact *facts)
+struct place {
+	const struct checking *c;
+	const struct fact *facts;
+};
+
+static enum visit check_alone(void *user, const struct expr *expr)
 {
+	const struct place *place = user;
+	const struct checking *c = place->c;
+	const struct fact *facts = place->facts;
 	/* Floats below 32 bits are read, moved and made of floats: no more. */
 	assert(!dtype_is_narrow(expr->type) || expr->kind == EXPR_LOAD || expr->kind == EXPR_CAST
 	        || expr->kind == EXPR_SELECT);
@@ -100,14 +108,11 @@ static void check_expr(const struct checking *c, const struct expr *expr, const 
 	case EXPR_SCALAR:
 		for (int i = 0; i < 3; i++) {
 			assert((i < scalars[expr->row].arity) == (expr->arg[i] != NULL));
-			if (expr->arg[i]) {
-				assert(expr->arg[i]->type == expr->type);
-				check_expr(c, expr->arg[i], facts);
-			}
+			assert(!expr->arg[i] || expr->arg[i]->type == expr->type);
 		}
 		assert(dtypes[expr->type].class == CLASS_FLOAT ? scalars[expr->row].floats : scalars[expr->row].ints);
 		break;
-	case EXPR_SELECT: check_select(c, expr, facts); break;
+	case EXPR_SELECT: check_select(c, expr, facts); return VISIT_PAST;
 	case EXPR_INDEX:
 		assert(expr->type == DTYPE_I64);
 		check_index(c, expr->index, facts);
@@ -117,9 +122,14 @@ static void check_expr(const struct checking *c, const struct expr *expr, const 
 			assert(dtypes[expr->type].bits == dtypes[expr->arg[0]->type].bits);
 		else if (dtype_is_narrow(expr->arg[0]->type))
 			assert(expr->type == DTYPE_F32);
-		check_expr(c, expr->arg[0], facts);
 		break;
 	}
+	return VISIT_PARTS;
+}
+
+static void check_expr(const struct checking *c, const struct expr *expr, const struct fact *facts)
+{
+	expr_visit(expr, check_alone, &(struct place){ c, facts });
 }
 
 /* Terms go to elements: over reduced variables, and output variables that have no place. */

@@ -66,15 +66,10 @@ static bool index_varies(const struct machine *machine, const struct index *inde
 	return false;
 }
 
+/* A function of reduced variables alone. */
 static bool index_is_moving(const struct index *index, int rank)
 {
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE
-		        || (atom->kind == ATOM_VAR ? atom->var < rank : !index_is_moving(atom->of, rank)))
-			return false;
-	}
-	return true;
+	return !index->values && !(index->vars & (var_bit(rank) - 1));
 }
 
 static const struct index *split_terms(struct machine *machine, const struct index *index, int part)

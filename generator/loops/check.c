@@ -178,39 +178,24 @@ static void add_otherwise(struct checking *c, const struct range *ranges, int co
 	c->facts = fact;
 }
 
-static void check_expr(struct checking *, const struct expr *);
-
-static void check_values(struct checking *c, const struct index *index)
+static enum visit check_expr(void *user, const struct expr *expr)
 {
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE)
-			check_expr(c, atom->value);
-		else if (atom->kind != ATOM_VAR)
-			check_values(c, atom->of);
-	}
-}
-
-static void check_expr(struct checking *c, const struct expr *expr)
-{
+	struct checking *c = user;
 	const struct fact *facts = c->facts;
 	if (expr->kind == EXPR_LOAD) {
 		const struct cell *cell = cell_of_load(expr);
 		assert(cell->kind == CELL_BUFFER || c->cell_lives[cell->of.number]);
-		for (int d = 0; d < expr->of->rank; d++)
-			check_values(c, expr->at[d]);
 		if (expr->of->rank)
 			check_element(c, cell, expr->at[0]);
 	}
-	if (expr->kind == EXPR_INDEX)
-		check_values(c, expr->index);
-	for (int i = 0; i < 3; i++) {
-		if (expr->kind == EXPR_SELECT)
-			(i ? add_otherwise : add_facts)(c, expr->ranges, expr->range_count);
-		if (expr->arg[i])
-			check_expr(c, expr->arg[i]);
+	if (expr->kind != EXPR_SELECT)
+		return VISIT_PARTS;
+	for (int i = 0; i < 2; i++) {
+		(i ? add_otherwise : add_facts)(c, expr->ranges, expr->range_count);
+		expr_visit_inside(expr->arg[i], check_expr, c);
 		c->facts = facts;
 	}
+	return VISIT_PAST;
 }
 
 static void check_block(struct checking *, const struct block *);
@@ -225,8 +210,7 @@ static void check_alone(struct checking *c, const struct stmt *stmt)
 	block_indices(&alone, check_index, c);
 	c->lane = stmt->lane;
 	c->width = stmt->lane < 0 ? 1 : stmt->left ? stmt->left : c->loops->target->lanes;
-	if (stmt->value)
-		check_expr(c, stmt->value);
+	expr_visit_inside(stmt->value, check_expr, c);
 	if (stmt->kind == STMT_STORE)
 		check_element(c, stmt->cell, stmt->at);
 	c->lane = -1;

@@ -36,15 +36,15 @@ static void add_cut(struct cutting *c, int64_t at)
 	c->count++;
 }
 
-static bool only_of(const struct index *index, int var) /* a function of that variable alone */
+/* A function of the variable alone. */
+static bool only_of(const struct cutting *c, const struct index *index)
 {
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE || (atom->kind == ATOM_VAR && atom->var != var)
-		        || (atom->kind != ATOM_VAR && !only_of(atom->of, var)))
+	if (index->values || index->vars != var_bit(c->var))
+		return false;
+	for (int v = VARS_LAST; v < (int)c->loops->vars.count; v++)
+		if (v != c->var && index_uses(index, v))
 			return false;
-	}
-	return index->count > 0;
+	return true;
 }
 
 static int64_t down(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
@@ -76,7 +76,7 @@ static void cuts_of_range(struct cutting *c, const struct range *range)
 			        range->at->constant + row * index_factor(range->at, beside));
 		return;
 	}
-	if (!only_of(range->at, c->var))
+	if (!only_of(c, range->at))
 		return;
 	if (index_is_affine(range->at)) {
 		cuts_of_line(c, range, range->at->terms[0].factor, range->at->constant);
