@@ -106,10 +106,10 @@ static bool run_one(struct stream *);
 
 static bool run_inline(struct ingot_runtime *runtime)
 {
-	for (uint32_t i = 0; i < runtime->handle_count; i++) {
-		struct stream *stream = (struct stream *)runtime->handles[i].object;
-		if (!stream || stream->object.kind != KIND_STREAM || !stream->device || !stream->in_place
-		        || !startable(stream))
+	if (!runtime->in_place_queued)
+		return false;
+	for (EACH(stream, stream, runtime, KIND_STREAM)) {
+		if (!stream->device || !stream->in_place || !startable(stream))
 			continue;
 		object_keep(&stream->object);
 		run_one(stream);

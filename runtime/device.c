@@ -182,11 +182,8 @@ static void device_contexts_close(struct device *device)
 static void device_tables_release(struct device *device)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
-	for (uint32_t i = 0; i < runtime->handle_count; i++) {
-		struct object *object = runtime->handles[i].object;
-		if (object && object->kind == KIND_LIBRARY)
-			library_leave((struct library *)object, device);
-	}
+	for (EACH(library, library, runtime, KIND_LIBRARY))
+		library_leave(library, device);
 	entries_release(runtime, &device->candidates);
 	entries_release(runtime, &device->shared);
 	while (device->pool_count)

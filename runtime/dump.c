@@ -203,9 +203,8 @@ static void ledger_print(struct sink *sink, struct ingot_runtime *runtime, const
 {
 	static const char *const kinds[] = { "reads_after", "overwrites", "overwrites_after_read" };
 	bool first = true;
-	for (uint32_t i = 0; i < runtime->handle_count; i++) {
-		const struct routine *other = (const struct routine *)runtime->handles[i].object;
-		if (!other || other->object.kind != KIND_ROUTINE || other == routine || !other->library)
+	for (EACH(routine, other, runtime, KIND_ROUTINE)) {
+		if (other == routine || !other->library)
 			continue;
 		for (size_t kind = 0; kind < COUNT(kinds); kind++) {
 			const struct ingot_module_routine *a = routine->descriptor, *b = other->descriptor;
@@ -286,29 +285,49 @@ void ingot_trace_end(struct ingot_runtime *runtime)
 	leave(runtime);
 }
 
+/* Some of those from *next on, which it moves, up to those that were there when it was asked first: the lock is not held
+ * for all of them.  What was overwritten meanwhile is passed over. */
+static uint32_t trace_take(
+        struct ingot_runtime *runtime, struct trace_entry *some, uint32_t room, uint64_t *next, uint64_t *last)
+{
+	uint32_t count = 0;
+	enter(runtime);
+	uint64_t all = runtime->trace ? runtime->trace_count : 0,
+	         oldest = all > runtime->trace_room ? all - runtime->trace_room : 0;
+	*last = all < *last ? all : *last;
+	*next = oldest > *next ? oldest : *next;
+	for (; count < room && *next < *last; ++*next)
+		some[count++] = runtime->trace[*next % runtime->trace_room];
+	leave(runtime);
+	return count;
+}
+
+/* Chrome counts in microseconds; a process is a device here, and a thread a stream. */
+static void entry_print(struct sink *sink, const struct trace_entry *entry, const char *between)
+{
+	sink_printf(sink, "%s{\"name\":", between);
+	sink_string(sink, entry->name);
+	sink_printf(sink,
+	        ",\"ph\":\"X\",\"ts\":%" PRIu64 ".%03u,\"dur\":%" PRIu64
+	        ".%03u,\"pid\":%u,\"tid\":%u,\"args\":{\"failed\":%s}}",
+	        entry->began / 1000, (unsigned)(entry->began % 1000), (entry->ended - entry->began) / 1000,
+	        (unsigned)((entry->ended - entry->began) % 1000), entry->device, entry->stream,
+	        entry->failed ? "true" : "false");
+}
+
 size_t ingot_trace_json(struct ingot_runtime *runtime, char *text, size_t room)
 {
 	struct sink sink = { text, room, 0 };
 	if (!runtime_lives(runtime))
 		return 0;
-	enter(runtime);
+	struct trace_entry some[32];
+	uint64_t next = 0, last = UINT64_MAX;
+	const char *between = "";
 	sink_printf(&sink, "{\"traceEvents\":[");
-	uint64_t count = runtime->trace ? runtime->trace_count : 0,
-	         first = count > runtime->trace_room ? count - runtime->trace_room : 0;
-	for (uint64_t i = first; i < count; i++) {
-		const struct trace_entry *entry = runtime->trace + i % runtime->trace_room;
-		sink_printf(&sink, "%s{\"name\":", i == first ? "" : ",");
-		sink_string(&sink, entry->name);
-		/* Chrome counts in microseconds; a process is a device here, and a thread a stream. */
-		sink_printf(&sink,
-		        ",\"ph\":\"X\",\"ts\":%" PRIu64 ".%03u,\"dur\":%" PRIu64
-		        ".%03u,\"pid\":%u,\"tid\":%u,\"args\":{\"failed\":%s}}",
-		        entry->began / 1000, (unsigned)(entry->began % 1000), (entry->ended - entry->began) / 1000,
-		        (unsigned)((entry->ended - entry->began) % 1000), entry->device, entry->stream,
-		        entry->failed ? "true" : "false");
-	}
+	for (uint32_t count; (count = trace_take(runtime, some, COUNT(some), &next, &last));)
+		for (uint32_t i = 0; i < count; i++, between = ",")
+			entry_print(&sink, some + i, between);
 	sink_printf(&sink, "]}");
-	leave(runtime);
 	return sink_end(&sink);
 }
 #endif

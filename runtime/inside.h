@@ -57,6 +57,7 @@ struct object {
 	uint32_t index, generation; /* of its handle; generation 0: closed */
 	enum kind kind;
 	uint32_t refs;
+	struct object *next, **link; /* among those of its kind whose handles are open, but for events */
 };
 
 struct submission;
@@ -439,6 +440,7 @@ struct ingot_runtime {
 	struct handle_entry *handles;
 	uint32_t handle_count, handle_room, first_free, first_generation;
 	uint32_t open[KIND_COUNT];
+	struct object *first[KIND_COUNT], **end[KIND_COUNT]; /* in the order in which they were opened */
 	uint32_t next_node;
 	uint64_t visit;
 	_Atomic size_t live;
@@ -481,6 +483,12 @@ void change_wait(struct ingot_runtime *); /* until the next `changed`; gives the
 void changed(struct ingot_runtime *);
 enum ingot_status handle_new(struct ingot_runtime *, struct object *, enum kind); /* takes one reference */
 void handle_close(struct object *); /* ends the handle, drops its reference */
+/* Each that is open, of a kind that is not events; it may be closed in the body. */
+#define EACH(type, one, runtime, kind) \
+	struct type *one = (struct type *)(runtime)->first[kind], \
+	            *one##_next = one ? (struct type *)one->object.next : NULL; \
+	one; \
+	one = one##_next, one##_next = one ? (struct type *)one->object.next : NULL
 static inline void object_keep(struct object *object) { object->refs++; }
 void object_drop(struct object *);
 struct object *object_of(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind); /* says INGOT_STALE */
@@ -702,9 +710,10 @@ enum ingot_status constants_need(struct context *, struct library *, struct loca
 /* What the library has on the device; made: NULL only where there is no memory, else where it has nothing yet. */
 struct loaded *library_on(struct library *, struct device *, bool made);
 void library_leave(struct library *, struct device *); /* its constants there go */
-/* What the device's loader made of the library, the first time it is asked; NULL where it makes nothing of libraries.
- */
+/* What the device's loader made of the library, the first time it is asked (then it gives the lock up, and `placing` is
+ * held); NULL where it makes nothing of libraries. */
 enum ingot_status library_loaded(struct library *, struct device *, void **loaded);
+/* May give the lock up. */
 enum ingot_status kernel_module(
         struct device *, const struct ingot_module_kernel *, void **loaded); /* of the library it is in, or NULL */
 

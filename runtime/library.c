@@ -193,18 +193,14 @@ static struct node *shared_node(struct library *with, const char *name)
 /* The library goes, and others have its node: the value is that of one of them, or none. */
 static void node_source_move(struct node *node)
 {
-	const struct ingot_runtime *runtime = node->object.runtime;
+	struct ingot_runtime *runtime = node->object.runtime;
 	node->source = NULL;
-	for (uint32_t i = 0; i < runtime->handle_count; i++) {
-		struct library *one = (struct library *)runtime->handles[i].object;
-		if (!one || one->object.kind != KIND_LIBRARY || !one->nodes)
-			continue;
-		for (uint32_t k = 0; k < one->module->node_count; k++)
+	for (EACH(library, one, runtime, KIND_LIBRARY))
+		for (uint32_t k = 0; one->nodes && k < one->module->node_count; k++)
 			if (one->nodes[k] == node) {
 				node->source = one;
 				node->from = one->module->nodes + k;
 			}
-	}
 }
 
 static enum ingot_status node_bind(struct library *library, struct library *with, uint32_t index)
@@ -327,10 +323,21 @@ enum ingot_status library_loaded(struct library *library, struct device *device,
 	struct loaded *on = library_on(library, device, true);
 	if (!on)
 		return INGOT_MEMORY;
-	enum ingot_status status =
-	        on->asked ? INGOT_OK : table->module_load(device->raw, library->module, &on->raw, text);
-	if (status)
-		return say(status, "module %s: %s", library->module->name, device_words(device, status, text));
+	if (!on->asked) {
+		struct ingot_runtime *runtime = library->object.runtime;
+		void *raw = NULL;
+		leave(runtime); /* it may compile */
+		enum ingot_status status = table->module_load(device->raw, library->module, &raw, text);
+		enter(runtime);
+		if (status)
+			return say(status, "module %s: %s", library->module->name, device_words(device, status, text));
+		on = library_on(library, device, true);
+		if (!on && table->module_unload)
+			table->module_unload(device->raw, raw);
+		if (!on)
+			return INGOT_MEMORY;
+		on->raw = raw;
+	}
 	on->asked = true;
 	*loaded = on->raw;
 	return INGOT_OK;
@@ -340,11 +347,23 @@ enum ingot_status kernel_module(struct device *device, const struct ingot_module
 {
 	struct ingot_runtime *runtime = device->object.runtime;
 	*loaded = NULL;
-	for (uint32_t i = 0; OPTIONAL(device->backend->table, module_load) && i < runtime->handle_count; i++) {
-		struct library *library = (struct library *)runtime->handles[i].object;
-		if (library && library->object.kind == KIND_LIBRARY && kernel >= library->module->kernels
-		        && kernel < library->module->kernels + library->module->kernel_count)
-			return library_loaded(library, device, loaded);
+	if (!OPTIONAL(device->backend->table, module_load))
+		return INGOT_OK;
+	for (EACH(library, library, runtime, KIND_LIBRARY)) {
+		if (kernel < library->module->kernels
+		        || kernel >= library->module->kernels + library->module->kernel_count)
+			continue;
+		const struct loaded *on = library_on(library, device, false);
+		if (on && on->asked) {
+			*loaded = on->raw;
+			return INGOT_OK;
+		}
+		object_keep(&library->object);
+		placing_begin(device);
+		enum ingot_status status = library_loaded(library, device, loaded);
+		placing_end(device);
+		object_drop(&library->object);
+		return status;
 	}
 	return INGOT_OK;
 }

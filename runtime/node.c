@@ -255,11 +255,9 @@ void host_written(struct node *base)
 
 static struct node *node_at(struct ingot_runtime *runtime, uint32_t id)
 {
-	for (uint32_t i = 0; i < runtime->handle_count; i++) {
-		struct node *node = (struct node *)runtime->handles[i].object;
-		if (node && node->object.kind == KIND_NODE && node->id == id)
+	for (EACH(node, node, runtime, KIND_NODE))
+		if (node->id == id)
 			return node;
-	}
 	return NULL;
 }
 
@@ -323,11 +321,9 @@ static bool node_next(struct ingot_runtime *runtime, int64_t *id, struct ingot_n
 {
 	struct node *found = NULL;
 	enter(runtime);
-	for (uint32_t i = 0; i < runtime->handle_count; i++) {
-		struct node *node = (struct node *)runtime->handles[i].object;
-		if (node && node->object.kind == KIND_NODE && node->id > *id && (!found || node->id < found->id))
+	for (EACH(node, node, runtime, KIND_NODE))
+		if (node->id > *id && (!found || node->id < found->id))
 			found = node;
-	}
 	if (found) {
 		*id = found->id;
 		*handle = HANDLE(ingot_node, found);
@@ -422,9 +418,10 @@ static bool repeated(struct ingot_runtime *runtime, const struct node *node)
 {
 	char own[128], other[128];
 	bool grad = ingot_name_no_grad((const char *const *)node->labels, node->label_count, own, sizeof own);
-	for (uint32_t i = 0; i < runtime->handle_count && own[0]; i++) {
-		const struct node *one = (const struct node *)runtime->handles[i].object;
-		if (one && one->object.kind == KIND_NODE && one != node
+	if (!own[0])
+		return false;
+	for (EACH(node, one, runtime, KIND_NODE)) {
+		if (one != node
 		        && ingot_name_no_grad((const char *const *)one->labels, one->label_count, other, sizeof other)
 		                == grad
 		        && !strcmp(own, other))

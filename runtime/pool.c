@@ -677,6 +677,8 @@ static enum ingot_status launch_submit(struct stream *stream, const struct ingot
 		status = say(INGOT_MEMORY, "no memory to launch %s", name);
 	if (!status)
 		status = kernel_module(stream->device, kernel, &module);
+	if (!status)
+		status = stream_refuses(stream); /* the lock may have been given up */
 	for (uint32_t i = 0; i < count && !status; i++) {
 		struct pool *pool = pool_range(stream->device, arguments[i].pool, 0, arguments[i].bytes, &status);
 		if (!pool)

@@ -94,11 +94,9 @@ enum ingot_status ingot_reader_events(struct ingot_context context, struct ingot
 static bool device_has(struct device *device, struct node *base)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
-	for (uint32_t i = 0; i < runtime->handle_count; i++) {
-		struct context *context = (struct context *)runtime->handles[i].object;
+	for (EACH(context, context, runtime, KIND_CONTEXT)) {
 		struct entry found;
-		if (context && context->object.kind == KIND_CONTEXT && context->stream->device == device
-		        && !context->finalized && context_find(context, base, &found)
+		if (context->stream->device == device && !context->finalized && context_find(context, base, &found)
 		        && location_held(found.location)->version >= host_version(base)
 		        && hazard_valued(runtime, &found.location->hazard))
 			return true;
@@ -115,9 +113,8 @@ enum ingot_status ingot_node_devices(
 	if (!node)
 		return INGOT_STALE;
 	*count = 0;
-	for (uint32_t i = 0; i < handle.runtime->handle_count; i++) {
-		struct device *device = (struct device *)handle.runtime->handles[i].object;
-		if (!device || device->object.kind != KIND_DEVICE || !device_has(device, node_base(node, &offset)))
+	for (EACH(device, device, handle.runtime, KIND_DEVICE)) {
+		if (!device_has(device, node_base(node, &offset)))
 			continue;
 		if (*count < room)
 			devices[*count] = HANDLE(ingot_device, device);

@@ -142,9 +142,8 @@ enum ingot_status ingot_routine_log(struct ingot_routine handle, const char *pat
 static const struct routine *producer(const struct routine *reader, const struct node *node)
 {
 	struct ingot_runtime *runtime = reader->object.runtime;
-	for (uint32_t i = 0; i < runtime->handle_count; i++) {
-		const struct routine *one = (const struct routine *)runtime->handles[i].object;
-		if (!one || one->object.kind != KIND_ROUTINE || one == reader || !one->library)
+	for (EACH(routine, one, runtime, KIND_ROUTINE)) {
+		if (one == reader || !one->library)
 			continue;
 		for (uint32_t k = 0; k < one->descriptor->output_count; k++)
 			if (one->library->nodes[one->descriptor->outputs[k]] == node)

@@ -216,7 +216,12 @@ enum ingot_status handle_new(struct ingot_runtime *runtime, struct object *objec
 		runtime->first_free = runtime->handles[index].next_free;
 	struct handle_entry *entry = runtime->handles + index;
 	entry->object = object;
-	*object = (struct object){ runtime, index, entry->generation, kind, 1 };
+	*object = (struct object){ runtime, index, entry->generation, kind, 1, NULL, NULL };
+	if (kind != KIND_EVENT) {
+		object->link = runtime->end[kind] ? runtime->end[kind] : runtime->first + kind;
+		*object->link = object;
+		runtime->end[kind] = &object->next;
+	}
 	runtime->open[kind]++;
 	return INGOT_OK;
 }
@@ -228,6 +233,10 @@ void handle_close(struct object *object)
 	if (!object->generation)
 		return;
 	entry->object = NULL;
+	if (object->link) {
+		*object->link = object->next;
+		*(object->next ? &object->next->link : runtime->end + object->kind) = object->link;
+	}
 	if (++entry->generation) { /* an index whose generations are used up is never used again */
 		entry->next_free = runtime->first_free;
 		runtime->first_free = object->index;

@@ -1,20 +1,46 @@
 /* values.c: the host array of a node: its values by logical index, its margins, and what a host access waits for. */
 #include "inside.h"
 
+/* The node's values are this thread's, and the lock is free, from begin to end. */
+static void host_begin(struct node *base)
+{
+	object_keep(&base->object);
+	base->host_busy = true;
+	leave(base->object.runtime);
+}
+
+static void host_end(struct node *base)
+{
+	enter(base->object.runtime);
+	base->host_busy = false;
+	changed(base->object.runtime);
+	object_drop(&base->object);
+}
+
+/* One thread makes it, and gives the lock up while it fills margins; others wait for it. */
 static enum ingot_status host_create(struct ingot_runtime *runtime, struct node *node)
 {
 	uint64_t bytes = node_bytes(node), count = node_count(node);
+	while (INGOT_THREADS && !node->host && node->host_busy)
+		change_wait(runtime);
 	if (node->host)
 		return INGOT_OK;
-	if (bytes > SIZE_MAX / 2 || !(node->host = memory_new(runtime, 1, (size_t)bytes)))
+	void *host = bytes > SIZE_MAX / 2 ? NULL : memory_new(runtime, 1, (size_t)bytes);
+	if (!host)
 		return say(INGOT_MEMORY, "no memory for the %llu bytes of n%u on the host", (unsigned long long)bytes,
 		        node->id);
-	node->host_owned = true;
 	bool margins = false;
 	for (uint32_t i = 0; i < node->rank; i++)
 		margins = margins || node->left[i] || node->right[i];
-	for (uint64_t i = 0; margins && i < count; i++)
-		ingot_dtype_set(node_dtype(node), node->host, i, node->margin);
+	if (margins) {
+		enum ingot_dtype dtype = node_dtype(node);
+		host_begin(node);
+		for (uint64_t i = 0; i < count; i++)
+			ingot_dtype_set(dtype, host, i, node->margin);
+		host_end(node);
+	}
+	node->host = host;
+	node->host_owned = true;
 	return INGOT_OK;
 }
 
@@ -83,9 +109,11 @@ enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct
 	else if (!(status = host_create(runtime, node))) {
 		struct walk walk;
 		uint64_t i = 0;
+		enum ingot_dtype dtype = node_dtype(node);
+		host_begin(node);
 		for (walk_begin(&walk, node); !walk.over; walk_next(&walk), i++)
-			ingot_dtype_set(node_dtype(node), node->host, place(node, walk.index),
-			        ingot_dtype_get(node_dtype(node), data, i));
+			ingot_dtype_set(dtype, node->host, place(node, walk.index), ingot_dtype_get(dtype, data, i));
+		host_end(node);
 		status = node_wrap(node, node->host);
 	}
 	if (status)
@@ -149,11 +177,9 @@ struct context *newest_context(struct node *base)
 {
 	struct ingot_runtime *runtime = base->object.runtime;
 	uint64_t newest = node_newest(base);
-	for (uint32_t i = 0; i < runtime->handle_count; i++) {
-		struct context *context = (struct context *)runtime->handles[i].object;
+	for (EACH(context, context, runtime, KIND_CONTEXT)) {
 		struct entry room, *entry;
-		if (!context || context->object.kind != KIND_CONTEXT || context->finalized
-		        || !(entry = context_find(context, base, &room)))
+		if (context->finalized || !(entry = context_find(context, base, &room)))
 			continue;
 		if (location_held(entry->location)->version == newest
 		        && hazard_valued(runtime, &entry->location->hazard))

@@ -82,8 +82,10 @@ void scene_open(struct scene *t, const struct ingot_runtime_options *wanted)
 	backends[0] = backend_named(t->device_name);
 	if (!options.backends)
 		options.backends = backends;
-	options.allocate = allocate;
-	options.release = release;
+	if (!options.allocate) {
+		options.allocate = allocate;
+		options.release = release;
+	}
 	if (getenv("ROW_NO_SPARES"))
 		options.spare_commands = INGOT_NO_SPARES;
 	MUST(ingot_runtime_open(&t->runtime, &options));
