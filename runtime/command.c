@@ -20,7 +20,10 @@ enum ingot_status task_refuses(const char *what)
 
 /* ---- memory: blocks of one size go from command to command, and from event to event ---- */
 
-#define BLOCK_BYTES 384 /* holds a task with some waits; more than that is allocated for the one command */
+#define BLOCK_BYTES \
+	(sizeof(void *) == 8 \
+	                ? 512 \
+	                : 384) /* holds a task with some waits; more than that is allocated for the one command */
 
 struct spare {
 	struct spare *next;
@@ -412,14 +415,12 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 	struct stream *stream = request->stream;
 	struct ingot_runtime *runtime = stream->object.runtime;
 	size_t edges = request->after_count, bytes = sizeof(struct ingot_command), places = 0;
-	enum ingot_status status = INGOT_OK;
-	for (uint32_t i = 0; i < request->access_count && !status; i++)
-		if (request->accesses[i].write && request->accesses[i].location
-		        && request->accesses[i].location->streaming)
-			status = request->accesses[i].location->settle(request->accesses[i].location, stream);
-	if (status)
-		return status;
 	for (uint32_t i = 0; i < request->access_count; i++) {
+		struct location *location = request->accesses[i].write ? request->accesses[i].location : NULL;
+		enum ingot_status status =
+		        location && location->streaming ? location->settle(location, stream) : INGOT_OK;
+		if (status)
+			return status;
 		hazard_prune(runtime, request->accesses[i].hazard);
 		edges += 1 + (request->accesses[i].write ? request->accesses[i].hazard->reader_count : 0);
 		places += request->accesses[i].write;

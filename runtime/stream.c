@@ -178,7 +178,7 @@ enum ingot_status ingot_task_submit(
 		status = submission_begin(&submission, stream, done_event);
 		if (!status && ((task->wait_count && !task->waits) || (task->use_count && !task->uses)))
 			status = say(INGOT_INVALID, "ingot_task_submit: no waits, or no uses");
-		if (!status) {
+		if (!status && task->use_count) {
 			uses_settle(handle.runtime, task);
 			status = stream_refuses(stream);
 		}
