@@ -23,9 +23,14 @@ enum { LONG_TEXT = 200 };
 struct printed {
 	const char *text;
 	int level;
+	/* Scalars of integers below 64 bits.  OWN: C takes the text for the expression's type as it stands.  WIDE: a long
+	 * long of the right value.  RAW: a long long of which the low bits alone are right. */
+	enum { OWN, WIDE, RAW } form;
 };
 
 static struct printed print(struct printer *, int number, bool branch);
+static struct printed print_raw(struct printer *, int number, bool branch);
+static struct printed print_root(struct printer *, const struct expr *, bool raw);
 
 /* ---- vectors ---- */
 struct lane_type lane_type_of(enum dtype type)
@@ -43,12 +48,26 @@ struct lane_type lane_type_of(enum dtype type)
 	}
 }
 
+static bool is_primary(const char *text)
+{
+	int depth = 0;
+	for (const char *p = text; *p; p++) {
+		depth += (*p == '(' || *p == '[') - (*p == ')' || *p == ']');
+		if (!depth && (*p == ' ' || *p == '-'))
+			return false;
+	}
+	return true;
+}
+
 /* The same value in each lane. */
 static const char *set_text(struct arena *arena, enum dtype type, const char *scalar)
 {
 	struct lane_type t = lane_type_of(type);
 	const char *cast = !strcmp(t.vector, "ivec") ? "(uint32_t)" : type == DTYPE_U64 ? "(long long)" : "";
-	return arena_printf(arena, *cast && *scalar != '(' ? "%s_set(%s(%s))" : "%s_set(%s%s)", t.vector, cast, scalar);
+	if (strspn(scalar, "0123456789") == strlen(scalar)) /* C converts a constant itself */
+		cast = "";
+	return arena_printf(
+	        arena, *cast && !is_primary(scalar) ? "%s_set(%s(%s))" : "%s_set(%s%s)", t.vector, cast, scalar);
 }
 
 /* ---- indices ---- */
@@ -76,45 +95,47 @@ static struct printed print_atom(struct printer *printer, const struct atom *ato
 {
 	struct arena *arena = printer->arena;
 	if (atom->kind == ATOM_VAR)
-		return (struct printed){ printer->names[atom->var], LEVEL_PRIMARY };
+		return (struct printed){ printer->names[atom->var], LEVEL_PRIMARY, OWN };
 	if (atom->kind == ATOM_VALUE) {
 		/* A scalar, also inside vectors; kept inside its range whatever the data says. */
 		struct printer inner = *printer;
 		inner.lane = -1;
 		inner.sharing = NULL;
-		const char *text = printer_value(&inner, atom->value);
+		struct printed value = print_root(&inner, atom->value, false);
+		const char *text = value.text;
 		printer->lets.at = inner.lets.at;
 		printer->lets.count = inner.lets.count;
 		printer->lets.room = inner.lets.room;
 		printer->fresh = inner.fresh;
 		if (is_kept_inside(atom))
-			return (struct printed){ arena_printf(arena, "(long)(%s)", text), LEVEL_CAST };
+			return (struct printed){ arena_printf(arena, "(long)%s", wrap(printer, value, LEVEL_CAST)),
+				LEVEL_CAST, OWN };
 		return (struct printed){ arena_printf(arena, "(long)i_clamp(%s, %" PRId64 "ll, %" PRId64 "ll)", text,
 			                         atom->low, atom->high),
-			LEVEL_CAST };
+			LEVEL_CAST, OWN };
 	}
 	if (atom->kind == ATOM_SYMBOL)
 		return atom->of->count
 		        ? (struct printed){ arena_printf(arena, "%s[%d] * %s", printer->symbols, atom->symbol,
 			                            wrap(printer, print_long(printer, atom->of), LEVEL_CAST)),
-			          LEVEL_MULTIPLY }
+			          LEVEL_MULTIPLY, OWN }
 		        : (struct printed){ arena_printf(arena, "%s[%d]", printer->symbols, atom->symbol),
-			          LEVEL_PRIMARY };
+			          LEVEL_PRIMARY, OWN };
 	int64_t low, high;
 	index_range(atom->of, &low, &high);
 	if (low >= 0)
 		return (struct printed){ arena_printf(arena, "%s %c %" PRId64,
 			                         wrap(printer, print_long(printer, atom->of), LEVEL_CAST),
 			                         atom->kind == ATOM_DIV ? '/' : '%', atom->by),
-			LEVEL_MULTIPLY };
+			LEVEL_MULTIPLY, OWN };
 	/* C rounds to zero: shifted by whole multiples until it is not negative. */
 	int64_t shift = (-low + atom->by - 1) / atom->by;
 	const char *raised =
 	        wrap(printer, print_long(printer, index_plus(arena, atom->of, shift * atom->by)), LEVEL_CAST);
 	if (atom->kind == ATOM_DIV)
 		return (struct printed){ arena_printf(arena, "%s / %" PRId64 " - %" PRId64, raised, atom->by, shift),
-			LEVEL_ADD };
-	return (struct printed){ arena_printf(arena, "%s %% %" PRId64, raised, atom->by), LEVEL_MULTIPLY };
+			LEVEL_ADD, OWN };
+	return (struct printed){ arena_printf(arena, "%s %% %" PRId64, raised, atom->by), LEVEL_MULTIPLY, OWN };
 }
 
 static struct printed print_long(struct printer *printer, const struct index *index)
@@ -146,13 +167,13 @@ static struct printed print_long(struct printer *printer, const struct index *in
 		}
 	if (!text)
 		return (struct printed){ arena_printf(arena, "%" PRId64, index->constant),
-			index->constant < 0 ? LEVEL_ADD : LEVEL_PRIMARY };
+			index->constant < 0 ? LEVEL_ADD : LEVEL_PRIMARY, OWN };
 	if (index->constant) {
 		int64_t c = index->constant;
 		text = arena_printf(arena, "%s %c %" PRId64, text, c < 0 ? '-' : '+', c < 0 ? -c : c);
 		level = LEVEL_ADD;
 	}
-	return (struct printed){ text, level };
+	return (struct printed){ text, level, OWN };
 }
 
 const char *printer_index(struct printer *printer, const struct index *index)
@@ -269,21 +290,21 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	struct held held = held_of(printer, load);
 	if (held.text)
 		return (struct printed){ vector && !held.vector ? set_text(arena, load->type, held.text) : held.text,
-			LEVEL_PRIMARY };
+			LEVEL_PRIMARY, OWN };
 	const struct index *address = schedule_address(arena, load->of, load->at);
 	const struct index *step = index_step(arena, address, printer->lane);
 	int64_t factor = 0;
 	const char *text;
 	if (!step && floats)
-		return (struct printed){ printer_lane_gather(printer, load->of, address), LEVEL_PRIMARY };
+		return (struct printed){ printer_lane_gather(printer, load->of, address), LEVEL_PRIMARY, OWN };
 	if (!step)
-		return (struct printed){ printer_lane_gather_typed(printer, load->of, address, t), LEVEL_PRIMARY };
+		return (struct printed){ printer_lane_gather_typed(printer, load->of, address, t), LEVEL_PRIMARY, OWN };
 	if (index_is_constant(step, &factor) && !factor) {
 		text = printer_element(printer, load->of, address);
-		return (struct printed){ vector ? set_text(arena, load->type, text) : text, LEVEL_PRIMARY };
+		return (struct printed){ vector ? set_text(arena, load->type, text) : text, LEVEL_PRIMARY, OWN };
 	}
 	if (factor == 2 && !printer->left && (text = print_pairs(printer, load, address)))
-		return (struct printed){ text, LEVEL_PRIMARY };
+		return (struct printed){ text, LEVEL_PRIMARY, OWN };
 	const char *from = printer_address(printer, load->of, address);
 	if (t.pointer)
 		from = arena_printf(arena, "(const %s *)(%s)", t.pointer, from);
@@ -291,7 +312,7 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	const char *left = printer->left ? arena_printf(arena, ", %s%s", printer->left, fill) : "";
 	text = arena_printf(arena, "%s_%s%s%s(%s%s%s)", t.vector, factor == 1 ? "load" : "gather", t.memory,
 	        printer->left ? "_n" : "", from, stride, left);
-	return (struct printed){ text, LEVEL_PRIMARY };
+	return (struct printed){ text, LEVEL_PRIMARY, OWN };
 }
 
 /* One row's text: its words get the prefix of their type, its letters the arguments. */
@@ -321,28 +342,56 @@ static int row_count(const char *row, char letter)
 	return count;
 }
 
+/* Rows of integers whose result has the range of their operands; all others may leave it. */
+static const bool stays[SCALAR_COUNT] = { [SCALAR_max] = true,
+	[SCALAR_min] = true,
+	[SCALAR_relu] = true,
+	[SCALAR_less] = true,
+	[SCALAR_equal] = true,
+	[SCALAR_maximum] = true,
+	[SCALAR_minimum] = true,
+	[SCALAR_greater] = true,
+	[SCALAR_less_equal] = true,
+	[SCALAR_greater_equal] = true,
+	[SCALAR_not] = true,
+	[SCALAR_and] = true,
+	[SCALAR_or] = true,
+	[SCALAR_where] = true };
+/* Rows whose low bits are those of their operands' low bits; of a shift those of the first.  No products: machines of 32
+ * bits multiply to 64 at a price. */
+static const bool is_modular[SCALAR_COUNT] = { [SCALAR_add] = true,
+	[SCALAR_sub] = true,
+	[SCALAR_neg] = true,
+	[SCALAR_and] = true,
+	[SCALAR_or] = true,
+	[SCALAR_xor] = true,
+	[SCALAR_shl] = true };
+
+/* What C computes in a wider type than its own: integers, and codes of floats. */
+static bool is_wrapped(const struct printer *printer, const struct expr *expr)
+{
+	return printer->lane < 0 && expr->type != DTYPE_F32 && dtypes[expr->type].bits < 64;
+}
+
+/* As C takes it for the type, whatever its form. */
+static struct printed own(struct printer *printer, const struct expr *expr, struct printed printed)
+{
+	if (printed.form == OWN || !is_wrapped(printer, expr))
+		return printed;
+	return (struct printed){ arena_printf(printer->arena, "(%s)%s", dtypes[expr->type].c,
+		                         wrap(printer, printed, LEVEL_CAST)),
+		LEVEL_CAST, OWN };
+}
+
 /* Integers below 32 bits wrap to their own type behind each row that may leave it. */
 static const char *wrap_lanes(struct arena *arena, const struct expr *expr, const char *text)
 {
-	static const bool stays[SCALAR_COUNT] = { [SCALAR_max] = true,
-		[SCALAR_min] = true,
-		[SCALAR_relu] = true,
-		[SCALAR_less] = true,
-		[SCALAR_equal] = true,
-		[SCALAR_maximum] = true,
-		[SCALAR_minimum] = true,
-		[SCALAR_greater] = true,
-		[SCALAR_less_equal] = true,
-		[SCALAR_greater_equal] = true,
-		[SCALAR_not] = true,
-		[SCALAR_and] = true,
-		[SCALAR_or] = true,
-		[SCALAR_where] = true };
 	const char *memory = lane_type_of(expr->type).memory;
 	return *memory && !stays[expr->row] ? arena_printf(arena, "ivec_wrap%s(%s)", memory, text) : text;
 }
 
-static struct printed print_row(struct printer *printer, const struct numbered *it, bool branch)
+/* raw: whoever asks takes RAW, too. */
+static struct printed print_row(struct printer *printer, const struct numbered *it, bool branch, bool raw)
 {
 	const struct expr *expr = it->expr;
 	const char *row = scalars[expr->row].text;
@@ -358,16 +407,19 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	        : printer->lane >= 0 || printer->target->lanes == 1           ? "k_"
 	                                                                      : "s_";
 	int level = row_level(row);
+	bool wrapped = is_wrapped(printer, expr), right = stays[expr->row];
 	struct printed arg[3] = { { 0 } };
 	for (int i = 0; i < 3; i++)
 		if (it->arg[i] >= 0) {
-			arg[i] = print(printer, it->arg[i], branch);
+			bool low = wrapped && is_modular[expr->row] && (i == 0 || expr->row != SCALAR_shl);
+			arg[i] = (low ? print_raw : print)(printer, it->arg[i], branch);
+			right &= arg[i].form != RAW;
 			/* What the row says twice gets a name first; in a branch of a select it may not. */
 			if (!branch && row_count(row, (char)('a' + i)) > 1 && strlen(arg[i].text) > 16) {
 				struct let let = { c_type(printer, expr->arg[i]),
 					arena_printf(printer->arena, "v%d", printer->fresh++), arg[i].text };
 				push(printer->arena, &printer->lets, let);
-				arg[i] = (struct printed){ let.name, LEVEL_PRIMARY };
+				arg[i] = (struct printed){ let.name, LEVEL_PRIMARY, OWN };
 			}
 		}
 	struct text out;
@@ -395,12 +447,12 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	const char *text = arena_copy(printer->arena, out.at, out.count);
 	text_release(&out);
 	if (printer->lane >= 0 && class != CLASS_FLOAT)
-		return (struct printed){ wrap_lanes(printer->arena, expr, text), LEVEL_PRIMARY };
-	if (class != CLASS_FLOAT && expr->type != DTYPE_I64
-	        && expr->type != DTYPE_U64) /* each step wraps to its own type */
-		return (struct printed){ arena_printf(printer->arena, "(%s)%s", dtypes[expr->type].c, text),
-			LEVEL_CAST };
-	return (struct printed){ text, level };
+		return (struct printed){ wrap_lanes(printer->arena, expr, text), LEVEL_PRIMARY, OWN };
+	if (wrapped) {
+		struct printed wide = { text, level, right ? WIDE : RAW };
+		return right || (raw && is_modular[expr->row]) ? wide : own(printer, expr, wide);
+	}
+	return (struct printed){ text, level, OWN };
 }
 
 const char *printer_range(struct printer *printer, const struct range *range)
@@ -435,19 +487,20 @@ static struct printed print_narrow(struct printer *printer, const struct expr *e
 	else if (from == DTYPE_F64)
 		x = arena_printf(arena, "n_odd(%s)", x);
 	else if (dtypes[from].class != CLASS_FLOAT)
-		x = dtypes[from].bits < 32 ? arena_printf(arena, "(float)%s", wrap(printer, a, LEVEL_CAST))
-		                           : arena_printf(arena, "n_odd_long(%s)", x);
+		x = dtypes[from].bits < 32
+		        ? arena_printf(arena, "(float)%s", wrap(printer, own(printer, expr->arg[0], a), LEVEL_CAST))
+		        : arena_printf(arena, "n_odd_long(%s)", x);
 	if (expr->type == DTYPE_F8E8M0)
 		return (struct printed){ arena_printf(arena, "(%s)n_narrow_power(%s, %d, %d)", c, x,
 			                         expr->cast & CAST_UP             ? 1
 			                                 : expr->cast & CAST_DOWN ? -1
 			                                                          : 0,
 			                         (expr->cast & CAST_SATURATES) != 0),
-			LEVEL_CAST };
+			LEVEL_CAST, OWN };
 	return (struct printed){ arena_printf(arena, "(%s)n_narrow(%s, %d, %d, %d, 0x%xu, 0x%xu, 0x%xu, %d)", c, x,
 		                         row->exponent, row->mantissa, row->bias, row->top,
 		                         expr->cast & CAST_SATURATES ? row->top : row->over, row->nan, row->one_zero),
-		LEVEL_CAST };
+		LEVEL_CAST, OWN };
 }
 
 /* A vector of float16 as floats: neighbours, or one for all. */
@@ -470,7 +523,7 @@ static struct printed print_bits(struct printer *printer, enum dtype from, enum 
 	bool floats[2] = { from == DTYPE_F32 || from == DTYPE_F64, to == DTYPE_F32 || to == DTYPE_F64 };
 	if (floats[0] == floats[1] || (!floats[0] && !floats[1]))
 		return (struct printed){ arena_printf(arena, "(%s)%s", dtypes[to].c, wrap(printer, a, LEVEL_CAST)),
-			LEVEL_CAST };
+			LEVEL_CAST, OWN };
 	const char *word = floats[0] ? (from == DTYPE_F32 ? "n_bits" : "n_bits_double")
 	        : to == DTYPE_F32    ? "n_float_of_bits"
 	                             : "n_double_of_bits";
@@ -479,8 +532,28 @@ static struct printed print_bits(struct printer *printer, enum dtype from, enum 
 	                : to == DTYPE_F32 ? "(uint32_t)"
 	                                  : "(unsigned long long)",
 	        floats[0] ? a.text : wrap(printer, a, LEVEL_CAST));
-	return floats[0] ? (struct printed){ arena_printf(arena, "(%s)%s", dtypes[to].c, text), LEVEL_CAST }
-	                 : (struct printed){ text, LEVEL_PRIMARY };
+	return floats[0] ? (struct printed){ arena_printf(arena, "(%s)%s", dtypes[to].c, text), LEVEL_CAST, OWN }
+	                 : (struct printed){ text, LEVEL_PRIMARY, OWN };
+}
+
+/* Has the type every value of the other?  Unsigned integers of 64 bits are a C type of their own. */
+static bool fits_in(enum dtype from, enum dtype to)
+{
+	enum dtype_class of = dtypes[from].class, into = dtypes[to].class;
+	int bits = dtypes[from].bits, room = dtypes[to].bits;
+	if (from == DTYPE_U64 || to == DTYPE_U64)
+		return from == to;
+	return of == CLASS_BOOL || (of == into && bits <= room)
+	        || (of == CLASS_UINT && into == CLASS_INT && bits < room);
+}
+
+/* A cast between integers to no more bits looks at those alone. */
+static bool takes_raw(const struct expr *cast)
+{
+	enum dtype from = cast->arg[0]->type, to = cast->type;
+	return !cast->cast && dtypes[from].class != CLASS_FLOAT
+	        && (dtypes[to].class == CLASS_INT || dtypes[to].class == CLASS_UINT) && !fits_in(from, to)
+	        && dtypes[to].bits <= dtypes[from].bits;
 }
 
 static struct printed print_cast(struct printer *printer, const struct expr *expr, struct printed a)
@@ -493,17 +566,21 @@ static struct printed print_cast(struct printer *printer, const struct expr *exp
 	if (dtype_is_narrow(expr->type))
 		return print_narrow(printer, expr, from, a);
 	if (dtype_is_narrow(from))
-		return (struct printed){ wide_text(arena, from, a.text), LEVEL_PRIMARY };
+		return (struct printed){ wide_text(arena, from, a.text), LEVEL_PRIMARY, OWN };
 	if (to->class == CLASS_BOOL)
 		return (struct printed){ arena_printf(arena, "(unsigned char)(%s != 0)", wrap(printer, a, LEVEL_ADD)),
-			LEVEL_CAST };
-	if (to->class == CLASS_FLOAT || dtypes[expr->arg[0]->type].class != CLASS_FLOAT)
-		return (struct printed){ arena_printf(arena, "(%s)%s", to->c, wrap(printer, a, LEVEL_CAST)),
-			LEVEL_CAST };
+			LEVEL_CAST, OWN };
+	if (to->class != CLASS_FLOAT && dtypes[from].class != CLASS_FLOAT && fits_in(from, expr->type))
+		return a;
+	if (to->class == CLASS_FLOAT) /* of as few bits as it has */
+		a = own(printer, expr->arg[0], a);
+	if (to->class == CLASS_FLOAT || dtypes[from].class != CLASS_FLOAT)
+		return (struct printed){ arena_printf(arena, "(%s)%s", to->c, wrap(printer, a, LEVEL_CAST)), LEVEL_CAST,
+			OWN };
 	/* A float becomes an integer by cutting; what does not fit is the nearest that does. */
 	int bits = to->bits;
 	if (expr->type == DTYPE_U64)
-		return (struct printed){ arena_printf(arena, "u_of_float(%s)", a.text), LEVEL_PRIMARY };
+		return (struct printed){ arena_printf(arena, "u_of_float(%s)", a.text), LEVEL_PRIMARY, OWN };
 	bool is_signed = to->class == CLASS_INT;
 	int64_t most = is_signed || bits == 64 ? (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 1))
 	                                       : (int64_t)(UINT64_MAX >> (64 - bits));
@@ -511,11 +588,11 @@ static struct printed print_cast(struct printer *printer, const struct expr *exp
 	if (from == DTYPE_F32 && bits <= 16) /* whose bounds floats have */
 		return (struct printed){ arena_printf(arena, "(%s)i_of_f32(%s, %" PRId64 ", %" PRId64 ")", to->c,
 			                         a.text, least, most),
-			LEVEL_CAST };
+			LEVEL_CAST, OWN };
 	const char *text = arena_printf(arena, "i_of_float(%s, %s, %s, %s, %s)", a.text,
 	        number_text(arena, DTYPE_F64, (double)least, 0), number_text(arena, DTYPE_F64, (double)most, 0),
 	        number_text(arena, DTYPE_I64, 0, least), number_text(arena, DTYPE_I64, 0, most));
-	return (struct printed){ to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text), LEVEL_CAST };
+	return (struct printed){ to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text), LEVEL_CAST, OWN };
 }
 
 /* One of two.  To gcc the sum of two __m256 is of another type than a __m256, which does not matter but here. */
@@ -835,7 +912,7 @@ const char *printer_before_narrow(struct printer *printer, const struct expr *ex
 	return printer->sharing->all.at[number].name || it.uses > 1 ? NULL : print(printer, it.arg[0], false).text;
 }
 
-static struct printed print_fresh(struct printer *printer, int number, bool branch)
+static struct printed print_fresh(struct printer *printer, int number, bool branch, bool raw)
 {
 	const struct numbered it = printer->sharing->parts.all.at[number];
 	const struct expr *expr = it.expr;
@@ -844,42 +921,42 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	case EXPR_NUMBER: {
 		const char *text = number_text(arena, expr->type, expr->number, expr->integer);
 		if (printer->lane >= 0)
-			return (struct printed){ set_text(arena, expr->type, text), LEVEL_PRIMARY };
-		return (struct printed){ text, *text == '-' || *text == '(' ? LEVEL_CAST : LEVEL_PRIMARY };
+			return (struct printed){ set_text(arena, expr->type, text), LEVEL_PRIMARY, OWN };
+		return (struct printed){ text, *text == '-' || *text == '(' ? LEVEL_CAST : LEVEL_PRIMARY, OWN };
 	}
 	case EXPR_LOAD: {
 		const char *one = print_one_of_two(printer, number);
-		return one ? (struct printed){ one, LEVEL_PRIMARY } : print_load(printer, expr);
+		return one ? (struct printed){ one, LEVEL_PRIMARY, OWN } : print_load(printer, expr);
 	}
 	case EXPR_SCALAR: {
 		const char *chosen = print_where_lanes(printer, &it, branch);
 		if (chosen)
-			return (struct printed){ chosen, LEVEL_PRIMARY };
+			return (struct printed){ chosen, LEVEL_PRIMARY, OWN };
 		const char *bytes = print_bytes(printer, expr);
-		return bytes ? (struct printed){ bytes, LEVEL_CAST } : print_row(printer, &it, branch);
+		return bytes ? (struct printed){ bytes, LEVEL_CAST, OWN } : print_row(printer, &it, branch, raw);
 	}
 	case EXPR_SELECT: {
 		const char *condition = print_between(printer, expr);
 		if (condition)
-			return (struct printed){ condition, LEVEL_PRIMARY };
+			return (struct printed){ condition, LEVEL_PRIMARY, OWN };
 		for (int i = 0; i < expr->range_count; i++) {
 			const char *range = printer_range(printer, &expr->ranges[i]);
 			condition = condition ? arena_printf(arena, "%s && %s", condition, range) : range;
 		}
 		const char *yes = print_choice(printer, it.arg[0]), *no = print_choice(printer, it.arg[1]);
-		return (struct printed){ arena_printf(arena, "%s ? %s : %s", condition, yes, no), LEVEL_CHOICE };
+		return (struct printed){ arena_printf(arena, "%s ? %s : %s", condition, yes, no), LEVEL_CHOICE, WIDE };
 	}
 	case EXPR_INDEX:
 		if (printer->lane >= 0)
-			return (struct printed){ print_index_lanes(printer, expr->index), LEVEL_PRIMARY };
+			return (struct printed){ print_index_lanes(printer, expr->index), LEVEL_PRIMARY, OWN };
 		return (struct printed){ arena_printf(arena, "(long long)(%s)", printer_index(printer, expr->index)),
-			LEVEL_CAST };
+			LEVEL_CAST, OWN };
 	case EXPR_CAST:
 		if (printer->lane >= 0)
-			return (struct printed){ print_cast_lanes(printer, &it, branch), LEVEL_PRIMARY };
-		return print_cast(printer, expr, print(printer, it.arg[0], branch));
+			return (struct printed){ print_cast_lanes(printer, &it, branch), LEVEL_PRIMARY, OWN };
+		return print_cast(printer, expr, (takes_raw(expr) ? print_raw : print)(printer, it.arg[0], branch));
 	}
-	return (struct printed){ "0", LEVEL_PRIMARY };
+	return (struct printed){ "0", LEVEL_PRIMARY, OWN };
 }
 
 static bool worth_a_name(struct printer *printer, int number)
@@ -891,39 +968,50 @@ static bool worth_a_name(struct printer *printer, int number)
 	return it->expr->kind != EXPR_LOAD || !held_of(printer, it->expr).text;
 }
 
-static struct printed print_named(struct printer *printer, int number, bool branch, bool root)
+static struct printed print_named(struct printer *printer, int number, bool branch, bool root, bool raw)
 {
 	const struct expr *expr = printer->sharing->parts.all.at[number].expr;
 	struct known *it = &printer->sharing->all.at[number];
+	const struct printed by_name = { it->name, LEVEL_PRIMARY, is_wrapped(printer, expr) ? WIDE : OWN };
 	if (it->name)
-		return (struct printed){ it->name, LEVEL_PRIMARY };
+		return by_name;
 	bool shared = worth_a_name(printer, number);
-	struct printed printed = print_fresh(printer, number, branch && !shared);
+	struct printed printed = print_fresh(printer, number, branch && !shared, raw && !shared);
 	/* Long texts are cut: they would be copied at every level above. */
 	bool cut = !root && !branch && expr->kind == EXPR_SCALAR && strlen(printed.text) > LONG_TEXT;
 	if (!shared && !cut)
 		return printed;
+	if (printed.form == RAW)
+		printed = own(printer, expr, printed);
 	const char *name = arena_printf(printer->arena, "v%d", printer->fresh++);
 	push(printer->arena, &printer->lets, (struct let){ c_type(printer, expr), name, printed.text });
 	if (!it->changes)
 		it->name = name;
-	return (struct printed){ name, LEVEL_PRIMARY };
+	return (struct printed){ name, LEVEL_PRIMARY, by_name.form };
 }
 
 static struct printed print(struct printer *printer, int number, bool branch)
 {
-	return print_named(printer, number, branch, false);
+	return print_named(printer, number, branch, false, false);
 }
 
-static struct printed print_root(struct printer *printer, const struct expr *expr)
+static struct printed print_raw(struct printer *printer, int number, bool branch)
+{
+	return print_named(printer, number, branch, false, true);
+}
+
+static struct printed print_root(struct printer *printer, const struct expr *expr, bool raw)
 {
 	bool alone = !printer->sharing;
 	if (alone)
 		printer_share(printer, &expr, 1);
-	struct printed printed = print_named(printer, number_of(printer, expr), false, true);
+	struct printed printed = print_named(printer, number_of(printer, expr), false, true, raw);
 	if (alone)
 		printer->sharing = NULL;
 	return printed;
 }
 
-const char *printer_value(struct printer *printer, const struct expr *expr) { return print_root(printer, expr).text; }
+const char *printer_value(struct printer *printer, const struct expr *expr)
+{
+	return own(printer, expr, print_root(printer, expr, true)).text;
+}

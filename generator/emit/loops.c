@@ -117,8 +117,6 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 	        ? printer_before_narrow(p, stmt->value)
 	        : NULL;
 	const char *value = half ? half : printer_value(p, stmt->value);
-	if (stmt->lane < 0 && type != DTYPE_I64 && type != DTYPE_F32 && type != DTYPE_F64)
-		value = arena_printf(e->arena, "(%s)(%s)", dtypes[type].c, value);
 	emit_let_list(e, list);
 	struct cell *cell = stmt->cell;
 	if (stmt->kind == STMT_SET) {

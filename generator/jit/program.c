@@ -297,17 +297,16 @@ void jit_function_bodies(struct jit_program *program, struct build *build, struc
 		program->scratch_bytes = parts[p].scratch_bytes > program->scratch_bytes ? parts[p].scratch_bytes
 		                                                                         : program->scratch_bytes;
 	}
-	/* Indices that are values are clamped by a word, or say in words that they lie inside, in kernels of either
-	 * kind. */
-	bool clamps = w.kernels.count && (strstr(w.kernels.at, "i_clamp(") || strstr(w.kernels.at, "(long)(i_min("));
-	if (w.words.count || clamps) {
+	/* Indices that are values are words of integers, in kernels of either kind. */
+	bool indices = w.kernels.count && strstr(w.kernels.at, "i_");
+	if (w.words.count || indices) {
 		struct emit emit = { .build = build,
 			.arena = build->arena,
 			.target = &w.plain,
 			.templates = templates,
 			.name = w.name };
-		emit_prelude(
-		        &emit, clamps ? w.kernels.at : w.words.at, clamps ? w.kernels.count : w.words.count, &prelude);
+		emit_prelude(&emit, indices ? w.kernels.at : w.words.at, indices ? w.kernels.count : w.words.count,
+		        &prelude);
 	}
 	value_dict_set(globals, "entries", entries_of(&w));
 	value_dict_set(globals, "prelude", value_string_of(prelude.count ? prelude.at : "", prelude.count));

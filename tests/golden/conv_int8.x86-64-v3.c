@@ -9,33 +9,33 @@ void conv_int8_k0_map(const unsigned char *restrict x0, const unsigned char *res
 		for (long j = 0; j < 2; j++) {
 			{
 				for (long l = 0; l < 8; l += 8) {
-					const ivec v0 = ivec_set((uint32_t)(w1[0]));
+					const ivec v0 = ivec_set((uint32_t)w1[0]);
 					const ivec v1 = i32_sub(v0, v0);
-					ivec_store(y + 64 * j + l, i32_or(i32_and(v1, ivec_set((uint32_t)(65535))), i32_shl(v1, ivec_set((uint32_t)(16)))));
+					ivec_store(y + 64 * j + l, i32_or(i32_and(v1, ivec_set(65535)), i32_shl(v1, ivec_set(16))));
 				}
 			}
 			for (long k = 0; k < 6; k++) {
 				{
-					const long long v2 = (int)w1[0];
+					const long long v2 = w1[0];
 					const long long v3 = (int)i_sub(v2, v2);
-					y[64 * j + 8 * k + 8] = (int)((int)i_or((int)i_and(v3, 65535), (int)i_shl(v3, 16)));
+					y[64 * j + 8 * k + 8] = (int)i_or(i_and(v3, 65535), i_shl(v3, 16));
 				}
 				{
 					const long l = 0;
-					const ivec v4 = ivec_set((uint32_t)(w1[0]));
-					ivec_store_n(y + 64 * j + 8 * k + l + 9, i32_or(i32_and(i32_sub(ivec_load_u8_n(x0 + 72 * j + 6 * k + l, 6), v4), ivec_set((uint32_t)(65535))), i32_shl(i32_sub(ivec_load_u8_n(x0 + 72 * j + 6 * k + l + 36, 6), v4), ivec_set((uint32_t)(16)))), 6);
+					const ivec v4 = ivec_set((uint32_t)w1[0]);
+					ivec_store_n(y + 64 * j + 8 * k + l + 9, i32_or(i32_and(i32_sub(ivec_load_u8_n(x0 + 72 * j + 6 * k + l, 6), v4), ivec_set(65535)), i32_shl(i32_sub(ivec_load_u8_n(x0 + 72 * j + 6 * k + l + 36, 6), v4), ivec_set(16))), 6);
 				}
 				{
-					const long long v5 = (int)w1[0];
+					const long long v5 = w1[0];
 					const long long v6 = (int)i_sub(v5, v5);
-					y[64 * j + 8 * k + 15] = (int)((int)i_or((int)i_and(v6, 65535), (int)i_shl(v6, 16)));
+					y[64 * j + 8 * k + 15] = (int)i_or(i_and(v6, 65535), i_shl(v6, 16));
 				}
 			}
 			{
 				for (long l = 0; l < 8; l += 8) {
-					const ivec v7 = ivec_set((uint32_t)(w1[0]));
+					const ivec v7 = ivec_set((uint32_t)w1[0]);
 					const ivec v8 = i32_sub(v7, v7);
-					ivec_store(y + 64 * j + l + 56, i32_or(i32_and(v8, ivec_set((uint32_t)(65535))), i32_shl(v8, ivec_set((uint32_t)(16)))));
+					ivec_store(y + 64 * j + l + 56, i32_or(i32_and(v8, ivec_set(65535)), i32_shl(v8, ivec_set(16))));
 				}
 			}
 		}
@@ -128,8 +128,8 @@ void conv_int8_k2_map(const float *restrict w0, const float *restrict w1, const 
 				const vec v1 = vec_set(w1[0]);
 				const vec v2 = vec_set(w4[0]);
 				const vec v3 = vec_set(w5[0]);
-				ivec_store_u8(y + 36 * j + l, ivec_of_vec(k_min(v0, k_max(v1, k_round(vec_from_int(i32_add(ivec_gather(x2 + j + 8 * l, 8), ivec_set((uint32_t)(w3[j])))) * v2) + v3)), 0.f, 255.f));
-				ivec_store_u8(y + 36 * j + l + 36, ivec_of_vec(k_min(v0, k_max(v1, k_round(vec_from_int(i32_add(ivec_gather(x2 + j + 8 * l + 1, 8), ivec_set((uint32_t)(w3[j + 1])))) * v2) + v3)), 0.f, 255.f));
+				ivec_store_u8(y + 36 * j + l, ivec_of_vec(k_min(v0, k_max(v1, k_round(vec_from_int(i32_add(ivec_gather(x2 + j + 8 * l, 8), ivec_set((uint32_t)w3[j]))) * v2) + v3)), 0.f, 255.f));
+				ivec_store_u8(y + 36 * j + l + 36, ivec_of_vec(k_min(v0, k_max(v1, k_round(vec_from_int(i32_add(ivec_gather(x2 + j + 8 * l + 1, 8), ivec_set((uint32_t)w3[j + 1]))) * v2) + v3)), 0.f, 255.f));
 			}
 		}
 		{
@@ -139,8 +139,8 @@ void conv_int8_k2_map(const float *restrict w0, const float *restrict w1, const 
 				const vec v5 = vec_set(w1[0]);
 				const vec v6 = vec_set(w4[0]);
 				const vec v7 = vec_set(w5[0]);
-				ivec_store_u8_n(y + 36 * j + l, ivec_of_vec(k_min(v4, k_max(v5, k_round(vec_from_int(i32_add(ivec_gather_n(x2 + j + 8 * l, 8, 4, 0), ivec_set((uint32_t)(w3[j])))) * v6) + v7)), 0.f, 255.f), 4);
-				ivec_store_u8_n(y + 36 * j + l + 36, ivec_of_vec(k_min(v4, k_max(v5, k_round(vec_from_int(i32_add(ivec_gather_n(x2 + j + 8 * l + 1, 8, 4, 0), ivec_set((uint32_t)(w3[j + 1])))) * v6) + v7)), 0.f, 255.f), 4);
+				ivec_store_u8_n(y + 36 * j + l, ivec_of_vec(k_min(v4, k_max(v5, k_round(vec_from_int(i32_add(ivec_gather_n(x2 + j + 8 * l, 8, 4, 0), ivec_set((uint32_t)w3[j]))) * v6) + v7)), 0.f, 255.f), 4);
+				ivec_store_u8_n(y + 36 * j + l + 36, ivec_of_vec(k_min(v4, k_max(v5, k_round(vec_from_int(i32_add(ivec_gather_n(x2 + j + 8 * l + 1, 8, 4, 0), ivec_set((uint32_t)w3[j + 1]))) * v6) + v7)), 0.f, 255.f), 4);
 			}
 		}
 	}
