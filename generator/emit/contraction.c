@@ -586,9 +586,10 @@ static struct value call_pool_load(struct template_call *call)
 {
 	const struct pool_part *part = call->user;
 	const struct contraction *c = part->p->c;
-	int64_t tap = call_int(call, 0, 0);
-	const char *at = arena_printf(part->p->arena, "pooled + %" PRId64 " + %" PRId64 " * l + %s",
-	        contraction_tap(part->p, tap), c->pool.stride[1] * part->p->pooled.dim[1].lies,
+	int64_t tap = contraction_tap(part->p, call_int(call, 0, 0));
+	struct arena *arena = part->p->arena;
+	const char *at = arena_printf(arena, "pooled%s + %" PRId64 " * l + %s",
+	        tap ? arena_printf(arena, " + %" PRId64, tap) : "", c->pool.stride[1] * part->p->pooled.dim[1].lies,
 	        c->pool.by_panel ? "e" : "c");
 	return part->left ? value_printf(part->p->arena, "vec_load_n(%s, %" PRId64 ", 0.f)", at, part->left)
 	                  : value_printf(part->p->arena, "vec_load(%s)", at);

@@ -368,6 +368,7 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 		value_list_add(arguments, argument_of(d, param->of));
 	}
 	value_dict_set(value, "symbol", value_string(emit_symbol(d->w->emit, kernel)));
+	value_dict_set(value, "own", value_bool(!kernel->same));
 	/* Its own name, also where it runs another kernel's code. */
 	value_dict_set(value, "name", literal(d->arena, arena_printf(d->arena, "%s_%s", d->w->of->name, kernel->name)));
 	value_dict_set(value, "params", params);

@@ -61,6 +61,7 @@ static struct value kernels_value(struct writing *w)
 		struct value value = value_dict(w->emit->arena);
 		value_dict_set(value, "number", value_int(kernel->number));
 		value_dict_set(value, "symbol", value_string(emit_symbol(w->emit, kernel)));
+		value_dict_set(value, "own", value_bool(!kernel->same));
 		value_dict_set(value, "types", value_string(joined(w, kernel, true)));
 		value_dict_set(value, "arguments", value_string(joined(w, kernel, false)));
 		value_dict_set(value, "blocks", value_int(kernel->blocks));

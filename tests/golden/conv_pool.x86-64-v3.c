@@ -125,7 +125,7 @@ void conv_pool_k0_convolution(const float *restrict x0, const float *restrict w1
 		for (long l = 0; l < 4; l++) {
 			for (long c = 0; c < 8; c += LANES) {
 				vec m = vec_set(-1.f / 0.f);
-				m = vec_max(vec_load(pooled + 0 + 16 * l + c), m);
+				m = vec_max(vec_load(pooled + 16 * l + c), m);
 				m = vec_max(vec_load(pooled + 8 + 16 * l + c), m);
 				m = vec_max(vec_load(pooled + 64 + 16 * l + c), m);
 				m = vec_max(vec_load(pooled + 72 + 16 * l + c), m);
