@@ -1,6 +1,6 @@
 # ingot_add_model(TARGET name MODEL file [CPU cpu] [DIM N=1...] [ELEMENTS x=3...] [PROFILE bare|managed] [THREADS n] [DEPENDS file...])
 #
-# Casts a model into sources and adds them as a static library, `name`, compiled with the project's own compiler and toolchain file; who links it
+# Compiles a model into sources and adds them as a static library, `name`, compiled with the project's own compiler and toolchain file; who links it
 # finds name.h.  No such model, an unknown CPU, a model that is not supported: an error when CMake configures, in ingot's words.
 #
 # The sources are made again, by the build, when the model, its external data, ingot itself or a file of DEPENDS changes; what comes out as it was is

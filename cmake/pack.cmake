@@ -8,7 +8,7 @@ endif()
 set(CPACK_PACKAGE_VENDOR "the ingot maintainers")
 set(CPACK_PACKAGE_CONTACT "the ingot maintainers <maintainers@ingot.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiles tensor graphs into libraries in C")
-set(CPACK_PACKAGE_DESCRIPTION "Reads a tensor graph (an ONNX file, or the same as text) and casts it into
+set(CPACK_PACKAGE_DESCRIPTION "Reads a tensor graph (an ONNX file, or the same as text) and compiles it into
 C sources and a static library without interpreter or allocator, for
 desktops and microcontrollers, or runs it at once through libtcc. With the
 library behind the program, its runtime, and their CMake package.")

@@ -1,4 +1,4 @@
-/* main.c: a digit drawn in characters -> the ten scores of the network that ingot cast into a library.
+/* main.c: a digit drawn in characters -> the ten scores of the network that ingot compiled into a library.
  *
  * usage: digits [FILE]      (without FILE: the drawing below; '#' is ink, '+' half of it, anything else is none)
  *

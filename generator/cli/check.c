@@ -58,7 +58,7 @@ static bool check_set(struct build *build, struct cli *cli, struct engine *engin
 	return right;
 }
 
-static struct model *cast(struct cli *cli, bool hold, void *user)
+static struct model *compiled(struct cli *cli, bool hold, void *user)
 {
 	struct build *build = cli->build;
 	struct model *model = model_read(build, &cli->options); /* first: what is no tensor is not read as one */
@@ -83,7 +83,7 @@ static void run(struct cli *cli)
 	const struct engine_kind *kind = cli_engine(cli);
 	bool as_double = cli_as_double(cli, kind);
 	struct data_sets *sets;
-	struct model *model = data_cast(cli, cast, &sets);
+	struct model *model = data_compile(cli, compiled, &sets);
 	if (!cli->json)
 		data_held_print(model->graph);
 	struct engine *volatile engine = NULL;

@@ -404,7 +404,7 @@ void data_hold(struct graph *graph, const struct data_sets *sets)
 	}
 }
 
-struct model *data_cast(struct cli *cli, struct model *(*cast)(struct cli *, bool, void *), void *user)
+struct model *data_compile(struct cli *cli, struct model *(*compiled)(struct cli *, bool, void *), void *user)
 {
 	struct build *build = cli->build;
 	char message[sizeof build->message];
@@ -418,7 +418,7 @@ struct model *data_cast(struct cli *cli, struct model *(*cast)(struct cli *, boo
 			memcpy(message, build->message, sizeof message);
 			build->code = EXIT_RIGHT;
 		}
-		model = cast(cli, hold, user);
+		model = compiled(cli, hold, user);
 	}
 	build->out = out;
 	if ((build->code == EXIT_UNSUPPORTED || build->code == EXIT_USAGE) && hold)
@@ -445,7 +445,7 @@ void data_held_print(const struct graph *graph)
 {
 	for (size_t i = 0; i < graph->fixed.count; i++) {
 		const struct tensor *value = graph->fixed.at[i].value;
-		printf("cast for %s =", text_clean(graph->build->arena, graph->fixed.at[i].input->name));
+		printf("compiled for %s =", text_clean(graph->build->arena, graph->fixed.at[i].input->name));
 		for (int64_t k = 0; k < tensor_elements(graph->build, value); k++)
 			printf("%s%lld", k ? "," : " ", (long long)tensor_int(value, (size_t)k));
 		printf("\n");

@@ -260,7 +260,7 @@ static void report(
 	cli_print_json(report, stdout);
 }
 
-static struct model *cast(struct cli *cli, bool hold, void *user)
+static struct model *compiled(struct cli *cli, bool hold, void *user)
 {
 	struct model *model = model_read(cli->build, &cli->options);
 	struct data_sets sets = { 0 };
@@ -294,7 +294,7 @@ static void run(struct cli *cli)
 	const struct engine_kind *kind = cli_engine(cli);
 	bool as_double = cli_as_double(cli, kind);
 	struct data data;
-	struct model *model = data_cast(cli, cast, &data);
+	struct model *model = data_compile(cli, compiled, &data);
 	const struct program *program = model->program;
 	const void **inputs = arena_new_array(build->arena, const void *, program->inputs.count + 1);
 	void **outputs = arena_new_array(build->arena, void *, program->outputs.count + 1);

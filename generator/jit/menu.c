@@ -147,7 +147,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* The functions that the printed text defines: what stands between "MENU " and its type, and the parenthesis.  What
- * ingot cast stands there by its key too: where a key is found, it is the very code. */
+ * ingot generated stands there by its key too: where a key is found, it is the very code. */
 static struct value entries_value(struct arena *arena, const char *text, const struct casting *c)
 {
 	VECTOR(struct row) rows = { 0 };

@@ -55,7 +55,7 @@ OLD = ONE.replace("18", "%d")
 
 
 def nans(target):
-    """A NaN is above every number, and stands before what is not there: bits are those of the extent that is cast for."""
+    """A NaN is above every number, and stands before what is not there: bits are those of the extent that is compiled for."""
     open("nans.onnxtxt", "w").write(ONE % ("v, i, s, j", "k = Constant <value_ints = [6]> ()  v, i = TopK (x, k)  s, j = TopK <largest = 0> (x, k)"))
     x = np.array([1, np.nan, -np.inf, np.inf, 2, np.nan], np.float32)
     np.savez("in.npz", x=x)

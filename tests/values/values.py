@@ -71,7 +71,7 @@ with tempfile.TemporaryDirectory(prefix="test-values.") as folder:
             want = centred(x, shape).T if turn else centred(x, shape)
             with np.load("out.npz") as made:
                 expect("by data, %s, %s" % (shape, target), code == 0 and np.array_equal(made["y"], want)
-                       and out.startswith("cast for shape = %d,%d\ncast for turn = %d\n" % (*shape, turn)), out + message)
+                       and out.startswith("compiled for shape = %d,%d\ncompiled for turn = %d\n" % (*shape, turn)), out + message)
         told("another value by " + target, 3, "input shape is [6, 3] where the model is compiled: no other value is right",
              "run", "shaped.onnxtxt", "--input", "in.npz", "--value", "shape=6,3", "--value", "turn=1", "--target", target)
         told("another condition by " + target, 3, "input turn is [0] where the model is compiled",
@@ -86,7 +86,7 @@ with tempfile.TemporaryDirectory(prefix="test-values.") as folder:
     given = ["--input", "count=count.npy", "--input", "on=on.npy", "--input", "none=none"]
     for target in ("interpreter", "c", "jit"):
         code, out, message = run("run", "rounds.onnxtxt", *given, "--target", target)
-        expect("rounds by " + target, code == 0 and out == "cast for count = 3\ncast for on = 1\nall_0 float[1]: 1\nall_1 float[2]: 1 2\nall_2 float[3]: 1 2 3\n", out + message)
+        expect("rounds by " + target, code == 0 and out == "compiled for count = 3\ncompiled for on = 1\nall_0 float[1]: 1\nall_1 float[2]: 1 2\nall_2 float[3]: 1 2 3\n", out + message)
 
     # what an output alone has: how many rounds it stacks
     with open("stacked.onnxtxt", "w") as file:
