@@ -11,6 +11,7 @@ or an example: of its head those lines run that are indented by five blanks behi
 import os, re, struct, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LINES, COLUMNS = 250, 120
 MARK = re.compile(r"<!-- (file|not run)[^:]*: (.*?) -->$")
 
 
@@ -71,10 +72,21 @@ def install(build, folder):
     return place, None
 
 
+def too_much(path):
+    """What of a page is more than it may be: architecture.md is read at one sitting."""
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    found = [f"line {n} has {len(line)} columns, {COLUMNS} at most" for n, line in enumerate(lines, 1) if len(line) > COLUMNS]
+    return found + ([f"{len(lines)} lines, {LINES} at most"] if len(lines) > LINES else [])
+
+
 def main(ingot, build, *paths):
     ran = bad = 0
     kept = []
     for path in paths:
+        for why in too_much(path) if os.path.basename(path) == "architecture.md" else ():
+            bad += 1
+            print(f"{os.path.relpath(path, ROOT)}: {why}")
         blocks = (commands_of if path.endswith(".c") else blocks_of)(os.path.abspath(path))
         with tempfile.TemporaryDirectory() as folder:
             prepare(folder, os.path.abspath(ingot))
