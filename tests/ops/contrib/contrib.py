@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Operators of onnxruntime's own domain, in small models with drawn numbers: what onnxruntime computes, by interpreter and JIT, a few by C.
+"""Operators of onnxruntime's own domain and of ai.onnx.ml, in small models with drawn numbers: what onnxruntime computes, by interpreter and JIT, a few by C.
 
     contrib.py SERVE_MODELS [--only WORD...] [--engines interpreter jit c]
 

@@ -88,3 +88,29 @@ classifier("two classes, votes of any sign", points(40, 4), 2, one=0, positive=F
 classifier("two classes, logistic, base", points(40, 4), 2, one=0, positive=False, post_transform="LOGISTIC", base=[0.3])
 classifier("two classes, votes for the second of any sign, base", points(40, 4), 2, one=1, positive=False, base=[0.3], post_transform="LOGISTIC")
 classifier("missing values", points(40, 4, missing=True), 3, missing=True)
+
+# ---- around them ----
+def plain(op, name, inputs, outputs=("y",), types=None, **more):
+    case(op, name, inputs, outputs, domain="ai.onnx.ml", types=types, **more)
+
+
+plain("ArrayFeatureExtractor", "columns", [draw(5, 4), numpy.array([2, 0, 2], "i8")])
+plain("ArrayFeatureExtractor", "int64, one row", [R.integers(0, 9, 4), numpy.array([[3, 1]], "i8")], types=[L])
+for kind in ("f4", "f8", "i8"):
+    plain("Scaler", f"columns {kind}", [points(5, 4, "f4").astype(kind) if kind != "i8" else R.integers(-9, 9, (5, 4))], offset=[0.5, -1.0, 2.0, 0.0], scale=[2.0, 0.5, 1.0, 3.0])
+plain("Scaler", "one for all", [draw(5, 4)], offset=[0.5], scale=[2.0])
+for norm in ("MAX", "L1", "L2"):
+    plain("Normalizer", norm, [numpy.concatenate([draw(5, 4), numpy.zeros((1, 4), "f4")])], norm=norm)
+plain("Binarizer", "float", [points(5, 4)], threshold=0.25)
+plain("Imputer", "NaN", [points(6, 4, missing=True)], imputed_value_floats=[1.0, 2.0, 3.0, 4.0], replaced_value_float=float("nan"))
+plain("Imputer", "a value, int64", [R.integers(0, 3, (6, 4))], types=[L], imputed_value_int64s=[7], replaced_value_int64=2)
+plain("FeatureVectorizer", "two", [draw(5, 2), draw(5, 3)], inputdimensions=[2, 3])
+plain("LinearRegressor", "one target", [draw(5, 4)], coefficients=[0.5, -1.0, 2.0, 0.25], intercepts=[0.75], targets=1)
+plain("LinearRegressor", "three targets, softmax", [draw(5, 4)], coefficients=[float(v) for v in draw(12)], intercepts=[0.1, 0.2, 0.3], targets=3, post_transform="SOFTMAX")
+for transform in ("NONE", "SOFTMAX", "LOGISTIC"):
+    plain("LinearClassifier", f"three classes, {transform}", [draw(9, 4)], ["label", "scores"], [L, F], coefficients=[float(v) for v in draw(12)], intercepts=[0.1, 0.2, 0.3], classlabels_ints=[5, 7, 9],
+          post_transform=transform, multi_class=1)
+plain("LinearClassifier", "two classes", [draw(9, 4)], ["label", "scores"], [L, F], coefficients=[float(v) for v in draw(8)], intercepts=[0.1, -0.1], classlabels_ints=[0, 1], post_transform="LOGISTIC")
+plain("OneHotEncoder", "int64", [R.integers(0, 5, (6,))], cats_int64s=[1, 4, 2])
+plain("LabelEncoder", "int64 to float", [R.integers(0, 6, (3, 4))], keys_int64s=[1, 2, 5], values_floats=[0.5, -1.0, 2.0], default_float=9.0)
+plain("LabelEncoder", "float to int64", [R.choice(numpy.array([0.5, 1.5, numpy.nan], "f4"), (4, 4))], types=[L], keys_floats=[0.5, 2.5], values_int64s=[3, 4], default_int64=-7)
