@@ -25,7 +25,7 @@ struct info {
 /* ---- looking ---- */
 static void count_node(struct info *info, const struct node *node)
 {
-	const struct op *op = op_find(node->domain, node->type);
+	const struct op *op = op_known(node);
 	size_t k = 0;
 	while (k < info->ops.count
 	        && (info->ops.at[k].name != node->type || info->ops.at[k].domain != node->domain

@@ -398,7 +398,7 @@ const struct option_row option_rows[] = {
 	        "strict (default), or double: the interpreter in float64" },
 	{ "keep-input", NULL, 0, "NAME", IN_MODEL | IN_INFO, add_keep, 0, NULL, NULL,
 	        "an initialiser that is also an input stays an input" },
-	{ "templates", NULL, 0, "DIR", IN_MODEL, set_folder, AT(options.templates), NULL, NULL,
+	{ "templates", NULL, 0, "DIR", IN_MODEL | IN_INFO, set_folder, AT(options.templates), NULL, NULL,
 	        "templates of your own, before the built-in ones" },
 	{ "cc", NULL, 0, "COMMAND", IN_BUILD, set_text, AT(cc), NULL, NULL,
 	        "the C compiler, arguments may follow (default $CC, else cc, gcc, clang)" },

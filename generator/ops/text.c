@@ -10,6 +10,7 @@
  *                           output of which nobody says them, none
  *     each attribute      by its name: what the node says, else its default, else none; graphs and tensors: whether
  *                         they are there
+ *     attribute(name, default)   what the node says, else the default: of an op that the text alone knows
  *     want(right, message), able(right, message)    refuse the node unless `right`: as wrong (exit 3), as not there yet
  *                                                   (exit 4)
  *     floats(input...)    refuses those that are there of any other type
@@ -169,6 +170,14 @@ static struct value floats(struct template_call *call)
 	return value_string("");
 }
 
+/* Of an op of the user's own, whose text alone says what attributes it has. */
+static struct value attribute(struct template_call *call)
+{
+	const struct rendering *rendering = call->user;
+	const struct attribute *given = node_attribute(rendering->node, call_string(call, 0, ""));
+	return given ? attribute_value(call->arena, given) : call->count > 1 ? call->at[1] : value_none();
+}
+
 static struct value counts(struct template_call *call)
 {
 	struct rendering *rendering = call->user;
@@ -288,6 +297,7 @@ bool body_expand(struct bodies *bodies, struct node *node, const struct op *op)
 	value_dict_set(globals, "outputs", tensors_of(arena, op->outs, node->outs, node->out));
 	struct rendering *rendering = arena_new(arena, struct rendering);
 	rendering->node = node;
+	value_dict_set(globals, "attribute", value_function(arena, "attribute", "name default?", attribute, rendering));
 	value_dict_set(globals, "axis_of", value_function(arena, "axis_of", "axis rank", axis_of, rendering));
 	value_dict_set(globals, "counts", value_function(arena, "counts", "", counts, rendering));
 	value_dict_set(globals, "floats", value_function(arena, "floats", "*", floats, rendering));

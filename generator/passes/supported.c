@@ -45,7 +45,7 @@ void pass_supported(struct graph *graph)
 	unknown_list list = { 0 };
 	const char *text = "";
 	for (size_t i = 0; i < graph->nodes.count; i++)
-		if (!op_find(graph->nodes.at[i]->domain, graph->nodes.at[i]->type))
+		if (!op_known(graph->nodes.at[i]))
 			add(&list, graph->nodes.at[i], i);
 	if (list.count == 1 && list.at[0].count == 1)
 		op_of(list.at[0].first); /* fails, and names the node */
