@@ -25,25 +25,27 @@ static bool look_inside(struct looking *l, const struct index *index)
 	return false;
 }
 
-static bool look(struct looking *l, const struct expr *expr)
+static bool look_at_parts(struct looking *l, const struct expr *expr)
 {
-	if (l->seen && expr->arg[0]) {
-		const struct expr **seen = &l->seen[expr->hash % REMEMBERED];
-		if (*seen == expr)
-			return false;
-		*seen = expr;
-	}
-	switch (l->visit(l->user, expr)) {
-	case VISIT_PARTS: break;
-	case VISIT_PAST: return false;
-	case VISIT_END: return true;
-	}
 	for (int i = 0; l->inside && i < expr_index_count(expr); i++)
 		if (expr_index_at(expr, i)->values && look_inside(l, expr_index_at(expr, i)))
 			return true;
 	for (int i = 0; i < 3 && expr->arg[i]; i++)
 		if (look(l, expr->arg[i]))
 			return true;
+	return false;
+}
+
+static bool look(struct looking *l, const struct expr *expr)
+{
+	const struct expr **seen = l->seen && expr->arg[0] ? &l->seen[expr->hash % REMEMBERED] : NULL;
+	if (seen && *seen == expr)
+		return false;
+	enum visit says = l->visit(l->user, expr);
+	if (says == VISIT_END || (says == VISIT_PARTS && look_at_parts(l, expr)))
+		return true;
+	if (seen) /* behind its parts, which may lie in its place: where it stands next it is known */
+		*seen = expr;
 	return false;
 }
 

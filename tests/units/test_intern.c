@@ -124,6 +124,35 @@ static void costs_add_up(void **state)
 	assert_int_equal(expr_cost(sum), EXPR_COST_MOST);
 }
 
+static enum visit count(void *user, const struct expr *expr)
+{
+	(void)expr;
+	++*(int *)user;
+	return VISIT_PARTS;
+}
+
+/* What shares its parts at every level is walked level by level; as a tree it would never end. */
+static void shared_parts_are_walked_once(void **state)
+{
+	(void)state;
+	enum { LEVELS = 200 };
+	const struct index *at[2] = { index_var(A, 0, 64), index_var(A, 1, 64) }, *with[LAST_VAR] = { at[1], at[0] };
+	const struct expr *sum = expr_load(A, &x, at), *before = sum, *other = expr_load(A, &x, with),
+	                  *other_before = other;
+	for (int i = 0; i < LEVELS; i++) {
+		const struct expr *next = expr_scalar(A, SCALAR_add, sum, i % 2 ? before : sum, NULL);
+		const struct expr *other_next = expr_scalar(A, SCALAR_add, other, i % 2 ? other_before : other, NULL);
+		before = sum, sum = next;
+		other_before = other, other = other_next;
+	}
+	int visits = 0;
+	assert_false(expr_visit(sum, count, &visits));
+	assert_in_range(visits, LEVELS + 1, 8 * LEVELS);
+	assert_ptr_equal(expr_substitute(A, sum, with), other);
+	struct numbering parts = { .arena = A };
+	assert_int_equal(number_expr(&parts, sum), LEVELS);
+}
+
 /* Each part once, after what it is made of. */
 static void numbers_follow_their_arguments(void **state)
 {
@@ -188,6 +217,7 @@ int main(void)
 		cmocka_unit_test(arenas_forget),
 		cmocka_unit_test(variables_are_known),
 		cmocka_unit_test(costs_add_up),
+		cmocka_unit_test(shared_parts_are_walked_once),
 		cmocka_unit_test(numbers_follow_their_arguments),
 		cmocka_unit_test(what_a_line_repeats_has_a_name),
 	};
