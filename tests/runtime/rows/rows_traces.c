@@ -110,6 +110,24 @@ static void constants_end(struct trial *t)
 	OK(ingot_routine_close(two));
 	OK(ingot_library_close(second));
 	munmap(maps[1], PAGE);
+	/* Two at once that have no hash, and are copied: each its own. */
+	static _Alignas(64) float others[2][SMALL_COUNT + 1];
+	static struct ingot_module unhashed[2];
+	struct ingot_library pair[2];
+	struct ingot_routine runs[2];
+	for (int k = 0; k < 2; k++) {
+		for (int i = 0; i < SMALL_COUNT; i++)
+			others[k][i + 1] = (float)(50 * k + i);
+		unhashed[k] = module_of(others[k] + 1, 0);
+		OK(ingot_library_load(t->runtime, &unhashed[k], NULL, &pair[k]));
+		runs[k] = dense_at(t->context, pair[k]);
+	}
+	for (int k = 0; k < 2; k++)
+		CHECK(computes(runs[k], pair[k], others[k] + 1));
+	for (int k = 0; k < 2; k++) {
+		OK(ingot_routine_close(runs[k]));
+		OK(ingot_library_close(pair[k]));
+	}
 	/* Other weights each time, at one address, without a hash: copied, as they lie where no device takes them. */
 	uint64_t before = used(t);
 	for (int round = 0; round < 5; round++) {
