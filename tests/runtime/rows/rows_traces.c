@@ -400,7 +400,7 @@ static int sets_90(void *row)
 
 static void parts_keep_the_rest(struct trial *t)
 {
-	float whole[4] = { 1, 2, 3, 4 }, part[2] = { 90, 91 };
+	float whole[4] = { 1, 2, 3, 4 }, second[4] = { 5, 6, 7, 8 }, part[2] = { 90, 91 };
 	double values[4] = { 1, 2, 3, 4 };
 	struct ingot_device twin, devices[4];
 	struct ingot_stream far;
@@ -436,10 +436,10 @@ static void parts_keep_the_rest(struct trial *t)
 		/* The rest from another device. */
 		t->context = context_on(t->stream);
 		OK(ingot_context_place(t->context, &a, 1));
-		write_f32(t->context, a, whole, 4);
+		write_f32(t->context, a, second, 4);
 		OK(ingot_write(there, s, part, sizeof part, NULL));
 		OK(ingot_device_sync(twin));
-		CHECK(host_reads(a, 90, 91, 3, 4));
+		CHECK(host_reads(a, 90, 91, 7, 8));
 		/* By a task, on devices whose memory it can write. */
 		write_f32(t->context, a, whole, 4);
 		void *row;
