@@ -530,6 +530,28 @@ static void bound_pools_stay(struct trial *t)
 	OK(ingot_pool_replace(t->device, pool, 8, 0, INGOT_SLAB_PRIVATE));
 }
 
+/* Queued work keeps all its memory, not only the first of it. */
+static void all_memory_is_kept(struct trial *t)
+{
+	struct ingot_library library;
+	const struct ingot_module_kernel *kernel;
+	struct ingot_buffer buffers[3];
+	struct gate gate = { 0 };
+	OK(ingot_library_load(t->runtime, &small_module, NULL, &library));
+	OK(ingot_library_kernel(library, "multiply", &kernel));
+	for (int i = 0; i < 3; i++)
+		OK(ingot_buffer_open(t->device, INGOT_F32, SMALL_COUNT, buffers + i));
+	uint64_t before = used(t);
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_kernel_launch(t->stream, kernel, (uint32_t[]){ SMALL_COUNT, 1, 1 }, NULL, buffers, 3, NULL));
+	for (int i = 0; i < 3; i++)
+		OK(ingot_buffer_close(t->device, buffers + i));
+	CHECK(t->in_place || used(t) == before);
+	gate_open(&gate);
+	OK(ingot_stream_await(t->stream));
+	CHECK(used(t) + 3 * SMALL_COUNT * sizeof(float) == before);
+}
+
 /* ---- closing behind an event that nobody signals ---- */
 
 static int counts_up(void *count)
@@ -697,5 +719,6 @@ const struct row rows_traces[] = {
 	{ "A6", "ingot_context_close", "contexts_close", contexts_close, NULL, NULL },
 	{ "C9", "ingot_stream_close", "streams_close", streams_close, NULL, NULL },
 	{ "H1", "ingot_runtime_close", "dead_runtimes", dead_runtimes, NULL, NULL },
+	{ "B3", "ingot_kernel_launch", "all_memory_is_kept", all_memory_is_kept, NULL, "sync multicore lazy mock" },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };
