@@ -23,6 +23,8 @@ def line_of(words, after=0):
 
 
 COUNTED = ["-fsanitize=thread"]                                # of the kernels alone, and counters.cpp beside
+RACE = r"found: %s: block \d+,\d+,\d+: thread \d+: line \d+: a race in a block: it (reads|writes) what thread \d+ (reads|writes|copies) at line [\d<]+, no barrier between"
+QUIET = range(1, 7)                                            # faults of the kernel `quiet`: no order shows them, the counters do
 # (fault, more flags, exit status, what the output must say)
 CASES = [
     (None, [], 0, r"^right$"),
@@ -42,6 +44,9 @@ CASES = [
     ("BANKS", COUNTED, 0, r"^transpose\t%d\t8\t256\t32\t8$" % line_of("square[threadIdx.x][i]")),
     ("RACE_READ", COUNTED, 2, r"found: halo: block 1,0,0: thread 0: line %d: a race between blocks: it reads what block 0,0,0 writes" % line_of("i ? x[i - 1]")),
     ("RACE_WRITE", COUNTED, 2, r"found: halo: block 1,0,0: thread 0: line %d: a race between blocks: it writes what block 0,0,0 writes" % line_of("y[i] = x[i] + left")),
+    # Races between the threads of a block that an order of threads or copies shows, too.
+    *((fault, COUNTED, 2, RACE % kernel) for fault, kernel in (("READ_EARLY", "matmul"), ("WRITE_EARLY", "matmul"), ("WARP_EARLY", "reverse"), ("COPY_WAIT", "staged"), ("COPY_MEET", "staged"),
+                                                               ("COPY_REFILL", "staged"))),
     ("SHARED", ASAN, 1, r"AddressSanitizer: global-buffer-overflow[\s\S]*#0 .* in reduce .*kernels\.cu:\d+"),
     ("GLOBAL", ASAN, 1, r"AddressSanitizer: heap-buffer-overflow[\s\S]*#0 .* in matmul .*kernels\.cu:\d+"),
 ]
@@ -87,6 +92,11 @@ def main():
             print("%-12s %s %s" % (fault or "no fault", "with AddressSanitizer" if flags == ASAN else "counted" if flags else "", "as expected" if right else "WRONG: exit %d\n%s" % (
                 done.returncode, output[:3000])), flush=True)
             wrong += not right
+            for number in QUIET if not fault and flags != ASAN else ():
+                done = subprocess.run([program, str(number)], capture_output=True, text=True, timeout=120)
+                if done.returncode != (2 if flags else 0) or not re.search(RACE % "quiet" if flags else "^right$", done.stdout, re.M):
+                    print("quiet %d, %s: WRONG: exit %d\n%s" % (number, "counted" if flags else "in each order", done.returncode, done.stdout[:2000]))
+                    wrong += 1
     return 1 if wrong else 0
 
 

@@ -12,6 +12,7 @@ static void launch_turn(void **p) { turn((const float *)p[0], (float *)p[1]); }
 static void launch_staged(void **p) { staged((const float *)p[0], (float *)p[1], *(int *)p[2]); }
 static void launch_transpose(void **p) { transpose((const float *)p[0], (float *)p[1]); }
 static void launch_halo(void **p) { halo((float *)p[0], (float *)p[1]); }
+static void launch_quiet(void **p) { quiet((const float *)p[0], (float *)p[1], *(int *)p[2]); }
 static void launch_stale(void **p) { stale((float *)p[0]); }
 
 static void run(const char *name, void (*thunk)(void **), void **pointers, dim3 grid, dim3 block, size_t shared)
@@ -29,16 +30,17 @@ static int report(const char *name, int order, int wrong)
 	return wrong;
 }
 
-int main(void)
+/* emulator_test [FAULT]: of `quiet` */
+int main(int words, char **arguments)
 {
 	enum { N = 64, SIZE = N * N };
 	float *a = (float *)malloc(SIZE * 4), *b = (float *)malloc(SIZE * 4), *c = (float *)malloc(SIZE * 4);
-	int n = N, chunks = 5, failures = 0;
+	int n = N, chunks = 5, failures = 0, fault = words > 1 ? atoi(arguments[1]) : 0;
 	for (int i = 0; i < SIZE; i++)
 		a[i] = (float)(i * 7 % 13 - 6), b[i] = (float)(i * 5 % 11 - 5);
 	for (int order = EMULATOR_FORWARD; order <= EMULATOR_RANDOM; order++) {
 		int wrong = 0;
-		void *of_matmul[] = { a, b, c, &n }, *of_reduce[] = { a, c }, *of_rows[] = { a, c }, *of_stale[] = { c }, *of_staged[] = { a, c, &chunks };
+		void *of_matmul[] = { a, b, c, &n }, *of_reduce[] = { a, c }, *of_rows[] = { a, c }, *of_stale[] = { c }, *of_quiet[] = { a, c, &fault }, *of_staged[] = { a, c, &chunks };
 		emulator_set_order((enum emulator_order)order);
 		memset(c, 0, SIZE * 4);
 		run("matmul", launch_matmul, of_matmul, dim3(N / 16, N / 16), dim3(16, 16), 0);
@@ -73,6 +75,10 @@ int main(void)
 		for (int i = 0; i < 1024; i++)
 			wrong += c[i] != a[i % 32 * 32 + i / 32];
 		failures += report("transpose", order, wrong), wrong = 0;
+		run("quiet", launch_quiet, of_quiet, dim3(1), dim3(64), 0);
+		for (int i = 0; i < 64; i++)
+			wrong += c[i] != a[63 - i];
+		failures += report("quiet", order, wrong), wrong = 0;
 		run("halo", launch_halo, of_rows, dim3(8), dim3(32), 0);
 		for (int i = 0; i < 256; i++)
 			wrong += c[i] != a[i] + (i ? a[i - 1] : 0);

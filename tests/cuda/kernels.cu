@@ -142,17 +142,57 @@ extern "C" __global__ void transpose(const float *x, float *y)
 		y[32 * i + threadIdx.x] = square[threadIdx.x][i];
 }
 
+/* Two warps put their elements side by side, and turn them round; scratch has what nobody looks at.  Faults 1 to 6 are races that change no result, in whatever order
+ * threads run: their writes, a read of another's write, a write of what another reads, lanes of a warp, a copy that is not waited for, and global memory. */
+extern "C" __global__ void quiet(const float *x, float *y, int fault)
+{
+	__shared__ float line[64], scratch[64] __attribute__((aligned(16)));
+	const int t = threadIdx.x, other = 63 - t;
+	float seen = 0;
+	line[t] = x[t];
+	scratch[t] = 1;
+	__syncthreads();
+	if (fault == 1)
+		scratch[t / 2] = (float)t;
+	if (fault == 2) {
+		scratch[t] = 2;
+		seen = scratch[other];
+	}
+	if (fault == 3) {
+		seen = line[other];
+		*(volatile float *)&line[t] = x[t];
+	}
+	if (fault == 4) {
+		scratch[t] = 1;
+		seen = scratch[t ^ 1];
+	}
+	if (fault == 5) {
+		if (t < 16)
+			emulator_copy(&scratch[4 * t], x + 4 * t, 16, 1);
+		seen = scratch[t];
+		emulator_copy_commit();
+		emulator_copy_wait(0);
+	}
+	if (fault == 6) {
+		y[t] = 0;
+		seen = y[other];
+	}
+	__syncthreads();
+	y[t] = seen == 12345 || scratch[t] == 12345 ? seen : line[other];
+}
+
 /* Each block sums its own 32 elements, and all blocks one more: its left neighbour's last. */
 extern "C" __global__ void halo(float *x, float *y)
 {
 	int i = 32 * blockIdx.x + threadIdx.x;
 	float left = i ? x[i - 1] : 0;
 #ifdef BUG_RACE_READ
-	x[i] = x[i] + left;
+	if (threadIdx.x == 31)
+		x[i] = x[i] + left;
 	y[i] = x[i];
 #elif defined BUG_RACE_WRITE
 	y[i] = x[i] + left;
-	y[i + 1] = y[i];
+	y[i + (threadIdx.x == 31)] = y[i];
 #else
 	y[i] = x[i] + left;
 #endif

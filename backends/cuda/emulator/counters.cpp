@@ -1,5 +1,5 @@
 /* counters.cpp: what a GPU's counters would say of a kernel, from the emulator's accesses: bank conflicts of shared memory, by kernel and line, and races
- * between the blocks of a launch, which fail it.
+ * between the blocks of a launch and between the threads of a block, which fail it.
  *
  * The kernels are compiled with -fsanitize=thread, and nothing of ThreadSanitizer is linked: each access then calls one of the functions below.  This file and
  * emulator.cpp are compiled without it.  Rows are appended to the file that $INGOT_EMULATOR_COUNTS names, one for each place of a launch that conflicts, and "all":
@@ -9,7 +9,12 @@
  * from each of 32 banks: those of 8 bytes by halves of a warp, of 16 by quarters; lanes that want the same word get it together.  What stands side by side in
  * each lane, aligned, is one request: so ptxas loads it (docs/cuda-report.md has the widths).  A byte of global memory that one
  * block writes and another block of the launch touches is a race: blocks run in any order, or at once.  The emulator has no atomics, and no kernel of ingot's asks
- * for any.  What the compiler keeps in registers is no access: counts are of the C++ compiler's code, not of ptxas'. */
+ * for any.  What the compiler keeps in registers is no access: counts are of the C++ compiler's code, not of ptxas'.
+ *
+ * Two accesses of a block's threads to one byte, one of them a write, are ordered by a barrier of the block between them, of a warp for threads of that warp, or by
+ * their thread; else they are a race, in whatever order they came here.  Two writes of one value are none.  An asynchronous copy writes when it is asked for
+ * and when its thread has waited for it, and between both nobody may touch what it fills.  Of shared memory all bytes are looked at, of global memory those of
+ * pages that have been written, in each launch the first two MiB. */
 #include "emulator.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -23,7 +28,7 @@
 extern "C" char __start_emulated_shared[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_emulated_shared[] __attribute__((weak, visibility("hidden")));
 
-enum { WARP = 32, BANKS = 32, PAGE = 1024 };
+enum { WARP = 32, BANKS = 32, PAGE = 1024, CELL_PAGES = 2048 };
 
 struct range {
 	uintptr_t from, bytes;
@@ -43,6 +48,17 @@ static std::vector<struct place> places;
 static std::unordered_map<uintptr_t, struct touched *> pages;
 static unsigned begin_blocks = 1, end_blocks = 1;              /* this launch's */
 static bool running, raced;
+
+/* A thread's access, or none: epochs are counted through all launches, from 1 on. */
+struct access { unsigned epoch, warp_epoch; int thread; uintptr_t code; };
+struct cell {
+	struct access written, copying, read, beside, apart;    /* readers: the last one, the last other one of its warp, the last one of another warp */
+};
+static unsigned epoch = 1, warp_epochs[WARP], last_block;
+static std::unordered_map<uintptr_t, struct cell *> cells;     /* of this launch, by page */
+static struct { uintptr_t page; struct cell *cells; } near;    /* the last one */
+/* A second write of what another thread has written: it is a race unless it leaves the value. */
+static struct { uintptr_t at; int bytes, thread; unsigned char before[16]; uintptr_t code; struct access other; } doubted;
 
 /* ---- where ---- */
 
@@ -151,10 +167,13 @@ static void close_warp(size_t warp)
 	}
 }
 
+static void meet(int first, int count);
+
 void emulator_count_met(int first, int count)
 {
 	for (int warp = first / WARP; warp < (first + count + WARP - 1) / WARP; warp++)
 		close_warp((size_t)warp);
+	meet(first, count);
 }
 
 static void ask_shared(uintptr_t at, int bytes, bool write, uintptr_t code, int thread)
@@ -212,23 +231,162 @@ static void touch_global(uintptr_t at, int bytes, bool write, uintptr_t code)
 	}
 }
 
+/* ---- threads of a block ---- */
+
+static void race_in_block(const struct access &other, const char *does, const char *did, uintptr_t code)
+{
+	char what[300];
+	int line = atoi(lines_of(code).c_str());
+	if (raced)
+		return;
+	snprintf(what, sizeof what, "a race in a block: it %s what thread %d %s at line %s, no barrier between", does, other.thread, did, lines_of(other.code).c_str());
+	raced = true;
+	emulator_fail(what, line);
+}
+
+static void look_at_doubted(void)
+{
+	if (doubted.bytes && memcmp((const void *)doubted.at, doubted.before, (size_t)doubted.bytes))
+		race_in_block(doubted.other, "writes", "writes", doubted.code);
+	doubted.bytes = 0;
+}
+
+static bool unordered(const struct access &a, int me)
+{
+	return a.epoch == epoch && a.thread != me && (a.thread / WARP != me / WARP || a.warp_epoch == warp_epochs[me / WARP]);
+}
+
+static void doubt(uintptr_t at, int bytes, int me, uintptr_t code, const struct access &other)
+{
+	if (doubted.bytes || bytes > (int)sizeof doubted.before)
+		return;
+	doubted.at = at, doubted.bytes = bytes, doubted.thread = me, doubted.code = code, doubted.other = other;
+	memcpy(doubted.before, (const void *)at, (size_t)bytes);
+}
+
+static void keep_reader(struct cell *c, const struct access &now)
+{
+	if (c->read.thread != now.thread && c->read.epoch == epoch) {
+		if (c->read.thread / WARP == now.thread / WARP)
+			c->beside = c->read;
+		else
+			c->apart = c->read;
+	}
+	c->read = now;
+}
+
+/* NULL: it has none, and none is made. */
+static struct cell *cell_at(uintptr_t at, bool made)
+{
+	if (near.page == at / PAGE && near.cells)
+		return near.cells + at % PAGE;
+	auto found = cells.find(at / PAGE);
+	if (found == cells.end()) {
+		if (!made || cells.size() == CELL_PAGES)
+			return nullptr;
+		found = cells.emplace(at / PAGE, (struct cell *)calloc(PAGE, sizeof(struct cell))).first;
+		if (!found->second)
+			abort();
+	}
+	near.page = at / PAGE, near.cells = found->second;
+	return near.cells + at % PAGE;
+}
+
+static void drop_cells(void)
+{
+	for (auto &page : cells)
+		free(page.second);
+	cells.clear();
+	near.cells = nullptr;
+}
+
+/* Where the copy was asked for that fills this byte. */
+static uintptr_t copied_at(uintptr_t at)
+{
+	const struct cell *c = cell_at(at, false);
+	return c ? c->copying.code : 0;
+}
+
+/* copying: -1: a copy that was asked for; 1: one that has landed; else 0. */
+static void look_at_block(uintptr_t at, int bytes, bool write, uintptr_t code, int copying, bool everywhere)
+{
+	const int me = emulator_thread();
+	const struct access now = { epoch, warp_epochs[me / WARP], me, code };
+	for (uintptr_t p = at; p < at + (uintptr_t)bytes && !raced; p++) {
+		struct cell *c = cell_at(p, write || everywhere);
+		if (!c)
+			continue;
+		if (c->copying.epoch && copying <= 0)
+			race_in_block(c->copying, write ? "writes" : "reads", "copies", code);
+		else if (unordered(c->written, me) && (!write || copying))
+			race_in_block(c->written, write ? "writes" : "reads", "writes", code);
+		else if (unordered(c->written, me))
+			doubt(at, bytes, me, code, c->written);
+		for (const struct access *reader : { &c->read, &c->beside, &c->apart })
+			if (write && unordered(*reader, me))
+				race_in_block(*reader, "writes", "reads", code);
+		if (write)
+			c->written = now;
+		else
+			keep_reader(c, now);
+		c->copying = copying < 0 ? now : access{};
+	}
+}
+
+/* These threads are at a barrier. */
+static void meet(int first, int count)
+{
+	look_at_doubted();
+	if (count > WARP || (unsigned)count == blockDim.x * blockDim.y * blockDim.z)
+		epoch++;
+	else
+		warp_epochs[first / WARP]++;
+}
+
+static void begin_block(void)
+{
+	unsigned block = begin_blocks + blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+	if (block == last_block)
+		return;
+	look_at_doubted();
+	last_block = block;
+	epoch++;
+}
+
 /* ---- accesses ---- */
 
-static void note(uintptr_t at, int bytes, bool write, uintptr_t code)
+static bool is_shared(uintptr_t at)
+{
+	return at - (uintptr_t)__start_emulated_shared < (uintptr_t)(__stop_emulated_shared - __start_emulated_shared) || dynamic.has(at);
+}
+
+static void note(uintptr_t at, int bytes, bool write, uintptr_t code, int copying = 0)
 {
 	if (!running || stacks.has(at))
 		return;
-	if (at - (uintptr_t)__start_emulated_shared < (uintptr_t)(__stop_emulated_shared - __start_emulated_shared) || dynamic.has(at))
+	begin_block();
+	look_at_doubted();
+	if (is_shared(at)) {
 		ask_shared(at, bytes, write, code, emulator_thread());
-	else if (!mailboxes.has(at) && !statics.has(at) && !raced)
+		look_at_block(at, bytes, write, code, copying, true);
+	} else if (!mailboxes.has(at) && !statics.has(at) && !raced) {
 		touch_global(at, bytes, write, code);
+		look_at_block(at, bytes, write, code, 0, false);
+	}
 }
 
 void emulator_count_copy(const void *to, const void *from, int bytes, int there, void *code)
 {
-	note((uintptr_t)to, bytes, true, (uintptr_t)code);
+	note((uintptr_t)to, bytes, true, (uintptr_t)code, -1);
 	if (there)
 		note((uintptr_t)from, bytes, false, (uintptr_t)code);
+}
+
+void emulator_count_landed(const void *to, int bytes)
+{
+	look_at_doubted();
+	if (running && is_shared((uintptr_t)to))
+		look_at_block((uintptr_t)to, bytes, true, copied_at((uintptr_t)to), 1, true);
 }
 
 #define NOTE(name, bytes, write) extern "C" void __tsan_##name(void *at) { note((uintptr_t)at, bytes, write, (uintptr_t)__builtin_return_address(0)); }
@@ -276,5 +434,7 @@ void emulator_count_end(void)
 		fprintf(to, "%s\tall\t%ld\t%ld\t%ld\t%d\n", kernel, all.requests, all.waves, all.least, all.most);
 		fclose(to);
 	}
+	look_at_doubted();
+	drop_cells();
 	places.clear(), numbers.clear(), running = false;
 }

@@ -58,7 +58,7 @@ static void context_switch(context *from, context *to) { swapcontext(&from->u, &
 
 /* ---- a block of fibers ---- */
 /* Asynchronous copies of a thread, oldest first; `groups` are committed. */
-struct copy { void *to; const void *from; int bytes, there, group, line; };
+struct copy { void *to; const void *from; int bytes, there, group, line, size; };
 struct copies { struct copy *at; int count, room, groups; };
 struct fiber { struct context context; enum state state; int line; unsigned mask; uint3 index; void *fake; struct copies copies; };
 static struct {
@@ -130,7 +130,7 @@ void emulator_fail(const char *what, int line)
 void emulator_copy(void *to, const void *from, int bytes, int there, int line)
 {
 	struct copies *copies = &run.fibers[run.current].copies;
-	struct copy c = { to, from, bytes, there, copies->groups, line };
+	struct copy c = { to, from, bytes, there, copies->groups, line, bytes };
 	if ((uintptr_t)to % (unsigned)bytes || (there && (uintptr_t)from % (unsigned)bytes)) {
 		emulator_fail("an asynchronous copy is misaligned", line);
 		return;
@@ -156,8 +156,11 @@ void emulator_copy_wait(int groups)
 {
 	struct copies *copies = &run.fibers[run.current].copies;
 	int done = 0;
-	while (done < copies->count && copies->at[done].group < copies->groups - groups)
-		copy_now(&copies->at[done++]);
+	for (; done < copies->count && copies->at[done].group < copies->groups - groups; done++) {
+		copy_now(&copies->at[done]);
+		if (emulator_count_landed)
+			emulator_count_landed(copies->at[done].to, copies->at[done].size);
+	}
 	copies->count -= done;
 	memmove(copies->at, copies->at + done, (size_t)copies->count * sizeof *copies->at);
 }

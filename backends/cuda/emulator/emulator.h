@@ -94,6 +94,7 @@ void emulator_count_begin(const struct emulator_counted *) __attribute__((weak))
 void emulator_count_met(int first, int count)
         __attribute__((weak)); /* these threads, at a barrier: what they asked for together is whole */
 void emulator_count_copy(const void *to, const void *from, int bytes, int there, void *code) __attribute__((weak));
+void emulator_count_landed(const void *to, int bytes) __attribute__((weak)); /* its thread has waited for that copy */
 void emulator_count_end(void) __attribute__((weak));
 
 /* ---- barriers and exchanges: write the mailbox, meet, read, meet ---- */
