@@ -419,7 +419,9 @@ static void cuda_device_close(void *raw)
 {
 	struct cuda_device *device = raw;
 	cuda_peers_forget(device);
-	device->cuda->call.cuDevicePrimaryCtxRelease_v2(device->device);
+	/* A context that the driver fails to let go is offered once more: it is the program's to the end else. */
+	if (device->cuda->call.cuDevicePrimaryCtxRelease_v2(device->device))
+		device->cuda->call.cuDevicePrimaryCtxRelease_v2(device->device);
 	device_free(device);
 }
 
