@@ -60,6 +60,7 @@ static struct definition *part_of(const void *user, struct definition *of)
 	struct part part = { of, param, member, arena_new(parts->arena, struct definition) };
 	part.as->type = of->type;
 	part.as->rank = of->rank;
+	part.as->name = arena_printf(parts->arena, "part %zu", parts->all.count); /* indices order loads by it */
 	push(parts->arena, &parts->all, part);
 	return part.as;
 }

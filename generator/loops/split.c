@@ -116,7 +116,8 @@ static enum visit cuts_of_stmt(void *user, struct stmt *stmt)
 
 static bool find_cuts(struct cutting *c, const struct block *block, size_t from)
 {
-	block_visit(&(struct block){ .at = block->at + from, .count = block->count - from }, cuts_of_stmt, c);
+	if (from < block->count)
+		block_visit(&(struct block){ .at = block->at + from, .count = block->count - from }, cuts_of_stmt, c);
 	return c->count && !c->too_many && c->leaves * (size_t)(c->count + 1) <= LEAVES_MOST;
 }
 

@@ -153,7 +153,7 @@ def mutate(name, text, first):
                     k += 1
                 control.add(close)
                 heads.update(semicolons)
-                if semicolons[0] + 1 < semicolons[1]:
+                if len(semicolons) == 2 and semicolons[0] + 1 < semicolons[1]:
                     add(tokens[semicolons[0]][1] + 1, tokens[semicolons[1]][1], "for")
             elif token == "?" and tokens[statement][0] != "static":
                 k = i - 1
