@@ -21,19 +21,19 @@ struct judging {
 	const struct block *inside; /* cells that begin here become vectors */
 };
 
+static enum visit begins(void *user, struct stmt *stmt)
+{
+	const struct cell *cell = *(const struct cell *const *)user;
+	if ((stmt->kind == STMT_ARRAY || stmt->declare || stmt->kind == STMT_JOIN) && stmt->cell == cell)
+		return VISIT_END;
+	for (int s = 0; s < stmt->sum_count; s++)
+		if (stmt->sums[s] == cell)
+			return VISIT_END;
+	return VISIT_PARTS;
+}
 static bool begins_inside(const struct block *block, const struct cell *cell)
 {
-	for (size_t i = 0; i < block->count; i++) {
-		const struct stmt *stmt = block->at[i];
-		if ((stmt->kind == STMT_ARRAY || stmt->declare || stmt->kind == STMT_JOIN) && stmt->cell == cell)
-			return true;
-		for (int s = 0; s < stmt->sum_count; s++)
-			if (stmt->sums[s] == cell)
-				return true;
-		if (begins_inside(&stmt->body, cell) || begins_inside(&stmt->other, cell))
-			return true;
-	}
-	return false;
+	return block_visit(block, begins, &cell);
 }
 
 static double access_cost(const struct judging *j, const struct index *at, bool store)
@@ -153,20 +153,15 @@ static bool pays(const struct judging *j)
 	return j->possible && (j->floats || j->cost < j->scalar * j->loops->target->lanes);
 }
 
-static bool conditions_use(const struct block *block, int var)
+static enum visit condition_uses(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++) {
-		const struct stmt *stmt = block->at[i];
-		for (int r = 0; r < stmt->range_count; r++)
-			if (index_uses(stmt->ranges[r].at, var))
-				return true;
-		if (stmt->kind == STMT_INDEX && index_uses(stmt->at, var))
-			return true;
-		if (conditions_use(&stmt->body, var) || conditions_use(&stmt->other, var))
-			return true;
-	}
-	return false;
+	int var = *(const int *)user;
+	for (int r = 0; r < stmt->range_count; r++)
+		if (index_uses(stmt->ranges[r].at, var))
+			return VISIT_END;
+	return stmt->kind == STMT_INDEX && index_uses(stmt->at, var) ? VISIT_END : VISIT_PARTS;
 }
+static bool conditions_use(const struct block *block, int var) { return block_visit(block, condition_uses, &var); }
 
 /* Cost for one element; < 0: it cannot be. */
 static double judge(const struct loops *loops, const struct block *inside, int var, int64_t extent)
@@ -430,24 +425,18 @@ static void in_groups(struct loops *loops, const struct stmt *loop, struct block
 /* ---- nests ---- */
 static void vectorise_block(struct loops *, struct block *);
 
-static bool has(const struct block *block, enum role role)
+static enum visit is_of_role(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++) {
-		const struct stmt *stmt = block->at[i];
-		if ((stmt->kind == STMT_FOR && stmt->role == role) || has(&stmt->body, role) || has(&stmt->other, role))
-			return true;
-	}
-	return false;
+	return stmt->kind == STMT_FOR && stmt->role == *(const enum role *)user ? VISIT_END : VISIT_PARTS;
 }
+static bool has(const struct block *block, enum role role) { return block_visit(block, is_of_role, &role); }
 
-static bool has_store(const struct block *block)
+static enum visit is_store(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++)
-		if (block->at[i]->kind == STMT_STORE || has_store(&block->at[i]->body)
-		        || has_store(&block->at[i]->other))
-			return true;
-	return false;
+	(void)user;
+	return stmt->kind == STMT_STORE ? VISIT_END : VISIT_PARTS;
 }
+static bool has_store(const struct block *block) { return block_visit(block, is_store, NULL); }
 
 /* Does a chain store each of its partial results?  Rows of them that run side by side would be gathered and scattered.
  */
