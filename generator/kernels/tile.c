@@ -667,6 +667,42 @@ static int next_lines(const struct target *target, struct contraction *c)
 	return (int)ceil_div(floats, 16 * c->group);
 }
 
+/* What people read of it, and its template. */
+static void say_tile(const struct lowered *lowered, struct kernel *kernel)
+{
+	const struct contraction *c = kernel->detail;
+	const struct target *target = lowered->target;
+	kernel->blocks_of = c->split_panels
+	        ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile_vecs * target->lanes)
+	        : arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows * (c->warps ? c->warps : 1));
+	if (c->pool.d)
+		kernel->blocks_of = "rows of the maximum";
+	kernel->tile = c->warps ? arena_printf(lowered->arena, "%d x %d x %d", c->warps * c->tile_rows,
+	                       c->tile_vecs * target->lanes, c->depth)
+	                        : arena_printf(lowered->arena, "%d x %d", c->tile_rows, c->tile_vecs * target->lanes);
+	kernel->lanes = (struct kernel_lanes){ target->lanes, c->product->sum, false };
+	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
+}
+
+/* b, where it is a constant, in panels; `rows` of the result share each, `terms` of all batches. */
+static void pack_constant(struct lowered *lowered, struct contraction *c, int64_t rows, int64_t terms)
+{
+	const struct target *target = lowered->target;
+	int64_t vecs = ceil_div(c->extents[c->column], target->lanes);
+	struct packing *packing = arena_new(lowered->arena, struct packing);
+	*packing = (struct packing){ c, target->lanes };
+	c->interleaved = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
+	/* Weights that do not stay in L2 from call to call come from beyond it: the next panel, or what the
+	 * next kernel begins with, comes while this one is multiplied; a single row streams as fast as memory
+	 * is anyway, and where that hides latency, others run meanwhile.  What is pooled is small. */
+	if (!target->hides_latency && !target->small && !c->widened && !c->pool.d
+	        && lowered->constants_bytes > near_bytes(target, NEAR_all) && rows > 2)
+		c->next_lines = next_lines(target, c);
+	if (!(c->packed = packed_alike(lowered, c)))
+		c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
+		        c->b->type, vecs * target->lanes * terms, fill_packed, packing);
+}
+
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
@@ -725,31 +761,10 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	choose_packed_a(target, c);
 	c->split_panels |= panels_are_shared(target, c, batches * columns * terms * 4, blocks);
 	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : blocks;
-	kernel->blocks_of = c->split_panels
-	        ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile_vecs * target->lanes)
-	        : arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows * (c->warps ? c->warps : 1));
-	if (c->pool.d)
-		kernel->blocks_of = "rows of the maximum";
-	kernel->tile = c->warps ? arena_printf(lowered->arena, "%d x %d x %d", c->warps * c->tile_rows,
-	                       c->tile_vecs * target->lanes, c->depth)
-	                        : arena_printf(lowered->arena, "%d x %d", c->tile_rows, c->tile_vecs * target->lanes);
-	kernel->lanes = (struct kernel_lanes){ target->lanes, c->product->sum, false };
-	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
+	say_tile(lowered, kernel);
 	keep_counts(c);
-	if (c->b->of->source == SOURCE_CONSTANT) {
-		struct packing *packing = arena_new(lowered->arena, struct packing);
-		*packing = (struct packing){ c, target->lanes };
-		c->interleaved = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
-		/* Weights that do not stay in L2 from call to call come from beyond it: the next panel, or what the
-		 * next kernel begins with, comes while this one is multiplied; a single row streams as fast as memory
-		 * is anyway, and where that hides latency, others run meanwhile.  What is pooled is small. */
-		if (!target->hides_latency && !target->small && !c->widened && !c->pool.d
-		        && lowered->constants_bytes > near_bytes(target, NEAR_all) && rows * outer > 2)
-			c->next_lines = next_lines(target, c);
-		if (!(c->packed = packed_alike(lowered, c)))
-			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
-			        c->b->type, batches * vecs * target->lanes * terms, fill_packed, packing);
-	}
+	if (c->b->of->source == SOURCE_CONSTANT)
+		pack_constant(lowered, c, rows * outer, batches * terms);
 }
 
 const char *contraction_word(const struct kernel *kernel)
