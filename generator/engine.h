@@ -36,8 +36,8 @@ struct engine_kind {
 	void (*close)(struct engine *);
 	/* For ingot bench; NULL: it does not time its kernels apart.  Needs options->profile at open. */
 	void (*profile)(struct engine *, const void *const *inputs, void *const *outputs, engine_mark *, void *user);
-	/* limit_fma, and of products of integers limit_NAME: float (long rounds); limit_read: float (const float *, long
-	 * count); NULL where there is no such loop.  As templates/c/limits.jinja says. */
+	/* limit_fma, and of products of integers limit_NAME: float (long rounds); limit_read: float (const float *,
+	 * long count); NULL where there is no such loop.  As templates/c/limits.jinja says. */
 	void *(*limit)(struct engine *, const char *name);
 	/* Of a device, for ingot bench, behind a run; NULL: it is none.  again: once more, with what lies in its
 	 * memory, by launches or as a graph.  times: so by launches, and microseconds of each kernel by the device's

@@ -136,8 +136,8 @@ static inline void leave(struct cuda_device *device)
 	device->cuda->call.cuCtxPopCurrent_v2(&context);
 }
 
-/* The thread's calls have nothing to do with what somebody captures meanwhile: in a capture that forbids unsafe calls to
- * all threads they would fail, and break it.  Its own mode; -1: the driver leaves it, though asked twice. */
+/* The thread's calls have nothing to do with what somebody captures meanwhile: in a capture that forbids unsafe calls
+ * to all threads they would fail, and break it.  Its own mode; -1: the driver leaves it, though asked twice. */
 static inline int relax(const struct cuda *cuda)
 {
 	int mode = CUDA_CAPTURE_RELAXED;

@@ -285,8 +285,8 @@ void ingot_trace_end(struct ingot_runtime *runtime)
 	leave(runtime);
 }
 
-/* Some of those from *next on, which it moves, up to those that were there when it was asked first: the lock is not held
- * for all of them.  What was overwritten meanwhile is passed over. */
+/* Some of those from *next on, which it moves, up to those that were there when it was asked first: the lock is not
+ * held for all of them.  What was overwritten meanwhile is passed over. */
 static uint32_t trace_take(
         struct ingot_runtime *runtime, struct trace_entry *some, uint32_t room, uint64_t *next, uint64_t *last)
 {

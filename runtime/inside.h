@@ -200,8 +200,8 @@ struct location {
 	bool owns_pool;     /* its pool goes with it */
 	uint32_t index;     /* among the device's locations */
 	uint32_t streaming; /* contents of merge buffers that are this place */
-	/* Before a stream writes it; told by who makes it stream, as a small program that has no merge buffers needs none
-	 * of their code. */
+	/* Before a stream writes it; told by who makes it stream, as a small program that has no merge buffers needs
+	 * none of their code. */
 	enum ingot_status (*settle)(struct location *, struct stream *writer);
 	uint32_t retired;                          /* times that the caller took its memory back */
 	struct node *node;                         /* whose value it holds, kept; NULL: constants, workspaces */
@@ -539,8 +539,8 @@ enum ingot_status submit(
 void leave_after(struct stream *, struct ingot_command *);    /* leave; on inline devices, runs it */
 void leave_dropping(struct stream *, struct ingot_command *); /* leave_after, and one reference of the stream less */
 void command_cancel(struct ingot_command *);                  /* one that has not begun */
-/* Of the stream's work what is the closer's (own NULL: all) and waits for an event that only a program can signal, which
- * nobody did: it is forgone, and other streams' work is left alone.  Gives the lock up. */
+/* Of the stream's work what is the closer's (own NULL: all) and waits for an event that only a program can signal,
+ * which nobody did: it is forgone, and other streams' work is left alone.  Gives the lock up. */
 void stream_forgo(struct stream *, bool (*own)(const struct ingot_command *, const void *), const void *);
 bool command_forgo(struct ingot_command *); /* one of those; false: it is none */
 /* INGOT_WOULD_BLOCK inside a task, whose stream stands meanwhile. */

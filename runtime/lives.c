@@ -1,5 +1,5 @@
-/* lives.c: which runtimes are open, so that a handle of one that is closed, or that was opened before a fork and has its
- * threads in the parent, answers INGOT_STALE and is not looked into.  Read by each call, without a lock. */
+/* lives.c: which runtimes are open, so that a handle of one that is closed, or that was opened before a fork and has
+ * its threads in the parent, answers INGOT_STALE and is not looked into.  Read by each call, without a lock. */
 #include "common/alone.h"
 #if INGOT_THREADS
 #include <pthread.h>

@@ -1,7 +1,8 @@
-/* compiler.c: the compiler of its own name, behind ccache.  ccache is told of what a file includes, so it need not run the preprocessor
- * first, which for a small file of kernels takes as long as to compile it; not where an assembler includes more (.incbin), which only the
- * preprocessed text shows.  And as ccache keeps the object of one source, a command is taken apart that compiles several, or links what
- * it compiles.  In $PATH by a link of the compiler's name; made by tests/compilers. */
+/* compiler.c: the compiler of its own name, behind ccache.  ccache is told of what a file includes, so it need not run
+ * the preprocessor first, which for a small file of kernels takes as long as to compile it; not where an assembler
+ * includes more (.incbin), which only the preprocessed text shows.  And as ccache keeps the object of one source, a
+ * command is taken apart that compiles several, or links what it compiles.  In $PATH by a link of the compiler's name;
+ * made by tests/compilers. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdio.h>

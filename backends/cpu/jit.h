@@ -6,9 +6,8 @@
  *
  * Two files stand behind it: tcc.c (libtcc) and tcc_absent.c, where a build has none: every call then answers
  * JIT_ABSENT.  Nothing here prints, exits, or opens a file.  Text may come from several threads at once; libtcc itself
- * takes
- * them one after the other, under a lock of its own.  Text must be ours: libtcc is no place for what a stranger wrote.
- * */
+ * takes them one after the other, under a lock of its own.  Text must be ours: libtcc is no place for what a stranger
+ * wrote. */
 #ifndef BACKENDS_CPU_JIT_H
 #define BACKENDS_CPU_JIT_H
 #include <stddef.h>

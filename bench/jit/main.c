@@ -3,10 +3,9 @@
  *     jit_bench --bits [--dim NAME=N]... [--value NAME=N,N]... MODEL...        only compares the JIT with the
  *       interpreter
  * --kernels: each kernel besides, and which of the JIT's are scalar loops.  --dim and --value are ingot's, for those of
- * the models that have such names.
- * Times are CPU time, the least of many batches of calls: others may have the machine meanwhile. Also: how long the JIT
- * takes
- * from the model's file to its first result, in a warm process; and whether the bits agree. */
+ * the models that have such names. Times are CPU time, the least of many batches of calls: others may have the machine
+ * meanwhile. Also: how long the JIT takes from the model's file to its first result, in a warm process; and whether the
+ * bits agree. */
 #include "backends/cpu/jit.h"
 #include "engine.h"
 #include <math.h>

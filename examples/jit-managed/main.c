@@ -1,6 +1,5 @@
 /* main.c: a model file on two streams, without a compiler: libtcc makes a module of it in memory, one stream computes,
- * the other one
- * looks at what came out, and an event for each picture orders them.
+ * the other one looks at what came out, and an event for each picture orders them.
  *
  * usage: pipeline MODEL          a model of one f32 input and one f32 output, whose dims are fixed
  *

@@ -1,6 +1,5 @@
 /* main.c: one generated library in two contexts on two streams: two pictures are read at the same time, by the same
- * code and the
- * same weights, and each context has inputs, outputs and scratch of its own.
+ * code and the same weights, and each context has inputs, outputs and scratch of its own.
  *
  *     ingot build examples/digits/digits.onnx --profile managed --threads 2 -o out/digits
  *     cc -O2 -Iout/digits -Iout/digits/runtime/include examples/managed/main.c \

@@ -55,8 +55,8 @@ void data_expect(const struct graph *, struct data *);
 /* The small inputs of integers, of one dimension at most, are what all sets have there, wherever they agree, from now
  * on: pass_hold.  */
 void data_hold(struct graph *, const struct data_sets *);
-/* What `compiled` makes of the model; where that is refused (EXIT_UNSUPPORTED), because values that come at run time decide
- * what the model is, what it makes with `hold`. */
+/* What `compiled` makes of the model; where that is refused (EXIT_UNSUPPORTED), because values that come at run time
+ * decide what the model is, what it makes with `hold`. */
 struct model *data_compile(struct cli *, struct model *(*compiled)(struct cli *, bool hold, void *user), void *user);
 
 /* The values that data_hold found, by name: for reports. */

@@ -150,8 +150,8 @@ static inline bool expr_has(const struct expr *expr, unsigned kinds) { return (e
 static inline int expr_cost(const struct expr *expr) { return expr->cost; }
 /* Whether it can be a vector along that variable (-1: of one value): float alone, affine in it, no select on it. */
 bool expr_can_vector(const struct expr *, int lane);
-/* Whether vectors of that type exist: floats of 16 bits, which are codes until a cast widens them, float32, double, integers of 8 to
- * 64 bits and bool. */
+/* Whether vectors of that type exist: floats of 16 bits, which are codes until a cast widens them, float32, double,
+ * integers of 8 to 64 bits and bool. */
 bool dtype_has_lanes(enum dtype);
 /* Whether a vector of any of these types along that variable can be what this node makes of its arguments; a load may
  * take each lane from an address of its own (index_lane_gathers). */

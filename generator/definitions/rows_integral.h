@@ -1,6 +1,6 @@
-/* rows_integral.h: scalars.h -> a function over arrays for each row that has integers, and their table.  Included once in
- * a file that has set the words k_* of 64-bit integers, signed or not, and TABLE.  The rows' own + - * are of unsigned
- * numbers, which wrap around. */
+/* rows_integral.h: scalars.h -> a function over arrays for each row that has integers, and their table.  Included once
+ * in a file that has set the words k_* of 64-bit integers, signed or not, and TABLE.  The rows' own + - * are of
+ * unsigned numbers, which wrap around. */
 /* Products of what lies side by side in the low 32 bits, lowest first. */
 static int64_t k_dot16(uint64_t a, uint64_t b)
 {

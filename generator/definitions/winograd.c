@@ -1,6 +1,5 @@
 /* winograd.c: one definition -> six.  A 3x3 convolution of stride 1 becomes Winograd's F(m x m, 3x3), m = 2 or 4:
- * transforms
- * of m + 2 points, a sum of products for each pair of points, and a transform back.
+ * transforms of m + 2 points, a sum of products for each pair of points, and a transform back.
  *
  *     u  f32[p, p, o, c]            the filters: constants are transformed in double, those that come at run time in
  *        float
@@ -11,8 +10,7 @@
  *     y  f32[n, o, h, w]            rows back, and what the sum of the convolution starts from
  *
  * The points are 0, 1, -1, infinity, or 0, p1, -p1, p2, -p2, infinity with p1 = 5/8 and p2 = 3/2, whose squares and
- * products
- * are floats.  templates/common/winograd.jinja computes these very roundings; templates and definitions change
+ * products are floats.  templates/common/winograd.jinja computes these very roundings; templates and definitions change
  * together. */
 #include "definitions/definitions.h"
 #include "definitions/winograd.h"

@@ -10,11 +10,11 @@
  *     … print printer.lets.at[0 … count-1] before it: const vec v0 = vec_load(skip + 16 * i + c);
  *     printer.lets.count = 0;                          // and on to the next statement
  *
- * With `lane` the expression stands for target->lanes neighbours along that variable and is a vector, by lane_types: a load whose address
- * grows by 1 with the lane is vec_load, by 2 vec_even or vec_odd, one that does not grow is vec_set, any other
- * vec_gather; where it bends, vec_near or vec_lane_gather (picks.c).  What a vector
- * may hold is loops_can_vector's to say.  Without it the expression is a scalar of its own C type.
- * Addresses are schedule_address's. */
+ * With `lane` the expression stands for target->lanes neighbours along that variable and is a vector, by lane_types: a
+ * load whose address grows by 1 with the lane is vec_load, by 2 vec_even or vec_odd, one that does not grow is vec_set,
+ * any other vec_gather; where it bends, vec_near or vec_lane_gather (picks.c).  What a vector may hold is
+ * loops_can_vector's to say.  Without it the expression is a scalar of its own C type. Addresses are
+ * schedule_address's. */
 #ifndef EMIT_EMIT_H
 #define EMIT_EMIT_H
 #include "kernels/kernels.h"
@@ -40,8 +40,8 @@ struct let {
 	const char *type, *name, *value;
 };
 
-/* How vectors of an element type are said: their C type, what a row of tables/scalars.h begins with, what stands behind the
- * words that load and store, and the pointer that those take, where it is not that of the buffer. */
+/* How vectors of an element type are said: their C type, what a row of tables/scalars.h begins with, what stands behind
+ * the words that load and store, and the pointer that those take, where it is not that of the buffer. */
 struct lane_type {
 	const char *vector, *row, *memory, *pointer;
 };
@@ -79,10 +79,11 @@ const char *printer_lane_gather(struct printer *, const struct definition *,
 /* The same of another type than float. */
 const char *printer_lane_gather_typed(
         struct printer *, const struct definition *, const struct index *address, struct lane_type);
-/* A vector's value before it is cast to float16, where nothing else wants that: a store may do it.  NULL: it is none. */
+/* A vector's value before it is cast to float16, where nothing else wants that: a store may do it.  NULL: it is
+ * none. */
 const char *printer_before_narrow(struct printer *, const struct expr *);
-/* A vec2: `low` as printer_lane_gather, `high` of the element behind each.  NULL: no word does that, or one load has all
- * lanes. */
+/* A vec2: `low` as printer_lane_gather, `high` of the element behind each.  NULL: no word does that, or one load has
+ * all lanes. */
 const char *printer_lane_gather_two(struct printer *, const struct definition *, const struct index *address);
 
 /* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */

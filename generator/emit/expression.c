@@ -23,8 +23,8 @@ enum { LONG_TEXT = 200 };
 struct printed {
 	const char *text;
 	int level;
-	/* Scalars of integers below 64 bits.  OWN: C takes the text for the expression's type as it stands.  WIDE: a long
-	 * long of the right value.  RAW: a long long of which the low bits alone are right. */
+	/* Scalars of integers below 64 bits.  OWN: C takes the text for the expression's type as it stands.  WIDE: a
+	 * long long of the right value.  RAW: a long long of which the low bits alone are right. */
 	enum { OWN, WIDE, RAW } form;
 };
 
@@ -357,8 +357,8 @@ static const bool stays[SCALAR_COUNT] = { [SCALAR_max] = true,
 	[SCALAR_and] = true,
 	[SCALAR_or] = true,
 	[SCALAR_where] = true };
-/* Rows whose low bits are those of their operands' low bits; of a shift those of the first.  No products: machines of 32
- * bits multiply to 64 at a price. */
+/* Rows whose low bits are those of their operands' low bits; of a shift those of the first.  No products: machines of
+ * 32 bits multiply to 64 at a price. */
 static const bool is_modular[SCALAR_COUNT] = { [SCALAR_add] = true,
 	[SCALAR_sub] = true,
 	[SCALAR_neg] = true,
@@ -693,8 +693,8 @@ static const char *print_bytes(struct printer *printer, const struct expr *e)
 	                        : arena_printf(arena, "ivec_bytes(%s)", from);
 }
 
-/* Where another lane gather is of the element behind this one's, or before it, in each lane, both come at once.  NULL: none
- * is. */
+/* Where another lane gather is of the element behind this one's, or before it, in each lane, both come at once.  NULL:
+ * none is. */
 static const char *print_one_of_two(struct printer *printer, int number)
 {
 	struct arena *arena = printer->arena;

@@ -1,6 +1,6 @@
-/* cast.c: a generic kernel -> one call of an entry that ingot itself generated when it was built, for layers of any size
- * (loops/symbols.c): the statements of this kernel with symbols are the very statements of that entry, and the call
- * gives it the symbols' values. */
+/* cast.c: a generic kernel -> one call of an entry that ingot itself generated when it was built, for layers of any
+ * size (loops/symbols.c): the statements of this kernel with symbols are the very statements of that entry, and the
+ * call gives it the symbols' values. */
 #include "jit/jit.h"
 #include <inttypes.h>
 #include <stdlib.h>

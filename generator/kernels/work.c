@@ -1,4 +1,5 @@
-/* work.c: a kernel -> the least that it has to do, whatever its code does: what `ingot bench` holds its time against. */
+/* work.c: a kernel -> the least that it has to do, whatever its code does: what `ingot bench` holds its time
+ * against. */
 #include "kernels/kernels.h"
 
 /* How many elements of 32 bits one of these counts as: vectors hold more of the narrow ones.  A float below 32 bits is

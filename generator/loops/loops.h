@@ -17,8 +17,8 @@
  *     fuse.c        what a loop stores, the next may take from a register
  *     vectorise.c   one variable of each nest is taken by lanes; sums in 64 lanes become registers
  *
- * emit/loops.c prints the result through templates/c/loops.jinja.  Everything lives in the arena given to loops_lower.
- * */
+ * emit/loops.c prints the result through templates/c/loops.jinja.  Everything lives in the arena given to
+ * loops_lower. */
 #ifndef LOOPS_LOOPS_H
 #define LOOPS_LOOPS_H
 #include "kernels/kernels.h"
@@ -183,7 +183,8 @@ const struct expr *copy_expr(struct copying *, const struct expr *);
 struct stmt *copy_stmt(struct copying *, const struct stmt *);
 void copy_block(struct copying *, const struct block *, struct block *out);
 
-/* Each statement before what is in it, as visits of expressions are.  True: one said that nothing more is to be seen. */
+/* Each statement before what is in it, as visits of expressions are.  True: one said that nothing more is to be
+ * seen. */
 typedef enum visit visit_stmt(void *user, struct stmt *);
 bool block_visit(const struct block *, visit_stmt *, void *user);
 /* Each block that is in it, those of a block's statements before the block, and it itself last. */
@@ -197,8 +198,8 @@ bool block_bends(const struct block *, int var); /* is any index not affine in t
 /* Every SET, STORE and JOIN, with how often it runs in one round of the block. */
 void block_leaves(const struct block *, void (*visit)(void *user, struct stmt *, double rounds), void *user);
 
-/* Whether it can be a vector along the lane: of float alone, or `typed`, of any type that has lanes.  Loads between bounds
- * of the lane, of neighbours along it, are masked loads. */
+/* Whether it can be a vector along the lane: of float alone, or `typed`, of any type that has lanes.  Loads between
+ * bounds of the lane, of neighbours along it, are masked loads. */
 bool loops_can_vector(const struct expr *, int lane, bool typed);
 bool cell_is_loaded(const struct block *, const struct cell *); /* fuse.c */
 bool cell_is_stored(const struct block *, const struct cell *); /* SET counts too */

@@ -2,8 +2,8 @@
  *
  * A nest of maps gives the variable along which most of what it loads and stores lies side by side; it becomes the
  * innermost. A sum in 64 lanes is either taken along its terms, in 64 / lanes registers, or, where the outputs lie
- * better, of as many outputs as there are lanes.  Vectors are of any type that has lanes (definitions.h), each of target->lanes
- * elements; where lanes are threads, of float alone.  With one lane the same with scalars. */
+ * better, of as many outputs as there are lanes.  Vectors are of any type that has lanes (definitions.h), each of
+ * target->lanes elements; where lanes are threads, of float alone.  With one lane the same with scalars. */
 #include "loops/loops.h"
 #include <assert.h>
 
@@ -51,7 +51,8 @@ enum {
 	BY_LANE_DOUBLE = 8
 }; /* single elements loaded in the time of a vector's load; every second element's cost */
 
-/* Rows and casts that a vector leaves to its lanes (common/lanes.jinja): each is stored, computed by itself and loaded. */
+/* Rows and casts that a vector leaves to its lanes (common/lanes.jinja): each is stored, computed by itself and
+ * loaded. */
 static bool by_lane(const struct target *target, const struct expr *expr)
 {
 	if (expr->kind == EXPR_CAST) {

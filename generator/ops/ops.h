@@ -44,8 +44,8 @@ extern const int op_count;
 
 /* ---- ops.c ---- */
 const struct op *op_find(const char *domain, const char *name); /* NULL: not known */
-/* The op of a node: of the table, or one of the user's own, whose text stands in the main graph's folder of templates, as
- * onnx/my.Foo.jinja; NULL: neither. */
+/* The op of a node: of the table, or one of the user's own, whose text stands in the main graph's folder of templates,
+ * as onnx/my.Foo.jinja; NULL: neither. */
 const struct op *op_known(const struct node *);
 /* "; did you mean Softmax?": of an op that is not there; "" where none of its domain is near. */
 const char *op_meant(struct build *, const char *domain, const char *name);

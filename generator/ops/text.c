@@ -1,5 +1,6 @@
 /* text.c: a node whose op is a text -> the nodes of that text.  templates/onnx/NAME.jinja, or DOMAIN.NAME.jinja where
- * that is not ONNX's own, is a function in ONNX text, in the newest opset, and is rendered anew for each node.  What a text is given:
+ * that is not ONNX's own, is a function in ONNX text, in the newest opset, and is rendered anew for each node.  What a
+ * text is given:
  *
  *     opset               the version of the op's domain that the node is of; an attribute of that name hides it
  *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, counted,

@@ -1,6 +1,6 @@
-/* trees.c: ingot.Trees -> nodes over tables: what a forest's leaves add up to, for all rows of a batch at once.  A table
- * has a row for each node of all trees: feature, threshold, where to go.  A leaf leads to itself, so all rows and trees
- * take as many steps as the deepest tree has. */
+/* trees.c: ingot.Trees -> nodes over tables: what a forest's leaves add up to, for all rows of a batch at once.  A
+ * table has a row for each node of all trees: feature, threshold, where to go.  A leaf leads to itself, so all rows and
+ * trees take as many steps as the deepest tree has. */
 #include "frontends/frontends.h"
 #include "ops/ops.h"
 #include <inttypes.h>

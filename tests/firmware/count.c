@@ -1,6 +1,5 @@
 /* count.c: a QEMU plugin: executed guest instructions per ELF symbol, exact and the same on every run.  Debian's QEMU
- * has plugins
- * compiled in but ships no header, so what is called is declared here (plugin API 1).
+ * has plugins compiled in but ships no header, so what is called is declared here (plugin API 1).
  *
  *     gcc -O2 -shared -fPIC count.c -o libcount.so
  *     qemu-system-arm … -plugin ./libcount.so,out=FILE       lines of "COUNT SYMBOL" */

@@ -1,6 +1,5 @@
 /* main.c: runs one network on the board and compares its outputs with what the interpreter gave: exit code 0, or 42
- * where a bit
- * differs.  Prints the stack that the call used.  case.h, written by firmware.py, says which network:
+ * where a bit differs.  Prints the stack that the call used.  case.h, written by firmware.py, says which network:
  *     WORKSPACE_BYTES WORKSPACE_ALIGN         of its header
  *     OUTPUT_WORDS                            of all its outputs, in a row
  *     int case_run(float *out, void *workspace)

@@ -6,8 +6,8 @@
  *                                     and MPFR
  *                         where that shows more than three quarters of the bound
  *
- * A result that overflows counts from the largest float's next; where it underflows, the unit is the smallest denormal.
- * */
+ * A result that overflows counts from the largest float's next; where it underflows, the unit is the smallest
+ * denormal. */
 #include "definitions/words.h"
 #include "definitions/rows.h"
 #include <math.h>

@@ -20,23 +20,18 @@
  *     }
  *
  * One thread at a time does that for a queue.  Each command is finished once, in the order of its queue, and behind
- * those that its
- * queue waited for (event_wait); a status other than INGOT_OK says that the device failed at it.  Another thread than
- * the one that
- * issues finishes them: where the device could not be told to wait for another queue, ingot_command_run waits until
- * what is there
- * is finished.  The runtime hands the next command of the queue out as soon as the one
- * before is issued, and lets queues of one backend wait for each other by events; only a task of the host's waits until
- * what is before it is done.  `code` of call and launch is read when the command is finished, and stays until then.
+ * those that its queue waited for (event_wait); a status other than INGOT_OK says that the device failed at it. Another
+ * thread than the one that issues finishes them: where the device could not be told to wait for another queue,
+ * ingot_command_run waits until what is there is finished.  The runtime hands the next command of the queue out as soon
+ * as the one before is issued, and lets queues of one backend wait for each other by events; only a task of the host's
+ * waits until what is before it is done.  `code` of call and launch is read when the command is finished, and stays
+ * until then.
  *
  * wake, the events, module_load, module_unload, host_unpin, peer, used and close may be called with the runtime's lock
- * held: they call
- * nothing of the runtime, `wake` does not wait, and no lock that they take is held while the runtime is called.  The
- * others are called without it, by any thread.  Functions return INGOT_OK or a status; `text` (room of
- * INGOT_BACKEND_TEXT
- * bytes) takes the device's own words.  INGOT_LOST from any of them, or to ingot_command_finish, says that the device
- * is
- * gone: what is queued on any stream of it is not run, and nothing is taken any more. */
+ * held: they call nothing of the runtime, `wake` does not wait, and no lock that they take is held while the runtime is
+ * called.  The others are called without it, by any thread.  Functions return INGOT_OK or a status; `text` (room of
+ * INGOT_BACKEND_TEXT bytes) takes the device's own words.  INGOT_LOST from any of them, or to ingot_command_finish,
+ * says that the device is gone: what is queued on any stream of it is not run, and nothing is taken any more. */
 #ifndef INGOT_BACKEND_H
 #define INGOT_BACKEND_H
 
@@ -141,8 +136,8 @@ struct ingot_backend {
 	enum ingot_status (*event_record)(void *queue, void *event, char *text);
 	enum ingot_status (*event_wait)(void *queue, void *event, char *text);
 
-	/* A whole static schedule at once; a step starts behind those in `after`.  NULL: its steps are issued one by one,
-	 * in their order. */
+	/* A whole static schedule at once; a step starts behind those in `after`.  NULL: its steps are issued one by
+	 * one, in their order. */
 	enum ingot_status (*schedule)(void *queue, void *module, const struct ingot_schedule *, char *text);
 
 	/* Host memory that the device may use directly, for copies that do not stop the host: what programs pin, and

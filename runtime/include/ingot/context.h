@@ -25,13 +25,13 @@
  *
  * Constants of a library are never written, by no call (INGOT_CONFLICT): they may lie in read-only memory, and a device
  * has them once, from the first link to the end of the last library and context that have them; where their upload was
- * skipped, the next link or run uploads them again.  A shared node has one writer, the first stream that writes it, also
- * when that is closed.  Closing a context, routine or library waits for what its stream was given by then; in a task
- * nothing waits, and what is queued keeps what it uses.
+ * skipped, the next link or run uploads them again.  A shared node has one writer, the first stream that writes it,
+ * also when that is closed.  Closing a context, routine or library waits for what its stream was given by then; in a
+ * task nothing waits, and what is queued keeps what it uses.
  *
- * What a call says of nodes (who owns them, which value is the newest, what is in a merge buffer, what is shared) counts
- * from when its work was accepted: what was refused changes nothing, and what was skipped, as it was cancelled or as
- * something before it failed, takes it back. */
+ * What a call says of nodes (who owns them, which value is the newest, what is in a merge buffer, what is shared)
+ * counts from when its work was accepted: what was refused changes nothing, and what was skipped, as it was cancelled
+ * or as something before it failed, takes it back. */
 #ifndef INGOT_CONTEXT_H
 #define INGOT_CONTEXT_H
 
@@ -48,9 +48,9 @@ extern "C" {
 enum ingot_status ingot_context_new(struct ingot_stream, struct ingot_context *);
 /* stream: of the parent's device; zeros: the parent's own. */
 enum ingot_status ingot_context_child(struct ingot_context parent, struct ingot_stream, struct ingot_context *);
-/* Waits for its stream, but cancels its own work that waits for an event that nobody signalled; then frees what it owns; with automatic transfers the host gets the newest values that nobody
- * else has.  Again: nothing happens.  With live children: INGOT_BUSY, and nothing happens either.  Its handle still
- * answers queries. */
+/* Waits for its stream, but cancels its own work that waits for an event that nobody signalled; then frees what it
+ * owns; with automatic transfers the host gets the newest values that nobody else has.  Again: nothing happens.  With
+ * live children: INGOT_BUSY, and nothing happens either.  Its handle still answers queries. */
 enum ingot_status ingot_context_finalize(struct ingot_context);
 enum ingot_status ingot_context_close(struct ingot_context); /* finalizes, then ends the handle */
 bool ingot_context_finalized(struct ingot_context);
@@ -83,8 +83,8 @@ size_t ingot_context_json(struct ingot_context, char *text, size_t room); /* nod
  */
 enum ingot_status ingot_from_host(struct ingot_context, struct ingot_node, bool *present, struct ingot_event *done);
 enum ingot_status ingot_to_host(struct ingot_context, struct ingot_node, bool *present, struct ingot_event *done);
-/* From and to the caller's array of exactly the node's bytes.  Of a part: the rest of the place stays as it is, but with
- * automatic transfers it gets the newest value first, as what was written in part is the newest then. */
+/* From and to the caller's array of exactly the node's bytes.  Of a part: the rest of the place stays as it is, but
+ * with automatic transfers it gets the newest value first, as what was written in part is the newest then. */
 enum ingot_status ingot_write(
         struct ingot_context, struct ingot_node, const void *, uint64_t bytes, struct ingot_event *done);
 enum ingot_status ingot_read(struct ingot_context, struct ingot_node, void *, uint64_t bytes, struct ingot_event *done);

@@ -13,10 +13,9 @@
  *     ingot_runtime_close(runtime);                 // closes what is left, and says so
  *
  * The headers are read in this order: status.h, runtime.h, pool.h, node.h, context.h; where they are needed mode.h,
- * names.h,
- * threads.h, plan.h; for those who bring code abi.h, and for another kind of device backend.h.  docs/runtime-guide.md
- * builds a
- * program of them.  What holds for every call stands here, and a call says what is otherwise:
+ * names.h, threads.h, plan.h; for those who bring code abi.h, and for another kind of device backend.h.
+ * docs/runtime-guide.md builds a program of them.  What holds for every call stands here, and a call says what is
+ * otherwise:
  *
  * - it owns nothing that it is given: text and small structs are copied before it returns, arrays that work reads or
  * writes stay
@@ -33,8 +32,7 @@
  *
  * Who opens closes: each open, new, load, link and init, and each event that a call hands out by `done` (NULL: none is
  * made).  A call that needs an argument it is not given answers INGOT_INVALID; a `done`, and what a comment says, may
- * be
- * NULL.
+ * be NULL.
  *
  * Any thread may call anything, tasks included, unless a call says otherwise.  A call that would wait for work answers
  * INGOT_WOULD_BLOCK in a task, its `destroy`, a routine or a kernel: its stream stands meanwhile.  What takes long
@@ -193,7 +191,8 @@ enum ingot_status ingot_stream_open(struct ingot_device, struct ingot_stream *);
 /* The live ones, by number; at most `room` are written, *count is how many. */
 enum ingot_status ingot_device_streams(struct ingot_device, struct ingot_stream *, uint32_t room, uint32_t *count);
 /* Finishes its work, but cancels what waits for an event that nobody signalled; INGOT_BUSY with contexts on it, and for
- * the default stream.  Not from a task.  Closing anything cancels its own work alone, and leaves that of other streams. */
+ * the default stream.  Not from a task.  Closing anything cancels its own work alone, and leaves that of other
+ * streams. */
 enum ingot_status ingot_stream_close(struct ingot_stream);
 /* Until what was submitted before is done, whatever others submit meanwhile; the error of its work, once. */
 enum ingot_status ingot_stream_await(struct ingot_stream);

@@ -1,6 +1,5 @@
 /* misuse.c: runs each way to misuse the runtime (misuse.h) in a process of its own, on each device: it must answer the
- * row's
- * status, and everything must be released in the end.
+ * row's status, and everything must be released in the end.
  *
  *     runtime-misuse [--device NAME] [--way GROUP.NAME] [--here] [--list]
  *
