@@ -75,7 +75,7 @@ static int64_t number(struct header *h)
 	return n;
 }
 
-/* '<f4', '>i8', '|b1' … -> type and bytes; returns whether the bytes of an element must be turned round. */
+/* '<f4', '>i8', '|b1' … -> type and bytes; returns whether the bytes of an element must be swapped. */
 static bool read_type(struct header *h, const char *text, size_t count, struct npy *npy)
 {
 	char order = count ? text[0] : 0;

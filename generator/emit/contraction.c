@@ -38,7 +38,7 @@ struct printer contraction_printer(struct printing *p, const char *left)
 		.user = p };
 }
 
-/* The terms at the start of a pass, or of the first one. */
+/* The terms at the start of a k block, or of the first one. */
 static void at_k_block(const struct printing *p, bool first, const struct index **with)
 {
 	const struct contraction *c = p->c;
@@ -73,7 +73,7 @@ static const char *left_of(struct printing *p, const struct tile *tile, int64_t 
 	return tile->left && v == tile->vecs - 1 ? arena_printf(p->arena, "%d", tile->left) : NULL;
 }
 
-/* Floats from row to row of what is turned. */
+/* Floats from row to row of what is transposed. */
 static int64_t transposed_width(const struct printing *p) { return p->c->tile_vecs * p->emit->target->lanes; }
 
 static const char *transposed_at(
@@ -263,7 +263,7 @@ static struct value call_b(struct template_call *call)
 	return value;
 }
 
-/* Where the sums (row, vec) of a tile wait between passes: where the result will be. */
+/* Where the sums (row, vec) of a tile wait between k blocks: where the result will be. */
 static struct value call_waiting(struct template_call *call)
 {
 	struct tile_user *user = call->user;
@@ -476,7 +476,7 @@ static void plan_packed_a(struct printing *p)
 	p->packed = c->pad_count > 0 || c->copied;
 	if (!p->packed)
 		return;
-	/* strides inside the tile: the direct ones where patch and tensor agree, else parameters */
+	/* strides inside the tile: the direct ones where packed a and the tensor agree, else parameters */
 	stage_padded(c, c->tile_rows, &p->packed_a);
 	p->row_stride.packed = p->packed_a.of_row;
 	p->row_stride.direct = c->copied ? p->packed_a.of_row : p->row_stride.direct;
@@ -489,7 +489,7 @@ static void plan_packed_a(struct printing *p)
 	}
 }
 
-/* {base, from, to}: at a tile's first row and terms, of a pass where that has a patch of its own. */
+/* {base, from, to}: at a tile's first row and terms, of a k block where that is packed by itself. */
 static struct value pad_value(struct printing *p, const struct range *pad)
 {
 	const struct index *zero[MAX_VARS];
@@ -681,7 +681,7 @@ static struct value pool_value(struct printing *p)
 	return pool;
 }
 
-/* A group's part of a panel, turned where rows lie side by side in the result. */
+/* A group's part of a panel, transposed where rows lie side by side in the result. */
 static struct value transposed_store_value(struct printing *p)
 {
 	const struct contraction *c = p->c;
@@ -877,7 +877,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		w_base = c->b_mode == B_GATHERED
 		        ? "gathered"
 		        : printer_address(&printer, c->b->of, index_substitute(arena, c->b_at, zero));
-	if (c->k_block && c->b_mode != B_DIRECT) /* a panel has its passes one behind the other */
+	if (c->k_block && c->b_mode != B_DIRECT) /* a panel has its k blocks one behind the other */
 		w_base = arena_printf(arena, "%s + %" PRId64 " * %s%s", w_base,
 		        terms / c->extents[c->column + 1] * lanes * (vecs % c->panels ? 1 : c->tile_vecs),
 		        vecs % c->panels ? "vecs * " : "", p->names[K_BLOCK_VAR]);

@@ -12,7 +12,7 @@
  *
  * With `lane` the expression stands for target->lanes neighbours along that variable and is a vector, by lane_types: a
  * load whose address grows by 1 with the lane is vec_load, by 2 vec_even or vec_odd, one that does not grow is vec_set,
- * any other vec_gather; where it bends, vec_near or vec_lane_gather (picks.c).  What a vector may hold is
+ * any other vec_gather; where it bends, vec_near or vec_lane_gather (lane_gather.c).  What a vector may hold is
  * loops_can_vector's to say.  Without it the expression is a scalar of its own C type. Addresses are
  * schedule_address's. */
 #ifndef EMIT_EMIT_H
@@ -75,7 +75,7 @@ const char *printer_address(
 const char *printer_element(
         struct printer *, const struct definition *, const struct index *address); /* "y[16 * i + c]" */
 const char *printer_lane_gather(struct printer *, const struct definition *,
-        const struct index *address); /* picks.c: "vec_lane_gather(x, ivec_load(at + l))" */
+        const struct index *address); /* lane_gather.c: "vec_lane_gather(x, ivec_load(at + l))" */
 /* The same of another type than float. */
 const char *printer_lane_gather_typed(
         struct printer *, const struct definition *, const struct index *address, struct lane_type);

@@ -3,7 +3,7 @@
 #include "emit/contraction.h"
 #include <inttypes.h>
 
-/* Where neighbours along the last term lie side by side, squares of lanes by lanes are turned in registers. */
+/* Where neighbours along the last term lie side by side, squares of lanes by lanes are transposed in registers. */
 static struct value gathered_square(struct printing *p, struct printer *printer, const struct index *element)
 {
 	const struct contraction *c = p->c;

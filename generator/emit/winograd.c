@@ -86,7 +86,8 @@ static struct value call_place(struct template_call *call)
 	return value_string(printer_address(&printer, p->c->result, p->c->out_at));
 }
 
-/* Tiles side by side whose pixels are turned together: about two squares of AVX-512's, and no more than a part of L2.
+/* Tiles side by side whose pixels are transposed together: about two squares of AVX-512's, and no more than a part of
+ * L2.
  */
 static int64_t run_of(const struct target *target, const struct contraction *c, int64_t channels, int64_t side)
 {

@@ -275,7 +275,7 @@ static void add_maxima(struct tiling *t)
 	set(pool, "at", blocks_scratch(b, p->pooled.floats, NULL));
 }
 
-/* Where a tile's results go: to their tensor, or to scratch that is turned behind the last block of a group. */
+/* Where a tile's results go: to their tensor, or to scratch that is transposed behind the last block of a group. */
 static struct operand add_into(struct tiling *t, struct value globals)
 {
 	const struct printing *p = t->p;
@@ -293,7 +293,7 @@ static struct operand add_into(struct tiling *t, struct value globals)
 		width, 1, false };
 }
 
-/* Between passes sums wait where the result will be: where a tile ends with what it can do itself. */
+/* Between k blocks sums wait where the result will be: where a tile ends with what it can do itself. */
 static bool waits(struct arena *arena, const struct contraction *c)
 {
 	struct ending ending;
@@ -393,7 +393,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	value_dict_set(globals, "result", result);
 	value_dict_set(globals, "entries", entries);
 	value_dict_set(globals, "columns_left", value_int(c->extents[c->column]));
-	/* the patch and b's panel lie in scratch too */
+	/* packed a and b's panel lie in scratch too */
 	struct value packed_a = value_dict_get(globals, "packed_a");
 	if (packed_a.kind == VALUE_DICT) {
 		set(packed_a, "at", blocks_scratch(b, value_dict_get(packed_a, "floats").integer, NULL));

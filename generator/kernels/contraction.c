@@ -297,7 +297,7 @@ static bool loosens(struct arrangement *r)
 	return loosens;
 }
 
-/* Whether a stack holds the patch of one row at least. */
+/* Whether a stack holds the packed a of one row at least. */
 static bool packed_a_fits(const struct contraction *c)
 {
 	struct stage stage = { .floats = 0 };

@@ -308,7 +308,7 @@ enum {
 	POOL_VAR = MAX_VARS - 3,
 	K_BLOCK_VAR = MAX_VARS - 4
 }; /* POOL_VAR: the row of scratch, in out_at
-of a pooled one; K_BLOCK_VAR: the first outermost term of a pass */
+of a pooled one; K_BLOCK_VAR: the first outermost term of a k block */
 struct contraction {
 	const struct product *product;
 	struct definition *root, *result; /* result is stored: root itself, or the map behind it */
@@ -341,16 +341,16 @@ struct contraction {
 	/* set by choose: balanced row blocks of at most tile_rows, panels of at most tile_vecs vectors */
 	int tile_rows, tile_vecs;
 	int64_t row_blocks, panels, group; /* group: row blocks that run over all panels before the next ones */
-	bool whole_rows;         /* groups are so small that what each leaves stays in L2 until its rows are whole */
-	bool copied;             /* a goes through patches though it has no pads: it lies far apart */
-	int64_t packed_a_blocks; /* blocks of a group whose patches stand side by side, copied once for all panels and passes;
+	bool whole_rows; /* groups are so small that what each leaves stays in L2 until its rows are whole */
+	bool copied;     /* a is packed though it has no pads: it lies far apart */
+	int64_t packed_a_blocks; /* blocks of a group whose packed parts of a stand side by side, copied once for all panels and k blocks;
 	                    0: each tile copies its own */
-	int64_t k_block; /* outermost terms of a pass over a panel; between passes sums lie where the result will; 0: all
+	int64_t k_block; /* outermost terms of a k block; between k blocks sums lie where the result will; 0: all
 	                   at once */
 	int next_lines;  /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: weights stay in
 	                   L2 */
 	/* Where rows lie side by side in the result and columns apart, a group's part of a panel stands in scratch and
-	 * is turned by squares: rows of it at most, 0: stored as it comes; the blocks over which rows go on side by
+	 * is transposed by squares: rows of it at most, 0: stored as it comes; the blocks over which rows go on side by
 	 * side, and the elements from there to the next ones (0: that is all). */
 	int64_t transposed_store, span, around;
 	bool split_panels; /* threads share panels, not rows: all row blocks run over each */
@@ -384,7 +384,7 @@ struct contraction {
 	int lanes;
 	bool prefetch;
 	/* filters that come at run time and are transformed inside: the tensor, its element 0, and floats between its
-	 * neighbours; pass: of so many channels at a time */
+	 * neighbours; k_block: of so many channels at a time */
 	struct definition *w;
 	int64_t w_base, w_out, w_channel, w_row, w_column;
 	bool kept; /* all of them once in each call, in front of all groups */
@@ -403,9 +403,9 @@ const struct expr *contraction_widened(const struct definition *root, const stru
 struct definition *contraction_count(
         const struct contraction *, int v);      /* where the root's variable v ends; NULL: at its extent */
 int contraction_row(const struct contraction *); /* the variable of a tile's rows; -1: none */
-int64_t contraction_extent(const struct contraction *, int term); /* of one pass */
-bool packs_group_of_a(const struct contraction *);                /* those of a group's blocks, each of all passes */
-int64_t packed_a_extent(const struct contraction *, int term);    /* of what a patch holds */
+int64_t contraction_extent(const struct contraction *, int term); /* of one k block */
+bool packs_group_of_a(const struct contraction *);                /* those of a group's blocks, each of all k blocks */
+int64_t packed_a_extent(const struct contraction *, int term);    /* of what packed a holds */
 int contraction_steps(
         const struct contraction *, const struct target *, int rows); /* of k in a turn of a tile's innermost loop */
 
@@ -534,7 +534,7 @@ struct tiles_nest {
 };
 struct tiles_nest contraction_nest(const struct contraction *); /* extents of the tiles' nest */
 struct steps contraction_terms(const struct target *, const struct contraction *);
-/* Some rows of b over all panels before the next ones: the only passes over what is not packed. */
+/* Some rows of b over all panels before the next ones: the only k blocks of what is not packed. */
 static inline bool contraction_k_blocked(const struct contraction *c) { return c->k_block && c->b_mode == B_DIRECT; }
 enum near near_of_panel(const struct contraction *),
         near_of_group(const struct contraction *); /* which row a panel of its b goes by */

@@ -43,7 +43,7 @@ static void lay(struct stage *stage)
 		stage->dim[i].lies = stage->floats;
 }
 
-/* passes: the terms of one lie side by side. */
+/* k blocks: the terms of one lie side by side. */
 static void settle(struct stage *stage, bool k_blocks)
 {
 	sort(stage);

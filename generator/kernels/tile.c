@@ -155,7 +155,7 @@ struct packing {
 	int lanes;
 };
 
-/* The column, in its panel, that word j of a term is: vector by vector, or, woven, lane by lane. */
+/* The column, in its panel, that word j of a term is: vector by vector, or, interleaved, lane by lane. */
 static int64_t place_in_panel(const struct packing *p, int64_t width, int64_t j)
 {
 	int64_t vecs = width / p->lanes;
@@ -266,7 +266,7 @@ static struct definition *packed_alike(const struct lowered *lowered, const stru
 	return NULL;
 }
 
-/* A patch has rows that a stack holds.  Where scratch is short, a third each is for the patch, for b packed on the fly
+/* Packed a has rows that a stack holds.  Where scratch is short, a third each is for packed a, for b packed on the fly
  * and for the sums of heavy epilogues. */
 static void fit_scratch(
         const struct target *target, const struct contraction *c, double terms, int *tile_rows, int *tile_vecs)
@@ -318,10 +318,10 @@ static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_
 	contraction_arrange(lowered->arena, c);
 }
 
-/* Where the part of a for a group of rows, or a panel of b, leaves L2, the terms are taken in passes: all row blocks of
- * a group go over part of a panel before the next part.  The sums wait where the result will be, so each keeps its
- * order; a pass has to be long enough to hide that. Measured: groups of 8 blocks are as good as
- * larger ones; passes of 512 terms and groups of 16 where there have to be passes. */
+/* Where the part of a for a group of rows, or a panel of b, leaves L2, the terms are taken in k blocks: all row blocks
+ * of a group go over part of a panel before the next part.  The sums wait where the result will be, so each keeps its
+ * order; a k block has to be long enough to hide that. Measured: groups of 8 blocks are as good as larger ones; k
+ * blocks of 512 terms and groups of 16 where there have to be any. */
 enum { PASS_STEPS = 256, BLOCKS_ENOUGH = 8, BLOCKS_OF_PASS = 16 };
 /* What is packed at run time is packed again for each group. */
 enum near near_of_panel(const struct contraction *c) { return c->b_mode == B_GATHERED ? NEAR_gathered : NEAR_panel; }
@@ -452,7 +452,7 @@ static int64_t k_block_rows(const struct target *target, const struct contractio
 }
 
 /* Single floats that are stored so far apart take a line each, and often the same place in the cache: the rows of a
- * group are turned together, as many as stay in a part of L2, so that a column is written for some lines before the
+ * group are transposed together, as many as stay in a part of L2, so that a column is written for some lines before the
  * next one is. */
 static void choose_transposed_store(const struct lowered *lowered, struct contraction *c)
 {
@@ -504,8 +504,8 @@ static bool lies_far(const struct contraction *c)
 	                && c->extents[row] % c->row_blocks == 0); /* side by side every second float */
 }
 
-/* With several panels the patches of a group's blocks are copied once, in front of all of them, for all passes: where
- * as many as are worth a pass over b fit a part of L2; of passes what one of them reads, for the whole group. */
+/* With several panels a of a group's blocks is packed once, in front of all of them, for all k blocks: where
+ * as many as are worth a pass over b fit a part of L2; of k blocks what one of them reads, for the whole group. */
 static void choose_packed_a(const struct target *target, struct contraction *c)
 {
 	struct stage stage;
@@ -513,7 +513,7 @@ static void choose_packed_a(const struct target *target, struct contraction *c)
 	if ((!c->pad_count && !far) || c->pool.d || c->split_panels || c->panels == 1 || !has_caches(target)
 	        || contraction_k_blocked(c))
 		return;
-	c->packed_a_blocks = 2; /* of all passes */
+	c->packed_a_blocks = 2; /* of all k blocks */
 	stage_padded(c, c->tile_rows, &stage);
 	c->packed_a_blocks = 0;
 	double each = (double)(stage.floats + 2 * target->lanes) * 4,
@@ -619,8 +619,8 @@ struct steps contraction_terms(const struct target *target, const struct contrac
 	return steps;
 }
 
-/* With a where it is, each term of a row of pixels is a line of its own, and each result has to be turned: half a cycle
- * a result, and a tenth where planes are far apart.  Measured. */
+/* With a where it is, each term of a row of pixels is a line of its own, and each result has to be transposed: half a
+ * cycle a result, and a tenth where planes are far apart.  Measured. */
 static double nest_cycles(const struct target *target, const struct contraction *c)
 {
 	int rows, vecs;

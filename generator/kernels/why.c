@@ -1,4 +1,4 @@
-/* why.c: a product's tile, panels, groups and passes as text, with the facts and cycles that they follow from. */
+/* why.c: a product's tile, panels, groups and k blocks as text, with the facts and cycles that they follow from. */
 #include "kernels/kernels.h"
 #include <inttypes.h>
 

@@ -255,7 +255,7 @@ static int64_t balanced(int64_t rounds, int64_t most)
 
 static void tile_block(struct loops *, struct block *);
 
-/* A transposition whose rounds are whole squares of a vector's lanes: each is turned in registers. */
+/* A transposition whose rounds are whole squares of a vector's lanes: each is transposed in registers. */
 static struct stmt *square_of(struct loops *loops, const struct stmt *loop)
 {
 	const struct stmt *store = loop->body.count == 1 ? loop->body.at[0] : NULL;

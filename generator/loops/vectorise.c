@@ -630,7 +630,7 @@ static const struct index *at_term(
 }
 
 /* As many rows as lanes, each with a sum of its own that is stored as it grows: lanes are the rows.  What is loaded and
- * what is stored lies along the chain, so both go through a square that is turned. */
+ * what is stored lies along the chain, so both go through a square that is transposed. */
 static bool in_squares(struct loops *loops, const struct stmt *rows, struct block *out)
 {
 	const struct stmt *begin = rows->body.count == 2 ? rows->body.at[0] : NULL,

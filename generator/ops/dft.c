@@ -159,8 +159,8 @@ static struct definition *direct(
 	return sum;
 }
 
-/* t = t1 b + t2, k = k1 + a k2: sums over t1, turned by t2 k1 of n, summed over t2.  Between, the axis is two: the last
- * dimensions are [rest, one, other, part]. */
+/* t = t1 b + t2, k = k1 + a k2: sums over t1, rotated by t2 k1 of n, summed over t2.  Between, the axis is two: the
+ * last dimensions are [rest, one, other, part]. */
 static struct definition *in_two(
         struct definer *definer, const struct dft *f, struct definition *x, int64_t a, int64_t b)
 {
@@ -191,7 +191,7 @@ static struct definition *in_two(
 	        2, first, NULL, expr2(definer, SCALAR_mul, value, expr_load(arena, roots, own)));
 	mark_batch(sums, (1u << (rest + 1)) - 1);
 
-	/* (re, im) turned: re cos - im sin, re sin + im cos */
+	/* (re, im) rotated: re cos - im sin, re sin + im cos */
 	struct definition *twist = table_of(definer, f, "turns", x->type, f->n, b, 2, a, 2, 1);
 	const struct expr *rotated = NULL;
 	for (int part = 1; part >= 0; part--) {

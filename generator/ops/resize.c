@@ -309,7 +309,7 @@ static double weight_of(const struct resize *r, double far)
 
 struct table {
 	int64_t taps;
-	int32_t *places; /* [out, taps]; what is read is turned: neighbours of the output lie side by side */
+	int32_t *places; /* [out, taps]; what is read is transposed: neighbours of the output lie side by side */
 	double *weights;
 	int64_t from, to; /* places of the output that lie in the data; elsewhere is the extrapolation value */
 };
