@@ -1,4 +1,4 @@
-/* chain.c: the values of c/fused.jinja, cuda/fused.jinja and c/jit_fused.jinja: the loops around the steps and what
+/* fused.c: the values of c/fused.jinja, cuda/fused.jinja and c/jit_fused.jinja: the loops around the steps and what
  * each step is called with. */
 #include "emit/emit.h"
 #include <inttypes.h>

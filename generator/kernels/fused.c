@@ -1,4 +1,4 @@
-/* chain.c: attention as one kernel: a product, what runs over its rows (softmax), and the product that reads them,
+/* fused.c: attention as one kernel: a product, what runs over its rows (softmax), and the product that reads them,
  * block by block of rows, so that scores never leave the cache.  So is what a product's rows are made of (batch norm
  * and relu, a layer norm, a transposition), where that product alone reads it.
  *

@@ -1,13 +1,13 @@
 /* kernels.h: where each definition lives, together with whom it is computed, and in which shape.
  *
- * place.c decides modes, layout.c the layouts, fuse.c joins definitions into kernels, choose.c finds the
+ * modes.c decides modes, layout.c the layouts, fuse.c joins definitions into kernels, choose.c finds the
  * shape of each kernel and its tile from facts of the target, plan.c puts buffers into the workspace. */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
 #include "definitions/definitions.h"
 #include "tables/target.h"
 
-/* ---- place.c, layout.c ---- */
+/* ---- modes.c, layout.c ---- */
 enum mode {
 	MODE_VIRTUAL,  /* computed where it is read */
 	MODE_LOCAL,    /* scratch or registers of one kernel */
@@ -119,12 +119,12 @@ struct kernel {
 	struct kernel
 	        *same; /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
 	int times;     /* … and serves this many kernels */
-	void *detail; /* what its shape keeps: struct contraction, struct chain … ; NULL: generic loops keep nothing */
+	void *detail; /* what its shape keeps: struct contraction, struct fused … ; NULL: generic loops keep nothing */
 	bool arrays;  /* its statements hold arrays */
 	bool joined;  /* a step whose warps share a block, and its scratch, with the steps around it */
-	bool ends; /* a step of a chain whose blocks are parts of its rows: who calls it says how many of them there are
+	bool ends; /* a step of a fused kernel whose blocks are parts of its rows: who calls it says how many of them there are
 	            */
-	bool inner; /* a step of a chain, or of a loop's body: only that calls it */
+	bool inner; /* a step of a fused kernel, or of a loop's body: only that calls it */
 };
 
 /* A constant as the blob holds it: packed for the kernel that reads it, in pieces that follow each other, so that none
@@ -208,7 +208,7 @@ struct lowered *lower(
 void find_branches(struct lowered *); /* branch.c: which kernels the schedule runs only where a condition holds */
 void split_groups(struct program *);  /* groups.c: grouped sums get the group as a variable of its own */
 void keep_narrow(struct program *);   /* narrow.c: weights of few bytes are widened where they are read */
-void place(struct lowered *);         /* place.c: virtual definitions are inlined; the others get a mode and readers */
+void place(struct lowered *);         /* modes.c: virtual definitions are inlined; the others get a mode and readers */
 void layout_row_major(struct definition *); /* its layout until layout() chooses another; its bytes */
 void find_readers(struct lowered *);        /* who reads what, anew */
 void store_counts(
@@ -220,7 +220,7 @@ void fuse(struct lowered *); /* fuse.c: what is stored is gathered into kernels,
 void layout(struct lowered *);     /* layout.c: strides of every stored definition */
 bool keep_lanes(struct lowered *); /* layout.c: false where a kernel lost its vectors: fuse again */
 void view(struct lowered *);       /* views.c: slices at constant offsets */
-void make_fused(struct lowered *); /* chain.c: product, rows and product, or rows and product, become one kernel */
+void make_fused(struct lowered *); /* fused.c: product, rows and product, or rows and product, become one kernel */
 bool arrange(
         struct lowered *); /* lower.c: false where an address is not affine: that sum is then barred from its shape */
 void share_code(struct lowered *); /* same.c: kernels of equal code */
@@ -447,9 +447,9 @@ bool contraction_arrange(struct arena *, struct contraction *);
 void fuse_pools(struct lowered *);
 struct definition *contraction_output(const struct contraction *); /* what its kernel writes */
 
-/* ---- chain.c: kernels over the same rows, one after the other on a block of them: what lies between stands in scratch
+/* ---- fused.c: kernels over the same rows, one after the other on a block of them: what lies between stands in scratch
  * ---- Its body is a program of its own, of one block: outside tensors are its inputs and its output, pointers that
- * move from block to block; the others are its workspace, which is the chain's scratch. */
+ * move from block to block; the others are its workspace, which is the fused kernel's scratch. */
 struct fused_tensor {
 	struct definition *inside, *outside;
 	int64_t step[MAX_RANK];

@@ -1,4 +1,4 @@
-/* place.c: decides which definitions are virtual, and inlines those where they are read.
+/* modes.c: decides which definitions are virtual, and inlines those where they are read.
  *
  * The law: virtual only where computing again costs less than a store and a load.  A definition that only moves (one
  * load) costs nothing, so reshapes, transposes and slices are index arithmetic of their readers.  Reductions are never

@@ -73,7 +73,7 @@ static void show_lanes(struct showing *s, const struct stmt *stmt)
 static void show(struct showing *s, const struct stmt *stmt, int depth)
 {
 	static const char *const roles[] = {
-		[ROLE_BLOCKS] = "blocks", [ROLE_MAP] = "map", [ROLE_SERIAL] = "chain", [ROLE_LANES] = "64 lanes"
+		[ROLE_BLOCKS] = "blocks", [ROLE_MAP] = "map", [ROLE_SERIAL] = "serial", [ROLE_LANES] = "64 lanes"
 	};
 	struct text *out = s->out;
 	text_printf(out, "%*s", depth * 2, "");

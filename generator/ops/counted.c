@@ -1,4 +1,4 @@
-/* there.c: in front of a node that reads dims that are bounds: ingot.Counted puts a value behind a count,
+/* counted.c: in front of a node that reads dims that are bounds: ingot.Counted puts a value behind a count,
  * ingot.CountedAll behind all, and ingot.Agree asks that two counts are one. */
 #include "ops/ops.h"
 #include <inttypes.h>
