@@ -16,15 +16,16 @@ enum { MAX_VARS = 2 * MAX_RANK }; /* output variables, then reduced ones: the si
 struct expr;
 struct definition;
 
+/* A set of variables: bit v is variable v, the last bit all from there on. */
+enum { VARS_LAST = 63 };
+static inline uint64_t var_bit(int var) { return var < 0 ? 0 : (uint64_t)1 << (var < VARS_LAST ? var : VARS_LAST); }
+
 /* ---- index.c: integers over index variables, kept in one normal form ----
  * An index is constant + sum of factor * atom, atoms distinct and sorted, factors not 0.  An atom is a variable, a
  * quotient or remainder (rounding down) of an index by a positive constant, a value loaded from a tensor, or a symbol
  * times one variable or 1: a number that the code is given when it runs. Constructors normalise: (i*16 + j) / 16 is i
  * where j < 16; (k/4)*4 + k%4 is k.  So two indices that are equal as far as the rules see are index_equal, and an
  * address is affine in the loop variables wherever it can be. */
-/* A set of variables: bit v is variable v, the last bit all from there on. */
-enum { VARS_LAST = 63 };
-static inline uint64_t var_bit(int var) { return var < 0 ? 0 : (uint64_t)1 << (var < VARS_LAST ? var : VARS_LAST); }
 enum atom_kind { ATOM_VAR, ATOM_DIV, ATOM_MOD, ATOM_VALUE, ATOM_SYMBOL };
 struct atom {
 	uint32_t hash; /* intern.c */
@@ -44,9 +45,8 @@ struct index {
 	uint32_t hash; /* intern.c */
 	int count;
 	int64_t constant;
-	uint64_t
-	        vars; /* bit v: variable v is in it, also inside quotients and values; bit VARS_LAST: one from there on */
-	bool values; /* some of it is loaded from a tensor */
+	uint64_t vars; /* those in it, also inside quotients and values */
+	bool values;   /* some of it is loaded from a tensor */
 	struct index_term terms[];
 };
 

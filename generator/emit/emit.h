@@ -40,10 +40,11 @@ struct let {
 	const char *type, *name, *value;
 };
 
-/* How vectors of an element type are said: their C type, what a row of tables/scalars.h begins with, what stands behind
- * the words that load and store, and the pointer that those take, where it is not that of the buffer. */
+/* How vectors of an element type are said: their C type, what words on them begin with, what stands behind the words that
+ * load and store, the pointer that those take, where it is not that of the buffer, and what a load of some lanes takes
+ * last: what the others are. */
 struct lane_type {
-	const char *vector, *row, *memory, *pointer;
+	const char *vector, *words, *memory, *pointer, *fill;
 };
 struct lane_type lane_type_of(enum dtype);
 
@@ -76,9 +77,6 @@ const char *printer_element(
         struct printer *, const struct definition *, const struct index *address); /* "y[16 * i + c]" */
 const char *printer_lane_gather(struct printer *, const struct definition *,
         const struct index *address); /* lane_gather.c: "vec_lane_gather(x, ivec_load(at + l))" */
-/* The same of another type than float. */
-const char *printer_lane_gather_typed(
-        struct printer *, const struct definition *, const struct index *address, struct lane_type);
 /* A vector's value before it is cast to float16, where nothing else wants that: a store may do it.  NULL: it is
  * none. */
 const char *printer_before_narrow(struct printer *, const struct expr *);

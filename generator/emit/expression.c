@@ -36,15 +36,15 @@ static struct printed print_root(struct printer *, const struct expr *, bool raw
 struct lane_type lane_type_of(enum dtype type)
 {
 	switch (type) {
-	case DTYPE_F32: return (struct lane_type){ "vec", "k_", "", NULL };
-	case DTYPE_F64: return (struct lane_type){ "dvec", "f64_", "", NULL };
-	case DTYPE_I8: return (struct lane_type){ "ivec", "i32_", "_i8", NULL };
-	case DTYPE_I16: return (struct lane_type){ "ivec", "i32_", "_i16", NULL };
-	case DTYPE_I32: return (struct lane_type){ "ivec", "i32_", "", NULL };
-	case DTYPE_U32: return (struct lane_type){ "ivec", "u32_", "", "int" };
-	case DTYPE_I64: return (struct lane_type){ "lvec", "i64_", "", NULL };
-	case DTYPE_U64: return (struct lane_type){ "lvec", "u64_", "", "long long" };
-	default: return (struct lane_type){ "ivec", "i32_", dtypes[type].bits == 16 ? "_u16" : "_u8", NULL };
+	case DTYPE_F32: return (struct lane_type){ "vec", "vec_", "", NULL, ", 0.f" };
+	case DTYPE_F64: return (struct lane_type){ "dvec", "f64_", "", NULL, "" };
+	case DTYPE_I8: return (struct lane_type){ "ivec", "i32_", "_i8", NULL, "" };
+	case DTYPE_I16: return (struct lane_type){ "ivec", "i32_", "_i16", NULL, "" };
+	case DTYPE_I32: return (struct lane_type){ "ivec", "i32_", "", NULL, ", 0" };
+	case DTYPE_U32: return (struct lane_type){ "ivec", "u32_", "", "int", ", 0" };
+	case DTYPE_I64: return (struct lane_type){ "lvec", "i64_", "", NULL, "" };
+	case DTYPE_U64: return (struct lane_type){ "lvec", "u64_", "", "long long", "" };
+	default: return (struct lane_type){ "ivec", "i32_", dtypes[type].bits == 16 ? "_u16" : "_u8", NULL, "" };
 	}
 }
 
@@ -283,10 +283,8 @@ static const char *print_pairs(struct printer *printer, const struct expr *load,
 static struct printed print_load(struct printer *printer, const struct expr *load)
 {
 	struct arena *arena = printer->arena;
-	bool vector = printer->lane >= 0, floats = load->type == DTYPE_F32;
+	bool vector = printer->lane >= 0;
 	struct lane_type t = lane_type_of(load->type);
-	/* Words of one vector of 32 bits say what lanes that are not there are. */
-	const char *fill = floats ? ", 0.f" : !strcmp(t.vector, "ivec") && !*t.memory ? ", 0" : "";
 	struct held held = held_of(printer, load);
 	if (held.text)
 		return (struct printed){ vector && !held.vector ? set_text(arena, load->type, held.text) : held.text,
@@ -295,10 +293,8 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	const struct index *step = index_step(arena, address, printer->lane);
 	int64_t factor = 0;
 	const char *text;
-	if (!step && floats)
-		return (struct printed){ printer_lane_gather(printer, load->of, address), LEVEL_PRIMARY, OWN };
 	if (!step)
-		return (struct printed){ printer_lane_gather_typed(printer, load->of, address, t), LEVEL_PRIMARY, OWN };
+		return (struct printed){ printer_lane_gather(printer, load->of, address), LEVEL_PRIMARY, OWN };
 	if (index_is_constant(step, &factor) && !factor) {
 		text = printer_element(printer, load->of, address);
 		return (struct printed){ vector ? set_text(arena, load->type, text) : text, LEVEL_PRIMARY, OWN };
@@ -309,7 +305,7 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	if (t.pointer)
 		from = arena_printf(arena, "(const %s *)(%s)", t.pointer, from);
 	const char *stride = factor == 1 ? "" : arena_printf(arena, ", %s", printer_index(printer, step));
-	const char *left = printer->left ? arena_printf(arena, ", %s%s", printer->left, fill) : "";
+	const char *left = printer->left ? arena_printf(arena, ", %s%s", printer->left, t.fill) : "";
 	text = arena_printf(arena, "%s_%s%s%s(%s%s%s)", t.vector, factor == 1 ? "load" : "gather", t.memory,
 	        printer->left ? "_n" : "", from, stride, left);
 	return (struct printed){ text, LEVEL_PRIMARY, OWN };
@@ -400,12 +396,12 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	bool structs = printer->lane >= 0 && expr->type == DTYPE_F64;
 	if ((class != CLASS_FLOAT || structs) && row_level(row) != LEVEL_PRIMARY)
 		row = arena_printf(printer->arena, "k_%s(a, b)", scalars[expr->row].name);
-	const char *prefix = printer->lane >= 0 && printer->target->lanes > 1 ? lane_type_of(expr->type).row
-	        : expr->type == DTYPE_U64                                     ? "u_"
-	        : class != CLASS_FLOAT                                        ? "i_"
-	        : expr->type == DTYPE_F64                                     ? "d_"
-	        : printer->lane >= 0 || printer->target->lanes == 1           ? "k_"
-	                                                                      : "s_";
+	const char *prefix = printer->lane >= 0 && expr->type != DTYPE_F32 ? lane_type_of(expr->type).words
+	        : expr->type == DTYPE_U64                                  ? "u_"
+	        : class != CLASS_FLOAT                                     ? "i_"
+	        : expr->type == DTYPE_F64                                  ? "d_"
+	        : printer->lane >= 0 || printer->target->lanes == 1        ? "k_"
+	                                                                   : "s_";
 	int level = row_level(row);
 	bool wrapped = is_wrapped(printer, expr), right = stays[expr->row];
 	struct printed arg[3] = { { 0 } };
@@ -730,6 +726,11 @@ static const char *print_one_of_two(struct printer *printer, int number)
 
 /* ---- casts, comparisons and choices of vectors ---- */
 
+static const char *number_lanes(struct arena *arena, enum dtype type, int number)
+{
+	return set_text(arena, type, number_text(arena, type, number, number));
+}
+
 static const char *print_index_lanes(struct printer *printer, const struct index *index)
 {
 	return arena_printf(printer->arena, "lvec_index(%s, %" PRId64 ")", printer_index(printer, index),
@@ -743,41 +744,36 @@ static bool is_comparison(const struct expr *expr)
 	                || expr->row == SCALAR_less_equal || expr->row == SCALAR_greater_equal);
 }
 
+/* Are its values 0 and 1, or does a cast ask no more of it? */
+static bool is_truth(const struct expr *expr) { return expr->type == DTYPE_BOOL || is_comparison(expr); }
+
 /* The mask of the lanes where it is not 0. */
 static const char *print_mask(struct printer *printer, int number, bool branch)
 {
 	struct arena *arena = printer->arena;
 	const struct numbered it = printer->sharing->parts.all.at[number];
 	const struct expr *expr = it.expr, *of = expr->arg[0];
-	const char *name = printer->sharing->all.at[number].name;
-	const char *row = lane_type_of(expr->type).row;
-	bool bits = expr->type == DTYPE_BOOL && expr->kind == EXPR_SCALAR
-	        && (expr->row == SCALAR_and || expr->row == SCALAR_or);
-	if (!name && expr->kind == EXPR_CAST && !dtype_is_narrow(of->type)
-	        && (of->type == DTYPE_BOOL || expr->type == DTYPE_BOOL || is_comparison(of)))
+	bool named = printer->sharing->all.at[number].name, scalar = expr->kind == EXPR_SCALAR && !named;
+	if (!named && expr->kind == EXPR_CAST && !dtype_is_narrow(of->type)
+	        && (is_truth(of) || expr->type == DTYPE_BOOL))
 		return print_mask(printer, it.arg[0], branch);
-	if (!name && bits)
+	if (scalar && expr->type == DTYPE_BOOL && (expr->row == SCALAR_and || expr->row == SCALAR_or))
 		return arena_printf(arena, "mask_%s(%s, %s)", expr->row == SCALAR_and ? "and" : "or",
 		        print_mask(printer, it.arg[0], branch), print_mask(printer, it.arg[1], branch));
-	if (!name && expr->kind == EXPR_SCALAR && expr->row == SCALAR_not)
+	if (scalar && expr->row == SCALAR_not)
 		return arena_printf(arena, "mask_not(%s)", print_mask(printer, it.arg[0], branch));
-	if (name || !is_comparison(expr)) {
-		const char *word = expr->type == DTYPE_F32 ? "vec_" : row;
-		return arena_printf(arena, "mask_not(%sequal(%s, %s))", word, print(printer, number, branch).text,
-		        set_text(arena, expr->type, expr->type == DTYPE_F32 ? "0.f" : "0"));
-	}
-	const char *word = of->type == DTYPE_F32 ? "vec_" : lane_type_of(of->type).row;
+	const char *words = lane_type_of(expr->type).words;
+	if (named || !is_comparison(expr))
+		return arena_printf(arena, "mask_not(%sequal(%s, %s))", words, print(printer, number, branch).text,
+		        number_lanes(arena, expr->type, 0));
 	const char *a = print(printer, it.arg[0], branch).text, *b = print(printer, it.arg[1], branch).text;
-	switch (expr->row) {
-	case SCALAR_less: return arena_printf(arena, "%sless(%s, %s)", word, a, b);
-	case SCALAR_equal: return arena_printf(arena, "%sequal(%s, %s)", word, a, b);
-	case SCALAR_greater: return arena_printf(arena, "%sless(%s, %s)", word, b, a);
-	default: {
-		bool less = expr->row == SCALAR_less_equal;
-		return arena_printf(arena, "mask_or(%sless(%s, %s), %sequal(%s, %s))", word, less ? a : b, less ? b : a,
-		        word, a, b);
-	}
-	}
+	bool turns = expr->row == SCALAR_greater || expr->row == SCALAR_greater_equal;
+	const char *equal = arena_printf(arena, "%sequal(%s, %s)", words, a, b),
+	           *less = arena_printf(arena, "%sless(%s, %s)", words, turns ? b : a, turns ? a : b);
+	return expr->row == SCALAR_equal ? equal
+	        : expr->row == SCALAR_less || expr->row == SCALAR_greater
+	        ? less
+	        : arena_printf(arena, "mask_or(%s, %s)", less, equal);
 }
 
 /* Where what is asked is a comparison or a bool, a choice by a mask; NULL: it is no such choice. */
@@ -787,13 +783,12 @@ static const char *print_where_lanes(struct printer *printer, const struct numbe
 	if (printer->lane < 0 || printer->target->lanes == 1 || printer->target->lanes_are_threads
 	        || expr->row != SCALAR_where)
 		return NULL;
-	bool mask = is_comparison(which)
-	        || (which->kind == EXPR_CAST && (which->arg[0]->type == DTYPE_BOOL || is_comparison(which->arg[0])));
+	bool mask = is_comparison(which) || (which->kind == EXPR_CAST && is_truth(which->arg[0]));
 	if (!mask && expr->type == DTYPE_F32)
 		return NULL;
-	const char *word = expr->type == DTYPE_F32 ? "vec_" : lane_type_of(expr->type).row;
-	return arena_printf(printer->arena, "%sselect(%s, %s, %s)", word, print_mask(printer, it->arg[0], branch),
-	        print(printer, it->arg[1], branch).text, print(printer, it->arg[2], branch).text);
+	return arena_printf(printer->arena, "%sselect(%s, %s, %s)", lane_type_of(expr->type).words,
+	        print_mask(printer, it->arg[0], branch), print(printer, it->arg[1], branch).text,
+	        print(printer, it->arg[2], branch).text);
 }
 
 /* The word between two classes of vectors, by the types' names there: "vec_of_ivec". */
@@ -827,10 +822,9 @@ static const char *cast_from_integer(struct arena *arena, enum dtype from, enum 
 		return dtypes[from].bits == 64 ? text : arena_printf(arena, "lvec_of_%s(%s)", class_name(from), text);
 	if (dtypes[from].bits == 64)
 		text = arena_printf(arena, "ivec_of_lvec(%s)", text);
-	bool fits = dtypes[to].bits == 32 || from == to || from == DTYPE_BOOL
-	        || (dtypes[from].bits < dtypes[to].bits && dtypes[from].class == CLASS_UINT)
-	        || (dtypes[from].bits < dtypes[to].bits && dtypes[to].class == CLASS_INT);
-	return fits ? text : arena_printf(arena, "ivec_wrap%s(%s)", lane_type_of(to).memory, text);
+	return dtypes[to].bits == 32 || fits_in(from, to)
+	        ? text
+	        : arena_printf(arena, "ivec_wrap%s(%s)", lane_type_of(to).memory, text);
 }
 
 /* Codes of 16 bits, as floats. */
@@ -891,11 +885,9 @@ static const char *print_cast_lanes(struct printer *printer, const struct number
 		        print(printer, it->arg[0], branch).text);
 	if (from != DTYPE_BOOL && (to == DTYPE_BOOL || is_comparison(expr->arg[0]))) {
 		const char *mask = print_mask(printer, it->arg[0], branch);
-		if (to == DTYPE_BOOL)
-			return arena_printf(arena, "ivec_of_mask(%s)", mask);
-		return arena_printf(arena, "%sselect(%s, %s, %s)", to == DTYPE_F32 ? "vec_" : lane_type_of(to).row,
-		        mask, set_text(arena, to, to == DTYPE_F32 ? "1.f" : "1"),
-		        set_text(arena, to, to == DTYPE_F32 ? "0.f" : "0"));
+		return to == DTYPE_BOOL ? arena_printf(arena, "ivec_of_mask(%s)", mask)
+		                        : arena_printf(arena, "%sselect(%s, %s, %s)", lane_type_of(to).words, mask,
+		                                number_lanes(arena, to, 1), number_lanes(arena, to, 0));
 	}
 	const char *text = print(printer, it->arg[0], branch).text;
 	return dtypes[from].class == CLASS_FLOAT ? cast_from_float(arena, from, to, text)

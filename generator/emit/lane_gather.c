@@ -175,23 +175,16 @@ static struct gathered gathered(struct printer *printer, const struct definition
 
 const char *printer_lane_gather(struct printer *printer, const struct definition *of, const struct index *address)
 {
-	if (lies_near(printer, address))
+	struct arena *arena = printer->arena;
+	struct lane_type type = lane_type_of(of->type);
+	bool floats = of->type == DTYPE_F32;
+	if (floats && lies_near(printer, address))
 		return print_near(printer, of, address);
 	struct gathered p = gathered(printer, of, address);
-	return printer->left
-	        ? arena_printf(printer->arena, "vec_lane_gather_n(%s, %s, %s, 0.f)", p.from, p.at, printer->left)
-	        : arena_printf(printer->arena, "vec_lane_gather(%s, %s)", p.from, p.at);
-}
-
-const char *printer_lane_gather_typed(
-        struct printer *printer, const struct definition *of, const struct index *address, struct lane_type type)
-{
-	struct gathered p = gathered(printer, of, address);
-	const char *from =
-	        type.pointer ? arena_printf(printer->arena, "(const %s *)(%s)", type.pointer, p.from) : p.from;
-	return arena_printf(printer->arena,
-	        printer->left ? "%s_lane_gather%s_n(%s, %s, %s)" : "%s_lane_gather%s(%s, %s)", type.vector, type.memory,
-	        from, p.at, printer->left);
+	const char *from = type.pointer ? arena_printf(arena, "(const %s *)(%s)", type.pointer, p.from) : p.from;
+	return printer->left ? arena_printf(arena, "%s_lane_gather%s_n(%s, %s, %s%s)", type.vector, type.memory, from,
+	               p.at, printer->left, floats ? type.fill : "")
+	                     : arena_printf(arena, "%s_lane_gather%s(%s, %s)", type.vector, type.memory, from, p.at);
 }
 
 const char *printer_lane_gather_two(struct printer *printer, const struct definition *of, const struct index *address)

@@ -271,8 +271,7 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		made = entry(e, list, "let");
 		put(made, "type", dtypes[stmt->cell->of.type].c);
 		put(made, "name", stmt->cell->of.name);
-		text = arena_printf(e->arena, "%s%s(%s)",
-		        stmt->cell->of.type == DTYPE_F32 ? "vec_" : lane_type_of(stmt->cell->of.type).row,
+		text = arena_printf(e->arena, "%s%s(%s)", lane_type_of(stmt->cell->of.type).words,
 		        joins[stmt->reduce[0]], stmt->from->of.name);
 		put(made, "value",
 		        dtypes[stmt->cell->of.type].bits < 32

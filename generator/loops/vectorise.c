@@ -45,11 +45,9 @@ static double access_cost(const struct judging *j, const struct index *at, bool 
 	return factor == 1 ? 1 : factor == 0 ? 0.5 : store ? 1.5 * lanes : 1.2 * lanes;
 }
 
-enum {
-	ACCESSES = 2,
-	PAIRS = 2,
-	BY_LANE_DOUBLE = 8
-}; /* single elements loaded in the time of a vector's load; every second element's cost */
+enum { ACCESSES = 2 };       /* single elements that are loaded in the time of a vector */
+enum { PAIRS = 2 };          /* the cost of every second element, where those are narrow */
+enum { BY_LANE_DOUBLE = 8 }; /* rows of double that cost this have no instruction */
 
 /* Rows and casts that a vector leaves to its lanes (common/lanes.jinja): each is stored, computed by itself and
  * loaded. */
@@ -97,21 +95,16 @@ struct addressing {
 	const struct cell *cell;
 	bool used;
 };
-static void see_address_load(void *user, const struct expr *load)
+static enum visit loads_cell(void *user, const struct expr *expr)
 {
-	struct addressing *a = user;
-	a->used |= cell_of_load(load) == a->cell;
+	return expr->kind == EXPR_LOAD && cell_of_load(expr) == ((const struct addressing *)user)->cell ? VISIT_END
+	                                                                                                : VISIT_PARTS;
 }
 static void see_address(void *user, const struct index *index, bool address)
 {
 	struct addressing *a = user;
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE)
-			expr_loads(atom->value, see_address_load, a);
-		else if (atom->of)
-			see_address(user, atom->of, address);
-	}
+	(void)address;
+	a->used |= index_visit(index, loads_cell, a);
 }
 static bool says_addresses(const struct block *block, const struct cell *cell)
 {
