@@ -7,8 +7,8 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* How many names were new. */
-static int see_words(struct names *seen, const char *text, size_t count)
+/* How many names were new.  Of a word a_b, "a_*" is seen, too: so a template may ask whether any such word is there. */
+static int see_words(struct arena *arena, struct names *seen, const char *text, size_t count)
 {
 	int fresh = 0;
 	for (const char *p = text, *stop = text + count; p < stop;) {
@@ -16,7 +16,9 @@ static int see_words(struct names *seen, const char *text, size_t count)
 		while (q < stop && is_letter(*q))
 			q++;
 		if (q > p && !name_find(seen, p, (size_t)(q - p))) {
-			name_of(seen, p, (size_t)(q - p));
+			const char *name = name_of(seen, p, (size_t)(q - p)), *family = strchr(name, '_');
+			if (family)
+				name_is(seen, arena_printf(arena, "%.*s_*", (int)(family - name), name));
 			fresh++;
 		}
 		p = q > p ? q : p + 1;
@@ -46,13 +48,13 @@ void emit_prelude(struct emit *emit, const char *text, size_t count, struct text
 {
 	struct names *seen = names_new(emit->arena);
 	size_t start = out->count;
-	see_words(seen, text, count);
+	see_words(emit->arena, seen, text, count);
 	for (int fresh = 1; fresh;) {
 		struct value globals = value_dict(emit->arena);
 		out->count = start;
 		value_dict_set(globals, "uses", value_function(emit->arena, "uses", "word", call_uses, seen));
 		value_dict_set(globals, "target", emit_target_value(emit));
 		template_render(emit->templates, emit->target->prelude, globals, out);
-		fresh = see_words(seen, out->at + start, out->count - start);
+		fresh = see_words(emit->arena, seen, out->at + start, out->count - start);
 	}
 }

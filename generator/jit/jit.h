@@ -132,8 +132,8 @@ struct jit_part {
 	struct value schedule; /* written: [{name, arguments, blocks, scalar}] */
 	int64_t scratch_bytes; /* written: that `run` needs */
 };
-void jit_function_bodies(struct jit_program *, struct build *, struct jit_part *, int count,
-        struct environment *templates, struct text *out);
+void jit_parts_text(struct jit_program *, struct build *, struct jit_part *, int count, struct environment *templates,
+        struct text *out);
 /* With symbols besides the menu's. */
 void jit_compile_text(struct jit_program *, struct build *, const char *cpu, const struct text *,
         const struct jit_symbol *, size_t count);

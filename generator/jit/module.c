@@ -59,7 +59,7 @@ static void print_module(
         struct emit *emit, const struct package *package, struct jit_part *parts, struct writing *w, struct text *out)
 {
 	package_begin(w); /* first: it says where the parts' constants are */
-	jit_function_bodies(&(struct jit_program){ 0 }, emit->build, parts, package->part_count, emit->templates, out);
+	jit_parts_text(&(struct jit_program){ 0 }, emit->build, parts, package->part_count, emit->templates, out);
 	package_describe(w);
 	add_scratch(value_dict_get(w->globals, "routines"), parts, package->part_count);
 	mark_scalar(value_dict_get(w->globals, "kernels"), parts, package->part_count);

@@ -277,7 +277,7 @@ static struct value entries_of(const struct writing *w)
 	return entries;
 }
 
-void jit_function_bodies(struct jit_program *program, struct build *build, struct jit_part *parts, int count,
+void jit_parts_text(struct jit_program *program, struct build *build, struct jit_part *parts, int count,
         struct environment *templates, struct text *out)
 {
 	struct writing w = { .program = program, .build = build, .templates = templates };
@@ -297,7 +297,7 @@ void jit_function_bodies(struct jit_program *program, struct build *build, struc
 		program->scratch_bytes = parts[p].scratch_bytes > program->scratch_bytes ? parts[p].scratch_bytes
 		                                                                         : program->scratch_bytes;
 	}
-	/* Indices that are values are words of integers, in kernels of either kind. */
+	/* Indices that are values are words of integers, i_…, in kernels of either kind. */
 	bool indices = w.kernels.count && strstr(w.kernels.at, "i_");
 	if (w.words.count || indices) {
 		struct emit emit = { .build = build,
@@ -323,7 +323,7 @@ void jit_text(struct jit_program *program, struct build *build, const struct low
         struct environment *templates, struct text *out)
 {
 	struct jit_part part = { .lowered = lowered, .run = "run", .first_check = CHECK_CODES };
-	jit_function_bodies(program, build, &part, 1, templates, out);
+	jit_parts_text(program, build, &part, 1, templates, out);
 }
 
 static int by_name(const void *key, const void *symbol)
