@@ -193,22 +193,24 @@ static const struct index *count_index(struct loops *loops, const struct stmt *l
 	return index_var(loops->arena, loop->var, loop->extent);
 }
 
-/* Marks a copied body as vectors along `var`. */
-static void mark(struct block *block, int var, int left)
+/* Marks a copied body as vectors along a variable. */
+struct marking {
+	int var, left;
+};
+static enum visit mark_stmt(void *user, struct stmt *stmt)
 {
-	for (size_t i = 0; i < block->count; i++) {
-		struct stmt *stmt = block->at[i];
-		if (stmt->kind == STMT_SET || stmt->kind == STMT_STORE) {
-			stmt->lane = var;
-			stmt->left = left;
-			if (stmt->kind == STMT_SET)
-				stmt->cell->vector = true;
-		}
-		if (stmt->kind == STMT_ARRAY)
-			stmt->cell->vector = true;
-		mark(&stmt->body, var, left);
-		mark(&stmt->other, var, left);
+	const struct marking *m = user;
+	if (stmt->kind == STMT_SET || stmt->kind == STMT_STORE) {
+		stmt->lane = m->var;
+		stmt->left = m->left;
 	}
+	if (stmt->kind == STMT_SET || stmt->kind == STMT_ARRAY)
+		stmt->cell->vector = true;
+	return VISIT_PARTS;
+}
+static void mark(const struct block *block, int var, int left)
+{
+	block_visit(block, mark_stmt, &(struct marking){ var, left });
 }
 
 static void add_part(struct loops *loops, const struct stmt *loop, struct cell **parts, const struct index *at,
@@ -589,15 +591,19 @@ static void see_running(void *user, const struct expr *load)
 	r->load = load;
 }
 
+struct replacing {
+	const struct expr *load, *with;
+};
+static const struct expr *replaced(void *user, const struct expr *load)
+{
+	const struct replacing *r = user;
+	return load == r->load ? r->with : load;
+}
+
 static const struct expr *with_load(
         struct loops *loops, const struct expr *expr, const struct expr *load, const struct expr *with)
 {
-	if (expr->kind != EXPR_SCALAR)
-		return expr == load ? with : expr;
-	const struct expr *arg[3] = { 0 };
-	for (int i = 0; i < 3 && expr->arg[i]; i++)
-		arg[i] = with_load(loops, expr->arg[i], load, with);
-	return expr_scalar(loops->arena, expr->row, arg[0], arg[1], arg[2]);
+	return expr_map_loads(loops->arena, expr, replaced, &(struct replacing){ load, with });
 }
 
 static struct stmt *store_new(struct loops *loops, struct cell *cell, const struct index *at, const struct expr *value,
