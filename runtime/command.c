@@ -471,36 +471,32 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 	return INGOT_OK;
 }
 
-/* On devices that run in place the submitter runs the queue, until its own command is done.  Locked before and behind.
- */
+/* On devices that run in place the submitter runs the queue, until its own command is over; inside a task the one who
+ * runs this queue goes on with it. */
 static void run_through(struct stream *stream, struct ingot_command *command)
 {
-	if (!stream->in_place || !command)
-		return;
-	object_keep(&stream->object);
 	command_keep(command);
-	for (;;) {
+	while (stream->head) {
 		if (run_one(stream))
 			continue;
-		if (command_done(command) || running)
-			break; /* inside a task the one who runs this queue goes on with it */
+		if (command_over(command) || running)
+			break;
 		command_wait(stream->head);
 	}
 	command_drop(command);
-	object_drop(&stream->object);
 }
 
 void leave_after(struct stream *stream, struct ingot_command *command)
 {
-	struct ingot_runtime *runtime = stream->object.runtime;
-	run_through(stream, command);
-	leave(runtime);
+	object_keep(&stream->object);
+	leave_dropping(stream, command);
 }
 
 void leave_dropping(struct stream *stream, struct ingot_command *command)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
-	run_through(stream, command);
+	if (stream->in_place && command)
+		run_through(stream, command);
 	object_drop(&stream->object);
 	leave(runtime);
 }
