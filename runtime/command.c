@@ -20,10 +20,8 @@ enum ingot_status task_refuses(const char *what)
 
 /* ---- memory: blocks of one size go from command to command, and from event to event ---- */
 
-#define BLOCK_BYTES \
-	(sizeof(void *) == 8 \
-	                ? 512 \
-	                : 384) /* holds a task with some waits; more than that is allocated for the one command */
+/* Holds a task with some waits; more than that is allocated for the one command. */
+#define BLOCK_BYTES (sizeof(void *) == 8 ? 512 : 384)
 
 struct spare {
 	struct spare *next;
@@ -198,7 +196,7 @@ void command_wait_done(struct ingot_command *command) { wait_for(command, COMMAN
 static void wake(struct stream *stream)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
-	if (!INGOT_THREADS || !startable(stream) || stream->to_wake || stream->in_place)
+	if (!INGOT_THREADS || stream->in_place || stream->to_wake || !startable(stream))
 		return;
 	stream->to_wake = true;
 	stream->next_to_wake = runtime->to_wake;
@@ -327,24 +325,22 @@ static void reader_add(struct hazard *hazard, struct ingot_command *command)
 static void hold(struct ingot_command *command, const struct access *access)
 {
 	struct ingot_runtime *runtime = command->runtime;
-	struct held *held = &access->hazard->held, now = *held;
+	struct held *held = &access->hazard->held;
 	struct node *node = access->node;
-	bool fresh = access->gives == GIVES_NEW || (access->gives == GIVES_PART && held->version == node_newest(node));
-	now.taint = NULL;
-	now.written = ++runtime->writes;
-	if (access->gives)
-		now.holds = access->gives == GIVES_ZEROS ? HOLDS_ZEROS : HOLDS_VALUE;
-	if (fresh)
-		now.version = ++node->stamp;
+	if (access->gives == GIVES_NEW || (access->gives == GIVES_PART && held->version == node_newest(node)))
+		held->version = ++node->stamp;
 	else if (access->gives == GIVES_VALUE)
-		now.version = access->version;
-	if (access->content)
-		now.content = access->content;
+		held->version = access->version;
+	if (access->gives)
+		held->holds = access->gives == GIVES_ZEROS ? HOLDS_ZEROS : HOLDS_VALUE;
+	held->written = ++runtime->writes;
 	if (access->location && access->gives > GIVES_ZEROS && ingot_mode_known_shared(&node->mode)) {
-		now.owner = command->stream->object.index;
-		now.owner_generation = command->stream->object.generation;
+		held->owner = command->stream->object.index;
+		held->owner_generation = command->stream->object.generation;
 	}
-	held_set(runtime, held, &now);
+	taint_set(runtime, held, NULL);
+	if (access->content)
+		content_set(runtime, held, access->content);
 }
 
 /* The merge buffer's reader: whoever overwrites what it streams need not copy that for it. */
@@ -371,8 +367,7 @@ static void accesses_link(struct ingot_command *command, const struct request *r
 			edge->from_place = hazard->place;
 		}
 		if (access->write && command->before_count < NO_PLACE) {
-			command->befores[command->before_count] = (struct held){ 0 };
-			held_set(runtime, command->befores + command->before_count, &hazard->held);
+			held_copy(command->befores + command->before_count, &hazard->held);
 			if (edge) {
 				edge->from_place = hazard->place;
 				edge->place = hazard->place == NO_PLACE ? NO_PLACE : (uint16_t)command->before_count;
@@ -415,16 +410,20 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 	struct stream *stream = request->stream;
 	struct ingot_runtime *runtime = stream->object.runtime;
 	size_t edges = request->after_count, bytes = sizeof(struct ingot_command), places = 0;
+	/* First, as it submits what other hazards get. */
 	for (uint32_t i = 0; i < request->access_count; i++) {
 		struct location *location = request->accesses[i].write ? request->accesses[i].location : NULL;
 		enum ingot_status status =
 		        location && location->streaming ? location->settle(location, stream) : INGOT_OK;
 		if (status)
 			return status;
-		hazard_prune(runtime, request->accesses[i].hazard);
-		edges += 1 + (request->accesses[i].write ? request->accesses[i].hazard->reader_count : 0);
-		places += request->accesses[i].write;
-		if (!hazard_reserve(runtime, request->accesses[i].hazard))
+	}
+	for (uint32_t i = 0; i < request->access_count; i++) {
+		const struct access *access = request->accesses + i;
+		hazard_prune(runtime, access->hazard);
+		edges += (access->hazard->writer != NULL) + (access->write ? access->hazard->reader_count : 0);
+		places += access->write;
+		if (!access->write && !hazard_reserve(runtime, access->hazard))
 			return say(INGOT_MEMORY, "no memory to submit %s to %s", request->name, stream->name);
 	}
 	size_t at_payload = bytes, at_edges = at_payload + ((request->payload_bytes + 15) & ~(size_t)15);
@@ -486,17 +485,11 @@ static void run_through(struct stream *stream, struct ingot_command *command)
 	command_drop(command);
 }
 
-void leave_after(struct stream *stream, struct ingot_command *command)
-{
-	object_keep(&stream->object);
-	leave_dropping(stream, command);
-}
-
-void leave_dropping(struct stream *stream, struct ingot_command *command)
+void leave_dropping(struct stream *stream)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
-	if (stream->in_place && command)
-		run_through(stream, command);
+	if (stream->in_place && stream->tail)
+		run_through(stream, stream->tail);
 	object_drop(&stream->object);
 	leave(runtime);
 }
@@ -604,8 +597,9 @@ void ingot_command_failed(struct ingot_command *command, enum ingot_status statu
 
 enum ingot_status ingot_command_run(struct ingot_command *command)
 {
-	char text[TEXT_ROOM] = "";
+	char text[TEXT_ROOM];
 	struct stream *before = running, *stream = command->stream;
+	text[0] = '\0';
 	enum ingot_status status = OVERLAPS(stream) ? waits_issue(command, stream->raw, text) : INGOT_OK;
 	if (OVERLAPS(stream) && status)
 		waits_end(command);
@@ -699,34 +693,34 @@ static void successors_free(struct ingot_command *command, struct ingot_command 
 	command->successors = NULL;
 }
 
-static void end(struct ingot_command *command, struct ingot_command **ready)
-{
-	atomic_store_explicit(&command->state, COMMAND_DONE, memory_order_release);
-	if (command->sleepers)
-		futex_wake(&command->state, INT_MAX);
-	successors_free(command, ready);
-	for (uint32_t i = 0; i < command->edge_count; i++)
-		command_drop(command->edges[i].from);
-	command->edge_count = 0;
-}
-
+/* The command is in no queue any more.  Those that were forgone and waited for nothing else are done with it. */
 static void done(struct ingot_command *command)
 {
-	struct ingot_command *ready = NULL;
-	end(command, &ready);
-	while (INGOT_THREADS && (command = ready)) {
+	struct ingot_command *ready = command;
+	while ((command = ready)) {
+		bool forgone = INGOT_THREADS && command_over(command);
 		ready = command->next;
 		command->next = NULL;
-		befores_settle(command);
-		end(command, &ready);
-		command_drop(command);
+		if (command->skipped)
+			befores_settle(command);
+		else
+			befores_drop(command);
+		atomic_store_explicit(&command->state, COMMAND_DONE, memory_order_release);
+		if (command->sleepers)
+			futex_wake(&command->state, INT_MAX);
+		successors_free(command, &ready);
+		for (uint32_t i = 0; i < command->edge_count; i++)
+			command_drop(command->edges[i].from);
+		command->edge_count = 0;
+		if (forgone)
+			command_drop(command);
 	}
 }
 
 void trace_add(struct ingot_command *command, const char *name, uint64_t began)
 {
 	struct ingot_runtime *runtime = command->runtime;
-	if (!INGOT_THREADS || !runtime->trace || !began)
+	if (!runtime->trace)
 		return;
 	struct trace_entry *entry = runtime->trace + runtime->trace_count++ % runtime->trace_room;
 	*entry = (struct trace_entry){ .device = command->stream->device->properties.id,
@@ -791,11 +785,8 @@ static void finish(struct ingot_command *command, enum ingot_status status)
 		if (!stream->failure)
 			stream->failure = failure_keep(command->failure);
 	}
-	if (command->skipped)
-		befores_settle(command);
-	else
-		befores_drop(command);
-	trace_add(command, command->name, command->began);
+	if (INGOT_THREADS && command->began)
+		trace_add(command, command->name, command->began);
 	queue_leave(command);
 	done(command);
 	changed(runtime);
@@ -807,7 +798,8 @@ void ingot_command_finish(struct ingot_command *command, enum ingot_status statu
 {
 	struct ingot_runtime *runtime = command->runtime;
 	struct stream *stream = command->stream;
-	char text[TEXT_ROOM] = "";
+	char text[TEXT_ROOM];
+	text[0] = '\0';
 	if (!status && OVERLAPS(stream) && command->ended && !command->skipped
 	        && (status = command->ended(command, text)))
 		command_fails(command, status, text);
@@ -974,11 +966,8 @@ static void forgo(struct ingot_command *command)
 	atomic_store_explicit(&command->state, COMMAND_FORGONE, memory_order_release);
 	if (command->sleepers)
 		futex_wake(&command->state, INT_MAX);
-	if (!command->pending) {
-		befores_settle(command);
+	if (!command->pending)
 		done(command);
-		command_drop(command);
-	}
 	object_drop(&stream->object);
 }
 

@@ -13,27 +13,43 @@ static void writer_drop(struct ingot_runtime *runtime, struct hazard *hazard)
 
 void held_drop(struct ingot_runtime *runtime, struct held *held)
 {
-	failure_drop(runtime, held->taint);
-	content_drop(runtime, held->content);
-	held->taint = NULL;
-	held->content = NULL;
+	taint_set(runtime, held, NULL);
+	content_set(runtime, held, NULL);
+}
+
+void held_copy(struct held *to, const struct held *from)
+{
+	*to = *from;
+	failure_keep(to->taint);
+	if (to->content)
+		to->content->refs++;
 }
 
 void held_set(struct ingot_runtime *runtime, struct held *held, const struct held *now)
 {
 	struct held old = *held;
-	*held = *now;
-	failure_keep(held->taint);
-	if (held->content)
-		held->content->refs++;
+	held_copy(held, now);
 	held_drop(runtime, &old);
 }
 
 void taint_set(struct ingot_runtime *runtime, struct held *held, struct failure *failure)
 {
 	struct failure *old = held->taint;
+	if (failure == old)
+		return;
 	held->taint = failure_keep(failure);
 	failure_drop(runtime, old);
+}
+
+void content_set(struct ingot_runtime *runtime, struct held *held, struct content *content)
+{
+	struct content *old = held->content;
+	if (content == old)
+		return;
+	held->content = content;
+	if (content)
+		content->refs++;
+	content_drop(runtime, old);
 }
 
 void hazard_prune(struct ingot_runtime *runtime, struct hazard *hazard)

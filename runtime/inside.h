@@ -535,12 +535,11 @@ enum ingot_status stream_room(struct stream *);          /* waits for room, repo
 enum ingot_status stream_refuses(const struct stream *); /* being closed: INGOT_STALE */
 enum ingot_status stream_report(struct stream *);
 enum ingot_status submit(
-        const struct request *, struct ingot_command **);     /* the queue's reference; alive until `leave` */
-void leave_after(struct stream *, struct ingot_command *);    /* leave; on inline devices, runs it */
-void leave_dropping(struct stream *, struct ingot_command *); /* leave_after, and one reference of the stream less */
-void command_cancel(struct ingot_command *);                  /* one that has not begun */
-/* Of the stream's work what is the closer's (own NULL: all) and waits for an event that only a program can signal,
- * which nobody did: it is forgone, and other streams' work is left alone.  Gives the lock up. */
+        const struct request *, struct ingot_command **); /* the queue's reference; alive until `leave` */
+void leave_dropping(struct stream *); /* leave, with one reference of the stream less; on inline devices, runs it */
+void command_cancel(struct ingot_command *); /* one that has not begun */
+/* Of the stream's work what is the closer's (own NULL: all) and waits for an event that only a program can signal, which
+ * nobody did: it is forgone, and other streams' work is left alone.  Gives the lock up. */
 void stream_forgo(struct stream *, bool (*own)(const struct ingot_command *, const void *), const void *);
 bool command_forgo(struct ingot_command *); /* one of those; false: it is none */
 /* INGOT_WOULD_BLOCK inside a task, whose stream stands meanwhile. */
@@ -550,7 +549,7 @@ void *spare_take(struct spares *, size_t cleared); /* NULL: none is kept; so man
 void spare_give(struct ingot_runtime *, struct spares *, void *block);
 void spares_release(struct ingot_runtime *, struct spares *);
 void command_drop(struct ingot_command *);
-/* With the lock: what ends now, as a line of the trace; began 0: nobody traces. */
+/* With the lock: what ends now, as a line of the trace, if that goes on. */
 void trace_add(struct ingot_command *, const char *name, uint64_t began);
 void command_wait(struct ingot_command *);      /* till it is over; locked; gives the lock up meanwhile */
 void command_wait_done(struct ingot_command *); /* till nothing waits behind it any more */
@@ -605,9 +604,11 @@ static inline bool hazard_valued(struct ingot_runtime *runtime, struct hazard *h
 {
 	return hazard_held(runtime, hazard)->holds == HOLDS_VALUE;
 }
+void held_copy(struct held *, const struct held *); /* into one that holds nothing yet */
 void held_set(struct ingot_runtime *, struct held *, const struct held *);
 void held_drop(struct ingot_runtime *, struct held *);
 void taint_set(struct ingot_runtime *, struct held *, struct failure *);
+void content_set(struct ingot_runtime *, struct held *, struct content *);
 void content_drop(struct ingot_runtime *, struct content *);
 
 /* ---- pool.c ---- */

@@ -372,10 +372,10 @@ static enum ingot_status rests_fetch(struct submission *submission, struct routi
 	uint64_t offset;
 	enum ingot_status status = INGOT_OK;
 	for (uint32_t i = 0; i < routine->descriptor->output_count && !status; i++) {
-		struct node *node = routine->library->nodes[routine->descriptor->outputs[i]];
+		if (!routine->library->nodes[routine->descriptor->outputs[i]]->parent)
+			continue;
 		struct location *location = location_at(routine, routine->descriptor->outputs[i], &offset);
-		if (node->parent)
-			status = rest_fetch(submission, routine->context, location->node, location);
+		status = rest_fetch(submission, routine->context, location->node, location);
 	}
 	return status;
 }

@@ -40,10 +40,10 @@ enum ingot_status submission_end(struct submission *submission, enum ingot_statu
 	/* On inline devices what another backend does for it, a download, runs first. */
 	if (submission->other) {
 		struct ingot_runtime *runtime = submission->stream->object.runtime;
-		leave_dropping(submission->other, submission->other->tail);
+		leave_dropping(submission->other);
 		enter(runtime);
 	}
 	/* What was queued before a failure runs too. */
-	leave_dropping(submission->stream, submission->stream->tail);
+	leave_dropping(submission->stream);
 	return status;
 }

@@ -443,7 +443,6 @@ enum ingot_status ingot_init_from_device(struct ingot_context handle, struct ing
 	struct context *context = contexts_enter(handle, source, node_handle, &from, &node, &status);
 	if (!context)
 		return status;
-	struct ingot_runtime *runtime = handle.runtime;
 	struct stream *stream = context->stream;
 	object_keep(&stream->object);
 	object_keep(&context->object);
@@ -467,16 +466,13 @@ enum ingot_status ingot_init_from_device(struct ingot_context handle, struct ing
 	object_drop(&node->object);
 	object_drop(&from->object);
 	object_drop(&context->object);
-	leave_after(stream, stream->tail);
+	leave_dropping(stream);
 	if (!status && (status = ingot_device_to_device(node_handle, made, INGOT_MERGE_NONE, source, NULL, NULL))) {
 		char kept[TEXT_ROOM];
 		snprintf(kept, sizeof kept, "%s", ingot_message());
 		ingot_context_close(made);
 		say(status, "%s", kept);
 	}
-	enter(runtime);
-	object_drop(&stream->object);
-	leave(runtime);
 	if (!status)
 		*out = made;
 	return status;
