@@ -70,7 +70,7 @@ struct failure {
 	char text[TEXT_ROOM];
 };
 
-/* ---- commands: command.c ---- */
+/* ---- commands: command.c, submit.c, promise.c ---- */
 
 /* Issued: its backend has it, and orders what follows by its own means; only where the backend has events of its own.
  */
@@ -517,8 +517,7 @@ void failure_drop(struct ingot_runtime *, struct failure *);
 /* ---- stream.c ---- */
 enum ingot_status stream_new(struct device *, struct stream **); /* `placing` is held; gives the lock up */
 void stream_finish(struct stream *);                             /* waits for what was submitted by now */
-void stream_finish_unblocked(struct stream *); /* but for what waits for an event that nobody signals */
-void stream_end(struct stream *);              /* of one that is closing and has no work */
+void stream_end(struct stream *);                                /* of one that is closing and has no work */
 
 /* ---- device.c ---- */
 struct device *device_enter(struct ingot_device, enum ingot_status *); /* with the lock; NULL: stale or being closed */
@@ -531,28 +530,15 @@ void device_lost(struct device *, const char *text);        /* from now on it ta
 const char *device_words(struct device *, enum ingot_status, const char *text);
 
 /* ---- command.c ---- */
-enum ingot_status stream_room(struct stream *);          /* waits for room, reports a failure; may give up the lock */
-enum ingot_status stream_refuses(const struct stream *); /* being closed: INGOT_STALE */
-enum ingot_status stream_report(struct stream *);
-enum ingot_status submit(
-        const struct request *, struct ingot_command **); /* the queue's reference; alive until `leave` */
-void leave_dropping(struct stream *); /* leave, with one reference of the stream less; on inline devices, runs it */
-void command_cancel(struct ingot_command *); /* one that has not begun */
-/* Of the stream's work what is the closer's (own NULL: all) and waits for an event that only a program can signal, which
- * nobody did: it is forgone, and other streams' work is left alone.  Gives the lock up. */
-void stream_forgo(struct stream *, bool (*own)(const struct ingot_command *, const void *), const void *);
-bool command_forgo(struct ingot_command *); /* one of those; false: it is none */
+bool inside_task(void);
 /* INGOT_WOULD_BLOCK inside a task, whose stream stands meanwhile. */
 enum ingot_status task_refuses(const char *what);
-static inline void command_keep(struct ingot_command *command) { command->refs++; }
 void *spare_take(struct spares *, size_t cleared); /* NULL: none is kept; so many bytes are zeros */
 void spare_give(struct ingot_runtime *, struct spares *, void *block);
 void spares_release(struct ingot_runtime *, struct spares *);
+struct ingot_command *command_new(struct ingot_runtime *, size_t bytes, size_t cleared); /* the caller fills the rest */
+static inline void command_keep(struct ingot_command *command) { command->refs++; }
 void command_drop(struct ingot_command *);
-/* With the lock: what ends now, as a line of the trace, if that goes on. */
-void trace_add(struct ingot_command *, const char *name, uint64_t began);
-void command_wait(struct ingot_command *);      /* till it is over; locked; gives the lock up meanwhile */
-void command_wait_done(struct ingot_command *); /* till nothing waits behind it any more */
 static inline bool command_done(const struct ingot_command *command)
 {
 	return atomic_load_explicit(&command->state, memory_order_acquire) == COMMAND_DONE;
@@ -561,12 +547,44 @@ static inline bool command_over(const struct ingot_command *command)
 {
 	return atomic_load_explicit(&command->state, memory_order_acquire) >= COMMAND_FORGONE;
 }
+void command_wait(struct ingot_command *);      /* till it is over; locked; gives the lock up meanwhile */
+void command_wait_done(struct ingot_command *); /* till nothing waits behind it any more */
+void leave_dropping(struct stream *); /* leave, with one reference of the stream less; on inline devices, runs it */
+/* What may be startable now is told to the backend once: only by what made it so. */
+void stream_wake(struct stream *);
+/* The command waits for less than before: for its stream that matters where it is the next. */
+void command_wake(const struct ingot_command *);
+/* What the backend has already it orders itself, for queues of its own; so the host need not wait till it is done. */
+void edge_settle(struct edge *);
+/* With the lock: what ends now, as a line of the trace, if that goes on. */
+void trace_add(struct ingot_command *, const char *name, uint64_t began);
+/* Out of its queue, and it needs nothing any more; its reference to its stream is the caller's now. */
+void command_leave(struct ingot_command *);
+void command_reach(struct ingot_command *, enum command_state); /* and who sleeps for that wakes */
+/* It is out of its queue, and done.  Those that were forgone and waited for nothing else are done with it. */
+void command_end(struct ingot_command *);
+/* Part of the task, without the lock: the stream stands until it is over. */
+void command_destroy(struct ingot_command *);
+
+/* ---- submit.c ---- */
+enum ingot_status stream_room(struct stream *);          /* waits for room, reports a failure; may give up the lock */
+enum ingot_status stream_refuses(const struct stream *); /* being closed: INGOT_STALE */
+enum ingot_status stream_report(struct stream *);        /* tells of its failure once; then says that it has stopped */
+enum ingot_status submit(
+        const struct request *, struct ingot_command **); /* the queue's reference; alive until `leave` */
+
+/* ---- promise.c ---- */
 struct ingot_command *promise_new(struct ingot_runtime *);
 void promise_keep_or_break(
         struct ingot_command *, struct failure *); /* done, well or with a failure (its reference is taken) */
 /* Whether `from` comes after the promise: through edges, its queue, and what keeps other promises. */
 bool comes_after(struct ingot_command *from, struct ingot_command *promise);
-bool inside_task(void);
+void command_cancel(struct ingot_command *); /* one that has not begun */
+/* Of the stream's work what is the closer's (own NULL: all) and waits for an event that only a program can signal, which
+ * nobody did: it is forgone, and other streams' work is left alone.  Gives the lock up. */
+void stream_forgo(struct stream *, bool (*own)(const struct ingot_command *, const void *), const void *);
+bool command_forgo(struct ingot_command *);    /* one of those; false: it is none */
+void stream_finish_unblocked(struct stream *); /* waits for what was submitted by now, but for those */
 
 /* ---- submission.c: around every call that queues work ---- */
 struct submission {

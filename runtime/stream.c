@@ -25,8 +25,7 @@ static enum ingot_status task_run(struct ingot_command *command, char *text)
 static void task_destroy(void *payload)
 {
 	const struct ingot_task *task = payload;
-	if (task->destroy)
-		task->destroy(task->argument);
+	task->destroy(task->argument);
 }
 
 /* What the task says it reads and writes: accesses of its command, which keeps the memory. */
@@ -129,7 +128,7 @@ static enum ingot_status task_submit_locked(
 	struct request request = { .stream = stream,
 		.name = task->name ? task->name : "task",
 		.run = task_run,
-		.destroy = task_destroy,
+		.destroy = task->destroy ? task_destroy : NULL,
 		.on_host = task->before || task->run || task->after,
 		.payload_bytes = sizeof *task + letters + 1 };
 	struct failure *cause = NULL;
