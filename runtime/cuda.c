@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cuda_inside.h"
+#include "host.h"
 
 enum { THREADS_DEFAULT = 32, LOOKED_AT = 64, SLEEP_MOST = 1000000 };
 
@@ -428,24 +429,6 @@ static void cuda_device_close(void *raw)
 static void cuda_properties(void *device, struct ingot_properties *properties)
 {
 	*properties = ((struct cuda_device *)device)->properties;
-}
-
-/* What generated CUDA has arithmetic for; others can be stored and copied only. */
-static bool cuda_supports(void *device, enum ingot_dtype dtype)
-{
-	static const bool yes[] = { [INGOT_F32] = true,
-		[INGOT_U8] = true,
-		[INGOT_I8] = true,
-		[INGOT_U16] = true,
-		[INGOT_I16] = true,
-		[INGOT_I32] = true,
-		[INGOT_I64] = true,
-		[INGOT_BOOL] = true,
-		[INGOT_F64] = true,
-		[INGOT_U32] = true,
-		[INGOT_U64] = true };
-	(void)device;
-	return (unsigned)dtype < sizeof yes && yes[dtype];
 }
 
 /* ---- memory ---- */
@@ -889,7 +872,7 @@ const struct ingot_backend ingot_backend_cuda = {
 	.device_open = cuda_device_open,
 	.device_close = cuda_device_close,
 	.properties = cuda_properties,
-	.supports = cuda_supports,
+	.supports = host_supports, /* generated CUDA has arithmetic for the same types */
 	.slab_alloc = cuda_slab_alloc,
 	.slab_free = cuda_slab_free,
 	.slab_base = cuda_slab_base,

@@ -1,6 +1,7 @@
 /* host.c: slabs, copies and kernels in host memory. */
 #include <stdlib.h>
 #include "host.h"
+#include "inside.h"
 #if INGOT_THREADS
 #include <unistd.h>
 #endif
@@ -32,17 +33,13 @@ void *host_slab_base(void *slab) { return slab; }
 /* Generated C has arithmetic for these; others can be stored and copied only. */
 bool host_supports(void *device, enum ingot_dtype dtype)
 {
-	static const bool yes[] = { [INGOT_F32] = true,
-		[INGOT_U8] = true,
-		[INGOT_I8] = true,
-		[INGOT_U16] = true,
-		[INGOT_I16] = true,
-		[INGOT_I32] = true,
-		[INGOT_I64] = true,
-		[INGOT_BOOL] = true,
-		[INGOT_F64] = true,
-		[INGOT_U32] = true,
-		[INGOT_U64] = true };
+	/* clang-format off */
+	static const bool yes[] = {
+		[INGOT_F32] = true, [INGOT_F64] = true, [INGOT_BOOL] = true,
+		[INGOT_U8] = true, [INGOT_U16] = true, [INGOT_U32] = true, [INGOT_U64] = true,
+		[INGOT_I8] = true, [INGOT_I16] = true, [INGOT_I32] = true, [INGOT_I64] = true,
+	};
+	/* clang-format on */
 	(void)device;
 	return (unsigned)dtype < COUNT(yes) && yes[dtype];
 }

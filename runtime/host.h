@@ -2,7 +2,9 @@
 #ifndef RUNTIME_HOST_H
 #define RUNTIME_HOST_H
 
-#include "inside.h"
+#include <stdbool.h>
+#include "ingot/backend.h"
+#include "ingot/threads.h"
 
 /* The first member of their queue and device structs. */
 struct host_device {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "futex.h"
 #include "host.h"
+#include "inside.h"
 
 struct multicore {
 	struct host_device device; /* one is enough: all logical devices share the threads */

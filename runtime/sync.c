@@ -1,6 +1,7 @@
 /* sync.c: the device that does everything at once, on the caller's thread: the oracle for the others. */
 #include <stdlib.h>
 #include "host.h"
+#include "inside.h"
 
 static struct host_device alone; /* no parallel-for; never written */
 
