@@ -80,57 +80,22 @@ static const struct ingot_module_argument merge_arguments[] = { { INGOT_FROM_MER
 	{ INGOT_FROM_NODE, TOTAL, 0 } };
 static const struct ingot_module_argument step_arguments[] = { { INGOT_FROM_NODE, W, 0 },
 	{ INGOT_FROM_NODE, TOTAL, 0 } };
+/* clang-format off */
 static const struct ingot_module_routine routines[] = {
-	{ .name = "forward",
-	        .inputs = wx,
-	        .input_count = 2,
-	        .outputs = y,
-	        .output_count = 1,
-	        .symbols = rows,
-	        .symbol_count = 1,
-	        .arguments = forward_arguments,
-	        .argument_count = 3,
-	        .merge_input = -1,
-	        .run = forward },
-	{ .name = "gradient",
-	        .inputs = wxt,
-	        .input_count = 3,
-	        .outputs = grad,
-	        .output_count = 1,
-	        .symbols = rows,
-	        .symbol_count = 1,
-	        .arguments = gradient_arguments,
-	        .argument_count = 4,
-	        .merge_input = -1,
-	        .run = gradient },
-	{ .name = "merge",
-	        .inputs = total,
-	        .input_count = 1,
-	        .outputs = total,
-	        .output_count = 1,
-	        .arguments = merge_arguments,
-	        .argument_count = 2,
-	        .merge_input = GRAD,
-	        .run = merge },
-	{ .name = "step",
-	        .inputs = w_total,
-	        .input_count = 2,
-	        .outputs = w_total,
-	        .output_count = 2,
-	        .arguments = step_arguments,
-	        .argument_count = 2,
-	        .merge_input = -1,
-	        .run = step },
+	{ .name = "forward", .inputs = wx, .input_count = 2, .outputs = y, .output_count = 1, .symbols = rows,
+	  .symbol_count = 1, .arguments = forward_arguments, .argument_count = 3, .merge_input = -1, .run = forward },
+	{ .name = "gradient", .inputs = wxt, .input_count = 3, .outputs = grad, .output_count = 1, .symbols = rows,
+	  .symbol_count = 1, .arguments = gradient_arguments, .argument_count = 4, .merge_input = -1, .run = gradient },
+	{ .name = "merge", .inputs = total, .input_count = 1, .outputs = total, .output_count = 1,
+	  .arguments = merge_arguments, .argument_count = 2, .merge_input = GRAD, .run = merge },
+	{ .name = "step", .inputs = w_total, .input_count = 2, .outputs = w_total, .output_count = 2,
+	  .arguments = step_arguments, .argument_count = 2, .merge_input = -1, .run = step },
 };
 
-const struct ingot_module linear_module = { .abi = INGOT_ABI,
-	.name = "linear",
-	.nodes = nodes,
-	.node_count = 6,
-	.symbols = symbols,
-	.symbol_count = 1,
-	.routines = routines,
-	.routine_count = 4 };
+const struct ingot_module linear_module = {
+	.abi = INGOT_ABI, .name = "linear", .nodes = nodes, .node_count = 6, .symbols = symbols, .symbol_count = 1,
+	.routines = routines, .routine_count = 4 };
+/* clang-format on */
 
 void need(enum ingot_status status, const char *what)
 {

@@ -39,50 +39,30 @@ static int compare(const void *a, const void *b)
 }
 
 static const struct ingot_module_dim dims[] = { { 16, -1 } };
-static const struct ingot_module_node nodes[] = { { .name = "x",
-	                                                  .dtype = INGOT_F32,
-	                                                  .rank = 1,
-	                                                  .dims = dims,
-	                                                  .bytes = 64,
-	                                                  .view_of = -1,
-	                                                  .flags = INGOT_NODE_STATE },
-	{ .name = "y", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 64, .view_of = -1 } };
+/* clang-format off */
+static const struct ingot_module_node nodes[] = {
+	{ .name = "x", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 64, .view_of = -1,
+	  .flags = INGOT_NODE_STATE },
+	{ .name = "y", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 64, .view_of = -1 },
+};
+/* clang-format on */
 static const struct ingot_module_kernel kernel = { .name = "k", .argument_count = 3, .device_name = "row_multiply" };
 static const uint32_t in[] = { 0 }, out[] = { 1 };
 static struct ingot_module_argument arguments[3 * KERNELS];
 static struct ingot_module_step steps[KERNELS];
-static struct ingot_module_routine routines[] = { { .name = "one",
-	                                                  .inputs = in,
-	                                                  .input_count = 1,
-	                                                  .outputs = out,
-	                                                  .output_count = 1,
-	                                                  .arguments = arguments,
-	                                                  .argument_count = 3,
-	                                                  .merge_input = -1,
-	                                                  .steps = steps,
-	                                                  .step_count = 1,
-	                                                  .lane_count = 1 },
-	{ .name = "all",
-	        .inputs = in,
-	        .input_count = 1,
-	        .outputs = out,
-	        .output_count = 1,
-	        .arguments = arguments,
-	        .argument_count = 3 * KERNELS,
-	        .merge_input = -1,
-	        .steps = steps,
-	        .step_count = KERNELS,
-	        .lane_count = 1 } };
-static const struct ingot_module module = { .abi = INGOT_ABI,
-	.name = "overheads",
-	.nodes = nodes,
-	.node_count = 2,
-	.kernels = &kernel,
-	.kernel_count = 1,
-	.routines = routines,
-	.routine_count = 2,
-	.images = row_images,
-	.image_count = ROW_IMAGES };
+/* clang-format off */
+static struct ingot_module_routine routines[] = {
+	{ .name = "one", .inputs = in, .input_count = 1, .outputs = out, .output_count = 1, .arguments = arguments,
+	  .argument_count = 3, .merge_input = -1, .steps = steps, .step_count = 1, .lane_count = 1 },
+	{ .name = "all", .inputs = in, .input_count = 1, .outputs = out, .output_count = 1, .arguments = arguments,
+	  .argument_count = 3 * KERNELS, .merge_input = -1, .steps = steps, .step_count = KERNELS, .lane_count = 1 },
+};
+/* clang-format on */
+/* clang-format off */
+static const struct ingot_module module = {
+	.abi = INGOT_ABI, .name = "overheads", .nodes = nodes, .node_count = 2, .kernels = &kernel, .kernel_count = 1,
+	.routines = routines, .routine_count = 2, .images = row_images, .image_count = ROW_IMAGES };
+/* clang-format on */
 
 static void measure(struct ingot_stream stream, struct ingot_routine routine, const char *name, int rounds)
 {

@@ -586,34 +586,18 @@ static void b17_more(struct trial *t)
 		if (i)
 			in[i - 1] = i;
 	}
-	static const struct ingot_module_routine routines[] = { { .name = "sum",
-		                                                        .inputs = in,
-		                                                        .input_count = 39,
-		                                                        .outputs = out,
-		                                                        .output_count = 1,
-		                                                        .arguments = arguments,
-		                                                        .argument_count = 40,
-		                                                        .merge_input = -1,
-		                                                        .extent_count = 1,
-		                                                        .run = sum_of_all },
-		{ .name = "places",
-		        .arguments = places,
-		        .argument_count = 4,
-		        .merge_input = -1,
-		        .workspace_bytes = 16,
-		        .workspace_align = 64,
-		        .more_workspaces = sizes,
-		        .more_workspace_count = 2,
-		        .run = workspaces_look } };
-	static const struct ingot_module module = { .abi = INGOT_ABI,
-		.name = "wide",
-		.nodes = nodes,
-		.node_count = 40,
-		.routines = routines,
-		.routine_count = 2,
-		.message = words_of,
-		.images = row_images,
-		.image_count = ROW_IMAGES };
+	/* clang-format off */
+	static const struct ingot_module_routine routines[] = {
+		{ .name = "sum", .inputs = in, .input_count = 39, .outputs = out, .output_count = 1,
+		  .arguments = arguments, .argument_count = 40, .merge_input = -1, .extent_count = 1,
+		  .run = sum_of_all },
+		{ .name = "places", .arguments = places, .argument_count = 4, .merge_input = -1, .workspace_bytes = 16,
+		  .workspace_align = 64, .more_workspaces = sizes, .more_workspace_count = 2, .run = workspaces_look },
+	};
+	static const struct ingot_module module = {
+		.abi = INGOT_ABI, .name = "wide", .nodes = nodes, .node_count = 40, .routines = routines,
+		.routine_count = 2, .message = words_of, .images = row_images, .image_count = ROW_IMAGES };
+	/* clang-format on */
 	struct ingot_library library;
 	struct ingot_routine sum, look;
 	struct ingot_context linked;
@@ -760,55 +744,34 @@ static void c8_waiters(struct trial *t)
 static void h16_moves(struct trial *t)
 {
 	static const struct ingot_module_dim dims[] = { { 4, -1 } };
-	static const struct ingot_module_node nodes[] = { { .name = "a",
-		                                                  .dtype = INGOT_F32,
-		                                                  .rank = 1,
-		                                                  .dims = dims,
-		                                                  .bytes = 16,
-		                                                  .view_of = -1,
-		                                                  .flags = INGOT_NODE_HOSTED },
-		{ .name = "b",
-		        .dtype = INGOT_F32,
-		        .rank = 1,
-		        .dims = dims,
-		        .bytes = 16,
-		        .view_of = -1,
-		        .align = 1 << 16 },
-		{ .name = "c", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1 } };
+	/* clang-format off */
+	static const struct ingot_module_node nodes[] = {
+		{ .name = "a", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1,
+		  .flags = INGOT_NODE_HOSTED },
+		{ .name = "b", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1,
+		  .align = 1 << 16 },
+		{ .name = "c", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1 },
+	};
+	/* clang-format on */
 	static const uint32_t in[] = { 0 }, out[] = { 1, 2 }, after[] = { 0 }, behind[] = { 1 };
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 0, 0 },
 		{ INGOT_FROM_NODE, 2, 0 }, { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 1, 0 } };
+	/* clang-format off */
 	static const struct ingot_module_step steps[] = {
 		{ .kind = INGOT_STEP_COPY, .first_argument = 0, .argument_count = 2, .bytes = 16 },
-		{ .kind = INGOT_STEP_COPY,
-		        .lane = 1,
-		        .first_argument = 2,
-		        .argument_count = 2,
-		        .bytes = 12,
-		        .after = after,
-		        .after_count = 1 },
+		{ .kind = INGOT_STEP_COPY, .lane = 1, .first_argument = 2, .argument_count = 2, .bytes = 12,
+		  .after = after, .after_count = 1 },
 		{ .kind = INGOT_STEP_WAIT, .lane = 0, .after = behind, .after_count = 1 },
-		{ .kind = INGOT_STEP_CLEAR, .first_argument = 4, .argument_count = 1, .bytes = 8 }
+		{ .kind = INGOT_STEP_CLEAR, .first_argument = 4, .argument_count = 1, .bytes = 8 },
 	};
-	static const struct ingot_module_routine routine = { .name = "moves",
-		.inputs = in,
-		.input_count = 1,
-		.outputs = out,
-		.output_count = 2,
-		.arguments = arguments,
-		.argument_count = 5,
-		.merge_input = -1,
-		.steps = steps,
-		.step_count = 4,
+	static const struct ingot_module_routine routine = {
+		.name = "moves", .inputs = in, .input_count = 1, .outputs = out, .output_count = 2,
+		.arguments = arguments, .argument_count = 5, .merge_input = -1, .steps = steps, .step_count = 4,
 		.lane_count = 2 };
-	static const struct ingot_module module = { .abi = INGOT_ABI,
-		.name = "moves",
-		.nodes = nodes,
-		.node_count = 3,
-		.routines = &routine,
-		.routine_count = 1,
-		.images = row_images,
-		.image_count = ROW_IMAGES };
+	static const struct ingot_module module = {
+		.abi = INGOT_ABI, .name = "moves", .nodes = nodes, .node_count = 3, .routines = &routine,
+		.routine_count = 1, .images = row_images, .image_count = ROW_IMAGES };
+	/* clang-format on */
 	struct ingot_library library;
 	struct ingot_routine moves;
 	struct ingot_context linked;

@@ -275,20 +275,14 @@ static const char *seven(int code) { return code == 7 ? "seven" : NULL; }
 static void h16_loops(struct trial *t)
 {
 	static const struct ingot_module_dim four[] = { { 4, -1 } }, one[] = { { 1, -1 } };
-	static const struct ingot_module_node nodes[] = { { .name = "a",
-		                                                  .dtype = INGOT_F32,
-		                                                  .rank = 1,
-		                                                  .dims = four,
-		                                                  .bytes = 16,
-		                                                  .view_of = -1,
-		                                                  .flags = INGOT_NODE_STATE },
-		{ .name = "going",
-		        .dtype = INGOT_U8,
-		        .rank = 1,
-		        .dims = one,
-		        .bytes = 1,
-		        .view_of = -1,
-		        .flags = INGOT_NODE_HOSTED } };
+	/* clang-format off */
+	static const struct ingot_module_node nodes[] = {
+		{ .name = "a", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1,
+		  .flags = INGOT_NODE_STATE },
+		{ .name = "going", .dtype = INGOT_U8, .rank = 1, .dims = one, .bytes = 1, .view_of = -1,
+		  .flags = INGOT_NODE_HOSTED },
+	};
+	/* clang-format on */
 	static const struct ingot_module_kernel kernels[] = {
 		{ .name = "increase", .argument_count = 1, .device_name = "row_increase" }
 	};
@@ -321,17 +315,12 @@ static void h16_loops(struct trial *t)
 		.moved = moved,
 		.moves = moves,
 		.move_count = 4 };
-	static const struct ingot_module module = { .abi = INGOT_ABI,
-		.name = "loops",
-		.nodes = nodes,
-		.node_count = 2,
-		.kernels = kernels,
-		.kernel_count = 1,
-		.routines = &routine,
-		.routine_count = 1,
-		.message = seven,
-		.images = row_images,
+	/* clang-format off */
+	static const struct ingot_module module = {
+		.abi = INGOT_ABI, .name = "loops", .nodes = nodes, .node_count = 2, .kernels = kernels,
+		.kernel_count = 1, .routines = &routine, .routine_count = 1, .message = seven, .images = row_images,
 		.image_count = ROW_IMAGES };
+	/* clang-format on */
 	struct ingot_library library;
 	struct ingot_routine loops;
 	struct ingot_context linked;
@@ -401,21 +390,15 @@ static void h16_loops(struct trial *t)
 static struct ingot_library chain_load(struct trial *t)
 {
 	static const struct ingot_module_dim four[] = { { 4, -1 } };
-	static const struct ingot_module_node nodes[] = { { .name = "a",
-		                                                  .dtype = INGOT_F32,
-		                                                  .rank = 1,
-		                                                  .dims = four,
-		                                                  .bytes = 16,
-		                                                  .view_of = -1,
-		                                                  .flags = INGOT_NODE_HOSTED },
+	/* clang-format off */
+	static const struct ingot_module_node nodes[] = {
+		{ .name = "a", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1,
+		  .flags = INGOT_NODE_HOSTED },
 		{ .name = "b", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1 },
-		{ .name = "c",
-		        .dtype = INGOT_F32,
-		        .rank = 1,
-		        .dims = four,
-		        .bytes = 16,
-		        .view_of = -1,
-		        .flags = INGOT_NODE_HOSTED } };
+		{ .name = "c", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1,
+		  .flags = INGOT_NODE_HOSTED },
+	};
+	/* clang-format on */
 	static const struct ingot_module_kernel kernels[] = {
 		{ .name = "double", .argument_count = 2, .device_name = "row_double" },
 		{ .name = "add", .argument_count = 2, .device_name = "row_add" }
@@ -424,36 +407,22 @@ static struct ingot_library chain_load(struct trial *t)
 		{ INGOT_FROM_NODE, 2, 0 }, { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 },
 		{ INGOT_FROM_NODE, 2, 0 } };
 	static const uint32_t in[] = { 0 }, out[] = { 1, 2 };
+	/* clang-format off */
 	static const struct ingot_module_step steps[] = {
 		{ .kind = INGOT_STEP_KERNEL, .first_argument = 0, .argument_count = 2, .groups = { 4, 1, 1 } },
 		{ .kind = INGOT_STEP_COPY, .first_argument = 2, .argument_count = 2, .bytes = 16 },
-		{ .kind = INGOT_STEP_KERNEL,
-		        .kernel = 1,
-		        .first_argument = 4,
-		        .argument_count = 2,
-		        .groups = { 3, 1, 1 } }
+		{ .kind = INGOT_STEP_KERNEL, .kernel = 1, .first_argument = 4, .argument_count = 2,
+		  .groups = { 3, 1, 1 } },
 	};
-	static const struct ingot_module_routine routine = { .name = "chain",
-		.inputs = in,
-		.input_count = 1,
-		.outputs = out,
-		.output_count = 2,
-		.arguments = arguments,
-		.argument_count = 6,
-		.merge_input = -1,
-		.steps = steps,
-		.step_count = 3,
+	static const struct ingot_module_routine routine = {
+		.name = "chain", .inputs = in, .input_count = 1, .outputs = out, .output_count = 2,
+		.arguments = arguments, .argument_count = 6, .merge_input = -1, .steps = steps, .step_count = 3,
 		.lane_count = 1 };
-	static const struct ingot_module module = { .abi = INGOT_ABI,
-		.name = "chain",
-		.nodes = nodes,
-		.node_count = 3,
-		.kernels = kernels,
-		.kernel_count = 2,
-		.routines = &routine,
-		.routine_count = 1,
-		.images = row_images,
+	static const struct ingot_module module = {
+		.abi = INGOT_ABI, .name = "chain", .nodes = nodes, .node_count = 3, .kernels = kernels,
+		.kernel_count = 2, .routines = &routine, .routine_count = 1, .images = row_images,
 		.image_count = ROW_IMAGES };
+	/* clang-format on */
 	struct ingot_library library;
 	OK(ingot_library_load(t->runtime, &module, NULL, &library));
 	return library;

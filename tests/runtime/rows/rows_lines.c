@@ -592,14 +592,12 @@ static void b10_aligned(struct trial *t)
 {
 	static const struct ingot_module_dim dims[] = { { 4, -1 } };
 	static _Alignas(64) const float values[20] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
-	static const struct ingot_module_node nodes[] = { { .name = "w",
-		.dtype = INGOT_F32,
-		.rank = 1,
-		.dims = dims,
-		.bytes = 16,
-		.view_of = -1,
-		.flags = INGOT_NODE_CONSTANT,
-		.offset = 16 } };
+	/* clang-format off */
+	static const struct ingot_module_node nodes[] = {
+		{ .name = "w", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1,
+		  .flags = INGOT_NODE_CONSTANT, .offset = 16 },
+	};
+	/* clang-format on */
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 } };
 	static const struct ingot_module_routine routine = {
 		.name = "reads", .arguments = arguments, .argument_count = 1, .merge_input = -1, .run = read_it
@@ -877,62 +875,39 @@ static const char *step_words(int code) { return code == 4 ? "four" : code == 3 
 static void h16_lanes(struct trial *t)
 {
 	static const struct ingot_module_dim dims[] = { { 4, -1 } };
-	static const struct ingot_module_node nodes[] = { { .name = "a",
-		.dtype = INGOT_F32,
-		.rank = 1,
-		.dims = dims,
-		.bytes = 16,
-		.view_of = -1,
-		.flags = INGOT_NODE_HOSTED } };
+	/* clang-format off */
+	static const struct ingot_module_node nodes[] = {
+		{ .name = "a", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1,
+		  .flags = INGOT_NODE_HOSTED },
+	};
+	/* clang-format on */
 	static const uint32_t out[] = { 0 };
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 } };
 	static int (*const hosts[])(const struct ingot_call *) = { slow_step };
 	static const struct ingot_module_kernel kernels[] = {
 		{ .name = "shape", .run = threads_right, .device_name = "row_shape" }
 	};
-	static const struct ingot_module_step steps[] = { { .kind = INGOT_STEP_CLEAR,
-		                                                  .lane = 0,
-		                                                  .first_argument = 0,
-		                                                  .argument_count = 1,
-		                                                  .bytes = 16 },
+	/* clang-format off */
+	static const struct ingot_module_step steps[] = {
+		{ .kind = INGOT_STEP_CLEAR, .lane = 0, .first_argument = 0, .argument_count = 1, .bytes = 16 },
 		{ .kind = INGOT_STEP_KERNEL, .lane = 0, .kernel = 0, .groups = { 5, 1, 1 }, .threads = { 1, 1, 1 } },
-		{ .kind = INGOT_STEP_HOST, .lane = 1, .kernel = 0 } },
-	                                      large[] = { { .kind = INGOT_STEP_KERNEL,
-		                                      .lane = 0,
-		                                      .kernel = 0,
-		                                      .groups = { 1, 1, 1 },
-		                                      .threads = { 1u << 30, 1, 1 } } };
-	static const struct ingot_module_routine routines[] = { { .name = "slow",
-		                                                        .outputs = out,
-		                                                        .output_count = 1,
-		                                                        .arguments = arguments,
-		                                                        .argument_count = 1,
-		                                                        .merge_input = -1,
-		                                                        .steps = steps,
-		                                                        .step_count = 3,
-		                                                        .lane_count = 2 },
-		{ .name = "large",
-		        .outputs = out,
-		        .output_count = 1,
-		        .arguments = arguments,
-		        .argument_count = 1,
-		        .merge_input = -1,
-		        .steps = large,
-		        .step_count = 1,
-		        .lane_count = 1 } };
-	static const struct ingot_module module = { .abi = INGOT_ABI,
-		.name = "lanes",
-		.nodes = nodes,
-		.node_count = 1,
-		.kernels = kernels,
-		.kernel_count = 1,
-		.hosts = hosts,
-		.host_count = 1,
-		.routines = routines,
-		.routine_count = 2,
-		.message = step_words,
-		.images = row_images,
-		.image_count = ROW_IMAGES };
+		{ .kind = INGOT_STEP_HOST, .lane = 1, .kernel = 0 },
+	};
+	static const struct ingot_module_step large[] = {
+		{ .kind = INGOT_STEP_KERNEL, .lane = 0, .kernel = 0, .groups = { 1, 1, 1 },
+		  .threads = { 1u << 30, 1, 1 } },
+	};
+	static const struct ingot_module_routine routines[] = {
+		{ .name = "slow", .outputs = out, .output_count = 1, .arguments = arguments, .argument_count = 1,
+		  .merge_input = -1, .steps = steps, .step_count = 3, .lane_count = 2 },
+		{ .name = "large", .outputs = out, .output_count = 1, .arguments = arguments, .argument_count = 1,
+		  .merge_input = -1, .steps = large, .step_count = 1, .lane_count = 1 },
+	};
+	static const struct ingot_module module = {
+		.abi = INGOT_ABI, .name = "lanes", .nodes = nodes, .node_count = 1, .kernels = kernels,
+		.kernel_count = 1, .hosts = hosts, .host_count = 1, .routines = routines, .routine_count = 2,
+		.message = step_words, .images = row_images, .image_count = ROW_IMAGES };
+	/* clang-format on */
 	struct ingot_library library;
 	struct ingot_routine slow, too_large;
 	struct ingot_event done;

@@ -82,12 +82,11 @@ static const struct ingot_module_kernel looks = {
 /* On a GPU a kernel is a module's; elsewhere it may be nobody's. */
 static uint64_t address_of(struct trial *t, uint32_t pool, uint64_t bytes)
 {
-	static const struct ingot_module module = { .abi = INGOT_ABI,
-		.name = "looks",
-		.kernels = &looks,
-		.kernel_count = 1,
-		.images = row_images,
+	/* clang-format off */
+	static const struct ingot_module module = {
+		.abi = INGOT_ABI, .name = "looks", .kernels = &looks, .kernel_count = 1, .images = row_images,
 		.image_count = ROW_IMAGES };
+	/* clang-format on */
 	struct ingot_library library = { 0 };
 	struct ingot_buffer buffers[2] = { { .pool = pool, .bytes = bytes } };
 	uint64_t seen = 0;
@@ -377,14 +376,11 @@ static void b11(struct trial *t)
 	static const struct ingot_module_routine routines[] = {
 		{ .name = "clears", .outputs = out, .output_count = 4, .merge_input = -1, .run = nothing }
 	};
-	static const struct ingot_module module = { .abi = INGOT_ABI,
-		.name = "clears",
-		.nodes = nodes,
-		.node_count = 4,
-		.routines = routines,
-		.routine_count = 1,
-		.images = row_images,
-		.image_count = ROW_IMAGES };
+	/* clang-format off */
+	static const struct ingot_module module = {
+		.abi = INGOT_ABI, .name = "clears", .nodes = nodes, .node_count = 4, .routines = routines,
+		.routine_count = 1, .images = row_images, .image_count = ROW_IMAGES };
+	/* clang-format on */
 	OK(ingot_trace_begin(t->runtime, 16));
 	OK(ingot_library_load(t->runtime, &module, NULL, &library));
 	OK(ingot_link(t->context, library, "clears", &routine));
@@ -650,12 +646,11 @@ static void b15(struct trial *t)
 		        .merge_input = -1,
 		        .workspace_bytes = 2000,
 		        .run = look_here } };
-	static const struct ingot_module module = { .abi = INGOT_ABI,
-		.name = "scratch",
-		.routines = routines,
-		.routine_count = 4,
-		.images = row_images,
+	/* clang-format off */
+	static const struct ingot_module module = {
+		.abi = INGOT_ABI, .name = "scratch", .routines = routines, .routine_count = 4, .images = row_images,
 		.image_count = ROW_IMAGES };
+	/* clang-format on */
 	struct ingot_library library;
 	struct ingot_routine made[4];
 	struct ingot_context last;
@@ -771,14 +766,11 @@ static void b20(struct trial *t)
 	static const struct ingot_module_step step = {
 		.kind = INGOT_STEP_KERNEL, .argument_count = 1, .groups = { 1, 1, 1 }
 	};
-	static const struct ingot_module_routine routine = { .name = "one",
-		.arguments = arguments,
-		.argument_count = 1,
-		.merge_input = -1,
-		.workspace_bytes = 64,
-		.steps = &step,
-		.step_count = 1,
-		.lane_count = 1 };
+	/* clang-format off */
+	static const struct ingot_module_routine routine = {
+		.name = "one", .arguments = arguments, .argument_count = 1, .merge_input = -1, .workspace_bytes = 64,
+		.steps = &step, .step_count = 1, .lane_count = 1 };
+	/* clang-format on */
 	static struct ingot_module module = { .abi = INGOT_ABI,
 		.name = "coded",
 		.kernels = &kernel,

@@ -487,12 +487,11 @@ static int tells(const struct ingot_call *call)
 static void log_beside_runs(struct trial *t)
 {
 	static const struct ingot_module_routine routines[] = { { .name = "tells", .merge_input = -1, .run = tells } };
-	static const struct ingot_module module = { .abi = INGOT_ABI,
-		.name = "m",
-		.routines = routines,
-		.routine_count = 1,
-		.images = row_images,
+	/* clang-format off */
+	static const struct ingot_module module = {
+		.abi = INGOT_ABI, .name = "m", .routines = routines, .routine_count = 1, .images = row_images,
 		.image_count = ROW_IMAGES };
+	/* clang-format on */
 	struct ingot_library library;
 	struct ingot_context linked;
 	struct gate gate = { 0 };

@@ -54,30 +54,21 @@ static int slow_fill(const struct ingot_call *call)
 static void d2(struct trial *t)
 {
 	static const struct ingot_module_dim dims[] = { { SMALL_COUNT, -1 } };
-	static const struct ingot_module_node nodes[] = { { .name = "y",
-		.dtype = INGOT_F32,
-		.rank = 1,
-		.dims = dims,
-		.bytes = 64,
-		.view_of = -1,
-		.flags = INGOT_NODE_HOSTED } };
+	/* clang-format off */
+	static const struct ingot_module_node nodes[] = {
+		{ .name = "y", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 64, .view_of = -1,
+		  .flags = INGOT_NODE_HOSTED },
+	};
 	static const uint32_t out[] = { 0 };
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 } };
-	static const struct ingot_module_routine routines[] = { { .name = "slow",
-		.outputs = out,
-		.output_count = 1,
-		.arguments = arguments,
-		.argument_count = 1,
-		.merge_input = -1,
-		.run = slow_fill } };
-	static const struct ingot_module module = { .abi = INGOT_ABI,
-		.name = "slow",
-		.nodes = nodes,
-		.node_count = 1,
-		.routines = routines,
-		.routine_count = 1,
-		.images = row_images,
-		.image_count = ROW_IMAGES };
+	static const struct ingot_module_routine routines[] = {
+		{ .name = "slow", .outputs = out, .output_count = 1, .arguments = arguments, .argument_count = 1,
+		  .merge_input = -1, .run = slow_fill },
+	};
+	static const struct ingot_module module = {
+		.abi = INGOT_ABI, .name = "slow", .nodes = nodes, .node_count = 1, .routines = routines,
+		.routine_count = 1, .images = row_images, .image_count = ROW_IMAGES };
+	/* clang-format on */
 	struct ingot_library library;
 	struct ingot_routine routine;
 	struct ingot_context linked;
