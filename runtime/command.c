@@ -100,8 +100,8 @@ static bool startable(const struct stream *stream)
 	        && (!next->on_host || next == stream->head);
 }
 
-/* Runs one command of some stream that has no thread of its own; whoever waits does that, as it may wait for just this.
- */
+/* Runs one command of some stream that has no thread of its own; whoever waits does that, as it may wait for just
+ * this. */
 static bool run_one(struct stream *);
 
 static bool run_inline(struct ingot_runtime *runtime)

@@ -741,8 +741,8 @@ static struct context *own_place_enter(struct ingot_context handle, struct ingot
 	return context;
 }
 
-/* Takes the reference to the location; NULL: there was no memory for it.  fresh: it has the newest value from now on.
- */
+/* Takes the reference to the location; NULL: there was no memory for it.  fresh: it has the newest value from now
+ * on. */
 static enum ingot_status own_place(struct context *context, struct node *node, struct location *location, bool fresh)
 {
 	if (!location)

@@ -72,8 +72,8 @@ struct failure {
 
 /* ---- commands: command.c, submit.c, promise.c ---- */
 
-/* Issued: its backend has it, and orders what follows by its own means; only where the backend has events of its own.
- */
+/* Issued: its backend has it, and orders what follows by its own means; only where the backend has events of its
+ * own. */
 /* Forgone: it will not run, and all who ask know; what comes behind it still waits for what it had to wait for. */
 enum command_state { COMMAND_QUEUED, COMMAND_RUNNING, COMMAND_ISSUED, COMMAND_FORGONE, COMMAND_DONE };
 

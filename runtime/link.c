@@ -173,8 +173,8 @@ static enum ingot_status sharing_decide(
 		entries_remove(&device->candidates, node);
 		return INGOT_OK;
 	}
-	/* Only what has a value from the start is the same for all that read it; an input that the host gives is not.
-	 */
+	/* Only what has a value from the start is the same for all that read it; an input that the host gives is
+	 * not. */
 	if (node->mode.sharing == INGOT_PER_STREAM || ingot_mode_known_volatile(&node->mode) || !node_has_value(node))
 		return INGOT_OK;
 	if (!candidate)

@@ -154,8 +154,8 @@ static enum ingot_status copy_through_host(struct stream *target, struct slab *t
 		return status;
 	}
 	status = submit_write(target, "through host", to, to_offset, memory, bytes, up, 2, NULL, out);
-	/* The memory goes with a last command on the target's stream; where there is none, when the download is done.
-	 */
+	/* The memory goes with a last command on the target's stream; where there is none, when the download is
+	 * done. */
 	enum ingot_status freed = submit(&(struct request){ .stream = target,
 	                                         .name = "through host",
 	                                         .destroy = through_host_free,

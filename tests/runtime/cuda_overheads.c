@@ -4,8 +4,7 @@
  *     LD_LIBRARY_PATH=BUILD/tests/cuda-null runtime-cuda-overheads [ROUNDS]        medians over rounds; figures, not a test
  *
  * A routine of one kernel, which is issued, and one of 57, which is a graph: of the thread that runs it, and of the one
- * that issues; and with a GPU the same with the
- * driver's own time. */
+ * that issues; and with a GPU the same with the driver's own time. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* test_plan.c: the slab planner: no overlap, aligned, peak equal to the bound on ordinary nets, hints, lanes, errors.
- */
+/* test_plan.c: the slab planner: no overlap, aligned, peak equal to the bound on ordinary nets, hints, lanes,
+ * errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -149,8 +149,8 @@ static void ordinary_nets_meet_the_bound(void **state)
 	}
 }
 
-/* Where live ranges nest or chain freely the bound cannot always be met; how near we come is kept from getting worse.
- */
+/* Where live ranges nest or chain freely the bound cannot always be met; how near we come is kept from getting
+ * worse. */
 static void random_plans_are_near_the_bound(void **state)
 {
 	(void)state;
@@ -289,8 +289,8 @@ static void slabs_are_apart(void **state)
 		assert_in_range(slabs[i].peak, 1027, 1029);
 }
 
-/* Two lanes without a wait: nothing of the other lane may be reused, although it is earlier in the order of submission.
- */
+/* Two lanes without a wait: nothing of the other lane may be reused, although it is earlier in the order of
+ * submission. */
 static void lanes_share_only_after_a_wait(void **state)
 {
 	(void)state;
@@ -315,8 +315,8 @@ static void lanes_share_only_after_a_wait(void **state)
 		assert_int_equal(ingot_plan_check(&plan), INGOT_PLAN_OK);
 		assert_int_equal(slab.peak, waits ? 4096 : 8192);
 	}
-	/* The buffer is read on lane 1 after lane 0 is done with it: a third buffer on lane 0 must not take its place.
-	 */
+	/* The buffer is read on lane 1 after lane 0 is done with it: a third buffer on lane 0 must not take its
+	 * place. */
 	const uint32_t uses[] = { 0, 2 };
 	count = 0;
 	add(4096, 0, 2);

@@ -145,8 +145,8 @@ struct ingot_module_argument {
 	uint64_t offset; /* bytes into the workspace or the constants; else 0 */
 };
 
-/* Where a tensor of a graph came to live, and who decided that: for dumps, tests and people.  Running needs none of it.
- */
+/* Where a tensor of a graph came to live, and who decided that: for dumps, tests and people.  Running needs none of
+ * it. */
 struct ingot_module_tensor {
 	const char *name;
 	uint32_t routine;          /* whose it is: index into the module's routines */
@@ -163,10 +163,10 @@ struct ingot_module_tensor {
  * have ended.  Where the device takes no schedule whole (struct ingot_backend.schedule), they run in the order in which
  * they stand, on the stream of the context.
  *
- * Of devices that take it whole, and where it has one lane: a CHECK looks at
- * the byte that its argument points to, and where that is 0 the routine ends with its code; what comes behind it is
- * issued all the same.  The steps between a LOOP and its ROUND come again while fewer than `bytes` rounds were, and
- * while the byte that the argument of both, where there is one, points to is not 0. */
+ * Of devices that take it whole, and where it has one lane: a CHECK looks at the byte that its argument points to, and
+ * where that is 0 the routine ends with its code; what comes behind it is issued all the same.  The steps between a
+ * LOOP and its ROUND come again while fewer than `bytes` rounds were, and while the byte that the argument of both,
+ * where there is one, points to is not 0. */
 enum ingot_step_kind {
 	INGOT_STEP_KERNEL,
 	INGOT_STEP_COPY,
@@ -190,8 +190,8 @@ struct ingot_module_step {
 };
 
 /* How an argument moves with the rounds of the loops around its step: bytes that are added; in round t of the loop of
- * depth d (0: the outermost) step[d] * t, and in odd rounds flip[d] besides.  Behind a loop t is how many there were.
- */
+ * depth d (0: the outermost) step[d] * t, and in odd rounds flip[d] besides.  Behind a loop t is how many there
+ * were. */
 struct ingot_module_move {
 	int64_t from, step[INGOT_LOOPS_DEEP], flip[INGOT_LOOPS_DEEP];
 };
@@ -223,8 +223,8 @@ struct ingot_module_routine {
 	int (*run)(const struct ingot_call *);
 	const struct ingot_module_step *steps;
 	uint32_t step_count, lane_count;
-	/* Workspaces besides: an INGOT_FROM_WORKSPACE of index i > 0 is in more_workspaces[i - 1] bytes, aligned alike.
-	 */
+	/* Workspaces besides: an INGOT_FROM_WORKSPACE of index i > 0 is in more_workspaces[i - 1] bytes, aligned
+	 * alike. */
 	const uint64_t *more_workspaces;
 	uint32_t more_workspace_count;
 	const uint32_t *moved; /* index into `moves` for each argument; NULL: none moves */

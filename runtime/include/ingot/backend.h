@@ -20,8 +20,8 @@
  *     }
  *
  * One thread at a time does that for a queue.  Each command is finished once, in the order of its queue, and behind
- * those that its queue waited for (event_wait); a status other than INGOT_OK says that the device failed at it. Another
- * thread than the one that issues finishes them: where the device could not be told to wait for another queue,
+ * those that its queue waited for (event_wait); a status other than INGOT_OK says that the device failed at it.
+ * Another thread than the one that issues finishes them: where the device could not be told to wait for another queue,
  * ingot_command_run waits until what is there is finished.  The runtime hands the next command of the queue out as soon
  * as the one before is issued, and lets queues of one backend wait for each other by events; only a task of the host's
  * waits until what is before it is done.  `code` of call and launch is read when the command is finished, and stays

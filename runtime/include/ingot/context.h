@@ -79,8 +79,8 @@ size_t ingot_context_json(struct ingot_context, char *text, size_t room); /* nod
 
 /* ---- transfers.  Host memory must stay, and stay unchanged, until the event.  present: or NULL; done: or NULL ---- */
 
-/* From and to the node's own host array.  *present is false, and nothing happens, where the context has no such node.
- */
+/* From and to the node's own host array.  *present is false, and nothing happens, where the context has no such
+ * node. */
 enum ingot_status ingot_from_host(struct ingot_context, struct ingot_node, bool *present, struct ingot_event *done);
 enum ingot_status ingot_to_host(struct ingot_context, struct ingot_node, bool *present, struct ingot_event *done);
 /* From and to the caller's array of exactly the node's bytes.  Of a part: the rest of the place stays as it is, but
@@ -142,8 +142,8 @@ enum ingot_status ingot_writer_streams(
         struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);
 enum ingot_status ingot_reader_streams(
         struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);
-/* Events of that work, for the caller to close: of its last writer, and of its readers since, in each stream the last.
- */
+/* Events of that work, for the caller to close: of its last writer, and of its readers since, in each stream the
+ * last. */
 enum ingot_status ingot_writer_events(
         struct ingot_context, struct ingot_node, struct ingot_event *, uint32_t room, uint32_t *count);
 enum ingot_status ingot_reader_events(
@@ -164,8 +164,8 @@ struct ingot_library_options {
 	uint64_t constants_bytes;  /* must be the descriptor's */
 };
 
-/* Checks the descriptor (INGOT_INVALID says what is wrong) and makes its nodes.  The descriptor and the constants
- * must stay until the library is closed, and the contexts that have nodes of it. */
+/* Checks the descriptor (INGOT_INVALID says what is wrong) and makes its nodes.  The descriptor and the constants must
+ * stay until the library is closed, and the contexts that have nodes of it. */
 enum ingot_status ingot_library_load(struct ingot_runtime *, const struct ingot_module *,
         const struct ingot_library_options *, struct ingot_library *);
 enum ingot_status ingot_library_close(struct ingot_library); /* INGOT_BUSY while routines of it are open */
@@ -188,8 +188,8 @@ enum ingot_status ingot_routine_close(struct ingot_routine); /* and its context;
 enum ingot_status ingot_routine_context(struct ingot_routine, struct ingot_context *);
 enum ingot_status ingot_routine_set(struct ingot_routine, const char *symbol, int64_t value); /* kept until set again */
 enum ingot_status ingot_routine_symbol(struct ingot_routine, const char *symbol, int64_t *value);
-/* A file for the debug log of generated code that has one; copied.  NULL: none.  Runs that were submitted keep theirs.
- */
+/* A file for the debug log of generated code that has one; copied.  NULL: none.  Runs that were submitted keep
+ * theirs. */
 enum ingot_status ingot_routine_log(struct ingot_routine, const char *path);
 /* Asynchronous.  INGOT_RANGE for a symbol that was not set and has no single value; INGOT_MISMATCH where the merge
  * buffer holds another node; INGOT_UNREADY where an input was never written (the message names it and, if one of the

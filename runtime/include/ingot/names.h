@@ -21,8 +21,8 @@ size_t ingot_name_ident(enum ingot_name_style, uint32_t id, const char *const *l
         char *text, size_t room);
 /* Whether the labels end in "grad", and what they are without: "w_grad" -> "w". */
 bool ingot_name_no_grad(const char *const *labels, uint32_t count, char *text, size_t room);
-/* Which name of a node is kept: one that begins with its id wins, then one that is not merely its id, then the longer.
- */
+/* Which name of a node is kept: one that begins with its id wins, then one that is not merely its id, then the
+ * longer. */
 bool ingot_name_better(uint32_t id, const char *old, const char *proposed);
 bool ingot_name_is_keyword(const char *);
 bool ingot_name_style_parse(const char *, enum ingot_name_style *);

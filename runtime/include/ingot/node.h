@@ -66,8 +66,8 @@ size_t ingot_node_label(struct ingot_node, char *text, size_t room);            
 size_t ingot_node_debug_name(struct ingot_node, char *text, size_t room);           /* "n7_w_grad" */
 size_t ingot_node_dims_text(struct ingot_node, bool axes, char *text, size_t room); /* "2x(1+3+1)"; axes: "0:2x1:..." */
 size_t ingot_node_header(struct ingot_node, bool debug, char *text, size_t room);   /* one line, all of it */
-/* A line for each node that `keep` takes (NULL: all), by ascending id: its debug name, its header, or the debug header.
- */
+/* A line for each node that `keep` takes (NULL: all), by ascending id: its debug name, its header, or the debug
+ * header. */
 enum ingot_log_level { INGOT_LOG_NAMES, INGOT_LOG_HEADERS, INGOT_LOG_DEBUG };
 size_t ingot_node_headers(struct ingot_runtime *, bool (*keep)(struct ingot_node, void *), void *user,
         enum ingot_log_level, char *text, size_t room);

@@ -69,8 +69,8 @@ struct ingot_plan {
 	const char *order; /* written: the order that won, for reports */
 };
 
-/* Writes offsets, peaks and bounds; INGOT_PLAN_INVALID, INGOT_PLAN_OVERFLOW with `bad`.  The arrays are the caller's.
- */
+/* Writes offsets, peaks and bounds; INGOT_PLAN_INVALID, INGOT_PLAN_OVERFLOW with `bad`.  The arrays are the
+ * caller's. */
 enum ingot_plan_status ingot_plan_place(struct ingot_plan *);
 
 /* Checks a placed plan: offsets aligned, ends within the peak, no two buffers that may be live at once overlap (but a

@@ -36,8 +36,8 @@
  *
  * Any thread may call anything, tasks included, unless a call says otherwise.  A call that would wait for work answers
  * INGOT_WOULD_BLOCK in a task, its `destroy`, a routine or a kernel: its stream stands meanwhile.  What takes long
- * (memory, threads, values) is done without a lock that others wait for.  What is submitted to one stream runs in
- * the order of submission; what is submitted to several runs at once unless an event or a shared tensor orders it.
+ * (memory, threads, values) is done without a lock that others wait for.  What is submitted to one stream runs in the
+ * order of submission; what is submitted to several runs at once unless an event or a shared tensor orders it.
  *
  * Failure.  A task that returns not 0 fails, and stops its stream: what is queued behind it is not run.  The error is
  * reported once, by the next submit or await of that stream; later calls answer INGOT_STOPPED until
@@ -154,8 +154,8 @@ struct ingot_properties {
 
 /* The device of that ordinal; asked again, the same.  Errors: INGOT_UNREADY before ingot_backend_init, INGOT_RANGE. */
 enum ingot_status ingot_device_get(struct ingot_runtime *, const char *backend, int ordinal, struct ingot_device *);
-/* One more logical device on the same hardware: an id, streams and pools of its own; used memory is counted together.
- */
+/* One more logical device on the same hardware: an id, streams and pools of its own; used memory is counted
+ * together. */
 enum ingot_status ingot_device_another(struct ingot_runtime *, const char *backend, int ordinal, struct ingot_device *);
 enum ingot_status ingot_device_default(
         struct ingot_runtime *, struct ingot_device *); /* ordinal 0 of the first ready one */
@@ -198,8 +198,8 @@ enum ingot_status ingot_stream_close(struct ingot_stream);
 enum ingot_status ingot_stream_await(struct ingot_stream);
 enum ingot_status ingot_stream_idle(struct ingot_stream, bool *idle);
 enum ingot_status ingot_stream_failure(struct ingot_stream, char *text, size_t room); /* INGOT_OK: none */
-/* Waits for what is queued, which is skipped and stays so; then forgets the failure.  INGOT_LOST: its device is gone.
- */
+/* Waits for what is queued, which is skipped and stays so; then forgets the failure.  INGOT_LOST: its device is
+ * gone. */
 enum ingot_status ingot_stream_restart(struct ingot_stream);
 enum ingot_status ingot_stream_cancel(struct ingot_stream); /* what has not begun is not run, and is no failure */
 enum ingot_status ingot_stream_device(struct ingot_stream, struct ingot_device *);

@@ -283,8 +283,8 @@ static void wrong(const char *name, int i, double got, double want)
 	check_failed(__FILE__, __LINE__, what);
 }
 
-/* ulp: what the row of scalars.h allows, of the float's own distance; a cut of the reference to float is half of one.
- */
+/* ulp: what the row of scalars.h allows, of the float's own distance; a cut of the reference to float is half of
+ * one. */
 static void judge(const char *name, int i, float got, double want, double ulp)
 {
 	double distance = fabs(nextafterf((float)want, INFINITY) - (float)want);

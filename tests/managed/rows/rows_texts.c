@@ -106,8 +106,8 @@ static void run_logged(struct trial *t, const char *set, const char *log, float 
 	read_f32(linked, node_of(library, "y"), y, 4);
 }
 
-/* Index, old, new and expression of each assignment; the same bits; no trace of it in code that was not asked for it.
- */
+/* Index, old, new and expression of each assignment; the same bits; no trace of it in code that was not asked for
+ * it. */
 static void g9(struct trial *t)
 {
 	char path[100];

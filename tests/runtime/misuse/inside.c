@@ -2,8 +2,8 @@
  * `destroy`. */
 #include "misuse.h"
 
-/* A task that stands in the other stream, so that there is something to wait for; in place and lazy it does not stand.
- */
+/* A task that stands in the other stream, so that there is something to wait for; in place and lazy it does not
+ * stand. */
 static enum ingot_status busy(struct scene *t, struct ingot_event *done)
 {
 	/* Behind this very task, on its own stream: never done while it runs. */

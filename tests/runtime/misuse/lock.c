@@ -1,6 +1,6 @@
 /* lock.c: nothing long under the runtime's lock: where a call of the backend takes its time, another thread's call of
- * the runtime is answered meanwhile.  The backend waits for that answer, so with the lock held it would wait for ever.
- */
+ * the runtime is answered meanwhile.  The backend waits for that answer, so with the lock held it would wait for
+ * ever. */
 #include <signal.h>
 #include <sys/mman.h>
 #include "misuse.h"

@@ -1,5 +1,5 @@
-/* state.c: what holds after something went wrong or went away: values, versions, taints, what is counted as left open.
- */
+/* state.c: what holds after something went wrong or went away: values, versions, taints, what is counted as left
+ * open. */
 #include "misuse.h"
 
 static float at(struct scene *t, struct ingot_context context, struct ingot_node node)
@@ -19,8 +19,8 @@ static int refuse(void *argument)
 	return 1;
 }
 
-/* A run that was skipped, or refused, left its state alone: the next one goes on from there, the same on all devices.
- */
+/* A run that was skipped, or refused, left its state alone: the next one goes on from there, the same on all
+ * devices. */
 static enum ingot_status state_skipped(struct scene *t)
 {
 	float before = at(t, t->linked, t->s);

@@ -134,8 +134,8 @@ static void release(void *user, void *memory)
 
 void fault_options(struct ingot_runtime_options *options)
 {
-	/* Where memory is watched, each command has its own: one used again would hide what comes too late, or fails.
-	 */
+	/* Where memory is watched, each command has its own: one used again would hide what comes too late, or
+	 * fails. */
 	if (atomic_load(&left) > 0 || atomic_load(&driver_left) > 0 || getenv("ROW_NO_SPARES"))
 		options->spare_commands = INGOT_NO_SPARES;
 	options->allocate = allocate;

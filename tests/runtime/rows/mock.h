@@ -28,8 +28,8 @@ struct trial;
 bool device_counts(const struct trial *, struct mock_counts *);
 void device_hold(bool);
 
-/* What the driver fails at, once, after that many calls that went well.  LOST: executing, and from then on everything.
- */
+/* What the driver fails at, once, after that many calls that went well.  LOST: executing, and from then on
+ * everything. */
 enum mock_fault {
 	MOCK_NO_FAULT,
 	MOCK_ISSUE,

@@ -4,9 +4,8 @@
  *
  * --fail N: each test runs again and again; in run k the k-th allocation or backend call fails, once (fault.c), until
  * there are no more.  The first N one by one (1000 with INGOT_LONG=1), then a step grows by one with each N more.
- * --fail-driver N: so with
- * the calls of the driver that stands in for NVIDIA's (INGOT_LONG=1: 20).  --here: in this process, for
- * debuggers.  --alone: without generator-rows' answers.  $ROW_STOP: ends with the first that fails. */
+ * --fail-driver N: so with the calls of the driver that stands in for NVIDIA's (INGOT_LONG=1: 20).  --here: in this
+ * process, for debuggers.  --alone: without generator-rows' answers.  $ROW_STOP: ends with the first that fails. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -73,8 +73,8 @@ extern const struct row rows_device[], rows_memory[], rows_events[], rows_transf
 extern const struct ingot_backend backend_lazy, backend_mock; /* lazy.c, mock.c: see only the public headers */
 
 /* small.c: a library as the generator would print it.  dense: y = w * x + s (and s += 1); twice: z = 2 * y; merge: sum
- * += merge buffer of grad; steps: the same as dense, then twice, as a static schedule of 3 lanes; fails: always does.
- */
+ * += merge buffer of grad; steps: the same as dense, then twice, as a static schedule of 3 lanes; fails: always
+ * does. */
 extern const struct ingot_module small_module, small_pair_module;
 #define SMALL_COUNT 16
 extern const float small_weights[SMALL_COUNT];

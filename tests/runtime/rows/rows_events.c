@@ -628,8 +628,8 @@ static void c16(struct trial *t)
 	OK(ingot_stream_await(t->stream));
 	OK(ingot_stream_idle(t->stream, &idle));
 	device_counts(t, &after);
-	/* An operation for each write and the read, and a driver event for each command: record and wait are two more.
-	 */
+	/* An operation for each write and the read, and a driver event for each command: record and wait are two
+	 * more. */
 	CHECK(done && idle && after.issued == after.completed && after.events_live == 0);
 	CHECK(!counted
 	        || (after.events_made - before.events_made == MANY + 3

@@ -935,8 +935,7 @@ static void h16_lanes(struct trial *t)
 	SAYS("1073741824");
 }
 
-/* ---- B7, B14: the planner without an allocator of the caller's gives all back, and says so where there is none ----
- */
+/* ---- B7, B14: the planner's own memory goes back, and it says where there is none ---- */
 
 static void b14_scratch(struct trial *t)
 {

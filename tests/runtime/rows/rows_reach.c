@@ -1,5 +1,5 @@
-/* rows_reach.c: rows of several letters: what a program asks for in numbers, events and sets, and what it does by hand.
- */
+/* rows_reach.c: rows of several letters: what a program asks for in numbers, events and sets, and what it does by
+ * hand. */
 #include "rows.h"
 
 static void numbers(struct trial *t)

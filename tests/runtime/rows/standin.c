@@ -1,5 +1,5 @@
-/* standin.c: counts of the driver that stands in for NVIDIA's (tests/cuda/driver), in the words of the mock device's.
- */
+/* standin.c: counts of the driver that stands in for NVIDIA's (tests/cuda/driver), in the words of the mock
+ * device's. */
 #include <dlfcn.h>
 #include "mock.h"
 #include "rows.h"
