@@ -47,6 +47,13 @@ void graph_reindex(struct graph *graph)
 		index_add(graph, graph->tensors.at[i]);
 }
 
+void graph_cut(struct graph *graph, size_t nodes, size_t tensors)
+{
+	graph->nodes.count = nodes;
+	graph->tensors.count = tensors;
+	graph_reindex(graph);
+}
+
 /* ---- graphs and tensors ---- */
 struct graph *graph_new(struct build *build, const char *name, const char *file, struct graph *outer)
 {

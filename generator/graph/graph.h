@@ -210,7 +210,8 @@ struct tensor *graph_constant(
         struct graph *, const char *like, enum dtype, int rank, const int64_t *extents, const void *data);
 struct tensor *graph_constant_borrowed(
         struct graph *, const char *like, enum dtype, int rank, const int64_t *extents, const void *data);
-void graph_reindex(struct graph *); /* after tensors were taken out of `tensors` */
+void graph_reindex(struct graph *);                           /* after tensors were taken out of `tensors` */
+void graph_cut(struct graph *, size_t nodes, size_t tensors); /* takes out what is behind so many */
 /* A node at the end of `nodes`, with its inputs and outputs NULL.  node_output makes output k and its tensor. */
 struct node *graph_node_new(struct graph *, const char *domain, const char *type, const char *name, int ins, int outs);
 struct tensor *node_output(struct node *, int k, const char *name);

@@ -387,7 +387,7 @@ const struct expr *expr3(struct definer *, enum scalar, const struct expr *, con
 /* ---- random.c ---- */
 bool dropout_trains(const struct node *); /* or may, by what comes at run time: more than its data goes out */
 
-/* ---- text.c: ops that are texts ---- */
+/* ---- bodies.c: nodes that stand for another ---- */
 struct environment;
 struct bodies {
 	struct environment *environment; /* made by the first text */
@@ -399,14 +399,29 @@ struct bodies {
 	void (*walk)(struct bodies *, struct graph *,
 	        size_t from); /* infers the nodes from there on, which may give way to others in turn */
 };
+/* out[0] of a node at the end of the graph, named as `owner`, inferred; out NULL: a fresh tensor. */
+struct tensor *bodies_add(struct bodies *, struct graph *, const struct node *owner, const char *domain,
+        const char *type, int ins, struct tensor *const *in, int attributes, const struct attribute *,
+        struct tensor *out);
+/* Where a graph ended, so that what came since can be taken back. */
+struct bodies_mark {
+	struct bodies bodies;
+	const struct guard *guard;
+	size_t nodes, tensors;
+};
+struct bodies_mark bodies_mark(const struct bodies *, const struct graph *);
+void bodies_take_back(struct bodies *, struct graph *, const struct bodies_mark *);
+const char *bodies_forgive(struct build *); /* the message of what failed in a try, which no longer counts */
+
+/* ---- text.c: ops that are texts ---- */
 /* Puts the text of a node in its place: its nodes stand behind those of the node's graph.  False where a type or extent
  * of its inputs is not known: the node stays.  EXIT_INVALID and EXIT_UNSUPPORTED where the text refuses the node,
  * EXIT_LIMIT where texts expand without end. */
 bool body_expand(struct bodies *, struct node *, const struct op *);
 void define_text(struct definer *, const struct op *); /* of a node that stayed: refuses it */
 
-/* ---- control.c: of a node that holds graphs and stayed: refuses it ---- */
-void define_graphs(struct definer *, const struct op *);
+/* ---- control.c: nodes that hold graphs; control.h says what its files share ---- */
+void define_graphs(struct definer *, const struct op *); /* of a node that stayed: refuses it */
 bool node_is_random(const struct node *);
 
 /* ---- repeat.c: a loop as one node that holds its body, where that pays and nothing stands in the way ---- */

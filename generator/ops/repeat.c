@@ -335,9 +335,7 @@ bool repeat_try(struct repeating *r, struct bodies *bodies, struct node *node, b
 {
 	struct build *build = node->graph->build;
 	struct graph *graph = node->graph;
-	const struct bodies before = *bodies;
-	const struct guard *guard = graph->guard;
-	size_t nodes = graph->nodes.count, tensors = graph->tensors.count;
+	const struct bodies_mark before = bodies_mark(bodies, graph);
 	jmp_buf *out = build->out, mine;
 	*r = (struct repeating){
 		.build = build, .bodies = bodies, .node = node, .graph = graph, .why = "nothing bounds them below 2^31"
@@ -352,20 +350,10 @@ bool repeat_try(struct repeating *r, struct bodies *bodies, struct node *node, b
 		build->out = out;
 		if (made)
 			return true;
-	} else {
-		r->why = arena_copy(build->arena, build->message, strlen(build->message));
-		build->code = EXIT_RIGHT;
-		build->message[0] = build->detail[0] = 0;
-		build->detailed = false;
-	}
+	} else
+		r->why = bodies_forgive(build);
 	build->out = out;
-	size_t copied = bodies->copied; /* tries within tries have an end */
-	*bodies = before;
-	bodies->copied = copied;
-	graph->guard = guard;
-	graph->nodes.count = nodes;
-	graph->tensors.count = tensors;
-	graph_reindex(graph);
+	bodies_take_back(bodies, graph, &before);
 	for (int k = 0; k < node->outs; k++)
 		if (node->out[k])
 			node->out[k]->producer = node;

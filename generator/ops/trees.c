@@ -1,7 +1,6 @@
-/* trees.c: ingot.Trees -> nodes over tables: what a forest's leaves add up to, for all rows of a batch at once.  A
- * table has a row for each node of all trees: feature, threshold, where to go.  A leaf leads to itself, so all rows and
- * trees take as many steps as the deepest tree has. */
-#include "frontends/frontends.h"
+/* trees.c: ingot.Trees -> nodes over tables: what a forest's leaves add up to, for all rows of a batch at once.  A table
+ * has a row for each node of all trees: feature, threshold, where to go.  A leaf leads to itself, so all rows and trees
+ * take as many steps as the deepest tree has. */
 #include "ops/ops.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -214,21 +213,8 @@ static struct tensor *weights_of(struct forest *f)
 static struct tensor *make(struct forest *f, const char *type, int ins, struct tensor *const *in, const char *attribute,
         int64_t value, struct tensor *out)
 {
-	size_t from = f->graph->nodes.count;
-	struct node *node = graph_node_new(f->graph, "", type, f->node->name, ins, 1);
-	node->since = NEWEST_OPSET;
-	node->where = f->node->where;
-	memcpy(node->in, in, (size_t)ins * sizeof *in);
-	node->out[0] = out ? out : graph_tensor_fresh(f->graph, type);
-	node->out[0]->producer = node;
-	if (attribute) {
-		node->attributes = arena_new(f->arena, struct attribute);
-		node->attributes[node->attribute_count++] = (struct attribute){
-			.name = name_is(f->graph->build->names, attribute), .kind = ATTRIBUTE_INT, .i = value
-		};
-	}
-	f->bodies->walk(f->bodies, f->graph, from);
-	return node->out[0];
+	const struct attribute number = { .name = attribute, .kind = ATTRIBUTE_INT, .i = value };
+	return bodies_add(f->bodies, f->graph, f->node, "", type, ins, in, attribute != NULL, &number, out);
 }
 
 static struct tensor *one(struct forest *f, const char *type, struct tensor *a)
