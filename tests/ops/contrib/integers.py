@@ -47,7 +47,7 @@ for kind, of, zero in KINDS:
         case("QGemm", says + ", floats", [a, one(0.03), one(zero, kind), b, b_scale, b_zero, c], constants=[3, 4, 5, 6], alpha=0.5)
         case("MatMulIntegerToFloat", says, [bytes_of(kind, 2, 4, 9), b, one(0.03), b_scale, one(zero, kind), b_zero, draw(6)])
         case("DynamicQuantizeMatMul", says, [draw(2, 4, 9), b, b_scale, b_zero, draw(6)] if kind == "i1" else [draw(2, 4, 9), bytes_of("u1", 9, 6), b_scale], constants=[1])
-case("QGemm", "both turned, no C", [bytes_of("u1", 9, 4), one(0.03), one(3, "u1"), bytes_of("i1", 6, 9), one(0.1), one(0, "i1")], transA=1, transB=1)
+case("QGemm", "both transposed, no C", [bytes_of("u1", 9, 4), one(0.03), one(3, "u1"), bytes_of("i1", 6, 9), one(0.1), one(0, "i1")], transA=1, transB=1)
 case("MatMulIntegerToFloat", "no zero points", [bytes_of("u1", 4, 9), bytes_of("i1", 9, 6), one(0.03), one(0.2)])
 
 # ---- attention, embeddings ----
