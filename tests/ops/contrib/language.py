@@ -37,8 +37,8 @@ for bits in (4, 8):
 
 # ---- rotary ----
 COS, SIN = draw(20, 4), draw(20, 4)
-for turned in (0, 1):
-    case("RotaryEmbedding", f"interleaved {turned}", [draw(2, 3, 24), some(20, 2, 3, kind="i8"), COS, SIN], interleaved=turned)
+for interleaved in (0, 1):
+    case("RotaryEmbedding", f"interleaved {interleaved}", [draw(2, 3, 24), some(20, 2, 3, kind="i8"), COS, SIN], interleaved=interleaved)
 case("RotaryEmbedding", "one position", [draw(2, 3, 24), numpy.array([5], "i8"), COS, SIN])
 case("RotaryEmbedding", "four dimensions", [draw(2, 3, 5, 8), some(15, 2, 5, kind="i8"), COS, SIN])
 case("RotaryEmbedding", "a part of each head", [draw(2, 3, 36), some(20, 2, 3, kind="i8"), COS, SIN], num_heads=3, rotary_embedding_dim=8)
@@ -52,9 +52,9 @@ def group(name, rows, past=0, lengths=None, total=None, present=None, packed=Fal
     lengths, total = lengths or [past + rows] * batch, total or (max(lengths) if lengths else past + rows)
     new = [draw(batch, rows, (N + 2 * KV) * D, kind=kind), None, None] if packed else [draw(batch, rows, N * D, kind=kind), draw(batch, rows, KV * D, kind=kind), draw(batch, rows, KV * D, kind=kind)]
     cache = [draw(batch, KV, past, D, kind=kind), draw(batch, KV, past, D, kind=kind)] if past else [None, None]
-    turns = [draw(40, D // 2, kind=kind), draw(40, D // 2, kind=kind)] if rotary else [None, None]
+    angles = [draw(40, D // 2, kind=kind), draw(40, D // 2, kind=kind)] if rotary else [None, None]
     of = F if kind == "f4" else H
-    case("GroupQueryAttention", name, [*new, *cache, numpy.array(lengths, "i4") - 1, numpy.array([total], "i4"), *turns, *more], ["y", "k", "v"], types=[of] * 3, constants=[6],
+    case("GroupQueryAttention", name, [*new, *cache, numpy.array(lengths, "i4") - 1, numpy.array([total], "i4"), *angles, *more], ["y", "k", "v"], types=[of] * 3, constants=[6],
          num_heads=N, kv_num_heads=KV, do_rotary=int(rotary), seen=seen, **attributes)
 
 
