@@ -47,7 +47,7 @@ static void run(struct cli *cli)
 		const char *domain = *ops[i].domain ? ops[i].domain : "ai.onnx";
 		if (!cli->json) {
 			printf("%-24s %s since version %d%s%s\n", ops[i].name, domain, ops[i].since,
-			        ops[i].text ? ", by the text " : "", ops[i].text ? ops[i].text : "");
+			        ops[i].text ? ", by the function body " : "", ops[i].text ? ops[i].text : "");
 			print_attributes(cli->build, &ops[i]);
 		}
 		json_t *one = json_pack("{s:s,s:s,s:i,s:s}", "name", ops[i].name, "domain", domain, "since",

@@ -382,8 +382,7 @@ const struct option_row option_rows[] = {
 	        "too; NAME=none: an optional without a value" },
 	{ "declared", NULL, 0, "WORD", IN_MODEL | IN_INFO, set_text, AT(options.declared), LIST("hint", "exact"), NULL,
 	        "a shape that the file declares and the graph contradicts: hint (default), a warning, what the graph "
-	        "makes "
-	        "counts; or exact: refused" },
+	        "makes counts; or exact: refused" },
 	{ "value", NULL, 0, "NAME=N,N", IN_MODEL | IN_INFO, add_value, 0, NULL, NULL,
 	        "an input of integers always comes with these elements: what depends on them is known when the model "
 	        "is compiled; a run with others ends with a status" },
@@ -399,7 +398,7 @@ const struct option_row option_rows[] = {
 	{ "keep-input", NULL, 0, "NAME", IN_MODEL | IN_INFO, add_keep, 0, NULL, NULL,
 	        "an initialiser that is also an input stays an input" },
 	{ "templates", NULL, 0, "DIR", IN_MODEL | IN_INFO, set_folder, AT(options.templates), NULL, NULL,
-	        "templates of your own, before the built-in ones" },
+	        "templates of your own, before the built-in ones: of kernels, and of operators, which may be new" },
 	{ "cc", NULL, 0, "COMMAND", IN_BUILD, set_text, AT(cc), NULL, NULL,
 	        "the C compiler, arguments may follow (default $CC, else cc, gcc, clang)" },
 	{ "cflags", NULL, 0, "FLAGS", IN_BUILD, set_cflags, AT(cflags), NULL, NULL,

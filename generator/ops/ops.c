@@ -129,7 +129,8 @@ const struct op *op_of(const struct node *node)
 	const struct op *op = op_known(node);
 	if (!op && *node->domain && strncmp(node->domain, "ai.onnx", 7) && strcmp(node->domain, "ingot"))
 		node_fail(node, EXIT_UNSUPPORTED,
-		        "op %s.%s is not supported%s; what onnx/%s.%s.jinja of the folder of --templates says, it is",
+		        "op %s.%s is not supported%s; onnx/%s.%s.jinja in the folder of --templates would say what it "
+		        "is",
 		        node->domain, node->type, op_meant(node->graph->build, node->domain, node->type), node->domain,
 		        node->type);
 	if (!op)

@@ -289,7 +289,7 @@ bool body_expand(struct bodies *bodies, struct node *node, const struct op *op)
 	if (!all_known(node))
 		return false;
 	if (bodies->depth > DEPTH_MOST)
-		node_fail(node, EXIT_LIMIT, "the texts of operators stand in each other deeper than %d: %s", DEPTH_MOST,
+		node_fail(node, EXIT_LIMIT, "function bodies stand in each other deeper than %d: %s", DEPTH_MOST,
 		        op->text);
 	struct value globals = value_dict(arena);
 	value_dict_set(globals, "opset", value_int(node->since));

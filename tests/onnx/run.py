@@ -196,6 +196,7 @@ def coverage(path, ingot, results, targets):
                   f"{len(results)} tests of onnx {onnx.__version__}: " + ", ".join(f"{total[t]} right by {t}" for t in targets) + "; "
                   "what is not right is refused with exit 4 and a message that names the operator, type or form.  A test counts for each operator in\n"
                   "it, so an operator that is there has tests refused for the sake of another.  Types: of the inputs and outputs of tests that are right.\n"
+                  "By: a row of the scalar functions, a function of C, or a text, which is a function body over other operators.\n"
                   "ulp: the bound of the scalar function's error in float32, tests/words holds it to that.\n\n")
         out.write("| operator | since | by | ulp | tests | " + " | ".join(targets) + " | types |\n|---" * 1 + "|---" * (5 + len(targets)) + "|\n")
         for op in sorted(known, key=lambda o: (o["domain"], o["name"])):

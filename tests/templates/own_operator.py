@@ -45,7 +45,7 @@ with tempfile.TemporaryDirectory() as folder:
     given = {"x": random.standard_normal((2, 3), "f4"), "b": random.standard_normal(3, "f4"), "c": np.True_}
     np.savez("in.npz", **given)
     code, told = run("run", "own.onnxtxt", "--input", "in.npz", *own)
-    expect("without its text", code == 4 and "op my.Foo is not supported; what onnx/my.Foo.jinja of the folder of --templates says, it is" in told, told)
+    expect("without its text", code == 4 and "op my.Foo is not supported; onnx/my.Foo.jinja in the folder of --templates would say what it is" in told, told)
     open("mine/onnx/my.Foo.jinja", "w").write(TEXT)
     y = np.float32(0.5) * np.maximum(given["x"] + given["b"], 0)
     z = np.maximum(y + given["b"], 0)

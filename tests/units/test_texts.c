@@ -158,7 +158,7 @@ static void own_texts_come_first(void **state)
 	} cases[] = {
 		{ "LpNormalization (x) => (y) { y = Abs (x) }", EXIT_RIGHT, 1, "" },
 		{ "LpNormalization (x) => (y) { y = LpNormalization (x) }", EXIT_LIMIT, 0,
-		        "t: node mine (LpNormalization): the texts of operators stand in each other deeper than 16: "
+		        "t: node mine (LpNormalization): function bodies stand in each other deeper than 16: "
 		        "onnx/LpNormalization.jinja" },
 		{ "LpNormalization (x) => (y)\n{\n//% for i in range(300000)\n\ta{{ i }} = Abs (x)\n//% endfor\n\ty = "
 		  "Abs (x)\n}\n",

@@ -49,10 +49,10 @@ case("QuickGelu", "plain", [draw(3, 7, scale=3)])
 case("QuickGelu", "alpha", [draw(3, 7, scale=3)], alpha=0.7)
 
 # ---- products ----
-case("FusedMatMul", "alpha, b turned", [draw(2, 3, 4, 5), draw(2, 3, 6, 5)], transB=1, alpha=0.25)
-case("FusedMatMul", "a turned", [draw(5, 4), draw(5, 6)], transA=1)
-case("FusedMatMul", "batches turned", [draw(4, 2, 3, 5), draw(5, 2, 3, 6)], transBatchA=1, transBatchB=1, transB=0, alpha=2.0)
-case("FusedMatMul", "all turned", [draw(5, 2, 3, 4), draw(6, 2, 3, 5)], transBatchA=1, transBatchB=1, transA=1, transB=1)
+case("FusedMatMul", "alpha, b transposed", [draw(2, 3, 4, 5), draw(2, 3, 6, 5)], transB=1, alpha=0.25)
+case("FusedMatMul", "a transposed", [draw(5, 4), draw(5, 6)], transA=1)
+case("FusedMatMul", "batches transposed", [draw(4, 2, 3, 5), draw(5, 2, 3, 6)], transBatchA=1, transBatchB=1, transB=0, alpha=2.0)
+case("FusedMatMul", "all transposed", [draw(5, 2, 3, 4), draw(6, 2, 3, 5)], transBatchA=1, transBatchB=1, transA=1, transB=1)
 case("FusedMatMul", "a vector", [draw(5), draw(5, 6)], transA=1, alpha=3.0)
 case("FusedMatMul", "b a vector", [draw(3, 4, 5), draw(5)], transB=1)
 for kind, values in [("Relu", []), ("Tanh", []), ("Sigmoid", []), ("LeakyRelu", [0.3]), ("Clip", [-0.5, 0.75]), ("HardSigmoid", [0.3, 0.6])]:

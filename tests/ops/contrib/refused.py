@@ -33,7 +33,7 @@ def group(says, more=(), **attributes):
 
 group("a quantised cache", k_quant_type="PER_TENSOR")
 group("sliding_window_cache", sliding_window_cache=1)
-group("output_qk", qk_output=1)
+group("qk_output", qk_output=1)
 group("norms of queries and keys", [*[None] * 7, ones(4)])
 no("RotaryEmbedding", "is_packed_batching", [ones(1, 3, 8), ones(1, 3, kind="i8"), ones(4, 2), ones(4, 2)], is_packed_batching=1, num_heads=2)
 no("RotaryEmbedding", "a scale", [ones(1, 3, 8), ones(1, 3, kind="i8"), ones(4, 2), ones(4, 2)], scale=2.0)
