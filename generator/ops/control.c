@@ -1,10 +1,10 @@
 /* control.c: nodes that hold graphs (If, Loop, Scan) -> the nodes of those graphs: what their files share.  A constant
  * condition leaves one branch; else both are there, joined by a select on the condition, which says as well how many
  * elements there are where the branches differ in that; of one whose nodes are wrong for these shapes a check is left.
- * A loop becomes its rounds, one after the other, as long as their number has a bound when the graph is compiled; each is
- * inferred before the next begins, so conditions may fold and shapes may change from round to round.  Where the condition
- * or the number of rounds comes at run time, the rounds behind the end hand on what they were given.  What no round
- * changes is made by the first one alone. */
+ * A loop becomes its rounds, one after the other, as long as their number has a bound when the graph is compiled; each
+ * is inferred before the next begins, so conditions may fold and shapes may change from round to round.  Where the
+ * condition or the number of rounds comes at run time, the rounds behind the end hand on what they were given.  What no
+ * round changes is made by the first one alone. */
 #include "ops/control.h"
 
 enum { STACKED_TOGETHER = 64 };

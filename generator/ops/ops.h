@@ -166,17 +166,17 @@ struct defined *definer_nothing(const struct definer *); /* no tensor is a defin
 struct definition *definer_in(struct definer *, int i);         /* NULL: absent */
 struct definition *definer_in_stored(struct definer *, int i);  /* in its own type: for what looks at bits */
 void definer_out(struct definer *, int i, struct definition *); /* nothing where the output is absent */
+
 /* ---- require.c: operands that come at run time ----
  * What a family takes from an operand it takes as expressions, which are numbers where the operand is constant: it does
- * not ask which.  Where the declared shape of an
- * output decides what the operand has to be, a check says so: `run` returns a status where it does not hold.  So
- * nothing is ever read outside, whatever the operand is.
+ * not ask which.  Where the declared shape of an output decides what the operand has to be, a check says so: `run`
+ * returns a status where it does not hold.  So nothing is ever read outside, whatever the operand is.
  *
  *     const struct expr *start = definer_element(definer, 1, 0);                                 -- a number, or a load
- *     const struct index *at = index_add(arena, index_var(arena, d, n), definer_index(definer, start, 0, x->extents[d]
- *       - n));
- *     definer_require_within(definer, EXIT_INVALID, 0, NULL, start, 0, x->extents[d] - n, "starts is not in [0, %"
- *       PRId64 "], which the declared shape leaves", …); */
+ *     const struct index *at =
+ *             index_add(arena, index_var(arena, d, n), definer_index(definer, start, 0, x->extents[d] - n));
+ *     definer_require_within(definer, EXIT_INVALID, 0, NULL, start, 0, x->extents[d] - n,
+ *             "starts is not in [0, %" PRId64 "], which the declared shape leaves", …); */
 /* What says how many there are of a dim that is a bound, a scalar that is computed or comes in; NULL: it is a number.
  */
 struct definition *definer_count(struct definer *, const struct tensor *count);

@@ -3,12 +3,11 @@
  * text is given:
  *
  *     opset               the version of the op's domain that the node is of; an attribute of that name hides it
- *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, counted,
- *                         size, value}: type as text has it, and ONNX's number of it;
- *                         none where absent; counted: of each dim, whether it is a bound; size: of all elements; value:
- *                           the elements of a constant of up to VALUES_MOST integers or floats, else none.
- *                         A list has its type and code, and `elements`, each as such a tensor; of a tensor, and of an
- *                           output of which nobody says them, none
+ *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, counted, size,
+ *                         value}; none where absent.  type: as text has it, code: ONNX's number of it; counted: of each
+ *                         dim, whether it is a bound; size: of all elements; value: the elements of a constant of up to
+ *                         VALUES_MOST integers or floats, else none.  A list has its type and code, and `elements`, each
+ *                         as such a tensor; of a tensor, and of an output of which nobody says them, none
  *     each attribute      by its name: what the node says, else its default, else none; graphs and tensors: whether
  *                         they are there
  *     attribute(name, default)   what the node says, else the default: of an op that the text alone knows
@@ -17,14 +16,11 @@
  *     floats(input...)    refuses those that are there of any other type
  *     axis_of(axis, rank) an axis that may be below 0; it refuses one outside
  *     counts()            says that the text thinks of inputs with dims that are bounds (ops/counts.c): it says shapes
- *                         by what `Shape` makes of its inputs, by 0 and by -1, and
- *                         takes no bound for a number of elements; its nodes carry the counts then.  Without it such an
- *                           input is refused
+ *                         by what `Shape` makes of its inputs, by 0 and by -1, and takes no bound for a number of
+ *                         elements; its nodes carry the counts then.  Without it such an input is refused
  *
  * What keeps float32 inside (a row TW) never sees floats of 16 bits: onnx/wide.jinja stands around it then, given `op`
- * (with its domain), `to` (their type) and `given`, the node's
- * attributes {name, kind}.
- */
+ * (with its domain), `to` (their type) and `given`, the node's attributes {name, kind}. */
 #include "ops/ops.h"
 #include "base/embedded.h"
 #include "frontends/frontends.h"
@@ -245,8 +241,8 @@ static struct bytes rendered(
 
 static bool is_half(enum dtype type) { return type == DTYPE_F16 || type == DTYPE_BF16; }
 
-/* The text that gives a text's node floats of 32 bits for those of 16, and rounds what it makes; NULL: there are none.
- */
+/* The text that gives a text's node floats of 32 bits for those of 16, and rounds what it makes; NULL: there are
+ * none. */
 static const char *widening(struct arena *arena, struct value globals, const struct node *node, const struct op *op)
 {
 	static const char *const kinds[] = { [ATTRIBUTE_FLOAT] = "float",

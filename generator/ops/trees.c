@@ -1,6 +1,6 @@
-/* trees.c: ingot.Trees -> nodes over tables: what a forest's leaves add up to, for all rows of a batch at once.  A table
- * has a row for each node of all trees: feature, threshold, where to go.  A leaf leads to itself, so all rows and trees
- * take as many steps as the deepest tree has. */
+/* trees.c: ingot.Trees -> nodes over tables: what a forest's leaves add up to, for all rows of a batch at once.  A
+ * table has a row for each node of all trees: feature, threshold, where to go.  A leaf leads to itself, so all rows and
+ * trees take as many steps as the deepest tree has. */
 #include "ops/ops.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,8 +33,8 @@ struct forest {
 	struct arena *arena;
 	int64_t count, trees, features, outputs;
 	struct place *places; /* sorted */
-	int32_t *feature, *yes, *no, *roots;
-	uint8_t *mode, *missing;
+	int32_t *feature, *yes, *no, *mode, *roots;
+	uint8_t *missing;
 	bool used[MODE_COUNT], any_missing;
 	enum dtype type; /* of thresholds and weights */
 	int depth;
@@ -50,7 +50,22 @@ static const int64_t *ints(const struct forest *f, const char *name, int64_t wan
 	return list;
 }
 
-/* Numbers of a list, or of a tensor of its own name, in the type of the forest. */
+/* A constant in the type of the forest. */
+static struct tensor *typed(
+        const struct forest *f, const char *name, int rank, const int64_t *extents, const double *given)
+{
+	int64_t count = 1;
+	if (f->type == DTYPE_F64)
+		return graph_constant_borrowed(f->graph, name, f->type, rank, extents, given);
+	for (int d = 0; d < rank; d++)
+		count *= extents[d];
+	float *narrow = arena_new_array(f->arena, float, (size_t)count + 1);
+	for (int64_t i = 0; i < count; i++)
+		narrow[i] = (float)given[i];
+	return graph_constant_borrowed(f->graph, name, f->type, rank, extents, narrow);
+}
+
+/* Numbers of a list, or of a tensor of its own name. */
 static struct tensor *numbers(const struct forest *f, const char *name, int64_t want)
 {
 	const struct attribute *list = node_attribute(f->node, name),
@@ -61,14 +76,10 @@ static struct tensor *numbers(const struct forest *f, const char *name, int64_t 
 	if (count != want)
 		node_fail(
 		        f->node, EXIT_INVALID, "%s has %" PRId64 " numbers, %" PRId64 " are right", name, count, want);
-	double *wide = arena_new_array(f->arena, double, (size_t)count + 1);
-	float *narrow = arena_new_array(f->arena, float, (size_t)count + 1);
-	for (int64_t i = 0; i < count; i++) {
-		wide[i] = tensor && tensor->t ? tensor_float(tensor->t, (size_t)i) : list->floats[i];
-		narrow[i] = (float)wide[i];
-	}
-	return graph_constant_borrowed(
-	        f->graph, name, f->type, 1, &count, f->type == DTYPE_F64 ? (const void *)wide : (const void *)narrow);
+	double *given = arena_new_array(f->arena, double, (size_t)count + 1);
+	for (int64_t i = 0; i < count; i++)
+		given[i] = tensor && tensor->t ? tensor_float(tensor->t, (size_t)i) : list->floats[i];
+	return typed(f, name, 1, &count, given);
 }
 
 static int by_place(const void *a, const void *b)
@@ -114,7 +125,7 @@ static void read_nodes(struct forest *f)
 	f->feature = arena_new_array(f->arena, int32_t, count);
 	f->yes = arena_new_array(f->arena, int32_t, count);
 	f->no = arena_new_array(f->arena, int32_t, count);
-	f->mode = arena_new_array(f->arena, uint8_t, count);
+	f->mode = arena_new_array(f->arena, int32_t, count);
 	f->missing = arena_new_array(f->arena, uint8_t, count);
 	for (size_t i = 0; i < count; i++)
 		f->places[i] = (struct place){ trees[i], ids[i], (int32_t)i };
@@ -124,7 +135,7 @@ static void read_nodes(struct forest *f)
 			node_fail(f->node, EXIT_INVALID, "tree %" PRId64 " has node %" PRId64 " twice",
 			        f->places[i].tree, f->places[i].node);
 	for (size_t i = 0; i < count; i++) {
-		f->mode[i] = (uint8_t)mode_of(f, modes_of->strings[i]);
+		f->mode[i] = (int32_t)mode_of(f, modes_of->strings[i]);
 		f->used[f->mode[i]] = true;
 		f->yes[i] = f->no[i] = (int32_t)i;
 		if (f->mode[i] == MODE_LEAF)
@@ -192,21 +203,16 @@ static struct tensor *weights_of(struct forest *f)
 	int64_t extents[2] = { f->count, f->outputs };
 	if (f->outputs < 1 || f->count > weights_most / f->outputs)
 		node_fail(f->node, EXIT_LIMIT, "%" PRId64 " nodes of %" PRId64 " outputs", f->count, f->outputs);
-	size_t all = (size_t)(f->count * f->outputs);
-	double *wide = arena_new_array(f->arena, double, all);
-	float *narrow = arena_new_array(f->arena, float, all);
+	double *sums = arena_new_array(f->arena, double, (size_t)(f->count * f->outputs));
 	for (size_t i = 0; i < count; i++) {
 		int32_t at = find(f, trees[i], nodes[i]);
 		if (ids[i] < 0 || ids[i] >= f->outputs)
 			node_fail(
 			        f->node, EXIT_INVALID, "a leaf of output %" PRId64 " of %" PRId64, ids[i], f->outputs);
 		if (f->mode[at] == MODE_LEAF)
-			wide[at * f->outputs + ids[i]] += tensor_float(given, i);
+			sums[at * f->outputs + ids[i]] += tensor_float(given, i);
 	}
-	for (size_t i = 0; i < all; i++)
-		narrow[i] = (float)wide[i];
-	return graph_constant_borrowed(f->graph, "weights", f->type, f->outputs > 1 ? 2 : 1, extents,
-	        f->type == DTYPE_F64 ? (const void *)wide : (const void *)narrow);
+	return typed(f, "weights", f->outputs > 1 ? 2 : 1, extents, sums);
 }
 
 /* ---- nodes ---- */
@@ -262,13 +268,10 @@ static struct tensor *compared(
 static struct tensor *walk_down(struct forest *f, struct tensor *x)
 {
 	int64_t shape[2] = { x->dims[0].extent, f->trees }, two_of = 2;
-	int32_t *mode_numbers = arena_new_array(f->arena, int32_t, (size_t)f->count);
-	for (int64_t i = 0; i < f->count; i++)
-		mode_numbers[i] = f->mode[i];
 	struct tensor *roots = graph_constant_borrowed(f->graph, "roots", DTYPE_I32, 1, &f->trees, f->roots),
 	              *feature = table(f, "feature", DTYPE_I32, f->feature),
 	              *threshold = numbers(f, "nodes_values", f->count), *yes = table(f, "yes", DTYPE_I32, f->yes),
-	              *no = table(f, "no", DTYPE_I32, f->no), *mode = table(f, "mode", DTYPE_I32, mode_numbers),
+	              *no = table(f, "no", DTYPE_I32, f->no), *mode = table(f, "mode", DTYPE_I32, f->mode),
 	              *missing = table(f, "missing", DTYPE_BOOL, f->missing);
 	struct tensor *at = two(f, "Expand", roots, graph_constant(f->graph, "shape", DTYPE_I64, 1, &two_of, shape));
 	for (int step = 0; step < f->depth; step++) {
