@@ -253,7 +253,7 @@ void infer_unique(struct node *node, const struct op *op)
 }
 
 /* x as rows [n, columns] of what is compared. */
-static struct definition *rows_of(struct definer *definer, struct definition *x, int axis, bool whole, int64_t *columns)
+static struct definition *rows_of(struct definer *definer, struct definition *x, int axis, bool whole)
 {
 	struct arena *arena = definer->arena;
 	int64_t extents[2] = { whole ? definition_elements(x) : x->extents[axis], 1 }, others[MAX_RANK];
@@ -262,7 +262,6 @@ static struct definition *rows_of(struct definer *definer, struct definition *x,
 	for (int d = 0; d < x->rank && !whole; d++)
 		if (d != axis)
 			extents[1] *= others[count++] = x->extents[d];
-	*columns = extents[1];
 	const struct index *i = index_var(arena, 0, extents[0]), *j = index_var(arena, 1, extents[1]);
 	if (extents[0] == 0 || extents[1] == 0)
 		return NULL;
@@ -295,6 +294,25 @@ static struct definition *row_order(struct definer *definer, struct definition *
 	return order;
 }
 
+/* Of row t in order, t above 0: whether it is that before it. */
+static const struct expr *is_repeated(struct definer *definer, struct definition *order, struct definition *rows)
+{
+	struct arena *arena = definer->arena;
+	int64_t n = order->extents[0];
+	const struct index *t = index_var(arena, 0, n),
+	                   *before = definer_index(definer, expr_index(arena, index_plus(arena, t, -1)), 0, n - 1),
+	                   *own = at_value(definer, order, t, n),
+	                   *previous = definer_index(definer, expr_load(arena, order, &before), 0, n - 1);
+	const struct expr *same = NULL;
+	for (int64_t j = 0; j < rows->extents[1]; j++) {
+		const struct index *a[2] = { own, index_constant(arena, j) }, *b[2] = { previous, a[1] };
+		const struct expr *equal = flag(
+		        definer, expr2(definer, SCALAR_equal, expr_load(arena, rows, a), expr_load(arena, rows, b)));
+		same = same ? expr2(definer, SCALAR_and, same, equal) : equal;
+	}
+	return same;
+}
+
 void define_unique(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
@@ -302,7 +320,7 @@ void define_unique(struct definer *definer, const struct op *op)
 	struct definition *x = definer_in(definer, 0);
 	bool whole = !node_attribute(node, "axis"), sorted = attribute_int(node, "sorted") != 0;
 	int axis = whole ? 0 : (int)node_axis(node, node_int(node, "axis", 0), x->rank), first_out = 0;
-	int64_t extents[MAX_RANK], columns, count, n = whole ? definition_elements(x) : x->extents[axis];
+	int64_t extents[MAX_RANK], count, n = whole ? definition_elements(x) : x->extents[axis];
 	(void)op;
 	while (!node_has_out(node, first_out))
 		first_out++;
@@ -310,8 +328,8 @@ void define_unique(struct definer *definer, const struct op *op)
 		first_out = node_has_out(node, 3) ? 3 : 2;
 	definer_shape(definer, first_out, extents, NULL);
 	count = extents[first_out ? 0 : axis];
-	struct definition *rows = rows_of(definer, x, axis, whole, &columns);
-	if (!rows || first_out == 2 || columns > COLUMNS_MOST || n > INT32_MAX)
+	struct definition *rows = rows_of(definer, x, axis, whole);
+	if (!rows || first_out == 2 || rows->extents[1] > COLUMNS_MOST || n > INT32_MAX)
 		node_fail(node, EXIT_UNSUPPORTED,
 		        !rows                    ? "%s of no elements is not supported"
 		                : first_out == 2 ? "%s of which only the inverse is taken is not supported"
@@ -320,24 +338,11 @@ void define_unique(struct definer *definer, const struct op *op)
 	if (count < 1 || count > n)
 		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " of %" PRId64 " are declared", node->type, count, n);
 	struct definition *order = row_order(definer, rows);
-	const struct index *t = index_var(arena, 0, n), *before = index_plus(arena, t, -1),
-	                   *term = index_var(arena, 1, n), *k = index_var(arena, 0, count);
+	const struct index *t = index_var(arena, 0, n), *term = index_var(arena, 1, n), *k = index_var(arena, 0, count);
 
-	/* In the order of rows: which are the first of their kind, the how manieth kind each is. */
-	const struct index *row[2] = { at_value(definer, order, t, n), index_var(arena, 1, columns) };
-	const struct expr *zero = integer(definer, 0), *one = integer(definer, 1), *same = NULL;
-	for (int64_t j = 0; j < columns && n > 1; j++) {
-		const struct index *previous = definer_index(definer,
-		        expr_load(arena, order,
-		                (const struct index *[]){
-		                        definer_index(definer, expr_index(arena, before), 0, n - 1) }),
-		        0, n - 1);
-		const struct index *a[2] = { row[0], index_constant(arena, j) },
-		                   *b[2] = { previous, index_constant(arena, j) };
-		const struct expr *equal = flag(
-		        definer, expr2(definer, SCALAR_equal, expr_load(arena, rows, a), expr_load(arena, rows, b)));
-		same = same ? expr2(definer, SCALAR_and, same, equal) : equal;
-	}
+	/* In the order of rows: which are the first of their kind, the number of the kind that each is of. */
+	const struct expr *zero = integer(definer, 0), *one = integer(definer, 1),
+	                  *same = n > 1 ? is_repeated(definer, order, rows) : NULL;
 	const struct range begins = { t, 0, 1 };
 	struct definition *firsts = definer_map(definer, definer_name(definer, "firsts"), 1, &n,
 	        same ? expr_select(arena, &begins, 1, one, expr2(definer, SCALAR_sub, one, same)) : one);
