@@ -3,15 +3,16 @@
 
     faults.py draw [--seed N] [--count N]       prints the list that such a seed draws: as many from each folder
     faults.py list                              the faults of tests/faults.tsv, and whether each still has its line
-    faults.py find [NUMBER ...] [-R REGEX] [--work DIR] [--jobs N]
-                                                plants each of them (all, where none is named) in a copy of the tree, builds it and runs
-                                                its tests (those that match REGEX) until one fails
+    faults.py find [NUMBER ...] [-R REGEX] [--work DIR]
+                                                plants each of them (all, where none is named) in a copy of the tree and runs its ./check (of
+                                                the tests those that match REGEX) until one fails; first as it is, where none may fail
 
 A fault is one edit that still compiles: an operator is another one, a number is one more, a condition holds always, two operands change
 places, or a statement is left out.  A row of the table: number, file, line, what it is, the line as it was, the line with the fault.
-A row is drawn once and kept: so a change of the tests is judged by the same faults before and after.  Run in full, `find` takes as long as
-./check for each fault that nothing finds."""
+A row is drawn once and kept: so a change of the tests is judged by the same faults before and after.  Nothing is fuzzed, and whether the code
+is laid out as it should be is not asked.  Run in full, `find` takes as long as ./check for each fault that nothing finds."""
 import argparse
+import filecmp
 import os
 import random
 import re
@@ -140,29 +141,40 @@ def plant(row, root):
         file.write("\n".join(text))
 
 
-def run(words, folder, **more):
-    return subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **more)
+def copy_to(work):
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.split("\0")
+    for name in filter(None, names):
+        there, here = os.path.join(ROOT, name), os.path.join(work, name)
+        if os.path.isfile(there) and not (os.path.exists(here) and filecmp.cmp(there, here, shallow=False)):
+            os.makedirs(os.path.dirname(here), exist_ok=True)
+            shutil.copy(there, here)
+
+
+def failing(work, regex):
+    """What ./check there finds wrong first; None: nothing."""
+    env = dict(os.environ, INGOT_BUILD=os.path.join(work, "build"))
+    env.setdefault("INGOT_CASES", os.path.join(ROOT, "..", "shared", "cases"))
+    python = os.path.join(ROOT, ".venv", "bin", "python")
+    if os.path.exists(python):
+        env.setdefault("INGOT_PYTHON", python)
+    done = subprocess.run(["./check", "--stop-on-failure", "-E", "^layering", *(["-R", regex] if regex else [])], cwd=work, env=env,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    if not done.returncode:
+        return None
+    wrong = re.findall(r"^ *\d+/\d+ Test +#\d+: (\S+) .*\*\*\*(?!Skipped|Not Run)", done.stdout, re.M)
+    if wrong:
+        return wrong[0]
+    if " 1 failed" not in done.stdout:
+        sys.exit(f"./check there does not run:\n{done.stdout[-2000:]}")
+    return "the build"
 
 
 def find(rows, options):
     work = os.path.abspath(options.work or tempfile.mkdtemp(prefix="faults."))
-    os.makedirs(work, exist_ok=True)
-    names = subprocess.run(["git", "ls-files"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")
-    for name in filter(None, names):
-        there, here = os.path.join(ROOT, name), os.path.join(work, name)
-        if os.path.isfile(there) and not (os.path.exists(here) and open(there, "rb").read() == open(here, "rb").read()):
-            os.makedirs(os.path.dirname(here), exist_ok=True)
-            shutil.copy(there, here)
-    build = os.path.join(work, "build")
-    cases = os.environ.get("INGOT_CASES", os.path.join(ROOT, "..", "shared", "cases"))
-    env = dict(os.environ, INGOT_CASES=cases)
-
-    def make():
-        return run(["cmake", "--build", build, "-j", str(options.jobs)], work)
-
-    made = run(["cmake", "-S", work, "-B", build, "-G", "Ninja", "-DINGOT_TESTS=ON"], work)
-    if made.returncode or make().returncode:
-        sys.exit(f"{work} does not build as it is")
+    copy_to(work)
+    wrong = failing(work, options.regex)
+    if wrong:
+        sys.exit(f"without any fault {wrong} fails, in {work}")
     missed = 0
     for row in rows:
         head = f"{row[0]}\t{row[1]}:{row[2]}\t{row[3]}"
@@ -174,12 +186,7 @@ def find(rows, options):
             right = file.read()
         plant(row, work)
         try:
-            if make().returncode:
-                found = "the build"
-            else:
-                done = run(["ctest", "--test-dir", build, "-j", str(options.jobs), "--stop-on-failure", *(["-R", options.regex] if options.regex else [])], work, env=env)
-                wrong = re.findall(r"Test +#\d+: (\S+) .*\*\*\*(?:Failed|Timeout|Exception)", done.stdout)
-                found = wrong[0] if wrong else None
+            found = failing(work, options.regex)
         finally:
             with open(path, "w") as file:
                 file.write(right)
@@ -196,7 +203,6 @@ def main():
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--regex", "-R", help="of the tests")
     parser.add_argument("--work", help="a folder for the copy, which is used again; a temporary one, where it is not given")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     if options.what == "draw":
         for row in draw(options.seed, options.count):
