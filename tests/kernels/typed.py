@@ -5,7 +5,7 @@
 
 With a CPU and a compiler the library is compiled by that, and its kernels by that under UndefinedBehaviorSanitizer where this machine runs them; aarch64's code runs
 under QEMU.  Ends with 77 where NumPy, the compiler or QEMU is not there."""
-import os, random, shutil, subprocess, sys, tempfile
+import os, random, shutil, sys, tempfile
 
 try:
     import numpy
@@ -18,8 +18,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import packages
 from here import cpus
 from same import same
+from sweep import run
 
-ENVIRONMENT = 5
 TARGETS = [["c", "--cpu", cpu] for cpu in cpus() if cpu in ("native", "x86-64-v3")] + [["jit"]]
 SIGNED, UNSIGNED = ["int8", "int16", "int32", "int64"], ["uint8", "uint16", "uint32", "uint64"]
 FLOATS, ALL = ["float", "double"], ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double", "bool"]
@@ -187,18 +187,9 @@ def text_of(g, outputs):
     return f'<ir_version: 10, opset_import: ["" : 21]>\ng ({inputs}) => ({ends}){constants}\n{{\n\t{body}\n}}\n'
 
 
-def run(program, model, given, paths, target):
-    wanted = [word for name, path in paths.items() for word in ("--output", f"{name}={path}")]
-    done = subprocess.run([program, "run", model, *given, *wanted, "--target", *target], capture_output=True, text=True)
-    if done.returncode == ENVIRONMENT and target[0] == "jit" and "libtcc" in done.stderr:
-        return None
-    assert done.returncode == 0, f"{' '.join(target)}: exit {done.returncode}: {done.stderr.strip()[:400]}"
-    return [numpy.load(path) for path in paths.values()]
-
-
-def compiled(program, model, folder, arrays, cpu, compiler):
+def compiled(model, folder, arrays, cpu, compiler):
     """The outputs of a library for that CPU, linked with a main of its own."""
-    out, packages.INGOT = os.path.join(folder, "library"), program
+    out = os.path.join(folder, "library")
     shutil.rmtree(out, ignore_errors=True)
     manifest = packages.build(model, "typed", out, "--cpu", cpu, "--cc", compiler, "--no-compile")
     for i, one in enumerate(manifest["inputs"]):
@@ -231,7 +222,7 @@ def check(program, seed, folder, by):
     try:
         right = run(program, model, given, paths, ["interpreter"])
         if by:
-            have = [numpy.fromfile(path, a.dtype).reshape(a.shape) for path, a in zip(compiled(program, model, folder, arrays, *by), right)]
+            have = [numpy.fromfile(path, a.dtype).reshape(a.shape) for path, a in zip(compiled(model, folder, arrays, *by), right)]
             for (name, _, _), a, b in zip(outputs, right, have):
                 assert same(a, b), f"{' '.join(by)}: {name} differs at {numpy.argwhere(a != b)[:3].tolist()}: {a[a != b][:3]}, {b[a != b][:3]}"
         for target in [] if by else TARGETS:
