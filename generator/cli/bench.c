@@ -420,14 +420,12 @@ static void run(struct cli *cli)
 }
 
 const struct command command_bench = { "bench", "MODEL", "time each kernel beside the machine's limits",
-	"--target c (default) or jit: a time is the median of 201 rounds; limits are measured in the same run.  c "
-	"without --cpu: the library that build makes, where this CPU runs it, else as --cpu native.\n"
+	"--target c (default) or jit: a time is the median of 201 rounds; limits are measured in the same run.  "
+	"c without --cpu: the library that build makes, where this CPU runs it, else as --cpu native.\n"
 	"A limit is that of the work: multiply-adds of products, other operations, or the bytes that go in and out.  "
-	"The "
-	"last line: the sum of all limits by the sum of all times.\n"
-	"--target cuda: by the GPU's own events, on sets of inputs and workspace by turns that L2 cannot hold; whole "
-	"calls by launches and as one graph besides; as many rounds\n"
-	"as two seconds hold.\n"
-	"--target interpreter or cuda-emulated: whole calls only, as many as two seconds hold.  Never another target "
-	"in its stead.",
+	"The last line: the sum of all limits by the sum of all times.\n"
+	"--target cuda: by the GPU's own events, on sets of inputs and workspace by turns that L2 cannot hold; "
+	"whole calls by launches and as one graph besides; as many rounds as two seconds hold.\n"
+	"--target interpreter or cuda-emulated: whole calls only, as many as two seconds hold.  "
+	"Never another target in its stead.",
 	IN_BENCH, 1, 1, run };

@@ -10,16 +10,20 @@ static double width_of(const struct target *target, enum dtype type)
 	return width < 1 && (target->lanes == 1 || target->lanes_are_threads) ? 1 : width;
 }
 
-/* Scalar functions of one element, in vector instructions; loads, selects and casts are not counted. */
-static double operations_of(const struct target *target, const struct expr *expr)
+/* Scalar functions of one element, each value once, in vector instructions; loads, selects and casts are not counted. */
+static double operations_of(const struct lowered *lowered, const struct expr *body)
 {
+	struct numbering values = { .arena = lowered->arena };
 	double sum = 0;
-	if (expr->kind == EXPR_SCALAR) {
-		double own = width_of(target, expr->type), given = width_of(target, expr->arg[0]->type);
-		sum = scalars[expr->row].cost * (own > given ? own : given);
+	number_expr(&values, body);
+	for (size_t i = 0; i < values.all.count; i++) {
+		const struct expr *expr = values.all.at[i].expr;
+		if (expr->kind != EXPR_SCALAR)
+			continue;
+		double own = width_of(lowered->target, expr->type),
+		       given = width_of(lowered->target, expr->arg[0]->type);
+		sum += scalars[expr->row].cost * (own > given ? own : given);
 	}
-	for (int i = 0; i < 3; i++)
-		sum += expr->arg[i] ? operations_of(target, expr->arg[i]) : 0;
 	return sum;
 }
 
@@ -35,7 +39,7 @@ static void add_member(const struct lowered *lowered, const struct definition *d
 	if (scheduled(d)->rewrite) /* Winograd's transforms: few beside its products, and written without what they share */
 		return;
 	double step = d->reduce == REDUCE_NONE ? 0 : width_of(lowered->target, d->type);
-	work->operations += rounds * (step + operations_of(lowered->target, d->body));
+	work->operations += rounds * (step + operations_of(lowered, d->body));
 }
 
 /* Bytes that loads of one tensor ask for, by param; none: all of it is read. */
