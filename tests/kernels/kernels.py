@@ -39,7 +39,7 @@ def attention(q, k, more="", node="y = Attention (q, k, k)"):
 
 
 def wide(rows, terms, columns, ending="y = Identity (s)", more=""):
-    """A product of so many terms that they are taken in passes; `w` and `b` are constants."""
+    """A product of so many terms that they are taken in k blocks; `w` and `b` are constants."""
     return graph(f"float[{rows},{terms}] x{more}", f"float[{rows},{columns}] y", f"s = MatMul (x, w) {ending}",
                  f"{external('w', terms, columns)}, {external('b', columns)}, float sqrt_two = {{1.4142135}}, float one = {{1.0}}, float half = {{0.5}}")
 
@@ -113,7 +113,7 @@ HALVES = {                                # what widens and narrows is part of t
     "half_long": (halves(ATTENTIONS["too_long"][0]), 7),
     "half_softmax": (halves(graph("float[70,131] x", "float[70,131] y", "a = Mul (x, x) y = Softmax (a)")), 1),
 }
-PASSES = {
+K_BLOCKS = {
     "plain": (wide(64, 2048, 96), 1),
     "tails": (wide(61, 4096, 107), 1),
     "ending": (wide(64, 2048, 100, "t = Add (s, b) r = Relu (t) y = Add (r, more)", ", float[64,100] more"), 1),
@@ -146,7 +146,7 @@ def filtered(x, w, y, made="f = Identity (w)", start="", pads="[1, 1, 1, 1]"):
 
 WINOGRADS |= {
     "run_time": (filtered("2,41,18,37", "35,41,3,3", "2,35,18,37", start=", b"), 1),                # lanes are left on both sides
-    "run_time_passes": (filtered("1,160,9,10", "176,160,3,3", "1,176,9,10"), 1),
+    "run_time_k_blocks": (filtered("1,160,9,10", "176,160,3,3", "1,176,9,10"), 1),
     "run_time_f2": (filtered("1,20,13,12", "32,20,3,3", "1,32,11,12", pads="[0, 1, 0, 1]"), 1),
     "run_time_lanes": (filtered("1,41,12,15", "3,3,41,35", "1,35,12,15", "f = Transpose <perm = [3, 2, 0, 1]> (w)"), 1),        # columns are neighbours
     "run_time_backward": (filtered("1,41,12,15", "35,41,3,3", "1,35,12,15", "f = Slice (w, first, last, axes, first)"), 1),
@@ -163,7 +163,7 @@ def convolution(x, channels, terms, y, ending="y = Identity (c)", more="", windo
 STRIDED = dict(window="kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]", size=(3, 3))
 THIRD = dict(window="kernel_shape = [1, 1], strides = [3, 3]")
 HEAVY = "d = Div (c, sqrt_two) e = Erf (d) f = Add (e, one) g = Mul (c, f) y = Mul (g, half)"
-TURNED = {                                # n c h w: rows side by side, columns apart
+TRANSPOSED_STORE = {                      # n c h w: rows side by side, columns apart
     "image": (convolution("1,3,37,41", 20, 3, "1,20,19,21", **STRIDED), 1),
     "images": (convolution("3,8,37,31", 70, 8, "3,70,13,11", **THIRD), 1),
     "images_strided": (convolution("2,24,9,33", 33, 24, "2,33,5,17", **STRIDED), 1),
@@ -171,7 +171,7 @@ TURNED = {                                # n c h w: rows side by side, columns 
     "groups": (convolution("1,16,25,28", 64, 8, "1,64,9,10", window="kernel_shape = [1, 1], strides = [3, 3], group = 2"), 1),
     "ending": (convolution("1,30,34,34", 40, 30, "1,40,12,12", "t = Add (c, more) y = Relu (t)", ", float[1,40,12,12] more", **THIRD), 1),
     "heavy": (convolution("1,30,34,34", 40, 30, "1,40,12,12", HEAVY, **THIRD), 1),
-    "passes": (convolution("1,2304,22,25", 48, 2304, "1,48,8,9", **THIRD), 1),
+    "k_blocks": (convolution("1,2304,22,25", 48, 2304, "1,48,8,9", **THIRD), 1),
     "channels_few": (convolution("1,30,34,34", 6, 30, "1,6,12,12", **THIRD), 0),
     "pixels_few": (convolution("1,30,2,2", 64, 30, "1,64,2,2"), 0),
 }
@@ -187,36 +187,36 @@ ACROSS = {                                # n c h w, all of an image's pixels si
     "across_rows_many": (wide(64, 1024, 300), 0),             # more than a group
     "across_few": (convolution("1,30,3,3", 64, 30, "1,64,3,3"), 0),          # half of the vectors would be empty
 }
-PATCHED = {                               # of several panels: patches are copied in front of all
-    "patches": (convolution("2,48,20,20", 200, 48, "2,200,10,10", **STRIDED), 1),
-    "patches_last": (convolution("1,20,39,27", 50, 20, "1,50,20,14", **STRIDED), 1),
-    "patches_far": (convolution("1,64,24,24", 200, 64, "1,200,12,12", window="kernel_shape = [1, 1], strides = [2, 2]"), 1),        # no pads: each term in a page of its own
-    "patches_near": (convolution("1,64,12,12", 200, 64, "1,200,6,6", window="kernel_shape = [1, 1], strides = [2, 2]"), 0),
-    "patches_passes": (convolution("1,256,9,14", 112, 256, "1,112,5,7", **STRIDED), 1),
-    "patches_passes_far": (convolution("2,256,17,16", 104, 256, "2,104,9,8", **STRIDED), 1),
-    "patches_passes_run_time": (graph("float[1,384,14,15] x, float[104,384,3,3] k", "float[1,104,7,8] y", "y = Conv <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x, k)"), 1),
+PACKED_A = {                              # of several panels: their parts of a are packed in front of all
+    "packed_a": (convolution("2,48,20,20", 200, 48, "2,200,10,10", **STRIDED), 1),
+    "packed_a_last": (convolution("1,20,39,27", 50, 20, "1,50,20,14", **STRIDED), 1),
+    "packed_a_far": (convolution("1,64,24,24", 200, 64, "1,200,12,12", window="kernel_shape = [1, 1], strides = [2, 2]"), 1),        # no pads: each term in a page of its own
+    "packed_a_near": (convolution("1,64,12,12", 200, 64, "1,200,6,6", window="kernel_shape = [1, 1], strides = [2, 2]"), 0),
+    "packed_a_k_blocks": (convolution("1,256,9,14", 112, 256, "1,112,5,7", **STRIDED), 1),
+    "packed_a_k_blocks_far": (convolution("2,256,17,16", 104, 256, "2,104,9,8", **STRIDED), 1),
+    "packed_a_k_blocks_run_time": (graph("float[1,384,14,15] x, float[104,384,3,3] k", "float[1,104,7,8] y", "y = Conv <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x, k)"), 1),
     "one_panel": (convolution("1,20,39,27", 20, 20, "1,20,20,14", **STRIDED), 0),
 }
 PACKED = {                                # b comes at run time, in rows that are far apart
     "rows_far": (graph("float[64,100] x, float[100,640] k", "float[64,640] y", "y = MatMul (x, k)"), 1),
     "rows_far_tail": (graph("float[61,100] x, float[100,533] k", "float[61,533] y", "y = MatMul (x, k)"), 1),
-    "rows_far_passes": (graph("float[48,2258] x, float[2258,520] k", "float[48,520] y", "y = MatMul (x, k)"), 1),
-    "columns_apart_passes": (graph("float[48,2304] x, float[72,2304] k", "float[48,72] y", "t = Transpose <perm = [1, 0]> (k) y = MatMul (x, t)"), 1),
+    "rows_far_k_blocks": (graph("float[48,2258] x, float[2258,520] k", "float[48,520] y", "y = MatMul (x, k)"), 1),
+    "columns_apart_k_blocks": (graph("float[48,2304] x, float[72,2304] k", "float[48,72] y", "t = Transpose <perm = [1, 0]> (k) y = MatMul (x, t)"), 1),
     "weights": (graph("float[1,24,11,12] x, float[40,24,3,3] k", "float[1,40,11,12] y", "y = Conv <kernel_shape = [3, 3], dilations = [2, 2], pads = [2, 2, 2, 2]> (x, k)"), 1),
     "weights_left": (graph("float[2,37,9,9] x, float[45,37,3,3] k", "float[2,45,9,9] y", "y = Conv <kernel_shape = [3, 3], dilations = [2, 2], pads = [2, 2, 2, 2]> (x, k)"), 1),
     "rows_near": (graph("float[64,100] x, float[100,64] k", "float[64,64] y", "y = MatMul (x, k)"), 0),
     "once": (graph("float[5,100] x, float[100,640] k", "float[5,640] y", "y = MatMul (x, k)"), 0),
 }
-SWEPT = {                                 # or some of its rows at a time are read by all panels, where they lie
-    "swept": (graph("float[9,272] x, float[272,520] k", "float[9,520] y", "y = MatMul (x, k)"), 1),
-    "swept_ending": (graph("float[2,5,320] x, float[320,533] k, float[2,5,533] more", "float[2,5,533] y", "s = MatMul (x, k) t = Add (s, more) y = Relu (t)"), 1),
-    "swept_row": (graph("float[1,1040] x, float[1040,2056] k", "float[1,2056] y", "y = MatMul (x, k)"), 1),
-    "swept_near": (graph("float[1,272] x, float[272,520] k", "float[1,520] y", "y = MatMul (x, k)"), 0),           # one row, and its pages are found
-    "swept_prime": (graph("float[9,271] x, float[271,520] k", "float[9,520] y", "y = MatMul (x, k)"), 0),
-    "swept_sums": (graph("float[130,272] x, float[272,520] k", "float[130,520] y", "y = MatMul (x, k)"), 0),       # too many to wait
+K_BLOCKED = {                             # or some of its rows at a time are read by all panels, where they lie
+    "k_blocked": (graph("float[9,272] x, float[272,520] k", "float[9,520] y", "y = MatMul (x, k)"), 1),
+    "k_blocked_ending": (graph("float[2,5,320] x, float[320,533] k, float[2,5,533] more", "float[2,5,533] y", "s = MatMul (x, k) t = Add (s, more) y = Relu (t)"), 1),
+    "k_blocked_row": (graph("float[1,1040] x, float[1040,2056] k", "float[1,2056] y", "y = MatMul (x, k)"), 1),
+    "k_blocked_near": (graph("float[1,272] x, float[272,520] k", "float[1,520] y", "y = MatMul (x, k)"), 0),           # one row, and its pages are found
+    "k_blocked_prime": (graph("float[9,271] x, float[271,520] k", "float[9,520] y", "y = MatMul (x, k)"), 0),
+    "k_blocked_sums": (graph("float[130,272] x, float[272,520] k", "float[130,520] y", "y = MatMul (x, k)"), 0),       # too many to wait
 }
-SWEPT_ENDING = {                          # an ending that the JIT's tiles do not have: sums cannot wait there
-    "swept_heavy": (graph("float[17,272] x, float[272,520] k", "float[17,520] y", "c = MatMul (x, k) " + HEAVY,
+K_BLOCKED_ENDING = {                      # an ending that the JIT's tiles do not have: sums cannot wait there
+    "k_blocked_heavy": (graph("float[17,272] x, float[272,520] k", "float[17,520] y", "c = MatMul (x, k) " + HEAVY,
                           "float sqrt_two = {1.4142135}, float one = {1.0}, float half = {0.5}"), 1),
 }
 ROWS = {                                  # local rows that together pass a warp's shared memory, on CUDA
@@ -274,7 +274,7 @@ def running(x, axis, made="y = CumSum (x, axis)"):
     return graph(f"float[{x}] x", f"float[{x}] y", made, f"int64 axis = {{{axis}}}, float half = {{0.5}}")
 
 
-RUNNING = {                               # as many rows as lanes, each with a sum that is stored as it grows: through squares
+RUNNING = {                               # as many rows as lanes, each with a sum that is stored as it grows: transposed in registers
     "running": (running("48,205", 1), 1),
     "running_scaled": (running("2,16,256", -1, "m = Mul (x, half) y = CumSum (m, axis)"), 1),
     "running_shown": (running("32,203", 1, "c = CumSum (x, axis) y = Relu (c)"), 1),
@@ -320,22 +320,22 @@ TWO = {                                   # neighbours at places that data say: 
     "two_one": (graph("float[1,2,5,1] x, float[1,9,16,2] wild", "float[1,2,9,16] y", 'y = GridSample <mode = "bilinear"> (x, wild)'), 0),
     "two_border": (sampled("bilinear", "border"), 0),
 }
-SWEEP = r"k_block \+= \d+\)\n\tfor \(long panel = "
+K_BLOCK_LOOP = r"k_block \+= \d+\)\n\tfor \(long panel = "
 # kind: what `ingot show` prints once for each such kernel, and at which stage
-KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "halves": (HALVES, "kernels", r"^k\d+_[a-z]+  "), "pass": (PASSES, "source", r"for \(long k_block = 0"),
+KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "halves": (HALVES, "kernels", r"^k\d+_[a-z]+  "), "k_blocks": (K_BLOCKS, "source", r"for \(long k_block = 0"),
          "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
-         "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  fused "),
-         "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "patched": (PATCHED, "source", r"float \*p = packed_a \+ "),
+         "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  chain "),
+         "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "packed_a": (PACKED_A, "source", r"float \*p = packed_a \+ "),
          "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
-         "turned": (TURNED, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "swept": (SWEPT, "source", SWEEP), "swept_ending": (SWEPT_ENDING, "source", SWEEP),
+         "transposed_store": (TRANSPOSED_STORE, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "k_blocked": (K_BLOCKED, "source", K_BLOCK_LOOP), "k_blocked_ending": (K_BLOCKED_ENDING, "source", K_BLOCK_LOOP),
          "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
          "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
-GLUE = {"turned": r"^\t+m_transpose\(", "swept": SWEEP}             # the same in what the JIT runs
+GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
 VECTORS = [t for t in sweep.TARGETS if t in (["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"])]
 OTHERS = [t for t in sweep.TARGETS if "size" not in t and t not in ALWAYS + VECTORS and t != ["c", "--cpu", "generic"]]
-SLOW = {"long", "too_long", "half_long", "in_place", "window", "passes", "rows_far_passes", "columns_apart_passes"}     # not on the emulator
+SLOW = {"long", "too_long", "half_long", "in_place", "window", "k_blocks", "rows_far_k_blocks", "columns_apart_k_blocks"}     # not on the emulator
 
 
 def ingot(program, *arguments):

@@ -3,7 +3,7 @@
 
     sweep.py INGOT SEED COUNT
 
-Sizes are drawn so that rules on them (tiles, panels, passes, groups, Winograd, direct reading, fetching ahead) fall on either side: small ones, odd ones,
+Sizes are drawn so that rules on them (tiles, panels, k blocks, groups, Winograd, direct reading, fetching ahead) fall on either side: small ones, odd ones,
 and now and then one that leaves a cache.  Ends with 77 where NumPy is not there."""
 import os, random, subprocess, sys, tempfile
 
@@ -88,18 +88,18 @@ def ending(g, value, dims, channel):
 
 
 def product(g):
-    """MatMul of two inputs or with a constant, either side turned; batches."""
+    """MatMul of two inputs or with a constant, either side transposed; batches."""
     draw = g.draw
     batches = [draw.randint(1, 4) for _ in range(draw.choice([0, 0, 0, 1, 2]))]
     m, k, n = size(draw, 300), size(draw, 5000), size(draw, 2000)
     while numpy.prod(batches, initial=1) * m * k * n > WORK_MOST:
         m, k, n = (max(1, x * 2 // 3) for x in (m, k, n))
     g.work = numpy.prod(batches, initial=1) * m * k * n
-    turned = lambda rows, columns, make, dims: (make([*dims, rows, columns]) if draw.random() < 0.7 else
+    transposed = lambda rows, columns, make, dims: (make([*dims, rows, columns]) if draw.random() < 0.7 else
         g.node("Transpose", make([*dims, columns, rows]), perm=[*range(len(dims)), len(dims) + 1, len(dims)]))
-    a = turned(m, k, g.input, batches)
+    a = transposed(m, k, g.input, batches)
     constant = draw.random() < 0.7
-    b = turned(k, n, g.constant if constant else g.input, [] if constant or draw.random() < 0.2 else batches)
+    b = transposed(k, n, g.constant if constant else g.input, [] if constant or draw.random() < 0.2 else batches)
     dims = [*batches, m, n]
     value = ending(g, g.node("MatMul", a, b), dims, len(dims) - 1)
     if draw.random() < 0.2:
@@ -159,13 +159,13 @@ def recurrent(g):
 
 
 def dense(g):
-    """Gemm with its factors and either side turned, one or two of them."""
+    """Gemm with its factors and either side transposed, one or two of them."""
     draw = g.draw
     m, k, n = size(draw, 100), size(draw, 600), size(draw, 300)
-    turned = [draw.random() < 0.3, draw.random() < 0.5]
+    transposed = [draw.random() < 0.3, draw.random() < 0.5]
     g.work = m * k * n
     c = [[g.constant(draw.choice([[n], [1, n], [m, n], [m, 1], [1]]))], []][draw.random() < 0.3]
-    value = g.node("Gemm", g.input([k, m] if turned[0] else [m, k]), g.constant([n, k] if turned[1] else [k, n]), *c, transA=int(turned[0]), transB=int(turned[1]),
+    value = g.node("Gemm", g.input([k, m] if transposed[0] else [m, k]), g.constant([n, k] if transposed[1] else [k, n]), *c, transA=int(transposed[0]), transB=int(transposed[1]),
                    alpha=draw.choice([1.0, 0.5]), beta=draw.choice([1.0, 1.0, 0.25]))
     value = ending(g, value, [m, n], 1)
     return [(value, [m, n])]

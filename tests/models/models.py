@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""models.py: whole networks.  Each must fit its reference on every engine, and give the interpreter's bits on every other engine,
-CPU and compiler.
+"""models.py: whole networks.  Each must fit its reference by the interpreter, and give its bits on every other engine, and compiled for each
+CPU by each compiler (of these two or three by turns, but of the transformer; with --long all).
 
     models.py INGOT [--long] [NAME...]      exit 0: right, 1: wrong, 77: no cases are there
 Cases: $INGOT_CASES, else ../shared/cases beside the project; the transformer of examples/ and resnet50 with its seeded weights are made into
