@@ -83,9 +83,9 @@ static int run(char **words)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static void format(char *out, size_t size, const char *name, int number, const char *ending)
+static void format(char *out, size_t size, int number, const char *ending)
 {
-	snprintf(out, size, "%s/told/%d%s%d%s", folder, (int)getpid(), name, number, ending);
+	snprintf(out, size, "%s/told/%d-%d%s", folder, (int)getpid(), number, ending);
 }
 
 /* `source` to `object`: the words without those for the linker, other sources and -o. */
@@ -93,7 +93,7 @@ static int compile(char **words, const char *source, const char *object)
 {
 	char *one[WORDS_MOST + 8], told[4200];
 	int n = 0;
-	format(told, sizeof told, "-", 0, ".d");
+	format(told, sizeof told, 0, ".d");
 	one[n++] = (char *)find("ccache");
 	one[n++] = (char *)find(strrchr(words[0], '/') ? strrchr(words[0], '/') + 1 : words[0]);
 	for (int i = 1; words[i]; i++) {
@@ -116,7 +116,7 @@ static int link_all(char **words)
 	one[n++] = (char *)find(strrchr(words[0], '/') ? strrchr(words[0], '/') + 1 : words[0]);
 	for (int i = 1; words[i] && !status; i++) {
 		if (is_source(words[i])) {
-			format(objects[made], sizeof *objects, "-", made, ".o");
+			format(objects[made], sizeof *objects, made, ".o");
 			status = compile(words, words[i], objects[made]);
 			one[n++] = objects[made++];
 		} else if (!strcmp(words[i], "-x")) {
@@ -178,7 +178,7 @@ int main(int count, char **words)
 	if (!as_it_is && sources > 0 && !simple)
 		return compiles ? compile_all(words) : link_all(words);
 	if (!as_it_is && sources == 1 && !language) {
-		format(told, sizeof told, "-", 0, ".d");
+		format(told, sizeof told, 0, ".d");
 		char *last[] = { "-MMD", "-MF", told, NULL };
 		memcpy(all + n, last, sizeof last);
 	} else {

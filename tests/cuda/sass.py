@@ -50,7 +50,7 @@ def disassembled(cubin):
 
 def kernels(cubin):
     """{kernel: [Instruction]} of a cubin's bytes"""
-    shown = kept(["nvdisasm", program(), cubin], lambda: disassembled(cubin))
+    shown = kept(["nvdisasm", program(), os.path.getmtime(program()), cubin], lambda: disassembled(cubin))
     found, listing, labels, text = collections.OrderedDict(), None, [], None
     for line in map(str.strip, shown.splitlines()):
         if match := re.match(r"\.text\.([\w$]+):", line):
