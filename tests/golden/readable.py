@@ -24,7 +24,7 @@ def main():
                 out = os.path.join(folder, "out")
                 subprocess.run([ingot, "build", model, "--cpu", cpu, "--no-compile", "--name", "m", "-o", out], check=True, capture_output=True)
                 with open(os.path.join(out, "m_kernels.c")) as file:
-                    kernels = re.sub(r"/\*.*?\*/", "", file.read()[:], flags=re.S).split('extern "C" {\n#endif')[-1]  # behind the prelude
+                    kernels = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S).split('extern "C" {\n#endif')[-1]  # behind the prelude
                 for what, pattern in UGLY.items():
                     found = re.search(r".*(?:%s).*" % pattern, kernels)
                     wrong += [f"{model} {cpu}: {what}: {found.group(0).strip()}"] if found else []
