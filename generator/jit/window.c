@@ -12,7 +12,11 @@ struct finding {
 	int pad_count, lane, row, column, up, right; /* variables; -1: of extent 1 */
 	const char *entry,
 	        *plane; /* of the menu: lanes are channels, or columns of one channel (NULL: no such entry) */
-	struct operand sums;
+	const struct index *x_at, *w_at, *out_at;
+	bool planes, plain; /* channels are planes; bias, residual and relu are all there is around the window */
+	struct ending ending;
+	const struct index *add_at; /* the residual's */
+	struct operand start, sums;
 	struct value fixed, moving;
 };
 
@@ -127,11 +131,11 @@ static void set_int(struct finding *f, const char *name, int64_t i)
 
 /* The variables: channels are the lane, columns what lies next, rows the next after them.  Where the columns are
  * neighbours themselves, every channel is a plane of its own. */
-static bool find_variables(
-        struct finding *f, const struct index *x_at, const struct index *w_at, const struct index *out_at)
+static bool find_variables(struct finding *f)
 {
 	int next = -1;
 	const struct definition *d = f->root;
+	const struct index *x_at = f->x_at, *w_at = f->w_at, *out_at = f->out_at;
 	f->lane = f->row = f->column = f->up = f->right = -1;
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] > 1 && index_factor(out_at, v) == 1 && index_factor(x_at, v) == 1)
@@ -151,6 +155,7 @@ static bool find_variables(
 		f->column = next;
 	} else
 		f->lane = next;
+	f->planes = plane;
 	for (int v = 0; v < d->rank; v++) {
 		int64_t step = index_factor(out_at, v);
 		if (d->extents[v] == 1 || v == next || (plane && w_at && index_factor(w_at, v)))
@@ -216,31 +221,110 @@ static const char *base_of(struct finding *f, const struct definition *of, const
 	return printer_address(&f->b->printer, of, index_substitute(f->b->arena, at, with));
 }
 
+/* What is read and stored, by affine addresses; the weights along channels alone. */
+static bool find_addresses(struct finding *f)
+{
+	struct arena *arena = f->b->arena;
+	struct identity identity = { f->root, true };
+	const struct index *with[MAX_RANK];
+	if (f->value)
+		expr_loads(f->value, see_root, &identity);
+	for (int v = 0; v < f->root->rank; v++)
+		with[v] = index_var(arena, v, f->root->extents[v]);
+	f->x_at = schedule_address(arena, f->x->of, f->x->at);
+	f->w_at = f->w ? schedule_address(arena, f->w->of, f->w->at) : NULL;
+	f->out_at = schedule_address(arena, f->result, with);
+	if (!identity.holds || !index_is_affine(f->x_at) || !index_is_affine(f->out_at)
+	        || (f->w_at && !index_is_affine(f->w_at)) || !find_variables(f))
+		return false;
+	if (f->w_at
+	        && ((!f->planes && index_factor(f->w_at, f->lane) != 1) || factor_of(f->w_at, f->row)
+	                || factor_of(f->w_at, f->column)))
+		return false;
+	for (int i = 0; i < f->pad_count && f->planes; i++) /* lanes come and go as the image's columns do */
+		if (index_uses(f->pads[i].at, f->column)
+		        && index_factor(f->pads[i].at, f->column) != index_factor(f->x_at, f->column))
+			return false;
+	return true;
+}
+
+/* The sum's start is one of the root's channel; what is behind the sum is the entry's, or calls. */
+static bool find_ending(struct finding *f, const struct dims *d)
+{
+	const struct expr *first = f->root->start;
+	f->start = (struct operand){ .at = "0" };
+	if (first
+	        && (!blocks_leaf(f->b, first, d, &f->start) || (f->start.lane & ~(f->planes ? 0 : 1)) || f->start.row
+	                || (f->row >= 0 && expr_uses(first, f->row))))
+		return false;
+	if (first && first->kind == EXPR_LOAD)
+		f->start.at = base_of(f, first->of, schedule_address(f->b->arena, first->of, first->at));
+	f->plain = blocks_ending(f->value, f->root, &f->ending);
+	if (f->plain && f->ending.add) {
+		const struct expr *add = f->ending.add;
+		f->add_at = schedule_address(f->b->arena, add->of, add->at);
+		f->plain = index_is_affine(f->add_at) && index_factor(f->add_at, f->planes ? f->column : f->lane) == 1
+		        && add->of != f->root;
+	}
+	return f->plain || !f->planes;
+}
+
+static void add_operands(struct finding *f)
+{
+	const struct index *x_at = f->x_at, *w_at = f->w_at;
+	set(f, f->moving, "x", base_of(f, f->x->of, x_at));
+	set(f, f->planes ? f->moving : f->fixed, "w", w_at ? base_of(f, f->w->of, w_at) : "0");
+	set(f, f->moving, "start", f->start.at);
+	const struct {
+		const char *name;
+		int64_t value;
+	} sizes[] = { { "start_lane", f->start.lane }, { "x_row", factor_of(x_at, f->row) },
+		{ "x_column", factor_of(x_at, f->column) }, { "x_up", factor_of(x_at, f->up) },
+		{ "x_right", factor_of(x_at, f->right) }, { "w_up", w_at ? factor_of(w_at, f->up) : 0 },
+		{ "w_right", w_at ? factor_of(w_at, f->right) : 0 }, { "columns", extent_of(f->root, f->column) },
+		{ "channels", extent_of(f->root, f->lane) }, { "up", extent_of(f->root, f->up) },
+		{ "right", extent_of(f->root, f->right) }, { "act", f->plain && f->ending.relu } };
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		set_int(f, sizes[i].name, sizes[i].value);
+}
+
+/* Where the outputs go: to their place, or a row of them to scratch, which calls pass on. */
+static struct value add_result(struct finding *f, const struct dims *d)
+{
+	struct blocks *b = f->b;
+	struct value calls = value_list(b->arena);
+	const struct index *out_at = f->out_at, *add_at = f->add_at;
+	set(f, f->moving, "add", f->plain && add_at ? base_of(f, f->ending.add->of, add_at) : "0");
+	set_int(f, "add_row", f->plain && add_at ? factor_of(add_at, f->row) : 0);
+	set_int(f, "add_column", f->plain && add_at ? factor_of(add_at, f->column) : 0);
+	if (f->plain) {
+		set(f, f->moving, "out", base_of(f, f->result, out_at));
+		set_int(f, "out_row", factor_of(out_at, f->row));
+		set_int(f, "out_column", factor_of(out_at, f->column));
+		return calls;
+	}
+	const char *const *names = b->printer.names, *scratch = blocks_scratch(b, d->rows_most * d->n_most, NULL);
+	set(f, f->moving, "out", scratch);
+	set_int(f, "out_row", 0);
+	set_int(f, "out_column", d->n_most);
+	f->sums = (struct operand){ scratch, f->column >= 0 ? d->n_most : 0, 1, false };
+	b->list = calls;
+	/* the row's first column and channel: their variables stand at 0 */
+	blocks_let(b, "long", names[f->lane], "0");
+	if (f->column >= 0)
+		blocks_let(b, "long", names[f->column], "0");
+	struct operand to = { printer_address(&b->printer, f->result, out_at), factor_of(out_at, f->column), 1, false };
+	blocks_into(b, f->value, d, to);
+	return calls;
+}
+
 bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 {
 	static const char *const names[MAX_VARS] = { "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7" };
 	struct arena *arena = b->arena;
 	struct finding f = { .b = b, .fixed = value_list(arena), .moving = value_list(arena) };
-	struct value outer = value_list(arena), calls = value_list(arena);
-	struct operand start = { .at = "0" };
-	struct ending ending = { 0 };
-	const struct index *with[MAX_RANK];
-	if (!find_result(&f) || !is_window(&f) || f.root->rank > 8)
-		return false;
-	struct identity identity = { f.root, true };
-	if (f.value)
-		expr_loads(f.value, see_root, &identity);
-	for (int v = 0; v < f.root->rank; v++)
-		with[v] = index_var(arena, v, f.root->extents[v]);
-	const struct index *x_at = schedule_address(arena, f.x->of, f.x->at),
-	                   *out_at = schedule_address(arena, f.result, with);
-	const struct index *w_at = f.w ? schedule_address(arena, f.w->of, f.w->at) : NULL;
-	if (!identity.holds || !index_is_affine(x_at) || !index_is_affine(out_at) || (w_at && !index_is_affine(w_at))
-	        || !find_variables(&f, x_at, w_at, out_at))
-		return false;
-	bool plane = f.lane < 0;
-	if (w_at
-	        && ((!plane && index_factor(w_at, f.lane) != 1) || factor_of(w_at, f.row) || factor_of(w_at, f.column)))
+	struct value outer = value_list(arena);
+	if (!find_result(&f) || !is_window(&f) || f.root->rank > 8 || !find_addresses(&f) || !set_pads(&f))
 		return false;
 	b->printer = (struct printer){
 		.arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &f
@@ -248,72 +332,13 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	b->place = address_of_root;
 	b->user = &f;
 	b->list = value_list(arena);
-	for (int i = 0; i < f.pad_count && plane; i++) /* lanes come and go as the image's columns do */
-		if (index_uses(f.pads[i].at, f.column)
-		        && index_factor(f.pads[i].at, f.column) != index_factor(x_at, f.column))
-			return false;
-	if (!set_pads(&f))
-		return false;
-	int64_t columns = extent_of(f.root, f.column), rows = extent_of(f.root, f.row),
-	        channels = extent_of(f.root, f.lane);
+	int64_t columns = extent_of(f.root, f.column), channels = extent_of(f.root, f.lane);
 	struct dims d = { f.column, f.lane, arena_printf(arena, "%" PRId64, columns),
 		arena_printf(arena, "%" PRId64, channels), columns, channels };
-	if (f.root->start
-	        && (!blocks_leaf(b, f.root->start, &d, &start) || (start.lane & ~(plane ? 0 : 1)) || start.row
-	                || (f.row >= 0 && expr_uses(f.root->start, f.row))))
+	if (!find_ending(&f, &d))
 		return false;
-	bool plain = blocks_ending(f.value, f.root, &ending);
-	const struct index *add_at = NULL;
-	if (plain && ending.add) {
-		add_at = schedule_address(arena, ending.add->of, ending.add->at);
-		plain = index_is_affine(add_at) && index_factor(add_at, plane ? f.column : f.lane) == 1
-		        && ending.add->of != f.root;
-	}
-	if (plane && !plain)
-		return false;
-	set(&f, f.moving, "x", base_of(&f, f.x->of, x_at));
-	set(&f, plane ? f.moving : f.fixed, "w", w_at ? base_of(&f, f.w->of, w_at) : "0");
-	if (f.root->start && f.root->start->kind == EXPR_LOAD)
-		start.at =
-		        base_of(&f, f.root->start->of, schedule_address(arena, f.root->start->of, f.root->start->at));
-	set(&f, f.moving, "start", start.at);
-	set_int(&f, "start_lane", start.lane);
-	set_int(&f, "x_row", factor_of(x_at, f.row));
-	set_int(&f, "x_column", factor_of(x_at, f.column));
-	set_int(&f, "x_up", factor_of(x_at, f.up));
-	set_int(&f, "x_right", factor_of(x_at, f.right));
-	set_int(&f, "w_up", w_at ? factor_of(w_at, f.up) : 0);
-	set_int(&f, "w_right", w_at ? factor_of(w_at, f.right) : 0);
-	set_int(&f, "columns", columns);
-	set_int(&f, "channels", channels);
-	set_int(&f, "up", extent_of(f.root, f.up));
-	set_int(&f, "right", extent_of(f.root, f.right));
-	set_int(&f, "act", plain && ending.relu);
-	if (plain) {
-		set(&f, f.moving, "out", base_of(&f, f.result, out_at));
-		set_int(&f, "out_row", factor_of(out_at, f.row));
-		set_int(&f, "out_column", factor_of(out_at, f.column));
-		set(&f, f.moving, "add", add_at ? base_of(&f, ending.add->of, add_at) : "0");
-		set_int(&f, "add_row", add_at ? factor_of(add_at, f.row) : 0);
-		set_int(&f, "add_column", add_at ? factor_of(add_at, f.column) : 0);
-	} else {
-		const char *scratch = blocks_scratch(b, columns * channels, NULL);
-		set(&f, f.moving, "out", scratch);
-		set_int(&f, "out_row", 0);
-		set_int(&f, "out_column", channels);
-		set(&f, f.moving, "add", "0");
-		set_int(&f, "add_row", 0);
-		set_int(&f, "add_column", 0);
-		f.sums = (struct operand){ scratch, f.column >= 0 ? channels : 0, 1, false };
-		b->list = calls;
-		/* the row's first column and channel: their variables stand at 0 */
-		blocks_let(b, "long", names[f.lane], "0");
-		if (f.column >= 0)
-			blocks_let(b, "long", names[f.column], "0");
-		struct operand to = { printer_address(&b->printer, f.result, out_at), factor_of(out_at, f.column), 1,
-			false };
-		blocks_into(b, f.value, &d, to);
-	}
+	add_operands(&f);
+	struct value calls = add_result(&f, &d);
 	for (int v = 0; v < f.root->rank; v++)
 		if (f.root->extents[v] > 1 && v != f.lane && v != f.column && v != f.row) {
 			struct value axis = value_dict(arena);
@@ -326,7 +351,7 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	value_dict_set(out->value, "fixed", f.fixed);
 	value_dict_set(out->value, "moving", f.moving);
 	value_dict_set(out->value, "entry", value_string(f.entry));
-	value_dict_set(out->value, "rows", value_int(rows));
+	value_dict_set(out->value, "rows", value_int(extent_of(f.root, f.row)));
 	value_dict_set(out->value, "row", value_string(f.row >= 0 ? names[f.row] : "row"));
 	value_dict_set(out->value, "result", calls);
 	out->scratch = b->scratch_most;

@@ -6,15 +6,19 @@
 enum { IMAGE, CHANNEL, ROW, COLUMN }; /* the root's variables */
 
 struct winding {
-	const struct kernel *kernel;
+	struct blocks *b;
 	const struct contraction *c;
+	const struct target *target;
+	struct value globals;
+	int64_t tiles, group;            /* of an image; of a group, at most */
+	int64_t vecs, panel_vecs, width; /* of all channels; of a panel; its channels */
 	struct operand sums;
 };
 
 static const char *buffer_name(void *user, const struct definition *of)
 {
 	const struct winding *w = user;
-	return emit_buffer((void *)(uintptr_t)w->kernel, of);
+	return emit_buffer((void *)(uintptr_t)w->b->kernel, of);
 }
 
 static bool address_of_root(void *user, const struct expr *load, const struct dims *d, struct operand *out)
@@ -40,127 +44,151 @@ static void add_size(struct value list, int64_t size)
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
+/* The menu's tiles: groups differ by one tile, blocks of a group by one row, panels by one vector. */
+static void use_tiles(struct winding *w)
 {
-	const struct contraction *c = b->kernel->detail;
-	const struct definition *y = c->root;
-	struct arena *arena = b->arena;
-	struct winding w = { .kernel = b->kernel, .c = c };
-	static const char *const names[MAX_VARS] = { "image", "c", "row", "column" };
-	int m = c->rewrite->m, lanes = emit->target->lanes, n = m + 2;
-	int64_t ci = c->rewrite->w->extents[1], co = y->extents[1];
-	int64_t tiles = ceil_div(y->extents[2], m) * ceil_div(y->extents[3], m), group = ceil_div(tiles, c->group);
-	int64_t vecs = ceil_div(co, lanes), panel_vecs = ceil_div(vecs, c->panels), depth = ceil_div(ci, lanes) * lanes;
-	int64_t values = group * depth + 16, products = group * panel_vecs * lanes + 16, width = panel_vecs * lanes;
-	struct value globals = winograd_values(emit, b->kernel), rows = value_list(arena), wide = value_list(arena),
-	             calls = value_list(arena), start_calls = value_list(arena);
-	b->printer = (struct printer){
-		.arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &w
-	};
-	b->place = address_of_root;
-	b->user = &w;
-	b->list = value_list(arena);
-
-	for (int last = 0; last < 2; last++) { /* groups differ by one tile, blocks of a group by one row */
-		int64_t count = last ? group : tiles / c->group, blocks = ceil_div(count, c->tile_rows);
+	const struct contraction *c = w->c;
+	struct arena *arena = w->b->arena;
+	struct value rows = value_list(arena), wide = value_list(arena);
+	for (int last = 0; last < 2; last++) {
+		int64_t count = last ? w->group : w->tiles / c->group, blocks = ceil_div(count, c->tile_rows);
 		if (count) {
 			add_size(rows, count / blocks);
 			add_size(rows, ceil_div(count, blocks));
 		}
 	}
-	add_size(wide, vecs / c->panels);
-	add_size(wide, panel_vecs);
-	const char *entry = panel_vecs <= JIT_POINT_VECS && width <= JIT_POINT_LANES && !c->w && !c->prefetch
+	add_size(wide, w->vecs / c->panels);
+	add_size(wide, w->panel_vecs);
+	const char *entry = w->panel_vecs <= JIT_POINT_VECS && w->width <= JIT_POINT_LANES && !c->w && !c->prefetch
 	        ? "m_point"
 	        : "m_tile";
-	set(globals, "entry", entry);
 	for (size_t r = 0; r < value_count(rows); r++)
 		for (size_t v = 0; v < value_count(wide); v++) {
-			if (!jit_tile_fits(
-			            emit->target, (int)value_at(rows, r).integer, (int)value_at(wide, v).integer))
-				blocks_cannot(b, "the menu has no tile of that size");
-			blocks_uses(b,
-			        arena_printf(arena, "%s_%" PRId64 "x%" PRId64, entry, value_at(rows, r).integer,
-			                value_at(wide, v).integer),
-			        "tile");
+			int64_t high = value_at(rows, r).integer, across = value_at(wide, v).integer;
+			if (!jit_tile_fits(w->target, (int)high, (int)across))
+				blocks_cannot(w->b, "the menu has no tile of that size");
+			blocks_uses(w->b, arena_printf(arena, "%s_%" PRId64 "x%" PRId64, entry, high, across), "tile");
 		}
-	blocks_uses(b, "m_products", "products");
-	blocks_uses(b, arena_printf(arena, "m_forward_%d", m), "forward");
-	blocks_uses(b, arena_printf(arena, "m_back_%d", m), "back");
+	blocks_uses(w->b, "m_products", "products");
+	set(w->globals, "entry", entry);
+	value_dict_set(w->globals, "rows", rows);
+	value_dict_set(w->globals, "wide", wide);
+}
 
-	set(globals, "values_at", blocks_scratch(b, values * n * n, NULL));
-	set(globals, "products_at", blocks_scratch(b, products * n * n, NULL));
-	set(globals, "packed_a_at", blocks_scratch(b, depth * n * n, NULL));
-
+/* The transforms, and scratch for what they make: n * n planes of each. */
+static void use_transforms(struct winding *w)
+{
+	const struct contraction *c = w->c;
+	struct blocks *b = w->b;
+	int m = c->rewrite->m, n = m + 2, lanes = w->target->lanes;
+	int64_t depth = ceil_div(c->rewrite->w->extents[1], lanes) * lanes;
+	int64_t values = w->group * depth + 16, products = w->group * w->width + 16;
+	blocks_uses(b, arena_printf(b->arena, "m_forward_%d", m), "forward");
+	blocks_uses(b, arena_printf(b->arena, "m_back_%d", m), "back");
+	set(w->globals, "values_at", blocks_scratch(b, values * n * n, NULL));
+	set(w->globals, "products_at", blocks_scratch(b, products * n * n, NULL));
+	set(w->globals, "packed_a_at", blocks_scratch(b, depth * n * n, NULL));
 	if (c->w) {
-		set(globals, "filters_at",
-		        blocks_scratch(b, n * n * c->k_block * lanes * (c->kept ? vecs : panel_vecs), NULL));
-		blocks_uses(b, arena_printf(arena, "m_filters_%d", m), "filters");
+		int64_t kept = c->kept ? w->vecs : w->panel_vecs;
+		set(w->globals, "filters_at", blocks_scratch(b, n * n * c->k_block * lanes * kept, NULL));
+		blocks_uses(b, arena_printf(b->arena, "m_filters_%d", m), "filters");
 	}
+	set_int(w->globals, "n", n);
+	set_int(w->globals, "depth", depth);
+	set_int(w->globals, "values", values);
+	set_int(w->globals, "products", products);
+}
 
-	/* the bias of a panel */
-	struct dims across = { -1, CHANNEL, "1", "channels", 1, width };
+/* The bias of a panel. */
+static void add_start(struct winding *w)
+{
+	struct blocks *b = w->b;
+	struct value calls = value_list(b->arena);
+	struct dims across = { -1, CHANNEL, "1", "channels", 1, w->width };
 	struct operand start = { .at = "0" };
-	if (c->start) {
-		b->list = start_calls;
-		start = blocks_value(b, c->start, &across, true);
+	if (w->c->start) {
+		b->list = calls;
+		start = blocks_value(b, w->c->start, &across, true);
 		if (start.lane != 1) {
-			const char *all = blocks_scratch(b, width, NULL);
-			blocks_call(
-			        b, "m_copy_s", "map1", arena_printf(arena, "%s, 0, %s, 0, 1, channels", all, start.at));
+			const char *all = blocks_scratch(b, w->width, NULL);
+			blocks_call(b, "m_copy_s", "map1",
+			        arena_printf(b->arena, "%s, 0, %s, 0, 1, channels", all, start.at));
 			start.at = all;
 		}
 	}
-	set(globals, "start", start.at);
-	value_dict_set(globals, "start_calls", start_calls);
+	set(w->globals, "start", start.at);
+	value_dict_set(w->globals, "start_calls", calls);
+}
 
-	/* outputs: straight to their place, or row by row of the tile through an epilogue */
-	const struct expr *value = c->value;
+/* Outputs go straight to their place, or row by row of the tile through an epilogue. */
+static void add_result(struct winding *w)
+{
+	const struct contraction *c = w->c;
+	struct blocks *b = w->b;
+	struct value calls = value_list(b->arena);
+	int m = c->rewrite->m;
 	struct ending ending;
 	struct operand add = { 0 };
-	bool plain = blocks_ending(value, c->root, &ending), root_alone = plain && !ending.add && !ending.relu;
-	struct dims ends = { COLUMN, CHANNEL, "wide", "channels", m, width };
+	bool plain = blocks_ending(c->value, c->root, &ending), root_alone = plain && !ending.add && !ending.relu;
+	struct dims ends = { COLUMN, CHANNEL, "wide", "channels", m, w->width };
 	if (plain && ending.add) {
 		add = blocks_value(b, ending.add, &ends, false);
 		plain = add.lane == 1;
 	}
-	int64_t step = co > 1 ? index_factor(c->out_at, CHANNEL) : 1;
-	bool direct = step == 1 && plain;
-	set(globals, "add", direct && ending.add ? add.at : "");
-	set_int(globals, "add_row",
-	        direct && ending.add ? index_factor(schedule_address(arena, ending.add->of, ending.add->at), ROW) : 0);
-	set_int(globals, "add_pixel", direct && ending.add ? add.row : 0);
+	int64_t step = c->root->extents[1] > 1 ? index_factor(c->out_at, CHANNEL) : 1;
+	bool direct = step == 1 && plain, adds = direct && ending.add;
+	set(w->globals, "add", adds ? add.at : "");
+	set_int(w->globals, "add_row",
+	        adds ? index_factor(schedule_address(b->arena, ending.add->of, ending.add->at), ROW) : 0);
+	set_int(w->globals, "add_pixel", adds ? add.row : 0);
 	if (direct) {
-		set(globals, "out", printer_address(&b->printer, c->result, c->out_at));
-		set_int(globals, "out_row", index_factor(c->out_at, ROW));
-		set_int(globals, "out_pixel", index_factor(c->out_at, COLUMN));
+		set(w->globals, "out", printer_address(&b->printer, c->result, c->out_at));
+		set_int(w->globals, "out_row", index_factor(c->out_at, ROW));
+		set_int(w->globals, "out_pixel", index_factor(c->out_at, COLUMN));
 	} else {
-		const char *square = blocks_scratch(b, (int64_t)m * m * width, NULL);
-		const struct expr *whole = expr_load_first(arena, c->root);
-		w.sums = (struct operand){ arena_printf(arena, "%s + i * %" PRId64, square, m * width), width, 1,
-			false };
+		const char *square = blocks_scratch(b, m * m * w->width, NULL);
+		w->sums = (struct operand){ arena_printf(b->arena, "%s + i * %" PRId64, square, m * w->width), w->width,
+			1, false };
 		b->list = calls;
 		struct operand to = { printer_address(&b->printer, c->result, c->out_at),
 			index_factor(c->out_at, COLUMN), step, false };
-		blocks_into(b, root_alone ? whole : value, &ends, to);
-		set(globals, "out", square);
-		set_int(globals, "out_row", m * width);
-		set_int(globals, "out_pixel", width);
+		blocks_into(b, root_alone ? expr_load_first(b->arena, c->root) : c->value, &ends, to);
+		set(w->globals, "out", square);
+		set_int(w->globals, "out_row", m * w->width);
+		set_int(w->globals, "out_pixel", w->width);
 	}
-	value_dict_set(globals, "direct", value_bool(direct));
-	value_dict_set(globals, "act", value_int(direct && ending.relu));
-	value_dict_set(globals, "result", calls);
-	value_dict_set(globals, "rows", rows);
-	value_dict_set(globals, "wide", wide);
-	set_int(globals, "n", n);
-	set_int(globals, "tiles", tiles);
-	set_int(globals, "side", ceil_div(y->extents[3], m));
-	set_int(globals, "vecs", vecs);
-	set_int(globals, "panel_vecs", panel_vecs);
-	set_int(globals, "depth", depth);
-	set_int(globals, "values", values);
-	set_int(globals, "products", products);
-	out->value = globals;
+	value_dict_set(w->globals, "direct", value_bool(direct));
+	value_dict_set(w->globals, "act", value_int(direct && ending.relu));
+	value_dict_set(w->globals, "result", calls);
+}
+
+bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
+{
+	static const char *const names[MAX_VARS] = { "image", "c", "row", "column" };
+	const struct contraction *c = b->kernel->detail;
+	const int64_t *extents = c->root->extents;
+	int m = c->rewrite->m, lanes = emit->target->lanes;
+	struct winding w = { .b = b, .c = c, .target = emit->target, .globals = winograd_values(emit, b->kernel) };
+	w.tiles = ceil_div(extents[2], m) * ceil_div(extents[3], m);
+	w.group = ceil_div(w.tiles, c->group);
+	w.vecs = ceil_div(extents[1], lanes);
+	w.panel_vecs = ceil_div(w.vecs, c->panels);
+	w.width = w.panel_vecs * lanes;
+	b->printer = (struct printer){
+		.arena = b->arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &w
+	};
+	b->place = address_of_root;
+	b->user = &w;
+	b->list = value_list(b->arena);
+	set_int(w.globals, "tiles", w.tiles);
+	set_int(w.globals, "side", ceil_div(extents[3], m));
+	set_int(w.globals, "vecs", w.vecs);
+	set_int(w.globals, "panel_vecs", w.panel_vecs);
+	use_tiles(&w);
+	use_transforms(&w);
+	add_start(&w);
+	add_result(&w);
+	out->value = w.globals;
 	out->scratch = b->scratch_most;
 	return !b->cannot;
 }

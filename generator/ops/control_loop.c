@@ -260,87 +260,108 @@ static int64_t repeated_rounds(const struct loop *loop, const struct tensor *tri
 	return bound <= REPEATED_MOST ? bound : open && !loop->scans ? ENDLESS_MOST : -1;
 }
 
+/* What says whether a round comes, where that comes at run time: the condition, the count, or both. */
+struct going {
+	struct tensor *trips, *first;    /* Loop's own two inputs */
+	struct tensor *on;               /* what the body says */
+	struct tensor *round, *next;     /* the round's number, and the one behind it; NULL: nobody asks */
+	struct tensor *starts, *goes_on; /* before the first round, and behind each; NULL: always */
+	bool counts, open;               /* by a count of run time; by anything of run time */
+};
+
+static void say_going(struct loop *loop, struct repeating *r, struct holder *in, struct going *g)
+{
+	struct holder *h = &loop->h;
+	g->starts = comes(g->first) ? g->first : NULL;
+	g->counts = comes(g->trips);
+	g->open = comes(g->on) || g->starts || g->counts;
+	if (!g->counts && !(g->open && loop->scans) && !repeat_reads(r, g->round))
+		repeat_drop(r, g->round);
+	else
+		g->next = holder_add(in, "", "Add", 2, (struct tensor *[]){ g->round, holder_number(in, 0, 1) });
+	g->goes_on = comes(g->on) ? scalar_truth(in, g->on) : NULL;
+	if (!g->counts)
+		return;
+	struct tensor *scalar = scalar_truth(h, g->trips);
+	g->starts = both(h, g->starts ? scalar_truth(h, g->starts) : NULL,
+	        holder_add(h, "", "Less", 2, (struct tensor *[]){ holder_number(h, 0, 0), scalar }));
+	g->goes_on = both(in, g->goes_on,
+	        scalar_truth(in, holder_add(in, "", "Less", 2, (struct tensor *[]){ g->next, scalar })));
+}
+
+/* The node's outputs from the repeated one's: the number of rounds, what is handed on, whether more would follow, stacks. */
+static void give_results(struct loop *loop, const struct going *g, struct tensor **results, int64_t rounds)
+{
+	struct holder *h = &loop->h;
+	struct node *node = h->node;
+	struct tensor **last = results + (g->next != NULL), **stack = last + loop->carried + g->open;
+	struct tensor *more = g->open ? last[loop->carried] : NULL, *count = NULL;
+	if (g->open && loop->scans) /* as many as are stacked, and none would follow */
+		count = g->counts && !comes(g->first) && !comes(g->on)
+		        ? g->trips
+		        : holder_add(h, "", "Add", 2,
+		                (struct tensor *[]){
+		                        results[0], holder_add_with(h, "", "Cast", 1, &more, "to", DTYPE_I64, NULL) });
+	bool bounded = g->trips && g->trips->data && tensor_int(g->trips, 0) <= REPEATED_MOST;
+	for (size_t k = 0; k < loop->carried; k++) {
+		struct tensor *one = last[k];
+		if (!k && g->open && !loop->scans && !bounded)
+			one = holder_add_with(h, "ingot", "Loop", 2,
+			        (struct tensor *[]){ one, holder_add(h, "", "Not", 1, &more) }, "most", rounds, NULL);
+		holder_out(h, (int)k, one);
+	}
+	for (size_t k = loop->carried; k < loop->carried + loop->scans; k++)
+		if (node_has_out(node, (int)k)) {
+			struct tensor *one = *stack++;
+			bool asked = asked_rounds(node, k) >= 0;
+			struct tensor *ran = asked && count == g->trips
+			        ? holder_add(h, "", "Max", 2, (struct tensor *[]){ g->trips, holder_number(h, 0, 0) })
+			        : count;
+			holder_out(h, (int)k,
+			        count ? holder_add_with(h, "ingot", "Loop", 2, (struct tensor *[]){ one, ran },
+			                asked ? "counted" : "rounds", asked ? 1 : rounds, NULL)
+			              : one);
+		}
+}
+
 static bool repeat_loop(struct repeating *r, void *user)
 {
 	struct loop *loop = user;
 	struct holder *h = &loop->h, in = holder_inside(h, r);
 	struct node *node = h->node;
-	struct tensor *trips = node_in(node, 0), *first = loop->now[1],
-	              **now = arena_new_array(h->arena, struct tensor *, 2 + loop->carried);
-	bool counts = comes(trips);
-	if ((first->data && !tensor_int(first, 0)) || (trips && trips->data && tensor_int(trips, 0) < 2))
+	struct going g = { .trips = node_in(node, 0), .first = loop->now[1] };
+	struct tensor *going = NULL, **now = arena_new_array(h->arena, struct tensor *, 2 + loop->carried);
+	if ((g.first->data && !tensor_int(g.first, 0)) || (g.trips && g.trips->data && tensor_int(g.trips, 0) < 2))
 		return false;
 	for (size_t i = 0; i < loop->carried; i++)
 		holder_want_fit(h, 2 + i, loop->now[2 + i]);
-	now[0] = repeat_in(r, number_of_round(loop, 0), REPEAT_CARRIED, false);
+	g.round = now[0] = repeat_in(r, number_of_round(loop, 0), REPEAT_CARRIED, false);
 	now[1] = holder_truth(&in, true);
 	for (size_t i = 0; i < loop->carried; i++)
 		now[2 + i] = repeat_in(r, loop->now[2 + i], REPEAT_CARRIED, false);
-	struct tensor **out = holder_expand(&in, 2 + (int)loop->carried, now, NULL, true), *on = out[0],
-	              *starts = comes(first) ? first : NULL;
-	if (on->type != DTYPE_BOOL || !tensor_is_scalar_like(on) || (on->data && !tensor_int(on, 0)))
+	struct tensor **out = holder_expand(&in, 2 + (int)loop->carried, now, NULL, true);
+	g.on = out[0];
+	if (g.on->type != DTYPE_BOOL || !tensor_is_scalar_like(g.on) || (g.on->data && !tensor_int(g.on, 0)))
 		return false;
-	bool open = comes(on) || starts || counts,
-	     numbered = counts || (open && loop->scans) || repeat_reads(r, now[0]);
-	if (!numbered)
-		repeat_drop(r, now[0]);
-	/* Whether a round comes: the condition, and the count where that is given when it runs. */
-	struct tensor *next = !numbered
-	        ? NULL
-	        : holder_add(&in, "", "Add", 2, (struct tensor *[]){ now[0], holder_number(&in, 0, 1) }),
-	              *going = NULL;
-	struct tensor *goes = comes(on) ? scalar_truth(&in, on) : NULL;
-	if (counts) {
-		struct tensor *scalar = scalar_truth(h, trips);
-		starts = both(h, starts ? scalar_truth(h, starts) : NULL,
-		        holder_add(h, "", "Less", 2, (struct tensor *[]){ holder_number(h, 0, 0), scalar }));
-		goes = both(&in, goes,
-		        scalar_truth(&in, holder_add(&in, "", "Less", 2, (struct tensor *[]){ next, scalar })));
-	}
-	int64_t rounds = repeated_rounds(loop, trips, open);
+	say_going(loop, r, &in, &g);
+	int64_t rounds = repeated_rounds(loop, g.trips, g.open);
 	if (rounds < 1)
 		return false;
-	if (open)
-		going = repeat_in(r, starts ? scalar_truth(h, starts) : holder_truth(h, true), REPEAT_CARRIED, false);
-	if (numbered)
-		repeat_out(r, next, now[0], false);
+	if (g.open)
+		going = repeat_in(
+		        r, g.starts ? scalar_truth(h, g.starts) : holder_truth(h, true), REPEAT_CARRIED, false);
+	if (g.next)
+		repeat_out(r, g.next, now[0], false);
 	for (size_t i = 0; i < loop->carried; i++)
 		repeat_out(r, out[1 + i], now[2 + i], false);
-	if (open)
-		repeat_out(r, goes ? goes : holder_truth(&in, true), going, false);
+	if (g.open)
+		repeat_out(r, g.goes_on ? g.goes_on : holder_truth(&in, true), going, false);
 	for (size_t k = 0; k < loop->scans; k++)
 		if (node_has_out(node, (int)(loop->carried + k)))
 			repeat_out(r, out[1 + loop->carried + k], NULL, false);
 	if (!r->out.count)
 		return false;
-	struct tensor **results = repeat_node(r, rounds, going), **last = results + numbered,
-	              **stack = last + loop->carried + open;
-	struct tensor *more = open ? last[loop->carried] : NULL, *count = NULL,
-	              **carried = arena_new_array(h->arena, struct tensor *, loop->carried + 1);
-	memcpy(carried, last, loop->carried * sizeof *carried);
-	if (open && loop->scans) /* as many as are stacked, and none would follow */
-		count = counts && !comes(first) && !comes(on)
-		        ? trips
-		        : holder_add(h, "", "Add", 2,
-		                (struct tensor *[]){
-		                        results[0], holder_add_with(h, "", "Cast", 1, &more, "to", DTYPE_I64, NULL) });
-	if (open && loop->carried && !loop->scans && !(trips && trips->data && tensor_int(trips, 0) <= REPEATED_MOST))
-		carried[0] = holder_add_with(h, "ingot", "Loop", 2,
-		        (struct tensor *[]){ carried[0], holder_add(h, "", "Not", 1, &more) }, "most", rounds, NULL);
-	for (size_t k = 0; k < loop->carried; k++)
-		holder_out(h, (int)k, carried[k]);
-	for (size_t k = 0; k < loop->scans; k++)
-		if (node_has_out(node, (int)(loop->carried + k))) {
-			struct tensor *one = *stack++;
-			bool asked = asked_rounds(node, loop->carried + k) >= 0;
-			struct tensor *ran = asked && count == trips
-			        ? holder_add(h, "", "Max", 2, (struct tensor *[]){ trips, holder_number(h, 0, 0) })
-			        : count;
-			holder_out(h, (int)(loop->carried + k),
-			        count ? holder_add_with(h, "ingot", "Loop", 2, (struct tensor *[]){ one, ran },
-			                asked ? "counted" : "rounds", asked ? 1 : rounds, NULL)
-			              : one);
-		}
+	give_results(loop, &g, repeat_node(r, rounds, going), rounds);
 	return true;
 }
 
