@@ -222,6 +222,7 @@ static bool within(const struct ingot_mode_state *state, uint32_t set) { return 
 
 bool ingot_mode_known_virtual(const struct ingot_mode_state *state) { return within(state, INGOT_VIRTUAL); }
 bool ingot_mode_known_not_virtual(const struct ingot_mode_state *state) { return within(state, INGOT_NEVER_VIRTUAL); }
+bool ingot_mode_known_hosted(const struct ingot_mode_state *state) { return within(state, INGOT_HOSTED); }
 bool ingot_mode_known_constant(const struct ingot_mode_state *state) { return within(state, INGOT_HOSTED_CONSTANT); }
 bool ingot_mode_known_volatile(const struct ingot_mode_state *state) { return within(state, INGOT_HOSTED_VOLATILE); }
 bool ingot_mode_known_not_materialized(const struct ingot_mode_state *state)

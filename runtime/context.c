@@ -97,10 +97,16 @@ static struct location *location_whole(struct node *node, struct slab *slab, enu
 	return location;
 }
 
+/* What the host has too is shared with it, where the backend has such memory. */
+static enum ingot_slab_mode slab_mode(const struct node *node)
+{
+	return node && ingot_mode_known_hosted(&node->mode) ? INGOT_SLAB_SHARED : INGOT_SLAB_PRIVATE;
+}
+
 struct location *location_alone(
         struct device *device, struct node *node, uint64_t bytes, uint32_t align, enum ingot_status *status)
 {
-	return location_whole(node, slab_new(device, bytes, align, INGOT_SLAB_PRIVATE, status), status);
+	return location_whole(node, slab_new(device, bytes, align, slab_mode(node), status), status);
 }
 
 struct location *location_adopt(
@@ -116,7 +122,7 @@ struct location *location_adopt(
 bool location_owned(struct location *location, const struct stream *stream)
 {
 	const struct held *held = location_held(location);
-	return held->owner_generation
+	return held->owner_generation && !(location->node && location->node->by_hand)
 	        && (held->owner != stream->object.index || held->owner_generation != stream->object.generation);
 }
 
@@ -211,6 +217,15 @@ struct entry *context_find(struct context *context, const struct node *node, str
 
 /* ---- life ---- */
 
+void context_merges(struct context *context, struct node *node)
+{
+	struct node *old = context->merge_node;
+	if ((context->merge_node = node))
+		object_keep(&node->object);
+	if (old)
+		object_drop(&old->object);
+}
+
 enum ingot_status context_new(struct stream *stream, struct context *parent, struct context **out)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
@@ -230,8 +245,7 @@ enum ingot_status context_new(struct stream *stream, struct context *parent, str
 	if ((context->parent = parent)) {
 		object_keep(&parent->object);
 		parent->children++;
-		if ((context->merge_node = parent->merge_node))
-			object_keep(&context->merge_node->object);
+		context_merges(context, parent->merge_node);
 	}
 	*out = context;
 	return INGOT_OK;
@@ -355,7 +369,9 @@ struct context *context_enter(struct ingot_context handle, enum ingot_status *st
 	return context;
 }
 
-enum ingot_status ingot_context_child(struct ingot_context handle, struct ingot_stream on, struct ingot_context *out)
+/* merges: NULL: as the parent. */
+static enum ingot_status context_child(
+        struct ingot_context handle, struct ingot_stream on, const struct ingot_node *merges, struct ingot_context *out)
 {
 	NEED(out);
 	enum ingot_status status;
@@ -363,14 +379,29 @@ enum ingot_status ingot_context_child(struct ingot_context handle, struct ingot_
 	if (!parent)
 		return status;
 	struct stream *stream = on.runtime ? FIND(stream, handle.runtime, on, KIND_STREAM) : parent->stream;
-	if (!stream)
+	struct node *node = stream && merges && merges->runtime ? FIND(node, handle.runtime, *merges, KIND_NODE) : NULL;
+	if (!stream || (merges && merges->runtime && !node))
 		status = INGOT_STALE;
 	else if (stream->device != parent->stream->device)
 		status = say(INGOT_MISMATCH, "%s is on another device than the parent context", stream->name);
-	else if (!(status = context_new(stream, parent, &context)))
+	else if (!(status = context_new(stream, parent, &context))) {
+		if (merges)
+			context_merges(context, node);
 		*out = HANDLE(ingot_context, context);
+	}
 	leave(handle.runtime);
 	return status;
+}
+
+enum ingot_status ingot_context_child(struct ingot_context parent, struct ingot_stream on, struct ingot_context *out)
+{
+	return context_child(parent, on, NULL, out);
+}
+
+enum ingot_status ingot_context_child_merging(
+        struct ingot_context parent, struct ingot_stream on, struct ingot_node node, struct ingot_context *out)
+{
+	return context_child(parent, on, &node, out);
 }
 
 enum ingot_status ingot_context_finalize(struct ingot_context handle)
@@ -536,14 +567,20 @@ static enum ingot_status pools_open(struct context *context, struct placing *pla
 	struct ingot_runtime *runtime = device->object.runtime;
 	for (; placing->made < placing->segments; placing->made++) {
 		uint32_t align = 0, segment = placing->made;
+		enum ingot_slab_mode mode = INGOT_SLAB_PRIVATE;
 		enum ingot_status status;
-		for (uint32_t i = 0; i < placing->count; i++)
-			if (placing->items[i].segment == segment && placing->items[i].align > align)
+		for (uint32_t i = 0; i < placing->count; i++) {
+			if (placing->items[i].segment != segment)
+				continue;
+			if (placing->items[i].align > align)
 				align = (uint32_t)placing->items[i].align;
+			if (slab_mode(placing->nodes[i]) == INGOT_SLAB_SHARED)
+				mode = INGOT_SLAB_SHARED;
+		}
 		if (!memory_grow(
 		            runtime, &context->pools, context->pool_count, &context->pool_room, sizeof *context->pools))
 			return say(INGOT_MEMORY, "no memory for a pool");
-		struct slab *slab = slab_new(device, placing->used[segment], align, INGOT_SLAB_PRIVATE, &status);
+		struct slab *slab = slab_new(device, placing->used[segment], align, mode, &status);
 		if (!slab || (status = pool_add_inner(device, slab, placing->pools + segment)))
 			return status;
 		placing->slabs[segment] = slab;

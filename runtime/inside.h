@@ -328,6 +328,7 @@ struct node {
 	uint32_t label_count;
 	struct ingot_precision_state precision;
 	struct ingot_mode_state mode;
+	bool by_hand; /* the program said that it is shared: any stream may write it */
 	uint32_t rank;
 	int64_t dims[INGOT_MAX_RANK], left[INGOT_MAX_RANK], right[INGOT_MAX_RANK];
 	double margin;
@@ -671,6 +672,7 @@ void entries_release(struct ingot_runtime *, struct entries *);
 struct entry *context_find(
         struct context *, const struct node *, struct entry *room); /* views resolved; NULL: not there */
 enum ingot_status context_new(struct stream *, struct context *parent, struct context **);
+void context_merges(struct context *, struct node *); /* NULL: no node */
 /* INGOT_CONFLICT: the stream may not write the place, as it is constant, or another stream's. */
 enum ingot_status location_refuses(struct location *, struct stream *, const struct node *);
 bool location_owned(struct location *, const struct stream *); /* by another stream */

@@ -166,7 +166,8 @@ enum ingot_status ingot_merge_buffer(
 	if (!stream)
 		return INGOT_STALE;
 	const struct content *held = held_content(stream), *content = merge_now(stream);
-	bool updating = content && content->update && !command_over(content->update);
+	struct ingot_command *latest = !content ? NULL : content->streaming ? content->consumer : content->update;
+	bool updating = latest && !command_over(latest);
 	*out = (struct ingot_merge_state){ .filled = content != NULL,
 		.streaming = content && content->streaming,
 		.updating = updating,
@@ -176,7 +177,7 @@ enum ingot_status ingot_merge_buffer(
 	if (update)
 		*update = (struct ingot_event){ 0 };
 	enum ingot_status status =
-	        updating ? event_new(stream->device, handle.runtime, content->update, update) : INGOT_OK;
+	        updating && update ? event_new(stream->device, handle.runtime, latest, update) : INGOT_OK;
 	leave(handle.runtime);
 	return status;
 }

@@ -94,6 +94,7 @@ struct node *node_make(
 		handle_close(&node->object);
 		return NULL;
 	}
+	node->by_hand = options->sharing == INGOT_SHARED && options->provenance == INGOT_BY_USER;
 	return node;
 }
 
@@ -683,6 +684,7 @@ enum ingot_status ingot_node_sharing_update(
 		return INGOT_STALE;
 	enum ingot_status status =
 	        ingot_sharing_update(&node->mode, sharing, by, why) ? INGOT_OK : node_conflict(node, why);
+	node->by_hand |= !status && sharing == INGOT_SHARED && by == INGOT_BY_USER;
 	leave(handle.runtime);
 	return status;
 }

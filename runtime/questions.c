@@ -6,12 +6,45 @@ static struct ingot_stream stream_of(struct ingot_command *command)
 	return command->stream ? HANDLE(ingot_stream, command->stream) : (struct ingot_stream){ 0 };
 }
 
-static void list_streams(
-        struct hazard *hazard, bool writers, struct ingot_stream *streams, uint32_t room, uint32_t *count)
+/* The undone writers of a place, from the last one back: each comes after the one before it. */
+struct writers {
+	struct ingot_command *now;
+	uint16_t place; /* of its places, this one */
+};
+
+static struct ingot_command *writer_before(struct writers *writers)
 {
+	const struct ingot_command *now = writers->now;
+	writers->now = NULL;
+	for (uint32_t i = 0; i < now->edge_count && writers->place != NO_PLACE; i++) {
+		const struct edge *edge = now->edges + i;
+		if (!edge->from || edge->place != writers->place || command_over(edge->from))
+			continue;
+		*writers = (struct writers){ edge->from, edge->from_place };
+		break;
+	}
+	return writers->now;
+}
+
+/* The next of those that touch the place, from *i on; NULL: no more. */
+static struct ingot_command *toucher(struct hazard *hazard, struct writers *writers, uint32_t *i)
+{
+	uint32_t at = (*i)++;
+	if (!writers)
+		return at < hazard->reader_count ? hazard->readers[at] : NULL;
+	if (at)
+		return writers->now ? writer_before(writers) : NULL;
+	*writers = (struct writers){ hazard->writer, hazard->place };
+	return hazard->writer;
+}
+
+static void list_streams(
+        struct hazard *hazard, bool of_writers, struct ingot_stream *streams, uint32_t room, uint32_t *count)
+{
+	struct writers writers, *walk = of_writers ? &writers : NULL;
+	struct ingot_command *command;
 	*count = 0;
-	for (uint32_t i = 0; i < (writers ? hazard->writer != NULL : hazard->reader_count); i++) {
-		struct ingot_command *command = writers ? hazard->writer : hazard->readers[i];
+	for (uint32_t i = 0; (command = toucher(hazard, walk, &i));) {
 		struct ingot_stream stream = stream_of(command);
 		bool twice = !stream.runtime;
 		for (uint32_t k = 0; k < *count && k < room && !twice; k++)
@@ -68,12 +101,14 @@ static enum ingot_status hazard_events(struct ingot_context handle, struct ingot
 	struct context *context = hazard_enter(handle, node_handle, &hazard, &status);
 	if (!context)
 		return status;
-	*count = writers ? hazard->writer != NULL : hazard->reader_count;
-	for (uint32_t i = 0; i < *count && i < room && !status; i++) {
-		status = event_new(context->stream->device, handle.runtime,
-		        writers ? hazard->writer : hazard->readers[i], events + i);
-		for (; status && i; i--)
-			event_close(FIND(event, handle.runtime, events[i - 1], KIND_EVENT));
+	struct writers walking, *walk = writers ? &walking : NULL;
+	struct ingot_command *command;
+	*count = 0;
+	for (uint32_t i = 0; !status && (command = toucher(hazard, walk, &i)); ++*count) {
+		if (*count < room)
+			status = event_new(context->stream->device, handle.runtime, command, events + *count);
+		for (uint32_t k = *count; status && k--;)
+			event_close(FIND(event, handle.runtime, events[k], KIND_EVENT));
 	}
 	leave(handle.runtime);
 	return status;
@@ -207,7 +242,7 @@ enum ingot_status ingot_owner_stream(
 	struct entry *entry = node ? entries_find(&device->shared, node) : NULL;
 	enum ingot_status status = !node ? INGOT_STALE : INGOT_OK;
 	const struct held *held = entry ? location_held(entry->location) : NULL;
-	if (!status && (!held || !held->owner_generation))
+	if (!status && (!held || !held->owner_generation || node->by_hand))
 		status = say(INGOT_MISSING, "nobody owns n%u", node->id);
 	else if (!status)
 		*out = (struct ingot_stream){ handle.runtime, held->owner, held->owner_generation };

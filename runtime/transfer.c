@@ -367,12 +367,8 @@ enum ingot_status ingot_transfer_routine(struct ingot_node node_handle, struct i
 		object_keep(&context->object);
 		object_keep(&node->object);
 		object_keep(&from->object);
-		if (merge != INGOT_MERGE_NONE) {
-			if (context->merge_node)
-				object_drop(&context->merge_node->object);
-			context->merge_node = node;
-			object_keep(&node->object);
-		}
+		if (merge != INGOT_MERGE_NONE)
+			context_merges(context, node);
 		*out = HANDLE(ingot_routine, routine);
 	} else if (context)
 		handle_close(&context->object);

@@ -1,6 +1,7 @@
 """rows_document.py: the answer of runtime-rows --json, the number of planted faults, and figures.md -> docs/runtime.md.
 
     rows_document.py BUILD/runtime-rows docs/runtime.md        writes the page
+    rows_document.py FOLDER docs/runtime.md                    the same, from the answers kept in FOLDER
     rows_document.py FOLDER docs/runtime.md --check            fails when a row is missing or failing, or the page is not what the tests kept in FOLDER
                                                                give; 77: no NVRTC, so no kernels
     rows_document.py --keep FILE PROGRAM WORD...               runs the rows (--json is added), says what fails and keeps the answers
@@ -80,7 +81,7 @@ def main():
     if sys.argv[1] == "--keep":
         keep(*sys.argv[2:])
     program, path = sys.argv[1:3]
-    if "--check" in sys.argv:
+    if os.path.isdir(program):
         results = []
         for name in KEPT:
             with open(os.path.join(program, name + ".json")) as file:

@@ -26,8 +26,9 @@
  * Constants of a library are never written, by no call (INGOT_CONFLICT): they may lie in read-only memory, and a device
  * has them once, from the first link to the end of the last library and context that have them; where their upload was
  * skipped, the next link or run uploads them again.  A shared node has one writer, the first stream that writes it,
- * also when that is closed.  Closing a context, routine or library waits for what its stream was given by then; in a
- * task nothing waits, and what is queued keeps what it uses.
+ * also when that is closed; one that the program itself says is shared any stream may write, each write behind the one
+ * before.  Closing a context, routine or library waits for what its stream was given by then; in a task nothing waits,
+ * and what is queued keeps what it uses.
  *
  * What a call says of nodes (who owns them, which value is the newest, what is in a merge buffer, what is shared)
  * counts from when its work was accepted: what was refused changes nothing, and what was skipped, as it was cancelled
@@ -48,6 +49,10 @@ extern "C" {
 enum ingot_status ingot_context_new(struct ingot_stream, struct ingot_context *);
 /* stream: of the parent's device; zeros: the parent's own. */
 enum ingot_status ingot_context_child(struct ingot_context parent, struct ingot_stream, struct ingot_context *);
+/* The same, but its merge node is this one (zeros: none), not the parent's: for a merge buffer that the program fills by
+ * ingot_device_to_device, as a transfer routine's context has it from the transfer. */
+enum ingot_status ingot_context_child_merging(
+        struct ingot_context parent, struct ingot_stream, struct ingot_node, struct ingot_context *);
 /* Waits for its stream, but cancels its own work that waits for an event that nobody signalled; then frees what it
  * owns; with automatic transfers the host gets the newest values that nobody else has.  Again: nothing happens.  With
  * live children: INGOT_BUSY, and nothing happens either.  Its handle still answers queries. */
@@ -73,7 +78,8 @@ enum ingot_status ingot_context_location(
         struct ingot_context, struct ingot_node, struct ingot_location *); /* INGOT_MISSING */
 /* The address, on devices with host memory. */
 enum ingot_status ingot_context_address(struct ingot_context, struct ingot_node, void **);
-/* The node that a transfer routine with this context left for the merge buffer; INGOT_MISSING: none. */
+/* The node that the merge buffer is to hold when routines linked here run, which ingot_link compares: a transfer
+ * routine's context has it, so has ingot_context_child_merging's, and so have their children; INGOT_MISSING: none. */
 enum ingot_status ingot_context_merge_node(struct ingot_context, struct ingot_node *);
 size_t ingot_context_json(struct ingot_context, char *text, size_t room); /* nodes and locations */
 
@@ -122,11 +128,11 @@ struct ingot_merge_state {
 	bool filled;            /* something was scheduled into it */
 	struct ingot_node node; /* the latest */
 	bool streaming;         /* it is the source's buffer */
-	bool updating;          /* the latest copy into it is not done; never so while streaming */
+	bool updating;          /* the latest copy into it is not done; while streaming, the consumer that reads it */
 	uint64_t owned_bytes;   /* its own storage, which grows and never shrinks */
 };
-/* A picture of now, of a stream's merge buffer.  update: or NULL; an event of the latest copy, for the caller to close;
- * zeros where `updating` is false. */
+/* A picture of now, of a stream's merge buffer.  update: or NULL; an event of that copy or consumer, for the caller to
+ * close; zeros where `updating` is false, as while no consumer was submitted. */
 enum ingot_status ingot_merge_buffer(struct ingot_stream, struct ingot_merge_state *, struct ingot_event *update);
 
 /* ---- hazards, as questions.  Done events are dropped from the lists by asking ---- */
@@ -142,8 +148,8 @@ enum ingot_status ingot_writer_streams(
         struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);
 enum ingot_status ingot_reader_streams(
         struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);
-/* Events of that work, for the caller to close: of its last writer, and of its readers since, in each stream the
- * last. */
+/* Events of that work, for the caller to close: of its writers, the last one first, and of the readers since that, in
+ * each stream the last. */
 enum ingot_status ingot_writer_events(
         struct ingot_context, struct ingot_node, struct ingot_event *, uint32_t room, uint32_t *count);
 enum ingot_status ingot_reader_events(

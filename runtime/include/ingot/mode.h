@@ -93,6 +93,7 @@ bool ingot_mode_is_open(const struct ingot_mode_state *); /* more than one place
 /* What is decided already, whatever is decided later; nothing is settled by asking.  Virtual: no memory at all. */
 bool ingot_mode_known_virtual(const struct ingot_mode_state *);
 bool ingot_mode_known_not_virtual(const struct ingot_mode_state *);
+bool ingot_mode_known_hosted(const struct ingot_mode_state *);
 bool ingot_mode_known_constant(const struct ingot_mode_state *);
 bool ingot_mode_known_volatile(const struct ingot_mode_state *);
 bool ingot_mode_known_not_materialized(const struct ingot_mode_state *);

@@ -76,6 +76,7 @@ N(node_points_count, ingot_node_points_2d(t->node, 0, 0, 1, (double[1]){ 0 }, (d
 N(node_points_ys, ingot_node_points_2d(t->node, 0, 0, 1, (double[1]){ 0 }, NULL, 1, (uint64_t[]){ 0 }))
 N(context_new, ingot_context_new(t->stream, NULL))
 N(context_child, ingot_context_child(t->context, (struct ingot_stream){ 0 }, NULL))
+N(context_child_merging, ingot_context_child_merging(t->context, (struct ingot_stream){ 0 }, t->node, NULL))
 N(context_parent, ingot_context_parent(t->linked, NULL))
 N(context_stream, ingot_context_stream(t->context, NULL))
 N(context_place, ingot_context_place(t->context, NULL, 2))
@@ -163,14 +164,15 @@ const struct way ways_null[] = { I(runtime_open), O(runtime_close), O(runtime_li
 	I(node_new_labels), I(node_new_out), I(node_wrap), I(node_reshape), I(node_slice), I(node_find), O(node_list),
 	O(node_label), O(node_headers), I(node_code_name), I(node_note), I(node_dtype), I(node_count), I(node_bytes),
 	I(node_host), I(node_get), I(node_get_value), I(node_set), I(node_get_all), I(node_set_all), I(node_points),
-	I(node_points_count), I(node_points_ys), I(context_new), I(context_child), I(context_parent), I(context_stream),
-	I(context_place), I(context_adopt), I(context_location), I(context_address), I(context_merge_node),
-	O(context_json), I(write), I(read), I(init_from_host), I(init_from_host_out), I(init_from_device),
-	I(transfer_routine), I(merge_buffer), I(updating), I(owner), I(candidate), I(writer_streams), I(reader_streams),
-	I(host_reading), I(hazard_entries), I(library_load), I(library_load_out), I(library_node), I(library_kernel),
-	O(library_json), I(link), I(link_out), I(link_all), I(link_all_last), I(routine_context), I(routine_set),
-	I(routine_symbol), O(routine_log), I(routine_can_run), I(routine_extents), I(routine_event), O(routine_json),
-	I(trace), O(trace_json), O(dumps), I(threads_open), O(threads), I(threads_pin), O(parses), I(enum_mode),
-	I(enum_sharing), I(enum_precision), I(enum_dtype), I(enum_slab), I(enum_merge), I(enum_parallelism),
-	I(buffer_dtype), I(device_streams), I(node_shape), I(node_devices), I(node_prepare), I(reader_events),
+	I(node_points_count), I(node_points_ys), I(context_new), I(context_child), I(context_child_merging),
+	I(context_parent), I(context_stream), I(context_place), I(context_adopt), I(context_location),
+	I(context_address), I(context_merge_node), O(context_json), I(write), I(read), I(init_from_host),
+	I(init_from_host_out), I(init_from_device), I(transfer_routine), I(merge_buffer), I(updating), I(owner),
+	I(candidate), I(writer_streams), I(reader_streams), I(host_reading), I(hazard_entries), I(library_load),
+	I(library_load_out), I(library_node), I(library_kernel), O(library_json), I(link), I(link_out), I(link_all),
+	I(link_all_last), I(routine_context), I(routine_set), I(routine_symbol), O(routine_log), I(routine_can_run),
+	I(routine_extents), I(routine_event), O(routine_json), I(trace), O(trace_json), O(dumps), I(threads_open),
+	O(threads), I(threads_pin), O(parses), I(enum_mode), I(enum_sharing), I(enum_precision), I(enum_dtype),
+	I(enum_slab), I(enum_merge), I(enum_parallelism), I(buffer_dtype), I(device_streams), I(node_shape),
+	I(node_devices), I(node_prepare), I(reader_events),
 	{ "null", "context_bind", INGOT_MISSING, INGOT_MISSING, null_context_bind, NULL }, { 0 } };

@@ -364,6 +364,7 @@ static enum ingot_status mock_slab_alloc(
 		free(slab);
 	else {
 		COUNT_ONE(counts.pinned_slabs += slab->pinned);
+		COUNT_ONE(counts.shared_slabs += mode == INGOT_SLAB_SHARED);
 		*out = slab;
 	}
 	return status;

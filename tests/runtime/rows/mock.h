@@ -13,7 +13,7 @@ struct mock_counts {
 	uint32_t in_flight, most_in_flight;  /* commands that are issued and not done */
 	uint32_t waits;                      /* of a stream for another, by an event of the driver */
 	uint32_t modules, schedules, pinned; /* loaded; issued whole; blocks of host memory */
-	uint32_t pinned_slabs;               /* asked for so, and live */
+	uint32_t pinned_slabs, shared_slabs; /* asked for so: those that live, and all */
 	uint32_t graphs, updates;            /* of the stand-in: made of schedules, and given new addresses */
 	unsigned maps;                       /* of memory behind reserved addresses */
 	unsigned direct; /* of the copies between two devices, those that do not go through the host */

@@ -144,6 +144,30 @@ static void a5(struct trial *t)
 	CHECK(ingot_node_equal(merged, a));
 }
 
+/* The merge node of a child alone: what is linked there has to read it. */
+static void a5_merging(struct trial *t)
+{
+	struct ingot_library library;
+	struct ingot_node grad, other = node_f32(t, "other", 4), merged;
+	struct ingot_context child, none, below;
+	struct ingot_routine merge;
+	OK(ingot_library_load(t->runtime, &small_module, NULL, &library));
+	OK(ingot_library_node(library, "grad", &grad));
+	OK(ingot_context_child_merging(t->context, (struct ingot_stream){ 0 }, other, &child));
+	OK(ingot_context_merge_node(child, &merged));
+	CHECK(ingot_node_equal(merged, other));
+	FAILS(INGOT_MISSING, ingot_context_merge_node(t->context, &merged));
+	FAILS(INGOT_MISMATCH, ingot_link(child, library, "merge", &merge));
+	OK(ingot_context_child_merging(child, other_stream(t), grad, &below));
+	OK(ingot_link(below, library, "merge", &merge));
+	OK(ingot_context_child_merging(child, (struct ingot_stream){ 0 }, (struct ingot_node){ 0 }, &none));
+	FAILS(INGOT_MISSING, ingot_context_merge_node(none, &merged));
+	OK(ingot_context_merge_node(child, &merged)); /* the parent's stays */
+	CHECK(ingot_node_equal(merged, other));
+	OK(ingot_node_close(other));
+	FAILS(INGOT_STALE, ingot_context_child_merging(child, (struct ingot_stream){ 0 }, other, &none));
+}
+
 static void a6(struct trial *t)
 {
 	uint64_t before, after;
@@ -597,6 +621,7 @@ const struct row rows_device[] = {
 	{ "A3", "ingot_device_name", "names_in_errors", a3, NULL, NULL },
 	{ "A4", "struct ingot_backend", "third_backend", a4, NULL, NULL },
 	{ "A5", "ingot_context_child", "parent_and_child", a5, NULL, NULL },
+	{ "A5", "ingot_context_child_merging", "merge_node_of_a_child", a5_merging, NULL, NULL },
 	{ "A6", "ingot_context_finalize", "finalize", a6, NULL, NULL },
 	{ "A7", "ingot_context_new", "unrelated_contexts", a7, NULL, NULL },
 	{ "A8", "ingot_device_close", "device_lifetime", a8, NULL, NULL },

@@ -818,10 +818,36 @@ static void b20(struct trial *t)
 	}
 }
 
+/* A node that the host has too asks its backend for memory that both share; one of the device alone does not. */
+static void b2_modes(struct trial *t)
+{
+	const enum ingot_mode modes[] = { INGOT_ON_DEVICE, INGOT_HOSTED_CHANGED, INGOT_HOSTED_VOLATILE };
+	int64_t four = 4;
+	for (int i = 0; i < 3; i++) {
+		struct ingot_context context;
+		uint32_t before = mock_counts().shared_slabs;
+		struct ingot_node nodes[2];
+		OK(ingot_context_new(t->stream, &context));
+		for (int k = 0; k < 2; k++)
+			OK(ingot_node_new(t->runtime,
+			        &(struct ingot_node_options){ .dtype = INGOT_F32,
+			                .rank = 1,
+			                .dims = &four,
+			                .mode = k ? modes[i] : INGOT_ON_DEVICE },
+			        nodes + k));
+		OK(ingot_context_place(context, nodes, 1));
+		CHECK(mock_counts().shared_slabs == before);
+		OK(ingot_context_place(context, nodes + 1, 1));
+		CHECK(mock_counts().shared_slabs == before + (i > 0));
+		OK(ingot_context_close(context));
+	}
+}
+
 const struct row rows_memory[] = {
 	{ "B1", "struct ingot_location", "locations_are_the_same_each_time", b1, NULL, NULL },
 	{ "B2", "ingot_pool_replace", "pools_grow", b2, NULL, NULL },
 	{ "B2", "ingot_pool_open", "alignment_is_kept", b2_alignment, NULL, NULL },
+	{ "B2", "ingot_context_place", "modes_reach_the_backend", b2_modes, NULL, "mock" },
 	{ "B3", "ingot_pool_close", "close_pools", b3, NULL, NULL },
 	{ "B4", "ingot_pool_fill", "fill_is_ordered", b4, NULL, NULL },
 	{ "B5", "ingot_pool_read", "unknown_pool", b5, NULL, NULL },

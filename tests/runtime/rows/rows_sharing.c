@@ -224,6 +224,52 @@ static void e5(struct trial *t)
 	CHECK(count == 0);
 }
 
+/* Shared by hand: two streams write the same place, each behind the other, and all undone writers are told. */
+static void e5_writers(struct trial *t)
+{
+	struct ingot_library library;
+	struct ingot_node shared;
+	struct ingot_stream other = other_stream(t), streams[4], owner;
+	struct ingot_context a, b;
+	struct ingot_event events[4];
+	uint32_t count = 9, undone = t->in_place ? 0 : 2;
+	float v[SMALL_COUNT] = { 5 }, got[SMALL_COUNT];
+	bool done = true;
+	OK(ingot_library_load(t->runtime, &small_pair_module, NULL, &library));
+	OK(ingot_library_node(library, "shared", &shared));
+	struct ingot_routine set = link_at(t->context, library, "set", &a), again;
+	write_f32(a, shared, v, SMALL_COUNT);
+	OK(ingot_owner_stream(t->device, shared, &owner));
+	FAILS(INGOT_CONFLICT, ingot_link(context_on(other), library, "set", &again));
+	OK(ingot_node_sharing_update(shared, INGOT_SHARED, INGOT_BY_USER));
+	again = link_at(context_on(other), library, "set", &b);
+	FAILS(INGOT_MISSING, ingot_owner_stream(t->device, shared, &owner));
+	OK(ingot_device_sync(t->device));
+	struct gate gate = { 0 };
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_routine_run(set, NULL));
+	OK(ingot_routine_run(again, NULL));
+	OK(ingot_writer_streams(a, shared, streams, 4, &count));
+	CHECK(count == undone);
+	CHECK(t->in_place || (ingot_stream_equal(streams[0], other) && ingot_stream_equal(streams[1], t->stream)));
+	OK(ingot_writer_events(b, shared, events, 4, &count));
+	CHECK(count == undone);
+	for (uint32_t i = 0; i < count; i++) {
+		OK(ingot_event_done(events[i], &done));
+		CHECK(!done);
+	}
+	gate_open(&gate);
+	for (uint32_t i = 0; i < count; i++) {
+		OK(ingot_event_sync(events[i]));
+		OK(ingot_event_close(events[i]));
+	}
+	read_f32(b, shared, got, SMALL_COUNT);
+	CHECK(got[0] == 7);
+	OK(ingot_writer_streams(a, shared, streams, 4, &count));
+	CHECK(count == 0);
+	FAILS(INGOT_MISSING, ingot_owner_stream(t->device, shared, &owner));
+}
+
 static void e6(struct trial *t)
 {
 	struct ingot_node a = node_f32(t, "a", 4);
@@ -363,6 +409,7 @@ const struct row rows_sharing[] = {
 	{ "E3", "ingot_sharing_candidate", "candidates", e3, NULL, NULL },
 	{ "E4", "ingot_owner_stream", "one_owner", e4, NULL, NULL },
 	{ "E5", "ingot_writer_streams", "writers_of_shared", e5, NULL, NULL },
+	{ "E5", "ingot_node_sharing_update", "several_writers_by_hand", e5_writers, NULL, NULL },
 	{ "E6", "ingot_host_reading_streams", "host_hazards", e6, NULL, NULL },
 	{ "E7", "ingot_reader_streams", "write_after_read", e7, NULL, NULL },
 	{ "E8", "ingot_device_to_device", "shared_is_not_copied", e8, NULL, NULL },

@@ -330,7 +330,7 @@ static void d8(struct trial *t)
 	OK(ingot_device_to_device(a, t->context, INGOT_MERGE_STREAMING, beside, NULL, NULL));
 	OK(ingot_merge_buffer(t->stream, &state, &update));
 	CHECK(state.streaming && !state.updating && state.owned_bytes == 16 && !update.runtime);
-	/* None either while the consumer of a streaming buffer is in flight. */
+	/* While the consumer of a streaming buffer is in flight, the event is its: who waits for it may overwrite. */
 	struct ingot_library library;
 	struct ingot_routine merge;
 	struct ingot_context linked;
@@ -348,11 +348,21 @@ static void d8(struct trial *t)
 	OK(ingot_routine_run(merge, NULL));
 	CHECK(t->in_place || ingot_stream_queued(t->stream) >= 2);
 	OK(ingot_merge_buffer(t->stream, &state, &update));
-	CHECK(state.filled && state.streaming && !state.updating && !update.runtime
+	CHECK(state.filled && state.streaming && state.updating == !t->in_place && !update.runtime == t->in_place
 	        && ingot_node_equal(state.node, grad));
+	if (!t->in_place) {
+		OK(ingot_event_done(update, &done));
+		CHECK(!done);
+	}
 	gate_open(&second);
+	if (!t->in_place) {
+		OK(ingot_event_sync(update));
+		OK(ingot_event_close(update));
+		OK(ingot_merge_buffer(t->stream, &state, &update));
+		CHECK(state.streaming && !state.updating && !update.runtime);
+	}
 	OK(ingot_stream_await(t->stream));
-	/* Nor where it comes after a copy that is under way. */
+	/* None before it is submitted, also after a copy that is under way. */
 	struct gate third = { 0 };
 	gate_hold(t, &third, t->stream);
 	OK(ingot_device_to_device(a, t->context, INGOT_MERGE_COPY, there, NULL, NULL));
