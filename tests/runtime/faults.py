@@ -217,6 +217,8 @@ FAULTS = [
     ("B15", "runtime/cuda_slab.c", "if (bytes > slab->reserved)", "if (1)", "cuda"),
     ("B15", "runtime/cuda_slab.c", "\t\tslab->mapped = bytes;", "\t\t;", "cuda"),
     # Small ones of meaning, that removing conditions and calls does not find.
+    ("C4", "runtime/stream.c", "event->command->signaller = command;", "if (stream->count > 3)\n\t\t\tpromise_keep_or_break(event->command, NULL);\n\t\telse\n\t\t\tevent->command->signaller = command;"),
+    ("D12", "runtime/merge.c", "return unlocked ? slab_new(stream->device, bytes, 0, INGOT_SLAB_PRIVATE, status)\n\t                : slab_new_locked(stream->device, bytes, 0, status);", "return unlocked ? slab_new(stream->device, bytes / 2, 0, INGOT_SLAB_PRIVATE, status)\n\t                : slab_new_locked(stream->device, bytes / 2, 0, status);"),
     ("B10", "runtime/link.c", "one->hash && one->hash == wanted->hash", "one->hash == wanted->hash"),
     ("B10", "runtime/hazard.c", "bool skipped = writer->skipped && hazard->place != NO_PLACE;", "bool skipped = false;"),
     ("D7", "runtime/submit.c", "location && location->streaming ? location->settle(location, stream)", "0 ? location->settle(location, stream)"),

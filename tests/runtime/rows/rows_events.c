@@ -151,6 +151,32 @@ static void c4(struct trial *t)
 	OK(ingot_event_sync(b));
 }
 
+/* A stream signals behind all that it was given before, be it running or queued. */
+static void c4_signals(struct trial *t)
+{
+	_Atomic int count = 0;
+	struct gate gate = { 0 };
+	struct ingot_event event;
+	struct ingot_task one = { .run = add_one, .argument = &count };
+	bool done = true;
+	for (int before = 0; before < 4; before++) {
+		gate = (struct gate){ 0 };
+		OK(ingot_event_open(t->runtime, &event));
+		gate_hold(t, &gate, t->stream);
+		for (int i = 0; i < before; i++)
+			OK(ingot_task_submit(t->stream, &one, NULL));
+		OK(ingot_stream_signal(t->stream, event));
+		if (t->threads) {
+			OK(ingot_event_done(event, &done));
+			CHECK(!done);
+		}
+		gate_open(&gate);
+		OK(ingot_event_sync(event));
+		CHECK(atomic_exchange(&count, 0) == before);
+		OK(ingot_event_close(event));
+	}
+}
+
 static void c5(struct trial *t)
 {
 	_Atomic int count = 0;
@@ -936,6 +962,7 @@ const struct row rows_events[] = {
 	{ "C2", "ingot_event_done", "done_once", c2, NULL, NULL },
 	{ "C3", "ingot_event_sync", "sync_from_many_threads", c3, NULL, NULL },
 	{ "C4", "ingot_stream_wait", "producer_and_consumer", c4, NULL, NULL },
+	{ "C4", "ingot_stream_signal", "signals_in_order", c4_signals, NULL, NULL },
 	{ "C5", "ingot_stream_await", "await", c5, NULL, NULL },
 	{ "C6", "ingot_stream_idle", "idle", c6, NULL, NULL },
 	{ "C7", "ingot_task_submit", "order_and_room", c7, NULL, NULL },
