@@ -3,8 +3,8 @@
 
     targets.py INGOT TARGET [FILE...]
 
-TARGET is a --target of `ingot run`.  NaN equals NaN, 0 and -0 differ.  Ends with 77 where the target or NumPy is not
-there."""
+TARGET is a --target of `ingot run`; of c many files are compiled together.  NaN equals NaN, 0 and -0 differ.  Ends with 77
+where the target or NumPy is not there."""
 import glob, os, re, subprocess, sys, tempfile
 
 try:
@@ -16,6 +16,7 @@ except ImportError as missing:
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 from same import same
+from together import run_all
 TYPES = {"float": "f4", "double": "f8", "int64": "i8", "uint64": "u8", "int32": "i4", "int8": "i1", "uint8": "u1", "bool": "?",
          "float16": "f2", "int4": "i1", "uint2": "u1"}
 ENVIRONMENT, SKIPPED = 5, 77
@@ -44,43 +45,59 @@ def arrays_of(path):
     return [numpy.load(path)] if os.path.exists(path) else []
 
 
-def check(ingot, target, path, folder):
-    """Why the target is not right, or None; raises where it is not there."""
-    with open(path) as file:
-        text = file.read()
-    data = dict(re.findall(r"^# (\w+) =(.*)$", text, re.M))
-    names = [o.split()[-1] for o in re.search(r"=> \((.*?)\) *[<{\n]", text, re.S).group(1).split(", ")]
-    given, results = list(inputs_of(text, data, folder)), []
-    for runner in ("interpreter", target):
-        paths = [os.path.join(folder, f"{runner}_{name}.npy") for name in names]
-        wanted = [word for name, p in zip(names, paths) for word in ("--output", f"{name}={p}")]
-        done = subprocess.run([ingot, "run", path, *given, *wanted, "--target", runner], capture_output=True, text=True,
-                              errors="replace")
-        if done.returncode == ENVIRONMENT and runner == target:
+class Case:
+    """A file: its inputs and where its outputs go, by a runner."""
+    def __init__(self, path, folder):
+        with open(path) as file:
+            text = file.read()
+        data = dict(re.findall(r"^# (\w+) =(.*)$", text, re.M))
+        self.path, self.folder = path, folder
+        self.names = [o.split()[-1] for o in re.search(r"=> \((.*?)\) *[<{\n]", text, re.S).group(1).split(", ")]
+        self.given = list(inputs_of(text, data, folder))
+
+    def words(self, runner):
+        return [self.path, *self.given, *(word for name, path in self.paths(runner) for word in ("--output", f"{name}={path}"))]
+
+    def paths(self, runner):
+        return [(name, os.path.join(self.folder, f"{runner}_{name}.npy")) for name in self.names]
+
+    def run(self, ingot, runner):
+        """Why it is not right, or None; raises where the target is not there."""
+        done = subprocess.run([ingot, "run", *self.words(runner), "--target", runner], capture_output=True, text=True, errors="replace")
+        if done.returncode == ENVIRONMENT and runner != "interpreter":
             raise EnvironmentError(done.stderr.strip())
-        if done.returncode:
-            return f"{runner} ends with {done.returncode}: {done.stderr.strip()}"
-        results.append([arrays_of(p) for p in paths])
-    for name, a, b in zip(names, *results):
-        if len(a) != len(b) or not all(same(x, y) for x, y in zip(a, b)):
-            return f"{name}: {[y.ravel()[:6] for y in b]}, {[x.ravel()[:6] for x in a]} is right"
-    return None
+        return f"{runner} ends with {done.returncode}: {done.stderr.strip()}" if done.returncode else None
+
+    def compare(self, target):
+        for (name, path), (_, right) in zip(self.paths(target), self.paths("interpreter")):
+            a, b = arrays_of(right), arrays_of(path)
+            if len(a) != len(b) or not all(same(x, y) for x, y in zip(a, b)):
+                return f"{name}: {[y.ravel()[:6] for y in b]}, {[x.ravel()[:6] for x in a]} is right"
+        return None
 
 
 def main():
     ingot, target = sys.argv[1:3]
     paths = sys.argv[3:] or sorted(glob.glob(os.path.join(HERE, "files", "*.onnxtxt")))
     bad = 0
-    for path in paths:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                why = check(ingot, target, path, folder)
-            except EnvironmentError as missing:
-                print(f"skipped: {missing}")
-                return SKIPPED
-        if why:
-            print(f"{os.path.basename(path)}: {why}")
-            bad += 1
+    with tempfile.TemporaryDirectory() as folder:
+        cases = []
+        for i, path in enumerate(paths):
+            os.mkdir(os.path.join(folder, str(i)))
+            cases.append(Case(path, os.path.join(folder, str(i))))
+        try:
+            if target == "c":
+                found = run_all(ingot, [case.words("c") for case in cases])
+            else:
+                found = [case.run(ingot, target) for case in cases]
+        except EnvironmentError as missing:
+            print(f"skipped: {missing}")
+            return SKIPPED
+        for case, why in zip(cases, found):
+            why = why or case.run(ingot, "interpreter") or case.compare(target)
+            if why:
+                print(f"{os.path.basename(case.path)}: {why}")
+                bad += 1
     print(f"{len(paths) - bad} of {len(paths)} files have equal bits on {target}")
     return bool(bad) or not paths
 
