@@ -128,18 +128,26 @@ static const char *sources_of(struct build *build, const char *folder, word_list
 	return weights;
 }
 
-static void compile(struct build *build, const struct target *target, const char *folder)
+/* Of schedules for several threads each has names of its own that others have, too: these are files of their own. */
+static void compile(struct build *build, const struct options *options, const char *folder)
 {
-	const char *words[2 * CC_WORDS_MOST + 16];
+	const char *words[2 * CC_WORDS_MOST + RUNS_MOST + 16];
 	word_list sources = { 0 };
 	const char *weights = sources_of(build, folder, &sources);
-	join(build, folder, sources.at, sources.count, arena_printf(build->arena, "%s/all.c", folder));
+	size_t joined = sources.count;
+	while (options->threads > 1 && joined && !strstr(sources.at[joined - 1], "_kernels"))
+		joined--;
+	join(build, folder, sources.at, joined, arena_printf(build->arena, "%s/all.c", folder));
 	const int own = cc_words(build, cc_find(build, NULL), words);
-	int n = own + cc_words(build, target->cc_flags, words + own);
+	int n = own + cc_words(build, options->target->cc_flags, words + own);
 	memcpy(words + n, (const char *[]){ "-fPIC", "-c", "all.c", "-o", "all.o", NULL }, 6 * sizeof *words);
 	cc_run(build, folder, words);
-	memcpy(words + own, (const char *[]){ "-shared", "-o", "libtogether.so", "all.o", weights, NULL },
-	        6 * sizeof *words);
+	memcpy(words + n, (const char *[]){ "-fPIC", "-shared", "-o", "libtogether.so", "all.o" }, 5 * sizeof *words);
+	n += 5;
+	for (; joined < sources.count; joined++)
+		words[n++] = sources.at[joined];
+	words[n++] = weights;
+	words[n] = NULL;
 	cc_run(build, folder, words);
 }
 
@@ -164,7 +172,7 @@ static void load(struct model *any, const char *folder)
 		.threads = any->options->threads,
 		.options = "loaded" };
 	package_write(&emit, &package, folder);
-	compile(build, any->options->target, folder);
+	compile(build, any->options, folder);
 	library = dlopen(arena_printf(build->arena, "%s/libtogether.so", folder), RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		fail(build, EXIT_ENVIRONMENT, NULL, "the compiled library cannot be loaded: %s", dlerror());

@@ -336,6 +336,7 @@ ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
 VECTORS = [t for t in sweep.TARGETS if t in (["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"])]
 OTHERS = [t for t in sweep.TARGETS if "size" not in t and t not in ALWAYS + VECTORS and t != ["c", "--cpu", "generic"]]
 SLOW = {"long", "too_long", "half_long", "in_place", "window", "k_blocks", "rows_far_k_blocks", "columns_apart_k_blocks"}     # not on the emulator
+TOGETHER = 64                              # cases whose files are there at once
 
 
 def ingot(program, *arguments):
@@ -361,51 +362,84 @@ def targets_of(name, number):
     return ALWAYS + [VECTORS[number % len(VECTORS)]] + ([others[number // 2 % len(others)]] if number % 2 else [])
 
 
-def check(program, kind, name, text, count, folder, number):
-    model, given = os.path.join(folder, name + ".onnxtxt"), []
-    numbers = numpy.random.default_rng(len(name))
-    with open(model, "w") as file:
-        file.write(text)
-    for name_of, length in re.findall(r'"location": "(\w+)\.bin", "offset": "0", "length": "(\d+)"', text):
-        (numbers.standard_normal(int(length) // 4).astype("f4") / 16).tofile(os.path.join(folder, f"{name_of}.bin"))
-    for half, dims, tensor in re.findall(r"float(16)?\[([\d,]+)\] (\w+)", re.search(r"g \((.*?)\) =>", text).group(1)):
-        path = os.path.join(folder, f"{tensor}.npy")
-        values = numbers.standard_normal([int(n) for n in dims.split(",")]).astype("f4")
-        if tensor == "wild":
-            values.ravel()[:6] = numpy.nan, numpy.inf, -numpy.inf, 1e30, -1e30, -0.0
-        numpy.save(path, values.astype("f2") if half else values)
-        given += ["--input", f"{tensor}={path}"]
-    _, stage, pattern = KINDS[kind]
-    code, shown, message = ingot(program, "show", model, "--stage", stage, "--cpu", "x86-64-v3")
-    assert code == 0, message
-    found = len(re.findall(pattern, shown, re.M))
-    assert found == count, f"{found} of {kind}, {count} are right:\n{shown}"
-    if kind in GLUE:
-        code, shown, message = ingot(program, "show", model, "--stage", "glue", "--cpu", "x86-64-v3")
+class Case:
+    """A case in a folder: its graph, its inputs, and the right outputs."""
+    def __init__(self, program, kind, name, text, count, folder):
+        self.program, self.kind, self.name, self.count, self.folder, self.wrong = program, kind, name, count, folder, []
+        self.model, self.given = os.path.join(folder, name + ".onnxtxt"), []
+        numbers = numpy.random.default_rng(len(name))
+        with open(self.model, "w") as file:
+            file.write(text)
+        for name_of, length in re.findall(r'"location": "(\w+)\.bin", "offset": "0", "length": "(\d+)"', text):
+            (numbers.standard_normal(int(length) // 4).astype("f4") / 16).tofile(os.path.join(folder, f"{name_of}.bin"))
+        for half, dims, tensor in re.findall(r"float(16)?\[([\d,]+)\] (\w+)", re.search(r"g \((.*?)\) =>", text).group(1)):
+            path = os.path.join(folder, f"{tensor}.npy")
+            values = numbers.standard_normal([int(n) for n in dims.split(",")]).astype("f4")
+            if tensor == "wild":
+                values.ravel()[:6] = numpy.nan, numpy.inf, -numpy.inf, 1e30, -1e30, -0.0
+            numpy.save(path, values.astype("f2") if half else values)
+            self.given += ["--input", f"{tensor}={path}"]
+
+    def shown(self, stage, pattern, who):
+        code, shown, message = ingot(self.program, "show", self.model, "--stage", stage, "--cpu", "x86-64-v3")
         assert code == 0, message
-        found = len(re.findall(GLUE[kind], shown, re.M))
-        assert found == count, f"the JIT has {found} of {kind}, {count} are right:\n{shown}"
-    path = {"y": os.path.join(folder, "y.npy")}
-    right, = sweep.run(program, model, given, path, ["interpreter"])
-    for target in targets_of(name, number):
-        for got in sweep.run(program, model, given, path, target) or []:
-            assert sweep.same(got, right), f"{' '.join(target)}: other bits: {got.ravel()[:4]}, {right.ravel()[:4]} is right"
-    if count and kind == "attention":
-        check_stack(program, name, model, folder)
+        found = len(re.findall(pattern, shown, re.M))
+        assert found == self.count, f"{found} of {self.kind}{who}, {self.count} are right:\n{shown}"
+
+    def run(self, target):
+        return sweep.run(self.program, self.model, self.given, {"y": os.path.join(self.folder, "y.npy")}, target)
+
+    def compare(self, target, outputs):
+        for got in outputs or []:
+            assert sweep.same(got, self.right), f"{' '.join(target)}: other bits: {got.ravel()[:4]}, {self.right.ravel()[:4]} is right"
+
+    def check(self, number):
+        """All but what is compiled together with others: the targets of that."""
+        _, stage, pattern = KINDS[self.kind]
+        self.shown(stage, pattern, "")
+        if self.kind in GLUE:
+            self.shown("glue", GLUE[self.kind], " in what the JIT runs")
+        self.right, = self.run(["interpreter"])
+        targets = targets_of(self.name, number)
+        for target in targets:
+            if target[0] != "c":
+                self.compare(target, self.run(target))
+        if self.count and self.kind == "attention" and (number % 4 == 0 or os.environ.get("INGOT_LONG")):
+            check_stack(self.program, self.name, self.model, self.folder)
+        return [target for target in targets if target[0] == "c"]
 
 
 def main():
-    bad = 0
     cases = [(kind, name, *case) for kind, (some, _, _) in KINDS.items() for name, case in some.items()][::int(sys.argv[2]) if len(sys.argv) > 2 else 1]
-    for number, (kind, name, text, count) in enumerate(cases):
+    bad = 0
+    for first in range(0, len(cases), TOGETHER):
         with tempfile.TemporaryDirectory() as folder:
-            try:
-                check(sys.argv[1], kind, name, text, count, folder, number)
-            except AssertionError as wrong:
-                print(f"{name}: {wrong}")
-                bad += 1
+            bad += wrongs_of(cases[first:first + TOGETHER], first, folder)
     print(f"{len(cases) - bad} of {len(cases)} cases are right")
     return bool(bad)
+
+
+def wrongs_of(cases, first, folder):
+    """How many of these cases are wrong."""
+    together, wrong = sweep.Together(sys.argv[1]), {}
+    for number, case in enumerate(cases, first):
+        own = os.path.join(folder, str(number))
+        os.mkdir(own)
+        made = Case(sys.argv[1], *case, own)
+        try:
+            for target in made.check(number):
+                together.add(target, made.model, made.given, {"y": os.path.join(own, "y.npy")}, made)
+        except AssertionError as why:
+            wrong[made] = why
+    for target, made, outputs, why in together.run():
+        try:
+            assert not why, f"{' '.join(target)}: {why}"
+            made.compare(target, outputs)
+        except AssertionError as why:
+            wrong.setdefault(made, why)
+    for made, why in wrong.items():
+        print(f"{made.name}: {why}")
+    return len(wrong)
 
 
 sys.exit(main())

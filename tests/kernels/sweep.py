@@ -16,6 +16,7 @@ except ImportError as missing:
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from here import cpus, vnni
 from same import same
+from together import MOST, run_all
 
 ENVIRONMENT = 5
 TARGETS = [["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"], ["c", "--cpu", "generic"], ["c", "--cpu", "native", "--optimise", "size"],
@@ -325,6 +326,24 @@ def run(program, model, given, paths, target):
         return None
     assert done.returncode == 0, f"{' '.join(target)}: exit {done.returncode}: {done.stderr.strip()[:400]}"
     return [numpy.load(path) for path in paths.values()]
+
+
+class Together:
+    """Runs of --target c that are compiled together: those of one target at a time."""
+    def __init__(self, program):
+        self.program, self.runs = program, {}
+
+    def add(self, target, model, given, paths, mark):
+        """`target`: as run takes it, and what else is the same of all."""
+        self.runs.setdefault(tuple(target), []).append((model, given, paths, mark))
+
+    def run(self):
+        """Of each run: its target, its mark, the outputs, and why there are none."""
+        for target, runs in self.runs.items():
+            words = [[model, *given, *(word for name, path in paths.items() for word in ("--output", f"{name}={path}"))] for model, given, paths, _ in runs]
+            for first in range(0, len(runs), MOST):            # some at a time, as two targets may write the same files
+                for (_, _, paths, mark), why in zip(runs[first:first + MOST], run_all(self.program, words[first:first + MOST], target[1:])):
+                    yield list(target), mark, None if why else [numpy.load(path) for path in paths.values()], why
 
 
 class Case:
