@@ -237,7 +237,7 @@ class Network:
         return manifest["numbers"]
 
 
-def check(program, network):
+def check(program, network, together):
     draw, numbers = network.draw, set()
     algorithms = draw.choice(["fast", "fast", "direct"])
     one = [network.run(program, slice(i, i + 1), "interpreter", "--algorithms", algorithms)[0] for i in range(ROWS)]
@@ -255,5 +255,4 @@ def check(program, network):
 
 
 if __name__ == "__main__":
-    sweep.Case = Network
-    sys.exit(sweep.main(check, "have no row whose bits depend on the batch"))
+    sys.exit(sweep.main(check, "have no row whose bits depend on the batch", Network))

@@ -336,7 +336,6 @@ ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
 VECTORS = [t for t in sweep.TARGETS if t in (["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"])]
 OTHERS = [t for t in sweep.TARGETS if "size" not in t and t not in ALWAYS + VECTORS and t != ["c", "--cpu", "generic"]]
 SLOW = {"long", "too_long", "half_long", "in_place", "window", "k_blocks", "rows_far_k_blocks", "columns_apart_k_blocks"}     # not on the emulator
-TOGETHER = 64                              # cases whose files are there at once
 
 
 def ingot(program, *arguments):
@@ -386,35 +385,25 @@ class Case:
         found = len(re.findall(pattern, shown, re.M))
         assert found == self.count, f"{found} of {self.kind}{who}, {self.count} are right:\n{shown}"
 
-    def run(self, target):
-        return sweep.run(self.program, self.model, self.given, {"y": os.path.join(self.folder, "y.npy")}, target)
-
-    def compare(self, target, outputs):
-        for got in outputs or []:
-            assert sweep.same(got, self.right), f"{' '.join(target)}: other bits: {got.ravel()[:4]}, {self.right.ravel()[:4]} is right"
-
-    def check(self, number):
-        """All but what is compiled together with others: the targets of that."""
+    def check(self, number, together):
         _, stage, pattern = KINDS[self.kind]
         self.shown(stage, pattern, "")
         if self.kind in GLUE:
             self.shown("glue", GLUE[self.kind], " in what the JIT runs")
-        self.right, = self.run(["interpreter"])
-        targets = targets_of(self.name, number)
-        for target in targets:
-            if target[0] != "c":
-                self.compare(target, self.run(target))
+        paths = {"y": os.path.join(self.folder, "y.npy")}
+        right = sweep.run(self.program, self.model, self.given, paths, ["interpreter"])
+        for target in targets_of(self.name, number):
+            together.add(self, target, self.given, paths, right)
         if self.count and self.kind == "attention" and (number % 4 == 0 or os.environ.get("INGOT_LONG")):
             check_stack(self.program, self.name, self.model, self.folder)
-        return [target for target in targets if target[0] == "c"]
 
 
 def main():
     cases = [(kind, name, *case) for kind, (some, _, _) in KINDS.items() for name, case in some.items()][::int(sys.argv[2]) if len(sys.argv) > 2 else 1]
     bad = 0
-    for first in range(0, len(cases), TOGETHER):
+    for first in range(0, len(cases), sweep.AT_ONCE):
         with tempfile.TemporaryDirectory() as folder:
-            bad += wrongs_of(cases[first:first + TOGETHER], first, folder)
+            bad += wrongs_of(cases[first:first + sweep.AT_ONCE], first, folder)
     print(f"{len(cases) - bad} of {len(cases)} cases are right")
     return bool(bad)
 
@@ -427,16 +416,11 @@ def wrongs_of(cases, first, folder):
         os.mkdir(own)
         made = Case(sys.argv[1], *case, own)
         try:
-            for target in made.check(number):
-                together.add(target, made.model, made.given, {"y": os.path.join(own, "y.npy")}, made)
+            made.check(number, together)
         except AssertionError as why:
             wrong[made] = why
-    for target, made, outputs, why in together.run():
-        try:
-            assert not why, f"{' '.join(target)}: {why}"
-            made.compare(target, outputs)
-        except AssertionError as why:
-            wrong.setdefault(made, why)
+    for made, why in together.wrong():
+        wrong.setdefault(made, why)
     for made, why in wrong.items():
         print(f"{made.name}: {why}")
     return len(wrong)

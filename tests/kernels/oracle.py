@@ -27,7 +27,7 @@ def by_onnxruntime(case):
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, case.arrays)
 
 
-def check(program, case):
+def check(program, case, together):
     for i, (a, b) in enumerate(zip(case.run(program, "interpreter"), by_onnxruntime(case))):
         assert a.shape == b.shape, f"y{i} has the shape {a.shape}, {b.shape} is right"
         largest = max(1.0, float(numpy.abs(b).max(initial=0)))

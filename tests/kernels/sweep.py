@@ -24,6 +24,7 @@ TARGETS = [["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"], ["c", "--cpu",
 TARGETS = [target for target in TARGETS if "--cpu" not in target or target[2].split(",")[0] in cpus()]
 WORK_MOST = 3e7                           # multiply-adds of a case: the interpreter runs it too
 EMULATED_MOST = 2e6
+AT_ONCE = 64                              # cases whose files are there
 
 
 class Graph:
@@ -318,10 +319,13 @@ def numbers_of(g, seed, folder):
     return arrays, given
 
 
+def outputs_to(paths):
+    return [word for name, path in paths.items() for word in ("--output", f"{name}={path}")]
+
+
 def run(program, model, given, paths, target):
     """The outputs, whose files `paths` tells by name; None where there is no such target."""
-    wanted = [word for name, path in paths.items() for word in ("--output", f"{name}={path}")]
-    done = subprocess.run([program, "run", model, *given, *wanted, "--target", *target], capture_output=True, text=True)
+    done = subprocess.run([program, "run", model, *given, *outputs_to(paths), "--target", *target], capture_output=True, text=True)
     if done.returncode == ENVIRONMENT and target[0] == "jit" and "libtcc" in done.stderr:
         return None
     assert done.returncode == 0, f"{' '.join(target)}: exit {done.returncode}: {done.stderr.strip()[:400]}"
@@ -329,21 +333,30 @@ def run(program, model, given, paths, target):
 
 
 class Together:
-    """Runs of --target c that are compiled together: those of one target at a time."""
+    """Runs whose outputs are judged later: those of --target c are compiled together, of one CPU at a time."""
     def __init__(self, program):
         self.program, self.runs = program, {}
 
-    def add(self, target, model, given, paths, mark):
-        """`target`: as run takes it, and what else is the same of all."""
-        self.runs.setdefault(tuple(target), []).append((model, given, paths, mark))
+    def add(self, case, target, given, paths, right, words=()):
+        """A run of the case's model, whose outputs are to be `right`; `words`: options of its own."""
+        self.runs.setdefault(tuple(target), []).append((case, [*given, *words], paths, right))
 
-    def run(self):
-        """Of each run: its target, its mark, the outputs, and why there are none."""
+    def outputs(self, target, runs):
+        if target[0] != "c":
+            return [run(self.program, case.model, given, paths, target) for case, given, paths, _ in runs]
+        found = run_all(self.program, [[case.model, *given, *outputs_to(paths)] for case, given, paths, _ in runs], target[1:])
+        return [why or [numpy.load(path) for path in paths.values()] for (_, _, paths, _), why in zip(runs, found)]
+
+    def wrong(self):
+        """(case, why it is wrong) of each that is."""
         for target, runs in self.runs.items():
-            words = [[model, *given, *(word for name, path in paths.items() for word in ("--output", f"{name}={path}"))] for model, given, paths, _ in runs]
-            for first in range(0, len(runs), MOST):            # some at a time, as two targets may write the same files
-                for (_, _, paths, mark), why in zip(runs[first:first + MOST], run_all(self.program, words[first:first + MOST], target[1:])):
-                    yield list(target), mark, None if why else [numpy.load(path) for path in paths.values()], why
+            for first in range(0, len(runs), MOST):            # some at a time, as other runs write the same files
+                some = runs[first:first + MOST]
+                for (case, given, paths, right), got in zip(some, self.outputs(list(target), some)):
+                    for name, a, b in zip(paths, got or [], right):
+                        if isinstance(got, str) or not same(a, b):
+                            yield case, f"{' '.join(target)}: " + (got if isinstance(got, str) else f"{name} has other bits: {a.ravel()[:4]}, {b.ravel()[:4]} is right")
+                            break
 
 
 class Case:
@@ -363,28 +376,41 @@ class Case:
         return run(program, self.model, self.given, self.paths, target)
 
 
-def check(program, case):
+def check(program, case, together):
     rights = {a: case.run(program, "interpreter", "--algorithms", a) for a in ("fast", "direct")}
     targets = [t for t in TARGETS if t[0] != "cuda-emulated" or case.graph.work < EMULATED_MOST]
     for target in case.draw.sample(targets, 3) if not os.environ.get("INGOT_LONG") else targets:
         algorithms = case.draw.choice(["fast", "fast", "direct"])
-        got = case.run(program, *target, "--algorithms", algorithms)
-        for i, (one, right) in enumerate(zip(got or [], rights[algorithms])):
-            assert same(one, right), f"{' '.join(target)}: y{i} has other bits: {one.ravel()[:4]}, {right.ravel()[:4]} is right"
+        together.add(case, target, case.given, case.paths, rights[algorithms], ["--algorithms", algorithms])
 
 
-def main(check, right):
+def main(check, right, make=Case):
+    """check(program, case, together) asserts what it sees at once, and gives `together` what is to be right."""
     program, seed, count, bad = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), 0
-    for i in range(seed, seed + count):
+    for first in range(seed, seed + count, AT_ONCE):
         with tempfile.TemporaryDirectory() as folder:
-            case = Case(i, folder)
-            try:
-                check(program, case)
-            except AssertionError as wrong:
-                print(f"seed {i}: {wrong}\n{case.text}")
-                bad += 1
+            bad += wrongs_of(program, check, make, range(first, min(first + AT_ONCE, seed + count)), folder)
     print(f"{count - bad} of {count} graphs from seed {seed} on {right}")
     return bool(bad)
+
+
+def wrongs_of(program, check, make, seeds, folder):
+    """How many of these cases are wrong; each has a folder of its own."""
+    together, wrong = Together(program), {}
+    for seed in seeds:
+        own = os.path.join(folder, str(seed))
+        os.mkdir(own)
+        case = make(seed, own)
+        case.seed = seed
+        try:
+            check(program, case, together)
+        except AssertionError as why:
+            wrong[case] = why
+    for case, why in together.wrong():
+        wrong.setdefault(case, why)
+    for case, why in wrong.items():
+        print(f"seed {case.seed}: {why}\n{case.text}")
+    return len(wrong)
 
 
 if __name__ == "__main__":
