@@ -16,13 +16,23 @@ static const char *buffer_name(void *user, const struct definition *of)
 	return p->c->pool.d && of == p->c->result ? "y" : emit_buffer((void *)(uintptr_t)p->kernel, of);
 }
 
+/* The words of one lane are of floats: what else an epilogue has is C's own. */
+static bool is_scalar(const struct printing *p)
+{
+	return p->emit->target->lanes == 1 && p->c->value && !expr_can_vector(p->c->value, -1);
+}
+
 static struct held hold_root(void *user, const struct expr *load)
 {
 	const struct printing *p = user;
 	if (p->c->wide && load->of == p->c->b->of)
 		return (struct held){ .text = p->accumulator, .vector = false, .changes = true };
 	if (load->of == p->c->root && p->c->result != p->c->root)
-		return (struct held){ .text = p->accumulator, .vector = true, .changes = true };
+		return (struct held){ .text = is_scalar(p) && load->type == DTYPE_I32
+			        ? arena_printf(p->arena, "((int)%s)", p->accumulator)
+			        : p->accumulator,
+			.vector = true,
+			.changes = true };
 	return (struct held){ 0 };
 }
 
@@ -97,6 +107,7 @@ static struct value result_of(
 	if (c->value) {
 		const struct expr *moved = expr_substitute(p->arena, c->value, with);
 		p->accumulator = accumulator;
+		printer.lane = is_scalar(p) ? -1 : printer.lane;
 		printer_share(&printer, &moved, 1);
 		value = printer_value(&printer, moved);
 	}
@@ -104,13 +115,19 @@ static struct value result_of(
 		with[c->column] = index_scale(p->arena, vec, p->emit->target->lanes);
 	const struct index *at = index_substitute(p->arena, c->out_at, with);
 	int64_t step = c->pool.by_panel ? 1 : index_factor(at, c->column);
+	if (is_scalar(p)) {
+		value_dict_set(result, "lets", emit_lets(p->arena, &printer));
+		value_dict_set(result, "store",
+		        value_printf(p->arena, "%s = %s", printer_element(&printer, c->result, at), value));
+		return result;
+	}
 	const char *to = printer_address(&printer, c->result, at);
 	if (c->transposed_store) {
 		to = transposed_at(p, &printer, row, vec);
 		step = 1;
 	}
 	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
-	value_dict_set(result, "store", value_string(emit_vec_store(p->arena, c->product->vec, to, step, value, left)));
+	value_dict_set(result, "store", value_string(emit_vec_store(p->arena, c->result->type, to, step, value, left)));
 	return result;
 }
 
@@ -148,7 +165,7 @@ static void touch_load(void *user, const struct expr *load)
 {
 	struct touching *t = user;
 	const struct contraction *c = t->p->c;
-	if (load->of == c->root || load->of->source == SOURCE_CONSTANT)
+	if (load->of == c->root || load->of->source == SOURCE_CONSTANT || load->type != DTYPE_F32)
 		return;
 	const struct index *at =
 	        index_substitute(t->p->arena, schedule_address(t->p->arena, load->of, load->at), t->with);
@@ -177,9 +194,13 @@ static struct value call_heavy(struct template_call *call)
 	struct printing *p = user->p;
 	bool tail = call_int(call, 0, 0) != 0;
 	int lanes = p->emit->target->lanes, width = user->tile->vecs * lanes;
-	return result_of(p, index_var(p->arena, SPARE_ROW, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX),
-	        tail ? left_of(p, user->tile, user->tile->vecs - 1) : NULL,
-	        arena_printf(p->arena, "vec_load(sums + %d * r + %d * v)", width, lanes));
+	const struct index *row = index_var(p->arena, SPARE_ROW, INT32_MAX),
+	                   *vec = index_var(p->arena, SPARE_VEC, INT32_MAX);
+	struct printer printer = contraction_printer(p, NULL);
+	const char *at = printer_index(
+	        &printer, index_add(p->arena, index_scale(p->arena, row, width), index_scale(p->arena, vec, lanes)));
+	return result_of(p, row, vec, tail ? left_of(p, user->tile, user->tile->vecs - 1) : NULL,
+	        arena_printf(p->arena, "%s_load(sums + %s)", p->c->product->vec, at));
 }
 
 /* The innermost term is `u` steps on in an unrolled loop. */
@@ -283,7 +304,7 @@ static struct value call_waiting(struct template_call *call)
 	             : value_printf(p->arena, "%s_load(%s)", product->vec, at));
 	value_dict_set(waiting, "store",
 	        value_string(emit_vec_store(
-	                p->arena, product->vec, at, 1, arena_printf(p->arena, "s%d_%d", (int)r, (int)v), left)));
+	                p->arena, product->sum, at, 1, arena_printf(p->arena, "s%d_%d", (int)r, (int)v), left)));
 	return waiting;
 }
 

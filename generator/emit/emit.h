@@ -99,9 +99,10 @@ const char *emit_symbol(struct emit *, const struct kernel *);
 struct value emit_target_value(struct emit *);
 struct value emit_lets(
         struct arena *, const struct printer *); /* [{type, name, value}] of what must stand before a text */
-/* A vector to `to`, its lanes `step` elements apart; left: the lanes that count, NULL for all of them. */
+/* A vector to `to`, elements of that type, its lanes `step` of them apart; left: the lanes that count, NULL for all of
+ * them. */
 const char *emit_vec_store(
-        struct arena *, const char *words, const char *to, int64_t step, const char *value, const char *left);
+        struct arena *, enum dtype, const char *to, int64_t step, const char *value, const char *left);
 const char *emit_buffer(
         void *kernel, const struct definition *); /* a printer's `buffer`: the kernel's parameter; user is the kernel */
 

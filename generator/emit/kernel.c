@@ -95,12 +95,15 @@ struct value emit_lets(struct arena *arena, const struct printer *printer)
 }
 
 const char *emit_vec_store(
-        struct arena *arena, const char *words, const char *to, int64_t step, const char *value, const char *left)
+        struct arena *arena, enum dtype type, const char *to, int64_t step, const char *value, const char *left)
 {
 	const char *apart = step == 1 ? "" : arena_printf(arena, ", %" PRId64, step),
 	           *count = left ? arena_printf(arena, ", %s", left) : "";
-	return arena_printf(arena, "%s_%s%s(%s%s, %s%s)", words, step == 1 ? "store" : "scatter", left ? "_n" : "", to,
-	        apart, value, count);
+	struct lane_type t = lane_type_of(type);
+	if (t.pointer)
+		to = arena_printf(arena, "(%s *)(%s)", t.pointer, to);
+	return arena_printf(arena, "%s_%s%s%s(%s%s, %s%s)", t.vector, step == 1 ? "store" : "scatter", t.memory,
+	        left ? "_n" : "", to, apart, value, count);
 }
 
 const char *emit_buffer(void *user, const struct definition *of)

@@ -70,7 +70,7 @@ static struct value call_result(struct template_call *call)
 		        result, "store", value_printf(p->arena, "vec_store(%s, %s)", call_string(call, 6, ""), value));
 	else
 		value_dict_set(result, "store",
-		        value_string(emit_vec_store(p->arena, "vec", to,
+		        value_string(emit_vec_store(p->arena, DTYPE_F32, to,
 		                c->root->extents[1] == 1 ? 1 : index_factor(c->out_at, 1), value, printer.left)));
 	return result;
 }

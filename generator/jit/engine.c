@@ -55,6 +55,7 @@ void jit_lower(struct model *model)
 	struct target *target = arena_new(model->build->arena, struct target);
 	*target = *asked->target;
 	target->products = NULL;
+	target->float_epilogues = true; /* the menu's calls */
 	options.target = target;
 	model->options = &options;
 	model_lower(model);

@@ -126,12 +126,24 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 	return c;
 }
 
-bool contraction_in_lanes(const struct contraction *c, const struct expr *epilogue)
+static enum visit is_apart(void *user, const struct expr *expr)
 {
-	if (expr_selects_by_value(epilogue))
+	int lane = *(const int *)user;
+	for (int i = 0; expr->kind == EXPR_LOAD && i < expr->rank; i++)
+		if (index_bends(expr->at[i], lane))
+			return VISIT_END;
+	/* What narrows floats stays a map of its own: fused kernels have steps for it. */
+	return expr_node_has_lanes(expr, lane) && !dtype_is_narrow(expr->type) ? VISIT_PARTS : VISIT_END;
+}
+
+bool contraction_in_lanes(const struct target *target, const struct contraction *c, const struct expr *epilogue)
+{
+	bool typed = c->a && !target->lanes_are_threads && !target->float_epilogues;
+	if (expr_selects_by_value(epilogue) || (!typed && !expr_can_vector(epilogue, -1)))
 		return false;
 	for (int v = 0; v < c->root->rank; v++)
-		if ((!c->a || !expr_uses(c->a, v)) && !expr_can_vector(epilogue, v))
+		if ((!c->a || !expr_uses(c->a, v))
+		        && (typed ? expr_visit(epilogue, is_apart, &v) : !expr_can_vector(epilogue, v)))
 			return false;
 	return true;
 }
@@ -373,7 +385,7 @@ static bool lies_across(const struct contraction *c)
 	        && index_factor(c->out_at, row) == 1 && index_factor(c->out_at, c->column) != 1;
 }
 
-bool contraction_exchange(struct arena *arena, struct contraction *c)
+bool contraction_exchange(const struct target *target, struct arena *arena, struct contraction *c)
 {
 	if (c->exchanged)
 		return exchange(arena, c);
@@ -383,7 +395,8 @@ bool contraction_exchange(struct arena *arena, struct contraction *c)
 	if (c->pad_count || c->pool.d || c->widened || c->root->type != DTYPE_F32 || !lies_across(c))
 		return false;
 	if (exchange(arena, c) && index_is_affine(c->b_at) && index_factor(c->b_at, c->column) <= 2
-	        && index_factor(c->out_at, c->column) == 1 && (!c->epilogue || contraction_in_lanes(c, c->epilogue)))
+	        && index_factor(c->out_at, c->column) == 1
+	        && (!c->epilogue || contraction_in_lanes(target, c, c->epilogue)))
 		return true;
 	exchange(arena, c);
 	return false;

@@ -105,7 +105,7 @@ static void fuse_epilogues(struct lowered *lowered)
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *map = program->all.at[i];
 		if (scheduled(map)->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE
-		        || map->lies || !expr_can_vector(map->body, -1))
+		        || map->lies)
 			continue;
 		struct seeking seeking = { .map = map, .before = map->number };
 		for (;; seeking.before = seeking.root->number,
@@ -121,7 +121,7 @@ static void fuse_epilogues(struct lowered *lowered)
 			if (!uses.count || !uses.same || !relate(lowered->arena, map, root, uses.first, with))
 				continue;
 			const struct expr *epilogue = expr_substitute(lowered->arena, map->body, with);
-			if (!contraction_in_lanes(c, epilogue))
+			if (!contraction_in_lanes(lowered->target, c, epilogue))
 				continue;
 			c->result = map;
 			c->epilogue = epilogue;

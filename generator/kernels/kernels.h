@@ -492,11 +492,11 @@ int repeat_output(const struct rounds *, const struct definition *);
 bool repeat_same(const struct kernel *, const struct kernel *);
 
 /* Sums of neighbouring columns lie in a vector, and so does what is made of them, where nothing in it depends on which
- * lane it is. */
-bool contraction_in_lanes(const struct contraction *, const struct expr *epilogue);
+ * lane it is: of floats, and where the target's epilogues take them, of every type that has lanes. */
+bool contraction_in_lanes(const struct target *, const struct contraction *, const struct expr *epilogue);
 /* Exchanges a and b where the result lies side by side along rows: those become the columns, along which lanes run.  No
  * sum changes.  False: it cannot be.  Again: back to where they were. */
-bool contraction_exchange(struct arena *, struct contraction *);
+bool contraction_exchange(const struct target *, struct arena *, struct contraction *);
 
 /* block.c: a block of warps where that pays; false: each warp for itself. */
 bool block_choose(const struct target *, struct contraction *, int sums); /* sums: the most of a warp's tile */

@@ -339,7 +339,7 @@ static int64_t k_block_of(
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
 	double panel = (double)terms * c->tile_vecs * target->lanes * 4;
-	if (c->b_mode == B_DIRECT || c->pool.d || !has_caches(target) || blocks < 4
+	if (c->b_mode == B_DIRECT || c->pool.d || !has_caches(target) || blocks < 4 || c->result->type != c->root->type
 	        || (index_factor(c->out_at, c->column) != 1 && !c->transposed_store))
 		return 0;
 	if (panel <= (double)near_bytes(target, near_of_panel(c))
@@ -640,12 +640,12 @@ static void choose_lanes(const struct lowered *lowered, struct contraction *c)
 	if (target->lanes < 4 || !has_caches(target))
 		return;
 	double before = nest_cycles(target, c);
-	if (!contraction_exchange(lowered->arena, c))
+	if (!contraction_exchange(lowered->target, lowered->arena, c))
 		return;
 	bool short_rows = index_factor(c->b_at, c->column) != 1
 	        && c->extents[c->column] <= target->lanes; /* one vector of b for so many of a */
 	if (short_rows || nest_cycles(target, c) > 1.01 * before)
-		contraction_exchange(lowered->arena, c);
+		contraction_exchange(lowered->target, lowered->arena, c);
 }
 
 /* Few rows are few sums beside the loop's own instructions; and what is fetched ahead comes by lines, of which a step

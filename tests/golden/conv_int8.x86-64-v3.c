@@ -42,7 +42,7 @@ void conv_int8_k0_map(const unsigned char *restrict x0, const unsigned char *res
 	}
 }
 
-static NOINLINE void conv_int8_k1_convolution_6x8(const int *restrict a, const int *restrict w, int *restrict y, long i0, long i1, long c)
+static NOINLINE void conv_int8_k1_convolution_6x8(const int *restrict a, const int *restrict w, const float *restrict w2, const float *restrict w3, const int *restrict w4, const float *restrict w5, const float *restrict w6, unsigned char *restrict y, long i0, long i1, long c)
 {
 	ivec s0_0 = ivec_set(0);
 	ivec s1_0 = ivec_set(0);
@@ -83,20 +83,32 @@ static NOINLINE void conv_int8_k1_convolution_6x8(const int *restrict a, const i
 			}
 		}
 	}
-	ivec_store(y + 48 * i0 + 8 * i1 + c, s0_0);
-	ivec_store(y + 48 * i0 + 8 * i1 + c + 8, s1_0);
-	ivec_store(y + 48 * i0 + 8 * i1 + c + 16, s2_0);
-	ivec_store(y + 48 * i0 + 8 * i1 + c + 24, s3_0);
-	ivec_store(y + 48 * i0 + 8 * i1 + c + 32, s4_0);
-	ivec_store(y + 48 * i0 + 8 * i1 + c + 40, s5_0);
+	int sums[48] ALIGNED(32);
+	ivec_store(sums, s0_0);
+	ivec_store(sums + 8, s1_0);
+	ivec_store(sums + 16, s2_0);
+	ivec_store(sums + 24, s3_0);
+	ivec_store(sums + 32, s4_0);
+	ivec_store(sums + 40, s5_0);
+	for (long r = 0; r < 6; r++) {
+		{
+			const long v = 0;
+			ivec_scatter_u8(y + 6 * i0 + i1 + 36 * c + r + 288 * v, 36, ivec_of_vec(k_min(vec_set(w2[0]), k_max(vec_set(w3[0]), k_round(vec_from_int(i32_add(ivec_load(sums + 8 * r + 8 * v), ivec_load(w4 + c + 8 * v))) * vec_set(w5[0])) + vec_set(w6[0]))), 0.f, 255.f));
+		}
+	}
 }
 
-/* k1_convolution: sums#15.  c/contraction.jinja, tile 6 x 8, 8 lanes of int32; blocks: blocks of up to 6 rows
+/* k1_convolution: sums#15 y.  c/contraction.jinja, tile 6 x 8, 8 lanes of int32; blocks: blocks of up to 6 rows
  * x0 <= x.words int32[1,2,8,8]
  * w1 <= w.words.packed int32[144]
- * y => sums#15 int32[1,8,6,6]
+ * w2 <= most#24 float[]
+ * w3 <= least#23 float[]
+ * w4 <= bias_rows#16 int32[8,1,1]
+ * w5 <= factor#22 float[]
+ * w6 <= zero_wide#28 float[]
+ * y => y uint8[1,8,6,6]
  */
-void conv_int8_k1_convolution(const int *restrict x0, const int *restrict w1, int *restrict y, long from, long to)
+void conv_int8_k1_convolution(const int *restrict x0, const int *restrict w1, const float *restrict w2, const float *restrict w3, const int *restrict w4, const float *restrict w5, const float *restrict w6, unsigned char *restrict y, long from, long to)
 {
 	{
 		const long c = 0;
@@ -105,43 +117,7 @@ void conv_int8_k1_convolution(const int *restrict x0, const int *restrict w1, in
 			const long i1 = 0;
 			const int *a = x0 + 8 * i0 + i1;
 			const int *w = w1 + 18 * c;
-			conv_int8_k1_convolution_6x8(a, w, y, i0, i1, c);
-		}
-	}
-}
-
-/* k2_map: y.  c/loops.jinja, 8 lanes of uint8; blocks: all
- * w0 <= most#24 float[]
- * w1 <= least#23 float[]
- * x2 <= sums#15 int32[1,8,6,6]
- * w3 <= bias_rows#16 int32[8,1,1]
- * w4 <= factor#22 float[]
- * w5 <= zero_wide#28 float[]
- * y => y uint8[1,8,6,6]
- */
-void conv_int8_k2_map(const float *restrict w0, const float *restrict w1, const int *restrict x2, const int *restrict w3, const float *restrict w4, const float *restrict w5, unsigned char *restrict y, long from, long to)
-{
-	for (long b = from; b < to; b++) {
-		for (long l = 0; l < 32; l += 8) {
-			for (long j = 0; j < 8; j += 2) {
-				const vec v0 = vec_set(w0[0]);
-				const vec v1 = vec_set(w1[0]);
-				const vec v2 = vec_set(w4[0]);
-				const vec v3 = vec_set(w5[0]);
-				ivec_store_u8(y + 36 * j + l, ivec_of_vec(k_min(v0, k_max(v1, k_round(vec_from_int(i32_add(ivec_gather(x2 + j + 8 * l, 8), ivec_set((uint32_t)w3[j]))) * v2) + v3)), 0.f, 255.f));
-				ivec_store_u8(y + 36 * j + l + 36, ivec_of_vec(k_min(v0, k_max(v1, k_round(vec_from_int(i32_add(ivec_gather(x2 + j + 8 * l + 1, 8), ivec_set((uint32_t)w3[j + 1]))) * v2) + v3)), 0.f, 255.f));
-			}
-		}
-		{
-			const long l = 32;
-			for (long j = 0; j < 8; j += 2) {
-				const vec v4 = vec_set(w0[0]);
-				const vec v5 = vec_set(w1[0]);
-				const vec v6 = vec_set(w4[0]);
-				const vec v7 = vec_set(w5[0]);
-				ivec_store_u8_n(y + 36 * j + l, ivec_of_vec(k_min(v4, k_max(v5, k_round(vec_from_int(i32_add(ivec_gather_n(x2 + j + 8 * l, 8, 4, 0), ivec_set((uint32_t)w3[j]))) * v6) + v7)), 0.f, 255.f), 4);
-				ivec_store_u8_n(y + 36 * j + l + 36, ivec_of_vec(k_min(v4, k_max(v5, k_round(vec_from_int(i32_add(ivec_gather_n(x2 + j + 8 * l + 1, 8, 4, 0), ivec_set((uint32_t)w3[j + 1]))) * v6) + v7)), 0.f, 255.f), 4);
-			}
+			conv_int8_k1_convolution_6x8(a, w, w2, w3, w4, w5, w6, y, i0, i1, c);
 		}
 	}
 }

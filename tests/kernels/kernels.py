@@ -122,7 +122,7 @@ K_BLOCKS = {
     "window": (graph("float[1,9,9,520] x", "float[1,9,9,40] y", "i = Transpose <perm = [0, 3, 1, 2]> (x) c = Conv <kernel_shape = [5, 5], pads = [2, 2, 2, 2]> (i, w) "
                      "y = Transpose <perm = [0, 2, 3, 1]> (c)", external("w", 40, 520, 5, 5)), 1),
     "quantised": (graph("float[1,4,9,9] x", "float[1,16,9,9] y", "c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w) r = Relu (c) q = QuantizeLinear (r, s, z) "
-                        "y = DequantizeLinear (q, s, z)", external("w", 16, 4, 3, 3) + ", float s = {0.05}, int8 z = {-3}"), 0),      # no epilogue of vectors
+                        "y = DequantizeLinear (q, s, z)", external("w", 16, 4, 3, 3) + ", float s = {0.05}, int8 z = {-3}"), 0),      # its epilogue rounds to bytes and back
     "compared": (graph("float[40,70] x, float[40,32] more", "float[40,32] y", "s = MatMul (x, w) g = Greater (s, more) y = Where (g, s, more)", external("w", 70, 32)), 0),
     "pooled_far": (graph("float[1,4,12,12] x", "float[1,600] y", "c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w) r = Relu (c) "
                          "p = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r) f = Reshape (p, flat) y = MatMul (f, v)",      # all weights leave L2, those of the first kernel do not

@@ -20,7 +20,14 @@ from here import cpus
 from same import same
 from sweep import run
 
-TARGETS = [["c", "--cpu", cpu] for cpu in cpus() if cpu in ("native", "x86-64-v3")] + [["jit"]]
+CPUS = [["c", "--cpu", cpu] for cpu in cpus() if cpu != "native"]
+
+
+def targets(seed):
+    """This machine's vectors and the JIT, and narrower ones and scalars by turns."""
+    return [["c", "--cpu", "native"], CPUS[seed % len(CPUS)], ["jit"]]
+
+
 SIGNED, UNSIGNED = ["int8", "int16", "int32", "int64"], ["uint8", "uint16", "uint32", "uint64"]
 FLOATS, ALL = ["float", "double"], ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double", "bool"]
 CODES = {"float": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10, "double": 11, "uint32": 12, "uint64": 13, "bfloat16": 16}
@@ -115,15 +122,40 @@ def narrow(g, dims):
     return g.node("Cast", a, to=1), "float"
 
 
-def quantise(g, dims):
+def quantise(g, dims, of=None):
     kind = g.draw.choice(["int8", "uint8"])
     scale, zero = f"c{len(g.constants)}", f"c{len(g.constants) + 1}"
     g.constants += [f"float {scale} = {{{g.draw.uniform(0.01, 0.3):.5}}}", f"{kind} {zero} = {{{g.draw.choice([0, 3, 128 if kind == 'uint8' else -7])}}}"]
-    q = g.node("QuantizeLinear", g.of(["float"], dims)[0], scale, zero)
+    q = g.node("QuantizeLinear", of or g.of(["float"], dims)[0], scale, zero)
     return (q, kind) if g.draw.random() < 0.5 else (g.node("DequantizeLinear", q, scale, zero), "float")
 
 
-ONE = [arithmetic, arithmetic, arithmetic, compare, compare, logic, where, where, unary, bits, cast, cast, narrow, quantise]
+CONSTANT_MOST = 1200
+
+
+def product(g, dims):
+    """A product of floats or of bytes, of the dims of its first factor: what is made of it may stand in its kernel."""
+    integer, window = g.draw.random() < 0.4, len(dims) == 3 and g.draw.random() < 0.6
+    kind = g.draw.choice(["int8", "uint8"] if integer else ["float"])
+    a, n = g.of([kind], dims)[0], dims[1] if window else dims[-1]
+    shape, weights = [n, n, 3] if window else [n, n], f"c{len(g.constants)}"
+    if numpy.prod(shape) <= CONSTANT_MOST:
+        numbers = [str(g.draw.randint(-128, 127)) if integer else f"{g.draw.gauss(0, 1):.3}" for _ in range(numpy.prod(shape))]
+        g.constants.append(f"{'int8' if integer else 'float'}[{','.join(map(str, shape))}] {weights} = {{{', '.join(numbers)}}}")
+    else:
+        weights = g.input("int8" if integer else "float", shape)
+    op = ("Conv" if window else "MatMul") + ("Integer" if integer else "")
+    return g.node(op, a, weights, **({"pads": "[1, 1]"} if window else {})), "int32" if integer else "float"
+
+
+def quantised(g, dims):
+    """A product and what makes bytes of it, one of a kernel's epilogues."""
+    g.values.append((*product(g, dims), dims))
+    name, kind, _ = g.values[-1]
+    return quantise(g, dims, name if kind == "float" else g.node("Cast", name, to=1))
+
+
+ONE = [arithmetic, arithmetic, arithmetic, compare, compare, logic, where, where, unary, bits, cast, cast, narrow, quantise, product, quantised, quantised]
 
 
 def reduced(g, dims):
@@ -225,7 +257,7 @@ def check(program, seed, folder, by):
             have = [numpy.fromfile(path, a.dtype).reshape(a.shape) for path, a in zip(compiled(model, folder, arrays, *by), right)]
             for (name, _, _), a, b in zip(outputs, right, have):
                 assert same(a, b), f"{' '.join(by)}: {name} differs at {numpy.argwhere(a != b)[:3].tolist()}: {a[a != b][:3]}, {b[a != b][:3]}"
-        for target in [] if by else TARGETS:
+        for target in [] if by else targets(seed):
             have = run(program, model, given, paths, target)
             for (name, _, _), a, b in zip(outputs, right, have or []):
                 assert same(a, b), f"{' '.join(target)}: {name} differs at {numpy.argwhere(a != b)[:3].tolist()}: {a[a != b][:3]}, {b[a != b][:3]}"
