@@ -1,8 +1,7 @@
-/* batch.c: several graphs in one build: tensors of one name are one tensor, and what an earlier graph left virtual a
- * later one computes where it reads it. */
+/* batch.c: several graphs in one build: what an earlier graph left virtual a later one that shares it computes where it
+ * reads it. */
 #include "pipeline.h"
 #include "emit/emit.h"
-#include "ingot/mode.h"
 #include <strings.h>
 
 enum {
@@ -10,74 +9,6 @@ enum {
 	                  * buffer that lives on its place */
 	DEPTH_MOST = 16, /* definitions on the way to it */
 };
-
-/* ---- names ---- */
-static struct tensor *own_tensor(const struct model *model, const char *name)
-{
-	struct tensor *tensor = graph_tensor(model->graph, name);
-	return tensor && tensor->graph == model->graph ? tensor : NULL;
-}
-
-static void embed(struct model *model, size_t input, const struct tensor *constant, const char *where)
-{
-	struct tensor *tensor = model->graph->inputs.at[input];
-	bool same = tensor->type == constant->type && (tensor->rank < 0 || tensor->rank == constant->rank);
-	for (int d = 0; same && d < tensor->rank; d++)
-		same = tensor->dims[d].extent < 0 || tensor->dims[d].extent == constant->dims[d].extent;
-	if (!same)
-		fail(model->build, EXIT_INVALID, model->graph->file,
-		        "input %s is a constant of another type or shape in %s", tensor->name, where);
-	tensor->rank = constant->rank;
-	memcpy(tensor->dims, constant->dims, sizeof tensor->dims);
-	tensor->data = constant->data;
-	tensor->bytes = constant->bytes;
-	tensor->strings = constant->strings;
-	tensor->is_input = false;
-	tensor->is_initializer = true;
-	memmove(model->graph->inputs.at + input, model->graph->inputs.at + input + 1,
-	        (--model->graph->inputs.count - input) * sizeof *model->graph->inputs.at);
-}
-
-static void lend(struct model *from, struct tensor *tensor, struct model *to)
-{
-	push(to->build->arena, &to->borrows, (struct borrow){ tensor->name, from, false });
-	if (tensor->is_output)
-		return;
-	tensor->is_output = true;
-	push(from->build->arena, &from->graph->outputs, tensor);
-	push(from->build->arena, &from->lent, tensor->name);
-	push(from->build->arena, &from->choices,
-	        (struct mode_choice){
-	                .name = tensor->name, .mode = INGOT_MATERIALIZED, .outputs = true, .lent = true });
-}
-
-/* True where the input is none any more. */
-static bool share_input(struct model *const *models, int to, size_t input)
-{
-	const char *name = models[to]->graph->inputs.at[input]->name;
-	for (int from = 0; from < to; from++) {
-		struct tensor *tensor = own_tensor(models[from], name);
-		bool lent = false;
-		for (size_t i = 0; tensor && i < models[from]->lent.count; i++)
-			lent |= models[from]->lent.at[i] == name;
-		if (tensor && tensor->is_initializer && !tensor->is_input) {
-			embed(models[to], input, tensor, models[from]->graph->file);
-			return true;
-		}
-		if (tensor && tensor->producer && (lent || !tensor->is_output)) {
-			lend(models[from], tensor, models[to]);
-			return false;
-		}
-	}
-	return false;
-}
-
-void batch_share(struct model *const *models, int count)
-{
-	for (int to = 1; to < count; to++)
-		for (size_t i = 0; i < models[to]->graph->inputs.count;)
-			i += !share_input(models, to, i);
-}
 
 /* ---- virtual tensors ---- */
 struct taking {
@@ -221,7 +152,7 @@ static void forget_input(struct model *model, struct definition *input)
 static void add_inputs(struct model *model, const struct model *from, size_t known)
 {
 	for (size_t i = known; i < model->program->inputs.count; i++) {
-		struct tensor *tensor = own_tensor(from, model->program->inputs.at[i]->name);
+		struct tensor *tensor = graph_tensor(from->graph, model->program->inputs.at[i]->name);
 		push(model->build->arena, &model->graph->inputs, tensor);
 	}
 }
@@ -240,9 +171,9 @@ static void inline_borrow(struct model *model, struct borrow *borrow)
 {
 	struct program *program = model->program;
 	const struct program *from = borrow->from->program;
-	struct definition *input = known_input(program, borrow->name);
+	struct definition *input = from ? known_input(program, borrow->name) : NULL; /* else it comes later */
 	const struct definition *root = NULL;
-	for (size_t i = 0; i < from->outputs.count; i++)
+	for (size_t i = 0; input && i < from->outputs.count; i++)
 		if (!strcmp(from->output_names.at[i], borrow->name))
 			root = from->outputs.at[i];
 	struct taking taking = { .from = borrow->from, .can = root && input };
@@ -317,23 +248,42 @@ void batch_settle(struct model *const *models, int count)
 }
 
 /* ---- all of it ---- */
-/* One model is the library; several are its graphs, each with the library's name before its own. */
-static void name_models(struct build *build, struct options *options, int count)
+/* A graph is called as its argument says, NAME=FILE, else as its file; those of one name get numbers. */
+static void call_graph(struct build *build, struct options *options, int m, const char *said)
 {
-	if (count == 1)
+	const char *stem = said ? said : model_stem(build->arena, options[m].model), *name = stem;
+	for (int n = 2, k = 0; k < m; k++) {
+		if (!options[k].routine || strcasecmp(options[k].routine, name))
+			continue;
+		if (said)
+			fail(build, EXIT_USAGE, NULL, "%s=%s: another graph is called %s", said, options[m].model,
+			        options[k].routine);
+		name = arena_printf(build->arena, "%s_%d", stem, n++);
+		k = -1;
+	}
+	options[m].routine = name;
+}
+
+/* One model is the library; several are its graphs, each with the library's name before its own. */
+static void name_models(struct build *build, struct options *options, const char *const *said, int count)
+{
+	if (count == 1 && said[0] && options->name)
+		fail(build, EXIT_USAGE, NULL, "%s=%s: the library of one model has one name, and --name says %s",
+		        said[0], options->model, options->name);
+	if (count == 1) {
+		if (said[0])
+			emit_name_check(build, options->name = said[0]);
 		return;
+	}
 	if (!options->name)
 		fail(build, EXIT_USAGE, NULL, "several models need --name: that of the library");
 	const char *library = options->name, **names = arena_new_array(build->arena, const char *, (size_t)count);
-	for (int m = 0; m < count; m++) {
-		const char *stem = model_stem(build->arena, options[m].model), *name = stem;
-		for (int n = 2, k = 0; k < m; k++)
-			if (!strcasecmp(options[k].routine, name)) {
-				name = arena_printf(build->arena, "%s_%d", stem, n++);
-				k = -1;
-			}
-		options[m].routine = names[m] = name;
-	}
+	for (int pass = 0; pass < 2; pass++) /* what is said comes first */
+		for (int m = 0; m < count; m++)
+			if (pass == !said[m])
+				call_graph(build, options, m, said[m]);
+	for (int m = 0; m < count; m++)
+		names[m] = options[m].routine;
 	for (int m = 0; m < count; m++)
 		options[m].name = emit_part_name(build->arena, library, names[m], names, count);
 }
@@ -367,6 +317,20 @@ static void check_names(
 	}
 }
 
+static void check_renames(struct build *build, const struct options *options, struct model *const *models, int count)
+{
+	for (size_t i = 0; i < options->renames.count; i++) {
+		const struct renaming *renaming = &options->renames.at[i];
+		struct choices choices = choices_for(build, renaming->old);
+		for (int m = 0; !renaming->used && m < count; m++)
+			for (size_t k = 0; k < models[m]->graph->tensors.count; k++)
+				choices_add(&choices, models[m]->graph->tensors.at[k]->name);
+		if (!renaming->used)
+			fail(build, EXIT_USAGE, NULL, "--rename %s=%s: no graph has a tensor of that name%s",
+			        renaming->old, renaming->made, choices_text(&choices));
+	}
+}
+
 static void dump(struct model *model, const char *stage)
 {
 	struct text text;
@@ -383,18 +347,26 @@ struct part *batch_lower(struct build *build, const struct options *common, cons
 	struct options *options = arena_new_array(build->arena, struct options, (size_t)all);
 	struct model **models = arena_new_array(build->arena, struct model *, (size_t)all);
 	struct part *parts = arena_new_array(build->arena, struct part, (size_t)count);
+	const char **said = arena_new_array(build->arena, const char *, (size_t)all);
 	for (int m = 0; m < all; m++) {
 		options[m] = *common;
-		options[m].model = m < before ? common->after.at[m] : files[m - before];
+		options[m].model =
+		        model_argument(build->arena, m < before ? common->after.at[m] : files[m - before], &said[m]);
 		options[m].some = all > 1;
 		if (m < before)
 			options[m].modes.count = 0; /* those are of what is made now */
+		if (m < before)
+			call_graph(build, options, m, said[m]);
 	}
-	name_models(build, options + before, count);
+	name_models(build, options + before, said + before, count);
 	for (int m = 0; m < all; m++)
 		models[m] = model_read(build, &options[m]);
+	check_renames(build, common, models, all);
 	check_names(build, common, models, before, all);
-	batch_share(models, all);
+	if (all > 1)
+		batch_share(models, before, all);
+	else if (common->shares.count)
+		fail(build, EXIT_USAGE, NULL, "--share %s: is for several models in one library", *common->shares.at);
 	for (int m = 0; m < all; m++)
 		model_prepare(models[m]);
 	for (int m = 0; m < all; m++)
@@ -423,13 +395,19 @@ struct part *cpus_lower(struct build *build, const struct options *common, const
 	struct options *options = arena_new_array(build->arena, struct options, (size_t)count);
 	struct part *parts = arena_new_array(build->arena, struct part, (size_t)count);
 	struct model *model = NULL;
+	const char *said;
+	file = model_argument(build->arena, file, &said);
+	if (common->shares.count)
+		fail(build, EXIT_USAGE, NULL, "--share %s: is for several models in one library", *common->shares.at);
 	for (int t = 0; t < count; t++) {
 		options[t] = *common;
 		options[t].model = file;
+		name_models(build, &options[t], &said, 1);
 		options[t].target =
 		        common->optimise == OPTIMISE_SIZE ? target_small(build->arena, targets[t]) : targets[t];
 		if (!model) {
 			model = model_read(build, &options[t]);
+			check_renames(build, common, &model, 1);
 			model_prepare(model);
 			model_define(model);
 		}

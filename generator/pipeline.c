@@ -57,6 +57,7 @@ static struct model *read_model(struct build *build, const struct options *optio
 	model->graph = bytes ? graph_read_memory(build, options->model, bytes, count, &read)
 	                     : graph_read(build, options->model, &read);
 	graph_check(model->graph);
+	model_rename(model);
 	model->graph->templates = options->templates;
 	model->graph->exact = options->declared && !strcmp(options->declared, "exact");
 	VECTOR(struct binding) dims = { 0 }, later = { 0 };
@@ -186,6 +187,10 @@ struct part model_part(const struct model *model)
 		.numbers = model->numbers,
 		.dumps = model->dumps.at,
 		.dump_count = model->dumps.count,
+		.apart = model->apart.at,
+		.apart_count = model->apart.count,
+		.shared = model->shared.at,
+		.shared_count = model->shared.count,
 	};
 }
 

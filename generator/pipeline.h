@@ -6,6 +6,11 @@
 #include "passes/passes.h"
 
 struct model;
+/* --rename OLD=NEW; used: some graph has it. */
+struct renaming {
+	const char *old, *made;
+	bool used;
+};
 struct options {
 	const char *model;   /* path */
 	const char *name;    /* NULL: from the path's stem */
@@ -20,6 +25,8 @@ struct options {
 	VECTOR(struct holding) elements;
 	VECTOR(struct saying) values;
 	VECTOR(struct mode_choice) modes;
+	VECTOR(struct renaming) renames;
+	VECTOR(const char *) shares; /* of several graphs: tensors of these names are one, whatever they are */
 	VECTOR(const char *)
 	after; /* models of libraries that were made before: what they compute on their way can be computed again here
 	        */
@@ -56,6 +63,8 @@ struct model {
 	VECTOR(struct mode_choice) choices; /* the options' that name tensors of this model */
 	VECTOR(struct borrow) borrows;      /* batch.c */
 	VECTOR(const char *) lent;
+	VECTOR(struct apart) apart; /* sharing.c */
+	VECTOR(struct shared_tensor) shared;
 	VECTOR(struct dump) dumps;
 };
 
@@ -66,11 +75,16 @@ void model_prepare(struct model *); /* all dims bound: infers, folds, simplifies
 void model_define(struct model *);  /* graph -> definitions */
 void model_lower(struct model *);   /* definitions -> kernels, for options->target */
 
+/* ---- sharing.c: the tensors of several graphs ---- */
+/* An argument NAME=FILE is both, another the file alone: then the name is NULL. */
+const char *model_argument(struct arena *, const char *argument, const char **name);
+void model_rename(struct model *); /* as the options say */
+/* After all are read, before any is prepared: tensors that are one have one name, all others names of their own.  An
+ * input that is another graph's constant becomes that constant; one that another graph computes on its way becomes an
+ * output of that graph.  The first `before` are of a library that was made before. */
+void batch_share(struct model *const *, int before, int count);
+
 /* ---- batch.c: several graphs in one build ---- */
-/* After all are read, before any is prepared: a name means the same tensor in all of them.  An input that is an earlier
- * graph's constant becomes that constant; one that an earlier graph computes on its way becomes an output of that
- * graph. */
-void batch_share(struct model *const *, int count);
 /* After this one is defined, and those before it: borrowed inputs whose value is cheaper to compute again are. */
 void batch_inline(struct model *);
 /* After all are defined: what nobody borrows any more is no output. */

@@ -90,6 +90,42 @@ static enum weights_home weights_of(const struct cli *cli, bool managed)
 	                                                                    : WEIGHTS_FIT;
 }
 
+/* In the bare profile pointers of the caller say what is one of inputs and outputs. */
+static bool is_told(const struct package *package, const struct shared_tensor *shared)
+{
+	return package->managed || shared->how == SHARED_LENT || shared->how == SHARED_CONSTANT;
+}
+
+static void report_sharing(const struct package *package)
+{
+	static const char *const words[] = { [SHARED_RESULT] = "an output of",
+		[SHARED_LENT] = "computed by",
+		[SHARED_INPUT] = "an input of",
+		[SHARED_CONSTANT] = "a constant of" };
+	for (int p = 0; p < package->part_count; p++) {
+		const struct part *part = package->parts + p;
+		for (size_t i = 0; i < part->shared_count; i++)
+			if (is_told(package, part->shared + i))
+				printf("    %s: %s is %s %s\n", part->routine, part->shared[i].name,
+				        words[part->shared[i].how], part->shared[i].of);
+		for (size_t i = 0; package->managed && i < part->apart_count; i++)
+			printf("    %s: %s is the node %s\n", part->routine, part->apart[i].was, part->apart[i].name);
+	}
+}
+
+static json_t *sharing_json(const struct package *package)
+{
+	json_t *list = json_array();
+	for (int p = 0; p < package->part_count; p++)
+		for (size_t i = 0; i < package->parts[p].shared_count; i++)
+			if (is_told(package, package->parts[p].shared + i))
+				json_array_append_new(list,
+				        json_pack("{s:s,s:s,s:s}", "graph", package->parts[p].routine, "name",
+				                package->parts[p].shared[i].name, "of",
+				                package->parts[p].shared[i].of));
+	return list;
+}
+
 static void report(const struct cli *cli, const struct package *package, const char *directory)
 {
 	int64_t kernels = 0, workspace = 0, live = 0, weights = 0;
@@ -105,12 +141,16 @@ static void report(const struct cli *cli, const struct package *package, const c
 		json_t *out = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I}", "directory", directory, "name", package->name,
 		        "kernels", (json_int_t)kernels, "workspace_bytes", (json_int_t)workspace, "largest_live_set",
 		        (json_int_t)live, "weights_bytes", (json_int_t)weights);
+		if (package->part_count > 1 && !package->cpus)
+			json_object_set_new(out, "shared", sharing_json(package));
 		cli_print_json(out, stdout);
 	} else
 		printf("%s: %" PRId64 " kernels, workspace %" PRId64 " bytes, weights %" PRId64 " bytes, for %s\n",
 		        directory, kernels, workspace, weights, cpus_text(cli->build, cli));
-	if (!cli->json)
-		report_cpus(package);
+	if (cli->json)
+		return;
+	report_cpus(package);
+	report_sharing(package);
 }
 
 /* A library, and its images. */
@@ -215,9 +255,11 @@ static void run(struct cli *cli)
 	report(cli, package, directory);
 }
 
-const struct command command_build = { "build", "MODEL...", "compile a model into a static library",
+const struct command command_build = { "build", "[NAME=]MODEL...", "compile a model into a static library",
 	"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.\n"
 	"--target cuda makes a library for NVIDIA's GPUs: NAME.cu, its code by NVRTC, and a host's side in C that "
 	"opens the driver.\n"
-	"Several models become one library, NAME: tensors of one name are one tensor, equal weights are there once.",
+	"Several models become one library, --name: each a graph of it, called as its file or as NAME=MODEL says.\n"
+	"An output of one and an input of another that have one name are one tensor; more by --share.  All others of "
+	"one name are GRAPH.NAME there.  Equal weights are there once.",
 	IN_BUILD, 1, 64, run };

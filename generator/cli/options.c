@@ -83,6 +83,18 @@ static void add_file(struct cli *cli, const struct option_row *row, const char *
 		push(cli->build->arena, list, (struct bound_file){ NULL, value });
 }
 
+static void add_rename(struct cli *cli, const struct option_row *row, const char *value)
+{
+	struct bound_file pair = pair_of(cli, row, value);
+	push(cli->build->arena, &cli->options.renames, (struct renaming){ pair.name, pair.path, false });
+}
+
+static void add_share(struct cli *cli, const struct option_row *row, const char *value)
+{
+	(void)row;
+	push(cli->build->arena, &cli->options.shares, value);
+}
+
 static int64_t number_of(struct cli *cli, const struct option_row *row, const char *text, int64_t most)
 {
 	char *end;
@@ -348,6 +360,12 @@ const struct option_row option_rows[] = {
 	        "of the module's routines: call (default), or steps: kernel by kernel" },
 	{ "mode", NULL, 0, "NAME=WORD", IN_BUILD | IN_SHOW, add_mode, 0, NULL, NULL,
 	        "where a tensor lives: virtual, local, on_device or hosted; may be given again" },
+	{ "rename", NULL, 0, "OLD=NEW", IN_BUILD, add_rename, 0, NULL, NULL,
+	        "a tensor's name in all that is made, before any other option; GRAPH.OLD=NEW: of one graph of several; "
+	        "may be given again" },
+	{ "share", NULL, 0, "NAME", IN_BUILD, add_share, 0, NULL, NULL,
+	        "of several models, an input that is one with whatever another has of that name: an input, a constant, "
+	        "what it computes on its way; outputs of one are inputs of another without; may be given again" },
 	{ "apart", NULL, 0, NULL, IN_BUILD, set_flag, AT(options.apart), NULL, NULL,
 	        "of several models, each computes for itself: none inlines what another left virtual" },
 	{ "after", NULL, 0, "MODEL", IN_BUILD, add_after, 0, NULL, NULL,

@@ -151,6 +151,16 @@ const char *emit_part_prefix(struct arena *, int number);
 struct dump {
 	const char *stage, *text;
 };
+/* A tensor that has its graph's name before its own, since another graph has one of that name. */
+struct apart {
+	const char *name, *was;
+};
+/* An input that is one with a tensor of another graph: an output, what it computes on its way, an input, a constant. */
+enum shared_as { SHARED_RESULT, SHARED_LENT, SHARED_INPUT, SHARED_CONSTANT };
+struct shared_tensor {
+	const char *name, *of;
+	enum shared_as how;
+};
 struct part { /* a graph of the library */
 	const struct dump *dumps;
 	size_t dump_count;
@@ -158,7 +168,11 @@ struct part { /* a graph of the library */
 	const char *name;    /* identifier: prefix of its files and symbols; the package's own where it is alone */
 	const char *routine; /* what the module calls it: the graph's name */
 	const char *model;   /* for comments: the model's file name */
-	const char *const *input_names, *const *output_names; /* the graph's */
+	const char *const *input_names, *const *output_names; /* the library's, each for one tensor */
+	const struct apart *apart;                            /* where the graph's are others */
+	size_t apart_count;
+	const struct shared_tensor *shared;
+	size_t shared_count;
 	const struct target *target; /* of a library for several CPUs: this part's; NULL: that of the emit */
 	const char *numbers;         /* NAME_NUMBERS: program_numbers */
 };

@@ -70,8 +70,9 @@ static void node_same(
 		same = of->extents[v] == other->extents[v];
 	if (!same)
 		fail(d->w->emit->build, EXIT_INVALID, node->name,
-		        "is %s of %d dims elsewhere; in %s it has another type or shape", dtypes[of->type].text,
-		        of->rank, file);
+		        "is %s of %d dims elsewhere; in %s it has another type or shape: --rename makes it another "
+		        "tensor",
+		        dtypes[of->type].text, of->rank, file);
 }
 
 static void add_node(struct describing *d, const struct definition *of, const char *name, bool written)
@@ -93,7 +94,8 @@ static void add_node(struct describing *d, const struct definition *of, const ch
 	if (*who < 0)
 		*who = d->w->part;
 	else if (written)
-		fail(d->w->emit->build, EXIT_INVALID, name, "is written by %s and by %s",
+		fail(d->w->emit->build, EXIT_INVALID, name,
+		        "is written by %s and by %s: --rename makes it another tensor",
 		        d->w->package->parts[*who].model, d->w->of->model);
 }
 

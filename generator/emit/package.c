@@ -32,8 +32,31 @@ const char *package_quiet(struct arena *arena, const char *name)
 	return made;
 }
 
-static struct value tensor_value(struct arena *arena, const struct definition *d, const char *name, const char *field)
+/* What the graph calls a tensor of the library, or the dims of one. */
+static const char *label_of(struct arena *arena, const struct part *part, const char *name)
 {
+	for (size_t i = 0; i < part->apart_count; i++) {
+		const struct apart *apart = part->apart + i;
+		size_t length = strlen(apart->name);
+		if (!strncmp(apart->name, name, length) && (!name[length] || !strncmp(name + length, "_dims", 5)))
+			return arena_printf(arena, "%s%s", apart->was, name + length);
+	}
+	return name;
+}
+
+static const char **labels_of(struct arena *arena, const struct part *part, const char *const *names, size_t count)
+{
+	const char **labels = arena_new_array(arena, const char *, count + 1);
+	for (size_t i = 0; i < count; i++)
+		labels[i] = label_of(arena, part, names[i]);
+	return labels;
+}
+
+static struct value tensor_value(
+        const struct writing *w, const struct definition *d, const char *name, const char *field)
+{
+	struct arena *arena = w->emit->arena;
+	const char *sizes = d->sizes ? label_of(arena, w->of, d->sizes) : NULL;
 	struct value value = value_dict(arena);
 	struct text dims;
 	text_init(&dims, arena->build);
@@ -50,8 +73,8 @@ static struct value tensor_value(struct arena *arena, const struct definition *d
 	value_dict_set(value, "c", value_string(dtypes[d->type].c));
 	value_dict_set(value, "elements", value_int(definition_elements(d)));
 	value_dict_set(value, "most", value_int(d->most));
-	if (d->sizes)
-		text_printf(&dims, " at most, dense in what %s says,", d->sizes);
+	if (sizes)
+		text_printf(&dims, " at most, dense in what %s says,", sizes);
 	value_dict_set(value, "dims", value_copy(arena, dims.at, dims.count));
 	text_release(&dims);
 	return value;
@@ -277,8 +300,8 @@ static void add_slots(struct writing *w)
 	w->state_bytes = 0;
 	for (size_t i = 0; !package->managed && i < package->state_count; i++) {
 		const struct state_pair *pair = package->states + i;
-		struct slot slot = { name_number(w->of->input_names, program->inputs.count, pair->input),
-			name_number(w->of->output_names, program->outputs.count, pair->output), w->state_bytes, 0 };
+		struct slot slot = { name_number(w->input_labels, program->inputs.count, pair->input),
+			name_number(w->output_labels, program->outputs.count, pair->output), w->state_bytes, 0 };
 		if (slot.input == program->inputs.count && slot.output == program->outputs.count
 		        && package->part_count > 1)
 			continue; /* another graph's */
@@ -308,8 +331,8 @@ static struct value slots_value(const struct writing *w)
 	struct value list = value_list(w->emit->arena);
 	for (size_t i = 0; i < w->slots.count; i++) {
 		const struct slot *slot = w->slots.at + i;
-		struct value value = tensor_value(w->emit->arena, w->lowered->program->inputs.at[slot->input],
-		        w->of->input_names[slot->input], w->output_fields[slot->output]);
+		struct value value = tensor_value(w, w->lowered->program->inputs.at[slot->input],
+		        w->input_labels[slot->input], w->output_fields[slot->output]);
 		value_dict_set(value, "at", value_int(slot->at));
 		value_dict_set(value, "next", value_int(slot->next));
 		value_list_add(list, value);
@@ -330,12 +353,15 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 		json_t *dims = json_array();
 		for (int v = 0; v < shown.rank; v++)
 			json_array_append_new(dims, json_integer(shown.extents[v]));
-		json_t *one = json_pack("{s:s,s:s,s:s,s:o,s:I}", "name",
-		        inputs ? w->of->input_names[i] : w->of->output_names[i], "field",
-		        inputs ? w->input_fields[i] : w->output_fields[i], "type", dtypes[shown.type].text, "dims",
-		        dims, "bytes", (json_int_t)scheduled(d)->bytes);
+		json_t *one =
+		        json_pack("{s:s,s:s,s:s,s:o,s:I}", "name", inputs ? w->input_labels[i] : w->output_labels[i],
+		                "field", inputs ? w->input_fields[i] : w->output_fields[i], "type",
+		                dtypes[shown.type].text, "dims", dims, "bytes", (json_int_t)scheduled(d)->bytes);
+		const char *node = inputs ? w->of->input_names[i] : w->of->output_names[i];
+		if (w->package->managed && strcmp(node, inputs ? w->input_labels[i] : w->output_labels[i]))
+			json_object_set_new(one, "node", json_string(node));
 		if (d->sizes)
-			json_object_set_new(one, "sizes", json_string(d->sizes));
+			json_object_set_new(one, "sizes", json_string(label_of(w->emit->arena, w->of, d->sizes)));
 		if (d->most)
 			json_object_set_new(one, "most", json_integer(d->most));
 		json_array_append_new(list, one);
@@ -390,8 +416,8 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 		if (!i)
 			json_object_set_new(manifest, "states", json_array());
 		json_array_append_new(json_object_get(manifest, "states"),
-		        json_pack("{s:s,s:s,s:I,s:I}", "name", w->of->input_names[slot->input], "next",
-		                w->of->output_names[slot->output], "at", (json_int_t)slot->at, "bytes",
+		        json_pack("{s:s,s:s,s:I,s:I}", "name", w->input_labels[slot->input], "next",
+		                w->output_labels[slot->output], "at", (json_int_t)slot->at, "bytes",
 		                (json_int_t)scheduled(program->inputs.at[slot->input])->bytes));
 	}
 	if (w->slots.count)
@@ -496,8 +522,8 @@ static struct value tensors_value(const struct writing *w, bool inputs)
 	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++) {
 		bool state = slot_of(w, i, inputs) != NULL;
 		struct value value = inputs
-		        ? tensor_value(arena, program->inputs.at[i], w->of->input_names[i], w->input_fields[i])
-		        : tensor_value(arena, program->outputs.at[i], w->of->output_names[i], w->output_fields[i]);
+		        ? tensor_value(w, program->inputs.at[i], w->input_labels[i], w->input_fields[i])
+		        : tensor_value(w, program->outputs.at[i], w->output_labels[i], w->output_fields[i]);
 		value_dict_set(value, "state", value_bool(state));
 		if (!(state && inputs))
 			value_list_add(list, value);
@@ -592,10 +618,12 @@ void package_part(struct writing *w, int number)
 	if (part->target)
 		w->emit->target = part->target;
 	w->emit->name = w->scratch ? emit_part_prefix(arena, number) : part->name;
-	w->input_fields = fields_of(
-	        arena, part->input_names, lowered->program->inputs.count, package_upper(arena, package->name));
+	w->input_labels = labels_of(arena, part, part->input_names, lowered->program->inputs.count);
+	w->output_labels = labels_of(arena, part, part->output_names, lowered->program->outputs.count);
+	w->input_fields =
+	        fields_of(arena, w->input_labels, lowered->program->inputs.count, package_upper(arena, package->name));
 	w->output_fields = fields_of(
-	        arena, part->output_names, lowered->program->outputs.count, package_upper(arena, package->name));
+	        arena, w->output_labels, lowered->program->outputs.count, package_upper(arena, package->name));
 	add_slots(w);
 	w->globals = value_dict(arena);
 	value_dict_set(w->globals, "states", slots_value(w));
@@ -647,8 +675,10 @@ void package_begin(struct writing *w)
 		bool known = false;
 		for (int p = 0; p < w->package->part_count; p++) {
 			const struct part *part = w->package->parts + p;
-			known |= name_number(part->input_names, part->lowered->program->inputs.count, pair->input)
-			        < part->lowered->program->inputs.count;
+			size_t count = part->lowered->program->inputs.count;
+			known |= name_number(
+			                 labels_of(w->emit->arena, part, part->input_names, count), count, pair->input)
+			        < count;
 		}
 		if (!known)
 			fail(w->emit->build, EXIT_USAGE, NULL, "--state %s=%s: no graph has an input of that name",

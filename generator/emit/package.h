@@ -34,6 +34,7 @@ struct writing {
 	int part; /* the current one; then what belongs to it: */
 	const struct part *of;
 	const struct lowered *lowered;
+	const char **input_labels, **output_labels; /* what the graph calls them */
 	const char **input_fields, **output_fields;
 	VECTOR(struct slot) slots;
 	int64_t state_bytes;

@@ -45,6 +45,8 @@ static void read_words(struct wanted *w, char *words)
 			w->options.pool_cap = atoll(value);
 		else if (!strcmp(word, "--after"))
 			push(arena, &w->options.after, arena_printf(arena, "%s/graphs/%s.onnxtxt", TESTS, value));
+		else if (!strcmp(word, "--share"))
+			push(arena, &w->options.shares, value);
 		else if (!strcmp(word, "--merge"))
 			push(arena, &w->merges, value);
 		else if (!strcmp(word, "--state")) {
@@ -90,13 +92,13 @@ static void jit_open(struct wanted *w, const char *name, char *words)
 
 static const struct ingot_module *jit_module(const char *name)
 {
-	static struct wanted wanted[8]; /* stay until the process ends: runtimes hold them */
+	static struct wanted wanted[16]; /* stay until the process ends: runtimes hold them */
 	static int used;
 	char *sets = file_text("%s/sets.txt", TESTS), *left, *words = NULL;
 	for (int i = 0; i < used; i++)
 		if (!strcmp(wanted[i].package.name, name))
 			return jit_module_descriptor(wanted[i].module);
-	CHECK(sets && used < 8);
+	CHECK(sets && used < 16);
 	struct wanted *w = &wanted[used++];
 	for (char *line = strtok_r(sets, "\n", &left); line; line = strtok_r(NULL, "\n", &left))
 		if (!strncmp(line, name, strlen(name)) && line[strlen(name)] == ' ')
