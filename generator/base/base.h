@@ -158,6 +158,7 @@ struct file_set *file_set_new(struct build *, const char *directory); /* made wi
 /* name: below the directory; may lie in folders, which are made where missing. */
 void file_set_add(struct file_set *, const char *name, const void *bytes, size_t count);
 const char *file_set_path(struct file_set *, const char *name); /* the temporary path, for programs that write it */
+const char *file_set_name(const struct file_set *, size_t i);   /* the i-th; NULL after the last */
 void file_set_commit(struct file_set *);
 void file_set_drop(struct file_set *); /* NULL and committed sets are fine */
 

@@ -161,6 +161,11 @@ const char *file_set_path(struct file_set *set, const char *name)
 	return temporary;
 }
 
+const char *file_set_name(const struct file_set *set, size_t i)
+{
+	return i < set->files.count ? set->files.at[i].name : NULL;
+}
+
 void file_set_add(struct file_set *set, const char *name, const void *bytes, size_t count)
 {
 	const char *path = file_set_path(set, name);

@@ -503,14 +503,19 @@ json_t *package_manifest(struct writing *w)
 
 void package_add_manifest(struct writing *w, json_t *manifest)
 {
-	const char *name = w->package->name;
+	const char *name = w->package->name, *file = arena_printf(w->emit->arena, "%s.json", name);
+	json_t *files = json_array();
+	for (size_t i = 0; file_set_name(w->files, i); i++)
+		json_array_append_new(files, json_string(file_set_name(w->files, i)));
+	json_array_append_new(files, json_string(file));
+	json_object_set_new(manifest, "files", files);
 	char *text = json_dumps(manifest, JSON_INDENT(2));
 	json_decref(manifest);
 	if (!text)
 		fail(w->emit->build, EXIT_INVALID, name, "a name in the model is not UTF-8");
 	char *kept = arena_printf(w->emit->arena, "%s\n", text);
 	free(text);
-	file_set_add(w->files, arena_printf(w->emit->arena, "%s.json", name), kept, strlen(kept));
+	file_set_add(w->files, file, kept, strlen(kept));
 }
 
 /* ---- parts ---- */
@@ -699,9 +704,7 @@ void package_write(struct emit *emit, const struct package *package, const char 
 	emit->build->out = &mine;
 	if (setjmp(mine) == 0) {
 		w.files = file_set_new(emit->build, directory);
-		for (size_t i = 0; i < COUNT(writers); i++)
-			if (!strcmp(writers[i].family, emit->target->family))
-				writers[i].add(&w);
+		package_read_old(&w);
 		for (int p = 0; p < package->part_count; p++)
 			for (size_t i = 0; i < package->parts[p].dump_count; i++) {
 				const struct dump *dump = package->parts[p].dumps + i;
@@ -709,7 +712,11 @@ void package_write(struct emit *emit, const struct package *package, const char 
 				        arena_printf(emit->arena, "%s.%s.txt", package->parts[p].name, dump->stage),
 				        dump->text, strlen(dump->text));
 			}
+		for (size_t i = 0; i < COUNT(writers); i++)
+			if (!strcmp(writers[i].family, emit->target->family))
+				writers[i].add(&w);
 		file_set_commit(w.files);
+		package_remove_old(&w);
 	}
 	emit->build->out = out;
 	if (w.files)

@@ -3,6 +3,7 @@
  * package.c      what all packages have: names, sizes, places, the weights, the manifest
  * package_c.c    C libraries: header, schedule, kernels, weights, build files
  * compile.c      those sources -> libNAME.a
+ * stale.c        what an older library of the folder leaves behind
  * module.c       the managed profile: NAME_module.c, and the runtime beside the library
  * package_cuda.c CUDA sources
  *
@@ -55,7 +56,8 @@ struct writing {
 	struct value linked;        /* what package_link wrote: [{part, portable, files}] */
 	bool scratch; /* the module's kernels take the JIT's scratch, behind the workspace, as a last argument */
 	const char *directory;
-	int64_t *stack_bytes; /* of each part */
+	VECTOR(const char *) old; /* files of the library that lay there */
+	int64_t *stack_bytes;     /* of each part */
 };
 /* package.c */
 void package_begin(struct writing *);          /* weights shared, part 0 the current one */
@@ -89,6 +91,10 @@ struct place package_argument(const struct writing *, const struct definition *)
 /* Those of the current part: [{code, text, at (in the workspace), kernel}]. */
 struct value package_checks(const struct writing *);
 int package_first_check(const struct package *, int part); /* the code of a part's first check */
+
+/* stale.c: around the commit of all files */
+void package_read_old(struct writing *);
+void package_remove_old(struct writing *);
 
 /* compile.c */
 void package_compile(struct writing *); /* the libraries; w->stack_bytes of a package of one part */

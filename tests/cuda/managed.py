@@ -140,7 +140,7 @@ def bare(ingot, driver, folder):
     open(source, "w").write(CALLS)
     for target in "c", "cuda":
         out = os.path.join(folder, "both_" + target)
-        call(ingot, "build", *files, "--target", target, "--name", "both", "-o", out)
+        call(ingot, "build", *files, "--share", "h", "--share", "w", "--target", target, "--name", "both", "-o", out)
         call("gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", *(["-DCUDA"] if target == "cuda" else []), "-I", out, source, os.path.join(out, "libboth.a"), "-ldl", "-o", os.path.join(out, "program"))
     made = json.load(open(os.path.join(out, "both.json")))
     for header in "both.h", "both_first.h", "both_second.h":               # each alone, and in each order

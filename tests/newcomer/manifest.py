@@ -35,6 +35,9 @@ def wrong(program, words, check, version):
         told = [f"{'/'.join(map(str, e.absolute_path)) or 'whole'}: {e.message[:200]}" for e in check.iter_errors(manifest)]
         if manifest["version"] != version:
             told.append(f"version {manifest['version']}, {version} is right")
+        there = {os.path.relpath(os.path.join(folder, name), out) for folder, _, names in os.walk(out) for name in names}
+        if there != set(manifest["files"]):
+            told.append(f"files: {sorted(there ^ set(manifest['files']))} are in the folder or in the manifest alone")
         weights = os.path.join(out, manifest["prefix"] + "_weights.bin")
         if os.path.exists(weights) != (manifest["weights_bytes"] > 0) or os.path.exists(weights) != ("weights_hash" in manifest):
             told.append("weights, their bytes and their hash are not there together")

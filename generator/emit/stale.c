@@ -1,0 +1,65 @@
+/* stale.c: the manifest of the library of that name that lies in the folder -> the files of it that the new one has not,
+ * removed once that is there.  What no manifest names stays. */
+#include "emit/package.h"
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file below the folder, by a path that leads nowhere else. */
+static bool is_inside(const struct writing *w, const char *name)
+{
+	struct stat info;
+	if (!*name || *name == '/' || strstr(name, ".."))
+		return false;
+	for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
+		const char *folder = arena_printf(w->emit->arena, "%s/%.*s", w->directory, (int)(slash - name), name);
+		if (lstat(folder, &info) || !S_ISDIR(info.st_mode))
+			return false;
+	}
+	return true;
+}
+
+static void add_name(struct writing *w, const json_t *name)
+{
+	if (json_is_string(name) && is_inside(w, json_string_value(name)))
+		push(w->emit->arena, &w->old, arena_printf(w->emit->arena, "%s", json_string_value(name)));
+}
+
+static void add_names(struct writing *w, const json_t *list, const char *key)
+{
+	for (size_t i = 0; i < json_array_size(list); i++)
+		add_name(w, key ? json_object_get(json_array_get(list, i), key) : json_array_get(list, i));
+}
+
+void package_read_old(struct writing *w)
+{
+	const char *path = arena_printf(w->emit->arena, "%s/%s.json", w->directory, w->package->name);
+	json_t *old = json_load_file(path, 0, NULL);
+	if (!old)
+		return;
+	add_names(w, json_object_get(old, "files"), NULL);
+	if (!json_object_get(old, "files")) { /* of an ingot that did not list them */
+		add_names(w, json_object_get(old, "sources"), NULL);
+		add_names(w, json_object_get(old, "images"), "file");
+		add_names(w, json_object_get(old, "graphs"), "header");
+		add_name(w, json_object_get(old, "library"));
+		add_name(w, json_object_get(old, "shared_library"));
+	}
+	json_decref(old);
+}
+
+void package_remove_old(struct writing *w)
+{
+	for (size_t i = 0; i < w->old.count; i++) {
+		bool made = false;
+		for (size_t k = 0; file_set_name(w->files, k); k++)
+			made |= !strcmp(file_set_name(w->files, k), w->old.at[i]);
+		char *path = arena_printf(w->emit->arena, "%s/%s", w->directory, w->old.at[i]);
+		if (made || unlink(path))
+			continue;
+		for (char *slash = strrchr(path, '/'); slash > path + strlen(w->directory);
+		        slash = strrchr(path, '/')) {
+			*slash = 0;
+			rmdir(path); /* where it is empty now */
+		}
+	}
+}
