@@ -23,8 +23,11 @@ def main():
             for cpu in ("x86-64-v3", "generic"):
                 out = os.path.join(folder, "out")
                 subprocess.run([ingot, "build", model, "--cpu", cpu, "--no-compile", "--name", "m", "-o", out], check=True, capture_output=True)
-                with open(os.path.join(out, "m_kernels.c")) as file:
-                    kernels = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S).split('extern "C" {\n#endif')[-1]  # behind the prelude
+                kernels = ""
+                for name in sorted(os.listdir(out)):
+                    if re.fullmatch(r"m_kernels(_\d+)?\.c", name):
+                        with open(os.path.join(out, name)) as file:
+                            kernels += re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S).split('extern "C" {\n#endif')[-1]  # behind the prelude
                 for what, pattern in UGLY.items():
                     found = re.search(r".*(?:%s).*" % pattern, kernels)
                     wrong += [f"{model} {cpu}: {what}: {found.group(0).strip()}"] if found else []
