@@ -119,7 +119,7 @@ static bool is_file_of(const char *name, const char *other)
 const char *emit_part_name(
         struct arena *arena, const char *library, const char *name, const char *const *others, int count)
 {
-	bool meets = !strcasecmp(name, "module") || !strcasecmp(name, "weights");
+	bool meets = !strcasecmp(name, "module") || !strcasecmp(name, "weights") || !strcasecmp(name, "weights_check");
 	for (int i = 0; i < count; i++)
 		meets |= is_file_of(name, others[i]);
 	return arena_printf(arena, "%s_%s%s", library, name, meets ? "_" : "");

@@ -68,6 +68,10 @@ static struct value tensor_value(
 	for (int v = 0; v < shown.rank; v++)
 		text_printf(&dims, "%s%" PRId64, v ? "," : "", shown.extents[v]);
 	text_addc(&dims, ']');
+	struct value extents = value_list(arena);
+	for (int v = 0; v < shown.rank; v++)
+		value_list_add(extents, value_int(shown.extents[v]));
+	value_dict_set(value, "extents", extents);
 	value_dict_set(value, "name", value_string(package_quiet(arena, name)));
 	value_dict_set(value, "field", value_string(field));
 	value_dict_set(value, "c", value_string(dtypes[d->type].c));
@@ -191,6 +195,8 @@ void package_add_blob(struct writing *w)
 			right = blob_write(file, hash, zeros, bytes);
 		}
 	}
+	if (right && package_has_layout(w))
+		right = blob_write(file, hash, w->layout_bytes, sizeof w->layout_bytes);
 	int reason = right ? 0 : errno;
 	if (file && fclose(file) && !reason)
 		reason = errno;
@@ -198,6 +204,21 @@ void package_add_blob(struct writing *w)
 	if (reason)
 		fail(w->emit->build, file_code(reason), path, "%zu bytes of weights cannot be written: %s",
 		        (size_t)w->weights_bytes, strerror(reason));
+}
+
+bool package_has_layout(const struct writing *w)
+{
+	return w->weights_bytes && !w->package->shared && !strcmp(w->emit->target->family, "c");
+}
+
+bool package_is_sizes(const struct writing *w, size_t output)
+{
+	const struct program *program = w->lowered->program;
+	for (size_t i = 0; i < program->outputs.count; i++)
+		if (program->outputs.at[i]->sizes
+		        && !strcmp(program->outputs.at[i]->sizes, program->output_names.at[output]))
+			return true;
+	return false;
 }
 
 /* ---- places ---- */
@@ -491,6 +512,9 @@ json_t *package_manifest(struct writing *w)
 		manifest_cpus(w, manifest);
 	json_decref(graphs);
 	json_object_set_new(manifest, "weights_bytes", json_integer(w->weights_bytes));
+	if (package_has_layout(w))
+		json_object_set_new(
+		        manifest, "weights_layout", json_string(arena_printf(arena, "%016" PRIx64, w->layout_hash)));
 	if (w->weights_bytes)
 		json_object_set_new(
 		        manifest, "weights_hash", json_string(arena_printf(arena, "%016" PRIx64, w->blob_hash)));
@@ -519,6 +543,21 @@ void package_add_manifest(struct writing *w, json_t *manifest)
 }
 
 /* ---- parts ---- */
+/* An input or output in macros: its field in upper case; of several that are alike then, all but the first have their
+ * number. */
+static const char *macro_of(const struct writing *w, bool input, size_t number)
+{
+	struct arena *arena = w->emit->arena;
+	const size_t inputs = w->lowered->program->inputs.count;
+	const char *macro = package_upper(arena, input ? w->input_fields[number] : w->output_fields[number]);
+	size_t at = number + (input ? 0 : inputs);
+	for (size_t i = 0; i < at; i++)
+		if (!strcmp(package_upper(arena, i < inputs ? w->input_fields[i] : w->output_fields[i - inputs]),
+		            macro))
+			return arena_printf(arena, "%s_%zu", macro, at);
+	return macro;
+}
+
 static struct value tensors_value(const struct writing *w, bool inputs)
 {
 	struct arena *arena = w->emit->arena;
@@ -530,6 +569,9 @@ static struct value tensors_value(const struct writing *w, bool inputs)
 		        ? tensor_value(w, program->inputs.at[i], w->input_labels[i], w->input_fields[i])
 		        : tensor_value(w, program->outputs.at[i], w->output_labels[i], w->output_fields[i]);
 		value_dict_set(value, "state", value_bool(state));
+		value_dict_set(value, "macro", value_string(macro_of(w, inputs, i)));
+		value_dict_set(value, "number", value_int((int64_t)i));
+		value_dict_set(value, "spare", value_bool(!inputs && package_is_sizes(w, i)));
 		if (!(state && inputs))
 			value_list_add(list, value);
 	}
@@ -631,6 +673,7 @@ void package_part(struct writing *w, int number)
 	        arena, w->output_labels, lowered->program->outputs.count, package_upper(arena, package->name));
 	add_slots(w);
 	w->globals = value_dict(arena);
+	value_dict_set(w->globals, "layout", value_list(arena));
 	value_dict_set(w->globals, "states", slots_value(w));
 	value_dict_set(w->globals, "state_bytes", value_int(w->state_bytes));
 	value_dict_set(w->globals, "library", value_string(package->name));
@@ -658,6 +701,9 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "workspace_bytes", value_int(package_workspace(w)));
 	value_dict_set(w->globals, "workspace_align", value_int(lowered->workspace_align));
 	value_dict_set(w->globals, "weights_bytes", value_int(w->weights_bytes));
+	value_dict_set(w->globals, "LIBRARY_BAD_WEIGHTS",
+	        value_printf(arena, "%s_BAD_WEIGHTS",
+	                package_upper(arena, package->part_count > 1 && !package->cpus ? part->name : package->name)));
 	value_dict_set(w->globals, "linked", value_bool(w->weights_bytes && !w->beside));
 	value_dict_set(w->globals, "beside", value_bool(w->beside));
 	value_dict_set(

@@ -5,6 +5,7 @@
  * compile.c      those sources -> libNAME.a
  * stale.c        what an older library of the folder leaves behind
  * module.c       the managed profile: NAME_module.c, and the runtime beside the library
+ * decimal.c      hexadecimal floats -> decimal ones
  * package_cuda.c CUDA sources
  *
  * A package has parts, one for each graph.  Writers work on one part at a time: package_part makes it the current one.
@@ -29,6 +30,7 @@ struct slot {
 	int64_t at, next;     /* bytes into the state */
 };
 
+enum { LAYOUT_BYTES = 16 };
 struct writing {
 	struct emit *emit;
 	const struct package *package;
@@ -44,12 +46,15 @@ struct writing {
 	struct value globals; /* what every file's template sees */
 	VECTOR(struct blob_item) items;
 	int64_t weights_bytes;
-	uint64_t blob_hash;                /* XXH64 of the weights' file */
-	bool beside;                       /* the weights' file is given to each call, not linked in */
-	VECTOR(const char *) sources;      /* that are compiled into the library */
-	VECTOR(const char *) source_flags; /* with these flags each */
-	VECTOR(const char *) headers;      /* that they include */
-	VECTOR(const char *) runtime;      /* the runtime's files, below runtime/ */
+	uint64_t blob_hash;  /* XXH64 of the weights' file */
+	struct hash *layout; /* of the code that reads them, as far as it is written */
+	uint64_t layout_hash;
+	unsigned char layout_bytes[LAYOUT_BYTES]; /* that stand behind them: "ingot-1", and that hash */
+	bool beside;                              /* the weights' file is given to each call, not linked in */
+	VECTOR(const char *) sources;             /* that are compiled into the library */
+	VECTOR(const char *) source_flags;        /* with these flags each */
+	VECTOR(const char *) headers;             /* that they include */
+	VECTOR(const char *) runtime;             /* the runtime's files, below runtime/ */
 	VECTOR(const char *) libm;  /* the C library's functions that the kernels call: those of double tensors */
 	VECTOR(const char *) blobs; /* that sources take in as they are: the weights, CUDA's images */
 	struct value images;        /* of CUDA: [{arch, number, ptx, capability, exact, symbol, file}]; else none */
@@ -60,8 +65,10 @@ struct writing {
 	int64_t *stack_bytes;     /* of each part */
 };
 /* package.c */
-void package_begin(struct writing *);          /* weights shared, part 0 the current one */
-void package_part(struct writing *, int part); /* and its globals: names, inputs, outputs, sizes */
+void package_begin(struct writing *);                         /* weights shared, part 0 the current one */
+bool package_has_layout(const struct writing *);              /* the file of the weights says for which code it is */
+bool package_is_sizes(const struct writing *, size_t output); /* an output that says how many there are of another */
+void package_part(struct writing *, int part);                /* and its globals: names, inputs, outputs, sizes */
 void package_render(struct writing *, const char *template, const char *file);
 void package_add_blob(struct writing *);               /* NAME_weights.bin, where there are weights */
 json_t *package_manifest(struct writing *);            /* the keys that all packages have */
@@ -91,6 +98,9 @@ struct place package_argument(const struct writing *, const struct definition *)
 /* Those of the current part: [{code, text, at (in the workspace), kernel}]. */
 struct value package_checks(const struct writing *);
 int package_first_check(const struct package *, int part); /* the code of a part's first check */
+
+/* decimal.c: hexadecimal floats of C text as decimal ones. */
+void package_decimal(const char *, struct text *out);
 
 /* stale.c: around the commit of all files */
 void package_read_old(struct writing *);
@@ -154,7 +164,7 @@ struct linked_file {
 	const char *symbol, *file;
 	const unsigned char *bytes;
 	size_t count;
-	bool ended;
+	bool ended, within; /* within: the file has more behind that */
 };
 void package_link(struct writing *, const char *part, const char *head, const struct linked_file *, size_t count);
 void package_add_weights(struct writing *);     /* NAME_weights.bin, and where they are linked in its source */

@@ -21,7 +21,10 @@ static const char *argument_of(struct writing *w, const struct param *param)
 		return arena_printf(arena, "(%s%s *)(void *)(call->state + %" PRId64 ")", qualifier, type, place.at);
 	case PLACE_NEXT: return arena_printf(arena, "call->next_%" PRId64, place.at);
 	case PLACE_INPUT: return arena_printf(arena, "call->in->%s", w->input_fields[place.at]);
-	default: return arena_printf(arena, "call->out->%s", w->output_fields[place.at]);
+	default:
+		return package_is_sizes(w, (size_t)place.at)
+		        ? arena_printf(arena, "call->dims_%" PRId64, place.at)
+		        : arena_printf(arena, "call->out->%s", w->output_fields[place.at]);
 	}
 }
 
@@ -113,6 +116,37 @@ static void note_libm(struct writing *w, const struct text *prelude)
 }
 
 /* ---- files ---- */
+static void make_decimal(struct writing *w, struct text *text)
+{
+	struct text made;
+	text_init(&made, w->emit->build);
+	package_decimal(text->at, &made);
+	text_release(text);
+	*text = made;
+}
+
+/* What reads the weights: kernels, and where each looks.  The file's end says the hash of it. */
+static void end_layout(struct writing *w)
+{
+	struct value bytes = value_list(w->emit->arena);
+	w->layout_hash = hash_end(w->layout);
+	w->layout = NULL;
+	memcpy(w->layout_bytes, "ingot-1", 8);
+	for (int i = 0; i < 8; i++)
+		w->layout_bytes[8 + i] = (unsigned char)(w->layout_hash >> 8 * i);
+	for (int i = 0; i < LAYOUT_BYTES; i++)
+		value_list_add(bytes, value_int(w->layout_bytes[i]));
+	value_dict_set(w->globals, "layout", bytes);
+}
+
+static void add_arguments(struct writing *w)
+{
+	for (size_t k = 0; w->layout && k < w->lowered->kernels.count; k++) {
+		const char *arguments = joined(w, w->lowered->kernels.at[k], false);
+		hash_add(w->layout, arguments, strlen(arguments) + 1);
+	}
+}
+
 static void add_kernels(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
@@ -133,6 +167,10 @@ static void add_kernels(struct writing *w)
 		}
 		emit_prelude(w->emit, kernels.at, kernels.count, &prelude);
 		note_libm(w, &prelude);
+		make_decimal(w, &kernels);
+		make_decimal(w, &prelude);
+		if (w->layout)
+			hash_add(w->layout, kernels.at, kernels.count);
 		const char *part = files > 1 ? arena_printf(arena, "_%zu", f) : "";
 		const char *file = arena_printf(arena, "%s_kernels%s.c", w->of->name, part);
 		value_dict_set(w->globals, "part", value_string(part));
@@ -181,6 +219,7 @@ static void add_profile(struct writing *w)
 	value_dict_set(w->globals, "products", add_products(w, &words));
 	emit_prelude(w->emit, words.at, words.count, &prelude);
 	text_release(&words);
+	make_decimal(w, &prelude);
 	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
 	package_render(w, "package/profile.jinja", file);
 	package_source(w, file);
@@ -223,6 +262,7 @@ void package_link(struct writing *w, const char *part, const char *head, const s
 		value_dict_set(file, "file", value_string(files[i].file));
 		value_dict_set(file, "symbol", value_string(files[i].symbol));
 		value_dict_set(file, "ended", value_bool(files[i].ended));
+		value_dict_set(file, "within", value_bool(files[i].within));
 		value_dict_set(file, "bytes", value_int((int64_t)files[i].count + files[i].ended));
 		if (portable)
 			value_dict_set(file, "rows", rows_of(w, &files[i]));
@@ -264,7 +304,7 @@ void package_add_weights(struct writing *w)
 	const char *symbol = arena_printf(arena, "%s_weights", w->package->name),
 	           *name = arena_printf(arena, "%s.bin", symbol);
 	unsigned char *blob = w->weights_bytes <= PORTABLE_BYTES ? blob_of(w) : NULL;
-	struct linked_file file = { symbol, name, blob, (size_t)w->weights_bytes, false };
+	struct linked_file file = { symbol, name, blob, (size_t)w->weights_bytes, false, package_has_layout(w) };
 	package_link(w, "weights", arena_printf(arena, "%s as read-only data.", name), &file, 1);
 	free(blob);
 }
@@ -291,6 +331,8 @@ static void add_dispatch(struct writing *w)
 		value_list_add(parts, part);
 	}
 	value_dict_set(w->globals, "parts", parts);
+	if (w->layout)
+		end_layout(w);
 	package_render(w, "package/dispatch.jinja", file);
 	w->emit->target = target_find("generic");
 	package_source(w, file);
@@ -306,6 +348,9 @@ static void add_part(struct writing *w, int part)
 	file = arena_printf(arena, "%s.c", w->of->name);
 	package_source(w, file);
 	add_kernels(w);
+	add_arguments(w);
+	if (w->layout && !w->package->cpus && part == w->package->part_count - 1)
+		end_layout(w);
 	package_render(w, "package/run.jinja", file);
 	if (!w->package->cpus)
 		add_headers(w, w->of->name);
@@ -373,6 +418,7 @@ void package_c(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
 	const struct package *package = w->package;
+	w->layout = package_has_layout(w) ? hash_begin(w->emit->build) : NULL;
 	for (int p = 0; p < package->part_count; p++)
 		add_part(w, p);
 	if (package->cpus)
@@ -391,6 +437,8 @@ void package_c(struct writing *w)
 			if (w->state_bytes)
 				value_list_add(functions, value_string(arena_printf(arena, "%s_reset", name)));
 		}
+		if (package_has_layout(w))
+			value_list_add(functions, value_string(arena_printf(arena, "%s_weights_check", package->name)));
 		value_dict_set(w->globals, "functions", functions);
 		package_render(w, "package/exports.jinja", arena_printf(arena, "%s.map", package->name));
 	}

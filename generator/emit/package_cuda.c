@@ -372,7 +372,7 @@ static void link_images(struct writing *w)
 		const struct image *image = &package->images[i];
 		const char *file = image_file(w, image);
 		files[i] = (struct linked_file){ image_symbol(w, file), file, (const unsigned char *)image->bytes,
-			image->count, image->ptx };
+			image->count, image->ptx, false };
 	}
 	package_link(w, "images", rendered(w, "cuda/images.jinja"), files, (size_t)package->image_count);
 }

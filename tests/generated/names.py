@@ -122,6 +122,7 @@ def tensors(scratch):
         ways = [["gcc", "-std=gnu11"], ["g++", "-x", "c++", "-std=gnu++17"]] + ([["clang", "-std=c11"]] if shutil.which("clang") else [])
         for way in ways:
             call([*way, "-Wall", "-Wextra", "-Werror", "-I.", "-fsyntax-only", "main.c", "net.c"], cwd=folder)
+        packages.example(folder, "net")
         call(["gcc", "-std=gnu11", "-o", "program", "main.c", "libnet.a"], cwd=folder)
         call([os.path.join(folder, "program")])
         same(scratch, graph, inputs, outputs)

@@ -125,7 +125,7 @@ def memory(program, folder):
     x.tofile(os.path.join(folder, "x.bin"))
     done = ingot(program, path, "-o", out, *([] if LONG else ["--weights", "beside"]), data=data)
     assert done.returncode == 0, done.stderr
-    assert os.path.getsize(os.path.join(out, "big_weights.bin")) == n * n * layers * 4
+    assert os.path.getsize(os.path.join(out, "big_weights.bin")) == n * n * layers * 4 + 16          # behind them, for which code they are
     linked(folder, n, out)
     code, y = run(folder, os.path.join(out, "big_weights.bin"))
     firsts = [np.fromfile(path + ".bin", np.float32, n, offset=i * n * n * 4) for i in range(layers)]
