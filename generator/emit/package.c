@@ -702,8 +702,8 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "workspace_align", value_int(lowered->workspace_align));
 	value_dict_set(w->globals, "weights_bytes", value_int(w->weights_bytes));
 	value_dict_set(w->globals, "LIBRARY_BAD_WEIGHTS",
-	        value_printf(arena, "%s_BAD_WEIGHTS",
-	                package_upper(arena, package->part_count > 1 && !package->cpus ? part->name : package->name)));
+	        value_printf(
+	                arena, "%s_BAD_WEIGHTS", package_upper(arena, package->cpus ? package->name : part->name)));
 	value_dict_set(w->globals, "linked", value_bool(w->weights_bytes && !w->beside));
 	value_dict_set(w->globals, "beside", value_bool(w->beside));
 	value_dict_set(

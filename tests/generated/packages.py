@@ -394,7 +394,7 @@ def compiler(scratch):
         manifest = build(model, "net", folder, "--cpu", "native", "--shared", *way)
         assert manifest["shared_library"] == "libnet.so"
         exported = {line.split()[-1] for line in call(["nm", "-D", "--defined-only", "libnet.so"], cwd=folder).splitlines()}
-        assert exported == {"net_run"}, "libnet.so exports %s" % exported
+        assert exported == {"net_run", "net_weights_check"}, "libnet.so exports %s" % exported
         inputs_to(case, manifest, folder)
         for library in "libnet.a", "libnet.so":
             call(["gcc", "-o", "program", driver(manifest, folder), "-I.", "./" + library, "-Wl,-rpath," + folder, "-pthread"], cwd=folder)
