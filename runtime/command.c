@@ -143,14 +143,16 @@ static bool runs_by_itself(const struct ingot_runtime *runtime)
 	return !runtime->in_place_queued;
 }
 
+static bool past(uint64_t until) { return until != NO_DEADLINE && clock_nanoseconds() >= until; }
+
 /* Locked before and behind.  Whoever ends the command has the lock, so it sees the sleeper, or the sleeper the end. */
-static void command_sleep(struct ingot_command *command, enum command_state wanted)
+static void command_sleep(struct ingot_command *command, enum command_state wanted, uint64_t until)
 {
 	uint32_t state;
 	command->sleepers++;
 	leave(command->runtime);
-	while ((state = atomic_load(&command->state)) < (uint32_t)wanted)
-		futex_wait(&command->state, state);
+	while ((state = atomic_load(&command->state)) < (uint32_t)wanted && !past(until))
+		futex_wait_until(&command->state, state, until);
 	enter(command->runtime);
 	command->sleepers--;
 }
@@ -160,7 +162,8 @@ static bool reached(const struct ingot_command *command, enum command_state want
 	return atomic_load_explicit(&command->state, memory_order_acquire) >= (uint32_t)wanted;
 }
 
-static void wait_for(struct ingot_command *command, enum command_state wanted)
+/* False: the moment came first. */
+static bool wait_for(struct ingot_command *command, enum command_state wanted, uint64_t until)
 {
 	struct ingot_runtime *runtime = command->runtime;
 	command_keep(command);
@@ -171,7 +174,7 @@ static void wait_for(struct ingot_command *command, enum command_state wanted)
 			i % 16 == 15 ? yield_briefly() : pause_briefly();
 		enter(runtime);
 	}
-	while (!reached(command, wanted)) {
+	while (!reached(command, wanted) && !past(until)) {
 		/* What ends while progress has given the lock up is not missed. */
 		uint32_t seen = atomic_load(&runtime->change);
 		runtime->waiting++;
@@ -180,16 +183,22 @@ static void wait_for(struct ingot_command *command, enum command_state wanted)
 		if (progressed || reached(command, wanted) || atomic_load(&runtime->change) != seen)
 			continue;
 		if (INGOT_THREADS && runs_by_itself(runtime)) {
-			command_sleep(command, wanted);
+			command_sleep(command, wanted, until);
 			continue;
 		}
-		change_wait(runtime);
+		change_wait_until(runtime, until);
 	}
+	bool there = reached(command, wanted);
 	command_drop(command);
+	return there;
 }
 
-void command_wait(struct ingot_command *command) { wait_for(command, COMMAND_FORGONE); }
-void command_wait_done(struct ingot_command *command) { wait_for(command, COMMAND_DONE); }
+void command_wait(struct ingot_command *command) { wait_for(command, COMMAND_FORGONE, NO_DEADLINE); }
+void command_wait_done(struct ingot_command *command) { wait_for(command, COMMAND_DONE, NO_DEADLINE); }
+bool command_wait_until(struct ingot_command *command, uint64_t until)
+{
+	return wait_for(command, COMMAND_FORGONE, until);
+}
 
 void stream_wake(struct stream *stream)
 {
@@ -336,15 +345,22 @@ struct ingot_command *ingot_queue_next(struct ingot_queue *queue)
 	return command;
 }
 
+void command_ask_to_end(struct ingot_command *command)
+{
+	atomic_store_explicit(&command->to_end, 1, memory_order_relaxed);
+}
+
 /* Known at once, so that what is not issued yet is not. */
 static enum ingot_status command_fails(struct ingot_command *command, enum ingot_status status, const char *text)
 {
 	struct ingot_runtime *runtime = command->runtime;
 	struct stream *stream = command->stream;
 	enter(runtime);
+	if (status == INGOT_FAILED && atomic_load_explicit(&command->to_end, memory_order_relaxed))
+		status = INGOT_CANCELLED;
 	command->failure = failure_new(
 	        runtime, status, "%s: %s: %s", stream->name, command->name, text[0] ? text : ingot_status_text(status));
-	if (OVERLAPS(stream) && !stream->failure)
+	if (OVERLAPS(stream) && !stream->failure && status != INGOT_CANCELLED)
 		stream->failure = failure_keep(command->failure);
 	if (status == INGOT_LOST)
 		device_lost(stream->device, command->failure->text);

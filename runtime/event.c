@@ -1,5 +1,6 @@
 /* event.c: handles to the end of some work. */
 #include "inside.h"
+#include "futex.h"
 
 enum ingot_status event_reserve(
         struct device *device, struct ingot_runtime *runtime, const struct ingot_event *wanted, struct event **out)
@@ -126,9 +127,8 @@ enum ingot_status ingot_event_done(struct ingot_event handle, bool *done)
 	return INGOT_OK;
 }
 
-static enum ingot_status event_sync(struct object *object)
+static enum ingot_status sync_until(struct event *event, uint64_t until)
 {
-	struct event *event = (struct event *)object;
 	enum ingot_status status = event->command && !command_over(event->command)
 	        ? task_refuses("must not wait for other work")
 	        : INGOT_OK;
@@ -137,18 +137,36 @@ static enum ingot_status event_sync(struct object *object)
 	if (!INGOT_THREADS && event->command && !event->command->stream && !event->command->signaller
 	        && !command_over(event->command))
 		return say(INGOT_WOULD_BLOCK, "there is no other thread that could signal the event");
-	if (event->command)
-		command_wait(event->command);
+	if (event->command && !command_wait_until(event->command, until))
+		return say(INGOT_TIMEOUT, "the event's work was not done by then");
 	const struct failure *failure = event->command ? event->command->failure : event->failure;
 	return failure ? say_failure(failure) : INGOT_OK;
 }
 
+static enum ingot_status event_sync(struct object *object) { return sync_until((struct event *)object, NO_DEADLINE); }
+
 enum ingot_status ingot_event_sync(struct ingot_event handle) { return DO(handle, KIND_EVENT, event_sync); }
+
+enum ingot_status ingot_event_sync_until(struct ingot_event handle, uint64_t deadline)
+{
+	struct event *event = ENTER(event, handle, KIND_EVENT);
+	if (!event)
+		return INGOT_STALE;
+	object_keep(&event->object);
+	enum ingot_status status = sync_until(event, deadline);
+	object_drop(&event->object);
+	leave(handle.runtime);
+	return status;
+}
+
+uint64_t ingot_clock(void) { return clock_nanoseconds(); }
 
 static enum ingot_status event_cancel(struct object *object)
 {
 	struct event *event = (struct event *)object;
 	struct ingot_command *command = event->command;
+	if (command && atomic_load_explicit(&command->state, memory_order_relaxed) != COMMAND_QUEUED)
+		command_ask_to_end(command);
 	if (!command || atomic_load_explicit(&command->state, memory_order_relaxed) != COMMAND_QUEUED)
 		return say(INGOT_BUSY, "it has begun already");
 	if (event->promise)

@@ -136,11 +136,12 @@ struct ingot_command {
 	uint32_t sleepers;
 	uint32_t pending; /* edges from commands that are not done */
 	bool cancelled, skipped;
-	bool promised;           /* an event that a program or another command signals; in no queue */
-	bool on_host;            /* code of the host's: runs when all before it is done, not only issued */
-	bool reusable;           /* a block of the size that is kept for the next */
-	struct failure *cause;   /* of a predecessor: do not run */
-	struct failure *failure; /* its own, when done */
+	_Atomic unsigned char to_end; /* it runs, and was cancelled: call->cancelled */
+	bool promised;                /* an event that a program or another command signals; in no queue */
+	bool on_host;                 /* code of the host's: runs when all before it is done, not only issued */
+	bool reusable;                /* a block of the size that is kept for the next */
+	struct failure *cause;        /* of a predecessor: do not run */
+	struct failure *failure;      /* its own, when done */
 	struct edge *edges, *successors;
 	struct held *befores; /* of the places it writes: what they held before it */
 	uint32_t edge_count, slab_count, before_count;
@@ -277,12 +278,13 @@ struct stream {
 	struct device *device;
 	struct ingot_command *head, *tail;
 	struct ingot_command
-	        *issue; /* the first that its backend has not; where that issues before the first is done */
-	uint32_t count;
-	bool in_place;       /* its backend waits inline */
-	bool overlaps;       /* its backend has events: commands are issued before those before them are done */
-	void *mark;          /* the backend's event that others wait for, made when needed */
-	bool passed_failure; /* one that failed is done; where it was issued only, those before it are fine */
+	        *issue;       /* the first that its backend has not; where that issues before the first is done */
+	uint32_t count, room; /* commands, and how many there may be */
+	bool refuses;         /* what finds it full is not to wait */
+	bool in_place;        /* its backend waits inline */
+	bool overlaps;        /* its backend has events: commands are issued before those before them are done */
+	void *mark;           /* the backend's event that others wait for, made when needed */
+	bool passed_failure;  /* one that failed is done; where it was issued only, those before it are fine */
 	bool reported, closing;
 	bool with_device; /* closing: whoever closes its device ends it */
 	bool to_wake;     /* in the runtime's list */
@@ -481,6 +483,7 @@ bool memory_grow(struct ingot_runtime *, void *array, uint32_t count, uint32_t *
 void enter(struct ingot_runtime *);
 void leave(struct ingot_runtime *);
 void change_wait(struct ingot_runtime *); /* until the next `changed`; gives the lock up meanwhile */
+void change_wait_until(struct ingot_runtime *, uint64_t moment);
 void changed(struct ingot_runtime *);
 enum ingot_status handle_new(struct ingot_runtime *, struct object *, enum kind); /* takes one reference */
 void handle_close(struct object *); /* ends the handle, drops its reference */
@@ -548,8 +551,9 @@ static inline bool command_over(const struct ingot_command *command)
 {
 	return atomic_load_explicit(&command->state, memory_order_acquire) >= COMMAND_FORGONE;
 }
-void command_wait(struct ingot_command *);      /* till it is over; locked; gives the lock up meanwhile */
-void command_wait_done(struct ingot_command *); /* till nothing waits behind it any more */
+void command_wait(struct ingot_command *); /* till it is over; locked; gives the lock up meanwhile */
+bool command_wait_until(struct ingot_command *, uint64_t moment); /* false: it was not by then */
+void command_wait_done(struct ingot_command *);                   /* till nothing waits behind it any more */
 void leave_dropping(struct stream *); /* leave, with one reference of the stream less; on inline devices, runs it */
 /* What may be startable now is told to the backend once: only by what made it so. */
 void stream_wake(struct stream *);
@@ -580,7 +584,8 @@ void promise_keep_or_break(
         struct ingot_command *, struct failure *); /* done, well or with a failure (its reference is taken) */
 /* Whether `from` comes after the promise: through edges, its queue, and what keeps other promises. */
 bool comes_after(struct ingot_command *from, struct ingot_command *promise);
-void command_cancel(struct ingot_command *); /* one that has not begun */
+void command_cancel(struct ingot_command *);     /* one that has not begun */
+void command_ask_to_end(struct ingot_command *); /* one that has */
 /* Of the stream's work what is the closer's (own NULL: all) and waits for an event that only a program can signal, which
  * nobody did: it is forgone, and other streams' work is left alone.  Gives the lock up. */
 void stream_forgo(struct stream *, bool (*own)(const struct ingot_command *, const void *), const void *);

@@ -442,6 +442,7 @@ static enum ingot_status code_run(struct routine *routine, struct ingot_command 
 	run->table = stream->device->backend->table;
 	run->queue = stream->raw;
 	call_fill(routine, &run->call, run + 1);
+	run->call.cancelled = (const unsigned char *)&(*out)->to_end;
 	run->call.extents = (int64_t *)((char *)run + extents);
 	return INGOT_OK;
 }

@@ -147,12 +147,14 @@ static void unlock(struct ingot_runtime *runtime)
 		atomic_store(&runtime->unlocked, true);
 }
 
-void change_wait(struct ingot_runtime *runtime)
+void change_wait(struct ingot_runtime *runtime) { change_wait_until(runtime, NO_DEADLINE); }
+
+void change_wait_until(struct ingot_runtime *runtime, uint64_t until)
 {
 	uint32_t seen = atomic_load(&runtime->change);
 	runtime->waiting++;
 	leave(runtime);
-	futex_wait(&runtime->change, seen);
+	futex_wait_until(&runtime->change, seen, until);
 	enter(runtime);
 	runtime->waiting--;
 }

@@ -224,6 +224,7 @@ static enum ingot_status whole_submit(const struct scheduling *scheduling, struc
 		.code = &whole->code,
 		.checks = (unsigned char *)at + at_checks };
 	call_fill(routine, &whole->call, whole + 1);
+	whole->call.cancelled = (const unsigned char *)&(*out)->to_end;
 	return INGOT_OK;
 }
 

@@ -16,7 +16,7 @@ static const struct {
 	                S(INGOT_CONFLICT, "two decisions contradict each other")
 	                        S(INGOT_UNSUPPORTED, "the device cannot do it") S(INGOT_UNREADY, "not ready yet") S(
 	                                INGOT_DEVICE, "the backend failed") S(INGOT_LEFT_OPEN, "handles were left open")
-	                                S(INGOT_LOST, "the device is lost")
+	                                S(INGOT_LOST, "the device is lost") S(INGOT_TIMEOUT, "not done by the deadline")
 #undef S
 };
 

@@ -236,6 +236,7 @@ enum ingot_status stream_new(struct device *device, struct stream **out)
 		return say(INGOT_MEMORY, "no memory for a stream");
 	stream->device = device;
 	stream->number = number;
+	stream->room = runtime->options.queue_capacity;
 	stream->queue.stream = stream;
 	stream->in_place = device->backend->table->waits_inline;
 	stream->overlaps = device->backend->table->event_record && device->backend->table->event_wait;
@@ -421,7 +422,21 @@ static enum ingot_status stream_cancel(struct object *object)
 	for (struct ingot_command *command = ((struct stream *)object)->head; command; command = command->next)
 		if (atomic_load_explicit(&command->state, memory_order_relaxed) == COMMAND_QUEUED)
 			command_cancel(command);
+		else
+			command_ask_to_end(command);
 	changed(object->runtime);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_stream_limit(struct ingot_stream handle, uint32_t commands, bool blocks)
+{
+	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	if (!stream)
+		return INGOT_STALE;
+	stream->room = commands ? commands : handle.runtime->options.queue_capacity;
+	stream->refuses = !blocks;
+	changed(handle.runtime);
+	leave(handle.runtime);
 	return INGOT_OK;
 }
 

@@ -20,10 +20,9 @@ enum ingot_status stream_refuses(const struct stream *stream)
 
 enum ingot_status stream_room(struct stream *stream)
 {
-	struct ingot_runtime *runtime = stream->object.runtime;
 	enum ingot_status status = INGOT_OK;
 	if (INGOT_THREADS && !stream->closing && stream->object.generation && !stream->device->lost && !stream->failure
-	        && stream->count < runtime->options.queue_capacity)
+	        && stream->count < stream->room)
 		return INGOT_OK;
 	object_keep(&stream->object);
 	for (;;) {
@@ -33,8 +32,10 @@ enum ingot_status stream_room(struct stream *stream)
 			status = say_failure(stream->device->lost);
 		else if (stream->failure)
 			status = stream_report(stream);
-		else if (stream->count < runtime->options.queue_capacity)
+		else if (stream->count < stream->room)
 			break;
+		else if (stream->refuses)
+			status = say(INGOT_BUSY, "%s holds %u commands, as many as it may", stream->name, stream->room);
 		else if (inside_task())
 			status = say(INGOT_WOULD_BLOCK, "%s is full, and a task must not wait for room", stream->name);
 		if (status)

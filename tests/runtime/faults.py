@@ -86,7 +86,7 @@ FAULTS = [
     ("C4", "runtime/command.c", "return next && !next->pending &&", "return next &&"),
     ("C5", "runtime/stream.c", "stream_finish(stream);\n\treturn stream_report(stream);", "stream_finish(stream);\n\treturn INGOT_OK;"),
     ("C6", "runtime/stream.c", "*idle = !stream->head;", "*idle = true;"),
-    ("C7", "runtime/submit.c", "else if (stream->count < runtime->options.queue_capacity)", "else if (1)"),
+    ("C7", "runtime/submit.c", "else if (stream->count < stream->room)", "else if (1)"),
     ("C7", "runtime/submit.c", "\telse\n\t\tstream->head = command;\n\tstream->tail = command;", "\telse\n\t\tstream->head = command;\n\tif (stream->count % 2 || stream->count < 2)\n\t\tstream->tail = command;"),
     ("C7", "runtime/multicore.c", "while (atomic_store(&queue->sleeps, true), atomic_load(&queue->signal) == seen)", "while (atomic_load(&queue->signal) == seen)"),
     ("C8", "runtime/submit.c", "return told ? say(INGOT_STOPPED", "return 0 && told ? say(INGOT_STOPPED"),
@@ -216,6 +216,9 @@ FAULTS = [
     ("B15", "runtime/pool.c", "!pool->inner && pool->slab->refs == 1)", "!pool->inner)", "cuda"),
     ("B15", "runtime/cuda_slab.c", "if (bytes > slab->reserved)", "if (1)", "cuda"),
     ("B15", "runtime/cuda_slab.c", "\t\tslab->mapped = bytes;", "\t\t;", "cuda"),
+    ("C3", "runtime/command.c", "while (!reached(command, wanted) && !past(until)) {", "while (!reached(command, wanted)) {"),
+    ("C7", "runtime/submit.c", "else if (stream->refuses)", "else if (0)"),
+    ("C8", "runtime/command.c", "if (status == INGOT_FAILED && atomic_load_explicit(&command->to_end, memory_order_relaxed))", "if (0)"),
     # Small ones of meaning, that removing conditions and calls does not find.
     ("C4", "runtime/stream.c", "event->command->signaller = command;", "if (stream->count > 3)\n\t\t\tpromise_keep_or_break(event->command, NULL);\n\t\telse\n\t\t\tevent->command->signaller = command;"),
     ("D12", "runtime/merge.c", "return unlocked ? slab_new(stream->device, bytes, 0, INGOT_SLAB_PRIVATE, status)\n\t                : slab_new_locked(stream->device, bytes, 0, status);", "return unlocked ? slab_new(stream->device, bytes / 2, 0, INGOT_SLAB_PRIVATE, status)\n\t                : slab_new_locked(stream->device, bytes / 2, 0, status);"),

@@ -85,7 +85,19 @@ struct ingot_call {
 	const struct ingot_parallel *parallel; /* NULL: this thread alone */
 	const char *log;                       /* a file for debug logs, or NULL */
 	void *stream;                          /* the device's own queue (CUDA: a CUstream), or NULL */
+	const unsigned char *cancelled;        /* for ingot_call_cancelled; NULL: nobody can cancel the call */
 };
+
+/* Whether the run was cancelled since it began (ingot_event_cancel, ingot_stream_cancel).  Code that takes long may look
+ * now and then, and return a code of its own; such a run counts as cancelled, and what it writes as not written. */
+static inline int ingot_call_cancelled(const struct ingot_call *call)
+{
+#if defined __GNUC__
+	return call->cancelled && __atomic_load_n(call->cancelled, __ATOMIC_RELAXED);
+#else
+	return call->cancelled && *(const volatile unsigned char *)call->cancelled;
+#endif
+}
 
 static inline void *ingot_argument(const struct ingot_call *call, uint32_t index)
 {

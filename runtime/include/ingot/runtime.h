@@ -201,7 +201,12 @@ enum ingot_status ingot_stream_failure(struct ingot_stream, char *text, size_t r
 /* Waits for what is queued, which is skipped and stays so; then forgets the failure.  INGOT_LOST: its device is
  * gone. */
 enum ingot_status ingot_stream_restart(struct ingot_stream);
-enum ingot_status ingot_stream_cancel(struct ingot_stream); /* what has not begun is not run, and is no failure */
+/* What has not begun is not run, and is no failure; code that runs may look at abi.h's ingot_call_cancelled. */
+enum ingot_status ingot_stream_cancel(struct ingot_stream);
+/* How many commands the stream may hold (0: the runtime's queue_capacity), and what a call does that finds as many:
+ * it blocks, as at first, or answers INGOT_BUSY and submits nothing.  A call that submits several commands may go over
+ * it by these. */
+enum ingot_status ingot_stream_limit(struct ingot_stream, uint32_t commands, bool blocks);
 enum ingot_status ingot_stream_device(struct ingot_stream, struct ingot_device *);
 bool ingot_stream_equal(struct ingot_stream, struct ingot_stream);
 int ingot_stream_number(struct ingot_stream);      /* its id in the device, reused after close; -1: stale */
@@ -251,8 +256,14 @@ enum ingot_status ingot_stream_signal(struct ingot_stream, struct ingot_event);
 
 enum ingot_status ingot_event_done(struct ingot_event, bool *done); /* does not block; never goes back to false */
 enum ingot_status ingot_event_sync(struct ingot_event);             /* blocks; the status of the work */
-enum ingot_status ingot_event_cancel(struct ingot_event);           /* of a task: not run if it has not begun */
-enum ingot_status ingot_event_close(struct ingot_event);            /* the work goes on */
+/* The same, no longer than until a moment of ingot_clock: INGOT_TIMEOUT, and the work goes on.  Where this thread
+ * runs the work itself, as on sync, what it has begun ends first. */
+enum ingot_status ingot_event_sync_until(struct ingot_event, uint64_t deadline);
+uint64_t ingot_clock(void); /* nanoseconds of the machine's monotonic clock; 0 where INGOT_THREADS is 0 */
+/* Of a task or run: it does not run if it has not begun; else INGOT_BUSY, and code that looks at abi.h's
+ * ingot_call_cancelled may end early: then it was cancelled. */
+enum ingot_status ingot_event_cancel(struct ingot_event);
+enum ingot_status ingot_event_close(struct ingot_event); /* the work goes on */
 
 /* ---- dumps ---- */
 

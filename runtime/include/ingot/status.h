@@ -13,14 +13,14 @@ extern "C" {
 
 enum ingot_status {
 	INGOT_OK,
-	INGOT_MEMORY,      /* the host or the device has no room */
-	INGOT_INVALID,     /* an argument that no caller may pass: NULL, a broken descriptor, a bad enum */
-	INGOT_STALE,       /* the handle's object was closed */
-	INGOT_RANGE,       /* an index, offset, size, symbol or ordinal outside of what is there */
-	INGOT_MISSING,     /* a name, pool, node or backend that is not there */
-	INGOT_PRESENT,     /* something that must not be there yet is */
-	INGOT_BUSY,        /* others still depend on it (live children of a context) */
-	INGOT_FAILED,      /* a task or routine failed; the message names it */
+	INGOT_MEMORY,  /* the host or the device has no room */
+	INGOT_INVALID, /* an argument that no caller may pass: NULL, a broken descriptor, a bad enum */
+	INGOT_STALE,   /* the handle's object was closed */
+	INGOT_RANGE,   /* an index, offset, size, symbol or ordinal outside of what is there */
+	INGOT_MISSING, /* a name, pool, node or backend that is not there */
+	INGOT_PRESENT, /* something that must not be there yet is */
+	INGOT_BUSY,    /* others still depend on it (live children of a context), or it is full and is not to block */
+	INGOT_FAILED,  /* a task or routine failed; the message names it */
 	INGOT_DEPENDENCY,  /* not run, as something it reads or waits for failed */
 	INGOT_CANCELLED,   /* not run, as it (or what it waits for) was cancelled */
 	INGOT_STOPPED,     /* the stream failed before and was not restarted; its error was reported once */
@@ -34,6 +34,7 @@ enum ingot_status {
 	INGOT_DEVICE,      /* the backend reports an error of its own */
 	INGOT_LEFT_OPEN,   /* ingot_runtime_close: handles were still open (and are closed now) */
 	INGOT_LOST,        /* the device went away (reset, unplugged, an error it cannot recover from): for good */
+	INGOT_TIMEOUT,     /* what was waited for was not done by the deadline */
 	INGOT_STATUS_COUNT
 };
 

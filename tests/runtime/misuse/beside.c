@@ -144,6 +144,7 @@ DEED(cancel, enum ingot_status status = INGOT_OK;
 DEED(restart, enum ingot_status status = INGOT_OK;
         for (int i = 0; i < 20 && !status; i++) status = ingot_stream_restart(t->other); return status;)
 DEED(event_sync, return ingot_event_sync(t->event);)
+DEED(event_sync_until, return ingot_event_sync_until(t->event, ingot_clock() + 1000);)
 DEED(event_close, return ingot_event_close(t->event);)
 DEED(event_signal, return ingot_event_signal(t->event);)
 DEED(
@@ -218,6 +219,7 @@ BESIDE(submit_and_await, submit, await)
 BESIDE(submit_and_cancel, submit, cancel)
 BESIDE(submit_and_restart, submit, restart)
 BESIDE(sync_and_close_event, event_sync, event_close)
+BESIDE(until_and_close_event, event_sync_until, event_close)
 BESIDE(dump_and_close_device, dump, close_device)
 BESIDE(dump_and_run, dump, run)
 BESIDE(trace_and_submit, trace, submit)
@@ -290,6 +292,6 @@ const struct way ways_beside[] = { B(record_and_close), B(submit_and_close), B(s
 	B(link_and_link), B(link_and_close_library), B(link_and_close_context), B(run_and_close_routine),
 	B(run_and_run), B(close_routine_twice), B(close_node_and_upload), B(set_and_upload), B(set_and_get),
 	B(set_and_close_node), B(place_and_place), B(place_and_close), B(submit_and_await), B(submit_and_cancel),
-	B(submit_and_restart), B(sync_and_close_event), B(dump_and_close_device), B(dump_and_run), B(trace_and_submit),
-	B(transfer_and_overwrite), B(transfer_and_close_device), B(promise), B(submitter), B(free_and_close_runtime),
-	{ 0 } };
+	B(submit_and_restart), B(sync_and_close_event), B(until_and_close_event), B(dump_and_close_device),
+	B(dump_and_run), B(trace_and_submit), B(transfer_and_overwrite), B(transfer_and_close_device), B(promise),
+	B(submitter), B(free_and_close_runtime), { 0 } };

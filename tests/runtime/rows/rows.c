@@ -338,7 +338,8 @@ double json_number(const char *text, const char *key)
 /* ---- the runner ---- */
 
 static const struct row *const all[] = { rows_device, rows_memory, rows_events, rows_transfer, rows_sharing, rows_node,
-	rows_values, rows_routine, rows_kernel, rows_edges, rows_reach, rows_failing, rows_lines, rows_traces };
+	rows_values, rows_routine, rows_kernel, rows_edges, rows_reach, rows_failing, rows_lines, rows_traces,
+	rows_limits };
 enum result { PASS, FAIL, SKIP };
 static const char *const results[] = { "pass", "fail", "skip" };
 static int counts[3];
