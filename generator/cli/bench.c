@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { ROUNDS = 201, WHOLE_LEAST = 3 };
+enum { WHOLE_LEAST = 3 };
 static const double WHOLE_MOST = 2e6; /* microseconds for an engine that is timed as a whole */
 struct marks {
 	double last, *times;
-	int round;
+	int round, most; /* rounds */
 };
 
 static double now(void)
@@ -28,7 +28,7 @@ static void mark(void *user, int kernel)
 	struct marks *marks = user;
 	double t = now();
 	if (kernel >= 0)
-		marks->times[kernel * ROUNDS + marks->round] = t - marks->last;
+		marks->times[kernel * marks->most + marks->round] = t - marks->last;
 	marks->last = now();
 }
 
@@ -94,18 +94,19 @@ static void buffers_of(struct build *build, const struct program *program, const
 		                + 64);
 }
 
-/* The median of whole calls.  `marks` (NULL: the engine does not time kernels apart) receives each kernel's times. */
+/* The median of whole calls.  `marks` receives each kernel's times, where the engine times them apart. */
 static double measure_calls(struct engine *engine, const void **inputs, void **outputs, struct marks *marks)
 {
-	double whole[ROUNDS], begun = now();
+	bool apart = engine->kind->profile != NULL;
+	double whole[BENCH_ROUNDS], begun = now();
 	int count = 0;
-	for (int r = 0; r < (marks ? 5 : 1); r++)
+	for (int r = 0; r < (apart ? 5 : 1); r++)
 		engine_run(engine, inputs, outputs);
-	while (count < ROUNDS && (marks || count < WHOLE_LEAST || now() - begun < WHOLE_MOST)) {
+	while (count < marks->most && (apart || count < WHOLE_LEAST || now() - begun < WHOLE_MOST)) {
 		double t = now();
 		engine_run(engine, inputs, outputs);
 		whole[count] = now() - t;
-		if (marks) {
+		if (apart) {
 			marks->round = count;
 			engine->kind->profile(engine, inputs, outputs, mark, marks);
 		}
@@ -122,15 +123,15 @@ struct device_calls {
 };
 static struct device_calls measure_device(struct engine *engine, struct marks *marks)
 {
-	double launches[ROUNDS], graph[ROUNDS], begun = now(), *kernels = marks->times;
+	double launches[BENCH_ROUNDS], graph[BENCH_ROUNDS], begun = now(), *kernels = marks->times;
 	size_t count = engine->model->lowered->kernels.count;
 	double *one = arena_new_array(engine->model->build->arena, double, count + 1);
 	int rounds = 0;
 	engine->kind->again(engine, true); /* captures */
-	while (rounds < ROUNDS && (rounds < WHOLE_LEAST || now() - begun < WHOLE_MOST)) {
+	while (rounds < marks->most && (rounds < WHOLE_LEAST || now() - begun < WHOLE_MOST)) {
 		engine->kind->times(engine, one);
 		for (size_t k = 0; k < count; k++)
-			kernels[k * ROUNDS + (size_t)rounds] = one[k];
+			kernels[k * (size_t)marks->most + (size_t)rounds] = one[k];
 		double t = now();
 		engine->kind->again(engine, false);
 		launches[rounds] = now() - t;
@@ -282,7 +283,7 @@ static struct table report_kernels(
 		const struct kernel *kernel = lowered->kernels.at[k];
 		struct row row = { .kernel = kernel, .work = kernel_work(lowered, kernel) };
 		row.form = engine->kind->form ? engine->kind->form(engine, kernel) : NULL;
-		row.time = median(marks->times + k * ROUNDS, ROUNDS) - overhead;
+		row.time = median(marks->times + k * (size_t)marks->most, marks->most) - overhead;
 		row.limit = limit_of(&limits, &row.work, &row.bound);
 		table_add(&table, row);
 	}
@@ -310,7 +311,7 @@ static struct table report_device(const struct cli *cli, struct engine *engine, 
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct row row = { .kernel = lowered->kernels.at[k] };
 		row.work = kernel_work(lowered, row.kernel);
-		row.time = median(marks->times + k * ROUNDS, rounds);
+		row.time = median(marks->times + k * (size_t)marks->most, rounds);
 		row.limit = device_limit(&row.work, limits, &row.bound);
 		table_add(&table, row);
 	}
@@ -377,8 +378,9 @@ static void measure(struct engine *engine, void *user)
 	buffers_of(build, model->program, inputs, outputs);
 	size_t kernels = model->lowered ? model->lowered->kernels.count : 0;
 	bool apart = kind->profile != NULL;
-	struct marks marks = { .times = arena_new_array(build->arena, double, kernels *ROUNDS + 1) };
-	double call_time = measure_calls(engine, inputs, outputs, apart ? &marks : NULL), fma_rate = 0;
+	struct marks marks = { .most = cli->rounds ? cli->rounds : BENCH_ROUNDS };
+	marks.times = arena_new_array(build->arena, double, kernels *(size_t)marks.most + 1);
+	double call_time = measure_calls(engine, inputs, outputs, &marks), fma_rate = 0;
 	json_t *out = json_pack("{s:s,s:f}", "target", kind->name, "call_microseconds", call_time);
 	struct table table = { .cli = cli };
 	if (apart) {
@@ -420,7 +422,8 @@ static void run(struct cli *cli)
 }
 
 const struct command command_bench = { "bench", "MODEL", "time each kernel beside the machine's limits",
-	"--target c (default) or jit: a time is the median of 201 rounds; limits are measured in the same run.  "
+	"--target c (default) or jit: a time is the median of 201 rounds, or of --rounds; limits are measured in the "
+	"same run.  "
 	"c without --cpu: the library that build makes, where this CPU runs it, else as --cpu native.\n"
 	"A limit is that of the work: multiply-adds of products, other operations, or the bytes that go in and out.  "
 	"The last line: the sum of all limits by the sum of all times.\n"

@@ -46,12 +46,14 @@ struct bound_file {
 };
 typedef VECTOR(struct bound_file) bound_files;
 typedef VECTOR(const char *) word_list;
+enum { BENCH_ROUNDS = 201 }; /* at most */
 struct cli {
 	struct build *build;
 	const struct command *command;
 	struct options options;
 	const char *target, *cpu, *output, *cc, *cflags, *stage, *math, *profile, *schedule;
 	const char *weights, *nvrtc;
+	int rounds;             /* of bench; 0: BENCH_ROUNDS */
 	word_list archs;        /* of --target cuda, ascending */
 	struct block_tile tile; /* of --target cuda */
 	bool json, no_compile, shared, engines, no_hosted, log, large, optimise_given, algorithms_given, help;

@@ -110,6 +110,10 @@ static void set_threads(struct cli *cli, const struct option_row *row, const cha
 {
 	cli->options.threads = (int)number_of(cli, row, value, 256);
 }
+static void set_rounds(struct cli *cli, const struct option_row *row, const char *value)
+{
+	cli->rounds = (int)number_of(cli, row, value, BENCH_ROUNDS);
+}
 static void set_pool_cap(struct cli *cli, const struct option_row *row, const char *value)
 {
 	cli->options.pool_cap = number_of(cli, row, value, INT64_MAX);
@@ -406,6 +410,8 @@ const struct option_row option_rows[] = {
 	        "is compiled; a run with others ends with a status" },
 	{ "threads", NULL, 0, "N", IN_MODEL, set_threads, 0, NULL, NULL,
 	        "kernels are shared over N threads of the caller's (default 1)" },
+	{ "rounds", NULL, 0, "N", IN_BENCH, set_rounds, 0, NULL, NULL,
+	        "time at most N rounds (default 201, the most)" },
 	{ "optimise", "optimize", 0, "WORD", IN_MODEL, set_optimise, 0, LIST("speed", "size"), NULL,
 	        "speed (default, but on cortex-m4) or size: smallest library and RAM; of code alone, no bit depends on "
 	        "it" },

@@ -235,7 +235,7 @@ def nans(ingot, driver, folder):
     np.save(os.path.join(data, "x.npy"), np.linspace(-3, 3, 64, dtype="f4"))
     with open(os.path.join(data, "io.json"), "w") as file:
         json.dump({"inputs": [{"name": "x", "file": "x.npy"}], "outputs": [{"name": name} for name in "yzibhp"]}, file)
-    library = Library(ingot, model, data, "nans", folder)
+    library = Library(ingot, model, data, "nans", folder, "--arch", "sm_90")
     status, want = models.run(ingot, (model, data), "c", folder)
     expect("nans: --target c", status == 0, want)
     status, message, said, got = library.run(driver)
@@ -309,14 +309,14 @@ def loops(ingot, driver, folder):
 
 def cached(ingot, model, folder):
     """What was compiled before is read again, the same; what is broken there is compiled anew."""
-    images = []
+    images, cache = [], os.path.join(folder, "own_cache")
     for step in range(3):
         out = os.path.join(folder, "cached")
-        call(ingot, "build", model, "--target", "cuda", "--name", "digits", "--arch", "sm_90", "-o", out)
+        call(ingot, "build", model, "--target", "cuda", "--name", "digits", "--arch", "sm_90", "-o", out, env={**os.environ, "INGOT_CACHE": cache})
         images.append({name: open(os.path.join(out, name), "rb").read() for name in sorted(os.listdir(out)) if name.endswith((".cubin", ".ptx"))})
         if step == 1:
-            for name in os.listdir(os.environ["INGOT_CACHE"]):
-                with open(os.path.join(os.environ["INGOT_CACHE"], name), "r+b") as file:
+            for name in os.listdir(cache):
+                with open(os.path.join(cache, name), "r+b") as file:
                     file.truncate(os.path.getsize(file.name) // 2)
     expect("images: of the cache, and anew", sorted(images[0]) == ["digits_compute_90.ptx", "digits_sm_90.cubin"] and images[0] == images[1] == images[2])
 
@@ -425,7 +425,7 @@ def engine(ingot, library, model, folder):
             ("newer than NVRTC knows", words, {"STANDIN_CAPABILITY": "990", "STANDIN_VERSION": "13090", "STANDIN_KERNELS": kernels_for(ingot, model, "digits", folder, "sm_121")}, 0, "ok scores"),
             ("another text's kernels", words, {"STANDIN_CAPABILITY": "86"}, 5, "stand-in: cuModuleLoadDataEx: the image was not compiled from the emulator's text"),
             ("older", words, {"STANDIN_CAPABILITY": "35"}, 5, "compiles for no GPU of capability 3.5"),
-            ("bench", [ingot, "bench", model, "--target", "cuda"], {**bench, "STANDIN_CALLS": calls_of["bench"]}, 0, "stand-in 0: limits fma "),
+            ("bench", [ingot, "bench", model, "--rounds", "3", "--target", "cuda"], {**bench, "STANDIN_CALLS": calls_of["bench"]}, 0, "stand-in 0: limits fma "),
             ("no GPU", words, {"STANDIN_INIT": "100"}, 5, "cuInit: no CUDA-capable device is detected (100)"),
             ("little memory", words, {"STANDIN_MEMORY": "4096"}, 6, "cuMemAlloc_v2: out of memory (2)"),
             ("no driver", words, {"LD_LIBRARY_PATH": folder}, 5, "there is no libcuda.so.1, which NVIDIA's driver brings; cuda-emulated runs the same kernels on the CPU")):
@@ -433,10 +433,10 @@ def engine(ingot, library, model, folder):
         expect("engine, %s" % what, done.returncode == code and text in done.stdout + done.stderr and ("stand-in:" in done.stderr) == ("stand-in:" in text), (done.returncode, done.stdout, done.stderr))
 
 
-    done = subprocess.run([ingot, "bench", model, "--target", "cuda", "--json"], capture_output=True, text=True, env={**there, **bench})
+    done = subprocess.run([ingot, "bench", model, "--rounds", "3", "--target", "cuda", "--json"], capture_output=True, text=True, env={**there, **bench})
     times = json.loads(done.stdout) if not done.returncode else {"kernels": []}
     expect("bench --json", not done.stderr and [kernel["name"] for kernel in times["kernels"]] == [kernel["name"] for kernel in library.manifest["kernels"]]
-           and all(kernel["microseconds"] > 0 for kernel in times["kernels"]) and times["rounds"] >= 3
+           and all(kernel["microseconds"] > 0 for kernel in times["kernels"]) and times["rounds"] == 3
            and all(times[key] > 0 for key in ("call_microseconds", "launches_microseconds", "graph_microseconds")), done)
     limits = times.get("limits", {})
     expect("bench --json: limits", len(limits) == 5 and all(value > 0 for value in limits.values()) and times["device"] == "stand-in 0" and times["l2_bytes"] == 200000
@@ -448,9 +448,9 @@ def engine(ingot, library, model, folder):
         expect("bench --json: what binds " + kernel["name"], kernel["bound"] == max(least, key=least.get) and abs(kernel["of_limit"] * kernel["microseconds"] / max(least.values()) - 1) < 1e-3, kernel)
     expect("bench --json: all at the limits", abs(times["of_limit"] * sum(kernel["microseconds"] for kernel in times["kernels"])
                                                   / sum(kernel["of_limit"] * kernel["microseconds"] for kernel in times["kernels"]) - 1) < 1e-3, times)
-    done = subprocess.run([ingot, "bench", model, "--target", "cuda", "--json"], capture_output=True, text=True, env={**there, **bench, "STANDIN_L2": "1"})
+    done = subprocess.run([ingot, "bench", model, "--rounds", "3", "--target", "cuda", "--json"], capture_output=True, text=True, env={**there, **bench, "STANDIN_L2": "1"})
     expect("bench, nothing by turns that L2 does not hold", not done.returncode and json.loads(done.stdout)["sets"] == 2, done)
-    done = subprocess.run([ingot, "bench", model, "--target", "cuda"], capture_output=True, text=True, env=there)
+    done = subprocess.run([ingot, "bench", model, "--rounds", "3", "--target", "cuda"], capture_output=True, text=True, env=there)
     expect("bench, a kernel of the limits is not there", done.returncode == 5 and "the image was not compiled from the emulator's text" in done.stderr, done)
     # A kernel that fails is named, in run, check and bench.
     traps = os.path.join(folder, "traps")
@@ -463,11 +463,11 @@ def engine(ingot, library, model, folder):
     out = os.path.join(folder, "trapping")
     call(ingot, "build", model, "--target", "cuda", "--name", "digits", "--arch", "sm_90", "--templates", traps, "-o", out)
     trapping = {"STANDIN_KERNELS": emulated(out, "digits")}
-    for command in words, [ingot, "bench", model, "--target", "cuda"]:
+    for command in words, [ingot, "bench", model, "--rounds", "3", "--target", "cuda"]:
         done = subprocess.run([*command, "--templates", traps], capture_output=True, text=True, env={**there, **trapping})
         expect("%s, a kernel that traps" % command[1], "left:" not in done.stderr and done.returncode == 5 and re.search(r"kernel digits_k3_maximum: unspecified launch failure \(719\)", done.stderr), done)
     # Each call of the driver fails, of check all, of bench a few: the message of what failed, and nothing is left but what could not be given back.
-    for command, more in (words, {}), ([ingot, "bench", model, "--target", "cuda"], bench):
+    for command, more in (words, {}), ([ingot, "bench", model, "--rounds", "3", "--target", "cuda"], bench):
         calls = int(open(calls_of[command[1]]).read())
         for n in range(1, calls + 1, 1 if LONG else 4) if command is words else (calls // 9, calls // 2, calls - 150, calls - 60):
             done = subprocess.run(command, capture_output=True, text=True, env={**there, **more, "STANDIN_FAIL": str(n)})
@@ -477,7 +477,7 @@ def engine(ingot, library, model, folder):
             expect("%s, call %d of %d fails: what is left" % (command[1], n, calls), back or "stand-in:" not in done.stderr, done.stderr)
     old = os.path.join(folder, "without_events")
     build_driver(old, "-DcuEventRecord=gone")
-    done = subprocess.run([ingot, "bench", model, "--target", "cuda"], capture_output=True, text=True, env={**there, **bench, "LD_LIBRARY_PATH": old})
+    done = subprocess.run([ingot, "bench", model, "--rounds", "3", "--target", "cuda"], capture_output=True, text=True, env={**there, **bench, "LD_LIBRARY_PATH": old})
     expect("bench without events", done.returncode == 5 and "NVIDIA's driver lacks cuEventRecord: it is too old" in done.stderr, done)
 
 
@@ -570,7 +570,7 @@ def main(body):
             return 77
     os.environ.setdefault("VIRTUAL_ENV", sys.prefix)
     with tempfile.TemporaryDirectory(prefix="cuda.") as folder:
-        os.environ["INGOT_CACHE"] = os.path.join(folder, "cache")
+        os.environ.setdefault("INGOT_CACHE", os.path.join(folder, "cache"))         # ./check keeps one
         driver = os.path.join(folder, "driver")
         build_driver(driver)
         body(sys.argv[1], folder, driver)
@@ -601,7 +601,7 @@ def all_of(ingot, folder, driver):
     for name, data in networks.cases(folder):
         if LONG or name in ("mlperf_ad_f32", "transformer"):
             model = os.path.join(data, "model.onnx")
-            same_bits(ingot, Library(ingot, model, data, name, folder), model, data, name, driver, folder)
+            same_bits(ingot, Library(ingot, model, data, name, folder, "--arch", "sm_90"), model, data, name, driver, folder)
 
 
 if __name__ == "__main__":

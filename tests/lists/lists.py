@@ -223,7 +223,7 @@ with tempfile.TemporaryDirectory(prefix="test-lists.") as folder:
     told("an element of another rank", 2, "wide/0.npy holds float32 [2,2], x is float32 [N]", "run", "lists.onnxtxt", "--input", "x=wide")
     save("whole", [np.zeros(2, np.int64)])
     told("an element of another type", 2, "whole/0.npy holds int64 [2], x is float32 [N]", "run", "lists.onnxtxt", "--input", "x=whole")
-    code, out, message = run("bench", "lists.onnxtxt", "--elements", "x=[3],[1]", "--elements", "o=1", "--target", "interpreter")
+    code, out, message = run("bench", "lists.onnxtxt", "--rounds", "3", "--elements", "x=[3],[1]", "--elements", "o=1", "--target", "interpreter")
     expect("bench", code == 0, message)
     save("short", x[:1])
     told("a position that is not there", 3, "node #1 (SequenceAt): position 1 in a sequence of 1 elements, [-1, 0] is right", "run", "any.onnxtxt", "--input", "x=short")
