@@ -18,6 +18,7 @@ from here import v3, v4                                       # noqa: E402
 
 SOURCES = [os.path.join(os.path.abspath(words.ROOT), "generator", name) for name in ("kernels/winograd.c", "definitions/winograd_filters.c")]
 NOINLINE = "#define NOINLINE __attribute__((noinline))\n"
+PRODUCT = ["-O2", "-fPIC", "-fno-tree-vectorize", "-fno-trapping-math"]          # as `ingot build` has them: tests/headers has a header for them
 STRICT = ["-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-pedantic", "-Werror"]
 
 
@@ -118,7 +119,7 @@ def main():
                 base = os.path.join(work, "k")
                 with open(base + ".c", "w") as file:
                     file.write(words.prelude(text, target) + NOINLINE + defines(v, m, special) + text + body)
-                compiler = command + ["-std=c11", "-O2"] + STRICT + target.flags + ["-I" + os.path.join(os.path.abspath(words.ROOT), "generator")]
+                compiler = command + PRODUCT + STRICT + target.flags + ["-I" + os.path.join(os.path.abspath(words.ROOT), "generator")]
                 folder = os.path.join(work, name.replace(" ", "_"))
                 objects = [os.path.join(folder, os.path.basename(source)[:-1] + "o") for source in SOURCES]
                 if not os.path.isdir(folder):
