@@ -91,6 +91,12 @@ def driver(manifest, folder):
     return path
 
 
+def linked(command, manifest, folder, *more):
+    """The driver with the library, linked there by that compiler and its flags: by names that ccache meets again."""
+    call([*command, "-o", "program", os.path.basename(driver(manifest, folder)), "-I.", manifest["library"], "-pthread", *more], cwd=folder)
+    return os.path.join(folder, "program")
+
+
 def answer(manifest, program, folder, *arguments, by=()):
     """All outputs, and how many kernels ran over the parallel-for."""
     joins = call([*by, program, *arguments], cwd=folder)
@@ -140,9 +146,7 @@ def bits(scratch):
                 folder = os.path.join(scratch, name + cpu + "".join(options))
                 manifest = build(model, name, folder, "--cpu", cpu, *options)
                 inputs_to(case, manifest, folder)
-                main = driver(manifest, folder)
-                program = os.path.join(folder, "program")
-                call(["gcc", "-o", program, main, "-I", folder, os.path.join(folder, manifest["library"]), "-pthread"])
+                program = linked(["gcc"], manifest, folder)
                 got, joins = answer(manifest, program, folder, *([name + "_weights.bin"] if manifest["weights_bytes"] else []))
                 want = want or got
                 assert all_same(got, want), "%s %s %s: bits differ" % (name, cpu, options)
@@ -159,7 +163,7 @@ def bits(scratch):
                         os.mkdir(objects)
                         beside = [os.path.join("..", os.path.basename(one)) for one in [*sources, fallback]]        # names that ccache meets again
                         call(["gcc", *extra, *FLAGS, *MARCH[cpu], "-I", "..", "-c", *beside], cwd=objects)
-                        call(["gcc", "-o", program, main, "-I", folder, *(os.path.join(objects, one) for one in os.listdir(objects)), "-pthread"])
+                        call(["gcc", "-o", "program", "driver.c", "-I.", *(os.path.join(os.path.basename(objects), one) for one in os.listdir(objects)), "-pthread"], cwd=folder)
                         assert all_same(answer(manifest, program, folder)[0], want), "%s %s: bits differ with weights.c %s" % (name, cpu, extra)
 
 
@@ -251,8 +255,7 @@ def aarch64(scratch):
             folder = os.path.join(scratch, name + cpu)
             manifest = build(model, name, folder, "--cpu", cpu, "--cc", compiler)
             inputs_to(case, manifest, folder)
-            program = os.path.join(folder, "program")
-            call([compiler, "-static", "-o", program, driver(manifest, folder), "-I", folder, os.path.join(folder, manifest["library"]), "-pthread"])
+            program = linked([compiler, "-static"], manifest, folder)
             got, _ = answer(manifest, program, folder, by=by)
             want = want or got
             assert all_same(got, want), "%s: armv8-a has other bits than native" % name
@@ -498,8 +501,7 @@ def dispatch(scratch):
             manifest = build(model, name, folder, "--cpu", ",".join(cpus_of), "--threads", "2", *(["--shared"] if len(cpus_of) > 1 else []))
             sizes.append(manifest["weights_bytes"])
             inputs_to(case, manifest, folder)
-            program = os.path.join(folder, "program")
-            call(["gcc", "-static", "-o", program, driver(manifest, folder), "-I", folder, os.path.join(folder, manifest["library"]), "-pthread"])
+            program = linked(["gcc", "-static"], manifest, folder)
             machines = [[]] + [[older, "-cpu", machine] for machine in ("Haswell", "Nehalem") if older]
             for machine in machines if len(cpus_of) > 1 else [[]]:
                 fits = "generic" in cpus_of or "Nehalem" not in machine

@@ -63,8 +63,7 @@ def answer_of(folder, scratch, cpu):
     for i, data in enumerate(bytes_of(folder, manifest)):
         with open(os.path.join(made, f"in{i}"), "wb") as file:
             file.write(data)
-    program = os.path.join(made, "program")
-    packages.call([compiler, "-w", "-static", "-o", program, packages.driver(manifest, made), "-I", made, os.path.join(made, manifest["library"]), "-pthread", "-lm"])
+    program = packages.linked([compiler, "-w", "-static"], manifest, made, "-lm")
     return packages.answer(manifest, program, made, by=by)[0]
 
 
