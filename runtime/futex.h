@@ -1,5 +1,5 @@
-/* futex.h: sleeping until a number changes, or until a moment of the monotonic clock in nanoseconds.  On Linux a futex;
- * elsewhere a short sleep in a loop. */
+/* futex.h: sleeping until a number changes, or until a moment of the monotonic clock in nanoseconds, and waiting for a
+ * moment.  On Linux a futex; elsewhere a short sleep in a loop. */
 #ifndef RUNTIME_FUTEX_H
 #define RUNTIME_FUTEX_H
 
@@ -43,4 +43,15 @@ static inline void futex_wait_until(_Atomic uint32_t *at, uint32_t seen, uint64_
 static inline void futex_wake(_Atomic uint32_t *at, int count) { (void)at, (void)count; }
 #endif
 static inline void futex_wait(_Atomic uint32_t *at, uint32_t seen) { futex_wait_until(at, seen, NO_DEADLINE); }
+
+static inline void pause_briefly(void)
+{
+#if defined __x86_64__ || defined __i386__
+	__builtin_ia32_pause();
+#elif defined __aarch64__
+	__asm__ volatile("yield");
+#else
+	atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
 #endif

@@ -11,29 +11,19 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/alone.h"
+#include "futex.h"
+#include "said.h"
 #include "ingot/backend.h"
 #include "ingot/context.h"
 #include "ingot/names.h"
 #include "ingot/plan.h"
 #include "ingot/threads.h"
 
-#if INGOT_THREADS
-#define PRINTF(f, a) __attribute__((format(printf, f, a)))
-#else
-#define PRINTF(f, a) /* uint32_t is a long there, of the size of an int: the other build is checked */
-#endif
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define NAME_ROOM 48
 #define ADOPT_ALIGN 16 /* of the caller's memory: the largest element's */
 #define TEXT_ROOM 240
 #define INITIAL_VERSION 1 /* of a value that a module gives its node from the start */
-/* The first lines of a public call: what no caller may leave out. */
-#define NEED(condition) \
-	do { \
-		if (!(condition)) \
-			return say(INGOT_INVALID, "%s: an argument is missing", __func__); \
-	} while (0)
-
 #define NEED_LIVING(runtime) \
 	do { \
 		if (!runtime_lives(runtime)) \
@@ -459,8 +449,6 @@ struct ingot_runtime {
 };
 
 /* ---- status.c ---- */
-enum ingot_status say(enum ingot_status, const char *format, ...)
-        PRINTF(2, 3); /* leaves the message, returns the status */
 enum ingot_status say_failure(const struct failure *);
 
 /* ---- lives.c: the runtimes of this process that are open; none that was opened before a fork ---- */
@@ -813,16 +801,5 @@ static inline void yield_briefly(void) { sched_yield(); }
 #else
 static inline void yield_briefly(void) {}
 #endif
-
-static inline void pause_briefly(void)
-{
-#if defined __x86_64__ || defined __i386__
-	__builtin_ia32_pause();
-#elif defined __aarch64__
-	__asm__ volatile("yield");
-#else
-	atomic_signal_fence(memory_order_seq_cst);
-#endif
-}
 
 #endif

@@ -1,8 +1,9 @@
 /* threads.c: the intra-op pool: one job, its indices handed out from one word.
  *
- * `claim` holds the job's number, its count and the next index, so a thread that comes late cannot take an index of a
+ * `claim` holds the job's number and the indices that are left, so a thread that comes late cannot take an index of a
  * job that is over: it takes one of the job that is there, whatever that is, and only then reads what to do.  The
- * fields it reads cannot change before the index is done, as the caller waits for all of them.
+ * fields it reads cannot change before the index is done, as the caller waits for all of them.  The caller takes the
+ * first one that is left, workers the last: so of several jobs over the same data each has the same end of it.
  *
  * A line of memory takes some 70 ns from core to core, longer where both have it.  So all that a worker waits for and
  * then reads is one line, the caller has the first index before anybody can ask, and when he waits, the line of `done`
@@ -11,17 +12,21 @@
 #if INGOT_THREADS
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "futex.h"
-#include "inside.h"
+#include "ingot/threads.h"
+#include "said.h"
 
 #define INDEX_BITS 20
 #define INDEX_MASK ((UINT64_C(1) << INDEX_BITS) - 1)
 #define SPIN_DEFAULT 4000
 
 struct ingot_threads {
-	_Alignas(64) _Atomic uint64_t claim;     /* job << 40 | count << 20 | next: what idle workers look at */
+	_Alignas(64) _Atomic uint64_t claim;     /* job << 40 | end << 20 | next: what idle workers look at */
 	void (*task)(void *argument, int index); /* NULL: who takes an index of this job ends */
 	void *argument;
 	int first;                          /* of the block of indices at hand */
@@ -39,18 +44,19 @@ struct ingot_threads {
 static _Thread_local bool inside;
 
 static uint64_t claim_next(uint64_t claim) { return claim & INDEX_MASK; }
-static uint64_t claim_count(uint64_t claim) { return claim >> INDEX_BITS & INDEX_MASK; }
+static uint64_t claim_end(uint64_t claim) { return claim >> INDEX_BITS & INDEX_MASK; }
 
-static bool is_open(uint64_t claim) { return claim_next(claim) < claim_count(claim); }
+static bool is_open(uint64_t claim) { return claim_next(claim) < claim_end(claim); }
 
-/* Takes the next index; false: none is left. */
-static bool take(struct ingot_threads *threads, int *index)
+/* Takes an index, the first or the last; false: none is left. */
+static bool take(struct ingot_threads *threads, bool last, int *index)
 {
 	uint64_t claim = atomic_load_explicit(&threads->claim, memory_order_acquire);
 	while (is_open(claim))
-		if (atomic_compare_exchange_weak_explicit(
-		            &threads->claim, &claim, claim + 1, memory_order_acq_rel, memory_order_acquire)) {
-			*index = threads->first + (int)claim_next(claim);
+		if (atomic_compare_exchange_weak_explicit(&threads->claim, &claim,
+		            last ? claim - (UINT64_C(1) << INDEX_BITS) : claim + 1, memory_order_acq_rel,
+		            memory_order_acquire)) {
+			*index = threads->first + (int)(last ? claim_end(claim) - 1 : claim_next(claim));
 			return true;
 		}
 	return false;
@@ -72,7 +78,7 @@ static void *worker(void *argument)
 			if (!is_open(atomic_load(&threads->claim)))
 				futex_wait(&threads->woken, woken);
 		}
-		while (take(threads, &index)) {
+		while (take(threads, true, &index)) {
 			if (!threads->task)
 				return NULL;
 			threads->task(threads->argument, index);
@@ -103,7 +109,7 @@ static void block_run(struct ingot_threads *threads, uint32_t count)
 	do {
 		threads->task(threads->argument, index);
 		own++;
-	} while (take(threads, &index));
+	} while (take(threads, false, &index));
 	atomic_fetch_add(&threads->done, own);
 	uint32_t spin = atomic_load_explicit(&threads->spin, memory_order_relaxed);
 	while ((done = atomic_load_explicit(&threads->done, memory_order_acquire)) != target && spin--)
@@ -141,7 +147,7 @@ static void run(void *pool, void (*task)(void *argument, int index), void *argum
 	atomic_flag_clear_explicit(&threads->taken, memory_order_release);
 }
 
-enum ingot_status ingot_threads_open(struct ingot_threads **out, int workers)
+int ingot_threads_open(struct ingot_threads **out, int workers)
 {
 	NEED(out);
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -189,7 +195,7 @@ const struct ingot_parallel *ingot_threads_parallel(struct ingot_threads *thread
 	return threads ? &threads->parallel : NULL;
 }
 
-enum ingot_status ingot_threads_pin(struct ingot_threads *threads)
+int ingot_threads_pin(struct ingot_threads *threads)
 {
 #if defined __linux__
 	NEED(threads);

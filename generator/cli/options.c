@@ -108,7 +108,8 @@ static int64_t number_of(struct cli *cli, const struct option_row *row, const ch
 
 static void set_threads(struct cli *cli, const struct option_row *row, const char *value)
 {
-	cli->options.threads = (int)number_of(cli, row, value, 256);
+	bool range = !strncmp(value, "1..", 3); /* N is the most either way */
+	cli->options.threads = (int)number_of(cli, row, value + (range ? 3 : 0), 256);
 }
 static void set_rounds(struct cli *cli, const struct option_row *row, const char *value)
 {
@@ -409,7 +410,8 @@ const struct option_row option_rows[] = {
 	        "an input of integers always comes with these elements: what depends on them is known when the model "
 	        "is compiled; a run with others ends with a status" },
 	{ "threads", NULL, 0, "N", IN_MODEL, set_threads, 0, NULL, NULL,
-	        "kernels are shared over N threads of the caller's (default 1)" },
+	        "kernels are shared over threads, N at most (default 1; 1..N says the same): a parallel-for of yours, "
+	        "or the pool that build puts beside the library, ingot_threads.h and .c" },
 	{ "rounds", NULL, 0, "N", IN_BENCH, set_rounds, 0, NULL, NULL,
 	        "time at most N rounds (default 201, the most)" },
 	{ "optimise", "optimize", 0, "WORD", IN_MODEL, set_optimise, 0, LIST("speed", "size"), NULL,

@@ -3,6 +3,7 @@
  * package.c      what all packages have: names, sizes, places, the weights, the manifest
  * package_c.c    C libraries: header, schedule, kernels, weights, build files
  * compile.c      those sources -> libNAME.a
+ * threads.c      the runtime's pool of threads, by itself
  * stale.c        what an older library of the folder leaves behind
  * module.c       the managed profile: NAME_module.c, and the runtime beside the library
  * decimal.c      hexadecimal floats -> decimal ones
@@ -98,6 +99,10 @@ struct place package_argument(const struct writing *, const struct definition *)
 /* Those of the current part: [{code, text, at (in the workspace), kernel}]. */
 struct value package_checks(const struct writing *);
 int package_first_check(const struct package *, int part); /* the code of a part's first check */
+
+/* threads.c: the pool beside a library whose kernels threads share. */
+bool package_has_threads(const struct writing *);
+void package_add_threads(struct writing *);
 
 /* decimal.c: hexadecimal floats of C text as decimal ones. */
 void package_decimal(const char *, struct text *out);

@@ -69,6 +69,8 @@ static struct value kernels_value(struct writing *w)
 		value_dict_set(value, "arguments", value_string(joined(w, kernel, false)));
 		value_dict_set(value, "blocks", value_int(kernel->blocks));
 		value_dict_set(value, "parts", value_int(kernel->parts));
+		value_dict_set(value, "pieces", value_int(kernel_pieces(kernel)));
+		value_dict_set(value, "fork_most", value_int(kernel_fork_most(kernel)));
 		const char *next =
 		        k + 1 < w->lowered->kernels.count ? only_where(w, w->lowered->kernels.at[k + 1]) : "";
 		value_dict_set(value, "only", value_string(only));
@@ -410,6 +412,7 @@ void package_add_build_files(struct writing *w)
 			push(arena, &units, w->runtime.at[i]);
 	value_dict_set(w->globals, "runtime", strings(arena, units.at, units.count));
 	value_dict_set(w->globals, "libm", value_bool(w->libm.count > 0));
+	value_dict_set(w->globals, "pool", value_bool(package_has_threads(w)));
 	package_render(w, "package/cmake.jinja", "CMakeLists.txt");
 	package_render(w, "package/pc.jinja", arena_printf(arena, "%s.pc", package->name));
 }
@@ -451,6 +454,7 @@ void package_c(struct writing *w)
 				        arena_printf(arena, "%s.h", package->cpus ? package->name : w->of->name));
 			}
 	}
+	package_add_threads(w);
 	package_add_build_files(w);
 	package_add_manifest(w, package_manifest(w));
 }

@@ -79,6 +79,7 @@ extern const struct shape_row shapes[SHAPE_COUNT];
  * that come from other cores. */
 struct shared {
 	double alone, part, asking, waits_alone, waits;
+	int pieces; /* into which each thread's part is cut; 0: nobody shares it */
 };
 
 /* What a kernel's code runs in: the widest of its vectors; of one lane where all are scalars. */
@@ -235,6 +236,8 @@ void lowered_check(const struct lowered *);   /* in the end: all of it, and the 
 void kernels_print(const struct lowered *, struct text *out); /* print.c: --stage kernels */
 void share(struct lowered *, int threads);                    /* share.c: each kernel's parts */
 void share_why(const struct kernel *, struct text *out);
+int kernel_pieces(const struct kernel *);        /* of each thread's part; all of them are kernel->parts */
+int64_t kernel_fork_most(const struct kernel *); /* nanoseconds: above that price of a fork it runs on one thread */
 void plan_print(const struct lowered *, struct text *out); /* --stage plan */
 
 /* The offset, in elements, of element at[…] of a stored definition: one index, affine wherever its parts allow. */

@@ -7,6 +7,9 @@
 #include "kernels/kernels.h"
 #include <inttypes.h>
 
+/* A part that takes longer than PIECE cycles is cut further, into PIECES_MOST at most: so a core that is taken away for a
+ * while does not hold all others. */
+enum { PIECE = 100000, PIECES_MOST = 4, CYCLES_PER_NS = 3 };
 /* Rates of a core that reads what lies in its L2, or in L3; lines; what a fork and a join take in journeys of a line;
  * and the part of a kernel's time alone that sharing has to win at least, as the other cores may have work of their
  * own. */
@@ -138,6 +141,14 @@ static void add_edges(struct sharing *s, int reader)
 	}
 }
 
+static void cut(struct kernel *kernel, struct shared *why, int parts)
+{
+	double pieces = why->part / PIECE;
+	int most = kernel->blocks / parts < PIECES_MOST ? (int)(kernel->blocks / parts) : PIECES_MOST;
+	why->pieces = pieces < 2 ? 1 : pieces < most ? (int)pieces : most;
+	kernel->parts = parts * why->pieces;
+}
+
 void share(struct lowered *lowered, int threads)
 {
 	struct sharing s = { .lowered = lowered, .threads = threads };
@@ -183,7 +194,23 @@ void share(struct lowered *lowered, int threads)
 		s.shared[k] = true;
 		why->waits = waiting(&s, k, false);
 		s.shared[k] = as;
+		if (as)
+			cut(kernel, why, parts);
 	}
+}
+
+int kernel_pieces(const struct kernel *kernel)
+{
+	return kernel->parts > 1 && kernel->shared ? kernel->shared->pieces : 1;
+}
+
+int64_t kernel_fork_most(const struct kernel *kernel)
+{
+	const struct shared *why = kernel->shared;
+	double won = kernel->parts > 1 && why
+	        ? why->alone - why->alone / WINS + why->waits_alone - why->part - why->waits
+	        : 0;
+	return won < CYCLES_PER_NS ? 1 : won > 1e9 ? 1000000000 : (int64_t)(won / CYCLES_PER_NS);
 }
 
 void share_why(const struct kernel *kernel, struct text *out)

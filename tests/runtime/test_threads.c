@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "ingot/status.h"
 #include "ingot/threads.h"
 
 enum { MOST = 1000, LONG = (1 << 20) + 5000 };

@@ -13,7 +13,6 @@
 #define INGOT_THREADS_H
 
 #include "ingot/abi.h"
-#include "ingot/status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,14 +20,16 @@ extern "C" {
 
 struct ingot_threads;
 
-enum ingot_status ingot_threads_open(struct ingot_threads **, int workers); /* 0: one for each core */
-void ingot_threads_close(struct ingot_threads *);                           /* not while it runs a job; NULL is fine */
+/* workers 0: one for each core.  0, or as enum ingot_status says it: INGOT_MEMORY (1), INGOT_INVALID (2: no place for
+ * the pool), INGOT_RANGE (4: more than 4096 workers, or fewer than 0). */
+int ingot_threads_open(struct ingot_threads **, int workers);
+void ingot_threads_close(struct ingot_threads *); /* not while it runs a job; NULL is fine */
 /* The pool's own, which lives as long; NULL for NULL. */
 const struct ingot_parallel *ingot_threads_parallel(struct ingot_threads *);
 /* Puts each worker but the caller on a core of its own, leaving it the first of the cores that the calling thread may
  * use: else the system may wake a worker on its caller's core and leave it there.  For programs that have the machine
- * for themselves.  INGOT_RANGE: fewer cores than workers; INGOT_UNSUPPORTED: the system cannot do it. */
-enum ingot_status ingot_threads_pin(struct ingot_threads *);
+ * for themselves.  INGOT_RANGE: fewer cores than workers; INGOT_UNSUPPORTED (16): the system cannot do it. */
+int ingot_threads_pin(struct ingot_threads *);
 /* How long idle workers spin, in loops of a pause instruction; 0: they sleep at once. */
 void ingot_threads_spin(struct ingot_threads *, uint32_t loops);
 
