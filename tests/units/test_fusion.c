@@ -18,7 +18,7 @@ static const struct lowered *lower_text(struct build *build, const char *text, c
 	return model->lowered;
 }
 
-/* parts: a digit for each kernel; NULL: one thread. */
+/* parts: a digit for each kernel, how many threads share it; NULL: one thread. */
 static size_t kernels_of(const char *text, const char *cpu, int64_t *blocks, char *parts)
 {
 	struct build build;
@@ -29,7 +29,8 @@ static size_t kernels_of(const char *text, const char *cpu, int64_t *blocks, cha
 		count = lowered->kernels.count;
 		*blocks = lowered->kernels.at[0]->blocks;
 		for (size_t k = 0; parts && k < count; k++)
-			parts[k] = (char)('0' + lowered->kernels.at[k]->parts);
+			parts[k] =
+			        (char)('0' + (lowered->kernels.at[k]->parts / kernel_pieces(lowered->kernels.at[k])));
 	}
 	assert_string_equal(build.message, "");
 	build_release(&build);
