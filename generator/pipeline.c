@@ -10,6 +10,8 @@ enum { WEIGHTS_SHOWN = 16 }; /* of a constant, unless all are asked for */
 const char *model_stem(struct arena *arena, const char *path)
 {
 	const char *base = strrchr(path, '/'), *dot;
+	if (!strcmp(path, "-"))
+		return "model";
 	base = base ? base + 1 : path;
 	dot = strrchr(base, '.');
 	return emit_name(arena, arena_copy(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base)));
@@ -152,9 +154,36 @@ static void print_loops(const struct lowered *lowered, struct text *out)
 		const struct kernel *kernel = lowered->kernels.at[k];
 		if (kernel_inside(kernel))
 			print_loops(kernel_inside(kernel), out);
-		else if (shapes[kernel->shape].loops)
+		else if (shapes[kernel->shape].loops) {
+			text_printf(out, "%s:\n", kernel->name);
 			shapes[kernel->shape].loops(lowered, kernel, out);
+		}
 	}
+}
+
+static struct kernel *find_kernel(const struct lowered *lowered, const char *name, struct choices *choices)
+{
+	struct kernel *found = NULL;
+	for (size_t k = 0; !found && k < lowered->kernels.count; k++) {
+		struct kernel *kernel = lowered->kernels.at[k];
+		choices_add(choices, kernel->name);
+		if (!strcmp(kernel->name, name))
+			return kernel;
+		if (kernel_inside(kernel))
+			found = find_kernel(kernel_inside(kernel), name, choices);
+	}
+	return found;
+}
+
+void model_only(struct model *model, const char *name)
+{
+	struct choices choices = choices_for(model->build, name);
+	struct kernel *kernel = find_kernel(model->lowered, name, &choices);
+	if (!kernel)
+		fail(model->build, EXIT_USAGE, model->options->model, "--kernel %s: no kernel is called so%s", name,
+		        choices_text(&choices));
+	model->lowered->kernels.count = 0;
+	push(model->lowered->arena, &model->lowered->kernels, kernel);
 }
 
 bool model_print(struct model *model, const char *stage, struct text *out)

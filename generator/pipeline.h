@@ -106,6 +106,9 @@ struct part model_part(const struct model *);
  * False: no such one. */
 bool model_print(struct model *, const char *stage, struct text *out);
 
+/* To be shown alone: the kernel of that name, also one inside of another; nothing can be made of the model any more. */
+void model_only(struct model *, const char *kernel);
+
 /* The names of the tensors that its graph computes: for messages. */
 void model_computed(const struct model *, struct choices *);
 

@@ -79,7 +79,12 @@ const char *cc_for_target(struct build *build, const struct target *target, cons
 {
 	if (named || !target->cross)
 		return cc_find(build, named);
-	return cc_find(build, target->cross);
+	if (!on_path(target->cross))
+		fail(build, EXIT_ENVIRONMENT, NULL,
+		        "the C compiler for %s, %s, is not there: Debian has it as the package %s; --cc names another, "
+		        "--no-compile writes sources alone",
+		        target->name, target->cross, target->cross_package);
+	return target->cross;
 }
 
 struct child {

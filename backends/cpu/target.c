@@ -34,19 +34,19 @@ static const struct target targets[] = {
 #define ARM_CROSS "aarch64-linux-gnu-gcc"
 #endif
 #define ARM "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno "
-	{ .name = "armv8.2-a", .needs = "aarch64 dotprod", .cross = ARM_CROSS, .prelude = "c/prelude_neon.jinja",
+	{ .name = "armv8.2-a", .needs = "aarch64 dotprod", .cross = ARM_CROSS, .cross_package = "gcc-aarch64-linux-gnu", .prelude = "c/prelude_neon.jinja",
 	  .family = "c", .has_fma = true,
 	  .products = "dot8 dot16 mul", .cc_flags = ARM "-march=armv8.2-a+dotprod", .lanes = 4, .registers = 32,
 	  .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 64 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
 	  LINES },
-	{ .name = "armv8-a", .needs = "aarch64", .cross = ARM_CROSS, .prelude = "c/prelude_neon.jinja",
+	{ .name = "armv8-a", .needs = "aarch64", .cross = ARM_CROSS, .cross_package = "gcc-aarch64-linux-gnu", .prelude = "c/prelude_neon.jinja",
 	  .family = "c", .has_fma = true, .products = "dot16 mul",
 	  .cc_flags = ARM "-march=armv8-a", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
 	  LINES },
 	{ .name = "cortex-m4", .needs = "cortex-m", .freestanding = true, .short_stack = true, .short_flash = true,
-	  .cross = "arm-none-eabi-gcc", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = true,
+	  .cross = "arm-none-eabi-gcc", .cross_package = "gcc-arm-none-eabi", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = true,
 	  .products = "dot16 mul",
 	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno -mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard "
 	    "-ffunction-sections -fdata-sections",

@@ -44,7 +44,9 @@ struct build {
 	struct names *names; /* interned strings, in that arena */
 	jmp_buf *out;        /* where fail() goes; set by BUILD_TRY */
 	jmp_buf first;
-	struct kept *kept; /* files that stay mapped as long as the build */
+	struct kept *kept;    /* files that stay mapped as long as the build */
+	const uint8_t *input; /* standard input, once it was asked for; NULL: it was not */
+	size_t input_bytes;
 	enum exit_code code;
 	char message[1024]; /* one line, no newline at its end */
 	char detail[4096];  /* further lines, each with its newline; empty where there is nothing more to say */
@@ -135,6 +137,7 @@ const char *name_find(const struct names *, const char *text, size_t length); /*
 /* ---- files.c ---- */
 /* Of a file that cannot be made or written: EXIT_ENVIRONMENT where the disk is full or broken, else EXIT_USAGE. */
 enum exit_code file_code(int reason);
+/* "-" is standard input, which is read to its end once and may be asked for again. */
 struct mapped {
 	const uint8_t *at;
 	size_t bytes;

@@ -11,10 +11,52 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { INPUT_MOST = 1 << 30 }; /* bytes of standard input */
+
+static void *memory_map(struct build *build, size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		fail(build, EXIT_LIMIT, "standard input", "cannot be kept: %s", strerror(errno));
+	return at;
+}
+
+static void input_read(struct build *build)
+{
+	uint8_t *at = memory_map(build, (size_t)INPUT_MOST + 1);
+	ssize_t n = 1;
+	int reason = 0;
+	build->input = at;
+	while (n && !reason && build->input_bytes <= INPUT_MOST) {
+		n = read(0, at + build->input_bytes, (size_t)INPUT_MOST + 1 - build->input_bytes);
+		reason = n < 0 && errno != EINTR ? errno : 0;
+		build->input_bytes += n > 0 ? (size_t)n : 0;
+	}
+	if (reason)
+		fail(build, EXIT_ENVIRONMENT, "standard input", "%s", strerror(reason));
+	if (build->input_bytes > INPUT_MOST)
+		fail(build, EXIT_LIMIT, "standard input", "has more than 1 GiB: a file may have more");
+}
+
+static struct mapped input_map(struct build *build)
+{
+	struct mapped mapped = { NULL, build->input_bytes };
+	if (!build->input && isatty(0))
+		fail(build, EXIT_USAGE, "standard input", "is a terminal");
+	if (!build->input)
+		input_read(build);
+	mapped.bytes = build->input_bytes;
+	if (mapped.bytes)
+		mapped.at = memcpy(memory_map(build, mapped.bytes), build->input, mapped.bytes);
+	return mapped;
+}
+
 struct mapped file_map(struct build *build, const char *path)
 {
 	struct mapped mapped = { 0 };
 	struct stat info;
+	if (!strcmp(path, "-"))
+		return input_map(build);
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
 	if (file < 0)
 		fail(build, EXIT_USAGE, path, "%s", strerror(errno));
@@ -57,6 +99,9 @@ void files_release(struct build *build)
 {
 	for (; build->kept; build->kept = build->kept->next)
 		file_unmap(build->kept->mapped);
+	if (build->input)
+		munmap((void *)(uintptr_t)build->input, (size_t)INPUT_MOST + 1);
+	build->input = NULL;
 }
 
 #define PREFIX ".new-" /* of temporaries: .new-PROCESS-NAME */

@@ -266,12 +266,13 @@ void npy_write(
 	struct text text;
 	text_init(&text, build);
 	npy_print(&text, type, rank, extents, data);
-	FILE *file = fopen(path, "wb");
+	bool standard = !strcmp(path, "-");
+	FILE *file = standard ? stdout : fopen(path, "wb");
 	int reason = errno;
 	bool right = file && fwrite(text.at, 1, text.count, file) == text.count;
 	if (file && !right)
 		reason = errno;
-	if (file && fclose(file) && right) {
+	if (file && (standard ? fflush(file) : fclose(file)) && right) {
 		reason = errno;
 		right = false;
 	}

@@ -150,6 +150,10 @@ static void report(const struct cli *cli, const struct package *package, const c
 	if (cli->json)
 		return;
 	report_cpus(package);
+	if (cli->options.threads > 1 && cli->options.target->freestanding)
+		printf("    --threads %d: %s brings no threads and no pool lies beside; kernels are shared over the "
+		       "context's parallel-for, which is the program's\n",
+		        cli->options.threads, cli->options.target->name);
 	report_sharing(package);
 }
 

@@ -51,7 +51,7 @@ struct cli {
 	struct build *build;
 	const struct command *command;
 	struct options options;
-	const char *target, *cpu, *output, *cc, *cflags, *stage, *math, *profile, *schedule;
+	const char *target, *cpu, *output, *cc, *cflags, *stage, *kernel, *math, *profile, *schedule;
 	const char *weights, *nvrtc;
 	int rounds;             /* of bench; 0: BENCH_ROUNDS */
 	word_list archs;        /* of --target cuda, ascending */

@@ -244,6 +244,22 @@ static void print_text(const struct info *info, struct graph *graph)
 		printf("%-14s %s\n", "not supported", info->refused);
 }
 
+/* Whether it can be built, in words. */
+static const char *verdict(const struct info *info, struct graph *graph)
+{
+	struct arena *arena = info->cli->build->arena;
+	size_t missing = 0;
+	const char *unbound = unbound_dims(graph);
+	for (size_t i = 0; i < info->ops.count; i++)
+		missing += !info->ops.at[i].known;
+	if (missing)
+		return arena_printf(
+		        arena, "cannot be built: %zu operator%s not supported", missing, missing > 1 ? "s are" : " is");
+	if (info->refused)
+		return "cannot be built so: what is not supported is above";
+	return *unbound ? arena_printf(arena, "can be built once dims are bound:%s", unbound) : "can be built";
+}
+
 static void run(struct cli *cli)
 {
 	struct info info = { .cli = cli, .multiply_adds = -1 };
@@ -260,6 +276,8 @@ static void run(struct cli *cli)
 		cli_print_json(info_json(&info, graph), stdout);
 	else
 		print_text(&info, graph);
+	if (!cli->json)
+		printf("%-14s %s\n", "verdict", verdict(&info, graph));
 	cli->build->code = info.unknown || info.refused ? EXIT_UNSUPPORTED : EXIT_RIGHT;
 }
 

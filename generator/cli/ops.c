@@ -40,10 +40,47 @@ static void print_attributes(struct build *build, const struct op *op)
 	}
 }
 
+/* NAME, or DOMAIN.NAME as `ingot info` prints it. */
+static bool is_called(const struct op *op, const char *word)
+{
+	size_t domain = strlen(op->domain);
+	return !strcmp(op->name, word)
+	        || (domain && !strncmp(op->domain, word, domain) && word[domain] == '.'
+	                && !strcmp(op->name, word + domain + 1));
+}
+
+static void check_words(struct cli *cli)
+{
+	struct build *build = cli->build;
+	for (int a = 0; a < cli->argument_count; a++) {
+		struct nearest nearest = { .name = cli->arguments[a], .length = strlen(cli->arguments[a]) };
+		bool known = false;
+		for (int i = 0; i < op_count; i++) {
+			known |= is_called(&ops[i], cli->arguments[a]);
+			nearest_try(&nearest, ops[i].name, strlen(ops[i].name));
+		}
+		if (!known)
+			fail(build, EXIT_USAGE, NULL, "no operator %s is there%s%s%s", cli->arguments[a],
+			        nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "",
+			        nearest.best ? "?" : "");
+	}
+}
+
+static bool is_asked(const struct cli *cli, const struct op *op)
+{
+	for (int a = 0; a < cli->argument_count; a++)
+		if (is_called(op, cli->arguments[a]))
+			return true;
+	return !cli->argument_count;
+}
+
 static void run(struct cli *cli)
 {
+	check_words(cli);
 	json_t *list = json_array();
 	for (int i = 0; i < op_count; i++) {
+		if (!is_asked(cli, &ops[i]))
+			continue;
 		const char *domain = *ops[i].domain ? ops[i].domain : "ai.onnx";
 		if (!cli->json) {
 			printf("%-24s %s since version %d%s%s\n", ops[i].name, domain, ops[i].since,
@@ -66,5 +103,5 @@ static void run(struct cli *cli)
 		json_decref(list);
 }
 
-const struct command command_ops = { "ops", "", "list the operators that are there, with their attributes", NULL,
-	IN_OPS, 0, 0, run };
+const struct command command_ops = { "ops", "[OPERATOR...]", "list the operators that are there, with their attributes",
+	NULL, IN_OPS, 0, 64, run };

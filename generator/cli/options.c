@@ -442,6 +442,8 @@ const struct option_row option_rows[] = {
 	{ "no-compile", NULL, 0, NULL, IN_BUILD, set_flag, AT(no_compile), NULL, NULL, "sources only" },
 	{ "stage", NULL, 0, "WORD", IN_SHOW, set_text, AT(stage), show_stages, NULL,
 	        "graph (default), definitions, kernels, loops, plan, source or glue" },
+	{ "kernel", NULL, 0, "NAME", IN_SHOW, set_text, AT(kernel), NULL, NULL,
+	        "of --stage kernels, loops or source: that kernel alone" },
 	{ "weights", NULL, 0, "WORD", IN_BUILD, set_text, AT(weights), LIST("linked", "beside"), NULL,
 	        "linked into the library (default up to 1 GiB), or beside it: each call is given NAME_weights.bin, "
 	        "mapped or loaded" },

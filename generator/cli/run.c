@@ -132,6 +132,8 @@ static void write_output(const struct model *model, void *const *outputs, const 
 static void write_sequence(const struct model *model, void *const *outputs, const struct list *list, const char *path)
 {
 	struct build *build = model->build;
+	if (!strcmp(path, "-"))
+		fail(build, EXIT_USAGE, NULL, "--output NAME=-: a sequence is a folder, which standard output is not");
 	if (mkdir(path, 0777) && errno != EEXIST)
 		fail(build, EXIT_ENVIRONMENT, path, "cannot be made: %s", strerror(errno));
 	for (size_t i = 0; i < list->count; i++)
@@ -282,6 +284,18 @@ struct arrays {
 	void **outputs;
 };
 
+/* One array alone can be standard output, and nothing else then. */
+static bool check_standard(const struct cli *cli)
+{
+	int count = 0;
+	for (size_t i = 0; i < cli->outputs.count; i++)
+		count += !strcmp(cli->outputs.at[i].path, "-");
+	if (count > 1 || (count && cli->json))
+		fail(cli->build, EXIT_USAGE, NULL, "--output NAME=-: standard output takes one array%s",
+		        cli->json ? ", and goes without --json" : "");
+	return count > 0;
+}
+
 static void run_once(struct engine *engine, void *user)
 {
 	const struct arrays *arrays = user;
@@ -292,7 +306,7 @@ static void run(struct cli *cli)
 {
 	struct build *build = cli->build;
 	const struct engine_kind *kind = cli_engine(cli);
-	bool as_double = cli_as_double(cli, kind);
+	bool as_double = cli_as_double(cli, kind), standard = check_standard(cli);
 	struct data data;
 	struct model *model = data_compile(cli, compiled, &data);
 	const struct program *program = model->program;
@@ -309,11 +323,13 @@ static void run(struct cli *cli)
 	else
 		engine_with(model, kind, run_once, &(struct arrays){ inputs, outputs });
 	write_outputs(cli, model, outputs);
-	report(cli, kind, model, outputs);
+	if (!standard)
+		report(cli, kind, model, outputs);
 }
 
 const struct command command_run = { "run", "MODEL", "run a model at once on .npy or .npz files",
 	"--target interpreter, c (default), jit, cuda or cuda-emulated: just that one, no other in its stead.\n"
+	"- is standard input, as the model or as an array, and standard output as an array.\n"
 	"A sequence is a folder of 0.npy, 1.npy, ... (in an archive: x_0, x_1, ...), read and written; an optional "
 	"that is not given is none.",
 	IN_RUN, 1, 1, run };

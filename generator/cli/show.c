@@ -6,7 +6,8 @@
 
 const char *const show_stages[] = { "graph", "definitions", "kernels", "loops", "plan", "source", "glue", NULL };
 
-static void print_source(struct model *model, struct text *out)
+/* only: one kernel, by the code of another where that is its own. */
+static void print_source(struct model *model, bool only, struct text *out)
 {
 	struct build *build = model->build;
 	struct emit emit = { .build = build,
@@ -17,7 +18,8 @@ static void print_source(struct model *model, struct text *out)
 	struct text kernels;
 	text_init(&kernels, build);
 	for (size_t k = 0; k < model->lowered->kernels.count; k++) {
-		emit_kernel(&emit, model->lowered->kernels.at[k], &kernels);
+		const struct kernel *kernel = model->lowered->kernels.at[k];
+		emit_kernel(&emit, only && kernel->same ? kernel->same : kernel, &kernels);
 		text_addc(&kernels, '\n');
 	}
 	text_add(out, kernels.at, kernels.count);
@@ -34,6 +36,8 @@ static void run(struct cli *cli)
 		s++;
 	if (cli->options.weights && s)
 		fail(build, EXIT_USAGE, NULL, "--weights is for --stage graph");
+	if (cli->kernel && strcmp(stage, "kernels") && strcmp(stage, "loops") && strcmp(stage, "source"))
+		fail(build, EXIT_USAGE, NULL, "--kernel is for --stage kernels, loops or source");
 	bool cuda = cli_takes_cuda(cli);
 	if (cuda && s == 6)
 		fail(build, EXIT_USAGE, NULL, "--stage glue is not for --target cuda");
@@ -44,9 +48,11 @@ static void run(struct cli *cli)
 		model_define(model);
 	if (s > 1)
 		(s == 6 ? jit_lower : model_lower)(model);
+	if (cli->kernel)
+		model_only(model, cli->kernel);
 	model_print(model, stage, &out);
 	if (s == 5)
-		print_source(model, &out);
+		print_source(model, cli->kernel != NULL, &out);
 	if (s == 6)
 		jit_text(&(struct jit_program){ 0 }, build, model->lowered, model_templates(model), &out);
 	fwrite(out.at, 1, out.count, stdout);

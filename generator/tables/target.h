@@ -35,6 +35,7 @@ struct target {
 	bool short_stack;  /* a few KiB: no scratch for blocks of rows */
 	bool short_flash;  /* what is small widens constants that took fewer bytes where they are read: kernels/narrow.c
 	                    */
+	const char *cross_package; /* Debian's package of `cross` */
 	const char *cross; /* the cross compiler on a machine of another architecture; NULL: the machine's own */
 	const char
 	        *products;  /* rows of kernels/products.c that it has an instruction for, the best first; NULL: none */
