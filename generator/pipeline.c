@@ -60,6 +60,7 @@ static struct model *read_model(struct build *build, const struct options *optio
 	                     : graph_read(build, options->model, &read);
 	graph_check(model->graph);
 	model_rename(model);
+	pass_strings(model->graph);
 	model->graph->templates = options->templates;
 	model->graph->exact = options->declared && !strcmp(options->declared, "exact");
 	VECTOR(struct binding) dims = { 0 }, later = { 0 };
@@ -213,6 +214,7 @@ struct part model_part(const struct model *model)
 		.routine = model->options->routine ? model->options->routine : model->name,
 		.input_names = model->input_names,
 		.output_names = model->output_names,
+		.graph = model->graph,
 		.numbers = model->numbers,
 		.dumps = model->dumps.at,
 		.dump_count = model->dumps.count,

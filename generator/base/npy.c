@@ -83,13 +83,23 @@ static bool read_type(struct header *h, const char *text, size_t count, struct n
 		text++, count--;
 	else
 		order = '=';
-	if (count < 2 || count > 4)
+	if (count == 1 && text[0] == 'O')
+		fail(h->build, EXIT_UNSUPPORTED, h->where,
+		        "holds Python's objects; of strings, numpy.save(file, array.astype(str)) saves them as such");
+	if (count < 2 || count > 8)
 		goto unknown;
 	for (size_t i = 1; i < count; i++)
 		if (text[i] < '0' || text[i] > '9')
 			goto unknown;
 		else
 			npy->item = 10 * npy->item + (size_t)(text[i] - '0');
+	if (text[0] == 'U' || text[0] == 'S') {
+		npy->type = DTYPE_STRING;
+		npy->width = npy->item;
+		npy->item *= text[0] == 'U' ? 4 : 1;
+		npy->points = text[0] == 'U';
+		return order == '>' && npy->points;
+	}
 	if (text[0] == 'V' && (npy->item == 1 || npy->item == 2))
 		return false;
 	for (int type = 1; type < DTYPE_COUNT; type++) {
@@ -106,7 +116,7 @@ unknown:
 
 static void turn_round(unsigned char *at, size_t bytes, size_t item, enum dtype type)
 {
-	size_t width = type == DTYPE_C64 || type == DTYPE_C128 ? item / 2 : item;
+	size_t width = type == DTYPE_C64 || type == DTYPE_C128 ? item / 2 : type == DTYPE_STRING ? 4 : item;
 	for (size_t i = 0; i < bytes; i += width)
 		for (size_t a = 0, b = width - 1; a < b; a++, b--) {
 			unsigned char byte = at[i + a];
@@ -141,6 +151,89 @@ static void read_shape(struct header *h, struct npy *npy)
 			want(h, ')');
 			break;
 		}
+	}
+}
+
+/* ---- strings ---- */
+static size_t utf8_put(unsigned char *to, uint32_t point)
+{
+	if (point < 0x80)
+		return to[0] = (unsigned char)point, 1;
+	int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+	to[0] = (unsigned char)((more == 1 ? 0xc0 : more == 2 ? 0xe0 : 0xf0) | point >> (6 * more));
+	for (int i = 1; i <= more; i++)
+		to[i] = (unsigned char)(0x80 | (point >> (6 * (more - i)) & 0x3f));
+	return (size_t)more + 1;
+}
+
+/* NumPy has each character in four bytes: they become UTF-8, as wide as the longest of the strings. */
+static void utf8_of_points(struct build *build, const char *where, struct npy *npy)
+{
+	size_t count = npy->item ? npy->bytes / npy->item : 0, each = npy->item / 4, most = 1, bytes;
+	unsigned char *wide = arena_alloc(build->arena, npy->item + 4), *data = NULL;
+	for (int write = 0; write < 2; write++) {
+		if (write && !size_mul(most, count, &bytes))
+			fail(build, EXIT_LIMIT, where, "its strings have more bytes than can be addressed");
+		data = write ? arena_array(build->arena, bytes + 64, 1) : NULL;
+		for (size_t i = 0; i < count; i++) {
+			size_t used = 0, end = 0;
+			for (size_t k = 0; k < each; k++) {
+				uint32_t point;
+				memcpy(&point, (const char *)npy->data + i * npy->item + 4 * k, 4);
+				if (point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
+					fail(build, EXIT_INVALID, where,
+					        "string %zu has a character %u, which Unicode has not", i, point);
+				used += utf8_put(wide + used, point);
+				end = point ? used : end;
+			}
+			most = !write && end > most ? end : most;
+			if (write)
+				memcpy(data + i * most, wide, end);
+		}
+	}
+	npy->data = data;
+	npy->width = most;
+	npy->bytes = bytes;
+}
+
+/* Point `at` of UTF-8, or the replacement character where it is none. */
+static uint32_t utf8_take(const unsigned char *from, size_t count, size_t *at)
+{
+	uint32_t point = from[(*at)++];
+	int more = point < 0x80 ? 0 : point < 0xc2 ? -1 : point < 0xe0 ? 1 : point < 0xf0 ? 2 : point < 0xf5 ? 3 : -1;
+	if (more <= 0)
+		return more ? 0xfffd : point;
+	point &= 0x3fu >> more;
+	for (int i = 0; i < more; i++) {
+		if (*at >= count || (from[*at] & 0xc0) != 0x80)
+			return 0xfffd;
+		point = point << 6 | (from[(*at)++] & 0x3f);
+	}
+	return point > 0x10ffff || (point >= 0xd800 && point < 0xe000) ? 0xfffd : point;
+}
+
+size_t string_length(const void *bytes, size_t width)
+{
+	while (width && !((const char *)bytes)[width - 1])
+		width--;
+	return width;
+}
+
+/* The characters of so many strings, four bytes each, as many as the longest has: *most. */
+static void points_print(struct text *out, const unsigned char *data, size_t count, size_t width, size_t *most)
+{
+	for (size_t i = 0; i < count; i++) {
+		const unsigned char *from = data + i * width;
+		size_t length = string_length(from, width), k = 0;
+		for (size_t at = 0; at < length; k++) {
+			uint32_t point = utf8_take(from, length, &at);
+			if (out)
+				text_add(out, (const char *)&point, 4);
+		}
+		if (!out)
+			*most = k > *most ? k : *most;
+		for (; out && k < *most; k++)
+			text_add(out, "\0\0\0", 4);
 	}
 }
 
@@ -208,6 +301,8 @@ struct npy npy_parse(struct build *build, const char *where, const void *bytes, 
 	if (swapped)
 		turn_round(data, npy.bytes, npy.item, npy.type);
 	npy.data = data;
+	if (npy.points)
+		utf8_of_points(build, where, &npy);
 	return npy;
 }
 
@@ -233,9 +328,16 @@ void npy_print(struct text *out, enum dtype type, int rank, const int64_t *exten
 	const struct dtype_row *row = &dtypes[type];
 	char header[512], descr[32];
 	size_t bytes = (size_t)(row->bits + 7) / 8;
-	if (!row->bits)
+	size_t strings = 1, most = 1;
+	for (int i = 0; i < rank && type == DTYPE_STRING; i++)
+		strings *= (size_t)extents[i];
+	if (type == DTYPE_STRING)
+		points_print(NULL, data, strings, (size_t)extents[rank], &most);
+	else if (!row->bits)
 		fail(out->build, EXIT_UNSUPPORTED, NULL, ".npy has no elements of %s", row->text);
-	if (*row->numpy)
+	if (type == DTYPE_STRING)
+		snprintf(descr, sizeof descr, "<U%zu", most);
+	else if (*row->numpy)
 		snprintf(descr, sizeof descr, "%s", row->numpy);
 	else
 		snprintf(descr, sizeof descr, "|V%zu", bytes);
@@ -257,7 +359,10 @@ void npy_print(struct text *out, enum dtype type, int rank, const int64_t *exten
 	for (size_t i = (size_t)n; i + 1 < whole; i++)
 		text_addc(out, ' ');
 	text_addc(out, '\n');
-	text_add(out, data, bytes);
+	if (type == DTYPE_STRING)
+		points_print(out, data, strings, (size_t)extents[rank], &most);
+	else
+		text_add(out, data, bytes);
 }
 
 void npy_write(

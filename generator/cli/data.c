@@ -18,7 +18,11 @@ static const char *tensor_text(struct build *build, enum dtype type, const struc
 	const char *dims = shape->rank > 0 ? strchr(type_of_tensor(build, shape), '[')
 	        : shape->rank              ? "of any shape"
 	                                   : "[]";
-	return arena_printf(build->arena, "%s %s", type == DTYPE_NONE ? "items" : dtype_numpy(type), dims);
+	return arena_printf(build->arena, "%s %s",
+	        type == DTYPE_NONE             ? "items"
+	                : type == DTYPE_STRING ? "str"
+	                                       : dtype_numpy(type),
+	        dims);
 }
 
 struct array array_of_npy(struct build *build, const char *path, const char *name)
@@ -27,7 +31,7 @@ struct array array_of_npy(struct build *build, const char *path, const char *nam
 	struct array array = { .name = name,
 		.path = path,
 		.type = npy.type,
-		.item = npy.item,
+		.item = npy.type == DTYPE_STRING ? npy.width : npy.item,
 		.rank = npy.rank,
 		.data = npy.data,
 		.bytes = npy.bytes,
@@ -147,6 +151,20 @@ static struct data read_npy_folder(struct build *build, const char *directory, c
 
 enum { ALIGNED = 16 }; /* of any element, and as the arena gives */
 
+/* Strings as data of other files have them: one beside the other, as wide as the longest. */
+static void array_of_strings(struct build *build, struct array *array, const struct tensor *t)
+{
+	size_t count = (size_t)tensor_elements(build, t), width = 1;
+	for (size_t i = 0; i < count; i++)
+		width = strlen(t->strings[i]) > width ? strlen(t->strings[i]) : width;
+	char *data = arena_array(build->arena, count + 1, width);
+	for (size_t i = 0; i < count; i++)
+		memcpy(data + i * width, t->strings[i], strlen(t->strings[i]));
+	array->data = data;
+	array->item = width;
+	array->bytes = count * width;
+}
+
 static struct array array_of_tensor(struct build *build, const char *path, const struct tensor *t)
 {
 	struct array array = { .name = t->name,
@@ -157,7 +175,9 @@ static struct array array_of_tensor(struct build *build, const char *path, const
 		.bytes = t->bytes,
 		.atol = -1,
 		.form = t->form };
-	if ((uintptr_t)t->data % ALIGNED) /* in a file's bytes it stands anywhere */
+	if (t->type == DTYPE_STRING && !t->form)
+		array_of_strings(build, &array, t);
+	else if ((uintptr_t)t->data % ALIGNED) /* in a file's bytes it stands anywhere */
 		array.data = memcpy(arena_array(build->arena, t->bytes + 1, 1), t->data, t->bytes);
 	for (int d = 0; d < t->rank; d++)
 		array.extents[d] = t->dims[d].extent;
@@ -256,8 +276,35 @@ static void pack(struct build *build, struct array *array, int bits)
 	array->bytes = (array->bytes * (size_t)bits + 7) / 8;
 }
 
+/* Of an input that is strings: their bytes, as wide as the input has them, where it says so. */
+static void fit_strings(struct build *build, struct array *array, const struct tensor *input)
+{
+	if (!input->is_utf8 || array->type != DTYPE_STRING || array->rank == MAX_RANK || array->form)
+		return;
+	size_t width = array->item, count = width ? array->bytes / width : 0;
+	int64_t wide = input->rank > 0 ? input->dims[input->rank - 1].extent : -1;
+	if (wide >= 0 && (size_t)wide != width) {
+		char *data = arena_array(build->arena, count + 1, (size_t)wide + 1);
+		for (size_t i = 0; i < count; i++) {
+			const char *from = (const char *)array->data + i * width;
+			size_t length = string_length(from, width);
+			if (length > (size_t)wide)
+				fail(build, EXIT_USAGE, array->path,
+				        "string %zu has %zu bytes, the model is compiled for %lld; --dim %s_bytes=%zu",
+				        i, length, (long long)wide, input->name, length);
+			memcpy(data + i * (size_t)wide, from, length);
+		}
+		array->data = data;
+		width = (size_t)wide;
+	}
+	array->extents[array->rank++] = (int64_t)width;
+	array->type = DTYPE_U8;
+	array->bytes = count * width;
+}
+
 void data_fit(struct build *build, enum exit_code code, struct array *array, const struct tensor *input)
 {
+	fit_strings(build, array, input);
 	const struct dtype_row *row = &dtypes[input->type];
 	bool raw = array->type == DTYPE_NONE && !*row->numpy && row->bits && (size_t)(row->bits + 7) / 8 == array->item;
 	if (raw && row->bits < 8)
@@ -267,9 +314,11 @@ void data_fit(struct build *build, enum exit_code code, struct array *array, con
 	for (int d = 0; same && d < array->rank && input->rank >= 0; d++)
 		same = input->dims[d].extent < 0 || array->extents[d] == input->dims[d].extent
 		        || (input->dims[d].count && array->extents[d] < input->dims[d].extent);
+	struct tensor told = *input;
+	told.rank -= input->is_utf8 && input->rank > 0;
 	if (!same)
 		fail(build, code, NULL, "%.300s holds %s, %.200s is %s", array->path, array_text(build, array),
-		        input->name, tensor_text(build, input->type, input));
+		        input->name, tensor_text(build, input->is_utf8 ? DTYPE_STRING : input->type, &told));
 }
 
 static const char *holding_text(struct build *build, bool nothing, size_t count)
@@ -317,6 +366,7 @@ void data_bind(struct graph *graph, struct data *data, bool first)
 		struct array *array = &data->inputs.at[i];
 		struct tensor *input = wholes.at[i];
 		if (!input->form) {
+			fit_strings(build, array, input);
 			if (first)
 				pass_bind_input(graph, input, array->rank, array->extents);
 			push(build->arena, &arrays, *array);
@@ -598,6 +648,26 @@ struct comparison data_compare_drawn(
 	return c;
 }
 
+static struct comparison compare_strings(
+        struct build *build, const struct array *want, const struct shown *shown, const char *got)
+{
+	bool same = shown->type == DTYPE_U8 && shown->rank == want->rank + 1;
+	for (int d = 0; same && d < want->rank; d++)
+		same = want->extents[d] == shown->extents[d];
+	if (!same)
+		return (struct comparison){ .why = "its shape differs from the reference's" };
+	size_t width = (size_t)shown->extents[want->rank], count = want->item ? want->bytes / want->item : 0;
+	for (size_t i = 0; i < count; i++) {
+		const char *a = (const char *)want->data + i * want->item, *b = got + i * width;
+		size_t length = string_length(a, want->item);
+		if (length != string_length(b, width) || memcmp(a, b, length))
+			return (struct comparison){ .why = arena_printf(build->arena,
+				                            "string %zu is \"%.*s\", should be \"%.*s\"", i,
+				                            (int)string_length(b, width), b, (int)length, a) };
+	}
+	return (struct comparison){ .right = true, .why = "" };
+}
+
 struct comparison data_compare(
         struct build *build, const struct array *want, const struct definition *made, const void *got, bool backend)
 {
@@ -607,7 +677,7 @@ struct comparison data_compare(
 	bool complex = want->type == DTYPE_C64 || want->type == DTYPE_C128,
 	     floats = complex || dtypes[shown.type].class == CLASS_FLOAT;
 	if (want->type == DTYPE_STRING)
-		return (struct comparison){ .why = "strings are not compared" };
+		return compare_strings(build, want, &shown, got);
 	if (!same_kind(build, want, &shown, count, &c))
 		return c;
 	if (!floats && want->atol < 0) {

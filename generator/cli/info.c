@@ -25,6 +25,8 @@ struct info {
 /* ---- looking ---- */
 static void count_node(struct info *info, const struct node *node)
 {
+	if (!node->is_given)
+		return;
 	const struct op *op = op_known(node);
 	size_t k = 0;
 	while (k < info->ops.count
@@ -143,14 +145,24 @@ static json_t *dims_json(const struct tensor *tensor)
 	return tensor->rank < 0 ? (json_decref(dims), json_null()) : dims;
 }
 
+/* A tensor of strings as the model has it: its bytes stand for it in generated code. */
+static struct tensor as_told(const struct tensor *tensor)
+{
+	struct tensor told = *tensor;
+	told.type = tensor->is_utf8 ? DTYPE_STRING : tensor->type;
+	told.rank -= tensor->is_utf8 && tensor->rank > 0;
+	return told;
+}
+
 static json_t *tensors_json(struct tensor *const *tensors, size_t count)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		const struct tensor told = as_told(tensors[i]);
 		json_array_append_new(list,
-		        json_pack("{s:s,s:s,s:o}", "name",
-		                text_clean(tensors[i]->graph->build->arena, tensors[i]->name), "type",
-		                dtypes[tensors[i]->type].text, "dims", dims_json(tensors[i])));
+		        json_pack("{s:s,s:s,s:o}", "name", text_clean(told.graph->build->arena, told.name), "type",
+		                dtypes[told.type].text, "dims", dims_json(&told)));
+	}
 	return list;
 }
 
@@ -211,9 +223,14 @@ static const char *grouped(struct arena *arena, double number)
 
 static void print_tensors(struct build *build, const char *word, struct tensor *const *tensors, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		printf("%-14s %s %s\n", i ? "" : word, text_clean(build->arena, name_text(build, tensors[i]->name)),
-		        text_clean(build->arena, type_of_tensor(build, tensors[i])));
+	for (size_t i = 0; i < count; i++) {
+		const struct tensor told = as_told(tensors[i]);
+		printf("%-14s %s %s", i ? "" : word, text_clean(build->arena, name_text(build, told.name)),
+		        text_clean(build->arena, type_of_tensor(build, &told)));
+		if (tensors[i]->is_utf8 && tensors[i]->type != DTYPE_NONE)
+			printf(", as %s", text_clean(build->arena, type_of_tensor(build, tensors[i])));
+		printf("%s\n", told.is_maps ? ", of maps" : "");
+	}
 }
 
 static void print_text(const struct info *info, struct graph *graph)

@@ -79,20 +79,37 @@ static struct data data_of_files(struct build *build, const struct cli *cli, con
 }
 
 /* ---- what came out ---- */
-/* NumPy has a byte for each element below 8 bits, signed ones with their sign, as ml_dtypes does. */
-static struct npz_array array_for_file(struct build *build, const char *name, const struct shown *d, const void *data)
+/* Output i of the program is that of the graph; behind those are extents. */
+static bool is_strings(const struct model *model, size_t i)
 {
+	return i < model->graph->outputs.count && model->graph->outputs.at[i]->is_utf8;
+}
+
+static const struct tensor *keys_of(const struct model *model, size_t i)
+{
+	return i < model->graph->outputs.count ? model->graph->outputs.at[i]->keys : NULL;
+}
+
+/* NumPy has a byte for each element below 8 bits, signed ones with their sign, as ml_dtypes does. */
+static struct npz_array array_for_file(const struct model *model, size_t i, const struct shown *d, const void *data)
+{
+	struct build *build = model->build;
 	int64_t *extents = arena_new_array(build->arena, int64_t, MAX_RANK);
 	memcpy(extents, d->extents, sizeof d->extents);
-	struct npz_array array = { name, d->type, d->rank, extents, data };
+	struct npz_array array = { model->output_names[i], d->type, d->rank, extents, data };
 	int64_t count = shown_elements(d);
+	if (is_strings(model, i)) {
+		array.type = DTYPE_STRING;
+		array.rank--;
+		return array;
+	}
 	if (dtypes[d->type].bits >= 8)
 		return array;
 	uint8_t *bytes = arena_alloc(build->arena, (size_t)count + 1);
-	for (int64_t i = 0; i < count; i++)
-		bytes[i] =
-		        (uint8_t)(dtypes[d->type].class == CLASS_INT ? (int)data_element(d->type, data, i)
-		                                                     : (int)data_packed(data, i, dtypes[d->type].bits));
+	for (int64_t e = 0; e < count; e++)
+		bytes[e] =
+		        (uint8_t)(dtypes[d->type].class == CLASS_INT ? (int)data_element(d->type, data, e)
+		                                                     : (int)data_packed(data, e, dtypes[d->type].bits));
 	array.data = bytes;
 	return array;
 }
@@ -111,7 +128,7 @@ static void write_archive(const struct cli *cli, const struct model *model, void
 			        && (!cli->outputs.at[i].name
 			                || !strcmp(cli->outputs.at[i].name, model->output_names[k]));
 		if (in)
-			push(build->arena, &arrays, array_for_file(build, model->output_names[k], &d, outputs[k]));
+			push(build->arena, &arrays, array_for_file(model, k, &d, outputs[k]));
 	}
 	npz_write(build, path, arrays.at, arrays.count);
 }
@@ -123,7 +140,7 @@ static void write_output(const struct model *model, void *const *outputs, const 
 			continue;
 		const struct definition made = definition_actual(model->program, k, outputs);
 		const struct shown d = definition_shown(&made);
-		const struct npz_array array = array_for_file(model->build, name, &d, outputs[k]);
+		const struct npz_array array = array_for_file(model, k, &d, outputs[k]);
 		npy_write(model->build, path, array.type, array.rank, array.extents, array.data);
 	}
 }
@@ -166,6 +183,52 @@ static void write_outputs(const struct cli *cli, const struct model *model, void
 	}
 }
 
+/* Element e, of strings or of numbers, as JSON has it: what JSON has no number for (nan, inf, more than its 63 bits) is a
+ * string. */
+static json_t *element_json(struct build *build, const struct shown *d, bool strings, const void *data, int64_t e)
+{
+	size_t width = strings ? (size_t)d->extents[d->rank - 1] : 0;
+	if (strings) {
+		const char *at = (const char *)data + (size_t)e * width;
+		const char *copy = arena_copy(build->arena, at, string_length(at, width));
+		json_t *value = json_string(copy);
+		return value ? value : json_string(text_clean(build->arena, copy)); /* bytes that are no UTF-8 */
+	}
+	double number = dtypes[d->type].class == CLASS_FLOAT ? data_element(d->type, data, e) : NAN;
+	const char *text = data_element_text(build, d->type, data, e);
+	json_t *value = isfinite(number) ? json_real(number) : json_loads(text, JSON_DECODE_ANY, NULL);
+	return value ? value : json_string(text);
+}
+
+/* How many it has, the bytes of a string being one. */
+static int64_t elements_of(const struct shown *d, bool strings)
+{
+	struct shown whole = *d;
+	whole.rank -= strings;
+	return shown_elements(&whole);
+}
+
+static json_t *keys_json(const struct tensor *keys)
+{
+	json_t *list = json_array();
+	for (int64_t i = 0; i < keys->dims[0].extent; i++)
+		json_array_append_new(list,
+		        keys->strings ? json_string(keys->strings[i]) : json_integer(tensor_int(keys, (size_t)i)));
+	return list;
+}
+
+static void print_keys(struct build *build, const struct tensor *keys)
+{
+	enum { SHOWN = 8 };
+	printf(" of");
+	for (int64_t i = 0; i < keys->dims[0].extent && i < SHOWN; i++)
+		if (keys->strings)
+			printf(" \"%s\"", text_clean(build->arena, keys->strings[i]));
+		else
+			printf(" %lld", (long long)tensor_int(keys, (size_t)i));
+	printf("%s", keys->dims[0].extent > SHOWN ? " …" : "");
+}
+
 static void print_output(const struct model *model, size_t i, void *const *outputs)
 {
 	enum { SHOWN = 8 };
@@ -173,25 +236,32 @@ static void print_output(const struct model *model, size_t i, void *const *outpu
 	const void *data = outputs[i];
 	const struct definition made = definition_actual(model->program, i, outputs);
 	const struct shown d = definition_shown(&made);
-	struct tensor shape = { .type = d.type, .rank = d.rank };
-	for (int k = 0; k < d.rank; k++)
+	bool strings = is_strings(model, i);
+	struct tensor shape = { .type = strings ? DTYPE_STRING : d.type, .rank = d.rank - strings };
+	for (int k = 0; k < shape.rank; k++)
 		shape.dims[k].extent = d.extents[k];
-	printf("%s %s:", text_clean(build->arena, model->output_names[i]), type_of_tensor(build, &shape));
-	for (int64_t e = 0; e < shown_elements(&d) && e < SHOWN; e++)
-		printf(" %s", data_element_text(build, d.type, data, e));
-	printf("%s\n", shown_elements(&d) > SHOWN ? " …" : "");
+	int64_t count = elements_of(&d, strings);
+	printf("%s %s", text_clean(build->arena, model->output_names[i]), type_of_tensor(build, &shape));
+	if (keys_of(model, i))
+		print_keys(build, keys_of(model, i));
+	printf(":");
+	for (int64_t e = 0; e < count && e < SHOWN; e++) {
+		if (strings) {
+			json_t *text = element_json(build, &d, true, data, e);
+			printf(" \"%s\"", text_clean(build->arena, json_string_value(text)));
+			json_decref(text);
+		} else {
+			printf(" %s", data_element_text(build, d.type, data, e));
+		}
+	}
+	printf("%s\n", count > SHOWN ? " …" : "");
 }
 
-/* Numbers as JSON has them; what it has no number for (nan, inf, more than its 63 bits) is a string. */
-static json_t *values_json(struct build *build, enum dtype type, const void *data, int64_t count)
+static json_t *values_json(struct build *build, const struct shown *d, bool strings, const void *data)
 {
 	json_t *list = json_array();
-	for (int64_t e = 0; e < count; e++) {
-		double number = dtypes[type].class == CLASS_FLOAT ? data_element(type, data, e) : NAN;
-		const char *text = data_element_text(build, type, data, e);
-		json_t *value = isfinite(number) ? json_real(number) : json_loads(text, JSON_DECODE_ANY, NULL);
-		json_array_append_new(list, value ? value : json_string(text));
-	}
+	for (int64_t e = 0; e < elements_of(d, strings); e++)
+		json_array_append_new(list, element_json(build, d, strings, data, e));
 	return list;
 }
 
@@ -203,16 +273,18 @@ static json_t *outputs_json(const struct cli *cli, const struct model *model, vo
 		const struct shown d = definition_shown(&made);
 		const struct bound_file *file = file_for(cli->outputs.at, cli->outputs.count, model->output_names[i]);
 		json_t *dims = json_array();
-		for (int k = 0; k < d.rank; k++)
+		bool strings = is_strings(model, i);
+		for (int k = 0; k < d.rank - strings; k++)
 			json_array_append_new(dims, json_integer(d.extents[k]));
 		json_t *one =
 		        json_pack("{s:s,s:s,s:o}", "name", text_clean(model->build->arena, model->output_names[i]),
-		                "type", dtypes[d.type].text, "dims", dims);
+		                "type", dtypes[strings ? DTYPE_STRING : d.type].text, "dims", dims);
+		if (keys_of(model, i))
+			json_object_set_new(one, "keys", keys_json(keys_of(model, i)));
 		if (file)
 			json_object_set_new(one, "file", json_string(text_clean(model->build->arena, file->path)));
 		else
-			json_object_set_new(
-			        one, "values", values_json(model->build, d.type, data[i], shown_elements(&d)));
+			json_object_set_new(one, "values", values_json(model->build, &d, strings, data[i]));
 		json_array_append_new(list, one);
 	}
 	return list;

@@ -32,6 +32,34 @@ const char *package_quiet(struct arena *arena, const char *name)
 	return made;
 }
 
+/* The graph's tensor of that input or output; NULL: it has none, as the extents of another. */
+static const struct tensor *border_of(const struct writing *w, size_t i, bool inputs)
+{
+	const struct graph *graph = w->of->graph;
+	size_t count = inputs ? graph->inputs.count : graph->outputs.count;
+	return i >= count ? NULL : inputs ? graph->inputs.at[i] : graph->outputs.at[i];
+}
+
+/* What the columns of an output of maps are called, as C has them. */
+static struct value keys_value(struct arena *arena, const struct tensor *keys)
+{
+	struct value list = value_list(arena);
+	for (int64_t i = 0; i < keys->dims[0].extent; i++)
+		value_list_add(list,
+		        value_string(keys->strings ? emit_literal(arena, keys->strings[i])
+		                                   : arena_printf(arena, "%" PRId64, tensor_int(keys, (size_t)i))));
+	return list;
+}
+
+static json_t *keys_json(const struct tensor *keys)
+{
+	json_t *list = json_array();
+	for (int64_t i = 0; i < keys->dims[0].extent; i++)
+		json_array_append_new(list,
+		        keys->strings ? json_string(keys->strings[i]) : json_integer(tensor_int(keys, (size_t)i)));
+	return list;
+}
+
 /* What the graph calls a tensor of the library, or the dims of one. */
 static const char *label_of(struct arena *arena, const struct part *part, const char *name)
 {
@@ -385,6 +413,11 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 			json_object_set_new(one, "sizes", json_string(label_of(w->emit->arena, w->of, d->sizes)));
 		if (d->most)
 			json_object_set_new(one, "most", json_integer(d->most));
+		const struct tensor *border = border_of(w, i, inputs);
+		if (border && border->is_utf8)
+			json_object_set_new(one, "strings", json_true());
+		if (border && border->keys)
+			json_object_set_new(one, "keys", keys_json(border->keys));
 		json_array_append_new(list, one);
 	}
 	return list;
@@ -572,6 +605,10 @@ static struct value tensors_value(const struct writing *w, bool inputs)
 		value_dict_set(value, "macro", value_string(macro_of(w, inputs, i)));
 		value_dict_set(value, "number", value_int((int64_t)i));
 		value_dict_set(value, "spare", value_bool(!inputs && package_is_sizes(w, i)));
+		const struct tensor *border = border_of(w, i, inputs);
+		value_dict_set(value, "strings", value_bool(border && border->is_utf8));
+		value_dict_set(
+		        value, "columns", border && border->keys ? keys_value(arena, border->keys) : value_list(arena));
 		if (!(state && inputs))
 			value_list_add(list, value);
 	}

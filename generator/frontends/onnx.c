@@ -62,6 +62,24 @@ static void read_tensor_type(
 			read_shape(reader, wire_bytes(&f), where, tensor, strict);
 }
 
+/* A map in a sequence, from integers or strings to numbers: the sequence is a tensor, with a row for each map.  Returns
+ * as read_type does. */
+static const char *read_map(struct reader *reader, struct wire w, const char *where, struct tensor *tensor)
+{
+	struct tensor value = { .rank = -1 };
+	for (struct wire_field f; wire_next(&w, &f);)
+		if (f.number == 2) {
+			struct wire inner = wire_bytes(&f);
+			for (struct wire_field i; wire_next(&inner, &i);)
+				if (i.number == 1)
+					read_tensor_type(reader, wire_bytes(&i), where, &value, false);
+		}
+	if (value.type == DTYPE_NONE)
+		return "a map";
+	*tensor = (struct tensor){ .name = tensor->name, .type = value.type, .rank = -1, .is_maps = true };
+	return NULL;
+}
+
 /* Form, type and shape of a tensor, a sequence of tensors or an optional of either; returns NULL, or the word for any
  * other type. */
 static const char *read_type(
@@ -77,6 +95,8 @@ static const char *read_type(
 			for (struct wire_field i; wire_next(&inner, &i);)
 				if (i.number == 1 && !word)
 					word = read_type(reader, wire_bytes(&i), where, tensor, strict);
+		} else if (f.number == 5 && tensor->form == FORM_SEQUENCE && !word) {
+			word = read_map(reader, wire_bytes(&f), where, tensor);
 		} else if (f.number < COUNT(type_words) && type_words[f.number]) {
 			word = type_words[f.number];
 		}
@@ -381,6 +401,8 @@ static struct tensor read_declared(struct reader *reader, struct wire w, const c
 		        word);
 	if (word)
 		declared = (struct tensor){ .name = declared.name, .rank = -1 };
+	if (declared.is_maps && kind && !strcmp(kind, "input"))
+		fail(reader->build, EXIT_UNSUPPORTED, where, "is a sequence of maps; such ones are outputs alone");
 	return declared;
 }
 

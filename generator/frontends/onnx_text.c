@@ -72,7 +72,7 @@ static void parse_dims(struct scan *s, struct tensor *tensor)
 }
 
 /* A type; `tensor` gets that of a tensor, of a sequence of tensors, or of an optional of either: its form is not 0
- * then.  Returns NULL for a tensor, else the text of the type, as print.c would print it. */
+ * then; of a sequence of maps to tensors, that of what they map to.  Returns NULL for a tensor, else the text of the type, as print.c would print it. */
 static const char *parse_type(struct scan *s, struct tensor *tensor, int depth)
 {
 	struct build *build = s->reader->build;
@@ -111,6 +111,10 @@ static const char *parse_type(struct scan *s, struct tensor *tensor, int depth)
 	int form = !strcmp(type_words[kind].word, "seq")     ? FORM_SEQUENCE
 	        : !strcmp(type_words[kind].word, "optional") ? FORM_OPTIONAL
 	                                                     : 0;
+	if (!text && *key)
+		*tensor = (struct tensor){ .type = inner.type, .rank = -1, .is_maps = true };
+	else if (form == FORM_SEQUENCE && inner.is_maps && !strncmp(text, "map(", 4))
+		*tensor = inner;
 	if (form && (text ? form == FORM_OPTIONAL && inner.form == FORM_SEQUENCE : true)) {
 		*tensor = inner;
 		tensor->form |= form;
@@ -463,7 +467,10 @@ static struct tensor parse_value(struct scan *s, const char *kind)
 	const char *text = at_type(s) ? parse_type(s, &value, 0) : NULL;
 	if (!(value.name = scan_name(s)))
 		scan_fail(s, "a name belongs here");
-	if (text && kind && !value.form)
+	bool maps = value.is_maps && !strncmp(text, "seq(", 4) && (!kind || strcmp(kind, "input"));
+	if (text && !value.form && !maps)
+		value = (struct tensor){ .name = value.name, .rank = -1 };
+	if (text && kind && !value.form && !maps)
 		fail(s->reader->build, EXIT_UNSUPPORTED, reader_where(s->reader, kind, value.name),
 		        "is of type %.60s; only tensors, sequences of them and optionals of both go in and out", text);
 	return value;

@@ -225,6 +225,7 @@ void reader_hint(struct graph *graph, const struct tensor *declared)
 	if (!tensor || tensor->is_input || tensor->is_initializer)
 		return;
 	tensor->form |= declared->form;
+	tensor->is_maps |= declared->is_maps;
 	if (declared->type != DTYPE_NONE)
 		tensor->type = declared->type;
 	if (declared->rank >= 0) {

@@ -57,7 +57,13 @@ struct tensor {
 	bool is_hint; /* rank and dims are what the file says of what a node makes: it may be wrong */
 	const struct node
 	        *widened; /* a constant that took fewer bytes before this node's map made it, which folded; else NULL */
-	const char *const *strings;  /* data of a string tensor: its elements; `data` is the same pointer */
+	const char *const *strings; /* data of a string tensor: its elements; `data` is the same pointer */
+	struct tensor
+	        *utf8; /* of a string tensor, once inference has it: its bytes, uint8 with one more dim; else NULL */
+	bool is_utf8;  /* of an input or output of uint8: the model has strings there, whose bytes, with zeros behind
+	                 shorter ones, the last dim holds */
+	bool is_maps;  /* of an output: the model has a sequence of maps there, a row of it each … */
+	const struct tensor *keys;   /* … whose columns have these keys, int64 or strings */
 	struct tensor *const *sizes; /* of a few whole numbers that come at run time, as a graph makes them of Shape:
 	                                each as a size (ops/sizes.c); else NULL */
 	bool is_spanned;             /* a size that somebody asked for … */

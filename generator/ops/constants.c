@@ -40,6 +40,15 @@ void infer_constant_node(struct node *node, const struct op *op)
 	case ATTRIBUTE_INTS:
 		set_data(node, DTYPE_I64, 1, (int64_t)value->count, value->count ? value->ints : &value->i);
 		break;
+	case ATTRIBUTE_STRING:
+	case ATTRIBUTE_STRINGS: {
+		bool one = value->kind == ATTRIBUTE_STRING;
+		size_t count = one ? 1 : value->count;
+		const char *const *strings = strings_copied(node, one ? &value->s : value->strings, count);
+		set_data(node, DTYPE_STRING, !one, (int64_t)count, strings);
+		node->out[0]->strings = strings;
+		break;
+	}
 	default: node_fail(node, EXIT_UNSUPPORTED, "Constant with %s is not supported", value->name);
 	}
 }

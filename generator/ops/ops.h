@@ -413,6 +413,16 @@ struct bodies_mark bodies_mark(const struct bodies *, const struct graph *);
 void bodies_take_back(struct bodies *, struct graph *, const struct bodies_mark *);
 const char *bodies_forgive(struct build *); /* the message of what failed in a try, which no longer counts */
 
+/* ---- strings.c: tensors of strings ---- */
+bool op_takes_strings(const struct op *);
+bool node_has_strings(const struct node *);
+const char *const *strings_copied(const struct node *, const struct bytes *, size_t count); /* ended by 0 */
+void strings_look(struct node *); /* inputs that are strings get the dims of their bytes */
+/* A node of strings, whose op takes them, gives way to its text; false where a type or extent is not known. */
+bool expand_strings(struct bodies *, struct node *, const struct op *);
+/* out: the bytes of an output, which are known or constant. */
+void strings_border(struct bodies *, struct graph *, struct tensor *, struct tensor *out);
+
 /* ---- text.c: ops that are texts ---- */
 /* Puts the text of a node in its place: its nodes stand behind those of the node's graph.  False where a type or extent
  * of its inputs is not known: the node stays.  EXIT_INVALID and EXIT_UNSUPPORTED where the text refuses the node,

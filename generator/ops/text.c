@@ -6,10 +6,10 @@
  *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, counted, size,
  *                         value}; none where absent.  type: as text has it, code: ONNX's number of it; counted: of each
  *                         dim, whether it is a bound; size: of all elements; value: the elements of a constant of up to
- *                         VALUES_MOST integers or floats, else none.  A list has its type and code, and `elements`, each
+ *                         VALUES_MOST integers, floats or strings, else none.  A list has its type and code, and `elements`, each
  *                         as such a tensor; of a tensor, and of an output of which nobody says them, none
- *     each attribute      by its name: what the node says, else its default, else none; graphs and tensors: whether
- *                         they are there
+ *     each attribute      by its name: what the node says, else its default, else none; a tensor as inputs are, else
+ *                         false; graphs: whether they are there
  *     attribute(name, default)   what the node says, else the default: of an op that the text alone knows
  *     want(right, message), able(right, message)    refuse the node unless `right`: as wrong (exit 3), as not there yet
  *                                                   (exit 4)
@@ -35,6 +35,12 @@ static struct value elements_of(struct arena *arena, const struct tensor *tensor
 {
 	enum dtype_class class = dtypes[tensor->type].class;
 	bool is_float = tensor->type == DTYPE_F32 || tensor->type == DTYPE_F64;
+	if (tensor->strings && count <= VALUES_MOST) {
+		struct value strings = value_list(arena);
+		for (size_t i = 0; i < count; i++)
+			value_list_add(strings, value_string(tensor->strings[i]));
+		return strings;
+	}
 	if (!tensor->data || count > VALUES_MOST
 	        || (!is_float && class != CLASS_INT && class != CLASS_UINT && class != CLASS_BOOL))
 		return value_none();
@@ -73,7 +79,7 @@ static struct value describe(struct arena *arena, const struct tensor *tensor)
 		value_list_add(dims, value_int(tensor->dims[d].extent));
 		value_list_add(counted, value_bool(tensor->dims[d].count));
 	}
-	int64_t size = tensor_elements(tensor->graph->build, tensor);
+	int64_t size = tensor_elements(arena->build, tensor);
 	value_dict_set(dict, "rank", value_int(tensor->rank));
 	value_dict_set(dict, "dims", dims);
 	value_dict_set(dict, "counted", counted);
@@ -106,6 +112,7 @@ static struct value attribute_value(struct arena *arena, const struct attribute 
 		for (size_t i = 0; i < a->count; i++)
 			value_list_add(list, value_copy(arena, a->strings[i].at, a->strings[i].count));
 		return list;
+	case ATTRIBUTE_TENSOR: return describe(arena, a->t);
 	default: return value_bool(true);
 	}
 }
@@ -172,7 +179,8 @@ static struct value attribute(struct template_call *call)
 {
 	const struct rendering *rendering = call->user;
 	const struct attribute *given = node_attribute(rendering->node, call_string(call, 0, ""));
-	return given ? attribute_value(call->arena, given) : call->count > 1 ? call->at[1] : value_none();
+	bool otherwise = call->count > 1 && call->at[1].kind != VALUE_ABSENT;
+	return given ? attribute_value(call->arena, given) : otherwise ? call->at[1] : value_none();
 }
 
 static struct value counts(struct template_call *call)

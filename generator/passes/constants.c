@@ -13,18 +13,6 @@ static void set_list(struct tensor *tensor, enum dtype type, int rank, size_t co
 	tensor->bytes = dtype_bytes(type, count);
 }
 
-static const char *const *strings_of(struct node *node, const struct bytes *at, size_t count)
-{
-	struct arena *arena = node->graph->build->arena;
-	const char **strings = arena_new_array(arena, const char *, count);
-	for (size_t i = 0; i < count; i++) {
-		if (at[i].count && memchr(at[i].at, 0, at[i].count))
-			fail(node->graph->build, EXIT_UNSUPPORTED, node->where, "a string with a NUL byte");
-		strings[i] = arena_copy(arena, at[i].at, at[i].count);
-	}
-	return strings;
-}
-
 static bool make_constant(struct node *node)
 {
 	struct tensor *tensor = node->out[0];
@@ -46,11 +34,11 @@ static bool make_constant(struct node *node)
 	case ATTRIBUTE_FLOATS: set_list(tensor, DTYPE_F32, 1, a->count, a->count ? (const void *)a->floats : ""); break;
 	case ATTRIBUTE_INTS: set_list(tensor, DTYPE_I64, 1, a->count, a->count ? (const void *)a->ints : ""); break;
 	case ATTRIBUTE_STRING:
-		set_list(tensor, DTYPE_STRING, 0, 1, strings_of(node, &a->s, 1));
+		set_list(tensor, DTYPE_STRING, 0, 1, strings_copied(node, &a->s, 1));
 		tensor->strings = tensor->data;
 		break;
 	case ATTRIBUTE_STRINGS:
-		set_list(tensor, DTYPE_STRING, 1, a->count, strings_of(node, a->strings, a->count));
+		set_list(tensor, DTYPE_STRING, 1, a->count, strings_copied(node, a->strings, a->count));
 		tensor->strings = tensor->data;
 		break;
 	default: return false; /* no Constant of ONNX: inference says what is wrong */

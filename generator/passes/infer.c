@@ -200,7 +200,14 @@ static void infer_bodies(struct bodies *bodies, struct node *node)
 static void infer(struct bodies *bodies, struct node *node)
 {
 	infer_bodies(bodies, node);
-	const struct op *op = infer_one(node);
+	strings_look(node);
+	const struct op *op = op_of(node);
+	if (node_has_strings(node) && op_takes_strings(op)) {
+		if (!expand_strings(bodies, node, op))
+			push(node->graph->build->arena, &node->graph->nodes, node);
+		return;
+	}
+	op = infer_one(node);
 	if (op->place ? !op->place(bodies, node, op) : !vanishes(bodies, node, op))
 		push(node->graph->build->arena, &node->graph->nodes, node);
 	if (op->place && node->is_given)
@@ -282,6 +289,25 @@ static bool waits_for_bounds(const struct graph *graph)
 	return false;
 }
 
+/* An output of strings gives way to their bytes, one of maps is the tensor of what they map to. */
+static void give_out(struct graph *graph)
+{
+	struct bodies bodies = { .walk = walk_from };
+	for (size_t i = 0; i < graph->outputs.count; i++) {
+		struct tensor *old = graph->outputs.at[i];
+		if (old->is_maps && !old->keys)
+			fail(graph->build, EXIT_UNSUPPORTED, graph->file,
+			        "output %.60s is a sequence of maps that no ZipMap makes", old->name);
+		if (old->form || old->type != DTYPE_STRING || !(old->data || (old->utf8 && tensor_is_known(old->utf8))))
+			continue;
+		struct tensor *out = pass_renewed(graph, old);
+		out->is_utf8 = out->is_output = true;
+		old->is_output = false;
+		graph->outputs.at[i] = out;
+		strings_border(&bodies, graph, old, out);
+	}
+}
+
 void pass_infer(struct graph *graph)
 {
 	walk_all(graph);
@@ -292,4 +318,5 @@ void pass_infer(struct graph *graph)
 		walk_all(graph);
 	}
 	pass_whole_outputs(graph);
+	give_out(graph);
 }

@@ -82,7 +82,7 @@ static struct tensor *tensor_named(struct graph *graph, const char *like, size_t
 	return graph_tensor_new(graph, name);
 }
 
-/* The name becomes free for the one tensor that an optional holds. */
+/* The name becomes free for what the tensor gives way to. */
 static const char *give_up_name(struct graph *graph, struct tensor *tensor)
 {
 	const char *name = tensor->name;
@@ -91,6 +91,51 @@ static const char *give_up_name(struct graph *graph, struct tensor *tensor)
 	graph->tensors.count--; /* of `other`: its name alone was wanted */
 	graph_reindex(graph);
 	return name;
+}
+
+struct tensor *pass_renewed(struct graph *graph, struct tensor *tensor)
+{
+	return graph_tensor_new(graph, give_up_name(graph, tensor));
+}
+
+void pass_strings(struct graph *graph)
+{
+	struct arena *arena = graph->build->arena;
+	__typeof__(graph->nodes) nodes = { 0 };
+	for (size_t i = 0; i < graph->inputs.count; i++) {
+		struct tensor *old = graph->inputs.at[i];
+		if (old->form || old->type != DTYPE_STRING)
+			continue;
+		struct tensor *bytes = pass_renewed(graph, old);
+		struct node *node = graph_node_new(graph, "ingot", "Text", "", 1, 1);
+		if (old->rank == MAX_RANK)
+			fail(graph->build, EXIT_LIMIT, graph->file,
+			        "input %.60s is strings of %d dimensions, at most %d are right", bytes->name, old->rank,
+			        MAX_RANK - 1);
+		graph->nodes.count--;
+		push(arena, &nodes, node);
+		*bytes = (struct tensor){ .name = bytes->name,
+			.graph = graph,
+			.type = DTYPE_U8,
+			.rank = old->rank < 0 ? -1 : old->rank + 1,
+			.is_input = true,
+			.is_utf8 = true };
+		memcpy(bytes->dims, old->dims, sizeof old->dims);
+		if (old->rank >= 0)
+			bytes->dims[old->rank] = (struct dim){ -1,
+				name_is(graph->build->names, arena_printf(arena, "%s_bytes", bytes->name)), NULL };
+		node->since = 1;
+		node->is_given = false;
+		node->in[0] = bytes;
+		node->out[0] = old;
+		old->producer = node;
+		old->is_input = false;
+		graph->inputs.at[i] = bytes;
+	}
+	for (size_t i = 0; nodes.count && i < graph->nodes.count; i++)
+		push(arena, &nodes, graph->nodes.at[i]);
+	if (nodes.count)
+		memcpy(&graph->nodes, &nodes, sizeof nodes);
 }
 
 static struct list *list_made(struct graph *graph, size_t count, bool nothing)

@@ -46,6 +46,11 @@ void pass_whole_input(struct graph *, struct tensor *input, size_t count, bool n
 /* An output that is a sequence holds tensors of these shapes, `count` of them: what a value at run time decides is
  * checked to be so. */
 void pass_say_output(struct graph *, struct tensor *output, size_t count, const struct tensor *shapes);
+/* A new tensor under the tensor's name, which gets another. */
+struct tensor *pass_renewed(struct graph *, struct tensor *);
+/* Inputs that are strings become their bytes, uint8 with one more dim, NAME_bytes of them; ingot.Text makes strings of
+ * those. */
+void pass_strings(struct graph *);
 /* Outputs become the elements that inference found; one of which it knows none stays. */
 void pass_whole_outputs(struct graph *);
 

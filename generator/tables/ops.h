@@ -342,6 +342,8 @@ T("ai.onnx.ml", "LabelEncoder", 1, 1, 1, 1, A(STRINGS, "classes_strings", TO(1))
 	STRING("default_string", ALL, "_Unused") A(TENSOR, "default_tensor", FROM(4)) A(FLOATS, "keys_floats", FROM(2)) A(INTS, "keys_int64s", FROM(2)) A(STRINGS, "keys_strings", FROM(2))
 	A(TENSOR, "keys_tensor", FROM(4)) A(FLOATS, "values_floats", FROM(2)) A(INTS, "values_int64s", FROM(2)) A(STRINGS, "values_strings", FROM(2)) A(TENSOR, "values_tensor", FROM(4)))
 
+G("ai.onnx.ml", "ZipMap", 1, zip_map, A(INTS, "classlabels_int64s", ALL) A(STRINGS, "classlabels_strings", ALL))
+
 /* lists: sequences and optionals of tensors; where a position is known at run time alone, the texts of our own below */
 OL("", "SequenceConstruct", 11, sequence_construct, list, PLAIN)
 OL("", "SequenceEmpty",     11, sequence_empty, list, INT("dtype", ALL, 1))
@@ -380,6 +382,7 @@ O("ingot", "SizeScaled", 1, size_scaled, NONE, INT("at", ALL, 0) FLOAT("scale", 
 O("ingot", "SizeReshape", 1, size_reshape, NONE, INT("at", ALL, 0) INT("allowzero", ALL, 0))      /* what a Reshape by input 0 makes of a dim, of data of so many as the others say */
 O("ingot", "SizeRange", 1, size_range, NONE, INT("at", ALL, 0))      /* how many numbers a Range makes */
 O("ingot", "SizeSlice", 1, size_slice, NONE, INT("at", ALL, 0) INT("rank", ALL, 0) INT("most", ALL, 0))      /* how many a Slice by inputs 1 to 4 takes of as many as input 0 says */
+G("ingot", "Text", 1, text, PLAIN)      /* strings of bytes, the last dim, as many as come before a 0 */
 O("ingot", "Fit",    1, fit, NONE, A(STRINGS, "symbols", ALL))      /* an output with dims in a range that outputs alone have */
 O("ingot", "Lengths", 1, lengths, NONE, INT("at", ALL, 0))      /* int32 of `at` elements: as many as input 0 says, or where input 1 has less, those */
 O("ingot", "Agree",  1, agree, NONE, INT("axis", ALL, 0))      /* input 0, of whose axis there are as many as input 1 says, and, as is asked, input 2 */

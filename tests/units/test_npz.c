@@ -213,7 +213,7 @@ static void places_that_cannot_be_written(void **state)
 	snprintf(path, sizeof path, "%s/one.npz", folder);
 	const struct npz_array array = { "x", DTYPE_F32, 2, shape, numbers },
 	                       bad = { "x\xff\xfe", DTYPE_F32, 2, shape, numbers },
-	                       strings = { "x", DTYPE_STRING, 2, shape, numbers };
+	                       nothing = { "x", DTYPE_NONE, 2, shape, numbers };
 	const struct {
 		const char *path;
 		const struct npz_array *array;
@@ -223,7 +223,7 @@ static void places_that_cannot_be_written(void **state)
 		{ "/nowhere/at/all.npz", &array, EXIT_USAGE,
 		        "/nowhere/at/all.npz: cannot be written: No such file or directory" },
 		{ path, &bad, EXIT_UNSUPPORTED, "cannot hold a member called \"x\\xff\\xfe.npy\"" },
-		{ path, &strings, EXIT_UNSUPPORTED, ".npy has no elements of" },
+		{ path, &nothing, EXIT_UNSUPPORTED, ".npy has no elements of" },
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct build build;

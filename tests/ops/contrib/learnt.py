@@ -4,8 +4,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from cases import case, random
 
-F, L = TensorProto.FLOAT, TensorProto.INT64
+F, L, S = TensorProto.FLOAT, TensorProto.INT64, TensorProto.STRING
 R = random("learnt")
+
+
+LABELS = ["setosa", "Färberdistel", "x"]
 
 
 def draw(*shape, kind="f4", scale=1.0):
@@ -58,14 +61,15 @@ def regressor(name, x, trees=5, depth=4, targets=1, base=None, modes=("BRANCH_LE
     case("TreeEnsembleRegressor", name, [x], domain="ai.onnx.ml", n_targets=targets, **nodes, **given, **more)
 
 
-def classifier(name, x, classes, trees=6, depth=4, base=None, one=None, positive=True, missing=False, modes=("BRANCH_LEQ",), **more):
+def classifier(name, x, classes, trees=6, depth=4, base=None, one=None, positive=True, missing=False, modes=("BRANCH_LEQ",), strings=False, **more):
     """one: the class that all leaves vote for."""
     nodes, leaves = forest(trees, x.shape[1], depth, modes, missing)
     votes = [(t, n, i, float(R.random() / trees if positive else R.standard_normal())) for t, n in leaves for i in ([one] if one is not None else range(classes))]
     given = {"class_treeids": [v[0] for v in votes], "class_nodeids": [v[1] for v in votes], "class_ids": [v[2] for v in votes], "class_weights": [v[3] for v in votes]}
     if base:
         given["base_values"] = base
-    case("TreeEnsembleClassifier", name, [x], ["label", "scores"], domain="ai.onnx.ml", types=[L, F], classlabels_int64s=[10 * i + 3 for i in range(classes)], **nodes, **given, **more)
+    case("TreeEnsembleClassifier", name, [x], ["label", "scores"], domain="ai.onnx.ml", types=[S if strings else L, F], **nodes, **given, **more,
+         **({"classlabels_strings": LABELS[:classes]} if strings else {"classlabels_int64s": [10 * i + 3 for i in range(classes)]}))
 
 
 ALL = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
@@ -88,6 +92,9 @@ classifier("two classes, votes of any sign", points(40, 4), 2, one=0, positive=F
 classifier("two classes, logistic, base", points(40, 4), 2, one=0, positive=False, post_transform="LOGISTIC", base=[0.3])
 classifier("two classes, votes for the second of any sign, base", points(40, 4), 2, one=1, positive=False, base=[0.3], post_transform="LOGISTIC")
 classifier("missing values", points(40, 4, missing=True), 3, missing=True)
+for classes in (2, 3):
+    classifier(f"{classes} classes, strings", points(40, 4), classes, strings=True)
+classifier("two classes, votes for one, strings", points(40, 4), 2, one=1, strings=True)
 
 # ---- around them ----
 def plain(op, name, inputs, outputs=("y",), types=None, **more):
@@ -111,6 +118,15 @@ for transform in ("NONE", "SOFTMAX", "LOGISTIC"):
     plain("LinearClassifier", f"three classes, {transform}", [draw(9, 4)], ["label", "scores"], [L, F], coefficients=[float(v) for v in draw(12)], intercepts=[0.1, 0.2, 0.3], classlabels_ints=[5, 7, 9],
           post_transform=transform, multi_class=1)
 plain("LinearClassifier", "two classes", [draw(9, 4)], ["label", "scores"], [L, F], coefficients=[float(v) for v in draw(8)], intercepts=[0.1, -0.1], classlabels_ints=[0, 1], post_transform="LOGISTIC")
+plain("LinearClassifier", "three classes, strings", [draw(9, 4)], ["label", "scores"], [S, F], coefficients=[float(v) for v in draw(12)], intercepts=[0.1, 0.2, 0.3], classlabels_strings=LABELS,
+      post_transform="SOFTMAX")
+for transform in ("NONE", "LOGISTIC"):
+    plain("LinearClassifier", f"one row for two labels, {transform}", [draw(9, 4)], ["label", "scores"], [S, F], coefficients=[float(v) for v in draw(4)], intercepts=[0.1], classlabels_strings=LABELS[:2],
+          post_transform=transform)
+    plain("LinearClassifier", f"one row for two integers, {transform}", [draw(9, 4)], ["label", "scores"], [L, F], coefficients=[float(v) for v in draw(4)], intercepts=[-0.3], classlabels_ints=[4, 2],
+          post_transform=transform)
 plain("OneHotEncoder", "int64", [R.integers(0, 5, (6,))], cats_int64s=[1, 4, 2])
 plain("LabelEncoder", "int64 to float", [R.integers(0, 6, (3, 4))], keys_int64s=[1, 2, 5], values_floats=[0.5, -1.0, 2.0], default_float=9.0)
 plain("LabelEncoder", "float to int64", [R.choice(numpy.array([0.5, 1.5, numpy.nan], "f4"), (4, 4))], types=[L], keys_floats=[0.5, 2.5], values_int64s=[3, 4], default_int64=-7)
+plain("LabelEncoder", "int64 to string", [R.integers(0, 6, (3, 4))], types=[S], keys_int64s=[1, 2, 5], values_strings=LABELS, default_string="?")
+plain("LabelEncoder", "int64 to string, nothing said", [R.integers(0, 6, (3, 4))], types=[S], keys_int64s=[1, 2, 5], values_strings=LABELS)

@@ -4,7 +4,7 @@ from onnx import TensorProto
 
 from cases import case
 
-F, L, S = TensorProto.FLOAT, TensorProto.INT64, TensorProto.STRING
+F, L = TensorProto.FLOAT, TensorProto.INT64
 
 
 def ones(*shape, kind="f4"):
@@ -54,13 +54,9 @@ LEAF = {"nodes_treeids": [0], "nodes_nodeids": [0], "nodes_featureids": [0], "no
 VOTES = {"class_treeids": [0], "class_nodeids": [0], "class_ids": [0], "class_weights": [1.0]}
 learnt("LinearRegressor", "PROBIT", coefficients=[1.0] * 3, post_transform="PROBIT")
 learnt("LinearClassifier", "PROBIT", ["y", "s"], types=[L, F], coefficients=[1.0] * 9, classlabels_ints=[0, 1, 2], post_transform="PROBIT")
-learnt("LinearClassifier", "one row of coefficients for two labels", ["y", "s"], types=[L, F], coefficients=[1.0] * 3, intercepts=[0.5], classlabels_ints=[0, 1])
-learnt("LinearClassifier", "labels that are strings", ["y", "s"], types=[S, F], coefficients=[1.0] * 9, classlabels_strings=["a", "b", "c"])
+learnt("LinearClassifier", "one row of coefficients for two labels", ["y", "s"], types=[L, F], coefficients=[1.0] * 3, intercepts=[0.5], classlabels_ints=[0, 1], post_transform="SOFTMAX")
 learnt("TreeEnsembleRegressor", "PROBIT", n_targets=1, target_treeids=[0], target_nodeids=[0], target_ids=[0], target_weights=[1.0], post_transform="PROBIT", **LEAF)
 learnt("TreeEnsembleRegressor", "MIN and MAX of several targets", n_targets=2, target_treeids=[0], target_nodeids=[0], target_ids=[0], target_weights=[1.0], aggregate_function="MIN", **LEAF)
-learnt("TreeEnsembleClassifier", "labels that are strings", ["y", "s"], types=[S, F], classlabels_strings=["a", "b", "c"], **LEAF, **VOTES)
 learnt("TreeEnsembleClassifier", "base_values of two classes", ["y", "s"], types=[L, F], classlabels_int64s=[0, 1], base_values=[0.5, 0.5], **LEAF, **VOTES)
-learnt("LabelEncoder", "strings", types=[L], kind="i8", keys_strings=["a"], values_int64s=[1])
-learnt("OneHotEncoder", "categories that are strings", cats_strings=["a"])
 learnt("OneHotEncoder", "zeros = 0", cats_int64s=[1], zeros=0)
 learnt("FeatureVectorizer", "2 are not supported", inputdimensions=[2])

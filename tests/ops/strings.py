@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Strings and maps where they come in and go out, beside onnxruntime: .npy, .npz and JSON of `ingot run`, a library called from C, what is refused.
+
+    strings.py INGOT
+
+Ends with 77 where there is no onnxruntime."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy, onnx, onnxruntime
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+from onnx import TensorProto, helper, parser
+
+INGOT = os.path.abspath(sys.argv[1])
+BAD, RAN = [], []
+WORDS = ["ab", "Färberdistel", "𝄞 x", "", "ab "]
+
+
+def model(text, opset=20):
+    return parser.parse_model(f'<ir_version: 9, opset_import: ["": {opset}, "ai.onnx.ml": 3]>\n{text}')
+
+
+def check(name, right, got):
+    RAN.append(name)
+    if not right:
+        BAD.append(name)
+        print(f"{name}: {got}")
+
+
+def run(*arguments):
+    return subprocess.run([INGOT, *arguments], capture_output=True, text=True, timeout=60)
+
+
+def beside(name, made, feeds, engines=("jit", "interpreter")):
+    """What onnxruntime makes of it, by each engine; maps as rows."""
+    want = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"]).run(
+        None, {k: v.astype(object) if v.dtype.kind == "U" else v for k, v in feeds.items()})
+    onnx.save(made, "m.onnx")
+    numpy.savez("in.npz", **feeds)
+    for engine in engines:
+        done = run("run", "m.onnx", "--target", engine, "--input", "in.npz", "--output", "out.npz")
+        got = dict(numpy.load("out.npz")) if not done.returncode else {}
+        for info, right in zip(made.graph.output, want):
+            y = got.get(info.name)
+            if isinstance(right, list):
+                keys = made.graph.node[-1].attribute[0]
+                right = numpy.array([[row[k] for k in keys.ints or [s.decode() for s in keys.strings]] for row in right], "f4")
+            right = right.astype(str) if right.dtype == object else right
+            same = y is not None and y.shape == right.shape and (numpy.allclose(y, right, rtol=1e-5) if right.dtype.kind == "f" else (y == right).all())
+            check(f"{name}, {engine}, {info.name}", same, done.stderr if done.returncode else f"{y!r}, {right!r} is right")
+
+
+def moves():
+    x, z = numpy.array(WORDS), numpy.array([["ab"], ["längeres"]])
+    beside("moved", model("""g (string[5] x, string[2,1] z) => (string[] a, string[] b, string[] c, string[] d, string[] e, string[] f, string[] h)
+    {
+        k = Constant <value_strings = ["ab", "grün"]> ()
+        one = Constant <value_ints = [-1]> ()
+        a = Concat <axis = 0> (k, x)
+        at = Constant <value_ints = [1, -1, 0]> ()
+        b = Gather (x, at)
+        c = Unsqueeze (x, one)
+        d = Transpose (z)
+        first, h = Split <axis = 0, num_outputs = 2> (x)
+        start = Constant <value_ints = [-2]> ()
+        stop = Constant <value_ints = [9]> ()
+        e = Slice (x, start, stop)
+        f = Squeeze (z, one)
+    }"""), {"x": x, "z": z})
+    beside("shaped, compared, chosen", model("""g (string[5] x, string[2,1] z) => (string[] a, string[] b, bool[] c, string[] d, int64[] e)
+    {
+        shape = Constant <value_ints = [0, 1, -1]> ()
+        a = Reshape (z, shape)
+        two = Constant <value_ints = [2, 3]> ()
+        b = Expand (z, two)
+        c = Equal (z, x)
+        k = Constant <value_strings = ["eine andere"]> ()
+        d = Where (c, z, k)
+        e = Shape (d)
+    }"""), {"x": x, "z": z})
+
+
+def learnt():
+    keys = ["ab", "Färberdistel", "b"]
+    def one(op, inputs, outputs, **attributes):
+        return helper.make_model(helper.make_graph([helper.make_node(op, [i.name for i in inputs], [o.name for o in outputs], domain="ai.onnx.ml", **attributes)], "g", inputs, outputs),
+                                 ir_version=9, opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid("ai.onnx.ml", 3)])
+    def tensor(name, kind, dims):
+        return helper.make_tensor_value_info(name, kind, dims)
+    x = {"x": numpy.array([["ab", "c"], ["Färberdistel", "ab "]])}
+    text, to = tensor("x", TensorProto.STRING, ["N", 2]), lambda kind: tensor("y", kind, None)
+    beside("OneHotEncoder", one("OneHotEncoder", [text], [to(TensorProto.FLOAT)], cats_strings=keys), x)
+    beside("LabelEncoder, integers", one("LabelEncoder", [text], [to(TensorProto.INT64)], keys_strings=keys, values_int64s=[3, 1, 2], default_int64=-7), x)
+    beside("LabelEncoder, floats", one("LabelEncoder", [text], [to(TensorProto.FLOAT)], keys_strings=keys, values_floats=[3.0, 1.5, 2.0], default_float=0.25), x)
+    beside("LabelEncoder, strings", one("LabelEncoder", [text], [to(TensorProto.STRING)], keys_strings=keys, values_strings=["ä", "b", "ccc"], default_string="sonst"), x)
+    rows = {"x": numpy.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]], "f4")}
+    for name, key, names in (("strings", TensorProto.STRING, {"classlabels_strings": ["ja", "nein"]}), ("int64", TensorProto.INT64, {"classlabels_int64s": [7, -3]})):
+        maps = helper.make_value_info("y", helper.make_sequence_type_proto(helper.make_map_type_proto(key, helper.make_tensor_type_proto(TensorProto.FLOAT, []))))
+        beside(f"ZipMap, {name}", one("ZipMap", [tensor("x", TensorProto.FLOAT, ["N", 2])], [maps], **names), rows)
+    numpy.save("x.npy", rows["x"])
+    told = run("run", "m.onnx", "--target", "interpreter", "--input", "x=x.npy", "--json")
+    check("keys in JSON", told.returncode == 0 and json.loads(told.stdout)["outputs"][0]["keys"] == [7, -3], told)
+    check("keys as text", "y float[3,2] of 7 -3: 0.25" in run("run", "m.onnx", "--target", "interpreter", "--input", "x=x.npy").stdout, told)
+
+
+def files():
+    """NumPy's other forms, what is not there, what is too long."""
+    onnx.save(model("g (string[N] x) => (string[N] y) { y = Identity (x) }"), "m.onnx")
+    for name, array in (("bytes", numpy.array(WORDS[:2]).astype("U").astype(object)), ("big-endian", numpy.array(WORDS).astype(">U20")), ("S", numpy.array([b"q", b"", b"uvw"]))):
+        numpy.save("x.npy", array, allow_pickle=True)
+        done = run("run", "m.onnx", "--target", "interpreter", "--input", "x=x.npy", "--output", "y=y.npy", "--json")
+        if array.dtype == object:
+            check(name, done.returncode == 4 and "astype(str)" in done.stderr, done)
+            continue
+        want = [s.decode() if isinstance(s, bytes) else s for s in array.tolist()]
+        check(name, done.returncode == 0 and numpy.load("y.npy").tolist() == want, done)
+    numpy.save("x.npy", numpy.array([], "U3"))
+    check("none", run("run", "m.onnx", "--target", "interpreter", "--input", "x=x.npy", "--output", "y=y.npy").returncode == 0 and numpy.load("y.npy").shape == (0,), "")
+    numpy.save("x.npy", numpy.array(WORDS))
+    long = run("run", "m.onnx", "--target", "interpreter", "--dim", "x_bytes=4", "--input", "x=x.npy")
+    check("too long", long.returncode == 2 and "string 1 has 13 bytes, the model is compiled for 4; --dim x_bytes=13" in long.stderr, long)
+    numpy.save("x.npy", numpy.zeros(3, "f4"))
+    wrong = run("run", "m.onnx", "--target", "interpreter", "--input", "x=x.npy")
+    check("numbers", wrong.returncode == 2 and "float32 [3]" in wrong.stderr and "x is str [N]" in wrong.stderr, wrong)
+    broken = bytearray(open("x.npy", "rb").read())
+    broken = bytes(broken).replace(b"<f4", b"<U1")
+    broken = broken[:-12] + b"\xff\xff\xff\xff" * 3
+    open("x.npy", "wb").write(broken)
+    wrong = run("run", "m.onnx", "--target", "interpreter", "--input", "x=x.npy")
+    check("no character", wrong.returncode == 3 and "which Unicode has not" in wrong.stderr, wrong)
+    told = run("info", "m.onnx").stdout
+    check("info", "x string[N], as uint8[N,x_bytes]" in told and "ingot.Text" not in told, told)
+
+
+CALLER = r"""
+#include "m.h"
+#include <stdio.h>
+static unsigned char workspace[M_WORKSPACE_BYTES + M_WORKSPACE_ALIGN];
+int main(void)
+{
+	static const char *const keys[] = M_SCORES_KEYS;
+	static const unsigned char x[2][8] = { "b", "ab" };
+	unsigned char label[2][5];
+	float scores[2][2];
+	const struct m_inputs in = { .x = x[0] };
+	const struct m_outputs out = { .label = label[0], .scores = scores[0] };
+	size_t at = (size_t)workspace % M_WORKSPACE_ALIGN;
+	const struct m_context context = { .workspace = workspace + (at ? M_WORKSPACE_ALIGN - at : 0) };
+	int status = m_run(&in, &out, &context);
+	for (int i = 0; i < 2; i++)
+		printf("%s %s=%g %s=%g\n", (const char *)label[i], keys[0], (double)scores[i][0], keys[1], (double)scores[i][1]);
+	return status;
+}
+"""
+
+
+def library():
+    text = """g (string[2,1] x) => (string[2] label, seq(map(string, float)) scores)
+    {
+        is = ai.onnx.ml.OneHotEncoder <cats_strings = ["ab", "b"]> (x)
+        row = Constant <value_ints = [2, 2]> ()
+        flat = Reshape (is, row)
+        label, all = ai.onnx.ml.LinearClassifier <coefficients = [1.0, 0.0, 0.0, 2.0], classlabels_strings = ["ja", "nein"]> (flat)
+        scores = ai.onnx.ml.ZipMap <classlabels_strings = ["ja", "ne\\"in"]> (all)
+    }"""
+    open("m.onnxtxt", "w").write(f'<ir_version: 9, opset_import: ["": 20, "ai.onnx.ml": 3]>\n{text}')
+    open("caller.c", "w").write(CALLER)
+    unbound = run("build", "m.onnxtxt", "-o", "out", "--target", "c")
+    check("how long strings are is asked", unbound.returncode == 2 and "--dim x_bytes=" in unbound.stderr, unbound)
+    made = run("build", "m.onnxtxt", "-o", "out", "--dim", "x_bytes=8")
+    check("a library", made.returncode == 0, made)
+    manifest = json.load(open("out/m.json"))
+    check("its manifest", manifest["inputs"][0].get("strings") is True and manifest["outputs"][1].get("keys") == ["ja", 'ne"in'], manifest["outputs"])
+    compiled = subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Iout", "-o", "caller", "caller.c", "out/libm.a", "-lm"], capture_output=True, text=True)
+    said = subprocess.run(["./caller"], capture_output=True, text=True) if not compiled.returncode else compiled
+    check("its caller", said.stdout == 'nein ja=0 ne"in=2\nja ja=1 ne"in=0\n', said)
+
+
+def refused():
+    for name, text, code, says in (
+            ("a map comes in", "g (map(int64, float) x) => (float y) { y = Identity (x) }", 4, "is of type map(int64, float)"),
+            ("maps come in", "g (seq(map(int64, float)) x) => (float y) { y = Identity (x) }", 4, "is of type seq(map(int64, float))"),
+            ("maps that nothing makes", "g (float[2,2] x) => (seq(map(int64, float)) y) { y = Relu (x) }", 4, "y is a sequence of maps that no ZipMap makes"),
+            ("too few keys", "g (float[2,2] x) => (seq(map(int64, float)) y) { y = ai.onnx.ml.ZipMap <classlabels_int64s = [1]> (x) }", 3, "input 0 is float[2,2], and there are 1 keys"),
+            ("no keys", "g (float[2,2] x) => (seq(map(int64, float)) y) { y = ai.onnx.ml.ZipMap (x) }", 3, "one of both is right"),
+            ("a number of a string", "g (float[2] x) => (float[2] y) { k = Constant <value_strings = [\"a\", \"b\"]> () y = Add (x, k) }", 3, "input 1 is string, float is right"),
+            ("an axis outside", "g (float[2] x) => (string[2] y) { k = Constant <value_strings = [\"a\", \"b\"]> () y = Concat <axis = 1> (k, k) }", 3, "axis 1 of 1 dimensions"),
+    ):
+        open("m.onnxtxt", "w").write(f'<ir_version: 9, opset_import: ["": 20, "ai.onnx.ml": 3]>\n{text}')
+        done = run("build", "m.onnxtxt", "-o", "no", "--target", "c")
+        check(name, done.returncode == code and says in done.stderr and not os.path.exists("no"), done)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    for part in (moves, learnt, files, library, refused):
+        part()
+    os.chdir("/")
+print(f"{len(RAN)} checks, {len(BAD)} wrong")
+sys.exit(bool(BAD or not RAN))
