@@ -327,6 +327,10 @@ T("ai.onnx.ml", "TreeEnsembleClassifier", 1, 1, 1, 2, A(FLOATS, "base_values", A
 	A(TENSOR, "nodes_hitrates_as_tensor", FROM(3)) A(INTS, "nodes_missing_value_tracks_true", ALL) A(STRINGS, "nodes_modes", ALL) A(INTS, "nodes_nodeids", ALL)
 	A(INTS, "nodes_treeids", ALL) A(INTS, "nodes_truenodeids", ALL) A(FLOATS, "nodes_values", ALL) A(TENSOR, "nodes_values_as_tensor", FROM(3))
 	STRING("post_transform", ALL, "NONE"))
+T("ai.onnx.ml", "TreeEnsemble", 5, 1, 1, 1, INT("aggregate_function", ALL, 1) A(INT, "n_targets", ALL) A(TENSOR, "nodes_hitrates", ALL) INT("post_transform", ALL, 0)
+	A(INTS, "leaf_targetids", ALL) A(TENSOR, "leaf_weights", ALL) A(TENSOR, "membership_values", ALL)
+	A(INTS, "nodes_falseleafs", ALL) A(INTS, "nodes_falsenodeids", ALL) A(INTS, "nodes_featureids", ALL) A(INTS, "nodes_missing_value_tracks_true", ALL)
+	A(TENSOR, "nodes_modes", ALL) A(TENSOR, "nodes_splits", ALL) A(INTS, "nodes_trueleafs", ALL) A(INTS, "nodes_truenodeids", ALL) A(INTS, "tree_roots", ALL))
 T("ai.onnx.ml", "ArrayFeatureExtractor", 1, 2, 2, 1, PLAIN)
 T("ai.onnx.ml", "Scaler", 1, 1, 1, 1, A(FLOATS, "offset", ALL) A(FLOATS, "scale", ALL))
 T("ai.onnx.ml", "Normalizer", 1, 1, 1, 1, STRING("norm", ALL, "MAX"))
@@ -342,6 +346,11 @@ T("ai.onnx.ml", "LabelEncoder", 1, 1, 1, 1, A(STRINGS, "classes_strings", TO(1))
 	STRING("default_string", ALL, "_Unused") A(TENSOR, "default_tensor", FROM(4)) A(FLOATS, "keys_floats", FROM(2)) A(INTS, "keys_int64s", FROM(2)) A(STRINGS, "keys_strings", FROM(2))
 	A(TENSOR, "keys_tensor", FROM(4)) A(FLOATS, "values_floats", FROM(2)) A(INTS, "values_int64s", FROM(2)) A(STRINGS, "values_strings", FROM(2)) A(TENSOR, "values_tensor", FROM(4)))
 
+T("ai.onnx.ml", "SVMClassifier", 1, 1, 1, 2, A(INTS, "classlabels_ints", ALL) A(STRINGS, "classlabels_strings", ALL) A(FLOATS, "coefficients", ALL) A(FLOATS, "kernel_params", ALL)
+	STRING("kernel_type", ALL, "LINEAR") STRING("post_transform", ALL, "NONE") A(FLOATS, "prob_a", ALL) A(FLOATS, "prob_b", ALL) A(FLOATS, "rho", ALL)
+	A(FLOATS, "support_vectors", ALL) A(INTS, "vectors_per_class", ALL))
+T("ai.onnx.ml", "SVMRegressor", 1, 1, 1, 1, A(FLOATS, "coefficients", ALL) A(FLOATS, "kernel_params", ALL) STRING("kernel_type", ALL, "LINEAR") INT("n_supports", ALL, 0)
+	INT("one_class", ALL, 0) STRING("post_transform", ALL, "NONE") A(FLOATS, "rho", ALL) A(FLOATS, "support_vectors", ALL))
 G("ai.onnx.ml", "ZipMap", 1, zip_map, A(INTS, "classlabels_int64s", ALL) A(STRINGS, "classlabels_strings", ALL))
 
 /* lists: sequences and optionals of tensors; where a position is known at run time alone, the texts of our own below */
@@ -398,5 +407,8 @@ G("ingot", "Trees", 1, trees, INT("outputs", ALL, 1) STRING("reduce", ALL, "SUM"
 	A(FLOATS, "leaf_weights", ALL) A(TENSOR, "leaf_weights_as_tensor", ALL) A(INTS, "nodes_falsenodeids", ALL) A(INTS, "nodes_featureids", ALL)
 	A(INTS, "nodes_missing_value_tracks_true", ALL) A(STRINGS, "nodes_modes", ALL) A(INTS, "nodes_nodeids", ALL) A(INTS, "nodes_treeids", ALL) A(INTS, "nodes_truenodeids", ALL)
 	A(FLOATS, "nodes_values", ALL) A(TENSOR, "nodes_values_as_tensor", ALL))      /* the sums of a forest's leaves: ops/trees.c */
+G("ingot", "Ensemble", 1, ensemble, INT("outputs", ALL, 1) STRING("reduce", ALL, "SUM") A(INTS, "leaf_targetids", ALL) A(TENSOR, "leaf_weights", ALL) A(TENSOR, "membership_values", ALL)
+	A(INTS, "nodes_falseleafs", ALL) A(INTS, "nodes_falsenodeids", ALL) A(INTS, "nodes_featureids", ALL) A(INTS, "nodes_missing_value_tracks_true", ALL)
+	A(TENSOR, "nodes_modes", ALL) A(TENSOR, "nodes_splits", ALL) A(INTS, "nodes_trueleafs", ALL) A(INTS, "nodes_truenodeids", ALL) A(INTS, "tree_roots", ALL))      /* a forest whose leaves are no nodes */
 O("ingot", "Branch", 1, branch, NONE, INT("yes", ALL, 1) STRING("why", ALL, ""))      /* input 0, of the one branch that can be; a check asks that input 1 chooses it */
 O("ingot", "Asked",  1, asked,  NONE, STRING("what", ALL, "an operand"))         /* the first input; a check asks that the second equals the third */

@@ -13,9 +13,9 @@ def random(name):
     return numpy.random.default_rng(zlib.crc32(name.encode()))
 
 
-def case(op, name, inputs, outputs=("y",), constants=(), domain="com.microsoft", types=None, slack=0, opset=20, of_opset=None, seen=None, refused=None, **attributes):
+def case(op, name, inputs, outputs=("y",), constants=(), domain="com.microsoft", types=None, slack=0, opset=20, ml=3, of_opset=None, seen=None, refused=None, **attributes):
     """`inputs`: arrays, or None where one is absent; those whose numbers are among `constants` are initialisers; of outputs "" is absent.
-    `opset` is the model's, `of_opset` an attribute of that name; `slack`: steps that integers may be apart; `seen`: what of an output is compared;
+    `opset` and `ml` are the model's, `of_opset` an attribute of that name; `slack`: steps that integers may be apart; `seen`: what of an output is compared;
     `refused`: a word of the message that ingot has for it, which ends with 4."""
     name = f"{op}, {name}"
     attributes |= {"opset": of_opset} if of_opset else {}
@@ -27,7 +27,7 @@ def case(op, name, inputs, outputs=("y",), constants=(), domain="com.microsoft",
     infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in arrays.items() if n not in held]
     graph = helper.make_graph([node], "contrib", infos, [helper.make_tensor_value_info(n, t, None) for n, t in zip(outputs, types) if n],
                               [numpy_helper.from_array(arrays[n], n) for n in held])
-    model = helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("ai.onnx.ml", 3)])
+    model = helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("ai.onnx.ml", ml)])
     FAMILIES.append(Case(name, op, model, {n: a for n, a in arrays.items() if n not in held}, slack, seen or {}, refused))
 
 

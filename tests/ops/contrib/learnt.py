@@ -96,6 +96,71 @@ for classes in (2, 3):
     classifier(f"{classes} classes, strings", points(40, 4), classes, strings=True)
 classifier("two classes, votes for one, strings", points(40, 4), 2, one=1, strings=True)
 
+
+def ensemble(name, x, trees=4, depth=4, targets=1, kind="f4", members=False, missing=False, **more):
+    """Nodes and leaves apart, as version 5 has them."""
+    rows, leaves, sets, roots = [], [], [], []
+
+    def grow(level):
+        """(is it a leaf, its number)"""
+        if level >= depth or (level and R.random() < 0.2):
+            leaves.append((int(R.integers(targets)), R.standard_normal()))
+            return 1, len(leaves) - 1
+        at, mode = len(rows), int(R.integers(7 if members else 6))
+        rows.append(None)
+        if mode == 6:
+            sets.append((at, [*R.choice([-1.0, 0.0, 1.0, 2.0], R.integers(1, 4), replace=False)]))
+        yes, no = grow(level + 1), grow(level + 1)
+        rows[at] = (int(R.integers(x.shape[1])), mode, R.choice([-0.5, 0.0, 0.25]), *yes, *no, int(missing and R.random() < 0.5))
+        return 0, at
+
+    for tree in range(trees):
+        roots.append(grow(0)[1])
+    feature, mode, split, yes_leaf, yes, no_leaf, no, tracks = zip(*rows)
+    flat = [v for _, values in sorted(sets, key=lambda s: s[0]) for v in [*values, numpy.nan]]
+    more |= {"membership_values": numpy_helper.from_array(numpy.array(flat, kind))} if members else {}
+    more |= {"nodes_missing_value_tracks_true": tracks} if missing else {}
+    case("TreeEnsemble", name, [x], domain="ai.onnx.ml", ml=5, types=[helper.np_dtype_to_tensor_dtype(numpy.dtype(kind))], n_targets=targets, tree_roots=roots, nodes_featureids=feature,
+         nodes_modes=numpy_helper.from_array(numpy.array(mode, "u1")), nodes_splits=numpy_helper.from_array(numpy.array(split, kind)), nodes_truenodeids=yes, nodes_trueleafs=yes_leaf,
+         nodes_falsenodeids=no, nodes_falseleafs=no_leaf, leaf_targetids=[t for t, _ in leaves], leaf_weights=numpy_helper.from_array(numpy.array([w for _, w in leaves], kind)), **more)
+
+
+ensemble("float", points(20, 4))
+ensemble("double, several targets", points(20, 4, "f8"), kind="f8", targets=3)
+ensemble("one of several values", R.integers(-2, 4, (40, 4)).astype("f4"), members=True)
+ensemble("missing values", points(40, 4, missing=True), missing=True)
+ensemble("several targets, SOFTMAX_ZERO", points(20, 4), targets=3, post_transform=3)
+ensemble("least", points(20, 4), aggregate_function=2)
+ensemble("mean", points(20, 4), aggregate_function=0)
+
+
+# ---- support vectors ----
+def support(name, x, kernel, per_class=None, strings=False, chances=False, vectors=7, **more):
+    kernels = {"kernel_type": kernel, "kernel_params": [0.4, 0.1, 3.0]}
+    if per_class is None:
+        case("SVMRegressor", name, [x], domain="ai.onnx.ml", n_supports=vectors, coefficients=[float(v) for v in draw(vectors or x.shape[1])], rho=[0.3],
+             **({"support_vectors": [float(v) for v in draw(vectors * x.shape[1])]} if vectors else {}), **kernels, **more)
+        return
+    classes, vectors = len(per_class), sum(per_class)
+    pairs = classes * (classes - 1) // 2
+    if chances:
+        more |= {"prob_a": [float(-1 - v * v) for v in draw(pairs)], "prob_b": [float(v / 4) for v in draw(pairs)]}
+    more |= {"classlabels_strings": LABELS[:classes]} if strings else {"classlabels_ints": [4, 2, 9, 7][:classes]}
+    case("SVMClassifier", name, [x], ["label", "scores"], domain="ai.onnx.ml", types=[S if strings else L, F], vectors_per_class=per_class, coefficients=[float(v) for v in draw((classes - 1) * vectors)],
+         rho=[float(v) for v in draw(pairs, scale=0.2)], support_vectors=[float(v) for v in draw(vectors * x.shape[1])], **kernels, **more)
+
+
+for kernel in ("LINEAR", "POLY", "RBF", "SIGMOID"):
+    support(f"{kernel}", draw(6, 4, scale=0.5), kernel)
+    support(f"three classes, {kernel}", draw(6, 4, scale=0.5), kernel, [3, 2, 4])
+support("one class", draw(8, 4), "RBF", one_class=1)
+support("coefficients alone", draw(8, 4), "LINEAR", vectors=0)
+support("two classes", draw(8, 4), "RBF", [3, 4])
+support("two classes, strings", draw(8, 4), "RBF", [3, 4], strings=True)
+support("two classes, probabilities", draw(8, 4), "RBF", [3, 4], chances=True)
+support("four classes, probabilities", draw(8, 4), "RBF", [3, 4, 1, 2], chances=True)
+support("three classes, probabilities, one row of one dimension", draw(1, 4), "RBF", [3, 4, 1], chances=True, strings=True)
+
 # ---- around them ----
 def plain(op, name, inputs, outputs=("y",), types=None, **more):
     case(op, name, inputs, outputs, domain="ai.onnx.ml", types=types, **more)
