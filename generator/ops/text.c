@@ -14,6 +14,7 @@
  *     want(right, message), able(right, message)    refuse the node unless `right`: as wrong (exit 3), as not there yet
  *                                                   (exit 4)
  *     floats(input...)    refuses those that are there of any other type
+ *     utf8(string)        its bytes, a list of numbers
  *     axis_of(axis, rank) an axis that may be below 0; it refuses one outside
  *     counts()            says that the text thinks of inputs with dims that are bounds (ops/counts.c): it says shapes
  *                         by what `Shape` makes of its inputs, by 0 and by -1, and takes no bound for a number of
@@ -190,6 +191,15 @@ static struct value counts(struct template_call *call)
 	return value_string("");
 }
 
+static struct value utf8(struct template_call *call)
+{
+	const char *string = call_string(call, 0, "");
+	struct value bytes = value_list(call->arena);
+	for (; *string; string++)
+		value_list_add(bytes, value_int((unsigned char)*string));
+	return bytes;
+}
+
 static struct value axis_of(struct template_call *call)
 {
 	int64_t axis = call_int(call, 0, 0), rank = call_int(call, 1, 0);
@@ -306,6 +316,7 @@ bool body_expand(struct bodies *bodies, struct node *node, const struct op *op)
 	value_dict_set(globals, "axis_of", value_function(arena, "axis_of", "axis rank", axis_of, rendering));
 	value_dict_set(globals, "counts", value_function(arena, "counts", "", counts, rendering));
 	value_dict_set(globals, "floats", value_function(arena, "floats", "*", floats, rendering));
+	value_dict_set(globals, "utf8", value_function(arena, "utf8", "string", utf8, rendering));
 	value_dict_set(globals, "want", value_function(arena, "want", "right message", want, rendering));
 	value_dict_set(globals, "able", value_function(arena, "able", "right message", able, rendering));
 	const char *wide = widening(arena, globals, node, op);

@@ -86,6 +86,49 @@ def moves():
     }"""), {"x": x, "z": z})
 
 
+def onnx_ops():
+    """The operators that ONNX has for strings."""
+    x, z = numpy.array(WORDS), numpy.array([["!"], [""], ["é𝄞"]])
+    beside("StringConcat", model("g (string[5] x, string[3,1] z) => (string[] a, string[] b) { a = StringConcat (x, z) b = StringConcat (z, a) }"), {"x": x, "z": z})
+    lines = numpy.array([[" a bc  d ", "", "\t\n", "x"], ["a, b,,c,", ",", "ab", "ä ö"]])
+    numpy.save("x.npy", lines)
+    for name, more in (("white space", ""), ("white space, 1", "<maxsplit = 1>"), ("comma", '<delimiter = ",">'), ("comma, 2", '<delimiter = ",", maxsplit = 2>'), ("two", '<delimiter = ", ">'),
+                       ("none of them", '<delimiter = "ß">'), ("0", '<delimiter = ",", maxsplit = 0>')):
+        made = model(f"g (string[2,4] x) => (string[] y, int64[] n) {{ y, n = StringSplit {more} (x) }}")
+        onnx.save(made, "m.onnx")
+        given = {a.name: helper.get_attribute_value(a) for a in made.graph.node[0].attribute}
+        parts = [[s.split(given["delimiter"].decode() if "delimiter" in given else None, given.get("maxsplit", -1)) for s in row] for row in lines]    # as ONNX has it
+        most = max(len(p) for row in parts for p in row)
+        want = numpy.array([[p + [""] * (most - len(p)) for p in row] for row in parts])
+        done = run("run", "m.onnx", "--target", "c" if name == "comma" else "jit", "--input", "x=x.npy", "--output", "y=y.npy", "--output", "n=n.npy")
+        same = done.returncode == 0 and (numpy.load("n.npy") == [[len(p) for p in row] for row in parts]).all() and numpy.load("y.npy").tolist() == want.tolist()
+        check(f"StringSplit, {name}", same, done)
+    rng = numpy.random.default_rng(7)
+    words = numpy.array(["a", "bb", "ä", "d"])
+    grams = "min_gram_length = 1, max_gram_length = 3, ngram_counts = [0, 2, 6], ngram_indexes = [3, 0, 4, 1, 2], weights = [0.5, 2.0, 1.0, 3.0, 0.25]"
+    for mode in ("TF", "IDF", "TFIDF"):
+        for skip in (0, 2):
+            beside(f"TfIdfVectorizer, strings, {mode}, {skip}", model(f"""g (string[3,9] x) => (float[] y)
+            {{ y = TfIdfVectorizer <mode = "{mode}", max_skip_count = {skip}, {grams}, pool_strings = ["bb", "a", "a", "a", "ä", "bb", "d", "a", "bb"]> (x) }}"""),
+                   {"x": rng.choice(words, (3, 9))}, ["jit"])
+    beside("TfIdfVectorizer, integers", model(f"""g (int64[9] x) => (float[] y)
+    {{ y = TfIdfVectorizer <mode = "TF", max_skip_count = 1, {grams}, pool_int64s = [2, 1, 1, 1, 3, 2, 4, 1, 2]> (x) }}"""), {"x": rng.integers(1, 5, 9)}, ["jit"])
+    text = numpy.array(["ÄBC Straße ÿ", "дом ЁЖ", "Σίγμα ά", "Ǆx ԱԲ", "ŁÓDŹ Ÿ"])
+    numpy.save("x.npy", text)
+    for action, other in (("LOWER", str.lower), ("UPPER", str.upper)):
+        onnx.save(model(f'g (string[5] x) => (string[] y) {{ y = StringNormalizer <case_change_action = "{action}"> (x) }}'), "m.onnx")
+        done = run("run", "m.onnx", "--target", "jit", "--input", "x=x.npy", "--output", "y=y.npy")
+        got = numpy.load("y.npy") if not done.returncode else []
+        alone = "ßÿŸǄάΆ"                                                    # whose other case is no letter of two bytes, or none that is told
+        same = all(len(a) == len(b) and all(p == q or c in alone for p, q, c in zip(a, map(other, b), b)) for a, b in zip(got, text))
+        check(f"StringNormalizer, {action}", len(got) == 5 and same, done if done.returncode else got)
+    for sensitive, right in ((1, ["ja", "Nein"]), (0, ["Nein"])):
+        numpy.save("x.npy", numpy.array(["JA", "ja", "Nein"][1 - sensitive:] if not sensitive else ["JA", "ja", "Nein"]))
+        onnx.save(model(f'g (string[N] x) => (string[] y) {{ y = StringNormalizer <is_case_sensitive = {sensitive}, stopwords = ["JA", "x"]> (x) }}'), "m.onnx")
+        done = run("run", "m.onnx", "--target", "jit", "--input", "x=x.npy", "--output", "y=y.npy")
+        check(f"stopwords, {sensitive}", done.returncode == 0 and numpy.load("y.npy").tolist() == right, done)
+
+
 def learnt():
     keys = ["ab", "Färberdistel", "b"]
     def one(op, inputs, outputs, **attributes):
@@ -199,7 +242,7 @@ def refused():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (moves, learnt, files, library, refused):
+    for part in (moves, onnx_ops, learnt, files, library, refused):
         part()
     os.chdir("/")
 print(f"{len(RAN)} checks, {len(BAD)} wrong")

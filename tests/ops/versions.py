@@ -147,7 +147,10 @@ def model_of(schema, opset, kinds, attributes=(), outputs=1):
     lists = [i for i, kind in enumerate(kinds) if "(tensor(" in kind]                      # made of tensors: of inputs somebody had to say how many they hold
     made = [helper.make_node("SequenceConstruct", [f"t{i}"], [f"x{i}"]) for i in lists]
     inputs = [value_info(f"t{i}" if i in lists else f"x{i}", kind[kind.index("tensor"):]) for i, kind in enumerate(kinds)]
-    graph = helper.make_graph([*made, node], "versions", inputs, [onnx.ValueInfoProto(name=n) for n in node.output])
+    text = TensorProto.STRING                                                             # constant, as nobody says how long it is
+    words = [helper.make_tensor(i.name, text, [2], [b"a", b"b"]) for i in inputs if i.type.tensor_type.elem_type == text]
+    inputs = [i for i in inputs if i.type.tensor_type.elem_type != text]
+    graph = helper.make_graph([*made, node], "versions", inputs, [onnx.ValueInfoProto(name=n) for n in node.output], words)
     opsets = [helper.make_opsetid(schema.domain, opset)] + ([helper.make_opsetid("", 25)] if schema.domain else [])
     return helper.make_model(graph, ir_version=ir_version(opset if not schema.domain else 25), opset_imports=opsets)
 
