@@ -93,7 +93,7 @@ static bool read_type(struct header *h, const char *text, size_t count, struct n
 			goto unknown;
 		else
 			npy->item = 10 * npy->item + (size_t)(text[i] - '0');
-	if (text[0] == 'U' || text[0] == 'S') {
+	if ((text[0] == 'U' || text[0] == 'S') && npy->item) {
 		npy->type = DTYPE_STRING;
 		npy->width = npy->item;
 		npy->item *= text[0] == 'U' ? 4 : 1;

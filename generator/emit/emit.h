@@ -173,7 +173,7 @@ struct part { /* a graph of the library */
 	size_t apart_count;
 	const struct shared_tensor *shared;
 	size_t shared_count;
-	const struct graph *graph;                            /* whose inputs and outputs they are */
+	const struct graph *graph;   /* whose inputs and outputs they are */
 	const struct target *target; /* of a library for several CPUs: this part's; NULL: that of the emit */
 	const char *numbers;         /* NAME_NUMBERS: program_numbers */
 };

@@ -346,6 +346,7 @@ T("ai.onnx.ml", "LabelEncoder", 1, 1, 1, 1, A(STRINGS, "classes_strings", TO(1))
 	STRING("default_string", ALL, "_Unused") A(TENSOR, "default_tensor", FROM(4)) A(FLOATS, "keys_floats", FROM(2)) A(INTS, "keys_int64s", FROM(2)) A(STRINGS, "keys_strings", FROM(2))
 	A(TENSOR, "keys_tensor", FROM(4)) A(FLOATS, "values_floats", FROM(2)) A(INTS, "values_int64s", FROM(2)) A(STRINGS, "values_strings", FROM(2)) A(TENSOR, "values_tensor", FROM(4)))
 
+T("ai.onnx.ml", "CategoryMapper", 1, 1, 1, 1, A(INTS, "cats_int64s", ALL) A(STRINGS, "cats_strings", ALL) INT("default_int64", ALL, -1) STRING("default_string", ALL, "_Unused"))
 T("ai.onnx.ml", "SVMClassifier", 1, 1, 1, 2, A(INTS, "classlabels_ints", ALL) A(STRINGS, "classlabels_strings", ALL) A(FLOATS, "coefficients", ALL) A(FLOATS, "kernel_params", ALL)
 	STRING("kernel_type", ALL, "LINEAR") STRING("post_transform", ALL, "NONE") A(FLOATS, "prob_a", ALL) A(FLOATS, "prob_b", ALL) A(FLOATS, "rho", ALL)
 	A(FLOATS, "support_vectors", ALL) A(INTS, "vectors_per_class", ALL))

@@ -142,6 +142,10 @@ def learnt():
     beside("LabelEncoder, integers", one("LabelEncoder", [text], [to(TensorProto.INT64)], keys_strings=keys, values_int64s=[3, 1, 2], default_int64=-7), x)
     beside("LabelEncoder, floats", one("LabelEncoder", [text], [to(TensorProto.FLOAT)], keys_strings=keys, values_floats=[3.0, 1.5, 2.0], default_float=0.25), x)
     beside("LabelEncoder, strings", one("LabelEncoder", [text], [to(TensorProto.STRING)], keys_strings=keys, values_strings=["ä", "b", "ccc"], default_string="sonst"), x)
+    pairs = {"cats_strings": keys, "cats_int64s": [4, 1, 9]}
+    beside("CategoryMapper, integers", one("CategoryMapper", [text], [to(TensorProto.INT64)], default_int64=-7, **pairs), x)
+    for more in ({}, {"default_string": "sonst"}):
+        beside(f"CategoryMapper, strings, {len(more)}", one("CategoryMapper", [tensor("x", TensorProto.INT64, ["N"])], [to(TensorProto.STRING)], **pairs, **more), {"x": numpy.array([1, 3, 9])})
     rows = {"x": numpy.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]], "f4")}
     for name, key, names in (("strings", TensorProto.STRING, {"classlabels_strings": ["ja", "nein"]}), ("int64", TensorProto.INT64, {"classlabels_int64s": [7, -3]})):
         maps = helper.make_value_info("y", helper.make_sequence_type_proto(helper.make_map_type_proto(key, helper.make_tensor_type_proto(TensorProto.FLOAT, []))))

@@ -76,6 +76,7 @@ static void broken_files_are_refused(void **state)
 		{ "{'descr': '<f4", 8, EXIT_INVALID },
 		{ "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", 8, EXIT_UNSUPPORTED },
 		{ "{'descr': '<U2', 'fortran_order': False, 'shape': (1,)}", 8, EXIT_INVALID },
+		{ "{'descr': '<U0', 'fortran_order': False, 'shape': (3,)}", 0, EXIT_UNSUPPORTED },
 		{ "{'descr': '<U', 'fortran_order': False, 'shape': (1,)}", 8, EXIT_UNSUPPORTED },
 		{ "{'descr': '<U999999999', 'fortran_order': False, 'shape': (1,)}", 8, EXIT_UNSUPPORTED },
 		{ "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", 8, EXIT_UNSUPPORTED },
