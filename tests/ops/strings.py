@@ -235,6 +235,7 @@ def refused():
             ("maps come in", "g (seq(map(int64, float)) x) => (float y) { y = Identity (x) }", 4, "is of type seq(map(int64, float))"),
             ("maps that nothing makes", "g (float[2,2] x) => (seq(map(int64, float)) y) { y = Relu (x) }", 4, "y is a sequence of maps that no ZipMap makes"),
             ("too few keys", "g (float[2,2] x) => (seq(map(int64, float)) y) { y = ai.onnx.ml.ZipMap <classlabels_int64s = [1]> (x) }", 3, "input 0 is float[2,2], and there are 1 keys"),
+            ("keys without values", 'g (int64[2] x) => (string[2] y) { y = ai.onnx.ml.LabelEncoder <keys_int64s = [1, 2, 3], values_strings = ["a", "b"]> (x) }', 3, "3 keys and 2 values"),
             ("no keys", "g (float[2,2] x) => (seq(map(int64, float)) y) { y = ai.onnx.ml.ZipMap (x) }", 3, "one of both is right"),
             ("a number of a string", "g (float[2] x) => (float[2] y) { k = Constant <value_strings = [\"a\", \"b\"]> () y = Add (x, k) }", 3, "input 1 is string, float is right"),
             ("an axis outside", "g (float[2] x) => (string[2] y) { k = Constant <value_strings = [\"a\", \"b\"]> () y = Concat <axis = 1> (k, k) }", 3, "axis 1 of 1 dimensions"),
