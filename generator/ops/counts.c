@@ -179,8 +179,8 @@ bool counts_come(struct node *node, const struct op *op)
 	const struct counted *row = row_of(op);
 	if (!counted)
 		return sizes_come(node, row);
-	if (op->text) /* a text says so itself: text.c */
-		return true;
+	if (op->text || op->place == expand_text || op->place == expand_zip_map)
+		return true; /* a text says so itself: text.c; those hand on what they have */
 	if (!row)
 		counts_refuse(node, counted);
 	if (lacks_inputs(node, row->least))

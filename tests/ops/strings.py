@@ -185,6 +185,32 @@ def files():
     check("info", "x string[N], as uint8[N,x_bytes]" in told and "ingot.Text" not in told, told)
 
 
+def ranges():
+    """How many rows there are, a call says: as where it is a number."""
+    text = """g (string[N,2] x) => (string[N] label, seq(map(string, float)) scores, int64[N,2] places)
+    {
+        row = Constant <value_ints = [0, -1]> ()
+        is = ai.onnx.ml.OneHotEncoder <cats_strings = ["ab", "b"]> (x)
+        flat = Reshape (is, row)
+        label, all = ai.onnx.ml.LinearClassifier <coefficients = [1.0, 0.5, 0.0, 2.0, 0.0, 2.0, 1.0, 1.0], classlabels_strings = ["ja", "nein"]> (flat)
+        scores = ai.onnx.ml.ZipMap <classlabels_strings = ["ja", "nein"]> (all)
+        two = Concat <axis = 1> (x, x)
+        at = Constant <value_ints = [1, 2]> ()
+        some = Gather <axis = 1> (two, at)
+        places = ai.onnx.ml.LabelEncoder <keys_strings = ["ab", "b"], values_int64s = [5, 6]> (some)
+    }"""
+    open("m.onnxtxt", "w").write(f'<ir_version: 9, opset_import: ["": 20, "ai.onnx.ml": 3]>\n{text}')
+    x = numpy.array([["ab", "b"], ["b", "zz"], ["", "ab"]])
+    for rows in (1, 3):
+        numpy.savez("in.npz", x=x[:rows])
+        got = []
+        for more in ([], ["--dim", "N=1..5", "--dim", "x_bytes=4"]):
+            done = run("run", "m.onnxtxt", "--target", "jit", "--input", "in.npz", "--output", "out.npz", *more)
+            got.append(dict(numpy.load("out.npz")) if not done.returncode else done)
+        same = all(isinstance(g, dict) for g in got) and all((got[0][k] == got[1][k]).all() and got[0][k].shape[0] == rows for k in got[0])
+        check(f"{rows} rows of a range", same, got)
+
+
 CALLER = r"""
 #include "m.h"
 #include <stdio.h>
@@ -247,7 +273,7 @@ def refused():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (moves, onnx_ops, learnt, files, library, refused):
+    for part in (moves, onnx_ops, learnt, files, ranges, library, refused):
         part()
     os.chdir("/")
 print(f"{len(RAN)} checks, {len(BAD)} wrong")
