@@ -123,10 +123,12 @@ struct definition *define_scatter(struct program *program, const char *name, int
 }
 
 struct definition *define_order(struct program *program, const char *name, int rank, const int64_t *extents, bool down,
-        int64_t terms, const struct expr *key)
+        int64_t terms, const struct expr *key, const struct expr *const *choice)
 {
 	struct definition *definition =
 	        define_reduction(program, name, rank, extents, down ? REDUCE_DOWN : REDUCE_UP, 1, &terms, NULL, key);
+	for (int i = 0; choice && i < CHOICES; i++)
+		definition->choice[i] = choice[i];
 	definition->type = DTYPE_I64;
 	definition->products = false;
 	definition->batch = (1u << rank) - 1;
@@ -179,6 +181,8 @@ bool definition_is_order(const struct definition *definition)
 	return definition->reduce == REDUCE_UP || definition->reduce == REDUCE_DOWN;
 }
 
+bool definition_chooses(const struct definition *definition) { return definition->choice[CHOICE_MOST] != NULL; }
+
 bool definition_stands_alone(const struct definition *definition)
 {
 	return definition_scatters(definition) || definition->lies || definition_is_order(definition)
@@ -206,6 +210,9 @@ void definition_loads(const struct definition *definition, void (*visit)(void *,
 		expr_loads(definition->lies, visit, user);
 		expr_loads(definition->row, visit, user);
 	}
+	for (int i = 0; i < CHOICES; i++)
+		if (definition->choice[i])
+			expr_loads(definition->choice[i], visit, user);
 	for (int i = 0; i < definition->operands; i++)
 		expr_loads(definition->operand[i], visit, user);
 }
@@ -218,6 +225,8 @@ void definition_map(struct definition *definition, const struct expr *(*map)(voi
 		definition->place[d] = definition->place[d] ? map(user, definition->place[d]) : NULL;
 	definition->lies = definition->lies ? map(user, definition->lies) : NULL;
 	definition->row = definition->row ? map(user, definition->row) : NULL;
+	for (int i = 0; i < CHOICES; i++)
+		definition->choice[i] = definition->choice[i] ? map(user, definition->choice[i]) : NULL;
 	if (definition->operands) { /* those that others have stay */
 		const struct expr **operand = arena_new_array(
 		        definition->repeat->body->arena, const struct expr *, (size_t)definition->operands);
@@ -529,6 +538,8 @@ bool *program_random(const struct program *program)
 		        || expr_visit(definition->start, makes_random, NULL);
 		for (int d = 0; d < definition->rank; d++)
 			s.reached |= expr_visit(definition->place[d], makes_random, NULL);
+		for (int i = 0; i < CHOICES; i++)
+			s.reached |= expr_visit(definition->choice[i], makes_random, NULL);
 		definition_loads(definition, reach, &s);
 		s.at[definition->number] = s.reached;
 	}

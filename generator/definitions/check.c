@@ -29,7 +29,9 @@ static void check_index(const struct checking *c, const struct index *index, con
 			const struct definition *d = c->definition;
 			assert(atom->var >= 0 && atom->var < c->vars);
 			assert(atom->high < (atom->var < d->rank ? d->extents[atom->var]
-			                                         : d->reduced_extents[atom->var - d->rank]));
+			                       : atom->var > d->rank && definition_chooses(d)
+			                       ? d->reduced_extents[0]
+			                       : d->reduced_extents[atom->var - d->rank]));
 		} else if (atom->kind == ATOM_VALUE) {
 			assert(dtypes[atom->value->type].class != CLASS_FLOAT);
 			check_expr(c, atom->value, facts);
@@ -149,6 +151,33 @@ static void check_places(struct checking *c)
 	}
 }
 
+/* An index of what bars a position is of that, or of the one taken before. */
+static enum visit see_one_position(void *user, const struct expr *expr)
+{
+	const struct definition *d = user;
+	for (int i = 0; i < expr_index_count(expr); i++)
+		assert(!index_uses(expr_index_at(expr, i), d->rank)
+		        || !index_uses(expr_index_at(expr, i), d->rank + 1));
+	return VISIT_PARTS;
+}
+
+static void check_order(struct checking *c, bool places)
+{
+	const struct definition *d = c->definition;
+	assert(!places && !d->start && d->reduced == 1 && d->rank > 0
+	        && d->extents[d->rank - 1] <= d->reduced_extents[0] && !expr_uses(d->body, d->rank - 1));
+	for (int i = 0; i < CHOICES; i++) {
+		const struct expr *choice = d->choice[i];
+		assert(!choice == !definition_chooses(d));
+		if (!choice)
+			continue;
+		c->vars = d->rank + (i == CHOICE_BARS ? 2 : i == CHOICE_THERE ? 1 : 0);
+		assert(choice->type == (i == CHOICE_MOST ? DTYPE_I64 : DTYPE_BOOL) && !expr_uses(choice, d->rank - 1));
+		check_expr(c, choice, NULL);
+		expr_visit_inside(choice, see_one_position, (void *)(uintptr_t)d);
+	}
+}
+
 static void check_computed(struct checking *c)
 {
 	const struct definition *d = c->definition;
@@ -174,8 +203,7 @@ static void check_computed(struct checking *c)
 	if (places)
 		check_places(c);
 	if (definition_is_order(d))
-		assert(!places && !d->start && d->reduced == 1 && d->rank > 0
-		        && d->extents[d->rank - 1] <= d->reduced_extents[0] && !expr_uses(d->body, d->rank - 1));
+		check_order(c, places);
 }
 
 static bool same_shape(const struct definition *a, const struct definition *b, bool sliced)

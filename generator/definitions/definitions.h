@@ -246,6 +246,11 @@ enum reduce {
  * output variable counts them, element t is the position (I64) of the t-th term from below or above; a NaN is above
  * every number.  The one reduced variable is the position, the body, of any type, the key. REPEAT: what a program
  * leaves that runs round after round; its body says nothing. */
+/* What an order takes, where it does not take each: going through the sorted positions it takes one that is THERE (a
+ * BOOL over the outer variables and the position) and that no position taken before BARS (a BOOL over those and, as
+ * variable rank + 1, the position taken before; no index uses both), until it has MOST (an I64 over the outer
+ * variables).  Behind those it took the result is -1. */
+enum choice { CHOICE_THERE, CHOICE_BARS, CHOICE_MOST, CHOICES };
 enum order {          /* of a reduction's terms; part of the meaning (docs/architecture.md) */
 	ORDER_SERIAL, /* ascending, row-major over the reduced variables, from `start` */
 	ORDER_LANES,  /* 64 partial results, term i to i mod 64, joined by halves; then `start` is added */
@@ -326,6 +331,7 @@ struct definition {
 	 * last, and how much of each row is there; no two lie in one place.  What begins below 0 is not stored, and
 	 * what is stored nowhere is anything.  NULL: all rows lie in C order. */
 	const struct expr *lies, *row;
+	const struct expr *choice[CHOICES]; /* of an order that does not take each position: all three; else NULL */
 	bool running; /* of places: what is stored there is the result so far, of this term and all before it, from
 	               * `start`; not the element and the term.  `start` uses no variable that has a place */
 
@@ -396,9 +402,10 @@ struct definition *define_scatter(struct program *, const char *name, int rank, 
         bool running, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
         const struct expr *start, const struct expr *body);
 bool definition_scatters(const struct definition *);
-/* The first extents[rank-1] positions of each row of `terms` keys. */
+/* The first extents[rank-1] positions of each row of `terms` keys; choice: which of them, NULL where each is taken. */
 struct definition *define_order(struct program *, const char *name, int rank, const int64_t *extents, bool down,
-        int64_t terms, const struct expr *key);
+        int64_t terms, const struct expr *key, const struct expr *const *choice);
+bool definition_chooses(const struct definition *);
 bool definition_is_order(const struct definition *);
 /* Result `part`.  base: NULL, and it reads the operands; else the result that does. */
 struct definition *define_repeated(struct program *, const char *name, const struct repeat *, int part,

@@ -697,6 +697,77 @@ static int64_t key_of(enum system system, enum dtype type, const void *value)
 	return bits < 0 ? bits ^ INT64_MAX : bits;
 }
 
+/* What an order takes: `there` over the same map as the keys, `bars` over one whose last two variables are positions. */
+struct choosing {
+	const struct definition *of;
+	struct definition pairs;
+	struct machine *machine; /* of pairs */
+	struct step *there, *bars, *most;
+	bool *is_there; /* by position, of this row */
+};
+
+static void compile_choice(struct choosing *c, struct machine *keys)
+{
+	const struct definition *d = c->of;
+	struct arena *arena = keys->arena;
+	const struct index *with[MAX_VARS] = { 0 };
+	int64_t n = d->reduced_extents[0];
+	c->is_there = arena_new_array(arena, bool, (size_t)n);
+	c->pairs = (struct definition){ .name = d->name, .rank = d->rank + 1 };
+	memcpy(c->pairs.extents, d->extents, sizeof c->pairs.extents);
+	c->pairs.extents[d->rank - 1] = c->pairs.extents[d->rank] = n;
+	c->machine = arena_new(arena, struct machine);
+	*c->machine = (struct machine){ .arena = arena, .memories = keys->memories, .definition = &c->pairs };
+	for (int v = 0; v < c->pairs.rank; v++)
+		c->machine->lane[v] = arena_new_array(arena, int64_t, CHUNK);
+	with[d->rank] = index_var(arena, d->rank - 1, n);
+	with[d->rank + 1] = index_var(arena, d->rank, n);
+	c->there = compile(keys, expr_substitute(arena, d->choice[CHOICE_THERE], with));
+	c->bars = compile(c->machine, expr_substitute(arena, d->choice[CHOICE_BARS], with));
+	c->most = compile(c->machine, expr_substitute(arena, d->choice[CHOICE_MOST], with));
+}
+
+static bool holds(struct value value, int i) { return ((const int64_t *)value.at)[i * value.step] != 0; }
+
+/* Do any of these positions, taken before, bar that one? */
+static bool is_barred(struct choosing *c, int64_t position, const int64_t *taken, int64_t count)
+{
+	struct machine *machine = c->machine;
+	int last = c->of->rank;
+	for (int64_t from = 0; from < count; from += CHUNK) {
+		machine->n = count - from < CHUNK ? (int)(count - from) : CHUNK;
+		machine->chunk = machine->term = ++machine->stamps;
+		for (int i = 0; i < machine->n; i++) {
+			for (int v = 0; v < last - 1; v++)
+				machine->lane[v][i] = machine->lane[v][0];
+			machine->lane[last - 1][i] = position;
+			machine->lane[last][i] = taken[from + i];
+		}
+		struct value bars = run(machine, c->bars);
+		for (int i = 0; i < machine->n; i++)
+			if (holds(bars, i))
+				return true;
+	}
+	return false;
+}
+
+/* The positions that are taken of a sorted row, then -1. */
+static void choose(struct choosing *c, int64_t row, const struct sorted *sorted, int64_t *taken)
+{
+	struct machine *machine = c->machine;
+	int64_t n = c->of->reduced_extents[0], kept = c->of->extents[c->of->rank - 1], count = 0;
+	for (int v = c->of->rank - 2; v >= 0; row /= c->of->extents[v--])
+		machine->lane[v][0] = row % c->of->extents[v];
+	machine->n = 1;
+	machine->chunk = machine->term = ++machine->stamps;
+	int64_t most = *(const int64_t *)run(machine, c->most).at;
+	for (int64_t i = 0; i < n && count < kept && count < most; i++)
+		if (c->is_there[sorted[i].at] && !is_barred(c, sorted[i].at, taken, count))
+			taken[count++] = sorted[i].at;
+	while (count < kept)
+		taken[count++] = -1;
+}
+
 /* Keys are elements of a map whose last variable is the position. */
 static void evaluate_order(
         struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
@@ -715,23 +786,35 @@ static void evaluate_order(
 	for (int d = 0; d < keys.rank; d++)
 		machine->lane[d] = arena_new_array(scratch, int64_t, CHUNK);
 	struct step *key = compile(machine, expr_substitute(scratch, definition->body, with));
+	struct choosing choosing = { .of = definition };
+	int64_t *positions = arena_new_array(scratch, int64_t, (size_t)kept + 1);
+	if (definition_chooses(definition))
+		compile_choice(&choosing, machine);
 	int64_t elements = definition_elements(definition) ? definition_elements(&keys) : 0;
 	for (int64_t from = 0; from < elements; from += CHUNK) {
 		machine->n = elements - from < CHUNK ? (int)(elements - from) : CHUNK;
 		machine->chunk = machine->term = ++machine->stamps;
 		lanes_at(machine, from);
-		struct value value = run(machine, key);
+		struct value value = run(machine, key), there = { NULL, 0 };
+		if (choosing.there)
+			there = run(machine, choosing.there);
 		for (int i = 0; i < machine->n; i++) {
 			int64_t at = (from + i) % n,
 			        number = key_of(system, type,
 			                (const char *)value.at + (size_t)(i * value.step) * system_bytes(system));
 			row[at] = (struct sorted){ definition->reduce == REDUCE_DOWN ? ~number : number, at };
+			if (choosing.there)
+				choosing.is_there[at] = holds(there, i);
 			if (at + 1 < n)
 				continue;
 			qsort(row, (size_t)n, sizeof *row, by_key);
 			for (int64_t t = 0; t < kept; t++)
-				values_store(
-				        SYSTEM_INTEGER, &row[t].at, into.at, into.stored, (from + i) / n * kept + t, 1);
+				positions[t] = row[t].at;
+			if (choosing.there)
+				choose(&choosing, (from + i) / n, row, positions);
+			for (int64_t t = 0; t < kept; t += CHUNK)
+				values_store(SYSTEM_INTEGER, positions + t, into.at, into.stored,
+				        (from + i) / n * kept + t, kept - t < CHUNK ? (int)(kept - t) : CHUNK);
 		}
 	}
 }

@@ -55,6 +55,7 @@ void definition_becomes(const struct program *program, struct definition *defini
 	definition->order = ORDER_SERIAL;
 	definition->reduced = 0;
 	definition->start = definition->body = NULL;
+	memset(definition->choice, 0, sizeof definition->choice);
 	definition->running = false;
 	memset(definition->place, 0, sizeof definition->place);
 	definition->original = original;

@@ -201,6 +201,8 @@ void program_guard_checks(struct program *program)
 		look(&g, d->row);
 		for (int v = 0; v < d->rank; v++)
 			look(&g, d->place[v]);
+		for (int i = 0; i < CHOICES; i++)
+			look(&g, d->choice[i]);
 		for (int k = 0; k < d->operands; k++)
 			look(&g, d->operand[k]);
 	}

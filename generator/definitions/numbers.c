@@ -21,6 +21,8 @@ static bool program_calls_libm(const struct program *program)
 		const struct definition *d = program->all.at[i];
 		libm |= expr_visit(d->body, calls_libm, NULL) || expr_visit(d->start, calls_libm, NULL)
 		        || (d->repeat && program_calls_libm(d->repeat->body)); /* places are integers */
+		for (int i = 0; i < CHOICES; i++)
+			libm |= expr_visit(d->choice[i], calls_libm, NULL);
 	}
 	return libm;
 }

@@ -187,11 +187,12 @@ static void print_expr(const struct printing *p, const struct expr *expr, int bi
 
 static void begin(struct printing *p, const struct program *program, const struct definition *definition)
 {
-	const struct expr *const roots[] = { definition->start, definition->body, definition->row, definition->lies };
+	const struct expr *const roots[] = { definition->start, definition->body, definition->row, definition->lies,
+		definition->choice[CHOICE_THERE], definition->choice[CHOICE_BARS], definition->choice[CHOICE_MOST] };
 	p->parts.arena = program->arena;
 	for (int v = 0; v < definition->rank; v++)
 		p->names[v] = output_variables[v];
-	for (int v = 0; v < definition->reduced; v++)
+	for (int v = 0; v < definition->reduced + definition_chooses(definition); v++)
 		p->names[definition->rank + v] = reduced_variables[v];
 	for (size_t i = 0; i < COUNT(roots); i++)
 		if (roots[i])
@@ -246,7 +247,8 @@ static void print_scatter(const struct printing *p, const struct definition *def
 
 static void print_computed(const struct program *program, const struct definition *definition, struct text *out)
 {
-	static const char *const words[] = { "", "sum", "max", "min", "product", "last", "order up", "order down" };
+	static const char *const words[] = { "", "sum", "max", "min", "product", "last", "order up", "order down" },
+	                         *const choices[CHOICES] = { " where ", " unless one taken as k1 has ", " up to " };
 	struct printing p = { .out = out };
 	struct text lines;
 	text_init(&lines, out->build);
@@ -268,6 +270,11 @@ static void print_computed(const struct program *program, const struct definitio
 		text_adds(out, ") ");
 	}
 	print_expr(&p, definition->body, 0);
+	for (int i = 0; i < CHOICES; i++)
+		if (definition->choice[i]) {
+			text_adds(out, choices[i]);
+			print_expr(&p, definition->choice[i], 0);
+		}
 	if (definition->lies) {
 		text_adds(out, " in rows of ");
 		print_expr(&p, definition->row, 0);

@@ -1,61 +1,181 @@
-/* order.c: the positions that sort rows -> the values of c/order.jinja and cuda/order.jinja. */
+/* order.c: the positions that sort rows, and which of them are taken -> the values of c/order.jinja and
+ * cuda/order.jinja. */
 #include "emit/emit.h"
 #include "ingot/template.h"
 
-/* Variables of what is printed: the row, the key, the position. */
-enum { VAR_ROW, VAR_KEY, VAR_AT };
-
-/* A number of a type as an unsigned one of the same order, or of the opposite. */
-static const char *key_text(struct arena *arena, enum dtype type, enum dtype key, bool down, const char *text)
+/* A number of a type as an unsigned one of the same order, or of the opposite; of vectors as an ivec. */
+static const char *key_text(
+        struct arena *arena, enum dtype type, enum dtype key, bool down, bool vector, const char *text)
 {
-	const char *word = type == DTYPE_F32 ? "s_order"
+	const char *word = type == DTYPE_F32 ? vector ? "vec_order" : "s_order"
 	        : type == DTYPE_F64          ? "d_order"
+	        : vector                     ? ""
 	                                     : arena_printf(arena, "(%s)", dtypes[key].c);
 	const char *made = arena_printf(arena, "%s(%s)", word, text);
 	if (dtypes[type].class == CLASS_INT)
 		made = arena_printf(arena, "%s ^ %s", made, key == DTYPE_U64 ? "0x8000000000000000ull" : "0x80000000u");
-	return down ? arena_printf(arena, "~(%s)", made) : made;
+	return !down     ? made
+	        : vector ? arena_printf(arena, "(%s) ^ 0xffffffffu", made)
+	                 : arena_printf(arena, "~(%s)", made);
+}
+
+struct ordering {
+	struct emit *emit;
+	const struct kernel *kernel;
+	const struct row_order *order;
+	const struct definition *d;
+	const char *names[MAX_VARS];
+	const struct index *with[MAX_VARS]; /* of the definition's variables, but the last output variable */
+};
+
+static const char *buffer_of(void *user, const struct definition *of)
+{
+	const struct ordering *o = user;
+	for (int i = 0; i < o->order->part_count; i++)
+		if (of == o->order->parts[i].before && o->order->parts_local)
+			return of->name;
+	return emit_buffer((void *)(uintptr_t)o->kernel, of);
+}
+
+/* A part of the position that is looked at is a variable. */
+static struct held part_held(void *user, const struct expr *load)
+{
+	const struct ordering *o = user;
+	for (int i = 0; i < o->order->part_count; i++)
+		if (load->of == o->order->parts[i].now)
+			return (struct held){ .text = load->of->name };
+	return (struct held){ 0 };
+}
+
+static struct printer printer_of(struct ordering *o, int lane)
+{
+	return (struct printer){ .arena = o->emit->arena,
+		.target = o->emit->target,
+		.lane = lane,
+		.names = o->names,
+		.buffer = buffer_of,
+		.held = part_held,
+		.user = o };
+}
+
+/* Expressions as texts, and the lets that stand before them all. */
+static struct value printed(
+        struct ordering *o, int lane, int count, const struct expr *const *roots, const char **texts)
+{
+	struct printer printer = printer_of(o, lane);
+	printer_share(&printer, roots, (size_t)count);
+	for (int i = 0; i < count; i++)
+		texts[i] = printer_value(&printer, roots[i]);
+	return emit_lets(o->emit->arena, &printer);
+}
+
+static const struct expr *over_row(struct ordering *o, const struct expr *expr)
+{
+	return expr_substitute(o->emit->arena, expr, o->with);
+}
+
+/* The key at k, and whether it is there: of one position, and of a vector of them. */
+static struct value key_value(struct ordering *o)
+{
+	struct arena *arena = o->emit->arena;
+	const struct definition *d = o->d;
+	struct value key = value_dict(arena);
+	enum dtype of = d->body->type, type = o->order->type;
+	bool down = d->reduce == REDUCE_DOWN,
+	     asks = definition_chooses(d) && d->choice[CHOICE_THERE]->kind != EXPR_NUMBER;
+	const struct expr *roots[2] = { over_row(o, d->body), asks ? over_row(o, d->choice[CHOICE_THERE]) : NULL };
+	const char *texts[2] = { NULL, "" };
+	value_dict_set(key, "type", value_string(dtypes[type].c));
+	value_dict_set(key, "bits", value_int(dtypes[type].bits));
+	value_dict_set(key, "lets", printed(o, -1, 1 + asks, roots, texts));
+	value_dict_set(key, "value", value_string(key_text(arena, of, type, down, false, texts[0])));
+	value_dict_set(key, "there", value_string(texts[1]));
+	bool lanes = o->order->key_lanes && o->emit->target->lanes > 1; /* libtcc has none */
+	value_dict_set(key, "lanes", value_bool(lanes));
+	if (lanes) {
+		value_dict_set(key, "vector_lets", printed(o, ORDER_KEY, 1 + asks, roots, texts));
+		value_dict_set(key, "vector", value_string(key_text(arena, of, type, down, true, texts[0])));
+		value_dict_set(key, "vector_there", value_string(texts[1]));
+	}
+	return key;
+}
+
+/* What bars position k: its parts, which are kept where it is taken, and those of others held against it. */
+static struct value choice_value(struct ordering *o)
+{
+	struct arena *arena = o->emit->arena;
+	const struct row_order *order = o->order;
+	struct value choice = value_dict(arena), parts = value_list(arena);
+	const struct expr *roots[ORDER_PARTS], *most = over_row(o, o->d->choice[CHOICE_MOST]);
+	const struct expr *bars = order->bars ? order->bars : over_row(o, o->d->choice[CHOICE_BARS]);
+	const char *texts[ORDER_PARTS], *text;
+	bool lanes = order->bars_lanes && o->emit->target->lanes > 1;
+	for (int i = 0; i < order->part_count; i++)
+		roots[i] = over_row(o, order->parts[i].value);
+	value_dict_set(choice, "part_lets", printed(o, -1, order->part_count, roots, texts));
+	for (int i = 0; i < order->part_count; i++) {
+		const struct order_part *one = &order->parts[i];
+		const struct index *at[] = { order->parts_local ? index_constant(arena, 0)
+			                                        : index_var(arena, ORDER_BLOCK, o->kernel->blocks),
+			index_var(arena, ORDER_BEFORE, order->kept) };
+		struct printer printer = printer_of(o, -1);
+		struct value part = value_dict(arena);
+		value_dict_set(part, "type", value_string(dtypes[one->now->type].c));
+		value_dict_set(part, "name", value_string(one->now->name));
+		value_dict_set(part, "value", value_string(texts[i]));
+		value_dict_set(part, "row", value_string(one->before && order->parts_local ? one->before->name : ""));
+		value_dict_set(part, "to",
+		        value_string(one->before ? printer_element(
+		                             &printer, one->before, schedule_address(arena, one->before, at))
+		                                 : ""));
+		value_list_add(parts, part);
+	}
+	value_dict_set(choice, "parts", parts);
+	value_dict_set(choice, "most_lets", printed(o, -1, 1, &most, &text));
+	value_dict_set(choice, "most", value_string(text));
+	value_dict_set(choice, "lets", printed(o, lanes ? ORDER_BEFORE : -1, 1, &bars, &text));
+	value_dict_set(choice, "bars", value_string(text));
+	value_dict_set(choice, "lanes", value_bool(lanes));
+	value_dict_set(choice, "row", value_int(order_row(o->emit->target, order)));
+	return choice;
 }
 
 void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
-	static const char *const names[MAX_VARS] = { "row", "k", "t" };
 	const struct row_order *order = kernel->detail;
 	const struct definition *d = kernel->root;
 	struct arena *arena = emit->arena;
-	struct value values = value_dict(arena), key = value_dict(arena);
-	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
-	struct printer printer = { .arena = arena,
-		.target = emit->target,
-		.lane = -1,
-		.names = names,
-		.buffer = emit_buffer,
-		.user = (void *)(uintptr_t)kernel };
+	struct ordering o = { emit, kernel, order, d,
+		{ [ORDER_BLOCK] = "b",
+		        [ORDER_BEFORE] = emit->target->lanes_are_threads ? "other" : "j",
+		        [ORDER_KEY] = "k",
+		        [ORDER_ROW] = "row",
+		        [ORDER_AT] = "t" },
+		{ 0 } };
+	struct value values = value_dict(arena);
+	const struct index *at[MAX_RANK];
+	struct printer printer = printer_of(&o, -1);
 	const struct {
 		const char *name;
 		int64_t value;
 	} sizes[] = { { "rows", order->rows }, { "blocks", kernel->blocks }, { "n", order->n }, { "kept", order->kept },
-		{ "run", order->run } };
-	index_unflatten(arena, index_var(arena, VAR_ROW, order->rows), d->rank - 1, d->extents, with);
+		{ "run", order->run }, { "best", order->best }, { "room", order->room },
+		{ "keys_of_block", definition_chooses(d) ? order->n : order->room } };
+	index_unflatten(arena, index_var(arena, ORDER_ROW, order->rows), d->rank - 1, d->extents, o.with);
 	for (int v = 0; v + 1 < d->rank; v++)
-		at[v] = with[v];
-	at[d->rank - 1] = index_var(arena, VAR_AT, order->kept);
-	with[d->rank - 1] = index_constant(arena, 0);
-	with[d->rank] = index_var(arena, VAR_KEY, order->n);
+		at[v] = o.with[v];
+	at[d->rank - 1] = index_var(arena, ORDER_AT, order->kept);
+	o.with[d->rank - 1] = index_constant(arena, 0);
+	o.with[d->rank] = index_var(arena, ORDER_KEY, order->n);
+	o.with[d->rank + 1] = index_var(arena, ORDER_BEFORE, order->n); /* where the position itself is asked: GPUs */
 	for (size_t i = 0; i < COUNT(sizes); i++)
 		value_dict_set(values, sizes[i].name, value_int(sizes[i].value));
-	const struct expr *body = expr_substitute(arena, d->body, with);
-	const char *text = printer_value(&printer, body);
-	value_dict_set(key, "type", value_string(dtypes[order->type].c));
-	value_dict_set(key, "bytes", value_int(dtypes[order->type].bits / 8));
-	value_dict_set(key, "lets", emit_lets(arena, &printer));
-	value_dict_set(
-	        key, "value", value_string(key_text(arena, body->type, order->type, d->reduce == REDUCE_DOWN, text)));
-	printer.lets.count = 0;
 	value_dict_set(values, "to", value_string(printer_element(&printer, d, schedule_address(arena, d, at))));
-	value_dict_set(values, "key", key);
+	value_dict_set(values, "key", key_value(&o));
+	value_dict_set(values, "choice", definition_chooses(d) ? choice_value(&o) : value_none());
 	value_dict_set(values, "few", value_bool(order->few));
 	value_dict_set(values, "local", value_bool(order->local));
+	value_dict_set(values, "in_blocks", value_bool(order->in_blocks));
 	value_dict_set(
 	        values, "keys", value_string(order->keys ? emit_buffer((void *)(uintptr_t)kernel, order->keys) : ""));
 	value_dict_set(values, "positions",

@@ -263,16 +263,34 @@ struct definition *lowered_scratch(
         struct lowered *, struct kernel *, const char *name, enum dtype, int rank, const int64_t *extents);
 
 /* ---- order.c: the positions that sort each row ---- */
+struct order_part {               /* of what bars a position: something of one position alone */
+	const struct expr *value; /* at the position that is looked at, over the order's variables */
+	struct definition *now;   /* stands for it in `bars` … */
+	struct definition
+	        *before; /* … and for that of a position taken before, which is kept in a row; NULL: nobody asks */
+};
+enum { ORDER_PARTS = 32 };
 struct row_order {
 	int64_t rows, n, kept; /* rows, keys of each; positions of each that are stored */
-	enum dtype type;       /* of the keys: U32 or U64, in the order that is wanted */
-	int run;               /* keys that a thread sorts by insertion, before runs are merged */
+	int64_t best,
+	        room;    /* keys at one time: when `room` of them are there, the `best` stay and turn others away; room
+	                       n: all are */
+	enum dtype type; /* of the keys: U32 or U64, in the order that is wanted */
+	int run;         /* keys that a thread sorts by insertion, before runs are merged */
 	bool few; /* those kept so far stand in order; what comes is turned away by the last, or inserted; else keys are
 	             sorted by their bytes */
-	bool local; /* the scratch is the function's own … */
+	struct order_part parts[ORDER_PARTS];
+	int part_count;
+	const struct expr *bars;    /* over parts; those before at index variable ORDER_BEFORE */
+	bool key_lanes, bars_lanes; /* several positions at once are turned away, or held against one */
+	bool parts_local;           /* rows of them are the function's own */
+	bool in_blocks; /* the function's blocks are several rows, as scratch in the workspace is of a block */
+	bool local;     /* the scratch is the function's own … */
 	struct definition *keys,
 	        *positions; /* … or lies in the workspace: two halves for each block; NULL: it does not */
 };
+enum { ORDER_BLOCK, ORDER_BEFORE, ORDER_KEY, ORDER_ROW, ORDER_AT }; /* variables of what is printed */
+int64_t order_row(const struct target *, const struct row_order *); /* of parts: whole vectors */
 const char *order_word(const struct kernel *);
 void order_choose(struct lowered *, struct kernel *);
 void order_parameters(struct lowered *, struct kernel *);

@@ -67,6 +67,8 @@ static double reads_of(const struct definition *of)
 		reads += sites(reader->body, of) * work + sites(reader->start, of) * elements;
 		for (int v = 0; v < reader->rank; v++)
 			reads += sites(reader->place[v], of) * work;
+		for (int i = 0; i < CHOICES; i++)
+			reads += sites(reader->choice[i], of) * work;
 	}
 	return reads / (double)definition_elements(of);
 }

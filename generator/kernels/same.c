@@ -87,6 +87,8 @@ static struct said said_by(struct parts *parts, const struct kernel *kernel)
 			say(parts, d->place[v], &said);
 		say(parts, d->lies, &said);
 		say(parts, d->row, &said);
+		for (int i = 0; i < CHOICES; i++)
+			say(parts, d->choice[i], &said);
 		say(parts, d->start, &said);
 		say(parts, d->body, &said);
 	}

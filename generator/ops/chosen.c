@@ -286,7 +286,7 @@ static struct definition *row_order(struct definer *definer, struct definition *
 		const struct index *own[2] = { order ? at_value(definer, order, term, n) : term,
 			index_constant(arena, j) };
 		struct definition *next = definer_order(
-		        definer, definer_name(definer, "order"), 1, &n, false, n, expr_load(arena, rows, own));
+		        definer, definer_name(definer, "order"), 1, &n, false, n, expr_load(arena, rows, own), NULL);
 		order = order ? definer_map(definer, definer_name(definer, "sorted"), 1, &n,
 		                expr_load(arena, order, (const struct index *[]){ at_value(definer, next, t, n) }))
 		              : next;

@@ -315,13 +315,13 @@ struct definition *definer_scatter(struct definer *definer, const char *name, in
 }
 
 struct definition *definer_order(struct definer *definer, const char *name, int rank, const int64_t *extents, bool down,
-        int64_t terms, const struct expr *key)
+        int64_t terms, const struct expr *key, const struct expr *const *choice)
 {
 	struct definition *definition;
 	for (int d = 0; d < rank; d++)
 		if (extents[d] == 0 || terms == 0)
 			return definer_map(definer, name, rank, extents, expr_integer(definer->arena, DTYPE_I64, 0));
-	definition = define_order(definer->program, name, rank, extents, down, terms, key);
+	definition = define_order(definer->program, name, rank, extents, down, terms, key, choice);
 	own(definer, definition);
 	return definition;
 }

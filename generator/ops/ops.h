@@ -366,10 +366,10 @@ struct definition *definer_reduction(struct definer *, const char *name, int ran
 struct definition *definer_scatter(struct definer *, const char *name, int rank, const int64_t *extents,
         enum reduce reduce, bool running, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
         const struct expr *start, const struct expr *body);
-/* The first extents[rank-1] positions of each row of `terms` keys, sorted; where the keys are none, or no position is
- * wanted, a map of 0 (`key` may be NULL then). */
+/* The first extents[rank-1] positions of each row of `terms` keys, sorted, or those that the choice leaves (NULL: all);
+ * where the keys are none, or no position is wanted, a map of 0 (`key` and `choice` may be NULL then). */
 struct definition *definer_order(struct definer *, const char *name, int rank, const int64_t *extents, bool down,
-        int64_t terms, const struct expr *key);
+        int64_t terms, const struct expr *key, const struct expr *const *choice);
 /* Result `part` of a loop: define_repeated. */
 struct definition *definer_repeat(struct definer *, const char *name, const struct repeat *, int part,
         struct definition *const *operands, struct definition *base);

@@ -115,7 +115,7 @@ void define_top_k(struct definer *definer, const struct op *op)
 	bool own = axis == rank - 1 && node_has_out(node, 1);
 	struct definition *there = definer_there(definer, x, have->count, axis, last_of_all(arena, x->type, largest));
 	struct definition *order = definer_order(definer, own ? node->out[1]->name : definer_name(definer, "order"),
-	        rank, rows, largest, n, definition_elements(x) ? expr_load(arena, there, key_at) : NULL);
+	        rank, rows, largest, n, definition_elements(x) ? expr_load(arena, there, key_at) : NULL, NULL);
 	const struct expr *position = expr_load(arena, order, order_at);
 	if (own)
 		definer_out(definer, 1, order);

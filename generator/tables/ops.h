@@ -388,6 +388,7 @@ G("", "Scan", 8, scan, A(GRAPH, "body", ALL) A(INT, "num_scan_inputs", ALL) A(IN
 O("ingot", "Gelu",   1, gelu,   NONE, STRING("approximate", ALL, "none"))
 O("ingot", "Compress", 1, compress, NONE, A(INT, "axis", ALL))      /* these have one more output: how many there are, the extent being a bound */
 O("ingot", "NonZero", 1, non_zero, NONE, PLAIN)
+O("ingot", "Boxes", 1, boxes, NONE, INT("center_point_box", ALL, 0))      /* the places of the boxes that NonMaxSuppression takes, then -1; input 5: which of them are there */
 O("ingot", "Unique", 1, unique, NONE, A(INT, "axis", ALL) INT("sorted", ALL, 1))
 O("ingot", "SizeAdd", 1, sizes, add, PLAIN)      /* of how many there are of dims: ops/sizes.c */
 O("ingot", "SizeMul", 1, sizes, mul, PLAIN)

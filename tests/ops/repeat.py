@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loops that are one node (ingot.Repeat), by numpy and on every target: the bits of the interpreter; what ends them; how large they are.
 
-    repeat.py INGOT PART...     exit 0: right, 1: wrong, 77: NumPy or a target is not there.  PART: numbers, ends, text, libraries, unrolled, recurrent, boxes, endless"""
+    repeat.py INGOT PART...     exit 0: right, 1: wrong, 77: NumPy or a target is not there.  PART: numbers, ends, text, libraries, unrolled, recurrent, endless"""
 import json, os, shutil, subprocess, sys, tempfile
 
 try:
@@ -238,26 +238,7 @@ def recurrent_nodes(folder):
         expect(f"100000 steps on {target}", code == 0 and np.allclose(got[0].ravel(), h, atol=1e-4), f"{said} {got} {h}")
 
 
-def boxes(folder):
-    """NonMaxSuppression of more boxes than anybody unrolls, by numpy."""
-    draw, count = np.random.default_rng(6), 5000
-    corner = draw.uniform(0, 100, (count, 2))
-    box = np.concatenate([corner, corner + draw.uniform(1, 8, (count, 2))], 1).astype("f4")
-    score = draw.permutation(count).astype("f4")
-    kept = []
-    for i in np.argsort(-score):
-        low, high = np.maximum(box[i, :2], box[kept, :2]), np.minimum(box[i, 2:], box[kept, 2:])
-        shared = np.maximum(high - low, 0).prod(1)
-        if not (shared > np.float32(0.25) * ((box[i, 2:] - box[i, :2]).prod() + (box[kept, 2:] - box[kept, :2]).prod(1) - shared)).any():
-            kept.append(i)
-    path = model(folder, "boxes", f"(float[1,{count},4] b, float[1,1,{count}] s) => (int64[{len(kept)},3] y)", """	most = Constant <value = int64[1] {5000}> () share = Constant <value = float[1] {0.25}> ()
-	y = NonMaxSuppression (b, s, most, share)""")
-    for target in "jit", "c":
-        code, said, got = run(folder, path, {"b": box[None], "s": score[None, None]}, ["y"], target)
-        expect(f"{count} boxes on {target}", code == 0 and np.array_equal(got[0][:, 2], kept), said)
-
-
-PARTS = {"endless": endless, "boxes": boxes, "recurrent": recurrent_nodes, "numbers": numbers, "ends": ends, "text": text, "libraries": libraries, "unrolled": unrolled}
+PARTS = {"endless": endless, "recurrent": recurrent_nodes, "numbers": numbers, "ends": ends, "text": text, "libraries": libraries, "unrolled": unrolled}
 for part in sys.argv[2:]:
     with tempfile.TemporaryDirectory() as folder:
         PARTS[part](folder)

@@ -541,7 +541,7 @@ static void bounds_of_integers(void **state)
 	                  *n = define_input(f.program, "n", DTYPE_I8, 1, (int64_t[]){ 3 });
 	struct definition *c = define_constant(f.program, "c", DTYPE_I64, 1, (int64_t[]){ 3 }, numbers);
 	struct definition *order =
-	        define_order(f.program, "sorted", 1, (int64_t[]){ 2 }, true, 3, load(&f, o, var(&f, 1, 3), NULL));
+	        define_order(f.program, "sorted", 1, (int64_t[]){ 2 }, true, 3, load(&f, o, var(&f, 1, 3), NULL), NULL);
 	const struct expr *any = load(&f, o, var(&f, 0, 3), NULL), *of_c = load(&f, c, var(&f, 0, 3), NULL),
 	                  *five = expr_integer(f.arena, DTYPE_I64, 5);
 	struct definition *first = define_reduction(f.program, "first", 0, NULL, REDUCE_MIN, 1, (int64_t[]){ 3 }, NULL,

@@ -198,7 +198,7 @@ static void make_reductions(struct making *m)
 	const struct index *at = index_var(arena, 2, COLUMNS);
 	add_output(m->program,
 	        define_order(m->program, "sorted", 2, matrix, false, COLUMNS,
-	                load(m, 1, index_add(arena, index_scale(arena, row, COLUMNS), at))));
+	                load(m, 1, index_add(arena, index_scale(arena, row, COLUMNS), at)), NULL));
 	const struct index *other = index_var(arena, 1, ROWS), *k = index_var(arena, 2, COLUMNS);
 	add_output(m->program,
 	        define_reduction(m->program, "product", 2, square, REDUCE_SUM, 1, &columns, NULL,

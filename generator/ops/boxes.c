@@ -1,0 +1,97 @@
+/* boxes.c: ingot.Boxes, the boxes that NonMaxSuppression takes: for each class their places, the best score first, then
+ * -1.  An order that chooses: a box with too large a share in one that was taken is barred. */
+#include "ops/ops.h"
+
+enum { BOXES, SCORES, LIMIT, OVERLAP, LEAST, THERE, INPUTS };
+
+void infer_boxes(struct node *node, const struct op *op)
+{
+	const struct tensor *scores = node->in[SCORES];
+	int64_t count;
+	(void)op;
+	infer_counts(node, 2, INPUTS, 1);
+	infer_same_type(node, BOXES, DTYPE_F32);
+	infer_same_type(node, SCORES, DTYPE_F32);
+	if (scores->rank < 0) {
+		infer_output_unknown(node, 0, DTYPE_I64);
+		return;
+	}
+	const int64_t *limit = node_in_ints(node, LIMIT, &count);
+	struct dim dims[3] = { scores->dims[0], scores->dims[1], scores->dims[2] };
+	if (!node_in(node, LIMIT) || (limit && *limit < 0))
+		dims[2] = dim_of(0);
+	else if (limit && dim_is_known(dims[2]) && *limit < dims[2].extent)
+		dims[2] = dim_of(*limit);
+	infer_output(node, 0, DTYPE_I64, 3, dims);
+}
+
+#define F(number) expr_number(definer->arena, DTYPE_F32, number)
+#define OF(row, a, b) expr2(definer, SCALAR_##row, a, b)
+#define HOLDS(test) expr_cast(definer->arena, DTYPE_BOOL, test)
+
+/* A box along one of two axes: where it begins and ends. */
+struct side {
+	const struct expr *from, *to;
+};
+
+static struct side side_of(struct definer *definer, int axis, const struct index *image, const struct index *place)
+{
+	struct definition *boxes = definer_in(definer, BOXES);
+	const struct expr *one = expr_load(definer->arena, boxes,
+	                          (const struct index *[]){ image, place, index_constant(definer->arena, axis) }),
+	                  *two = expr_load(definer->arena, boxes,
+	                          (const struct index *[]){ image, place, index_constant(definer->arena, axis + 2) });
+	if (!attribute_int(definer->node, "center_point_box"))
+		return (struct side){ OF(minimum, one, two), OF(maximum, one, two) };
+	const struct expr *half = OF(mul, two, F(0.5));
+	return (struct side){ OF(sub, one, half), OF(add, one, half) };
+}
+
+static const struct expr *area_of(struct definer *definer, const struct side *sides)
+{
+	return OF(mul, OF(sub, sides[0].to, sides[0].from), OF(sub, sides[1].to, sides[1].from));
+}
+
+/* What two boxes share is more of both together than the threshold. */
+static const struct expr *overlaps(struct definer *definer, const struct side *a, const struct side *b)
+{
+	const struct expr *most = node_in(definer->node, OVERLAP) ? definer_element(definer, OVERLAP, 0) : F(0),
+	                  *shared[2];
+	for (int axis = 0; axis < 2; axis++)
+		shared[axis] = OF(maximum,
+		        OF(sub, OF(minimum, a[axis].to, b[axis].to), OF(maximum, a[axis].from, b[axis].from)), F(0));
+	const struct expr *both = OF(mul, shared[0], shared[1]),
+	                  *all = OF(sub, OF(add, area_of(definer, a), area_of(definer, b)), both);
+	return OF(and, HOLDS(OF(greater, both, F(0))), HOLDS(OF(greater, OF(div, both, all), most)));
+}
+
+void define_boxes(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	const struct node *node = definer->node;
+	struct definition *scores = definer_in(definer, SCORES), *there = definer_in(definer, THERE);
+	int64_t extents[MAX_RANK], n = scores->extents[2];
+	const struct index *at[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at);
+	const struct index *place = index_var(arena, rank, n), *taken = index_var(arena, rank + 1, n),
+	                   *score_at[] = { at[0], at[1], place };
+	struct side one[2], other[2];
+	(void)op;
+	if (!definition_elements(scores) || !extents[2]) {
+		definer_out_map(definer, 0, integer(definer, 0));
+		return;
+	}
+	for (int axis = 0; axis < 2; axis++) {
+		one[axis] = side_of(definer, axis, at[0], place);
+		other[axis] = side_of(definer, axis, at[0], taken);
+	}
+	const struct expr *score = expr_load(arena, scores, score_at),
+	                  *worth = node_in(node, LEAST) ? HOLDS(OF(greater, score, definer_element(definer, LEAST, 0)))
+	                                                : expr_integer(arena, DTYPE_BOOL, 1);
+	const struct expr *choice[CHOICES] = {
+		[CHOICE_THERE] = there ? OF(and, worth, expr_load(arena, there, score_at)) : worth,
+		[CHOICE_BARS] = overlaps(definer, one, other),
+		[CHOICE_MOST] = definer_element(definer, LIMIT, 0),
+	};
+	definer_out(definer, 0, definer_order(definer, node->out[0]->name, rank, extents, true, n, score, choice));
+}
