@@ -65,18 +65,17 @@ static void say_count(struct definer *definer, struct definition *counts, int64_
 		        "%" PRId64 " elements are declared, data choose another number", count);
 }
 
-/* The positions of the first `count` flags that are set. */
+/* The positions of the first `count` flags that are set.  Each position goes where as many are set before it: the last
+ * one that goes there is set, so nothing asks which are.  Behind those that are set is anything. */
 static struct definition *positions_of(
         struct definer *definer, const char *part, struct definition *flags, struct definition *counts, int64_t count)
 {
 	struct arena *arena = definer->arena;
 	int64_t n = flags->extents[0];
 	const struct index *term = index_var(arena, 1, n);
-	const struct expr *to[1] = { n
-		        ? expr3(definer, SCALAR_where, expr_load(arena, flags, &term),
-		                expr2(definer, SCALAR_sub, expr_load(arena, counts, &term), integer(definer, 1)),
-		                integer(definer, -1))
-		        : NULL };
+	const struct expr *to[1] = {
+		n ? expr2(definer, SCALAR_sub, expr_load(arena, counts, &term), expr_load(arena, flags, &term)) : NULL
+	};
 	return definer_scatter(definer, definer_name(definer, part), 1, &count, REDUCE_LAST, false, to, 1, &n,
 	        integer(definer, 0), expr_index(arena, term));
 }
