@@ -28,6 +28,7 @@ struct network {
 	int input_count, output_count, constant_count;
 	double read_bytes, write_bytes;       /* what must move at least: weights, inputs; outputs */
 	const char *ort_library, *ov_library; /* paths of the peers' shared libraries */
+	const char *ingot_library;            /* libingot, whose JIT races; NULL: it does not */
 	const char *onednn;                   /* the kernel in onednn.c's words, or NULL */
 	void *(*ingot_workspace)(void);       /* NULL where ingot does not race */
 	int (*ingot_call)(void *const *in, void *const *out, void *workspace, const struct ingot_parallel *parallel);
@@ -52,7 +53,8 @@ void *engine_buffer(size_t bytes);                                              
 bool onnxruntime_open(struct engine *);
 bool openvino_open(struct engine *);
 bool onednn_open(struct engine *); /* onednn_absent.c where the library is not there */
-bool ingot_open(struct engine *);
+bool library_open(struct engine *);
+bool jit_open(struct engine *);
 bool fma_open(struct engine *);     /* bounds.c: the multiply-adds of `threads` cores */
 bool traffic_open(struct engine *); /* bounds.c: reads and writes network.read_bytes, .write_bytes */
 

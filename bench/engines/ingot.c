@@ -8,7 +8,7 @@ static bool run(struct engine *engine)
 	return status == 0 || engine_fail("it returned %d", status);
 }
 
-bool ingot_open(struct engine *engine)
+bool library_open(struct engine *engine)
 {
 	if (!network.ingot_call)
 		return engine_fail("no library of ingot is linked in");

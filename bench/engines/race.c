@@ -36,7 +36,8 @@ static const struct {
 } kinds[] = {
 	{ "fma", fma_open },
 	{ "traffic", traffic_open },
-	{ "ingot", ingot_open },
+	{ "ingot", library_open },
+	{ "ingot_jit", jit_open },
 	{ "onnxruntime", onnxruntime_open },
 	{ "openvino", openvino_open },
 	{ "onednn", onednn_open },

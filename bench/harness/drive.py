@@ -47,7 +47,8 @@ def must(words, folder=None):
 class Driver:
 	"""The driver's objects, compiled once into `work`."""
 
-	def __init__(self, work, cpu="native", onednn=False):
+	def __init__(self, work, cpu="native", onednn=False, jit=None):
+		self.jit = jit                              # libingot's path, where its JIT races
 		self.ort = environment.package_file("onnxruntime", "capi/libonnxruntime.so.*")
 		self.openvino = environment.package_file("openvino", "libs/libopenvino_c.so*")
 		include = environment.package_file("openvino", "include")
@@ -58,7 +59,7 @@ class Driver:
 		self.work, self.objects, self.cpu = work, [], cpu
 		if cpu != "native":                         # oneDNN's, OpenVINO's copy of it too; OpenVINO's products are not oneDNN's
 			os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
-		names = ["race", "team", "limits", "bounds", "ingot", "onnxruntime", "openvino"]
+		names = ["race", "team", "limits", "bounds", "ingot", "jit", "onnxruntime", "openvino"]
 		names.append("onednn" if onednn else "onednn_absent")
 		sources = [os.path.join(ENGINES, name) for name in names]
 		sources += [os.path.join(RUNTIME, name) for name in ("threads", "status")]
@@ -119,6 +120,16 @@ static int call(void *const *in, void *const *out, void *workspace, const struct
 '''
 
 
+def code_bytes(archive):
+	"""Bytes of code in an archive, as `size` counts them; None without it."""
+	try:
+		done = subprocess.run(["size", "-t", archive], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=TIMEOUT)
+	except OSError:
+		return None
+	lines = done.stdout.decode().splitlines()
+	return int(lines[-1].split()[0]) if not done.returncode and lines else None
+
+
 def build(program, case, io, model, symbols, threads, cpu, folder):
 	"""`ingot build` into a folder; returns (its Library or None, what is wrong or None)."""
 	name = re.sub(r"\W", "_", case.name, flags=re.ASCII)
@@ -156,7 +167,8 @@ def write_network(folder, case, io, read, write, driver, library):
 		text.append(library.text())
 	words = {side: side for side in arrays} | {f"{side[:-1]}_count": len(arrays[side]) for side in arrays} | {
 	         "read_bytes": float(read), "write_bytes": float(write), "ort_library": c_string(driver.ort),
-	         "ov_library": c_string(driver.openvino), "onednn": c_string(case.onednn) if case.onednn else "NULL"}
+	         "ov_library": c_string(driver.openvino),
+	         "ingot_library": c_string(driver.jit) if driver.jit else "NULL", "onednn": c_string(case.onednn) if case.onednn else "NULL"}
 	if library:
 		words |= {"ingot_workspace": "workspace_new", "ingot_call": "call"}
 	text.append("const struct network network = {\n" + "".join(f"\t.{k} = {v},\n" for k, v in words.items()) + "};\n")
@@ -280,6 +292,7 @@ def race(case, options, driver, work):
 	if library:
 		row["kernels"] = len(library.manifest.get("kernels", []))
 		row["workspace_bytes"] = library.manifest.get("workspace_bytes")
+		row["weights_bytes"], row["code_bytes"] = library.manifest.get("weights_bytes"), code_bytes(library.library)
 	good = {e: row[e]["median"] for e in map(plain, options.engines) if "median" in row[e]}
 	peers = {e: us for e, us in good.items() if not e.startswith("ingot")}
 	row["fastest"] = min(peers, key=peers.get) if peers else None

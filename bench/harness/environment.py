@@ -69,6 +69,12 @@ def ingot():
 	return os.path.abspath(path)
 
 
+def shared_library():
+	"""libingot: $INGOT_LIBRARY, else the build folder's."""
+	path = os.environ.get("INGOT_LIBRARY") or os.path.join(ROOT, "build", "generator", "shared", "libingot.so.0")
+	return os.path.abspath(path) if os.path.exists(path) else lack(f"no library {path}: build ingot, or name it with INGOT_LIBRARY")
+
+
 def compiler():
 	words = os.environ.get("CC", "cc").split()
 	return words if shutil.which(words[0]) else lack(f"no C compiler {words[0]}")

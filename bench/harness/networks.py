@@ -160,7 +160,7 @@ def attribute(node, name, default):
 
 
 def macs(model):
-	"""Multiply-accumulates of Conv, Gemm, MatMul and LSTM; None where others matter or a shape is not known."""
+	"""Multiply-accumulates of Conv, ConvTranspose, Gemm, MatMul and LSTM; None where others matter or a shape is not known."""
 	try:
 		graph, shape = shapes(model)
 		total = 0
@@ -172,7 +172,9 @@ def macs(model):
 			elif n.op_type == "LSTM":
 				(steps, batch, width), (directions, rows, _) = shape[n.input[0]], shape[n.input[1]]
 				total += steps * batch * directions * rows * (width + rows // 4)
-			elif n.op_type in ("GRU", "RNN", "ConvTranspose", "Einsum", "If", "Loop", "Scan"):
+			elif n.op_type == "ConvTranspose":
+				total += math.prod(shape[n.input[0]]) * math.prod(shape[n.input[1]][1:])
+			elif n.op_type in ("GRU", "RNN", "Einsum", "If", "Loop", "Scan"):
 				return None
 	except (KeyError, IndexError, ValueError, onnx.shape_inference.InferenceError):
 		return None

@@ -1,0 +1,142 @@
+"""Lines of corners.tsv -> cases: models made by onnx.helper, with seeded inputs and constants; the table of their races."""
+import os
+import re
+import sys
+
+from . import environment
+
+LIST = os.path.join(environment.ROOT, "bench", "harness", "corners.tsv")
+COLUMNS = ("name", "operator", "inputs", "attributes", "network")
+TYPES = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8", "i32": "int32",
+         "i64": "int64", "bool": "bool"}
+OPSET, SPREAD, SPREAD_OF_CONSTANTS = 17, 2.0, 0.1
+OPERAND = re.compile(r"(\w+)([:=])(\w+)\[([\d,]*)\](?:\{(.*)\}|(-?[\d.]+)\.\.(-?[\d.]+))?$")
+NODE = re.compile(r"([\w, ]+) = (\w+)\(([\w, -]*)\)$")
+
+
+def blocks():
+	"""Each line of the list as a dictionary of its columns."""
+	with open(LIST) as f:
+		lines = [line.rstrip("\n").split("\t") for line in f if line[0] != "#"]
+	return [dict(zip(COLUMNS, line)) for line in lines]
+
+
+def operand(text):
+	"""NAME:TYPE[DIMS], NAME=TYPE[DIMS] and what is behind it: its name, its array, whether it is constant."""
+	import numpy as np
+	import seeded
+	name, kind, word, dims, values, low, high = OPERAND.match(text).groups()
+	dims = [int(d) for d in dims.split(",") if d]
+	count, of = int(np.prod(dims, dtype=np.int64)), np.dtype(TYPES[word])
+	if values is not None:
+		return name, np.array([float(v) for v in values.split(",")]).astype(of).reshape(dims), kind == "="
+	drawn = seeded.uniform(name, count).reshape(dims)
+	if low is not None:
+		low, high = float(low), float(high)
+	elif of.kind == "f":
+		high = SPREAD_OF_CONSTANTS if kind == "=" else SPREAD
+		low = -high
+	else:
+		low, high = (0, 2) if of.kind == "b" else (np.iinfo(of).min, np.iinfo(of).max) if of.itemsize == 1 else (0, 100)
+	drawn = low + (high - low) * drawn
+	return name, (drawn if of.kind == "f" else np.floor(drawn)).astype(of), kind == "="
+
+
+def attribute(text):
+	"""A number, numbers parted by commas, or a word."""
+	parts = text.split(",")
+	try:
+		numbers = [float(p) if "." in p else int(p) for p in parts]
+	except ValueError:
+		return text
+	return numbers[0] if len(parts) == 1 else numbers
+
+
+PLURAL = ("kernel_shape", "pads", "strides", "dilations", "output_padding", "axes", "pooled_shape")       # also of one number
+
+
+def nodes_of(block, operands):
+	"""The block's nodes, and the opset that they are of."""
+	from onnx import helper
+	said, opset = {}, OPSET
+	for word in block["attributes"].split():
+		name, text = word.split("=", 1)
+		node, _, name = name.rpartition(".")
+		value = attribute(text)
+		if name in PLURAL and not isinstance(value, list):
+			value = [value]
+		if name == "opset":
+			opset = value
+		else:
+			said.setdefault(node, {})[name] = value
+	words = block["operator"]
+	if "(" not in words:
+		words = f"y = {words}({', '.join(operands)})"
+	nodes = []
+	for text in words.split("; "):
+		outs, op, ins = NODE.match(text).groups()
+		outs = outs.split(", ")
+		nodes.append(helper.make_node(op, ["" if i == "-" else i for i in ins.split(", ") if i], outs, **said.get(outs[0], said.get("", {}) if len(words.split("; ")) == 1 else {})))
+	return nodes, opset
+
+
+def make(folder, block):
+	"""Writes the case of a block and returns it."""
+	import onnx
+	from onnx import helper, numpy_helper
+	from . import kernels
+	sys.path.insert(0, os.path.join(environment.ROOT, "examples"))
+	import seeded
+	operands = {}
+	for word in block["inputs"].split():
+		operands[word if word == "-" else OPERAND.match(word).group(1)] = None if word == "-" else operand(word)[1:]
+	nodes, opset = nodes_of(block, operands)
+	read = {i for node in nodes for i in node.input}
+	outs = [o for node in nodes for o in node.output if o not in read]
+	value = lambda name, array: helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+	given = {name: one for name, one in operands.items() if one}
+	feeds = {name: array for name, (array, constant) in given.items() if not constant}
+	constants = {name: array for name, (array, constant) in given.items() if constant}
+
+	def model(outputs):
+		graph = helper.make_graph(nodes, "block", [value(*one) for one in feeds.items()], outputs,
+		                          [numpy_helper.from_array(array, name) for name, array in constants.items()])
+		made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], producer_name="ingot")
+		made.ir_version = 10
+		return made
+
+	os.makedirs(folder)
+	path = os.path.join(folder, "model.onnx")
+	onnx.save(model([onnx.ValueInfoProto(name=o) for o in outs]), path)
+	try:
+		outputs, made_by = seeded.reference(path, feeds)
+	except Exception as error:                            # onnxruntime has no kernel: ONNX's own evaluation
+		from onnx.reference import ReferenceEvaluator
+		outputs = dict(zip(outs, ReferenceEvaluator(path).run(outs, feeds)))
+		made_by = f"onnx {onnx.__version__}"
+	onnx.save(model([value(*one) for one in outputs.items()]), path)
+	seeded.write_case(folder, feeds, outputs, made_by)
+	return kernels.Kernel(folder, block["name"], list(constants.values()), None, [])
+
+
+def limit(row):
+	"""The share of the limit that binds; None where it was not measured."""
+	shares = [s for s in (row.get("share", {}).get("fma"), row.get("share", {}).get("bandwidth")) if s]
+	return max(shares) if shares else None
+
+
+def line(block, row):
+	"""A row of the table."""
+	from . import report
+	jit = row.get("ingot_jit", {}).get("median")
+	own = row.get("ingot", {}).get("median")
+	names = ("ingot", "ingot_jit", "onnxruntime", "openvino")
+	times = [report.micro(row[n]["median"]) if "median" in row.get(n, {}) else report.cell(row.get(n)) for n in names]
+	number = lambda value, form: form % value if value is not None else "-"
+	return "| " + " | ".join([block["name"], block["network"], *times, number(row["ratio"], "%.2f"), report.percent(limit(row)),
+	                          number(jit / own if jit and own else None, "%.2f"), number(row.get("code_bytes"), "%d"),
+	                          number(row.get("weights_bytes"), "%d")]) + " |"
+
+
+HEAD = ("| block | network | ingot µs | JIT µs | onnxruntime µs | OpenVINO µs | ingot / faster peer | of the limit | JIT / ingot | code | constants |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|")
