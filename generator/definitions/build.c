@@ -243,6 +243,23 @@ void mark_batch(struct definition *definition, uint32_t axes)
 		definition->order = definition_order(definition);
 }
 
+void chain_terms(struct definition *definition)
+{
+	definition->chain = true;
+	definition->order = definition_order(definition);
+}
+
+void program_move(struct program *program, size_t from, const struct definition *before)
+{
+	size_t fresh = program->all.count - from, at = (size_t)before->number;
+	struct definition **moving = arena_new_array(program->arena, struct definition *, fresh + 1);
+	memcpy(moving, program->all.at + from, fresh * sizeof *moving);
+	memmove(program->all.at + at + fresh, program->all.at + at, (from - at) * sizeof *moving);
+	memcpy(program->all.at + at, moving, fresh * sizeof *moving);
+	for (size_t i = at; i < program->all.count; i++)
+		program->all.at[i]->number = (int)i;
+}
+
 static int64_t product(int count, const int64_t *extents)
 {
 	int64_t n = 1;
@@ -329,7 +346,7 @@ static bool factors_depend_on_all(const struct definition *definition)
 
 enum order definition_order(const struct definition *definition)
 {
-	if (definition_terms(definition) < LANE_TERMS || definition_stands_alone(definition)
+	if (definition_terms(definition) < LANE_TERMS || definition->chain || definition_stands_alone(definition)
 	        || (definition->products && dtypes[definition->type].class != CLASS_FLOAT))
 		return ORDER_SERIAL; /* integers are exact in any */
 	if (definition->products && definition_outputs(definition) > FEW_OUTPUTS && !factors_depend_on_all(definition))

@@ -317,6 +317,7 @@ struct definition {
 	                * whose body only becomes a product, by what is inlined, rounds the product as before.  Of
 	                * integers: any row of products.c */
 	enum order order;
+	bool chain;     /* its terms add in a chain, however many they are: maxima over windows */
 	uint32_t batch; /* of a reduction: bit v, output variable v is a batch axis: no number depends on its extent */
 	int reduced;
 	int64_t reduced_extents[MAX_RANK];
@@ -391,8 +392,9 @@ struct definition *define_reduction(struct program *, const char *name, int rank
         int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
 /* These axes of a sum of products (bit v: output variable v) are batch axes too, and its order is set anew. */
 void mark_batch(struct definition *, uint32_t axes);
+void chain_terms(struct definition *); /* sets `chain`, and its order anew */
 /* The law of orders, from the definition without the extents of its batch axes: fewer than LANE_TERMS terms add in a
- * chain; so do products that have more than FEW_OUTPUTS outputs and read some factor for several of them.  Everything
+ * chain; so do maxima over windows, whose axes may then go one after the other, and products that have more than FEW_OUTPUTS outputs and read some factor for several of them.  Everything
  * else adds in lanes.  (Chains of few outputs wait for their own sums: at 16 outputs of 512 terms lanes are twice as
  * fast, at 24 a sixth, at 32 no more.) */
 enum { LANE_TERMS = 64, FEW_OUTPUTS = 24 };
@@ -442,6 +444,8 @@ const char *number_text(struct arena *, enum dtype, double number, int64_t integ
 /* By number: does a definition, or what it reads, make random numbers? */
 bool *program_random(const struct program *);
 void program_remove_dead(struct program *); /* what no output and no check needs */
+/* What was appended from number `from` on stands before that definition. */
+void program_move(struct program *, size_t from, const struct definition *before);
 
 /* ---- winograd.c: convolutions with fewer products ---- */
 struct rewrite {                   /* of a convolution */

@@ -318,7 +318,7 @@ static const struct expr *back_rows(const struct winograd *w, struct definition 
 bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 {
 	struct winograd w = { .program = program, .arena = program->arena, .conv = conv, .m = m, .n = m + 2 };
-	size_t before = program->all.count, at = 0;
+	size_t before = program->all.count;
 	if (!match(&w))
 		return false;
 	w.tiles_y = (conv->extents[2] + m - 1) / m, w.tiles_x = (conv->extents[3] + m - 1) / m;
@@ -337,13 +337,7 @@ bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 	conv->reduce = REDUCE_NONE, conv->products = false, conv->reduced = 0, conv->start = NULL, conv->body = body;
 	memcpy(rewrite->parts, parts, sizeof parts);
 	push(program->arena, &program->rewrites, rewrite);
-	/* They were added at the end; they belong before the convolution. */
-	while (program->all.at[at] != conv)
-		at++;
-	memmove(program->all.at + at + COUNT(parts), program->all.at + at, (before - at) * sizeof *program->all.at);
-	memcpy(program->all.at + at, parts, sizeof parts);
-	for (size_t i = 0; i < program->all.count; i++)
-		program->all.at[i]->number = (int)i;
+	program_move(program, before, conv);
 	return true;
 }
 

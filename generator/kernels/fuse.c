@@ -161,6 +161,7 @@ static void take_space(struct arena *arena, struct definition *d, const struct d
 	d->reduce = from->reduce;
 	d->products = from->products;
 	d->order = from->order;
+	d->chain = from->chain;
 	d->batch = 0;
 	for (int v = 0, var; v < from->rank; v++)
 		if (from->batch >> v & 1 && index_is_var(load->at[v], &var))

@@ -89,12 +89,7 @@ static bool split_group(struct program *program, struct definition *d)
 	d->reduced = 0;
 	d->start = NULL;
 	d->body = expr_load(arena, sum, at);
-	/* It was added at the end; it belongs before its only reader. */
-	struct definition **place = program->all.at + d->number;
-	memmove(place + 1, place, (program->all.count - 1 - (size_t)d->number) * sizeof *place);
-	*place = sum;
-	for (size_t i = 0; i < program->all.count; i++)
-		program->all.at[i]->number = (int)i;
+	program_move(program, program->all.count - 1, d);
 	return true;
 }
 

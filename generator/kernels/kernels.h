@@ -39,6 +39,7 @@ struct scheduled {
 	bool generic;            /* barred from every shape but loops */
 	bool row_apart; /* barred from kernels in which it would be a row: layouts let vectors run along the loops
 	                   around */
+	bool kept;      /* stored, whatever computing it again would cost */
 	bool steers;    /* the schedule asks it whether to run kernels, or kernels where to end */
 	VECTOR(struct definition *) readers;
 };
@@ -208,8 +209,9 @@ struct lowered *lower(
 
 void find_branches(struct lowered *); /* branch.c: which kernels the schedule runs only where a condition holds */
 void split_groups(struct program *);  /* groups.c: grouped sums get the group as a variable of its own */
-void keep_narrow(struct program *);   /* narrow.c: weights of few bytes are widened where they are read */
-void place(struct lowered *);         /* modes.c: virtual definitions are inlined; the others get a mode and readers */
+void separate_windows(struct program *, const struct target *); /* windows.c: pads apart; maxima axis by axis */
+void keep_narrow(struct program *); /* narrow.c: weights of few bytes are widened where they are read */
+void place(struct lowered *);       /* modes.c: virtual definitions are inlined; the others get a mode and readers */
 void layout_row_major(struct definition *); /* its layout until layout() chooses another; its bytes */
 void find_readers(struct lowered *);        /* who reads what, anew */
 void store_counts(

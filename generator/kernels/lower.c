@@ -58,6 +58,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	}
 	copy_outputs(program);
 	split_groups(program);
+	separate_windows(program, target);
 	if (target->short_flash && target->small)
 		keep_narrow(program);
 	choose_products(program, target);

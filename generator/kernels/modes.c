@@ -173,6 +173,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	if (scheduled(d)->rewrite
 	        && !lowered->target->log) /* what a rewrite made is one kernel's own affair, but where it is told of */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REWRITTEN };
+	if (scheduled(d)->kept)
+		return no;
 	bool moves = d->body->kind == EXPR_LOAD,
 	     number = moves && d->body->of->source == SOURCE_CONSTANT && definition_elements(d->body->of) == 1;
 	if (number || has_no_loads(d->body))
@@ -295,7 +297,7 @@ void place(struct lowered *lowered)
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		scheduled(d)->first = scheduled(d)->last = -1;
-		scheduled(d)->generic = lowered->target->log;
+		scheduled(d)->generic |= lowered->target->log;
 		layout_row_major(d);
 	}
 	for (size_t i = 0; i < program->rewrites.count; i++) {

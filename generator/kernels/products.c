@@ -371,14 +371,7 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 		sum->start = correction_of(program, sum, b, s.zero);
 	sum->body = expr_scalar(arena, product->row, a_words, b_words, NULL);
 	sum->reduced_extents[v - sum->rank] = (sum->reduced_extents[v - sum->rank] + product->k - 1) / product->k;
-	/* They were added at the end; they belong before the sum. */
-	size_t fresh = program->all.count - before, at = (size_t)sum->number;
-	struct definition **moving = arena_new_array(arena, struct definition *, fresh + 1);
-	memcpy(moving, program->all.at + before, fresh * sizeof *moving);
-	memmove(program->all.at + at + fresh, program->all.at + at, (before - at) * sizeof *moving);
-	memcpy(program->all.at + at, moving, fresh * sizeof *moving);
-	for (size_t i = at; i < program->all.count; i++)
-		program->all.at[i]->number = (int)i;
+	program_move(program, before, sum);
 	return true;
 }
 

@@ -100,6 +100,7 @@ void define_max_pool(struct definer *definer, const struct op *op)
 	window_of(definer->node, definer->node->in[0], NULL, &window);
 	const char *name = node_has_out(definer->node, 0) ? definer->node->out[0]->name : definer_name(definer, "max");
 	struct definition *largest = reduce_window(definer, &window, name, REDUCE_MAX, -INFINITY);
+	chain_terms(largest);
 	definer_out(definer, 0, largest);
 	if (node_has_out(definer->node, 1))
 		define_indices(definer, &window, largest);

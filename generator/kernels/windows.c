@@ -1,0 +1,498 @@
+/* windows.c: reductions over windows of many taps -> the same over data with their pads, and maxima axis by axis.
+ *
+ * A window that reaches into pads asks at each tap whether it is there.  Where taps are loops that question stays
+ * innermost, and no lane can run along the image.  So what many taps read is stored with its pads: the terms are the
+ * same, and so is every bit.
+ *
+ * A maximum over several axes is one along the last axis, then one along the axis before.  The first of equals in
+ * row-major order is the first of its row, in the first row that has it, and a NaN never wins, so every bit stays.
+ * Many taps become two steps, 13 of them 4 of 4 at a distance of 3; windows of one tensor share the last axis: 13 taps
+ * are two of 9 at a distance of 4, and 9 are two of 5. */
+#include "kernels/kernels.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+	TAPS_STRAIGHT = 16, /* of a window that unroll.c makes a straight line */
+	TAPS_MOST = 12,     /* of one step along an axis */
+	WIDER_MOST = 6,     /* times the larger of data and result: with its pads */
+	TAPS_BARE = 6,      /* of a step that asks at each tap whether it is there */
+	PASS_COST = 3,      /* of a store and a load, in taps */
+};
+
+/* Along an axis of the data: place stride * variable + dilation * tap - before. */
+struct along {
+	int variable, tap; /* tap: -1: no window runs along it */
+	int64_t stride, dilation, before, taps, results, extent;
+};
+struct window {
+	struct definition *d;
+	const struct expr *padded, *load; /* load, or a select around it */
+	struct along along[MAX_RANK];     /* of the data */
+	bool alone; /* the axes of data and result are each other's, and no other variable is in an index */
+};
+struct windows {
+	struct program *program;
+	struct arena *arena;
+	VECTOR(struct window) all;
+};
+
+/* ---- which are windows ---- */
+static int64_t taps_of(const struct window *w)
+{
+	int64_t taps = 1;
+	for (int v = 0; v < w->load->rank; v++)
+		taps *= w->along[v].tap < 0 ? 1 : w->along[v].taps;
+	return taps;
+}
+
+/* Places from the first tap of the first window to the last tap of the last one. */
+static int64_t reach_of(const struct along *a)
+{
+	return a->stride * (a->results - 1) + a->dilation * (a->taps - 1) + 1;
+}
+
+static bool reads_pads(const struct along *a) { return a->before > 0 || reach_of(a) - a->before > a->extent; }
+
+static bool match_axis(const struct definition *d, const struct index *at, struct along *a)
+{
+	a->variable = a->tap = -1;
+	for (int r = 0; r < d->reduced; r++)
+		if (index_uses(at, d->rank + r))
+			a->tap = d->rank + r;
+	if (a->tap < 0)
+		return true;
+	a->dilation = index_factor(at, a->tap);
+	a->taps = d->reduced_extents[a->tap - d->rank];
+	a->before = -at->constant;
+	a->results = a->stride = 1;
+	for (int i = 0; i < at->count; i++) {
+		const struct index_term *term = &at->terms[i];
+		if (term->atom->kind != ATOM_VAR || term->factor < 1
+		        || (term->atom->var >= d->rank && term->atom->var != a->tap)
+		        || (term->atom->var < d->rank && a->variable >= 0))
+			return false;
+		if (term->atom->var < d->rank) {
+			a->variable = term->atom->var;
+			a->stride = term->factor;
+			a->results = d->extents[a->variable];
+		}
+	}
+	return a->before >= 0 && !(d->products && a->variable < 0 && a->taps > 1);
+}
+
+/* Does a tap move it together with another variable? */
+static bool slides(const struct window *w, const struct expr *load)
+{
+	for (int v = 0; load->kind == EXPR_LOAD && v < load->rank; v++)
+		for (int r = 0; load->at[v]->count > 1 && r < w->d->reduced; r++)
+			if (index_uses(load->at[v], w->d->rank + r))
+				return true;
+	return false;
+}
+
+/* The one load that slides, with the select around it. */
+static enum visit find_padded(void *user, const struct expr *expr)
+{
+	struct window *w = user;
+	const struct expr *load = expr->kind == EXPR_SELECT && expr->arg[1]->kind == EXPR_NUMBER ? expr->arg[0] : expr;
+	if (!slides(w, load))
+		return VISIT_PARTS;
+	if (w->padded && w->padded != expr) {
+		w->padded = NULL;
+		return VISIT_END;
+	}
+	w->padded = expr;
+	w->load = load;
+	return VISIT_PAST;
+}
+
+static bool pads_are_ranges(const struct window *w)
+{
+	for (int i = 0; w->padded != w->load && i < w->padded->range_count; i++) {
+		const struct range *range = &w->padded->ranges[i];
+		bool own = false;
+		for (int v = 0; v < w->load->rank; v++)
+			own |= w->along[v].tap >= 0 && range->from == 0 && range->to == w->along[v].extent
+			        && index_equal(range->at, w->load->at[v]);
+		if (!own)
+			return false;
+	}
+	return true;
+}
+
+/* Columns of a product of matrices: what some variable moves in the weights alone. */
+static bool has_columns(const struct window *w)
+{
+	for (int v = 0; v < w->d->rank; v++)
+		if (w->d->products && w->d->extents[v] > 1 && expr_uses(w->d->body, v) && !expr_uses(w->padded, v))
+			return true;
+	return false;
+}
+
+static bool match(struct definition *d, struct window *w)
+{
+	*w = (struct window){ .d = d, .alone = true };
+	if (d->source != SOURCE_COMPUTED || (d->reduce != REDUCE_SUM && d->reduce != REDUCE_MAX) || d->check
+	        || definition_stands_alone(d) || definition_terms(d) <= 1 || definition_elements(d) == 0)
+		return false;
+	if (expr_visit(d->body, find_padded, w) || !w->padded || w->load->of->source == SOURCE_CONSTANT
+	        || definition_elements(w->load->of) == 0)
+		return false;
+	uint64_t taps = 0;
+	w->alone = w->load->rank == d->rank;
+	for (int v = 0, var; v < w->load->rank; v++) {
+		struct along *a = &w->along[v];
+		a->extent = w->load->of->extents[v];
+		if (!match_axis(d, w->load->at[v], a) || (a->tap >= 0 && taps & var_bit(a->tap)))
+			return false;
+		if (a->tap >= 0)
+			taps |= var_bit(a->tap);
+		if (!w->alone)
+			continue;
+		bool fixed = d->extents[v] == 1 && (a->tap >= 0 ? a->variable < 0 : a->extent == 1);
+		w->alone = fixed
+		        || (a->tap >= 0 ? a->variable == v
+		                        : d->extents[v] == a->extent && index_is_var(w->load->at[v], &var) && var == v);
+	}
+	for (int r = 0; r < d->reduced; r++)
+		if (d->reduced_extents[r] > 1 && !(taps & var_bit(d->rank + r)))
+			return false;
+	return taps && pads_are_ranges(w) && !has_columns(w);
+}
+
+/* ---- data with their pads ---- */
+static const struct index *var_of(struct windows *ws, int v, int64_t extent) { return index_var(ws->arena, v, extent); }
+
+/* x, `before[v]` places from its first one along the axes that have a `reach` there; NULL: it would be too large. */
+static struct definition *with_pads(
+        struct windows *ws, const struct window *w, const int64_t *before, const int64_t *reach)
+{
+	struct definition *x = w->load->of;
+	const struct index *at[MAX_RANK];
+	struct range ranges[MAX_RANK];
+	int64_t extents[MAX_RANK], elements = definition_elements(x), most = definition_elements(w->d), all = 1;
+	int count = 0;
+	most = WIDER_MOST * (elements > most ? elements : most);
+	for (int v = 0; v < x->rank; v++) {
+		extents[v] = reach[v] ? reach[v] : x->extents[v];
+		if (__builtin_mul_overflow(all, extents[v], &all) || all > most)
+			return NULL;
+		at[v] = index_plus(ws->arena, var_of(ws, v, extents[v]), reach[v] ? -before[v] : 0);
+		if (reach[v])
+			ranges[count++] = (struct range){ at[v], 0, x->extents[v] };
+	}
+	const struct expr *load = expr_load(ws->arena, x, at);
+	struct definition *p = define_map(ws->program, arena_printf(ws->arena, "%s_pads", x->name), x->rank, extents,
+	        w->padded == w->load ? load : expr_select(ws->arena, ranges, count, load, w->padded->arg[1]));
+	scheduled(p)->kept = true;
+	return p;
+}
+
+struct replacing {
+	const struct expr *old, *new;
+};
+static const struct expr *replaced(struct rewriter *r, const struct expr *expr)
+{
+	const struct replacing *replacing = r->user;
+	return expr == replacing->old ? replacing->new : NULL;
+}
+
+/* The same terms, of data with their pads. */
+static void keep_pads(struct windows *ws, struct window *w)
+{
+	int64_t before[MAX_RANK], reach[MAX_RANK];
+	const struct index *at[MAX_RANK];
+	size_t from = ws->program->all.count;
+	for (int v = 0; v < w->load->rank; v++) {
+		bool pads = w->along[v].tap >= 0 && reads_pads(&w->along[v]);
+		before[v] = pads ? w->along[v].before : 0;
+		reach[v] = pads ? reach_of(&w->along[v]) : 0;
+		at[v] = index_plus(ws->arena, w->load->at[v], before[v]);
+	}
+	struct definition *p = with_pads(ws, w, before, reach);
+	if (!p)
+		return;
+	struct replacing replacing = { w->padded, expr_load(ws->arena, p, at) };
+	struct rewriter rewriter = { .arena = ws->arena, .expr = replaced, .index = index_stays, .user = &replacing };
+	w->d->body = rewrite_expr(&rewriter, w->d->body);
+	scheduled(w->d)->generic |= w->d->products;
+	program_move(ws->program, from, w->d);
+}
+
+/* ---- axis by axis ---- */
+/* What stands at places of the data from -low[v] on. */
+struct stood {
+	struct definition *of;
+	int64_t low[MAX_RANK];
+	bool passed[MAX_RANK];  /* axes that are done */
+	int64_t from[MAX_RANK]; /* where the window's own results begin in it */
+	int64_t taps;           /* along the last axis, of the windows that it has the maxima of */
+};
+
+/* A pass along `axis`: result i is the maximum of `taps`, `step` apart, from place stride * i - before on.  Along
+ * `next`, which may be -1, it has `rows` results from place -above on, neutral where there are no data. */
+struct pass {
+	int axis, next;
+	bool bare; /* taps may lie outside of what it reads: those are neutral */
+	int64_t results, stride, before, taps, step, rows, above;
+};
+
+static const struct expr *pass_body(
+        struct windows *ws, const struct window *w, const struct stood *from, const struct pass *p, int64_t *extents)
+{
+	const struct index *at[MAX_RANK];
+	int rank = from->of->rank;
+	for (int v = 0; v < rank; v++) {
+		extents[v] = v == p->axis ? p->results
+		        : v == p->next    ? p->rows
+		        : from->passed[v] ? w->d->extents[v]
+		                          : from->of->extents[v];
+		at[v] = index_plus(ws->arena, var_of(ws, v, extents[v]), from->from[v]);
+	}
+	at[p->axis] = index_add(ws->arena, index_scale(ws->arena, at[p->axis], p->stride),
+	        index_plus(ws->arena, index_scale(ws->arena, var_of(ws, rank, p->taps), p->step),
+	                from->low[p->axis] - p->before));
+	int asks = p->bare ? p->axis : p->next; /* the axis along which there may be no data */
+	if (asks < 0 || w->padded == w->load)
+		return expr_load(ws->arena, from->of, at);
+	struct range there = { index_plus(ws->arena, at[asks], p->bare ? 0 : -p->above), 0, w->along[asks].extent };
+	at[asks] = index_plus(ws->arena, there.at, from->low[asks]);
+	return expr_select(ws->arena, &there, 1, expr_load(ws->arena, from->of, at), w->padded->arg[1]);
+}
+
+static struct stood run_pass(struct windows *ws, const struct window *w, const struct stood *from, const struct pass *p)
+{
+	struct stood to = *from;
+	memset(to.from, 0, sizeof to.from);
+	int64_t extents[MAX_RANK];
+	const struct expr *body = pass_body(ws, w, from, p, extents);
+	to.of = define_reduction(ws->program, arena_printf(ws->arena, "%s_axis%d", w->d->name, p->axis), from->of->rank,
+	        extents, REDUCE_MAX, 1, &p->taps, NULL, body);
+	chain_terms(to.of);
+	to.of->node = w->d->node;
+	to.low[p->axis] = p->before;
+	if (p->next >= 0)
+		to.low[p->next] = p->above;
+	return to;
+}
+
+/* `taps` of which each stands for `of` neighbours: how many, how far apart, make a window of so many; 0: none. */
+static int64_t steps_of(int64_t window, int64_t of, int64_t *apart)
+{
+	int64_t rest = window - of, steps = (rest + of - 1) / of;
+	while (rest > 0 && rest % steps)
+		steps++;
+	*apart = rest > 0 ? rest / steps : 0;
+	return rest < 0 ? 0 : steps + 1;
+}
+
+/* Of many taps: how many the first of two steps takes; 0: one step. */
+static int64_t first_step(int64_t taps)
+{
+	int64_t least = taps, best = 0, apart;
+	for (int64_t first = 2; taps > TAPS_MOST && first <= taps / 2 && first < least; first++)
+		if (first + steps_of(taps, first, &apart) + PASS_COST < least) {
+			least = first + steps_of(taps, first, &apart) + PASS_COST;
+			best = first;
+		}
+	return best;
+}
+
+/* The window's maxima along one axis; `d`: into that definition, the last pass. */
+static struct stood along_axis(struct windows *ws, const struct window *w, struct stood from, struct pass p, bool last)
+{
+	int64_t apart = 1, first = p.stride == 1 ? first_step(p.taps) : 0, dilation = p.step;
+	if (first) {
+		struct pass half = p;
+		half.taps = first;
+		half.results = p.results + dilation * (p.taps - first);
+		from = run_pass(ws, w, &from, &half);
+		p.taps = steps_of(p.taps, first, &apart);
+	}
+	p.step = apart * dilation;
+	if (!last)
+		return run_pass(ws, w, &from, &p);
+	struct definition *d = w->d;
+	int64_t extents[MAX_RANK];
+	d->body = pass_body(ws, w, &from, &p, extents);
+	d->reduced = 1;
+	d->reduced_extents[0] = p.taps;
+	chain_terms(d);
+	return from;
+}
+
+static bool is_least(const struct expr *e)
+{
+	if (dtypes[e->type].class == CLASS_FLOAT)
+		return isinf(e->number) && e->number < 0;
+	return e->integer == (dtypes[e->type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[e->type].bits) : 0);
+}
+
+/* Its axes, the last one first; their count. */
+static int axes_of(const struct window *w, int *axes)
+{
+	int count = 0;
+	for (int v = w->load->rank; v-- > 0;)
+		if (w->along[v].tap >= 0 && w->along[v].taps > 1)
+			axes[count++] = v;
+	return count;
+}
+
+static bool separates(const struct window *w)
+{
+	const struct definition *d = w->d;
+	int axes[MAX_RANK], count = axes_of(w, axes);
+	if (d->reduce != REDUCE_MAX || d->order != ORDER_SERIAL || d->start || !w->alone || d->body != w->padded
+	        || (w->padded != w->load && !is_least(w->padded->arg[1])) || !count)
+		return false;
+	double cost = PASS_COST * (count + 1), rows = 1;
+	for (int i = count; i-- > 0; rows *= (double)w->along[axes[i]].stride)
+		cost += rows * (double)w->along[axes[i]].taps;
+	return count == 1 ? w->along[axes[0]].taps > TAPS_MOST && w->along[axes[0]].stride == 1
+	                  : cost < (double)taps_of(w);
+}
+
+/* Windows that can share their passes along the last axis: of one tensor, of stride 1. */
+static bool are_shared(const struct window *a, const struct window *b)
+{
+	int axes[2][MAX_RANK], count = axes_of(a, axes[0]);
+	if (a->load->of != b->load->of || axes_of(b, axes[1]) != count || count < 2 || a->d->type != b->d->type)
+		return false;
+	for (int i = 0; i < count; i++)
+		if (axes[0][i] != axes[1][i])
+			return false;
+	const struct along *last[] = { &a->along[axes[0][0]], &b->along[axes[0][0]] };
+	return last[0]->stride == 1 && last[1]->stride == 1 && last[0]->dilation == last[1]->dilation;
+}
+
+static int by_taps(const void *a, const void *b)
+{
+	const struct window *const *x = a, *const *y = b;
+	int axes[MAX_RANK] = { 0 };
+	axes_of(*x, axes);
+	int64_t left = (*x)->along[axes[0]].taps, right = (*y)->along[axes[0]].taps;
+	return left != right ? (left > right) - (left < right) : (*x)->d->number - (*y)->d->number;
+}
+
+/* What all of the group read along an axis: places -low … reach - low. */
+static void reach_of_group(struct window *const *group, size_t count, int axis, int64_t *low, int64_t *reach)
+{
+	int64_t high = *low = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct along *a = &group[i]->along[axis];
+		*low = a->before > *low ? a->before : *low;
+		high = reach_of(a) - a->before > high ? reach_of(a) - a->before : high;
+	}
+	*reach = *low + high;
+}
+
+/* The axes behind the last one, each window for itself; d is what the last pass computes. */
+static void pass_rest(
+        struct windows *ws, const struct window *w, struct stood from, const int *axes, int count, bool bare)
+{
+	for (int i = 1; i < count; i++) {
+		const struct along *a = &w->along[axes[i]];
+		struct pass p = { axes[i], -1, bare, a->results, a->stride, a->before, a->taps, a->dilation, 0, 0 };
+		const struct along *next = i + 1 < count ? &w->along[axes[i + 1]] : NULL;
+		if (next && !bare) {
+			p.next = axes[i + 1];
+			p.rows = reach_of(next);
+			p.above = next->before;
+		}
+		from = along_axis(ws, w, from, p, !next);
+		from.passed[axes[i]] = true;
+	}
+}
+
+/* The maxima of the window's taps at all places that any of its group wants: the next one's are made of these. */
+static struct stood along_shared(
+        struct windows *ws, const struct window *w, struct stood from, struct pass p, int64_t reach)
+{
+	int64_t apart = 1, taps = p.taps, steps = steps_of(taps, from.taps, &apart);
+	if (steps == 1)
+		return from;
+	p.results = reach - p.step * (taps - 1);
+	p.before = from.low[p.axis];
+	if (from.taps > 1) {
+		p.taps = steps;
+		p.step *= apart;
+		from = run_pass(ws, w, &from, &p);
+	} else
+		from = along_axis(ws, w, from, p, false);
+	from.taps = taps;
+	return from;
+}
+
+static void separate(struct windows *ws, struct window **group, size_t members)
+{
+	int axes[MAX_RANK] = { 0 }, count = axes_of(group[0], axes);
+	int64_t before[MAX_RANK] = { 0 }, reach[MAX_RANK] = { 0 }, rows = 0, above = 0;
+	size_t fresh = ws->program->all.count;
+	struct definition *first = group[0]->d;
+	reach_of_group(group, members, axes[0], &before[axes[0]], &reach[axes[0]]);
+	if (count > 1)
+		reach_of_group(group, members, axes[1], &above, &rows);
+	struct stood stood = { .of = group[0]->load->of, .taps = 1 };
+	bool bare = members == 1;
+	for (int i = 0; i < count; i++)
+		bare &= group[0]->along[axes[i]].taps <= TAPS_BARE;
+	bool pads = before[axes[0]] || reach[axes[0]] > stood.of->extents[axes[0]];
+	if (pads && !bare && !(stood.of = with_pads(ws, group[0], before, reach)))
+		return;
+	stood.low[axes[0]] = bare ? 0 : before[axes[0]];
+	for (size_t i = 0; i < members; i++) {
+		struct window *w = group[i];
+		const struct along *a = &w->along[axes[0]];
+		struct pass p = { axes[0], count > 1 && !bare ? axes[1] : -1, bare, a->results, a->stride, a->before,
+			a->taps, a->dilation, rows, above };
+		if (w->d->number < first->number)
+			first = w->d;
+		struct stood own;
+		if (members == 1)
+			own = along_axis(ws, w, stood, p, count == 1);
+		else {
+			own = stood = along_shared(ws, w, stood, p, reach[axes[0]]);
+			own.from[axes[0]] = stood.low[axes[0]] - a->before;
+		}
+		own.passed[axes[0]] = true;
+		pass_rest(ws, w, own, axes, count, bare);
+	}
+	program_move(ws->program, fresh, first);
+}
+
+/* ---- all of them ---- */
+void separate_windows(struct program *program, const struct target *target)
+{
+	struct windows ws = { program, program->arena, { 0 } };
+	if (target->small || target->lanes_are_threads || target->log)
+		return;
+	size_t count = program->all.count;
+	for (size_t i = 0; i < count; i++) {
+		struct window w;
+		if (match(program->all.at[i], &w))
+			push(ws.arena, &ws.all, w);
+	}
+	bool *done = arena_new_array(ws.arena, bool, ws.all.count + 1);
+	for (size_t i = 0; i < ws.all.count; i++) {
+		struct window *w = &ws.all.at[i], **group = arena_new_array(ws.arena, struct window *, ws.all.count);
+		size_t members = 0;
+		if (done[i])
+			continue;
+		if (!separates(w)) {
+			bool pads = false;
+			for (int v = 0; v < w->load->rank; v++)
+				pads |= w->along[v].tap >= 0 && reads_pads(&w->along[v]);
+			if (pads && taps_of(w) > TAPS_STRAIGHT)
+				keep_pads(&ws, w);
+			continue;
+		}
+		for (size_t k = i; k < ws.all.count; k++)
+			if (k == i || (!done[k] && separates(&ws.all.at[k]) && are_shared(w, &ws.all.at[k]))) {
+				group[members++] = &ws.all.at[k];
+				done[k] = true;
+			}
+		qsort(group, members, sizeof *group, by_taps);
+		separate(&ws, group, members);
+	}
+}
