@@ -159,6 +159,25 @@ static bool feeds_loop(const struct definition *d)
 	return false;
 }
 
+/* Would a select on one of its variables become one on a quotient where it is read?  Each element would be cut apart. */
+struct bending {
+	const struct definition *of;
+	bool bends;
+};
+static void see_bending(void *user, const struct expr *load)
+{
+	struct bending *b = user;
+	for (int v = 0; load->of == b->of && v < load->rank; v++)
+		b->bends |= !index_is_affine(load->at[v]) && expr_selects_on(b->of->body, v);
+}
+static bool selects_bend(const struct definition *d)
+{
+	struct bending b = { d, false };
+	for (size_t i = 0; i < scheduled(d)->readers.count && expr_has(d->body, 1u << EXPR_SELECT); i++)
+		definition_loads(scheduled(d)->readers.at[i], see_bending, &b);
+	return b.bends;
+}
+
 /* What the code says of a computed definition that is no output: a mode and why, as the runtime's mode lattice has
  * them. */
 static struct ingot_mode_state verdict(const struct lowered *lowered, const struct definition *d)
@@ -173,7 +192,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	if (scheduled(d)->rewrite
 	        && !lowered->target->log) /* what a rewrite made is one kernel's own affair, but where it is told of */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REWRITTEN };
-	if (scheduled(d)->kept)
+	if (scheduled(d)->kept || (follows_product(d) && selects_bend(d)))
 		return no;
 	bool moves = d->body->kind == EXPR_LOAD,
 	     number = moves && d->body->of->source == SOURCE_CONSTANT && definition_elements(d->body->of) == 1;

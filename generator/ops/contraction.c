@@ -312,6 +312,110 @@ static void define_phases(struct definer *definer, const struct window *window, 
 	definer_out_map(definer, 0, expr_load(arena, sum, from_at));
 }
 
+/* ---- phases that differ in their taps: a sum for each ---- */
+enum { PHASES_MOST = 16 }; /* kernels */
+
+static bool has_phases(const struct convolution *conv, int rank, const int64_t *extents)
+{
+	const struct window *window = &conv->window;
+	int64_t phases = 1;
+	for (int d = 0; d < window->count; d++) {
+		if ((window->stride[d] > 1 && window->dilation[d] > 1) || window->before[d] < 0 || !extents[2 + d])
+			return false;
+		phases *= window->stride[d];
+		if (phases > PHASES_MOST)
+			return false;
+	}
+	return phases > 1 && extents[0] && extents[1] && rank + window->count <= MAX_RANK;
+}
+
+/* Places of the data that the results of a phase stand for: how many, and the first. */
+static int64_t phase_places(const struct window *window, int d, int64_t *first)
+{
+	*first = window->before[d] / window->stride[d];
+	return (window->before[d] + window->out[d] - 1) / window->stride[d] - *first + 1;
+}
+
+/* The sum of one phase, [batch, places, outs]; NULL: no tap meets it. */
+static struct definition *phase_sum(struct definer *definer, const struct convolution *conv, const int64_t *phase,
+        struct definition *w, int64_t outs)
+{
+	struct arena *arena = definer->arena;
+	const struct window *window = &conv->window;
+	struct definition *x = definer_in(definer, 0), *bias = definer_in(definer, 2);
+	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK];
+	int64_t over[MAX_RANK] = { x->extents[0] }, reduced[MAX_RANK], first;
+	struct range ranges[MAX_RANK];
+	int count = window->count, rank = 2 + count;
+	over[rank - 1] = outs;
+	reduced[count] = w->extents[1];
+	w_at[0] = index_var(arena, rank - 1, outs);
+	x_at[0] = index_var(arena, 0, over[0]);
+	x_at[1] = w_at[1] = index_var(arena, rank + count, reduced[count]);
+	if (conv->group > 1)
+		x_at[1] = index_add(arena, x_at[1],
+		        index_scale(arena, index_div(arena, w_at[0], outs / conv->group), reduced[count]));
+	for (int d = 0; d < count; d++) {
+		int64_t most = phases_of(window, d).taps, dilation = window->dilation[d];
+		int64_t taps = (window->kernel[d] - phase[d] + window->stride[d] - 1) / window->stride[d];
+		if (taps <= 0)
+			return NULL;
+		reduced[d] = taps;
+		over[1 + d] = phase_places(window, d, &first);
+		const struct index *tap = index_var(arena, rank + d, taps);
+		w_at[2 + d] = index_plus(arena, tap, phase[d] * most + most - taps);
+		x_at[2 + d] = index_add(arena,
+		        index_plus(arena, index_var(arena, 1 + d, over[1 + d]), first - dilation * (taps - 1)),
+		        index_scale(arena, tap, dilation));
+		ranges[d] = (struct range){ x_at[2 + d], 0, x->extents[2 + d] };
+	}
+	const struct expr *data =
+	        expr_select(arena, ranges, count, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "phase"), rank, over, REDUCE_SUM,
+	        count + 1, reduced, bias ? expr_load(arena, bias, &w_at[0]) : NULL,
+	        expr2(definer, SCALAR_mul, data, expr_load(arena, w, w_at)));
+	mark_batch(sum, 1);
+	return sum;
+}
+
+/* The sums side by side, [batch, outs, place and phase of each dimension], of which the output moves its elements. */
+static void define_each_phase(struct definer *definer, const struct convolution *conv, struct definition *w,
+        const int64_t *extents, const struct index *const *at)
+{
+	struct arena *arena = definer->arena;
+	const struct window *window = &conv->window;
+	struct definition *bias = definer_in(definer, 2);
+	int count = window->count, rank = 2;
+	int64_t over[MAX_RANK] = { extents[0], extents[1] }, phase[MAX_RANK] = { 0 }, first;
+	const struct index *sum_at[MAX_RANK], *from_at[MAX_RANK] = { at[0], at[1] };
+	struct range ranges[MAX_RANK];
+	sum_at[0] = index_var(arena, 0, extents[0]);
+	sum_at[count + 1] = index_var(arena, 1, extents[1]);
+	for (int d = 0; d < count; d++) {
+		int64_t stride = window->stride[d];
+		over[rank] = phase_places(window, d, &first);
+		const struct index *from = index_plus(arena, at[2 + d], window->before[d] - first * stride);
+		sum_at[1 + d] = index_var(arena, rank, over[rank]);
+		from_at[rank++] = index_div(arena, from, stride);
+		ranges[d].at = index_var(arena, rank, stride);
+		over[rank] = stride;
+		from_at[rank++] = index_mod(arena, from, stride);
+	}
+	const struct expr *none = bias ? expr_load(arena, bias, &sum_at[count + 1]) : expr_number(arena, w->type, 0),
+	                  *all = NULL;
+	for (int d = count - 1; d >= 0;) {
+		struct definition *sum = phase_sum(definer, conv, phase, w, extents[1]);
+		const struct expr *own = sum ? expr_load(arena, sum, sum_at) : none;
+		for (int k = 0; k < count; k++)
+			ranges[k].from = phase[k], ranges[k].to = phase[k] + 1;
+		all = all ? expr_select(arena, ranges, count, own, all) : own;
+		for (d = count - 1; d >= 0 && ++phase[d] == window->stride[d]; d--)
+			phase[d] = 0;
+	}
+	struct definition *beside = definer_map(definer, definer_name(definer, "phases_beside"), rank, over, all);
+	definer_out_map(definer, 0, expr_load(arena, beside, from_at));
+}
+
 void define_convolution_transposed(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
@@ -327,6 +431,10 @@ void define_convolution_transposed(struct definer *definer, const struct op *op)
 	int rank = definer_shape(definer, 0, extents, at), count = window->count, range_count = 0;
 	if (has_whole_phases(&conv, rank, extents, w->extents[1])) {
 		define_phases(definer, window, x, w, bias, extents, at);
+		return;
+	}
+	if (has_phases(&conv, rank, extents)) {
+		define_each_phase(definer, &conv, w, extents, at);
 		return;
 	}
 	reduced[count] = w->extents[1];
