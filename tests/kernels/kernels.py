@@ -266,6 +266,7 @@ WINDOWS = {                               # a window over what a kernel makes is
     "maxima_dilated": (graph("float[1,5,17,19] flat", "float[1,5,17,19] y", "y = MaxPool <kernel_shape = [5, 5], dilations = [2, 2], pads = [4, 4, 4, 4]> (flat)"), 2),
     "maxima_long": (graph("float[2,5,70] flat", "float[2,5,70] y", "y = MaxPool <kernel_shape = [31], pads = [20, 10]> (flat)"), 3),
     "maxima_of_three": (graph("float[1,2,7,8,20] flat", "float[1,2,7,6,20] y", "y = MaxPool <kernel_shape = [3, 7, 5], pads = [1, 2, 1, 1, 2, 3]> (flat)"), 4),
+    "phases": (graph("float[2,6,5,7] x", "float[2,10,10,14] y", "y = ConvTranspose <strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1], group = 2> (x, w)", external("w", 6, 5, 3, 3)), 6),
     "long_line": (graph("float[1,24,70] x", "float[1,24,70] y", "y = Conv <group = 24, kernel_shape = [31], pads = [15, 15]> (x, w)", external("w", 24, 1, 31)), 2),
     "large_last": (graph("float[1,12,13,24] x", "float[1,12,13,24] y", "a = Transpose <perm = [0, 3, 1, 2]> (x) b = Conv <group = 24, kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (a, w) "
                          "y = Transpose <perm = [0, 2, 3, 1]> (b)", external("w", 24, 1, 7, 7)), 2),
