@@ -18,7 +18,8 @@ struct options {
 	bool some;           /* of several graphs: dims and modes may name what this one has not */
 	const struct target *target;
 	enum optimise optimise;     /* of code alone */
-	enum algorithms algorithms; /* numbers depend on it */
+	enum algorithms algorithms; /* numbers depend on it, and on `quantised` */
+	enum quantised quantised;
 	int threads;
 	VECTOR(const char *) keep_inputs;
 	VECTOR(struct binding) dims;

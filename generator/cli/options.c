@@ -253,6 +253,12 @@ static void set_algorithms(struct cli *cli, const struct option_row *row, const 
 	cli->algorithms_given = true;
 }
 
+static void set_quantised(struct cli *cli, const struct option_row *row, const char *value)
+{
+	(void)row;
+	cli->options.quantised = !strcmp(value, "literal") ? QUANTISED_LITERAL : QUANTISED_INTEGERS;
+}
+
 static const char *const mode_words[] = { "virtual", "local", "on_device", "hosted", NULL };
 static void add_mode(struct cli *cli, const struct option_row *row, const char *value)
 {
@@ -419,6 +425,9 @@ const struct option_row option_rows[] = {
 	        "it" },
 	{ "algorithms", NULL, 0, "WORD", IN_MODEL, set_algorithms, 0, LIST("fast", "direct"), NULL,
 	        "fast (default, but on cortex-m4): 3x3 convolutions by Winograd's; or direct.  Bits depend on it" },
+	{ "quantised", NULL, 0, "WORD", IN_MODEL, set_quantised, 0, LIST("integers", "literal"), NULL,
+	        "integers (default): what is dequantised, multiplied and quantised again stays integers; or literal, "
+	        "floats as the operators are defined.  Bits depend on it" },
 	{ "math", NULL, 0, "WORD", IN_RUN | IN_CHECK, set_text, AT(math), LIST("strict", "double"), NULL,
 	        "strict (default), or double: the interpreter in float64" },
 	{ "keep-input", NULL, 0, "NAME", IN_MODEL | IN_INFO, add_keep, 0, NULL, NULL,

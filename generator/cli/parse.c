@@ -115,6 +115,8 @@ static void choose_cpu(struct cli *cli)
 	options->target = cli->cpus.count ? cli->cpus.at[0] : default_cpu(cli);
 	if (!strcmp(options->target->name, "cortex-m4") && !cli->optimise_given)
 		options->optimise = OPTIMISE_SIZE;
+	if (cli->math && !strcmp(cli->math, "double")) /* definitions before any rewrite */
+		options->quantised = QUANTISED_LITERAL;
 	if (!strcmp(options->target->name, "cortex-m4") && !cli->algorithms_given)
 		options->algorithms = ALGORITHMS_DIRECT;
 	if (options->optimise == OPTIMISE_SIZE)

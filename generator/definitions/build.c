@@ -249,17 +249,6 @@ void chain_terms(struct definition *definition)
 	definition->order = definition_order(definition);
 }
 
-void program_move(struct program *program, size_t from, const struct definition *before)
-{
-	size_t fresh = program->all.count - from, at = (size_t)before->number;
-	struct definition **moving = arena_new_array(program->arena, struct definition *, fresh + 1);
-	memcpy(moving, program->all.at + from, fresh * sizeof *moving);
-	memmove(program->all.at + at + fresh, program->all.at + at, (from - at) * sizeof *moving);
-	memcpy(program->all.at + at, moving, fresh * sizeof *moving);
-	for (size_t i = at; i < program->all.count; i++)
-		program->all.at[i]->number = (int)i;
-}
-
 static int64_t product(int count, const int64_t *extents)
 {
 	int64_t n = 1;
@@ -492,6 +481,19 @@ void program_remove_dead(struct program *program)
 		if (holds(program, program->rewrites.at[i]->result))
 			program->rewrites.at[kept++] = program->rewrites.at[i];
 	program->rewrites.count = kept;
+}
+
+void program_move(struct program *program, size_t from, const struct definition *before)
+{
+	size_t fresh = program->all.count - from, at = 0;
+	struct definition **moving = arena_new_array(program->arena, struct definition *, fresh + 1);
+	while (program->all.at[at] != before)
+		at++;
+	memcpy(moving, program->all.at + from, fresh * sizeof *moving);
+	memmove(program->all.at + at + fresh, program->all.at + at, (from - at) * sizeof *moving);
+	memcpy(program->all.at + at, moving, fresh * sizeof *moving);
+	for (size_t i = at; i < program->all.count; i++)
+		program->all.at[i]->number = (int)i;
 }
 
 /* ---- checks come early ---- */

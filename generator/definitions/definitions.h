@@ -357,6 +357,8 @@ struct definition {
 	const char *sizes; /* of inputs: the input that says how many there are of dims that are bounds; of an output
 	                      whose extents data decide: these are bounds then, and the output of that name has the
 	                      actual ones; else NULL */
+	const char
+	        *literal; /* why a sum whose factors were quantised adds floats; NULL: it does not, or they were not */
 	struct definition *original; /* what it computes, before the rewrite: for --math double; NULL: itself */
 	int number;                  /* position in the program */
 };
@@ -463,7 +465,14 @@ struct rewrite *program_rewrite(const struct program *, const struct definition 
  * and nothing is changed, where it is no such convolution. */
 bool rewrite_winograd(struct program *, struct definition *conv, int m);
 
-/* Numeric options: bits depend on them.  FAST: 3x3 convolutions by Winograd's, where the rule of winograd.h says so;
+/* ---- quantised.c ---- */
+/* Sums of dequantised products, and what quantises them, become integers. */
+void fold_quantised(struct program *);
+
+/* Numeric options: bits depend on them.  INTEGERS: what is dequantised, multiplied and quantised again is one sum of
+ * integers, wherever quantised.c says so; LITERAL: each operator in floats, as ONNX defines it. */
+enum quantised { QUANTISED_INTEGERS, QUANTISED_LITERAL };
+/* FAST: 3x3 convolutions by Winograd's, where the rule of winograd.h says so;
  * DIRECT: every sum as it is defined. */
 enum algorithms { ALGORITHMS_FAST, ALGORITHMS_DIRECT };
 
@@ -471,7 +480,7 @@ enum algorithms { ALGORITHMS_FAST, ALGORITHMS_DIRECT };
 /* What bits depend on besides the model, as words: equal texts of one model imply equal bits, whatever the batch, CPU,
  * engine or threads.  "libm" among them: double tensors go through functions of the C library, and bits depend on that
  * too.  Of a program before it is lowered. */
-const char *program_numbers(const struct program *, enum algorithms);
+const char *program_numbers(const struct program *, enum algorithms, enum quantised);
 
 /* ---- fold.c: what depends on constants alone becomes a constant ---- */
 void program_fold(struct program *);

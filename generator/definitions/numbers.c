@@ -27,9 +27,10 @@ static bool program_calls_libm(const struct program *program)
 	return libm;
 }
 
-const char *program_numbers(const struct program *program, enum algorithms algorithms)
+const char *program_numbers(const struct program *program, enum algorithms algorithms, enum quantised quantised)
 {
 	bool libm = program_calls_libm(program);
-	return arena_printf(program->arena, "numbers=%d math=strict algorithms=%s%s", NUMBERS,
-	        algorithms == ALGORITHMS_FAST ? "fast" : "direct", libm ? " libm" : "");
+	return arena_printf(program->arena, "numbers=%d math=strict algorithms=%s%s%s", NUMBERS,
+	        algorithms == ALGORITHMS_FAST ? "fast" : "direct",
+	        quantised == QUANTISED_LITERAL ? " quantised=literal" : "", libm ? " libm" : "");
 }

@@ -284,6 +284,8 @@ static void print_computed(const struct program *program, const struct definitio
 	if (lines.count)
 		text_add(out, lines.at, lines.count);
 	text_release(&lines);
+	if (definition->literal)
+		text_printf(out, "\n    in floats: %s", definition->literal);
 }
 
 /* Its body stands below the result that reads the operands. */

@@ -581,7 +581,8 @@ static struct printed print_cast(struct printer *printer, const struct expr *exp
 	int64_t most = is_signed || bits == 64 ? (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 1))
 	                                       : (int64_t)(UINT64_MAX >> (64 - bits));
 	int64_t least = is_signed ? -most - 1 : 0;
-	if (from == DTYPE_F32 && bits <= 16) /* whose bounds floats have */
+	if (from == DTYPE_F32
+	        && (bits <= 16 || expr->type == DTYPE_I32)) /* an int; floats have its bounds, or one more */
 		return (struct printed){ arena_printf(arena, "(%s)i_of_f32(%s, %" PRId64 ", %" PRId64 ")", to->c,
 			                         a.text, least, most),
 			LEVEL_CAST, OWN };

@@ -55,8 +55,8 @@ struct tensor {
 	struct graph *graph;
 	bool is_input, is_output, is_initializer;
 	bool is_hint; /* rank and dims are what the file says of what a node makes: it may be wrong */
-	const struct node
-	        *widened; /* a constant that took fewer bytes before this node's map made it, which folded; else NULL */
+	const struct node *
+	        widened; /* a constant that was integers, or fewer bytes, before this node's map, which folded; else NULL */
 	const char *const *strings; /* data of a string tensor: its elements; `data` is the same pointer */
 	struct tensor
 	        *utf8; /* of a string tensor, once inference has it: its bytes, uint8 with one more dim; else NULL */

@@ -57,8 +57,8 @@ static bool split_group(struct program *program, struct definition *d)
 	struct arena *arena = program->arena;
 	int64_t extents[MAX_RANK], columns;
 	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
-	if (d->source != SOURCE_COMPUTED || !d->products || d->order != ORDER_SERIAL || d->type != DTYPE_F32
-	        || d->rank + 1 > MAX_RANK || d->rank + d->reduced + 1 > MAX_VARS)
+	if (d->source != SOURCE_COMPUTED || !d->products || d->order != ORDER_SERIAL || d->rank + 1 > MAX_RANK
+	        || d->rank + d->reduced + 1 > MAX_VARS)
 		return false;
 	int v = grouped_variable(d, &columns);
 	if (v < 0)

@@ -309,9 +309,10 @@ struct product {
 };
 const struct product *product_of(
         const struct target *, const struct definition *); /* NULL: no sum of products that it has, or not in a chain */
-/* Sums of products of small integers take the target's best product: what they read becomes words.  Not for the
- * smallest firmware. */
+/* Sums of products of small integers take the target's best product: what they read becomes words, or floats. */
 void choose_products(struct program *, const struct target *);
+/* exact.c: the same sum in floats, where those have all that it can be; false: it may be more. */
+bool sum_in_floats(struct program *, struct definition *);
 
 /* ---- near.c: what stands near at one time, each a part of a cache of the target: one row of near.h ---- */
 enum near {

@@ -58,10 +58,10 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	}
 	copy_outputs(program);
 	split_groups(program);
+	choose_products(program, target);
 	separate_windows(program, target);
 	if (target->short_flash && target->small)
 		keep_narrow(program);
-	choose_products(program, target);
 	if (program->build->check)
 		program_check(program);
 	find_branches(lowered);

@@ -375,28 +375,35 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 	return true;
 }
 
-/* The term in groups: the last that lets itself. */
-static void choose_product(struct rewriting *r, struct definition *d)
+/* The term in groups: the last that lets itself.  Where the target multiplies floats, those are faster than words of
+ * one term. */
+static void choose_product(struct rewriting *r, struct definition *d, bool words)
 {
-	for (size_t p = 0; p < COUNT(products); p++)
+	bool floats = !words || r->target->has_fma;
+	for (size_t p = 0; p < COUNT(products) && words; p++) {
+		if (products[p].k == 1 && floats && products[p].sum == d->type && sum_in_floats(r->program, d))
+			return;
 		for (int v = d->rank + d->reduced;
 		        v-- > d->rank && products[p].sum == d->type && has_product(r->target, &products[p]);)
 			if (extent_of(d, v) > 1 && rewrite(r, d, &products[p], v))
 				return;
+	}
+	if (!words)
+		sum_in_floats(r->program, d);
 }
 
-/* Where memory is short and size is what is asked for, bytes stay bytes: words of 16 bits would double the weights, and
+/* Where memory is short and size is what is asked for, no words are made: those of 16 bits would double the weights, and
  * take the data along. */
 void choose_products(struct program *program, const struct target *target)
 {
 	struct rewriting r = { .program = program, .target = target };
-	for (size_t i = 0;
-	        target->products && !target->log && !(target->small && target->short_stack) && i < program->all.count;
-	        i++) {
+	bool words = target->products && !(target->small && target->short_stack);
+	for (size_t i = 0; !target->log && i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_I32
 		        && d->body->row == SCALAR_mul)
-			choose_product(&r, d);
+			choose_product(&r, d, words);
 		i = (size_t)d->number; /* what it reads now stands before it */
 	}
+	program_remove_dead(program);
 }

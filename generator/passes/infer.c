@@ -69,18 +69,27 @@ static bool counted(struct bodies *bodies, const struct node *node, double terms
 	return bodies->folded <= fold_terms && bodies->folded_bytes <= FOLD_ROUNDS_BYTES;
 }
 
-/* One map over constants that makes more bytes of them: who is short of room may have what they were. */
+/* One map over constants that makes more bytes of them, or floats of integers; or moves what such a map made: who is
+ * short of room, or adds integers, may have what they were. */
 static bool is_widening(const struct node *node, const struct program *program)
 {
 	int computed = 0;
 	size_t in_bytes = 0;
+	bool converts = false, moves = false;
 	for (size_t i = 0; i < program->all.count; i++) {
 		const struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_COMPUTED && (d->reduce != REDUCE_NONE || computed++))
 			return false;
-		in_bytes += d->source == SOURCE_CONSTANT ? dtype_bytes(d->type, (size_t)definition_elements(d)) : 0;
+		moves |= d->source == SOURCE_COMPUTED && d->body->kind == EXPR_LOAD && node->in[0]
+		        && node->in[0]->widened;
+		if (d->source != SOURCE_CONSTANT)
+			continue;
+		in_bytes += dtype_bytes(d->type, (size_t)definition_elements(d));
+		converts |= dtypes[d->type].class == CLASS_INT || dtypes[d->type].class == CLASS_UINT;
 	}
-	return computed == 1 && node->outs == 1 && in_bytes < node->out[0]->bytes;
+	return computed == 1 && node->outs == 1
+	        && (moves || in_bytes < node->out[0]->bytes
+	                || (converts && dtypes[node->out[0]->type].class == CLASS_FLOAT));
 }
 
 static bool fold(struct bodies *bodies, struct node *node, const struct op *op)

@@ -88,7 +88,7 @@ enum ingot_model_status ingot_set_value(struct ingot_model *, const char *name, 
 
 /* A numeric option, by default INGOT_FAST: 3x3 convolutions by Winograd's, where that is less work, or every sum as it
  * is defined (what libraries for microcontrollers compute).  Before ingot_compile.  It is the only one that bits depend
- * on. */
+ * on; quantised layers are sums of integers, as by `--quantised integers`. */
 enum ingot_algorithms { INGOT_FAST, INGOT_DIRECT };
 enum ingot_model_status ingot_set_algorithms(struct ingot_model *, enum ingot_algorithms);
 

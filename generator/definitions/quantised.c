@@ -1,0 +1,366 @@
+/* quantised.c: definitions -> definitions.  A sum of products of integers that were only dequantised for it adds the
+ * integers themselves, and what quantises its result again multiplies them by one float.
+ *
+ *     y = sum(k from b * (sx * sw)) ((x - zx) * sx) * ((w - zw) * sw)       i = sum(k from b) (x - zx) * (w - zw)
+ *     q = int8(round(relu(y) / sy) + zy)                                    q = int8(max(zy, round(float(i) * m) + zy))
+ *
+ * with m = (sx * sw) / sy.  Sums of integers are exact in any order; y is float(i) * (sx * sw) for whoever else reads
+ * it.  A rule on the graph and its constants alone, so every target computes the same. */
+#include "definitions/definitions.h"
+#include <math.h>
+
+enum { DEPTH = 16 }; /* of maps that only move, or clip, on the way */
+
+struct folding {
+	struct program *program;
+	struct arena *arena;
+};
+
+/* ---- constants that rewrites make ---- */
+static void see_constant(void *user, const struct expr *load) { *(bool *)user &= load->of->source == SOURCE_CONSTANT; }
+
+static bool is_constant(const struct expr *e)
+{
+	bool constant = !expr_has(e, 1u << EXPR_INDEX | 1u << EXPR_SELECT);
+	expr_loads(e, see_constant, &constant);
+	return constant;
+}
+
+/* The values of an expression of constants over the variables of `over`: a number, or an element of a constant that
+ * has those of them that it depends on. */
+static const struct expr *settled(
+        struct folding *f, const struct definition *over, const char *part, const struct expr *e)
+{
+	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	int rank = 0;
+	for (int v = 0; v < over->rank; v++)
+		if (expr_uses(e, v)) {
+			at[rank] = index_var(f->arena, v, over->extents[v]);
+			extents[rank] = over->extents[v];
+			with[v] = index_var(f->arena, rank, extents[rank]);
+			rank++;
+		}
+	if (!rank)
+		return expr_fold(f->program, e);
+	struct definition *made = define_map(f->program, arena_printf(f->arena, "%s.%s", over->name, part), rank,
+	        extents, expr_substitute(f->arena, e, with));
+	definition_fold(f->program, made);
+	return expr_load(f->arena, made, at);
+}
+
+/* Of what `settled` gave: all values are positive and normal. */
+static bool is_scale(const struct expr *e)
+{
+	if (e->kind == EXPR_NUMBER)
+		return e->number > 0 && isnormal((float)e->number);
+	if (e->kind != EXPR_LOAD || e->type != DTYPE_F32)
+		return false;
+	for (int64_t i = 0, n = definition_elements(e->of); i < n; i++) {
+		float x;
+		memcpy(&x, (const float *)e->of->data + i, sizeof x);
+		if (!(x > 0) || !isnormal(x))
+			return false;
+	}
+	return true;
+}
+
+/* ---- what was dequantised ---- */
+struct dequantised {
+	const struct expr *value; /* int32: the integer less its zero point */
+	const struct expr *scale;
+	const struct range *pads; /* outside it is 0 */
+	int pad_count;
+};
+
+/* A constant that its original reads may stand outside the program, which is then in front of all that may read it. */
+static struct definition *inside(const void *user, struct definition *of)
+{
+	const struct folding *f = user;
+	struct program *program = f->program;
+	for (size_t i = 0; i < program->all.count; i++)
+		if (program->all.at[i] == of
+		        || (of->source == SOURCE_CONSTANT && program->all.at[i]->source == SOURCE_CONSTANT
+		                && program->all.at[i]->data == of->data && program->all.at[i]->type == of->type
+		                && program->all.at[i]->rank == of->rank
+		                && !memcmp(program->all.at[i]->extents, of->extents,
+		                        sizeof *of->extents * (size_t)of->rank)))
+			return program->all.at[i];
+	return define_constant(program, of->name, of->type, of->rank, of->extents, of->data);
+}
+
+/* What a load of a map is, said by what the map reads; NULL: it is of something else. */
+static const struct expr *seen_through(struct folding *f, const struct expr *load)
+{
+	const struct definition *of = load->of;
+	if (of->source == SOURCE_CONSTANT)
+		of = of->original;
+	if (!of || of->source != SOURCE_COMPUTED || of->reduce != REDUCE_NONE || of->lies || of->check)
+		return NULL;
+	const struct expr *body = of->body;
+	if (load->of->source == SOURCE_CONSTANT)
+		body = expr_redirect(f->arena, body, inside, f);
+	return expr_substitute(f->arena, body, load->at);
+}
+
+static bool is_byte(const struct expr *e)
+{
+	return e->kind == EXPR_LOAD && (e->type == DTYPE_I8 || e->type == DTYPE_U8);
+}
+
+/* int32(byte) - int32(zero), or the byte alone. */
+static const struct expr *less_zero(struct folding *f, const struct expr *e)
+{
+	if (is_byte(e))
+		return expr_cast(f->arena, DTYPE_I32, e);
+	if (e->kind != EXPR_SCALAR || e->row != SCALAR_sub || e->type != DTYPE_I32 || e->arg[0]->kind != EXPR_CAST
+	        || !is_byte(e->arg[0]->arg[0]) || !is_constant(e->arg[1]))
+		return NULL;
+	return expr_scalar(f->arena, SCALAR_sub, e->arg[0], expr_fold(f->program, e->arg[1]), NULL);
+}
+
+static bool open(struct folding *f, const struct expr *e, struct dequantised *d)
+{
+	*d = (struct dequantised){ 0 };
+	for (int depth = 0; depth < DEPTH; depth++) {
+		if (e->kind == EXPR_LOAD) {
+			if (!(e = seen_through(f, e)))
+				return false;
+		} else if (e->kind == EXPR_SELECT && !d->pads && e->arg[1]->kind == EXPR_NUMBER
+		        && e->arg[1]->number == 0 && !signbit(e->arg[1]->number)) {
+			d->pads = e->ranges;
+			d->pad_count = e->range_count;
+			e = e->arg[0];
+		} else
+			break;
+	}
+	if (e->kind != EXPR_SCALAR || e->row != SCALAR_mul || e->type != DTYPE_F32 || e->arg[0]->kind != EXPR_CAST)
+		return false;
+	d->value = less_zero(f, e->arg[0]->arg[0]);
+	d->scale = e->arg[1];
+	return d->value != NULL;
+}
+
+static const struct expr *padded(struct folding *f, const struct dequantised *d)
+{
+	return d->pads ? expr_select(f->arena, d->pads, d->pad_count, d->value, expr_integer(f->arena, DTYPE_I32, 0))
+	               : d->value;
+}
+
+/* ---- the sum ---- */
+static bool moves_with_terms(const struct definition *sum, const struct expr *e)
+{
+	bool moves = false;
+	for (int k = 0; k < sum->reduced; k++)
+		moves |= expr_uses(e, sum->rank + k);
+	return moves;
+}
+
+/* The integers of a bias at this scale; NULL: it has another one, or none. */
+enum { ULPS = 4 };
+static const struct expr *bias_of(struct folding *f, const struct definition *sum, const struct expr *scale)
+{
+	const struct expr *e = sum->start;
+	for (int depth = 0; e && e->kind == EXPR_LOAD && depth < DEPTH; depth++)
+		e = seen_through(f, e);
+	if (!e || e->kind != EXPR_SCALAR || e->row != SCALAR_mul || e->type != DTYPE_F32 || e->arg[0]->kind != EXPR_CAST
+	        || e->arg[0]->arg[0]->kind != EXPR_LOAD || e->arg[0]->arg[0]->type != DTYPE_I32 || !is_constant(e))
+		return NULL;
+	const struct expr *apart = expr_scalar(
+	        f->arena, SCALAR_abs, expr_scalar(f->arena, SCALAR_sub, e->arg[1], scale, NULL), NULL, NULL);
+	const struct expr *far = settled(f, sum, "apart",
+	        expr_scalar(f->arena, SCALAR_sub, apart,
+	                expr_scalar(
+	                        f->arena, SCALAR_mul, scale, expr_number(f->arena, DTYPE_F32, ULPS * 0x1p-24), NULL),
+	                NULL));
+	if (is_scale(far))
+		return NULL;
+	int64_t n = far->kind == EXPR_LOAD ? definition_elements(far->of) : 0;
+	for (int64_t i = 0; i < n; i++)
+		if (!(((const float *)far->of->data)[i] <= 0))
+			return NULL;
+	return n || far->number <= 0 ? e->arg[0]->arg[0] : NULL;
+}
+
+static int64_t largest(const struct expr *e)
+{
+	int64_t low, high;
+	expr_bounds(e, &low, &high);
+	return -low > high ? -low : high;
+}
+
+/* Could a sum of so many products leave int32? */
+static bool may_overflow(const struct definition *sum, const struct expr *a, const struct expr *b, int64_t start)
+{
+	double most = (double)largest(a) * (double)largest(b) * (double)definition_terms(sum) + (double)start;
+	return most >= 0x1p31;
+}
+
+static const struct expr *at_own(struct folding *f, struct definition *d)
+{
+	const struct index *at[MAX_RANK];
+	for (int v = 0; v < d->rank; v++)
+		at[v] = index_var(f->arena, v, d->extents[v]);
+	return expr_load(f->arena, d, at);
+}
+
+static void fold_sum(struct folding *f, struct definition *sum)
+{
+	struct arena *arena = f->arena;
+	struct dequantised factor[2];
+	const struct expr *scale[2];
+	bool is[2];
+	for (int i = 0; i < 2; i++)
+		is[i] = open(f, sum->body->arg[i], &factor[i]);
+	if (!is[0] || !is[1]) {
+		sum->literal = is[0] || is[1] ? "one factor is no dequantised tensor of 8 bits" : NULL;
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+		if (moves_with_terms(sum, factor[i].scale)) {
+			sum->literal = "a scale moves with the terms";
+			return;
+		}
+		if (!is_constant(factor[i].scale) || !is_scale(scale[i] = settled(f, sum, "scale", factor[i].scale))) {
+			sum->literal = "a scale is no positive and normal number that is known";
+			return;
+		}
+	}
+	const struct expr *both = settled(f, sum, "scale", expr_scalar(arena, SCALAR_mul, scale[0], scale[1], NULL));
+	const struct expr *bias = is_scale(both) && sum->start ? bias_of(f, sum, both) : NULL;
+	if (!is_scale(both)) {
+		sum->literal = "the product of its scales is no normal number";
+		return;
+	}
+	if (may_overflow(sum, factor[0].value, factor[1].value, bias ? largest(bias) : 0)) {
+		sum->literal = "its sums may leave 32 bits";
+		return;
+	}
+	const struct expr *term = expr_scalar(arena, SCALAR_mul, padded(f, &factor[0]), padded(f, &factor[1]), NULL);
+	struct definition *sums = define_reduction(f->program, arena_printf(arena, "%s.sums", sum->name), sum->rank,
+	        sum->extents, REDUCE_SUM, sum->reduced, sum->reduced_extents, bias, term);
+	mark_batch(sums, sum->batch);
+	memcpy(sums->counts, sum->counts, sizeof sums->counts);
+	memcpy(sums->reduced_counts, sum->reduced_counts, sizeof sums->reduced_counts);
+	sums->branch = sum->branch;
+	sums->node = sum->node;
+	const struct expr *value =
+	        expr_scalar(arena, SCALAR_mul, expr_cast(arena, DTYPE_F32, at_own(f, sums)), both, NULL);
+	if (sum->start && !bias)
+		value = expr_scalar(arena, SCALAR_add, value, sum->start, NULL);
+	sum->reduce = REDUCE_NONE;
+	sum->products = false;
+	sum->order = ORDER_SERIAL;
+	sum->batch = 0;
+	sum->reduced = 0;
+	sum->start = NULL;
+	sum->body = value;
+	memset(sum->reduced_counts, 0, sizeof sum->reduced_counts);
+}
+
+/* ---- what quantises it ---- */
+struct requantised {
+	const struct expr *sum, *scale, *divisor, *zero; /* zero: a float; NULL: 0 */
+	enum scalar row[DEPTH];                          /* bounds, the outermost first … */
+	const struct expr *bound[DEPTH];                 /* … and what they are */
+	int bounds;
+};
+
+static bool is_scaled_sum(const struct expr *e)
+{
+	const struct expr *sum = e->row == SCALAR_mul && e->arg[0]->kind == EXPR_CAST ? e->arg[0]->arg[0] : NULL;
+	return sum && sum->kind == EXPR_LOAD && sum->type == DTYPE_I32 && sum->of->reduce == REDUCE_SUM
+	        && sum->of->products && is_constant(e->arg[1]);
+}
+
+/* From the quotient inwards: bounds, and maps that only move, up to float(sum) * scale. */
+static bool find_sum(struct folding *f, const struct expr *e, struct requantised *r)
+{
+	for (int depth = 0; depth < DEPTH; depth++) {
+		if (e->kind == EXPR_LOAD) {
+			if (e->of->source != SOURCE_COMPUTED || !(e = seen_through(f, e)))
+				return false;
+			continue;
+		}
+		if (e->kind != EXPR_SCALAR || e->type != DTYPE_F32)
+			return false;
+		if (is_scaled_sum(e)) {
+			r->sum = e->arg[0];
+			r->scale = e->arg[1];
+			return true;
+		}
+		bool clips = e->row == SCALAR_max || e->row == SCALAR_min;
+		const struct expr *bound = e->row == SCALAR_relu ? expr_number(f->arena, DTYPE_F32, 0)
+		        : clips                                  ? expr_fold(f->program, e->arg[0])
+		                                                 : NULL;
+		if (!bound || bound->kind != EXPR_NUMBER || !isfinite(bound->number))
+			return false;
+		r->row[r->bounds] = e->row == SCALAR_min ? SCALAR_min : SCALAR_max;
+		r->bound[r->bounds++] = bound;
+		e = e->arg[clips];
+	}
+	return false;
+}
+
+/* The type has nothing beyond the bound. */
+static bool is_idle(enum dtype type, enum scalar row, const struct expr *bound)
+{
+	int64_t low = type == DTYPE_I8 ? INT8_MIN : 0, high = type == DTYPE_I8 ? INT8_MAX : UINT8_MAX;
+	return bound->kind == EXPR_NUMBER
+	        && (row == SCALAR_max ? bound->number <= (double)low : bound->number >= (double)high);
+}
+
+static const struct expr *rounded(struct folding *f, const struct requantised *r, const struct expr *quotient)
+{
+	const struct expr *e = expr_scalar(f->arena, SCALAR_round, quotient, NULL, NULL);
+	return r->zero ? expr_scalar(f->arena, SCALAR_add, e, r->zero, NULL) : e;
+}
+
+static void fold_quantise(struct folding *f, struct definition *d)
+{
+	struct requantised r = { 0 };
+	const struct expr *e = d->body;
+	if (e->kind != EXPR_CAST || e->cast || (d->type != DTYPE_I8 && d->type != DTYPE_U8))
+		return;
+	e = e->arg[0];
+	if (e->kind == EXPR_SCALAR && e->row == SCALAR_add && e->type == DTYPE_F32 && is_constant(e->arg[1])) {
+		r.zero = expr_fold(f->program, e->arg[1]);
+		e = e->arg[0];
+	}
+	if (e->kind != EXPR_SCALAR || e->row != SCALAR_round || e->type != DTYPE_F32 || e->arg[0]->kind != EXPR_SCALAR
+	        || e->arg[0]->row != SCALAR_div || !is_constant(r.divisor = e->arg[0]->arg[1])
+	        || !find_sum(f, e->arg[0]->arg[0], &r))
+		return;
+	r.divisor = settled(f, d, "divisor", r.divisor);
+	const struct expr *factor =
+	        settled(f, d, "factor", expr_scalar(f->arena, SCALAR_div, r.scale, r.divisor, NULL));
+	if (!is_scale(r.divisor) || !is_scale(factor))
+		return;
+	const struct expr *value = rounded(f, &r, expr_scalar(f->arena, SCALAR_mul, r.sum, factor, NULL));
+	while (r.bounds--) {
+		const struct expr *bound = settled(f, d, "bound",
+		        rounded(f, &r, expr_scalar(f->arena, SCALAR_div, r.bound[r.bounds], r.divisor, NULL)));
+		if (!is_idle(d->type, r.row[r.bounds], bound))
+			value = expr_scalar(f->arena, r.row[r.bounds], bound, value, NULL);
+	}
+	d->body = expr_cast(f->arena, d->type, value);
+}
+
+void fold_quantised(struct program *program)
+{
+	struct folding f = { program, program->arena };
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct definition *d = program->all.at[i];
+		size_t before = program->all.count;
+		if (definition_repeats(d) == d && d->repeat)
+			fold_quantised(d->repeat->body);
+		if (d->source != SOURCE_COMPUTED || definition_stands_alone(d) || d->check)
+			continue;
+		if (d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_F32)
+			fold_sum(&f, d);
+		else if (d->reduce == REDUCE_NONE)
+			fold_quantise(&f, d);
+		program_move(program, before, d);
+		i = (size_t)d->number;
+	}
+}

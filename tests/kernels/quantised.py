@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Random quantised layers: DequantizeLinear, a convolution or product, what may stand behind it, QuantizeLinear.
+
+    quantised.py INGOT SEED COUNT
+
+Each target's integers are the interpreter's.  Beside `--quantised literal` and onnxruntime a layer's integers are at most one apart, and few of them.
+Ends with 77 where NumPy is not there."""
+import os, random, subprocess, sys, tempfile
+
+try:
+    import numpy
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+try:
+    import onnx.parser, onnxruntime
+except ImportError:
+    onnxruntime = None
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from same import same
+from sweep import run
+from typed import targets
+
+LOW, HIGH = {"int8": -128, "uint8": 0}, {"int8": 127, "uint8": 255}
+SIZES = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 24, 31, 33, 40]
+
+
+class Layer:
+    def __init__(self, seed):
+        self.draw, self.numbers = random.Random(seed), numpy.random.default_rng(seed)
+        self.constants, self.nodes, self.bad = [], [], False
+        self.kind, self.weights, self.ends = self.draw.choice(["int8", "uint8"]), self.draw.choice(["int8", "int8", "uint8"]), self.draw.choice(["int8", "uint8"])
+        self.sx, self.sw, self.sy = (float(numpy.float32(self.draw.uniform(*ends))) for ends in ((0.004, 0.1), (0.001, 0.02), (0.01, 0.4)))
+        (self.convolution if self.draw.random() < 0.65 else self.product)()
+        self.ending()
+
+    def constant(self, kind, dims, values):
+        name = f"c{len(self.constants)}"
+        text = lambda v: repr(float(v)) if kind == "float" else str(int(v))
+        shape = f"[{','.join(map(str, dims))}]" if dims is not None else ""
+        self.constants.append(f"{kind}{shape} {name} = {{{', '.join(map(text, numpy.ravel(values)))}}}")
+        return name
+
+    def zero(self, kind):
+        return self.draw.choice([0, 3, 128 if kind == "uint8" else -128, LOW[kind], self.draw.randint(LOW[kind], HIGH[kind])])
+
+    def dequantised(self, name, value, scale, zero, kind, axis=None):
+        """zero None: there is none."""
+        some = numpy.ndim(scale) > 0
+        parts = [self.constant("float", [len(scale)] if some else None, scale)]
+        if zero is not None:
+            parts.append(self.constant(kind, [len(scale)] if some else None, numpy.broadcast_to(zero, numpy.shape(scale))))
+        self.nodes.append(f"{name} = DequantizeLinear{f' <axis = {axis}>' if some else ''} ({value}, {', '.join(parts)})")
+
+    def factors(self, dims, shape, channels, axis):
+        """x and w as floats, and a bias: of the sums' scale, of another, or of floats."""
+        self.x_zero, w_zero = self.zero(self.kind), 0 if self.weights == "int8" else self.draw.choice([0, 128, 100])
+        self.dims = dims
+        self.dequantised("x", "q", self.sx, self.x_zero, self.kind)
+        sw = self.sw * self.numbers.uniform(0.2, 1, channels).astype("f4") if self.draw.random() < 0.5 else numpy.float32(self.sw)
+        if self.draw.random() < 0.06:                     # no scale to fold: the literal it is
+            sw = numpy.broadcast_to(sw, channels).copy()
+            sw[self.draw.randrange(channels)] = self.draw.choice([-0.01, 1e-41])
+        w = self.numbers.integers(LOW[self.weights], HIGH[self.weights] + 1, shape)
+        self.dequantised("w", self.constant(self.weights, shape, w), sw, w_zero or self.draw.choice([0, None]), self.weights, axis)
+        if self.draw.random() < 0.4:
+            return "x, w", ""
+        bias = self.numbers.integers(-20000, 20000, channels)
+        scale = numpy.float32(self.sx) * numpy.asarray(sw, "f4")
+        how = self.draw.random()
+        if how < 0.2:
+            bias = self.constant("float", [channels], (bias * scale).astype("f4"))
+        else:
+            if how < 0.35:
+                scale = scale * numpy.float32(1.25)
+            elif how < 0.45:
+                bias[0] = 1 << 30
+            self.dequantised("b", self.constant("int32", [channels], bias), scale, self.draw.choice([0, None]), "int32", 0)
+            bias = "b"
+        return "x, w", bias
+
+    def convolution(self):
+        groups, size = self.draw.choice([1, 1, 1, 2, 5, 8]), self.draw.choice([1, 1, 3, 3, 5])
+        each, out = self.draw.choice([1, 1, 2, 3, 4, 8, 16, 20]), self.draw.choice([1, 2, 3, 4, 8, 16])
+        stride, pads = self.draw.choice([1, 1, 2]), [self.draw.randint(0, size // 2) for _ in range(4)]
+        h, w = (max(size, self.draw.choice([1, 3, 5, 8, 11, 17])) for _ in range(2))
+        dims = [self.draw.choice([1, 1, 2]), groups * each, h, w]
+        channels = groups * out
+        operands, bias = self.factors(dims, [channels, each, size, size], channels, 0)
+        self.nodes.append(f"s = Conv <pads = {pads}, strides = [{stride}, {stride}], group = {groups}> ({operands}{', ' + bias if bias else ''})")
+        self.out = [dims[0], channels, (h + pads[0] + pads[2] - size) // stride + 1, (w + pads[1] + pads[3] - size) // stride + 1]
+        self.outputs_axis = 1
+
+    def product(self):
+        rows, terms, columns = self.draw.choice([1, 1, 2, 5, 13]), self.draw.choice(SIZES + [64, 130, 300]), self.draw.choice(SIZES)
+        batch = self.draw.choice([[], [], [2]])
+        dims = [*batch, rows, terms]
+        operands, bias = self.factors(dims, [terms, columns], columns, 1)
+        self.nodes.append(f"{'m' if bias else 's'} = MatMul ({operands})")
+        if bias:
+            self.nodes.append(f"s = Add (m, {bias})")
+        self.out = [*batch, rows, columns]
+
+    def ending(self):
+        last = "s"
+        what = self.draw.choice(["", "Relu", "Clip", "Relu Clip", "Transpose", "Residual", "Sigmoid"])
+        if "Relu" in what:
+            self.nodes.append(f"r = Relu ({last})")
+            last = "r"
+        if "Clip" in what:
+            low, high = self.draw.choice([(0, 6), (-1.3, 2.7), (0, 0.9)])
+            self.nodes.append(f"p = Clip ({last}, {self.constant('float', None, low)}, {self.constant('float', None, high)})")
+            last = "p"
+        if what == "Transpose":
+            order = list(range(len(self.out)))
+            order[-1], order[-2] = order[-2], order[-1]
+            self.nodes.append(f"p = Transpose <perm = {order}> ({last})")
+            self.out = [self.out[i] for i in order]
+            last = "p"
+        if what == "Residual":
+            self.nodes.append(f"p = Add ({last}, more)")
+            last = "p"
+        if what == "Sigmoid":
+            self.nodes.append(f"p = Sigmoid ({last})")
+            last = "p"
+        self.more = what == "Residual"
+        self.nodes.append(f"y = QuantizeLinear ({last}, {self.constant('float', None, self.sy)}, {self.constant(self.ends, None, self.zero(self.ends))})")
+
+    def text(self):
+        shape = lambda d: ",".join(map(str, d))
+        inputs = [f"{self.kind}[{shape(self.dims)}] q"] + [f"float[{shape(self.out)}] more"] * self.more
+        body = "\n\t".join(self.nodes)
+        return (f'<ir_version: 8, opset_import: ["" : 17]>\ng ({", ".join(inputs)}) => ({self.ends}[{shape(self.out)}] y)\n'
+                f'<{", ".join(self.constants)}>\n{{\n\t{body}\n}}\n')
+
+    def arrays(self):
+        made = {"q": self.numbers.integers(LOW[self.kind], HIGH[self.kind] + 1, self.dims).astype(self.kind)}
+        if self.more:
+            made["more"] = self.numbers.standard_normal(self.out).astype("f4")
+        return made
+
+
+def apart(what, a, b):
+    """Where a quotient lies by a tie, roundings may differ, by one."""
+    far = numpy.abs(a.astype(int) - b.astype(int))
+    assert far.max(initial=0) <= 1 and far.sum() <= 1 + far.size // 200, f"{what}: {far.sum()} of {far.size} differ, by up to {far.max()}"
+
+
+def check(program, seed, folder, count):
+    layer = Layer(seed)
+    model, text, arrays = os.path.join(folder, "g.onnxtxt"), layer.text(), layer.arrays()
+    given, paths = [], {"y": os.path.join(folder, "y.npy")}
+    with open(model, "w") as file:
+        file.write(text)
+    for name, data in arrays.items():
+        numpy.save(os.path.join(folder, name + ".npy"), data)
+        given += ["--input", f"{name}={os.path.join(folder, name)}.npy"]
+    try:
+        right, = run(program, model, given, paths, ["interpreter"])
+        for target in targets(seed) + [["cuda-emulated"]] * (seed % 4 == 0):
+            have = run(program, model, given, paths, target)
+            assert not have or same(right, have[0]), f"{' '.join(target)}: {int((right != have[0]).sum())} of {right.size} differ, at {numpy.argwhere(right != have[0])[:3].tolist()}"
+        apart("literal", right, run(program, model, given, paths, ["interpreter", "--quantised", "literal"])[0])
+        if onnxruntime:
+            parsed = onnx.parser.parse_model(text)
+            options = onnxruntime.SessionOptions()
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL     # its u8 times s8 saturates without VNNI
+            apart("onnxruntime", right, onnxruntime.InferenceSession(parsed.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, arrays)[0])
+        shown = subprocess.run([program, "show", model, "--stage", "definitions"], capture_output=True, text=True).stdout
+        count["folded" if ".sums int32" in shown else "literal"] += 1
+        assert (".sums int32" in shown) != ("in floats: " in shown), "no sum of integers, and no word why"
+    except AssertionError as wrong:
+        print(f"seed {seed}: {wrong}\n{text}")
+        return 1
+    return 0
+
+
+def main(program, seed, many):
+    count = {"folded": 0, "literal": 0}
+    if onnxruntime:
+        onnxruntime.set_default_logger_severity(4)
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = sum(check(program, one, folder, count) for one in range(seed, seed + many))
+    print(f"{many - wrong} of {many} layers from seed {seed} on are right; {count['folded']} are sums of integers, {count['literal']} stay literal")
+    return 1 if wrong or count["folded"] < many // 2 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
