@@ -270,7 +270,7 @@ static const struct expr *words_of(struct rewriting *r, struct factor *f, const 
 
 /* ---- the sum ---- */
 
-/* -zero * sum(k) factor over the variables of the factor: what an offset of the other one has added. */
+/* -zero * sum(k) factor: what an offset of the other one has added; and what the sum starts from, if anything. */
 static const struct expr *correction_of(
         struct program *program, const struct definition *sum, const struct expr *factor, const struct expr *zero)
 {
@@ -279,7 +279,7 @@ static const struct expr *correction_of(
 	int64_t extents[MAX_RANK];
 	int rank = 0;
 	for (int v = 0; v < sum->rank; v++)
-		if (sum->extents[v] > 1 && expr_uses(factor, v)) {
+		if (sum->extents[v] > 1 && (expr_uses(factor, v) || (sum->start && expr_uses(sum->start, v)))) {
 			at[rank] = index_var(arena, v, sum->extents[v]);
 			extents[rank] = sum->extents[v];
 			own[rank] = with[v] = index_var(arena, rank, extents[rank]);
@@ -292,6 +292,8 @@ static const struct expr *correction_of(
 	if (is_constant(factor))
 		definition_fold(program, columns);
 	const struct expr *body = expr_scalar(arena, SCALAR_mul, expr_load(arena, columns, own), zero, NULL);
+	if (sum->start)
+		body = expr_scalar(arena, SCALAR_add, body, expr_substitute(arena, sum->start, with), NULL);
 	struct definition *start = define_map(program, arena_printf(arena, "%s.zero", sum->name), rank, extents, body);
 	if (is_constant(body))
 		definition_fold(program, start);
@@ -338,14 +340,18 @@ static bool shift(struct arena *arena, const struct definition *sum, const struc
 	*s = (struct shifted){ a, NULL, 0 };
 	if (fits(a, product->a))
 		return true;
-	bool less = a->kind == EXPR_SCALAR && a->row == SCALAR_sub && !uses_variables(a->arg[1], sum);
-	s->data = less ? a->arg[0] : a;
+	bool pads = a->kind == EXPR_SELECT && a->arg[1]->kind == EXPR_NUMBER && !a->arg[1]->integer;
+	const struct expr *inner = pads ? a->arg[0] : a;
+	bool less = inner->kind == EXPR_SCALAR && inner->row == SCALAR_sub && !uses_variables(inner->arg[1], sum);
+	s->data = !less ? a
+	        : pads  ? expr_select(arena, a->ranges, a->range_count, inner->arg[0], inner->arg[1])
+	                : inner->arg[0];
 	if (!interval_of(s->data, &is) || is.high - is.low > most.high - most.low)
 		return false;
 	s->offset = lies_in(is, most) ? 0 : dtypes[product->a].class == CLASS_UINT ? 128 : -128;
 	if (!lies_in((struct interval){ is.low + s->offset, is.high + s->offset }, most))
 		return false;
-	s->zero = less ? expr_scalar(arena, SCALAR_sub, number(arena, -s->offset), a->arg[1], NULL)
+	s->zero = less ? expr_scalar(arena, SCALAR_sub, number(arena, -s->offset), inner->arg[1], NULL)
 	               : number(arena, -s->offset);
 	return true;
 }
@@ -358,8 +364,8 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 	struct shifted s;
 	int ib = b_of(sum);
 	const struct expr *a = sum->body->arg[1 - (ib & 1)], *b = sum->body->arg[ib & 1];
-	if (ib < 0 || !fits(b, product->b) || !shift(arena, sum, a, product, &s) || (s.zero && sum->start)
-	        || !find_dims(&fa, s.data, product->k) || !find_dims(&fb, b, product->k))
+	if (ib < 0 || !fits(b, product->b) || !shift(arena, sum, a, product, &s) || !find_dims(&fa, s.data, product->k)
+	        || !find_dims(&fb, b, product->k))
 		return false;
 	const struct expr *a_words = word_of(&fa, s.data, s.offset, product), *b_words = word_of(&fb, b, 0, product);
 	if (!a_words || !b_words)
