@@ -143,7 +143,7 @@ static bool runs_by_itself(const struct ingot_runtime *runtime)
 	return !runtime->in_place_queued;
 }
 
-static bool past(uint64_t until) { return until != NO_DEADLINE && clock_nanoseconds() >= until; }
+static bool past(uint64_t until) { return INGOT_THREADS && until != NO_DEADLINE && clock_nanoseconds() >= until; }
 
 /* Locked before and behind.  Whoever ends the command has the lock, so it sees the sleeper, or the sleeper the end. */
 static void command_sleep(struct ingot_command *command, enum command_state wanted, uint64_t until)
@@ -356,7 +356,7 @@ static enum ingot_status command_fails(struct ingot_command *command, enum ingot
 	struct ingot_runtime *runtime = command->runtime;
 	struct stream *stream = command->stream;
 	enter(runtime);
-	if (status == INGOT_FAILED && atomic_load_explicit(&command->to_end, memory_order_relaxed))
+	if (INGOT_THREADS && status == INGOT_FAILED && atomic_load_explicit(&command->to_end, memory_order_relaxed))
 		status = INGOT_CANCELLED;
 	command->failure = failure_new(
 	        runtime, status, "%s: %s: %s", stream->name, command->name, text[0] ? text : ingot_status_text(status));

@@ -165,7 +165,7 @@ static enum ingot_status event_cancel(struct object *object)
 {
 	struct event *event = (struct event *)object;
 	struct ingot_command *command = event->command;
-	if (command && atomic_load_explicit(&command->state, memory_order_relaxed) != COMMAND_QUEUED)
+	if (INGOT_THREADS && command && atomic_load_explicit(&command->state, memory_order_relaxed) != COMMAND_QUEUED)
 		command_ask_to_end(command);
 	if (!command || atomic_load_explicit(&command->state, memory_order_relaxed) != COMMAND_QUEUED)
 		return say(INGOT_BUSY, "it has begun already");

@@ -422,7 +422,7 @@ static enum ingot_status stream_cancel(struct object *object)
 	for (struct ingot_command *command = ((struct stream *)object)->head; command; command = command->next)
 		if (atomic_load_explicit(&command->state, memory_order_relaxed) == COMMAND_QUEUED)
 			command_cancel(command);
-		else
+		else if (INGOT_THREADS)
 			command_ask_to_end(command);
 	changed(object->runtime);
 	return INGOT_OK;

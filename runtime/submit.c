@@ -34,7 +34,7 @@ enum ingot_status stream_room(struct stream *stream)
 			status = stream_report(stream);
 		else if (stream->count < stream->room)
 			break;
-		else if (stream->refuses)
+		else if (INGOT_THREADS && stream->refuses)
 			status = say(INGOT_BUSY, "%s holds %u commands, as many as it may", stream->name, stream->room);
 		else if (inside_task())
 			status = say(INGOT_WOULD_BLOCK, "%s is full, and a task must not wait for room", stream->name);

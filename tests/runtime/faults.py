@@ -217,8 +217,8 @@ FAULTS = [
     ("B15", "runtime/cuda_slab.c", "if (bytes > slab->reserved)", "if (1)", "cuda"),
     ("B15", "runtime/cuda_slab.c", "\t\tslab->mapped = bytes;", "\t\t;", "cuda"),
     ("C3", "runtime/command.c", "while (!reached(command, wanted) && !past(until)) {", "while (!reached(command, wanted)) {"),
-    ("C7", "runtime/submit.c", "else if (stream->refuses)", "else if (0)"),
-    ("C8", "runtime/command.c", "if (status == INGOT_FAILED && atomic_load_explicit(&command->to_end, memory_order_relaxed))", "if (0)"),
+    ("C7", "runtime/submit.c", "else if (INGOT_THREADS && stream->refuses)", "else if (0)"),
+    ("C8", "runtime/command.c", "if (INGOT_THREADS && status == INGOT_FAILED\n\t        && atomic_load_explicit(&command->to_end, memory_order_relaxed))", "if (0)"),
     # Small ones of meaning, that removing conditions and calls does not find.
     ("C4", "runtime/stream.c", "event->command->signaller = command;", "if (stream->count > 3)\n\t\t\tpromise_keep_or_break(event->command, NULL);\n\t\telse\n\t\t\tevent->command->signaller = command;"),
     ("D12", "runtime/merge.c", "return unlocked ? slab_new(stream->device, bytes, 0, INGOT_SLAB_PRIVATE, status)\n\t                : slab_new_locked(stream->device, bytes, 0, status);", "return unlocked ? slab_new(stream->device, bytes / 2, 0, INGOT_SLAB_PRIVATE, status)\n\t                : slab_new_locked(stream->device, bytes / 2, 0, status);"),
