@@ -802,170 +802,263 @@ static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
 		        p->tiles[i].rows, p->tiles[i].vecs * lanes, p->tiles[i].last ? "_last" : "");
 }
 
+/* What the values are counted in. */
+struct counting {
+	int lanes, row;            /* row: -1: there is none */
+	int64_t rows, vecs, terms; /* of the row, of the columns, of a sum */
+	bool heavy;                /* an epilogue of many operations is printed once, in a loop */
+};
+
+static struct counting count_of(const struct printing *p)
+{
+	const struct contraction *c = p->c;
+	struct counting n = { .lanes = p->emit->target->lanes, .row = contraction_row(c), .terms = 1 };
+	n.rows = n.row >= 0 ? c->extents[n.row] : 1;
+	n.vecs = (c->extents[c->column] + n.lanes - 1) / n.lanes;
+	for (int t = 0; t < c->terms; t++)
+		n.terms *= c->extents[c->column + 1 + t];
+	n.heavy = c->value && expr_cost(c->value) > HEAVY;
+	return n;
+}
+
+static void name_variables(struct printing *p)
+{
+	const struct contraction *c = p->c;
+	for (int v = 0; v < MAX_VARS; v++)
+		p->names[v] = v == c->column ? "c"
+		        : v < c->batches     ? arena_printf(p->arena, "n%d", v)
+		        : v < c->column      ? arena_printf(p->arena, "i%d", v - c->batches)
+		                             : arena_printf(p->arena, "k%d", v - c->column - 1);
+	p->names[SPARE_ROW] = "r";
+	p->names[SPARE_VEC] = "v";
+	p->names[POOL_VAR] = "z";
+	p->names[K_BLOCK_VAR] = "k_block";
+}
+
+static struct value tile_value(struct printing *p, struct tile *of, const struct counting *n, const char *params)
+{
+	const struct contraction *c = p->c;
+	struct arena *arena = p->arena;
+	struct value tile = value_dict(arena);
+	int unroll = c->warps ? BLOCK_UNROLL : contraction_steps(c, p->emit->target, of->rows);
+	struct tile_user *user = arena_new(arena, struct tile_user);
+	*user = (struct tile_user){ arena_new(arena, struct printing), of };
+	*user->p = *p;
+	value_dict_set(tile, "name", value_string(of->name));
+	value_dict_set(tile, "params", value_string(params));
+	value_dict_set(tile, "rows", value_int(of->rows));
+	value_dict_set(tile, "vecs", value_int(of->vecs));
+	value_dict_set(tile, "whole", value_int(of->vecs - (of->left != 0)));
+	value_dict_set(tile, "heavy", value_bool(n->heavy));
+	value_dict_set(
+	        tile, "terms", c->warps ? block_terms(p, n->terms) : contraction_extents(p, c->column + 1, c->terms));
+	value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT || c->warps ? 0 : unroll * of->vecs * n->lanes));
+	value_dict_set(tile, "unroll", value_int(unroll));
+	value_dict_set(tile, "next_lines", value_int(c->next_lines));
+	value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
+	value_dict_set(tile, "waiting", value_function(arena, "waiting", "r v", call_waiting, user));
+	value_dict_set(tile, "start", value_function(arena, "start", "r v", call_start, user));
+	value_dict_set(tile, "a", value_function(arena, "a", "r u", call_a, user));
+	value_dict_set(tile, "b", value_function(arena, "b", "v u", call_b, user));
+	value_dict_set(tile, "result", value_function(arena, "result", "r v", call_result, user));
+	value_dict_set(tile, "heavy_result", value_function(arena, "heavy_result", "tail", call_heavy, user));
+	return tile;
+}
+
+/* When a tile is taken; the last choice needs no condition. */
+static struct value choice_value(struct printing *p, int i, const struct counting *n, const char *arguments)
+{
+	const struct contraction *c = p->c;
+	const struct tile *of = &p->tiles[i];
+	struct value choice = value_dict(p->arena);
+	struct text when;
+	text_init(&when, p->emit->build);
+	if (i < p->tile_count - 1) {
+		if (n->row >= 0 && n->rows % c->row_blocks && !c->warps)
+			text_printf(&when, "rows == %d", of->rows);
+		if (of->last && c->panels > 1)
+			text_printf(&when, "%spanel == %" PRId64, when.count ? " && " : "", c->panels - 1);
+		else if (n->vecs % c->panels)
+			text_printf(&when, "%svecs == %d", when.count ? " && " : "", of->vecs);
+	}
+	value_dict_set(choice, "when", value_copy(p->arena, when.count ? when.at : "", when.count));
+	value_dict_set(choice, "tile", value_string(of->name));
+	value_dict_set(choice, "arguments", value_string(arguments));
+	text_release(&when);
+	return choice;
+}
+
+static const char *base_of_b(struct printing *p, struct printer *printer, const struct counting *n)
+{
+	const struct contraction *c = p->c;
+	struct arena *arena = p->arena;
+	const struct index *zero[MAX_VARS];
+	const char *base = "gathered";
+	at_k_block(p, false, zero);
+	if (c->b_mode == B_PACKED) {
+		const struct index *at = index_scale(arena, index_var(arena, c->column, INT32_MAX), n->terms);
+		int64_t packed = n->terms * n->vecs * n->lanes;
+		for (int b = c->batches - 1; b >= 0; packed *= c->extents[b--])
+			at = index_add(arena, at, index_scale(arena, index_var(arena, b, c->extents[b]), packed));
+		base = printer_address(printer, c->packed, at);
+	} else if (c->b_mode != B_GATHERED)
+		base = printer_address(printer, c->b->of, index_substitute(arena, c->b_at, zero));
+	if (!c->k_block || c->b_mode == B_DIRECT)
+		return base;
+	bool uneven = n->vecs % c->panels; /* a panel has its k blocks one behind the other */
+	return arena_printf(arena, "%s + %" PRId64 " * %s%s", base,
+	        n->terms / c->extents[c->column + 1] * n->lanes * (uneven ? 1 : c->tile_vecs), uneven ? "vecs * " : "",
+	        p->names[K_BLOCK_VAR]);
+}
+
+/* The blocks of a kernel, axis by axis from the innermost. */
+struct blocks_of {
+	struct value outer;
+	int64_t step;      /* as many as there are */
+	const char *there; /* the same, where it is counted; NULL: it is that number */
+};
+
+static void add_axes(struct printing *p, struct blocks_of *blocks)
+{
+	const struct contraction *c = p->c;
+	struct arena *arena = p->arena;
+	for (int r = c->rows - 2; r >= 0; r--) {
+		struct value axis = value_dict(arena);
+		bool maxima = c->pool.d && r == c->rows - 2;
+		int64_t extent = maxima ? p->kernel->blocks : c->extents[c->batches + r];
+		for (int b = 0; maxima && b < r; b++)
+			extent /= c->extents[c->batches + b];
+		value_dict_set(axis, "name", value_string(maxima ? "q" : p->names[c->batches + r]));
+		const char *end = p->ends[c->batches + r],
+		           *by = blocks->there ? arena_printf(arena, " / (%s)", blocks->there)
+		        : blocks->step == 1    ? ""
+		                               : arena_printf(arena, " / %" PRId64, blocks->step);
+		value_dict_set(axis, "value",
+		        !r            ? value_printf(arena, "block%s", by)
+		                : end ? value_printf(arena, "block%s %% %s", by, end)
+		                      : value_printf(arena, "block%s %% %" PRId64, by, extent));
+		value_list_add(blocks->outer, axis);
+		if (blocks->there || end)
+			blocks->there = arena_printf(arena, "%s * %s",
+			        blocks->there ? arena_printf(arena, "(%s)", blocks->there)
+			                      : arena_printf(arena, "%" PRId64, blocks->step),
+			        end ? end : arena_printf(arena, "%" PRId64, extent));
+		blocks->step *= extent;
+	}
+}
+
+static struct value row_value(struct printing *p, const struct counting *n, const char *blocks_there)
+{
+	int64_t blocks = p->c->row_blocks;
+	struct value value = n->row >= 0 ? value_dict(p->arena) : value_none();
+	if (n->row < 0)
+		return value;
+	value_dict_set(value, "name", value_string(p->names[n->row]));
+	value_dict_set(value, "extent", value_int(n->rows));
+	value_dict_set(value, "blocks", value_int(blocks));
+	value_dict_set(value, "there", blocks_there ? value_printf(p->arena, "(%s)", blocks_there) : value_int(blocks));
+	value_dict_set(value, "uneven", value_bool(n->rows % blocks != 0));
+	return value;
+}
+
+static void check_scratch(const struct printing *p, const struct counting *n)
+{
+	const struct contraction *c = p->c;
+	const struct target *target = p->emit->target;
+	int64_t scratch = (p->packed ? p->packed_a.floats : 0)
+	        + (c->b_mode == B_GATHERED ? n->terms * c->tile_vecs * n->lanes : 0);
+	for (int i = 0; n->heavy && !c->warps && i < p->tile_count; i++)
+		scratch += (int64_t)p->tiles[i].rows * p->tiles[i].vecs * n->lanes;
+	if (target->scratch_bytes && scratch > target->scratch_bytes / 4)
+		fail(p->emit->build, EXIT_LIMIT, c->root->name, "its tiles take %lld bytes of scratch; %s has %lld",
+		        (long long)scratch * 4, target->name, (long long)target->scratch_bytes);
+}
+
+static struct value k_block_value(struct printing *p)
+{
+	const struct contraction *c = p->c;
+	struct value k_block = c->k_block ? value_dict(p->arena) : value_none();
+	if (c->k_block) {
+		value_dict_set(k_block, "name", value_string(p->names[K_BLOCK_VAR]));
+		value_dict_set(k_block, "extent", value_int(c->extents[c->column + 1]));
+		value_dict_set(k_block, "step", value_int(c->k_block));
+	}
+	return k_block;
+}
+
+static struct value product_value(struct arena *arena, const struct product *of)
+{
+	struct value product = value_dict(arena);
+	value_dict_set(product, "element", value_string(of->element));
+	value_dict_set(product, "vec", value_string(of->vec));
+	value_dict_set(product, "step", value_string(of->step));
+	value_dict_set(product, "zero", value_string(of->zero));
+	return product;
+}
+
+/* The loops over blocks, rows and panels. */
+static void add_loops(struct printing *p, const struct counting *n, struct value ends, struct value globals)
+{
+	const struct contraction *c = p->c;
+	struct arena *arena = p->arena;
+	struct blocks_of blocks = { value_list(arena), c->pool.d ? 1 : c->row_blocks,
+		n->row >= 0 && p->ends[n->row] ? parts_before(p, p->ends[n->row], c->row_blocks, n->rows) : NULL };
+	value_dict_set(globals, "row", row_value(p, n, blocks.there));
+	add_axes(p, &blocks);
+	const char *panels_there = p->ends[c->column]
+	        ? parts_before(p, arena_printf(arena, "((%s + %d) / %d)", p->ends[c->column], n->lanes - 1, n->lanes),
+	                c->panels, n->vecs)
+	        : NULL;
+	value_dict_set(globals, "panels_there", panels_there ? value_string(panels_there) : value_int(c->panels));
+	const char *there = c->split_panels ? panels_there : blocks.there;
+	if (there) {
+		value_dict_set(ends, "there", value_string(there));
+		value_dict_set(ends, "blocks", value_int(p->kernel->blocks));
+	}
+	value_dict_set(globals, "ends", ends);
+	value_dict_set(globals, "outer", blocks.outer);
+	value_dict_set(globals, "blocks", value_int(c->warps ? c->row_blocks : blocks.step));
+	value_dict_set(globals, "panel_blocks", value_int(blocks.step));
+	value_dict_set(globals, "group", value_int(c->group));
+	value_dict_set(globals, "split_panels", value_bool(c->split_panels));
+	value_dict_set(globals, "panels", value_int(c->panels));
+	value_dict_set(globals, "panels_uneven", value_bool(n->vecs % c->panels != 0));
+	value_dict_set(globals, "column", value_string(p->names[c->column]));
+	value_dict_set(globals, "batches", contraction_extents(p, 0, c->batches));
+}
+
 struct value contraction_values(struct emit *emit, const struct kernel *kernel, struct printing *p)
 {
 	const struct contraction *c = kernel->detail;
 	struct arena *arena = emit->arena;
 	*p = (struct printing){ .emit = emit, .arena = arena, .kernel = kernel, .c = c };
-	int lanes = emit->target->lanes, row = contraction_row(c);
-	int64_t rows = row >= 0 ? c->extents[row] : 1, vecs = (c->extents[c->column] + lanes - 1) / lanes, terms = 1,
-	        packed = 1;
-	for (int v = 0; v < MAX_VARS; v++)
-		p->names[v] = arena_printf(arena,
-		        v < c->batches           ? "n%d"
-		                : v < c->column  ? "i%d"
-		                : v == c->column ? "c"
-		                                 : "k%d",
-		        v < c->batches          ? v
-		                : v < c->column ? v - c->batches
-		                                : v - c->column - 1);
-	p->names[SPARE_ROW] = "r";
-	p->names[SPARE_VEC] = "v";
-	p->names[POOL_VAR] = "z";
-	p->names[K_BLOCK_VAR] = "k_block";
-	for (int t = 0; t < c->terms; t++)
-		terms *= c->extents[c->column + 1 + t];
+	const struct counting n = count_of(p);
+	name_variables(p);
 	if (!c->warps)
 		plan_packed_a(p);
 	if (c->pool.d)
-		stage_pooled(c, lanes, &p->pooled);
-	list_tiles(p, rows, vecs);
+		stage_pooled(c, n.lanes, &p->pooled);
+	list_tiles(p, n.rows, n.vecs);
 	struct value ends = list_ends(p);
 
 	const char *params, *arguments;
 	(c->warps ? block_arguments : tile_arguments)(p, &params, &arguments);
 	struct value globals = value_dict(arena), tiles = value_list(arena), choices = value_list(arena);
-	bool heavy = c->value && expr_cost(c->value) > HEAVY;
 	for (int i = 0; i < p->tile_count; i++) {
-		struct value tile = value_dict(arena), choice = value_dict(arena);
-		int unroll = c->warps ? BLOCK_UNROLL : contraction_steps(c, emit->target, p->tiles[i].rows);
-		struct tile_user *user = arena_new(arena, struct tile_user);
-		*user = (struct tile_user){ arena_new(arena, struct printing), &p->tiles[i] };
-		*user->p = *p;
-		value_dict_set(tile, "name", value_string(p->tiles[i].name));
-		value_dict_set(tile, "params", value_string(params));
-		value_dict_set(tile, "rows", value_int(p->tiles[i].rows));
-		value_dict_set(tile, "vecs", value_int(p->tiles[i].vecs));
-		value_dict_set(tile, "whole", value_int(p->tiles[i].vecs - (p->tiles[i].left != 0)));
-		value_dict_set(tile, "heavy", value_bool(heavy));
-		value_dict_set(tile, "terms",
-		        c->warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
-		value_dict_set(tile, "step",
-		        value_int(c->b_mode == B_DIRECT || c->warps ? 0 : unroll * p->tiles[i].vecs * lanes));
-		value_dict_set(tile, "unroll", value_int(unroll));
-		value_dict_set(tile, "next_lines", value_int(c->next_lines));
-		value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
-		value_dict_set(tile, "waiting", value_function(arena, "waiting", "r v", call_waiting, user));
-		value_dict_set(tile, "start", value_function(arena, "start", "r v", call_start, user));
-		value_dict_set(tile, "a", value_function(arena, "a", "r u", call_a, user));
-		value_dict_set(tile, "b", value_function(arena, "b", "v u", call_b, user));
-		value_dict_set(tile, "result", value_function(arena, "result", "r v", call_result, user));
-		value_dict_set(tile, "heavy_result", value_function(arena, "heavy_result", "tail", call_heavy, user));
-		value_list_add(tiles, tile);
-		/* the last choice needs no condition */
-		struct text when;
-		text_init(&when, emit->build);
-		if (i < p->tile_count - 1) {
-			if (row >= 0 && rows % c->row_blocks && !c->warps)
-				text_printf(&when, "rows == %d", p->tiles[i].rows);
-			if (p->tiles[i].last && c->panels > 1)
-				text_printf(&when, "%spanel == %" PRId64, when.count ? " && " : "", c->panels - 1);
-			else if (vecs % c->panels)
-				text_printf(&when, "%svecs == %d", when.count ? " && " : "", p->tiles[i].vecs);
-		}
-		value_dict_set(choice, "when", value_copy(arena, when.count ? when.at : "", when.count));
-		value_dict_set(choice, "tile", value_string(p->tiles[i].name));
-		value_dict_set(choice, "arguments", value_string(arguments));
-		value_list_add(choices, choice);
-		text_release(&when);
+		value_list_add(tiles, tile_value(p, &p->tiles[i], &n, params));
+		value_list_add(choices, choice_value(p, i, &n, arguments));
 	}
-
 	struct printer printer = contraction_printer(p, NULL);
 	printer.lane = -1;
-	const struct index *zero[MAX_VARS];
-	at_k_block(p, false, zero);
 	value_dict_set(globals, "a_base", value_string(base_of_a(p, false)));
-	const char *w_base;
-	if (c->b_mode == B_PACKED) {
-		const struct index *at = index_scale(arena, index_var(arena, c->column, INT32_MAX), terms);
-		packed = terms * vecs * lanes;
-		for (int b = c->batches - 1; b >= 0; b--) {
-			at = index_add(arena, at, index_scale(arena, index_var(arena, b, c->extents[b]), packed));
-			packed *= c->extents[b];
-		}
-		w_base = printer_address(&printer, c->packed, at);
-	} else
-		w_base = c->b_mode == B_GATHERED
-		        ? "gathered"
-		        : printer_address(&printer, c->b->of, index_substitute(arena, c->b_at, zero));
-	if (c->k_block && c->b_mode != B_DIRECT) /* a panel has its k blocks one behind the other */
-		w_base = arena_printf(arena, "%s + %" PRId64 " * %s%s", w_base,
-		        terms / c->extents[c->column + 1] * lanes * (vecs % c->panels ? 1 : c->tile_vecs),
-		        vecs % c->panels ? "vecs * " : "", p->names[K_BLOCK_VAR]);
-	value_dict_set(globals, "w_base", value_string(w_base));
+	value_dict_set(globals, "w_base", value_string(base_of_b(p, &printer, &n)));
 	value_dict_set(globals, "w_element", value_string(element_of_b(c)));
-
-	struct value outer = value_list(arena);
-	int64_t step = c->pool.d ? 1 : c->row_blocks;
-	const char *there = row >= 0 && p->ends[row]
-	        ? parts_before(p, p->ends[row], c->row_blocks, rows)
-	        : NULL; /* the step, where it is counted; NULL: it is that number */
-	const char *blocks_there = there;
-	for (int r = c->rows - 2; r >= 0; r--) {
-		struct value axis = value_dict(arena);
-		bool maxima = c->pool.d && r == c->rows - 2;
-		int64_t extent = maxima ? kernel->blocks : c->extents[c->batches + r];
-		for (int b = 0; maxima && b < r; b++)
-			extent /= c->extents[c->batches + b];
-		value_dict_set(axis, "name", value_string(maxima ? "q" : p->names[c->batches + r]));
-		const char *end = p->ends[c->batches + r],
-		           *by = there ? arena_printf(arena, " / (%s)", there)
-		        : step == 1    ? ""
-		                       : arena_printf(arena, " / %" PRId64, step);
-		value_dict_set(axis, "value",
-		        !r            ? value_printf(arena, "block%s", by)
-		                : end ? value_printf(arena, "block%s %% %s", by, end)
-		                      : value_printf(arena, "block%s %% %" PRId64, by, extent));
-		value_list_add(outer, axis);
-		if (there || end)
-			there = arena_printf(arena, "%s * %s",
-			        there ? arena_printf(arena, "(%s)", there) : arena_printf(arena, "%" PRId64, step),
-			        end ? end : arena_printf(arena, "%" PRId64, extent));
-		step *= extent;
-	}
-	struct value row_value = value_none();
-	if (row >= 0) {
-		row_value = value_dict(arena);
-		value_dict_set(row_value, "name", value_string(p->names[row]));
-		value_dict_set(row_value, "extent", value_int(rows));
-		value_dict_set(row_value, "blocks", value_int(c->row_blocks));
-		value_dict_set(row_value, "there",
-		        blocks_there ? value_printf(arena, "(%s)", blocks_there) : value_int(c->row_blocks));
-		value_dict_set(row_value, "uneven", value_bool(rows % c->row_blocks != 0));
-	}
-	int64_t scratch =
-	        (p->packed ? p->packed_a.floats : 0) + (c->b_mode == B_GATHERED ? terms * c->tile_vecs * lanes : 0);
-	for (int i = 0; heavy && !c->warps && i < p->tile_count; i++)
-		scratch += (int64_t)p->tiles[i].rows * p->tiles[i].vecs * lanes;
-	if (emit->target->scratch_bytes && scratch > emit->target->scratch_bytes / 4)
-		fail(emit->build, EXIT_LIMIT, c->root->name, "its tiles take %lld bytes of scratch; %s has %lld",
-		        (long long)scratch * 4, emit->target->name, (long long)emit->target->scratch_bytes);
-	struct value k_block = value_none();
-	if (c->k_block) {
-		k_block = value_dict(arena);
-		value_dict_set(k_block, "name", value_string(p->names[K_BLOCK_VAR]));
-		value_dict_set(k_block, "extent", value_int(c->extents[c->column + 1]));
-		value_dict_set(k_block, "step", value_int(c->k_block));
-	}
-	struct value product = value_dict(arena);
-	value_dict_set(product, "element", value_string(c->product->element));
-	value_dict_set(product, "vec", value_string(c->product->vec));
-	value_dict_set(product, "step", value_string(c->product->step));
-	value_dict_set(product, "zero", value_string(c->product->zero));
-	value_dict_set(globals, "product", product);
-	value_dict_set(globals, "k_block", k_block);
+	add_loops(p, &n, ends, globals);
+	check_scratch(p, &n);
+	value_dict_set(globals, "product", product_value(arena, c->product));
+	value_dict_set(globals, "k_block", k_block_value(p));
 	value_dict_set(globals, "k_blocked", value_bool(contraction_k_blocked(c)));
-	int64_t of_k_block = c->k_block ? terms / c->extents[c->column + 1] * c->k_block : terms;
+	int64_t of_k_block = c->k_block ? n.terms / c->extents[c->column + 1] * c->k_block : n.terms;
 	value_dict_set(globals, "terms", value_int(of_k_block));
 	value_dict_set(globals, "next_floats",
 	        value_int(16 * c->next_lines * of_k_block / contraction_steps(c, emit->target, c->tile_rows)));
@@ -973,34 +1066,12 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "tiles", tiles);
 	value_dict_set(globals, "choices", choices);
 	value_dict_set(globals, "target", emit_target_value(emit));
-	value_dict_set(globals, "lanes", value_int(lanes));
-	value_dict_set(globals, "vectors", value_int(vecs));
-	value_dict_set(globals, "panels", value_int(c->panels));
-	const char *panels_there = p->ends[c->column]
-	        ? parts_before(p, arena_printf(arena, "((%s + %d) / %d)", p->ends[c->column], lanes - 1, lanes),
-	                c->panels, vecs)
-	        : NULL;
-	value_dict_set(globals, "panels_there", panels_there ? value_string(panels_there) : value_int(c->panels));
-	if (c->split_panels)
-		there = panels_there;
-	if (there) {
-		value_dict_set(ends, "there", value_string(there));
-		value_dict_set(ends, "blocks", value_int(kernel->blocks));
-	}
-	value_dict_set(globals, "ends", ends);
-	value_dict_set(globals, "group", value_int(c->group));
-	value_dict_set(globals, "split_panels", value_bool(c->split_panels));
-	value_dict_set(globals, "column", value_string(p->names[c->column]));
-	value_dict_set(globals, "batches", contraction_extents(p, 0, c->batches));
-	value_dict_set(globals, "outer", outer);
-	value_dict_set(globals, "blocks", value_int(c->warps ? c->row_blocks : step));
-	value_dict_set(globals, "panel_blocks", value_int(step));
-	value_dict_set(globals, "row", row_value);
-	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
+	value_dict_set(globals, "lanes", value_int(n.lanes));
+	value_dict_set(globals, "vectors", value_int(n.vecs));
 	value_dict_set(globals, "pool", pool_value(p));
 	value_dict_set(globals, "transposed_store", transposed_store_value(p));
 	value_dict_set(globals, "packed_a", packed_a_value(p));
-	value_dict_set(globals, "gathered", gathered_value(p, terms));
+	value_dict_set(globals, "gathered", gathered_value(p, n.terms));
 	value_dict_set(globals, "block", c->warps ? block_value(p, &printer) : value_none());
 	return globals;
 }
