@@ -32,11 +32,11 @@ const char *package_quiet(struct arena *arena, const char *name)
 	return made;
 }
 
-/* The graph's tensor of that input or output; NULL: it has none, as the extents of another. */
+/* The graph's tensor of that input or output; NULL: it has none, as the extents of another, or there is no graph. */
 static const struct tensor *border_of(const struct writing *w, size_t i, bool inputs)
 {
 	const struct graph *graph = w->of->graph;
-	size_t count = inputs ? graph->inputs.count : graph->outputs.count;
+	size_t count = !graph ? 0 : inputs ? graph->inputs.count : graph->outputs.count;
 	return i >= count ? NULL : inputs ? graph->inputs.at[i] : graph->outputs.at[i];
 }
 
