@@ -58,8 +58,8 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	}
 	copy_outputs(program);
 	split_groups(program);
-	choose_products(program, target);
 	separate_windows(program, target);
+	choose_products(program, target);
 	if (target->short_flash && target->small)
 		keep_narrow(program);
 	if (program->build->check)

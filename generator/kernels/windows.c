@@ -107,8 +107,17 @@ static enum visit find_padded(void *user, const struct expr *expr)
 	return VISIT_PAST;
 }
 
+/* Each range is an axis' pads, and each axis that reaches into pads has its range: another select around it may keep
+ * it out of them, as that of a zero point that comes at run time does. */
 static bool pads_are_ranges(const struct window *w)
 {
+	for (int v = 0; v < w->load->rank; v++) {
+		bool asked = w->along[v].tap < 0 || !reads_pads(&w->along[v]);
+		for (int i = 0; w->padded != w->load && i < w->padded->range_count; i++)
+			asked |= index_equal(w->padded->ranges[i].at, w->load->at[v]);
+		if (!asked)
+			return false;
+	}
 	for (int i = 0; w->padded != w->load && i < w->padded->range_count; i++) {
 		const struct range *range = &w->padded->ranges[i];
 		bool own = false;

@@ -192,7 +192,7 @@ def models(scratch):
         for cpu in ("x86-64-v3", "generic"):
             folder = os.path.join(scratch, "stem")
             call([packages.INGOT, "build", path, "--cpu", cpu, "-o", folder, "--no-compile", *(["--log"] if cpu == "generic" else ["--threads", "2"])])
-            files = [one for one in os.listdir(folder) if one.endswith(".c")]
+            files = [one for one in os.listdir(folder) if one.endswith(".c") and one != "ingot_threads.c"]   # which has no name of the library
             done = subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Werror", *MARCH[cpu], "-include", "unistd.h", "-include", "math.h", "-fsyntax-only", *files],
                                   cwd=folder, capture_output=True, text=True)
             assert done.returncode == 0, "%s.onnx for %s: %s" % (stem, cpu, done.stderr[:1000])

@@ -102,7 +102,7 @@ with tempfile.TemporaryDirectory(prefix="test-npz.") as folder:
     open("damaged.npz", "wb").write(bytes_)
     told("damaged", 3, "damaged.npz: member \"x\"", "run", *on, "--input", "damaged.npz")
     np.savez("objects.npz", x=np.array([{}], dtype=object), i=i)
-    told("objects", 4, "objects.npz: x.npy: elements of NumPy's type", "run", *on, "--input", "objects.npz")
+    told("objects", 4, "objects.npz: x.npy: holds Python's objects", "run", *on, "--input", "objects.npz")
     told("nowhere to write", 2, "none/all.npz: cannot be written: No such file or directory", "run", *on, "--input", "stored.npz", "--output", "none/all.npz")
 
     # check: inputs and outputs in one archive
