@@ -12,12 +12,12 @@ SIZES = (4000, 12000, 50000) if LONG else (4000, 8000, 20000)
 NORMS = 8                                 # times fewer of those, which are kernels of many statements
 MEMORY_MOST, SECONDS_MOST = 500e6, 600
 # The nodes of one round; %i is its number, %v the value that it goes on from.
-CHAINS = {
+CHAINS = {                                # the smallest first: what Python itself has taken by then counts, too
+    "norms": ["n%i = LayerNormalization (%v, c, c)", "t%i = Softmax (n%i)"],
     "relu": ["t%i = Relu (%v)"],
     "add": ["t%i = Add (%v, c)"],
     "by turns": ["a%i = Add (%v, c)", "b%i = Tanh (a%i)", "m%i = Mul (b%i, c)", "t%i = Relu (m%i)"],
     "residual": ["p%i = MatMul (%v, w)", "r%i = Relu (p%i)", "t%i = Add (r%i, %v)"],
-    "norms": ["n%i = LayerNormalization (%v, c, c)", "t%i = Softmax (n%i)"],
 }
 
 
