@@ -7,6 +7,7 @@
  * land in the same memory of the host's. */
 #include "common/alone.h"
 #if INGOT_THREADS
+#include <stdio.h>
 #include <string.h>
 #include "cuda_inside.h"
 
@@ -46,6 +47,16 @@ static bool is_pinned(const struct cuda_queue *queue, const void *host, size_t b
 	return is_pinned_at(queue, host) && is_pinned_at(queue, (const char *)host + bytes - 1);
 }
 
+/* Such memory goes by the ring or not at all. */
+static enum ingot_status split_refused(const struct cuda_queue *queue, const char *host, size_t bytes, char *text)
+{
+	if (is_pinned_at(queue, host) == is_pinned_at(queue, host + bytes - 1))
+		return INGOT_OK;
+	snprintf(text, INGOT_BACKEND_TEXT,
+	        "a part of the host's memory is pinned, and there is no room to copy all of it");
+	return INGOT_MEMORY;
+}
+
 static bool lands_in(const struct issued *one, const char *host, size_t bytes)
 {
 	for (const struct landing *landing = one->landings; landing; landing = landing->next)
@@ -73,7 +84,11 @@ enum ingot_status cuda_copy_in(void *raw, void *to, size_t to_offset, const void
 {
 	struct cuda_queue *queue = raw;
 	wait_for_landings(queue->device->cuda, host, bytes);
-	void *room = is_pinned(queue, host, bytes) ? NULL : take(queue, bytes);
+	bool pinned = is_pinned(queue, host, bytes);
+	void *room = pinned ? NULL : take(queue, bytes);
+	enum ingot_status status = pinned || room ? INGOT_OK : split_refused(queue, host, bytes, text);
+	if (status)
+		return status;
 	return CALL(queue->device, text, cuMemcpyHtoDAsync_v2, ((struct cuda_slab *)to)->at + to_offset,
 	        room ? memcpy(room, host, bytes) : host, bytes, queue->stream);
 }
@@ -81,10 +96,14 @@ enum ingot_status cuda_copy_in(void *raw, void *to, size_t to_offset, const void
 enum ingot_status cuda_copy_out(void *raw, void *host, void *from, size_t from_offset, size_t bytes, char *text)
 {
 	struct cuda_queue *queue = raw;
-	struct landing *landing = is_pinned(queue, host, bytes) ? NULL : take(queue, sizeof *landing + bytes);
+	bool pinned = is_pinned(queue, host, bytes);
+	struct landing *landing = pinned ? NULL : take(queue, sizeof *landing + bytes);
+	enum ingot_status status = pinned || landing ? INGOT_OK : split_refused(queue, host, bytes, text);
+	if (status)
+		return status;
 	if (!landing)
 		wait_for_landings(queue->device->cuda, host, bytes);
-	enum ingot_status status = CALL(queue->device, text, cuMemcpyDtoHAsync_v2, landing ? landing + 1 : host,
+	status = CALL(queue->device, text, cuMemcpyDtoHAsync_v2, landing ? landing + 1 : host,
 	        ((struct cuda_slab *)from)->at + from_offset, bytes, queue->stream);
 	if (status || !landing)
 		return status;

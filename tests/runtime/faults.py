@@ -237,7 +237,7 @@ FAULTS = [
     ("D13", "runtime/cuda_slab.c", "if (slab->opened >> i & 1)", "if (0)", "cuda"),
     ("D13", "runtime/cuda_slab.c", "!call->cuMemSetAccess(slab->block, slab->mapped, &access, 1)", "1", "cuda"),
     ("C16", "runtime/cuda_ring.c", "if (!landing)\n\t\twait_for_landings(queue->device->cuda, host, bytes);", ";", "cuda"),
-    ("C16", "runtime/cuda_ring.c", "wait_for_landings(queue->device->cuda, host, bytes);\n\tvoid *room", "void *room", "cuda"),
+    ("C16", "runtime/cuda_ring.c", "wait_for_landings(queue->device->cuda, host, bytes);\n\tbool pinned", "bool pinned", "cuda"),
     ("C16", "runtime/cuda.c", "\t\task_again(at, count);\n", "", "cuda"),
     ("C16", "runtime/cuda.c", "cuda->wait_for_kernels = options->wait_for_kernels;", ";", "cuda"),
     ("C16", "runtime/device.c", "return device->lost->text;", "return text;", "cuda"),
