@@ -4,7 +4,7 @@
  * until what was issued before is.  So such copies go by way of a ring of pinned memory, one for each queue: what goes
  * up is put there first, what comes down lands there, and is taken out when the device says that the command has ended.
  * What is pinned, too much for the ring, or finds no room there now, is left to the driver, behind what still has to
- * land in the same memory of the host's. */
+ * land in the same memory of the host's; but for what is pinned in part, which the driver does not copy at all. */
 #include "common/alone.h"
 #if INGOT_THREADS
 #include <stdio.h>
@@ -41,16 +41,14 @@ static bool is_pinned_at(const struct cuda_queue *queue, const char *host)
 	        && kind == CUDA_MEMORY_HOST;
 }
 
-/* What is pinned in part the driver does not copy at all. */
-static bool is_pinned(const struct cuda_queue *queue, const void *host, size_t bytes)
+/* Room in the ring for `header` bytes and a copy from or to that memory; NULL: the driver copies it. */
+static enum ingot_status room_for(
+        struct cuda_queue *queue, const char *host, size_t bytes, size_t header, void **room, char *text)
 {
-	return is_pinned_at(queue, host) && is_pinned_at(queue, (const char *)host + bytes - 1);
-}
-
-/* Such memory goes by the ring or not at all. */
-static enum ingot_status split_refused(const struct cuda_queue *queue, const char *host, size_t bytes, char *text)
-{
-	if (is_pinned_at(queue, host) == is_pinned_at(queue, host + bytes - 1))
+	const char *end = host + bytes - 1;
+	bool first = is_pinned_at(queue, host), all = first && is_pinned_at(queue, end);
+	*room = all ? NULL : take(queue, header + bytes);
+	if (*room || all || (!first && !is_pinned_at(queue, end)))
 		return INGOT_OK;
 	snprintf(text, INGOT_BACKEND_TEXT,
 	        "a part of the host's memory is pinned, and there is no room to copy all of it");
@@ -84,9 +82,8 @@ enum ingot_status cuda_copy_in(void *raw, void *to, size_t to_offset, const void
 {
 	struct cuda_queue *queue = raw;
 	wait_for_landings(queue->device->cuda, host, bytes);
-	bool pinned = is_pinned(queue, host, bytes);
-	void *room = pinned ? NULL : take(queue, bytes);
-	enum ingot_status status = pinned || room ? INGOT_OK : split_refused(queue, host, bytes, text);
+	void *room;
+	enum ingot_status status = room_for(queue, host, bytes, 0, &room, text);
 	if (status)
 		return status;
 	return CALL(queue->device, text, cuMemcpyHtoDAsync_v2, ((struct cuda_slab *)to)->at + to_offset,
@@ -96,12 +93,12 @@ enum ingot_status cuda_copy_in(void *raw, void *to, size_t to_offset, const void
 enum ingot_status cuda_copy_out(void *raw, void *host, void *from, size_t from_offset, size_t bytes, char *text)
 {
 	struct cuda_queue *queue = raw;
-	bool pinned = is_pinned(queue, host, bytes);
-	struct landing *landing = pinned ? NULL : take(queue, sizeof *landing + bytes);
-	enum ingot_status status = pinned || landing ? INGOT_OK : split_refused(queue, host, bytes, text);
+	struct landing *landing;
+	void *room;
+	enum ingot_status status = room_for(queue, host, bytes, sizeof *landing, &room, text);
 	if (status)
 		return status;
-	if (!landing)
+	if (!(landing = room))
 		wait_for_landings(queue->device->cuda, host, bytes);
 	status = CALL(queue->device, text, cuMemcpyDtoHAsync_v2, landing ? landing + 1 : host,
 	        ((struct cuda_slab *)from)->at + from_offset, bytes, queue->stream);

@@ -1,6 +1,5 @@
 /* event.c: handles to the end of some work. */
 #include "inside.h"
-#include "futex.h"
 
 enum ingot_status event_reserve(
         struct device *device, struct ingot_runtime *runtime, const struct ingot_event *wanted, struct event **out)
@@ -165,10 +164,11 @@ static enum ingot_status event_cancel(struct object *object)
 {
 	struct event *event = (struct event *)object;
 	struct ingot_command *command = event->command;
-	if (INGOT_THREADS && command && atomic_load_explicit(&command->state, memory_order_relaxed) != COMMAND_QUEUED)
-		command_ask_to_end(command);
-	if (!command || atomic_load_explicit(&command->state, memory_order_relaxed) != COMMAND_QUEUED)
+	if (!command || atomic_load_explicit(&command->state, memory_order_relaxed) != COMMAND_QUEUED) {
+		if (INGOT_THREADS && command)
+			command_ask_to_end(command);
 		return say(INGOT_BUSY, "it has begun already");
+	}
 	if (event->promise)
 		promise_keep_or_break(
 		        command, failure_new(object->runtime, INGOT_CANCELLED, "the event was cancelled"));

@@ -766,7 +766,7 @@ enum ingot_status schedule_run(struct routine *, const struct request *whole, st
 /* What a call of the routine's takes, behind its own payload: symbols as they are now, and where places do not stay
  * copies of them. */
 size_t call_bytes(const struct routine *);
-void call_fill(const struct routine *, struct ingot_call *, void *at);
+void call_fill(const struct routine *, const struct ingot_command *, struct ingot_call *, void *at);
 enum ingot_status host_download(struct context *, struct node *); /* to its own array; ordered, not waited for */
 /* Before a part of a place is written: what the place has not gets zeros, or with automatic transfers the newest. */
 enum ingot_status rest_fetch(struct submission *, struct context *, struct node *, struct location *);

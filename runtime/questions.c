@@ -6,45 +6,44 @@ static struct ingot_stream stream_of(struct ingot_command *command)
 	return command->stream ? HANDLE(ingot_stream, command->stream) : (struct ingot_stream){ 0 };
 }
 
-/* The undone writers of a place, from the last one back: each comes after the one before it. */
-struct writers {
-	struct ingot_command *now;
-	uint16_t place; /* of its places, this one */
+/* Those who touch a place: its readers, or its undone writers from the last one back, of which each comes after the
+ * one before it. */
+struct touching {
+	const struct hazard *hazard;
+	bool writers;
+	uint32_t readers;                   /* so many were looked at */
+	const struct ingot_command *writer; /* the latest that was looked at, … */
+	uint16_t place;                     /* … and which of the places that it writes this one is */
 };
 
-static struct ingot_command *writer_before(struct writers *writers)
+static struct ingot_command *toucher_next(struct touching *t)
 {
-	const struct ingot_command *now = writers->now;
-	writers->now = NULL;
-	for (uint32_t i = 0; i < now->edge_count && writers->place != NO_PLACE; i++) {
-		const struct edge *edge = now->edges + i;
-		if (!edge->from || edge->place != writers->place || command_over(edge->from))
-			continue;
-		*writers = (struct writers){ edge->from, edge->from_place };
-		break;
+	const struct hazard *hazard = t->hazard;
+	struct ingot_command *before = NULL;
+	if (!t->writers)
+		return t->readers < hazard->reader_count ? hazard->readers[t->readers++] : NULL;
+	if (!t->writer) {
+		before = hazard->writer;
+		t->place = hazard->place;
 	}
-	return writers->now;
-}
-
-/* The next of those that touch the place, from *i on; NULL: no more. */
-static struct ingot_command *toucher(struct hazard *hazard, struct writers *writers, uint32_t *i)
-{
-	uint32_t at = (*i)++;
-	if (!writers)
-		return at < hazard->reader_count ? hazard->readers[at] : NULL;
-	if (at)
-		return writers->now ? writer_before(writers) : NULL;
-	*writers = (struct writers){ hazard->writer, hazard->place };
-	return hazard->writer;
+	for (uint32_t i = 0; t->writer && !before && i < t->writer->edge_count && t->place != NO_PLACE; i++) {
+		const struct edge *edge = t->writer->edges + i;
+		if (edge->from && edge->place == t->place && !command_over(edge->from)) {
+			before = edge->from;
+			t->place = edge->from_place;
+		}
+	}
+	t->writer = before;
+	return before;
 }
 
 static void list_streams(
-        struct hazard *hazard, bool of_writers, struct ingot_stream *streams, uint32_t room, uint32_t *count)
+        const struct hazard *hazard, bool writers, struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
-	struct writers writers, *walk = of_writers ? &writers : NULL;
+	struct touching touching = { .hazard = hazard, .writers = writers };
 	struct ingot_command *command;
 	*count = 0;
-	for (uint32_t i = 0; (command = toucher(hazard, walk, &i));) {
+	while ((command = toucher_next(&touching))) {
 		struct ingot_stream stream = stream_of(command);
 		bool twice = !stream.runtime;
 		for (uint32_t k = 0; k < *count && k < room && !twice; k++)
@@ -101,10 +100,9 @@ static enum ingot_status hazard_events(struct ingot_context handle, struct ingot
 	struct context *context = hazard_enter(handle, node_handle, &hazard, &status);
 	if (!context)
 		return status;
-	struct writers walking, *walk = writers ? &walking : NULL;
+	struct touching touching = { .hazard = hazard, .writers = writers };
 	struct ingot_command *command;
-	*count = 0;
-	for (uint32_t i = 0; !status && (command = toucher(hazard, walk, &i)); ++*count) {
+	for (*count = 0; !status && (command = toucher_next(&touching)); ++*count) {
 		if (*count < room)
 			status = event_new(context->stream->device, handle.runtime, command, events + *count);
 		for (uint32_t k = *count; status && k--;)

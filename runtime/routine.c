@@ -342,7 +342,7 @@ size_t call_bytes(const struct routine *routine)
 	return routine->log ? (bytes + strlen(routine->log) + 16) & ~(size_t)15 : bytes;
 }
 
-void call_fill(const struct routine *routine, struct ingot_call *call, void *at)
+void call_fill(const struct routine *routine, const struct ingot_command *command, struct ingot_call *call, void *at)
 {
 	const struct gathering *gathering = &routine->gathering;
 	size_t slots = routine->descriptor->argument_count * sizeof(struct ingot_slot),
@@ -354,6 +354,7 @@ void call_fill(const struct routine *routine, struct ingot_call *call, void *at)
 	        gathering->stays ? gathering->pools : memcpy((char *)at + symbols + slots, gathering->pools, pools);
 	char *log = (char *)at + symbols + (gathering->stays ? 0 : slots + pools);
 	call->log = routine->log ? memcpy(log, routine->log, strlen(routine->log) + 1) : NULL;
+	call->cancelled = (const unsigned char *)&command->to_end;
 }
 
 static enum ingot_status outputs_check(struct routine *routine)
@@ -441,8 +442,7 @@ static enum ingot_status code_run(struct routine *routine, struct ingot_command 
 	run->routine = routine;
 	run->table = stream->device->backend->table;
 	run->queue = stream->raw;
-	call_fill(routine, &run->call, run + 1);
-	run->call.cancelled = (const unsigned char *)&(*out)->to_end;
+	call_fill(routine, *out, &run->call, run + 1);
 	run->call.extents = (int64_t *)((char *)run + extents);
 	return INGOT_OK;
 }

@@ -223,8 +223,7 @@ static enum ingot_status whole_submit(const struct scheduling *scheduling, struc
 		.call = &whole->call,
 		.code = &whole->code,
 		.checks = (unsigned char *)at + at_checks };
-	call_fill(routine, &whole->call, whole + 1);
-	whole->call.cancelled = (const unsigned char *)&(*out)->to_end;
+	call_fill(routine, *out, &whole->call, whole + 1);
 	return INGOT_OK;
 }
 

@@ -435,7 +435,6 @@ enum ingot_status ingot_stream_limit(struct ingot_stream handle, uint32_t comman
 		return INGOT_STALE;
 	stream->room = commands ? commands : handle.runtime->options.queue_capacity;
 	stream->refuses = !blocks;
-	changed(handle.runtime);
 	leave(handle.runtime);
 	return INGOT_OK;
 }

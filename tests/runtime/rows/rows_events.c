@@ -838,6 +838,15 @@ static void c16_pinned_in_part(struct trial *t)
 		OK(ingot_host_unpin(t->device, up));
 		OK(ingot_host_unpin(t->device, down));
 	}
+	/* More than the ring takes at once: the driver would not copy it either. */
+	static unsigned char large[1 << 20];
+	OK(ingot_pool_open(t->device, sizeof large, 0, INGOT_SLAB_PRIVATE, &pool));
+	OK(ingot_host_pin(t->device, large, sizeof large / 2));
+	OK(ingot_pool_write(t->stream, pool, 0, large, sizeof large, NULL));
+	FAILS(INGOT_MEMORY, ingot_stream_await(t->stream));
+	SAYS("is pinned");
+	OK(ingot_stream_restart(t->stream));
+	OK(ingot_host_unpin(t->device, large));
 }
 
 static void c16_pageable(struct trial *t)
