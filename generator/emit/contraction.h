@@ -1,9 +1,10 @@
-/* contraction.h: what contraction.c knows of one kernel while it prints it; the JIT's glue is printed from the same
- * (jit/contraction.c). */
+/* contraction.h: what contraction.c and tile.c know of one kernel while they print it; the JIT's glue is printed from the
+ * same (jit/contraction.c). */
 #ifndef EMIT_CONTRACTION_H
 #define EMIT_CONTRACTION_H
 #include "emit/emit.h"
 
+enum { BLOCK_UNROLL = 4 };                                                   /* terms of a step, in a block of warps */
 enum { SPARE_ROW = CONTRACTION_VARS - 2, SPARE_VEC = CONTRACTION_VARS - 1 }; /* variables of their own: r, v */
 
 struct tile {
@@ -42,10 +43,22 @@ int64_t contraction_tap(
  */
 const struct index *contraction_pooled(
         const struct printing *, const char *across, const char *column, const char **names, int *lane);
+
+/* tile.c */
 const char *contraction_buffer(void *user, const struct definition *); /* of a printing: the name of a pointer */
 struct printer contraction_printer(
         struct printing *, const char *left); /* of vectors along the column; left: lanes that count, NULL: all */
 struct value contraction_extents(struct printing *, int first, int count); /* {name, bound, extent} of variables */
+
+/* The terms at the start of a k block, or of the first one. */
+void contraction_at_k_block(const struct printing *, bool first, const struct index **with);
+const char *contraction_base_of_a(struct printing *, bool first);
+const char *contraction_element_of_b(const struct contraction *); /* its type in C */
+int64_t contraction_transposed_width(const struct printing *);    /* floats from row to row of what is transposed */
+const char *contraction_transposed_row(const struct printing *, const char *block);
+void tile_arguments(struct printing *, const char **params, const char **arguments);
+/* heavy: its epilogue is printed once, in a loop. */
+struct value tile_value(struct printing *, struct tile *, const char *params, int64_t terms, bool heavy);
 
 /* gathered.c */
 struct value gathered_value(struct printing *p, int64_t terms);

@@ -1,0 +1,521 @@
+/* tile.c: a tile of a contraction: what it is given, and how each of its starts, steps and results is printed. */
+#include "emit/contraction.h"
+#include "ingot/template.h"
+#include <inttypes.h>
+
+struct tile_user {
+	struct printing *p;
+	struct tile *tile;
+};
+
+const char *contraction_buffer(void *user, const struct definition *of)
+{
+	const struct printing *p = user;
+	return p->c->pool.d && of == p->c->result ? "y" : emit_buffer((void *)(uintptr_t)p->kernel, of);
+}
+
+/* The words of one lane are of floats: what else an epilogue has is C's own. */
+static bool is_scalar(const struct printing *p)
+{
+	return p->emit->target->lanes == 1 && p->c->value && !expr_can_vector(p->c->value, -1);
+}
+
+static struct held hold_root(void *user, const struct expr *load)
+{
+	const struct printing *p = user;
+	if (p->c->wide && load->of == p->c->b->of)
+		return (struct held){ .text = p->accumulator, .vector = false, .changes = true };
+	if (load->of == p->c->root && p->c->result != p->c->root)
+		return (struct held){ .text = is_scalar(p) && load->type == DTYPE_I32
+			        ? arena_printf(p->arena, "((int)%s)", p->accumulator)
+			        : p->accumulator,
+			.vector = true,
+			.changes = true };
+	return (struct held){ 0 };
+}
+
+struct printer contraction_printer(struct printing *p, const char *left)
+{
+	return (struct printer){ .arena = p->arena,
+		.target = p->emit->target,
+		.lane = p->c->column,
+		.left = left,
+		.names = p->names,
+		.buffer = contraction_buffer,
+		.held = hold_root,
+		.user = p };
+}
+
+/* The terms at the start of a k block, or of the first one. */
+void contraction_at_k_block(const struct printing *p, bool first, const struct index **with)
+{
+	const struct contraction *c = p->c;
+	memset(with, 0, MAX_VARS * sizeof *with);
+	for (int t = 0; t < c->terms; t++)
+		with[c->column + 1 + t] = t == 0 && c->k_block && !first ? index_var(p->arena, K_BLOCK_VAR, INT32_MAX)
+		                                                         : index_constant(p->arena, 0);
+}
+
+const char *contraction_base_of_a(struct printing *p, bool first)
+{
+	const struct index *zero[MAX_VARS];
+	struct printer printer = contraction_printer(p, NULL);
+	printer.lane = -1;
+	contraction_at_k_block(p, first, zero);
+	return printer_address(&printer, p->c->a->of, index_substitute(p->arena, p->c->a_at, zero));
+}
+
+/* Indices shifted to row r and vector v of a tile. */
+static void shift(const struct printing *p, const struct index *row, const struct index *vec, const struct index **with)
+{
+	const struct contraction *c = p->c;
+	memset(with, 0, MAX_VARS * sizeof *with);
+	if (contraction_row(c) >= 0 && !c->warps) /* in a block each row has indices of its own */
+		with[contraction_row(c)] = index_add(p->arena, index_var(p->arena, contraction_row(c), INT32_MAX), row);
+	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX),
+	        index_scale(p->arena, vec, p->emit->target->lanes));
+}
+
+static const char *left_of(struct printing *p, const struct tile *tile, int64_t v)
+{
+	return tile->left && v == tile->vecs - 1 ? arena_printf(p->arena, "%d", tile->left) : NULL;
+}
+
+/* Floats from row to row of what is transposed. */
+int64_t contraction_transposed_width(const struct printing *p) { return p->c->tile_vecs * p->emit->target->lanes; }
+
+static const char *transposed_at(
+        const struct printing *p, struct printer *printer, const struct index *row, const struct index *vec)
+{
+	const struct index *at = index_add(p->arena, index_scale(p->arena, row, contraction_transposed_width(p)),
+	        index_scale(p->arena, vec, p->emit->target->lanes));
+	return arena_printf(p->arena, "transposed_store + %s", printer_index(printer, at));
+}
+
+/* {lets, store}: the element (row, vec) of a tile, whose sum stands in `accumulator`. */
+static struct value result_of(
+        struct printing *p, const struct index *row, const struct index *vec, const char *left, const char *accumulator)
+{
+	const struct contraction *c = p->c;
+	const struct index *with[MAX_VARS];
+	struct printer printer = contraction_printer(p, left);
+	struct value result = value_dict(p->arena);
+	const char *value = accumulator;
+	shift(p, row, vec, with);
+	if (c->value) {
+		const struct expr *moved = expr_substitute(p->arena, c->value, with);
+		p->accumulator = accumulator;
+		printer.lane = is_scalar(p) ? -1 : printer.lane;
+		printer_share(&printer, &moved, 1);
+		value = printer_value(&printer, moved);
+	}
+	if (c->pool.by_panel) /* scratch begins with the panel's own first column */
+		with[c->column] = index_scale(p->arena, vec, p->emit->target->lanes);
+	const struct index *at = index_substitute(p->arena, c->out_at, with);
+	int64_t step = c->pool.by_panel ? 1 : index_factor(at, c->column);
+	if (is_scalar(p)) {
+		value_dict_set(result, "lets", emit_lets(p->arena, &printer));
+		value_dict_set(result, "store",
+		        value_printf(p->arena, "%s = %s", printer_element(&printer, c->result, at), value));
+		return result;
+	}
+	const char *to = printer_address(&printer, c->result, at);
+	if (c->transposed_store) {
+		to = transposed_at(p, &printer, row, vec);
+		step = 1;
+	}
+	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
+	value_dict_set(result, "store", value_string(emit_vec_store(p->arena, c->result->type, to, step, value, left)));
+	return result;
+}
+
+static struct value call_start(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	const struct index *with[MAX_VARS];
+	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
+	if (!p->c->start)
+		return value_printf(p->arena, "%s_set(%s)", p->c->product->vec, p->c->product->zero);
+	struct printer printer = contraction_printer(p, left_of(p, user->tile, v));
+	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
+	return value_string(printer_value(&printer, expr_substitute(p->arena, p->c->start, with)));
+}
+
+static struct value call_result(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
+	return result_of(p, index_constant(p->arena, r), index_constant(p->arena, v), left_of(p, user->tile, v),
+	        arena_printf(p->arena, "s%d_%d", (int)r, (int)v));
+}
+
+/* Addresses that the epilogue of row r will load: fetched while the sums are made; where latency is hidden, other
+ * groups run meanwhile. */
+struct touching {
+	struct printing *p;
+	struct printer *printer;
+	struct value list;
+	const struct index **with;
+};
+static void touch_load(void *user, const struct expr *load)
+{
+	struct touching *t = user;
+	const struct contraction *c = t->p->c;
+	if (load->of == c->root || load->of->source == SOURCE_CONSTANT || load->type != DTYPE_F32)
+		return;
+	const struct index *at =
+	        index_substitute(t->p->arena, schedule_address(t->p->arena, load->of, load->at), t->with);
+	if (index_factor(at, c->column) == 1)
+		value_list_add(t->list, value_string(printer_address(t->printer, load->of, at)));
+}
+static struct value call_touch(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	const struct index *with[MAX_VARS];
+	struct printer printer = contraction_printer(p, NULL);
+	struct touching touching = { p, &printer, value_list(p->arena), with };
+	for (int64_t v = 0; v < user->tile->vecs && p->c->value && p->c->terms && p->emit->target->lanes >= 8
+	        && !p->emit->target->hides_latency;
+	        v++) {
+		shift(p, index_constant(p->arena, call_int(call, 0, 0)), index_constant(p->arena, v), with);
+		expr_loads(p->c->value, touch_load, &touching);
+	}
+	return touching.list;
+}
+
+static struct value call_heavy(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	bool tail = call_int(call, 0, 0) != 0;
+	int lanes = p->emit->target->lanes, width = user->tile->vecs * lanes;
+	const struct index *row = index_var(p->arena, SPARE_ROW, INT32_MAX),
+	                   *vec = index_var(p->arena, SPARE_VEC, INT32_MAX);
+	struct printer printer = contraction_printer(p, NULL);
+	const char *at = printer_index(
+	        &printer, index_add(p->arena, index_scale(p->arena, row, width), index_scale(p->arena, vec, lanes)));
+	return result_of(p, row, vec, tail ? left_of(p, user->tile, user->tile->vecs - 1) : NULL,
+	        arena_printf(p->arena, "%s_load(sums + %s)", p->c->product->vec, at));
+}
+
+/* The innermost term is `u` steps on in an unrolled loop. */
+static const char *step_name(struct printing *p, int term, int64_t u)
+{
+	const char *name = p->names[p->c->column + 1 + term];
+	return u && term == p->c->terms - 1 ? arena_printf(p->arena, "(%s + %" PRId64 ")", name, u) : name;
+}
+
+/* a at row r of the tile: the terms, by their names or the strides that were passed. */
+static struct value call_a(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	const struct contraction *c = p->c;
+	int64_t r = call_int(call, 0, 0), u = call_int(call, 1, 0), constant = 0;
+	if (c->warps)
+		return value_printf(p->arena, "a[k + %" PRId64 "]", r * block_a_step(c) + u);
+	struct text text;
+	text_init(&text, p->emit->build);
+	if (p->row_stride.name && r)
+		text_printf(&text, "%s%" PRId64 " * %s", text.count ? " + " : "", r, p->row_stride.name);
+	else
+		constant = r * p->row_stride.direct;
+	for (int t = 0; t < c->terms; t++) {
+		const struct stride *s = &p->term_stride[t];
+		const char *name = step_name(p, t, u);
+		if (s->name)
+			text_printf(&text, "%s%s * %s", text.count ? " + " : "", s->name, name);
+		else if (s->direct == 1)
+			text_printf(&text, "%s%s", text.count ? " + " : "", name);
+		else if (s->direct)
+			text_printf(&text, "%s%" PRId64 " * %s", text.count ? " + " : "", s->direct, name);
+	}
+	if (constant || !text.count)
+		text_printf(&text, "%s%" PRId64, text.count ? " + " : "", constant);
+	struct value value = value_printf(p->arena, "%sa[%s]", c->root->type == DTYPE_F32 ? "" : "(uint32_t)", text.at);
+	text_release(&text);
+	return value;
+}
+
+static struct value call_b(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	const struct contraction *c = p->c;
+	int64_t v = call_int(call, 0, 0), u = call_int(call, 1, 0), lanes = p->emit->target->lanes,
+	        at = (u * user->tile->vecs + v) * lanes;
+	if (c->interleaved)
+		return value_printf(p->arena, "w[%d * LANE + %d * k + %" PRId64 "]", c->tile_vecs, block_b_step(p),
+		        u * block_b_step(p) + v);
+	if (c->warps)
+		return value_printf(p->arena, "vec_load(w + %d * k + %" PRId64 ")", block_b_step(p),
+		        u * block_b_step(p) + v * lanes);
+	if (c->wide) { /* scalar code alone */
+		struct printer printer = contraction_printer(p, NULL);
+		const struct index *with[MAX_VARS];
+		printer.lane = -1;
+		shift(p, index_constant(p->arena, 0), index_constant(p->arena, v), with);
+		p->accumulator = arena_printf(p->arena, "w[%" PRId64 "]", at);
+		return value_string(printer_value(&printer, expr_substitute(p->arena, c->wide, with)));
+	}
+	if (c->b_mode != B_DIRECT)
+		return at ? value_printf(p->arena, "%s_load(w + %" PRId64 ")", c->product->vec, at)
+		          : value_printf(p->arena, "%s_load(w)", c->product->vec);
+	struct text text;
+	text_init(&text, p->emit->build);
+	text_adds(&text, "w");
+	int64_t step = index_factor(c->b_at, c->column);
+	if (v)
+		text_printf(&text, " + %" PRId64, v * lanes * step);
+	for (int t = 0; t < c->terms; t++)
+		text_printf(&text, " + %" PRId64 " * %s", index_factor(c->b_at, c->column + 1 + t), step_name(p, t, u));
+	const char *left = left_of(p, user->tile, v);
+	const char *by = step == 1 ? "load" : "gather",
+	           *apart = step == 1 ? "" : arena_printf(p->arena, ", %" PRId64, step);
+	struct value value = left ? value_printf(p->arena, "%s_%s_n(%s%s, %s, %s)", c->product->vec, by, text.at, apart,
+	                             left, c->product->zero)
+	                          : value_printf(p->arena, "%s_%s(%s%s)", c->product->vec, by, text.at, apart);
+	text_release(&text);
+	return value;
+}
+
+/* Where the sums (row, vec) of a tile wait between k blocks: where the result will be. */
+static struct value call_waiting(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	const struct index *with[MAX_VARS];
+	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
+	const char *left = left_of(p, user->tile, v);
+	struct printer printer = contraction_printer(p, left);
+	struct value waiting = value_dict(p->arena);
+	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
+	const char *at = p->c->transposed_store
+	        ? transposed_at(p, &printer, index_constant(p->arena, r), index_constant(p->arena, v))
+	        : printer_address(&printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
+	const struct product *product = p->c->product;
+	value_dict_set(waiting, "load",
+	        left ? value_printf(p->arena, "%s_load_n(%s, %s, %s)", product->vec, at, left, product->zero)
+	             : value_printf(p->arena, "%s_load(%s)", product->vec, at));
+	value_dict_set(waiting, "store",
+	        value_string(emit_vec_store(
+	                p->arena, product->sum, at, 1, arena_printf(p->arena, "s%d_%d", (int)r, (int)v), left)));
+	return waiting;
+}
+
+/* ---- what a tile is given ---- */
+struct needs {
+	struct printing *p;
+	bool param[64], var[MAX_VARS];
+};
+static void need_index(struct needs *n, const struct index *at)
+{
+	for (int v = 0; v <= n->p->c->column; v++)
+		n->var[v] |= index_uses(at, v);
+}
+static void need_load(void *user, const struct expr *load)
+{
+	struct needs *n = user;
+	if (load->of == n->p->c->root || (n->p->c->wide && load->of == n->p->c->b->of))
+		return;
+	for (size_t i = 0; i < n->p->kernel->params.count; i++)
+		if (n->p->kernel->params.at[i].of == load->of)
+			n->param[i] = true;
+	need_index(n, schedule_address(n->p->arena, load->of, load->at));
+}
+/* Of a condition or a number: the values in it are loads, too. */
+static void need_values(struct needs *n, const struct index *at)
+{
+	need_index(n, at);
+	expr_loads(expr_index(n->p->arena, at), need_load, n);
+}
+
+/* The root's own value needs no index: it stands in a register. */
+static enum visit need_expr(void *user, const struct expr *expr)
+{
+	struct needs *n = user;
+	if (expr->kind == EXPR_LOAD && expr->of != n->p->c->root)
+		expr_loads(expr, need_load, n);
+	for (int i = 0; expr->kind != EXPR_LOAD && i < expr_index_count(expr); i++)
+		need_values(n, expr_index_at(expr, i));
+	return VISIT_PARTS;
+}
+
+/* The first row of a block, of all rows around counted through. */
+const char *contraction_transposed_row(const struct printing *p, const char *block)
+{
+	const struct contraction *c = p->c;
+	int64_t rows = c->extents[contraction_row(c)], each = rows / c->row_blocks;
+	if (rows % c->row_blocks == 0)
+		return each == 1 ? block : arena_printf(p->arena, "%" PRId64 " * %s", each, block);
+	return arena_printf(p->arena,
+	        "(%" PRId64 " * (%s / %" PRId64 ") + %" PRId64 " * (%s %% %" PRId64 ") / %" PRId64 ")", rows, block,
+	        c->row_blocks, rows, block, c->row_blocks, c->row_blocks);
+}
+
+/* C's type of what is packed. */
+const char *contraction_element_of_b(const struct contraction *c)
+{
+	return c->wide ? dtypes[c->b->of->type].c : c->product->element;
+}
+
+static void thread_arguments(struct printing *p, const char **params, const char **arguments)
+{
+	const struct contraction *c = p->c;
+	struct needs n = { .p = p };
+	struct text a, b;
+	text_init(&a, p->emit->build);
+	text_init(&b, p->emit->build);
+	expr_visit(c->start, need_expr, &n);
+	expr_visit(c->value, need_expr, &n);
+	expr_visit(c->wide, need_expr, &n);
+	if (!c->transposed_store)
+		need_index(&n, c->out_at);
+	const char *element = c->product->element;
+	text_printf(&a, "const %s *restrict a, const %s *restrict w", element, contraction_element_of_b(c));
+	if (c->next_lines)
+		text_printf(&a, ", const %s *next", element);
+	text_printf(&b, "a, w%s", c->next_lines ? ", next" : "");
+	if (p->row_stride.name) {
+		text_printf(&a, ", long %s", p->row_stride.name);
+		text_printf(&b, ", %s", p->row_stride.name);
+	}
+	for (int t = 0; t < c->terms; t++)
+		if (p->term_stride[t].name) {
+			text_printf(&a, ", long %s", p->term_stride[t].name);
+			text_printf(&b, ", %s", p->term_stride[t].name);
+		}
+	for (size_t i = 0; i < p->kernel->params.count; i++) {
+		const struct param *param = &p->kernel->params.at[i];
+		if (!n.param[i] && !param->written)
+			continue;
+		if (c->pool.d && param->written) {
+			text_adds(&a, ", float *restrict y");
+			text_adds(&b, ", pooled");
+			continue;
+		}
+		if (c->transposed_store && param->written) {
+			text_adds(&a, ", float *restrict transposed_store");
+			text_printf(&b, ", transposed_store + %" PRId64 " * (%s - begin)",
+			        contraction_transposed_width(p), contraction_transposed_row(p, "block"));
+			continue;
+		}
+		text_printf(&a, ", %s%s *restrict %s", param->written ? "" : "const ", dtypes[param->of->type].c,
+		        param->name);
+		text_printf(&b, ", %s", param->name);
+	}
+	if (c->pool.d) {
+		text_printf(&a, ", long %s", p->names[POOL_VAR]);
+		text_printf(&b, ", %s", p->names[POOL_VAR]);
+	}
+	for (int v = 0; v <= c->column; v++)
+		if (n.var[v]) {
+			text_printf(&a, ", long %s", p->names[v]);
+			text_printf(&b, ", %s", p->names[v]);
+		}
+	if (c->k_block) {
+		text_printf(&a, ", long %s", p->names[K_BLOCK_VAR]);
+		text_printf(&b, ", %s", p->names[K_BLOCK_VAR]);
+	}
+	if (c->terms && p->ends[c->column + 1]) {
+		text_printf(&a, ", long %s", p->ends[c->column + 1]);
+		text_printf(&b, ", %s", p->ends[c->column + 1]);
+	}
+	*params = arena_copy(p->arena, a.at, a.count);
+	*arguments = arena_copy(p->arena, b.at, b.count);
+	text_release(&a);
+	text_release(&b);
+}
+
+/* Of a tile in a block, which stages for itself: all that the kernel has, its batch, the block's first row and panel,
+ * and the shared memory. */
+static void block_arguments(struct printing *p, const char **params, const char **arguments)
+{
+	struct text a, b;
+	text_init(&a, p->emit->build);
+	text_init(&b, p->emit->build);
+	for (size_t i = 0; i < p->kernel->params.count; i++) {
+		const struct param *param = &p->kernel->params.at[i];
+		text_printf(&a, "%s%s *restrict %s, ", param->written ? "" : "const ", dtypes[param->of->type].c,
+		        param->name);
+		text_printf(&b, "%s, ", param->name);
+	}
+	for (int v = 0; v < p->c->batches; v++) {
+		text_printf(&a, "long %s, ", p->names[v]);
+		text_printf(&b, "%s, ", p->names[v]);
+	}
+	text_printf(&a, "long m0, long %s, long vecs, float *shared", p->names[p->c->column]);
+	text_printf(&b, "m0, %s, vecs, shared", p->names[p->c->column]);
+	*params = arena_copy(p->arena, a.at, a.count);
+	*arguments = arena_copy(p->arena, b.at, b.count);
+	text_release(&a);
+	text_release(&b);
+}
+
+void tile_arguments(struct printing *p, const char **params, const char **arguments)
+{
+	(p->c->warps ? block_arguments : thread_arguments)(p, params, arguments);
+}
+
+/* The terms of a tile in a block: chunks, and those of one. */
+static struct value block_terms(struct printing *p, int64_t terms)
+{
+	struct value list = value_list(p->arena), chunk = value_dict(p->arena), k = value_dict(p->arena);
+	value_dict_set(chunk, "name", value_string("chunk"));
+	value_dict_set(chunk, "extent", value_int((terms + p->c->depth - 1) / p->c->depth));
+	value_dict_set(k, "name", value_string("k"));
+	value_dict_set(k, "extent", value_int(p->c->depth));
+	value_list_add(list, chunk);
+	value_list_add(list, k);
+	return list;
+}
+
+struct value contraction_extents(struct printing *p, int first, int count)
+{
+	struct value list = value_list(p->arena);
+	for (int v = first; v < first + count; v++) {
+		struct value axis = value_dict(p->arena);
+		value_dict_set(axis, "name", value_string(p->names[v]));
+		value_dict_set(axis, "bound", value_int(p->c->extents[v]));
+		value_dict_set(axis, "extent",
+		        p->ends[v] ? value_string(p->ends[v])
+		                   : value_int(v == p->c->column + 1 && p->c->terms ? contraction_extent(p->c, 0)
+		                                                                    : p->c->extents[v]));
+		value_list_add(list, axis);
+	}
+	return list;
+}
+
+struct value tile_value(struct printing *p, struct tile *of, const char *params, int64_t terms, bool heavy)
+{
+	const struct contraction *c = p->c;
+	struct arena *arena = p->arena;
+	struct value tile = value_dict(arena);
+	int unroll = c->warps ? BLOCK_UNROLL : contraction_steps(c, p->emit->target, of->rows);
+	struct tile_user *user = arena_new(arena, struct tile_user);
+	*user = (struct tile_user){ arena_new(arena, struct printing), of };
+	*user->p = *p;
+	value_dict_set(tile, "name", value_string(of->name));
+	value_dict_set(tile, "params", value_string(params));
+	value_dict_set(tile, "rows", value_int(of->rows));
+	value_dict_set(tile, "vecs", value_int(of->vecs));
+	value_dict_set(tile, "whole", value_int(of->vecs - (of->left != 0)));
+	value_dict_set(tile, "heavy", value_bool(heavy));
+	value_dict_set(
+	        tile, "terms", c->warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
+	value_dict_set(tile, "step",
+	        value_int(c->b_mode == B_DIRECT || c->warps ? 0 : unroll * of->vecs * p->emit->target->lanes));
+	value_dict_set(tile, "unroll", value_int(unroll));
+	value_dict_set(tile, "next_lines", value_int(c->next_lines));
+	value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
+	value_dict_set(tile, "waiting", value_function(arena, "waiting", "r v", call_waiting, user));
+	value_dict_set(tile, "start", value_function(arena, "start", "r v", call_start, user));
+	value_dict_set(tile, "a", value_function(arena, "a", "r u", call_a, user));
+	value_dict_set(tile, "b", value_function(arena, "b", "v u", call_b, user));
+	value_dict_set(tile, "result", value_function(arena, "result", "r v", call_result, user));
+	value_dict_set(tile, "heavy_result", value_function(arena, "heavy_result", "tail", call_heavy, user));
+	return tile;
+}
