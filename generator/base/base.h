@@ -128,6 +128,10 @@ void text_adds(struct text *, const char *string);
 void text_addc(struct text *, char);
 void text_printf(struct text *, const char *format, ...) PRINTF(2, 3);
 
+/* ---- utf8.c ---- */
+unsigned text_decode(const char **at, const char *end); /* one code point, or 0xdc80.. for a byte that is no UTF-8 */
+char *text_encode(char *to, unsigned point);            /* behind what it wrote */
+
 /* ---- names.c: equal names are equal pointers ---- */
 struct names *names_new(struct arena *);
 const char *name_of(struct names *, const char *text, size_t length); /* text may hold any bytes but 0 */

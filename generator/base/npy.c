@@ -114,7 +114,7 @@ unknown:
 	        (int)(count < 40 ? count : 40), text);
 }
 
-static void turn_round(unsigned char *at, size_t bytes, size_t item, enum dtype type)
+static void swap_bytes(unsigned char *at, size_t bytes, size_t item, enum dtype type)
 {
 	size_t width = type == DTYPE_C64 || type == DTYPE_C128 ? item / 2 : type == DTYPE_STRING ? 4 : item;
 	for (size_t i = 0; i < bytes; i += width)
@@ -155,61 +155,35 @@ static void read_shape(struct header *h, struct npy *npy)
 }
 
 /* ---- strings ---- */
-static size_t utf8_put(unsigned char *to, uint32_t point)
-{
-	if (point < 0x80)
-		return to[0] = (unsigned char)point, 1;
-	int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
-	to[0] = (unsigned char)((more == 1 ? 0xc0 : more == 2 ? 0xe0 : 0xf0) | point >> (6 * more));
-	for (int i = 1; i <= more; i++)
-		to[i] = (unsigned char)(0x80 | (point >> (6 * (more - i)) & 0x3f));
-	return (size_t)more + 1;
-}
-
 /* NumPy has each character in four bytes: they become UTF-8, as wide as the longest of the strings. */
 static void utf8_of_points(struct build *build, const char *where, struct npy *npy)
 {
 	size_t count = npy->item ? npy->bytes / npy->item : 0, each = npy->item / 4, most = 1, bytes;
-	unsigned char *wide = arena_alloc(build->arena, npy->item + 4), *data = NULL;
+	char *wide = arena_alloc(build->arena, npy->item + 4), *data = NULL;
 	for (int write = 0; write < 2; write++) {
 		if (write && !size_mul(most, count, &bytes))
 			fail(build, EXIT_LIMIT, where, "its strings have more bytes than can be addressed");
 		data = write ? arena_array(build->arena, bytes + 64, 1) : NULL;
 		for (size_t i = 0; i < count; i++) {
-			size_t used = 0, end = 0;
+			char *to = wide;
+			size_t length = 0;
 			for (size_t k = 0; k < each; k++) {
 				uint32_t point;
 				memcpy(&point, (const char *)npy->data + i * npy->item + 4 * k, 4);
 				if (point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
 					fail(build, EXIT_INVALID, where,
 					        "string %zu has a character %u, which Unicode has not", i, point);
-				used += utf8_put(wide + used, point);
-				end = point ? used : end;
+				to = text_encode(to, point);
+				length = point ? (size_t)(to - wide) : length;
 			}
-			most = !write && end > most ? end : most;
+			most = !write && length > most ? length : most;
 			if (write)
-				memcpy(data + i * most, wide, end);
+				memcpy(data + i * most, wide, length);
 		}
 	}
 	npy->data = data;
 	npy->width = most;
 	npy->bytes = bytes;
-}
-
-/* Point `at` of UTF-8, or the replacement character where it is none. */
-static uint32_t utf8_take(const unsigned char *from, size_t count, size_t *at)
-{
-	uint32_t point = from[(*at)++];
-	int more = point < 0x80 ? 0 : point < 0xc2 ? -1 : point < 0xe0 ? 1 : point < 0xf0 ? 2 : point < 0xf5 ? 3 : -1;
-	if (more <= 0)
-		return more ? 0xfffd : point;
-	point &= 0x3fu >> more;
-	for (int i = 0; i < more; i++) {
-		if (*at >= count || (from[*at] & 0xc0) != 0x80)
-			return 0xfffd;
-		point = point << 6 | (from[(*at)++] & 0x3f);
-	}
-	return point > 0x10ffff || (point >= 0xd800 && point < 0xe000) ? 0xfffd : point;
 }
 
 size_t string_length(const void *bytes, size_t width)
@@ -220,13 +194,15 @@ size_t string_length(const void *bytes, size_t width)
 }
 
 /* The characters of so many strings, four bytes each, as many as the longest has: *most. */
-static void points_print(struct text *out, const unsigned char *data, size_t count, size_t width, size_t *most)
+static void points_print(struct text *out, const char *data, size_t count, size_t width, size_t *most)
 {
 	for (size_t i = 0; i < count; i++) {
-		const unsigned char *from = data + i * width;
-		size_t length = string_length(from, width), k = 0;
-		for (size_t at = 0; at < length; k++) {
-			uint32_t point = utf8_take(from, length, &at);
+		const char *at = data + i * width, *end = at + string_length(at, width);
+		size_t k = 0;
+		for (; at < end; k++) {
+			uint32_t point = text_decode(&at, end);
+			if (point >= 0xd800 && point < 0xe000)
+				point = 0xfffd; /* a byte that is no UTF-8 */
 			if (out)
 				text_add(out, (const char *)&point, 4);
 		}
@@ -299,7 +275,7 @@ struct npy npy_parse(struct build *build, const char *where, const void *bytes, 
 	else if (npy.bytes)
 		memcpy(data, at + start + length, npy.bytes);
 	if (swapped)
-		turn_round(data, npy.bytes, npy.item, npy.type);
+		swap_bytes(data, npy.bytes, npy.item, npy.type);
 	npy.data = data;
 	if (npy.points)
 		utf8_of_points(build, where, &npy);

@@ -268,12 +268,10 @@ const char *value_a(struct value);                /* "an int", for messages; unt
 bool value_identical(struct value, struct value); /* Python's `is` */
 bool value_text_is(struct value, const char *string);
 
-/* ---- unicode.c: UTF-8, code points and case ---- */
+/* ---- unicode.c: code points and case ---- */
 size_t text_points(const char *bytes, size_t count); /* code points */
 size_t text_offset(const char *bytes, size_t count, size_t point);
-unsigned text_decode(const char **at, const char *end);   /* one code point, or 0xdc80.. for no UTF-8 */
 const char *text_back(const char *start, const char *at); /* where the code point before `at` begins */
-char *text_encode(char *to, unsigned point);              /* behind what it wrote */
 bool point_is_space(unsigned), point_is_printable(unsigned);
 bool point_is_letter(unsigned), point_is_alnum(unsigned), point_is_word(unsigned); /* word: regex \w */
 bool point_is_decimal(unsigned), point_is_digit(unsigned), point_is_numeric(unsigned);
