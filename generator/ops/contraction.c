@@ -90,6 +90,15 @@ void infer_convolution(struct node *node, const struct op *op)
 	infer_conv(node, type, true);
 }
 
+/* The channel of the data that a channel of an output's group is. */
+static const struct index *channel_of(struct arena *arena, const struct convolution *conv, const struct index *out,
+        int64_t outs, const struct index *channel, int64_t each)
+{
+	if (conv->group == 1 || !outs)
+		return channel;
+	return index_add(arena, channel, index_scale(arena, index_div(arena, out, outs / conv->group), each));
+}
+
 /* zeros: of data and weights, for bytes. */
 static void define_conv(struct definer *definer, struct definition *bias, struct definition *const *zeros)
 {
@@ -109,10 +118,7 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 	for (int d = 0; d < count; d++)
 		w_at[2 + d] = index_var(arena, rank + d, reduced[d]);
 	x_at[0] = at[0];
-	x_at[1] = channel;
-	if (conv.group > 1 && extents[1])
-		x_at[1] = index_add(arena, channel,
-		        index_scale(arena, index_div(arena, at[1], extents[1] / conv.group), reduced[count]));
+	x_at[1] = channel_of(arena, &conv, at[1], extents[1], channel, reduced[count]);
 	const struct expr *zero_x = zeros && zeros[0] ? definer_load(definer, zeros[0], 0, NULL) : NULL;
 	const struct expr *zero_w = zeros && zeros[1] ? definer_load(definer, zeros[1], 1, &at[1]) : NULL;
 	const struct expr *data =
@@ -243,6 +249,37 @@ static struct definition *phase_weights(struct definer *definer, const struct co
 	                arena, ranges, conv->window.count, expr_load(arena, w, at), expr_number(arena, w->type, 0)));
 }
 
+/* Places of the data that the results of a phase stand for: how many, and the first. */
+static int64_t phase_places(const struct window *window, int d, int64_t *first)
+{
+	*first = window->before[d] / window->stride[d];
+	return (window->before[d] + window->out[d] - 1) / window->stride[d] - *first + 1;
+}
+
+/* What a sum goes over: elements of the data where those are within all ranges, and weights beside them; `reduced` has
+ * the taps of each dimension, and the channels of a group. */
+struct taps {
+	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK];
+	int64_t reduced[MAX_RANK];
+	struct range ranges[2 * MAX_RANK];
+	int range_count;
+};
+
+/* The sum of products, from the bias of output channel w_at[0] on. */
+static struct definition *sum_of_taps(struct definer *definer, const char *name, int rank, const int64_t *over,
+        struct definition *w, const struct taps *taps)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0), *bias = definer_in(definer, 2);
+	const struct expr *data = expr_select(arena, taps->ranges, taps->range_count, expr_load(arena, x, taps->x_at),
+	        expr_number(arena, x->type, 0));
+	struct definition *sum = definer_reduction(definer, name, rank, over, REDUCE_SUM, x->rank - 1, taps->reduced,
+	        bias ? expr_load(arena, bias, &taps->w_at[0]) : NULL,
+	        expr2(definer, SCALAR_mul, data, expr_load(arena, w, taps->w_at)));
+	mark_batch(sum, 1);
+	return sum;
+}
+
 /* Where every phase has all its taps, and the order of the terms is that of the sum below: a sum over places of the
  * data and phases, [batch, place and phase of each dimension, outs], a plain product of data that no phase moves and
  * weights that no place does; the output moves its elements. */
@@ -263,52 +300,46 @@ static bool has_whole_phases(const struct convolution *conv, int rank, const int
 	        && (terms < LANE_TERMS || (extents[1] > 1 && outs > FEW_OUTPUTS));
 }
 
-static void define_phases(struct definer *definer, const struct window *window, struct definition *x,
-        struct definition *w, struct definition *bias, const int64_t *extents, const struct index *const *at)
+static void define_phases(struct definer *definer, const struct convolution *conv, struct definition *w,
+        const int64_t *extents, const struct index *const *at)
 {
 	struct arena *arena = definer->arena;
-	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK], *from_at[MAX_RANK];
-	int64_t over[MAX_RANK] = { extents[0] }, reduced[MAX_RANK];
-	struct range ranges[MAX_RANK];
+	const struct window *window = &conv->window;
+	struct definition *x = definer_in(definer, 0);
+	const struct index *from_at[MAX_RANK];
+	int64_t over[MAX_RANK] = { extents[0] }, first;
 	int count = window->count, rank = 2 + count;
+	struct taps taps = { .range_count = count };
 	for (int d = 0; d < count; d++)
 		rank += window->stride[d] > 1;
-	reduced[count] = w->extents[1];
-	x_at[0] = index_var(arena, 0, extents[0]);
+	taps.reduced[count] = w->extents[1];
+	taps.x_at[0] = index_var(arena, 0, extents[0]);
 	from_at[0] = at[0];
-	x_at[1] = w_at[1] = index_var(arena, rank + count, reduced[count]);
+	taps.x_at[1] = taps.w_at[1] = index_var(arena, rank + count, w->extents[1]);
 	for (int d = 0, v = 1; d < count; d++) {
-		int64_t stride = window->stride[d], before = window->before[d], first = before / stride;
-		struct phases phases = phases_of(window, d);
-		const struct index *tap = index_var(arena, rank + d, phases.taps),
-		                   *from = index_plus(arena, at[2 + d], before - first * stride);
-		reduced[d] = phases.taps;
-		over[v] = (before + extents[2 + d] - 1) / stride - first + 1;
+		int64_t stride = window->stride[d], dilation = window->dilation[d], each = phases_of(window, d).taps;
+		over[v] = phase_places(window, d, &first);
+		const struct index *tap = index_var(arena, rank + d, each),
+		                   *from = index_plus(arena, at[2 + d], window->before[d] - first * stride);
+		taps.reduced[d] = each;
 		from_at[v] = index_div(arena, from, stride);
-		x_at[2 + d] = index_add(arena,
-		        index_plus(
-		                arena, index_var(arena, v, over[v]), first - window->dilation[d] * (phases.taps - 1)),
-		        index_scale(arena, tap, window->dilation[d]));
-		ranges[d] = (struct range){ x_at[2 + d], 0, x->extents[2 + d] };
-		w_at[2 + d] = tap;
+		taps.x_at[2 + d] =
+		        index_add(arena, index_plus(arena, index_var(arena, v, over[v]), first - dilation * (each - 1)),
+		                index_scale(arena, tap, dilation));
+		taps.ranges[d] = (struct range){ taps.x_at[2 + d], 0, x->extents[2 + d] };
+		taps.w_at[2 + d] = tap;
 		v++;
 		if (stride > 1) {
 			over[v] = stride;
 			from_at[v] = index_mod(arena, from, stride);
-			w_at[2 + d] =
-			        index_add(arena, index_scale(arena, index_var(arena, v, stride), phases.taps), tap);
+			taps.w_at[2 + d] = index_add(arena, index_scale(arena, index_var(arena, v, stride), each), tap);
 			v++;
 		}
 	}
 	over[rank - 1] = extents[1];
 	from_at[rank - 1] = at[1];
-	w_at[0] = index_var(arena, rank - 1, extents[1]);
-	const struct expr *data =
-	        expr_select(arena, ranges, count, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "phases"), rank, over, REDUCE_SUM,
-	        count + 1, reduced, bias ? expr_load(arena, bias, &w_at[0]) : NULL,
-	        expr2(definer, SCALAR_mul, data, expr_load(arena, w, w_at)));
-	mark_batch(sum, 1);
+	taps.w_at[0] = index_var(arena, rank - 1, extents[1]);
+	struct definition *sum = sum_of_taps(definer, definer_name(definer, "phases"), rank, over, w, &taps);
 	definer_out_map(definer, 0, expr_load(arena, sum, from_at));
 }
 
@@ -329,53 +360,37 @@ static bool has_phases(const struct convolution *conv, int rank, const int64_t *
 	return phases > 1 && extents[0] && extents[1] && rank + window->count <= MAX_RANK;
 }
 
-/* Places of the data that the results of a phase stand for: how many, and the first. */
-static int64_t phase_places(const struct window *window, int d, int64_t *first)
-{
-	*first = window->before[d] / window->stride[d];
-	return (window->before[d] + window->out[d] - 1) / window->stride[d] - *first + 1;
-}
-
 /* The sum of one phase, [batch, places, outs]; NULL: no tap meets it. */
 static struct definition *phase_sum(struct definer *definer, const struct convolution *conv, const int64_t *phase,
         struct definition *w, int64_t outs)
 {
 	struct arena *arena = definer->arena;
 	const struct window *window = &conv->window;
-	struct definition *x = definer_in(definer, 0), *bias = definer_in(definer, 2);
-	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK];
-	int64_t over[MAX_RANK] = { x->extents[0] }, reduced[MAX_RANK], first;
-	struct range ranges[MAX_RANK];
+	struct definition *x = definer_in(definer, 0);
 	int count = window->count, rank = 2 + count;
+	int64_t over[MAX_RANK] = { x->extents[0] }, first;
+	struct taps taps = { .range_count = count };
 	over[rank - 1] = outs;
-	reduced[count] = w->extents[1];
-	w_at[0] = index_var(arena, rank - 1, outs);
-	x_at[0] = index_var(arena, 0, over[0]);
-	x_at[1] = w_at[1] = index_var(arena, rank + count, reduced[count]);
-	if (conv->group > 1)
-		x_at[1] = index_add(arena, x_at[1],
-		        index_scale(arena, index_div(arena, w_at[0], outs / conv->group), reduced[count]));
+	taps.reduced[count] = w->extents[1];
+	taps.w_at[0] = index_var(arena, rank - 1, outs);
+	taps.w_at[1] = index_var(arena, rank + count, w->extents[1]);
+	taps.x_at[0] = index_var(arena, 0, over[0]);
+	taps.x_at[1] = channel_of(arena, conv, taps.w_at[0], outs, taps.w_at[1], w->extents[1]);
 	for (int d = 0; d < count; d++) {
 		int64_t most = phases_of(window, d).taps, dilation = window->dilation[d];
-		int64_t taps = (window->kernel[d] - phase[d] + window->stride[d] - 1) / window->stride[d];
-		if (taps <= 0)
+		int64_t each = (window->kernel[d] - phase[d] + window->stride[d] - 1) / window->stride[d];
+		if (each <= 0)
 			return NULL;
-		reduced[d] = taps;
+		taps.reduced[d] = each;
 		over[1 + d] = phase_places(window, d, &first);
-		const struct index *tap = index_var(arena, rank + d, taps);
-		w_at[2 + d] = index_plus(arena, tap, phase[d] * most + most - taps);
-		x_at[2 + d] = index_add(arena,
-		        index_plus(arena, index_var(arena, 1 + d, over[1 + d]), first - dilation * (taps - 1)),
+		const struct index *tap = index_var(arena, rank + d, each);
+		taps.w_at[2 + d] = index_plus(arena, tap, phase[d] * most + most - each);
+		taps.x_at[2 + d] = index_add(arena,
+		        index_plus(arena, index_var(arena, 1 + d, over[1 + d]), first - dilation * (each - 1)),
 		        index_scale(arena, tap, dilation));
-		ranges[d] = (struct range){ x_at[2 + d], 0, x->extents[2 + d] };
+		taps.ranges[d] = (struct range){ taps.x_at[2 + d], 0, x->extents[2 + d] };
 	}
-	const struct expr *data =
-	        expr_select(arena, ranges, count, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "phase"), rank, over, REDUCE_SUM,
-	        count + 1, reduced, bias ? expr_load(arena, bias, &w_at[0]) : NULL,
-	        expr2(definer, SCALAR_mul, data, expr_load(arena, w, w_at)));
-	mark_batch(sum, 1);
-	return sum;
+	return sum_of_taps(definer, definer_name(definer, "phase"), rank, over, w, &taps);
 }
 
 /* The sums side by side, [batch, outs, place and phase of each dimension], of which the output moves its elements. */
@@ -416,66 +431,63 @@ static void define_each_phase(struct definer *definer, const struct convolution 
 	definer_out_map(definer, 0, expr_load(arena, beside, from_at));
 }
 
-void define_convolution_transposed(struct definer *definer, const struct op *op)
+/* The sum itself, of each output over the taps that may meet it. */
+static void define_taps(struct definer *definer, const struct convolution *conv, struct definition *w, int rank,
+        const int64_t *extents, const struct index *const *at)
 {
 	struct arena *arena = definer->arena;
-	struct convolution conv;
-	struct definition *x = definer_in(definer, 0), *bias = definer_in(definer, 2);
-	const struct index *at[MAX_RANK], *x_at[MAX_RANK], *w_at[MAX_RANK];
-	int64_t extents[MAX_RANK], reduced[MAX_RANK];
-	struct range ranges[3 * MAX_RANK];
-	(void)op;
-	transposed_of(definer->node, &conv);
-	struct definition *w = phase_weights(definer, &conv, definer_in(definer, 1));
-	const struct window *window = &conv.window;
-	int rank = definer_shape(definer, 0, extents, at), count = window->count, range_count = 0;
-	if (has_whole_phases(&conv, rank, extents, w->extents[1])) {
-		define_phases(definer, window, x, w, bias, extents, at);
-		return;
-	}
-	if (has_phases(&conv, rank, extents)) {
-		define_each_phase(definer, &conv, w, extents, at);
-		return;
-	}
-	reduced[count] = w->extents[1];
-	x_at[0] = at[0];
-	x_at[1] = w_at[1] = index_var(arena, rank + count, reduced[count]);
-	w_at[0] = at[1];
-	if (conv.group > 1 && extents[1])
-		x_at[1] = index_add(arena, x_at[1],
-		        index_scale(arena, index_div(arena, at[1], extents[1] / conv.group), reduced[count]));
+	const struct window *window = &conv->window;
+	struct definition *x = definer_in(definer, 0);
+	int count = window->count;
+	struct taps taps = { .range_count = 0 };
+	taps.reduced[count] = w->extents[1];
+	taps.w_at[0] = at[1];
+	taps.w_at[1] = index_var(arena, rank + count, w->extents[1]);
+	taps.x_at[0] = at[0];
+	taps.x_at[1] = channel_of(arena, conv, at[1], extents[1], taps.w_at[1], w->extents[1]);
 	for (int d = 0; d < count; d++) {
 		struct phases phases = phases_of(window, d);
 		int64_t stride = window->stride[d], dilation = window->dilation[d];
-		reduced[d] = phases.taps;
+		taps.reduced[d] = phases.taps;
 		const struct index *tap = index_var(arena, rank + d, phases.taps),
 		                   *from = index_plus(arena, at[2 + d], window->before[d]);
 		const struct index *back =
 		        index_plus(arena, index_scale(arena, tap, dilation), -dilation * (phases.taps - 1));
+		struct range *meets = &taps.ranges[taps.range_count];
 		if (phases.phases < stride) {
 			from = index_add(arena, from, back);
-			ranges[range_count++] = (struct range){ index_mod(arena, from, stride), 0, 1 };
-			x_at[2 + d] = index_div(arena, from, stride);
-			w_at[2 + d] = tap;
+			*meets = (struct range){ index_mod(arena, from, stride), 0, 1 };
+			taps.x_at[2 + d] = index_div(arena, from, stride);
+			taps.w_at[2 + d] = tap;
 		} else {
-			const struct index *phase = index_mod(arena, from, stride);
-			x_at[2 + d] = index_add(arena, index_div(arena, from, stride), back);
-			w_at[2 + d] = index_add(arena, index_scale(arena, phase, phases.taps), tap);
-			ranges[range_count++] =
-			        (struct range){ index_add(arena, phase,
-				                        index_plus(arena, index_scale(arena, tap, -stride),
-				                                stride * (phases.taps - 1))),
-				        0, window->kernel[d] };
+			const struct index *phase = index_mod(arena, from, stride),
+			                   *step = index_plus(
+			                           arena, index_scale(arena, tap, -stride), stride * (phases.taps - 1));
+			*meets = (struct range){ index_add(arena, phase, step), 0, window->kernel[d] };
+			taps.x_at[2 + d] = index_add(arena, index_div(arena, from, stride), back);
+			taps.w_at[2 + d] = index_add(arena, index_scale(arena, phase, phases.taps), tap);
 		}
-		ranges[range_count++] = (struct range){ x_at[2 + d], 0, x->extents[2 + d] };
+		meets[1] = (struct range){ taps.x_at[2 + d], 0, x->extents[2 + d] };
+		taps.range_count += 2;
 	}
-	const struct expr *data =
-	        expr_select(arena, ranges, range_count, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
-	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM,
-	        count + 1, reduced, bias ? expr_load(arena, bias, &at[1]) : NULL,
-	        expr2(definer, SCALAR_mul, data, expr_load(arena, w, w_at)));
-	mark_batch(sum, 1);
-	definer_out(definer, 0, sum);
+	definer_out(definer, 0, sum_of_taps(definer, definer->node->out[0]->name, rank, extents, w, &taps));
+}
+
+void define_convolution_transposed(struct definer *definer, const struct op *op)
+{
+	struct convolution conv;
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	(void)op;
+	transposed_of(definer->node, &conv);
+	struct definition *w = phase_weights(definer, &conv, definer_in(definer, 1));
+	int rank = definer_shape(definer, 0, extents, at);
+	if (has_whole_phases(&conv, rank, extents, w->extents[1]))
+		define_phases(definer, &conv, w, extents, at);
+	else if (has_phases(&conv, rank, extents))
+		define_each_phase(definer, &conv, w, extents, at);
+	else
+		define_taps(definer, &conv, w, rank, extents, at);
 }
 
 /* ---- MatMul: NumPy's, a vector is a row on the left, a column on the right ---- */
