@@ -72,7 +72,8 @@ static void parse_dims(struct scan *s, struct tensor *tensor)
 }
 
 /* A type; `tensor` gets that of a tensor, of a sequence of tensors, or of an optional of either: its form is not 0
- * then; of a sequence of maps to tensors, that of what they map to.  Returns NULL for a tensor, else the text of the type, as print.c would print it. */
+ * then; of a sequence of maps to tensors, that of what they map to.  Returns NULL for a tensor, else the text of the
+ * type, as print.c would print it. */
 static const char *parse_type(struct scan *s, struct tensor *tensor, int depth)
 {
 	struct build *build = s->reader->build;

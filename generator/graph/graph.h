@@ -54,9 +54,9 @@ struct tensor {
 	struct node *producer; /* NULL: input, initialiser, or of the outer graph */
 	struct graph *graph;
 	bool is_input, is_output, is_initializer;
-	bool is_hint; /* rank and dims are what the file says of what a node makes: it may be wrong */
-	const struct node *
-	        widened; /* a constant that was integers, or fewer bytes, before this node's map, which folded; else NULL */
+	bool is_hint;               /* rank and dims are what the file says of what a node makes: it may be wrong */
+	const struct node *widened; /* of a constant: its map, which folded, where that made floats of integers, or more
+	                               bytes; else NULL */
 	const char *const *strings; /* data of a string tensor: its elements; `data` is the same pointer */
 	struct tensor
 	        *utf8; /* of a string tensor, once inference has it: its bytes, uint8 with one more dim; else NULL */

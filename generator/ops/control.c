@@ -99,7 +99,6 @@ bool extents_differ(const struct tensor *a, const struct tensor *b)
 	return false;
 }
 
-/* What comes as input i of a body has the type and rank that the body says. */
 void holder_want_fit(const struct holder *h, size_t i, const struct tensor *given)
 {
 	const struct tensor *declared = h->expansion.body->inputs.at[i];
@@ -108,8 +107,6 @@ void holder_want_fit(const struct holder *h, size_t i, const struct tensor *give
 		        holder_described(h, declared), holder_described(h, given));
 }
 
-/* The graph's nodes, inferred; its outputs, those that the node has not too.  condition: they are needed where it is
- * `yes`; NULL: always. */
 struct tensor **holder_expand(struct holder *h, int ins, struct tensor **in, struct tensor *condition, bool yes)
 {
 	const struct guard *outer = h->graph->guard;
@@ -203,7 +200,6 @@ bool shapes_differ(const struct tensor *a, const struct tensor *b)
 	return false;
 }
 
-/* One of two of one rank, by a condition that comes at run time; of two lists, element by element. */
 struct tensor *holder_select(struct holder *h, struct tensor *condition, struct tensor *yes, struct tensor *no)
 {
 	if (yes == no)
@@ -231,8 +227,6 @@ void control_want_truth(const struct node *node, int i)
 	infer_scalar(node, i);
 }
 
-/* An output that the node stacks, where no round says of what shape its parts are: a round that nobody asked for is
- * made and taken back. */
 struct tensor *holder_stack_none(struct holder *h, const struct tensor *like, int64_t axis)
 {
 	int64_t extents[MAX_RANK];
@@ -246,9 +240,9 @@ struct tensor *holder_stack_none(struct holder *h, const struct tensor *like, in
 
 struct tensor **holder_expand_none(struct holder *h, int ins, struct tensor **in)
 {
-	size_t nodes = h->graph->nodes.count, tensors = h->graph->tensors.count;
+	const struct bodies_mark before = bodies_mark(h->bodies, h->graph);
 	struct tensor **out = holder_expand(h, ins, in, NULL, true);
-	graph_cut(h->graph, nodes, tensors);
+	bodies_take_back(h->bodies, h->graph, &before);
 	return out;
 }
 

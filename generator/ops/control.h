@@ -26,7 +26,7 @@ struct tensor *holder_add_with(struct holder *, const char *domain, const char *
         const char *attribute, int64_t value, struct tensor *out);
 struct tensor *holder_number(struct holder *, int rank, int64_t value); /* rank 0, or 1 of one element */
 struct tensor *holder_truth(struct holder *, bool value);
-/* Tensors side by side along a new axis; of none, whose shape would be that of `like`. */
+/* Tensors side by side along a new axis; of none, the shape that parts as `like` would make. */
 struct tensor *holder_stack(struct holder *, int64_t count, struct tensor *const *parts, int64_t axis);
 struct tensor *holder_stack_none(struct holder *, const struct tensor *like, int64_t axis);
 /* One of two of one rank, by a condition that comes at run time; of two lists, element by element. */
@@ -38,7 +38,7 @@ struct graph *control_graph(const struct node *, const char *name);
 void control_want_graph(/* more: outputs behind those */
         const struct node *, const char *name, const struct graph *, size_t ins, size_t outs, bool more);
 void control_want_truth(const struct node *, int i);                               /* input i is a condition */
-void holder_want_fit(const struct holder *, size_t i, const struct tensor *given); /* as input i of the body */
+void holder_want_fit(const struct holder *, size_t i, const struct tensor *given); /* type and rank of its input i */
 const char *holder_described(const struct holder *, const struct tensor *);        /* its type, for a message */
 bool types_differ(const struct tensor *, const struct tensor *); /* false where one is not known, as for all of these */
 bool extents_differ(const struct tensor *, const struct tensor *); /* of one rank */
@@ -46,7 +46,7 @@ bool shapes_differ(const struct tensor *, const struct tensor *);  /* ranks or e
 /* The body's nodes, inferred; its outputs, those that the node has not too.  condition: they are needed where it is
  * `yes`; NULL: always. */
 struct tensor **holder_expand(struct holder *, int ins, struct tensor **in, struct tensor *condition, bool yes);
-struct tensor **holder_expand_none(struct holder *, int ins, struct tensor **in); /* and taken back: for shapes alone */
+struct tensor **holder_expand_none(struct holder *, int ins, struct tensor **in); /* for shapes alone: taken back */
 void holder_find_steady(struct holder *); /* what no round changes is made by the first one alone */
 
 /* ---- control_loop.c ---- */

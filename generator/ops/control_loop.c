@@ -237,8 +237,7 @@ static void play(struct loop *loop, int64_t at)
 		if (loop->alive && (shapes_differ(before, next) || (next->form && !next->list)))
 			node_fail(h->node, EXIT_UNSUPPORTED,
 			        "the body is given %s as %s and hands on %s; a shape that the number of rounds decides "
-			        "is not supported where that "
-			        "comes at run time",
+			        "is not supported where that comes at run time",
 			        h->expansion.body->inputs.at[2 + i]->name, holder_described(h, before),
 			        holder_described(h, next));
 		loop->now[2 + i] = loop->alive ? holder_select(h, loop->alive, next, before) : next;
@@ -289,7 +288,8 @@ static void say_going(struct loop *loop, struct repeating *r, struct holder *in,
 	        scalar_truth(in, holder_add(in, "", "Less", 2, (struct tensor *[]){ g->next, scalar })));
 }
 
-/* The node's outputs from the repeated one's: the number of rounds, what is handed on, whether more would follow, stacks. */
+/* The node's outputs from the repeated one's: the number of rounds, what is handed on, whether more would follow,
+ * stacks. */
 static void give_results(struct loop *loop, const struct going *g, struct tensor **results, int64_t rounds)
 {
 	struct holder *h = &loop->h;
@@ -299,9 +299,7 @@ static void give_results(struct loop *loop, const struct going *g, struct tensor
 	if (g->open && loop->scans) /* as many as are stacked, and none would follow */
 		count = g->counts && !comes(g->first) && !comes(g->on)
 		        ? g->trips
-		        : holder_add(h, "", "Add", 2,
-		                (struct tensor *[]){
-		                        results[0], holder_add_with(h, "", "Cast", 1, &more, "to", DTYPE_I64, NULL) });
+		        : holder_add(h, "", "Add", 2, (struct tensor *[]){ results[0], one_if(h, more) });
 	bool bounded = g->trips && g->trips->data && tensor_int(g->trips, 0) <= REPEATED_MOST;
 	for (size_t k = 0; k < loop->carried; k++) {
 		struct tensor *one = last[k];
@@ -384,8 +382,7 @@ void control_refuse_loop(const struct node *node)
 		        "output stacks");
 	node_fail(node, EXIT_UNSUPPORTED,
 	        "Loop: how many rounds there are comes at run time, and neither a constant M of at most %d nor the "
-	        "declared shape of an "
-	        "output bounds them",
+	        "declared shape of an output bounds them",
 	        ROUNDS_MOST);
 }
 
@@ -394,7 +391,7 @@ bool expand_loop(struct bodies *bodies, struct node *node, const struct op *op)
 	struct loop loop = { .h = holder_of(bodies, node) };
 	struct holder *h = &loop.h;
 	struct graph *body = h->expansion.body = control_graph(node, "body");
-	size_t nodes = h->graph->nodes.count, tensors = h->graph->tensors.count;
+	const struct bodies_mark before = bodies_mark(bodies, h->graph);
 	(void)op;
 	infer_counts(node, 0, ANY, ANY);
 	struct tensor *trips = node_in(node, 0);
@@ -428,8 +425,7 @@ bool expand_loop(struct bodies *bodies, struct node *node, const struct op *op)
 		if (node->in[2 + k]->form) /* a list that nobody comes to know */
 			control_refuse_loop(node);
 	if (loop.unbounded) {
-		graph_cut(h->graph, nodes, tensors);
-		bodies->rounds--;
+		bodies_take_back(bodies, h->graph, &before);
 		return false;
 	}
 	struct tensor **none = NULL;

@@ -1,5 +1,5 @@
-/* integer.c: words for what operands at run time say: integers of 64 bits, yes being 1 and no 0.  Each is a number where
- * what it is made of is, so that constant operands fold on the way. */
+/* integer.c: words for what operands at run time say: integers of 64 bits, yes being 1 and no 0.  Each is a number
+ * where what it is made of is, so that constant operands fold on the way. */
 #include "ops/ops.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* strings.c: tensors of strings as tensors of bytes: uint8 with one more dim, UTF-8 with zeros behind what is shorter than
- * the longest.  A node of strings is the text templates/onnx/strings/OP.jinja over those; tables/strings.h lists which
- * ops have one.  ingot.Text makes strings of bytes: of an input, for which it stands. */
+/* strings.c: tensors of strings as tensors of bytes: uint8 with one more dim, UTF-8 with zeros behind what is shorter
+ * than the longest.  A node of strings is the text templates/onnx/strings/OP.jinja over those; tables/strings.h lists
+ * which ops have one.  ingot.Text makes strings of bytes: of an input, for which it stands. */
 #include "ops/ops.h"
 
 enum { TEXT_BYTES_MOST = 1 << 28 };
 
-enum { NUMBERS, STRINGS, FIRST, TO }; /* which of its outputs are strings: none, all, the first, by `to` */
+enum { NUMBERS, STRINGS, FIRST }; /* which of its outputs are strings: none, all, the first */
 static const struct {
 	const char *name;
 	int outs;
@@ -117,10 +117,10 @@ bool node_has_strings(const struct node *node)
 	return any;
 }
 
-static bool makes_strings(const struct node *node, const struct op *op, int i)
+static bool makes_strings(const struct op *op, int i)
 {
 	int outs = rows[row_of(op)].outs;
-	return outs == TO ? node_int(node, "to", 0) == DTYPE_STRING : outs == STRINGS || (outs == FIRST && i == 0);
+	return outs == STRINGS || (outs == FIRST && i == 0);
 }
 
 bool expand_strings(struct bodies *bodies, struct node *node, const struct op *op)
@@ -143,8 +143,8 @@ bool expand_strings(struct bodies *bodies, struct node *node, const struct op *o
 	}
 	size_t tensors = node->graph->tensors.count;
 	for (int i = 0; i < node->outs; i++)
-		over->out[i] = node->out[i] && makes_strings(node, op, i) ? graph_tensor_fresh(node->graph, "text")
-		                                                          : node->out[i];
+		over->out[i] =
+		        node->out[i] && makes_strings(op, i) ? graph_tensor_fresh(node->graph, "text") : node->out[i];
 	text.text = arena_printf(arena, "onnx/strings/%s.jinja", op->name);
 	text.least = 0;
 	text.most = text.outs = ANY;

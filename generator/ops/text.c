@@ -6,8 +6,9 @@
  *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, counted, size,
  *                         value}; none where absent.  type: as text has it, code: ONNX's number of it; counted: of each
  *                         dim, whether it is a bound; size: of all elements; value: the elements of a constant of up to
- *                         VALUES_MOST integers, floats or strings, else none.  A list has its type and code, and `elements`, each
- *                         as such a tensor; of a tensor, and of an output of which nobody says them, none
+ *                         VALUES_MOST integers, floats or strings, else none.  A list has its type and code, and
+ *                         `elements`, each as such a tensor; of a tensor, and of an output of which nobody says them,
+ *                         none
  *     each attribute      by its name: what the node says, else its default, else none; a tensor as inputs are, else
  *                         false; graphs: whether they are there
  *     attribute(name, default)   what the node says, else the default: of an op that the text alone knows

@@ -1,6 +1,7 @@
 /* lists.c: graph -> graph.  A sequence or an optional that goes in or out gives way to the tensors that it holds: how
- * many, somebody says for inputs (--elements, or data), and inference has found for outputs.  The model's own inputs and
- * outputs stay in whole_inputs and whole_outputs, for who speaks of them. */
+ * many, somebody says for inputs (--elements, or data), and inference has found for outputs.  The model's own inputs
+ * and outputs stay in whole_inputs and whole_outputs, for who speaks of them.  Inputs that are strings give way to their
+ * bytes. */
 #include "passes/passes.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* clang-format off */
-/* strings.h: the ops that take strings.  S(name, which outputs are strings): templates/onnx/strings/NAME.jinja says them
- * over bytes (ops/strings.c).  No include guard: define S, include, undefine. */
+/* strings.h: the ops that take strings.  S(name, which outputs are strings): templates/onnx/strings/NAME.jinja says
+ * them over bytes (ops/strings.c).  No include guard: define S, include, undefine. */
 S("Identity",  STRINGS)
 S("Reshape",   STRINGS)
 S("Squeeze",   STRINGS)
