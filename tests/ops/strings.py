@@ -6,6 +6,7 @@
 Ends with 77 where there is no onnxruntime."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -103,6 +104,8 @@ def onnx_ops():
         done = run("run", "m.onnx", "--target", "c" if name == "comma" else "jit", "--input", "x=x.npy", "--output", "y=y.npy", "--output", "n=n.npy")
         same = done.returncode == 0 and (numpy.load("n.npy") == [[len(p) for p in row] for row in parts]).all() and numpy.load("y.npy").tolist() == want.tolist()
         check(f"StringSplit, {name}", same, done)
+    sizes = [int(re.search(r"workspace (\d+)", run("show", "m.onnx", "--stage", "plan", "--dim", f"x_bytes={width}").stdout).group(1)) for width in (100, 800)]
+    check("StringSplit with maxsplit has room for no more parts", sizes[1] < 12 * sizes[0], sizes)
     rng = numpy.random.default_rng(7)
     words = numpy.array(["a", "bb", "ä", "d"])
     grams = "min_gram_length = 1, max_gram_length = 3, ngram_counts = [0, 2, 6], ngram_indexes = [3, 0, 4, 1, 2], weights = [0.5, 2.0, 1.0, 3.0, 0.25]"
