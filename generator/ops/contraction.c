@@ -280,24 +280,33 @@ static struct definition *sum_of_taps(struct definer *definer, const char *name,
 	return sum;
 }
 
+/* Whether the results of each phase stand for places of the data: there are strides, without dilations. */
+static bool has_phases(const struct convolution *conv, int rank, const int64_t *extents)
+{
+	const struct window *window = &conv->window;
+	bool strides = false;
+	for (int d = 0; d < window->count; d++) {
+		if ((window->stride[d] > 1 && window->dilation[d] > 1) || window->before[d] < 0 || !extents[2 + d])
+			return false;
+		strides |= window->stride[d] > 1;
+	}
+	return strides && extents[0] && extents[1] && rank + window->count <= MAX_RANK;
+}
+
 /* Where every phase has all its taps, and the order of the terms is that of the sum below: a sum over places of the
  * data and phases, [batch, place and phase of each dimension, outs], a plain product of data that no phase moves and
  * weights that no place does; the output moves its elements. */
-static bool has_whole_phases(const struct convolution *conv, int rank, const int64_t *extents, int64_t channels)
+static bool phases_are_whole(const struct convolution *conv, const int64_t *extents, int64_t channels)
 {
 	const struct window *window = &conv->window;
 	int64_t terms = channels, outs = extents[1];
-	bool strides = false;
 	for (int d = 0; d < window->count; d++) {
-		if (window->kernel[d] % window->stride[d] || (window->stride[d] > 1 && window->dilation[d] > 1)
-		        || window->before[d] < 0 || !extents[2 + d])
+		if (window->kernel[d] % window->stride[d])
 			return false;
-		strides |= window->stride[d] > 1;
 		terms *= window->kernel[d] / window->stride[d];
 		outs *= extents[2 + d];
 	}
-	return strides && conv->group == 1 && extents[0] && outs && rank + window->count <= MAX_RANK
-	        && (terms < LANE_TERMS || (extents[1] > 1 && outs > FEW_OUTPUTS));
+	return conv->group == 1 && (terms < LANE_TERMS || (extents[1] > 1 && outs > FEW_OUTPUTS));
 }
 
 static void define_phases(struct definer *definer, const struct convolution *conv, struct definition *w,
@@ -346,18 +355,13 @@ static void define_phases(struct definer *definer, const struct convolution *con
 /* ---- phases that differ in their taps: a sum for each ---- */
 enum { PHASES_MOST = 16 }; /* kernels */
 
-static bool has_phases(const struct convolution *conv, int rank, const int64_t *extents)
+static bool phases_are_few(const struct window *window)
 {
-	const struct window *window = &conv->window;
 	int64_t phases = 1;
-	for (int d = 0; d < window->count; d++) {
-		if ((window->stride[d] > 1 && window->dilation[d] > 1) || window->before[d] < 0 || !extents[2 + d])
+	for (int d = 0; d < window->count; d++)
+		if (window->stride[d] > PHASES_MOST || (phases *= window->stride[d]) > PHASES_MOST)
 			return false;
-		phases *= window->stride[d];
-		if (phases > PHASES_MOST)
-			return false;
-	}
-	return phases > 1 && extents[0] && extents[1] && rank + window->count <= MAX_RANK;
+	return true;
 }
 
 /* The sum of one phase, [batch, places, outs]; NULL: no tap meets it. */
@@ -482,9 +486,10 @@ void define_convolution_transposed(struct definer *definer, const struct op *op)
 	transposed_of(definer->node, &conv);
 	struct definition *w = phase_weights(definer, &conv, definer_in(definer, 1));
 	int rank = definer_shape(definer, 0, extents, at);
-	if (has_whole_phases(&conv, rank, extents, w->extents[1]))
+	bool apart = has_phases(&conv, rank, extents);
+	if (apart && phases_are_whole(&conv, extents, w->extents[1]))
 		define_phases(definer, &conv, w, extents, at);
-	else if (has_phases(&conv, rank, extents))
+	else if (apart && phases_are_few(&conv.window))
 		define_each_phase(definer, &conv, w, extents, at);
 	else
 		define_taps(definer, &conv, w, rank, extents, at);
