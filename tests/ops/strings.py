@@ -93,7 +93,7 @@ def onnx_ops():
     beside("StringConcat", model("g (string[5] x, string[3,1] z) => (string[] a, string[] b) { a = StringConcat (x, z) b = StringConcat (z, a) }"), {"x": x, "z": z})
     lines = numpy.array([[" a bc  d ", "", "\t\n", "x"], ["a, b,,c,", ",", "ab", "ä ö"]])
     numpy.save("x.npy", lines)
-    for name, more in (("white space", ""), ("white space, 1", "<maxsplit = 1>"), ("comma", '<delimiter = ",">'), ("comma, 2", '<delimiter = ",", maxsplit = 2>'), ("two", '<delimiter = ", ">'),
+    for name, more in (("white space", ""), ("as many as there are", "<maxsplit = 9223372036854775807>"), ("white space, 1", "<maxsplit = 1>"), ("comma", '<delimiter = ",">'), ("comma, 2", '<delimiter = ",", maxsplit = 2>'), ("two", '<delimiter = ", ">'),
                        ("none of them", '<delimiter = "ß">'), ("0", '<delimiter = ",", maxsplit = 0>')):
         made = model(f"g (string[2,4] x) => (string[] y, int64[] n) {{ y, n = StringSplit {more} (x) }}")
         onnx.save(made, "m.onnx")
@@ -260,7 +260,14 @@ def library():
 
 
 def refused():
+    vectors = "g (float[2,3] x) => (int64[2] y, float[2,2] z) { y, z = ai.onnx.ml.SVMClassifier <classlabels_ints = [1, 2], "
     for name, text, code, says in (
+            ("no coefficients", vectors + "vectors_per_class = [1, 1]> (x) }", 3, "0 coefficients and 0 numbers of rho, of 2 support vectors of 2 classes"),
+            ("no support vectors", vectors + "vectors_per_class = [1, 1], coefficients = [1.0, 2.0], rho = [0.5]> (x) }", 3, "0 numbers of 2 support vectors of 3 features"),
+            ("prob_a alone", vectors + "vectors_per_class = [1, 1], coefficients = [1.0, 2.0], rho = [0.5], prob_a = [1.0]> (x) }", 3, "prob_a and prob_b have 1 and 0 numbers"),
+            ("fewer than none", vectors + "vectors_per_class = [3, -1]> (x) }", 3, "2 classes, and support vectors of 2"),
+            ("no columns", "g (float[2,0] x) => (int64[2] y, float[2,2] z) { y, z = ai.onnx.ml.LinearClassifier <classlabels_ints = [1, 2], coefficients = [1.0]> (x) }", 3, "X is float[2, 0]"),
+            ("keys of another type", "g (int64[2] x) => (int64[2] y) { y = ai.onnx.ml.LabelEncoder <keys_strings = [\"a\"], values_int64s = [1]> (x) }", 3, "X is int64, and the keys are string"),
             ("a map comes in", "g (map(int64, float) x) => (float y) { y = Identity (x) }", 4, "is of type map(int64, float)"),
             ("maps come in", "g (seq(map(int64, float)) x) => (float y) { y = Identity (x) }", 4, "is of type seq(map(int64, float))"),
             ("maps that nothing makes", "g (float[2,2] x) => (seq(map(int64, float)) y) { y = Relu (x) }", 4, "y is a sequence of maps that no ZipMap makes"),

@@ -58,5 +58,9 @@ learnt("LinearClassifier", "one row of coefficients for two labels", ["y", "s"],
 learnt("TreeEnsembleRegressor", "PROBIT", n_targets=1, target_treeids=[0], target_nodeids=[0], target_ids=[0], target_weights=[1.0], post_transform="PROBIT", **LEAF)
 learnt("TreeEnsembleRegressor", "MIN and MAX of several targets", n_targets=2, target_treeids=[0], target_nodeids=[0], target_ids=[0], target_weights=[1.0], aggregate_function="MIN", **LEAF)
 learnt("TreeEnsembleClassifier", "base_values of two classes", ["y", "s"], types=[L, F], classlabels_int64s=[0, 1], base_values=[0.5, 0.5], **LEAF, **VOTES)
+learnt("SVMRegressor", "post_transform LOGISTIC", coefficients=[1.0] * 3, rho=[0.5], post_transform="LOGISTIC")
+learnt("SVMClassifier", "coefficients without support vectors", ["y", "s"], types=[L, F], coefficients=[1.0] * 3, rho=[0.5], classlabels_ints=[0, 1])
+learnt("SVMClassifier", "post_transform LOGISTIC of two classes", ["y", "s"], types=[L, F], classlabels_ints=[0, 1], vectors_per_class=[1, 1], coefficients=[1.0] * 2, rho=[0.5],
+       support_vectors=[1.0] * 6, post_transform="LOGISTIC")
 learnt("OneHotEncoder", "zeros = 0", cats_int64s=[1], zeros=0)
 learnt("FeatureVectorizer", "2 are not supported", inputdimensions=[2])
