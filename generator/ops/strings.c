@@ -6,25 +6,25 @@
 enum { TEXT_BYTES_MOST = 1 << 28 };
 
 enum { NUMBERS, STRINGS, FIRST }; /* which of its outputs are strings: none, all, the first */
-static const struct {
+static const struct row {
 	const char *name;
-	int outs;
+	int least, most, outs, strings;
 } rows[] = {
-#define S(name, outs) { name, outs },
+#define S(name, least, most, outs, strings) { name, least, most, outs, strings },
 #include "tables/strings.h"
 #undef S
 };
 
-/* -1: it takes none. */
-static int row_of(const struct op *op)
+/* NULL: it takes none. */
+static const struct row *row_of(const struct op *op)
 {
-	for (int i = 0; i < (int)COUNT(rows) && !*op->domain; i++)
+	for (size_t i = 0; i < COUNT(rows) && !*op->domain; i++)
 		if (!strcmp(op->name, rows[i].name))
-			return i;
-	return -1;
+			return &rows[i];
+	return NULL;
 }
 
-bool op_takes_strings(const struct op *op) { return row_of(op) >= 0; }
+bool op_takes_strings(const struct op *op) { return row_of(op) != NULL; }
 
 const char *const *strings_copied(const struct node *node, const struct bytes *at, size_t count)
 {
@@ -117,16 +117,11 @@ bool node_has_strings(const struct node *node)
 	return any;
 }
 
-static bool makes_strings(const struct op *op, int i)
-{
-	int outs = rows[row_of(op)].outs;
-	return outs == STRINGS || (outs == FIRST && i == 0);
-}
-
 bool expand_strings(struct bodies *bodies, struct node *node, const struct op *op)
 {
 	struct arena *arena = node->graph->build->arena;
 	struct node *over = arena_new(arena, struct node);
+	const struct row *row = row_of(op);
 	struct op text = *op;
 	*over = *node;
 	over->in = arena_new_array(arena, struct tensor *, (size_t)node->ins + 1);
@@ -143,11 +138,12 @@ bool expand_strings(struct bodies *bodies, struct node *node, const struct op *o
 	}
 	size_t tensors = node->graph->tensors.count;
 	for (int i = 0; i < node->outs; i++)
-		over->out[i] =
-		        node->out[i] && makes_strings(op, i) ? graph_tensor_fresh(node->graph, "text") : node->out[i];
+		if ((over->out[i] = node->out[i]) && (row->strings == STRINGS || (row->strings == FIRST && i == 0)))
+			over->out[i] = graph_tensor_fresh(node->graph, "text");
 	text.text = arena_printf(arena, "onnx/strings/%s.jinja", op->name);
-	text.least = 0;
-	text.most = text.outs = ANY;
+	text.least = row->least;
+	text.most = row->most;
+	text.outs = row->outs;
 	text.wide = false;
 	if (!body_expand(bodies, over, &text)) {
 		graph_cut(node->graph, node->graph->nodes.count, tensors);

@@ -275,6 +275,8 @@ def refused():
             ("keys without values", 'g (int64[2] x) => (string[2] y) { y = ai.onnx.ml.LabelEncoder <keys_int64s = [1, 2, 3], values_strings = ["a", "b"]> (x) }', 3, "3 keys and 2 values"),
             ("no keys", "g (float[2,2] x) => (seq(map(int64, float)) y) { y = ai.onnx.ml.ZipMap (x) }", 3, "one of both is right"),
             ("a number of a string", "g (float[2] x) => (float[2] y) { k = Constant <value_strings = [\"a\", \"b\"]> () y = Add (x, k) }", 3, "input 1 is string, float is right"),
+            ("one string of two", 'g (float[2] x) => (string[2] y) { k = Constant <value_strings = ["a"]> () y = StringConcat (k) }', 3, "StringConcat lacks input 1 of at least 2"),
+            ("no axis", 'g (float[2] x) => (string[2] y) { k = Constant <value_strings = ["a"]> () y = Concat (k, k) }', 3, 'lacks the attribute "axis"'),
             ("an axis outside", "g (float[2] x) => (string[2] y) { k = Constant <value_strings = [\"a\", \"b\"]> () y = Concat <axis = 1> (k, k) }", 3, "axis 1 of 1 dimensions"),
     ):
         open("m.onnxtxt", "w").write(f'<ir_version: 9, opset_import: ["": 20, "ai.onnx.ml": 3]>\n{text}')
