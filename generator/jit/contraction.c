@@ -114,8 +114,9 @@ static struct value list_terms(const struct tiling *t, const struct term_loop *l
 }
 
 /* A tile of up to three loops of terms; what is more stays outside, and the sums go on from where they lie. */
-static void add_terms(struct tiling *t, struct value globals, const struct term_loop *loops, int count)
+static void add_terms(struct tiling *t, const struct term_loop *loops, int count)
 {
+	struct value globals = t->globals;
 	const struct contraction *c = t->p->c;
 	struct arena *arena = t->b->arena;
 	struct value around = value_list(arena), terms = value_list(arena);
@@ -181,8 +182,9 @@ static bool pads_all(const struct tiling *t, struct stage *whole)
 	return (1 - inside) * (double)(tiles * t->p->packed_a.floats) > (double)whole->floats;
 }
 
-static void pad_all(struct tiling *t, struct value globals, const struct stage *whole)
+static void pad_all(struct tiling *t, const struct stage *whole)
 {
+	struct value globals = t->globals;
 	struct printing *p = t->p;
 	const struct contraction *c = p->c;
 	struct arena *arena = t->b->arena;
@@ -276,11 +278,11 @@ static void add_maxima(struct tiling *t)
 }
 
 /* Where a tile's results go: to their tensor, or to scratch that is transposed behind the last block of a group. */
-static struct operand add_into(struct tiling *t, struct value globals)
+static struct operand add_into(struct tiling *t)
 {
 	const struct printing *p = t->p;
 	const struct contraction *c = p->c;
-	struct value transposed_store = value_dict_get(globals, "transposed_store");
+	struct value transposed_store = value_dict_get(t->globals, "transposed_store");
 	int row = contraction_row(c);
 	if (transposed_store.kind != VALUE_DICT)
 		return (struct operand){ printer_address(&t->b->printer, c->result, c->out_at),
@@ -304,111 +306,136 @@ static bool waits(struct arena *arena, const struct contraction *c)
 	return !index_bends(addend, c->column) && index_factor(addend, c->column) == 1;
 }
 
-bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out)
+/* As the menu's tiles take it: one line is fetched in each step; columns of b lie side by side. */
+static struct kernel *as_menu(const struct blocks *b)
 {
-	struct printing p;
-	struct tiling t = { .p = &p, .b = b };
 	struct arena *arena = b->arena;
 	struct contraction *c = arena_new(arena, struct contraction);
 	struct kernel *kernel = arena_new(arena, struct kernel);
 	*c = *(const struct contraction *)b->kernel->detail;
 	*kernel = *b->kernel;
 	kernel->detail = c;
-	c->next_lines = c->next_lines > 0; /* the menu's tiles fetch one line in each step */
+	c->next_lines = c->next_lines > 0;
 	c->packed_a_blocks = 0;
 	c->copied = false;
 	if (!waits(arena, c))
 		c->k_block = 0;
 	if (c->b_mode == B_DIRECT && index_factor(c->b_at, c->column) != 1)
-		c->b_mode = B_GATHERED; /* too long for a stack; and the menu's tiles read columns side by side */
-	struct value globals = contraction_values(emit, kernel, &p), entries = value_list(arena),
-	             result = value_list(arena);
-	int lanes = emit->target->lanes, row = contraction_row(c);
-	int64_t width = (int64_t)c->tile_vecs * lanes;
-	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile_rows : 1, width };
-	b->printer = (struct printer){
-		.arena = arena, .target = emit->target, .lane = -1, .names = p.names, .buffer = buffer_name, .user = &t
-	};
-	t.globals = globals;
-	b->place = address_of_root;
-	b->by_rows = true;
-	b->user = &t;
+		c->b_mode = B_GATHERED; /* too long for a stack */
+	return kernel;
+}
 
-	struct stage whole;
-	struct term_loop loops[MAX_VARS];
-	value_dict_set(globals, "padded", value_none());
-	value_dict_set(globals, "all_terms", value_dict_get(globals, "terms"));
-	if (pads_all(&t, &whole))
-		pad_all(&t, globals, &whole);
-	int term_loops = join_terms(&t, loops);
-	value_dict_set(globals, "list", list_terms(&t, loops, &term_loops));
-	struct operand into = add_into(&t, globals);
-	const struct expr *value = c->value;
+/* What a tile stores: its results, with a residual and relu, or sums in scratch, which calls make the results of. */
+static void add_result(struct tiling *t, const struct dims *d, int term_loops)
+{
+	struct blocks *b = t->b;
+	const struct contraction *c = t->p->c;
+	struct operand into = add_into(t), add = { .at = "0" };
+	struct value tile = value_dict(b->arena), result = value_list(b->arena);
 	struct ending ending;
-	struct operand add = { .at = "0" };
-	bool plain = blocks_ending(value, c->root, &ending);
-	b->list = value_list(arena);
+	bool plain = blocks_ending(c->value, c->root, &ending);
+	b->list = value_list(b->arena);
 	if (plain && ending.add) {
-		add = blocks_value(b, ending.add, &d, false);
+		add = blocks_value(b, ending.add, d, false);
 		plain = add.lane == 1;
 	}
 	bool direct = into.lane == 1 && plain && term_loops <= TILE_TERMS;
-	struct value tile = value_dict(arena);
-	t.sums = direct
-	        ? into
-	        : (struct operand){ blocks_scratch(b, d.rows_most * width, NULL), row >= 0 ? width : 0, 1, false };
+	t->sums = direct ? into
+	                 : (struct operand){ blocks_scratch(b, d->rows_most * d->n_most, NULL),
+		                   d->row >= 0 ? d->n_most : 0, 1, false };
 	blocks_lets(b);
-	add_start(&t, &d, tile);
-	set(tile, "out", t.sums.at);
-	value_dict_set(tile, "out_row", value_int(t.sums.row));
+	add_start(t, d, tile);
+	set(tile, "out", t->sums.at);
+	value_dict_set(tile, "out_row", value_int(t->sums.row));
 	value_dict_set(tile, "act", value_int(direct && ending.relu));
 	set(tile, "add", direct ? add.at : "0");
 	value_dict_set(tile, "add_row", value_int(direct ? add.row : 0));
-	set(tile, "a_row", stride_text(arena, &p.row_stride));
+	set(tile, "a_row", stride_text(b->arena, &t->p->row_stride));
 	if (!direct) {
 		b->list = result;
-		if (value)
-			blocks_into(b, value, &d, into);
-		else {
-			const struct expr *whole = expr_load_first(arena, c->root);
-			blocks_into(b, whole, &d, into);
-		}
+		blocks_into(b, c->value ? c->value : expr_load_first(b->arena, c->root), d, into);
 	}
-	for (int i = 0; i < p.tile_count; i++) {
-		const struct tile *one = &p.tiles[i];
+	value_dict_set(t->globals, "tile", tile);
+	value_dict_set(t->globals, "result", result);
+}
+
+/* The menu's tiles that it calls. */
+static void add_entries(struct tiling *t)
+{
+	const struct printing *p = t->p;
+	struct blocks *b = t->b;
+	struct value entries = value_list(b->arena), choices = value_dict_get(t->globals, "choices");
+	const struct target *target = b->printer.target;
+	for (int i = 0; i < p->tile_count; i++) {
+		const struct tile *one = &p->tiles[i];
 		const char *name = arena_printf(
-		        arena, "m_tile_%s%dx%d", c->b_mode == B_DIRECT ? "direct_" : "", one->rows, one->vecs);
-		struct value entry = value_dict(arena);
-		struct value choice = value_at(value_dict_get(globals, "choices"), (size_t)i);
-		if (!jit_tile_fits(emit->target, one->rows, one->vecs))
+		        b->arena, "m_tile_%s%dx%d", p->c->b_mode == B_DIRECT ? "direct_" : "", one->rows, one->vecs);
+		struct value entry = value_dict(b->arena);
+		if (!jit_tile_fits(target, one->rows, one->vecs))
 			blocks_cannot(b, "the menu has no tile of that size");
-		value_dict_set(entry, "when", value_dict_get(choice, "when"));
+		value_dict_set(entry, "when", value_dict_get(value_at(choices, (size_t)i), "when"));
 		set(entry, "name", name);
-		value_dict_set(entry, "left", value_int(one->left ? one->left : lanes));
+		value_dict_set(entry, "left", value_int(one->left ? one->left : target->lanes));
 		value_list_add(entries, entry);
 		blocks_uses(b, name, "tile");
 	}
-	add_terms(&t, globals, loops, term_loops);
-	value_dict_set(globals, "tile", tile);
-	value_dict_set(globals, "result", result);
-	value_dict_set(globals, "entries", entries);
-	value_dict_set(globals, "columns_left", value_int(c->extents[c->column]));
-	/* packed a and b's panel lie in scratch too */
-	struct value packed_a = value_dict_get(globals, "packed_a");
+	value_dict_set(t->globals, "entries", entries);
+}
+
+/* Packed a, rows of maxima and b's panel. */
+static void add_scratch(struct tiling *t)
+{
+	struct blocks *b = t->b;
+	struct value packed_a = value_dict_get(t->globals, "packed_a"),
+	             gathered = value_dict_get(t->globals, "gathered");
 	if (packed_a.kind == VALUE_DICT) {
 		set(packed_a, "at", blocks_scratch(b, value_dict_get(packed_a, "floats").integer, NULL));
 		if (value_count(value_dict_get(packed_a, "dims")) > PACKED_A_DIMS)
 			blocks_cannot(b, "its padding has too many dims");
 		blocks_uses(b, "m_pack_a", "packed_a");
 	}
-	if (c->pool.d)
-		add_maxima(&t);
-	struct value gathered = value_dict_get(globals, "gathered");
+	if (t->p->c->pool.d)
+		add_maxima(t);
 	if (gathered.kind == VALUE_DICT) {
 		set(gathered, "at", blocks_scratch(b, value_dict_get(gathered, "floats").integer, NULL));
 		blocks_uses(b, "m_gather", "gather");
 	}
-	out->value = globals;
+}
+
+bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out)
+{
+	struct printing p;
+	struct tiling t = { .p = &p, .b = b };
+	struct kernel *kernel = as_menu(b);
+	const struct contraction *c = kernel->detail;
+	t.globals = contraction_values(emit, kernel, &p);
+	int row = contraction_row(c);
+	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile_rows : 1,
+		(int64_t)c->tile_vecs * emit->target->lanes };
+	b->printer = (struct printer){ .arena = b->arena,
+		.target = emit->target,
+		.lane = -1,
+		.names = p.names,
+		.buffer = buffer_name,
+		.user = &t };
+	b->place = address_of_root;
+	b->by_rows = true;
+	b->user = &t;
+
+	struct stage whole;
+	struct term_loop loops[MAX_VARS];
+	value_dict_set(t.globals, "padded", value_none());
+	value_dict_set(t.globals, "all_terms", value_dict_get(t.globals, "terms"));
+	if (pads_all(&t, &whole))
+		pad_all(&t, &whole);
+	int term_loops = join_terms(&t, loops);
+	value_dict_set(t.globals, "list", list_terms(&t, loops, &term_loops));
+	add_result(&t, &d, term_loops);
+	add_entries(&t);
+	add_terms(&t, loops, term_loops);
+	value_dict_set(t.globals, "columns_left", value_int(c->extents[c->column]));
+	add_scratch(&t);
+	out->value = t.globals;
 	out->scratch = b->scratch_most;
 	return !b->cannot;
 }
