@@ -2,6 +2,7 @@
  * in a row that was computed (the largest of it, the order of it) lies in that row; indices know their ranges; a
  * constant is looked at. */
 #include "definitions/evaluate.h"
+#include <assert.h>
 
 enum { DEPTH = 12 }; /* of definitions and expressions that are looked through */
 struct bounds {
@@ -112,4 +113,11 @@ void expr_bounds(const struct expr *expr, int64_t *low, int64_t *high)
 	struct bounds b = bounds_of(expr, DEPTH);
 	*low = b.low;
 	*high = b.high;
+}
+
+int64_t expr_magnitude(const struct expr *expr)
+{
+	struct bounds b = bounds_of(expr, DEPTH);
+	assert(dtypes[expr->type].bits <= 32);
+	return -b.low > b.high ? -b.low : b.high;
 }

@@ -249,6 +249,30 @@ void chain_terms(struct definition *definition)
 	definition->order = definition_order(definition);
 }
 
+struct definition *define_sum_like(struct program *program, const char *name, const struct definition *of,
+        const struct expr *start, const struct expr *body)
+{
+	struct definition *sum = define_reduction(
+	        program, name, of->rank, of->extents, REDUCE_SUM, of->reduced, of->reduced_extents, start, body);
+	mark_batch(sum, of->batch);
+	memcpy(sum->reduced_counts, of->reduced_counts, sizeof sum->reduced_counts);
+	sum->branch = of->branch;
+	sum->node = of->node;
+	return sum;
+}
+
+void become_map(struct definition *definition, const struct expr *body)
+{
+	definition->reduce = REDUCE_NONE;
+	definition->products = false;
+	definition->order = ORDER_SERIAL;
+	definition->batch = 0;
+	definition->reduced = 0;
+	memset(definition->reduced_counts, 0, sizeof definition->reduced_counts);
+	definition->start = NULL;
+	definition->body = body;
+}
+
 static int64_t product(int count, const int64_t *extents)
 {
 	int64_t n = 1;
@@ -481,6 +505,19 @@ void program_remove_dead(struct program *program)
 		if (holds(program, program->rewrites.at[i]->result))
 			program->rewrites.at[kept++] = program->rewrites.at[i];
 	program->rewrites.count = kept;
+}
+
+struct definition *program_constant(struct program *program, struct definition *of)
+{
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct definition *d = program->all.at[i];
+		if (d == of
+		        || (d->source == SOURCE_CONSTANT && d->data == of->data && d->type == of->type
+		                && d->rank == of->rank
+		                && !memcmp(d->extents, of->extents, sizeof *of->extents * (size_t)of->rank)))
+			return d;
+	}
+	return define_constant(program, of->name, of->type, of->rank, of->extents, of->data);
 }
 
 void program_move(struct program *program, size_t from, const struct definition *before)

@@ -131,6 +131,7 @@ const struct expr *expr_number(struct arena *, enum dtype, double); /* of a floa
 const struct expr *expr_integer(struct arena *, enum dtype, int64_t);
 const struct expr *expr_load(struct arena *, struct definition *, const struct index *const *at);
 const struct expr *expr_load_first(struct arena *, struct definition *); /* element 0 */
+const struct expr *expr_load_own(struct arena *, struct definition *);   /* each element, at its own variables */
 const struct expr *expr_scalar(
         struct arena *, enum scalar, const struct expr *a, const struct expr *b, const struct expr *c);
 /* Ranges that always hold are dropped; one that never holds makes it `no`. */
@@ -395,6 +396,10 @@ struct definition *define_reduction(struct program *, const char *name, int rank
 /* These axes of a sum of products (bit v: output variable v) are batch axes too, and its order is set anew. */
 void mark_batch(struct definition *, uint32_t axes);
 void chain_terms(struct definition *); /* sets `chain`, and its order anew */
+/* The sum of other terms over the same variables: batch axes, counts of terms, branch and node are those of `of`. */
+struct definition *define_sum_like(struct program *, const char *name, const struct definition *of,
+        const struct expr *start, const struct expr *body);
+void become_map(struct definition *, const struct expr *body); /* what it reduced is another's now */
 /* The law of orders, from the definition without the extents of its batch axes: fewer than LANE_TERMS terms add in a
  * chain; so do maxima over windows, whose axes may then go one after the other, and products that have more than FEW_OUTPUTS outputs and read some factor for several of them.  Everything
  * else adds in lanes.  (Chains of few outputs wait for their own sums: at 16 outputs of 512 terms lanes are twice as
@@ -446,6 +451,8 @@ const char *number_text(struct arena *, enum dtype, double number, int64_t integ
 /* By number: does a definition, or what it reads, make random numbers? */
 bool *program_random(const struct program *);
 void program_remove_dead(struct program *); /* what no output and no check needs */
+/* A constant of the program that has the same elements; appended where there is none. */
+struct definition *program_constant(struct program *, struct definition *);
 /* What was appended from number `from` on stands before that definition. */
 void program_move(struct program *, size_t from, const struct definition *before);
 
@@ -489,6 +496,10 @@ void definition_becomes(
         const struct program *, struct definition *, const void *data); /* a constant, its values computed already */
 /* The number that it is, where it uses no variable and reads constants alone; else itself. */
 const struct expr *expr_fold(const struct program *, const struct expr *);
+bool expr_is_constant(const struct expr *); /* all that it loads is */
+/* A load of a constant that has the values of a constant expression, over those of the output variables of `over` that
+ * it uses. */
+const struct expr *expr_settle(struct program *, const char *name, const struct definition *over, const struct expr *);
 /* Of checks that became constants: one that holds is dropped, one that does not fails (its code). */
 void program_settle_checks(struct program *);
 /* ---- guard.c ---- */
@@ -505,6 +516,7 @@ NORETURN void check_fail(
 /* An integer expression's values lie in [low, high], whatever the inputs are: those of its type where nothing more is
  * known. */
 void expr_bounds(const struct expr *, int64_t *low, int64_t *high);
+int64_t expr_magnitude(const struct expr *); /* the largest |value|; of a type of at most 32 bits */
 
 /* ---- interpret.c: the oracle ---- */
 enum math { MATH_STRICT, MATH_DOUBLE };

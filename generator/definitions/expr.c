@@ -33,6 +33,14 @@ const struct expr *expr_load_first(struct arena *arena, struct definition *of)
 	return expr_load(arena, of, first);
 }
 
+const struct expr *expr_load_own(struct arena *arena, struct definition *of)
+{
+	const struct index *own[MAX_RANK];
+	for (int d = 0; d < of->rank; d++)
+		own[d] = index_var(arena, d, of->extents[d]);
+	return expr_load(arena, of, own);
+}
+
 const struct expr *expr_scalar(
         struct arena *arena, enum scalar row, const struct expr *a, const struct expr *b, const struct expr *c)
 {

@@ -94,6 +94,32 @@ const struct expr *expr_fold(const struct program *program, const struct expr *e
 	return expr_integer(program->arena, expr->type, room);
 }
 
+static void see_constant(void *user, const struct expr *load) { *(bool *)user &= load->of->source == SOURCE_CONSTANT; }
+
+bool expr_is_constant(const struct expr *expr)
+{
+	bool constant = true;
+	expr_loads(expr, see_constant, &constant);
+	return constant;
+}
+
+const struct expr *expr_settle(
+        struct program *program, const char *name, const struct definition *over, const struct expr *expr)
+{
+	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	int rank = 0;
+	for (int v = 0; v < over->rank; v++)
+		if (expr_uses(expr, v)) {
+			extents[rank] = over->extents[v];
+			with[v] = index_var(program->arena, rank, extents[rank]);
+			at[rank++] = index_var(program->arena, v, over->extents[v]);
+		}
+	struct definition *made = define_map(program, name, rank, extents, expr_substitute(program->arena, expr, with));
+	definition_fold(program, made);
+	return expr_load(program->arena, made, at);
+}
+
 void check_fail(const struct program *program, const struct definition *check, const char *found)
 {
 	fail(program->build, check->check->code, check->node ? check->node->where : check->name, "%s%s%s%s",

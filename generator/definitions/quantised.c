@@ -17,13 +17,9 @@ struct folding {
 };
 
 /* ---- constants that rewrites make ---- */
-static void see_constant(void *user, const struct expr *load) { *(bool *)user &= load->of->source == SOURCE_CONSTANT; }
-
 static bool is_constant(const struct expr *e)
 {
-	bool constant = !expr_has(e, 1u << EXPR_INDEX | 1u << EXPR_SELECT);
-	expr_loads(e, see_constant, &constant);
-	return constant;
+	return !expr_has(e, 1u << EXPR_INDEX | 1u << EXPR_SELECT) && expr_is_constant(e);
 }
 
 /* The values of an expression of constants over the variables of `over`: a number, or an element of a constant that
@@ -31,39 +27,23 @@ static bool is_constant(const struct expr *e)
 static const struct expr *settled(
         struct folding *f, const struct definition *over, const char *part, const struct expr *e)
 {
-	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int rank = 0;
 	for (int v = 0; v < over->rank; v++)
-		if (expr_uses(e, v)) {
-			at[rank] = index_var(f->arena, v, over->extents[v]);
-			extents[rank] = over->extents[v];
-			with[v] = index_var(f->arena, rank, extents[rank]);
-			rank++;
-		}
-	if (!rank)
-		return expr_fold(f->program, e);
-	struct definition *made = define_map(f->program, arena_printf(f->arena, "%s.%s", over->name, part), rank,
-	        extents, expr_substitute(f->arena, e, with));
-	definition_fold(f->program, made);
-	return expr_load(f->arena, made, at);
+		if (expr_uses(e, v))
+			return expr_settle(f->program, arena_printf(f->arena, "%s.%s", over->name, part), over, e);
+	return expr_fold(f->program, e);
 }
 
-/* Of what `settled` gave: all values are positive and normal. */
-static bool is_scale(const struct expr *e)
+/* Of what `settled` gave: does that hold for all values? */
+static bool all_are(bool (*holds)(float), const struct expr *e)
 {
-	if (e->kind == EXPR_NUMBER)
-		return e->number > 0 && isnormal((float)e->number);
-	if (e->kind != EXPR_LOAD || e->type != DTYPE_F32)
-		return false;
-	for (int64_t i = 0, n = definition_elements(e->of); i < n; i++) {
-		float x;
-		memcpy(&x, (const float *)e->of->data + i, sizeof x);
-		if (!(x > 0) || !isnormal(x))
-			return false;
-	}
-	return true;
+	bool all = e->kind == EXPR_NUMBER ? holds((float)e->number) : e->kind == EXPR_LOAD && e->type == DTYPE_F32;
+	for (int64_t i = 0, n = e->kind == EXPR_LOAD ? definition_elements(e->of) : 0; all && i < n; i++)
+		all = holds(((const float *)e->of->data)[i]);
+	return all;
 }
+
+static bool is_scale(float x) { return x > 0 && isnormal(x); }
+static bool are_scales(const struct expr *e) { return all_are(is_scale, e); }
 
 /* ---- what was dequantised ---- */
 struct dequantised {
@@ -73,20 +53,10 @@ struct dequantised {
 	int pad_count;
 };
 
-/* A constant that its original reads may stand outside the program, which is then in front of all that may read it. */
+/* A constant that its original reads may stand outside the program. */
 static struct definition *inside(const void *user, struct definition *of)
 {
-	const struct folding *f = user;
-	struct program *program = f->program;
-	for (size_t i = 0; i < program->all.count; i++)
-		if (program->all.at[i] == of
-		        || (of->source == SOURCE_CONSTANT && program->all.at[i]->source == SOURCE_CONSTANT
-		                && program->all.at[i]->data == of->data && program->all.at[i]->type == of->type
-		                && program->all.at[i]->rank == of->rank
-		                && !memcmp(program->all.at[i]->extents, of->extents,
-		                        sizeof *of->extents * (size_t)of->rank)))
-			return program->all.at[i];
-	return define_constant(program, of->name, of->type, of->rank, of->extents, of->data);
+	return program_constant(((const struct folding *)user)->program, of);
 }
 
 /* What a load of a map is, said by what the map reads; NULL: it is of something else. */
@@ -156,6 +126,8 @@ static bool moves_with_terms(const struct definition *sum, const struct expr *e)
 	return moves;
 }
 
+static bool is_near(float far) { return far <= 0; }
+
 /* The integers of a bias at this scale; NULL: it has another one, or none. */
 enum { ULPS = 4 };
 static const struct expr *bias_of(struct folding *f, const struct definition *sum, const struct expr *scale)
@@ -173,35 +145,15 @@ static const struct expr *bias_of(struct folding *f, const struct definition *su
 	                expr_scalar(
 	                        f->arena, SCALAR_mul, scale, expr_number(f->arena, DTYPE_F32, ULPS * 0x1p-24), NULL),
 	                NULL));
-	if (is_scale(far))
-		return NULL;
-	int64_t n = far->kind == EXPR_LOAD ? definition_elements(far->of) : 0;
-	for (int64_t i = 0; i < n; i++)
-		if (!(((const float *)far->of->data)[i] <= 0))
-			return NULL;
-	return n || far->number <= 0 ? e->arg[0]->arg[0] : NULL;
-}
-
-static int64_t largest(const struct expr *e)
-{
-	int64_t low, high;
-	expr_bounds(e, &low, &high);
-	return -low > high ? -low : high;
+	return all_are(is_near, far) ? e->arg[0]->arg[0] : NULL;
 }
 
 /* Could a sum of so many products leave int32? */
 static bool may_overflow(const struct definition *sum, const struct expr *a, const struct expr *b, int64_t start)
 {
-	double most = (double)largest(a) * (double)largest(b) * (double)definition_terms(sum) + (double)start;
+	double most =
+	        (double)expr_magnitude(a) * (double)expr_magnitude(b) * (double)definition_terms(sum) + (double)start;
 	return most >= 0x1p31;
-}
-
-static const struct expr *at_own(struct folding *f, struct definition *d)
-{
-	const struct index *at[MAX_RANK];
-	for (int v = 0; v < d->rank; v++)
-		at[v] = index_var(f->arena, v, d->extents[v]);
-	return expr_load(f->arena, d, at);
 }
 
 static void fold_sum(struct folding *f, struct definition *sum)
@@ -221,41 +173,30 @@ static void fold_sum(struct folding *f, struct definition *sum)
 			sum->literal = "a scale moves with the terms";
 			return;
 		}
-		if (!is_constant(factor[i].scale) || !is_scale(scale[i] = settled(f, sum, "scale", factor[i].scale))) {
+		if (!is_constant(factor[i].scale)
+		        || !are_scales(scale[i] = settled(f, sum, "scale", factor[i].scale))) {
 			sum->literal = "a scale is no positive and normal number that is known";
 			return;
 		}
 	}
 	const struct expr *both = settled(f, sum, "scale", expr_scalar(arena, SCALAR_mul, scale[0], scale[1], NULL));
-	const struct expr *bias = is_scale(both) && sum->start ? bias_of(f, sum, both) : NULL;
-	if (!is_scale(both)) {
+	const struct expr *bias = are_scales(both) && sum->start ? bias_of(f, sum, both) : NULL;
+	if (!are_scales(both)) {
 		sum->literal = "the product of its scales is no normal number";
 		return;
 	}
-	if (may_overflow(sum, factor[0].value, factor[1].value, bias ? largest(bias) : 0)) {
+	if (may_overflow(sum, factor[0].value, factor[1].value, bias ? expr_magnitude(bias) : 0)) {
 		sum->literal = "its sums may leave 32 bits";
 		return;
 	}
 	const struct expr *term = expr_scalar(arena, SCALAR_mul, padded(f, &factor[0]), padded(f, &factor[1]), NULL);
-	struct definition *sums = define_reduction(f->program, arena_printf(arena, "%s.sums", sum->name), sum->rank,
-	        sum->extents, REDUCE_SUM, sum->reduced, sum->reduced_extents, bias, term);
-	mark_batch(sums, sum->batch);
-	memcpy(sums->counts, sum->counts, sizeof sums->counts);
-	memcpy(sums->reduced_counts, sum->reduced_counts, sizeof sums->reduced_counts);
-	sums->branch = sum->branch;
-	sums->node = sum->node;
+	struct definition *sums =
+	        define_sum_like(f->program, arena_printf(arena, "%s.sums", sum->name), sum, bias, term);
 	const struct expr *value =
-	        expr_scalar(arena, SCALAR_mul, expr_cast(arena, DTYPE_F32, at_own(f, sums)), both, NULL);
+	        expr_scalar(arena, SCALAR_mul, expr_cast(arena, DTYPE_F32, expr_load_own(arena, sums)), both, NULL);
 	if (sum->start && !bias)
 		value = expr_scalar(arena, SCALAR_add, value, sum->start, NULL);
-	sum->reduce = REDUCE_NONE;
-	sum->products = false;
-	sum->order = ORDER_SERIAL;
-	sum->batch = 0;
-	sum->reduced = 0;
-	sum->start = NULL;
-	sum->body = value;
-	memset(sum->reduced_counts, 0, sizeof sum->reduced_counts);
+	become_map(sum, value);
 }
 
 /* ---- what quantises it ---- */
@@ -334,7 +275,7 @@ static void fold_quantise(struct folding *f, struct definition *d)
 	r.divisor = settled(f, d, "divisor", r.divisor);
 	const struct expr *factor =
 	        settled(f, d, "factor", expr_scalar(f->arena, SCALAR_div, r.scale, r.divisor, NULL));
-	if (!is_scale(r.divisor) || !is_scale(factor))
+	if (!are_scales(r.divisor) || !are_scales(factor))
 		return;
 	const struct expr *value = rounded(f, &r, expr_scalar(f->arena, SCALAR_mul, r.sum, factor, NULL));
 	while (r.bounds--) {

@@ -334,7 +334,7 @@ bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 	struct definition *original = arena_new(program->arena, struct definition), *const parts[] = { t, v, u, s, b };
 	*original = *conv;
 	conv->original = original;
-	conv->reduce = REDUCE_NONE, conv->products = false, conv->reduced = 0, conv->start = NULL, conv->body = body;
+	become_map(conv, body);
 	memcpy(rewrite->parts, parts, sizeof parts);
 	push(program->arena, &program->rewrites, rewrite);
 	program_move(program, before, conv);

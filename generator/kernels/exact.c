@@ -7,21 +7,6 @@
 
 enum { EXACT_MOST = 1 << 24 };
 
-static int64_t largest(const struct expr *e)
-{
-	int64_t low, high;
-	expr_bounds(e, &low, &high);
-	return -low > high ? -low : high;
-}
-
-static void see_constant(void *user, const struct expr *load) { *(bool *)user &= load->of->source == SOURCE_CONSTANT; }
-static bool is_constant(const struct expr *e)
-{
-	bool constant = true;
-	expr_loads(e, see_constant, &constant);
-	return constant;
-}
-
 /* The largest sum of magnitudes of a factor's terms that an element has. */
 static int64_t magnitude_of(struct program *program, const struct definition *sum, const struct expr *factor)
 {
@@ -29,8 +14,8 @@ static int64_t magnitude_of(struct program *program, const struct definition *su
 	int64_t extents[MAX_RANK], most = 0;
 	int rank = 0;
 	size_t before = program->all.count;
-	if (!is_constant(factor))
-		return largest(factor) * definition_terms(sum);
+	if (!expr_is_constant(factor))
+		return expr_magnitude(factor) * definition_terms(sum);
 	for (int v = 0; v < sum->rank; v++)
 		if (expr_uses(factor, v)) {
 			extents[rank] = sum->extents[v];
@@ -56,10 +41,10 @@ static bool is_exact(struct program *program, const struct definition *sum, bool
 {
 	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
 	double least = EXACT_MOST, start = sum->start ? EXACT_MOST : 0;
-	if (sum->start && is_constant(sum->start))
-		start = (double)largest(sum->start);
+	if (sum->start && expr_is_constant(sum->start))
+		start = (double)expr_magnitude(sum->start);
 	for (int i = 0; i < 2 && least >= EXACT_MOST; i++)
-		least = (double)magnitude_of(program, sum, factor[i]) * (double)largest(factor[1 - i]);
+		least = (double)magnitude_of(program, sum, factor[i]) * (double)expr_magnitude(factor[1 - i]);
 	*starts = sum->start && least + start < EXACT_MOST;
 	return least < EXACT_MOST;
 }
@@ -82,10 +67,7 @@ static void see_load(void *user, const struct expr *load)
 static const struct expr *at_own(void *user, const struct expr *load)
 {
 	const struct widening *w = user;
-	const struct index *at[MAX_RANK];
-	for (int v = 0; v < load->of->rank; v++)
-		at[v] = index_var(w->program->arena, v, load->of->extents[v]);
-	return load == w->load ? expr_load(w->program->arena, load->of, at) : load;
+	return load == w->load ? expr_load_own(w->program->arena, load->of) : load;
 }
 
 /* A map of the tensor that it loads, which several layers may share; NULL: it is of more than one. */
@@ -117,32 +99,13 @@ static const struct expr *widened(struct program *program, const struct expr *fa
 	if (!made) {
 		made = define_map(program, arena_printf(arena, "%s.floats", of->name), of->rank, of->extents, body);
 		made->branch = of->branch;
-		if (is_constant(body))
+		if (expr_is_constant(body))
 			definition_fold(program, made);
 	}
 	return expr_load(arena, made, w.load->at);
 }
 
 /* ---- the sum ---- */
-
-/* A load, as products want it, of a constant over the variables that it uses. */
-static const struct expr *start_in_floats(struct program *program, const struct definition *sum)
-{
-	struct arena *arena = program->arena;
-	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int rank = 0;
-	for (int v = 0; v < sum->rank; v++)
-		if (expr_uses(sum->start, v)) {
-			extents[rank] = sum->extents[v];
-			with[v] = index_var(arena, rank, sum->extents[v]);
-			at[rank++] = index_var(arena, v, sum->extents[v]);
-		}
-	struct definition *start = define_map(program, arena_printf(arena, "%s.start", sum->name), rank, extents,
-	        expr_cast(arena, DTYPE_F32, expr_substitute(arena, sum->start, with)));
-	definition_fold(program, start);
-	return expr_load(arena, start, at);
-}
 
 struct reading {
 	const struct definition *sum;
@@ -161,7 +124,6 @@ static const struct expr *read_all(void *user, const struct expr *e) { return re
 bool sum_in_floats(struct program *program, struct definition *sum)
 {
 	struct arena *arena = program->arena;
-	const struct index *own[MAX_RANK];
 	size_t before = program->all.count;
 	bool starts;
 	if (!is_exact(program, sum, &starts))
@@ -171,29 +133,18 @@ bool sum_in_floats(struct program *program, struct definition *sum)
 		program->all.count = before;
 		return false;
 	}
-	for (int v = 0; v < sum->rank; v++)
-		own[v] = index_var(arena, v, sum->extents[v]);
-	struct definition *floats = define_reduction(program, arena_printf(arena, "%s.exact", sum->name), sum->rank,
-	        sum->extents, REDUCE_SUM, sum->reduced, sum->reduced_extents,
-	        starts ? start_in_floats(program, sum) : NULL, expr_scalar(arena, SCALAR_mul, a, b, NULL));
-	mark_batch(floats, sum->batch);
-	memcpy(floats->counts, sum->counts, sizeof floats->counts);
-	memcpy(floats->reduced_counts, sum->reduced_counts, sizeof floats->reduced_counts);
-	floats->branch = sum->branch;
-	floats->node = sum->node;
+	const struct expr *start = NULL, *offset = starts ? NULL : sum->start;
+	if (starts) /* a load, as products want it */
+		start = expr_settle(program, arena_printf(arena, "%s.start", sum->name), sum,
+		        expr_cast(arena, DTYPE_F32, sum->start));
+	struct definition *floats = define_sum_like(program, arena_printf(arena, "%s.exact", sum->name), sum, start,
+	        expr_scalar(arena, SCALAR_mul, a, b, NULL));
 	program_move(program, before, sum);
-	sum->reduce = REDUCE_NONE;
-	sum->products = false;
-	sum->reduced = 0;
-	sum->batch = 0;
-	memset(sum->reduced_counts, 0, sizeof sum->reduced_counts);
-	sum->body = expr_cast(arena, DTYPE_I32, expr_load(arena, floats, own));
-	if (sum->start && !starts) {
-		sum->body = expr_scalar(arena, SCALAR_add, sum->body, sum->start, NULL);
-		sum->start = NULL;
+	become_map(sum, expr_cast(arena, DTYPE_I32, expr_load_own(arena, floats)));
+	if (offset) {
+		sum->body = expr_scalar(arena, SCALAR_add, sum->body, offset, NULL);
 		return true;
 	}
-	sum->start = NULL;
 	struct reading reading = { sum, floats };
 	struct rewriter rewriter = { .arena = arena, .expr = read_floats, .user = &reading };
 	for (size_t i = (size_t)sum->number + 1; i < program->all.count; i++)

@@ -204,13 +204,11 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 	if (!moves) { /* d in another order: a new definition in its place */
 		struct scheduled *copy = arena_new(arena, struct scheduled);
 		struct definition *transposed_store = &copy->of;
-		const struct index *own[MAX_RANK];
 		*copy = *scheduled(d);
 		take_space(arena, transposed_store, d, reader, uses.first);
-		own_variables(arena, transposed_store, own);
 		d->products = false;
 		d->reduce = REDUCE_NONE; /* d itself only moves it, and is inlined as such */
-		d->body = expr_substitute(arena, expr_load(arena, transposed_store, own), with);
+		d->body = expr_substitute(arena, expr_load_own(arena, transposed_store), with);
 		reader->body = expr_inline(arena, reader->body, d);
 		lowered->program->all.at[d->number] = transposed_store;
 		now = transposed_store;

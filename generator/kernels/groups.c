@@ -84,11 +84,7 @@ static bool split_group(struct program *program, struct definition *d)
 		at[k + (k > v)] = index_var(arena, k, d->extents[k]);
 	at[v] = index_div(arena, index_var(arena, v, d->extents[v]), columns);
 	at[v + 1] = index_mod(arena, index_var(arena, v, d->extents[v]), columns);
-	d->reduce = REDUCE_NONE;
-	d->products = false;
-	d->reduced = 0;
-	d->start = NULL;
-	d->body = expr_load(arena, sum, at);
+	become_map(d, expr_load(arena, sum, at));
 	program_move(program, program->all.count - 1, d);
 	return true;
 }

@@ -21,16 +21,13 @@ static void copy_outputs(struct program *program)
 {
 	for (size_t i = 0; i < program->outputs.count; i++) {
 		struct definition *d = program->outputs.at[i];
-		const struct index *at[MAX_RANK];
 		bool again = d->source != SOURCE_COMPUTED;
 		for (size_t k = 0; k < i; k++)
 			again |= program->outputs.at[k] == d;
 		if (!again)
 			continue;
-		for (int v = 0; v < d->rank; v++)
-			at[v] = index_var(program->arena, v, d->extents[v]);
 		program->outputs.at[i] =
-		        define_map(program, d->name, d->rank, d->extents, expr_load(program->arena, d, at));
+		        define_map(program, d->name, d->rank, d->extents, expr_load_own(program->arena, d));
 		program->outputs.at[i]->is_output = true;
 		program->outputs.at[i]->shown = d->shown;
 	}

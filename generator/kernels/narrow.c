@@ -38,15 +38,10 @@ struct keeping {
 static struct definition *inside(const void *user, struct definition *of)
 {
 	struct program *program = ((const struct keeping *)user)->program;
-	for (size_t i = 0; i < program->all.count; i++)
-		if (program->all.at[i] == of
-		        || (program->all.at[i]->source == SOURCE_CONSTANT && program->all.at[i]->data == of->data
-		                && program->all.at[i]->type == of->type))
-			return program->all.at[i];
-	struct definition *made = define_constant(program, of->name, of->type, of->rank, of->extents, of->data);
-	memmove(program->all.at + 1, program->all.at, (program->all.count - 1) * sizeof *program->all.at);
-	program->all.at[0] = made;
-	return made;
+	size_t before = program->all.count;
+	struct definition *constant = program_constant(program, of);
+	program_move(program, before, program->all.at[0]);
+	return constant;
 }
 
 static const struct expr *widen(void *user, const struct expr *load)
@@ -84,6 +79,4 @@ void keep_narrow(struct program *program)
 			        && program->all.at[i]->reduce != REDUCE_REPEAT)
 				widen_in(&keeping, program->all.at[i]);
 	}
-	for (size_t i = 0; i < program->all.count; i++)
-		program->all.at[i]->number = (int)i;
 }

@@ -223,15 +223,6 @@ static const struct expr *word_of(
 	return beside(f->arena, part[0], part[1], 16);
 }
 
-static void see_constant(void *user, const struct expr *load) { *(bool *)user &= load->of->source == SOURCE_CONSTANT; }
-
-static bool is_constant(const struct expr *e)
-{
-	bool constant = true;
-	expr_loads(e, see_constant, &constant);
-	return constant;
-}
-
 /* Layers side by side read one tensor: its words are made once. */
 enum { REMEMBERED = 8 };
 struct rewriting {
@@ -261,7 +252,7 @@ static const struct expr *words_of(struct rewriting *r, struct factor *f, const 
 	if (!words) {
 		words = define_map(program, arena_printf(program->arena, "%s.words", f->load->of->name),
 		        f->load->of->rank, f->extents, body);
-		if (is_constant(body))
+		if (expr_is_constant(body))
 			definition_fold(program, words);
 		r->words[r->made++ % REMEMBERED] = words;
 	}
@@ -275,27 +266,27 @@ static const struct expr *correction_of(
         struct program *program, const struct definition *sum, const struct expr *factor, const struct expr *zero)
 {
 	struct arena *arena = program->arena;
-	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK], *own[MAX_RANK];
+	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = 0;
 	for (int v = 0; v < sum->rank; v++)
 		if (sum->extents[v] > 1 && (expr_uses(factor, v) || (sum->start && expr_uses(sum->start, v)))) {
 			at[rank] = index_var(arena, v, sum->extents[v]);
 			extents[rank] = sum->extents[v];
-			own[rank] = with[v] = index_var(arena, rank, extents[rank]);
+			with[v] = index_var(arena, rank, extents[rank]);
 			rank++;
 		}
 	for (int k = 0; k < sum->reduced; k++)
 		with[sum->rank + k] = index_var(arena, rank + k, sum->reduced_extents[k]);
 	struct definition *columns = define_reduction(program, arena_printf(arena, "%s.columns", sum->name), rank,
 	        extents, REDUCE_SUM, sum->reduced, sum->reduced_extents, NULL, expr_substitute(arena, factor, with));
-	if (is_constant(factor))
+	if (expr_is_constant(factor))
 		definition_fold(program, columns);
-	const struct expr *body = expr_scalar(arena, SCALAR_mul, expr_load(arena, columns, own), zero, NULL);
+	const struct expr *body = expr_scalar(arena, SCALAR_mul, expr_load_own(arena, columns), zero, NULL);
 	if (sum->start)
 		body = expr_scalar(arena, SCALAR_add, body, expr_substitute(arena, sum->start, with), NULL);
 	struct definition *start = define_map(program, arena_printf(arena, "%s.zero", sum->name), rank, extents, body);
-	if (is_constant(body))
+	if (expr_is_constant(body))
 		definition_fold(program, start);
 	return expr_load(arena, start, at);
 }
@@ -316,7 +307,7 @@ static int b_of(const struct definition *sum)
 	}
 	if (!can[0] && !can[1])
 		return -1;
-	return can[1] && (!can[0] || is_constant(factor[1]) || !is_constant(factor[0])) ? 1 : 0;
+	return can[1] && (!can[0] || expr_is_constant(factor[1]) || !expr_is_constant(factor[0])) ? 1 : 0;
 }
 
 static bool uses_variables(const struct expr *e, const struct definition *sum)

@@ -139,14 +139,6 @@ struct definition *definer_in_stored(struct definer *definer, int i)
 	return tensor ? definition_of(definer, tensor, definer->node->where) : NULL;
 }
 
-static const struct index **own_variables(struct definer *definer, const struct definition *of)
-{
-	const struct index **at = arena_new_array(definer->arena, const struct index *, (size_t)of->rank + 1);
-	for (int d = 0; d < of->rank; d++)
-		at[d] = index_var(definer->arena, d, of->extents[d]);
-	return at;
-}
-
 struct definition *definer_in(struct definer *definer, int i)
 {
 	struct definition *stored = definer_in_stored(definer, i);
@@ -155,9 +147,7 @@ struct definition *definer_in(struct definer *definer, int i)
 	struct definition *wide = recall(definer, stored);
 	if (!wide) {
 		wide = definer_map(definer, arena_printf(definer->arena, "%s_float", stored->name), stored->rank,
-		        stored->extents,
-		        expr_cast(definer->arena, DTYPE_F32,
-		                expr_load(definer->arena, stored, own_variables(definer, stored))));
+		        stored->extents, expr_cast(definer->arena, DTYPE_F32, expr_load_own(definer->arena, stored)));
 		remember(definer, stored, wide);
 	}
 	return wide;
@@ -208,8 +198,7 @@ void definer_out(struct definer *definer, int i, struct definition *definition)
 	enum dtype stored = dtype_stored(tensor->type);
 	if (dtype_is_narrow(stored) && definition->type != stored)
 		definition = definer_map(definer, tensor->name, definition->rank, definition->extents,
-		        narrowed(definer, stored,
-		                expr_load(definer->arena, definition, own_variables(definer, definition))));
+		        narrowed(definer, stored, expr_load_own(definer->arena, definition)));
 	remember(definer, tensor, definition);
 }
 
