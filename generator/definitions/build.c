@@ -1,5 +1,6 @@
 /* build.c: programs and their definitions: made, ordered, counted, and what nobody needs removed. */
 #include "definitions/definitions.h"
+#include <assert.h>
 
 /* ---- unique names: a table of what is taken, by hash of the text; open addressing, at most half full ---- */
 struct program_names {
@@ -522,10 +523,11 @@ struct definition *program_constant(struct program *program, struct definition *
 
 void program_move(struct program *program, size_t from, const struct definition *before)
 {
-	size_t fresh = program->all.count - from, at = 0;
-	struct definition **moving = arena_new_array(program->arena, struct definition *, fresh + 1);
-	while (program->all.at[at] != before)
-		at++;
+	size_t fresh = program->all.count - from, at = (size_t)before->number;
+	assert(program->all.at[at] == before);
+	if (!fresh)
+		return;
+	struct definition **moving = arena_new_array(program->arena, struct definition *, fresh);
 	memcpy(moving, program->all.at + from, fresh * sizeof *moving);
 	memmove(program->all.at + at + fresh, program->all.at + at, (from - at) * sizeof *moving);
 	memcpy(program->all.at + at, moving, fresh * sizeof *moving);

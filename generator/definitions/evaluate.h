@@ -15,7 +15,7 @@ struct memory {
 struct memories {
 	const struct program *program;
 	enum math math;
-	struct memory *at;   /* by number */
+	struct memory *at;   /* by number; NULL: constants alone are read */
 	struct arena *arena; /* of one definition */
 };
 /* Of what a load reads; a constant may stand outside the program (a rewrite needs it no more, the original does). */

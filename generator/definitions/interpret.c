@@ -63,7 +63,7 @@ static struct memory constant_memory(struct run *run, const struct definition *d
 struct memory memory_of(const struct memories *memories, const struct definition *definition)
 {
 	struct memory memory = { (void *)(uintptr_t)definition->data, definition->type };
-	if (is_of(memories->program, definition))
+	if (memories->at && is_of(memories->program, definition))
 		return memories->at[definition->number];
 	if (definition->source != SOURCE_CONSTANT)
 		fail(memories->program->build, EXIT_INVALID, definition->name, "is read but not computed");
@@ -335,22 +335,8 @@ static void repeat(struct run *run, const struct definition *base)
 	run->rounds = NULL;
 }
 
-static void place_constant(void *user, const struct expr *load)
-{
-	struct run *run = user;
-	if (is_of(run->memories.program, load->of) && !run->memories.at[load->of->number].at)
-		run->memories.at[load->of->number] = constant_memory(run, load->of);
-}
-
-static void run_one(struct run *run, const struct definition *definition, void *output)
-{
-	for (size_t i = 0; i < run->memories.program->all.count; i++)
-		run->memories.program->all.at[i]->number = (int)i;
-	definition_loads(definition, place_constant, run);
-	definition_evaluate(&run->scratch, &run->memories, definition, (struct memory){ output, definition->type });
-}
-
-/* All of a program, or one definition.  What fails inside passes by here, so that the run's memory goes in any case. */
+/* All of a program, or one definition of constants, which needs no tables.  What fails inside passes by here, so that
+ * the run's memory goes in any case. */
 static void run_safely(const struct program *program, const struct definition *one, enum math math,
         const void *const *inputs, void *const *outputs)
 {
@@ -360,12 +346,11 @@ static void run_safely(const struct program *program, const struct definition *o
 	jmp_buf here;
 	build->out = &here;
 	bool failed = setjmp(here) != 0;
-	if (!failed) {
+	if (!failed && one)
+		definition_evaluate(&run->scratch, &run->memories, one, (struct memory){ outputs[0], one->type });
+	else if (!failed) {
 		run_tables(run);
-		if (one)
-			run_one(run, one, outputs[0]);
-		else
-			run_all(run, inputs, outputs);
+		run_all(run, inputs, outputs);
 	}
 	run_free(run);
 	build->out = out;
