@@ -80,6 +80,7 @@ static bool split_group(struct program *program, struct definition *d)
 		return false;
 	}
 	sum->node = d->node;
+	sum->branch = d->branch;
 	for (int k = 0; k < d->rank; k++)
 		at[k + (k > v)] = index_var(arena, k, d->extents[k]);
 	at[v] = index_div(arena, index_var(arena, v, d->extents[v]), columns);

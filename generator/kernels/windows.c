@@ -195,6 +195,7 @@ static struct definition *with_pads(
 	struct definition *p = define_map(ws->program, arena_printf(ws->arena, "%s_pads", x->name), x->rank, extents,
 	        w->padded == w->load ? load : expr_select(ws->arena, ranges, count, load, w->padded->arg[1]));
 	scheduled(p)->kept = true;
+	p->branch = w->d->branch;
 	return p;
 }
 
@@ -280,6 +281,7 @@ static struct stood run_pass(struct windows *ws, const struct window *w, const s
 	        extents, REDUCE_MAX, 1, &p->taps, NULL, body);
 	chain_terms(to.of);
 	to.of->node = w->d->node;
+	to.of->branch = w->d->branch;
 	to.low[p->axis] = p->before;
 	if (p->next >= 0)
 		to.low[p->next] = p->above;
@@ -362,11 +364,12 @@ static bool separates(const struct window *w)
 	                  : cost < (double)taps_of(w);
 }
 
-/* Windows that can share their passes along the last axis: of one tensor, of stride 1. */
+/* Windows that can share their passes along the last axis: of one tensor, of stride 1, in one branch. */
 static bool are_shared(const struct window *a, const struct window *b)
 {
 	int axes[2][MAX_RANK], count = axes_of(a, axes[0]);
-	if (a->load->of != b->load->of || axes_of(b, axes[1]) != count || count < 2 || a->d->type != b->d->type)
+	if (a->load->of != b->load->of || axes_of(b, axes[1]) != count || count < 2 || a->d->type != b->d->type
+	        || !branch_equal(a->d->branch, b->d->branch))
 		return false;
 	for (int i = 0; i < count; i++)
 		if (axes[0][i] != axes[1][i])

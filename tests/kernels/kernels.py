@@ -271,6 +271,20 @@ WINDOWS = {                               # a window over what a kernel makes is
     "large_last": (graph("float[1,12,13,24] x", "float[1,12,13,24] y", "a = Transpose <perm = [0, 3, 1, 2]> (x) b = Conv <group = 24, kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (a, w) "
                          "y = Transpose <perm = [0, 2, 3, 1]> (b)", external("w", 24, 1, 7, 7)), 2),
 }
+
+
+def chosen(dims, made, weights=""):
+    """What one branch of an If makes."""
+    return graph(f"float[{dims}] x", f"float[{dims}] y", f"s = ReduceSum <keepdims = 0> (x) c = Less (s, zero) "
+                 f"y = If (c) <then_branch = t () => (float[{dims}] a) {{ a = {made} }}, else_branch = e () => (float[{dims}] b) {{ b = Relu (x) }}>",
+                 "float zero = {0.0}" + (f", {weights}" if weights else ""))
+
+
+BRANCHES = {                              # what a rewrite makes of a branch's reductions is that branch's, too
+    "maxima_of_branch": (chosen("1,4,20,20", "MaxPool <kernel_shape = [13, 13], pads = [6, 6, 6, 6]> (x)"), 5),
+    "pads_of_branch": (chosen("1,24,11,11", f"{DEPTHWISE} (x, w)", external("w", 24, 1, 5, 5)), 2),
+    "groups_of_branch": (chosen("1,8,9,9", "Conv <group = 2, kernel_shape = [1, 1]> (x, w)", external("w", 8, 4, 1, 1)), 1),
+}
 def depthwise(n, c, h, w, window="kernel_shape = [3, 3], pads = [1, 1, 1, 1]", size=3):
     return graph(f"float[{n},{c},{h},{w}] x", f"float[{n},{c},{h},{w}] y", f"a = Conv <group = {c}, {window}> (x, w) y = Relu (a)", external("w", c, 1, size, size))
 
@@ -333,7 +347,7 @@ TWO = {                                   # neighbours at places that data say: 
 }
 K_BLOCK_LOOP = r"k_block \+= \d+\)\n\tfor \(long panel = "
 # kind: what `ingot show` prints once for each such kernel, and at which stage
-KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "halves": (HALVES, "kernels", r"^k\d+_[a-z]+  "), "k_blocks": (K_BLOCKS, "source", r"for \(long k_block = 0"),
+KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES, "kernels", r"^ +only +where "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "halves": (HALVES, "kernels", r"^k\d+_[a-z]+  "), "k_blocks": (K_BLOCKS, "source", r"for \(long k_block = 0"),
          "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
          "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  fused "),
          "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "packed_a": (PACKED_A, "source", r"float \*p = packed_a \+ "),
