@@ -358,8 +358,8 @@ struct definition {
 	const char *sizes; /* of inputs: the input that says how many there are of dims that are bounds; of an output
 	                      whose extents data decide: these are bounds then, and the output of that name has the
 	                      actual ones; else NULL */
-	const char
-	        *literal; /* why a sum whose factors were quantised adds floats; NULL: it does not, or they were not */
+	/* Why a sum of factors that were quantised adds floats; NULL: it adds integers, or they were not. */
+	const char *literal;
 	struct definition *original; /* what it computes, before the rewrite: for --math double; NULL: itself */
 	int number;                  /* position in the program */
 };
@@ -401,9 +401,9 @@ struct definition *define_sum_like(struct program *, const char *name, const str
         const struct expr *start, const struct expr *body);
 void become_map(struct definition *, const struct expr *body); /* what it reduced is another's now */
 /* The law of orders, from the definition without the extents of its batch axes: fewer than LANE_TERMS terms add in a
- * chain; so do maxima over windows, whose axes may then go one after the other, and products that have more than FEW_OUTPUTS outputs and read some factor for several of them.  Everything
- * else adds in lanes.  (Chains of few outputs wait for their own sums: at 16 outputs of 512 terms lanes are twice as
- * fast, at 24 a sixth, at 32 no more.) */
+ * chain; so do maxima over windows, whose axes may then go one after the other, and products that have more than
+ * FEW_OUTPUTS outputs and read some factor for several of them.  Everything else adds in lanes.  (Chains of few outputs
+ * wait for their own sums: at 16 outputs of 512 terms lanes are twice as fast, at 24 a sixth, at 32 no more.) */
 enum { LANE_TERMS = 64, FEW_OUTPUTS = 24 };
 enum order definition_order(const struct definition *);
 /* A reduction whose terms have places: place[v] for each output variable, NULL where it is the variable itself. */

@@ -697,7 +697,7 @@ static int64_t key_of(enum system system, enum dtype type, const void *value)
 	return bits < 0 ? bits ^ INT64_MAX : bits;
 }
 
-/* What an order takes: `there` over the same map as the keys, `bars` over one whose last two variables are positions. */
+/* What an order takes: `there` over the map of the keys, `bars` over one whose last two variables are positions. */
 struct choosing {
 	const struct definition *of;
 	struct definition pairs;

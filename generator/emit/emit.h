@@ -40,9 +40,9 @@ struct let {
 	const char *type, *name, *value;
 };
 
-/* How vectors of an element type are said: their C type, what words on them begin with, what stands behind the words that
- * load and store, the pointer that those take, where it is not that of the buffer, and what a load of some lanes takes
- * last: what the others are. */
+/* How vectors of an element type are said: their C type, what words on them begin with, what stands behind the words
+ * that load and store, the pointer that those take, where it is not that of the buffer, and what a load of some lanes
+ * takes last: what the others are. */
 struct lane_type {
 	const char *vector, *words, *memory, *pointer, *fill;
 };

@@ -58,7 +58,7 @@ static struct value gathered_runs(
 	return runs;
 }
 
-/* {name, bound, extent} of each term, of all passes together: a panel is packed whole. */
+/* {name, bound, extent} of each term, of all k blocks together: a panel is packed whole. */
 static struct value gathered_terms(struct printing *p, const int *order)
 {
 	struct value terms = value_list(p->arena);

@@ -87,8 +87,7 @@ static struct value call_place(struct template_call *call)
 }
 
 /* Tiles side by side whose pixels are transposed together: about two squares of AVX-512's, and no more than a part of
- * L2.
- */
+ * L2. */
 static int64_t run_of(const struct target *target, const struct contraction *c, int64_t channels, int64_t side)
 {
 	enum { PIXELS = 30, STRIP_MOST = 1 << 15 };

@@ -121,12 +121,11 @@ struct kernel {
 	struct kernel
 	        *same; /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
 	int times;     /* … and serves this many kernels */
-	void *detail; /* what its shape keeps: struct contraction, struct fused … ; NULL: generic loops keep nothing */
+	void *detail; /* what its shape keeps: struct contraction, struct fused …; NULL: generic loops keep nothing */
 	bool arrays;  /* its statements hold arrays */
 	bool joined;  /* a step whose warps share a block, and its scratch, with the steps around it */
-	bool ends; /* a step of a fused kernel whose blocks are parts of its rows: who calls it says how many of them there are
-	            */
-	bool inner; /* a step of a fused kernel, or of a loop's body: only that calls it */
+	bool ends;    /* a step of a fused kernel whose blocks are parts of its rows: who calls it says how many */
+	bool inner;   /* a step of a fused kernel, or of a loop's body: only that calls it */
 };
 
 /* A constant as the blob holds it: packed for the kernel that reads it, in pieces that follow each other, so that none
@@ -268,15 +267,14 @@ struct definition *lowered_scratch(
 struct order_part {               /* of what bars a position: something of one position alone */
 	const struct expr *value; /* at the position that is looked at, over the order's variables */
 	struct definition *now;   /* stands for it in `bars` … */
-	struct definition
-	        *before; /* … and for that of a position taken before, which is kept in a row; NULL: nobody asks */
+	/* … and for that of a position taken before, which is kept in a row; NULL: nobody asks */
+	struct definition *before;
 };
 enum { ORDER_PARTS = 32 };
 struct row_order {
 	int64_t rows, n, kept; /* rows, keys of each; positions of each that are stored */
-	int64_t best,
-	        room;    /* keys at one time: when `room` of them are there, the `best` stay and turn others away; room
-	                       n: all are */
+	/* Keys at one time: when `room` of them are there, the `best` stay and turn others away; room n: all are. */
+	int64_t best, room;
 	enum dtype type; /* of the keys: U32 or U64, in the order that is wanted */
 	int run;         /* keys that a thread sorts by insertion, before runs are merged */
 	bool few; /* those kept so far stand in order; what comes is turned away by the last, or inserted; else keys are
@@ -365,10 +363,10 @@ struct contraction {
 	/* set by choose: balanced row blocks of at most tile_rows, panels of at most tile_vecs vectors */
 	int tile_rows, tile_vecs;
 	int64_t row_blocks, panels, group; /* group: row blocks that run over all panels before the next ones */
-	bool whole_rows; /* groups are so small that what each leaves stays in L2 until its rows are whole */
-	bool copied;     /* a is packed though it has no pads: it lies far apart */
-	int64_t packed_a_blocks; /* blocks of a group whose packed parts of a stand side by side, copied once for all panels and k blocks;
-	                    0: each tile copies its own */
+	bool whole_rows;         /* groups are so small that what each leaves stays in L2 until its rows are whole */
+	bool copied;             /* a is packed though it has no pads: it lies far apart */
+	int64_t packed_a_blocks; /* blocks of a group whose packed parts of a stand side by side, copied once for all
+	                            panels and k blocks; 0: each tile copies its own */
 	int64_t k_block; /* outermost terms of a k block; between k blocks sums lie where the result will; 0: all
 	                   at once */
 	int next_lines;  /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: weights stay in

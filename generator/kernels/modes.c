@@ -159,7 +159,8 @@ static bool feeds_loop(const struct definition *d)
 	return false;
 }
 
-/* Would a select on one of its variables become one on a quotient where it is read?  Each element would be cut apart. */
+/* Would a select on one of its variables become one on a quotient where it is read?  Each element would be cut
+ * apart. */
 struct bending {
 	const struct definition *of;
 	bool bends;

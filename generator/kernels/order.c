@@ -1,7 +1,7 @@
 /* order.c: the positions that sort each row: a kernel of their own.  Scratch is the function's where it is small, else
  * in the workspace: blocks of several rows then, so that it does not grow with the rows.
- * Where positions are chosen, what of `bars` is of one position alone is computed once for each: the parts of those that
- * were taken stand in rows, which the position that is looked at is held against. */
+ * Where positions are chosen, what of `bars` is of one position alone is computed once for each: the parts of those
+ * that were taken stand in rows, which the position that is looked at is held against. */
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 #include <assert.h>

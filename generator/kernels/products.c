@@ -389,8 +389,8 @@ static void choose_product(struct rewriting *r, struct definition *d, bool words
 		sum_in_floats(r->program, d);
 }
 
-/* Where memory is short and size is what is asked for, no words are made: those of 16 bits would double the weights, and
- * take the data along. */
+/* Where memory is short and size is what is asked for, no words are made: those of 16 bits would double the weights,
+ * and take the data along. */
 void choose_products(struct program *program, const struct target *target)
 {
 	struct rewriting r = { .program = program, .target = target };

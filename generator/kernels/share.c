@@ -7,8 +7,8 @@
 #include "kernels/kernels.h"
 #include <inttypes.h>
 
-/* A part that takes longer than PIECE cycles is cut further, into PIECES_MOST at most: so a core that is taken away for a
- * while does not hold all others. */
+/* A part that takes longer than PIECE cycles is cut further, into PIECES_MOST at most: so a core that is taken away for
+ * a while does not hold all others. */
 enum { PIECE = 100000, PIECES_MOST = 4, CYCLES_PER_NS = 3 };
 /* Rates of a core that reads what lies in its L2, or in L3; lines; what a fork and a join take in journeys of a line;
  * and the part of a kernel's time alone that sharing has to win at least, as the other cores may have work of their

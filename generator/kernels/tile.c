@@ -322,7 +322,7 @@ static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_
  * of a group go over part of a panel before the next part.  The sums wait where the result will be, so each keeps its
  * order; a k block has to be long enough to hide that. Measured: groups of 8 blocks are as good as larger ones; k
  * blocks of 512 terms and groups of 16 where there have to be any. */
-enum { PASS_STEPS = 256, BLOCKS_ENOUGH = 8, BLOCKS_OF_PASS = 16 };
+enum { K_BLOCK_STEPS = 256, BLOCKS_ENOUGH = 8, K_BLOCK_GROUP = 16 };
 /* What is packed at run time is packed again for each group. */
 enum near near_of_panel(const struct contraction *c) { return c->b_mode == B_GATHERED ? NEAR_gathered : NEAR_panel; }
 enum near near_of_group(const struct contraction *c)
@@ -345,12 +345,12 @@ static int64_t k_block_of(
 	if (panel <= (double)near_bytes(target, near_of_panel(c))
 	        && group_of(target, c, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
 		return 0;
-	for (int64_t k_block = extent - 1; k_block * inner >= PASS_STEPS; k_block--)
+	for (int64_t k_block = extent - 1; k_block * inner >= K_BLOCK_STEPS; k_block--)
 		if (extent % k_block == 0) {
 			double part = (double)k_block / (double)extent;
 			if (panel * part <= (double)near_bytes(target, NEAR_panel_k_block)
 			        && group_of(target, c, a_bytes * part)
-			                >= (blocks < BLOCKS_OF_PASS ? blocks : BLOCKS_OF_PASS))
+			                >= (blocks < K_BLOCK_GROUP ? blocks : K_BLOCK_GROUP))
 				return k_block;
 			shortest = k_block;
 		}

@@ -10,7 +10,8 @@ static double width_of(const struct target *target, enum dtype type)
 	return width < 1 && (target->lanes == 1 || target->lanes_are_threads) ? 1 : width;
 }
 
-/* Scalar functions of one element, each value once, in vector instructions; loads, selects and casts are not counted. */
+/* Scalar functions of one element, each value once, in vector instructions; loads, selects and casts are not
+ * counted. */
 static double operations_of(const struct lowered *lowered, const struct expr *body)
 {
 	struct numbering values = { .arena = lowered->arena };
