@@ -110,6 +110,33 @@ static void c_close(struct engine *engine)
 	engine->state = NULL;
 }
 
+static void c_bind(struct engine *engine, const char *library)
+{
+	struct model *model = engine->model;
+	struct build *build = model->build;
+	struct loaded *loaded = engine->state;
+	loaded->handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	if (!loaded->handle)
+		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled library cannot be loaded: %s", dlerror());
+	*(void **)&loaded->run = dlsym(loaded->handle, arena_printf(build->arena, "%s_run", model->name));
+	if (!loaded->run)
+		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled library lacks %s_run", model->name);
+	*(void **)&loaded->profile = dlsym(loaded->handle, arena_printf(build->arena, "%s_profile", model->name));
+	if (model->lowered->workspace_bytes) {
+		loaded->context.workspace =
+		        aligned_alloc(64, ((size_t)model->lowered->workspace_bytes + 63) & ~(size_t)63);
+		if (!loaded->context.workspace)
+			fail(build, EXIT_LIMIT, model->name, "out of memory: a workspace of %lld bytes",
+			        (long long)model->lowered->workspace_bytes);
+	}
+}
+
+void engine_c_bind(struct engine *engine, const char *library)
+{
+	engine->state = arena_new(engine->model->build->arena, struct loaded);
+	c_bind(engine, library);
+}
+
 static void c_load(struct engine *engine)
 {
 	struct model *model = engine->model;
@@ -131,26 +158,12 @@ static void c_load(struct engine *engine)
 		.shared = true,
 		.profile = model->options->profile };
 	package_write(&emit, &package, loaded->folder);
-	loaded->handle =
-	        dlopen(arena_printf(build->arena, "%s/lib%s.so", loaded->folder, model->name), RTLD_NOW | RTLD_LOCAL);
-	if (!loaded->handle)
-		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled library cannot be loaded: %s", dlerror());
-	*(void **)&loaded->run = dlsym(loaded->handle, arena_printf(build->arena, "%s_run", model->name));
-	if (!loaded->run)
-		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled library lacks %s_run", model->name);
+	c_bind(engine, arena_printf(build->arena, "%s/lib%s.so", loaded->folder, model->name));
 	if (model->lowered->weights_bytes > WEIGHTS_LINKED_MOST) {
 		struct mapped weights =
 		        file_map(build, arena_printf(build->arena, "%s/%s_weights.bin", loaded->folder, model->name));
 		file_keep(build, weights);
 		loaded->context.weights = weights.at;
-	}
-	*(void **)&loaded->profile = dlsym(loaded->handle, arena_printf(build->arena, "%s_profile", model->name));
-	if (model->lowered->workspace_bytes) {
-		loaded->context.workspace =
-		        aligned_alloc(64, ((size_t)model->lowered->workspace_bytes + 63) & ~(size_t)63);
-		if (!loaded->context.workspace)
-			fail(build, EXIT_LIMIT, model->name, "out of memory: a workspace of %lld bytes",
-			        (long long)model->lowered->workspace_bytes);
 	}
 }
 

@@ -73,6 +73,8 @@ struct engine_call {
 };
 struct engine_call engine_c_call(struct engine *, const void *const *inputs, void *const *outputs);
 void *engine_c_symbol(struct engine *, const char *name);
+/* Instead of engine_c's open: the library, a path, holds the model, lowered, among others. */
+void engine_c_bind(struct engine *, const char *library);
 
 struct cuda;
 struct nvrtc;

@@ -374,10 +374,9 @@ static void run_once(struct engine *engine, void *user)
 	engine_run(engine, arrays->inputs, arrays->outputs);
 }
 
-static void run(struct cli *cli)
+static void run_on(struct cli *cli, const struct engine_kind *kind)
 {
 	struct build *build = cli->build;
-	const struct engine_kind *kind = cli_engine(cli);
 	bool as_double = cli_as_double(cli, kind), standard = check_standard(cli);
 	struct data data;
 	struct model *model = data_compile(cli, compiled, &data);
@@ -398,6 +397,8 @@ static void run(struct cli *cli)
 	if (!standard)
 		report(cli, kind, model, outputs);
 }
+
+static void run(struct cli *cli) { run_on(cli, cli_engine(cli)); }
 
 const struct command command_run = { "run", "MODEL", "run a model at once on .npy or .npz files",
 	"--target interpreter, c (default), jit, cuda or cuda-emulated: just that one, no other in its stead.\n"
