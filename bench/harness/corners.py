@@ -3,10 +3,9 @@ import os
 import re
 import sys
 
-from . import environment
+from . import environment, report
 
 LIST = os.path.join(environment.ROOT, "bench", "harness", "corners.tsv")
-COLUMNS = ("name", "operator", "inputs", "attributes", "network")
 TYPES = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8", "i32": "int32",
          "i64": "int64", "bool": "bool"}
 OPSET, SPREAD, SPREAD_OF_CONSTANTS = 17, 2.0, 0.1
@@ -15,10 +14,9 @@ NODE = re.compile(r"([\w, ]+) = (\w+)\(([\w, -]*)\)$")
 
 
 def blocks():
-	"""Each line of the list as a dictionary of its columns."""
+	"""Each line of the list: name, operator, inputs, attributes, network."""
 	with open(LIST) as f:
-		lines = [line.rstrip("\n").split("\t") for line in f if line[0] != "#"]
-	return [dict(zip(COLUMNS, line)) for line in lines]
+		return [line.rstrip("\n").split("\t") for line in f if line[0] != "#"]
 
 
 def operand(text):
@@ -52,45 +50,49 @@ def attribute(text):
 	return numbers[0] if len(parts) == 1 else numbers
 
 
+NAMES = ("ingot", "ingot_jit", "onnxruntime", "openvino")
 PLURAL = ("kernel_shape", "pads", "strides", "dilations", "output_padding", "axes", "pooled_shape")       # also of one number
 
 
-def nodes_of(block, operands):
-	"""The block's nodes, and the opset that they are of."""
-	from onnx import helper
-	said, opset = {}, OPSET
-	for word in block["attributes"].split():
-		name, text = word.split("=", 1)
+def attributes_of(text):
+	"""By node (all that the operator has: ""), and then by name."""
+	said = {}
+	for word in text.split():
+		name, value = word.split("=", 1)
 		node, _, name = name.rpartition(".")
-		value = attribute(text)
-		if name in PLURAL and not isinstance(value, list):
-			value = [value]
-		if name == "opset":
-			opset = value
-		else:
-			said.setdefault(node, {})[name] = value
-	words = block["operator"]
-	if "(" not in words:
-		words = f"y = {words}({', '.join(operands)})"
-	nodes = []
-	for text in words.split("; "):
+		value = attribute(value)
+		said.setdefault(node, {})[name] = [value] if name in PLURAL and not isinstance(value, list) else value
+	return said
+
+
+def nodes_of(operator, operands, said):
+	"""The block's nodes."""
+	from onnx import helper
+	if "(" not in operator:
+		operator = f"y = {operator}({', '.join(operands)})"
+	texts, nodes = operator.split("; "), []
+	for text in texts:
 		outs, op, ins = NODE.match(text).groups()
 		outs = outs.split(", ")
-		nodes.append(helper.make_node(op, ["" if i == "-" else i for i in ins.split(", ") if i], outs, **said.get(outs[0], said.get("", {}) if len(words.split("; ")) == 1 else {})))
-	return nodes, opset
+		own = said.get(outs[0]) or (said.get("", {}) if len(texts) == 1 else {})
+		nodes.append(helper.make_node(op, ["" if i == "-" else i for i in ins.split(", ") if i], outs, **own))
+	return nodes
 
 
 def make(folder, block):
 	"""Writes the case of a block and returns it."""
+	name, operator, inputs, attributes, _ = block
 	import onnx
 	from onnx import helper, numpy_helper
 	from . import kernels
 	sys.path.insert(0, os.path.join(environment.ROOT, "examples"))
 	import seeded
 	operands = {}
-	for word in block["inputs"].split():
+	for word in inputs.split():
 		operands[word if word == "-" else OPERAND.match(word).group(1)] = None if word == "-" else operand(word)[1:]
-	nodes, opset = nodes_of(block, operands)
+	said = attributes_of(attributes)
+	opset = said.get("", {}).pop("opset", OPSET)
+	nodes = nodes_of(operator, operands, said)
 	read = {i for node in nodes for i in node.input}
 	outs = [o for node in nodes for o in node.output if o not in read]
 	value = lambda name, array: helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
@@ -116,7 +118,7 @@ def make(folder, block):
 		made_by = f"onnx {onnx.__version__}"
 	onnx.save(model([value(*one) for one in outputs.items()]), path)
 	seeded.write_case(folder, feeds, outputs, made_by)
-	return kernels.Kernel(folder, block["name"], list(constants.values()), None, [])
+	return kernels.Kernel(folder, name, list(constants.values()), None, [])
 
 
 def limit(row):
@@ -125,18 +127,17 @@ def limit(row):
 	return max(shares) if shares else None
 
 
-def line(block, row):
-	"""A row of the table."""
-	from . import report
-	jit = row.get("ingot_jit", {}).get("median")
-	own = row.get("ingot", {}).get("median")
-	names = ("ingot", "ingot_jit", "onnxruntime", "openvino")
-	times = [report.micro(row[n]["median"]) if "median" in row.get(n, {}) else report.cell(row.get(n)) for n in names]
-	number = lambda value, form: form % value if value is not None else "-"
-	return "| " + " | ".join([block["name"], block["network"], *times, number(row["ratio"], "%.2f"), report.percent(limit(row)),
-	                          number(jit / own if jit and own else None, "%.2f"), number(row.get("code_bytes"), "%d"),
-	                          number(row.get("weights_bytes"), "%d")]) + " |"
+class Table:
+	"""networks: where each block is from, by its name."""
+	def __init__(self, networks):
+		self.networks = networks
+		print("| block | network | ingot µs | JIT µs | onnxruntime µs | OpenVINO µs | ingot / faster peer | of the limit | JIT / ingot | code | constants |\n"
+		      "|---|---|---|---|---|---|---|---|---|---|---|")
 
-
-HEAD = ("| block | network | ingot µs | JIT µs | onnxruntime µs | OpenVINO µs | ingot / faster peer | of the limit | JIT / ingot | code | constants |\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|")
+	def row(self, row):
+		medians = {n: row[n]["median"] for n in NAMES if "median" in row.get(n, {})}
+		times = [report.micro(medians[n]) if n in medians else report.cell(row.get(n)) for n in NAMES]
+		jit = medians["ingot_jit"] / medians["ingot"] if "ingot" in medians and "ingot_jit" in medians else None
+		number = lambda value, form: form % value if value is not None else "-"
+		print("|", " | ".join([row["name"], self.networks.get(row["name"], "-"), *times, number(row["ratio"], "%.2f"), report.percent(limit(row)),
+		                       number(jit, "%.2f"), number(row.get("code_bytes"), "%d"), number(row.get("weights_bytes"), "%d")]), "|", flush=True)

@@ -1,4 +1,5 @@
 """Where things are: the peers' Python environment, the cache, ingot, the cases.  What is lacking is exit 5."""
+import fnmatch
 import glob
 import importlib.util
 import os
@@ -58,6 +59,11 @@ def package_file(package, pattern):
 	spec = importlib.util.find_spec(package)
 	found = spec and sorted(glob.glob(os.path.join(spec.submodule_search_locations[0], pattern)))
 	return found[0] if found else lack(f"{package}: no {pattern} in it")
+
+
+def wanted(name, patterns):
+	"""Whether --only asks for it: by a pattern, as a shell has them; without any for all."""
+	return not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def ingot():

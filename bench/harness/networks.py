@@ -76,7 +76,7 @@ def case(folder):
 
 def eight(only=()):
 	for name in EIGHT:
-		if only and name not in only:
+		if not environment.wanted(name, only):
 			continue
 		if name == "transformer":
 			yield transformer()
@@ -93,7 +93,7 @@ def architectures(only=()):
 		root = os.path.join(environment.cache(), f"architectures-{hashlib.sha256(f.read()).hexdigest()[:12]}")
 	for build in drawn.ARCHITECTURES:
 		folder = os.path.join(root, build.__name__)
-		if only and build.__name__ not in only:
+		if not environment.wanted(build.__name__, only):
 			continue
 		if not os.path.exists(folder):
 			print(f"making {build.__name__} ...", file=sys.stderr)
@@ -103,14 +103,14 @@ def architectures(only=()):
 
 
 def below(folders, only=()):
-	"""The cases in folders of cases (or folders that are cases themselves); `only` keeps those of these names."""
+	"""The cases in folders of cases (or folders that are cases themselves); `only` keeps those whose names match."""
 	for root in folders:
 		if not os.path.isdir(root):
 			environment.usage(f"{root}: no folder of cases")
 		inner = [root]
 		if not os.path.exists(os.path.join(root, "io.json")):
 			inner = sorted(glob.glob(os.path.join(root, "*", "")))
-		found = [c for c in (os.path.abspath(f) for f in inner) if not only or os.path.basename(c) in only]
+		found = [c for c in (os.path.abspath(f) for f in inner) if environment.wanted(os.path.basename(c), only)]
 		yield from filter(None, map(case, found))
 
 

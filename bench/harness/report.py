@@ -5,6 +5,8 @@ import statistics
 
 from . import environment, processor
 
+SLOWER = 1.05
+
 
 def micro(us):
 	return f"{us:.4g}" if us < 1000 else f"{us:.0f}"
@@ -55,8 +57,16 @@ def geomean(rows):
 	return statistics.geometric_mean(ratios) if ratios else None
 
 
-def finish(rows, names, threads, path):
-	"""Prints the notes and the mean, writes the JSON, returns the exit code."""
+def slower(rows):
+	"""Prints those that take longer than the faster peer by more than a race is uncertain."""
+	ratios = [(row["ratio"], row["name"]) for row in rows if row["ratio"]]
+	above = sorted((one for one in ratios if one[0] > SLOWER), reverse=True)
+	if ratios:
+		print(f"above {SLOWER}: {len(above)} of {len(ratios)}", *("%s %.2f" % (name, ratio) for ratio, name in above), sep="\n  ")
+
+
+def finish(rows, names, threads, path, peers_lack=False):
+	"""Prints the notes and the mean, writes the JSON, returns the exit code.  peers_lack: what a peer does not run is right."""
 	for line in notes(rows, names):
 		print(line)
 	mean = geomean(rows)
@@ -79,6 +89,6 @@ def finish(rows, names, threads, path):
 	problems = {name: [row[name]["problem"] for row in rows if "problem" in row.get(name, {})] for name in names}
 	mine = {name for name in names if name.startswith("ingot")}
 	# A peer that does not run is lacking; one that is wrong is told above and counts for no ratio.
-	if any(not problem.startswith("wrong") for name in names if name not in mine for problem in problems[name]):
+	if not peers_lack and any(not problem.startswith("wrong") for name in names if name not in mine for problem in problems[name]):
 		return environment.EXIT_LACK
 	return environment.EXIT_DIFFER if any(problems[name] for name in mine) else 0

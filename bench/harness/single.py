@@ -1,4 +1,4 @@
-"""What bench/kernels and bench/layers share: a table of small networks, each made, raced and printed."""
+"""What bench/kernels, bench/layers and bench/corners share: a table of small networks, each made, raced and printed."""
 import argparse
 import os
 import sys
@@ -16,8 +16,8 @@ def parser(name, text):
 	p.add_argument("--cpu", choices=("native", "x86-64-v3"), default="native",
 	               help="x86-64-v3: ingot, the limits, oneDNN and OpenVINO's convolutions are held to AVX2; onnxruntime and OpenVINO's products take what the machine has")
 	p.add_argument("--json", metavar="FILE", help="writes the figures there")
-	p.add_argument("--only", action="append", default=[], metavar="NAME", help="races what has these names only")
-	p.add_argument("--rounds", type=int, default=90, metavar="N", help="turns of each engine (90)")
+	p.add_argument("--only", action="append", default=[], metavar="PATTERN", help="races those alone whose names match, as a shell's patterns do")
+	p.add_argument("--rounds", type=int, default=90, metavar="N", help="turns of each engine (%(default)s)")
 	p.add_argument("--peers-only", action="store_true", help="races without ingot")
 	p.add_argument("--list", action="store_true", help="prints the names and ends")
 	return p
@@ -36,29 +36,34 @@ def read(p):
 	return o
 
 
-def race(o, what, rows, onednn):
-	"""Races rows of harness/kernels.py's form; returns those for the JSON.  onednn: whether it takes part where a row has words for it."""
-	from . import drive, kernels, report
+def engines(o, jit=False, onednn=False):
+	"""The names of those that race, ingot's first."""
 	o.program = None if o.peers_only else environment.ingot()
-	names = [*(["ingot"] * bool(o.program)), "onnxruntime", "openvino", *(["onednn"] * onednn)]
+	return [*(["ingot", *["ingot_jit"] * jit] if o.program else []), "onnxruntime", "openvino", *["onednn"] * onednn]
+
+
+def race(o, names, rows, make, table):
+	"""Races what make(folder, row) gives of each row, which begins with its name; returns those for the JSON, of which it tells the table.
+	oneDNN takes part where a row has words for it."""
+	from . import drive
 	with tempfile.TemporaryDirectory(prefix="kernels.") as scratch:
 		work = os.path.abspath(os.environ.get("INGOT_BENCH_KEEP") or scratch)
 		os.makedirs(work, exist_ok=True)
-		driver = drive.Driver(work, o.cpu, onednn=onednn)
-		table, raced = report.Table(what, names), []
+		driver = drive.Driver(work, o.cpu, onednn="onednn" in names, jit=environment.shared_library() if "ingot_jit" in names else None)
+		raced = []
 		for row in rows:
 			with tempfile.TemporaryDirectory(prefix="kernel.") as place:
-				case = kernels.make(os.path.join(place, row[0]), row)
-				o.engines = [f"{name}-{o.threads}" for name in names if name != "onednn" or case.onednn]
+				case = make(os.path.join(place, row[0]), row)
+				o.engines = [f"{name}-{1 if name == 'ingot_jit' else o.threads}" for name in names if name != "onednn" or case.onednn]
 				raced.append(drive.race(case, o, driver, work))
 			table.row(raced[-1])
 	print()
-	return names, raced
+	return raced
 
 
 def chosen(o, rows):
 	"""The rows that --only names, or all."""
-	unknown = set(o.only) - {row[0] for row in rows}
+	unknown = [pattern for pattern in o.only if not any(environment.wanted(row[0], [pattern]) for row in rows)]
 	if unknown:
-		environment.usage("there is no " + ", ".join(sorted(unknown)))
-	return [row for row in rows if not o.only or row[0] in o.only]
+		environment.usage("there is no " + ", ".join(unknown))
+	return [row for row in rows if environment.wanted(row[0], o.only)]

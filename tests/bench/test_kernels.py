@@ -45,6 +45,7 @@ with tempfile.TemporaryDirectory(prefix="test-kernels.") as work:
 	code, names = bench("kernels", "--list")
 	expect("--list is exit 0 and names the kernels", code == 0
 	       and {"gemm_256", "softmax", "lstm_step"} <= set(names.split()))
+	expect("--only takes patterns", bench("kernels", "--list", "--only", "gemm_128x*", "--only", "copy")[1].split() == ["gemm_128x3072x768", "gemm_128x4096x4096", "copy"])
 	expect("an unknown kernel is exit 2", bench("kernels", "--peers-only", "--only", "gemm")[0] == 2)
 	expect("no program is exit 5", bench("kernels", "--only", "softmax")[0] == 5)
 	code, names = bench("layers", "--list")
