@@ -6,7 +6,7 @@
 Each runs by the JIT, for this machine and for one without vectors, and by turns as C for this machine or another with vectors; every second one
 on one more of the other targets, by turns.  With $INGOT_LONG on all of them.
 A case is a graph in text, and how many kernels of its kind there are on a CPU of vectors.  Ends with 77 where NumPy is not there."""
-import json, os, re, subprocess, sys, tempfile
+import json, os, re, subprocess, sys
 
 try:
     import numpy
@@ -388,8 +388,8 @@ def targets_of(name, number):
 
 class Case:
     """A case in a folder: its graph, its inputs, and the right outputs."""
-    def __init__(self, program, kind, name, text, count, folder):
-        self.program, self.kind, self.name, self.count, self.folder, self.wrong = program, kind, name, count, folder, []
+    def __init__(self, program, number, kind, name, text, count, folder):
+        self.program, self.number, self.kind, self.name, self.count, self.folder = program, number, kind, name, count, folder
         self.model, self.given = os.path.join(folder, name + ".onnxtxt"), []
         numbers = numpy.random.default_rng(len(name))
         with open(self.model, "w") as file:
@@ -412,45 +412,28 @@ class Case:
         found = len(re.findall(pattern, shown, re.M))
         assert found == self.count, f"{found} of {self.kind}{who}, {self.count} are right:\n{shown}"
 
-    def check(self, number, together):
-        _, stage, pattern = KINDS[self.kind]
-        self.shown(stage, pattern, "")
-        if self.kind in GLUE:
-            self.shown("glue", GLUE[self.kind], " in what the JIT runs")
-        paths = {"y": os.path.join(self.folder, "y.npy")}
-        right = sweep.run(self.program, self.model, self.given, paths, ["interpreter"])
-        for target in targets_of(self.name, number):
-            together.add(self, target, self.given, paths, right)
-        if self.count and self.kind == "attention" and (number % 4 == 0 or os.environ.get("INGOT_LONG")):
-            check_stack(self.program, self.name, self.model, self.folder)
+
+def check(program, case, together):
+    _, stage, pattern = KINDS[case.kind]
+    case.shown(stage, pattern, "")
+    if case.kind in GLUE:
+        case.shown("glue", GLUE[case.kind], " in what the JIT runs")
+    paths = {"y": os.path.join(case.folder, "y.npy")}
+    right = sweep.run(program, case.model, case.given, paths, ["interpreter"])
+    for target in targets_of(case.name, case.number):
+        together.add(case, target, case.given, paths, right)
+    if case.count and case.kind == "attention" and (case.number % 4 == 0 or os.environ.get("INGOT_LONG")):
+        check_stack(program, case.name, case.model, case.folder)
 
 
 def main():
     cases = [(kind, name, *case) for kind, (some, _, _) in KINDS.items() for name, case in some.items()][::int(sys.argv[2]) if len(sys.argv) > 2 else 1]
     bad = 0
-    for first in range(0, len(cases), sweep.AT_ONCE):
-        with tempfile.TemporaryDirectory() as folder:
-            bad += wrongs_of(cases[first:first + sweep.AT_ONCE], first, folder)
+    for _, case, why in sweep.wrong_of(sys.argv[1], range(len(cases)), lambda number, folder: Case(sys.argv[1], number, *cases[number], folder), check):
+        print(f"{case.name}: {why}")
+        bad += 1
     print(f"{len(cases) - bad} of {len(cases)} cases are right")
     return bool(bad)
-
-
-def wrongs_of(cases, first, folder):
-    """How many of these cases are wrong."""
-    together, wrong = sweep.Together(sys.argv[1]), {}
-    for number, case in enumerate(cases, first):
-        own = os.path.join(folder, str(number))
-        os.mkdir(own)
-        made = Case(sys.argv[1], *case, own)
-        try:
-            made.check(number, together)
-        except AssertionError as why:
-            wrong[made] = why
-    for made, why in together.wrong():
-        wrong.setdefault(made, why)
-    for made, why in wrong.items():
-        print(f"{made.name}: {why}")
-    return len(wrong)
 
 
 sys.exit(main())

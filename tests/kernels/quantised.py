@@ -29,7 +29,7 @@ SIZES = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 24, 31, 33, 40]
 class Layer:
     def __init__(self, seed):
         self.draw, self.numbers = random.Random(seed), numpy.random.default_rng(seed)
-        self.constants, self.nodes, self.bad = [], [], False
+        self.constants, self.nodes = [], []
         self.kind, self.weights, self.ends = self.draw.choice(["int8", "uint8"]), self.draw.choice(["int8", "int8", "uint8"]), self.draw.choice(["int8", "uint8"])
         self.sx, self.sw, self.sy = (float(numpy.float32(self.draw.uniform(*ends))) for ends in ((0.004, 0.1), (0.001, 0.02), (0.01, 0.4)))
         (self.convolution if self.draw.random() < 0.65 else self.product)()

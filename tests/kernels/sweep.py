@@ -384,33 +384,33 @@ def check(program, case, together):
         together.add(case, target, case.given, case.paths, rights[algorithms], ["--algorithms", algorithms])
 
 
-def main(check, right, make=Case):
-    """check(program, case, together) asserts what it sees at once, and gives `together` what is to be right."""
-    program, seed, count, bad = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), 0
-    for first in range(seed, seed + count, AT_ONCE):
+def wrong_of(program, numbers, make, check):
+    """(number, case, why) of each case that is wrong.  make(number, folder): a case, in a folder of its own; check(program, case, together) asserts what it sees at
+    once, and gives `together` what is to be right."""
+    for first in range(0, len(numbers), AT_ONCE):
         with tempfile.TemporaryDirectory() as folder:
-            bad += wrongs_of(program, check, make, range(first, min(first + AT_ONCE, seed + count)), folder)
-    print(f"{count - bad} of {count} graphs from seed {seed} on {right}")
+            together, cases, wrong = Together(program), {}, {}
+            for number in numbers[first:first + AT_ONCE]:
+                own = os.path.join(folder, str(number))
+                os.mkdir(own)
+                case = make(number, own)
+                cases[case] = number
+                try:
+                    check(program, case, together)
+                except AssertionError as why:
+                    wrong[case] = why
+            for case, why in together.wrong():
+                wrong.setdefault(case, why)
+            yield from ((cases[case], case, why) for case, why in wrong.items())
+
+
+def main(check, right, make=Case):
+    program, first, count, bad = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), 0
+    for seed, case, why in wrong_of(program, range(first, first + count), make, check):
+        print(f"seed {seed}: {why}\n{case.text}")
+        bad += 1
+    print(f"{count - bad} of {count} graphs from seed {first} on {right}")
     return bool(bad)
-
-
-def wrongs_of(program, check, make, seeds, folder):
-    """How many of these cases are wrong; each has a folder of its own."""
-    together, wrong = Together(program), {}
-    for seed in seeds:
-        own = os.path.join(folder, str(seed))
-        os.mkdir(own)
-        case = make(seed, own)
-        case.seed = seed
-        try:
-            check(program, case, together)
-        except AssertionError as why:
-            wrong[case] = why
-    for case, why in together.wrong():
-        wrong.setdefault(case, why)
-    for case, why in wrong.items():
-        print(f"seed {case.seed}: {why}\n{case.text}")
-    return len(wrong)
 
 
 if __name__ == "__main__":

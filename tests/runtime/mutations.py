@@ -123,7 +123,7 @@ def main():
     options.add_argument("--jobs", type=int, default=2)
     options.add_argument("--all", action="store_true", default=bool(os.environ.get("INGOT_LONG")))
     options.add_argument("rows", nargs="*")
-    options = options.parse_args()
+    options = options.parse_intermixed_args()
     source = os.path.abspath(options.source)
     wanted = [i for i, fault in enumerate(FAULTS) if not options.rows or fault[0] in options.rows]
     missing = []
