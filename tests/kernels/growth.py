@@ -12,12 +12,12 @@ SIZES = (4000, 12000, 50000) if LONG else (4000, 8000, 20000)
 NORMS = 8                                 # times fewer of those, which are kernels of many statements
 MEMORY_MOST, SECONDS_MOST = 500e6, 600
 # The nodes of one round; %i is its number, %v the value that it goes on from.
-CHAINS = {                                # the smallest first: what Python itself has taken by then counts, too
-    "norms": ["n%i = LayerNormalization (%v, c, c)", "t%i = Softmax (n%i)"],
+CHAINS = {
     "relu": ["t%i = Relu (%v)"],
     "add": ["t%i = Add (%v, c)"],
     "by turns": ["a%i = Add (%v, c)", "b%i = Tanh (a%i)", "m%i = Mul (b%i, c)", "t%i = Relu (m%i)"],
     "residual": ["p%i = MatMul (%v, w)", "r%i = Relu (p%i)", "t%i = Add (r%i, %v)"],
+    "norms": ["n%i = LayerNormalization (%v, c, c)", "t%i = Softmax (n%i)"],
 }
 
 
@@ -30,13 +30,19 @@ def model(rounds, count):
             % (", ".join(["0.5"] * 64), ", ".join(["0.01"] * 4096), "\n\t".join(lines), value))
 
 
-def made(program, folder, text, *options):
-    """Peak bytes, seconds, the bytes of the kernels' text, the number of kernels."""
+def made(program, text, *options):
+    """Peak bytes, seconds, the bytes of the kernels' text, the number of kernels.  Each time in a folder of its own: ingot reads the manifest of
+    an older library."""
+    with tempfile.TemporaryDirectory() as folder:
+        return made_in(folder, program, text, *options)
+
+
+def made_in(folder, program, text, *options):
     path, out = os.path.join(folder, "g.onnxtxt"), os.path.join(folder, "out")
     with open(path, "w") as file:
         file.write(text)
     began = time.monotonic()
-    # A child of its own, so that its memory is not mixed with others'; the compiler's is its children's.
+    # By a process between: that is small, and what a program's process had before counts as its memory.  The compiler's is its children's.
     code = ("import resource, subprocess, sys\n"
             "done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, timeout=%d).returncode\n"
             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)\nsys.exit(done)" % SECONDS_MOST)
@@ -51,22 +57,21 @@ def made(program, folder, text, *options):
 def main():
     program, bad = os.path.abspath(sys.argv[1]), 0
     slack = {"memory": 500, "text": 4, "kernels": 0.002}      # for a node: pages and blocks are not given back one by one
-    with tempfile.TemporaryDirectory() as folder:
-        for options in ([["--no-compile"], []] if LONG else [["--no-compile"]]):
-            for name, rounds in CHAINS.items():
-                sizes = [n // NORMS if name == "norms" else n for n in SIZES]
-                runs, wrong = [made(program, folder, model(rounds, n), *options) for n in sizes], []
-                for what, i in (("memory", 0), ("text", 2), ("kernels", 3)):
-                    if what == "memory" and not options:
-                        continue                          # the compiler's memory is its own affair
-                    before, after = ((runs[k + 1][i] - runs[k][i]) / (sizes[k + 1] - sizes[k]) for k in (0, 1))
-                    if after > 1.2 * max(before, 0) + slack[what]:
-                        wrong.append(f"{what} of a node grows from {before:.3f} to {after:.3f}")
-                if sizes[2] == 50000 and options and runs[2][0] > MEMORY_MOST:
-                    wrong.append("too much memory")
-                print("%-9s %-12s %s%s" % (name, "" if options else "and compiled", "; ".join("%d nodes: %.0f MB, %.1f s, %d kernels" % (n, r[0] / 1e6, r[1], r[3])
-                      for n, r in zip(sizes, runs)), " WRONG: " + ", ".join(wrong) if wrong else ""))
-                bad += bool(wrong)
+    for options in ([["--no-compile"], []] if LONG else [["--no-compile"]]):
+        for name, rounds in CHAINS.items():
+            sizes = [n // NORMS if name == "norms" else n for n in SIZES]
+            runs, wrong = [made(program, model(rounds, n), *options) for n in sizes], []
+            for what, i in (("memory", 0), ("text", 2), ("kernels", 3)):
+                if what == "memory" and not options:
+                    continue                          # the compiler's memory is its own affair
+                before, after = ((runs[k + 1][i] - runs[k][i]) / (sizes[k + 1] - sizes[k]) for k in (0, 1))
+                if after > 1.2 * max(before, 0) + slack[what]:
+                    wrong.append(f"{what} of a node grows from {before:.3f} to {after:.3f}")
+            if sizes[2] == 50000 and options and runs[2][0] > MEMORY_MOST:
+                wrong.append("too much memory")
+            print("%-9s %-12s %s%s" % (name, "" if options else "and compiled", "; ".join("%d nodes: %.0f MB, %.1f s, %d kernels" % (n, r[0] / 1e6, r[1], r[3])
+                  for n, r in zip(sizes, runs)), " WRONG: " + ", ".join(wrong) if wrong else ""))
+            bad += bool(wrong)
     return bool(bad)
 
 
