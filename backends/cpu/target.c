@@ -19,8 +19,8 @@
 /* clang-format off */
 static const struct target targets[] = {
 	{ .name = "x86-64-v4", .needs = V4, .prelude = "c/prelude_avx512.jinja", .family = "c", .has_fma = true,
-	  .casts_64 = true,
-	  .products = "dot16 mul", .cc_flags = X86_V4, .lanes = 16, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
+	  .casts_64 = true, .products = "dot16 mul",
+	  .cc_flags = X86_V4, .lanes = 16, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 128, .store_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 16 << 20,
 	  LINES },
 	{ .name = "x86-64-v3", .needs = "x86-64 avx2 fma bmi bmi2", .prelude = "c/prelude_avx2.jinja",
@@ -33,23 +33,24 @@ static const struct target targets[] = {
 #else
 #define ARM_CROSS "aarch64-linux-gnu-gcc"
 #endif
+#define ARM_PACKAGE "gcc-aarch64-linux-gnu"
 #define ARM "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno "
-	{ .name = "armv8.2-a", .needs = "aarch64 dotprod", .cross = ARM_CROSS, .cross_package = "gcc-aarch64-linux-gnu", .prelude = "c/prelude_neon.jinja",
-	  .family = "c", .has_fma = true,
+	{ .name = "armv8.2-a", .needs = "aarch64 dotprod", .cross = ARM_CROSS, .cross_package = ARM_PACKAGE,
+	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true,
 	  .products = "dot8 dot16 mul", .cc_flags = ARM "-march=armv8.2-a+dotprod", .lanes = 4, .registers = 32,
 	  .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 64 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
 	  LINES },
-	{ .name = "armv8-a", .needs = "aarch64", .cross = ARM_CROSS, .cross_package = "gcc-aarch64-linux-gnu", .prelude = "c/prelude_neon.jinja",
-	  .family = "c", .has_fma = true, .products = "dot16 mul",
+	{ .name = "armv8-a", .needs = "aarch64", .cross = ARM_CROSS, .cross_package = ARM_PACKAGE,
+	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
 	  .cc_flags = ARM "-march=armv8-a", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
 	  LINES },
 	{ .name = "cortex-m4", .needs = "cortex-m", .freestanding = true, .short_stack = true, .short_flash = true,
-	  .cross = "arm-none-eabi-gcc", .cross_package = "gcc-arm-none-eabi", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = true,
-	  .products = "dot16 mul",
-	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno -mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard "
-	    "-ffunction-sections -fdata-sections",
+	  .cross = "arm-none-eabi-gcc", .cross_package = "gcc-arm-none-eabi", .prelude = "c/prelude_scalar.jinja",
+	  .family = "c", .has_fma = true, .products = "dot16 mul",
+	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno -mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 "
+	    "-mfloat-abi=hard -ffunction-sections -fdata-sections",
 	  .lanes = 1, .registers = 32, .word_registers = 10, .fma_latency = 3, .fma_pipes = 1,
 	  .load_bytes = 4, .store_bytes = 4, .l1_bytes = 16 << 10, .l2_bytes = 64 << 10, .l3_bytes = 64 << 10, LINES },
 	{ .name = "generic", .needs = "", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = false,

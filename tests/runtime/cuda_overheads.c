@@ -56,8 +56,6 @@ static struct ingot_module_routine routines[] = {
 	{ .name = "all", .inputs = in, .input_count = 1, .outputs = out, .output_count = 1, .arguments = arguments,
 	  .argument_count = 3 * KERNELS, .merge_input = -1, .steps = steps, .step_count = KERNELS, .lane_count = 1 },
 };
-/* clang-format on */
-/* clang-format off */
 static const struct ingot_module module = {
 	.abi = INGOT_ABI, .name = "overheads", .nodes = nodes, .node_count = 2, .kernels = &kernel, .kernel_count = 1,
 	.routines = routines, .routine_count = 2, .images = row_images, .image_count = ROW_IMAGES };

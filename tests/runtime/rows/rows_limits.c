@@ -11,7 +11,7 @@ static int add_one(void *argument)
 	return 0;
 }
 
-static void refuse(void *argument) { atomic_fetch_add((_Atomic int *)argument, 100); }
+static void add_hundred(void *argument) { atomic_fetch_add((_Atomic int *)argument, 100); }
 
 static void rooms(struct trial *t)
 {
@@ -22,7 +22,7 @@ static void rooms(struct trial *t)
 	struct ingot_routine dense;
 	struct ingot_node x;
 	float values[SMALL_COUNT] = { 0 };
-	struct ingot_task task = { .run = add_one, .argument = &count, .destroy = refuse };
+	struct ingot_task task = { .run = add_one, .argument = &count, .destroy = add_hundred };
 	uint32_t accepted = 0;
 	OK(ingot_library_load(t->runtime, &small_module, NULL, &library));
 	OK(ingot_library_node(library, "x", &x));
@@ -94,17 +94,18 @@ static void cancelled_runs(struct trial *t)
 	/* clang-format off */
 	static const struct ingot_module_dim dims[] = { { 4, -1 } };
 	static const struct ingot_module_node nodes[] = {
-		{ .name = "y", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_HOSTED }
+		{ .name = "y", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1,
+		  .flags = INGOT_NODE_HOSTED },
 	};
 	static const uint32_t outputs[] = { 0 };
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 } };
 	static const struct ingot_module_routine routines[] = {
 		{ .name = "spin", .outputs = outputs, .output_count = 1, .arguments = arguments, .argument_count = 1,
-		        .merge_input = -1, .run = spin }
+		  .merge_input = -1, .run = spin },
 	};
 	static const struct ingot_module module = {
-		.abi = INGOT_ABI, .name = "spinning", .nodes = nodes, .node_count = 1, .routines = routines, .routine_count = 1
-	};
+		.abi = INGOT_ABI, .name = "spinning", .nodes = nodes, .node_count = 1, .routines = routines,
+		.routine_count = 1 };
 	/* clang-format on */
 	struct ingot_library library;
 	struct ingot_routine routine;
