@@ -353,12 +353,9 @@ const char *number_text(struct arena *arena, enum dtype type, double number, int
 		return type == DTYPE_F64 ? "(0. / 0.)" : "(0.f / 0.f)";
 	if (isinf(number)) /* no header is needed for these */
 		return arena_printf(arena, "(%s1.%s / 0.%s)", number < 0 ? "-" : "", end, end);
-	/* In decimal where that is short and exact, else as a hexadecimal float. */
+	/* 9 digits say any float, 17 any double; C++ before C++17 has no hexadecimal floats. */
 	snprintf(digits, sizeof digits, "%.5g", number);
-	if (strtod(digits, NULL) == number && !strchr(digits, 'e'))
-		return arena_printf(arena, "%s%s%s", digits, strchr(digits, '.') ? "" : ".",
-		        *end                          ? end
-		                : strchr(digits, '.') ? ""
-		                                      : "0");
-	return arena_printf(arena, "%a%s", number, end);
+	if (strtod(digits, NULL) != number || strchr(digits, 'e'))
+		snprintf(digits, sizeof digits, "%.*g", type == DTYPE_F64 ? 17 : 9, number);
+	return arena_printf(arena, "%s%s%s", digits, strpbrk(digits, ".e") ? "" : *end ? "." : ".0", end);
 }

@@ -6,7 +6,6 @@
  * threads.c      the runtime's pool of threads, by itself
  * stale.c        what an older library of the folder leaves behind
  * module.c       the managed profile: NAME_module.c, and the runtime beside the library
- * decimal.c      hexadecimal floats -> decimal ones
  * package_cuda.c CUDA sources
  *
  * A package has parts, one for each graph.  Writers work on one part at a time: package_part makes it the current one.
@@ -103,9 +102,6 @@ int package_first_check(const struct package *, int part); /* the code of a part
 /* threads.c: the pool beside a library whose kernels threads share. */
 bool package_has_threads(const struct writing *);
 void package_add_threads(struct writing *);
-
-/* decimal.c: hexadecimal floats of C text as decimal ones. */
-void package_decimal(const char *, struct text *out);
 
 /* stale.c: around the commit of all files */
 void package_read_old(struct writing *);

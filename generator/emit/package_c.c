@@ -118,15 +118,6 @@ static void note_libm(struct writing *w, const struct text *prelude)
 }
 
 /* ---- files ---- */
-static void make_decimal(struct writing *w, struct text *text)
-{
-	struct text made;
-	text_init(&made, w->emit->build);
-	package_decimal(text->at, &made);
-	text_release(text);
-	*text = made;
-}
-
 /* What reads the weights: kernels, and where each looks.  The file's end says the hash of it. */
 static void end_layout(struct writing *w)
 {
@@ -169,8 +160,6 @@ static void add_kernels(struct writing *w)
 		}
 		emit_prelude(w->emit, kernels.at, kernels.count, &prelude);
 		note_libm(w, &prelude);
-		make_decimal(w, &kernels);
-		make_decimal(w, &prelude);
 		if (w->layout)
 			hash_add(w->layout, kernels.at, kernels.count);
 		const char *part = files > 1 ? arena_printf(arena, "_%zu", f) : "";
@@ -221,7 +210,6 @@ static void add_profile(struct writing *w)
 	value_dict_set(w->globals, "products", add_products(w, &words));
 	emit_prelude(w->emit, words.at, words.count, &prelude);
 	text_release(&words);
-	make_decimal(w, &prelude);
 	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
 	package_render(w, "package/profile.jinja", file);
 	package_source(w, file);

@@ -38,8 +38,8 @@ static void test_levels(void **state)
 	(void)state;
 	struct printer p = printer_for(16, -1);
 	const struct expr *a = number(2), *b = number(0.5), *c = number(0.1f);
-	PRINTS(p, row(SCALAR_add, a, row(SCALAR_add, b, c)), "2.f + (0.5f + 0x1.99999ap-4f)");
-	PRINTS(p, row(SCALAR_add, row(SCALAR_sub, a, b), c), "2.f - 0.5f + 0x1.99999ap-4f");
+	PRINTS(p, row(SCALAR_add, a, row(SCALAR_add, b, c)), "2.f + (0.5f + 0.100000001f)");
+	PRINTS(p, row(SCALAR_add, row(SCALAR_sub, a, b), c), "2.f - 0.5f + 0.100000001f");
 	PRINTS(p, row(SCALAR_mul, row(SCALAR_add, a, b), number(-1)), "(2.f + 0.5f) * -1.f");
 	PRINTS(p, row(SCALAR_mul, a, row(SCALAR_mul, b, a)), "2.f * (0.5f * 2.f)");
 	PRINTS(p, row(SCALAR_exp, row(SCALAR_sub, a, b), NULL), "s_exp(2.f - 0.5f)");
