@@ -248,12 +248,13 @@ void batch_settle(struct model *const *models, int count)
 }
 
 /* ---- all of it ---- */
-/* A graph is called as its argument says, NAME=FILE, else as its file; those of one name get numbers. */
-static void call_graph(struct build *build, struct options *options, int m, const char *said)
+/* A graph is called as its argument says, NAME=FILE, else as its file; those of one name get numbers.  Others of the
+ * `count` may be called already. */
+static void call_graph(struct build *build, struct options *options, int count, int m, const char *said)
 {
 	const char *stem = said ? said : model_stem(build->arena, options[m].model), *name = stem;
-	for (int n = 2, k = 0; k < m; k++) {
-		if (!options[k].routine || strcasecmp(options[k].routine, name))
+	for (int n = 2, k = 0; k < count; k++) {
+		if (k == m || !options[k].routine || strcasecmp(options[k].routine, name))
 			continue;
 		if (said)
 			fail(build, EXIT_USAGE, NULL, "%s=%s: another graph is called %s", said, options[m].model,
@@ -281,7 +282,7 @@ static void name_models(struct build *build, struct options *options, const char
 	for (int pass = 0; pass < 2; pass++) /* what is said comes first */
 		for (int m = 0; m < count; m++)
 			if (pass == !said[m])
-				call_graph(build, options, m, said[m]);
+				call_graph(build, options, count, m, said[m]);
 	for (int m = 0; m < count; m++)
 		names[m] = options[m].routine;
 	for (int m = 0; m < count; m++)
@@ -353,10 +354,10 @@ struct part *batch_lower(struct build *build, const struct options *common, cons
 		options[m].model =
 		        model_argument(build->arena, m < before ? common->after.at[m] : files[m - before], &said[m]);
 		options[m].some = all > 1;
-		if (m < before)
+		if (m < before) {
 			options[m].modes.count = 0; /* those are of what is made now */
-		if (m < before)
-			call_graph(build, options, m, said[m]);
+			call_graph(build, options, before, m, said[m]);
+		}
 	}
 	name_models(build, options + before, said + before, count);
 	for (int m = 0; m < all; m++)

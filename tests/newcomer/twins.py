@@ -78,6 +78,8 @@ def main():
         for number in range(len(CASES)):
             for order in (files, files[::-1]):
                 run(folder, number, order)
+        numbered = subprocess.run([INGOT, "build", paths[0], files[1].replace("right", "left"), "--name", "t", "--no-compile", "-o", folder + "/t"], capture_output=True, text=True)
+        expect("a file is not called as another graph is", all(os.path.exists("%s/t/t_%s.h" % (folder, name)) for name in ("left", "left_2")), numbered.stderr)
         told("a name twice", 2, "another graph is called right", "build", "right=" + paths[0], files[1], "--name", "t", "-o", folder + "/x")
         told("one model has one name", 2, "has one name", "build", "a=" + paths[0], "--name", "t", "-o", folder + "/x")
         told("nothing to share", 2, "--share output: should be an input of one graph", "build", *files, "--share", "output", "--name", "t", "-o", folder + "/x")
