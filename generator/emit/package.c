@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 /* ---- names ---- */
 static const char **fields_of(struct arena *arena, const char *const *names, size_t count, const char *upper)
@@ -576,18 +577,29 @@ void package_add_manifest(struct writing *w, json_t *manifest)
 }
 
 /* ---- parts ---- */
+/* Whether that is, in upper case, one of the first `count` fields of inputs and outputs. */
+static bool is_field(const struct writing *w, const char *macro, size_t count)
+{
+	const size_t inputs = w->lowered->program->inputs.count;
+	for (size_t i = 0; i < count; i++)
+		if (!strcasecmp(i < inputs ? w->input_fields[i] : w->output_fields[i - inputs], macro))
+			return true;
+	return false;
+}
+
 /* An input or output in macros: its field in upper case; of several that are alike then, all but the first have their
  * number. */
 static const char *macro_of(const struct writing *w, bool input, size_t number)
 {
 	struct arena *arena = w->emit->arena;
-	const size_t inputs = w->lowered->program->inputs.count;
+	const struct program *program = w->lowered->program;
+	const size_t at = number + (input ? 0 : program->inputs.count);
 	const char *macro = package_upper(arena, input ? w->input_fields[number] : w->output_fields[number]);
-	size_t at = number + (input ? 0 : inputs);
-	for (size_t i = 0; i < at; i++)
-		if (!strcmp(package_upper(arena, i < inputs ? w->input_fields[i] : w->output_fields[i - inputs]),
-		            macro))
-			return arena_printf(arena, "%s_%zu", macro, at);
+	if (!is_field(w, macro, at))
+		return macro;
+	macro = arena_printf(arena, "%s_%zu", macro, at);
+	while (is_field(w, macro, program->inputs.count + program->outputs.count))
+		macro = arena_printf(arena, "%s_", macro);
 	return macro;
 }
 

@@ -95,10 +95,12 @@ def tensors(scratch):
     found = tables()
     hostile = set(found["WORD"]) | set(found["MACRO"]) | words()[1]
     first = os.path.join(scratch, "first.onnxtxt")
-    model(first, ["a", "b"], ["c"])
+    model(first, ["a", "A", "a_1", "A_1"], ["c", "C"])      # alike in upper case, as macros are
     for profile in "bare", "managed":                      # whatever the headers define: NET_… and INGOT_…
         folder = os.path.join(scratch, profile)
         build(first, "net", folder, "--profile", profile, "--no-compile", "--threads", "2")
+        defined = re.findall(r"#\s*define\s+(\w+)", open(os.path.join(folder, "net.h")).read())
+        assert len(defined) == len(set(defined)), "net.h defines a macro twice: %s" % sorted(one for one in set(defined) if defined.count(one) > 1)
         for base, _, names in os.walk(folder):
             for name in names:
                 if name.endswith((".h", ".c")):
