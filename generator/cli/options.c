@@ -429,7 +429,8 @@ const struct option_row option_rows[] = {
 	        "integers (default): what is dequantised, multiplied and quantised again stays integers; or literal, "
 	        "floats as the operators are defined.  Bits depend on it" },
 	{ "math", NULL, 0, "WORD", IN_RUN | IN_CHECK, set_text, AT(math), LIST("strict", "double"), NULL,
-	        "strict (default), or double: the interpreter in float64" },
+	        "strict (default), or double: the interpreter in float64, of what is quantised as --quantised "
+	        "literal" },
 	{ "keep-input", NULL, 0, "NAME", IN_MODEL | IN_INFO, add_keep, 0, NULL, NULL,
 	        "an initialiser that is also an input stays an input" },
 	{ "templates", NULL, 0, "DIR", IN_MODEL | IN_INFO, set_folder, AT(options.templates), NULL, NULL,
