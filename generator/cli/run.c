@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "base/npz.h"
 #include "cli/data.h"
+#include "emit/package.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -183,17 +184,20 @@ static void write_outputs(const struct cli *cli, const struct model *model, void
 	}
 }
 
+/* Element e of strings. */
+static const char *string_of(struct build *build, const struct shown *d, const void *data, int64_t e)
+{
+	size_t width = (size_t)d->extents[d->rank - 1];
+	const char *at = (const char *)data + (size_t)e * width;
+	return arena_copy(build->arena, at, string_length(at, width));
+}
+
 /* Element e, of strings or of numbers, as JSON has it: what JSON has no number for (nan, inf, more than its 63 bits) is a
  * string. */
 static json_t *element_json(struct build *build, const struct shown *d, bool strings, const void *data, int64_t e)
 {
-	size_t width = strings ? (size_t)d->extents[d->rank - 1] : 0;
-	if (strings) {
-		const char *at = (const char *)data + (size_t)e * width;
-		const char *copy = arena_copy(build->arena, at, string_length(at, width));
-		json_t *value = json_string(copy);
-		return value ? value : json_string(text_clean(build->arena, copy)); /* bytes that are no UTF-8 */
-	}
+	if (strings)
+		return string_json(build->arena, string_of(build, d, data, e));
 	double number = dtypes[d->type].class == CLASS_FLOAT ? data_element(d->type, data, e) : NAN;
 	const char *text = data_element_text(build, d->type, data, e);
 	json_t *value = isfinite(number) ? json_real(number) : json_loads(text, JSON_DECODE_ANY, NULL);
@@ -206,15 +210,6 @@ static int64_t elements_of(const struct shown *d, bool strings)
 	struct shown whole = *d;
 	whole.rank -= strings;
 	return shown_elements(&whole);
-}
-
-static json_t *keys_json(const struct tensor *keys)
-{
-	json_t *list = json_array();
-	for (int64_t i = 0; i < keys->dims[0].extent; i++)
-		json_array_append_new(list,
-		        keys->strings ? json_string(keys->strings[i]) : json_integer(tensor_int(keys, (size_t)i)));
-	return list;
 }
 
 static void print_keys(struct build *build, const struct tensor *keys)
@@ -245,15 +240,11 @@ static void print_output(const struct model *model, size_t i, void *const *outpu
 	if (keys_of(model, i))
 		print_keys(build, keys_of(model, i));
 	printf(":");
-	for (int64_t e = 0; e < count && e < SHOWN; e++) {
-		if (strings) {
-			json_t *text = element_json(build, &d, true, data, e);
-			printf(" \"%s\"", text_clean(build->arena, json_string_value(text)));
-			json_decref(text);
-		} else {
+	for (int64_t e = 0; e < count && e < SHOWN; e++)
+		if (strings)
+			printf(" \"%s\"", text_clean(build->arena, string_of(build, &d, data, e)));
+		else
 			printf(" %s", data_element_text(build, d.type, data, e));
-		}
-	}
 	printf("%s\n", count > SHOWN ? " …" : "");
 }
 
@@ -280,7 +271,7 @@ static json_t *outputs_json(const struct cli *cli, const struct model *model, vo
 		        json_pack("{s:s,s:s,s:o}", "name", text_clean(model->build->arena, model->output_names[i]),
 		                "type", dtypes[strings ? DTYPE_STRING : d.type].text, "dims", dims);
 		if (keys_of(model, i))
-			json_object_set_new(one, "keys", keys_json(keys_of(model, i)));
+			json_object_set_new(one, "keys", keys_json(model->build->arena, keys_of(model, i)));
 		if (file)
 			json_object_set_new(one, "file", json_string(text_clean(model->build->arena, file->path)));
 		else

@@ -52,12 +52,19 @@ static struct value keys_value(struct arena *arena, const struct tensor *keys)
 	return list;
 }
 
-static json_t *keys_json(const struct tensor *keys)
+json_t *string_json(struct arena *arena, const char *text)
+{
+	json_t *value = json_string(text);
+	return value ? value : json_string(text_clean(arena, text));
+}
+
+json_t *keys_json(struct arena *arena, const struct tensor *keys)
 {
 	json_t *list = json_array();
 	for (int64_t i = 0; i < keys->dims[0].extent; i++)
 		json_array_append_new(list,
-		        keys->strings ? json_string(keys->strings[i]) : json_integer(tensor_int(keys, (size_t)i)));
+		        keys->strings ? string_json(arena, keys->strings[i])
+		                      : json_integer(tensor_int(keys, (size_t)i)));
 	return list;
 }
 
@@ -418,7 +425,7 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 		if (border && border->is_utf8)
 			json_object_set_new(one, "strings", json_true());
 		if (border && border->keys)
-			json_object_set_new(one, "keys", keys_json(border->keys));
+			json_object_set_new(one, "keys", keys_json(w->emit->arena, border->keys));
 		json_array_append_new(list, one);
 	}
 	return list;

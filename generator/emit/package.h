@@ -68,6 +68,8 @@ struct writing {
 void package_begin(struct writing *);                         /* weights shared, part 0 the current one */
 bool package_has_layout(const struct writing *);              /* the file of the weights says for which code it is */
 bool package_is_sizes(const struct writing *, size_t output); /* an output that says how many there are of another */
+json_t *string_json(struct arena *, const char *);            /* bytes that are no UTF-8 are escaped */
+json_t *keys_json(struct arena *, const struct tensor *keys); /* what the columns of an output of maps are called */
 void package_part(struct writing *, int part);                /* and its globals: names, inputs, outputs, sizes */
 void package_render(struct writing *, const char *template, const char *file);
 void package_add_blob(struct writing *);               /* NAME_weights.bin, where there are weights */

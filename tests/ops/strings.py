@@ -156,6 +156,9 @@ def learnt():
     numpy.save("x.npy", rows["x"])
     told = run("run", "m.onnx", "--target", "interpreter", "--input", "x=x.npy", "--json")
     check("keys in JSON", told.returncode == 0 and json.loads(told.stdout)["outputs"][0]["keys"] == [7, -3], told)
+    onnx.save(one("ZipMap", [tensor("x", TensorProto.FLOAT, [3, 2])], [maps], classlabels_strings=["ja", b"\xff"]), "bytes.onnx")
+    bytes_told = run("run", "bytes.onnx", "--target", "interpreter", "--input", "x=x.npy", "--json")
+    check("a key that is no UTF-8", json.loads(bytes_told.stdout)["outputs"][0]["keys"] == ["ja", "\\xff"], bytes_told)
     check("keys as text", "y float[3,2] of 7 -3: 0.25" in run("run", "m.onnx", "--target", "interpreter", "--input", "x=x.npy").stdout, told)
 
 
