@@ -314,11 +314,10 @@ void data_fit(struct build *build, enum exit_code code, struct array *array, con
 	for (int d = 0; same && d < array->rank && input->rank >= 0; d++)
 		same = input->dims[d].extent < 0 || array->extents[d] == input->dims[d].extent
 		        || (input->dims[d].count && array->extents[d] < input->dims[d].extent);
-	struct tensor told = *input;
-	told.rank -= input->is_utf8 && input->rank > 0;
+	const struct tensor told = tensor_told(input);
 	if (!same)
 		fail(build, code, NULL, "%.300s holds %s, %.200s is %s", array->path, array_text(build, array),
-		        input->name, tensor_text(build, input->is_utf8 ? DTYPE_STRING : input->type, &told));
+		        input->name, tensor_text(build, told.type, &told));
 }
 
 static const char *holding_text(struct build *build, bool nothing, size_t count)

@@ -145,20 +145,11 @@ static json_t *dims_json(const struct tensor *tensor)
 	return tensor->rank < 0 ? (json_decref(dims), json_null()) : dims;
 }
 
-/* A tensor of strings as the model has it: its bytes stand for it in generated code. */
-static struct tensor as_told(const struct tensor *tensor)
-{
-	struct tensor told = *tensor;
-	told.type = tensor->is_utf8 ? DTYPE_STRING : tensor->type;
-	told.rank -= tensor->is_utf8 && tensor->rank > 0;
-	return told;
-}
-
 static json_t *tensors_json(struct tensor *const *tensors, size_t count)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < count; i++) {
-		const struct tensor told = as_told(tensors[i]);
+		const struct tensor told = tensor_told(tensors[i]);
 		json_array_append_new(list,
 		        json_pack("{s:s,s:s,s:o}", "name", text_clean(told.graph->build->arena, told.name), "type",
 		                dtypes[told.type].text, "dims", dims_json(&told)));
@@ -224,7 +215,7 @@ static const char *grouped(struct arena *arena, double number)
 static void print_tensors(struct build *build, const char *word, struct tensor *const *tensors, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct tensor told = as_told(tensors[i]);
+		const struct tensor told = tensor_told(tensors[i]);
 		printf("%-14s %s %s", i ? "" : word, text_clean(build->arena, name_text(build, told.name)),
 		        text_clean(build->arena, type_of_tensor(build, &told)));
 		if (tensors[i]->is_utf8 && tensors[i]->type != DTYPE_NONE)

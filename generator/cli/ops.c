@@ -51,18 +51,13 @@ static bool is_called(const struct op *op, const char *word)
 
 static void check_words(struct cli *cli)
 {
-	struct build *build = cli->build;
 	for (int a = 0; a < cli->argument_count; a++) {
-		struct nearest nearest = { .name = cli->arguments[a], .length = strlen(cli->arguments[a]) };
 		bool known = false;
-		for (int i = 0; i < op_count; i++) {
+		for (int i = 0; i < op_count; i++)
 			known |= is_called(&ops[i], cli->arguments[a]);
-			nearest_try(&nearest, ops[i].name, strlen(ops[i].name));
-		}
 		if (!known)
-			fail(build, EXIT_USAGE, NULL, "no operator %s is there%s%s%s", cli->arguments[a],
-			        nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "",
-			        nearest.best ? "?" : "");
+			fail(cli->build, EXIT_USAGE, NULL, "no operator %s is there%s", cli->arguments[a],
+			        op_meant(cli->build, NULL, cli->arguments[a]));
 	}
 }
 

@@ -175,6 +175,14 @@ bool tensor_is_known(const struct tensor *tensor)
 	return known;
 }
 
+struct tensor tensor_told(const struct tensor *tensor)
+{
+	struct tensor told = *tensor;
+	told.type = tensor->is_utf8 ? DTYPE_STRING : tensor->type;
+	told.rank -= tensor->is_utf8 && tensor->rank > 0;
+	return told;
+}
+
 int64_t tensor_int(const struct tensor *tensor, size_t i)
 {
 	const struct dtype_row *row = &dtypes[tensor->type];

@@ -89,7 +89,7 @@ const char *op_meant(struct build *build, const char *domain, const char *name)
 {
 	struct nearest nearest = { .name = name, .length = strlen(name) };
 	for (int i = 0; i < op_count; i++)
-		if (!strcmp(ops[i].domain, domain) && strcmp(domain, "ingot"))
+		if ((!domain || !strcmp(ops[i].domain, domain)) && strcmp(ops[i].domain, "ingot"))
 			nearest_try(&nearest, ops[i].name, strlen(ops[i].name));
 	return nearest.best ? arena_printf(build->arena, "; did you mean %.*s?", (int)nearest.best_length, nearest.best)
 	                    : "";

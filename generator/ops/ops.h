@@ -47,7 +47,8 @@ const struct op *op_find(const char *domain, const char *name); /* NULL: not kno
 /* The op of a node: of the table, or one of the user's own, whose text stands in the main graph's folder of templates,
  * as onnx/my.Foo.jinja; NULL: neither. */
 const struct op *op_known(const struct node *);
-/* "; did you mean Softmax?": of an op that is not there; "" where none of its domain is near. */
+/* "; did you mean Softmax?": of an op that is not there; "" where none of its domain, or of any where that is NULL, is
+ * near. */
 const char *op_meant(struct build *, const char *domain, const char *name);
 /* The op of a node; EXIT_UNSUPPORTED where ingot does not know it, EXIT_INVALID where an attribute is not of its
  * version, or of another kind. */
