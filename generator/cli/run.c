@@ -192,8 +192,8 @@ static const char *string_of(struct build *build, const struct shown *d, const v
 	return arena_copy(build->arena, at, string_length(at, width));
 }
 
-/* Element e, of strings or of numbers, as JSON has it: what JSON has no number for (nan, inf, more than its 63 bits) is a
- * string. */
+/* Element e, of strings or of numbers, as JSON has it: what JSON has no number for (nan, inf, more than its 63 bits) is
+ * a string. */
 static json_t *element_json(struct build *build, const struct shown *d, bool strings, const void *data, int64_t e)
 {
 	if (strings)

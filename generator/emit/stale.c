@@ -1,6 +1,7 @@
-/* stale.c: the manifest of the library of that name that lies in the folder -> the files of it that the new one has not,
- * removed once that is there.  What no manifest names stays. */
+/* stale.c: the manifest of the library of that name that lies in the folder -> the files of it that the new one has
+ * not, removed once that is there.  What no manifest names stays, and what that of another library names. */
 #include "emit/package.h"
+#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,10 +31,39 @@ static void add_names(struct writing *w, const json_t *list, const char *key)
 		add_name(w, key ? json_object_get(json_array_get(list, i), key) : json_array_get(list, i));
 }
 
+static json_t *manifest_read(const struct writing *w, const char *file)
+{
+	struct stat info;
+	const char *path = arena_printf(w->emit->arena, "%s/%s", w->directory, file);
+	return !stat(path, &info) && S_ISREG(info.st_mode) ? json_load_file(path, 0, NULL) : NULL;
+}
+
+/* As the runtime, and the pool of threads. */
+static void drop_shared(struct writing *w, const char *own)
+{
+	DIR *folder = opendir(w->directory);
+	for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
+		const char *end = strrchr(entry->d_name, '.');
+		json_t *other = end && !strcmp(end, ".json") && strcmp(entry->d_name, own)
+		        ? manifest_read(w, entry->d_name)
+		        : NULL;
+		const json_t *files = json_object_get(other, "files");
+		for (size_t i = 0; i < json_array_size(files); i++)
+			for (size_t k = 0; k < w->old.count; k++) {
+				const char *name = json_string_value(json_array_get(files, i));
+				if (name && !strcmp(name, w->old.at[k]))
+					w->old.at[k--] = w->old.at[--w->old.count];
+			}
+		json_decref(other);
+	}
+	if (folder)
+		closedir(folder);
+}
+
 void package_read_old(struct writing *w)
 {
-	const char *path = arena_printf(w->emit->arena, "%s/%s.json", w->directory, w->package->name);
-	json_t *old = json_load_file(path, 0, NULL);
+	const char *own = arena_printf(w->emit->arena, "%s.json", w->package->name);
+	json_t *old = manifest_read(w, own);
 	if (!old)
 		return;
 	add_names(w, json_object_get(old, "files"), NULL);
@@ -45,6 +75,7 @@ void package_read_old(struct writing *w)
 		add_name(w, json_object_get(old, "shared_library"));
 	}
 	json_decref(old);
+	drop_shared(w, own);
 }
 
 void package_remove_old(struct writing *w)
