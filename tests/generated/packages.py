@@ -108,13 +108,13 @@ def all_same(got, want):
     return len(got) == len(want) and all(map(same, got, want))
 
 
-def example(folder, name, *flags):
+def example(folder, name):
     """The code that stands at the head of the header."""
     head = open(os.path.join(folder, name + ".h")).read().split("*/")[0]
     lines = [line[7:] for line in head.splitlines() if line.startswith(" *     ")]
     assert any(line.startswith("int once(void)") for line in lines), "%s: the header has no example" % name
     open(os.path.join(folder, "example.c"), "w").write("int once(void);\n%s\nint main(void)\n{\n\treturn once();\n}\n" % "\n".join(lines))
-    call(["gcc", "-std=c99", *STRICT, *flags, "-I.", "-fsyntax-only", "example.c"], cwd=folder)
+    call(["gcc", "-std=c99", *STRICT, "-I.", "-fsyntax-only", "example.c"], cwd=folder)
 
 
 def warnings(scratch):
