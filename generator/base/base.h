@@ -44,9 +44,8 @@ struct build {
 	struct names *names; /* interned strings, in that arena */
 	jmp_buf *out;        /* where fail() goes; set by BUILD_TRY */
 	jmp_buf first;
-	struct kept *kept;    /* files that stay mapped as long as the build */
-	const uint8_t *input; /* standard input, once it was asked for; NULL: it was not */
-	size_t input_bytes;
+	struct kept *kept;  /* files that stay mapped as long as the build */
+	struct text *input; /* standard input, once it was asked for; NULL: it was not */
 	enum exit_code code;
 	char message[1024]; /* one line, no newline at its end */
 	char detail[4096];  /* further lines, each with its newline; empty where there is nothing more to say */

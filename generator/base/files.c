@@ -13,42 +13,35 @@
 
 enum { INPUT_MOST = 1 << 30 }; /* bytes of standard input */
 
-static void *memory_map(struct build *build, size_t bytes)
-{
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at == MAP_FAILED)
-		fail(build, EXIT_LIMIT, "standard input", "cannot be kept: %s", strerror(errno));
-	return at;
-}
-
 static void input_read(struct build *build)
 {
-	uint8_t *at = memory_map(build, (size_t)INPUT_MOST + 1);
+	char part[1 << 16];
 	ssize_t n = 1;
-	int reason = 0;
-	build->input = at;
-	while (n && !reason && build->input_bytes <= INPUT_MOST) {
-		n = read(0, at + build->input_bytes, (size_t)INPUT_MOST + 1 - build->input_bytes);
-		reason = n < 0 && errno != EINTR ? errno : 0;
-		build->input_bytes += n > 0 ? (size_t)n : 0;
+	build->input = arena_new(build->arena, struct text);
+	text_init(build->input, build);
+	while (n && build->input->count <= INPUT_MOST) {
+		n = read(0, part, sizeof part);
+		if (n < 0 && errno != EINTR)
+			fail(build, EXIT_ENVIRONMENT, "standard input", "%s", strerror(errno));
+		text_add(build->input, part, n > 0 ? (size_t)n : 0);
 	}
-	if (reason)
-		fail(build, EXIT_ENVIRONMENT, "standard input", "%s", strerror(reason));
-	if (build->input_bytes > INPUT_MOST)
+	if (build->input->count > INPUT_MOST)
 		fail(build, EXIT_LIMIT, "standard input", "has more than 1 GiB: a file may have more");
 }
 
 static struct mapped input_map(struct build *build)
 {
-	struct mapped mapped = { NULL, build->input_bytes };
 	if (!build->input && isatty(0))
 		fail(build, EXIT_USAGE, "standard input", "is a terminal");
 	if (!build->input)
 		input_read(build);
-	mapped.bytes = build->input_bytes;
-	if (mapped.bytes)
-		mapped.at = memcpy(memory_map(build, mapped.bytes), build->input, mapped.bytes);
-	return mapped;
+	size_t bytes = build->input->count;
+	if (!bytes)
+		return (struct mapped){ 0 };
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		fail(build, EXIT_LIMIT, "standard input", "cannot be kept: %s", strerror(errno));
+	return (struct mapped){ memcpy(at, build->input->at, bytes), bytes };
 }
 
 struct mapped file_map(struct build *build, const char *path)
@@ -100,7 +93,7 @@ void files_release(struct build *build)
 	for (; build->kept; build->kept = build->kept->next)
 		file_unmap(build->kept->mapped);
 	if (build->input)
-		munmap((void *)(uintptr_t)build->input, (size_t)INPUT_MOST + 1);
+		text_release(build->input);
 	build->input = NULL;
 }
 
