@@ -122,11 +122,15 @@ void model_define(struct model *model)
 	if (model->options->quantised == QUANTISED_INTEGERS)
 		fold_quantised(model->program);
 	check_step(model);
+	if (model->options->denormals == DENORMALS_ZERO)
+		flush_denormals(model->program);
+	check_step(model);
 	choose_algorithms(model->program, model->options->algorithms);
 	check_step(model);
 	program_remove_dead(model->program);
 	program_check(model->program);
-	model->numbers = program_numbers(model->program, model->options->algorithms, model->options->quantised);
+	model->numbers = program_numbers(
+	        model->program, model->options->algorithms, model->options->quantised, model->options->denormals);
 	model->input_names = arena_new_array(arena, const char *, model->graph->inputs.count + 1);
 	model->output_names = arena_new_array(arena, const char *, model->program->outputs.count + 1);
 	for (size_t i = 0; i < model->graph->inputs.count; i++)

@@ -18,8 +18,9 @@ struct options {
 	bool some;           /* of several graphs: dims and modes may name what this one has not */
 	const struct target *target;
 	enum optimise optimise;     /* of code alone */
-	enum algorithms algorithms; /* numbers depend on it, and on `quantised` */
+	enum algorithms algorithms; /* numbers depend on it, and on the two behind it */
 	enum quantised quantised;
+	enum denormal_constants denormals;
 	int threads;
 	VECTOR(const char *) keep_inputs;
 	VECTOR(struct binding) dims;
@@ -28,9 +29,8 @@ struct options {
 	VECTOR(struct mode_choice) modes;
 	VECTOR(struct renaming) renames;
 	VECTOR(const char *) shares; /* of several graphs: tensors of these names are one, whatever they are */
-	VECTOR(const char *)
-	after; /* models of libraries that were made before: what they compute on their way can be computed again here
-	        */
+	/* Models of libraries that were made before: what they compute on their way can be computed again here. */
+	VECTOR(const char *) after;
 	const char *declared;  /* "exact": a declared shape that the graph contradicts is refused; else it is a hint */
 	const char *templates; /* folder whose templates come before the embedded ones; NULL: none */
 	int64_t pool_cap;      /* the largest pool of a module, and the largest tensor; 0: any */

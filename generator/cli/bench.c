@@ -73,17 +73,28 @@ static double measure_read(float (*loop)(const float *, long), const float *from
 	return best;
 }
 
-/* Inputs from [0, 1), and room for the outputs. */
+static float next_drawn(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (float)(*seed >> 40) * 0x1p-24f;
+}
+
+/* Inputs: floats from [0, 1), bytes of their whole range, other integers 0 (they may be places); and room for the
+ * outputs. */
 static void buffers_of(struct build *build, const struct program *program, const void **inputs, void **outputs)
 {
 	uint64_t seed = 1;
 	for (size_t i = 0; i < program->inputs.count; i++) {
 		int64_t count = definition_elements(program->inputs.at[i]);
 		char *data = arena_alloc(build->arena, dtype_bytes(program->inputs.at[i]->type, (size_t)count) + 64);
-		for (int64_t k = 0; program->inputs.at[i]->type == DTYPE_F32 && k < count; k++) {
-			seed = seed * 6364136223846793005u + 1442695040888963407u;
-			((float *)data)[k] = (float)(seed >> 40) * 0x1p-24f;
-		}
+		enum dtype type = program->inputs.at[i]->type;
+		for (int64_t k = 0; k < count; k++)
+			if (type == DTYPE_F32)
+				((float *)data)[k] = next_drawn(&seed);
+			else if (type == DTYPE_F64)
+				((double *)data)[k] = (double)next_drawn(&seed);
+			else if (type == DTYPE_I8 || type == DTYPE_U8)
+				data[k] = (char)(int)(256 * next_drawn(&seed) - 128);
 		if (program->inputs.at[i]->most)
 			memcpy(data, &program->inputs.at[i]->most, sizeof program->inputs.at[i]->most);
 		inputs[i] = data;
@@ -418,6 +429,7 @@ static void run(struct cli *cli)
 	struct model *model = model_read(cli->build, &cli->options);
 	model_prepare(model);
 	model_define(model);
+	cli_weigh_denormals(model);
 	engine_with(model, kind, measure, cli);
 }
 

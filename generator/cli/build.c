@@ -44,11 +44,13 @@ static const char *words_of(struct build *build, const struct cli *cli, bool cud
 	const char *optimise = cli->options.optimise == OPTIMISE_SIZE ? "size" : "speed";
 	const char *algorithms = cli->options.algorithms == ALGORITHMS_DIRECT ? "direct" : "fast";
 	const char *quantised = cli->options.quantised == QUANTISED_LITERAL ? " --quantised literal" : "";
+	const char *denormals = cli->options.denormals == DENORMALS_ZERO ? " --denormals zero" : "";
 	if (cuda)
-		return arena_printf(
-		        build->arena, "--target cuda --optimise %s --algorithms %s%s", optimise, algorithms, quantised);
-	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s --algorithms %s%s%s%s",
-	        cpus_text(build, cli), cli->options.threads, optimise, algorithms, quantised, cli->log ? " --log" : "",
+		return arena_printf(build->arena, "--target cuda --optimise %s --algorithms %s%s%s", optimise,
+		        algorithms, quantised, denormals);
+	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s --algorithms %s%s%s%s%s",
+	        cpus_text(build, cli), cli->options.threads, optimise, algorithms, quantised, denormals,
+	        cli->log ? " --log" : "",
 	        cli->cflags ? arena_printf(build->arena, " --cflags \"%s\"", cli->cflags) : "");
 }
 

@@ -86,6 +86,7 @@ static void run(struct cli *cli)
 	struct model *model = data_compile(cli, compiled, &sets);
 	if (!cli->json)
 		data_held_print(model->graph);
+	cli_weigh_denormals(model);
 	struct engine *volatile engine = NULL;
 	volatile bool right = true;
 	json_t *report = json_array();

@@ -95,6 +95,8 @@ bool cli_takes_cuda(struct cli *);
 /* For commands whose --target is an engine: that one, on a CPU that can run what it makes; asked before any work. */
 const struct engine_kind *cli_engine(struct cli *);
 bool cli_as_double(struct cli *, const struct engine_kind *); /* --math double, which the interpreter alone has */
+/* Warns where so many constants of products are denormal that --denormals zero would pay on some CPUs. */
+void cli_weigh_denormals(struct model *);
 
 /* What a command tells programs; takes it over. */
 void cli_print_json(json_t *, FILE *);

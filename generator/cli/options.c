@@ -259,6 +259,12 @@ static void set_quantised(struct cli *cli, const struct option_row *row, const c
 	cli->options.quantised = !strcmp(value, "literal") ? QUANTISED_LITERAL : QUANTISED_INTEGERS;
 }
 
+static void set_denormals(struct cli *cli, const struct option_row *row, const char *value)
+{
+	(void)row;
+	cli->options.denormals = !strcmp(value, "zero") ? DENORMALS_ZERO : DENORMALS_KEPT;
+}
+
 static const char *const mode_words[] = { "virtual", "local", "on_device", "hosted", NULL };
 static void add_mode(struct cli *cli, const struct option_row *row, const char *value)
 {
@@ -428,6 +434,9 @@ const struct option_row option_rows[] = {
 	{ "quantised", NULL, 0, "WORD", IN_MODEL, set_quantised, 0, LIST("integers", "literal"), NULL,
 	        "integers (default): what is dequantised, multiplied and quantised again stays integers; or literal, "
 	        "floats as the operators are defined.  Bits depend on it" },
+	{ "denormals", NULL, 0, "WORD", IN_MODEL, set_denormals, 0, LIST("keep", "zero"), NULL,
+	        "keep (default), or zero: constants of products that are denormal (float32: below 2^-126) count as 0, "
+	        "which some CPUs need a hundred cycles for.  Bits depend on it" },
 	{ "math", NULL, 0, "WORD", IN_RUN | IN_CHECK, set_text, AT(math), LIST("strict", "double"), NULL,
 	        "strict (default), or double: the interpreter in float64, of what is quantised as --quantised "
 	        "literal" },

@@ -1,6 +1,7 @@
 /* parse.c: a command line -> struct cli, by the table of options; and the frame that runs a command as a build. */
 #include "cli/cli.h"
 #include <getopt.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -178,6 +179,18 @@ bool cli_as_double(struct cli *cli, const struct engine_kind *kind)
 	if (as_double && kind != &engine_interpreter)
 		fail(cli->build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
 	return as_double;
+}
+
+enum { DENORMALS_FEW = 1000 }; /* one in so many is not worth a word */
+void cli_weigh_denormals(struct model *model)
+{
+	struct denormals found = program_denormals(model->program);
+	if (found.denormals * DENORMALS_FEW > found.elements)
+		warn(model->build, model->options->model,
+		        "%" PRId64 " of %" PRId64
+		        " constants of products are denormal; CPUs may take a hundred cycles for "
+		        "each: --denormals zero counts them as 0",
+		        found.denormals, found.elements);
 }
 
 void cli_print_json(json_t *report, FILE *to)

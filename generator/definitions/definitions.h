@@ -483,11 +483,21 @@ enum quantised { QUANTISED_INTEGERS, QUANTISED_LITERAL };
  * DIRECT: every sum as it is defined. */
 enum algorithms { ALGORITHMS_FAST, ALGORITHMS_DIRECT };
 
+/* KEPT: constants are what the model says; ZERO: those of sums of products that are denormal count as 0. */
+enum denormal_constants { DENORMALS_KEPT, DENORMALS_ZERO };
+
+/* ---- denormals.c ---- */
+void flush_denormals(struct program *); /* ZERO */
+struct denormals {
+	int64_t denormals, elements;
+}; /* of all constants in sums of products */
+struct denormals program_denormals(struct program *);
+
 /* ---- numbers.c ---- */
 /* What bits depend on besides the model, as words: equal texts of one model imply equal bits, whatever the batch, CPU,
  * engine or threads.  "libm" among them: double tensors go through functions of the C library, and bits depend on that
  * too.  Of a program before it is lowered. */
-const char *program_numbers(const struct program *, enum algorithms, enum quantised);
+const char *program_numbers(const struct program *, enum algorithms, enum quantised, enum denormal_constants);
 
 /* ---- fold.c: what depends on constants alone becomes a constant ---- */
 void program_fold(struct program *);

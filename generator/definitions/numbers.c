@@ -27,10 +27,12 @@ static bool program_calls_libm(const struct program *program)
 	return libm;
 }
 
-const char *program_numbers(const struct program *program, enum algorithms algorithms, enum quantised quantised)
+const char *program_numbers(const struct program *program, enum algorithms algorithms, enum quantised quantised,
+        enum denormal_constants denormals)
 {
 	bool libm = program_calls_libm(program);
-	return arena_printf(program->arena, "numbers=%d math=strict algorithms=%s%s%s", NUMBERS,
+	return arena_printf(program->arena, "numbers=%d math=strict algorithms=%s%s%s%s", NUMBERS,
 	        algorithms == ALGORITHMS_FAST ? "fast" : "direct",
-	        quantised == QUANTISED_LITERAL ? " quantised=literal" : "", libm ? " libm" : "");
+	        quantised == QUANTISED_LITERAL ? " quantised=literal" : "",
+	        denormals == DENORMALS_ZERO ? " denormals=zero" : "", libm ? " libm" : "");
 }

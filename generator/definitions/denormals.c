@@ -1,0 +1,121 @@
+/* denormals.c: program -> program.  --denormals zero: constants of sums of products that are below their type's normal
+ * numbers count as 0.  Some CPUs take a hundred cycles for each product of such a number (Intel's optimisation manual,
+ * "floating-point exceptions in denormal operands"), and it moves a result by less than 2^-126 times the other factor.
+ * A rule on the definitions and their constants alone, so every target computes the same. */
+#include "definitions/definitions.h"
+#include <math.h>
+
+struct seen {
+	struct definition *of, *becomes;
+};
+struct flushing {
+	struct program *program; /* that owns the constants */
+	bool counts;             /* and changes nothing */
+	struct denormals found;
+	VECTOR(struct seen) seen;
+};
+
+/* bfloat16 has the exponents of float32, where its products are made; float16's smallest numbers are normal there. */
+static bool is_denormal(const struct definition *of, int64_t i)
+{
+	const uint16_t *bf16 = of->data;
+	if (of->type == DTYPE_BF16)
+		return !(bf16[i] & 0x7f80) && bf16[i] & 0x7f;
+	return of->type == DTYPE_F32 ? fpclassify(((const float *)of->data)[i]) == FP_SUBNORMAL
+	                             : fpclassify(((const double *)of->data)[i]) == FP_SUBNORMAL;
+}
+
+/* Its elements, 0 (of the same sign) where they are denormal. */
+static struct definition *zeroed(struct program *program, const struct definition *of)
+{
+	size_t size = dtype_bytes(of->type, 1);
+	int64_t count = definition_elements(of);
+	char *data = arena_alloc(program->arena, (size_t)count * size);
+	memcpy(data, of->data, (size_t)count * size);
+	for (int64_t i = 0; i < count; i++) {
+		char *element = data + (size_t)i * size;
+		if (is_denormal(of, i)) {
+			bool minus = element[size - 1] & 0x80;
+			memset(element, 0, size);
+			element[size - 1] = minus ? (char)0x80 : 0;
+		}
+	}
+	return define_constant(program, of->name, of->type, of->rank, of->extents, data);
+}
+
+static struct definition *flushed(const void *user, struct definition *of)
+{
+	struct flushing *f = (struct flushing *)(uintptr_t)user;
+	int64_t denormals = 0, count = definition_elements(of);
+	if (of->source != SOURCE_CONSTANT || (of->type != DTYPE_F32 && of->type != DTYPE_F64 && of->type != DTYPE_BF16))
+		return of;
+	for (size_t i = 0; i < f->seen.count; i++)
+		if (f->seen.at[i].of == of)
+			return f->seen.at[i].becomes;
+	for (int64_t i = 0; i < count; i++)
+		denormals += is_denormal(of, i);
+	f->found.denormals += denormals;
+	f->found.elements += count;
+	struct seen seen = { of, denormals && !f->counts ? zeroed(f->program, of) : of };
+	push(f->program->arena, &f->seen, seen);
+	return seen.becomes;
+}
+
+struct asking {
+	const struct definition *input;
+	bool reads;
+};
+static void read(void *user, const struct expr *load)
+{
+	struct asking *asking = user;
+	asking->reads |= load->of == asking->input;
+}
+
+/* Do all readers of a body's input multiply it in a sum of products? */
+static bool is_factor(const struct program *body, const struct definition *input)
+{
+	bool factor = false;
+	for (size_t i = 0; i < body->all.count; i++) {
+		const struct definition *d = body->all.at[i];
+		struct asking asking = { .input = input };
+		definition_loads(d, read, &asking);
+		if (asking.reads && !d->products)
+			return false;
+		factor |= asking.reads;
+	}
+	return factor;
+}
+
+static void flush(struct flushing *f)
+{
+	struct program *program = f->program;
+	size_t count = program->all.count;
+	for (size_t i = 0; i < count; i++) {
+		struct definition *d = program->all.at[i];
+		if (d->products)
+			d->body = expr_redirect(program->arena, d->body, flushed, f);
+		if (!d->operand)
+			continue;
+		const struct expr **operand = arena_new_array(program->arena, const struct expr *, d->operands);
+		for (int o = 0; o < d->operands; o++)
+			operand[o] = is_factor(d->repeat->body, d->repeat->body->inputs.at[o])
+			        ? expr_redirect(program->arena, d->operand[o], flushed, f)
+			        : d->operand[o];
+		d->operand = operand;
+	}
+	if (count)
+		program_move(program, count, program->all.at[0]);
+}
+
+void flush_denormals(struct program *program)
+{
+	struct flushing f = { .program = program };
+	flush(&f);
+}
+
+struct denormals program_denormals(struct program *program)
+{
+	struct flushing f = { .program = program, .counts = true };
+	flush(&f);
+	return f.found;
+}
