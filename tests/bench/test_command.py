@@ -107,9 +107,24 @@ def work(program):
     return wrong + ([f"generic: {out[0]['cpu']}"] if out[0]["cpu"] != "generic" else [])
 
 
+RANGE = """<ir_version: 9, opset_import: ["" : 20]>
+range (float[N,64] x, float[64,32] w) => (float[N,32] y) { y = MatMul (x, w) }
+"""
+
+
+def of_a_range(program):
+    """A dim of a range is timed at its bound."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "range.onnxtxt")
+        with open(model, "w") as file:
+            file.write(RANGE)
+        done = [ingot(program, "bench", model, "--dim", "N=1..9", "--rounds", "3", "--json", "--target", target) for target in APART]
+    return [f"--dim N=1..9: {one.stderr}" for one in done if one.returncode or not json.loads(one.stdout)["kernels"]]
+
+
 def main():
     program, models = sys.argv[1], sys.argv[2:]
-    wrong = work(program)
+    wrong = work(program) + of_a_range(program)
     for model in models:
         for target in ("c", "jit", "interpreter", "cuda-emulated"):
             why = bench(program, model, target)
