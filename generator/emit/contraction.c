@@ -297,11 +297,23 @@ static const char *parts_before(struct printing *p, const char *end, int64_t par
 	        : arena_printf(p->arena, "(%s * %" PRId64 " + %" PRId64 ") / %" PRId64, end, parts, of - 1, of);
 }
 
-static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
+/* The last block of rows that are counted at run time may have a few alone: how many tiles are for those, 1, 2, 4, …
+ * rows high, all below `rows`. */
+static int few_rows(const struct printing *p, int row, int64_t rows, int *heights)
 {
 	const struct contraction *c = p->c;
-	int lanes = p->emit->target->lanes, left = (int)(c->extents[c->column] % lanes), heights[2], widths[2],
-	    height_count = 0, width_count = 0;
+	int count = 0;
+	if (row >= 0 && p->ends[row] && !c->warps && !c->pool.d && !c->transposed_store)
+		for (int few = 1; few < rows; few *= 2)
+			heights[count++] = few;
+	return count;
+}
+
+static void list_tiles(struct printing *p, int row, int64_t rows, int64_t vecs)
+{
+	const struct contraction *c = p->c;
+	int lanes = p->emit->target->lanes, left = (int)(c->extents[c->column] % lanes), heights[16], widths[2],
+	    few = few_rows(p, row, rows / c->row_blocks, heights), height_count = few, width_count = 0;
 	heights[height_count++] = c->warps ? c->tile_rows : (int)((rows + c->row_blocks - 1) / c->row_blocks);
 	if (rows % c->row_blocks && !c->warps)
 		heights[height_count++] = (int)(rows / c->row_blocks);
@@ -309,13 +321,14 @@ static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
 	if (vecs % c->panels)
 		widths[width_count++] = (int)(vecs / c->panels);
 	int last_width = (int)(vecs - vecs * (c->panels - 1) / c->panels);
-	p->tiles = arena_new_array(p->arena, struct tile, 6);
+	p->tiles = arena_new_array(p->arena, struct tile, 3 * height_count);
 	for (int h = 0; h < height_count; h++) {
 		if (left) /* the last panel: part of its last vector is not there */
-			p->tiles[p->tile_count++] = (struct tile){ heights[h], last_width, left, true, NULL };
+			p->tiles[p->tile_count++] = (struct tile){ heights[h], last_width, left, true, h < few, NULL };
 		for (int w = 0; w < width_count; w++)
 			if (!(left && c->panels == 1))
-				p->tiles[p->tile_count++] = (struct tile){ heights[h], widths[w], 0, false, NULL };
+				p->tiles[p->tile_count++] =
+				        (struct tile){ heights[h], widths[w], 0, false, h < few, NULL };
 	}
 	for (int i = 0; i < p->tile_count; i++)
 		p->tiles[i].name = arena_printf(p->arena, "%s_%dx%d%s", emit_symbol(p->emit, p->kernel),
@@ -364,7 +377,9 @@ static struct value choice_value(struct printing *p, int i, const struct countin
 	struct text when;
 	text_init(&when, p->emit->build);
 	if (i < p->tile_count - 1) {
-		if (n->row >= 0 && n->rows % c->row_blocks && !c->warps)
+		if (of->few)
+			text_printf(&when, "%s - %s <= %d", p->ends[n->row], p->names[n->row], of->rows);
+		else if (n->row >= 0 && n->rows % c->row_blocks && !c->warps)
 			text_printf(&when, "rows == %d", of->rows);
 		if (of->last && c->panels > 1)
 			text_printf(&when, "%spanel == %" PRId64, when.count ? " && " : "", c->panels - 1);
@@ -528,8 +543,8 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		plan_packed_a(p);
 	if (c->pool.d)
 		stage_pooled(c, n.lanes, &p->pooled);
-	list_tiles(p, n.rows, n.vecs);
 	struct value ends = list_ends(p);
+	list_tiles(p, n.row, n.rows, n.vecs);
 
 	const char *params, *arguments;
 	tile_arguments(p, &params, &arguments);

@@ -9,9 +9,9 @@ enum { SPARE_ROW = CONTRACTION_VARS - 2, SPARE_VEC = CONTRACTION_VARS - 1 }; /* 
 
 struct tile {
 	int rows, vecs, left;
-	bool last;
+	bool last, few;
 	const char *name;
-}; /* left: lanes of the last vector; 0: all */
+}; /* left: lanes of the last vector; 0: all.  few: for where no more rows than these are left */
 struct stride {
 	const char *name;
 	int64_t direct, packed;
