@@ -25,6 +25,9 @@ static bool begins(const char *word, const char *beginning) { return !strncmp(wo
 
 static bool is_source(const char *word) { return ends(word, ".c") || ends(word, ".cpp"); }
 
+/* Weights and the like: an assembler includes what ccache does not see, and they cost nothing. */
+static bool is_assembly(const char *word) { return ends(word, ".s") || ends(word, ".S"); }
+
 static bool for_linker(const char *word)
 {
 	return ends(word, ".o") || ends(word, ".a") || ends(word, ".so") || strstr(word, ".so.") || begins(word, "-l")
@@ -35,8 +38,7 @@ static bool for_linker(const char *word)
 static bool is_else(const char *word)
 {
 	return begins(word, "-M") || begins(word, "@") || !strcmp(word, "-") || !strcmp(word, "-E")
-	        || !strcmp(word, "-S") || !strcmp(word, "-fsyntax-only") || ends(word, ".s") || ends(word, ".S")
-	        || ends(word, ".h");
+	        || !strcmp(word, "-S") || !strcmp(word, "-fsyntax-only") || ends(word, ".h");
 }
 
 /* The first of that name in $PATH that is neither ours nor a link to ccache. */
@@ -88,7 +90,7 @@ static void format(char *out, size_t size, int number, const char *ending)
 	snprintf(out, size, "%s/told/%d-%d%s", folder, (int)getpid(), number, ending);
 }
 
-/* `source` to `object`: the words without those for the linker, other sources and -o. */
+/* `source` to `object`: the words without those for the linker and the assembler, other sources and -o. */
 static int compile(char **words, const char *source, const char *object)
 {
 	char *one[WORDS_MOST + 8], told[4200];
@@ -99,7 +101,8 @@ static int compile(char **words, const char *source, const char *object)
 	for (int i = 1; words[i]; i++) {
 		if (!strcmp(words[i], "-o"))
 			i++;
-		else if (!is_source(words[i]) && !for_linker(words[i]) && strcmp(words[i], "-c"))
+		else if (!is_source(words[i]) && !is_assembly(words[i]) && !for_linker(words[i])
+		        && strcmp(words[i], "-c"))
 			one[n++] = words[i];
 	}
 	char *last[] = { "-c", (char *)source, "-o", (char *)object, "-MMD", "-MF", told, NULL };
@@ -157,15 +160,17 @@ int main(int count, char **words)
 		return 127;
 	folder[length] = 0;
 	*strrchr(folder, '/') = 0;
-	bool as_it_is = false, compiles = false, language = false, output = false;
+	bool as_it_is = false, compiles = false, language = false, output = false, assembles = false;
 	int sources = 0;
 	for (int i = 1; i < count; i++) {
 		as_it_is = as_it_is || is_else(words[i]) || (is_source(words[i]) && !is_plain(words[i]));
 		compiles = compiles || !strcmp(words[i], "-c");
+		assembles = assembles || is_assembly(words[i]);
 		language = language || begins(words[i], "-x");
 		output = output || !strcmp(words[i], "-o");
 		sources += is_source(words[i]);
 	}
+	as_it_is = as_it_is || (assembles && compiles);
 	bool simple = compiles && (sources < 2 || output);
 	char *all[WORDS_MOST + 8], told[4200];
 	int n = 0;
