@@ -38,7 +38,7 @@ static bool for_linker(const char *word)
 static bool is_else(const char *word)
 {
 	return begins(word, "-M") || begins(word, "@") || !strcmp(word, "-") || !strcmp(word, "-E")
-	        || !strcmp(word, "-S") || !strcmp(word, "-fsyntax-only") || ends(word, ".h");
+	        || !strcmp(word, "-S") || ends(word, ".h");
 }
 
 /* The first of that name in $PATH that is neither ours nor a link to ccache. */
@@ -66,7 +66,7 @@ static bool is_plain(const char *path)
 	size_t size = 0;
 	bool plain = true;
 	while (plain && getline(&line, &size, file) >= 0)
-		plain = !strstr(line, "incbin");
+		plain = !strstr(line, "incbin \"") && !strstr(line, "incbin \\");
 	free(line);
 	fclose(file);
 	return plain;
@@ -90,7 +90,8 @@ static void format(char *out, size_t size, int number, const char *ending)
 	snprintf(out, size, "%s/told/%d-%d%s", folder, (int)getpid(), number, ending);
 }
 
-/* `source` to `object`: the words without those for the linker and the assembler, other sources and -o. */
+/* `source` to `object`, which -fsyntax-only has not: the words without those for the linker and the assembler, other
+ * sources and -o. */
 static int compile(char **words, const char *source, const char *object)
 {
 	char *one[WORDS_MOST + 8], told[4200];
@@ -105,7 +106,7 @@ static int compile(char **words, const char *source, const char *object)
 		        && strcmp(words[i], "-c"))
 			one[n++] = words[i];
 	}
-	char *last[] = { "-c", (char *)source, "-o", (char *)object, "-MMD", "-MF", told, NULL };
+	char *last[] = { (char *)source, "-MMD", "-MF", told, object ? "-c" : NULL, "-o", (char *)object, NULL };
 	memcpy(one + n, last, sizeof last);
 	int status = run(one);
 	unlink(told);
@@ -136,8 +137,8 @@ static int link_all(char **words)
 	return status;
 }
 
-/* Each source to an object of its name, here. */
-static int compile_all(char **words)
+/* Each source to an object of its name, here; or only the diagnostics of each. */
+static int compile_all(char **words, bool syntax)
 {
 	int status = 0;
 	for (int i = 1; words[i] && !status; i++) {
@@ -147,7 +148,7 @@ static int compile_all(char **words)
 		char object[4096];
 		snprintf(object, sizeof object, "%s", slash ? slash + 1 : words[i]);
 		strcpy(strrchr(object, '.'), ".o");
-		status = compile(words, words[i], object);
+		status = compile(words, words[i], syntax ? NULL : object);
 	}
 	return status;
 }
@@ -160,18 +161,24 @@ int main(int count, char **words)
 		return 127;
 	folder[length] = 0;
 	*strrchr(folder, '/') = 0;
-	bool as_it_is = false, compiles = false, language = false, output = false, assembles = false;
+	bool as_it_is = false, compiles = false, language = false, output = false, assembles = false, syntax = false;
 	int sources = 0;
 	for (int i = 1; i < count; i++) {
 		as_it_is = as_it_is || is_else(words[i]) || (is_source(words[i]) && !is_plain(words[i]));
 		compiles = compiles || !strcmp(words[i], "-c");
+		syntax = syntax || !strcmp(words[i], "-fsyntax-only");
 		assembles = assembles || is_assembly(words[i]);
 		language = language || begins(words[i], "-x");
 		output = output || !strcmp(words[i], "-o");
 		sources += is_source(words[i]);
 	}
 	as_it_is = as_it_is || (assembles && compiles);
-	bool simple = compiles && (sources < 2 || output);
+	if (assembles && !sources) { /* nothing that ccache could keep */
+		words[0] = (char *)find(name);
+		execv(words[0], words);
+		return 127;
+	}
+	bool simple = compiles && !syntax && (sources < 2 || output);
 	char *all[WORDS_MOST + 8], told[4200];
 	int n = 0;
 	all[n++] = (char *)find("ccache");
@@ -180,8 +187,10 @@ int main(int count, char **words)
 	n += count - 1;
 	if (!as_it_is && sources > 0)
 		setenv("CCACHE_DEPEND", "1", 1);
+	/* A temporary folder has another name each time: what lies there is named as it is seen from where this runs. */
+	setenv("CCACHE_BASEDIR", "/", 1);
 	if (!as_it_is && sources > 0 && !simple)
-		return compiles ? compile_all(words) : link_all(words);
+		return compiles || syntax ? compile_all(words, syntax) : link_all(words);
 	if (!as_it_is && sources == 1 && !language) {
 		format(told, sizeof told, 0, ".d");
 		char *last[] = { "-MMD", "-MF", told, NULL };

@@ -548,7 +548,7 @@ def faults(library, driver, folder):
         expect("the text of a fault: " + what, source.count(before) == 1)
         changed = os.path.join(folder, "changed.c")
         open(changed, "w").write(source.replace(before, after))
-        call("gcc", "-std=gnu11", "-w", "-c", "-I", library.folder, changed, "-o", changed + ".o")
+        call("gcc", "-std=gnu11", "-w", "-c", "-I", library.folder, changed, "-o", changed + ".o", cwd=folder)
         library.link("changed", changed + ".o")
         status, _, said, got = library.run(driver, "beside" if "captures" in what else "host", program="changed")
         expect("a planted fault, %s, is seen" % what, words in said if words else status == 0 and not said and got != right[3], said)

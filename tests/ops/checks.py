@@ -152,7 +152,7 @@ def codes(ingot):
                 bad = 1
         strict = [["gcc", "-std=c99"]] + [["g++", "-x", "c++"]] * bool(shutil.which("g++"))
         for compile in strict:
-            made = subprocess.run([*compile, *STRICT, *[s for s in sources if "_weights" not in s]], capture_output=True, text=True)
+            made = subprocess.run([*compile, *STRICT, *[s for s in sources if "_weights" not in s]], cwd=folder, capture_output=True, text=True)
             if made.returncode:
                 print(f"{' '.join(compile)}: {made.stderr[:2000]}")
                 bad = 1
