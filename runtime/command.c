@@ -608,13 +608,14 @@ static bool run_one(struct stream *stream)
 	return true;
 }
 
-bool ingot_queue_run(struct ingot_queue *queue)
+bool ingot_queue_run(struct ingot_queue *queue, bool (*enough)(void *), void *argument)
 {
 	struct stream *stream = queue->stream;
-	bool any = false;
-	enter(stream->object.runtime);
-	while (run_one(stream))
-		any = true;
-	leave(stream->object.runtime);
-	return any;
+	struct ingot_runtime *runtime = stream->object.runtime;
+	enter(runtime);
+	while (run_one(stream) && !(enough && enough(argument)))
+		;
+	bool more = startable(stream);
+	leave(runtime);
+	return more;
 }

@@ -110,40 +110,13 @@ static const char *const kind_names[KIND_COUNT] = {
 	"routine",
 };
 
-/* ---- the lock: free, taken, or taken with others asleep for it ---- */
+/* ---- the lock ---- */
 
-enum { FREE, TAKEN, WANTED };
-#define MOST_PAUSES 256 /* before sleeping; longer each time, so that whoever has the lock can work in peace */
-
-static void lock_wait(_Atomic uint32_t *lock)
-{
-	for (int pauses = 1; pauses <= MOST_PAUSES; pauses *= 2) {
-		for (int i = 0; i < pauses; i++)
-			pause_briefly();
-		uint32_t seen = atomic_load_explicit(lock, memory_order_relaxed);
-		if (seen == FREE
-		        && atomic_compare_exchange_weak_explicit(
-		                lock, &seen, TAKEN, memory_order_acquire, memory_order_relaxed))
-			return;
-	}
-	while (atomic_exchange_explicit(lock, WANTED, memory_order_acquire) != FREE)
-		futex_wait(lock, WANTED);
-}
-
-void enter(struct ingot_runtime *runtime)
-{
-	uint32_t seen = FREE;
-	if (!atomic_compare_exchange_strong_explicit(
-	            &runtime->lock, &seen, TAKEN, memory_order_acquire, memory_order_relaxed))
-		lock_wait(&runtime->lock);
-}
+void enter(struct ingot_runtime *runtime) { lock_take(&runtime->lock); }
 
 static void unlock(struct ingot_runtime *runtime)
 {
-	uint32_t seen = atomic_exchange_explicit(&runtime->lock, FREE, memory_order_release);
-	if (seen == WANTED)
-		futex_wake(&runtime->lock, 1);
-	else if (INGOT_THREADS && seen == FREE)
+	if (!lock_give(&runtime->lock))
 		atomic_store(&runtime->unlocked, true);
 }
 

@@ -3,7 +3,7 @@
  * and its slab.
  *
  * A queue of the runtime holds commands in order.  The runtime calls `wake` when the first of them may start; then, on
- * any thread it likes, the backend calls ingot_queue_run(queue->ours), or does the same by hand:
+ * any thread it likes, the backend calls ingot_queue_run(queue->ours, NULL, NULL), or does the same by hand:
  *
  *     while ((command = ingot_queue_next(queue->ours)))          // marks it as running; NULL: nothing may start
  *             ingot_command_finish(command, ingot_command_run(command));
@@ -150,8 +150,9 @@ struct ingot_backend {
 	bool (*peer)(void *device, void *other);
 };
 
-/* Runs what may start, until nothing may; false: nothing could.  One end and the next beginning share a lock. */
-bool ingot_queue_run(struct ingot_queue *);
+/* Runs what may start, until nothing may or `enough` (NULL: never), which is asked between two commands, with the
+ * runtime's lock held, says so; true: something may start still.  One end and the next beginning share a lock. */
+bool ingot_queue_run(struct ingot_queue *, bool (*enough)(void *), void *argument);
 struct ingot_command *ingot_queue_next(struct ingot_queue *);
 enum ingot_status ingot_command_run(struct ingot_command *);
 void ingot_queue_issued(struct ingot_queue *); /* the command of the last ingot_queue_next */

@@ -381,6 +381,40 @@ static void a11(struct trial *t)
 	CHECK(ingot_device_equal(device, t->device) && !ingot_stream_equal(other, t->stream));
 }
 
+struct crowd {
+	_Atomic uint32_t come;
+	uint32_t wanted;
+};
+
+static int wait_for_all(void *argument)
+{
+	struct crowd *crowd = argument;
+	atomic_fetch_add(&crowd->come, 1);
+	while (atomic_load(&crowd->come) < crowd->wanted)
+		usleep(100);
+	return 0;
+}
+
+/* Whatever stands, each stream goes on: tasks of more streams than there are cores, and each waits for all others. */
+static void a11_crowd(struct trial *t)
+{
+	struct ingot_properties properties;
+	OK(ingot_device_properties(t->device, &properties));
+	struct crowd crowd = { 0, (properties.compute_units < 8 ? properties.compute_units : 8) + 5 };
+	struct ingot_stream streams[16];
+	uint32_t closed = crowd.wanted / 2;
+	for (uint32_t i = 0; i < crowd.wanted; i++)
+		streams[i] = other_stream(t);
+	for (uint32_t i = 0; i < crowd.wanted && t->threads; i++)
+		OK(ingot_task_submit(
+		        streams[i], &(struct ingot_task){ .run = wait_for_all, .argument = &crowd }, NULL));
+	for (uint32_t i = 0; i < closed; i++)
+		OK(ingot_stream_close(streams[i]));
+	for (uint32_t i = closed; i < crowd.wanted; i++)
+		OK(ingot_stream_await(streams[i]));
+	CHECK(!t->threads || crowd.come == crowd.wanted);
+}
+
 static void a12(struct trial *t)
 {
 	struct ingot_stream a = other_stream(t), b = other_stream(t), c = other_stream(t), d;
@@ -628,6 +662,7 @@ const struct row rows_device[] = {
 	{ "A9", "ingot_device_used", "used_memory", a9, NULL, NULL },
 	{ "A10", "ingot_device_json", "debug_dumps", a10, NULL, NULL },
 	{ "A11", "ingot_stream_open", "streams_run_at_once", a11, NULL, NULL },
+	{ "A11", "ingot_stream_open", "all_streams_go_on", a11_crowd, NULL, NULL },
 	{ "A12", "ingot_stream_number", "stream_ids", a12, NULL, NULL },
 	{ "A13", "ingot_device_sync", "dead_streams", a13, NULL, NULL },
 	{ "A14", "ingot_device_suggested_streams", "suggested_streams", a14, NULL, NULL },
