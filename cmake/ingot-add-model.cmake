@@ -1,18 +1,19 @@
-# ingot_add_model(TARGET name MODEL file [CPU cpu] [DIM N=1...] [ELEMENTS x=3...] [PROFILE bare|managed] [THREADS n] [DEPENDS file...])
+# ingot_add_model(TARGET name MODEL file [CPU cpu] [DIM N=1...] [ELEMENTS x=3...] [PROFILE bare|managed] [THREADS n] [TEMPLATES folder]
+#                 [DEPENDS file...])
 #
 # Compiles a model into sources and adds them as a static library, `name`, compiled with the project's own compiler and toolchain file; who links it
 # finds name.h.  No such model, an unknown CPU, a model that is not supported: an error when CMake configures, in ingot's words.
 #
-# The sources are made again, by the build, when the model, its external data, ingot itself or a file of DEPENDS changes; what comes out as it was is
-# not compiled again.  The build does so by configuring again, as how many sources there are, and their flags, is the model's to say, and a custom
-# command's outputs would have to be known before.  So the model has to be there when CMake configures.
+# The sources are made again, by the build, when the model, its external data, a file below TEMPLATES, ingot itself or a file of DEPENDS changes; what
+# comes out as it was is not compiled again.  The build does so by configuring again, as how many sources there are, and their flags, is the model's to
+# say, and a custom command's outputs would have to be known before.  So the model has to be there when CMake configures.
 #
 # CPU: as `ingot build --cpu`; without it what CMAKE_SYSTEM_PROCESSOR says: x86-64-v3, armv8-a, or generic.
 # INGOT_COMPILER names another ingot than the package's.
 function(ingot_add_model)
-  cmake_parse_arguments(PARSE_ARGV 0 add "" "TARGET;MODEL;CPU;PROFILE;THREADS" "DIM;ELEMENTS;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 0 add "" "TARGET;MODEL;CPU;PROFILE;THREADS;TEMPLATES" "DIM;ELEMENTS;DEPENDS")
   if(add_UNPARSED_ARGUMENTS OR add_KEYWORDS_MISSING_VALUES)
-    message(FATAL_ERROR "ingot_add_model: what is \"${add_UNPARSED_ARGUMENTS}${add_KEYWORDS_MISSING_VALUES}\"?  It takes TARGET, MODEL, CPU, DIM, ELEMENTS, PROFILE, THREADS and DEPENDS, each with its value")
+    message(FATAL_ERROR "ingot_add_model: what is \"${add_UNPARSED_ARGUMENTS}${add_KEYWORDS_MISSING_VALUES}\"?  It takes TARGET, MODEL, CPU, DIM, ELEMENTS, PROFILE, THREADS, TEMPLATES and DEPENDS, each with its value")
   endif()
   if(NOT add_TARGET OR NOT add_MODEL)
     message(FATAL_ERROR "ingot_add_model: needs TARGET and MODEL")
@@ -39,6 +40,13 @@ function(ingot_add_model)
       list(APPEND words --${lower} ${add_${option}})
     endif()
   endforeach()
+  set(own "")
+  if(add_TEMPLATES)
+    get_filename_component(templates "${add_TEMPLATES}" ABSOLUTE)
+    set(own --templates "${templates}")
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS "${templates}/*")
+    list(APPEND add_DEPENDS ${files})
+  endif()
   foreach(dim ${add_DIM})
     list(APPEND words --dim ${dim})
   endforeach()
@@ -49,7 +57,7 @@ function(ingot_add_model)
   # Made beside its place; a file that is as it was keeps its time.
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/ingot/${add_TARGET})
   file(REMOVE_RECURSE ${folder}.new)
-  execute_process(COMMAND "${compiler}" build "${model}" --name ${add_TARGET} --no-compile -o "${folder}.new" ${words}
+  execute_process(COMMAND "${compiler}" build "${model}" --name ${add_TARGET} --no-compile -o "${folder}.new" ${words} ${own}
     RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE message ERROR_STRIP_TRAILING_WHITESPACE)
   if(NOT code EQUAL 0)
     message(FATAL_ERROR "ingot_add_model(TARGET ${add_TARGET} …): ${code}: ${message}")
@@ -68,7 +76,7 @@ function(ingot_add_model)
   endforeach()
   file(REMOVE_RECURSE ${folder}.new)
 
-  execute_process(COMMAND "${compiler}" info "${model}" --json OUTPUT_VARIABLE told COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND "${compiler}" info "${model}" --json ${own} OUTPUT_VARIABLE told COMMAND_ERROR_IS_FATAL ANY)
   get_filename_component(beside "${model}" DIRECTORY)
   string(JSON count LENGTH "${told}" external_data)
   while(count GREATER 0)

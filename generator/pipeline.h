@@ -117,6 +117,18 @@ void model_computed(const struct model *, struct choices *);
 struct environment *model_templates(struct model *);
 struct environment *options_templates(struct build *, const struct options *);
 
+/* ---- templates.c: the folder of --templates ---- */
+/* EXIT_USAGE where a file there is read by nobody: neither a built-in template's name, nor of an operator in no table,
+ * nor named by another file.  directory, graph: NULL where there is none. */
+void templates_check(struct build *, const char *directory, const struct graph *);
+/* The operators in no table that it has files of, which are named in `files`. */
+struct own_operator {
+	const char *name, *files; /* "my.Foo", "onnx/my.Foo.jinja, c/my.Foo.jinja" */
+};
+const struct own_operator *templates_operators(struct build *, const char *directory, size_t *count);
+/* By bit, the shapes of which it has the C template; all of them where it has what these are made of. */
+uint32_t templates_shapes(struct build *, const char *directory);
+
 /* The name that a model's file gives it: its stem as an identifier. */
 const char *model_stem(struct arena *, const char *path);
 #endif

@@ -18,4 +18,6 @@ const struct shape_row shapes[SHAPE_COUNT] = {
 		.plain = true, .emit = order_emit },
 	[SHAPE_REPEAT] = { .name = "repeat", .word = repeat_word, .choose = repeat_choose, .parameters = repeat_parameters,
 		.inside = repeat_inside, .same = repeat_same, .emit = repeat_emit },
+	[SHAPE_OWN] = { .name = "own", .word = own_word, .choose = own_choose, .parameters = own_parameters,
+		.same = repeat_same, .plain = true, .emit = own_emit },
 };

@@ -177,6 +177,20 @@ void cc_run(struct build *build, const char *directory, const char *const *argum
 		refuse(build, arguments[0], "failed", message);
 }
 
+/* The message, and the line that it is about. */
+static const char *with_line(struct build *build, const char *directory, const char *message)
+{
+	const char *file =
+	        arena_printf(build->arena, "%s/%.*s", directory ? directory : ".", (int)strcspn(message, ":"), message);
+	if (access(file, R_OK) || !strchr(message, ':'))
+		return message;
+	struct mapped source = file_map(build, file);
+	const char *made = arena_printf(
+	        build->arena, "%s%s", message, generated_line(build, message, (const char *)source.at, source.bytes));
+	file_unmap(source);
+	return made;
+}
+
 void cc_compile(struct build *build, const struct cc_job *job)
 {
 	struct child running[MOST_JOBS];
@@ -208,5 +222,5 @@ void cc_compile(struct build *build, const struct cc_job *job)
 			job->progress(job->user, done, job->count);
 	}
 	if (failed)
-		refuse(build, job->cc, "refused the generated code", first);
+		refuse(build, job->cc, "refused the generated code", with_line(build, job->directory, first));
 }

@@ -168,6 +168,11 @@ const char *file_set_name(const struct file_set *, size_t i);   /* the i-th; NUL
 void file_set_commit(struct file_set *);
 void file_set_drop(struct file_set *); /* NULL and committed sets are fine */
 
+/* ---- generated.c: where a compiler's message about a generated text points ---- */
+/* Behind a message "…:LINE: …" about a text whose lines count from there on: "; c/my.Foo.jinja made this line: …", or
+ * "". */
+const char *generated_line(struct build *, const char *message, const char *text, size_t count);
+
 /* ---- nearest.c: what was meant by a wrong word ---- */
 /* The candidate nearest to `name` by edits, or NULL where none is near. */
 struct nearest {

@@ -1,6 +1,7 @@
 /* ops.c: ingot ops: the table of ops: what is there, with its attributes. */
 #include "cli/cli.h"
 #include "ops/ops.h"
+#include "pipeline.h"
 #include <stdio.h>
 
 static const char *default_text(struct build *build, const struct attribute_row *row)
@@ -49,10 +50,19 @@ static bool is_called(const struct op *op, const char *word)
 	                && !strcmp(op->name, word + domain + 1));
 }
 
-static void check_words(struct cli *cli)
+/* Of --templates: operators that are in no table, by their name with the domain. */
+static bool is_own_called(const struct own_operator *own, const char *word)
+{
+	const char *dot = strrchr(own->name, '.');
+	return !strcmp(own->name, word) || (dot && !strcmp(dot + 1, word));
+}
+
+static void check_words(struct cli *cli, const struct own_operator *own, size_t own_count)
 {
 	for (int a = 0; a < cli->argument_count; a++) {
 		bool known = false;
+		for (size_t i = 0; i < own_count; i++)
+			known |= is_own_called(&own[i], cli->arguments[a]);
 		for (int i = 0; i < op_count; i++)
 			known |= is_called(&ops[i], cli->arguments[a]);
 		if (!known)
@@ -69,10 +79,28 @@ static bool is_asked(const struct cli *cli, const struct op *op)
 	return !cli->argument_count;
 }
 
+static void list_own(const struct cli *cli, const struct own_operator *own, json_t *list)
+{
+	bool asked = !cli->argument_count;
+	for (int a = 0; a < cli->argument_count; a++)
+		asked |= is_own_called(own, cli->arguments[a]);
+	if (!asked)
+		return;
+	if (!cli->json)
+		printf("%-24s of %s, by %s\n", own->name, cli->options.templates, own->files);
+	json_array_append_new(
+	        list, json_pack("{s:s,s:s,s:s}", "name", own->name, "by", "templates", "files", own->files));
+}
+
 static void run(struct cli *cli)
 {
-	check_words(cli);
+	size_t own_count = 0;
+	templates_check(cli->build, cli->options.templates, NULL);
+	const struct own_operator *own = templates_operators(cli->build, cli->options.templates, &own_count);
+	check_words(cli, own, own_count);
 	json_t *list = json_array();
+	for (size_t i = 0; i < own_count; i++)
+		list_own(cli, &own[i], list);
 	for (int i = 0; i < op_count; i++) {
 		if (!is_asked(cli, &ops[i]))
 			continue;

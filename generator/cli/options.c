@@ -442,7 +442,7 @@ const struct option_row option_rows[] = {
 	        "literal" },
 	{ "keep-input", NULL, 0, "NAME", IN_MODEL | IN_INFO, add_keep, 0, NULL, NULL,
 	        "an initialiser that is also an input stays an input" },
-	{ "templates", NULL, 0, "DIR", IN_MODEL | IN_INFO, set_folder, AT(options.templates), NULL, NULL,
+	{ "templates", NULL, 0, "DIR", IN_MODEL | IN_INFO | IN_OPS, set_folder, AT(options.templates), NULL, NULL,
 	        "templates of your own, before the built-in ones: of kernels, and of operators, which may be new" },
 	{ "cc", NULL, 0, "COMMAND", IN_BUILD, set_text, AT(cc), NULL, NULL,
 	        "the C compiler, arguments may follow (default $CC, else cc, gcc, clang)" },

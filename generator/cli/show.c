@@ -54,7 +54,8 @@ static void run(struct cli *cli)
 	if (s == 5)
 		print_source(model, cli->kernel != NULL, &out);
 	if (s == 6)
-		jit_text(&(struct jit_program){ 0 }, build, model->lowered, model_templates(model), &out);
+		jit_text(&(struct jit_program){ .name = model->name }, build, model->lowered, model_templates(model),
+		        &out);
 	fwrite(out.at, 1, out.count, stdout);
 	text_release(&out);
 }

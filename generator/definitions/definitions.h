@@ -283,7 +283,7 @@ struct branch {
 /* A program that runs round after round.  For each of its inputs there is an operand, for each of its outputs there may
  * be a result. */
 enum repeat_moves {
-	REPEAT_STEADY,  /* an input that is the operand, in all rounds */
+	REPEAT_STEADY,  /* an input that is the operand, in all rounds; an output of the one round that is the result */
 	REPEAT_CARRIED, /* an input that is the operand first, then the output `pair` of the round before; an output
 	                   whose last value is the result */
 	REPEAT_SLICED, /* an input that is element t of the operand's first axis in round t; an output that becomes that
@@ -294,12 +294,23 @@ struct repeat_port {
 	bool back;
 	int pair;
 }; /* back: element rounds - 1 - t */
+/* An operator of the user's own that a kernel of his computes: one round of what it means. */
+struct value;
+struct own {
+	const char *name;            /* "my.Foo": of the kernel, FAMILY/my.Foo.jinja */
+	const char *const *families; /* that have such a kernel; ended by NULL */
+	const struct node *node;     /* the call */
+	bool told;                   /* a text says what it means; else the body has its outputs' shapes alone */
+	int64_t blocks;              /* that its function runs over */
+	const struct value *globals; /* what its template is given besides the kernel's own */
+};
 struct repeat {
 	struct program *body; /* without checks; no tensor is without elements */
 	int64_t rounds; /* at most; where there are slices of results, what is there behind the last round is nothing */
 	int going; /* the carried input, a BOOL of one element, that says before each round whether it comes; -1: all do
 	            */
 	const struct repeat_port *in, *out;
+	const struct own *own; /* NULL: a loop, or its text alone */
 };
 
 struct definition {

@@ -298,6 +298,12 @@ static void repeat(struct run *run, const struct definition *base)
 	const struct program *all = run->memories.program;
 	if (definition_repeats(base) != base)
 		return;
+	if (r->own && !r->own->told)
+		fail(all->build, EXIT_UNSUPPORTED, r->own->node->where,
+		        "is a kernel alone, which the interpreter cannot run; onnx/%s.jinja in the folder of "
+		        "--templates "
+		        "would say what it means",
+		        r->own->name);
 	struct run *round = run->rounds = run_new(r->body, run->memories.math);
 	run_tables(round);
 	begin(round);
@@ -316,7 +322,7 @@ static void repeat(struct run *run, const struct definition *base)
 		for (size_t i = (size_t)base->number; i < all->all.count; i++) {
 			const struct definition *result = all->all.at[i];
 			if (!run->needed[i] || definition_repeats(result) != base
-			        || r->out[result->part].moves != REPEAT_SLICED)
+			        || r->out[result->part].moves == REPEAT_CARRIED)
 				continue;
 			const struct definition *output = r->body->outputs.at[result->part];
 			int64_t elements = definition_elements(output);

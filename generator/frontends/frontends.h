@@ -24,6 +24,10 @@ struct graph *graph_read_memory(
  * adds up over calls: EXIT_LIMIT where all of them together have no sane size. */
 void function_expand(struct node *, const char *file, const char *text, size_t count, size_t *copied);
 
+/* The head of a function in ONNX text, `Foo (float[N,M] x) => (float[N,M] y)`, without a body: a graph that has these
+ * inputs and outputs, and no nodes. */
+struct graph *read_head(struct build *, const char *file, const char *text, size_t count);
+
 /* A value of this form in a file (ONNX's test data, input_0.pb): a TensorProto, SequenceProto or OptionalProto; of a
  * list, `list` holds its elements. EXIT_INVALID where it holds something else. */
 struct tensor *value_read_proto(struct build *, const char *path, int form);

@@ -674,6 +674,32 @@ struct function *read_text_function(struct reader *reader, const char *text, siz
 	return function;
 }
 
+struct graph *read_head(struct build *build, const char *file, const char *text, size_t count)
+{
+	struct reader reader = reader_new(build, file, NULL, NULL);
+	struct scan s = { &reader, text, text, text + count };
+	value_list outputs = { 0 };
+	const char *name = scan_name(&s);
+	if (!name)
+		scan_fail(&s, "the name of an operator belongs here");
+	struct graph *graph = reader_graph(&reader, name);
+	scan_want(&s, '(');
+	parse_values(&s, ')', "input", graph, true, NULL);
+	parse_arrow(&s);
+	scan_want(&s, '(');
+	parse_values(&s, ')', "output", NULL, false, &outputs);
+	if (scan_peek(&s) || s.at < s.end)
+		scan_fail(&s, "the end of the text belongs here");
+	for (size_t k = 0; k < outputs.count; k++) {
+		struct tensor *tensor = graph_tensor_new(graph, outputs.at[k].name);
+		tensor->type = outputs.at[k].type;
+		tensor->rank = outputs.at[k].rank;
+		memcpy(tensor->dims, outputs.at[k].dims, sizeof tensor->dims);
+		push(build->arena, &graph->outputs, tensor);
+	}
+	return graph;
+}
+
 struct graph *read_text(struct reader *reader, const char *text, size_t count)
 {
 	struct scan s = { reader, text, text, text + count };

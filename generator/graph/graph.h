@@ -132,7 +132,8 @@ struct node {
 	const char *overload; /* of a model function that it calls; else "" */
 	bool is_given; /* the model has it; else it was made in the place of one, and may take types that no version has
 	                */
-	int mark;      /* scratch of the pass that runs; means nothing between passes */
+	const struct own *own; /* a kernel of the user's that computes it (definitions.h); NULL: none */
+	int mark;              /* scratch of the pass that runs; means nothing between passes */
 };
 
 struct opset {

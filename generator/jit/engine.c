@@ -37,6 +37,7 @@ static void fill(struct engine *engine, struct state *state)
 	struct build *build = model->build;
 	const struct lowered *lowered = model->lowered;
 	state->program.profiled = model->options->profile;
+	state->program.name = model->name;
 	jit_build(&state->program, build, lowered, model_templates(model));
 	allocate(build, "weights", lowered->weights_bytes, &state->weights);
 	allocate(build, "workspace", lowered->workspace_bytes, &state->workspace);
@@ -53,9 +54,14 @@ void jit_lower(struct model *model)
 	const struct options *asked = model->options;
 	struct options options = *asked;
 	struct target *target = arena_new(model->build->arena, struct target);
-	*target = *asked->target;
+	uint32_t written = templates_shapes(model->build, asked->templates);
+	bool wide = false; /* libtcc knows no vectors: what is made of them is made of scalars */
+	for (int s = 0; s < SHAPE_COUNT; s++)
+		wide |= (written >> s & 1) && !shapes[s].plain;
+	*target = *(wide ? target_find("generic") : asked->target);
 	target->products = NULL;
 	target->float_epilogues = true; /* the menu's calls */
+	target->written = written;
 	options.target = target;
 	model->options = &options;
 	model_lower(model);
@@ -135,7 +141,7 @@ void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, cons
 	}
 	arguments[kernel->params.count] = (float *)state->scratch.at + JIT_LANES_MOST;
 	return jit_function(state->program.code,
-	        arena_printf(engine->model->build->arena, "%s_%s", emit_part_prefix(engine->model->build->arena, 0),
+	        arena_printf(engine->model->build->arena, "%s_%s", engine->model->name,
 	                (kernel->same ? kernel->same : kernel)->name));
 }
 

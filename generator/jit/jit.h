@@ -113,7 +113,8 @@ typedef void jit_mark(void *user, int kernel);
 typedef void jit_profile(const void *const *inputs, void *const *outputs, unsigned char *workspace,
         const unsigned char *weights, float *scratch, jit_mark *, void *user);
 struct jit_program {
-	bool profiled; /* set before: `profile` is wanted too */
+	bool profiled;    /* set before: `profile` is wanted too */
+	const char *name; /* … of the library that its kernels would be in, whose names templates know */
 	struct jit_code *code;
 	jit_run *run;
 	jit_profile *profile;  /* the same with marks: -1 before the first kernel, then the number of each behind it */
@@ -127,6 +128,7 @@ void jit_build(struct jit_program *, struct build *, const struct lowered *, str
 /* A graph of several in one text. */
 struct jit_part {
 	const struct lowered *lowered;
+	const char *name;      /* what its kernels' names begin with */
 	const char *run;       /* the function of its schedule */
 	int first_check;       /* the code of its first check */
 	struct value schedule; /* written: [{name, arguments, blocks, scalar}] */

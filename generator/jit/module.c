@@ -77,6 +77,7 @@ static void compile(struct jit_module *module, struct emit *emit, const struct p
 	struct text text;
 	for (int p = 0; p < package->part_count; p++)
 		parts[p] = (struct jit_part){ .lowered = package->parts[p].lowered,
+			.name = emit_part_prefix(arena, p),
 			.run = arena_printf(arena, "schedule_%d", p),
 			.first_check = package_first_check(package, p) };
 	text_init(&text, emit->build);

@@ -20,6 +20,12 @@ struct writing {
 	int64_t scratch;
 };
 
+/* By a template of the user's own, whose text is compiled. */
+static bool is_written(const struct writing *w, const struct kernel *kernel)
+{
+	return w->lowered->target->written >> kernel->shape & 1;
+}
+
 /* For one kernel. */
 static struct emit emit_of(struct writing *w, const struct target *target)
 {
@@ -126,7 +132,7 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t b
 		        "the JIT cannot run it: it reads and writes %zu tensors, %d at most", kernel->params.count,
 		        JIT_PARAMS_MOST);
 	const struct form *form = forms[kernel->shape];
-	for (; !can && form->make; form += !can) {
+	for (; !can && form->make && !is_written(w, kernel); form += !can) {
 		blocks = (struct blocks){ .build = w->build, .arena = &w->arena, .kernel = kernel };
 		made.value = value_dict(&w->arena);
 		can = form->make(&blocks, &emit, &made);
@@ -158,8 +164,9 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t b
 static int64_t add_scalar(struct writing *w, const struct kernel *kernel, const char *why)
 {
 	struct emit emit = emit_of(w, &w->plain);
-	if (!shapes[kernel->shape].plain)
+	if (!shapes[kernel->shape].plain && !is_written(w, kernel))
 		fail(w->build, EXIT_UNSUPPORTED, place_of(w->build->arena, kernel), "the JIT cannot run it: %s", why);
+	text_printf(&w->kernels, "#line 1 \"%s\"\n", place_of(&w->arena, kernel));
 	size_t from = w->kernels.count;
 	shapes[kernel->shape].emit(&emit, kernel, &w->kernels);
 	text_add(&w->words, w->kernels.at + from, w->kernels.count - from);
@@ -216,7 +223,8 @@ static bool add_rounds(struct writing *w, const struct kernel *kernel)
 			more[s] = more[step->same->number];
 			continue;
 		}
-		bool steps = kernel_inside(step), scalar = steps ? add_inside(w, step) : !add_blocks(w, step, 0, &why);
+		bool steps = kernel_inside(step) && !is_written(w, step),
+		     scalar = steps ? add_inside(w, step) : !add_blocks(w, step, 0, &why);
 		more[s] =
 		        scalar && !steps ? arena_printf(&w->arena, "0, %" PRId64, add_scalar(w, step, why)) : "scratch";
 		any |= scalar;
@@ -230,17 +238,18 @@ static bool add_rounds(struct writing *w, const struct kernel *kernel)
 static void add_kernel(struct writing *w, const struct kernel *kernel)
 {
 	const char *why = NULL;
-	bool steps = kernel_inside(kernel), scalar = steps ? add_inside(w, kernel) : !add_blocks(w, kernel, 0, &why);
+	bool steps = kernel_inside(kernel) && !is_written(w, kernel),
+	     scalar = steps ? add_inside(w, kernel) : !add_blocks(w, kernel, 0, &why);
 	add_schedule(w, kernel, scalar && !steps ? add_scalar(w, kernel, why) : kernel->blocks, scalar && !steps);
 	w->program->scalar[kernel->number] = scalar;
 	w->program->scalar_kernels += scalar;
 }
 
 /* The kernels of one graph, and their order. */
-static void add_part(struct writing *w, const struct jit_part *part, int number)
+static void add_part(struct writing *w, const struct jit_part *part)
 {
 	w->lowered = part->lowered;
-	w->name = emit_part_prefix(w->build->arena, number);
+	w->name = part->name;
 	w->plain = *part->lowered->target;
 	w->plain.lanes = 1;
 	w->plain.prelude = "c/prelude_scalar.jinja";
@@ -255,7 +264,7 @@ static void add_part(struct writing *w, const struct jit_part *part, int number)
 			w->program->scalar[kernel->number] = w->program->scalar[same->number];
 			w->program->scalar_kernels += w->program->scalar[same->number];
 			add_schedule(w, kernel, w->blocks[same->number],
-			        w->program->scalar[same->number] && !kernel_inside(same));
+			        w->program->scalar[same->number] && (!kernel_inside(same) || is_written(w, same)));
 			continue;
 		}
 		arena_init(&w->arena, w->build);
@@ -288,7 +297,7 @@ void jit_parts_text(struct jit_program *program, struct build *build, struct jit
 	text_init(&prelude, build);
 	for (int p = 0; p < count; p++) {
 		struct value run = value_dict(build->arena);
-		add_part(&w, &parts[p], p);
+		add_part(&w, &parts[p]);
 		value_dict_set(run, "name", value_string(parts[p].run));
 		value_dict_set(run, "schedule", w.schedule);
 		value_list_add(runs, run);
@@ -322,7 +331,7 @@ void jit_parts_text(struct jit_program *program, struct build *build, struct jit
 void jit_text(struct jit_program *program, struct build *build, const struct lowered *lowered,
         struct environment *templates, struct text *out)
 {
-	struct jit_part part = { .lowered = lowered, .run = "run", .first_check = CHECK_CODES };
+	struct jit_part part = { .lowered = lowered, .name = program->name, .run = "run", .first_check = CHECK_CODES };
 	jit_parts_text(program, build, &part, 1, templates, out);
 }
 
@@ -376,7 +385,11 @@ static struct jit_symbol *bind(struct build *build, const char *cpu, const char 
 	if (!menu)
 		fail(build, EXIT_ENVIRONMENT, NULL, "--target jit: this build has no menu for %s", cpu);
 	for (const char *p = text; (p = strstr(p, "\nvoid m_"));) {
-		const char *end = strchr(p, '('), *start = p + strlen("\nvoid ");
+		const char *end = strchr(p, '('), *start = p + strlen("\nvoid "), *close = strchr(p, ')');
+		if (!close || close[1] != ';') { /* a function of this text, of a model that is called m */
+			p = end;
+			continue;
+		}
 		const char *name = arena_copy(build->arena, start, (size_t)(end - start));
 		found = bsearch(name, menu, size, sizeof *menu, by_name);
 		if (!found)
@@ -391,6 +404,15 @@ static struct jit_symbol *bind(struct build *build, const char *cpu, const char 
 		push(build->arena, &bound, libm[i]);
 	*count = bound.count;
 	return bound.at;
+}
+
+/* Lines count from what `#line 1 "NAME"` says, where the message begins with that name. */
+static const char *line_refused(struct build *build, const char *text, const char *message)
+{
+	const char *from =
+	        strstr(text, arena_printf(build->arena, "#line 1 \"%.*s\"\n", (int)strcspn(message, ":"), message));
+	from = from ? strchr(from, '\n') + 1 : text;
+	return generated_line(build, message, from, strlen(from));
 }
 
 void jit_compile_text(struct jit_program *program, struct build *build, const char *cpu, const struct text *text,
@@ -416,8 +438,8 @@ void jit_compile_text(struct jit_program *program, struct build *build, const ch
 		fail(build, EXIT_ENVIRONMENT, NULL, "--target jit: this process may make no executable memory");
 	case JIT_MEMORY: fail(build, EXIT_LIMIT, NULL, "--target jit: not enough memory to compile");
 	case JIT_REFUSED:
-		fail(build, EXIT_ENVIRONMENT, NULL, "libtcc refused the generated code: %s",
-		        *message ? message : "it does not say why");
+		fail(build, EXIT_ENVIRONMENT, NULL, "libtcc refused the generated code: %s%s",
+		        *message ? message : "it does not say why", line_refused(build, program->text, message));
 	}
 }
 

@@ -447,8 +447,9 @@ static void make_kernels(struct lowered *lowered)
 		} else {
 			open = kernel_new(lowered, d,
 			        definition_is_order(d)               ? SHAPE_ORDER
-			                : d->reduce == REDUCE_REPEAT ? SHAPE_REPEAT
-			                                             : SHAPE_LOOPS);
+			                : d->reduce != REDUCE_REPEAT ? SHAPE_LOOPS
+			                : own_runs(lowered, d)       ? SHAPE_OWN
+			                                             : SHAPE_REPEAT);
 			open->outer = d->rank;
 			push(lowered->arena, &open->members, d);
 			push(lowered->arena, &lowered->kernels, open);

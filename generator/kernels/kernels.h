@@ -50,7 +50,16 @@ static inline struct scheduled *scheduled(const struct definition *definition)
 }
 
 /* ---- kernels ---- */
-enum shape { SHAPE_CONTRACTION, SHAPE_WINOGRAD, SHAPE_LOOPS, SHAPE_FUSED, SHAPE_ORDER, SHAPE_REPEAT, SHAPE_COUNT };
+enum shape {
+	SHAPE_CONTRACTION,
+	SHAPE_WINOGRAD,
+	SHAPE_LOOPS,
+	SHAPE_FUSED,
+	SHAPE_ORDER,
+	SHAPE_REPEAT,
+	SHAPE_OWN,
+	SHAPE_COUNT
+};
 
 /* What is different about a shape, from the layouts on: a row in generator/shapes.c.  NULL: there is nothing to do. */
 struct kernel;
@@ -512,6 +521,17 @@ const struct lowered *repeat_inside(const struct kernel *);
 int repeat_input(const struct rounds *, const struct definition *);
 int repeat_output(const struct rounds *, const struct definition *);
 bool repeat_same(const struct kernel *, const struct kernel *);
+
+/* ---- own.c: an operator of the user's own, by a kernel that he wrote ---- */
+struct own_tensors {
+	const struct expr **operand; /* for each input: a load of it */
+	struct definition **results; /* for each output: where it goes */
+};
+/* Is a repeat computed by a kernel of the user's on this target?  EXIT_UNSUPPORTED where that alone could. */
+bool own_runs(const struct lowered *, const struct definition *);
+const char *own_word(const struct kernel *);
+void own_choose(struct lowered *, struct kernel *);
+void own_parameters(struct lowered *, struct kernel *);
 
 /* Sums of neighbouring columns lie in a vector, and so does what is made of them, where nothing in it depends on which
  * lane it is: of floats, and where the target's epilogues take them, of every type that has lanes. */

@@ -1,7 +1,6 @@
 /* ops.c: the table of ops as data; finding a node's op; its attributes, checked and read by their rows. */
 #include "ops/ops.h"
 #include <assert.h>
-#include <unistd.h>
 
 enum { SCALAR_NONE = -1 };
 
@@ -52,33 +51,6 @@ const struct op *op_find(const char *domain, const char *name)
 	return NULL;
 }
 
-/* Its text says what it takes: any inputs, outputs and attributes. */
-static const struct attribute_row any_attributes[] = { { 0 } };
-
-static const struct op *own_op(const struct node *node)
-{
-	struct arena *arena = node->graph->build->arena;
-	const struct graph *main = node->graph;
-	while (main->outer)
-		main = main->outer;
-	const char *text = arena_printf(arena, "onnx/%s%s%s.jinja", node->domain, *node->domain ? "." : "", node->type);
-	if (!main->templates || strchr(node->domain, '/') || strchr(node->type, '/')
-	        || access(arena_printf(arena, "%s/%s", main->templates, text), R_OK))
-		return NULL;
-	struct op *op = arena_new(arena, struct op);
-	*op = (struct op){ .domain = node->domain,
-		.name = node->type,
-		.since = 1,
-		.scalar = SCALAR_NONE,
-		.attributes = any_attributes,
-		.define = define_text,
-		.place = body_expand,
-		.text = text,
-		.most = ANY,
-		.outs = ANY };
-	return op;
-}
-
 const struct op *op_known(const struct node *node)
 {
 	const struct op *op = op_find(node->domain, node->type);
@@ -127,19 +99,13 @@ static const struct attribute_row *row_at(const struct op *op, const char *name,
 const struct op *op_of(const struct node *node)
 {
 	const struct op *op = op_known(node);
-	if (!op && *node->domain && strncmp(node->domain, "ai.onnx", 7) && strcmp(node->domain, "ingot"))
-		node_fail(node, EXIT_UNSUPPORTED,
-		        "op %s.%s is not supported%s; onnx/%s.%s.jinja in the folder of --templates would say what it "
-		        "is",
-		        node->domain, node->type, op_meant(node->graph->build, node->domain, node->type), node->domain,
-		        node->type);
 	if (!op)
-		node_fail(node, EXIT_UNSUPPORTED, "op %s%s%s is not supported%s", node->domain,
-		        *node->domain ? "." : "", node->type, op_meant(node->graph->build, node->domain, node->type));
+		node_fail(node, EXIT_UNSUPPORTED, "op %s is not supported%s%s", own_name(node),
+		        op_meant(node->graph->build, node->domain, node->type), own_way(node));
 	if (node->since < op->since)
 		node_fail(node, EXIT_INVALID, "%s came with opset %d, the model imports %d", op->name, op->since,
 		        node->since);
-	for (int i = 0; op->attributes != any_attributes && i < node->attribute_count; i++) {
+	for (int i = 0; op->attributes && i < node->attribute_count; i++) {
 		const struct attribute_row *row = row_at(op, node->attributes[i].name, node->since);
 		if (!row)
 			node_fail(node, EXIT_INVALID, "%s of opset %d has no attribute \"%s\"", op->name, node->since,

@@ -25,7 +25,7 @@ struct op {
 	const char *domain, *name;
 	int since;                              /* the first version that has it */
 	int scalar;                             /* elementwise families: enum scalar; else -1 */
-	const struct attribute_row *attributes; /* as tables/ops.h says; the last has no name */
+	const struct attribute_row *attributes; /* as tables/ops.h says; the last has no name.  NULL: any */
 	void (*infer)(struct node *, const struct op *);
 	void (*define)(struct definer *, const struct op *);
 	/* Of an op that other nodes stand for, as a text or graphs of its own say: puts them in its place, inferred;
@@ -431,6 +431,15 @@ void strings_border(struct bodies *, struct graph *, struct tensor *, struct ten
 bool body_expand(struct bodies *, struct node *, const struct op *);
 void define_text(struct definer *, const struct op *); /* of a node that stayed: refuses it */
 
+/* onnx/NAME.shape for a node; `blocks`: as it says. */
+struct bytes shape_render(struct bodies *, const struct node *, const struct op *, const char *name, int64_t *blocks);
+struct value kernel_globals(const struct node *, const struct op *); /* what texts are given of the node */
+
+/* ---- own.c: operators of the user's own, in the main graph's folder of templates ---- */
+const struct op *own_op(const struct node *); /* NULL: no file there says what it is */
+const char *own_name(const struct node *);    /* "my.Foo" */
+const char *own_way(const struct node *);     /* "; onnx/my.Foo.jinja … would say what it is"; "" of ONNX's own */
+
 /* ---- control.c: nodes that hold graphs; control.h says what its files share ---- */
 void define_graphs(struct definer *, const struct op *); /* of a node that stayed: refuses it */
 bool node_is_random(const struct node *);
@@ -478,6 +487,8 @@ void repeat_out(struct repeating *, struct tensor *, struct tensor *carries, boo
 /* When the body is whole: its results, one for each output.  going: the input that says whether a round comes; NULL:
  * all do. */
 struct tensor **repeat_node(struct repeating *, int64_t rounds, struct tensor *going);
+/* The same of one round, which a kernel of the user's own computes; `out` are its results. */
+void repeat_own(struct repeating *, const struct own *, struct tensor **out);
 
 /* ---- the families ---- */
 #define T(...)

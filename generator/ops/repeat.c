@@ -269,25 +269,19 @@ static int64_t *moves_of(struct arena *arena, const struct repeat_port *ports, s
 	return at;
 }
 
-struct tensor **repeat_node(struct repeating *r, int64_t rounds, struct tensor *going)
+static struct tensor **make_node(
+        struct repeating *r, int64_t rounds, const struct tensor *going, const struct own *own, struct tensor **out)
 {
 	struct arena *arena = r->build->arena;
-	size_t ins, outs = r->out.count;
-	capture_all(r);
-	want_nodes(r);
-	move_steady(r, going);
-	size_t from = r->graph->nodes.count;
-	(void)define_graph(r->body); /* what it refuses, the loop is unrolled for */
-	if (!repeat_pays(rounds, r->body->nodes.count))
-		cannot(r, "it is small");
-	ins = r->operands.count;
+	size_t ins = r->operands.count, outs = r->out.count, from = r->graph->nodes.count;
 	struct node *node = graph_node_new(r->graph, "ingot", "Repeat", r->node->name, (int)ins, (int)outs);
 	node->since = 1;
 	node->where = r->node->where;
+	node->own = own;
 	if (ins)
 		memcpy(node->in, r->operands.at, ins * sizeof *node->in);
 	for (size_t k = 0; k < outs; k++) {
-		node->out[k] = graph_tensor_fresh(r->graph, r->body->outputs.at[k]->name);
+		node->out[k] = out ? out[k] : graph_tensor_fresh(r->graph, r->body->outputs.at[k]->name);
 		node->out[k]->producer = node;
 	}
 	int64_t goes = -1;
@@ -318,6 +312,26 @@ struct tensor **repeat_node(struct repeating *r, int64_t rounds, struct tensor *
 	node->attribute_count = COUNT(attributes);
 	r->bodies->walk(r->bodies, r->graph, from);
 	return node->out;
+}
+
+struct tensor **repeat_node(struct repeating *r, int64_t rounds, struct tensor *going)
+{
+	capture_all(r);
+	want_nodes(r);
+	move_steady(r, going);
+	(void)define_graph(r->body); /* what it refuses, the loop is unrolled for */
+	if (!repeat_pays(rounds, r->body->nodes.count))
+		cannot(r, "it is small");
+	return make_node(r, rounds, going, NULL, NULL);
+}
+
+void repeat_own(struct repeating *r, const struct own *own, struct tensor **out)
+{
+	for (size_t k = 0; k < r->out.count; k++)
+		r->out.at[k].moves = REPEAT_STEADY;
+	capture_all(r);
+	want_nodes(r);
+	make_node(r, 1, NULL, own, out);
 }
 
 /* ---- with a way back ---- */
@@ -384,7 +398,8 @@ static const struct graph *body_of(const struct node *node)
 		        && (out[k] == REPEAT_CARRIED
 		                        ? pair[k] >= 0 && (size_t)pair[k] < ins && in[pair[k]] == REPEAT_CARRIED
 		                                && fits(of, graph->inputs.at[pair[k]], false, 0)
-		                        : out[k] == REPEAT_SLICED || out[k] == -1);
+		                        : out[k] == REPEAT_SLICED || out[k] == -1
+		                                || (out[k] == REPEAT_STEADY && rounds == 1));
 		for (size_t other = 0; right && other < k; other++)
 			right = out[k] != REPEAT_CARRIED || out[other] != REPEAT_CARRIED || pair[k] != pair[other];
 		carried -= out[k] == REPEAT_CARRIED;
@@ -407,7 +422,7 @@ void infer_repeat(struct node *node, const struct op *op)
 	for (int k = 0; k < node->outs; k++) {
 		const struct tensor *of = body->outputs.at[k];
 		struct dim dims[MAX_RANK] = { dim_of(node_int(node, "rounds", 1)) };
-		bool sliced = out[k] != REPEAT_CARRIED;
+		bool sliced = out[k] == REPEAT_SLICED || out[k] < 0;
 		memcpy(dims + sliced, of->dims, (size_t)of->rank * sizeof *dims);
 		infer_output(node, k, of->type, of->rank + sliced, dims);
 	}
@@ -517,8 +532,14 @@ void define_repeat(struct definer *definer, const struct op *op)
 	for (size_t i = 0; i < ins; i++)
 		rounds_port_in(&l, definer_in_stored(definer, (int)i),
 		        in[i] < 0 ? REPEAT_SLICED : (enum repeat_moves)in[i], in[i] < 0);
-	for (size_t k = 0; k < outs; k++)
+	for (size_t k = 0; k < outs; k++) {
 		rounds_port_out(&l, out[k] == REPEAT_CARRIED ? (int)pair[k] : -1, out[k] < 0);
+		if (out[k] == REPEAT_STEADY)
+			l.out.at[k].moves = REPEAT_STEADY;
+	}
+	l.repeat->own = node->own;
+	if (node->own) /* its kernel asks nothing */
+		l.repeat->body->checks.count = 0;
 	if (l.repeat->body->checks.count)
 		carry_checks(&l, &checks,
 		        define_constant(definer->program, definer_name(definer, "true"), DTYPE_BOOL, 0, NULL, &yes));

@@ -21,6 +21,10 @@
  *                         by what `Shape` makes of its inputs, by 0 and by -1, and takes no bound for a number of
  *                         elements; its nodes carry the counts then.  Without it such an input is refused
  *
+ * onnx/NAME.shape of an op that a kernel of the user's own computes (ops/own.c) is given the same, but for counts(), and
+ *
+ *     blocks(count)       says that the kernel's function runs over so many blocks, in any order; else one
+ *
  * What keeps float32 inside (a row TW) never sees floats of 16 bits: onnx/wide.jinja stands around it then, given `op`
  * (with its domain), `to` (their type) and `given`, the node's attributes {name, kind}. */
 #include "ops/ops.h"
@@ -132,7 +136,7 @@ static struct value default_value(const struct attribute_row *row)
 static void set_attributes(struct arena *arena, struct value globals, const struct node *node, const struct op *op)
 {
 	for (int ours = 0; ours < 2; ours++)
-		for (const struct attribute_row *row = op->attributes; row->name; row++)
+		for (const struct attribute_row *row = op->attributes; row && row->name; row++)
 			if (ours == (row->from <= node->since && node->since <= row->to))
 				value_dict_set(globals, row->name, default_value(row));
 	for (int i = 0; i < node->attribute_count; i++)
@@ -144,6 +148,7 @@ struct rendering {
 	const struct node *node;
 	const char *refusal;
 	bool counts;
+	int64_t blocks;
 };
 
 /* The message is the node's alone: where the text stands that says it is nothing to the user. */
@@ -189,6 +194,17 @@ static struct value counts(struct template_call *call)
 {
 	struct rendering *rendering = call->user;
 	rendering->counts = true;
+	return value_string("");
+}
+
+static struct value blocks(struct template_call *call)
+{
+	struct rendering *rendering = call->user;
+	rendering->blocks = call_int(call, 0, 1);
+	if (rendering->blocks < 1 || rendering->blocks > INT32_MAX)
+		refuse(call, EXIT_INVALID,
+		        arena_printf(call->arena, "blocks(%" PRId64 "): a number from 1 to 2^31 - 1 is right",
+		                rendering->blocks));
 	return value_string("");
 }
 
@@ -296,6 +312,42 @@ static bool all_known(const struct node *node)
 	return true;
 }
 
+/* What a text is given of a node. */
+static struct value globals_of(const struct node *node, const struct op *op, struct rendering *rendering)
+{
+	struct arena *arena = node->graph->build->arena;
+	struct value globals = value_dict(arena);
+	*rendering = (struct rendering){ .node = node, .blocks = 1 };
+	value_dict_set(globals, "opset", value_int(node->since));
+	set_attributes(arena, globals, node, op);
+	value_dict_set(globals, "inputs", tensors_of(arena, op->most, node->ins, node->in));
+	value_dict_set(globals, "outputs", tensors_of(arena, op->outs, node->outs, node->out));
+	value_dict_set(globals, "attribute", value_function(arena, "attribute", "name default?", attribute, rendering));
+	value_dict_set(globals, "axis_of", value_function(arena, "axis_of", "axis rank", axis_of, rendering));
+	value_dict_set(globals, "floats", value_function(arena, "floats", "*", floats, rendering));
+	value_dict_set(globals, "utf8", value_function(arena, "utf8", "string", utf8, rendering));
+	value_dict_set(globals, "want", value_function(arena, "want", "right message", want, rendering));
+	value_dict_set(globals, "able", value_function(arena, "able", "right message", able, rendering));
+	return globals;
+}
+
+struct bytes shape_render(
+        struct bodies *bodies, const struct node *node, const struct op *op, const char *name, int64_t *asked)
+{
+	struct arena *arena = node->graph->build->arena;
+	struct rendering *rendering = arena_new(arena, struct rendering);
+	struct value globals = globals_of(node, op, rendering);
+	value_dict_set(globals, "blocks", value_function(arena, "blocks", "count", blocks, rendering));
+	struct bytes text = rendered(environment_of(bodies, node), rendering, name, globals);
+	*asked = rendering->blocks;
+	return text;
+}
+
+struct value kernel_globals(const struct node *node, const struct op *op)
+{
+	return globals_of(node, op, arena_new(node->graph->build->arena, struct rendering));
+}
+
 bool body_expand(struct bodies *bodies, struct node *node, const struct op *op)
 {
 	struct build *build = node->graph->build;
@@ -306,20 +358,9 @@ bool body_expand(struct bodies *bodies, struct node *node, const struct op *op)
 	if (bodies->depth > DEPTH_MOST)
 		node_fail(node, EXIT_LIMIT, "function bodies stand in each other deeper than %d: %s", DEPTH_MOST,
 		        op->text);
-	struct value globals = value_dict(arena);
-	value_dict_set(globals, "opset", value_int(node->since));
-	set_attributes(arena, globals, node, op);
-	value_dict_set(globals, "inputs", tensors_of(arena, op->most, node->ins, node->in));
-	value_dict_set(globals, "outputs", tensors_of(arena, op->outs, node->outs, node->out));
 	struct rendering *rendering = arena_new(arena, struct rendering);
-	rendering->node = node;
-	value_dict_set(globals, "attribute", value_function(arena, "attribute", "name default?", attribute, rendering));
-	value_dict_set(globals, "axis_of", value_function(arena, "axis_of", "axis rank", axis_of, rendering));
+	struct value globals = globals_of(node, op, rendering);
 	value_dict_set(globals, "counts", value_function(arena, "counts", "", counts, rendering));
-	value_dict_set(globals, "floats", value_function(arena, "floats", "*", floats, rendering));
-	value_dict_set(globals, "utf8", value_function(arena, "utf8", "string", utf8, rendering));
-	value_dict_set(globals, "want", value_function(arena, "want", "right message", want, rendering));
-	value_dict_set(globals, "able", value_function(arena, "able", "right message", able, rendering));
 	const char *wide = widening(arena, globals, node, op);
 	struct bytes text = rendered(environment_of(bodies, node), rendering, wide ? wide : op->text, globals);
 	if (!rendering->counts)

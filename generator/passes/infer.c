@@ -21,6 +21,8 @@ static bool is_worth_folding(const struct node *node)
 {
 	struct build *build = node->graph->build;
 	double in_bytes = 0, out_bytes = 0;
+	if (node->own && !node->own->told)
+		return false;
 	for (int i = 0; i < node->ins; i++) {
 		if (!node->in[i])
 			continue;

@@ -144,6 +144,24 @@ def lists(folder, tree):
     expect("a sequence of one: builds and runs", code == 0 and call(folder + "/build/program")[0] == 0, text)
 
 
+def own(folder, tree):
+    """A kernel of one's own: another text of it, and the library follows."""
+    def kernel(more):
+        write(folder + "/mine/c/my.Foo.jinja", "void {{ kernel.name }}({{ kernel.params }}, long from, long to)\n{\n\tfor (long i = from; i < to; i++)\n"
+              "\t\t{{ outputs[0].name }}[i] = {{ inputs[0].name }}[i] + %s;\n}\n" % more)
+
+    project(folder, "TEMPLATES mine")
+    write(folder + "/net.onnxtxt", '<ir_version: 8, opset_import: ["" : 17, "my" : 1]>\nnet (float[N,4] x) => (float[N,4] y) { y = my.Foo (x) }\n')
+    write(folder + "/mine/onnx/my.Foo.shape", "//% do blocks(inputs[0].size)\nFoo (float[N,M] x) => (float[N,M] y)\n")
+    kernel(1)
+    code, text = configure(folder, tree)
+    code, text = call("cmake", "--build", folder + "/build") if code == 0 else (code, text)
+    if expect("a kernel of one's own: builds and runs", code == 0 and call(folder + "/build/program")[0] == 0, text):
+        kernel(2)
+        code, text = call("cmake", "--build", folder + "/build")
+        expect("a kernel of one's own: changed, and the library with it", code == 0 and call(folder + "/build/program")[0] == 100, text)
+
+
 def wrong(folder, tree):
     for i, (name, arguments, part) in enumerate((("unknown CPU", "CPU z80", "z80"), ("unknown word", "PROFILE bare CPUS generic", "ingot_add_model: what is \"CPUS;generic\"?"),
                                                  ("no number of threads", "THREADS many", "many"))):
@@ -186,6 +204,7 @@ def main():
                 here(os.path.join(folder, compiler), tree, compiler)
         external(os.path.join(folder, "external"), tree)
         lists(os.path.join(folder, "lists"), tree)
+        own(os.path.join(folder, "own"), tree)
         wrong(os.path.join(folder, "wrong"), tree)
         board(os.path.join(folder, "board"), tree)
     return failures > 0
