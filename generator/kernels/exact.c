@@ -2,30 +2,58 @@
  *
  * What no instruction of the target multiplies as words (products.c) then takes the tiles and windows of floats: i is
  * int32(sum(k) float(x - zx) * float(w - zw)), where the constants show that no sum can be larger.  Whoever reads
- * float(i) reads the sum itself. */
+ * float(i) reads the sum itself.  A sum that may be larger is that of a few parts of its terms, each of which may not. */
 #include "kernels/kernels.h"
 
-enum { EXACT_MOST = 1 << 24 };
+enum { EXACT_MOST = 1 << 24, PARTS_MOST = 32 };
+
+/* Some of a sum's terms: rounds from … from + count - 1 of its reduced variable v. */
+struct part {
+	int v;
+	int64_t from, count;
+};
+
+/* Each variable as that of a sum of `part` alone, whose output variables are moved down by `gone`. */
+static void part_variables(
+        struct arena *arena, const struct definition *sum, const struct part *part, int gone, const struct index **with)
+{
+	for (int k = 0; k < sum->reduced; k++) {
+		bool parted = k == part->v;
+		int64_t extent = parted ? part->count : sum->reduced_extents[k];
+		with[sum->rank + k] =
+		        index_plus(arena, index_var(arena, sum->rank - gone + k, extent), parted ? part->from : 0);
+	}
+}
+
+static int64_t part_terms(const struct definition *sum, const struct part *part)
+{
+	int64_t terms = 1;
+	for (int k = 0; k < sum->reduced; k++)
+		terms *= k == part->v ? part->count : sum->reduced_extents[k];
+	return terms;
+}
 
 /* The largest sum of magnitudes of a factor's terms that an element has. */
-static int64_t magnitude_of(struct program *program, const struct definition *sum, const struct expr *factor)
+static int64_t magnitude_of(
+        struct program *program, const struct definition *sum, const struct expr *factor, const struct part *part)
 {
 	const struct index *with[MAX_VARS] = { 0 };
-	int64_t extents[MAX_RANK], most = 0;
+	int64_t extents[MAX_RANK], terms[MAX_RANK], most = 0;
 	int rank = 0;
 	size_t before = program->all.count;
 	if (!expr_is_constant(factor))
-		return expr_magnitude(factor) * definition_terms(sum);
+		return expr_magnitude(factor) * part_terms(sum, part);
 	for (int v = 0; v < sum->rank; v++)
 		if (expr_uses(factor, v)) {
 			extents[rank] = sum->extents[v];
 			with[v] = index_var(program->arena, rank, extents[rank]);
 			rank++;
 		}
-	for (int k = 0; k < sum->reduced; k++)
-		with[sum->rank + k] = index_var(program->arena, rank + k, sum->reduced_extents[k]);
+	part_variables(program->arena, sum, part, sum->rank - rank, with);
+	memcpy(terms, sum->reduced_extents, sizeof terms);
+	terms[part->v] = part->count;
 	struct definition *sums = define_reduction(program, arena_printf(program->arena, "%s.most", sum->name), rank,
-	        extents, REDUCE_SUM, sum->reduced, sum->reduced_extents, NULL,
+	        extents, REDUCE_SUM, sum->reduced, terms, NULL,
 	        expr_scalar(program->arena, SCALAR_abs, expr_substitute(program->arena, factor, with), NULL, NULL));
 	definition_fold(program, sums);
 	for (int64_t i = 0, n = definition_elements(sums); i < n; i++) {
@@ -36,17 +64,43 @@ static int64_t magnitude_of(struct program *program, const struct definition *su
 	return most;
 }
 
-/* starts: with what it starts from, too. */
-static bool is_exact(struct program *program, const struct definition *sum, bool *starts)
+/* No sum of the part's terms has a larger magnitude. */
+static double bound_of(struct program *program, const struct definition *sum, const struct part *part)
 {
 	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
-	double least = EXACT_MOST, start = sum->start ? EXACT_MOST : 0;
-	if (sum->start && expr_is_constant(sum->start))
-		start = (double)expr_magnitude(sum->start);
-	for (int i = 0; i < 2 && least >= EXACT_MOST; i++)
-		least = (double)magnitude_of(program, sum, factor[i]) * (double)expr_magnitude(factor[1 - i]);
-	*starts = sum->start && least + start < EXACT_MOST;
-	return least < EXACT_MOST;
+	double least = 0;
+	for (int i = 0; i < 2 && (!i || least >= EXACT_MOST); i++) {
+		double one =
+		        (double)magnitude_of(program, sum, factor[i], part) * (double)expr_magnitude(factor[1 - i]);
+		least = i && least < one ? least : one;
+	}
+	return least;
+}
+
+static struct part nth_part(const struct definition *sum, int v, int64_t count, int n)
+{
+	int64_t from = count * n, left = sum->reduced_extents[v] - from;
+	return (struct part){ v, from, left < count ? left : count };
+}
+
+/* Into how many parts, `count` rounds of variable v each; 0: there is no such way. */
+static int find_parts(struct program *program, const struct definition *sum, double whole, int *v, int64_t *count)
+{
+	for (int k = *v = 0; k < sum->reduced; k++)
+		*v = sum->reduced_extents[k] >= sum->reduced_extents[*v] ? k : *v;
+	int64_t extent = sum->reduced_extents[*v], least = (int64_t)(whole / EXACT_MOST) + 1;
+	for (; least <= PARTS_MOST && least <= extent; least = least + (least + 3) / 4) {
+		*count = (extent + least - 1) / least;
+		int parts = (int)((extent + *count - 1) / *count);
+		bool exact = true;
+		for (int n = 0; n < parts && exact; n++) {
+			struct part part = nth_part(sum, *v, *count, n);
+			exact = bound_of(program, sum, &part) < EXACT_MOST;
+		}
+		if (exact)
+			return parts;
+	}
+	return 0;
 }
 
 /* ---- a factor in floats ---- */
@@ -70,20 +124,89 @@ static const struct expr *at_own(void *user, const struct expr *load)
 	return load == w->load ? expr_load_own(w->program->arena, load->of) : load;
 }
 
+struct choosing {
+	const struct expr *select, *choice;
+	bool one;
+};
+static enum visit see_select(void *user, const struct expr *e)
+{
+	struct choosing *c = user;
+	if (e->kind != EXPR_SELECT)
+		return VISIT_PARTS;
+	c->one &= !c->select || c->select == e;
+	c->select = e;
+	return VISIT_PAST;
+}
+static const struct expr *chosen(struct rewriter *r, const struct expr *e)
+{
+	const struct choosing *c = r->user;
+	return e == c->select ? c->choice : NULL;
+}
+
+static bool is_zero(const struct expr *e)
+{
+	return e->kind == EXPR_NUMBER  ? !e->integer
+	        : e->kind == EXPR_CAST ? is_zero(e->arg[0])
+	                               : e->kind == EXPR_SCALAR && e->row == SCALAR_sub && e->arg[0] == e->arg[1];
+}
+
+/* What is 0 outside of some ranges, as a select of that 0: a border of zero points, less those, is one. */
+static const struct expr *zeros_outside(struct arena *arena, const struct expr *factor)
+{
+	struct choosing c = { .one = true };
+	struct rewriter r = { .arena = arena, .expr = chosen, .user = &c };
+	expr_visit(factor, see_select, &c);
+	if (!c.select || !c.one || c.select == factor)
+		return factor;
+	c.choice = c.select->arg[1];
+	if (!is_zero(rewrite_expr(&r, factor)))
+		return factor;
+	c.choice = c.select->arg[0];
+	r = (struct rewriter){ .arena = arena, .expr = chosen, .user = &c };
+	return expr_select(arena, c.select->ranges, c.select->range_count, rewrite_expr(&r, factor),
+	        expr_integer(arena, factor->type, 0));
+}
+
+/* A constant of more tensors than one: weights, less a zero point for each channel. */
+static const struct expr *constant_floats(
+        struct program *program, const struct definition *sum, const struct expr *factor)
+{
+	struct arena *arena = program->arena;
+	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	int rank = 0;
+	for (int v = 0; v < sum->rank + sum->reduced; v++)
+		if (expr_uses(factor, v)) {
+			if (rank == MAX_RANK)
+				return NULL;
+			extents[rank] = v < sum->rank ? sum->extents[v] : sum->reduced_extents[v - sum->rank];
+			at[rank] = index_var(arena, v, extents[rank]);
+			with[v] = index_var(arena, rank, extents[rank]);
+			rank++;
+		}
+	struct definition *made = define_map(program, arena_printf(arena, "%s.floats", sum->name), rank, extents,
+	        expr_cast(arena, DTYPE_F32, expr_substitute(arena, factor, with)));
+	definition_fold(program, made);
+	return expr_load(arena, made, at);
+}
+
 /* A map of the tensor that it loads, which several layers may share; NULL: it is of more than one. */
-static const struct expr *widened(struct program *program, const struct expr *factor)
+static const struct expr *widened(
+        struct program *program, const struct definition *sum, const struct expr *factor, bool roomy)
 {
 	struct arena *arena = program->arena;
 	struct widening w = { program, NULL, true };
+	factor = roomy ? zeros_outside(arena, factor) : factor;
 	if (factor->kind == EXPR_SELECT) {
-		const struct expr *inner = factor->arg[1]->kind == EXPR_NUMBER && !factor->arg[1]->integer
-		        ? widened(program, factor->arg[0])
-		        : NULL;
+		const struct expr *inner =
+		        is_zero(factor->arg[1]) ? widened(program, sum, factor->arg[0], roomy) : NULL;
 		return inner ? expr_select(
 		               arena, factor->ranges, factor->range_count, inner, expr_number(arena, DTYPE_F32, 0))
 		             : NULL;
 	}
 	expr_loads(factor, see_load, &w);
+	if (!w.one && expr_is_constant(factor))
+		return constant_floats(program, sum, factor);
 	if (!w.load || !w.one || expr_has(factor, 1u << EXPR_SELECT | 1u << EXPR_INDEX))
 		return NULL;
 	struct definition *of = w.load->of, *made = NULL;
@@ -107,47 +230,76 @@ static const struct expr *widened(struct program *program, const struct expr *fa
 
 /* ---- the sum ---- */
 
-struct reading {
-	const struct definition *sum;
-	struct definition *floats;
-};
 static const struct expr *read_floats(struct rewriter *r, const struct expr *e)
 {
-	const struct reading *reading = r->user;
+	const struct exact_sums *sums = r->user;
 	const struct expr *load = e->kind == EXPR_CAST && e->type == DTYPE_F32 ? e->arg[0] : NULL;
-	return load && load->kind == EXPR_LOAD && load->of == reading->sum
-	        ? expr_load(r->arena, reading->floats, load->at)
-	        : NULL;
+	struct definition *floats = load && load->kind == EXPR_LOAD ? sums->floats[load->of->number] : NULL;
+	return floats ? rewrite_load(r, load, floats) : NULL;
 }
 static const struct expr *read_all(void *user, const struct expr *e) { return rewrite_expr(user, e); }
 
-bool sum_in_floats(struct program *program, struct definition *sum)
+void exact_sums_read(struct program *program, struct exact_sums *sums)
+{
+	struct rewriter rewriter = { .arena = program->arena, .expr = read_floats, .user = sums };
+	if (!sums->all.count)
+		return;
+	sums->floats = arena_new_array(program->arena, struct definition *, program->all.count);
+	for (size_t i = 0; i < sums->all.count; i++)
+		sums->floats[sums->all.at[i].sum->number] = sums->all.at[i].floats;
+	for (size_t i = (size_t)sums->all.at[0].sum->number + 1; i < program->all.count; i++)
+		definition_map(program->all.at[i], read_all, &rewriter);
+}
+
+/* The sum of some terms, in floats. */
+static struct definition *part_in_floats(struct program *program, const struct definition *sum, const struct part *part,
+        const struct expr *start, const struct expr *terms)
+{
+	struct arena *arena = program->arena;
+	struct definition like = *sum;
+	const struct index *with[MAX_VARS] = { 0 };
+	part_variables(arena, sum, part, 0, with);
+	if (part->count < sum->reduced_extents[part->v])
+		like.reduced_counts[part->v] = NULL;
+	like.reduced_extents[part->v] = part->count;
+	return define_sum_like(
+	        program, arena_printf(arena, "%s.exact", sum->name), &like, start, expr_substitute(arena, terms, with));
+}
+
+bool sum_in_floats(struct program *program, struct definition *sum, bool roomy, struct exact_sums *sums)
 {
 	struct arena *arena = program->arena;
 	size_t before = program->all.count;
-	bool starts;
-	if (!is_exact(program, sum, &starts))
+	struct part all = { 0, 0, sum->reduced_extents[0] };
+	double whole = bound_of(program, sum, &all);
+	int v = 0, count = 1;
+	int64_t each = all.count;
+	if (whole >= EXACT_MOST && !(roomy && (count = find_parts(program, sum, whole, &v, &each))))
 		return false;
-	const struct expr *a = widened(program, sum->body->arg[0]), *b = a ? widened(program, sum->body->arg[1]) : NULL;
+	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
+	const struct expr *a = widened(program, sum, factor[0], roomy),
+	                  *b = a ? widened(program, sum, factor[1], roomy) : NULL;
 	if (!b) {
 		program->all.count = before;
 		return false;
 	}
-	const struct expr *start = NULL, *offset = starts ? NULL : sum->start;
-	if (starts) /* a load, as products want it */
+	const struct expr *terms = expr_scalar(arena, SCALAR_mul, a, b, NULL), *start = NULL, *offset = sum->start,
+	                  *body = NULL;
+	if (count == 1 && sum->start && expr_is_constant(sum->start)
+	        && whole + (double)expr_magnitude(sum->start) < EXACT_MOST) { /* a load, as products want it */
 		start = expr_settle(program, arena_printf(arena, "%s.start", sum->name), sum,
 		        expr_cast(arena, DTYPE_F32, sum->start));
-	struct definition *floats = define_sum_like(program, arena_printf(arena, "%s.exact", sum->name), sum, start,
-	        expr_scalar(arena, SCALAR_mul, a, b, NULL));
-	program_move(program, before, sum);
-	become_map(sum, expr_cast(arena, DTYPE_I32, expr_load_own(arena, floats)));
-	if (offset) {
-		sum->body = expr_scalar(arena, SCALAR_add, sum->body, offset, NULL);
-		return true;
+		offset = NULL;
 	}
-	struct reading reading = { sum, floats };
-	struct rewriter rewriter = { .arena = arena, .expr = read_floats, .user = &reading };
-	for (size_t i = (size_t)sum->number + 1; i < program->all.count; i++)
-		definition_map(program->all.at[i], read_all, &rewriter);
+	for (int n = 0; n < count; n++) {
+		struct part part = nth_part(sum, v, each, n);
+		struct definition *floats = part_in_floats(program, sum, &part, start, terms);
+		const struct expr *one = expr_cast(arena, DTYPE_I32, expr_load_own(arena, floats));
+		body = body ? expr_scalar(arena, SCALAR_add, body, one, NULL) : one;
+		if (count == 1 && !offset)
+			push(arena, &sums->all, (struct exact_sum){ sum, floats });
+	}
+	program_move(program, before, sum);
+	become_map(sum, offset ? expr_scalar(arena, SCALAR_add, body, offset, NULL) : body);
 	return true;
 }

@@ -318,8 +318,17 @@ const struct product *product_of(
         const struct target *, const struct definition *); /* NULL: no sum of products that it has, or not in a chain */
 /* Sums of products of small integers take the target's best product: what they read becomes words, or floats. */
 void choose_products(struct program *, const struct target *);
-/* exact.c: the same sum in floats, where those have all that it can be; false: it may be more. */
-bool sum_in_floats(struct program *, struct definition *);
+/* exact.c: the same sum in floats, where those have all that it can be; false: it may be more.  roomy: floats may
+ * also be made for borders of zero points and sums of some of the terms. */
+struct exact_sum {
+	struct definition *sum, *floats;
+};
+struct exact_sums { /* which became floats … */
+	VECTOR(struct exact_sum) all;
+	struct definition **floats; /* by number; exact_sums_read's own */
+};
+bool sum_in_floats(struct program *, struct definition *, bool roomy, struct exact_sums *);
+void exact_sums_read(struct program *, struct exact_sums *); /* … and whoever reads them as floats reads those */
 
 /* ---- near.c: what stands near at one time, each a part of a cache of the target: one row of near.h ---- */
 enum near {

@@ -230,6 +230,7 @@ struct rewriting {
 	const struct target *target;
 	struct definition *words[REMEMBERED];
 	int made;
+	struct exact_sums floats;
 };
 
 static struct definition *words_alike(const struct rewriting *r, const struct factor *f, const struct expr *body)
@@ -378,7 +379,8 @@ static void choose_product(struct rewriting *r, struct definition *d, bool words
 {
 	bool floats = !words || r->target->has_fma;
 	for (size_t p = 0; p < COUNT(products) && words; p++) {
-		if (products[p].k == 1 && floats && products[p].sum == d->type && sum_in_floats(r->program, d))
+		if (products[p].k == 1 && floats && products[p].sum == d->type
+		        && sum_in_floats(r->program, d, false, &r->floats))
 			return;
 		for (int v = d->rank + d->reduced;
 		        v-- > d->rank && products[p].sum == d->type && has_product(r->target, &products[p]);)
@@ -386,7 +388,7 @@ static void choose_product(struct rewriting *r, struct definition *d, bool words
 				return;
 	}
 	if (!words)
-		sum_in_floats(r->program, d);
+		sum_in_floats(r->program, d, !(r->target->small && r->target->short_stack), &r->floats);
 }
 
 /* Where memory is short and size is what is asked for, no words are made: those of 16 bits would double the weights,
@@ -402,5 +404,6 @@ void choose_products(struct program *program, const struct target *target)
 			choose_product(&r, d, words);
 		i = (size_t)d->number; /* what it reads now stands before it */
 	}
+	exact_sums_read(program, &r.floats);
 	program_remove_dead(program);
 }

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""integers.py JIT_BENCH INGOT: drawn products and convolutions of bytes, whose sums may be larger than floats have integers: the interpreter's bits by the menu of each
+class of this CPU, and no sum is left to libtcc.  77 without libtcc."""
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+
+COUNT = 24
+RANGES = {"uint8": (0, 255), "int8": (-128, 127), "int32": (-5000, 5000)}
+
+
+def numbers(draw, type, dims, name, low=None, high=None):
+    count = 1
+    for extent in dims:
+        count *= extent
+    least, most = RANGES[type] if low is None else (low, high)
+    ends = draw.random() < 0.2
+    values = [draw.choice((least, most)) if ends else draw.randint(least, most) for _ in range(count)]
+    shape = "[%s]" % ",".join(map(str, dims)) if dims else ""
+    return "%s%s %s = {%s}" % (type, shape, name, ", ".join(map(str, values)))
+
+
+def convolution(draw):
+    """QLinearConv: borders of a zero point, weights of one scale or of one for each channel, groups, depthwise."""
+    x, w, y = draw.choice(("uint8", "int8")), draw.choice(("uint8", "int8", "int8")), draw.choice(("uint8", "int8"))
+    groups = draw.choice((1, 1, 1, 2, 0))
+    channels = draw.choice((8, 64, 96, 256)) if groups == 1 else draw.choice((8, 16, 24))
+    outs = draw.choice((3, 8, 16)) if groups else channels
+    groups = groups or channels
+    outs = (outs + groups - 1) // groups * groups
+    kernel, size = draw.choice((1, 3, 3)), draw.randint(3, 9)
+    each = draw.random() < 0.4 and w == "int8"
+    constants = ["float xs = {0.02}", "float ys = {%s}" % draw.choice((0.5, 3.0)), numbers(draw, x, (), "xz"), numbers(draw, y, (), "yz"),
+                 numbers(draw, w, (outs, channels // groups, kernel, kernel), "w"), numbers(draw, "int32", (outs,), "b")]
+    if each:
+        constants += ["float[%d] ws = {%s}" % (outs, ", ".join("%.3f" % draw.uniform(0.01, 0.05) for _ in range(outs))), numbers(draw, w, (outs,), "wz", 0, 0)]
+    else:
+        constants += ["float ws = {0.01}", numbers(draw, w, (), "wz")]
+    pads, stride = [draw.choice((0, 1)) if kernel > 1 else 0 for _ in range(4)], draw.choice((1, 1, 2))
+    bias = ", b" if draw.random() < 0.7 else ""
+    return ("%s[1,%d,%d,%d] x" % (x, channels, size, size), "%s[1,%d,?,?] y" % (y, outs), constants,
+            "y = QLinearConv<kernel_shape=[%d,%d], pads=%s, strides=[%d,%d], group=%d> (x, xs, xz, w, ws, wz, ys, yz%s)"
+            % (kernel, kernel, pads, stride, stride, groups, bias))
+
+
+def product(draw):
+    """MatMulInteger of up to 6000 terms."""
+    x, w = draw.choice(("uint8", "int8")), draw.choice(("uint8", "int8"))
+    rows, terms, columns = draw.randint(1, 7), draw.choice((40, 300, 517, 600, 2999, 6000)), draw.choice((1, 5, 16, 20))
+    constants = [numbers(draw, x, (), "xz"), numbers(draw, w, (), "wz")]
+    inputs = "%s[%d,%d] x" % (x, rows, terms)
+    if draw.random() < 0.6:
+        constants.append(numbers(draw, w, (terms, columns), "w"))
+    else:
+        inputs += ", %s[%d,%d] w" % (w, terms, columns)
+    return inputs, "int32[%d,%d] y" % (rows, columns), constants, "y = MatMulInteger (x, w, xz, wz)"
+
+
+def written(folder, number, case):
+    inputs, output, constants, body = case
+    path = os.path.join(folder, "layer_%d.onnxtxt" % number)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write('<ir_version: 8, opset_import: ["" : 17]>\nlayer (%s) => (%s)\n<%s>\n{\n%s\n}\n' % (inputs, output, ", ".join(constants), body))
+    return path
+
+
+def main():
+    bench, ingot = sys.argv[1:3]
+    draw = random.Random(14)
+    cases = [convolution(draw) for _ in range(COUNT)] + [product(draw) for _ in range(COUNT // 2)]
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [written(folder, i, case) for i, case in enumerate(cases)]
+        for cpu in (None, "x86-64-v3", "generic") if platform.machine() == "x86_64" else (None, "generic"):
+            environment = dict(os.environ, **({"INGOT_NATIVE": cpu} if cpu else {}))
+            bits = subprocess.run([bench, "--bits"] + paths, capture_output=True, text=True, check=False, env=environment)
+            print(bits.stdout, bits.stderr, end="")
+            if bits.returncode:
+                return bits.returncode
+        left = []
+        for path, case in zip(paths, cases):
+            glue = subprocess.run([ingot, "show", path, "--stage", "glue", "--cpu", "native"], capture_output=True, text=True, check=False)
+            if glue.returncode or "i_mul(" in glue.stdout.partition("/* k0_")[2]:
+                left.append("%s %s: %s" % (case[0], case[3], glue.stderr.strip() or "a sum in scalars"))
+        print("\n".join(left) or "%d layers, same bits" % len(paths))
+        return bool(left)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
