@@ -284,8 +284,10 @@ static void try_merge(struct arrangement *r, int x)
 	struct axis *outer = &r->axes[x], *inner = &r->axes[x + 1];
 	if (r->c->pool.d && outer->role == ROLE_ROW)
 		return; /* the windows run along rows as they are */
-	if (outer->role != inner->role || (outer->role != ROLE_ROW && outer->role != ROLE_COLUMN) || padded(r->c, outer)
-	        || padded(r->c, inner) || is_counted(r->c, inner)) /* a count ends the outermost */
+	bool merges = outer->role == ROLE_ROW || outer->role == ROLE_COLUMN
+	        || (outer->role == ROLE_TERM && r->c->root->type != DTYPE_F32); /* a run of words */
+	if (outer->role != inner->role || !merges || padded(r->c, outer) || padded(r->c, inner)
+	        || is_counted(r->c, inner)) /* a count ends the outermost */
 		return;
 	memcpy(outer->parts + outer->size, inner->parts, sizeof *inner->parts * (size_t)inner->size);
 	outer->size += inner->size;

@@ -654,8 +654,10 @@ enum { STEPS = 4, FEW_ROWS = 2 };
 int contraction_steps(const struct contraction *c, const struct target *target, int rows)
 {
 	int64_t inner = c->terms ? contraction_extent(c, c->terms - 1) : 1;
-	if (target->small)
+	if (target->small && c->root->type == DTYPE_F32)
 		return 1;
+	if (target->lanes == 1 && c->root->type != DTYPE_F32)
+		rows = FEW_ROWS; /* what a loop takes is much beside multiply-adds of words */
 	return inner <= STEPS ? (int)inner : (rows <= FEW_ROWS || c->next_lines) && inner % STEPS == 0 ? STEPS : 1;
 }
 
@@ -694,8 +696,10 @@ static void pack_constant(struct lowered *lowered, struct contraction *c, int64_
 	c->interleaved = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
 	/* Weights that do not stay in L2 from call to call come from beyond it: the next panel, or what the
 	 * next kernel begins with, comes while this one is multiplied; a single row streams as fast as memory
-	 * is anyway, and where that hides latency, others run meanwhile.  What is pooled is small. */
+	 * is anyway, and where that hides latency, others run meanwhile.  What is pooled is small; words are too few to
+	 * hide what fetching takes where there are no vectors. */
 	if (!target->hides_latency && !target->small && !c->widened && !c->pool.d
+	        && (c->root->type == DTYPE_F32 || has_caches(target))
 	        && lowered->constants_bytes > near_bytes(target, NEAR_all) && rows > 2)
 		c->next_lines = next_lines(target, c);
 	if (!(c->packed = packed_alike(lowered, c)))
