@@ -1,8 +1,10 @@
 /* bounds.c: where the values of an integer expression lie, whatever the inputs are: what a check need not ask.  A place
  * in a row that was computed (the largest of it, the order of it) lies in that row; indices know their ranges; a
- * constant is looked at. */
+ * constant is looked at.  And how large floats may be that were made of integers. */
 #include "definitions/evaluate.h"
 #include <assert.h>
+#include <float.h>
+#include <math.h>
 
 enum { DEPTH = 12 }; /* of definitions and expressions that are looked through */
 struct bounds {
@@ -121,3 +123,70 @@ int64_t expr_magnitude(const struct expr *expr)
 	assert(dtypes[expr->type].bits <= 32);
 	return -b.low > b.high ? -b.low : b.high;
 }
+
+/* ---- floats ---- */
+static double most_of(const struct expr *, int depth);
+
+static double most_of_definition(const struct definition *d, int depth)
+{
+	double most = 0;
+	if (d->source == SOURCE_CONSTANT) {
+		for (int64_t i = 0, n = definition_elements(d); i < n; i++) {
+			double x = fabs((double)((const float *)d->data)[i]);
+			most = x <= most ? most : isnan(x) ? INFINITY : x;
+		}
+		return most;
+	}
+	bool sum = d->reduce == REDUCE_SUM && !definition_scatters(d);
+	if (d->source != SOURCE_COMPUTED || !(sum || d->reduce == REDUCE_NONE) || d->lies)
+		return INFINITY;
+	double terms = sum ? (double)definition_terms(d) : 1;
+	most = terms * (1 + terms * 0x1p-22) * most_of(d->body, depth - 1);
+	return d->start ? most + most_of(d->start, depth - 1) : most;
+}
+
+static double most_of_scalar(const struct expr *e, int depth)
+{
+	double a = most_of(e->arg[0], depth - 1), b = e->arg[1] ? most_of(e->arg[1], depth - 1) : 0;
+	switch (e->row) {
+	case SCALAR_mul: return a * b;
+	case SCALAR_div: return e->arg[1]->kind == EXPR_NUMBER && b > 0 ? a / b : INFINITY;
+	case SCALAR_add:
+	case SCALAR_sub: return a + b;
+	case SCALAR_round: return a + 1;
+	case SCALAR_neg:
+	case SCALAR_abs:
+	case SCALAR_relu: return a;
+	case SCALAR_max:
+	case SCALAR_min: return a > b ? a : b;
+	default: return INFINITY;
+	}
+}
+
+static double most_of(const struct expr *e, int depth)
+{
+	double most = INFINITY, other;
+	enum dtype_class class = dtypes[e->type].class;
+	if ((class == CLASS_INT || class == CLASS_UINT) && dtypes[e->type].bits <= 32)
+		return (double)expr_magnitude(e);
+	if (e->type != DTYPE_F32 || depth <= 0)
+		return INFINITY;
+	switch (e->kind) {
+	case EXPR_NUMBER: most = fabs(e->number); break;
+	case EXPR_LOAD: most = most_of_definition(e->of, depth); break;
+	case EXPR_SELECT:
+		most = most_of(e->arg[0], depth - 1);
+		other = most_of(e->arg[1], depth - 1);
+		most = other > most ? other : most;
+		break;
+	case EXPR_CAST:
+		most = e->cast || e->arg[0]->type == DTYPE_F32 ? INFINITY : most_of(e->arg[0], depth - 1);
+		break;
+	case EXPR_SCALAR: most = most_of_scalar(e, depth); break;
+	default: break;
+	}
+	most *= 1 + 0x1p-20; /* each step rounds */
+	return most < FLT_MAX / 2 ? most : INFINITY;
+}
+
+double expr_most(const struct expr *expr) { return most_of(expr, DEPTH); }

@@ -538,6 +538,8 @@ NORETURN void check_fail(
  * known. */
 void expr_bounds(const struct expr *, int64_t *low, int64_t *high);
 int64_t expr_magnitude(const struct expr *); /* the largest |value|; of a type of at most 32 bits */
+/* No |value| of a float32 expression is larger, and none is a NaN; infinite: nothing is known. */
+double expr_most(const struct expr *);
 
 /* ---- interpret.c: the oracle ---- */
 enum math { MATH_STRICT, MATH_DOUBLE };

@@ -287,6 +287,25 @@ static void fold_quantise(struct folding *f, struct definition *d)
 	d->body = expr_cast(f->arena, d->type, value);
 }
 
+/* ---- scales and zero points that stay ---- */
+static void see_byte(void *user, const struct expr *load) { *(bool *)user |= dtypes[load->type].bits == 8; }
+
+static const struct expr *one_number(void *user, const struct expr *load)
+{
+	const struct folding *f = user;
+	bool one = load->of->source == SOURCE_CONSTANT && definition_elements(load->of) == 1;
+	return one && !load->vars ? expr_fold(f->program, load) : load;
+}
+
+/* In maps from bytes or to bytes a constant of one element is a number. */
+static void fold_numbers(struct folding *f, struct definition *d)
+{
+	bool bytes = dtypes[d->type].bits == 8;
+	expr_loads(d->body, see_byte, &bytes);
+	if (bytes && (d->type == DTYPE_F32 || d->type == DTYPE_I8 || d->type == DTYPE_U8))
+		d->body = expr_map_loads(f->arena, d->body, one_number, f);
+}
+
 void fold_quantised(struct program *program)
 {
 	struct folding f = { program, program->arena };
@@ -299,8 +318,10 @@ void fold_quantised(struct program *program)
 			continue;
 		if (d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_F32)
 			fold_sum(&f, d);
-		else if (d->reduce == REDUCE_NONE)
+		else if (d->reduce == REDUCE_NONE) {
 			fold_quantise(&f, d);
+			fold_numbers(&f, d);
+		}
 		program_move(program, before, d);
 		i = (size_t)d->number;
 	}

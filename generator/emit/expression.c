@@ -3,6 +3,7 @@
  * first needed.  Text is never put into a text that would repeat it. */
 #include "emit/emit.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -592,6 +593,38 @@ static struct printed print_cast(struct printer *printer, const struct expr *exp
 	return (struct printed){ to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text), LEVEL_CAST, OWN };
 }
 
+/* The integer of a number, where it is one that floats beside it count exactly; false: it is none. */
+static bool whole_number(const struct expr *e, int64_t *n)
+{
+	if (e->kind != EXPR_NUMBER || !(fabs(e->number) <= 1 << 20) || e->number != floor(e->number))
+		return false;
+	*n = (int64_t)e->number;
+	return true;
+}
+
+/* What is quantised to 8 bits, bounds(round(x) + zero), in one word, where x is known to be a number that is not too
+ * large; NULL: it is something else. */
+static const char *print_rounded(struct printer *printer, const struct expr *cast, bool branch)
+{
+	const struct expr *e = cast->arg[0];
+	int64_t least = cast->type == DTYPE_I8 ? INT8_MIN : 0, most = least + UINT8_MAX, n, zero = 0;
+	if (printer->lane >= 0 || cast->cast || e->type != DTYPE_F32
+	        || (cast->type != DTYPE_I8 && cast->type != DTYPE_U8))
+		return NULL;
+	for (; e->kind == EXPR_SCALAR && (e->row == SCALAR_max || e->row == SCALAR_min); e = e->arg[1]) {
+		if (!whole_number(e->arg[0], &n))
+			return NULL;
+		least = e->row == SCALAR_max && n > least ? n : least;
+		most = e->row == SCALAR_min && n < most ? n : most;
+	}
+	if (e->kind == EXPR_SCALAR && e->row == SCALAR_add && whole_number(e->arg[1], &zero))
+		e = e->arg[0];
+	if (least > most || e->kind != EXPR_SCALAR || e->row != SCALAR_round || !(expr_most(e->arg[0]) < 1 << 30))
+		return NULL;
+	return arena_printf(printer->arena, "(%s)i_rounded(%s, %" PRId64 ", %" PRId64 ", %" PRId64 ")",
+	        dtypes[cast->type].c, print(printer, number_of(printer, e->arg[0]), branch).text, zero, least, most);
+}
+
 /* One of two.  To gcc the sum of two __m256 is of another type than a __m256, which does not matter but here. */
 static const char *print_choice(struct printer *printer, int number)
 {
@@ -947,6 +980,9 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	case EXPR_CAST:
 		if (printer->lane >= 0)
 			return (struct printed){ print_cast_lanes(printer, &it, branch), LEVEL_PRIMARY, OWN };
+		const char *rounded = print_rounded(printer, expr, branch);
+		if (rounded)
+			return (struct printed){ rounded, LEVEL_CAST, OWN };
 		return print_cast(printer, expr, (takes_raw(expr) ? print_raw : print)(printer, it.arg[0], branch));
 	}
 	return (struct printed){ "0", LEVEL_PRIMARY, OWN };
