@@ -100,8 +100,9 @@ enum expr_kind {
 enum {                      /* how a CAST rounds, besides: to nearest, ties to even */
 	CAST_SATURATES = 1, /* to a float below 32 bits: what is too large becomes the largest finite number */
 	CAST_UP = 2,
-	CAST_DOWN = 4, /* to float8e8m0: at or above, at or below */
-	CAST_BITS = 8, /* the same bits, of a type as wide */
+	CAST_DOWN = 4,   /* to float8e8m0: at or above, at or below */
+	CAST_BITS = 8,   /* the same bits, of a type as wide */
+	CAST_NUMBER = 16 /* round(x) of float32, with a zero point and bounds, to 8 bits: |x| < 2^30, and no NaN */
 };
 struct range {
 	const struct index *at;

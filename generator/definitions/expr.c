@@ -249,7 +249,7 @@ static bool cast_has_lanes(const struct expr *expr)
 {
 	enum dtype from = expr->arg[0]->type, to = expr->type;
 	if (dtype_is_narrow(from) || dtype_is_narrow(to))
-		return !expr->cast && (from == DTYPE_F32 || to == DTYPE_F32);
+		return !(expr->cast & ~CAST_NUMBER) && (from == DTYPE_F32 || to == DTYPE_F32);
 	return !(expr->cast & CAST_BITS);
 }
 

@@ -297,6 +297,18 @@ static const struct expr *one_number(void *user, const struct expr *load)
 	return one && !load->vars ? expr_fold(f->program, load) : load;
 }
 
+/* Is it round(x) of a number that is not too large, with a zero point and bounds? */
+static bool rounds_number(const struct expr *e)
+{
+	for (; e->kind == EXPR_SCALAR && (e->row == SCALAR_max || e->row == SCALAR_min); e = e->arg[1])
+		if (e->arg[0]->kind != EXPR_NUMBER)
+			return false;
+	if (e->kind == EXPR_SCALAR && e->row == SCALAR_add && e->arg[1]->kind == EXPR_NUMBER)
+		e = e->arg[0];
+	return e->kind == EXPR_SCALAR && e->row == SCALAR_round && e->type == DTYPE_F32
+	        && expr_most(e->arg[0]) < 1 << 30;
+}
+
 /* In maps from bytes or to bytes a constant of one element is a number. */
 static void fold_numbers(struct folding *f, struct definition *d)
 {
@@ -304,6 +316,10 @@ static void fold_numbers(struct folding *f, struct definition *d)
 	expr_loads(d->body, see_byte, &bytes);
 	if (bytes && (d->type == DTYPE_F32 || d->type == DTYPE_I8 || d->type == DTYPE_U8))
 		d->body = expr_map_loads(f->arena, d->body, one_number, f);
+	const struct expr *e = d->body;
+	if (e->kind == EXPR_CAST && !e->cast && (d->type == DTYPE_I8 || d->type == DTYPE_U8)
+	        && rounds_number(e->arg[0]))
+		d->body = expr_cast_as(f->arena, d->type, CAST_NUMBER, e->arg[0]);
 }
 
 void fold_quantised(struct program *program)

@@ -602,14 +602,12 @@ static bool whole_number(const struct expr *e, int64_t *n)
 	return true;
 }
 
-/* What is quantised to 8 bits, bounds(round(x) + zero), in one word, where x is known to be a number that is not too
- * large; NULL: it is something else. */
+/* What is quantised to 8 bits, bounds(round(x) + zero), in one word; NULL: it is something else. */
 static const char *print_rounded(struct printer *printer, const struct expr *cast, bool branch)
 {
 	const struct expr *e = cast->arg[0];
 	int64_t least = cast->type == DTYPE_I8 ? INT8_MIN : 0, most = least + UINT8_MAX, n, zero = 0;
-	if (printer->lane >= 0 || cast->cast || e->type != DTYPE_F32
-	        || (cast->type != DTYPE_I8 && cast->type != DTYPE_U8))
+	if (!(cast->cast & CAST_NUMBER))
 		return NULL;
 	for (; e->kind == EXPR_SCALAR && (e->row == SCALAR_max || e->row == SCALAR_min); e = e->arg[1]) {
 		if (!whole_number(e->arg[0], &n))
@@ -619,7 +617,7 @@ static const char *print_rounded(struct printer *printer, const struct expr *cas
 	}
 	if (e->kind == EXPR_SCALAR && e->row == SCALAR_add && whole_number(e->arg[1], &zero))
 		e = e->arg[0];
-	if (least > most || e->kind != EXPR_SCALAR || e->row != SCALAR_round || !(expr_most(e->arg[0]) < 1 << 30))
+	if (least > most || e->kind != EXPR_SCALAR || e->row != SCALAR_round)
 		return NULL;
 	return arena_printf(printer->arena, "(%s)i_rounded(%s, %" PRId64 ", %" PRId64 ", %" PRId64 ")",
 	        dtypes[cast->type].c, print(printer, number_of(printer, e->arg[0]), branch).text, zero, least, most);
