@@ -135,9 +135,9 @@ class Table:
 		      "|---|---|---|---|---|---|---|---|---|---|---|")
 
 	def row(self, row):
-		medians = {n: row[n]["median"] for n in NAMES if "median" in row.get(n, {})}
-		times = [report.micro(medians[n]) if n in medians else report.cell(row.get(n)) for n in NAMES]
-		jit = medians["ingot_jit"] / medians["ingot"] if "ingot" in medians and "ingot_jit" in medians else None
+		least = {n: row[n]["least"] for n in NAMES if "least" in row.get(n, {})}
+		times = [report.micro(least[n]) if n in least else report.cell(row.get(n)) for n in NAMES]
+		jit = least["ingot_jit"] / least["ingot"] if "ingot" in least and "ingot_jit" in least else None
 		number = lambda value, form: form % value if value is not None else "-"
 		print("|", " | ".join([row["name"], self.networks.get(row["name"], "-"), *times, number(row["ratio"], "%.2f"), report.percent(limit(row)),
 		                       number(jit, "%.2f"), number(row.get("code_bytes"), "%d"), number(row.get("weights_bytes"), "%d")]), "|", flush=True)

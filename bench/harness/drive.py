@@ -15,7 +15,7 @@ from . import environment, networks
 
 ENGINES = os.path.join(environment.ROOT, "bench", "engines")
 RUNTIME = os.path.join(environment.ROOT, "runtime")                # the parallel-for is the runtime's
-PROCESSES = 3          # each has its own layout in memory, which can make some per cent
+PROCESSES = 3          # where options do not say
 TIMEOUT = 900          # seconds for one command
 QUIET_LEAST = 5        # batches
 # numpy's name -> onnxruntime's number (its header is not in the wheel), OpenVINO's name (its header is)
@@ -193,15 +193,15 @@ def difference(engine, io, folder):
 	return None
 
 
-def drive(folder, engines, threads, rounds):
+def drive(folder, engines, threads, rounds, processes):
 	"""Runs the driver till the engines left are through all processes.
 
 	Returns a dictionary of the batches' (µs, switches, µs of CPU) per engine, and its other words.
 	"""
-	times, said, left = {}, {"failed": {}, "open": {}, "restless": {}, "flops": {}}, PROCESSES
+	times, said, left = {}, {"failed": {}, "open": {}, "restless": {}, "flops": {}}, processes
 	while engines and left:
 		some, last = {}, None
-		words = [os.path.join(folder, "race"), str(threads), str(math.ceil(rounds / PROCESSES)), *engines]
+		words = [os.path.join(folder, "race"), str(threads), str(math.ceil(rounds / processes)), *engines]
 		settings = {**os.environ, "OMP_NUM_THREADS": str(threads)}       # oneDNN's
 		try:
 			done = subprocess.run(words, cwd=folder, env=settings, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -239,13 +239,15 @@ def summary(batches, threads):
 	else:
 		used = quiet if len(quiet) >= QUIET_LEAST else [us for us, _, _ in batches]
 	low, middle, high = statistics.quantiles(used, n=4) if len(used) > 1 else used * 3
-	return {"median": middle, "spread": [low, high], "batches": len(used), "disturbed": len(batches) - len(quiet)}
+	return {"median": middle, "least": min(used), "spread": [low, high], "batches": len(used), "disturbed": len(batches) - len(quiet)}
 
 
 def race(case, options, driver, work):
 	"""Races one case; returns its row for the JSON.
 
-	options: `threads`, `rounds`, `program` (ingot's, or None), `engines` (the driver's names, each with its threads).
+	options: `threads`, `rounds`, `program` (ingot's, or None), `engines` (the driver's names, each with its threads),
+	`processes` (that share the rounds: each has its own layout in memory, which can make some per cent),
+	`time` (what is compared: "median" where it lacks, or "least", which a busy machine disturbs least).
 	"""
 	folder = os.path.join(work, "race-" + case.name)
 	shutil.rmtree(folder, ignore_errors=True)
@@ -277,7 +279,7 @@ def race(case, options, driver, work):
 			environment.lack(wrong)
 	bounds = [f"fma-{options.threads}", f"traffic-{options.threads}"]
 	racing = [e for e in options.engines if e not in problems]
-	times, said = drive(folder, bounds + racing, options.threads, options.rounds)
+	times, said = drive(folder, bounds + racing, options.threads, options.rounds, getattr(options, "processes", PROCESSES))
 	problems |= said["failed"]
 	row = {"name": case.name, "kind": "int8" if networks.is_quantised(model) else "f32", "macs": networks.macs(model),
 	       "bytes": read + write}
@@ -293,12 +295,13 @@ def race(case, options, driver, work):
 		row["kernels"] = len(library.manifest.get("kernels", []))
 		row["workspace_bytes"] = library.manifest.get("workspace_bytes")
 		row["weights_bytes"], row["code_bytes"] = library.manifest.get("weights_bytes"), code_bytes(library.library)
-	good = {e: row[e]["median"] for e in map(plain, options.engines) if "median" in row[e]}
+	time = getattr(options, "time", "median")
+	good = {e: row[e][time] for e in map(plain, options.engines) if time in row[e]}
 	peers = {e: us for e, us in good.items() if not e.startswith("ingot")}
 	row["fastest"] = min(peers, key=peers.get) if peers else None
 	row["ratio"] = good["ingot"] / peers[row["fastest"]] if "ingot" in good and peers else None
 	if all(b in times for b in bounds):
-		fma, traffic = (summary(times[b], options.threads)["median"] for b in bounds)
+		fma, traffic = (summary(times[b], options.threads)[time] for b in bounds)
 		row["limits"] = {"gflops": float(said["flops"][bounds[0]]) / fma / 1e3, "bytes_us": traffic}
 		whose = "ingot" if "ingot" in good else row["fastest"]
 		if whose:

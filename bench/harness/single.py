@@ -1,5 +1,6 @@
 """What bench/kernels, bench/layers and bench/corners share: a table of small networks, each made, raced and printed."""
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -18,21 +19,24 @@ def parser(name, text):
 	p.add_argument("--json", metavar="FILE", help="writes the figures there")
 	p.add_argument("--only", action="append", default=[], metavar="PATTERN", help="races those alone whose names match, as a shell's patterns do")
 	p.add_argument("--rounds", type=int, default=90, metavar="N", help="turns of each engine (%(default)s)")
+	p.add_argument("--processes", type=int, default=3, metavar="N", help="that share the rounds (%(default)s)")
 	p.add_argument("--peers-only", action="store_true", help="races without ingot")
 	p.add_argument("--list", action="store_true", help="prints the names and ends")
+	p.add_argument("--kept", metavar="FILE", help="keeps each figure there as soon as it is known, and races those alone that it lacks")
 	return p
 
 
 def read(p):
 	"""The options as they were given, once what they need is there."""
 	o = p.parse_args()
-	if o.rounds < 1:
-		p.error("--rounds: at least 1")
+	if o.rounds < 1 or o.processes < 1:
+		p.error("--rounds, --processes: at least 1")
 	environment.enter()
 	if len(os.sched_getaffinity(0)) < o.threads:
 		environment.lack(f"fewer cores than {o.threads} threads")
-	if o.json and not os.path.isdir(os.path.dirname(os.path.abspath(o.json))):
-		environment.usage(f"{o.json}: no such folder")
+	for path in filter(None, (o.json, o.kept)):
+		if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+			environment.usage(f"{path}: no such folder")
 	return o
 
 
@@ -42,20 +46,40 @@ def engines(o, jit=False, onednn=False):
 	return [*(["ingot", *["ingot_jit"] * jit] if o.program else []), "onnxruntime", "openvino", *["onednn"] * onednn]
 
 
+def kept(path):
+	"""The figures of an earlier race, a line of JSON each."""
+	figures = {}
+	if path and os.path.exists(path):
+		with open(path) as f:
+			for line in f:
+				try:
+					row = json.loads(line)
+					figures[row["name"]] = row
+				except (ValueError, KeyError, TypeError):
+					environment.usage(f"{path}: no figures of a race: {line[:60].rstrip()}")
+	return figures
+
+
 def race(o, names, rows, make, table):
 	"""Races what make(folder, row) gives of each row, which begins with its name; returns those for the JSON, of which it tells the table.
 	oneDNN takes part where a row has words for it."""
 	from . import drive
+	figures = kept(o.kept)
 	with tempfile.TemporaryDirectory(prefix="kernels.") as scratch:
 		work = os.path.abspath(os.environ.get("INGOT_BENCH_KEEP") or scratch)
 		os.makedirs(work, exist_ok=True)
 		driver = drive.Driver(work, o.cpu, onednn="onednn" in names, jit=environment.shared_library() if "ingot_jit" in names else None)
 		raced = []
 		for row in rows:
-			with tempfile.TemporaryDirectory(prefix="kernel.") as place:
-				case = make(os.path.join(place, row[0]), row)
-				o.engines = [f"{name}-{1 if name == 'ingot_jit' else o.threads}" for name in names if name != "onednn" or case.onednn]
-				raced.append(drive.race(case, o, driver, work))
+			if row[0] not in figures:
+				with tempfile.TemporaryDirectory(prefix="kernel.") as place:
+					case = make(os.path.join(place, row[0]), row)
+					o.engines = [f"{name}-{1 if name == 'ingot_jit' else o.threads}" for name in names if name != "onednn" or case.onednn]
+					figures[row[0]] = drive.race(case, o, driver, work)
+				if o.kept:
+					with open(o.kept, "a") as f:
+						f.write(json.dumps(figures[row[0]]) + "\n")
+			raced.append(figures[row[0]])
 			table.row(raced[-1])
 	print()
 	return raced
