@@ -52,7 +52,31 @@ static int grouped_variable(const struct definition *d, int64_t *columns)
 	return -1;
 }
 
-static bool split_group(struct program *program, struct definition *d)
+/* So few columns that vectors of them would be a quarter full, where rows of the image fill vectors better: such a
+ * group stays a window, as a depthwise convolution does. */
+struct lying {
+	int var;
+	bool along;
+};
+static void see_lying(void *user, const struct expr *load)
+{
+	struct lying *l = user;
+	for (int v = 0; v < load->rank; v++)
+		l->along &= !index_uses(load->at[v], l->var)
+		        || (v == load->rank - 1 && index_factor(load->at[v], l->var) == 1);
+}
+
+static bool lies_along_image(const struct definition *d, int64_t columns, const struct target *target)
+{
+	struct lying l = { d->rank - 1, true };
+	if (target->lanes == 1 || target->lanes_are_threads || target->small || columns * 4 > target->lanes
+	        || d->extents[d->rank - 1] * 4 < target->lanes * 3)
+		return false;
+	expr_loads(d->body, see_lying, &l);
+	return l.along;
+}
+
+static bool split_group(struct program *program, struct definition *d, const struct target *target)
 {
 	struct arena *arena = program->arena;
 	int64_t extents[MAX_RANK], columns;
@@ -61,7 +85,7 @@ static bool split_group(struct program *program, struct definition *d)
 	        || d->rank + d->reduced + 1 > MAX_VARS)
 		return false;
 	int v = grouped_variable(d, &columns);
-	if (v < 0)
+	if (v < 0 || lies_along_image(d, columns, target))
 		return false;
 	for (int k = 0; k < d->rank; k++)
 		extents[k + (k > v)] = d->extents[k];
@@ -90,8 +114,8 @@ static bool split_group(struct program *program, struct definition *d)
 	return true;
 }
 
-void split_groups(struct program *program)
+void split_groups(struct program *program, const struct target *target)
 {
 	for (size_t i = 0; i < program->all.count; i++)
-		split_group(program, program->all.at[i]);
+		split_group(program, program->all.at[i], target);
 }

@@ -216,7 +216,8 @@ struct lowered *lower(
         const struct program *, const struct target *, enum optimise, const struct placing_options *); /* NULL: none */
 
 void find_branches(struct lowered *); /* branch.c: which kernels the schedule runs only where a condition holds */
-void split_groups(struct program *);  /* groups.c: grouped sums get the group as a variable of its own */
+void split_groups(
+        struct program *, const struct target *); /* groups.c: grouped sums get the group as a variable of its own */
 void separate_windows(struct program *, const struct target *); /* windows.c: pads apart; maxima axis by axis */
 void keep_narrow(struct program *); /* narrow.c: weights of few bytes are widened where they are read */
 void place(struct lowered *);       /* modes.c: virtual definitions are inlined; the others get a mode and readers */

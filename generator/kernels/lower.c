@@ -54,7 +54,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 		lowered->refused = options->refused;
 	}
 	copy_outputs(program);
-	split_groups(program);
+	split_groups(program, target);
 	separate_windows(program, target);
 	choose_products(program, target);
 	if (target->short_flash && target->small)

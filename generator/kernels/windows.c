@@ -23,6 +23,7 @@ enum {
 /* Along an axis of the data: place stride * variable + dilation * tap - before. */
 struct along {
 	int variable, tap; /* tap: -1: no window runs along it */
+	int group;         /* the term that runs along the channels of a group, all of which are there; or -1 */
 	int64_t stride, dilation, before, taps, results, extent;
 };
 struct window {
@@ -54,12 +55,26 @@ static int64_t reach_of(const struct along *a)
 
 static bool reads_pads(const struct along *a) { return a->before > 0 || reach_of(a) - a->before > a->extent; }
 
+static bool is_sum_of_variables(const struct index *at)
+{
+	for (int i = 0; i < at->count; i++)
+		if (at->terms[i].atom->kind != ATOM_VAR)
+			return false;
+	return true;
+}
+
 static bool match_axis(const struct definition *d, const struct index *at, struct along *a)
 {
-	a->variable = a->tap = -1;
+	int64_t low, high;
+	a->variable = a->tap = a->group = -1;
 	for (int r = 0; r < d->reduced; r++)
 		if (index_uses(at, d->rank + r))
 			a->tap = d->rank + r;
+	index_range(at, &low, &high);
+	if (a->tap >= 0 && low >= 0 && high < a->extent && !is_sum_of_variables(at)) {
+		a->group = a->tap;
+		a->tap = -1;
+	}
 	if (a->tap < 0)
 		return true;
 	a->dilation = index_factor(at, a->tap);
@@ -148,7 +163,7 @@ static bool match(struct definition *d, struct window *w)
 	if (expr_visit(d->body, find_padded, w) || !w->padded || w->load->of->source == SOURCE_CONSTANT
 	        || definition_elements(w->load->of) == 0)
 		return false;
-	uint64_t taps = 0;
+	uint64_t taps = 0, channels = 0;
 	w->alone = w->load->rank == d->rank;
 	for (int v = 0, var; v < w->load->rank; v++) {
 		struct along *a = &w->along[v];
@@ -157,6 +172,8 @@ static bool match(struct definition *d, struct window *w)
 			return false;
 		if (a->tap >= 0)
 			taps |= var_bit(a->tap);
+		if (a->group >= 0)
+			channels |= var_bit(a->group);
 		if (!w->alone)
 			continue;
 		bool fixed = d->extents[v] == 1 && (a->tap >= 0 ? a->variable < 0 : a->extent == 1);
@@ -165,7 +182,7 @@ static bool match(struct definition *d, struct window *w)
 		                        : d->extents[v] == a->extent && index_is_var(w->load->at[v], &var) && var == v);
 	}
 	for (int r = 0; r < d->reduced; r++)
-		if (d->reduced_extents[r] > 1 && !(taps & var_bit(d->rank + r)))
+		if (d->reduced_extents[r] > 1 && !((taps | channels) & var_bit(d->rank + r)))
 			return false;
 	return taps && pads_are_ranges(w) && !has_columns(w);
 }
@@ -495,7 +512,7 @@ void separate_windows(struct program *program, const struct target *target)
 			bool pads = false;
 			for (int v = 0; v < w->load->rank; v++)
 				pads |= w->along[v].tap >= 0 && reads_pads(&w->along[v]);
-			if (pads && taps_of(w) > TAPS_STRAIGHT)
+			if (pads && definition_terms(w->d) > TAPS_STRAIGHT)
 				keep_pads(&ws, w);
 			continue;
 		}

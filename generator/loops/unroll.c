@@ -84,6 +84,85 @@ static size_t lag_of(
 	return 0;
 }
 
+/* Windows that overlap: how many rounds of a chain later a round of `loop` loads what the next one of `loop` loads; 0
+ * where they share nothing.  Vectors along the loop share parts of what they load, which is no load less. */
+struct overlapping {
+	const struct stmt *loop, *chain;
+	int64_t lag;
+	bool overlaps;
+};
+static void see_overlap(void *user, const struct expr *load)
+{
+	struct overlapping *o = user;
+	if (!load->of->rank)
+		return;
+	int64_t next = index_factor(load->at[0], o->loop->var), later = index_factor(load->at[0], o->chain->var);
+	if (index_bends(load->at[0], o->loop->var) || index_bends(load->at[0], o->chain->var))
+		o->overlaps = false;
+	if (!next)
+		return;
+	int64_t lag = later > 0 && next > 0 && next % later == 0 ? next / later : 0;
+	o->overlaps &= lag && (!o->lag || o->lag == lag);
+	o->lag = lag;
+}
+static void see_overlapping(void *user, struct stmt *stmt, double rounds)
+{
+	(void)rounds;
+	struct overlapping *o = user;
+	if (stmt->kind == STMT_SET)
+		expr_loads(stmt->value, see_overlap, o);
+	else
+		o->overlaps = false;
+}
+
+static int64_t lag_of_rounds(const struct loops *loops, const struct stmt *loop, const struct stmt *chain)
+{
+	struct overlapping o = { loop, chain, 0, true };
+	if (loops->target->lanes == 1 || loops->target->lanes_are_threads || chain->kind != STMT_FOR
+	        || chain->role != ROLE_SERIAL || loop->step != 1 || chain->step != 1)
+		return 0;
+	block_leaves(&chain->body, see_overlapping, &o);
+	return o.overlaps ? o.lag : 0;
+}
+
+static void jam(struct loops *, const struct block *in, const struct stmt *loop, struct copying *copies, int count,
+        struct block *out);
+
+/* One round of a chain for copies [from, to), each `lag` rounds behind the one before; `at`: that of the first copy. */
+static void add_late(struct loops *loops, const struct stmt *chain, const struct stmt *loop, struct copying *copies,
+        int from, int to, int64_t lag, const struct index *at, struct block *out)
+{
+	for (int t = from; t < to; t++)
+		copying_put(&copies[t], chain->var, index_plus(loops->arena, at, -lag * t));
+	jam(loops, &chain->body, loop, copies + from, to - from, out);
+	for (int t = from; t < to; t++)
+		copying_put(&copies[t], chain->var, NULL);
+}
+
+/* A chain for all copies at once, each `lag` rounds behind the one before: so what one loads serves them all.  The
+ * rounds before all of them are on their way, and behind the first one's end, are straight lines. */
+static void slide(struct loops *loops, const struct stmt *chain, const struct stmt *loop, struct copying *copies,
+        int count, int64_t lag, struct block *out)
+{
+	int64_t ahead = lag * (count - 1);
+	for (int64_t time = 0; time < chain->extent + ahead; time++) {
+		int from = time < chain->extent ? 0 : (int)((time - chain->extent) / lag) + 1,
+		    to = time >= ahead ? count : (int)(time / lag) + 1;
+		if (time != ahead || chain->extent - ahead < 2) {
+			add_late(loops, chain, loop, copies, from, to, lag, index_constant(loops->arena, time), out);
+			continue;
+		}
+		struct stmt *all = stmt_new(loops, STMT_FOR);
+		*all = *chain;
+		memset(&all->body, 0, sizeof all->body);
+		all->extent = chain->extent - ahead;
+		add_late(loops, chain, loop, copies, 0, count, lag,
+		        index_plus(loops->arena, index_var(loops->arena, chain->var, all->extent), ahead), &all->body);
+		block_add(loops, out, all);
+		time = chain->extent - 1;
+	}
+}
+
 /* Each statement for all copies before the next; loops inside run once for all. */
 static void jam(struct loops *loops, const struct block *in, const struct stmt *loop, struct copying *copies, int count,
         struct block *out)
@@ -110,6 +189,11 @@ static void jam(struct loops *loops, const struct block *in, const struct stmt *
 		        || (stmt->kind == STMT_FOR && stmt->role == ROLE_LANES)) {
 			for (int t = 0; t < count; t++)
 				block_add(loops, out, copy_stmt(&copies[t], stmt));
+			continue;
+		}
+		int64_t late = count > 1 ? lag_of_rounds(loops, loop, stmt) : 0;
+		if (late && late * (count - 1) < stmt->extent) {
+			slide(loops, stmt, loop, copies, count, late, out);
 			continue;
 		}
 		struct stmt *one = stmt_new(loops, stmt->kind);
@@ -289,6 +373,36 @@ static enum visit see_finding(void *user, struct stmt *stmt)
 }
 static bool finds(const struct block *block) { return block_visit(block, see_finding, NULL); }
 
+/* How many rows of windows that overlap share what they load, so that some vectors of each have room, too; 0 where
+ * they do not overlap.  Before and behind the rounds that all share, each has its own: a line for each pair of rows. */
+enum { VECTORS_BESIDE = 3, LINES_MOST = 352 };
+struct finding_windows {
+	const struct loops *loops;
+	const struct stmt *loop, *chain;
+	int64_t lag;
+};
+static enum visit find_windows(void *user, struct stmt *stmt)
+{
+	struct finding_windows *f = user;
+	f->chain = stmt;
+	f->lag = lag_of_rounds(f->loops, f->loop, stmt);
+	return f->lag ? VISIT_END : VISIT_PARTS;
+}
+
+static int64_t rows_of_windows(const struct loops *loops, const struct stmt *loop, const struct stmt *inner)
+{
+	struct finding_windows f = { .loops = loops, .loop = loop };
+	int64_t vectors = inner ? inner->extent / inner->step : 1;
+	if (loops->beside > 1 || !block_visit(inner ? &inner->body : &loop->body, find_windows, &f))
+		return 0;
+	int64_t rows = loops->target->registers * 3 / 4 / (vectors < VECTORS_BESIDE ? vectors : VECTORS_BESIDE),
+	        count = (int64_t)f.chain->body.count;
+	while (rows > 1
+	        && (f.lag * (rows - 1) >= f.chain->extent || (f.lag * (rows - 1) + 1) * rows * count > LINES_MOST))
+		rows--;
+	return rows;
+}
+
 static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 {
 	const struct target *target = loops->target;
@@ -347,12 +461,19 @@ static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 		block_add(loops, out, loop);
 		return;
 	}
+	int64_t rows = rows_of_windows(loops, loop, inner);
+	if (rows)
+		most = most < rows ? most : rows;
 	if (most == 1 || rounds == 1)
 		block_add(loops, out, loop);
 	else {
 		int64_t tile = balanced(rounds, most);
+		struct block tiles = { 0 };
 		loops->tile = arena_printf(loops->arena, "%lld %s", (long long)tile, loops->vars.at[loop->var].name);
-		replace_by_tiles(loops, loop, rounds, tile, out);
+		replace_by_tiles(loops, loop, rounds, tile, rows ? &tiles : out);
+		for (size_t i = 0; i < tiles.count; i++)
+			tile_block(loops, &tiles.at[i]->body);
+		block_add_all(loops, out, &tiles);
 	}
 }
 

@@ -267,7 +267,15 @@ WINDOWS = {                               # a window over what a kernel makes is
     "maxima_long": (graph("float[2,5,70] flat", "float[2,5,70] y", "y = MaxPool <kernel_shape = [31], pads = [20, 10]> (flat)"), 3),
     "maxima_of_three": (graph("float[1,2,7,8,20] flat", "float[1,2,7,6,20] y", "y = MaxPool <kernel_shape = [3, 7, 5], pads = [1, 2, 1, 1, 2, 3]> (flat)"), 4),
     "phases": (graph("float[2,6,5,7] x", "float[2,10,10,14] y", "y = ConvTranspose <strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1], group = 2> (x, w)", external("w", 6, 5, 3, 3)), 6),
+    # few columns of a group: a window, with pads where its terms are many
+    "multiplied": (graph("float[1,6,9,37] x", "float[1,12,9,37] y", "y = Conv <group = 6, kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w)", external("w", 12, 1, 3, 3)), 1),
+    "narrow_groups": (graph("float[2,12,9,37] x", "float[2,6,5,37] y", "y = Conv <group = 3, kernel_shape = [3, 3], strides = [2, 1], pads = [1, 1, 1, 1]> (x, w)", external("w", 6, 4, 3, 3)), 2),
     "long_line": (graph("float[1,24,70] x", "float[1,24,70] y", "y = Conv <group = 24, kernel_shape = [31], pads = [15, 15]> (x, w)", external("w", 24, 1, 31)), 2),
+    # rows that overlap share what they load: vectors beside them, a stride, an axis around
+    "rows_beside": (graph("float[1,3,23,59] x", "float[1,3,23,59] y", "y = Conv <group = 3, kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (x, w)", external("w", 3, 1, 7, 7)), 2),
+    "rows_strided": (graph("float[1,3,21,47] x", "float[1,3,9,22] y", "y = Conv <group = 3, kernel_shape = [5, 5], strides = [2, 2], pads = [0, 1, 0, 0]> (x, w)", external("w", 3, 1, 5, 5)), 2),
+    "rows_of_volumes": (graph("float[1,2,7,9,21] x", "float[1,2,7,9,21] y", "y = Conv <group = 2, kernel_shape = [3, 5, 3], pads = [1, 2, 1, 1, 2, 1]> (x, w)", external("w", 2, 1, 3, 5, 3)), 2),
+    "rows_averaged": (graph("float[1,3,19,37] x", "float[1,3,13,31] y", "y = AveragePool <kernel_shape = [7, 7]> (x)"), 1),
     "large_last": (graph("float[1,12,13,24] x", "float[1,12,13,24] y", "a = Transpose <perm = [0, 3, 1, 2]> (x) b = Conv <group = 24, kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (a, w) "
                          "y = Transpose <perm = [0, 2, 3, 1]> (b)", external("w", 24, 1, 7, 7)), 2),
 }
