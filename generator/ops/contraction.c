@@ -211,21 +211,33 @@ void infer_convolution_transposed(struct node *node, const struct op *op)
 	infer_output(node, 0, type, x->rank, dims);
 }
 
-/* A dimension: taps t ascend with the places of the data.  Of a stride without dilation those alone are tried that
- * meet: k is o + before modulo the stride, its phase; of both together each is, and `meets` says which count. */
+/* A dimension: taps t ascend with the places of the data.  Those alone are tried that meet a place: tap k of result o
+ * where k times the dilation is o + before modulo the stride, its phase; so of each phase that has taps every `phases`-th
+ * from its first one on.  Without `apart`, of a stride and a dilation together, each is, and `meets` says which count. */
 struct phases {
 	int64_t taps, phases;
 };
 
-static struct phases phases_of(const struct window *window, int d)
+static struct phases phases_of(const struct window *window, int d, bool apart)
 {
-	bool each = window->stride[d] > 1 && window->dilation[d] > 1;
-	int64_t phases = each ? 1 : window->stride[d];
+	int64_t phases = 1;
+	while ((apart || window->dilation[d] == 1) && phases * window->dilation[d] % window->stride[d])
+		phases++;
 	return (struct phases){ (window->kernel[d] + phases - 1) / phases, phases };
 }
 
+/* The first tap of a phase; -1: it has none. */
+static int64_t first_tap(const struct window *window, int d, int64_t phase)
+{
+	for (int64_t k = 0; k < phases_of(window, d, true).phases && k < window->kernel[d]; k++)
+		if (k * window->dilation[d] % window->stride[d] == phase)
+			return k;
+	return -1;
+}
+
 /* Weights as those of Conv, [outs, channels of a group, phase and tap...]; 0 where there is no such tap. */
-static struct definition *phase_weights(struct definer *definer, const struct convolution *conv, struct definition *w)
+static struct definition *phase_weights(
+        struct definer *definer, const struct convolution *conv, struct definition *w, bool apart)
 {
 	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK];
@@ -236,7 +248,7 @@ static struct definition *phase_weights(struct definer *definer, const struct co
 	at[0] = index_add(arena, outs ? index_scale(arena, index_div(arena, out, outs), each) : out, channel);
 	at[1] = outs ? index_mod(arena, out, outs) : out;
 	for (int d = 0; d < conv->window.count; d++) {
-		struct phases phases = phases_of(&conv->window, d);
+		struct phases phases = phases_of(&conv->window, d, apart);
 		extents[2 + d] = phases.taps * phases.phases;
 		const struct index *place = index_var(arena, 2 + d, extents[2 + d]);
 		at[2 + d] = index_add(arena, index_div(arena, place, phases.taps),
@@ -280,13 +292,13 @@ static struct definition *sum_of_taps(struct definer *definer, const char *name,
 	return sum;
 }
 
-/* Whether the results of each phase stand for places of the data: there are strides, without dilations. */
+/* Whether the results of each phase stand for places of the data: there are strides. */
 static bool has_phases(const struct convolution *conv, int rank, const int64_t *extents)
 {
 	const struct window *window = &conv->window;
 	bool strides = false;
 	for (int d = 0; d < window->count; d++) {
-		if ((window->stride[d] > 1 && window->dilation[d] > 1) || window->before[d] < 0 || !extents[2 + d])
+		if (window->before[d] < 0 || !extents[2 + d])
 			return false;
 		strides |= window->stride[d] > 1;
 	}
@@ -301,7 +313,7 @@ static bool phases_are_whole(const struct convolution *conv, const int64_t *exte
 	const struct window *window = &conv->window;
 	int64_t terms = channels, outs = extents[1];
 	for (int d = 0; d < window->count; d++) {
-		if (window->kernel[d] % window->stride[d])
+		if (window->kernel[d] % window->stride[d] || (window->stride[d] > 1 && window->dilation[d] > 1))
 			return false;
 		terms *= window->kernel[d] / window->stride[d];
 		outs *= extents[2 + d];
@@ -326,7 +338,8 @@ static void define_phases(struct definer *definer, const struct convolution *con
 	from_at[0] = at[0];
 	taps.x_at[1] = taps.w_at[1] = index_var(arena, rank + count, w->extents[1]);
 	for (int d = 0, v = 1; d < count; d++) {
-		int64_t stride = window->stride[d], dilation = window->dilation[d], each = phases_of(window, d).taps;
+		int64_t stride = window->stride[d], dilation = window->dilation[d],
+		        each = phases_of(window, d, true).taps;
 		over[v] = phase_places(window, d, &first);
 		const struct index *tap = index_var(arena, rank + d, each),
 		                   *from = index_plus(arena, at[2 + d], window->before[d] - first * stride);
@@ -381,17 +394,20 @@ static struct definition *phase_sum(struct definer *definer, const struct convol
 	taps.x_at[0] = index_var(arena, 0, over[0]);
 	taps.x_at[1] = channel_of(arena, conv, taps.w_at[0], outs, taps.w_at[1], w->extents[1]);
 	for (int d = 0; d < count; d++) {
-		int64_t most = phases_of(window, d).taps, dilation = window->dilation[d];
-		int64_t each = (window->kernel[d] - phase[d] + window->stride[d] - 1) / window->stride[d];
-		if (each <= 0)
+		struct phases phases = phases_of(window, d, true);
+		int64_t own = first_tap(window, d, phase[d]), dilation = window->dilation[d];
+		if (own < 0)
 			return NULL;
+		int64_t each = (window->kernel[d] - own + phases.phases - 1) / phases.phases,
+		        step = dilation * phases.phases / window->stride[d],
+		        from = (phase[d] - own * dilation) / window->stride[d];
 		taps.reduced[d] = each;
 		over[1 + d] = phase_places(window, d, &first);
 		const struct index *tap = index_var(arena, rank + d, each);
-		taps.w_at[2 + d] = index_plus(arena, tap, phase[d] * most + most - each);
+		taps.w_at[2 + d] = index_plus(arena, tap, own * phases.taps + phases.taps - each);
 		taps.x_at[2 + d] = index_add(arena,
-		        index_plus(arena, index_var(arena, 1 + d, over[1 + d]), first - dilation * (each - 1)),
-		        index_scale(arena, tap, dilation));
+		        index_plus(arena, index_var(arena, 1 + d, over[1 + d]), first + from - step * (each - 1)),
+		        index_scale(arena, tap, step));
 		taps.ranges[d] = (struct range){ taps.x_at[2 + d], 0, x->extents[2 + d] };
 	}
 	return sum_of_taps(definer, definer_name(definer, "phase"), rank, over, w, &taps);
@@ -450,7 +466,7 @@ static void define_taps(struct definer *definer, const struct convolution *conv,
 	taps.x_at[0] = at[0];
 	taps.x_at[1] = channel_of(arena, conv, at[1], extents[1], taps.w_at[1], w->extents[1]);
 	for (int d = 0; d < count; d++) {
-		struct phases phases = phases_of(window, d);
+		struct phases phases = phases_of(window, d, false);
 		int64_t stride = window->stride[d], dilation = window->dilation[d];
 		taps.reduced[d] = phases.taps;
 		const struct index *tap = index_var(arena, rank + d, phases.taps),
@@ -484,12 +500,15 @@ void define_convolution_transposed(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK];
 	(void)op;
 	transposed_of(definer->node, &conv);
-	struct definition *w = phase_weights(definer, &conv, definer_in(definer, 1));
+	struct definition *w = definer_in(definer, 1);
 	int rank = definer_shape(definer, 0, extents, at);
-	bool apart = has_phases(&conv, rank, extents);
-	if (apart && phases_are_whole(&conv, extents, w->extents[1]))
+	bool phases = has_phases(&conv, rank, extents),
+	     whole = phases && phases_are_whole(&conv, extents, w->extents[0] / conv.group),
+	     apart = whole || (phases && phases_are_few(&conv.window));
+	w = phase_weights(definer, &conv, w, apart);
+	if (whole)
 		define_phases(definer, &conv, w, extents, at);
-	else if (apart && phases_are_few(&conv.window))
+	else if (apart)
 		define_each_phase(definer, &conv, w, extents, at);
 	else
 		define_taps(definer, &conv, w, rank, extents, at);
