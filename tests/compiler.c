@@ -97,7 +97,8 @@ static int compile(char **words, const char *source, const char *object)
 	char *one[WORDS_MOST + 8], told[4200];
 	int n = 0;
 	format(told, sizeof told, 0, ".d");
-	one[n++] = (char *)find("ccache");
+	if (is_plain(source))
+		one[n++] = (char *)find("ccache");
 	one[n++] = (char *)find(strrchr(words[0], '/') ? strrchr(words[0], '/') + 1 : words[0]);
 	for (int i = 1; words[i]; i++) {
 		if (!strcmp(words[i], "-o"))
@@ -163,16 +164,18 @@ int main(int count, char **words)
 	*strrchr(folder, '/') = 0;
 	bool as_it_is = false, compiles = false, language = false, output = false, assembles = false, syntax = false;
 	int sources = 0;
+	const char *source = NULL;
 	for (int i = 1; i < count; i++) {
-		as_it_is = as_it_is || is_else(words[i]) || (is_source(words[i]) && !is_plain(words[i]));
+		as_it_is = as_it_is || is_else(words[i]);
 		compiles = compiles || !strcmp(words[i], "-c");
 		syntax = syntax || !strcmp(words[i], "-fsyntax-only");
 		assembles = assembles || is_assembly(words[i]);
 		language = language || begins(words[i], "-x");
 		output = output || !strcmp(words[i], "-o");
 		sources += is_source(words[i]);
+		source = is_source(words[i]) ? words[i] : source;
 	}
-	as_it_is = as_it_is || (assembles && compiles);
+	as_it_is = as_it_is || (assembles && compiles) || (sources == 1 && !is_plain(source));
 	if (assembles && !sources) { /* nothing that ccache could keep */
 		words[0] = (char *)find(name);
 		execv(words[0], words);

@@ -50,12 +50,16 @@ def build_driver(folder, *flags):
          *[os.path.join(HERE, "driver", part + ".c") for part in ("driver", "execute", "memory", "modules", "streams")], "-ldl", "-pthread")
 
 
-def shared_kernels(folder, kernels, text, *flags):
-    """driver/kernels.cpp around a text, and the emulator, as an object of its own: the same for every text."""
+def shared_kernels(folder, kernels, text, *flags, images=()):
+    """driver/kernels.cpp around a text, the images of it, and the emulator, as an object of its own: the same for every text."""
     common = ["g++", "-std=c++17", "-O1", "-w", "-fPIC", "-ffp-contract=off", *flags]
     emulator = os.path.join(folder, "emulator.o")
     call(*common, "-c", os.path.join(EMULATOR, "emulator.cpp"), "-o", emulator)
-    call(*common, "-shared", "-I", EMULATOR, "-I", ".", *text, os.path.join(HERE, "driver", "kernels.cpp"), emulator, "-o", kernels, cwd=folder)
+    objects = [emulator]
+    if images:
+        objects.append(os.path.join(folder, "images.o"))
+        call("gcc", "-fPIC", "-DIMAGES=%s" % " ".join('X(%d, "%s")' % image for image in enumerate(images)), "-c", os.path.join(HERE, "driver", "images.c"), "-o", objects[-1])
+    call(*common, "-shared", "-I", EMULATOR, "-I", ".", *text, os.path.join(HERE, "driver", "kernels.cpp"), *objects, "-o", kernels, cwd=folder)
     return kernels
 
 
@@ -65,16 +69,15 @@ def emulated(folder, name, images=None):
     images = images or [os.path.join(folder, file) for file in sorted(os.listdir(folder)) if file.endswith((".cubin", ".ptx"))]
     symbols = [symbol for file in sorted(os.listdir(folder)) if file.endswith("_launches.h")
                for symbol in re.findall(r'^\t"(\w+)",$', open(os.path.join(folder, file)).read(), re.M)]
-    return shared_kernels(folder, kernels, ['-DTEXT="%s.cu"' % name, "-DKERNELS=%s" % " ".join("X(%s)" % s for s in symbols),
-                                            "-DIMAGES=%s" % " ".join('X(%d, "%s")' % image for image in enumerate(images))],
-                          "-fsanitize=alignment", "-fno-math-errno", *(["-mfma"] if "fma" in open("/proc/cpuinfo").read() else []))
+    return shared_kernels(folder, kernels, ['-DTEXT="%s.cu"' % name, "-DKERNELS=%s" % " ".join("X(%s)" % s for s in symbols)],
+                          "-fsanitize=alignment", "-fno-math-errno", *(["-mfma"] if "fma" in open("/proc/cpuinfo").read() else []), images=images)
 
 
 def limits_kernels(folder):
     """Those that measure what a device does at most, for the emulator; of their images nobody says anything."""
     text, kernels = os.path.join(folder, "limits.cu"), os.path.join(folder, "limits.so")
     shutil.copy(os.path.join(ROOT, "templates", "cuda", "limits.jinja"), text)
-    return shared_kernels(folder, kernels, ['-DTEXT="%s"' % text, "-DKERNELS=%s" % " ".join("X(limit_%s)" % one for one in LIMITS)])
+    return shared_kernels(folder, kernels, ['-DTEXT="limits.cu"', "-DKERNELS=%s" % " ".join("X(limit_%s)" % one for one in LIMITS)])
 
 
 def kernels_for(ingot, model, name, folder, *archs):

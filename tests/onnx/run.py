@@ -43,7 +43,7 @@ for word in "$@"; do
 	esac
 done
 case $others in
-*" -c "*".c "*) g++ -x c++ $others -o /dev/null -std=c++11 $warn || exit 1 ;;
+*" -c "*".c "*) g++ -x c++ $others -o clean$$.o -std=c++11 $warn && rm clean$$.o || exit 1 ;;
 esac
 exec gcc "$@" -std=c99 $warn -fsanitize=address,undefined -fno-sanitize-recover=all
 """

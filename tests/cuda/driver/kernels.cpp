@@ -1,5 +1,5 @@
-/* kernels.cpp: a library's .cu text on the emulator, as $STANDIN_KERNELS of driver.c.  TEXT: the .cu; KERNELS: X(symbol) of each; IMAGES, where it is known what
- * was compiled from that text: X(number, "file") of each. */
+/* kernels.cpp: a library's .cu text on the emulator, as $STANDIN_KERNELS of driver.c.  TEXT: the .cu; KERNELS: X(symbol) of each.  What was compiled from that
+ * text is told by images.c, where it is known. */
 #include <tuple>
 #include <utility>
 #include "emulator.h"
@@ -11,21 +11,6 @@ template <class... A> static void call_all(void (*kernel)(A...), void **p) { cal
 template <class... A> static constexpr int count_of(void (*)(A...)) { return sizeof...(A); }
 
 extern "C" {
-#ifdef IMAGES
-#define X(number, file) asm(".pushsection .rodata\nimage_" #number ": .incbin \"" file "\"\nimage_" #number "_end: .byte 0\n.popsection"); \
-	extern __attribute__((visibility("hidden"))) const unsigned char image_##number[], image_##number##_end[];
-IMAGES
-#undef X
-struct image_row { const unsigned char *at, *end; };
-extern const struct image_row standin_images[];
-const struct image_row standin_images[] = {
-#define X(number, file) { image_##number, image_##number##_end },
-	IMAGES
-#undef X
-	{ nullptr, nullptr }
-};
-#endif
-
 /* Of what is compiled with -fsanitize=alignment: an address that is not a multiple of what is loaded or stored there; its place begins with file and line. */
 struct place_of { const char *file; unsigned line, column; };
 void __ubsan_handle_type_mismatch_v1(const struct place_of *place, uintptr_t address)
