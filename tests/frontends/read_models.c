@@ -3,6 +3,7 @@
  *     read_models MODEL...           a line each: "PATH: 0 nodes N tensors N bytes N", or "PATH: CODE MESSAGE"
  *     read_models --json MODEL       everything that was read, as JSON; bytes of names and strings as \u00XX
  *     read_models --text MODEL       graph_print
+ *     read_models --texts [MODEL FILE]...     the same of each, to FILE; no FILE where it is refused
  *     read_models --passes MODEL     the same after pass_constants
  *     read_models --pb FILE...       TensorProtos, a line of JSON each
  *     read_models --cut MODEL...     reads every beginning of each file, from memory: "PATH: N read, N refused"
@@ -276,10 +277,26 @@ static int cut_one(const char *path)
 	return codes[EXIT_DIFFERENT] + codes[EXIT_USAGE] + codes[EXIT_ENVIRONMENT] ? 1 : 0;
 }
 
+static int text_to(const char *path, const char *to)
+{
+	if (!freopen(to, "w", stdout))
+		return EXIT_ENVIRONMENT;
+	int code = read_one(path, "--text");
+	if (code)
+		remove(to);
+	return code;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 && !strncmp(argv[1], "--", 2) ? argv[1] : "";
 	int code = 0;
+	for (int i = 2; !strcmp(how, "--texts") && i + 1 < argc; i += 2) {
+		int one = text_to(argv[i], argv[i + 1]);
+		code = one ? one : code;
+	}
+	if (!strcmp(how, "--texts"))
+		return code;
 	for (int i = *how ? 2 : 1; i < argc; i++) {
 		int one = !strcmp(how, "--cut") ? cut_one(argv[i]) : read_one(argv[i], how);
 		code = one ? one : code;
