@@ -34,11 +34,14 @@ static bool for_linker(const char *word)
 	        || begins(word, "-L") || begins(word, "-Wl,") || !strcmp(word, "-shared") || !strcmp(word, "-static");
 }
 
+/* What a file includes is told besides. */
+static bool tells(const char *word) { return !strcmp(word, "-MD") || !strcmp(word, "-MMD"); }
+
 /* Commands that ccache takes as they are. */
 static bool is_else(const char *word)
 {
-	return begins(word, "-M") || begins(word, "@") || !strcmp(word, "-") || !strcmp(word, "-E")
-	        || !strcmp(word, "-S") || ends(word, ".h");
+	return !strcmp(word, "-M") || !strcmp(word, "-MM") || begins(word, "@") || !strcmp(word, "-")
+	        || !strcmp(word, "-E") || !strcmp(word, "-S");
 }
 
 /* The first of that name in $PATH that is neither ours nor a link to ccache. */
@@ -162,7 +165,8 @@ int main(int count, char **words)
 		return 127;
 	folder[length] = 0;
 	*strrchr(folder, '/') = 0;
-	bool as_it_is = false, compiles = false, language = false, output = false, assembles = false, syntax = false;
+	bool as_it_is = false, compiles = false, output = false, assembles = false, syntax = false,
+	     told_by_user = false;
 	int sources = 0;
 	const char *source = NULL;
 	for (int i = 1; i < count; i++) {
@@ -170,12 +174,13 @@ int main(int count, char **words)
 		compiles = compiles || !strcmp(words[i], "-c");
 		syntax = syntax || !strcmp(words[i], "-fsyntax-only");
 		assembles = assembles || is_assembly(words[i]);
-		language = language || begins(words[i], "-x");
+		told_by_user = told_by_user || tells(words[i]);
 		output = output || !strcmp(words[i], "-o");
 		sources += is_source(words[i]);
 		source = is_source(words[i]) ? words[i] : source;
 	}
-	as_it_is = as_it_is || (assembles && compiles) || (sources == 1 && !is_plain(source));
+	bool plain = sources != 1 || is_plain(source);
+	as_it_is = as_it_is || (assembles && compiles) || !plain || told_by_user;
 	if (assembles && !sources) { /* nothing that ccache could keep */
 		words[0] = (char *)find(name);
 		execv(words[0], words);
@@ -188,18 +193,18 @@ int main(int count, char **words)
 	all[n++] = (char *)find(name);
 	memcpy(all + n, words + 1, (size_t)count * sizeof *words);
 	n += count - 1;
-	if (!as_it_is && sources > 0)
+	if ((!as_it_is && sources > 0) || (told_by_user && compiles && sources == 1 && plain))
 		setenv("CCACHE_DEPEND", "1", 1);
+	else
+		unsetenv("CCACHE_DEPEND");
 	/* A temporary folder has another name each time: what lies there is named as it is seen from where this runs. */
 	setenv("CCACHE_BASEDIR", "/", 1);
 	if (!as_it_is && sources > 0 && !simple)
 		return compiles || syntax ? compile_all(words, syntax) : link_all(words);
-	if (!as_it_is && sources == 1 && !language) {
+	if (!as_it_is && sources == 1) {
 		format(told, sizeof told, 0, ".d");
 		char *last[] = { "-MMD", "-MF", told, NULL };
 		memcpy(all + n, last, sizeof last);
-	} else {
-		unsetenv("CCACHE_DEPEND");
 	}
 	execv(all[0], all);
 	perror(all[0]);
