@@ -1,5 +1,5 @@
 /* test_threads.c: the intra-op pool takes each index once: in short loops, in long ones, from inside a task, from two
- * callers at once, after its workers slept, and with workers on cores of their own. */
+ * callers at once, who share the workers out, after its workers slept, and with workers on cores of their own. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "ingot/status.h"
@@ -125,6 +126,45 @@ static void two_callers(void **state)
 	free(theirs);
 }
 
+struct shared {
+	_Atomic int *here, *there; /* callers that are in their jobs; all other indices taken */
+	_Atomic int helped, alone;
+};
+
+/* The first index, which is the caller's, waits until the other caller is in its job too, and for a worker. */
+static void wait_for_worker(void *argument, int index)
+{
+	struct shared *shared = argument;
+	time_t began = time(NULL);
+	if (index) {
+		atomic_fetch_add(&shared->helped, 1);
+		return;
+	}
+	atomic_fetch_add(shared->here, 1);
+	while ((!atomic_load(shared->there) || !atomic_load(&shared->helped)) && time(NULL) - began < 20)
+		sched_yield();
+	if (!atomic_load(&shared->helped))
+		atomic_store(&shared->alone, 1);
+}
+
+static void *share(void *argument)
+{
+	parallel->run(parallel->pool, wait_for_worker, argument, 2);
+	return NULL;
+}
+
+static void workers_are_shared_out(void **state)
+{
+	_Atomic int a = 0, b = 0;
+	struct shared mine = { .here = &a, .there = &b }, theirs = { .here = &b, .there = &a };
+	pthread_t other;
+	(void)state;
+	assert_int_equal(pthread_create(&other, NULL, share, &theirs), 0);
+	share(&mine);
+	pthread_join(other, NULL);
+	assert_false(mine.alone || theirs.alone);
+}
+
 #if defined __linux__
 struct places {
 	pthread_t caller;
@@ -182,6 +222,7 @@ int main(void)
 		cmocka_unit_test(short_loops),
 		cmocka_unit_test(after_sleep),
 		cmocka_unit_test(two_callers),
+		cmocka_unit_test(workers_are_shared_out),
 #if defined __linux__
 		cmocka_unit_test(workers_on_cores),
 #endif

@@ -7,8 +7,7 @@
  *     ingot_threads_close(threads);
  *
  * The caller works too, so `workers` of 1 starts no thread.  Idle workers spin for a short while, then sleep on a
- * futex. One job at a time has the workers: a second caller meanwhile, and a call from inside a task, run on their own
- * thread. */
+ * futex.  Callers at the same time, up to 16, share the workers out; a call from inside a task runs on its own thread. */
 #ifndef INGOT_THREADS_H
 #define INGOT_THREADS_H
 
