@@ -50,7 +50,9 @@ static struct dim chosen_dim(struct node *node, int outs, int by, int64_t bound)
 		node->since = 1;
 	}
 	infer_output(node, outs, DTYPE_I64, 0, NULL);
-	return (struct dim){ bound, NULL, chosen_count(node, outs, by) };
+	struct tensor *count = chosen_count(node, outs, by);
+	count->most = bound;
+	return (struct dim){ bound, NULL, count };
 }
 
 /* How many there are: what is declared, or output `out`. */

@@ -24,6 +24,24 @@ void go_gather(const struct node *node)
 		counts_give(node, n++, x->dims[d].count);
 }
 
+/* Regions, and which image each is of: what lies behind them makes regions that nobody looks at, of an image that is
+ * there.  Channels come along. */
+void come_regions(struct node *node)
+{
+	const struct tensor *x = node->in[0], *regions = node->in[1], *images = node->ins > 2 ? node->in[2] : NULL;
+	counts_want_padded(node, 0, 0, 1);
+	counts_want_padded(node, 0, 2, x->rank);
+	counts_want_padded(node, 1, 1, regions->rank);
+	if (images && images->rank == 1 && regions->rank == 2 && images->dims[0].count != regions->dims[0].count)
+		counts_refuse(node, counts_first(node));
+}
+
+void go_regions(const struct node *node)
+{
+	counts_give(node, 0, node->in[1]->dims[0].count);
+	counts_give(node, 1, node->in[0]->dims[1].count);
+}
+
 void come_gather_elements(struct node *node)
 {
 	const struct tensor *x = node->in[0], *at = node->in[1];

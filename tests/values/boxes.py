@@ -41,7 +41,7 @@ OF_CALL = HEAD + """of_call (float[B,N,4] boxes, float[B,2,N] scores) => (y, z, 
 	kept = Gather (list, flat)
 }
 """
-OF_DATA = HEAD + """of_data (float[N,4] boxes, float[N] scores) => (kept, worth, scaled)
+OF_DATA = HEAD + """of_data (float[N,4] boxes, float[N] scores, float[1,2,5,5] pixels) => (kept, worth, scaled, regions, pooled, twice)
 {
 	half = Constant <value = float {0.5}> ()
 	above = Greater (scores, half)
@@ -67,6 +67,15 @@ OF_DATA = HEAD + """of_data (float[N,4] boxes, float[N] scores) => (kept, worth,
 	which = Gather <axis = 1> (chosen, two)
 	kept = Gather (some, which)
 	worth = Gather (few, which)
+	number = Constant <value = int64 {0}> ()
+	of_image = Gather <axis = 1> (chosen, number)
+	regions = RoiAlign <output_height = 2, output_width = 3, sampling_ratio = 2> (pixels, kept, of_image)
+	of_row = Cast <to = 1> (of_image)
+	of_column = Unsqueeze (of_row, one)
+	described = Concat <axis = 1> (of_column, kept)
+	pooled = MaxRoiPool <pooled_shape = [2, 2]> (pixels, described)
+	times = Constant <value_ints = [2, 1]> ()
+	twice = Tile (kept, times)
 }
 """
 OTHERS = HEAD + "others (float[1,N,4] boxes, float[1,1,M] scores) => (y) { y = NonMaxSuppression (boxes, scores) }\n"
@@ -82,7 +91,7 @@ with tempfile.TemporaryDirectory(prefix="test-boxes.") as folder:
         for n, b in ((9, 2), (0, 1), (12, 1), (1, 2), (4, 1))[:5 if target in ("interpreter", "jit") else 2]:
             given = {"boxes": corners(b, n), "scores": random.random((b, 2, n), np.float32)}
             judged(wrong, bits, ("call", n), "of_call.onnxtxt", OF_CALL, given, target, "--dim", "N=0..12", "--dim", "B=1..2")
-            judged(wrong, bits, ("data", n), "of_data.onnxtxt", OF_DATA, {"boxes": corners(n), "scores": random.random(n, np.float32)}, target, "--dim", "N=0..12")
+            judged(wrong, bits, ("data", n), "of_data.onnxtxt", OF_DATA, {"boxes": corners(n), "scores": random.random(n, np.float32), "pixels": random.random((1, 2, 5, 5), np.float32)}, target, "--dim", "N=0..12")
         expect("boxes by " + target, not wrong, "; ".join(wrong))
         np.savez("in.npz", boxes=corners(1, 3), scores=random.random((1, 1, 4), np.float32))
         told("scores of others by " + target, 3, "is not as large as what stands beside it", "run", "others.onnxtxt", "--input", "in.npz", "--target", target, "--dim", "N=1..5", "--dim", "M=1..5")
