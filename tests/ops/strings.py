@@ -142,6 +142,11 @@ def learnt():
     x = {"x": numpy.array([["ab", "c"], ["Färberdistel", "ab "]])}
     text, to = tensor("x", TensorProto.STRING, ["N", 2]), lambda kind: tensor("y", kind, None)
     beside("OneHotEncoder", one("OneHotEncoder", [text], [to(TensorProto.FLOAT)], cats_strings=keys), x)
+    exact = one("OneHotEncoder", [text], [to(TensorProto.FLOAT)], cats_strings=["c", "ab", "d"], zeros=0)
+    beside("OneHotEncoder of categories alone", exact, {"x": numpy.array([["ab", "c"], ["d", "ab"]])})
+    numpy.savez("in.npz", **x)
+    done = run("run", "m.onnx", "--target", "jit", "--input", "in.npz")
+    check("OneHotEncoder of what is no category", done.returncode == 3 and "whether it is a category" in done.stderr, done)
     beside("LabelEncoder, integers", one("LabelEncoder", [text], [to(TensorProto.INT64)], keys_strings=keys, values_int64s=[3, 1, 2], default_int64=-7), x)
     beside("LabelEncoder, floats", one("LabelEncoder", [text], [to(TensorProto.FLOAT)], keys_strings=keys, values_floats=[3.0, 1.5, 2.0], default_float=0.25), x)
     beside("LabelEncoder, strings", one("LabelEncoder", [text], [to(TensorProto.STRING)], keys_strings=keys, values_strings=["ä", "b", "ccc"], default_string="sonst"), x)

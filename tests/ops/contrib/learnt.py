@@ -191,6 +191,7 @@ for transform in ("NONE", "LOGISTIC"):
     plain("LinearClassifier", f"one row for two integers, {transform}", [draw(9, 4)], ["label", "scores"], [L, F], coefficients=[float(v) for v in draw(4)], intercepts=[-0.3], classlabels_ints=[4, 2],
           post_transform=transform)
 plain("OneHotEncoder", "int64", [R.integers(0, 5, (6,))], cats_int64s=[1, 4, 2])
+plain("OneHotEncoder", "int64, all known", [R.integers(1, 4, (6, 2))], cats_int64s=[1, 3, 2], zeros=0)
 plain("LabelEncoder", "int64 to float", [R.integers(0, 6, (3, 4))], keys_int64s=[1, 2, 5], values_floats=[0.5, -1.0, 2.0], default_float=9.0)
 plain("LabelEncoder", "float to int64", [R.choice(numpy.array([0.5, 1.5, numpy.nan], "f4"), (4, 4))], types=[L], keys_floats=[0.5, 2.5], values_int64s=[3, 4], default_int64=-7)
 plain("LabelEncoder", "int64 to string", [R.integers(0, 6, (3, 4))], types=[S], keys_int64s=[1, 2, 5], values_strings=LABELS, default_string="?")

@@ -62,5 +62,4 @@ learnt("SVMRegressor", "post_transform LOGISTIC", coefficients=[1.0] * 3, rho=[0
 learnt("SVMClassifier", "coefficients without support vectors", ["y", "s"], types=[L, F], coefficients=[1.0] * 3, rho=[0.5], classlabels_ints=[0, 1])
 learnt("SVMClassifier", "post_transform LOGISTIC of two classes", ["y", "s"], types=[L, F], classlabels_ints=[0, 1], vectors_per_class=[1, 1], coefficients=[1.0] * 2, rho=[0.5],
        support_vectors=[1.0] * 6, post_transform="LOGISTIC")
-learnt("OneHotEncoder", "zeros = 0", cats_int64s=[1], zeros=0)
 learnt("FeatureVectorizer", "2 are not supported", inputdimensions=[2])
