@@ -232,6 +232,7 @@ struct node *graph_node_new(
 	node->outs = outs;
 	while (main->outer)
 		main = main->outer;
+	node->since = !strcmp(node->domain, "com.microsoft"); /* which onnxruntime's own tools do not import */
 	for (size_t i = 0; i < main->opsets.count; i++)
 		if (main->opsets.at[i].domain == node->domain)
 			node->since = (int)main->opsets.at[i].version;
