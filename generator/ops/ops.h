@@ -300,6 +300,7 @@ struct tensor *einsum_count(const struct node *, int label);
 bool einsum_agrees(const struct node *, int label);
 bool einsum_keeps(const struct node *, int label);
 /* pad.c: as many constant elements around each dim; false where they come at run time, or are no constant. */
+bool pad_has_sizes(const struct node *); /* pads that come at run time, known as sizes: they say the dims */
 bool pad_of_counted(const struct node *, int64_t *before, int64_t *after, float *fill);
 bool slice_comes_late(const struct node *); /* slices.c: its positions are not constant, or such a dim is cut */
 bool slice_of_list(const struct node *, int64_t *start,

@@ -6,6 +6,7 @@
 /* ---- Pad ---- */
 enum mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };
 enum { PADS_ARE_INPUT = 11, WRAPS = 19 };
+enum { PAD_MOST = 1 << 30 }; /* at run time */
 
 static enum mode mode_of(const struct node *node)
 {
@@ -48,6 +49,37 @@ static bool pads_of(const struct node *node, int rank, int64_t *before, int64_t 
 	return true;
 }
 
+/* Of pads that come at run time and are known as sizes (sizes.c), but numbers before each dimension: how many come
+ * behind.  NULL: they are not. */
+static struct tensor *const *pads_in_sizes(const struct node *node, int64_t *before)
+{
+	const struct tensor *x = node->in[0];
+	int64_t count;
+	if (node->since < PADS_ARE_INPUT || node_in(node, 3) || node->in[1]->data || !tensor_is_known(x)
+	        || mode_of(node) != PAD_CONSTANT)
+		return NULL;
+	struct tensor *const *sizes = node_in_sizes(node, 1, &count);
+	if (!sizes || count != 2 * x->rank)
+		return NULL;
+	for (int d = 0; d < x->rank; d++) {
+		struct span behind = size_span(sizes[x->rank + d]);
+		if (!sizes[d]->data || behind.least < -PAD_MOST || behind.most > PAD_MOST)
+			return NULL;
+		before[d] = tensor_int(sizes[d], 0);
+		if (before[d] < -PAD_MOST || before[d] > PAD_MOST)
+			return NULL;
+	}
+	return sizes + x->rank;
+}
+
+static void sized_dims(const struct node *node, const int64_t *before, struct tensor *const *after, struct dim *dims)
+{
+	const struct tensor *x = node->in[0];
+	for (int d = 0; d < x->rank; d++)
+		dims[d] = size_dim(size_not_below_zero(
+		        node, size_sum(node, size_plus(node, size_of_dim(node, &x->dims[d]), before[d]), after[d])));
+}
+
 void infer_pad(struct node *node, const struct op *op)
 {
 	struct dim dims[MAX_RANK];
@@ -63,6 +95,12 @@ void infer_pad(struct node *node, const struct op *op)
 	}
 	for (int d = 0; d < x->rank; d++)
 		dims[d] = dim_unknown;
+	struct tensor *const *behind = pads_in_sizes(node, before);
+	if (behind) {
+		sized_dims(node, before, behind, dims);
+		infer_output(node, 0, type, x->rank, dims);
+		return;
+	}
 	if (x->rank < 0 || !pads_of(node, x->rank, before, after)) {
 		if (x->rank < 0)
 			infer_output_unknown(node, 0, type);
@@ -88,12 +126,21 @@ void infer_pad(struct node *node, const struct op *op)
 	infer_output(node, 0, type, x->rank, dims);
 }
 
+bool pad_has_sizes(const struct node *node)
+{
+	int64_t before[MAX_RANK];
+	return pads_in_sizes(node, before) != NULL;
+}
+
 bool pad_of_counted(const struct node *node, int64_t *before, int64_t *after, float *fill)
 {
 	const struct tensor *given = node->since < PADS_ARE_INPUT ? NULL : node_in(node, 2);
 	enum dtype type = node->in[0]->type;
-	if (mode_of(node) != PAD_CONSTANT || !pads_of(node, node->in[0]->rank, before, after) || (given && !given->data)
-	        || type == DTYPE_BOOL || dtypes[type].bits < 8)
+	struct tensor *const *behind = pads_in_sizes(node, before);
+	for (int d = 0; behind && d < node->in[0]->rank; d++)
+		after[d] = size_span(behind[d]).most;
+	if (mode_of(node) != PAD_CONSTANT || (!behind && !pads_of(node, node->in[0]->rank, before, after))
+	        || (given && !given->data) || type == DTYPE_BOOL || dtypes[type].bits < 8)
 		return false;
 	bool is_float = type == DTYPE_F32 || type == DTYPE_F64;
 	if (given && !is_float && dtypes[type].class != CLASS_INT && dtypes[type].class != CLASS_UINT)
@@ -139,8 +186,6 @@ static const struct expr *beside(struct definer *definer, struct definition *x, 
 	        expr_select(arena, &(struct range){ from, INT64_MIN / 2, 0 }, 1, first, last));
 }
 
-enum { PAD_MOST = 1 << 30 }; /* at run time */
-
 /* Of pads that come at run time: how many come before each dimension, as an index. */
 static void pads_at_run_time(
         struct definer *definer, const struct definition *x, const int64_t *extents, const struct index **before)
@@ -179,7 +224,8 @@ void define_pad(struct definer *definer, const struct op *op)
 	enum mode mode = mode_of(node);
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at), count = 0;
-	bool constant = pads_of(node, rank, first, last);
+	bool constant =
+	        pads_in_sizes(node, first) || pads_of(node, rank, first, last); /* what comes behind, the extents say */
 	for (int d = 0; constant && d < rank; d++)
 		before[d] = index_constant(arena, first[d]);
 	if (!constant)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""boxes.py INGOT [SEED]: what stands behind a detector: scores above a threshold (NonZero, Gather), the best of them (TopK), NonMaxSuppression and what it chooses, where a call and data say how
+"""boxes.py INGOT [SEED]: what stands behind a detector: scores above a threshold (NonZero, Gather), the best of them (TopK), NonMaxSuppression and what it chooses, regions of an image, rows padded to a number, where a call and data say how
 many boxes there are; on every target, beside onnxruntime; equal bits.  77 where onnxruntime is not there."""
 import os
 import sys
@@ -41,7 +41,7 @@ OF_CALL = HEAD + """of_call (float[B,N,4] boxes, float[B,2,N] scores) => (y, z, 
 	kept = Gather (list, flat)
 }
 """
-OF_DATA = HEAD + """of_data (float[N,4] boxes, float[N] scores, float[1,2,5,5] pixels) => (kept, worth, scaled, regions, pooled, twice)
+OF_DATA = HEAD + """of_data (float[N,4] boxes, float[N] scores, float[1,2,5,5] pixels) => (kept, worth, scaled, regions, pooled, twice, padded, all_padded)
 {
 	half = Constant <value = float {0.5}> ()
 	above = Greater (scores, half)
@@ -76,6 +76,16 @@ OF_DATA = HEAD + """of_data (float[N,4] boxes, float[N] scores, float[1,2,5,5] p
 	pooled = MaxRoiPool <pooled_shape = [2, 2]> (pixels, described)
 	times = Constant <value_ints = [2, 1]> ()
 	twice = Tile (kept, times)
+	room = Constant <value_ints = [12]> ()
+	nothing = Constant <value = float {-1}> ()
+	rows_kept = Shape <end = 1> (kept)
+	room_left = Sub (room, rows_kept)
+	behind_kept = Concat <axis = 0> (one, front, room_left, one)
+	padded = Pad (kept, behind_kept, nothing)
+	rows_there = Shape <end = 1> (boxes)
+	room_there = Sub (room, rows_there)
+	behind_there = Concat <axis = 0> (front, one, room_there, front)
+	all_padded = Pad (boxes, behind_there)
 }
 """
 OTHERS = HEAD + "others (float[1,N,4] boxes, float[1,1,M] scores) => (y) { y = NonMaxSuppression (boxes, scores) }\n"
