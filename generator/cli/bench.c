@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { WHOLE_LEAST = 3 };
-static const double WHOLE_MOST = 2e6; /* microseconds for an engine that is timed as a whole */
+enum { WHOLE_LEAST = 3, APART_LEAST = 11 };
+/* Microseconds for an engine that is timed as a whole, and for one whose kernels are timed apart. */
+static const double WHOLE_MOST = 2e6, APART_MOST = 1e7;
 struct marks {
-	double last, *times;
-	int round, most; /* rounds */
+	double last, *times;    /* NULL: kernels are not timed apart */
+	int round, most, count; /* rounds: this one, how many at most, how many there were */
 };
 
 static double now(void)
@@ -108,12 +109,12 @@ static void buffers_of(struct build *build, const struct program *program, const
 /* The median of whole calls.  `marks` receives each kernel's times, where the engine times them apart. */
 static double measure_calls(struct engine *engine, const void **inputs, void **outputs, struct marks *marks)
 {
-	bool apart = engine->kind->profile != NULL;
-	double whole[BENCH_ROUNDS], begun = now();
-	int count = 0;
+	bool apart = marks->times;
+	double whole[BENCH_ROUNDS], begun = now(), most = apart ? APART_MOST : WHOLE_MOST;
+	int count = 0, least = apart ? APART_LEAST : WHOLE_LEAST;
 	for (int r = 0; r < (apart ? 5 : 1); r++)
 		engine_run(engine, inputs, outputs);
-	while (count < marks->most && (apart || count < WHOLE_LEAST || now() - begun < WHOLE_MOST)) {
+	while (count < marks->most && (count < least || now() - begun < most)) {
 		double t = now();
 		engine_run(engine, inputs, outputs);
 		whole[count] = now() - t;
@@ -123,6 +124,7 @@ static double measure_calls(struct engine *engine, const void **inputs, void **o
 		}
 		count++;
 	}
+	marks->count = count;
 	return median(whole, count);
 }
 
@@ -294,7 +296,7 @@ static struct table report_kernels(
 		const struct kernel *kernel = lowered->kernels.at[k];
 		struct row row = { .kernel = kernel, .work = kernel_work(lowered, kernel) };
 		row.form = engine->kind->form ? engine->kind->form(engine, kernel) : NULL;
-		row.time = median(marks->times + k * (size_t)marks->most, marks->most) - overhead;
+		row.time = median(marks->times + k * (size_t)marks->most, marks->count) - overhead;
 		row.limit = limit_of(&limits, &row.work, &row.bound);
 		table_add(&table, row);
 	}
@@ -388,11 +390,14 @@ static void measure(struct engine *engine, void *user)
 	void **outputs = arena_new_array(build->arena, void *, model->program->outputs.count + 1);
 	buffers_of(build, model->program, inputs, outputs);
 	size_t kernels = model->lowered ? model->lowered->kernels.count : 0;
-	bool apart = kind->profile != NULL;
+	bool apart = kind->profile && !cli->calls_only;
 	struct marks marks = { .most = cli->rounds ? cli->rounds : BENCH_ROUNDS };
-	marks.times = arena_new_array(build->arena, double, kernels *(size_t)marks.most + 1);
+	double *times = arena_new_array(build->arena, double, kernels *(size_t)marks.most + 1);
+	marks.times = apart ? times : NULL;
 	double call_time = measure_calls(engine, inputs, outputs, &marks), fma_rate = 0;
-	json_t *out = json_pack("{s:s,s:f}", "target", kind->name, "call_microseconds", call_time);
+	json_t *out =
+	        json_pack("{s:s,s:f,s:i}", "target", kind->name, "call_microseconds", call_time, "rounds", marks.count);
+	marks.times = times;
 	struct table table = { .cli = cli };
 	if (apart) {
 		if (!cli->json)
@@ -402,7 +407,7 @@ static void measure(struct engine *engine, void *user)
 		if (!cli->json)
 			printf("%-*s %10.3f   one call %.3f us; fma limit %.1f GFLOP/s\n", table.width, "all kernels",
 			        table.time, call_time, 2 * fma_rate * 1e-3);
-	} else if (kind->times) {
+	} else if (kind->times && !cli->calls_only) {
 		struct device_limits limits = { 0 };
 		struct device_calls device = measure_device(engine, &marks);
 		struct device_turns turns = kind->limits(engine, &limits);
@@ -417,7 +422,7 @@ static void measure(struct engine *engine, void *user)
 			        json_pack("{s:s,s:o}", "name", model->lowered->kernels.at[k]->name, "nodes",
 			                nodes_of(model->lowered->kernels.at[k])));
 		if (!cli->json)
-			printf("%s: one call %.3f us\n", kind->name, call_time);
+			printf("%s: one call %.3f us, the median of %d\n", kind->name, call_time, marks.count);
 	}
 	report_all(cli, engine, &table, out);
 }
@@ -425,7 +430,7 @@ static void measure(struct engine *engine, void *user)
 static void run(struct cli *cli)
 {
 	const struct engine_kind *kind = cli_engine(cli);
-	cli->options.profile = true;
+	cli->options.profile = !cli->calls_only;
 	struct model *model = model_read(cli->build, &cli->options);
 	model_prepare(model);
 	model_define(model);
@@ -434,13 +439,15 @@ static void run(struct cli *cli)
 }
 
 const struct command command_bench = { "bench", "MODEL", "time each kernel beside the machine's limits",
-	"--target c (default) or jit: a time is the median of 201 rounds, or of --rounds; limits are measured in the "
+	"--target c (default) or jit: a time is the median of 201 rounds, or of --rounds, or of as many as ten seconds "
+	"hold, 11 at least; limits are measured in the "
 	"same run.  "
 	"c without --cpu: the library that build makes, where this CPU runs it, else as --cpu native.\n"
 	"A limit is that of the work: multiply-adds of products, other operations, or the bytes that go in and out.  "
 	"The last line: the sum of all limits by the sum of all times.\n"
 	"--target cuda: by the GPU's own events, on sets of inputs and workspace by turns that L2 cannot hold; "
 	"whole calls by launches and as one graph besides; as many rounds as two seconds hold.\n"
-	"--target interpreter or cuda-emulated: whole calls only, as many as two seconds hold.  "
+	"--target interpreter or cuda-emulated: whole calls only, as many as two seconds hold; "
+	"so, with --calls-only, on any.  "
 	"Never another target in its stead.",
 	IN_BENCH, 1, 1, run };

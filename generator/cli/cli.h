@@ -54,6 +54,7 @@ struct cli {
 	const char *target, *cpu, *output, *cc, *cflags, *stage, *kernel, *math, *profile, *schedule;
 	const char *weights, *nvrtc;
 	int rounds;             /* of bench; 0: BENCH_ROUNDS */
+	bool calls_only;        /* of bench: no kernel is timed apart */
 	word_list archs;        /* of --target cuda, ascending */
 	struct block_tile tile; /* of --target cuda */
 	bool json, no_compile, shared, engines, no_hosted, log, large, optimise_given, algorithms_given, help;

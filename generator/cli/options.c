@@ -426,6 +426,8 @@ const struct option_row option_rows[] = {
 	        "or the pool that build puts beside the library, ingot_threads.h and .c" },
 	{ "rounds", NULL, 0, "N", IN_BENCH, set_rounds, 0, NULL, NULL,
 	        "time at most N rounds (default 201, the most)" },
+	{ "calls-only", NULL, 0, NULL, IN_BENCH, set_flag, AT(calls_only), NULL, NULL,
+	        "time whole calls alone, as many as two seconds hold: no kernel apart, no limit" },
 	{ "optimise", "optimize", 0, "WORD", IN_MODEL, set_optimise, 0, LIST("speed", "size"), NULL,
 	        "speed (default, but on cortex-m4) or size: smallest library and RAM; of code alone, no bit depends on "
 	        "it" },

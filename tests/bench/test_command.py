@@ -122,9 +122,20 @@ def of_a_range(program):
     return [f"--dim N=1..9: {one.stderr}" for one in done if one.returncode or not json.loads(one.stdout)["kernels"]]
 
 
+def calls_only(program, model):
+    """Whole calls alone, on each target: no kernel has a time."""
+    wrong = []
+    for target in APART:
+        done = ingot(program, "bench", model, "--calls-only", "--rounds", "5", "--json", "--target", target)
+        out = json.loads(done.stdout) if not done.returncode else {}
+        if out.get("rounds") != 5 or "of_limit" in out or any("microseconds" in k for k in out["kernels"]):
+            wrong.append(f"bench --calls-only --target {target}: {out} {done.stderr}")
+    return wrong
+
+
 def main():
     program, models = sys.argv[1], sys.argv[2:]
-    wrong = work(program) + of_a_range(program)
+    wrong = work(program) + of_a_range(program) + calls_only(program, models[0])
     for model in models:
         for target in ("c", "jit", "interpreter", "cuda-emulated"):
             why = bench(program, model, target)
