@@ -25,8 +25,8 @@ static bool hands_on(const struct node *node)
 	        && tensor_is_scalar_like(node->in[0]);
 }
 
-/* The most rounds that M may say: its number, or the end of its range where it is an input that has one; INT64_MAX:
- * nothing bounds it. */
+/* The most rounds that M may say: its number, or the end of its range where it is an input that has one, or a size that
+ * has; INT64_MAX: nothing bounds it. */
 static int64_t trips_most(const struct tensor *trips)
 {
 	while (trips && !trips->data && trips->producer && hands_on(trips->producer))
@@ -36,7 +36,9 @@ static int64_t trips_most(const struct tensor *trips)
 	for (size_t i = 0; trips && i < trips->graph->said.count; i++)
 		if (trips->graph->said.at[i].size == trips)
 			return trips->graph->said.at[i].most;
-	return INT64_MAX;
+	int64_t most = trips && trips->sizes && tensor_is_scalar_like(trips) ? size_span(trips->sizes[0]).most
+	                                                                     : ROUNDS_MOST + 1;
+	return most <= ROUNDS_MOST ? most : INT64_MAX;
 }
 
 /* The most that a range, of its symbol or of M, lets output k stack; -1: none does. */

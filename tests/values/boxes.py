@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""boxes.py INGOT [SEED]: what stands behind a detector: scores above a threshold (NonZero, Gather), the best of them (TopK), NonMaxSuppression and what it chooses, regions of an image, rows padded to a number, where a call and data say how
+"""boxes.py INGOT [SEED]: what stands behind a detector: scores above a threshold (NonZero, Gather), the best of them (TopK), NonMaxSuppression and what it chooses, regions of an image, rows padded to a number, a round of a Loop for each, where a call and data say how
 many boxes there are; on every target, beside onnxruntime; equal bits.  77 where onnxruntime is not there."""
 import os
 import sys
@@ -41,7 +41,7 @@ OF_CALL = HEAD + """of_call (float[B,N,4] boxes, float[B,2,N] scores) => (y, z, 
 	kept = Gather (list, flat)
 }
 """
-OF_DATA = HEAD + """of_data (float[N,4] boxes, float[N] scores, float[1,2,5,5] pixels) => (kept, worth, scaled, regions, pooled, twice, padded, all_padded)
+OF_DATA = HEAD + """of_data (float[N,4] boxes, float[N] scores, float[1,2,5,5] pixels) => (kept, worth, scaled, regions, pooled, twice, padded, all_padded, sum, sums)
 {
 	half = Constant <value = float {0.5}> ()
 	above = Greater (scores, half)
@@ -86,6 +86,16 @@ OF_DATA = HEAD + """of_data (float[N,4] boxes, float[N] scores, float[1,2,5,5] p
 	room_there = Sub (room, rows_there)
 	behind_there = Concat <axis = 0> (front, one, room_there, front)
 	all_padded = Pad (boxes, behind_there)
+	rounds = Gather (rows_kept, number)
+	begin = Constant <value = float[4] {0, 0, 0, 0}> ()
+	always = Constant <value = bool {1}> ()
+	sum, sums = Loop (rounds, always, begin) <body = body (int64 i, bool on, float[4] a) => (more, b, c)
+	{
+		more = Identity (on)
+		row = Gather (kept, i)
+		b = Add (a, row)
+		c = Identity (b)
+	}>
 }
 """
 OTHERS = HEAD + "others (float[1,N,4] boxes, float[1,1,M] scores) => (y) { y = NonMaxSuppression (boxes, scores) }\n"
