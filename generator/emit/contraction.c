@@ -401,8 +401,9 @@ static const char *base_of_b(struct printing *p, struct printer *printer, const 
 	const char *base = "gathered";
 	contraction_at_k_block(p, false, zero);
 	if (c->b_mode == B_PACKED) {
-		const struct index *at = index_scale(arena, index_var(arena, c->column, INT32_MAX), n->terms);
-		int64_t packed = n->terms * n->vecs * n->lanes;
+		const int64_t terms = n->terms / (c->bytes ? 2 : 1);
+		const struct index *at = index_scale(arena, index_var(arena, c->column, INT32_MAX), terms);
+		int64_t packed = terms * n->vecs * n->lanes;
 		for (int b = c->batches - 1; b >= 0; packed *= c->extents[b--])
 			at = index_add(arena, at, index_scale(arena, index_var(arena, b, c->extents[b]), packed));
 		base = printer_address(printer, c->packed, at);

@@ -261,6 +261,8 @@ static struct value call_b(struct template_call *call)
 		p->accumulator = arena_printf(p->arena, "w[%" PRId64 "]", at);
 		return value_string(printer_value(&printer, expr_substitute(p->arena, c->wide, with)));
 	}
+	if (c->bytes)
+		at = (u / 2 * user->tile->vecs + v) * lanes;
 	if (c->b_mode != B_DIRECT)
 		return at ? value_printf(p->arena, "%s_load(w + %" PRId64 ")", c->product->vec, at)
 		          : value_printf(p->arena, "%s_load(w)", c->product->vec);
@@ -507,7 +509,10 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	value_dict_set(
 	        tile, "terms", c->warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
 	value_dict_set(tile, "step",
-	        value_int(c->b_mode == B_DIRECT || c->warps ? 0 : unroll * of->vecs * p->emit->target->lanes));
+	        value_int(c->b_mode == B_DIRECT || c->warps
+	                        ? 0
+	                        : unroll * of->vecs * p->emit->target->lanes / (c->bytes ? 2 : 1)));
+	value_dict_set(tile, "bytes", value_bool(c->bytes));
 	value_dict_set(tile, "unroll", value_int(unroll));
 	value_dict_set(tile, "next_lines", value_int(c->next_lines));
 	value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));

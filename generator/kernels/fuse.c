@@ -9,6 +9,8 @@
 
 enum {
 	SHORT_ROW_BYTES = 12 << 10,
+	WORDS_ROW_BYTES =
+	        1 << 10, /* what words (products.c) are made of is an image: on a short stack only a small one */
 	ROW_BYTES = INGOT_LOCAL_BYTES
 }; /* of one local row, or of a whole array where there are no outer loops; on a short stack */
 
@@ -298,7 +300,10 @@ static bool takes_place(const struct definition *result, const struct definition
 	return true;
 }
 
-static int64_t row_most(const struct target *target) { return target->short_stack ? SHORT_ROW_BYTES : ROW_BYTES; }
+static int64_t row_most(const struct target *target, enum dtype type)
+{
+	return !target->short_stack ? ROW_BYTES : type == DTYPE_I32 ? WORDS_ROW_BYTES : SHORT_ROW_BYTES;
+}
 
 /* Rows wider than that share a kernel where they need no scratch: stored, or in the place of `d`, which joins and reads
  * them element by element; and where there are rows enough to be shared by threads. */
@@ -318,7 +323,7 @@ static bool wide_rows_lie(
 		for (size_t r = 0; inside && r < scheduled(member)->readers.count; r++)
 			inside = scheduled(member)->readers.at[r] == d
 			        || is_member(kernel, scheduled(member)->readers.at[r]);
-		if (inner_bytes(member, outer) > (inside ? row_most(target) : WIDE_BYTES)
+		if (inner_bytes(member, outer) > (inside ? row_most(target, d->type) : WIDE_BYTES)
 		        && (!takes_place(d, member) || taken++))
 			return false;
 	}
@@ -357,7 +362,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 		largest = inner > largest ? inner : largest;
 		all += inner;
 	}
-	if (largest > row_most(target))
+	if (largest > row_most(target, d->type))
 		return wide_rows_lie(target, kernel, d, j.outer) ? j.outer : -1;
 	return !target->scratch_bytes || all <= target->scratch_bytes ? j.outer : -1;
 }

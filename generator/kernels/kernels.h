@@ -407,6 +407,8 @@ struct contraction {
 	double a_block;   /* bytes of a that a block of rows reads over all terms */
 	bool interleaved; /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
 	struct definition *packed; /* the constant b as the blob holds it */
+	bool bytes; /* packed words of two terms of 16 bits that are bytes: two terms' share one, bytes 0 and 2, 1 and 3
+	             */
 
 	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
 	struct pool {

@@ -194,6 +194,25 @@ static bool is_integer(const struct definition *d)
 	return whole;
 }
 
+static bool is_byte_as_float(const struct expr *e)
+{
+	if (e->kind == EXPR_LOAD && e->of->source == SOURCE_CONSTANT && e->of->original)
+		e = e->of->original->body;
+	if (!e || e->kind != EXPR_CAST || e->type != DTYPE_F32)
+		return false;
+	for (e = e->arg[0]; e->kind == EXPR_CAST; e = e->arg[0])
+		;
+	return e->kind == EXPR_LOAD && e->of->source == SOURCE_CONSTANT && dtypes[e->type].bits == 8;
+}
+
+/* A window of integers over each channel, without lanes: in planes, so that a channel's weights stay in registers, and
+ * are widened once where they are bytes (narrow.c). */
+static bool stays_in_planes(const struct target *target, const struct definition *d, const struct kernel *writer)
+{
+	return target->lanes == 1 && !writer->detail && d->reduce == REDUCE_SUM && d->products
+	        && is_byte_as_float(d->body->arg[1]);
+}
+
 static void choose_layout(struct lowered *lowered, struct definition *d, const struct kernel *writer)
 {
 	int order[MAX_RANK], best[MAX_RANK], count = 0;
@@ -201,7 +220,8 @@ static void choose_layout(struct lowered *lowered, struct definition *d, const s
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] > 1)
 			order[count++] = v;
-	if (scheduled(d)->mode != MODE_DEVICE || count < 2 || is_integer(d))
+	if (scheduled(d)->mode != MODE_DEVICE || count < 2 || is_integer(d)
+	        || stays_in_planes(lowered->target, d, writer))
 		return;
 	for (int tried = 0; tried < 120; tried++) { /* all of up to five dims; row-major first: it wins ties */
 		set_strides(d, order, count);

@@ -104,6 +104,8 @@ struct factor {
 	struct arena *arena;
 	const struct definition *sum;
 	int v;                   /* the sum's variable that is taken in groups */
+	int together;            /* words of v: a multiple of it … */
+	int64_t words;           /* … and how many there are */
 	const struct expr *load; /* what knows it: its dims are those of the words */
 	int loads;
 	bool fits;
@@ -147,7 +149,9 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 			if (grouped || !index_is_var(at, &v))
 				return false;
 			grouped = true;
-			f->extents[d] = (extent_of(f->sum, f->v) + each - 1) / each;
+			f->words = (extent_of(f->sum, f->v) + each - 1) / each;
+			f->words += (f->together - f->words % f->together) % f->together;
+			f->extents[d] = f->words;
 			f->from[d] = index_var(f->arena, f->v, f->extents[d]);
 			f->with[f->v] = index_scale(f->arena, index_var(f->arena, d, f->extents[d]), each);
 			f->kept[f->v] = true;
@@ -231,6 +235,7 @@ struct rewriting {
 	struct definition *words[REMEMBERED];
 	int made;
 	struct exact_sums floats;
+	bool bytes; /* constants of words are bytes: two words' share one */
 };
 
 static struct definition *words_alike(const struct rewriting *r, const struct factor *f, const struct expr *body)
@@ -352,10 +357,12 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 {
 	struct program *program = r->program;
 	struct arena *arena = program->arena;
-	struct factor fa = { .arena = arena, .sum = sum, .v = v }, fb = fa;
+	struct factor fa = { .arena = arena, .sum = sum, .v = v, .together = r->bytes ? 2 : 1 }, fb = fa;
 	struct shifted s;
 	int ib = b_of(sum);
 	const struct expr *a = sum->body->arg[1 - (ib & 1)], *b = sum->body->arg[ib & 1];
+	if (r->bytes && expr_is_constant(b) && (product->k != 2 || !fits(b, DTYPE_I8)))
+		return false;
 	if (ib < 0 || !fits(b, product->b) || !shift(arena, sum, a, product, &s) || !find_dims(&fa, s.data, product->k)
 	        || !find_dims(&fb, b, product->k))
 		return false;
@@ -368,7 +375,7 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 	if (s.zero)
 		sum->start = correction_of(program, sum, b, s.zero);
 	sum->body = expr_scalar(arena, product->row, a_words, b_words, NULL);
-	sum->reduced_extents[v - sum->rank] = (sum->reduced_extents[v - sum->rank] + product->k - 1) / product->k;
+	sum->reduced_extents[v - sum->rank] = fa.words;
 	program_move(program, before, sum);
 	return true;
 }
@@ -388,15 +395,14 @@ static void choose_product(struct rewriting *r, struct definition *d, bool words
 				return;
 	}
 	if (!words)
-		sum_in_floats(r->program, d, !(r->target->small && r->target->short_stack), &r->floats);
+		sum_in_floats(r->program, d, true, &r->floats);
 }
 
-/* Where memory is short and size is what is asked for, no words are made: those of 16 bits would double the weights,
- * and take the data along. */
+/* Where flash is short and size is what is asked for, weights stay bytes: words of 16 bits would double them. */
 void choose_products(struct program *program, const struct target *target)
 {
-	struct rewriting r = { .program = program, .target = target };
-	bool words = target->products && !(target->small && target->short_stack);
+	struct rewriting r = { .program = program, .target = target, .bytes = target->small && target->short_flash };
+	bool words = target->products;
 	for (size_t i = 0; !target->log && i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_I32

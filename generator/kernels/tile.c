@@ -98,24 +98,27 @@ static double text_of(int64_t rows, int64_t vecs, int64_t r, int64_t v)
 	return (double)lines;
 }
 
-/* Instructions of one step over k: of all tiles together, loads and the loop's own beside the sums. */
-static double instructions_of(int64_t rows, int64_t vecs, int64_t r, int64_t v)
+/* Instructions of one step over k: of all tiles together, loads and the loop's own beside the sums.  Words come four
+ * steps a turn, and those of two steps are taken apart. */
+static double instructions_of(int64_t rows, int64_t vecs, int64_t r, int64_t v, bool floats)
 {
 	int64_t blocks = ceil_div(rows, r), panels = ceil_div(vecs, v);
-	return (double)(rows * vecs + rows * panels + vecs * blocks + 4 * blocks * panels);
+	return (double)(rows * vecs + rows * panels) + (floats ? 1 : 1.5) * (double)(vecs * blocks)
+	        + (floats ? 4 : 1) * (double)(blocks * panels);
 }
 
-/* For small code: the least text among the tiles of as many panels that take a quarter more instructions at most: with
- * more panels, padding would be copied more often. */
-static void tile_small(int registers, int64_t rows, int64_t vecs, int *tile_rows, int *tile_vecs)
+/* For small code: the least text among the tiles of as many panels that take a quarter more instructions at most, of
+ * words an eighth: with more panels, padding would be copied more often. */
+static void tile_small(int registers, int64_t rows, int64_t vecs, bool floats, int *tile_rows, int *tile_vecs)
 {
-	double most = 1.25 * instructions_of(rows, vecs, *tile_rows, *tile_vecs),
+	double most = (floats ? 1.25 : 1.125) * instructions_of(rows, vecs, *tile_rows, *tile_vecs, floats),
 	       least = text_of(rows, vecs, *tile_rows, *tile_vecs);
 	int64_t panels = ceil_div(vecs, *tile_vecs);
 	for (int v = VECS_MOST; v >= 1; v--)
 		for (int r = 14; r >= 1; r--)
 			if (tile_fits(registers, rows, vecs, r, v) && ceil_div(vecs, v) == panels
-			        && instructions_of(rows, vecs, r, v) <= most && text_of(rows, vecs, r, v) < least) {
+			        && instructions_of(rows, vecs, r, v, floats) <= most
+			        && text_of(rows, vecs, r, v) < least) {
 				least = text_of(rows, vecs, r, v);
 				*tile_rows = r;
 				*tile_vecs = v;
@@ -144,7 +147,7 @@ double tile_choose(const struct target *target, int registers, int64_t rows, int
 			}
 		}
 	if (target->small)
-		tile_small(registers, rows, vecs, tile_rows, tile_vecs);
+		tile_small(registers, rows, vecs, steps->floats, tile_rows, tile_vecs);
 	return least;
 }
 
@@ -167,16 +170,32 @@ struct panel {
 	int64_t batch, start, width, terms; /* its first column, and how many */
 };
 
-/* Of words, or of as few bytes as the constant's elements have. */
-static void move_element(size_t bytes, const void *from, int64_t at, void *to, int64_t place)
+/* Of words, or of as few bytes as the constant's elements have: word j of term k of a panel; at < 0: 0. */
+struct moving {
+	const struct contraction *c;
+	size_t bytes;
+	const void *from;
+	void *to;
+};
+static void move_element(const struct moving *m, int64_t at, int64_t k, int64_t width, int64_t j)
 {
+	int16_t halves[2] = { 0, 0 };
+	if (m->c->bytes) {
+		signed char *word = (signed char *)m->to + (k / 2 * width + j) * 4;
+		if (at >= 0)
+			memcpy(halves, (const char *)m->from + (size_t)at * m->bytes, sizeof halves);
+		word[k % 2] = (signed char)halves[0];
+		word[2 + k % 2] = (signed char)halves[1];
+		return;
+	}
+	char *to = (char *)m->to + (size_t)(k * width + j) * m->bytes;
 	if (at >= 0)
-		memcpy((char *)to + (size_t)place * bytes, (const char *)from + (size_t)at * bytes, bytes);
+		memcpy(to, (const char *)m->from + (size_t)at * m->bytes, m->bytes);
 	else
-		memset((char *)to + (size_t)place * bytes, 0, bytes);
+		memset(to, 0, m->bytes);
 }
 
-static void pack_affine(const struct packing *p, const struct panel *panel, size_t bytes, const void *from, void *to)
+static void pack_affine(const struct packing *p, const struct panel *panel, const struct moving *m)
 {
 	const struct contraction *c = p->c;
 	int first = c->column + 1, count = c->terms;
@@ -191,15 +210,14 @@ static void pack_affine(const struct packing *p, const struct panel *panel, size
 			address += at[t] * index_factor(c->b_at, first + t);
 		for (int64_t j = 0; j < panel->width; j++) {
 			int64_t column = panel->start + place_in_panel(p, panel->width, j);
-			move_element(bytes, from, column < columns ? address + column * column_step : -1, to,
-			        k * panel->width + j);
+			move_element(m, column < columns ? address + column * column_step : -1, k, panel->width, j);
 		}
 		for (int t = count - 1; t >= 0 && ++at[t] == c->extents[first + t]; t--)
 			at[t] = 0;
 	}
 }
 
-static void pack_any(const struct packing *p, const struct panel *panel, size_t bytes, const void *from, void *to)
+static void pack_any(const struct packing *p, const struct panel *panel, const struct moving *m)
 {
 	const struct contraction *c = p->c;
 	int64_t columns = c->extents[c->column], v[MAX_VARS] = { 0 }, rest = panel->batch;
@@ -211,8 +229,8 @@ static void pack_any(const struct packing *p, const struct panel *panel, size_t 
 			v[t] = step % c->extents[t];
 		for (int64_t j = 0; j < panel->width; j++) {
 			v[c->column] = panel->start + place_in_panel(p, panel->width, j);
-			move_element(bytes, from, v[c->column] < columns ? index_evaluate(c->b_at, v, NULL, NULL) : -1,
-			        to, k * panel->width + j);
+			move_element(m, v[c->column] < columns ? index_evaluate(c->b_at, v, NULL, NULL) : -1, k,
+			        panel->width, j);
 		}
 	}
 }
@@ -233,10 +251,10 @@ static size_t fill_packed(const struct constant_item *item, int64_t piece, void 
 		batches *= c->extents[b];
 	if (panel.batch >= batches)
 		return 0;
-	size_t bytes = dtype_bytes(c->b->of->type, 1);
+	const struct moving moving = { c, dtype_bytes(c->b->of->type, 1), c->b->of->data, out };
 	if (out)
-		(index_is_affine(c->b_at) ? pack_affine : pack_any)(p, &panel, bytes, c->b->of->data, out);
-	return (size_t)(panel.width * panel.terms) * bytes;
+		(index_is_affine(c->b_at) ? pack_affine : pack_any)(p, &panel, &moving);
+	return (size_t)(panel.width * panel.terms) / (c->bytes ? 2 : 1) * moving.bytes;
 }
 
 /* What an earlier kernel packed from the same constant in the same way: the steps of a recurrence share their weights.
@@ -249,7 +267,8 @@ static struct definition *packed_alike(const struct lowered *lowered, const stru
 		        item->fill == fill_packed ? ((const struct packing *)item->detail)->c : NULL;
 		if (!other || other->b->of != c->b->of || other->batches != c->batches || other->terms != c->terms
 		        || other->column - other->batches - other->rows || c->column - c->batches - c->rows
-		        || other->panels != c->panels || other->interleaved != c->interleaved)
+		        || other->panels != c->panels || other->interleaved != c->interleaved
+		        || other->bytes != c->bytes)
 			continue;
 		/* b knows no rows: its variables are batches, then the column and the terms */
 		bool same = true;
@@ -658,6 +677,8 @@ int contraction_steps(const struct contraction *c, const struct target *target, 
 		return 1;
 	if (target->lanes == 1 && c->root->type != DTYPE_F32)
 		rows = FEW_ROWS; /* what a loop takes is much beside multiply-adds of words */
+	if (c->bytes && inner % STEPS)
+		return 2; /* that share a word */
 	return inner <= STEPS ? (int)inner : (rows <= FEW_ROWS || c->next_lines) && inner % STEPS == 0 ? STEPS : 1;
 }
 
@@ -686,6 +707,20 @@ static void say_tile(const struct lowered *lowered, struct kernel *kernel)
 	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
 }
 
+/* Words of two terms of 16 bits that all are bytes, where flash is short: pairs of them share a word. */
+static bool are_bytes(const struct target *target, const struct contraction *c)
+{
+	const int16_t *halves = c->b->of->data;
+	int64_t count = 2 * definition_elements(c->b->of);
+	if (!target->small || !target->short_flash || c->product->row != SCALAR_dot16 || !c->terms
+	        || contraction_extent(c, c->terms - 1) % 2)
+		return false;
+	for (int64_t i = 0; i < count; i++)
+		if (halves[i] < INT8_MIN || halves[i] > INT8_MAX)
+			return false;
+	return true;
+}
+
 /* b, where it is a constant, in panels; `rows` of the result share each, `terms` of all batches. */
 static void pack_constant(struct lowered *lowered, struct contraction *c, int64_t rows, int64_t terms)
 {
@@ -693,6 +728,7 @@ static void pack_constant(struct lowered *lowered, struct contraction *c, int64_
 	int64_t vecs = ceil_div(c->extents[c->column], target->lanes);
 	struct packing *packing = arena_new(lowered->arena, struct packing);
 	*packing = (struct packing){ c, target->lanes };
+	c->bytes = are_bytes(target, c);
 	c->interleaved = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
 	/* Weights that do not stay in L2 from call to call come from beyond it: the next panel, or what the
 	 * next kernel begins with, comes while this one is multiplied; a single row streams as fast as memory
@@ -704,7 +740,7 @@ static void pack_constant(struct lowered *lowered, struct contraction *c, int64_
 		c->next_lines = next_lines(target, c);
 	if (!(c->packed = packed_alike(lowered, c)))
 		c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
-		        c->b->type, vecs * target->lanes * terms, fill_packed, packing);
+		        c->b->type, vecs * target->lanes * terms / (c->bytes ? 2 : 1), fill_packed, packing);
 }
 
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
