@@ -387,11 +387,27 @@ static const char *wrap_lanes(struct arena *arena, const struct expr *expr, cons
 	return *memory && !stays[expr->row] ? arena_printf(arena, "ivec_wrap%s(%s)", memory, text) : text;
 }
 
+/* sum + a * b of ints, where code is scalar, as one word; NULL: it is something else. */
+static const char *print_multiply_add(struct printer *printer, const struct numbered *it, bool branch)
+{
+	const struct numbered *mul = it->arg[1] >= 0 ? &printer->sharing->parts.all.at[it->arg[1]] : NULL;
+	if (printer->lane >= 0 || printer->target->lanes > 1 || it->expr->type != DTYPE_I32
+	        || it->expr->row != SCALAR_add || !mul || mul->uses > 1 || mul->expr->kind != EXPR_SCALAR
+	        || mul->expr->row != SCALAR_mul)
+		return NULL;
+	struct printed sum = own(printer, it->expr->arg[0], print(printer, it->arg[0], branch)),
+	               a = own(printer, mul->expr->arg[0], print(printer, mul->arg[0], branch)),
+	               b = own(printer, mul->expr->arg[1], print(printer, mul->arg[1], branch));
+	return arena_printf(printer->arena, "i_mla(%s, %s, %s)", sum.text, a.text, b.text);
+}
+
 /* raw: whoever asks takes RAW, too. */
 static struct printed print_row(struct printer *printer, const struct numbered *it, bool branch, bool raw)
 {
 	const struct expr *expr = it->expr;
-	const char *row = scalars[expr->row].text;
+	const char *row = scalars[expr->row].text, *word = print_multiply_add(printer, it, branch);
+	if (word)
+		return (struct printed){ word, LEVEL_PRIMARY, OWN };
 	enum dtype_class class = dtypes[expr->type].class;
 	/* Integers wrap around, which C's operators on long long do not promise. */
 	bool structs = printer->lane >= 0 && expr->type == DTYPE_F64;

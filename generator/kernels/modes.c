@@ -102,6 +102,15 @@ static bool follows_product(const struct definition *d)
 	return l.found;
 }
 
+/* Bytes that are made of sums, and more of them than the code takes that makes them apart: where memory is as short as
+ * flash they are stored, not what is made of them. */
+enum { BYTES_LEAST = 1024 };
+static bool stays_bytes(const struct target *target, const struct definition *d)
+{
+	return target->small && target->short_stack && dtypes[d->type].bits == 8
+	        && definition_elements(d) >= BYTES_LEAST;
+}
+
 /* Would a reader have more tensors than a function should have parameters?  A gather of many goes in groups. */
 enum { TENSORS_MOST = 64 };
 struct tensors {
@@ -228,7 +237,9 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	if (reads > 1 && expr_selects_by_value(d->body)) /* no vector has it in its lanes; what is stored has */
 		return no;
 	if (follows_product(d))
-		return all_maps && reads <= 1 && scheduled(d)->readers.count == 1 ? yes : no;
+		return all_maps && reads <= 1 && scheduled(d)->readers.count == 1 && !stays_bytes(lowered->target, d)
+		        ? yes
+		        : no;
 	return reads <= 1 || (reads - 1) * cost <= 1 + reads ? yes : no;
 }
 

@@ -330,6 +330,19 @@ struct shifted {
 	int64_t offset;
 };
 
+/* a is data less the zero point that is answered; NULL: it has none, and is the data. */
+static const struct expr *take_zero(
+        struct arena *arena, const struct definition *sum, const struct expr *a, const struct expr **data)
+{
+	bool pads = a->kind == EXPR_SELECT && a->arg[1]->kind == EXPR_NUMBER && !a->arg[1]->integer;
+	const struct expr *inner = pads ? a->arg[0] : a;
+	bool less = inner->kind == EXPR_SCALAR && inner->row == SCALAR_sub && !uses_variables(inner->arg[1], sum);
+	*data = !less  ? a
+	        : pads ? expr_select(arena, a->ranges, a->range_count, inner->arg[0], inner->arg[1])
+	               : inner->arg[0];
+	return less ? inner->arg[1] : NULL;
+}
+
 static bool shift(struct arena *arena, const struct definition *sum, const struct expr *a,
         const struct product *product, struct shifted *s)
 {
@@ -337,18 +350,13 @@ static bool shift(struct arena *arena, const struct definition *sum, const struc
 	*s = (struct shifted){ a, NULL, 0 };
 	if (fits(a, product->a))
 		return true;
-	bool pads = a->kind == EXPR_SELECT && a->arg[1]->kind == EXPR_NUMBER && !a->arg[1]->integer;
-	const struct expr *inner = pads ? a->arg[0] : a;
-	bool less = inner->kind == EXPR_SCALAR && inner->row == SCALAR_sub && !uses_variables(inner->arg[1], sum);
-	s->data = !less ? a
-	        : pads  ? expr_select(arena, a->ranges, a->range_count, inner->arg[0], inner->arg[1])
-	                : inner->arg[0];
+	const struct expr *zero = take_zero(arena, sum, a, &s->data);
 	if (!interval_of(s->data, &is) || is.high - is.low > most.high - most.low)
 		return false;
 	s->offset = lies_in(is, most) ? 0 : dtypes[product->a].class == CLASS_UINT ? 128 : -128;
 	if (!lies_in((struct interval){ is.low + s->offset, is.high + s->offset }, most))
 		return false;
-	s->zero = less ? expr_scalar(arena, SCALAR_sub, number(arena, -s->offset), inner->arg[1], NULL)
+	s->zero = zero ? expr_scalar(arena, SCALAR_sub, number(arena, -s->offset), zero, NULL)
 	               : number(arena, -s->offset);
 	return true;
 }
@@ -380,11 +388,42 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 	return true;
 }
 
+/* Does the constant factor know no output variable alone?  Then it is a window that slides over data. */
+static bool is_window(const struct definition *sum)
+{
+	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
+	bool constant = expr_is_constant(factor[1]);
+	for (int v = 0; v < sum->rank; v++)
+		if (sum->extents[v] > 1 && expr_uses(factor[constant], v) && !expr_uses(factor[1 - constant], v))
+			return false;
+	return true;
+}
+
+/* A window over bytes stays one, of data whose zero point is in what it starts from. */
+static void window_of_bytes(struct program *program, struct definition *sum)
+{
+	struct arena *arena = program->arena;
+	const struct expr *data, *const *factor = (const struct expr *const *)sum->body->arg;
+	int w = expr_is_constant(factor[1]);
+	const struct expr *zero = take_zero(arena, sum, factor[1 - w], &data);
+	if (!zero || !expr_is_constant(factor[w]))
+		return;
+	size_t before = program->all.count;
+	sum->start =
+	        correction_of(program, sum, factor[w], expr_scalar(arena, SCALAR_sub, number(arena, 0), zero, NULL));
+	sum->body = expr_scalar(arena, SCALAR_mul, w ? data : factor[0], w ? factor[1] : data, NULL);
+	program_move(program, before, sum);
+}
+
 /* The term in groups: the last that lets itself.  Where the target multiplies floats, those are faster than words of
  * one term. */
 static void choose_product(struct rewriting *r, struct definition *d, bool words)
 {
 	bool floats = !words || r->target->has_fma;
+	if (r->bytes && is_window(d)) {
+		window_of_bytes(r->program, d);
+		return;
+	}
 	for (size_t p = 0; p < COUNT(products) && words; p++) {
 		if (products[p].k == 1 && floats && products[p].sum == d->type
 		        && sum_in_floats(r->program, d, false, &r->floats))
