@@ -47,6 +47,7 @@ struct lane_type {
 	const char *vector, *words, *memory, *pointer, *fill;
 };
 struct lane_type lane_type_of(enum dtype);
+bool scalar_stays(enum scalar); /* a row of integers whose result has the range of its operands */
 
 struct printer {
 	struct arena *arena;

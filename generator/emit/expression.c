@@ -354,6 +354,8 @@ static const bool stays[SCALAR_COUNT] = { [SCALAR_max] = true,
 	[SCALAR_and] = true,
 	[SCALAR_or] = true,
 	[SCALAR_where] = true };
+bool scalar_stays(enum scalar row) { return stays[row]; }
+
 /* Rows whose low bits are those of their operands' low bits; of a shift those of the first.  No products: machines of
  * 32 bits multiply to 64 at a price. */
 static const bool is_modular[SCALAR_COUNT] = { [SCALAR_add] = true,

@@ -62,14 +62,27 @@ const char *blocks_scratch(struct blocks *b, int64_t floats, int64_t *offset)
 	return at ? arena_printf(b->arena, "scratch + %" PRId64, at) : "scratch";
 }
 
-const char *blocks_number(struct blocks *b, double number)
+const char *blocks_lanes(struct blocks *b, enum dtype type, int64_t values, int64_t *offset)
 {
-	const char *text = number_text(b->arena, DTYPE_F32, number, 0);
+	const struct lanes *lanes = lanes_of(type);
+	const char *at = blocks_scratch(b, values * lanes->floats, offset);
+	return type == DTYPE_F32 ? at : arena_printf(b->arena, "((%s *)(%s))", lanes->c, at);
+}
+
+/* "&c3" */
+static const char *constant(struct blocks *b, const struct expr *e)
+{
+	const char *c = lanes_of(e->type)->c, *text = number_text(b->arena, e->type, e->number, e->integer), *one;
 	size_t i = 0;
-	while (i < b->constants.count && strcmp(b->constants.at[i], text))
-		i++;
-	if (i == b->constants.count)
-		push(b->arena, &b->constants, text);
+	for (; i < b->constants.count; i++) {
+		one = arena_printf(b->arena, "%s c%zu = %s", c, i, text);
+		if (!strcmp(b->constants.at[i], one))
+			break;
+	}
+	if (i == b->constants.count) {
+		one = arena_printf(b->arena, "%s c%zu = %s", c, i, text);
+		push(b->arena, &b->constants, one);
+	}
 	return arena_printf(b->arena, "&c%zu", i);
 }
 
@@ -153,27 +166,27 @@ static struct operand buffer_operand(struct blocks *b, const struct expr *load, 
 	return o;
 }
 
-static struct operand load_operand(struct blocks *b, const struct expr *load, const struct dims *d)
+/* A load where it lies; false: it has to be made lanes. */
+static bool load_operand(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
 {
-	struct operand o = { .at = "scratch" };
-	if (load->type != DTYPE_F32) {
-		blocks_cannot(b, "it loads what is not float");
-		return o;
-	}
-	if (b->place && b->place(b->user, load, d, &o)) {
+	if (b->place && b->place(b->user, load, d, o)) {
 		if (b->row)
-			o = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", o.at, o.row, b->row), 0,
-				o.lane, false };
-		return o;
+			*o = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", o->at, o->row, b->row),
+				0, o->lane, false };
+		return true;
 	}
-	return buffer_operand(b, load, d);
+	if (!lanes_lie(load->type))
+		return false;
+	*o = buffer_operand(b, load, d);
+	return true;
 }
 
-/* float16 in a buffer, by strides of its own; false: it is something else. */
-static bool half_operand(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
+/* A narrow type in a buffer, by strides of its own; false: it is something else. */
+static bool narrow_operand(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
 {
 	struct operand scheduled;
-	if (load->kind != EXPR_LOAD || load->type != DTYPE_F16 || (b->place && b->place(b->user, load, d, &scheduled)))
+	if (load->kind != EXPR_LOAD || (load->type != DTYPE_F16 && (!lanes_of(load->type) || lanes_lie(load->type)))
+	        || (b->place && b->place(b->user, load, d, &scheduled)))
 		return false;
 	*o = buffer_operand(b, load, d);
 	return true;
@@ -181,14 +194,12 @@ static bool half_operand(struct blocks *b, const struct expr *load, const struct
 
 bool blocks_leaf(struct blocks *b, const struct expr *e, const struct dims *d, struct operand *out)
 {
-	if (e->type != DTYPE_F32)
+	if (!lanes_of(e->type))
 		return false;
 	if (e->kind == EXPR_NUMBER)
-		*out = (struct operand){ .at = blocks_number(b, e->number) };
-	else if (e->kind == EXPR_LOAD)
-		*out = load_operand(b, e, d);
+		*out = (struct operand){ .at = constant(b, e) };
 	else
-		return false;
+		return e->kind == EXPR_LOAD && load_operand(b, e, d, out);
 	return true;
 }
 
@@ -198,47 +209,66 @@ static const char *pointer_and(struct blocks *b, struct operand o)
 	return arena_printf(b->arena, "%s, %" PRId64, o.at, o.row);
 }
 
-static struct operand temporary(struct blocks *b, const struct dims *d)
+static struct operand temporary(struct blocks *b, enum dtype type, const struct dims *d)
 {
 	struct operand o = { .row = d->row >= 0 ? d->n_most : 0, .lane = 1, .temporary = true };
-	o.at = blocks_scratch(b, d->rows_most * d->n_most, NULL);
+	o.at = blocks_lanes(b, type, d->rows_most * d->n_most, NULL);
 	return o;
 }
 
+/* What moves values of 32 bits, or of 64. */
+static const char *mover(struct blocks *b, const char *name, enum dtype type, const char *way)
+{
+	return arena_printf(b->arena, "m_%s%s%s", name, lanes_of(type)->floats == 2 ? "8" : "", way);
+}
+
+static void gather(struct blocks *b, enum dtype type, struct operand to, struct operand from, const struct dims *d)
+{
+	blocks_call(b, mover(b, "gather", type, ""), "gather",
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from),
+	                from.lane, d->rows, d->n));
+}
+
 /* Lanes that lie apart come together. */
-static struct operand together(struct blocks *b, struct operand o, const struct dims *d)
+static struct operand together(struct blocks *b, enum dtype type, struct operand o, const struct dims *d)
 {
 	if (o.lane == 0 || o.lane == 1)
 		return o;
-	struct operand to = temporary(b, d);
-	blocks_call(b, "m_gather", "gather",
-	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, o), o.lane,
-	                d->rows, d->n));
+	struct operand to = temporary(b, type, d);
+	gather(b, type, to, o, d);
 	return to;
 }
 
-static void copy(struct blocks *b, struct operand to, struct operand from, const struct dims *d)
+static void copy(struct blocks *b, enum dtype type, struct operand to, struct operand from, const struct dims *d)
 {
 	if (to.lane == 1 && (from.lane == 0 || from.lane == 1)) {
-		blocks_call(b, from.lane ? "m_copy_v" : "m_copy_s", "map1",
+		blocks_call(b, mover(b, "copy", type, from.lane ? "_v" : "_s"), "map1",
 		        arena_printf(
 		                b->arena, "%s, %s, %s, %s", pointer_and(b, to), pointer_and(b, from), d->rows, d->n));
 		return;
 	}
 	if (to.lane == 1) {
-		blocks_call(b, "m_gather", "gather",
-		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from),
-		                from.lane, d->rows, d->n));
+		gather(b, type, to, from, d);
 		return;
 	}
 	if (from.lane != 1) {
-		struct operand dense = temporary(b, d);
-		copy(b, dense, from, d);
+		struct operand dense = temporary(b, type, d);
+		copy(b, type, dense, from, d);
 		from = dense;
 	}
-	blocks_call(b, "m_scatter", "scatter",
+	blocks_call(b, mover(b, "scatter", type, ""), "scatter",
 	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane, pointer_and(b, from),
 	                d->rows, d->n));
+}
+
+/* One for all lanes as lanes that are alike. */
+struct operand blocks_spread(struct blocks *b, enum dtype type, struct operand o, const struct dims *d)
+{
+	if (o.lane)
+		return o;
+	struct operand all = temporary(b, type, d);
+	copy(b, type, all, o, d);
+	return all;
 }
 
 /* What remains of a block where nothing changes along the lanes: its rows lie along the lanes. */
@@ -257,97 +287,159 @@ static bool rounds(const struct expr *e)
 	        && half->arg[0]->type == DTYPE_F32;
 }
 
-static bool is_function(const struct expr *e) { return (e->kind == EXPR_SCALAR && e->type == DTYPE_F32) || rounds(e); }
+/* A call of the menu that makes a block of blocks: a row of scalars.h, a rounding, a cast. */
+struct function {
+	const char *entry; /* before the letters of its operands' ways */
+	const struct expr *arg[3];
+	int arity;
+	enum dtype wrap; /* the result wraps to this type; DTYPE_COUNT: it need not */
+};
 
-static struct operand scalar_value(
-        struct blocks *b, const struct expr *e, const struct dims *d, const struct operand *to)
+static bool function_of(struct blocks *b, const struct expr *e, struct function *f)
 {
-	const char *name = rounds(e) ? "half" : scalars[e->row].name;
-	int arity = rounds(e) ? 1 : scalars[e->row].arity;
-	struct operand arg[3];
-	bool lanes = false, rows = false, mine[3] = { false };
+	struct conversion conversion;
+	bool is_float = e->type == DTYPE_F32;
+	*f = (struct function){ .arg = { e->arg[0], e->arg[1], e->arg[2] }, .arity = 1, .wrap = DTYPE_COUNT };
+	if (rounds(e)) {
+		f->entry = "m_half_";
+		f->arg[0] = e->arg[0]->arg[0];
+		return true;
+	}
+	if (e->kind == EXPR_CAST && jit_conversion(b->arena, e, &conversion)) {
+		f->wrap = conversion.wrap;
+		f->entry = conversion.entry
+		        ? arena_printf(b->arena, "%.*s", (int)strlen(conversion.entry) - 1, conversion.entry)
+		        : NULL;
+		return f->entry || f->wrap != DTYPE_COUNT;
+	}
+	if (e->kind != EXPR_SCALAR || !lanes_of(e->type) || (!is_float && !jit_typed_row(e->type, e->row)))
+		return false;
+	f->entry = arena_printf(b->arena, is_float ? "m_%s%s_" : "m_%s_%s_", is_float ? "" : lanes_of(e->type)->name,
+	        scalars[e->row].name);
+	f->arity = scalars[e->row].arity;
+	f->wrap = !lanes_lie(e->type) && !scalar_stays(e->row) ? e->type : DTYPE_COUNT;
+	return true;
+}
+
+/* The letters of the operands' ways; of other types than float all are lanes. */
+static const char *way_of(struct blocks *b, const struct function *f, struct operand *arg, const struct dims *d)
+{
 	const char *way = "";
-	for (int i = 0; i < arity; i++) {
-		const struct expr *of = rounds(e) ? e->arg[0]->arg[0] : e->arg[i];
-		arg[i] = blocks_value(b, of, d, true);
+	for (int i = 0; i < f->arity; i++) {
+		if (f->arg[i]->type != DTYPE_F32 && d->lane >= 0)
+			arg[i] = blocks_spread(b, f->arg[i]->type, arg[i], d);
+		way = arena_printf(b->arena, "%s%c", way, arg[i].lane || f->arg[i]->type != DTYPE_F32 ? 'v' : 's');
+	}
+	return way;
+}
+
+static struct operand function_value(struct blocks *b, const struct expr *e, const struct function *f,
+        const struct dims *d, const struct operand *to)
+{
+	struct operand arg[3];
+	bool lanes = false, rows = false, any = false, mine[3] = { false };
+	for (int i = 0; i < f->arity; i++) {
+		arg[i] = blocks_value(b, f->arg[i], d, true);
 		lanes |= arg[i].lane != 0;
 		rows |= arg[i].row != 0;
-		const struct known *known = known_of(b, of);
-		mine[i] = arg[i].temporary && (!known || known->uses == 1);
+		const struct known *known = known_of(b, f->arg[i]);
+		mine[i] = arg[i].temporary && (!known || known->uses == 1)
+		        && lanes_of(f->arg[i]->type) == lanes_of(e->type);
 	}
 	struct dims use = *d;
 	struct operand result;
 	if (!lanes && d->lane >= 0) { /* once a row, or once */
 		use = rows ? rows_alone(d) : dims_one;
-		for (int i = 0; i < arity; i++)
-			arg[i] = together(b, transposed_store(arg[i]), &use);
-		result = temporary(b, &use);
+		for (int i = 0; i < f->arity; i++)
+			arg[i] = together(b, f->arg[i]->type, transposed_store(arg[i]), &use);
+		result = temporary(b, e->type, &use);
 		to = NULL;
 	} else if (to)
 		result = *to;
 	else {
 		result.at = NULL;
-		for (int i = 0; i < arity && !result.at; i++)
+		for (int i = 0; i < f->arity && !result.at; i++)
 			if (mine[i] && arg[i].lane == 1 && (arg[i].row == d->n_most || d->row < 0))
 				result = arg[i];
 		if (!result.at)
-			result = temporary(b, d);
+			result = temporary(b, e->type, d);
 	}
-	bool any = false;
-	for (int i = 0; i < arity; i++)
+	for (int i = 0; i < f->arity; i++)
 		any |= arg[i].lane == 1;
 	if (!any)
 		arg[0].lane = 1; /* just one value */
-	const char *arguments = pointer_and(b, result);
-	for (int i = 0; i < arity; i++) {
-		way = arena_printf(b->arena, "%s%c", way, arg[i].lane ? 'v' : 's');
-		arguments = arena_printf(b->arena, "%s, %s", arguments, pointer_and(b, arg[i]));
-	}
-	blocks_call(b, arena_printf(b->arena, "m_%s_%s", name, way),
-	        arity == 1           ? "map1"
-	                : arity == 2 ? "map2"
-	                             : "map3",
-	        arena_printf(b->arena, "%s, %s, %s", arguments, use.rows, use.n));
+	if (f->entry) {
+		const char *way = way_of(b, f, arg, &use), *arguments = pointer_and(b, result);
+		for (int i = 0; i < f->arity; i++)
+			arguments = arena_printf(b->arena, "%s, %s", arguments, pointer_and(b, arg[i]));
+		blocks_call(b, arena_printf(b->arena, "%s%s", f->entry, way),
+		        f->arity == 1           ? "map1"
+		                : f->arity == 2 ? "map2"
+		                                : "map3",
+		        arena_printf(b->arena, "%s, %s, %s", arguments, use.rows, use.n));
+	} else if (strcmp(result.at, arg[0].at))
+		copy(b, e->type, result, arg[0], &use);
+	if (f->wrap != DTYPE_COUNT)
+		blocks_call(b, arena_printf(b->arena, "m_wrap%s", lane_type_of(f->wrap).memory), "wrap",
+		        arena_printf(b->arena, "%s, %s, %s", pointer_and(b, result), use.rows, use.n));
 	if (!lanes && d->lane >= 0)
 		result = (struct operand){ result.at, rows ? 1 : 0, 0, true };
 	return result;
 }
 
-/* Elements of a buffer of float16 as floats. */
+/* Elements of a buffer of a narrow type as lanes: float16 as floats, others as integers of 32 bits. */
 static bool wide_value(struct blocks *b, const struct expr *e, const struct dims *d, struct operand *out)
 {
 	struct operand from;
-	if (e->kind != EXPR_CAST || e->type != DTYPE_F32 || e->cast || !half_operand(b, e->arg[0], d, &from))
+	bool half = e->kind == EXPR_CAST && e->type == DTYPE_F32 && !e->cast && e->arg[0]->type == DTYPE_F16;
+	if ((!half && e->type == DTYPE_F16) || !narrow_operand(b, half ? e->arg[0] : e, d, &from))
 		return false;
 	bool lanes = from.lane || d->lane < 0, rows = from.row != 0;
 	struct dims use = lanes ? *d : rows ? rows_alone(d) : dims_one;
 	if (!lanes)
 		from = transposed_store(from);
-	struct operand to = temporary(b, &use);
-	blocks_call(b, "m_wide", "wide",
+	struct operand to = temporary(b, e->type, &use);
+	blocks_call(b, half ? "m_wide" : arena_printf(b->arena, "m_load%s", lane_type_of(e->type).memory), "gather",
 	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from),
 	                from.lane, use.rows, use.n));
 	*out = lanes ? to : (struct operand){ to.at, rows ? 1 : 0, 0, true };
 	return true;
 }
 
+/* An index as integers of 64 bits. */
+static struct operand index_lanes(struct blocks *b, const struct expr *e, const struct dims *d)
+{
+	const struct index *index = e->index;
+	struct operand to = temporary(b, e->type, d);
+	if ((d->row >= 0 && index_bends(index, d->row)) || (d->lane >= 0 && index_bends(index, d->lane)))
+		blocks_cannot(b, "an index is not affine");
+	no_cells(b, index, d);
+	const char *first = printer_index(&b->printer, index);
+	blocks_lets(b);
+	blocks_call(b, "m_index", "index",
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %s, %s", pointer_and(b, to), first,
+	                d->row >= 0 ? index_factor(index, d->row) : 0, d->lane >= 0 ? index_factor(index, d->lane) : 0,
+	                d->rows, d->n));
+	return to;
+}
+
 bool blocks_narrow(struct blocks *b, const struct expr *e, const struct dims *d, const struct expr *place)
 {
 	struct operand to, from;
-	if (e->kind != EXPR_CAST || e->type != DTYPE_F16 || e->cast || e->arg[0]->type != DTYPE_F32
-	        || !half_operand(b, place, d, &to))
+	bool half = place->type == DTYPE_F16;
+	if ((half && (e->kind != EXPR_CAST || e->cast || e->arg[0]->type != DTYPE_F32))
+	        || !narrow_operand(b, place, d, &to))
 		return false;
 	if (d->lane < 0)
 		to.lane = 1;
 	else if (!to.lane || (d->row >= 0 && !to.row))
 		blocks_cannot(b, "neighbours store to one place");
-	from = blocks_value(b, e->arg[0], d, true);
-	if (d->lane >= 0 && from.lane != 1) {
-		struct operand all = temporary(b, d);
-		copy(b, all, from, d);
-		from = all;
-	}
-	blocks_call(b, "m_narrow", "narrow",
+	const struct expr *value = half ? e->arg[0] : e;
+	from = blocks_value(b, value, d, true);
+	if (d->lane >= 0)
+		from = blocks_spread(b, value->type, from, d);
+	blocks_call(b, half ? "m_narrow" : arena_printf(b->arena, "m_store%s", lane_type_of(place->type).memory),
+	        "scatter",
 	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane, pointer_and(b, from),
 	                d->rows, d->n));
 	return true;
@@ -381,9 +473,9 @@ static bool rows_into(struct blocks *b, const struct expr *e, const struct dims 
 	if (!asks)
 		return false;
 	if (!to.temporary) { /* an address that the row's variable may stand in */
-		struct operand rows = temporary(b, d);
+		struct operand rows = temporary(b, e->type, d);
 		select_into(b, e, d, rows);
-		copy(b, to, rows, d);
+		copy(b, e->type, to, rows, d);
 		return true;
 	}
 	const char *name = b->printer.names[d->row], *first = arena_printf(b->arena, "%s_first", name);
@@ -430,23 +522,37 @@ static void fill(struct blocks *b, const struct expr *e, const struct dims *d, s
 	b->values = before;
 }
 
+/* A cast that leaves the lanes as they are. */
+static bool is_plain_cast(struct blocks *b, const struct expr *e)
+{
+	struct conversion conversion;
+	return e->kind == EXPR_CAST && jit_conversion(b->arena, e, &conversion) && !conversion.entry
+	        && conversion.wrap == DTYPE_COUNT;
+}
+
 static struct operand value_of(struct blocks *b, const struct expr *e, const struct dims *d, bool dense)
 {
 	struct operand o = { .at = "scratch" };
+	struct function f;
 	struct known *known = known_of(b, e);
 	if (known && known->made)
 		return known->operand;
 	if (blocks_leaf(b, e, d, &o))
-		o = dense ? together(b, o, d) : o;
-	else if (is_function(e))
-		o = scalar_value(b, e, d, NULL);
+		o = dense ? together(b, e->type, o, d) : o;
+	else if (function_of(b, e, &f))
+		o = function_value(b, e, &f, d, NULL);
 	else if (wide_value(b, e, d, &o))
 		;
-	else if (e->kind == EXPR_SELECT && e->type == DTYPE_F32) {
-		o = temporary(b, d);
+	else if (is_plain_cast(b, e)) {
+		o = value_of(b, e->arg[0], d, dense);
+		o.temporary = false; /* it is another's */
+	} else if (e->kind == EXPR_INDEX)
+		o = index_lanes(b, e, d);
+	else if (e->kind == EXPR_SELECT && lanes_of(e->type)) {
+		o = temporary(b, e->type, d);
 		select_into(b, e, d, o);
 	} else
-		blocks_cannot(b, "it computes with what is not float");
+		blocks_cannot(b, "the menu has not what it computes");
 	known = known_of(b, e);
 	if (known && known->uses > 1 && (o.temporary || dense)) {
 		known->made = true;
@@ -473,15 +579,16 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 		begin_values(b, e);
 	if (!b->cannot) {
 		struct operand from;
-		if (is_function(e) && to.lane == 1)
-			from = scalar_value(b, e, d, &to);
-		else if (e->kind == EXPR_SELECT && e->type == DTYPE_F32) {
+		struct function f;
+		if (to.lane == 1 && function_of(b, e, &f))
+			from = function_value(b, e, &f, d, &to);
+		else if (e->kind == EXPR_SELECT && lanes_of(e->type)) {
 			select_into(b, e, d, to);
 			from = to;
 		} else
 			from = value_of(b, e, d, false);
 		if (strcmp(from.at, to.at) || from.row != to.row || from.lane != to.lane)
-			copy(b, to, from, d);
+			copy(b, e->type, to, from, d);
 	}
 	if (alone)
 		b->values = NULL;

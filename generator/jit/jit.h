@@ -45,6 +45,22 @@ struct operand {
 struct used {
 	const char *name, *signature;
 };
+
+/* ---- typed.c: what lies along the lanes of a block ---- */
+/* Integers of up to 32 bits are 32 bits there, as their type extends them. */
+struct lanes {
+	const char *name, *c; /* in the menu's names; a C type */
+	int floats;           /* of scratch that one takes */
+};
+const struct lanes *lanes_of(enum dtype);    /* NULL: the menu has none */
+bool lanes_lie(enum dtype);                  /* in memory as in lanes */
+bool jit_typed_row(enum dtype, enum scalar); /* has the menu this row of scalars.h of integers, or doubles? */
+/* An entry that makes values of those of other lanes, and whose type is then wrapped to; NULL: none is needed. */
+struct conversion {
+	const char *entry;
+	enum dtype wrap; /* DTYPE_COUNT: not */
+};
+bool jit_conversion(struct arena *, const struct expr *cast, struct conversion *); /* false: the menu has none */
 /* One kernel while it is printed. */
 struct blocks {
 	struct build *build;
@@ -57,7 +73,7 @@ struct blocks {
 	bool by_rows;      /* what lies in scratch does so by rows and lanes alone: a block may be taken row by row */
 	const char *row;   /* then: how many rows before this one; NULL: it is not */
 	struct value list; /* the statements so far, for templates/c/jit_kernel.jinja */
-	VECTOR(const char *) constants; /* c0, c1 … : texts */
+	VECTOR(const char *) constants; /* declared: "float c0 = 0.5f" … */
 	VECTOR(struct used) used;       /* entries of the menu */
 	int64_t scratch, scratch_most;  /* floats: in use, and at most */
 	bool terms;                     /* a list of terms is needed */
@@ -72,14 +88,17 @@ void blocks_close(struct blocks *, struct value outer); /* … until here */
 void blocks_let(struct blocks *, const char *type, const char *name, const char *value);
 void blocks_lets(struct blocks *); /* what the printer wants said first */
 const char *blocks_scratch(struct blocks *, int64_t floats, int64_t *offset);
-const char *blocks_number(struct blocks *, double); /* "&c3" */
+/* As a pointer to values of the type, each of `floats` as its lanes say. */
+const char *blocks_lanes(struct blocks *, enum dtype, int64_t values, int64_t *offset);
 void blocks_uses(struct blocks *, const char *name,
         const char *signature); /* signature: jit_program.jinja's word for its parameters */
 void blocks_call(struct blocks *, const char *name, const char *signature, const char *arguments);
 /* The expression's values as an operand; lanes apart are gathered where `dense`. */
 struct operand blocks_value(struct blocks *, const struct expr *, const struct dims *, bool dense);
+/* One for all lanes as lanes that are alike. */
+struct operand blocks_spread(struct blocks *, enum dtype, struct operand, const struct dims *);
 void blocks_into(struct blocks *, const struct expr *, const struct dims *, struct operand to);
-/* A value of float16 stored to the element that `place` loads; false: it is something else. */
+/* A value of a narrow type stored to the element that `place` loads; false: it is something else. */
 bool blocks_narrow(struct blocks *, const struct expr *, const struct dims *, const struct expr *place);
 /* All of the ranges, as C; what it needs said first stands before. */
 const char *blocks_condition(struct blocks *, const struct range *, int count, const struct dims *);

@@ -38,6 +38,8 @@ static bool place_load(void *user, const struct expr *load, const struct dims *d
 		return true;
 	}
 	const char *base = at->offset ? arena_printf(w->b->arena, "scratch + %" PRId64, at->offset) : "scratch";
+	if (load->type != DTYPE_F32)
+		base = arena_printf(w->b->arena, "((%s *)(%s))", lanes_of(load->type)->c, base);
 	out->row = out->lane = 0;
 	for (int i = 0; i < 2; i++) {
 		out->row += at->var[i] >= 0 && at->var[i] == d->row ? at->stride[i] : 0;
@@ -63,7 +65,7 @@ static struct operand operand_of(struct walking *w, struct cell *cell, const str
 	struct operand o = { .at = "scratch" };
 	const struct expr *load = cell_load(w->loops, cell, at);
 	if (!blocks_leaf(w->b, load, d, &o))
-		blocks_cannot(w->b, "it stores what is not float");
+		blocks_cannot(w->b, "the menu has no lanes of what it stores");
 	return o;
 }
 
@@ -74,7 +76,11 @@ static void begin_cell(struct walking *w, const struct cell *cell, const struct 
 	int64_t offset, lanes = cell->kind == CELL_ARRAY ? cell->size : 1;
 	if (cell->kind == CELL_ARRAY && d->row >= 0)
 		blocks_cannot(w->b, "an array inside a block");
-	blocks_scratch(w->b, lanes * d->rows_most * d->n_most, &offset);
+	if (!lanes_of(cell->of.type)) {
+		blocks_cannot(w->b, "the menu has no lanes of what it keeps");
+		return;
+	}
+	blocks_lanes(w->b, cell->of.type, lanes * d->rows_most * d->n_most, &offset);
 	*at = (struct where){ true, offset, { d->lane, d->row }, { lanes, d->n_most } };
 }
 
@@ -262,7 +268,7 @@ static bool is_cell(const struct expr *e, const struct cell *cell)
 static bool step_of(const struct stmt *stmt, const struct cell *sum, struct step *step)
 {
 	const struct expr *e = stmt->value;
-	if (stmt->kind != STMT_SET || stmt->cell != sum || e->kind != EXPR_SCALAR || e->type != DTYPE_F32)
+	if (stmt->kind != STMT_SET || stmt->cell != sum || e->kind != EXPR_SCALAR || !lanes_lie(e->type))
 		return false;
 	*step = (struct step){ scalars[e->row].name, { e->arg[0], NULL }, 1 };
 	switch (e->row) {
@@ -309,7 +315,7 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 		}
 		const char *arguments = operand_of(w, stmt->cell, NULL, d).at;
 		struct operand apart;
-		if (step.terms == 1 && d->lane >= 0 && step.term[0]->kind == EXPR_LOAD
+		if (step.terms == 1 && d->lane >= 0 && stmt->value->type == DTYPE_F32 && step.term[0]->kind == EXPR_LOAD
 		        && blocks_leaf(b, step.term[0], &inner, &apart) && apart.row == 1 && apart.lane != 1) {
 			blocks_call(b, arena_printf(b->arena, "m_across_%s", step.name), "across",
 			        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", arguments, apart.at, apart.lane,
@@ -320,17 +326,15 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 		for (int t = 0; t < step.terms; t++) {
 			struct operand o = blocks_value(b, step.term[t], &inner, true);
 			if (o.lane != 1) {
-				struct operand all = { .at = blocks_scratch(b, inner.rows_most * inner.n_most, NULL),
-					.row = inner.n_most,
-					.lane = 1 };
-				blocks_call(b, "m_copy_s", "map1",
-				        arena_printf(b->arena, "%s, %" PRId64 ", %s, %" PRId64 ", %s, %s", all.at,
-				                all.row, o.at, o.row, inner.rows, inner.n));
-				o = all;
+				o = blocks_spread(b, step.term[t]->type, o, &inner);
 			}
 			arguments = arena_printf(b->arena, "%s, %s, %" PRId64, arguments, o.at, o.row);
 		}
-		blocks_call(b, arena_printf(b->arena, "m_sums_%s", step.name), step.terms == 2 ? "sums2" : "sums1",
+		const char *lanes = stmt->value->type == DTYPE_F32
+		        ? ""
+		        : arena_printf(b->arena, "%s_", lanes_of(stmt->value->type)->name);
+		blocks_call(b, arena_printf(b->arena, "m_sums_%s%s", lanes, step.name),
+		        step.terms == 2 ? "sums2" : "sums1",
 		        arena_printf(b->arena, "%s, %s, %s", arguments, inner.rows, inner.n));
 		b->scratch = temporaries;
 	}
@@ -349,7 +353,7 @@ static bool term_of(struct walking *w, const struct stmt *stmt, const struct cel
         struct chained *kind, struct operand *o)
 {
 	struct step step;
-	if (!step_of(stmt, sum, &step) || !strcmp(step.name, "mul"))
+	if (!step_of(stmt, sum, &step) || stmt->value->type != DTYPE_F32 || !strcmp(step.name, "mul"))
 		return false;
 	for (int t = 0; t < step.terms; t++) {
 		if (step.term[t]->kind == EXPR_NUMBER && step.term[t]->number == 0 && !signbit(step.term[t]->number)

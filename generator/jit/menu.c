@@ -42,6 +42,41 @@ static struct value rows_value(struct arena *arena)
 	return rows;
 }
 
+/* ---- rows of other types than float ---- */
+
+/* The row in the words of a prefix; words: an operator as one, which vectors lack, or which may overflow. */
+static const char *typed_text(struct arena *arena, const struct scalar_row *row, const char *prefix, bool words)
+{
+	const char *text = words && strchr("+-*", row->text[2]) && row->arity == 2
+	        ? arena_printf(arena, "k_%s(a, b)", row->name)
+	        : row->text;
+	const char *out = "";
+	for (const char *k; (k = strstr(text, "k_")); text = k + 2)
+		out = arena_printf(arena, "%s%.*s%s", out, (int)(k - text), text, prefix);
+	return arena_printf(arena, "%s%s", out, text);
+}
+
+static struct value typed_value(struct arena *arena, const struct target *target)
+{
+	static const char *const kinds[][3] = { { "i32", "i32_", "i_" }, { "i64", "i64_", "i_" },
+		{ "f64", "f64_", "d_" } };
+	struct value rows = value_list(arena);
+	for (size_t k = 0; k < COUNT(kinds); k++)
+		for (int i = 0; i < SCALAR_COUNT; i++) {
+			if (!jit_typed_row(k < 2 ? DTYPE_I32 : DTYPE_F64, (enum scalar)i))
+				continue;
+			struct value row = value_dict(arena);
+			value_dict_set(row, "kind", value_string(kinds[k][0]));
+			value_dict_set(row, "name", value_string(scalars[i].name));
+			value_dict_set(row, "arity", value_int(scalars[i].arity));
+			value_dict_set(row, "text",
+			        value_string(typed_text(arena, &scalars[i], kinds[k][target->lanes > 1 ? 1 : 2],
+			                k < 2 || target->lanes > 1)));
+			value_list_add(rows, row);
+		}
+	return rows;
+}
+
 /* Every way but that of scalars alone, which the glue turns into lanes first. */
 static struct value ways_value(struct arena *arena)
 {
@@ -189,6 +224,7 @@ void jit_menu_print(struct build *build, const struct target *target, struct tex
 	value_dict_set(globals, "point", point);
 	value_dict_set(globals, "rows", rows_value(arena));
 	value_dict_set(globals, "ways", ways_value(arena));
+	value_dict_set(globals, "typed", typed_value(arena, target));
 	text_init(&body, build);
 	template_render(emit.templates, "c/jit_menu.jinja", globals, &body);
 	add_casts(&casting);

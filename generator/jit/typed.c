@@ -1,0 +1,70 @@
+/* typed.c: values of other types than float along the lanes of a block: which lanes a type has, and what the menu has
+ * for them (templates/c/jit_menu_typed.jinja). */
+#include "jit/jit.h"
+
+const struct lanes *lanes_of(enum dtype type)
+{
+	static const struct lanes f32 = { "f32", "float", 1 }, f64 = { "f64", "double", 2 }, i32 = { "i32", "int", 1 },
+	                          i64 = { "i64", "long long", 2 };
+	switch (type) {
+	case DTYPE_F32: return &f32;
+	case DTYPE_F64: return &f64;
+	case DTYPE_I64: return &i64;
+	case DTYPE_I32:
+	case DTYPE_I16:
+	case DTYPE_U16:
+	case DTYPE_I8:
+	case DTYPE_U8:
+	case DTYPE_BOOL: return &i32;
+	default: return NULL;
+	}
+}
+
+bool lanes_lie(enum dtype type)
+{
+	return type == DTYPE_F32 || type == DTYPE_F64 || type == DTYPE_I32 || type == DTYPE_I64;
+}
+
+enum {
+	DOUBLE_COST = 8
+}; /* from here on vectors have no instruction for doubles: the C library's functions take the time */
+bool jit_typed_row(enum dtype type, enum scalar row)
+{
+	const char *text = scalars[row].text;
+	if (type == DTYPE_F64)
+		return scalars[row].floats && scalars[row].cost < DOUBLE_COST
+		        && (*text == 'a' || !strpbrk(text, "+-*/"));
+	return scalars[row].ints && row != SCALAR_random && row != SCALAR_dot16 && row != SCALAR_dot8
+	        && row != SCALAR_dot8u && row != SCALAR_pow && row != SCALAR_leaky_relu;
+}
+
+/* Has the type every value of the other, as lanes of 32 bits have them? */
+static bool fits_in(enum dtype from, enum dtype to)
+{
+	bool is_signed = dtypes[from].class == CLASS_INT, into = dtypes[to].class == CLASS_INT;
+	int bits = from == DTYPE_BOOL ? 1 : dtypes[from].bits;
+	return is_signed == into ? bits <= dtypes[to].bits : into && bits < dtypes[to].bits;
+}
+
+bool jit_conversion(struct arena *arena, const struct expr *cast, struct conversion *out)
+{
+	enum dtype from = cast->arg[0]->type, to = cast->type;
+	const struct lanes *a = lanes_of(from), *y = lanes_of(to);
+	*out = (struct conversion){ NULL, DTYPE_COUNT };
+	if (!a || !y)
+		return false;
+	if (cast->cast & CAST_BITS) /* they are there already */
+		return lanes_lie(from) && lanes_lie(to) && a->floats == y->floats;
+	if (from == to)
+		return true;
+	if (to == DTYPE_BOOL)
+		out->entry = arena_printf(arena, "m_%s_to_bool_v", a->name);
+	else if (dtypes[from].class == CLASS_FLOAT && dtypes[to].bits < 32)
+		out->entry = arena_printf(arena, "m_%s_to%s_v", a->name, lane_type_of(to).memory);
+	else if (a != y)
+		out->entry = arena_printf(arena, "m_%s_to_%s_v", a->name, y->name);
+	if (dtypes[from].class != CLASS_FLOAT && y->floats == 1 && to != DTYPE_BOOL && to != DTYPE_F32
+	        && dtypes[to].bits < 32 && !fits_in(from, to))
+		out->wrap = to;
+	return true;
+}

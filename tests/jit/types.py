@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""types.py JIT_BENCH INGOT: layers of other types than float, of drawn sizes: the interpreter's bits by the menu of each class of this CPU, and none of their kernels is left
+to scalar loops.  77 without libtcc."""
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+
+CODES = {"float": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "double": 11}
+INTEGERS = [t for t in CODES if "int" in t]
+SIGNED = [t for t in INTEGERS if t[0] == "i"]
+
+
+def layers(draw):
+    """(inputs, outputs, constants, nodes) of each: N and C are sizes."""
+    for a in CODES:
+        b, c = draw.choice(list(CODES)), draw.choice(INTEGERS)
+        yield f"{a}[N,C] x", f"{b}[N,C] y", "", f"y = Cast<to={CODES[b]}>(x)"
+        yield f"{a}[C,N] x", f"{c}[N,C] y", "", f"t = Transpose<perm=[1,0]>(x)\ny = Cast<to={CODES[c]}>(t)"
+    for op in ("Add", "Sub", "Mul", "Max", "Min", "Mod", "Div"):
+        kind = draw.choice(INTEGERS)
+        yield f"{kind}[N,C] x, {kind}[{draw.choice(('N,C', 'C', 'N,1', '1,1'))}] w", f"{kind}[N,C] y", "", f"y = {op}(x, w)"
+    for op in ("Less", "Equal", "GreaterOrEqual", "Greater", "LessOrEqual"):
+        kind, of = draw.choice(list(CODES)[:-2]), draw.choice(list(CODES))
+        yield (f"{kind}[N,C] x, {kind}[{draw.choice(('N,C', 'C', 'N,1'))}] w, {of}[N,C] v, {of}[1,C] u", f"{of}[N,C] y", "",
+               f"t = {op}(x, w)\ny = Where(t, v, u)")
+    for op in ("And", "Or", "Xor"):
+        yield "bool[N,C] x, bool[C] w", "bool[N,C] y", "", f"t = {op}(x, w)\ny = Not(t)"
+    for op in ("Abs", "Neg", "Sign", "Relu"):
+        kind = draw.choice(SIGNED + ["double"])
+        yield f"{kind}[N,C] x", f"{kind}[N,C] y", "", f"y = {op}(x)"
+    for kind in ("uint8", "int8"):
+        zero = f"{kind} z = {{3}}"
+        yield "float[N,C] x", f"{kind}[N,C] y", f"float s = {{0.05}}, {zero}", "y = QuantizeLinear(x, s, z)"
+        yield f"{kind}[N,C] x", "float[N,C] y", f"float s = {{0.05}}, {zero}", "y = DequantizeLinear(x, s, z)"
+    yield "float[N,C] x, float[N,C] r", "int8[N,C] y", "float s = {0.05}, int8 z = {3}", (
+        "q = QuantizeLinear(x, s, z)\nd = DequantizeLinear(q, s, z)\na = Add(d, r)\ny = QuantizeLinear(a, s, z)")
+    for op in ("ArgMax", "ArgMin"):
+        for axis in (0, 1):
+            yield "float[N,C] x", "int64[?,?] y", "", f"y = {op}<axis={axis}, select_last_index={draw.choice((0, 1))}>(x)"
+    for kind in ("int32", "int64", "double"):
+        for op in ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"):
+            axis = draw.choice((0, 1))
+            axes = (f"int64[1] axes = {{{axis}}}", "y = ReduceSum(x, axes)") if op == "ReduceSum" else ("", f"y = {op}<axes=[{axis}]>(x)")
+            yield f"{kind}[N,C] x", f"{kind}[?,?] y", *axes
+    for kind in ("int32", "double"):
+        yield f"{kind}[N,C] x, {kind}[C,48] w", f"{kind}[N,48] y", "", "y = MatMul(x, w)"
+    for op in ("IsNaN", "IsInf"):
+        yield "float[N,C] x", "bool[N,C] y", "", f"y = {op}(x)"
+    yield "uint8[1,N,16,20] x", "uint8[1,N,8,10] y", "", "y = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)"
+    yield "float[N,C] x", "float[N,C] y", "", "y = Hardmax<axis=1>(x)"
+
+
+def written(folder, number, layer, sizes):
+    inputs, outputs, constants, body = layer
+    for dim, size in sizes.items():
+        for before in "[,":
+            for after in ",]":
+                for _ in range(2):
+                    inputs, outputs = (text.replace(before + dim + after, before + str(size) + after) for text in (inputs, outputs))
+    path = os.path.join(folder, "layer_%d.onnxtxt" % number)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write('<ir_version: 8, opset_import: ["" : 17]>\nlayer (%s) => (%s)%s\n{\n%s\n}\n' % (inputs, outputs, "\n<%s>" % constants if constants else "", body))
+    return path
+
+
+def main():
+    bench, ingot = sys.argv[1:3]
+    draw = random.Random(15)
+    with tempfile.TemporaryDirectory() as folder:
+        cases = [(layer, {"N": draw.choice((17, 24, 40)), "C": draw.choice((20, 33, 64, 100, 1100))}) for layer in layers(draw)]
+        paths = [written(folder, i, *case) for i, case in enumerate(cases)]
+        for cpu in (None, "x86-64-v3", "generic") if platform.machine() == "x86_64" else (None, "generic"):
+            environment = dict(os.environ, **({"INGOT_NATIVE": cpu} if cpu else {}))
+            bits = subprocess.run([bench, "--bits"] + paths, capture_output=True, text=True, check=False, env=environment)
+            print(bits.stdout, bits.stderr, end="")
+            if bits.returncode:
+                return bits.returncode
+        left = []
+        for path, (layer, sizes) in zip(paths, cases):
+            glue = subprocess.run([ingot, "show", path, "--stage", "glue", "--cpu", "native"], capture_output=True, text=True, check=False)
+            if glue.returncode or ", long from, long to)" in glue.stdout:
+                left.append("%s %s %s: %s" % (layer[0], layer[3], sizes, glue.stderr.strip() or "scalar loops"))
+        print("\n".join(left) or "%d layers, same bits" % len(paths))
+        return bool(left)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
