@@ -152,11 +152,16 @@ static void no_cells(struct blocks *b, const struct index *index, const struct d
 }
 
 /* ---- leaves ---- */
+static bool bends(const struct index *index, const struct dims *d)
+{
+	return (d->row >= 0 && index_bends(index, d->row)) || (d->lane >= 0 && index_bends(index, d->lane));
+}
+
 static struct operand buffer_operand(struct blocks *b, const struct expr *load, const struct dims *d)
 {
 	struct operand o = { .at = "scratch" };
 	const struct index *address = schedule_address(b->arena, load->of, load->at);
-	if ((d->row >= 0 && index_bends(address, d->row)) || (d->lane >= 0 && index_bends(address, d->lane)))
+	if (bends(address, d))
 		blocks_cannot(b, "an address is not affine");
 	no_cells(b, address, d);
 	o.at = printer_address(&b->printer, load->of, address);
@@ -169,13 +174,15 @@ static struct operand buffer_operand(struct blocks *b, const struct expr *load, 
 /* A load where it lies; false: it has to be made lanes. */
 static bool load_operand(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
 {
+	const struct index *address;
 	if (b->place && b->place(b->user, load, d, o)) {
 		if (b->row)
 			*o = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", o->at, o->row, b->row),
 				0, o->lane, false };
 		return true;
 	}
-	if (!lanes_lie(load->type))
+	address = schedule_address(b->arena, load->of, load->at);
+	if (!lanes_lie(load->type) || bends(address, d))
 		return false;
 	*o = buffer_operand(b, load, d);
 	return true;
@@ -314,8 +321,8 @@ static bool function_of(struct blocks *b, const struct expr *e, struct function 
 	}
 	if (e->kind != EXPR_SCALAR || !lanes_of(e->type) || (!is_float && !jit_typed_row(e->type, e->row)))
 		return false;
-	f->entry = arena_printf(b->arena, is_float ? "m_%s%s_" : "m_%s_%s_", is_float ? "" : lanes_of(e->type)->name,
-	        scalars[e->row].name);
+	f->entry = arena_printf(b->arena, is_float ? "m_%s%s_" : "m_%s_%s_",
+	        is_float ? "" : jit_row_lanes(e->type, e->row), scalars[e->row].name);
 	f->arity = scalars[e->row].arity;
 	f->wrap = !lanes_lie(e->type) && !scalar_stays(e->row) ? e->type : DTYPE_COUNT;
 	return true;
@@ -406,21 +413,55 @@ static bool wide_value(struct blocks *b, const struct expr *e, const struct dims
 	return true;
 }
 
-/* An index as integers of 64 bits. */
-static struct operand index_lanes(struct blocks *b, const struct expr *e, const struct dims *d)
+/* An index as integers of 64 bits: what is affine, and then each atom that bends. */
+static struct operand index_lanes(struct blocks *b, const struct index *index, const struct dims *d)
 {
-	const struct index *index = e->index;
-	struct operand to = temporary(b, e->type, d);
-	if ((d->row >= 0 && index_bends(index, d->row)) || (d->lane >= 0 && index_bends(index, d->lane)))
-		blocks_cannot(b, "an index is not affine");
-	no_cells(b, index, d);
-	const char *first = printer_index(&b->printer, index);
+	struct operand to = temporary(b, DTYPE_I64, d), of;
+	const struct index *straight = index_constant(b->arena, index->constant);
+	for (int i = 0; i < index->count; i++) {
+		const struct index *one = index_of_atom(b->arena, *index->terms[i].atom, index->terms[i].factor);
+		straight = bends(one, d) ? straight : index_add(b->arena, straight, one);
+	}
+	no_cells(b, straight, d);
+	const char *first = printer_index(&b->printer, straight);
 	blocks_lets(b);
 	blocks_call(b, "m_index", "index",
 	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %s, %s", pointer_and(b, to), first,
-	                d->row >= 0 ? index_factor(index, d->row) : 0, d->lane >= 0 ? index_factor(index, d->lane) : 0,
-	                d->rows, d->n));
+	                d->row >= 0 ? index_factor(straight, d->row) : 0,
+	                d->lane >= 0 ? index_factor(straight, d->lane) : 0, d->rows, d->n));
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		int64_t factor = index->terms[i].factor;
+		bool value = atom->kind == ATOM_VALUE;
+		if (!bends(index_of_atom(b->arena, *atom, factor), d))
+			continue;
+		if (value)
+			of = blocks_value(b, expr_cast(b->arena, DTYPE_I64, atom->value), d, true);
+		else
+			of = index_lanes(b, atom->of, d);
+		of = blocks_spread(b, DTYPE_I64, of, d);
+		blocks_call(b, value ? "m_add_places" : "m_add_parts", "places",
+		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %s, %s",
+		                pointer_and(b, to), pointer_and(b, of), value ? atom->low : atom->by,
+		                value ? atom->high : atom->kind == ATOM_MOD, factor, d->rows, d->n));
+	}
 	return to;
+}
+
+/* A load whose lanes find their places; false: it is something else. */
+static bool lane_gather(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *out)
+{
+	if (load->kind != EXPR_LOAD || !lanes_lie(load->type))
+		return false;
+	const struct index *address = schedule_address(b->arena, load->of, load->at);
+	if (!bends(address, d))
+		return false;
+	struct operand at = index_lanes(b, address, d);
+	*out = temporary(b, load->type, d);
+	blocks_call(b, mover(b, "lane_gather", load->type, ""), "lane_gather",
+	        arena_printf(b->arena, "%s, %s, %s, %s, %s", pointer_and(b, *out),
+	                b->printer.buffer(b->printer.user, load->of), pointer_and(b, at), d->rows, d->n));
+	return true;
 }
 
 bool blocks_narrow(struct blocks *b, const struct expr *e, const struct dims *d, const struct expr *place)
@@ -541,13 +582,13 @@ static struct operand value_of(struct blocks *b, const struct expr *e, const str
 		o = dense ? together(b, e->type, o, d) : o;
 	else if (function_of(b, e, &f))
 		o = function_value(b, e, &f, d, NULL);
-	else if (wide_value(b, e, d, &o))
+	else if (wide_value(b, e, d, &o) || lane_gather(b, e, d, &o))
 		;
 	else if (is_plain_cast(b, e)) {
 		o = value_of(b, e->arg[0], d, dense);
 		o.temporary = false; /* it is another's */
 	} else if (e->kind == EXPR_INDEX)
-		o = index_lanes(b, e, d);
+		o = index_lanes(b, e->index, d);
 	else if (e->kind == EXPR_SELECT && lanes_of(e->type)) {
 		o = temporary(b, e->type, d);
 		select_into(b, e, d, o);

@@ -54,7 +54,8 @@ struct lanes {
 };
 const struct lanes *lanes_of(enum dtype);    /* NULL: the menu has none */
 bool lanes_lie(enum dtype);                  /* in memory as in lanes */
-bool jit_typed_row(enum dtype, enum scalar); /* has the menu this row of scalars.h of integers, or doubles? */
+bool jit_typed_row(enum dtype, enum scalar); /* has the menu this row of scalars.h of that type, none of float? */
+const char *jit_row_lanes(enum dtype, enum scalar); /* whose name its entry has */
 /* An entry that makes values of those of other lanes, and whose type is then wrapped to; NULL: none is needed. */
 struct conversion {
 	const char *entry;

@@ -114,6 +114,29 @@ static bool may_lie(const struct block *body, int var, int64_t extent)
 	return extent > 1 && !block_bends(body, var) && !block_visit(body, condition_uses, &var);
 }
 
+/* Also where lanes find the places of what they load. */
+static enum visit bends_beside_loads(void *user, const struct expr *expr)
+{
+	int var = *(const int *)user;
+	bool loads = expr->kind == EXPR_LOAD && cell_of_load(expr)->kind == CELL_BUFFER && lanes_lie(expr->type);
+	for (int i = 0; expr->kind == EXPR_LOAD && !loads && i < expr_index_count(expr); i++)
+		if (index_bends(expr_index_at(expr, i), var))
+			return VISIT_END;
+	return VISIT_PARTS;
+}
+static enum visit stmt_bends(void *user, struct stmt *stmt)
+{
+	int var = *(const int *)user;
+	return (stmt->at && index_bends(stmt->at, var))
+	                || (stmt->value && expr_visit(stmt->value, bends_beside_loads, user))
+	        ? VISIT_END
+	        : VISIT_PARTS;
+}
+static bool may_gather(const struct block *body, int var, int64_t extent)
+{
+	return extent > 1 && !block_visit(body, stmt_bends, &var) && !block_visit(body, condition_uses, &var);
+}
+
 struct judging {
 	int var;
 	double cost;
@@ -121,8 +144,9 @@ struct judging {
 };
 static void judge_address(struct judging *j, const struct cell *cell, const struct index *at)
 {
+	bool bends = cell->kind != CELL_REGISTER && at && index_bends(at, j->var);
 	int64_t factor = cell->kind == CELL_REGISTER || !at ? 1 : index_factor(at, j->var);
-	j->cost += j->rounds * (factor == 1 ? 1 : factor == 0 ? 0.7 : 10);
+	j->cost += j->rounds * (bends ? 40 : factor == 1 ? 1 : factor == 0 ? 0.7 : 10);
 }
 static void judge_load(void *user, const struct expr *load)
 {
@@ -199,7 +223,7 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 	/* Loops that are not leaves, inside a map whose rounds lie along the lanes already: all stay loops. */
 	if (leaf)
 		for (int k = 0; k < nest.count; k++)
-			if (may_lie(nest.body, nest.loop[k]->var, nest.loop[k]->extent)) {
+			if (may_gather(nest.body, nest.loop[k]->var, nest.loop[k]->extent)) {
 				double cost = judge(nest.body, nest.loop[k]->var, nest.loop[k]->extent);
 				if (lane < 0 || cost <= least)
 					lane = k, least = cost;
@@ -268,23 +292,49 @@ static bool is_cell(const struct expr *e, const struct cell *cell)
 static bool step_of(const struct stmt *stmt, const struct cell *sum, struct step *step)
 {
 	const struct expr *e = stmt->value;
-	if (stmt->kind != STMT_SET || stmt->cell != sum || e->kind != EXPR_SCALAR || !lanes_lie(e->type))
+	if (stmt->kind != STMT_SET || stmt->cell != sum || e->kind != EXPR_SCALAR || !lanes_of(e->type)
+	        || e->type == DTYPE_U64 || (!lanes_lie(e->type) && !scalar_stays(e->row)))
 		return false;
 	*step = (struct step){ scalars[e->row].name, { e->arg[0], NULL }, 1 };
 	switch (e->row) {
 	case SCALAR_fma:
 		step->term[1] = e->arg[1];
 		step->terms = 2;
-		return is_cell(e->arg[2], sum);
+		return e->type == DTYPE_F32 && is_cell(e->arg[2], sum);
 	case SCALAR_add:
 	case SCALAR_mul: step->term[0] = e->arg[1]; return is_cell(e->arg[0], sum);
 	case SCALAR_max:
 	case SCALAR_min: return is_cell(e->arg[1], sum);
+	case SCALAR_and: return lanes_of(e->type)->floats == 1 && is_cell(e->arg[1], sum);
 	default: return false;
 	}
 }
 
 /* ---- sums in 64 lanes ---- */
+/* Terms that lie along the lanes of neighbouring sums, and are not affine themselves: they come one by one. */
+static bool emit_across(struct walking *w, const struct stmt *loop, const struct dims *d)
+{
+	struct blocks *b = w->b;
+	struct step step;
+	struct value outer;
+	int64_t before = b->scratch;
+	if (d->lane < 0 || loop->body.count != 1 || !step_of(loop->body.at[0], loop->sums[0], &step) || step.terms != 1
+	        || step.term[0]->type != DTYPE_F32 || may_lie(&loop->body, loop->var, loop->extent)
+	        || !may_lie(&loop->body, d->lane, d->n_most))
+		return false;
+	const char *all = blocks_scratch(b, loop->extent * d->n_most, NULL);
+	open_loop(w, loop->var, loop->extent, 1, &outer);
+	blocks_into(b, step.term[0], d,
+	        (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", all, d->n_most, w->names[loop->var]),
+	                0, 1, false });
+	blocks_close(b, outer);
+	blocks_call(b, arena_printf(b->arena, "m_across_%s", step.name), "across",
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %s", operand_of(w, loop->sums[0], NULL, d).at,
+	                all, d->n_most, loop->extent, d->n));
+	b->scratch = before;
+	return true;
+}
+
 static void emit_lanes(struct walking *w, const struct stmt *loop, const struct dims *d)
 {
 	struct blocks *b = w->b;
@@ -294,11 +344,13 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 	}
 	for (int s = 0; s < loop->sum_count; s++)
 		begin_cell(w, loop->sums[s], d);
+	if (emit_across(w, loop, d))
+		return;
 	int64_t before = b->scratch;
 	struct dims inner = { d->lane, loop->var, d->n, arena_printf(b->arena, "%" PRId64, loop->extent), d->n_most,
 		loop->extent };
-	if (!may_lie(&loop->body, loop->var, loop->extent))
-		blocks_cannot(b, "a sum whose terms are not affine");
+	if (!may_gather(&loop->body, loop->var, loop->extent))
+		blocks_cannot(b, "a sum whose terms find no lanes");
 	/* The variable stands at 0 while all its rounds are in the block. */
 	struct value outer;
 	open_loop(w, loop->var, loop->extent, loop->extent, &outer);

@@ -58,20 +58,26 @@ static const char *typed_text(struct arena *arena, const struct scalar_row *row,
 
 static struct value typed_value(struct arena *arena, const struct target *target)
 {
-	static const char *const kinds[][3] = { { "i32", "i32_", "i_" }, { "i64", "i64_", "i_" },
-		{ "f64", "f64_", "d_" } };
+	static const struct {
+		enum dtype type;
+		const char *lanes, *plain;
+	} kinds[] = { { DTYPE_I32, "i32_", "i_" }, { DTYPE_I64, "i64_", "i_" }, { DTYPE_U64, "u64_", "u_" },
+		{ DTYPE_F64, "f64_", "d_" } };
 	struct value rows = value_list(arena);
 	for (size_t k = 0; k < COUNT(kinds); k++)
 		for (int i = 0; i < SCALAR_COUNT; i++) {
-			if (!jit_typed_row(k < 2 ? DTYPE_I32 : DTYPE_F64, (enum scalar)i))
+			const char *name = lanes_of(kinds[k].type)->name;
+			if (!jit_typed_row(kinds[k].type, (enum scalar)i)
+			        || strcmp(jit_row_lanes(kinds[k].type, (enum scalar)i), name))
 				continue;
 			struct value row = value_dict(arena);
-			value_dict_set(row, "kind", value_string(kinds[k][0]));
+			bool lanes = target->lanes > 1;
+			value_dict_set(row, "kind", value_string(name));
 			value_dict_set(row, "name", value_string(scalars[i].name));
 			value_dict_set(row, "arity", value_int(scalars[i].arity));
 			value_dict_set(row, "text",
-			        value_string(typed_text(arena, &scalars[i], kinds[k][target->lanes > 1 ? 1 : 2],
-			                k < 2 || target->lanes > 1)));
+			        value_string(typed_text(arena, &scalars[i], lanes ? kinds[k].lanes : kinds[k].plain,
+			                lanes || kinds[k].type != DTYPE_F64)));
 			value_list_add(rows, row);
 		}
 	return rows;

@@ -5,11 +5,12 @@
 const struct lanes *lanes_of(enum dtype type)
 {
 	static const struct lanes f32 = { "f32", "float", 1 }, f64 = { "f64", "double", 2 }, i32 = { "i32", "int", 1 },
-	                          i64 = { "i64", "long long", 2 };
+	                          i64 = { "i64", "long long", 2 }, u64 = { "u64", "unsigned long long", 2 };
 	switch (type) {
 	case DTYPE_F32: return &f32;
 	case DTYPE_F64: return &f64;
 	case DTYPE_I64: return &i64;
+	case DTYPE_U64: return &u64;
 	case DTYPE_I32:
 	case DTYPE_I16:
 	case DTYPE_U16:
@@ -22,15 +23,30 @@ const struct lanes *lanes_of(enum dtype type)
 
 bool lanes_lie(enum dtype type)
 {
-	return type == DTYPE_F32 || type == DTYPE_F64 || type == DTYPE_I32 || type == DTYPE_I64;
+	return type == DTYPE_F32 || type == DTYPE_F64 || type == DTYPE_I32 || type == DTYPE_I64 || type == DTYPE_U64;
 }
 
 enum {
 	DOUBLE_COST = 8
 }; /* from here on vectors have no instruction for doubles: the C library's functions take the time */
+/* Rows that ask for an order; those whose bits are the same with a sign or without. */
+static const uint64_t ordered = UINT64_C(1) << SCALAR_less | UINT64_C(1) << SCALAR_greater
+        | UINT64_C(1) << SCALAR_less_equal | UINT64_C(1) << SCALAR_greater_equal | UINT64_C(1) << SCALAR_max
+        | UINT64_C(1) << SCALAR_min;
+static const uint64_t unsigned_alike =
+        UINT64_C(1) << SCALAR_add | UINT64_C(1) << SCALAR_sub | UINT64_C(1) << SCALAR_mul | UINT64_C(1) << SCALAR_equal;
+static bool is_among(uint64_t rows, enum scalar row) { return row < 64 && rows >> row & 1; }
+
+const char *jit_row_lanes(enum dtype type, enum scalar row)
+{
+	return lanes_of(type == DTYPE_U64 && is_among(unsigned_alike, row) ? DTYPE_I64 : type)->name;
+}
+
 bool jit_typed_row(enum dtype type, enum scalar row)
 {
 	const char *text = scalars[row].text;
+	if (type == DTYPE_U64)
+		return is_among(ordered | unsigned_alike, row);
 	if (type == DTYPE_F64)
 		return scalars[row].floats && scalars[row].cost < DOUBLE_COST
 		        && (*text == 'a' || !strpbrk(text, "+-*/"));
@@ -55,6 +71,11 @@ bool jit_conversion(struct arena *arena, const struct expr *cast, struct convers
 		return false;
 	if (cast->cast & CAST_BITS) /* they are there already */
 		return lanes_lie(from) && lanes_lie(to) && a->floats == y->floats;
+	bool bare = from == DTYPE_U64 || to == DTYPE_U64; /* between integers alone, as its bits */
+	if (bare && (dtypes[from].class == CLASS_FLOAT || dtypes[to].class == CLASS_FLOAT))
+		return false;
+	a = from == DTYPE_U64 ? lanes_of(DTYPE_I64) : a;
+	y = to == DTYPE_U64 ? lanes_of(DTYPE_I64) : y;
 	if (from == to)
 		return true;
 	if (to == DTYPE_BOOL)

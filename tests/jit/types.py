@@ -51,6 +51,11 @@ def layers(draw):
         yield "float[N,C] x", "bool[N,C] y", "", f"y = {op}(x)"
     yield "uint8[1,N,16,20] x", "uint8[1,N,8,10] y", "", "y = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)"
     yield "float[N,C] x", "float[N,C] y", "", "y = Hardmax<axis=1>(x)"
+    yield "float[1,N,30,29] x", "float[1,N,20,19] y", "", "y = AveragePool<kernel_shape=[11,11]>(x)"
+    for kind in ("float", "double", "int32", "int64"):
+        places = "int64 c = {17}", "p = Mod(x, c)\n"
+        for op, dims in (("GatherElements<axis=0>", "N,C"), ("GatherElements<axis=1>", "N,C"), ("Gather<axis=1>", "C")):
+            yield f"int64[{dims}] x, {kind}[N,C] v", f"{kind}[N,C] y", places[0], f"{places[1]}y = {op}(v, p)"
 
 
 def written(folder, number, layer, sizes):
