@@ -209,11 +209,65 @@ static int by_stride(const struct definition *d, int from, int to, int *order)
 	return count;
 }
 
+/* After how many elements along a variable all that a map reads begins again. */
+struct repeating {
+	int var;
+	int64_t period;
+	bool repeats, otherwise;
+};
+static void see_repeat(struct repeating *r, const struct index *index)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		int var;
+		bool part = (atom->kind == ATOM_DIV || atom->kind == ATOM_MOD) && index_is_var(atom->of, &var)
+		        && var == r->var;
+		if (part && (!r->period || r->period == atom->by)) {
+			r->period = atom->by;
+			r->repeats |= atom->kind == ATOM_MOD;
+		} else
+			r->otherwise |= atom->kind == ATOM_VAR ? atom->var == r->var
+			        : atom->kind == ATOM_VALUE     ? expr_uses(atom->value, r->var)
+			                                       : index_uses(atom->of, r->var);
+	}
+}
+static enum visit see_repeats(void *user, const struct expr *expr)
+{
+	for (int i = 0; i < expr_index_count(expr); i++)
+		see_repeat(user, expr_index_at(expr, i));
+	return VISIT_PARTS;
+}
+
+/* What begins again after whole vectors has a loop of those, in one of how often: they lie side by side.  Else 0. */
+static int64_t period_of(const struct building *b, const struct definition *d, int v)
+{
+	const struct target *target = b->loops->target;
+	struct repeating r = { .var = v };
+	if (d->reduce != REDUCE_NONE || d->lies || target->lanes == 1 || target->lanes_are_threads)
+		return 0;
+	expr_visit(d->body, see_repeats, &r);
+	return r.repeats && !r.otherwise && d->extents[v] % r.period == 0 && r.period >= target->lanes ? r.period : 0;
+}
+
 /* A map over variable v of d; what comes next stands in the block returned. */
 static struct block *add_map(
         struct building *b, const struct definition *d, int v, const struct index **with, struct block *out)
 {
 	bool shared = b->share && v == b->shared;
+	int64_t period = shared ? 0 : period_of(b, d, v);
+	if (period) {
+		int64_t times = d->extents[v] / period;
+		int outer = var_new(b->loops, output_names[v % 5], times),
+		    inner = var_new(b->loops, output_names[v % 5], period);
+		struct stmt *again = for_new(b->loops, outer, times, ROLE_MAP),
+		            *row = for_new(b->loops, inner, period, ROLE_MAP);
+		with[v] = index_add(b->loops->arena,
+		        index_scale(b->loops->arena, index_var(b->loops->arena, outer, times), period),
+		        index_var(b->loops->arena, inner, period));
+		block_add(b->loops, out, again);
+		block_add(b->loops, &again->body, row);
+		return &row->body;
+	}
 	int64_t extent = shared ? b->share : d->extents[v];
 	int var = var_new(b->loops, output_names[v % 5], extent);
 	with[v] = index_var(b->loops->arena, var, extent);

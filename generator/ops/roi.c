@@ -184,9 +184,8 @@ void define_max_roi_pool(struct definer *definer, const struct op *op)
 	struct definition *x = definer_in(definer, 0), *rois = definer_in(definer, 1);
 	enum dtype type = x->type;
 	const struct index *at[MAX_RANK], *x_at[4];
-	int64_t extents[MAX_RANK], reduced[2];
-	const struct expr *inside = NULL, *some = NULL,
-	                  *scale = N((double)attribute_float(definer->node, "spatial_scale"));
+	int64_t extents[MAX_RANK];
+	const struct expr *inside[2], *some = NULL, *scale = N((double)attribute_float(definer->node, "spatial_scale"));
 	(void)op;
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0 || extents[0] == 0) {
@@ -218,15 +217,19 @@ void define_max_roi_pool(struct definer *definer, const struct op *op)
 			struct definition *made = definer_map(definer, definer_name(definer, name), 2, own, edge);
 			cut[side] = expr_load(arena, made, (const struct index *[]){ at[0], at[2 + d] });
 		}
-		reduced[d] = n;
-		x_at[2 + d] = index_var(arena, 4 + d, n);
+		x_at[2 + d] = index_var(arena, 4, n);
 		const struct expr *place = expr_cast(arena, type, expr_index(arena, x_at[2 + d])),
 		                  *any = LESS(cut[0], cut[1]);
-		const struct expr *within = MUL(expr2(definer, SCALAR_less_equal, cut[0], place), LESS(place, cut[1]));
-		inside = inside ? MUL(inside, within) : within;
+		inside[d] = MUL(expr2(definer, SCALAR_less_equal, cut[0], place), LESS(place, cut[1]));
 		some = some ? MUL(some, any) : any;
 	}
-	struct definition *most = definer_reduction(definer, definer_name(definer, "most"), 4, extents, REDUCE_MAX, 2,
-	        reduced, NULL, WHERE(inside, expr_load(arena, x, x_at), N(-INFINITY)));
+	/* Of each row first: [region, channel, row, out across]. */
+	const int64_t rows[4] = { extents[0], extents[1], x->extents[2], extents[3] };
+	const struct index *row_at[4] = { at[0], at[1], index_var(arena, 4, x->extents[2]), at[3] };
+	x_at[2] = index_var(arena, 2, x->extents[2]);
+	struct definition *most = definer_reduction(definer, definer_name(definer, "rows"), 4, rows, REDUCE_MAX, 1,
+	        &x->extents[3], NULL, WHERE(inside[1], expr_load(arena, x, x_at), N(-INFINITY)));
+	most = definer_reduction(definer, definer_name(definer, "most"), 4, extents, REDUCE_MAX, 1, &x->extents[2],
+	        NULL, WHERE(inside[0], expr_load(arena, most, row_at), N(-INFINITY)));
 	definer_out_map(definer, 0, WHERE(some, expr_load(arena, most, at), N(0)));
 }

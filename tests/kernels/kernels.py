@@ -304,6 +304,11 @@ MASKED = {                                # short rows of n c h w stay whole
     "short_rows_dilated": (depthwise(1, 5, 9, 11, "kernel_shape = [3, 3], pads = [2, 2, 2, 2], dilations = [2, 2]"), 1),
     "long_rows": (depthwise(1, 5, 6, 40), 0),
 }
+AGAIN = {                                 # what begins again along an axis after whole vectors
+    "tiled": (graph("float[2,5,21] x", "float[4,10,63] y", "y = Tile (x, times)", "int64[3] times = {2, 2, 3}"), 1),
+    "tiled_short": (graph("float[2,5,7] x", "float[2,10,21] y", "y = Tile (x, times)", "int64[3] times = {1, 2, 3}"), 0),
+    "tiled_again": (graph("float[3,40] x", "float[3,80] y", "t = Tile (x, times) r = Relu (t) y = Add (r, t)", "int64[2] times = {1, 2}"), 1),
+}
 def running(x, axis, made="y = CumSum (x, axis)"):
     return graph(f"float[{x}] x", f"float[{x}] y", made, f"int64 axis = {{{axis}}}, float half = {{0.5}}")
 
@@ -360,7 +365,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
          "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  fused "),
          "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "packed_a": (PACKED_A, "source", r"float \*p = packed_a \+ "),
-         "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
+         "again": (AGAIN, "loops", r"(?s)\A.*along [jk]1, 8"), "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "transposed_store": (TRANSPOSED_STORE, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "k_blocked": (K_BLOCKED, "source", K_BLOCK_LOOP), "k_blocked_ending": (K_BLOCKED_ENDING, "source", K_BLOCK_LOOP),
          "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
          "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
