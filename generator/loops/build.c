@@ -305,6 +305,77 @@ static const struct index *place_of(struct building *b, const struct expr *place
 	return index_plus(loops->arena, at, -1);
 }
 
+/* A number that data say, of which each place of a term is a part: where it stands in `index`, `with` stands. */
+struct number {
+	struct arena *arena;
+	const struct atom *atom; /* the first that was seen */
+	const struct index *with;
+	bool alone; /* no other, and no variable */
+};
+static const struct index *part_of(struct number *n, const struct index *index)
+{
+	const struct index *part = index_constant(n->arena, index->constant);
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		const struct index *term = n->with;
+		if (atom->kind == ATOM_DIV || atom->kind == ATOM_MOD) {
+			term = part_of(n, atom->of);
+			term = (atom->kind == ATOM_DIV ? index_div : index_mod)(n->arena, term, atom->by);
+		} else {
+			n->alone &= atom->kind == ATOM_VALUE && (!n->atom || expr_equal(atom->value, n->atom->value));
+			n->atom = n->atom ? n->atom : atom;
+		}
+		part = index_add(n->arena, part, index_scale(n->arena, term, index->terms[i].factor));
+	}
+	return part;
+}
+
+/* Places that are parts of one number: it is looked up once, and where they add up to it, so does the address.  False:
+ * they are not. */
+static bool places_of_number(struct building *b, const struct definition *d, const struct index **with,
+        const struct index **at, struct block *out, struct range *ranges, int *count)
+{
+	struct arena *arena = b->loops->arena;
+	struct number n = { .arena = arena, .with = index_constant(arena, 0), .alone = true };
+	const struct expr *places[MAX_RANK] = { NULL };
+	int parts = 0;
+	for (int v = 0; v < d->rank; v++) {
+		if (!d->place[v])
+			continue;
+		places[v] = whole(b, d->place[v], with);
+		if (places[v]->kind != EXPR_INDEX)
+			return false;
+		parts += places[v]->index->count > 0;
+		part_of(&n, places[v]->index);
+	}
+	if (!n.atom || !n.alone || parts < 2)
+		return false;
+	/* From 0 on, by whole rounds of all places, so that quotients and remainders stay what they are. */
+	int64_t all = definition_elements(d), low = n.atom->low < 0 ? (-n.atom->low + all - 1) / all * all : 0,
+	        extent = n.atom->high + low + 1, below, above;
+	const struct index *number = index_plus(arena, index_of_atom(arena, *n.atom, 1), low);
+	n.with = index_plus(arena, index_var(arena, index_new(b->loops, "p", extent, number, out), extent), -low);
+	for (int v = 0; v < d->rank; v++) {
+		if (!places[v])
+			continue;
+		at[v] = part_of(&n, places[v]->index);
+		index_range(at[v], &below, &above);
+		if (below >= 0 && above < d->extents[v])
+			continue;
+		struct range range = { at[v], 0, d->extents[v] };
+		for (const struct index *of; range.at->count == 1 && range.at->terms[0].factor == 1
+		        && range.at->terms[0].atom->kind == ATOM_DIV;
+		        range.at = of) {
+			int64_t by = range.at->terms[0].atom->by, constant = range.at->constant;
+			of = range.at->terms[0].atom->of;
+			range.from = (range.from - constant) * by;
+			range.to = (range.to - constant) * by;
+		}
+		ranges[(*count)++] = range;
+	}
+	return true;
+}
+
 /* The loops over terms; what is done for each stands in the block returned. */
 static struct block *add_terms(
         struct building *b, const struct definition *d, const struct index **with, struct block *out)
@@ -411,7 +482,8 @@ static void scatter(struct building *b, struct definition *d, const struct index
 		each |= places_use(d, order[n]);
 	for (int n = inner; n < count && each; n++)
 		out = add_map(b, d, order[n], with, out);
-	for (int v = 0; v < d->rank; v++)
+	bool one = places_of_number(b, d, with, at, out, ranges, &range_count);
+	for (int v = 0; v < d->rank && !one; v++)
 		if (d->place[v])
 			at[v] = place_of(b, d->place[v], d->extents[v], with, out, ranges, &range_count);
 	out = add_if(b, ranges, range_count, out);
