@@ -206,6 +206,8 @@ struct work {
 	double bytes;                  /* read and written, each once, as far as anything asks for them */
 };
 struct work kernel_work(const struct lowered *, const struct kernel *);
+/* The bytes of each param that the kernel reads or writes: of a slice, those alone. */
+const double *kernel_asks(const struct lowered *, const struct kernel *);
 
 /* algorithms.c: rewrites definitions by rules on a layer's shape, alike for every target. */
 void choose_algorithms(struct program *, enum algorithms);

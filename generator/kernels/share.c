@@ -23,7 +23,8 @@ struct sharing {
 	const struct lowered *lowered;
 	int threads;
 	VECTOR(struct edge) edges;
-	int *first, *next; /* the edges of a kernel: 2 * edge, and 1 more where it writes; -1: no more */
+	const double **asked; /* of a kernel: bytes of each param */
+	int *first, *next;    /* the edges of a kernel: 2 * edge, and 1 more where it writes; -1: no more */
 	bool *shared;
 };
 
@@ -56,7 +57,7 @@ static double cycles_of(const struct sharing *s, const struct kernel *kernel, in
 	double compute = kernel->flops / target->lanes / target->fma_pipes / (product ? 2 : 1) * share;
 	for (size_t p = 0; p < kernel->params.count; p++)
 		*(kernel->params.at[p].of->source == SOURCE_CONSTANT ? &constants : &others) +=
-		        (double)scheduled(kernel->params.at[p].of)->bytes;
+		        s->asked[kernel->number][p];
 	double own = by_columns(kernel) ? share : 1;
 	double reading = constants * own / rate_of(target, (double)s->lowered->weights_bytes * own)
 	        + others * share / rate_of(target, kernel->bytes);
@@ -137,7 +138,7 @@ static void add_edges(struct sharing *s, int reader)
 		if (writer && writer != kernel && writer->number < (int)s->lowered->kernels.count
 		        && s->lowered->kernels.at[writer->number] == writer)
 			push(s->lowered->arena, &s->edges,
-			        (struct edge){ writer->number, reader, (double)scheduled(param->of)->bytes });
+			        (struct edge){ writer->number, reader, s->asked[reader][p] });
 	}
 }
 
@@ -155,8 +156,11 @@ void share(struct lowered *lowered, int threads)
 	int count = (int)lowered->kernels.count;
 	if (threads < 2 || !count)
 		return;
-	for (int k = 0; k < count; k++)
+	s.asked = arena_new_array(lowered->arena, const double *, count);
+	for (int k = 0; k < count; k++) {
+		s.asked[k] = kernel_asks(lowered, lowered->kernels.at[k]);
 		add_edges(&s, k);
+	}
 	s.first = arena_new_array(lowered->arena, int, count);
 	s.next = arena_new_array(lowered->arena, int, 2 * s.edges.count + 1);
 	for (int k = 0; k < count; k++)

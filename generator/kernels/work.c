@@ -56,18 +56,30 @@ static void ask(void *user, const struct expr *load)
 			asking->bytes[p] += asking->rounds * dtypes[load->of->type].bits / 8;
 }
 
-static double bytes_of(const struct lowered *lowered, const struct kernel *kernel)
+const double *kernel_asks(const struct lowered *lowered, const struct kernel *kernel)
 {
 	struct asking asking = { kernel, 0, arena_new_array(lowered->arena, double, kernel->params.count + 1) };
-	double sum = 0;
 	for (size_t m = 0; m < kernel->members.count; m++) {
-		asking.rounds = definition_work(kernel->members.at[m]);
-		definition_loads(kernel->members.at[m], ask, &asking);
+		const struct definition *d = kernel->members.at[m];
+		asking.rounds = definition_work(d);
+		definition_loads(d, ask, &asking);
+		asking.rounds = (double)definition_elements(d) - asking.rounds; /* sums start once for all terms */
+		if (d->start)
+			expr_loads(d->start, ask, &asking);
 	}
 	for (size_t p = 0; p < kernel->params.count; p++) {
 		double all = (double)scheduled(kernel->params.at[p].of)->bytes, asked = asking.bytes[p];
-		sum += asked > 0 && asked < all && !kernel->params.at[p].written ? asked : all;
+		asking.bytes[p] = asked > 0 && asked < all && !kernel->params.at[p].written ? asked : all;
 	}
+	return asking.bytes;
+}
+
+static double bytes_of(const struct lowered *lowered, const struct kernel *kernel)
+{
+	const double *asked = kernel_asks(lowered, kernel);
+	double sum = 0;
+	for (size_t p = 0; p < kernel->params.count; p++)
+		sum += asked[p];
 	return sum;
 }
 

@@ -191,6 +191,10 @@ static void test_shared(void **state)
 		{ "g (float[32,128] x, float[128,128] w) => (float[32,128] s, float[32,128] e) { s = MatMul (x, w)  e "
 		  "= Softmax (s) }",
 		        "22" },
+		/* steps read slices: what those have, not the rest of the tensor, comes from the other core */
+		{ "g (float[6,8,128] x, float[1,512,128] w, float[1,512,128] r) => (float[6,1,8,128] y) { y = LSTM "
+		  "<hidden_size = 128> (x, w, r) }",
+		        "2121212121211" },
 	};
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
