@@ -1,4 +1,5 @@
 """Lines of corners.tsv -> cases: models made by onnx.helper, with seeded inputs and constants; the table of their races."""
+import json
 import os
 import re
 import sys
@@ -91,7 +92,7 @@ def make(folder, block):
 	for word in inputs.split():
 		operands[word if word == "-" else OPERAND.match(word).group(1)] = None if word == "-" else operand(word)[1:]
 	said = attributes_of(attributes)
-	opset = said.get("", {}).pop("opset", OPSET)
+	opset, step = said.get("", {}).pop("opset", OPSET), said.get("", {}).pop("step", None)
 	nodes = nodes_of(operator, operands, said)
 	read = {i for node in nodes for i in node.input}
 	outs = [o for node in nodes for o in node.output if o not in read]
@@ -118,6 +119,14 @@ def make(folder, block):
 		made_by = f"onnx {onnx.__version__}"
 	onnx.save(model([value(*one) for one in outputs.items()]), path)
 	seeded.write_case(folder, feeds, outputs, made_by)
+	if step:                                              # of what is quantised: one of them either way is right
+		told = os.path.join(folder, "io.json")
+		with open(told) as f:
+			io = json.load(f)
+		for out in io["outputs"]:
+			out["atol"] = 1.01 * step
+		with open(told, "w") as f:
+			json.dump(io, f, indent=1)
 	return kernels.Kernel(folder, name, list(constants.values()), None, [])
 
 
@@ -141,3 +150,17 @@ class Table:
 		number = lambda value, form: form % value if value is not None else "-"
 		print("|", " | ".join([row["name"], self.networks.get(row["name"], "-"), *times, number(row["ratio"], "%.2f"), report.percent(limit(row)),
 		                       number(jit, "%.2f"), number(row.get("code_bytes"), "%d"), number(row.get("weights_bytes"), "%d")]), "|", flush=True)
+
+
+def page(raced, count=20):
+	"""Prints what docs/performance.md has of a race: how many, their mean, and the worst."""
+	ratios = sorted((row for row in raced if row["ratio"]), key=lambda row: -row["ratio"])
+	if not ratios:
+		return
+	above = lambda least: sum(row["ratio"] > least for row in ratios)
+	print(f"\n{len(raced)} blocks, {len(ratios)} with a peer: geometric mean {report.geomean(raced):.3f}, {above(1)} above 1.0, "
+	      f"{above(report.SLOWER)} above {report.SLOWER}, {above(2)} above 2.\n\n"
+	      f"| the worst {min(count, len(ratios))} | µs | fastest peer | µs | ratio | of the limit |\n|---|---|---|---|---|---|")
+	for row in ratios[:count]:
+		print("|", " | ".join([row["name"], report.micro(row["ingot"]["least"]), row["fastest"], report.micro(row[row["fastest"]]["least"]),
+		                       f"{row['ratio']:.2f}", report.percent(limit(row))]), "|")
