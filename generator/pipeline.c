@@ -165,7 +165,7 @@ static void print_loops(const struct lowered *lowered, struct text *out)
 			print_loops(kernel_inside(kernel), out);
 		else if (shapes[kernel->shape].loops) {
 			text_printf(out, "%s:\n", kernel->name);
-			shapes[kernel->shape].loops(lowered, kernel, out);
+			shapes[kernel->shape].loops(kernel, out);
 		}
 	}
 }

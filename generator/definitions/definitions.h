@@ -228,6 +228,11 @@ const struct expr *expr_inline(struct arena *, const struct expr *, const struct
 /* Every load becomes one of what `to` says of the tensor, of the same shape. */
 const struct expr *expr_redirect(struct arena *, const struct expr *,
         struct definition *(*to)(const void *user, struct definition *of), const void *user);
+/* The same in another arena, which outlives theirs; loads are of what `to` says (move.c). */
+const struct expr *expr_move(struct arena *, const struct expr *,
+        struct definition *(*to)(const void *user, struct definition *of), const void *user);
+const struct index *index_move(struct arena *, const struct index *,
+        struct definition *(*to)(const void *user, struct definition *of), const void *user);
 /* Each load, but those inside indices, becomes what `map` says of it; the expression itself where nothing changes. */
 const struct expr *expr_map_loads(struct arena *, const struct expr *,
         const struct expr *(*map)(void *user, const struct expr *load), void *user);

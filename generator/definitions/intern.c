@@ -2,13 +2,10 @@
  * equal in an outer arena is that one: so what a kernel makes for itself and what its program holds are one, and go
  * with the arena that they are in. */
 #include "definitions/intern.h"
-#include <assert.h>
-
-static_assert(offsetof(struct atom, hash) == 0 && offsetof(struct index, hash) == 0 && offsetof(struct expr, hash) == 0,
-        "each begins with its hash");
 
 struct table {
-	const uint32_t **at;
+	const void **at;
+	uint32_t *hash; /* of each, since most of what is asked for is not there; 0: free */
 	size_t room, count;
 };
 enum kind { ATOM, INDEX, EXPR, KINDS };
@@ -22,7 +19,7 @@ static uint64_t mix(uint64_t hash, uint64_t more)
 	return hash ^ hash >> 29;
 }
 static uint64_t mix_at(uint64_t hash, const void *at) { return mix(hash, (uint64_t)(uintptr_t)at); }
-static uint32_t folded(uint64_t hash) { return (uint32_t)(hash ^ hash >> 32); }
+static uint32_t folded(uint64_t hash) { return (uint32_t)(hash ^ hash >> 32) | 1u << 31; }
 
 static bool same_atom(const struct atom *a, const struct atom *b)
 {
@@ -56,35 +53,37 @@ static const void *find(const struct arena *arena, enum kind kind, uint32_t hash
 	for (; arena; arena = arena->outer) {
 		const struct table *table = arena->interned ? &arena->interned->tables[kind] : NULL;
 		size_t mask = table ? table->room - 1 : 0;
-		for (size_t i = hash & mask; table && table->room && table->at[i]; i = (i + 1) & mask)
-			if (*table->at[i] == hash && same(kind, table->at[i], made))
+		for (size_t i = hash & mask; table && table->room && table->hash[i]; i = (i + 1) & mask)
+			if (table->hash[i] == hash && same(kind, table->at[i], made))
 				return table->at[i];
 	}
 	return NULL;
 }
 
-static void put(struct table *table, const uint32_t *what)
+static void put(struct table *table, uint32_t hash, const void *what)
 {
-	size_t i = *what & (table->room - 1);
-	while (table->at[i])
+	size_t i = hash & (table->room - 1);
+	while (table->hash[i])
 		i = (i + 1) & (table->room - 1);
+	table->hash[i] = hash;
 	table->at[i] = what;
 }
 
-static void add(struct arena *arena, enum kind kind, const uint32_t *what)
+static void add(struct arena *arena, enum kind kind, uint32_t hash, const void *what)
 {
 	if (!arena->interned)
 		arena->interned = arena_new(arena, struct interned);
 	struct table *table = &arena->interned->tables[kind];
 	if (table->count * 2 >= table->room) {
 		struct table larger = { .room = table->room ? table->room * 2 : 64, .count = table->count };
-		larger.at = arena_new_array(arena, const uint32_t *, larger.room);
+		larger.at = arena_new_array(arena, const void *, larger.room);
+		larger.hash = arena_new_array(arena, uint32_t, larger.room);
 		for (size_t i = 0; i < table->room; i++)
-			if (table->at[i])
-				put(&larger, table->at[i]);
+			if (table->hash[i])
+				put(&larger, table->hash[i], table->at[i]);
 		*table = larger;
 	}
-	put(table, what);
+	put(table, hash, what);
 	table->count++;
 }
 
@@ -107,7 +106,7 @@ const struct atom *intern_atom(struct arena *arena, struct atom made)
 		return known;
 	struct atom *atom = arena_new(arena, struct atom);
 	*atom = made;
-	add(arena, ATOM, &atom->hash);
+	add(arena, ATOM, made.hash, atom);
 	return atom;
 }
 
@@ -125,7 +124,7 @@ const struct index *intern_index(struct arena *arena, struct index *made)
 	arena_trim(arena, made, known ? 0 : sizeof *made + (size_t)made->count * sizeof *made->terms);
 	if (known)
 		return known;
-	add(arena, INDEX, &made->hash);
+	add(arena, INDEX, made->hash, made);
 	return made;
 }
 
@@ -191,6 +190,6 @@ const struct expr *intern_expr(struct arena *arena, const struct expr *made)
 		memcpy(ranges, made->ranges, (size_t)e->range_count * sizeof *ranges);
 		e->ranges = ranges;
 	}
-	add(arena, EXPR, &e->hash);
+	add(arena, EXPR, hash, e);
 	return e;
 }

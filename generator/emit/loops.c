@@ -313,24 +313,24 @@ struct value loops_ends(struct emit *emit, const struct loops *loops)
 {
 	if (!loops->count)
 		return value_none();
-	struct value ends = value_dict(loops->arena), lets = value_list(loops->arena), let = value_dict(loops->arena);
+	struct value ends = value_dict(emit->arena), lets = value_list(emit->arena), let = value_dict(emit->arena);
 	const char *there =
-	        loops->ends_by == 1 ? "many" : arena_printf(loops->arena, "many * %lld", (long long)loops->ends_by);
+	        loops->ends_by == 1 ? "many" : arena_printf(emit->arena, "many * %lld", (long long)loops->ends_by);
 	put(let, "name", "many");
 	put(let, "value", emit_count(emit, loops->kernel, loops->count, loops->most));
 	value_list_add(lets, let);
 	value_dict_set(ends, "lets", lets);
 	put(ends, "there",
 	        loops->ends_per == 1 ? there
-	                             : arena_printf(loops->arena, "(%s + %lld) / %lld", there,
+	                             : arena_printf(emit->arena, "(%s + %lld) / %lld", there,
 	                                     (long long)loops->ends_per - 1, (long long)loops->ends_per));
 	value_dict_set(ends, "blocks", value_int(loops->blocks));
 	return ends;
 }
 
-static void print_function(struct emit *emit, struct loops *loops, struct value function, struct text *out)
+static void print_function(
+        struct emit *emit, struct arena *arena, struct loops *loops, struct value function, struct text *out)
 {
-	struct arena *arena = loops->arena;
 	struct emitting e = { .loops = loops,
 		.arena = arena,
 		.names = arena_new_array(arena, const char *, loops->vars.count + 1),
@@ -368,9 +368,7 @@ void loops_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 {
 	struct arena arena;
 	arena_init(&arena, emit->build);
-	struct loops *loops = loops_lower(emit->build, &arena, emit->target, kernel);
-	loops_name(loops);
-	print_function(emit, loops, emit_kernel_value(emit, kernel), out);
+	print_function(emit, &arena, loops_of(kernel, &arena), emit_kernel_value(emit, kernel), out);
 	arena_release(&arena);
 }
 
@@ -390,5 +388,5 @@ void loops_emit_symbolic(
 	put(function, "params", arena_printf(arena, "%sconst long *restrict symbols", params));
 	put(function, "comment", comment);
 	value_dict_set(function, "inner", value_bool(true));
-	print_function(emit, loops, function, out);
+	print_function(emit, arena, loops, function, out);
 }

@@ -60,7 +60,7 @@ void jit_lower(struct model *model)
 		wide |= (written >> s & 1) && !shapes[s].plain;
 	*target = *(wide ? target_find("generic") : asked->target);
 	target->products = NULL;
-	target->float_epilogues = true; /* the menu's calls */
+	target->float_epilogues = target->calls = true; /* of the menu */
 	target->written = written;
 	options.target = target;
 	model->options = &options;

@@ -660,15 +660,7 @@ static const char *name_of_buffer(void *user, const struct definition *of)
 
 bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 {
-	static void (*const k_blocks[])(struct loops *) = { loops_unroll, loops_split, loops_collapse, loops_fuse };
-	struct loops *loops = loops_build(b->build, b->arena, emit->target, b->kernel);
-	for (size_t i = 0; i < COUNT(k_blocks); i++) {
-		if (b->build->check)
-			loops_check(loops);
-		k_blocks[i](loops);
-	}
-	loops_check(loops);
-	loops_name(loops);
+	struct loops *loops = loops_of(b->kernel, b->arena);
 	struct walking w = { .b = b,
 		.loops = loops,
 		.cells = arena_new_array(b->arena, struct where, loops->cells.count + 1),

@@ -168,10 +168,13 @@ static int64_t add_scalar(struct writing *w, const struct kernel *kernel, const 
 		fail(w->build, EXIT_UNSUPPORTED, place_of(w->build->arena, kernel), "the JIT cannot run it: %s", why);
 	text_printf(&w->kernels, "#line 1 \"%s\"\n", place_of(&w->arena, kernel));
 	size_t from = w->kernels.count;
-	shapes[kernel->shape].emit(&emit, kernel, &w->kernels);
+	struct kernel scalar = *kernel;
+	struct lowered plain = { .arena = &w->arena, .target = &w->plain };
+	if (shapes[kernel->shape].finish)
+		shapes[kernel->shape].finish(&plain, &scalar);
+	shapes[kernel->shape].emit(&emit, &scalar, &w->kernels);
 	text_add(&w->words, w->kernels.at + from, w->kernels.count - from);
-	return kernel->shape == SHAPE_LOOPS ? loops_lower(w->build, &w->arena, &w->plain, kernel)->blocks
-	                                    : kernel->blocks;
+	return scalar.blocks;
 }
 
 /* Steps over blocks of rows: their functions, and one that calls them.  True: one of them is scalar loops. */
@@ -252,6 +255,7 @@ static void add_part(struct writing *w, const struct jit_part *part)
 	w->name = part->name;
 	w->plain = *part->lowered->target;
 	w->plain.lanes = 1;
+	w->plain.calls = false;
 	w->plain.prelude = "c/prelude_scalar.jinja";
 	w->schedule = value_list(w->build->arena);
 	w->scratch = 0;

@@ -201,6 +201,8 @@ static struct kernel_lanes lanes_inside(const struct lowered *inside)
 const char *kernel_lanes_text(struct arena *arena, const struct kernel *kernel)
 {
 	struct kernel_lanes lanes = kernel->lanes;
+	if (!lanes.count)
+		return "calls";
 	return lanes.count > 1 ? arena_printf(arena, "%d lanes of %s%s", lanes.count, dtype_numpy(lanes.type),
 	               lanes.scalars ? " and scalars" : "")
 	                       : "scalar";

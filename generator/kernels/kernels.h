@@ -80,8 +80,8 @@ struct shape_row {
 	bool plain;                     /* what `emit` prints is C that libtcc takes */
 	const struct lowered *(*inside)(const struct kernel *); /* the kernels that it holds */
 	int64_t (*tiles)(const struct kernel *);                /* what a grid runs side by side; NULL: its blocks */
-	void (*loops)(const struct lowered *, const struct kernel *, struct text *out); /* --stage loops */
-	void (*emit)(struct emit *, const struct kernel *, struct text *out);           /* its functions */
+	void (*loops)(const struct kernel *, struct text *out); /* --stage loops */
+	void (*emit)(struct emit *, const struct kernel *, struct text *out); /* its functions */
 };
 extern const struct shape_row shapes[SHAPE_COUNT];
 
@@ -92,9 +92,9 @@ struct shared {
 	int pieces; /* into which each thread's part is cut; 0: nobody shares it */
 };
 
-/* What a kernel's code runs in: the widest of its vectors; of one lane where all are scalars. */
+/* What a kernel's code runs in: vectors of the type that most are of; of one lane where all are scalars. */
 struct kernel_lanes {
-	int count;
+	int count; /* 0: those of the calls that it is made of */
 	enum dtype type;
 	bool scalars; /* most of what runs are scalars nevertheless */
 };
@@ -131,10 +131,11 @@ struct kernel {
 	        *same; /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
 	int times;     /* … and serves this many kernels */
 	void *detail; /* what its shape keeps: struct contraction, struct fused …; NULL: generic loops keep nothing */
-	bool arrays;  /* its statements hold arrays */
-	bool joined;  /* a step whose warps share a block, and its scratch, with the steps around it */
-	bool ends;    /* a step of a fused kernel whose blocks are parts of its rows: who calls it says how many */
-	bool inner;   /* a step of a fused kernel, or of a loop's body: only that calls it */
+	struct loops *loops; /* its statements; NULL: its shape has none */
+	bool arrays;         /* … hold arrays */
+	bool joined;         /* a step whose warps share a block, and its scratch, with the steps around it */
+	bool ends;  /* a step of a fused kernel whose blocks are parts of its rows: who calls it says how many */
+	bool inner; /* a step of a fused kernel, or of a loop's body: only that calls it */
 };
 
 /* A constant as the blob holds it: packed for the kernel that reads it, in pieces that follow each other, so that none

@@ -73,7 +73,8 @@ struct stmt {
 	int64_t extent, step;
 	const struct index *count; /* FOR: the extent as text has it, where it is a symbol; NULL: it is that number */
 	enum role role;
-	bool together;                /* FOR of ROLE_MAP: all its rounds run side by side in the end */
+	bool together; /* FOR of ROLE_MAP: all its rounds run side by side in the end */
+	int64_t tile;  /* FOR: so many rounds side by side, once loops_tile has been there; 0: they stay as they are */
 	struct cell *sums[SUMS_MAX];  /* FOR of ROLE_LANES: scalar registers that the loop makes and body sets */
 	enum reduce reduce[SUMS_MAX]; /* … and how; reduce[0] also for JOIN */
 	int sum_count;
@@ -115,6 +116,10 @@ struct loops {
 
 /* Kernel -> statements, all passes.  The kernel's params must stand. */
 struct loops *loops_lower(struct build *, struct arena *, const struct target *, const struct kernel *);
+/* copy.c: the same in another arena, with nothing of what was tried on the way. */
+struct loops *loops_copy(const struct loops *, struct arena *);
+/* What a kernel keeps, tiled and named as it is printed: a copy of its own. */
+struct loops *loops_of(const struct kernel *, struct arena *);
 
 /* ---- symbols.c: code for layers of any size ----
  * The same statements where what is this layer's alone is a symbol: strides, extents, lanes that are left, numbers.
@@ -128,11 +133,11 @@ struct symbols {
 /* NULL where the kernel is no such one: not float throughout, or it computes addresses from values. */
 struct loops *loops_symbolic(struct build *, struct arena *, const struct target *, const struct kernel *);
 
-/* Sets blocks, blocks_of and tile of a SHAPE_LOOPS kernel whose params stand. */
+/* Makes the statements of a SHAPE_LOOPS kernel whose params stand, which keeps them, and sets what follows from them. */
 void loops_finish(struct lowered *, struct kernel *);
 
-void loops_print(struct loops *, struct text *out); /* print.c: for --stage loops … */
-void loops_print_kernel(const struct lowered *, const struct kernel *, struct text *out); /* … of a kernel */
+void loops_print(struct loops *, struct text *out);               /* print.c: for --stage loops … */
+void loops_print_kernel(const struct kernel *, struct text *out); /* … of a kernel */
 void loops_name(struct loops *);        /* names.c: unique where it counts; after the last pass */
 void loops_check(const struct loops *); /* check.c: asserts that it is well-formed */
 /* check.c: true where no select on a lane or on the variable of an innermost loop is left; LOOPS kernels of definitions
@@ -140,14 +145,15 @@ void loops_check(const struct loops *); /* check.c: asserts that it is well-form
 bool loops_are_split(const struct loops *);
 
 /* ---- passes, in this order ---- */
-void loops_pass(struct loops *); /* lower.c: all of them */
+void loops_pass(struct loops *, bool vectors); /* lower.c: all of them; or up to fuse */
 struct loops *loops_build(struct build *, struct arena *, const struct target *, const struct kernel *);
 void loops_unroll(struct loops *);
 void loops_split(struct loops *);
 void loops_collapse(struct loops *);
 void loops_fuse(struct loops *);
 void loops_vectorise(struct loops *);
-void loops_tile(struct loops *);
+void loops_choose_tiles(struct loops *);
+void loops_tile(struct loops *); /* behind all of them */
 
 /* ---- walk.c: statements made, copied, looked through ---- */
 bool stmt_finds(const struct stmt *); /* is it an INDEX that data say? */

@@ -1,14 +1,15 @@
 /* lower.c: kernel -> statements, through all passes. */
 #include "loops/loops.h"
 
-void loops_pass(struct loops *loops)
+void loops_pass(struct loops *loops, bool vectors)
 {
 	static void (*const passes[])(struct loops *) = {
-		loops_unroll,                            /* before split: a window's selects are decided tap by tap */
-		loops_split, loops_collapse,             /* after split: its parts are often dense */
-		loops_fuse, loops_vectorise, loops_tile, /* last: neighbours of whole vectors */
+		loops_unroll,                /* before split: a window's selects are decided tap by tap */
+		loops_split, loops_collapse, /* after split: its parts are often dense */
+		loops_fuse, loops_vectorise, loops_choose_tiles, /* last: neighbours of whole vectors */
 	};
-	for (size_t i = 0; i < COUNT(passes); i++) {
+	enum { SCALAR = 4 }; /* of them */
+	for (size_t i = 0; i < (vectors ? COUNT(passes) : SCALAR); i++) {
 		if (loops->build->check)
 			loops_check(loops);
 		passes[i](loops);
@@ -20,58 +21,66 @@ struct loops *loops_lower(
         struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
 {
 	struct loops *loops = loops_build(build, arena, target, kernel);
-	loops_pass(loops);
+	loops_pass(loops, !target->calls);
 	return loops;
 }
 
 struct counting {
-	struct kernel_lanes widest;
-	int lanes;
-	double vectors, scalars, most; /* statements that run; those of the widest */
+	double vectors[DTYPE_COUNT], scalars; /* statements that run, by their type */
 };
 static void count_leaf(void *user, struct stmt *stmt, double rounds)
 {
 	struct counting *c = user;
-	if (stmt->kind == STMT_JOIN)
-		return;
-	if (stmt->lane < 0) {
-		c->scalars += rounds;
-		return;
-	}
-	c->vectors += rounds;
-	if (rounds > c->most) {
-		c->most = rounds;
-		c->widest = (struct kernel_lanes){ c->lanes, stmt->cell->of.type, false };
-	}
+	if (stmt->kind != STMT_JOIN)
+		*(stmt->lane < 0 ? &c->scalars : &c->vectors[stmt->cell->of.type]) += rounds;
 }
 
 /* As the statements are: not as the target could. */
 static struct kernel_lanes loops_lanes(const struct loops *loops)
 {
-	struct counting c = { .widest.count = 1, .lanes = loops->target->lanes };
+	struct kernel_lanes lanes = { .count = !loops->target->calls };
+	struct counting c = { .scalars = 0 };
+	double all = 0;
 	block_leaves(&loops->body, count_leaf, &c);
-	c.widest.scalars = c.scalars > c.vectors;
-	return c.widest;
+	for (int type = 0; type < DTYPE_COUNT; type++) {
+		all += c.vectors[type];
+		if (c.vectors[type] > (lanes.count > 1 ? c.vectors[lanes.type] : 0))
+			lanes = (struct kernel_lanes){ loops->target->lanes, (enum dtype)type, false };
+	}
+	lanes.scalars = c.scalars > all;
+	return lanes;
 }
 
 void loops_finish(struct lowered *lowered, struct kernel *kernel)
 {
-	struct arena *arena = lowered->arena, scratch; /* statements are made again where they are printed */
-	const struct target *target = lowered->target;
+	struct arena *arena = lowered->arena, scratch;
 	arena_init(&scratch, arena->build);
-	struct loops *loops = loops_lower(arena->build, &scratch, target, kernel);
+	struct loops *loops = loops_lower(arena->build, &scratch, lowered->target, kernel);
+	loops = kernel->loops = loops_copy(loops, arena);
+	arena_release(&scratch);
 	kernel->blocks = loops->blocks;
 	for (size_t c = 0; c < loops->cells.count; c++)
 		kernel->arrays |=
 		        loops->cells.at[c]->kind == CELL_ARRAY && cell_is_loaded(&loops->body, loops->cells.at[c]);
-	kernel->blocks_of = arena_copy(arena, loops->blocks_of, strlen(loops->blocks_of));
-	kernel->tile = loops->tile ? arena_copy(arena, loops->tile, strlen(loops->tile)) : "";
+	kernel->blocks_of = loops->blocks_of;
+	kernel->tile = loops->tile;
 	kernel->lanes = loops_lanes(loops);
-	kernel->template_name = arena_printf(arena, "%s/loops.jinja", target->family);
-	arena_release(&scratch);
+	kernel->template_name = arena_printf(arena, "%s/loops.jinja", lowered->target->family);
 }
 
-void loops_print_kernel(const struct lowered *lowered, const struct kernel *kernel, struct text *out)
+struct loops *loops_of(const struct kernel *kernel, struct arena *arena)
 {
-	loops_print(loops_lower(lowered->program->build, lowered->arena, lowered->target, kernel), out);
+	struct loops *loops = loops_copy(kernel->loops, arena);
+	loops_tile(loops);
+	loops_check(loops);
+	loops_name(loops);
+	return loops;
+}
+
+void loops_print_kernel(const struct kernel *kernel, struct text *out)
+{
+	struct arena arena;
+	arena_init(&arena, out->build);
+	loops_print(loops_of(kernel, &arena), out);
+	arena_release(&arena);
 }

@@ -178,15 +178,17 @@ static void make_key(struct making *m)
 struct loops *loops_symbolic(
         struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
 {
+	for (size_t i = 0; i < kernel->params.count; i++)
+		if (kernel->params.at[i].of->type != DTYPE_F32)
+			return NULL;
 	struct loops *loops = loops_build(build, arena, target, kernel);
 	struct making m = { .loops = loops, .symbols = arena_new(arena, struct symbols) };
-	for (size_t i = 0; i < kernel->params.count; i++)
-		m.cannot |= kernel->params.at[i].of->type != DTYPE_F32;
 	m.numbers = cell_new(loops, CELL_BUFFER, "numbers", DTYPE_F32, 1);
 	block_visit(&loops->body, symbolise, &m);
 	if (m.cannot)
 		return NULL;
-	loops_pass(loops);
+	loops_pass(loops, true);
+	loops_tile(loops);
 	count_loops(&m, &loops->body);
 	if (m.cannot)
 		return NULL;

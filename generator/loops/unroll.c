@@ -1,6 +1,6 @@
 /* unroll.c: rounds side by side.  Small windows become straight lines, so that split.c can decide their selects and
- * tiles share what they load; loops_tile lets neighbouring rounds of a map run together, each with registers of its
- * own. */
+ * tiles share what they load; loops_choose_tiles says how many neighbouring rounds of a map run together, each with
+ * registers of its own, and loops_tile writes them so: the last step, since it multiplies the statements. */
 #include "loops/loops.h"
 
 enum { WINDOW_MOST = 16, TILE_MOST = 8 };
@@ -311,10 +311,9 @@ static void add_straight(struct loops *loops, const struct stmt *loop, int64_t f
 	block_add(loops, out, scope);
 }
 
-static void replace_by_tiles(
-        struct loops *loops, const struct stmt *loop, int64_t rounds, int64_t tile, struct block *out)
+static void replace_by_tiles(struct loops *loops, const struct stmt *loop, struct block *out)
 {
-	int64_t rest = rounds % tile, main = rounds - rest;
+	int64_t tile = loop->tile, rounds = loop->extent / loop->step, rest = rounds % tile, main = rounds - rest;
 	if (main > tile) {
 		struct stmt *tiled = stmt_new(loops, STMT_FOR);
 		tiled->var = loop->var;
@@ -337,7 +336,7 @@ static int64_t balanced(int64_t rounds, int64_t most)
 	return tiles ? (rounds + tiles - 1) / tiles : 1;
 }
 
-static void tile_block(struct loops *, struct block *);
+static void choose_block(struct loops *, struct block *);
 
 /* A transposition whose rounds are whole squares of a vector's lanes: each is transposed in registers. */
 static struct stmt *square_of(struct loops *loops, const struct stmt *loop)
@@ -403,11 +402,11 @@ static int64_t rows_of_windows(const struct loops *loops, const struct stmt *loo
 	return rows;
 }
 
-static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
+static void choose_tile(struct loops *loops, struct stmt *loop, struct block *out)
 {
 	const struct target *target = loops->target;
 	if (finds(&loop->body)) {
-		tile_block(loops, &loop->body);
+		choose_block(loops, &loop->body);
 		block_add(loops, out, loop);
 		return;
 	}
@@ -416,7 +415,7 @@ static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 	        ? loop->body.at[0]
 	        : NULL;
 	if (inner && has_map(&inner->body)) {
-		tile_block(loops, &loop->body);
+		choose_block(loops, &loop->body);
 		block_add(loops, out, loop);
 		return;
 	}
@@ -424,7 +423,7 @@ static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 	struct weighing w = { .loops = loops };
 	block_leaves(body, weigh_leaf, &w);
 	if (!inner && has_map(&loop->body)) {
-		tile_block(loops, &loop->body);
+		choose_block(loops, &loop->body);
 		block_add(loops, out, loop);
 		return;
 	}
@@ -432,7 +431,7 @@ static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 	if (!w.steps) {
 		/* A map: rounds are independent anyway; a few together save the counting. */
 		if (inner) {
-			tile_block(loops, &loop->body);
+			choose_block(loops, &loop->body);
 			block_add(loops, out, loop);
 			return;
 		}
@@ -443,10 +442,9 @@ static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 			return;
 		}
 		int64_t most = target->lanes == 1 ? 1 : w.cost <= 8 ? 4 : w.cost <= 16 ? 2 : 1;
-		if (most == 1 || rounds == 1)
-			block_add(loops, out, loop);
-		else
-			replace_by_tiles(loops, loop, rounds, rounds < most ? rounds : most, out);
+		if (most > 1 && rounds > 1)
+			loop->tile = rounds < most ? rounds : most;
+		block_add(loops, out, loop);
 		return;
 	}
 	int sums = w.sum_count ? w.sum_count : 1;
@@ -457,49 +455,63 @@ static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 	        loops->kernel->root->running ? target->registers / 2 : TILE_MOST; /* running: as many as a block has */
 	most = most > enough ? enough : most < 1 ? 1 : most;
 	if (inner && inner_shares_more(loops, loop, inner)) {
-		tile_block(loops, &loop->body);
+		choose_block(loops, &loop->body);
 		block_add(loops, out, loop);
 		return;
 	}
 	int64_t rows = rows_of_windows(loops, loop, inner);
 	if (rows)
 		most = most < rows ? most : rows;
-	if (most == 1 || rounds == 1)
-		block_add(loops, out, loop);
-	else {
-		int64_t tile = balanced(rounds, most);
-		struct block tiles = { 0 };
-		loops->tile = arena_printf(loops->arena, "%lld %s", (long long)tile, loops->vars.at[loop->var].name);
-		replace_by_tiles(loops, loop, rounds, tile, rows ? &tiles : out);
-		for (size_t i = 0; i < tiles.count; i++)
-			tile_block(loops, &tiles.at[i]->body);
-		block_add_all(loops, out, &tiles);
+	if (most > 1 && rounds > 1) {
+		loop->tile = balanced(rounds, most);
+		loops->tile =
+		        arena_printf(loops->arena, "%lld %s", (long long)loop->tile, loops->vars.at[loop->var].name);
 	}
+	if (!rows || !loop->tile) {
+		block_add(loops, out, loop);
+		return;
+	}
+	struct block tiles = { 0 }; /* at once: what is left of their vectors' registers is asked next */
+	replace_by_tiles(loops, loop, &tiles);
+	for (size_t i = 0; i < tiles.count; i++)
+		choose_block(loops, &tiles.at[i]->body);
+	block_add_all(loops, out, &tiles);
 }
 
-static void tile_block(struct loops *loops, struct block *block)
+static void choose_block(struct loops *loops, struct block *block)
 {
 	struct block old = *block;
 	memset(block, 0, sizeof *block);
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
-		if (stmt->kind == STMT_FOR && stmt->together && stmt->step == 1) {
-			tile_block(loops, &stmt->body);
-			add_straight(loops, stmt, 0, (int)stmt->extent, block);
+		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && !(stmt->together && stmt->step == 1)) {
+			choose_tile(loops, stmt, block);
 			continue;
 		}
-		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP) {
-			tile_loop(loops, stmt, block);
-			continue;
-		}
-		tile_block(loops, &stmt->body);
-		tile_block(loops, &stmt->other);
+		if (stmt->together)
+			stmt->tile = stmt->extent;
+		choose_block(loops, &stmt->body);
+		choose_block(loops, &stmt->other);
 		block_add(loops, block, stmt);
 	}
 }
 
-void loops_tile(struct loops *loops)
+void loops_choose_tiles(struct loops *loops)
 {
 	if (!loops->target->small) /* neighbours side by side save loads, and double the code */
-		tile_block(loops, &loops->body);
+		choose_block(loops, &loops->body);
 }
+
+static void tile_block(void *user, struct block *block)
+{
+	struct loops *loops = user;
+	struct block old = *block;
+	memset(block, 0, sizeof *block);
+	for (size_t i = 0; i < old.count; i++)
+		if (old.at[i]->tile)
+			replace_by_tiles(loops, old.at[i], block);
+		else
+			block_add(loops, block, old.at[i]);
+}
+
+void loops_tile(struct loops *loops) { block_each(&loops->body, tile_block, loops); }

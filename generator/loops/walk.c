@@ -107,22 +107,28 @@ static struct cell *begin_cell(struct copying *c, struct cell *cell)
 	return made;
 }
 
-static struct definition *renamed(const void *copying, struct definition *of)
+static const struct expr *renamed(struct rewriter *r, const struct expr *expr)
 {
-	return &copy_cell(copying, (struct cell *)of)->of;
+	return expr->kind == EXPR_LOAD ? rewrite_load(r, expr, &copy_cell(r->user, cell_of_load(expr))->of) : NULL;
+}
+
+static struct rewriter rewriter_of(struct copying *c)
+{
+	return (struct rewriter){
+		.arena = c->loops->arena, .with = c->with, .expr = c->old_cells.count ? renamed : NULL, .user = c
+	};
 }
 
 const struct expr *copy_expr(struct copying *c, const struct expr *expr)
 {
-	expr = expr_substitute(c->loops->arena, expr, c->with);
-	return c->old_cells.count ? expr_redirect(c->loops->arena, expr, renamed, c) : expr;
+	struct rewriter r = rewriter_of(c);
+	return rewrite_expr(&r, expr);
 }
 
-/* Values in it may read cells too. */
 static const struct index *copy_index(struct copying *c, const struct index *index)
 {
-	index = index_substitute(c->loops->arena, index, c->with);
-	return c->old_cells.count && index->values ? copy_expr(c, expr_index(c->loops->arena, index))->index : index;
+	struct rewriter r = rewriter_of(c);
+	return rewrite_index(&r, index);
 }
 
 struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)

@@ -69,6 +69,7 @@ struct target {
 	uint32_t
 	        written; /* of the JIT: shapes of kernels, by bit, whose template is the user's own: compiled, not called
 	                     from the menu */
+	bool calls;      /* kernels are made of calls of the JIT's menu: their statements stay without vectors */
 	bool log;   /* each store to a buffer is logged: scalar loops alone, Winograd's steps in loops of their own */
 	bool small; /* code and stack as small as they go: target_small */
 };

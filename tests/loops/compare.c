@@ -256,16 +256,15 @@ static int compare(const struct target *target, const char *compiler, const char
 			kernel_cases[i].make(&r->made, kernel_cases[i].n);
 		program_check(r->made.program);
 		r->kernel = kernel_of(&r->made, r->name);
+		loops_finish(&(struct lowered){ .arena = build.arena, .target = target }, r->kernel);
 		if (getenv("SHOW")) {
 			struct text shown;
 			text_init(&shown, &build);
-			loops_print(loops_lower(&build, build.arena, target, r->kernel), &shown);
+			loops_print_kernel(r->kernel, &shown);
 			fputs(shown.at, stdout);
 			text_release(&shown);
 		}
-		loops_finish(&(struct lowered){ .arena = build.arena, .target = target }, r->kernel);
-		struct loops *loops = loops_lower(&build, build.arena, target, r->kernel);
-		if (!r->made.may_select && !loops_are_split(loops)) {
+		if (!r->made.may_select && !loops_are_split(r->kernel->loops)) {
 			printf("%s: a select is left in an innermost loop\n", r->name);
 			failed++;
 		}

@@ -60,7 +60,9 @@ int main(int argc, char **argv)
 			one->make(&made, one->n);
 			struct kernel *kernel = kernel_of(&made, one->name);
 			text_init(&text, &build);
-			loops_print(loops_lower(&build, build.arena, target_find(chosen[i][1]), kernel), &text);
+			loops_finish(
+			        &(struct lowered){ .arena = build.arena, .target = target_find(chosen[i][1]) }, kernel);
+			loops_print_kernel(kernel, &text);
 			failed += differs(&build,
 			        arena_printf(build.arena, "%s/%s.%s.txt", argv[1], chosen[i][0], chosen[i][1]), &text,
 			        update);

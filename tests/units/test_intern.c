@@ -57,9 +57,12 @@ static void what_is_made_again_is_the_same(void **state)
 		bool uses[LAST_VAR] = { false };
 		seed = (uint64_t)i;
 		const struct expr *first = draw_expr(A, 4, uses);
-		size_t in_use = A->used;
-		seed = (uint64_t)i;
-		assert_ptr_equal(draw_expr(A, 4, uses), first);
+		size_t in_use = 0;
+		for (int again = 0; again < 2; again++) { /* the first may open a block for what it makes and drops */
+			in_use = A->used;
+			seed = (uint64_t)i;
+			assert_ptr_equal(draw_expr(A, 4, uses), first);
+		}
 		seed = (uint64_t)i;
 		assert_ptr_equal(draw_expr(&inner, 4, uses), first);
 		assert_true(expr_equal(first, first));

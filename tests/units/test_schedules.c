@@ -1,6 +1,8 @@
 /* test_schedules.c: lower() leaves its program as it was: of one program there may be several schedules, and each is
  * what it would be alone. */
 #include "unit.h"
+#include "emit/emit.h"
+#include "loops/loops.h"
 #include "pipeline.h"
 #include <string.h>
 
@@ -130,8 +132,61 @@ static void test_side_by_side(void **state)
 	build_release(&build);
 }
 
+static enum visit see_store(void *user, struct stmt *stmt)
+{
+	(void)user;
+	return stmt->kind == STMT_STORE ? VISIT_END : VISIT_PARTS;
+}
+static bool is_store(const void *user, const struct stmt *stmt)
+{
+	(void)user;
+	return stmt->kind == STMT_STORE;
+}
+
+/* Statements are built once: what a kernel keeps is what is printed, however often, and nothing makes it anew. */
+static void test_statements_are_kept(void **state)
+{
+	struct build build;
+	(void)state;
+	build_init(&build);
+	if (BUILD_TRY(&build)) {
+		struct options options;
+		struct model *model = defined(&build, &options);
+		int count = 0;
+		for (size_t i = 0; i < COUNT(schedules); i++) {
+			lowered_text(model, &options, &schedules[i]);
+			struct emit emit = { .build = &build,
+				.arena = build.arena,
+				.target = options.target,
+				.templates = model_templates(model),
+				.name = "test" };
+			for (size_t k = 0; k < model->lowered->kernels.count; k++) {
+				struct kernel *kernel = model->lowered->kernels.at[k];
+				struct text text[3];
+				if (!kernel->loops || !block_visit(&kernel->loops->body, see_store, NULL))
+					continue;
+				for (int t = 0; t < 3; t++) {
+					text_init(&text[t], &build);
+					if (t == 2)
+						block_drop(&kernel->loops->body, is_store, NULL);
+					loops_emit(&emit, kernel, &text[t]);
+					loops_print_kernel(kernel, &text[t]);
+				}
+				assert_int_equal(text[0].count, text[1].count);
+				assert_memory_equal(text[0].at, text[1].at, text[0].count);
+				assert_true(text[2].count < text[1].count);
+				count++;
+			}
+		}
+		assert_true(count > 4);
+	}
+	assert_string_equal(build.message, "");
+	build_release(&build);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_schedules), cmocka_unit_test(test_side_by_side) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_schedules), cmocka_unit_test(test_side_by_side),
+		cmocka_unit_test(test_statements_are_kept) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
