@@ -10,9 +10,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "futex.h"
 #include "host.h"
 #include "inside.h"
+#include "lock.h"
 
 #define SLICE_NANOSECONDS 1000000 /* that a stream keeps a worker for which others wait */
 #define STAND_NANOSECONDS 5000000 /* without a stream taken, though one waits: what runs may stand */

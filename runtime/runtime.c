@@ -1,7 +1,7 @@
 /* runtime.c: memory, handles and backends of one isolated runtime. */
 #include <stdlib.h>
-#include "futex.h"
 #include "inside.h"
+#include "lock.h"
 
 /* ---- memory: every block is counted, so that a test can see that all came back ---- */
 
