@@ -93,6 +93,7 @@ FAULTS = [
     ("C8", "runtime/command.c", "if (!command->cause && (stream->device->lost || stream->failure))", "if (0)"),
     ("C8", "runtime/command.c", "if (failure && !to->cause)", "if (0)"),
     ("C8", "runtime/stream.c", "stream_finish(stream);                           /* what was queued behind the failure stays skipped */", ";"),
+    ("C8", "runtime/hazard.c", "bool skipped = writer->skipped && hazard->place != NO_PLACE;", "bool skipped = writer->skipped && hazard->place < 1;"),
     ("C9", "runtime/multicore.c", "pthread_join(list->thread, NULL);", ";"),
     ("A11", "runtime/multicore.c", "return multicore->taken == taken;", "return false;"),
     ("A11", "runtime/multicore.c", "&& multicore->worker_count < multicore->queue_count)", "&& false)"),
