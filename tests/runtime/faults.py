@@ -288,7 +288,7 @@ FAULTS = [
     ("H6", "backends/cuda/target.c", '.barrier = "__syncwarp()"', '.barrier = "__syncthreads()"', "generator"),
     ("H6", "generator/emit/words.c", 'value_string(emit->target->shared ? emit->target->shared : "")', 'value_string("")', "generator"),
     ("H7", "generator/emit/kernel.c", 'text_printf(&text, "/* %s:", kernel->name);', 'static int times;\n\ttext_printf(&text, "/* %s %d:", kernel->name, ++times);', "generator"),
-    ("H8", "backends/cpu/cc.c", 'refuse(build, job->cc, "refused the generated code", first);', 'refuse(build, job->cc, "refused the generated code", "");', "generator"),
+    ("H8", "backends/cpu/cc.c", '"refused the generated code", with_line(build, job->directory, first));', '"refused the generated code", "");', "generator"),
     ("H8", "backends/cpu/cc.c", "return WIFEXITED(status) && WEXITSTATUS(status) == 0;", "return WIFEXITED(status);", "generator"),
     ("H8", "backends/cpu/tcc.c", "if (telling->room && !*telling->message && ", "if (0 && ", "generator"),
     ("H15", "generator/emit/module.c", "for (size_t k = 0; k < w->lowered->kernels.count; k++)\n\t\t\tadd_kernel(", "for (size_t k = w->lowered->kernels.count; k-- > 0;)\n\t\t\tadd_kernel(", "generator"),
