@@ -49,18 +49,24 @@ static void fill(struct engine *engine, struct state *state)
 	}
 }
 
+struct target *jit_target(struct arena *arena, const struct target *asked)
+{
+	struct target *target = arena_new(arena, struct target);
+	*target = *asked;
+	target->products = NULL;
+	target->float_epilogues = target->calls = true; /* of the menu */
+	return target;
+}
+
 void jit_lower(struct model *model)
 {
 	const struct options *asked = model->options;
 	struct options options = *asked;
-	struct target *target = arena_new(model->build->arena, struct target);
 	uint32_t written = templates_shapes(model->build, asked->templates);
 	bool wide = false; /* libtcc knows no vectors: what is made of them is made of scalars */
 	for (int s = 0; s < SHAPE_COUNT; s++)
 		wide |= (written >> s & 1) && !shapes[s].plain;
-	*target = *(wide ? target_find("generic") : asked->target);
-	target->products = NULL;
-	target->float_epilogues = target->calls = true; /* of the menu */
+	struct target *target = jit_target(model->build->arena, wide ? target_find("generic") : asked->target);
 	target->written = written;
 	options.target = target;
 	model->options = &options;

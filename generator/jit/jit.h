@@ -171,6 +171,8 @@ struct jit_module;
 /* model_lower for what the JIT runs: its menu has no products of integers. */
 struct model;
 void jit_lower(struct model *);
+/* The target that what the JIT compiles is lowered for. */
+struct target *jit_target(struct arena *, const struct target *);
 struct jit_module *jit_module_open(struct emit *, const struct package *);
 const struct ingot_module *jit_module_descriptor(const struct jit_module *);
 const char *jit_module_text(const struct jit_module *);

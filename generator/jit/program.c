@@ -1,5 +1,6 @@
 /* program.c: a lowered program -> one C text -> code.  Kernels without a form of their own become scalar loops. */
 #include "jit/jit.h"
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -251,6 +252,7 @@ static void add_kernel(struct writing *w, const struct kernel *kernel)
 /* The kernels of one graph, and their order. */
 static void add_part(struct writing *w, const struct jit_part *part)
 {
+	assert(part->lowered->target->calls); /* jit_target */
 	w->lowered = part->lowered;
 	w->name = part->name;
 	w->plain = *part->lowered->target;

@@ -69,7 +69,7 @@ static void jit_open(struct wanted *w, const char *name, char *words)
 {
 	read_words(w, words);
 	w->options.name = name;
-	w->options.target = target_native();
+	w->options.target = jit_target(w->build.arena, target_native());
 	w->options.threads = 1;
 	struct part *parts = batch_lower(&w->build, &w->options, w->files.at, (int)w->files.count);
 	struct emit emit = { .build = &w->build,

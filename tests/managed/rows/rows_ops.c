@@ -237,7 +237,7 @@ static const struct ingot_module *module(struct trial *t, struct program **progr
 	if (BUILD_TRY(&build)) {
 		const char **input_names = arena_new_array(build.arena, const char *, 8);
 		*program = make(&build, input_names);
-		const struct target *target = target_native();
+		const struct target *target = t->jit ? jit_target(build.arena, target_native()) : target_native();
 		struct lowered *lowered = lower(*program, target, OPTIMISE_SPEED, NULL);
 		struct part part = { .lowered = lowered,
 			.name = "ops",
