@@ -133,7 +133,7 @@ struct symbols {
 /* NULL where the kernel is no such one: not float throughout, or it computes addresses from values. */
 struct loops *loops_symbolic(struct build *, struct arena *, const struct target *, const struct kernel *);
 
-/* Makes the statements of a SHAPE_LOOPS kernel whose params stand, which keeps them, and sets what follows from them. */
+/* Makes the statements of a SHAPE_LOOPS kernel whose params stand, and keeps them; sets what follows from them. */
 void loops_finish(struct lowered *, struct kernel *);
 
 void loops_print(struct loops *, struct text *out);               /* print.c: for --stage loops … */
