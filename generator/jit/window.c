@@ -6,7 +6,7 @@
 
 struct finding {
 	struct blocks *b;
-	const struct definition *root, *result;
+	struct definition *root, *result;
 	const struct expr *x, *w, *value; /* loads; the result over the root, or NULL */
 	const struct range *pads;
 	int pad_count, lane, row, column, up, right; /* variables; -1: of extent 1 */
@@ -314,7 +314,8 @@ static struct value add_result(struct finding *f, const struct dims *d)
 	if (f->column >= 0)
 		blocks_let(b, "long", names[f->column], "0");
 	struct operand to = { printer_address(&b->printer, f->result, out_at), factor_of(out_at, f->column), 1, false };
-	blocks_into(b, f->value, d, to);
+	if (!blocks_narrow(b, f->value, d, expr_load_own(b->arena, f->result)))
+		blocks_into(b, f->value, d, to);
 	return calls;
 }
 
