@@ -34,14 +34,11 @@ static bool for_linker(const char *word)
 	        || begins(word, "-L") || begins(word, "-Wl,") || !strcmp(word, "-shared") || !strcmp(word, "-static");
 }
 
-/* What a file includes is told besides. */
-static bool tells(const char *word) { return !strcmp(word, "-MD") || !strcmp(word, "-MMD"); }
-
 /* Commands that ccache takes as they are. */
 static bool is_else(const char *word)
 {
-	return !strcmp(word, "-M") || !strcmp(word, "-MM") || begins(word, "@") || !strcmp(word, "-")
-	        || !strcmp(word, "-E") || !strcmp(word, "-S");
+	return begins(word, "-M") || begins(word, "@") || !strcmp(word, "-") || !strcmp(word, "-E")
+	        || !strcmp(word, "-S") || ends(word, ".h");
 }
 
 /* The first of that name in $PATH that is neither ours nor a link to ccache. */
@@ -165,8 +162,7 @@ int main(int count, char **words)
 		return 127;
 	folder[length] = 0;
 	*strrchr(folder, '/') = 0;
-	bool as_it_is = false, compiles = false, output = false, assembles = false, syntax = false,
-	     told_by_user = false;
+	bool as_it_is = false, compiles = false, language = false, output = false, assembles = false, syntax = false;
 	int sources = 0;
 	const char *source = NULL;
 	for (int i = 1; i < count; i++) {
@@ -174,13 +170,12 @@ int main(int count, char **words)
 		compiles = compiles || !strcmp(words[i], "-c");
 		syntax = syntax || !strcmp(words[i], "-fsyntax-only");
 		assembles = assembles || is_assembly(words[i]);
-		told_by_user = told_by_user || tells(words[i]);
+		language = language || begins(words[i], "-x");
 		output = output || !strcmp(words[i], "-o");
 		sources += is_source(words[i]);
 		source = is_source(words[i]) ? words[i] : source;
 	}
-	bool plain = sources != 1 || is_plain(source);
-	as_it_is = as_it_is || (assembles && compiles) || !plain || told_by_user;
+	as_it_is = as_it_is || (assembles && compiles) || (sources == 1 && !is_plain(source));
 	if (assembles && !sources) { /* nothing that ccache could keep */
 		words[0] = (char *)find(name);
 		execv(words[0], words);
@@ -193,18 +188,18 @@ int main(int count, char **words)
 	all[n++] = (char *)find(name);
 	memcpy(all + n, words + 1, (size_t)count * sizeof *words);
 	n += count - 1;
-	if ((!as_it_is && sources > 0) || (told_by_user && compiles && sources == 1 && plain))
+	if (!as_it_is && sources > 0)
 		setenv("CCACHE_DEPEND", "1", 1);
-	else
-		unsetenv("CCACHE_DEPEND");
 	/* A temporary folder has another name each time: what lies there is named as it is seen from where this runs. */
 	setenv("CCACHE_BASEDIR", "/", 1);
 	if (!as_it_is && sources > 0 && !simple)
 		return compiles || syntax ? compile_all(words, syntax) : link_all(words);
-	if (!as_it_is && sources == 1) {
+	if (!as_it_is && sources == 1 && !language) {
 		format(told, sizeof told, 0, ".d");
 		char *last[] = { "-MMD", "-MF", told, NULL };
 		memcpy(all + n, last, sizeof last);
+	} else {
+		unsetenv("CCACHE_DEPEND");
 	}
 	execv(all[0], all);
 	perror(all[0]);
