@@ -158,6 +158,7 @@ void loops_tile(struct loops *); /* behind all of them */
 /* ---- walk.c: statements made, copied, looked through ---- */
 bool stmt_finds(const struct stmt *); /* is it an INDEX that data say? */
 struct stmt *stmt_new(struct loops *, enum stmt_kind);
+struct stmt *for_new(struct loops *, int var, int64_t extent, enum role);
 /* Maps, each all that is in the one before. */
 enum { NEST_MOST = MAX_VARS };
 struct nest {

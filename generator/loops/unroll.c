@@ -315,11 +315,8 @@ static void replace_by_tiles(struct loops *loops, const struct stmt *loop, struc
 {
 	int64_t tile = loop->tile, rounds = loop->extent / loop->step, rest = rounds % tile, main = rounds - rest;
 	if (main > tile) {
-		struct stmt *tiled = stmt_new(loops, STMT_FOR);
-		tiled->var = loop->var;
-		tiled->role = loop->role;
+		struct stmt *tiled = for_new(loops, loop->var, main * loop->step, loop->role);
 		tiled->step = loop->step * tile;
-		tiled->extent = main * loop->step;
 		add_rounds(loops, loop, (int)tile, index_var(loops->arena, loop->var, loops->vars.at[loop->var].extent),
 		        &tiled->body);
 		block_add(loops, out, tiled);

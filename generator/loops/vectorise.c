@@ -180,11 +180,8 @@ static struct stmt *set_new(struct loops *loops, struct cell *cell, const struct
 
 static struct stmt *count_new(struct loops *loops, const char *like, int64_t extent, int64_t step)
 {
-	struct stmt *loop = stmt_new(loops, STMT_FOR);
-	loop->var = var_new(loops, like, extent);
-	loop->extent = extent;
+	struct stmt *loop = for_new(loops, var_new(loops, like, extent), extent, ROLE_SERIAL);
 	loop->step = step;
-	loop->role = ROLE_SERIAL;
 	return loop;
 }
 
@@ -518,29 +515,20 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 		if (n == k)
 			continue;
 		if (!crossed.count && crosses(body, var, loop[n]->var)) {
-			struct stmt *inside = stmt_new(loops, STMT_FOR);
-			inside->var = loop[n]->var;
-			inside->extent = loop[n]->extent;
-			inside->role = loop[n]->role;
+			struct stmt *inside = for_new(loops, loop[n]->var, loop[n]->extent, loop[n]->role);
 			block_add_all(loops, &inside->body, body);
 			block_add(loops, &crossed, inside);
 			continue;
 		}
-		struct stmt *around = stmt_new(loops, STMT_FOR);
-		around->var = loop[n]->var;
-		around->extent = loop[n]->extent;
-		around->role = loop[n]->role;
+		struct stmt *around = for_new(loops, loop[n]->var, loop[n]->extent, loop[n]->role);
 		block_add(loops, inner, around);
 		inner = &around->body;
 	}
 	if (crossed.count)
 		body = &crossed;
 	if (main) {
-		struct stmt *whole = stmt_new(loops, STMT_FOR);
-		whole->var = var;
-		whole->extent = main;
+		struct stmt *whole = for_new(loops, var, main, ROLE_MAP);
 		whole->step = lanes;
-		whole->role = ROLE_MAP;
 		struct copying copying;
 		copying_init(&copying, loops, true);
 		copy_block(&copying, body, &whole->body);

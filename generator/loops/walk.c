@@ -12,6 +12,15 @@ struct stmt *stmt_new(struct loops *loops, enum stmt_kind kind)
 	return stmt;
 }
 
+struct stmt *for_new(struct loops *loops, int var, int64_t extent, enum role role)
+{
+	struct stmt *stmt = stmt_new(loops, STMT_FOR);
+	stmt->var = var;
+	stmt->extent = extent;
+	stmt->role = role;
+	return stmt;
+}
+
 struct nest nest_of(struct stmt *stmt)
 {
 	struct nest nest = { .count = 0 };

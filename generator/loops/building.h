@@ -1,0 +1,34 @@
+/* building.h: what build.c, which says what a block of a kernel is, and define.c, which says a definition, know together.
+ */
+#ifndef LOOPS_BUILDING_H
+#define LOOPS_BUILDING_H
+#include "loops/loops.h"
+
+struct building {
+	struct loops *loops;
+	const struct kernel *kernel;
+	int outer;  /* variables of common loops, which the elements of local definitions have not */
+	int shared; /* of terms with places: this variable's loops have `share` rounds, from `share_from` on; share 0:
+	               none */
+	int64_t share;
+	const struct index *share_from;
+};
+
+enum { OUTPUT_NAMES = 5 };
+extern const char *const output_names[OUTPUT_NAMES]; /* of loops over an output's variables, in turn */
+
+/* A cell for each parameter of the kernel, and for what is computed on the way. */
+void building_cells(struct building *);
+/* A map over variable v of d; what comes next stands in the block returned. */
+struct block *building_map(
+        struct building *, const struct definition *, int v, const struct index **with, struct block *out);
+/* Adds the loops of one definition whose variables with[v] != NULL are given. */
+void building_define(struct building *, struct definition *, const struct index **with, struct block *out);
+
+int64_t local_size(const struct definition *, int outer);   /* elements of a local one, inside common loops */
+int64_t stride_of(const struct definition *, int variable); /* … of its elements in memory */
+/* Variables [from, to) of extent above 1, the largest stride first; how many. */
+int order_by_stride(const struct definition *, int from, int to, int *order);
+/* Does some term go to each element?  Then none needs to begin. */
+bool scatter_covers(const struct definition *);
+#endif

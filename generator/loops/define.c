@@ -1,0 +1,516 @@
+/* define.c: one definition -> scalar loops that say it in its own order, inside those of its block. */
+#include "loops/building.h"
+
+const char *const output_names[OUTPUT_NAMES] = { "i", "j", "k", "l", "m" };
+static const char *const term_names[] = { "r", "s", "t", "u" };
+
+/* ---- cells ---- */
+
+int64_t local_size(const struct definition *d, int outer)
+{
+	int64_t size = 1;
+	for (int v = outer; v < d->rank; v++)
+		size *= d->extents[v];
+	return size;
+}
+
+/* The definition whose memory d's elements lie in. */
+static const struct definition *memory_of(const struct definition *d)
+{
+	return scheduled(d)->lies_in ? scheduled(d)->lies_in : d;
+}
+
+static struct cell *cell_for(struct building *b, const struct definition *d)
+{
+	struct loops *loops = b->loops;
+	d = memory_of(d);
+	for (size_t i = 0; i < loops->owners.count; i++)
+		if (loops->owners.at[i] == d)
+			return loops->cells.at[i];
+	fail(loops->build, EXIT_INVALID, b->kernel->name, "reads %s, which is no parameter of it", d->name);
+}
+
+void building_cells(struct building *b)
+{
+	const struct kernel *kernel = b->kernel;
+	struct loops *loops = b->loops;
+	for (size_t i = 0; i < kernel->params.count; i++) {
+		const struct param *param = &kernel->params.at[i];
+		struct cell *cell =
+		        cell_new(loops, CELL_BUFFER, param->name, param->of->type, definition_elements(param->of));
+		cell->written = param->written;
+		cell->of.climbs = definition_climbs(param->of);
+		loops->owners.at[cell->of.number] = param->of;
+	}
+	for (size_t i = 0; i < kernel->members.count; i++) {
+		struct definition *d = kernel->members.at[i];
+		if (scheduled(d)->mode != MODE_LOCAL || scheduled(d)->lies_in)
+			continue;
+		int64_t size = local_size(d, b->outer);
+		struct cell *cell = cell_new(
+		        loops, size == 1 ? CELL_REGISTER : CELL_ARRAY, size == 1 ? "one" : "row", d->type, size);
+		loops->owners.at[cell->of.number] = d;
+	}
+}
+
+/* ---- loads of definitions become loads of cells ---- */
+
+static const struct index *address_of(struct building *b, const struct definition *d, const struct index *const *at)
+{
+	struct arena *arena = b->loops->arena;
+	d = memory_of(d);
+	if (scheduled(d)->mode != MODE_LOCAL)
+		return schedule_address(arena, d, at);
+	const struct index *address = index_constant(arena, 0);
+	int64_t step = 1;
+	for (int v = d->rank - 1; v >= b->outer; step *= d->extents[v], v--)
+		address = index_add(arena, address, index_scale(arena, at[v], step));
+	return address;
+}
+
+static const struct expr *flattened(struct rewriter *r, const struct expr *expr)
+{
+	struct building *b = r->user;
+	if (expr->kind != EXPR_LOAD)
+		return NULL;
+	struct cell *cell = cell_for(b, expr->of);
+	const struct index *const *at = rewrite_load(r, expr, expr->of)->at;
+	return cell_load(b->loops, cell, cell->kind == CELL_REGISTER ? NULL : address_of(b, expr->of, at));
+}
+
+/* ---- one definition ---- */
+
+static void store(struct building *b, struct definition *d, const struct index *const *at, const struct expr *value,
+        struct block *out)
+{
+	struct loops *loops = b->loops;
+	struct cell *cell = cell_for(b, d);
+	struct stmt *stmt = stmt_new(loops, cell->kind == CELL_REGISTER ? STMT_SET : STMT_STORE);
+	stmt->cell = cell;
+	stmt->value = value;
+	if (cell->kind == CELL_REGISTER)
+		stmt->declare = true;
+	else
+		stmt->at = address_of(b, d, at);
+	block_add(loops, out, stmt);
+}
+
+static const struct expr *whole(struct building *b, const struct expr *expr, const struct index *const *with)
+{
+	struct rewriter flattening = { .arena = b->loops->arena, .expr = flattened, .user = b };
+	return rewrite_expr(&flattening, expr_substitute(b->loops->arena, expr, with));
+}
+
+/* The loops over terms; what is done for each stands in the block returned. */
+static struct block *add_terms(
+        struct building *b, const struct definition *d, const struct index **with, struct block *out)
+{
+	struct loops *loops = b->loops;
+	for (int r = 0; r < d->reduced; r++) {
+		int64_t extent = d->reduced_extents[r];
+		with[d->rank + r] = index_constant(loops->arena, 0);
+		if (extent == 1)
+			continue;
+		int var = var_new(loops, term_names[r % 4], extent);
+		with[d->rank + r] = index_var(loops->arena, var, extent);
+		struct stmt *loop = for_new(loops, var, extent, ROLE_SERIAL);
+		block_add(loops, out, loop);
+		out = &loop->body;
+	}
+	return out;
+}
+
+/* One term more in `sum`. */
+static void add_step(
+        struct building *b, const struct definition *d, struct cell *sum, const struct index **with, struct block *out)
+{
+	struct stmt *step = stmt_new(b->loops, STMT_SET);
+	step->cell = sum;
+	step->value = reduce_step(b->loops, d, cell_load(b->loops, sum, NULL), whole(b, d->body, with));
+	block_add(b->loops, out, step);
+}
+
+static void chain(struct building *b, struct definition *d, const struct index **with, const struct index *const *at,
+        struct block *out)
+{
+	struct loops *loops = b->loops;
+	struct cell *sum = cell_new(loops, CELL_REGISTER, "sum", d->type, 1);
+	struct stmt *begin = stmt_new(loops, STMT_SET);
+	begin->cell = sum;
+	begin->declare = true;
+	begin->value = d->start ? whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type);
+	block_add(loops, out, begin);
+	add_step(b, d, sum, with, add_terms(b, d, with, out));
+	store(b, d, at, cell_load(loops, sum, NULL), out);
+}
+
+static void lanes(struct building *b, struct definition *d, const struct index **with, const struct index *const *at,
+        struct block *out)
+{
+	struct loops *loops = b->loops;
+	int64_t terms = definition_terms(d);
+	struct cell *sum = cell_new(loops, CELL_REGISTER, "sum", d->type, 1);
+	int var = var_new(loops, "t", terms);
+	index_unflatten(
+	        loops->arena, index_var(loops->arena, var, terms), d->reduced, d->reduced_extents, with + d->rank);
+	struct stmt *loop = for_new(loops, var, terms, ROLE_LANES);
+	loop->sums[0] = sum;
+	loop->reduce[0] = d->reduce;
+	loop->sum_count = 1;
+	add_step(b, d, sum, with, &loop->body);
+	block_add(loops, out, loop);
+	const struct expr *value = cell_load(loops, sum, NULL);
+	if (d->start)
+		value = expr_scalar(loops->arena, SCALAR_add, value, whole(b, d->start, with), NULL);
+	store(b, d, at, value, out);
+}
+
+int64_t stride_of(const struct definition *d, int v)
+{
+	int64_t step = 1;
+	d = memory_of(d);
+	if (scheduled(d)->mode != MODE_LOCAL)
+		return scheduled(d)->stride[v];
+	for (int i = d->rank - 1; i > v; i--)
+		step *= d->extents[i];
+	return step;
+}
+
+/* Variables [from, to) of extent above 1, the largest stride first. */
+int order_by_stride(const struct definition *d, int from, int to, int *order)
+{
+	int count = 0;
+	for (int v = from; v < to; v++) {
+		if (d->extents[v] == 1)
+			continue;
+		int at = count++;
+		for (; at > 0 && stride_of(d, order[at - 1]) < stride_of(d, v); at--)
+			order[at] = order[at - 1];
+		order[at] = v;
+	}
+	return count;
+}
+
+/* After how many elements along a variable all that a map reads begins again. */
+struct repeating {
+	int var;
+	int64_t period;
+	bool repeats, otherwise;
+};
+static void see_repeat(struct repeating *r, const struct index *index)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		int var;
+		bool part = (atom->kind == ATOM_DIV || atom->kind == ATOM_MOD) && index_is_var(atom->of, &var)
+		        && var == r->var;
+		if (part && (!r->period || r->period == atom->by)) {
+			r->period = atom->by;
+			r->repeats |= atom->kind == ATOM_MOD;
+		} else
+			r->otherwise |= atom->kind == ATOM_VAR ? atom->var == r->var
+			        : atom->kind == ATOM_VALUE     ? expr_uses(atom->value, r->var)
+			                                       : index_uses(atom->of, r->var);
+	}
+}
+static enum visit see_repeats(void *user, const struct expr *expr)
+{
+	for (int i = 0; i < expr_index_count(expr); i++)
+		see_repeat(user, expr_index_at(expr, i));
+	return VISIT_PARTS;
+}
+
+/* What begins again after whole vectors has a loop of those, in one of how often: they lie side by side.  Else 0. */
+static int64_t period_of(const struct building *b, const struct definition *d, int v)
+{
+	const struct target *target = b->loops->target;
+	struct repeating r = { .var = v };
+	if (d->reduce != REDUCE_NONE || d->lies || target->lanes == 1 || target->lanes_are_threads)
+		return 0;
+	expr_visit(d->body, see_repeats, &r);
+	return r.repeats && !r.otherwise && d->extents[v] % r.period == 0 && r.period >= target->lanes ? r.period : 0;
+}
+
+/* A map over variable v of d; what comes next stands in the block returned. */
+struct block *building_map(
+        struct building *b, const struct definition *d, int v, const struct index **with, struct block *out)
+{
+	bool shared = b->share && v == b->shared;
+	int64_t period = shared ? 0 : period_of(b, d, v);
+	if (period) {
+		int64_t times = d->extents[v] / period;
+		int outer = var_new(b->loops, output_names[v % OUTPUT_NAMES], times),
+		    inner = var_new(b->loops, output_names[v % OUTPUT_NAMES], period);
+		struct stmt *again = for_new(b->loops, outer, times, ROLE_MAP),
+		            *row = for_new(b->loops, inner, period, ROLE_MAP);
+		with[v] = index_add(b->loops->arena,
+		        index_scale(b->loops->arena, index_var(b->loops->arena, outer, times), period),
+		        index_var(b->loops->arena, inner, period));
+		block_add(b->loops, out, again);
+		block_add(b->loops, &again->body, row);
+		return &row->body;
+	}
+	int64_t extent = shared ? b->share : d->extents[v];
+	int var = var_new(b->loops, output_names[v % OUTPUT_NAMES], extent);
+	with[v] = index_var(b->loops->arena, var, extent);
+	if (shared)
+		with[v] = index_add(b->loops->arena, b->share_from, with[v]);
+	struct stmt *loop = for_new(b->loops, var, extent, ROLE_MAP);
+	block_add(b->loops, out, loop);
+	return &loop->body;
+}
+
+/* ---- terms that have places ---- */
+/* Where a term goes along a variable of that extent, as an index; what it takes to say so, and the range that it must
+ * lie in, go to `out` and `ranges`. */
+static const struct index *place_of(struct building *b, const struct expr *place, int64_t extent,
+        const struct index **with, struct block *out, struct range *ranges, int *count)
+{
+	struct loops *loops = b->loops;
+	int64_t low, high;
+	place = whole(b, place, with);
+	const struct index *at = place->kind == EXPR_INDEX ? place->index
+	        : place->kind == EXPR_NUMBER               ? index_constant(loops->arena, place->integer)
+	                                                   : NULL;
+	if (at && index_is_affine(at)) {
+		index_range(at, &low, &high);
+		if (low < 0 || high >= extent)
+			ranges[(*count)++] = (struct range){ at, 0, extent };
+		return at;
+	}
+	/* One more, so that 0 and extent + 1 are what lies outside. */
+	at = index_value(loops->arena,
+	        expr_scalar(loops->arena, SCALAR_add, place, expr_integer(loops->arena, DTYPE_I64, 1), NULL), 0,
+	        extent + 1);
+	at = index_var(loops->arena, index_new(loops, "p", extent + 2, at, out), extent + 2);
+	ranges[(*count)++] = (struct range){ at, 1, extent + 1 };
+	return index_plus(loops->arena, at, -1);
+}
+
+/* A number that data say, of which each place of a term is a part: where it stands in `index`, `with` stands. */
+struct number {
+	struct arena *arena;
+	const struct atom *atom; /* the first that was seen */
+	const struct index *with;
+	bool alone; /* no other, and no variable */
+};
+static const struct index *part_of(struct number *n, const struct index *index)
+{
+	const struct index *part = index_constant(n->arena, index->constant);
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		const struct index *term = n->with;
+		if (atom->kind == ATOM_DIV || atom->kind == ATOM_MOD) {
+			term = part_of(n, atom->of);
+			term = (atom->kind == ATOM_DIV ? index_div : index_mod)(n->arena, term, atom->by);
+		} else {
+			n->alone &= atom->kind == ATOM_VALUE && (!n->atom || expr_equal(atom->value, n->atom->value));
+			n->atom = n->atom ? n->atom : atom;
+		}
+		part = index_add(n->arena, part, index_scale(n->arena, term, index->terms[i].factor));
+	}
+	return part;
+}
+
+/* Places that are parts of one number: it is looked up once, and where they add up to it, so does the address.  False:
+ * they are not. */
+static bool places_of_number(struct building *b, const struct definition *d, const struct index **with,
+        const struct index **at, struct block *out, struct range *ranges, int *count)
+{
+	struct arena *arena = b->loops->arena;
+	struct number n = { .arena = arena, .with = index_constant(arena, 0), .alone = true };
+	const struct expr *places[MAX_RANK] = { NULL };
+	int parts = 0;
+	for (int v = 0; v < d->rank; v++) {
+		if (!d->place[v])
+			continue;
+		places[v] = whole(b, d->place[v], with);
+		if (places[v]->kind != EXPR_INDEX)
+			return false;
+		parts += places[v]->index->count > 0;
+		part_of(&n, places[v]->index);
+	}
+	if (!n.atom || !n.alone || parts < 2)
+		return false;
+	/* From 0 on, by whole rounds of all places, so that quotients and remainders stay what they are. */
+	int64_t all = definition_elements(d), low = n.atom->low < 0 ? (-n.atom->low + all - 1) / all * all : 0,
+	        extent = n.atom->high + low + 1, below, above;
+	const struct index *number = index_plus(arena, index_of_atom(arena, *n.atom, 1), low);
+	n.with = index_plus(arena, index_var(arena, index_new(b->loops, "p", extent, number, out), extent), -low);
+	for (int v = 0; v < d->rank; v++) {
+		if (!places[v])
+			continue;
+		at[v] = part_of(&n, places[v]->index);
+		index_range(at[v], &below, &above);
+		if (below >= 0 && above < d->extents[v])
+			continue;
+		struct range range = { at[v], 0, d->extents[v] };
+		for (const struct index *of; range.at->count == 1 && range.at->terms[0].factor == 1
+		        && range.at->terms[0].atom->kind == ATOM_DIV;
+		        range.at = of) {
+			int64_t by = range.at->terms[0].atom->by, constant = range.at->constant;
+			of = range.at->terms[0].atom->of;
+			range.from = (range.from - constant) * by;
+			range.to = (range.to - constant) * by;
+		}
+		ranges[(*count)++] = range;
+	}
+	return true;
+}
+
+/* Inside the ranges. */
+static struct block *add_if(struct building *b, const struct range *ranges, int count, struct block *out)
+{
+	if (!count)
+		return out;
+	struct stmt *is = stmt_new(b->loops, STMT_IF);
+	struct range *kept = arena_new_array(b->loops->arena, struct range, (size_t)count);
+	memcpy(kept, ranges, (size_t)count * sizeof *ranges);
+	is->ranges = kept;
+	is->range_count = count;
+	block_add(b->loops, out, is);
+	return &is->body;
+}
+
+/* Does some term go to each element?  Then none needs to begin. */
+bool scatter_covers(const struct definition *d)
+{
+	for (int v = 0; v < d->rank; v++) {
+		int64_t low, high;
+		if (!d->place[v] || d->extents[v] == 1)
+			continue;
+		if (d->reduced != 1 || d->reduced_extents[0] != d->extents[v] || d->place[v]->kind != EXPR_INDEX
+		        || !index_is_affine(d->place[v]->index))
+			return false;
+		int64_t factor = index_factor(d->place[v]->index, d->rank);
+		index_range(d->place[v]->index, &low, &high);
+		if ((factor != 1 && factor != -1) || low || high != d->extents[v] - 1)
+			return false;
+	}
+	return true;
+}
+
+static bool places_use(const struct definition *d, int v)
+{
+	for (int p = 0; p < d->rank; p++)
+		if (d->place[p] && expr_uses(d->place[p], v))
+			return true;
+	return false;
+}
+
+/* Elements begin, then each term goes to its own.  Variables that lie closer than any with a place run inside the
+ * terms, side by side; the others are given, or get a loop around. */
+static void scatter(struct building *b, struct definition *d, const struct index **with, struct block *out)
+{
+	struct loops *loops = b->loops;
+	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order), inner = count;
+	while (!d->running && inner > 0 && !d->place[order[inner - 1]])
+		inner--;
+	for (int n = 0; n < inner; n++)
+		if (!with[order[n]] && !d->place[order[n]])
+			out = building_map(b, d, order[n], with, out);
+	const struct index *at[MAX_RANK], *own[MAX_VARS];
+	struct range ranges[MAX_RANK];
+	int range_count = 0;
+	const struct expr *first = d->start ? d->start : reduce_start(loops, d->reduce, d->type);
+	if (!d->running || !scatter_covers(d)) {
+		struct block *begins = out;
+		memcpy(own, with, sizeof own);
+		for (int n = 0; n < count; n++)
+			if (!own[order[n]])
+				begins = building_map(b, d, order[n], own, begins);
+		for (int v = 0; v < d->rank; v++)
+			at[v] = own[v] ? own[v] : index_constant(loops->arena, 0);
+		store(b, d, at, whole(b, first, own), begins);
+	}
+	if (!definition_terms(d))
+		return;
+	struct cell *sum = NULL;
+	if (d->running) {
+		struct stmt *begin = stmt_new(loops, STMT_SET);
+		begin->cell = sum = cell_new(loops, CELL_REGISTER, "sum", d->type, 1);
+		begin->declare = true;
+		begin->value = whole(b, first, with);
+		block_add(loops, out, begin);
+	}
+	out = add_terms(b, d, with, out);
+	if (sum)
+		add_step(b, d, sum, with, out);
+	bool each = false; /* of the inner elements has a place of its own */
+	for (int n = inner; n < count; n++)
+		each |= places_use(d, order[n]);
+	for (int n = inner; n < count && each; n++)
+		out = building_map(b, d, order[n], with, out);
+	bool one = places_of_number(b, d, with, at, out, ranges, &range_count);
+	for (int v = 0; v < d->rank && !one; v++)
+		if (d->place[v])
+			at[v] = place_of(b, d->place[v], d->extents[v], with, out, ranges, &range_count);
+	out = add_if(b, ranges, range_count, out);
+	for (int n = inner; n < count && !each; n++)
+		out = building_map(b, d, order[n], with, out);
+	for (int v = 0; v < d->rank; v++)
+		if (!d->place[v])
+			at[v] = with[v];
+	const struct expr *value = sum ? cell_load(loops, sum, NULL) : NULL;
+	if (!value)
+		value = reduce_step(
+		        loops, d, cell_load(loops, cell_for(b, d), address_of(b, d, at)), whole(b, d->body, with));
+	store(b, d, at, value, out);
+}
+
+/* A row goes where it lies, as far as it is there. */
+static void store_row(struct building *b, struct definition *d, const struct index **with, struct block *out)
+{
+	struct arena *arena = b->loops->arena;
+	const int last = d->rank - 1;
+	struct range range;
+	int count = 0;
+	const struct index *begin =
+	        place_of(b, d->lies, definition_elements(d) - d->extents[last] + 1, with, out, &range, &count);
+	const struct index *row = index_value(arena, whole(b, d->row, with), 0, d->extents[last]);
+	out = add_if(b, &range, count, out);
+	row = index_var(arena, index_new(b->loops, "n", d->extents[last] + 1, row, out), d->extents[last] + 1);
+	if (!with[last])
+		out = building_map(b, d, last, with, out);
+	range = (struct range){ index_add(arena, with[last], index_scale(arena, row, -1)), -d->extents[last], 0 };
+	struct stmt *stmt = stmt_new(b->loops, STMT_STORE);
+	stmt->cell = cell_for(b, d);
+	stmt->at = index_add(arena, begin, with[last]);
+	stmt->value = whole(b, d->body, with);
+	block_add(b->loops, add_if(b, &range, 1, out), stmt);
+}
+
+/* Adds the loops of one definition whose variables with[v] != NULL are given. */
+void building_define(struct building *b, struct definition *d, const struct index **with, struct block *out)
+{
+	struct loops *loops = b->loops;
+	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order);
+	if (definition_elements(d) == 0)
+		return;
+	for (int v = 0; v < d->rank; v++)
+		if (d->extents[v] == 1 && !with[v])
+			with[v] = index_constant(loops->arena, 0); /* others are given, or get a loop */
+	if (definition_scatters(d)) {
+		scatter(b, d, with, out);
+		return;
+	}
+	for (int n = 0; n < count; n++) {
+		if (!with[order[n]] && !(d->lies && order[n] == d->rank - 1))
+			out = building_map(b, d, order[n], with, out);
+	}
+	if (d->lies) {
+		store_row(b, d, with, out);
+		return;
+	}
+	const struct index *at[MAX_RANK];
+	for (int v = 0; v < d->rank; v++)
+		at[v] = with[v];
+	if (d->reduce != REDUCE_NONE && definition_terms(d) == 0)
+		store(b, d, at, d->start ? whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type), out);
+	else if (d->reduce == REDUCE_NONE)
+		store(b, d, at, whole(b, d->body, with), out);
+	else if (d->order == ORDER_LANES)
+		lanes(b, d, with, at, out);
+	else
+		chain(b, d, with, at, out);
+}
