@@ -62,7 +62,7 @@ struct printer {
 	VECTOR(struct let) lets; /* what must stand before the text that was printed last, in this order */
 	int fresh;               /* names made so far: v0, v1 … */
 
-	struct sharing *sharing; /* expression.c's own: what the roots are made of */
+	struct sharing *sharing; /* expression.h: what the roots are made of */
 };
 
 /* What the roots have in common will be named once.  Forgets what was shared before.  The roots are then printed in

@@ -1,81 +1,19 @@
 /* expression.c: scalar expressions -> C text in the words of a prelude.
  * What a line's expressions are made of is numbered first; what has more than one user is named by a let where it is
  * first needed.  Text is never put into a text that would repeat it. */
-#include "emit/emit.h"
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "emit/expression.h"
 
-enum { LEVEL_ANY, LEVEL_CHOICE, LEVEL_AND, LEVEL_ADD, LEVEL_MULTIPLY, LEVEL_CAST, LEVEL_PRIMARY };
-
-/* What is known of a part of a line's expressions, besides what its numbering says. */
-struct known {
-	bool changes;     /* it, or something in it */
-	bool sure;        /* somebody needs it, not only where a select has chosen it */
-	const char *name; /* of its let; NULL: none yet */
-};
-struct sharing {
-	struct numbering parts;
-	VECTOR(struct known) all; /* by number */
-};
 enum { LONG_TEXT = 200 };
 
-struct printed {
-	const char *text;
-	int level;
-	/* Scalars of integers below 64 bits.  OWN: C takes the text for the expression's type as it stands.  WIDE: a
-	 * long long of the right value.  RAW: a long long of which the low bits alone are right. */
-	enum { OWN, WIDE, RAW } form;
-};
-
-static struct printed print(struct printer *, int number, bool branch);
 static struct printed print_raw(struct printer *, int number, bool branch);
 static struct printed print_root(struct printer *, const struct expr *, bool raw);
-
-/* ---- vectors ---- */
-struct lane_type lane_type_of(enum dtype type)
-{
-	switch (type) {
-	case DTYPE_F32: return (struct lane_type){ "vec", "vec_", "", NULL, ", 0.f" };
-	case DTYPE_F64: return (struct lane_type){ "dvec", "f64_", "", NULL, "" };
-	case DTYPE_I8: return (struct lane_type){ "ivec", "i32_", "_i8", NULL, "" };
-	case DTYPE_I16: return (struct lane_type){ "ivec", "i32_", "_i16", NULL, "" };
-	case DTYPE_I32: return (struct lane_type){ "ivec", "i32_", "", NULL, ", 0" };
-	case DTYPE_U32: return (struct lane_type){ "ivec", "u32_", "", "int", ", 0" };
-	case DTYPE_I64: return (struct lane_type){ "lvec", "i64_", "", NULL, "" };
-	case DTYPE_U64: return (struct lane_type){ "lvec", "u64_", "", "long long", "" };
-	default: return (struct lane_type){ "ivec", "i32_", dtypes[type].bits == 16 ? "_u16" : "_u8", NULL, "" };
-	}
-}
-
-static bool is_primary(const char *text)
-{
-	int depth = 0;
-	for (const char *p = text; *p; p++) {
-		depth += (*p == '(' || *p == '[') - (*p == ')' || *p == ']');
-		if (!depth && (*p == ' ' || *p == '-'))
-			return false;
-	}
-	return true;
-}
-
-/* The same value in each lane. */
-static const char *set_text(struct arena *arena, enum dtype type, const char *scalar)
-{
-	struct lane_type t = lane_type_of(type);
-	const char *cast = !strcmp(t.vector, "ivec") ? "(uint32_t)" : type == DTYPE_U64 ? "(long long)" : "";
-	if (strspn(scalar, "0123456789") == strlen(scalar)) /* C converts a constant itself */
-		cast = "";
-	return arena_printf(
-	        arena, *cast && !is_primary(scalar) ? "%s_set(%s(%s))" : "%s_set(%s%s)", t.vector, cast, scalar);
-}
 
 /* ---- indices ---- */
 
 static struct printed print_long(struct printer *, const struct index *);
 
-static const char *wrap(struct printer *printer, struct printed printed, int least)
+const char *printed_wrap(struct printer *printer, struct printed printed, int least)
 {
 	return printed.level >= least ? printed.text : arena_printf(printer->arena, "(%s)", printed.text);
 }
@@ -109,7 +47,8 @@ static struct printed print_atom(struct printer *printer, const struct atom *ato
 		printer->lets.room = inner.lets.room;
 		printer->fresh = inner.fresh;
 		if (is_kept_inside(atom))
-			return (struct printed){ arena_printf(arena, "(long)%s", wrap(printer, value, LEVEL_CAST)),
+			return (struct printed){ arena_printf(
+				                         arena, "(long)%s", printed_wrap(printer, value, LEVEL_CAST)),
 				LEVEL_CAST, OWN };
 		return (struct printed){ arena_printf(arena, "(long)i_clamp(%s, %" PRId64 "ll, %" PRId64 "ll)", text,
 			                         atom->low, atom->high),
@@ -118,7 +57,7 @@ static struct printed print_atom(struct printer *printer, const struct atom *ato
 	if (atom->kind == ATOM_SYMBOL)
 		return atom->of->count
 		        ? (struct printed){ arena_printf(arena, "%s[%d] * %s", printer->symbols, atom->symbol,
-			                            wrap(printer, print_long(printer, atom->of), LEVEL_CAST)),
+			                            printed_wrap(printer, print_long(printer, atom->of), LEVEL_CAST)),
 			          LEVEL_MULTIPLY, OWN }
 		        : (struct printed){ arena_printf(arena, "%s[%d]", printer->symbols, atom->symbol),
 			          LEVEL_PRIMARY, OWN };
@@ -126,13 +65,13 @@ static struct printed print_atom(struct printer *printer, const struct atom *ato
 	index_range(atom->of, &low, &high);
 	if (low >= 0)
 		return (struct printed){ arena_printf(arena, "%s %c %" PRId64,
-			                         wrap(printer, print_long(printer, atom->of), LEVEL_CAST),
+			                         printed_wrap(printer, print_long(printer, atom->of), LEVEL_CAST),
 			                         atom->kind == ATOM_DIV ? '/' : '%', atom->by),
 			LEVEL_MULTIPLY, OWN };
 	/* C rounds to zero: shifted by whole multiples until it is not negative. */
 	int64_t shift = (-low + atom->by - 1) / atom->by;
 	const char *raised =
-	        wrap(printer, print_long(printer, index_plus(arena, atom->of, shift * atom->by)), LEVEL_CAST);
+	        printed_wrap(printer, print_long(printer, index_plus(arena, atom->of, shift * atom->by)), LEVEL_CAST);
 	if (atom->kind == ATOM_DIV)
 		return (struct printed){ arena_printf(arena, "%s / %" PRId64 " - %" PRId64, raised, atom->by, shift),
 			LEVEL_ADD, OWN };
@@ -152,12 +91,11 @@ static struct printed print_long(struct printer *printer, const struct index *in
 				continue;
 			struct printed one = print_atom(printer, index->terms[i].atom);
 			if (f != 1 && f != -1) {
-
-				one.text = arena_printf(
-				        arena, "%" PRId64 " * %s", f < 0 ? -f : f, wrap(printer, one, LEVEL_CAST));
+				one.text = arena_printf(arena, "%" PRId64 " * %s", f < 0 ? -f : f,
+				        printed_wrap(printer, one, LEVEL_CAST));
 				one.level = LEVEL_MULTIPLY;
 			} else if (f < 0 || text)
-				one.text = wrap(printer, one, LEVEL_MULTIPLY),
+				one.text = printed_wrap(printer, one, LEVEL_MULTIPLY),
 				one.level = one.level < LEVEL_MULTIPLY ? LEVEL_PRIMARY : one.level;
 			if (!text)
 				text = f < 0 ? arena_printf(arena, "-%s", one.text) : one.text,
@@ -201,7 +139,7 @@ const char *printer_element(struct printer *printer, const struct definition *of
 
 /* ---- what is shared ---- */
 
-static struct held held_of(struct printer *printer, const struct expr *load)
+struct held held_of(struct printer *printer, const struct expr *load)
 {
 	return printer->held ? printer->held(printer->user, load) : (struct held){ 0 };
 }
@@ -225,7 +163,7 @@ static bool changes(struct printer *printer, const struct numbered *part)
 
 /* The number of an expression that is printed whatever any select says.  In a branch of a select nothing may be
  * evaluated that the select has not chosen. */
-static int number_of(struct printer *printer, const struct expr *expr)
+int number_of(struct printer *printer, const struct expr *expr)
 {
 	struct sharing *sharing = printer->sharing;
 	int number = number_find(&sharing->parts, expr);
@@ -266,21 +204,6 @@ static const char *c_type(const struct printer *printer, const struct expr *expr
 	                                                                             : "long long";
 }
 
-/* Every second element: neighbours in the pairs [0, 1], [2, 3] … of the buffer, so that a window's taps share what they
- * load.  NULL where the pairs reach out of the buffer, or elements have 64 bits. */
-static const char *print_pairs(struct printer *printer, const struct expr *load, const struct index *address)
-{
-	int64_t low, high, odd = address->constant & 1;
-	struct lane_type t = lane_type_of(load->type);
-	index_range(address, &low, &high);
-	if (low - odd < 0 || high + 1 - odd >= definition_elements(load->of) || dtypes[load->type].bits == 64)
-		return NULL;
-	const char *from = printer_address(printer, load->of, index_plus(printer->arena, address, -odd));
-	if (t.pointer)
-		from = arena_printf(printer->arena, "(const %s *)(%s)", t.pointer, from);
-	return arena_printf(printer->arena, "%s_%s%s(%s)", t.vector, odd ? "odd" : "even", t.memory, from);
-}
-
 static struct printed print_load(struct printer *printer, const struct expr *load)
 {
 	struct arena *arena = printer->arena;
@@ -288,7 +211,7 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	struct lane_type t = lane_type_of(load->type);
 	struct held held = held_of(printer, load);
 	if (held.text)
-		return (struct printed){ vector && !held.vector ? set_text(arena, load->type, held.text) : held.text,
+		return (struct printed){ vector && !held.vector ? lanes_set(arena, load->type, held.text) : held.text,
 			LEVEL_PRIMARY, OWN };
 	const struct index *address = schedule_address(arena, load->of, load->at);
 	const struct index *step = index_step(arena, address, printer->lane);
@@ -298,7 +221,7 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 		return (struct printed){ printer_lane_gather(printer, load->of, address), LEVEL_PRIMARY, OWN };
 	if (index_is_constant(step, &factor) && !factor) {
 		text = printer_element(printer, load->of, address);
-		return (struct printed){ vector ? set_text(arena, load->type, text) : text, LEVEL_PRIMARY, OWN };
+		return (struct printed){ vector ? lanes_set(arena, load->type, text) : text, LEVEL_PRIMARY, OWN };
 	}
 	if (factor == 2 && !printer->left && (text = print_pairs(printer, load, address)))
 		return (struct printed){ text, LEVEL_PRIMARY, OWN };
@@ -373,20 +296,13 @@ static bool is_wrapped(const struct printer *printer, const struct expr *expr)
 }
 
 /* As C takes it for the type, whatever its form. */
-static struct printed own(struct printer *printer, const struct expr *expr, struct printed printed)
+struct printed printed_own(struct printer *printer, const struct expr *expr, struct printed printed)
 {
 	if (printed.form == OWN || !is_wrapped(printer, expr))
 		return printed;
 	return (struct printed){ arena_printf(printer->arena, "(%s)%s", dtypes[expr->type].c,
-		                         wrap(printer, printed, LEVEL_CAST)),
+		                         printed_wrap(printer, printed, LEVEL_CAST)),
 		LEVEL_CAST, OWN };
-}
-
-/* Integers below 32 bits wrap to their own type behind each row that may leave it. */
-static const char *wrap_lanes(struct arena *arena, const struct expr *expr, const char *text)
-{
-	const char *memory = lane_type_of(expr->type).memory;
-	return *memory && !stays[expr->row] ? arena_printf(arena, "ivec_wrap%s(%s)", memory, text) : text;
 }
 
 /* sum + a * b of ints, where code is scalar, as one word; NULL: it is something else. */
@@ -397,9 +313,9 @@ static const char *print_multiply_add(struct printer *printer, const struct numb
 	        || it->expr->row != SCALAR_add || !mul || mul->uses > 1 || mul->expr->kind != EXPR_SCALAR
 	        || mul->expr->row != SCALAR_mul)
 		return NULL;
-	struct printed sum = own(printer, it->expr->arg[0], print(printer, it->arg[0], branch)),
-	               a = own(printer, mul->expr->arg[0], print(printer, mul->arg[0], branch)),
-	               b = own(printer, mul->expr->arg[1], print(printer, mul->arg[1], branch));
+	struct printed sum = printed_own(printer, it->expr->arg[0], print_part(printer, it->arg[0], branch)),
+	               a = printed_own(printer, mul->expr->arg[0], print_part(printer, mul->arg[0], branch)),
+	               b = printed_own(printer, mul->expr->arg[1], print_part(printer, mul->arg[1], branch));
 	return arena_printf(printer->arena, "i_mla(%s, %s, %s)", sum.text, a.text, b.text);
 }
 
@@ -422,12 +338,12 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	        : printer->lane >= 0 || printer->target->lanes == 1        ? "k_"
 	                                                                   : "s_";
 	int level = row_level(row);
-	bool wrapped = is_wrapped(printer, expr), right = stays[expr->row];
+	bool wrapped = is_wrapped(printer, expr), right = scalar_stays(expr->row);
 	struct printed arg[3] = { { 0 } };
 	for (int i = 0; i < 3; i++)
 		if (it->arg[i] >= 0) {
 			bool low = wrapped && is_modular[expr->row] && (i == 0 || expr->row != SCALAR_shl);
-			arg[i] = (low ? print_raw : print)(printer, it->arg[i], branch);
+			arg[i] = (low ? print_raw : print_part)(printer, it->arg[i], branch);
 			right &= arg[i].form != RAW;
 			/* What the row says twice gets a name first; in a branch of a select it may not. */
 			if (!branch && row_count(row, (char)('a' + i)) > 1 && strlen(arg[i].text) > 16) {
@@ -451,7 +367,7 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 			        : level == LEVEL_PRIMARY ? LEVEL_ANY
 			        : *p == 'a'              ? level
 			                                 : level + 1;
-			text_adds(&out, wrap(printer, a, least));
+			text_adds(&out, printed_wrap(printer, a, least));
 			p++;
 		} else if (start && !strncmp(p, "k_", 2)) {
 			text_adds(&out, prefix);
@@ -462,10 +378,10 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	const char *text = arena_copy(printer->arena, out.at, out.count);
 	text_release(&out);
 	if (printer->lane >= 0 && class != CLASS_FLOAT)
-		return (struct printed){ wrap_lanes(printer->arena, expr, text), LEVEL_PRIMARY, OWN };
+		return (struct printed){ lanes_wrap(printer->arena, expr, text), LEVEL_PRIMARY, OWN };
 	if (wrapped) {
 		struct printed wide = { text, level, right ? WIDE : RAW };
-		return right || (raw && is_modular[expr->row]) ? wide : own(printer, expr, wide);
+		return right || (raw && is_modular[expr->row]) ? wide : printed_own(printer, expr, wide);
 	}
 	return (struct printed){ text, level, OWN };
 }
@@ -474,7 +390,7 @@ const char *printer_range(struct printer *printer, const struct range *range)
 {
 	int64_t low, high;
 	index_range(range->at, &low, &high);
-	const char *at = wrap(printer, print_long(printer, range->at), LEVEL_ADD);
+	const char *at = printed_wrap(printer, print_long(printer, range->at), LEVEL_ADD);
 	if (low >= range->from)
 		return arena_printf(printer->arena, "%s < %" PRId64, at, range->to);
 	if (high < range->to)
@@ -482,190 +398,14 @@ const char *printer_range(struct printer *printer, const struct range *range)
 	return arena_printf(printer->arena, "%s >= %" PRId64 " && %s < %" PRId64, at, range->from, at, range->to);
 }
 
-/* ---- floats below 32 bits: tables/narrow.h as arguments of the words in common/narrow.jinja ---- */
-static const char *wide_text(struct arena *arena, enum dtype from, const char *code)
-{
-	const struct narrow_row *row = &narrows[from];
-	if (from == DTYPE_F8E8M0)
-		return arena_printf(arena, "n_wide_power(%s)", code);
-	return arena_printf(arena, "n_wide(%s, %d, %d, %d, 0x%xu, 0x%xu, %d)", code, row->exponent, row->mantissa,
-	        row->bias, row->top, row->nan, row->one_zero);
-}
-
-static struct printed print_narrow(struct printer *printer, const struct expr *expr, enum dtype from, struct printed a)
-{
-	struct arena *arena = printer->arena;
-	const struct narrow_row *row = &narrows[expr->type];
-	const char *x = a.text, *c = dtypes[expr->type].c;
-	if (from == DTYPE_U64)
-		x = arena_printf(arena, "n_odd_whole(%s)", x);
-	else if (from == DTYPE_F64)
-		x = arena_printf(arena, "n_odd(%s)", x);
-	else if (dtypes[from].class != CLASS_FLOAT)
-		x = dtypes[from].bits < 32
-		        ? arena_printf(arena, "(float)%s", wrap(printer, own(printer, expr->arg[0], a), LEVEL_CAST))
-		        : arena_printf(arena, "n_odd_long(%s)", x);
-	if (expr->type == DTYPE_F8E8M0)
-		return (struct printed){ arena_printf(arena, "(%s)n_narrow_power(%s, %d, %d)", c, x,
-			                         expr->cast & CAST_UP             ? 1
-			                                 : expr->cast & CAST_DOWN ? -1
-			                                                          : 0,
-			                         (expr->cast & CAST_SATURATES) != 0),
-			LEVEL_CAST, OWN };
-	return (struct printed){ arena_printf(arena, "(%s)n_narrow(%s, %d, %d, %d, 0x%xu, 0x%xu, 0x%xu, %d)", c, x,
-		                         row->exponent, row->mantissa, row->bias, row->top,
-		                         expr->cast & CAST_SATURATES ? row->top : row->over, row->nan, row->one_zero),
-		LEVEL_CAST, OWN };
-}
-
-/* A vector of float16 as floats: neighbours, or one for all. */
-static const char *print_half(struct printer *printer, const struct expr *load)
-{
-	struct arena *arena = printer->arena;
-	const struct index *address = schedule_address(arena, load->of, load->at);
-	if (!index_factor(address, printer->lane))
-		return arena_printf(
-		        arena, "vec_set(%s)", wide_text(arena, DTYPE_F16, printer_element(printer, load->of, address)));
-	const char *from = printer_address(printer, load->of, address);
-	return printer->left ? arena_printf(arena, "vec_load_half_n(%s, %s)", from, printer->left)
-	                     : arena_printf(arena, "vec_load_half(%s)", from);
-}
-
-/* Between integers and codes the bits are those of C's own conversion; between those and floats a word tells. */
-static struct printed print_bits(struct printer *printer, enum dtype from, enum dtype to, struct printed a)
-{
-	struct arena *arena = printer->arena;
-	bool floats[2] = { from == DTYPE_F32 || from == DTYPE_F64, to == DTYPE_F32 || to == DTYPE_F64 };
-	if (floats[0] == floats[1] || (!floats[0] && !floats[1]))
-		return (struct printed){ arena_printf(arena, "(%s)%s", dtypes[to].c, wrap(printer, a, LEVEL_CAST)),
-			LEVEL_CAST, OWN };
-	const char *word = floats[0] ? (from == DTYPE_F32 ? "n_bits" : "n_bits_double")
-	        : to == DTYPE_F32    ? "n_float_of_bits"
-	                             : "n_double_of_bits";
-	const char *text = arena_printf(arena, "%s(%s%s)", word,
-	        floats[0]                 ? ""
-	                : to == DTYPE_F32 ? "(uint32_t)"
-	                                  : "(unsigned long long)",
-	        floats[0] ? a.text : wrap(printer, a, LEVEL_CAST));
-	return floats[0] ? (struct printed){ arena_printf(arena, "(%s)%s", dtypes[to].c, text), LEVEL_CAST, OWN }
-	                 : (struct printed){ text, LEVEL_PRIMARY, OWN };
-}
-
-/* Has the type every value of the other?  Unsigned integers of 64 bits are a C type of their own. */
-static bool fits_in(enum dtype from, enum dtype to)
-{
-	enum dtype_class of = dtypes[from].class, into = dtypes[to].class;
-	int bits = dtypes[from].bits, room = dtypes[to].bits;
-	if (from == DTYPE_U64 || to == DTYPE_U64)
-		return from == to;
-	return of == CLASS_BOOL || (of == into && bits <= room)
-	        || (of == CLASS_UINT && into == CLASS_INT && bits < room);
-}
-
-/* A cast between integers to no more bits looks at those alone. */
-static bool takes_raw(const struct expr *cast)
-{
-	enum dtype from = cast->arg[0]->type, to = cast->type;
-	return !cast->cast && dtypes[from].class != CLASS_FLOAT
-	        && (dtypes[to].class == CLASS_INT || dtypes[to].class == CLASS_UINT) && !fits_in(from, to)
-	        && dtypes[to].bits <= dtypes[from].bits;
-}
-
-static struct printed print_cast(struct printer *printer, const struct expr *expr, struct printed a)
-{
-	struct arena *arena = printer->arena;
-	enum dtype from = expr->arg[0]->type;
-	const struct dtype_row *to = &dtypes[expr->type];
-	if (expr->cast & CAST_BITS)
-		return print_bits(printer, from, expr->type, a);
-	if (dtype_is_narrow(expr->type))
-		return print_narrow(printer, expr, from, a);
-	if (dtype_is_narrow(from))
-		return (struct printed){ wide_text(arena, from, a.text), LEVEL_PRIMARY, OWN };
-	if (to->class == CLASS_BOOL)
-		return (struct printed){ arena_printf(arena, "(unsigned char)(%s != 0)", wrap(printer, a, LEVEL_ADD)),
-			LEVEL_CAST, OWN };
-	if (to->class != CLASS_FLOAT && dtypes[from].class != CLASS_FLOAT && fits_in(from, expr->type))
-		return a;
-	if (to->class == CLASS_FLOAT) /* of as few bits as it has */
-		a = own(printer, expr->arg[0], a);
-	if (to->class == CLASS_FLOAT || dtypes[from].class != CLASS_FLOAT)
-		return (struct printed){ arena_printf(arena, "(%s)%s", to->c, wrap(printer, a, LEVEL_CAST)), LEVEL_CAST,
-			OWN };
-	/* A float becomes an integer by cutting; what does not fit is the nearest that does. */
-	int bits = to->bits;
-	if (expr->type == DTYPE_U64)
-		return (struct printed){ arena_printf(arena, "u_of_float(%s)", a.text), LEVEL_PRIMARY, OWN };
-	bool is_signed = to->class == CLASS_INT;
-	int64_t most = is_signed || bits == 64 ? (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 1))
-	                                       : (int64_t)(UINT64_MAX >> (64 - bits));
-	int64_t least = is_signed ? -most - 1 : 0;
-	if (from == DTYPE_F32
-	        && (bits <= 16 || expr->type == DTYPE_I32)) /* an int; floats have its bounds, or one more */
-		return (struct printed){ arena_printf(arena, "(%s)i_of_f32(%s, %" PRId64 ", %" PRId64 ")", to->c,
-			                         a.text, least, most),
-			LEVEL_CAST, OWN };
-	const char *text = arena_printf(arena, "i_of_float(%s, %s, %s, %s, %s)", a.text,
-	        number_text(arena, DTYPE_F64, (double)least, 0), number_text(arena, DTYPE_F64, (double)most, 0),
-	        number_text(arena, DTYPE_I64, 0, least), number_text(arena, DTYPE_I64, 0, most));
-	return (struct printed){ to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text), LEVEL_CAST, OWN };
-}
-
-/* The integer of a number, where it is one that floats beside it count exactly; false: it is none. */
-static bool whole_number(const struct expr *e, int64_t *n)
-{
-	if (e->kind != EXPR_NUMBER || !(fabs(e->number) <= 1 << 20) || e->number != floor(e->number))
-		return false;
-	*n = (int64_t)e->number;
-	return true;
-}
-
-/* What is quantised to 8 bits, bounds(round(x) + zero), in one word; NULL: it is something else. */
-static const char *print_rounded(struct printer *printer, const struct expr *cast, bool branch)
-{
-	const struct expr *e = cast->arg[0];
-	int64_t least = cast->type == DTYPE_I8 ? INT8_MIN : 0, most = least + UINT8_MAX, n, zero = 0;
-	if (!(cast->cast & CAST_NUMBER))
-		return NULL;
-	for (; e->kind == EXPR_SCALAR && (e->row == SCALAR_max || e->row == SCALAR_min); e = e->arg[1]) {
-		if (!whole_number(e->arg[0], &n))
-			return NULL;
-		least = e->row == SCALAR_max && n > least ? n : least;
-		most = e->row == SCALAR_min && n < most ? n : most;
-	}
-	if (e->kind == EXPR_SCALAR && e->row == SCALAR_add && whole_number(e->arg[1], &zero))
-		e = e->arg[0];
-	if (least > most || e->kind != EXPR_SCALAR || e->row != SCALAR_round)
-		return NULL;
-	return arena_printf(printer->arena, "(%s)i_rounded(%s, %" PRId64 ", %" PRId64 ", %" PRId64 ")",
-	        dtypes[cast->type].c, print(printer, number_of(printer, e->arg[0]), branch).text, zero, least, most);
-}
-
 /* One of two.  To gcc the sum of two __m256 is of another type than a __m256, which does not matter but here. */
 static const char *print_choice(struct printer *printer, int number)
 {
-	struct printed one = print(printer, number, true);
+	struct printed one = print_part(printer, number, true);
 	if (printer->lane >= 0 && one.level != LEVEL_PRIMARY && one.level != LEVEL_CHOICE)
 		return arena_printf(printer->arena, "(%s)(%s)",
 		        lane_type_of(printer->sharing->parts.all.at[number].expr->type).vector, one.text);
-	return wrap(printer, one, LEVEL_AND);
-}
-
-/* Of a vector the lanes between bounds of its own variable. */
-static const char *print_between(struct printer *printer, const struct expr *expr)
-{
-	const char *name = printer->lane >= 0 ? printer->names[printer->lane] : NULL, *left = printer->left;
-	int64_t from, to;
-	if (!expr_is_between(expr, printer->lane, &from, &to))
-		return NULL;
-	const struct expr *load = expr->arg[0];
-	const char *at = printer_address(printer, load->of, schedule_address(printer->arena, load->of, load->at));
-	const char *low = from == INT64_MIN ? "0" : arena_printf(printer->arena, "%" PRId64 " - %s", from, name);
-	const char *high =
-	        to == INT64_MAX ? left ? left : "LANES" : arena_printf(printer->arena, "%" PRId64 " - %s", to, name);
-	if (left && to != INT64_MAX)
-		high = arena_printf(printer->arena, "(%s < %s ? %s : %s)", high, left, high, left);
-	return arena_printf(printer->arena, "vec_load_between(%s, %s, %s)", at, low, high);
+	return printed_wrap(printer, one, LEVEL_AND);
 }
 
 /* Four bytes of a tensor side by side that are put into one word (kernels/products.c): a compiler sees no load in them
@@ -739,211 +479,6 @@ static const char *print_bytes(struct printer *printer, const struct expr *e)
 	                        : arena_printf(arena, "ivec_bytes(%s)", from);
 }
 
-/* Where another lane gather is of the element behind this one's, or before it, in each lane, both come at once.  NULL:
- * none is. */
-static const char *print_one_of_two(struct printer *printer, int number)
-{
-	struct arena *arena = printer->arena;
-	const struct numbered *it = &printer->sharing->parts.all.at[number];
-	const struct known *shared = &printer->sharing->all.at[number];
-	if (printer->lane < 0 || printer->left || !shared->sure || shared->changes || it->expr->type != DTYPE_F32
-	        || held_of(printer, it->expr).text)
-		return NULL;
-	const struct definition *of = it->expr->of;
-	const struct index *at = schedule_address(arena, of, it->expr->at);
-	if (index_step(arena, at, printer->lane))
-		return NULL;
-	for (size_t i = 0; i < printer->sharing->all.count; i++) {
-		const struct expr *load = printer->sharing->parts.all.at[i].expr;
-		struct known *other = &printer->sharing->all.at[i];
-		int64_t behind = 0;
-		if (load->kind != EXPR_LOAD || load->of != of || other->name || !other->sure || other->changes
-		        || !index_is_constant(
-		                index_add(arena, schedule_address(arena, of, load->at), index_scale(arena, at, -1)),
-		                &behind)
-		        || (behind != 1 && behind != -1))
-			continue;
-		const char *text = printer_lane_gather_two(printer, of, behind < 0 ? index_plus(arena, at, -1) : at);
-		if (!text)
-			return NULL;
-		const char *name = arena_printf(arena, "v%d", printer->fresh++);
-		push(arena, &printer->lets, (struct let){ "vec2", name, text });
-		other->name = arena_printf(arena, "%s.%s", name, behind < 0 ? "low" : "high");
-		return arena_printf(arena, "%s.%s", name, behind < 0 ? "high" : "low");
-	}
-	return NULL;
-}
-
-/* ---- casts, comparisons and choices of vectors ---- */
-
-static const char *number_lanes(struct arena *arena, enum dtype type, int number)
-{
-	return set_text(arena, type, number_text(arena, type, number, number));
-}
-
-static const char *print_index_lanes(struct printer *printer, const struct index *index)
-{
-	return arena_printf(printer->arena, "lvec_index(%s, %" PRId64 ")", printer_index(printer, index),
-	        index_factor(index, printer->lane));
-}
-
-static bool is_comparison(const struct expr *expr)
-{
-	return expr->kind == EXPR_SCALAR
-	        && (expr->row == SCALAR_less || expr->row == SCALAR_equal || expr->row == SCALAR_greater
-	                || expr->row == SCALAR_less_equal || expr->row == SCALAR_greater_equal);
-}
-
-/* Are its values 0 and 1, or does a cast ask no more of it? */
-static bool is_truth(const struct expr *expr) { return expr->type == DTYPE_BOOL || is_comparison(expr); }
-
-/* The mask of the lanes where it is not 0. */
-static const char *print_mask(struct printer *printer, int number, bool branch)
-{
-	struct arena *arena = printer->arena;
-	const struct numbered it = printer->sharing->parts.all.at[number];
-	const struct expr *expr = it.expr, *of = expr->arg[0];
-	bool named = printer->sharing->all.at[number].name, scalar = expr->kind == EXPR_SCALAR && !named;
-	if (!named && expr->kind == EXPR_CAST && !dtype_is_narrow(of->type)
-	        && (is_truth(of) || expr->type == DTYPE_BOOL))
-		return print_mask(printer, it.arg[0], branch);
-	if (scalar && expr->type == DTYPE_BOOL && (expr->row == SCALAR_and || expr->row == SCALAR_or))
-		return arena_printf(arena, "mask_%s(%s, %s)", expr->row == SCALAR_and ? "and" : "or",
-		        print_mask(printer, it.arg[0], branch), print_mask(printer, it.arg[1], branch));
-	if (scalar && expr->row == SCALAR_not)
-		return arena_printf(arena, "mask_not(%s)", print_mask(printer, it.arg[0], branch));
-	const char *words = lane_type_of(expr->type).words;
-	if (named || !is_comparison(expr))
-		return arena_printf(arena, "mask_not(%sequal(%s, %s))", words, print(printer, number, branch).text,
-		        number_lanes(arena, expr->type, 0));
-	const char *a = print(printer, it.arg[0], branch).text, *b = print(printer, it.arg[1], branch).text;
-	bool turns = expr->row == SCALAR_greater || expr->row == SCALAR_greater_equal;
-	const char *equal = arena_printf(arena, "%sequal(%s, %s)", words, a, b),
-	           *less = arena_printf(arena, "%sless(%s, %s)", words, turns ? b : a, turns ? a : b);
-	return expr->row == SCALAR_equal ? equal
-	        : expr->row == SCALAR_less || expr->row == SCALAR_greater
-	        ? less
-	        : arena_printf(arena, "mask_or(%s, %s)", less, equal);
-}
-
-/* Where what is asked is a comparison or a bool, a choice by a mask; NULL: it is no such choice. */
-static const char *print_where_lanes(struct printer *printer, const struct numbered *it, bool branch)
-{
-	const struct expr *expr = it->expr, *which = expr->arg[0];
-	if (printer->lane < 0 || printer->target->lanes == 1 || printer->target->lanes_are_threads
-	        || expr->row != SCALAR_where)
-		return NULL;
-	bool mask = is_comparison(which) || (which->kind == EXPR_CAST && is_truth(which->arg[0]));
-	if (!mask && expr->type == DTYPE_F32)
-		return NULL;
-	return arena_printf(printer->arena, "%sselect(%s, %s, %s)", lane_type_of(expr->type).words,
-	        print_mask(printer, it->arg[0], branch), print(printer, it->arg[1], branch).text,
-	        print(printer, it->arg[2], branch).text);
-}
-
-/* The word between two classes of vectors, by the types' names there: "vec_of_ivec". */
-static const char *class_name(enum dtype type)
-{
-	return type == DTYPE_U32 ? "uvec" : type == DTYPE_U64 ? "ulvec" : lane_type_of(type).vector;
-}
-
-static const char *cast_from_float(struct arena *arena, enum dtype from, enum dtype to, const char *text)
-{
-	const char *memory = lane_type_of(to).memory;
-	if (to == DTYPE_F32 || to == DTYPE_F64)
-		return from == to ? text : arena_printf(arena, "%s_of_%s(%s)", class_name(to), class_name(from), text);
-	if (from == DTYPE_F32 && dtypes[to].bits <= 16) {
-		int bits = dtypes[to].bits;
-		bool is_signed = dtypes[to].class == CLASS_INT;
-		return arena_printf(arena, "ivec_of_vec(%s, %d.f, %d.f)", text, is_signed ? -(1 << (bits - 1)) : 0,
-		        (1 << (is_signed ? bits - 1 : bits)) - 1);
-	}
-	const char *suffix = to == DTYPE_I32 ? "_32" : to == DTYPE_U32 ? "_u32" : to == DTYPE_U64 ? "_u64" : memory;
-	return arena_printf(arena, "%s_of_%s%s(%s)", lane_type_of(to).vector, class_name(from), suffix, text);
-}
-
-static const char *cast_from_integer(struct arena *arena, enum dtype from, enum dtype to, const char *text)
-{
-	if (to == DTYPE_F32 && from != DTYPE_U32 && dtypes[from].bits <= 32)
-		return arena_printf(arena, "vec_from_int(%s)", text);
-	if (to == DTYPE_F32 || to == DTYPE_F64)
-		return arena_printf(arena, "%s_of_%s(%s)", class_name(to), class_name(from), text);
-	if (dtypes[to].bits == 64)
-		return dtypes[from].bits == 64 ? text : arena_printf(arena, "lvec_of_%s(%s)", class_name(from), text);
-	if (dtypes[from].bits == 64)
-		text = arena_printf(arena, "ivec_of_lvec(%s)", text);
-	return dtypes[to].bits == 32 || fits_in(from, to)
-	        ? text
-	        : arena_printf(arena, "ivec_wrap%s(%s)", lane_type_of(to).memory, text);
-}
-
-/* Codes of 16 bits, as floats. */
-static const char *print_wide_lanes(struct printer *printer, const struct numbered *it, bool branch)
-{
-	const struct expr *load = it->expr->arg[0];
-	struct arena *arena = printer->arena;
-	enum dtype from = load->type;
-	if (from == DTYPE_F16 && load->kind == EXPR_LOAD && !held_of(printer, load).text) {
-		const struct index *step =
-		        index_step(arena, schedule_address(arena, load->of, load->at), printer->lane);
-		int64_t factor;
-		if (step && index_is_constant(step, &factor) && (factor == 0 || factor == 1))
-			return print_half(printer, load);
-	}
-	const struct sharing *sharing = printer->sharing;
-	int arg = it->arg[0];
-	if (from == DTYPE_F16 && !sharing->all.at[arg].name && load->kind == EXPR_CAST)
-		return arena_printf(
-		        arena, "vec_half(%s)", print(printer, sharing->parts.all.at[arg].arg[0], branch).text);
-	return arena_printf(
-	        arena, "vec_of_%s(%s)", from == DTYPE_F16 ? "half" : "bfloat", print(printer, it->arg[0], branch).text);
-}
-
-/* A float, cut to an index within bounds that floats have and 0 lies between; NULL: it is none. */
-enum { EXACT_MOST = 1 << 24 };
-static const char *print_kept_index(struct printer *printer, const struct numbered *it, bool branch)
-{
-	const struct expr *min = it->expr->arg[0], *max = min->arg[0];
-	if (it->expr->type != DTYPE_I32 || min->kind != EXPR_SCALAR || min->row != SCALAR_min || min->type != DTYPE_I64
-	        || max->kind != EXPR_SCALAR || max->row != SCALAR_max || max->arg[0]->kind != EXPR_CAST
-	        || max->arg[0]->cast || max->arg[0]->arg[0]->type != DTYPE_F32 || min->arg[1]->kind != EXPR_NUMBER
-	        || max->arg[1]->kind != EXPR_NUMBER)
-		return NULL;
-	int64_t least = max->arg[1]->integer, most = min->arg[1]->integer;
-	const struct numbered *all = printer->sharing->parts.all.at;
-	const struct known *known = printer->sharing->all.at;
-	int kept = it->arg[0], raised = all[kept].arg[0], cut = all[raised].arg[0];
-	if (least > 0 || most < 0 || least < -EXACT_MOST || most > EXACT_MOST || known[kept].name || known[raised].name
-	        || known[cut].name)
-		return NULL;
-	return arena_printf(printer->arena, "ivec_of_vec(%s, %" PRId64 ".f, %" PRId64 ".f)",
-	        print(printer, all[cut].arg[0], branch).text, least, most);
-}
-
-static const char *print_cast_lanes(struct printer *printer, const struct numbered *it, bool branch)
-{
-	struct arena *arena = printer->arena;
-	const struct expr *expr = it->expr;
-	const char *kept = print_kept_index(printer, it, branch);
-	if (kept)
-		return kept;
-	enum dtype from = expr->arg[0]->type, to = expr->type;
-	if (dtype_is_narrow(from))
-		return print_wide_lanes(printer, it, branch);
-	if (dtype_is_narrow(to))
-		return arena_printf(arena, "%s_of_vec(%s)", to == DTYPE_F16 ? "half" : "bfloat",
-		        print(printer, it->arg[0], branch).text);
-	if (from != DTYPE_BOOL && (to == DTYPE_BOOL || is_comparison(expr->arg[0]))) {
-		const char *mask = print_mask(printer, it->arg[0], branch);
-		return to == DTYPE_BOOL ? arena_printf(arena, "ivec_of_mask(%s)", mask)
-		                        : arena_printf(arena, "%sselect(%s, %s, %s)", lane_type_of(to).words, mask,
-		                                number_lanes(arena, to, 1), number_lanes(arena, to, 0));
-	}
-	const char *text = print(printer, it->arg[0], branch).text;
-	return dtypes[from].class == CLASS_FLOAT ? cast_from_float(arena, from, to, text)
-	                                         : cast_from_integer(arena, from, to, text);
-}
-
 /* What is stored narrow in one step: the value before its cast; else NULL. */
 const char *printer_before_narrow(struct printer *printer, const struct expr *expr)
 {
@@ -951,7 +486,7 @@ const char *printer_before_narrow(struct printer *printer, const struct expr *ex
 		return NULL;
 	int number = number_of(printer, expr);
 	const struct numbered it = printer->sharing->parts.all.at[number];
-	return printer->sharing->all.at[number].name || it.uses > 1 ? NULL : print(printer, it.arg[0], false).text;
+	return printer->sharing->all.at[number].name || it.uses > 1 ? NULL : print_part(printer, it.arg[0], false).text;
 }
 
 static struct printed print_fresh(struct printer *printer, int number, bool branch, bool raw)
@@ -963,7 +498,7 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	case EXPR_NUMBER: {
 		const char *text = number_text(arena, expr->type, expr->number, expr->integer);
 		if (printer->lane >= 0)
-			return (struct printed){ set_text(arena, expr->type, text), LEVEL_PRIMARY, OWN };
+			return (struct printed){ lanes_set(arena, expr->type, text), LEVEL_PRIMARY, OWN };
 		return (struct printed){ text, *text == '-' || *text == '(' ? LEVEL_CAST : LEVEL_PRIMARY, OWN };
 	}
 	case EXPR_LOAD: {
@@ -999,7 +534,8 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 		const char *rounded = print_rounded(printer, expr, branch);
 		if (rounded)
 			return (struct printed){ rounded, LEVEL_CAST, OWN };
-		return print_cast(printer, expr, (takes_raw(expr) ? print_raw : print)(printer, it.arg[0], branch));
+		return print_cast(
+		        printer, expr, (takes_raw(expr) ? print_raw : print_part)(printer, it.arg[0], branch));
 	}
 	return (struct printed){ "0", LEVEL_PRIMARY, OWN };
 }
@@ -1027,7 +563,7 @@ static struct printed print_named(struct printer *printer, int number, bool bran
 	if (!shared && !cut)
 		return printed;
 	if (printed.form == RAW)
-		printed = own(printer, expr, printed);
+		printed = printed_own(printer, expr, printed);
 	const char *name = arena_printf(printer->arena, "v%d", printer->fresh++);
 	push(printer->arena, &printer->lets, (struct let){ c_type(printer, expr), name, printed.text });
 	if (!it->changes)
@@ -1035,7 +571,7 @@ static struct printed print_named(struct printer *printer, int number, bool bran
 	return (struct printed){ name, LEVEL_PRIMARY, by_name.form };
 }
 
-static struct printed print(struct printer *printer, int number, bool branch)
+struct printed print_part(struct printer *printer, int number, bool branch)
 {
 	return print_named(printer, number, branch, false, false);
 }
@@ -1058,5 +594,5 @@ static struct printed print_root(struct printer *printer, const struct expr *exp
 
 const char *printer_value(struct printer *printer, const struct expr *expr)
 {
-	return own(printer, expr, print_root(printer, expr, true)).text;
+	return printed_own(printer, expr, print_root(printer, expr, true)).text;
 }

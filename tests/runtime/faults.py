@@ -292,7 +292,7 @@ FAULTS = [
     ("H8", "backends/cpu/cc.c", "return WIFEXITED(status) && WEXITSTATUS(status) == 0;", "return WIFEXITED(status);", "generator"),
     ("H8", "backends/cpu/tcc.c", "if (telling->room && !*telling->message && ", "if (0 && ", "generator"),
     ("H15", "generator/emit/module.c", "for (size_t k = 0; k < w->lowered->kernels.count; k++)\n\t\t\tadd_kernel(", "for (size_t k = w->lowered->kernels.count; k-- > 0;)\n\t\t\tadd_kernel(", "generator"),
-    ("H17", "generator/emit/expression.c", '"(unsigned char)(%s != 0)"', '"(unsigned char)(%s)"', "generator"),
-    ("H17", "generator/emit/expression.c", "if (expr->cast & CAST_BITS)", "if (0)", "generator"),
+    ("H17", "generator/emit/casts.c", '"(unsigned char)(%s != 0)"', '"(unsigned char)(%s)"', "generator"),
+    ("H17", "generator/emit/casts.c", "if (expr->cast & CAST_BITS)", "if (0)", "generator"),
     ("A16", "generator/batch.c", "int before = (int)common->after.count, all", "int before = 0 * (int)common->after.count, all", "generator"),
 ]

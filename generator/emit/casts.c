@@ -1,0 +1,153 @@
+/* casts.c: casts of scalars -> C text, with floats below 32 bits. */
+#include <inttypes.h>
+#include <math.h>
+#include "emit/expression.h"
+
+/* ---- floats below 32 bits: tables/narrow.h as arguments of the words in common/narrow.jinja ---- */
+const char *wide_text(struct arena *arena, enum dtype from, const char *code)
+{
+	const struct narrow_row *row = &narrows[from];
+	if (from == DTYPE_F8E8M0)
+		return arena_printf(arena, "n_wide_power(%s)", code);
+	return arena_printf(arena, "n_wide(%s, %d, %d, %d, 0x%xu, 0x%xu, %d)", code, row->exponent, row->mantissa,
+	        row->bias, row->top, row->nan, row->one_zero);
+}
+
+static struct printed print_narrow(struct printer *printer, const struct expr *expr, enum dtype from, struct printed a)
+{
+	struct arena *arena = printer->arena;
+	const struct narrow_row *row = &narrows[expr->type];
+	const char *x = a.text, *c = dtypes[expr->type].c;
+	if (from == DTYPE_U64)
+		x = arena_printf(arena, "n_odd_whole(%s)", x);
+	else if (from == DTYPE_F64)
+		x = arena_printf(arena, "n_odd(%s)", x);
+	else if (dtypes[from].class != CLASS_FLOAT)
+		x = dtypes[from].bits < 32 ? arena_printf(arena, "(float)%s",
+		            printed_wrap(printer, printed_own(printer, expr->arg[0], a), LEVEL_CAST))
+		                           : arena_printf(arena, "n_odd_long(%s)", x);
+	if (expr->type == DTYPE_F8E8M0)
+		return (struct printed){ arena_printf(arena, "(%s)n_narrow_power(%s, %d, %d)", c, x,
+			                         expr->cast & CAST_UP             ? 1
+			                                 : expr->cast & CAST_DOWN ? -1
+			                                                          : 0,
+			                         (expr->cast & CAST_SATURATES) != 0),
+			LEVEL_CAST, OWN };
+	return (struct printed){ arena_printf(arena, "(%s)n_narrow(%s, %d, %d, %d, 0x%xu, 0x%xu, 0x%xu, %d)", c, x,
+		                         row->exponent, row->mantissa, row->bias, row->top,
+		                         expr->cast & CAST_SATURATES ? row->top : row->over, row->nan, row->one_zero),
+		LEVEL_CAST, OWN };
+}
+
+/* Between integers and codes the bits are those of C's own conversion; between those and floats a word tells. */
+static struct printed print_bits(struct printer *printer, enum dtype from, enum dtype to, struct printed a)
+{
+	struct arena *arena = printer->arena;
+	bool floats[2] = { from == DTYPE_F32 || from == DTYPE_F64, to == DTYPE_F32 || to == DTYPE_F64 };
+	if (floats[0] == floats[1] || (!floats[0] && !floats[1]))
+		return (struct printed){ arena_printf(
+			                         arena, "(%s)%s", dtypes[to].c, printed_wrap(printer, a, LEVEL_CAST)),
+			LEVEL_CAST, OWN };
+	const char *word = floats[0] ? (from == DTYPE_F32 ? "n_bits" : "n_bits_double")
+	        : to == DTYPE_F32    ? "n_float_of_bits"
+	                             : "n_double_of_bits";
+	const char *text = arena_printf(arena, "%s(%s%s)", word,
+	        floats[0]                 ? ""
+	                : to == DTYPE_F32 ? "(uint32_t)"
+	                                  : "(unsigned long long)",
+	        floats[0] ? a.text : printed_wrap(printer, a, LEVEL_CAST));
+	return floats[0] ? (struct printed){ arena_printf(arena, "(%s)%s", dtypes[to].c, text), LEVEL_CAST, OWN }
+	                 : (struct printed){ text, LEVEL_PRIMARY, OWN };
+}
+
+/* Has the type every value of the other?  Unsigned integers of 64 bits are a C type of their own. */
+bool fits_in(enum dtype from, enum dtype to)
+{
+	enum dtype_class of = dtypes[from].class, into = dtypes[to].class;
+	int bits = dtypes[from].bits, room = dtypes[to].bits;
+	if (from == DTYPE_U64 || to == DTYPE_U64)
+		return from == to;
+	return of == CLASS_BOOL || (of == into && bits <= room)
+	        || (of == CLASS_UINT && into == CLASS_INT && bits < room);
+}
+
+/* A cast between integers to no more bits looks at those alone. */
+bool takes_raw(const struct expr *cast)
+{
+	enum dtype from = cast->arg[0]->type, to = cast->type;
+	return !cast->cast && dtypes[from].class != CLASS_FLOAT
+	        && (dtypes[to].class == CLASS_INT || dtypes[to].class == CLASS_UINT) && !fits_in(from, to)
+	        && dtypes[to].bits <= dtypes[from].bits;
+}
+
+struct printed print_cast(struct printer *printer, const struct expr *expr, struct printed a)
+{
+	struct arena *arena = printer->arena;
+	enum dtype from = expr->arg[0]->type;
+	const struct dtype_row *to = &dtypes[expr->type];
+	if (expr->cast & CAST_BITS)
+		return print_bits(printer, from, expr->type, a);
+	if (dtype_is_narrow(expr->type))
+		return print_narrow(printer, expr, from, a);
+	if (dtype_is_narrow(from))
+		return (struct printed){ wide_text(arena, from, a.text), LEVEL_PRIMARY, OWN };
+	if (to->class == CLASS_BOOL)
+		return (struct printed){ arena_printf(arena, "(unsigned char)(%s != 0)",
+			                         printed_wrap(printer, a, LEVEL_ADD)),
+			LEVEL_CAST, OWN };
+	if (to->class != CLASS_FLOAT && dtypes[from].class != CLASS_FLOAT && fits_in(from, expr->type))
+		return a;
+	if (to->class == CLASS_FLOAT) /* of as few bits as it has */
+		a = printed_own(printer, expr->arg[0], a);
+	if (to->class == CLASS_FLOAT || dtypes[from].class != CLASS_FLOAT)
+		return (struct printed){ arena_printf(arena, "(%s)%s", to->c, printed_wrap(printer, a, LEVEL_CAST)),
+			LEVEL_CAST, OWN };
+	/* A float becomes an integer by cutting; what does not fit is the nearest that does. */
+	int bits = to->bits;
+	if (expr->type == DTYPE_U64)
+		return (struct printed){ arena_printf(arena, "u_of_float(%s)", a.text), LEVEL_PRIMARY, OWN };
+	bool is_signed = to->class == CLASS_INT;
+	int64_t most = is_signed || bits == 64 ? (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 1))
+	                                       : (int64_t)(UINT64_MAX >> (64 - bits));
+	int64_t least = is_signed ? -most - 1 : 0;
+	if (from == DTYPE_F32
+	        && (bits <= 16 || expr->type == DTYPE_I32)) /* an int; floats have its bounds, or one more */
+		return (struct printed){ arena_printf(arena, "(%s)i_of_f32(%s, %" PRId64 ", %" PRId64 ")", to->c,
+			                         a.text, least, most),
+			LEVEL_CAST, OWN };
+	const char *text = arena_printf(arena, "i_of_float(%s, %s, %s, %s, %s)", a.text,
+	        number_text(arena, DTYPE_F64, (double)least, 0), number_text(arena, DTYPE_F64, (double)most, 0),
+	        number_text(arena, DTYPE_I64, 0, least), number_text(arena, DTYPE_I64, 0, most));
+	return (struct printed){ to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text), LEVEL_CAST, OWN };
+}
+
+/* The integer of a number, where it is one that floats beside it count exactly; false: it is none. */
+static bool whole_number(const struct expr *e, int64_t *n)
+{
+	if (e->kind != EXPR_NUMBER || !(fabs(e->number) <= 1 << 20) || e->number != floor(e->number))
+		return false;
+	*n = (int64_t)e->number;
+	return true;
+}
+
+/* What is quantised to 8 bits, bounds(round(x) + zero), in one word; NULL: it is something else. */
+const char *print_rounded(struct printer *printer, const struct expr *cast, bool branch)
+{
+	const struct expr *e = cast->arg[0];
+	int64_t least = cast->type == DTYPE_I8 ? INT8_MIN : 0, most = least + UINT8_MAX, n, zero = 0;
+	if (!(cast->cast & CAST_NUMBER))
+		return NULL;
+	for (; e->kind == EXPR_SCALAR && (e->row == SCALAR_max || e->row == SCALAR_min); e = e->arg[1]) {
+		if (!whole_number(e->arg[0], &n))
+			return NULL;
+		least = e->row == SCALAR_max && n > least ? n : least;
+		most = e->row == SCALAR_min && n < most ? n : most;
+	}
+	if (e->kind == EXPR_SCALAR && e->row == SCALAR_add && whole_number(e->arg[1], &zero))
+		e = e->arg[0];
+	if (least > most || e->kind != EXPR_SCALAR || e->row != SCALAR_round)
+		return NULL;
+	return arena_printf(printer->arena, "(%s)i_rounded(%s, %" PRId64 ", %" PRId64 ", %" PRId64 ")",
+	        dtypes[cast->type].c, print_part(printer, number_of(printer, e->arg[0]), branch).text, zero, least,
+	        most);
+}
