@@ -653,7 +653,7 @@ enum ingot_status code_ended(
 enum ingot_status launch_shape(
         const struct device *, const uint32_t groups[3], const uint32_t *threads, uint32_t chosen[3]);
 
-/* ---- context.c ---- */
+/* ---- context.c, placing.c ---- */
 struct context *context_enter(struct ingot_context, enum ingot_status *); /* with the lock; NULL: stale or finalized */
 void context_keep_newest(struct context *);              /* with automatic transfers: what nobody else has */
 enum ingot_status context_lives(const struct context *); /* not finalized, else INGOT_STALE */
@@ -693,6 +693,7 @@ enum ingot_status context_finalize_locked(struct context *);
 enum first { FIRST_ZEROS, FIRST_CLEARED, FIRST_WRITTEN };
 /* Places nodes that the context does not see yet.  first: of each; NULL: all of FIRST_ZEROS. */
 enum ingot_status context_place_nodes(struct context *, struct node *const *, const uint8_t *first, uint32_t count);
+enum ingot_slab_mode node_slab_mode(const struct node *); /* of memory for it; NULL: for no node */
 /* A location with a pool of its own, which it takes along when it goes. */
 struct location *location_alone(struct device *, struct node *, uint64_t bytes, uint32_t align, enum ingot_status *);
 /* The same over memory that stays the caller's. */
