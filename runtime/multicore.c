@@ -206,22 +206,6 @@ static struct multicore_queue *rest(struct worker *worker)
 	return worker->queue;
 }
 
-/* Gives the lock up for a while; whether no queue was taken meanwhile, though there is one. */
-static bool watch(struct worker *worker)
-{
-	struct multicore *multicore = worker->multicore;
-	uint32_t taken = multicore->taken;
-	uint64_t until = clock_nanoseconds() + STAND_NANOSECONDS;
-	multicore->watched = true;
-	atomic_store_explicit(&worker->state, WORKER_SLEEPS, memory_order_relaxed);
-	lock_give(&multicore->lock);
-	while (atomic_load(&worker->state) == WORKER_SLEEPS && clock_nanoseconds() < until)
-		futex_wait_until(&worker->state, WORKER_SLEEPS, until);
-	lock_take(&multicore->lock);
-	multicore->watched = false;
-	return multicore->taken == taken;
-}
-
 struct turn {
 	struct multicore *multicore;
 	uint64_t until; /* 0: nobody has waited yet */
@@ -267,22 +251,33 @@ static struct multicore_queue *take(struct multicore *multicore)
 	return queue;
 }
 
+/* Gives the lock up for a while; NULL: with the lock, else without it the first of the list, of which none was taken
+ * meanwhile. */
+static struct multicore_queue *watch(struct worker *worker)
+{
+	struct multicore *multicore = worker->multicore;
+	uint32_t taken = multicore->taken;
+	uint64_t until = clock_nanoseconds() + STAND_NANOSECONDS;
+	multicore->watched = true;
+	atomic_store_explicit(&worker->state, WORKER_SLEEPS, memory_order_relaxed);
+	lock_give(&multicore->lock);
+	while (atomic_load(&worker->state) == WORKER_SLEEPS && clock_nanoseconds() < until)
+		futex_wait_until(&worker->state, WORKER_SLEEPS, until);
+	lock_take(&multicore->lock);
+	multicore->watched = false;
+	return multicore->first && multicore->taken == taken ? take(multicore) : NULL;
+}
+
 static void *worker_main(void *argument)
 {
 	struct worker *worker = argument;
 	struct multicore *multicore = worker->multicore;
 	lock_take(&multicore->lock);
-	for (bool overdue = false; !multicore->closing;) {
-		struct multicore_queue *queue = NULL;
-		if (multicore->first && (overdue || multicore->running < multicore->cores))
-			queue = take(multicore);
-		else if (!multicore->first || multicore->watched)
-			queue = rest(worker);
-		else if (watch(worker)) {
-			overdue = true;
-			continue;
-		}
-		overdue = false;
+	while (!multicore->closing) {
+		struct multicore_queue *queue = multicore->first && multicore->running < multicore->cores
+		        ? take(multicore)
+		        : multicore->first && !multicore->watched ? watch(worker)
+		                                                  : rest(worker);
 		if (queue)
 			queue_run(queue);
 	}

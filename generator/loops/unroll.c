@@ -145,21 +145,18 @@ static void slide(struct loops *loops, const struct stmt *chain, const struct st
         int count, int64_t lag, struct block *out)
 {
 	int64_t ahead = lag * (count - 1);
-	for (int64_t time = 0; time < chain->extent + ahead; time++) {
+	for (int64_t time = 0, rounds; time < chain->extent + ahead; time += rounds) {
 		int from = time < chain->extent ? 0 : (int)((time - chain->extent) / lag) + 1,
 		    to = time >= ahead ? count : (int)(time / lag) + 1;
-		if (time != ahead || chain->extent - ahead < 2) {
+		rounds = time == ahead ? chain->extent - ahead : 1;
+		if (rounds == 1) {
 			add_late(loops, chain, loop, copies, from, to, lag, index_constant(loops->arena, time), out);
 			continue;
 		}
-		struct stmt *all = stmt_new(loops, STMT_FOR);
-		*all = *chain;
-		memset(&all->body, 0, sizeof all->body);
-		all->extent = chain->extent - ahead;
-		add_late(loops, chain, loop, copies, 0, count, lag,
-		        index_plus(loops->arena, index_var(loops->arena, chain->var, all->extent), ahead), &all->body);
+		struct stmt *all = for_new(loops, chain->var, rounds, chain->role);
+		const struct index *at = index_plus(loops->arena, index_var(loops->arena, chain->var, rounds), ahead);
+		add_late(loops, chain, loop, copies, from, to, lag, at, &all->body);
 		block_add(loops, out, all);
-		time = chain->extent - 1;
 	}
 }
 

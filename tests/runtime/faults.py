@@ -95,7 +95,7 @@ FAULTS = [
     ("C8", "runtime/stream.c", "stream_finish(stream);                           /* what was queued behind the failure stays skipped */", ";"),
     ("C8", "runtime/hazard.c", "bool skipped = writer->skipped && hazard->place != NO_PLACE;", "bool skipped = writer->skipped && hazard->place < 1;"),
     ("C9", "runtime/multicore.c", "pthread_join(list->thread, NULL);", ";"),
-    ("A11", "runtime/multicore.c", "return multicore->taken == taken;", "return false;"),
+    ("A11", "runtime/multicore.c", "return multicore->first && multicore->taken == taken ? take(multicore) : NULL;", "return NULL;"),
     ("A11", "runtime/multicore.c", "&& multicore->worker_count < multicore->queue_count)", "&& false)"),
     ("C10", "runtime/stream.c", "int code = task->before ? task->before(task->argument) : 0;", "int code = 0;"),
     ("C10", "runtime/command.c", "command->destroy(command->payload);\n\trunning = before;", "running = before;"),
