@@ -7,7 +7,7 @@
  *         out/ink/libink.a out/digits/libingot_runtime.a -lm -pthread -o server
  *     ./server out/digits/digits_weights.bin 100
  *
- * replaces it so many times, each when all clients have the one before; without a number every second, ten times.  Each
+ * replaces it so many times, each when all clients have the one before; without a number ten times, one a second.  Each
  * other version is the same network with all its numbers negated, which stands for one that was trained anew.  The
  * program compares every answer with the library's own, and at its end the memory with that behind the first
  * replacements. */
@@ -285,19 +285,21 @@ static void *client_main(void *argument)
 
 /* ---- the server ---- */
 
+/* False: it is no file of the weights of this code. */
 static bool blobs_read(const char *path)
 {
 	FILE *file = fopen(path, "rb");
 	for (int v = 0; v < VERSIONS; v++)
 		if (posix_memalign(blobs + v, DIGITS_WEIGHTS_ALIGN, DIGITS_WEIGHTS_FILE_BYTES))
 			exit(1);
-	bool whole = file && fread(blobs[0], 1, DIGITS_WEIGHTS_FILE_BYTES, file) == DIGITS_WEIGHTS_FILE_BYTES;
+	bool fits = file && fread(blobs[0], 1, DIGITS_WEIGHTS_FILE_BYTES, file) == DIGITS_WEIGHTS_FILE_BYTES
+	        && !digits_weights_check(blobs[0], DIGITS_WEIGHTS_FILE_BYTES);
 	if (file)
 		fclose(file);
 	memcpy(blobs[1], blobs[0], DIGITS_WEIGHTS_FILE_BYTES);
 	for (size_t i = 0; i < DIGITS_WEIGHTS_BYTES / sizeof(float); i++)
 		((float *)blobs[1])[i] *= -1;
-	return whole;
+	return fits;
 }
 
 /* All clients have the current version and stand. */
@@ -337,8 +339,10 @@ int main(int argc, char **argv)
 	pthread_t threads[CLIENTS];
 	uint64_t used[2], live[2];
 	int replacements = argc > 2 ? atoi(argv[2]) : 10;
-	if (argc < 2 || !blobs_read(argv[1]))
+	if (argc < 2)
 		return fprintf(stderr, "usage: server digits_weights.bin [REPLACEMENTS]\n"), 2;
+	if (!blobs_read(argv[1]))
+		return fprintf(stderr, "server: %s: not the weights of this code\n", argv[1]), 1;
 	pausing = argc > 2;
 	/* No blocks are kept, so that all that live are seen. */
 	NEED(ingot_runtime_open(&runtime, &(struct ingot_runtime_options){ .spare_commands = INGOT_NO_SPARES }));
