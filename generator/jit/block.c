@@ -73,17 +73,13 @@ const char *blocks_lanes(struct blocks *b, enum dtype type, int64_t values, int6
 static const char *constant(struct blocks *b, const struct expr *e)
 {
 	const char *c = lanes_of(e->type)->c, *text = number_text(b->arena, e->type, e->number, e->integer), *one;
-	size_t i = 0;
-	for (; i < b->constants.count; i++) {
+	for (size_t i = 0;; i++) {
 		one = arena_printf(b->arena, "%s c%zu = %s", c, i, text);
+		if (i == b->constants.count)
+			push(b->arena, &b->constants, one);
 		if (!strcmp(b->constants.at[i], one))
-			break;
+			return arena_printf(b->arena, "&c%zu", i);
 	}
-	if (i == b->constants.count) {
-		one = arena_printf(b->arena, "%s c%zu = %s", c, i, text);
-		push(b->arena, &b->constants, one);
-	}
-	return arena_printf(b->arena, "&c%zu", i);
 }
 
 void blocks_uses(struct blocks *b, const char *name, const char *signature)
@@ -171,29 +167,21 @@ static struct operand buffer_operand(struct blocks *b, const struct expr *load, 
 	return o;
 }
 
+static bool lies_in_scratch(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
+{
+	return b->place && b->place(b->user, load, d, o);
+}
+
 /* A load where it lies; false: it has to be made lanes. */
 static bool load_operand(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
 {
-	const struct index *address;
-	if (b->place && b->place(b->user, load, d, o)) {
+	if (lies_in_scratch(b, load, d, o)) {
 		if (b->row)
 			*o = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", o->at, o->row, b->row),
 				0, o->lane, false };
 		return true;
 	}
-	address = schedule_address(b->arena, load->of, load->at);
-	if (!lanes_lie(load->type) || bends(address, d))
-		return false;
-	*o = buffer_operand(b, load, d);
-	return true;
-}
-
-/* A narrow type in a buffer, by strides of its own; false: it is something else. */
-static bool narrow_operand(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
-{
-	struct operand scheduled;
-	if (load->kind != EXPR_LOAD || (load->type != DTYPE_F16 && (!lanes_of(load->type) || lanes_lie(load->type)))
-	        || (b->place && b->place(b->user, load, d, &scheduled)))
+	if (!lanes_lie(load->type) || bends(schedule_address(b->arena, load->of, load->at), d))
 		return false;
 	*o = buffer_operand(b, load, d);
 	return true;
@@ -286,12 +274,15 @@ static struct dims rows_alone(const struct dims *d)
 
 static struct operand transposed_store(struct operand o) { return (struct operand){ o.at, 0, o.row, false }; }
 
+static bool is_float_as_half(const struct expr *e)
+{
+	return e->kind == EXPR_CAST && e->type == DTYPE_F16 && !e->cast && e->arg[0]->type == DTYPE_F32;
+}
+
 /* A rounding to float16: a cast of a cast. */
 static bool rounds(const struct expr *e)
 {
-	const struct expr *half = e->kind == EXPR_CAST && e->type == DTYPE_F32 && !e->cast ? e->arg[0] : NULL;
-	return half && half->kind == EXPR_CAST && half->type == DTYPE_F16 && !half->cast
-	        && half->arg[0]->type == DTYPE_F32;
+	return e->kind == EXPR_CAST && e->type == DTYPE_F32 && !e->cast && is_float_as_half(e->arg[0]);
 }
 
 /* A call of the menu that makes a block of blocks: a row of scalars.h, a rounding, a cast. */
@@ -314,9 +305,7 @@ static bool function_of(struct blocks *b, const struct expr *e, struct function 
 	}
 	if (e->kind == EXPR_CAST && jit_conversion(b->arena, e, &conversion)) {
 		f->wrap = conversion.wrap;
-		f->entry = conversion.entry
-		        ? arena_printf(b->arena, "%.*s", (int)strlen(conversion.entry) - 1, conversion.entry)
-		        : NULL;
+		f->entry = conversion.entry;
 		return f->entry || f->wrap != DTYPE_COUNT;
 	}
 	if (e->kind != EXPR_SCALAR || !lanes_of(e->type) || (!is_float && !jit_typed_row(e->type, e->row)))
@@ -399,8 +388,11 @@ static bool wide_value(struct blocks *b, const struct expr *e, const struct dims
 {
 	struct operand from;
 	bool half = e->kind == EXPR_CAST && e->type == DTYPE_F32 && !e->cast && e->arg[0]->type == DTYPE_F16;
-	if ((!half && e->type == DTYPE_F16) || !narrow_operand(b, half ? e->arg[0] : e, d, &from))
+	const struct expr *load = half ? e->arg[0] : e;
+	if (load->kind != EXPR_LOAD || (!half && (!lanes_of(e->type) || lanes_lie(e->type)))
+	        || lies_in_scratch(b, load, d, &from))
 		return false;
+	from = buffer_operand(b, load, d);
 	bool lanes = from.lane || d->lane < 0, rows = from.row != 0;
 	struct dims use = lanes ? *d : rows ? rows_alone(d) : dims_one;
 	if (!lanes)
@@ -461,28 +453,6 @@ static bool lane_gather(struct blocks *b, const struct expr *load, const struct 
 	blocks_call(b, mover(b, "lane_gather", load->type, ""), "lane_gather",
 	        arena_printf(b->arena, "%s, %s, %s, %s, %s", pointer_and(b, *out),
 	                b->printer.buffer(b->printer.user, load->of), pointer_and(b, at), d->rows, d->n));
-	return true;
-}
-
-bool blocks_narrow(struct blocks *b, const struct expr *e, const struct dims *d, const struct expr *place)
-{
-	struct operand to, from;
-	bool half = place->type == DTYPE_F16;
-	if ((half && (e->kind != EXPR_CAST || e->cast || e->arg[0]->type != DTYPE_F32))
-	        || !narrow_operand(b, place, d, &to))
-		return false;
-	if (d->lane < 0)
-		to.lane = 1;
-	else if (!to.lane || (d->row >= 0 && !to.row))
-		blocks_cannot(b, "neighbours store to one place");
-	const struct expr *value = half ? e->arg[0] : e;
-	from = blocks_value(b, value, d, true);
-	if (d->lane >= 0)
-		from = blocks_spread(b, value->type, from, d);
-	blocks_call(b, half ? "m_narrow" : arena_printf(b->arena, "m_store%s", lane_type_of(place->type).memory),
-	        "scatter",
-	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane, pointer_and(b, from),
-	                d->rows, d->n));
 	return true;
 }
 
@@ -633,6 +603,34 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 	}
 	if (alone)
 		b->values = NULL;
+}
+
+void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, const struct expr *place)
+{
+	struct operand to = { .at = "scratch" }, from;
+	bool half = place->type == DTYPE_F16, scratch = lies_in_scratch(b, place, d, &to);
+	if (half ? !is_float_as_half(e) : !lanes_of(place->type)) {
+		blocks_cannot(b, "the menu has no lanes of what it stores");
+		return;
+	}
+	if (!scratch)
+		to = buffer_operand(b, place, d);
+	if (d->lane < 0)
+		to.lane = 1;
+	else if (!to.lane || (d->row >= 0 && !to.row && !scratch))
+		blocks_cannot(b, "neighbours store to one place");
+	if (scratch || lanes_lie(place->type)) {
+		blocks_into(b, e, d, to);
+		return;
+	}
+	e = half ? e->arg[0] : e;
+	from = blocks_value(b, e, d, true);
+	if (d->lane >= 0)
+		from = blocks_spread(b, e->type, from, d);
+	blocks_call(b, half ? "m_narrow" : arena_printf(b->arena, "m_store%s", lane_type_of(place->type).memory),
+	        "scatter",
+	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane, pointer_and(b, from),
+	                d->rows, d->n));
 }
 
 /* ---- endings ---- */

@@ -3,6 +3,7 @@
  * through scratch. */
 #include "emit/contraction.h"
 #include "jit/jit.h"
+#include <assert.h>
 #include <inttypes.h>
 
 enum { TILE_TERMS = 3, PACKED_A_DIMS = 6 };
@@ -409,6 +410,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	struct kernel *kernel = as_menu(b);
 	const struct contraction *c = kernel->detail;
 	t.globals = contraction_values(emit, kernel, &p);
+	assert(c->root->type == DTYPE_F32 && c->result->type == DTYPE_F32); /* jit_target */
 	int row = contraction_row(c);
 	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile_rows : 1,
 		(int64_t)c->tile_vecs * emit->target->lanes };

@@ -56,10 +56,10 @@ const struct lanes *lanes_of(enum dtype);    /* NULL: the menu has none */
 bool lanes_lie(enum dtype);                  /* in memory as in lanes */
 bool jit_typed_row(enum dtype, enum scalar); /* has the menu this row of scalars.h of that type, none of float? */
 const char *jit_row_lanes(enum dtype, enum scalar); /* whose name its entry has */
-/* An entry that makes values of those of other lanes, and whose type is then wrapped to; NULL: none is needed. */
+/* What makes values of those of other lanes, and which type they are then wrapped to. */
 struct conversion {
-	const char *entry;
-	enum dtype wrap; /* DTYPE_COUNT: not */
+	const char *entry; /* before the letter of its operand's way; NULL: none is needed */
+	enum dtype wrap;   /* DTYPE_COUNT: not */
 };
 bool jit_conversion(struct arena *, const struct expr *cast, struct conversion *); /* false: the menu has none */
 /* One kernel while it is printed. */
@@ -98,9 +98,10 @@ void blocks_call(struct blocks *, const char *name, const char *signature, const
 struct operand blocks_value(struct blocks *, const struct expr *, const struct dims *, bool dense);
 /* One for all lanes as lanes that are alike. */
 struct operand blocks_spread(struct blocks *, enum dtype, struct operand, const struct dims *);
+/* To lanes: scratch, or a buffer of a type that lies in memory as in lanes. */
 void blocks_into(struct blocks *, const struct expr *, const struct dims *, struct operand to);
-/* A value of a narrow type stored to the element that `place` loads; false: it is something else. */
-bool blocks_narrow(struct blocks *, const struct expr *, const struct dims *, const struct expr *place);
+/* To the element that `place` loads, as its type lies there. */
+void blocks_store(struct blocks *, const struct expr *, const struct dims *, const struct expr *place);
 /* All of the ranges, as C; what it needs said first stands before. */
 const char *blocks_condition(struct blocks *, const struct range *, int count, const struct dims *);
 /* A load or number where it lies, without a call; false: it needs one. */

@@ -60,12 +60,11 @@ static bool place_load(void *user, const struct expr *load, const struct dims *d
 	return true;
 }
 
-static struct operand operand_of(struct walking *w, struct cell *cell, const struct index *at, const struct dims *d)
+static struct operand operand_of(struct walking *w, struct cell *cell, const struct dims *d)
 {
 	struct operand o = { .at = "scratch" };
-	const struct expr *load = cell_load(w->loops, cell, at);
-	if (!blocks_leaf(w->b, load, d, &o))
-		blocks_cannot(w->b, "the menu has no lanes of what it stores");
+	if (!blocks_leaf(w->b, cell_load(w->loops, cell, NULL), d, &o))
+		blocks_cannot(w->b, "the menu has no lanes of what it keeps");
 	return o;
 }
 
@@ -329,8 +328,8 @@ static bool emit_across(struct walking *w, const struct stmt *loop, const struct
 	                0, 1, false });
 	blocks_close(b, outer);
 	blocks_call(b, arena_printf(b->arena, "m_across_%s", step.name), "across",
-	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %s", operand_of(w, loop->sums[0], NULL, d).at,
-	                all, d->n_most, loop->extent, d->n));
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %s", operand_of(w, loop->sums[0], d).at, all,
+	                d->n_most, loop->extent, d->n));
 	b->scratch = before;
 	return true;
 }
@@ -365,7 +364,7 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 			emit_block(w, &one, &inner);
 			continue;
 		}
-		const char *arguments = operand_of(w, stmt->cell, NULL, d).at;
+		const char *arguments = operand_of(w, stmt->cell, d).at;
 		struct operand apart;
 		if (step.terms == 1 && d->lane >= 0 && stmt->value->type == DTYPE_F32 && step.term[0]->kind == EXPR_LOAD
 		        && blocks_leaf(b, step.term[0], &inner, &apart) && apart.row == 1 && apart.lane != 1) {
@@ -377,9 +376,7 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 		int64_t temporaries = b->scratch;
 		for (int t = 0; t < step.terms; t++) {
 			struct operand o = blocks_value(b, step.term[t], &inner, true);
-			if (o.lane != 1) {
-				o = blocks_spread(b, step.term[t]->type, o, &inner);
-			}
+			o = blocks_spread(b, step.term[t]->type, o, &inner);
 			arguments = arena_printf(b->arena, "%s, %s, %" PRId64, arguments, o.at, o.row);
 		}
 		const char *lanes = stmt->value->type == DTYPE_F32
@@ -443,7 +440,7 @@ static void add_term(struct walking *w, const struct operand *o, int terms)
 
 static void take_terms(struct walking *w, struct cell *sum, const char *name, const struct dims *d)
 {
-	struct operand to = operand_of(w, sum, NULL, d);
+	struct operand to = operand_of(w, sum, d);
 	blocks_call(w->b, name, "fused",
 	        arena_printf(
 	                w->b->arena, "%s, %" PRId64 ", terms, at_term - terms, %s, %s", to.at, to.row, d->rows, d->n));
@@ -508,18 +505,15 @@ static bool emit_fused(struct walking *w, const struct stmt *stmt, const struct 
 		rounds *= loop[inner - 1]->extent;
 	if (inner == count)
 		return false;
-	struct value outer[NEST_MOST], list = { 0 };
+	struct value outer[NEST_MOST];
 	for (int k = 0; k < count; k++) {
-		if (k == inner) {
-			list = w->b->list;
+		if (k == inner)
 			blocks_entry(w->b, "terms");
-		}
 		open_loop(w, loop[k]->var, loop[k]->extent, 1, &outer[k]);
 	}
 	add_term(w, o, kind.name[strlen(kind.name) - 2] == '_' ? 1 : 2);
 	for (int k = count - 1; k >= inner; k--)
 		blocks_close(w->b, outer[k]);
-	(void)list;
 	take_terms(w, step->cell, kind.name, d);
 	for (int k = inner - 1; k >= 0; k--)
 		blocks_close(w->b, outer[k]);
@@ -551,7 +545,7 @@ static void emit_set(struct walking *w, const struct stmt *stmt, const struct di
 	else if (at->known && (at->var[0] != d->lane || at->var[1] != d->row))
 		blocks_cannot(w->b, "a register of another block is set");
 	int64_t before = w->b->scratch;
-	struct operand to = operand_of(w, stmt->cell, NULL, d);
+	struct operand to = operand_of(w, stmt->cell, d);
 	to.lane = 1; /* also where there is just one */
 	blocks_into(w->b, stmt->value, d, to);
 	w->b->scratch = before;
@@ -560,16 +554,7 @@ static void emit_set(struct walking *w, const struct stmt *stmt, const struct di
 static void emit_store(struct walking *w, const struct stmt *stmt, const struct dims *d)
 {
 	int64_t before = w->b->scratch;
-	if (blocks_narrow(w->b, stmt->value, d, cell_load(w->loops, stmt->cell, stmt->at))) {
-		w->b->scratch = before;
-		return;
-	}
-	struct operand to = operand_of(w, stmt->cell, stmt->at, d);
-	if (d->lane < 0)
-		to.lane = 1;
-	else if (!to.lane || (d->row >= 0 && !to.row && stmt->cell->kind == CELL_BUFFER))
-		blocks_cannot(w->b, "neighbours store to one place");
-	blocks_into(w->b, stmt->value, d, to);
+	blocks_store(w->b, stmt->value, d, cell_load(w->loops, stmt->cell, stmt->at));
 	w->b->scratch = before;
 }
 

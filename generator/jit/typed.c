@@ -79,11 +79,11 @@ bool jit_conversion(struct arena *arena, const struct expr *cast, struct convers
 	if (from == to)
 		return true;
 	if (to == DTYPE_BOOL)
-		out->entry = arena_printf(arena, "m_%s_to_bool_v", a->name);
+		out->entry = arena_printf(arena, "m_%s_to_bool_", a->name);
 	else if (dtypes[from].class == CLASS_FLOAT && dtypes[to].bits < 32)
-		out->entry = arena_printf(arena, "m_%s_to%s_v", a->name, lane_type_of(to).memory);
+		out->entry = arena_printf(arena, "m_%s_to%s_", a->name, lane_type_of(to).memory);
 	else if (a != y)
-		out->entry = arena_printf(arena, "m_%s_to_%s_v", a->name, y->name);
+		out->entry = arena_printf(arena, "m_%s_to_%s_", a->name, y->name);
 	if (dtypes[from].class != CLASS_FLOAT && y->floats == 1 && to != DTYPE_BOOL && to != DTYPE_F32
 	        && dtypes[to].bits < 32 && !fits_in(from, to))
 		out->wrap = to;

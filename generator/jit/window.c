@@ -313,9 +313,7 @@ static struct value add_result(struct finding *f, const struct dims *d)
 	blocks_let(b, "long", names[f->lane], "0");
 	if (f->column >= 0)
 		blocks_let(b, "long", names[f->column], "0");
-	struct operand to = { printer_address(&b->printer, f->result, out_at), factor_of(out_at, f->column), 1, false };
-	if (!blocks_narrow(b, f->value, d, expr_load_own(b->arena, f->result)))
-		blocks_into(b, f->value, d, to);
+	blocks_store(b, f->value, d, expr_load_own(b->arena, f->result));
 	return calls;
 }
 

@@ -1,6 +1,7 @@
 /* winograd.c: a Winograd convolution -> its group of tiles as calls: transform, products by the contraction's tiles,
  * transform back with bias and relu; any other epilogue is calls over each row of a tile's outputs. */
 #include "jit/jit.h"
+#include <assert.h>
 #include <inttypes.h>
 
 enum { IMAGE, CHANNEL, ROW, COLUMN }; /* the root's variables */
@@ -108,13 +109,7 @@ static void add_start(struct winding *w)
 	struct operand start = { .at = "0" };
 	if (w->c->start) {
 		b->list = calls;
-		start = blocks_value(b, w->c->start, &across, true);
-		if (start.lane != 1) {
-			const char *all = blocks_scratch(b, w->width, NULL);
-			blocks_call(b, "m_copy_s", "map1",
-			        arena_printf(b->arena, "%s, 0, %s, 0, 1, channels", all, start.at));
-			start.at = all;
-		}
+		start = blocks_spread(b, DTYPE_F32, blocks_value(b, w->c->start, &across, true), &across);
 	}
 	set(w->globals, "start", start.at);
 	value_dict_set(w->globals, "start_calls", calls);
@@ -168,6 +163,7 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	const struct contraction *c = b->kernel->detail;
 	const int64_t *extents = c->root->extents;
 	int m = c->rewrite->m, lanes = emit->target->lanes;
+	assert(c->root->type == DTYPE_F32 && c->result->type == DTYPE_F32); /* jit_target */
 	struct winding w = { .b = b, .c = c, .target = emit->target, .globals = winograd_values(emit, b->kernel) };
 	w.tiles = ceil_div(extents[2], m) * ceil_div(extents[3], m);
 	w.group = ceil_div(w.tiles, c->group);
