@@ -54,8 +54,9 @@ static void run(struct cli *cli)
 	if (s == 5)
 		print_source(model, cli->kernel != NULL, &out);
 	if (s == 6)
-		jit_text(&(struct jit_program){ .name = model->name }, build, model->lowered, model_templates(model),
-		        &out);
+		jit_text(&(struct jit_program){ .name = model->name,
+		                 .written = templates_shapes(build, model->options->templates) },
+		        build, model->lowered, model_templates(model), &out);
 	fwrite(out.at, 1, out.count, stdout);
 	text_release(&out);
 }

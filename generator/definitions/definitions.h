@@ -524,8 +524,8 @@ void definition_becomes(
 /* The number that it is, where it uses no variable and reads constants alone; else itself. */
 const struct expr *expr_fold(const struct program *, const struct expr *);
 bool expr_is_constant(const struct expr *); /* all that it loads is */
-/* A load of a constant that has the values of a constant expression, over those of the output variables of `over` that
- * it uses. */
+/* A load of a constant that has the values of a constant expression, over those of the variables of `over` that it uses;
+ * NULL: they are more than a tensor has dims, which they are only with reduced ones. */
 const struct expr *expr_settle(struct program *, const char *name, const struct definition *over, const struct expr *);
 /* Of checks that became constants: one that holds is dropped, one that does not fails (its code). */
 void program_settle_checks(struct program *);

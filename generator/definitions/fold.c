@@ -109,11 +109,14 @@ const struct expr *expr_settle(
 	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = 0;
-	for (int v = 0; v < over->rank; v++)
+	for (int v = 0; v < over->rank + over->reduced; v++)
 		if (expr_uses(expr, v)) {
-			extents[rank] = over->extents[v];
+			if (rank == MAX_RANK)
+				return NULL;
+			extents[rank] = v < over->rank ? over->extents[v] : over->reduced_extents[v - over->rank];
 			with[v] = index_var(program->arena, rank, extents[rank]);
-			at[rank++] = index_var(program->arena, v, over->extents[v]);
+			at[rank] = index_var(program->arena, v, extents[rank]);
+			rank++;
 		}
 	struct definition *made = define_map(program, name, rank, extents, expr_substitute(program->arena, expr, with));
 	definition_fold(program, made);

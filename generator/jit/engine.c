@@ -38,6 +38,7 @@ static void fill(struct engine *engine, struct state *state)
 	const struct lowered *lowered = model->lowered;
 	state->program.profiled = model->options->profile;
 	state->program.name = model->name;
+	state->program.written = templates_shapes(build, model->options->templates);
 	jit_build(&state->program, build, lowered, model_templates(model));
 	allocate(build, "weights", lowered->weights_bytes, &state->weights);
 	allocate(build, "workspace", lowered->workspace_bytes, &state->workspace);
@@ -67,7 +68,6 @@ void jit_lower(struct model *model)
 	for (int s = 0; s < SHAPE_COUNT; s++)
 		wide |= (written >> s & 1) && !shapes[s].plain;
 	struct target *target = jit_target(model->build->arena, wide ? target_find("generic") : asked->target);
-	target->written = written;
 	options.target = target;
 	model->options = &options;
 	model_lower(model);

@@ -136,6 +136,7 @@ typedef void jit_profile(const void *const *inputs, void *const *outputs, unsign
 struct jit_program {
 	bool profiled;    /* set before: `profile` is wanted too */
 	const char *name; /* … of the library that its kernels would be in, whose names templates know */
+	uint32_t written; /* … shapes, by bit, whose template is the user's own: compiled, not made of calls */
 	struct jit_code *code;
 	jit_run *run;
 	jit_profile *profile;  /* the same with marks: -1 before the first kernel, then the number of each behind it */
@@ -144,7 +145,8 @@ struct jit_program {
 	int scalar_kernels;    /* without a form of their own: scalar loops */
 	bool *scalar;          /* by number: which */
 };
-/* Into a program that is zero but for `profiled`.  EXIT_ENVIRONMENT where this build or process cannot, naming why. */
+/* Into a program that is zero but for what is set before.  EXIT_ENVIRONMENT where this build or process cannot, naming
+ * why. */
 void jit_build(struct jit_program *, struct build *, const struct lowered *, struct environment *templates);
 /* A graph of several in one text. */
 struct jit_part {

@@ -20,7 +20,6 @@ struct walking {
 	struct loops *loops;
 	struct where *cells; /* by number */
 	const char **names;  /* of variables */
-	int names_room;
 };
 
 static void emit_block(struct walking *, const struct block *, const struct dims *);

@@ -21,10 +21,9 @@ struct writing {
 	int64_t scratch;
 };
 
-/* By a template of the user's own, whose text is compiled. */
 static bool is_written(const struct writing *w, const struct kernel *kernel)
 {
-	return w->lowered->target->written >> kernel->shape & 1;
+	return w->program->written >> kernel->shape & 1;
 }
 
 /* For one kernel. */

@@ -142,6 +142,12 @@ static const struct expr *chosen(struct rewriter *r, const struct expr *e)
 	const struct choosing *c = r->user;
 	return e == c->select ? c->choice : NULL;
 }
+static const struct expr *with_choice(struct arena *arena, struct choosing *c, const struct expr *factor, int choice)
+{
+	struct rewriter r = { .arena = arena, .expr = chosen, .user = c };
+	c->choice = c->select->arg[choice];
+	return rewrite_expr(&r, factor);
+}
 
 static bool is_zero(const struct expr *e)
 {
@@ -154,40 +160,11 @@ static bool is_zero(const struct expr *e)
 static const struct expr *zeros_outside(struct arena *arena, const struct expr *factor)
 {
 	struct choosing c = { .one = true };
-	struct rewriter r = { .arena = arena, .expr = chosen, .user = &c };
 	expr_visit(factor, see_select, &c);
-	if (!c.select || !c.one || c.select == factor)
+	if (!c.select || !c.one || c.select == factor || !is_zero(with_choice(arena, &c, factor, 1)))
 		return factor;
-	c.choice = c.select->arg[1];
-	if (!is_zero(rewrite_expr(&r, factor)))
-		return factor;
-	c.choice = c.select->arg[0];
-	r = (struct rewriter){ .arena = arena, .expr = chosen, .user = &c };
-	return expr_select(arena, c.select->ranges, c.select->range_count, rewrite_expr(&r, factor),
+	return expr_select(arena, c.select->ranges, c.select->range_count, with_choice(arena, &c, factor, 0),
 	        expr_integer(arena, factor->type, 0));
-}
-
-/* A constant of more tensors than one: weights, less a zero point for each channel. */
-static const struct expr *constant_floats(
-        struct program *program, const struct definition *sum, const struct expr *factor)
-{
-	struct arena *arena = program->arena;
-	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int rank = 0;
-	for (int v = 0; v < sum->rank + sum->reduced; v++)
-		if (expr_uses(factor, v)) {
-			if (rank == MAX_RANK)
-				return NULL;
-			extents[rank] = v < sum->rank ? sum->extents[v] : sum->reduced_extents[v - sum->rank];
-			at[rank] = index_var(arena, v, extents[rank]);
-			with[v] = index_var(arena, rank, extents[rank]);
-			rank++;
-		}
-	struct definition *made = define_map(program, arena_printf(arena, "%s.floats", sum->name), rank, extents,
-	        expr_cast(arena, DTYPE_F32, expr_substitute(arena, factor, with)));
-	definition_fold(program, made);
-	return expr_load(arena, made, at);
 }
 
 /* A map of the tensor that it loads, which several layers may share; NULL: it is of more than one. */
@@ -205,8 +182,9 @@ static const struct expr *widened(
 		             : NULL;
 	}
 	expr_loads(factor, see_load, &w);
-	if (!w.one && expr_is_constant(factor))
-		return constant_floats(program, sum, factor);
+	if (!w.one && expr_is_constant(factor)) /* weights, less a zero point for each channel */
+		return expr_settle(
+		        program, arena_printf(arena, "%s.floats", sum->name), sum, expr_cast(arena, DTYPE_F32, factor));
 	if (!w.load || !w.one || expr_has(factor, 1u << EXPR_SELECT | 1u << EXPR_INDEX))
 		return NULL;
 	struct definition *of = w.load->of, *made = NULL;
@@ -291,14 +269,15 @@ bool sum_in_floats(struct program *program, struct definition *sum, bool roomy, 
 		        expr_cast(arena, DTYPE_F32, sum->start));
 		offset = NULL;
 	}
+	struct definition *floats = NULL;
 	for (int n = 0; n < count; n++) {
 		struct part part = nth_part(sum, v, each, n);
-		struct definition *floats = part_in_floats(program, sum, &part, start, terms);
+		floats = part_in_floats(program, sum, &part, start, terms);
 		const struct expr *one = expr_cast(arena, DTYPE_I32, expr_load_own(arena, floats));
 		body = body ? expr_scalar(arena, SCALAR_add, body, one, NULL) : one;
-		if (count == 1 && !offset)
-			push(arena, &sums->all, (struct exact_sum){ sum, floats });
 	}
+	if (count == 1 && !offset)
+		push(arena, &sums->all, (struct exact_sum){ sum, floats });
 	program_move(program, before, sum);
 	become_map(sum, offset ? expr_scalar(arena, SCALAR_add, body, offset, NULL) : body);
 	return true;
