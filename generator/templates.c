@@ -60,7 +60,7 @@ static struct own_files list_files(struct build *build, const char *directory)
 /* Templates of which the JIT's menu was made when ingot was. */
 static bool is_of_menu(const char *name)
 {
-	return !strcmp(name, "c/jit_menu.jinja") || !strcmp(name, "c/jit_entry.jinja")
+	return !strncmp(name, "c/jit_menu", 10) || !strcmp(name, "c/jit_entry.jinja")
 	        || !strcmp(name, "c/jit_table.jinja") || !strncmp(name, "onnx/menu/", 10);
 }
 

@@ -26,9 +26,8 @@ bool lanes_lie(enum dtype type)
 	return type == DTYPE_F32 || type == DTYPE_F64 || type == DTYPE_I32 || type == DTYPE_I64 || type == DTYPE_U64;
 }
 
-enum {
-	DOUBLE_COST = 8
-}; /* from here on vectors have no instruction for doubles: the C library's functions take the time */
+/* From here on vectors have no instruction for doubles: the C library's functions take the time. */
+enum { DOUBLE_COST = 8 };
 /* Rows that ask for an order; those whose bits are the same with a sign or without. */
 static const uint64_t ordered = UINT64_C(1) << SCALAR_less | UINT64_C(1) << SCALAR_greater
         | UINT64_C(1) << SCALAR_less_equal | UINT64_C(1) << SCALAR_greater_equal | UINT64_C(1) << SCALAR_max

@@ -2,7 +2,8 @@
  *
  * What no instruction of the target multiplies as words (products.c) then takes the tiles and windows of floats: i is
  * int32(sum(k) float(x - zx) * float(w - zw)), where the constants show that no sum can be larger.  Whoever reads
- * float(i) reads the sum itself.  A sum that may be larger is that of a few parts of its terms, each of which may not. */
+ * float(i) reads the sum itself.  A sum that may be larger is that of a few parts of its terms, each of which may
+ * not. */
 #include "kernels/kernels.h"
 
 enum { EXACT_MOST = 1 << 24, PARTS_MOST = 32 };
@@ -151,7 +152,7 @@ static const struct expr *with_choice(struct arena *arena, struct choosing *c, c
 
 static bool is_zero(const struct expr *e)
 {
-	return e->kind == EXPR_NUMBER  ? !e->integer
+	return e->kind == EXPR_NUMBER  ? !e->integer && !e->number
 	        : e->kind == EXPR_CAST ? is_zero(e->arg[0])
 	                               : e->kind == EXPR_SCALAR && e->row == SCALAR_sub && e->arg[0] == e->arg[1];
 }

@@ -8,11 +8,12 @@
 #include "ingot/mode.h"
 
 enum {
+	/* Of one local row, or of a whole array where there are no outer loops: anywhere, on a short stack, and there of
+	 * words (products.c), which are made of an image. */
+	ROW_BYTES = INGOT_LOCAL_BYTES,
 	SHORT_ROW_BYTES = 12 << 10,
-	WORDS_ROW_BYTES =
-	        1 << 10, /* what words (products.c) are made of is an image: on a short stack only a small one */
-	ROW_BYTES = INGOT_LOCAL_BYTES
-}; /* of one local row, or of a whole array where there are no outer loops; on a short stack */
+	WORDS_ROW_BYTES = 1 << 10
+};
 
 /* ---- epilogues ---- */
 struct uses {

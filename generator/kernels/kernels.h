@@ -219,8 +219,8 @@ struct lowered *lower(
         const struct program *, const struct target *, enum optimise, const struct placing_options *); /* NULL: none */
 
 void find_branches(struct lowered *); /* branch.c: which kernels the schedule runs only where a condition holds */
-void split_groups(
-        struct program *, const struct target *); /* groups.c: grouped sums get the group as a variable of its own */
+/* groups.c: grouped sums get the group as a variable of its own. */
+void split_groups(struct program *, const struct target *);
 void separate_windows(struct program *, const struct target *); /* windows.c: pads apart; maxima axis by axis */
 void keep_narrow(struct program *); /* narrow.c: weights of few bytes are widened where they are read */
 void place(struct lowered *);       /* modes.c: virtual definitions are inlined; the others get a mode and readers */
@@ -410,8 +410,7 @@ struct contraction {
 	double a_block;   /* bytes of a that a block of rows reads over all terms */
 	bool interleaved; /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
 	struct definition *packed; /* the constant b as the blob holds it */
-	bool bytes; /* packed words of two terms of 16 bits that are bytes: two terms' share one, bytes 0 and 2, 1 and 3
-	             */
+	bool bytes; /* packed words of two terms of 16 bits are bytes: two of them share one, bytes 0 and 2, 1 and 3 */
 
 	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
 	struct pool {

@@ -170,13 +170,14 @@ struct panel {
 	int64_t batch, start, width, terms; /* its first column, and how many */
 };
 
-/* Of words, or of as few bytes as the constant's elements have: word j of term k of a panel; at < 0: 0. */
+/* Words, or as few bytes as the constant's elements have. */
 struct moving {
 	const struct contraction *c;
 	size_t bytes;
 	const void *from;
 	void *to;
 };
+/* Element `at` becomes word j of term k of a panel; at < 0: 0 does. */
 static void move_element(const struct moving *m, int64_t at, int64_t k, int64_t width, int64_t j)
 {
 	int16_t halves[2] = { 0, 0 };
