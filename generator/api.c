@@ -2,6 +2,7 @@
 #include "ingot/ingot.h"
 #include "engine.h"
 #include "jit/jit.h"
+#include <locale.h>
 #include <stdlib.h>
 
 enum state { STAGE_CLOSED, STAGE_OPEN, STAGE_DEFINED, STAGE_COMPILED };
@@ -20,6 +21,7 @@ struct ingot_model {
 	struct jit_module *module;
 	enum state stage;
 	bool ran;
+	locale_t plain, callers; /* "C", and what the calling thread had */
 	VECTOR(struct port) inputs, outputs;
 };
 
@@ -29,11 +31,19 @@ _Static_assert(INGOT_MODEL_USAGE == (int)EXIT_USAGE && INGOT_MODEL_INVALID == (i
                 && INGOT_MODEL_LIMIT == (int)EXIT_LIMIT,
         "a status is an exit code");
 
-/* Begins a call: what the last one left is gone. */
+/* Begins a call: what the last one left is gone, and numbers are read and written as "C" has them, by this thread and
+ * libtcc on it, until the call ends. */
 static void begin(struct ingot_model *m)
 {
 	m->build.code = EXIT_RIGHT;
 	*m->build.message = *m->build.detail = 0;
+	m->callers = uselocale(m->plain);
+}
+
+static enum ingot_model_status end(struct ingot_model *m)
+{
+	uselocale(m->callers);
+	return (enum ingot_model_status)m->build.code;
 }
 
 static enum ingot_model_status refuse(struct ingot_model *m, const char *message)
@@ -41,7 +51,7 @@ static enum ingot_model_status refuse(struct ingot_model *m, const char *message
 	begin(m);
 	m->build.code = EXIT_USAGE;
 	strncpy(m->build.message, message, sizeof m->build.message - 1);
-	return INGOT_MODEL_USAGE;
+	return end(m);
 }
 
 /* ---- ports ---- */
@@ -104,7 +114,11 @@ static enum ingot_model_status open_model(struct ingot_model **out, const char *
 	build_init(&m->build);
 	if (m->build.code)
 		return (enum ingot_model_status)m->build.code;
+	m->plain = newlocale(LC_ALL_MASK, "C", NULL);
+	begin(m);
 	if (BUILD_TRY(&m->build)) {
+		if (!m->plain)
+			fail(&m->build, EXIT_LIMIT, NULL, "out of memory");
 		m->options.model = arena_copy(m->build.arena, name, strlen(name));
 		target_native_check(&m->build);
 		m->options.target = target_native();
@@ -114,7 +128,7 @@ static enum ingot_model_status open_model(struct ingot_model **out, const char *
 		describe(m);
 		m->stage = STAGE_OPEN;
 	}
-	return (enum ingot_model_status)m->build.code;
+	return end(m);
 }
 
 enum ingot_model_status ingot_open(struct ingot_model **model, const char *path)
@@ -141,7 +155,7 @@ enum ingot_model_status ingot_set_dim(struct ingot_model *m, const char *name, i
 		pass_bind(m->model->graph, &binding, 1);
 		describe(m);
 	}
-	return (enum ingot_model_status)m->build.code;
+	return end(m);
 }
 
 enum ingot_model_status ingot_set_elements(struct ingot_model *m, const char *name, const char *holds)
@@ -155,7 +169,7 @@ enum ingot_model_status ingot_set_elements(struct ingot_model *m, const char *na
 		pass_holdings(m->model->graph, &holding, 1, false);
 		describe(m);
 	}
-	return (enum ingot_model_status)m->build.code;
+	return end(m);
 }
 
 enum ingot_model_status ingot_set_value(struct ingot_model *m, const char *name, const char *values)
@@ -169,7 +183,7 @@ enum ingot_model_status ingot_set_value(struct ingot_model *m, const char *name,
 		pass_values(m->model->graph, &saying, 1, false);
 		describe(m);
 	}
-	return (enum ingot_model_status)m->build.code;
+	return end(m);
 }
 
 enum ingot_model_status ingot_set_algorithms(struct ingot_model *m, enum ingot_algorithms algorithms)
@@ -182,7 +196,7 @@ enum ingot_model_status ingot_set_algorithms(struct ingot_model *m, enum ingot_a
 		return refuse(m, "no such algorithms");
 	begin(m);
 	m->options.algorithms = algorithms == INGOT_DIRECT ? ALGORITHMS_DIRECT : ALGORITHMS_FAST;
-	return INGOT_MODEL_OK;
+	return end(m);
 }
 
 const char *ingot_model_numbers(const struct ingot_model *m) { return m && m->model ? m->model->numbers : NULL; }
@@ -210,7 +224,7 @@ enum ingot_model_status ingot_compile(struct ingot_model *m, enum ingot_engine e
 		m->engine = engine_open(m->model, kinds[engine]);
 		m->stage = STAGE_COMPILED;
 	}
-	return (enum ingot_model_status)m->build.code;
+	return end(m);
 }
 
 /* ---- running ---- */
@@ -234,7 +248,7 @@ enum ingot_model_status ingot_set_input(struct ingot_model *m, size_t i, const v
 		return refuse(m, "the model has no such input");
 	begin(m);
 	m->inputs.at[i].input = data;
-	return INGOT_MODEL_OK;
+	return end(m);
 }
 
 enum ingot_model_status ingot_set_output(struct ingot_model *m, size_t i, void *data)
@@ -246,7 +260,7 @@ enum ingot_model_status ingot_set_output(struct ingot_model *m, size_t i, void *
 	begin(m);
 	m->outputs.at[i].output = data ? data : m->outputs.at[i].own;
 	m->ran = false;
-	return INGOT_MODEL_OK;
+	return end(m);
 }
 
 enum ingot_model_status ingot_run(struct ingot_model *m)
@@ -280,7 +294,7 @@ enum ingot_model_status ingot_run(struct ingot_model *m)
 		free(used_outputs);
 	}
 	m->ran = !m->build.code;
-	return (enum ingot_model_status)m->build.code;
+	return end(m);
 }
 
 const void *ingot_result(const struct ingot_model *m, size_t i)
@@ -314,7 +328,7 @@ enum ingot_model_status ingot_model_module(struct ingot_model *m, const struct i
 		}
 		*module = jit_module_descriptor(m->module);
 	}
-	return (enum ingot_model_status)m->build.code;
+	return end(m);
 }
 
 const char *ingot_model_message(const struct ingot_model *m) { return m ? m->build.message : "out of memory"; }
@@ -327,5 +341,7 @@ void ingot_close(struct ingot_model *m)
 		engine_close(m->engine);
 	jit_module_close(m->module);
 	build_release(&m->build);
+	if (m->plain)
+		freelocale(m->plain);
 	free(m);
 }

@@ -288,7 +288,7 @@ static struct attribute parse_item(struct scan *s, struct graph *graph)
 		struct number number = scan_number(s);
 		a.kind = number.is_float ? ATTRIBUTE_FLOAT : ATTRIBUTE_INT;
 		if (number.is_float)
-			a.f = number_float(s, &number);
+			a.f = strtof(number.text, NULL);
 		else
 			a.i = number_int(s, &number);
 	}

@@ -1,8 +1,6 @@
 /* text_scan.c: characters -> words. */
 #include "frontends/text_scan.h"
 #include <errno.h>
-#include <locale.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 static const char *place(struct scan *s)
@@ -169,34 +167,16 @@ struct number scan_number(struct scan *s)
 	return number;
 }
 
-/* The C locale, as the program's may write numbers with a comma; made once and kept. */
-static locale_t plain;
-static pthread_once_t plain_once = PTHREAD_ONCE_INIT;
-static void make_plain(void) { plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
-
-static locale_t plain_locale(struct scan *s)
-{
-	pthread_once(&plain_once, make_plain);
-	if (!plain)
-		fail(s->reader->build, EXIT_LIMIT, NULL, "out of memory for the C locale");
-	return plain;
-}
-
-float number_float(struct scan *s, const struct number *number)
-{
-	return strtof_l(number->text, NULL, plain_locale(s));
-}
-
 float scan_float(struct scan *s)
 {
 	struct number number = scan_number(s);
-	return number_float(s, &number);
+	return strtof(number.text, NULL);
 }
 
 double scan_double(struct scan *s)
 {
 	struct number number = scan_number(s);
-	return strtod_l(number.text, NULL, plain_locale(s));
+	return strtod(number.text, NULL);
 }
 
 int64_t number_int(struct scan *s, const struct number *number)

@@ -28,7 +28,6 @@ struct number {
 };
 bool scan_at_float_word(struct scan *);
 struct number scan_number(struct scan *);
-float number_float(struct scan *, const struct number *);
 int64_t number_int(struct scan *, const struct number *);
 int64_t scan_int(struct scan *);
 uint64_t scan_unsigned(struct scan *);

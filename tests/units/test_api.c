@@ -1,7 +1,10 @@
-/* test_api.c: libingot's interface: one way through, every refusal, several threads, memory that forbids code. */
+/* test_api.c: libingot's interface: one way through, every refusal, several threads, memory that forbids code, a locale of a
+ * decimal comma. */
 #include "unit.h"
 #include <ingot/ingot.h>
+#include <locale.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -15,7 +18,7 @@ static const char text[] = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
                            "{%s}, int64[2] flat = {-1, 64}>\n"
                            "{\n"
                            "  c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (image, filter, bias)\n"
-                           "  r = Relu (c)\n"
+                           "  r = LeakyRelu <alpha = 0.3> (c)\n"
                            "  p = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r)\n"
                            "  f = Reshape (p, flat)\n"
                            "  m = MatMul (f, weight)\n"
@@ -311,7 +314,7 @@ static int in_child(int (*body)(void))
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
 }
 
-static int compile_once(void)
+static int compile_with(enum ingot_engine engine, float *scores)
 {
 	struct ingot_model *model;
 	char *bytes = model_text();
@@ -319,15 +322,23 @@ static int compile_once(void)
 	if (!status)
 		status = ingot_set_dim(model, "N", 2);
 	if (!status)
-		status = ingot_compile(model, INGOT_JIT);
+		status = ingot_compile(model, engine);
 	if (!status)
 		status = ingot_set_input(model, 0, image);
 	if (!status)
 		status = ingot_run(model);
+	if (!status)
+		memcpy(scores, ingot_result(model, 0), 10 * sizeof *scores);
 	if (status == INGOT_MODEL_ENVIRONMENT && !strstr(ingot_model_message(model), "executable memory"))
 		status = 99;
 	ingot_close(model);
 	return (int)status;
+}
+
+static int compile_once(void)
+{
+	float scores[10];
+	return compile_with(INGOT_JIT, scores);
 }
 
 enum { SET_MDWE = 65, REFUSE_EXEC_GAIN = 1, NO_MDWE = 77 };
@@ -358,6 +369,57 @@ static void no_file_opened(void **state)
 		skip();
 	set_image();
 	assert_int_equal(in_child(without_files), INGOT_MODEL_OK);
+}
+
+enum { NO_LOCALE = 100, OTHER_BITS };
+
+/* Makes a locale of a decimal comma, and goes on in it. */
+static int speak_comma(void)
+{
+	static const char source[] = "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\ngrouping 3;3\n"
+	                             "END LC_NUMERIC\n";
+	char folder[] = "/tmp/ingot-locale-XXXXXX", command[256];
+	if (!mkdtemp(folder) || setenv("LOCPATH", folder, 1))
+		return 0;
+	snprintf(command, sizeof command, "cd %s && cat >source && localedef -c -i ./source ./comma >log 2>&1", folder);
+	FILE *made = popen(command, "w");
+	if (made) {
+		fputs(source, made);
+		pclose(made); /* localedef warns of what else a locale has: setlocale says whether this one is there */
+	}
+	const char *now = setlocale(LC_NUMERIC, "comma");
+	snprintf(command, sizeof command, "rm -r %s", folder);
+	return !system(command) && now && *localeconv()->decimal_point == ',';
+}
+
+/* What is refused ends in the caller's locale, too. */
+static int with_comma(void)
+{
+	const char *bytes = model_text();
+	float want[10], got[10];
+	struct ingot_model *model;
+	int last = have_jit() ? INGOT_JIT : INGOT_C;
+	if (compile_with(INGOT_INTERPRETER, want) || !speak_comma())
+		return NO_LOCALE;
+	for (int e = INGOT_INTERPRETER; e <= last; e++)
+		if (compile_with((enum ingot_engine)e, got) || memcmp(got, want, sizeof want)
+		        || *localeconv()->decimal_point != ',')
+			return OTHER_BITS;
+	int status = ingot_open_memory(&model, bytes, strlen(bytes) / 2, "net.txt");
+	ingot_close(model);
+	return *localeconv()->decimal_point != ',' ? OTHER_BITS : status;
+}
+
+static void comma(void **state)
+{
+	(void)state;
+	set_image();
+	int got = in_child(with_comma);
+	if (got == NO_LOCALE) {
+		print_message("no localedef, or no locales of one's own here: skipped\n");
+		skip();
+	}
+	assert_int_equal(got, INGOT_MODEL_INVALID);
 }
 
 static long resident_pages(void)
@@ -398,6 +460,7 @@ int main(void)
 		cmocka_unit_test(threads),
 		cmocka_unit_test(hardened_process),
 		cmocka_unit_test(no_file_opened),
+		cmocka_unit_test(comma),
 		cmocka_unit_test(memory_is_flat),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,8 +13,7 @@
  * Nothing here prints or exits: each call returns a status, and ingot_model_message says more.  A model belongs to one
  * thread at a time.  Several models may be open at once, and be used by several threads at once; libtcc compiles one
  * after the other, under a lock of its own.  Tensors are dense, in C order (the last dim varies fastest), in the
- * machine's byte order.  Numbers are read and written as the locale has them: LC_NUMERIC has to have a decimal point of
- * ".", as "C" has it, wherever a program calls setlocale.
+ * machine's byte order.  The program's locale changes nothing.
  *
  * Strict arithmetic: every engine gives the same bits, and row i of a batch those of a batch of one. */
 #ifndef INGOT_INGOT_H
