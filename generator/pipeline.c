@@ -61,7 +61,7 @@ static struct model *read_model(struct build *build, const struct options *optio
 	graph_check(model->graph);
 	model_rename(model);
 	pass_strings(model->graph);
-	templates_check(build, options->templates, model->graph);
+	templates_check(build, options->templates, options->some ? NULL : model->graph);
 	model->graph->templates = options->templates;
 	model->graph->exact = options->declared && !strcmp(options->declared, "exact");
 	VECTOR(struct binding) dims = { 0 }, later = { 0 };

@@ -12,6 +12,7 @@ struct own_files {
 	struct build *build;
 	const char *directory;
 	VECTOR(const char *) names; /* "c/loops.jinja" */
+	bool more;                  /* than are looked at */
 };
 
 static bool ends(const char *name, const char *ending)
@@ -31,13 +32,14 @@ static void list_folder(struct own_files *files, const char *below, int depth)
 {
 	struct build *build = files->build;
 	DIR *folder = opendir(arena_printf(build->arena, "%s/%s", files->directory, below));
-	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+	for (struct dirent *entry; folder && !files->more && (entry = readdir(folder));) {
 		struct stat status;
 		const char *name = arena_printf(build->arena, "%s%s%s", below, *below ? "/" : "", entry->d_name);
-		if (is_note(entry->d_name) || files->names.count == FILES_MOST
+		if (is_note(entry->d_name)
 		        || stat(arena_printf(build->arena, "%s/%s", files->directory, name), &status))
 			continue;
-		if (S_ISDIR(status.st_mode) && depth < FOLDERS_DEEP)
+		files->more = depth > FOLDERS_DEEP || files->names.count == FILES_MOST;
+		if (S_ISDIR(status.st_mode) && !files->more)
 			list_folder(files, name, depth + 1);
 		else if (S_ISREG(status.st_mode))
 			push(build->arena, &files->names, name);
@@ -48,10 +50,16 @@ static void list_folder(struct own_files *files, const char *below, int depth)
 
 static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
+/* directory: NULL where there is none. */
 static struct own_files list_files(struct build *build, const char *directory)
 {
 	struct own_files files = { .build = build, .directory = directory };
-	list_folder(&files, "", 0);
+	if (directory)
+		list_folder(&files, "", 0);
+	if (files.more)
+		fail(build, EXIT_USAGE, directory,
+		        "holds more than %d files, or folders more than %d deep: a folder of templates holds fewer",
+		        FILES_MOST, FOLDERS_DEEP);
 	if (files.names.count)
 		qsort(files.names.at, files.names.count, sizeof *files.names.at, by_name);
 	return files;
@@ -152,7 +160,7 @@ static const char *nearest_file(struct build *build, const char *name)
 
 void templates_check(struct build *build, const char *directory, const struct graph *graph)
 {
-	const struct own_files files = directory ? list_files(build, directory) : (struct own_files){ .build = build };
+	const struct own_files files = list_files(build, directory);
 	for (size_t i = 0; i < files.names.count; i++) {
 		const char *name = files.names.at[i], *op = operator_of(build->arena, name);
 		bool built_in = embedded_find(name) && !is_of_menu(name);
@@ -163,42 +171,30 @@ void templates_check(struct build *build, const char *directory, const struct gr
 	}
 }
 
-static bool has_built_in(struct build *build, const char *directory, const char *name)
+/* By bit, the shapes whose kernels a built-in template of that name prints; all, of what kernels are made of. */
+static uint32_t shapes_of(struct arena *arena, const char *name)
 {
-	struct stat status;
-	return directory && embedded_find(name) && !stat(arena_printf(build->arena, "%s/%s", directory, name), &status);
-}
-
-/* Of the files that kernels' templates include, or words are made of. */
-static bool is_part_of_kernels(const char *name)
-{
-	if (strncmp(name, "c/", 2) && strncmp(name, "common/", 7))
-		return false;
+	if (!embedded_find(name) || !strncmp(name, "c/jit_", 6))
+		return 0;
 	for (int s = 0; s < SHAPE_COUNT; s++)
-		if (!strncmp(name, "c/", 2) && !strncmp(name + 2, shapes[s].name, strlen(shapes[s].name))
-		        && !strcmp(name + 2 + strlen(shapes[s].name), ".jinja"))
-			return false;
-	return strncmp(name, "c/jit_", 6) != 0;
+		if (!strcmp(name, arena_printf(arena, "c/%s.jinja", shapes[s].name)))
+			return 1u << s;
+	return strncmp(name, "c/", 2) && strncmp(name, "common/", 7) ? 0 : (1u << SHAPE_COUNT) - 1;
 }
 
 uint32_t templates_shapes(struct build *build, const char *directory)
 {
 	uint32_t written = 0;
-	const struct own_files files = directory ? list_files(build, directory) : (struct own_files){ .build = build };
+	const struct own_files files = list_files(build, directory);
 	for (size_t i = 0; i < files.names.count; i++)
-		if (embedded_find(files.names.at[i]) && is_part_of_kernels(files.names.at[i]))
-			return (1u << SHAPE_COUNT) - 1;
-	for (int s = 0; s < SHAPE_COUNT; s++)
-		written |= (uint32_t)has_built_in(
-		                   build, directory, arena_printf(build->arena, "c/%s.jinja", shapes[s].name))
-		        << s;
+		written |= shapes_of(build->arena, files.names.at[i]);
 	return written;
 }
 
 const struct own_operator *templates_operators(struct build *build, const char *directory, size_t *count)
 {
 	VECTOR(struct own_operator) made = { 0 };
-	const struct own_files files = directory ? list_files(build, directory) : (struct own_files){ .build = build };
+	const struct own_files files = list_files(build, directory);
 	for (size_t i = 0; i < files.names.count; i++) {
 		const char *op = operator_of(build->arena, files.names.at[i]);
 		size_t k = 0;

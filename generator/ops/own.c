@@ -48,7 +48,7 @@ const char *own_way(const struct node *node)
 	const char *name = own_name(node), *family = kernels_of(node)[0];
 	if (!*node->domain || !strncmp(node->domain, "ai.onnx", 7) || !strcmp(node->domain, "ingot"))
 		return "";
-	if (family) /* templates_check lets neither stand alone, but for a folder's own use */
+	if (family) /* which another file of the folder mentions: templates_check refuses it else */
 		return arena_printf(arena, "; %s/%s.jinja needs onnx/%s.shape beside it", family, name, name);
 	return arena_printf(arena,
 	        "; onnx/%s.jinja in the folder of --templates would say what it is, c/%s.jinja and onnx/%s.shape "
@@ -130,15 +130,15 @@ static struct tensor output_of(struct naming *n, const struct tensor *said)
 }
 
 /* ---- the body ---- */
-static struct tensor *zeros(struct graph *graph, const struct tensor *like)
+static struct tensor *zeros(const struct repeating *r, const struct tensor *like)
 {
-	struct build *build = graph->build;
+	static const uint8_t zero[16] = { 0 };
 	int64_t extents[MAX_RANK] = { 0 };
 	for (int d = 0; d < like->rank; d++)
 		extents[d] = like->dims[d].extent;
-	size_t bytes = dtype_bytes(like->type, (size_t)tensor_elements(build, like));
-	return graph_constant_borrowed(
-	        graph, like->name, like->type, like->rank, extents, arena_array(build->arena, bytes + 1, 1));
+	struct tensor *const in[] = { graph_constant(r->body, like->name, like->type, 0, NULL, zero),
+		graph_constant(r->body, "shape", DTYPE_I64, 1, (int64_t[]){ like->rank }, extents) };
+	return bodies_add(r->bodies, r->body, r->node, "", "Expand", 2, in, 0, NULL, NULL);
 }
 
 /* Whether the text makes what the other file says. */
@@ -162,7 +162,7 @@ static void say_outputs(struct naming *n, const struct graph *head, struct repea
 		if (told)
 			compare(n, r->inside->out[k], &said);
 		else
-			r->inside->out[k] = zeros(r->body, &said);
+			r->inside->out[k] = zeros(r, &said);
 	}
 }
 

@@ -2,6 +2,7 @@
 and, on a GPU's words, the emulator; what is wrong in them is told with its place, and what nothing reads is refused."""
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -33,8 +34,8 @@ own (float[2,3] x, float[3] b, bool c) => (y, z)
 bad = 0
 
 
-def run(*arguments):
-    done = subprocess.run([ingot, *arguments], capture_output=True, text=True)
+def run(*arguments, limit=resource.RLIM_INFINITY):
+    done = subprocess.run([ingot, *arguments], capture_output=True, text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
     return done.returncode, done.stdout + done.stderr
 
 
@@ -124,6 +125,20 @@ with tempfile.TemporaryDirectory() as folder:
         for target in ("c", "jit") if "C that" in what else ("jit",):
             found, told = run("run", "own.onnxtxt", "--input", "in.npz", "--target", target, "--templates", folder)
             expect(f"{what} by {target}", found == code and all(part in told for part in parts) or "no libtcc" in told, f"{found} {told}")
+    # Of several graphs one has the node; what has no body is no tensor that generation makes.
+    open("plain.onnxtxt", "w").write('<ir_version: 8, opset_import: ["" : 17]>\nplain (float[4] x) => (y) { y = Relu (x) }')
+    open("other.onnxtxt", "w").write('<ir_version: 8, opset_import: ["" : 17]>\nother (float[4] x) => (y) { y = Zork (x) }')
+    os.makedirs("several/onnx")
+    open("several/onnx/Zork.jinja", "w").write("Zork (x) => (y)\n{\n\ty = Neg (x)\n}\n")
+    code, told = run("build", "plain.onnxtxt", "other.onnxtxt", "--name", "two", "--no-compile", "-o", "two", "--templates", "several")
+    expect("of several graphs one has the node", code == 0, told)
+    open("large.onnxtxt", "w").write(MODEL.format(scale=0.5).replace("float[2,3] x", "float[30000,30000] x").replace("float[3] b", "float[30000] b"))
+    code, told = run("build", "large.onnxtxt", "--no-compile", "-o", "large", "--templates", kernel, limit=2 << 30)
+    expect("outputs of 3.6 GB", code == 0, told)
+    os.makedirs("bottomless/c")
+    os.symlink("..", "bottomless/c/again")
+    code, told = run("info", "own.onnxtxt", "--templates", "bottomless")
+    expect("a folder that has no end", code == 2 and "folders more than 8 deep" in told, told)
     for name, part in (("c/lops.jinja", "did you mean c/loops.jinja?"), ("op/onnx/Mish.jinja", "Mish is an operator that no function body says"), ("onnx/Hardmx.jinja", "did you mean onnx/Hardmax.jinja?"),
                        ("c/jit_menu_typed.jinja", "")):
         folder = "unread" + name.replace("/", "_")
