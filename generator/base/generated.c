@@ -11,30 +11,32 @@ static long line_of(const char *message)
 	return 0;
 }
 
-const char *generated_line(struct build *build, const char *message, const char *text, size_t count)
+/* "c/my.Foo.jinja" of the comment that stands before a kernel; NULL: the line is none. */
+static const char *template_of(struct arena *arena, const char *line, size_t length)
 {
 	static const char ending[] = ".jinja";
+	const char *at = length > 2 && !memcmp(line, "/*", 2) ? memmem(line, length, ending, sizeof ending - 1) : NULL;
+	const char *from = at;
+	while (from && from > line && from[-1] != ' ')
+		from--;
+	return at ? arena_copy(arena, from, (size_t)(at - from) + sizeof ending - 1) : NULL;
+}
+
+const char *generated_line(struct build *build, const char *message, const char *text, size_t count)
+{
 	const char *end = text + count, *made = NULL;
-	size_t made_count = 0;
 	for (long line = line_of(message); line > 0 && text < end; line--) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
-		size_t length = (size_t)((stop ? stop : end) - text);
-		for (size_t i = sizeof ending - 1; length > 2 && !memcmp(text, "/*", 2) && i <= length; i++)
-			if (!memcmp(text + i - (sizeof ending - 1), ending,
-			            sizeof ending - 1)) { /* a kernel's comment */
-				made = text + i;
-				for (made_count = 0; made > text && made[-1] != ' '; made_count++)
-					made--;
-				break;
-			}
-		while (line == 1 && length && (*text == ' ' || *text == '\t')) {
-			text++;
-			length--;
+		stop = stop ? stop : end;
+		const char *template = template_of(build->arena, text, (size_t)(stop - text));
+		made = template ? template : made;
+		if (line == 1 && made) {
+			while (text < stop && (*text == ' ' || *text == '\t'))
+				text++;
+			int length = stop - text < 200 ? (int)(stop - text) : 200;
+			return arena_printf(build->arena, "; %s made this line: %.*s", made, length, text);
 		}
-		if (line == 1 && made)
-			return arena_printf(build->arena, "; %.*s made this line: %.*s", (int)made_count, made,
-			        (int)(length < 200 ? length : 200), text);
-		text = stop ? stop + 1 : end;
+		text = stop + (stop < end);
 	}
 	return "";
 }

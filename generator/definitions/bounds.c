@@ -141,8 +141,8 @@ static double most_of_definition(const struct definition *d, int depth)
 	if (d->source != SOURCE_COMPUTED || !(sum || d->reduce == REDUCE_NONE) || d->lies)
 		return INFINITY;
 	double terms = sum ? (double)definition_terms(d) : 1;
-	most = terms * (1 + terms * 0x1p-22) * most_of(d->body, depth - 1);
-	return d->start ? most + most_of(d->start, depth - 1) : most;
+	most = terms * most_of(d->body, depth - 1) + (d->start ? most_of(d->start, depth - 1) : 0);
+	return most * (1 + terms * 0x1p-22); /* each addition rounds */
 }
 
 static double most_of_scalar(const struct expr *e, int depth)

@@ -43,9 +43,8 @@ static struct definition *zeroed(struct program *program, const struct definitio
 	return define_constant(program, of->name, of->type, of->rank, of->extents, data);
 }
 
-static struct definition *flushed(const void *user, struct definition *of)
+static struct definition *flushed(struct flushing *f, struct definition *of)
 {
-	struct flushing *f = (struct flushing *)(uintptr_t)user;
 	int64_t denormals = 0, count = definition_elements(of);
 	if (of->source != SOURCE_CONSTANT || (of->type != DTYPE_F32 && of->type != DTYPE_F64 && of->type != DTYPE_BF16))
 		return of;
@@ -59,6 +58,13 @@ static struct definition *flushed(const void *user, struct definition *of)
 	struct seen seen = { of, denormals && !f->counts ? zeroed(f->program, of) : of };
 	push(f->program->arena, &f->seen, seen);
 	return seen.becomes;
+}
+
+static const struct expr *flush_load(void *user, const struct expr *load)
+{
+	struct flushing *f = user;
+	struct definition *of = flushed(f, load->of);
+	return of == load->of ? load : expr_load(f->program->arena, of, load->at);
 }
 
 struct asking {
@@ -93,13 +99,13 @@ static void flush(struct flushing *f)
 	for (size_t i = 0; i < count; i++) {
 		struct definition *d = program->all.at[i];
 		if (d->products)
-			d->body = expr_redirect(program->arena, d->body, flushed, f);
+			d->body = expr_map_loads(program->arena, d->body, flush_load, f);
 		if (!d->operand)
 			continue;
 		const struct expr **operand = arena_new_array(program->arena, const struct expr *, d->operands);
 		for (int o = 0; o < d->operands; o++)
 			operand[o] = is_factor(d->repeat->body, d->repeat->body->inputs.at[o])
-			        ? expr_redirect(program->arena, d->operand[o], flushed, f)
+			        ? expr_map_loads(program->arena, d->operand[o], flush_load, f)
 			        : d->operand[o];
 		d->operand = operand;
 	}

@@ -301,8 +301,7 @@ static void repeat(struct run *run, const struct definition *base)
 	if (r->own && !r->own->told)
 		fail(all->build, EXIT_UNSUPPORTED, r->own->node->where,
 		        "is a kernel alone, which the interpreter cannot run; onnx/%s.jinja in the folder of "
-		        "--templates "
-		        "would say what it means",
+		        "--templates would say what it means",
 		        r->own->name);
 	struct run *round = run->rounds = run_new(r->body, run->memories.math);
 	run_tables(round);

@@ -240,8 +240,8 @@ const int64_t *node_ints(const struct node *, const char *name, size_t *count);
 int64_t tensor_elements(struct build *, const struct tensor *);
 /* One element of a constant of an integer type or bool (also below 8 bits) / of F32 and F64; asserts otherwise. */
 int64_t tensor_int(const struct tensor *, size_t i);
-struct tensor tensor_told(
-        const struct tensor *); /* of bytes that stand for strings: type and rank as the model has them */
+/* Of bytes that stand for strings: type and rank as the model has them; else the tensor. */
+struct tensor tensor_told(const struct tensor *);
 double tensor_float(const struct tensor *, size_t i);
 struct asked *graph_asked(const struct graph *, const char *symbol); /* NULL: it is none of those */
 bool tensor_is_known(const struct tensor *); /* type, rank and all extents; of a list: its elements', all */
