@@ -74,6 +74,7 @@ static double measure_read(float (*loop)(const float *, long), const float *from
 	return best;
 }
 
+/* From [0, 1). */
 static float next_drawn(uint64_t *seed)
 {
 	*seed = *seed * 6364136223846793005u + 1442695040888963407u;

@@ -64,6 +64,7 @@ const struct index *index_mod(struct arena *, const struct index *, int64_t by);
 void index_range(const struct index *, int64_t *low, int64_t *high);             /* bounds, inclusive */
 bool index_equal(const struct index *, const struct index *);
 int index_compare(const struct index *, const struct index *); /* an order of them: no address is in it */
+int64_t gcd(int64_t, int64_t);
 bool index_is_constant(const struct index *, int64_t *value);
 bool index_is_var(const struct index *, int *var);   /* exactly one variable, factor 1, constant 0 */
 int64_t index_factor(const struct index *, int var); /* of the plain variable; 0 where it is not there */

@@ -6,7 +6,7 @@
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
 static int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
-static int64_t gcd(int64_t a, int64_t b)
+int64_t gcd(int64_t a, int64_t b)
 {
 	a = a < 0 ? -a : a;
 	b = b < 0 ? -b : b;

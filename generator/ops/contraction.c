@@ -220,9 +220,8 @@ struct phases {
 
 static struct phases phases_of(const struct window *window, int d, bool apart)
 {
-	int64_t phases = 1;
-	while ((apart || window->dilation[d] == 1) && phases * window->dilation[d] % window->stride[d])
-		phases++;
+	int64_t stride = window->stride[d], dilation = window->dilation[d],
+	        phases = apart || dilation == 1 ? stride / gcd(stride, dilation) : 1;
 	return (struct phases){ (window->kernel[d] + phases - 1) / phases, phases };
 }
 
