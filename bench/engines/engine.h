@@ -38,7 +38,8 @@ extern const struct network network;
 struct engine {
 	char name[32]; /* as in the table: onnxruntime, openvino-2 */
 	int threads;
-	bool pooled; /* its second thread is of `parallel` */
+	bool pooled;                           /* its second thread is of team.c */
+	const struct ingot_parallel *parallel; /* what ingot's library gets; NULL: it runs alone */
 	bool (*run)(struct engine *);
 	bool (*finish)(struct engine *); /* after the last run: brings outputs into data; or NULL */
 	void *session, *in[TENSORS_MOST], *out[TENSORS_MOST]; /* the engine's own handles */
@@ -54,6 +55,10 @@ bool onnxruntime_open(struct engine *);
 bool openvino_open(struct engine *);
 bool onednn_open(struct engine *); /* onednn_absent.c where the library is not there */
 bool library_open(struct engine *);
+bool pool_open(struct engine *); /* ways.c: ingot's library with another parallel-for each */
+bool openmp_open(struct engine *);
+bool mutex_open(struct engine *);
+bool priced_open(struct engine *);
 bool jit_open(struct engine *);
 bool fma_open(struct engine *);     /* bounds.c: the multiply-adds of `threads` cores */
 bool traffic_open(struct engine *); /* bounds.c: reads and writes network.read_bytes, .write_bytes */

@@ -3,8 +3,7 @@
 
 static bool run(struct engine *engine)
 {
-	int status =
-	        network.ingot_call(engine->in, engine->data, engine->session, engine->threads > 1 ? parallel : NULL);
+	int status = network.ingot_call(engine->in, engine->data, engine->session, engine->parallel);
 	return status == 0 || engine_fail("it returned %d", status);
 }
 
@@ -17,5 +16,6 @@ bool library_open(struct engine *engine)
 	engine->session = network.ingot_workspace();
 	engine->run = run;
 	engine->pooled = true;
+	engine->parallel = engine->threads > 1 ? parallel : NULL;
 	return engine->session || engine_fail("no workspace");
 }

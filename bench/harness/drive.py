@@ -47,19 +47,20 @@ def must(words, folder=None):
 class Driver:
 	"""The driver's objects, compiled once into `work`."""
 
-	def __init__(self, work, cpu="native", onednn=False, jit=None):
+	def __init__(self, work, cpu="native", onednn=False, jit=None, openmp=False):
 		self.jit = jit                              # libingot's path, where its JIT races
 		self.ort = environment.package_file("onnxruntime", "capi/libonnxruntime.so.*")
 		self.openvino = environment.package_file("openvino", "libs/libopenvino_c.so*")
 		include = environment.package_file("openvino", "include")
 		self.compiler = environment.compiler()
 		self.flags = ["-O2", f"-march={cpu}", "-std=gnu11", "-fno-pie", "-D_GNU_SOURCE", "-iquote", ENGINES,
-		              "-I" + os.path.join(RUNTIME, "include"), "-I" + environment.ROOT, "-I" + include]
+		              "-I" + os.path.join(RUNTIME, "include"), "-I" + environment.ROOT, "-I" + include,
+		              *["-fopenmp"] * openmp]
 		self.libraries = ["-lm", "-ldl", "-pthread", *os.environ.get("LDLIBS", "").split()]
 		self.work, self.objects, self.cpu = work, [], cpu
 		if cpu != "native":                         # oneDNN's, OpenVINO's copy of it too; OpenVINO's products are not oneDNN's
 			os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
-		names = ["race", "team", "limits", "bounds", "ingot", "jit", "onnxruntime", "openvino"]
+		names = ["race", "team", "limits", "bounds", "ingot", "ways", "jit", "onnxruntime", "openvino"]
 		names.append("onednn" if onednn else "onednn_absent")
 		sources = [os.path.join(ENGINES, name) for name in names]
 		sources += [os.path.join(RUNTIME, name) for name in ("threads", "status")]
@@ -193,6 +194,12 @@ def difference(engine, io, folder):
 	return None
 
 
+def outputs_of(engine, io, folder):
+	"""The bytes of each; None: it left none."""
+	paths = [os.path.join(folder, f"{engine}_{i}.bin") for i in range(len(io["outputs"]))]
+	return [open(path, "rb").read() for path in paths] if all(map(os.path.exists, paths)) else None
+
+
 def drive(folder, engines, threads, rounds, processes):
 	"""Runs the driver till the engines left are through all processes.
 
@@ -227,14 +234,16 @@ def drive(folder, engines, threads, rounds, processes):
 	return times, said
 
 
-def summary(batches, threads):
+def summary(batches, threads, busy=False):
 	"""The median and the quartiles of the batches.
 
 	Those during which another process took a core are disturbed.  With one thread their CPU time stands for them, which
-	leaves out the other's; with more they are dropped, where enough are left.
+	leaves out the other's; with more they are dropped, where enough are left.  All count on a core that is kept busy.
 	"""
 	quiet = [us for us, switches, _ in batches if not switches]
-	if threads == 1:
+	if busy:
+		used = [us for us, _, _ in batches]
+	elif threads == 1:
 		used = [min(us, cpu) if switches else us for us, switches, cpu in batches]
 	else:
 		used = quiet if len(quiet) >= QUIET_LEAST else [us for us, _, _ in batches]
@@ -247,7 +256,8 @@ def race(case, options, driver, work):
 
 	options: `threads`, `rounds`, `program` (ingot's, or None), `engines` (the driver's names, each with its threads),
 	`processes` (that share the rounds: each has its own layout in memory, which can make some per cent),
-	`time` (what is compared: "median" where it lacks, or "least", which a busy machine disturbs least).
+	`time` (what is compared: "median" where it lacks, or "least", which a busy machine disturbs least),
+	`busy` (a core has other work all the while), `alike` (engines that have the bits of the first of them).
 	"""
 	folder = os.path.join(work, "race-" + case.name)
 	shutil.rmtree(folder, ignore_errors=True)
@@ -283,10 +293,13 @@ def race(case, options, driver, work):
 	problems |= said["failed"]
 	row = {"name": case.name, "kind": "int8" if networks.is_quantised(model) else "f32", "macs": networks.macs(model),
 	       "bytes": read + write}
+	busy, alike = getattr(options, "busy", False), getattr(options, "alike", [])
 	plain = lambda e: e[:-len(f"-{options.threads}")] if e.endswith(f"-{options.threads}") else e
 	for e in options.engines:
 		problem = problems.get(e) or difference(e, io, folder)
-		row[plain(e)] = {"problem": problem} if problem else summary(times[e], options.threads)
+		if not problem and e in alike and outputs_of(e, io, folder) != outputs_of(alike[0], io, folder):
+			problem = f"wrong output: other bits than {alike[0]}"
+		row[plain(e)] = {"problem": problem} if problem else summary(times[e], options.threads, busy)
 		if e in said["restless"] and not problem:
 			row[plain(e)]["restless"] = True
 		if e in said["open"] and not problem:
