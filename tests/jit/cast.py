@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 """cast.py JIT_BENCH INGOT: layers of many sizes whose kernels the menu has: the interpreter's bits, and the menu's entry is called.  77 without libtcc."""
-import os
 import random
-import subprocess
 import sys
 import tempfile
 
+import layers
+
 LAYERS = {
-    "softmax": "(float[N,C] x) => (float[N,C] y) { y = Softmax(x) }",
-    "log_softmax": "(float[N,C] x) => (float[N,C] y) { y = LogSoftmax(x) }",
-    "layer_norm": "(float[N,C] x, float[C] s, float[C] b) => (float[N,C] y) { y = LayerNormalization<epsilon=0.001>(x, s, b) }",
-    "scores": "(float[N,C] x, float[1] s) => (float[N,C] y) { t = Mul(x, s)\n y = Softmax(t) }",
-    "running": "(float[N,C] x) => (float[N,C] y) <int64 axis = {1}> { y = CumSum(x, axis) }",
-    "back": "(float[N,C] x) => (float[N,C] y) <int64 axis = {1}> { y = CumSum<reverse = 1>(x, axis) }",
-    "pool": "(float[1,8,N,N] x, float[C,8,1,1] w) => (float[1,C,1,1] y) { z = Conv(x, w)\n y = GlobalAveragePool(z) }",
+    "softmax": ("float[N,C] x", "float[N,C] y", "", "y = Softmax(x)"),
+    "log_softmax": ("float[N,C] x", "float[N,C] y", "", "y = LogSoftmax(x)"),
+    "layer_norm": ("float[N,C] x, float[C] s, float[C] b", "float[N,C] y", "", "y = LayerNormalization<epsilon=0.001>(x, s, b)"),
+    "scores": ("float[N,C] x, float[1] s", "float[N,C] y", "", "t = Mul(x, s)\n y = Softmax(t)"),
+    "running": ("float[N,C] x", "float[N,C] y", "int64 axis = {1}", "y = CumSum(x, axis)"),
+    "back": ("float[N,C] x", "float[N,C] y", "int64 axis = {1}", "y = CumSum<reverse = 1>(x, axis)"),
+    "pool": ("float[1,8,N,N] x, float[C,8,1,1] w", "float[1,C,1,1] y", "", "z = Conv(x, w)\n y = GlobalAveragePool(z)"),
 }
 # What the menu promises (templates/onnx/menu).
 PROMISED = [("softmax", n, c) for n in (8, 128, 7, 197) for c in (128, 144, 256, 768, 1024)]
@@ -25,16 +25,7 @@ PROMISED += [("running", n, c) for n in (16, 64, 256, 1000, 100, 8, 1) for c in 
 
 
 def written(folder, layer, n, c):
-    body = LAYERS[layer]
-    for dim, size in (("N", n), ("C", c)):
-        for before in "[,":
-            for after in ",]":
-                body = body.replace(before + dim + after, "%s%d%s" % (before, size, after))
-                body = body.replace(before + dim + after, "%s%d%s" % (before, size, after))
-    path = os.path.join(folder, "%s_%d_%d.onnxtxt" % (layer, n, c))
-    with open(path, "w", encoding="utf-8") as f:
-        f.write('<ir_version: 8, opset_import: ["" : 17]>\nlayer %s\n' % body)
-    return path
+    return layers.written(folder, "%s_%d_%d" % (layer, n, c), *(layers.sized(part, N=n, C=c) for part in LAYERS[layer][:2]), *LAYERS[layer][2:])
 
 
 def main():
@@ -46,15 +37,8 @@ def main():
     some += [("pool", draw.randrange(2, 12), draw.choice((16, 40, 64, 80, 128, 256))) for _ in range(8)]
     with tempfile.TemporaryDirectory() as folder:
         paths = [written(folder, *case) for case in PROMISED + some]
-        bits = subprocess.run([bench, "--bits"] + paths, capture_output=True, text=True, check=False)
-        print(bits.stdout, bits.stderr, end="")
-        if bits.returncode:
-            return bits.returncode
-        missing = []
-        for case, path in zip(PROMISED, paths):
-            glue = subprocess.run([ingot, "show", path, "--stage", "glue", "--cpu", "native"], capture_output=True, text=True, check=False)
-            if "m_cast_" not in glue.stdout:
-                missing.append("%s %d %d: no entry of the menu %s" % (*case, glue.stderr.strip()))
+        layers.same_bits(bench, paths, (None,))
+        missing = ["%s %d %d: no entry of the menu" % case for case, path in zip(PROMISED, paths) if "m_cast_" not in layers.glue(ingot, path)]
         print("\n".join(missing) or "%d layers, same bits; %d by the menu" % (len(paths), len(PROMISED)))
         return bool(missing)
 

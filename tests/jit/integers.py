@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """integers.py JIT_BENCH INGOT: drawn products and convolutions of bytes, whose sums may be larger than floats have integers: the interpreter's bits by the menu of each
 class of this CPU, and no sum is left to libtcc.  77 without libtcc."""
-import os
-import platform
 import random
-import subprocess
 import sys
 import tempfile
+
+import layers
 
 COUNT = 24
 RANGES = {"uint8": (0, 255), "int8": (-128, 127), "int32": (-5000, 5000)}
@@ -59,31 +58,15 @@ def product(draw):
     return inputs, "int32[%d,%d] y" % (rows, columns), constants, "y = MatMulInteger (x, w, xz, wz)"
 
 
-def written(folder, number, case):
-    inputs, output, constants, body = case
-    path = os.path.join(folder, "layer_%d.onnxtxt" % number)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write('<ir_version: 8, opset_import: ["" : 17]>\nlayer (%s) => (%s)\n<%s>\n{\n%s\n}\n' % (inputs, output, ", ".join(constants), body))
-    return path
-
-
 def main():
     bench, ingot = sys.argv[1:3]
     draw = random.Random(14)
     cases = [convolution(draw) for _ in range(COUNT)] + [product(draw) for _ in range(COUNT // 2)]
     with tempfile.TemporaryDirectory() as folder:
-        paths = [written(folder, i, case) for i, case in enumerate(cases)]
-        for cpu in (None, "x86-64-v3", "generic") if platform.machine() == "x86_64" else (None, "generic"):
-            environment = dict(os.environ, **({"INGOT_NATIVE": cpu} if cpu else {}))
-            bits = subprocess.run([bench, "--bits"] + paths, capture_output=True, text=True, check=False, env=environment)
-            print(bits.stdout, bits.stderr, end="")
-            if bits.returncode:
-                return bits.returncode
-        left = []
-        for path, case in zip(paths, cases):
-            glue = subprocess.run([ingot, "show", path, "--stage", "glue", "--cpu", "native"], capture_output=True, text=True, check=False)
-            if glue.returncode or "i_mul(" in glue.stdout.partition("/* k0_")[2]:
-                left.append("%s %s: %s" % (case[0], case[3], glue.stderr.strip() or "a sum in scalars"))
+        paths = [layers.written(folder, i, inputs, output, ", ".join(constants), body) for i, (inputs, output, constants, body) in enumerate(cases)]
+        layers.same_bits(bench, paths)
+        left = ["%s %s: a sum in scalars" % (case[0], case[3]) for path, case in zip(paths, cases)
+                if "i_mul(" in layers.glue(ingot, path).partition("/* k0_")[2]]
         print("\n".join(left) or "%d layers, same bits" % len(paths))
         return bool(left)
 

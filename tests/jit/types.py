@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 """types.py JIT_BENCH INGOT: layers of other types than float, of drawn sizes: the interpreter's bits by the menu of each class of this CPU, and none of their kernels is left
 to scalar loops.  77 without libtcc."""
-import os
-import platform
 import random
-import subprocess
 import sys
 import tempfile
+
+import layers
 
 CODES = {"float": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "double": 11}
 INTEGERS = [t for t in CODES if "int" in t]
 SIGNED = [t for t in INTEGERS if t[0] == "i"]
 
 
-def layers(draw):
+def drawn(draw):
     """(inputs, outputs, constants, nodes) of each: N and C are sizes."""
     for a in CODES:
         b, c = draw.choice(list(CODES)), draw.choice(INTEGERS)
@@ -58,36 +57,15 @@ def layers(draw):
             yield f"int64[{dims}] x, {kind}[N,C] v", f"{kind}[N,C] y", places[0], f"{places[1]}y = {op}(v, p)"
 
 
-def written(folder, number, layer, sizes):
-    inputs, outputs, constants, body = layer
-    for dim, size in sizes.items():
-        for before in "[,":
-            for after in ",]":
-                for _ in range(2):
-                    inputs, outputs = (text.replace(before + dim + after, before + str(size) + after) for text in (inputs, outputs))
-    path = os.path.join(folder, "layer_%d.onnxtxt" % number)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write('<ir_version: 8, opset_import: ["" : 17]>\nlayer (%s) => (%s)%s\n{\n%s\n}\n' % (inputs, outputs, "\n<%s>" % constants if constants else "", body))
-    return path
-
-
 def main():
     bench, ingot = sys.argv[1:3]
     draw = random.Random(15)
     with tempfile.TemporaryDirectory() as folder:
-        cases = [(layer, {"N": draw.choice((17, 24, 40)), "C": draw.choice((20, 33, 64, 100, 1100))}) for layer in layers(draw)]
-        paths = [written(folder, i, *case) for i, case in enumerate(cases)]
-        for cpu in (None, "x86-64-v3", "generic") if platform.machine() == "x86_64" else (None, "generic"):
-            environment = dict(os.environ, **({"INGOT_NATIVE": cpu} if cpu else {}))
-            bits = subprocess.run([bench, "--bits"] + paths, capture_output=True, text=True, check=False, env=environment)
-            print(bits.stdout, bits.stderr, end="")
-            if bits.returncode:
-                return bits.returncode
-        left = []
-        for path, (layer, sizes) in zip(paths, cases):
-            glue = subprocess.run([ingot, "show", path, "--stage", "glue", "--cpu", "native"], capture_output=True, text=True, check=False)
-            if glue.returncode or ", long from, long to)" in glue.stdout:
-                left.append("%s %s %s: %s" % (layer[0], layer[3], sizes, glue.stderr.strip() or "scalar loops"))
+        cases = [(layer, {"N": draw.choice((17, 24, 40)), "C": draw.choice((20, 33, 64, 100, 1100))}) for layer in drawn(draw)]
+        paths = [layers.written(folder, i, *(layers.sized(types, **sizes) for types in layer[:2]), *layer[2:]) for i, (layer, sizes) in enumerate(cases)]
+        layers.same_bits(bench, paths)
+        left = ["%s %s %s: scalar loops" % (layer[0], layer[3], sizes) for path, (layer, sizes) in zip(paths, cases)
+                if ", long from, long to)" in layers.glue(ingot, path)]
         print("\n".join(left) or "%d layers, same bits" % len(paths))
         return bool(left)
 

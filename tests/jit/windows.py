@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """windows.py JIT_BENCH INGOT: drawn windows over images whose channels or columns are neighbours (depthwise convolutions, pooling), and convolutions of few terms, whose terms are a list: the
 interpreter's bits by the menu of each class of this CPU, and the menu's entry is called.  77 without libtcc."""
-import os
-import platform
 import random
-import subprocess
 import sys
 import tempfile
+
+import layers
 
 COUNT = 70
 
@@ -62,16 +61,13 @@ def few(draw):
 
 def written(folder, number, case, draw):
     inputs, numbers, body = case
-    path = os.path.join(folder, "layer_%d.onnxtxt" % number)
     lists = []
     for name, shape in numbers:
         count = 1
         for extent in shape:
             count *= extent
         lists.append("float%s %s = {%s}" % (list(shape), name, ", ".join("%.3f" % draw.uniform(-1, 1) for _ in range(count))))
-    with open(path, "w", encoding="utf-8") as f:
-        f.write('<ir_version: 8, opset_import: ["" : 17]>\nlayer (%s) => (float[1,?,?,?] y)\n<%s>\n{\n%s\n}\n' % (inputs, ", ".join(lists), body))
-    return path
+    return layers.written(folder, number, inputs, "float[1,?,?,?] y", ", ".join(lists), body)
 
 
 def main():
@@ -80,13 +76,8 @@ def main():
     cases = [window(draw) for _ in range(COUNT)] + [few(draw) for _ in range(COUNT // 2)] + [plane(draw) for _ in range(COUNT // 2)]
     with tempfile.TemporaryDirectory() as folder:
         paths = [written(folder, i, case, draw) for i, case in enumerate(cases)]
-        for cpu in (None, "x86-64-v3", "generic") if platform.machine() == "x86_64" else (None, "generic"):
-            environment = dict(os.environ, **({"INGOT_NATIVE": cpu} if cpu else {}))
-            bits = subprocess.run([bench, "--bits"] + paths, capture_output=True, text=True, check=False, env=environment)
-            print(bits.stdout, bits.stderr, end="")
-            if bits.returncode:
-                return bits.returncode
-        glue = [subprocess.run([ingot, "show", path, "--stage", "glue", "--cpu", "native"], capture_output=True, text=True, check=False).stdout for path in paths]
+        layers.same_bits(bench, paths)
+        glue = [layers.glue(ingot, path) for path in paths]
         windows, lists, planes = (sum(word in text for text in glue) for word in ("m_window_", "_list[]", "m_plane_"))
         print("%d layers, same bits; by the menu's windows %d, by lists %d, by planes %d" % (len(paths), windows, lists, planes))
         return windows < COUNT // 2 or lists < 5 or planes < 10
