@@ -15,7 +15,6 @@ from . import environment, networks
 
 ENGINES = os.path.join(environment.ROOT, "bench", "engines")
 RUNTIME = os.path.join(environment.ROOT, "runtime")                # the parallel-for is the runtime's
-PROCESSES = 3          # where options do not say
 TIMEOUT = 900          # seconds for one command
 QUIET_LEAST = 5        # batches
 # numpy's name -> onnxruntime's number (its header is not in the wheel), OpenVINO's name (its header is)
@@ -289,7 +288,7 @@ def race(case, options, driver, work):
 			environment.lack(wrong)
 	bounds = [f"fma-{options.threads}", f"traffic-{options.threads}"]
 	racing = [e for e in options.engines if e not in problems]
-	times, said = drive(folder, bounds + racing, options.threads, options.rounds, getattr(options, "processes", PROCESSES))
+	times, said = drive(folder, bounds + racing, options.threads, options.rounds, options.processes)
 	problems |= said["failed"]
 	row = {"name": case.name, "kind": "int8" if networks.is_quantised(model) else "f32", "macs": networks.macs(model),
 	       "bytes": read + write}

@@ -8,8 +8,8 @@ import tempfile
 from . import environment
 
 
-def parser(name, text):
-	"""The options that races have; text: the program's own."""
+def parser(name, text, kept=True):
+	"""The options that races have; text: the program's own; kept: whether what was raced before can be."""
 	p = argparse.ArgumentParser(prog=name, usage=text.split("usage: ")[1].split("\n\n")[0],
 	                            description=environment.manual(text),
 	                            formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -22,7 +22,8 @@ def parser(name, text):
 	p.add_argument("--processes", type=int, default=3, metavar="N", help="that share the rounds (%(default)s)")
 	p.add_argument("--peers-only", action="store_true", help="races without ingot")
 	p.add_argument("--list", action="store_true", help="prints the names and ends")
-	p.add_argument("--kept", metavar="FILE", help="keeps each figure there as soon as it is known, and races those alone that it lacks")
+	if kept:
+		p.add_argument("--kept", metavar="FILE", help="keeps each figure there as soon as it is known, and races those alone that it lacks")
 	return p
 
 
@@ -34,7 +35,7 @@ def read(p):
 	environment.enter()
 	if len(os.sched_getaffinity(0)) < o.threads:
 		environment.lack(f"fewer cores than {o.threads} threads")
-	for path in filter(None, (o.json, o.kept)):
+	for path in filter(None, (o.json, getattr(o, "kept", None))):
 		if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
 			environment.usage(f"{path}: no such folder")
 	return o
