@@ -8,29 +8,15 @@
 #include <string.h>
 #include <time.h>
 #include "ingot/runtime.h"
+#include "../../tests/runtime/overheads.h"
 
 enum { TASKS = 600, STREAMS = 32, EMPTY = 20000, TRIPS = 300, REACH = 64 };
-
-#define MUST(call) \
-	do { \
-		if (call) { \
-			fprintf(stderr, "%s: %s\n", #call, ingot_message()); \
-			exit(1); \
-		} \
-	} while (0)
 
 static struct task {
 	int loops, before[2]; /* in the graph: earlier ones, or -1 */
 	volatile double result;
 } tasks[TASKS];
 static struct ingot_stream streams[STREAMS];
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static int work(void *argument)
 {
@@ -165,9 +151,9 @@ int main(int argc, char **argv)
 		if (argc > 1 && !strstr(measures[m].name, argv[1]))
 			continue;
 		measures[m].run(measures[m].argument); /* its threads are awake now */
-		double began = now();
+		double began = clock_now(CLOCK_MONOTONIC);
 		measures[m].run(measures[m].argument);
-		printf("%s\t%.0f\n", measures[m].name, (now() - began) / measures[m].parts);
+		printf("%s\t%.0f\n", measures[m].name, (clock_now(CLOCK_MONOTONIC) - began) / measures[m].parts);
 	}
 	return ingot_runtime_close(runtime) ? 1 : 0;
 }

@@ -13,29 +13,11 @@
 #include "ingot/backend.h"
 #include "ingot/context.h"
 #include "gpu.h"
+#include "overheads.h"
 
 enum { KERNELS = 57, RUNS = 2000, ROUNDS_MOST = 1001 };
-#define MUST(call) \
-	do { \
-		if (call) { \
-			fprintf(stderr, "%s: %s\n", #call, ingot_message()); \
-			exit(1); \
-		} \
-	} while (0)
 
 static double (*launched)(void);
-
-static double mine(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-	return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
-}
 
 static const struct ingot_module_dim dims[] = { { 16, -1 } };
 /* clang-format off */
@@ -67,18 +49,18 @@ static void measure(struct ingot_stream stream, struct ingot_routine routine, co
 	for (int round = -1; round < rounds; round++) {
 		MUST(ingot_routine_run(routine, NULL));
 		MUST(ingot_stream_await(stream));
-		double before = launched(), begin = mine();
+		double before = launched(), begin = clock_now(CLOCK_THREAD_CPUTIME_ID);
 		for (int i = 0; i < RUNS; i++)
 			MUST(ingot_routine_run(routine, NULL));
-		double end = mine();
+		double end = clock_now(CLOCK_THREAD_CPUTIME_ID);
 		MUST(ingot_stream_await(stream));
 		if (round >= 0) {
 			caller[round] = (end - begin) / RUNS;
 			issuer[round] = (launched() - before) / RUNS;
 		}
 	}
-	qsort(caller, (size_t)rounds, sizeof *caller, compare);
-	qsort(issuer, (size_t)rounds, sizeof *issuer, compare);
+	qsort(caller, (size_t)rounds, sizeof *caller, compare_times);
+	qsort(issuer, (size_t)rounds, sizeof *issuer, compare_times);
 	printf("%-28s %8.2f us the caller, %8.2f us the issuing thread\n", name, caller[rounds / 2] / 1e3,
 	        issuer[rounds / 2] / 1e3);
 }

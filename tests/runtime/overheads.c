@@ -13,21 +13,9 @@
 #include <uv.h>
 #include "ingot/context.h"
 #include "ingot/threads.h"
+#include "overheads.h"
 
 #define MOST_ROUNDS 1001
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
 
 static struct ingot_stream stream, other, in_place;
 static struct ingot_routine routine, routine_in_place;
@@ -48,14 +36,6 @@ static const struct ingot_module_routine routines[] = { { .name = "empty", .merg
 static const struct ingot_module module = {
 	.abi = INGOT_ABI, .name = "empty", .routines = routines, .routine_count = 1
 };
-
-#define MUST(call) \
-	do { \
-		if (call) { \
-			fprintf(stderr, "%s: %s\n", #call, ingot_message()); \
-			exit(1); \
-		} \
-	} while (0)
 
 static void round_trip(int repeat)
 {
@@ -233,13 +213,13 @@ static void uv_child(void)
 	setenv("UV_THREADPOOL_SIZE", "2", 1);
 	uv_loop_init(&loop);
 	while (read(ask[0], &repeat, 1) == 1) {
-		double begin = now();
+		double begin = clock_now(CLOCK_MONOTONIC);
 		for (int i = 0; i < 2 * repeat; i++) {
 			work[i].data = (void *)(size_t)(i % 2);
 			uv_queue_work(&loop, work + i, uv_busy, uv_busy_after);
 		}
 		uv_run(&loop, UV_RUN_DEFAULT);
-		double took = now() - begin;
+		double took = clock_now(CLOCK_MONOTONIC) - begin;
 		if (write(answer[1], &took, sizeof took) != sizeof took)
 			break;
 	}
@@ -289,9 +269,9 @@ static double measure_once(const struct measure *measure)
 	if (measure->elsewhere)
 		return measure->elsewhere(measure->repeat) / measure->repeat;
 	measure->run(measure->repeat / 8 + 1); /* and its own are awake now */
-	double begin = now();
+	double begin = clock_now(CLOCK_MONOTONIC);
 	measure->run(measure->repeat);
-	return (now() - begin) / measure->repeat;
+	return (clock_now(CLOCK_MONOTONIC) - begin) / measure->repeat;
 }
 
 /* A runtime that is closed with so many events left open; milliseconds. */
@@ -308,9 +288,9 @@ static double closing(int events)
 	for (int i = 0; i < events; i++)
 		MUST(ingot_event_record(own, &left_open));
 	MUST(ingot_stream_await(own));
-	double begin = now();
+	double begin = clock_now(CLOCK_MONOTONIC);
 	ingot_runtime_close(runtime);
-	return (now() - begin) / 1e6;
+	return (clock_now(CLOCK_MONOTONIC) - begin) / 1e6;
 }
 
 int main(int argc, char **argv)
@@ -349,7 +329,7 @@ int main(int argc, char **argv)
 			times[m][round < 0 ? 0 : round] = measure_once(measures + m);
 	printf("nanoseconds each; %d interleaved rounds\n", rounds);
 	for (int m = 0; m < MEASURES; m++) {
-		qsort(times[m], (size_t)rounds, sizeof **times, compare);
+		qsort(times[m], (size_t)rounds, sizeof **times, compare_times);
 		printf("%-52s best %9.0f   median %9.0f\n", measures[m].name, times[m][0], times[m][rounds / 2]);
 	}
 	close(ask[1]);
