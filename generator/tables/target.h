@@ -66,7 +66,7 @@ struct target {
 	bool checks_late;   /* who launches kernels reads what checks say when all have run: it stays until then */
 	bool kernels_apart; /* a maximum behind a convolution is a kernel of its own, and no kernel waits for a
 	                       condition */
-	bool calls; /* kernels are made of calls of the JIT's menu: their statements stay without vectors */
+	bool calls;         /* kernels are made of calls of the JIT's menu: their statements stay without vectors */
 	bool log;   /* each store to a buffer is logged: scalar loops alone, Winograd's steps in loops of their own */
 	bool small; /* code and stack as small as they go: target_small */
 };

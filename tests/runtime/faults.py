@@ -264,7 +264,7 @@ FAULTS = [
     ("B8", "generator/emit/package.c", '"far", value_bool(indexes_far(lowered))', '"far", value_bool(false)', "generator"),
     ("F1", "generator/kernels/modes.c", "return reads <= 1 || (reads - 1) * cost <= 1 + reads ? yes : no;", "return reads * cost < 0 ? yes : no;", "generator"),
     ("F1", "generator/emit/module.c", "value_int(p->mode == MODE_VIRTUAL ? 0 : p->bytes)", "value_int(p->bytes)", "generator"),
-    ("F2", "generator/kernels/fuse.c", "ROW_BYTES = INGOT_LOCAL_BYTES }", "ROW_BYTES = 64 * INGOT_LOCAL_BYTES }", "generator"),
+    ("F2", "generator/kernels/fuse.c", "\tROW_BYTES = INGOT_LOCAL_BYTES,", "\tROW_BYTES = 64 * INGOT_LOCAL_BYTES,", "generator"),
     ("F2", "generator/emit/module.c", "[MODE_LOCAL] = INGOT_LOCAL,", "[MODE_LOCAL] = INGOT_ON_DEVICE,", "generator"),
     ("F13", "generator/kernels/modes.c", "if (number || has_no_loads(d->body))", "if (0 && (number || has_no_loads(d->body)))", "generator"),
     ("F13", "generator/kernels/modes.c", "if (into_product)", "if (0 && into_product)", "generator"),
