@@ -47,6 +47,12 @@ void blocks_lets(struct blocks *b)
 	b->printer.lets.count = 0;
 }
 
+const char *blocks_at(struct blocks *b, enum dtype type, int64_t offset)
+{
+	const char *at = offset ? arena_printf(b->arena, "scratch + %" PRId64, offset) : "scratch";
+	return type == DTYPE_F32 ? at : arena_printf(b->arena, "((%s *)(%s))", lanes_of(type)->c, at);
+}
+
 const char *blocks_scratch(struct blocks *b, int64_t floats, int64_t *offset)
 {
 	int64_t at = b->scratch;
@@ -59,14 +65,16 @@ const char *blocks_scratch(struct blocks *b, int64_t floats, int64_t *offset)
 	b->scratch_most = b->scratch > b->scratch_most ? b->scratch : b->scratch_most;
 	if (offset)
 		*offset = at;
-	return at ? arena_printf(b->arena, "scratch + %" PRId64, at) : "scratch";
+	return blocks_at(b, DTYPE_F32, at);
 }
 
 const char *blocks_lanes(struct blocks *b, enum dtype type, int64_t values, int64_t *offset)
 {
-	const struct lanes *lanes = lanes_of(type);
-	const char *at = blocks_scratch(b, values * lanes->floats, offset);
-	return type == DTYPE_F32 ? at : arena_printf(b->arena, "((%s *)(%s))", lanes->c, at);
+	int64_t at;
+	blocks_scratch(b, values * lanes_of(type)->floats, &at);
+	if (offset)
+		*offset = at;
+	return blocks_at(b, type, at);
 }
 
 /* "&c3" */

@@ -35,7 +35,7 @@ struct dims {
 };
 extern const struct dims dims_one;
 
-/* Where a block's values lie: a C pointer to the first, and strides in floats. */
+/* Where a block's values lie: a C pointer to the first, and strides in values. */
 struct operand {
 	const char *at;
 	int64_t row, lane;
@@ -89,7 +89,9 @@ void blocks_close(struct blocks *, struct value outer); /* … until here */
 void blocks_let(struct blocks *, const char *type, const char *name, const char *value);
 void blocks_lets(struct blocks *); /* what the printer wants said first */
 const char *blocks_scratch(struct blocks *, int64_t floats, int64_t *offset);
-/* As a pointer to values of the type, each of `floats` as its lanes say. */
+/* A pointer to values of the type that lie so many floats behind scratch. */
+const char *blocks_at(struct blocks *, enum dtype, int64_t offset);
+/* Scratch for values of the type, each of as many floats as its lanes say. */
 const char *blocks_lanes(struct blocks *, enum dtype, int64_t values, int64_t *offset);
 void blocks_uses(struct blocks *, const char *name,
         const char *signature); /* signature: jit_program.jinja's word for its parameters */

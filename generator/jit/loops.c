@@ -36,9 +36,7 @@ static bool place_load(void *user, const struct expr *load, const struct dims *d
 		blocks_cannot(w->b, "a value is used before it is made");
 		return true;
 	}
-	const char *base = at->offset ? arena_printf(w->b->arena, "scratch + %" PRId64, at->offset) : "scratch";
-	if (load->type != DTYPE_F32)
-		base = arena_printf(w->b->arena, "((%s *)(%s))", lanes_of(load->type)->c, base);
+	const char *base = blocks_at(w->b, load->type, at->offset);
 	out->row = out->lane = 0;
 	for (int i = 0; i < 2; i++) {
 		out->row += at->var[i] >= 0 && at->var[i] == d->row ? at->stride[i] : 0;

@@ -26,6 +26,12 @@ static bool is_written(const struct writing *w, const struct kernel *kernel)
 	return w->program->written >> kernel->shape & 1;
 }
 
+/* Its function calls those of the kernels that it holds. */
+static bool has_steps(const struct writing *w, const struct kernel *kernel)
+{
+	return kernel_inside(kernel) && !is_written(w, kernel);
+}
+
 /* For one kernel. */
 static struct emit emit_of(struct writing *w, const struct target *target)
 {
@@ -226,8 +232,7 @@ static bool add_rounds(struct writing *w, const struct kernel *kernel)
 			more[s] = more[step->same->number];
 			continue;
 		}
-		bool steps = kernel_inside(step) && !is_written(w, step),
-		     scalar = steps ? add_inside(w, step) : !add_blocks(w, step, 0, &why);
+		bool steps = has_steps(w, step), scalar = steps ? add_inside(w, step) : !add_blocks(w, step, 0, &why);
 		more[s] =
 		        scalar && !steps ? arena_printf(&w->arena, "0, %" PRId64, add_scalar(w, step, why)) : "scratch";
 		any |= scalar;
@@ -241,8 +246,7 @@ static bool add_rounds(struct writing *w, const struct kernel *kernel)
 static void add_kernel(struct writing *w, const struct kernel *kernel)
 {
 	const char *why = NULL;
-	bool steps = kernel_inside(kernel) && !is_written(w, kernel),
-	     scalar = steps ? add_inside(w, kernel) : !add_blocks(w, kernel, 0, &why);
+	bool steps = has_steps(w, kernel), scalar = steps ? add_inside(w, kernel) : !add_blocks(w, kernel, 0, &why);
 	add_schedule(w, kernel, scalar && !steps ? add_scalar(w, kernel, why) : kernel->blocks, scalar && !steps);
 	w->program->scalar[kernel->number] = scalar;
 	w->program->scalar_kernels += scalar;
@@ -269,7 +273,7 @@ static void add_part(struct writing *w, const struct jit_part *part)
 			w->program->scalar[kernel->number] = w->program->scalar[same->number];
 			w->program->scalar_kernels += w->program->scalar[same->number];
 			add_schedule(w, kernel, w->blocks[same->number],
-			        w->program->scalar[same->number] && (!kernel_inside(same) || is_written(w, same)));
+			        w->program->scalar[same->number] && !has_steps(w, same));
 			continue;
 		}
 		arena_init(&w->arena, w->build);

@@ -52,8 +52,6 @@ static int grouped_variable(const struct definition *d, int64_t *columns)
 	return -1;
 }
 
-/* So few columns that vectors of them would be a quarter full, where rows of the image fill vectors better: such a
- * group stays a window, as a depthwise convolution does. */
 struct lying {
 	int var;
 	bool along;
@@ -66,6 +64,8 @@ static void see_lying(void *user, const struct expr *load)
 		        || (v == load->rank - 1 && index_factor(load->at[v], l->var) == 1);
 }
 
+/* So few columns that vectors of them would be a quarter full, where rows of the image fill vectors better: such a
+ * group stays a window, as a depthwise convolution does. */
 static bool lies_along_image(const struct definition *d, int64_t columns, const struct target *target)
 {
 	struct lying l = { d->rank - 1, true };

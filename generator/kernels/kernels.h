@@ -320,6 +320,8 @@ struct product {
 };
 const struct product *product_of(
         const struct target *, const struct definition *); /* NULL: no sum of products that it has, or not in a chain */
+/* Where flash is short and size is what is asked for, weights that are bytes stay bytes. */
+static inline bool weights_stay_narrow(const struct target *target) { return target->small && target->short_flash; }
 /* Sums of products of small integers take the target's best product: what they read becomes words, or floats. */
 void choose_products(struct program *, const struct target *);
 /* exact.c: the same sum in floats, where those have all that it can be; false: it may be more.  roomy: floats may

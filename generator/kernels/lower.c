@@ -57,7 +57,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	split_groups(program, target);
 	separate_windows(program, target);
 	choose_products(program, target);
-	if (target->short_flash && target->small)
+	if (weights_stay_narrow(target))
 		keep_narrow(program);
 	if (program->build->check)
 		program_check(program);

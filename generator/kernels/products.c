@@ -437,10 +437,10 @@ static void choose_product(struct rewriting *r, struct definition *d, bool words
 		sum_in_floats(r->program, d, true, &r->floats);
 }
 
-/* Where flash is short and size is what is asked for, weights stay bytes: words of 16 bits would double them. */
+/* Words of 16 bits would double weights that stay narrow. */
 void choose_products(struct program *program, const struct target *target)
 {
-	struct rewriting r = { .program = program, .target = target, .bytes = target->small && target->short_flash };
+	struct rewriting r = { .program = program, .target = target, .bytes = weights_stay_narrow(target) };
 	bool words = target->products;
 	for (size_t i = 0; !target->log && i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];

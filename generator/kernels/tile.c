@@ -708,12 +708,12 @@ static void say_tile(const struct lowered *lowered, struct kernel *kernel)
 	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
 }
 
-/* Words of two terms of 16 bits that all are bytes, where flash is short: pairs of them share a word. */
+/* Words of two terms of 16 bits that all are bytes, where those stay bytes: pairs of them share a word. */
 static bool are_bytes(const struct target *target, const struct contraction *c)
 {
 	const int16_t *halves = c->b->of->data;
 	int64_t count = 2 * definition_elements(c->b->of);
-	if (!target->small || !target->short_flash || c->product->row != SCALAR_dot16 || !c->terms
+	if (!weights_stay_narrow(target) || c->product->row != SCALAR_dot16 || !c->terms
 	        || contraction_extent(c, c->terms - 1) % 2)
 		return false;
 	for (int64_t i = 0; i < count; i++)
