@@ -119,7 +119,7 @@ struct environment *options_templates(struct build *, const struct options *);
 
 /* ---- templates.c: the folder of --templates ---- */
 /* EXIT_USAGE where a file there is read by nobody: neither a built-in template's name, nor of an operator in no table,
- * nor named by another file.  directory, graph: NULL where there is none. */
+ * nor named by another file.  directory: NULL where there is none; graph: NULL where there is none, or several. */
 void templates_check(struct build *, const char *directory, const struct graph *);
 /* The operators in no table that it has files of, which are named in `files`. */
 struct own_operator {

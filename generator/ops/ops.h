@@ -430,6 +430,7 @@ void strings_border(struct bodies *, struct graph *, struct tensor *, struct ten
  * of its inputs is not known: the node stays.  EXIT_INVALID and EXIT_UNSUPPORTED where the text refuses the node,
  * EXIT_LIMIT where texts expand without end. */
 bool body_expand(struct bodies *, struct node *, const struct op *);
+bool inputs_are_known(const struct node *);            /* type, rank and all extents; else a text is not rendered yet */
 void define_text(struct definer *, const struct op *); /* of a node that stayed: refuses it */
 
 /* onnx/NAME.shape for a node; `blocks`: as it says. */

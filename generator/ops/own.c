@@ -202,9 +202,8 @@ static bool own_expand(struct bodies *bodies, struct node *node, const struct op
 	struct naming naming = { .node = node, .file = file_of(node, "onnx", "shape") };
 	struct own *own = arena_new(arena, struct own);
 	struct value *globals = arena_new(arena, struct value);
-	for (int i = 0; i < node->ins; i++)
-		if (node->in[i] && !tensor_is_known(node->in[i]))
-			return false;
+	if (!inputs_are_known(node))
+		return false;
 	struct repeating r = inside_of(bodies, node);
 	*own = (struct own){
 		.name = own_name(node), .families = kernels_of(node), .node = r.inside, .told = op->text, .blocks = 1

@@ -304,7 +304,7 @@ static const char *widening(struct arena *arena, struct value globals, const str
 	return "onnx/wide.jinja";
 }
 
-static bool all_known(const struct node *node)
+bool inputs_are_known(const struct node *node)
 {
 	for (int i = 0; i < node->ins; i++)
 		if (node->in[i] && !tensor_is_known(node->in[i]))
@@ -353,7 +353,7 @@ bool body_expand(struct bodies *bodies, struct node *node, const struct op *op)
 	struct build *build = node->graph->build;
 	struct arena *arena = build->arena;
 	infer_counts(node, op->least, op->most, op->outs);
-	if (!all_known(node))
+	if (!inputs_are_known(node))
 		return false;
 	if (bodies->depth > DEPTH_MOST)
 		node_fail(node, EXIT_LIMIT, "function bodies stand in each other deeper than %d: %s", DEPTH_MOST,
