@@ -1,5 +1,5 @@
-/* expression.h: what the printer's files know together: expression.c, which numbers what is printed and puts it together,
- * casts.c for casts of scalars, lanes.c for what vectors have words of their own for. */
+/* expression.h: what the printer's files know together: expression.c, which numbers what is printed and puts it
+ * together, casts.c for casts of scalars, lanes.c for what vectors have words of their own for. */
 #ifndef EMIT_EXPRESSION_H
 #define EMIT_EXPRESSION_H
 #include "emit/emit.h"

@@ -38,7 +38,15 @@ static json_t *manifest_read(const struct writing *w, const char *file)
 	return !stat(path, &info) && S_ISREG(info.st_mode) ? json_load_file(path, 0, NULL) : NULL;
 }
 
-/* As the runtime, and the pool of threads. */
+/* NULL: no name. */
+static void drop_name(struct writing *w, const char *name)
+{
+	for (size_t i = w->old.count; name && i-- > 0;)
+		if (!strcmp(name, w->old.at[i]))
+			w->old.at[i] = w->old.at[--w->old.count];
+}
+
+/* What another library has, too, as the runtime and the pool of threads. */
 static void drop_shared(struct writing *w, const char *own)
 {
 	DIR *folder = opendir(w->directory);
@@ -49,11 +57,7 @@ static void drop_shared(struct writing *w, const char *own)
 		        : NULL;
 		const json_t *files = json_object_get(other, "files");
 		for (size_t i = 0; i < json_array_size(files); i++)
-			for (size_t k = 0; k < w->old.count; k++) {
-				const char *name = json_string_value(json_array_get(files, i));
-				if (name && !strcmp(name, w->old.at[k]))
-					w->old.at[k--] = w->old.at[--w->old.count];
-			}
+			drop_name(w, json_string_value(json_array_get(files, i)));
 		json_decref(other);
 	}
 	if (folder)

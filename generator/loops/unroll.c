@@ -218,13 +218,12 @@ static void add_rounds(
 /* What one round holds: registers that are added to, and loads with their addresses. */
 enum { LOADS_MOST = 64 };
 struct weighing {
-	const struct loops *loops;
 	const struct cell *sums[LOADS_MOST];
 	int sum_count;
 	const struct expr *loads[LOADS_MOST];
 	int load_count;
 	double cost;
-	bool steps, joins;
+	bool steps;
 };
 
 static void weigh_load(void *user, const struct expr *load)
@@ -243,10 +242,8 @@ static void weigh_leaf(void *user, struct stmt *stmt, double rounds)
 {
 	struct weighing *w = user;
 	(void)rounds;
-	if (stmt->kind == STMT_JOIN) {
-		w->joins = true;
+	if (stmt->kind == STMT_JOIN)
 		return;
-	}
 	if (stmt->kind == STMT_SET && !stmt->declare) {
 		bool known = false;
 		for (int i = 0; i < w->sum_count; i++)
@@ -262,7 +259,7 @@ static void weigh_leaf(void *user, struct stmt *stmt, double rounds)
 /* Distinct loads of four neighbouring rounds of `loop`, in one. */
 static double loads_of_four(struct loops *loops, const struct stmt *loop, const struct block *body)
 {
-	struct weighing w = { .loops = loops };
+	struct weighing w = { .steps = false };
 	for (int t = 0; t < 4; t++) {
 		struct copying copying;
 		struct block copy = { 0 };
@@ -396,49 +393,47 @@ static int64_t rows_of_windows(const struct loops *loops, const struct stmt *loo
 	return rows;
 }
 
+/* Are the tiles those of loops inside, and not of this one's rounds?  `inner`: the map that its body is, or begins with. */
+static bool tiles_are_inside(struct loops *loops, const struct stmt *loop, const struct stmt *inner, struct weighing *w)
+{
+	if (finds(&loop->body))
+		return true;
+	if (inner && has_map(&inner->body))
+		return true;
+	block_leaves(inner ? &inner->body : &loop->body, weigh_leaf, w);
+	return inner ? !w->steps || inner_shares_more(loops, loop, inner) : has_map(&loop->body);
+}
+
+/* A map without sums: rounds are independent anyway; a few together save the counting. */
+static struct stmt *choose_map_tile(struct loops *loops, struct stmt *loop, double cost)
+{
+	const int lanes = loops->target->lanes;
+	struct stmt *squares = lanes > 1 ? square_of(loops, loop) : NULL;
+	if (squares) {
+		loops->tile = arena_printf(loops->arena, "%d x %d", lanes, lanes);
+		return squares;
+	}
+	int64_t rounds = loop->extent / loop->step, most = lanes == 1 ? 1 : cost <= 8 ? 4 : cost <= 16 ? 2 : 1;
+	if (most > 1 && rounds > 1)
+		loop->tile = rounds < most ? rounds : most;
+	return loop;
+}
+
 static void choose_tile(struct loops *loops, struct stmt *loop, struct block *out)
 {
 	const struct target *target = loops->target;
-	if (finds(&loop->body)) {
-		choose_block(loops, &loop->body);
-		block_add(loops, out, loop);
-		return;
-	}
 	struct stmt *inner =
 	        loop->body.count >= 1 && loop->body.at[0]->kind == STMT_FOR && loop->body.at[0]->role == ROLE_MAP
 	        ? loop->body.at[0]
 	        : NULL;
-	if (inner && has_map(&inner->body)) {
+	struct weighing w = { .steps = false };
+	if (tiles_are_inside(loops, loop, inner, &w)) {
 		choose_block(loops, &loop->body);
 		block_add(loops, out, loop);
 		return;
 	}
-	const struct block *body = inner ? &inner->body : &loop->body;
-	struct weighing w = { .loops = loops };
-	block_leaves(body, weigh_leaf, &w);
-	if (!inner && has_map(&loop->body)) {
-		choose_block(loops, &loop->body);
-		block_add(loops, out, loop);
-		return;
-	}
-	int64_t rounds = loop->extent / loop->step;
 	if (!w.steps) {
-		/* A map: rounds are independent anyway; a few together save the counting. */
-		if (inner) {
-			choose_block(loops, &loop->body);
-			block_add(loops, out, loop);
-			return;
-		}
-		struct stmt *squares = target->lanes > 1 ? square_of(loops, loop) : NULL;
-		if (squares) {
-			loops->tile = arena_printf(loops->arena, "%d x %d", target->lanes, target->lanes);
-			block_add(loops, out, squares);
-			return;
-		}
-		int64_t most = target->lanes == 1 ? 1 : w.cost <= 8 ? 4 : w.cost <= 16 ? 2 : 1;
-		if (most > 1 && rounds > 1)
-			loop->tile = rounds < most ? rounds : most;
-		block_add(loops, out, loop);
+		block_add(loops, out, choose_map_tile(loops, loop, w.cost));
 		return;
 	}
 	int sums = w.sum_count ? w.sum_count : 1;
@@ -448,12 +443,7 @@ static void choose_tile(struct loops *loops, struct stmt *loop, struct block *ou
 	int64_t enough =
 	        loops->kernel->root->running ? target->registers / 2 : TILE_MOST; /* running: as many as a block has */
 	most = most > enough ? enough : most < 1 ? 1 : most;
-	if (inner && inner_shares_more(loops, loop, inner)) {
-		choose_block(loops, &loop->body);
-		block_add(loops, out, loop);
-		return;
-	}
-	int64_t rows = rows_of_windows(loops, loop, inner);
+	int64_t rounds = loop->extent / loop->step, rows = rows_of_windows(loops, loop, inner);
 	if (rows)
 		most = most < rows ? most : rows;
 	if (most > 1 && rounds > 1) {
