@@ -114,6 +114,19 @@ def here(folder, tree, compiler):
     expect(compiler + ": a broken model stops the build", code != 0 and "net.onnxtxt" in text, text)
 
 
+def follows(folder, tree, what, version):
+    """The library follows what version(1) and version(2) write, which nobody names."""
+    version(1)
+    code, text = configure(folder, tree)
+    code, text = call("cmake", "--build", folder + "/build") if code == 0 else (code, text)
+    if expect(what + ": builds and runs", code == 0 and call(folder + "/build/program")[0] == 0, text):
+        version(2)
+        code, text = call("cmake", "--build", folder + "/build")
+        expect(what + ": changed, and the library with it", code == 0 and call(folder + "/build/program")[0] == 100, text)
+        code, text = call("cmake", "--build", folder + "/build")
+        expect(what + ": nothing to do", code == 0 and "no work to do" in text, text)
+
+
 def external(folder, tree):
     """Weights in a file of their own are what the library depends on, too: nobody names them."""
     def weights(value):
@@ -122,15 +135,7 @@ def external(folder, tree):
 
     project(folder)
     write(folder + "/net.onnxtxt", (MODEL % ("4", "4", "4", "")).replace("{}", '["location": "w.bin"]', 1))
-    weights(1)
-    code, text = configure(folder, tree)
-    code, text = call("cmake", "--build", folder + "/build") if code == 0 else (code, text)
-    if expect("external data: builds and runs", code == 0 and call(folder + "/build/program")[0] == 0, text):
-        weights(2)
-        code, text = call("cmake", "--build", folder + "/build")
-        expect("external data: changed, and the library with it", code == 0 and call(folder + "/build/program")[0] == 100, text)
-        code, text = call("cmake", "--build", folder + "/build")
-        expect("external data: nothing to do", code == 0 and "no work to do" in text, text)
+    follows(folder, tree, "external data", weights)
 
 
 def lists(folder, tree):
@@ -153,13 +158,7 @@ def own(folder, tree):
     project(folder, "TEMPLATES mine")
     write(folder + "/net.onnxtxt", '<ir_version: 8, opset_import: ["" : 17, "my" : 1]>\nnet (float[N,4] x) => (float[N,4] y) { y = my.Foo (x) }\n')
     write(folder + "/mine/onnx/my.Foo.shape", "//% do blocks(inputs[0].size)\nFoo (float[N,M] x) => (float[N,M] y)\n")
-    kernel(1)
-    code, text = configure(folder, tree)
-    code, text = call("cmake", "--build", folder + "/build") if code == 0 else (code, text)
-    if expect("a kernel of one's own: builds and runs", code == 0 and call(folder + "/build/program")[0] == 0, text):
-        kernel(2)
-        code, text = call("cmake", "--build", folder + "/build")
-        expect("a kernel of one's own: changed, and the library with it", code == 0 and call(folder + "/build/program")[0] == 100, text)
+    follows(folder, tree, "a kernel of one's own", kernel)
 
 
 def wrong(folder, tree):

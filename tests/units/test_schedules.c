@@ -60,6 +60,15 @@ static const char *program_text(struct model *model)
 	return out.at;
 }
 
+static struct emit emit_of(struct model *model, const struct options *options)
+{
+	return (struct emit){ .build = model->build,
+		.arena = model->build->arena,
+		.target = options->target,
+		.templates = model_templates(model),
+		.name = "test" };
+}
+
 /* Kernels, plan, loops and all that a library would be printed from. */
 static const char *lowered_text(struct model *model, struct options *options, const struct schedule *schedule)
 {
@@ -72,11 +81,7 @@ static const char *lowered_text(struct model *model, struct options *options, co
 	model_print(model, "kernels", &out);
 	model_print(model, "plan", &out);
 	model_print(model, "loops", &out);
-	struct emit emit = { .build = build,
-		.arena = build->arena,
-		.target = options->target,
-		.templates = model_templates(model),
-		.name = "test" };
+	struct emit emit = emit_of(model, options);
 	for (size_t k = 0; k < model->lowered->kernels.count; k++)
 		emit_kernel(&emit, model->lowered->kernels.at[k], &out);
 	text_addc(&out, '\0');
@@ -155,11 +160,7 @@ static void test_statements_are_kept(void **state)
 		int count = 0;
 		for (size_t i = 0; i < COUNT(schedules); i++) {
 			lowered_text(model, &options, &schedules[i]);
-			struct emit emit = { .build = &build,
-				.arena = build.arena,
-				.target = options.target,
-				.templates = model_templates(model),
-				.name = "test" };
+			struct emit emit = emit_of(model, &options);
 			for (size_t k = 0; k < model->lowered->kernels.count; k++) {
 				struct kernel *kernel = model->lowered->kernels.at[k];
 				struct text text[3];
