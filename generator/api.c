@@ -195,7 +195,7 @@ enum ingot_model_status ingot_set_algorithms(struct ingot_model *m, enum ingot_a
 	if (algorithms != INGOT_FAST && algorithms != INGOT_DIRECT)
 		return refuse(m, "no such algorithms");
 	begin(m);
-	m->options.algorithms = algorithms == INGOT_DIRECT ? ALGORITHMS_DIRECT : ALGORITHMS_FAST;
+	m->options.numerics.algorithms = algorithms == INGOT_DIRECT ? ALGORITHMS_DIRECT : ALGORITHMS_FAST;
 	return end(m);
 }
 

@@ -114,24 +114,57 @@ static void check_step(const struct model *model)
 		program_check(model->program);
 }
 
+static bool stays_strict(void *user, const struct definition *d)
+{
+	const struct model *model = user;
+	bool strict = false;
+	for (size_t i = 0; i < model->options->strict.count; i++) {
+		struct strict_layer *layer = &model->options->strict.at[i];
+		bool is = !strcmp(layer->name, d->name)
+		        || (d->node && d->node->name && !strcmp(layer->name, d->node->name));
+		layer->used |= is;
+		strict |= is;
+	}
+	return strict;
+}
+
+static void model_round_factors(struct model *model)
+{
+	const struct options *options = model->options;
+	if (options->numerics.factors == FACTORS_FLOAT32)
+		return;
+	round_factors(model->program, options->numerics.factors, stays_strict, model);
+	for (size_t i = 0; !options->some && i < options->strict.count; i++)
+		if (!options->strict.at[i].used) {
+			struct choices choices = choices_for(model->build, options->strict.at[i].name);
+			for (size_t d = 0; d < model->program->all.count; d++)
+				if (model->program->all.at[d]->products)
+					choices_add(&choices, model->program->all.at[d]->name);
+			fail(model->build, EXIT_USAGE, options->model,
+			        "--keep-strict %s: no sum of products is called so, and no node of one%s",
+			        options->strict.at[i].name, choices_text(&choices));
+		}
+}
+
 void model_define(struct model *model)
 {
 	struct arena *arena = model->build->arena;
 	model->program = define_graph(model->graph);
 	batch_inline(model);
 	check_step(model);
-	if (model->options->quantised == QUANTISED_INTEGERS)
+	if (model->options->numerics.quantised == QUANTISED_INTEGERS)
 		fold_quantised(model->program);
 	check_step(model);
-	if (model->options->denormals == DENORMALS_ZERO)
+	if (model->options->numerics.denormals == DENORMALS_ZERO)
 		flush_denormals(model->program);
 	check_step(model);
-	choose_algorithms(model->program, model->options->algorithms);
+	model_round_factors(model);
+	check_step(model);
+	choose_algorithms(model->program, model->options->numerics.algorithms);
 	check_step(model);
 	program_remove_dead(model->program);
 	program_check(model->program);
-	model->numbers = program_numbers(
-	        model->program, model->options->algorithms, model->options->quantised, model->options->denormals);
+	model->numbers = program_numbers(model->program, &model->options->numerics);
 	model->input_names = arena_new_array(arena, const char *, model->graph->inputs.count + 1);
 	model->output_names = arena_new_array(arena, const char *, model->program->outputs.count + 1);
 	for (size_t i = 0; i < model->graph->inputs.count; i++)

@@ -11,16 +11,20 @@ struct renaming {
 	const char *old, *made;
 	bool used;
 };
+/* --keep-strict LAYER: of a node's or a tensor's name; used: some graph has it. */
+struct strict_layer {
+	const char *name;
+	bool used;
+};
 struct options {
 	const char *model;   /* path */
 	const char *name;    /* NULL: from the path's stem */
 	const char *routine; /* of several graphs: what the module calls it; NULL: its name */
 	bool some;           /* of several graphs: dims and modes may name what this one has not */
 	const struct target *target;
-	enum optimise optimise;     /* of code alone */
-	enum algorithms algorithms; /* numbers depend on it, and on the two behind it */
-	enum quantised quantised;
-	enum denormal_constants denormals;
+	enum optimise optimise; /* of code alone */
+	struct numerics numerics;
+	VECTOR(struct strict_layer) strict; /* layers whose factors are not rounded */
 	int threads;
 	VECTOR(const char *) keep_inputs;
 	VECTOR(struct binding) dims;

@@ -77,6 +77,34 @@ static struct model *compiled(struct cli *cli, bool hold, void *user)
 	return model;
 }
 
+/* --math that rounds factors: what that does to each layer, of the first inputs. */
+enum { LAYERS_SHOWN = 10 };
+static json_t *compare_layers(struct cli *cli)
+{
+	struct build *build = cli->build;
+	struct data_sets *sets;
+	enum factors factors = cli->options.numerics.factors;
+	struct model *rounded = data_compile(cli, compiled, &sets);
+	cli->options.numerics.factors = FACTORS_FLOAT32;
+	struct model *strict = data_compile(cli, compiled, &sets);
+	cli->options.numerics.factors = factors;
+	json_t *layers =
+	        layers_compare(build, rounded->program, strict->program, inputs_of(build, strict, &sets->all.at[0]));
+	size_t count = json_array_size(layers);
+	for (size_t i = 0; i < count && i < LAYERS_SHOWN && !cli->json; i++) {
+		const json_t *layer = json_array_get(layers, i), *error = json_object_get(layer, "error");
+		const char *name = json_string_value(json_object_get(layer, "layer"));
+		if (json_is_real(error))
+			printf("%s: --math %s moves it by %.2g of its largest value\n", name, cli->math,
+			        json_real_value(error));
+		else
+			printf("%s: --math %s makes values that are not finite\n", name, cli->math);
+	}
+	if (count > LAYERS_SHOWN && !cli->json)
+		printf("and %zu other layers, by less; --json has all\n", count - LAYERS_SHOWN);
+	return layers;
+}
+
 static void run(struct cli *cli)
 {
 	struct build *build = cli->build;
@@ -89,7 +117,7 @@ static void run(struct cli *cli)
 	cli_weigh_denormals(model);
 	struct engine *volatile engine = NULL;
 	volatile bool right = true;
-	json_t *report = json_array();
+	json_t *report = json_array(), *volatile layers = NULL;
 	jmp_buf *out = build->out, mine;
 	build->out = &mine;
 	if (setjmp(mine) == 0) {
@@ -97,6 +125,8 @@ static void run(struct cli *cli)
 			engine = engine_open(model, kind);
 		for (size_t i = 0; i < sets->all.count; i++)
 			right &= check_set(build, cli, engine, model, &sets->all.at[i], report);
+		if (cli->options.numerics.factors != FACTORS_FLOAT32)
+			layers = compare_layers(cli);
 	}
 	build->out = out;
 	engine_close(engine);
@@ -106,11 +136,14 @@ static void run(struct cli *cli)
 			json_array_append_new(kernels, json_string(model->lowered->kernels.at[k]->name));
 		json_t *whole = json_pack("{s:b,s:s,s:O,s:o}", "right", right, "target", kind->name, "outputs", report,
 		        "kernels", kernels);
+		if (layers)
+			json_object_set(whole, "layers", layers);
 		if (model->graph->fixed.count)
 			json_object_set_new(whole, "values", data_held_json(model->graph));
 		cli_print_json(whole, stdout);
 	}
 	json_decref(report);
+	json_decref(layers);
 	if (build->code)
 		longjmp(*out, 1);
 	build->code = right ? EXIT_RIGHT : EXIT_DIFFERENT;

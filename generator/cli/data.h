@@ -59,6 +59,11 @@ void data_hold(struct graph *, const struct data_sets *);
  * decide what the model is, what it makes with `hold`. */
 struct model *data_compile(struct cli *, struct model *(*compiled)(struct cli *, bool hold, void *user), void *user);
 
+/* ---- layers.c ---- */
+/* [{"layer", "error"}], the worst first: the largest difference between two programs' values of a sum of products, as a
+ * part of its largest value; null where one has a value that is not finite and the other has not. */
+json_t *layers_compare(struct build *, struct program *rounded, struct program *strict, const void **inputs);
+
 /* The values that data_hold found, by name: for reports. */
 json_t *data_held_json(const struct graph *);
 void data_held_print(const struct graph *);

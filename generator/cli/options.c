@@ -249,20 +249,35 @@ static void set_optimise(struct cli *cli, const struct option_row *row, const ch
 static void set_algorithms(struct cli *cli, const struct option_row *row, const char *value)
 {
 	(void)row;
-	cli->options.algorithms = !strcmp(value, "direct") ? ALGORITHMS_DIRECT : ALGORITHMS_FAST;
+	cli->options.numerics.algorithms = !strcmp(value, "direct") ? ALGORITHMS_DIRECT : ALGORITHMS_FAST;
 	cli->algorithms_given = true;
 }
 
 static void set_quantised(struct cli *cli, const struct option_row *row, const char *value)
 {
 	(void)row;
-	cli->options.quantised = !strcmp(value, "literal") ? QUANTISED_LITERAL : QUANTISED_INTEGERS;
+	cli->options.numerics.quantised = !strcmp(value, "literal") ? QUANTISED_LITERAL : QUANTISED_INTEGERS;
 }
 
 static void set_denormals(struct cli *cli, const struct option_row *row, const char *value)
 {
 	(void)row;
-	cli->options.denormals = !strcmp(value, "zero") ? DENORMALS_ZERO : DENORMALS_KEPT;
+	cli->options.numerics.denormals = !strcmp(value, "zero") ? DENORMALS_ZERO : DENORMALS_KEPT;
+}
+
+static void set_math(struct cli *cli, const struct option_row *row, const char *value)
+{
+	set_text(cli, row, value);
+	cli->options.numerics.factors = FACTORS_FLOAT32;
+	for (int i = 0; factors_words[i]; i++)
+		if (!strcmp(value, factors_words[i]))
+			cli->options.numerics.factors = (enum factors)i;
+}
+
+static void add_strict(struct cli *cli, const struct option_row *row, const char *value)
+{
+	(void)row;
+	push(cli->build->arena, &cli->options.strict, (struct strict_layer){ value, false });
 }
 
 static const char *const mode_words[] = { "virtual", "local", "on_device", "hosted", NULL };
@@ -439,9 +454,12 @@ const struct option_row option_rows[] = {
 	{ "denormals", NULL, 0, "WORD", IN_MODEL, set_denormals, 0, LIST("keep", "zero"), NULL,
 	        "keep (default), or zero: constants of products that are denormal (float32: below 2^-126) count as 0, "
 	        "which some CPUs need a hundred cycles for.  Bits depend on it" },
-	{ "math", NULL, 0, "WORD", IN_RUN | IN_CHECK, set_text, AT(math), LIST("strict", "double"), NULL,
-	        "strict (default), or double: the interpreter in float64, of what is quantised as --quantised "
-	        "literal" },
+	{ "math", NULL, 0, "WORD", IN_MODEL, set_math, AT(math), LIST("strict", "bf16", "f16", "tf32", "double"), NULL,
+	        "strict (default); bf16, f16 or tf32: factors of float32's sums of products are rounded to that type, "
+	        "and each sum is as it is defined, without Winograd's; or double (run, check): the interpreter in "
+	        "float64, of what is quantised as --quantised literal.  Bits depend on it" },
+	{ "keep-strict", NULL, 0, "LAYER", IN_MODEL, add_strict, 0, NULL, NULL,
+	        "beside --math: factors of this node, or of the sum of this name, are not rounded" },
 	{ "keep-input", NULL, 0, "NAME", IN_MODEL | IN_INFO, add_keep, 0, NULL, NULL,
 	        "an initialiser that is also an input stays an input" },
 	{ "templates", NULL, 0, "DIR", IN_MODEL | IN_INFO | IN_OPS, set_folder, AT(options.templates), NULL, NULL,

@@ -110,16 +110,33 @@ static const struct target *default_cpu(const struct cli *cli)
 	        : target_find("native");
 }
 
+/* Winograd's transforms would round twice: sums whose factors are rounded are as they are defined. */
+static void choose_factors(struct cli *cli)
+{
+	struct options *options = &cli->options;
+	bool rounds = options->numerics.factors != FACTORS_FLOAT32;
+	if (options->strict.count && !rounds)
+		fail(cli->build, EXIT_USAGE, NULL, "--keep-strict is for --math bf16, f16 and tf32");
+	if (rounds && cli->algorithms_given && options->numerics.algorithms == ALGORITHMS_FAST)
+		fail(cli->build, EXIT_USAGE, NULL, "--algorithms fast goes without --math %s", cli->math);
+	if (rounds)
+		options->numerics.algorithms = ALGORITHMS_DIRECT;
+}
+
 static void choose_cpu(struct cli *cli)
 {
 	struct options *options = &cli->options;
 	options->target = cli->cpus.count ? cli->cpus.at[0] : default_cpu(cli);
 	if (!strcmp(options->target->name, "cortex-m4") && !cli->optimise_given)
 		options->optimise = OPTIMISE_SIZE;
-	if (cli->math && !strcmp(cli->math, "double")) /* definitions before any rewrite */
-		options->quantised = QUANTISED_LITERAL;
+	if (cli->math && !strcmp(cli->math, "double")) { /* definitions before any rewrite */
+		if (!(cli->command->bit & (IN_RUN | IN_CHECK)))
+			fail(cli->build, EXIT_USAGE, NULL, "--math double is for ingot run and ingot check");
+		options->numerics.quantised = QUANTISED_LITERAL;
+	}
+	choose_factors(cli);
 	if (!strcmp(options->target->name, "cortex-m4") && !cli->algorithms_given)
-		options->algorithms = ALGORITHMS_DIRECT;
+		options->numerics.algorithms = ALGORITHMS_DIRECT;
 	if (options->optimise == OPTIMISE_SIZE)
 		options->target = target_small(cli->build->arena, options->target);
 }

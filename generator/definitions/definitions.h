@@ -494,8 +494,9 @@ bool rewrite_winograd(struct program *, struct definition *conv, int m);
 /* Sums of dequantised products, and what quantises them, become integers. */
 void fold_quantised(struct program *);
 
-/* Numeric options: bits depend on them.  INTEGERS: what is dequantised, multiplied and quantised again is one sum of
- * integers, wherever quantised.c says so; LITERAL: each operator in floats, as ONNX defines it. */
+/* ---- numeric options: bits depend on them ----
+ * INTEGERS: what is dequantised, multiplied and quantised again is one sum of integers, wherever quantised.c says so;
+ * LITERAL: each operator in floats, as ONNX defines it. */
 enum quantised { QUANTISED_INTEGERS, QUANTISED_LITERAL };
 /* FAST: 3x3 convolutions by Winograd's, where the rule of winograd.h says so;
  * DIRECT: every sum as it is defined. */
@@ -503,8 +504,24 @@ enum algorithms { ALGORITHMS_FAST, ALGORITHMS_DIRECT };
 
 /* KEPT: constants are what the model says; ZERO: those of sums of products that are denormal count as 0. */
 enum denormal_constants { DENORMALS_KEPT, DENORMALS_ZERO };
+/* To what the factors of float32's sums of products are rounded: to nothing, or to 8, 11 or 11 bits with the exponents
+ * of float32, float16 and float32. */
+enum factors { FACTORS_FLOAT32, FACTORS_BF16, FACTORS_F16, FACTORS_TF32 };
+struct numerics {
+	enum algorithms algorithms;
+	enum quantised quantised;
+	enum denormal_constants denormals;
+	enum factors factors;
+};
+extern const char *const factors_words[]; /* of the option --math: "strict", "bf16", … ended by NULL */
+
+/* ---- factors.c ---- */
+/* Each factor of a sum of products of float32 is rounded, but for sums that `keep` says to be strict (NULL: none). */
+void round_factors(struct program *, enum factors, bool (*keep)(void *user, const struct definition *), void *user);
 
 /* ---- denormals.c ---- */
+/* Do all readers of a body's input multiply it in a sum of products? */
+bool definition_is_factor(const struct program *body, const struct definition *input);
 void flush_denormals(struct program *); /* ZERO */
 struct denormals {
 	int64_t denormals, elements;
@@ -515,7 +532,7 @@ struct denormals program_denormals(struct program *);
 /* What bits depend on besides the model, as words: equal texts of one model imply equal bits, whatever the batch, CPU,
  * engine or threads.  "libm" among them: double tensors go through functions of the C library, and bits depend on that
  * too.  Of a program before it is lowered. */
-const char *program_numbers(const struct program *, enum algorithms, enum quantised, enum denormal_constants);
+const char *program_numbers(const struct program *, const struct numerics *);
 
 /* ---- fold.c: what depends on constants alone becomes a constant ---- */
 void program_fold(struct program *);

@@ -77,8 +77,7 @@ static void read(void *user, const struct expr *load)
 	asking->reads |= load->of == asking->input;
 }
 
-/* Do all readers of a body's input multiply it in a sum of products? */
-static bool is_factor(const struct program *body, const struct definition *input)
+bool definition_is_factor(const struct program *body, const struct definition *input)
 {
 	bool factor = false;
 	for (size_t i = 0; i < body->all.count; i++) {
@@ -104,7 +103,7 @@ static void flush(struct flushing *f)
 			continue;
 		const struct expr **operand = arena_new_array(program->arena, const struct expr *, d->operands);
 		for (int o = 0; o < d->operands; o++)
-			operand[o] = is_factor(d->repeat->body, d->repeat->body->inputs.at[o])
+			operand[o] = definition_is_factor(d->repeat->body, d->repeat->body->inputs.at[o])
 			        ? expr_map_loads(program->arena, d->operand[o], flush_load, f)
 			        : d->operand[o];
 		d->operand = operand;

@@ -244,13 +244,13 @@ bool dtype_has_lanes(enum dtype type)
 	                        || dtypes[type].class == CLASS_BOOL));
 }
 
-/* Between floats of 16 bits and float32, and between all wider types. */
+/* Between floats of 16 bits and float32, and between all wider types; the bits of 32 alone. */
 static bool cast_has_lanes(const struct expr *expr)
 {
 	enum dtype from = expr->arg[0]->type, to = expr->type;
 	if (dtype_is_narrow(from) || dtype_is_narrow(to))
 		return !(expr->cast & ~CAST_NUMBER) && (from == DTYPE_F32 || to == DTYPE_F32);
-	return !(expr->cast & CAST_BITS);
+	return !(expr->cast & CAST_BITS) || dtypes[from].bits == 32;
 }
 
 static bool scalar_has_lanes(const struct expr *expr)

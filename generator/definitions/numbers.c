@@ -27,12 +27,11 @@ static bool program_calls_libm(const struct program *program)
 	return libm;
 }
 
-const char *program_numbers(const struct program *program, enum algorithms algorithms, enum quantised quantised,
-        enum denormal_constants denormals)
+const char *program_numbers(const struct program *program, const struct numerics *numerics)
 {
 	bool libm = program_calls_libm(program);
-	return arena_printf(program->arena, "numbers=%d math=strict algorithms=%s%s%s%s", NUMBERS,
-	        algorithms == ALGORITHMS_FAST ? "fast" : "direct",
-	        quantised == QUANTISED_LITERAL ? " quantised=literal" : "",
-	        denormals == DENORMALS_ZERO ? " denormals=zero" : "", libm ? " libm" : "");
+	return arena_printf(program->arena, "numbers=%d math=%s algorithms=%s%s%s%s", NUMBERS,
+	        factors_words[numerics->factors], numerics->algorithms == ALGORITHMS_FAST ? "fast" : "direct",
+	        numerics->quantised == QUANTISED_LITERAL ? " quantised=literal" : "",
+	        numerics->denormals == DENORMALS_ZERO ? " denormals=zero" : "", libm ? " libm" : "");
 }

@@ -284,6 +284,12 @@ const char *print_cast_lanes(struct printer *printer, const struct numbered *it,
 	if (kept)
 		return kept;
 	enum dtype from = expr->arg[0]->type, to = expr->type;
+	if (expr->cast & CAST_BITS) {
+		const char *text = print_part(printer, it->arg[0], branch).text;
+		return from == DTYPE_F32  ? arena_printf(arena, "vec_bits(%s)", text)
+		        : to == DTYPE_F32 ? arena_printf(arena, "vec_from_bits(%s)", text)
+		                          : text;
+	}
 	if (dtype_is_narrow(from))
 		return print_wide_lanes(printer, it, branch);
 	if (dtype_is_narrow(to))

@@ -243,7 +243,7 @@ static const struct ingot_module *module(struct trial *t, struct program **progr
 			.name = "ops",
 			.routine = "ops",
 			.model = "ops",
-			.numbers = program_numbers(*program, ALGORITHMS_FAST, QUANTISED_INTEGERS, DENORMALS_KEPT),
+			.numbers = program_numbers(*program, &(struct numerics){ .algorithms = ALGORITHMS_FAST }),
 			.input_names = input_names,
 			.output_names = (*program)->output_names.at };
 		struct emit emit = { .build = &build,

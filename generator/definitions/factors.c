@@ -1,0 +1,146 @@
+/* factors.c: definitions -> definitions.  --math bf16, f16, tf32: each factor of a sum of products of float32 is
+ * rounded, to nearest and halves to even, to the bits that a matrix instruction takes; what an instruction multiplies
+ * is exact then, and engines may differ in the order and rounding of sums alone.
+ *
+ *     y = sum(k) x[i, k] * w[k, j]      x.bf16 = round(x), w.bf16 = round(w), y = sum(k) x.bf16[i, k] * w.bf16[k, j]
+ *
+ * Sums start as they did, squares (norms, variances) stay, and so does what is no sum of products.  A rule on the graph
+ * alone.  bfloat16 and tf32 are rounded by integers, so no instruction's own rounding decides; numbers below 2^-126
+ * count as 0, as VDPBF16PS has it (Intel's instruction set reference). */
+#include "definitions/definitions.h"
+
+const char *const factors_words[] = {
+	[FACTORS_FLOAT32] = "strict", [FACTORS_BF16] = "bf16", [FACTORS_F16] = "f16", [FACTORS_TF32] = "tf32", NULL
+};
+
+struct rounded {
+	const struct definition *of;
+	struct definition *becomes;
+};
+struct rounding {
+	struct program *program;
+	struct arena *arena;
+	enum factors factors;
+	bool (*keep)(void *user, const struct definition *);
+	void *user;
+	bool inside; /* a body's steady and sliced inputs are rounded outside */
+	VECTOR(struct rounded) made;
+};
+
+static const struct expr *number(struct rounding *r, int64_t n) { return expr_integer(r->arena, DTYPE_I32, n); }
+static const struct expr *two(struct rounding *r, enum scalar row, const struct expr *a, const struct expr *b)
+{
+	return expr_scalar(r->arena, row, a, b, NULL);
+}
+
+/* Without its last `bits`: half of what they can be is added first, less one where the bit before them is 0. */
+static const struct expr *rounded_bits(struct rounding *r, const struct expr *x, int bits)
+{
+	const struct expr *code = expr_cast_as(r->arena, DTYPE_I32, CAST_BITS, x);
+	const struct expr *odd = two(r, SCALAR_and, two(r, SCALAR_shr, code, number(r, bits)), number(r, 1));
+	const struct expr *up = two(r, SCALAR_add, code, two(r, SCALAR_add, odd, number(r, (1 << (bits - 1)) - 1)));
+	const struct expr *cut =
+	        expr_cast_as(r->arena, DTYPE_F32, CAST_BITS, two(r, SCALAR_and, up, number(r, -(INT64_C(1) << bits))));
+	const struct expr *small = two(r, SCALAR_less, expr_scalar(r->arena, SCALAR_abs, cut, NULL, NULL),
+	        expr_number(r->arena, DTYPE_F32, 0x1p-126));
+	const struct expr *flushed =
+	        expr_scalar(r->arena, SCALAR_where, small, expr_number(r->arena, DTYPE_F32, 0), cut);
+	return expr_scalar(r->arena, SCALAR_where, two(r, SCALAR_equal, x, x), flushed, x); /* a NaN stays */
+}
+
+static const struct expr *rounded(struct rounding *r, const struct expr *x)
+{
+	if (r->factors == FACTORS_F16)
+		return expr_cast(r->arena, DTYPE_F32, expr_cast(r->arena, DTYPE_F16, x));
+	return rounded_bits(r, x, r->factors == FACTORS_BF16 ? 16 : 13);
+}
+
+/* Its elements, rounded; made once for all that multiply it. */
+static struct definition *rounded_tensor(struct rounding *r, struct definition *of)
+{
+	for (size_t i = 0; i < r->made.count; i++)
+		if (r->made.at[i].of == of)
+			return r->made.at[i].becomes;
+	struct definition *d =
+	        define_map(r->program, arena_printf(r->arena, "%s.%s", of->name, factors_words[r->factors]), of->rank,
+	                of->extents, rounded(r, expr_load_own(r->arena, of)));
+	memcpy(d->counts, of->counts, sizeof d->counts);
+	d->branch = of->branch;
+	d->node = of->node;
+	if (of->source == SOURCE_CONSTANT)
+		definition_fold(r->program, d);
+	push(r->arena, &r->made, (struct rounded){ of, d });
+	return d;
+}
+
+/* Is it rounded outside of the body? */
+static bool comes_rounded(const struct rounding *r, const struct definition *of)
+{
+	return r->inside && of->source == SOURCE_INPUT && definition_is_factor(r->program, of);
+}
+
+static const struct expr *rounded_factor(struct rounding *r, const struct expr *factor)
+{
+	if (factor->kind == EXPR_SELECT && factor->arg[1]->kind == EXPR_NUMBER)
+		return expr_select(r->arena, factor->ranges, factor->range_count, rounded_factor(r, factor->arg[0]),
+		        factor->arg[1]);
+	if (factor->kind != EXPR_LOAD)
+		return rounded(r, factor);
+	return comes_rounded(r, factor->of) ? factor : expr_load(r->arena, rounded_tensor(r, factor->of), factor->at);
+}
+
+static void round_sum(struct rounding *r, struct definition *sum)
+{
+	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
+	if (factor[0] != factor[1])
+		sum->body = two(r, SCALAR_mul, rounded_factor(r, factor[0]), rounded_factor(r, factor[1]));
+}
+
+static void round_program(struct rounding *r);
+
+/* What runs round after round: operands that its body only multiplies are rounded once, but for those that rounds hand
+ * on. */
+static void round_repeat(struct rounding *r, struct definition *d)
+{
+	struct program *body = d->repeat->body;
+	struct rounding inner = *r;
+	const struct expr **operand = arena_new_array(r->arena, const struct expr *, (size_t)d->operands + 1);
+	for (int o = 0; o < d->operands; o++) {
+		const struct definition *input = body->inputs.at[o];
+		operand[o] = d->operand[o];
+		if (d->repeat->in[o].moves != REPEAT_CARRIED && input->type == DTYPE_F32
+		        && definition_is_factor(body, input))
+			operand[o] = expr_load(r->arena, rounded_tensor(r, operand[o]->of), operand[o]->at);
+	}
+	d->operand = operand;
+	inner.program = body;
+	inner.arena = body->arena;
+	inner.inside = true;
+	memset(&inner.made, 0, sizeof inner.made);
+	round_program(&inner);
+}
+
+static void round_program(struct rounding *r)
+{
+	for (size_t i = 0; i < r->program->all.count; i++) {
+		struct definition *d = r->program->all.at[i];
+		size_t before = r->program->all.count;
+		if (d->source != SOURCE_COMPUTED || (r->keep && r->keep(r->user, d)))
+			continue;
+		if (definition_repeats(d) == d && d->repeat)
+			round_repeat(r, d);
+		else if (d->products && d->type == DTYPE_F32)
+			round_sum(r, d);
+		program_move(r->program, before, d);
+		i = (size_t)d->number;
+	}
+}
+
+void round_factors(
+        struct program *program, enum factors factors, bool (*keep)(void *user, const struct definition *), void *user)
+{
+	struct rounding r = {
+		.program = program, .arena = program->arena, .factors = factors, .keep = keep, .user = user
+	};
+	round_program(&r);
+}

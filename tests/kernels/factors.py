@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""--math bf16, f16 and tf32: factors of sums of products are rounded as NumPy rounds them, and sums are as near to the exact ones as float32's are; each target's
+bits are the interpreter's; --keep-strict; what is refused.
+
+    factors.py INGOT SEED COUNT
+
+Ends with 77 where NumPy is not there."""
+import json, os, subprocess, sys, tempfile
+
+from sweep import Case, EMULATED_MOST, TARGETS, main, numpy, outputs_to
+from same import same
+
+# Bits of a factor, the exponent of the last bit of the smallest one, and the largest one.
+MATHS = {"bf16": (8, -133, 2.0 ** 128 - 2.0 ** 120), "f16": (11, -24, 65504), "tf32": (11, -136, 2.0 ** 128 - 2.0 ** 117)}
+TERMS = {"product": 40, "conv": 27}
+LAYERS = """<ir_version: 10, opset_import: ["" : 22]>
+g (float[5,40] x, float[1,3,9,8] p) => (float[5,24] product, float[1,4,9,8] conv, float[5,1] square)
+<float[40,24] w = ["location": "w.bin"], float[4,3,3,3] f = ["location": "f.bin"], int64[1] one = {1}> {
+	product = MatMul(x, w)
+	conv = Conv<pads = [1, 1, 1, 1]>(p, f)
+	square = ReduceSumSquare(x, one)
+}
+"""
+SHAPES = {"x": (5, 40), "p": (1, 3, 9, 8), "w": (40, 24), "f": (4, 3, 3, 3)}
+
+
+def rounded(x, math):
+    """By doubles: to a number of bits, halves to even."""
+    bits, last, most = MATHS[math]
+    wide = x.astype("f8")
+    step = numpy.maximum(numpy.frexp(wide)[1] - bits, last)
+    wide = numpy.ldexp(numpy.rint(numpy.ldexp(wide, -step)), step)
+    if math != "f16":
+        wide = numpy.where(numpy.abs(wide) < 2.0 ** -126, 0, wide)
+    return numpy.where(numpy.abs(wide) > most, numpy.copysign(numpy.inf, wide), wide)
+
+
+def exact(arrays, math, of=lambda x: x):
+    """Products and convolutions of what `of` makes of the rounded factors, in double."""
+    x, w, p, f = (of(rounded(arrays[name], math)) for name in "xwpf")
+    padded = numpy.pad(p[0], ((0, 0), (1, 1), (1, 1)))
+    windows = numpy.stack([padded[:, a:a + 9, b:b + 8] for a in range(3) for b in range(3)], 1)
+    return {"product": x @ w, "conv": numpy.einsum("ckhw,ock->ohw", windows, f.reshape(4, 3, 9))[None]}
+
+
+class Layers:
+    """Files of the layers above."""
+    def __init__(self, ingot, folder, draw):
+        self.ingot, self.arrays = ingot, {name: draw(shape).astype("f4") for name, shape in SHAPES.items()}
+        self.model, self.given = os.path.join(folder, "g.onnxtxt"), []
+        self.paths = {name: os.path.join(folder, name + ".npy") for name in ("product", "conv", "square")}
+        with open(self.model, "w") as file:
+            file.write(LAYERS)
+        for name, array in self.arrays.items():
+            array.tofile(os.path.join(folder, name + ".bin"))
+            numpy.save(os.path.join(folder, name + ".npy"), array)
+            self.given += ["--input", f"{name}={folder}/{name}.npy"] if name in "xp" else []
+
+    def call(self, *words):
+        return subprocess.run([self.ingot, "run", self.model, *self.given, *outputs_to(self.paths), *words], capture_output=True, text=True)
+
+    def run(self, target, *words):
+        done = self.call("--target", target, *words)
+        assert done.returncode == 0, done.stderr
+        return {name: numpy.load(path) for name, path in self.paths.items()}
+
+
+def wrong_sums(layers, math, target):
+    """Sums that lie too far from the exact ones of rounded factors, and squares that are not strict."""
+    got, right, sizes = layers.run(target, "--math", math), exact(layers.arrays, math), exact(layers.arrays, math, numpy.abs)
+    for name, terms in TERMS.items():
+        if not (numpy.abs(got[name] - right[name]) <= 2.0 ** -22 * terms * sizes[name] + terms * 2.0 ** -126).all():
+            yield f"{math} by {target}: {name} is {numpy.abs(got[name] - right[name]).max()} from the sum of rounded factors"
+    if not same(got["square"], layers.run(target)["square"]):
+        yield f"{math} by {target}: squares are rounded"
+
+
+def wrong_report(layers, folder):
+    """What `check` says of each layer: its largest difference from the strict one, of its largest value."""
+    data, strict, got = os.path.join(folder, "data"), layers.run("interpreter"), layers.run("interpreter", "--math", "bf16")
+    os.mkdir(data)
+    for i, name in enumerate("xp"):
+        numpy.save(f"{data}/in_{i}.npy", layers.arrays[name])
+    for i, name in enumerate(layers.paths):
+        numpy.save(f"{data}/out_{i}.npy", strict[name])
+    tensor = lambda name, file, array: {"name": name, "dims": list(array.shape), "type": "float32", "file": file, "atol": 1e30}
+    with open(f"{data}/io.json", "w") as file:
+        json.dump({"inputs": [tensor(n, f"in_{i}.npy", layers.arrays[n]) for i, n in enumerate("xp")],
+                   "outputs": [tensor(n, f"out_{i}.npy", strict[n]) for i, n in enumerate(layers.paths)]}, file)
+    done = subprocess.run([layers.ingot, "check", layers.model, data, "--math", "bf16", "--target", "jit", "--json"], capture_output=True, text=True)
+    said = {layer["layer"]: layer["error"] for layer in json.loads(done.stdout)["layers"]} if done.returncode == 0 else {}
+    for name in "product", "conv":
+        error = numpy.abs(got[name].astype("f8") - strict[name]).max() / numpy.abs(strict[name]).max()
+        if not error or abs(said.get(name, 0) - error) > 1e-12:
+            yield f"check says {said} of layers, {name} is moved by {error}: {done.stderr}"
+
+
+def wrong_layers(ingot):
+    draw = numpy.random.default_rng(33)
+    wide = lambda shape: draw.standard_normal(shape) * 2.0 ** draw.integers(-20, 4, shape)
+    halves = lambda shape: (1 + draw.integers(0, 1 << 16, shape) * 2.0 ** -16) * 2.0 ** draw.integers(-3, 3, shape)
+    tiny = lambda shape: draw.standard_normal(shape) * (2.0 ** -124 if len(shape) == 2 and shape[0] == 5 or shape[0] == 1 else 2.0 ** 20)
+    with tempfile.TemporaryDirectory() as folder:
+        for numbers in wide, halves, tiny:
+            layers = Layers(ingot, folder, numbers)
+            for math in MATHS if numbers != tiny else ["bf16", "tf32"]:               # which float16 has not
+                for target in "interpreter", "jit":
+                    yield from wrong_sums(layers, math, target)
+        yield from wrong_report(layers, folder)
+        layers = Layers(ingot, folder, lambda shape: draw.integers(-8, 9, shape))
+        strict = layers.run("interpreter")
+        for math in MATHS:
+            if any(not same(a, strict[name]) for name, a in layers.run("c", "--math", math).items()):
+                yield f"{math}: sums of small integers are not exact"
+        layers = Layers(ingot, folder, wide)
+        strict, kept = layers.run("jit", "--algorithms", "direct"), layers.run("jit", "--math", "bf16", "--keep-strict", "product")
+        if not same(kept["product"], strict["product"]) or same(kept["conv"], strict["conv"]):
+            yield "--keep-strict keeps another layer than its own"
+        for words, code, said in ((("--math", "bf16", "--keep-strict", "produkt"), 2, 'did you mean product'), (("--keep-strict", "conv"), 2, "--math"),
+                                  (("--math", "tf32", "--algorithms", "fast"), 2, "--algorithms fast"), (("--math", "fp16"), 2, "did you mean f16")):
+            done = layers.call("--target", "interpreter", *words)
+            if done.returncode != code or said not in done.stderr:
+                yield f"{' '.join(words)}: exit {done.returncode}: {done.stderr}"
+
+
+def check(program, case, together):
+    math = case.draw.choice(sorted(MATHS))
+    right = case.run(program, "interpreter", "--math", math)
+    targets = [t for t in TARGETS if t[0] != "cuda-emulated" or case.graph.work < EMULATED_MOST]
+    for target in case.draw.sample(targets, 2) if not os.environ.get("INGOT_LONG") else targets:
+        together.add(case, target, case.given, case.paths, right, ["--math", math])
+
+
+if __name__ == "__main__":
+    found = list(wrong_layers(sys.argv[1]))
+    print("\n".join(found) if found else "factors are rounded as they should be")
+    sys.exit(main(check, "have equal bits with --math", Case) or bool(found))
