@@ -3,6 +3,7 @@
 #include "engine.h"
 #include "jit/jit.h"
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum state { STAGE_CLOSED, STAGE_OPEN, STAGE_DEFINED, STAGE_COMPILED };
@@ -186,16 +187,51 @@ enum ingot_model_status ingot_set_value(struct ingot_model *m, const char *name,
 	return end(m);
 }
 
-enum ingot_model_status ingot_set_algorithms(struct ingot_model *m, enum ingot_algorithms algorithms)
+/* Which words option `name` takes; "" for what is no option. */
+static const char *option_words(struct ingot_model *m, const char *name)
+{
+	const char *const *words = numerics_words(name);
+	const char *text = "";
+	if (!strcmp(name, "threads"))
+		return "a number, 1 to 256";
+	if (!strcmp(name, "keep-strict"))
+		return "a layer's name";
+	for (int i = 0; words && words[i]; i++)
+		text = arena_printf(m->build.arena, "%s%s%s", text, i ? ", " : "", words[i]);
+	return text;
+}
+
+static bool set_option(struct ingot_model *m, const char *name, const char *value)
+{
+	struct options *options = &m->options;
+	int threads, end = 0;
+	if (!strcmp(name, "keep-strict")) {
+		push(m->build.arena, &options->strict,
+		        (struct strict_layer){ arena_copy(m->build.arena, value, strlen(value)), false });
+		return true;
+	}
+	if (strcmp(name, "threads"))
+		return numerics_set(&options->numerics, name, value);
+	if (strlen(value) > 3 || sscanf(value, "%d%n", &threads, &end) != 1 || value[end] || threads < 1
+	        || threads > THREADS_MOST)
+		return false;
+	options->threads = threads;
+	return true;
+}
+
+enum ingot_model_status ingot_set_option(struct ingot_model *m, const char *name, const char *value)
 {
 	if (m->stage != STAGE_OPEN)
-		return refuse(m,
-		        m->stage == STAGE_CLOSED ? "the model is not open"
-		                                 : "algorithms are chosen before ingot_compile");
-	if (algorithms != INGOT_FAST && algorithms != INGOT_DIRECT)
-		return refuse(m, "no such algorithms");
+		return refuse(
+		        m, m->stage == STAGE_CLOSED ? "the model is not open" : "options are set before ingot_compile");
 	begin(m);
-	m->options.numerics.algorithms = algorithms == INGOT_DIRECT ? ALGORITHMS_DIRECT : ALGORITHMS_FAST;
+	if (BUILD_TRY(&m->build) && !set_option(m, name, value)) {
+		const char *words = option_words(m, name);
+		if (*words)
+			fail(&m->build, EXIT_USAGE, NULL, "option %s: \"%s\" is not %s%s", name, value,
+			        numerics_words(name) ? "one of " : "", words);
+		fail(&m->build, EXIT_USAGE, NULL, "there is no option \"%s\"", name);
+	}
 	return end(m);
 }
 
@@ -214,6 +250,7 @@ enum ingot_model_status ingot_compile(struct ingot_model *m, enum ingot_engine e
 	if (BUILD_TRY(&m->build)) {
 		if (m->stage == STAGE_OPEN) {
 			pass_bound(m->model->graph);
+			numerics_settle(&m->options.numerics);
 			m->stage = STAGE_CLOSED; /* a pass that stops half-way leaves nothing to go on from */
 			model_prepare(m->model);
 			model_define(m->model);

@@ -82,6 +82,8 @@ struct loaded {
 	void (*profile)(const void *in, const void *out, const void *context, engine_mark *,
 	        void *user); /* where it was asked for */
 	struct context context;
+	void *threads; /* the pool that is in a library made for several; NULL: none */
+	void (*threads_close)(void *threads);
 };
 
 void engine_remove_folder(const char *folder)
@@ -104,10 +106,29 @@ static void c_close(struct engine *engine)
 	struct loaded *loaded = engine->state;
 	if (!loaded)
 		return;
+	if (loaded->threads)
+		loaded->threads_close(loaded->threads);
 	if (loaded->handle)
 		dlclose(loaded->handle);
 	free(loaded->context.workspace);
 	engine->state = NULL;
+}
+
+/* ingot_threads.h of a library that is made for several threads. */
+static void open_threads(struct engine *engine)
+{
+	struct loaded *loaded = engine->state;
+	int (*open)(void **threads, int workers);
+	const void *(*parallel)(void *threads);
+	*(void **)&open = dlsym(loaded->handle, "ingot_threads_open");
+	*(void **)&parallel = dlsym(loaded->handle, "ingot_threads_parallel");
+	*(void **)&loaded->threads_close = dlsym(loaded->handle, "ingot_threads_close");
+	if (!open || !parallel || !loaded->threads_close)
+		return;
+	if (open(&loaded->threads, engine->model->options->threads))
+		fail(engine->model->build, EXIT_ENVIRONMENT, engine->model->name, "%d threads cannot be started",
+		        engine->model->options->threads);
+	loaded->context.parallel = parallel(loaded->threads);
 }
 
 static void c_bind(struct engine *engine, const char *library)
@@ -129,6 +150,7 @@ static void c_bind(struct engine *engine, const char *library)
 			fail(build, EXIT_LIMIT, model->name, "out of memory: a workspace of %lld bytes",
 			        (long long)model->lowered->workspace_bytes);
 	}
+	open_threads(engine);
 }
 
 void engine_c_bind(struct engine *engine, const char *library)

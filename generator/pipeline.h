@@ -16,6 +16,7 @@ struct strict_layer {
 	const char *name;
 	bool used;
 };
+enum { THREADS_MOST = 256 };
 struct options {
 	const char *model;   /* path */
 	const char *name;    /* NULL: from the path's stem */
@@ -25,7 +26,7 @@ struct options {
 	enum optimise optimise; /* of code alone */
 	struct numerics numerics;
 	VECTOR(struct strict_layer) strict; /* layers whose factors are not rounded */
-	int threads;
+	int threads;                        /* 1 to THREADS_MOST */
 	VECTOR(const char *) keep_inputs;
 	VECTOR(struct binding) dims;
 	VECTOR(struct holding) elements;

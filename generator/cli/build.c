@@ -42,18 +42,15 @@ static const char *cpus_text(struct build *build, const struct cli *cli)
 static const char *words_of(struct build *build, const struct cli *cli, bool cuda)
 {
 	const char *optimise = cli->options.optimise == OPTIMISE_SIZE ? "size" : "speed";
-	const char *algorithms = cli->options.numerics.algorithms == ALGORITHMS_DIRECT ? "direct" : "fast";
-	const char *quantised = cli->options.numerics.quantised == QUANTISED_LITERAL ? " --quantised literal" : "";
-	const char *math = cli->options.numerics.factors == FACTORS_FLOAT32
-	        ? ""
-	        : arena_printf(build->arena, " --math %s", cli->math);
-	const char *denormals = cli->options.numerics.denormals == DENORMALS_ZERO ? " --denormals zero" : "";
+	const char *numbers = "", *name, *word;
+	bool is_default;
+	for (int i = 0; (name = numerics_at(&cli->options.numerics, i, &word, &is_default)); i++)
+		if (!is_default || !strcmp(name, "algorithms"))
+			numbers = arena_printf(build->arena, "%s --%s %s", numbers, name, word);
 	if (cuda)
-		return arena_printf(build->arena, "--target cuda --optimise %s --algorithms %s%s%s%s", optimise,
-		        algorithms, quantised, denormals, math);
-	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s --algorithms %s%s%s%s%s%s",
-	        cpus_text(build, cli), cli->options.threads, optimise, algorithms, quantised, denormals, math,
-	        cli->log ? " --log" : "",
+		return arena_printf(build->arena, "--target cuda --optimise %s%s", optimise, numbers);
+	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s%s%s%s", cpus_text(build, cli),
+	        cli->options.threads, optimise, numbers, cli->log ? " --log" : "",
 	        cli->cflags ? arena_printf(build->arena, " --cflags \"%s\"", cli->cflags) : "");
 }
 

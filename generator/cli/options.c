@@ -109,7 +109,7 @@ static int64_t number_of(struct cli *cli, const struct option_row *row, const ch
 static void set_threads(struct cli *cli, const struct option_row *row, const char *value)
 {
 	bool range = !strncmp(value, "1..", 3); /* N is the most either way */
-	cli->options.threads = (int)number_of(cli, row, value + (range ? 3 : 0), 256);
+	cli->options.threads = (int)number_of(cli, row, value + (range ? 3 : 0), THREADS_MOST);
 }
 static void set_rounds(struct cli *cli, const struct option_row *row, const char *value)
 {
@@ -246,32 +246,18 @@ static void set_optimise(struct cli *cli, const struct option_row *row, const ch
 	cli->optimise_given = true;
 }
 
-static void set_algorithms(struct cli *cli, const struct option_row *row, const char *value)
+static void set_numeric(struct cli *cli, const struct option_row *row, const char *value)
 {
-	(void)row;
-	cli->options.numerics.algorithms = !strcmp(value, "direct") ? ALGORITHMS_DIRECT : ALGORITHMS_FAST;
-	cli->algorithms_given = true;
+	numerics_set(&cli->options.numerics, row->name, value);
+	cli->algorithms_given |= row->words == algorithms_words;
 }
 
-static void set_quantised(struct cli *cli, const struct option_row *row, const char *value)
-{
-	(void)row;
-	cli->options.numerics.quantised = !strcmp(value, "literal") ? QUANTISED_LITERAL : QUANTISED_INTEGERS;
-}
-
-static void set_denormals(struct cli *cli, const struct option_row *row, const char *value)
-{
-	(void)row;
-	cli->options.numerics.denormals = !strcmp(value, "zero") ? DENORMALS_ZERO : DENORMALS_KEPT;
-}
-
+/* double is the interpreter's. */
 static void set_math(struct cli *cli, const struct option_row *row, const char *value)
 {
 	set_text(cli, row, value);
-	cli->options.numerics.factors = FACTORS_FLOAT32;
-	for (int i = 0; factors_words[i]; i++)
-		if (!strcmp(value, factors_words[i]))
-			cli->options.numerics.factors = (enum factors)i;
+	if (!numerics_set(&cli->options.numerics, row->name, value))
+		cli->options.numerics.factors = FACTORS_FLOAT32;
 }
 
 static void add_strict(struct cli *cli, const struct option_row *row, const char *value)
@@ -437,8 +423,9 @@ const struct option_row option_rows[] = {
 	        "an input of integers always comes with these elements: what depends on them is known when the model "
 	        "is compiled; a run with others ends with a status" },
 	{ "threads", NULL, 0, "N", IN_MODEL, set_threads, 0, NULL, NULL,
-	        "kernels are shared over threads, N at most (default 1; 1..N says the same): a parallel-for of yours, "
-	        "or the pool that build puts beside the library, ingot_threads.h and .c" },
+	        "kernels are shared over threads, N at most (default 1; 1..N says the same): of a parallel-for of "
+	        "yours, or of the pool that build puts beside the library, ingot_threads.h and .c; run, check and "
+	        "bench have one of their own" },
 	{ "rounds", NULL, 0, "N", IN_BENCH, set_rounds, 0, NULL, NULL,
 	        "time at most N rounds (default 201, the most)" },
 	{ "calls-only", NULL, 0, NULL, IN_BENCH, set_flag, AT(calls_only), NULL, NULL,
@@ -446,12 +433,12 @@ const struct option_row option_rows[] = {
 	{ "optimise", "optimize", 0, "WORD", IN_MODEL, set_optimise, 0, LIST("speed", "size"), NULL,
 	        "speed (default, but on cortex-m4) or size: smallest library and RAM; of code alone, no bit depends on "
 	        "it" },
-	{ "algorithms", NULL, 0, "WORD", IN_MODEL, set_algorithms, 0, LIST("fast", "direct"), NULL,
+	{ "algorithms", NULL, 0, "WORD", IN_MODEL, set_numeric, 0, algorithms_words, NULL,
 	        "fast (default, but on cortex-m4): 3x3 convolutions by Winograd's; or direct.  Bits depend on it" },
-	{ "quantised", NULL, 0, "WORD", IN_MODEL, set_quantised, 0, LIST("integers", "literal"), NULL,
+	{ "quantised", NULL, 0, "WORD", IN_MODEL, set_numeric, 0, quantised_words, NULL,
 	        "integers (default): what is dequantised, multiplied and quantised again stays integers; or literal, "
 	        "floats as the operators are defined.  Bits depend on it" },
-	{ "denormals", NULL, 0, "WORD", IN_MODEL, set_denormals, 0, LIST("keep", "zero"), NULL,
+	{ "denormals", NULL, 0, "WORD", IN_MODEL, set_numeric, 0, denormals_words, NULL,
 	        "keep (default), or zero: constants of products that are denormal (float32: below 2^-126) count as 0, "
 	        "which some CPUs need a hundred cycles for.  Bits depend on it" },
 	{ "math", NULL, 0, "WORD", IN_MODEL, set_math, AT(math), LIST("strict", "bf16", "f16", "tf32", "double"), NULL,

@@ -110,7 +110,6 @@ static const struct target *default_cpu(const struct cli *cli)
 	        : target_find("native");
 }
 
-/* Winograd's transforms would round twice: sums whose factors are rounded are as they are defined. */
 static void choose_factors(struct cli *cli)
 {
 	struct options *options = &cli->options;
@@ -119,8 +118,7 @@ static void choose_factors(struct cli *cli)
 		fail(cli->build, EXIT_USAGE, NULL, "--keep-strict is for --math bf16, f16 and tf32");
 	if (rounds && cli->algorithms_given && options->numerics.algorithms == ALGORITHMS_FAST)
 		fail(cli->build, EXIT_USAGE, NULL, "--algorithms fast goes without --math %s", cli->math);
-	if (rounds)
-		options->numerics.algorithms = ALGORITHMS_DIRECT;
+	numerics_settle(&options->numerics);
 }
 
 static void choose_cpu(struct cli *cli)

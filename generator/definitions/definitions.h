@@ -513,7 +513,15 @@ struct numerics {
 	enum denormal_constants denormals;
 	enum factors factors;
 };
-extern const char *const factors_words[]; /* of the option --math: "strict", "bf16", … ended by NULL */
+/* The words of each, in the order of its values, ended by NULL. */
+extern const char *const algorithms_words[], *const quantised_words[], *const denormals_words[], *const factors_words[];
+const char *const *numerics_words(const char *name); /* of an option; NULL: there is none of that name */
+/* Where factors are rounded each sum is as it is defined: Winograd's transforms would round twice. */
+void numerics_settle(struct numerics *);
+/* Option `name` ("algorithms", "quantised", "denormals", "math") becomes that word; false: there is none such. */
+bool numerics_set(struct numerics *, const char *name, const char *word);
+/* Option i's name, and its word; NULL behind the last.  *is_default: the word is the first. */
+const char *numerics_at(const struct numerics *, int i, const char **word, bool *is_default);
 
 /* ---- factors.c ---- */
 /* Each factor of a sum of products of float32 is rounded, but for sums that `keep` says to be strict (NULL: none). */

@@ -9,10 +9,6 @@
  * count as 0, as VDPBF16PS has it (Intel's instruction set reference). */
 #include "definitions/definitions.h"
 
-const char *const factors_words[] = {
-	[FACTORS_FLOAT32] = "strict", [FACTORS_BF16] = "bf16", [FACTORS_F16] = "f16", [FACTORS_TF32] = "tf32", NULL
-};
-
 struct rounded {
 	const struct definition *of;
 	struct definition *becomes;

@@ -27,11 +27,69 @@ static bool program_calls_libm(const struct program *program)
 	return libm;
 }
 
+/* ---- the options ---- */
+const char *const algorithms_words[] = { [ALGORITHMS_FAST] = "fast", [ALGORITHMS_DIRECT] = "direct", NULL };
+const char *const quantised_words[] = { [QUANTISED_INTEGERS] = "integers", [QUANTISED_LITERAL] = "literal", NULL };
+const char *const denormals_words[] = { [DENORMALS_KEPT] = "keep", [DENORMALS_ZERO] = "zero", NULL };
+const char *const factors_words[] = {
+	[FACTORS_FLOAT32] = "strict", [FACTORS_BF16] = "bf16", [FACTORS_F16] = "f16", [FACTORS_TF32] = "tf32", NULL
+};
+
+static const struct option {
+	const char *name;
+	const char *const *words;
+	size_t offset; /* in struct numerics */
+	bool told;     /* also where it is the default */
+} options[] = {
+	{ "math", factors_words, offsetof(struct numerics, factors), true },
+	{ "algorithms", algorithms_words, offsetof(struct numerics, algorithms), true },
+	{ "quantised", quantised_words, offsetof(struct numerics, quantised), false },
+	{ "denormals", denormals_words, offsetof(struct numerics, denormals), false },
+};
+_Static_assert(sizeof(enum factors) == sizeof(int) && sizeof(enum algorithms) == sizeof(int), "values are ints");
+
+bool numerics_set(struct numerics *numerics, const char *name, const char *word)
+{
+	for (size_t i = 0; i < COUNT(options); i++)
+		for (int w = 0; !strcmp(options[i].name, name) && options[i].words[w]; w++)
+			if (!strcmp(options[i].words[w], word)) {
+				memcpy((char *)numerics + options[i].offset, &w, sizeof w);
+				return true;
+			}
+	return false;
+}
+
+const char *const *numerics_words(const char *name)
+{
+	for (size_t i = 0; i < COUNT(options); i++)
+		if (!strcmp(options[i].name, name))
+			return options[i].words;
+	return NULL;
+}
+
+void numerics_settle(struct numerics *numerics)
+{
+	if (numerics->factors != FACTORS_FLOAT32)
+		numerics->algorithms = ALGORITHMS_DIRECT;
+}
+
+const char *numerics_at(const struct numerics *numerics, int i, const char **word, bool *is_default)
+{
+	int value;
+	if (i >= (int)COUNT(options))
+		return NULL;
+	memcpy(&value, (const char *)numerics + options[i].offset, sizeof value);
+	*word = options[i].words[value];
+	*is_default = !value;
+	return options[i].name;
+}
+
 const char *program_numbers(const struct program *program, const struct numerics *numerics)
 {
-	bool libm = program_calls_libm(program);
-	return arena_printf(program->arena, "numbers=%d math=%s algorithms=%s%s%s%s", NUMBERS,
-	        factors_words[numerics->factors], numerics->algorithms == ALGORITHMS_FAST ? "fast" : "direct",
-	        numerics->quantised == QUANTISED_LITERAL ? " quantised=literal" : "",
-	        numerics->denormals == DENORMALS_ZERO ? " denormals=zero" : "", libm ? " libm" : "");
+	const char *text = arena_printf(program->arena, "numbers=%d", NUMBERS), *name, *word;
+	bool is_default;
+	for (int i = 0; (name = numerics_at(numerics, i, &word, &is_default)); i++)
+		if (!is_default || options[i].told)
+			text = arena_printf(program->arena, "%s %s=%s", text, name, word);
+	return program_calls_libm(program) ? arena_printf(program->arena, "%s libm", text) : text;
 }

@@ -433,6 +433,7 @@ void package_c(struct writing *w)
 		value_dict_set(w->globals, "functions", functions);
 		package_render(w, "package/exports.jinja", arena_printf(arena, "%s.map", package->name));
 	}
+	package_add_threads(w);
 	if (package->cc) {
 		package_compile(w);
 		for (int p = 0; p < (package->cpus ? 1 : package->part_count); p++)
@@ -442,7 +443,6 @@ void package_c(struct writing *w)
 				        arena_printf(arena, "%s.h", package->cpus ? package->name : w->of->name));
 			}
 	}
-	package_add_threads(w);
 	package_add_build_files(w);
 	package_add_manifest(w, package_manifest(w));
 }

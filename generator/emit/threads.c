@@ -26,8 +26,8 @@ bool package_has_threads(const struct writing *w)
 {
 	const struct package *package = w->package;
 	const struct target *target = w->emit->target;
-	return package->threads > 1 && !package->managed && !package->shared && !target->freestanding
-	        && !strcmp(target->family, "c") && embedded_runtime_count;
+	return package->threads > 1 && !package->managed && !target->freestanding && !strcmp(target->family, "c")
+	        && embedded_runtime_count;
 }
 
 void package_add_threads(struct writing *w)
@@ -48,4 +48,9 @@ void package_add_threads(struct writing *w)
 	value_dict_set(w->globals, "pool", value_string(by_itself(arena, file_text(arena, names[1]))));
 	package_render(w, "package/threads_h.jinja", "ingot_threads.h");
 	package_render(w, "package/threads.jinja", "ingot_threads.c");
+	if (!w->package->shared)
+		return;
+	push(arena, &w->headers, "ingot_threads.h"); /* who loads a library at once finds the pool in it */
+	push(arena, &w->sources, "ingot_threads.c");
+	push(arena, &w->source_flags, "-pthread");
 }

@@ -1,6 +1,7 @@
 /* test_api.c: libingot's interface: one way through, every refusal, several threads, memory that forbids code, a locale of a
  * decimal comma. */
 #include "unit.h"
+#include <dirent.h>
 #include <ingot/ingot.h>
 #include <locale.h>
 #include <pthread.h>
@@ -44,28 +45,42 @@ static void set_image(void)
 		image[i] = (float)((i * 37) % 101) / 50.f - 1.f;
 }
 
-static const char *compiled_numbers(struct ingot_model **model, enum ingot_algorithms algorithms, int64_t batch)
+static const char *compiled_numbers(struct ingot_model **model, const char *option, const char *value, int64_t batch)
 {
 	char *bytes = model_text();
 	assert_int_equal(ingot_open_memory(model, bytes, strlen(bytes), "net.txt"), INGOT_MODEL_OK);
 	assert_null(ingot_model_numbers(*model));
-	assert_int_equal(ingot_set_algorithms(*model, (enum ingot_algorithms)9), INGOT_MODEL_USAGE);
-	assert_int_equal(ingot_set_algorithms(*model, algorithms), INGOT_MODEL_OK);
+	static const char *const wrong[][2] = { { "algorithms", "fats" }, { "threads", "0" }, { "threads", "257" },
+		{ "threads", "2x" }, { "speed", "fast" }, { "math", "double" } };
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		assert_int_equal(ingot_set_option(*model, wrong[i][0], wrong[i][1]), INGOT_MODEL_USAGE);
+		assert_non_null(strstr(ingot_model_message(*model), wrong[i][i == 4 ? 0 : 1]));
+	}
+	assert_int_equal(ingot_set_option(*model, option, value), INGOT_MODEL_OK);
 	assert_int_equal(ingot_set_dim(*model, "N", batch), INGOT_MODEL_OK);
 	assert_int_equal(ingot_compile(*model, INGOT_INTERPRETER), INGOT_MODEL_OK);
-	assert_int_equal(ingot_set_algorithms(*model, algorithms), INGOT_MODEL_USAGE);
+	assert_int_equal(ingot_set_option(*model, option, value), INGOT_MODEL_USAGE);
 	return ingot_model_numbers(*model);
 }
 
-/* What bits depend on besides the model: the algorithms, not the batch. */
+/* What bits depend on besides the model: the numeric options, not the batch nor threads. */
 static void numbers(void **state)
 {
-	struct ingot_model *fast, *more, *direct;
+	static const char *const others[][3] = { { "algorithms", "direct", "algorithms=direct" },
+		{ "quantised", "literal", "quantised=literal" }, { "denormals", "zero", "denormals=zero" },
+		{ "math", "tf32", "math=tf32 algorithms=direct" } };
+	struct ingot_model *fast, *more, *threads, *other;
 	(void)state;
-	const char *of_one = compiled_numbers(&fast, INGOT_FAST, 1);
-	assert_string_equal(of_one, compiled_numbers(&more, INGOT_FAST, 7));
-	assert_string_not_equal(of_one, compiled_numbers(&direct, INGOT_DIRECT, 1));
-	ingot_close(fast), ingot_close(more), ingot_close(direct);
+	const char *of_one = compiled_numbers(&fast, "algorithms", "fast", 1);
+	assert_string_equal(of_one, compiled_numbers(&more, "algorithms", "fast", 7));
+	assert_string_equal(of_one, compiled_numbers(&threads, "threads", "2", 1));
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		const char *numbers = compiled_numbers(&other, others[i][0], others[i][1], 1);
+		assert_string_not_equal(of_one, numbers);
+		assert_non_null(strstr(numbers, others[i][2]));
+		ingot_close(other);
+	}
+	ingot_close(fast), ingot_close(more), ingot_close(threads);
 }
 
 /* Extents that data decide come as one more output, and its memory is there. */
@@ -90,6 +105,34 @@ static void counted(void **state)
 		assert_memory_equal(ingot_result(model, 0), places, sizeof places);
 		ingot_close(model);
 	}
+}
+
+static int tasks(void)
+{
+	int count = 0;
+	DIR *folder = opendir("/proc/self/task");
+	for (struct dirent *entry; (entry = readdir(folder));)
+		count += *entry->d_name != '.';
+	closedir(folder);
+	return count;
+}
+
+/* A library that is made for two threads has a pool of one worker, as long as the model is open. */
+static void pooled(void **state)
+{
+	struct ingot_model *model;
+	char *bytes = model_text();
+	int before = tasks();
+	(void)state;
+	assert_int_equal(ingot_open_memory(&model, bytes, strlen(bytes), "net.txt"), INGOT_MODEL_OK);
+	assert_int_equal(ingot_set_option(model, "threads", "2"), INGOT_MODEL_OK);
+	assert_int_equal(ingot_set_dim(model, "N", 2), INGOT_MODEL_OK);
+	assert_int_equal(ingot_compile(model, INGOT_C), INGOT_MODEL_OK);
+	assert_int_equal(tasks(), before + 1);
+	assert_int_equal(ingot_set_input(model, 0, image), INGOT_MODEL_OK);
+	assert_int_equal(ingot_run(model), INGOT_MODEL_OK);
+	ingot_close(model);
+	assert_int_equal(tasks(), before);
 }
 
 static void run_engine(enum ingot_engine engine, float *scores)
@@ -453,6 +496,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(engines_agree),
 		cmocka_unit_test(numbers),
+		cmocka_unit_test(pooled),
 		cmocka_unit_test(counted),
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(sequences),

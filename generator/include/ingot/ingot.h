@@ -86,11 +86,19 @@ enum ingot_model_status ingot_set_elements(struct ingot_model *, const char *nam
  * Before ingot_compile; INGOT_MODEL_USAGE where there is no such input, or they do not fit it. */
 enum ingot_model_status ingot_set_value(struct ingot_model *, const char *name, const char *values);
 
-/* A numeric option, by default INGOT_FAST: 3x3 convolutions by Winograd's, where that is less work, or every sum as it
- * is defined (what libraries for microcontrollers compute).  Before ingot_compile.  It is the only one that bits depend
- * on; quantised layers are sums of integers, as by `--quantised integers`. */
-enum ingot_algorithms { INGOT_FAST, INGOT_DIRECT };
-enum ingot_model_status ingot_set_algorithms(struct ingot_model *, enum ingot_algorithms);
+/* An option by its name and value, those of the program's --NAME VALUE.  Before ingot_compile; INGOT_MODEL_USAGE where
+ * there is none of that name, or it does not take the value.  Bits depend on the first five:
+ *     "algorithms"   "fast" (default): 3x3 convolutions by Winograd's where that is less work; "direct": each sum as it
+ *                    is defined, which is what libraries for microcontrollers compute
+ *     "quantised"    "integers" (default): what is dequantised, multiplied and quantised again stays integers;
+ *                    "literal": floats, as the operators are defined
+ *     "denormals"    "keep" (default); "zero": denormal constants of products count as 0
+ *     "math"         "strict" (default); "bf16", "f16", "tf32": factors of float32's sums of products are rounded to
+ *                    that type, and algorithms are direct
+ *     "keep-strict"  a layer whose factors are not rounded, by its node's name or its tensor's; may be set again
+ *     "threads"      "1" (default) to "256": INGOT_C shares kernels over so many threads, of a pool of the model's own;
+ *                    the other engines run on the caller's */
+enum ingot_model_status ingot_set_option(struct ingot_model *, const char *name, const char *value);
 
 /* What bits depend on besides the model, as a library's NAME_NUMBERS has it: where two models of one file have equal
  * texts, row i of any batch has the same bits in both, whatever the engine and the machine.  NULL before ingot_compile;
