@@ -159,6 +159,18 @@ enum ingot_model_status ingot_set_dim(struct ingot_model *m, const char *name, i
 	return end(m);
 }
 
+const char *ingot_dim_name(struct ingot_model *m, size_t i, int axis)
+{
+	const struct ingot_tensor *tensor = ingot_input(m, i);
+	const char *name = NULL;
+	if (!tensor || axis < 0 || axis >= tensor->rank || tensor->dims[axis] >= 0 || m->stage != STAGE_OPEN)
+		return NULL;
+	begin(m);
+	if (BUILD_TRY(&m->build))
+		name = name_of_dim(&m->build, m->model->graph->inputs.at[i], axis);
+	return end(m) ? NULL : name;
+}
+
 enum ingot_model_status ingot_set_elements(struct ingot_model *m, const char *name, const char *holds)
 {
 	if (m->stage != STAGE_OPEN)

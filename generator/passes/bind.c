@@ -23,8 +23,7 @@ struct binding binding_parse(struct build *build, const char *option)
 	return (struct binding){ name_of(build->names, option, (size_t)(equals - option)), extent, extent, false };
 }
 
-/* A dim's name for people: its symbol, or INPUT:AXIS. */
-static const char *name_of_dim(struct build *build, const struct tensor *input, int axis)
+const char *name_of_dim(struct build *build, const struct tensor *input, int axis)
 {
 	const char *symbol = input->dims[axis].symbol;
 	return symbol ? symbol : name_is(build->names, arena_printf(build->arena, "%s:%d", input->name, axis));

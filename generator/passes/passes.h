@@ -14,6 +14,7 @@ struct binding binding_parse(struct build *,
         const char *option); /* NAME=VALUE or NAME=LEAST..MOST, as --dim has it; EXIT_USAGE where it is not */
 /* EXIT_USAGE: no input has a dim of that name (the known ones are listed), or it is bound to two extents. */
 void pass_bind(struct graph *, const struct binding *, int count);
+const char *name_of_dim(struct build *, const struct tensor *input, int axis); /* its symbol, or INPUT:AXIS */
 /* All names that --dim may have: "N", "x:0". */
 void graph_dims(struct graph *, struct choices *);
 /* Whether an input has a dim that --dim calls so. */

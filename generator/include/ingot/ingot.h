@@ -76,6 +76,10 @@ enum ingot_model_status ingot_open_memory(
  * has such a dim. */
 enum ingot_model_status ingot_set_dim(struct ingot_model *, const char *name, int64_t extent);
 
+/* By which name ingot_set_dim binds that dim of input i: its symbol, or INPUT:AXIS.  NULL where there is none, and where
+ * the file gives its extent.  Stays until ingot_close. */
+const char *ingot_dim_name(struct ingot_model *, size_t i, int axis);
+
 /* Says what an input holds that is a sequence: how many tensors, as "3", or their shapes, as "[2,3],[4]"; of an
  * optional "1" or "none".  They take its place among the inputs.  Before ingot_compile; INGOT_MODEL_USAGE where no
  * input of that name is one, or the text is none of these. */
