@@ -21,10 +21,11 @@ static const char *arguments_of(
 		const struct definition *of = step->params.at[i].of;
 		const struct fused_tensor *tensor = fused_tensor(kernel->detail, of);
 		all = arena_printf(emit->arena, "%s%s%s", all, i ? ", " : "",
-		        tensor ? moved(emit, kernel, tensor, axes)
-		                : scheduled(of)->mode == MODE_CONSTANT
-		                ? emit_buffer((void *)(uintptr_t)kernel, of)
-		                : arena_printf(emit->arena, "scratch + %" PRId64, scheduled(of)->offset / 4));
+		        tensor                                         ? moved(emit, kernel, tensor, axes)
+		                : scheduled(of)->mode == MODE_CONSTANT ? emit_buffer((void *)(uintptr_t)kernel, of)
+		                : scheduled(of)->offset
+		                ? arena_printf(emit->arena, "scratch + %" PRId64, scheduled(of)->offset / 4)
+		                : "scratch");
 	}
 	return all;
 }

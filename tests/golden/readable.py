@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Generated text has no factor or divisor of 1, no + 0, no cast of a cast, and each file declares a kernel once.
+"""Generated text has no factor or divisor of 1, none that is divided out again, no + 0, no cast of a cast, and each file declares a kernel once.
 
     readable.py INGOT"""
 import os
@@ -10,10 +10,10 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = os.path.join(HERE, "..", "ops", "files")
-MODELS = [os.path.join(HERE, name + ".onnxtxt") for name in ("conv_int8", "conv_pool", "matmul_bias_relu", "softmax")] \
+MODELS = [os.path.join(HERE, name + ".onnxtxt") for name in ("attention", "conv_int8", "conv_pool", "matmul_bias_relu", "softmax")] \
     + [os.path.join(FILES, name + ".onnxtxt") for name in ("lstm_plain", "gather_elements", "quantised_layers", "bit_cast")]
 UGLY = {"a factor of 1": r"(?<![\w.])1 \* \w|\* 1(?![\w.])", "a divisor of 1": r"[/%] 1(?![\w.])", "+ 0": r"\+ 0(?![\w.])",
-        "a cast of a cast": r"\((int|unsigned char|signed char|long long)\)\(?\(\1\)(?!_)"}
+        "a factor that is divided out": r"\* \(?(\d+)\)? / \1(?![\w.])", "a cast of a cast": r"\((int|unsigned char|signed char|long long)\)\(?\(\1\)(?!_)"}
 
 
 def main():

@@ -85,8 +85,22 @@ def check(program, name, folder):
     assert options == same and native == again, f"{options}: another library than native's"
 
 
+def check_tiles(program, folder):
+    """What tiles are reckoned to take on a GPU is what --tile chooses from: the same whatever it says, also of warps alone."""
+    model = os.path.join(folder, "g.onnxtxt")
+    with open(model, "w") as file:
+        file.write(HEAD + "g (float[512,512] a, float[512,512] b) => (float[512,512] y) { y = MatMul (a, b) }")
+    said = {}
+    for tile in None, "warps", "64x64x16", "32x32x32":
+        shown = subprocess.run([program, "show", model, "--target", "cuda", "--stage", "kernels", *(["--tile", tile] if tile else [])], check=True, capture_output=True, text=True).stdout
+        said[tile] = [line for line in shown.splitlines() if line.startswith("    tiles ")]
+        assert re.search(r", warps: [1-9]", "".join(said[tile])) and said[tile] == said[None], f"--tile {tile}: {said}"
+
+
 def main(program):
     bad = 0
+    with tempfile.TemporaryDirectory() as folder:
+        check_tiles(program, folder)
     for name in CASES:
         with tempfile.TemporaryDirectory() as folder:
             try:
