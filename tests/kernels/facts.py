@@ -97,10 +97,24 @@ def check_tiles(program, folder):
         assert re.search(r", warps: [1-9]", "".join(said[tile])) and said[tile] == said[None], f"--tile {tile}: {said}"
 
 
+def check_groups(program, folder):
+    """Winograd's values and products of a group of tiles stay in the part of L2 that they may take, filled by half at least, however large it is."""
+    model = os.path.join(folder, "g.onnxtxt")
+    with open(os.path.join(folder, "w.bin"), "wb") as file:
+        file.truncate(64 * 64 * 9 * 4)
+    with open(model, "w") as file:
+        file.write(f"{HEAD}g (float[1,64,112,112] x) => (float[1,64,112,112] y) <{external('w', 64, 64, 3, 3)}> {{ y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w) }}")
+    for l2 in "256k", "512k", "1m":
+        shown = subprocess.run([program, "show", model, "--stage", "kernels", "--cpu", f"x86-64-v3,l2={l2}"], check=True, capture_output=True, text=True).stdout
+        takes = re.search(r"(\d+) KB of the (\d+) KB it may take, \d+ of 784 tiles", shown)
+        assert takes and 2 * int(takes[1]) >= int(takes[2]), f"l2={l2}: {shown}"
+
+
 def main(program):
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         check_tiles(program, folder)
+        check_groups(program, folder)
     for name in CASES:
         with tempfile.TemporaryDirectory() as folder:
             try:
