@@ -110,11 +110,27 @@ def check_groups(program, folder):
         assert takes and 2 * int(takes[1]) >= int(takes[2]), f"l2={l2}: {shown}"
 
 
+def check_k_blocks(program, folder):
+    """Of a packed group of k blocks the terms of each lie side by side: the next block is so many terms of a tile's rows further."""
+    model = os.path.join(folder, "g.onnxtxt")
+    for name in "vw":
+        with open(os.path.join(folder, f"{name}.bin"), "wb") as file:
+            file.truncate(512 * 512 * 4)
+    with open(model, "w") as file:
+        file.write(f"{HEAD}g (float[1,512,28,28] x) => (float[1,512,30,30] y) <{external('v', 512, 512, 1, 1)}, {external('w', 512, 512, 1, 1)}>"
+                   " { c = Conv (x, v) r = Relu (c) y = Conv <pads = [1, 1, 1, 1]> (r, w) }")
+    shown = subprocess.run([program, "show", model, "--stage", "source", "--cpu", "x86-64-v3,l2=256k"], check=True, capture_output=True, text=True).stdout
+    blocks = re.findall(r"packed_a \+ \d+ \* \(block - first\) \+ (\d+) \* k_block;", shown)
+    rows = re.findall(r"tile (\d+) x \d+, 8 lanes", shown)
+    assert blocks and blocks[0] == rows[-1], f"k blocks {blocks} of tiles of {rows} rows"
+
+
 def main(program):
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         check_tiles(program, folder)
         check_groups(program, folder)
+        check_k_blocks(program, folder)
     for name in CASES:
         with tempfile.TemporaryDirectory() as folder:
             try:
