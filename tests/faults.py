@@ -9,7 +9,7 @@
 
 A fault is one edit that still compiles: an operator is another one, a number is one more, a condition holds always, two operands change
 places, or a statement is left out.  A row of the table: number, file, line, what it is, the line as it was, the line with the fault.
-A row is drawn once and kept: so a change of the tests is judged by the same faults before and after.  Nothing is fuzzed, and whether the code
+What found each is in faults.md.  A row is drawn once and kept: so a change of the tests is judged by the same faults before and after.  Nothing is fuzzed, and whether the code
 is laid out as it should be is not asked.  Run in full, `find` takes as long as ./check for each fault that nothing finds."""
 import argparse
 import filecmp
