@@ -156,7 +156,7 @@ static void no_cells(struct blocks *b, const struct index *index, const struct d
 }
 
 /* ---- leaves ---- */
-static bool bends(const struct index *index, const struct dims *d)
+bool blocks_bends(const struct index *index, const struct dims *d)
 {
 	return (d->row >= 0 && index_bends(index, d->row)) || (d->lane >= 0 && index_bends(index, d->lane));
 }
@@ -165,7 +165,7 @@ static struct operand buffer_operand(struct blocks *b, const struct expr *load, 
 {
 	struct operand o = { .at = "scratch" };
 	const struct index *address = schedule_address(b->arena, load->of, load->at);
-	if (bends(address, d))
+	if (blocks_bends(address, d))
 		blocks_cannot(b, "an address is not affine");
 	no_cells(b, address, d);
 	o.at = printer_address(&b->printer, load->of, address);
@@ -184,12 +184,14 @@ static bool lies_in_scratch(struct blocks *b, const struct expr *load, const str
 static bool load_operand(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
 {
 	if (lies_in_scratch(b, load, d, o)) {
+		if (o->bends)
+			return false;
 		if (b->row)
 			*o = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", o->at, o->row, b->row),
-				0, o->lane, false };
+				0, o->lane, false, false };
 		return true;
 	}
-	if (!lanes_lie(load->type) || bends(schedule_address(b->arena, load->of, load->at), d))
+	if (!lanes_lie(load->type) || blocks_bends(schedule_address(b->arena, load->of, load->at), d))
 		return false;
 	*o = buffer_operand(b, load, d);
 	return true;
@@ -280,7 +282,7 @@ static struct dims rows_alone(const struct dims *d)
 	return (struct dims){ -1, d->row, "1", d->rows, 1, d->rows_most };
 }
 
-static struct operand transposed_store(struct operand o) { return (struct operand){ o.at, 0, o.row, false }; }
+static struct operand transposed_store(struct operand o) { return (struct operand){ o.at, 0, o.row, false, false }; }
 
 static bool is_float_as_half(const struct expr *e)
 {
@@ -387,7 +389,7 @@ static struct operand function_value(struct blocks *b, const struct expr *e, con
 		blocks_call(b, arena_printf(b->arena, "m_wrap%s", lane_type_of(f->wrap).memory), "wrap",
 		        arena_printf(b->arena, "%s, %s, %s", pointer_and(b, result), use.rows, use.n));
 	if (!lanes && d->lane >= 0)
-		result = (struct operand){ result.at, rows ? 1 : 0, 0, true };
+		result = (struct operand){ result.at, rows ? 1 : 0, 0, true, false };
 	return result;
 }
 
@@ -409,18 +411,20 @@ static bool wide_value(struct blocks *b, const struct expr *e, const struct dims
 	blocks_call(b, half ? "m_wide" : arena_printf(b->arena, "m_load%s", lane_type_of(e->type).memory), "gather",
 	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from),
 	                from.lane, use.rows, use.n));
-	*out = lanes ? to : (struct operand){ to.at, rows ? 1 : 0, 0, true };
+	*out = lanes ? to : (struct operand){ to.at, rows ? 1 : 0, 0, true, false };
 	return true;
 }
 
+static struct operand index_lanes(struct blocks *, const struct index *, const struct dims *);
+
 /* An index as integers of 64 bits: what is affine, and then each atom that bends. */
-static struct operand index_lanes(struct blocks *b, const struct index *index, const struct dims *d)
+static void index_into(struct blocks *b, const struct index *index, const struct dims *d, struct operand to)
 {
-	struct operand to = temporary(b, DTYPE_I64, d), of;
+	struct operand of;
 	const struct index *straight = index_constant(b->arena, index->constant);
 	for (int i = 0; i < index->count; i++) {
 		const struct index *one = index_of_atom(b->arena, *index->terms[i].atom, index->terms[i].factor);
-		straight = bends(one, d) ? straight : index_add(b->arena, straight, one);
+		straight = blocks_bends(one, d) ? straight : index_add(b->arena, straight, one);
 	}
 	no_cells(b, straight, d);
 	const char *first = printer_index(&b->printer, straight);
@@ -433,7 +437,7 @@ static struct operand index_lanes(struct blocks *b, const struct index *index, c
 		const struct atom *atom = index->terms[i].atom;
 		int64_t factor = index->terms[i].factor;
 		bool value = atom->kind == ATOM_VALUE;
-		if (!bends(index_of_atom(b->arena, *atom, factor), d))
+		if (!blocks_bends(index_of_atom(b->arena, *atom, factor), d))
 			continue;
 		if (value)
 			of = blocks_value(b, expr_cast(b->arena, DTYPE_I64, atom->value), d, true);
@@ -445,22 +449,84 @@ static struct operand index_lanes(struct blocks *b, const struct index *index, c
 		                pointer_and(b, to), pointer_and(b, of), value ? atom->low : atom->by,
 		                value ? atom->high : atom->kind == ATOM_MOD, factor, d->rows, d->n));
 	}
+}
+
+static struct operand index_lanes(struct blocks *b, const struct index *index, const struct dims *d)
+{
+	struct operand to = temporary(b, DTYPE_I64, d);
+	index_into(b, index, d, to);
+	return to;
+}
+
+static enum visit may_change(void *user, const struct expr *expr)
+{
+	const struct blocks *b = user;
+	for (size_t i = 0; expr->kind == EXPR_LOAD && i < b->kernel->params.count; i++)
+		if (b->kernel->params.at[i].of == expr->of && !b->kernel->params.at[i].written)
+			return VISIT_PARTS;
+	return expr->kind == EXPR_LOAD ? VISIT_END : VISIT_PARTS;
+}
+
+/* Places that are the same in all blocks are made once, ahead of all else. */
+static struct operand places(struct blocks *b, const struct index *index, const struct dims *d)
+{
+	uint64_t lane = var_bit(d->lane);
+	if (d->lane < 0 || d->lane >= VARS_LAST || !(b->whole & lane) || index->vars != lane
+	        || index_visit(index, may_change, b))
+		return index_lanes(b, index, d);
+	for (size_t i = 0; i < b->places.count; i++)
+		if (index_equal(b->places.at[i].index, index) && b->places.at[i].n == d->n_most)
+			return b->places.at[i].at;
+	struct dims alone = { -1, d->lane, "1", arena_printf(b->arena, "%" PRId64, d->n_most), 1, d->n_most };
+	struct operand to = { arena_printf(b->arena, "((long long *)(kept + %" PRId64 "))", b->kept), 0, 1, false,
+		false };
+	struct value list = b->list, outer;
+	struct values *values = b->values;
+	int64_t scratch = b->scratch;
+	b->list = b->first;
+	b->values = NULL;
+	blocks_open(b, "scope", "body", &outer);
+	blocks_let(b, "long", b->printer.names[d->lane], "0");
+	index_into(b, index, &alone, to);
+	b->kept += (2 * d->n_most + 15) / 16 * 16;
+	b->list = list;
+	b->values = values;
+	b->scratch = scratch;
+	push(b->arena, &b->places, (struct places){ index, d->n_most, to });
 	return to;
 }
 
 /* A load whose lanes find their places; false: it is something else. */
 static bool lane_gather(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *out)
 {
-	if (load->kind != EXPR_LOAD || !lanes_lie(load->type))
+	const struct index *address, *found = index_constant(b->arena, 0), *base;
+	struct operand from = { 0 };
+	if (load->kind != EXPR_LOAD || !lanes_of(load->type))
 		return false;
-	const struct index *address = schedule_address(b->arena, load->of, load->at);
-	if (!bends(address, d))
+	bool scratch = lies_in_scratch(b, load, d, &from);
+	if (scratch ? !from.bends : !lanes_lie(load->type))
 		return false;
-	struct operand at = index_lanes(b, address, d);
+	address = scratch ? load->at[0] : schedule_address(b->arena, load->of, load->at);
+	if (!blocks_bends(address, d))
+		return false;
+	if (definition_elements(load->of) > INT32_MAX)
+		blocks_cannot(b, "lanes find places in more elements than 32 bits count");
+	base = index_constant(b->arena, address->constant);
+	for (int i = 0; i < address->count; i++) {
+		const struct index *one = index_of_atom(b->arena, *address->terms[i].atom, address->terms[i].factor);
+		bool finds = blocks_bends(one, d) || (d->lane >= 0 && index_uses(one, d->lane));
+		*(finds ? &found : &base) = index_add(b->arena, finds ? found : base, one);
+	}
+	no_cells(b, base, d);
+	from.at = scratch ? arena_printf(b->arena, "%s + (%s)", from.at, printer_index(&b->printer, base))
+	                  : printer_address(&b->printer, load->of, base);
+	blocks_lets(b);
+	from.row += d->row >= 0 ? index_factor(base, d->row) : 0;
+	struct operand at = places(b, found, d);
 	*out = temporary(b, load->type, d);
 	blocks_call(b, mover(b, "lane_gather", load->type, ""), "lane_gather",
-	        arena_printf(b->arena, "%s, %s, %s, %s, %s", pointer_and(b, *out),
-	                b->printer.buffer(b->printer.user, load->of), pointer_and(b, at), d->rows, d->n));
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s, %s", pointer_and(b, *out), pointer_and(b, from),
+	                from.lane, pointer_and(b, at), d->rows, d->n));
 	return true;
 }
 
@@ -509,7 +575,7 @@ static bool rows_into(struct blocks *b, const struct expr *e, const struct dims 
 	value_dict_set(loop, "step", value_int(1));
 	blocks_let(b, "long", name, arena_printf(b->arena, "%s + %s", first, b->row));
 	to = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", to.at, to.row, b->row), 0, to.lane,
-		false };
+		false, false };
 	select_into(b, e, &one, to);
 	b->row = NULL;
 	blocks_close(b, outer[1]);
@@ -627,6 +693,8 @@ void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, 
 		to.lane = 1;
 	else if (!to.lane || (d->row >= 0 && !to.row && !scratch))
 		blocks_cannot(b, "neighbours store to one place");
+	if (to.bends)
+		blocks_cannot(b, "an address is not affine");
 	if (scratch || lanes_lie(place->type)) {
 		blocks_into(b, e, d, to);
 		return;

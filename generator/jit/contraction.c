@@ -246,10 +246,10 @@ static void add_maxima(struct tiling *t)
 	printer.names = names;
 	int64_t wide = d->extents[d->rank - 1], columns = c->extents[c->column],
 	        step = lane >= 0 ? index_factor(address, lane) : 1;
-	struct operand to = { printer_address(&printer, d, address), index_factor(address, across), 1, false },
+	struct operand to = { printer_address(&printer, d, address), index_factor(address, across), 1, false, false },
 	               sum = to;
 	if (step != 1)
-		sum = (struct operand){ blocks_scratch(b, wide * columns, NULL), columns, 1, false };
+		sum = (struct operand){ blocks_scratch(b, wide * columns, NULL), columns, 1, false, false };
 	const struct {
 		const char *name;
 		int64_t value;
@@ -287,13 +287,13 @@ static struct operand add_into(struct tiling *t)
 	int row = contraction_row(c);
 	if (transposed_store.kind != VALUE_DICT)
 		return (struct operand){ printer_address(&t->b->printer, c->result, c->out_at),
-			row >= 0 ? index_factor(c->out_at, row) : 0, index_factor(c->out_at, c->column), false };
+			row >= 0 ? index_factor(c->out_at, row) : 0, index_factor(c->out_at, c->column), false, false };
 	int64_t width = value_dict_get(transposed_store, "width").integer;
 	set(transposed_store, "at", blocks_scratch(t->b, value_dict_get(transposed_store, "floats").integer, NULL));
 	blocks_uses(t->b, "m_transpose", "transpose");
 	return (struct operand){ arena_printf(t->b->arena, "transposed_store + %" PRId64 " * (%s - begin)", width,
 		                         value_dict_get(transposed_store, "row").bytes),
-		width, 1, false };
+		width, 1, false, false };
 }
 
 /* Between k blocks sums wait where the result will be: where a tile ends with what it can do itself. */
@@ -343,7 +343,7 @@ static void add_result(struct tiling *t, const struct dims *d, int term_loops)
 	bool direct = into.lane == 1 && plain && term_loops <= TILE_TERMS;
 	t->sums = direct ? into
 	                 : (struct operand){ blocks_scratch(b, d->rows_most * d->n_most, NULL),
-		                   d->row >= 0 ? d->n_most : 0, 1, false };
+		                   d->row >= 0 ? d->n_most : 0, 1, false, false };
 	blocks_lets(b);
 	add_start(t, d, tile);
 	set(tile, "out", t->sums.at);

@@ -34,12 +34,14 @@ struct dims {
 	int64_t rows_most, n_most;
 };
 extern const struct dims dims_one;
+bool blocks_bends(const struct index *, const struct dims *); /* along the rows or the lanes */
 
 /* Where a block's values lie: a C pointer to the first, and strides in values. */
 struct operand {
 	const char *at;
 	int64_t row, lane;
 	bool temporary;
+	bool bends; /* each lane finds its place, behind `at` and these strides */
 };
 
 struct used {
@@ -62,6 +64,12 @@ struct conversion {
 	enum dtype wrap;   /* DTYPE_COUNT: not */
 };
 bool jit_conversion(struct arena *, const struct expr *cast, struct conversion *); /* false: the menu has none */
+/* Places that the lanes of many blocks find, made once. */
+struct places {
+	const struct index *index;
+	int64_t n;
+	struct operand at;
+};
 /* One kernel while it is printed. */
 struct blocks {
 	struct build *build;
@@ -71,9 +79,13 @@ struct blocks {
 	/* A load that lies in scratch; false: it is a buffer's. */
 	bool (*place)(void *user, const struct expr *load, const struct dims *, struct operand *out);
 	void *user;
-	bool by_rows;      /* what lies in scratch does so by rows and lanes alone: a block may be taken row by row */
-	const char *row;   /* then: how many rows before this one; NULL: it is not */
-	struct value list; /* the statements so far, for templates/c/jit_kernel.jinja */
+	bool by_rows;       /* what lies in scratch does so by rows and lanes alone: a block may be taken row by row */
+	const char *row;    /* then: how many rows before this one; NULL: it is not */
+	struct value list;  /* the statements so far, for templates/c/jit_kernel.jinja */
+	struct value first; /* before all of them; what those make stands in `kept` floats behind scratch */
+	int64_t kept;
+	uint64_t whole; /* loop variables whose rounds a block takes all at once */
+	VECTOR(struct places) places;
 	VECTOR(const char *) constants; /* declared: "float c0 = 0.5f" … */
 	VECTOR(struct used) used;       /* entries of the menu */
 	int64_t scratch, scratch_most;  /* floats: in use, and at most */

@@ -45,8 +45,10 @@ static bool place_load(void *user, const struct expr *load, const struct dims *d
 	if (cell->kind == CELL_ARRAY) {
 		const struct index *index = load->at[0];
 		int64_t c;
-		if ((d->row >= 0 && index_bends(index, d->row)) || (d->lane >= 0 && index_bends(index, d->lane)))
-			blocks_cannot(w->b, "an address is not affine");
+		if (blocks_bends(index, d)) {
+			*out = (struct operand){ base, out->row, out->lane, false, true };
+			return true;
+		}
 		out->row += d->row >= 0 ? index_factor(index, d->row) : 0;
 		out->lane += d->lane >= 0 ? index_factor(index, d->lane) : 0;
 		if (!index_is_constant(index, &c) || c)
@@ -114,7 +116,7 @@ static bool may_lie(const struct block *body, int var, int64_t extent)
 static enum visit bends_beside_loads(void *user, const struct expr *expr)
 {
 	int var = *(const int *)user;
-	bool loads = expr->kind == EXPR_LOAD && cell_of_load(expr)->kind == CELL_BUFFER && lanes_lie(expr->type);
+	bool loads = expr->kind == EXPR_LOAD && (cell_of_load(expr)->kind != CELL_BUFFER || lanes_lie(expr->type));
 	for (int i = 0; expr->kind == EXPR_LOAD && !loads && i < expr_index_count(expr); i++)
 		if (index_bends(expr_index_at(expr, i), var))
 			return VISIT_END;
@@ -134,33 +136,43 @@ static bool may_gather(const struct block *body, int var, int64_t extent)
 }
 
 struct judging {
+	struct arena *arena;
 	int var;
 	double cost;
 	double rounds;
 };
-static void judge_address(struct judging *j, const struct cell *cell, const struct index *at)
+static void judge_address(struct judging *j, const struct cell *cell, const struct index *at, bool stored)
 {
-	bool bends = cell->kind != CELL_REGISTER && at && index_bends(at, j->var);
+	bool bends = cell->kind != CELL_REGISTER && at && index_bends(at, j->var), once = true;
+	for (int i = 0; bends && i < at->count; i++) {
+		const struct index *one = index_of_atom(j->arena, *at->terms[i].atom, 1);
+		once &= !index_bends(one, j->var) || one->vars == var_bit(j->var);
+	}
 	int64_t factor = cell->kind == CELL_REGISTER || !at ? 1 : index_factor(at, j->var);
-	j->cost += j->rounds * (bends ? 40 : factor == 1 ? 1 : factor == 0 ? 0.7 : 10);
+	j->cost += j->rounds
+	        * (bends                                 ? (once && !stored ? 6 : 40)
+	                        : factor == 1            ? 1
+	                        : factor == 0            ? 0.7
+	                        : factor == 2 && !stored ? 2
+	                                                 : 10);
 }
 static void judge_load(void *user, const struct expr *load)
 {
-	judge_address(user, cell_of_load(load), load->of->rank ? load->at[0] : NULL);
+	judge_address(user, cell_of_load(load), load->of->rank ? load->at[0] : NULL, false);
 }
 static void judge_leaf(void *user, struct stmt *stmt, double rounds)
 {
 	struct judging *j = user;
 	j->rounds = rounds;
-	judge_address(j, stmt->cell, stmt->at);
+	judge_address(j, stmt->cell, stmt->at, true);
 	if (stmt->value)
 		expr_loads(stmt->value, judge_load, j);
 }
 
 /* Less is better: what a value costs, with a short row's overhead. */
-static double judge(const struct block *body, int var, int64_t extent)
+static double judge(struct arena *arena, const struct block *body, int var, int64_t extent)
 {
-	struct judging j = { .var = var };
+	struct judging j = { .arena = arena, .var = var };
 	block_leaves(body, judge_leaf, &j);
 	return j.cost * (1 + 8.0 / (double)extent);
 }
@@ -220,7 +232,7 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 	if (leaf)
 		for (int k = 0; k < nest.count; k++)
 			if (may_gather(nest.body, nest.loop[k]->var, nest.loop[k]->extent)) {
-				double cost = judge(nest.body, nest.loop[k]->var, nest.loop[k]->extent);
+				double cost = judge(b->arena, nest.body, nest.loop[k]->var, nest.loop[k]->extent);
 				if (lane < 0 || cost <= least)
 					lane = k, least = cost;
 			}
@@ -257,6 +269,8 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 		}
 		open_loop(w, nest.loop[lane]->var, extent, chunk, &outer[opened++]);
 		inner.n = count_text(w, nest.loop[lane]->var, extent, chunk);
+		b->whole &= ~var_bit(inner.lane);
+		b->whole |= chunk == extent ? var_bit(inner.lane) : 0;
 	} else if (row >= 0) {
 		/* Whole vectors of sums, however long each is: that is what there is to gain. */
 		int64_t extent = nest.loop[row]->extent, terms = longest(nest.body),
@@ -322,7 +336,7 @@ static bool emit_across(struct walking *w, const struct stmt *loop, const struct
 	open_loop(w, loop->var, loop->extent, 1, &outer);
 	blocks_into(b, step.term[0], d,
 	        (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", all, d->n_most, w->names[loop->var]),
-	                0, 1, false });
+	                0, 1, false, false });
 	blocks_close(b, outer);
 	blocks_call(b, arena_printf(b->arena, "m_across_%s", step.name), "across",
 	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %s", operand_of(w, loop->sums[0], d).at, all,
@@ -345,6 +359,7 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 	int64_t before = b->scratch;
 	struct dims inner = { d->lane, loop->var, d->n, arena_printf(b->arena, "%" PRId64, loop->extent), d->n_most,
 		loop->extent };
+	b->whole |= var_bit(loop->var);
 	if (!may_gather(&loop->body, loop->var, loop->extent))
 		blocks_cannot(b, "a sum whose terms find no lanes");
 	/* The variable stands at 0 while all its rounds are in the block. */
@@ -655,8 +670,11 @@ bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	b->place = place_load;
 	b->user = &w;
 	b->list = value_list(b->arena);
+	b->first = value_list(b->arena);
 	emit_block(&w, &loops->body, &dims_one);
+	value_dict_set(out->value, "first", b->first);
 	value_dict_set(out->value, "body", b->list);
-	out->scratch = b->scratch_most;
+	value_dict_set(out->value, "kept", value_int(b->kept ? b->scratch_most : 0));
+	out->scratch = b->scratch_most + b->kept;
 	return !b->cannot;
 }

@@ -307,7 +307,7 @@ static struct value add_result(struct finding *f, const struct dims *d)
 	set(f, f->moving, "out", scratch);
 	set_int(f, "out_row", 0);
 	set_int(f, "out_column", d->n_most);
-	f->sums = (struct operand){ scratch, f->column >= 0 ? d->n_most : 0, 1, false };
+	f->sums = (struct operand){ scratch, f->column >= 0 ? d->n_most : 0, 1, false, false };
 	b->list = calls;
 	/* the row's first column and channel: their variables stand at 0 */
 	blocks_let(b, "long", names[f->lane], "0");

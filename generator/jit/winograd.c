@@ -143,10 +143,10 @@ static void add_result(struct winding *w)
 	} else {
 		const char *square = blocks_scratch(b, m * m * w->width, NULL);
 		w->sums = (struct operand){ arena_printf(b->arena, "%s + i * %" PRId64, square, m * w->width), w->width,
-			1, false };
+			1, false, false };
 		b->list = calls;
 		struct operand to = { printer_address(&b->printer, c->result, c->out_at),
-			index_factor(c->out_at, COLUMN), step, false };
+			index_factor(c->out_at, COLUMN), step, false, false };
 		blocks_into(b, root_alone ? expr_load_first(b->arena, c->root) : c->value, &ends, to);
 		set(w->globals, "out", square);
 		set_int(w->globals, "out_row", m * w->width);
