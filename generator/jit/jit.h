@@ -81,6 +81,8 @@ struct blocks {
 	void *user;
 	bool by_rows;       /* what lies in scratch does so by rows and lanes alone: a block may be taken row by row */
 	const char *row;    /* then: how many rows before this one; NULL: it is not */
+	int cuts;           /* not 0: blocks may be cut along their lanes too; how many were, and 1 */
+	const char *lane;   /* then: how many lanes before this one; NULL: it is not */
 	struct value list;  /* the statements so far, for templates/c/jit_kernel.jinja */
 	struct value first; /* before all of them; what those make stands in `kept` floats behind scratch */
 	int64_t kept;
@@ -120,6 +122,8 @@ void blocks_store(struct blocks *, const struct expr *, const struct dims *, con
 const char *blocks_condition(struct blocks *, const struct range *, int count, const struct dims *);
 /* A load or number where it lies, without a call; false: it needs one. */
 bool blocks_leaf(struct blocks *, const struct expr *, const struct dims *, struct operand *out);
+/* Does each of its ranges that uses the variable cut the variable's rounds in three at most? */
+bool blocks_cuts(const struct expr *select, int var);
 /* What tiles do to their sums themselves: value is [relu] (root [+ add]); false: something else. */
 struct ending {
 	bool relu;

@@ -42,6 +42,8 @@ static bool place_load(void *user, const struct expr *load, const struct dims *d
 		out->row += at->var[i] >= 0 && at->var[i] == d->row ? at->stride[i] : 0;
 		out->lane += at->var[i] >= 0 && at->var[i] == d->lane ? at->stride[i] : 0;
 	}
+	if (w->b->lane && out->lane)
+		base = arena_printf(w->b->arena, "%s + %" PRId64 " * %s", base, out->lane, w->b->lane);
 	if (cell->kind == CELL_ARRAY) {
 		const struct index *index = load->at[0];
 		int64_t c;
@@ -130,9 +132,25 @@ static enum visit stmt_bends(void *user, struct stmt *stmt)
 	        ? VISIT_END
 	        : VISIT_PARTS;
 }
+static enum visit uncut(void *user, const struct expr *expr)
+{
+	return expr->kind == EXPR_SELECT && !blocks_cuts(expr, *(const int *)user) ? VISIT_END : VISIT_PARTS;
+}
+/* Also selects that cut a block along its lanes. */
+static enum visit condition_bends(void *user, struct stmt *stmt)
+{
+	int var = *(const int *)user;
+	for (int r = 0; r < stmt->range_count; r++)
+		if (index_uses(stmt->ranges[r].at, var))
+			return VISIT_END;
+	return (stmt->kind == STMT_INDEX && index_uses(stmt->at, var))
+	                || (stmt->value && expr_visit(stmt->value, uncut, user))
+	        ? VISIT_END
+	        : VISIT_PARTS;
+}
 static bool may_gather(const struct block *body, int var, int64_t extent)
 {
-	return extent > 1 && !block_visit(body, stmt_bends, &var) && !block_visit(body, condition_uses, &var);
+	return extent > 1 && !block_visit(body, stmt_bends, &var) && !block_visit(body, condition_bends, &var);
 }
 
 struct judging {
@@ -669,6 +687,7 @@ bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	};
 	b->place = place_load;
 	b->user = &w;
+	b->cuts = 1;
 	b->list = value_list(b->arena);
 	b->first = value_list(b->arena);
 	emit_block(&w, &loops->body, &dims_one);

@@ -51,7 +51,12 @@ def drawn(draw):
     yield "uint8[1,N,16,20] x", "uint8[1,N,8,10] y", "", "y = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)"
     yield "float[N,C] x", "float[N,C] y", "", "y = Hardmax<axis=1>(x)"
     yield "float[1,N,30,29] x", "float[1,N,20,19] y", "", "y = AveragePool<kernel_shape=[11,11]>(x)"
-    for kind in ("float", "double", "int32", "int64"):
+    for mode, nearest in (("linear", ""), ("cubic", ""), ("nearest", ", nearest_mode=\"floor\"")):
+        yield ("float[1,2,N,C] x", "float[1,2,?,?] y", f"float[4] s = {{1, 1, {draw.choice((0.7, 1.6, 2))}, {draw.choice((0.6, 1.7, 2))}}}",
+               f"y = Resize<mode=\"{mode}\"{nearest}>(x, , s)")
+    for kind in ("float", "int32", "int64", "double"):
+        yield f"{kind}[3,N,C] x, {kind}[N,C] e", f"{kind}[3,N,C] y", "int64 k = {%d}" % draw.choice((-2, 0, 3)), (
+            f"t = Trilu<upper={draw.choice((0, 1))}>(x, k)\ni = EyeLike(e)\ny = Add(t, i)")
         places = "int64 c = {17}", "p = Mod(x, c)\n"
         for op, dims in (("GatherElements<axis=0>", "N,C"), ("GatherElements<axis=1>", "N,C"), ("Gather<axis=1>", "C")):
             yield f"int64[{dims}] x, {kind}[N,C] v", f"{kind}[N,C] y", places[0], f"{places[1]}y = {op}(v, p)"
