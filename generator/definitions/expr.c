@@ -250,7 +250,7 @@ static bool cast_has_lanes(const struct expr *expr)
 	enum dtype from = expr->arg[0]->type, to = expr->type;
 	if (dtype_is_narrow(from) || dtype_is_narrow(to))
 		return !(expr->cast & ~CAST_NUMBER) && (from == DTYPE_F32 || to == DTYPE_F32);
-	return !(expr->cast & CAST_BITS) || dtypes[from].bits == 32;
+	return !(expr->cast & CAST_BITS) || (dtypes[from].bits == 32 && dtypes[to].bits == 32);
 }
 
 static bool scalar_has_lanes(const struct expr *expr)
@@ -266,6 +266,34 @@ static bool scalar_has_lanes(const struct expr *expr)
 	}
 }
 
+static enum visit loads_outside(void *user, const struct expr *expr)
+{
+	(void)user;
+	for (int d = 0; expr->kind == EXPR_LOAD && d < expr->of->rank; d++) {
+		int64_t low, high;
+		index_range(expr->at[d], &low, &high);
+		if (low < 0 || high >= expr->of->extents[d])
+			return VISIT_END;
+	}
+	return VISIT_PARTS;
+}
+
+/* Lanes that choose for themselves compute both: nothing may lie where only one of them may look. */
+static bool select_has_lanes(const struct expr *expr, int lane)
+{
+	bool own = false;
+	for (int i = 0; i < expr->range_count; i++) {
+		const struct index *at = expr->ranges[i].at;
+		int64_t low, high;
+		index_range(at, &low, &high);
+		if (index_bends(at, lane) || low <= INT32_MIN / 2 || high >= INT32_MAX / 2)
+			return false;
+		own |= index_uses(at, lane);
+	}
+	return !own
+	        || (!expr_visit(expr->arg[0], loads_outside, NULL) && !expr_visit(expr->arg[1], loads_outside, NULL));
+}
+
 bool expr_node_has_lanes(const struct expr *expr, int lane)
 {
 	if (!dtype_has_lanes(expr->type))
@@ -276,11 +304,7 @@ bool expr_node_has_lanes(const struct expr *expr, int lane)
 			if (index_bends(expr->at[d], lane) && !index_lane_gathers(expr->at[d], lane))
 				return false;
 		return true;
-	case EXPR_SELECT:
-		for (int i = 0; i < expr->range_count; i++)
-			if (index_uses(expr->ranges[i].at, lane))
-				return false;
-		return true;
+	case EXPR_SELECT: return select_has_lanes(expr, lane);
 	case EXPR_INDEX: return expr->type == DTYPE_I64 && !index_bends(expr->index, lane);
 	case EXPR_CAST: return cast_has_lanes(expr);
 	case EXPR_SCALAR: return scalar_has_lanes(expr);

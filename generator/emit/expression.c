@@ -520,7 +520,10 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 			const char *range = printer_range(printer, &expr->ranges[i]);
 			condition = condition ? arena_printf(arena, "%s && %s", condition, range) : range;
 		}
-		const char *yes = print_choice(printer, it.arg[0]), *no = print_choice(printer, it.arg[1]);
+		const char *yes = print_choice(printer, it.arg[0]), *no = print_choice(printer, it.arg[1]),
+		           *lanes = print_select_lanes(printer, expr, yes, no);
+		if (lanes)
+			return (struct printed){ lanes, LEVEL_PRIMARY, OWN };
 		return (struct printed){ arena_printf(arena, "%s ? %s : %s", condition, yes, no), LEVEL_CHOICE, WIDE };
 	}
 	case EXPR_INDEX:

@@ -49,6 +49,7 @@ const char *print_index_lanes(struct printer *, const struct index *);
 const char *print_pairs(struct printer *, const struct expr *load, const struct index *address);
 const char *print_between(struct printer *, const struct expr *);
 const char *print_one_of_two(struct printer *, int number);
+const char *print_select_lanes(struct printer *, const struct expr *, const char *yes, const char *no);
 const char *print_where_lanes(struct printer *, const struct numbered *, bool branch);
 const char *print_cast_lanes(struct printer *, const struct numbered *, bool branch);
 #endif

@@ -182,6 +182,35 @@ const char *print_where_lanes(struct printer *printer, const struct numbered *it
 	        print_part(printer, it->arg[2], branch).text);
 }
 
+/* A select whose lanes choose for themselves: where from <= at < to, one comparison without sign.  NULL: all lanes choose
+ * the same. */
+const char *print_select_lanes(struct printer *printer, const struct expr *expr, const char *yes, const char *no)
+{
+	struct arena *arena = printer->arena;
+	const char *mask = NULL;
+	bool own = false;
+	for (int i = 0; i < expr->range_count; i++)
+		own |= printer->lane >= 0 && index_uses(expr->ranges[i].at, printer->lane);
+	if (!own)
+		return NULL;
+	for (int i = 0; i < expr->range_count; i++) {
+		const struct index *at = expr->ranges[i].at;
+		int64_t low, high, factor = index_factor(at, printer->lane);
+		index_range(at, &low, &high);
+		low = low > expr->ranges[i].from ? low : expr->ranges[i].from;
+		high = high < expr->ranges[i].to ? high + 1 : expr->ranges[i].to;
+		const char *one = arena_printf(
+		        arena, "ivec_set((uint32_t)(%s))", printer_index(printer, index_plus(arena, at, -low)));
+		if (factor)
+			one = arena_printf(arena,
+			        factor == 1 ? "%s + ivec_iota()" : "%s + ivec_iota() * (uint32_t)%" PRId64, one,
+			        factor);
+		one = arena_printf(arena, "u32_less(%s, ivec_set(%" PRId64 "u))", one, high > low ? high - low : 0);
+		mask = mask ? arena_printf(arena, "mask_and(%s, %s)", mask, one) : one;
+	}
+	return arena_printf(arena, "%sselect(%s, %s, %s)", lane_type_of(expr->type).words, mask, yes, no);
+}
+
 /* ---- casts ---- */
 
 /* A vector of float16 as floats: neighbours, or one for all. */

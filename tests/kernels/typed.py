@@ -155,7 +155,23 @@ def quantised(g, dims):
     return quantise(g, dims, name if kind == "float" else g.node("Cast", name, to=1))
 
 
-ONE = [arithmetic, arithmetic, arithmetic, compare, compare, logic, where, where, unary, bits, cast, cast, narrow, quantise, product, quantised, quantised]
+def triangle(g, dims):
+    """Of matrices the part above or below a diagonal, or a diagonal added: lanes choose by their own index."""
+    a, kind = g.of(SIGNED + UNSIGNED + FLOATS, dims)
+    if len(dims) == 2 and g.draw.random() < 0.3:
+        return g.node("Add", a, g.node("EyeLike", a, k=g.draw.randint(-3, 3))), kind
+    k = f"c{len(g.constants)}"
+    g.constants.append(f"int64 {k} = {{{g.draw.randint(-20, 20)}}}")
+    return (g.node("Trilu", a, k, upper=g.draw.randint(0, 1)) if len(dims) > 1 else a), kind
+
+
+def reinterpret(g, dims):
+    """The same 32 bits as another type's, and back: NaNs keep theirs."""
+    kind = g.draw.choice(["int32", "uint32"])
+    return g.node("BitCast", g.node("Abs", g.node("BitCast", g.input(kind, dims), to=CODES["float"])), to=CODES[kind]), kind
+
+
+ONE = [arithmetic, arithmetic, arithmetic, compare, compare, logic, where, where, unary, bits, cast, cast, narrow, quantise, product, quantised, quantised, triangle, triangle, reinterpret]
 
 
 def reduced(g, dims):
@@ -216,7 +232,7 @@ def text_of(g, outputs):
     constants = f"\n<{', '.join(g.constants)}>" if g.constants else ""
     body = "\n\t".join(g.nodes)
     ends = ", ".join(f"{shape(kind, d)} {n}" for n, kind, d in outputs)
-    return f'<ir_version: 10, opset_import: ["" : 21]>\ng ({inputs}) => ({ends}){constants}\n{{\n\t{body}\n}}\n'
+    return f'<ir_version: 10, opset_import: ["" : 26]>\ng ({inputs}) => ({ends}){constants}\n{{\n\t{body}\n}}\n'
 
 
 def compiled(model, folder, arrays, cpu, compiler):
