@@ -331,6 +331,10 @@ const char *print_cast_lanes(struct printer *printer, const struct numbered *it,
 		                                lanes_number(arena, to, 1), lanes_number(arena, to, 0));
 	}
 	const char *text = print_part(printer, it->arg[0], branch).text;
+	if (expr->cast & CAST_BITS)
+		return from == DTYPE_F32  ? arena_printf(arena, "vec_bits(%s)", text)
+		        : to == DTYPE_F32 ? arena_printf(arena, "vec_from_bits(%s)", text)
+		                          : text;
 	return dtypes[from].class == CLASS_FLOAT ? cast_from_float(arena, from, to, text)
 	                                         : cast_from_integer(arena, from, to, text);
 }
