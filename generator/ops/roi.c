@@ -218,9 +218,16 @@ void define_max_roi_pool(struct definer *definer, const struct op *op)
 			cut[side] = expr_load(arena, made, (const struct index *[]){ at[0], at[2 + d] });
 		}
 		x_at[2 + d] = index_var(arena, 4, n);
-		const struct expr *place = expr_cast(arena, type, expr_index(arena, x_at[2 + d])),
-		                  *any = LESS(cut[0], cut[1]);
-		inside[d] = MUL(expr2(definer, SCALAR_less_equal, cut[0], place), LESS(place, cut[1]));
+		/* which of them each cell has, once for all channels: [region, element, out] */
+		const int64_t all[3] = { extents[0], n, extents[2 + d] };
+		const struct expr *any = LESS(cut[0], cut[1]), *edge[2],
+		                  *place = expr_cast(arena, type, expr_index(arena, index_var(arena, 1, n)));
+		for (int side = 0; side < 2; side++)
+			edge[side] = expr_load(
+			        arena, cut[side]->of, (const struct index *[]){ r, index_var(arena, 2, all[2]) });
+		struct definition *has = definer_map(definer, definer_name(definer, d ? "has_across" : "has_down"), 3,
+		        all, MUL(expr2(definer, SCALAR_less_equal, edge[0], place), LESS(place, edge[1])));
+		inside[d] = expr_load(arena, has, (const struct index *[]){ at[0], x_at[2 + d], at[2 + d] });
 		some = some ? MUL(some, any) : any;
 	}
 	/* Of each row first: [region, channel, row, out across]. */
