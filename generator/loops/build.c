@@ -254,8 +254,7 @@ static int64_t lanes_share(const struct building *b, const struct definition *d,
 {
 	const struct target *target = b->loops->target;
 	int64_t blocks = 1, share = target->lanes;
-	if (!target->lanes_are_threads || taken != count - 1 || kernel_counted(b->kernel) >= 0
-	        || d->extents[order[taken]] % share)
+	if (taken != count - 1 || d->extents[order[taken]] % share)
 		return 0;
 	for (int n = 0; n < taken; n++)
 		blocks *= d->extents[order[n]];
@@ -264,6 +263,33 @@ static int64_t lanes_share(const struct building *b, const struct definition *d,
 	                || blocks * d->extents[order[taken]] / share > target->tiles_least))
 		share += target->lanes;
 	return share < d->extents[order[taken]] ? share : 0;
+}
+
+/* Where no round of the outermost loop is a block: rounds of it that make one, the largest divisor that leaves some
+ * blocks, best of whole tiles of 2, 3 or 4 vectors, where all of it is more than a fork; 0: it stays one block. */
+enum { FORK_BLOCKS = 32, TILE_VECS = 4, ANY_TILE_VECS = 12, BLOCKS_WANTED = 8, BLOCKS_MOST = 1024 };
+static int64_t rounds_share(const struct building *b, int64_t extent, double work)
+{
+	const struct target *target = b->loops->target;
+	double least = (double)block_work(b->loops);
+	if (target->small || target->lanes == 1 || work < FORK_BLOCKS * least)
+		return 0;
+	int64_t any = (int64_t)target->lanes * ANY_TILE_VECS, tile = (int64_t)target->lanes * TILE_VECS;
+	for (int64_t unit = any; unit; unit = unit == any ? tile : unit / 2)
+		for (int64_t blocks = BLOCKS_WANTED / (unit == any ? 2 : 1); blocks <= BLOCKS_MOST; blocks++)
+			if (extent % (blocks * unit) == 0 && work / (double)blocks >= least)
+				return extent / blocks;
+	return 0;
+}
+
+static int64_t block_share(
+        const struct building *b, const struct definition *d, const int *order, int count, int taken, double work)
+{
+	if (kernel_counted(b->kernel) >= 0 || taken == count)
+		return 0;
+	return b->loops->target->lanes_are_threads ? lanes_share(b, d, order, count, taken)
+	        : taken                            ? 0
+	                                           : rounds_share(b, d->extents[order[0]], work);
 }
 
 /* Several definitions under common loops.  Where none has loops of its own, lanes and tiles lie along the common ones.
@@ -290,7 +316,7 @@ static struct loops *build_members(struct building *b, bool named)
 	                : windows_taken(b, last, order, outer_count(loops, last, work, order, count, inside), count);
 	taken = take_counted(kernel, order, count, taken, inside);
 	const struct index *with[MAX_VARS] = { 0 };
-	int64_t share = own ? 0 : lanes_share(b, last, order, count, taken);
+	int64_t share = own ? 0 : block_share(b, last, order, count, taken, work);
 	int64_t together = own && count ? rows_together(b, last->extents[order[count - 1]])
 	        : own                   ? 1
 	                                : windows_together(b, last, order, taken);
@@ -486,7 +512,7 @@ static struct loops *build_alone(struct building *b, bool named)
 	inside = inside_of(b->loops, d, work_of(d), order, count, inside);
 	int taken = windows_taken(b, d, order, outer_count(b->loops, d, work_of(d), order, count, inside), count);
 	taken = take_counted(b->kernel, order, count, taken, inside);
-	int64_t share = lanes_share(b, d, order, count, taken);
+	int64_t share = block_share(b, d, order, count, taken, work_of(d));
 	building_define(b, d, with,
 	        share ? shared_out(b, d, order, taken, share, with)
 	              : outer_loops(b, d, order, taken, windows_together(b, d, order, taken), named, with));

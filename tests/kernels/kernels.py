@@ -359,6 +359,19 @@ TWO = {                                   # neighbours at places that data say: 
     "two_one": (graph("float[1,2,5,1] x, float[1,9,16,2] wild", "float[1,2,9,16] y", 'y = GridSample <mode = "bilinear"> (x, wild)'), 0),
     "two_border": (sampled("bilinear", "border"), 0),
 }
+def largest(x, y, axis):
+    return graph(f"float[{x}] x", f"float[{y}] y", f"y = ReduceMax (x, axes)", f"int64[1] axes = {{{axis}}}").replace('"" : 17', '"" : 18')
+
+
+SHARED = {                                # no round of the outermost loop is a block, and all of them are more than a fork: blocks of some rounds
+    "shared_rows": (largest("768,96", "768,1", 1), 1),
+    "shared_columns": (largest("128,768", "1,768", 0), 1),
+    "shared_channels": (graph("float[1,130,700] x, float[130,1,3] w", "float[1,130,700] y", "y = Conv <group = 130, pads = [1, 1]> (x, w)"), 1),
+    "prime_rows": (largest("1031,96", "1031,1", 1), 0),
+    "few_rows": (largest("96,96", "96,1", 1), 0),
+}
+
+
 K_BLOCK_LOOP = r"k_block \+= \d+\)\n\tfor \(long panel = "
 # kind: what `ingot show` prints once for each such kernel, and at which stage
 KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES, "kernels", r"^ +only +where "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "halves": (HALVES, "kernels", r"^k\d+_[a-z]+  "), "k_blocks": (K_BLOCKS, "source", r"for \(long k_block = 0"),
@@ -368,7 +381,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "again": (AGAIN, "loops", r"(?s)\A.*along [jk]1, 8"), "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "transposed_store": (TRANSPOSED_STORE, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "k_blocked": (K_BLOCKED, "source", K_BLOCK_LOOP), "k_blocked_ending": (K_BLOCKED_ENDING, "source", K_BLOCK_LOOP),
          "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
-         "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
+         "shared": (SHARED, "kernels", r"^ +blocks +\d\d?, [ij]$"), "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
