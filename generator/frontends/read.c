@@ -55,11 +55,13 @@ static struct graph *read_bytes(struct reader *reader, const void *at, size_t co
 	for (size_t i = 0; i < COUNT(strangers); i++)
 		if (count >= strlen(strangers[i].start) && !memcmp(at, strangers[i].start, strlen(strangers[i].start)))
 			fail(build, EXIT_INVALID, reader->file, "%s", strangers[i].what);
-	if (!is_text(at, count) && is_headless(at, count))
+	if (!is_tflite(at, count) && !is_text(at, count) && is_headless(at, count))
 		fail(build, EXIT_INVALID, reader->file,
 		        "is ONNX text without a header: it begins with <ir_version: 10, opset_import: [\"\" : %d]>",
 		        NEWEST_OPSET);
-	struct graph *graph = is_text(at, count) ? read_text(reader, at, count) : read_model(reader, at, count);
+	struct graph *graph = is_tflite(at, count) ? read_tflite(reader, at, count)
+	        : is_text(at, count)               ? read_text(reader, at, count)
+	                                           : read_model(reader, at, count);
 	for (size_t i = 0; i < reader->opened.count; i++)
 		push(build->arena, &graph->external, reader->opened.at[i].location);
 	reader_inputs_done(reader, graph);
