@@ -372,18 +372,44 @@ void tfl_give_stored(struct tfl_op *op, size_t k, struct tensor *value)
 	t->value = rename(op->tfl, op, value, t->name);
 }
 
+/* What means `real` as output t stores it. */
+static struct tensor *quantise(struct tfl_op *op, const struct tfl_tensor *t, struct tensor *real)
+{
+	if (!is_quantised(t))
+		return real;
+	if (dtypes[t->type].bits > 16)
+		tfl_cannot(op, "quantises to more than 16 bits");
+	if (t->axis >= 0)
+		tfl_cannot(op, "makes what is quantised along an axis");
+	struct tensor *in[] = { real, parameter(op->tfl, t, true), parameter(op->tfl, t, false) };
+	return tfl_node(op, "QuantizeLinear", 3, in);
+}
+
 void tfl_give(struct tfl_op *op, size_t k, struct tensor *real)
 {
+	tfl_give_stored(op, k, quantise(op, tfl_out(op, k), real));
+}
+
+struct tensor *tfl_first(struct tfl_op *op, struct tfl_tensor *t, bool real)
+{
+	static const int64_t order[] = { 0, 3, 1, 2 };
+	tfl_invalid(op, t->rank != 4, "its data has not 4 dimensions");
+	if (real && t->axis >= 0 && is_quantised(t))
+		tfl_cannot(op, "reads data that is quantised along an axis");
+	if (!t->first)
+		t->first = tfl_order(op, tfl_value(op, t), 4, order);
+	if (!t->first_real)
+		t->first_real = is_quantised(t) ? tfl_dequantise(op, t, t->first, -1) : t->first;
+	return real ? t->first_real : t->first;
+}
+
+void tfl_give_first(struct tfl_op *op, size_t k, struct tensor *y, bool real)
+{
+	static const int64_t order[] = { 0, 2, 3, 1 };
 	struct tfl_tensor *t = tfl_out(op, k);
-	if (is_quantised(t)) {
-		if (dtypes[t->type].bits > 16)
-			tfl_cannot(op, "quantises to more than 16 bits");
-		struct tensor *in[] = { real, parameter(op->tfl, t, true), parameter(op->tfl, t, false) };
-		real = tfl_node(op, "QuantizeLinear", 3, in);
-		if (t->axis >= 0)
-			tfl_set_int(real, "axis", t->axis);
-	}
-	tfl_give_stored(op, k, real);
+	struct tensor *stored = real ? quantise(op, t, y) : y;
+	tfl_give_stored(op, k, tfl_order(op, stored, 4, order));
+	t->first = stored;
 }
 
 struct tensor *tfl_activate(struct tfl_op *op, struct tensor *x, int64_t activation)

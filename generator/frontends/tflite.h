@@ -17,7 +17,8 @@ struct tfl_tensor {
 	struct vector scales, zeros;
 	int axis; /* of the scales, where they are several */
 	struct tensor *value, *real;
-	bool made; /* an operator before this one, the caller, or the file */
+	struct tensor *first, *first_real; /* the same with channels first, as ONNX has them */
+	bool made;                         /* an operator before this one, the caller, or the file */
 };
 
 struct tfl {
@@ -80,6 +81,9 @@ void tfl_give_stored(struct tfl_op *, size_t k, struct tensor *value); /* output
 struct tensor *tfl_nodes(struct tfl_op *, const char *type, int ins, struct tensor *const *in, int outs); /* output 0 */
 struct tensor *tfl_dequantise(struct tfl_op *, const struct tfl_tensor *, struct tensor *value, int axis);
 struct tensor *tfl_zero(struct tfl_op *, const struct tfl_tensor *); /* what is stored for 0 */
+/* What t means or is stored as, of 4 dimensions, with channels first; and output k made of such. */
+struct tensor *tfl_first(struct tfl_op *, struct tfl_tensor *, bool real);
+void tfl_give_first(struct tfl_op *, size_t k, struct tensor *, bool real);
 bool tfl_quantised(const struct tfl_tensor *);
 /* Do the same stored numbers mean the same? */
 bool tfl_same(const struct tfl_tensor *, const struct tfl_tensor *);

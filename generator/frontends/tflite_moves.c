@@ -2,8 +2,6 @@
  * are quantised alike; else what it means. */
 #include "frontends/tflite_bodies.h"
 
-static const int64_t to_nchw[] = { 0, 3, 1, 2 }, to_nhwc[] = { 0, 2, 3, 1 };
-
 static struct tensor *moved(struct tfl_op *op, size_t i)
 {
 	struct tfl_tensor *x = tfl_in(op, i);
@@ -226,10 +224,9 @@ void tfl_gather_nd(struct tfl_op *op)
 
 void tfl_blocks(struct tfl_op *op)
 {
-	tfl_invalid(op, tfl_in(op, 0)->rank != 4, "its data has not 4 dimensions");
-	struct tensor *y = tfl_one(op, op->row->word, tfl_order(op, moved(op, 0), 4, to_nchw));
-	tfl_set_int(y, "blocksize", table_int(&op->options, 0, 0));
-	give(op, 0, 0, tfl_order(op, y, 4, to_nhwc));
+	bool real = !tfl_same(tfl_in(op, 0), tfl_out(op, 0));
+	struct tensor *y = tfl_one(op, op->row->word, tfl_first(op, tfl_in(op, 0), real));
+	tfl_give_first(op, 0, tfl_set_int(y, "blocksize", table_int(&op->options, 0, 0)), real);
 }
 
 void tfl_cast_shape(struct tfl_op *op)

@@ -11,7 +11,7 @@ const struct tfl_row tfl_rows[TFL_OPERATORS] = {
 #undef P
 };
 
-static const int64_t to_nchw[] = { 0, 3, 1, 2 }, to_nhwc[] = { 0, 2, 3, 1 };
+static const int64_t to_nchw[] = { 0, 3, 1, 2 };
 
 /* Floats that meet quantised weights are rounded to 8 bits first, row by row: to [-127, 127] of the largest magnitude,
  * or to [-128, 127] of what lies between the smallest, the largest and 0. */
@@ -38,29 +38,16 @@ static struct tensor *rounded_rows(struct tfl_op *op, struct tensor *x, int rank
 	return tfl_two(op, "Mul", zero ? tfl_two(op, "Sub", q, zero) : q, scale);
 }
 
-/* Input i of a sum of products; `asymmetric` where its weights ask for that. */
-static struct tensor *factor(struct tfl_op *op, size_t i, size_t weights, bool asymmetric)
-{
-	struct tfl_tensor *x = tfl_in(op, i);
-	struct tensor *real = tfl_real(op, x);
-	bool hybrid = x->type == DTYPE_F32 && tfl_quantised(tfl_in(op, weights)) && x->rank > 0;
-	if (hybrid && op->row->body == tfl_product)
-		return rounded_rows(op, tfl_reshape_to(op, real, 2, (int64_t[]){ -1, tfl_in(op, weights)->extents[1] }),
-		        2, !asymmetric);
-	return hybrid ? rounded_rows(op, real, x->rank, !asymmetric) : real;
-}
-
 static struct tensor *channels_first(struct tfl_op *op, size_t i, size_t weights)
 {
-	tfl_invalid(op, tfl_in(op, i)->rank != 4, "its data has not 4 dimensions");
-	struct tensor *x =
-	        weights ? factor(op, i, weights, tfl_in(op, weights)->axis >= 0) : tfl_real(op, tfl_in(op, i));
-	return tfl_order(op, x, 4, to_nchw);
+	struct tfl_tensor *x = tfl_in(op, i), *w = weights ? tfl_in(op, weights) : NULL;
+	struct tensor *real = tfl_first(op, x, true);
+	return w && x->type == DTYPE_F32 && tfl_quantised(w) ? rounded_rows(op, real, 4, w->axis < 0) : real;
 }
 
 static void give_channels_last(struct tfl_op *op, struct tensor *y, int64_t activation)
 {
-	tfl_give(op, 0, tfl_order(op, tfl_activate(op, y, activation), 4, to_nhwc));
+	tfl_give_first(op, 0, tfl_activate(op, y, activation), true);
 }
 
 /* Weights in ONNX's order; what is stored moves, so that it stays integers. */
@@ -144,15 +131,10 @@ void tfl_pool(struct tfl_op *op)
 	struct tfl_tensor *x = tfl_in(op, 0);
 	bool stored =
 	        !strcmp(op->row->word, "MaxPool") && tfl_same(x, tfl_out(op, 0)) && !table_byte(&op->options, 5, 0);
-	tfl_invalid(op, x->rank != 4, "its data has not 4 dimensions");
-	struct tensor *y = tfl_order(op, stored ? tfl_value(op, x) : tfl_real(op, x), 4, to_nchw);
-	y = with_padding(op, tfl_one(op, op->row->word, y));
+	struct tensor *y = with_padding(op, tfl_one(op, op->row->word, tfl_first(op, x, !stored)));
 	with_pair(op, y, "strides", 2, 1, 0);
 	with_pair(op, y, "kernel_shape", 4, 3, 0);
-	if (stored)
-		tfl_give_stored(op, 0, tfl_order(op, y, 4, to_nhwc));
-	else
-		give_channels_last(op, y, table_byte(&op->options, 5, 0));
+	tfl_give_first(op, 0, tfl_activate(op, y, table_byte(&op->options, 5, 0)), !stored);
 }
 
 /* Rows of x by rows of the weights; x of other ranks is flattened, and the result gets their dimensions back. */
@@ -160,12 +142,13 @@ void tfl_product(struct tfl_op *op)
 {
 	struct tfl_tensor *x = tfl_in(op, 0), *w = tfl_in(op, 1), *y = tfl_out(op, 0);
 	tfl_invalid(op, w->rank != 2 || w->extents[1] < 1, "its weights are no matrix");
-	struct tensor *in[] = { factor(op, 0, 1, table_byte(&op->options, 3, 0)), tfl_real(op, w),
-		tfl_has(op, 2) ? tfl_real(op, tfl_in(op, 2)) : NULL };
+	struct tensor *in[] = { tfl_real(op, x), tfl_real(op, w), tfl_has(op, 2) ? tfl_real(op, tfl_in(op, 2)) : NULL };
+	if (x->rank != 2 || x->extents[1] != w->extents[1])
+		in[0] = tfl_reshape_to(op, in[0], 2, (int64_t[]){ -1, w->extents[1] });
+	if (x->type == DTYPE_F32 && tfl_quantised(w))
+		in[0] = rounded_rows(op, in[0], 2, !table_byte(&op->options, 3, 0));
 	if (table_byte(&op->options, 1, 0))
 		tfl_cannot(op, "has weights in a shuffled format");
-	if ((x->rank != 2 || x->extents[1] != w->extents[1]) && in[0] == x->real)
-		in[0] = tfl_reshape_to(op, in[0], 2, (int64_t[]){ -1, w->extents[1] });
 	struct tensor *made = tfl_set_int(tfl_node(op, "Gemm", in[2] ? 3 : 2, in), "transB", 1);
 	made = tfl_activate(op, made, table_byte(&op->options, 0, 0));
 	if (y->rank != 2 && y->rank > 0) {
@@ -202,9 +185,28 @@ static int64_t activation_of(const struct tfl_op *op)
 
 static struct tensor *side(struct tfl_op *op, size_t i) { return tfl_real(op, tfl_in(op, i)); }
 
+/* Where all inputs have been made with channels first, the output is, too. */
+static bool all_first(struct tfl_op *op)
+{
+	bool all = tfl_out(op, 0)->rank == 4;
+	for (size_t i = 0; i < op->in.count; i++) {
+		struct tfl_tensor *t = tfl_in(op, i);
+		all &= t->first && !memcmp(t->extents, tfl_in(op, 0)->extents, sizeof t->extents);
+	}
+	return all;
+}
+
 void tfl_binary(struct tfl_op *op)
 {
-	tfl_give(op, 0, tfl_activate(op, tfl_two(op, op->row->word, side(op, 0), side(op, 1)), activation_of(op)));
+	bool first = all_first(op);
+	struct tensor *in[2];
+	for (size_t i = 0; i < 2; i++)
+		in[i] = first ? tfl_first(op, tfl_in(op, i), true) : side(op, i);
+	struct tensor *y = tfl_activate(op, tfl_two(op, op->row->word, in[0], in[1]), activation_of(op));
+	if (first)
+		tfl_give_first(op, 0, y, true);
+	else
+		tfl_give(op, 0, y);
 }
 
 void tfl_not_equal(struct tfl_op *op)
@@ -233,7 +235,14 @@ void tfl_select(struct tfl_op *op)
 	tfl_give(op, 0, tfl_node(op, "Where", 3, in));
 }
 
-void tfl_unary(struct tfl_op *op) { tfl_give(op, 0, tfl_one(op, op->row->word, side(op, 0))); }
+void tfl_unary(struct tfl_op *op)
+{
+	if (all_first(op))
+		tfl_give_first(op, 0, tfl_one(op, op->row->word, tfl_first(op, tfl_in(op, 0), true)), true);
+	else
+		tfl_give(op, 0, tfl_one(op, op->row->word, side(op, 0)));
+}
+
 void tfl_clip(struct tfl_op *op) { tfl_give(op, 0, tfl_activate(op, side(op, 0), atoi(op->row->word))); }
 
 void tfl_unit(struct tfl_op *op)
