@@ -1,0 +1,365 @@
+"""layers.py: drawn networks of one or two operators, each of tables/tflite.h's that has a body, as TensorFlow Lite files."""
+import numpy as np
+
+from file import F32, I8, I32, SAME, VALID, Net, ints
+
+OPTIONS = {}          # operator -> number of its table in BuiltinOptions, read from tables/tflite.h
+CODES = {}
+
+
+def learn(path):
+    import re
+    for line in open(path):
+        m = re.match(r"P\((\d+), (\w+), (\d+), (\d+), (\w+)", line)
+        if m:
+            CODES[m[2]], OPTIONS[m[2]] = int(m[1]), int(m[3])
+
+
+def quantised(rng, kind):
+    """A scale and zero point of an activation."""
+    scale = float(np.float32(rng.uniform(0.02, 0.06)))
+    return scale, 0 if kind == "int16" else int(rng.integers(-20, 20)) + (128 if kind == "uint8" else 0)
+
+
+class Layer(Net):
+    def __init__(self, rng, kind="float32"):
+        super().__init__()
+        self.rng, self.kind, self.data = rng, kind, []
+
+    def input(self, shape, kind=None, low=-3, high=3, like=None):
+        kind = kind or self.kind
+        name, quantised_as = "x%d" % len(self.inputs), {}
+        if kind == "float32":
+            array = self.rng.uniform(low, high, shape).astype(np.float32)
+        elif kind == "bool":
+            array = self.rng.integers(0, 2, shape).astype(bool)
+        elif kind in ("int32", "int64"):
+            array = self.rng.integers(low, high + 1, shape).astype(kind)
+        else:
+            info = np.iinfo(kind)
+            array = self.rng.integers(info.min, info.max + 1, shape).astype(kind)
+            scale, zero = like or quantised(self.rng, kind)
+            if kind == "int16":
+                scale /= 256
+            quantised_as = {"scale": scale, "zero": zero}
+            self.like = (scale, zero)
+        index = self.tensor(name, shape, kind, **quantised_as)
+        self.inputs.append(index)
+        self.data.append(array)
+        return index
+
+    def output(self, shape, kind=None, like=None):
+        kind, quantised_as = kind or self.kind, {}
+        if kind in ("int8", "uint8", "int16"):
+            scale, zero = like or quantised(self.rng, kind)
+            quantised_as = {"scale": scale if like or kind != "int16" else scale / 256, "zero": zero}
+        index = self.tensor("y%d" % len(self.outputs), shape, kind, **quantised_as)
+        self.outputs.append(index)
+        return index
+
+    def op(self, name, inputs, outputs, options=None, version=None):
+        kind = OPTIONS[name]
+        if version is None:
+            version = {"int8": 2, "uint8": 1, "int16": 2}.get(self.kind, 1)
+        self.operator(CODES[name], inputs, outputs, options if options is not None else {} if kind else None, kind, version)
+        return self
+
+    def weights(self, shape, axis, per_axis=True, out_axis_count=None):
+        """Quantised weights (float where the layer is), and a bias of the products' scale."""
+        outs = shape[axis]
+        if self.kind == "float32":
+            return self.constant(self.rng.uniform(-1, 1, shape).astype(np.float32)), self.constant(self.rng.uniform(-1, 1, outs).astype(np.float32))
+        wide = self.kind == "uint8"
+        scale = self.rng.uniform(0.002, 0.01, 1 if wide or not per_axis else outs).astype(np.float32)
+        if wide:
+            w = self.constant(self.rng.integers(0, 256, shape).astype(np.uint8), scale=scale, zero=121)
+        else:
+            w = self.constant(self.rng.integers(-127, 128, shape).astype(np.int8), scale=scale, axis=axis)
+        bias = self.rng.integers(-900, 900, outs).astype(np.int64 if self.kind == "int16" else np.int32)
+        return w, self.constant(bias, scale=scale * np.float32(self.like[0]))
+
+
+def spatial(n, padding, k, s, d=1):
+    return -(-n // s) if padding == SAME else -(-(n - (k - 1) * d) // s)
+
+
+def conv(rng, kind, depthwise=False, per_axis=True):
+    layer = Layer(rng, kind)
+    h, w, c, k, s, padding, act = int(rng.integers(5, 10)), int(rng.integers(5, 10)), int(rng.integers(1, 6)), (int(rng.integers(1, 4)), int(rng.integers(1, 4))), int(rng.integers(1, 3)), int(rng.integers(2)), int(rng.choice([0, 1, 3]))
+    d = 1 if s > 1 or rng.integers(2) else 2
+    if padding == VALID and ((k[0] - 1) * d >= h or (k[1] - 1) * d >= w):
+        padding = SAME
+    x = layer.input((1, h, w, c))
+    many = int(rng.integers(1, 3)) if depthwise else 1
+    outs = c * many if depthwise else int(rng.integers(1, 8))
+    weights, bias = layer.weights((1, *k, outs) if depthwise else (outs, *k, c), 3 if depthwise else 0, per_axis)
+    y = layer.output((1, spatial(h, padding, k[0], s, d), spatial(w, padding, k[1], s, d), outs), like=(0.11, 3 if kind == "int8" else 130) if kind in ("int8", "uint8") else (0.0007, 0) if kind == "int16" else None)
+    options = {0: I8(padding), 1: I32(s), 2: I32(s)}
+    options.update({3: I32(many), 4: I8(act), 5: I32(d), 6: I32(d)} if depthwise else {3: I8(act), 4: I32(d), 5: I32(d)})
+    return layer.op("DEPTHWISE_CONV_2D" if depthwise else "CONV_2D", [x, weights, bias], [y], options, {"float32": 1, "uint8": 1 if d == 1 else 2, "int8": 3, "int16": 4 if not depthwise else 5}[kind])
+
+
+def deconv(rng, kind):
+    layer = Layer(rng, kind)
+    h, w, c, k, s, padding = int(rng.integers(3, 6)), int(rng.integers(3, 6)), int(rng.integers(1, 5)), int(rng.integers(1, 4)), int(rng.integers(1, 3)), int(rng.integers(2))
+    x, outs = layer.input((1, h, w, c)), int(rng.integers(1, 5))
+    weights, _ = layer.weights((outs, k, k, c), 0)
+    shape = (1, h * s, w * s, outs) if padding == SAME else (1, (h - 1) * s + k, (w - 1) * s + k, outs)
+    y = layer.output(shape, like=(0.11, 3) if kind == "int8" else None)
+    return layer.op("TRANSPOSE_CONV", [layer.constant(ints(shape)), weights, x], [y], {0: I8(padding), 1: I32(s), 2: I32(s)})
+
+
+def product(rng, kind, per_axis=False):
+    layer = Layer(rng, kind)
+    rows, k, n = int(rng.integers(1, 4)), int(rng.integers(1, 40)), int(rng.integers(1, 12))
+    keep = bool(rng.integers(2)) and kind == "float32"
+    x = layer.input((2, rows, k) if keep else (rows, k))
+    w, b = layer.weights((n, k), 0, per_axis)
+    y = layer.output((2, rows, n) if keep else (rows, n), like=(0.09, -3 if kind == "int8" else 130) if kind in ("int8", "uint8") else (0.0009, 0) if kind == "int16" else None)
+    return layer.op("FULLY_CONNECTED", [x, w, b], [y], {0: I8(int(rng.choice([0, 1, 3]))), 2: I8(keep)}, {"float32": 5 if keep else 1, "uint8": 1, "int8": 4, "int16": 7}[kind])
+
+
+def hybrid(rng, name):
+    """Float data by weights of int8."""
+    layer = Layer(rng)
+    c, outs = int(rng.integers(2, 6)), int(rng.integers(1, 6))
+    if name == "FULLY_CONNECTED":
+        x, shape, axis, out = layer.input((3, c)), (outs, c), 0, (3, outs)
+        options, version = {0: I8(1), 3: I8(int(rng.integers(2)))}, 9
+    elif name == "CONV_2D":
+        x, shape, axis, out = layer.input((1, 6, 7, c)), (outs, 3, 3, c), 0, (1, 6, 7, outs)
+        options, version = {0: I8(SAME), 1: I32(1), 2: I32(1)}, 5
+    else:
+        x, shape, axis, out = layer.input((1, 6, 7, c)), (1, 3, 3, c), 3, (1, 6, 7, c)
+        options, version = {0: I8(SAME), 1: I32(1), 2: I32(1), 3: I32(1)}, 6
+    many = shape[axis] if name != "FULLY_CONNECTED" else 1
+    w = layer.constant(rng.integers(-127, 128, shape).astype(np.int8), scale=rng.uniform(0.002, 0.01, many), axis=axis)
+    b = layer.constant(rng.uniform(-1, 1, shape[axis]).astype(np.float32))
+    return layer.op(name, [x, w, b], [layer.output(out)], options, version)
+
+
+def half(rng):
+    """Weights of float16, which DEQUANTIZE makes floats of."""
+    layer = Layer(rng)
+    x, w = layer.input((2, 9)), layer.constant(rng.uniform(-1, 1, (4, 9)).astype(np.float16))
+    wide = layer.tensor("wide", (4, 9))
+    layer.op("DEQUANTIZE", [w], [wide], version=3)
+    return layer.op("FULLY_CONNECTED", [x, wide, -1], [layer.output((2, 4))], {})
+
+
+def sparse(rng):
+    """A sparse matrix, its rows dense and its columns compressed, which DENSIFY hands on."""
+    layer = Layer(rng)
+    dense = rng.uniform(-1, 1, (5, 8)).astype(np.float32) * (rng.integers(0, 3, (5, 8)) == 0)
+    segments, indices = [0], []
+    for row in dense:
+        indices += list(np.nonzero(row)[0])
+        segments.append(len(indices))
+    dims = [{0: I8(0), 1: I32(5)}, {0: I8(1), 1: I32(0), 2: I8(1), 3: {0: ints(segments)}, 4: I8(1), 5: {0: ints(indices)}}]
+    w = layer.tensor("w", (5, 8), "float32", dense[dense != 0], sparsity={0: ints([0, 1]), 2: dims})
+    wide = layer.tensor("wide", (5, 8))
+    layer.op("DENSIFY", [w], [wide])
+    return layer.op("FULLY_CONNECTED", [layer.input((2, 8)), wide, -1], [layer.output((2, 5))], {})
+
+
+def pool(rng, kind, name):
+    layer = Layer(rng, kind)
+    h, w, c, k, s, padding = int(rng.integers(4, 9)), int(rng.integers(4, 9)), int(rng.integers(1, 6)), int(rng.integers(1, 4)), int(rng.integers(1, 3)), int(rng.integers(2))
+    x = layer.input((1, h, w, c))
+    y = layer.output((1, spatial(h, padding, k, s), spatial(w, padding, k, s), c), like=getattr(layer, "like", None))
+    return layer.op(name, [x], [y], {0: I8(padding), 1: I32(s), 2: I32(s), 3: I32(k), 4: I32(k), 5: I8(int(rng.choice([0, 1])) if kind == "float32" else 0)})
+
+
+def binary(rng, kind, name):
+    layer = Layer(rng, kind)
+    a = layer.input((1, 3, 4, 5), low=1 if name in ("POW", "DIV") else -3)
+    b = layer.input([(1, 3, 4, 5), (5,), (1, 1, 1, 5)][int(rng.integers(3))], low=1 if name == "DIV" else -3)
+    logical = name in ("LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL", "EQUAL", "NOT_EQUAL", "LOGICAL_AND", "LOGICAL_OR")
+    same = name in ("MAXIMUM", "MINIMUM")
+    if same and kind != "float32":
+        layer.tensors[b][4] = layer.tensors[a][4]
+    y = layer.output((1, 3, 4, 5), "bool" if logical else None, like=None if not (same and kind != "float32") else (0, 0))
+    if same and kind != "float32":
+        layer.tensors[y][4] = layer.tensors[a][4]
+    options = {0: I8(int(rng.choice([0, 1, 3])))} if name in ("ADD", "SUB", "MUL", "DIV") else {}
+    return layer.op(name, [a, b], [y], options, 1 if kind == "bool" else None)
+
+
+def unary(rng, kind, name, low=-4, high=4, version=None):
+    layer = Layer(rng, kind)
+    x = layer.input((1, 3, 4, 5), low=low, high=high)
+    out = {"LOGISTIC": (1 / 256, -128 if kind == "int8" else 0), "TANH": (1 / 128, 0 if kind == "int8" else 128), "SOFTMAX": (1 / 256, -128 if kind == "int8" else 0), "LOG_SOFTMAX": (16 / 256, 127)}.get(name) if kind in ("int8", "uint8") else None
+    options = {"SOFTMAX": {0: F32(1.0)}, "LEAKY_RELU": {0: F32(0.2)}, "GELU": {0: I8(int(rng.integers(2)))}}.get(name)
+    return layer.op(name, [x], [layer.output((1, 3, 4, 5), like=out)], options, version)
+
+
+def prelu(rng, kind="float32"):
+    layer = Layer(rng, kind)
+    x = layer.input((1, 3, 4, 5))
+    return layer.op("PRELU", [x, layer.constant(rng.uniform(-1, 1, (1, 1, 5)).astype(np.float32))], [layer.output((1, 3, 4, 5))])
+
+
+def requantise(rng, name, into=None):
+    layer = Layer(rng, "float32" if name == "QUANTIZE" and not into else "int8")
+    x = layer.input((2, 7))
+    return layer.op(name, [x], [layer.output((2, 7), into or ("int8" if name == "QUANTIZE" else "float32"))])
+
+
+def moves(rng, kind, name):
+    """Operators that move elements: input and output are quantised alike."""
+    layer = Layer(rng, kind)
+    shape = (2, 3, 4, 6)
+    if name == "SPACE_TO_DEPTH":
+        shape = (1, 4, 6, 2)
+    elif name == "DEPTH_TO_SPACE":
+        shape = (1, 2, 3, 8)
+    elif name == "SQUEEZE":
+        shape = (1, 3, 1, 4)
+    elif name in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"):
+        shape = (1, 3, 4, 2)
+    elif name == "BROADCAST_TO":
+        shape = (3, 1, 2)
+    x = layer.input(shape)
+    like = getattr(layer, "like", None)
+    i32 = lambda *n: layer.constant(ints(n if len(n) != 1 or not isinstance(n[0], list) else n[0]))
+    if name == "RESHAPE":
+        new = (2, 12, 6) if rng.integers(2) else (-1, 9)
+        return layer.op(name, [x, i32(*new)], [layer.output((2, 12, 6) if new[0] == 2 else (16, 9), like=like)], {0: ints(new)}, 1)
+    if name == "SQUEEZE":
+        axes = [[], [0], [-2]][int(rng.integers(3))]
+        return layer.op(name, [x], [layer.output({0: (3, 4), 1: (3, 1, 4) if axes == [0] else (1, 3, 4)}[len(axes)], like=like)], {0: ints(axes)}, 1)
+    if name == "EXPAND_DIMS":
+        return layer.op(name, [x, i32(2)], [layer.output((2, 3, 1, 4, 6), like=like)], None, 1)
+    if name == "TILE":
+        return layer.op(name, [x, i32(1, 2, 1, 3)], [layer.output((2, 6, 4, 18), like=like)], None, 1)
+    if name == "BROADCAST_TO":
+        return layer.op(name, [x, i32(2, 3, 5, 2)], [layer.output((2, 3, 5, 2), like=like)], None, 2)
+    if name in ("PAD", "PADV2", "MIRROR_PAD"):
+        pads = rng.integers(0, 2 if name == "MIRROR_PAD" else 3, (4, 2))
+        more = [layer.constant(np.array(1.5, np.float32)) if kind == "float32" else layer.constant(np.array(9, kind), scale=like[0], zero=like[1])] if name == "PADV2" else []
+        return layer.op(name, [x, i32(*map(int, pads.ravel())) if 0 else layer.constant(pads.astype(np.int32)), *more], [layer.output(tuple(int(n + p.sum()) for n, p in zip(shape, pads)), like=like)])
+    if name == "CONCATENATION":
+        z = layer.input(shape, like=like)
+        axis = int(rng.integers(-4, 4))
+        return layer.op(name, [x, z], [layer.output(tuple(n * (1 + (d == axis % 4)) for d, n in enumerate(shape)), like=like)], {0: I32(axis)})
+    if name == "SPLIT":
+        return layer.op(name, [i32(3), x], [layer.output((2, 3, 4, 2), like=like) for _ in range(3)], {0: I32(3)})
+    if name == "SPLIT_V":
+        return layer.op(name, [x, i32(1, 4, 1), i32(3)], [layer.output((2, 3, 4, n), like=like) for n in (1, 4, 1)], {0: I32(3)})
+    if name == "PACK":
+        z = layer.input(shape, like=like)
+        return layer.op(name, [x, z], [layer.output((2, 3, 2, 4, 6), like=like)], {0: I32(2), 1: I32(2)})
+    if name == "UNPACK":
+        return layer.op(name, [x], [layer.output((2, 4, 6), like=like) for _ in range(3)], {0: I32(3), 1: I32(1)})
+    if name == "TRANSPOSE":
+        order = rng.permutation(4)
+        return layer.op(name, [x, i32(*map(int, order))], [layer.output(tuple(shape[d] for d in order), like=like)])
+    if name == "SLICE":
+        return layer.op(name, [x, i32(0, 1, 0, 2), i32(2, 1, -1, 3)], [layer.output((2, 1, 4, 3), like=like)])
+    if name == "STRIDED_SLICE":
+        which = int(rng.integers(3))
+        begin, end, step, masks, out = [((0, 1, 0, 5), (2, 3, 4, 0), (1, 1, 2, -2), (0, 0, 0), (2, 2, 2, 3)), ((0, 1, 9, 1), (9, 2, 9, 5), (1, 1, 1, 2), (4, 5, 2), (2, 4, 2)),
+                                        ((-1, 0, 0, 0), (0, 0, 0, 0), (1, 1, 1, 1), (14, 14, 1), (3, 4, 6))][which]
+        return layer.op(name, [x, i32(*begin), i32(*end), i32(*step)], [layer.output(out, like=like)], {0: I32(masks[0]), 1: I32(masks[1]), 4: I32(masks[2])})
+    if name == "GATHER":
+        return layer.op(name, [x, i32(3, 0, 1)], [layer.output((2, 3, 3, 6), like=like)], {0: I32(2)})
+    if name == "GATHER_ND":
+        return layer.op(name, [x, layer.constant(ints([[1, 2], [0, 0]]))], [layer.output((2, 4, 6), like=like)])
+    if name in ("DEPTH_TO_SPACE", "SPACE_TO_DEPTH"):
+        return layer.op(name, [x], [layer.output((1, 4, 6, 2) if name == "DEPTH_TO_SPACE" else (1, 2, 3, 8), like=like)], {0: I32(2)}, 1)
+    if name in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"):
+        corners, centres = [(0, 0), (1, 0), (0, 1)][int(rng.integers(3))]
+        size = [(6, 8), (7, 5), (2, 3)][int(rng.integers(3))]
+        first = 2 if name == "RESIZE_BILINEAR" else 0
+        return layer.op(name, [x, i32(*size)], [layer.output((1, *size, 2), like=like)], {first: I8(corners), first + 1: I8(centres)}, 3 if centres or corners else None)
+    raise KeyError(name)
+
+
+def reduce(rng, kind, name):
+    layer = Layer(rng, kind)
+    x = layer.input((2, 3, 4, 5))
+    axes, keep = [[1, 2], [3], [-1, 0]][int(rng.integers(3))], int(rng.integers(2))
+    gone = {a % 4 for a in axes}
+    shape = tuple(1 if d in gone else n for d, n in enumerate((2, 3, 4, 5)) if keep or d not in gone)
+    like = getattr(layer, "like", None) if name in ("REDUCE_MAX", "REDUCE_MIN") else (0.5, 3) if name == "SUM" else None     # LiteRT's sums wrap around
+    return layer.op(name, [x, layer.constant(ints(axes))], [layer.output(shape, like=like)], {0: I8(keep)})
+
+
+def others(rng, name):
+    layer = Layer(rng)
+    if name == "CAST":
+        x = layer.input((3, 4))
+        return layer.op(name, [x], [layer.output((3, 4), "int32")], {0: I8(0), 1: I8(2)})
+    if name == "SHAPE":
+        return layer.op(name, [layer.input((3, 4))], [layer.output((2,), "int32")], {0: I8(2)})
+    if name == "FILL":
+        return layer.op(name, [layer.constant(ints([2, 3])), layer.input(())], [layer.output((2, 3))])
+    if name in ("ARG_MAX", "ARG_MIN"):
+        return layer.op(name, [layer.input((2, 3, 4)), layer.constant(ints(-1).reshape(()))], [layer.output((2, 3), "int32")], {0: I8(2)})
+    if name == "BATCH_MATMUL":
+        x, y = int(rng.integers(2)), int(rng.integers(2))
+        return layer.op(name, [layer.input((2, 5, 3) if x else (2, 3, 5)), layer.input((2, 4, 5) if y else (2, 5, 4))], [layer.output((2, 3, 4))], {0: I8(x), 1: I8(y)})
+    if name in ("SELECT", "SELECT_V2"):
+        c = layer.input((3, 4), "bool")
+        return layer.op(name, [c, layer.input((3, 4)), layer.input((3, 4))], [layer.output((3, 4))])
+    raise KeyError(name)
+
+
+FLOAT_UNARY = ["LOGISTIC", "RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "TANH", "ELU", "EXP", "HARD_SWISH", "ABS", "NEG", "SIN", "COS", "FLOOR", "CEIL", "ROUND", "SIGN", "SQUARE", "GELU", "LEAKY_RELU", "SOFTMAX", "LOG_SOFTMAX"]
+BYTE_UNARY = ["LOGISTIC", "RELU", "RELU6", "TANH", "HARD_SWISH", "LEAKY_RELU", "SOFTMAX"]
+MOVES = ["RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TILE", "BROADCAST_TO", "PAD", "PADV2", "MIRROR_PAD", "CONCATENATION", "SPLIT", "SPLIT_V", "PACK", "UNPACK", "TRANSPOSE", "SLICE", "STRIDED_SLICE", "GATHER", "GATHER_ND", "DEPTH_TO_SPACE", "SPACE_TO_DEPTH",
+         "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"]
+
+
+def draw(name):
+    """Functions of a generator of random numbers, each a layer of that operator: with the name of the kind."""
+    made = {}
+    if name in ("CONV_2D", "DEPTHWISE_CONV_2D"):
+        for kind in ("float32", "int8", "uint8", "int16"):
+            made[kind] = lambda rng, kind=kind: conv(rng, kind, name != "CONV_2D")
+        made["int8 by tensor"] = lambda rng: conv(rng, "int8", name != "CONV_2D", False)
+        made["hybrid"] = lambda rng: hybrid(rng, name)
+    elif name == "FULLY_CONNECTED":
+        for kind in ("float32", "int8", "uint8", "int16"):
+            made[kind] = lambda rng, kind=kind: product(rng, kind)
+        made["int8 by axis"] = lambda rng: product(rng, "int8", True)
+        made["hybrid"] = lambda rng: hybrid(rng, name)
+        made["float16"] = half
+    elif name == "DENSIFY":
+        made["float32"] = sparse
+    elif name == "TRANSPOSE_CONV":
+        made["float32"] = lambda rng: deconv(rng, "float32")
+        made["int8"] = lambda rng: deconv(rng, "int8")
+    elif name in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+        for kind in ("float32", "int8", "uint8"):
+            made[kind] = lambda rng, kind=kind: pool(rng, kind, name)
+    elif name in ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM"):
+        for kind in ("float32", "int8", "uint8"):
+            made[kind] = lambda rng, kind=kind: binary(rng, kind, name)
+    elif name in ("LOGICAL_AND", "LOGICAL_OR"):
+        made["bool"] = lambda rng: binary(rng, "bool", name)
+    elif name in ("DIV", "POW", "SQUARED_DIFFERENCE", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL", "EQUAL", "NOT_EQUAL"):
+        made["float32"] = lambda rng: binary(rng, "float32", name)
+    elif name == "PRELU":
+        made["float32"] = prelu
+    elif name in ("QUANTIZE", "DEQUANTIZE"):
+        made["int8"] = lambda rng: requantise(rng, name)
+        if name == "QUANTIZE":
+            made["int8 again"] = lambda rng: requantise(rng, name, "int8")
+    elif name == "LOGICAL_NOT":
+        made["bool"] = lambda rng: unary(rng, "bool", name)
+    elif name in ("SQRT", "RSQRT", "LOG"):
+        made["float32"] = lambda rng: unary(rng, "float32", name, 0.1, 5)
+    elif name in FLOAT_UNARY:
+        made["float32"] = lambda rng: unary(rng, "float32", name)
+        if name in BYTE_UNARY:
+            made["int8"] = lambda rng: unary(rng, "int8", name, version=1 if name == "HARD_SWISH" else None)
+    elif name in MOVES:
+        for kind in ("float32", "int8"):
+            made[kind] = lambda rng, kind=kind: moves(rng, kind, name)
+    elif name in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"):
+        for kind in ("float32",) if name == "REDUCE_PROD" else ("float32", "int8"):
+            made[kind] = lambda rng, kind=kind: reduce(rng, kind, name)
+    else:
+        made["float32"] = lambda rng: others(rng, name)
+    return made
