@@ -14,7 +14,8 @@ static const struct {
 	{ EXIT_ENVIRONMENT, "the environment lacks something" },
 	{ EXIT_LIMIT, "a limit exceeded" },
 };
-static const char purpose[] = "ingot compiles tensor graphs (ONNX files or ONNX text) into libraries in C.";
+static const char purpose[] =
+        "ingot compiles tensor graphs (ONNX files, ONNX text or TensorFlow Lite files) into libraries in C.";
 
 void help_program(FILE *to)
 {
