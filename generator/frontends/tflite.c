@@ -67,12 +67,13 @@ static void check_quantisation(struct tfl_tensor *t, const struct table *q)
 	        "its zero points are not as many as its scales");
 	t->axis = several ? (int)axis : -1;
 	int bits = dtypes[t->type].bits;
+	int64_t low = t->type == DTYPE_U8 || bits > 16 ? 0 : -(INT64_C(1) << (bits - 1));
+	int64_t high = bits > 16 ? 0 : low + (INT64_C(1) << bits) - 1;
 	for (size_t i = 0; i < t->scales.count; i++) {
 		float scale = vector_float(&t->scales, i);
-		int64_t zero = zero_of(t, i), low = t->type == DTYPE_U8 ? 0 : -((int64_t)1 << (bits - 1));
+		int64_t zero = zero_of(t, i);
 		must(q, isfinite(scale) && scale >= 0, "a scale is no finite number of at least 0");
-		must(q, bits > 16 ? !zero : zero >= low && zero < low + ((int64_t)1 << bits),
-		        "a zero point is no number of its tensor's type");
+		must(q, zero >= low && zero <= high, "a zero point is no number of its tensor's type");
 	}
 }
 
@@ -151,6 +152,17 @@ static struct tensor *constant_of(struct tfl *tfl, struct tfl_tensor *t)
 	value.is_initializer = true;
 	*made = value;
 	return made;
+}
+
+static void read_tensors(struct tfl *tfl, const struct table *subgraph)
+{
+	struct vector tensors = table_vector(subgraph, 0, 4);
+	tfl->count = tensors.count;
+	tfl->tensors = arena_new_array(tfl->build->arena, struct tfl_tensor, tfl->count + 1);
+	for (size_t i = 0; i < tfl->count; i++) {
+		tfl->tensors[i].table = vector_table(&tensors, i, "Tensor");
+		read_tensor(tfl, &tfl->tensors[i]);
+	}
 }
 
 /* ---- what a body reads ---- */
@@ -364,6 +376,11 @@ static struct tensor *rename(struct tfl *tfl, struct tfl_op *op, struct tensor *
 	return node->out[k];
 }
 
+struct tensor *tfl_named(struct tfl_op *op, struct tensor *made, const char *name)
+{
+	return rename(op->tfl, op, made, name);
+}
+
 void tfl_give_stored(struct tfl_op *op, size_t k, struct tensor *value)
 {
 	struct tfl_tensor *t = tfl_out(op, k);
@@ -508,7 +525,8 @@ static void read_operator(struct tfl *tfl, const struct tfl_code *code, struct t
 		        (uint8_t)table_byte(&table, 3, 0), row->options);
 	for (size_t k = 0; k < op.in.count; k++) {
 		struct tfl_tensor *t = tensor_at(&op, &op.in, k, true);
-		must(&table, !t || t->made || is_constant(tfl, t), "reads what nothing before it makes");
+		must(&table, !t || t->made || is_constant(tfl, t) || table_byte(&t->table, 5, 0),
+		        "reads what nothing before it makes");
 	}
 	for (size_t k = 0; k < op.out.count; k++) {
 		struct tfl_tensor *t = tfl_out(&op, k);
@@ -537,6 +555,20 @@ static void read_operators(struct tfl *tfl, const struct table *model, const str
 		}
 		check_codes(tfl, codes, code_count);
 	}
+}
+
+void tfl_subgraph(struct tfl_op *op, size_t index)
+{
+	struct tfl inner = *op->tfl;
+	struct table model = flat_root(&inner.flat, "Model");
+	struct vector subgraphs = table_vector(&model, 2, 4);
+	must(&op->table, index < subgraphs.count, "calls a subgraph that is not there");
+	if (inner.is_initial)
+		tfl_cannot(op, "stands in a subgraph that is called");
+	inner.is_initial = true;
+	struct table subgraph = vector_table(&subgraphs, index, "SubGraph");
+	read_tensors(&inner, &subgraph);
+	read_operators(&inner, &model, &subgraph);
 }
 
 /* ---- the model ---- */
@@ -597,7 +629,7 @@ static void read_outputs(struct tfl *tfl, const struct table *subgraph)
 {
 	struct vector outputs = table_vector(subgraph, 2, 4);
 	struct tfl_op op = { .tfl = tfl, .name = "output", .where = table_where(subgraph), .table = *subgraph };
-	reader_outputs(tfl->graph, outputs.count);
+	reader_outputs(tfl->graph, outputs.count + tfl_states(tfl));
 	for (size_t k = 0; k < outputs.count; k++) {
 		struct tfl_tensor *t = end_at(tfl, subgraph, &outputs, k);
 		struct tensor *value = tfl_value(&op, t);
@@ -609,6 +641,7 @@ static void read_outputs(struct tfl *tfl, const struct table *subgraph)
 		hint.name = value->name;
 		reader_hint(tfl->graph, &hint);
 	}
+	tfl_give_states(&op, tfl->graph->outputs.at + outputs.count);
 }
 
 /* What was renamed is in no list any more. */
@@ -626,7 +659,8 @@ bool is_tflite(const void *at, size_t count) { return count >= 8 && !memcmp((con
 
 struct graph *read_tflite(struct reader *reader, const void *at, size_t bytes)
 {
-	struct tfl tfl = { .reader = reader, .build = reader->build };
+	struct tfl_variable *variables = NULL;
+	struct tfl tfl = { .reader = reader, .build = reader->build, .variables = &variables };
 	tfl.flat = (struct flat){ reader->build, reader->file, at, bytes };
 	struct table model = flat_root(&tfl.flat, "Model");
 	int64_t version = table_uint(&model, 0, 0);
@@ -644,13 +678,7 @@ struct graph *read_tflite(struct reader *reader, const void *at, size_t bytes)
 	struct bytes name = table_text(&subgraph, 4);
 	tfl.graph = reader_graph(reader, reader_name(reader, name.at, name.count));
 	tfl.buffers = table_vector(&model, 4, 4);
-	struct vector tensors = table_vector(&subgraph, 0, 4);
-	tfl.count = tensors.count;
-	tfl.tensors = arena_new_array(reader->build->arena, struct tfl_tensor, tfl.count + 1);
-	for (size_t i = 0; i < tfl.count; i++) {
-		tfl.tensors[i].table = vector_table(&tensors, i, "Tensor");
-		read_tensor(&tfl, &tfl.tensors[i]);
-	}
+	read_tensors(&tfl, &subgraph);
 	read_signature(&tfl, &model);
 	read_inputs(&tfl, &subgraph);
 	read_operators(&tfl, &model, &subgraph);

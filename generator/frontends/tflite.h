@@ -19,6 +19,15 @@ struct tfl_tensor {
 	struct tensor *value, *real;
 	struct tensor *first, *first_real; /* the same with channels first, as ONNX has them */
 	bool made;                         /* an operator before this one, the caller, or the file */
+	struct tfl_variable *variable;     /* of a resource: which it names; of a tensor that outlives a run: itself */
+};
+
+/* What outlives a run: an input NAME and an output NAME_next, for --state.  State begins as zeros, so where a variable
+ * begins as something else, those carry the difference. */
+struct tfl_variable {
+	const char *name; /* interned; unique among variables */
+	struct tensor *initial, *input, *now;
+	struct tfl_variable *next;
 };
 
 struct tfl {
@@ -29,6 +38,8 @@ struct tfl {
 	struct vector buffers;
 	struct tfl_tensor *tensors;
 	size_t count;
+	struct tfl_variable **variables; /* the last one first */
+	bool is_initial;                 /* this is the subgraph that says how variables begin */
 };
 
 /* An operator of the file, while its nodes are made. */
@@ -87,6 +98,15 @@ void tfl_give_first(struct tfl_op *, size_t k, struct tensor *, bool real);
 bool tfl_quantised(const struct tfl_tensor *);
 /* Do the same stored numbers mean the same? */
 bool tfl_same(const struct tfl_tensor *, const struct tfl_tensor *);
+
+struct tensor *tfl_named(struct tfl_op *, struct tensor *made, const char *name);
+void tfl_subgraph(struct tfl_op *, size_t index); /* the operators of another one, in its own place */
+
+/* ---- tflite_state.c ---- */
+struct tensor *tfl_state(struct tfl_op *, struct tfl_tensor *);             /* of a tensor that outlives a run */
+void tfl_state_next(struct tfl_op *, struct tfl_tensor *, struct tensor *); /* what it is from now on */
+size_t tfl_states(const struct tfl *);                                      /* how many outputs they take … */
+void tfl_give_states(struct tfl_op *, struct tensor **outputs);             /* … and those */
 
 /* ---- tflite_sparse.c ---- */
 /* The elements of a sparse constant, those that are not there too. */

@@ -102,6 +102,7 @@ void tfl_concat(struct tfl_op *op)
 static struct node *split(struct tfl_op *op, size_t i, struct tensor *sizes, int64_t axis)
 {
 	bool same = true;
+	tfl_invalid(op, !op->out.count || op->out.count > INT16_MAX, "its outputs are none, or too many");
 	for (size_t k = 0; k < op->out.count; k++)
 		same &= tfl_same(tfl_in(op, i), tfl_out(op, k));
 	struct tensor *in[] = { same ? tfl_value(op, tfl_in(op, i)) : tfl_real(op, tfl_in(op, i)), sizes };

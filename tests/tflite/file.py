@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 
-TYPES = {"float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "int8": 9}
+TYPES = {"float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "int8": 9, "resource": 13}
 SAME, VALID = 0, 1
 
 
@@ -118,9 +118,9 @@ class Net:
 
     def __init__(self):
         self.buffers, self.tensors, self.codes, self.operators, self.inputs, self.outputs = [{}], [], [], [], [], []
-        self.signature = None
+        self.signature, self.before = None, None         # of a subgraph that CALL_ONCE calls: its tensors and operators
 
-    def tensor(self, name, shape, kind="float32", data=None, scale=None, zero=None, axis=0, signature=None, sparsity=None):
+    def tensor(self, name, shape, kind="float32", data=None, scale=None, zero=None, axis=0, signature=None, sparsity=None, variable=False):
         fields = {0: ints(shape), 1: I8(TYPES[kind]), 2: U32(0), 3: name}
         if data is not None:
             self.buffers.append({0: np.frombuffer(np.ascontiguousarray(data).tobytes(), np.uint8)})
@@ -130,6 +130,8 @@ class Net:
             fields[4] = {2: scale, 3: np.broadcast_to(np.array(zero or 0, np.int64), scale.shape).copy(), 6: I32(axis)}
         if signature is not None:
             fields[7] = ints(signature)
+        if variable:
+            fields[5] = I8(1)
         if sparsity is not None:
             fields[6] = sparsity
         self.tensors.append(fields)
@@ -148,7 +150,8 @@ class Net:
     def root(self):
         codes = [{0: I8(min(c, 127)), 1: custom, 2: I32(v), 3: I32(c)} for c, v, custom in self.codes]
         graph = {0: self.tensors, 1: ints(self.inputs), 2: ints(self.outputs), 3: self.operators, 4: "main"}
-        root = {0: U32(3), 1: codes, 2: [graph], 3: "ingot's tests", 4: self.buffers}
+        first = [{0: self.before[0], 1: ints([]), 2: ints([]), 3: self.before[1], 4: "first"}] if self.before else []
+        root = {0: U32(3), 1: codes, 2: [graph] + first, 3: "ingot's tests", 4: self.buffers}
         if self.signature:
             maps = [[{0: name, 1: U32(i)} for name, i in zip(names, ends)] for names, ends in zip(self.signature, (self.inputs, self.outputs))]
             root[7] = [{0: maps[0], 1: maps[1], 2: "serve", 4: U32(0)}]

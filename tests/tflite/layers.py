@@ -305,6 +305,53 @@ def others(rng, name):
     raise KeyError(name)
 
 
+def variables(rng):
+    """A window over time: what was there before and the data, of which all but the first are kept; it begins as a constant."""
+    layer = Layer(rng, "int8")
+    x = layer.input((1, 2, 3))
+    like = layer.like
+    handle = layer.tensor("handle", (), "resource")
+    before = layer.tensor("before", (1, 4, 3), "int8", scale=like[0], zero=like[1])
+    y = layer.output((1, 6, 3), like=like)
+    kept = layer.tensor("kept", (1, 4, 3), "int8", scale=like[0], zero=like[1])
+    begin, end, by = (layer.constant(ints(n)) for n in ([0, 2, 0], [1, 6, 3], [1, 1, 1]))
+    start = rng.integers(-128, 128, (1, 4, 3)).astype(np.int8)
+    named = {0: "", 1: "window"}
+    layer.op("CALL_ONCE", [], [], {0: I32(1)}, 1)
+    layer.op("VAR_HANDLE", [], [handle], named, 1)
+    layer.op("READ_VARIABLE", [handle], [before], {}, 1)
+    layer.op("CONCATENATION", [before, x], [y], {0: I32(1)})
+    layer.op("STRIDED_SLICE", [y, begin, end, by], [kept], {})
+    layer.op("ASSIGN_VARIABLE", [handle, kept], [], {}, 1)
+    main, layer.tensors, operators, layer.operators = layer.tensors, [], layer.operators, []
+    handle, value = layer.tensor("handle", (), "resource"), layer.tensor("start", (1, 4, 3), "int8", start, scale=like[0], zero=like[1])
+    layer.op("VAR_HANDLE", [], [handle], named, 1)
+    layer.op("ASSIGN_VARIABLE", [handle, value], [], {}, 1)
+    layer.before = layer.tensors, layer.operators
+    layer.tensors, layer.operators = main, operators
+    return layer
+
+
+def lstm(rng):
+    layer, time, inputs, units = Layer(rng), 3, 4, 5
+    major = bool(rng.integers(2))
+    x = layer.input((time, 2, inputs) if major else (2, time, inputs))
+    small = lambda *shape: layer.constant(rng.uniform(-0.7, 0.7, shape).astype(np.float32))
+    ins = [x] + [small(units, inputs) for _ in range(4)] + [small(units, units) for _ in range(4)] + [-1] * 3 + [small(units) for _ in range(4)] + [-1, -1]
+    ins += [layer.tensor(name, (2, units), variable=True) for name in ("hidden", "cell")] + [-1] * 4
+    y = layer.output((time, 2, units) if major else (2, time, units))
+    return layer.op("UNIDIRECTIONAL_SEQUENCE_LSTM", ins, [y], {0: I8(4), 1: F32(0), 2: F32(0), 3: I8(major)})
+
+
+def svdf(rng):
+    layer, inputs, units, rank, memory = Layer(rng), 4, 3, int(rng.integers(1, 3)), 5
+    x = layer.input((2, inputs))
+    small = lambda *shape: layer.constant(rng.uniform(-1, 1, shape).astype(np.float32))
+    state = layer.tensor("memory", (2, memory * units * rank), variable=True)
+    return layer.op("SVDF", [x, small(units * rank, inputs), small(units * rank, memory), small(units), state], [layer.output((2, units))], {0: I32(rank), 1: I8(int(rng.integers(2)))})
+
+
+STATES = {"CALL_ONCE": variables, "VAR_HANDLE": variables, "READ_VARIABLE": variables, "ASSIGN_VARIABLE": variables, "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm, "SVDF": svdf}
 FLOAT_UNARY = ["LOGISTIC", "RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "TANH", "ELU", "EXP", "HARD_SWISH", "ABS", "NEG", "SIN", "COS", "FLOOR", "CEIL", "ROUND", "SIGN", "SQUARE", "GELU", "LEAKY_RELU", "SOFTMAX", "LOG_SOFTMAX"]
 BYTE_UNARY = ["LOGISTIC", "RELU", "RELU6", "TANH", "HARD_SWISH", "LEAKY_RELU", "SOFTMAX"]
 MOVES = ["RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TILE", "BROADCAST_TO", "PAD", "PADV2", "MIRROR_PAD", "CONCATENATION", "SPLIT", "SPLIT_V", "PACK", "UNPACK", "TRANSPOSE", "SLICE", "STRIDED_SLICE", "GATHER", "GATHER_ND", "DEPTH_TO_SPACE", "SPACE_TO_DEPTH",
@@ -314,6 +361,8 @@ MOVES = ["RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TILE", "BROADCAST_TO", "PAD", "PA
 def draw(name):
     """Functions of a generator of random numbers, each a layer of that operator: with the name of the kind."""
     made = {}
+    if name in STATES:
+        return {"int8" if STATES[name] is variables else "float32": STATES[name]}
     if name in ("CONV_2D", "DEPTHWISE_CONV_2D"):
         for kind in ("float32", "int8", "uint8", "int16"):
             made[kind] = lambda rng, kind=kind: conv(rng, kind, name != "CONV_2D")

@@ -93,8 +93,8 @@ def cases(ingot, long):
         print("%s: right" % name)
 
 
-def judge(layer, model):
-    """The outputs by LiteRT; None where it has no such kernel, or one that is wrong: of sums of int8 it adds up other numbers than those that are stored."""
+def judge(layer, model, runs=1):
+    """The outputs of the last of some runs by LiteRT; None where it has no such kernel, or one that is wrong: of sums of int8 it adds up other numbers than those that are stored."""
     if layer.kind == "int8" and layer.codes[0][0] == layers.CODES["SUM"]:
         return None
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
@@ -106,7 +106,8 @@ def judge(layer, model):
             continue
         for one, array in zip(it.get_input_details(), layer.data):
             it.set_tensor(one["index"], array)
-        it.invoke()
+        for _ in range(runs):
+            it.invoke()
         return [it.get_tensor(one["index"]) for one in it.get_output_details()]
     return None
 
@@ -115,12 +116,20 @@ def one_layer(ingot, folder, what, layer, engines, judged):
     model = os.path.join(folder, "layer.tflite")
     with open(model, "wb") as f:
         f.write(layer.bytes())
-    names, outputs = ["x%d" % k for k in range(len(layer.inputs))], ["y%d" % k for k in range(len(layer.outputs))]
-    first = run(ingot, folder, model, names, layer.data, outputs, "interpreter")
+    names, outputs, data = ["x%d" % k for k in range(len(layer.inputs))], ["y%d" % k for k in range(len(layer.outputs))], list(layer.data)
+    info = json.loads(call(ingot, "info", model, "--json"))
+    states, runs = info["inputs"][len(names):], 3
+    if states:                                               # each run's are the next one's; they begin as zeros
+        given, names = names, names + [one["name"] for one in states]
+        data += [np.zeros(one["dims"], {"float": "float32"}.get(one["type"], one["type"])) for one in states]
+        outputs += [one["name"] + "_next" for one in states]
+        for _ in range(runs - 1):
+            data[len(given):] = run(ingot, folder, model, names, data, outputs, "interpreter")[len(layer.outputs):]
+    first = run(ingot, folder, model, names, data, outputs, "interpreter")
     for engine in engines:
-        if not all(map(same, first, run(ingot, folder, model, names, layer.data, outputs, engine))):
+        if not all(map(same, first, run(ingot, folder, model, names, data, outputs, engine))):
             raise Wrong("%s: %s has other bits than the interpreter" % (what, engine))
-    right = judge(layer, model) if judged else None
+    right = judge(layer, model, runs if states else 1) if judged else None
     for y, r in zip(first, right or ()):
         if y.shape != r.shape or y.dtype != r.dtype:
             raise Wrong("%s: %s %s, LiteRT has %s %s" % (what, y.dtype, y.shape, r.dtype, r.shape))
