@@ -13,14 +13,14 @@ const struct tfl_row tfl_rows[TFL_OPERATORS] = {
 
 static const int64_t to_nchw[] = { 0, 3, 1, 2 };
 
-/* Floats that meet quantised weights are rounded to 8 bits first, row by row: to [-127, 127] of the largest magnitude,
+/* Floats that meet quantised weights are rounded to 8 bits first, all of the dims from `from` on alike: to [-127, 127] of the largest magnitude,
  * or to [-128, 127] of what lies between the smallest, the largest and 0. */
-static struct tensor *rounded_rows(struct tfl_op *op, struct tensor *x, int rank, bool around_zero)
+static struct tensor *rounded_rows(struct tfl_op *op, struct tensor *x, int from, int rank, bool around_zero)
 {
 	int64_t axes[MAX_RANK];
-	for (int d = 1; d < rank; d++)
-		axes[d - 1] = d;
-	struct tensor *list = tfl_list(op, (size_t)rank - 1, axes), *none = tfl_number(op, 0), *zero = NULL;
+	for (int d = from; d < rank; d++)
+		axes[d - from] = d;
+	struct tensor *list = tfl_list(op, (size_t)(rank - from), axes), *none = tfl_number(op, 0), *zero = NULL;
 	struct tensor *high = tfl_two(op, "ReduceMax", around_zero ? tfl_one(op, "Abs", x) : x, list), *range = high;
 	if (!around_zero) {
 		struct tensor *low = tfl_two(op, "Min", tfl_two(op, "ReduceMin", x, list), none);
@@ -42,7 +42,7 @@ static struct tensor *channels_first(struct tfl_op *op, size_t i, size_t weights
 {
 	struct tfl_tensor *x = tfl_in(op, i), *w = weights ? tfl_in(op, weights) : NULL;
 	struct tensor *real = tfl_first(op, x, true);
-	return w && x->type == DTYPE_F32 && tfl_quantised(w) ? rounded_rows(op, real, 4, w->axis < 0) : real;
+	return w && x->type == DTYPE_F32 && tfl_quantised(w) ? rounded_rows(op, real, 1, 4, w->axis < 0) : real;
 }
 
 static void give_channels_last(struct tfl_op *op, struct tensor *y, int64_t activation)
@@ -146,7 +146,7 @@ void tfl_product(struct tfl_op *op)
 	if (x->rank != 2 || x->extents[1] != w->extents[1])
 		in[0] = tfl_reshape_to(op, in[0], 2, (int64_t[]){ -1, w->extents[1] });
 	if (x->type == DTYPE_F32 && tfl_quantised(w))
-		in[0] = rounded_rows(op, in[0], 2, !table_byte(&op->options, 3, 0));
+		in[0] = rounded_rows(op, in[0], 1, 2, !table_byte(&op->options, 3, 0));
 	if (table_byte(&op->options, 1, 0))
 		tfl_cannot(op, "has weights in a shuffled format");
 	struct tensor *made = tfl_set_int(tfl_node(op, "Gemm", in[2] ? 3 : 2, in), "transB", 1);
@@ -171,6 +171,8 @@ void tfl_batch_matmul(struct tfl_op *op)
 			order[d] = d < rank - 2 ? d : 2 * rank - 3 - d;
 		if (table_byte(&op->options, (int)i, 0))
 			side[i] = tfl_order(op, side[i], rank, order);
+		if (!i && tfl_in(op, 0)->type == DTYPE_F32 && tfl_quantised(tfl_in(op, 1)))
+			side[i] = rounded_rows(op, side[i], rank - 1, rank, !table_byte(&op->options, 2, 0));
 	}
 	tfl_give(op, 0, tfl_two(op, "MatMul", side[0], side[1]));
 }

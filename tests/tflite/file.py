@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 
-TYPES = {"float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "int8": 9, "resource": 13}
+TYPES = {"float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "int8": 9, "resource": 13, "int4": 17}
 SAME, VALID = 0, 1
 
 
@@ -28,6 +28,10 @@ def I32(n):
 
 def U32(n):
     return Number("I", n)
+
+
+def U64(n):
+    return Number("Q", n)
 
 
 def F32(x):
@@ -118,6 +122,7 @@ class Net:
 
     def __init__(self):
         self.buffers, self.tensors, self.codes, self.operators, self.inputs, self.outputs = [{}], [], [], [], [], []
+        self.behind = False                              # whether constants lie behind all tables
         self.signature, self.before = None, None         # of a subgraph that CALL_ONCE calls: its tensors and operators
 
     def tensor(self, name, shape, kind="float32", data=None, scale=None, zero=None, axis=0, signature=None, sparsity=None, variable=False):
@@ -158,4 +163,17 @@ class Net:
         return root
 
     def bytes(self):
-        return Writer().file(self.root())
+        return self.bytes_behind() if self.behind else Writer().file(self.root())
+
+    def bytes_behind(self):
+        """With the constants behind all tables, as files above 2 GiB have them."""
+        kept = self.buffers
+        for pass_ in range(2):                           # the places do not change the length
+            end, out, self.buffers = len(whole) if pass_ else 0, b"", [{}]
+            for one in kept[1:]:
+                out += bytes(-len(out) % 16)
+                self.buffers.append({1: U64(16 * (end // 16 + 1) + len(out)), 2: U64(one[0].size)})
+                out += one[0].tobytes()
+            whole = Writer().file(self.root())
+        self.buffers = kept
+        return whole + bytes(16 * (len(whole) // 16 + 1) - len(whole)) + out

@@ -138,6 +138,25 @@ def hybrid(rng, name):
     return layer.op(name, [x, w, b], [layer.output(out)], options, version)
 
 
+def batches(rng, kind):
+    """Products of batches: of what is quantised, and of floats by constants of int8."""
+    layer = Layer(rng, "float32" if kind == "hybrid" else kind)
+    x = layer.input((2, 3, 5))
+    y = layer.constant(rng.integers(-127, 128, (2, 5, 4)).astype(np.int8), scale=0.0125) if kind == "hybrid" else layer.input((2, 5, 4))
+    options = {0: I8(0), 1: I8(0), 2: I8(int(rng.integers(2)))}
+    return layer.op("BATCH_MATMUL", [x, y], [layer.output((2, 3, 4), like=(0.4, 3) if kind == "int8" else None)], options, {"hybrid": 4, "int8": 2}[kind])
+
+
+def nibbles(rng):
+    """Weights of int4, two in a byte."""
+    layer = Layer(rng, "int8")
+    x, values = layer.input((3, 8)), rng.integers(-7, 8, (4, 8))
+    packed = (values.ravel()[0::2] & 15 | (values.ravel()[1::2] & 15) << 4).astype(np.uint8)
+    w = layer.tensor("w", (4, 8), "int4", packed, scale=0.05)
+    b = layer.constant(ints([50, -3, 0, 9]), scale=np.float32(0.05) * np.float32(layer.like[0]))
+    return layer.op("FULLY_CONNECTED", [x, w, b], [layer.output((3, 4), like=(0.05, 3))], {0: I8(0)}, 10)
+
+
 def half(rng):
     """Weights of float16, which DEQUANTIZE makes floats of."""
     layer = Layer(rng)
@@ -193,10 +212,19 @@ def unary(rng, kind, name, low=-4, high=4, version=None):
     return layer.op(name, [x], [layer.output((1, 3, 4, 5), like=out)], options, version)
 
 
-def prelu(rng, kind="float32"):
+def prelu(rng, kind):
     layer = Layer(rng, kind)
     x = layer.input((1, 3, 4, 5))
-    return layer.op("PRELU", [x, layer.constant(rng.uniform(-1, 1, (1, 1, 5)).astype(np.float32))], [layer.output((1, 3, 4, 5))])
+    slopes = rng.uniform(-1, 1, (1, 1, 5)).astype(np.float32)
+    slopes = layer.constant(slopes) if kind == "float32" else layer.constant((slopes * 127).astype(np.int8), scale=1 / 127)
+    return layer.op("PRELU", [x, slopes], [layer.output((1, 3, 4, 5))], version=1)
+
+
+def behind(rng):
+    """Constants behind all tables."""
+    layer = conv(rng, "int8")
+    layer.behind = True
+    return layer
 
 
 def requantise(rng, name, into=None):
@@ -368,12 +396,15 @@ def draw(name):
             made[kind] = lambda rng, kind=kind: conv(rng, kind, name != "CONV_2D")
         made["int8 by tensor"] = lambda rng: conv(rng, "int8", name != "CONV_2D", False)
         made["hybrid"] = lambda rng: hybrid(rng, name)
+        if name == "CONV_2D":
+            made["int8 behind the tables"] = behind
     elif name == "FULLY_CONNECTED":
         for kind in ("float32", "int8", "uint8", "int16"):
             made[kind] = lambda rng, kind=kind: product(rng, kind)
         made["int8 by axis"] = lambda rng: product(rng, "int8", True)
         made["hybrid"] = lambda rng: hybrid(rng, name)
         made["float16"] = half
+        made["int4"] = nibbles
     elif name == "DENSIFY":
         made["float32"] = sparse
     elif name == "TRANSPOSE_CONV":
@@ -390,7 +421,8 @@ def draw(name):
     elif name in ("DIV", "POW", "SQUARED_DIFFERENCE", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL", "EQUAL", "NOT_EQUAL"):
         made["float32"] = lambda rng: binary(rng, "float32", name)
     elif name == "PRELU":
-        made["float32"] = prelu
+        for kind in ("float32", "int8"):
+            made[kind] = lambda rng, kind=kind: prelu(rng, kind)
     elif name in ("QUANTIZE", "DEQUANTIZE"):
         made["int8"] = lambda rng: requantise(rng, name)
         if name == "QUANTIZE":
@@ -411,4 +443,6 @@ def draw(name):
             made[kind] = lambda rng, kind=kind: reduce(rng, kind, name)
     else:
         made["float32"] = lambda rng: others(rng, name)
+        for kind in ("int8", "hybrid") if name == "BATCH_MATMUL" else ():
+            made[kind] = lambda rng, kind=kind: batches(rng, kind)
     return made
