@@ -8,8 +8,8 @@ endif()
 set(CPACK_PACKAGE_VENDOR "the ingot maintainers")
 set(CPACK_PACKAGE_CONTACT "the ingot maintainers <maintainers@ingot.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiles tensor graphs into libraries in C")
-set(CPACK_PACKAGE_DESCRIPTION "Reads a tensor graph (an ONNX file, or the same as text) and compiles it into
-C sources and a static library without interpreter or allocator, for
+set(CPACK_PACKAGE_DESCRIPTION "Reads a tensor graph (an ONNX file, the same as text, or a TensorFlow Lite
+file) and compiles it into C sources and a static library without interpreter or allocator, for
 desktops and microcontrollers, or runs it at once through libtcc. With the
 library behind the program, its runtime, and their CMake package.")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)

@@ -21,7 +21,7 @@ struct sparse {
 	size_t width, next, values;
 	const char *from;
 	char *to;
-	int64_t at[DIMS];
+	int64_t at[DIMS], size[DIMS]; /* by dimension: index, and size where it is dense */
 };
 
 static void must(const struct sparse *s, bool right, const char *what)
@@ -83,8 +83,16 @@ static void read_dims(struct sparse *s)
 		must(s, d->compressed || d->size > 0, "a dense dimension has no size");
 		if (s->order[k] >= rank) {
 			must(s, !d->compressed, "a block is compressed");
-			s->block[s->block_of[s->order[k]]] *= d->size;
+			int of = s->block_of[s->order[k]];
+			s->size[s->order[k]] = d->size;
+			s->block[of] *= d->size;
+			must(s, s->block[of] <= s->tensor->extents[of], "a block is larger than its dimension");
 		}
+	}
+	for (int k = 0; k < s->count; k++) {
+		int of = s->order[k];
+		must(s, of >= rank || s->dims[k].compressed || s->dims[k].size * s->block[of] == s->tensor->extents[of],
+		        "a dense dimension has another size than its tensor's");
 	}
 }
 
@@ -95,7 +103,7 @@ static void put(struct sparse *s)
 		int64_t at = s->at[d];
 		for (int k = s->tensor->rank; k < s->count; k++)
 			if (s->block_of[k] == d)
-				at = at * s->block[d] + s->at[k];
+				at = at * s->size[k] + s->at[k];
 		must(s, at >= 0 && at < s->tensor->extents[d], "an index lies outside of its shape");
 		flat = flat * s->tensor->extents[d] + at;
 	}

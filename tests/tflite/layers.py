@@ -166,16 +166,18 @@ def half(rng):
     return layer.op("FULLY_CONNECTED", [x, wide, -1], [layer.output((2, 4))], {})
 
 
-def sparse(rng):
-    """A sparse matrix, its rows dense and its columns compressed, which DENSIFY hands on."""
+def sparse(rng, block):
+    """A sparse matrix, its rows dense and its columns compressed, one by one or in blocks, which DENSIFY hands on."""
     layer = Layer(rng)
-    dense = rng.uniform(-1, 1, (5, 8)).astype(np.float32) * (rng.integers(0, 3, (5, 8)) == 0)
+    there = rng.integers(0, 3, (5, 8 // block)) == 0
+    dense = rng.uniform(0.5, 1, (5, 8 // block, block)).astype(np.float32) * there[:, :, None]
     segments, indices = [0], []
-    for row in dense:
+    for row in there:
         indices += list(np.nonzero(row)[0])
         segments.append(len(indices))
-    dims = [{0: I8(0), 1: I32(5)}, {0: I8(1), 1: I32(0), 2: I8(1), 3: {0: ints(segments)}, 4: I8(1), 5: {0: ints(indices)}}]
-    w = layer.tensor("w", (5, 8), "float32", dense[dense != 0], sparsity={0: ints([0, 1]), 2: dims})
+    dims = [{0: I8(0), 1: I32(5)}, {0: I8(1), 1: I32(0), 2: I8(1), 3: {0: ints(segments)}, 4: I8(3), 5: {0: np.array(indices, np.uint8)}}]
+    dims += [{0: I8(0), 1: I32(block)}] if block > 1 else []
+    w = layer.tensor("w", (5, 8), "float32", dense[there], sparsity={0: ints(range(len(dims))), 1: ints([1]) if block > 1 else None, 2: dims})
     wide = layer.tensor("wide", (5, 8))
     layer.op("DENSIFY", [w], [wide])
     return layer.op("FULLY_CONNECTED", [layer.input((2, 8)), wide, -1], [layer.output((2, 5))], {})
@@ -406,7 +408,8 @@ def draw(name):
         made["float16"] = half
         made["int4"] = nibbles
     elif name == "DENSIFY":
-        made["float32"] = sparse
+        made["float32"] = lambda rng: sparse(rng, 1)
+        made["float32 in blocks"] = lambda rng: sparse(rng, 4)
     elif name == "TRANSPOSE_CONV":
         made["float32"] = lambda rng: deconv(rng, "float32")
         made["int8"] = lambda rng: deconv(rng, "int8")

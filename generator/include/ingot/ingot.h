@@ -64,8 +64,9 @@ struct ingot_tensor {
 
 struct ingot_model;
 
-/* Opens a file: ONNX, or ONNX text, told apart by content.  *model is set whatever comes back, so that its message can
- * be read and it can be closed; it is NULL only where there was no memory for that (INGOT_MODEL_LIMIT). */
+/* Opens a file: ONNX, ONNX text or TensorFlow Lite, told apart by content.  *model is set whatever comes back, so that
+ * its message can be read and it can be closed; it is NULL only where there was no memory for that (INGOT_MODEL_LIMIT).
+ */
 enum ingot_model_status ingot_open(struct ingot_model **model, const char *path);
 
 /* The same from memory, which must stay until ingot_close.  `name` is for messages.  External data is refused. */
