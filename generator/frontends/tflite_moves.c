@@ -178,35 +178,50 @@ void tfl_slice(struct tfl_op *op)
 	give(op, 0, 0, tfl_node(op, "Slice", 4, in));
 }
 
+/* Each dimension that is named is cut, and goes where one element alone is meant; an ellipsis stands for those that are
+ * not named, a new axis for none. */
 void tfl_strided_slice(struct tfl_op *op)
 {
-	size_t n, ends, steps, gone = 0;
+	enum { BEGIN, END, ELLIPSIS, NEW_AXIS, SHRINK, MASKS };
+	size_t n, ends, steps, cuts = 0, gone = 0, made = 0;
 	const int64_t *from = tfl_ints(op, 1, &n), *to = tfl_ints(op, 2, &ends), *by = tfl_ints(op, 3, &steps);
-	int64_t begin[MAX_RANK], end[MAX_RANK], axes[MAX_RANK], taken[MAX_RANK];
-	int64_t masks[5];
-	for (int m = 0; m < 5; m++)
+	int64_t begin[MAX_RANK], end[MAX_RANK], step[MAX_RANK], axes[MAX_RANK], taken[MAX_RANK], added[MAX_RANK];
+	int64_t masks[MASKS], dim = 0, out = 0, unnamed = tfl_in(op, 0)->rank;
+	for (int m = 0; m < MASKS; m++)
 		masks[m] = table_int(&op->options, m, 0);
 	if (!from || !to || !by || n != ends || n != steps || n > MAX_RANK)
 		tfl_cannot(op, "its begin, end and strides are no constants of one length");
-	if (masks[2] || masks[3])
-		tfl_cannot(op, "has an ellipsis or a new axis");
+	for (size_t d = 0; d < n; d++)
+		unnamed -= !((masks[ELLIPSIS] | masks[NEW_AXIS]) >> d & 1);
 	for (size_t d = 0; d < n; d++) {
-		bool shrinks = masks[4] >> d & 1;
-		tfl_invalid(op, !by[d], "a stride is 0");
-		axes[d] = (int64_t)d;
-		begin[d] = masks[0] >> d & 1 ? by[d] > 0 ? 0 : INT32_MAX : from[d];
-		end[d] = masks[1] >> d & 1 ? by[d] > 0 ? INT32_MAX : INT32_MIN : to[d];
-		if (table_byte(&op->options, 5, 0) && !(masks[1] >> d & 1))
-			end[d] += begin[d];
-		if (shrinks) {
-			end[d] = begin[d] == -1 ? INT32_MAX : begin[d] + 1;
-			taken[gone++] = (int64_t)d;
+		if (masks[ELLIPSIS] >> d & 1) {
+			dim += unnamed;
+			out += unnamed;
+			continue;
 		}
+		if (masks[NEW_AXIS] >> d & 1) {
+			added[made++] = out++;
+			continue;
+		}
+		tfl_invalid(op, !by[d], "a stride is 0");
+		begin[cuts] = masks[BEGIN] >> d & 1 ? by[d] > 0 ? 0 : INT32_MAX : from[d];
+		end[cuts] = masks[END] >> d & 1 ? by[d] > 0 ? INT32_MAX : INT32_MIN : to[d];
+		if (table_byte(&op->options, 5, 0) && !(masks[END] >> d & 1))
+			end[cuts] += begin[cuts];
+		if (masks[SHRINK] >> d & 1) {
+			end[cuts] = begin[cuts] == -1 ? INT32_MAX : begin[cuts] + 1;
+			taken[gone++] = dim;
+		} else
+			out++;
+		step[cuts] = by[d];
+		axes[cuts++] = dim++;
 	}
-	struct tensor *in[] = { moved(op, 0), tfl_list(op, n, begin), tfl_list(op, n, end), tfl_list(op, n, axes),
-		tfl_list(op, n, by) };
+	tfl_invalid(op, unnamed < 0 || dim > tfl_in(op, 0)->rank, "it names more dimensions than there are");
+	struct tensor *in[] = { moved(op, 0), tfl_list(op, cuts, begin), tfl_list(op, cuts, end),
+		tfl_list(op, cuts, axes), tfl_list(op, cuts, step) };
 	struct tensor *y = tfl_node(op, "Slice", 5, in);
-	give(op, 0, 0, gone ? tfl_two(op, "Squeeze", y, tfl_list(op, gone, taken)) : y);
+	y = gone ? tfl_two(op, "Squeeze", y, tfl_list(op, gone, taken)) : y;
+	give(op, 0, 0, made ? tfl_two(op, "Unsqueeze", y, tfl_list(op, made, added)) : y);
 }
 
 void tfl_gather(struct tfl_op *op)

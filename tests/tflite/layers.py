@@ -235,7 +235,7 @@ def requantise(rng, name, into=None):
     return layer.op(name, [x], [layer.output((2, 7), into or ("int8" if name == "QUANTIZE" else "float32"))])
 
 
-def moves(rng, kind, name):
+def moves(rng, kind, name, which=0):
     """Operators that move elements: input and output are quantised alike."""
     layer = Layer(rng, kind)
     shape = (2, 3, 4, 6)
@@ -286,11 +286,11 @@ def moves(rng, kind, name):
         return layer.op(name, [x, i32(*map(int, order))], [layer.output(tuple(shape[d] for d in order), like=like)])
     if name == "SLICE":
         return layer.op(name, [x, i32(0, 1, 0, 2), i32(2, 1, -1, 3)], [layer.output((2, 1, 4, 3), like=like)])
-    if name == "STRIDED_SLICE":
-        which = int(rng.integers(3))
-        begin, end, step, masks, out = [((0, 1, 0, 5), (2, 3, 4, 0), (1, 1, 2, -2), (0, 0, 0), (2, 2, 2, 3)), ((0, 1, 9, 1), (9, 2, 9, 5), (1, 1, 1, 2), (4, 5, 2), (2, 4, 2)),
-                                        ((-1, 0, 0, 0), (0, 0, 0, 0), (1, 1, 1, 1), (14, 14, 1), (3, 4, 6))][which]
-        return layer.op(name, [x, i32(*begin), i32(*end), i32(*step)], [layer.output(out, like=like)], {0: I32(masks[0]), 1: I32(masks[1]), 4: I32(masks[2])})
+    if name == "STRIDED_SLICE":                              # begin, end, strides; masks of begin, end, ellipsis, new axes and what goes; the shape
+        begin, end, step, masks, out = [((0, 1, 0, 5), (2, 3, 4, 0), (1, 1, 2, -2), (0, 0, 0, 0, 0), (2, 2, 2, 3)), ((0, 1, 9, 1), (9, 2, 9, 5), (1, 1, 1, 2), (4, 4, 0, 0, 2), (2, 4, 2)),
+                                        ((-1, 0, 0, 0), (0, 0, 0, 0), (1, 1, 1, 1), (14, 14, 0, 0, 1), (3, 4, 6)), ((0, 0, 2), (0, 0, 3), (1, 1, 1), (0, 0, 1, 2, 4), (2, 3, 4, 1)),
+                                        ((1, 0, 0, 1), (2, 0, 0, 6), (1, 1, 1, 3), (0, 0, 2, 4, 1), (3, 4, 1, 2))][which]
+        return layer.op(name, [x, i32(*begin), i32(*end), i32(*step)], [layer.output(out, like=like)], {k: I32(m) for k, m in enumerate(masks)})
     if name == "GATHER":
         return layer.op(name, [x, i32(3, 0, 1)], [layer.output((2, 3, 3, 6), like=like)], {0: I32(2)})
     if name == "GATHER_ND":
@@ -440,7 +440,8 @@ def draw(name):
             made["int8"] = lambda rng: unary(rng, "int8", name, version=1 if name == "HARD_SWISH" else None)
     elif name in MOVES:
         for kind in ("float32", "int8"):
-            made[kind] = lambda rng, kind=kind: moves(rng, kind, name)
+            for which in range(5 if name == "STRIDED_SLICE" else 1):
+                made[kind + (" %d" % which if which else "")] = lambda rng, kind=kind, which=which: moves(rng, kind, name, which)
     elif name in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"):
         for kind in ("float32",) if name == "REDUCE_PROD" else ("float32", "int8"):
             made[kind] = lambda rng, kind=kind: reduce(rng, kind, name)
