@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """tflite.py: TensorFlow Lite files.
 
-    tflite.py INGOT cases | layers | bad [--long]        exit 0: right, 1: wrong, 77: what it needs is missing
+    tflite.py INGOT cases | layers | bad | ends [--long]        exit 0: right, 1: wrong, 77: what it needs is missing
 
 cases: MLPerf Tiny's networks by interpreter, C and JIT against LiteRT's outputs; the quantised ones have the bits, the workspace and the kernels of
 their ONNX twins on a cortex-m4.  The drawn input of ic meets a tie that LiteRT's reference kernels round twice: that one has its twin's bits alone.
 layers: each operator with a body, in each type, drawn: the JIT has the interpreter's bits, and LiteRT's kernels the numbers where PyPI's ai-edge-litert is there:
 float within 1e-4 of the largest, int8 within 1.  With --long three of each, and by C.
-bad: files that are broken: exit 3, byte and table named; what is not supported: exit 4, all of it listed with counts."""
+bad: files that are broken: exit 3, byte and table named; what is not supported: exit 4, all of it listed with counts.
+ends: names of inputs and outputs, open dims, state."""
 import json
 import os
 import struct
@@ -265,9 +266,46 @@ def bad(ingot, long):
     print("%d broken files: exit 3, byte and table named" % count)
 
 
+def ends(ingot, long):
+    """What inputs and outputs are called, dims that are open, state in a library."""
+    def info(folder, net, *options):
+        path = os.path.join(folder, "net.tflite")
+        with open(path, "wb") as f:
+            f.write(net.bytes())
+        told = json.loads(call(ingot, "info", path, "--json", *options))
+        return [(one["name"], one["dims"]) for one in told["inputs"] + told["outputs"]]
+
+    def is_right(what, found, right):
+        if found != right:
+            raise Wrong("%s: %s, %s is right" % (what, found, right))
+    with tempfile.TemporaryDirectory() as folder:
+        net = Net()
+        net.inputs, net.outputs = [net.tensor("a:0", (2, 3))], [net.tensor("b", (2, 3))]
+        net.operator(19, [0], [1])
+        is_right("names of tensors", info(folder, net), [("a:0", [2, 3]), ("b", [2, 3])])
+        net.signature = (["image"], ["scores"])
+        is_right("names of a signature", info(folder, net), [("image", [2, 3]), ("scores", [2, 3])])
+        net.signature = (["x"], ["x"])
+        is_right("one name for both ends", [dims for _, dims in info(folder, net)], [[2, 3]] * 2)
+        net.signature, net.outputs = None, [1, 1, 0]
+        is_right("an output twice, and one that is the input", len(set(name for name, _ in info(folder, net))), 4)
+        net.outputs = [1]
+        for one in net.tensors:
+            one[0], one[3] = ints([-1, 3]), ""
+        is_right("an open dim, no names", info(folder, net), [("input_0", ["input_0_0", 3]), (info(folder, net)[1][0], ["input_0_0", 3])])
+        is_right("a dim that is bound", info(folder, net, "--dim", "input_0_0=7")[0], ("input_0", [7, 3]))
+        model, made = os.path.join(folder, "window.tflite"), os.path.join(folder, "made")
+        with open(model, "wb") as f:
+            f.write(layers.variables(np.random.default_rng(1)).bytes())
+        call(ingot, "build", model, "--no-compile", "--cpu", "cortex-m4", "--state", "window=window_next", "-o", made)
+        manifest = json.load(open(os.path.join(made, "window.json")))
+        is_right("state in a library", (manifest["state_bytes"] >= 12, [one["name"] for one in manifest["inputs"]]), (True, ["x0"]))
+    print("names, dims and state: right")
+
+
 def main():
     try:
-        return {"cases": cases, "layers": all_layers, "bad": bad}[sys.argv[2]](os.path.abspath(sys.argv[1]), "--long" in sys.argv or os.environ.get("INGOT_LONG") == "1") or 0
+        return {"cases": cases, "layers": all_layers, "bad": bad, "ends": ends}[sys.argv[2]](os.path.abspath(sys.argv[1]), "--long" in sys.argv or os.environ.get("INGOT_LONG") == "1") or 0
     except Wrong as wrong:
         print("WRONG %s" % wrong)
         return 1
