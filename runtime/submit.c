@@ -14,14 +14,13 @@ enum ingot_status stream_report(struct stream *stream)
 
 enum ingot_status stream_refuses(const struct stream *stream)
 {
-	return stream->closing || !stream->object.generation ? say(INGOT_STALE, "%s is being closed", stream->name)
-	                                                     : INGOT_OK;
+	return stream->closing ? say(INGOT_STALE, "%s is being closed", stream->name) : INGOT_OK;
 }
 
 enum ingot_status stream_room(struct stream *stream)
 {
 	enum ingot_status status = INGOT_OK;
-	if (INGOT_THREADS && !stream->closing && stream->object.generation && !stream->device->lost && !stream->failure
+	if (INGOT_THREADS && !stream->closing && !stream->device->lost && !stream->failure
 	        && stream->count < stream->room)
 		return INGOT_OK;
 	object_keep(&stream->object);

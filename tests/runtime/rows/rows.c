@@ -339,7 +339,7 @@ double json_number(const char *text, const char *key)
 
 static const struct row *const all[] = { rows_device, rows_memory, rows_events, rows_transfer, rows_sharing, rows_node,
 	rows_values, rows_routine, rows_kernel, rows_edges, rows_reach, rows_failing, rows_lines, rows_traces,
-	rows_limits, rows_outcomes };
+	rows_limits, rows_outcomes, rows_meaning };
 enum result { PASS, FAIL, SKIP };
 static const char *const results[] = { "pass", "fail", "skip" };
 static int counts[3];

@@ -68,7 +68,7 @@ struct row {
 };
 extern const struct row rows_device[], rows_memory[], rows_events[], rows_transfer[], rows_sharing[], rows_node[],
         rows_values[], rows_routine[], rows_kernel[], rows_edges[], rows_reach[], rows_failing[], rows_lines[],
-        rows_traces[], rows_limits[], rows_outcomes[];
+        rows_traces[], rows_limits[], rows_outcomes[], rows_meaning[];
 
 extern const struct ingot_backend backend_lazy, backend_mock; /* lazy.c, mock.c: see only the public headers */
 

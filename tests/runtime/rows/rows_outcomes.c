@@ -11,6 +11,8 @@ struct scene {
 	        there; /* of dense, set and look on the trial's stream; dense's on another */
 	struct ingot_routine dense, set, look, unseen;
 	uint32_t pool;
+	const struct ingot_module_kernel *kernel;
+	struct ingot_buffer arguments[3]; /* of the kernel */
 	struct gate gate;
 	float values[SMALL_COUNT], read[SMALL_COUNT];
 };
@@ -97,6 +99,20 @@ static enum ingot_status pool_write(struct scene *s, bool wrong)
 	return ingot_pool_write(s->t->stream, s->pool, 0, s->values, wrong ? BYTES + 4 : BYTES, NULL);
 }
 
+static enum ingot_status host_up(struct scene *s, bool wrong)
+{
+	return ingot_from_host(s->here, wrong ? s->y : s->x, NULL, NULL);
+}
+static enum ingot_status host_down(struct scene *s, bool wrong)
+{
+	return ingot_to_host(s->here, wrong ? s->y : s->x, NULL, NULL);
+}
+static enum ingot_status launch(struct scene *s, bool wrong)
+{
+	return ingot_kernel_launch(
+	        s->t->stream, s->kernel, (const uint32_t[]){ 4, 1, 1 }, NULL, s->arguments, wrong ? 2 : 3, NULL);
+}
+
 static const struct entry {
 	const char *name;
 	enum ingot_status (*submit)(struct scene *, bool wrong);
@@ -118,6 +134,9 @@ static const struct entry {
 	{ "a task that writes a shared node", task_shared, INGOT_MISMATCH, false },
 	{ "fill a pool", pool_fill, INGOT_RANGE, false },
 	{ "write a pool", pool_write, INGOT_RANGE, false },
+	{ "from the host", host_up, INGOT_MISSING, false },
+	{ "to the host", host_down, INGOT_MISSING, false },
+	{ "launch a kernel", launch, INGOT_MISMATCH, false },
 };
 
 /* ---- what there is: everything that a program can ask ---- */
@@ -171,6 +190,15 @@ static void state(struct scene *s, char *text)
 	}
 	OK(ingot_routine_can_run(s->set, &yes));
 	add(text, "valued", yes);
+	void *host;
+	uint64_t bytes;
+	float product[4];
+	OK(ingot_node_host(s->x, &host, &bytes));
+	OK(ingot_buffer_read(s->t->stream, s->arguments + 2, 0, product, sizeof product, 0, sizeof product));
+	for (int i = 0; i < 4; i++) {
+		add(text, "host", (uint64_t)((const float *)host)[i]);
+		add(text, "product", (uint64_t)product[i]);
+	}
 	add_values(s, text, s->here, s->x);
 	add_values(s, text, s->here, s->y);
 	add_values(s, text, s->looks, s->table);
@@ -284,6 +312,12 @@ static void scene_set(struct trial *t, struct scene *s)
 	OK(ingot_routine_set(dense, "n", 4));
 	OK(ingot_routine_set(s->dense, "n", 4));
 	OK(ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &s->pool));
+	OK(ingot_node_host_create(s->x));
+	OK(ingot_library_kernel(s->small, "multiply", &s->kernel));
+	for (int i = 0; i < 3; i++) {
+		OK(ingot_buffer_open(t->device, INGOT_F32, 4, s->arguments + i));
+		OK(ingot_buffer_write(t->stream, s->arguments + i, s->values, 16, 0, 16));
+	}
 	write_f32(s->there, s->x, s->values, SMALL_COUNT);
 	OK(ingot_routine_run(dense, NULL));
 	OK(ingot_stream_await(other));

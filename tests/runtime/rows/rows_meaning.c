@@ -1,0 +1,183 @@
+/* rows_meaning.c: small faults of meaning that nothing else sees (semantic.py): an edge, a reference or a reader too few,
+ * an early signal; each behind work that takes its time. */
+#include <unistd.h>
+#include "rows.h"
+
+static struct ingot_context context_on(struct ingot_stream stream)
+{
+	struct ingot_context context;
+	OK(ingot_context_new(stream, &context));
+	return context;
+}
+
+/* What a kernel does to a pool comes before what another stream reads there, though no kernel says what it writes. */
+static void launch_then_read(struct trial *t)
+{
+	struct ingot_library library;
+	const struct ingot_module_kernel *kernel;
+	struct ingot_stream other = other_stream(t);
+	struct ingot_buffer args[3];
+	struct gate gate = { 0 };
+	float a[4] = { 1, 2, 3, 4 }, none[4] = { 0 }, got[4] = { 0 };
+	OK(ingot_library_load(t->runtime, &small_module, NULL, &library));
+	OK(ingot_library_kernel(library, "multiply", &kernel));
+	for (int i = 0; i < 3; i++) {
+		OK(ingot_buffer_open(t->device, INGOT_F32, 4, args + i));
+		OK(ingot_buffer_write(t->stream, args + i, i < 2 ? a : none, 16, 0, 16));
+	}
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_kernel_launch(t->stream, kernel, (const uint32_t[]){ 4, 1, 1 }, NULL, args, 3, NULL));
+	OK(ingot_pool_read(other, args[2].pool, 0, got, sizeof got, NULL));
+	pthread_t thread = gate_open_soon(&gate);
+	OK(ingot_stream_await(other));
+	CHECK(got[0] == 1 && got[3] == 16);
+	CHECK(!pthread_join(thread, NULL));
+}
+
+struct running {
+	struct gate gate;
+	struct ingot_use use;
+	struct ingot_event done;
+};
+
+static int stand(void *argument)
+{
+	struct gate *gate = argument;
+	atomic_store(&gate->entered, 1);
+	while (!atomic_load(&gate->open))
+		usleep(100);
+	return 0;
+}
+
+/* A task that writes the node, and has begun. */
+static void begin(struct trial *t, struct running *r, struct ingot_context context, struct ingot_node node)
+{
+	*r = (struct running){ .use = { .context = context, .node = node, .write = true } };
+	if (!t->threads)
+		atomic_store(&r->gate.open, 1);
+	OK(ingot_task_submit(t->stream,
+	        &(struct ingot_task){ .run = stand, .argument = &r->gate, .uses = &r->use, .use_count = 1 }, &r->done));
+	while (t->threads && !atomic_load(&r->gate.entered))
+		usleep(100);
+}
+
+/* Work that runs is not over: it is a writer, also behind a later one, and its event is unfinished. */
+static void running_is_not_done(struct trial *t)
+{
+	static char text[8192];
+	struct ingot_stream other = other_stream(t), streams[4];
+	struct ingot_context there = context_on(other);
+	const char *label = "shared";
+	const int64_t dims = 4;
+	struct ingot_node node;
+	struct running r;
+	uint32_t count = 9, undone = t->threads ? 2 : 0;
+	float v[4] = { 1 };
+	OK(ingot_node_new(t->runtime,
+	        &(struct ingot_node_options){ .labels = &label,
+	                .label_count = 1,
+	                .dtype = INGOT_F32,
+	                .rank = 1,
+	                .dims = &dims,
+	                .sharing = INGOT_SHARED,
+	                .provenance = INGOT_BY_USER },
+	        &node));
+	OK(ingot_context_place(t->context, &node, 1));
+	OK(ingot_context_child(t->context, other, &there));
+	write_f32(t->context, node, v, 4);
+	begin(t, &r, t->context, node);
+	CHECK(ingot_device_json(t->device, text, sizeof text) < sizeof text);
+	CHECK(!t->threads || json_number(text, "unfinished") == 1);
+	OK(ingot_write(there, node, v, sizeof v, NULL));
+	OK(ingot_writer_streams(t->context, node, streams, 4, &count));
+	CHECK(!t->threads || count == undone);
+	gate_open(&r.gate);
+	OK(ingot_device_sync(t->device));
+	OK(ingot_writer_streams(t->context, node, streams, 4, &count));
+	CHECK(count == 0);
+}
+
+/* What is closed away between two others keeps their order. */
+static void forgone_between(struct trial *t)
+{
+	struct ingot_stream middle = other_stream(t), last = other_stream(t);
+	struct ingot_event nobody;
+	struct gate gate = { 0 };
+	uint32_t pool;
+	unsigned char got[4] = { 0 };
+	OK(ingot_pool_open(t->device, 4, 0, INGOT_SLAB_PRIVATE, &pool));
+	OK(ingot_event_open(t->runtime, &nobody));
+	OK(ingot_pool_fill(t->stream, pool, 0, 4, 1, NULL));
+	OK(ingot_stream_await(t->stream));
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_pool_fill(t->stream, pool, 0, 4, 7, NULL));
+	OK(ingot_stream_wait(middle, nobody));
+	OK(ingot_pool_fill(middle, pool, 0, 4, 9, NULL));
+	OK(ingot_stream_close(middle));
+	OK(ingot_pool_read(last, pool, 0, got, 1, NULL));
+	OK(ingot_pool_read(last, pool, 0, got + 1, 1, NULL));
+	pthread_t thread = gate_open_soon(&gate);
+	OK(ingot_stream_await(last));
+	CHECK(got[0] == 7 && got[1] == 7);
+	CHECK(!pthread_join(thread, NULL));
+	OK(ingot_event_signal(nobody));
+}
+
+/* Memory of the caller's keeps the device as often as it is taken. */
+static void adopted_again(struct trial *t)
+{
+	static _Alignas(64) unsigned char memory[64];
+	struct ingot_device device;
+	struct ingot_stream stream;
+	uint32_t pools[12];
+	OK(ingot_device_another(t->runtime, t->device_name, 0, &device));
+	OK(ingot_stream_default(device, &stream));
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 12; i++)
+			OK(ingot_pool_adopt(device, memory, sizeof memory, pools + i));
+		for (int i = 0; i < 12; i++)
+			OK(ingot_pool_close(device, pools[i]));
+	}
+	OK(ingot_pool_open(device, 64, 0, INGOT_SLAB_PRIVATE, pools));
+	OK(ingot_pool_fill(stream, pools[0], 0, 64, 1, NULL));
+	OK(ingot_stream_await(stream));
+	OK(ingot_device_close(device));
+}
+
+/* Libraries that go while nobody signals what their constants wait for. */
+static void closed_behind_nobody(struct trial *t)
+{
+	static _Alignas(64) float own[SMALL_COUNT + 1];
+	static struct ingot_module modules[4];
+	struct ingot_event nobody[4];
+	struct ingot_stream stream = other_stream(t);
+	memcpy(own + 1, small_weights, sizeof small_weights);
+	for (int round = 0; round < 4; round++) {
+		struct ingot_library library;
+		struct ingot_routine routine;
+		modules[round] = small_module;
+		modules[round].constants.data = own + 1; /* not aligned: copied */
+		modules[round].constants.hash = 0;
+		OK(ingot_event_open(t->runtime, nobody + round));
+		OK(ingot_stream_wait(stream, nobody[round]));
+		OK(ingot_library_load(t->runtime, modules + round, NULL, &library));
+		struct ingot_context context = context_on(stream);
+		OK(ingot_link(context, library, "dense", &routine));
+		OK(ingot_routine_close(routine));
+		OK(ingot_library_close(library));
+		OK(ingot_event_signal(nobody[round]));
+		OK(ingot_event_close(nobody[round]));
+		OK(ingot_context_close(context));
+		(void)ingot_stream_await(stream);
+		(void)ingot_stream_restart(stream);
+	}
+}
+
+const struct row rows_meaning[] = {
+	{ "H12", "ingot_kernel_launch", "launch_then_read", launch_then_read, NULL, "sync multicore lazy mock" },
+	{ "E5", "ingot_writer_streams", "running_is_not_done", running_is_not_done, NULL, NULL },
+	{ "A13", "ingot_stream_close", "forgone_between", forgone_between, NULL, "multicore mock cuda" },
+	{ "B2", "ingot_pool_adopt", "adopted_again", adopted_again, NULL, "sync multicore" },
+	{ "B10", "ingot_library_close", "closed_behind_nobody", closed_behind_nobody, NULL, "multicore mock" },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};
