@@ -102,6 +102,28 @@ def architectures(only=()):
 		yield case(folder)
 
 
+def quantised(only=()):
+	"""int8 networks of the cases, and float ones that onnxruntime's quantiser has made such, into the cache."""
+	for name in ("mlperf_ic_i8", "mlperf_vww_i8", "kws_micro_m_qdq"):
+		if environment.wanted(name, only):
+			yield case(environment.cases("models", name))
+	from . import quantised as made
+	with open(made.__file__, "rb") as f:
+		key = hashlib.sha256(f.read()).hexdigest()[:12]
+	for name in ("mobilenet_v2", "resnet50", "bert"):
+		if not environment.wanted(f"{name}_i8", only):
+			continue
+		source = light(environment.cases("light", name)) if name == "resnet50" else next(architectures([name]))
+		with open(source.model, "rb") as f:
+			folder = os.path.join(environment.cache(), f"quantised-{key}-{hashlib.sha256(f.read()).hexdigest()[:12]}", f"{name}_i8")
+		if not os.path.exists(folder):
+			print(f"making {name}_i8 ...", file=sys.stderr)
+			part = f"{folder}.part{os.getpid()}"
+			made.write(source, part)
+			os.rename(part, folder)
+		yield case(folder)
+
+
 def below(folders, only=()):
 	"""The cases in folders of cases (or folders that are cases themselves); `only` keeps those whose names match."""
 	for root in folders:

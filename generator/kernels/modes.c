@@ -102,6 +102,16 @@ static bool follows_product(const struct definition *d)
 	return l.found;
 }
 
+/* Words are made of bytes that are there: what makes those has lanes of its own, and may be a product's epilogue.  Not
+ * where memory is too short for both. */
+static bool feeds_words(const struct target *target, const struct definition *d)
+{
+	bool feeds = false;
+	for (size_t i = 0; i < scheduled(d)->readers.count; i++)
+		feeds |= scheduled(scheduled(d)->readers.at[i])->words;
+	return feeds && !target->short_stack;
+}
+
 /* Bytes that are made of sums, and more of them than the code takes that makes them apart: where memory is as short as
  * flash they are stored, not what is made of them. */
 enum { BYTES_LEAST = 1024 };
@@ -216,6 +226,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 			return no;
 	if (moves)
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
+	if (feeds_words(lowered->target, d))
+		return no;
 	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
 		const struct definition *reader = scheduled(d)->readers.at[i];
 		all_maps &= reader->reduce == REDUCE_NONE;

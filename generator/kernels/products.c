@@ -201,7 +201,9 @@ static const struct expr *beside(struct arena *arena, const struct expr *low, co
 	        NULL);
 }
 
-/* The words of factor + offset; NULL: it is no tensor of them. */
+/* The words of factor + offset; NULL: it is no tensor of them.  128 more or less of four bytes is their highest bits
+ * turned: what is added to them in the memory stays a load of a word. */
+enum { HIGHEST_BITS = -0x7f7f7f80 }; /* 0x80808080 */
 static const struct expr *word_of(
         struct factor *f, const struct expr *factor, int64_t offset, const struct product *product)
 {
@@ -213,18 +215,17 @@ static const struct expr *word_of(
 		part[e] = moved(f, factor);
 		if (!f->fits)
 			return NULL;
-		if (offset)
-			part[e] = expr_scalar(f->arena, SCALAR_add, part[e], number(f->arena, offset), NULL);
 		part[e] = expr_select(
 		        f->arena, &(struct range){ f->with[f->v], 0, extent }, 1, part[e], number(f->arena, 0));
 	}
 	f->with[f->v] = first;
 	if (product->k == 1)
 		return part[0];
-	if (product->k == 4)
-		return beside(
-		        f->arena, beside(f->arena, part[0], part[1], 8), beside(f->arena, part[2], part[3], 8), 16);
-	return beside(f->arena, part[0], part[1], 16);
+	if (product->k == 2)
+		return beside(f->arena, part[0], part[1], 16);
+	const struct expr *word =
+	        beside(f->arena, beside(f->arena, part[0], part[1], 8), beside(f->arena, part[2], part[3], 8), 16);
+	return offset ? expr_scalar(f->arena, SCALAR_xor, word, number(f->arena, HIGHEST_BITS), NULL) : word;
 }
 
 /* Layers side by side read one tensor: its words are made once. */
@@ -258,6 +259,7 @@ static const struct expr *words_of(struct rewriting *r, struct factor *f, const 
 	if (!words) {
 		words = define_map(program, arena_printf(program->arena, "%s.words", f->load->of->name),
 		        f->load->of->rank, f->extents, body);
+		scheduled(words)->words = true;
 		if (expr_is_constant(body))
 			definition_fold(program, words);
 		r->words[r->made++ % REMEMBERED] = words;
@@ -348,9 +350,14 @@ static bool shift(struct arena *arena, const struct definition *sum, const struc
 {
 	struct interval is, most = of_type(product->a);
 	*s = (struct shifted){ a, NULL, 0 };
-	if (fits(a, product->a))
-		return true;
 	const struct expr *zero = take_zero(arena, sum, a, &s->data);
+	bool turned = product->k == 4 && zero && zero->kind == EXPR_NUMBER
+	        && zero->integer == (dtypes[product->a].class == CLASS_UINT ? -128 : 128);
+	if (fits(a, product->a)) {
+		s->data = turned ? s->data : a;
+		s->offset = turned ? -zero->integer : 0; /* of the data that is all its zero point does */
+		return true;
+	}
 	if (!interval_of(s->data, &is) || is.high - is.low > most.high - most.low)
 		return false;
 	s->offset = lies_in(is, most) ? 0 : dtypes[product->a].class == CLASS_UINT ? 128 : -128;
