@@ -144,6 +144,11 @@ const struct expr *expr_cast(struct arena *, enum dtype, const struct expr *);
 /* A float below 32 bits is widened to F32 alone, whatever comes then; what narrows such a number again is the number,
  * but for an infinity that saturates. */
 const struct expr *expr_cast_as(struct arena *, enum dtype, int cast, const struct expr *);
+/* A cast that converts numbers: not one that takes bits as they are. */
+static inline bool expr_converts(const struct expr *expr)
+{
+	return expr->kind == EXPR_CAST && !(expr->cast & CAST_BITS);
+}
 bool expr_equal(const struct expr *, const struct expr *);
 int expr_compare(const struct expr *,
         const struct expr *); /* an order of them: no address is in it, tensors go by their names */

@@ -104,7 +104,7 @@ static bool open(struct folding *f, const struct expr *e, struct dequantised *d)
 		} else
 			break;
 	}
-	if (e->kind != EXPR_SCALAR || e->row != SCALAR_mul || e->type != DTYPE_F32 || e->arg[0]->kind != EXPR_CAST)
+	if (e->kind != EXPR_SCALAR || e->row != SCALAR_mul || e->type != DTYPE_F32 || !expr_converts(e->arg[0]))
 		return false;
 	d->value = less_zero(f, e->arg[0]->arg[0]);
 	d->scale = e->arg[1];
@@ -135,7 +135,7 @@ static const struct expr *bias_of(struct folding *f, const struct definition *su
 	const struct expr *e = sum->start;
 	for (int depth = 0; e && e->kind == EXPR_LOAD && depth < DEPTH; depth++)
 		e = seen_through(f, e);
-	if (!e || e->kind != EXPR_SCALAR || e->row != SCALAR_mul || e->type != DTYPE_F32 || e->arg[0]->kind != EXPR_CAST
+	if (!e || e->kind != EXPR_SCALAR || e->row != SCALAR_mul || e->type != DTYPE_F32 || !expr_converts(e->arg[0])
 	        || e->arg[0]->arg[0]->kind != EXPR_LOAD || e->arg[0]->arg[0]->type != DTYPE_I32 || !is_constant(e))
 		return NULL;
 	const struct expr *apart = expr_scalar(
@@ -209,7 +209,7 @@ struct requantised {
 
 static bool is_scaled_sum(const struct expr *e)
 {
-	const struct expr *sum = e->row == SCALAR_mul && e->arg[0]->kind == EXPR_CAST ? e->arg[0]->arg[0] : NULL;
+	const struct expr *sum = e->row == SCALAR_mul && expr_converts(e->arg[0]) ? e->arg[0]->arg[0] : NULL;
 	return sum && sum->kind == EXPR_LOAD && sum->type == DTYPE_I32 && sum->of->reduce == REDUCE_SUM
 	        && sum->of->products && is_constant(e->arg[1]);
 }

@@ -152,9 +152,9 @@ static const struct expr *with_choice(struct arena *arena, struct choosing *c, c
 
 static bool is_zero(const struct expr *e)
 {
-	return e->kind == EXPR_NUMBER  ? !e->integer && !e->number
-	        : e->kind == EXPR_CAST ? is_zero(e->arg[0])
-	                               : e->kind == EXPR_SCALAR && e->row == SCALAR_sub && e->arg[0] == e->arg[1];
+	return e->kind == EXPR_NUMBER ? !e->integer && !e->number
+	        : expr_converts(e)    ? is_zero(e->arg[0])
+	                              : e->kind == EXPR_SCALAR && e->row == SCALAR_sub && e->arg[0] == e->arg[1];
 }
 
 /* What is 0 outside of some ranges, as a select of that 0: a border of zero points, less those, is one. */
@@ -212,7 +212,7 @@ static const struct expr *widened(
 static const struct expr *read_floats(struct rewriter *r, const struct expr *e)
 {
 	const struct exact_sums *sums = r->user;
-	const struct expr *load = e->kind == EXPR_CAST && e->type == DTYPE_F32 ? e->arg[0] : NULL;
+	const struct expr *load = expr_converts(e) && e->type == DTYPE_F32 ? e->arg[0] : NULL;
 	struct definition *floats = load && load->kind == EXPR_LOAD ? sums->floats[load->of->number] : NULL;
 	return floats ? rewrite_load(r, load, floats) : NULL;
 }

@@ -198,7 +198,7 @@ static bool is_byte_as_float(const struct expr *e)
 {
 	if (e->kind == EXPR_LOAD && e->of->source == SOURCE_CONSTANT && e->of->original)
 		e = e->of->original->body;
-	if (!e || e->kind != EXPR_CAST || e->type != DTYPE_F32)
+	if (!e || !expr_converts(e) || e->type != DTYPE_F32)
 		return false;
 	for (e = e->arg[0]; e->kind == EXPR_CAST; e = e->arg[0])
 		;
