@@ -191,7 +191,7 @@ const char *print_select_lanes(struct printer *printer, const struct expr *expr,
 	bool own = false;
 	for (int i = 0; i < expr->range_count; i++)
 		own |= printer->lane >= 0 && index_uses(expr->ranges[i].at, printer->lane);
-	if (!own)
+	if (!own || printer->target->lanes == 1) /* C's own choice says it */
 		return NULL;
 	for (int i = 0; i < expr->range_count; i++) {
 		const struct index *at = expr->ranges[i].at;
@@ -331,10 +331,6 @@ const char *print_cast_lanes(struct printer *printer, const struct numbered *it,
 		                                lanes_number(arena, to, 1), lanes_number(arena, to, 0));
 	}
 	const char *text = print_part(printer, it->arg[0], branch).text;
-	if (expr->cast & CAST_BITS)
-		return from == DTYPE_F32  ? arena_printf(arena, "vec_bits(%s)", text)
-		        : to == DTYPE_F32 ? arena_printf(arena, "vec_from_bits(%s)", text)
-		                          : text;
 	return dtypes[from].class == CLASS_FLOAT ? cast_from_float(arena, from, to, text)
 	                                         : cast_from_integer(arena, from, to, text);
 }
