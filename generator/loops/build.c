@@ -266,13 +266,14 @@ static int64_t lanes_share(const struct building *b, const struct definition *d,
 }
 
 /* Where no round of the outermost loop is a block: rounds of it that make one, the largest divisor that leaves some
- * blocks, best of whole tiles of 2, 3 or 4 vectors, where all of it is more than a fork; 0: it stays one block. */
+ * blocks, best of whole tiles of 2, 3 or 4 vectors, where all of it is more than a fork; 0: it stays one block.  What is
+ * made of calls (the JIT) has one thread. */
 enum { FORK_BLOCKS = 32, TILE_VECS = 4, ANY_TILE_VECS = 12, BLOCKS_WANTED = 8, BLOCKS_MOST = 1024 };
 static int64_t rounds_share(const struct building *b, int64_t extent, double work)
 {
 	const struct target *target = b->loops->target;
 	double least = (double)block_work(b->loops);
-	if (target->small || target->lanes == 1 || work < FORK_BLOCKS * least)
+	if (target->small || target->lanes == 1 || target->calls || work < FORK_BLOCKS * least)
 		return 0;
 	int64_t any = (int64_t)target->lanes * ANY_TILE_VECS, tile = (int64_t)target->lanes * TILE_VECS;
 	for (int64_t unit = any; unit; unit = unit == any ? tile : unit / 2)
