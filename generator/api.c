@@ -205,7 +205,7 @@ static const char *option_words(struct ingot_model *m, const char *name)
 	const char *const *words = numerics_words(name);
 	const char *text = "";
 	if (!strcmp(name, "threads"))
-		return "a number, 1 to 256";
+		return arena_printf(m->build.arena, "a number, 1 to %d", THREADS_MOST);
 	if (!strcmp(name, "keep-strict"))
 		return "a layer's name";
 	for (int i = 0; words && words[i]; i++)

@@ -79,12 +79,11 @@ static struct model *compiled(struct cli *cli, bool hold, void *user)
 
 /* --math that rounds factors: what that does to each layer, of the first inputs. */
 enum { LAYERS_SHOWN = 10 };
-static json_t *compare_layers(struct cli *cli)
+static json_t *compare_layers(struct cli *cli, struct model *rounded)
 {
 	struct build *build = cli->build;
 	struct data_sets *sets;
 	enum factors factors = cli->options.numerics.factors;
-	struct model *rounded = data_compile(cli, compiled, &sets);
 	cli->options.numerics.factors = FACTORS_FLOAT32;
 	struct model *strict = data_compile(cli, compiled, &sets);
 	cli->options.numerics.factors = factors;
@@ -126,7 +125,7 @@ static void run(struct cli *cli)
 		for (size_t i = 0; i < sets->all.count; i++)
 			right &= check_set(build, cli, engine, model, &sets->all.at[i], report);
 		if (cli->options.numerics.factors != FACTORS_FLOAT32)
-			layers = compare_layers(cli);
+			layers = compare_layers(cli, model);
 	}
 	build->out = out;
 	engine_close(engine);

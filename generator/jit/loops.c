@@ -159,7 +159,8 @@ struct judging {
 	double cost;
 	double rounds;
 };
-static void judge_address(struct judging *j, const struct cell *cell, const struct index *at, bool stored)
+/* paired: every second of its elements is taken by a permutation (m_gather). */
+static void judge_address(struct judging *j, const struct cell *cell, const struct index *at, bool stored, bool paired)
 {
 	bool bends = cell->kind != CELL_REGISTER && at && index_bends(at, j->var), once = true;
 	for (int i = 0; bends && i < at->count; i++) {
@@ -168,21 +169,21 @@ static void judge_address(struct judging *j, const struct cell *cell, const stru
 	}
 	int64_t factor = cell->kind == CELL_REGISTER || !at ? 1 : index_factor(at, j->var);
 	j->cost += j->rounds
-	        * (bends                                 ? (once && !stored ? 6 : 40)
-	                        : factor == 1            ? 1
-	                        : factor == 0            ? 0.7
-	                        : factor == 2 && !stored ? 2
-	                                                 : 10);
+	        * (bends                                ? (once && !stored ? 6 : 40)
+	                        : factor == 1           ? 1
+	                        : factor == 0           ? 0.7
+	                        : factor == 2 && paired ? 2
+	                                                : 10);
 }
 static void judge_load(void *user, const struct expr *load)
 {
-	judge_address(user, cell_of_load(load), load->of->rank ? load->at[0] : NULL, false);
+	judge_address(user, cell_of_load(load), load->of->rank ? load->at[0] : NULL, false, load->type == DTYPE_F32);
 }
 static void judge_leaf(void *user, struct stmt *stmt, double rounds)
 {
 	struct judging *j = user;
 	j->rounds = rounds;
-	judge_address(j, stmt->cell, stmt->at, true);
+	judge_address(j, stmt->cell, stmt->at, true, false);
 	if (stmt->value)
 		expr_loads(stmt->value, judge_load, j);
 }

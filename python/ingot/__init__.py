@@ -9,7 +9,7 @@
 Everything that goes wrong is an ingot.Error with the program's exit code.  A model may be used from several threads; calls of one compiled model run one after
 the other, without Python's lock."""
 from ._error import Error
-from ._library import library, program
+from ._library import program
 from ._model import Model, Tensor
 
 __all__ = ["Built", "Error", "Library", "Model", "Tensor", "bench", "build", "check", "from_torch", "info", "open", "ops", "program"]

@@ -6,7 +6,7 @@ import numpy
 
 from ._error import Error
 
-OK, USAGE, INVALID, UNSUPPORTED, ENVIRONMENT, LIMIT = 0, 2, 3, 4, 5, 6
+USAGE, UNSUPPORTED, ENVIRONMENT, LIMIT = 2, 4, 5, 6
 ENGINES = {"interpreter": 0, "c": 1, "jit": 2}
 RANK_MOST = 16
 

@@ -25,6 +25,7 @@ class Layer(Net):
     def __init__(self, rng, kind="float32"):
         super().__init__()
         self.rng, self.kind, self.data = rng, kind, []
+        self.exact = None                     # the output by NumPy, where LiteRT is no judge
 
     def input(self, shape, kind=None, low=-3, high=3, like=None):
         kind = kind or self.kind
@@ -311,7 +312,11 @@ def reduce(rng, kind, name):
     axes, keep = [[1, 2], [3], [-1, 0]][int(rng.integers(3))], int(rng.integers(2))
     gone = {a % 4 for a in axes}
     shape = tuple(1 if d in gone else n for d, n in enumerate((2, 3, 4, 5)) if keep or d not in gone)
-    like = getattr(layer, "like", None) if name in ("REDUCE_MAX", "REDUCE_MIN") else (0.5, 3) if name == "SUM" else None     # LiteRT's sums wrap around
+    like = getattr(layer, "like", None) if name in ("REDUCE_MAX", "REDUCE_MIN") else (0.5, 3) if name == "SUM" else None
+    if name == "SUM" and kind == "int8":
+        (scale, zero), (to_scale, to_zero) = layer.like, like
+        reals = (layer.data[0].astype(np.float64) - zero) * scale
+        layer.exact = np.clip(np.rint(reals.sum(tuple(a % 4 for a in axes), keepdims=bool(keep)) / to_scale) + to_zero, -128, 127).astype(np.int8)
     return layer.op(name, [x, layer.constant(ints(axes))], [layer.output(shape, like=like)], {0: I8(keep)})
 
 
