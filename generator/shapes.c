@@ -5,19 +5,19 @@
 
 /* clang-format off */
 const struct shape_row shapes[SHAPE_COUNT] = {
-	[SHAPE_CONTRACTION] = { .name = "contraction", .word = contraction_word, .arrange = contraction_arrange, .viewed = true,
+	[SHAPE_CONTRACTION] = { .name = "contraction", .label = contraction_label, .arrange = contraction_arrange, .viewed = true,
 		.choose = contraction_choose, .parameters = contraction_parameters, .same = contraction_same,
 		.tiles = contraction_tiles, .emit = contraction_emit },
-	[SHAPE_WINOGRAD] = { .name = "winograd", .word = winograd_word, .arrange = winograd_arrange, .choose = winograd_choose,
+	[SHAPE_WINOGRAD] = { .name = "winograd", .label = winograd_label, .arrange = winograd_arrange, .choose = winograd_choose,
 		.parameters = winograd_parameters, .same = contraction_same, .emit = winograd_emit },
-	[SHAPE_LOOPS] = { .name = "loops", .word = generic_word, .viewed = true, .parameters = generic_parameters,
+	[SHAPE_LOOPS] = { .name = "loops", .label = generic_label, .viewed = true, .parameters = generic_parameters,
 		.finish = loops_finish, .plain = true, .loops = loops_print_kernel, .emit = loops_emit },
-	[SHAPE_FUSED] = { .name = "fused", .word = fused_word, .choose = fused_choose, .parameters = fused_parameters,
+	[SHAPE_FUSED] = { .name = "fused", .label = fused_label, .choose = fused_choose, .parameters = fused_parameters,
 		.inside = fused_inside, .viewed = true, .emit = fused_emit },
-	[SHAPE_ORDER] = { .name = "order", .word = order_word, .choose = order_choose, .parameters = order_parameters,
+	[SHAPE_ORDER] = { .name = "order", .label = order_label, .choose = order_choose, .parameters = order_parameters,
 		.plain = true, .emit = order_emit },
-	[SHAPE_REPEAT] = { .name = "repeat", .word = repeat_word, .choose = repeat_choose, .parameters = repeat_parameters,
+	[SHAPE_REPEAT] = { .name = "repeat", .label = repeat_label, .choose = repeat_choose, .parameters = repeat_parameters,
 		.inside = repeat_inside, .same = repeat_same, .emit = repeat_emit },
-	[SHAPE_OWN] = { .name = "own", .word = own_word, .choose = own_choose, .parameters = own_parameters,
+	[SHAPE_OWN] = { .name = "own", .label = own_label, .choose = own_choose, .parameters = own_parameters,
 		.same = repeat_same, .plain = true, .emit = own_emit },
 };

@@ -51,11 +51,11 @@ static const struct target targets[] = {
 	  .family = "c", .has_fma = true, .products = "dot16 mul",
 	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno -mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 "
 	    "-mfloat-abi=hard -ffunction-sections -fdata-sections",
-	  .lanes = 1, .registers = 32, .word_registers = 10, .fma_latency = 3, .fma_pipes = 1,
+	  .lanes = 1, .registers = 32, .dword_registers = 10, .fma_latency = 3, .fma_pipes = 1,
 	  .load_bytes = 4, .store_bytes = 4, .l1_bytes = 16 << 10, .l2_bytes = 64 << 10, .l3_bytes = 64 << 10, LINES },
 	{ .name = "generic", .needs = "", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = false,
 	  .products = "mul",
-	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno", .lanes = 1, .registers = 16, .word_registers = 11,
+	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno", .lanes = 1, .registers = 16, .dword_registers = 11,
 	  .fma_latency = 4, .fma_pipes = 1,
 	  .load_bytes = 8, .store_bytes = 4, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10, .l3_bytes = 4 << 20, LINES },
 };

@@ -65,7 +65,7 @@ static struct bounds of_scalar(const struct expr *expr, int depth)
 {
 	struct bounds a = bounds_of(expr->arg[0], depth - 1), all = of_type(expr->type), y = all;
 	struct bounds b = expr->arg[1] ? bounds_of(expr->arg[1], depth - 1) : all;
-	switch (expr->row) {
+	switch (expr->opcode) {
 	case SCALAR_less:
 	case SCALAR_equal:
 	case SCALAR_greater:
@@ -148,7 +148,7 @@ static double most_of_definition(const struct definition *d, int depth)
 static double most_of_scalar(const struct expr *e, int depth)
 {
 	double a = most_of(e->arg[0], depth - 1), b = e->arg[1] ? most_of(e->arg[1], depth - 1) : 0;
-	switch (e->row) {
+	switch (e->opcode) {
 	case SCALAR_mul: return a * b;
 	case SCALAR_div: return e->arg[1]->kind == EXPR_NUMBER && b > 0 ? a / b : INFINITY;
 	case SCALAR_add:

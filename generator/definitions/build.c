@@ -102,7 +102,7 @@ struct definition *define_reduction(struct program *program, const char *name, i
 		definition->reduced_extents[d] = reduced_extents[d];
 	definition->start = start;
 	definition->body = body;
-	definition->products = reduce == REDUCE_SUM && body->kind == EXPR_SCALAR && body->row == SCALAR_mul;
+	definition->products = reduce == REDUCE_SUM && body->kind == EXPR_SCALAR && body->opcode == SCALAR_mul;
 	definition->batch = definition->products ? 0 : (1u << rank) - 1;
 	definition->order = definition_order(definition);
 	return definition;
@@ -582,7 +582,7 @@ static void reach(void *user, const struct expr *load)
 static enum visit makes_random(void *user, const struct expr *expr)
 {
 	(void)user;
-	return expr->kind == EXPR_SCALAR && expr->row == SCALAR_random ? VISIT_END : VISIT_PARTS;
+	return expr->kind == EXPR_SCALAR && expr->opcode == SCALAR_random ? VISIT_END : VISIT_PARTS;
 }
 
 bool *program_random(const struct program *program)

@@ -109,10 +109,11 @@ static enum visit check_alone(void *user, const struct expr *expr)
 		break;
 	case EXPR_SCALAR:
 		for (int i = 0; i < 3; i++) {
-			assert((i < scalars[expr->row].arity) == (expr->arg[i] != NULL));
+			assert((i < scalars[expr->opcode].arity) == (expr->arg[i] != NULL));
 			assert(!expr->arg[i] || expr->arg[i]->type == expr->type);
 		}
-		assert(dtypes[expr->type].class == CLASS_FLOAT ? scalars[expr->row].floats : scalars[expr->row].ints);
+		assert(dtypes[expr->type].class == CLASS_FLOAT ? scalars[expr->opcode].floats
+		                                               : scalars[expr->opcode].ints);
 		break;
 	case EXPR_SELECT: check_select(c, expr, facts); return VISIT_PAST;
 	case EXPR_INDEX:

@@ -122,7 +122,7 @@ struct expr {
 	struct definition *of;         /* LOAD */
 	const struct index *const *at; /* LOAD: one for each dimension of `of` */
 	int rank;                      /* LOAD: how many */
-	enum scalar row;               /* SCALAR */
+	enum scalar opcode;            /* SCALAR */
 	const struct expr *arg[3];     /* SCALAR; SELECT: yes, no; CAST: one */
 	int cast;                      /* CAST: its bits */
 	const struct index *index;     /* INDEX */

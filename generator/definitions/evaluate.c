@@ -295,10 +295,10 @@ static const void *spread(struct machine *machine, struct step *step, int i, str
 
 static struct value run_row(struct machine *machine, struct step *step)
 {
-	enum scalar row = step->expr->row;
+	enum scalar opcode = step->expr->opcode;
 	struct value args[3] = { { NULL, 0 } };
 	const void *at[3] = { NULL };
-	int step_of_any = 0, arity = scalars[row].arity;
+	int step_of_any = 0, arity = scalars[opcode].arity;
 	for (int i = 0; i < arity; i++) {
 		args[i] = run(machine, step->arg[i]);
 		step_of_any |= args[i].step;
@@ -306,16 +306,17 @@ static struct value run_row(struct machine *machine, struct step *step)
 	int n = step_of_any ? machine->n : 1;
 	for (int i = 0; i < arity; i++)
 		at[i] = spread(machine, step, i, args[i], n);
-	if (step->system == SYSTEM_FLOAT && rows_float[row])
-		rows_float[row](n, at[0], at[1], at[2], step->room);
-	else if (step->system == SYSTEM_DOUBLE && rows_double[row])
-		rows_double[row](n, at[0], at[1], at[2], step->room);
-	else if (step->system == SYSTEM_INTEGER && rows_integer[row])
-		(step->expr->type == DTYPE_U64 ? rows_unsigned : rows_integer)[row](n, at[0], at[1], at[2], step->room),
+	if (step->system == SYSTEM_FLOAT && rows_float[opcode])
+		rows_float[opcode](n, at[0], at[1], at[2], step->room);
+	else if (step->system == SYSTEM_DOUBLE && rows_double[opcode])
+		rows_double[opcode](n, at[0], at[1], at[2], step->room);
+	else if (step->system == SYSTEM_INTEGER && rows_integer[opcode])
+		(step->expr->type == DTYPE_U64 ? rows_unsigned : rows_integer)[opcode](
+		        n, at[0], at[1], at[2], step->room),
 		        values_wrap(step->expr->type, step->room, n);
 	else
-		fail(machine->arena->build, EXIT_UNSUPPORTED, machine->definition->name, "%s of %s", scalars[row].name,
-		        dtypes[step->expr->type].text);
+		fail(machine->arena->build, EXIT_UNSUPPORTED, machine->definition->name, "%s of %s",
+		        scalars[opcode].name, dtypes[step->expr->type].text);
 	return (struct value){ step->room, step_of_any };
 }
 

@@ -42,10 +42,10 @@ const struct expr *expr_load_own(struct arena *arena, struct definition *of)
 }
 
 const struct expr *expr_scalar(
-        struct arena *arena, enum scalar row, const struct expr *a, const struct expr *b, const struct expr *c)
+        struct arena *arena, enum scalar opcode, const struct expr *a, const struct expr *b, const struct expr *c)
 {
 	return intern_expr(
-	        arena, &(struct expr){ .kind = EXPR_SCALAR, .type = a->type, .row = row, .arg = { a, b, c } });
+	        arena, &(struct expr){ .kind = EXPR_SCALAR, .type = a->type, .opcode = opcode, .arg = { a, b, c } });
 }
 
 const struct expr *expr_select(
@@ -114,7 +114,7 @@ int expr_compare(const struct expr *a, const struct expr *b)
 	BY(kind);
 	BY(type);
 	BY(integer);
-	BY(row);
+	BY(opcode);
 	BY(cast);
 	BY(range_count);
 	if ((order = memcmp(&a->number, &b->number, sizeof a->number)))
@@ -255,7 +255,7 @@ static bool cast_has_lanes(const struct expr *expr)
 
 static bool scalar_has_lanes(const struct expr *expr)
 {
-	switch (expr->row) {
+	switch (expr->opcode) {
 	case SCALAR_dot16:
 	case SCALAR_dot8:
 	case SCALAR_dot8u: return false;

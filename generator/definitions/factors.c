@@ -24,9 +24,9 @@ struct rounding {
 };
 
 static const struct expr *number(struct rounding *r, int64_t n) { return expr_integer(r->arena, DTYPE_I32, n); }
-static const struct expr *two(struct rounding *r, enum scalar row, const struct expr *a, const struct expr *b)
+static const struct expr *two(struct rounding *r, enum scalar opcode, const struct expr *a, const struct expr *b)
 {
-	return expr_scalar(r->arena, row, a, b, NULL);
+	return expr_scalar(r->arena, opcode, a, b, NULL);
 }
 
 /* Without its last `bits`: half of what they can be is added first, less one where the bit before them is 0. */

@@ -67,7 +67,7 @@ static bool parts_of(struct arena *arena, const struct fact *fact, struct fact *
 	        : NULL;
 	while (body && body->kind == EXPR_CAST)
 		body = body->arg[0];
-	if (!body || body->kind != EXPR_SCALAR || body->row != SCALAR_and)
+	if (!body || body->kind != EXPR_SCALAR || body->opcode != SCALAR_and)
 		return false;
 	parts[0] = is_true(arena, body->arg[0]);
 	parts[1] = is_true(arena, body->arg[1]);
@@ -119,7 +119,7 @@ static enum visit see(void *user, const struct expr *expr)
 {
 	struct guarding *g = user;
 	size_t around = g->around.count;
-	bool both = expr->kind == EXPR_SCALAR && expr->row == SCALAR_and && expr->type == DTYPE_BOOL;
+	bool both = expr->kind == EXPR_SCALAR && expr->opcode == SCALAR_and && expr->type == DTYPE_BOOL;
 	if (expr->kind == EXPR_LOAD)
 		note(g, &g->needs[expr->of->number]);
 	if (expr->kind != EXPR_SELECT && !both)

@@ -382,9 +382,9 @@ static bool is_small_line(const struct index *index)
 	return index_is_affine(index) && low > -(1 << 30) && high < 1 << 30;
 }
 
-static bool is_scalar(const struct expr *expr, enum scalar row)
+static bool is_scalar(const struct expr *expr, enum scalar opcode)
 {
-	return expr->kind == EXPR_SCALAR && expr->row == row;
+	return expr->kind == EXPR_SCALAR && expr->opcode == opcode;
 }
 static bool is_integer(const struct expr *expr, int64_t number)
 {

@@ -36,7 +36,7 @@ static bool same_index(const struct index *a, const struct index *b)
 static bool same_expr(const struct expr *a, const struct expr *b)
 {
 	return a->kind == b->kind && a->type == b->type && !memcmp(&a->number, &b->number, sizeof a->number)
-	        && a->integer == b->integer && a->of == b->of && a->rank == b->rank && a->row == b->row
+	        && a->integer == b->integer && a->of == b->of && a->rank == b->rank && a->opcode == b->opcode
 	        && a->arg[0] == b->arg[0] && a->arg[1] == b->arg[1] && a->arg[2] == b->arg[2] && a->cast == b->cast
 	        && a->index == b->index && a->range_count == b->range_count
 	        && (!a->rank || !memcmp(a->at, b->at, (size_t)a->rank * sizeof *a->at))
@@ -132,7 +132,8 @@ static uint32_t hash_of_expr(const struct expr *e)
 {
 	uint64_t number,
 	        hash = mix(0,
-	                (uint64_t)e->kind | (uint64_t)e->type << 8 | (uint64_t)e->row << 16 | (uint64_t)e->cast << 32);
+	                (uint64_t)e->kind | (uint64_t)e->type << 8 | (uint64_t)e->opcode << 16
+	                        | (uint64_t)e->cast << 32);
 	memcpy(&number, &e->number, sizeof number);
 	hash = mix_at(mix_at(mix(hash, number ^ (uint64_t)e->integer << 1), e->of), e->index);
 	for (int i = 0; i < 3 && e->arg[i]; i++)
@@ -147,7 +148,7 @@ static uint32_t hash_of_expr(const struct expr *e)
 static int cost_alone(const struct expr *e)
 {
 	if (e->kind == EXPR_SCALAR)
-		return scalars[e->row].cost;
+		return scalars[e->opcode].cost;
 	return e->kind == EXPR_LOAD || e->kind == EXPR_SELECT
 	        || (e->kind == EXPR_CAST && (dtype_is_narrow(e->type) || dtype_is_narrow(e->arg[0]->type)));
 }

@@ -8,8 +8,8 @@ enum { NUMBERS = 5 };
 static enum visit calls_libm(void *user, const struct expr *expr)
 {
 	(void)user;
-	return expr->kind == EXPR_SCALAR && expr->type == DTYPE_F64 && strcmp(scalars[expr->row].error, "0")
-	                && strcmp(scalars[expr->row].error, "0.5")
+	return expr->kind == EXPR_SCALAR && expr->type == DTYPE_F64 && strcmp(scalars[expr->opcode].error, "0")
+	                && strcmp(scalars[expr->opcode].error, "0.5")
 	        ? VISIT_END
 	        : VISIT_PARTS;
 }

@@ -114,10 +114,10 @@ static void print_scalar(const struct printing *p, const struct expr *expr, int 
 		[SCALAR_mul] = { " * ", BIND_PRODUCT },
 		[SCALAR_div] = { " / ", BIND_PRODUCT },
 	};
-	int own = infix[expr->row].bind;
+	int own = infix[expr->opcode].bind;
 	if (!own) {
-		text_printf(p->out, "%s(", scalars[expr->row].name);
-		for (int i = 0; i < scalars[expr->row].arity; i++) {
+		text_printf(p->out, "%s(", scalars[expr->opcode].name);
+		for (int i = 0; i < scalars[expr->opcode].arity; i++) {
 			text_adds(p->out, i ? ", " : "");
 			print_expr(p, expr->arg[i], 0);
 		}
@@ -126,7 +126,7 @@ static void print_scalar(const struct printing *p, const struct expr *expr, int 
 	}
 	text_adds(p->out, own < bind ? "(" : "");
 	print_expr(p, expr->arg[0], own);
-	text_adds(p->out, infix[expr->row].text);
+	text_adds(p->out, infix[expr->opcode].text);
 	print_expr(p, expr->arg[1], own + 1);
 	text_adds(p->out, own < bind ? ")" : "");
 }

@@ -83,7 +83,7 @@ static const struct expr *less_zero(struct folding *f, const struct expr *e)
 {
 	if (is_byte(e))
 		return expr_cast(f->arena, DTYPE_I32, e);
-	if (e->kind != EXPR_SCALAR || e->row != SCALAR_sub || e->type != DTYPE_I32 || e->arg[0]->kind != EXPR_CAST
+	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_sub || e->type != DTYPE_I32 || e->arg[0]->kind != EXPR_CAST
 	        || !is_byte(e->arg[0]->arg[0]) || !is_constant(e->arg[1]))
 		return NULL;
 	return expr_scalar(f->arena, SCALAR_sub, e->arg[0], expr_fold(f->program, e->arg[1]), NULL);
@@ -104,7 +104,7 @@ static bool open(struct folding *f, const struct expr *e, struct dequantised *d)
 		} else
 			break;
 	}
-	if (e->kind != EXPR_SCALAR || e->row != SCALAR_mul || e->type != DTYPE_F32 || !expr_converts(e->arg[0]))
+	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_mul || e->type != DTYPE_F32 || !expr_converts(e->arg[0]))
 		return false;
 	d->value = less_zero(f, e->arg[0]->arg[0]);
 	d->scale = e->arg[1];
@@ -135,7 +135,7 @@ static const struct expr *bias_of(struct folding *f, const struct definition *su
 	const struct expr *e = sum->start;
 	for (int depth = 0; e && e->kind == EXPR_LOAD && depth < DEPTH; depth++)
 		e = seen_through(f, e);
-	if (!e || e->kind != EXPR_SCALAR || e->row != SCALAR_mul || e->type != DTYPE_F32 || !expr_converts(e->arg[0])
+	if (!e || e->kind != EXPR_SCALAR || e->opcode != SCALAR_mul || e->type != DTYPE_F32 || !expr_converts(e->arg[0])
 	        || e->arg[0]->arg[0]->kind != EXPR_LOAD || e->arg[0]->arg[0]->type != DTYPE_I32 || !is_constant(e))
 		return NULL;
 	const struct expr *apart = expr_scalar(
@@ -202,14 +202,14 @@ static void fold_sum(struct folding *f, struct definition *sum)
 /* ---- what quantises it ---- */
 struct requantised {
 	const struct expr *sum, *scale, *divisor, *zero; /* zero: a float; NULL: 0 */
-	enum scalar row[DEPTH];                          /* bounds, the outermost first … */
+	enum scalar opcode[DEPTH];                       /* bounds, the outermost first … */
 	const struct expr *bound[DEPTH];                 /* … and what they are */
 	int bounds;
 };
 
 static bool is_scaled_sum(const struct expr *e)
 {
-	const struct expr *sum = e->row == SCALAR_mul && expr_converts(e->arg[0]) ? e->arg[0]->arg[0] : NULL;
+	const struct expr *sum = e->opcode == SCALAR_mul && expr_converts(e->arg[0]) ? e->arg[0]->arg[0] : NULL;
 	return sum && sum->kind == EXPR_LOAD && sum->type == DTYPE_I32 && sum->of->reduce == REDUCE_SUM
 	        && sum->of->products && is_constant(e->arg[1]);
 }
@@ -230,13 +230,13 @@ static bool find_sum(struct folding *f, const struct expr *e, struct requantised
 			r->scale = e->arg[1];
 			return true;
 		}
-		bool clips = e->row == SCALAR_max || e->row == SCALAR_min;
-		const struct expr *bound = e->row == SCALAR_relu ? expr_number(f->arena, DTYPE_F32, 0)
-		        : clips                                  ? expr_fold(f->program, e->arg[0])
-		                                                 : NULL;
+		bool clips = e->opcode == SCALAR_max || e->opcode == SCALAR_min;
+		const struct expr *bound = e->opcode == SCALAR_relu ? expr_number(f->arena, DTYPE_F32, 0)
+		        : clips                                     ? expr_fold(f->program, e->arg[0])
+		                                                    : NULL;
 		if (!bound || bound->kind != EXPR_NUMBER || !isfinite(bound->number))
 			return false;
-		r->row[r->bounds] = e->row == SCALAR_min ? SCALAR_min : SCALAR_max;
+		r->opcode[r->bounds] = e->opcode == SCALAR_min ? SCALAR_min : SCALAR_max;
 		r->bound[r->bounds++] = bound;
 		e = e->arg[clips];
 	}
@@ -244,11 +244,11 @@ static bool find_sum(struct folding *f, const struct expr *e, struct requantised
 }
 
 /* The type has nothing beyond the bound. */
-static bool is_idle(enum dtype type, enum scalar row, const struct expr *bound)
+static bool is_idle(enum dtype type, enum scalar opcode, const struct expr *bound)
 {
 	int64_t low = type == DTYPE_I8 ? INT8_MIN : 0, high = type == DTYPE_I8 ? INT8_MAX : UINT8_MAX;
 	return bound->kind == EXPR_NUMBER
-	        && (row == SCALAR_max ? bound->number <= (double)low : bound->number >= (double)high);
+	        && (opcode == SCALAR_max ? bound->number <= (double)low : bound->number >= (double)high);
 }
 
 static const struct expr *rounded(struct folding *f, const struct requantised *r, const struct expr *quotient)
@@ -264,13 +264,13 @@ static void fold_quantise(struct folding *f, struct definition *d)
 	if (e->kind != EXPR_CAST || e->cast || (d->type != DTYPE_I8 && d->type != DTYPE_U8))
 		return;
 	e = e->arg[0];
-	if (e->kind == EXPR_SCALAR && e->row == SCALAR_add && e->type == DTYPE_F32 && is_constant(e->arg[1])) {
+	if (e->kind == EXPR_SCALAR && e->opcode == SCALAR_add && e->type == DTYPE_F32 && is_constant(e->arg[1])) {
 		r.zero = expr_fold(f->program, e->arg[1]);
 		e = e->arg[0];
 	}
-	if (e->kind != EXPR_SCALAR || e->row != SCALAR_round || e->type != DTYPE_F32 || e->arg[0]->kind != EXPR_SCALAR
-	        || e->arg[0]->row != SCALAR_div || !is_constant(r.divisor = e->arg[0]->arg[1])
-	        || !find_sum(f, e->arg[0]->arg[0], &r))
+	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_round || e->type != DTYPE_F32
+	        || e->arg[0]->kind != EXPR_SCALAR || e->arg[0]->opcode != SCALAR_div
+	        || !is_constant(r.divisor = e->arg[0]->arg[1]) || !find_sum(f, e->arg[0]->arg[0], &r))
 		return;
 	r.divisor = settled(f, d, "divisor", r.divisor);
 	const struct expr *factor =
@@ -281,8 +281,8 @@ static void fold_quantise(struct folding *f, struct definition *d)
 	while (r.bounds--) {
 		const struct expr *bound = settled(f, d, "bound",
 		        rounded(f, &r, expr_scalar(f->arena, SCALAR_div, r.bound[r.bounds], r.divisor, NULL)));
-		if (!is_idle(d->type, r.row[r.bounds], bound))
-			value = expr_scalar(f->arena, r.row[r.bounds], bound, value, NULL);
+		if (!is_idle(d->type, r.opcode[r.bounds], bound))
+			value = expr_scalar(f->arena, r.opcode[r.bounds], bound, value, NULL);
 	}
 	d->body = expr_cast(f->arena, d->type, value);
 }
@@ -300,12 +300,12 @@ static const struct expr *one_number(void *user, const struct expr *load)
 /* Is it round(x) of a number that is not too large, with a zero point and bounds? */
 static bool rounds_number(const struct expr *e)
 {
-	for (; e->kind == EXPR_SCALAR && (e->row == SCALAR_max || e->row == SCALAR_min); e = e->arg[1])
+	for (; e->kind == EXPR_SCALAR && (e->opcode == SCALAR_max || e->opcode == SCALAR_min); e = e->arg[1])
 		if (e->arg[0]->kind != EXPR_NUMBER)
 			return false;
-	if (e->kind == EXPR_SCALAR && e->row == SCALAR_add && e->arg[1]->kind == EXPR_NUMBER)
+	if (e->kind == EXPR_SCALAR && e->opcode == SCALAR_add && e->arg[1]->kind == EXPR_NUMBER)
 		e = e->arg[0];
-	return e->kind == EXPR_SCALAR && e->row == SCALAR_round && e->type == DTYPE_F32
+	return e->kind == EXPR_SCALAR && e->opcode == SCALAR_round && e->type == DTYPE_F32
 	        && expr_most(e->arg[0]) < 1 << 30;
 }
 

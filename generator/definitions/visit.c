@@ -178,7 +178,7 @@ static const struct expr *rewrite_parts(struct rewriter *r, const struct expr *e
 	switch (expr->kind) {
 	case EXPR_NUMBER: break;
 	case EXPR_LOAD: return rewrite_load(r, expr, expr->of);
-	case EXPR_SCALAR: return same ? expr : expr_scalar(r->arena, expr->row, arg[0], arg[1], arg[2]);
+	case EXPR_SCALAR: return same ? expr : expr_scalar(r->arena, expr->opcode, arg[0], arg[1], arg[2]);
 	case EXPR_SELECT: return rewrite_select(r, expr, arg);
 	case EXPR_INDEX: return expr_index(r->arena, rewrite_held(r, expr->index));
 	case EXPR_CAST: return same ? expr : expr_cast_as(r->arena, expr->type, expr->cast, arg[0]);

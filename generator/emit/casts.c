@@ -137,15 +137,15 @@ const char *print_rounded(struct printer *printer, const struct expr *cast, bool
 	int64_t least = cast->type == DTYPE_I8 ? INT8_MIN : 0, most = least + UINT8_MAX, n, zero = 0;
 	if (!(cast->cast & CAST_NUMBER))
 		return NULL;
-	for (; e->kind == EXPR_SCALAR && (e->row == SCALAR_max || e->row == SCALAR_min); e = e->arg[1]) {
+	for (; e->kind == EXPR_SCALAR && (e->opcode == SCALAR_max || e->opcode == SCALAR_min); e = e->arg[1]) {
 		if (!whole_number(e->arg[0], &n))
 			return NULL;
-		least = e->row == SCALAR_max && n > least ? n : least;
-		most = e->row == SCALAR_min && n < most ? n : most;
+		least = e->opcode == SCALAR_max && n > least ? n : least;
+		most = e->opcode == SCALAR_min && n < most ? n : most;
 	}
-	if (e->kind == EXPR_SCALAR && e->row == SCALAR_add && whole_number(e->arg[1], &zero))
+	if (e->kind == EXPR_SCALAR && e->opcode == SCALAR_add && whole_number(e->arg[1], &zero))
 		e = e->arg[0];
-	if (least > most || e->kind != EXPR_SCALAR || e->row != SCALAR_round)
+	if (least > most || e->kind != EXPR_SCALAR || e->opcode != SCALAR_round)
 		return NULL;
 	return arena_printf(printer->arena, "(%s)i_rounded(%s, %" PRId64 ", %" PRId64 ", %" PRId64 ")",
 	        dtypes[cast->type].c, print_part(printer, number_of(printer, e->arg[0]), branch).text, zero, least,

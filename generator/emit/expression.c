@@ -22,10 +22,10 @@ const char *printed_wrap(struct printer *printer, struct printed printed, int le
 static bool is_kept_inside(const struct atom *atom)
 {
 	const struct expr *most = atom->value,
-	                  *least = most->kind == EXPR_SCALAR && most->row == SCALAR_min && most->type == DTYPE_I64
+	                  *least = most->kind == EXPR_SCALAR && most->opcode == SCALAR_min && most->type == DTYPE_I64
 	        ? most->arg[0]
 	        : NULL;
-	return least && least->kind == EXPR_SCALAR && least->row == SCALAR_max && most->arg[1]->kind == EXPR_NUMBER
+	return least && least->kind == EXPR_SCALAR && least->opcode == SCALAR_max && most->arg[1]->kind == EXPR_NUMBER
 	        && least->arg[1]->kind == EXPR_NUMBER && least->arg[1]->integer >= atom->low
 	        && most->arg[1]->integer >= least->arg[1]->integer && most->arg[1]->integer <= atom->high;
 }
@@ -277,7 +277,7 @@ static const bool stays[SCALAR_COUNT] = { [SCALAR_max] = true,
 	[SCALAR_and] = true,
 	[SCALAR_or] = true,
 	[SCALAR_where] = true };
-bool scalar_stays(enum scalar row) { return stays[row]; }
+bool scalar_stays(enum scalar opcode) { return stays[opcode]; }
 
 /* Rows whose low bits are those of their operands' low bits; of a shift those of the first.  No products: machines of
  * 32 bits multiply to 64 at a price. */
@@ -310,8 +310,8 @@ static const char *print_multiply_add(struct printer *printer, const struct numb
 {
 	const struct numbered *mul = it->arg[1] >= 0 ? &printer->sharing->parts.all.at[it->arg[1]] : NULL;
 	if (printer->lane >= 0 || printer->target->lanes > 1 || it->expr->type != DTYPE_I32
-	        || it->expr->row != SCALAR_add || !mul || mul->uses > 1 || mul->expr->kind != EXPR_SCALAR
-	        || mul->expr->row != SCALAR_mul)
+	        || it->expr->opcode != SCALAR_add || !mul || mul->uses > 1 || mul->expr->kind != EXPR_SCALAR
+	        || mul->expr->opcode != SCALAR_mul)
 		return NULL;
 	struct printed sum = printed_own(printer, it->expr->arg[0], print_part(printer, it->arg[0], branch)),
 	               a = printed_own(printer, mul->expr->arg[0], print_part(printer, mul->arg[0], branch)),
@@ -323,14 +323,14 @@ static const char *print_multiply_add(struct printer *printer, const struct numb
 static struct printed print_row(struct printer *printer, const struct numbered *it, bool branch, bool raw)
 {
 	const struct expr *expr = it->expr;
-	const char *row = scalars[expr->row].text, *word = print_multiply_add(printer, it, branch);
+	const char *row = scalars[expr->opcode].text, *word = print_multiply_add(printer, it, branch);
 	if (word)
 		return (struct printed){ word, LEVEL_PRIMARY, OWN };
 	enum dtype_class class = dtypes[expr->type].class;
 	/* Integers wrap around, which C's operators on long long do not promise. */
 	bool structs = printer->lane >= 0 && expr->type == DTYPE_F64;
 	if ((class != CLASS_FLOAT || structs) && row_level(row) != LEVEL_PRIMARY)
-		row = arena_printf(printer->arena, "k_%s(a, b)", scalars[expr->row].name);
+		row = arena_printf(printer->arena, "k_%s(a, b)", scalars[expr->opcode].name);
 	const char *prefix = printer->lane >= 0 && expr->type != DTYPE_F32 ? lane_type_of(expr->type).words
 	        : expr->type == DTYPE_U64                                  ? "u_"
 	        : class != CLASS_FLOAT                                     ? "i_"
@@ -338,11 +338,11 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	        : printer->lane >= 0 || printer->target->lanes == 1        ? "k_"
 	                                                                   : "s_";
 	int level = row_level(row);
-	bool wrapped = is_wrapped(printer, expr), right = scalar_stays(expr->row);
+	bool wrapped = is_wrapped(printer, expr), right = scalar_stays(expr->opcode);
 	struct printed arg[3] = { { 0 } };
 	for (int i = 0; i < 3; i++)
 		if (it->arg[i] >= 0) {
-			bool low = wrapped && is_modular[expr->row] && (i == 0 || expr->row != SCALAR_shl);
+			bool low = wrapped && is_modular[expr->opcode] && (i == 0 || expr->opcode != SCALAR_shl);
 			arg[i] = (low ? print_raw : print_part)(printer, it->arg[i], branch);
 			right &= arg[i].form != RAW;
 			/* What the row says twice gets a name first; in a branch of a select it may not. */
@@ -381,7 +381,7 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 		return (struct printed){ lanes_wrap(printer->arena, expr, text), LEVEL_PRIMARY, OWN };
 	if (wrapped) {
 		struct printed wide = { text, level, right ? WIDE : RAW };
-		return right || (raw && is_modular[expr->row]) ? wide : printed_own(printer, expr, wide);
+		return right || (raw && is_modular[expr->opcode]) ? wide : printed_own(printer, expr, wide);
 	}
 	return (struct printed){ text, level, OWN };
 }
@@ -431,17 +431,17 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 	}
 	if (e->kind != EXPR_SCALAR || e->type != DTYPE_I32 || !bytes_of(printer, e->arg[0], bytes))
 		return false;
-	if (e->row == SCALAR_and && by >= 0)
+	if (e->opcode == SCALAR_and && by >= 0)
 		for (int i = 0; i < BYTES; i++) {
 			int64_t mask = by >> 8 * i & 255;
 			if (mask && mask != 255)
 				return false;
 			bytes->byte[i] = mask ? bytes->byte[i] : BYTE_ZERO;
 		}
-	else if (e->row == SCALAR_shl && by >= 0 && by < 8 * BYTES && by % 8 == 0)
+	else if (e->opcode == SCALAR_shl && by >= 0 && by < 8 * BYTES && by % 8 == 0)
 		for (int i = BYTES - 1; i >= 0; i--)
 			bytes->byte[i] = i >= by / 8 ? bytes->byte[i - by / 8] : BYTE_ZERO;
-	else if (e->row == SCALAR_or && bytes_of(printer, e->arg[1], &high) && high.of == bytes->of) {
+	else if (e->opcode == SCALAR_or && bytes_of(printer, e->arg[1], &high) && high.of == bytes->of) {
 		const struct index *apart =
 		        index_add(printer->arena, high.at, index_scale(printer->arena, bytes->at, -1));
 		int64_t behind;
@@ -462,7 +462,7 @@ static const char *print_bytes(struct printer *printer, const struct expr *e)
 {
 	struct arena *arena = printer->arena;
 	struct four_bytes bytes;
-	if (e->row != SCALAR_or || e->type != DTYPE_I32 || !bytes_of(printer, e, &bytes))
+	if (e->opcode != SCALAR_or || e->type != DTYPE_I32 || !bytes_of(printer, e, &bytes))
 		return NULL;
 	for (int i = 0; i < BYTES; i++)
 		if (bytes.byte[i] <= BYTE_ANY || bytes.byte[i] != bytes.byte[0] + i)

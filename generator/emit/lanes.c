@@ -48,7 +48,7 @@ static const char *lanes_number(struct arena *arena, enum dtype type, int number
 const char *lanes_wrap(struct arena *arena, const struct expr *expr, const char *text)
 {
 	const char *memory = lane_type_of(expr->type).memory;
-	return *memory && !scalar_stays(expr->row) ? arena_printf(arena, "ivec_wrap%s(%s)", memory, text) : text;
+	return *memory && !scalar_stays(expr->opcode) ? arena_printf(arena, "ivec_wrap%s(%s)", memory, text) : text;
 }
 
 /* ---- loads and indices ---- */
@@ -131,8 +131,8 @@ const char *print_one_of_two(struct printer *printer, int number)
 static bool is_comparison(const struct expr *expr)
 {
 	return expr->kind == EXPR_SCALAR
-	        && (expr->row == SCALAR_less || expr->row == SCALAR_equal || expr->row == SCALAR_greater
-	                || expr->row == SCALAR_less_equal || expr->row == SCALAR_greater_equal);
+	        && (expr->opcode == SCALAR_less || expr->opcode == SCALAR_equal || expr->opcode == SCALAR_greater
+	                || expr->opcode == SCALAR_less_equal || expr->opcode == SCALAR_greater_equal);
 }
 
 /* Are its values 0 and 1, or does a cast ask no more of it? */
@@ -148,21 +148,21 @@ static const char *print_mask(struct printer *printer, int number, bool branch)
 	if (!named && expr->kind == EXPR_CAST && !dtype_is_narrow(of->type)
 	        && (is_truth(of) || expr->type == DTYPE_BOOL))
 		return print_mask(printer, it.arg[0], branch);
-	if (scalar && expr->type == DTYPE_BOOL && (expr->row == SCALAR_and || expr->row == SCALAR_or))
-		return arena_printf(arena, "mask_%s(%s, %s)", expr->row == SCALAR_and ? "and" : "or",
+	if (scalar && expr->type == DTYPE_BOOL && (expr->opcode == SCALAR_and || expr->opcode == SCALAR_or))
+		return arena_printf(arena, "mask_%s(%s, %s)", expr->opcode == SCALAR_and ? "and" : "or",
 		        print_mask(printer, it.arg[0], branch), print_mask(printer, it.arg[1], branch));
-	if (scalar && expr->row == SCALAR_not)
+	if (scalar && expr->opcode == SCALAR_not)
 		return arena_printf(arena, "mask_not(%s)", print_mask(printer, it.arg[0], branch));
 	const char *words = lane_type_of(expr->type).words;
 	if (named || !is_comparison(expr))
 		return arena_printf(arena, "mask_not(%sequal(%s, %s))", words, print_part(printer, number, branch).text,
 		        lanes_number(arena, expr->type, 0));
 	const char *a = print_part(printer, it.arg[0], branch).text, *b = print_part(printer, it.arg[1], branch).text;
-	bool turns = expr->row == SCALAR_greater || expr->row == SCALAR_greater_equal;
+	bool turns = expr->opcode == SCALAR_greater || expr->opcode == SCALAR_greater_equal;
 	const char *equal = arena_printf(arena, "%sequal(%s, %s)", words, a, b),
 	           *less = arena_printf(arena, "%sless(%s, %s)", words, turns ? b : a, turns ? a : b);
-	return expr->row == SCALAR_equal ? equal
-	        : expr->row == SCALAR_less || expr->row == SCALAR_greater
+	return expr->opcode == SCALAR_equal ? equal
+	        : expr->opcode == SCALAR_less || expr->opcode == SCALAR_greater
 	        ? less
 	        : arena_printf(arena, "mask_or(%s, %s)", less, equal);
 }
@@ -172,7 +172,7 @@ const char *print_where_lanes(struct printer *printer, const struct numbered *it
 {
 	const struct expr *expr = it->expr, *which = expr->arg[0];
 	if (printer->lane < 0 || printer->target->lanes == 1 || printer->target->lanes_are_threads
-	        || expr->row != SCALAR_where)
+	        || expr->opcode != SCALAR_where)
 		return NULL;
 	bool mask = is_comparison(which) || (which->kind == EXPR_CAST && is_truth(which->arg[0]));
 	if (!mask && expr->type == DTYPE_F32)
@@ -289,10 +289,10 @@ enum { EXACT_MOST = 1 << 24 };
 static const char *print_kept_index(struct printer *printer, const struct numbered *it, bool branch)
 {
 	const struct expr *min = it->expr->arg[0], *max = min->arg[0];
-	if (it->expr->type != DTYPE_I32 || min->kind != EXPR_SCALAR || min->row != SCALAR_min || min->type != DTYPE_I64
-	        || max->kind != EXPR_SCALAR || max->row != SCALAR_max || max->arg[0]->kind != EXPR_CAST
-	        || max->arg[0]->cast || max->arg[0]->arg[0]->type != DTYPE_F32 || min->arg[1]->kind != EXPR_NUMBER
-	        || max->arg[1]->kind != EXPR_NUMBER)
+	if (it->expr->type != DTYPE_I32 || min->kind != EXPR_SCALAR || min->opcode != SCALAR_min
+	        || min->type != DTYPE_I64 || max->kind != EXPR_SCALAR || max->opcode != SCALAR_max
+	        || max->arg[0]->kind != EXPR_CAST || max->arg[0]->cast || max->arg[0]->arg[0]->type != DTYPE_F32
+	        || min->arg[1]->kind != EXPR_NUMBER || max->arg[1]->kind != EXPR_NUMBER)
 		return NULL;
 	int64_t least = max->arg[1]->integer, most = min->arg[1]->integer;
 	const struct numbered *all = printer->sharing->parts.all.at;

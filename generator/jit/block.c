@@ -319,12 +319,12 @@ static bool function_of(struct blocks *b, const struct expr *e, struct function 
 		f->entry = conversion.entry;
 		return f->entry || f->wrap != DTYPE_COUNT;
 	}
-	if (e->kind != EXPR_SCALAR || !lanes_of(e->type) || (!is_float && !jit_typed_row(e->type, e->row)))
+	if (e->kind != EXPR_SCALAR || !lanes_of(e->type) || (!is_float && !jit_typed_row(e->type, e->opcode)))
 		return false;
 	f->entry = arena_printf(b->arena, is_float ? "m_%s%s_" : "m_%s_%s_",
-	        is_float ? "" : jit_row_lanes(e->type, e->row), scalars[e->row].name);
-	f->arity = scalars[e->row].arity;
-	f->wrap = !lanes_lie(e->type) && !scalar_stays(e->row) ? e->type : DTYPE_COUNT;
+	        is_float ? "" : jit_row_lanes(e->type, e->opcode), scalars[e->opcode].name);
+	f->arity = scalars[e->opcode].arity;
+	f->wrap = !lanes_lie(e->type) && !scalar_stays(e->opcode) ? e->type : DTYPE_COUNT;
 	return true;
 }
 
@@ -814,13 +814,13 @@ static bool is_load_of(const struct expr *e, const struct definition *of)
 bool blocks_ending(const struct expr *value, const struct definition *root, struct ending *out)
 {
 	*out = (struct ending){ 0 };
-	if (value && value->kind == EXPR_SCALAR && value->row == SCALAR_relu) {
+	if (value && value->kind == EXPR_SCALAR && value->opcode == SCALAR_relu) {
 		out->relu = true;
 		value = value->arg[0];
 	}
 	if (!value || is_load_of(value, root))
 		return true;
-	if (value->kind != EXPR_SCALAR || value->row != SCALAR_add)
+	if (value->kind != EXPR_SCALAR || value->opcode != SCALAR_add)
 		return false;
 	for (int i = 0; i < 2; i++)
 		if (is_load_of(value->arg[i], root) && value->arg[1 - i]->kind == EXPR_LOAD

@@ -322,10 +322,10 @@ static bool step_of(const struct stmt *stmt, const struct cell *sum, struct step
 {
 	const struct expr *e = stmt->value;
 	if (stmt->kind != STMT_SET || stmt->cell != sum || e->kind != EXPR_SCALAR || !lanes_of(e->type)
-	        || e->type == DTYPE_U64 || (!lanes_lie(e->type) && !scalar_stays(e->row)))
+	        || e->type == DTYPE_U64 || (!lanes_lie(e->type) && !scalar_stays(e->opcode)))
 		return false;
-	*step = (struct step){ scalars[e->row].name, { e->arg[0], NULL }, 1 };
-	switch (e->row) {
+	*step = (struct step){ scalars[e->opcode].name, { e->arg[0], NULL }, 1 };
+	switch (e->opcode) {
 	case SCALAR_fma:
 		step->term[1] = e->arg[1];
 		step->terms = 2;

@@ -45,7 +45,7 @@ static struct value rows_value(struct arena *arena)
 /* ---- rows of other types than float ---- */
 
 /* The row in the words of a prefix; words: an operator as one, which vectors lack, or which may overflow. */
-static const char *typed_text(struct arena *arena, const struct scalar_row *row, const char *prefix, bool words)
+static const char *typed_text(struct arena *arena, const struct scalar_entry *row, const char *prefix, bool words)
 {
 	const char *text = words && strchr("+-*", row->text[2]) && row->arity == 2
 	        ? arena_printf(arena, "k_%s(a, b)", row->name)

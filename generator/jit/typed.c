@@ -34,23 +34,23 @@ static const uint64_t ordered = UINT64_C(1) << SCALAR_less | UINT64_C(1) << SCAL
         | UINT64_C(1) << SCALAR_min;
 static const uint64_t unsigned_alike =
         UINT64_C(1) << SCALAR_add | UINT64_C(1) << SCALAR_sub | UINT64_C(1) << SCALAR_mul | UINT64_C(1) << SCALAR_equal;
-static bool is_among(uint64_t rows, enum scalar row) { return row < 64 && rows >> row & 1; }
+static bool is_among(uint64_t rows, enum scalar opcode) { return opcode < 64 && rows >> opcode & 1; }
 
-const char *jit_row_lanes(enum dtype type, enum scalar row)
+const char *jit_row_lanes(enum dtype type, enum scalar opcode)
 {
-	return lanes_of(type == DTYPE_U64 && is_among(unsigned_alike, row) ? DTYPE_I64 : type)->name;
+	return lanes_of(type == DTYPE_U64 && is_among(unsigned_alike, opcode) ? DTYPE_I64 : type)->name;
 }
 
-bool jit_typed_row(enum dtype type, enum scalar row)
+bool jit_typed_row(enum dtype type, enum scalar opcode)
 {
-	const char *text = scalars[row].text;
+	const char *text = scalars[opcode].text;
 	if (type == DTYPE_U64)
-		return is_among(ordered | unsigned_alike, row);
+		return is_among(ordered | unsigned_alike, opcode);
 	if (type == DTYPE_F64)
-		return scalars[row].floats && scalars[row].cost < DOUBLE_COST
+		return scalars[opcode].floats && scalars[opcode].cost < DOUBLE_COST
 		        && (*text == 'a' || !strpbrk(text, "+-*/"));
-	return scalars[row].ints && row != SCALAR_random && row != SCALAR_dot16 && row != SCALAR_dot8
-	        && row != SCALAR_dot8u && row != SCALAR_pow && row != SCALAR_leaky_relu;
+	return scalars[opcode].ints && opcode != SCALAR_random && opcode != SCALAR_dot16 && opcode != SCALAR_dot8
+	        && opcode != SCALAR_dot8u && opcode != SCALAR_pow && opcode != SCALAR_leaky_relu;
 }
 
 /* Has the type every value of the other, as lanes of 32 bits have them? */

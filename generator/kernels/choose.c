@@ -173,7 +173,7 @@ static void count_cost(const struct lowered *lowered, struct kernel *kernel)
 		kernel->bytes += (double)scheduled(kernel->params.at[p].of)->bytes;
 }
 
-const char *generic_word(const struct kernel *kernel)
+const char *generic_label(const struct kernel *kernel)
 {
 	return kernel->members.count > 1                ? "rows"
 	        : kernel->root->running                 ? "running"
@@ -232,7 +232,7 @@ void choose(struct lowered *lowered)
 		const struct shape_row *shape = &shapes[kernel->shape];
 		kernel->parts = kernel->lanes.count = 1;
 		kernel->tile = "";
-		kernel->name = arena_printf(lowered->arena, "k%d_%s", kernel->number, shape->word(kernel));
+		kernel->name = arena_printf(lowered->arena, "k%d_%s", kernel->number, shape->label(kernel));
 		if (shape->choose)
 			shape->choose(lowered, kernel);
 		shape->parameters(lowered, kernel);

@@ -240,7 +240,7 @@ struct definition *winograd_filters(const struct contraction *c)
 	return c->packed ? c->packed : c->w ? c->w : c->rewrite->parts[WINOGRAD_FILTERS];
 }
 
-const char *winograd_word(const struct kernel *kernel)
+const char *winograd_label(const struct kernel *kernel)
 {
 	(void)kernel;
 	return "winograd";

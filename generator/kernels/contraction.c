@@ -285,7 +285,7 @@ static void try_merge(struct arrangement *r, int x)
 	if (r->c->pool.d && outer->role == ROLE_ROW)
 		return; /* the windows run along rows as they are */
 	bool merges = outer->role == ROLE_ROW || outer->role == ROLE_COLUMN
-	        || (outer->role == ROLE_TERM && r->c->root->type != DTYPE_F32); /* a run of words */
+	        || (outer->role == ROLE_TERM && r->c->root->type != DTYPE_F32); /* a run of dwords */
 	if (outer->role != inner->role || !merges || padded(r->c, outer) || padded(r->c, inner)
 	        || is_counted(r->c, inner)) /* a count ends the outermost */
 		return;

@@ -51,7 +51,7 @@ static enum visit look_at(void *user, const struct expr *expr)
 {
 	struct masking *m = user, inner = *m;
 	int var;
-	if (expr->kind == EXPR_SCALAR && expr->row == SCALAR_where && expr->arg[0]->kind == EXPR_LOAD
+	if (expr->kind == EXPR_SCALAR && expr->opcode == SCALAR_where && expr->arg[0]->kind == EXPR_LOAD
 	        && expr->arg[0]->of->masks && index_is_var(expr->arg[0]->at[0], &var)) {
 		inner.var = var;
 		inner.count = expr->arg[0]->of->masks;

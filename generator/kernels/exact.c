@@ -1,6 +1,6 @@
 /* exact.c: sums of products of small integers -> the same sums in floats, which have every integer up to 2^24.
  *
- * What no instruction of the target multiplies as words (products.c) then takes the tiles and windows of floats: i is
+ * What no instruction of the target multiplies as dwords (products.c) then takes the tiles and windows of floats: i is
  * int32(sum(k) float(x - zx) * float(w - zw)), where the constants show that no sum can be larger.  Whoever reads
  * float(i) reads the sum itself.  A sum that may be larger is that of a few parts of its terms, each of which may
  * not. */
@@ -154,7 +154,7 @@ static bool is_zero(const struct expr *e)
 {
 	return e->kind == EXPR_NUMBER ? !e->integer && !e->number
 	        : expr_converts(e)    ? is_zero(e->arg[0])
-	                              : e->kind == EXPR_SCALAR && e->row == SCALAR_sub && e->arg[0] == e->arg[1];
+	                              : e->kind == EXPR_SCALAR && e->opcode == SCALAR_sub && e->arg[0] == e->arg[1];
 }
 
 /* What is 0 outside of some ranges, as a select of that 0: a border of zero points, less those, is one. */

@@ -9,7 +9,7 @@
 
 enum {
 	/* Of one local row, or of a whole array where there are no outer loops: anywhere, on a short stack, and there of
-	 * words (products.c), which are made of an image. */
+	 * dwords (products.c), which are made of an image. */
 	ROW_BYTES = INGOT_LOCAL_BYTES,
 	SHORT_ROW_BYTES = 12 << 10,
 	WORDS_ROW_BYTES = 1 << 10
@@ -438,7 +438,7 @@ static void make_kernels(struct lowered *lowered)
 		/* What is told of has memory of its own, and so has what terms find their places in: it is whole when
 		 * the last of them is there. */
 		bool alone = lowered->target->log || definition_stands_alone(d)
-		        || (scheduled(d)->words && !lowered->target->short_stack)
+		        || (scheduled(d)->dwords && !lowered->target->short_stack)
 		        || (open && definition_stands_alone(open->root));
 		int outer = open && !alone ? shared_outer(lowered->target, open, d) : -1;
 		if (outer >= 0 && !read_between(open, d)) {

@@ -829,10 +829,10 @@ void make_fused(struct lowered *lowered)
 	}
 }
 
-const char *fused_word(const struct kernel *kernel)
+const char *fused_label(const struct kernel *kernel)
 {
 	const struct fused *fused = kernel->detail;
-	return fused->body->kernels.count > 2 ? "attention" : contraction_word(fused->body->kernels.at[1]);
+	return fused->body->kernels.count > 2 ? "attention" : contraction_label(fused->body->kernels.at[1]);
 }
 
 /* What the steps read and write outside, and the constants that they have packed, which become the caller's. */

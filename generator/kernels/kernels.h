@@ -40,7 +40,7 @@ struct scheduled {
 	bool row_apart; /* barred from kernels in which it would be a row: layouts let vectors run along the loops
 	                   around */
 	bool kept;      /* stored, whatever computing it again would cost */
-	bool words;     /* of terms of a product side by side (products.c) */
+	bool dwords;    /* of terms of a product side by side (products.c) */
 	bool steers;    /* the schedule asks it whether to run kernels, or kernels where to end */
 	VECTOR(struct definition *) readers;
 };
@@ -68,8 +68,8 @@ struct lowered;
 struct contraction;
 struct emit;
 struct shape_row {
-	const char *name;                           /* for people */
-	const char *(*word)(const struct kernel *); /* in its kernels' names */
+	const char *name;                            /* for people */
+	const char *(*label)(const struct kernel *); /* in its kernels' names */
 	bool (*arrange)(struct arena *,
 	        struct contraction *); /* over the layouts chosen; false where an address is not affine */
 	bool viewed;                   /* what it reads may be a slice of a tensor (views.c) */
@@ -202,8 +202,8 @@ struct lowered {
 
 /* work.c: the least that a kernel has to do, whatever its code does. */
 struct work {
-	double multiply_adds;          /* of sums of products, by words of theirs */
-	const struct product *product; /* … and which word; NULL: the float one */
+	double multiply_adds;          /* of sums of products, by dwords of theirs */
+	const struct product *product; /* … and which one; NULL: the float one */
 	double operations;             /* vector instructions of other scalar functions, for elements of 32 bits */
 	double bytes;                  /* read and written, each once, as far as anything asks for them */
 };
@@ -241,7 +241,7 @@ bool arrange(
         struct lowered *); /* lower.c: false where an address is not affine: that sum is then barred from its shape */
 void share_code(struct lowered *); /* same.c: kernels of equal code */
 void choose(struct lowered *);     /* choose.c: name, tile, parameters, packed constants */
-const char *generic_word(const struct kernel *);
+const char *generic_label(const struct kernel *);
 void generic_parameters(
         struct lowered *, struct kernel *);   /* of members: what they read, and of them what is not local */
 void plan(struct lowered *);                  /* plan.c: offsets in workspace and blob */
@@ -305,25 +305,25 @@ struct row_order {
 };
 enum { ORDER_BLOCK, ORDER_BEFORE, ORDER_KEY, ORDER_ROW, ORDER_AT }; /* variables of what is printed */
 int64_t order_row(const struct target *, const struct row_order *); /* of parts: whole vectors */
-const char *order_word(const struct kernel *);
+const char *order_label(const struct kernel *);
 void order_choose(struct lowered *, struct kernel *);
 void order_parameters(struct lowered *, struct kernel *);
 
 /* ---- products.c: what a step over the terms does in each lane, a row for each instruction ---- */
 struct product {
 	const char *name;     /* as a target's `products` say it; "fma": every target's */
-	int k;                /* terms of a step: a word holds so many of a, or of b, the first one lowest */
+	int k;                /* terms of a step: a dword holds so many of a, or of b, the first one lowest */
 	int temporaries;      /* registers that a step takes for itself */
 	enum dtype a, b, sum; /* of the terms, and of their sum */
-	enum scalar row;      /* a step, of two words */
+	enum scalar opcode;   /* a step, of two dwords */
 	const char *element, *vec, *step,
-	        *zero; /* C: a word, the prefix of its vectors' words, sum + a * b, and what fills a vector */
+	        *zero; /* C: a dword, the prefix of its vectors' words, sum + a * b, and what fills a vector */
 };
 const struct product *product_of(
         const struct target *, const struct definition *); /* NULL: no sum of products that it has, or not in a chain */
 /* Where flash is short and size is what is asked for, weights that are bytes stay bytes. */
 static inline bool weights_stay_narrow(const struct target *target) { return target->small && target->short_flash; }
-/* Sums of products of small integers take the target's best product: what they read becomes words, or floats. */
+/* Sums of products of small integers take the target's best product: what they read becomes dwords, or floats. */
 void choose_products(struct program *, const struct target *);
 /* exact.c: the same sum in floats, where those have all that it can be; false: it may be more.  roomy: floats may
  * also be made for borders of zero points and sums of some of the terms. */
@@ -413,7 +413,7 @@ struct contraction {
 	double a_block;   /* bytes of a that a block of rows reads over all terms */
 	bool interleaved; /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
 	struct definition *packed; /* the constant b as the blob holds it */
-	bool bytes; /* packed words of two terms of 16 bits are bytes: two of them share one, bytes 0 and 2, 1 and 3 */
+	bool bytes; /* packed dwords of two terms of 16 bits are bytes: two of them share one, bytes 0 and 2, 1 and 3 */
 
 	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
 	struct pool {
@@ -437,13 +437,13 @@ struct contraction {
 	int64_t w_base, w_out, w_channel, w_row, w_column;
 	bool kept; /* all of them once in each call, in front of all groups */
 };
-const char *contraction_word(const struct kernel *);
+const char *contraction_label(const struct kernel *);
 void contraction_parameters(struct lowered *, struct kernel *);
 bool contraction_same(const struct kernel *, const struct kernel *);
 int64_t contraction_tiles(const struct kernel *);
 /* Refuses the tile of the kernel and of those that run its code.  False: there is none that is smaller. */
 bool tile_refuse(const struct lowered *, const struct kernel *, refused_tiles *);
-const char *winograd_word(const struct kernel *);
+const char *winograd_label(const struct kernel *);
 void winograd_parameters(struct lowered *, struct kernel *);
 /* The load in a factor that widens elements of a constant and moves with the terms, where nothing else in it does;
  * NULL: it is no such factor. */
@@ -515,7 +515,7 @@ const struct fused_tensor *fused_tensor(
 /* Blocks of rows that one block of the kernel runs: where rows are left over, the last two, which then share some. */
 int64_t fused_units(const struct fused *);
 int64_t fused_scratch(const struct fused *); /* floats */
-const char *fused_word(const struct kernel *);
+const char *fused_label(const struct kernel *);
 void fused_parameters(struct lowered *, struct kernel *);
 void fused_choose(struct lowered *, struct kernel *);
 const struct lowered *fused_inside(const struct kernel *);
@@ -530,7 +530,7 @@ struct rounds {
 	                               place of what is carried; else -1 */
 	struct definition *scratch; /* the body's workspace, and those places; NULL: there is nothing */
 };
-const char *repeat_word(const struct kernel *);
+const char *repeat_label(const struct kernel *);
 void repeat_choose(struct lowered *, struct kernel *);
 void repeat_parameters(struct lowered *, struct kernel *);
 const struct lowered *repeat_inside(const struct kernel *);
@@ -546,7 +546,7 @@ struct own_tensors {
 };
 /* Is a repeat computed by a kernel of the user's on this target?  EXIT_UNSUPPORTED where that alone could. */
 bool own_runs(const struct lowered *, const struct definition *);
-const char *own_word(const struct kernel *);
+const char *own_label(const struct kernel *);
 void own_choose(struct lowered *, struct kernel *);
 void own_parameters(struct lowered *, struct kernel *);
 

@@ -104,11 +104,11 @@ static bool follows_product(const struct definition *d)
 
 /* Words are made of bytes that are there: what makes those has lanes of its own, and may be a product's epilogue.  Not
  * where memory is too short for both. */
-static bool feeds_words(const struct target *target, const struct definition *d)
+static bool feeds_dwords(const struct target *target, const struct definition *d)
 {
 	bool feeds = false;
 	for (size_t i = 0; i < scheduled(d)->readers.count; i++)
-		feeds |= scheduled(scheduled(d)->readers.at[i])->words;
+		feeds |= scheduled(scheduled(d)->readers.at[i])->dwords;
 	return feeds && !target->short_stack;
 }
 
@@ -226,7 +226,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 			return no;
 	if (moves)
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
-	if (feeds_words(lowered->target, d))
+	if (feeds_dwords(lowered->target, d))
 		return no;
 	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
 		const struct definition *reader = scheduled(d)->readers.at[i];

@@ -18,7 +18,7 @@ enum {
 };
 enum { ROOM_OF_BEST = 4, SELECTS_FROM = 2, BEST_LEAST = 64, LOOKED_AT = 2, TURNS_AWAY = 32 };
 
-const char *order_word(const struct kernel *kernel)
+const char *order_label(const struct kernel *kernel)
 {
 	(void)kernel;
 	return "order";

@@ -15,7 +15,7 @@ bool own_runs(const struct lowered *lowered, const struct definition *d)
 	return false;
 }
 
-const char *own_word(const struct kernel *kernel)
+const char *own_label(const struct kernel *kernel)
 {
 	(void)kernel;
 	return "own";

@@ -1,6 +1,6 @@
-/* products.c: the table of products, and sums of products of small integers -> the same sums over words.
+/* products.c: the table of products, and sums of products of small integers -> the same sums over dwords.
  *
- * A word is 32 bits in which the terms that one instruction multiplies lie side by side.  sum(k) a[i, k] * b[k, j]
+ * A dword is 32 bits in which the terms that one instruction multiplies lie side by side.  sum(k) a[i, k] * b[k, j]
  * becomes sum(k / 4) dot8(a', b') where a'[i, k / 4] and b'[k / 4, j] are definitions of their own: zero points and
  * borders are in them, constants are packed when the library is made, and what is left is a contraction as any other,
  * with an instruction of its own.  Sums of integers wrap around, so any order is exact. */
@@ -30,7 +30,8 @@ const struct product *product_of(const struct target *target, const struct defin
 	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || !d->products || d->order != ORDER_SERIAL)
 		return NULL;
 	for (size_t i = 0; i < COUNT(products); i++)
-		if (products[i].sum == d->type && products[i].row == d->body->row && has_product(target, &products[i]))
+		if (products[i].sum == d->type && products[i].opcode == d->body->opcode
+		        && has_product(target, &products[i]))
 			return &products[i];
 	return NULL;
 }
@@ -84,7 +85,7 @@ static bool interval_of(const struct expr *e, struct interval *is)
 		*is = (struct interval){ a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high };
 		return true;
 	case EXPR_SCALAR:
-		if (e->type != DTYPE_I32 || e->row != SCALAR_sub || !interval_of(e->arg[0], &a)
+		if (e->type != DTYPE_I32 || e->opcode != SCALAR_sub || !interval_of(e->arg[0], &a)
 		        || !interval_of(e->arg[1], &b))
 			return false;
 		*is = (struct interval){ a.low - b.high, a.high - b.low };
@@ -99,20 +100,20 @@ static bool fits(const struct expr *e, enum dtype type)
 	return type == DTYPE_I32 || (interval_of(e, &is) && lies_in(is, of_type(type)));
 }
 
-/* ---- a factor as a tensor of words ---- */
+/* ---- a factor as a tensor of dwords ---- */
 struct factor {
 	struct arena *arena;
 	const struct definition *sum;
 	int v;                   /* the sum's variable that is taken in groups */
-	int together;            /* words of v: a multiple of it … */
-	int64_t words;           /* … and how many there are */
-	const struct expr *load; /* what knows it: its dims are those of the words */
+	int together;            /* dwords of v: a multiple of it … */
+	int64_t dwords;          /* … and how many there are */
+	const struct expr *load; /* what knows it: its dims are those of the dwords */
 	int loads;
 	bool fits;
 	bool kept[MAX_VARS];                /* the sum's variables that are dims of it … */
 	const struct index *with[MAX_VARS]; /* … and which; v: the term */
-	const struct index *at[MAX_RANK];   /* load's indices over the words' dims … */
-	const struct index *from[MAX_RANK]; /* … and the words' dims over the sum's variables */
+	const struct index *at[MAX_RANK];   /* load's indices over the dwords' dims … */
+	const struct index *from[MAX_RANK]; /* … and the dwords' dims over the sum's variables */
 	int64_t extents[MAX_RANK];
 };
 
@@ -133,7 +134,7 @@ static void see_load(void *user, const struct expr *load)
 	f->load = load;
 }
 
-/* The dims of the words: those of the load, of which one is v in groups of `each`. */
+/* The dims of the dwords: those of the load, of which one is v in groups of `each`. */
 static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 {
 	bool grouped = false;
@@ -149,9 +150,9 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 			if (grouped || !index_is_var(at, &v))
 				return false;
 			grouped = true;
-			f->words = (extent_of(f->sum, f->v) + each - 1) / each;
-			f->words += (f->together - f->words % f->together) % f->together;
-			f->extents[d] = f->words;
+			f->dwords = (extent_of(f->sum, f->v) + each - 1) / each;
+			f->dwords += (f->together - f->dwords % f->together) % f->together;
+			f->extents[d] = f->dwords;
 			f->from[d] = index_var(f->arena, f->v, f->extents[d]);
 			f->with[f->v] = index_scale(f->arena, index_var(f->arena, d, f->extents[d]), each);
 			f->kept[f->v] = true;
@@ -201,10 +202,10 @@ static const struct expr *beside(struct arena *arena, const struct expr *low, co
 	        NULL);
 }
 
-/* The words of factor + offset; NULL: it is no tensor of them.  128 more or less of four bytes is their highest bits
- * turned: what is added to them in the memory stays a load of a word. */
+/* The dwords of factor + offset; NULL: it is no tensor of them.  128 more or less of four bytes is their highest bits
+ * turned: what is added to them in the memory stays a load of a dword. */
 enum { HIGHEST_BITS = -0x7f7f7f80 }; /* 0x80808080 */
-static const struct expr *word_of(
+static const struct expr *dword_of(
         struct factor *f, const struct expr *factor, int64_t offset, const struct product *product)
 {
 	const struct expr *part[4];
@@ -223,26 +224,26 @@ static const struct expr *word_of(
 		return part[0];
 	if (product->k == 2)
 		return beside(f->arena, part[0], part[1], 16);
-	const struct expr *word =
+	const struct expr *dword =
 	        beside(f->arena, beside(f->arena, part[0], part[1], 8), beside(f->arena, part[2], part[3], 8), 16);
-	return offset ? expr_scalar(f->arena, SCALAR_xor, word, number(f->arena, HIGHEST_BITS), NULL) : word;
+	return offset ? expr_scalar(f->arena, SCALAR_xor, dword, number(f->arena, HIGHEST_BITS), NULL) : dword;
 }
 
-/* Layers side by side read one tensor: its words are made once. */
+/* Layers side by side read one tensor: its dwords are made once. */
 enum { REMEMBERED = 8 };
 struct rewriting {
 	struct program *program;
 	const struct target *target;
-	struct definition *words[REMEMBERED];
+	struct definition *dwords[REMEMBERED];
 	int made;
 	struct exact_sums floats;
-	bool bytes; /* constants of words are bytes: two words' share one */
+	bool bytes; /* constants of dwords are bytes: two dwords' share one */
 };
 
-static struct definition *words_alike(const struct rewriting *r, const struct factor *f, const struct expr *body)
+static struct definition *dwords_alike(const struct rewriting *r, const struct factor *f, const struct expr *body)
 {
 	for (int i = 0; i < REMEMBERED; i++) {
-		struct definition *d = r->words[i];
+		struct definition *d = r->dwords[i];
 		if (d && d->body && d->rank == f->load->of->rank
 		        && !memcmp(d->extents, f->extents, sizeof *d->extents * (size_t)d->rank)
 		        && expr_equal(d->body, body))
@@ -251,20 +252,20 @@ static struct definition *words_alike(const struct rewriting *r, const struct fa
 	return NULL;
 }
 
-/* The words at the sum's own variables. */
-static const struct expr *words_of(struct rewriting *r, struct factor *f, const struct expr *body)
+/* The dwords at the sum's own variables. */
+static const struct expr *dwords_of(struct rewriting *r, struct factor *f, const struct expr *body)
 {
 	struct program *program = r->program;
-	struct definition *words = words_alike(r, f, body);
-	if (!words) {
-		words = define_map(program, arena_printf(program->arena, "%s.words", f->load->of->name),
+	struct definition *dwords = dwords_alike(r, f, body);
+	if (!dwords) {
+		dwords = define_map(program, arena_printf(program->arena, "%s.dwords", f->load->of->name),
 		        f->load->of->rank, f->extents, body);
-		scheduled(words)->words = true;
+		scheduled(dwords)->dwords = true;
 		if (expr_is_constant(body))
-			definition_fold(program, words);
-		r->words[r->made++ % REMEMBERED] = words;
+			definition_fold(program, dwords);
+		r->dwords[r->made++ % REMEMBERED] = dwords;
 	}
-	return expr_load(program->arena, words, f->from);
+	return expr_load(program->arena, dwords, f->from);
 }
 
 /* ---- the sum ---- */
@@ -338,7 +339,7 @@ static const struct expr *take_zero(
 {
 	bool pads = a->kind == EXPR_SELECT && a->arg[1]->kind == EXPR_NUMBER && !a->arg[1]->integer;
 	const struct expr *inner = pads ? a->arg[0] : a;
-	bool less = inner->kind == EXPR_SCALAR && inner->row == SCALAR_sub && !uses_variables(inner->arg[1], sum);
+	bool less = inner->kind == EXPR_SCALAR && inner->opcode == SCALAR_sub && !uses_variables(inner->arg[1], sum);
 	*data = !less  ? a
 	        : pads ? expr_select(arena, a->ranges, a->range_count, inner->arg[0], inner->arg[1])
 	               : inner->arg[0];
@@ -381,16 +382,17 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 	if (ib < 0 || !fits(b, product->b) || !shift(arena, sum, a, product, &s) || !find_dims(&fa, s.data, product->k)
 	        || !find_dims(&fb, b, product->k))
 		return false;
-	const struct expr *a_words = word_of(&fa, s.data, s.offset, product), *b_words = word_of(&fb, b, 0, product);
-	if (!a_words || !b_words)
+	const struct expr *a_dwords = dword_of(&fa, s.data, s.offset, product),
+	                  *b_dwords = dword_of(&fb, b, 0, product);
+	if (!a_dwords || !b_dwords)
 		return false;
 	size_t before = program->all.count;
-	a_words = words_of(r, &fa, a_words);
-	b_words = words_of(r, &fb, b_words);
+	a_dwords = dwords_of(r, &fa, a_dwords);
+	b_dwords = dwords_of(r, &fb, b_dwords);
 	if (s.zero)
 		sum->start = correction_of(program, sum, b, s.zero);
-	sum->body = expr_scalar(arena, product->row, a_words, b_words, NULL);
-	sum->reduced_extents[v - sum->rank] = fa.words;
+	sum->body = expr_scalar(arena, product->opcode, a_dwords, b_dwords, NULL);
+	sum->reduced_extents[v - sum->rank] = fa.dwords;
 	program_move(program, before, sum);
 	return true;
 }
@@ -422,16 +424,16 @@ static void window_of_bytes(struct program *program, struct definition *sum)
 	program_move(program, before, sum);
 }
 
-/* The term in groups: the last that lets itself.  Where the target multiplies floats, those are faster than words of
+/* The term in groups: the last that lets itself.  Where the target multiplies floats, those are faster than dwords of
  * one term. */
-static void choose_product(struct rewriting *r, struct definition *d, bool words)
+static void choose_product(struct rewriting *r, struct definition *d, bool dwords)
 {
-	bool floats = !words || r->target->has_fma;
+	bool floats = !dwords || r->target->has_fma;
 	if (r->bytes && is_window(d)) {
 		window_of_bytes(r->program, d);
 		return;
 	}
-	for (size_t p = 0; p < COUNT(products) && words; p++) {
+	for (size_t p = 0; p < COUNT(products) && dwords; p++) {
 		if (products[p].k == 1 && floats && products[p].sum == d->type
 		        && sum_in_floats(r->program, d, false, &r->floats))
 			return;
@@ -440,20 +442,20 @@ static void choose_product(struct rewriting *r, struct definition *d, bool words
 			if (extent_of(d, v) > 1 && rewrite(r, d, &products[p], v))
 				return;
 	}
-	if (!words)
+	if (!dwords)
 		sum_in_floats(r->program, d, true, &r->floats);
 }
 
-/* Words of 16 bits would double weights that stay narrow. */
+/* Dwords of 16 bits would double weights that stay narrow. */
 void choose_products(struct program *program, const struct target *target)
 {
 	struct rewriting r = { .program = program, .target = target, .bytes = weights_stay_narrow(target) };
-	bool words = target->products;
+	bool dwords = target->products;
 	for (size_t i = 0; !target->log && i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_I32
-		        && d->body->row == SCALAR_mul)
-			choose_product(&r, d, words);
+		        && d->body->opcode == SCALAR_mul)
+			choose_product(&r, d, dwords);
 		i = (size_t)d->number; /* what it reads now stands before it */
 	}
 	exact_sums_read(program, &r.floats);

@@ -6,7 +6,7 @@
 
 enum { ALIGN = 64 };
 
-const char *repeat_word(const struct kernel *kernel)
+const char *repeat_label(const struct kernel *kernel)
 {
 	(void)kernel;
 	return "rounds";

@@ -18,7 +18,7 @@ static bool has_caches(const struct target *target)
 }
 
 /* Bytes that L2 gives in a cycle to a kernel that also computes: a panel beyond L1 comes at that rate; fewer where
- * words take more instructions, or on a GPU. */
+ * dwords take more instructions, or on a GPU. */
 enum { L2_BYTES_A_CYCLE = 28, L2_BYTES_FEWER = 24 };
 
 static bool leaves_l1(const struct target *target, int64_t vecs, const struct steps *steps)
@@ -108,7 +108,7 @@ static double instructions_of(int64_t rows, int64_t vecs, int64_t r, int64_t v, 
 }
 
 /* For small code: the least text among the tiles of as many panels that take a quarter more instructions at most, of
- * words an eighth: with more panels, padding would be copied more often. */
+ * dwords an eighth: with more panels, padding would be copied more often. */
 static void tile_small(int registers, int64_t rows, int64_t vecs, bool floats, int *tile_rows, int *tile_vecs)
 {
 	double most = (floats ? 1.25 : 1.125) * instructions_of(rows, vecs, *tile_rows, *tile_vecs, floats),
@@ -151,14 +151,14 @@ double tile_choose(const struct target *target, int registers, int64_t rows, int
 	return least;
 }
 
-/* ---- packing: [batch][panel][terms in order][width], width a whole number of vectors; of words, whatever they hold
+/* ---- packing: [batch][panel][terms in order][width], width a whole number of vectors; of dwords, whatever they hold
  * ---- */
 struct packing {
 	const struct contraction *c;
 	int lanes;
 };
 
-/* The column, in its panel, that word j of a term is: vector by vector, or, interleaved, lane by lane. */
+/* The column, in its panel, that dword j of a term is: vector by vector, or, interleaved, lane by lane. */
 static int64_t place_in_panel(const struct packing *p, int64_t width, int64_t j)
 {
 	int64_t vecs = width / p->lanes;
@@ -177,16 +177,16 @@ struct moving {
 	const void *from;
 	void *to;
 };
-/* Element `at` becomes word j of term k of a panel; at < 0: 0 does. */
+/* Element `at` becomes dword j of term k of a panel; at < 0: 0 does. */
 static void move_element(const struct moving *m, int64_t at, int64_t k, int64_t width, int64_t j)
 {
 	int16_t halves[2] = { 0, 0 };
 	if (m->c->bytes) {
-		signed char *word = (signed char *)m->to + (k / 2 * width + j) * 4;
+		signed char *dword = (signed char *)m->to + (k / 2 * width + j) * 4;
 		if (at >= 0)
 			memcpy(halves, (const char *)m->from + (size_t)at * m->bytes, sizeof halves);
-		word[k % 2] = (signed char)halves[0];
-		word[2 + k % 2] = (signed char)halves[1];
+		dword[k % 2] = (signed char)halves[0];
+		dword[2 + k % 2] = (signed char)halves[1];
 		return;
 	}
 	char *to = (char *)m->to + (size_t)(k * width + j) * m->bytes;
@@ -677,9 +677,9 @@ int contraction_steps(const struct contraction *c, const struct target *target, 
 	if (target->small && c->root->type == DTYPE_F32)
 		return 1;
 	if (target->lanes == 1 && c->root->type != DTYPE_F32)
-		rows = FEW_ROWS; /* what a loop takes is much beside multiply-adds of words */
+		rows = FEW_ROWS; /* what a loop takes is much beside multiply-adds of dwords */
 	if (c->bytes && inner % STEPS)
-		return 2; /* that share a word */
+		return 2; /* that share a dword */
 	return inner <= STEPS ? (int)inner : (rows <= FEW_ROWS || c->next_lines) && inner % STEPS == 0 ? STEPS : 1;
 }
 
@@ -708,12 +708,12 @@ static void say_tile(const struct lowered *lowered, struct kernel *kernel)
 	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
 }
 
-/* Words of two terms of 16 bits that all are bytes, where those stay bytes: pairs of them share a word. */
+/* Dwords of two terms of 16 bits that all are bytes, where those stay bytes: pairs of them share a dword. */
 static bool are_bytes(const struct target *target, const struct contraction *c)
 {
 	const int16_t *halves = c->b->of->data;
 	int64_t count = 2 * definition_elements(c->b->of);
-	if (!weights_stay_narrow(target) || c->product->row != SCALAR_dot16 || !c->terms
+	if (!weights_stay_narrow(target) || c->product->opcode != SCALAR_dot16 || !c->terms
 	        || contraction_extent(c, c->terms - 1) % 2)
 		return false;
 	for (int64_t i = 0; i < count; i++)
@@ -733,7 +733,7 @@ static void pack_constant(struct lowered *lowered, struct contraction *c, int64_
 	c->interleaved = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
 	/* Weights that do not stay in L2 from call to call come from beyond it: the next panel, or what the
 	 * next kernel begins with, comes while this one is multiplied; a single row streams as fast as memory
-	 * is anyway, and where that hides latency, others run meanwhile.  What is pooled is small; words are too few to
+	 * is anyway, and where that hides latency, others run meanwhile.  What is pooled is small; dwords are too few to
 	 * hide what fetching takes where there are no vectors. */
 	if (!target->hides_latency && !target->small && !c->widened && !c->pool.d
 	        && (c->root->type == DTYPE_F32 || has_caches(target))
@@ -752,7 +752,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	struct tiles_nest n = contraction_nest(c);
 	int64_t columns = n.columns, terms = n.terms, batches = n.batches, outer = n.outer, rows = n.rows;
 	int registers =
-	        (target->word_registers && c->root->type != DTYPE_F32 ? target->word_registers : target->registers)
+	        (target->dword_registers && c->root->type != DTYPE_F32 ? target->dword_registers : target->registers)
 	        - c->product->temporaries;
 	int sums = sums_most(lowered, kernel);
 	registers = registers - 2 > sums ? sums + 2 : registers; /* beside the sums a tile takes two at least */
@@ -808,7 +808,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		pack_constant(lowered, c, rows * outer, batches * terms);
 }
 
-const char *contraction_word(const struct kernel *kernel)
+const char *contraction_label(const struct kernel *kernel)
 {
 	return ((const struct contraction *)kernel->detail)->pad_count || kernel->root->reduced > 1 ? "convolution"
 	                                                                                            : "contraction";

@@ -23,7 +23,7 @@ static double operations_of(const struct lowered *lowered, const struct expr *bo
 			continue;
 		double own = width_of(lowered->target, expr->type),
 		       given = width_of(lowered->target, expr->arg[0]->type);
-		sum += scalars[expr->row].cost * (own > given ? own : given);
+		sum += scalars[expr->opcode].cost * (own > given ? own : given);
 	}
 	return sum;
 }

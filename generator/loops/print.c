@@ -27,7 +27,7 @@ static void show_expr(struct showing *s, const struct expr *expr)
 		break;
 	case EXPR_SCALAR:
 	case EXPR_CAST:
-		text_adds(out, expr->kind == EXPR_CAST ? dtypes[expr->type].text : scalars[expr->row].name);
+		text_adds(out, expr->kind == EXPR_CAST ? dtypes[expr->type].text : scalars[expr->opcode].name);
 		text_addc(out, '(');
 		for (int i = 0; i < 3 && expr->arg[i]; i++) {
 			if (i)

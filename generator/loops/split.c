@@ -243,11 +243,11 @@ static bool is_idle(const void *user, const struct stmt *stmt)
 	(void)user;
 	const struct expr *value = stmt->value;
 	if (stmt->kind != STMT_SET || stmt->declare || value->kind != EXPR_SCALAR
-	        || (value->row != SCALAR_max && value->row != SCALAR_min))
+	        || (value->opcode != SCALAR_max && value->opcode != SCALAR_min))
 		return false;
 	const struct expr *term = value->arg[0], *sum = value->arg[1];
 	return term->kind == EXPR_NUMBER && dtypes[term->type].class == CLASS_FLOAT && isinf(term->number)
-	        && (term->number < 0) == (value->row == SCALAR_max) && sum->kind == EXPR_LOAD
+	        && (term->number < 0) == (value->opcode == SCALAR_max) && sum->kind == EXPR_LOAD
 	        && sum->of == &stmt->cell->of;
 }
 

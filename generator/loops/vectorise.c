@@ -65,10 +65,10 @@ static bool by_lane(const struct target *target, const struct expr *expr)
 	}
 	if (expr->kind != EXPR_SCALAR || expr->type == DTYPE_F32)
 		return false;
-	bool divides = expr->row == SCALAR_div || expr->row == SCALAR_mod || expr->row == SCALAR_fmod;
+	bool divides = expr->opcode == SCALAR_div || expr->opcode == SCALAR_mod || expr->opcode == SCALAR_fmod;
 	if (expr->type == DTYPE_F64)
-		return scalars[expr->row].cost >= BY_LANE_DOUBLE;
-	return expr->row == SCALAR_pow || expr->row == SCALAR_random
+		return scalars[expr->opcode].cost >= BY_LANE_DOUBLE;
+	return expr->opcode == SCALAR_pow || expr->opcode == SCALAR_random
 	        || (divides && (dtypes[expr->type].bits == 64 || expr->type == DTYPE_U32));
 }
 
@@ -83,7 +83,7 @@ static void judge_loads(struct judging *j, const struct expr *expr)
 	}
 	if (by_lane(j->loops->target, expr))
 		j->cost += j->rounds * j->loops->target->lanes
-		        * ((expr->kind == EXPR_CAST ? 1 : 0.25 * scalars[expr->row].cost)
+		        * ((expr->kind == EXPR_CAST ? 1 : 0.25 * scalars[expr->opcode].cost)
 		                + (double)(ACCESSES + 1) / ACCESSES);
 	for (int i = 0; i < 3; i++)
 		if (expr->arg[i])

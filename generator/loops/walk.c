@@ -326,7 +326,7 @@ const struct expr *reduce_step(
 		return expr_scalar(arena, SCALAR_mul, sum, term, NULL);
 	if (d->reduce == REDUCE_LAST)
 		return term;
-	if (d->products && term->kind == EXPR_SCALAR && term->row == SCALAR_mul && term->type == DTYPE_F32)
+	if (d->products && term->kind == EXPR_SCALAR && term->opcode == SCALAR_mul && term->type == DTYPE_F32)
 		return expr_scalar(arena, SCALAR_fma, term->arg[0], term->arg[1], sum);
 	return expr_scalar(arena, SCALAR_add, sum, term, NULL);
 }
@@ -334,12 +334,12 @@ const struct expr *reduce_step(
 const struct expr *reduce_join(
         struct loops *loops, enum reduce reduce, const struct expr *lower, const struct expr *upper)
 {
-	enum scalar row = reduce == REDUCE_MAX ? SCALAR_max
-	        : reduce == REDUCE_MIN         ? SCALAR_min
-	        : reduce == REDUCE_PROD        ? SCALAR_mul
-	                                       : SCALAR_add;
+	enum scalar opcode = reduce == REDUCE_MAX ? SCALAR_max
+	        : reduce == REDUCE_MIN            ? SCALAR_min
+	        : reduce == REDUCE_PROD           ? SCALAR_mul
+	                                          : SCALAR_add;
 	bool upper_first = reduce == REDUCE_MAX || reduce == REDUCE_MIN;
-	return expr_scalar(loops->arena, row, upper_first ? upper : lower, upper_first ? lower : upper, NULL);
+	return expr_scalar(loops->arena, opcode, upper_first ? upper : lower, upper_first ? lower : upper, NULL);
 }
 
 static bool is_masked_load(const struct expr *expr, int lane)

@@ -371,20 +371,20 @@ const struct expr *definer_load(struct definer *definer, struct definition *of, 
 	return expr_load(definer->arena, of, own);
 }
 
-const struct expr *expr1(struct definer *definer, enum scalar row, const struct expr *a)
+const struct expr *expr1(struct definer *definer, enum scalar opcode, const struct expr *a)
 {
-	return expr_scalar(definer->arena, row, a, NULL, NULL);
+	return expr_scalar(definer->arena, opcode, a, NULL, NULL);
 }
 
-const struct expr *expr2(struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b)
+const struct expr *expr2(struct definer *definer, enum scalar opcode, const struct expr *a, const struct expr *b)
 {
-	return expr_scalar(definer->arena, row, a, b, NULL);
+	return expr_scalar(definer->arena, opcode, a, b, NULL);
 }
 
 const struct expr *expr3(
-        struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b, const struct expr *c)
+        struct definer *definer, enum scalar opcode, const struct expr *a, const struct expr *b, const struct expr *c)
 {
-	return expr_scalar(definer->arena, row, a, b, c);
+	return expr_scalar(definer->arena, opcode, a, b, c);
 }
 
 /* A bool where what the node computes is not needed, whatever its operands are; NULL: it always is, or it is being

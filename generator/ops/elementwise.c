@@ -394,17 +394,17 @@ void infer_clip(struct node *node, const struct op *op)
 void define_clip(struct definer *definer, const struct op *op)
 {
 	static const char *const names[] = { "min", "max" };
-	static const enum scalar rows[] = { SCALAR_max, SCALAR_min };
+	static const enum scalar opcodes[] = { SCALAR_max, SCALAR_min };
 	static const double ends[] = { -FLT_MAX, FLT_MAX }; /* ONNX's defaults of opset 6 to 10, whatever the type */
 	const struct expr *x = load_one(definer);
 	(void)op;
 	for (int i = 0; i < 2; i++) {
 		struct definition *in = definer->node->since < CLIP_BY_INPUTS ? NULL : definer_in(definer, i + 1);
 		if (in)
-			x = expr2(definer, rows[i], definer_load(definer, in, 0, NULL), x); /* NaN comes through */
+			x = expr2(definer, opcodes[i], definer_load(definer, in, 0, NULL), x); /* NaN comes through */
 		else if (definer->node->since < CLIP_BY_INPUTS
 		        && (definer->node->since >= CLIP_HAS_ENDS || node_attribute(definer->node, names[i])))
-			x = expr2(definer, rows[i],
+			x = expr2(definer, opcodes[i],
 			        expr_number(definer->arena, x->type,
 			                node_attribute(definer->node, names[i])
 			                        ? (double)attribute_float(definer->node, names[i])

@@ -9,13 +9,13 @@ const struct expr *integer(struct definer *definer, int64_t number)
 	return expr_integer(definer->arena, DTYPE_I64, number);
 }
 
-const struct expr *integer_of(struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b)
+const struct expr *integer_of(struct definer *definer, enum scalar opcode, const struct expr *a, const struct expr *b)
 {
-	const struct expr *expr = expr2(definer, row, a, b);
-	bool plain = a->kind == EXPR_NUMBER && a->integer == (row == SCALAR_and);
+	const struct expr *expr = expr2(definer, opcode, a, b);
+	bool plain = a->kind == EXPR_NUMBER && a->integer == (opcode == SCALAR_and);
 	if (plain
-	        && (row == SCALAR_and || row == SCALAR_add
-	                || row == SCALAR_or)) /* 1 and b, 0 + b, 0 or b: what begins a chain of them */
+	        && (opcode == SCALAR_and || opcode == SCALAR_add
+	                || opcode == SCALAR_or)) /* 1 and b, 0 + b, 0 or b: what begins a chain of them */
 		return b;
 	return a->kind == EXPR_NUMBER && b->kind == EXPR_NUMBER ? expr_fold(definer->program, expr) : expr;
 }

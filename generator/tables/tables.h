@@ -44,13 +44,13 @@ enum scalar {
 	SCALAR_COUNT
 };
 /* `cost` is in vector instructions, for the law of placement; `text` is printed into kernels. */
-struct scalar_row {
+struct scalar_entry {
 	const char *name;
 	int arity;
 	int floats, ints;
 	int cost;
 	const char *text, *error;
 };
-extern const struct scalar_row scalars[SCALAR_COUNT];
+extern const struct scalar_entry scalars[SCALAR_COUNT];
 
 #endif

@@ -38,10 +38,10 @@ struct target {
 	const char *cross_package; /* Debian's package of `cross` */
 	const char *cross; /* the cross compiler on a machine of another architecture; NULL: the machine's own */
 	const char
-	        *products;  /* rows of kernels/products.c that it has an instruction for, the best first; NULL: none */
-	int lanes;          /* floats in a vector; 1: scalar code */
-	int registers;      /* vector registers */
-	int word_registers; /* those that hold words of integers, where they are others; 0: the same */
+	        *products;   /* rows of kernels/products.c that it has an instruction for, the best first; NULL: none */
+	int lanes;           /* floats in a vector; 1: scalar code */
+	int registers;       /* vector registers */
+	int dword_registers; /* those that hold dwords, where they are others; 0: the same */
 	int fma_latency, fma_pipes;           /* cycles; fused multiply-adds started in a cycle */
 	int load_bytes, store_bytes;          /* a cycle, from and to L1 */
 	int64_t l1_bytes, l2_bytes, l3_bytes; /* a core's part of each, but all of the last */

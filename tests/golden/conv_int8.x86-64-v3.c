@@ -1,7 +1,7 @@
-/* k0_map: x.words.  c/loops.jinja, 8 lanes of int32 and scalars; blocks: all
+/* k0_map: x.dwords.  c/loops.jinja, 8 lanes of int32 and scalars; blocks: all
  * x0 <= x uint8[1,4,6,6]
  * w1 <= x_zero_one#14 uint8[]
- * y => x.words int32[1,2,8,8]
+ * y => x.dwords int32[1,2,8,8]
  */
 void conv_int8_k0_map(const unsigned char *restrict x0, const unsigned char *restrict w1, int *restrict y, long from, long to)
 {
@@ -99,8 +99,8 @@ static NOINLINE void conv_int8_k1_convolution_6x8(const int *restrict a, const i
 }
 
 /* k1_convolution: sums#15 y.  c/contraction.jinja, tile 6 x 8, 8 lanes of int32; blocks: blocks of up to 6 rows
- * x0 <= x.words int32[1,2,8,8]
- * w1 <= w.words.packed int32[144]
+ * x0 <= x.dwords int32[1,2,8,8]
+ * w1 <= w.dwords.packed int32[144]
  * w2 <= most#24 float[]
  * w3 <= least#23 float[]
  * w4 <= bias_rows#16 int32[8,1,1]

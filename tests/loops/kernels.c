@@ -148,12 +148,12 @@ static void make_resize(struct made *made, const int64_t *n)
 }
 static void make_functions(struct made *made, const int64_t *n)
 {
-	static const enum scalar rows[] = { SCALAR_exp, SCALAR_log, SCALAR_tanh, SCALAR_erf, SCALAR_gelu, SCALAR_sqrt,
-		SCALAR_abs, SCALAR_neg };
+	static const enum scalar opcodes[] = { SCALAR_exp, SCALAR_log, SCALAR_tanh, SCALAR_erf, SCALAR_gelu,
+		SCALAR_sqrt, SCALAR_abs, SCALAR_neg };
 	struct definition *x = input(made, "x", DTYPE_F32, 1, n[0], 0, 0, 0);
 	const struct expr *sum = same(made, x, 1);
-	for (size_t i = 0; i < COUNT(rows); i++)
-		sum = row2(made, i % 2 ? SCALAR_max : SCALAR_add, row1(made, rows[i], same(made, x, 1)), sum);
+	for (size_t i = 0; i < COUNT(opcodes); i++)
+		sum = row2(made, i % 2 ? SCALAR_max : SCALAR_add, row1(made, opcodes[i], same(made, x, 1)), sum);
 	sum = expr_scalar(A, SCALAR_where, row2(made, SCALAR_less, same(made, x, 1), number(made, 0.5)), sum,
 	        row2(made, SCALAR_div, sum, same(made, x, 1)));
 	output(made, map(made, "y", 1, n[0], 0, 0, 0, sum));

@@ -120,10 +120,10 @@ static int exact_hard_swish(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)
 	return mpfr_div_ui(y, y, 6, round);
 }
 
-static float row_of(enum scalar row, float a, float b, float c)
+static float row_of(enum scalar opcode, float a, float b, float c)
 {
 	float y;
-	rows_float[row](1, &a, &b, &c, &y);
+	rows_float[opcode](1, &a, &b, &c, &y);
 	return y;
 }
 static float row_elu(float x) { return row_of(SCALAR_elu, x, 1, 0); }

@@ -31,9 +31,9 @@ static void fill(void)
 
 /* ---- references ---- */
 static double r_where(double x, double y, double z) { return x == 0 ? z : y; }
-static double of_row(enum scalar row, double x, double y, double z)
+static double of_row(enum scalar opcode, double x, double y, double z)
 {
-	switch (row) {
+	switch (opcode) {
 	case SCALAR_add: return x + y;
 	case SCALAR_sub: return x - y;
 	case SCALAR_mul: return x * y;
@@ -61,13 +61,13 @@ static double of_row(enum scalar row, double x, double y, double z)
 	default: break;
 	}
 	double made; /* the others: libm's, as --math double has them */
-	rows_double[row](1, &x, &y, &z, &made);
+	rows_double[opcode](1, &x, &y, &z, &made);
 	return made;
 }
 
-static int64_t of_integer_row(enum scalar row, int64_t x, int64_t y, int64_t z)
+static int64_t of_integer_row(enum scalar opcode, int64_t x, int64_t y, int64_t z)
 {
-	switch (row) {
+	switch (opcode) {
 	case SCALAR_div: return y ? x / y : 0;
 	case SCALAR_mod: return y ? ((x % y) + y) % y : 0;
 	case SCALAR_and: return x & y;
@@ -79,22 +79,28 @@ static int64_t of_integer_row(enum scalar row, int64_t x, int64_t y, int64_t z)
 	default: break;
 	}
 	int64_t made;
-	double real = rows_double[row] ? of_row(row, (double)x, (double)y, (double)z) : NAN;
+	double real = rows_double[opcode] ? of_row(opcode, (double)x, (double)y, (double)z) : NAN;
 	if (isfinite(real))
 		return (int64_t)real;
-	rows_integer[row](1, &x, &y, &z, &made); /* what has no meaning among reals, as in x / 0 */
+	rows_integer[opcode](1, &x, &y, &z, &made); /* what has no meaning among reals, as in x / 0 */
 	return made;
 }
 
 /* Below 0 pow of floats needs whole exponents, log and sqrt no such numbers at all. */
-static bool wants_positive(enum scalar row) { return row == SCALAR_log || row == SCALAR_sqrt || row == SCALAR_pow; }
-static bool wants_negative(enum scalar row) { return row == SCALAR_exp_below; }
-static bool wants_small(enum scalar row) { return row == SCALAR_shl || row == SCALAR_shr || row == SCALAR_pow; }
+static bool wants_positive(enum scalar opcode)
+{
+	return opcode == SCALAR_log || opcode == SCALAR_sqrt || opcode == SCALAR_pow;
+}
+static bool wants_negative(enum scalar opcode) { return opcode == SCALAR_exp_below; }
+static bool wants_small(enum scalar opcode)
+{
+	return opcode == SCALAR_shl || opcode == SCALAR_shr || opcode == SCALAR_pow;
+}
 
 /* ---- the program ---- */
 struct kind {
 	char name[24];
-	enum scalar row;
+	enum scalar opcode;
 	bool integer;
 };
 static struct kind kinds[2 * SCALAR_COUNT];
@@ -132,7 +138,7 @@ static void make_rows(struct making *m)
 			if (!(integer ? scalars[row].ints : scalars[row].floats))
 				continue;
 			struct kind *kind = &kinds[kind_count++];
-			*kind = (struct kind){ .row = (enum scalar)row, .integer = integer };
+			*kind = (struct kind){ .opcode = (enum scalar)row, .integer = integer };
 			snprintf(kind->name, sizeof kind->name, "%s_%s", integer ? "i" : "f", scalars[row].name);
 			const struct expr *x = integer ? m->in[5]
 			        : wants_positive(row)  ? m->in[3]
@@ -311,23 +317,23 @@ static void judge_rows(const struct result *r)
 	float y[N];
 	int64_t z[N];
 	for (int k = 0; k < kind_count; k++) {
-		enum scalar row = kinds[k].row;
+		enum scalar opcode = kinds[k].opcode;
 		get(r, kinds[k].name, kinds[k].integer ? (void *)z : y, kinds[k].integer ? sizeof z : sizeof y);
 		for (int i = 0; i < N; i++)
 			if (kinds[k].integer) {
-				int64_t want = of_integer_row(row, row == SCALAR_where ? small[i] : p[i],
-				        wants_small(row) ? small[i] : q[i], small[i]);
+				int64_t want = of_integer_row(opcode, opcode == SCALAR_where ? small[i] : p[i],
+				        wants_small(opcode) ? small[i] : q[i], small[i]);
 				if (z[i] != want)
 					wrong(kinds[k].name, i, (double)z[i], (double)want);
 			} else
 				judge(kinds[k].name, i, y[i],
-				        of_row(row,
-				                row == SCALAR_where           ? c[i]
-				                        : wants_positive(row) ? positive[i]
-				                        : wants_negative(row) ? -positive[i]
-				                                              : a[i],
+				        of_row(opcode,
+				                opcode == SCALAR_where           ? c[i]
+				                        : wants_positive(opcode) ? positive[i]
+				                        : wants_negative(opcode) ? -positive[i]
+				                                                 : a[i],
 				                b[i], c[i]),
-				        atof(scalars[row].error));
+				        atof(scalars[opcode].error));
 	}
 }
 

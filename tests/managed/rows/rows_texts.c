@@ -194,8 +194,8 @@ static const char *render(struct build *build, const char *op, const struct targ
 	input(program, "a", &a);
 	input(program, "b", &b);
 	input(program, "c", &c);
-	enum scalar row = !strcmp(op, "add") ? SCALAR_add : !strcmp(op, "mulacc") ? SCALAR_fma : SCALAR_where;
-	made = expr_scalar(program->arena, row, a, b, row == SCALAR_add ? NULL : c);
+	enum scalar opcode = !strcmp(op, "add") ? SCALAR_add : !strcmp(op, "mulacc") ? SCALAR_fma : SCALAR_where;
+	made = expr_scalar(program->arena, opcode, a, b, opcode == SCALAR_add ? NULL : c);
 	struct definition *y = define_map(program, "y", 1, &extent, made);
 	y->is_output = true;
 	push(program->arena, &program->outputs, y);
