@@ -100,10 +100,7 @@ static bool is_leaf_body(const struct block *block) { return !block_visit(block,
 static enum visit condition_uses(void *user, struct stmt *stmt)
 {
 	int var = *(const int *)user;
-	for (int r = 0; r < stmt->range_count; r++)
-		if (index_uses(stmt->ranges[r].at, var))
-			return VISIT_END;
-	return (stmt->kind == STMT_INDEX && index_uses(stmt->at, var))
+	return stmt->range_count || (stmt->kind == STMT_INDEX && index_uses(stmt->at, var))
 	                || (stmt->value && expr_selects_on(stmt->value, var))
 	        ? VISIT_END
 	        : VISIT_PARTS;
