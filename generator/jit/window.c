@@ -55,6 +55,7 @@ static bool is_window(struct finding *f)
 		return false;
 	if (d->reduce == REDUCE_MAX) {
 		f->entry = "m_window_max";
+		f->plane = "m_plane_max";
 		return !d->start && padded_load(f, d->body, -1. / 0.);
 	}
 	if (d->reduce != REDUCE_SUM)
@@ -150,8 +151,7 @@ static bool find_variables(struct finding *f)
 	for (int i = 0; i < f->pad_count && !w_at; i++)
 		plane |= index_uses(f->pads[i].at, next);
 	if (plane) {
-		f->entry =
-		        f->plane ? arena_printf(f->b->arena, "%s_%d", f->plane, (int)index_factor(x_at, next)) : NULL;
+		f->entry = arena_printf(f->b->arena, "%s_%d", f->plane, (int)index_factor(x_at, next));
 		f->column = next;
 	} else
 		f->lane = next;
@@ -174,7 +174,11 @@ static bool find_variables(struct finding *f)
 		f->up = f->right;
 		f->right = d->rank + r;
 	}
-	return f->entry != NULL;
+	for (int v = 0; v < d->rank + d->reduced; v++)
+		if ((v == f->lane || v == f->column || v == f->row || v == f->up || v == f->right)
+		        && (index_bends(x_at, v) || index_bends(out_at, v) || (w_at && index_bends(w_at, v))))
+			return false;
+	return true;
 }
 
 /* Each pad is a row's with the upper tap, or a column's with the right one. */
@@ -234,8 +238,7 @@ static bool find_addresses(struct finding *f)
 	f->x_at = schedule_address(arena, f->x->of, f->x->at);
 	f->w_at = f->w ? schedule_address(arena, f->w->of, f->w->at) : NULL;
 	f->out_at = schedule_address(arena, f->result, with);
-	if (!identity.holds || !index_is_affine(f->x_at) || !index_is_affine(f->out_at)
-	        || (f->w_at && !index_is_affine(f->w_at)) || !find_variables(f))
+	if (!identity.holds || !find_variables(f))
 		return false;
 	if (f->w_at
 	        && ((!f->planes && index_factor(f->w_at, f->lane) != 1) || factor_of(f->w_at, f->row)
