@@ -39,12 +39,16 @@ def plane(draw):
     kernel = draw.choice(((3, 3), (3, 3), (1, 3), (3, 2), (5, 5)))
     if min(height, width) < max(kernel):
         height = width = 9
-    how = attributes(draw, kernel, height, width)
+    if draw.random() < 0.3:                               # few rows, of many vectors
+        height, width, kernel = draw.randrange(1, 4), draw.randrange(60, 300), (1, draw.randrange(2, 16))
+    how, each = attributes(draw, kernel, height, width), draw.choice((1, 1, 2, 3))
     inputs = "float[1,%d,%d,%d] x" % (channels, height, width)
-    numbers = [("w", (channels, 1) + kernel), ("b", (channels,))]
-    step = draw.choice(("y = Conv<%s, group=%d> (x, w, b)", "t = Conv<%s, group=%d> (x, w, b)\ny = Relu (t)", "t = Conv<%s, group=%d> (x, w)\ny = Add (t, t)", "pool"))
+    numbers = [("w", (channels * each, 1) + kernel), ("b", (channels * each,))]
+    step = draw.choice(("maximum", "y = Conv<%s, group=%d> (x, w, b)", "t = Conv<%s, group=%d> (x, w, b)\ny = Relu (t)", "t = Conv<%s, group=%d> (x, w)\ny = Add (t, t)", "pool"))
     if step == "pool":
         return inputs, numbers, "y = AveragePool<%s, count_include_pad=1> (x)" % how.split(", dilations")[0]
+    if step == "maximum":
+        return inputs, numbers, "y = MaxPool<%s> (x)" % how
     return inputs, numbers, step % (how, channels)
 
 
