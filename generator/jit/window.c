@@ -9,7 +9,7 @@ struct finding {
 	struct definition *root, *result;
 	const struct expr *x, *w, *value; /* loads; the result over the root, or NULL */
 	const struct range *pads;
-	int pad_count, lane, row, column, up, right; /* variables; -1: of extent 1 */
+	int pad_count, lane, row, column, depth, up, right, deep; /* variables; -1: of extent 1 */
 	const char *entry,
 	        *plane; /* of the menu: lanes are channels, or columns of one channel (NULL: no such entry) */
 	const struct index *x_at, *w_at, *out_at;
@@ -137,7 +137,7 @@ static bool find_variables(struct finding *f)
 	int next = -1;
 	const struct definition *d = f->root;
 	const struct index *x_at = f->x_at, *w_at = f->w_at, *out_at = f->out_at;
-	f->lane = f->row = f->column = f->up = f->right = -1;
+	f->lane = f->row = f->column = f->depth = f->up = f->right = f->deep = -1;
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] > 1 && index_factor(out_at, v) == 1 && index_factor(x_at, v) == 1)
 			next = v;
@@ -169,56 +169,66 @@ static bool find_variables(struct finding *f)
 	for (int r = 0, count = 0; r < d->reduced; r++) {
 		if (d->reduced_extents[r] == 1)
 			continue;
-		if (count++ == 2)
+		if (count++ == (plane ? 3 : 2))
 			return false;
+		f->deep = f->up;
 		f->up = f->right;
 		f->right = d->rank + r;
 	}
 	for (int v = 0; v < d->rank + d->reduced; v++)
-		if ((v == f->lane || v == f->column || v == f->row || v == f->up || v == f->right)
+		if ((v == f->lane || v == f->column || v == f->row || v >= d->rank)
 		        && (index_bends(x_at, v) || index_bends(out_at, v) || (w_at && index_bends(w_at, v))))
 			return false;
 	return true;
 }
 
-/* Each pad is a row's with the upper tap, or a column's with the right one. */
+/* The output's variable and the tap of a row, of a column, and of an image of an axis more. */
+enum { ROWS, COLUMNS, IMAGES };
+static bool uses(const struct index *at, int var) { return var >= 0 && index_uses(at, var); }
+
+/* Each pad is of one of them; that of images has an output's variable that is nobody else's. */
 static bool set_pads(struct finding *f)
 {
-	const struct range *row = NULL, *column = NULL;
+	static const char *const names[][5] = { { "row_move", "row_step", "row_base", "row_from", "row_to" },
+		{ "column_move", "column_step", "column_base", "column_from", "column_to" },
+		{ "deep_move", "deep_step", "deep_base", "deep_from", "deep_to" } };
+	const struct range *pads[COUNT(names)] = { 0 };
 	const struct definition *d = f->root;
 	for (int i = 0; i < f->pad_count; i++) {
 		const struct index *at = f->pads[i].at;
-		bool of_row = (f->row >= 0 && index_uses(at, f->row)) || (f->up >= 0 && index_uses(at, f->up));
-		bool of_column =
-		        (f->column >= 0 && index_uses(at, f->column)) || (f->right >= 0 && index_uses(at, f->right));
-		if (!index_is_affine(at) || of_row == of_column || (of_row ? row : column))
+		bool row = uses(at, f->row) || uses(at, f->up), column = uses(at, f->column) || uses(at, f->right);
+		int of = row ? ROWS : column ? COLUMNS : IMAGES;
+		if (!index_is_affine(at) || (row && column) || (of != IMAGES && uses(at, f->deep)) || pads[of]
+		        || (of == IMAGES && !uses(at, f->deep)))
 			return false;
+		for (int v = 0; v < d->rank && of == IMAGES; v++)
+			f->depth = index_uses(at, v) ? v : f->depth;
+		const int outs[] = { f->row, f->column, f->depth }, taps[] = { f->up, f->right, f->deep };
 		for (int v = 0; v < d->rank; v++)
-			if (index_uses(at, v) && v != (of_row ? f->row : f->column))
+			if (index_uses(at, v) && v != outs[of])
 				return false;
-		if (factor_of(at, of_row ? f->row : f->column) < 0 || factor_of(at, of_row ? f->up : f->right) < 0)
+		if (factor_of(at, outs[of]) < 0 || factor_of(at, taps[of]) < 0)
 			return false;
-		*(of_row ? &row : &column) = &f->pads[i];
+		pads[of] = &f->pads[i];
 	}
-	for (int i = 0; i < 2; i++) {
-		const struct range *pad = i ? column : row;
-		static const char *const names[2][5] = { { "row_move", "row_step", "row_base", "row_from", "row_to" },
-			{ "column_move", "column_step", "column_base", "column_from", "column_to" } };
-		set_int(f, names[i][0], pad ? factor_of(pad->at, i ? f->column : f->row) : 0);
-		set_int(f, names[i][1], pad ? factor_of(pad->at, i ? f->right : f->up) : 0);
+	const int outs[] = { f->row, f->column, f->depth }, taps[] = { f->up, f->right, f->deep };
+	for (int i = 0; i < (int)COUNT(names); i++) {
+		const struct range *pad = pads[i];
+		set_int(f, names[i][0], pad ? factor_of(pad->at, outs[i]) : 0);
+		set_int(f, names[i][1], pad ? factor_of(pad->at, taps[i]) : 0);
 		set_int(f, names[i][2], pad ? pad->at->constant : 0);
 		set_int(f, names[i][3], pad ? pad->from : 0);
 		set_int(f, names[i][4], pad ? pad->to : 1);
 	}
 	/* A column that never moves, but whose taps may be gone, has no range of outputs that are whole. */
-	return !(column && !factor_of(column->at, f->column));
+	return !(pads[COLUMNS] && !factor_of(pads[COLUMNS]->at, f->column));
 }
 
 /* Addresses stand at the first row, column, channel and tap. */
 static const char *base_of(struct finding *f, const struct definition *of, const struct index *at)
 {
 	const struct index *with[MAX_VARS] = { 0 };
-	const int vars[] = { f->lane, f->column, f->up, f->right, f->row };
+	const int vars[] = { f->lane, f->column, f->up, f->right, f->deep, f->row };
 	for (size_t i = 0; i < COUNT(vars); i++)
 		if (vars[i] >= 0)
 			with[vars[i]] = index_constant(f->b->arena, 0);
@@ -269,7 +279,7 @@ static bool find_ending(struct finding *f, const struct dims *d)
 		f->plain = index_is_affine(f->add_at) && index_factor(f->add_at, f->planes ? f->column : f->lane) == 1
 		        && add->of != f->root;
 	}
-	return f->plain || !f->planes;
+	return true;
 }
 
 static void add_operands(struct finding *f)
@@ -278,6 +288,7 @@ static void add_operands(struct finding *f)
 	set(f, f->moving, "x", base_of(f, f->x->of, x_at));
 	set(f, f->planes ? f->moving : f->fixed, "w", w_at ? base_of(f, f->w->of, w_at) : "0");
 	set(f, f->moving, "start", f->start.at);
+	set(f, f->moving, "deep_at", f->depth < 0 ? "0" : f->b->printer.names[f->depth]);
 	const struct {
 		const char *name;
 		int64_t value;
@@ -286,12 +297,14 @@ static void add_operands(struct finding *f)
 		{ "x_right", factor_of(x_at, f->right) }, { "w_up", w_at ? factor_of(w_at, f->up) : 0 },
 		{ "w_right", w_at ? factor_of(w_at, f->right) : 0 }, { "columns", extent_of(f->root, f->column) },
 		{ "channels", extent_of(f->root, f->lane) }, { "up", extent_of(f->root, f->up) },
-		{ "right", extent_of(f->root, f->right) }, { "act", f->plain && f->ending.relu } };
+		{ "right", extent_of(f->root, f->right) }, { "deep", extent_of(f->root, f->deep) },
+		{ "x_deep", factor_of(x_at, f->deep) }, { "w_deep", w_at ? factor_of(w_at, f->deep) : 0 },
+		{ "act", f->plain && f->ending.relu } };
 	for (size_t i = 0; i < COUNT(sizes); i++)
 		set_int(f, sizes[i].name, sizes[i].value);
 }
 
-/* Where the outputs go: to their place, or a row of them to scratch, which calls pass on. */
+/* Where the outputs go: to their place, or some rows of them to scratch, which calls pass on. */
 static struct value add_result(struct finding *f, const struct dims *d)
 {
 	struct blocks *b = f->b;
@@ -306,18 +319,31 @@ static struct value add_result(struct finding *f, const struct dims *d)
 		set_int(f, "out_column", factor_of(out_at, f->column));
 		return calls;
 	}
-	const char *const *names = b->printer.names, *scratch = blocks_scratch(b, d->rows_most * d->n_most, NULL);
+	const char *const *names = b->printer.names;
+	const char *scratch = blocks_scratch(b, d->rows_most * d->n_most, NULL);
 	set(f, f->moving, "out", scratch);
-	set_int(f, "out_row", 0);
-	set_int(f, "out_column", d->n_most);
-	f->sums = (struct operand){ scratch, f->column >= 0 ? d->n_most : 0, 1, false, false };
+	set_int(f, "out_row", f->planes ? d->n_most : 0);
+	set_int(f, "out_column", f->planes ? 1 : d->n_most);
+	f->sums = (struct operand){ scratch, d->row >= 0 ? d->n_most : 0, 1, false, false };
 	b->list = calls;
-	/* the row's first column and channel: their variables stand at 0 */
-	blocks_let(b, "long", names[f->lane], "0");
-	if (f->column >= 0)
+	/* the first column and channel of the rows: their variables stand at 0 */
+	blocks_let(b, "long", names[d->lane], "0");
+	if (!f->planes && f->column >= 0)
 		blocks_let(b, "long", names[f->column], "0");
 	blocks_store(b, f->value, d, expr_load_own(b->arena, f->result));
 	return calls;
+}
+
+/* What an epilogue takes at once: a row of columns and channels; of planes so many rows as fit a block. */
+static struct dims dims_of(const struct finding *f)
+{
+	struct arena *arena = f->b->arena;
+	int row = f->planes ? f->row : f->column, lane = f->planes ? f->column : f->lane;
+	int64_t rows = extent_of(f->root, row), lanes = extent_of(f->root, lane);
+	if (f->planes && rows * lanes > JIT_BLOCK)
+		rows = JIT_BLOCK / 4 > lanes ? JIT_BLOCK / lanes / 4 * 4 : 1;
+	return (struct dims){ row, lane, f->planes ? "some" : arena_printf(arena, "%" PRId64, rows),
+		arena_printf(arena, "%" PRId64, lanes), rows, lanes };
 }
 
 bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
@@ -334,9 +360,7 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	b->place = address_of_root;
 	b->user = &f;
 	b->list = value_list(arena);
-	int64_t columns = extent_of(f.root, f.column), channels = extent_of(f.root, f.lane);
-	struct dims d = { f.column, f.lane, arena_printf(arena, "%" PRId64, columns),
-		arena_printf(arena, "%" PRId64, channels), columns, channels };
+	struct dims d = dims_of(&f);
 	if (!find_ending(&f, &d))
 		return false;
 	add_operands(&f);
@@ -355,6 +379,8 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	value_dict_set(out->value, "entry", value_string(f.entry));
 	value_dict_set(out->value, "rows", value_int(extent_of(f.root, f.row)));
 	value_dict_set(out->value, "row", value_string(f.row >= 0 ? names[f.row] : "row"));
+	value_dict_set(out->value, "step", value_int(f.planes ? d.rows_most : 1));
+	value_dict_set(out->value, "apart", value_int(f.planes ? d.n_most : 0));
 	value_dict_set(out->value, "result", calls);
 	out->scratch = b->scratch_most;
 	return !b->cannot;
