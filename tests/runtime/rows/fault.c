@@ -121,15 +121,35 @@ static void *allocate(void *user, size_t bytes)
 	return memory;
 }
 
-/* What is given back is poison, and stays so for a while: who still looks at it finds no pointer. */
+/* What is given back is poison, and stays so for a while: who still looks at it finds no pointer, and who still writes
+ * to it is found. */
+enum { POISON = 0xA5, KEPT = 256 };
+static void *_Atomic kept[KEPT];
+static _Atomic bool spoiled;
+
+static void let_go(void *memory)
+{
+	const unsigned char *bytes = memory;
+	size_t size = memory ? malloc_usable_size(memory) : 0;
+	if (size && (bytes[0] != POISON || memcmp(bytes, bytes + 1, size - 1)))
+		atomic_store(&spoiled, true);
+	__real_free(memory);
+}
+
 static void release(void *user, void *memory)
 {
-	static void *_Atomic kept[256];
 	static _Atomic uint32_t next;
 	(void)user;
 	atomic_fetch_sub(&blocks, 1);
-	memset(memory, 0xA5, malloc_usable_size(memory));
-	__real_free(atomic_exchange(&kept[atomic_fetch_add(&next, 1) % 256], memory));
+	memset(memory, POISON, malloc_usable_size(memory));
+	let_go(atomic_exchange(&kept[atomic_fetch_add(&next, 1) % KEPT], memory));
+}
+
+bool fault_spoiled(void)
+{
+	for (int i = 0; i < KEPT; i++)
+		let_go(atomic_exchange(&kept[i], NULL));
+	return atomic_load(&spoiled);
 }
 
 void fault_options(struct ingot_runtime_options *options)
@@ -141,6 +161,9 @@ void fault_options(struct ingot_runtime_options *options)
 	options->allocate = allocate;
 	options->release = release;
 }
+
+static struct gate *_Atomic slab_gate;
+void fault_stand_at_slab(struct gate *gate) { atomic_store(&slab_gate, gate); }
 
 #define DUE(text) \
 	if (due()) { \
@@ -160,6 +183,9 @@ static enum ingot_status f_open(const struct ingot_backend_options *o, void **s,
 static enum ingot_status f_device(void *s, int n, void **d, char *t) { DUE(t) return real->device_open(s, n, d, t); }
 static enum ingot_status f_slab(void *d, size_t b, size_t a, enum ingot_slab_mode m, void **s, char *t)
 {
+	struct gate *gate = atomic_exchange(&slab_gate, NULL);
+	if (gate)
+		gate_stand(gate);
 	DUE(t) return real->slab_alloc(d, b, a, m, s, t);
 }
 static enum ingot_status f_queue(void *d, struct ingot_queue *o, void **q, char *t)

@@ -15,6 +15,9 @@ void fault_libc(bool);
 long fault_libc_blocks(void); /* blocks of the C library that the program holds, and its threads */
 long fault_threads(void);
 long fault_blocks(void);                                                 /* blocks of the runtime that are allocated */
+bool fault_spoiled(void); /* a block of the runtime was written to after it was given back */
+/* The next slab that a backend is asked for stands at the gate first, in the thread that wants it; NULL: none does. */
+void fault_stand_at_slab(struct gate *);
 void fault_options(struct ingot_runtime_options *);                      /* our allocator */
 const struct ingot_backend *fault_backend(const struct ingot_backend *); /* the same with calls that may fail */
 #endif

@@ -179,11 +179,13 @@ static void trial_run(const struct row *row, const char *device)
 		check_failed(__FILE__, __LINE__, "blocks were lost, or the lock");
 	if (fault_blocks())
 		check_failed(__FILE__, __LINE__, "memory was lost");
+	if (fault_spoiled())
+		check_failed(__FILE__, __LINE__, "memory was written to after it was given back");
 	if (fault_libc_blocks() || fault_threads())
 		check_failed(__FILE__, __LINE__, "memory of the C library was lost, or a thread");
 }
 
-static int gate_run(void *argument)
+int gate_stand(void *argument)
 {
 	struct gate *gate = argument;
 	atomic_store(&gate->entered, 1);
@@ -199,7 +201,8 @@ void gate_hold(struct trial *trial, struct gate *gate, struct ingot_stream strea
 		gates[gate_count++] = gate;
 	if (trial->in_place || trial->lazy)
 		atomic_store(&gate->open, 1);
-	OK(ingot_task_submit(stream, &(struct ingot_task){ .name = "gate", .run = gate_run, .argument = gate }, NULL));
+	OK(ingot_task_submit(
+	        stream, &(struct ingot_task){ .name = "gate", .run = gate_stand, .argument = gate }, NULL));
 	/* Behind what failed on the stream it never begins. */
 	for (int rounds = 0; !trial->lazy && !atomic_load(&gate->entered); rounds++) {
 		usleep(100);

@@ -51,6 +51,7 @@ struct gate {
 	_Atomic int entered, open, left;
 };
 void gate_hold(struct trial *, struct gate *, struct ingot_stream);
+int gate_stand(void *gate); /* what the task does, in any thread; 0 */
 void gate_open(struct gate *);
 pthread_t gate_open_soon(struct gate *); /* by a thread, to be joined, in 20 ms */
 struct ingot_stream other_stream(struct trial *);

@@ -1,6 +1,7 @@
 /* rows_meaning.c: small faults of meaning that nothing else sees (semantic.py): an edge, a reference or a reader too few,
  * an early signal; each behind work that takes its time. */
 #include <unistd.h>
+#include "fault.h"
 #include "rows.h"
 
 static struct ingot_context context_on(struct ingot_stream stream)
@@ -40,15 +41,6 @@ struct running {
 	struct ingot_event done;
 };
 
-static int stand(void *argument)
-{
-	struct gate *gate = argument;
-	atomic_store(&gate->entered, 1);
-	while (!atomic_load(&gate->open))
-		usleep(100);
-	return 0;
-}
-
 /* A task that writes the node, and has begun. */
 static void begin(struct trial *t, struct running *r, struct ingot_context context, struct ingot_node node)
 {
@@ -56,7 +48,8 @@ static void begin(struct trial *t, struct running *r, struct ingot_context conte
 	if (!t->threads)
 		atomic_store(&r->gate.open, 1);
 	OK(ingot_task_submit(t->stream,
-	        &(struct ingot_task){ .run = stand, .argument = &r->gate, .uses = &r->use, .use_count = 1 }, &r->done));
+	        &(struct ingot_task){ .run = gate_stand, .argument = &r->gate, .uses = &r->use, .use_count = 1 },
+	        &r->done));
 	while (t->threads && !atomic_load(&r->gate.entered))
 		usleep(100);
 }
@@ -173,11 +166,132 @@ static void closed_behind_nobody(struct trial *t)
 	}
 }
 
+/* ---- another thread that is in a call, without the lock ---- */
+
+struct placer {
+	struct trial *t;
+	struct gate gate;
+	struct ingot_node node;
+	enum ingot_status status;
+	_Atomic bool over;
+	pthread_t thread, opener;
+};
+
+static void *place(void *argument)
+{
+	struct placer *placer = argument;
+	placer->status = ingot_context_place(placer->t->context, &placer->node, 1);
+	atomic_store(&placer->over, true);
+	return NULL;
+}
+
+/* It stands where it asks the device for memory, and goes on in a while. */
+static void placer_begin(struct trial *t, struct placer *placer)
+{
+	*placer = (struct placer){ .t = t, .node = node_f32(t, "x", 16) };
+	fault_stand_at_slab(&placer->gate);
+	CHECK(!pthread_create(&placer->thread, NULL, place, placer));
+	while (!atomic_load(&placer->gate.entered) && !atomic_load(&placer->over))
+		usleep(100);
+	fault_stand_at_slab(NULL);
+	placer->opener = gate_open_soon(&placer->gate);
+}
+
+static void placer_end(struct placer *placer)
+{
+	CHECK(!pthread_join(placer->opener, NULL) && !pthread_join(placer->thread, NULL));
+	CHECK(atomic_load(&placer->gate.entered));
+}
+
+/* A device goes when nobody places anything on it. */
+static void closed_behind_placing(struct trial *t)
+{
+	struct placer placer;
+	placer_begin(t, &placer);
+	enum ingot_status status = ingot_device_close(t->device);
+	bool placed = atomic_load(&placer.gate.left);
+	placer_end(&placer);
+	OK(status);
+	CHECK(placed && (!placer.status || placer.status == INGOT_STALE));
+}
+
+/* A node that another thread is placing has a place already. */
+static void adopted_behind_placing(struct trial *t)
+{
+	static _Alignas(64) float own[16];
+	struct placer placer;
+	placer_begin(t, &placer);
+	enum ingot_status status = ingot_context_adopt(t->context, placer.node, own, sizeof own);
+	placer_end(&placer);
+	OK(placer.status);
+	FAILS(INGOT_PRESENT, status);
+}
+
+enum { MANY = 1 << 20 };
+
+struct setter {
+	struct ingot_node node;
+	double *values;
+	enum ingot_status status;
+	_Atomic bool over;
+};
+
+static void *set_all(void *argument)
+{
+	struct setter *setter = argument;
+	setter->status = ingot_node_set_all(setter->node, setter->values, MANY);
+	atomic_store(&setter->over, true);
+	return NULL;
+}
+
+/* A task writes a part of what another thread just gives other values: what goes up of the rest is all of these. */
+static void part_behind_values(struct trial *t)
+{
+	struct setter setter = { .values = malloc(MANY * sizeof(double)) };
+	struct ingot_node part;
+	float *got = calloc(MANY, sizeof *got);
+	pthread_t thread;
+	t->options.automatic_transfers = true;
+	trial_reopen(t);
+	setter.node = node_f32(t, "x", MANY);
+	OK(ingot_node_slice(setter.node, 0, 4, &part));
+	CHECK(setter.values && got);
+	OK(ingot_context_place(t->context, &setter.node, 1));
+	for (int round = 1; round < 4; round++) {
+		struct ingot_use use = { .context = t->context, .node = part, .write = true };
+		struct ingot_device device;
+		uint32_t devices = 1;
+		enum ingot_status status = INGOT_OK;
+		OK(ingot_write(t->context, setter.node, got, MANY * sizeof *got, NULL));
+		OK(ingot_stream_await(t->stream));
+		for (int i = 0; i < MANY; i++)
+			setter.values[i] = round;
+		atomic_store(&setter.over, false);
+		CHECK(!pthread_create(&thread, NULL, set_all, &setter));
+		while (devices && !status && !atomic_load(&setter.over)) /* until the host has the newest */
+			status = ingot_node_devices(setter.node, &device, 1, &devices);
+		status = status
+		        ? status
+		        : ingot_task_submit(t->stream, &(struct ingot_task){ .uses = &use, .use_count = 1 }, NULL);
+		CHECK(!pthread_join(thread, NULL));
+		OK(status);
+		OK(setter.status);
+		OK(ingot_read(t->context, setter.node, got, MANY * sizeof *got, NULL));
+		OK(ingot_stream_await(t->stream));
+		CHECK(got[MANY / 2] == (float)round && got[MANY - 1] == (float)round);
+	}
+	free(setter.values);
+	free(got);
+}
+
 const struct row rows_meaning[] = {
 	{ "H12", "ingot_kernel_launch", "launch_then_read", launch_then_read, NULL, "sync multicore lazy mock" },
 	{ "E5", "ingot_writer_streams", "running_is_not_done", running_is_not_done, NULL, NULL },
 	{ "A13", "ingot_stream_close", "forgone_between", forgone_between, NULL, "multicore mock cuda" },
 	{ "B2", "ingot_pool_adopt", "adopted_again", adopted_again, NULL, "sync multicore" },
 	{ "B10", "ingot_library_close", "closed_behind_nobody", closed_behind_nobody, NULL, "multicore mock" },
+	{ "H14", "ingot_device_close", "closed_behind_placing", closed_behind_placing, NULL, NULL },
+	{ "B12", "ingot_context_adopt", "adopted_behind_placing", adopted_behind_placing, NULL, "sync multicore" },
+	{ "D10", "ingot_task_submit", "part_behind_values", part_behind_values, NULL, "sync multicore mock" },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };
