@@ -165,8 +165,13 @@ void fault_options(struct ingot_runtime_options *options)
 static struct gate *_Atomic slab_gate;
 void fault_stand_at_slab(struct gate *gate) { atomic_store(&slab_gate, gate); }
 
+static _Atomic int calls_left;
+void fault_call(int n) { atomic_store(&calls_left, n); }
+
+static bool call_due(void) { return atomic_load(&calls_left) > 0 && atomic_fetch_sub(&calls_left, 1) == 1; }
+
 #define DUE(text) \
-	if (due()) { \
+	if (due() || call_due()) { \
 		snprintf(text, INGOT_BACKEND_TEXT, "a failure on purpose"); \
 		return INGOT_DEVICE; \
 	}

@@ -7,6 +7,7 @@ void fault_plant(int n);        /* 0: none */
 void fault_plant_driver(int n); /* so with the n-th call of the driver that stands in for NVIDIA's */
 /* So many calls of that name from now on, and no failure to excuse; NULL: none.  Whether the driver is that one. */
 bool fault_driver(const char *name, int count);
+void fault_call(int n); /* so with the n-th call of the backend alone, and no check excuses it; 0: none */
 bool fault_happened(void);
 bool fault_here(void);   /* in this thread */
 void fault_forget(void); /* none is planted, and none has happened */
