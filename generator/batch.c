@@ -353,7 +353,7 @@ struct part *batch_lower(struct build *build, const struct options *common, cons
 		options[m] = *common;
 		options[m].model =
 		        model_argument(build->arena, m < before ? common->after.at[m] : files[m - before], &said[m]);
-		options[m].some = all > 1;
+		options[m].some = all > 1 || common->cuts.count;
 		if (m < before) {
 			options[m].modes.count = 0; /* those are of what is made now */
 			call_graph(build, options, before, m, said[m]);
@@ -370,6 +370,8 @@ struct part *batch_lower(struct build *build, const struct options *common, cons
 		fail(build, EXIT_USAGE, NULL, "--share %s: is for several models in one library", *common->shares.at);
 	for (int m = 0; m < all; m++)
 		model_prepare(models[m]);
+	if (common->cuts.count)
+		model_cut(models[0]);
 	for (int m = 0; m < all; m++)
 		model_define(models[m]);
 	batch_settle(models, all);

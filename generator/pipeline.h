@@ -36,6 +36,8 @@ struct options {
 	VECTOR(const char *) shares; /* of several graphs: tensors of these names are one, whatever they are */
 	/* Models of libraries that were made before: what they compute on their way can be computed again here. */
 	VECTOR(const char *) after;
+	VECTOR(const char *) cuts; /* tensors where the graph is cut into parts … */
+	int part;                  /* … of which this is one */
 	const char *declared;  /* "exact": a declared shape that the graph contradicts is refused; else it is a hint */
 	const char *templates; /* folder whose templates come before the embedded ones; NULL: none */
 	int64_t pool_cap;      /* the largest pool of a module, and the largest tensor; 0: any */
@@ -78,6 +80,7 @@ struct model *model_read(struct build *, const struct options *); /* and binds t
 /* The same from memory, which must stay as long as the build; options->model is for messages. */
 struct model *model_read_memory(struct build *, const struct options *, const void *bytes, size_t count);
 void model_prepare(struct model *); /* all dims bound: infers, folds, simplifies */
+void model_cut(struct model *);     /* cut.c: of a prepared graph, only the part that the options say */
 void model_define(struct model *);  /* graph -> definitions */
 void model_lower(struct model *);   /* definitions -> kernels, for options->target */
 

@@ -130,7 +130,7 @@ static json_t *sharing_json(const struct package *package)
 	return list;
 }
 
-static void report(const struct cli *cli, const struct package *package, const char *directory)
+static void report(const struct cli *cli, const struct package *package, const char *directory, json_t *list)
 {
 	int64_t kernels = 0, workspace = 0, live = 0, weights = 0;
 	for (int p = 0; p < package->part_count; p++) {
@@ -147,7 +147,7 @@ static void report(const struct cli *cli, const struct package *package, const c
 		        (json_int_t)live, "weights_bytes", (json_int_t)weights);
 		if (package->part_count > 1 && !package->cpus)
 			json_object_set_new(out, "shared", sharing_json(package));
-		cli_print_json(out, stdout);
+		json_array_append_new(list, out);
 	} else
 		printf("%s: %" PRId64 " kernels, workspace %" PRId64 " bytes, weights %" PRId64 " bytes, for %s\n",
 		        directory, kernels, workspace, weights, cpus_text(cli->build, cli));
@@ -165,6 +165,8 @@ static void report(const struct cli *cli, const struct package *package, const c
 struct making {
 	struct emit emit;
 	struct package package;
+	const char *directory;
+	int64_t weights_bytes;
 	struct nvrtc *nvrtc;
 	struct image *images;
 	int judged; /* so many images are made to judge the kernels of a model; where it is the only one, that is all */
@@ -213,54 +215,174 @@ static void add_images(struct cli *cli, struct making *making)
 	cli->options.judge_user = making;
 }
 
-static void run(struct cli *cli)
+/* ---- --cut: a library for each part, and what lies between them ---- */
+
+static json_t *names_json(struct arena *arena, const struct tensor *const *tensors, size_t count)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, json_string(text_clean(arena, tensors[i]->name)));
+	return list;
+}
+
+static json_t *readers_json(const struct making *makings, int count, const char *name)
+{
+	json_t *list = json_array();
+	for (int p = 0; p < count; p++) {
+		const struct graph *graph = makings[p].package.parts->graph;
+		for (size_t i = 0; i < graph->inputs.count; i++)
+			if (graph->inputs.at[i]->name == name)
+				json_array_append_new(list, json_integer(p));
+	}
+	return list;
+}
+
+static json_t *border_json(const struct making *makings, int count, int from, const struct tensor *tensor)
+{
+	json_t *dims = json_array();
+	for (int d = 0; d < tensor->rank; d++)
+		json_array_append_new(dims, json_integer(tensor->dims[d].extent));
+	return json_pack("{s:o,s:s,s:o,s:i,s:o}", "name",
+	        json_string(text_clean(tensor->graph->build->arena, tensor->name)), "type", dtypes[tensor->type].text,
+	        "dims", dims, "from", from, "to", readers_json(makings, count, tensor->name));
+}
+
+static void write_parts(
+        struct build *build, const struct making *makings, int count, const char *name, const char *directory)
+{
+	json_t *parts = json_array(), *tensors = json_array();
+	for (int p = 0; p < count; p++) {
+		const struct graph *graph = makings[p].package.parts->graph;
+		json_array_append_new(parts,
+		        json_pack("{s:s,s:o,s:o}", "name", makings[p].package.name, "inputs",
+		                names_json(build->arena, (const struct tensor *const *)graph->inputs.at,
+		                        graph->inputs.count),
+		                "outputs",
+		                names_json(build->arena, (const struct tensor *const *)graph->outputs.at,
+		                        graph->outputs.count)));
+		for (size_t i = 0; i < graph->outputs.count; i++) {
+			json_t *border = border_json(makings, count, p, graph->outputs.at[i]);
+			if (json_array_size(json_object_get(border, "to")))
+				json_array_append(tensors, border);
+			json_decref(border);
+		}
+	}
+	json_t *manifest = json_pack("{s:o,s:o}", "parts", parts, "tensors", tensors);
+	char *text = json_dumps(manifest, JSON_INDENT(2));
+	const char *lines = arena_printf(build->arena, "%s\n", text);
+	struct file_set *files = file_set_new(build, directory);
+	file_set_add(files, arena_printf(build->arena, "%s_parts.json", name), lines, strlen(lines));
+	file_set_commit(files);
+	free(text);
+	json_decref(manifest);
+}
+
+static void check_cut(const struct cli *cli)
+{
+	if (cli->argument_count > 1 || cli->cpus.count > 1 || cli->options.shares.count || cli->options.after.count
+	        || cli->states.count || cli->merges.count)
+		fail(cli->build, EXIT_USAGE, NULL,
+		        "--cut goes with one model and one CPU, without --share, --after, --state and --merge");
+}
+
+/* ---- all of it ---- */
+
+static void check_run(struct cli *cli, bool cuda, bool managed)
 {
 	struct build *build = cli->build;
 	if (cli->large && cli->options.pool_cap)
 		fail(build, EXIT_USAGE, NULL, "--large-models goes without --pool-cap");
 	if (!cli->large && !cli->options.pool_cap)
 		cli->options.pool_cap = (int64_t)INGOT_PLAN_CAP_32;
-	bool cuda = cli_takes_cuda(cli), managed = cli->profile && !strcmp(cli->profile, "managed");
 	if (cuda && cli->schedule && strcmp(cli->schedule, "steps"))
 		fail(build, EXIT_USAGE, NULL,
 		        "--target cuda: routines are schedules of kernels (--schedule steps, the default there)");
 	if (!managed && (cli->schedule || cli->no_hosted || cli->merges.count))
 		fail(build, EXIT_USAGE, NULL, "--schedule, --no-hosted and --merge are for --profile managed");
 	check_library(cli, cuda, managed);
-	if (cli->log)
-		cli->options.target = logging_target(build, cli);
+	if (cli->options.cuts.count)
+		check_cut(cli);
+}
+
+/* The graphs of a library, as kernels. */
+static void lower_all(struct cli *cli, struct making *making, bool cuda)
+{
+	struct build *build = cli->build;
+	struct package *package = &making->package;
+	bool cpus = cli->cpus.count > 1, managed = cli->profile && !strcmp(cli->profile, "managed");
 	struct state_pair *states = arena_new_array(build->arena, struct state_pair, cli->states.count + 1);
 	for (size_t i = 0; i < cli->states.count; i++)
 		states[i] = (struct state_pair){ cli->states.at[i].name, cli->states.at[i].path };
-	bool cpus = cli->cpus.count > 1;
-	struct making making = {
-		.emit = { .build = build, .arena = build->arena, .target = cli->options.target, .templates = options_templates(build, &cli->options) },
-		.package = {
-			.cpus = cpus, .threads = cli->options.threads, .options = words_of(build, cli, cuda), .managed = managed, .cflags = cli->cflags,
-			.exported = cli->shared, .no_hosted = cli->no_hosted, .weights = weights_of(cli, managed),
-			.steps = cuda || (cli->schedule && !strcmp(cli->schedule, "steps")), .merges = cli->merges.at, .merge_count = cli->merges.count,
-			.states = states, .state_count = cli->states.count, .jobs = 2, .progress = progress,
-		},
+	making->emit = (struct emit){ .build = build,
+		.arena = build->arena,
+		.target = cli->options.target,
+		.templates = options_templates(build, &cli->options) };
+	*package = (struct package){
+		.cpus = cpus,
+		.threads = cli->options.threads,
+		.options = words_of(build, cli, cuda),
+		.managed = managed,
+		.cflags = cli->cflags,
+		.exported = cli->shared,
+		.no_hosted = cli->no_hosted,
+		.weights = weights_of(cli, managed),
+		.steps = cuda || (cli->schedule && !strcmp(cli->schedule, "steps")),
+		.merges = cli->merges.at,
+		.merge_count = cli->merges.count,
+		.states = states,
+		.state_count = cli->states.count,
+		.jobs = 2,
+		.progress = progress,
+		.weights_bytes = &making->weights_bytes,
 	};
-	struct package *package = &making.package;
 	if (cuda)
-		add_images(cli, &making);
-	int part_count = cpus ? (int)cli->cpus.count : cli->argument_count;
-	const struct part *parts = cpus ? cpus_lower(build, &cli->options, cli->arguments[0], cli->cpus.at, part_count)
-	                                : batch_lower(build, &cli->options, cli->arguments, cli->argument_count);
-	const char *name = cli->argument_count > 1 ? cli->options.name : cpus ? parts->routine : parts->name;
+		add_images(cli, making);
+	package->part_count = cpus ? (int)cli->cpus.count : cli->argument_count;
+	package->parts = cpus ? cpus_lower(build, &cli->options, cli->arguments[0], cli->cpus.at, package->part_count)
+	                      : batch_lower(build, &cli->options, cli->arguments, cli->argument_count);
+	package->name = making->emit.name = cli->argument_count > 1 ? cli->options.name
+	        : cpus                                              ? package->parts->routine
+	                                                            : package->parts->name;
+}
+
+static void run(struct cli *cli)
+{
+	struct build *build = cli->build;
+	bool cuda = cli_takes_cuda(cli), managed = cli->profile && !strcmp(cli->profile, "managed");
+	check_run(cli, cuda, managed);
+	if (cli->log)
+		cli->options.target = logging_target(build, cli);
+	int count = (int)cli->options.cuts.count + 1;
+	struct making *makings = arena_new_array(build->arena, struct making, (size_t)count);
+	for (int m = 0; m < count; m++) {
+		cli->options.part = m;
+		lower_all(cli, &makings[m], cuda);
+	}
+	const char *name = makings->package.name;
+	if (count > 1)
+		name = arena_copy(build->arena, name, strlen(name) - strlen("_0"));
 	const char *directory = cli->output ? cli->output : arena_printf(build->arena, "out/%s", name);
-	int64_t weights_bytes = 0;
-	package->parts = parts;
-	package->part_count = part_count;
-	package->name = making.emit.name = name;
-	package->weights_bytes = &weights_bytes;
-	if (cuda && !cli->no_compile && part_count > 1) /* judged one by one, made for all */
-		package_images(&making.emit, package, making.nvrtc, making.images, package->image_count, NULL);
-	if (!cli->no_compile)
-		package->cc = cc_for_target(build, cli->options.target, cli->cc);
-	package_write(&making.emit, package, directory);
-	report(cli, package, directory);
+	for (int m = 0; m < count; m++) {
+		struct making *making = &makings[m];
+		making->directory =
+		        count == 1 ? directory : arena_printf(build->arena, "%s/%s", directory, making->package.name);
+		if (cuda && !cli->no_compile && making->package.part_count > 1) /* judged one by one, made for all */
+			package_images(&making->emit, &making->package, making->nvrtc, making->images,
+			        making->package.image_count, NULL);
+		if (!cli->no_compile)
+			making->package.cc = cc_for_target(build, cli->options.target, cli->cc);
+		package_write(&making->emit, &making->package, making->directory);
+	}
+	if (count > 1)
+		write_parts(build, makings, count, name, directory);
+	json_t *list = json_array();
+	for (int m = 0; m < count; m++)
+		report(cli, &makings[m].package, makings[m].directory, list);
+	if (cli->json)
+		cli_print_json(count == 1 ? json_incref(json_array_get(list, 0))
+		                          : json_pack("{s:s,s:O}", "directory", directory, "parts", list),
+		        stdout);
+	json_decref(list);
 }
 
 const struct command command_build = { "build", "[NAME=]MODEL...", "compile a model into a static library",

@@ -47,6 +47,15 @@ static void add_keep(struct cli *cli, const struct option_row *row, const char *
 	push(cli->build->arena, &cli->options.keep_inputs, value);
 }
 
+static void add_cuts(struct cli *cli, const struct option_row *row, const char *value)
+{
+	(void)row;
+	for (const char *word = value, *end; word; word = *end ? end + 1 : NULL) {
+		end = word + strcspn(word, ",");
+		push(cli->build->arena, &cli->options.cuts, arena_copy(cli->build->arena, word, (size_t)(end - word)));
+	}
+}
+
 static void add_after(struct cli *cli, const struct option_row *row, const char *value)
 {
 	(void)row;
@@ -389,6 +398,9 @@ const struct option_row option_rows[] = {
 	{ "after", NULL, 0, "MODEL", IN_BUILD, add_after, 0, NULL, NULL,
 	        "a model that a library was made of before: what it has virtual can be computed again here; may be "
 	        "given again" },
+	{ "cut", NULL, 0, "TENSOR[,TENSOR]", IN_BUILD, add_cuts, 0, NULL, NULL,
+	        "a library for each part of the model: NAME_0 computes the first of these, and so on, NAME_N the rest; "
+	        "NAME_parts.json says what lies between them; may be given again" },
 	{ "no-hosted", NULL, 0, NULL, IN_BUILD, set_flag, AT(no_hosted), NULL, NULL,
 	        "no tensor has a host array: transfers alone go in and out" },
 	{ "merge", NULL, 0, "NAME", IN_BUILD, add_text, AT(merges), NULL, NULL,

@@ -15,7 +15,7 @@ void fault_forget(void); /* none is planted, and none has happened */
 void fault_libc(bool);
 long fault_libc_blocks(void); /* blocks of the C library that the program holds, and its threads */
 long fault_threads(void);
-long fault_blocks(void);                                                 /* blocks of the runtime that are allocated */
+long fault_blocks(void);  /* blocks of the runtime that are allocated */
 bool fault_spoiled(void); /* a block of the runtime was written to after it was given back */
 /* The next slab that a backend is asked for stands at the gate first, in the thread that wants it; NULL: none does. */
 void fault_stand_at_slab(struct gate *);
