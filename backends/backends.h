@@ -35,6 +35,18 @@ bool cc_ask(struct build *, const char *const *arguments, char *line, size_t roo
 /* Runs a program and waits; EXIT_ENVIRONMENT with the first line of its output where it fails. */
 void cc_run(struct build *, const char *directory, const char *const *arguments);
 
+/* ---- cpu/object.c: what an object file takes of memory, as `size` tells it ---- */
+struct object_function {
+	const char *name;
+	int64_t bytes; /* -1: it is wanted, of another object */
+};
+struct object_sizes {
+	int64_t text, data, bss; /* code and constants; what is written and begins as something; as zeros */
+	VECTOR(struct object_function) functions;
+};
+/* Adds those of a file; names are in the build's arena.  False: it is no ELF object of this machine's byte order. */
+bool object_add_sizes(struct build *, const char *path, struct object_sizes *);
+
 /* ---- cuda/nvrtc.c: NVIDIA's runtime compiler ---- */
 struct nvrtc;
 #define NVRTC_LACKS "there is no NVRTC: pip install nvidia-cuda-nvrtc and set VIRTUAL_ENV"

@@ -24,7 +24,9 @@ enum {
 	IN_HELP = 256,
 	IN_INFO = 512,
 	IN_DOCTOR = 1024,
-	IN_MODEL = IN_BUILD | IN_RUN | IN_CHECK | IN_BENCH | IN_SHOW, /* makes kernels of a model, for a CPU */
+	IN_SIZE = 2048,
+	IN_MODEL =
+	        IN_BUILD | IN_RUN | IN_CHECK | IN_BENCH | IN_SHOW | IN_SIZE, /* makes kernels of a model, for a CPU */
 };
 struct cli;
 struct command {
@@ -35,7 +37,7 @@ struct command {
 	void (*run)(struct cli *); /* inside a build; parsed */
 };
 extern const struct command command_build, command_run, command_check, command_bench, command_show, command_ops,
-        command_targets, command_render, command_help, command_info, command_doctor;
+        command_targets, command_render, command_help, command_info, command_size, command_doctor;
 extern const struct command *const commands[]; /* main.c; NULL after the last */
 const struct command *command_find(
         struct build *, const char *name); /* EXIT_USAGE, with the right ones, where there is none */
@@ -53,6 +55,7 @@ struct cli {
 	struct options options;
 	const char *target, *cpu, *output, *cc, *cflags, *stage, *kernel, *math, *profile, *schedule;
 	const char *weights, *nvrtc;
+	int64_t flash, ram;     /* of size: limits; 0: none */
 	int rounds;             /* of bench; 0: BENCH_ROUNDS */
 	bool calls_only;        /* of bench: no kernel is timed apart */
 	word_list archs;        /* of --target cuda, ascending */

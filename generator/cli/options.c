@@ -115,6 +115,17 @@ static int64_t number_of(struct cli *cli, const struct option_row *row, const ch
 	return value;
 }
 
+/* "65536", "64k", "1m" */
+static void set_memory(struct cli *cli, const struct option_row *row, const char *value)
+{
+	size_t digits = strspn(value, "0123456789");
+	int shift = value[digits] == 'k' ? 10 : value[digits] == 'm' ? 20 : 0;
+	if (value[digits + (shift > 0)])
+		wrong(cli, row, value, "should be bytes, as 65536, 64k or 1m");
+	*(int64_t *)member(cli, row) =
+	        number_of(cli, row, arena_copy(cli->build->arena, value, digits), INT64_MAX >> 20) << shift;
+}
+
 static void set_threads(struct cli *cli, const struct option_row *row, const char *value)
 {
 	bool range = !strncmp(value, "1..", 3); /* N is the most either way */
@@ -379,7 +390,7 @@ const struct option_row option_rows[] = {
 	        "where the library goes (default out/NAME)" },
 	{ "name", NULL, 0, "NAME", IN_BUILD | IN_SHOW, set_name, 0, NULL, NULL,
 	        "prefix of files and symbols (default: the file's stem)" },
-	{ "target", NULL, 0, "WORD", IN_MODEL, set_text, AT(target), NULL, target_word,
+	{ "target", NULL, 0, "WORD", IN_MODEL & ~IN_SIZE, set_text, AT(target), NULL, target_word,
 	        "what it is made for, or what runs it" },
 	{ "profile", NULL, 0, "WORD", IN_BUILD, set_text, AT(profile), LIST("bare", "managed"), NULL,
 	        "bare (default), or managed: with a module for the runtime, and the runtime" },
@@ -405,7 +416,7 @@ const struct option_row option_rows[] = {
 	        "no tensor has a host array: transfers alone go in and out" },
 	{ "merge", NULL, 0, "NAME", IN_BUILD, add_text, AT(merges), NULL, NULL,
 	        "an input that is read from the stream's merge buffer; one for each model" },
-	{ "state", NULL, 0, "IN=OUT", IN_BUILD, add_pair, AT(states), NULL, NULL,
+	{ "state", NULL, 0, "IN=OUT", IN_BUILD | IN_SIZE, add_pair, AT(states), NULL, NULL,
 	        "an input that keeps its value; output OUT is its next one; may be given again" },
 	{ "dump", NULL, 0, NULL, IN_BUILD, set_flag, AT(options.dump), NULL, NULL,
 	        "also what each stage made, as NAME.STAGE.txt: graph, definitions, kernels, loops, plan" },
@@ -415,6 +426,10 @@ const struct option_row option_rows[] = {
 	        "tensors and pools may have more than 4 GiB" },
 	{ "pool-cap", NULL, 0, "BYTES", IN_BUILD, set_pool_cap, 0, NULL, NULL,
 	        "the largest pool, and the largest tensor, of a module (default 4 GiB)" },
+	{ "flash", NULL, 0, "BYTES", IN_SIZE, set_memory, AT(flash), NULL, NULL,
+	        "how much there is for code and weights, as 256k or 1m: exit 6 beyond it" },
+	{ "ram", NULL, 0, "BYTES", IN_SIZE, set_memory, AT(ram), NULL, NULL,
+	        "how much there is for workspace, states, stack, inputs and outputs: exit 6 beyond it" },
 	{ "cpu", NULL, 0, "CPU[,FACT][,CPU]", IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,
 	        "the processor; of several x86-64 ones and generic, each call takes the best that runs.  Behind each "
 	        "what is known of it, so tiles fit: l1=, l2=, l3=32k, pipes=2, vnni" },
@@ -463,9 +478,9 @@ const struct option_row option_rows[] = {
 	        "an initialiser that is also an input stays an input" },
 	{ "templates", NULL, 0, "DIR", IN_MODEL | IN_INFO | IN_OPS, set_folder, AT(options.templates), NULL, NULL,
 	        "templates of your own, before the built-in ones: of kernels, and of operators, which may be new" },
-	{ "cc", NULL, 0, "COMMAND", IN_BUILD, set_text, AT(cc), NULL, NULL,
+	{ "cc", NULL, 0, "COMMAND", IN_BUILD | IN_SIZE, set_text, AT(cc), NULL, NULL,
 	        "the C compiler, arguments may follow (default $CC, else cc, gcc, clang)" },
-	{ "cflags", NULL, 0, "FLAGS", IN_BUILD, set_cflags, AT(cflags), NULL, NULL,
+	{ "cflags", NULL, 0, "FLAGS", IN_BUILD | IN_SIZE, set_cflags, AT(cflags), NULL, NULL,
 	        "flags for it behind those of the CPU: \"-mcpu=cortex-m3 -mthumb\"" },
 	{ "shared", NULL, 0, NULL, IN_BUILD, set_flag, AT(shared), NULL, NULL,
 	        "also libNAME.so, which exports the functions of the header alone" },
@@ -477,7 +492,7 @@ const struct option_row option_rows[] = {
 	        "warps; those that cannot have it as reckoned" },
 	{ "nvrtc", NULL, 0, "FILE", IN_BUILD, set_text, AT(nvrtc), NULL, NULL,
 	        "NVIDIA's runtime compiler (default below $CUDA_HOME, the loader's path, $VIRTUAL_ENV)" },
-	{ "no-compile", NULL, 0, NULL, IN_BUILD, set_flag, AT(no_compile), NULL, NULL, "sources only" },
+	{ "no-compile", NULL, 0, NULL, IN_BUILD | IN_SIZE, set_flag, AT(no_compile), NULL, NULL, "sources only" },
 	{ "stage", NULL, 0, "WORD", IN_SHOW, set_text, AT(stage), show_stages, NULL,
 	        "graph (default), definitions, kernels, loops, plan, source or glue" },
 	{ "kernel", NULL, 0, "NAME", IN_SHOW, set_text, AT(kernel), NULL, NULL,

@@ -105,7 +105,8 @@ static const struct target *default_cpu(const struct cli *cli)
 {
 	const struct target *built = target_find("x86-64-v3");
 	bool compiles = !cli->target || !strcmp(cli->target, engine_c.name);
-	return cli->command->bit == IN_BUILD || (cli->command->bit == IN_BENCH && compiles && target_runs(built))
+	return cli->command->bit & (IN_BUILD | IN_SIZE)
+	                || (cli->command->bit == IN_BENCH && compiles && target_runs(built))
 	        ? built
 	        : target_find("native");
 }

@@ -23,10 +23,16 @@ struct frame {
 };
 
 /* ---- stack use ---- */
-static void read_frames(struct compiling *c, const char *object, struct frame *frames, size_t *count)
+/* What the compiler made of a source: "o", or "su", what its functions take of the stack. */
+static const char *scratch_file(const struct compiling *c, const char *source, const char *ending)
 {
-	char *path = arena_printf(c->w->emit->arena, "%s/%.*ssu", c->folder, (int)strlen(object) - 1, object),
-	     line[512];
+	int stem = (int)(strrchr(source, '.') - source);
+	return arena_printf(c->w->emit->arena, "%s/%.*s.%s", c->folder, stem, source, ending);
+}
+
+static void read_frames(const char *path, struct frame *frames, size_t *count)
+{
+	char line[512];
 	FILE *file = fopen(path, "r");
 	while (file && fgets(line, sizeof line, file)) {
 		char *tab = strchr(line, '\t'), *name = tab;
@@ -72,7 +78,22 @@ static long frame_of(const struct frame *frames, size_t count, const char *name,
 	return 0;
 }
 
-/* run -> the deepest kernel -> its deepest tile; a return address each. */
+/* What kernels call besides: two words of the prelude that the compiler did not put in line, one out of the other; and
+ * memcpy and memset, of which it says nothing, or its library's arithmetic, where floats are that. */
+static long below(const struct writing *w, const struct frame *frames, size_t count)
+{
+	const struct target *target = w->emit->target;
+	size_t n = strlen(w->package->name);
+	long most[2] = { 0 };
+	for (size_t i = 0; target->freestanding && i < count; i++)
+		if (strncmp(frames[i].name, w->package->name, n) && frames[i].bytes > most[1]) {
+			most[1] = frames[i].bytes > most[0] ? most[0] : frames[i].bytes;
+			most[0] = frames[i].bytes > most[0] ? frames[i].bytes : most[0];
+		}
+	return most[0] + most[1] + (target->freestanding && target->has_fma ? 1 : 3) * (long)sizeof(void *);
+}
+
+/* run -> the deepest kernel -> its deepest tile. */
 static int64_t deepest(const struct writing *w, const struct frame *frames, size_t count)
 {
 	long run = frame_of(frames, count, w->of->name, "run") + frame_of(frames, count, w->of->name, "schedule"),
@@ -81,7 +102,7 @@ static int64_t deepest(const struct writing *w, const struct frame *frames, size
 		long depth = depth_of(w, w->lowered->kernels.at[k], frames, count);
 		worst = depth > worst ? depth : worst;
 	}
-	return count ? run + worst + 3 * (int64_t)sizeof(void *) : 0;
+	return count ? run + worst + below(w, frames, count) : 0;
 }
 
 /* ---- the scratch folder ---- */
@@ -192,16 +213,71 @@ static void add_library(struct compiling *c, const char *const *sources, size_t 
 		link_shared(c, objects, count, shared);
 }
 
+/* ---- sizes ---- */
+static int64_t code_of(const struct object_sizes *objects, const char *symbol)
+{
+	int64_t bytes = 0;
+	size_t n = strlen(symbol);
+	for (size_t i = 0; i < objects->functions.count; i++) {
+		const struct object_function *one = &objects->functions.at[i];
+		if (one->bytes > 0 && !strncmp(one->name, symbol, n) && (!one->name[n] || one->name[n] == '_'))
+			bytes += one->bytes;
+	}
+	return bytes;
+}
+
+static bool is_defined(const struct object_sizes *objects, const char *name)
+{
+	for (size_t i = 0; i < objects->functions.count; i++)
+		if (objects->functions.at[i].bytes >= 0 && !strcmp(objects->functions.at[i].name, name))
+			return true;
+	return false;
+}
+
+/* What the library calls and has not: neither its kernels nor its weights. */
+static void find_wanted(const struct writing *w, const struct object_sizes *objects, struct package_sizes *sizes)
+{
+	const char *weights = arena_printf(w->emit->arena, "%s_weights", w->package->name);
+	for (size_t i = 0; i < objects->functions.count; i++) {
+		const struct object_function *one = &objects->functions.at[i];
+		bool known =
+		        one->bytes >= 0 || !*one->name || !strcmp(one->name, weights) || is_defined(objects, one->name);
+		for (size_t k = 0; k < sizes->wanted.count; k++)
+			known |= !strcmp(sizes->wanted.at[k], one->name);
+		if (!known)
+			push(w->emit->arena, &sizes->wanted, one->name);
+	}
+}
+
+static void read_sizes(struct compiling *c, const struct frame *frames, size_t count)
+{
+	struct writing *w = c->w;
+	struct package_sizes *sizes = w->package->sizes;
+	struct object_sizes objects = { 0 };
+	sizes->known = true;
+	for (size_t i = 0; i < w->sources.count; i++)
+		sizes->known &= object_add_sizes(w->emit->build, scratch_file(c, w->sources.at[i], "o"), &objects);
+	sizes->text = objects.text;
+	sizes->data = objects.data;
+	sizes->bss = objects.bss;
+	sizes->stack = w->stack_bytes[0];
+	sizes->kernels = arena_new_array(w->emit->arena, struct kernel_size, w->lowered->kernels.count);
+	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+		const struct kernel *kernel = w->lowered->kernels.at[k];
+		sizes->kernels[k] =
+		        (struct kernel_size){ kernel->same ? 0 : code_of(&objects, emit_symbol(w->emit, kernel)),
+			        depth_of(w, kernel, frames, count) };
+	}
+	find_wanted(w, &objects, sizes);
+}
+
 static void stack_bytes(struct compiling *c)
 {
 	struct writing *w = c->w;
 	struct frame *frames = arena_new_array(w->emit->arena, struct frame, FRAMES_MOST);
 	size_t count = 0;
 	for (size_t i = 0; i < w->sources.count; i++)
-		read_frames(c,
-		        arena_printf(w->emit->arena, "%.*s.o", (int)(strrchr(w->sources.at[i], '.') - w->sources.at[i]),
-		                w->sources.at[i]),
-		        frames, &count);
+		read_frames(scratch_file(c, w->sources.at[i], "su"), frames, &count);
 	for (int p = 0; p < w->package->part_count; p++) {
 		package_part(w, p);
 		w->stack_bytes[p] = deepest(w, frames, count);
@@ -211,6 +287,8 @@ static void stack_bytes(struct compiling *c)
 		        w->stack_bytes[p] + frame_of(frames, count, w->package->name, "run") + (int64_t)sizeof(void *);
 		w->stack_bytes[0] = bytes > w->stack_bytes[0] ? bytes : w->stack_bytes[0];
 	}
+	if (w->package->sizes)
+		read_sizes(c, frames, count);
 }
 
 /* On a bare machine it is small, each function apart so that what is not called goes, and no loop becomes a call of

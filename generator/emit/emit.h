@@ -90,6 +90,10 @@ const char *emit_kernel_comment(struct emit *, const struct kernel *);
 struct value emit_kernel_value(struct emit *, const struct kernel *);
 /* How many there are, within [0, most], of what a parameter of the kernel counts. */
 const char *emit_count(struct emit *, const struct kernel *, const struct definition *count, int64_t most);
+/* The node that it came from; without a name, its first tensor. */
+const char *emit_node_name(const struct definition *);
+/* The nodes that a kernel computes, each once: "conv1 (Conv), relu1 (Relu)" */
+const char *emit_kernel_nodes(struct arena *, const struct kernel *);
 /* What must hold for a kernel to run, for an if: "*a && !*b"; "": nothing.  `condition` says how a byte that a branch
  * asks is reached. */
 const char *emit_only_where(
@@ -192,6 +196,16 @@ enum weights_home { WEIGHTS_FIT, WEIGHTS_LINKED, WEIGHTS_BESIDE };
 enum { CHECK_CODES = 16 };
 struct nvrtc;
 struct image;
+/* What the compiler made of a library of one graph, for a machine whose objects are ELF. */
+struct kernel_size {
+	int64_t code, stack; /* of its functions; of a call of it, with all that it calls */
+};
+struct package_sizes {
+	bool known;
+	int64_t text, data, bss, stack, state;
+	struct kernel_size *kernels; /* by number; one that runs another's code has none */
+	VECTOR(const char *) wanted; /* what it calls of others */
+};
 struct package {
 	const struct part *parts;
 	int part_count;
@@ -215,7 +229,8 @@ struct package {
 	size_t state_count;
 	const struct image *images; /* of CUDA; without bytes: they are named, not made */
 	int image_count;
-	int64_t *weights_bytes; /* written: of all parts, shared ones once; may be NULL */
+	int64_t *weights_bytes;      /* written: of all parts, shared ones once; may be NULL */
+	struct package_sizes *sizes; /* written where cc is named; NULL: nobody asks */
 	void (*progress)(void *user, const char *step, int done, int count);
 	void *user;
 };

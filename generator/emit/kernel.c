@@ -81,6 +81,29 @@ const char *emit_kernel_comment(struct emit *emit, const struct kernel *kernel)
 	return comment;
 }
 
+const char *emit_node_name(const struct definition *d)
+{
+	return d->node && d->node->name && *d->node->name     ? d->node->name
+	        : d->node && d->node->outs && d->node->out[0] ? d->node->out[0]->name
+	                                                      : d->name;
+}
+
+const char *emit_kernel_nodes(struct arena *arena, const struct kernel *kernel)
+{
+	const struct node *last = NULL;
+	const char *text = "";
+	for (size_t m = 0; m < kernel->members.count; m++) {
+		const struct definition *d = kernel->members.at[m];
+		const char *before = *text ? ", " : "";
+		if (!d->node)
+			text = *text ? text : d->name;
+		else if (d->node != last)
+			text = arena_printf(arena, "%s%s%s (%s)", text, before, emit_node_name(d), d->node->type);
+		last = d->node;
+	}
+	return text;
+}
+
 struct value emit_lets(struct arena *arena, const struct printer *printer)
 {
 	struct value lets = value_list(arena);

@@ -291,10 +291,7 @@ int package_first_check(const struct package *package, int part)
 
 static const char *check_text(struct arena *arena, const struct definition *d)
 {
-	const char *node = d->node && d->node->name && *d->node->name ? d->node->name
-	        : d->node && d->node->outs && d->node->out[0]         ? d->node->out[0]->name
-	                                                              : d->name;
-	return arena_printf(arena, "%s: %s", node, d->check->text);
+	return arena_printf(arena, "%s: %s", emit_node_name(d), d->check->text);
 }
 
 struct value package_checks(const struct writing *w)
@@ -792,6 +789,8 @@ void package_begin(struct writing *w)
 			        pair->input, pair->output);
 	}
 	package_part(w, 0);
+	if (w->package->sizes)
+		w->package->sizes->state = w->state_bytes;
 }
 
 void package_write(struct emit *emit, const struct package *package, const char *directory)
