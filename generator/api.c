@@ -61,6 +61,7 @@ static void describe_tensor(struct port *port, const struct tensor *tensor)
 	port->tensor.name = tensor->name;
 	port->tensor.type = (int)tensor->type;
 	port->tensor.rank = tensor->rank < 0 ? 0 : tensor->rank;
+	port->tensor.strings = tensor->is_utf8;
 	for (int d = 0; d < port->tensor.rank; d++)
 		port->tensor.dims[d] = tensor->dims[d].extent < 0 ? -1 : tensor->dims[d].extent;
 }
@@ -87,6 +88,7 @@ static void fix(struct port *port, const struct definition *d, const char *name)
 	port->tensor = (struct ingot_tensor){ .name = name,
 		.type = (int)shown.type,
 		.rank = shown.rank,
+		.strings = port->tensor.strings,
 		.bytes = dtype_bytes(d->type, (size_t)definition_elements(d)) };
 	for (int v = 0; v < shown.rank; v++)
 		port->tensor.dims[v] = shown.extents[v];

@@ -11,16 +11,17 @@ ENGINES = {"interpreter": 0, "c": 1, "jit": 2}
 RANK_MOST = 16
 
 # ONNX's numbers (TensorProto.DataType) -> NumPy's types; what NumPy has not is its bits.
-TYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16", 11: "float64", 12: "uint32",
+TYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "object", 9: "bool", 10: "float16", 11: "float64", 12: "uint32",
          13: "uint64", 14: "complex64", 15: "complex128", 16: "uint16", 17: "uint8", 18: "uint8", 19: "uint8", 20: "uint8", 21: "uint8", 22: "uint8",
          23: "uint8", 24: "uint8", 25: "uint8", 26: "uint8"}
-NAMES = {16: "bfloat16", 17: "float8_e4m3fn", 18: "float8_e4m3fnuz", 19: "float8_e5m2", 20: "float8_e5m2fnuz", 21: "uint4", 22: "int4", 23: "float4_e2m1fn",
+NAMES = {8: "string", 16: "bfloat16", 17: "float8_e4m3fn", 18: "float8_e4m3fnuz", 19: "float8_e5m2", 20: "float8_e5m2fnuz", 21: "uint4", 22: "int4", 23: "float4_e2m1fn",
          24: "float8_e8m0fnu", 25: "uint2", 26: "int2"}
 
 
 class CTensor(ctypes.Structure):
     """struct ingot_tensor"""
-    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("rank", ctypes.c_int), ("dims", ctypes.c_int64 * RANK_MOST), ("bytes", ctypes.c_size_t)]
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("rank", ctypes.c_int), ("dims", ctypes.c_int64 * RANK_MOST), ("bytes", ctypes.c_size_t),
+                ("strings", ctypes.c_int)]
 
 
 def _find(name, variable):

@@ -14,12 +14,12 @@ INSTANCES_MOST = 16                        # of a model, each compiled for its e
 
 class Tensor:
     """An input or output: its name; dtype, NumPy's (bits, where NumPy has not the type: `type` names it); shape, where None is an extent that each call decides,
-    or, of an output that data decide, its bound."""
+    or, of an output that data decide, its bound; strings: whether the last dim holds the bytes of strings, which outputs give as `str` objects."""
     def __init__(self, of, symbols=()):
         self.name, self.dtype = text(of.name), numpy_type(of.type)
         self.type = NAMES.get(of.type, TYPES.get(of.type, "?"))
         self.shape = tuple(extent if extent >= 0 else None for extent in of.dims[:of.rank])
-        self.symbols = tuple(symbols) or (None,) * of.rank
+        self.symbols, self.strings = tuple(symbols) or (None,) * of.rank, bool(of.strings)
 
     def __repr__(self):
         dims = [str(symbol or "?") if extent is None else str(extent) for extent, symbol in zip(self.shape, self.symbols)]
@@ -68,6 +68,7 @@ class _Instance:
         # Where data decide an output's extents, one more output of that name, behind the model's, says them.
         names = {tensor.name: i for i, tensor in enumerate(self.outputs)}
         self.counted = {i: names[tensor.name + "_dims"] for i, tensor in enumerate(self.outputs) if tensor.name + "_dims" in names}
+        self.texts = any(tensor.strings for tensor in self.outputs)
         self.shown = [i for i in range(len(self.outputs)) if i not in self.counted.values()]
         return self
 
@@ -88,6 +89,8 @@ class _Instance:
         for i, dims in self.counted.items():
             shape = tuple(int(extent) for extent in made[dims])
             made[i] = made[i].reshape(-1)[:int(numpy.prod(shape, dtype=numpy.int64))].reshape(shape)
+        if out is None and self.texts:
+            made = [_strings_of_bytes(array) if tensor.strings else array for tensor, array in zip(self.outputs, made)]
         return [made[i] for i in self.shown] if self.counted else made
 
     def close(self):
@@ -114,6 +117,14 @@ def _bytes_of_strings(array):
     encoded = numpy.char.encode(array, "utf-8") if array.dtype.kind == "U" else array.astype("S")
     wide = max(encoded.dtype.itemsize, 1)
     return numpy.ascontiguousarray(encoded).view(numpy.uint8).reshape(array.shape + (wide,))
+
+
+def _strings_of_bytes(array):
+    """The other way round: `str` objects.  What is no UTF-8 stays as os.fsdecode keeps it."""
+    texts = [bytes(one).rstrip(b"\0").decode("utf-8", "surrogateescape") for one in array.reshape(-1, array.shape[-1])] if array.size else [""] * int(numpy.prod(array.shape[:-1]))
+    made = numpy.empty(len(texts), object)
+    made[:] = texts
+    return made.reshape(array.shape[:-1])
 
 
 def fitting(tensor, value):

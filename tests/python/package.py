@@ -92,6 +92,15 @@ class Opened(unittest.TestCase):
         words = ingot.open((HEAD + "net (string[2] x) => (bool[2] y) <string one = {\"b\"}> { y = Equal(x, one) }").encode().replace(b": 17", b": 19"))
         numpy.testing.assert_array_equal(words(numpy.array(["a", "b"])), [False, True])
 
+    def test_strings_that_come_out(self):
+        chosen = ingot.open((HEAD + 'net (bool[2,1] c) => (string[2,2] y) <string[2] a = {"eins", "zw\u00f6lf"}, string[2] b = {"", "x"}> { y = Where(c, a, b) }').encode())
+        made = chosen(numpy.array([[True], [False]]))
+        self.assertEqual((made.dtype, made.tolist()), (numpy.dtype(object), [["eins", "zw\u00f6lf"], ["", "x"]]))
+        self.assertTrue(chosen.outputs[0].strings)
+        both = ingot.open((HEAD + "net (string[N] x, string[N] y) => (string[N] z) { z = StringConcat(x, y) }").encode().replace(b": 17", b": 20"))
+        for words in ["a", "bcd"], ["\u20ac"], []:
+            self.assertEqual(both(numpy.array(words, "U4"), numpy.array(words, "U4")).tolist(), [word + word for word in words])
+
     def test_out(self):
         model = ingot.open(SUM, dims={"N": 2})
         a, b = DRAW.standard_normal((2, 2, 3), dtype="f4")

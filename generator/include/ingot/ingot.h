@@ -60,6 +60,7 @@ struct ingot_tensor {
 	int rank;
 	int64_t dims[INGOT_RANK_MOST]; /* -1: not bound yet */
 	size_t bytes;                  /* of all elements; 0 before ingot_compile */
+	int strings; /* 1: uint8 whose last dim holds the bytes of a string of the model's, with zeros behind shorter ones */
 };
 
 struct ingot_model;
