@@ -3,8 +3,8 @@
 #include <errno.h>
 
 const struct command *const commands[] = { &command_build, &command_run, &command_check, &command_bench, &command_show,
-	&command_info, &command_size, &command_ops, &command_targets, &command_doctor, &command_render, &command_help,
-	NULL };
+	&command_report, &command_info, &command_size, &command_ops, &command_targets, &command_doctor, &command_render,
+	&command_help, NULL };
 
 static int run(int argc, char **argv)
 {

@@ -83,7 +83,7 @@ static float next_drawn(uint64_t *seed)
 
 /* Inputs: floats from [0, 1), bytes of their whole range, other integers 0 (they may be places); and room for the
  * outputs. */
-static void buffers_of(struct build *build, const struct program *program, const void **inputs, void **outputs)
+void bench_buffers(struct build *build, const struct program *program, const void **inputs, void **outputs)
 {
 	uint64_t seed = 1;
 	for (size_t i = 0; i < program->inputs.count; i++) {
@@ -374,29 +374,32 @@ static void report_all(const struct cli *cli, const struct engine *engine, const
 		json_object_set_new(out, "cpu", json_string(target_text(engine->model->options->target)));
 		json_object_set_new(out, "processor", json_string(machine_name(cli->build->arena)));
 	}
-	if (cli->json)
-		cli_print_json(json_incref(out), stdout);
-	else if (table->time > 0)
+	if (!cli->json && table->time > 0)
 		printf("time at the limits / time: %.3f\n", table->limit / table->time);
-	json_decref(out);
 }
+
+struct bench {
+	const struct cli *cli;
+	json_t *out;
+};
 
 static void measure(struct engine *engine, void *user)
 {
-	struct cli *cli = user;
+	struct bench *bench = user;
+	const struct cli *cli = bench->cli;
 	struct model *model = engine->model;
 	struct build *build = model->build;
 	const struct engine_kind *kind = engine->kind;
 	const void **inputs = arena_new_array(build->arena, const void *, model->program->inputs.count + 1);
 	void **outputs = arena_new_array(build->arena, void *, model->program->outputs.count + 1);
-	buffers_of(build, model->program, inputs, outputs);
+	bench_buffers(build, model->program, inputs, outputs);
 	size_t kernels = model->lowered ? model->lowered->kernels.count : 0;
 	bool apart = kind->profile && !cli->calls_only;
 	struct marks marks = { .most = cli->rounds ? cli->rounds : BENCH_ROUNDS };
 	double *times = arena_new_array(build->arena, double, kernels *(size_t)marks.most + 1);
 	marks.times = apart ? times : NULL;
 	double call_time = measure_calls(engine, inputs, outputs, &marks), fma_rate = 0;
-	json_t *out =
+	json_t *out = bench->out =
 	        json_pack("{s:s,s:f,s:i}", "target", kind->name, "call_microseconds", call_time, "rounds", marks.count);
 	marks.times = times;
 	struct table table = { .cli = cli };
@@ -428,15 +431,32 @@ static void measure(struct engine *engine, void *user)
 	report_all(cli, engine, &table, out);
 }
 
+json_t *bench_model(const struct cli *cli, struct model *model, const struct engine_kind *kind)
+{
+	struct bench bench = { .cli = cli };
+	engine_with(model, kind, measure, &bench);
+	return bench.out;
+}
+
 static void run(struct cli *cli)
 {
 	const struct engine_kind *kind = cli_engine(cli);
+	json_t *other = cli->compare ? compare_read(cli->build, cli->compare) : NULL;
 	cli->options.profile = !cli->calls_only;
 	struct model *model = model_read(cli->build, &cli->options);
 	model_prepare(model);
 	model_define(model);
 	cli_weigh_denormals(model);
-	engine_with(model, kind, measure, cli);
+	json_t *out = bench_model(cli, model, kind);
+	if (other && cli->json)
+		json_object_set_new(out, "compared", compare(out, other));
+	else if (other)
+		compare_print(cli->build, out, other);
+	json_decref(other);
+	if (cli->json)
+		cli_print_json(out, stdout);
+	else
+		json_decref(out);
 }
 
 const struct command command_bench = { "bench", "MODEL", "time each kernel beside the machine's limits",
@@ -450,5 +470,6 @@ const struct command command_bench = { "bench", "MODEL", "time each kernel besid
 	"whole calls by launches and as one graph besides; as many rounds as two seconds hold.\n"
 	"--target interpreter or cuda-emulated: whole calls only, as many as two seconds hold; "
 	"so, with --calls-only, on any.  "
-	"Never another target in its stead.",
+	"Never another target in its stead.\n"
+	"--compare FILE: beside what another build took; FILE is what bench --json or report --json said of it.",
 	IN_BENCH, 1, 1, run };

@@ -25,8 +25,9 @@ enum {
 	IN_INFO = 512,
 	IN_DOCTOR = 1024,
 	IN_SIZE = 2048,
-	IN_MODEL =
-	        IN_BUILD | IN_RUN | IN_CHECK | IN_BENCH | IN_SHOW | IN_SIZE, /* makes kernels of a model, for a CPU */
+	IN_REPORT = 4096,
+	IN_MODEL = IN_BUILD | IN_RUN | IN_CHECK | IN_BENCH | IN_SHOW | IN_SIZE
+	        | IN_REPORT, /* makes kernels of a model, for a CPU */
 };
 struct cli;
 struct command {
@@ -37,7 +38,7 @@ struct command {
 	void (*run)(struct cli *); /* inside a build; parsed */
 };
 extern const struct command command_build, command_run, command_check, command_bench, command_show, command_ops,
-        command_targets, command_render, command_help, command_info, command_size, command_doctor;
+        command_targets, command_render, command_help, command_info, command_size, command_doctor, command_report;
 extern const struct command *const commands[]; /* main.c; NULL after the last */
 const struct command *command_find(
         struct build *, const char *name); /* EXIT_USAGE, with the right ones, where there is none */
@@ -54,13 +55,13 @@ struct cli {
 	const struct command *command;
 	struct options options;
 	const char *target, *cpu, *output, *cc, *cflags, *stage, *kernel, *math, *profile, *schedule;
-	const char *weights, *nvrtc;
+	const char *weights, *nvrtc, *compare;
 	int64_t flash, ram;     /* of size: limits; 0: none */
 	int rounds;             /* of bench; 0: BENCH_ROUNDS */
 	bool calls_only;        /* of bench: no kernel is timed apart */
 	word_list archs;        /* of --target cuda, ascending */
 	struct block_tile tile; /* of --target cuda */
-	bool json, no_compile, shared, engines, no_hosted, log, large, optimise_given, algorithms_given, help;
+	bool json, no_compile, shared, engines, no_hosted, no_run, log, large, optimise_given, algorithms_given, help;
 	VECTOR(const struct target *) cpus; /* of --cpu, where build has several best first; else none */
 	word_list merges;
 	bound_files states;          /* name: the input; path: the output */
@@ -104,6 +105,22 @@ void cli_weigh_denormals(struct model *);
 
 /* What a command tells programs; takes it over. */
 void cli_print_json(json_t *, FILE *);
+
+/* ---- bench.c ---- */
+/* Times the model by the engine, which must be able to run here: what --json says.  Prints its table unless cli->json. */
+json_t *bench_model(const struct cli *, struct model *, const struct engine_kind *);
+/* Inputs drawn from a seed, and room for the outputs. */
+void bench_buffers(struct build *, const struct program *, const void **inputs, void **outputs);
+
+/* ---- compare.c: a build beside another one ---- */
+/* What bench --json or report --json said, or a manifest.  EXIT_USAGE, EXIT_INVALID where the file is none of these. */
+json_t *compare_read(struct build *, const char *path);
+json_t *compare(const json_t *ours, const json_t *theirs); /* kernel by kernel: those of equal nodes */
+void compare_print(struct build *, const json_t *ours, const json_t *theirs);
+
+/* ---- write.c ---- */
+/* A file appears whole or not at all, its folder is made; NULL and "-" are standard output. */
+void cli_write(struct build *, const char *path, const struct text *);
 
 /* ---- help.c ---- */
 void help_program(FILE *);

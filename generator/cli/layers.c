@@ -1,4 +1,5 @@
-/* layers.c: ingot check --math bf16, f16, tf32: how far each layer comes to lie from the strict one, by the interpreter. */
+/* layers.c: ingot check --math bf16, f16, tf32, and ingot report: how far each layer comes to lie from the strict one,
+ * by the interpreter. */
 #include "cli/data.h"
 #include <assert.h>
 #include <math.h>
@@ -6,18 +7,23 @@
 
 struct layer {
 	const char *name;
+	enum dtype type;
+	int64_t count;
 	double error; /* the largest difference, of the largest value; NaN: a value that is none in the strict one, or is
 	                 none there alone */
 };
 
-/* A sum of products, or what runs round after round. */
+/* A sum of products, what runs round after round, what comes out, and what is quantised. */
 static bool is_layer(const struct definition *d)
 {
-	return d->type == DTYPE_F32 && (d->products || (d->reduce == REDUCE_REPEAT && definition_elements(d)));
+	if (d->source != SOURCE_COMPUTED || !definition_elements(d))
+		return false;
+	return d->type == DTYPE_F32 ? d->products || d->is_output || d->reduce == REDUCE_REPEAT
+	                            : d->type == DTYPE_I8 || d->type == DTYPE_U8;
 }
 
 /* The layers' values, in the order in which they are. */
-static const float **computed(struct program *program, const struct layer *layers, size_t count, const void **inputs)
+static const void **computed(struct program *program, const struct layer *layers, size_t count, const void **inputs)
 {
 	size_t outputs = program->outputs.count;
 	for (size_t l = 0; l < count; l++)
@@ -32,22 +38,32 @@ static const float **computed(struct program *program, const struct layer *layer
 	}
 	interpret(program, MATH_STRICT, inputs, made);
 	program->outputs.count = outputs;
-	return (const float **)(made + outputs);
+	return (const void **)(made + outputs);
 }
 
-static double error_of(const float *got, const float *right, int64_t count)
+static double number_at(enum dtype type, const void *data, int64_t i)
+{
+	return type == DTYPE_F32   ? (double)((const float *)data)[i]
+	        : type == DTYPE_I8 ? ((const signed char *)data)[i]
+	                           : ((const unsigned char *)data)[i];
+}
+
+static double error_of(enum dtype type, const void *got, const void *right, int64_t count)
 {
 	double worst = 0, most = 0;
 	for (int64_t i = 0; i < count; i++) {
-		if (got[i] == right[i] || (isnan(got[i]) && isnan(right[i])))
+		double x = number_at(type, got, i), y = number_at(type, right, i);
+		if (x == y || (isnan(x) && isnan(y)))
 			continue;
-		double apart = fabs((double)got[i] - (double)right[i]);
+		double apart = fabs(x - y);
 		worst = apart > worst || !isfinite(apart) ? apart : worst;
 		if (!isfinite(worst))
 			return NAN;
 	}
-	for (int64_t i = 0; i < count; i++)
-		most = isfinite(right[i]) && fabs((double)right[i]) > most ? fabs((double)right[i]) : most;
+	for (int64_t i = 0; i < count; i++) {
+		double y = fabs(number_at(type, right, i));
+		most = isfinite(y) && y > most ? y : most;
+	}
 	return worst == 0 ? 0 : worst / most;
 }
 
@@ -58,18 +74,28 @@ static int by_error(const void *a, const void *b)
 	return isnan(x) || isnan(y) ? isnan(y) - isnan(x) : (x < y) - (x > y);
 }
 
+/* What is of one type in both programs can be compared. */
+static bool has_twin(const struct program *program, const struct definition *d)
+{
+	for (size_t i = 0; i < program->all.count; i++)
+		if (program->all.at[i]->source == SOURCE_COMPUTED && !strcmp(program->all.at[i]->name, d->name))
+			return program->all.at[i]->type == d->type
+			        && definition_elements(program->all.at[i]) == definition_elements(d);
+	return false;
+}
+
 json_t *layers_compare(struct build *build, struct program *rounded, struct program *strict, const void **inputs)
 {
 	VECTOR(struct layer) layers = { 0 };
 	for (size_t i = 0; i < strict->all.count; i++)
-		if (is_layer(strict->all.at[i]))
-			push(build->arena, &layers, (struct layer){ strict->all.at[i]->name, 0 });
-	size_t outputs = strict->outputs.count;
-	const float **right = computed(strict, layers.at, layers.count, inputs),
-	            **got = computed(rounded, layers.at, layers.count, inputs);
+		if (is_layer(strict->all.at[i]) && has_twin(rounded, strict->all.at[i]))
+			push(build->arena, &layers,
+			        (struct layer){ strict->all.at[i]->name, strict->all.at[i]->type,
+			                definition_elements(strict->all.at[i]), 0 });
+	const void **right = computed(strict, layers.at, layers.count, inputs),
+	           **got = computed(rounded, layers.at, layers.count, inputs);
 	for (size_t l = 0; l < layers.count; l++) {
-		int64_t count = definition_elements(strict->outputs.at[outputs + l]);
-		layers.at[l].error = error_of(got[l], right[l], count);
+		layers.at[l].error = error_of(layers.at[l].type, got[l], right[l], layers.at[l].count);
 	}
 	if (layers.count)
 		qsort(layers.at, layers.count, sizeof *layers.at, by_error);

@@ -388,7 +388,7 @@ const char *option_word(const struct option_row *row, const struct command *comm
 const struct option_row option_rows[] = {
 	{ "output-dir", NULL, 'o', "DIR", IN_BUILD, set_text, AT(output), NULL, NULL,
 	        "where the library goes (default out/NAME)" },
-	{ "name", NULL, 0, "NAME", IN_BUILD | IN_SHOW, set_name, 0, NULL, NULL,
+	{ "name", NULL, 0, "NAME", IN_BUILD | IN_SHOW | IN_REPORT, set_name, 0, NULL, NULL,
 	        "prefix of files and symbols (default: the file's stem)" },
 	{ "target", NULL, 0, "WORD", IN_MODEL & ~IN_SIZE, set_text, AT(target), NULL, target_word,
 	        "what it is made for, or what runs it" },
@@ -455,6 +455,10 @@ const struct option_row option_rows[] = {
 	        "bench have one of their own" },
 	{ "rounds", NULL, 0, "N", IN_BENCH, set_rounds, 0, NULL, NULL,
 	        "time at most N rounds (default 201, the most)" },
+	{ "compare", NULL, 0, "FILE", IN_BENCH | IN_REPORT, set_text, AT(compare), NULL, NULL,
+	        "beside another build: what bench --json or report --json said of it" },
+	{ "no-run", NULL, 0, NULL, IN_REPORT, set_flag, AT(no_run), NULL, NULL,
+	        "nothing is compiled and run: times are reckoned from facts of the processor, in cycles" },
 	{ "calls-only", NULL, 0, NULL, IN_BENCH, set_flag, AT(calls_only), NULL, NULL,
 	        "time whole calls alone, as many as two seconds hold: no kernel apart, no limit" },
 	{ "optimise", "optimize", 0, "WORD", IN_MODEL, set_optimise, 0, LIST("speed", "size"), NULL,
@@ -510,6 +514,12 @@ const struct option_row option_rows[] = {
 	        "what --target of run, check and bench names, instead" },
 	{ "check", NULL, 0, NULL, IN_MODEL, set_check, 0, NULL, NULL,
 	        "each stage's checker runs after every step (so does $INGOT_CHECK)" },
+	{ "output", NULL, 'o', "FILE", IN_REPORT, set_text, AT(output), NULL, NULL,
+	        "where the page goes (default out/NAME.html; -: standard output)" },
+	{ "output", NULL, 'o', "FILE", IN_SHOW, set_text, AT(output), NULL, NULL,
+	        "where the text goes (default, and -: standard output); of --stage graph, a name that ends in .onnx: "
+	        "the "
+	        "prepared graph as an ONNX file" },
 	{ "output", NULL, 'o', "FILE", IN_RENDER, set_text, AT(output), NULL, NULL,
 	        "where the text goes (default, and -: standard output)" },
 	{ "path", NULL, 0, "DIR", IN_RENDER, add_text, AT(paths), NULL, NULL,

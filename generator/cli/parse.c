@@ -99,16 +99,15 @@ static void read_options(struct cli *cli, int argc, char **argv)
 	}
 }
 
-/* Without --cpu: what build makes; what runs here takes the machine as it is, but for bench, which times what build
- * makes wherever that runs. */
+/* Without --cpu: what build makes; what runs here takes the machine as it is, but for bench and report, which time what
+ * build makes wherever that runs. */
 static const struct target *default_cpu(const struct cli *cli)
 {
 	const struct target *built = target_find("x86-64-v3");
 	bool compiles = !cli->target || !strcmp(cli->target, engine_c.name);
-	return cli->command->bit & (IN_BUILD | IN_SIZE)
-	                || (cli->command->bit == IN_BENCH && compiles && target_runs(built))
-	        ? built
-	        : target_find("native");
+	bool times = cli->command->bit & (IN_BENCH | IN_REPORT),
+	     builds = cli->command->bit & (IN_BUILD | IN_SIZE) || cli->no_run;
+	return builds || (times && compiles && target_runs(built)) ? built : target_find("native");
 }
 
 static void choose_factors(struct cli *cli)

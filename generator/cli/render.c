@@ -68,7 +68,6 @@ static struct value read_data(struct build *build, const char *path)
 struct request {
 	struct paths paths;
 	const char *template, *data, *output;
-	struct file_set *files; /* the output on its way */
 };
 
 /* A file is named by its path, and what it includes may stand beside it; else it is below a --path. */
@@ -92,37 +91,6 @@ static void locate(struct build *build, struct request *request)
 		                                : "there is no such file");
 }
 
-static void write_all(struct build *build, FILE *file, const char *name, const struct text *text)
-{
-	bool good = file && fwrite(text->count ? text->at : "", 1, text->count, file) == text->count && !fflush(file);
-	int reason = errno;
-	if (file && file != stdout)
-		good &= !fclose(file);
-	if (!good)
-		fail(build, file ? EXIT_ENVIRONMENT : EXIT_USAGE, name, "cannot be written: %s", strerror(reason));
-}
-
-/* A file appears whole or not at all; devices and pipes are written as they are. */
-static void write_output(struct build *build, const char *path, const struct text *text, struct file_set **files)
-{
-	struct stat status;
-	if (!path || !strcmp(path, "-")) {
-		write_all(build, stdout, "standard output", text);
-		return;
-	}
-	if (!stat(path, &status) && !S_ISREG(status.st_mode)) {
-		write_all(build, fopen(path, "wb"), path, text);
-		return;
-	}
-	const char *slash = strrchr(path, '/');
-	const char *directory = !slash ? "."
-	        : slash == path        ? "/"
-	                               : arena_copy(build->arena, path, (size_t)(slash - path));
-	*files = file_set_new(build, directory);
-	file_set_add(*files, slash ? slash + 1 : path, text->count ? text->at : "", text->count);
-	file_set_commit(*files);
-}
-
 static void run(struct cli *cli)
 {
 	struct build *build = cli->build;
@@ -143,10 +111,9 @@ static void run(struct cli *cli)
 		struct environment *environment =
 		        environment_new(build, build->arena, &cli->render, load, &asked->paths);
 		template_render(environment, asked->template, data, &text);
-		write_output(build, asked->output, &text, &asked->files);
+		cli_write(build, asked->output, &text);
 	}
 	build->out = out;
-	file_set_drop(asked->files);
 	text_release(&text);
 	if (build->code == EXIT_LIMIT)
 		build->code = EXIT_INVALID; /* a limit passed is a failed rendering */

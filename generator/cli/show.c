@@ -1,6 +1,7 @@
 /* show.c: ingot show: any stage as text. */
 #include "cli/cli.h"
 #include "emit/emit.h"
+#include "frontends/frontends.h"
 #include "jit/jit.h"
 #include <stdio.h>
 
@@ -38,7 +39,8 @@ static void run(struct cli *cli)
 		fail(build, EXIT_USAGE, NULL, "--weights is for --stage graph");
 	if (cli->kernel && strcmp(stage, "kernels") && strcmp(stage, "loops") && strcmp(stage, "source"))
 		fail(build, EXIT_USAGE, NULL, "--kernel is for --stage kernels, loops or source");
-	bool cuda = cli_takes_cuda(cli);
+	const char *ending = cli->output ? strrchr(cli->output, '.') : NULL;
+	bool cuda = cli_takes_cuda(cli), as_onnx = !s && ending && !strcmp(ending, ".onnx");
 	if (cuda && s == 6)
 		fail(build, EXIT_USAGE, NULL, "--stage glue is not for --target cuda");
 	struct model *model = model_read(build, &cli->options);
@@ -50,19 +52,23 @@ static void run(struct cli *cli)
 		(s == 6 ? jit_lower : model_lower)(model);
 	if (cli->kernel)
 		model_only(model, cli->kernel);
-	model_print(model, stage, &out);
+	if (as_onnx)
+		graph_write_onnx(model->graph, &out);
+	else
+		model_print(model, stage, &out);
 	if (s == 5)
 		print_source(model, cli->kernel != NULL, &out);
 	if (s == 6)
 		jit_text(&(struct jit_program){ .name = model->name,
 		                 .written = templates_shapes(build, model->options->templates) },
 		        build, model->lowered, model_templates(model), &out);
-	fwrite(out.at, 1, out.count, stdout);
+	cli_write(build, cli->output, &out);
 	text_release(&out);
 }
 
 const struct command command_show = { "show", "MODEL", "print a stage of a model",
-	"The graph stage prints ONNX text, which with --weights reads back as a model; glue is what --target jit of "
+	"The graph stage prints ONNX text, which with --weights reads back as a model, and with -o FILE.onnx is an "
+	"ONNX file; glue is what --target jit of "
 	"run gives to libtcc.\n"
 	"--target c (default) or cuda: for which of them kernels, loops, plan and source are.",
 	IN_SHOW, 1, 1, run };

@@ -18,6 +18,10 @@ struct graph *graph_read(struct build *, const char *path, const struct read_opt
 struct graph *graph_read_memory(
         struct build *, const char *file, const void *at, size_t count, const struct read_options *);
 
+/* The bytes of an ONNX file that says the same, with every constant.  EXIT_UNSUPPORTED where nodes are of several
+ * versions of a domain; EXIT_LIMIT beyond 2 GiB. */
+void graph_write_onnx(const struct graph *, struct text *out);
+
 /* `text` is a function in ONNX text, without a header and of the newest opset; its body takes the place of the node:
  * its nodes, which name the node in messages, are put behind those of the node's graph.  Nodes `graph.NAME (…)` stand
  * for the body of the node's attribute NAME.  The text must live as long as the build; `file` is for messages. `copied`

@@ -12,13 +12,13 @@ from ._error import Error
 from ._library import program
 from ._model import Model, Tensor
 
-__all__ = ["Built", "Error", "Library", "Model", "Tensor", "bench", "build", "check", "from_torch", "info", "open", "ops", "program"]
+__all__ = ["Built", "Error", "Library", "Model", "Tensor", "bench", "build", "check", "from_torch", "info", "open", "ops", "program", "report"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name):
     """What the program does is loaded when it is asked for: an import takes as long as it must."""
-    if name in ("Built", "Library", "bench", "build", "check", "info", "ops"):
+    if name in ("Built", "Library", "bench", "build", "check", "info", "ops", "report"):
         from . import _program
         return getattr(_program, name)
     raise AttributeError(f"module 'ingot' has no attribute '{name}'")

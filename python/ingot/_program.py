@@ -148,6 +148,12 @@ def bench(model, **options):
         return _call("bench", path, *_words(options))
 
 
+def report(model, page, *, run=True, **options):
+    """Writes a page about the model and what it becomes, as `ingot report` does (run=False: nothing is timed); what it says, as a dict."""
+    with _Path(model, None) as path:
+        return _call("report", path, "-o", os.fspath(page), *_words({"no_run": not run, **options}))
+
+
 def info(model, **options):
     """Inputs, outputs, operators, work and memory, and whether it can be built."""
     with _Path(model, None) as path:

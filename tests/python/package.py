@@ -217,6 +217,11 @@ class Program(unittest.TestCase):
     def test_facts(self):
         self.assertEqual([one["name"] for one in ingot.ops("Conv")], ["Conv"])
         self.assertEqual(ingot.info(DIGITS)["inputs"][0]["name"], "image")
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "page.html")
+            self.assertEqual(ingot.report(DIGITS, page, run=False)["outputs"][0]["name"], "scores")
+            with open(page, encoding="utf-8") as file:
+                self.assertIn("k0_convolution", file.read())
         self.assertTrue(ingot.check(DIGITS, {"inputs": {"image": IMAGE}, "outputs": {"scores": ingot.open(DIGITS)(IMAGE)}}, target="jit")["right"])
         self.assertFalse(ingot.check(DIGITS, {"inputs": {"image": IMAGE}, "outputs": {"scores": numpy.ones((1, 10), "f4")}}, target="jit")["right"])
         self.assertGreater(ingot.bench(DIGITS, target="jit", calls_only=True, rounds=3)["call_microseconds"], 0)

@@ -1,0 +1,178 @@
+/* report.c: ingot report: a model and what it becomes -> one page of HTML, by templates/report.
+ *
+ * What the page says is JSON first, which --json prints: report_facts.c the graph, kernels, memory and weights;
+ * report_times.c times beside limits; the rest here. */
+#include "cli/report.h"
+#include "cli/data.h"
+#include "cli/json_value.h"
+#include "ops/ops.h"
+
+/* ---- sizes on microcontrollers ---- */
+enum { FLASH_MOST = 64 << 20 }; /* constants of more bytes are no microcontroller's */
+
+/* What a library for that CPU takes, as build makes it there; code is known once it is compiled. */
+static json_t *size_json(const struct cli *cli, const struct target *target)
+{
+	struct build *build = cli->build;
+	struct options options = cli->options;
+	bool small = !strcmp(target->name, "cortex-m4");
+	options.target = small || options.optimise == OPTIMISE_SIZE ? target_small(build->arena, target) : target;
+	options.optimise = small ? OPTIMISE_SIZE : options.optimise;
+	if (small && !cli->algorithms_given)
+		options.numerics.algorithms = ALGORITHMS_DIRECT;
+	options.strict.at = NULL;
+	options.strict.count = 0;
+	struct model *model = model_read(build, &options);
+	model_prepare(model);
+	model_define(model);
+	model_lower(model);
+	const struct lowered *lowered = model->lowered;
+	int64_t ends = 0;
+	for (size_t i = 0; i < lowered->program->inputs.count; i++)
+		ends += scheduled(lowered->program->inputs.at[i])->bytes;
+	for (size_t i = 0; i < lowered->program->outputs.count; i++)
+		ends += scheduled(lowered->program->outputs.at[i])->bytes;
+	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:I}", "cpu", target->name, "weights_bytes",
+	        (json_int_t)lowered->weights_bytes, "workspace_bytes", (json_int_t)lowered->workspace_bytes,
+	        "ends_bytes", (json_int_t)ends, "ram_bytes", (json_int_t)(lowered->workspace_bytes + ends), "kernels",
+	        (json_int_t)lowered->kernels.count);
+}
+
+/* Of a model that can be built here and not there: why. */
+static json_t *size_or_why(const struct cli *cli, const struct target *target)
+{
+	struct build *build = cli->build;
+	jmp_buf *out = build->out, mine;
+	json_t *volatile size = NULL;
+	build->out = &mine;
+	if (setjmp(mine) == 0)
+		size = size_json(cli, target);
+	build->out = out;
+	if (!size)
+		size = json_pack("{s:s,s:s}", "cpu", target->name, "refused", build->message);
+	build->code = EXIT_RIGHT;
+	*build->message = *build->detail = 0;
+	return size;
+}
+
+static json_t *sizes_json(const struct cli *cli, const struct lowered *lowered)
+{
+	json_t *list = json_array();
+	bool asked = cli->options.target->freestanding;
+	for (int t = 0; target_at(t) && (asked || lowered->constants_bytes <= FLASH_MOST); t++)
+		if (target_at(t)->freestanding
+		        && (!asked || !strcmp(target_at(t)->name, cli->options.target->name)
+		                || !strncmp(target_at(t)->name, "cortex-", 7)))
+			json_array_append_new(list, size_or_why(cli, target_at(t)));
+	return list;
+}
+
+/* ---- how far each layer comes to lie from the strict one ---- */
+static bool rounds(const struct model *model) { return model->options->numerics.factors != FACTORS_FLOAT32; }
+
+static bool is_quantised(const struct program *program)
+{
+	for (size_t i = 0; i < program->all.count; i++)
+		if (program->all.at[i]->products && dtypes[program->all.at[i]->type].class != CLASS_FLOAT)
+			return true;
+	return false;
+}
+
+/* By the interpreter, on drawn inputs.  NULL: numbers are the strict ones. */
+static json_t *layers_json(const struct cli *cli, struct model *model)
+{
+	struct options options = cli->options;
+	bool quantised = is_quantised(model->program);
+	if (cli->no_run || !(rounds(model) || quantised))
+		return NULL;
+	options.numerics.factors = FACTORS_FLOAT32;
+	options.numerics.quantised = QUANTISED_LITERAL;
+	options.strict.at = NULL;
+	options.strict.count = 0;
+	struct model *strict = model_read(cli->build, &options);
+	model_prepare(strict);
+	model_define(strict);
+	const void **inputs = arena_new_array(cli->build->arena, const void *, strict->program->inputs.count + 1);
+	void **outputs = arena_new_array(cli->build->arena, void *, strict->program->outputs.count + 1);
+	bench_buffers(cli->build, strict->program, inputs, outputs);
+	return layers_compare(cli->build, model->program, strict->program, inputs);
+}
+
+/* ---- the page ---- */
+static json_t *report_json(const struct cli *cli, struct model *model, json_t *bench, const char *stem)
+{
+	const struct options *options = model->options;
+	const char *slash = strrchr(options->model, '/');
+	json_t *all = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:b,s:i}", "schema", 1, "version", INGOT_VERSION, "model",
+	        slash ? slash + 1 : options->model, "name", stem, "cpu", target_text(options->target), "numbers",
+	        model->numbers, "measured", bench != NULL, "threads", options->threads);
+	report_facts(all, model);
+	report_times(all, model, bench);
+	json_object_set_new(all, "sizes", sizes_json(cli, model->lowered));
+	json_t *layers = layers_json(cli, model);
+	if (layers)
+		json_object_set_new(all, "layers", layers);
+	return all;
+}
+
+static void print_page(struct cli *cli, const json_t *all, const char *path)
+{
+	struct build *build = cli->build;
+	struct text page;
+	jmp_buf *out = build->out, mine;
+	text_init(&page, build);
+	struct text *const asked = &page;
+	build->out = &mine;
+	if (setjmp(mine) == 0) {
+		template_render(
+		        options_templates(build, &cli->options), "report/page.jinja", data_of(build, all), asked);
+		cli_write(build, path, asked);
+	}
+	build->out = out;
+	text_release(asked);
+	if (build->code)
+		longjmp(*out, 1);
+}
+
+static void run(struct cli *cli)
+{
+	struct build *build = cli->build;
+	struct cli quiet = *cli;
+	quiet.json = true; /* no table */
+	const struct engine_kind *kind = cli->no_run ? NULL : cli_engine(cli);
+	if (kind && !kind->profile)
+		fail(build, EXIT_USAGE, NULL,
+		        "--target %s: its kernels are not timed apart; c and jit are right, or --no-run", kind->name);
+	json_t *other = cli->compare ? compare_read(build, cli->compare) : NULL;
+	cli->options.profile = kind != NULL;
+	struct model *model = model_read(build, &cli->options);
+	model_prepare(model);
+	model_define(model);
+	json_t *bench = kind ? bench_model(&quiet, model, kind) : NULL;
+	if (!model->lowered)
+		model_lower(model);
+	json_t *all = report_json(cli, model, bench, model->name);
+	if (other)
+		json_object_set_new(all, "compared", compare(all, other));
+	json_decref(other);
+	json_decref(bench);
+	if (cli->output || !cli->json)
+		print_page(
+		        cli, all, cli->output ? cli->output : arena_printf(build->arena, "out/%s.html", model->name));
+	if (cli->json && !(cli->output && !strcmp(cli->output, "-")))
+		cli_print_json(json_incref(all), stdout);
+	else if (!cli->output)
+		printf("out/%s.html\n", model->name);
+	json_decref(all);
+}
+
+const struct command command_report = { "report", "MODEL", "a page about a model and what it becomes",
+	"One file of HTML, which asks for no other: the graph and its kernels, memory over the schedule, each kernel "
+	"beside the limits of the processor, time, weights, operators, numbers, sizes on microcontrollers.\n"
+	"--target c (default) or jit: what is timed, as bench does.  With --no-run nothing is compiled, and times are "
+	"reckoned from facts of the processor.\n"
+	"Where --math or quantisation rounds, each layer's distance from the strict interpreter's is measured, on "
+	"drawn "
+	"inputs, but with --no-run.\n"
+	"--json prints what the page says; --compare FILE takes that of another build.",
+	IN_REPORT, 1, 1, run };
