@@ -7,7 +7,7 @@ static void write_all(struct build *build, FILE *file, const char *name, const s
 {
 	bool good = file && fwrite(text->count ? text->at : "", 1, text->count, file) == text->count && !fflush(file);
 	int reason = errno;
-	if (file && file != stdout)
+	if (file)
 		good &= !fclose(file);
 	if (!good)
 		fail(build, file ? EXIT_ENVIRONMENT : EXIT_USAGE, name, "cannot be written: %s", strerror(reason));
@@ -36,7 +36,7 @@ void cli_write(struct build *build, const char *path, const struct text *text)
 {
 	struct stat status;
 	if (!path || !strcmp(path, "-"))
-		write_all(build, stdout, "standard output", text);
+		fwrite(text->count ? text->at : "", 1, text->count, stdout); /* main says what could not be written */
 	else if (!stat(path, &status) && !S_ISREG(status.st_mode)) /* devices and pipes are written as they are */
 		write_all(build, fopen(path, "wb"), path, text);
 	else
