@@ -155,6 +155,9 @@ void model_define(struct model *model)
 	if (model->options->numerics.quantised == QUANTISED_INTEGERS)
 		fold_quantised(model->program);
 	check_step(model);
+	if (model->options->numerics.quantised == QUANTISED_INTEGERS)
+		fold_lookups(model->program);
+	check_step(model);
 	if (model->options->numerics.denormals == DENORMALS_ZERO)
 		flush_denormals(model->program);
 	check_step(model);

@@ -498,6 +498,9 @@ bool rewrite_winograd(struct program *, struct definition *conv, int m);
 /* ---- quantised.c ---- */
 /* Sums of dequantised products, and what quantises them, become integers. */
 void fold_quantised(struct program *);
+/* ---- lookup.c ---- */
+/* Then bytes that are a function of one byte come from a table. */
+void fold_lookups(struct program *);
 
 /* ---- numeric options: bits depend on them ----
  * INTEGERS: what is dequantised, multiplied and quantised again is one sum of integers, wherever quantised.c says so;

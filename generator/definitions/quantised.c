@@ -7,6 +7,7 @@
  * with m = (sx * sw) / sy.  Sums of integers are exact in any order; y is float(i) * (sx * sw) for whoever else reads
  * it.  A rule on the graph and its constants alone, so every target computes the same. */
 #include "definitions/definitions.h"
+#include <float.h>
 #include <math.h>
 
 enum { DEPTH = 16 }; /* of maps that only move, or clip, on the way */
@@ -257,6 +258,24 @@ static const struct expr *rounded(struct folding *f, const struct requantised *r
 	return r->zero ? expr_scalar(f->arena, SCALAR_add, e, r->zero, NULL) : e;
 }
 
+/* The byte that was dequantised, where it is quantised again as it was: no byte times a scale over that scale is half a
+ * step off. */
+static const struct expr *same_byte(
+        struct folding *f, const struct definition *d, const struct expr *e, const struct requantised *r)
+{
+	struct dequantised x;
+	if (!open(f, e, &x) || x.pads || !is_constant(x.scale) || x.scale->vars || r->divisor->vars)
+		return NULL;
+	bool less = x.value->kind == EXPR_SCALAR;
+	const struct expr *scale = expr_fold(f->program, x.scale),
+	                  *byte = less ? x.value->arg[0]->arg[0] : x.value->arg[0];
+	int64_t zero = less ? x.value->arg[1]->integer : 0;
+	bool same = scale == expr_fold(f->program, r->divisor) && are_scales(scale)
+	        && scale->number < FLT_MAX / UINT8_MAX && (!less || x.value->arg[1]->kind == EXPR_NUMBER)
+	        && (!r->zero || r->zero->kind == EXPR_NUMBER) && (double)zero == (r->zero ? r->zero->number : 0);
+	return same && byte->type == d->type ? byte : NULL;
+}
+
 static void fold_quantise(struct folding *f, struct definition *d)
 {
 	struct requantised r = { 0 };
@@ -270,7 +289,12 @@ static void fold_quantise(struct folding *f, struct definition *d)
 	}
 	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_round || e->type != DTYPE_F32
 	        || e->arg[0]->kind != EXPR_SCALAR || e->arg[0]->opcode != SCALAR_div
-	        || !is_constant(r.divisor = e->arg[0]->arg[1]) || !find_sum(f, e->arg[0]->arg[0], &r))
+	        || !is_constant(r.divisor = e->arg[0]->arg[1]))
+		return;
+	const struct expr *byte = same_byte(f, d, e->arg[0]->arg[0], &r);
+	if (byte)
+		d->body = byte;
+	if (byte || !find_sum(f, e->arg[0]->arg[0], &r))
 		return;
 	r.divisor = settled(f, d, "divisor", r.divisor);
 	const struct expr *factor =

@@ -165,6 +165,17 @@ static int loads_inside(const struct expr *body)
 	return all - outside;
 }
 
+/* Is it part of an index where it is read?  A product's epilogue has no vector of that. */
+static bool is_looked_up(const struct definition *d)
+{
+	struct counting all = { .of = d }, outside = { .of = d };
+	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+		definition_loads(scheduled(d)->readers.at[i], count_site, &all);
+		expr_loads_outside(scheduled(d)->readers.at[i]->body, count_site, &outside);
+	}
+	return all.sites > outside.sites;
+}
+
 /* What costs more than this is stored, where a store and a load are nothing beside it: the expression of a chain would
  * grow with the chain, and with it each step that looks through it and each function that the compiler gets. */
 enum { COST_MOST = 512 };
@@ -224,9 +235,12 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	        v++) /* an output before it is dense: its own loops know where they end */
 		if (d->counts[v])
 			return no;
-	if (moves)
+	if (follows_product(d) && is_looked_up(d))
+		return no;
+	bool feeds = feeds_dwords(lowered->target, d);
+	if (moves && !(feeds && loads_inside(d->body)))
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
-	if (feeds_dwords(lowered->target, d))
+	if (feeds)
 		return no;
 	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
 		const struct definition *reader = scheduled(d)->readers.at[i];
