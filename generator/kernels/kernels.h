@@ -31,8 +31,8 @@ struct scheduled {
 	struct contraction *contraction; /* found by its indices; NULL: a map, or generic loops */
 	struct definition *lies_in; /* in whose memory it lies, element by element: LOCAL, a member; DEVICE, its last
 	                               reader's result; NULL: in its own */
-	struct definition *view_of; /* a slice of that one's memory, this many elements behind its first; NULL: memory
-	                               of its own */
+	struct definition *view_of; /* a slice of that one's memory, or its bytes as dwords, this many elements behind
+	                               its first; NULL: memory of its own */
 	int64_t view_offset;
 	struct rewrite *rewrite; /* that it is the result or a part of (Winograd); NULL: none */
 	bool odd;                /* its pointer moves between calls of a step, not by whole quads of elements */
@@ -235,7 +235,7 @@ int kernel_counted(const struct kernel
 void fuse(struct lowered *); /* fuse.c: what is stored is gathered into kernels, sorted */
 void layout(struct lowered *);     /* layout.c: strides of every stored definition */
 bool keep_lanes(struct lowered *); /* layout.c: false where a kernel lost its vectors: fuse again */
-void view(struct lowered *);       /* views.c: slices at constant offsets */
+void view(struct lowered *);       /* views.c: slices at constant offsets; dwords of bytes side by side */
 void make_fused(struct lowered *); /* fused.c: product, rows and product, or rows and product, become one kernel */
 bool arrange(
         struct lowered *); /* lower.c: false where an address is not affine: that sum is then barred from its shape */
@@ -325,6 +325,7 @@ const struct product *product_of(
 static inline bool weights_stay_narrow(const struct target *target) { return target->small && target->short_flash; }
 /* Sums of products of small integers take the target's best product: what they read becomes dwords, or floats. */
 void choose_products(struct program *, const struct target *);
+const struct expr *dword_of_bytes(struct arena *, const struct expr *const *byte); /* four, the lowest first */
 /* exact.c: the same sum in floats, where those have all that it can be; false: it may be more.  roomy: floats may
  * also be made for borders of zero points and sums of some of the terms. */
 struct exact_sum {

@@ -202,6 +202,11 @@ static const struct expr *beside(struct arena *arena, const struct expr *low, co
 	        NULL);
 }
 
+const struct expr *dword_of_bytes(struct arena *arena, const struct expr *const *byte)
+{
+	return beside(arena, beside(arena, byte[0], byte[1], 8), beside(arena, byte[2], byte[3], 8), 16);
+}
+
 /* The dwords of factor + offset; NULL: it is no tensor of them.  128 more or less of four bytes is their highest bits
  * turned: what is added to them in the memory stays a load of a dword. */
 enum { HIGHEST_BITS = -0x7f7f7f80 }; /* 0x80808080 */
@@ -224,8 +229,7 @@ static const struct expr *dword_of(
 		return part[0];
 	if (product->k == 2)
 		return beside(f->arena, part[0], part[1], 16);
-	const struct expr *dword =
-	        beside(f->arena, beside(f->arena, part[0], part[1], 8), beside(f->arena, part[2], part[3], 8), 16);
+	const struct expr *dword = dword_of_bytes(f->arena, part);
 	return offset ? expr_scalar(f->arena, SCALAR_xor, dword, number(f->arena, HIGHEST_BITS), NULL) : dword;
 }
 

@@ -1,5 +1,7 @@
 /* views.c: what a kernel reads of a tensor at one constant index becomes a tensor of its own at an offset: the pointer
- * says which slice it is, the code no longer does.  So the steps of an unrolled recurrence have one code (same.c). */
+ * says which slice it is, the code no longer does.  So the steps of an unrolled recurrence have one code (same.c).
+ *
+ * Dwords of four bytes that lie side by side are the tensor of those bytes. */
 #include "kernels/kernels.h"
 
 struct viewing {
@@ -104,8 +106,85 @@ static void view_kernel(struct lowered *lowered, struct kernel *kernel)
 	}
 }
 
+/* ---- dwords ---- */
+enum { DWORD = 4 };
+struct four_bytes {
+	const struct expr *load[DWORD];
+	int count;
+};
+static void see_byte(void *user, const struct expr *load)
+{
+	struct four_bytes *b = user;
+	if (b->count < DWORD)
+		b->load[b->count] = load;
+	b->count++;
+}
+
+/* Where the dwords begin, over their own variables, in bytes of the tensor that has them side by side as the layouts
+ * are; NULL: they do not lie so. */
+static const struct index *lie_side_by_side(struct arena *arena, const struct definition *dwords, struct four_bytes *b)
+{
+	const struct expr *part[DWORD];
+	const struct index *first = NULL;
+	expr_loads(dwords->body, see_byte, b);
+	if (b->count != DWORD)
+		return NULL;
+	for (int i = 0; i < DWORD; i++) {
+		const struct expr *load = b->load[i];
+		if (load->of != b->load[0]->of || dtypes[load->type].bits != 8)
+			return NULL;
+		part[i] = expr_cast(arena, DTYPE_I32, load);
+		const struct index *at = schedule_address(arena, load->of, load->at);
+		first = first ? first : at;
+		if (!index_equal(at, index_plus(arena, first, i)))
+			return NULL;
+	}
+	bool whole = index_is_affine(first) && first->constant % DWORD == 0;
+	for (int t = 0; t < first->count; t++)
+		whole &= first->terms[t].factor % DWORD == 0;
+	return whole && expr_equal(dwords->body, dword_of_bytes(arena, part)) ? first : NULL;
+}
+
+/* True: nothing needs to make them. */
+static bool view_dwords(struct lowered *lowered, struct definition *d)
+{
+	struct scheduled *s = scheduled(d), before = *s;
+	struct four_bytes bytes = { .count = 0 };
+	if (!s->dwords || s->mode != MODE_DEVICE || s->kernel->members.count != 1)
+		return false;
+	const struct index *first = lie_side_by_side(lowered->arena, d, &bytes);
+	struct definition *of = first ? bytes.load[0]->of : NULL;
+	if (!of || scheduled(of)->mode != MODE_DEVICE || scheduled(of)->lies_in || scheduled(of)->view_of)
+		return false;
+	for (int v = 0; v < d->rank; v++)
+		s->stride[v] = index_factor(first, v) / DWORD;
+	bool fits = true;
+	for (size_t i = 0; i < s->readers.count; i++) {
+		struct contraction *c = scheduled(s->readers.at[i])->contraction;
+		fits &= !c || contraction_arrange(lowered->arena, c);
+	}
+	if (!fits) {
+		memcpy(s->stride, before.stride, sizeof s->stride);
+		for (size_t i = 0; i < s->readers.count; i++)
+			if (scheduled(s->readers.at[i])->contraction)
+				contraction_arrange(lowered->arena, scheduled(s->readers.at[i])->contraction);
+		return false;
+	}
+	s->view_of = of;
+	s->view_offset = first->constant / DWORD;
+	s->bytes = scheduled(of)->bytes - first->constant;
+	s->kernel = scheduled(of)->kernel;
+	push(lowered->arena, &lowered->views, d);
+	return true;
+}
+
 void view(struct lowered *lowered)
 {
+	size_t kept = 0;
+	for (size_t k = 0; k < lowered->kernels.count; k++)
+		if (!view_dwords(lowered, lowered->kernels.at[k]->root))
+			(lowered->kernels.at[kept] = lowered->kernels.at[k])->number = (int)kept, kept++;
+	lowered->kernels.count = kept;
 	for (size_t k = 0; k < lowered->kernels.count; k++)
 		if (shapes[lowered->kernels.at[k]->shape].viewed)
 			view_kernel(lowered, lowered->kernels.at[k]);
