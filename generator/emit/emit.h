@@ -122,6 +122,8 @@ void contraction_emit(struct emit *, const struct kernel *, struct text *out);
 void winograd_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/winograd.jinja, without the kernel and what it calls: sizes, addresses, tile. */
 struct value winograd_values(struct emit *, const struct kernel *);
+int64_t winograd_run(
+        const struct target *, const struct contraction *); /* tiles whose input is transposed at once; 0: it is not */
 void order_emit(struct emit *, const struct kernel *, struct text *out);
 void fused_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/fused.jinja; more: what each step is called with at last, NULL: all of its blocks. */

@@ -97,6 +97,19 @@ static int64_t run_of(const struct target *target, const struct contraction *c, 
 	return run;
 }
 
+static bool turns(const struct target *target)
+{
+	return target->lanes >= 4 && !target->lanes_are_threads && !target->small;
+}
+
+int64_t winograd_run(const struct target *target, const struct contraction *c)
+{
+	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], lanes = target->lanes;
+	if (!turns(target) || c->x_pixel != 1 || c->x_channel == 1 || ci < lanes)
+		return 0;
+	return run_of(target, c, (ci + lanes - 1) / lanes * lanes, (c->root->extents[3] + m - 1) / m);
+}
+
 /* Of filters that come at run time. */
 static struct value filters_value(const struct target *target, struct arena *arena, const struct contraction *c)
 {
@@ -173,14 +186,10 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	value_dict_set(from, "pixel", value_int(c->x_pixel));
 	value_dict_set(from, "channel", value_int(c->x_channel));
 	int lanes = emit->target->lanes;
-	int64_t ci = c->rewrite->w->extents[1], side = (y->extents[3] + c->rewrite->m - 1) / c->rewrite->m;
-	bool turns = lanes >= 4 && !emit->target->lanes_are_threads && !emit->target->small;
-	value_dict_set(from, "run",
-	        value_int(turns && c->x_pixel == 1 && c->x_channel != 1 && ci >= lanes
-	                        ? run_of(emit->target, c, (ci + lanes - 1) / lanes * lanes, side)
-	                        : 0));
+	int64_t side = (y->extents[3] + c->rewrite->m - 1) / c->rewrite->m;
+	value_dict_set(from, "run", value_int(winograd_run(emit->target, c)));
 	value_dict_set(to, "run",
-	        value_int(turns && index_factor(c->out_at, 3) == 1 && index_factor(c->out_at, 1) > 1
+	        value_int(turns(emit->target) && index_factor(c->out_at, 3) == 1 && index_factor(c->out_at, 1) > 1
 	                        ? run_of(emit->target, c, lanes, side)
 	                        : 0));
 	value_dict_set(to, "channel", value_int(index_factor(c->out_at, 1)));

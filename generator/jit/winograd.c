@@ -88,7 +88,8 @@ static void use_transforms(struct winding *w)
 	blocks_uses(b, arena_printf(b->arena, "m_back_%d", m), "back");
 	set(w->globals, "values_at", blocks_scratch(b, values * n * n, NULL));
 	set(w->globals, "products_at", blocks_scratch(b, products * n * n, NULL));
-	set(w->globals, "packed_a_at", blocks_scratch(b, depth * n * n, NULL));
+	int64_t run = winograd_run(w->target, c);
+	set(w->globals, "packed_a_at", blocks_scratch(b, depth * n * (run ? run * m + 2 + lanes : n), NULL));
 	if (c->w) {
 		int64_t kept = c->kept ? w->vecs : w->panel_vecs;
 		set(w->globals, "filters_at", blocks_scratch(b, n * n * c->k_block * lanes * kept, NULL));
@@ -125,7 +126,10 @@ static void add_result(struct winding *w)
 	struct ending ending;
 	struct operand add = { 0 };
 	bool plain = blocks_ending(c->value, c->root, &ending), root_alone = plain && !ending.add && !ending.relu;
-	struct dims ends = { COLUMN, CHANNEL, "wide", "channels", m, w->width };
+	int64_t side = ceil_div(c->root->extents[3], m), most = JIT_BLOCK / (m * w->width),
+	        run = most < side ? most : side;
+	run = run > 1 ? run : 1; /* tiles side by side, whose rows an epilogue takes at once */
+	struct dims ends = { COLUMN, CHANNEL, "wide", "channels", run * m, w->width };
 	if (plain && ending.add) {
 		add = blocks_value(b, ending.add, &ends, false);
 		plain = add.lane == 1;
@@ -141,17 +145,18 @@ static void add_result(struct winding *w)
 		set_int(w->globals, "out_row", index_factor(c->out_at, ROW));
 		set_int(w->globals, "out_pixel", index_factor(c->out_at, COLUMN));
 	} else {
-		const char *square = blocks_scratch(b, m * m * w->width, NULL);
-		w->sums = (struct operand){ arena_printf(b->arena, "%s + i * %" PRId64, square, m * w->width), w->width,
-			1, false, false };
+		const char *rows = blocks_scratch(b, m * run * m * w->width, NULL);
+		w->sums = (struct operand){ arena_printf(b->arena, "%s + i * %" PRId64, rows, run * m * w->width),
+			w->width, 1, false, false };
 		b->list = calls;
 		struct operand to = { printer_address(&b->printer, c->result, c->out_at),
 			index_factor(c->out_at, COLUMN), step, false, false };
 		blocks_into(b, root_alone ? expr_load_first(b->arena, c->root) : c->value, &ends, to);
-		set(w->globals, "out", square);
-		set_int(w->globals, "out_row", m * w->width);
+		set(w->globals, "out", rows);
+		set_int(w->globals, "out_row", run * m * w->width);
 		set_int(w->globals, "out_pixel", w->width);
 	}
+	set_int(w->globals, "run", run);
 	value_dict_set(w->globals, "direct", value_bool(direct));
 	value_dict_set(w->globals, "act", value_int(direct && ending.relu));
 	value_dict_set(w->globals, "result", calls);
