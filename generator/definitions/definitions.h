@@ -502,6 +502,9 @@ void fold_quantised(struct program *);
 /* Then bytes that are a function of one byte come from a table. */
 void fold_lookups(struct program *);
 
+/* ---- blocks.c ---- */
+void block_sums(struct program *); /* long sums of floats become sums of sums */
+
 /* ---- numeric options: bits depend on them ----
  * INTEGERS: what is dequantised, multiplied and quantised again is one sum of integers, wherever quantised.c says so;
  * LITERAL: each operator in floats, as ONNX defines it. */

@@ -241,6 +241,21 @@ static bool is_member(const struct kernel *kernel, const struct definition *d)
 	return false;
 }
 
+/* Taps move it together with the result, and neighbours of the result share some: blocks of terms do not. */
+static bool is_window(const struct definition *d, const struct index *at)
+{
+	int64_t step = INT64_MAX, reach = 0;
+	for (int i = 0; i < at->count; i++) {
+		const struct atom *atom = at->terms[i].atom;
+		int64_t factor = at->terms[i].factor < 0 ? -at->terms[i].factor : at->terms[i].factor;
+		if (atom->kind == ATOM_VAR && atom->var >= d->rank)
+			reach += factor * (d->reduced_extents[atom->var - d->rank] - 1);
+		else if (factor < step)
+			step = factor;
+	}
+	return reach > 0 && step < INT64_MAX && (d->order == ORDER_SERIAL || reach >= step);
+}
+
 static void see_join(void *user, const struct expr *load)
 {
 	struct joining *j = user;
@@ -249,12 +264,8 @@ static void see_join(void *user, const struct expr *load)
 	if (!is_member(j->kernel, load->of))
 		return;
 	j->reads = true;
-	for (int i = 0; i < load->of->rank; i++) {
-		bool moves = false, taps = false;
-		for (int v = 0; v < j->d->rank + j->d->reduced; v++)
-			*(v < j->d->rank ? &moves : &taps) |= index_uses(load->at[i], v);
-		j->window |= moves && taps;
-	}
+	for (int i = 0; i < load->of->rank; i++)
+		j->window |= is_window(j->d, load->at[i]);
 	while (d < j->outer && d < load->of->rank
 	        && ((index_is_var(load->at[d], &var) && var == d)
 	                || (load->of->extents[d] == 1 && index_is_constant(load->at[d], &zero))))
@@ -331,6 +342,18 @@ static bool wide_rows_lie(
 	return true;
 }
 
+/* Sums of many terms that are rows of their own: with few rounds of the outer loops, blocks that nobody would share. */
+enum { SHARED_TERMS = 1 << 16, SHARED_ROUNDS = 4, WARP_TERMS = 1 << 12 };
+static bool is_worth_sharing(const struct target *target, const struct definition *d, int outer)
+{
+	int64_t rounds = 1, terms = definition_terms(d) * definition_elements(d);
+	for (int v = 0; v < outer; v++)
+		rounds *= d->extents[v];
+	return d->reduce == REDUCE_SUM && d->order == ORDER_LANES && definition_elements(d) > rounds && !target->small
+	        && rounds < (target->lanes_are_threads ? target->tiles_least : SHARED_ROUNDS)
+	        && terms >= (target->lanes_are_threads ? WARP_TERMS : SHARED_TERMS);
+}
+
 /* How many outer loops `d` would share with the kernel; -1: it does not belong there. */
 static int shared_outer(const struct target *target, const struct kernel *kernel, const struct definition *d)
 {
@@ -352,6 +375,11 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 		if (j.outer == 0 || d->extents[j.outer - 1] > 1)
 			break;
 	}
+	bool shares = is_worth_sharing(target, d, j.outer);
+	for (size_t i = 0; i < kernel->members.count; i++)
+		shares |= is_worth_sharing(target, kernel->members.at[i], j.outer);
+	if (shares)
+		return -1;
 	int64_t largest = inner_bytes(d, j.outer), all = 0; /* all: of the rows that may lie in scratch together */
 	if (scheduled(d)->row_apart && largest > (int64_t)dtype_bytes(d->type, 1))
 		return -1;

@@ -1,5 +1,6 @@
 /* fuse.c: neighbouring loops of equal length become one where the second reads of what the first stores only the
- * element of the same round, which it then takes from a register.  An array that nobody loads any more goes. */
+ * element of the same round, which it then takes from a register.  So do a loop and blocks that together are as long.
+ * An array that nobody loads any more goes. */
 #include "loops/loops.h"
 
 static bool can_follow(const struct stmt *first, const struct stmt *second)
@@ -118,6 +119,61 @@ static struct stmt *fused(struct loops *loops, const struct stmt *first, const s
 	return one;
 }
 
+/* As many rounds of a loop, `from` (an index) being the first. */
+static struct stmt *rounds_of(struct loops *loops, const struct stmt *loop, const struct index *from, int64_t extent)
+{
+	struct stmt *part = for_new(loops, var_new(loops, loops->vars.at[loop->var].name, extent), extent, loop->role);
+	struct copying copying;
+	copying_init(&copying, loops, false);
+	copying_put(&copying, loop->var, index_add(loops->arena, from, index_var(loops->arena, part->var, extent)));
+	copy_block(&copying, &loop->body, &part->body);
+	return part;
+}
+
+/* Does a statement load what the block stores? */
+static bool loads_stored(const struct block *block, struct stmt *stmt)
+{
+	for (size_t i = 0; i < block->count; i++)
+		if (block->at[i]->kind == STMT_STORE
+		        && cell_is_loaded(&(struct block){ .at = &stmt, .count = 1 }, block->at[i]->cell))
+			return true;
+	return false;
+}
+
+/* A map over all elements, and a loop over blocks of them whose first statement is the loop over one block, become
+ * one over blocks; what the map has behind the last of them is *left, or NULL.  NULL: they stay. */
+static struct stmt *fused_blocks(
+        struct loops *loops, const struct stmt *first, const struct stmt *blocks, struct stmt **left)
+{
+	if (first->kind != STMT_FOR || first->role != ROLE_MAP || first->step != 1 || !is_flat(first)
+	        || blocks->kind != STMT_FOR || blocks->role != ROLE_MAP || blocks->step != 1 || blocks->together
+	        || !blocks->body.count || blocks->body.at[0]->kind != STMT_FOR || !is_flat(blocks->body.at[0]))
+		return NULL;
+	const struct stmt *second = blocks->body.at[0];
+	int64_t covered = blocks->extent * second->extent;
+	if (covered > first->extent || second->role != ROLE_LANES)
+		return NULL;
+	struct stmt *part = rounds_of(loops, first,
+	        index_scale(loops->arena, index_var(loops->arena, blocks->var, blocks->extent), second->extent),
+	        second->extent);
+	struct stmt *inner = can_follow(part, second) ? fused(loops, part, second) : NULL, *one;
+	for (size_t i = 1; inner && i < blocks->body.count; i++) {
+		struct stmt *behind = blocks->body.at[i];
+		if (loads_stored(&first->body, behind)
+		        || loads_stored(&(struct block){ .at = &behind, .count = 1 }, (struct stmt *)(uintptr_t)first))
+			return NULL;
+	}
+	if (!inner)
+		return NULL;
+	one = for_new(loops, blocks->var, blocks->extent, blocks->role);
+	block_add(loops, &one->body, inner);
+	for (size_t i = 1; i < blocks->body.count; i++)
+		block_add(loops, &one->body, blocks->body.at[i]);
+	if (covered < first->extent)
+		*left = rounds_of(loops, first, index_constant(loops->arena, covered), first->extent - covered);
+	return one;
+}
+
 /* May `stmt` be done after the loop behind it?  Arrays may be declared earlier, registers are others'. */
 static bool is_passive(const struct stmt *stmt) { return stmt->kind == STMT_ARRAY; }
 
@@ -128,17 +184,25 @@ static void fuse_block(void *user, struct block *block)
 		size_t next = i + 1;
 		while (next < block->count && is_passive(block->at[next]))
 			next++;
-		struct stmt *first = block->at[i], *second = next < block->count ? block->at[next] : NULL, *one = NULL;
+		struct stmt *first = block->at[i], *second = next < block->count ? block->at[next] : NULL, *one = NULL,
+		            *left = NULL;
 		if (second && can_follow(first, second) && is_flat(first) && is_flat(second))
 			one = fused(loops, first, second);
+		else if (second)
+			one = fused_blocks(loops, first, second, &left);
 		if (!one) {
 			i++;
 			continue;
 		}
-		/* arrays in between move up, then the one loop, which is looked at again */
+		/* arrays in between move up, then the one loop, which is looked at again, and what is left */
 		for (size_t k = i; k + 1 < next; k++)
 			block->at[k] = block->at[k + 1];
 		block->at[next - 1] = one;
+		if (left) {
+			block->at[next] = left;
+			i = next;
+			continue;
+		}
 		for (size_t k = next; k + 1 < block->count; k++)
 			block->at[k] = block->at[k + 1];
 		block->count--;
