@@ -8,7 +8,7 @@
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 
-enum { ROWS_MOST = 128, ROWS_LEAST = 4, BLOCKS_ENOUGH = 8, STEPS_MOST = 7 };
+enum { ROWS_MOST = 128, ROWS_LEAST = 4, BLOCKS_ENOUGH = 8, BLOCKS_APART = 4, STEPS_MOST = 7 };
 /* Where lanes are threads: the rows and warps of a block, which leave room for two of them beside each other; the part
  * of scratch for what lies between. */
 enum { WARPS = 4, ROWS_OF_WARPS = 16, SCRATCH_SHARE = 3 };
@@ -533,8 +533,9 @@ static bool takes_scores(const struct links *l)
 }
 
 /* Rows of a block: as many as scratch in L2 has room for, and fewer where there would be too few blocks; balanced.  0:
- * none. */
-static int64_t rows_of(const struct lowered *lowered, const struct links *l, const int64_t *extents, int axes)
+ * none.  `apart`: no two of them read the same keys and values (heads of one query), so that few are as good as many. */
+static int64_t rows_of(
+        const struct lowered *lowered, const struct links *l, const int64_t *extents, int axes, bool apart)
 {
 	const struct target *target = lowered->target;
 	int64_t rows = extents[axes - 1], others = 1,
@@ -557,6 +558,9 @@ static int64_t rows_of(const struct lowered *lowered, const struct links *l, con
 	most = room < most ? room : most;
 	if (most < 1 || (most < ROWS_LEAST && most < rows))
 		return 0;
+	for (int64_t parts = BLOCKS_APART; apart && others == 1 && parts > 1 && most >= rows; parts /= 2)
+		if (rows / parts >= ROWS_LEAST)
+			most = (rows + parts - 1) / parts;
 	int64_t blocks = (rows + most - 1) / most;
 	return (rows + blocks - 1) / blocks;
 }
@@ -701,7 +705,9 @@ static struct fused *fused_of(struct lowered *lowered, const struct links *l)
 	                        || !find_axes(l, last->a->at, last->root, roots[1])
 	          : !find_axes_of_rows(l, fused, rows, roots[1]))
 		return NULL;
-	if (!(fused->rows = rows_of(lowered, l, fused->extents, fused->axes))
+	int moves = fused->axes - 1;
+	bool apart = first && expr_uses(first->b, roots[0][moves]) && expr_uses(last->b, roots[1][moves]);
+	if (!(fused->rows = rows_of(lowered, l, fused->extents, fused->axes, apart))
 	        || (!first && !rows_pay(lowered->target, last, fused->rows)))
 		return NULL;
 	for (int x = 0; first && x < fused->axes; x++)

@@ -372,6 +372,12 @@ SHARED = {                                # no round of the outermost loop is a 
 }
 
 
+HEADS_APART = {                           # one query: heads read keys and values of their own, and are shared out
+    "one_query": (attention("1,12,1,32", "1,12,200,32"), 1),
+    "one_query_few": (attention("1,6,1,32", "1,6,200,32"), 0),
+}
+
+
 K_BLOCK_LOOP = r"k_block \+= \d+\)\n\tfor \(long panel = "
 # kind: what `ingot show` prints once for each such kernel, and at which stage
 KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES, "kernels", r"^ +only +where "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "halves": (HALVES, "kernels", r"^k\d+_[a-z]+  "), "k_blocks": (K_BLOCKS, "source", r"for \(long k_block = 0"),
@@ -381,7 +387,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "again": (AGAIN, "loops", r"(?s)\A.*along [jk]1, 8"), "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "transposed_store": (TRANSPOSED_STORE, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "k_blocked": (K_BLOCKED, "source", K_BLOCK_LOOP), "k_blocked_ending": (K_BLOCKED_ENDING, "source", K_BLOCK_LOOP),
          "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
-         "shared": (SHARED, "kernels", r"^ +blocks +\d\d?, [ij]$"), "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
+         "heads_apart": (HEADS_APART, "kernels", r"^ +blocks +2, blocks of 6 rows"), "shared": (SHARED, "kernels", r"^ +blocks +\d\d?, [ij]$"), "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
