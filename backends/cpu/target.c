@@ -46,13 +46,32 @@ static const struct target targets[] = {
 	  .cc_flags = ARM "-march=armv8-a", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
 	  LINES },
-	{ .name = "cortex-m4", .needs = "cortex-m", .freestanding = true, .short_stack = true, .short_flash = true,
-	  .cross = "arm-none-eabi-gcc", .cross_package = "gcc-arm-none-eabi", .prelude = "c/prelude_scalar.jinja",
-	  .family = "c", .has_fma = true, .products = "dot16 mul",
-	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno -mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 "
-	    "-mfloat-abi=hard -ffunction-sections -fdata-sections",
-	  .lanes = 1, .registers = 32, .dword_registers = 10, .fma_latency = 3, .fma_pipes = 1,
-	  .load_bytes = 4, .store_bytes = 4, .l1_bytes = 16 << 10, .l2_bytes = 64 << 10, .l3_bytes = 64 << 10, LINES },
+#define BARE(arch, compiler, package, machine)                                                                         \
+	.needs = arch, .freestanding = true, .short_stack = true, .short_flash = true, .cross = compiler,             \
+	.cross_package = package, .prelude = "c/prelude_scalar.jinja", .family = "c",                                 \
+	.cc_flags = "-O2 -ffp-contract=off -fno-math-errno " machine " -ffunction-sections -fdata-sections",          \
+	.lanes = 1, .fma_pipes = 1, .load_bytes = 4, .store_bytes = 4, .l1_bytes = 16 << 10, .l2_bytes = 64 << 10,    \
+	.l3_bytes = 64 << 10, LINES
+/* Sums stay the chains that they are written as: gathered by the sum, their factors leave the registers. */
+#define APART " -fno-tree-reassoc -fno-tree-ter -fno-schedule-insns"
+#define CORTEX_M(macro, machine) BARE(macro, "arm-none-eabi-gcc", "gcc-arm-none-eabi", "-mthumb -mcpu=cortex-" machine)
+#define RISCV(macro, machine) BARE(macro, "riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf", "-march=" machine)
+	{ .name = "cortex-m0plus", CORTEX_M("__ARM_ARCH_6M__", "m0plus" APART), .products = "dot16 mul", .registers = 6,
+	  .fma_latency = 4 },
+	{ .name = "cortex-m3", CORTEX_M("__ARM_ARCH_7M__", "m3" APART), .products = "dot16 mul", .registers = 8,
+	  .fma_latency = 4 },
+	{ .name = "cortex-m4", CORTEX_M("__ARM_FEATURE_FMA", "m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard"),
+	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 3 },
+	{ .name = "cortex-m7", CORTEX_M("__ARM_FEATURE_FMA", "m7 -mfpu=fpv5-d16 -mfloat-abi=hard"),
+	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 3 },
+	{ .name = "cortex-m33", CORTEX_M("__ARM_FEATURE_FMA", "m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard"),
+	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 3 },
+	{ .name = "cortex-m55", CORTEX_M("__ARM_FEATURE_MVE", "m55 -mfloat-abi=hard"), .products = "dot16 mul",
+	  .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 4 },
+	{ .name = "rv32imac", RISCV("__riscv_mul", "rv32imac -mabi=ilp32" APART), .products = "dot16 mul", .registers = 24,
+	  .fma_latency = 4 },
+	{ .name = "rv32imafc", RISCV("__riscv_flen", "rv32imafc -mabi=ilp32f"), .products = "dot16 mul",
+	  .has_fma = true, .registers = 32, .dword_registers = 24, .fma_latency = 4 },
 	{ .name = "generic", .needs = "", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = false,
 	  .products = "mul",
 	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno", .lanes = 1, .registers = 16, .dword_registers = 11,

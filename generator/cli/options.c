@@ -462,10 +462,12 @@ const struct option_row option_rows[] = {
 	{ "calls-only", NULL, 0, NULL, IN_BENCH, set_flag, AT(calls_only), NULL, NULL,
 	        "time whole calls alone, as many as two seconds hold: no kernel apart, no limit" },
 	{ "optimise", "optimize", 0, "WORD", IN_MODEL, set_optimise, 0, LIST("speed", "size"), NULL,
-	        "speed (default, but on cortex-m4) or size: smallest library and RAM; of code alone, no bit depends on "
+	        "speed (default, but on microcontrollers) or size: smallest library and RAM; of code alone, no bit "
+	        "depends on "
 	        "it" },
 	{ "algorithms", NULL, 0, "WORD", IN_MODEL, set_numeric, 0, algorithms_words, NULL,
-	        "fast (default, but on cortex-m4): 3x3 convolutions by Winograd's; or direct.  Bits depend on it" },
+	        "fast (default, but on microcontrollers): 3x3 convolutions by Winograd's; or direct.  Bits depend on "
+	        "it" },
 	{ "quantised", NULL, 0, "WORD", IN_MODEL, set_numeric, 0, quantised_words, NULL,
 	        "integers (default): what is dequantised, multiplied and quantised again stays integers; or literal, "
 	        "floats as the operators are defined.  Bits depend on it" },

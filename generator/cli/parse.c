@@ -125,7 +125,7 @@ static void choose_cpu(struct cli *cli)
 {
 	struct options *options = &cli->options;
 	options->target = cli->cpus.count ? cli->cpus.at[0] : default_cpu(cli);
-	if (!strcmp(options->target->name, "cortex-m4") && !cli->optimise_given)
+	if (options->target->short_flash && !cli->optimise_given)
 		options->optimise = OPTIMISE_SIZE;
 	if (cli->math && !strcmp(cli->math, "double")) { /* definitions before any rewrite */
 		if (!(cli->command->bit & (IN_RUN | IN_CHECK)))
@@ -133,7 +133,7 @@ static void choose_cpu(struct cli *cli)
 		options->numerics.quantised = QUANTISED_LITERAL;
 	}
 	choose_factors(cli);
-	if (!strcmp(options->target->name, "cortex-m4") && !cli->algorithms_given)
+	if (options->target->short_stack && !cli->algorithms_given)
 		options->numerics.algorithms = ALGORITHMS_DIRECT;
 	if (options->optimise == OPTIMISE_SIZE)
 		options->target = target_small(cli->build->arena, options->target);

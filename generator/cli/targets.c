@@ -44,7 +44,7 @@ static json_t *processors(bool print)
 	for (int i = 0; (target = target_at(i)); i++) {
 		bool here = !strcmp(native->name, target->name);
 		if (print)
-			printf("%-10s  %2d floats a vector, %2d registers%s%s%s\n", target->name, target->lanes,
+			printf("%-13s  %2d floats a vector, %2d registers%s%s%s\n", target->name, target->lanes,
 			        target->registers, here ? "  (native: " : "", here ? target_text(native) : "",
 			        here ? ")" : "");
 		json_array_append_new(list, facts(target, here));

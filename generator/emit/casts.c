@@ -147,7 +147,17 @@ const char *print_rounded(struct printer *printer, const struct expr *cast, bool
 		e = e->arg[0];
 	if (least > most || e->kind != EXPR_SCALAR || e->opcode != SCALAR_round)
 		return NULL;
-	return arena_printf(printer->arena, "(%s)i_rounded(%s, %" PRId64 ", %" PRId64 ", %" PRId64 ")",
-	        dtypes[cast->type].c, print_part(printer, number_of(printer, e->arg[0]), branch).text, zero, least,
-	        most);
+	e = e->arg[0];
+	const char *word = "i_rounded", *value = NULL;
+	if (!printer->target->has_fma && e->kind == EXPR_SCALAR && e->opcode == SCALAR_mul && expr_converts(e->arg[0])
+	        && e->arg[0]->arg[0]->type == DTYPE_I32) {
+		const struct expr *sum = e->arg[0]->arg[0];
+		struct printed x = print_part(printer, number_of(printer, sum), branch);
+		value = arena_printf(printer->arena, "%s, %s", printed_own(printer, sum, x).text,
+		        print_part(printer, number_of(printer, e->arg[1]), branch).text);
+		word = "i_requantised";
+	} else
+		value = print_part(printer, number_of(printer, e), branch).text;
+	return arena_printf(printer->arena, "(%s)%s(%s, %" PRId64 ", %" PRId64 ", %" PRId64 ")", dtypes[cast->type].c,
+	        word, value, zero, least, most);
 }

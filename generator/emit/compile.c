@@ -80,6 +80,7 @@ static long frame_of(const struct frame *frames, size_t count, const char *name,
 
 /* What kernels call besides: two words of the prelude that the compiler did not put in line, one out of the other; and
  * memcpy and memset, of which it says nothing, or its library's arithmetic, where floats are that. */
+enum { ARITHMETIC_BYTES = 64 };
 static long below(const struct writing *w, const struct frame *frames, size_t count)
 {
 	const struct target *target = w->emit->target;
@@ -90,10 +91,13 @@ static long below(const struct writing *w, const struct frame *frames, size_t co
 			most[1] = frames[i].bytes > most[0] ? most[0] : frames[i].bytes;
 			most[0] = frames[i].bytes > most[0] ? frames[i].bytes : most[0];
 		}
-	return most[0] + most[1] + (target->freestanding && target->has_fma ? 1 : 3) * (long)sizeof(void *);
+	return most[0] + most[1]
+	        + (target->freestanding && !target->has_fma ? ARITHMETIC_BYTES
+	                                                    : (target->freestanding ? 1 : 3) * (long)sizeof(void *));
 }
 
-/* run -> the deepest kernel -> its deepest tile. */
+/* run -> the deepest kernel -> its deepest tile; a return address each, which is in the frame where calls leave it in a
+ * register. */
 static int64_t deepest(const struct writing *w, const struct frame *frames, size_t count)
 {
 	long run = frame_of(frames, count, w->of->name, "run") + frame_of(frames, count, w->of->name, "schedule"),

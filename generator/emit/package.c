@@ -652,7 +652,7 @@ static void target_values(struct writing *w)
 		char *one = arena_copy(arena, word, length);
 		if (word == target->needs)
 			value_list_add(macros,
-			        value_string(!strcmp(one, "cortex-m")    ? "__ARM_FEATURE_FMA"
+			        value_string(*one == '_'                 ? one
 			                        : !strcmp(one, "x86-64") ? "__x86_64__"
 			                                                 : arena_printf(arena, "__%s__", one)));
 		else {

@@ -24,7 +24,8 @@ struct target {
 	const char *name;  /* "x86-64-v4" */
 	const char *facts; /* "x86-64-v4,vnni,l2=2m": the name, and what is known better than by the row; NULL: the name
 	                      alone */
-	const char *needs; /* to run: an architecture, then features of it by the compiler's names; "": nothing */
+	const char *needs; /* to run: an architecture, then features of it by the compiler's names, or what of them the
+	                      compiler's macros say (__ARM_ARCH_7M__); "": nothing */
 	const char *prelude;  /* template of its words: "c/prelude_avx512.jinja" */
 	const char *family;   /* folder of its kernel templates: "c", "cuda" */
 	const char *cc_flags; /* what the compiler needs to be told; NULL: nothing is compiled here */

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
-"""firmware.py: networks as cortex-m4 libraries on an emulated board (QEMU mps2-an386, Cortex-M4F).
+"""firmware.py: networks as libraries for microcontrollers on QEMU's boards.
 
-    firmware.py INGOT          exit 0: right, 1: wrong, 77: a tool is missing
+    firmware.py INGOT [--long]          exit 0: right, 1: wrong, 77: a tool is missing
 
-Each network is built with --optimise size and with --optimise speed; each must give the interpreter's bits, call nothing
+A small quantised network runs on each CPU of BOARDS (cortex-m0plus's on a micro:bit), all networks on a cortex-m4, with --long MLPerf Tiny's on all. Each network is built with --optimise size and with --optimise speed; each must give the interpreter's bits, call nothing
 beyond memcpy and memset (the generic library on a cortex-m3 too, which has no instruction for a square root), link without a heap, and stay within the stack that its manifest names; size must be smaller than speed, in code
 and in stack.  A flipped bit of what
 is expected must be found.  Built --profile managed, the same network runs by the runtime for one thread (managed.c): out of one
 block, with no more of libc, and at most 40 KB of the runtime in the program.  Printed: text, data and bss of the library, RAM, stack and exact instruction counts; QEMU has
 no model of time, so these are no cycles.
 An LSTM runs step by step, its state kept by --state.
+Where there is no FPU no float is multiplied in a network that is quantised from end to end.
 With size no network's weights take more bytes in flash than its file: those of quantised ones stay one byte each.
 Cases: examples/digits always, mlperf_kws_f32 and MLPerf Tiny's four quantised networks where $INGOT_CASES (else ../shared/cases beside the project) has them."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,10 +32,26 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "generated"))
 import packages
 CASES = os.environ.get("INGOT_CASES", os.path.join(ROOT, "..", "shared", "cases"))
-FLAGS = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
+ARM, RISCV = "arm-none-eabi-", "riscv64-unknown-elf-"
+# Of each CPU: its tools, flags, QEMU's machine, and where code and data lie there (bytes in KB).
+BOARDS = {
+    "cortex-m0plus": (ARM, "-mthumb -mcpu=cortex-m0plus", "arm -M mps2-an385", (0, 4096), (0x20000000, 4096)),
+    "cortex-m3": (ARM, "-mthumb -mcpu=cortex-m3", "arm -M mps2-an385", (0, 4096), (0x20000000, 4096)),
+    "cortex-m4": (ARM, "-mthumb -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16", "arm -M mps2-an386", (0, 4096), (0x20000000, 4096)),
+    "cortex-m7": (ARM, "-mthumb -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-d16", "arm -M mps2-an500", (0, 4096), (0x20000000, 4096)),
+    "cortex-m33": (ARM, "-mthumb -mcpu=cortex-m33 -mfloat-abi=hard -mfpu=fpv5-sp-d16", "arm -M mps2-an505", (0x10000000, 4096), (0x38000000, 2048)),
+    "cortex-m55": (ARM, "-mthumb -mcpu=cortex-m55 -mfloat-abi=hard", "arm -M mps3-an547", (0, 512), (0x20000000, 512)),
+    "rv32imac": (RISCV, "-march=rv32imac -mabi=ilp32", "riscv32 -M virt -bios none", (0x80000000, 16384), (0x81000000, 16384)),
+    "rv32imafc": (RISCV, "-march=rv32imafc -mabi=ilp32f", "riscv32 -M virt -bios none", (0x80000000, 16384), (0x81000000, 16384)),
+}
+WITHOUT_FLOATS = ("cortex-m0plus", "cortex-m3", "rv32imac")
+FLOATS = re.compile(r"__aeabi_(f|d|\w*2[fd])|__\w+[sd]f")  # what multiplies floats where no instruction does
+MICROBIT = (ARM, "-mthumb -mcpu=cortex-m0", "arm -M microbit", (0, 256), (0x20000000, 16))
 ALLOWED = {"memcpy", "memset"}
 # Weights of one byte, which stay so in flash; instructions with size and with speed: 2 % more are wrong.
 QUANTISED = {"mlperf_ic_i8": (19585743, 15402624), "mlperf_kws_i8": (5340900, 4237321), "mlperf_vww_i8": (14399844, 12069201), "mlperf_ad_i8": (420357, 360738)}
+MOST = {(name, "cortex-m4", optimise): count for name, counts in QUANTISED.items() for optimise, count in zip(("size", "speed"), counts)}
+MOST.update({("mlperf_ad_i8", "cortex-m3", "size"): 933509, ("mlperf_kws_i8", "cortex-m3", "size"): 12320829})
 HEAP = {"malloc", "calloc", "realloc", "free", "_malloc_r", "_sbrk", "sbrk"}
 
 PEERS = """For comparison, on the same emulated core: a hand-tiled float convolution 1.8 instructions per multiply-add (-O2, 580
@@ -51,7 +69,7 @@ def call(*command, cwd=None):
 def symbols(path):
     """Names defined and names wanted."""
     defined, wanted = set(), set()
-    for line in call("arm-none-eabi-nm", path).splitlines():
+    for line in call(ARM + "nm", path).splitlines():
         words = line.split()
         if len(words) >= 2 and words[-2] in ("U", "w"):
             wanted.add(words[-1])
@@ -95,9 +113,22 @@ def write_case(folder, manifest, arrays, expected):
             f.write('\t.balign 4\n\t.globl %s\n%s:\n\t.incbin "%s.bin"\n' % (name, name, name))
 
 
-def board(folder, elf, counts):
+def link(board, folder, elf, main, made, libraries, *flags):
+    """A program of start.c, `main` and case.S for a board."""
+    tools, machine, _, flash, ram = board
+    script = os.path.join(folder, "board.ld")
+    with open(script, "w") as f:
+        f.write("MEMORY { FLASH (rx) : ORIGIN = %d, LENGTH = %dK  RAM (rwx) : ORIGIN = %d, LENGTH = %dK }\n" % (*flash, *ram))
+        f.write("STACK = %dK;\n" % (32 if ram[1] > 64 else 3))
+        f.write(open(os.path.join(HERE, "board.ld")).read())
+    call(tools + "gcc", *machine.split(), "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fno-tree-loop-distribute-patterns",
+         *flags, "-I" + HERE, "-I" + folder, "-I" + made, os.path.join(HERE, "start.c"), os.path.join(HERE, main), "case.S", *libraries,
+         "-nostdlib", *(["-lc"] if tools == ARM else []), "-lgcc", "-Wl,--gc-sections", "-T", script, "-o", elf, cwd=folder)
+
+
+def run_board(board, folder, elf, counts):
     """QEMU's exit code, what was printed, instructions by symbol."""
-    done = subprocess.run(["qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "none",
+    done = subprocess.run([*("qemu-system-" + board[2]).split(), "-display", "none", "-monitor", "none", "-serial", "none",
                            "-semihosting-config", "enable=on,target=native", "-kernel", elf,
                            "-plugin", os.path.join(folder, "libcount.so") + ",out=" + counts],
                           capture_output=True, text=True, timeout=300)
@@ -109,13 +140,13 @@ def board(folder, elf, counts):
     return done.returncode, done.stdout + done.stderr, by_symbol
 
 
-def one_network(ingot, folder, name, case, optimise):
-    """A list of what is wrong, the code's bytes and the stack."""
-    wrong = []
+def one_network(ingot, folder, name, case, optimise, cpu="cortex-m4", board=None):
+    """A list of what is wrong, the row of the table: code, weights, workspace, stack, its bound, instructions."""
+    wrong, board = [], board or BOARDS[cpu]
     model = model_of(case, name)
     io = json.load(open(os.path.join(case, "io.json")))
     made = os.path.join(folder, "package")
-    call(ingot, "build", model, "--cpu", "cortex-m4", "--optimise", optimise, "-o", made)
+    call(ingot, "build", model, "--cpu", cpu, "--optimise", optimise, "-o", made)
     manifest = json.load(open(os.path.join(made, next(f for f in sorted(os.listdir(made)) if f.endswith(".json")))))
     files = {one["name"]: os.path.join(case, one["file"]) for one in io["inputs"]}
     arguments, answers = [], []
@@ -130,15 +161,13 @@ def one_network(ingot, folder, name, case, optimise):
 
     library = os.path.join(made, manifest["library"])
     defined, wanted = symbols(library)
-    if wanted - ALLOWED:
-        wrong.append("the library calls " + " ".join(sorted(wanted - ALLOWED)))
+    called = {one for one in wanted - ALLOWED if not (cpu in WITHOUT_FLOATS and one.startswith("__") and not (name == "mlperf_ad_i8" and FLOATS.match(one)))}
+    if called:
+        wrong.append("the library calls " + " ".join(sorted(called)))
     for flip in (0, 1):
         elf = os.path.join(folder, "flip%d.elf" % flip)
-        call("arm-none-eabi-gcc", *FLAGS, "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding",
-             "-fno-tree-loop-distribute-patterns", "-DFLIP=%d" % flip, "-I" + HERE, "-I" + folder, "-I" + made,
-             os.path.join(HERE, "start.c"), os.path.join(HERE, "main.c"), "case.S", library,
-             "-nostdlib", "-lc", "-lgcc", "-Wl,--gc-sections", "-T", os.path.join(HERE, "board.ld"), "-o", elf, cwd=folder)
-        code, text, by_symbol = board(folder, elf, os.path.join(folder, "counts%d" % flip))
+        link(board, folder, elf, "main.c", made, [library], "-DFLIP=%d" % flip)
+        code, text, by_symbol = run_board(board, folder, elf, os.path.join(folder, "counts%d" % flip))
         if code != (42 if flip else 0):
             wrong.append("exit code %d%s: %s" % (code, " with a flipped bit" if flip else "", text.strip()))
         if flip:
@@ -148,22 +177,22 @@ def one_network(ingot, folder, name, case, optimise):
             wrong.append("the heap is linked: " + " ".join(sorted(heap)))
         words = text.split()
         stack = int(words[words.index("stack") + 1]) if "stack" in words else -1
-        instructions = {s: n for s, n in by_symbol.items() if s in defined | ALLOWED}
+        instructions = {s: n for s, n in by_symbol.items() if s in defined | wanted}
         total = sum(instructions.values())
         if not 0 < stack <= manifest["stack_bytes"]:
             wrong.append("stack %d, but the manifest says %d" % (stack, manifest["stack_bytes"]))
-    sizes = [line.split() for line in call("arm-none-eabi-size", library).splitlines()[1:]]
+    sizes = [line.split() for line in call(ARM + "size", library).splitlines()[1:]]
     text, data, bss = (sum(int(s[i]) for s in sizes) for i in range(3))
     if data or bss:
         wrong.append("data %d and bss %d: a library keeps no state" % (data, bss))
-    most = QUANTISED[name][optimise == "speed"] if name in QUANTISED else total
+    most = MOST.get((name, cpu, optimise), total)
     if total > 1.02 * most:
         wrong.append("%d instructions, %d were enough" % (total, most))
     if optimise == "size" and manifest["weights_bytes"] > os.path.getsize(model):
         wrong.append("the weights take %d bytes, the model's file %d" % (manifest["weights_bytes"], os.path.getsize(model)))
     flops = sum(k["flops"] for k in manifest["kernels"])
-    print("%s, --optimise %s: text %d (weights %d more), data %d, bss %d, workspace %d, stack %d of %d" % (
-        name, optimise, text - manifest["weights_bytes"], manifest["weights_bytes"], data, bss, manifest["workspace_bytes"],
+    print("%s, %s, --optimise %s: text %d (weights %d more), data %d, bss %d, workspace %d, stack %d of %d" % (
+        name, cpu, optimise, text - manifest["weights_bytes"], manifest["weights_bytes"], data, bss, manifest["workspace_bytes"],
         stack, manifest["stack_bytes"]))
     print("    %-28s %10d instructions, %.2f per multiply-add" % ("all", total, total / (flops / 2)))
     rows = []
@@ -180,7 +209,7 @@ def one_network(ingot, folder, name, case, optimise):
     for row in rows:
         print("    %-28s %10d instructions, %5.2f per multiply-add (%s)" % (
             row["name"], row["mine"], row["mine"] / max(row["flops"] / 2, 1), row["alike"][1]))
-    return wrong, text - manifest["weights_bytes"], stack
+    return wrong, (text - manifest["weights_bytes"], manifest["weights_bytes"], manifest["workspace_bytes"], stack, manifest["stack_bytes"], total)
 
 
 def managed_network(ingot, folder, name, case):
@@ -206,11 +235,9 @@ def managed_network(ingot, folder, name, case):
     runtime = os.path.join(made, "libingot_runtime.a")
     for flip in (0, 1):
         elf, linked = os.path.join(folder, "managed%d.elf" % flip), os.path.join(folder, "managed%d.map" % flip)
-        call("arm-none-eabi-gcc", *FLAGS, "-Os", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fno-tree-loop-distribute-patterns",
-             "-DFLIP=%d" % flip, "-I" + HERE, "-I" + folder, "-I" + os.path.join(made, "runtime", "include"),
-             os.path.join(HERE, "start.c"), os.path.join(HERE, "managed.c"), "case.S", os.path.join(made, manifest["library"]), runtime,
-             "-nostdlib", "-lc", "-lgcc", "-Wl,--gc-sections,-Map=" + linked, "-T", os.path.join(HERE, "board.ld"), "-o", elf, cwd=folder)
-        code, text, _ = board(folder, elf, os.path.join(folder, "managed_counts%d" % flip))
+        link(BOARDS["cortex-m4"], folder, elf, "managed.c", made, [os.path.join(made, manifest["library"]), runtime], "-Os", "-DFLIP=%d" % flip,
+             "-I" + os.path.join(made, "runtime", "include"), "-Wl,-Map=" + linked)
+        code, text, _ = run_board(BOARDS["cortex-m4"], folder, elf, os.path.join(folder, "managed_counts%d" % flip))
         said = said if flip else text.strip()
         if code != (42 if flip else 0):
             wrong.append("managed: exit code %d%s: %s" % (code, " with a flipped bit" if flip else "", text.strip()))
@@ -295,10 +322,8 @@ static inline int case_run(float *out, void *workspace)
         return "the library calls " + " ".join(sorted(wanted))
     for flip in (0, 1):
         elf = os.path.join(folder, "flip%d.elf" % flip)
-        call("arm-none-eabi-gcc", *FLAGS, "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fno-tree-loop-distribute-patterns", "-DFLIP=%d" % flip,
-             "-I" + HERE, "-I" + folder, "-I" + made, os.path.join(HERE, "start.c"), os.path.join(HERE, "main.c"), "case.S", library,
-             "-nostdlib", "-lc", "-lgcc", "-Wl,--gc-sections", "-T", os.path.join(HERE, "board.ld"), "-o", elf, cwd=folder)
-        code, text, _ = board(folder, elf, os.path.join(folder, "counts%d" % flip))
+        link(BOARDS["cortex-m4"], folder, elf, "main.c", made, [library], "-DFLIP=%d" % flip)
+        code, text, _ = run_board(BOARDS["cortex-m4"], folder, elf, os.path.join(folder, "counts%d" % flip))
         if code != (42 if flip else 0):
             return "exit code %d%s: %s" % (code, " with a flipped bit" if flip else "", text.strip())
     print("LSTM step by step: %d frames, state %d bytes, workspace %d, weights %d" % (frames, manifest["state_bytes"], manifest["workspace_bytes"], manifest["weights_bytes"]))
@@ -370,12 +395,39 @@ def model_of(case, name):
     return next(path for path in (os.path.join(case, file) for file in ("model.onnx", name + ".onnx", "model.onnxtxt")) if os.path.exists(path))
 
 
+def run_rows(ingot, rows):
+    """Each of (name, case, optimise, cpu, board): how many are wrong, and what of each the table has."""
+    bad, table = 0, {}
+    for name, case, optimise, cpu, board in rows:
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as made:
+            call("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", os.path.join(HERE, "count.c"), "-o", os.path.join(folder, "libcount.so"))
+            wrong, figures = one_network(ingot, folder, name, case(made) if callable(case) else case, optimise, cpu, board)
+            if optimise == "size" and cpu == "cortex-m4" and name in ("digits", "mlperf_kws_f32"):
+                wrong += managed_network(ingot, folder, name, case)
+        table[name, optimise, cpu] = figures
+        for what in wrong:
+            print("WRONG %s %s %s: %s" % (name, cpu, optimise, what))
+            bad += 1
+    return bad, table
+
+
+def markdown(table):
+    """The table of docs/firmware.md: networks and CPUs, what each takes."""
+    lines = ["| network | CPU | `--optimise` | code | weights | workspace | stack, measured / header | instructions |", "|---|---|---|---|---|---|---|---|"]
+    for (name, optimise, cpu), (code, weights, workspace, stack, bound, instructions) in sorted(table.items(), key=lambda one: (one[0][0], list(BOARDS).index(one[0][2]), one[0][1])):
+        lines.append("| %s | %s | %s | %s B | %s B | %s B | %s / %s B | %s |" % (name, cpu, optimise, *(format(n, ",") for n in (code, weights, workspace, stack, bound, instructions))))
+    return "\n".join(lines)
+
+
 def main():
-    ingot = os.path.abspath(sys.argv[1])
-    for tool in ("arm-none-eabi-gcc", "qemu-system-arm", "gcc"):
+    ingot, long = os.path.abspath(sys.argv[1]), "--long" in sys.argv or "INGOT_LONG" in os.environ
+    for tool in (ARM + "gcc", "qemu-system-arm", "gcc"):
         if not shutil.which(tool):
             print("skipped: no " + tool)
             return 77
+    cpus = [cpu for cpu, board in BOARDS.items() if shutil.which(board[0] + "gcc") and shutil.which("qemu-system-" + board[2].split()[0])]
+    for cpu in set(BOARDS) - set(cpus):
+        print("%s is left out: no %sgcc, or no qemu-system-%s" % (cpu, BOARDS[cpu][0], BOARDS[cpu][2].split()[0]))
     networks = [("digits", os.path.join(ROOT, "examples", "digits"))]
     for name in ("mlperf_kws_f32", *QUANTISED):
         case = os.path.join(CASES, "models", name)
@@ -395,28 +447,21 @@ def main():
     if what:
         print("WRONG LSTM step by step: " + what)
         bad += 1
-    for name, made, optimise in ("narrow", narrow, "size"), ("quantised", quantised, "size"), ("quantised", quantised, "speed"):
-        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as case:
-            call("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", os.path.join(HERE, "count.c"), "-o", os.path.join(folder, "libcount.so"))
-            for what in one_network(ingot, folder, name, made(case), optimise)[0]:
-                print("WRONG %s %s: %s" % (name, optimise, what))
-                bad += 1
+    rows = [("narrow", narrow, "size", "cortex-m4", None), ("quantised", quantised, "speed", "cortex-m4", None)]
+    rows += [("quantised", quantised, "size", cpu, MICROBIT if cpu == "cortex-m0plus" else None) for cpu in cpus]
+    rows += [(name, case, optimise, "cortex-m4", None) for name, case in networks for optimise in ("size", "speed")]
+    rows += [("mlperf_ad_i8", case, "size", cpu, None) for name, case in networks if name == "mlperf_ad_i8" for cpu in cpus if cpu in WITHOUT_FLOATS]
+    if long:
+        rows += [(name, case, "size", cpu, None) for name, case in networks if name in QUANTISED for cpu in cpus if cpu != "cortex-m4"]
+    wrong, table = run_rows(ingot, rows)
+    bad += wrong
     for name, case in networks:
-        figures = {}
-        for optimise in ("size", "speed"):
-            with tempfile.TemporaryDirectory() as folder:
-                call("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", os.path.join(HERE, "count.c"), "-o",
-                     os.path.join(folder, "libcount.so"))
-                wrong, *figures[optimise] = one_network(ingot, folder, name, case, optimise)
-                if optimise == "size" and name not in QUANTISED:
-                    wrong += managed_network(ingot, folder, name, case)
-                for what in wrong:
-                    print("WRONG %s %s: %s" % (name, optimise, what))
-                    bad += 1
+        small, fast = (table[name, optimise, "cortex-m4"] for optimise in ("size", "speed"))
         # of a quantised network both have the same stack, and a small one the same code
-        if not all(size < (1 if name in QUANTISED else 0.9) * speed for size, speed in list(zip(figures["size"], figures["speed"]))[:1 if name in QUANTISED else None]):
-            print("WRONG %s: --optimise size takes %s bytes of code and stack, speed %s" % (name, figures["size"], figures["speed"]))
+        if not small[0] < (1 if name in QUANTISED else 0.9) * fast[0] or (name not in QUANTISED and not small[3] < 0.9 * fast[3]):
+            print("WRONG %s: --optimise size takes %d bytes of code and %d of stack, speed %d and %d" % (name, small[0], small[3], fast[0], fast[3]))
             bad += 1
+    print(markdown({key: row for key, row in table.items() if key[0] in QUANTISED or key[0] in ("digits", "mlperf_kws_f32")}))
     return 1 if bad else 0
 
 

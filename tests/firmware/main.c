@@ -23,7 +23,11 @@ static union {
 static uint32_t __attribute__((noinline)) stack_of_call(int *status)
 {
 	volatile uint8_t *sp, *p;
+#if defined(__riscv)
+	__asm__ volatile("mv %0, sp" : "=r"(sp));
+#else
 	__asm__ volatile("mov %0, sp" : "=r"(sp));
+#endif
 	for (p = stack_limit; p < sp; p++)
 		*p = PAINT;
 	*status = case_run(out.number, workspace);

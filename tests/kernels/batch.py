@@ -45,10 +45,8 @@ def on_board(program, folder, model, cpu, input_of, want, *options):
         manifest = json.load(file)
     firmware.write_case(folder, manifest, [input_of(one["name"]) for one in manifest["inputs"]], want)
     elf, library = os.path.join(folder, cpu + ".elf"), os.path.join(made, manifest["library"])
-    if cpu == "cortex-m4":
-        firmware.call("arm-none-eabi-gcc", *firmware.FLAGS, "-O2", "-ffreestanding", "-fno-tree-loop-distribute-patterns", "-I" + firmware.HERE,
-                      "-I" + folder, "-I" + made, *(os.path.join(firmware.HERE, one) for one in ("start.c", "main.c")), "case.S", library,
-                      "-nostdlib", "-lc", "-lgcc", "-Wl,--gc-sections", "-T", os.path.join(firmware.HERE, "board.ld"), "-o", elf, cwd=folder)
+    if cpu in firmware.BOARDS:
+        firmware.link(firmware.BOARDS[cpu], folder, elf, "main.c", made, [library])
         run = ["qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "none", "-semihosting-config",
                "enable=on,target=native", "-kernel", elf]
     else:

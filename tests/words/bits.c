@@ -340,6 +340,33 @@ static void halves(void)
 }
 #endif
 
+/* Sums at the halves of what they are multiplied to, and beside them: with integers as with floats. */
+static void requantised(void)
+{
+	union {
+		uint32_t i;
+		float f;
+	} m;
+	uint32_t x = 1;
+	long n = 0;
+	for (int i = 0; i < count; i++) {
+		x = x * 1664525u + 1013904223u;
+		m.i = (127u + 13u - (x >> 8) % 48u) << 23 | (i & 1 ? (x >> 9) & 0x7fffffu : (x >> 9) & 0x7f0000u)
+		        | (i % 5 ? 0 : 0x80000000u);
+		float near = ((float)((int)(x >> 20) % 300 - 150) + 0.5f) / m.f;
+		int sum = near >= 2147483000.f || near <= -2147483000.f ? (int)(x >> 1) : (int)near,
+		    zero = i % 256 - 128;
+		for (int k = -2; k <= 2; k++) {
+			float y = (float)(sum + k) * m.f; /* i_rounded wants less than 2^30 */
+			y = y > 1024.f ? 1024.f : y < -1024.f ? -1024.f : y;
+			n += i_requantised(sum + k, m.f, zero, -128, 127) != i_rounded(y, zero, -128, 127);
+		}
+	}
+	bad |= n != 0;
+	if (n)
+		printf("requantised: %ld wrong\n", n);
+}
+
 int main(int argc, char **argv)
 {
 	(void)argv;
@@ -364,6 +391,7 @@ int main(int argc, char **argv)
 	}
 	map_k_fma(" ties"), map_s_fma(" ties");
 	far_away();
+	requantised();
 	memory();
 #if LANES > 1
 	places();
