@@ -182,7 +182,7 @@ void model_lower(struct model *model)
 {
 	const struct options *options = model->options;
 	const struct placing_options placing = { model->choices.at, model->choices.count, options->pool_cap,
-		&model->refused };
+		options->io && !strcmp(options->io, "workspace"), &model->refused };
 	do
 		model->lowered = lower(model->program, options->target, options->optimise, &placing);
 	while (options->judge && options->judge(model, options->judge_user));

@@ -83,6 +83,10 @@ static void check_library(const struct cli *cli, bool cuda, bool managed)
 	if (cli->cpus.count > 1 && (managed || cli->log || cli->options.dump || cli->argument_count > 1))
 		fail(build, EXIT_USAGE, NULL,
 		        "--cpu with several CPUs goes with one model, without --profile managed, --log and --dump");
+	if (cli->options.io && !strcmp(cli->options.io, "workspace")
+	        && (managed || cuda || cli->cpus.count > 1 || cli->states.count))
+		fail(build, EXIT_USAGE, NULL,
+		        "--io workspace goes with one CPU, without --profile managed, --target cuda and --state");
 	if (cli->cpus.count > 1 && cli->options.after.count)
 		fail(build, EXIT_USAGE, NULL, "--cpu with several CPUs goes without --after");
 }

@@ -113,6 +113,7 @@ static struct value tensor_value(
 	value_dict_set(value, "c", value_string(dtypes[d->type].c));
 	value_dict_set(value, "elements", value_int(definition_elements(d)));
 	value_dict_set(value, "most", value_int(d->most));
+	value_dict_set(value, "offset", value_int(w->lowered->io_in_workspace ? scheduled(d)->offset : -1));
 	if (sizes)
 		text_printf(&dims, " at most, dense in what %s says,", sizes);
 	value_dict_set(value, "dims", value_copy(arena, dims.at, dims.count));
@@ -411,6 +412,8 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 		        json_pack("{s:s,s:s,s:s,s:o,s:I}", "name", inputs ? w->input_labels[i] : w->output_labels[i],
 		                "field", inputs ? w->input_fields[i] : w->output_fields[i], "type",
 		                dtypes[shown.type].text, "dims", dims, "bytes", (json_int_t)scheduled(d)->bytes);
+		if (w->lowered->io_in_workspace && scheduled(d)->offset >= 0)
+			json_object_set_new(one, "offset", json_integer((json_int_t)scheduled(d)->offset));
 		const char *node = inputs ? w->of->input_names[i] : w->of->output_names[i];
 		if (w->package->managed && strcmp(node, inputs ? w->input_labels[i] : w->output_labels[i]))
 			json_object_set_new(one, "node", json_string(node));

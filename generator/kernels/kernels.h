@@ -23,7 +23,7 @@ struct scheduled {
 	enum mode mode;
 	int64_t stride[MAX_RANK]; /* elements between neighbours along each output variable: the layout.  Dense: a
 	                           * permutation of the dims.  Row-major for what is hosted or constant. */
-	int64_t offset;           /* bytes: DEVICE in the workspace, CONSTANT in the blob; else -1 */
+	int64_t offset; /* bytes: DEVICE, and HOSTED of --io workspace, in the workspace, CONSTANT in the blob; else -1 */
 	int64_t bytes;
 	int provenance;                  /* who decided the mode: enum ingot_provenance (ingot/mode.h) */
 	struct kernel *kernel;           /* that computes it; NULL: input or constant */
@@ -176,6 +176,7 @@ struct placing_options {
 	struct mode_choice *choices;
 	size_t choice_count;
 	int64_t pool_cap;             /* 0: none */
+	bool io_in_workspace;         /* inputs and outputs lie there, too */
 	const refused_tiles *refused; /* NULL: none */
 };
 
@@ -195,8 +196,9 @@ struct lowered {
 	bool counted;                             /* some extents are bounds */
 	int64_t workspace_bytes, workspace_bound; /* the plan's peak; the largest live set */
 	int64_t workspace_align, weights_bytes;
-	int64_t constants_bytes;                       /* of all constants, before anything is packed */
-	int64_t pool_cap;                              /* bytes that one pool may have; 0: any */
+	int64_t constants_bytes; /* of all constants, before anything is packed */
+	int64_t pool_cap;        /* bytes that one pool may have; 0: any */
+	bool io_in_workspace;    /* where the caller may have them: their offsets, as far as a kernel touches them */
 	VECTOR(struct workspace_pool) workspace_pools; /* the workspace, in pools of at most that; at least one */
 };
 

@@ -51,6 +51,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 		lowered->choices = options->choices;
 		lowered->choice_count = options->choice_count;
 		lowered->pool_cap = options->pool_cap;
+		lowered->io_in_workspace = options->io_in_workspace;
 		lowered->refused = options->refused;
 	}
 	copy_outputs(program);

@@ -23,6 +23,9 @@ static void lifetimes(struct lowered *lowered)
 		for (const struct branch *branch = kernel_branch(kernel); branch; branch = branch->outer)
 			scheduled(branch->condition)->last = kernel->number;
 	}
+	for (size_t i = 0; lowered->io_in_workspace && i < lowered->program->outputs.count;
+	        i++) /* until the caller has read it */
+		scheduled(lowered->program->outputs.at[i])->last = (int)lowered->kernels.count - 1;
 	for (size_t i = 0; lowered->target->checks_late && i < lowered->program->checks.count; i++)
 		scheduled(lowered->program->checks.at[i])->last = (int)lowered->kernels.count - 1;
 }
@@ -111,6 +114,15 @@ static void plan_workspace(struct lowered *lowered, struct buffers *buffers)
 		        lowered->workspace_pools.at[buffers->at.at[i].slab].at + (int64_t)buffers->at.at[i].offset;
 }
 
+/* An input is there before the first kernel. */
+static bool lies_in_workspace(const struct lowered *lowered, const struct definition *d)
+{
+	struct scheduled *p = scheduled(d);
+	if (p->mode == MODE_HOSTED && d->source == SOURCE_INPUT && p->first > 0)
+		p->first = 0;
+	return p->first >= 0 && (p->mode == MODE_DEVICE || (p->mode == MODE_HOSTED && lowered->io_in_workspace));
+}
+
 void plan(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
@@ -119,7 +131,7 @@ void plan(struct lowered *lowered)
 	check_sizes(lowered);
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
-		if (scheduled(d)->mode != MODE_DEVICE || scheduled(d)->first < 0)
+		if (!lies_in_workspace(lowered, d))
 			continue;
 		push(lowered->arena, &buffers.at,
 		        (struct ingot_plan_buffer){ .bytes = (uint64_t)scheduled(d)->bytes,

@@ -73,7 +73,7 @@ void plan_print(const struct lowered *lowered, struct text *out)
 	        lowered->workspace_bytes, lowered->workspace_bound, lowered->weights_bytes);
 	for (size_t i = 0; i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
-		if (scheduled(d)->mode == MODE_DEVICE && scheduled(d)->first >= 0)
+		if (scheduled(d)->mode != MODE_CONSTANT && scheduled(d)->offset >= 0 && scheduled(d)->first >= 0)
 			text_printf(out, "    %10" PRId64 " + %-10" PRId64 " kernels %d to %d  %s\n",
 			        scheduled(d)->offset, scheduled(d)->bytes, scheduled(d)->first, scheduled(d)->last,
 			        d->name);

@@ -10,6 +10,7 @@ is expected must be found.  Built --profile managed, the same network runs by th
 block, with no more of libc, and at most 40 KB of the runtime in the program.  Printed: text, data and bss of the library, RAM, stack and exact instruction counts; QEMU has
 no model of time, so these are no cycles.
 An LSTM runs step by step, its state kept by --state.
+With --io workspace a small network and kws have inputs and outputs there.
 Where there is no FPU no float is multiplied in a network that is quantised from end to end.
 With size no network's weights take more bytes in flash than its file: those of quantised ones stay one byte each.
 Cases: examples/digits always, mlperf_kws_f32 and MLPerf Tiny's four quantised networks where $INGOT_CASES (else ../shared/cases beside the project) has them."""
@@ -103,9 +104,19 @@ def write_case(folder, manifest, arrays, expected):
         for i, array in enumerate(arrays):
             f.write("extern const %s input_%d[];\n" % ({"i1": "signed char", "u1": "unsigned char", "i4": "int"}.get(array.dtype.str[1:], "float"), i))
         f.write("static inline int case_run(float *out, void *workspace)\n{\n")
-        f.write("\tstruct %s_inputs in = { %s };\n" % (prefix, ", ".join("input_%d" % i for i in range(len(arrays)))))
-        f.write("\tstruct %s_outputs to = { %s };\n" % (prefix, ", ".join(fields)))
-        f.write("\tstruct %s_context context = { .workspace = workspace };\n\treturn %s_run(&in, &to, &context);\n}\n" % (prefix, prefix))
+        given = ["input_%d" % i for i in range(len(arrays))]
+        for i, one in enumerate(manifest.get("inputs", [])):
+            if "offset" in one:
+                given[i] = "(void *)((char *)workspace + %d)" % one["offset"]
+                f.write("\t__builtin_memcpy(%s, input_%d, %d);\n" % (given[i], i, one["bytes"]))
+        there = ["(void *)((char *)workspace + %d)" % one["offset"] if "offset" in one else field for one, field in zip(manifest["outputs"], fields)]
+        f.write("\tstruct %s_inputs in = { %s };\n" % (prefix, ", ".join(given)))
+        f.write("\tstruct %s_outputs to = { %s };\n" % (prefix, ", ".join(there)))
+        f.write("\tstruct %s_context context = { .workspace = workspace };\n\tint status = %s_run(&in, &to, &context);\n" % (prefix, prefix))
+        for one, field, at in zip(manifest["outputs"], fields, there):
+            if at != field:
+                f.write("\t__builtin_memcpy(%s, %s, %d);\n" % (field, at, one["bytes"]))
+        f.write("\treturn status;\n}\n")
     with open(os.path.join(folder, "case.S"), "w") as f:
         f.write('\t.section .rodata.case, "a"\n')
         for name, array in [("input_%d" % i, a) for i, a in enumerate(arrays)] + [("expected", expected)]:
@@ -140,13 +151,30 @@ def run_board(board, folder, elf, counts):
     return done.returncode, done.stdout + done.stderr, by_symbol
 
 
-def one_network(ingot, folder, name, case, optimise, cpu="cortex-m4", board=None):
+def io_wrong(ingot, model, cpu):
+    """What --io workspace says of a model, as lines: each lies inside, and the whole takes no more than workspace, inputs and outputs apart."""
+    with tempfile.TemporaryDirectory() as folder:
+        sizes = []
+        for io in "caller", "workspace":
+            call(ingot, "build", model, "--cpu", cpu, "--optimise", "size", "--no-compile", "--io", io, "-o", os.path.join(folder, io))
+            made = os.path.join(folder, io)
+            sizes.append(json.load(open(os.path.join(made, next(f for f in sorted(os.listdir(made)) if f.endswith(".json"))))))
+    ends = sizes[0]["inputs"] + sizes[0]["outputs"]
+    apart = sizes[0]["workspace_bytes"] + sum((one["bytes"] + 63) // 64 * 64 for one in ends)
+    wrong = ["--io workspace takes %d bytes, apart all take %d" % (sizes[1]["workspace_bytes"], apart)] if sizes[1]["workspace_bytes"] > apart else []
+    return wrong + ["%s lies outside the workspace" % one["name"] for one in sizes[1]["inputs"] + sizes[1]["outputs"]
+                    if not 0 <= one["offset"] <= sizes[1]["workspace_bytes"] - one["bytes"]]
+
+
+def one_network(ingot, folder, name, case, optimise, cpu="cortex-m4", board=None, options=()):
     """A list of what is wrong, the row of the table: code, weights, workspace, stack, its bound, instructions."""
     wrong, board = [], board or BOARDS[cpu]
+    if "--io" in options and optimise == "size":  # fewer bytes than beside the workspace
+        wrong += io_wrong(ingot, model_of(case, name), cpu)
     model = model_of(case, name)
     io = json.load(open(os.path.join(case, "io.json")))
     made = os.path.join(folder, "package")
-    call(ingot, "build", model, "--cpu", cpu, "--optimise", optimise, "-o", made)
+    call(ingot, "build", model, "--cpu", cpu, "--optimise", optimise, *options, "-o", made)
     manifest = json.load(open(os.path.join(made, next(f for f in sorted(os.listdir(made)) if f.endswith(".json")))))
     files = {one["name"]: os.path.join(case, one["file"]) for one in io["inputs"]}
     arguments, answers = [], []
@@ -396,15 +424,15 @@ def model_of(case, name):
 
 
 def run_rows(ingot, rows):
-    """Each of (name, case, optimise, cpu, board): how many are wrong, and what of each the table has."""
+    """Each of (name, case, optimise, cpu, board, options): how many are wrong, and what of each the table has."""
     bad, table = 0, {}
-    for name, case, optimise, cpu, board in rows:
+    for name, case, optimise, cpu, board, *options in rows:
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as made:
             call("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", os.path.join(HERE, "count.c"), "-o", os.path.join(folder, "libcount.so"))
-            wrong, figures = one_network(ingot, folder, name, case(made) if callable(case) else case, optimise, cpu, board)
+            wrong, figures = one_network(ingot, folder, name, case(made) if callable(case) else case, optimise, cpu, board, options)
             if optimise == "size" and cpu == "cortex-m4" and name in ("digits", "mlperf_kws_f32"):
                 wrong += managed_network(ingot, folder, name, case)
-        table[name, optimise, cpu] = figures
+        table.setdefault((name, optimise, cpu), figures)
         for what in wrong:
             print("WRONG %s %s %s: %s" % (name, cpu, optimise, what))
             bad += 1
@@ -450,6 +478,8 @@ def main():
     rows = [("narrow", narrow, "size", "cortex-m4", None), ("quantised", quantised, "speed", "cortex-m4", None)]
     rows += [("quantised", quantised, "size", cpu, MICROBIT if cpu == "cortex-m0plus" else None) for cpu in cpus]
     rows += [(name, case, optimise, "cortex-m4", None) for name, case in networks for optimise in ("size", "speed")]
+    rows.insert(0, ("quantised", quantised, "speed", "cortex-m4", None, "--io", "workspace"))
+    rows += [(name, case, "size", "cortex-m4", None, "--io", "workspace") for name, case in networks if name == "mlperf_kws_i8"]
     rows += [("mlperf_ad_i8", case, "size", cpu, None) for name, case in networks if name == "mlperf_ad_i8" for cpu in cpus if cpu in WITHOUT_FLOATS]
     if long:
         rows += [(name, case, "size", cpu, None) for name, case in networks if name in QUANTISED for cpu in cpus if cpu != "cortex-m4"]
