@@ -354,6 +354,17 @@ static bool is_worth_sharing(const struct target *target, const struct definitio
 	        && terms >= (target->lanes_are_threads ? WARP_TERMS : SHARED_TERMS);
 }
 
+/* Where all that a kernel has is one row its scratch on the stack is as many bytes as in the workspace: a short stack is
+ * left alone. */
+enum { APART_BYTES = 64 };
+static bool one_row(const struct definition *d, int outer)
+{
+	for (int v = 0; v < outer; v++)
+		if (d->extents[v] > 1)
+			return false;
+	return true;
+}
+
 /* How many outer loops `d` would share with the kernel; -1: it does not belong there. */
 static int shared_outer(const struct target *target, const struct kernel *kernel, const struct definition *d)
 {
@@ -391,6 +402,8 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 		largest = inner > largest ? inner : largest;
 		all += inner;
 	}
+	if (target->short_stack && all > APART_BYTES && one_row(d, j.outer))
+		return -1;
 	if (largest > row_most(target, d->type))
 		return wide_rows_lie(target, kernel, d, j.outer) ? j.outer : -1;
 	return !target->scratch_bytes || all <= target->scratch_bytes ? j.outer : -1;
