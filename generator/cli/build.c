@@ -70,7 +70,7 @@ static void check_library(const struct cli *cli, bool cuda, bool managed)
 		fail(build, EXIT_USAGE, NULL, "--target cuda goes without --shared and --cflags");
 	if (cuda && !managed && cli->states.count)
 		fail(build, EXIT_USAGE, NULL, "--target cuda: --state is for --profile managed");
-	if (cli->weights && managed && strcmp(cli->weights, "linked"))
+	if (cli->weights && managed && !strcmp(cli->weights, "beside"))
 		fail(build, EXIT_USAGE, NULL, "--profile managed: the weights are always linked in");
 	if (!cuda && cli->nvrtc)
 		fail(build, EXIT_USAGE, NULL, "--nvrtc is for --target cuda");
@@ -93,9 +93,38 @@ static void check_library(const struct cli *cli, bool cuda, bool managed)
 
 static enum weights_home weights_of(const struct cli *cli, bool managed)
 {
-	return managed || (cli->weights && !strcmp(cli->weights, "linked")) ? WEIGHTS_LINKED
-	        : cli->weights                                              ? WEIGHTS_BESIDE
-	                                                                    : WEIGHTS_FIT;
+	return managed || (cli->weights && strcmp(cli->weights, "beside") != 0) ? WEIGHTS_LINKED
+	        : cli->weights                                                  ? WEIGHTS_BESIDE
+	                                                                        : WEIGHTS_FIT;
+}
+
+static bool needs_no_libc(const struct cli *cli) { return cli->libc && !strcmp(cli->libc, "none"); }
+
+/* What it needs to call nothing of the C library's, where no operator does. */
+static const char *cflags_of(const struct cli *cli)
+{
+	return !needs_no_libc(cli)
+	        ? cli->cflags
+	        : arena_printf(cli->build->arena, "-ffreestanding -fno-tree-loop-distribute-patterns%s%s",
+	                cli->cflags ? " " : "", cli->cflags ? cli->cflags : "");
+}
+
+/* What is for programs alone that call a library of one CPU. */
+static void check_bare(const struct cli *cli, bool cuda, bool managed)
+{
+	struct build *build = cli->build;
+	bool no_libc = needs_no_libc(cli);
+	if (cli->stepwise && (cuda || managed || cli->cpus.count > 1 || cli->log || cli->options.threads > 1))
+		fail(build, EXIT_USAGE, NULL,
+		        "--stepwise goes with one CPU and one thread, without --profile managed and --log");
+	if (cli->stepwise && strchr(cli->options.target->needs, ' '))
+		fail(build, EXIT_USAGE, NULL,
+		        "--stepwise: each call asks for the instructions of %s; --cpu generic asks nobody",
+		        cli->options.target->name);
+	if (no_libc && (cuda || managed || cli->log))
+		fail(build, EXIT_USAGE, NULL, "--libc none goes without --target cuda, --profile managed and --log");
+	if (cli->sections.count && (cuda || (cli->weights && !strcmp(cli->weights, "beside"))))
+		fail(build, EXIT_USAGE, NULL, "--section weights: they are not linked in");
 }
 
 /* In the bare profile pointers of the caller say what is one of inputs and outputs. */
@@ -304,6 +333,7 @@ static void check_run(struct cli *cli, bool cuda, bool managed)
 	if (!managed && (cli->schedule || cli->no_hosted || cli->merges.count))
 		fail(build, EXIT_USAGE, NULL, "--schedule, --no-hosted and --merge are for --profile managed");
 	check_library(cli, cuda, managed);
+	check_bare(cli, cuda, managed);
 	if (cli->options.cuts.count)
 		check_cut(cli);
 }
@@ -326,7 +356,11 @@ static void lower_all(struct cli *cli, struct making *making, bool cuda)
 		.threads = cli->options.threads,
 		.options = words_of(build, cli, cuda),
 		.managed = managed,
-		.cflags = cli->cflags,
+		.cflags = cflags_of(cli),
+		.no_libc = needs_no_libc(cli),
+		.stepwise = cli->stepwise,
+		.weights_c = cli->weights ? !strcmp(cli->weights, "c") : cli->options.target->freestanding && !managed,
+		.weights_section = cli->sections.count ? cli->sections.at[0].path : NULL,
 		.exported = cli->shared,
 		.no_hosted = cli->no_hosted,
 		.weights = weights_of(cli, managed),

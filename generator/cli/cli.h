@@ -55,15 +55,17 @@ struct cli {
 	const struct command *command;
 	struct options options;
 	const char *target, *cpu, *output, *cc, *cflags, *stage, *kernel, *math, *profile, *schedule;
-	const char *weights, *nvrtc, *compare;
+	const char *weights, *nvrtc, *compare, *libc;
 	int64_t flash, ram;     /* of size: limits; 0: none */
 	int rounds;             /* of bench; 0: BENCH_ROUNDS */
 	bool calls_only;        /* of bench: no kernel is timed apart */
 	word_list archs;        /* of --target cuda, ascending */
 	struct block_tile tile; /* of --target cuda */
+	bool stepwise;
 	bool json, no_compile, shared, engines, no_hosted, no_run, log, large, optimise_given, algorithms_given, help;
 	VECTOR(const struct target *) cpus; /* of --cpu, where build has several best first; else none */
 	word_list merges;
+	bound_files sections;        /* of --section: name: what; path: the section */
 	bound_files states;          /* name: the input; path: the output */
 	bound_files inputs, outputs; /* name NULL: an archive, .npz, that names its members itself */
 	struct template_settings render;

@@ -82,6 +82,17 @@ static void add_pair(struct cli *cli, const struct option_row *row, const char *
 	push(cli->build->arena, list, pair);
 }
 
+static void add_section(struct cli *cli, const struct option_row *row, const char *value)
+{
+	struct bound_file pair = pair_of(cli, row, value);
+	if (strcmp(pair.name, "weights"))
+		wrong(cli, row, value, "should be weights=SECTION");
+	for (const char *p = pair.path; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("._$", *p))
+			wrong(cli, row, value, "has no name of a section: letters, digits, '.', '_' and '$'");
+	add_pair(cli, row, value);
+}
+
 /* NAME=FILE, or an archive that names its members itself. */
 static void add_file(struct cli *cli, const struct option_row *row, const char *value)
 {
@@ -507,9 +518,16 @@ const struct option_row option_rows[] = {
 	        "graph (default), definitions, kernels, loops, plan, source or glue" },
 	{ "kernel", NULL, 0, "NAME", IN_SHOW, set_text, AT(kernel), NULL, NULL,
 	        "of --stage kernels, loops or source: that kernel alone" },
-	{ "weights", NULL, 0, "WORD", IN_BUILD, set_text, AT(weights), LIST("linked", "beside"), NULL,
-	        "linked into the library (default up to 1 GiB), or beside it: each call is given NAME_weights.bin, "
-	        "mapped or loaded" },
+	{ "weights", NULL, 0, "WORD", IN_BUILD, set_text, AT(weights), LIST("linked", "c", "beside"), NULL,
+	        "linked into the library by the assembler (default up to 1 GiB); c: as an array of C (default on "
+	        "microcontrollers up to 4 MiB); or beside it: each call is given NAME_weights.bin, mapped or loaded" },
+	{ "section", NULL, 0, "WHAT=SECTION", IN_BUILD, add_section, AT(sections), NULL, NULL,
+	        "where the linker puts what is linked in, in ELF objects: weights=.ext_flash" },
+	{ "libc", NULL, 0, "WORD", IN_BUILD, set_text, AT(libc), LIST("system", "none"), NULL,
+	        "system (default): memcpy, memset and, for doubles, libm may be called; none: nothing is, not even "
+	        "those" },
+	{ "stepwise", NULL, 0, NULL, IN_BUILD, set_flag, AT(stepwise), NULL, NULL,
+	        "also NAME_step(context), which runs one kernel and says whether more come" },
 	{ "weights", NULL, 0, NULL, IN_SHOW, set_flag, AT(options.weights), NULL, NULL,
 	        "of --stage graph: every value, not the first 16 of each tensor; it then reads back as a model" },
 	{ "input", NULL, 0, "NAME=FILE", IN_RUN, add_file, AT(inputs), NULL, NULL,

@@ -100,7 +100,8 @@ static long below(const struct writing *w, const struct frame *frames, size_t co
  * register. */
 static int64_t deepest(const struct writing *w, const struct frame *frames, size_t count)
 {
-	long run = frame_of(frames, count, w->of->name, "run") + frame_of(frames, count, w->of->name, "schedule"),
+	long run = frame_of(frames, count, w->of->name, "run") + frame_of(frames, count, w->of->name, "schedule")
+	        + frame_of(frames, count, w->of->name, "step"),
 	     worst = 0;
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		long depth = depth_of(w, w->lowered->kernels.at[k], frames, count);
@@ -253,10 +254,9 @@ static void find_wanted(const struct writing *w, const struct object_sizes *obje
 	}
 }
 
-static void read_sizes(struct compiling *c, const struct frame *frames, size_t count)
+static void read_sizes(struct compiling *c, struct package_sizes *sizes, const struct frame *frames, size_t count)
 {
 	struct writing *w = c->w;
-	struct package_sizes *sizes = w->package->sizes;
 	struct object_sizes objects = { 0 };
 	sizes->known = true;
 	for (size_t i = 0; i < w->sources.count; i++)
@@ -291,8 +291,13 @@ static void stack_bytes(struct compiling *c)
 		        w->stack_bytes[p] + frame_of(frames, count, w->package->name, "run") + (int64_t)sizeof(void *);
 		w->stack_bytes[0] = bytes > w->stack_bytes[0] ? bytes : w->stack_bytes[0];
 	}
-	if (w->package->sizes)
-		read_sizes(c, frames, count);
+	struct package_sizes made = { 0 }, *sizes = w->package->sizes ? w->package->sizes : &made;
+	if (w->package->sizes || w->package->no_libc)
+		read_sizes(c, sizes, frames, count);
+	for (size_t i = 0; w->package->no_libc && i < sizes->wanted.count; i++)
+		if (strncmp(sizes->wanted.at[i], "__", 2) != 0) /* the compiler's own arithmetic */
+			fail(w->emit->build, EXIT_LIMIT, w->package->name, "--libc none: %s is called nevertheless",
+			        sizes->wanted.at[i]);
 }
 
 /* On a bare machine it is small, each function apart so that what is not called goes, and no loop becomes a call of

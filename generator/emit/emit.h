@@ -224,8 +224,12 @@ struct package {
 	bool managed;   /* also the module descriptor, and the runtime */
 	bool steps;     /* its routines are static schedules of kernels, not calls */
 	bool no_hosted; /* no node has a host array */
+	bool stepwise;  /* also NAME_step */
+	bool no_libc;   /* the compiler's objects call nothing of the C library's: EXIT_LIMIT where they do */
 	enum weights_home weights;
-	const char *const *merges; /* inputs that are read from the merge buffer, by name */
+	bool weights_c;              /* linked in as an array of C, up to 4 MiB */
+	const char *weights_section; /* in that section of ELF objects; NULL: among all other constants */
+	const char *const *merges;   /* inputs that are read from the merge buffer, by name */
 	size_t merge_count;
 	const struct state_pair *states;
 	size_t state_count;

@@ -512,7 +512,7 @@ static void manifest_cpus(struct writing *w, json_t *manifest)
 		json_object_del(one, "outputs");
 		json_array_append_new(list, one);
 	}
-	json_object_set_new(manifest, "workspace_bytes", json_integer(package_workspace(w)));
+	json_object_set_new(manifest, "workspace_bytes", json_integer(package_workspace(w, true)));
 	json_object_set_new(manifest, "cpus", list);
 }
 
@@ -623,7 +623,8 @@ static struct value tensors_value(const struct writing *w, bool inputs)
 		value_dict_set(value, "state", value_bool(state));
 		value_dict_set(value, "macro", value_string(macro_of(w, inputs, i)));
 		value_dict_set(value, "number", value_int((int64_t)i));
-		value_dict_set(value, "spare", value_bool(!inputs && package_is_sizes(w, i)));
+		/* between steps its memory is the caller's */
+		value_dict_set(value, "spare", value_bool(!inputs && !w->package->stepwise && package_is_sizes(w, i)));
 		const struct tensor *border = border_of(w, i, inputs);
 		value_dict_set(value, "strings", value_bool(border && border->is_utf8));
 		value_dict_set(
@@ -686,10 +687,10 @@ void package_source(struct writing *w, const char *file)
 	push(w->emit->arena, &w->source_flags, w->emit->target->cc_flags);
 }
 
-int64_t package_workspace(const struct writing *w)
+int64_t package_workspace(const struct writing *w, bool all)
 {
 	int64_t bytes = w->lowered->workspace_bytes;
-	for (int p = 0; w->package->cpus && p < w->package->part_count; p++)
+	for (int p = 0; (all || w->package->cpus) && p < w->package->part_count; p++)
 		if (w->package->parts[p].lowered->workspace_bytes > bytes)
 			bytes = w->package->parts[p].lowered->workspace_bytes;
 	return bytes;
@@ -754,7 +755,10 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "linked_parts", w->linked);
 	value_dict_set(w->globals, "checks", package_checks(w));
 	value_dict_set(w->globals, "threads", value_int(package->threads));
-	value_dict_set(w->globals, "workspace_bytes", value_int(package_workspace(w)));
+	value_dict_set(w->globals, "bare", value_bool(w->emit->target->freestanding));
+	value_dict_set(w->globals, "parallel", value_bool(!w->emit->target->freestanding || package->threads > 1));
+	value_dict_set(w->globals, "stepwise", value_bool(package->stepwise));
+	value_dict_set(w->globals, "workspace_bytes", value_int(package_workspace(w, false)));
 	value_dict_set(w->globals, "workspace_align", value_int(lowered->workspace_align));
 	value_dict_set(w->globals, "weights_bytes", value_int(w->weights_bytes));
 	value_dict_set(w->globals, "LIBRARY_BAD_WEIGHTS",

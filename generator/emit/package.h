@@ -30,6 +30,27 @@ struct slot {
 	int64_t at, next;     /* bytes into the state */
 };
 
+/* Where a kernel's argument is: bytes into weights or workspace, or the number of an input or output. */
+enum place_kind {
+	PLACE_WEIGHTS,
+	PLACE_WORKSPACE,
+	PLACE_INPUT,
+	PLACE_OUTPUT,
+	PLACE_STATE,
+	PLACE_NEXT
+}; /* PLACE_NEXT: number of the slot */
+struct place {
+	enum place_kind kind;
+	const char *word;
+	int64_t at;
+};
+/* A tensor in the workspace, the weights or the state, and the macro that says at which byte. */
+struct spot {
+	const struct definition *of;
+	struct place place;
+	const char *macro;
+};
+
 enum { LAYOUT_BYTES = 16 };
 struct writing {
 	struct emit *emit;
@@ -41,6 +62,7 @@ struct writing {
 	const char **input_fields, **output_fields;
 	VECTOR(struct slot) slots;
 	int64_t state_bytes;
+	VECTOR(struct spot) spots;
 
 	struct file_set *files;
 	struct value globals; /* what every file's template sees */
@@ -58,7 +80,7 @@ struct writing {
 	VECTOR(const char *) libm;  /* the C library's functions that the kernels call: those of double tensors */
 	VECTOR(const char *) blobs; /* that sources take in as they are: the weights, CUDA's images */
 	struct value images;        /* of CUDA: [{arch, number, ptx, capability, exact, symbol, file}]; else none */
-	struct value linked;        /* what package_link wrote: [{part, portable, files}] */
+	struct value linked;        /* what package_link wrote for the assembler: [{part, files}] */
 	bool scratch; /* the module's kernels take the JIT's scratch, behind the workspace, as a last argument */
 	const char *directory;
 	VECTOR(const char *) old; /* files of the library that lay there */
@@ -79,22 +101,9 @@ const char *package_upper(struct arena *, const char *name);
 const char *package_quiet(struct arena *, const char *name); /* that may stand inside a comment */
 
 void package_source(struct writing *, const char *file); /* adds one for the current target */
-int64_t package_workspace(const struct writing *); /* of the current part; of a library for several CPUs the largest */
+/* Of the current part; of a library for several CPUs, or where all are asked for, the largest. */
+int64_t package_workspace(const struct writing *, bool all);
 
-/* Where a kernel's argument is: bytes into weights or workspace, or the number of an input or output. */
-enum place_kind {
-	PLACE_WEIGHTS,
-	PLACE_WORKSPACE,
-	PLACE_INPUT,
-	PLACE_OUTPUT,
-	PLACE_STATE,
-	PLACE_NEXT
-}; /* PLACE_NEXT: number of the slot */
-struct place {
-	enum place_kind kind;
-	const char *word;
-	int64_t at;
-};
 struct place package_argument(const struct writing *, const struct definition *);
 
 /* Those of the current part: [{code, text, at (in the workspace), kernel}]. */
@@ -160,9 +169,9 @@ void package_cuda(struct writing *);
 struct launch_list package_cuda_launches(struct emit *, const struct package *);
 /* package_c.c */
 void package_c(struct writing *);
-/* Files that are linked in as they are, each under its symbol: NAME_PART.S by .incbin, and NAME_PART.c, which the build
- * files take where objects are not ELF, where all bytes are known and 1 MiB at most.  ended: a 0 behind it.  head: a
- * sentence for the comment. */
+/* Files that are linked in as they are, each under its symbol, by one source: NAME_PART.S by .incbin, or, where the
+ * package wants C and all bytes are known and 4 MiB at most, NAME_PART.c.  ended: a 0 behind it.  head: a sentence for
+ * the comment. */
 struct linked_file {
 	const char *symbol, *file;
 	const unsigned char *bytes;

@@ -3,55 +3,170 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { KERNELS_IN_A_FILE = 8, PORTABLE_BYTES = 1 << 20 };
+enum { KERNELS_IN_A_FILE = 8, C_BYTES = 4 << 20 };
+
+/* ---- where tensors lie ---- */
+static bool is_spot(struct place place)
+{
+	return place.kind == PLACE_WEIGHTS || place.kind == PLACE_WORKSPACE || place.kind == PLACE_STATE;
+}
+
+/* "AT_conv1_w": of the tensor's name, in letters that C takes, no longer than is read at a glance. */
+static const char *macro_for(const struct writing *w, const char *name)
+{
+	enum { LONGEST = 48 };
+	struct arena *arena = w->emit->arena;
+	size_t length = strlen(name), from = length > LONGEST ? length - LONGEST : 0;
+	char *macro = arena_printf(arena, "AT_%s", name + from);
+	for (char *p = macro; *p; p++)
+		*p = *p == '_' || (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')
+		        ? *p
+		        : '_';
+	for (size_t i = 0; i < w->spots.count; i++)
+		if (!strcmp(w->spots.at[i].macro, macro))
+			return arena_printf(arena, "%s_%zu", macro, w->spots.count);
+	return macro;
+}
+
+static const char *macro_of(const struct writing *w, const struct definition *of)
+{
+	for (size_t i = 0; i < w->spots.count; i++)
+		if (w->spots.at[i].of == of)
+			return w->spots.at[i].macro;
+	return NULL;
+}
+
+static const char *shape_of(struct arena *arena, const struct definition *d)
+{
+	const char *text = arena_printf(arena, "%s[", dtypes[d->type].text);
+	for (int v = 0; v < d->rank; v++)
+		text = arena_printf(arena, "%s%s%" PRId64, text, v ? "," : "", d->extents[v]);
+	return arena_printf(arena, "%s]", text);
+}
+
+static void add_spot(struct writing *w, const struct definition *of)
+{
+	struct place place = package_argument(w, of);
+	if (is_spot(place) && !macro_of(w, of)) {
+		struct spot spot = { of, place, macro_for(w, of->name) };
+		push(w->emit->arena, &w->spots, spot);
+	}
+}
+
+static const char *add_condition(void *w, struct definition *d)
+{
+	add_spot(w, d);
+	return "";
+}
+
+/* Whether none of its memory ends behind it. */
+static bool is_last(const struct writing *w, const struct spot *spot)
+{
+	for (size_t i = 0; i < w->spots.count; i++) {
+		const struct spot *other = &w->spots.at[i];
+		int64_t more =
+		        other->place.at + scheduled(other->of)->bytes - spot->place.at - scheduled(spot->of)->bytes;
+		if (other->place.kind == spot->place.kind && (more > 0 || (more == 0 && other > spot)))
+			return false;
+	}
+	return true;
+}
+
+/* [{macro, at, word, bytes, last, text}], of all kernels. */
+static struct value spots_value(struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	struct value list = value_list(arena);
+	w->spots.count = 0;
+	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+		const struct kernel *kernel = w->lowered->kernels.at[k];
+		for (size_t i = 0; i < kernel->params.count; i++)
+			add_spot(w, kernel->params.at[i].of);
+		emit_only_where(arena, kernel_branch(kernel), add_condition, w);
+	}
+	for (size_t i = 0; i < w->spots.count; i++) {
+		const struct spot *spot = &w->spots.at[i];
+		struct value value = value_dict(arena);
+		value_dict_set(value, "macro", value_string(spot->macro));
+		value_dict_set(value, "word", value_string(spot->place.word));
+		value_dict_set(value, "at", value_int(spot->place.at));
+		value_dict_set(value, "bytes", value_int(scheduled(spot->of)->bytes));
+		value_dict_set(value, "last", value_bool(is_last(w, spot)));
+		value_dict_set(value, "text",
+		        value_string(package_quiet(
+		                arena, arena_printf(arena, "%s %s", spot->of->name, shape_of(arena, spot->of)))));
+		value_list_add(list, value);
+	}
+	return list;
+}
 
 /* ---- the schedule ---- */
-static const char *argument_of(struct writing *w, const struct param *param)
+/* named: by the macros of spots; else with their numbers. */
+static const char *argument_of(struct writing *w, const struct param *param, bool named)
 {
 	struct arena *arena = w->emit->arena;
 	struct place place = package_argument(w, param->of);
-	const char *type = dtypes[param->of->type].c, *qualifier = param->written ? "" : "const ";
+	const char *type = dtypes[param->of->type].c, *qualifier = param->written ? "" : "const ",
+	           *at = named ? macro_of(w, param->of) : NULL;
+	at = at ? at : arena_printf(arena, "%" PRId64, place.at);
 	switch (place.kind) {
-	case PLACE_WEIGHTS:
-		return arena_printf(arena, "(const %s *)(const void *)(call->weights + %" PRId64 ")", type, place.at);
-	case PLACE_WORKSPACE:
-		return arena_printf(
-		        arena, "(%s%s *)(void *)(call->workspace + %" PRId64 ")", qualifier, type, place.at);
-	case PLACE_STATE:
-		return arena_printf(arena, "(%s%s *)(void *)(call->state + %" PRId64 ")", qualifier, type, place.at);
+	case PLACE_WEIGHTS: return arena_printf(arena, "(const %s *)(const void *)(call->weights + %s)", type, at);
+	case PLACE_WORKSPACE: return arena_printf(arena, "(%s%s *)(void *)(call->workspace + %s)", qualifier, type, at);
+	case PLACE_STATE: return arena_printf(arena, "(%s%s *)(void *)(call->state + %s)", qualifier, type, at);
 	case PLACE_NEXT: return arena_printf(arena, "call->next_%" PRId64, place.at);
 	case PLACE_INPUT: return arena_printf(arena, "call->in->%s", w->input_fields[place.at]);
 	default:
-		return package_is_sizes(w, (size_t)place.at)
+		return package_is_sizes(w, (size_t)place.at) && !w->package->stepwise
 		        ? arena_printf(arena, "call->dims_%" PRId64, place.at)
 		        : arena_printf(arena, "call->out->%s", w->output_fields[place.at]);
 	}
 }
 
-static const char *joined(struct writing *w, const struct kernel *kernel, bool types)
+enum joined { TYPES, NUMBERED, NAMED };
+static const char *joined(struct writing *w, const struct kernel *kernel, enum joined what)
 {
 	struct text text;
 	text_init(&text, w->emit->build);
 	for (size_t i = 0; i < kernel->params.count; i++) {
 		const struct param *param = &kernel->params.at[i];
 		text_adds(&text, i ? ", " : "");
-		if (types)
+		if (what == TYPES)
 			text_printf(&text, "%s%s *%s", param->written ? "" : "const ", dtypes[param->of->type].c,
 			        param->name);
 		else
-			text_adds(&text, argument_of(w, param));
+			text_adds(&text, argument_of(w, param, what == NAMED));
 	}
 	const char *kept = arena_copy(w->emit->arena, text.count ? text.at : "", text.count);
 	text_release(&text);
 	return kept;
 }
 
-static const char *condition_of(void *w, struct definition *d) { return argument_of(w, &(struct param){ .of = d }); }
+static const char *condition_of(void *w, struct definition *d)
+{
+	return argument_of(w, &(struct param){ .of = d }, true);
+}
 
 /* What the schedule asks before it runs a kernel; "": nothing. */
 static const char *only_where(struct writing *w, const struct kernel *kernel)
 {
 	return emit_only_where(w->emit->arena, kernel_branch(kernel), condition_of, w);
+}
+
+/* "conv1 (Conv): x float[1,3,8,8] -> conv1 float[1,16,8,8]": nodes, what comes and what goes, without constants. */
+static const char *told(struct writing *w, const struct kernel *kernel)
+{
+	struct arena *arena = w->emit->arena;
+	const char *sides[2] = { "", "" };
+	for (size_t i = 0; i < kernel->params.count; i++) {
+		const struct definition *of = kernel->params.at[i].of;
+		const char **side = &sides[kernel->params.at[i].written];
+		if (of->source != SOURCE_CONSTANT)
+			*side = arena_printf(
+			        arena, "%s%s%s %s", *side, **side ? ", " : "", of->name, shape_of(arena, of));
+	}
+	return package_quiet(arena,
+	        arena_printf(arena, "%s: %s%s-> %s", emit_kernel_nodes(arena, kernel), sides[0], *sides[0] ? " " : "",
+	                sides[1]));
 }
 
 static struct value kernels_value(struct writing *w)
@@ -64,9 +179,10 @@ static struct value kernels_value(struct writing *w)
 		struct value value = value_dict(w->emit->arena);
 		value_dict_set(value, "number", value_int(kernel->number));
 		value_dict_set(value, "symbol", value_string(emit_symbol(w->emit, kernel)));
+		value_dict_set(value, "told", value_string(told(w, kernel)));
 		value_dict_set(value, "own", value_bool(!kernel->same));
-		value_dict_set(value, "types", value_string(joined(w, kernel, true)));
-		value_dict_set(value, "arguments", value_string(joined(w, kernel, false)));
+		value_dict_set(value, "types", value_string(joined(w, kernel, TYPES)));
+		value_dict_set(value, "arguments", value_string(joined(w, kernel, NAMED)));
 		value_dict_set(value, "blocks", value_int(kernel->blocks));
 		value_dict_set(value, "parts", value_int(kernel->parts));
 		value_dict_set(value, "pieces", value_int(kernel_pieces(kernel)));
@@ -135,7 +251,7 @@ static void end_layout(struct writing *w)
 static void add_arguments(struct writing *w)
 {
 	for (size_t k = 0; w->layout && k < w->lowered->kernels.count; k++) {
-		const char *arguments = joined(w, w->lowered->kernels.at[k], false);
+		const char *arguments = joined(w, w->lowered->kernels.at[k], NUMBERED);
 		hash_add(w->layout, arguments, strlen(arguments) + 1);
 	}
 }
@@ -144,17 +260,13 @@ static void add_kernels(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
 	const struct lowered *lowered = w->lowered;
+	const char *file;
 	size_t count = lowered->code.count, files = (count + KERNELS_IN_A_FILE - 1) / KERNELS_IN_A_FILE;
 	for (size_t f = 0; f < files; f++) {
 		struct text kernels, prelude;
-		struct value symbols = value_list(arena);
 		text_init(&kernels, w->emit->build);
 		text_init(&prelude, w->emit->build);
 		for (size_t k = count * f / files; k < count * (f + 1) / files; k++) {
-			struct value symbol = value_dict(arena);
-			value_dict_set(symbol, "name", value_string(emit_symbol(w->emit, lowered->code.at[k])));
-			value_dict_set(symbol, "types", value_string(joined(w, lowered->code.at[k], true)));
-			value_list_add(symbols, symbol);
 			emit_kernel(w->emit, lowered->code.at[k], &kernels);
 			text_addc(&kernels, '\n');
 		}
@@ -163,9 +275,8 @@ static void add_kernels(struct writing *w)
 		if (w->layout)
 			hash_add(w->layout, kernels.at, kernels.count);
 		const char *part = files > 1 ? arena_printf(arena, "_%zu", f) : "";
-		const char *file = arena_printf(arena, "%s_kernels%s.c", w->of->name, part);
+		file = arena_printf(arena, "%s_kernels%s.c", w->of->name, part);
 		value_dict_set(w->globals, "part", value_string(part));
-		value_dict_set(w->globals, "symbols", symbols);
 		value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
 		value_dict_set(w->globals, "kernels", value_string_of(kernels.at, kernels.count));
 		package_render(w, "package/kernels.jinja", file);
@@ -173,7 +284,11 @@ static void add_kernels(struct writing *w)
 		text_release(&kernels);
 		text_release(&prelude);
 	}
+	value_dict_set(w->globals, "spots", spots_value(w));
 	value_dict_set(w->globals, "kernels", kernels_value(w));
+	file = arena_printf(arena, "%s_kernels.h", w->of->name);
+	package_render(w, "package/kernels_h.jinja", file);
+	push(arena, &w->headers, file);
 }
 
 /* The products of integers that a library's kernels use, and the words that their limits need. */
@@ -217,8 +332,7 @@ static void add_profile(struct writing *w)
 }
 
 /* ---- files that are linked in ---- */
-/* As C too, where they are small and made: an assembler may have no .incbin. */
-static bool is_portable(const struct linked_file *files, size_t count)
+static bool linked_as_c(const struct writing *w, const struct linked_file *files, size_t count)
 {
 	size_t bytes = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -226,7 +340,7 @@ static bool is_portable(const struct linked_file *files, size_t count)
 		if (!files[i].bytes)
 			return false;
 	}
-	return bytes <= PORTABLE_BYTES;
+	return w->package->weights_c && bytes <= C_BYTES;
 }
 
 static struct value rows_of(struct writing *w, const struct linked_file *file)
@@ -246,7 +360,7 @@ void package_link(struct writing *w, const char *part, const char *head, const s
 {
 	struct arena *arena = w->emit->arena;
 	struct value list = value_list(arena), one = value_dict(arena);
-	bool portable = is_portable(files, count);
+	bool as_c = linked_as_c(w, files, count);
 	for (size_t i = 0; i < count; i++) {
 		struct value file = value_dict(arena);
 		value_dict_set(file, "file", value_string(files[i].file));
@@ -254,21 +368,21 @@ void package_link(struct writing *w, const char *part, const char *head, const s
 		value_dict_set(file, "ended", value_bool(files[i].ended));
 		value_dict_set(file, "within", value_bool(files[i].within));
 		value_dict_set(file, "bytes", value_int((int64_t)files[i].count + files[i].ended));
-		if (portable)
+		if (as_c)
 			value_dict_set(file, "rows", rows_of(w, &files[i]));
 		value_list_add(list, file);
 	}
 	value_dict_set(one, "part", value_string(part));
 	value_dict_set(one, "files", list);
-	value_dict_set(one, "portable", value_bool(portable));
-	value_list_add(w->linked, one);
+	if (!as_c)
+		value_list_add(w->linked, one);
 	value_dict_set(w->globals, "part", value_string(part));
 	value_dict_set(w->globals, "files", list);
 	value_dict_set(w->globals, "head", value_string(head));
-	if (portable)
-		package_render(w, "package/linked_c.jinja", arena_printf(arena, "%s_%s.c", w->package->name, part));
-	const char *source = arena_printf(arena, "%s_%s.S", w->package->name, part);
-	package_render(w, "package/linked_s.jinja", source);
+	value_dict_set(
+	        w->globals, "section", value_string(w->package->weights_section ? w->package->weights_section : ""));
+	const char *source = arena_printf(arena, "%s_%s.%s", w->package->name, part, as_c ? "c" : "S");
+	package_render(w, as_c ? "package/linked_c.jinja" : "package/linked_s.jinja", source);
 	package_source(w, source);
 }
 
@@ -291,9 +405,13 @@ void package_add_weights(struct writing *w)
 	package_add_blob(w);
 	if (w->beside)
 		return;
+	if (w->package->weights_c && w->package->weights == WEIGHTS_LINKED && w->weights_bytes > C_BYTES)
+		fail(w->emit->build, EXIT_LIMIT, w->package->name,
+		        "--weights c: %" PRId64 " bytes of weights, and an array of C has %d at most", w->weights_bytes,
+		        C_BYTES);
 	const char *symbol = arena_printf(arena, "%s_weights", w->package->name),
 	           *name = arena_printf(arena, "%s.bin", symbol);
-	unsigned char *blob = w->weights_bytes <= PORTABLE_BYTES ? blob_of(w) : NULL;
+	unsigned char *blob = w->package->weights_c && w->weights_bytes <= C_BYTES ? blob_of(w) : NULL;
 	struct linked_file file = { symbol, name, blob, (size_t)w->weights_bytes, false, package_has_layout(w) };
 	package_link(w, "weights", arena_printf(arena, "%s as read-only data.", name), &file, 1);
 	free(blob);
@@ -358,10 +476,11 @@ static void add_umbrella(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
 	const char *file = arena_printf(arena, "%s.h", w->package->name);
-	struct value headers = value_list(arena);
-	for (size_t i = 0; i < w->headers.count; i++)
-		value_list_add(headers, value_string(w->headers.at[i]));
-	value_dict_set(w->globals, "headers", headers);
+	struct value parts = value_list(arena);
+	for (int p = 0; p < w->package->part_count; p++)
+		value_list_add(parts, value_string(w->package->parts[p].name));
+	value_dict_set(w->globals, "parts", parts);
+	value_dict_set(w->globals, "largest_workspace", value_int(package_workspace(w, true)));
 	package_render(w, "package/umbrella.jinja", file);
 	push(arena, &w->headers, file);
 	package_render(w, "package/umbrella_hpp.jinja", arena_printf(arena, "%s.hpp", w->package->name));

@@ -370,14 +370,15 @@ def refused_tiles(ingot, folder):
         expect("refused for %s: no kernel spills" % what, not any(kernel["spill_bytes"] for image in made["images"] if not image["ptx"] for kernel in image["kernels"]), made["images"])
 
 
-def by_cmake(library, driver):
-    """The folder in a project that has it: its host side, images and weights by the assembler, and as C where objects are not ELF; the program on each."""
+def by_cmake(ingot, model, library, driver):
+    """The folder in a project that has it: its host side, images and weights by the assembler, and as C; the program on each."""
     name, project = library.manifest["prefix"], os.path.join(library.folder, "project")
     right = library.run(driver, "host")
     if not shutil.which("cmake"):
         return print("no cmake: the folder's CMakeLists.txt is not tried")
     os.makedirs(project)
-    for format, end in ("ELF", ".S"), ("MACHO", ".c"):
+    for how, format, end in ("linked", "ELF", ".S"), ("c", "MACHO", ".c"):
+        call(ingot, "build", model, "--target", "cuda", "--name", name, "-o", library.folder, "--weights", how)
         with open(os.path.join(project, "CMakeLists.txt"), "w") as file:
             file.write("cmake_minimum_required(VERSION 3.13)\nproject(consumer C)\nset(CMAKE_EXECUTABLE_FORMAT %s)\nadd_subdirectory(.. library)\n"
                        "get_target_property(sources %s SOURCES)\nmessage(\"sources: ${sources};\")\n" % (format, name))
@@ -594,7 +595,7 @@ def all_of(ingot, folder, driver):
     loops(ingot, driver, folder)
     refused_tiles(ingot, folder)
     managed(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder, first.kernels)
-    by_cmake(first, driver)
+    by_cmake(ingot, os.path.join(digits, "digits.onnx"), first, driver)
     cached(ingot, os.path.join(digits, "digits.onnx"), folder)
     engine(ingot, first, os.path.join(digits, "digits.onnx"), folder)
     refusals(ingot, os.path.join(digits, "digits.onnx"), folder)

@@ -123,13 +123,14 @@ def warnings(scratch):
     for n, (name, model, _) in enumerate(networks(3, scratch)):
         for k, cpu in enumerate(cpus()):
             folder = os.path.join(scratch, name + cpu)
-            manifest = build(model, name, folder, "--cpu", cpu, "--no-compile", "--threads", "2")
+            manifest = build(model, name, folder, "--cpu", cpu, "--no-compile", "--threads", "2", "--weights", "c")
             sources = [one for one in manifest["sources"] if one.endswith(".c")]
+            assert len(sources) == len(manifest["sources"]), manifest["sources"]
             file = os.path.join(folder, name + "_weights.c")
             text = open(file).read() if os.path.exists(file) else None
-            if text not in weights | {None}:                   # plain C: of CPUs that pack alike one is as good as all
-                weights.add(text)
-                sources.append(name + "_weights.c")
+            if text in weights:                                # plain C: of CPUs that pack alike one is as good as all
+                sources.remove(name + "_weights.c")
+            weights.add(text)
             # Every network and every CPU meets both compilers, each of them C and C++; every way meets several of both.
             for cc, std in ways if LONG else [one for i, one in enumerate(ways) if i % 3 == (n + k + i // 3) % 3]:
                 call([cc, "-std=" + std, *(["-x", "c++"] if "+" in std else []), *MARCH[cpu], *STRICT, "-fsyntax-only", *sources], cwd=folder)
@@ -155,13 +156,13 @@ def bits(scratch):
                 own = {one for one in needed if one.startswith(name + "_")}
                 foreign = needed - own - {"memcpy", "memset", "_GLOBAL_OFFSET_TABLE_", "__cpu_model", "__cpu_features2"}      # the last two: what libgcc knows of the CPU
                 assert not foreign, "%s %s needs %s" % (name, cpu, foreign)
-                fallback = os.path.join(folder, name + "_weights.c")
-                if os.path.exists(fallback) and not options:
-                    sources = [os.path.join(folder, one) for one in manifest["sources"] if one.endswith(".c")]
+                assert not os.path.exists(os.path.join(folder, name + "_weights.c")), "%s: the weights are there twice" % name
+                if manifest["weights_bytes"] and not options:
+                    sources = [os.path.join(folder, one) for one in build(model, name, folder, "--cpu", cpu, "--weights", "c")["sources"]]
                     for extra in ([], ["-x", "c++", "-std=c++11"]) if cpu == "native" or LONG else ([],):
                         objects = os.path.join(folder, "o" + str(len(extra)))
                         os.mkdir(objects)
-                        beside = [os.path.join("..", os.path.basename(one)) for one in [*sources, fallback]]        # names that ccache meets again
+                        beside = [os.path.join("..", os.path.basename(one)) for one in sources]        # names that ccache meets again
                         call(["gcc", *extra, *FLAGS, *MARCH[cpu], "-I", "..", "-c", *beside], cwd=objects)
                         call(["gcc", "-o", "program", "driver.c", "-I.", *(os.path.join(os.path.basename(objects), one) for one in os.listdir(objects)), "-pthread"], cwd=folder)
                         assert all_same(answer(manifest, program, folder)[0], want), "%s %s: bits differ with weights.c %s" % (name, cpu, extra)
@@ -355,7 +356,7 @@ def refused(scratch):
 
 
 def objects(scratch):
-    """The weights where objects are not ELF: by the assembler, and by CMake as C."""
+    """The weights where objects are not ELF; by CMake, one source of them, whichever was asked for; in a section of their own."""
     _, model, _ = networks(0)[0]
     folder = os.path.join(scratch, "net")
     build(model, "net", folder, "--cpu", "generic", "--no-compile")
@@ -366,11 +367,20 @@ def objects(scratch):
             made = open(os.path.join(folder, "weights.o"), "rb").read()
             at = made.find(want)
             assert at >= 0 and name + b"\0" in made, "%s: the weights are not in the object" % triple
+    for how in "linked", "c":
+        build(model, "net", folder, "--cpu", "generic", "--weights", how, "--section", "weights=.far_flash")
+        call(["ar", "x", "libnet.a", "net_weights.o"], cwd=folder)
+        text = call(["objdump", "-h", "net_weights.o"], cwd=folder)
+        row = [line.split() for line in text.splitlines() if ".far_flash" in line]
+        assert len(row) == 1 and int(row[0][2], 16) == len(want), "%s: %s" % (how, text)
+        made = [one for one in os.listdir(folder) if one.startswith("net_weights.") and one[-2:] in (".c", ".S")]
+        assert made == ["net_weights.c" if how == "c" else "net_weights.S"], made
     if not shutil.which("cmake"):
         print("CMake is left out: it is not there")
         return 0
     open(os.path.join(scratch, "main.c"), "w").write("int main(void) { return 0; }\n")
-    for format, source in ("ELF", "net_weights.S"), ("MACHO", "net_weights.c"):
+    for format, how, source in ("ELF", "linked", "net_weights.S"), ("MACHO", "c", "net_weights.c"):
+        build(model, "net", folder, "--cpu", "generic", "--no-compile", "--weights", how)
         open(os.path.join(scratch, "CMakeLists.txt"), "w").write("""cmake_minimum_required(VERSION 3.13)
 project(consumer C)
 set(CMAKE_EXECUTABLE_FORMAT %s)

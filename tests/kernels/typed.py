@@ -239,12 +239,12 @@ def compiled(model, folder, arrays, cpu, compiler):
     """The outputs of a library for that CPU, linked with a main of its own."""
     out = os.path.join(folder, "library")
     shutil.rmtree(out, ignore_errors=True)
-    manifest = packages.build(model, "typed", out, "--cpu", cpu, "--cc", compiler, "--no-compile")
+    manifest = packages.build(model, "typed", out, "--cpu", cpu, "--cc", compiler, "--no-compile", "--weights", "c")
     for i, one in enumerate(manifest["inputs"]):
         arrays[one["name"]].tofile(os.path.join(out, f"in{i}"))
     arm = cpu.startswith("arm")
     checked = [] if arm else ["-fsanitize=undefined", "-fno-sanitize=alignment", "-fno-sanitize-recover=all"]
-    sources = [os.path.join(out, one) for one in manifest["sources"] if one.endswith(".c")] + [os.path.join(out, one) for one in os.listdir(out) if one.endswith("_weights.c")]
+    sources = [os.path.join(out, one) for one in manifest["sources"] if one.endswith(".c")]
     packages.call([compiler, *packages.FLAGS, *checked, *packages.MARCH[cpu], *(["-static"] if arm else []), "-o", os.path.join(out, "program"), packages.driver(manifest, out), "-I", out,
                    *sources, "-pthread", "-lm"])
     packages.call([*([EMULATOR] if arm else []), os.path.join(out, "program")], cwd=out)
