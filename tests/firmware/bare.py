@@ -7,7 +7,7 @@ The sources of a folder link however they are compiled, all of them: there is on
 other targets.  In front of each call stands what it computes, every offset has a name, every prototype is there once, no constant of
 one element is a pointer; cppcheck reads all sources without defines.  A header that says less memory does not compile.
 --section moves the weights, --libc none calls nothing, --stepwise gives the bits of one call step by step, --name with two models one
-workspace, the larger."""
+workspace, the larger.  examples/firmware runs on the emulated board by the commands of docs/firmware.md."""
 import json
 import os
 import re
@@ -133,6 +133,20 @@ def stepwise(ingot, model, folder):
     expect("--stepwise with threads", refused.returncode == 2 and not os.path.exists(made + "2"), refused.stderr)
 
 
+def example(ingot, folder):
+    """The commands of docs/firmware.md: the scores that the board prints are the interpreter's, bit by bit."""
+    page = open(os.path.join(ROOT, "docs", "firmware.md")).read()
+    commands = [line.strip() for line in page.split("From a file to a run")[1].split("A TensorFlow Lite file")[0].splitlines() if line.startswith("    ")]
+    expect("three commands", len([line for line in commands if not line.endswith("\\")]) == 3, commands)
+    os.makedirs(os.path.join(folder, "build"))
+    os.symlink(ingot, os.path.join(folder, "build", "ingot"))
+    os.symlink(os.path.join(ROOT, "examples"), os.path.join(folder, "examples"))
+    done = subprocess.run("set -e\n" + "\n".join(commands), shell=True, cwd=folder, capture_output=True, text=True, timeout=120)
+    call(ingot, "run", "examples/digits/digits.onnx", "--target", "interpreter", "--algorithms", "direct", "--input", "image=examples/digits/in_0.npy", "--output", "scores=scores.npy", cwd=folder)
+    want = [int(bits) for bits in np.load(os.path.join(folder, "scores.npy")).ravel().view(np.uint32)]
+    expect("examples/firmware", done.returncode == 0 and [int(bits) for bits in re.findall(r"bits (\d+)", done.stdout + done.stderr)] == want, (done.returncode, done.stdout, done.stderr))
+
+
 def main():
     ingot = os.path.abspath(sys.argv[1])
     if not shutil.which("arm-none-eabi-gcc"):
@@ -159,6 +173,8 @@ def main():
         expect("two models, one workspace", sizes["both"] == max(sizes["both_one"], sizes["both_two"]) > min(sizes.values()), sizes)
         call("arm-none-eabi-gcc", *STRICT, *FLAGS, "-fsyntax-only", "-x", "c", "both.h", cwd=made)
         stepwise(ingot, small, folder)
+        if shutil.which("qemu-system-arm"):
+            example(ingot, os.path.join(folder, "example"))
     print("wrong: %d" % bad)
     return 1 if bad else 0
 
