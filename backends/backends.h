@@ -23,9 +23,7 @@ struct cc_job {
 	const char *const *sources;
 	const char *const *objects; /* one for each source */
 	int count;
-	int jobs;                                          /* compilers at once */
-	void (*progress)(void *user, int done, int count); /* NULL: silent */
-	void *user;
+	int jobs; /* compilers at once */
 };
 /* Compiles each source into its object.  EXIT_ENVIRONMENT with the compiler's first message where it refuses. */
 void cc_compile(struct build *, const struct cc_job *);

@@ -22,6 +22,8 @@ struct ingot_model {
 	struct jit_module *module;
 	enum state stage;
 	bool ran;
+	int (*progress)(void *user, const char *stage, size_t done, size_t count);
+	void *progress_user;
 	locale_t plain, callers; /* "C", and what the calling thread had */
 	VECTOR(struct port) inputs, outputs;
 };
@@ -32,11 +34,19 @@ _Static_assert(INGOT_MODEL_USAGE == (int)EXIT_USAGE && INGOT_MODEL_INVALID == (i
                 && INGOT_MODEL_LIMIT == (int)EXIT_LIMIT,
         "a status is an exit code");
 
+static bool tell_progress(struct build *build, const struct progress *now)
+{
+	const struct ingot_model *m = build->user;
+	return m->progress(m->progress_user, now->stage, now->done, now->count);
+}
+
 /* Begins a call: what the last one left is gone, and numbers are read and written as "C" has them, by this thread and
  * libtcc on it, until the call ends. */
 static void begin(struct ingot_model *m)
 {
 	m->build.code = EXIT_RIGHT;
+	m->build.user = m;
+	m->build.told = m->progress ? tell_progress : NULL;
 	*m->build.message = *m->build.detail = 0;
 	m->callers = uselocale(m->plain);
 }
@@ -247,6 +257,13 @@ enum ingot_model_status ingot_set_option(struct ingot_model *m, const char *name
 		fail(&m->build, EXIT_USAGE, NULL, "there is no option \"%s\"", name);
 	}
 	return end(m);
+}
+
+void ingot_set_progress(
+        struct ingot_model *m, int (*progress)(void *user, const char *stage, size_t done, size_t count), void *user)
+{
+	m->progress = progress;
+	m->progress_user = user;
 }
 
 const char *ingot_model_numbers(const struct ingot_model *m) { return m && m->model ? m->model->numbers : NULL; }

@@ -34,6 +34,7 @@ struct engine *engine_open(struct model *model, const struct engine_kind *kind)
 
 void engine_run(struct engine *engine, const void *const *inputs, void *const *outputs)
 {
+	stop_if_asked(engine->model->build);
 	engine->kind->run(engine, inputs, outputs);
 }
 

@@ -51,6 +51,7 @@ static void choose_modes(struct model *model)
 static struct model *read_model(struct build *build, const struct options *options, const void *bytes, size_t count)
 {
 	struct model *model = arena_new(build->arena, struct model);
+	progress(build, "read", 0, 0, 0);
 	struct read_options read = { .keep_inputs = options->keep_inputs.at,
 		.keep_input_count = (int)options->keep_inputs.count };
 	model->build = build;
@@ -102,6 +103,7 @@ void model_prepare(struct model *model)
 		pass_simplify,                  /* after infer: needs shapes */
 	};
 	for (size_t i = 0; i < COUNT(passes); i++) {
+		progress(model->build, "prepare", i, COUNT(passes), 0);
 		passes[i](model->graph);
 		if (model->build->check || i == COUNT(passes) - 1)
 			graph_check(model->graph);
@@ -183,6 +185,7 @@ void model_lower(struct model *model)
 	const struct options *options = model->options;
 	const struct placing_options placing = { model->choices.at, model->choices.count, options->pool_cap,
 		options->io && !strcmp(options->io, "workspace"), &model->refused };
+	progress(model->build, "lower", 0, 0, 0);
 	do
 		model->lowered = lower(model->program, options->target, options->optimise, &placing);
 	while (options->judge && options->judge(model, options->judge_user));

@@ -3,6 +3,7 @@
 #include "tables/target.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -116,6 +117,7 @@ static struct child start(struct build *build, const char *directory, const char
 	if (pid < 0)
 		fail(build, EXIT_ENVIRONMENT, arguments[0], "%s", strerror(errno));
 	if (pid == 0) {
+		setpgid(0, 0); /* with all that it starts, so that all of it can be ended */
 		int null = open("/dev/null", O_RDONLY);
 		dup2(null, 0);
 		dup2(out[1], 1);
@@ -125,22 +127,28 @@ static struct child start(struct build *build, const char *directory, const char
 		execvpe(arguments[0], (char *const *)(uintptr_t)arguments, environment);
 		_exit(127);
 	}
+	setpgid(pid, pid);
 	close(out[1]);
 	return (struct child){ pid, out[0] };
 }
 
 /* Waits; false where it failed, and the first line with "error" in it (or the first line) is in `message`. */
-static bool finish(struct child child, char *message, size_t room)
+static bool finish(struct build *build, struct child child, char *message, size_t room)
 {
 	char output[8192];
 	size_t count = 0;
 	ssize_t n;
 	char sink[4096];
-	while ((n = read(child.out, count < sizeof output - 1 ? output + count : sink,
-	                count < sizeof output - 1 ? sizeof output - 1 - count : sizeof sink))
-	        > 0)
-		if (count < sizeof output - 1)
+	while (!is_stopping(build)) {
+		n = read(child.out, count < sizeof output - 1 ? output + count : sink,
+		        count < sizeof output - 1 ? sizeof output - 1 - count : sizeof sink);
+		if (n == 0 || (n < 0 && errno != EINTR))
+			break;
+		if (n > 0 && count < sizeof output - 1)
 			count += (size_t)n;
+	}
+	if (is_stopping(build))
+		kill(-child.pid, SIGTERM);
 	output[count] = 0;
 	close(child.out);
 	int status;
@@ -158,6 +166,7 @@ static bool finish(struct child child, char *message, size_t room)
 static NORETURN void refuse(struct build *build, const char *program, const char *what, const char *message)
 {
 	const char *below = getenv("TMPDIR");
+	stop_if_asked(build);
 	if (strstr(message, NO_SPACE))
 		fail(build, EXIT_ENVIRONMENT, program, "no space left in %s%s or where it writes to: %s",
 		        below ? "TMPDIR=" : "", below ? below : "/tmp", message);
@@ -167,13 +176,13 @@ static NORETURN void refuse(struct build *build, const char *program, const char
 bool cc_ask(struct build *build, const char *const *arguments, char *line, size_t room)
 {
 	*line = 0;
-	return on_path(arguments[0]) && finish(start(build, NULL, arguments), line, room);
+	return on_path(arguments[0]) && finish(build, start(build, NULL, arguments), line, room);
 }
 
 void cc_run(struct build *build, const char *directory, const char *const *arguments)
 {
 	char message[512];
-	if (!finish(start(build, directory, arguments), message, sizeof message))
+	if (!finish(build, start(build, directory, arguments), message, sizeof message))
 		refuse(build, arguments[0], "failed", message);
 }
 
@@ -213,13 +222,15 @@ void cc_compile(struct build *build, const struct cc_job *job)
 		}
 		if (done == started)
 			break;
-		if (!finish(running[done % jobs], message, sizeof message) && !failed) {
+		if (build->told && !failed)
+			failed = build->told(build,
+			        &(const struct progress){
+			                "compile", (size_t)done, (size_t)job->count, (size_t)(started - done) });
+		if (!finish(build, running[done % jobs], message, sizeof message) && !failed) {
 			failed = true;
 			snprintf(first, sizeof first, "%s", message);
 		}
 		done++;
-		if (job->progress)
-			job->progress(job->user, done, job->count);
 	}
 	if (failed)
 		refuse(build, job->cc, "refused the generated code", with_line(build, job->directory, first));

@@ -44,6 +44,7 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 	size_t from = block ? (block->used + align - 1) & ~(align - 1) : 0;
 	if (allocation_fails())
 		out_of_memory(arena, bytes);
+	stop_if_asked(arena->build);
 	if (!block || bytes > block->room || from > block->room - bytes) {
 		size_t room = arena->used / 2 < 1 << 14 ? 1 << 14
 		        : arena->used / 2 > 1 << 24     ? 1 << 24

@@ -39,6 +39,12 @@ enum exit_code {
 struct arena;
 struct names;
 
+/* How far the work is: so many done of a stage's, 0 of 0: unknown; so many programs running for it. */
+struct progress {
+	const char *stage;
+	size_t done, count, running;
+};
+
 struct build {
 	struct arena *arena; /* lives as long as the build: model, graph, definitions, kernels */
 	struct names *names; /* interned strings, in that arena */
@@ -51,7 +57,10 @@ struct build {
 	char detail[4096];  /* further lines, each with its newline; empty where there is nothing more to say */
 	bool detailed;      /* they belong to the failure to come */
 	void (*warned)(struct build *, const char *message); /* who is told of a warning; NULL: nobody */
-	void *user;                                          /* of who is told */
+	/* Who is told how far the work is; true: it is to end.  NULL: nobody */
+	bool (*told)(struct build *, const struct progress *);
+	const volatile int *stop; /* not 0: the work is to end, at the next allocation; NULL: nobody says so */
+	void *user;               /* of who is told */
 	bool check; /* the checkers of the stages run after every step, not only at a stage's end; $INGOT_CHECK sets it
 	             */
 };
@@ -66,6 +75,12 @@ NORETURN void fail(struct build *, enum exit_code, const char *where, const char
 
 /* What is not as it should be and yet no failure: a line for `build->warned`, made as that of fail(). */
 void warn(struct build *, const char *where, const char *format, ...) PRINTF(3, 4);
+
+/* Tells how far the work is.  Ends the build, with EXIT_ENVIRONMENT, where it is to end. */
+void progress(struct build *, const char *stage, size_t done, size_t count, size_t running);
+/* The same without a word: for places that wait. */
+void stop_if_asked(struct build *);
+static inline bool is_stopping(const struct build *build) { return build->stop && *build->stop; }
 
 /* A copy whose control bytes, and what is no UTF-8, are escaped: names from files, for a terminal or JSON. */
 char *text_clean(struct arena *, const char *text);

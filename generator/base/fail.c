@@ -74,6 +74,27 @@ static void make_line(char *to, size_t room, const char *where, const char *form
 	clean(to, room, raw, false);
 }
 
+static NORETURN void stop(struct build *build)
+{
+	build->stop = NULL; /* what cleans up may allocate */
+	build->told = NULL;
+	fail(build, EXIT_ENVIRONMENT, NULL, "stopped");
+}
+
+void stop_if_asked(struct build *build)
+{
+	if (is_stopping(build))
+		stop(build);
+}
+
+void progress(struct build *build, const char *stage, size_t done, size_t count, size_t running)
+{
+	const struct progress now = { stage, done, count, running };
+	stop_if_asked(build);
+	if (build->told && build->told(build, &now))
+		stop(build);
+}
+
 void warn(struct build *build, const char *where, const char *format, ...)
 {
 	char line[sizeof build->message];

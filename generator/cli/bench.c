@@ -116,6 +116,7 @@ static double measure_calls(struct engine *engine, const void **inputs, void **o
 	for (int r = 0; r < (apart ? 5 : 1); r++)
 		engine_run(engine, inputs, outputs);
 	while (count < marks->most && (count < least || now() - begun < most)) {
+		progress(engine->model->build, "time", (size_t)count, (size_t)marks->most, 0);
 		double t = now();
 		engine_run(engine, inputs, outputs);
 		whole[count] = now() - t;

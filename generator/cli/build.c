@@ -5,14 +5,6 @@
 #include "ingot/plan.h"
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
-
-static void progress(void *user, const char *step, int done, int count)
-{
-	(void)user;
-	if (isatty(2))
-		fprintf(stderr, "\r%s %d/%d\033[K%s", step, done, count, done == count ? "\r\033[K" : "");
-}
 
 /* The CPU that was asked for, in scalar loops that tell of each assignment.  Its bits are the same. */
 static const struct target *logging_target(struct build *build, const struct cli *cli)
@@ -370,7 +362,6 @@ static void lower_all(struct cli *cli, struct making *making, bool cuda)
 		.states = states,
 		.state_count = cli->states.count,
 		.jobs = 2,
-		.progress = progress,
 		.weights_bytes = &making->weights_bytes,
 	};
 	if (cuda)

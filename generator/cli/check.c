@@ -30,6 +30,7 @@ static bool check_set(struct build *build, struct cli *cli, struct engine *engin
 		outputs[i] = arena_alloc(build->arena,
 		        dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i]))
 		                + 64);
+	progress(build, "run", 0, 0, 0);
 	if (engine)
 		engine_run(engine, inputs, outputs);
 	else

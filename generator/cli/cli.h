@@ -62,7 +62,8 @@ struct cli {
 	word_list archs;        /* of --target cuda, ascending */
 	struct block_tile tile; /* of --target cuda */
 	bool stepwise;
-	bool json, no_compile, shared, engines, no_hosted, no_run, log, large, optimise_given, algorithms_given, help;
+	bool json, no_compile, shared, engines, no_hosted, no_run, verbose, log, large, optimise_given,
+	        algorithms_given, help;
 	VECTOR(const struct target *) cpus; /* of --cpu, where build has several best first; else none */
 	word_list merges;
 	bound_files sections;        /* of --section: name: what; path: the section */
@@ -107,6 +108,12 @@ void cli_weigh_denormals(struct model *);
 
 /* What a command tells programs; takes it over. */
 void cli_print_json(json_t *, FILE *);
+
+/* ---- progress.c ---- */
+/* From now on the build's progress is shown, and signals end it; until the end, which ends the process where one came. */
+void progress_begin(struct cli *);
+void progress_end(void);
+void progress_say(const char *line); /* to standard error, beside what is shown */
 
 /* ---- bench.c ---- */
 /* Times the model by the engine, which must be able to run here: what --json says.  Prints its table unless cli->json. */

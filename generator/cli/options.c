@@ -536,6 +536,8 @@ const struct option_row option_rows[] = {
 	        "where an output goes, as .npy; FILE.npz alone: all outputs, by their names" },
 	{ "engines", NULL, 0, NULL, IN_TARGETS, set_flag, AT(engines), NULL, NULL,
 	        "what --target of run, check and bench names, instead" },
+	{ "verbose", NULL, 'v', NULL, IN_MODEL, set_flag, AT(verbose), NULL, NULL,
+	        "a line for each stage, to standard error; on a terminal long work is shown anyway" },
 	{ "check", NULL, 0, NULL, IN_MODEL, set_check, 0, NULL, NULL,
 	        "each stage's checker runs after every step (so does $INGOT_CHECK)" },
 	{ "output", NULL, 'o', "FILE", IN_REPORT, set_text, AT(output), NULL, NULL,

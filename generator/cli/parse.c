@@ -223,7 +223,7 @@ static void tell_warning(struct build *build, const char *message)
 		if (!strcmp(cli->warnings.at[i], message))
 			return;
 	push(build->arena, &cli->warnings, arena_copy(build->arena, message, strlen(message)));
-	fprintf(stderr, "ingot %s: warning: %s\n", cli->command->name, message);
+	progress_say(arena_printf(build->arena, "ingot %s: warning: %s\n", cli->command->name, message));
 }
 
 int cli_main(const struct command *command, int argc, char **argv)
@@ -239,11 +239,14 @@ int cli_main(const struct command *command, int argc, char **argv)
 	if (BUILD_TRY(&build)) {
 		target_native_check(&build);
 		parse(&cli, argc, argv);
+		if (!cli.help)
+			progress_begin(&cli);
 		if (cli.help)
 			help_command(command, stdout);
 		else
 			command->run(&cli);
 	}
+	progress_end();
 	int code = build.code;
 	if (code && *build.message) {
 		fprintf(stderr, "ingot %s: %s\n%s", command->name, build.message, build.detail);

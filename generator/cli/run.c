@@ -362,6 +362,7 @@ static bool check_standard(const struct cli *cli)
 static void run_once(struct engine *engine, void *user)
 {
 	const struct arrays *arrays = user;
+	progress(engine->model->build, "run", 0, 0, 0);
 	engine_run(engine, arrays->inputs, arrays->outputs);
 }
 

@@ -332,8 +332,6 @@ static void compile(struct compiling *c)
 		add_link(c, w->blobs.at[i]);
 	if (w->package->exported)
 		add_link(c, arena_printf(arena, "%s.map", name));
-	if (w->package->progress)
-		w->package->progress(w->package->user, "compile", 0, (int)(w->sources.count + units.count));
 	add_library(c, w->sources.at, w->sources.count, w->source_flags.at,
 	        arena_printf(arena, "%s -fstack-usage%s%s%s", position, w->package->managed ? " -Iruntime/include" : "",
 	                w->package->cflags ? " " : "", w->package->cflags ? w->package->cflags : ""),

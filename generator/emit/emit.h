@@ -237,8 +237,6 @@ struct package {
 	int image_count;
 	int64_t *weights_bytes;      /* written: of all parts, shared ones once; may be NULL */
 	struct package_sizes *sizes; /* written where cc is named; NULL: nobody asks */
-	void (*progress)(void *user, const char *step, int done, int count);
-	void *user;
 };
 /* package_cuda.c: fills the images, of all parts at once, IMAGES_MOST at most.  refused: of one part; NULL: nobody
  * asks.  True: in some a kernel spills, or waits for every product (ptxas C7504 and others), that could have a smaller

@@ -211,6 +211,7 @@ void package_add_blob(struct writing *w)
 	static const char zeros[4096];
 	if (!w->weights_bytes) /* a file that is only named would be missed in the end */
 		return;
+	progress(w->emit->build, "weights", 0, 0, 0);
 	push(w->emit->arena, &w->blobs, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name));
 	const char *path = file_set_path(w->files, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name));
 	FILE *file = fopen(path, "wb");

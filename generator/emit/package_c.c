@@ -267,6 +267,7 @@ static void add_kernels(struct writing *w)
 		text_init(&kernels, w->emit->build);
 		text_init(&prelude, w->emit->build);
 		for (size_t k = count * f / files; k < count * (f + 1) / files; k++) {
+			progress(w->emit->build, "kernels", k, count, 0);
 			emit_kernel(w->emit, lowered->code.at[k], &kernels);
 			text_addc(&kernels, '\n');
 		}

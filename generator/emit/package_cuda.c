@@ -81,6 +81,7 @@ static void add_blocks(struct writing *w, json_t *manifest)
 static void add_code(struct writing *w, struct text *kernels)
 {
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+		progress(w->emit->build, "kernels", k, w->lowered->kernels.count, 0);
 		emit_kernel(w->emit, w->lowered->kernels.at[k], kernels);
 		text_addc(kernels, '\n');
 	}
@@ -275,8 +276,7 @@ bool package_images(struct emit *emit, const struct package *package, const stru
 	struct writing w = { .emit = emit, .package = package };
 	bool any = false;
 	package_begin(&w);
-	if (package->progress)
-		package->progress(package->user, "images", 0, count);
+	progress(emit->build, "images", 0, (size_t)count, 0);
 	nvrtc_compile(emit->build, nvrtc, unit_text(&w), arena_printf(emit->arena, "%s.cu", package->name), images,
 	        count, package->jobs);
 	for (int i = 0; i < count; i++)

@@ -83,6 +83,7 @@ static void jit_open(struct engine *engine)
 	if (setjmp(mine) == 0) {
 		if (!engine->model->lowered)
 			jit_lower(engine->model);
+		progress(build, "libtcc", 0, 0, 0);
 		fill(engine, engine->state);
 	}
 	build->out = out;

@@ -642,6 +642,7 @@ struct program *define_graph(struct graph *graph)
 		ask_fixed(&definer, &graph->fixed.at[i]);
 	for (size_t i = 0; i < graph->nodes.count; i++) {
 		const struct op *op = op_of(graph->nodes.at[i]);
+		progress(graph->build, "define", i, graph->nodes.count, 0);
 		definer.node = graph->nodes.at[i];
 		op->define(&definer, op);
 	}

@@ -30,7 +30,9 @@ def _find(name, variable):
 
 
 _MODEL, _SIZE, _TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
+PROGRESS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, _TEXT, _SIZE, _SIZE)
 _FUNCTIONS = {
+    "ingot_set_progress": (None, [_MODEL, PROGRESS, ctypes.c_void_p]),
     "ingot_open": (ctypes.c_int, [ctypes.POINTER(_MODEL), _TEXT]),
     "ingot_open_memory": (ctypes.c_int, [ctypes.POINTER(_MODEL), _TEXT, _SIZE, _TEXT]),
     "ingot_set_dim": (ctypes.c_int, [_MODEL, _TEXT, ctypes.c_int64]),

@@ -7,7 +7,7 @@ import threading
 import numpy
 
 from ._error import Error
-from ._library import ENGINES, NAMES, TYPES, USAGE, library, numpy_type, text
+from ._library import ENGINES, NAMES, PROGRESS, TYPES, USAGE, library, numpy_type, text
 
 INSTANCES_MOST = 16                        # of a model, each compiled for its extents
 
@@ -62,8 +62,25 @@ class _Instance:
         for name, extent in dims.items():
             self.check(self.lib.ingot_set_dim(self.handle, name.encode(), extent))
 
-    def compile(self, engine):
-        self.check(self.lib.ingot_compile(self.handle, ENGINES[engine]))
+    def compile(self, engine, progress):
+        raised = []
+
+        def tell(_, stage, done, count):                             # what it raises ends the work
+            try:
+                progress(text(stage), done, count)
+            except BaseException as why:
+                raised.append(why)
+            return len(raised)
+
+        if progress:
+            call = PROGRESS(tell)
+            self.lib.ingot_set_progress(self.handle, call, None)
+        status = self.lib.ingot_compile(self.handle, ENGINES[engine])
+        if progress:
+            self.lib.ingot_set_progress(self.handle, PROGRESS(), None)
+        if raised:
+            raise raised[0]
+        self.check(status)
         self.inputs, self.outputs = _tensors(self.lib, self.handle, "input"), _tensors(self.lib, self.handle, "output")
         # Where data decide an output's extents, one more output of that name, behind the model's, says them.
         names = {tensor.name: i for i, tensor in enumerate(self.outputs)}
@@ -151,7 +168,7 @@ def fitting(tensor, value):
 
 class Model:
     """A model, opened; compiled at its first call for the extents that come, and again for other ones."""
-    def __init__(self, source, engine="jit", threads=None, dims=None, values=None, elements=None, name=None, **options):
+    def __init__(self, source, engine="jit", threads=None, dims=None, values=None, elements=None, name=None, progress=None, **options):
         if engine not in ENGINES:
             raise Error(USAGE, f'there is no engine "{engine}": jit, c or interpreter')
         self.path = self.bytes = None
@@ -163,6 +180,7 @@ class Model:
             self.bytes = source.SerializeToString()
         else:
             raise Error(USAGE, f"a model is a path, bytes or an onnx.ModelProto, not {type(source).__name__}")
+        self.progress = progress
         self.name, self.engine, self.given = name or "model", engine, dict(dims or {})
         for dim, extent in self.given.items():
             self.given[dim] = operator.index(extent)
@@ -196,7 +214,7 @@ class Model:
                 instance, self.opened = self.opened or _Instance(self), None
                 try:
                     instance.bind(dims)
-                    found = instance.compile(self.engine)
+                    found = instance.compile(self.engine, self.progress)
                 except BaseException:
                     instance.close()
                     raise

@@ -3,6 +3,7 @@ import ctypes
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import threading
@@ -32,17 +33,40 @@ def _words(options):
     return words
 
 
-def _call(*words, answers=(0,)):
+def _run(words, progress):
+    """The program's output and messages; with progress, that is called for each stage."""
+    if progress is None:
+        done = subprocess.run(words, capture_output=True)
+        return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace")
+    messages = []
+    with tempfile.TemporaryFile() as out, subprocess.Popen([*words, "--verbose"], stdout=out, stderr=subprocess.PIPE) as running:
+        try:
+            for line in running.stderr:
+                line = line.decode("utf-8", "replace")
+                stage = re.fullmatch(r"ingot \w+: (\w+)(?:: (\d+))?\n", line)
+                if stage:
+                    progress(stage[1], 0, int(stage[2] or 0))
+                else:
+                    messages.append(line)
+        except BaseException:
+            running.terminate()
+            raise
+        code = running.wait()
+        out.seek(0)
+        return code, out.read(), "".join(messages)
+
+
+def _call(*words, answers=(0,), progress=None):
     """The program's JSON; its message as an Error."""
-    done = subprocess.run([program(), *words, "--json"], capture_output=True)
+    code, out, messages = _run([program(), *words, "--json"], progress)
     try:
-        said = json.loads(done.stdout or b"{}")
+        said = json.loads(out or b"{}")
     except ValueError:
         said = {}
-    if done.returncode not in answers:
+    if code not in answers:
         error = said.get("error", {}) if isinstance(said, dict) else {}
         message = error.get("message") if isinstance(error, dict) else error
-        raise Error(done.returncode, message or done.stderr.decode("utf-8", "replace").strip() or f"ingot ended with {done.returncode}")
+        raise Error(code, message or messages.strip() or f"ingot ended with {code}")
     return said
 
 
@@ -124,14 +148,15 @@ class Library:
         return made[0] if len(made) == 1 else tuple(made)
 
 
-def build(model, folder, *, name=None, **options):
-    """Makes a library of the model in the folder, as `ingot build MODEL -o FOLDER` with the program's options does."""
+def build(model, folder, *, name=None, progress=None, **options):
+    """Makes a library of the model in the folder, as `ingot build MODEL -o FOLDER` with the program's options does.  progress(stage, done, count) is
+    called for each stage, here and in the functions below."""
     with _Path(model, name) as path:
-        said = _call("build", path, "-o", os.fspath(folder), *_words({"name": name, **options}))
+        said = _call("build", path, "-o", os.fspath(folder), *_words({"name": name, **options}), progress=progress)
     return Built(folder, said["name"])
 
 
-def check(model, data, **options):
+def check(model, data, *, progress=None, **options):
     """Runs the model on reference data (a folder or an .npz file, or {"inputs": {...}, "outputs": {...}} of arrays by name) and compares: a dict whose "right"
     says whether all outputs are within tolerance."""
     with _Path(model, None) as path, tempfile.TemporaryDirectory(prefix="ingot.") as folder:
@@ -139,19 +164,19 @@ def check(model, data, **options):
             arrays = {of: array_of(value) for part in ("inputs", "outputs") for of, value in data[part].items()}
             data = os.path.join(folder, "data.npz")
             numpy.savez(data, **arrays)
-        return _call("check", path, os.fspath(data), *_words(options), answers=(0, 1))
+        return _call("check", path, os.fspath(data), *_words(options), answers=(0, 1), progress=progress)
 
 
-def bench(model, **options):
+def bench(model, *, progress=None, **options):
     """Times the model's kernels and whole calls, as `ingot bench` does."""
     with _Path(model, None) as path:
-        return _call("bench", path, *_words(options))
+        return _call("bench", path, *_words(options), progress=progress)
 
 
-def report(model, page, *, run=True, **options):
+def report(model, page, *, run=True, progress=None, **options):
     """Writes a page about the model and what it becomes, as `ingot report` does (run=False: nothing is timed); what it says, as a dict."""
     with _Path(model, None) as path:
-        return _call("report", path, "-o", os.fspath(page), *_words({"no_run": not run, **options}))
+        return _call("report", path, "-o", os.fspath(page), *_words({"no_run": not run, **options}), progress=progress)
 
 
 def info(model, **options):

@@ -214,6 +214,26 @@ class Program(unittest.TestCase):
             with self.assertRaisesRegex(ingot.Error, "shared=True"):
                 built.load()
 
+    def test_progress(self):
+        told = []
+        ingot.open(DIGITS, progress=lambda *words: told.append(words))(IMAGE)
+        self.assertIn("define", [stage for stage, done, count in told])
+        self.assertTrue(all(0 <= done <= count for stage, done, count in told))
+
+        def interrupt(stage, done, count):
+            raise KeyboardInterrupt(stage)
+        with self.assertRaises(KeyboardInterrupt):
+            ingot.open(DIGITS, progress=interrupt)(IMAGE)
+        with tempfile.TemporaryDirectory() as folder:
+            stages = []
+            ingot.build(DIGITS, folder, no_compile=True, progress=lambda stage, done, count: stages.append(stage))
+            self.assertEqual(stages, ["read", "prepare", "define", "lower", "kernels", "weights"])
+            with self.assertRaises(KeyboardInterrupt):
+                ingot.build(DIGITS, os.path.join(folder, "never"), progress=interrupt)
+            self.assertFalse(os.path.exists(os.path.join(folder, "never")))
+            with self.assertRaisesRegex(ingot.Error, "No such file"):
+                ingot.bench("missing.onnx", progress=print)
+
     def test_facts(self):
         self.assertEqual([one["name"] for one in ingot.ops("Conv")], ["Conv"])
         self.assertEqual(ingot.info(DIGITS)["inputs"][0]["name"], "image")

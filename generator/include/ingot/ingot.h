@@ -111,6 +111,11 @@ enum ingot_model_status ingot_set_option(struct ingot_model *, const char *name,
  * stays until ingot_close. */
 const char *ingot_model_numbers(const struct ingot_model *);
 
+/* Who is told how far ingot_compile is, from the thread that compiles: a stage by its name, and so many done of so many
+ * (0 of 0: unknown).  What is not 0 ends the call: INGOT_MODEL_ENVIRONMENT, "stopped".  NULL: nobody. */
+void ingot_set_progress(
+        struct ingot_model *, int (*progress)(void *user, const char *stage, size_t done, size_t count), void *user);
+
 /* Makes it ready to run; once for a model.  A failure may be followed by another try with another engine. */
 enum ingot_model_status ingot_compile(struct ingot_model *, enum ingot_engine);
 
