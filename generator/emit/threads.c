@@ -32,7 +32,7 @@ bool package_has_threads(const struct writing *w)
 
 void package_add_threads(struct writing *w)
 {
-	static const char *const names[] = { "futex.h", "threads.c" };
+	static const char *const names[] = { "futex.h", "threads.c", "checked.c" };
 	struct arena *arena = w->emit->arena;
 	const char *header = file_text(arena, "include/ingot/threads.h"), *include;
 	if (!package_has_threads(w))
@@ -46,6 +46,7 @@ void package_add_threads(struct writing *w)
 	value_dict_set(w->globals, "header", halves);
 	value_dict_set(w->globals, "futex", value_string(by_itself(arena, file_text(arena, names[0]))));
 	value_dict_set(w->globals, "pool", value_string(by_itself(arena, file_text(arena, names[1]))));
+	value_dict_set(w->globals, "checked", value_string(by_itself(arena, file_text(arena, names[2]))));
 	package_render(w, "package/threads_h.jinja", "ingot_threads.h");
 	package_render(w, "package/threads.jinja", "ingot_threads.c");
 	if (!w->package->shared)

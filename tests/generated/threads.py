@@ -84,6 +84,90 @@ int main(void)
 }
 """.replace("<string.h>", "<cstring>")
 
+# What a checking pool says of parallel-fors that are right, call an index twice, one that there is not, or return before.
+CHECKED = """#include "digits.h"
+#include "ingot_threads.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static int way, wrongs;
+static char said[200];
+struct late { void (*task)(void *, int); void *argument; int index; };
+static struct late late;
+static void *comes_late(void *unused)
+{
+	usleep(20000);
+	late.task(late.argument, late.index);
+	return unused;
+}
+static void run(void *pool, void (*task)(void *, int), void *argument, int count)
+{
+	pthread_t *thread = pool;
+	for (int i = 0; i < count - (way == 3 || way == 4); i++)
+		task(argument, i);
+	if (way == 1)
+		task(argument, 0);
+	if (way == 2)
+		task(argument, count);
+	late = (struct late){ task, argument, count - 1 };
+	if (way == 4 && !*thread)
+		pthread_create(thread, NULL, comes_late, NULL);
+}
+static void wrong(void *user, const char *what)
+{
+	*(int *)user += 1;
+	if (!*said)
+		strcpy(said, what);
+}
+static int ran;
+static void task(void *argument, int index)
+{
+	(void)argument;
+	(void)index;
+	__atomic_fetch_add(&ran, 1, __ATOMIC_SEQ_CST);
+}
+int main(void)
+{
+	static unsigned char workspace[DIGITS_WORKSPACE_BYTES + 64];
+	static float x[784], want[10], y[10];
+	struct digits_inputs in = { x };
+	struct digits_outputs out = { want };
+	struct digits_context context = { workspace + (64 - (size_t)workspace % 64), NULL, NULL, NULL };
+	struct ingot_threads *threads;
+	struct ingot_checked *checked;
+	pthread_t thread = 0;
+	const struct ingot_parallel mine = { run, &thread, 4 }, none = { 0 };
+	if (digits_run(&in, &out, &context) || ingot_checked_open(&checked, &none, NULL, NULL) != 2 || checked || ingot_threads_open(&threads, 3)
+			|| ingot_checked_open(&checked, ingot_threads_parallel(threads), wrong, &wrongs))
+		return 1;
+	out.scores = y;
+	context.parallel = ingot_checked_parallel(checked);
+	for (int i = 0; i < 300; i++)
+		if (digits_run(&in, &out, &context) || memcmp(want, y, sizeof y))
+			return 2;
+	ingot_checked_close(checked);
+	ingot_threads_close(threads);
+	printf("%d\\n", wrongs);
+	for (way = 0; way < 5; way++) {
+		wrongs = ran = 0;
+		*said = 0;
+		if (ingot_checked_open(&checked, &mine, wrong, &wrongs))
+			return 3;
+		ingot_checked_parallel(checked)->run(ingot_checked_parallel(checked)->pool, task, NULL, 8);
+		if (thread)
+			pthread_join(thread, NULL);
+		ingot_checked_close(checked);
+		printf("%d %d %s\\n", wrongs, ran, said);
+	}
+	fflush(stdout);
+	way = 1;
+	return ingot_checked_open(&checked, &mine, NULL, NULL) || (ingot_checked_parallel(checked)->run(ingot_checked_parallel(checked)->pool, task, NULL, 8), 4);
+}
+"""
+SAID = ["0", "0 8 ", "1 8 the parallel-for calls an index twice: 0 of 8", "1 8 the parallel-for calls an index that there is not: 8 of 8",
+        "1 7 the parallel-for returned before it called an index: 7 of 8", "1 7 the parallel-for returned before it called an index: 7 of 8"]
+
 
 def call(*words, cwd):
     done = subprocess.run(words, cwd=cwd, capture_output=True, text=True)
@@ -107,6 +191,13 @@ def pool(folder):
     call(os.path.join(folder, "pool"), cwd=folder)
 
 
+def checked(folder):
+    open(os.path.join(folder, "checked.c"), "w").write(CHECKED)
+    call("gcc", "-std=gnu11", "-fsanitize=address", "-g", "checked.c", "ingot_threads.c", "libdigits.a", "-pthread", "-o", "checked", cwd=folder)
+    done = subprocess.run([os.path.join(folder, "checked")], capture_output=True, text=True)
+    assert done.stdout.split("\n")[:-1] == SAID and done.returncode == -6 and "calls an index twice" in done.stderr, done
+
+
 def main():
     digits = os.path.join(os.path.abspath(sys.argv[2]), "digits", "digits.onnx")
     with tempfile.TemporaryDirectory(prefix="threads.") as folder:
@@ -124,6 +215,11 @@ def main():
             expect("the pool, C++ and two compilers", True)
         except AssertionError as wrong:
             expect("the pool, C++ and two compilers", False, str(wrong))
+        try:
+            checked(folder)
+            expect("a checking pool", True)
+        except AssertionError as wrong:
+            expect("a checking pool", False, str(wrong))
         # a program that was compiled with the header of before: no such structure, and 0 in no place that it does not know
         header, source = (open(os.path.join(folder, name)).read() for name in ("digits.h", "digits.c"))
         old = re.sub(r"#ifndef INGOT_PARALLEL_PRICED.*?#endif\n", "", header, flags=re.S)

@@ -32,6 +32,16 @@ int ingot_threads_pin(struct ingot_threads *);
 /* How long idle workers spin, in loops of a pause instruction; 0: they sleep at once. */
 void ingot_threads_spin(struct ingot_threads *, uint32_t loops);
 
+/* For debug builds: a parallel-for that asks yours and sees whether that calls each index once, and returns when all are
+ * done.  Where not, `wrong` is told in a line, from the thread that found it, and the call is not made; NULL: the line
+ * goes to standard error, and the program aborts.  It has no price, so that every kernel that can be shared is.  0,
+ * INGOT_MEMORY, or INGOT_INVALID where yours is none. */
+struct ingot_checked;
+int ingot_checked_open(struct ingot_checked **, const struct ingot_parallel *yours,
+        void (*wrong)(void *user, const char *what), void *user);
+const struct ingot_parallel *ingot_checked_parallel(const struct ingot_checked *);
+void ingot_checked_close(struct ingot_checked *); /* once yours runs nothing; NULL is fine */
+
 #ifdef __cplusplus
 }
 #endif
