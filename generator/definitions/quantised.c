@@ -294,7 +294,9 @@ static void fold_quantise(struct folding *f, struct definition *d)
 	const struct expr *byte = same_byte(f, d, e->arg[0]->arg[0], &r);
 	if (byte)
 		d->body = byte;
-	if (byte || !find_sum(f, e->arg[0]->arg[0], &r))
+	else if (!find_sum(f, e->arg[0]->arg[0], &r))
+		d->body = expr_cast(f->arena, d->type, rounded(f, &r, e->arg[0]));
+	if (byte || !r.sum)
 		return;
 	r.divisor = settled(f, d, "divisor", r.divisor);
 	const struct expr *factor =

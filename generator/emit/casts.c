@@ -130,7 +130,7 @@ static bool whole_number(const struct expr *e, int64_t *n)
 	return true;
 }
 
-/* What is quantised to 8 bits, bounds(round(x) + zero), in one word; NULL: it is something else. */
+/* What is quantised to 8 bits, bounds(round(x) + zero), in one word, of a vector too; NULL: it is something else. */
 const char *print_rounded(struct printer *printer, const struct expr *cast, bool branch)
 {
 	const struct expr *e = cast->arg[0];
@@ -148,9 +148,10 @@ const char *print_rounded(struct printer *printer, const struct expr *cast, bool
 	if (least > most || e->kind != EXPR_SCALAR || e->opcode != SCALAR_round)
 		return NULL;
 	e = e->arg[0];
-	const char *word = "i_rounded", *value = NULL;
-	if (!printer->target->has_fma && e->kind == EXPR_SCALAR && e->opcode == SCALAR_mul && expr_converts(e->arg[0])
-	        && e->arg[0]->arg[0]->type == DTYPE_I32) {
+	bool vector = printer->lane >= 0;
+	const char *word = vector ? "ivec_rounded" : "i_rounded", *value = NULL;
+	if (!vector && !printer->target->has_fma && e->kind == EXPR_SCALAR && e->opcode == SCALAR_mul
+	        && expr_converts(e->arg[0]) && e->arg[0]->arg[0]->type == DTYPE_I32) {
 		const struct expr *sum = e->arg[0]->arg[0];
 		struct printed x = print_part(printer, number_of(printer, sum), branch);
 		value = arena_printf(printer->arena, "%s, %s", printed_own(printer, sum, x).text,
@@ -158,6 +159,7 @@ const char *print_rounded(struct printer *printer, const struct expr *cast, bool
 		word = "i_requantised";
 	} else
 		value = print_part(printer, number_of(printer, e), branch).text;
-	return arena_printf(printer->arena, "(%s)%s(%s, %" PRId64 ", %" PRId64 ", %" PRId64 ")", dtypes[cast->type].c,
-	        word, value, zero, least, most);
+	const char *type = vector ? "" : arena_printf(printer->arena, "(%s)", dtypes[cast->type].c);
+	return arena_printf(printer->arena, "%s%s(%s, %" PRId64 ", %" PRId64 ", %" PRId64 ")", type, word, value, zero,
+	        least, most);
 }

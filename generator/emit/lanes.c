@@ -330,6 +330,9 @@ const char *print_cast_lanes(struct printer *printer, const struct numbered *it,
 		                        : arena_printf(arena, "%sselect(%s, %s, %s)", lane_type_of(to).words, mask,
 		                                lanes_number(arena, to, 1), lanes_number(arena, to, 0));
 	}
+	const char *rounded = print_rounded(printer, expr, branch);
+	if (rounded)
+		return rounded;
 	const char *text = print_part(printer, it->arg[0], branch).text;
 	return dtypes[from].class == CLASS_FLOAT ? cast_from_float(arena, from, to, text)
 	                                         : cast_from_integer(arena, from, to, text);
