@@ -195,9 +195,25 @@ def by_words(program, folder):
     with open(model, "w") as file:
         file.write(SHIFTED % (", ".join(str(37 * i - 500) for i in range(32)), ", ".join(str(i * 7919 % 255 - 127) for i in range(32 * 144))))
     source = subprocess.run([program, "show", model, "--stage", "source", "--cpu", "x86-64-v4,vnni"], capture_output=True, text=True).stdout
-    right = "ivec_dot8u(" in source
+    right = "ivec_dot8u(" in source and "ivec_rounded(" in source and "k_round(" not in source
     if not right:
-        print("bytes that are shifted, padded and have a bias are not multiplied as words of four")
+        print("bytes that are shifted, padded and have a bias are not multiplied as words of four, or not rounded in one step")
+    return right
+
+
+# File of tests/ops, stage, what it has, what it has not.
+SHOWN = [("quantised_chain", "kernels", "b.dwords", "nodes b.dwords"), ("quantised_again", "definitions", "silu.table[at(q", "sigmoid_q"),
+         ("quantised_again", "definitions", "= q[i1, i0]", "across")]
+
+
+def by_text(program):
+    """Dwords are the bytes that lie so, an activation is a table, what is quantised as it was is itself."""
+    files, right = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ops", "files"), True
+    for name, stage, has, lacks in SHOWN:
+        text = subprocess.run([program, "show", os.path.join(files, name + ".onnxtxt"), "--stage", stage, "--cpu", "x86-64-v4,vnni"], capture_output=True, text=True).stdout
+        if has not in text or lacks in text:
+            print(f"{name}, {stage}: {has} is not there, or {lacks} is")
+            right = False
     return right
 
 
@@ -207,7 +223,7 @@ def main(program, seed, many):
         onnxruntime.set_default_logger_severity(4)
     with tempfile.TemporaryDirectory() as folder:
         wrong = sum(check(program, one, folder, count) for one in range(seed, seed + many))
-        words = by_words(program, folder)
+        words = by_words(program, folder) and by_text(program)
     print(f"{many - wrong} of {many} layers from seed {seed} on are right; {count['folded']} are sums of integers, {count['literal']} stay literal")
     return 1 if wrong or not words or count["folded"] < many // 2 else 0
 
