@@ -402,7 +402,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 		largest = inner > largest ? inner : largest;
 		all += inner;
 	}
-	if (target->short_stack && all > APART_BYTES && one_row(d, j.outer))
+	if (target->small && target->short_stack && all > APART_BYTES && one_row(d, j.outer))
 		return -1;
 	if (largest > row_most(target, d->type))
 		return wide_rows_lie(target, kernel, d, j.outer) ? j.outer : -1;

@@ -4,8 +4,8 @@
     firmware.py INGOT [--long]          exit 0: right, 1: wrong, 77: a tool is missing
 
 A small quantised network runs on each CPU of BOARDS (cortex-m0plus's on a micro:bit), all networks on a cortex-m4, with --long MLPerf Tiny's on all. Each network is built with --optimise size and with --optimise speed; each must give the interpreter's bits, call nothing
-beyond memcpy and memset (the generic library on a cortex-m3 too, which has no instruction for a square root), link without a heap, and stay within the stack that its manifest names; size must be smaller than speed, in code
-and in stack.  A flipped bit of what
+beyond memcpy and memset (the generic library on a cortex-m3 too, which has no instruction for a square root), link without a heap, and stay within the stack that its manifest names; size must be smaller than speed, in code and
+in stack, and a quantised network then takes 400 bytes of it.  A flipped bit of what
 is expected must be found.  Built --profile managed, the same network runs by the runtime for one thread (managed.c): out of one
 block, with no more of libc, and at most 40 KB of the runtime in the program.  Printed: text, data and bss of the library, RAM, stack and exact instruction counts; QEMU has
 no model of time, so these are no cycles.
@@ -52,7 +52,8 @@ ALLOWED = {"memcpy", "memset"}
 # Weights of one byte, which stay so in flash; instructions with size and with speed: 2 % more are wrong.
 QUANTISED = {"mlperf_ic_i8": (19585743, 15402624), "mlperf_kws_i8": (5340900, 4237321), "mlperf_vww_i8": (14399844, 12069201), "mlperf_ad_i8": (420357, 360738)}
 MOST = {(name, "cortex-m4", optimise): count for name, counts in QUANTISED.items() for optimise, count in zip(("size", "speed"), counts)}
-MOST.update({("mlperf_ad_i8", "cortex-m3", "size"): 933509, ("mlperf_kws_i8", "cortex-m3", "size"): 12320829})
+MOST.update({("mlperf_ad_i8", "cortex-m3", "size"): 933509, ("mlperf_kws_i8", "cortex-m3", "size"): 11981312})
+STACK = {"mlperf_kws_i8": 708}  # with size, on a cortex-m4, where it is more than 400 bytes
 HEAP = {"malloc", "calloc", "realloc", "free", "_malloc_r", "_sbrk", "sbrk"}
 
 PEERS = """For comparison, on the same emulated core: a hand-tiled float convolution 1.8 instructions per multiply-add (-O2, 580
@@ -487,8 +488,8 @@ def main():
     bad += wrong
     for name, case in networks:
         small, fast = (table[name, optimise, "cortex-m4"] for optimise in ("size", "speed"))
-        # of a quantised network both have the same stack, and a small one the same code
-        if not small[0] < (1 if name in QUANTISED else 0.9) * fast[0] or (name not in QUANTISED and not small[3] < 0.9 * fast[3]):
+        # a small quantised network has about the same code
+        if not small[0] < (1 if name in QUANTISED else 0.9) * fast[0] or (small[4] > STACK.get(name, 400) if name in QUANTISED else not small[3] < 0.9 * fast[3]):
             print("WRONG %s: --optimise size takes %d bytes of code and %d of stack, speed %d and %d" % (name, small[0], small[3], fast[0], fast[3]))
             bad += 1
     print(markdown({key: row for key, row in table.items() if key[0] in QUANTISED or key[0] in ("digits", "mlperf_kws_f32")}))
