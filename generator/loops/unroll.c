@@ -419,6 +419,29 @@ static struct stmt *choose_map_tile(struct loops *loops, struct stmt *loop, doub
 	return loop;
 }
 
+/* What comes from memory comes fastest as one stream: sums whose neighbours begin a page apart stay apart. */
+enum { PAGE_BYTES = 4096 };
+static bool is_far(const struct stmt *loop, const struct weighing *w)
+{
+	for (int i = 0; i < w->load_count; i++) {
+		int64_t step = index_factor(w->loads[i]->at[0], loop->var) * loop->step;
+		if ((int64_t)dtype_bytes(w->loads[i]->type, (size_t)(step < 0 ? -step : step)) < PAGE_BYTES)
+			return false;
+	}
+	return w->load_count > 0;
+}
+
+static bool leaves_caches(const struct loops *loops)
+{
+	double bytes = 0;
+	for (size_t i = 0; i < loops->cells.count; i++) {
+		const struct cell *cell = loops->cells.at[i];
+		if (cell->kind == CELL_BUFFER && !cell->written)
+			bytes += (double)dtype_bytes(cell->of.type, (size_t)definition_elements(&cell->of));
+	}
+	return bytes > (double)loops->target->l3_bytes;
+}
+
 static void choose_tile(struct loops *loops, struct stmt *loop, struct block *out)
 {
 	const struct target *target = loops->target;
@@ -446,6 +469,8 @@ static void choose_tile(struct loops *loops, struct stmt *loop, struct block *ou
 	int64_t rounds = loop->extent / loop->step, rows = rows_of_windows(loops, loop, inner);
 	if (rows)
 		most = most < rows ? most : rows;
+	else if (leaves_caches(loops) && is_far(loop, &w))
+		most = 1;
 	if (most > 1 && rounds > 1) {
 		loop->tile = balanced(rounds, most);
 		loops->tile =

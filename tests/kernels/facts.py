@@ -125,12 +125,23 @@ def check_k_blocks(program, folder):
     assert blocks and blocks[0] == rows[-1], f"k blocks {blocks} of tiles of {rows} rows"
 
 
+def check_streams(program, folder):
+    """Sums of rows a page apart run side by side, but where the rows come from memory."""
+    model = os.path.join(folder, "g.onnxtxt")
+    with open(model, "w") as file:
+        file.write(f"{HEAD}g (float[60,1100] x) => (float[60,1] y) {{ y = ReduceMean <axes = [1]> (x) }}")
+    for facts, tiled in ("l3=32m", True), ("l2=32k,l3=64k", False):
+        shown = subprocess.run([program, "show", model, "--stage", "kernels", "--cpu", f"x86-64-v4,{facts}"], check=True, capture_output=True, text=True).stdout
+        assert bool(re.search(r", tile \d i,", shown)) == tiled, f"{facts}: {shown}"
+
+
 def main(program):
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         check_tiles(program, folder)
         check_groups(program, folder)
         check_k_blocks(program, folder)
+        check_streams(program, folder)
     for name in CASES:
         with tempfile.TemporaryDirectory() as folder:
             try:
