@@ -433,7 +433,8 @@ const struct option_row option_rows[] = {
 	        "also what each stage made, as NAME.STAGE.txt: graph, definitions, kernels, loops, plan" },
 	{ "log", NULL, 0, NULL, IN_BUILD, set_flag, AT(log), NULL, NULL,
 	        "code that appends each assignment to the context's log file: slow, for looking" },
-	{ "io", NULL, 0, "WORD", IN_BUILD | IN_SHOW, set_text, AT(options.io), LIST("caller", "workspace"), NULL,
+	{ "io", NULL, 0, "WORD", IN_BUILD | IN_SHOW | IN_SIZE, set_text, AT(options.io), LIST("caller", "workspace"),
+	        NULL,
 	        "where inputs and outputs lie: caller (default), memory of the caller's; or workspace: at offsets in "
 	        "it "
 	        "that the header says, an input only until it is read, an output until the next call" },

@@ -80,12 +80,18 @@ static void plan_sizes(struct sizing *s)
 }
 
 /* ---- sums ---- */
+/* That lies in the caller's memory, not in the workspace. */
+static int64_t own_bytes(const struct lowered *lowered, const struct definition *d)
+{
+	return lowered->io_in_workspace && scheduled(d)->offset >= 0 ? 0 : scheduled(d)->bytes;
+}
+
 static int64_t bytes_of(const struct lowered *lowered, bool inputs)
 {
 	const struct program *program = lowered->program;
 	int64_t bytes = 0;
 	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++)
-		bytes += scheduled(inputs ? program->inputs.at[i] : program->outputs.at[i])->bytes;
+		bytes += own_bytes(lowered, inputs ? program->inputs.at[i] : program->outputs.at[i]);
 	return bytes;
 }
 
@@ -95,8 +101,9 @@ static int64_t live_bytes(const struct lowered *lowered, int kernel)
 	int64_t bytes = 0;
 	for (size_t i = 0; i < lowered->program->all.count; i++) {
 		const struct scheduled *d = scheduled(lowered->program->all.at[i]);
-		if (d->mode == MODE_DEVICE && d->first >= 0 && d->first <= kernel && kernel <= d->last && !d->view_of
-		        && !d->lies_in)
+		bool there = d->mode == MODE_DEVICE
+		        || (lowered->io_in_workspace && d->mode == MODE_HOSTED && d->offset >= 0);
+		if (there && d->first >= 0 && d->first <= kernel && kernel <= d->last && !d->view_of && !d->lies_in)
 			bytes += d->bytes;
 	}
 	return bytes;
@@ -120,7 +127,7 @@ static void add_up(struct sizing *s)
 	for (size_t i = 0; i < s->package.state_count; i++)
 		for (size_t k = 0; k < lowered->program->inputs.count; k++)
 			if (!strcmp(s->part.input_names[k], s->package.states[i].input))
-				given += scheduled(lowered->program->inputs.at[k])->bytes;
+				given += own_bytes(lowered, lowered->program->inputs.at[k]);
 	s->workspace = lowered->workspace_bytes;
 	s->inputs = bytes_of(lowered, true) - given;
 	s->outputs = bytes_of(lowered, false);
@@ -141,7 +148,7 @@ static const char *place_text(struct arena *arena, const struct definition *d)
 {
 	const struct scheduled *at = scheduled(d);
 	return at->mode == MODE_CONSTANT    ? arena_printf(arena, "weights + %" PRId64, at->offset)
-	        : at->mode == MODE_DEVICE   ? arena_printf(arena, "workspace + %" PRId64, at->offset)
+	        : at->offset >= 0           ? arena_printf(arena, "workspace + %" PRId64, at->offset)
 	        : d->source == SOURCE_INPUT ? "input"
 	                                    : "output";
 }

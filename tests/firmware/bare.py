@@ -22,7 +22,9 @@ except ImportError:
     print("skipped: no numpy")
     sys.exit(77)
 
-from firmware import FLAGS, ROOT, call, quantised, symbols
+from firmware import BOARDS, ROOT, call, quantised, symbols
+
+FLAGS = BOARDS["cortex-m4"][1].split()
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-pedantic", "-Werror"]
 bad = 0

@@ -21,7 +21,9 @@ except ImportError:
     sys.exit(77)
 
 import firmware
-from firmware import CASES, FLAGS, HERE, ROOT, call
+from firmware import BOARDS, CASES, HERE, ROOT, call
+
+BOARD = BOARDS["cortex-m4"]
 
 
 def asked(ingot, model, *more):
@@ -63,13 +65,11 @@ def one(ingot, folder, name, case):
     arrays = [np.load(files[i["name"]]) for i in manifest["inputs"]]
     firmware.write_case(folder, manifest, arrays, np.zeros(sum(firmware.words_of(o["bytes"]) for o in manifest["outputs"]), np.int32))
     elf, linked = os.path.join(folder, "size.elf"), os.path.join(folder, "size.map")
-    call("arm-none-eabi-gcc", *FLAGS, "-O2", "-ffreestanding", "-fno-tree-loop-distribute-patterns", "-I" + HERE, "-I" + folder, "-I" + made,
-         os.path.join(HERE, "start.c"), os.path.join(HERE, "main.c"), "case.S", "-Wl,--whole-archive", library, "-Wl,--no-whole-archive",
-         "-nostdlib", "-lc", "-lgcc", "-Wl,-Map=" + linked, "-T", os.path.join(HERE, "board.ld"), "-o", elf, cwd=folder)
+    firmware.link(BOARD, folder, elf, "main.c", made, [library], "-Wl,-u,%s_weights_check" % manifest["prefix"], "-Wl,-Map=" + linked)
     at = mapped(linked, os.path.basename(library))
     if at["flash"] != said["flash"] or at["ram"] != said["data"] + said["bss"]:
         wrong.append("flash %d and RAM %d; the map has %d and %d" % (said["flash"], said["data"] + said["bss"], at["flash"], at["ram"]))
-    words = firmware.board(folder, elf, os.path.join(folder, "counts"))[1].split()
+    words = firmware.run_board(BOARD, folder, elf, os.path.join(folder, "counts"))[1].split()
     stack = int(words[words.index("stack") + 1])
     if not stack <= said["stack"] <= 1.1 * stack:
         wrong.append("the stack's bound is %d, measured are %d" % (said["stack"], stack))
@@ -83,6 +83,9 @@ def one(ingot, folder, name, case):
         code, again, message = asked(ingot, model, "--flash", str(limits[0]), "--ram", str(limits[1]))
         if code != expected or again["fits"] != (code == 0) or bool(message) != (code == 6):
             wrong.append("limits %d and %d: exit %d, %s" % (*limits, code, message.strip()))
+    code, inside, _ = asked(ingot, model, "--no-compile", "--io", "workspace")
+    if code or inside["inputs"] or inside["outputs"] or max(k["workspace"] for k in inside["kernels"]) > inside["workspace"]:
+        wrong.append("--io workspace: exit %d, inputs %d, outputs %d beside it" % (code, inside["inputs"], inside["outputs"]))
     code, plan, _ = asked(ingot, model, "--no-compile")
     if code or plan["compiled"] or "code" in plan or plan["workspace"] != said["workspace"] or plan["weights"] != said["weights"]:
         wrong.append("--no-compile: exit %d, %s" % (code, plan))
