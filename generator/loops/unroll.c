@@ -419,7 +419,8 @@ static struct stmt *choose_map_tile(struct loops *loops, struct stmt *loop, doub
 	return loop;
 }
 
-/* What comes from memory comes fastest as one stream: sums whose neighbours begin a page apart stay apart. */
+/* What comes from L3 or memory comes fastest in few streams: of sums whose neighbours begin a page apart two run side
+ * by side. */
 enum { PAGE_BYTES = 4096 };
 static bool is_far(const struct stmt *loop, const struct weighing *w)
 {
@@ -431,7 +432,7 @@ static bool is_far(const struct stmt *loop, const struct weighing *w)
 	return w->load_count > 0;
 }
 
-static bool leaves_caches(const struct loops *loops)
+static bool leaves_l2(const struct loops *loops)
 {
 	double bytes = 0;
 	for (size_t i = 0; i < loops->cells.count; i++) {
@@ -439,7 +440,7 @@ static bool leaves_caches(const struct loops *loops)
 		if (cell->kind == CELL_BUFFER && !cell->written)
 			bytes += (double)dtype_bytes(cell->of.type, (size_t)definition_elements(&cell->of));
 	}
-	return bytes > (double)loops->target->l3_bytes;
+	return bytes > (double)loops->target->l2_bytes;
 }
 
 static void choose_tile(struct loops *loops, struct stmt *loop, struct block *out)
@@ -469,8 +470,8 @@ static void choose_tile(struct loops *loops, struct stmt *loop, struct block *ou
 	int64_t rounds = loop->extent / loop->step, rows = rows_of_windows(loops, loop, inner);
 	if (rows)
 		most = most < rows ? most : rows;
-	else if (leaves_caches(loops) && is_far(loop, &w))
-		most = 1;
+	else if (leaves_l2(loops) && is_far(loop, &w))
+		most = most < 2 ? most : 2;
 	if (most > 1 && rounds > 1) {
 		loop->tile = balanced(rounds, most);
 		loops->tile =
