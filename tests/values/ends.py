@@ -114,7 +114,7 @@ with tempfile.TemporaryDirectory(prefix="test-ends.") as folder:
         expect("%s: blocks of a grid end" % name, code == 0 and sum(text.split("\n")[1:2] == ["\t\treturn;"] for text in grid.split("\tif (")) >= 3, "%d of them%s" % (grid.count("\treturn;"), message))
         for cpu in ("native", "generic"):
             shutil.rmtree("lib", ignore_errors=True)
-            code, out, message = run("build", "block.onnxtxt", "-o", "lib", "--no-compile", "--cpu", cpu, "--threads", "2", *words)
+            code, out, message = run("build", "block.onnxtxt", "-o", "lib", "--no-compile", "--weights", "c", "--cpu", cpu, "--threads", "2", *words)
             order = [line.split("*")[1].split(";")[0] for line in open("lib/block.h") if line.strip().startswith("const long long *")] if code == 0 else []
             sizes = ", ".join(["x", "z"] + ["&%s" % s.lower() for s in order])
             open("main.c", "w").write(CALLER.replace("SIZES", sizes))

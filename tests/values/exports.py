@@ -381,7 +381,7 @@ with tempfile.TemporaryDirectory(prefix="test-exports.") as folder:
         told("without an operand: " + text, 3, "lacks input", "build", "lacking.onnxtxt", "-o", "not", "--dim", "N=1..4")
     if shutil.which("cc"):
         open("main.c", "w").write(CALLER)
-        code, out, message = run("build", "decoder.onnxtxt", "--dim", "B=1..2", "--dim", "N=1..4", "--dim", "P=0..12", "-o", "lib", "--no-compile", "--cpu", "generic")
+        code, out, message = run("build", "decoder.onnxtxt", "--dim", "B=1..2", "--dim", "N=1..4", "--dim", "P=0..12", "-o", "lib", "--no-compile", "--weights", "c", "--cpu", "generic")
         sources = ["lib/" + f for f in os.listdir("lib") if f.endswith(".c")] if code == 0 else []
         for more in ([], ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]):
             if subprocess.run(["cc", "-O1", "-Wall", "-Wextra", *more, "-Ilib", "main.c", *sources, "-o", "main", "-lm"]).returncode and more:
