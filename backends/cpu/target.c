@@ -19,7 +19,7 @@
 /* clang-format off */
 static const struct target targets[] = {
 	{ .name = "x86-64-v4", .needs = V4, .prelude = "c/prelude_avx512.jinja", .family = "c", .has_fma = true,
-	  .casts_64 = true, .products = "dot16 mul",
+	  .casts_64 = true, .strides = 4, .products = "dot16 mul",
 	  .cc_flags = X86_V4, .lanes = 16, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 128, .store_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 16 << 20,
 	  LINES },

@@ -164,6 +164,8 @@ bool dtype_has_lanes(enum dtype);
 /* Whether a vector of any of these types along that variable can be what this node makes of its arguments; a load may
  * take each lane from an address of its own (index_lane_gathers). */
 bool expr_node_has_lanes(const struct expr *, int lane);
+/* The same of vectors whose elements are bytes and stay such. */
+bool expr_node_has_bytes(const struct expr *, int lane);
 /* A load where the lane lies between bounds, and +0 elsewhere: of neighbours a masked load.  The lanes that are there,
  * less the lane's variable: [from, to). */
 bool expr_is_between(const struct expr *, int lane, int64_t *from, int64_t *to);

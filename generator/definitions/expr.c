@@ -312,3 +312,37 @@ bool expr_node_has_lanes(const struct expr *expr, int lane)
 	}
 	return false;
 }
+
+static bool says_truth(const struct expr *expr)
+{
+	return expr->kind == EXPR_SCALAR
+	        && (expr->opcode == SCALAR_less || expr->opcode == SCALAR_equal || expr->opcode == SCALAR_greater
+	                || expr->opcode == SCALAR_less_equal || expr->opcode == SCALAR_greater_equal);
+}
+
+bool expr_node_has_bytes(const struct expr *expr, int lane)
+{
+	switch (expr->kind) {
+	case EXPR_LOAD:
+	case EXPR_NUMBER: return true;
+	case EXPR_SELECT:
+		for (int i = 0; i < expr->range_count; i++)
+			if (index_uses(expr->ranges[i].at, lane))
+				return false;
+		return true;
+	case EXPR_CAST: return expr->type != DTYPE_BOOL || says_truth(expr->arg[0]); /* bytes as they are */
+	case EXPR_SCALAR:
+		switch (expr->opcode) { /* what has no word there */
+		case SCALAR_div:
+		case SCALAR_pow:
+		case SCALAR_mod:
+		case SCALAR_fmod:
+		case SCALAR_shl:
+		case SCALAR_shr:
+		case SCALAR_random: return false;
+		default: return scalar_has_lanes(expr);
+		}
+	case EXPR_INDEX: return false;
+	}
+	return false;
+}

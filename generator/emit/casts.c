@@ -130,24 +130,41 @@ static bool whole_number(const struct expr *e, int64_t *n)
 	return true;
 }
 
-/* What is quantised to 8 bits, bounds(round(x) + zero), in one word, of a vector too; NULL: it is something else. */
-const char *print_rounded(struct printer *printer, const struct expr *cast, bool branch)
+/* bounds(round(of) + zero), which a cast takes to 8 bits. */
+struct rounding {
+	const struct expr *of, *zero; /* zero: a float, or NULL */
+	int64_t least, most;
+};
+static bool find_rounding(const struct expr *cast, struct rounding *r)
 {
 	const struct expr *e = cast->arg[0];
-	int64_t least = cast->type == DTYPE_I8 ? INT8_MIN : 0, most = least + UINT8_MAX, n, zero = 0;
-	if (!(cast->cast & CAST_NUMBER))
-		return NULL;
+	int64_t n;
+	*r = (struct rounding){ .least = cast->type == DTYPE_I8 ? INT8_MIN : 0 };
+	r->most = r->least + UINT8_MAX;
 	for (; e->kind == EXPR_SCALAR && (e->opcode == SCALAR_max || e->opcode == SCALAR_min); e = e->arg[1]) {
 		if (!whole_number(e->arg[0], &n))
-			return NULL;
-		least = e->opcode == SCALAR_max && n > least ? n : least;
-		most = e->opcode == SCALAR_min && n < most ? n : most;
+			return false;
+		r->least = e->opcode == SCALAR_max && n > r->least ? n : r->least;
+		r->most = e->opcode == SCALAR_min && n < r->most ? n : r->most;
 	}
-	if (e->kind == EXPR_SCALAR && e->opcode == SCALAR_add && whole_number(e->arg[1], &zero))
+	if (e->kind == EXPR_SCALAR && e->opcode == SCALAR_add) {
+		r->zero = e->arg[1];
 		e = e->arg[0];
-	if (least > most || e->kind != EXPR_SCALAR || e->opcode != SCALAR_round)
+	}
+	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_round || r->least > r->most)
+		return false;
+	r->of = e->arg[0];
+	return true;
+}
+
+/* What is quantised to 8 bits in one word, of a vector too; NULL: it is something else. */
+const char *print_rounded(struct printer *printer, const struct expr *cast, bool branch)
+{
+	struct rounding r;
+	int64_t zero = 0;
+	if (!(cast->cast & CAST_NUMBER) || !find_rounding(cast, &r) || (r.zero && !whole_number(r.zero, &zero)))
 		return NULL;
-	e = e->arg[0];
+	const struct expr *e = r.of;
 	bool vector = printer->lane >= 0;
 	const char *word = vector ? "ivec_rounded" : "i_rounded", *value = NULL;
 	if (!vector && !printer->target->has_fma && e->kind == EXPR_SCALAR && e->opcode == SCALAR_mul
@@ -161,5 +178,30 @@ const char *print_rounded(struct printer *printer, const struct expr *cast, bool
 		value = print_part(printer, number_of(printer, e), branch).text;
 	const char *type = vector ? "" : arena_printf(printer->arena, "(%s)", dtypes[cast->type].c);
 	return arena_printf(printer->arena, "%s%s(%s, %" PRId64 ", %" PRId64 ", %" PRId64 ")", type, word, value, zero,
-	        least, most);
+	        r.least, r.most);
+}
+
+/* The same of a vector of any floats, by an integer zero point of 8 bits, one for all lanes. */
+const char *print_rounded_lanes(struct printer *printer, const struct expr *cast, bool branch)
+{
+	struct rounding r;
+	enum dtype type = cast->type;
+	const char *zero = "0";
+	if (dtypes[type].bits != 8 || dtypes[type].class == CLASS_BOOL || cast->arg[0]->type != DTYPE_F32
+	        || printer->target->lanes_are_threads || !find_rounding(cast, &r) || r.of->type != DTYPE_F32)
+		return NULL;
+	const struct expr *of = r.zero && r.zero->kind == EXPR_CAST ? r.zero->arg[0] : NULL;
+	if (r.zero && (!of || dtypes[of->type].bits != 8 || dtypes[of->type].class == CLASS_FLOAT))
+		return NULL;
+	if (of && of->kind == EXPR_NUMBER)
+		zero = arena_printf(printer->arena, "%" PRId64, of->integer);
+	else if (of && of->kind == EXPR_LOAD && !held_of(printer, of).text) {
+		const struct index *at = schedule_address(printer->arena, of->of, of->at);
+		if (index_uses(at, printer->lane))
+			return NULL;
+		zero = printer_element(printer, of->of, at);
+	} else if (of)
+		return NULL;
+	return arena_printf(printer->arena, "ivec_quantised(%s, %s, %" PRId64 ", %" PRId64 ")",
+	        print_part(printer, number_of(printer, r.of), branch).text, zero, r.least, r.most);
 }

@@ -47,12 +47,14 @@ struct lane_type {
 	const char *vector, *words, *memory, *pointer, *fill;
 };
 struct lane_type lane_type_of(enum dtype);
+struct lane_type lane_type_of_bytes(enum dtype);
 bool scalar_stays(enum scalar); /* a row of integers whose result has the range of its operands */
 
 struct printer {
 	struct arena *arena;
 	const struct target *target;
 	int lane;                 /* the variable along which a vector lies; -1: scalars */
+	bool bytes;               /* it is one of bytes, four for each lane of the target */
 	const char *left;         /* how many lanes count, a C expression below target->lanes; NULL: all */
 	const char *const *names; /* of the variables, by number */
 	const char *symbols;      /* the array of long where the symbols' values are; NULL: there are none */

@@ -199,7 +199,7 @@ void printer_share(struct printer *printer, const struct expr *const *roots, siz
 
 static const char *c_type(const struct printer *printer, const struct expr *expr)
 {
-	return printer->lane >= 0                                                    ? lane_type_of(expr->type).vector
+	return printer->lane >= 0 ? printer_lane_type(printer, expr->type).vector
 	        : dtypes[expr->type].class == CLASS_FLOAT || expr->type == DTYPE_U64 ? dtypes[expr->type].c
 	                                                                             : "long long";
 }
@@ -208,10 +208,10 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 {
 	struct arena *arena = printer->arena;
 	bool vector = printer->lane >= 0;
-	struct lane_type t = lane_type_of(load->type);
+	struct lane_type t = printer_lane_type(printer, load->type);
 	struct held held = held_of(printer, load);
 	if (held.text)
-		return (struct printed){ vector && !held.vector ? lanes_set(arena, load->type, held.text) : held.text,
+		return (struct printed){ vector && !held.vector ? lanes_set(arena, t, held.text) : held.text,
 			LEVEL_PRIMARY, OWN };
 	const struct index *address = schedule_address(arena, load->of, load->at);
 	const struct index *step = index_step(arena, address, printer->lane);
@@ -221,7 +221,7 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 		return (struct printed){ printer_lane_gather(printer, load->of, address), LEVEL_PRIMARY, OWN };
 	if (index_is_constant(step, &factor) && !factor) {
 		text = printer_element(printer, load->of, address);
-		return (struct printed){ vector ? lanes_set(arena, load->type, text) : text, LEVEL_PRIMARY, OWN };
+		return (struct printed){ vector ? lanes_set(arena, t, text) : text, LEVEL_PRIMARY, OWN };
 	}
 	if (factor == 2 && !printer->left && (text = print_pairs(printer, load, address)))
 		return (struct printed){ text, LEVEL_PRIMARY, OWN };
@@ -331,12 +331,13 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	bool structs = printer->lane >= 0 && expr->type == DTYPE_F64;
 	if ((class != CLASS_FLOAT || structs) && row_level(row) != LEVEL_PRIMARY)
 		row = arena_printf(printer->arena, "k_%s(a, b)", scalars[expr->opcode].name);
-	const char *prefix = printer->lane >= 0 && expr->type != DTYPE_F32 ? lane_type_of(expr->type).words
-	        : expr->type == DTYPE_U64                                  ? "u_"
-	        : class != CLASS_FLOAT                                     ? "i_"
-	        : expr->type == DTYPE_F64                                  ? "d_"
-	        : printer->lane >= 0 || printer->target->lanes == 1        ? "k_"
-	                                                                   : "s_";
+	const char *prefix = printer->lane >= 0 && expr->type != DTYPE_F32
+	        ? printer_lane_type(printer, expr->type).words
+	        : expr->type == DTYPE_U64                           ? "u_"
+	        : class != CLASS_FLOAT                              ? "i_"
+	        : expr->type == DTYPE_F64                           ? "d_"
+	        : printer->lane >= 0 || printer->target->lanes == 1 ? "k_"
+	                                                            : "s_";
 	int level = row_level(row);
 	bool wrapped = is_wrapped(printer, expr), right = scalar_stays(expr->opcode);
 	struct printed arg[3] = { { 0 } };
@@ -378,7 +379,8 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	const char *text = arena_copy(printer->arena, out.at, out.count);
 	text_release(&out);
 	if (printer->lane >= 0 && class != CLASS_FLOAT)
-		return (struct printed){ lanes_wrap(printer->arena, expr, text), LEVEL_PRIMARY, OWN };
+		return (struct printed){ printer->bytes ? text : lanes_wrap(printer->arena, expr, text), LEVEL_PRIMARY,
+			OWN };
 	if (wrapped) {
 		struct printed wide = { text, level, right ? WIDE : RAW };
 		return right || (raw && is_modular[expr->opcode]) ? wide : printed_own(printer, expr, wide);
@@ -404,7 +406,7 @@ static const char *print_choice(struct printer *printer, int number)
 	struct printed one = print_part(printer, number, true);
 	if (printer->lane >= 0 && one.level != LEVEL_PRIMARY && one.level != LEVEL_CHOICE)
 		return arena_printf(printer->arena, "(%s)(%s)",
-		        lane_type_of(printer->sharing->parts.all.at[number].expr->type).vector, one.text);
+		        printer_lane_type(printer, printer->sharing->parts.all.at[number].expr->type).vector, one.text);
 	return printed_wrap(printer, one, LEVEL_AND);
 }
 
@@ -498,7 +500,8 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	case EXPR_NUMBER: {
 		const char *text = number_text(arena, expr->type, expr->number, expr->integer);
 		if (printer->lane >= 0)
-			return (struct printed){ lanes_set(arena, expr->type, text), LEVEL_PRIMARY, OWN };
+			return (struct printed){ lanes_set(arena, printer_lane_type(printer, expr->type), text),
+				LEVEL_PRIMARY, OWN };
 		return (struct printed){ text, *text == '-' || *text == '(' ? LEVEL_CAST : LEVEL_PRIMARY, OWN };
 	}
 	case EXPR_LOAD: {

@@ -38,12 +38,14 @@ struct printed printed_own(struct printer *, const struct expr *, struct printed
 struct printed print_cast(struct printer *, const struct expr *, struct printed);
 /* What is quantised to 8 bits, bounds(round(x) + zero), in one word; NULL: it is something else. */
 const char *print_rounded(struct printer *, const struct expr *cast, bool branch);
+const char *print_rounded_lanes(struct printer *, const struct expr *cast, bool branch);
 bool takes_raw(const struct expr *cast);
 bool fits_in(enum dtype from, enum dtype to);                             /* has `to` every value of the other? */
 const char *wide_text(struct arena *, enum dtype from, const char *code); /* the float of a code */
 
 /* ---- lanes.c: NULL where there is no such word ---- */
-const char *lanes_set(struct arena *, enum dtype, const char *scalar); /* the same value in each lane */
+struct lane_type printer_lane_type(const struct printer *, enum dtype);
+const char *lanes_set(struct arena *, struct lane_type, const char *scalar); /* the same value in each lane */
 const char *lanes_wrap(struct arena *, const struct expr *, const char *text);
 const char *print_index_lanes(struct printer *, const struct index *);
 const char *print_pairs(struct printer *, const struct expr *load, const struct index *address);

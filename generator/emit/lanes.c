@@ -17,6 +17,16 @@ struct lane_type lane_type_of(enum dtype type)
 	}
 }
 
+struct lane_type lane_type_of_bytes(enum dtype type)
+{
+	return (struct lane_type){ "bvec", dtypes[type].class == CLASS_INT ? "i8_" : "u8_", "", NULL, "" };
+}
+
+struct lane_type printer_lane_type(const struct printer *printer, enum dtype type)
+{
+	return printer->bytes ? lane_type_of_bytes(type) : lane_type_of(type);
+}
+
 static bool is_primary(const char *text)
 {
 	int depth = 0;
@@ -29,10 +39,9 @@ static bool is_primary(const char *text)
 }
 
 /* The same value in each lane. */
-const char *lanes_set(struct arena *arena, enum dtype type, const char *scalar)
+const char *lanes_set(struct arena *arena, struct lane_type t, const char *scalar)
 {
-	struct lane_type t = lane_type_of(type);
-	const char *cast = !strcmp(t.vector, "ivec") ? "(uint32_t)" : type == DTYPE_U64 ? "(long long)" : "";
+	const char *cast = !strcmp(t.vector, "ivec") ? "(uint32_t)" : !strcmp(t.words, "u64_") ? "(long long)" : "";
 	if (strspn(scalar, "0123456789") == strlen(scalar)) /* C converts a constant itself */
 		cast = "";
 	return arena_printf(
@@ -41,7 +50,7 @@ const char *lanes_set(struct arena *arena, enum dtype type, const char *scalar)
 
 static const char *lanes_number(struct arena *arena, enum dtype type, int number)
 {
-	return lanes_set(arena, type, number_text(arena, type, number, number));
+	return lanes_set(arena, lane_type_of(type), number_text(arena, type, number, number));
 }
 
 /* Integers below 32 bits wrap to their own type behind each row that may leave it. */
@@ -171,7 +180,7 @@ static const char *print_mask(struct printer *printer, int number, bool branch)
 const char *print_where_lanes(struct printer *printer, const struct numbered *it, bool branch)
 {
 	const struct expr *expr = it->expr, *which = expr->arg[0];
-	if (printer->lane < 0 || printer->target->lanes == 1 || printer->target->lanes_are_threads
+	if (printer->lane < 0 || printer->bytes || printer->target->lanes == 1 || printer->target->lanes_are_threads
 	        || expr->opcode != SCALAR_where)
 		return NULL;
 	bool mask = is_comparison(which) || (which->kind == EXPR_CAST && is_truth(which->arg[0]));
@@ -309,7 +318,13 @@ const char *print_cast_lanes(struct printer *printer, const struct numbered *it,
 {
 	struct arena *arena = printer->arena;
 	const struct expr *expr = it->expr;
+	if (printer->bytes) /* the same bits: expr_node_has_bytes */
+		return print_part(printer, it->arg[0], branch).text;
 	const char *kept = print_kept_index(printer, it, branch);
+	if (!kept)
+		kept = print_rounded(printer, expr, branch);
+	if (!kept)
+		kept = print_rounded_lanes(printer, expr, branch);
 	if (kept)
 		return kept;
 	enum dtype from = expr->arg[0]->type, to = expr->type;
@@ -330,9 +345,6 @@ const char *print_cast_lanes(struct printer *printer, const struct numbered *it,
 		                        : arena_printf(arena, "%sselect(%s, %s, %s)", lane_type_of(to).words, mask,
 		                                lanes_number(arena, to, 1), lanes_number(arena, to, 0));
 	}
-	const char *rounded = print_rounded(printer, expr, branch);
-	if (rounded)
-		return rounded;
 	const char *text = print_part(printer, it->arg[0], branch).text;
 	return dtypes[from].class == CLASS_FLOAT ? cast_from_float(arena, from, to, text)
 	                                         : cast_from_integer(arena, from, to, text);

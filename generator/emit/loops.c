@@ -77,7 +77,9 @@ static struct value entry(struct emitting *e, struct value list, const char *kin
 
 static const char *type_of(const struct cell *cell)
 {
-	return cell->vector ? lane_type_of(cell->of.type).vector : dtypes[cell->of.type].c;
+	return cell->bytes     ? lane_type_of_bytes(cell->of.type).vector
+	        : cell->vector ? lane_type_of(cell->of.type).vector
+	                       : dtypes[cell->of.type].c;
 }
 
 /* ---- straight lines ---- */
@@ -90,8 +92,13 @@ static void emit_square(struct emitting *e, const struct stmt *stmt, struct valu
 {
 	struct printer *p = &e->printer;
 	struct value square = entry(e, list, "square");
-	put(square, "to", printer_address(p, &stmt->cell->of, stmt->at));
-	put(square, "from", printer_address(p, stmt->value->of, stmt->value->at[0]));
+	enum dtype type = stmt->cell->of.type;
+	bool bytes = dtypes[type].bits == 8, cast = !bytes && type != DTYPE_F32;
+	const char *to = printer_address(p, &stmt->cell->of, stmt->at),
+	           *from = printer_address(p, stmt->value->of, stmt->value->at[0]);
+	put(square, "word", bytes ? "ivec_transpose_i8" : "vec_transpose");
+	put(square, "to", cast ? arena_printf(e->arena, "(float *)(void *)(%s)", to) : to);
+	put(square, "from", cast ? arena_printf(e->arena, "(const float *)(const void *)(%s)", from) : from);
 	put(square, "to_row", printer_index(p, stmt->square));
 	put(square, "from_row", printer_index(p, index_step(e->arena, stmt->value->at[0], stmt->lane)));
 }
@@ -112,7 +119,7 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 {
 	struct printer *p = &e->printer;
 	enum dtype type = stmt->cell->of.type;
-	struct lane_type t = lane_type_of(type);
+	struct lane_type t = stmt->bytes ? lane_type_of_bytes(type) : lane_type_of(type);
 	const char *half = stmt->kind == STMT_STORE && stmt->lane >= 0 && index_factor(stmt->at, stmt->lane) == 1
 	        ? printer_before_narrow(p, stmt->value)
 	        : NULL;
@@ -166,10 +173,11 @@ static size_t emit_line(struct emitting *e, const struct block *block, size_t i,
 	const struct stmt *first = block->at[i];
 	size_t end = i;
 	for (; end < block->count && is_leaf(block->at[end]) && block->at[end]->lane == first->lane
-	        && block->at[end]->left == first->left;
+	        && block->at[end]->left == first->left && block->at[end]->bytes == first->bytes;
 	        end++)
 		push(e->arena, &roots, block->at[end]->value);
 	e->printer.lane = first->lane;
+	e->printer.bytes = first->bytes;
 	e->printer.left = first->some ? printer_index(&e->printer, first->some)
 	        : first->left         ? arena_printf(e->arena, "%d", first->left)
 	                              : NULL;
@@ -224,6 +232,7 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 	const char *text;
 	struct value made;
 	e->printer.lane = -1;
+	e->printer.bytes = false;
 	e->printer.left = NULL;
 	switch (stmt->kind) {
 	case STMT_FOR:

@@ -209,7 +209,7 @@ static void check_alone(struct checking *c, const struct stmt *stmt)
 	memset(&bare.other, 0, sizeof bare.other);
 	block_indices(&alone, check_index, c);
 	c->lane = stmt->lane;
-	c->width = stmt->lane < 0 ? 1 : stmt->left ? stmt->left : c->loops->target->lanes;
+	c->width = stmt->lane < 0 ? 1 : stmt->left ? stmt->left : loops_width(c->loops, stmt);
 	expr_visit_inside(stmt->value, check_expr, c);
 	if (stmt->kind == STMT_STORE)
 		check_element(c, stmt->cell, stmt->at);

@@ -33,6 +33,7 @@ struct cell {
 	};
 	enum cell_kind kind;
 	bool vector;  /* REGISTER: a vec; ARRAY: of vecs, taken and put whole */
+	bool bytes;   /* … of bytes, as its statements are */
 	bool written; /* BUFFER: not const */
 	int64_t size; /* ARRAY: elements */
 };
@@ -87,6 +88,7 @@ struct stmt {
 	bool declare; /* SET: the register begins here */
 	int lane,
 	        left; /* SET, STORE: vector along variable `lane` (-1: scalar), of which `left` lanes count (0: all) */
+	bool bytes;   /* SET, STORE: a vector of bytes, four for each lane of the target */
 	const struct index *some; /* SET, STORE: `left` as text has it, where it is a symbol; NULL: it is that number */
 	bool keep;                /* SET: lanes past `left` stay as they were */
 	const struct index *square; /* STORE to a buffer of a load from another: stands for as many neighbours as a
@@ -208,6 +210,11 @@ void block_leaves(const struct block *, void (*visit)(void *user, struct stmt *,
 /* Whether it can be a vector along the lane: of float alone, or `typed`, of any type that has lanes.  Loads between
  * bounds of the lane, of neighbours along it, are masked loads. */
 bool loops_can_vector(const struct expr *, int lane, bool typed);
+/* Whether the store copies, from one buffer to another, what lies along the lane there and along the loop here: of
+ * elements whose squares of lanes are transposed in registers. */
+bool loops_transposes(const struct loops *, const struct stmt *store, int lane, const struct stmt *loop);
+enum { LANE_BYTES = 4 };
+int loops_width(const struct loops *, const struct stmt *);     /* lanes of its vector */
 bool cell_is_loaded(const struct block *, const struct cell *); /* fuse.c */
 bool cell_is_stored(const struct block *, const struct cell *); /* SET counts too */
 

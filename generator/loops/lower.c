@@ -26,26 +26,31 @@ struct loops *loops_lower(
 }
 
 struct counting {
+	const struct loops *loops;
+	int widths[DTYPE_COUNT];              /* lanes of the last of them */
 	double vectors[DTYPE_COUNT], scalars; /* statements that run, by their type */
 };
 static void count_leaf(void *user, struct stmt *stmt, double rounds)
 {
 	struct counting *c = user;
-	if (stmt->kind != STMT_JOIN)
-		*(stmt->lane < 0 ? &c->scalars : &c->vectors[stmt->cell->of.type]) += rounds;
+	if (stmt->kind == STMT_JOIN)
+		return;
+	if (stmt->lane >= 0)
+		c->widths[stmt->cell->of.type] = loops_width(c->loops, stmt);
+	*(stmt->lane < 0 ? &c->scalars : &c->vectors[stmt->cell->of.type]) += rounds;
 }
 
 /* As the statements are: not as the target could. */
 static struct kernel_lanes loops_lanes(const struct loops *loops)
 {
 	struct kernel_lanes lanes = { .count = !loops->target->calls };
-	struct counting c = { .scalars = 0 };
+	struct counting c = { .loops = loops };
 	double all = 0;
 	block_leaves(&loops->body, count_leaf, &c);
 	for (int type = 0; type < DTYPE_COUNT; type++) {
 		all += c.vectors[type];
 		if (c.vectors[type] > (lanes.count > 1 ? c.vectors[lanes.type] : 0))
-			lanes = (struct kernel_lanes){ loops->target->lanes, (enum dtype)type, false };
+			lanes = (struct kernel_lanes){ c.widths[type], (enum dtype)type, false };
 	}
 	lanes.scalars = c.scalars > all;
 	return lanes;

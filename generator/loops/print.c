@@ -66,7 +66,7 @@ static void show_lanes(struct showing *s, const struct stmt *stmt)
 	if (stmt->some)
 		show_index(s, stmt->some);
 	else
-		text_printf(s->out, "%d", stmt->left ? stmt->left : s->loops->target->lanes);
+		text_printf(s->out, "%d", stmt->left ? stmt->left : loops_width(s->loops, stmt));
 	text_adds(s->out, stmt->keep ? ", others kept" : "");
 }
 

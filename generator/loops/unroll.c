@@ -329,30 +329,29 @@ static int64_t balanced(int64_t rounds, int64_t most)
 
 static void choose_block(struct loops *, struct block *);
 
-/* A transposition whose rounds are whole squares of a vector's lanes: each is transposed in registers. */
-static struct stmt *square_of(struct loops *loops, const struct stmt *loop)
+/* A transposition, by squares of a vector's lanes, each transposed in registers; the last one may overlap. */
+static bool add_squares(struct loops *loops, const struct stmt *loop, struct block *out)
 {
 	const struct stmt *store = loop->body.count == 1 ? loop->body.at[0] : NULL;
 	int lanes = loops->target->lanes;
-	if (!store || store->kind != STMT_STORE || store->lane < 0 || store->left || store->value->kind != EXPR_LOAD
-	        || loop->step != 1 || loop->extent % lanes || loops->target->lanes_are_threads
-	        || store->lane == loop->var)
-		return NULL;
-	const struct cell *from = cell_of_load(store->value);
-	const struct index *at = store->value->at ? store->value->at[0] : NULL;
-	if (!at || store->cell->kind != CELL_BUFFER || from->kind != CELL_BUFFER || from == store->cell
-	        || index_factor(store->at, store->lane) != 1 || index_factor(at, loop->var) != 1
-	        || index_factor(at, store->lane) <= 1 || index_factor(store->at, loop->var) <= 1
-	        || index_bends(at, loop->var) || index_bends(store->at, loop->var))
-		return NULL;
-	struct stmt *whole = stmt_new(loops, STMT_FOR), *square = stmt_new(loops, STMT_STORE);
-	*whole = *loop;
-	memset(&whole->body, 0, sizeof whole->body);
+	if (!store || store->kind != STMT_STORE || store->lane < 0 || store->left || lanes == 1 || loop->step != 1
+	        || !loops_transposes(loops, store, store->lane, loop))
+		return false;
+	struct stmt *whole = for_new(loops, loop->var, loop->extent / lanes * lanes, loop->role),
+	            *square = stmt_new(loops, STMT_STORE);
 	whole->step = lanes;
 	*square = *store;
 	square->square = index_step(loops->arena, store->at, loop->var);
 	block_add(loops, &whole->body, square);
-	return whole;
+	block_add(loops, out, whole);
+	if (loop->extent % lanes) {
+		struct copying last;
+		copying_init(&last, loops, false);
+		copying_put(&last, loop->var, index_constant(loops->arena, loop->extent - lanes));
+		block_add(loops, out, copy_stmt(&last, square));
+	}
+	loops->tile = arena_printf(loops->arena, "%d x %d", lanes, lanes);
+	return true;
 }
 
 /* A place that data say stands where its round stands. */
@@ -405,18 +404,15 @@ static bool tiles_are_inside(struct loops *loops, const struct stmt *loop, const
 }
 
 /* A map without sums: rounds are independent anyway; a few together save the counting. */
-static struct stmt *choose_map_tile(struct loops *loops, struct stmt *loop, double cost)
+static void choose_map_tile(struct loops *loops, struct stmt *loop, double cost, struct block *out)
 {
 	const int lanes = loops->target->lanes;
-	struct stmt *squares = lanes > 1 ? square_of(loops, loop) : NULL;
-	if (squares) {
-		loops->tile = arena_printf(loops->arena, "%d x %d", lanes, lanes);
-		return squares;
-	}
+	if (add_squares(loops, loop, out))
+		return;
 	int64_t rounds = loop->extent / loop->step, most = lanes == 1 ? 1 : cost <= 8 ? 4 : cost <= 16 ? 2 : 1;
 	if (most > 1 && rounds > 1)
 		loop->tile = rounds < most ? rounds : most;
-	return loop;
+	block_add(loops, out, loop);
 }
 
 /* What comes from L3 or memory comes fastest in few streams: of sums whose neighbours begin a page apart two run side
@@ -457,7 +453,7 @@ static void choose_tile(struct loops *loops, struct stmt *loop, struct block *ou
 		return;
 	}
 	if (!w.steps) {
-		block_add(loops, out, choose_map_tile(loops, loop, w.cost));
+		choose_map_tile(loops, loop, w.cost, out);
 		return;
 	}
 	int sums = w.sum_count ? w.sum_count : 1;

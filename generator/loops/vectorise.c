@@ -10,6 +10,8 @@
 /* ---- what a variable costs as the lane ---- */
 static const double LANE_GATHER = 1.2; /* of a lane that is loaded from a place of its own */
 
+static const double SQUARE = 0.2; /* of an element that is transposed in registers, in loads of a vector */
+
 struct judging {
 	const struct loops *loops;
 	int var;
@@ -45,6 +47,7 @@ static double access_cost(const struct judging *j, const struct index *at, bool 
 	return factor == 1 ? 1 : factor == 0 ? 0.5 : store ? 1.5 * lanes : 1.2 * lanes;
 }
 
+enum { STRIDED = 1 };        /* of a vector of strided floats, beside the lines that it lies in: their permutations */
 enum { ACCESSES = 2 };       /* single elements that are loaded in the time of a vector */
 enum { PAIRS = 2 };          /* the cost of every second element, where those are narrow */
 enum { BY_LANE_DOUBLE = 8 }; /* rows of double that cost this have no instruction */
@@ -77,8 +80,14 @@ static void judge_loads(struct judging *j, const struct expr *expr)
 {
 	j->floats &= expr->type == DTYPE_F32 || expr->type == DTYPE_F16;
 	if (expr->kind == EXPR_LOAD && expr->of->rank) {
-		bool pairs = index_factor(expr->at[0], j->var) == 2 && dtypes[expr->type].bits < 32;
-		j->cost += j->rounds * (pairs ? PAIRS : access_cost(j, expr->at[0], false));
+		int64_t step = index_factor(expr->at[0], j->var);
+		bool pairs = step == 2 && dtypes[expr->type].bits < 32;
+		bool strided = expr->type == DTYPE_F32 && step > 1 && step <= j->loops->target->strides
+		        && !index_bends(expr->at[0], j->var);
+		j->cost += j->rounds
+		        * (pairs                  ? PAIRS
+		                        : strided ? STRIDED + (double)step
+		                                  : access_cost(j, expr->at[0], false));
 		j->scalar += j->rounds / ACCESSES;
 	}
 	if (by_lane(j->loops->target, expr))
@@ -193,6 +202,7 @@ static const struct index *count_index(struct loops *loops, const struct stmt *l
 /* Marks a copied body as vectors along a variable. */
 struct marking {
 	int var, left;
+	bool bytes;
 };
 static enum visit mark_stmt(void *user, struct stmt *stmt)
 {
@@ -200,14 +210,17 @@ static enum visit mark_stmt(void *user, struct stmt *stmt)
 	if (stmt->kind == STMT_SET || stmt->kind == STMT_STORE) {
 		stmt->lane = m->var;
 		stmt->left = m->left;
+		stmt->bytes = m->bytes;
 	}
-	if (stmt->kind == STMT_SET || stmt->kind == STMT_ARRAY)
+	if (stmt->kind == STMT_SET || stmt->kind == STMT_ARRAY) {
 		stmt->cell->vector = true;
+		stmt->cell->bytes = m->bytes;
+	}
 	return VISIT_PARTS;
 }
-static void mark(const struct block *block, int var, int left)
+static void mark(const struct block *block, int var, int left, bool bytes)
 {
-	block_visit(block, mark_stmt, &(struct marking){ var, left });
+	block_visit(block, mark_stmt, &(struct marking){ var, left, bytes });
 }
 
 static void add_part(struct loops *loops, const struct stmt *loop, struct cell **parts, const struct index *at,
@@ -222,7 +235,7 @@ static void add_part(struct loops *loops, const struct stmt *loop, struct cell *
 		push(loops->arena, &copying.new_cells, parts[s]);
 	}
 	copy_block(&copying, &loop->body, &body);
-	mark(&body, lane, left);
+	mark(&body, lane, left, false);
 	for (size_t i = 0; i < body.count; i++)
 		if (body.at[i]->kind == STMT_SET && !body.at[i]->declare)
 			body.at[i]->keep = left > 0;
@@ -504,11 +517,57 @@ static bool crosses(const struct block *body, int lane, int other)
 	return c.crosses;
 }
 
+/* ---- bytes ---- */
+/* A map of bytes alone, whose vectors have four times as many of them. */
+struct byting {
+	struct arena *arena;
+	int var;
+	bool bytes;
+};
+static bool is_byte(enum dtype type) { return dtypes[type].bits == 8 && dtype_has_lanes(type); }
+static enum visit is_no_byte(void *user, const struct expr *expr)
+{
+	const struct byting *b = user;
+	int64_t factor = 0;
+	const struct index *step =
+	        expr->kind == EXPR_LOAD && expr->of->rank ? index_step(b->arena, expr->at[0], b->var) : NULL;
+	bool lies = expr->kind != EXPR_LOAD || !expr->of->rank
+	        || (step && index_is_constant(step, &factor) && (factor == 0 || factor == 1));
+	return is_byte(expr->type) && lies && expr_node_has_bytes(expr, b->var) ? VISIT_PARTS : VISIT_END;
+}
+static void see_bytes(void *user, struct stmt *stmt, double rounds)
+{
+	struct byting *b = user;
+	(void)rounds;
+	b->bytes &= stmt->kind != STMT_JOIN && is_byte(stmt->cell->of.type)
+	        && (stmt->kind == STMT_SET || (stmt->cell->kind == CELL_BUFFER && index_factor(stmt->at, b->var) == 1))
+	        && !expr_visit(stmt->value, is_no_byte, b);
+}
+static bool are_bytes(const struct loops *loops, const struct stmt *loop, const struct block *body)
+{
+	struct byting b = { loops->arena, loop->var, true };
+	block_leaves(body, see_bytes, &b);
+	return b.bytes && is_typed(loops) && loop->extent >= (int64_t)LANE_BYTES * loops->target->lanes;
+}
+
+/* ---- transpositions ---- */
+static bool makes_squares(const struct loops *loops, struct stmt **loop, int count, int k, const struct block *body)
+{
+	int lanes = loops->target->lanes;
+	bool makes = false;
+	for (int n = 0; n < count && body->count == 1 && loop[k]->extent >= lanes && !loops->target->small; n++)
+		makes |= loops_transposes(loops, body->at[0], loop[k]->var, loop[n]);
+	return makes;
+}
+
 /* The nest's innermost content, `body`, along loop[k]: the others around it in their order, but one that it crosses
  * inside. */
 static struct block along(struct loops *loops, struct stmt **loop, int count, int k, const struct block *body)
 {
-	int64_t lanes = loops->target->lanes, extent = loop[k]->extent, main = extent / lanes * lanes;
+	bool squares = makes_squares(loops, loop, count, k, body);
+	bool bytes = are_bytes(loops, loop[k], body);
+	int64_t lanes = loops->target->lanes * (bytes ? LANE_BYTES : 1), extent = loop[k]->extent,
+	        main = extent / lanes * lanes;
 	int var = loop[k]->var;
 	struct block out = { 0 }, *inner = &out, crossed = { 0 };
 	for (int n = 0; n < count; n++) {
@@ -532,19 +591,19 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 		struct copying copying;
 		copying_init(&copying, loops, true);
 		copy_block(&copying, body, &whole->body);
-		mark(&whole->body, var, 0);
+		mark(&whole->body, var, 0, bytes);
 		block_add(loops, inner, whole);
 	}
 	if (extent > main) {
 		struct stmt *scope = stmt_new(loops, STMT_SCOPE);
-		int first = index_new(
-		        loops, loops->vars.at[var].name, extent, index_constant(loops->arena, main), &scope->body);
+		int first = index_new(loops, loops->vars.at[var].name, extent,
+		        index_constant(loops->arena, squares ? extent - lanes : main), &scope->body);
 		struct copying copying;
 		struct block rest = { 0 };
 		copying_init(&copying, loops, true);
 		copying_put(&copying, var, index_var(loops->arena, first, extent));
 		copy_block(&copying, body, &rest);
-		mark(&rest, first, (int)(extent - main));
+		mark(&rest, first, squares ? 0 : (int)(extent - main), bytes);
 		block_add_all(loops, &scope->body, &rest);
 		block_add(loops, inner, scope);
 	}
@@ -683,7 +742,7 @@ static bool in_squares(struct loops *loops, const struct stmt *rows, struct bloc
 		copying_put(&copying, chain->var,
 		        index_add(arena, count_index(loops, left), index_var(arena, behind, chain->extent)));
 		copy_block(&copying, &chain->body, &left->body);
-		mark(&left->body, row, 0);
+		mark(&left->body, row, 0, false);
 		block_add(loops, out, left);
 	}
 	loops->tile = arena_printf(arena, "%d x %d", (int)lanes, (int)lanes);
@@ -703,7 +762,9 @@ static void vectorise_nest(struct loops *loops, struct stmt *nest, struct block 
 		for (int k = 0; k < count; k++) {
 			if (loop[k]->together && count == 1 && stores_in_serial(body))
 				continue;
-			double cost = judge(loops, body, loop[k]->var, loop[k]->extent);
+			double cost = makes_squares(loops, loop, count, k, body)
+			        ? SQUARE
+			        : judge(loops, body, loop[k]->var, loop[k]->extent);
 			if (cost >= 0 && (least < 0 || cost <= least))
 				least = cost, best = k;
 		}

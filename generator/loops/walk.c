@@ -111,6 +111,7 @@ static struct cell *begin_cell(struct copying *c, struct cell *cell)
 		return copy_cell(c, cell);
 	struct cell *made = cell_new(c->loops, cell->kind, cell->of.name, cell->of.type, cell->size);
 	made->vector = cell->vector;
+	made->bytes = cell->bytes;
 	push(c->loops->arena, &c->old_cells, cell);
 	push(c->loops->arena, &c->new_cells, made);
 	return made;
@@ -368,4 +369,23 @@ static enum visit lies_apart(void *user, const struct expr *expr)
 bool loops_can_vector(const struct expr *expr, int lane, bool typed)
 {
 	return !expr_visit(expr, lies_apart, &(struct lying){ lane, typed });
+}
+
+int loops_width(const struct loops *loops, const struct stmt *stmt)
+{
+	return loops->target->lanes * (stmt->bytes ? LANE_BYTES : 1);
+}
+
+bool loops_transposes(const struct loops *loops, const struct stmt *store, int lane, const struct stmt *loop)
+{
+	if (store->kind != STMT_STORE || store->value->kind != EXPR_LOAD || !store->value->of->rank
+	        || loops->target->lanes_are_threads || lane == loop->var || loop->extent < loops->target->lanes)
+		return false;
+	const struct cell *from = cell_of_load(store->value), *to = store->cell;
+	const struct index *at = store->value->at[0];
+	int bits = dtypes[to->of.type].bits;
+	return to->kind == CELL_BUFFER && from->kind == CELL_BUFFER && from != to && (bits == 8 || bits == 32)
+	        && index_factor(store->at, lane) == 1 && index_factor(at, loop->var) == 1 && index_factor(at, lane) > 1
+	        && index_factor(store->at, loop->var) > 1 && !index_bends(at, loop->var)
+	        && !index_bends(store->at, loop->var) && !index_bends(at, lane) && !index_bends(store->at, lane);
 }

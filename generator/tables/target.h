@@ -47,6 +47,7 @@ struct target {
 	int load_bytes, store_bytes;          /* a cycle, from and to L1 */
 	int64_t l1_bytes, l2_bytes, l3_bytes; /* a core's part of each, but all of the last */
 	int line_latency, line_cycles; /* of a line that another core wrote: until it is here, and each of many */
+	int strides;                   /* floats so far apart at most are loaded as lines and permuted; 0: one by one */
 	bool casts_64;          /* vectors of integers of 64 bits become floats, and the reverse, in an instruction */
 	bool has_fma;           /* else fma_soft */
 	int64_t scratch_bytes;  /* that the arrays of one kernel may take together; 0: as much as they need */

@@ -171,15 +171,28 @@ def reinterpret(g, dims):
     return g.node("BitCast", g.node("Abs", g.node("BitCast", g.input(kind, dims), to=CODES["float"])), to=CODES[kind]), kind
 
 
-ONE = [arithmetic, arithmetic, arithmetic, compare, compare, logic, where, where, unary, bits, cast, cast, narrow, quantise, product, quantised, quantised, triangle, triangle, reinterpret]
+def byte_map(g, dims):
+    """A chain that stays in bytes: vectors of four times as many."""
+    kind = g.draw.choice(["int8", "uint8", "bool"])
+    a = g.input(kind, dims)
+    for _ in range(g.draw.randint(1, 3)):
+        b = g.input(kind, dims) if g.draw.random() < 0.7 else g.input(kind, [n if g.draw.random() < 0.5 else 1 for n in dims])
+        ops = ["And", "Or", "Xor", "Equal", "Not"] if kind == "bool" else ["Add", "Sub", "Mul", "Min", "Max", "BitwiseAnd", "BitwiseXor", "BitwiseNot", "Where", "Less", "GreaterOrEqual"]
+        op = g.draw.choice(ops + (["Relu", "Abs", "Neg", "Sign"] if kind == "int8" else []))
+        a = g.node(op, *([g.input("bool", dims)] if op == "Where" else []), a, *([b] if op not in ("Not", "BitwiseNot", "Relu", "Abs", "Neg", "Sign") else []))
+        kind = "bool" if op in ("Equal", "Less", "GreaterOrEqual") else kind
+    return a, kind
+
+
+ONE = [byte_map, byte_map, arithmetic, arithmetic, arithmetic, compare, compare, logic, where, where, unary, bits, cast, cast, narrow, quantise, product, quantised, quantised, triangle, triangle, reinterpret]
 
 
 def reduced(g, dims):
     """What changes the dims: it ends the graph."""
-    a, kind = g.of(["int32", "int64", "float", "double"], dims)
+    what = g.draw.choice(["ReduceSum", "ReduceMax", "ReduceMin", "ArgMax", "ArgMin", "Transpose", "Transpose", "Slice"])
+    a, kind = g.of(["int32", "int64", "float", "double"] + (["int8", "uint8"] if what != "ReduceSum" else []), dims)
     axis = g.draw.randrange(len(dims))
     one = [1 if i == axis else n for i, n in enumerate(dims)]
-    what = g.draw.choice(["ReduceSum", "ReduceMax", "ReduceMin", "ArgMax", "ArgMin", "Transpose", "Slice"])
     if what == "Transpose":
         order = g.draw.sample(range(len(dims)), len(dims))
         return g.node(what, a, perm=order), kind, [dims[i] for i in order]
