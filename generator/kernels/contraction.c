@@ -196,8 +196,8 @@ static void check_load(void *user, const struct expr *load)
 		address_of(r, load->of, load->at);
 }
 
-/* Sets `with` and the addresses from the axes; true where all are affine.  A constant b may be anything: it is packed.
- */
+/* Sets `with` and the addresses from the axes; true where all are affine.  A constant b may lie in any way that is known
+ * before: it is packed. */
 static bool arranged(struct arrangement *r)
 {
 	struct contraction *c = r->c;
@@ -222,7 +222,7 @@ static bool arranged(struct arrangement *r)
 		expr_loads(c->epilogue, check_load, r);
 	bool others = r->affine;
 	c->b_at = address_of(r, c->b->of, c->b->at);
-	return c->b->of->source == SOURCE_CONSTANT ? others : r->affine;
+	return c->b->of->source == SOURCE_CONSTANT && !c->b_at->values ? others : r->affine;
 }
 
 static bool padded(const struct contraction *c, const struct axis *axis)

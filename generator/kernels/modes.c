@@ -209,6 +209,22 @@ static bool selects_bend(const struct definition *d)
 	return b.bends;
 }
 
+/* A factor that is looked up by values has no place in a product's tile. */
+static bool chosen_by_values(const struct expr *load)
+{
+	bool any = false;
+	for (int i = 0; i < expr_index_count(load); i++)
+		any |= expr_index_at(load, i)->values;
+	return any;
+}
+static bool feeds_product(const struct definition *d)
+{
+	for (size_t i = 0; i < scheduled(d)->readers.count; i++)
+		if (scheduled(d)->readers.at[i]->products && sites(scheduled(d)->readers.at[i]->body, d) > 0)
+			return true;
+	return false;
+}
+
 /* What the code says of a computed definition that is no output: a mode and why, as the runtime's mode lattice has
  * them. */
 static struct ingot_mode_state verdict(const struct lowered *lowered, const struct definition *d)
@@ -238,6 +254,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	if (follows_product(d) && is_looked_up(d))
 		return no;
 	bool feeds = feeds_dwords(lowered->target, d);
+	if (moves && feeds_product(d) && chosen_by_values(d->body) && reads_of(d) > 1)
+		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_FACTOR };
 	if (moves && !(feeds && loads_inside(d->body)))
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
 	if (feeds)
