@@ -90,7 +90,8 @@ void counts_broadcast(const struct node *node, int inputs, int rank, int less)
 					whose = in;
 				}
 				if (pass == 1 && whose && in->dims[own].count != count
-				        && (in->dims[own].count || in->dims[own].extent != 1))
+				        && (in->dims[own].count
+				                || (dim_is_known(in->dims[own]) && in->dims[own].extent != 1)))
 					counts_refuse(node, whose);
 			}
 		counts_give(node, d, count);

@@ -1,6 +1,7 @@
 /* counts_shapes.c: dims that are bounds, in families that put elements elsewhere: Reshape, Expand, Concat, Slice, Pad …
  * (counts.c). */
 #include "ops/ops.h"
+#include <math.h>
 
 /* ---- the same elements in other dims ---- */
 bool reshape_stays(const struct tensor *x, const struct tensor *y)
@@ -158,7 +159,7 @@ void come_pad(struct node *node)
 	if (counts_first(node) != x || !pad_of_counted(node, before, after, &fill))
 		counts_refuse(node, counts_first(node));
 	for (int d = 0; d < x->rank; d++)
-		if (x->dims[d].count && after[d] > 0)
+		if (x->dims[d].count && after[d] > 0 && !isnan(fill))
 			counts_put_number(node, 0, d, fill);
 }
 
@@ -171,10 +172,9 @@ void go_pad(const struct node *node)
 		return;
 	pad_of_counted(node, before, after, &fill);
 	for (int d = 0; d < x->rank; d++)
-		counts_give(node, d,
-		        x->dims[d].count
-		                ? size_not_below_zero(node, size_plus(node, x->dims[d].count, before[d] + after[d]))
-		                : NULL);
+		if (x->dims[d].count && (before[d] || after[d]))
+			counts_give(node, d,
+			        size_not_below_zero(node, size_plus(node, x->dims[d].count, before[d] + after[d])));
 }
 
 void come_resize(struct node *node)

@@ -64,8 +64,9 @@ static void known_extents(struct definer *definer, const struct tensor *tensor, 
 			fail(definer->build, EXIT_USAGE, where, "dimension %d of %s is not bound: use --dim %s=NUMBER",
 			        d, tensor->name, tensor->dims[d].symbol);
 		if (extents[d] < 0)
-			fail(definer->build, EXIT_UNSUPPORTED, where, "dimension %d of %s depends on data", d,
-			        tensor->name);
+			fail(definer->build, EXIT_UNSUPPORTED, where,
+			        "dimension %d of %s depends on data; --dim %s:%d=0..1024 may bound it", d, tensor->name,
+			        tensor->name, d);
 	}
 }
 

@@ -1,14 +1,20 @@
-/* fit.c: a dim that outputs alone have, bound to a range (`--dim N=1..8`).  Who makes such a dim of operands that come
- * at run time takes the range as its bound, and what the operands say as its count; ingot.Fit stands behind the model's
- * outputs, makes of the bound the range's and asks how many there are. */
+/* fit.c: a dim that outputs alone have, bound to a range (`--dim N=1..8`), or one that a node makes (`--dim x:0=1..8`).
+ * Who makes such a dim of operands that come at run time takes the range as its bound, and what the operands say as its
+ * count; ingot.Fit stands behind the model's outputs, makes of the bound the range's and asks how many there are. */
 #include "ops/ops.h"
 
+/* By its symbol, or as TENSOR:AXIS. */
 static const struct asked *asked_of(const struct node *node, int rank, int d)
 {
+	struct build *build = node->graph->build;
 	const struct tensor *out = node_has_out(node, 0) ? node->out[0] : NULL;
-	return node->graph->bounded && out && out->rank == rank && !dim_is_known(out->dims[d]) && out->dims[d].symbol
-	        ? graph_asked(node->graph, out->dims[d].symbol)
-	        : NULL;
+	if (!node->graph->bounded || !out || (out->rank == rank && dim_is_known(out->dims[d])))
+		return NULL;
+	const struct asked *asked =
+	        out->rank == rank && out->dims[d].symbol ? graph_asked(node->graph, out->dims[d].symbol) : NULL;
+	return asked
+	        ? asked
+	        : graph_asked(node->graph, name_is(build->names, arena_printf(build->arena, "%s:%d", out->name, d)));
 }
 
 void infer_asked_dims(struct node *node, int rank, struct dim *dims, struct tensor *(*size)(const struct node *, int d))

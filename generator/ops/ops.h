@@ -299,7 +299,8 @@ int einsum_labels(const struct node *, int i, int *labels);
 struct tensor *einsum_count(const struct node *, int label);
 bool einsum_agrees(const struct node *, int label);
 bool einsum_keeps(const struct node *, int label);
-/* pad.c: as many constant elements around each dim; false where they come at run time, or are no constant. */
+/* pad.c: how many elements around each dim; false where they come at run time, or are no constant.  fill: NaN where they
+ * are the data's. */
 bool pad_has_sizes(const struct node *); /* pads that come at run time, known as sizes: they say the dims */
 bool pad_of_counted(const struct node *, int64_t *before, int64_t *after, float *fill);
 bool slice_comes_late(const struct node *); /* slices.c: its positions are not constant, or such a dim is cut */

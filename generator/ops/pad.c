@@ -139,8 +139,12 @@ bool pad_of_counted(const struct node *node, int64_t *before, int64_t *after, fl
 	struct tensor *const *behind = pads_in_sizes(node, before);
 	for (int d = 0; behind && d < node->in[0]->rank; d++)
 		after[d] = size_span(behind[d]).most;
-	if (mode_of(node) != PAD_CONSTANT || (!behind && !pads_of(node, node->in[0]->rank, before, after))
-	        || (given && !given->data) || type == DTYPE_BOOL || dtypes[type].bits < 8)
+	if (!behind && !pads_of(node, node->in[0]->rank, before, after))
+		return false;
+	*fill = NAN;
+	if (mode_of(node) != PAD_CONSTANT)
+		return true;
+	if ((given && !given->data) || type == DTYPE_BOOL || dtypes[type].bits < 8)
 		return false;
 	bool is_float = type == DTYPE_F32 || type == DTYPE_F64;
 	if (given && !is_float && dtypes[type].class != CLASS_INT && dtypes[type].class != CLASS_UINT)
@@ -152,6 +156,24 @@ bool pad_of_counted(const struct node *node, int64_t *before, int64_t *after, fl
 	return (double)*fill == value && (is_float || fabs(value) < 0x1p24);
 }
 
+/* The same as a number, among as many elements of dimension d as there are. */
+static const struct expr *beside_counted(struct definer *definer, enum mode mode, int d, const struct expr *from)
+{
+	const struct expr *n = definer_size(definer, definer->node->in[0]->dims[d].count),
+	                  *last = integer_of(definer, SCALAR_sub, n, integer(definer, 1));
+	definer_require(definer, EXIT_INVALID, 0, NULL, integer_between(definer, n, 1, INT64_MAX),
+	        "dimension %d has no element to take for its pads", d);
+	if (mode == PAD_WRAP)
+		return integer_of(definer, SCALAR_mod, from, n);
+	if (mode == PAD_EDGE)
+		return integer_of(
+		        definer, SCALAR_min, integer_of(definer, SCALAR_max, from, integer(definer, 0)), last);
+	const struct expr *period = integer_of(definer, SCALAR_max, integer_of(definer, SCALAR_add, last, last),
+	                          integer(definer, 1)),
+	                  *m = integer_of(definer, SCALAR_mod, from, period);
+	return integer_of(definer, SCALAR_min, m, integer_of(definer, SCALAR_sub, period, m));
+}
+
 /* x at these indices but for dimension d, which lies `from` before x's own */
 static const struct expr *beside(struct definer *definer, struct definition *x, enum mode mode, const struct index **at,
         int d, const struct index *from)
@@ -160,6 +182,10 @@ static const struct expr *beside(struct definer *definer, struct definition *x, 
 	const struct index *own[MAX_RANK];
 	int64_t n = x->extents[d], period = 2 * (n - 1);
 	memcpy(own, at, sizeof *own * (size_t)x->rank);
+	if (definer->node->in[0]->dims[d].count) {
+		own[d] = definer_index(definer, beside_counted(definer, mode, d, expr_index(arena, from)), 0, n - 1);
+		return expr_load(arena, x, own);
+	}
 	if (mode == PAD_WRAP || (mode == PAD_REFLECT && n == 1)) {
 		own[d] = index_mod(arena, from, n);
 		return expr_load(arena, x, own);

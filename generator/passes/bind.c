@@ -121,13 +121,24 @@ static struct tensor *number_of_caller(struct graph *graph, const char *name)
 	return NULL;
 }
 
+/* A dim of what a node makes, TENSOR:AXIS, which may be said to be in a range. */
+static bool node_has_dim(struct graph *graph, const char *name)
+{
+	const char *colon = strrchr(name, ':');
+	size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+	const struct tensor *tensor = digits && digits <= 2 && !colon[1 + digits]
+	        ? graph_tensor(graph, arena_printf(graph->build->arena, "%.*s", (int)(colon - name), name))
+	        : NULL;
+	return tensor && tensor->producer;
+}
+
 bool graph_has_dim(struct graph *graph, const char *name)
 {
 	for (size_t i = 0; i < graph->inputs.count; i++)
 		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
 			if (!strcmp(name_of_dim(graph->build, graph->inputs.at[i], axis), name))
 				return true;
-	return symbol_of_output(graph, name) || number_of_caller(graph, name);
+	return symbol_of_output(graph, name) || number_of_caller(graph, name) || node_has_dim(graph, name);
 }
 
 /* How many there are of a symbol: an input of its name. */
@@ -231,7 +242,9 @@ void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 		const char *symbol = found ? NULL : symbol_of_output(graph, name);
 		struct tensor *number = found || symbol ? NULL : number_of_caller(graph, name);
 		graph_dims(graph, &choices);
-		if (symbol && bindings[b].ranged) {
+		bool made = !found && !symbol && !number && node_has_dim(graph, name);
+		if ((symbol || made) && bindings[b].ranged) {
+			symbol = made ? name : symbol;
 			if (!graph_asked(graph, symbol))
 				push(build->arena, &graph->asked,
 				        (struct asked){ symbol, bindings[b].least, bindings[b].extent, NULL, 0 });
@@ -246,6 +259,10 @@ void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 			        "--dim %.100s: an input's value has a range, as in --dim %.100s=1..32; --value "
 			        "%.100s=%lld says that it always comes so",
 			        name, name, name, (long long)bindings[b].extent);
+		else if (made)
+			fail(build, EXIT_USAGE, graph->file,
+			        "--dim %.100s: what a node makes has a range, as in --dim %.100s=0..%lld", name, name,
+			        (long long)bindings[b].extent);
 		else if (!found)
 			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: no input has a dim of that name%s", name,
 			        choices_text(&choices));

@@ -184,6 +184,26 @@ static const struct op *infer_one(struct node *node)
 	return op;
 }
 
+/* How many there are of a dim has folded, too: the elements that are there move together. */
+static void settle(struct tensor *tensor)
+{
+	size_t size = dtypes[tensor->type].bits / 8, outer = 1;
+	for (int d = 0; d < tensor->rank; outer *= (size_t)tensor->dims[d++].extent) {
+		const struct dim dim = tensor->dims[d];
+		if (!dim.count || !dim.count->data || size == 0)
+			continue;
+		int64_t count = tensor_int(dim.count, 0);
+		size_t inner = size;
+		for (int k = d + 1; k < tensor->rank; k++)
+			inner *= (size_t)tensor->dims[k].extent;
+		for (size_t i = 0; i < outer; i++)
+			memmove((char *)tensor->data + i * (size_t)count * inner,
+			        (const char *)tensor->data + i * (size_t)dim.extent * inner, (size_t)count * inner);
+		tensor->dims[d] = dim_of(count);
+		tensor->bytes = outer * (size_t)count * inner;
+	}
+}
+
 /* Whether it is there without the node: constant, or a list. */
 static bool vanishes(struct bodies *bodies, struct node *node, const struct op *op)
 {
@@ -193,6 +213,8 @@ static bool vanishes(struct bodies *bodies, struct node *node, const struct op *
 		if (node->out[i]) {
 			node->out[i]->producer = NULL;
 			node->out[i]->is_initializer = node->out[i]->data;
+			if (node->out[i]->data)
+				settle(node->out[i]);
 		}
 	return true;
 }

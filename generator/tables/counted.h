@@ -33,6 +33,9 @@ C(quantise,    2, scaled, like)
 C(dequantise,  2, scaled, like)
 C(dropout,     1, dropout, like)
 C(batch_normalization, 1, batch_normalization, handed)
+C(random_like, 1, any, like)
+C(bernoulli,   1, any, like)
+C(eye_like,    1, any, like)
 
 /* elsewhere */
 C(transpose, 1, any, move)

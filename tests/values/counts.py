@@ -130,7 +130,7 @@ with tempfile.TemporaryDirectory(prefix="test-counts.") as folder:
         expect("a caller", out == "2 3: 0 1 2 1 0 3, 2 2: 4 12 6 14, 3: 0 3 7", out)
 
     # what does not think of it is refused, and named
-    for name, text, part in (("a triangle", "a = Cast <to = 1> (places)  y = EyeLike (a)", "EyeLike: data decide dimension 1 of a, which has at most 6 elements"),
+    for name, text, part in (("what is there once", "a = Cast <to = 1> (places)  y = Unique (a)", "Unique: data decide dimension 1 of a, which has at most 6 elements"),
                              ("another count", "o = NonZero (z)  a = Add (places, o)  y = Cast <to = 1> (a)", "Add: data decide dimension 1 of places"),
                              ("a text", "a = Cast <to = 1> (places)  s = Constant <value_ints = [1, 4]> ()  y = CenterCropPad (a, s)", "CenterCropPad: data decide dimension 1 of a")):
         open("refused.onnxtxt", "w").write(REFUSED.replace("(float y)", "(float[] y)") % text)

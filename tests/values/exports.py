@@ -295,6 +295,68 @@ MASKED = HEAD + """masked (float[B,N,4] x, float[B,P,4] past, float[B,T] mask) =
 	more = MatMul (m, keys)
 }
 """
+# Speech: a transform of what lies inside an interval alone, as many frames as durations sum to (a range is said of what Range makes), a path from letters to frames, sound.
+SPEECH = HEAD + """speech (int64[B,N] ids, float[B,N] noise) => (wave, moved, lengths)
+<%s, float[9,1] long = {%%s}, float[9,4] letters = {%%s}, float[5,4,3] w1 = {%%s}, float[5,1,4] w2 = {%%s}, int64[2] there = {1,0}, int64[6] before = {0,1,0,0,0,0}, int64[6] around = {0,0,2,0,0,1}>
+{
+	one = Constant <value = float {1}> ()
+	size = Abs (noise)
+	inside = Less (size, one)
+	rows0 = NonZero (inside)
+	rows = Transpose (rows0)
+	some = GatherND (noise, rows)
+	some1 = Unsqueeze (some, l1)
+	pads = Constant <value_ints = [0, 1, 0, 0]> ()
+	zero = Constant <value = float {0}> ()
+	two = Pad (some1, pads, zero)
+	steps = CumSum (two, i1)
+	bent0 = ReduceSum <keepdims = 0> (steps, l1)
+	whole = Shape (noise)
+	held = ConstantOfShape <value = float[1] {0}> (whole)
+	moved = ScatterND (held, rows, bent0)
+	d0 = Gather (long, ids)
+	d1 = Squeeze (d0, l2)
+	d2 = Add (d1, moved)
+	d3 = Exp (d2)
+	four = Constant <value = float {4}> ()
+	d4 = Min (d3, four)
+	d = Ceil (d4)
+	total = ReduceSum <keepdims = 0> (d, l1)
+	lengths = Cast <to = 7> (total)
+	most = ReduceMax <keepdims = 0> (lengths)
+	frames = Range (i0, most, i1)
+	f = Cast <to = 1> (frames)
+	ends = CumSum (d, i1)
+	ends1 = Unsqueeze (ends, l2)
+	below0 = Less (f, ends1)
+	below = Cast <to = 1> (below0)
+	behind = Pad (below, before, zero)
+	far = Constant <value_ints = [-1]> ()
+	earlier = Slice (behind, l0, far, l1)
+	path = Sub (below, earlier)
+	turned = Transpose <perm = [0,2,1]> (path)
+	x = Gather (letters, ids)
+	y = MatMul (turned, x)
+	c0 = Transpose <perm = [0,2,1]> (y)
+	c1 = Pad <mode = "edge"> (c0, around)
+	c2 = Conv (c1, w1)
+	c3 = Tanh (c2)
+	wave = ConvTranspose <strides = [2], pads = [1,1]> (c3, w2)
+}
+""" % NUMBERS
+# What is not 0 is known, and as many elements as there are is a number.
+FOLDED = HEAD + """folded (float[2,N] x) => (y, z)
+<int64[5] where = {0, 7, 0, -1, 3}>
+{
+	at = NonZero (where)
+	rows = Transpose (at)
+	s = Shape (rows)
+	ones = ConstantOfShape <value = int64[1] {1}> (s)
+	picked = Sub (rows, ones)
+	z = Expand (picked, s)
+	y = Gather <axis = 1> (x, z)
+}
+"""
 # Memory of the actual extents alone: a sanitizer sees what reads or writes on.
 CALLER = """#include "decoder.h"
 #include <stdio.h>
@@ -351,6 +413,8 @@ GRAPHS = {
     "unet": (UNET, ("B=1..2", "H=2..9", "W=2..10"), ((1, 5, 7), (2, 9, 10), (1, 2, 3), (2, 8, 4)), lambda r, b, h, w: {"x": floats(r, b, 3, h, w)}),
     "whisper": (WHISPER, ("B=1..2", "T=1..20", "K=0..4"), ((2, 9, 3), (1, 20, 4), (1, 2, 1), (2, 13, 0)),
                 lambda r, b, t, k: {"sound": floats(r, b, 5, t), "wanted": r.integers(-((t + 1) // 2), (t + 1) // 2, k)}),
+    "speech": (SPEECH, ("B=1..2", "N=1..6", "frames:0=1..24"), ((2, 5), (1, 6), (1, 1), (2, 2)), lambda r, b, n: {"ids": r.integers(0, 9, (b, n)), "noise": floats(r, b, n)}),
+    "folded": (FOLDED, ("N=4..6",), ((5,), (4,)), lambda r, n: {"x": floats(r, 2, n)}),
     "masked": (MASKED, ("B=1..2", "N=1..4", "P=0..12", "T=1..16"), ((1, 3, 5), (2, 4, 12), (1, 1, 0), (2, 1, 9)),
                lambda r, b, n, p: {"x": floats(r, b, n, 4), "past": floats(r, b, p, 4), "mask": floats(r, b, n + p)}),
 }
@@ -373,6 +437,11 @@ with tempfile.TemporaryDirectory(prefix="test-exports.") as folder:
     for target in ("interpreter", "jit"):
         told("a mask of fewer keys by " + target, 3, "is not as large as what stands beside it", "run", "masked.onnxtxt", "--input", "in.npz", "--target", target,
              *[word for dim in GRAPHS["masked"][1] for word in ("--dim", dim)])
+    told("frames that nothing bounds", 4, "dimension 0 of frames depends on data; --dim frames:0=0..1024 may bound it", "build", "speech.onnxtxt", "-o", "not", "--dim", "B=1", "--dim", "N=4")
+    told("a number of frames", 2, "what a node makes has a range, as in --dim frames:0=0..9", "build", "speech.onnxtxt", "-o", "not", "--dim", "B=1", "--dim", "N=4", "--dim", "frames:0=9")
+    np.savez("in.npz", ids=np.zeros((2, 6), np.int64), noise=np.full((2, 6), 0.9, "f4"))
+    for target in ("interpreter", "jit"):
+        told("more frames than are bound by " + target, 6, "frames:0 is not in [1, 3], for which the model is compiled", "run", "speech.onnxtxt", "--input", "in.npz", "--dim", "frames:0=1..3", "--target", target)
     # what an operator cannot be without is refused as it is where no dim is counted
     for op, words in (("Reshape", "(x)"), ("Gather", "(x)"), ("Gather", "(, i)"), ("MatMul", "(x)"), ("MatMul", "(, x)"), ("OneHot", "(x)"),
                       ("Conv", "(x)"), ("Expand", "(x)"), ("TopK", "(x)"), ("GatherND", "(x)"), ("QuantizeLinear", "(x)"), ("Slice", "(x)"), ("Tile", "(x)")):

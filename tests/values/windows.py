@@ -32,8 +32,8 @@ STACK = HEAD + """stack (float[B,3,H,W] x) => (y, all, most, norm, mean)
 	mean = ReduceMean (p2)
 }
 """
-POOLS = HEAD + """pools (float[1,2,N] x, float[1,3,N] z, double[1,2,N] wide) => (a, b, c, d, e, f, g, h, i)
-<float[3,3,3] w = {%s}, float[4,3,5] v = {%s}>
+POOLS = HEAD + """pools (float[1,2,N] x, float[1,3,N] z, double[1,2,N] wide) => (a, b, c, d, e, f, g, h, i, j, k, l, m)
+<float[3,3,3] w = {%s}, float[4,3,5] v = {%s}, int64[6] around = {1,0,3,0,1,4}, int64[6] sides = {0,0,3,0,0,4}, int64[6] less = {0,0,-2,0,0,3}>
 {
 	a = AveragePool <kernel_shape = [3], pads = [1,1]> (x)
 	b = AveragePool <kernel_shape = [3], pads = [1,1], count_include_pad = 1> (x)
@@ -47,6 +47,10 @@ POOLS = HEAD + """pools (float[1,2,N] x, float[1,3,N] z, double[1,2,N] wide) => 
 	t = MaxPool <kernel_shape = [2], pads = [0,1]> (z)
 	u = Conv <pads = [2,2]> (t, v)
 	i = Softmax <axis = -1> (u)
+	j = Pad <mode = "reflect"> (x, sides)
+	k = Pad <mode = "edge"> (wide, around)
+	l = Pad <mode = "wrap"> (z, around)
+	m = Pad <mode = "edge"> (z, less)
 }
 """
 BYTES = HEAD + """bytes (int8[1,2,N] x, uint8[1,2,N] z, uint8[3,2,3] w) => (a, b, c)
@@ -119,4 +123,8 @@ with tempfile.TemporaryDirectory(prefix="test-windows.") as folder:
                              ("channels", "t = Transpose <perm = [0,2,1]> (x)  y = GlobalAveragePool (t)", "GlobalAveragePool: data decide dimension 1 of t")):
         open("other.onnxtxt", "w").write(HEAD + "other (float[1,2,N] x) => (y) { %s }\n" % node)
         told(name, 4, part, "build", "other.onnxtxt", "-o", "not", "--dim", "N=1..9")
+    open("none.onnxtxt", "w").write(HEAD + 'none (float[N] x) => (y) <int64[2] pads = {1,2}> { y = Pad <mode = "edge"> (x, pads) }\n')
+    np.savez("none.npz", x=np.zeros(0, "f4"))
+    for target in ("interpreter", "jit"):
+        told("the edge of nothing by " + target, 3, "dimension 0 has no element to take for its pads", "run", "none.onnxtxt", "--input", "none.npz", "--dim", "N=0..3", "--target", target)
 finish()
