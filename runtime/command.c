@@ -108,7 +108,7 @@ static bool run_inline(struct ingot_runtime *runtime)
 {
 	if (!runtime->in_place_queued)
 		return false;
-	for (EACH(stream, stream, runtime, KIND_STREAM)) {
+	for (EACH(stream, stream, runtime)) {
 		if (!stream->device || !stream->in_place || !startable(stream))
 			continue;
 		object_keep(&stream->object);

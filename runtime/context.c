@@ -215,6 +215,25 @@ struct entry *context_find(struct context *context, const struct node *node, str
 	return NULL;
 }
 
+enum ingot_status context_has(struct context *context, const struct node *node, struct entry *room)
+{
+	return context_find(context, node, room)
+	        ? INGOT_OK
+	        : say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
+}
+
+struct context *entry_enter(
+        struct ingot_context handle, struct ingot_node node_handle, struct entry *room, enum ingot_status *status)
+{
+	struct context *context = context_enter(handle, status);
+	const struct node *node = context ? FIND(node, handle.runtime, node_handle) : NULL;
+	if (context && !(*status = node ? context_has(context, node, room) : INGOT_STALE))
+		return context;
+	if (context)
+		leave(handle.runtime);
+	return NULL;
+}
+
 /* ---- life ---- */
 
 void context_merges(struct context *context, struct node *node)
@@ -342,10 +361,8 @@ void context_release(struct object *object)
 enum ingot_status ingot_context_new(struct ingot_stream handle, struct ingot_context *out)
 {
 	NEED(out);
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	NEED_OPEN(stream, handle);
 	struct context *context;
-	if (!stream)
-		return INGOT_STALE;
 	enum ingot_status status = context_new(stream, NULL, &context);
 	if (!status)
 		*out = HANDLE(ingot_context, context);
@@ -360,7 +377,7 @@ enum ingot_status context_lives(const struct context *context)
 
 struct context *context_enter(struct ingot_context handle, enum ingot_status *status)
 {
-	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	struct context *context = ENTER(context, handle);
 	*status = context ? context_lives(context) : INGOT_STALE;
 	if (context && *status) {
 		leave(handle.runtime);
@@ -378,8 +395,8 @@ static enum ingot_status context_child(
 	struct context *parent = context_enter(handle, &status), *context;
 	if (!parent)
 		return status;
-	struct stream *stream = on.runtime ? FIND(stream, handle.runtime, on, KIND_STREAM) : parent->stream;
-	struct node *node = stream && merges && merges->runtime ? FIND(node, handle.runtime, *merges, KIND_NODE) : NULL;
+	struct stream *stream = on.runtime ? FIND(stream, handle.runtime, on) : parent->stream;
+	struct node *node = stream && merges && merges->runtime ? FIND(node, handle.runtime, *merges) : NULL;
 	if (!stream || (merges && merges->runtime && !node))
 		status = INGOT_STALE;
 	else if (stream->device != parent->stream->device)
@@ -406,9 +423,7 @@ enum ingot_status ingot_context_child_merging(
 
 enum ingot_status ingot_context_finalize(struct ingot_context handle)
 {
-	struct context *context = ENTER(context, handle, KIND_CONTEXT);
-	if (!context)
-		return INGOT_STALE;
+	NEED_OPEN(context, handle);
 	enum ingot_status status = INGOT_OK;
 	object_keep(&context->object);
 	placing_wait(context->stream->device);
@@ -426,9 +441,7 @@ enum ingot_status ingot_context_close(struct ingot_context handle)
 	enum ingot_status status = ingot_context_finalize(handle);
 	if (status)
 		return status;
-	struct context *context = ENTER(context, handle, KIND_CONTEXT);
-	if (!context)
-		return INGOT_STALE;
+	NEED_OPEN(context, handle);
 	handle_close(&context->object);
 	leave(handle.runtime);
 	return INGOT_OK;
@@ -436,7 +449,7 @@ enum ingot_status ingot_context_close(struct ingot_context handle)
 
 bool ingot_context_finalized(struct ingot_context handle)
 {
-	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	struct context *context = ENTER(context, handle);
 	if (!context)
 		return true;
 	bool finalized = context->finalized;
@@ -447,9 +460,7 @@ bool ingot_context_finalized(struct ingot_context handle)
 enum ingot_status ingot_context_parent(struct ingot_context handle, struct ingot_context *out)
 {
 	NEED(out);
-	struct context *context = ENTER(context, handle, KIND_CONTEXT);
-	if (!context)
-		return INGOT_STALE;
+	NEED_OPEN(context, handle);
 	enum ingot_status status = context->parent ? INGOT_OK : say(INGOT_MISSING, "the context has no parent");
 	if (context->parent)
 		*out = HANDLE(ingot_context, context->parent);
@@ -459,21 +470,13 @@ enum ingot_status ingot_context_parent(struct ingot_context handle, struct ingot
 
 enum ingot_status ingot_context_stream(struct ingot_context handle, struct ingot_stream *out)
 {
-	NEED(out);
-	struct context *context = ENTER(context, handle, KIND_CONTEXT);
-	if (!context)
-		return INGOT_STALE;
-	*out = HANDLE(ingot_stream, context->stream);
-	leave(handle.runtime);
-	return INGOT_OK;
+	ANSWER(context, handle, out, HANDLE(ingot_stream, context->stream));
 }
 
 enum ingot_status ingot_context_merge_node(struct ingot_context handle, struct ingot_node *out)
 {
 	NEED(out);
-	struct context *context = ENTER(context, handle, KIND_CONTEXT);
-	if (!context)
-		return INGOT_STALE;
+	NEED_OPEN(context, handle);
 	enum ingot_status status =
 	        context->merge_node ? INGOT_OK : say(INGOT_MISSING, "no transfer left a node for the merge buffer");
 	if (context->merge_node)
@@ -485,44 +488,31 @@ enum ingot_status ingot_context_merge_node(struct ingot_context handle, struct i
 /* ---- questions ---- */
 
 enum ingot_status ingot_context_location(
-        struct ingot_context handle, struct ingot_node node_handle, struct ingot_location *out)
+        struct ingot_context handle, struct ingot_node node, struct ingot_location *out)
 {
 	NEED(out);
 	enum ingot_status status;
-	struct context *context = context_enter(handle, &status);
-	struct entry room;
-	if (!context)
+	struct entry at;
+	if (!entry_enter(handle, node, &at, &status))
 		return status;
-	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
-	if (!node)
-		status = INGOT_STALE;
-	else if (!context_find(context, node, &room))
-		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
-	else
-		*out = (struct ingot_location){ room.location->pool, room.location->offset + room.offset,
-			node_bytes(node) };
+	*out = (struct ingot_location){ at.location->pool, at.location->offset + at.offset,
+		node_bytes(FIND(node, handle.runtime, node)) };
 	leave(handle.runtime);
-	return status;
+	return INGOT_OK;
 }
 
-enum ingot_status ingot_context_address(struct ingot_context handle, struct ingot_node node_handle, void **out)
+enum ingot_status ingot_context_address(struct ingot_context handle, struct ingot_node node, void **out)
 {
 	NEED(out);
 	enum ingot_status status;
-	struct context *context = context_enter(handle, &status);
-	struct entry room;
-	if (!context)
+	struct entry at;
+	if (!entry_enter(handle, node, &at, &status))
 		return status;
-	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
-	if (!node)
-		status = INGOT_STALE;
-	else if (!context_find(context, node, &room))
-		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
-	else if (!context->stream->device->properties.host_memory)
-		status = say(
-		        INGOT_UNSUPPORTED, "%s does not use host memory", context->stream->device->properties.backend);
+	const struct ingot_properties *properties = &at.location->device->properties;
+	if (properties->host_memory)
+		*out = (char *)at.location->slab->base + at.location->offset + at.offset;
 	else
-		*out = (char *)room.location->slab->base + room.location->offset + room.offset;
+		status = say(INGOT_UNSUPPORTED, "%s does not use host memory", properties->backend);
 	leave(handle.runtime);
 	return status;
 }

@@ -7,7 +7,7 @@ static const struct ingot_backend *table_of(const struct device *device) { retur
 
 struct device *device_enter(struct ingot_device handle, enum ingot_status *status)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	struct device *device = ENTER(device, handle);
 	*status = device ? INGOT_OK : INGOT_STALE;
 	if (device && device->closing) {
 		*status = say(INGOT_STALE, "the device is being closed");
@@ -21,8 +21,7 @@ void device_lost(struct device *device, const char *text)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
 	if (!device->lost)
-		device->lost = failure_new(runtime, INGOT_LOST, "%s:%d:%u is lost: %s", device->properties.backend,
-		        device->properties.ordinal, device->properties.id, text);
+		device->lost = failure_new(runtime, INGOT_LOST, "%s is lost: %s", device->name, text);
 }
 
 const char *device_words(struct device *device, enum ingot_status status, const char *text)
@@ -79,6 +78,7 @@ static enum ingot_status device_new(
 	device->properties.backend = backend->table->name;
 	device->properties.ordinal = ordinal;
 	device->properties.id = next_id++;
+	snprintf(device->name, sizeof device->name, "%s:%d:%u", backend->table->name, ordinal, device->properties.id);
 	status = stream_new(device, &device->main);
 	if (status) {
 		handle_close(&device->object);
@@ -182,7 +182,7 @@ static void device_contexts_close(struct device *device)
 static void device_tables_release(struct device *device)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
-	for (EACH(library, library, runtime, KIND_LIBRARY))
+	for (EACH(library, library, runtime))
 		library_leave(library, device);
 	entries_release(runtime, &device->candidates);
 	entries_release(runtime, &device->shared);
@@ -238,10 +238,8 @@ enum ingot_status ingot_device_close(struct ingot_device handle)
 
 enum ingot_status ingot_device_sync(struct ingot_device handle)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	NEED_OPEN(device, handle);
 	enum ingot_status status = INGOT_OK;
-	if (!device)
-		return INGOT_STALE;
 	struct ingot_runtime *runtime = handle.runtime;
 	object_keep(&device->object);
 	for (uint32_t i = 0; i < device->stream_count; i++) {
@@ -267,22 +265,14 @@ enum ingot_status ingot_device_sync(struct ingot_device handle)
 
 enum ingot_status ingot_device_properties(struct ingot_device handle, struct ingot_properties *out)
 {
-	NEED(out);
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
-	if (!device)
-		return INGOT_STALE;
-	*out = device->properties;
-	leave(handle.runtime);
-	return INGOT_OK;
+	ANSWER(device, handle, out, device->properties);
 }
 
 enum ingot_status ingot_device_used(struct ingot_device handle, uint64_t *bytes)
 {
 	NEED(bytes);
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	NEED_OPEN(device, handle);
 	enum ingot_status status = INGOT_OK;
-	if (!device)
-		return INGOT_STALE;
 	if (table_of(device)->used)
 		status = table_of(device)->used(device->raw, bytes);
 	else
@@ -294,9 +284,7 @@ enum ingot_status ingot_device_used(struct ingot_device handle, uint64_t *bytes)
 enum ingot_status ingot_device_suggested_streams(struct ingot_device handle, int *count)
 {
 	NEED(count);
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
-	if (!device)
-		return INGOT_STALE;
+	NEED_OPEN(device, handle);
 	const struct ingot_properties *properties = &device->properties;
 	const int policies[] = { [INGOT_ONLY_DEVICES] = 1,
 		[INGOT_FOR_COPYING] = 1 + (int)properties->copy_engines,
@@ -314,7 +302,7 @@ enum ingot_status ingot_device_suggested_streams(struct ingot_device handle, int
 
 bool ingot_device_supports(struct ingot_device handle, enum ingot_dtype dtype)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	struct device *device = ENTER(device, handle);
 	if (!device)
 		return false;
 	bool supports = ingot_dtype_bits(dtype) && table_of(device)->supports(device->raw, dtype);
@@ -332,10 +320,8 @@ bool device_reaches(struct device *device, struct device *other)
 enum ingot_status ingot_device_peer(struct ingot_device handle, struct ingot_device second, bool *peer)
 {
 	NEED(peer);
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
-	if (!device)
-		return INGOT_STALE;
-	struct device *other = FIND(device, handle.runtime, second, KIND_DEVICE);
+	NEED_OPEN(device, handle);
+	struct device *other = FIND(device, handle.runtime, second);
 	if (other)
 		*peer = device_reaches(device, other);
 	leave(handle.runtime);
@@ -385,18 +371,18 @@ bool ingot_device_equal(struct ingot_device a, struct ingot_device b)
 
 size_t ingot_device_name(struct ingot_device handle, char *text, size_t room)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	struct device *device = ENTER(device, handle);
 	struct sink sink = { text, room, 0 };
 	if (!device)
 		return 0;
-	sink_printf(&sink, "%s:%d:%u", device->properties.backend, device->properties.ordinal, device->properties.id);
+	sink_printf(&sink, "%s", device->name);
 	leave(handle.runtime);
 	return sink_end(&sink);
 }
 
 const struct ingot_parallel *ingot_device_parallel(struct ingot_device handle)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	struct device *device = ENTER(device, handle);
 	if (!device)
 		return NULL;
 	const struct ingot_parallel *parallel =

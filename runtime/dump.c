@@ -47,7 +47,7 @@ static void properties_print(struct sink *sink, const struct ingot_properties *p
 
 size_t ingot_properties_json(struct ingot_device handle, char *text, size_t room)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	struct device *device = ENTER(device, handle);
 	struct sink sink = { text, room, 0 };
 	if (!device)
 		return 0;
@@ -79,7 +79,7 @@ static void streams_print(struct sink *sink, const struct device *device)
 
 size_t ingot_device_json(struct ingot_device handle, char *text, size_t room)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	struct device *device = ENTER(device, handle);
 	struct sink sink = { text, room, 0 };
 	uint64_t unfinished = 0;
 	if (!device)
@@ -111,7 +111,7 @@ size_t ingot_device_json(struct ingot_device handle, char *text, size_t room)
 
 size_t ingot_context_json(struct ingot_context handle, char *text, size_t room)
 {
-	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	struct context *context = ENTER(context, handle);
 	struct sink sink = { text, room, 0 };
 	char name[80];
 	if (!context)
@@ -174,7 +174,7 @@ static void routine_print(
 
 size_t ingot_library_json(struct ingot_library handle, char *text, size_t room)
 {
-	struct library *library = ENTER(library, handle, KIND_LIBRARY);
+	struct library *library = ENTER(library, handle);
 	struct sink sink = { text, room, 0 };
 	if (!library)
 		return 0;
@@ -203,7 +203,7 @@ static void ledger_print(struct sink *sink, struct ingot_runtime *runtime, const
 {
 	static const char *const kinds[] = { "reads_after", "overwrites", "overwrites_after_read" };
 	bool first = true;
-	for (EACH(routine, other, runtime, KIND_ROUTINE)) {
+	for (EACH(routine, other, runtime)) {
 		if (other == routine || !other->library)
 			continue;
 		for (size_t kind = 0; kind < COUNT(kinds); kind++) {
@@ -232,7 +232,7 @@ static void ledger_print(struct sink *sink, struct ingot_runtime *runtime, const
 
 size_t ingot_routine_json(struct ingot_routine handle, char *text, size_t room)
 {
-	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	struct routine *routine = ENTER(routine, handle);
 	struct sink sink = { text, room, 0 };
 	char name[80];
 	if (!routine)

@@ -66,11 +66,9 @@ enum ingot_status event_new(
 enum ingot_status ingot_event_record(struct ingot_stream handle, struct ingot_event *out)
 {
 	NEED(out);
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	NEED_OPEN(stream, handle);
 	struct submission submission;
 	struct ingot_command *command = NULL;
-	if (!stream)
-		return INGOT_STALE;
 	enum ingot_status status = submission_begin_mark(&submission, stream, out);
 	/* On a stream that stopped the mark carries its failure; the failure itself stays to be reported. */
 	if (!status && stream->failure && !stream->head)
@@ -113,17 +111,11 @@ static enum ingot_status event_signal(struct object *object)
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_event_signal(struct ingot_event handle) { return DO(handle, KIND_EVENT, event_signal); }
+enum ingot_status ingot_event_signal(struct ingot_event handle) { return DO(event, handle, event_signal); }
 
 enum ingot_status ingot_event_done(struct ingot_event handle, bool *done)
 {
-	NEED(done);
-	struct event *event = ENTER(event, handle, KIND_EVENT);
-	if (!event)
-		return INGOT_STALE;
-	*done = !event->command || command_over(event->command);
-	leave(event->object.runtime);
-	return INGOT_OK;
+	ANSWER(event, handle, done, !event->command || command_over(event->command));
 }
 
 static enum ingot_status sync_until(struct event *event, uint64_t until)
@@ -144,13 +136,11 @@ static enum ingot_status sync_until(struct event *event, uint64_t until)
 
 static enum ingot_status event_sync(struct object *object) { return sync_until((struct event *)object, NO_DEADLINE); }
 
-enum ingot_status ingot_event_sync(struct ingot_event handle) { return DO(handle, KIND_EVENT, event_sync); }
+enum ingot_status ingot_event_sync(struct ingot_event handle) { return DO(event, handle, event_sync); }
 
 enum ingot_status ingot_event_sync_until(struct ingot_event handle, uint64_t deadline)
 {
-	struct event *event = ENTER(event, handle, KIND_EVENT);
-	if (!event)
-		return INGOT_STALE;
+	NEED_OPEN(event, handle);
 	object_keep(&event->object);
 	enum ingot_status status = sync_until(event, deadline);
 	object_drop(&event->object);
@@ -178,7 +168,7 @@ static enum ingot_status event_cancel(struct object *object)
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_event_cancel(struct ingot_event handle) { return DO(handle, KIND_EVENT, event_cancel); }
+enum ingot_status ingot_event_cancel(struct ingot_event handle) { return DO(event, handle, event_cancel); }
 
 /* At once, not with the last reference: who waits for the promise holds one. */
 void event_close(struct event *event)
@@ -196,4 +186,4 @@ static enum ingot_status object_close(struct object *object)
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_event_close(struct ingot_event handle) { return DO(handle, KIND_EVENT, object_close); }
+enum ingot_status ingot_event_close(struct ingot_event handle) { return DO(event, handle, object_close); }

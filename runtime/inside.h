@@ -42,6 +42,17 @@ enum kind {
 	KIND_COUNT
 };
 
+/* Of what a struct is. */
+#define KIND(type) \
+	_Generic((struct type *)0, struct device * \
+	         : KIND_DEVICE, struct stream * \
+	         : KIND_STREAM, struct event * \
+	         : KIND_EVENT, struct context * \
+	         : KIND_CONTEXT, struct node * \
+	         : KIND_NODE, struct library * \
+	         : KIND_LIBRARY, struct routine * \
+	         : KIND_ROUTINE)
+
 struct object {
 	struct ingot_runtime *runtime;
 	uint32_t index, generation; /* of its handle; generation 0: closed */
@@ -230,6 +241,7 @@ struct device {
 	struct object object;
 	struct backend *backend;
 	struct ingot_properties properties;
+	char name[NAME_ROOM - 12]; /* with a stream's number behind it, that stream's */
 	void *raw;
 	struct stream **streams; /* by number; NULL: free */
 	uint32_t stream_room, stream_count;
@@ -476,8 +488,8 @@ void changed(struct ingot_runtime *);
 enum ingot_status handle_new(struct ingot_runtime *, struct object *, enum kind); /* takes one reference */
 void handle_close(struct object *); /* ends the handle, drops its reference */
 /* Each that is open, of a kind that is not events; it may be closed in the body. */
-#define EACH(type, one, runtime, kind) \
-	struct type *one = (struct type *)(runtime)->first[kind], \
+#define EACH(type, one, runtime) \
+	struct type *one = (struct type *)(runtime)->first[KIND(type)], \
 	            *one##_next = one ? (struct type *)one->object.next : NULL; \
 	one; \
 	one = one##_next, one##_next = one ? (struct type *)one->object.next : NULL
@@ -485,14 +497,26 @@ static inline void object_keep(struct object *object) { object->refs++; }
 void object_drop(struct object *);
 struct object *object_of(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind); /* says INGOT_STALE */
 /* Resolves a handle with the lock taken; NULL: stale, the lock is not held. */
-#define ENTER(type, handle, kind) \
-	((struct type *)object_enter((handle).runtime, (handle).index, (handle).generation, kind))
-#define FIND(type, rt, handle, kind) \
-	((struct type *)((handle).runtime == (rt) ? object_of((rt), (handle).index, (handle).generation, kind) \
-	                                          : object_of((rt), UINT32_MAX, 0, kind)))
+#define ENTER(type, handle) \
+	((struct type *)object_enter((handle).runtime, (handle).index, (handle).generation, KIND(type)))
+#define FIND(type, rt, handle) \
+	((struct type *)((handle).runtime == (rt) ? object_of((rt), (handle).index, (handle).generation, KIND(type)) \
+	                                          : object_of((rt), UINT32_MAX, 0, KIND(type))))
+/* Declares the object by its type's name, with the lock; where the handle is stale the function has answered so. */
+#define NEED_OPEN(type, handle) \
+	struct type *type = ENTER(type, handle); \
+	if (!type) \
+	return INGOT_STALE
+/* What an accessor does: a value of the object, where the caller wants it. */
+#define ANSWER(type, handle, out, value) \
+	NEED(out); \
+	NEED_OPEN(type, handle); \
+	*(out) = (value); \
+	leave((handle).runtime); \
+	return INGOT_OK
 struct object *object_enter(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind);
 /* Resolves a handle, keeps its object while `work` is in it, with the lock, and answers what that answers. */
-#define DO(handle, kind, work) object_do((handle).runtime, (handle).index, (handle).generation, kind, work)
+#define DO(type, handle, work) object_do((handle).runtime, (handle).index, (handle).generation, KIND(type), work)
 enum ingot_status object_do(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind,
         enum ingot_status (*work)(struct object *));
 #define HANDLE(type, o) ((struct type){ (o)->object.runtime, (o)->object.index, (o)->object.generation })
@@ -636,17 +660,23 @@ void slab_drop(struct slab *);
 enum ingot_status pool_add_inner(struct device *, struct slab *, uint32_t *id); /* one that only the runtime ends */
 struct pool *pool_find(struct device *, uint32_t id);
 void pool_remove(struct device *, uint32_t id);
-enum ingot_status submit_fill(struct stream *, struct slab *, uint64_t offset, uint64_t bytes, int byte,
-        const struct access *, uint32_t, struct ingot_command **);
-enum ingot_status submit_write(struct stream *, const char *name, struct slab *, uint64_t offset, const void *,
-        uint64_t bytes, const struct access *, uint32_t, struct object *keeps, struct ingot_command **);
-enum ingot_status submit_read(struct stream *, const char *name, struct slab *, uint64_t offset, void *, uint64_t bytes,
-        const struct access *, uint32_t, struct object *keeps, struct ingot_command **);
-/* Of a command of the last two, before it can run: an array of the node's own is pinned first, where it is large and
+/* A copy, between two slabs or the host and one, or a fill. */
+struct move {
+	struct slab *to, *from; /* NULL: the host, or nothing */
+	uint64_t to_offset, from_offset, bytes;
+	void *to_host;
+	const void *from_host;
+	int byte;
+	struct node *pins; /* whose own array the host's is, of so many bytes; NULL: it stays as it is */
+	uint64_t pin_bytes;
+	void *queue; /* of the stream; asked when it is submitted, as the command outlives nothing */
+	const struct ingot_backend *table;
+};
+enum ingot_status submit_move(struct stream *, const char *name, struct move, const struct access *, uint32_t,
+        struct object *keeps, struct ingot_command **);
+/* Of such a command with the host, before it can run: an array of the node's own is pinned first, where it is large and
  * that was not tried yet. */
 void move_pins(struct ingot_command *, struct node *base);
-enum ingot_status submit_copy(struct stream *, const char *name, struct slab *to, uint64_t to_offset, struct slab *from,
-        uint64_t from_offset, uint64_t bytes, const struct access *, uint32_t, struct ingot_command **);
 
 enum ingot_status code_ended(
         const struct ingot_module *, int code, char *text); /* what its code returned; NULL: no words */
@@ -664,6 +694,9 @@ void entries_remove(struct entries *, const struct node *);
 void entries_release(struct ingot_runtime *, struct entries *);
 struct entry *context_find(
         struct context *, const struct node *, struct entry *room); /* views resolved; NULL: not there */
+enum ingot_status context_has(struct context *, const struct node *, struct entry *); /* INGOT_MISSING: says so */
+/* With the lock: the context, and where the node lies in it; NULL: the status says why not. */
+struct context *entry_enter(struct ingot_context, struct ingot_node, struct entry *, enum ingot_status *);
 enum ingot_status context_new(struct stream *, struct context *parent, struct context **);
 void context_merges(struct context *, struct node *); /* NULL: no node */
 /* INGOT_CONFLICT: the stream may not write the place, as it is constant, or another stream's. */

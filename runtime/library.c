@@ -195,7 +195,7 @@ static void node_source_move(struct node *node)
 {
 	struct ingot_runtime *runtime = node->object.runtime;
 	node->source = NULL;
-	for (EACH(library, one, runtime, KIND_LIBRARY))
+	for (EACH(library, one, runtime))
 		for (uint32_t k = 0; one->nodes && k < one->module->node_count; k++)
 			if (one->nodes[k] == node) {
 				node->source = one;
@@ -349,7 +349,7 @@ enum ingot_status kernel_module(struct device *device, const struct ingot_module
 	*loaded = NULL;
 	if (!OPTIONAL(device->backend->table, module_load))
 		return INGOT_OK;
-	for (EACH(library, library, runtime, KIND_LIBRARY)) {
+	for (EACH(library, library, runtime)) {
 		if (kernel < library->module->kernels
 		        || kernel >= library->module->kernels + library->module->kernel_count)
 			continue;
@@ -372,7 +372,7 @@ static enum ingot_status load_locked(struct ingot_runtime *runtime, const struct
         const struct ingot_library_options *options, struct library **out)
 {
 	struct library *with = NULL;
-	if (options && options->with.runtime && !(with = FIND(library, runtime, options->with, KIND_LIBRARY)))
+	if (options && options->with.runtime && !(with = FIND(library, runtime, options->with)))
 		return INGOT_STALE;
 	const void *constants = module->constants.data ? module->constants.data : options ? options->constants : NULL;
 	if (module->constants.bytes && !constants)
@@ -437,9 +437,7 @@ static void uploads_finish(struct library *library)
 
 enum ingot_status ingot_library_close(struct ingot_library handle)
 {
-	struct library *library = ENTER(library, handle, KIND_LIBRARY);
-	if (!library)
-		return INGOT_STALE;
+	NEED_OPEN(library, handle);
 	enum ingot_status status = INGOT_OK;
 	object_keep(&library->object);
 	if (!inside_task())
@@ -456,9 +454,7 @@ enum ingot_status ingot_library_close(struct ingot_library handle)
 enum ingot_status ingot_library_node(struct ingot_library handle, const char *name, struct ingot_node *out)
 {
 	NEED(name && out);
-	struct library *library = ENTER(library, handle, KIND_LIBRARY);
-	if (!library)
-		return INGOT_STALE;
+	NEED_OPEN(library, handle);
 	struct node *node = shared_node(library, name);
 	if (node)
 		*out = HANDLE(ingot_node, node);
@@ -472,9 +468,7 @@ enum ingot_status ingot_library_kernel(
         struct ingot_library handle, const char *name, const struct ingot_module_kernel **out)
 {
 	NEED(name && out);
-	struct library *library = ENTER(library, handle, KIND_LIBRARY);
-	if (!library)
-		return INGOT_STALE;
+	NEED_OPEN(library, handle);
 	const struct ingot_module *module = library->module;
 	enum ingot_status status = INGOT_MISSING;
 	for (uint32_t i = 0; i < module->kernel_count && status; i++)

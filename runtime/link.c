@@ -65,8 +65,10 @@ enum ingot_status constants_need(struct context *context, struct library *librar
 	*out = location;
 	return hazard_valued(device->object.runtime, &location->hazard)
 	        ? INGOT_OK
-	        : submit_write(context->stream, "constants", location->slab, 0, library->constants,
-	                library->module->constants.bytes,
+	        : submit_move(context->stream, "constants",
+	                (struct move){ .to = location->slab,
+	                        .from_host = library->constants,
+	                        .bytes = library->module->constants.bytes },
 	                &(struct access){ &location->hazard, .write = true, .gives = GIVES_VALUE }, 1, &library->object,
 	                NULL);
 }
@@ -456,14 +458,12 @@ enum ingot_status ingot_link(
         struct ingot_context handle, struct ingot_library library_handle, const char *name, struct ingot_routine *out)
 {
 	NEED(name && out);
-	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	NEED_OPEN(context, handle);
 	struct submission submission;
 	struct routine *routine = NULL;
-	if (!context)
-		return INGOT_STALE;
 	object_keep(&context->object);
 	enum ingot_status status = submission_begin(&submission, context->stream, NULL);
-	struct library *library = status ? NULL : FIND(library, handle.runtime, library_handle, KIND_LIBRARY);
+	struct library *library = status ? NULL : FIND(library, handle.runtime, library_handle);
 	const struct ingot_module_routine *descriptor = library ? routine_named(library, name) : NULL;
 	if (!status && !library)
 		status = INGOT_STALE;
@@ -487,7 +487,7 @@ enum ingot_status ingot_link_all(struct ingot_context context, struct ingot_libr
         bool (*keep)(const char *name, void *), void *user, struct ingot_routine *routines, struct ingot_context *last)
 {
 	NEED(last);
-	struct library *found = ENTER(library, library, KIND_LIBRARY);
+	struct library *found = ENTER(library, library);
 	enum ingot_status status = INGOT_OK;
 	if (!found)
 		return INGOT_STALE;

@@ -133,8 +133,12 @@ static enum ingot_status settle(struct stream *stream, struct content *content, 
 		return status;
 	struct access accesses[2] = { location_access(source, content->node, false) };
 	struct content *copy = merge_copy(stream, content->node, storage, accesses + 1);
-	status = copy ? submit_copy(writer, "merge", storage, 0, source->slab, source->offset + content->offset, bytes,
-	                 accesses, 2, &update)
+	status = copy ? submit_move(writer, "merge",
+	                 (struct move){ .to = storage,
+	                         .from = source->slab,
+	                         .from_offset = source->offset + content->offset,
+	                         .bytes = bytes },
+	                 accesses, 2, NULL, &update)
 	              : INGOT_MEMORY;
 	if (copy)
 		merge_copied(stream->object.runtime, copy, update);
@@ -162,9 +166,7 @@ enum ingot_status ingot_merge_buffer(
         struct ingot_stream handle, struct ingot_merge_state *out, struct ingot_event *update)
 {
 	NEED(out);
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
-	if (!stream)
-		return INGOT_STALE;
+	NEED_OPEN(stream, handle);
 	const struct content *held = held_content(stream), *content = merge_now(stream);
 	struct ingot_command *latest = !content ? NULL : content->streaming ? content->consumer : content->update;
 	bool updating = latest && !command_over(latest);

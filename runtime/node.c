@@ -150,7 +150,7 @@ enum ingot_status ingot_node_wrap(struct ingot_runtime *runtime, const struct in
 enum ingot_status ingot_node_slice(struct ingot_node handle, int64_t first, int64_t rows, struct ingot_node *out)
 {
 	NEED(out);
-	struct node *parent = ENTER(node, handle, KIND_NODE), *node;
+	struct node *parent = ENTER(node, handle), *node;
 	enum ingot_status status = INGOT_OK;
 	if (!parent)
 		return INGOT_STALE;
@@ -198,9 +198,7 @@ void node_end(struct node *node)
 
 enum ingot_status ingot_node_close(struct ingot_node handle)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	if (!node)
-		return INGOT_STALE;
+	NEED_OPEN(node, handle);
 	node_end(node);
 	leave(handle.runtime);
 	return INGOT_OK;
@@ -256,7 +254,7 @@ void host_written(struct node *base)
 
 static struct node *node_at(struct ingot_runtime *runtime, uint32_t id)
 {
-	for (EACH(node, node, runtime, KIND_NODE))
+	for (EACH(node, node, runtime))
 		if (node->id == id)
 			return node;
 	return NULL;
@@ -264,7 +262,7 @@ static struct node *node_at(struct ingot_runtime *runtime, uint32_t id)
 
 uint32_t ingot_node_id(struct ingot_node handle)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	struct node *node = ENTER(node, handle);
 	if (!node)
 		return UINT32_MAX;
 	uint32_t id = node->id;
@@ -322,7 +320,7 @@ static bool node_next(struct ingot_runtime *runtime, int64_t *id, struct ingot_n
 {
 	struct node *found = NULL;
 	enter(runtime);
-	for (EACH(node, node, runtime, KIND_NODE))
+	for (EACH(node, node, runtime))
 		if (node->id > *id && (!found || node->id < found->id))
 			found = node;
 	if (found) {
@@ -421,7 +419,7 @@ static bool repeated(struct ingot_runtime *runtime, const struct node *node)
 	bool grad = ingot_name_no_grad((const char *const *)node->labels, node->label_count, own, sizeof own);
 	if (!own[0])
 		return false;
-	for (EACH(node, one, runtime, KIND_NODE)) {
+	for (EACH(node, one, runtime)) {
 		if (one != node
 		        && ingot_name_no_grad((const char *const *)one->labels, one->label_count, other, sizeof other)
 		                == grad
@@ -433,7 +431,7 @@ static bool repeated(struct ingot_runtime *runtime, const struct node *node)
 
 static size_t node_words(struct ingot_node handle, enum words words, bool flag, char *text, size_t room)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	struct node *node = ENTER(node, handle);
 	struct sink sink = { text, room, 0 };
 	if (!node)
 		return 0;
@@ -489,7 +487,7 @@ size_t ingot_node_headers(struct ingot_runtime *runtime, bool (*keep)(struct ing
 	for (int64_t id = -1; runtime_lives(runtime) && node_next(runtime, &id, &handle);) {
 		if (keep && !keep(handle, user))
 			continue;
-		struct node *node = ENTER(node, handle, KIND_NODE);
+		struct node *node = ENTER(node, handle);
 		if (!node)
 			continue; /* `keep`, or another thread, closed it */
 		if (level == INGOT_LOG_NAMES) {
@@ -511,9 +509,7 @@ size_t ingot_node_note_text(struct ingot_node handle, char *text, size_t room)
 enum ingot_status ingot_node_shape(struct ingot_node handle, struct ingot_node_shape *shape)
 {
 	NEED(shape);
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	if (!node)
-		return INGOT_STALE;
+	NEED_OPEN(node, handle);
 	*shape = (struct ingot_node_shape){
 		.rank = node->rank, .margin = node->margin, .margin_open = node->margin_open
 	};
@@ -527,10 +523,8 @@ enum ingot_status ingot_node_shape(struct ingot_node handle, struct ingot_node_s
 enum ingot_status ingot_node_code_name_update(struct ingot_node handle, const char *name)
 {
 	NEED(name);
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	NEED_OPEN(node, handle);
 	enum ingot_status status = INGOT_OK;
-	if (!node)
-		return INGOT_STALE;
 	if (ingot_name_better(node->id, node->code_name, name)) {
 		char *copy = memory_copy(handle.runtime, name);
 		if (copy) {
@@ -546,9 +540,7 @@ enum ingot_status ingot_node_code_name_update(struct ingot_node handle, const ch
 enum ingot_status ingot_node_note(struct ingot_node handle, const char *text)
 {
 	NEED(text);
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	if (!node)
-		return INGOT_STALE;
+	NEED_OPEN(node, handle);
 	char *copy = memory_copy(handle.runtime, text);
 	if (copy) {
 		memory_free(handle.runtime, node->note);
@@ -589,11 +581,9 @@ enum ingot_status ingot_node_dtype_update(
 {
 	if ((unsigned)level > INGOT_PRECISION_SPECIFIED || !ingot_dtype_bits(dtype))
 		return say(INGOT_INVALID, "precision %d of type %d", (int)level, (int)dtype);
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	NEED_OPEN(node, handle);
 	enum ingot_status status = INGOT_OK;
 	char why[200], name[80];
-	if (!node)
-		return INGOT_STALE;
 	if ((!only_if || node->precision.dtype == (uint32_t)*only_if)
 	        && !ingot_precision_update(&node->precision, level, dtype, why)) {
 		node_debug_name(node, name, sizeof name);
@@ -605,35 +595,17 @@ enum ingot_status ingot_node_dtype_update(
 
 enum ingot_status ingot_node_dtype(struct ingot_node handle, enum ingot_dtype *dtype)
 {
-	NEED(dtype);
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	if (!node)
-		return INGOT_STALE;
-	*dtype = node_dtype(node);
-	leave(handle.runtime);
-	return INGOT_OK;
+	ANSWER(node, handle, dtype, node_dtype(node));
 }
 
 enum ingot_status ingot_node_count(struct ingot_node handle, uint64_t *count)
 {
-	NEED(count);
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	if (!node)
-		return INGOT_STALE;
-	*count = node_count(node);
-	leave(handle.runtime);
-	return INGOT_OK;
+	ANSWER(node, handle, count, node_count(node));
 }
 
 enum ingot_status ingot_node_bytes(struct ingot_node handle, uint64_t *bytes)
 {
-	NEED(bytes);
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	if (!node)
-		return INGOT_STALE;
-	*bytes = node_bytes(node);
-	leave(handle.runtime);
-	return INGOT_OK;
+	ANSWER(node, handle, bytes, node_bytes(node));
 }
 
 enum ingot_status node_placeable(const struct node *node)
@@ -664,10 +636,8 @@ enum ingot_status ingot_node_mode_update(struct ingot_node handle, enum ingot_mo
 {
 	if (!mode || (uint32_t)mode & ~(uint32_t)INGOT_MODE_OPEN)
 		return say(INGOT_INVALID, "%u is no memory mode", (unsigned)mode);
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	NEED_OPEN(node, handle);
 	char why[200];
-	if (!node)
-		return INGOT_STALE;
 	enum ingot_status status = ingot_mode_update(&node->mode, mode, by, why) ? INGOT_OK : node_conflict(node, why);
 	leave(handle.runtime);
 	return status;
@@ -678,10 +648,8 @@ enum ingot_status ingot_node_sharing_update(
 {
 	if ((unsigned)sharing > INGOT_SHARED)
 		return say(INGOT_INVALID, "%d is no sharing", (int)sharing);
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	NEED_OPEN(node, handle);
 	char why[200];
-	if (!node)
-		return INGOT_STALE;
 	enum ingot_status status =
 	        ingot_sharing_update(&node->mode, sharing, by, why) ? INGOT_OK : node_conflict(node, why);
 	node->by_hand |= !status && sharing == INGOT_SHARED && by == INGOT_BY_USER;
@@ -692,7 +660,7 @@ enum ingot_status ingot_node_sharing_update(
 struct ingot_mode_state ingot_node_mode(struct ingot_node handle)
 {
 	struct ingot_mode_state state = { 0 };
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	struct node *node = ENTER(node, handle);
 	if (node) {
 		state = node->mode;
 		leave(handle.runtime);
@@ -703,9 +671,7 @@ struct ingot_mode_state ingot_node_mode(struct ingot_node handle)
 /* Settles the node where the answer is still open, then says whether its mode lies in the set. */
 static enum ingot_status node_question(struct ingot_node handle, uint32_t set, enum ingot_provenance by, bool *answer)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	if (!node)
-		return INGOT_STALE;
+	NEED_OPEN(node, handle);
 	bool yes = node->mode.mode && !(node->mode.mode & ~set), no = !(node->mode.mode & set);
 	if (!yes && !no)
 		ingot_mode_settle(&node->mode, node_bytes(node), by);
@@ -740,9 +706,7 @@ enum ingot_status ingot_node_is_in_context(
 
 enum ingot_status ingot_node_mode_default(struct ingot_node handle, enum ingot_provenance by)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	if (!node)
-		return INGOT_STALE;
+	NEED_OPEN(node, handle);
 	ingot_mode_settle(&node->mode, node_bytes(node), by);
 	leave(handle.runtime);
 	return INGOT_OK;
@@ -750,9 +714,7 @@ enum ingot_status ingot_node_mode_default(struct ingot_node handle, enum ingot_p
 
 enum ingot_status ingot_node_transfers(struct ingot_node handle, uint64_t *uploads, uint64_t *downloads)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	if (!node)
-		return INGOT_STALE;
+	NEED_OPEN(node, handle);
 	if (uploads)
 		*uploads = node->uploads;
 	if (downloads)

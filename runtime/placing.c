@@ -16,9 +16,12 @@ enum ingot_status context_upload(struct context *context, struct node *node, str
 		accesses[0].gives = GIVES_VALUE;
 		accesses[0].version = kind == UPLOAD_HOST ? host_version(base) : INITIAL_VERSION;
 	}
-	enum ingot_status status =
-	        submit_write(context->stream, "from_host", location->slab, location->offset + entry->offset, data,
-	                bytes, accesses, kind == UPLOAD_HOST ? 2 : 1, &node->object, &command);
+	enum ingot_status status = submit_move(context->stream, "from_host",
+	        (struct move){ .to = location->slab,
+	                .to_offset = location->offset + entry->offset,
+	                .from_host = data,
+	                .bytes = bytes },
+	        accesses, kind == UPLOAD_HOST ? 2 : 1, &node->object, &command);
 	if (status)
 		return status;
 	if (kind == UPLOAD_HOST)
@@ -31,8 +34,9 @@ enum ingot_status context_upload(struct context *context, struct node *node, str
 
 enum ingot_status location_clear(struct context *context, struct location *location)
 {
-	return submit_fill(context->stream, location->slab, location->offset, location->bytes, 0,
-	        &(struct access){ &location->hazard, .write = true, .gives = GIVES_ZEROS }, 1, NULL);
+	return submit_move(context->stream, "fill",
+	        (struct move){ .to = location->slab, .to_offset = location->offset, .bytes = location->bytes },
+	        &(struct access){ &location->hazard, .write = true, .gives = GIVES_ZEROS }, 1, NULL, NULL);
 }
 
 enum ingot_status location_begin(struct context *context, struct node *node, struct location *location, bool cleared)
@@ -138,8 +142,11 @@ static enum ingot_status values_begin(struct context *context, struct placing *p
 		if (!count)
 			continue;
 		i--;
-		enum ingot_status status = submit_fill(context->stream, placing->slabs[first->segment], first->offset,
-		        last->offset + last->bytes - first->offset, 0, placing->accesses, count, NULL);
+		enum ingot_status status = submit_move(context->stream, "fill",
+		        (struct move){ .to = placing->slabs[first->segment],
+		                .to_offset = first->offset,
+		                .bytes = last->offset + last->bytes - first->offset },
+		        placing->accesses, count, NULL, NULL);
 		if (status)
 			return status;
 	}
@@ -255,7 +262,7 @@ enum ingot_status ingot_context_place(struct ingot_context handle, const struct 
 	if (!status)
 		status = context_lives(context);
 	for (uint32_t i = 0; i < count && !status; i++) {
-		if (!(nodes[i] = FIND(node, runtime, handles[i], KIND_NODE)))
+		if (!(nodes[i] = FIND(node, runtime, handles[i])))
 			status = INGOT_STALE;
 		else
 			object_keep(&nodes[i]->object);
@@ -283,7 +290,7 @@ static struct context *own_place_enter(struct ingot_context handle, struct ingot
 		return NULL;
 	object_keep(&context->object);
 	placing_wait(context->stream->device);
-	*node = FIND(node, handle.runtime, node_handle, KIND_NODE);
+	*node = FIND(node, handle.runtime, node_handle);
 	if (!*node)
 		*status = INGOT_STALE;
 	else if ((*status = context_lives(context)))

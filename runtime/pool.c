@@ -20,8 +20,8 @@ static struct slab *slab_make(struct device *device, uint64_t bytes, uint32_t al
 {
 	struct ingot_runtime *runtime = device->object.runtime;
 	const struct ingot_backend *table = device->backend->table;
-	char text[INGOT_BACKEND_TEXT] = "", name[NAME_ROOM];
-	snprintf(name, sizeof name, "%s:%d:%u", table->name, device->properties.ordinal, device->properties.id);
+	char text[INGOT_BACKEND_TEXT] = "";
+	const char *name = device->name;
 	align = align ? align : device->properties.slab_align;
 	if (align & (align - 1)) {
 		*status = say(INGOT_INVALID, "%s: an alignment of %u is no power of two", name, align);
@@ -201,11 +201,10 @@ static struct pool *pool_range(
 {
 	struct pool *pool = pool_find(device, id);
 	if (!pool)
-		*status = say(INGOT_MISSING, "%s:%d:%u has no pool %u (offset %llu)", device->properties.backend,
-		        device->properties.ordinal, device->properties.id, id, (unsigned long long)offset);
+		*status = say(
+		        INGOT_MISSING, "%s has no pool %u (offset %llu)", device->name, id, (unsigned long long)offset);
 	else if (offset > pool->slab->bytes || bytes > pool->slab->bytes - offset)
-		*status = say(INGOT_RANGE, "%s:%d:%u: pool %u has %llu bytes, not %llu at offset %llu",
-		        device->properties.backend, device->properties.ordinal, device->properties.id, id,
+		*status = say(INGOT_RANGE, "%s: pool %u has %llu bytes, not %llu at offset %llu", device->name, id,
 		        (unsigned long long)pool->slab->bytes, (unsigned long long)bytes, (unsigned long long)offset);
 	else
 		return pool;
@@ -234,8 +233,7 @@ enum ingot_status ingot_pool_open(
 static enum ingot_status pool_yields(struct device *device, uint32_t id)
 {
 	const struct pool *pool = pool_find(device, id);
-	return pool && pool->inner ? say(INGOT_BUSY, "%s:%d:%u: pool %u is a context's, or holds constants",
-	               device->properties.backend, device->properties.ordinal, device->properties.id, id)
+	return pool && pool->inner ? say(INGOT_BUSY, "%s: pool %u is a context's, or holds constants", device->name, id)
 	                           : INGOT_OK;
 }
 
@@ -246,8 +244,7 @@ static enum ingot_status pool_gives_way(struct device *device, uint32_t id)
 		return say(INGOT_STALE, "the device is being closed");
 	for (uint32_t i = 0; i < device->location_count; i++)
 		if (device->locations[i]->pool == id && !device->locations[i]->owns_pool)
-			return say(INGOT_BUSY, "%s:%d:%u: pool %u has nodes in it", device->properties.backend,
-			        device->properties.ordinal, device->properties.id, id);
+			return say(INGOT_BUSY, "%s: pool %u has nodes in it", device->name, id);
 	return pool_yields(device, id);
 }
 
@@ -299,9 +296,7 @@ enum ingot_status ingot_pool_adopt(struct ingot_device handle, void *memory, uin
 
 enum ingot_status ingot_pool_close(struct ingot_device handle, uint32_t id)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
-	if (!device)
-		return INGOT_STALE;
+	NEED_OPEN(device, handle);
 	enum ingot_status status = pool_yields(device, id);
 	if (!status)
 		pool_remove(device, id);
@@ -312,10 +307,8 @@ enum ingot_status ingot_pool_close(struct ingot_device handle, uint32_t id)
 enum ingot_status ingot_pool_bytes(struct ingot_device handle, uint32_t id, uint64_t *bytes)
 {
 	NEED(bytes);
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	NEED_OPEN(device, handle);
 	enum ingot_status status = INGOT_OK;
-	if (!device)
-		return INGOT_STALE;
 	struct pool *pool = pool_range(device, id, 0, 0, &status);
 	if (pool)
 		*bytes = pool->slab->bytes;
@@ -344,18 +337,6 @@ enum ingot_status ingot_pool_ensure(struct ingot_device handle, uint64_t bytes, 
 }
 
 /* ---- moving bytes: one payload, four ways ---- */
-
-struct move {
-	struct slab *to, *from; /* NULL: the host */
-	uint64_t to_offset, from_offset, bytes;
-	void *to_host;
-	const void *from_host;
-	int byte;
-	struct node *pins; /* whose own array the host's is, of so many bytes; NULL: it stays as it is */
-	uint64_t pin_bytes;
-	void *queue; /* of the stream; asked when it is submitted, as the command outlives nothing */
-	const struct ingot_backend *table;
-};
 
 static const void *address(const struct slab *slab, uint64_t offset) { return (const char *)slab->base + offset; }
 
@@ -411,8 +392,8 @@ static enum ingot_status move_run(struct ingot_command *command, char *text)
 	        move->queue, move->to->raw, move->to_offset, move->from->raw, move->from_offset, move->bytes, text);
 }
 
-static enum ingot_status move_submit(struct stream *stream, const char *name, struct move move,
-        const struct access *accesses, uint32_t access_count, struct object *keeps, struct ingot_command **out)
+enum ingot_status submit_move(struct stream *stream, const char *name, struct move move, const struct access *accesses,
+        uint32_t access_count, struct object *keeps, struct ingot_command **out)
 {
 	struct slab *slabs[2];
 	struct ingot_command *command;
@@ -441,68 +422,21 @@ static enum ingot_status move_submit(struct stream *stream, const char *name, st
 	return INGOT_OK;
 }
 
-enum ingot_status submit_fill(struct stream *stream, struct slab *slab, uint64_t offset, uint64_t bytes, int byte,
-        const struct access *accesses, uint32_t count, struct ingot_command **out)
+static enum ingot_status pool_move(struct ingot_stream handle, const char *name, bool reads, uint32_t id,
+        uint64_t offset, struct move move, struct ingot_event *done)
 {
-	return move_submit(stream, "fill",
-	        (struct move){ .to = slab, .to_offset = offset, .bytes = bytes, .byte = byte }, accesses, count, NULL,
-	        out);
-}
-
-enum ingot_status submit_write(struct stream *stream, const char *name, struct slab *slab, uint64_t offset,
-        const void *host, uint64_t bytes, const struct access *accesses, uint32_t count, struct object *keeps,
-        struct ingot_command **out)
-{
-	return move_submit(stream, name,
-	        (struct move){ .to = slab, .to_offset = offset, .from_host = host, .bytes = bytes }, accesses, count,
-	        keeps, out);
-}
-
-enum ingot_status submit_read(struct stream *stream, const char *name, struct slab *slab, uint64_t offset, void *host,
-        uint64_t bytes, const struct access *accesses, uint32_t count, struct object *keeps, struct ingot_command **out)
-{
-	return move_submit(stream, name,
-	        (struct move){ .from = slab, .from_offset = offset, .to_host = host, .bytes = bytes }, accesses, count,
-	        keeps, out);
-}
-
-enum ingot_status submit_copy(struct stream *stream, const char *name, struct slab *to, uint64_t to_offset,
-        struct slab *from, uint64_t from_offset, uint64_t bytes, const struct access *accesses, uint32_t count,
-        struct ingot_command **out)
-{
-	return move_submit(stream, name,
-	        (struct move){
-	                .to = to, .from = from, .to_offset = to_offset, .from_offset = from_offset, .bytes = bytes },
-	        accesses, count, NULL, out);
-}
-
-enum move_kind { MOVE_FILL, MOVE_WRITE, MOVE_READ };
-
-static enum ingot_status pool_move(struct ingot_stream handle, enum move_kind kind, uint32_t id, uint64_t offset,
-        void *host, uint64_t bytes, int byte, struct ingot_event *done)
-{
-	NEED(kind == MOVE_FILL || host || !bytes);
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	NEED_OPEN(stream, handle);
 	struct submission submission;
 	struct ingot_command *command = NULL;
-	if (!stream)
-		return INGOT_STALE;
 	enum ingot_status status = submission_begin(&submission, stream, done);
-	struct pool *pool = status ? NULL : pool_range(stream->device, id, offset, bytes, &status);
-	if (pool && kind != MOVE_READ && pool->slab->constant)
+	struct pool *pool = status ? NULL : pool_range(stream->device, id, offset, move.bytes, &status);
+	if (pool && !reads && pool->slab->constant)
 		status = say(INGOT_CONFLICT, "%s: pool %u holds constants", stream->name, id);
 	if (!status) {
-		struct access access = {
-			.hazard = &pool->hazard, .read = kind == MOVE_READ, .write = kind != MOVE_READ
-		};
-		if (kind == MOVE_FILL)
-			status = submit_fill(stream, pool->slab, offset, bytes, byte, &access, 1, &command);
-		else if (kind == MOVE_WRITE)
-			status = submit_write(
-			        stream, "pool write", pool->slab, offset, host, bytes, &access, 1, NULL, &command);
-		else
-			status = submit_read(
-			        stream, "pool read", pool->slab, offset, host, bytes, &access, 1, NULL, &command);
+		struct access access = { .hazard = &pool->hazard, .read = reads, .write = !reads };
+		*(reads ? &move.from : &move.to) = pool->slab;
+		move.to_offset = move.from_offset = offset;
+		status = submit_move(stream, name, move, &access, 1, NULL, &command);
 	}
 	return submission_end(&submission, status, command);
 }
@@ -510,19 +444,23 @@ static enum ingot_status pool_move(struct ingot_stream handle, enum move_kind ki
 enum ingot_status ingot_pool_fill(
         struct ingot_stream stream, uint32_t pool, uint64_t offset, uint64_t bytes, int byte, struct ingot_event *done)
 {
-	return pool_move(stream, MOVE_FILL, pool, offset, NULL, bytes, byte, done);
+	return pool_move(stream, "fill", false, pool, offset, (struct move){ .bytes = bytes, .byte = byte }, done);
 }
 
 enum ingot_status ingot_pool_write(struct ingot_stream stream, uint32_t pool, uint64_t offset, const void *host,
         uint64_t bytes, struct ingot_event *done)
 {
-	return pool_move(stream, MOVE_WRITE, pool, offset, (void *)(uintptr_t)host, bytes, 0, done);
+	NEED(host || !bytes);
+	return pool_move(
+	        stream, "pool write", false, pool, offset, (struct move){ .from_host = host, .bytes = bytes }, done);
 }
 
 enum ingot_status ingot_pool_read(struct ingot_stream stream, uint32_t pool, uint64_t offset, void *host,
         uint64_t bytes, struct ingot_event *done)
 {
-	return pool_move(stream, MOVE_READ, pool, offset, host, bytes, 0, done);
+	NEED(host || !bytes);
+	return pool_move(
+	        stream, "pool read", true, pool, offset, (struct move){ .to_host = host, .bytes = bytes }, done);
 }
 
 /* ---- typed buffers and single kernels ---- */
@@ -725,11 +663,9 @@ enum ingot_status ingot_kernel_launch(struct ingot_stream handle, const struct i
         struct ingot_event *done)
 {
 	NEED(kernel && groups && (arguments || !count));
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	NEED_OPEN(stream, handle);
 	struct submission submission;
 	struct ingot_command *command = NULL;
-	if (!stream)
-		return INGOT_STALE;
 	enum ingot_status status = submission_begin(&submission, stream, done);
 	if (!status)
 		status = launch_submit(stream, kernel, groups, threads, arguments, count, &command);

@@ -55,9 +55,8 @@ static int walk(struct node *base, struct prepared **list, bool sync)
 
 static enum ingot_status prepare(struct ingot_node handle, const struct ingot_host_sync *sync, bool write)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE), *base;
-	if (!node)
-		return INGOT_STALE;
+	NEED_OPEN(node, handle);
+	struct node *base;
 	object_keep(&node->object);
 	node_host(node, &base);
 	struct prepared *made = memory_new(handle.runtime, 1, sizeof *made), **link = base->before + write;

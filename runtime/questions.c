@@ -61,21 +61,12 @@ static struct context *hazard_enter(
         struct ingot_context handle, struct ingot_node node_handle, struct hazard **hazard, enum ingot_status *status)
 {
 	struct entry found;
-	struct context *context = context_enter(handle, status);
-	if (!context)
-		return NULL;
-	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
-	if (!node)
-		*status = INGOT_STALE;
-	else if (!context_find(context, node, &found))
-		*status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
-	else {
+	struct context *context = entry_enter(handle, node_handle, &found, status);
+	if (context) {
 		*hazard = &found.location->hazard;
 		hazard_prune(handle.runtime, *hazard);
-		return context;
 	}
-	leave(handle.runtime);
-	return NULL;
+	return context;
 }
 
 static enum ingot_status hazard_question(struct ingot_context handle, struct ingot_node node_handle, bool writers,
@@ -106,7 +97,7 @@ static enum ingot_status hazard_events(struct ingot_context handle, struct ingot
 		if (*count < room)
 			status = event_new(context->stream->device, handle.runtime, command, events + *count);
 		for (uint32_t k = *count; status && k--;)
-			event_close(FIND(event, handle.runtime, events[k], KIND_EVENT));
+			event_close(FIND(event, handle.runtime, events[k]));
 	}
 	leave(handle.runtime);
 	return status;
@@ -127,7 +118,7 @@ enum ingot_status ingot_reader_events(struct ingot_context context, struct ingot
 static bool device_has(struct device *device, struct node *base)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
-	for (EACH(context, context, runtime, KIND_CONTEXT)) {
+	for (EACH(context, context, runtime)) {
 		struct entry found;
 		if (context->stream->device == device && !context->finalized && context_find(context, base, &found)
 		        && location_held(found.location)->version >= host_version(base)
@@ -141,12 +132,10 @@ enum ingot_status ingot_node_devices(
         struct ingot_node handle, struct ingot_device *devices, uint32_t room, uint32_t *count)
 {
 	NEED(count && (devices || !room));
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	NEED_OPEN(node, handle);
 	uint64_t offset;
-	if (!node)
-		return INGOT_STALE;
 	*count = 0;
-	for (EACH(device, device, handle.runtime, KIND_DEVICE)) {
+	for (EACH(device, device, handle.runtime)) {
 		if (!device_has(device, node_base(node, &offset)))
 			continue;
 		if (*count < room)
@@ -161,9 +150,7 @@ enum ingot_status ingot_device_streams(
         struct ingot_device handle, struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
 	NEED(count && (streams || !room));
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
-	if (!device)
-		return INGOT_STALE;
+	NEED_OPEN(device, handle);
 	*count = 0;
 	for (uint32_t i = 0; i < device->stream_count; i++) {
 		const struct stream *stream = device->streams[i];
@@ -206,9 +193,7 @@ static enum ingot_status host_question(
         struct ingot_node handle, bool writers, struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
 	NEED(count && (streams || !room));
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	if (!node)
-		return INGOT_STALE;
+	NEED_OPEN(node, handle);
 	struct node *base;
 	node_host(node, &base);
 	hazard_prune(handle.runtime, &base->host_hazard);
@@ -233,10 +218,8 @@ enum ingot_status ingot_owner_stream(
         struct ingot_device handle, struct ingot_node node_handle, struct ingot_stream *out)
 {
 	NEED(out);
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
-	if (!device)
-		return INGOT_STALE;
-	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
+	NEED_OPEN(device, handle);
+	struct node *node = FIND(node, handle.runtime, node_handle);
 	struct entry *entry = node ? entries_find(&device->shared, node) : NULL;
 	enum ingot_status status = !node ? INGOT_STALE : INGOT_OK;
 	const struct held *held = entry ? location_held(entry->location) : NULL;
@@ -251,10 +234,8 @@ enum ingot_status ingot_owner_stream(
 enum ingot_status ingot_sharing_candidate(struct ingot_device handle, struct ingot_node node_handle, bool *candidate)
 {
 	NEED(candidate);
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
-	if (!device)
-		return INGOT_STALE;
-	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
+	NEED_OPEN(device, handle);
+	struct node *node = FIND(node, handle.runtime, node_handle);
 	const struct entry *entry = node ? entries_find(&device->candidates, node) : NULL;
 	*candidate = entry && !location_rewritten(entry->location);
 	leave(handle.runtime);
@@ -266,9 +247,7 @@ static uint32_t hazard_entries(const struct hazard *hazard) { return hazard->rea
 enum ingot_status ingot_hazard_entries(struct ingot_device handle, uint64_t *count)
 {
 	NEED(count);
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
-	if (!device)
-		return INGOT_STALE;
+	NEED_OPEN(device, handle);
 	*count = 0;
 	for (uint32_t i = 0; i < device->location_count; i++)
 		*count += hazard_entries(&device->locations[i]->hazard);

@@ -29,9 +29,7 @@ void routine_release(struct object *object)
 
 enum ingot_status ingot_routine_close(struct ingot_routine handle)
 {
-	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
-	if (!routine)
-		return INGOT_STALE;
+	NEED_OPEN(routine, handle);
 	struct context *context = routine->context;
 	enum ingot_status status = INGOT_OK;
 	if (!context->finalized && context->children)
@@ -57,13 +55,7 @@ enum ingot_status ingot_routine_close(struct ingot_routine handle)
 
 enum ingot_status ingot_routine_context(struct ingot_routine handle, struct ingot_context *out)
 {
-	NEED(out);
-	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
-	if (!routine)
-		return INGOT_STALE;
-	*out = HANDLE(ingot_context, routine->context);
-	leave(handle.runtime);
-	return INGOT_OK;
+	ANSWER(routine, handle, out, HANDLE(ingot_context, routine->context));
 }
 
 /* ---- symbols ---- */
@@ -86,10 +78,8 @@ static enum ingot_status symbol_find(const struct routine *routine, const char *
 enum ingot_status ingot_routine_set(struct ingot_routine handle, const char *name, int64_t value)
 {
 	NEED(name);
-	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	NEED_OPEN(routine, handle);
 	uint32_t i;
-	if (!routine)
-		return INGOT_STALE;
 	enum ingot_status status = symbol_find(routine, name, &i);
 	if (!status) {
 		const struct ingot_module_symbol *symbol = symbol_of(routine, i);
@@ -108,10 +98,8 @@ enum ingot_status ingot_routine_set(struct ingot_routine handle, const char *nam
 enum ingot_status ingot_routine_symbol(struct ingot_routine handle, const char *name, int64_t *value)
 {
 	NEED(name && value);
-	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	NEED_OPEN(routine, handle);
 	uint32_t i;
-	if (!routine)
-		return INGOT_STALE;
 	enum ingot_status status = symbol_find(routine, name, &i);
 	if (!status && !routine->symbol_set[i])
 		status = say(INGOT_UNREADY, "%s: %s was not set", routine->descriptor->name, name);
@@ -123,9 +111,7 @@ enum ingot_status ingot_routine_symbol(struct ingot_routine handle, const char *
 
 enum ingot_status ingot_routine_log(struct ingot_routine handle, const char *path)
 {
-	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
-	if (!routine)
-		return INGOT_STALE;
+	NEED_OPEN(routine, handle);
 	char *copy = path ? memory_copy(handle.runtime, path) : NULL;
 	enum ingot_status status = path && !copy ? say(INGOT_MEMORY, "no memory for a path") : INGOT_OK;
 	if (!status) {
@@ -142,7 +128,7 @@ enum ingot_status ingot_routine_log(struct ingot_routine handle, const char *pat
 static const struct routine *producer(const struct routine *reader, const struct node *node)
 {
 	struct ingot_runtime *runtime = reader->object.runtime;
-	for (EACH(routine, one, runtime, KIND_ROUTINE)) {
+	for (EACH(routine, one, runtime)) {
 		if (one == reader || !one->library)
 			continue;
 		for (uint32_t k = 0; k < one->descriptor->output_count; k++)
@@ -228,9 +214,7 @@ static enum ingot_status ready(const struct routine *routine)
 enum ingot_status ingot_routine_can_run(struct ingot_routine handle, bool *can)
 {
 	NEED(can);
-	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
-	if (!routine)
-		return INGOT_STALE;
+	NEED_OPEN(routine, handle);
 	enum ingot_status status = ready(routine);
 	*can = !status;
 	leave(handle.runtime);
@@ -472,11 +456,9 @@ static enum ingot_status routine_run_locked(
 
 enum ingot_status ingot_routine_run(struct ingot_routine handle, struct ingot_event *done)
 {
-	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	NEED_OPEN(routine, handle);
 	struct submission submission;
 	struct ingot_command *command = NULL;
-	if (!routine)
-		return INGOT_STALE;
 	object_keep(&routine->object);
 	enum ingot_status status = submission_begin(&submission, routine->context->stream, done);
 	if (!status && handle.runtime->options.automatic_transfers && routine->library) {
@@ -499,9 +481,7 @@ enum ingot_status ingot_routine_run(struct ingot_routine handle, struct ingot_ev
 enum ingot_status ingot_routine_event(struct ingot_routine handle, struct ingot_event *out)
 {
 	NEED(out);
-	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
-	if (!routine)
-		return INGOT_STALE;
+	NEED_OPEN(routine, handle);
 	enum ingot_status status = routine->last
 	        ? event_new(routine->context->stream->device, handle.runtime, routine->last, out)
 	        : say(INGOT_MISSING, "the routine was not run yet");
@@ -512,9 +492,7 @@ enum ingot_status ingot_routine_event(struct ingot_routine handle, struct ingot_
 enum ingot_status ingot_routine_extents(struct ingot_routine handle, int64_t *extents, uint32_t count)
 {
 	NEED(extents || !count);
-	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
-	if (!routine)
-		return INGOT_STALE;
+	NEED_OPEN(routine, handle);
 	enum ingot_status status = INGOT_OK;
 	if (!routine->descriptor || !routine->descriptor->run || count != routine->descriptor->extent_count)
 		status = say(INGOT_MISMATCH, "%u extents; the routine reports %u", count,

@@ -33,8 +33,8 @@ static enum ingot_status use_find(
         struct stream *stream, const struct ingot_use *use, struct access *access, struct slab **slab)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
-	struct context *context = FIND(context, runtime, use->context, KIND_CONTEXT);
-	struct node *node = !context || use->merge ? NULL : FIND(node, runtime, use->node, KIND_NODE);
+	struct context *context = FIND(context, runtime, use->context);
+	struct node *node = !context || use->merge ? NULL : FIND(node, runtime, use->node);
 	struct entry found;
 	if (!context || (!use->merge && !node))
 		return INGOT_STALE;
@@ -50,8 +50,9 @@ static enum ingot_status use_find(
 		*access = merge_read(context->stream, slab);
 		return INGOT_OK;
 	}
-	if (!context_find(context, node, &found))
-		return say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
+	status = context_has(context, node, &found);
+	if (status)
+		return status;
 	if (!use->write && !hazard_valued(runtime, &found.location->hazard))
 		return say(INGOT_UNREADY, "n%u was not written on %s", node->id, context->stream->name);
 	*access = location_access(found.location, node, use->write);
@@ -67,8 +68,8 @@ static enum ingot_status rests_fetch(
 	enum ingot_status status = INGOT_OK;
 	for (uint32_t i = 0; i < task->use_count && !status; i++)
 		if (accesses[i].gives == GIVES_PART)
-			status = rest_fetch(submission, FIND(context, runtime, task->uses[i].context, KIND_CONTEXT),
-			        accesses[i].node, accesses[i].location);
+			status = rest_fetch(submission, FIND(context, runtime, task->uses[i].context), accesses[i].node,
+			        accesses[i].location);
 	return status;
 }
 
@@ -76,7 +77,7 @@ static enum ingot_status rests_fetch(
 static void uses_settle(struct ingot_runtime *runtime, const struct ingot_task *task)
 {
 	for (uint32_t i = 0; INGOT_THREADS && i < task->use_count; i++) {
-		struct node *node = task->uses[i].write ? FIND(node, runtime, task->uses[i].node, KIND_NODE) : NULL;
+		struct node *node = task->uses[i].write ? FIND(node, runtime, task->uses[i].node) : NULL;
 		struct node *base;
 		if (!node || !node->parent)
 			continue;
@@ -95,7 +96,7 @@ static enum ingot_status waits_find(struct stream *stream, const struct ingot_ta
         uint32_t *count, struct failure **cause)
 {
 	for (uint32_t i = 0; i < task->wait_count; i++) {
-		struct event *event = FIND(event, stream->object.runtime, task->waits[i], KIND_EVENT);
+		struct event *event = FIND(event, stream->object.runtime, task->waits[i]);
 		if (!event)
 			return INGOT_STALE;
 		struct ingot_command *command = event->command;
@@ -171,7 +172,7 @@ enum ingot_status ingot_task_submit(
 	struct submission submission;
 	struct ingot_command *command = NULL;
 	NEED(task);
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	struct stream *stream = ENTER(stream, handle);
 	enum ingot_status status = INGOT_STALE;
 	if (stream) {
 		status = submission_begin(&submission, stream, done_event);
@@ -194,13 +195,11 @@ enum ingot_status ingot_task_submit(
 
 enum ingot_status ingot_stream_signal(struct ingot_stream handle, struct ingot_event event_handle)
 {
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	NEED_OPEN(stream, handle);
 	struct submission submission;
-	if (!stream)
-		return INGOT_STALE;
 	struct ingot_command *command = NULL;
 	enum ingot_status status = submission_begin(&submission, stream, NULL);
-	struct event *event = status ? NULL : FIND(event, handle.runtime, event_handle, KIND_EVENT);
+	struct event *event = status ? NULL : FIND(event, handle.runtime, event_handle);
 	if (!status && !event)
 		status = INGOT_STALE;
 	else if (!status && (!event->promise || command_done(event->command)))
@@ -240,8 +239,7 @@ enum ingot_status stream_new(struct device *device, struct stream **out)
 	stream->queue.stream = stream;
 	stream->in_place = device->backend->table->waits_inline;
 	stream->overlaps = device->backend->table->event_record && device->backend->table->event_wait;
-	snprintf(stream->name, sizeof stream->name, "%s:%d:%u.%u", device->properties.backend,
-	        device->properties.ordinal, device->properties.id, number);
+	snprintf(stream->name, sizeof stream->name, "%s.%u", device->name, number);
 	enum ingot_status status = handle_new(runtime, &stream->object, KIND_STREAM);
 	if (status) {
 		memory_free(runtime, stream);
@@ -325,7 +323,7 @@ static enum ingot_status stream_close(struct object *object)
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_stream_close(struct ingot_stream handle) { return DO(handle, KIND_STREAM, stream_close); }
+enum ingot_status ingot_stream_close(struct ingot_stream handle) { return DO(stream, handle, stream_close); }
 
 enum ingot_status ingot_stream_open(struct ingot_device handle, struct ingot_stream *out)
 {
@@ -373,24 +371,16 @@ static enum ingot_status stream_await(struct object *object)
 	return stream_report(stream);
 }
 
-enum ingot_status ingot_stream_await(struct ingot_stream handle) { return DO(handle, KIND_STREAM, stream_await); }
+enum ingot_status ingot_stream_await(struct ingot_stream handle) { return DO(stream, handle, stream_await); }
 
 enum ingot_status ingot_stream_idle(struct ingot_stream handle, bool *idle)
 {
-	NEED(idle);
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
-	if (!stream)
-		return INGOT_STALE;
-	*idle = !stream->head;
-	leave(stream->object.runtime);
-	return INGOT_OK;
+	ANSWER(stream, handle, idle, !stream->head);
 }
 
 enum ingot_status ingot_stream_failure(struct ingot_stream handle, char *text, size_t room)
 {
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
-	if (!stream)
-		return INGOT_STALE;
+	NEED_OPEN(stream, handle);
 	enum ingot_status status = stream->failure ? stream->failure->status : INGOT_OK;
 	if (text && room)
 		snprintf(text, room, "%s", stream->failure ? stream->failure->text : "");
@@ -415,7 +405,7 @@ static enum ingot_status stream_restart(struct object *object)
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_stream_restart(struct ingot_stream handle) { return DO(handle, KIND_STREAM, stream_restart); }
+enum ingot_status ingot_stream_restart(struct ingot_stream handle) { return DO(stream, handle, stream_restart); }
 
 static enum ingot_status stream_cancel(struct object *object)
 {
@@ -430,26 +420,18 @@ static enum ingot_status stream_cancel(struct object *object)
 
 enum ingot_status ingot_stream_limit(struct ingot_stream handle, uint32_t commands, bool blocks)
 {
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
-	if (!stream)
-		return INGOT_STALE;
+	NEED_OPEN(stream, handle);
 	stream->room = commands ? commands : handle.runtime->options.queue_capacity;
 	stream->refuses = !blocks;
 	leave(handle.runtime);
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_stream_cancel(struct ingot_stream handle) { return DO(handle, KIND_STREAM, stream_cancel); }
+enum ingot_status ingot_stream_cancel(struct ingot_stream handle) { return DO(stream, handle, stream_cancel); }
 
 enum ingot_status ingot_stream_device(struct ingot_stream handle, struct ingot_device *out)
 {
-	NEED(out);
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
-	if (!stream)
-		return INGOT_STALE;
-	*out = HANDLE(ingot_device, stream->device);
-	leave(stream->object.runtime);
-	return INGOT_OK;
+	ANSWER(stream, handle, out, HANDLE(ingot_device, stream->device));
 }
 
 bool ingot_stream_equal(struct ingot_stream a, struct ingot_stream b)
@@ -459,7 +441,7 @@ bool ingot_stream_equal(struct ingot_stream a, struct ingot_stream b)
 
 int ingot_stream_number(struct ingot_stream handle)
 {
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	struct stream *stream = ENTER(stream, handle);
 	if (!stream)
 		return -1;
 	int number = (int)stream->number;
@@ -469,7 +451,7 @@ int ingot_stream_number(struct ingot_stream handle)
 
 uint32_t ingot_stream_queued(struct ingot_stream handle)
 {
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	struct stream *stream = ENTER(stream, handle);
 	if (!stream)
 		return 0;
 	uint32_t count = stream->count;
@@ -479,7 +461,7 @@ uint32_t ingot_stream_queued(struct ingot_stream handle)
 
 size_t ingot_stream_name(struct ingot_stream handle, char *text, size_t room)
 {
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	struct stream *stream = ENTER(stream, handle);
 	struct sink sink = { text, room, 0 };
 	if (!stream)
 		return 0;

@@ -14,8 +14,7 @@ static enum ingot_status host_move(struct submission *submission, struct context
 	enum ingot_status status;
 	*present = context_find(context, node, &entry) != NULL;
 	if (!*present)
-		return own ? INGOT_OK
-		           : say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
+		return own ? INGOT_OK : context_has(context, node, &entry);
 	struct node *base;
 	void *own_host = node_host(node, &base);
 	if (own && !own_host)
@@ -49,7 +48,11 @@ static enum ingot_status host_move(struct submission *submission, struct context
 	if (own && ingot_mode_known_volatile(&node->mode))
 		return say(INGOT_CONFLICT, "n%u is volatile (by %u): its host copy does not change by downloads",
 		        node->id, node->mode.provenance);
-	status = submit_read(context->stream, "to_host", location->slab, location->offset + entry.offset, host, needed,
+	status = submit_move(context->stream, "to_host",
+	        (struct move){ .from = location->slab,
+	                .from_offset = location->offset + entry.offset,
+	                .to_host = host,
+	                .bytes = needed },
 	        accesses, own ? 2 : 1, &node->object, out);
 	if (!status && own) {
 		move_pins(*out, base);
@@ -68,21 +71,19 @@ enum ingot_status host_download(struct context *context, struct node *node)
 static enum ingot_status host_transfer(struct ingot_context handle, struct ingot_node node_handle,
         enum direction direction, void *host, uint64_t bytes, bool *present, struct ingot_event *done)
 {
-	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	NEED_OPEN(context, handle);
 	struct submission submission;
 	struct ingot_command *command = NULL;
 	bool unasked;
-	if (!context)
-		return INGOT_STALE;
 	object_keep(&context->object);
 	enum ingot_status status = submission_begin(&submission, context->stream, done);
-	struct node *node = status ? NULL : FIND(node, handle.runtime, node_handle, KIND_NODE);
+	struct node *node = status ? NULL : FIND(node, handle.runtime, node_handle);
 	if (!status && node && (direction == UP_OWN || direction == DOWN_OWN || node->parent)) {
 		object_keep(&node->object);
 		node_host_settle(node);
 		object_drop(&node->object);
 		status = stream_refuses(context->stream);
-		node = status ? NULL : FIND(node, handle.runtime, node_handle, KIND_NODE);
+		node = status ? NULL : FIND(node, handle.runtime, node_handle);
 	}
 	if (!status)
 		status = node ? context_lives(context) : INGOT_STALE;
@@ -146,14 +147,17 @@ static enum ingot_status copy_through_host(struct stream *target, struct slab *t
 		return say(INGOT_MEMORY, "no memory to move %llu bytes through the host", (unsigned long long)bytes);
 	struct access down[2] = { *read, { .hazard = &between, .write = true } };
 	struct access up[2] = { { .hazard = &between, .read = true }, *write };
-	enum ingot_status status =
-	        submit_read(source, "through host", from, from_offset, memory, bytes, down, 2, NULL, NULL);
+	enum ingot_status status = submit_move(source, "through host",
+	        (struct move){ .from = from, .from_offset = from_offset, .to_host = memory, .bytes = bytes }, down, 2,
+	        NULL, NULL);
 	if (status) {
 		hazard_release(runtime, &between);
 		memory_free(runtime, memory);
 		return status;
 	}
-	status = submit_write(target, "through host", to, to_offset, memory, bytes, up, 2, NULL, out);
+	status = submit_move(target, "through host",
+	        (struct move){ .to = to, .to_offset = to_offset, .from_host = memory, .bytes = bytes }, up, 2, NULL,
+	        out);
 	/* The memory goes with a last command on the target's stream; where there is none, when the download is
 	 * done. */
 	enum ingot_status freed = submit(&(struct request){ .stream = target,
@@ -188,7 +192,9 @@ static enum ingot_status copy_between(struct submission *submission, struct slab
 		return copy_through_host(target, to, to_offset, write, source, slab, offset, &read, bytes, out);
 	}
 	struct access accesses[2] = { read, *write };
-	return submit_copy(target, "device_to_device", to, to_offset, slab, offset, bytes, accesses, 2, out);
+	return submit_move(target, "device_to_device",
+	        (struct move){ .to = to, .from = slab, .to_offset = to_offset, .from_offset = offset, .bytes = bytes },
+	        accesses, 2, NULL, out);
 }
 
 /* Into the target's own place.  What is moved in part leaves the place as old as its rest. */
@@ -264,12 +270,12 @@ enum ingot_status rest_fetch(
 static struct context *contexts_enter(struct ingot_context target, struct ingot_context source,
         struct ingot_node node_handle, struct context **from, struct node **node, enum ingot_status *status)
 {
-	struct context *to = ENTER(context, target, KIND_CONTEXT);
+	struct context *to = ENTER(context, target);
 	*status = INGOT_STALE;
 	if (!to)
 		return NULL;
-	*from = FIND(context, target.runtime, source, KIND_CONTEXT);
-	*node = *from ? FIND(node, target.runtime, node_handle, KIND_NODE) : NULL;
+	*from = FIND(context, target.runtime, source);
+	*node = *from ? FIND(node, target.runtime, node_handle) : NULL;
 	if (*node && (to->finalized || (*from)->finalized)) {
 		say(INGOT_STALE, "a context of the transfer is finalized");
 		*node = NULL;
@@ -382,16 +388,15 @@ enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot
         uint64_t bytes, struct ingot_context *out)
 {
 	NEED(out && (data || !bytes));
-	struct context *context = ENTER(context, handle, KIND_CONTEXT), *child = NULL;
+	NEED_OPEN(context, handle);
+	struct context *child = NULL;
 	struct submission submission;
 	struct entry entry, room;
 	const uint8_t first = FIRST_WRITTEN;
-	if (!context)
-		return INGOT_STALE;
 	struct stream *stream = context->stream;
 	object_keep(&context->object);
 	enum ingot_status status = submission_begin(&submission, stream, NULL);
-	struct node *node = status ? NULL : FIND(node, handle.runtime, node_handle, KIND_NODE);
+	struct node *node = status ? NULL : FIND(node, handle.runtime, node_handle);
 	if (!status)
 		status = node ? context_lives(context) : INGOT_STALE;
 	if (node)
@@ -445,10 +450,9 @@ enum ingot_status ingot_init_from_device(struct ingot_context handle, struct ing
 	object_keep(&from->object);
 	object_keep(&node->object);
 	placing_begin(stream->device);
-	if ((status = context_lives(context)) || (status = context_lives(from)))
+	if ((status = context_lives(context)) || (status = context_lives(from))
+	        || (status = context_has(from, node, &room)))
 		;
-	else if (!context_find(from, node, &room))
-		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, from->stream->name);
 	else if (context_find(context, node, &room))
 		status = say(INGOT_PRESENT, "n%u is in the context on %s already", node->id, stream->name);
 	else if (!(status = stream->failure ? stream_report(stream) : context_new(stream, context, &child)))

@@ -128,7 +128,7 @@ enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct
 
 bool ingot_node_has_host(struct ingot_node handle)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE), *base;
+	struct node *node = ENTER(node, handle), *base;
 	if (!node)
 		return false;
 	bool has = node_host(node, &base) != NULL;
@@ -139,9 +139,8 @@ bool ingot_node_has_host(struct ingot_node handle)
 enum ingot_status ingot_node_host(struct ingot_node handle, void **data, uint64_t *bytes)
 {
 	NEED(data && bytes);
-	struct node *node = ENTER(node, handle, KIND_NODE), *base;
-	if (!node)
-		return INGOT_STALE;
+	NEED_OPEN(node, handle);
+	struct node *base;
 	void *host = node_host(node, &base);
 	enum ingot_status status = host ? INGOT_OK : say(INGOT_MISSING, "n%u has no array on the host", node->id);
 	if (!status) {
@@ -154,9 +153,8 @@ enum ingot_status ingot_node_host(struct ingot_node handle, void **data, uint64_
 
 enum ingot_status ingot_node_host_create(struct ingot_node handle)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE), *base;
-	if (!node)
-		return INGOT_STALE;
+	NEED_OPEN(node, handle);
+	struct node *base;
 	node_host(node, &base);
 	enum ingot_status status = host_create(handle.runtime, base);
 	leave(handle.runtime);
@@ -177,7 +175,7 @@ struct context *newest_context(struct node *base)
 {
 	struct ingot_runtime *runtime = base->object.runtime;
 	uint64_t newest = node_newest(base);
-	for (EACH(context, context, runtime, KIND_CONTEXT)) {
+	for (EACH(context, context, runtime)) {
 		struct entry room, *entry;
 		if (context->finalized || !(entry = context_find(context, base, &room)))
 			continue;
@@ -228,7 +226,7 @@ static enum ingot_status node_read(struct object *object)
 	return status ? status : host_read(base);
 }
 
-enum ingot_status ingot_node_read(struct ingot_node handle) { return DO(handle, KIND_NODE, node_read); }
+enum ingot_status ingot_node_read(struct ingot_node handle) { return DO(node, handle, node_read); }
 
 static enum ingot_status node_write(struct object *object)
 {
@@ -260,7 +258,7 @@ static enum ingot_status node_write(struct object *object)
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_node_write(struct ingot_node handle) { return DO(handle, KIND_NODE, node_write); }
+enum ingot_status ingot_node_write(struct ingot_node handle) { return DO(node, handle, node_write); }
 
 /* ---- values: the host array is this thread's, and the lock is free, from begin to end ---- */
 
@@ -322,10 +320,8 @@ static enum ingot_status index_check(const struct node *node, const int64_t *ind
 enum ingot_status ingot_node_get(struct ingot_node handle, const int64_t *index, uint32_t rank, double *value)
 {
 	NEED(value && (index || !rank));
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	NEED_OPEN(node, handle);
 	char *host;
-	if (!node)
-		return INGOT_STALE;
 	object_keep(&node->object);
 	enum ingot_status status = index_check(node, index, rank);
 	if (!status && !(status = values_begin(node, READ, &host))) {
@@ -340,10 +336,9 @@ enum ingot_status ingot_node_get(struct ingot_node handle, const int64_t *index,
 enum ingot_status ingot_node_set(struct ingot_node handle, const int64_t *index, uint32_t rank, double value)
 {
 	NEED(index || !rank);
-	struct node *node = ENTER(node, handle, KIND_NODE), *base;
+	NEED_OPEN(node, handle);
+	struct node *base;
 	char *host;
-	if (!node)
-		return INGOT_STALE;
 	object_keep(&node->object);
 	enum ingot_status status = index_check(node, index, rank);
 	/* The other elements keep their newest values. */
@@ -367,11 +362,9 @@ static enum ingot_status count_check(const struct node *node, uint64_t count)
 enum ingot_status ingot_node_get_all(struct ingot_node handle, double *values, uint64_t count)
 {
 	NEED(values || !count);
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	NEED_OPEN(node, handle);
 	struct walk walk;
 	char *host;
-	if (!node)
-		return INGOT_STALE;
 	object_keep(&node->object);
 	enum ingot_status status = count_check(node, count);
 	if (!status && !(status = values_begin(node, READ, &host))) {
@@ -387,11 +380,9 @@ enum ingot_status ingot_node_get_all(struct ingot_node handle, double *values, u
 enum ingot_status ingot_node_set_all(struct ingot_node handle, const double *values, uint64_t count)
 {
 	NEED(values || !count);
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	NEED_OPEN(node, handle);
 	struct walk walk;
 	char *host;
-	if (!node)
-		return INGOT_STALE;
 	object_keep(&node->object);
 	enum ingot_status status = count_check(node, count);
 	if (!status && !(status = values_begin(node, WRITE, &host))) {
@@ -417,11 +408,10 @@ static bool in_margin(const struct node *node, uint64_t at)
 
 enum ingot_status ingot_node_reset_margins(struct ingot_node handle, double value)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE), *base;
+	NEED_OPEN(node, handle);
+	struct node *base;
 	uint64_t count;
 	char *host;
-	if (!node)
-		return INGOT_STALE;
 	object_keep(&node->object);
 	enum ingot_status status = INGOT_OK;
 	if (!node->margin_open && value != node->margin)
@@ -442,12 +432,10 @@ static enum ingot_status points(struct ingot_node handle, int axis, int64_t x, i
         uint64_t room, uint64_t *count)
 {
 	NEED(count && (xs || !room));
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	NEED_OPEN(node, handle);
 	struct walk walk;
 	char *host;
 	enum ingot_status status = INGOT_OK;
-	if (!node)
-		return INGOT_STALE;
 	object_keep(&node->object);
 	axis = axis < 0 ? (int)node->rank - 1 : axis;
 	if (!node->rank || axis >= (int)node->rank)
