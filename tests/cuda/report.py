@@ -155,7 +155,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
         main = parts(listing)[0]
         main = main if sass.flops(main) else listing
         fmas = sum(sass.kind(one) in ("FFMA", "FFMA2") for one in main)
-        rows[symbol] = {"network": name, "kernel": symbol[len(name) + 1:], "tile": launch.get("tile", ""), "launches": 1, "blocks": launch["blocks"], "warps": warps,
+        rows[symbol] = {"network": name, "kernel": symbol[len(name) + 1:], "tile": launch.get("tile") or launch.get("lanes", ""), "launches": 1, "blocks": launch["blocks"], "warps": warps,
                         "registers": said["registers"], "shared": said["shared"], "stack": said.get("stack", 0), "spills": said.get("stores", 0) + said.get("loads", 0),
                         "resident": resident, "loop": len(main), "beside": len(parts(listing)[1]), "looped": main is not listing, "fmas": fmas, "share": 100 * fmas // len(main),
                         "issue": sum(one.stall for one in main), "round": sass.cycles(main, 4 if main is not listing else 1), "memory": dict(sass.memory(main)),

@@ -135,7 +135,7 @@ def codes(ingot):
                         print(f"{case.node} with {values} on {target}: {got}")
                         bad = 1
             out = os.path.join(folder, f"c{n}")
-            subprocess.run([ingot, "build", path, "--no-compile", "--cpu", "generic", "-o", out], check=True, capture_output=True)
+            subprocess.run([ingot, "build", path, "--no-compile", "--weights", "c", "--cpu", "generic", "-o", out], check=True, capture_output=True)
             header = open(os.path.join(out, f"case{n}.h")).read()
             if case.why not in header:
                 print(f"{case.node}: its header does not say {case.why!r}")

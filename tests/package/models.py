@@ -48,9 +48,10 @@ set(CMAKE_C_COMPILER arm-none-eabi-gcc)
 set(CMAKE_ASM_COMPILER arm-none-eabi-gcc)
 set(CMAKE_C_FLAGS_INIT "-mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -ffreestanding")
 set(CMAKE_ASM_FLAGS_INIT "${CMAKE_C_FLAGS_INIT}")
-set(CMAKE_EXE_LINKER_FLAGS_INIT "-nostartfiles -T%s/board.ld")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-nostartfiles -T${CMAKE_CURRENT_LIST_DIR}/board.ld")
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE NEVER)
-""" % FIRMWARE
+"""
+MEMORY = "MEMORY { FLASH (rx) : ORIGIN = 0, LENGTH = 4M  RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 4M }\nSTACK = 32K;\n"
 failures = 0
 
 
@@ -181,6 +182,7 @@ def board(folder, tree):
     for cpu in "CPU cortex-m4", "":
         project(folder + cpu[4:], cpu, FIRMWARE + "/start.c")
         write(folder + cpu[4:] + "/arm.cmake", TOOLCHAIN)
+        write(folder + cpu[4:] + "/board.ld", MEMORY + open(FIRMWARE + "/board.ld").read())
         code, text = configure(folder + cpu[4:], tree, "-DCMAKE_TOOLCHAIN_FILE=" + folder + cpu[4:] + "/arm.cmake", "-Dingot_DIR=" + config)
         code, text = call("cmake", "--build", folder + cpu[4:] + "/build") if code == 0 else (code, text)
         if expect("the board: builds by a toolchain file, %s" % (cpu or "generic"), code == 0, text):

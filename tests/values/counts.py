@@ -117,7 +117,7 @@ with tempfile.TemporaryDirectory(prefix="test-counts.") as folder:
     expect("another number of them", code == 1 and "DIFFERENT kept" in out, out + message)
 
     # a library: the most, and what says how many
-    code, out, message = run("build", "chosen.onnxtxt", "-o", "lib", "--no-compile", "--cpu", "generic")
+    code, out, message = run("build", "chosen.onnxtxt", "-o", "lib", "--no-compile", "--weights", "c", "--cpu", "generic")
     header, manifest = open("lib/chosen.h").read(), json.load(open("lib/chosen.json"))
     expect("header", code == 0 and "/* [2,12] at most, dense in what places_dims says, places */" in header and "*places_dims;" in header, header)
     expect("manifest", {o["name"]: o.get("sizes") for o in manifest["outputs"]}["kept"] == "kept_dims", str(manifest["outputs"]))

@@ -114,7 +114,7 @@ with tempfile.TemporaryDirectory(prefix="test-ranges.") as folder:
         told("fewer than the least by " + target, 6, "N is not in [3, 16], for which the model is compiled", "run", "attention.onnxtxt", "--input", "x=x.npy", "--dim", "N=3..16", "--target", target)
 
     # a library: how many is a member, the most a macro, and no memory is read but what is there
-    code, out, message = run("build", "attention.onnxtxt", "--dim", "N=1..16", "-o", "lib", "--no-compile", "--cpu", "generic")
+    code, out, message = run("build", "attention.onnxtxt", "--dim", "N=1..16", "-o", "lib", "--no-compile", "--weights", "c", "--cpu", "generic")
     header, manifest = open("lib/attention.h").read() if code == 0 else "", json.load(open("lib/attention.json"))
     expect("header", all(part in header for part in ("#define ATTENTION_N_MOST 16\n", "const long long *N;", "/* [1,16,8] at most, dense in what N says, x */",
            "/* [1,16,8] at most, dense in what y_dims says, y */", "N is not in [1, 16]")), header + message)
