@@ -3,6 +3,7 @@
  * what runs slowly: of each map the first FEW elements alone; a line that begins with "all" is of more. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { COUNT = 65539, FEW = 9001, ROW = 100 };
 static float a[COUNT + 64], b[COUNT + 64], c[COUNT + 64], out[COUNT + 64];
@@ -304,6 +305,45 @@ static void longs(void)
 			}
 }
 
+/* What lies narrow in memory at strides, against plain loops: before it and behind it nothing may be read. */
+#define NARROW(gather, type) \
+	static void check_##gather(unsigned char *first, unsigned char *end) \
+	{ \
+		int got[64], want[64]; \
+		for (long stride = 1; stride <= 7; stride++) \
+			for (int last = 0; last < 2; last++) { \
+				const type *p = \
+				        last ? (type *)(void *)end - (LANES - 1) * stride - 1 : (type *)(void *)first; \
+				for (long i = 0; i < LANES; i++) \
+					want[i] = p[i * stride]; \
+				ivec_store(got, gather(p, stride)); \
+				expect(#gather, (const float *)(const void *)got, (const float *)(const void *)want, \
+				        LANES); \
+			} \
+	}
+NARROW(ivec_gather_i8, signed char)
+NARROW(ivec_gather_u8, unsigned char)
+NARROW(ivec_gather_i16, short)
+NARROW(ivec_gather_u16, unsigned short)
+
+static void narrow(void)
+{
+	enum { PAGE = 65536 };
+	unsigned char *at = (unsigned char *)mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED || mprotect(at + PAGE, PAGE, PROT_READ | PROT_WRITE)) {
+		printf("no memory\n");
+		bad = 1;
+		return;
+	}
+	for (long i = 0; i < PAGE; i++)
+		at[PAGE + i] = (unsigned char)next();
+	check_ivec_gather_i8(at + PAGE, at + 2 * PAGE);
+	check_ivec_gather_u8(at + PAGE, at + 2 * PAGE);
+	check_ivec_gather_i16(at + PAGE, at + 2 * PAGE);
+	check_ivec_gather_u16(at + PAGE, at + 2 * PAGE);
+	munmap(at, 3 * PAGE);
+}
+
 static void halves(void)
 {
 	unsigned short codes[64 + LANES], back[64 + LANES];
@@ -396,6 +436,7 @@ int main(int argc, char **argv)
 #if LANES > 1
 	places();
 	longs();
+	narrow();
 	halves();
 #endif
 	int there[LANES], first[LANES] = { 7 };

@@ -15,7 +15,7 @@ import words
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from here import flags, v3, v4                                # noqa: E402
 
-STRICT = ["-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-pedantic", "-Werror"]
+STRICT = ["-D_DEFAULT_SOURCE", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-pedantic", "-Werror"]
 
 
 def builds(quick):

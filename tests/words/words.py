@@ -40,7 +40,7 @@ def environment():
 def prelude(text, target, env=None):
     """The prelude of `target` with the words that `text` uses."""
     template = (env or environment()).get_template(target.prelude)
-    found = set(re.findall(r"[A-Za-z_]\w*", text))
+    found = set(re.findall(r"[A-Za-z_]\w*", text)) | {"ivec_*"}
     while True:
         out = template.render(uses=found.__contains__, target=target)
         more = found | set(re.findall(r"[A-Za-z_]\w*", out))
