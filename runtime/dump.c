@@ -77,26 +77,29 @@ static void streams_print(struct sink *sink, const struct device *device)
 	}
 }
 
+static uint64_t unfinished_events(const struct device *device)
+{
+	uint64_t unfinished = 0;
+	for (uint32_t i = 0; i < device->stream_count; i++)
+		for (const struct ingot_command *command = device->streams[i] ? device->streams[i]->head : NULL;
+		        command; command = command->next)
+			unfinished += command->events;
+	return unfinished;
+}
+
 size_t ingot_device_json(struct ingot_device handle, char *text, size_t room)
 {
 	struct device *device = ENTER(device, handle);
 	struct sink sink = { text, room, 0 };
-	uint64_t unfinished = 0;
 	if (!device)
 		return 0;
-	struct ingot_runtime *runtime = handle.runtime;
-	for (uint32_t i = 0; i < runtime->handle_count; i++) {
-		const struct event *event = (const struct event *)runtime->handles[i].object;
-		if (event && event->object.kind == KIND_EVENT && event->device == device && event->command
-		        && !command_over(event->command))
-			unfinished++;
-	}
 	sink_printf(&sink, "{\"properties\":");
 	properties_print(&sink, &device->properties);
 	sink_printf(&sink,
 	        ",\"used\":%" PRIu64 ",\"events\":{\"total\":%" PRIu64 ",\"unreleased\":%" PRIu64
 	        ",\"unfinished\":%" PRIu64 "},\"streams\":[",
-	        device->backend->used[device->properties.ordinal], device->events_made, device->events, unfinished);
+	        device->backend->used[device->properties.ordinal], device->events_made, device->events,
+	        unfinished_events(device));
 	streams_print(&sink, device);
 	sink_printf(&sink, "],\"pools\":[");
 	for (uint32_t i = 0; i < device->pool_count; i++)
@@ -105,7 +108,7 @@ size_t ingot_device_json(struct ingot_device handle, char *text, size_t room)
 		        device->pools[i].slab->adopted ? "true" : "false");
 	sink_printf(&sink, "],\"candidates\":%u,\"shared\":%u,\"constants\":%u,\"locations\":%u}",
 	        device->candidates.count, device->shared.count, device->constant_count, device->location_count);
-	leave(runtime);
+	leave(handle.runtime);
 	return sink_end(&sink);
 }
 
@@ -259,30 +262,34 @@ size_t ingot_routine_json(struct ingot_routine handle, char *text, size_t room)
 
 /* ---- trace ---- */
 
+/* The old one is freed without the lock, as that takes long. */
+static void trace_replace(struct ingot_runtime *runtime, struct trace_entry *trace, uint32_t capacity)
+{
+	enter(runtime);
+	struct trace_entry *old = runtime->trace;
+	runtime->trace = trace;
+	runtime->trace_room = capacity;
+	runtime->trace_count = 0;
+	leave(runtime);
+	memory_free(runtime, old);
+}
+
 enum ingot_status ingot_trace_begin(struct ingot_runtime *runtime, uint32_t capacity)
 {
 	NEED(runtime && capacity);
 	NEED_LIVING(runtime);
-	enter(runtime);
 	struct trace_entry *trace = memory_new(runtime, capacity, sizeof *trace);
-	if (trace) {
-		memory_free(runtime, runtime->trace);
-		runtime->trace = trace;
-		runtime->trace_room = capacity;
-		runtime->trace_count = 0;
-	}
-	leave(runtime);
-	return trace ? INGOT_OK : say(INGOT_MEMORY, "no memory for a trace of %u commands", capacity);
+	if (!trace)
+		return say(INGOT_MEMORY, "no memory for a trace of %u commands", capacity);
+	trace_replace(runtime, trace, capacity);
+	return INGOT_OK;
 }
 
 void ingot_trace_end(struct ingot_runtime *runtime)
 {
 	if (!runtime_lives(runtime))
 		return;
-	enter(runtime);
-	memory_free(runtime, runtime->trace);
-	runtime->trace = NULL;
-	leave(runtime);
+	trace_replace(runtime, NULL, 0);
 }
 
 /* Some of those from *next on, which it moves, up to those that were there when it was asked first: the lock is not

@@ -29,8 +29,10 @@ void event_bind(struct event *event, struct ingot_command *command, struct ingot
 	if (!event)
 		return;
 	event->command = command;
-	if (command)
+	if (command) {
 		command_keep(command);
+		command->events++;
+	}
 	*handle = HANDLE(ingot_event, event);
 }
 
@@ -44,6 +46,8 @@ void event_release(struct object *object)
 {
 	struct event *event = (struct event *)object;
 	struct ingot_runtime *runtime = object->runtime;
+	if (event->command)
+		event->command->events--;
 	command_drop(event->command);
 	failure_drop(runtime, event->failure);
 	if (event->device) {

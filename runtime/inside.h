@@ -146,6 +146,7 @@ struct ingot_command {
 	struct edge *edges, *successors;
 	struct held *befores; /* of the places it writes: what they held before it */
 	uint32_t edge_count, slab_count, before_count;
+	uint32_t events; /* that are its end, not closed yet */
 	struct slab **slabs;
 	struct object *keeps;            /* lives until it is done */
 	struct ingot_command *promise;   /* done with this one */
@@ -357,6 +358,13 @@ struct node {
 	char *code_name, *note;
 	struct prepared *before[2]; /* what the caller has the host wait for: reading, writing */
 	bool preparing;             /* a thread is at them, without the lock */
+	struct node *next_dead;
+};
+
+/* What is given back when the lock is given up, as that takes long. */
+struct dead {
+	struct slab *slabs;
+	struct node *nodes; /* whose host arrays they are */
 };
 
 struct library {
@@ -431,11 +439,11 @@ struct spares {
 struct ingot_runtime {
 	/* Written by each submit and each end, so close together: a cache line that another core wrote last costs more
 	 * than the work. */
-	_Atomic uint32_t lock;          /* a futex */
-	uint32_t waiting;               /* for a change */
-	struct stream *to_wake;         /* their backends are woken when the lock is given up, not under it */
-	struct slab *dead;              /* given back to their backends then, too */
-	uint32_t freeing;               /* threads that do so just now: no backend is closed meanwhile */
+	_Atomic uint32_t lock;  /* a futex */
+	uint32_t waiting;       /* for a change */
+	struct stream *to_wake; /* their backends are woken when the lock is given up, not under it */
+	struct dead dead;
+	uint32_t freeing;               /* threads that give such back just now: no backend is closed meanwhile */
 	struct spares commands, events; /* blocks of those that are gone */
 	_Atomic uint32_t change;        /* a futex: something finished or was signalled */
 	uint32_t in_place_queued;       /* commands on streams that run in place */
@@ -651,7 +659,7 @@ void content_drop(struct ingot_runtime *, struct content *);
 /* Gives the lock up, but for `locked`. */
 struct slab *slab_new(struct device *, uint64_t bytes, uint32_t align, enum ingot_slab_mode, enum ingot_status *);
 struct slab *slab_new_locked(struct device *, uint64_t bytes, uint32_t align, enum ingot_status *);
-void slabs_free(struct ingot_runtime *, struct slab *); /* dead ones, without the lock */
+void dead_free(struct ingot_runtime *, struct dead); /* without the lock */
 struct slab *slab_adopt(struct device *, void *, uint64_t bytes);
 void slab_grow(struct slab *, uint64_t bytes); /* to so many, where it is, if it can */
 void slab_keep(struct slab *);
@@ -774,6 +782,7 @@ enum ingot_dtype node_dtype(struct node *); /* freezes */
 size_t node_debug_name(const struct node *, char *, size_t);
 struct node *node_base(struct node *, uint64_t *offset); /* through views */
 void *node_host(struct node *, struct node **base);      /* its part of the base's host array, or NULL */
+void node_host_free(const struct node *);                /* of a node that is no more, without the lock */
 void node_host_settle(struct node *);                    /* until no thread copies values; may give up the lock */
 uint64_t node_newest(struct node *base);                 /* the version of its newest value, wherever it is or was */
 uint64_t host_version(struct node *base);                /* of its host array */

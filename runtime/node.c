@@ -11,18 +11,26 @@ void node_release(struct object *object)
 		memory_free(runtime, node->labels[i]);
 	memory_free(runtime, node->labels);
 	hazard_release(runtime, &node->host_hazard);
-	if (node->pinned) {
-		node->pinned->backend->table->host_unpin(node->pinned->raw, node->host);
-		object_drop(&node->pinned->object);
-	}
-	if (node->host_owned)
-		memory_free(runtime, node->host);
 	memory_free(runtime, node->code_name);
 	memory_free(runtime, node->note);
 	prepared_release(node);
 	if (node->parent)
 		object_drop(&node->parent->object);
+	if (INGOT_THREADS && node->host_owned) {
+		node->next_dead = runtime->dead.nodes;
+		runtime->dead.nodes = node;
+		return;
+	}
+	node_host_free(node);
 	memory_free(runtime, node);
+}
+
+void node_host_free(const struct node *node)
+{
+	if (INGOT_THREADS && node->pinned)
+		node->pinned->backend->table->host_unpin(node->pinned->raw, node->host);
+	if (node->host_owned)
+		memory_free(node->object.runtime, node->host);
 }
 
 static enum ingot_status options_check(const struct ingot_node_options *options)

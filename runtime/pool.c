@@ -104,26 +104,38 @@ void slab_drop(struct slab *slab)
 	struct ingot_runtime *runtime = device->object.runtime;
 	if (!slab->adopted)
 		device->backend->used[device->properties.ordinal] -= slab->bytes ? slab->bytes : 1;
-	slab->next = runtime->dead;
-	runtime->dead = slab;
+	slab->next = runtime->dead.slabs;
+	runtime->dead.slabs = slab;
 }
 
-void slabs_free(struct ingot_runtime *runtime, struct slab *dead)
+static void slab_free(const struct slab *slab)
 {
-	for (struct slab *slab = dead; slab; slab = slab->next) {
-		struct device *device = slab->device;
-		if (slab->adopted)
-			continue;
-		if (runtime->options.poison && device->properties.host_memory)
-			memset(slab->base, 0xCD, slab->bytes);
-		device->backend->table->slab_free(device->raw, slab->raw);
-	}
+	struct device *device = slab->device;
+	if (slab->adopted)
+		return;
+	if (device->object.runtime->options.poison && device->properties.host_memory)
+		memset(slab->base, 0xCD, slab->bytes);
+	device->backend->table->slab_free(device->raw, slab->raw);
+}
+
+void dead_free(struct ingot_runtime *runtime, struct dead dead)
+{
+	for (const struct slab *slab = dead.slabs; slab; slab = slab->next)
+		slab_free(slab);
+	for (const struct node *node = dead.nodes; INGOT_THREADS && node; node = node->next_dead)
+		node_host_free(node);
 	enter(runtime);
-	for (struct slab *next; dead; dead = next) {
-		struct device *device = dead->device;
-		next = dead->next;
-		memory_free(runtime, dead);
+	for (struct slab *slab; (slab = dead.slabs);) {
+		struct device *device = slab->device;
+		dead.slabs = slab->next;
+		memory_free(runtime, slab);
 		object_drop(&device->object);
+	}
+	for (struct node *node; INGOT_THREADS && (node = dead.nodes);) {
+		dead.nodes = node->next_dead;
+		if (node->pinned)
+			object_drop(&node->pinned->object);
+		memory_free(runtime, node);
 	}
 	if (INGOT_THREADS && !--runtime->freeing)
 		changed(runtime);

@@ -144,18 +144,19 @@ void changed(struct ingot_runtime *runtime)
 void leave(struct ingot_runtime *runtime)
 {
 	struct stream *list = runtime->to_wake, *next;
-	struct slab *dead = runtime->dead;
+	struct dead dead = runtime->dead;
+	bool frees = dead.slabs || (INGOT_THREADS && dead.nodes);
 	runtime->to_wake = NULL;
-	runtime->dead = NULL;
-	runtime->freeing += INGOT_THREADS && dead;
+	runtime->dead = (struct dead){ NULL, NULL };
+	runtime->freeing += INGOT_THREADS && frees;
 	for (struct stream *stream = list; stream; stream = stream->next_to_wake) {
 		stream->to_wake = false;
 		atomic_fetch_add(&stream->wakers, 1);
 	}
 	if (!INGOT_THREADS || !list) {
 		unlock(runtime);
-		if (dead)
-			slabs_free(runtime, dead);
+		if (frees)
+			dead_free(runtime, dead);
 		return;
 	}
 	struct stream *few[8];
@@ -174,8 +175,8 @@ void leave(struct ingot_runtime *runtime)
 		few[i]->device->backend->table->wake(few[i]->raw);
 		atomic_fetch_sub(&few[i]->wakers, 1);
 	}
-	if (dead)
-		slabs_free(runtime, dead);
+	if (frees)
+		dead_free(runtime, dead);
 }
 
 enum ingot_status handle_new(struct ingot_runtime *runtime, struct object *object, enum kind kind)

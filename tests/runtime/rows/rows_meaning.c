@@ -284,6 +284,60 @@ static void part_behind_values(struct trial *t)
 	free(got);
 }
 
+/* ---- memory that goes back ---- */
+
+static struct {
+	struct trial *t;
+	void (*release)(void *user, void *memory);
+	const void *array;
+	_Atomic bool went, answered;
+	pthread_t asker;
+} releasing;
+
+static void *ask(void *unused)
+{
+	(void)unused;
+	ingot_stream_queued(releasing.t->stream);
+	atomic_store(&releasing.answered, true);
+	return NULL;
+}
+
+/* While it gives back the array, which may take long, another thread is answered. */
+static void release_watched(void *user, void *memory)
+{
+	if (memory && memory == releasing.array) {
+		CHECK(!pthread_create(&releasing.asker, NULL, ask, NULL));
+		for (int i = 0; i < 20000 && !atomic_load(&releasing.answered); i++)
+			usleep(100);
+		atomic_store(&releasing.went, true);
+	}
+	releasing.release(user, memory);
+}
+
+/* A node's array on the host is given back without the lock: of ten million values that takes milliseconds. */
+static void arrays_go_unlocked(struct trial *t)
+{
+	void *array;
+	uint64_t bytes;
+	releasing.t = t;
+	releasing.release = t->options.release;
+	releasing.array = NULL;
+	atomic_store(&releasing.went, false);
+	atomic_store(&releasing.answered, false);
+	t->options.release = release_watched;
+	trial_reopen(t);
+	struct ingot_node node = node_f32(t, "x", 4096);
+	OK(ingot_node_host_create(node));
+	OK(ingot_node_host(node, &array, &bytes));
+	releasing.array = array;
+	OK(ingot_node_close(node));
+	releasing.array = NULL;
+	CHECK(atomic_load(&releasing.went));
+	bool answered = atomic_load(&releasing.answered);
+	CHECK(!pthread_join(releasing.asker, NULL));
+	CHECK(answered);
+}
+
 const struct row rows_meaning[] = {
 	{ "H12", "ingot_kernel_launch", "launch_then_read", launch_then_read, NULL, "sync multicore lazy mock" },
 	{ "E5", "ingot_writer_streams", "running_is_not_done", running_is_not_done, NULL, NULL },
@@ -293,5 +347,6 @@ const struct row rows_meaning[] = {
 	{ "H14", "ingot_device_close", "closed_behind_placing", closed_behind_placing, NULL, NULL },
 	{ "B12", "ingot_context_adopt", "adopted_behind_placing", adopted_behind_placing, NULL, "sync multicore" },
 	{ "D10", "ingot_task_submit", "part_behind_values", part_behind_values, NULL, "sync multicore mock" },
+	{ "F29", "ingot_node_close", "arrays_go_unlocked", arrays_go_unlocked, NULL, NULL },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };
