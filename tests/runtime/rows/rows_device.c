@@ -268,26 +268,28 @@ static void a9(struct trial *t)
 static void a10(struct trial *t)
 {
 	char text[8192];
-	struct ingot_event event;
+	struct ingot_event event, closed;
 	struct gate gate = { 0 };
 	CHECK(ingot_device_json(t->device, text, sizeof text) < sizeof text);
 	json_parses(text);
 	CHECK(json_number(text, "total") == 0 && json_number(text, "unreleased") == 0
 	        && json_number(text, "unfinished") == 0);
 	gate_hold(t, &gate, t->stream);
+	OK(ingot_event_record(t->stream, &closed));
 	OK(ingot_event_record(t->stream, &event));
+	OK(ingot_event_close(closed));
 	ingot_device_json(t->device, text, sizeof text);
 	json_parses(text);
-	CHECK(json_number(text, "total") == 1 && json_number(text, "unreleased") == 1);
+	CHECK(json_number(text, "total") == 2 && json_number(text, "unreleased") == 1);
 	CHECK(json_number(text, "unfinished") == (t->in_place ? 0 : 1));
-	CHECK(json_number(text, "queued") == (t->in_place ? 0 : 2));
+	CHECK(json_number(text, "queued") == (t->in_place ? 0 : 3));
 	gate_open(&gate);
 	OK(ingot_event_sync(event));
 	ingot_device_json(t->device, text, sizeof text);
 	CHECK(json_number(text, "unfinished") == 0 && json_number(text, "unreleased") == 1);
 	OK(ingot_event_close(event));
 	ingot_device_json(t->device, text, sizeof text);
-	CHECK(json_number(text, "unreleased") == 0 && json_number(text, "total") == 1);
+	CHECK(json_number(text, "unreleased") == 0 && json_number(text, "total") == 2);
 	/* Live streams, what failed on them, their merge buffers; pools, the caller's among them; what is shared. */
 	struct ingot_stream gone = other_stream(t), other = other_stream(t);
 	struct ingot_context beside;
