@@ -391,6 +391,7 @@ static void run(struct cli *cli)
 	if (count > 1)
 		name = arena_copy(build->arena, name, strlen(name) - strlen("_0"));
 	const char *directory = cli->output ? cli->output : arena_printf(build->arena, "out/%s", name);
+	struct package_order *orders = arena_new_array(build->arena, struct package_order, (size_t)count);
 	for (int m = 0; m < count; m++) {
 		struct making *making = &makings[m];
 		making->directory =
@@ -400,8 +401,9 @@ static void run(struct cli *cli)
 			        making->package.image_count, NULL);
 		if (!cli->no_compile)
 			making->package.cc = cc_for_target(build, cli->options.target, cli->cc);
-		package_write(&making->emit, &making->package, making->directory);
+		orders[m] = (struct package_order){ &making->emit, &making->package, making->directory };
 	}
+	packages_write(orders, count);
 	if (count > 1)
 		write_parts(build, makings, count, name, directory);
 	json_t *list = json_array();

@@ -246,7 +246,13 @@ struct package {
 bool package_images(
         struct emit *, const struct package *, const struct nvrtc *, struct image *, int count, refused_tiles *);
 
-/* Writes the folder; all files or none. */
+struct package_order {
+	struct emit *emit;
+	const struct package *package;
+	const char *directory;
+};
+/* Writes the folders; all files of all of them or none. */
+void packages_write(const struct package_order *, int count);
 void package_write(struct emit *, const struct package *, const char *directory);
 
 #endif

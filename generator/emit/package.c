@@ -801,35 +801,53 @@ void package_begin(struct writing *w)
 		w->package->sizes->state = w->state_bytes;
 }
 
-void package_write(struct emit *emit, const struct package *package, const char *directory)
+static void package_files(struct writing *w)
 {
 	static const struct {
 		const char *family;
 		void (*add)(struct writing *);
 	} writers[] = { { "c", package_c }, { "cuda", package_cuda } };
-	struct writing w = { .emit = emit, .package = package, .directory = directory };
-	package_begin(&w);
-	jmp_buf *out = emit->build->out, mine;
-	emit->build->out = &mine;
+	package_begin(w);
+	w->files = file_set_new(w->emit->build, w->directory);
+	package_read_old(w);
+	for (int p = 0; p < w->package->part_count; p++)
+		for (size_t i = 0; i < w->package->parts[p].dump_count; i++) {
+			const struct dump *dump = w->package->parts[p].dumps + i;
+			file_set_add(w->files,
+			        arena_printf(w->emit->arena, "%s.%s.txt", w->package->parts[p].name, dump->stage),
+			        dump->text, strlen(dump->text));
+		}
+	for (size_t i = 0; i < COUNT(writers); i++)
+		if (!strcmp(writers[i].family, w->emit->target->family))
+			writers[i].add(w);
+}
+
+void packages_write(const struct package_order *orders, int count)
+{
+	struct build *build = orders->emit->build;
+	struct writing *all = arena_new_array(build->arena, struct writing, (size_t)count);
+	jmp_buf *out = build->out, mine;
+	build->out = &mine;
 	if (setjmp(mine) == 0) {
-		w.files = file_set_new(emit->build, directory);
-		package_read_old(&w);
-		for (int p = 0; p < package->part_count; p++)
-			for (size_t i = 0; i < package->parts[p].dump_count; i++) {
-				const struct dump *dump = package->parts[p].dumps + i;
-				file_set_add(w.files,
-				        arena_printf(emit->arena, "%s.%s.txt", package->parts[p].name, dump->stage),
-				        dump->text, strlen(dump->text));
-			}
-		for (size_t i = 0; i < COUNT(writers); i++)
-			if (!strcmp(writers[i].family, emit->target->family))
-				writers[i].add(&w);
-		file_set_commit(w.files);
-		package_remove_old(&w);
+		for (int i = 0; i < count; i++) {
+			all[i] = (struct writing){
+				.emit = orders[i].emit, .package = orders[i].package, .directory = orders[i].directory
+			};
+			package_files(&all[i]);
+		}
+		for (int i = 0; i < count; i++) {
+			file_set_commit(all[i].files);
+			package_remove_old(&all[i]);
+		}
 	}
-	emit->build->out = out;
-	if (w.files)
-		file_set_drop(w.files);
-	if (emit->build->code)
+	build->out = out;
+	for (int i = count; i-- > 0;)
+		file_set_drop(all[i].files);
+	if (build->code)
 		longjmp(*out, 1);
+}
+
+void package_write(struct emit *emit, const struct package *package, const char *directory)
+{
+	packages_write(&(struct package_order){ emit, package, directory }, 1);
 }

@@ -129,6 +129,17 @@ def refuse(work):
         done = subprocess.run([INGOT, "build", digits, "--cut", cuts, "-o", work + "/nothing"], capture_output=True, text=True)
         if done.returncode != 2 or words not in done.stderr or done.stderr.count("\n") != 1 or os.path.exists(work + "/nothing"):
             sys.exit("--cut %s: exit %d: %s" % (cuts, done.returncode, done.stderr))
+    # A compiler that fails at the second part leaves nothing of the first.
+    cc = work + "/cc"
+    with open(cc, "w", encoding="utf-8") as file:
+        file.write('#!/bin/sh\ncase "$*" in *digits_1*) echo no >&2; exit 1 ;; esac\nexec cc "$@"\n')
+    os.chmod(cc, 0o755)
+    done = subprocess.run([INGOT, "build", digits, "--cut", "hidden_on", "--cc", cc, "-o", work + "/nothing"], capture_output=True, text=True)
+    if done.returncode == 0 or "no" not in done.stderr or os.path.exists(work + "/nothing"):
+        sys.exit("--cut with a compiler that fails: exit %d: %s" % (done.returncode, done.stderr))
+    done = subprocess.run([INGOT, "build", digits, "--cut", "hidden_on", "--target", "cuda", "--no-compile", "-o", work + "/gpu"], capture_output=True, text=True)
+    if done.returncode or not all(os.path.exists(f"{work}/gpu/digits_{part}/digits_{part}.cu") for part in (0, 1)):
+        sys.exit("--cut with --target cuda: exit %d: %s" % (done.returncode, done.stderr))
 
 
 def main():
