@@ -453,7 +453,8 @@ const struct option_row option_rows[] = {
 	        "the processor, and what is known of it: l1=, l2=, l3=32k (a core's caches), pipes=2 (vectors of "
 	        "multiply-adds a cycle), vnni" },
 	{ "dim", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_dim, 0, NULL, NULL,
-	        "binds a symbolic dimension; may be given again.  Of a range, N=1..32, each call says how many there "
+	        "binds a symbolic dimension, by its name or as INPUT:AXIS; may be given again.  Of a range, N=1..32, "
+	        "each call says how many there "
 	        "are, by one more input; of a dimension that outputs alone have, the run does.  Of an int64 without "
 	        "dims, its value, so how many rounds a Loop has" },
 	{ "elements", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_elements, 0, NULL, NULL,

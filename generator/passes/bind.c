@@ -29,6 +29,23 @@ const char *name_of_dim(struct build *build, const struct tensor *input, int axi
 	return symbol ? symbol : name_is(build->names, arena_printf(build->arena, "%s:%d", input->name, axis));
 }
 
+/* INPUT:AXIS names a dim with a symbol, too, as long as no dim is called so: exporters write symbols that nobody types. */
+static const char *symbol_at(struct graph *graph, const char *name)
+{
+	const char *colon = strrchr(name, ':'), *symbol = name;
+	for (size_t i = 0; colon && i < graph->inputs.count; i++) {
+		const struct tensor *input = graph->inputs.at[i];
+		for (int axis = 0; axis < input->rank; axis++) {
+			const char *place = arena_printf(graph->build->arena, "%s:%d", input->name, axis);
+			if (input->dims[axis].symbol && !strcmp(input->dims[axis].symbol, name))
+				return name;
+			if (input->dims[axis].symbol && !strcmp(place, name))
+				symbol = input->dims[axis].symbol;
+		}
+	}
+	return symbol;
+}
+
 static void set_symbol(struct graph *graph, const char *symbol, int64_t extent, struct tensor *count)
 {
 	for (size_t i = 0; i < graph->tensors.count; i++)
@@ -134,6 +151,7 @@ static bool node_has_dim(struct graph *graph, const char *name)
 
 bool graph_has_dim(struct graph *graph, const char *name)
 {
+	name = symbol_at(graph, name);
 	for (size_t i = 0; i < graph->inputs.count; i++)
 		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
 			if (!strcmp(name_of_dim(graph->build, graph->inputs.at[i], axis), name))
@@ -223,19 +241,21 @@ void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 {
 	struct build *build = graph->build;
 	for (int b = 0; b < count; b++) {
-		const char *name = name_is(build->names, bindings[b].name);
+		struct binding binding = bindings[b];
+		const char *name = binding.name = name_is(build->names, symbol_at(graph, bindings[b].name));
 		bool found = false;
 		struct tensor *size = NULL;
 		for (int k = 0; k < b; k++)
-			if (name_is(build->names, bindings[k].name) == name && bindings[k].extent != bindings[b].extent)
+			if (name_is(build->names, symbol_at(graph, bindings[k].name)) == name
+			        && bindings[k].extent != binding.extent)
 				fail(build, EXIT_USAGE, NULL, "--dim %s is given twice, with %lld and %lld", name,
-				        (long long)bindings[k].extent, (long long)bindings[b].extent);
+				        (long long)bindings[k].extent, (long long)binding.extent);
 		for (size_t i = 0; i < graph->inputs.count; i++)
 			for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
 				if (name_of_dim(build, graph->inputs.at[i], axis) == name) {
-					if (bindings[b].ranged && !size)
-						size = size_input(graph, &bindings[b]);
-					bind_dim(graph, graph->inputs.at[i], axis, bindings[b].extent, size);
+					if (binding.ranged && !size)
+						size = size_input(graph, &binding);
+					bind_dim(graph, graph->inputs.at[i], axis, binding.extent, size);
 					found = true;
 				}
 		struct choices choices = choices_for(build, name);
@@ -243,26 +263,25 @@ void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 		struct tensor *number = found || symbol ? NULL : number_of_caller(graph, name);
 		graph_dims(graph, &choices);
 		bool made = !found && !symbol && !number && node_has_dim(graph, name);
-		if ((symbol || made) && bindings[b].ranged) {
+		if ((symbol || made) && binding.ranged) {
 			symbol = made ? name : symbol;
 			if (!graph_asked(graph, symbol))
 				push(build->arena, &graph->asked,
-				        (struct asked){ symbol, bindings[b].least, bindings[b].extent, NULL, 0 });
+				        (struct asked){ symbol, binding.least, binding.extent, NULL, 0 });
 			fit_outputs(graph, symbol);
 		} else if (symbol)
-			set_symbol(graph, symbol, bindings[b].extent, NULL);
-		else if (number && bindings[b].ranged)
-			push(build->arena, &graph->said,
-			        (struct bounded){ number, bindings[b].least, bindings[b].extent });
+			set_symbol(graph, symbol, binding.extent, NULL);
+		else if (number && binding.ranged)
+			push(build->arena, &graph->said, (struct bounded){ number, binding.least, binding.extent });
 		else if (number)
 			fail(build, EXIT_USAGE, graph->file,
 			        "--dim %.100s: an input's value has a range, as in --dim %.100s=1..32; --value "
 			        "%.100s=%lld says that it always comes so",
-			        name, name, name, (long long)bindings[b].extent);
+			        name, name, name, (long long)binding.extent);
 		else if (made)
 			fail(build, EXIT_USAGE, graph->file,
 			        "--dim %.100s: what a node makes has a range, as in --dim %.100s=0..%lld", name, name,
-			        (long long)bindings[b].extent);
+			        (long long)binding.extent);
 		else if (!found)
 			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: no input has a dim of that name%s", name,
 			        choices_text(&choices));

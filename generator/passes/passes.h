@@ -4,7 +4,7 @@
 #include "graph/graph.h"
 
 /* ---- bind.c: symbolic dims of the inputs get extents; a symbol gets it wherever it stands ---- */
-/* The name is a symbol, or INPUT:AXIS for a dim without one.  The symbol stays beside the extent. */
+/* The name is a symbol, or INPUT:AXIS.  The symbol stays beside the extent. */
 struct binding {
 	const char *name;
 	int64_t extent, least; /* of a range: the most and the least */

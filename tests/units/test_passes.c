@@ -119,6 +119,15 @@ static void dims_are_bound(void **state)
 	pass_bound(graph);
 	expect(&build, graph,
 	        HEADER "g (float[4,5,3] x, float[4,6] z) => (float[4,M] y)\n{\n\ta = Relu (x)\n\ty = Foo (a, z)\n}\n");
+	/* By the places of N and "a b": the symbols are bound, wherever they stand. */
+	graph = read(&build, dynamic);
+	pass_bind(graph,
+	        (const struct binding[]){ binding_parse(&build, "z:0=4"), binding_parse(&build, "x:1=5"),
+	                binding_parse(&build, "z:1=6") },
+	        3);
+	pass_bound(graph);
+	expect(&build, graph,
+	        HEADER "g (float[4,5,3] x, float[4,6] z) => (float[4,M] y)\n{\n\ta = Relu (x)\n\ty = Foo (a, z)\n}\n");
 	graph = read(&build, dynamic);
 	pass_bind_input(graph, graph->inputs.at[0], 3, (const int64_t[]){ 1, 2, 3 });
 	pass_bind_input(graph, graph->inputs.at[1], 2, (const int64_t[]){ 1, 7 });
@@ -159,6 +168,7 @@ static void wrong_dims_are_refused(void **state)
 	refused((const char *const[3]){ "K=1" }, NULL,
 	        "test: --dim K: no input has a dim of that name; known are: N, a b, z:1, M");
 	refused((const char *const[3]){ "N=1", "N=2" }, NULL, "--dim N is given twice, with 1 and 2");
+	refused((const char *const[3]){ "N=1", "x:0=2" }, NULL, "--dim N is given twice, with 1 and 2");
 	refused((const char *const[3]){ "N" }, NULL, "--dim N: must be NAME=VALUE, as in --dim N=1");
 	refused((const char *const[3]){ "N=-1" }, NULL, "--dim N=-1: must be NAME=VALUE, as in --dim N=1");
 	refused((const char *const[3]){ "N=1x" }, NULL, "--dim N=1x: the value must be one number of at most 64 bits");

@@ -74,7 +74,7 @@ enum ingot_model_status ingot_open(struct ingot_model **model, const char *path)
 enum ingot_model_status ingot_open_memory(
         struct ingot_model **model, const void *bytes, size_t count, const char *name);
 
-/* Binds a symbolic dim, or one without a name as INPUT:AXIS.  Before ingot_compile; INGOT_MODEL_USAGE where no input
+/* Binds a dim by its symbol, or as INPUT:AXIS.  Before ingot_compile; INGOT_MODEL_USAGE where no input
  * has such a dim. */
 enum ingot_model_status ingot_set_dim(struct ingot_model *, const char *name, int64_t extent);
 
