@@ -3,6 +3,7 @@
 #include "emit/emit.h"
 #include "backends/backends.h"
 #include "ingot/plan.h"
+#include "tables/board.h"
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -117,6 +118,43 @@ static void check_bare(const struct cli *cli, bool cuda, bool managed)
 		fail(build, EXIT_USAGE, NULL, "--libc none goes without --target cuda, --profile managed and --log");
 	if (cli->sections.count && (cuda || (cli->weights && !strcmp(cli->weights, "beside"))))
 		fail(build, EXIT_USAGE, NULL, "--section weights: they are not linked in");
+}
+
+/* --package and --board, before anything is compiled. */
+static void check_project(const struct cli *cli, bool cuda, bool managed)
+{
+	struct build *build = cli->build;
+	if ((cli->project || cli->board) && (cuda || managed || !cli->options.target->freestanding))
+		fail(build, EXIT_USAGE, NULL,
+		        "--%s is for libraries of microcontrollers: name one by --cpu, as cortex-m4, or by --board",
+		        cli->project ? "package" : "board");
+	if (!cli->project)
+		return;
+	if (cli->argument_count > 1 || cli->options.cuts.count || (cli->weights && !strcmp(cli->weights, "beside")))
+		fail(build, EXIT_USAGE, NULL, "--package goes with one model, without --cut and --weights beside");
+	if (cli->board || !project_needs_board(cli->project))
+		return;
+	const char *boards = "";
+	for (int i = 0; board_at(i); i++)
+		if (!strcmp(board_at(i)->cpu, cli->options.target->name))
+			boards = arena_printf(build->arena, "%s%s%s", boards, *boards ? ", " : "", board_at(i)->name);
+	fail(build, EXIT_USAGE, NULL, "--package %s needs --board, of %s: %s", cli->project, cli->options.target->name,
+	        boards);
+}
+
+/* What is known before a compiler: code and stack come on top. */
+static void check_memories(const struct cli *cli, const struct part *part)
+{
+	const struct lowered *lowered = part->lowered;
+	int64_t ram = lowered->workspace_bytes + cli_border_bytes(lowered, true) + cli_border_bytes(lowered, false);
+	const struct board *board = cli->board;
+	if (board && lowered->weights_bytes > board->flash.bytes)
+		fail(cli->build, EXIT_LIMIT, part->model, "weights of %" PRId64 " bytes; the flash of %s has %" PRId64,
+		        lowered->weights_bytes, board->name, board->flash.bytes);
+	if (board && ram > board->ram.bytes)
+		fail(cli->build, EXIT_LIMIT, part->model,
+		        "workspace, inputs and outputs take %" PRId64 " bytes; the RAM of %s has %" PRId64, ram,
+		        board->name, board->ram.bytes);
 }
 
 /* In the bare profile pointers of the caller say what is one of inputs and outputs. */
@@ -326,6 +364,7 @@ static void check_run(struct cli *cli, bool cuda, bool managed)
 		fail(build, EXIT_USAGE, NULL, "--schedule, --no-hosted and --merge are for --profile managed");
 	check_library(cli, cuda, managed);
 	check_bare(cli, cuda, managed);
+	check_project(cli, cuda, managed);
 	if (cli->options.cuts.count)
 		check_cut(cli);
 }
@@ -352,6 +391,8 @@ static void lower_all(struct cli *cli, struct making *making, bool cuda)
 		.no_libc = needs_no_libc(cli),
 		.stepwise = cli->stepwise,
 		.weights_c = cli->weights ? !strcmp(cli->weights, "c") : cli->options.target->freestanding && !managed,
+		.project = cli->project,
+		.board = cli->board,
 		.weights_section = cli->sections.count ? cli->sections.at[0].path : NULL,
 		.exported = cli->shared,
 		.no_hosted = cli->no_hosted,
@@ -369,6 +410,8 @@ static void lower_all(struct cli *cli, struct making *making, bool cuda)
 	package->part_count = cpus ? (int)cli->cpus.count : cli->argument_count;
 	package->parts = cpus ? cpus_lower(build, &cli->options, cli->arguments[0], cli->cpus.at, package->part_count)
 	                      : batch_lower(build, &cli->options, cli->arguments, cli->argument_count);
+	if (cli->board)
+		check_memories(cli, package->parts);
 	package->name = making->emit.name = cli->argument_count > 1 ? cli->options.name
 	        : cpus                                              ? package->parts->routine
 	                                                            : package->parts->name;

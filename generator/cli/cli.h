@@ -55,7 +55,8 @@ struct cli {
 	const struct command *command;
 	struct options options;
 	const char *target, *cpu, *output, *cc, *cflags, *stage, *kernel, *math, *profile, *schedule;
-	const char *weights, *nvrtc, *compare, *libc;
+	const char *weights, *nvrtc, *compare, *libc, *project;
+	const struct board *board;
 	int64_t flash, ram;     /* of size: limits; 0: none */
 	int rounds;             /* of bench; 0: BENCH_ROUNDS */
 	bool calls_only;        /* of bench: no kernel is timed apart */
@@ -108,6 +109,9 @@ void cli_weigh_denormals(struct model *);
 
 /* What a command tells programs; takes it over. */
 void cli_print_json(json_t *, FILE *);
+
+/* size.c: what inputs, or outputs, take that do not lie in the workspace. */
+int64_t cli_border_bytes(const struct lowered *, bool inputs);
 
 /* ---- progress.c ---- */
 /* From now on the build's progress is shown, and signals end it; until the end, which ends the process where one came. */

@@ -2,7 +2,9 @@
 #include "cli/cli.h"
 #include "backends/backends.h"
 #include "base/npz.h"
+#include "emit/emit.h"
 #include "ingot/mode.h"
+#include "tables/board.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -227,6 +229,12 @@ static void set_cpus(struct cli *cli, const struct option_row *row, const char *
 		sort_cpus(cli, row, value);
 }
 
+static void set_board(struct cli *cli, const struct option_row *row, const char *value)
+{
+	(void)row;
+	cli->board = board_find(value);
+}
+
 static int by_number(const void *a, const void *b)
 {
 	const char *one = *(const char *const *)a, *other = *(const char *const *)b;
@@ -380,6 +388,18 @@ static const char *cpu_word(const struct command *command, int i)
 	return target ? target->name : i > 0 && target_at(i - 1) ? "native" : NULL;
 }
 
+static const char *board_word(const struct command *command, int i)
+{
+	(void)command;
+	return board_at(i) ? board_at(i)->name : NULL;
+}
+
+static const char *package_word(const struct command *command, int i)
+{
+	(void)command;
+	return project_word(i);
+}
+
 static const char *target_word(const struct command *command, int i)
 {
 	if (command->bit & (IN_BUILD | IN_SHOW))
@@ -452,6 +472,11 @@ const struct option_row option_rows[] = {
 	{ "cpu", NULL, 0, "CPU[,FACT]", IN_MODEL & ~IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,
 	        "the processor, and what is known of it: l1=, l2=, l3=32k (a core's caches), pipes=2 (vectors of "
 	        "multiply-adds a cycle), vnni" },
+	{ "board", NULL, 0, "BOARD", IN_BUILD | IN_SIZE, set_board, 0, NULL, board_word,
+	        "a microcontroller's board: its CPU, and its flash and RAM as limits (exit 6 beyond them)" },
+	{ "package", NULL, 0, "WORD", IN_BUILD, set_text, AT(project), NULL, package_word,
+	        "for microcontrollers: also a program that runs the network once, and what arduino, cmake, make "
+	        "(both with --board) or zephyr wants beside it" },
 	{ "dim", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_dim, 0, NULL, NULL,
 	        "binds a symbolic dimension, by its name or as INPUT:AXIS; may be given again.  Of a range, N=1..32, "
 	        "each call says how many there "

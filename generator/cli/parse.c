@@ -1,5 +1,6 @@
 /* parse.c: a command line -> struct cli, by the table of options; and the frame that runs a command as a build. */
 #include "cli/cli.h"
+#include "tables/board.h"
 #include <getopt.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -124,7 +125,11 @@ static void choose_factors(struct cli *cli)
 static void choose_cpu(struct cli *cli)
 {
 	struct options *options = &cli->options;
-	options->target = cli->cpus.count ? cli->cpus.at[0] : default_cpu(cli);
+	const struct target *of_board = cli->board ? target_find(cli->board->cpu) : NULL;
+	if (of_board && cli->cpus.count && (cli->cpus.count > 1 || strcmp(cli->cpus.at[0]->name, of_board->name) != 0))
+		fail(cli->build, EXIT_USAGE, NULL, "--cpu %s: --board %s has a %s", cli->cpu, cli->board->name,
+		        of_board->name);
+	options->target = cli->cpus.count ? cli->cpus.at[0] : of_board ? of_board : default_cpu(cli);
 	if (options->target->short_flash && !cli->optimise_given)
 		options->optimise = OPTIMISE_SIZE;
 	if (cli->math && !strcmp(cli->math, "double")) { /* definitions before any rewrite */

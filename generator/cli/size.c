@@ -4,6 +4,7 @@
  * map say of them. */
 #include "cli/cli.h"
 #include "backends/backends.h"
+#include "tables/board.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -86,7 +87,7 @@ static int64_t own_bytes(const struct lowered *lowered, const struct definition 
 	return lowered->io_in_workspace && scheduled(d)->offset >= 0 ? 0 : scheduled(d)->bytes;
 }
 
-static int64_t bytes_of(const struct lowered *lowered, bool inputs)
+int64_t cli_border_bytes(const struct lowered *lowered, bool inputs)
 {
 	const struct program *program = lowered->program;
 	int64_t bytes = 0;
@@ -129,8 +130,8 @@ static void add_up(struct sizing *s)
 			if (!strcmp(s->part.input_names[k], s->package.states[i].input))
 				given += own_bytes(lowered, lowered->program->inputs.at[k]);
 	s->workspace = lowered->workspace_bytes;
-	s->inputs = bytes_of(lowered, true) - given;
-	s->outputs = bytes_of(lowered, false);
+	s->inputs = cli_border_bytes(lowered, true) - given;
+	s->outputs = cli_border_bytes(lowered, false);
 	s->flash = s->sizes.known ? s->sizes.text + s->sizes.data : s->weights;
 	s->ram = s->workspace + s->sizes.state + s->sizes.stack + s->sizes.data + s->sizes.bss + s->inputs + s->outputs;
 }
@@ -296,6 +297,10 @@ static void tell_limit(const struct sizing *s, const char *what, int64_t bytes, 
 static void run(struct cli *cli)
 {
 	struct build *build = cli->build;
+	if (cli->board) {
+		cli->flash = cli->flash ? cli->flash : cli->board->flash.bytes;
+		cli->ram = cli->ram ? cli->ram : cli->board->ram.bytes;
+	}
 	struct sizing s = { .cli = cli,
 		.part = *batch_lower(build, &cli->options, cli->arguments, 1),
 		.emit = { build, build->arena, cli->options.target, options_templates(build, &cli->options), NULL } };

@@ -231,6 +231,8 @@ struct package {
 	enum weights_home weights;
 	bool weights_c;              /* linked in as an array of C, up to 4 MiB */
 	const char *weights_section; /* in that section of ELF objects; NULL: among all other constants */
+	const char *project;         /* what else a build tool wants beside it, by project.c's word; NULL: nothing */
+	const struct board *board;   /* that the project is for; NULL: any of the CPU's */
 	const char *const *merges;   /* inputs that are read from the merge buffer, by name */
 	size_t merge_count;
 	const struct state_pair *states;
@@ -245,6 +247,11 @@ struct package {
  * tile; that is refused, and the images are of no use. */
 bool package_images(
         struct emit *, const struct package *, const struct nvrtc *, struct image *, int count, refused_tiles *);
+
+/* project.c: the words of --package, NULL after the last; and whether the program of one knows memories and how cycles
+ * are counted. */
+const char *project_word(int i);
+bool project_needs_board(const char *);
 
 struct package_order {
 	struct emit *emit;

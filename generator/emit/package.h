@@ -3,6 +3,7 @@
  * package.c      what all packages have: names, sizes, places, the weights, the manifest
  * package_c.c    C libraries: header, schedule, kernels, weights, build files
  * compile.c      those sources -> libNAME.a
+ * project.c      what build tools of microcontrollers want beside a library
  * threads.c      the runtime's pool of threads, by itself
  * stale.c        what an older library of the folder leaves behind
  * module.c       the managed profile: NAME_module.c, and the runtime beside the library
@@ -109,6 +110,9 @@ struct place package_argument(const struct writing *, const struct definition *)
 /* Those of the current part: [{code, text, at (in the workspace), kernel}]. */
 struct value package_checks(const struct writing *);
 int package_first_check(const struct package *, int part); /* the code of a part's first check */
+
+/* project.c: what --package asks for */
+void package_add_project(struct writing *);
 
 /* threads.c: the pool beside a library whose kernels threads share. */
 bool package_has_threads(const struct writing *);

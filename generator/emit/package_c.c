@@ -564,5 +564,6 @@ void package_c(struct writing *w)
 			}
 	}
 	package_add_build_files(w);
+	package_add_project(w);
 	package_add_manifest(w, package_manifest(w));
 }

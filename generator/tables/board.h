@@ -1,0 +1,20 @@
+/* board.h: boards of microcontrollers as data: what `--board` names. */
+#ifndef TABLES_BOARD_H
+#define TABLES_BOARD_H
+#include <stdint.h>
+
+struct board_memory {
+	uint32_t from;
+	int64_t bytes;
+};
+struct board {
+	const char *name, *cpu; /* the CPU as --cpu names it */
+	struct board_memory flash, ram;
+	const char *cycles; /* what counts them: "dwt", "systick", "mcycle" */
+	const char *
+	        machine; /* the words for QEMU: "arm -M mps2-an386"; NULL: it is on no emulator here, and was not tried */
+};
+const struct board *board_at(int i); /* NULL after the last */
+const struct board *board_find(const char *name);
+
+#endif

@@ -1,0 +1,173 @@
+"""project.py INGOT: --package and --board.  What make and cmake build runs on QEMU's boards with the interpreter's bits; Arduino's rules for a library hold and
+its sketch compiles and links; Zephyr's module configures and compiles against its functions' names.  With INGOT_LONG=1 three networks on every board."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+INGOT = os.path.abspath(sys.argv[1])
+LONG = os.environ.get("INGOT_LONG") == "1"
+DIGITS = os.path.join(ROOT, "examples", "digits", "digits.onnx")
+CASES = os.path.join(ROOT, "..", "shared", "cases", "models")
+ARM = ["-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"]
+BOARDS = {"mps2-an385": "arm", "mps2-an386": "arm", "mps2-an500": "arm", "mps2-an505": "arm", "mps3-an547": "arm", "microbit": "arm", "virt-rv32imac": "riscv32", "virt-rv32imafc": "riscv32"}
+STUB = """#include <stdio.h>
+#define HEX 16
+extern "C" unsigned long micros(void);
+struct serial { void begin(long) {} template <class T> void print(T) {} template <class T> void println(T, int = 10) {} };
+static serial Serial;
+"""
+
+
+def run(*words, cwd=None, code=0):
+    done = subprocess.run(words, capture_output=True, text=True, cwd=cwd)
+    if done.returncode != code:
+        sys.exit("%s: exit %d: %s%s" % (" ".join(words), done.returncode, done.stdout, done.stderr))
+    return done.stdout + done.stderr
+
+
+def build(model, folder, *words):
+    run(INGOT, "build", model, "-o", folder, *words)
+    with open(glob.glob(folder + "/*.json")[0], encoding="utf-8") as file:
+        return json.load(file)
+
+
+def hashes(model, manifest, work):
+    """What the interpreter makes of the case's inputs, as the program prints it."""
+    words, told = [], {}
+    for number, one in enumerate(manifest["inputs"]):
+        values = (37 * numpy.arange(numpy.prod(one["dims"], dtype=int)) + 11) % 255 - 127
+        kind = {"float": numpy.float32, "int8": numpy.int8, "uint8": numpy.uint8}[one["type"]]
+        values = values.astype(kind) / kind(127) if kind is numpy.float32 else values.astype(kind)
+        numpy.save(f"{work}/in{number}.npy", values.reshape(one["dims"]))
+        words += ["--input", f"{one['name']}={work}/in{number}.npy"]
+    for number, one in enumerate(manifest["outputs"]):
+        words += ["--output", f"{one['name']}={work}/out{number}.npy"]
+    run(INGOT, "run", model, "--target", "interpreter", "--algorithms", "direct", *words)
+    for number, one in enumerate(manifest["outputs"]):
+        told[one["name"]] = 2166136261
+        for byte in numpy.load(f"{work}/out{number}.npy").tobytes():
+            told[one["name"]] = (told[one["name"]] ^ byte) * 16777619 % 2**32
+    return [f"{told[one]:08x}" for one in told]
+
+
+def same(text, name, wanted):
+    lines = [line for line in text.splitlines() if ": " in line]
+    start = [i for i, line in enumerate(lines) if line.startswith(name + ": status 0, cycles: ")]
+    if not start or int(lines[start[0]].rsplit(" ", 1)[1]) == 0 or [line.split(": ")[1] for line in lines[start[0] + 1:start[0] + 1 + len(wanted)]] != wanted:
+        sys.exit(f"{name}: {wanted} is wanted: {text}")
+
+
+def make(model, board, work):
+    folder = f"{work}/make-{board}"
+    manifest = build(model, folder, "--package", "make", "--board", board, *([] if LONG else ["--no-compile"]))
+    same(run("make", "run", cwd=folder), manifest["prefix"], hashes(model, manifest, work))
+    shutil.rmtree(folder)
+
+
+def cmake(board, work):
+    folder = f"{work}/cmake"
+    manifest = build(DIGITS, folder, "--package", "cmake", "--board", board)
+    run("cmake", "-G", "Ninja", "-S", "board", "-B", "build", "-DCMAKE_TOOLCHAIN_FILE=toolchain.cmake", cwd=folder)
+    run("cmake", "--build", "build", cwd=folder)
+    same(run("cmake", "--build", "build", "--target", "run", cwd=folder), "digits", hashes(DIGITS, manifest, work))
+
+
+def arduino(work):
+    """https://arduino.github.io/arduino-cli/latest/library-specification: sources beside library.properties, which has these keys; sketches below examples, in a
+    folder of their name."""
+    folder = f"{work}/arduino"
+    build(DIGITS, folder, "--package", "arduino", "--cpu", "cortex-m4", "--no-compile")
+    with open(folder + "/library.properties", encoding="utf-8") as file:
+        keys = dict(line.rstrip("\n").split("=", 1) for line in file)
+    for key in ("name", "version", "author", "maintainer", "sentence", "paragraph", "category", "url", "architectures"):
+        if not keys.get(key):
+            sys.exit("library.properties lacks " + key)
+    if not os.path.exists(f"{folder}/{keys['includes']}") or os.path.exists(folder + "/src"):
+        sys.exit("Arduino would not find the sources")
+    sketch = f"{folder}/examples/once/once.ino"
+    with open(f"{work}/once.cpp", "w", encoding="utf-8") as file:
+        file.write(STUB + open(sketch, encoding="utf-8").read() + "extern \"C\" unsigned long micros(void) { return 0; }\nint main() { setup(); loop(); }\n")
+    for source in sorted(glob.glob(folder + "/*.c")):
+        run("arm-none-eabi-gcc", *ARM, "-Os", "-Wall", "-Wextra", "-Werror", "-c", source, "-o", f"{work}/{os.path.basename(source)}.o")
+    run("arm-none-eabi-g++", *ARM, "-Os", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti", "-I" + folder, "-c", f"{work}/once.cpp", "-o", f"{work}/once.o")
+    run("arm-none-eabi-gcc", *ARM, f"{work}/once.o", *glob.glob(work + "/*.c.o"), "--specs=nosys.specs", "-o", f"{work}/once.elf")
+
+
+def zephyr(work):
+    folder = f"{work}/zephyr"
+    build(DIGITS, folder, "--package", "zephyr", "--cpu", "cortex-m4", "--no-compile")
+    stub = f"{work}/stub"
+    os.mkdir(stub)
+    with open(stub + "/CMakeLists.txt", "w", encoding="utf-8") as file:
+        file.write("""cmake_minimum_required(VERSION 3.13)
+project(stub C)
+set(CONFIG_DIGITS y)
+macro(zephyr_library_named name)
+  add_library(${name} STATIC)
+  set(current ${name})
+endmacro()
+function(zephyr_include_directories)
+  include_directories(${ARGV})
+endfunction()
+function(zephyr_library_compile_options)
+  target_compile_options(${current} PRIVATE ${ARGV})
+endfunction()
+function(zephyr_library_sources)
+  target_sources(${current} PRIVATE ${ARGV})
+endfunction()
+include_directories(%s)
+add_subdirectory(%s module)
+add_executable(once %s/samples/once/src/main.c)
+target_include_directories(once PRIVATE %s ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_options(once PRIVATE --specs=nosys.specs)
+target_link_libraries(once digits)
+""" % (folder, folder + "/zephyr", folder, folder))
+    os.makedirs(stub + "/zephyr/sys")
+    with open(stub + "/zephyr/kernel.h", "w", encoding="utf-8") as file:
+        file.write("#include <stdint.h>\nstatic inline uint32_t k_cycle_get_32(void) { return 0; }\n")
+    with open(stub + "/zephyr/sys/printk.h", "w", encoding="utf-8") as file:
+        file.write("#include <stdio.h>\n#define printk printf\n")
+    run("cmake", "-G", "Ninja", "-S", stub, "-B", stub + "/build", "-DCMAKE_SYSTEM_NAME=Generic", "-DCMAKE_C_COMPILER=arm-none-eabi-gcc", "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY",
+        "-DCMAKE_C_FLAGS=" + " ".join(ARM))
+    run("cmake", "--build", stub + "/build")
+    with open(folder + "/zephyr/module.yml", encoding="utf-8") as file:
+        if "cmake: zephyr" not in file.read():
+            sys.exit("zephyr/module.yml does not say where its CMakeLists.txt is")
+
+
+def mistakes(work):
+    for code, told, words in ((2, "--board: no \"mps\"; known are: mps2-an385", ["--board", "mps"]), (2, "--package make needs --board, of cortex-m4: mps2-an386", ["--package", "make", "--cpu", "cortex-m4"]),
+                              (2, "is for libraries of microcontrollers", ["--package", "arduino"]), (2, "did you mean make?", ["--package", "mak", "--cpu", "cortex-m4"]),
+                              (2, "--board microbit has a cortex-m0plus", ["--board", "microbit", "--cpu", "cortex-m4"]),
+                              (6, "weights of 106880 bytes; the flash of stm32f103c8 has 65536", ["--board", "stm32f103c8"])):
+        text = run(INGOT, "build", DIGITS, "-o", work + "/nothing", *words, code=code)
+        if told not in text or text.count("\n") != 1 or os.path.exists(work + "/nothing"):
+            sys.exit("%s: %s" % (words, text))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        mistakes(work)
+        for tool in ("arm-none-eabi-gcc", "arm-none-eabi-g++", "qemu-system-arm", "make"):
+            if not shutil.which(tool):
+                print("skip: no " + tool)
+                sys.exit(77)
+        models = [DIGITS] + [f"{CASES}/{name}/model.onnx" for name in ("mlperf_kws_i8", "mlperf_ad_i8") if LONG and os.path.exists(f"{CASES}/{name}/model.onnx")]
+        for model in models:
+            for board in BOARDS if LONG else ("mps2-an386",):
+                if shutil.which("qemu-system-" + BOARDS[board]) and not (board == "microbit" and model != DIGITS):
+                    make(model, board, work)
+        cmake("mps2-an385", work)
+        arduino(work)
+        zephyr(work)
+
+
+if __name__ == "__main__":
+    main()
