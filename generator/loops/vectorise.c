@@ -68,11 +68,9 @@ static bool by_lane(const struct target *target, const struct expr *expr)
 	}
 	if (expr->kind != EXPR_SCALAR || expr->type == DTYPE_F32)
 		return false;
-	bool divides = expr->opcode == SCALAR_div || expr->opcode == SCALAR_mod || expr->opcode == SCALAR_fmod;
 	if (expr->type == DTYPE_F64)
 		return scalars[expr->opcode].cost >= BY_LANE_DOUBLE;
-	return expr->opcode == SCALAR_pow || expr->opcode == SCALAR_random
-	        || (divides && (dtypes[expr->type].bits == 64 || expr->type == DTYPE_U32));
+	return expr->opcode == SCALAR_pow || expr->opcode == SCALAR_random;
 }
 
 /* What indices load is part of the gather that they are for. */
