@@ -165,6 +165,8 @@ void model_define(struct model *model)
 	check_step(model);
 	model_round_factors(model);
 	check_step(model);
+	separate_sums(model->program);
+	check_step(model);
 	block_sums(model->program);
 	check_step(model);
 	choose_algorithms(model->program, model->options->numerics.algorithms);

@@ -504,6 +504,9 @@ void fold_quantised(struct program *);
 /* Then bytes that are a function of one byte come from a table. */
 void fold_lookups(struct program *);
 
+/* ---- separate.c ---- */
+void separate_sums(struct program *); /* sums over windows that overlap go axis by axis */
+
 /* ---- blocks.c ---- */
 void block_sums(struct program *); /* long sums of floats become sums of sums */
 
