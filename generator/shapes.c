@@ -20,4 +20,6 @@ const struct shape_row shapes[SHAPE_COUNT] = {
 		.inside = repeat_inside, .same = repeat_same, .emit = repeat_emit },
 	[SHAPE_OWN] = { .name = "own", .label = own_label, .choose = own_choose, .parameters = own_parameters,
 		.same = repeat_same, .plain = true, .emit = own_emit },
+	[SHAPE_WALK] = { .name = "walk", .label = walk_label, .choose = walk_choose, .parameters = generic_parameters,
+		.plain = true, .emit = walk_emit },
 };

@@ -137,6 +137,19 @@ struct definition *define_order(struct program *program, const char *name, int r
 	return definition;
 }
 
+struct definition *define_walk(struct program *program, const char *name, int64_t rows, int64_t features,
+        const struct expr *feature, const struct tree_walk *walk, struct definition *nodes, struct definition *roots)
+{
+	struct definition *definition = define_reduction(
+	        program, name, 2, (int64_t[]){ rows, roots->extents[0] }, REDUCE_WALK, 1, &features, NULL, feature);
+	definition->type = DTYPE_I32;
+	definition->walk = walk;
+	definition->nodes = expr_load_first(program->arena, nodes);
+	definition->roots = expr_load_first(program->arena, roots);
+	definition->order = ORDER_SERIAL;
+	return definition;
+}
+
 struct definition *define_repeated(struct program *program, const char *name, const struct repeat *repeat, int part,
         struct definition *const *operands, struct definition *base)
 {
@@ -187,7 +200,7 @@ bool definition_chooses(const struct definition *definition) { return definition
 bool definition_stands_alone(const struct definition *definition)
 {
 	return definition_scatters(definition) || definition->lies || definition_is_order(definition)
-	        || definition->reduce == REDUCE_REPEAT;
+	        || definition->reduce == REDUCE_REPEAT || definition->walk;
 }
 
 bool definition_scatters(const struct definition *definition)
@@ -216,6 +229,10 @@ void definition_loads(const struct definition *definition, void (*visit)(void *,
 			expr_loads(definition->choice[i], visit, user);
 	for (int i = 0; i < definition->operands; i++)
 		expr_loads(definition->operand[i], visit, user);
+	if (definition->walk) {
+		expr_loads(definition->nodes, visit, user);
+		expr_loads(definition->roots, visit, user);
+	}
 }
 
 void definition_map(struct definition *definition, const struct expr *(*map)(void *, const struct expr *), void *user)
@@ -228,6 +245,8 @@ void definition_map(struct definition *definition, const struct expr *(*map)(voi
 	definition->row = definition->row ? map(user, definition->row) : NULL;
 	for (int i = 0; i < CHOICES; i++)
 		definition->choice[i] = definition->choice[i] ? map(user, definition->choice[i]) : NULL;
+	definition->nodes = definition->nodes ? map(user, definition->nodes) : NULL;
+	definition->roots = definition->roots ? map(user, definition->roots) : NULL;
 	if (definition->operands) { /* those that others have stay */
 		const struct expr **operand = arena_new_array(
 		        definition->repeat->body->arena, const struct expr *, (size_t)definition->operands);
@@ -341,6 +360,8 @@ double definition_work(const struct definition *definition)
 			rounds *= (double)definition->extents[d];
 		return rounds;
 	}
+	if (definition->walk)
+		return (double)definition_elements(definition) * definition->walk->depth;
 	if (!definition_scatters(definition))
 		return rounds * (double)definition_elements(definition);
 	for (int d = 0; d < definition->rank; d++)

@@ -179,11 +179,28 @@ static void check_order(struct checking *c, bool places)
 	}
 }
 
+static void check_walk(struct checking *c)
+{
+	const struct definition *d = c->definition, *nodes = d->nodes->of, *roots = d->roots->of;
+	bool wide = nodes->type == DTYPE_U64;
+	assert(d->rank == 2 && d->reduced == 1 && (d->reduce == REDUCE_WALK) && !definition_scatters(d));
+	assert(d->body->type == DTYPE_F32 || (wide && d->body->type == DTYPE_F64));
+	assert((wide || nodes->type == DTYPE_U32) && nodes->rank == 2 && nodes->extents[1] == 2);
+	assert(roots->type == DTYPE_I32 && roots->rank == 2 && roots->extents[0] == d->extents[1]
+	        && roots->extents[1] == 3);
+	assert(d->walk->leaves > 0 && (wide || d->walk->leaves <= 1 << WALK_LEAF_BITS));
+	check_expr(c, d->nodes, NULL);
+	check_expr(c, d->roots, NULL);
+}
+
 static void check_computed(struct checking *c)
 {
 	const struct definition *d = c->definition;
 	bool places = definition_scatters(d);
-	assert(d->body && (definition_is_order(d) ? d->type == DTYPE_I64 : d->body->type == d->type)
+	assert(d->body
+	        && (d->walk                              ? d->type == DTYPE_I32
+	                        : definition_is_order(d) ? d->type == DTYPE_I64
+	                                                 : d->body->type == d->type)
 	        && !(d->reduce && d->reduce != REDUCE_REPEAT && dtype_is_narrow(d->type)));
 	assert(d->reduce ? d->reduced >= 0 && d->reduced <= MAX_RANK : d->reduced == 0 && !d->start);
 	assert(!d->reduce || d->order == definition_order(d));
@@ -205,6 +222,8 @@ static void check_computed(struct checking *c)
 		check_places(c);
 	if (definition_is_order(d))
 		check_order(c, places);
+	if (d->walk)
+		check_walk(c);
 }
 
 static bool same_shape(const struct definition *a, const struct definition *b, bool sliced)

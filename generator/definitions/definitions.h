@@ -255,17 +255,31 @@ enum reduce {
 	REDUCE_LAST,
 	REDUCE_UP,
 	REDUCE_DOWN,
-	REDUCE_REPEAT
+	REDUCE_REPEAT,
+	REDUCE_WALK
 };
 /* LAST: the last term that comes; of places alone.  UP, DOWN: the positions that sort a row of terms, stably: the last
  * output variable counts them, element t is the position (I64) of the t-th term from below or above; a NaN is above
  * every number.  The one reduced variable is the position, the body, of any type, the key. REPEAT: what a program
- * leaves that runs round after round; its body says nothing. */
+ * leaves that runs round after round; its body says nothing. WALK: which leaf (I32) of tree t row i comes to, element
+ * [i, t]; the body is feature f of the row, f the one reduced variable. */
 /* What an order takes, where it does not take each: going through the sorted positions it takes one that is THERE (a
  * BOOL over the outer variables and the position) and that no position taken before BARS (a BOOL over those and, as
  * variable rank + 1, the position taken before; no index uses both), until it has MOST (an I64 over the outer
  * variables).  Behind those it took the result is -1. */
 enum choice { CHOICE_THERE, CHOICE_BARS, CHOICE_MOST, CHOICES };
+/* The trees of a WALK are a table of nodes, each two unsigned numbers of 32 bits, or of 64: a threshold, a float of as
+ * many bits, and a word: where its children stand, which are neighbours, in the bits from `shift` on, below those the
+ * feature that is asked for.  A row goes to the first child where feature <= threshold, or, if `missing`, where it is a
+ * NaN and the bit below `shift` is set; else to the second.  A leaf is its own second child, and its threshold a NaN
+ * whose lowest bits are its number. */
+enum { WALK_LEAF_BITS = 22 };
+struct tree_walk {
+	int shift;
+	bool missing;
+	int64_t leaves;
+	int depth; /* of the deepest tree */
+};
 enum order {          /* of a reduction's terms; part of the meaning (docs/architecture.md) */
 	ORDER_SERIAL, /* ascending, row-major over the reduced variables, from `start` */
 	ORDER_LANES,  /* 64 partial results, term i to i mod 64, joined by halves; then `start` is added */
@@ -367,6 +381,11 @@ struct definition {
 	int part, operands;          /* body); the others read that one alone */
 	const struct expr **operand;
 
+	const struct tree_walk *walk; /* WALK; else NULL */
+	const struct expr *nodes,
+	        *roots; /* … loads of element 0: of its table, and of three I32 for each tree: its root, and how deep its shallowest and its
+	                                   deepest leaf are */
+
 	/* Extents that are bounds: the input, a scalar I64, that says how many are there; NULL: all.  counts[v]: nobody
 	 * looks at elements behind it along output variable v. reduced_counts[r]: the terms behind it are all neutral,
 	 * so that one of them is as good as all: 0 to a sum, -inf to a maximum.  Numbers do not depend on either. */
@@ -442,6 +461,8 @@ struct definition *define_order(struct program *, const char *name, int rank, co
 bool definition_chooses(const struct definition *);
 bool definition_is_order(const struct definition *);
 /* Result `part`.  base: NULL, and it reads the operands; else the result that does. */
+struct definition *define_walk(struct program *, const char *name, int64_t rows, int64_t features,
+        const struct expr *feature, const struct tree_walk *, struct definition *nodes, struct definition *roots);
 struct definition *define_repeated(struct program *, const char *name, const struct repeat *, int part,
         struct definition *const *operands, struct definition *base);
 /* The result that reads the operands; NULL: it is none of a repeat. */

@@ -446,7 +446,8 @@ static void accumulate(enum reduce reduce, enum system system, enum dtype type, 
 	case REDUCE_NONE:
 	case REDUCE_UP:
 	case REDUCE_DOWN:
-	case REDUCE_REPEAT: break;
+	case REDUCE_REPEAT:
+	case REDUCE_WALK: break;
 	}
 }
 
@@ -820,6 +821,66 @@ static void evaluate_order(
 	}
 }
 
+static double number_of_bits(uint64_t bits, bool narrow)
+{
+	uint32_t low = (uint32_t)bits;
+	float single;
+	double number;
+	memcpy(&single, &low, sizeof single);
+	memcpy(&number, &bits, sizeof number);
+	return narrow ? (double)single : number;
+}
+
+/* The leaf that a row of features comes to from this node on. */
+static int64_t leaf_of(const struct tree_walk *walk, struct memory nodes, const double *row, uint64_t at)
+{
+	const uint32_t *narrow = nodes.stored == DTYPE_U32 ? nodes.at : NULL;
+	const uint64_t *wide = nodes.at, mask = ((uint64_t)1 << (walk->shift - walk->missing)) - 1;
+	for (;;) {
+		uint64_t bits = narrow ? narrow[2 * at] : wide[2 * at],
+		         word = narrow ? narrow[2 * at + 1] : wide[2 * at + 1];
+		double threshold = number_of_bits(bits, narrow != NULL), x = row[word & mask];
+		bool stays = x <= threshold || (walk->missing && isnan(x) && word >> (walk->shift - 1) & 1);
+		uint64_t next = (word >> walk->shift) + !stays;
+		if (next == at)
+			return (int64_t)(narrow ? bits & ((1u << WALK_LEAF_BITS) - 1) : bits & UINT32_MAX);
+		at = next;
+	}
+}
+
+/* Features are elements of a map. */
+static void evaluate_walk(
+        struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
+{
+	struct machine *machine = arena_new(scratch, struct machine);
+	int64_t n = definition->reduced_extents[0], trees = definition->extents[1];
+	struct definition features = { .name = definition->name, .rank = 2, .extents = { definition->extents[0], n } };
+	const struct index *with[MAX_VARS] = { [2] = index_var(scratch, 1, n) };
+	enum system system = system_of(definition->body->type, memories->math);
+	struct memory nodes = memory_of(memories, definition->nodes->of),
+	              roots = memory_of(memories, definition->roots->of);
+	double *row = arena_new_array(scratch, double, (size_t)n);
+	*machine = (struct machine){ .arena = scratch, .memories = memories, .definition = &features };
+	for (int d = 0; d < features.rank; d++)
+		machine->lane[d] = arena_new_array(scratch, int64_t, CHUNK);
+	struct step *feature = compile(machine, expr_substitute(scratch, definition->body, with));
+	int64_t elements = definition_elements(&features);
+	for (int64_t from = 0; from < elements; from += CHUNK) {
+		machine->n = elements - from < CHUNK ? (int)(elements - from) : CHUNK;
+		machine->chunk = machine->term = ++machine->stamps;
+		lanes_at(machine, from);
+		struct value value = run(machine, feature);
+		for (int i = 0; i < machine->n; i++) {
+			int64_t at = (from + i) % n;
+			row[at] = system == SYSTEM_DOUBLE ? ((const double *)value.at)[i * value.step]
+			                                  : (double)((const float *)value.at)[i * value.step];
+			for (int64_t t = 0; at + 1 == n && t < trees; t++)
+				((int32_t *)into.at)[(from + i) / n * trees + t] = (int32_t)leaf_of(
+				        definition->walk, nodes, row, (uint64_t)((const int32_t *)roots.at)[3 * t]);
+		}
+	}
+}
+
 /* A map whose rows lie elsewhere: each element is the one term that goes there. */
 static void evaluate_lying(
         struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
@@ -862,6 +923,10 @@ void definition_evaluate(
 	}
 	if (definition_is_order(definition)) {
 		evaluate_order(scratch, memories, definition, into);
+		return;
+	}
+	if (definition->walk) {
+		evaluate_walk(scratch, memories, definition, into);
 		return;
 	}
 	struct machine *machine = arena_new(scratch, struct machine);

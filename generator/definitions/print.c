@@ -247,7 +247,8 @@ static void print_scatter(const struct printing *p, const struct definition *def
 
 static void print_computed(const struct program *program, const struct definition *definition, struct text *out)
 {
-	static const char *const words[] = { "", "sum", "max", "min", "product", "last", "order up", "order down" },
+	static const char *const words[] = { "", "sum", "max", "min", "product", "last", "order up",
+		"order down", [REDUCE_WALK] = "walk" },
 	                         *const choices[CHOICES] = { " where ", " unless one taken as k1 has ", " up to " };
 	struct printing p = { .out = out };
 	struct text lines;
@@ -275,6 +276,9 @@ static void print_computed(const struct program *program, const struct definitio
 			text_adds(out, choices[i]);
 			print_expr(&p, definition->choice[i], 0);
 		}
+	if (definition->walk)
+		text_printf(out, " down %s from %s to %" PRId64 " leaves", definition->nodes->of->name,
+		        definition->roots->of->name, definition->walk->leaves);
 	if (definition->lies) {
 		text_adds(out, " in rows of ");
 		print_expr(&p, definition->row, 0);

@@ -131,6 +131,9 @@ void fused_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/fused.jinja; more: what each step is called with at last, NULL: all of its blocks. */
 struct value fused_values(struct emit *, const struct kernel *, const char *const *more);
 void repeat_emit(struct emit *, const struct kernel *, struct text *out);
+const char *walk_word(struct arena *, const struct definition *); /* that goes down its trees */
+struct value walk_values(struct emit *, const struct kernel *);
+void walk_emit(struct emit *, const struct kernel *, struct text *out);
 void own_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/repeat.jinja; more: as with chains, of each kernel of the body. */
 struct value repeat_values(struct emit *, const struct kernel *, const char *const *more);

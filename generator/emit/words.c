@@ -37,6 +37,7 @@ struct value emit_target_value(struct emit *emit)
 	struct value target = value_dict(emit->arena);
 	value_dict_set(target, "name", value_string(emit->target->name));
 	value_dict_set(target, "lanes", value_int(emit->target->lanes));
+	value_dict_set(target, "small", value_bool(emit->target->small));
 	value_dict_set(target, "vector4", value_string(emit->target->vector4 ? emit->target->vector4 : ""));
 	value_dict_set(target, "shared", value_string(emit->target->shared ? emit->target->shared : ""));
 	value_dict_set(target, "barrier", value_string(emit->target->barrier ? emit->target->barrier : ""));

@@ -131,7 +131,7 @@ struct ending {
 };
 bool blocks_ending(const struct expr *value, const struct definition *root, struct ending *out);
 
-/* ---- loops.c, window.c, contraction.c, winograd.c, cast.c: a kernel's function; false where there is no such form
+/* ---- loops.c, window.c, contraction.c, winograd.c, cast.c, walk.c: a kernel's function; false where there is no such form
  * (`why` says what is missing) ---- */
 struct jit_kernel {
 	struct value value;
@@ -139,6 +139,7 @@ struct jit_kernel {
 };
 bool jit_cast(struct blocks *, struct emit *, struct jit_kernel *);
 const char *jit_cast_name(struct arena *, const char *key); /* of the entry that a key has, where the menu has one */
+bool jit_walk(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_loops(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_window(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_winograd(struct blocks *, struct emit *, struct jit_kernel *);

@@ -127,7 +127,7 @@ int kernel_counted(const struct kernel *kernel)
 		bool all = last->counts[v] && last->extents[v] > 1;
 		for (size_t m = 0; m < kernel->members.count; m++)
 			all &= kernel->members.at[m]->counts[v] == last->counts[v]
-			        && !definition_stands_alone(kernel->members.at[m]);
+			        && (kernel->shape == SHAPE_WALK || !definition_stands_alone(kernel->members.at[m]));
 		if (all)
 			return v;
 	}

@@ -423,6 +423,20 @@ static bool read_between(const struct kernel *kernel, const struct definition *d
 	return false;
 }
 
+/* Is a place, or a condition, in the expression a value that the kernel computes? */
+static enum visit see_member(void *user, const struct expr *expr)
+{
+	return expr->kind == EXPR_LOAD && is_member(user, expr->of) ? VISIT_END : VISIT_PARTS;
+}
+
+static enum visit see_place(void *user, const struct expr *expr)
+{
+	for (int i = 0; i < expr_index_count(expr); i++)
+		if (index_visit(expr_index_at(expr, i), see_member, user))
+			return VISIT_END;
+	return VISIT_PARTS;
+}
+
 static struct kernel *kernel_new(struct lowered *lowered, struct definition *root, enum shape shape)
 {
 	struct kernel *kernel = arena_new(lowered->arena, struct kernel);
@@ -477,10 +491,11 @@ static void make_kernels(struct lowered *lowered)
 			continue;
 		}
 		/* What is told of has memory of its own, and so has what terms find their places in: it is whole when
-		 * the last of them is there. */
+		 * the last of them is there.  Calls of the menu find no place by what lies in scratch. */
 		bool alone = lowered->target->log || definition_stands_alone(d)
 		        || (scheduled(d)->dwords && !lowered->target->short_stack)
 		        || (open && definition_stands_alone(open->root));
+		alone |= open && lowered->target->calls && expr_visit(d->body, see_place, open);
 		int outer = open && !alone ? shared_outer(lowered->target, open, d) : -1;
 		if (outer >= 0 && !read_between(open, d)) {
 			open->outer = outer;
@@ -495,6 +510,7 @@ static void make_kernels(struct lowered *lowered)
 		} else {
 			open = kernel_new(lowered, d,
 			        definition_is_order(d)               ? SHAPE_ORDER
+			                : d->walk                    ? SHAPE_WALK
 			                : d->reduce != REDUCE_REPEAT ? SHAPE_LOOPS
 			                : own_runs(lowered, d)       ? SHAPE_OWN
 			                                             : SHAPE_REPEAT);

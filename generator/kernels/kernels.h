@@ -59,6 +59,7 @@ enum shape {
 	SHAPE_ORDER,
 	SHAPE_REPEAT,
 	SHAPE_OWN,
+	SHAPE_WALK,
 	SHAPE_COUNT
 };
 
@@ -541,6 +542,15 @@ const struct lowered *repeat_inside(const struct kernel *);
 int repeat_input(const struct rounds *, const struct definition *);
 int repeat_output(const struct rounds *, const struct definition *);
 bool repeat_same(const struct kernel *, const struct kernel *);
+
+/* ---- walk.c: which leaf of each tree a row comes to ---- */
+enum { WALK_ROWS = 8 }; /* side by side: while one waits for a node the others go on */
+struct walk_blocks {
+	int64_t rows;               /* that go down all trees before the next ones: they stay in L2 */
+	int64_t per, blocks_of_row; /* a block is so many rows, or a part of the trees of one */
+};
+const char *walk_label(const struct kernel *);
+void walk_choose(struct lowered *, struct kernel *);
 
 /* ---- own.c: an operator of the user's own, by a kernel that he wrote ---- */
 struct own_tensors {

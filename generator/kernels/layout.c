@@ -152,7 +152,7 @@ static double follow(struct lowered *lowered, const struct definition *d, const 
 	 * variable of all parts. */
 	if (scheduled(d)->rewrite && d->extents[1] >= lowered->target->lanes && unit_variable(d) != 1)
 		f.cost += f.elements;
-	if (!definition_is_order(d))
+	if (!definition_is_order(d) && !d->walk)
 		expr_loads(d->body, follow_load, &f);
 	return f.cost;
 }
@@ -185,12 +185,13 @@ static bool next_permutation(int *order, int n)
 	return true;
 }
 
-/* A loop makes it or reads it: row-major, so that elements of its first axis are slices and bodies need not know. */
+/* A loop makes it or reads it: row-major, so that elements of its first axis are slices and bodies need not know.  So is
+ * what a walk down trees makes and reads. */
 static bool is_integer(const struct definition *d)
 {
-	bool whole = d->reduce == REDUCE_REPEAT;
+	bool whole = d->reduce == REDUCE_REPEAT || d->walk;
 	for (size_t i = 0; !whole && i < scheduled(d)->readers.count; i++)
-		whole = scheduled(d)->readers.at[i]->reduce == REDUCE_REPEAT;
+		whole = scheduled(d)->readers.at[i]->reduce == REDUCE_REPEAT || scheduled(d)->readers.at[i]->walk;
 	return whole;
 }
 

@@ -180,11 +180,11 @@ static bool is_looked_up(const struct definition *d)
  * grow with the chain, and with it each step that looks through it and each function that the compiler gets. */
 enum { COST_MOST = 512 };
 
-/* A loop reads what is stored alone. */
+/* A loop and a walk down trees read what is stored alone. */
 static bool feeds_loop(const struct definition *d)
 {
 	for (size_t i = 0; i < scheduled(d)->readers.count; i++)
-		if (scheduled(d)->readers.at[i]->reduce == REDUCE_REPEAT)
+		if (scheduled(d)->readers.at[i]->reduce == REDUCE_REPEAT || scheduled(d)->readers.at[i]->walk)
 			return true;
 	return false;
 }

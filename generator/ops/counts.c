@@ -174,14 +174,21 @@ static bool sizes_come(const struct node *node, const struct counted *row)
 	        && node_in_sizes(node, 1, &count);
 }
 
+/* Its nodes are asked in turn. */
+static bool hands_on(const struct op *op)
+{
+	return op->place == expand_text || op->place == expand_zip_map || op->place == expand_ensemble
+	        || op->place == expand_trees;
+}
+
 bool counts_come(struct node *node, const struct op *op)
 {
 	const struct tensor *counted = counts_first(node);
 	const struct counted *row = row_of(op);
 	if (!counted)
 		return sizes_come(node, row);
-	if (op->text || op->place == expand_text || op->place == expand_zip_map)
-		return true; /* a text says so itself: text.c; those hand on what they have */
+	if (op->text || hands_on(op)) /* a text says so itself: text.c */
+		return true;
 	if (!row)
 		counts_refuse(node, counted);
 	if (lacks_inputs(node, row->least))

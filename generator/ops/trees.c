@@ -1,25 +1,15 @@
-/* trees.c: ingot.Trees -> nodes over tables: what a forest's leaves add up to, for all rows of a batch at once.  A
- * table has a row for each node of all trees: feature, threshold, where to go.  A leaf leads to itself, so all rows and
- * trees take as many steps as the deepest tree has. */
+/* trees.c: ingot.Trees, what a forest's leaves add up to -> ingot.Walk, which leaf each row comes to in each tree, a
+ * Gather of what leaves weigh, and a reduction.  ingot.Walk is a definition over one table of nodes (struct tree_walk). */
 #include "ops/ops.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
-enum { STEPS_MOST = 512 };
 static const int64_t weights_most = 1 << 26;
 
 enum branch_mode { MODE_LEAF, MODE_LEQ, MODE_LT, MODE_GTE, MODE_GT, MODE_EQ, MODE_NEQ, MODE_COUNT };
-static const struct {
-	const char *name, *op; /* NEQ is not EQ */
-} modes[MODE_COUNT] = {
-	[MODE_LEAF] = { "LEAF", NULL },
-	[MODE_LEQ] = { "BRANCH_LEQ", "LessOrEqual" },
-	[MODE_LT] = { "BRANCH_LT", "Less" },
-	[MODE_GTE] = { "BRANCH_GTE", "GreaterOrEqual" },
-	[MODE_GT] = { "BRANCH_GT", "Greater" },
-	[MODE_EQ] = { "BRANCH_EQ", "Equal" },
-	[MODE_NEQ] = { "BRANCH_NEQ", NULL },
-};
+static const char *const modes[MODE_COUNT] = { "LEAF", "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT",
+	"BRANCH_EQ", "BRANCH_NEQ" };
 
 struct place {
 	int64_t tree, node;
@@ -31,13 +21,10 @@ struct forest {
 	struct node *node;
 	struct graph *graph;
 	struct arena *arena;
-	int64_t count, trees, features, outputs;
-	struct place *places; /* sorted */
-	int32_t *feature, *yes, *no, *mode, *roots;
-	uint8_t *missing;
-	bool used[MODE_COUNT], any_missing;
-	enum dtype type; /* of thresholds and weights */
-	int depth;
+	int64_t count, trees, features, leaves;
+	struct place *places;                              /* sorted */
+	int32_t *feature, *yes, *no, *mode, *roots, *leaf; /* leaf: its number, in the order of the list */
+	bool *missing;
 };
 
 /* ---- attributes ---- */
@@ -50,23 +37,8 @@ static const int64_t *ints(const struct forest *f, const char *name, int64_t wan
 	return list;
 }
 
-/* A constant in the type of the forest. */
-static struct tensor *typed(
-        const struct forest *f, const char *name, int rank, const int64_t *extents, const double *given)
-{
-	int64_t count = 1;
-	if (f->type == DTYPE_F64)
-		return graph_constant_borrowed(f->graph, name, f->type, rank, extents, given);
-	for (int d = 0; d < rank; d++)
-		count *= extents[d];
-	float *narrow = arena_new_array(f->arena, float, (size_t)count + 1);
-	for (int64_t i = 0; i < count; i++)
-		narrow[i] = (float)given[i];
-	return graph_constant_borrowed(f->graph, name, f->type, rank, extents, narrow);
-}
-
 /* Numbers of a list, or of a tensor of its own name. */
-static struct tensor *numbers(const struct forest *f, const char *name, int64_t want)
+static const double *numbers(const struct forest *f, const char *name, int64_t want)
 {
 	const struct attribute *list = node_attribute(f->node, name),
 	                       *tensor = node_attribute(f->node, arena_printf(f->arena, "%s_as_tensor", name));
@@ -79,7 +51,7 @@ static struct tensor *numbers(const struct forest *f, const char *name, int64_t 
 	double *given = arena_new_array(f->arena, double, (size_t)count + 1);
 	for (int64_t i = 0; i < count; i++)
 		given[i] = tensor && tensor->t ? tensor_float(tensor->t, (size_t)i) : list->floats[i];
-	return typed(f, name, 1, &count, given);
+	return given;
 }
 
 static int by_place(const void *a, const void *b)
@@ -101,13 +73,29 @@ static int32_t find(const struct forest *f, int64_t tree, int64_t node)
 static enum branch_mode mode_of(const struct forest *f, struct bytes name)
 {
 	for (int m = 0; m < MODE_COUNT; m++)
-		if (strlen(modes[m].name) == name.count && !memcmp(modes[m].name, name.at, name.count))
+		if (strlen(modes[m]) == name.count && !memcmp(modes[m], name.at, name.count))
 			return (enum branch_mode)m;
 	node_fail(
 	        f->node, EXIT_INVALID, "nodes_modes: no mode %.*s", (int)(name.count < 40 ? name.count : 40), name.at);
 }
 
-/* ---- tables ---- */
+/* ---- nodes as the lists have them ---- */
+static void sort_places(struct forest *f, const int64_t *trees, const int64_t *ids)
+{
+	bool sorted = true;
+	f->places = arena_new_array(f->arena, struct place, (size_t)f->count);
+	for (int64_t i = 0; i < f->count; i++) {
+		f->places[i] = (struct place){ trees[i], ids[i], (int32_t)i };
+		sorted = sorted && (!i || by_place(&f->places[i - 1], &f->places[i]) < 0);
+	}
+	if (!sorted)
+		qsort(f->places, (size_t)f->count, sizeof *f->places, by_place);
+	for (int64_t i = 1; i < f->count; i++)
+		if (!by_place(&f->places[i - 1], &f->places[i]))
+			node_fail(f->node, EXIT_INVALID, "tree %" PRId64 " has node %" PRId64 " twice",
+			        f->places[i].tree, f->places[i].node);
+}
+
 static void read_nodes(struct forest *f)
 {
 	const struct attribute *modes_of = node_attribute(f->node, "nodes_modes");
@@ -121,40 +109,30 @@ static void read_nodes(struct forest *f)
 	const int64_t *trees = ints(f, "nodes_treeids", f->count), *features = ints(f, "nodes_featureids", f->count),
 	              *yes = ints(f, "nodes_truenodeids", f->count), *no = ints(f, "nodes_falsenodeids", f->count),
 	              *missing = node_ints(f->node, "nodes_missing_value_tracks_true", &missing_count);
-	f->places = arena_new_array(f->arena, struct place, count);
-	f->feature = arena_new_array(f->arena, int32_t, count);
-	f->yes = arena_new_array(f->arena, int32_t, count);
-	f->no = arena_new_array(f->arena, int32_t, count);
-	f->mode = arena_new_array(f->arena, int32_t, count);
-	f->missing = arena_new_array(f->arena, uint8_t, count);
-	for (size_t i = 0; i < count; i++)
-		f->places[i] = (struct place){ trees[i], ids[i], (int32_t)i };
-	qsort(f->places, count, sizeof *f->places, by_place);
-	for (size_t i = 1; i < count; i++)
-		if (!by_place(&f->places[i - 1], &f->places[i]))
-			node_fail(f->node, EXIT_INVALID, "tree %" PRId64 " has node %" PRId64 " twice",
-			        f->places[i].tree, f->places[i].node);
+	int32_t **const lists[] = { &f->feature, &f->yes, &f->no, &f->mode, &f->leaf };
+	for (size_t i = 0; i < COUNT(lists); i++)
+		*lists[i] = arena_new_array(f->arena, int32_t, count);
+	f->missing = arena_new_array(f->arena, bool, count);
+	sort_places(f, trees, ids);
 	for (size_t i = 0; i < count; i++) {
 		f->mode[i] = (int32_t)mode_of(f, modes_of->strings[i]);
-		f->used[f->mode[i]] = true;
-		f->yes[i] = f->no[i] = (int32_t)i;
-		if (f->mode[i] == MODE_LEAF)
+		if (f->mode[i] == MODE_LEAF) {
+			f->leaf[i] = (int32_t)f->leaves++;
 			continue;
+		}
 		if (features[i] < 0 || features[i] >= f->features)
 			node_fail(f->node, EXIT_INVALID, "feature %" PRId64 " of %" PRId64, features[i], f->features);
 		f->feature[i] = (int32_t)features[i];
 		f->yes[i] = find(f, trees[i], yes[i]);
 		f->no[i] = find(f, trees[i], no[i]);
 		f->missing[i] = i < missing_count && missing[i];
-		f->any_missing |= f->missing[i];
 	}
 }
 
-/* Roots are what no node leads to, one for each tree, in the order of the list; and how deep the deepest tree is. */
+/* Roots are what no node leads to, one for each tree, in the order of the list. */
 static void find_roots(struct forest *f)
 {
 	int32_t *parents = arena_new_array(f->arena, int32_t, (size_t)f->count),
-	        *depth = arena_new_array(f->arena, int32_t, (size_t)f->count),
 	        *queue = arena_new_array(f->arena, int32_t, (size_t)f->count);
 	int64_t first = 0, last = 0, distinct = 1;
 	for (int64_t i = 0; i < f->count; i++)
@@ -179,117 +157,225 @@ static void find_roots(struct forest *f)
 		        distinct);
 	for (; first < last; first++) {
 		int32_t at = queue[first];
-		f->depth = depth[at] > f->depth ? depth[at] : f->depth;
-		for (int k = 0; f->mode[at] != MODE_LEAF && k < 1 + (f->no[at] != f->yes[at]); k++) {
-			int32_t next = k ? f->no[at] : f->yes[at];
-			depth[next] = depth[at] + 1;
-			queue[last++] = next;
-		}
+		for (int k = 0; f->mode[at] != MODE_LEAF && k < 1 + (f->no[at] != f->yes[at]); k++)
+			queue[last++] = k ? f->no[at] : f->yes[at];
 	}
 	if (last != f->count)
 		node_fail(f->node, EXIT_INVALID, "nodes of a tree lead in a circle");
-	if (f->depth > STEPS_MOST)
-		node_fail(f->node, EXIT_UNSUPPORTED, "a tree %d nodes deep is not supported, %d are", f->depth,
-		        STEPS_MOST);
 }
 
+/* ---- the table of ingot.Walk ---- */
+enum { WIDE_SHIFT = 32 };
+/* A node of the table.  What leads to a node leads to its parent's first child, and that is it, or the one before. */
+struct slot {
+	double threshold; /* a row goes to the first child where its feature is not above it */
+	int32_t feature;
+	bool missing; /* … or is a NaN */
+	int32_t leaf; /* its number; -1: it is none */
+	int64_t next; /* the first child */
+};
+struct todo {
+	int32_t node;
+	int64_t at;
+	int depth;
+};
+struct table {
+	const struct forest *f;
+	const double *values;
+	bool narrow; /* thresholds are floats */
+	VECTOR(struct slot) slots;
+	VECTOR(struct todo) todo;
+	bool missing;
+	int depth, shift;
+};
+
+static int64_t add_pair(struct table *t)
+{
+	int64_t at = (int64_t)t->slots.count;
+	for (int i = 0; i < 2; i++)
+		push(t->f->arena, &t->slots, ((struct slot){ .threshold = NAN, .leaf = -1 }));
+	return at;
+}
+
+/* The number before: x < a is x <= below(a).  Nothing is below -inf, or a NaN. */
+static double below(const struct table *t, double a)
+{
+	return isnan(a) || a == -INFINITY ? (double)NAN
+	        : t->narrow               ? (double)nextafterf((float)a, -INFINITY)
+	                                  : nextafter(a, -INFINITY);
+}
+
+static void later(struct table *t, int32_t node, int64_t at, int depth)
+{
+	push(t->f->arena, &t->todo, ((struct todo){ node, at, depth }));
+}
+
+/* x == a is x <= a, and not x <= below(a).  Where that does not hold a node whose threshold is a NaN leads on to
+ * where x > a leads. */
+static void add_equal(struct table *t, const struct todo *todo, struct slot *slot, int32_t yes, int32_t no)
+{
+	int64_t pair = add_pair(t), inner = add_pair(t), at = todo->at;
+	double a = slot->threshold;
+	slot->next = pair;
+	t->slots.at[at] = *slot;
+	t->slots.at[pair] =
+	        (struct slot){ .threshold = below(t, a), .feature = slot->feature, .leaf = -1, .next = inner };
+	t->slots.at[inner].next = pair;
+	later(t, no, pair + 1, todo->depth + 3); /* by the longer way */
+	later(t, yes, inner + 1, todo->depth + 2);
+}
+
+static void add_branch(struct table *t, const struct todo *todo)
+{
+	const struct forest *f = t->f;
+	int32_t mode = f->mode[todo->node], yes = f->yes[todo->node], no = f->no[todo->node];
+	double a = t->values[todo->node];
+	struct slot slot = { t->narrow ? (float)a : a, f->feature[todo->node], f->missing[todo->node], -1, 0 };
+	if (mode == MODE_NEQ) /* so is a NaN */
+		slot.missing = false;
+	if (mode == MODE_LT || mode == MODE_GTE)
+		slot.threshold = below(t, slot.threshold);
+	if (!isnan(a) && (mode == MODE_GT || mode == MODE_GTE))
+		slot.missing = !slot.missing;
+	if (mode == MODE_NEQ || (!isnan(a) && (mode == MODE_GT || mode == MODE_GTE))) {
+		int32_t other = yes;
+		yes = no;
+		no = other;
+	}
+	t->missing |= slot.missing;
+	if (!isnan(a) && (mode == MODE_EQ || mode == MODE_NEQ)) {
+		add_equal(t, todo, &slot, yes, no);
+		return;
+	}
+	slot.next = add_pair(t);
+	t->slots.at[todo->at] = slot;
+	later(t, no, slot.next + 1, todo->depth + 1);
+	later(t, yes, slot.next, todo->depth + 1);
+}
+
+/* Depth first, so that a first child's children lie behind it.  Each root is a second of two: so nothing stands at 0. */
+static void add_tree(struct table *t, int32_t node, int32_t *root)
+{
+	const struct forest *f = t->f;
+	int64_t at = add_pair(t) + 1;
+	root[0] = (int32_t)at;
+	root[1] = INT32_MAX;
+	root[2] = 0;
+	later(t, node, at, 0);
+	while (t->todo.count) {
+		struct todo todo = t->todo.at[--t->todo.count];
+		if (t->slots.count > INT32_MAX - 4)
+			node_fail(f->node, EXIT_LIMIT, "more than 2^31 nodes");
+		if (f->mode[todo.node] != MODE_LEAF) {
+			add_branch(t, &todo);
+			continue;
+		}
+		t->slots.at[todo.at] =
+		        (struct slot){ .threshold = NAN, .leaf = f->leaf[todo.node], .next = todo.at - 1 };
+		root[1] = todo.depth < root[1] ? todo.depth : root[1];
+		root[2] = todo.depth > root[2] ? todo.depth : root[2];
+	}
+	t->depth = root[2] > t->depth ? root[2] : t->depth;
+}
+
+static struct tensor *build_table(struct table *t)
+{
+	const struct forest *f = t->f;
+	int64_t extents[] = { f->trees, 3 };
+	int32_t *roots = arena_new_array(f->arena, int32_t, 3 * (size_t)f->trees);
+	for (int64_t i = 0; i < f->trees; i++)
+		add_tree(t, f->roots[i], roots + 3 * i);
+	return graph_constant_borrowed(f->graph, "roots", DTYPE_I32, 2, extents, roots);
+}
+
+static int bits_of(int64_t most)
+{
+	int bits = 0;
+	while (most >> bits)
+		bits++;
+	return bits;
+}
+
+/* Nodes of 2 x 32 bits, where all fits; else of 2 x 64. */
+static struct tensor *pack(struct table *t)
+{
+	const struct forest *f = t->f;
+	int64_t count = (int64_t)t->slots.count, extents[2] = { count, 2 };
+	t->shift = bits_of(f->features - 1) + t->missing;
+	bool narrow = t->narrow && t->shift + bits_of(count) <= 32 && f->leaves <= 1 << WALK_LEAF_BITS;
+	t->shift = narrow ? t->shift : WIDE_SHIFT;
+	uint32_t *small = arena_new_array(f->arena, uint32_t, narrow ? 2 * (size_t)count : 1);
+	uint64_t *large = arena_new_array(f->arena, uint64_t, narrow ? 1 : 2 * (size_t)count);
+	for (int64_t i = 0; i < count; i++) {
+		const struct slot *slot = &t->slots.at[i];
+		uint64_t word = (uint64_t)slot->next << t->shift | (uint32_t)slot->feature;
+		float threshold = (float)slot->threshold;
+		word |= slot->missing ? (uint64_t)1 << (t->shift - 1) : 0;
+		if (narrow) {
+			memcpy(&small[2 * i], &threshold, sizeof threshold);
+			if (isnan(threshold))
+				small[2 * i] = 0x7fc00000u | (uint32_t)(slot->leaf < 0 ? 0 : slot->leaf);
+			small[2 * i + 1] = (uint32_t)word;
+			continue;
+		}
+		memcpy(&large[2 * i], &slot->threshold, sizeof slot->threshold);
+		if (isnan(slot->threshold))
+			large[2 * i] = (uint64_t)0x7ff8 << 48 | (uint32_t)(slot->leaf < 0 ? 0 : slot->leaf);
+		large[2 * i + 1] = word;
+	}
+	return graph_constant_borrowed(
+	        f->graph, "nodes", narrow ? DTYPE_U32 : DTYPE_U64, 2, extents, narrow ? (void *)small : (void *)large);
+}
+
+/* ---- nodes ---- */
 /* What each leaf adds to each output. */
-static struct tensor *weights_of(struct forest *f)
+static struct tensor *weights_of(const struct forest *f, int64_t outputs)
 {
 	size_t count;
 	const int64_t *nodes = node_ints(f->node, "leaf_nodeids", &count);
 	const int64_t *trees = ints(f, "leaf_treeids", (int64_t)count), *ids = ints(f, "leaf_ids", (int64_t)count);
-	const struct tensor *given = numbers(f, "leaf_weights", (int64_t)count);
-	int64_t extents[2] = { f->count, f->outputs };
-	if (f->outputs < 1 || f->count > weights_most / f->outputs)
-		node_fail(f->node, EXIT_LIMIT, "%" PRId64 " nodes of %" PRId64 " outputs", f->count, f->outputs);
-	double *sums = arena_new_array(f->arena, double, (size_t)(f->count * f->outputs));
+	const double *given = numbers(f, "leaf_weights", (int64_t)count);
+	int64_t extents[2] = { f->leaves, outputs };
+	bool wide = f->node->in[0]->type == DTYPE_F64;
+	if (outputs < 1 || f->leaves > weights_most / outputs)
+		node_fail(f->node, EXIT_LIMIT, "%" PRId64 " leaves of %" PRId64 " outputs", f->leaves, outputs);
+	double *sums = arena_new_array(f->arena, double, (size_t)(f->leaves * outputs));
 	for (size_t i = 0; i < count; i++) {
 		int32_t at = find(f, trees[i], nodes[i]);
-		if (ids[i] < 0 || ids[i] >= f->outputs)
-			node_fail(
-			        f->node, EXIT_INVALID, "a leaf of output %" PRId64 " of %" PRId64, ids[i], f->outputs);
+		if (ids[i] < 0 || ids[i] >= outputs)
+			node_fail(f->node, EXIT_INVALID, "a leaf of output %" PRId64 " of %" PRId64, ids[i], outputs);
 		if (f->mode[at] == MODE_LEAF)
-			sums[at * f->outputs + ids[i]] += tensor_float(given, i);
+			sums[f->leaf[at] * outputs + ids[i]] += wide ? given[i] : (float)given[i];
 	}
-	return typed(f, "weights", f->outputs > 1 ? 2 : 1, extents, sums);
+	float *narrow = arena_new_array(f->arena, float, wide ? 1 : (size_t)(f->leaves * outputs));
+	for (int64_t i = 0; !wide && i < f->leaves * outputs; i++)
+		narrow[i] = (float)sums[i];
+	return graph_constant_borrowed(f->graph, "weights", wide ? DTYPE_F64 : DTYPE_F32, outputs > 1 ? 2 : 1, extents,
+	        wide ? (void *)sums : (void *)narrow);
 }
 
-/* ---- nodes ---- */
-static struct tensor *make(struct forest *f, const char *type, int ins, struct tensor *const *in, const char *attribute,
-        int64_t value, struct tensor *out)
+/* From the roots to the leaves: [rows, trees] of leaves. */
+static struct tensor *walk_down(const struct forest *f, struct tensor *x)
 {
-	const struct attribute number = { .name = attribute, .kind = ATTRIBUTE_INT, .i = value };
-	return bodies_add(f->bodies, f->graph, f->node, "", type, ins, in, attribute != NULL, &number, out);
-}
-
-static struct tensor *one(struct forest *f, const char *type, struct tensor *a)
-{
-	return make(f, type, 1, &a, NULL, 0, NULL);
-}
-
-static struct tensor *two(struct forest *f, const char *type, struct tensor *a, struct tensor *b)
-{
-	return make(f, type, 2, (struct tensor *[]){ a, b }, NULL, 0, NULL);
-}
-
-static struct tensor *where(struct forest *f, struct tensor *is, struct tensor *yes, struct tensor *no)
-{
-	return make(f, "Where", 3, (struct tensor *[]){ is, yes, no }, NULL, 0, NULL);
-}
-
-static struct tensor *table(struct forest *f, const char *name, enum dtype type, const void *data)
-{
-	return graph_constant_borrowed(f->graph, name, type, 1, &f->count, data);
-}
-
-/* Whether a row goes where `yes` says: by the one comparison that there is, or by the node's. */
-static struct tensor *compared(
-        struct forest *f, struct tensor *value, struct tensor *threshold, struct tensor *mode_table, struct tensor *at)
-{
-	struct tensor *is = NULL, *mode = NULL;
-	for (int m = MODE_LEQ; m < MODE_COUNT; m++) {
-		if (!f->used[m])
-			continue;
-		struct tensor *holds = m == MODE_NEQ ? one(f, "Not", two(f, "Equal", value, threshold))
-		                                     : two(f, modes[m].op, value, threshold);
-		if (is) {
-			int32_t number = m;
-			mode = mode ? mode : two(f, "Gather", mode_table, at);
-			struct tensor *word = graph_constant(f->graph, "mode", DTYPE_I32, 0, NULL, &number);
-			is = where(f, two(f, "Equal", mode, word), holds, is);
-		} else
-			is = holds;
-	}
-	return is;
-}
-
-/* From the roots to the leaves: [rows, trees] of nodes. */
-static struct tensor *walk_down(struct forest *f, struct tensor *x)
-{
-	int64_t shape[2] = { x->dims[0].extent, f->trees }, two_of = 2;
-	struct tensor *roots = graph_constant_borrowed(f->graph, "roots", DTYPE_I32, 1, &f->trees, f->roots),
-	              *feature = table(f, "feature", DTYPE_I32, f->feature),
-	              *threshold = numbers(f, "nodes_values", f->count), *yes = table(f, "yes", DTYPE_I32, f->yes),
-	              *no = table(f, "no", DTYPE_I32, f->no), *mode = table(f, "mode", DTYPE_I32, f->mode),
-	              *missing = table(f, "missing", DTYPE_BOOL, f->missing);
-	struct tensor *at = two(f, "Expand", roots, graph_constant(f->graph, "shape", DTYPE_I64, 1, &two_of, shape));
-	for (int step = 0; step < f->depth; step++) {
-		struct tensor *value = make(f, "GatherElements", 2,
-		        (struct tensor *[]){ x, two(f, "Gather", feature, at) }, "axis", 1, NULL);
-		struct tensor *is = compared(f, value, two(f, "Gather", threshold, at), mode, at);
-		if (f->any_missing)
-			is = two(f, "Or", is, two(f, "And", one(f, "IsNaN", value), two(f, "Gather", missing, at)));
-		at = where(f, is, two(f, "Gather", yes, at), two(f, "Gather", no, at));
-	}
-	return at;
+	struct table table = { .f = f, .narrow = x->type == DTYPE_F32 };
+	table.values = numbers(f, "nodes_values", f->count);
+	struct tensor *roots = build_table(&table), *in[] = { x, pack(&table), roots };
+	const struct attribute of[] = {
+		{ .name = "shift", .kind = ATTRIBUTE_INT, .i = table.shift },
+		{ .name = "missing", .kind = ATTRIBUTE_INT, .i = table.missing },
+		{ .name = "leaves", .kind = ATTRIBUTE_INT, .i = f->leaves },
+		{ .name = "depth", .kind = ATTRIBUTE_INT, .i = table.depth },
+	};
+	return bodies_add(f->bodies, f->graph, f->node, "ingot", "Walk", COUNT(in), in, COUNT(of), of, NULL);
 }
 
 bool expand_trees(struct bodies *bodies, struct node *node, const struct op *op)
 {
+	static const char *const reductions[][2] = { { "SUM", "ReduceSum" }, { "AVERAGE", "ReduceMean" },
+		{ "MIN", "ReduceMin" }, { "MAX", "ReduceMax" } };
 	struct forest f = { .bodies = bodies, .node = node, .graph = node->graph, .arena = node->graph->build->arena };
 	const char *reduce = node_string(node, "reduce", "SUM");
-	int64_t one_axis = 1;
+	int64_t outputs = node_int(node, "outputs", 1), axis = 1;
 	(void)op;
 	infer_counts(node, 1, 1, 1);
 	struct tensor *x = node->in[0];
@@ -297,19 +383,50 @@ bool expand_trees(struct bodies *bodies, struct node *node, const struct op *op)
 		return false;
 	if (x->rank != 2)
 		node_fail(node, EXIT_INVALID, "X has %d dimensions, 2 are right", x->rank);
-	f.type = x->type;
 	f.features = x->dims[1].extent;
-	f.outputs = node_int(node, "outputs", 1);
 	read_nodes(&f);
 	find_roots(&f);
-	struct tensor *weights =
-	        make(&f, "Gather", 2, (struct tensor *[]){ weights_of(&f), walk_down(&f, x) }, "axis", 0, NULL);
-	make(&f,
-	        !strcmp(reduce, "MIN")           ? "ReduceMin"
-	                : !strcmp(reduce, "MAX") ? "ReduceMax"
-	                : !strcmp(reduce, "SUM") ? "ReduceSum"
-	                                         : "ReduceMean",
-	        2, (struct tensor *[]){ weights, graph_constant(f.graph, "axis", DTYPE_I64, 1, &one_axis, &one_axis) },
-	        "keepdims", f.outputs == 1, node->out[0]);
+	struct tensor *gathered[] = { weights_of(&f, outputs), walk_down(&f, x) };
+	const struct attribute rows = { .name = "axis", .kind = ATTRIBUTE_INT, .i = 0 },
+	                       kept = { .name = "keepdims", .kind = ATTRIBUTE_INT, .i = outputs == 1 };
+	struct tensor *summed[] = { bodies_add(bodies, f.graph, node, "", "Gather", 2, gathered, 1, &rows, NULL),
+		graph_constant(f.graph, "axis", DTYPE_I64, 1, &axis, &axis) };
+	for (size_t i = 0; i < COUNT(reductions); i++)
+		if (!strcmp(reduce, reductions[i][0]))
+			bodies_add(bodies, f.graph, node, "", reductions[i][1], 2, summed, 1, &kept, node->out[0]);
 	return true;
+}
+
+void infer_walk_down(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_made(node);
+	infer_counts(node, 3, 3, 1);
+	if (tensor_is_known(node->in[0]))
+		infer_output(node, 0, DTYPE_I32, 2, (struct dim[]){ node->in[0]->dims[0], node->in[2]->dims[0] });
+}
+
+/* What a copy is of. */
+static struct definition *copied(struct definer *definer, struct definition *x)
+{
+	while (x->source == SOURCE_COMPUTED && !x->reduce && !x->lies && x->body->kind == EXPR_LOAD
+	        && expr_equal(x->body, expr_load_own(definer->arena, x->body->of)))
+		x = x->body->of;
+	return x;
+}
+
+void define_walk_down(struct definer *definer, const struct op *op)
+{
+	const struct node *node = definer->node;
+	struct definition *x = copied(definer, definer_in_stored(definer, 0));
+	struct tree_walk *walk = arena_new(definer->arena, struct tree_walk);
+	const struct index *at[] = { index_var(definer->arena, 0, x->extents[0]),
+		index_var(definer->arena, 2, x->extents[1]) };
+	(void)op;
+	*walk = (struct tree_walk){ (int)node_int(node, "shift", 0), node_int(node, "missing", 0) != 0,
+		node_int(node, "leaves", 0), (int)node_int(node, "depth", 0) };
+	definer_out(definer, 0,
+	        define_walk(definer->program, node->out[0]->name, x->extents[0], x->extents[1],
+	                expr_load(definer->arena, x, at), walk, definer_in_stored(definer, 1),
+	                definer_in_stored(definer, 2)));
 }

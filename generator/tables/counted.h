@@ -74,6 +74,7 @@ C(roi_align,        3, regions, regions)
 C(max_roi_pool,     2, regions, regions)
 C(compress,         2, compress, handed)
 C(non_zero,         1, non_zero, handed)
+C(walk_down,        3, walk_down, handed)
 CS(top_k,          1, first, handed)
 
 /* sums, and what else goes along an axis */

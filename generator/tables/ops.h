@@ -416,6 +416,7 @@ G("ingot", "Trees", 1, trees, INT("outputs", ALL, 1) STRING("reduce", ALL, "SUM"
 	A(FLOATS, "leaf_weights", ALL) A(TENSOR, "leaf_weights_as_tensor", ALL) A(INTS, "nodes_falsenodeids", ALL) A(INTS, "nodes_featureids", ALL)
 	A(INTS, "nodes_missing_value_tracks_true", ALL) A(STRINGS, "nodes_modes", ALL) A(INTS, "nodes_nodeids", ALL) A(INTS, "nodes_treeids", ALL) A(INTS, "nodes_truenodeids", ALL)
 	A(FLOATS, "nodes_values", ALL) A(TENSOR, "nodes_values_as_tensor", ALL))      /* the sums of a forest's leaves: ops/trees.c */
+O("ingot", "Walk", 1, walk_down, NONE, INT("shift", ALL, 0) INT("missing", ALL, 0) INT("leaves", ALL, 0) INT("depth", ALL, 0))      /* which leaf rows of input 0 come to, in trees of the nodes in input 1, whose roots input 2 has */
 G("ingot", "Ensemble", 1, ensemble, INT("outputs", ALL, 1) STRING("reduce", ALL, "SUM") A(INTS, "leaf_targetids", ALL) A(TENSOR, "leaf_weights", ALL) A(TENSOR, "membership_values", ALL)
 	A(INTS, "nodes_falseleafs", ALL) A(INTS, "nodes_falsenodeids", ALL) A(INTS, "nodes_featureids", ALL) A(INTS, "nodes_missing_value_tracks_true", ALL)
 	A(TENSOR, "nodes_modes", ALL) A(TENSOR, "nodes_splits", ALL) A(INTS, "nodes_trueleafs", ALL) A(INTS, "nodes_truenodeids", ALL) A(INTS, "tree_roots", ALL))      /* a forest whose leaves are no nodes */

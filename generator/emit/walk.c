@@ -1,0 +1,59 @@
+/* walk.c: rows that go down trees -> the values of c/walk.jinja, c/jit_walk.jinja and cuda/walk.jinja. */
+#include "emit/emit.h"
+#include "ingot/template.h"
+
+/* How many rows there are where that is counted: the blocks of so many. */
+static struct value ends_of(struct emit *emit, const struct kernel *kernel, const struct walk_blocks *walking)
+{
+	const struct definition *d = kernel->root;
+	struct value ends = value_dict(emit->arena), lets = value_list(emit->arena), let = value_dict(emit->arena);
+	if (kernel_counted(kernel) != 0)
+		return value_none();
+	value_dict_set(let, "name", value_string("many"));
+	value_dict_set(let, "value", value_string(emit_count(emit, kernel, d->counts[0], d->extents[0])));
+	value_list_add(lets, let);
+	value_dict_set(ends, "lets", lets);
+	value_dict_set(ends, "there",
+	        value_printf(emit->arena, "(many + %lld) / %lld * %lld", (long long)walking->per - 1,
+	                (long long)walking->per, (long long)walking->blocks_of_row));
+	value_dict_set(ends, "blocks", value_int(kernel->blocks));
+	return ends;
+}
+
+const char *walk_word(struct arena *arena, const struct definition *d)
+{
+	return arena_printf(arena, "walk_%s_%d%s", d->body->type == DTYPE_F64 ? "f64" : "f32",
+	        dtypes[d->nodes->of->type].bits, d->walk->missing ? "_missing" : "");
+}
+
+struct value walk_values(struct emit *emit, const struct kernel *kernel)
+{
+	const struct walk_blocks *walking = kernel->detail;
+	const struct definition *d = kernel->root;
+	void *user = (void *)(uintptr_t)kernel;
+	struct value values = value_dict(emit->arena);
+	const struct {
+		const char *name;
+		const struct definition *of;
+	} buffers[] = { { "x", d->body->of }, { "nodes", d->nodes->of }, { "roots", d->roots->of }, { "y", d } };
+	const struct {
+		const char *name;
+		int64_t value;
+	} sizes[] = { { "rows", d->extents[0] }, { "trees", d->extents[1] }, { "features", d->reduced_extents[0] },
+		{ "block", walking->rows }, { "per", walking->per }, { "blocks_of_row", walking->blocks_of_row },
+		{ "blocks", kernel->blocks }, { "shift", d->walk->shift } };
+	for (size_t i = 0; i < COUNT(buffers); i++)
+		value_dict_set(values, buffers[i].name, value_string(emit_buffer(user, buffers[i].of)));
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		value_dict_set(values, sizes[i].name, value_int(sizes[i].value));
+	value_dict_set(values, "word", value_string(walk_word(emit->arena, d)));
+	value_dict_set(values, "ends", ends_of(emit, kernel, walking));
+	value_dict_set(values, "kernel", emit_kernel_value(emit, kernel));
+	value_dict_set(values, "target", emit_target_value(emit));
+	return values;
+}
+
+void walk_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+{
+	template_render(emit->templates, kernel->template_name, walk_values(emit, kernel), out);
+}
