@@ -85,7 +85,7 @@ def make(folder, block):
 	name, operator, inputs, attributes, _ = block
 	import onnx
 	from onnx import helper, numpy_helper
-	from . import kernels
+	from . import forests, kernels
 	sys.path.insert(0, os.path.join(environment.ROOT, "examples"))
 	import seeded
 	operands = {}
@@ -93,7 +93,10 @@ def make(folder, block):
 		operands[word if word == "-" else OPERAND.match(word).group(1)] = None if word == "-" else operand(word)[1:]
 	said = attributes_of(attributes)
 	opset, step = said.get("", {}).pop("opset", OPSET), said.get("", {}).pop("step", None)
-	nodes = nodes_of(operator, operands, said)
+	if operator == "Forest":
+		nodes = [forests.node(operands["x"][0].shape[1], **said[""])]
+	else:
+		nodes = nodes_of(operator, operands, said)
 	read = {i for node in nodes for i in node.input}
 	outs = [o for node in nodes for o in node.output if o not in read]
 	value = lambda name, array: helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
@@ -104,7 +107,7 @@ def make(folder, block):
 	def model(outputs):
 		graph = helper.make_graph(nodes, "block", [value(*one) for one in feeds.items()], outputs,
 		                          [numpy_helper.from_array(array, name) for name, array in constants.items()])
-		made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], producer_name="ingot")
+		made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)], producer_name="ingot")
 		made.ir_version = 10
 		return made
 
