@@ -365,6 +365,24 @@ static bool one_row(const struct definition *d, int outer)
 	return true;
 }
 
+/* Does `d` look up bytes that the kernel makes?  Together they would be one loop without lanes. */
+struct looking_up {
+	const struct kernel *kernel;
+	int bytes;
+};
+static void count_bytes(void *user, const struct expr *load)
+{
+	struct looking_up *l = user;
+	l->bytes += dtypes[load->type].bits == 8 && is_member(l->kernel, load->of);
+}
+static bool looks_up(const struct kernel *kernel, const struct definition *d)
+{
+	struct looking_up all = { kernel, 0 }, outside = { kernel, 0 };
+	expr_loads(d->body, count_bytes, &all);
+	expr_loads_outside(d->body, count_bytes, &outside);
+	return all.bytes > outside.bytes;
+}
+
 /* How many outer loops `d` would share with the kernel; -1: it does not belong there. */
 static int shared_outer(const struct target *target, const struct kernel *kernel, const struct definition *d)
 {
@@ -374,7 +392,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	definition_loads(d, see_join, &j);
 	/* What a window reads is whole images of channels, not a row: together the channels would be the loop around,
 	 * and no lanes. */
-	if (j.window && target->lanes > 1 && !target->lanes_are_threads && !target->small)
+	if ((j.window || looks_up(kernel, d)) && target->lanes > 1 && !target->lanes_are_threads && !target->small)
 		return -1;
 	if (!j.reads || costs_too_much(kernel, d) || !branch_equal(kernel->members.at[0]->branch, d->branch))
 		return -1;

@@ -102,6 +102,44 @@ static bool follows_product(const struct definition *d)
 	return l.found;
 }
 
+/* Do bytes that are made of a sum of products meet a later such sum on the way through maps that each have one reader?
+ * That one's kernel takes the maps, and what it reads of the earlier sum is narrow where the bytes are stored. */
+enum { WAY_MOST = 16 };
+struct meeting {
+	const struct definition *from;
+	int number, depth; /* the last sum's; of maps looked through */
+};
+static void see_sum(void *user, const struct expr *load)
+{
+	struct meeting *m = user;
+	const struct definition *of = load->of;
+	if (of == m->from || of->source != SOURCE_COMPUTED || m->depth == WAY_MOST)
+		return;
+	if (of->products && of->number > m->number)
+		m->number = of->number;
+	if (of->reduce != REDUCE_NONE || scheduled(of)->readers.count > 1)
+		return;
+	m->depth++;
+	expr_loads(of->body, see_sum, m);
+	m->depth--;
+}
+static bool meets_later_sum(const struct definition *d)
+{
+	struct meeting own = { .number = -1 };
+	expr_loads(d->body, see_sum, &own);
+	for (int i = 0; i < WAY_MOST && scheduled(d)->readers.count == 1; i++) {
+		const struct definition *reader = scheduled(d)->readers.at[0];
+		struct meeting others = { .from = d, .number = -1 };
+		if (reader->source != SOURCE_COMPUTED || reader->reduce != REDUCE_NONE)
+			return false;
+		expr_loads(reader->body, see_sum, &others);
+		if (others.number > own.number)
+			return true;
+		d = reader;
+	}
+	return false;
+}
+
 /* Words are made of bytes that are there: what makes those has lanes of its own, and may be a product's epilogue.  Not
  * where memory is too short for both. */
 static bool feeds_dwords(const struct target *target, const struct definition *d)
@@ -165,7 +203,9 @@ static int loads_inside(const struct expr *body)
 	return all - outside;
 }
 
-/* Is it part of an index where it is read?  A product's epilogue has no vector of that. */
+/* Is it part of an index where it is read?  A product's epilogue has no vector of that, nor has any map: what makes
+ * bytes in more than a few instructions is faster with lanes of its own. */
+enum { LOOKED_UP_COST = 4 };
 static bool is_looked_up(const struct definition *d)
 {
 	struct counting all = { .of = d }, outside = { .of = d };
@@ -251,7 +291,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	        v++) /* an output before it is dense: its own loops know where they end */
 		if (d->counts[v])
 			return no;
-	if (follows_product(d) && is_looked_up(d))
+	bool by_lanes = lowered->target->lanes > 1 && dtypes[d->type].bits == 8 && expr_cost(d->body) > LOOKED_UP_COST;
+	if ((follows_product(d) || by_lanes) && is_looked_up(d))
 		return no;
 	bool feeds = feeds_dwords(lowered->target, d);
 	if (moves && feeds_product(d) && chosen_by_values(d->body) && reads_of(d) > 1)
@@ -282,6 +323,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		return no;
 	if (follows_product(d))
 		return all_maps && reads <= 1 && scheduled(d)->readers.count == 1 && !stays_bytes(lowered->target, d)
+		                && !(dtypes[d->type].bits == 8 && meets_later_sum(d))
 		        ? yes
 		        : no;
 	return reads <= 1 || (reads - 1) * cost <= 1 + reads ? yes : no;

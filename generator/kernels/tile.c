@@ -484,8 +484,7 @@ static void choose_transposed_store(const struct lowered *lowered, struct contra
 	int64_t blocks = most / (width * c->tile_rows),
 	        least = ceil_div(lanes, c->tile_rows > 1 ? c->tile_rows - 1 : 1);
 	if (lanes < 4 || !has_caches(target) || c->split_panels || c->result->type != DTYPE_F32
-	        || c->root->type != DTYPE_F32 || c->extents[c->column] < lanes || !find_span(c) || c->span < least
-	        || blocks < least)
+	        || c->extents[c->column] < lanes || !find_span(c) || c->span < least || blocks < least)
 		return;
 	c->transposed_store = blocks * c->tile_rows;
 }
