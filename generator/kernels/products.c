@@ -114,6 +114,7 @@ struct factor {
 	const struct index *with[MAX_VARS]; /* … and which; v: the term */
 	const struct index *at[MAX_RANK];   /* load's indices over the dwords' dims … */
 	const struct index *from[MAX_RANK]; /* … and the dwords' dims over the sum's variables */
+	int rank;                           /* of the dwords */
 	int64_t extents[MAX_RANK];
 };
 
@@ -134,7 +135,30 @@ static void see_load(void *user, const struct expr *load)
 	f->load = load;
 }
 
-/* The dims of the dwords: those of the load, of which one is v in groups of `each`. */
+/* A dim of the dwords: the sum's variable as it is, or, v, in groups of `each`. */
+static void add_dim(struct factor *f, int v, int64_t extent, int64_t each)
+{
+	int d = f->rank++;
+	f->extents[d] = extent;
+	f->from[d] = index_var(f->arena, v, extent);
+	f->with[v] = index_scale(f->arena, index_var(f->arena, d, extent), each);
+	f->kept[v] = true;
+}
+
+/* Which variable counts the groups where the index is e of a group of as many as v has; -1: it is no such index. */
+static int group_of(const struct factor *f, const struct index *at)
+{
+	int64_t terms = extent_of(f->sum, f->v);
+	for (int i = 0; i < at->count && at->count == 2 && !at->constant && index_factor(at, f->v) == 1; i++) {
+		const struct atom *atom = at->terms[i].atom;
+		if (atom->kind == ATOM_VAR && atom->var != f->v && at->terms[i].factor == terms && !f->kept[atom->var])
+			return atom->var;
+	}
+	return -1;
+}
+
+/* The dims of the dwords: those of the load, of which one is v in groups of `each`; one that is v and a group of a
+ * grouped convolution becomes two. */
 static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 {
 	bool grouped = false;
@@ -147,25 +171,25 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 		const struct atom *atom = at->count == 1 ? at->terms[0].atom : NULL;
 		int64_t low, high;
 		if (index_uses(at, f->v)) {
-			if (grouped || !index_is_var(at, &v))
+			int group = group_of(f, at);
+			if (grouped || (group < 0 && !index_is_var(at, &v)) || f->rank + 1 + (group >= 0) > MAX_RANK)
 				return false;
+			if (group >= 0)
+				add_dim(f, group, extent_of(f->sum, group), 1);
 			grouped = true;
 			f->dwords = (extent_of(f->sum, f->v) + each - 1) / each;
 			f->dwords += (f->together - f->dwords % f->together) % f->together;
-			f->extents[d] = f->dwords;
-			f->from[d] = index_var(f->arena, f->v, f->extents[d]);
-			f->with[f->v] = index_scale(f->arena, index_var(f->arena, d, f->extents[d]), each);
-			f->kept[f->v] = true;
-		} else if (atom && atom->kind == ATOM_VAR && !f->kept[atom->var]) {
-			f->extents[d] = extent_of(f->sum, atom->var);
-			f->from[d] = index_var(f->arena, atom->var, f->extents[d]);
-			f->with[atom->var] = index_var(f->arena, d, f->extents[d]);
-			f->kept[atom->var] = true;
-		} else if (index_is_affine(at)) { /* a window: all that it sees, borders too */
+			add_dim(f, f->v, f->dwords, each);
+		} else if (f->rank == MAX_RANK)
+			return false;
+		else if (atom && atom->kind == ATOM_VAR && !f->kept[atom->var])
+			add_dim(f, atom->var, extent_of(f->sum, atom->var), 1);
+		else if (index_is_affine(at)) { /* a window: all that it sees, borders too */
+			int n = f->rank++;
 			index_range(at, &low, &high);
-			f->extents[d] = high - low + 1;
-			f->from[d] = index_plus(f->arena, at, -low);
-			f->at[d] = index_plus(f->arena, index_var(f->arena, d, f->extents[d]), low);
+			f->extents[n] = high - low + 1;
+			f->from[n] = index_plus(f->arena, at, -low);
+			f->at[d] = index_plus(f->arena, index_var(f->arena, n, f->extents[n]), low);
 		} else
 			return false;
 	}
@@ -248,7 +272,7 @@ static struct definition *dwords_alike(const struct rewriting *r, const struct f
 {
 	for (int i = 0; i < REMEMBERED; i++) {
 		struct definition *d = r->dwords[i];
-		if (d && d->body && d->rank == f->load->of->rank
+		if (d && d->body && d->rank == f->rank
 		        && !memcmp(d->extents, f->extents, sizeof *d->extents * (size_t)d->rank)
 		        && expr_equal(d->body, body))
 			return d;
@@ -262,8 +286,8 @@ static const struct expr *dwords_of(struct rewriting *r, struct factor *f, const
 	struct program *program = r->program;
 	struct definition *dwords = dwords_alike(r, f, body);
 	if (!dwords) {
-		dwords = define_map(program, arena_printf(program->arena, "%s.dwords", f->load->of->name),
-		        f->load->of->rank, f->extents, body);
+		dwords = define_map(program, arena_printf(program->arena, "%s.dwords", f->load->of->name), f->rank,
+		        f->extents, body);
 		scheduled(dwords)->dwords = true;
 		if (expr_is_constant(body))
 			definition_fold(program, dwords);
