@@ -112,9 +112,34 @@ static bool open(struct folding *f, const struct expr *e, struct dequantised *d)
 	return d->value != NULL;
 }
 
+/* Of an image of one row a map reads row 0; inside the pads that is the row where the window stands, and a product finds
+ * windows by that. */
+struct standing {
+	struct folding *f;
+	const struct dequantised *d;
+};
+static const struct expr *stand(void *user, const struct expr *load)
+{
+	const struct standing *s = user;
+	const struct index *at[MAX_RANK];
+	int64_t zero;
+	for (int k = 0, pad = 0; k < load->of->rank; k++) {
+		at[k] = load->at[k];
+		if (load->of->extents[k] != 1 || !index_is_constant(at[k], &zero))
+			continue;
+		while (pad < s->d->pad_count && (s->d->pads[pad].from || s->d->pads[pad].to != 1))
+			pad++;
+		if (pad < s->d->pad_count)
+			at[k] = s->d->pads[pad++].at;
+	}
+	return load->of->source == SOURCE_CONSTANT ? load : expr_load(s->f->arena, load->of, at);
+}
+
 static const struct expr *padded(struct folding *f, const struct dequantised *d)
 {
-	return d->pads ? expr_select(f->arena, d->pads, d->pad_count, d->value, expr_integer(f->arena, DTYPE_I32, 0))
+	struct standing s = { f, d };
+	return d->pads ? expr_select(f->arena, d->pads, d->pad_count, expr_map_loads(f->arena, d->value, stand, &s),
+	                         expr_integer(f->arena, DTYPE_I32, 0))
 	               : d->value;
 }
 

@@ -84,7 +84,7 @@ class Layer:
         groups, size = self.draw.choice([1, 1, 1, 2, 5, 8]), self.draw.choice([1, 1, 3, 3, 5])
         each, out = self.draw.choice([1, 1, 2, 3, 4, 8, 16, 20]), self.draw.choice([1, 2, 3, 4, 8, 16])
         stride, pads = self.draw.choice([1, 1, 2]), [self.draw.randint(0, size // 2) for _ in range(4)]
-        h, w = (max(size, self.draw.choice([1, 3, 5, 8, 11, 17])) for _ in range(2))
+        h, w = (max(1, size - pads[i] - pads[i + 2], self.draw.choice([1, 3, 5, 8, 11, 17])) for i in range(2))      # of 1: a window that is all but one border
         dims = [self.draw.choice([1, 1, 2]), groups * each, h, w]
         channels = groups * out
         operands, bias = self.factors(dims, [channels, each, size, size], channels, 0)
