@@ -5,7 +5,8 @@
  *     q = int8(round(relu(y) / sy) + zy)                                    q = int8(max(zy, round(float(i) * m) + zy))
  *
  * with m = (sx * sw) / sy.  Sums of integers are exact in any order; y is float(i) * (sx * sw) for whoever else reads
- * it.  A rule on the graph and its constants alone, so every target computes the same. */
+ * it.  The maximum of dequantised bytes is that of the bytes.  A rule on the graph and its constants alone, so every
+ * target computes the same. */
 #include "definitions/definitions.h"
 #include <float.h>
 #include <math.h>
@@ -139,7 +140,7 @@ static const struct expr *padded(struct folding *f, const struct dequantised *d)
 {
 	struct standing s = { f, d };
 	return d->pads ? expr_select(f->arena, d->pads, d->pad_count, expr_map_loads(f->arena, d->value, stand, &s),
-	                         expr_integer(f->arena, DTYPE_I32, 0))
+	               expr_integer(f->arena, DTYPE_I32, 0))
 	               : d->value;
 }
 
@@ -338,6 +339,64 @@ static void fold_quantise(struct folding *f, struct definition *d)
 	d->body = expr_cast(f->arena, d->type, value);
 }
 
+/* ---- a maximum ---- */
+
+/* Does every window have a place in the range?  Its place is s * variable + d * tap + c. */
+static bool always_meets(const struct definition *d, const struct range *range)
+{
+	int var = -1, tap = -1;
+	for (int i = 0; i < range->at->count; i++) {
+		const struct atom *atom = range->at->terms[i].atom;
+		int *is = atom->kind == ATOM_VAR && atom->var < d->rank ? &var : &tap;
+		if (atom->kind != ATOM_VAR || *is >= 0)
+			return false;
+		*is = atom->var;
+	}
+	int64_t results = var < 0 ? 1 : d->extents[var], taps = tap < 0 ? 1 : d->reduced_extents[tap - d->rank],
+	        step = var < 0 ? 0 : index_factor(range->at, var), apart = tap < 0 ? 0 : index_factor(range->at, tap);
+	for (int64_t r = 0; r < results; r++) {
+		bool meets = false;
+		for (int64_t t = 0; t < taps && !meets; t++) {
+			int64_t at = step * r + apart * t + range->at->constant;
+			meets = at >= range->from && at < range->to;
+		}
+		if (!meets)
+			return false;
+	}
+	return true;
+}
+
+/* The maximum of dequantised bytes of one scale is that of the bytes, dequantised. */
+static void fold_maximum(struct folding *f, struct definition *d)
+{
+	struct dequantised x;
+	const struct expr *e = d->body;
+	bool padded = e->kind == EXPR_SELECT && e->arg[1]->kind == EXPR_NUMBER && e->arg[1]->number == -INFINITY,
+	     meets = true;
+	for (int i = 0; padded && i < e->range_count; i++)
+		meets &= always_meets(d, &e->ranges[i]);
+	for (int i = 0; i < MAX_RANK; i++)
+		meets &= !d->counts[i] && !d->reduced_counts[i];
+	if (!meets || !open(f, padded ? e->arg[0] : e, &x) || x.pads || !is_constant(x.scale) || x.scale->vars
+	        || !are_scales(expr_fold(f->program, x.scale)))
+		return;
+	const struct expr *zero = x.value->kind == EXPR_SCALAR ? x.value->arg[1] : NULL,
+	                  *byte = zero ? x.value->arg[0]->arg[0] : x.value->arg[0];
+	if (zero && zero->kind != EXPR_NUMBER)
+		return;
+	struct definition *bytes = define_reduction(f->program, arena_printf(f->arena, "%s.bytes", d->name), d->rank,
+	        d->extents, REDUCE_MAX, d->reduced, d->reduced_extents, NULL,
+	        padded ? expr_select(f->arena, e->ranges, e->range_count, byte,
+	                expr_integer(f->arena, byte->type, byte->type == DTYPE_I8 ? INT8_MIN : 0))
+	               : byte);
+	bytes->branch = d->branch;
+	bytes->node = d->node;
+	const struct expr *value = expr_load_own(f->arena, bytes);
+	if (zero)
+		value = expr_scalar(f->arena, SCALAR_sub, expr_cast(f->arena, DTYPE_I32, value), zero, NULL);
+	become_map(d, expr_scalar(f->arena, SCALAR_mul, expr_cast(f->arena, DTYPE_F32, value), x.scale, NULL));
+}
+
 /* ---- scales and zero points that stay ---- */
 static void see_byte(void *user, const struct expr *load) { *(bool *)user |= dtypes[load->type].bits == 8; }
 
@@ -385,6 +444,8 @@ void fold_quantised(struct program *program)
 			continue;
 		if (d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_F32)
 			fold_sum(&f, d);
+		else if (d->reduce == REDUCE_MAX && d->type == DTYPE_F32 && !definition_scatters(d))
+			fold_maximum(&f, d);
 		else if (d->reduce == REDUCE_NONE) {
 			fold_quantise(&f, d);
 			fold_numbers(&f, d);

@@ -254,13 +254,24 @@ static void weigh_lanes(void *user, const struct expr *load)
 		l->cost += 1;
 }
 
-/* The variable of member `d` along which its kernel's vectors run; -1: not known. */
+static int64_t row_of(const struct definition *d, int outer)
+{
+	int64_t row = 1;
+	for (int v = outer; v < d->rank; v++)
+		row *= d->extents[v];
+	return row;
+}
+
+/* The variable of member `d` along which its kernel's vectors run; -1: not known.  How the last rows lie tells. */
 static int lane_of(const struct definition *d)
 {
 	const struct kernel *kernel = scheduled(d)->kernel;
 	if (!kernel || kernel->detail)
 		return -1;
 	const struct definition *last = kernel->members.at[kernel->members.count - 1];
+	for (size_t m = kernel->members.count; m-- > 0 && row_of(last, kernel->outer) == 1;)
+		if (row_of(kernel->members.at[m], kernel->outer) > 1)
+			last = kernel->members.at[m];
 	int unit = unit_variable(last);
 	/* a sum in 64 lanes runs along its terms */
 	for (int r = d->reduced - 1; r >= 0 && d->reduce != REDUCE_NONE && d->order == ORDER_LANES; r--)
@@ -370,10 +381,7 @@ bool keep_lanes(struct lowered *lowered)
 			continue;
 		for (size_t m = 0; m < kernel->members.count; m++) {
 			struct definition *d = kernel->members.at[m];
-			int64_t row = 1;
-			for (int v = kernel->outer; v < d->rank; v++)
-				row *= d->extents[v];
-			if (row > 1 && !scheduled(d)->row_apart)
+			if (row_of(d, kernel->outer) > 1 && !scheduled(d)->row_apart)
 				scheduled(d)->row_apart = true, all = false;
 		}
 	}

@@ -56,8 +56,8 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	}
 	copy_outputs(program);
 	split_groups(program, target);
-	separate_windows(program, target);
 	choose_products(program, target);
+	separate_windows(program, target); /* of floats that bytes became, too */
 	if (weights_stay_narrow(target))
 		keep_narrow(program);
 	if (program->build->check)

@@ -216,6 +216,18 @@ static bool is_looked_up(const struct definition *d)
 	return all.sites > outside.sites;
 }
 
+/* Bytes from a table: no vector looks there, so who computes with them reads them from memory, in lanes. */
+static bool feeds_lanes_from_table(const struct target *target, const struct definition *d)
+{
+	bool computes = false;
+	if (target->lanes == 1 || dtypes[d->type].bits != 8 || d->body->kind != EXPR_LOAD
+	        || d->body->of->source != SOURCE_CONSTANT || !loads_inside(d->body))
+		return false;
+	for (size_t i = 0; i < scheduled(d)->readers.count; i++)
+		computes |= scheduled(d)->readers.at[i]->body->kind != EXPR_LOAD;
+	return computes;
+}
+
 /* What costs more than this is stored, where a store and a load are nothing beside it: the expression of a chain would
  * grow with the chain, and with it each step that looks through it and each function that the compiler gets. */
 enum { COST_MOST = 512 };
@@ -291,6 +303,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	        v++) /* an output before it is dense: its own loops know where they end */
 		if (d->counts[v])
 			return no;
+	if (feeds_lanes_from_table(lowered->target, d))
+		return no;
 	bool by_lanes = lowered->target->lanes > 1 && dtypes[d->type].bits == 8 && expr_cost(d->body) > LOOKED_UP_COST;
 	if ((follows_product(d) || by_lanes) && is_looked_up(d))
 		return no;

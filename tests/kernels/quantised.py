@@ -203,11 +203,13 @@ def by_words(program, folder):
 
 # File of tests/ops, stage, what it has, what it has not.
 SHOWN = [("quantised_chain", "kernels", "b.dwords", "nodes b.dwords"), ("quantised_again", "definitions", "silu.table[at(q", "sigmoid_q"),
-         ("quantised_again", "definitions", "= q[i1, i0]", "across")]
+         ("quantised_again", "definitions", "= q[i1, i0]", "across"), ("quantised_between", "definitions", "= pool.bytes[", "round(pool"),
+         ("quantised_meeting", "kernels", "nodes one.sums one_q\n", "nodes one.sums\n"), ("quantised_meeting", "kernels", "loops  nodes scaled_q\n    blocks", "scaled_q silu")]
 
 
 def by_text(program):
-    """Dwords are the bytes that lie so, an activation is a table, what is quantised as it was is itself."""
+    """Dwords are the bytes that lie so, an activation is a table, what is quantised as it was is itself, a maximum too; what two products add is narrow, and
+    what a table is looked up by has lanes."""
     files, right = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ops", "files"), True
     for name, stage, has, lacks in SHOWN:
         text = subprocess.run([program, "show", os.path.join(files, name + ".onnxtxt"), "--stage", stage, "--cpu", "x86-64-v4,vnni"], capture_output=True, text=True).stdout
