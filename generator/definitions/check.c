@@ -42,20 +42,18 @@ static void check_index(const struct checking *c, const struct index *index, con
 	}
 }
 
-/* The range of an index where the facts hold: a fact about an index that differs by a constant is one about this. */
+/* The range of an index where the facts hold: it is what a fact is about, and the rest. */
 static void known_range(
         const struct checking *c, const struct index *index, const struct fact *facts, int64_t *low, int64_t *high)
 {
 	index_range(index, low, high);
 	for (; facts; facts = facts->before) {
-		int64_t shift;
-		const struct index *difference = index_add(c->arena, index, index_scale(c->arena, facts->at, -1));
-		if (!index_is_constant(difference, &shift))
-			continue;
-		if (*low < facts->low + shift)
-			*low = facts->low + shift;
-		if (*high > facts->high + shift)
-			*high = facts->high + shift;
+		int64_t rest_low, rest_high;
+		index_range(index_add(c->arena, index, index_scale(c->arena, facts->at, -1)), &rest_low, &rest_high);
+		if (*low < facts->low + rest_low)
+			*low = facts->low + rest_low;
+		if (*high > facts->high + rest_high)
+			*high = facts->high + rest_high;
 	}
 }
 

@@ -220,7 +220,7 @@ static bool is_looked_up(const struct definition *d)
 static bool feeds_lanes_from_table(const struct target *target, const struct definition *d)
 {
 	bool computes = false;
-	if (target->lanes == 1 || dtypes[d->type].bits != 8 || d->body->kind != EXPR_LOAD
+	if (target->lanes == 1 || target->lanes_are_threads || dtypes[d->type].bits != 8 || d->body->kind != EXPR_LOAD
 	        || d->body->of->source != SOURCE_CONSTANT || !loads_inside(d->body))
 		return false;
 	for (size_t i = 0; i < scheduled(d)->readers.count; i++)
@@ -305,7 +305,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 			return no;
 	if (feeds_lanes_from_table(lowered->target, d))
 		return no;
-	bool by_lanes = lowered->target->lanes > 1 && dtypes[d->type].bits == 8 && expr_cost(d->body) > LOOKED_UP_COST;
+	bool by_lanes = lowered->target->lanes > 1 && !lowered->target->lanes_are_threads && dtypes[d->type].bits == 8
+	        && expr_cost(d->body) > LOOKED_UP_COST;
 	if ((follows_product(d) || by_lanes) && is_looked_up(d))
 		return no;
 	bool feeds = feeds_dwords(lowered->target, d);
