@@ -266,7 +266,9 @@ struct part model_part(const struct model *model)
 		.input_names = model->input_names,
 		.output_names = model->output_names,
 		.graph = model->graph,
-		.numbers = model->numbers,
+		.numbers = lowered_pairs(model->lowered)
+		        ? arena_printf(model->build->arena, "%s by=vdpbf16ps", model->numbers)
+		        : model->numbers,
 		.dumps = model->dumps.at,
 		.dump_count = model->dumps.count,
 		.apart = model->apart.at,

@@ -21,6 +21,11 @@ def vnni():
     return v4() and "avx512_vnni" in flags()
 
 
+def bf16():
+    """Not where this machine is taken for another."""
+    return vnni() and "avx512_bf16" in flags() and not os.environ.get("INGOT_NATIVE")
+
+
 def cpus():
     """Words of --cpu, native first.  x86-64-v4 where native is more than that."""
     taken = os.environ.get("INGOT_NATIVE")

@@ -62,7 +62,8 @@ void facts_pipes(struct target *target, const struct target *row, int pipes)
 void facts_spell(const struct target *target, const struct target *row, char out[FACTS_MOST])
 {
 	char bytes[24];
-	int n = snprintf(out, FACTS_MOST, "%s%s", row->name, target->needs != row->needs ? ",vnni" : "");
+	const char *level = facts_level_of(target);
+	int n = snprintf(out, FACTS_MOST, "%s%s%s", row->name, level ? "," : "", level ? level : "");
 	for (size_t i = 0; i < COUNT(caches); i++)
 		if (bytes_of(target, i) != bytes_of(row, i))
 			n += snprintf(out + n, FACTS_MOST - (size_t)n, ",%s=%s", caches[i].name,
@@ -71,7 +72,15 @@ void facts_spell(const struct target *target, const struct target *row, char out
 		snprintf(out + n, FACTS_MOST - (size_t)n, ",pipes=%d", target->fma_pipes);
 }
 
-bool target_is_fact(const char *word) { return !strcmp(word, "vnni") || strchr(word, '='); }
+static bool is_level(const char *word)
+{
+	for (int i = 0; facts_level(i); i++)
+		if (!strcmp(word, facts_level(i)))
+			return true;
+	return false;
+}
+
+bool target_is_fact(const char *word) { return is_level(word) || strchr(word, '='); }
 
 static void read_fact(struct build *build, struct target *target, const struct target *row, const char *word)
 {
@@ -88,9 +97,9 @@ static void read_fact(struct build *build, struct target *target, const struct t
 			set_bytes(target, i, bytes);
 			return;
 		}
-	if (!strcmp(word, "vnni")) {
-		if (!facts_vnni(target))
-			fail(build, EXIT_USAGE, NULL, "--cpu %s,vnni: x86-64-v4 alone can have it", row->name);
+	if (is_level(word)) {
+		if (!facts_add_level(target, word))
+			fail(build, EXIT_USAGE, NULL, "--cpu %s,%s: x86-64-v4 alone can have it", row->name, word);
 	} else if (length == strlen("pipes") && !memcmp(word, "pipes", length)) {
 		if (value[0] < '1' || value[0] > '0' + PIPES_MOST || value[1])
 			fail(build, EXIT_USAGE, NULL,
@@ -102,7 +111,8 @@ static void read_fact(struct build *build, struct target *target, const struct t
 		for (size_t i = 0; i < COUNT(caches); i++)
 			choices_add(&choices, caches[i].name);
 		choices_add(&choices, "pipes");
-		choices_add(&choices, "vnni");
+		for (int i = 0; facts_level(i); i++)
+			choices_add(&choices, facts_level(i));
 		fail(build, EXIT_USAGE, NULL, "--cpu %s: no fact \"%.100s\"%s", row->name, choices.nearest.name,
 		        choices_text(&choices));
 	}

@@ -9,7 +9,10 @@ enum { FACTS_MOST = 160 }; /* bytes of what facts_spell writes */
 
 /* The row's name, and behind it each fact that is not the row's: what --cpu takes. */
 void facts_spell(const struct target *, const struct target *row, char out[FACTS_MOST]);
-bool facts_vnni(struct target *); /* target.c; false: no such instructions belong to its row */
+/* target.c: instructions that are no part of the row's level, by their word; each word includes those before it. */
+const char *facts_level(int i);                          /* NULL: there are no more */
+bool facts_add_level(struct target *, const char *word); /* false: no such instructions belong to its row */
+const char *facts_level_of(const struct target *);       /* the last word that it has; NULL: it has none */
 void facts_pipes(struct target *, const struct target *row, int pipes);
 
 /* Of this machine, by CPUID; what that does not say stays as it is.  A cache that cores share counts with a core's

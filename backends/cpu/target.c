@@ -13,7 +13,6 @@
 #define X86 "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno -fno-trapping-math "
 #define X86_V4 X86 "-march=x86-64-v4 -mprefer-vector-width=512"
 #define V4 "x86-64 avx2 fma bmi bmi2 avx512f avx512dq avx512vl avx512bw avx512cd"
-#define V4_VNNI V4 " avx512vnni"
 /* Measured on Intel's server cores, taken for all: from core to core 70 ns, and four bytes a cycle of many lines. */
 #define LINES .line_latency = 200, .line_cycles = 16
 /* clang-format off */
@@ -114,7 +113,8 @@ static bool has(const char *feature, size_t length)
 #define HAS(name) || (length == strlen(name) && !memcmp(feature, name, length) && __builtin_cpu_supports(name))
 	__builtin_cpu_init();
 	return (length == 6 && !memcmp(feature, "x86-64", length)) HAS("avx2") HAS("fma") HAS("bmi") HAS("bmi2")
-	        HAS("avx512f") HAS("avx512dq") HAS("avx512vl") HAS("avx512bw") HAS("avx512cd") HAS("avx512vnni");
+	        HAS("avx512f") HAS("avx512dq") HAS("avx512vl") HAS("avx512bw") HAS("avx512cd") HAS("avx512vnni")
+	                HAS("avx512bf16");
 #undef HAS
 #elif defined(__aarch64__)
 	return length == 7
@@ -125,13 +125,35 @@ static bool has(const char *feature, size_t length)
 #endif
 }
 
-bool facts_vnni(struct target *target)
+/* No parts of a level, but of most CPUs that have it. */
+#define VNNI V4 " avx512vnni"
+static const struct {
+	const char *word, *feature, *needs, *cc_flags, *products;
+} levels[] = {
+	{ "vnni", "avx512vnni", VNNI, X86_V4 " -mavx512vnni", "dot8u dot16 mul" },
+	{ "bf16", "avx512bf16", VNNI " avx512bf16", X86_V4 " -mavx512vnni -mavx512bf16", "bf16 dot8u dot16 mul" },
+};
+
+const char *facts_level(int i) { return i < (int)COUNT(levels) ? levels[i].word : NULL; }
+
+const char *facts_level_of(const struct target *target)
 {
-	if (strcmp(target->needs, V4) && strcmp(target->needs, V4_VNNI))
+	for (size_t i = 0; i < COUNT(levels); i++)
+		if (!strcmp(target->needs, levels[i].needs))
+			return levels[i].word;
+	return NULL;
+}
+
+bool facts_add_level(struct target *target, const char *word)
+{
+	if (strncmp(target->needs, V4, strlen(V4)) != 0)
 		return false;
-	target->needs = V4_VNNI;
-	target->cc_flags = X86_V4 " -mavx512vnni";
-	target->products = "dot8u dot16 mul";
+	for (size_t i = 0; i < COUNT(levels) && strlen(target->needs) <= strlen(levels[i].needs); i++)
+		if (!strcmp(word, levels[i].word)) {
+			target->needs = levels[i].needs;
+			target->cc_flags = levels[i].cc_flags;
+			target->products = levels[i].products;
+		}
 	return true;
 }
 
@@ -214,8 +236,8 @@ static void find_native(void)
 	int pipes = machine_pipes(&made);
 	if (pipes)
 		facts_pipes(&made, &targets[row], pipes);
-	if (!as && has("avx512vnni", strlen("avx512vnni"))) /* no part of the level, but of most CPUs that have it */
-		facts_vnni(&made);
+	for (size_t i = 0; i < COUNT(levels) && !as && has(levels[i].feature, strlen(levels[i].feature)); i++)
+		facts_add_level(&made, levels[i].word);
 	machine_caches(&made);
 	facts_spell(&made, &targets[row], facts);
 	made.facts = facts;

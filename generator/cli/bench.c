@@ -254,7 +254,7 @@ struct limits {
 static double product_rate(const struct limits *limits, const struct product *product)
 {
 	float (*loop)(long);
-	const char *name = product && product->sum != DTYPE_F32
+	const char *name = product && !product_is_fma(product)
 	        ? arena_printf(limits->engine->model->build->arena, "limit_%s", product->name)
 	        : "limit_fma";
 	*(void **)&loop = limits->engine->kind->limit(limits->engine, name);
@@ -271,11 +271,11 @@ static double limit_of(const struct limits *limits, const struct work *work, con
 		memset(buffer, 0, (size_t)floats * 4);
 	double bandwidth = buffer ? measure_read(limits->read, buffer, floats) : 1;
 	free(buffer);
-	bool integers = work->product && work->product->sum != DTYPE_F32;
-	double products = work->multiply_adds / (integers ? product_rate(limits, work->product) : limits->fma),
+	bool other = work->product && !product_is_fma(work->product);
+	double products = work->multiply_adds / (other ? product_rate(limits, work->product) : limits->fma),
 	       others = work->operations / limits->fma, memory = work->bytes / bandwidth;
 	if (products + others > memory) {
-		*bound = products < others ? "operations" : integers ? work->product->name : "fma";
+		*bound = products < others ? "operations" : other ? work->product->name : "fma";
 		return products + others;
 	}
 	*bound = work->bytes < (double)target->l1_bytes  ? "L1"

@@ -1,5 +1,6 @@
 /* doctor.c: ingot doctor: what this machine has of what ingot uses, and the Debian package of what lacks. */
 #include "cli/cli.h"
+#include "kernels/kernels.h"
 #include "backends/backends.h"
 #include "backends/cpu/jit.h"
 #include <dlfcn.h>
@@ -75,6 +76,16 @@ static void look_for_compiler(struct findings *f, const struct target *target)
 	add(f,
 	        (struct finding){ arena_printf(build->arena, "--cpu %s", target->name), found, version && !refused,
 	                !strcmp(target->name, target_native()->name), "libraries for it", package });
+}
+
+static void look_for_bf16(struct findings *f)
+{
+	const struct target *native = target_native();
+	const char *compiler = compiler_of(f->build, native),
+	           *refused = compiler ? refusal(f->build, native, compiler) : NULL;
+	bool there = target_multiplies(native, "bf16") && compiler && !refused;
+	const char *found = there ? "vdpbf16ps" : refused ? refused : "no vdpbf16ps: float32 of rounded factors";
+	add(f, (struct finding){ "--math bf16", found, there, false, "twice the rate of float32", NULL });
 }
 
 static void look_for_programs(struct findings *f)
@@ -226,6 +237,7 @@ static void run(struct cli *cli)
 	struct findings f = { .build = cli->build };
 	for (int i = 0; target_at(i); i++)
 		look_for_compiler(&f, target_at(i));
+	look_for_bf16(&f);
 	look_for_programs(&f);
 	look_at_tmpdir(&f);
 	look_at_jit(&f);

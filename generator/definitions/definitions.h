@@ -356,6 +356,8 @@ struct definition {
 	bool products; /* a SUM that was defined with the scalar mul(a, b) as its body: it adds by fma(a, b, sum).  One
 	                * whose body only becomes a product, by what is inlined, rounds the product as before.  Of
 	                * integers: any row of products.c */
+	bool pairs; /* … of the bits of two bfloat16 each, the first one uppermost: it adds their products in that order */
+	bool is_bf16; /* factors.c rounded its elements to bfloat16 */
 	enum order order;
 	bool chain;     /* its terms add in a chain, however many they are: maxima over windows */
 	uint32_t batch; /* of a reduction: bit v, output variable v is a batch axis: no number depends on its extent */

@@ -41,7 +41,9 @@ static const struct expr *rounded_bits(struct rounding *r, const struct expr *x,
 	        expr_number(r->arena, DTYPE_F32, 0x1p-126));
 	const struct expr *flushed =
 	        expr_scalar(r->arena, SCALAR_where, small, expr_number(r->arena, DTYPE_F32, 0), cut);
-	return expr_scalar(r->arena, SCALAR_where, two(r, SCALAR_equal, x, x), flushed, x); /* a NaN stays */
+	const struct expr *nan = expr_cast_as(r->arena, DTYPE_F32, CAST_BITS, /* whatever is cut off of it */
+	        two(r, SCALAR_or, code, number(r, 1 << 22)));
+	return expr_scalar(r->arena, SCALAR_where, two(r, SCALAR_equal, x, x), flushed, nan);
 }
 
 static const struct expr *rounded(struct rounding *r, const struct expr *x)
@@ -63,6 +65,7 @@ static struct definition *rounded_tensor(struct rounding *r, struct definition *
 	memcpy(d->counts, of->counts, sizeof d->counts);
 	d->branch = of->branch;
 	d->node = of->node;
+	d->is_bf16 = r->factors == FACTORS_BF16;
 	if (of->source == SOURCE_CONSTANT)
 		definition_fold(r->program, d);
 	push(r->arena, &r->made, (struct rounded){ of, d });

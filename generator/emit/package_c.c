@@ -292,7 +292,7 @@ static void add_kernels(struct writing *w)
 	push(arena, &w->headers, file);
 }
 
-/* The products of integers that a library's kernels use, and the words that their limits need. */
+/* The products beside fma that a library's kernels use, and the words that their limits need. */
 static struct value add_products(struct writing *w, struct text *words)
 {
 	struct arena *arena = w->emit->arena;
@@ -300,7 +300,7 @@ static struct value add_products(struct writing *w, struct text *words)
 	VECTOR(const struct product *) seen = { 0 };
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		const struct product *product = kernel_work(w->lowered, w->lowered->kernels.at[k]).product;
-		bool known = !product || product->sum == DTYPE_F32;
+		bool known = !product || product_is_fma(product);
 		for (size_t i = 0; i < seen.count; i++)
 			known |= seen.at[i] == product;
 		if (known)
@@ -310,7 +310,9 @@ static struct value add_products(struct writing *w, struct text *words)
 		value_dict_set(one, "name", value_string(product->name));
 		value_dict_set(one, "word", value_string(product->step));
 		value_list_add(list, one);
-		text_printf(words, " ivec_set ivec_store %s", product->step);
+		value_dict_set(one, "element", value_string(product->element));
+		value_dict_set(one, "vec", value_string(product->vec));
+		text_printf(words, " %s_set %s_store %s", product->vec, product->vec, product->step);
 	}
 	return list;
 }

@@ -163,6 +163,7 @@ static void take_space(struct arena *arena, struct definition *d, const struct d
 		with[from->rank + v] = index_var(arena, reader->rank + v, from->reduced_extents[v]);
 	d->reduce = from->reduce;
 	d->products = from->products;
+	d->pairs = from->pairs;
 	d->order = from->order;
 	d->chain = from->chain;
 	d->batch = 0;

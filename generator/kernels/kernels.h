@@ -324,10 +324,17 @@ struct product {
 };
 const struct product *product_of(
         const struct target *, const struct definition *); /* NULL: no sum of products that it has, or not in a chain */
+bool target_multiplies(
+        const struct target *, const char *name); /* has it an instruction for the product of that name? */
+static inline bool product_is_fma(const struct product *product)
+{
+	return product->sum == DTYPE_F32 && product->k == 1;
+}
 /* Where flash is short and size is what is asked for, weights that are bytes stay bytes. */
 static inline bool weights_stay_narrow(const struct target *target) { return target->small && target->short_flash; }
 /* Sums of products of small integers take the target's best product: what they read becomes dwords, or floats. */
 void choose_products(struct program *, const struct target *);
+bool lowered_pairs(const struct lowered *); /* has it sums of pairs of bfloat16? */
 const struct expr *dword_of_bytes(struct arena *, const struct expr *const *byte); /* four, the lowest first */
 /* exact.c: the same sum in floats, where those have all that it can be; false: it may be more.  roomy: floats may
  * also be made for borders of zero points and sums of some of the terms. */

@@ -7,6 +7,7 @@
 #include "kernels/kernels.h"
 
 static const struct product products[] = {
+	{ "bf16", 2, 0, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma_bf16", "0.f" },
 	{ "fma", 1, 0, DTYPE_F32, DTYPE_F32, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma", "0.f" },
 	{ "dot8u", 4, 0, DTYPE_U8, DTYPE_I8, DTYPE_I32, SCALAR_dot8u, "int", "ivec", "ivec_dot8u", "0" },
 	{ "dot8", 4, 0, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec", "ivec_dot8", "0" },
@@ -14,15 +15,18 @@ static const struct product products[] = {
 	{ "mul", 1, 1, DTYPE_I32, DTYPE_I32, DTYPE_I32, SCALAR_mul, "int", "ivec", "ivec_mul", "0" },
 };
 
-static bool has_product(const struct target *target, const struct product *product)
+bool target_multiplies(const struct target *target, const char *name)
 {
-	size_t n = strlen(product->name);
-	if (product->sum == DTYPE_F32)
-		return true;
-	for (const char *p = target->products; p && (p = strstr(p, product->name)); p += n)
+	size_t n = strlen(name);
+	for (const char *p = target->products; p && (p = strstr(p, name)); p += n)
 		if ((p == target->products || p[-1] == ' ') && (!p[n] || p[n] == ' '))
 			return true;
 	return false;
+}
+
+static bool has_product(const struct target *target, const struct product *product)
+{
+	return product_is_fma(product) || target_multiplies(target, product->name);
 }
 
 const struct product *product_of(const struct target *target, const struct definition *d)
@@ -31,7 +35,7 @@ const struct product *product_of(const struct target *target, const struct defin
 		return NULL;
 	for (size_t i = 0; i < COUNT(products); i++)
 		if (products[i].sum == d->type && products[i].opcode == d->body->opcode
-		        && has_product(target, &products[i]))
+		        && (products[i].a == DTYPE_BF16) == d->pairs && has_product(target, &products[i]))
 			return &products[i];
 	return NULL;
 }
@@ -288,7 +292,7 @@ static const struct expr *dwords_of(struct rewriting *r, struct factor *f, const
 	if (!dwords) {
 		dwords = define_map(program, arena_printf(program->arena, "%s.dwords", f->load->of->name), f->rank,
 		        f->extents, body);
-		scheduled(dwords)->dwords = true;
+		scheduled(dwords)->dwords = dwords->type == DTYPE_I32;
 		if (expr_is_constant(body))
 			definition_fold(program, dwords);
 		r->dwords[r->made++ % REMEMBERED] = dwords;
@@ -425,6 +429,77 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 	return true;
 }
 
+/* ---- factors that are bfloat16 ---- */
+
+/* A factor that --math bf16 has rounded, by what rounds it; NULL: it is none. */
+static const struct expr *inline_bf16(void *user, const struct expr *load)
+{
+	struct arena *arena = user;
+	return load->of->source == SOURCE_COMPUTED ? expr_substitute(arena, load->of->body, load->at) : load;
+}
+static const struct expr *bf16_factor(struct arena *arena, const struct expr *factor)
+{
+	bool pads = factor->kind == EXPR_SELECT && factor->arg[1]->kind == EXPR_NUMBER && factor->arg[1]->number == 0;
+	const struct expr *load = pads ? factor->arg[0] : factor;
+	return load->kind == EXPR_LOAD && load->of->is_bf16 ? expr_map_loads(arena, factor, inline_bf16, arena) : NULL;
+}
+
+/* Two terms as a dword of their bits, the first one uppermost: that is the order in which vdpbf16ps adds them. */
+static const struct expr *pair_of(struct factor *f, const struct expr *factor)
+{
+	struct arena *arena = f->arena;
+	const struct expr *bits[2];
+	const struct index *first = f->with[f->v];
+	for (int e = 0; e < 2; e++) {
+		f->with[f->v] = index_plus(arena, first, e);
+		bits[e] = expr_cast_as(arena, DTYPE_I32, CAST_BITS,
+		        expr_select(arena, &(struct range){ f->with[f->v], 0, extent_of(f->sum, f->v) }, 1,
+		                moved(f, factor), expr_number(arena, DTYPE_F32, 0)));
+	}
+	f->with[f->v] = first;
+	return expr_cast_as(arena, DTYPE_F32, CAST_BITS,
+	        beside(arena, expr_scalar(arena, SCALAR_shr, bits[1], number(arena, 16), NULL),
+	                expr_scalar(arena, SCALAR_shr, bits[0], number(arena, 16), NULL), 16));
+}
+
+/* A pair is made in about the time of so many steps of a vector. */
+enum { STEPS_A_PAIR = 16 };
+static bool pairs_pay(const struct definition *sum, const struct factor *f)
+{
+	return f->load->of->source == SOURCE_CONSTANT
+	        || definition_work(sum) >= STEPS_A_PAIR * 2. * (double)definition_elements(f->load->of);
+}
+
+/* Two of its innermost terms a step. */
+static void pair_terms(struct rewriting *r, struct definition *sum)
+{
+	struct program *program = r->program;
+	struct arena *arena = program->arena;
+	struct factor f[2];
+	const struct expr *factor[2], *pair[2];
+	int v = sum->rank + sum->reduced;
+	size_t before = program->all.count;
+	while (v > sum->rank && extent_of(sum, v - 1) == 1)
+		v--;
+	if (v-- == sum->rank || b_of(sum) < 0 || sum->reduced_counts[v - sum->rank] || sum->order != ORDER_SERIAL)
+		return;
+	for (int i = 0; i < 2; i++) {
+		f[i] = (struct factor){ .arena = arena, .sum = sum, .v = v, .together = 1 };
+		factor[i] = bf16_factor(arena, sum->body->arg[i]);
+		if (!factor[i] || !find_dims(&f[i], factor[i], 2) || !pairs_pay(sum, &f[i]))
+			return;
+		pair[i] = pair_of(&f[i], factor[i]);
+		if (!f[i].fits)
+			return;
+	}
+	for (int i = 0; i < 2; i++)
+		pair[i] = dwords_of(r, &f[i], pair[i]);
+	sum->body = expr_scalar(arena, SCALAR_mul, pair[0], pair[1], NULL);
+	sum->pairs = true;
+	sum->reduced_extents[v - sum->rank] = f[0].dwords;
+	program_move(program, before, sum);
+}
+
 /* Does the constant factor know no output variable alone?  Then it is a window that slides over data. */
 static bool is_window(const struct definition *sum)
 {
@@ -474,16 +549,32 @@ static void choose_product(struct rewriting *r, struct definition *d, bool dword
 		sum_in_floats(r->program, d, true, &r->floats);
 }
 
+bool lowered_pairs(const struct lowered *lowered)
+{
+	for (size_t i = 0; i < lowered->program->all.count; i++)
+		if (lowered->program->all.at[i]->pairs)
+			return true;
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		const struct lowered *inside = kernel_inside(lowered->kernels.at[k]);
+		if (inside && lowered_pairs(inside))
+			return true;
+	}
+	return false;
+}
+
 /* Dwords of 16 bits would double weights that stay narrow. */
 void choose_products(struct program *program, const struct target *target)
 {
 	struct rewriting r = { .program = program, .target = target, .bytes = weights_stay_narrow(target) };
-	bool dwords = target->products;
+	bool dwords = target->products, pairs = has_product(target, &products[0]);
 	for (size_t i = 0; !target->log && i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_I32
 		        && d->body->opcode == SCALAR_mul)
 			choose_product(&r, d, dwords);
+		else if (pairs && d->source == SOURCE_COMPUTED && d->products && d->type == DTYPE_F32
+		        && d->body->opcode == SCALAR_mul)
+			pair_terms(&r, d);
 		i = (size_t)d->number; /* what it reads now stands before it */
 	}
 	exact_sums_read(program, &r.floats);

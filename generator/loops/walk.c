@@ -314,6 +314,15 @@ const struct expr *reduce_start(struct loops *loops, enum reduce reduce, enum dt
 	}
 }
 
+/* One of the two bfloat16 whose bits a float has. */
+static const struct expr *half_of(struct arena *arena, const struct expr *pair, bool low)
+{
+	const struct expr *bits = expr_cast_as(arena, DTYPE_I32, CAST_BITS, pair);
+	bits = low ? expr_scalar(arena, SCALAR_shl, bits, expr_integer(arena, DTYPE_I32, 16), NULL)
+	           : expr_scalar(arena, SCALAR_and, bits, expr_integer(arena, DTYPE_I32, -(1 << 16)), NULL);
+	return expr_cast_as(arena, DTYPE_F32, CAST_BITS, bits);
+}
+
 const struct expr *reduce_step(
         struct loops *loops, const struct definition *d, const struct expr *sum, const struct expr *term)
 {
@@ -327,7 +336,15 @@ const struct expr *reduce_step(
 		return expr_scalar(arena, SCALAR_mul, sum, term, NULL);
 	if (d->reduce == REDUCE_LAST)
 		return term;
-	if (d->products && term->kind == EXPR_SCALAR && term->opcode == SCALAR_mul && term->type == DTYPE_F32)
+	bool products =
+	        d->products && term->kind == EXPR_SCALAR && term->opcode == SCALAR_mul && term->type == DTYPE_F32;
+	for (int low = 0; products && d->pairs; low++) {
+		const struct expr *of[2] = { half_of(arena, term->arg[0], low), half_of(arena, term->arg[1], low) };
+		sum = expr_scalar(arena, SCALAR_fma, of[0], of[1], sum);
+		if (low)
+			return sum;
+	}
+	if (products)
 		return expr_scalar(arena, SCALAR_fma, term->arg[0], term->arg[1], sum);
 	return expr_scalar(arena, SCALAR_add, sum, term, NULL);
 }

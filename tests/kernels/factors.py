@@ -5,23 +5,25 @@ bits are the interpreter's; --keep-strict; what is refused.
     factors.py INGOT SEED COUNT
 
 Ends with 77 where NumPy is not there."""
-import json, os, subprocess, sys, tempfile
+import json, os, re, subprocess, sys, tempfile
 
 from sweep import Case, EMULATED_MOST, TARGETS, main, numpy, outputs_to
+from here import bf16
 from same import same
 
 # Bits of a factor, the exponent of the last bit of the smallest one, and the largest one.
+PAIRS, CC = "x86-64-v4,bf16", os.environ.get("CC", "cc")
 MATHS = {"bf16": (8, -133, 2.0 ** 128 - 2.0 ** 120), "f16": (11, -24, 65504), "tf32": (11, -136, 2.0 ** 128 - 2.0 ** 117)}
-TERMS = {"product": 40, "conv": 27}
+TERMS = {"product": 41, "conv": 27}
 LAYERS = """<ir_version: 10, opset_import: ["" : 22]>
-g (float[5,40] x, float[1,3,9,8] p) => (float[5,24] product, float[1,4,9,8] conv, float[5,1] square)
-<float[40,24] w = ["location": "w.bin"], float[4,3,3,3] f = ["location": "f.bin"], int64[1] one = {1}> {
+g (float[5,41] x, float[1,3,9,8] p) => (float[5,50] product, float[1,4,9,8] conv, float[5,1] square)
+<float[41,50] w = ["location": "w.bin"], float[4,3,3,3] f = ["location": "f.bin"], int64[1] one = {1}> {
 	product = MatMul(x, w)
 	conv = Conv<pads = [1, 1, 1, 1]>(p, f)
 	square = ReduceSumSquare(x, one)
 }
 """
-SHAPES = {"x": (5, 40), "p": (1, 3, 9, 8), "w": (40, 24), "f": (4, 3, 3, 3)}
+SHAPES = {"x": (5, 41), "p": (1, 3, 9, 8), "w": (41, 50), "f": (4, 3, 3, 3)}
 
 
 def rounded(x, math):
@@ -56,11 +58,11 @@ class Layers:
             numpy.save(os.path.join(folder, name + ".npy"), array)
             self.given += ["--input", f"{name}={folder}/{name}.npy"] if name in "xp" else []
 
-    def call(self, *words):
-        return subprocess.run([self.ingot, "run", self.model, *self.given, *outputs_to(self.paths), *words], capture_output=True, text=True)
+    def call(self, *words, **variables):
+        return subprocess.run([self.ingot, "run", self.model, *self.given, *outputs_to(self.paths), *words], capture_output=True, text=True, env=os.environ | variables)
 
-    def run(self, target, *words):
-        done = self.call("--target", target, *words)
+    def run(self, target, *words, **variables):
+        done = self.call("--target", target, *words, **variables)
         assert done.returncode == 0, done.stderr
         return {name: numpy.load(path) for name, path in self.paths.items()}
 
@@ -95,6 +97,25 @@ def wrong_report(layers, folder):
             yield f"check says {said} of layers, {name} is moved by {error}: {done.stderr}"
 
 
+def wrong_pairs(layers, numbers):
+    """The instruction of two terms a step, and the same as plain C: bits of the interpreter, whose sums are chains."""
+    source = subprocess.run([layers.ingot, "show", layers.model, "--stage", "source", "--cpu", PAIRS, "--math", "bf16"], capture_output=True, text=True).stdout
+    if len(set(re.findall(r"(\w+)\(a0\w*, b0\w*, s0_0\)", source))) != 1 or "vec_fma_bf16(" not in source or "by=vdpbf16ps" not in numbers_of(layers, PAIRS) or "by=" in numbers_of(layers, "x86-64-v3"):
+        yield "a product and a convolution of bfloat16 take no pairs of terms, or NUMBERS does not say so"
+    right = layers.run("interpreter", "--math", "bf16") if bf16() else {}
+    for name, compiler in (("vdpbf16ps", CC), ("plain C", CC + " -DINGOT_SOFT")):
+        got = layers.run("c", "--cpu", PAIRS, "--math", "bf16", CC=compiler) if bf16() else {}
+        for output in got:
+            if not same(got[output], right[output]):
+                yield f"{output} of {numbers} numbers by {name} is not the interpreter's"
+
+
+def numbers_of(layers, cpu):
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([layers.ingot, "build", layers.model, "-o", folder, "--cpu", cpu, "--math", "bf16", "--no-compile"], capture_output=True, check=True)
+        return open(os.path.join(folder, "g.h")).read()
+
+
 def wrong_layers(ingot):
     draw = numpy.random.default_rng(33)
     wide = lambda shape: draw.standard_normal(shape) * 2.0 ** draw.integers(-20, 4, shape)
@@ -106,12 +127,14 @@ def wrong_layers(ingot):
             for math in MATHS if numbers != tiny else ["bf16", "tf32"]:               # which float16 has not
                 for target in "interpreter", "jit":
                     yield from wrong_sums(layers, math, target)
+            if numbers != tiny:                                                          # of which sums are below 2^-126
+                yield from wrong_pairs(layers, numbers.__name__)
         yield from wrong_report(layers, folder)
         layers = Layers(ingot, folder, lambda shape: draw.integers(-8, 9, shape))
         strict = layers.run("interpreter")
-        for math in MATHS:
-            if any(not same(a, strict[name]) for name, a in layers.run("c", "--math", math).items()):
-                yield f"{math}: sums of small integers are not exact"
+        for math, cpu in [(math, cpu) for math in MATHS for cpu in ("native", "generic")]:
+            if any(not same(a, strict[name]) for name, a in layers.run("c", "--math", math, "--cpu", cpu).items()):
+                yield f"{math} for {cpu}: sums of small integers are not exact"
         layers = Layers(ingot, folder, wide)
         strict, kept = layers.run("jit", "--algorithms", "direct"), layers.run("jit", "--math", "bf16", "--keep-strict", "product")
         if not same(kept["product"], strict["product"]) or same(kept["conv"], strict["conv"]):
