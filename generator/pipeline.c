@@ -163,13 +163,13 @@ void model_define(struct model *model)
 	if (model->options->numerics.denormals == DENORMALS_ZERO)
 		flush_denormals(model->program);
 	check_step(model);
-	model_round_factors(model);
-	check_step(model);
 	separate_sums(model->program);
 	check_step(model);
 	block_sums(model->program);
 	check_step(model);
 	choose_algorithms(model->program, model->options->numerics.algorithms);
+	check_step(model);
+	model_round_factors(model);
 	check_step(model);
 	program_remove_dead(model->program);
 	program_check(model->program);

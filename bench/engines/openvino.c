@@ -1,10 +1,11 @@
 /* openvino.c: network -> an inference request of OpenVINO, through its C interface; the wheel brings the header.
- * float32 is forced: OpenVINO takes bf16 by itself where the CPU has it. */
+ * float32 is forced, but where $RACE_MATH is set: OpenVINO takes bf16 by itself where the CPU has it. */
 #include "engine.h"
 
 #include <dlfcn.h>
 #include <openvino/c/openvino.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define OV(name) ((__typeof__(name) *)dlsym(library, #name))
 static void *library;
@@ -37,9 +38,9 @@ bool openvino_open(struct engine *engine)
 	char count[16];
 	snprintf(count, sizeof count, "%d", engine->threads);
 	bool fine = (core || load()) && good(OV(ov_core_read_model)(core, engine->model, NULL, &model))
-	        && good(OV(ov_core_compile_model)(core, model, "CPU", 10, &compiled, "PERFORMANCE_HINT", "LATENCY",
-	                "INFERENCE_PRECISION_HINT", "f32", "INFERENCE_NUM_THREADS", count, "NUM_STREAMS", "1",
-	                "ENABLE_HYPER_THREADING", "YES"))
+	        && good(OV(ov_core_compile_model)(core, model, "CPU", getenv("RACE_MATH") ? 8 : 10, &compiled,
+	                "PERFORMANCE_HINT", "LATENCY", "INFERENCE_NUM_THREADS", count, "NUM_STREAMS", "1",
+	                "ENABLE_HYPER_THREADING", "YES", "INFERENCE_PRECISION_HINT", "f32"))
 	        && good(OV(ov_compiled_model_create_infer_request)(compiled, (ov_infer_request_t **)&engine->session));
 	for (int i = 0; fine && i < network.input_count; i++)
 		fine = wrap(&network.inputs[i], network.inputs[i].data, &tensor)

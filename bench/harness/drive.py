@@ -146,6 +146,9 @@ def build(program, case, io, model, symbols, threads, cpu, folder):
 		return None, f"manifest: {error!r}"
 
 
+NARROW = 0.1                                        # of the largest value: with --math
+
+
 def c_string(text):
 	return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in text.encode()) + '"'
 
@@ -176,8 +179,8 @@ def write_network(folder, case, io, read, write, driver, library):
 		f.write("\n".join(text))
 
 
-def difference(engine, io, folder):
-	"""What is wrong with an engine's outputs, or None."""
+def difference(engine, io, folder, part=0):
+	"""What is wrong with an engine's outputs, or None.  part: of the largest value, by which all may be off."""
 	for i, spec in enumerate(io["outputs"]):
 		want = spec["array"]
 		try:
@@ -188,8 +191,9 @@ def difference(engine, io, folder):
 		want, got = want.astype(wide), got.astype(wide)
 		with np.errstate(invalid="ignore"):
 			gap = np.where((got == want) | (np.isnan(got) & np.isnan(want)), 0, np.abs(got - want))
-		if not (gap <= spec.get("atol", 0)).all():
-			return f"wrong output: {spec['name']} is off by {gap.max():.3g}, {spec.get('atol', 0):.3g} allowed"
+		most = max(spec.get("atol", 0), part * np.abs(want).max(initial=0))
+		if not (gap <= most).all():
+			return f"wrong output: {spec['name']} is off by {gap.max():.3g}, {most:.3g} allowed"
 	return None
 
 
@@ -295,7 +299,7 @@ def race(case, options, driver, work):
 	busy, alike = getattr(options, "busy", False), getattr(options, "alike", [])
 	plain = lambda e: e[:-len(f"-{options.threads}")] if e.endswith(f"-{options.threads}") else e
 	for e in options.engines:
-		problem = problems.get(e) or difference(e, io, folder)
+		problem = problems.get(e) or difference(e, io, folder, NARROW * bool(getattr(options, "math", None)))
 		if not problem and e in alike and outputs_of(e, io, folder) != outputs_of(alike[0], io, folder):
 			problem = f"wrong output: other bits than {alike[0]}"
 		row[plain(e)] = {"problem": problem} if problem else summary(times[e], options.threads, busy)

@@ -63,8 +63,7 @@ struct cli {
 	word_list archs;        /* of --target cuda, ascending */
 	struct block_tile tile; /* of --target cuda */
 	bool stepwise;
-	bool json, no_compile, shared, engines, no_hosted, no_run, verbose, log, large, optimise_given,
-	        algorithms_given, help;
+	bool json, no_compile, shared, engines, no_hosted, no_run, verbose, log, large, optimise_given, help;
 	VECTOR(const struct target *) cpus; /* of --cpu, where build has several best first; else none */
 	word_list merges;
 	bound_files sections;        /* of --section: name: what; path: the section */

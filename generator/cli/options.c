@@ -288,7 +288,6 @@ static void set_optimise(struct cli *cli, const struct option_row *row, const ch
 static void set_numeric(struct cli *cli, const struct option_row *row, const char *value)
 {
 	numerics_set(&cli->options.numerics, row->name, value);
-	cli->algorithms_given |= row->words == algorithms_words;
 }
 
 /* double is the interpreter's. */
@@ -518,7 +517,8 @@ const struct option_row option_rows[] = {
 	        "which some CPUs need a hundred cycles for.  Bits depend on it" },
 	{ "math", NULL, 0, "WORD", IN_MODEL, set_math, AT(math), LIST("strict", "bf16", "f16", "tf32", "double"), NULL,
 	        "strict (default); bf16, f16 or tf32: factors of float32's sums of products are rounded to that type, "
-	        "and each sum is as it is defined, without Winograd's; or double (run, check): the interpreter in "
+	        "and each sum is as it is defined, or with --algorithms fast, where Winograd's take a 3x3 convolution, "
+	        "strict; or double (run, check): the interpreter in "
 	        "float64, of what is quantised as --quantised literal.  Bits depend on it" },
 	{ "keep-strict", NULL, 0, "LAYER", IN_MODEL, add_strict, 0, NULL, NULL,
 	        "beside --math: factors of this node, or of the sum of this name, are not rounded" },

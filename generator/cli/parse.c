@@ -117,8 +117,6 @@ static void choose_factors(struct cli *cli)
 	bool rounds = options->numerics.factors != FACTORS_FLOAT32;
 	if (options->strict.count && !rounds)
 		fail(cli->build, EXIT_USAGE, NULL, "--keep-strict is for --math bf16, f16 and tf32");
-	if (rounds && cli->algorithms_given && options->numerics.algorithms == ALGORITHMS_FAST)
-		fail(cli->build, EXIT_USAGE, NULL, "--algorithms fast goes without --math %s", cli->math);
 	numerics_settle(&options->numerics);
 }
 
@@ -138,7 +136,7 @@ static void choose_cpu(struct cli *cli)
 		options->numerics.quantised = QUANTISED_LITERAL;
 	}
 	choose_factors(cli);
-	if (options->target->short_stack && !cli->algorithms_given)
+	if (options->target->short_stack && !options->numerics.algorithms_given)
 		options->numerics.algorithms = ALGORITHMS_DIRECT;
 	if (options->optimise == OPTIMISE_SIZE)
 		options->target = target_small(cli->build->arena, options->target);

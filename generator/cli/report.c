@@ -18,7 +18,7 @@ static json_t *size_json(const struct cli *cli, const struct target *target)
 	bool small = !strcmp(target->name, "cortex-m4");
 	options.target = small || options.optimise == OPTIMISE_SIZE ? target_small(build->arena, target) : target;
 	options.optimise = small ? OPTIMISE_SIZE : options.optimise;
-	if (small && !cli->algorithms_given)
+	if (small && !cli->options.numerics.algorithms_given)
 		options.numerics.algorithms = ALGORITHMS_DIRECT;
 	options.strict.at = NULL;
 	options.strict.count = 0;

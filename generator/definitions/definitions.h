@@ -551,11 +551,12 @@ struct numerics {
 	enum quantised quantised;
 	enum denormal_constants denormals;
 	enum factors factors;
+	bool algorithms_given; /* by numerics_set */
 };
 /* The words of each, in the order of its values, ended by NULL. */
 extern const char *const algorithms_words[], *const quantised_words[], *const denormals_words[], *const factors_words[];
 const char *const *numerics_words(const char *name); /* of an option; NULL: there is none of that name */
-/* Where factors are rounded each sum is as it is defined: Winograd's transforms would round twice. */
+/* Where factors are rounded each sum is as it is defined, unless algorithms were given. */
 void numerics_settle(struct numerics *);
 /* Option `name` ("algorithms", "quantised", "denormals", "math") becomes that word; false: there is none such. */
 bool numerics_set(struct numerics *, const char *name, const char *word);

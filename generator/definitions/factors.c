@@ -4,7 +4,7 @@
  *
  *     y = sum(k) x[i, k] * w[k, j]      x.bf16 = round(x), w.bf16 = round(w), y = sum(k) x.bf16[i, k] * w.bf16[k, j]
  *
- * Sums start as they did, squares (norms, variances) stay, and so does what is no sum of products.  A rule on the graph
+ * Sums start as they did, what Winograd's computes stays (its transforms would round twice), squares (norms, variances) stay, and so does what is no sum of products.  A rule on the graph
  * alone.  bfloat16 and tf32 are rounded by integers, so no instruction's own rounding decides; numbers below 2^-126
  * count as 0, as VDPBF16PS has it (Intel's instruction set reference). */
 #include "definitions/definitions.h"
@@ -124,7 +124,7 @@ static void round_program(struct rounding *r)
 	for (size_t i = 0; i < r->program->all.count; i++) {
 		struct definition *d = r->program->all.at[i];
 		size_t before = r->program->all.count;
-		if (d->source != SOURCE_COMPUTED || (r->keep && r->keep(r->user, d)))
+		if (d->source != SOURCE_COMPUTED || program_rewrite(r->program, d) || (r->keep && r->keep(r->user, d)))
 			continue;
 		if (definition_repeats(d) == d && d->repeat)
 			round_repeat(r, d);

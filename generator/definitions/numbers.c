@@ -54,6 +54,7 @@ bool numerics_set(struct numerics *numerics, const char *name, const char *word)
 		for (int w = 0; !strcmp(options[i].name, name) && options[i].words[w]; w++)
 			if (!strcmp(options[i].words[w], word)) {
 				memcpy((char *)numerics + options[i].offset, &w, sizeof w);
+				numerics->algorithms_given |= options[i].words == algorithms_words;
 				return true;
 			}
 	return false;
@@ -69,7 +70,7 @@ const char *const *numerics_words(const char *name)
 
 void numerics_settle(struct numerics *numerics)
 {
-	if (numerics->factors != FACTORS_FLOAT32)
+	if (numerics->factors != FACTORS_FLOAT32 && !numerics->algorithms_given)
 		numerics->algorithms = ALGORITHMS_DIRECT;
 }
 
