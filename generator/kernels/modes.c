@@ -312,6 +312,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	bool feeds = feeds_dwords(lowered->target, d);
 	if (moves && feeds_product(d) && chosen_by_values(d->body) && reads_of(d) > 1)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_FACTOR };
+	if (moves && loads_inside(d->body) && crowds(d))
+		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_CROWD };
 	if (moves && !(feeds && loads_inside(d->body)))
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
 	if (feeds)

@@ -62,7 +62,7 @@ static struct tensor *pair(const struct node *node, const char *type, struct ten
 }
 
 /* ---- sums and products: an ordered list of atoms and a number ---- */
-enum { PARTS_MOST = 64 }; /* of more, those that came first stay together */
+enum { PARTS_MOST = 256 }; /* of more, those that came first stay together */
 struct parts {
 	VECTOR(struct tensor *) at;
 	int64_t number;

@@ -45,6 +45,30 @@ parts (bool c, float[4] x, float[7] z, bool[7] keep, float[3] w) => (float[A] y,
 }
 """
 
+PIECES = 90
+# Of each row what lies above 0, and as many times its number: sums of many sizes that are equal, and kernels of many tensors.
+MANY = """<ir_version: 8, opset_import: ["" : 17]>
+many (float[%d,3] x) => (float[A] y)
+{
+	zero = Constant <value = float {0.0}> ()
+	axis = Constant <value_ints = [0]> ()
+%s
+	taken = Concat <axis = 0> (%s)
+	first = Concat <axis = 0> (%s)
+	last = Concat <axis = 0> (%s)
+	numbers = Concat <axis = 0> (first, last)
+	y = Add (taken, numbers)
+}
+""" % (PIECES, "\n".join("""	at{0} = Constant <value = int64 {{{0}}}> ()
+	row{0} = Gather <axis = 0> (x, at{0})
+	is{0} = Greater (row{0}, zero)
+	found{0} = NonZero (is{0})
+	place{0} = Squeeze (found{0}, axis)
+	taken{0} = Gather <axis = 0> (row{0}, place{0})
+	shape{0} = Shape (taken{0})
+	number{0} = ConstantOfShape <value = float[1] {{{0}.0}}> (shape{0})""".format(i) for i in range(PIECES)),
+       ", ".join("taken%d" % i for i in range(PIECES)), ", ".join("number%d" % i for i in range(PIECES // 9)), ", ".join("number%d" % i for i in range(PIECES // 9, PIECES)))
+
 
 def attended(keys, values, x):
     all_keys, all_values = np.concatenate([keys, x], 1), np.concatenate([values, x], 1)
@@ -75,6 +99,7 @@ with tempfile.TemporaryDirectory(prefix="test-joins.") as folder:
     os.chdir(folder)
     open("cache.onnxtxt", "w").write(CACHE)
     open("parts.onnxtxt", "w").write(PARTS)
+    open("many.onnxtxt", "w").write(MANY)
     seed, bits = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("INGOT_SEED", "1")), {}
     for target in ("interpreter", "jit", "c", "cuda-emulated"):
         random, wrong = np.random.default_rng(seed), []
@@ -88,4 +113,9 @@ with tempfile.TemporaryDirectory(prefix="test-joins.") as folder:
                      "w": random.standard_normal(3, np.float32)}
             one(wrong, bits, part, "parts.onnxtxt", given, joined(**given), target)
         expect("parts by " + target, not wrong, "; ".join(wrong))
+    x = np.random.default_rng(seed).standard_normal((PIECES, 3), np.float32)
+    for target in ("interpreter", "jit"):
+        wrong = []
+        one(wrong, bits, "many", "many.onnxtxt", {"x": x}, {"y": x[x > 0] + np.nonzero(x > 0)[0].astype("f4")}, target)
+        expect("many parts by " + target, not wrong, "; ".join(wrong))
 finish()
