@@ -2,6 +2,7 @@
 #include "ops/ops.h"
 #include <float.h>
 #include <inttypes.h>
+#include <math.h>
 
 /* ---- a row of scalars.h: its operands are the inputs, then the numbers among the attributes ---- */
 static const struct expr *apply(
@@ -493,19 +494,52 @@ static double constant_scalar(const struct tensor *tensor, double otherwise)
 	}
 }
 
+/* x^0.5 as IEEE has it: 0 of -0, infinity of either one. */
+static const struct expr *root_of(struct definer *definer, const struct expr *x)
+{
+	struct arena *arena = definer->arena;
+	const struct expr *root =
+	        expr1(definer, SCALAR_sqrt, expr2(definer, SCALAR_add, x, expr_number(arena, x->type, 0)));
+	return expr3(definer, SCALAR_where,
+	        expr2(definer, SCALAR_equal, x, expr_number(arena, x->type, -(double)INFINITY)),
+	        expr_number(arena, x->type, (double)INFINITY), root);
+}
+
+const struct expr *power_of(struct definer *definer, const struct expr *x, double exponent)
+{
+	if (exponent == 1)
+		return x;
+	if (exponent == 2 || exponent == 3 || exponent == 4) {
+		const struct expr *square = expr2(definer, SCALAR_mul, x, x);
+		return exponent == 2 ? square : expr2(definer, SCALAR_mul, square, exponent == 3 ? x : square);
+	}
+	if (dtypes[x->type].class != CLASS_FLOAT)
+		return NULL;
+	if (exponent == -1)
+		return expr1(definer, SCALAR_reciprocal, x);
+	if (exponent != 0.25 && exponent != 0.5 && exponent != 0.75 && exponent != -0.5)
+		return NULL;
+	const struct expr *root = root_of(definer, x);
+	if (exponent == -0.5)
+		return expr1(definer, SCALAR_reciprocal, root);
+	if (exponent == 0.5)
+		return root;
+	const struct expr *fourth = expr1(definer, SCALAR_sqrt, root);
+	return exponent == 0.25 ? fourth : expr2(definer, SCALAR_mul, root, fourth);
+}
+
 void define_power(struct definer *definer, const struct op *op)
 {
 	const struct expr *x, *exponent, *y;
 	double constant = constant_scalar(definer->node->in[1], 0);
 	(void)op;
 	load_two(definer, &x, &exponent);
-	if (constant == 1)
-		y = x;
-	else if (constant == 2)
-		y = expr2(definer, SCALAR_mul, x, x);
-	else if (constant == 3)
-		y = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_mul, x, x), x);
-	else if (dtypes[x->type].class != CLASS_FLOAT && dtypes[exponent->type].class == CLASS_FLOAT)
+	y = power_of(definer, x, constant);
+	if (y) {
+		definer_out_map(definer, 0, y);
+		return;
+	}
+	if (dtypes[x->type].class != CLASS_FLOAT && dtypes[exponent->type].class == CLASS_FLOAT)
 		y = expr_cast(definer->arena, x->type,
 		        expr2(definer, SCALAR_pow, expr_cast(definer->arena, exponent->type, x), exponent));
 	else

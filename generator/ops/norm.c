@@ -258,8 +258,9 @@ void define_lrn(struct definer *definer, const struct op *op)
 	        expr_number(arena, x->type, (double)attribute_float(definer->node, "alpha") / (double)size),
 	        expr_load(arena, squares, at),
 	        expr_number(arena, x->type, (double)attribute_float(definer->node, "bias")));
-	definer_out_map(definer, 0,
-	        expr2(definer, SCALAR_div, expr_load(arena, x, at),
-	                expr2(definer, SCALAR_pow, sum,
-	                        expr_number(arena, x->type, (double)attribute_float(definer->node, "beta")))));
+	double beta = (double)attribute_float(definer->node, "beta");
+	const struct expr *power = power_of(definer, sum, beta);
+	if (!power)
+		power = expr2(definer, SCALAR_pow, sum, expr_number(arena, x->type, beta));
+	definer_out_map(definer, 0, expr2(definer, SCALAR_div, expr_load(arena, x, at), power));
 }

@@ -386,6 +386,8 @@ const struct expr *definer_load(struct definer *, struct definition *of, int ran
 const struct expr *expr1(struct definer *, enum scalar, const struct expr *);
 const struct expr *expr2(struct definer *, enum scalar, const struct expr *, const struct expr *);
 const struct expr *expr3(struct definer *, enum scalar, const struct expr *, const struct expr *, const struct expr *);
+/* x to a power that few operations say: 0.25, 0.5, 0.75, -0.5, -1, and 1 to 4, also of integers; NULL: any other. */
+const struct expr *power_of(struct definer *, const struct expr *x, double exponent);
 
 /* ---- random.c ---- */
 bool dropout_trains(const struct node *); /* or may, by what comes at run time: more than its data goes out */
