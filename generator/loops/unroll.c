@@ -415,6 +415,20 @@ static void choose_map_tile(struct loops *loops, struct stmt *loop, double cost,
 	block_add(loops, out, loop);
 }
 
+/* Do neighbours lie in one line of a cache, which a vector alone would load half of? */
+enum { LINE_BYTES = 64 };
+static bool shares_lines(const struct stmt *loop, const struct weighing *w)
+{
+	bool near = false;
+	for (int i = 0; i < w->load_count; i++) {
+		int64_t step = index_factor(w->loads[i]->at[0], loop->var) * loop->step;
+		if (step < 0 || (int64_t)dtype_bytes(w->loads[i]->type, (size_t)step) >= LINE_BYTES)
+			return false;
+		near |= step > 0;
+	}
+	return near;
+}
+
 /* What comes from L3 or memory comes fastest in few streams: of sums whose neighbours begin a page apart two run side
  * by side. */
 enum { PAGE_BYTES = 4096 };
@@ -458,6 +472,8 @@ static void choose_tile(struct loops *loops, struct stmt *loop, struct block *ou
 	}
 	int sums = w.sum_count ? w.sum_count : 1;
 	int64_t most = target->registers * 3 / 4 / sums;
+	if (most < 2 && 2 * sums <= target->registers && shares_lines(loop, &w))
+		most = 2;
 	if (loops->beside > 1)
 		most = target->registers * 5 / 8 / sums / loops->beside; /* what they load takes registers too */
 	int64_t enough =
