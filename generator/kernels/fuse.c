@@ -393,7 +393,8 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	definition_loads(d, see_join, &j);
 	/* What a window reads is whole images of channels, not a row: together the channels would be the loop around,
 	 * and no lanes. */
-	if ((j.window || looks_up(kernel, d)) && target->lanes > 1 && !target->lanes_are_threads && !target->small)
+	bool vectors = target->lanes > 1 && !target->lanes_are_threads;
+	if (vectors && ((j.window && !target->small) || looks_up(kernel, d)))
 		return -1;
 	if (!j.reads || costs_too_much(kernel, d) || !branch_equal(kernel->members.at[0]->branch, d->branch))
 		return -1;
