@@ -253,7 +253,12 @@ static struct value call_b(struct template_call *call)
 	if (c->warps)
 		return value_printf(p->arena, "vec_load(w + %d * k + %" PRId64 ")", block_b_step(p),
 		        u * block_b_step(p) + v * lanes);
-	if (c->wide) { /* scalar code alone */
+	if (c->wide && lanes > 1) /* of 16 bits */
+		return value_printf(p->arena,
+		        c->b->type == DTYPE_F16 ? "vec_load_half(w + %" PRId64 ")"
+		                                : "vec_of_bfloat(ivec_load_u16(w + %" PRId64 "))",
+		        at);
+	if (c->wide) {
 		struct printer printer = contraction_printer(p, NULL);
 		const struct index *with[MAX_VARS];
 		printer.lane = -1;

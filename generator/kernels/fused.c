@@ -186,8 +186,8 @@ static struct definition *restricted(struct restricting *r, struct definition *d
 static bool is_product(const struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;
-	return kernel->shape == SHAPE_CONTRACTION && !c->pad_count && !c->pool.d && kernel->root->type == DTYPE_F32
-	        && c->result->type == DTYPE_F32;
+	return kernel->shape == SHAPE_CONTRACTION && !c->pad_count && !c->pool.d && !c->widened
+	        && kernel->root->type == DTYPE_F32 && c->result->type == DTYPE_F32;
 }
 
 static bool of_two_tensors(const struct kernel *kernel)

@@ -226,8 +226,9 @@ void find_branches(struct lowered *); /* branch.c: which kernels the schedule ru
 /* groups.c: grouped sums get the group as a variable of its own. */
 void split_groups(struct program *, const struct target *);
 void separate_windows(struct program *, const struct target *); /* windows.c: pads apart; maxima axis by axis */
-void keep_narrow(struct program *); /* narrow.c: weights of few bytes are widened where they are read */
-void place(struct lowered *);       /* modes.c: virtual definitions are inlined; the others get a mode and readers */
+void keep_narrow(struct program *); /* narrow.c: weights of few bytes are widened where they are read … */
+void keep_halves(struct program *, const struct target *); /* … and large ones of 16 bits by products */
+void place(struct lowered *); /* modes.c: virtual definitions are inlined; the others get a mode and readers */
 void layout_row_major(struct definition *); /* its layout until layout() chooses another; its bytes */
 void find_readers(struct lowered *);        /* who reads what, anew */
 void store_counts(
@@ -334,7 +335,8 @@ static inline bool product_is_fma(const struct product *product)
 static inline bool weights_stay_narrow(const struct target *target) { return target->small && target->short_flash; }
 /* Sums of products of small integers take the target's best product: what they read becomes dwords, or floats. */
 void choose_products(struct program *, const struct target *);
-bool lowered_pairs(const struct lowered *); /* has it sums of pairs of bfloat16? */
+int product_b(const struct definition *sum); /* which factor contraction.c takes as b; -1: it will not match */
+bool lowered_pairs(const struct lowered *);  /* has it sums of pairs of bfloat16? */
 const struct expr *dword_of_bytes(struct arena *, const struct expr *const *byte); /* four, the lowest first */
 /* exact.c: the same sum in floats, where those have all that it can be; false: it may be more.  roomy: floats may
  * also be made for borders of zero points and sums of some of the terms. */

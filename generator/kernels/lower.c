@@ -60,6 +60,8 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	separate_windows(program, target); /* of floats that bytes became, too */
 	if (weights_stay_narrow(target))
 		keep_narrow(program);
+	else if (target->lanes > 1 && !target->lanes_are_threads && !target->calls && !target->log)
+		keep_halves(program, target);
 	if (program->build->check)
 		program_check(program);
 	find_branches(lowered);

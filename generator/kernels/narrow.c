@@ -80,3 +80,92 @@ void keep_narrow(struct program *program)
 				widen_in(&keeping, program->all.at[i]);
 	}
 }
+
+/* ---- large weights of 16 bits ---- */
+enum { HALVES_LEAST = 1 << 20 }; /* bytes, as floats */
+
+/* The cast of a constant of 16 bits that a tensor's elements are, over its own variables; NULL: it is none. */
+static const struct expr *halves_of(struct arena *arena, const struct definition *d)
+{
+	const struct definition *from = d->source == SOURCE_CONSTANT ? d->original : d;
+	if (!from || from->source != SOURCE_COMPUTED || from->reduce != REDUCE_NONE || from->lies || d->is_output
+	        || d->type != DTYPE_F32)
+		return NULL;
+	const struct expr *body = from->body;
+	if (body->kind == EXPR_LOAD) { /* moved */
+		const struct expr *inner = halves_of(arena, body->of);
+		return inner ? expr_substitute(arena, inner, body->at) : NULL;
+	}
+	const struct expr *load = body->kind == EXPR_CAST && !(body->cast & CAST_BITS) ? body->arg[0] : NULL;
+	return load && load->kind == EXPR_LOAD && load->of->source == SOURCE_CONSTANT
+	                && (load->type == DTYPE_F16 || load->type == DTYPE_BF16)
+	        ? body
+	        : NULL;
+}
+
+/* A sum that reads it as its second factor in a tile, and not in another way; the factor's place, or -1. */
+static int factor_of(const struct program *program, const struct target *target, struct definition *sum,
+        const struct definition *wide)
+{
+	const struct product *product = product_of(target, sum);
+	if (!product || !product_is_fma(product) || program_rewrite(program, sum))
+		return -1;
+	for (int i = 0; i < 2; i++)
+		if (sum->body->arg[i]->kind == EXPR_LOAD && sum->body->arg[i]->of == wide
+		        && !(sum->body->arg[1 - i]->kind == EXPR_LOAD && sum->body->arg[1 - i]->of == wide))
+			return i;
+	return -1;
+}
+
+struct reading {
+	const struct definition *of;
+	bool reads;
+};
+static void see_reading(void *user, const struct expr *load)
+{
+	struct reading *r = user;
+	r->reads |= load->of == r->of;
+}
+
+/* Its readers read those 16 bits; false: one does not, and nothing has changed. */
+static bool halve_readers(struct program *program, const struct target *target, struct definition *wide, bool change)
+{
+	struct keeping keeping = { program, wide };
+	const struct expr *body = halves_of(program->arena, wide);
+	if (change)
+		body = expr_redirect(program->arena, body, inside, &keeping);
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct definition *d = program->all.at[i];
+		struct reading reading = { wide, d->source == SOURCE_COMPUTED && d->reduce == REDUCE_REPEAT };
+		if (d->source != SOURCE_COMPUTED || d == wide)
+			continue;
+		definition_loads(d, see_reading, &reading);
+		if (!reading.reads)
+			continue;
+		int f = factor_of(program, target, d, wide);
+		if (f < 0)
+			return false;
+		const struct expr *factor[2] = { d->body->arg[0], d->body->arg[1] }, *before = d->body;
+		factor[f] = expr_substitute(program->arena, body, factor[f]->at);
+		d->body = expr_scalar(program->arena, SCALAR_mul, factor[0], factor[1], NULL);
+		bool fits = product_b(d) == f && contraction_widened(d, factor[f]);
+		if (!change || !fits)
+			d->body = before;
+		if (!fits)
+			return false;
+	}
+	return true;
+}
+
+void keep_halves(struct program *program, const struct target *target)
+{
+	VECTOR(struct definition *) wide = { 0 };
+	for (size_t i = 0; i < program->all.count; i++)
+		if (definition_elements(program->all.at[i]) * 4 >= HALVES_LEAST
+		        && halves_of(program->arena, program->all.at[i]))
+			push(program->arena, &wide, program->all.at[i]);
+	for (size_t w = 0; w < wide.count; w++)
+		if (halve_readers(program, target, wide.at[w], false))
+			halve_readers(program, target, wide.at[w], true);
+	program_remove_dead(program);
+}

@@ -333,7 +333,7 @@ static const struct expr *correction_of(
 }
 
 /* Which factor contraction.c will take as b; -1: it will not match. */
-static int b_of(const struct definition *sum)
+int product_b(const struct definition *sum)
 {
 	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
 	bool can[2] = { false, false };
@@ -407,7 +407,7 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 	struct arena *arena = program->arena;
 	struct factor fa = { .arena = arena, .sum = sum, .v = v, .together = r->bytes ? 2 : 1 }, fb = fa;
 	struct shifted s;
-	int ib = b_of(sum);
+	int ib = product_b(sum);
 	const struct expr *a = sum->body->arg[1 - (ib & 1)], *b = sum->body->arg[ib & 1];
 	if (r->bytes && expr_is_constant(b) && (product->k != 2 || !fits(b, DTYPE_I8)))
 		return false;
@@ -481,7 +481,7 @@ static void pair_terms(struct rewriting *r, struct definition *sum)
 	size_t before = program->all.count;
 	while (v > sum->rank && extent_of(sum, v - 1) == 1)
 		v--;
-	if (v-- == sum->rank || b_of(sum) < 0 || sum->reduced_counts[v - sum->rank] || sum->order != ORDER_SERIAL)
+	if (v-- == sum->rank || product_b(sum) < 0 || sum->reduced_counts[v - sum->rank] || sum->order != ORDER_SERIAL)
 		return;
 	for (int i = 0; i < 2; i++) {
 		f[i] = (struct factor){ .arena = arena, .sum = sum, .v = v, .together = 1 };

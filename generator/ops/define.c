@@ -79,6 +79,9 @@ static struct definition *widened_of(struct definer *definer, const struct tenso
 	op->define(definer, op);
 	definer->node = reader;
 	struct definition *definition = recall(definer, tensor);
+	const struct expr *load = definition->source == SOURCE_COMPUTED ? definition->body : NULL;
+	if (load && load->kind == EXPR_LOAD && load->of->source == SOURCE_COMPUTED && load->of->reduce == REDUCE_NONE)
+		definition->body = expr_substitute(definer->program->arena, load->of->body, load->at);
 	if (definition->source == SOURCE_COMPUTED)
 		definition_becomes(definer->program, definition, tensor->data);
 	return definition;

@@ -80,7 +80,8 @@ static bool is_widening(const struct node *node, const struct program *program)
 	bool converts = false, moves = false;
 	for (size_t i = 0; i < program->all.count; i++) {
 		const struct definition *d = program->all.at[i];
-		if (d->source == SOURCE_COMPUTED && (d->reduce != REDUCE_NONE || computed++))
+		if (d->source == SOURCE_COMPUTED
+		        && (d->reduce != REDUCE_NONE || (computed++ && d->body->kind != EXPR_LOAD)))
 			return false;
 		moves |= d->source == SOURCE_COMPUTED && d->body->kind == EXPR_LOAD && node->in[0]
 		        && node->in[0]->widened;
@@ -89,7 +90,7 @@ static bool is_widening(const struct node *node, const struct program *program)
 		in_bytes += dtype_bytes(d->type, (size_t)definition_elements(d));
 		converts |= dtypes[d->type].class == CLASS_INT || dtypes[d->type].class == CLASS_UINT;
 	}
-	return computed == 1 && node->outs == 1
+	return computed && computed <= 2 && node->outs == 1
 	        && (moves || in_bytes < node->out[0]->bytes
 	                || (converts && dtypes[node->out[0]->type].class == CLASS_FLOAT));
 }
