@@ -276,7 +276,8 @@ WINDOWS = {                               # a window over what a kernel makes is
     "rows_beside": (graph("float[1,3,23,59] x", "float[1,3,23,59] y", "y = Conv <group = 3, kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (x, w)", external("w", 3, 1, 7, 7)), 2),
     "rows_strided": (graph("float[1,3,21,47] x", "float[1,3,9,22] y", "y = Conv <group = 3, kernel_shape = [5, 5], strides = [2, 2], pads = [0, 1, 0, 0]> (x, w)", external("w", 3, 1, 5, 5)), 2),
     "rows_of_volumes": (graph("float[1,2,7,9,21] x", "float[1,2,7,9,21] y", "y = Conv <group = 2, kernel_shape = [3, 5, 3], pads = [1, 2, 1, 1, 2, 1]> (x, w)", external("w", 2, 1, 3, 5, 3)), 2),
-    "rows_averaged": (graph("float[1,3,19,37] x", "float[1,3,13,31] y", "y = AveragePool <kernel_shape = [7, 7]> (x)"), 1),
+    "rows_averaged": (graph("float[1,3,19,37] x", "float[1,3,16,34] y", "y = AveragePool <kernel_shape = [4, 4]> (x)"), 1),
+    "axis_by_axis": (graph("float[1,3,19,37] x", "float[1,3,13,31] y", "y = AveragePool <kernel_shape = [7, 7]> (x)"), 2),
     "large_last": (graph("float[1,12,13,24] x", "float[1,12,13,24] y", "a = Transpose <perm = [0, 3, 1, 2]> (x) b = Conv <group = 24, kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (a, w) "
                          "y = Transpose <perm = [0, 2, 3, 1]> (b)", external("w", 24, 1, 7, 7)), 2),
 }
