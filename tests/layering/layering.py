@@ -14,7 +14,7 @@ SHARED, SHARED_FROM = {"abi", "mode", "names", "plan"}, "kernels"
 # ingot/NAME.h of the generator's own library.
 OWN = {"template": {"template", "ops", "emit", "jit", "cli", ""}, "ingot": {""}}
 # What lies in the project's own folder; other files there were left by a test or by hand.
-AT_ROOT = {".clang-format", ".gitignore", "CHANGELOG.md", "CMakeLists.txt", "CONTRIBUTING.md", "LICENSE", "README.md", "check", "demo", "setup"}
+AT_ROOT = {".clang-format", ".gitignore", "CHANGELOG.md", "CMakeLists.txt", "CONTRIBUTING.md", "LICENSE", "README.md", "check", "demo", "mkdocs.yml", "setup"}
 # What backends/ see: facts and base; the compilers' own headers; what the runtime has too.
 BACKENDS = {"tables", "base", "backends", "common"}
 
