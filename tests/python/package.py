@@ -228,8 +228,12 @@ class Program(unittest.TestCase):
             stages = []
             ingot.build(DIGITS, folder, no_compile=True, progress=lambda stage, done, count: stages.append(stage))
             self.assertEqual(stages, ["read", "prepare", "define", "lower", "kernels", "weights"])
+            slow = os.path.join(folder, "slow")          # the program would end first on a busy machine
+            with open(slow, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\nsleep 20\nexec cc \"$@\"\n")
+            os.chmod(slow, 0o755)
             with self.assertRaises(KeyboardInterrupt):
-                ingot.build(DIGITS, os.path.join(folder, "never"), progress=interrupt)
+                ingot.build(DIGITS, os.path.join(folder, "never"), cc=slow, progress=interrupt)
             self.assertFalse(os.path.exists(os.path.join(folder, "never")))
             with self.assertRaisesRegex(ingot.Error, "No such file"):
                 ingot.bench("missing.onnx", progress=print)
