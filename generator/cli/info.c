@@ -263,6 +263,9 @@ static const char *verdict(const struct info *info, struct graph *graph)
 	if (missing)
 		return arena_printf(
 		        arena, "cannot be built: %zu operator%s not supported", missing, missing > 1 ? "s are" : " is");
+	if (info->refused && *unbound)
+		return arena_printf(
+		        arena, "not known before dims are bound, which may decide what is above:%s", unbound);
 	if (info->refused)
 		return "cannot be built so: what is not supported is above";
 	return *unbound ? arena_printf(arena, "can be built once dims are bound:%s", unbound) : "can be built";
