@@ -1,11 +1,15 @@
 /* main.c: the network of examples/digits on a Cortex-M4: scores of one picture, printed; exit code 0, or that of the network.
  *
- * docs/firmware.md has the three commands that build it and run it on QEMU's board. */
-#include "board.h"
+ * It stands in place of the main that `--package make` writes; docs/firmware.md has the three commands that build it and
+ * run it on QEMU's board. */
 #include "digits.h"
+#include <stdint.h>
+
+void print(const char *text); /* board.c's */
+void print_number(uint32_t number);
 
 __asm__("\t.section .rodata.image, \"a\"\n\t.balign 4\n"
-        "image:\t.incbin \"examples/digits/in_0.npy\", 128\n\t.text\n"); /* behind the head of a .npy file lie its floats */
+        "image:\t.incbin \"../../examples/digits/in_0.npy\", 128\n\t.text\n"); /* behind the head of a .npy file lie its floats */
 extern const float image[DIGITS_IMAGE_ELEMENTS];
 
 static unsigned char workspace[DIGITS_WORKSPACE_BYTES] __attribute__((aligned(DIGITS_WORKSPACE_ALIGN)));

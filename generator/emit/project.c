@@ -2,7 +2,6 @@
  * that runs the network once.  A package is a row for each file, its text a template. */
 #include "emit/package.h"
 #include "tables/board.h"
-#include <stdio.h>
 
 static const struct project_file {
 	const char *package, *template, *file,
@@ -73,7 +72,6 @@ void package_add_project(struct writing *w)
 	}
 	value_dict_set(w->globals, "riscv", value_bool(!strncmp(w->emit->target->name, "rv32", 4)));
 	value_dict_set(w->globals, "cross", value_string(w->emit->target->cross ? w->emit->target->cross : "cc"));
-	value_dict_set(w->globals, "weights_c", value_bool(w->package->weights_c));
 	for (size_t i = 0; i < COUNT(project_files); i++)
 		if (!strcmp(project_files[i].package, w->package->project))
 			package_render(w, project_files[i].template,
