@@ -384,9 +384,9 @@ struct definition {
 	const struct expr **operand;
 
 	const struct tree_walk *walk; /* WALK; else NULL */
-	const struct expr *nodes,
-	        *roots; /* … loads of element 0: of its table, and of three I32 for each tree: its root, and how deep its shallowest and its
-	                                   deepest leaf are */
+	/* … loads of element 0: of its table, and of three I32 for each tree: its root, and how deep its shallowest and
+	 * its deepest leaf are */
+	const struct expr *nodes, *roots;
 
 	/* Extents that are bounds: the input, a scalar I64, that says how many are there; NULL: all.  counts[v]: nobody
 	 * looks at elements behind it along output variable v. reduced_counts[r]: the terms behind it are all neutral,
@@ -462,9 +462,9 @@ struct definition *define_order(struct program *, const char *name, int rank, co
         int64_t terms, const struct expr *key, const struct expr *const *choice);
 bool definition_chooses(const struct definition *);
 bool definition_is_order(const struct definition *);
-/* Result `part`.  base: NULL, and it reads the operands; else the result that does. */
 struct definition *define_walk(struct program *, const char *name, int64_t rows, int64_t features,
         const struct expr *feature, const struct tree_walk *, struct definition *nodes, struct definition *roots);
+/* Result `part`.  base: NULL, and it reads the operands; else the result that does. */
 struct definition *define_repeated(struct program *, const char *name, const struct repeat *, int part,
         struct definition *const *operands, struct definition *base);
 /* The result that reads the operands; NULL: it is none of a repeat. */

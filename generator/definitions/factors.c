@@ -4,9 +4,10 @@
  *
  *     y = sum(k) x[i, k] * w[k, j]      x.bf16 = round(x), w.bf16 = round(w), y = sum(k) x.bf16[i, k] * w.bf16[k, j]
  *
- * Sums start as they did, what Winograd's computes stays (its transforms would round twice), squares (norms, variances) stay, and so does what is no sum of products.  A rule on the graph
- * alone.  bfloat16 and tf32 are rounded by integers, so no instruction's own rounding decides; numbers below 2^-126
- * count as 0, as VDPBF16PS has it (Intel's instruction set reference). */
+ * Sums start as they did, what Winograd's computes stays (its transforms would round twice), squares (norms,
+ * variances) stay, and so does what is no sum of products.  A rule on the graph alone.  bfloat16 and tf32 are
+ * rounded by integers, so no instruction's own rounding decides; numbers below 2^-126 count as 0, as VDPBF16PS has
+ * it (Intel's instruction set reference). */
 #include "definitions/definitions.h"
 
 struct rounded {

@@ -131,8 +131,8 @@ struct ending {
 };
 bool blocks_ending(const struct expr *value, const struct definition *root, struct ending *out);
 
-/* ---- loops.c, window.c, contraction.c, winograd.c, cast.c, walk.c: a kernel's function; false where there is no such form
- * (`why` says what is missing) ---- */
+/* ---- loops.c, window.c, contraction.c, winograd.c, cast.c, walk.c: a kernel's function; false where there is no such
+ * form (`why` says what is missing) ---- */
 struct jit_kernel {
 	struct value value;
 	int64_t scratch;
