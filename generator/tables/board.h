@@ -11,8 +11,8 @@ struct board {
 	const char *name, *cpu; /* the CPU as --cpu names it */
 	struct board_memory flash, ram;
 	const char *cycles; /* what counts them: "dwt", "systick", "mcycle" */
-	const char *
-	        machine; /* the words for QEMU: "arm -M mps2-an386"; NULL: it is on no emulator here, and was not tried */
+	/* The words for QEMU: "arm -M mps2-an386"; NULL: it is on no emulator here, and was not tried. */
+	const char *machine;
 };
 const struct board *board_at(int i); /* NULL after the last */
 const struct board *board_find(const char *name);
