@@ -4,7 +4,8 @@
  * until what was issued before is.  So such copies go by way of a ring of pinned memory, one for each queue: what goes
  * up is put there first, what comes down lands there, and is taken out when the device says that the command has ended.
  * What is pinned, too much for the ring, or finds no room there now, is left to the driver, behind what still has to
- * land in the same memory of the host's; but for what is pinned in part, which the driver does not copy at all. */
+ * land in the same memory of the host's; but for what is pinned in part, or by two calls, which the driver does not copy
+ * at all. */
 #include "common/alone.h"
 #if INGOT_THREADS
 #include <stdio.h>
@@ -33,22 +34,36 @@ static void *take(struct cuda_queue *queue, size_t bytes)
 	return (char *)ring->at + from % RING_BYTES;
 }
 
-static bool is_pinned_at(const struct cuda_queue *queue, const char *host)
+/* Which pinned range of the host's that is in; 0: none, as what is not pinned the driver does not know. */
+static enum ingot_status range_at(const struct cuda_queue *queue, const char *host, uint64_t *range, char *text)
 {
 	const struct functions *call = &queue->device->cuda->call;
 	unsigned kind = 0;
-	return call->cuPointerGetAttribute && !call->cuPointerGetAttribute(&kind, CUDA_MEMORY_KIND, (uintptr_t)host)
-	        && kind == CUDA_MEMORY_HOST;
+	*range = 0;
+	int code = call->cuPointerGetAttribute ? call->cuPointerGetAttribute(&kind, CUDA_MEMORY_KIND, (uintptr_t)host)
+	                                       : CUDA_INVALID_VALUE;
+	if (code == CUDA_INVALID_VALUE || (!code && kind != CUDA_MEMORY_HOST))
+		return INGOT_OK;
+	if (!code
+	        && (code = call->cuPointerGetAttribute(range, CUDA_MEMORY_RANGE, (uintptr_t)host))
+	                == CUDA_INVALID_VALUE) {
+		*range = 1; /* a driver that numbers no ranges of this kind */
+		code = 0;
+	}
+	return cuda_answer(queue->device, code, "cuPointerGetAttribute", text);
 }
 
 /* Room in the ring for `header` bytes and a copy from or to that memory; NULL: the driver copies it. */
 static enum ingot_status room_for(
         struct cuda_queue *queue, const char *host, size_t bytes, size_t header, void **room, char *text)
 {
-	const char *end = host + bytes - 1;
-	bool first = is_pinned_at(queue, host), all = first && is_pinned_at(queue, end);
-	*room = all ? NULL : take(queue, header + bytes);
-	if (*room || all || (!first && !is_pinned_at(queue, end)))
+	uint64_t first, last;
+	enum ingot_status status = range_at(queue, host, &first, text);
+	status = status ? status : range_at(queue, host + bytes - 1, &last, text);
+	if (status)
+		return status;
+	*room = first && first == last ? NULL : take(queue, header + bytes);
+	if (*room || first == last)
 		return INGOT_OK;
 	snprintf(text, INGOT_BACKEND_TEXT,
 	        "a part of the host's memory is pinned, and there is no room to copy all of it");

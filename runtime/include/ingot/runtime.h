@@ -177,8 +177,8 @@ size_t ingot_device_name(struct ingot_device, char *text, size_t room);
 enum ingot_status ingot_device_peer(struct ingot_device, struct ingot_device, bool *);
 /* Lets the device use the caller's memory directly, for copies that do not stop the host; it stays the caller's, and is
  * unpinned before it is freed or the device closed.  Where device memory is the host's nothing needs to be done.  A copy
- * of more than 256 KB of which a part is pinned fails with INGOT_MEMORY.  Errors: INGOT_UNSUPPORTED, and the device's
- * own. */
+ * of more than 256 KB of which a part is pinned, or that two calls pinned, fails with INGOT_MEMORY.  Errors:
+ * INGOT_UNSUPPORTED, and the device's own. */
 enum ingot_status ingot_host_pin(struct ingot_device, void *, uint64_t bytes);
 enum ingot_status ingot_host_unpin(struct ingot_device, void *);
 /* The device's parallel-for, for libraries called by hand; NULL where it has none. */

@@ -150,6 +150,7 @@ struct pinned {
 	const char *at;
 	size_t bytes;
 	bool ours;
+	unsigned long long number;
 }; /* ours: made by cuMemHostAlloc */
 struct device {
 	int retained;

@@ -268,14 +268,18 @@ EXPORT int cuMemUnmap(unsigned long long at, size_t bytes)
 }
 
 /* ---- the host's ---- */
-static bool is_pinned(const void *at, size_t bytes)
+static unsigned long long pinned_number; /* of the last range */
+
+static const struct pinned *pinned_at(const void *at, size_t bytes)
 {
 	for (int i = 0; i < PINNED_MOST; i++)
 		if (pinned[i].bytes && (const char *)at >= pinned[i].at
 		        && (const char *)at + bytes <= pinned[i].at + pinned[i].bytes)
-			return true;
-	return false;
+			return &pinned[i];
+	return NULL;
 }
+
+static bool is_pinned(const void *at, size_t bytes) { return pinned_at(at, bytes) != NULL; }
 
 /* What is pinned in part the driver copies neither as pinned memory nor as any. */
 static bool is_split(const char *name, const void *at, size_t bytes)
@@ -301,7 +305,7 @@ EXPORT int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags)
 			return end(ALREADY_PINNED);
 	if (!bytes || flags > 1 || empty < 0)
 		return end(empty < 0 ? OUT_OF_MEMORY : INVALID_VALUE);
-	pinned[empty] = (struct pinned){ at, bytes, false };
+	pinned[empty] = (struct pinned){ at, bytes, false, ++pinned_number };
 	return end(OK);
 }
 
@@ -316,7 +320,7 @@ EXPORT int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
 	if (i == PINNED_MOST || !(*memory = malloc(bytes)))
 		return end(OUT_OF_MEMORY);
 	memset(*memory, 0xa5, bytes);
-	pinned[i] = (struct pinned){ *memory, bytes, true };
+	pinned[i] = (struct pinned){ *memory, bytes, true, ++pinned_number };
 	return end(OK);
 }
 
@@ -337,9 +341,13 @@ EXPORT int cuMemFreeHost(void *memory)
 EXPORT int cuPointerGetAttribute(void *to, int attribute, unsigned long long at)
 {
 	BEGIN(true);
-	if (attribute != 2 || !is_pinned((const void *)(uintptr_t)at, 1))
+	const struct pinned *of = pinned_at((const void *)(uintptr_t)at, 1);
+	if (!of || (attribute != 2 && attribute != 7))
 		return end(INVALID_VALUE);
-	*(unsigned *)to = 1;
+	if (attribute == 2)
+		*(unsigned *)to = 1;
+	else
+		*(unsigned long long *)to = of->number;
 	return end(OK);
 }
 

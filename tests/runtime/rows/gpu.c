@@ -92,6 +92,8 @@ int gpu_capture_end(struct gpu_capture *made)
 	*(void **)&pop = symbol("cuCtxPopCurrent_v2");
 	*(void **)&release = symbol("cuDevicePrimaryCtxRelease_v2");
 	int code = end(made->stream, &graph);
+	if (code)
+		end(made->stream, &graph); /* a planted failure leaves it captured */
 	if (graph)
 		drop(graph);
 	destroy(made->stream);

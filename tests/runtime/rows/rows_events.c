@@ -819,7 +819,7 @@ static void c16_child(struct trial *t)
 	CHECK(all_of(got, BYTES, 2));
 }
 
-/* Memory of which a part is pinned, either end of it: no copy that the driver would be asked for. */
+/* Memory of which a part is pinned, either end of it, or all by two calls: no copy that the driver would be asked for. */
 static void c16_pinned_in_part(struct trial *t)
 {
 	enum { BYTES = 8192 };
@@ -838,15 +838,27 @@ static void c16_pinned_in_part(struct trial *t)
 		OK(ingot_host_unpin(t->device, up));
 		OK(ingot_host_unpin(t->device, down));
 	}
-	/* More than the ring takes at once: the driver would not copy it either. */
+	/* More than the ring takes at once: the driver would not copy it either; nor where two calls pinned all of it. */
 	static unsigned char large[1 << 20];
 	OK(ingot_pool_open(t->device, sizeof large, 0, INGOT_SLAB_PRIVATE, &pool));
-	OK(ingot_host_pin(t->device, large, sizeof large / 2));
-	OK(ingot_pool_write(t->stream, pool, 0, large, sizeof large, NULL));
-	FAILS(INGOT_MEMORY, ingot_stream_await(t->stream));
-	SAYS("is pinned");
-	OK(ingot_stream_restart(t->stream));
-	OK(ingot_host_unpin(t->device, large));
+	for (int halves = 1; halves <= 2; halves++) {
+		for (int i = 0; i < halves; i++)
+			OK(ingot_host_pin(t->device, large + i * sizeof large / 2, sizeof large / 2));
+		OK(ingot_pool_write(t->stream, pool, 0, large, sizeof large, NULL));
+		FAILS(INGOT_MEMORY, ingot_stream_await(t->stream));
+		SAYS("is pinned");
+		OK(ingot_stream_restart(t->stream));
+		/* A driver that cannot say whether it is pinned is asked for no copy. */
+		if (fault_driver("cuPointerGetAttribute", 1)) {
+			OK(ingot_pool_write(t->stream, pool, 0, large, sizeof large, NULL));
+			CHECK(ingot_stream_await(t->stream));
+			SAYS("cuPointerGetAttribute");
+			OK(ingot_stream_restart(t->stream));
+		}
+		fault_driver(NULL, 0);
+		for (int i = 0; i < halves; i++)
+			OK(ingot_host_unpin(t->device, large + i * sizeof large / 2));
+	}
 }
 
 static void c16_pageable(struct trial *t)
