@@ -110,16 +110,16 @@ def quantised(only=()):
 	from . import quantised as made
 	with open(made.__file__, "rb") as f:
 		key = hashlib.sha256(f.read()).hexdigest()[:12]
-	for name in ("mobilenet_v2", "resnet50", "bert"):
-		if not environment.wanted(f"{name}_i8", only):
+	for name, kind in (("mobilenet_v2", "i8"), ("resnet50", "i8"), ("bert", "i8"), ("bert", "dynamic"), ("speech_lstm", "dynamic")):
+		if not environment.wanted(f"{name}_{kind}", only):
 			continue
 		source = light(environment.cases("light", name)) if name == "resnet50" else next(architectures([name]))
 		with open(source.model, "rb") as f:
-			folder = os.path.join(environment.cache(), f"quantised-{key}-{hashlib.sha256(f.read()).hexdigest()[:12]}", f"{name}_i8")
+			folder = os.path.join(environment.cache(), f"quantised-{key}-{hashlib.sha256(f.read()).hexdigest()[:12]}", f"{name}_{kind}")
 		if not os.path.exists(folder):
-			print(f"making {name}_i8 ...", file=sys.stderr)
+			print(f"making {name}_{kind} ...", file=sys.stderr)
 			part = f"{folder}.part{os.getpid()}"
-			made.write(source, part)
+			made.write(source, part, kind == "dynamic")
 			os.rename(part, folder)
 		yield case(folder)
 

@@ -51,8 +51,8 @@ def prepare(source, path):
 	onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-def write(source, folder):
-	"""The quantised network of a case, as a case; source: a case of float."""
+def write(source, folder, dynamic=False):
+	"""The quantised network of a case, as a case; source: a case of float.  dynamic: activations by their own range, in each call."""
 	os.makedirs(folder)
 	with open(os.path.join(source.folder, "io.json")) as f:
 		io = json.load(f)
@@ -61,8 +61,11 @@ def write(source, folder):
 	feeds = {spec["name"]: np.load(os.path.join(folder, spec["file"])) for spec in io["inputs"]}
 	model = os.path.join(folder, "model.onnx")
 	prepare(source.model, model + ".float")
-	quantization.quantize_static(model + ".float", model, Draws(feeds, 1), quant_format=quantization.QuantFormat.QDQ, per_channel=True,
-		activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8)
+	if dynamic:
+		quantization.quantize_dynamic(model + ".float", model, per_channel=True, weight_type=quantization.QuantType.QInt8, op_types_to_quantize=["MatMul", "Gemm", "LSTM", "Attention"])
+	else:
+		quantization.quantize_static(model + ".float", model, Draws(feeds, 1), quant_format=quantization.QuantFormat.QDQ, per_channel=True,
+			activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8)
 	os.remove(model + ".float")
 	options = onnxruntime.SessionOptions()
 	options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
