@@ -101,6 +101,7 @@ void model_prepare(struct model *model)
 		pass_constants, pass_supported, /* what no option mends comes before what one does */
 		pass_bound, pass_infer,         /* folds what depends on constants alone */
 		pass_simplify,                  /* after infer: needs shapes */
+		pass_merge,                     /* last: what was written in several ways may be the same now */
 	};
 	for (size_t i = 0; i < COUNT(passes); i++) {
 		progress(model->build, "prepare", i, COUNT(passes), 0);
