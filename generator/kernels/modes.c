@@ -406,6 +406,75 @@ static void inline_into_readers(struct arena *arena, struct definition *d)
 	}
 }
 
+/* Another tensor, with or without axes of one element: decided first, so that what it names is judged by those who read
+ * it, not by one that only moves. */
+static bool is_relabelled(const struct definition *d)
+{
+	int next = 0, var;
+	int64_t zero;
+	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_NONE || d->is_output || d->lies || !d->body
+	        || d->body->kind != EXPR_LOAD || d->body->of->source != SOURCE_COMPUTED
+	        || definition_elements(d) != definition_elements(d->body->of))
+		return false;
+	for (int v = 0; v < d->body->rank; v++) {
+		if (index_is_constant(d->body->at[v], &zero))
+			continue;
+		if (!index_is_var(d->body->at[v], &var) || var < next)
+			return false;
+		next = var + 1;
+	}
+	return true;
+}
+
+static void settle_mode(struct lowered *lowered, struct definition *d)
+{
+	if (d->source == SOURCE_INPUT) {
+		scheduled(d)->mode = MODE_HOSTED;
+		scheduled(d)->provenance = INGOT_BY_INPUT;
+		return;
+	}
+	if (d->source == SOURCE_CONSTANT) {
+		scheduled(d)->mode = MODE_CONSTANT;
+		scheduled(d)->provenance = INGOT_BY_LINK_READ_ONLY;
+		return;
+	}
+	struct ingot_mode_state state = decide(lowered, d);
+	scheduled(d)->provenance = (int)state.provenance;
+	scheduled(d)->mode = d->is_output ? MODE_HOSTED : ingot_mode_known_virtual(&state) ? MODE_VIRTUAL : MODE_DEVICE;
+	if (scheduled(d)->mode == MODE_VIRTUAL)
+		inline_into_readers(lowered->arena, d);
+}
+
+/* Who reads it reads now what it names. */
+static void forget_reader(struct definition *of, const struct definition *reader)
+{
+	struct scheduled *p = scheduled(of);
+	size_t kept = 0;
+	for (size_t i = 0; i < p->readers.count; i++)
+		if (p->readers.at[i] != reader)
+			p->readers.at[kept++] = p->readers.at[i];
+	p->readers.count = kept;
+}
+
+static void settle_modes(struct lowered *lowered)
+{
+	const struct program *program = lowered->program;
+	bool *labels = arena_new_array(lowered->arena, bool, program->all.count + 1);
+	for (size_t i = 0; i < program->all.count; i++)
+		labels[i] = is_relabelled(program->all.at[i]);
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct definition *d = program->all.at[i];
+		if (!labels[i])
+			continue;
+		settle_mode(lowered, d);
+		if (scheduled(d)->mode == MODE_VIRTUAL)
+			forget_reader(d->body->of, d);
+	}
+	for (size_t i = 0; i < program->all.count; i++)
+		if (!labels[i])
+			settle_mode(lowered, program->all.at[i]);
+}
+
 void layout_row_major(struct definition *d)
 {
 	int64_t step = 1;
@@ -442,24 +511,7 @@ void place(struct lowered *lowered)
 	}
 	for (size_t i = 0; i < program->all.count; i++)
 		note_readers(lowered->arena, program->all.at[i], false);
-	for (size_t i = 0; i < program->all.count; i++) {
-		struct definition *d = program->all.at[i];
-		if (d->source == SOURCE_INPUT) {
-			scheduled(d)->mode = MODE_HOSTED;
-			scheduled(d)->provenance = INGOT_BY_INPUT;
-		} else if (d->source == SOURCE_CONSTANT) {
-			scheduled(d)->mode = MODE_CONSTANT;
-			scheduled(d)->provenance = INGOT_BY_LINK_READ_ONLY;
-		} else {
-			struct ingot_mode_state state = decide(lowered, d);
-			scheduled(d)->provenance = (int)state.provenance;
-			scheduled(d)->mode = d->is_output          ? MODE_HOSTED
-			        : ingot_mode_known_virtual(&state) ? MODE_VIRTUAL
-			                                           : MODE_DEVICE;
-			if (scheduled(d)->mode == MODE_VIRTUAL)
-				inline_into_readers(lowered->arena, d);
-		}
-	}
+	settle_modes(lowered);
 	for (size_t i = 0; i < lowered->choice_count; i++)
 		if (!lowered->choices[i].used && !lowered->choices[i].lent)
 			fail(program->build, EXIT_USAGE, NULL,
