@@ -238,6 +238,8 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 	case STMT_FOR:
 		made = entry(e, list, stmt->role == ROLE_BLOCKS ? "blocks" : "for");
 		put(made, "name", e->names[stmt->var]);
+		if (stmt->first)
+			put(made, "first", printer_index(&e->printer, stmt->first));
 		value_dict_set(made, "extent",
 		        stmt->count ? value_string(printer_index(&e->printer, stmt->count)) : value_int(stmt->extent));
 		value_dict_set(made, "step", value_int(stmt->step));

@@ -511,7 +511,8 @@ static bool emit_fused(struct walking *w, const struct stmt *stmt, const struct 
 	const struct stmt *loop[NEST_MOST], *step = stmt;
 	int count = 0, inner = 0;
 	int64_t rounds = 1;
-	while (step->kind == STMT_FOR && step->role == ROLE_SERIAL && step->body.count == 1 && count < NEST_MOST) {
+	while (step->kind == STMT_FOR && step->role == ROLE_SERIAL && !step->first && step->body.count == 1
+	        && count < NEST_MOST) {
 		loop[count++] = step;
 		step = step->body.at[0];
 	}
@@ -624,7 +625,11 @@ static void emit_for(struct walking *w, struct stmt *stmt, const struct dims *d)
 		blocks_cannot(w->b, "a chain stores each of its terms");
 		return;
 	}
-	open_loop(w, stmt->var, stmt->extent, stmt->step, &outer);
+	struct value loop = open_loop(w, stmt->var, stmt->extent, stmt->step, &outer);
+	if (stmt->first) {
+		value_dict_set(loop, "first", value_string(printer_index(&w->b->printer, stmt->first)));
+		value_dict_set(loop, "extent", value_string(printer_index(&w->b->printer, stmt->count)));
+	}
 	emit_block(w, &stmt->body, d);
 	blocks_close(w->b, outer);
 }

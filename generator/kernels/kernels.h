@@ -226,7 +226,10 @@ void find_branches(struct lowered *); /* branch.c: which kernels the schedule ru
 /* groups.c: grouped sums get the group as a variable of its own. */
 void split_groups(struct program *, const struct target *);
 void separate_windows(struct program *, const struct target *); /* windows.c: pads apart; maxima axis by axis */
-void keep_narrow(struct program *); /* narrow.c: weights of few bytes are widened where they are read … */
+/* regions.c: reductions whose ends data say have lanes along what those leave alone, */
+void turn_regions(struct program *, const struct target *);
+int lane_of_region(const struct definition *); /* this variable; -1: it is none, or there is none */
+void keep_narrow(struct program *);            /* narrow.c: weights of few bytes are widened where they are read … */
 void keep_halves(struct program *, const struct target *); /* … and large ones of 16 bits by products */
 void place(struct lowered *); /* modes.c: virtual definitions are inlined; the others get a mode and readers */
 void layout_row_major(struct definition *); /* its layout until layout() chooses another; its bytes */

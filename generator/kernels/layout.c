@@ -103,7 +103,9 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 			for (int v = 0; v < reader->rank; v++)
 				if (reader->extents[v] > 1 && expr_uses(rc->b, v) && !expr_uses(rc->a, v))
 					w.column = v;
-		} else if (scheduled(reader)->mode == MODE_HOSTED)
+		} else if (lane_of_region(reader) >= 0)
+			w.column = lane_of_region(reader);
+		else if (scheduled(reader)->mode == MODE_HOSTED)
 			w.column = unit_variable(reader);
 		w.across = w.product ? rows_across(lowered->target, rc, w.column) : -1;
 		if (w.across >= 0) {

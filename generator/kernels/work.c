@@ -37,6 +37,8 @@ static void add_member(const struct lowered *lowered, const struct definition *d
 		work->multiply_adds += rounds;
 		return;
 	}
+	if (lane_of_region(d) >= 0) /* data say how many terms there are */
+		return;
 	if (scheduled(d)->rewrite) /* Winograd's transforms: few beside its products, and written without what they share */
 		return;
 	double step = d->reduce == REDUCE_NONE ? 0 : width_of(lowered->target, d->type);

@@ -170,6 +170,8 @@ static int64_t rows_together(const struct building *b, int64_t rows)
 	int64_t most = 1, largest = 1;
 	for (size_t i = 0; i < b->kernel->members.count; i++) {
 		const struct definition *d = b->kernel->members.at[i];
+		if (terms_are_narrowed(b, d))
+			return 1;
 		int64_t size = local_size(d, b->outer);
 		largest = size > largest ? size : largest;
 		if (d->reduce == REDUCE_NONE)
@@ -224,7 +226,8 @@ static int64_t windows_together(const struct building *b, const struct definitio
 	const int *best = target->registers >= 32 ? many : few;
 	const struct definition *first = b->kernel->members.at[0];
 	if (!taken || target->lanes == 1 || target->lanes_are_threads || first->reduce == REDUCE_NONE
-	        || first->order != ORDER_SERIAL || definition_terms(first) > WINDOW_TERMS)
+	        || first->order != ORDER_SERIAL || definition_terms(first) > WINDOW_TERMS
+	        || terms_are_narrowed(b, first))
 		return 1;
 	for (size_t i = 1; i < b->kernel->members.count; i++)
 		if (b->kernel->members.at[i]->reduce != REDUCE_NONE)
@@ -502,7 +505,7 @@ static struct loops *build_alone(struct building *b, bool named)
 {
 	struct definition *d = b->kernel->members.at[0];
 	const struct index *with[MAX_VARS] = { 0 };
-	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order);
+	int order[MAX_RANK], count = loop_order(b, d, order);
 	if (definition_scatters(d))
 		return build_places(b, named);
 	building_cells(b);

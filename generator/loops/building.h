@@ -29,6 +29,10 @@ int64_t local_size(const struct definition *, int outer);   /* elements of a loc
 int64_t stride_of(const struct definition *, int variable); /* … of its elements in memory */
 /* Variables [from, to) of extent above 1, the largest stride first; how many. */
 int order_by_stride(const struct definition *, int from, int to, int *order);
+/* The order of a definition's loops: by stride, but those outermost that say which terms there are. */
+int loop_order(const struct building *, const struct definition *, int *order);
+/* Do data say from where to where its terms go?  A row of it then has ends of its own. */
+bool terms_are_narrowed(const struct building *, const struct definition *);
 /* Does some term go to each element?  Then none needs to begin. */
 bool scatter_covers(const struct definition *);
 #endif

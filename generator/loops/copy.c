@@ -43,6 +43,7 @@ static struct stmt *take_stmt(const struct taking *t, const struct stmt *stmt)
 		ranges[i].at = take_index(t, ranges[i].at);
 	}
 	made->ranges = ranges;
+	made->first = take_index(t, stmt->first);
 	made->count = take_index(t, stmt->count);
 	made->at = take_index(t, stmt->at);
 	made->some = take_index(t, stmt->some);

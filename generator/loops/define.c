@@ -101,9 +101,106 @@ static const struct expr *whole(struct building *b, const struct expr *expr, con
 	return rewrite_expr(&flattening, expr_substitute(b->loops->arena, expr, with));
 }
 
+/* ---- terms that data say ---- */
+/* Terms that a select leaves out, where those are neutral: the loop over reduced variable r runs from from[r] to
+ * to[r], where data say so (NULL: that end is its own), over `term`, which asks for the rest. */
+struct narrowed {
+	const struct expr *term;
+	const struct index *from[MAX_RANK], *to[MAX_RANK];
+	bool any;
+};
+
+static bool takes_ends(struct arena *arena, const struct definition *d, const struct range *range, struct narrowed *n)
+{
+	int r = 0;
+	while (r < d->reduced && !index_factor(range->at, d->rank + r))
+		r++;
+	if (r == d->reduced || index_factor(range->at, d->rank + r) != 1 || !range->at->values)
+		return false;
+	int64_t extent = d->reduced_extents[r], low, high;
+	const struct index *less = index_scale(arena, range->at, -1);
+	less = index_add(arena, less, index_var(arena, d->rank + r, extent));
+	for (int other = 0; other < d->reduced; other++)
+		if (index_uses(less, d->rank + other))
+			return false;
+	const struct index *ends[2] = { index_plus(arena, less, range->from), index_plus(arena, less, range->to) },
+	                   **known[2] = { &n->from[r], &n->to[r] };
+	bool says[2];
+	for (int end = 0; end < 2; end++) {
+		index_range(ends[end], &low, &high);
+		says[end] = end ? low < extent : high > 0;
+		if (says[end] && *known[end])
+			return false;
+		if (low < 0 || high > extent)
+			ends[end] = index_value(arena, expr_index(arena, ends[end]), 0, extent);
+	}
+	for (int end = 0; end < 2; end++)
+		*known[end] = says[end] ? ends[end] : *known[end];
+	return true;
+}
+
+static struct narrowed narrow(const struct building *b, const struct definition *d)
+{
+	struct arena *arena = b->loops->arena;
+	struct narrowed n = { .term = d->body };
+	if ((d->reduce != REDUCE_MAX && d->reduce != REDUCE_MIN) || d->order != ORDER_SERIAL
+	        || d->body->kind != EXPR_SELECT
+	        || !expr_equal(d->body->arg[1], reduce_start(b->loops, d->reduce, d->type)))
+		return n;
+	struct range *left = arena_new_array(arena, struct range, (size_t)d->body->range_count);
+	int count = 0;
+	for (int i = 0; i < d->body->range_count; i++)
+		if (!takes_ends(arena, d, &d->body->ranges[i], &n))
+			left[count++] = d->body->ranges[i];
+	n.any = count < d->body->range_count;
+	if (n.any)
+		n.term = expr_select(arena, left, count, d->body->arg[0], d->body->arg[1]);
+	return n;
+}
+
+static bool ends_use(const struct narrowed *n, const struct definition *d, int v)
+{
+	for (int r = 0; r < d->reduced; r++)
+		if ((n->from[r] && index_uses(n->from[r], v)) || (n->to[r] && index_uses(n->to[r], v)))
+			return true;
+	return false;
+}
+
+/* Once all variables that say them are given, the ends are found: as variables. */
+static void find_ends(struct building *b, const struct definition *d, struct narrowed *n, const struct index **with,
+        struct block *out)
+{
+	struct loops *loops = b->loops;
+	struct rewriter flattening = { .arena = loops->arena, .expr = flattened, .user = b };
+	for (int r = 0; r < d->reduced; r++)
+		for (int end = 0; end < 2; end++) {
+			const struct index **at = end ? &n->to[r] : &n->from[r];
+			int64_t most = d->reduced_extents[r] + 1;
+			if (!*at)
+				continue;
+			*at = rewrite_index(&flattening, index_substitute(loops->arena, *at, with));
+			*at = index_var(loops->arena, index_new(loops, end ? "end" : "first", most, *at, out), most);
+		}
+}
+
+bool terms_are_narrowed(const struct building *b, const struct definition *d) { return narrow(b, d).any; }
+
+int loop_order(const struct building *b, const struct definition *d, int *order)
+{
+	int inner[MAX_RANK], count = order_by_stride(d, 0, d->rank, order), outer = 0, kept = 0;
+	struct narrowed n = narrow(b, d);
+	for (int i = 0; i < count; i++)
+		if (!n.any || ends_use(&n, d, order[i]))
+			order[outer++] = order[i];
+		else
+			inner[kept++] = order[i];
+	memcpy(order + outer, inner, (size_t)kept * sizeof *order);
+	return count;
+}
+
 /* The loops over terms; what is done for each stands in the block returned. */
-static struct block *add_terms(
-        struct building *b, const struct definition *d, const struct index **with, struct block *out)
+static struct block *add_terms(struct building *b, const struct definition *d, const struct narrowed *n,
+        const struct index **with, struct block *out)
 {
 	struct loops *loops = b->loops;
 	for (int r = 0; r < d->reduced; r++) {
@@ -114,6 +211,8 @@ static struct block *add_terms(
 		int var = var_new(loops, term_names[r % 4], extent);
 		with[d->rank + r] = index_var(loops->arena, var, extent);
 		struct stmt *loop = for_new(loops, var, extent, ROLE_SERIAL);
+		loop->first = n->from[r] ? n->from[r] : n->to[r] ? index_constant(loops->arena, 0) : NULL;
+		loop->count = n->to[r] ? n->to[r] : n->from[r] ? index_constant(loops->arena, extent) : NULL;
 		block_add(loops, out, loop);
 		out = &loop->body;
 	}
@@ -121,17 +220,17 @@ static struct block *add_terms(
 }
 
 /* One term more in `sum`. */
-static void add_step(
-        struct building *b, const struct definition *d, struct cell *sum, const struct index **with, struct block *out)
+static void add_step(struct building *b, const struct definition *d, struct cell *sum, const struct expr *term,
+        const struct index **with, struct block *out)
 {
 	struct stmt *step = stmt_new(b->loops, STMT_SET);
 	step->cell = sum;
-	step->value = reduce_step(b->loops, d, cell_load(b->loops, sum, NULL), whole(b, d->body, with));
+	step->value = reduce_step(b->loops, d, cell_load(b->loops, sum, NULL), whole(b, term, with));
 	block_add(b->loops, out, step);
 }
 
-static void chain(struct building *b, struct definition *d, const struct index **with, const struct index *const *at,
-        struct block *out)
+static void chain(struct building *b, struct definition *d, const struct narrowed *n, const struct index **with,
+        const struct index *const *at, struct block *out)
 {
 	struct loops *loops = b->loops;
 	struct cell *sum = cell_new(loops, CELL_REGISTER, "sum", d->type, 1);
@@ -140,7 +239,7 @@ static void chain(struct building *b, struct definition *d, const struct index *
 	begin->declare = true;
 	begin->value = d->start ? whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type);
 	block_add(loops, out, begin);
-	add_step(b, d, sum, with, add_terms(b, d, with, out));
+	add_step(b, d, sum, n->term, with, add_terms(b, d, n, with, out));
 	store(b, d, at, cell_load(loops, sum, NULL), out);
 }
 
@@ -157,7 +256,7 @@ static void lanes(struct building *b, struct definition *d, const struct index *
 	loop->sums[0] = sum;
 	loop->reduce[0] = d->reduce;
 	loop->sum_count = 1;
-	add_step(b, d, sum, with, &loop->body);
+	add_step(b, d, sum, d->body, with, &loop->body);
 	block_add(loops, out, loop);
 	const struct expr *value = cell_load(loops, sum, NULL);
 	if (d->start)
@@ -433,9 +532,9 @@ static void scatter(struct building *b, struct definition *d, const struct index
 		begin->value = whole(b, first, with);
 		block_add(loops, out, begin);
 	}
-	out = add_terms(b, d, with, out);
+	out = add_terms(b, d, &(struct narrowed){ 0 }, with, out);
 	if (sum)
-		add_step(b, d, sum, with, out);
+		add_step(b, d, sum, d->body, with, out);
 	bool each = false; /* of the inner elements has a place of its own */
 	for (int n = inner; n < count; n++)
 		each |= places_use(d, order[n]);
@@ -484,7 +583,9 @@ static void store_row(struct building *b, struct definition *d, const struct ind
 void building_define(struct building *b, struct definition *d, const struct index **with, struct block *out)
 {
 	struct loops *loops = b->loops;
-	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order);
+	int order[MAX_RANK], count = loop_order(b, d, order);
+	struct narrowed narrowed = narrow(b, d);
+	bool found = !narrowed.any;
 	if (definition_elements(d) == 0)
 		return;
 	for (int v = 0; v < d->rank; v++)
@@ -494,8 +595,12 @@ void building_define(struct building *b, struct definition *d, const struct inde
 		scatter(b, d, with, out);
 		return;
 	}
-	for (int n = 0; n < count; n++) {
-		if (!with[order[n]] && !(d->lies && order[n] == d->rank - 1))
+	for (int n = 0; n <= count; n++) {
+		if (!found && (n == count || !ends_use(&narrowed, d, order[n]))) {
+			find_ends(b, d, &narrowed, with, out);
+			found = true;
+		}
+		if (n < count && !with[order[n]] && !(d->lies && order[n] == d->rank - 1))
 			out = building_map(b, d, order[n], with, out);
 	}
 	if (d->lies) {
@@ -512,5 +617,5 @@ void building_define(struct building *b, struct definition *d, const struct inde
 	else if (d->order == ORDER_LANES)
 		lanes(b, d, with, at, out);
 	else
-		chain(b, d, with, at, out);
+		chain(b, d, &narrowed, with, at, out);
 }

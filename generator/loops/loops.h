@@ -59,7 +59,7 @@ struct block {
 };
 
 enum stmt_kind {
-	STMT_FOR,   /* var = 0, step, … below extent (a multiple of step): body */
+	STMT_FOR,   /* var = 0, step, … below extent (a multiple of step), or from `first` to below `count`: body */
 	STMT_IF,    /* all ranges hold: body, else other */
 	STMT_SCOPE, /* body */
 	STMT_INDEX, /* var is at */
@@ -72,7 +72,9 @@ struct stmt {
 	enum stmt_kind kind;
 	int var;
 	int64_t extent, step;
-	const struct index *count; /* FOR: the extent as text has it, where it is a symbol; NULL: it is that number */
+	const struct index *first; /* FOR of ROLE_SERIAL: a variable that data say, from which its own runs; NULL: 0 */
+	const struct index *count; /* FOR: the extent as text has it, a symbol, or the end that data say; NULL: it is
+	                              that number */
 	enum role role;
 	bool together; /* FOR of ROLE_MAP: all its rounds run side by side in the end */
 	int64_t tile;  /* FOR: so many rounds side by side, once loops_tile has been there; 0: they stay as they are */

@@ -79,7 +79,12 @@ static void show(struct showing *s, const struct stmt *stmt, int depth)
 	text_printf(out, "%*s", depth * 2, "");
 	switch (stmt->kind) {
 	case STMT_FOR:
-		text_printf(out, "for %s < ", s->names[stmt->var]);
+		text_adds(out, "for ");
+		if (stmt->first) {
+			show_index(s, stmt->first);
+			text_adds(out, " <= ");
+		}
+		text_printf(out, "%s < ", s->names[stmt->var]);
 		if (stmt->count)
 			show_index(s, stmt->count);
 		else

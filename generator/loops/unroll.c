@@ -21,7 +21,7 @@ static void unroll_block(void *user, struct block *block)
 	memset(block, 0, sizeof *block);
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
-		if (stmt->kind != STMT_FOR || stmt->role != ROLE_SERIAL || !is_straight(&stmt->body)
+		if (stmt->kind != STMT_FOR || stmt->role != ROLE_SERIAL || stmt->first || !is_straight(&stmt->body)
 		        || stmt->extent * (int64_t)stmt->body.count > WINDOW_MOST) {
 			block_add(loops, block, stmt);
 			continue;
@@ -119,7 +119,7 @@ static int64_t lag_of_rounds(const struct loops *loops, const struct stmt *loop,
 {
 	struct overlapping o = { loop, chain, 0, true };
 	if (loops->target->lanes == 1 || loops->target->lanes_are_threads || chain->kind != STMT_FOR
-	        || chain->role != ROLE_SERIAL || loop->step != 1 || chain->step != 1)
+	        || chain->role != ROLE_SERIAL || chain->first || loop->step != 1 || chain->step != 1)
 		return 0;
 	block_leaves(&chain->body, see_overlapping, &o);
 	return o.overlaps ? o.lag : 0;

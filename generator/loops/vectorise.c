@@ -160,7 +160,10 @@ static enum visit condition_uses(void *user, struct stmt *stmt)
 	for (int r = 0; r < stmt->range_count; r++)
 		if (index_uses(stmt->ranges[r].at, var))
 			return VISIT_END;
-	return stmt->kind == STMT_INDEX && index_uses(stmt->at, var) ? VISIT_END : VISIT_PARTS;
+	return (stmt->kind == STMT_INDEX && index_uses(stmt->at, var)) || (stmt->first && index_uses(stmt->first, var))
+	                || (stmt->count && index_uses(stmt->count, var))
+	        ? VISIT_END
+	        : VISIT_PARTS;
 }
 static bool conditions_use(const struct block *block, int var) { return block_visit(block, condition_uses, &var); }
 

@@ -153,6 +153,10 @@ struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)
 				stmt->ranges[i].to };
 		copy->ranges = ranges;
 	}
+	if (stmt->first)
+		copy->first = copy_index(c, stmt->first);
+	if (stmt->count)
+		copy->count = copy_index(c, stmt->count);
 	if (stmt->at)
 		copy->at = copy_index(c, stmt->at);
 	if (stmt->value)
@@ -264,6 +268,10 @@ static enum visit see_stmt(void *user, struct stmt *stmt)
 {
 	for (int i = 0; i < stmt->range_count; i++)
 		see_index(user, stmt->ranges[i].at, false);
+	if (stmt->first)
+		see_index(user, stmt->first, false);
+	if (stmt->count)
+		see_index(user, stmt->count, false);
 	if (stmt->at)
 		see_index(user, stmt->at, true);
 	expr_visit_inside(stmt->value, see_indices, user);

@@ -185,7 +185,7 @@ void define_max_roi_pool(struct definer *definer, const struct op *op)
 	enum dtype type = x->type;
 	const struct index *at[MAX_RANK], *x_at[4];
 	int64_t extents[MAX_RANK];
-	const struct expr *inside[2], *some = NULL, *scale = N((double)attribute_float(definer->node, "spatial_scale"));
+	const struct expr *scale = N((double)attribute_float(definer->node, "spatial_scale"));
 	(void)op;
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0 || extents[0] == 0) {
@@ -195,11 +195,11 @@ void define_max_roi_pool(struct definer *definer, const struct op *op)
 	x_at[0] = image_of(definer, expr_load(arena, rois, (const struct index *[]){ at[0], index_constant(arena, 0) }),
 	        x->extents[0]);
 	x_at[1] = at[1];
-	for (int d = 0; d < 2;
-	        d++) { /* which rows, which columns: [region, out], the first and the one behind the last */
+	struct range there[4], some[2];
+	for (int d = 0; d < 2; d++) { /* the first of a cell's rows, of its columns, and the one behind the last */
 		const int64_t own[2] = { extents[0], extents[2 + d] }, n = x->extents[2 + d];
-		const struct index *r = index_var(arena, 0, own[0]), *o = index_var(arena, 1, own[1]);
-		const struct expr *end[2], *cut[2];
+		const struct index *r = index_var(arena, 0, own[0]), *o = index_var(arena, 1, own[1]), *cut[2];
+		const struct expr *end[2];
 		for (int side = 0; side < 2; side++)
 			end[side] = rounded(definer, type,
 			        MUL(expr_load(arena, rois,
@@ -214,29 +214,21 @@ void define_max_roi_pool(struct definer *definer, const struct op *op)
 			edge = expr2(
 			        definer, SCALAR_min, expr2(definer, SCALAR_max, ADD(edge, end[0]), N(0)), N((double)n));
 			const char *name = arena_printf(arena, "%s_%s", side ? "to" : "from", d ? "across" : "down");
-			struct definition *made = definer_map(definer, definer_name(definer, name), 2, own, edge);
-			cut[side] = expr_load(arena, made, (const struct index *[]){ at[0], at[2 + d] });
+			struct definition *made = definer_map(
+			        definer, definer_name(definer, name), 2, own, expr_cast(arena, DTYPE_I64, edge));
+			cut[side] = index_value(
+			        arena, expr_load(arena, made, (const struct index *[]){ at[0], at[2 + d] }), 0, n);
 		}
-		x_at[2 + d] = index_var(arena, 4, n);
-		/* which of them each cell has, once for all channels: [region, element, out] */
-		const int64_t all[3] = { extents[0], n, extents[2 + d] };
-		const struct expr *any = LESS(cut[0], cut[1]), *edge[2],
-		                  *place = expr_cast(arena, type, expr_index(arena, index_var(arena, 1, n)));
-		for (int side = 0; side < 2; side++)
-			edge[side] = expr_load(
-			        arena, cut[side]->of, (const struct index *[]){ r, index_var(arena, 2, all[2]) });
-		struct definition *has = definer_map(definer, definer_name(definer, d ? "has_across" : "has_down"), 3,
-		        all, MUL(expr2(definer, SCALAR_less_equal, edge[0], place), LESS(place, edge[1])));
-		inside[d] = expr_load(arena, has, (const struct index *[]){ at[0], x_at[2 + d], at[2 + d] });
-		some = some ? MUL(some, any) : any;
+		x_at[2 + d] = index_var(arena, 4 + d, n);
+		there[2 * d] = (struct range){ index_add(arena, x_at[2 + d], index_scale(arena, cut[0], -1)), 0, n };
+		there[2 * d + 1] =
+		        (struct range){ index_add(arena, x_at[2 + d], index_scale(arena, cut[1], -1)), -n, 0 };
+		some[d] = (struct range){ index_add(arena, cut[0], index_scale(arena, cut[1], -1)), -n, 0 };
 	}
-	/* Of each row first: [region, channel, row, out across]. */
-	const int64_t rows[4] = { extents[0], extents[1], x->extents[2], extents[3] };
-	const struct index *row_at[4] = { at[0], at[1], index_var(arena, 4, x->extents[2]), at[3] };
-	x_at[2] = index_var(arena, 2, x->extents[2]);
-	struct definition *most = definer_reduction(definer, definer_name(definer, "rows"), 4, rows, REDUCE_MAX, 1,
-	        &x->extents[3], NULL, WHERE(inside[1], expr_load(arena, x, x_at), N(-INFINITY)));
-	most = definer_reduction(definer, definer_name(definer, "most"), 4, extents, REDUCE_MAX, 1, &x->extents[2],
-	        NULL, WHERE(inside[0], expr_load(arena, most, row_at), N(-INFINITY)));
-	definer_out_map(definer, 0, WHERE(some, expr_load(arena, most, at), N(0)));
+	/* A cell without an element is 0. */
+	struct definition *most = definer_reduction(definer, definer->node->out[0]->name, 4, extents, REDUCE_MAX, 2,
+	        &x->extents[2], expr_select(arena, some, 2, N(-INFINITY), N(0)),
+	        expr_select(arena, there, 4, expr_load(arena, x, x_at), N(-INFINITY)));
+	chain_terms(most);
+	definer_out(definer, 0, most);
 }

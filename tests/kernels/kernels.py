@@ -373,6 +373,20 @@ SHARED = {                                # no round of the outermost loop is a 
 }
 
 
+def regions(x, cells, made="p = Identity (flat)", more=""):
+    """Five regions of images, some of them outside, turned or empty, of the largest elements; the last channels may be few."""
+    return graph(f"float[{x}] flat, float[5,5] wild", f"float[5,{cells}] y", f"{made} r = Mul (wild, scale) y = MaxRoiPool <pooled_shape = [{','.join(cells.split(',')[1:])}], spatial_scale = 0.7> (p, r)",
+                 "float scale = {6.0}" + more)
+
+
+REGIONS = {                               # data say which terms each result has: loops of those alone
+    "regions": (regions("2,37,13,11", "37,3,5"), 2),                      # of whole vectors, and of what is left; what a caller gives is put in another order
+    "regions_few": (regions("2,3,9,17", "3,7,2"), 1),
+    "regions_made": (regions("2,8,9,17", "20,4,4", "c = Conv (flat, w) p = Relu (c)", f", {external('w', 20, 8, 1, 1)}"), 2),
+    "regions_alone": (regions("1,1,9,70", "1,1,1"), 1),
+}
+
+
 HEADS_APART = {                           # one query: heads read keys and values of their own, and are shared out
     "one_query": (attention("1,12,1,32", "1,12,200,32"), 1),
     "one_query_few": (attention("1,6,1,32", "1,6,200,32"), 0),
@@ -388,7 +402,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "again": (AGAIN, "loops", r"(?s)\A.*along [jk]1, 8"), "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "transposed_store": (TRANSPOSED_STORE, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "k_blocked": (K_BLOCKED, "source", K_BLOCK_LOOP), "k_blocked_ending": (K_BLOCKED_ENDING, "source", K_BLOCK_LOOP),
          "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
-         "heads_apart": (HEADS_APART, "kernels", r"^ +blocks +2, blocks of 6 rows"), "shared": (SHARED, "kernels", r"^ +blocks +\d\d?, [ij]$"), "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
+         "heads_apart": (HEADS_APART, "kernels", r"^ +blocks +2, blocks of 6 rows"), "shared": (SHARED, "kernels", r"^ +blocks +\d\d?, [ij]$"), "regions": (REGIONS, "source", r"for \(long \w+ = first; "), "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
