@@ -59,6 +59,7 @@ bool pool_open(struct engine *); /* ways.c: ingot's library with another paralle
 bool openmp_open(struct engine *);
 bool mutex_open(struct engine *);
 bool priced_open(struct engine *);
+bool parts_open(struct engine *); /* parts.c: the largest parts of what threads share */
 bool jit_open(struct engine *);
 bool fma_open(struct engine *);     /* bounds.c: the multiply-adds of `threads` cores */
 bool traffic_open(struct engine *); /* bounds.c: reads and writes network.read_bytes, .write_bytes */

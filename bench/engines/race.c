@@ -9,6 +9,7 @@
  *     time ENGINE NS SWITCHES CPU_NS    a batch, per call; how often another process took a core meanwhile; the
  *                             time less that of others, all threads together
  *     flops fma-N COUNT       in one call of it
+ *     path ENGINE NS FORKS    a call's longest way through its parts and forks, were each thread on an idle core
  *     restless ENGINE         its threads were still busy 200 ms after its last call
  * It runs in the network's folder: inputs lie in in_I.bin, constants in const_I.bin; each engine's outputs of a run
  * after the last round go to ENGINE_I.bin.  With THREADS 1 all engines sit on the first core the process may use. */
@@ -41,6 +42,7 @@ static const struct {
 	{ "ingot_openmp", openmp_open },
 	{ "ingot_mutex", mutex_open },
 	{ "ingot_priced", priced_open },
+	{ "ingot_parts", parts_open },
 	{ "ingot_jit", jit_open },
 	{ "onnxruntime", onnxruntime_open },
 	{ "openvino", openvino_open },

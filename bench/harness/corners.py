@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import statistics
 import sys
 
 from . import environment, report
@@ -153,6 +154,46 @@ class Table:
 		number = lambda value, form: form % value if value is not None else "-"
 		print("|", " | ".join([row["name"], self.networks.get(row["name"], "-"), *times, number(row["ratio"], "%.2f"), report.percent(limit(row)),
 		                       number(jit, "%.2f"), number(row.get("code_bytes"), "%d"), number(row.get("weights_bytes"), "%d")]), "|", flush=True)
+
+
+def gains(row):
+	"""Two threads' time over one's: as it was measured, and by the longest way through what they share (bench/engines/parts.c), which
+	other work on the machine does not disturb; None where it was not measured."""
+	alone = row.get("ingot-1", {}).get("least")
+	return [time / alone if time and alone else None for time in (row.get("ingot", {}).get("least"), row.get("ingot_parts", {}).get("path"))]
+
+
+class Shared:
+	"""What a second thread gives: the library's and the peers' times at one and at two."""
+	def __init__(self, networks):
+		self.networks = networks
+		print("| block | network | one thread µs | two µs | two / one | by parts | forks | onnxruntime µs, one; two | OpenVINO µs, one; two | ingot / fastest peer |\n"
+		      "|---|---|---|---|---|---|---|---|---|---|")
+
+	def row(self, row):
+		time = lambda name: report.micro(row[name]["least"]) if "least" in row.get(name, {}) else report.cell(row.get(name))
+		number = lambda value: f"{value:.2f}" if value else "-"
+		print("|", " | ".join([row["name"], self.networks.get(row["name"], "-"), time("ingot-1"), time("ingot"), *map(number, gains(row)),
+		                       str(row.get("ingot_parts", {}).get("forks", "-")), *(f"{time(f'{peer}-1')}; {time(peer)}" for peer in ("onnxruntime", "openvino")),
+		                       number(row["ratio"])]), "|", flush=True)
+
+
+LONG, SHARED = 100, 0.65
+
+
+def shared(raced):
+	"""Prints what docs/performance.md has of two threads: blocks of more than LONG µs with one, their means, and those above SHARED."""
+	rows = sorted((row for row in raced if all(gains(row)) and row["ingot-1"]["least"] > LONG), key=lambda row: -gains(row)[1])
+	if not rows:
+		return
+	means = [statistics.geometric_mean(values) for values in zip(*map(gains, rows))]
+	above = [sum(value > SHARED for value in values) for values in zip(*map(gains, rows))]
+	print(f"\n{len(rows)} blocks above {LONG} µs: two threads take {means[0]:.3f} of one's time (geometric mean), {above[0]} more than {SHARED}; "
+	      f"by parts {means[1]:.3f}, {above[1]} more; {report.geomean(rows) or 0:.3f} of the fastest peer's time.\n\n"
+	      f"| above {SHARED} | one thread µs | two µs | two / one | by parts |\n|---|---|---|---|---|")
+	for row in rows:
+		if max(gains(row)) > SHARED:
+			print("|", " | ".join([row["name"], *(report.micro(row[name]["least"]) for name in ("ingot-1", "ingot")), *(f"{value:.2f}" for value in gains(row))]), "|")
 
 
 def page(raced, count=20):

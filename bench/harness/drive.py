@@ -59,7 +59,7 @@ class Driver:
 		self.work, self.objects, self.cpu = work, [], cpu
 		if cpu != "native":                         # oneDNN's, OpenVINO's copy of it too; OpenVINO's products are not oneDNN's
 			os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
-		names = ["race", "team", "limits", "bounds", "ingot", "ways", "jit", "onnxruntime", "openvino"]
+		names = ["race", "team", "limits", "bounds", "ingot", "ways", "parts", "jit", "onnxruntime", "openvino"]
 		names.append("onednn" if onednn else "onednn_absent")
 		sources = [os.path.join(ENGINES, name) for name in names]
 		sources += [os.path.join(RUNTIME, name) for name in ("threads", "status")]
@@ -208,7 +208,7 @@ def drive(folder, engines, threads, rounds, processes):
 
 	Returns a dictionary of the batches' (µs, switches, µs of CPU) per engine, and its other words.
 	"""
-	times, said, left = {}, {"failed": {}, "open": {}, "restless": {}, "flops": {}}, processes
+	times, said, left = {}, {"failed": {}, "open": {}, "restless": {}, "flops": {}, "path": {}}, processes
 	while engines and left:
 		some, last = {}, None
 		words = [os.path.join(folder, "race"), str(threads), str(math.ceil(rounds / processes)), *engines]
@@ -303,6 +303,9 @@ def race(case, options, driver, work):
 		if not problem and e in alike and outputs_of(e, io, folder) != outputs_of(alike[0], io, folder):
 			problem = f"wrong output: other bits than {alike[0]}"
 		row[plain(e)] = {"problem": problem} if problem else summary(times[e], options.threads, busy)
+		if e in said["path"] and not problem:
+			nanoseconds, forks = said["path"][e].split()
+			row[plain(e)] |= {"path": float(nanoseconds) / 1e3, "forks": int(forks)}
 		if e in said["restless"] and not problem:
 			row[plain(e)]["restless"] = True
 		if e in said["open"] and not problem:

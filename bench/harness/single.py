@@ -41,10 +41,12 @@ def read(p):
 	return o
 
 
-def engines(o, jit=False, onednn=False):
-	"""The names of those that race, ingot's first."""
+def engines(o, jit=False, onednn=False, alone=False):
+	"""The names of those that race, ingot's first.  alone: with two threads they race with one as well, NAME-1,
+	and the library tells its longest way through what it shares."""
 	o.program = None if o.peers_only else environment.ingot()
-	return [*(["ingot", *["ingot_jit"] * jit] if o.program else []), "onnxruntime", "openvino", *["onednn"] * onednn]
+	both = lambda name: [name, *[f"{name}-1"] * (alone and o.threads > 1)]
+	return [*([*both("ingot"), *["ingot_parts"] * (alone and o.threads > 1), *["ingot_jit"] * jit] if o.program else []), *both("onnxruntime"), *both("openvino"), *["onednn"] * onednn]
 
 
 def kept(path):
@@ -75,7 +77,7 @@ def race(o, names, rows, make, table):
 			if row[0] not in figures:
 				with tempfile.TemporaryDirectory(prefix="kernel.") as place:
 					case = make(os.path.join(place, row[0]), row)
-					o.engines = [f"{name}-{1 if name == 'ingot_jit' else o.threads}" for name in names if name != "onednn" or case.onednn]
+					o.engines = [name if "-" in name else f"{name}-{1 if name == 'ingot_jit' else o.threads}" for name in names if name != "onednn" or case.onednn]
 					figures[row[0]] = drive.race(case, o, driver, work)
 				if o.kept:
 					with open(o.kept, "a") as f:

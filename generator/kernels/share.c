@@ -9,11 +9,11 @@
 
 /* A part that takes longer than PIECE cycles is cut further, into PIECES_MOST at most: so a core that is taken away for
  * a while does not hold all others. */
-enum { PIECE = 100000, PIECES_MOST = 4, CYCLES_PER_NS = 3 };
+enum { PIECE = 100000, PIECES_MOST = 4, PARTS_MOST = 64, UNEVEN = 8, CYCLES_PER_NS = 3 };
 /* Rates of a core that reads what lies in its L2, or in L3; lines; what a fork and a join take in journeys of a line;
  * and the part of a kernel's time alone that sharing has to win at least, as the other cores may have work of their
  * own. */
-enum { L2_RATE = 48, L3_RATE = 12, LINE = 64, JOURNEYS = 6, WINS = 8, ROUNDS_MOST = 8 };
+enum { L2_RATE = 48, L3_RATE = 12, SCALAR_RATE = 4, LINE = 64, JOURNEYS = 6, WINS = 8, ROUNDS_MOST = 8 };
 
 struct edge {
 	int writer, reader;
@@ -39,12 +39,16 @@ static bool by_columns(const struct kernel *kernel)
 	return kernel->shape == SHAPE_CONTRACTION && ((const struct contraction *)kernel->detail)->split_panels;
 }
 
-static double rate_of(const struct target *target, double bytes)
+/* Whether most of it runs in vectors; else a cycle is an operation, and a load of a number. */
+static bool in_lanes(const struct kernel *kernel) { return kernel->lanes.count != 1 && !kernel->lanes.scalars; }
+
+static double rate_of(const struct target *target, const struct kernel *kernel, double bytes)
 {
 	int rate = bytes <= (double)target->l1_bytes ? target->load_bytes
 	        : bytes <= (double)target->l2_bytes  ? L2_RATE
-	                                             : L3_RATE;
-	return rate < target->load_bytes ? rate : target->load_bytes;
+	                                             : L3_RATE,
+	    most = in_lanes(kernel) ? target->load_bytes : SCALAR_RATE;
+	return rate < most ? rate : most;
 }
 
 /* Cycles of the largest of so many parts. */
@@ -54,13 +58,14 @@ static double cycles_of(const struct sharing *s, const struct kernel *kernel, in
 	bool product = kernel->shape == SHAPE_CONTRACTION || kernel->shape == SHAPE_WINOGRAD || kernel_inside(kernel);
 	double share = (double)((kernel->blocks + parts - 1) / parts) / (double)kernel->blocks, constants = 0,
 	       others = 0;
-	double compute = kernel->flops / target->lanes / target->fma_pipes / (product ? 2 : 1) * share;
+	double compute =
+	        kernel->flops / (in_lanes(kernel) ? target->lanes * target->fma_pipes : 1) / (product ? 2 : 1) * share;
 	for (size_t p = 0; p < kernel->params.count; p++)
 		*(kernel->params.at[p].of->source == SOURCE_CONSTANT ? &constants : &others) +=
 		        s->asked[kernel->number][p];
 	double own = by_columns(kernel) ? share : 1;
-	double reading = constants * own / rate_of(target, (double)s->lowered->weights_bytes * own)
-	        + others * share / rate_of(target, kernel->bytes);
+	double reading = constants * own / rate_of(target, kernel, (double)s->lowered->weights_bytes * own)
+	        + others * share / rate_of(target, kernel, kernel->bytes);
 	return compute > reading ? compute : reading;
 }
 
@@ -142,11 +147,30 @@ static void add_edges(struct sharing *s, int reader)
 	}
 }
 
+/* The blocks of the thread that has most, where each takes the next part when it is through with its last. */
+static int64_t most_blocks(int64_t blocks, int threads, int parts)
+{
+	int64_t has[PARTS_MOST] = { 0 }, most = 0;
+	for (int part = 0; part < parts; part++) {
+		int least = 0;
+		for (int t = 1; t < threads; t++)
+			least = has[t] < has[least] ? t : least;
+		has[least] += blocks * (part + 1) / parts - blocks * part / parts;
+		most = has[least] > most ? has[least] : most;
+	}
+	return most;
+}
+
+/* As many pieces as leave no thread with more than it has whole, or an eighth more. */
 static void cut(struct kernel *kernel, struct shared *why, int parts)
 {
 	double pieces = why->part / PIECE;
 	int most = kernel->blocks / parts < PIECES_MOST ? (int)(kernel->blocks / parts) : PIECES_MOST;
 	why->pieces = pieces < 2 ? 1 : pieces < most ? (int)pieces : most;
+	int64_t whole = parts <= PARTS_MOST ? most_blocks(kernel->blocks, parts, parts) : 0;
+	while (whole && why->pieces > 1
+	        && most_blocks(kernel->blocks, parts, parts * why->pieces) > whole + whole / UNEVEN)
+		why->pieces--;
 	kernel->parts = parts * why->pieces;
 }
 

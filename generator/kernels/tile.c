@@ -552,14 +552,16 @@ static void choose_packed_a(const struct target *target, struct contraction *c)
 	c->packed_a_blocks = c->group = room < c->group ? room : c->group;
 }
 
-/* Weights that come from beyond L2, more of them than of a: threads share panels, so that each reads its own part of
- * the weights and all of a.  Where all row blocks are one group the order is the same. */
+/* Weights that come from beyond L2, or so few row blocks that threads cannot have as many each, and more weights than a:
+ * threads share panels, so that each reads its own part of the weights and all of a.  Where all row blocks are one group
+ * the order is the same. */
 enum { PANELS_SHARED = 8 };
 static bool panels_are_shared(const struct target *target, const struct contraction *c, int64_t b_bytes, int64_t blocks)
 {
 	return c->b_mode == B_PACKED && c->group >= blocks && c->panels >= PANELS_SHARED && c->batches == 0
 	        && !c->packed_a_blocks && !c->transposed_store && !c->pool.d && !c->warps && has_caches(target)
-	        && !(contraction_row(c) >= 0 && c->counts[contraction_row(c)]) && b_bytes > near_bytes(target, NEAR_all)
+	        && !(contraction_row(c) >= 0 && c->counts[contraction_row(c)])
+	        && (b_bytes > near_bytes(target, NEAR_all) || (blocks < PANELS_SHARED && blocks % 4))
 	        && (double)b_bytes > c->a_block * (double)blocks;
 }
 

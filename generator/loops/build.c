@@ -117,7 +117,7 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 
 /* The loops order[0 … taken-1] over blocks, and `share` rounds of order[taken] for each. */
 static struct block *shared_out(struct building *b, const struct definition *d, const int *order, int taken,
-        int64_t share, const struct index **with)
+        int64_t share, bool named, const struct index **with)
 {
 	struct loops *loops = b->loops;
 	int64_t extents[MAX_RANK], blocks = 1;
@@ -127,6 +127,8 @@ static struct block *shared_out(struct building *b, const struct definition *d, 
 	struct stmt *loop = block_loop(loops, blocks);
 	loops->blocks_of = names_of(loops, order, taken + 1);
 	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), taken + 1, extents, at);
+	for (int n = 0; named && n <= taken; n++)
+		at[n] = named_index(loops, order[n], at[n], extents[n], &loop->body);
 	for (int n = 0; n < taken; n++)
 		with[order[n]] = at[n];
 	b->shared = order[taken];
@@ -268,32 +270,39 @@ static int64_t lanes_share(const struct building *b, const struct definition *d,
 	return share < d->extents[order[taken]] ? share : 0;
 }
 
-/* Where no round of the outermost loop is a block: rounds of it that make one, the largest divisor that leaves some
- * blocks, best of whole tiles of 2, 3 or 4 vectors, where all of it is more than a fork; 0: it stays one block.  What is
- * made of calls (the JIT) has one thread. */
-enum { FORK_BLOCKS = 32, TILE_VECS = 4, ANY_TILE_VECS = 12, BLOCKS_WANTED = 8, BLOCKS_MOST = 1024 };
-static int64_t rounds_share(const struct building *b, int64_t extent, double work)
+/* Rounds of a loop that make a block, where its rounds are none and all of it is more than a fork: the largest divisor
+ * that leaves some blocks, best of whole tiles of 2, 3 or 4 vectors; 0: it stays whole.  What is made of calls (the JIT)
+ * has one thread. */
+enum { FORK_BLOCKS = 8, TILE_VECS = 4, ANY_TILE_VECS = 12, BLOCKS_WANTED = 8, BLOCKS_MOST = 1024 };
+static int64_t rounds_share(const struct building *b, int64_t extent, int64_t around, double work)
 {
 	const struct target *target = b->loops->target;
 	double least = (double)block_work(b->loops);
-	if (target->small || target->lanes == 1 || target->calls || work < FORK_BLOCKS * least)
+	if (target->small || target->lanes == 1 || target->calls || work * (double)around < FORK_BLOCKS * least)
 		return 0;
-	int64_t any = (int64_t)target->lanes * ANY_TILE_VECS, tile = (int64_t)target->lanes * TILE_VECS;
+	int64_t any = (int64_t)target->lanes * ANY_TILE_VECS, tile = (int64_t)target->lanes * TILE_VECS,
+	        wanted = work * (double)around < 4 * FORK_BLOCKS * least ? BLOCKS_WANTED / 2 : BLOCKS_WANTED;
 	for (int64_t unit = any; unit; unit = unit == any ? tile : unit / 2)
-		for (int64_t blocks = BLOCKS_WANTED / (unit == any ? 2 : 1); blocks <= BLOCKS_MOST; blocks++)
+		for (int64_t blocks = wanted / (unit == any ? 2 : 1); blocks <= BLOCKS_MOST; blocks++)
 			if (extent % (blocks * unit) == 0 && work / (double)blocks >= least)
 				return extent / blocks;
 	return 0;
 }
 
+/* Of a map whose outer loops are fewer blocks than are wanted: rounds of the loop inside them that make one, too, if
+ * that is none of its lanes. */
 static int64_t block_share(
         const struct building *b, const struct definition *d, const int *order, int count, int taken, double work)
 {
+	int64_t around = 1;
 	if (kernel_counted(b->kernel) >= 0 || taken == count)
 		return 0;
+	for (int n = 0; n < taken; n++)
+		around *= d->extents[order[n]];
 	return b->loops->target->lanes_are_threads ? lanes_share(b, d, order, count, taken)
-	        : taken                            ? 0
-	                                           : rounds_share(b, d->extents[order[0]], work);
+	        : taken && (around >= BLOCKS_WANTED || taken == count - 1)
+	        ? 0
+	        : rounds_share(b, d->extents[order[taken]], around, work / (double)around);
 }
 
 /* Several definitions under common loops.  Where none has loops of its own, lanes and tiles lie along the common ones.
@@ -324,7 +333,7 @@ static struct loops *build_members(struct building *b, bool named)
 	int64_t together = own && count ? rows_together(b, last->extents[order[count - 1]])
 	        : own                   ? 1
 	                                : windows_together(b, last, order, taken);
-	struct block *out = share ? shared_out(b, last, order, taken, share, with)
+	struct block *out = share ? shared_out(b, last, order, taken, share, named, with)
 	                          : outer_loops(b, last, order, taken, together, named, with);
 	for (int n = taken; n < count; n++)
 		out = building_map(b, last, order[n], with, out);
@@ -497,7 +506,7 @@ static struct loops *build_places(struct building *b, bool named)
 		building_define(b, d, with, outer_loops(b, d, own, taken, taken == free ? together : 1, named, with));
 		return loops;
 	}
-	building_define(b, d, with, shared_out(b, d, own, taken, share, with));
+	building_define(b, d, with, shared_out(b, d, own, taken, share, named, with));
 	return loops;
 }
 
@@ -518,7 +527,7 @@ static struct loops *build_alone(struct building *b, bool named)
 	taken = take_counted(b->kernel, order, count, taken, inside);
 	int64_t share = block_share(b, d, order, count, taken, work_of(d));
 	building_define(b, d, with,
-	        share ? shared_out(b, d, order, taken, share, with)
+	        share ? shared_out(b, d, order, taken, share, named, with)
 	              : outer_loops(b, d, order, taken, windows_together(b, d, order, taken), named, with));
 	return b->loops;
 }
