@@ -166,6 +166,36 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 		put(store, "left", p->left);
 }
 
+/* The store behind `i` that fills the gaps which this one leaves, every second place; 0: there is none. */
+static size_t filled_by(const struct emitting *e, const struct block *block, size_t i, size_t end)
+{
+	const struct stmt *stmt = block->at[i];
+	const struct target *target = e->loops->target;
+	int64_t step = 0, apart;
+	if (stmt->kind != STMT_STORE || stmt->lane < 0 || stmt->left || stmt->bytes || stmt->square
+	        || stmt->cell->vector || stmt->cell->of.type != DTYPE_F32 || target->lanes_are_threads || target->log
+	        || !index_is_constant(index_step(e->arena, stmt->at, stmt->lane), &step) || step != 2
+	        || cell_is_loaded(&e->loops->body, stmt->cell))
+		return 0;
+	for (size_t n = i + 1; n < end && block->at[n]->kind == STMT_STORE && block->at[n]->cell == stmt->cell; n++)
+		if (index_is_constant(
+		            index_add(e->arena, block->at[n]->at, index_scale(e->arena, stmt->at, -1)), &apart)
+		        && apart == 1)
+			return n;
+	return 0;
+}
+
+static void emit_zip(struct emitting *e, const struct stmt *even, const struct stmt *odd, struct value list)
+{
+	struct printer *p = &e->printer;
+	const char *values[] = { printer_value(p, even->value), printer_value(p, odd->value) };
+	emit_let_list(e, list);
+	struct value zip = entry(e, list, "zip");
+	put(zip, "to", printer_address(p, &even->cell->of, even->at));
+	put(zip, "value", values[0]);
+	put(zip, "odd", values[1]);
+}
+
 /* The statements from `i` on that can be printed as one straight line; what they share gets a name. */
 static size_t emit_line(struct emitting *e, const struct block *block, size_t i, struct value list)
 {
@@ -182,8 +212,15 @@ static size_t emit_line(struct emitting *e, const struct block *block, size_t i,
 	        : first->left         ? arena_printf(e->arena, "%d", first->left)
 	                              : NULL;
 	printer_share(&e->printer, roots.at, roots.count);
-	for (; i < end; i++)
-		emit_leaf(e, block->at[i], list);
+	bool *printed = arena_new_array(e->arena, bool, end - i);
+	for (size_t from = i; i < end; i++) {
+		size_t odd = printed[i - from] ? 0 : filled_by(e, block, i, end);
+		if (odd) {
+			emit_zip(e, block->at[i], block->at[odd], list);
+			printed[odd - from] = true;
+		} else if (!printed[i - from])
+			emit_leaf(e, block->at[i], list);
+	}
 	e->printer.sharing = NULL;
 	return end;
 }

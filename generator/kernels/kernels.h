@@ -225,6 +225,7 @@ struct lowered *lower(
 void find_branches(struct lowered *); /* branch.c: which kernels the schedule runs only where a condition holds */
 /* groups.c: grouped sums get the group as a variable of its own. */
 void split_groups(struct program *, const struct target *);
+void few_terms_become_maps(struct program *, const struct target *);
 void separate_windows(struct program *, const struct target *); /* windows.c: pads apart; maxima axis by axis */
 /* regions.c: reductions whose ends data say have lanes along what those leave alone, */
 void turn_regions(struct program *, const struct target *);

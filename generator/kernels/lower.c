@@ -55,6 +55,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 		lowered->refused = options->refused;
 	}
 	copy_outputs(program);
+	few_terms_become_maps(program, target);
 	split_groups(program, target);
 	choose_products(program, target);
 	separate_windows(program, target); /* of floats that bytes became, too */

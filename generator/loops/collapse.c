@@ -58,4 +58,25 @@ static void collapse_block(void *user, struct block *block)
 	}
 }
 
+/* A scope of whole vectors that are stored names nothing: they are neighbours of those beside it, and fill what is
+ * between them (emit/loops.c). */
+static void open_scopes(void *user, struct block *block)
+{
+	struct loops *loops = user;
+	struct block opened = { 0 };
+	for (size_t i = 0; i < block->count; i++) {
+		const struct block *body = &block->at[i]->body;
+		bool opens = block->at[i]->kind == STMT_SCOPE;
+		for (size_t n = 0; opens && n < body->count; n++)
+			opens = body->at[n]->kind == STMT_STORE && body->at[n]->lane >= 0 && !body->at[n]->left;
+		for (size_t n = 0; opens && n < body->count; n++)
+			block_add(loops, &opened, body->at[n]);
+		if (!opens)
+			block_add(loops, &opened, block->at[i]);
+	}
+	*block = opened;
+}
+
+void loops_open_scopes(struct loops *loops) { block_each(&loops->body, open_scopes, loops); }
+
 void loops_collapse(struct loops *loops) { block_each(&loops->body, collapse_block, loops); }

@@ -154,6 +154,7 @@ struct loops *loops_build(struct build *, struct arena *, const struct target *,
 void loops_unroll(struct loops *);
 void loops_split(struct loops *);
 void loops_collapse(struct loops *);
+void loops_open_scopes(struct loops *);
 void loops_fuse(struct loops *);
 void loops_vectorise(struct loops *);
 void loops_choose_tiles(struct loops *);

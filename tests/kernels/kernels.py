@@ -387,6 +387,26 @@ REGIONS = {                               # data say which terms each result has
 }
 
 
+def product(x, w, y):
+    return graph(f"float[{x}] wild, float[{w}] w", f"float[{y}] y", "y = MatMul (wild, w)")
+
+
+ONE_PRODUCT = {                           # one product is no sum: a map, which what reads it computes
+    "outer": (product("70,1", "1,45", "70,45"), 1),
+    "outer_read": (graph("float[70,1] wild, float[1,45] w, float[45,70] z", "float[45,70] y", "p = MatMul (wild, w) t = Transpose <perm = [1, 0]> (p) y = Add (t, z)"), 1),
+    "one_channel": (graph("float[2,1,9,21] wild, float[5,1,1,1] w", "float[2,5,9,21] y", "y = Conv (wild, w)"), 1),
+    "two_terms": (product("70,2", "2,45", "70,45"), 0),
+}
+
+
+PAIRS = {                                 # results in pairs, of few products: both vectors of a pair are stored together
+    "points": (graph("float[70,3] wild, float[2,3] w", "float[70,2] y", "y = Gemm <transB = 1> (wild, w)"), 1),
+    "points_batch": (graph("float[4,33,2] wild, float[4,2,2] w", "float[4,33,2] y", "t = Transpose <perm = [0, 2, 1]> (w) y = MatMul (wild, t)"), 1),
+    "many_terms": (graph("float[70,4] wild, float[2,4] w", "float[70,2] y", "y = Gemm <transB = 1> (wild, w)"), 0),
+    "beside": (graph("float[3,1,40] wild, float[3,1,40] w", "float[3,40,2] y", "c = Concat <axis = 1> (wild, w) y = Transpose <perm = [0, 2, 1]> (c)"), 1),
+}
+
+
 HEADS_APART = {                           # one query: heads read keys and values of their own, and are shared out
     "one_query": (attention("1,12,1,32", "1,12,200,32"), 1),
     "one_query_few": (attention("1,6,1,32", "1,6,200,32"), 0),
@@ -403,6 +423,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "transposed_store": (TRANSPOSED_STORE, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "k_blocked": (K_BLOCKED, "source", K_BLOCK_LOOP), "k_blocked_ending": (K_BLOCKED_ENDING, "source", K_BLOCK_LOOP),
          "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
          "heads_apart": (HEADS_APART, "kernels", r"^ +blocks +2, blocks of 6 rows"), "shared": (SHARED, "kernels", r"^ +blocks +\d\d?, [ij]$"), "regions": (REGIONS, "source", r"for \(long \w+ = first; "), "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
+         "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]

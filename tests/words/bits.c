@@ -229,6 +229,10 @@ static void places(void)
 	int at[64];
 	float got[64], want[64];
 	fill(a, COUNT, 1.f);
+	for (long i = 0; i < 2 * LANES; i++)
+		want[i] = i % 2 ? a[100 + i / 2] : a[i / 2];
+	vec_zip(got, vec_load(a), vec_load(a + 100));
+	expect("vec_zip", got, want, 2 * LANES);
 	for (int round = 0; round < 200; round++)
 		for (long n = 0; n <= LANES; n++) {
 			for (long i = 0; i < LANES; i++) {
