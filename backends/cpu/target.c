@@ -18,12 +18,12 @@
 /* clang-format off */
 static const struct target targets[] = {
 	{ .name = "x86-64-v4", .needs = V4, .prelude = "c/prelude_avx512.jinja", .family = "c", .has_fma = true,
-	  .casts_64 = true, .strides = 4, .products = "dot16 mul",
+	  .casts_64 = true, .strides = 4, .products = "f64 dot16 mul",
 	  .cc_flags = X86_V4, .lanes = 16, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 128, .store_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 16 << 20,
 	  LINES },
 	{ .name = "x86-64-v3", .needs = "x86-64 avx2 fma bmi bmi2", .prelude = "c/prelude_avx2.jinja",
-	  .family = "c", .has_fma = true, .products = "dot16 mul",
+	  .family = "c", .has_fma = true, .products = "f64 dot16 mul",
 	  .cc_flags = X86 "-march=x86-64-v3", .lanes = 8, .registers = 16, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 64, .store_bytes = 32, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 8 << 20,
 	  LINES },
@@ -36,12 +36,12 @@ static const struct target targets[] = {
 #define ARM "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno "
 	{ .name = "armv8.2-a", .needs = "aarch64 dotprod", .cross = ARM_CROSS, .cross_package = ARM_PACKAGE,
 	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true,
-	  .products = "dot8 dot16 mul", .cc_flags = ARM "-march=armv8.2-a+dotprod", .lanes = 4, .registers = 32,
+	  .products = "f64 dot8 dot16 mul", .cc_flags = ARM "-march=armv8.2-a+dotprod", .lanes = 4, .registers = 32,
 	  .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 64 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
 	  LINES },
 	{ .name = "armv8-a", .needs = "aarch64", .cross = ARM_CROSS, .cross_package = ARM_PACKAGE,
-	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
+	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true, .products = "f64 dot16 mul",
 	  .cc_flags = ARM "-march=armv8-a", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
 	  LINES },
@@ -130,8 +130,8 @@ static bool has(const char *feature, size_t length)
 static const struct {
 	const char *word, *feature, *needs, *cc_flags, *products;
 } levels[] = {
-	{ "vnni", "avx512vnni", VNNI, X86_V4 " -mavx512vnni", "dot8u dot16 mul" },
-	{ "bf16", "avx512bf16", VNNI " avx512bf16", X86_V4 " -mavx512vnni -mavx512bf16", "bf16 dot8u dot16 mul" },
+	{ "vnni", "avx512vnni", VNNI, X86_V4 " -mavx512vnni", "f64 dot8u dot16 mul" },
+	{ "bf16", "avx512bf16", VNNI " avx512bf16", X86_V4 " -mavx512vnni -mavx512bf16", "bf16 f64 dot8u dot16 mul" },
 };
 
 const char *facts_level(int i) { return i < (int)COUNT(levels) ? levels[i].word : NULL; }

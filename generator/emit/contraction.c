@@ -499,6 +499,7 @@ static struct value product_value(struct arena *arena, const struct product *of)
 	value_dict_set(product, "vec", value_string(of->vec));
 	value_dict_set(product, "step", value_string(of->step));
 	value_dict_set(product, "zero", value_string(of->zero));
+	value_dict_set(product, "fill", value_string(lane_type_of(of->sum).fill));
 	return product;
 }
 

@@ -312,7 +312,8 @@ static struct value add_products(struct writing *w, struct text *words)
 		value_list_add(list, one);
 		value_dict_set(one, "element", value_string(product->element));
 		value_dict_set(one, "vec", value_string(product->vec));
-		text_printf(words, " %s_set %s_store %s", product->vec, product->vec, product->step);
+		text_printf(
+		        words, " %s_set %s_load %s_store %s", product->vec, product->vec, product->vec, product->step);
 	}
 	return list;
 }

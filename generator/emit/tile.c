@@ -235,7 +235,8 @@ static struct value call_a(struct template_call *call)
 	}
 	if (constant || !text.count)
 		text_printf(&text, "%s%" PRId64, text.count ? " + " : "", constant);
-	struct value value = value_printf(p->arena, "%sa[%s]", c->root->type == DTYPE_F32 ? "" : "(uint32_t)", text.at);
+	struct value value = value_printf(
+	        p->arena, "%sa[%s]", dtypes[c->root->type].class == CLASS_FLOAT ? "" : "(uint32_t)", text.at);
 	text_release(&text);
 	return value;
 }
@@ -282,8 +283,8 @@ static struct value call_b(struct template_call *call)
 	const char *left = left_of(p, user->tile, v);
 	const char *by = step == 1 ? "load" : "gather",
 	           *apart = step == 1 ? "" : arena_printf(p->arena, ", %" PRId64, step);
-	struct value value = left ? value_printf(p->arena, "%s_%s_n(%s%s, %s, %s)", c->product->vec, by, text.at, apart,
-	                             left, c->product->zero)
+	struct value value = left ? value_printf(p->arena, "%s_%s_n(%s%s, %s%s)", c->product->vec, by, text.at, apart,
+	                             left, lane_type_of(c->product->sum).fill)
 	                          : value_printf(p->arena, "%s_%s(%s%s)", c->product->vec, by, text.at, apart);
 	text_release(&text);
 	return value;
@@ -305,7 +306,8 @@ static struct value call_waiting(struct template_call *call)
 	        : printer_address(&printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
 	const struct product *product = p->c->product;
 	value_dict_set(waiting, "load",
-	        left ? value_printf(p->arena, "%s_load_n(%s, %s, %s)", product->vec, at, left, product->zero)
+	        left ? value_printf(
+	                p->arena, "%s_load_n(%s, %s%s)", product->vec, at, left, lane_type_of(product->sum).fill)
 	             : value_printf(p->arena, "%s_load(%s)", product->vec, at));
 	value_dict_set(waiting, "store",
 	        value_string(emit_vec_store(

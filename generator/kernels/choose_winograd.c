@@ -186,8 +186,8 @@ static void choose_group(const struct target *target, struct contraction *c, int
 	int64_t room = near_bytes(target, far && !c->w ? NEAR_tiles_far : NEAR_tiles);
 	bool streams = far && !c->w && ci * VECS_MOST * target->lanes * (int64_t)sizeof(float) > target->l1_bytes;
 	tile_choose(target, target->registers, tiles < 24 ? tiles : 24, co,
-	        &(struct steps){ .terms = ci, .floats = true }, streams ? VECS_FAR : VECS_MOST, &c->tile_rows,
-	        &c->tile_vecs);
+	        &(struct steps){ .terms = ci, .floats = true, .registers = 1 }, streams ? VECS_FAR : VECS_MOST,
+	        &c->tile_rows, &c->tile_vecs);
 	while (streams && tile_fits(target->registers, tiles, vecs, c->tile_rows + 1, c->tile_vecs))
 		c->tile_rows++;
 	c->panels = ceil_div(vecs, c->tile_vecs);

@@ -335,6 +335,9 @@ static inline bool product_is_fma(const struct product *product)
 {
 	return product->sum == DTYPE_F32 && product->k == 1;
 }
+/* Of a sum, as of what a step multiplies; registers of a vector of them. */
+static inline int product_bytes(const struct product *product) { return dtypes[product->sum].bits / 8; }
+static inline int product_registers(const struct product *product) { return product_bytes(product) / 4; }
 /* Where flash is short and size is what is asked for, weights that are bytes stay bytes. */
 static inline bool weights_stay_narrow(const struct target *target) { return target->small && target->short_flash; }
 /* Sums of products of small integers take the target's best product: what they read becomes dwords, or floats. */
@@ -604,6 +607,7 @@ enum {
 struct steps {
 	int64_t terms;
 	bool floats, a_far;
+	int registers; /* of a vector */
 	double b_lines, a_lines, pack;
 	int64_t pack_from;
 };

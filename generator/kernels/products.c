@@ -9,6 +9,7 @@
 static const struct product products[] = {
 	{ "bf16", 2, 0, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma_bf16", "0.f" },
 	{ "fma", 1, 0, DTYPE_F32, DTYPE_F32, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma", "0.f" },
+	{ "f64", 1, 0, DTYPE_F64, DTYPE_F64, DTYPE_F64, SCALAR_mul, "double", "dvec", "f64_mul_add", "0." },
 	{ "dot8u", 4, 0, DTYPE_U8, DTYPE_I8, DTYPE_I32, SCALAR_dot8u, "int", "ivec", "ivec_dot8u", "0" },
 	{ "dot8", 4, 0, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec", "ivec_dot8", "0" },
 	{ "dot16", 2, 1, DTYPE_I16, DTYPE_I16, DTYPE_I32, SCALAR_dot16, "int", "ivec", "ivec_dot16", "0" },

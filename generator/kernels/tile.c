@@ -23,16 +23,17 @@ enum { L2_BYTES_A_CYCLE = 28, L2_BYTES_FEWER = 24 };
 
 static bool leaves_l1(const struct target *target, int64_t vecs, const struct steps *steps)
 {
-	return steps->terms * vecs * target->lanes * 4 > near_bytes(target, NEAR_panel_l1);
+	return steps->terms * vecs * steps->registers * target->lanes * 4 > near_bytes(target, NEAR_panel_l1);
 }
 
 struct reckoned tile_step(const struct target *target, int64_t rows, int64_t vecs, const struct steps *steps)
 {
 	double vector_bytes = target->lanes * 4, loads = target->load_bytes / vector_bytes;
-	double load = (double)(vecs + rows) / (loads > 1e-9 ? loads : 1),
-	       stream = (double)vecs * vector_bytes
+	const int64_t of_b = vecs * steps->registers;
+	double load = (double)(of_b + rows) / (loads > 1e-9 ? loads : 1),
+	       stream = (double)of_b * vector_bytes
 	        / (steps->floats && has_caches(target) ? L2_BYTES_A_CYCLE : L2_BYTES_FEWER);
-	struct reckoned step = { (double)(rows * vecs) / target->fma_pipes, "multiply-adds" };
+	struct reckoned step = { (double)(rows * of_b) / target->fma_pipes, "multiply-adds" };
 	if (load > step.cycles)
 		step = (struct reckoned){ load, "loads" };
 	if (leaves_l1(target, vecs, steps) && stream > step.cycles)
@@ -358,7 +359,7 @@ static int64_t k_block_of(
         const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks, double a_bytes)
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
-	double panel = (double)terms * c->tile_vecs * target->lanes * 4;
+	double panel = (double)terms * c->tile_vecs * target->lanes * product_bytes(c->product);
 	if (c->b_mode == B_DIRECT || c->pool.d || !has_caches(target) || blocks < 4 || c->result->type != c->root->type
 	        || (index_factor(c->out_at, c->column) != 1 && !c->transposed_store))
 		return 0;
@@ -433,7 +434,7 @@ enum { FAR = 2048, BLOCKS_PACKED = 6 };
 static bool lies_far_apart(const struct target *target, const struct contraction *c)
 {
 	int64_t step = c->terms ? index_factor(c->b_at, c->column + c->terms) : 0;
-	return c->terms && (step * 4 >= FAR || (c->exchanged && step % target->lanes));
+	return c->terms && (step * product_bytes(c->product) >= FAR || (c->exchanged && step % target->lanes));
 }
 
 static bool gathers(const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks)
@@ -442,7 +443,7 @@ static bool gathers(const struct target *target, const struct contraction *c, in
 		return false; /* too long for scratch: lanes read b where it is */
 	if (index_factor(c->b_at, c->column) != 1)
 		return true;
-	int64_t panel = terms * c->tile_vecs * target->lanes * 4;
+	int64_t panel = terms * c->tile_vecs * target->lanes * product_bytes(c->product);
 	return has_caches(target) && blocks >= (panel > near_bytes(target, NEAR_twice) ? 2 : BLOCKS_PACKED)
 	        && lies_far_apart(target, c);
 }
@@ -608,7 +609,8 @@ static int most_vecs(const struct target *target, const struct contraction *c, c
 			most *= 2;
 		return most;
 	}
-	while (most >= 2 && n->terms * most * target->lanes * 4 > near_bytes(target, NEAR_gathered))
+	while (most >= 2
+	        && n->terms * most * target->lanes * product_bytes(c->product) > near_bytes(target, NEAR_gathered))
 		most--;
 	return most < 2 ? VECS_MOST : most;
 }
@@ -624,17 +626,22 @@ static double lines_apart(const struct target *target, int64_t bytes, int64_t co
 
 struct steps contraction_terms(const struct target *target, const struct contraction *c)
 {
-	struct steps steps = { .terms = contraction_nest(c).terms, .floats = c->root->type == DTYPE_F32 };
-	int row = contraction_row(c), inner = c->column + c->terms;
+	struct steps steps = { .terms = contraction_nest(c).terms,
+		.floats = dtypes[c->root->type].class == CLASS_FLOAT,
+		.registers = product_registers(c->product) };
+	int row = contraction_row(c), inner = c->column + c->terms, bytes = product_bytes(c->product);
 	if (!has_caches(target) || !c->terms)
 		return steps;
-	steps.a_far = index_factor(c->a_at, inner) * 4 >= FAR;
-	steps.a_lines = row < 0 ? 0 : (double)imaxabs(index_factor(c->a_at, row)) * 4 / 64;
+	steps.a_far = index_factor(c->a_at, inner) * bytes >= FAR;
+	steps.a_lines = row < 0 ? 0 : (double)imaxabs(index_factor(c->a_at, row)) * bytes / 64;
 	steps.a_lines = steps.a_lines > 1 ? 1 : steps.a_lines;
 	if (c->b->of->source != SOURCE_CONSTANT) {
 		bool apart = index_factor(c->b_at, c->column) != 1;
-		steps.b_lines = apart ? 0 : lines_apart(target, index_factor(c->b_at, inner) * 4, steps.terms);
-		steps.pack = apart ? 2 * PACKED_CYCLES : lies_far_apart(target, c) ? PACKED_CYCLES : 0;
+		steps.b_lines = apart ? 0 : lines_apart(target, index_factor(c->b_at, inner) * bytes, steps.terms);
+		steps.pack = (apart                                      ? 2 * PACKED_CYCLES
+		                             : lies_far_apart(target, c) ? PACKED_CYCLES
+		                                                         : 0)
+		        * steps.registers;
 		steps.pack_from = apart ? 1 : BLOCKS_PACKED;
 	}
 	return steps;
@@ -736,7 +743,7 @@ static void pack_constant(struct lowered *lowered, struct contraction *c, int64_
 	 * next kernel begins with, comes while this one is multiplied; a single row streams as fast as memory
 	 * is anyway, and where that hides latency, others run meanwhile.  What is pooled is small; dwords are too few to
 	 * hide what fetching takes where there are no vectors. */
-	if (!target->hides_latency && !target->small && !c->widened && !c->pool.d
+	if (!target->hides_latency && !target->small && !c->widened && !c->pool.d && c->root->type != DTYPE_F64
 	        && (c->root->type == DTYPE_F32 || has_caches(target))
 	        && lowered->constants_bytes > near_bytes(target, NEAR_all) && rows > 2)
 		c->next_lines = next_lines(target, c);
@@ -751,9 +758,11 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	const struct target *target = lowered->target;
 	choose_lanes(lowered, c);
 	struct tiles_nest n = contraction_nest(c);
-	int64_t columns = n.columns, terms = n.terms, batches = n.batches, outer = n.outer, rows = n.rows;
+	int64_t columns = n.columns, terms = n.terms, batches = n.batches, outer = n.outer, rows = n.rows,
+	        bytes = product_bytes(c->product);
 	int registers =
 	        (target->dword_registers && c->root->type != DTYPE_F32 ? target->dword_registers : target->registers)
+	                / product_registers(c->product)
 	        - c->product->temporaries;
 	int sums = sums_most(lowered, kernel);
 	registers = registers - 2 > sums ? sums + 2 : registers; /* beside the sums a tile takes two at least */
@@ -774,7 +783,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	pool_by_panel(lowered, c, columns);
 	/* Rows run in groups whose part of a stays in L2 while all panels pass; with one panel nothing comes back. */
 	double a_bytes = (double)scheduled(c->a->of)->bytes / (double)batches / (double)(outer * c->row_blocks),
-	       tile_bytes = (double)c->tile_rows * (double)terms * 4;
+	       tile_bytes = (double)c->tile_rows * (double)terms * bytes;
 	a_bytes = tile_bytes < a_bytes ? tile_bytes : a_bytes; /* strides skip part of a */
 	int64_t blocks = outer * c->row_blocks;
 	c->a_block = a_bytes;
@@ -787,8 +796,8 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	choose_transposed_store(lowered, c);
 	c->k_block = k_blocked ? k_blocked : k_block_of(target, c, terms, blocks, a_bytes);
 	if (c->b_mode == B_GATHERED
-	        && terms * c->tile_vecs * target->lanes
-	                > STACK_FLOATS) { /* no stack holds that: lanes read b where it is */
+	        && terms * c->tile_vecs * target->lanes * bytes
+	                > STACK_FLOATS * 4) { /* no stack holds that: lanes read b where it is */
 		c->b_mode = B_DIRECT;
 		c->k_block = 0;
 	}
@@ -797,11 +806,11 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	c->group = c->panels == 1 || groups >= blocks ? blocks
 	        : groups < 1                          ? 1
 	                                              : ceil_div(blocks, ceil_div(blocks, groups));
-	c->group = group_of_results(target, c, columns * terms * 4, columns * 4, blocks);
+	c->group = group_of_results(target, c, columns * terms * bytes, columns * bytes, blocks);
 	if (c->transposed_store && c->group > c->transposed_store / c->tile_rows)
 		c->group = c->transposed_store / c->tile_rows;
 	choose_packed_a(target, c);
-	c->split_panels |= panels_are_shared(target, c, batches * columns * terms * 4, blocks);
+	c->split_panels |= panels_are_shared(target, c, batches * columns * terms * bytes, blocks);
 	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : blocks;
 	say_tile(lowered, kernel);
 	keep_counts(c);

@@ -29,7 +29,9 @@ static double next_best(const struct target *target, const struct contraction *c
 	for (int v = 1; v <= VECS_MOST; v++)
 		for (int r = 14; r >= 1; r--)
 			if (v != c->tile_vecs
-			        && tile_fits(target->registers - c->product->temporaries, n->rows, vecs, r, v)) {
+			        && tile_fits(
+			                target->registers / product_registers(c->product) - c->product->temporaries,
+			                n->rows, vecs, r, v)) {
 				double cost = tile_cost(target, n->rows, vecs, r, v, &steps);
 				if (least <= 0 || cost < least) {
 					least = cost;
@@ -63,7 +65,7 @@ static void print_scatter(const struct target *target, const struct contraction 
 {
 	struct tiles_nest n = contraction_nest(c);
 	double part = c->k_block ? (double)c->k_block / (double)c->extents[c->column + 1] : 1,
-	       panel = (double)n.terms * c->tile_vecs * target->lanes * 4;
+	       panel = (double)n.terms * c->tile_vecs * target->lanes * product_bytes(c->product);
 	text_adds(out, "              ");
 	print_near(target, NEAR_panel_l1, panel * part, out);
 	text_adds(out, "\n              ");
@@ -86,7 +88,8 @@ static void print_scatter(const struct target *target, const struct contraction 
 	}
 	if (c->whole_rows) {
 		text_adds(out, "\n              ");
-		print_near(target, NEAR_results, (double)(c->group * c->tile_rows * n.columns * 4), out);
+		print_near(target, NEAR_results,
+		        (double)(c->group * c->tile_rows * n.columns * product_bytes(c->product)), out);
 	}
 	if (c->next_lines)
 		text_printf(out,
@@ -101,8 +104,8 @@ void winograd_why(const struct target *target, const struct contraction *c, stru
 	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], points = (m + 2) * (m + 2), lanes = target->lanes;
 	int64_t tiles = ((c->root->extents[2] + m - 1) / m) * ((c->root->extents[3] + m - 1) / m),
 	        each = (tiles + c->group - 1) / c->group;
-	struct reckoned step =
-	        tile_step(target, c->tile_rows, c->tile_vecs, &(struct steps){ .terms = ci, .floats = true });
+	struct reckoned step = tile_step(
+	        target, c->tile_rows, c->tile_vecs, &(struct steps){ .terms = ci, .floats = true, .registers = 1 });
 	if (c->warps)
 		return;
 	text_printf(out, "    why       a step of k takes %.1f cycles, by %s; ", step.cycles, step.bound);
