@@ -28,6 +28,26 @@ static struct {
 	int dim_count, value_count;
 } said;
 
+struct drawing {
+	uint32_t seed;
+};
+static uint32_t next(struct drawing *draw) { return draw->seed = draw->seed * 1664525u + 1013904223u; }
+
+/* Floats from -1 to 1, any bytes, integers of 32 bits that are places in most tensors; others stay 0. */
+static void fill(struct drawing *draw, enum dtype type, void *at, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		switch (type) {
+		case DTYPE_F32: ((float *)at)[k] = (float)(next(draw) >> 8) / 8388608.f - 1.f; break;
+		case DTYPE_F64: ((double *)at)[k] = (double)next(draw) / 2147483648. - 1; break;
+		case DTYPE_U8:
+		case DTYPE_I8: ((unsigned char *)at)[k] = (unsigned char)(next(draw) >> 24); break;
+		case DTYPE_BOOL: ((unsigned char *)at)[k] = (unsigned char)(next(draw) >> 31); break;
+		case DTYPE_I32: ((int32_t *)at)[k] = (int32_t)(next(draw) >> 30); break;
+		default: return;
+		}
+}
+
 struct opened {
 	struct build build;
 	struct options options;
@@ -51,7 +71,7 @@ static void open_model(struct opened *o, const char *path, const struct engine_k
 	const struct program *program = o->model->program;
 	o->inputs = arena_new_array(build->arena, void *, program->inputs.count + 1);
 	o->outputs = arena_new_array(build->arena, void *, program->outputs.count + 1);
-	uint32_t seed = 1;
+	struct drawing draw = { 1 };
 	for (size_t i = 0; i < program->inputs.count; i++) {
 		const struct definition *d = program->inputs.at[i];
 		size_t n = (size_t)definition_elements(d);
@@ -60,9 +80,7 @@ static void open_model(struct opened *o, const char *path, const struct engine_k
 			for (size_t k = 0;
 			        d->type == DTYPE_I64 && !strcmp(o->options.values.at[v].name, d->name) && k < n; k++)
 				((int64_t *)o->inputs[i])[k] = o->options.values.at[v].values[k];
-		for (size_t k = 0; d->type == DTYPE_F32 && k < n; k++)
-			((float *)o->inputs[i])[k] =
-			        (float)((seed = seed * 1664525u + 1013904223u) >> 8) / 8388608.f - 1.f;
+		fill(&draw, d->type, o->inputs[i], n);
 	}
 	for (size_t i = 0; i < program->outputs.count; i++)
 		o->outputs[i] = arena_alloc(build->arena,

@@ -80,6 +80,12 @@ const char *printer_element(
         struct printer *, const struct definition *, const struct index *address); /* "y[16 * i + c]" */
 const char *printer_lane_gather(struct printer *, const struct definition *,
         const struct index *address); /* lane_gather.c: "vec_lane_gather(x, ivec_load(at + l))" */
+/* An integer of four bytes that lie side by side: those from `at` on. */
+struct bytes_beside {
+	const struct definition *of;
+	const struct index *at;
+};
+bool printer_bytes(struct printer *, const struct expr *, struct bytes_beside *); /* false: it is another one */
 /* A vector's value before it is cast to float16, where nothing else wants that: a store may do it.  NULL: it is
  * none. */
 const char *printer_before_narrow(struct printer *, const struct expr *);

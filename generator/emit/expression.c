@@ -459,17 +459,26 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 	return true;
 }
 
+bool printer_bytes(struct printer *printer, const struct expr *e, struct bytes_beside *out)
+{
+	struct four_bytes bytes;
+	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_or || e->type != DTYPE_I32 || !bytes_of(printer, e, &bytes))
+		return false;
+	for (int i = 0; i < BYTES; i++)
+		if (bytes.byte[i] <= BYTE_ANY || bytes.byte[i] != bytes.byte[0] + i)
+			return false;
+	*out = (struct bytes_beside){ bytes.of, index_plus(printer->arena, bytes.at, bytes.byte[0]) };
+	return true;
+}
+
 /* NULL: they are not four side by side; of a vector, or its words are not. */
 static const char *print_bytes(struct printer *printer, const struct expr *e)
 {
 	struct arena *arena = printer->arena;
-	struct four_bytes bytes;
-	if (e->opcode != SCALAR_or || e->type != DTYPE_I32 || !bytes_of(printer, e, &bytes))
+	struct bytes_beside bytes;
+	if (!printer_bytes(printer, e, &bytes))
 		return NULL;
-	for (int i = 0; i < BYTES; i++)
-		if (bytes.byte[i] <= BYTE_ANY || bytes.byte[i] != bytes.byte[0] + i)
-			return NULL;
-	const char *from = printer_address(printer, bytes.of, index_plus(arena, bytes.at, bytes.byte[0]));
+	const char *from = printer_address(printer, bytes.of, bytes.at);
 	int64_t step;
 	if (printer->lane < 0)
 		return arena_printf(arena, "(int)i_bytes(%s)", from);

@@ -198,6 +198,29 @@ static bool load_operand(struct blocks *b, const struct expr *load, const struct
 	return true;
 }
 
+/* Four bytes of a buffer as the integer that they are. */
+static bool bytes_operand(struct blocks *b, const struct expr *e, const struct dims *d, struct operand *out)
+{
+	enum { BYTES = 4 };
+	struct bytes_beside bytes;
+	bool buffer = false;
+	if (!printer_bytes(&b->printer, e, &bytes) || blocks_bends(bytes.at, d))
+		return false;
+	for (size_t i = 0; i < b->kernel->params.count; i++)
+		buffer |= b->kernel->params.at[i].of == bytes.of;
+	*out = (struct operand){ .row = d->row >= 0 ? index_factor(bytes.at, d->row) : 0,
+		.lane = d->lane >= 0 ? index_factor(bytes.at, d->lane) : 0 };
+	if (!buffer || out->row % BYTES || out->lane % BYTES)
+		return false;
+	no_cells(b, bytes.at, d);
+	out->row /= BYTES;
+	out->lane /= BYTES;
+	out->at = arena_printf(
+	        b->arena, "((const int *)(const void *)(%s))", printer_address(&b->printer, bytes.of, bytes.at));
+	blocks_lets(b);
+	return true;
+}
+
 bool blocks_leaf(struct blocks *b, const struct expr *e, const struct dims *d, struct operand *out)
 {
 	if (!lanes_of(e->type))
@@ -205,7 +228,7 @@ bool blocks_leaf(struct blocks *b, const struct expr *e, const struct dims *d, s
 	if (e->kind == EXPR_NUMBER)
 		*out = (struct operand){ .at = constant(b, e) };
 	else
-		return e->kind == EXPR_LOAD && load_operand(b, e, d, out);
+		return e->kind == EXPR_LOAD ? load_operand(b, e, d, out) : bytes_operand(b, e, d, out);
 	return true;
 }
 
@@ -272,8 +295,9 @@ struct operand blocks_spread(struct blocks *b, enum dtype type, struct operand o
 {
 	if (o.lane)
 		return o;
-	struct operand all = temporary(b, type, d);
-	copy(b, type, all, o, d);
+	struct dims use = o.row ? *d : (struct dims){ -1, d->lane, "1", d->n, 1, d->n_most }; /* rows alike are one */
+	struct operand all = temporary(b, type, &use);
+	copy(b, type, all, o, &use);
 	return all;
 }
 
@@ -304,10 +328,13 @@ struct function {
 	enum dtype wrap; /* the result wraps to this type; DTYPE_COUNT: it need not */
 };
 
-static bool function_of(struct blocks *b, const struct expr *e, struct function *f)
+static bool function_of(struct blocks *b, const struct expr *e, const struct dims *d, struct function *f)
 {
 	struct conversion conversion;
+	struct operand bytes;
 	bool is_float = e->type == DTYPE_F32;
+	if (e->opcode == SCALAR_or && bytes_operand(b, e, d, &bytes)) /* it needs no call */
+		return false;
 	*f = (struct function){ .arg = { e->arg[0], e->arg[1], e->arg[2] }, .arity = 1, .wrap = DTYPE_COUNT };
 	if (rounds(e)) {
 		f->entry = "m_half_";
@@ -720,7 +747,7 @@ static struct operand value_of(struct blocks *b, const struct expr *e, const str
 		return known->operand;
 	if (blocks_leaf(b, e, d, &o))
 		o = dense ? together(b, e->type, o, d) : o;
-	else if (function_of(b, e, &f))
+	else if (function_of(b, e, d, &f))
 		o = function_value(b, e, &f, d, NULL);
 	else if (wide_value(b, e, d, &o) || lane_gather(b, e, d, &o))
 		;
@@ -761,7 +788,7 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 	if (!b->cannot) {
 		struct operand from;
 		struct function f;
-		if (to.lane == 1 && function_of(b, e, &f))
+		if (to.lane == 1 && function_of(b, e, d, &f))
 			from = function_value(b, e, &f, d, &to);
 		else if (e->kind == EXPR_SELECT && lanes_of(e->type)) {
 			select_into(b, e, d, to);

@@ -1,6 +1,6 @@
 /* contraction.c: a contraction -> loops over blocks of rows and panels that call the menu's tiles.
- * Bias and relu are the tile's own; any other start or epilogue is calls over the tile's block, whose sums then pass
- * through scratch. */
+ * Bias and relu are a tile of floats' own; any other start or epilogue is calls over the tile's block, whose sums then
+ * pass through scratch. */
 #include "emit/contraction.h"
 #include "jit/jit.h"
 #include <assert.h>
@@ -102,7 +102,7 @@ static struct value list_terms(const struct tiling *t, const struct term_loop *l
 		total *= loops[i].extent;
 	}
 	if (*count < 2 || loops[*count - 1].extent > LISTED_SHORT || total > LISTED_MOST || c->b_mode == B_DIRECT
-	        || c->next_lines || c->k_block)
+	        || c->next_lines || c->k_block || !product_is_fma(c->product))
 		return list;
 	for (int64_t n = 0; n < total; n++) {
 		int64_t at = 0, rest = n;
@@ -289,11 +289,20 @@ static struct operand add_into(struct tiling *t)
 		return (struct operand){ printer_address(&t->b->printer, c->result, c->out_at),
 			row >= 0 ? index_factor(c->out_at, row) : 0, index_factor(c->out_at, c->column), false, false };
 	int64_t width = value_dict_get(transposed_store, "width").integer;
-	set(transposed_store, "at", blocks_scratch(t->b, value_dict_get(transposed_store, "floats").integer, NULL));
-	blocks_uses(t->b, "m_transpose", "transpose");
+	bool wide = lanes_of(c->root->type)->floats == 2;
+	set(transposed_store, "at",
+	        blocks_scratch(t->b, (1 + wide) * value_dict_get(transposed_store, "floats").integer, NULL));
+	blocks_uses(t->b, wide ? "m_scatter8" : "m_transpose", wide ? "scatter" : "transpose");
 	return (struct operand){ arena_printf(t->b->arena, "transposed_store + %" PRId64 " * (%s - begin)", width,
 		                         value_dict_get(transposed_store, "row").bytes),
 		width, 1, false, false };
+}
+
+/* What a tile can do itself behind its sums, where they are of floats: else they are stored as they are. */
+static bool ends_itself(const struct contraction *c, struct ending *ending)
+{
+	return blocks_ending(c->value, c->root, ending)
+	        && (product_is_fma(c->product) || (!ending->relu && !ending->add));
 }
 
 /* Between k blocks sums wait where the result will be: where a tile ends with what it can do itself. */
@@ -301,7 +310,7 @@ static bool waits(struct arena *arena, const struct contraction *c)
 {
 	struct ending ending;
 	if (c->b_mode == B_GATHERED || c->transposed_store || c->pool.d || c->terms > TILE_TERMS
-	        || index_factor(c->out_at, c->column) != 1 || !blocks_ending(c->value, c->root, &ending))
+	        || index_factor(c->out_at, c->column) != 1 || !ends_itself(c, &ending))
 		return false;
 	const struct index *addend = ending.add ? schedule_address(arena, ending.add->of, ending.add->at) : c->out_at;
 	return !index_bends(addend, c->column) && index_factor(addend, c->column) == 1;
@@ -334,7 +343,7 @@ static void add_result(struct tiling *t, const struct dims *d, int term_loops)
 	struct operand into = add_into(t), add = { .at = "0" };
 	struct value tile = value_dict(b->arena), result = value_list(b->arena);
 	struct ending ending;
-	bool plain = blocks_ending(c->value, c->root, &ending);
+	bool plain = ends_itself(c, &ending);
 	b->list = value_list(b->arena);
 	if (plain && ending.add) {
 		add = blocks_value(b, ending.add, d, false);
@@ -342,7 +351,7 @@ static void add_result(struct tiling *t, const struct dims *d, int term_loops)
 	}
 	bool direct = into.lane == 1 && plain && term_loops <= TILE_TERMS;
 	t->sums = direct ? into
-	                 : (struct operand){ blocks_scratch(b, d->rows_most * d->n_most, NULL),
+	                 : (struct operand){ blocks_lanes(b, c->root->type, d->rows_most * d->n_most, NULL),
 		                   d->row >= 0 ? d->n_most : 0, 1, false, false };
 	blocks_lets(b);
 	add_start(t, d, tile);
@@ -360,33 +369,49 @@ static void add_result(struct tiling *t, const struct dims *d, int term_loops)
 	value_dict_set(t->globals, "result", result);
 }
 
-/* The menu's tiles that it calls. */
+static void add_entry(struct tiling *t, struct value entries, const char *name, struct value when, const char *left)
+{
+	struct value entry = value_dict(t->b->arena);
+	value_dict_set(entry, "when", when);
+	set(entry, "name", name);
+	set(entry, "left", left);
+	value_list_add(entries, entry);
+}
+
+/* The menu's tiles that it calls: of other products than float's one, which is told its size. */
 static void add_entries(struct tiling *t)
 {
 	const struct printing *p = t->p;
 	struct blocks *b = t->b;
 	struct value entries = value_list(b->arena), choices = value_dict_get(t->globals, "choices");
 	const struct target *target = b->printer.target;
+	value_dict_set(t->globals, "entries", entries);
+	if (!product_is_fma(p->c->product)) {
+		const char *name = arena_printf(b->arena, "m_tile_%s", p->c->product->name);
+		add_entry(t, entries, name, value_none(),
+		        arena_printf(b->arena, "columns - %d * (vecs - 1)", target->lanes));
+		value_dict_set(value_at(entries, 0), "size",
+		        value_string(contraction_row(p->c) >= 0 ? ", rows, vecs" : ", 1, vecs"));
+		blocks_uses(b, name, "sized_tile");
+		return;
+	}
 	for (int i = 0; i < p->tile_count; i++) {
 		const struct tile *one = &p->tiles[i];
 		const char *name = arena_printf(
 		        b->arena, "m_tile_%s%dx%d", p->c->b_mode == B_DIRECT ? "direct_" : "", one->rows, one->vecs);
-		struct value entry = value_dict(b->arena);
 		if (!jit_tile_fits(target, one->rows, one->vecs))
 			blocks_cannot(b, "the menu has no tile of that size");
-		value_dict_set(entry, "when", value_dict_get(value_at(choices, (size_t)i), "when"));
-		set(entry, "name", name);
-		value_dict_set(entry, "left", value_int(one->left ? one->left : target->lanes));
-		value_list_add(entries, entry);
+		add_entry(t, entries, name, value_dict_get(value_at(choices, (size_t)i), "when"),
+		        arena_printf(b->arena, "%d", one->left ? one->left : target->lanes));
 		blocks_uses(b, name, "tile");
 	}
-	value_dict_set(t->globals, "entries", entries);
 }
 
 /* Packed a, rows of maxima and b's panel. */
 static void add_scratch(struct tiling *t)
 {
 	struct blocks *b = t->b;
+	int floats = lanes_of(t->p->c->root->type)->floats;
 	struct value packed_a = value_dict_get(t->globals, "packed_a"),
 	             gathered = value_dict_get(t->globals, "gathered");
 	if (packed_a.kind == VALUE_DICT) {
@@ -398,8 +423,8 @@ static void add_scratch(struct tiling *t)
 	if (t->p->c->pool.d)
 		add_maxima(t);
 	if (gathered.kind == VALUE_DICT) {
-		set(gathered, "at", blocks_scratch(b, value_dict_get(gathered, "floats").integer, NULL));
-		blocks_uses(b, "m_gather", "gather");
+		set(gathered, "at", blocks_scratch(b, floats * value_dict_get(gathered, "floats").integer, NULL));
+		blocks_uses(b, floats == 1 ? "m_gather" : "m_gather8", "gather");
 	}
 }
 
@@ -410,7 +435,8 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	struct kernel *kernel = as_menu(b);
 	const struct contraction *c = kernel->detail;
 	t.globals = contraction_values(emit, kernel, &p);
-	assert(c->root->type == DTYPE_F32 && c->result->type == DTYPE_F32); /* jit_target */
+	assert(c->root->type == c->result->type); /* jit_target */
+	value_dict_set(t.globals, "wide", value_bool(lanes_of(c->root->type)->floats == 2));
 	int row = contraction_row(c);
 	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile_rows : 1,
 		(int64_t)c->tile_vecs * emit->target->lanes };

@@ -53,8 +53,12 @@ static void fill(struct engine *engine, struct state *state)
 struct target *jit_target(struct arena *arena, const struct target *asked)
 {
 	struct target *target = arena_new(arena, struct target);
+	const struct product *product;
 	*target = *asked;
-	target->products = NULL;
+	target->products = "";
+	for (size_t i = 0; (product = product_row(i)); i++)
+		if (jit_multiplies(asked, product))
+			target->products = arena_printf(arena, "%s %s", target->products, product->name);
 	target->float_epilogues = target->calls = true; /* of the menu */
 	return target;
 }

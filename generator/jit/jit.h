@@ -23,6 +23,8 @@ enum {
 
 /* ---- menu.c: the build prints the menus ---- */
 bool jit_tile_fits(const struct target *, int rows, int vecs);
+/* Has the menu tiles of this product, beside those of floats, and the target an instruction for it? */
+bool jit_multiplies(const struct target *, const struct product *);
 void jit_menu_print(struct build *, const struct target *, struct text *out);
 void jit_menu_list_print(struct build *, const char *const *cpus, int count, struct text *out);
 
@@ -190,7 +192,7 @@ void jit_text(
  * here. */
 struct ingot_module;
 struct jit_module;
-/* model_lower for what the JIT runs: its menu has no products of integers. */
+/* model_lower for what the JIT runs. */
 struct model;
 void jit_lower(struct model *);
 /* The target that what the JIT compiles is lowered for. */

@@ -1,6 +1,7 @@
 /* menu.c: tables/scalars.h and a target's registers -> the C source of its menu, printed from
  * templates/c/jit_menu.jinja. */
 #include "jit/jit.h"
+#include "backends/cpu/facts.h"
 #include "base/embedded.h"
 #include "pipeline.h"
 #include <stdlib.h>
@@ -26,6 +27,38 @@ static struct value tiles_value(struct arena *arena, const struct target *target
 				value_list_add(tiles, tile);
 			}
 	return tiles;
+}
+
+bool jit_multiplies(const struct target *target, const struct product *product)
+{
+	return product->sum != DTYPE_F32 && target_multiplies(target, product->name);
+}
+
+/* Of the CPU and of each level that it may have besides, whose feature the compiler is told with the function. */
+static struct value products_value(struct arena *arena, const struct target *target)
+{
+	struct value products = value_list(arena);
+	const struct product *product;
+	for (size_t i = 0; (product = product_row(i)); i++) {
+		struct target leveled = *target;
+		const char *level = "";
+		for (int l = 0; !jit_multiplies(&leveled, product) && facts_level(l); l++)
+			if (facts_add_level(&leveled, facts_level(l)))
+				level = leveled.needs;
+		if (!jit_multiplies(&leveled, product))
+			continue;
+		struct value one = value_dict(arena);
+		value_dict_set(one, "name", value_string(product->name));
+		value_dict_set(one, "feature", value_string(*level ? strrchr(level, ' ') + 1 : ""));
+		value_dict_set(one, "element", value_string(product->element));
+		value_dict_set(one, "vec", value_string(product->vec));
+		value_dict_set(one, "step", value_string(product->step));
+		value_dict_set(one, "zero", value_string(product->zero));
+		value_dict_set(one, "fill", value_string(lane_type_of(product->sum).fill));
+		value_dict_set(one, "vecs", value_int(target->registers / 8 * 32 / dtypes[product->sum].bits));
+		value_list_add(products, one);
+	}
+	return products;
 }
 
 static struct value rows_value(struct arena *arena)
@@ -229,6 +262,7 @@ void jit_menu_print(struct build *build, const struct target *target, struct tex
 	value_dict_set(point, "lanes", value_int(JIT_POINT_LANES));
 	value_dict_set(globals, "point", point);
 	value_dict_set(globals, "rows", rows_value(arena));
+	value_dict_set(globals, "other_products", products_value(arena, target));
 	value_dict_set(globals, "ways", ways_value(arena));
 	value_dict_set(globals, "typed", typed_value(arena, target));
 	text_init(&body, build);
@@ -236,6 +270,7 @@ void jit_menu_print(struct build *build, const struct target *target, struct tex
 	add_casts(&casting);
 	value_dict_set(globals, "identifier", value_string(menu_identifier(arena, target->name)));
 	value_dict_set(globals, "entries", entries_value(arena, body.at, &casting));
+	text_printf(out, "#define MENU static\n");
 	emit_prelude(&emit, body.at, body.count, out);
 	text_add(out, body.at, body.count);
 	template_render(emit.templates, "c/jit_table.jinja", globals, out);

@@ -331,6 +331,7 @@ const struct product *product_of(
         const struct target *, const struct definition *); /* NULL: no sum of products that it has, or not in a chain */
 bool target_multiplies(
         const struct target *, const char *name); /* has it an instruction for the product of that name? */
+const struct product *product_row(size_t);        /* each, by number; NULL: there are no more */
 static inline bool product_is_fma(const struct product *product)
 {
 	return product->sum == DTYPE_F32 && product->k == 1;

@@ -25,6 +25,8 @@ bool target_multiplies(const struct target *target, const char *name)
 	return false;
 }
 
+const struct product *product_row(size_t i) { return i < COUNT(products) ? &products[i] : NULL; }
+
 static bool has_product(const struct target *target, const struct product *product)
 {
 	return product_is_fma(product) || target_multiplies(target, product->name);

@@ -58,10 +58,22 @@ def product(draw):
     return inputs, "int32[%d,%d] y" % (rows, columns), constants, "y = MatMulInteger (x, w, xz, wz)"
 
 
+def words(draw):
+    """MatMul of int32, whose sums wrap, of blocks of rows and columns of every size; the result as it is or its columns apart."""
+    rows, terms, columns, batch = draw.randint(1, 30), draw.choice((1, 3, 40, 517)), draw.choice((1, 5, 16, 31, 70, 200)), draw.choice((0, 3))
+    before = "%d," % batch if batch else ""
+    high = numbers(draw, "int32", (terms,), "h", -2 ** 31, 2 ** 31 - 1)
+    apart = draw.random() < 0.5
+    made = "%d,%d" % ((columns, rows) if apart else (rows, columns))
+    turn = "y = Transpose<perm=%s>(t)" % ("[0,2,1]" if batch else "[1,0]") if apart else "y = Neg(t)"
+    return ("int32[%s%d,%d] x, int32[%s%d,%d] w" % (before, rows, terms, draw.choice(("", before)), terms, columns), "int32[%s%s] y" % (before, made), [high],
+            "a = Mul(x, h)\nt = MatMul(a, w)\n%s" % turn)
+
+
 def main():
     bench, ingot = sys.argv[1:3]
     draw = random.Random(14)
-    cases = [convolution(draw) for _ in range(COUNT)] + [product(draw) for _ in range(COUNT // 2)]
+    cases = [convolution(draw) for _ in range(COUNT)] + [product(draw) for _ in range(COUNT // 2)] + [words(draw) for _ in range(COUNT // 2)]
     with tempfile.TemporaryDirectory() as folder:
         paths = [layers.written(folder, i, inputs, output, ", ".join(constants), body) for i, (inputs, output, constants, body) in enumerate(cases)]
         layers.same_bits(bench, paths)
