@@ -80,9 +80,9 @@ const char *printer_element(
         struct printer *, const struct definition *, const struct index *address); /* "y[16 * i + c]" */
 const char *printer_lane_gather(struct printer *, const struct definition *,
         const struct index *address); /* lane_gather.c: "vec_lane_gather(x, ivec_load(at + l))" */
-/* An integer of four bytes that lie side by side: those from `at` on. */
+/* An integer of four bytes that lie side by side: those from `at` on of what is loaded. */
 struct bytes_beside {
-	const struct definition *of;
+	const struct expr *load;
 	const struct index *at;
 };
 bool printer_bytes(struct printer *, const struct expr *, struct bytes_beside *); /* false: it is another one */

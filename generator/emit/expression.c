@@ -414,7 +414,7 @@ static const char *print_choice(struct printer *printer, int number)
  * where their addresses are sums of loops' variables. */
 enum { BYTES = 4, BYTE_ZERO = INT32_MIN, BYTE_ANY };
 struct four_bytes {
-	const struct definition *of;
+	const struct expr *load; /* of one of them */
 	const struct index *at;
 	int64_t byte[BYTES]; /* the lowest first: so far behind `at`, or one of the above */
 };
@@ -427,7 +427,7 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 		return bytes_of(printer, e->arg[0], bytes);
 	if (e->kind == EXPR_LOAD && (e->type == DTYPE_U8 || e->type == DTYPE_I8) && !held_of(printer, e).text) {
 		int64_t above = e->type == DTYPE_U8 ? BYTE_ZERO : BYTE_ANY;
-		*bytes = (struct four_bytes){ e->of, schedule_address(printer->arena, e->of, e->at),
+		*bytes = (struct four_bytes){ e, schedule_address(printer->arena, e->of, e->at),
 			{ 0, above, above, above } };
 		return true;
 	}
@@ -443,7 +443,7 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 	else if (e->opcode == SCALAR_shl && by >= 0 && by < 8 * BYTES && by % 8 == 0)
 		for (int i = BYTES - 1; i >= 0; i--)
 			bytes->byte[i] = i >= by / 8 ? bytes->byte[i - by / 8] : BYTE_ZERO;
-	else if (e->opcode == SCALAR_or && bytes_of(printer, e->arg[1], &high) && high.of == bytes->of) {
+	else if (e->opcode == SCALAR_or && bytes_of(printer, e->arg[1], &high) && high.load->of == bytes->load->of) {
 		const struct index *apart =
 		        index_add(printer->arena, high.at, index_scale(printer->arena, bytes->at, -1));
 		int64_t behind;
@@ -467,7 +467,7 @@ bool printer_bytes(struct printer *printer, const struct expr *e, struct bytes_b
 	for (int i = 0; i < BYTES; i++)
 		if (bytes.byte[i] <= BYTE_ANY || bytes.byte[i] != bytes.byte[0] + i)
 			return false;
-	*out = (struct bytes_beside){ bytes.of, index_plus(printer->arena, bytes.at, bytes.byte[0]) };
+	*out = (struct bytes_beside){ bytes.load, index_plus(printer->arena, bytes.at, bytes.byte[0]) };
 	return true;
 }
 
@@ -478,7 +478,7 @@ static const char *print_bytes(struct printer *printer, const struct expr *e)
 	struct bytes_beside bytes;
 	if (!printer_bytes(printer, e, &bytes))
 		return NULL;
-	const char *from = printer_address(printer, bytes.of, bytes.at);
+	const char *from = printer_address(printer, bytes.load->of, bytes.at);
 	int64_t step;
 	if (printer->lane < 0)
 		return arena_printf(arena, "(int)i_bytes(%s)", from);

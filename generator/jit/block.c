@@ -203,20 +203,18 @@ static bool bytes_operand(struct blocks *b, const struct expr *e, const struct d
 {
 	enum { BYTES = 4 };
 	struct bytes_beside bytes;
-	bool buffer = false;
-	if (!printer_bytes(&b->printer, e, &bytes) || blocks_bends(bytes.at, d))
+	if (!printer_bytes(&b->printer, e, &bytes) || blocks_bends(bytes.at, d)
+	        || lies_in_scratch(b, bytes.load, d, out))
 		return false;
-	for (size_t i = 0; i < b->kernel->params.count; i++)
-		buffer |= b->kernel->params.at[i].of == bytes.of;
 	*out = (struct operand){ .row = d->row >= 0 ? index_factor(bytes.at, d->row) : 0,
 		.lane = d->lane >= 0 ? index_factor(bytes.at, d->lane) : 0 };
-	if (!buffer || out->row % BYTES || out->lane % BYTES)
+	if (out->row % BYTES || out->lane % BYTES)
 		return false;
 	no_cells(b, bytes.at, d);
 	out->row /= BYTES;
 	out->lane /= BYTES;
 	out->at = arena_printf(
-	        b->arena, "((const int *)(const void *)(%s))", printer_address(&b->printer, bytes.of, bytes.at));
+	        b->arena, "((const int *)(const void *)(%s))", printer_address(&b->printer, bytes.load->of, bytes.at));
 	blocks_lets(b);
 	return true;
 }
