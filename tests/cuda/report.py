@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import types
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -227,7 +228,9 @@ Written by `tests/cuda/report.py`; do not edit. %s, NVRTC %s, nvdisasm. No kerne
 of all the kernel, where it has none) its instructions, the share of multiply-adds, the cycles that a warp alone takes for a round, waits for loads from shared memory and L2 among
 them, and what it loads: bytes of a lane. *us*: the largest of five terms, and %.1f us from one kernel to the next: issue (a quarter of an SM's warps, an instruction a cycle),
 multiply-adds (%d a cycle), shared memory and L1 (128 bytes a cycle; 16 bytes for all lanes are two requests), waits (a warp alone, as often as an SM's blocks take turns), memory (weights
-that half of L2 holds by %d GB/s, all else by %d: each kernel alone, again and again, on other data). *cold*: weights from memory, too. How often the loop is gone through is reckoned from the
+that half of L2 holds by %d GB/s, all else by %d: each kernel alone, again and again, on other data). *cold*: weights from memory, too.
+
+How often the loop is gone through is reckoned from the
 chunks of a block, else the multiply-adds of the manifest, else, where it has none, the bytes. Figures of the GPU are public ones.
 
 | network | launches | kernels | registers | stack | shared | spills | generic | us | cold |
@@ -240,7 +243,8 @@ def document(path, facts, version, rows):
     for row in rows:
         by_network.setdefault(row["network"], []).append(row)
     with open(path, "w") as f:
-        f.write(HEAD % ("%s (%s)" % (facts.example, facts.arch), version, LAUNCH, facts.fmas, facts.l2_rate, facts.memory_rate))
+        head = HEAD % ("%s (%s)" % (facts.example, facts.arch), version, LAUNCH, facts.fmas, facts.l2_rate, facts.memory_rate)
+        f.write("\n\n".join(part if part.startswith("|") else textwrap.fill(part, 120, break_on_hyphens=False) for part in head.split("\n\n")))
         for name, group in by_network.items():
             most = lambda key: max(row[key] for row in group)
             f.write("| %s | %d | %d | %d | %d | %d | %d | %d | %.1f | %.1f |\n" % (name, sum(row["launches"] for row in group), len(group), most("registers"), most("stack"), most("shared"),

@@ -17,7 +17,7 @@ some seconds).  Each test is, on each target of `ingot check`:
 --right N: at least N tests are right, one whose operators are all in `ingot ops` is refused with a message of refused.txt alone, and
 nothing ends otherwise than right or with exit 4.  --coverage writes docs/coverage.md from what ran.  Ends with 1 where a test is wrong,
 crashed or not as it must be; 77: no onnx."""
-import argparse, collections, concurrent.futures, fnmatch, json, os, random, re, shutil, subprocess, sys, tempfile
+import argparse, collections, concurrent.futures, fnmatch, json, os, random, re, shutil, subprocess, sys, tempfile, textwrap
 
 try:
     import onnx
@@ -192,12 +192,13 @@ def coverage(path, ingot, results, targets):
                 row["types"] |= types
     with open(path, "w") as out:
         total = {t: sum(r[t].state == "right" for r in results.values()) for t in targets}
-        out.write("# Coverage: ONNX's own tests\n\nWritten by `tests/onnx/run.py`; do not edit.  Of the "
-                  f"{len(results)} tests of onnx {onnx.__version__}: " + ", ".join(f"{total[t]} right by {t}" for t in targets) + "; "
-                  "what is not right is refused with exit 4 and a message that names the operator, type or form.  A test counts for each operator in\n"
-                  "it, so an operator that is there has tests refused for the sake of another.  Types: of the inputs and outputs of tests that are right.\n"
-                  "By: a row of the scalar functions, a function of C, or a text, which is a function body over other operators.\n"
-                  "ulp: the bound of the scalar function's error in float32, tests/words holds it to that.\n\n")
+        told = (f"Written by `tests/onnx/run.py`; do not edit. Of the {len(results)} tests of onnx {onnx.__version__}: "
+                + ", ".join(f"{total[t]} right by {t}" for t in targets) + "; what is not right is refused with exit 4 and a message that "
+                "names the operator, type or form. A test counts for each operator in it, so an operator that is there has tests refused "
+                "for the sake of another. Types: of the inputs and outputs of tests that are right. By: a row of the scalar functions, a "
+                "function of C, or a text, which is a function body over other operators. ulp: the bound of the scalar function's error "
+                "in float32, tests/words holds it to that.")
+        out.write("# Coverage: ONNX's own tests\n\n" + textwrap.fill(told, 120, break_on_hyphens=False) + "\n\n")
         out.write("| operator | since | by | ulp | tests | " + " | ".join(targets) + " | types |\n|---" * 1 + "|---" * (5 + len(targets)) + "|\n")
         for op in sorted(known, key=lambda o: (o["domain"], o["name"])):
             row = rows[("" if op["domain"] == "ai.onnx" else op["domain"], op["name"])]

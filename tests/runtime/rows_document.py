@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 
 from faults import FAULTS
 
@@ -18,6 +19,15 @@ PARTS = [("A", 20, "Device, stream, context"), ("B", 20, "Slab pools and memory 
          ("D", 16, "Transfers and merge buffers"), ("E", 10, "Cross-stream sharing"),
          ("F", 38, "Tensor node: modes, precision, padding, host access, names"), ("G", 12, "Routines, compile, link"),
          ("H", 19, "Kernels, buffers, schedules")]
+HEAD = ["""Written by `tests/runtime/rows_document.py` from a run of `runtime-rows --json`; not by hand. A row is an id of the list of
+features, the header symbol that carries it, the test that shows it and the devices on which that test passed. `lazy` is a
+third backend in `tests/runtime/rows/lazy.c`, written against `ingot/backend.h` alone: its memory is not the host's, and its
+work runs in random order when somebody waits. Rows that live in the generator are shown by generated libraries
+(`tests/managed/rows`): compiled ahead of time on `sync` and `multicore`, and by libtcc on `jit`. A star marks rows that have
+no test that runs here yet, and say why.""",
+        """`mock` has the shape of a CUDA backend (`tests/runtime/rows/mock.c`): its queues only issue, its device finishes later, from a
+thread of its own. `cuda` is `runtime/cuda.c` over the driver that stands in for NVIDIA's (`tests/cuda/driver`), with the kernels of
+`tests/runtime/rows/kernels.cu`. `faults` counts what `tests/runtime/faults.py` plants for the row."""]
 # What the tests keep: by device, as the page names them.
 KEPT = ["sync", "multicore", "lazy", "mock", "cuda", "generator-sync", "generator-multicore", "generator-jit"]
 
@@ -28,16 +38,7 @@ def page(results):
         tests = rows.setdefault(one["row"], {})
         entry = tests.setdefault(one["test"], {"symbol": one["symbol"], "pass": [], "fail": [], "skip": []})
         entry[one["result"]].append((one["device"], one.get("reason", "")))
-    lines = ["# The runtime, row by row", "",
-             "Written by `tests/runtime/rows_document.py` from a run of `runtime-rows --json`; not by hand. A row is an id of the list of",
-             "features, the header symbol that carries it, the test that shows it and the devices on which that test passed. `lazy` is a",
-             "third backend in `tests/runtime/rows/lazy.c`, written against `ingot/backend.h` alone: its memory is not the host's, and its",
-             "work runs in random order when somebody waits. Rows that live in the generator are shown by generated libraries",
-             "(`tests/managed/rows`): compiled ahead of time on `sync` and `multicore`, and by libtcc on `jit`. Rows marked * have no test",
-             "that runs here yet, and say why.", ""]
-    lines += ["`mock` has the shape of a CUDA backend (`tests/runtime/rows/mock.c`): its queues only issue, its device finishes later, from a",
-              "thread of its own. `cuda` is `runtime/cuda.c` over the driver that stands in for NVIDIA's (`tests/cuda/driver`), with the kernels of",
-              "`tests/runtime/rows/kernels.cu`. `faults` counts what `tests/runtime/faults.py` plants for the row.", ""]
+    lines = ["# The runtime, row by row", ""] + [line for text in HEAD for line in [*textwrap.wrap(text, 120, break_on_hyphens=False), ""]]
     faults = collections.Counter(fault[0] for fault in FAULTS)
     missing, failing = [], []
     for letter, count, title in PARTS:
