@@ -156,6 +156,9 @@ bool expr_uses(const struct expr *, int var);
 /* One of these kinds, bits 1u << EXPR_…, is in it outside of indices. */
 static inline bool expr_has(const struct expr *expr, unsigned kinds) { return (expr->kinds & kinds) != 0; }
 static inline int expr_cost(const struct expr *expr) { return expr->cost; }
+/* The float that a cast cuts to an index of 32 bits within bounds that floats have, and 0 lies between; NULL: it is no
+ * such cast.  One vector instruction or two, whatever integers stand between. */
+const struct expr *expr_kept_index(const struct expr *, int64_t *least, int64_t *most);
 /* Whether it can be a vector along that variable (-1: of one value): float alone, affine in it, no select on it. */
 bool expr_can_vector(const struct expr *, int lane);
 /* Whether vectors of that type exist: floats of 16 bits, which are codes until a cast widens them, float32, double,

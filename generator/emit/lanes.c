@@ -293,22 +293,16 @@ static const char *print_wide_lanes(struct printer *printer, const struct number
 	        print_part(printer, it->arg[0], branch).text);
 }
 
-/* A float, cut to an index within bounds that floats have and 0 lies between; NULL: it is none. */
-enum { EXACT_MOST = 1 << 24 };
+/* A float, cut to an index within bounds (expr_kept_index); NULL: it is none. */
 static const char *print_kept_index(struct printer *printer, const struct numbered *it, bool branch)
 {
-	const struct expr *min = it->expr->arg[0], *max = min->arg[0];
-	if (it->expr->type != DTYPE_I32 || min->kind != EXPR_SCALAR || min->opcode != SCALAR_min
-	        || min->type != DTYPE_I64 || max->kind != EXPR_SCALAR || max->opcode != SCALAR_max
-	        || max->arg[0]->kind != EXPR_CAST || max->arg[0]->cast || max->arg[0]->arg[0]->type != DTYPE_F32
-	        || min->arg[1]->kind != EXPR_NUMBER || max->arg[1]->kind != EXPR_NUMBER)
+	int64_t least, most;
+	if (!expr_kept_index(it->expr, &least, &most))
 		return NULL;
-	int64_t least = max->arg[1]->integer, most = min->arg[1]->integer;
 	const struct numbered *all = printer->sharing->parts.all.at;
 	const struct known *known = printer->sharing->all.at;
 	int kept = it->arg[0], raised = all[kept].arg[0], cut = all[raised].arg[0];
-	if (least > 0 || most < 0 || least < -EXACT_MOST || most > EXACT_MOST || known[kept].name || known[raised].name
-	        || known[cut].name)
+	if (known[kept].name || known[raised].name || known[cut].name)
 		return NULL;
 	return arena_printf(printer->arena, "ivec_of_vec(%s, %" PRId64 ".f, %" PRId64 ".f)",
 	        print_part(printer, all[cut].arg[0], branch).text, least, most);

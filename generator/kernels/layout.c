@@ -64,6 +64,22 @@ static int rows_across(const struct target *target, const struct contraction *c,
 	        : -1;
 }
 
+/* Cycles of lanes without a column, where the columns of a product that become one with the last of them at these
+ * addresses are fewer than lanes: the others are loops around. */
+static double idle_lanes(
+        const struct target *target, const struct contraction *c, const struct index *address, int column)
+{
+	const struct definition *root = c->root;
+	int64_t columns = root->extents[column], apart = index_factor(address, column);
+	for (int v = column - 1; v >= 0; v--)
+		if (root->extents[v] > 1 && expr_uses(c->b, v) && !expr_uses(c->a, v)
+		        && index_factor(address, v) == apart * columns)
+			columns *= root->extents[v];
+	return columns < target->lanes
+	        ? 0.5 * definition_work(root) / (double)columns * (1 - (double)columns / target->lanes)
+	        : 0;
+}
+
 static double weigh(struct lowered *lowered, const struct definition *d)
 {
 	struct weighing w = { .arena = lowered->arena, .of = d };
@@ -86,6 +102,8 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 				w.cost += 16 * elements;
 			if (column >= 0 && index_factor(address, column) != 1)
 				w.cost += elements;
+			if (column >= 0 && !c->rewrite)
+				w.cost += idle_lanes(lowered->target, c, address, column);
 		}
 	}
 	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {

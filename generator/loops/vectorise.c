@@ -77,6 +77,11 @@ static bool by_lane(const struct target *target, const struct expr *expr)
 static void judge_loads(struct judging *j, const struct expr *expr)
 {
 	j->floats &= expr->type == DTYPE_F32 || expr->type == DTYPE_F16;
+	const struct expr *kept = expr_kept_index(expr, &(int64_t){ 0 }, &(int64_t){ 0 });
+	if (kept) {
+		judge_loads(j, kept);
+		return;
+	}
 	if (expr->kind == EXPR_LOAD && expr->of->rank) {
 		int64_t step = index_factor(expr->at[0], j->var);
 		bool pairs = step == 2 && dtypes[expr->type].bits < 32;

@@ -332,6 +332,9 @@ PLACED = {                                # places from floats, also from what i
     "placed": (sampled("bilinear", "zeros"), 1),
     "placed_border": (sampled("nearest", "border"), 1),
 }
+PLACED_APART = {                          # both places of a picture's points, cut from floats to int64 and kept within bounds: a vector's instruction
+    "placed_apart": (graph("float[1,3,30,110] x, float[1,40,110,2] wild", "float[1,3,40,110] y", "y = GridSample (x, wild)"), 2),
+}
 def resized(x, y, mode, more='coordinate_transformation_mode = "half_pixel"'):
     """Along the last dims, to those of y."""
     return graph(f"float[{x}] x", f"float[{y}] y", f'y = Resize <mode = "{mode}", {more}> (x, , , sizes)', f"int64[{y.count(',') + 1}] sizes = {{{y}}}")
@@ -407,6 +410,12 @@ PAIRS = {                                 # results in pairs, of few products: b
 }
 
 
+DIGITS = {                                # several variables are columns, and who reads would have them apart: they stay one panel
+    "digits": (graph("float[24,40] x, float[40,24,2] w", "float[576,2] y", "s = Einsum <equation = \"nk,kcd->ncd\"> (x, w) t = Transpose <perm = [1, 0, 2]> (s) y = Reshape (t, to)",
+                     "int64[2] to = {576, 2}"), 1),
+}
+
+
 HEADS_APART = {                           # one query: heads read keys and values of their own, and are shared out
     "one_query": (attention("1,12,1,32", "1,12,200,32"), 1),
     "one_query_few": (attention("1,6,1,32", "1,6,200,32"), 0),
@@ -423,13 +432,15 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "transposed_store": (TRANSPOSED_STORE, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "k_blocked": (K_BLOCKED, "source", K_BLOCK_LOOP), "k_blocked_ending": (K_BLOCKED_ENDING, "source", K_BLOCK_LOOP),
          "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
          "heads_apart": (HEADS_APART, "kernels", r"^ +blocks +2, blocks of 6 rows"), "shared": (SHARED, "kernels", r"^ +blocks +\d\d?, [ij]$"), "regions": (REGIONS, "source", r"for \(long \w+ = first; "), "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
+         "placed_apart": (PLACED_APART, "kernels", r"^ +template .* lanes of int32$"),
+         "digits": (DIGITS, "kernels", r"^ +template +c/contraction.jinja, tile \d+ x (16|24|48),"),
          "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
 VECTORS = [t for t in sweep.TARGETS if t in (["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"])]
 OTHERS = [t for t in sweep.TARGETS if "size" not in t and t not in ALWAYS + VECTORS and t != ["c", "--cpu", "generic"]]
-SLOW = {"long", "too_long", "half_long", "in_place", "window", "k_blocks", "rows_far_k_blocks", "columns_apart_k_blocks"}     # not on the emulator
+SLOW = {"placed_apart", "long", "too_long", "half_long", "in_place", "window", "k_blocks", "rows_far_k_blocks", "columns_apart_k_blocks"}     # not on the emulator
 
 
 def ingot(program, *arguments):
