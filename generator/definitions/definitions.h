@@ -169,6 +169,7 @@ bool dtype_has_lanes(enum dtype);
 bool expr_node_has_lanes(const struct expr *, int lane);
 /* The same of vectors whose elements are bytes and stay such. */
 bool expr_node_has_bytes(const struct expr *, int lane);
+bool expr_says_truth(const struct expr *); /* a comparison: 1 or 0 */
 /* A load where the lane lies between bounds, and +0 elsewhere: of neighbours a masked load.  The lanes that are there,
  * less the lane's variable: [from, to). */
 bool expr_is_between(const struct expr *, int lane, int64_t *from, int64_t *to);

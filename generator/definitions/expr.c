@@ -313,7 +313,7 @@ bool expr_node_has_lanes(const struct expr *expr, int lane)
 	return false;
 }
 
-static bool says_truth(const struct expr *expr)
+bool expr_says_truth(const struct expr *expr)
 {
 	return expr->kind == EXPR_SCALAR
 	        && (expr->opcode == SCALAR_less || expr->opcode == SCALAR_equal || expr->opcode == SCALAR_greater
@@ -330,7 +330,7 @@ bool expr_node_has_bytes(const struct expr *expr, int lane)
 			if (index_uses(expr->ranges[i].at, lane))
 				return false;
 		return true;
-	case EXPR_CAST: return expr->type != DTYPE_BOOL || says_truth(expr->arg[0]); /* bytes as they are */
+	case EXPR_CAST: return expr->type != DTYPE_BOOL || expr_says_truth(expr->arg[0]); /* bytes as they are */
 	case EXPR_SCALAR:
 		switch (expr->opcode) { /* what has no word there */
 		case SCALAR_div:

@@ -326,12 +326,20 @@ struct function {
 	enum dtype wrap; /* the result wraps to this type; DTYPE_COUNT: it need not */
 };
 
+/* What a comparison of floats says, as a float that was a truth value: what it said. */
+static const struct expr *truth_of(const struct expr *e)
+{
+	const struct expr *truth = e->kind == EXPR_CAST && e->type == DTYPE_F32 && !e->cast ? e->arg[0] : NULL,
+	                  *says = truth && truth->kind == EXPR_CAST && truth->type == DTYPE_BOOL ? truth->arg[0] : NULL;
+	return says && says->type == DTYPE_F32 && expr_says_truth(says) ? says : NULL;
+}
+
 static bool function_of(struct blocks *b, const struct expr *e, const struct dims *d, struct function *f)
 {
 	struct conversion conversion;
 	struct operand bytes;
 	bool is_float = e->type == DTYPE_F32;
-	if (e->opcode == SCALAR_or && bytes_operand(b, e, d, &bytes)) /* it needs no call */
+	if (bytes_operand(b, e, d, &bytes) || truth_of(e)) /* it needs no call */
 		return false;
 	*f = (struct function){ .arg = { e->arg[0], e->arg[1], e->arg[2] }, .arity = 1, .wrap = DTYPE_COUNT };
 	if (rounds(e)) {
@@ -743,7 +751,9 @@ static struct operand value_of(struct blocks *b, const struct expr *e, const str
 	struct known *known = known_of(b, e);
 	if (known && known->made)
 		return known->operand;
-	if (blocks_leaf(b, e, d, &o))
+	if (truth_of(e))
+		o = value_of(b, truth_of(e), d, dense);
+	else if (blocks_leaf(b, e, d, &o))
 		o = dense ? together(b, e->type, o, d) : o;
 	else if (function_of(b, e, d, &f))
 		o = function_value(b, e, &f, d, NULL);
@@ -800,6 +810,93 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 		b->values = NULL;
 }
 
+/* ---- bytes as they lie ---- */
+enum { BYTES_MOST = 8 }; /* parts of such an expression */
+static bool has_bytes(struct blocks *b, const struct expr *e, const struct dims *d, int *parts)
+{
+	struct operand o;
+	if (dtypes[e->type].bits != 8 || dtypes[e->type].class == CLASS_FLOAT || ++*parts > BYTES_MOST)
+		return false;
+	if (e->kind == EXPR_NUMBER)
+		return true;
+	if (e->kind == EXPR_LOAD)
+		return !lies_in_scratch(b, e, d, &o) && !blocks_bends(schedule_address(b->arena, e->of, e->at), d);
+	if (e->kind != EXPR_SCALAR || !jit_bytes_row(e->type, e->opcode))
+		return false;
+	for (int i = 0; i < scalars[e->opcode].arity; i++)
+		if (!has_bytes(b, e->arg[i], d, parts))
+			return false;
+	return true;
+}
+
+static void move_bytes(struct blocks *b, struct operand to, struct operand from, const struct dims *d)
+{
+	if (to.lane == 1 && (from.lane == 0 || from.lane == 1))
+		blocks_call(b, from.lane ? "m_copy1_v" : "m_copy1_s", "map1",
+		        arena_printf(
+		                b->arena, "%s, %s, %s, %s", pointer_and(b, to), pointer_and(b, from), d->rows, d->n));
+	else if (to.lane == 1)
+		blocks_call(b, "m_gather1", "gather",
+		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from),
+		                from.lane, d->rows, d->n));
+	else
+		blocks_call(b, "m_scatter1", "scatter",
+		        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane,
+		                pointer_and(b, from), d->rows, d->n));
+}
+
+static struct operand bytes_scratch(struct blocks *b, const struct dims *d)
+{
+	return (struct operand){ blocks_scratch(b, (d->rows_most * d->n_most + 3) / 4, NULL),
+		d->row >= 0 ? d->n_most : 0, 1, true, false };
+}
+
+/* Lanes side by side: where they lie, or in scratch, or `to`. */
+static struct operand bytes_value(
+        struct blocks *b, const struct expr *e, const struct dims *d, const struct operand *to)
+{
+	struct operand from, made;
+	if (e->kind == EXPR_SCALAR) {
+		int arity = scalars[e->opcode].arity;
+		const char *arguments = "";
+		for (int i = 0; i < arity; i++)
+			arguments = arena_printf(
+			        b->arena, "%s, %s", arguments, pointer_and(b, bytes_value(b, e->arg[i], d, NULL)));
+		made = to && to->lane == 1 ? *to : bytes_scratch(b, d);
+		blocks_call(b,
+		        arena_printf(b->arena, "m_%s_%s_%s", jit_bytes_row(e->type, e->opcode), scalars[e->opcode].name,
+		                arity == 1 ? "v" : "vv"),
+		        arity == 1 ? "map1" : "map2",
+		        arena_printf(b->arena, "%s%s, %s, %s", pointer_and(b, made), arguments, d->rows, d->n));
+		return made;
+	}
+	if (e->kind == EXPR_NUMBER)
+		from = (struct operand){ .at = arena_printf(b->arena, "(const unsigned char *)%s", constant(b, e)) };
+	else
+		from = buffer_operand(b, e, d);
+	if (from.lane == 1 || (to && from.lane == 0 && to->lane == 1))
+		return from;
+	made = bytes_scratch(b, d);
+	move_bytes(b, made, from, d);
+	return made;
+}
+
+/* A value of bytes, of what bytes have rows for, into a buffer of them. */
+static bool bytes_store(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
+{
+	struct operand from;
+	int parts = 0;
+	if (d->lane < 0 || to.bends || !has_bytes(b, e, d, &parts))
+		return false;
+	if (e->kind == EXPR_LOAD && to.lane == 1)
+		from = buffer_operand(b, e, d);
+	else
+		from = bytes_value(b, e, d, &to);
+	if (strcmp(from.at, to.at) || from.row != to.row)
+		move_bytes(b, to, from, d);
+	return true;
+}
+
 void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, const struct expr *place)
 {
 	struct operand to = { .at = "scratch" }, from;
@@ -820,6 +917,8 @@ void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, 
 		blocks_into(b, e, d, to);
 		return;
 	}
+	if (!half && bytes_store(b, e, d, to))
+		return;
 	e = half ? e->arg[0] : e;
 	from = blocks_value(b, e, d, true);
 	if (d->lane >= 0)

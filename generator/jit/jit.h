@@ -60,6 +60,7 @@ const struct lanes *lanes_of(enum dtype);    /* NULL: the menu has none */
 bool lanes_lie(enum dtype);                  /* in memory as in lanes */
 bool jit_typed_row(enum dtype, enum scalar); /* has the menu this row of scalars.h of that type, none of float? */
 const char *jit_row_lanes(enum dtype, enum scalar); /* whose name its entry has */
+const char *jit_bytes_row(enum dtype, enum scalar); /* … of bytes as they lie; NULL: the menu has none */
 /* What makes values of those of other lanes, and which type they are then wrapped to. */
 struct conversion {
 	const char *entry; /* before the letter of its operand's way; NULL: none is needed */
@@ -133,7 +134,7 @@ struct ending {
 };
 bool blocks_ending(const struct expr *value, const struct definition *root, struct ending *out);
 
-/* ---- loops.c, window.c, contraction.c, winograd.c, cast.c, walk.c: a kernel's function; false where there is no such
+/* ---- loops.c, window.c, contraction.c, winograd.c, cast.c, order.c, walk.c: a kernel's function; false where there is no such
  * form (`why` says what is missing) ---- */
 struct jit_kernel {
 	struct value value;
@@ -141,6 +142,7 @@ struct jit_kernel {
 };
 bool jit_cast(struct blocks *, struct emit *, struct jit_kernel *);
 const char *jit_cast_name(struct arena *, const char *key); /* of the entry that a key has, where the menu has one */
+bool jit_order(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_walk(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_loops(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_window(struct blocks *, struct emit *, struct jit_kernel *);

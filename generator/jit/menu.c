@@ -95,13 +95,18 @@ static struct value typed_value(struct arena *arena, const struct target *target
 		enum dtype type;
 		const char *lanes, *plain;
 	} kinds[] = { { DTYPE_I32, "i32_", "i_" }, { DTYPE_I64, "i64_", "i_" }, { DTYPE_U64, "u64_", "u_" },
-		{ DTYPE_F64, "f64_", "d_" } };
+		{ DTYPE_F64, "f64_", "d_" }, { DTYPE_U8, "u8_", "i_" }, { DTYPE_I8, "i8_", "i_" } };
 	struct value rows = value_list(arena);
 	for (size_t k = 0; k < COUNT(kinds); k++)
 		for (int i = 0; i < SCALAR_COUNT; i++) {
-			const char *name = lanes_of(kinds[k].type)->name;
-			if (!jit_typed_row(kinds[k].type, (enum scalar)i)
-			        || strcmp(jit_row_lanes(kinds[k].type, (enum scalar)i), name))
+			bool bytes = dtypes[kinds[k].type].bits == 8;
+			const char *name = bytes ? kinds[k].type == DTYPE_I8 ? "i8" : "u8"
+			                         : lanes_of(kinds[k].type)->name,
+			           *row_name = bytes ? jit_bytes_row(kinds[k].type, (enum scalar)i)
+			        : jit_typed_row(kinds[k].type, (enum scalar)i)
+			        ? jit_row_lanes(kinds[k].type, (enum scalar)i)
+			        : NULL;
+			if (!row_name || strcmp(row_name, name))
 				continue;
 			struct value row = value_dict(arena);
 			bool lanes = target->lanes > 1;

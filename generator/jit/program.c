@@ -123,6 +123,7 @@ static const struct form forms[SHAPE_COUNT][4] = {
 	[SHAPE_WINOGRAD] = { { jit_winograd, "c/jit_winograd.jinja" } },
 	[SHAPE_LOOPS] = { { jit_cast, "c/jit_cast.jinja" }, { jit_window, "c/jit_window.jinja" },
 	        { jit_loops, "c/jit_kernel.jinja" } },
+	[SHAPE_ORDER] = { { jit_order, "c/jit_order.jinja" } },
 	[SHAPE_WALK] = { { jit_walk, "c/jit_walk.jinja" } },
 };
 

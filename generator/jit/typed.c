@@ -41,6 +41,25 @@ const char *jit_row_lanes(enum dtype type, enum scalar opcode)
 	return lanes_of(type == DTYPE_U64 && is_among(unsigned_alike, opcode) ? DTYPE_I64 : type)->name;
 }
 
+const char *jit_bytes_row(enum dtype type, enum scalar opcode)
+{
+	bool is_signed = dtypes[type].class == CLASS_INT;
+	if (dtypes[type].bits != 8 || dtypes[type].class == CLASS_FLOAT)
+		return NULL;
+	switch (opcode) {
+	case SCALAR_and:
+	case SCALAR_or:
+	case SCALAR_xor:
+	case SCALAR_not: return "u8";
+	case SCALAR_max:
+	case SCALAR_min:
+	case SCALAR_maximum:
+	case SCALAR_minimum: return is_signed ? "i8" : "u8";
+	case SCALAR_relu: return is_signed ? "i8" : NULL;
+	default: return NULL;
+	}
+}
+
 bool jit_typed_row(enum dtype type, enum scalar opcode)
 {
 	const char *text = scalars[opcode].text;

@@ -1,0 +1,150 @@
+/* order.c: the positions that sort rows -> calls.  A row's keys, which of them are there and the parts that choose are
+ * blocks along the row; the menu orders them; what was taken lies in rows that each position is held against, all at
+ * once. */
+#include "jit/jit.h"
+#include <inttypes.h>
+
+struct ordering {
+	struct blocks *b;
+	const struct kernel *kernel;
+	const struct row_order *order;
+	const struct definition *d;
+	const char *names[MAX_VARS];
+	const struct index *with[MAX_VARS]; /* of the definition's variables, but the last output variable */
+	const char *part[ORDER_PARTS], *before[ORDER_PARTS];
+};
+
+static void set(struct value dict, const char *key, const char *text) { value_dict_set(dict, key, value_string(text)); }
+
+static const char *buffer_name(void *user, const struct definition *of)
+{
+	const struct ordering *o = user;
+	return emit_buffer((void *)(uintptr_t)o->kernel, of);
+}
+
+/* A part of the position that is looked at, or of those before. */
+static bool place_part(void *user, const struct expr *load, const struct dims *d, struct operand *out)
+{
+	const struct ordering *o = user;
+	for (int i = 0; i < o->order->part_count; i++) {
+		const struct order_part *part = &o->order->parts[i];
+		bool now = load->of == part->now;
+		if (!now && load->of != part->before)
+			continue;
+		*out = (struct operand){ .at = now ? arena_printf(o->b->arena, "%s + k", o->part[i]) : o->before[i],
+			.lane = !now && d->lane == ORDER_BEFORE };
+		return true;
+	}
+	return false;
+}
+
+/* The expression at each position of a row: an array of lanes. */
+static const char *add_row(struct ordering *o, const struct expr *expr)
+{
+	struct blocks *b = o->b;
+	struct arena *arena = b->arena;
+	int64_t n = o->order->n, chunk = n < JIT_LANES_MOST ? n : JIT_LANES_MOST, before;
+	struct value outer;
+	if (!lanes_of(expr->type)) {
+		blocks_cannot(b, "the menu has no lanes of what it orders");
+		return "";
+	}
+	const char *at = blocks_lanes(b, expr->type, n, NULL);
+	before = b->scratch;
+	struct value loop = blocks_open(b, "for", "body", &outer);
+	set(loop, "name", "k");
+	value_dict_set(loop, "extent", value_int(n));
+	value_dict_set(loop, "step", value_int(chunk));
+	blocks_let(b, "long", "k_n",
+	        arena_printf(arena, "%" PRId64 " - k < %" PRId64 " ? %" PRId64 " - k : %" PRId64, n, chunk, n, chunk));
+	struct dims d = { -1, ORDER_KEY, "1", "k_n", 1, chunk };
+	blocks_into(b, expr_substitute(arena, expr, o->with), &d,
+	        (struct operand){ arena_printf(arena, "%s + k", at), 0, 1, false, false });
+	blocks_close(b, outer);
+	b->scratch = before;
+	return at;
+}
+
+/* What bars position k: its parts held against those before. */
+static struct value add_choice(struct ordering *o)
+{
+	struct blocks *b = o->b;
+	struct arena *arena = b->arena;
+	const struct row_order *order = o->order;
+	struct value choice = value_dict(arena), rows = value_list(arena), list = b->list, calls = value_list(arena);
+	for (int i = 0; i < order->part_count; i++) {
+		const struct order_part *part = &order->parts[i];
+		o->part[i] = add_row(o, part->value);
+		if (!part->before || b->cannot)
+			continue;
+		struct value row = value_dict(arena);
+		o->before[i] = blocks_lanes(b, part->now->type, order->kept, NULL);
+		set(row, "from", o->part[i]);
+		set(row, "to", o->before[i]);
+		value_list_add(rows, row);
+	}
+	struct operand most = { blocks_lanes(b, DTYPE_I64, 1, NULL), 0, 1, false, false };
+	blocks_into(b, expr_cast(arena, DTYPE_I64, expr_substitute(arena, o->d->choice[CHOICE_MOST], o->with)),
+	        &dims_one, most);
+	b->list = calls;
+	struct dims d = { -1, ORDER_BEFORE, "1", "taken", 1, order->kept };
+	const char *barred = blocks_lanes(b, DTYPE_I32, order->kept, NULL), *any = blocks_lanes(b, DTYPE_I32, 1, NULL);
+	blocks_into(b, order->bars, &d, (struct operand){ barred, 0, 1, false, false });
+	blocks_call(b, "m_sums_i32_max", "sums1", arena_printf(arena, "%s, %s, 0, 1, taken", any, barred));
+	b->list = list;
+	set(choice, "most", most.at);
+	set(choice, "any", any);
+	value_dict_set(choice, "rows", rows);
+	value_dict_set(choice, "bars", calls);
+	return choice;
+}
+
+bool jit_order(struct blocks *b, struct emit *emit, struct jit_kernel *out)
+{
+	const struct kernel *kernel = b->kernel;
+	const struct row_order *order = kernel->detail;
+	const struct definition *d = kernel->root;
+	struct arena *arena = b->arena;
+	bool chooses = definition_chooses(d), asks = chooses && d->choice[CHOICE_THERE]->kind != EXPR_NUMBER;
+	const struct index *at[MAX_RANK];
+	struct ordering o = { b, kernel, order, d,
+		{ [ORDER_BLOCK] = "b", [ORDER_BEFORE] = "j", [ORDER_KEY] = "k", [ORDER_ROW] = "row", [ORDER_AT] = "t" },
+		{ 0 }, { 0 }, { 0 } };
+	b->printer = (struct printer){
+		.arena = arena, .target = emit->target, .lane = -1, .names = o.names, .buffer = buffer_name, .user = &o
+	};
+	b->place = place_part;
+	b->user = &o;
+	b->cuts = 1;
+	b->first = value_list(arena);
+	struct value keys = b->list = value_list(arena);
+	index_unflatten(arena, index_var(arena, ORDER_ROW, order->rows), d->rank - 1, d->extents, o.with);
+	for (int v = 0; v + 1 < d->rank; v++)
+		at[v] = o.with[v];
+	at[d->rank - 1] = index_var(arena, ORDER_AT, order->kept);
+	o.with[d->rank - 1] = index_constant(arena, 0);
+	o.with[d->rank] = index_var(arena, ORDER_KEY, order->n);
+	const struct lanes *lanes = lanes_of(d->body->type);
+	if (!lanes || d->body->type == DTYPE_U64) {
+		blocks_cannot(b, "the menu has no order of such keys");
+		return false;
+	}
+	const char *key = add_row(&o, d->body), *there = asks ? add_row(&o, d->choice[CHOICE_THERE]) : "0";
+	value_dict_set(out->value, "choice", chooses ? add_choice(&o) : value_none());
+	value_dict_set(out->value, "calls", keys);
+	set(out->value, "key", key);
+	set(out->value, "there", there);
+	set(out->value, "positions", blocks_lanes(b, DTYPE_I32, order->n, NULL));
+	set(out->value, "room", blocks_scratch(b, 2 * (1 + lanes->floats) * order->n, NULL));
+	set(out->value, "to", printer_element(&b->printer, d, schedule_address(arena, d, at)));
+	const char *entry = arena_printf(arena, "m_order_%s", lanes->name);
+	set(out->value, "entry", entry);
+	blocks_uses(b, entry, "order");
+	value_dict_set(out->value, "down", value_int(d->reduce == REDUCE_DOWN));
+	value_dict_set(out->value, "n", value_int(order->n));
+	value_dict_set(out->value, "kept", value_int(order->kept));
+	value_dict_set(out->value, "best", value_int(order->best < order->n ? order->best : order->n));
+	value_dict_set(out->value, "rows", value_int(order->rows));
+	out->scratch = b->scratch_most;
+	return !b->cannot;
+}
