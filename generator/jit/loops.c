@@ -5,8 +5,9 @@
 #include "jit/jit.h"
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
-enum { RUN_LEAST = 2 };
+enum { RUN_LEAST = 2, STRIDES_MOST = 4, SQUARES_LANES = 128 };
 
 struct where {
 	bool known;
@@ -156,7 +157,7 @@ struct judging {
 	double cost;
 	double rounds;
 };
-/* paired: every second of its elements is taken by a permutation (m_gather). */
+/* paired: every second, third or fourth of its elements is taken by permutations (m_gather). */
 static void judge_address(struct judging *j, const struct cell *cell, const struct index *at, bool stored, bool paired)
 {
 	bool bends = cell->kind != CELL_REGISTER && at && index_bends(at, j->var), once = true;
@@ -166,11 +167,11 @@ static void judge_address(struct judging *j, const struct cell *cell, const stru
 	}
 	int64_t factor = cell->kind == CELL_REGISTER || !at ? 1 : index_factor(at, j->var);
 	j->cost += j->rounds
-	        * (bends                                ? (once && !stored ? 6 : 40)
-	                        : factor == 1           ? 1
-	                        : factor == 0           ? 0.7
-	                        : factor == 2 && paired ? 2
-	                                                : 10);
+	        * (bends                                                          ? (once && !stored ? 6 : 40)
+	                        : factor == 1                                     ? 1
+	                        : factor == 0                                     ? 0.7
+	                        : factor >= 2 && factor <= STRIDES_MOST && paired ? 2
+	                                                                          : 10);
 }
 static void judge_load(void *user, const struct expr *load)
 {
@@ -191,6 +192,35 @@ static double judge(struct arena *arena, const struct block *body, int var, int6
 	struct judging j = { .arena = arena, .var = var };
 	block_leaves(body, judge_leaf, &j);
 	return j.cost * (1 + 8.0 / (double)extent);
+}
+
+/* Do lanes that lie apart have neighbours along the row?  Then blocks of both turn in registers. */
+struct turning {
+	int lane, row;
+	bool turns;
+};
+static void see_turn(struct turning *t, const struct cell *cell, const struct index *at)
+{
+	t->turns |= cell->kind == CELL_BUFFER && at && llabs(index_factor(at, t->lane)) > STRIDES_MOST
+	        && index_factor(at, t->row) == 1;
+}
+static void turning_load(void *user, const struct expr *load)
+{
+	see_turn(user, cell_of_load(load), load->of->rank ? load->at[0] : NULL);
+}
+static void turning_leaf(void *user, struct stmt *stmt, double rounds)
+{
+	(void)rounds;
+	see_turn(user, stmt->cell, stmt->at);
+	if (stmt->value)
+		expr_loads(stmt->value, turning_load, user);
+}
+static bool turns(const struct block *body, int lane, const struct stmt *row, int lanes)
+{
+	struct turning t = { lane, row->var, false };
+	if (row->extent >= lanes)
+		block_leaves(body, turning_leaf, &t);
+	return t.turns;
 }
 
 /* ---- loops of the glue ---- */
@@ -233,12 +263,32 @@ static int64_t longest(const struct block *block)
 static int64_t at_least_one(int64_t n, int64_t most) { return n < 1 ? 1 : n > most ? most : n; }
 
 /* ---- nests of maps ---- */
+/* The loop along the rows of a block whose lanes are another's: the longest, of those that turn with it where any do.
+ * -1: there is none. */
+static int row_beside(struct walking *w, const struct nest *nest, int lane, bool *squares)
+{
+	int row = -1, lanes = w->b->printer.target->lanes;
+	*squares = false;
+	for (int k = 0; k < nest->count; k++) {
+		const struct stmt *loop = nest->loop[k];
+		if (k == lane || !may_lie(nest->body, loop->var, loop->extent))
+			continue;
+		bool turned = turns(nest->body, nest->loop[lane]->var, loop, lanes);
+		if (row < 0 || turned > *squares || (turned == *squares && loop->extent >= nest->loop[row]->extent)) {
+			row = k;
+			*squares = turned;
+		}
+	}
+	return row;
+}
+
 static void emit_nest(struct walking *w, struct stmt *first, const struct dims *d)
 {
 	struct nest nest = nest_of(first);
 	struct blocks *b = w->b;
 	bool leaf = is_leaf_body(nest.body), rows_given = d->lane >= 0;
 	int lane = -1, row = -1;
+	bool squares = false;
 	double least = 0;
 	if (d->row >= 0) {
 		blocks_cannot(b, "a map inside a block");
@@ -258,10 +308,7 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 			return;
 		}
 	if (leaf && lane >= 0 && !rows_given) {
-		for (int k = 0; k < nest.count; k++)
-			if (k != lane && may_lie(nest.body, nest.loop[k]->var, nest.loop[k]->extent)
-			        && (row < 0 || nest.loop[k]->extent >= nest.loop[row]->extent))
-				row = k;
+		row = row_beside(w, &nest, lane, &squares);
 	} else if (!leaf && !rows_given
 	        && may_lie(nest.body, nest.loop[nest.count - 1]->var, nest.loop[nest.count - 1]->extent))
 		row = nest.count - 1;
@@ -273,7 +320,7 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 	struct dims inner = *d;
 	if (leaf && lane >= 0) {
 		int64_t extent = nest.loop[lane]->extent,
-		        chunk = rows_given ? extent : at_least_one(JIT_LANES_MOST, extent);
+		        chunk = rows_given ? extent : at_least_one(squares ? SQUARES_LANES : JIT_LANES_MOST, extent);
 		inner = rows_given ? (struct dims){ d->lane, nest.loop[lane]->var, d->n, NULL, d->n_most, chunk }
 		                   : (struct dims){ -1, nest.loop[lane]->var, "1", NULL, 1, chunk };
 		if (row >= 0) {
