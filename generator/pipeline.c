@@ -187,7 +187,7 @@ void model_lower(struct model *model)
 {
 	const struct options *options = model->options;
 	const struct placing_options placing = { model->choices.at, model->choices.count, options->pool_cap,
-		options->io && !strcmp(options->io, "workspace"), &model->refused };
+		options->io && !strcmp(options->io, "workspace"), options->keeps_apart, &model->refused };
 	progress(model->build, "lower", 0, 0, 0);
 	do
 		model->lowered = lower(model->program, options->target, options->optimise, &placing);

@@ -41,6 +41,7 @@ struct options {
 	const char *declared;  /* "exact": a declared shape that the graph contradicts is refused; else it is a hint */
 	const char *io;        /* "workspace": inputs and outputs lie there; else the caller has them */
 	const char *templates; /* folder whose templates come before the embedded ones; NULL: none */
+	bool keeps_apart;      /* no tensor lies in another one's place */
 	int64_t pool_cap;      /* the largest pool of a module, and the largest tensor; 0: any */
 	bool dump;             /* batch_lower keeps the text of each stage in the parts */
 	bool weights;          /* as text, a graph has every value of its constants, and reads back */

@@ -14,6 +14,8 @@ const struct shape_row shapes[SHAPE_COUNT] = {
 		.finish = loops_finish, .plain = true, .loops = loops_print_kernel, .emit = loops_emit },
 	[SHAPE_FUSED] = { .name = "fused", .label = fused_label, .choose = fused_choose, .parameters = fused_parameters,
 		.inside = fused_inside, .viewed = true, .emit = fused_emit },
+	[SHAPE_STRIPS] = { .name = "strips", .label = strips_label, .choose = strips_choose, .parameters = strips_parameters,
+		.inside = strips_inside, .same = strips_same, .emit = strips_emit },
 	[SHAPE_ORDER] = { .name = "order", .label = order_label, .choose = order_choose, .parameters = order_parameters,
 		.plain = true, .emit = order_emit },
 	[SHAPE_REPEAT] = { .name = "repeat", .label = repeat_label, .choose = repeat_choose, .parameters = repeat_parameters,

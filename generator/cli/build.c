@@ -357,6 +357,7 @@ static void check_run(struct cli *cli, bool cuda, bool managed)
 		fail(build, EXIT_USAGE, NULL, "--large-models goes without --pool-cap");
 	if (!cli->large && !cli->options.pool_cap)
 		cli->options.pool_cap = (int64_t)INGOT_PLAN_CAP_32;
+	cli->options.keeps_apart = managed; /* the runtime gives each node a place */
 	if (cuda && cli->schedule && strcmp(cli->schedule, "steps"))
 		fail(build, EXIT_USAGE, NULL,
 		        "--target cuda: routines are schedules of kernels (--schedule steps, the default there)");

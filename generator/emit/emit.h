@@ -134,6 +134,7 @@ int64_t winograd_run(
         const struct target *, const struct contraction *); /* tiles whose input is transposed at once; 0: it is not */
 void order_emit(struct emit *, const struct kernel *, struct text *out);
 void fused_emit(struct emit *, const struct kernel *, struct text *out);
+void strips_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/fused.jinja; more: what each step is called with at last, NULL: all of its blocks. */
 struct value fused_values(struct emit *, const struct kernel *, const char *const *more);
 void repeat_emit(struct emit *, const struct kernel *, struct text *out);

@@ -135,7 +135,7 @@ const char *emit_buffer(void *user, const struct definition *of)
 	for (size_t i = 0; i < kernel->params.count; i++)
 		if (kernel->params.at[i].of == of)
 			return kernel->params.at[i].name;
-	return "?";
+	return scheduled(of)->lies_in ? emit_buffer(user, scheduled(of)->lies_in) : "?";
 }
 
 const char *emit_count(struct emit *emit, const struct kernel *kernel, const struct definition *count, int64_t most)
@@ -155,6 +155,8 @@ struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 		text_printf(&params, "%s%s%s *restrict %s", i ? ", " : "", param->written ? "" : "const ",
 		        dtypes[param->of->type].c, param->name);
 	}
+	if (kernel->line)
+		text_adds(&params, ", long line");
 	value_dict_set(value, "name", value_string(emit_symbol(emit, kernel)));
 	value_dict_set(value, "number", value_int(kernel->number));
 	value_dict_set(value, "ends", value_bool(kernel->ends));

@@ -62,7 +62,11 @@ const char *contraction_base_of_a(struct printing *p, bool first)
 	struct printer printer = contraction_printer(p, NULL);
 	printer.lane = -1;
 	contraction_at_k_block(p, first, zero);
-	return printer_address(&printer, p->c->a->of, index_substitute(p->arena, p->c->a_at, zero));
+	const struct index *at = index_substitute(p->arena, p->c->a_at, zero);
+	if (!p->kernel->line)
+		return printer_address(&printer, p->c->a->of, at);
+	return arena_printf(p->arena, "%s + (%s - %" PRId64 " * line)", printer.buffer(printer.user, p->c->a->of),
+	        printer_index(&printer, at), p->kernel->line);
 }
 
 /* Indices shifted to row r and vector v of a tile. */

@@ -56,6 +56,7 @@ enum shape {
 	SHAPE_WINOGRAD,
 	SHAPE_LOOPS,
 	SHAPE_FUSED,
+	SHAPE_STRIPS,
 	SHAPE_ORDER,
 	SHAPE_REPEAT,
 	SHAPE_OWN,
@@ -136,8 +137,9 @@ struct kernel {
 	struct loops *loops; /* its statements; NULL: its shape has none */
 	bool arrays;         /* … hold arrays */
 	bool joined;         /* a step whose warps share a block, and its scratch, with the steps around it */
-	bool ends;  /* a step of a fused kernel whose blocks are parts of its rows: who calls it says how many */
-	bool inner; /* a step of a fused kernel, or of a loop's body: only that calls it */
+	bool ends;    /* a step of a fused kernel whose blocks are parts of its rows: who calls it says how many */
+	bool inner;   /* a step of a fused kernel, or of a loop's body: only that calls it */
+	int64_t line; /* a product in strips: elements of a line of a; its caller says which line is there. 0: all are */
 };
 
 /* A constant as the blob holds it: packed for the kernel that reads it, in pieces that follow each other, so that none
@@ -178,6 +180,7 @@ struct placing_options {
 	size_t choice_count;
 	int64_t pool_cap;             /* 0: none */
 	bool io_in_workspace;         /* inputs and outputs lie there, too */
+	bool keeps_apart;             /* each tensor has a place of its own: others than the plan give it one */
 	const refused_tiles *refused; /* NULL: none */
 };
 
@@ -200,6 +203,7 @@ struct lowered {
 	int64_t constants_bytes; /* of all constants, before anything is packed */
 	int64_t pool_cap;        /* bytes that one pool may have; 0: any */
 	bool io_in_workspace;    /* where the caller may have them: their offsets, as far as a kernel touches them */
+	bool keeps_apart;        /* no tensor lies in another one's place */
 	VECTOR(struct workspace_pool) workspace_pools; /* the workspace, in pools of at most that; at least one */
 };
 
@@ -247,8 +251,9 @@ void view(struct lowered *);       /* views.c: slices at constant offsets; dword
 void make_fused(struct lowered *); /* fused.c: product, rows and product, or rows and product, become one kernel */
 bool arrange(
         struct lowered *); /* lower.c: false where an address is not affine: that sum is then barred from its shape */
-void share_code(struct lowered *); /* same.c: kernels of equal code */
-void choose(struct lowered *);     /* choose.c: name, tile, parameters, packed constants */
+void share_code(struct lowered *);   /* same.c: kernels of equal code */
+void lie_in_place(struct lowered *); /* inplace.c: what dies with an epilogue has its result's place */
+void choose(struct lowered *);       /* choose.c: name, tile, parameters, packed constants */
 const char *generic_label(const struct kernel *);
 void generic_parameters(
         struct lowered *, struct kernel *);   /* of members: what they read, and of them what is not local */
@@ -540,6 +545,30 @@ const char *fused_label(const struct kernel *);
 void fused_parameters(struct lowered *, struct kernel *);
 void fused_choose(struct lowered *, struct kernel *);
 const struct lowered *fused_inside(const struct kernel *);
+
+/* ---- strips.c: some lines of a map, then the rows of the product that reads them ---- */
+struct strips {
+	struct kernel *product;
+	struct lowered *body;                           /* one kernel, which makes a line */
+	struct lowered *inside_of;                      /* both */
+	struct definition *map, *from, *inside, *strip; /* what lines are of; what the map reads, and in the body; where
+	                                                   lines stand */
+	unsigned lines_of;                              /* the map's dims that a line has not, a bit each */
+	int64_t line, lines;                            /* elements of one, and how many */
+	int64_t low, high,
+	        step; /* lines [low, high) read, each so many elements behind the one before; others are zeros */
+	int64_t of_row, of_around,
+	        reach;       /* elements of the map by which the product's rows, and what is around them (0:
+	                                     nothing), move, and its terms reach */
+	int64_t group, most; /* blocks of rows that share a strip; its lines */
+};
+const struct strips *kernel_strips(const struct kernel *); /* NULL: it has none */
+void make_strips(struct lowered *);                        /* as far as the workspace becomes smaller */
+const char *strips_label(const struct kernel *);
+const struct lowered *strips_inside(const struct kernel *);
+void strips_choose(struct lowered *, struct kernel *);
+void strips_parameters(struct lowered *, struct kernel *);
+bool strips_same(const struct kernel *, const struct kernel *);
 
 /* ---- repeat.c: a program that runs round after round ---- */
 struct rounds {

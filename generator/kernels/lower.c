@@ -52,6 +52,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 		lowered->choice_count = options->choice_count;
 		lowered->pool_cap = options->pool_cap;
 		lowered->io_in_workspace = options->io_in_workspace;
+		lowered->keeps_apart = options->keeps_apart;
 		lowered->refused = options->refused;
 	}
 	copy_outputs(program);
@@ -79,6 +80,8 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	} while (!arrange(lowered) || !keep_lanes(lowered));
 	view(lowered);
 	make_fused(lowered);
+	lie_in_place(lowered);
+	make_strips(lowered);
 	choose(lowered);
 	plan(lowered);
 	share_code(lowered);

@@ -150,13 +150,28 @@ static bool feeds_dwords(const struct target *target, const struct definition *d
 	return feeds && !target->short_stack;
 }
 
+/* Do maps that each have one reader make bytes of it again, element by element (a residual)? */
+static bool becomes_bytes(const struct definition *d)
+{
+	int64_t elements = definition_elements(d);
+	for (int i = 0; i < WAY_MOST && scheduled(d)->readers.count == 1; i++) {
+		d = scheduled(d)->readers.at[0];
+		if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_NONE || definition_elements(d) != elements
+		        || scheduled(d)->dwords)
+			return false;
+		if (dtypes[d->type].bits == 8)
+			return true;
+	}
+	return false;
+}
+
 /* Bytes that are made of sums, and more of them than the code takes that makes them apart: where memory is as short as
- * flash they are stored, not what is made of them. */
+ * flash they are stored, not what is made of them, but where that is as many bytes. */
 enum { BYTES_LEAST = 1024 };
 static bool stays_bytes(const struct target *target, const struct definition *d)
 {
 	return target->small && target->short_stack && dtypes[d->type].bits == 8
-	        && definition_elements(d) >= BYTES_LEAST;
+	        && definition_elements(d) >= BYTES_LEAST && !becomes_bytes(d);
 }
 
 /* Would a reader have more tensors than a function should have parameters?  A gather of many goes in groups. */

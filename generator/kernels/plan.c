@@ -7,15 +7,20 @@ enum { ALIGN = 64 };
 
 static void *plan_allocate(void *user, size_t bytes) { return arena_alloc(user, bytes); }
 
+/* In whose memory it lies. */
+static struct scheduled *place_of(const struct definition *of)
+{
+	while (scheduled(of)->view_of || scheduled(of)->lies_in)
+		of = scheduled(of)->view_of ? scheduled(of)->view_of : scheduled(of)->lies_in;
+	return scheduled(of);
+}
+
 static void lifetimes(struct lowered *lowered)
 {
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		for (size_t p = 0; p < kernel->params.count; p++) {
-			const struct definition *of = kernel->params.at[p].of;
-			struct scheduled *buffer = scheduled(scheduled(of)->view_of ? scheduled(of)->view_of
-			                : scheduled(of)->lies_in                    ? scheduled(of)->lies_in
-			                                                            : of);
+			struct scheduled *buffer = place_of(kernel->params.at[p].of);
 			if (buffer->first < 0)
 				buffer->first = kernel->number;
 			buffer->last = kernel->number;
@@ -150,7 +155,7 @@ void plan(struct lowered *lowered)
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct scheduled *d = scheduled(program->all.at[i]);
 		if (d->mode == MODE_DEVICE && d->lies_in)
-			d->offset = scheduled(d->lies_in)->offset;
+			d->offset = place_of(d->lies_in)->offset;
 	}
 	lowered->workspace_align = ALIGN;
 	int64_t at = 0;

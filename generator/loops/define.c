@@ -14,16 +14,19 @@ int64_t local_size(const struct definition *d, int outer)
 	return size;
 }
 
-/* The definition whose memory d's elements lie in. */
-static const struct definition *memory_of(const struct definition *d)
+/* The definition whose memory d's elements lie in, for this kernel. */
+static const struct definition *memory_of(const struct building *b, const struct definition *d)
 {
+	for (size_t i = 0; i < b->kernel->params.count; i++)
+		if (b->kernel->params.at[i].of == d)
+			return d;
 	return scheduled(d)->lies_in ? scheduled(d)->lies_in : d;
 }
 
 static struct cell *cell_for(struct building *b, const struct definition *d)
 {
 	struct loops *loops = b->loops;
-	d = memory_of(d);
+	d = memory_of(b, d);
 	for (size_t i = 0; i < loops->owners.count; i++)
 		if (loops->owners.at[i] == d)
 			return loops->cells.at[i];
@@ -58,7 +61,7 @@ void building_cells(struct building *b)
 static const struct index *address_of(struct building *b, const struct definition *d, const struct index *const *at)
 {
 	struct arena *arena = b->loops->arena;
-	d = memory_of(d);
+	d = memory_of(b, d);
 	if (scheduled(d)->mode != MODE_LOCAL)
 		return schedule_address(arena, d, at);
 	const struct index *address = index_constant(arena, 0);
@@ -267,7 +270,7 @@ static void lanes(struct building *b, struct definition *d, const struct index *
 int64_t stride_of(const struct definition *d, int v)
 {
 	int64_t step = 1;
-	d = memory_of(d);
+	d = scheduled(d)->lies_in ? scheduled(d)->lies_in : d; /* who has its place has its strides */
 	if (scheduled(d)->mode != MODE_LOCAL)
 		return scheduled(d)->stride[v];
 	for (int i = d->rank - 1; i > v; i--)
