@@ -184,7 +184,15 @@ static bool match(struct definition *d, struct window *w)
 	for (int r = 0; r < d->reduced; r++)
 		if (d->reduced_extents[r] > 1 && !((taps | channels) & var_bit(d->rank + r)))
 			return false;
-	return taps && pads_are_ranges(w) && !has_columns(w);
+	return taps && pads_are_ranges(w);
+}
+
+static bool has_pads(const struct window *w)
+{
+	bool pads = false;
+	for (int v = 0; v < w->load->rank; v++)
+		pads |= w->along[v].tap >= 0 && reads_pads(&w->along[v]);
+	return pads;
 }
 
 /* ---- data with their pads ---- */
@@ -243,7 +251,7 @@ static void keep_pads(struct windows *ws, struct window *w)
 	struct replacing replacing = { w->padded, expr_load(ws->arena, p, at) };
 	struct rewriter rewriter = { .arena = ws->arena, .expr = replaced, .index = index_stays, .user = &replacing };
 	w->d->body = rewrite_expr(&rewriter, w->d->body);
-	scheduled(w->d)->generic |= w->d->products;
+	scheduled(w->d)->generic |= w->d->products && !has_columns(w);
 	program_move(ws->program, from, w->d);
 }
 
@@ -490,16 +498,50 @@ static void separate(struct windows *ws, struct window **group, size_t members)
 	program_move(ws->program, fresh, first);
 }
 
+/* ---- floats of bytes ---- */
+
+/* Is it a map of bytes? */
+static void see_bytes(void *user, const struct expr *load)
+{
+	*(bool *)user |= load->of->source != SOURCE_CONSTANT && dtypes[load->of->type].bits == 8;
+}
+static bool is_of_bytes(const struct definition *d)
+{
+	bool bytes = false;
+	if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_NONE)
+		expr_loads(d->body, see_bytes, &bytes);
+	return bytes;
+}
+
+/* Where the stack is short no tile of a product copies pads: what makes floats of bytes makes those, too. */
+static void keep_pads_of_products(struct windows *ws)
+{
+	for (size_t i = 0; i < ws->program->all.count; i++) {
+		struct definition *d = ws->program->all.at[i];
+		struct window w;
+		if (d->products && d->type == DTYPE_F32 && match(d, &w) && has_columns(&w) && has_pads(&w)
+		        && is_of_bytes(w.load->of))
+			keep_pads(ws, &w);
+		i = (size_t)d->number; /* what it reads now stands before it */
+	}
+	program_remove_dead(ws->program);
+}
+
 /* ---- all of them ---- */
 void separate_windows(struct program *program, const struct target *target)
 {
 	struct windows ws = { program, program->arena, { 0 } };
-	if (target->small || target->lanes_are_threads || target->log)
+	if (target->lanes_are_threads || target->log)
 		return;
+	if (target->small) {
+		if (target->short_stack)
+			keep_pads_of_products(&ws);
+		return;
+	}
 	size_t count = program->all.count;
 	for (size_t i = 0; i < count; i++) {
 		struct window w;
-		if (match(program->all.at[i], &w))
+		if (match(program->all.at[i], &w) && !has_columns(&w))
 			push(ws.arena, &ws.all, w);
 	}
 	bool *done = arena_new_array(ws.arena, bool, ws.all.count + 1);
@@ -509,10 +551,7 @@ void separate_windows(struct program *program, const struct target *target)
 		if (done[i])
 			continue;
 		if (!separates(w)) {
-			bool pads = false;
-			for (int v = 0; v < w->load->rank; v++)
-				pads |= w->along[v].tap >= 0 && reads_pads(&w->along[v]);
-			if (pads && definition_terms(w->d) > TAPS_STRAIGHT)
+			if (has_pads(w) && definition_terms(w->d) > TAPS_STRAIGHT)
 				keep_pads(&ws, w);
 			continue;
 		}
