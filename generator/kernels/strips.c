@@ -162,7 +162,7 @@ static bool find_rows(const struct contraction *c, struct strips *s)
 	        || !index_is_affine(c->a_at) || c->a_at->constant)
 		return false;
 	for (int v = 0; v <= c->column + c->terms; v++) {
-		if (c->counts[v] || index_factor(c->a_at, v) < 0 || (v < c->batches && c->extents[v] > 1))
+		if (index_factor(c->a_at, v) < 0 || (v < c->batches && c->extents[v] > 1))
 			return false;
 		s->reach += v > c->column ? index_factor(c->a_at, v) * (c->extents[v] - 1) : 0;
 	}
@@ -171,13 +171,22 @@ static bool find_rows(const struct contraction *c, struct strips *s)
 	return s->of_row > 0 && (around < 0 || (s->of_around > 0 && s->of_around % s->line == 0));
 }
 
+/* Do some extents come at run time? */
+static bool is_counted(const struct definition *d)
+{
+	bool counted = false;
+	for (int v = 0; v < MAX_RANK; v++)
+		counted |= d->counts[v] || d->reduced_counts[v];
+	return counted;
+}
+
 static bool is_alone(const struct lowered *lowered, const struct definition *map, const struct kernel *product)
 {
 	const struct scheduled *m = scheduled(map);
 	if (map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE || map->lies || map->is_output || map->branch
 	        || product->root->branch || m->mode != MODE_DEVICE || m->lies_in || m->view_of || m->steers
 	        || !m->kernel || m->kernel->shape != SHAPE_LOOPS || m->kernel->members.count != 1
-	        || m->readers.count != 1)
+	        || m->readers.count != 1 || is_counted(map) || is_counted(product->root))
 		return false;
 	for (size_t i = 0; i < lowered->views.count; i++)
 		if (scheduled(lowered->views.at[i])->view_of == map)
