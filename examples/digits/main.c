@@ -3,8 +3,8 @@
  * usage: digits [FILE]      (without FILE: the drawing below; '#' is ink, '+' half of it, anything else is none)
  *
  * Build it so:
- *     ingot build examples/digits/digits.onnx -o out/digits
- *     cc -O2 -Iout/digits examples/digits/main.c out/digits/libdigits.a -o digits
+ *     ingot build examples/digits/digits.onnx --cpu native -o out/digits
+ *     cc -O2 -Iout/digits examples/digits/main.c out/digits/libdigits.a -o out/digits/digits
  * The library takes no memory and no time to start: the network's own memory is the one static array below. */
 #include "digits.h"
 
