@@ -1,8 +1,8 @@
-/* measure.c: a command -> its seconds and its peak of resident memory, for bench/generate.
+/* measure.c: a command -> its seconds and its peak of resident memory, for bench/generate and bench/making.
  *
  * usage: measure COMMAND...
  *
- * Prints "EXIT SECONDS BYTES" (EXIT is 128 + N after signal N).  A program of its own, since a process begins with the
+ * Prints "EXIT SECONDS BYTES PROCESSOR" (EXIT is 128 + N after signal N; PROCESSOR: its seconds of processor time).  A program of its own, since a process begins with the
  * peak of the one it was forked from: this one is small, Python is not.  What the command prints is not shown. */
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,6 +44,8 @@ int main(int argc, char **argv)
 		return 5;
 	}
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	printf("%d %.6f %ld\n", code, now() - start, usage.ru_maxrss * 1024L);
+	double spent = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+	        + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+	printf("%d %.6f %ld %.6f\n", code, now() - start, usage.ru_maxrss * 1024L, spent);
 	return 0;
 }
