@@ -100,7 +100,9 @@ def main(ingot, build, *paths):
         for why in too_much(path) if path.endswith(".md") and os.path.basename(path) not in WIDE else ():
             bad += 1
             print(f"{os.path.relpath(path, ROOT)}: {why}")
-        blocks = (commands_of if path.endswith(".c") else blocks_of)(os.path.abspath(path))
+        # A page of an example is read here; its commands are those in the head of its main.c.
+        of_example = path.endswith(".md") and os.path.basename(os.path.dirname(os.path.dirname(os.path.abspath(path)))) == "examples"
+        blocks = [] if of_example else (commands_of if path.endswith(".c") else blocks_of)(os.path.abspath(path))
         with tempfile.TemporaryDirectory() as folder:
             prepare(folder, os.path.abspath(ingot))
             environment = dict(os.environ, PATH=os.path.join(folder, "build") + ":" + os.environ["PATH"])
