@@ -1,6 +1,6 @@
 /* main.c: moving shapes -> a detector that ingot compiled into a library -> a window of characters with boxes.
  *
- * usage: shapes [PICTURES [SEED]]      (on a terminal 400 pictures, one over the other; else one)
+ * usage: shapes [PICTURES [SEED]]      (on a terminal 400 pictures, one over the other; else one; seed 4)
  *
  * Build it so:
  *     ingot build examples/shapes/shapes.onnxtxt -o out/shapes
@@ -47,29 +47,30 @@ static void begin(struct shape *shapes)
 	for (int i = 0; i < SHAPES; i++) {
 		static const float sizes[KINDS] = { 7.6f, 6.6f, 5.2f };
 		struct shape *s = shapes + i;
-		*s = (struct shape){ .kind = i % KINDS, .x = 14 + 18 * (float)i, .y = 12 + 40 * draw() };
+		*s = (struct shape){ .kind = i % KINDS, .x = 12 + 20 * (float)i, .y = 12 + 40 * draw() };
 		s->dx = 1.6f * draw() - 0.8f, s->dy = 1.6f * draw() - 0.8f;
 		s->turn = 6 * draw(), s->turning = 0.1f * draw() - 0.05f;
 		s->size = sizes[s->kind] * (0.8f + 0.4f * draw()), s->bright = 0.55f + 0.45f * draw();
 	}
 }
 
-/* They turn back at the border and from each other. */
+/* They turn back from each other and at the border. */
 static void move(struct shape *shapes)
 {
-	for (int i = 0; i < SHAPES; i++) {
-		struct shape *s = shapes + i;
-		s->x += s->dx, s->y += s->dy, s->turn += s->turning;
-		s->dx = s->x < 12 ? fabsf(s->dx) : s->x > SIDE - 12 ? -fabsf(s->dx) : s->dx;
-		s->dy = s->y < 12 ? fabsf(s->dy) : s->y > SIDE - 12 ? -fabsf(s->dy) : s->dy;
+	for (int i = 0; i < SHAPES; i++)
 		for (int j = 0; j < i; j++) {
-			struct shape *o = shapes + j;
+			struct shape *s = shapes + i, *o = shapes + j;
 			float x = s->x - o->x, y = s->y - o->y, near = x * (s->dx - o->dx) + y * (s->dy - o->dy);
-			if (x * x + y * y < 22 * 22 && near < 0) {
+			if (x * x + y * y < 28 * 28 && near < 0) {
 				float dx = s->dx, dy = s->dy;
 				s->dx = o->dx, s->dy = o->dy, o->dx = dx, o->dy = dy;
 			}
 		}
+	for (int i = 0; i < SHAPES; i++) {
+		struct shape *s = shapes + i;
+		s->dx = s->x < 12 ? fabsf(s->dx) : s->x > SIDE - 12 ? -fabsf(s->dx) : s->dx;
+		s->dy = s->y < 12 ? fabsf(s->dy) : s->y > SIDE - 12 ? -fabsf(s->dy) : s->dy;
+		s->x += s->dx, s->y += s->dy, s->turn += s->turning;
 	}
 }
 
@@ -154,7 +155,7 @@ static void show(float picture[SIDE][SIDE], const struct box *boxes, int count)
 		puts(window[i]);
 }
 
-/* Shapes that a box of their kind has its middle near. */
+/* Shapes that a box of their kind has its middle near: a triangle of this size has its own up to 3 from its box's. */
 static int found(const struct shape *shapes, const struct box *boxes, int count)
 {
 	int right = 0;
@@ -162,7 +163,7 @@ static int found(const struct shape *shapes, const struct box *boxes, int count)
 		for (int k = 0; k < count; k++) {
 			float x = (boxes[k].left + boxes[k].right) / 2 - shapes[i].x,
 			      y = (boxes[k].top + boxes[k].low) / 2 - shapes[i].y;
-			if (boxes[k].kind == shapes[i].kind && x * x + y * y < 4 * 4) {
+			if (boxes[k].kind == shapes[i].kind && x * x + y * y < 6 * 6) {
 				right++;
 				break;
 			}
@@ -184,7 +185,7 @@ int main(int argc, char **argv)
 	struct shape shapes[SHAPES];
 	struct box boxes[GRID * GRID];
 	double best = 1e30;
-	drawn = argc > 2 ? (uint64_t)atoi(argv[2]) : 1;
+	drawn = argc > 2 ? (uint64_t)atoi(argv[2]) : 4;
 	if (argc > 3 || pictures < 1) {
 		fprintf(stderr, "usage: %s [PICTURES [SEED]]\n", argv[0]);
 		return 2;
