@@ -47,8 +47,11 @@ int main(void)
 		int best = 0;
 		for (int i = 0; i < KEYWORD_WORDS_OUTPUT_ELEMENTS; i++)
 			best = scores[i] > scores[best] ? i : best;
-		print("word "), print_number((uint32_t)best), print(" score "), print_number((uint32_t)(scores[best] + 128));
-		print(" hash "), print_number(hash(hash(2166136261u, seen, (int)sizeof seen), scores, (int)sizeof scores)), print("\n");
+		print("word "), print_number((uint32_t)best), print(" score "),
+		        print_number((uint32_t)(scores[best] + 128));
+		print(" hash "),
+		        print_number(hash(hash(2166136261u, seen, (int)sizeof seen), scores, (int)sizeof scores)),
+		        print("\n");
 	}
 	return status;
 }
