@@ -393,6 +393,18 @@ static struct value choice_value(struct printing *p, int i, const struct countin
 	return choice;
 }
 
+/* The panel of a constant. */
+static const char *base_of_packed(struct printing *p, struct printer *printer, const struct counting *n)
+{
+	const struct contraction *c = p->c;
+	const int64_t terms = c->codes.bits ? codes_words(c) : n->terms / (c->bytes ? 2 : 1);
+	const struct index *at = index_scale(p->arena, index_var(p->arena, c->column, INT32_MAX), terms);
+	int64_t packed = terms * n->vecs * n->lanes;
+	for (int b = c->batches - 1; b >= 0; packed *= c->extents[b--])
+		at = index_add(p->arena, at, index_scale(p->arena, index_var(p->arena, b, c->extents[b]), packed));
+	return printer_address(printer, c->packed, at);
+}
+
 static const char *base_of_b(struct printing *p, struct printer *printer, const struct counting *n)
 {
 	const struct contraction *c = p->c;
@@ -400,21 +412,17 @@ static const char *base_of_b(struct printing *p, struct printer *printer, const 
 	const struct index *zero[MAX_VARS];
 	const char *base = "gathered";
 	contraction_at_k_block(p, false, zero);
-	if (c->b_mode == B_PACKED) {
-		const int64_t terms = n->terms / (c->bytes ? 2 : 1);
-		const struct index *at = index_scale(arena, index_var(arena, c->column, INT32_MAX), terms);
-		int64_t packed = terms * n->vecs * n->lanes;
-		for (int b = c->batches - 1; b >= 0; packed *= c->extents[b--])
-			at = index_add(arena, at, index_scale(arena, index_var(arena, b, c->extents[b]), packed));
-		base = printer_address(printer, c->packed, at);
-	} else if (c->b_mode != B_GATHERED)
+	if (c->b_mode == B_PACKED)
+		base = base_of_packed(p, printer, n);
+	else if (c->b_mode != B_GATHERED)
 		base = printer_address(printer, c->b->of, index_substitute(arena, c->b_at, zero));
 	if (!c->k_block || c->b_mode == B_DIRECT)
 		return base;
 	bool uneven = n->vecs % c->panels; /* a panel has its k blocks one behind the other */
 	return arena_printf(arena, "%s + %" PRId64 " * %s%s", base,
-	        n->terms / c->extents[c->column + 1] * n->lanes * (uneven ? 1 : c->tile_vecs), uneven ? "vecs * " : "",
-	        p->names[K_BLOCK_VAR]);
+	        (codes_in_tile(c) ? codes_words(c) : n->terms) / c->extents[c->column + 1] * n->lanes
+	                * (uneven ? 1 : c->tile_vecs),
+	        uneven ? "vecs * " : "", p->names[K_BLOCK_VAR]);
 }
 
 /* The blocks of a kernel, axis by axis from the innermost. */
@@ -578,7 +586,8 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "pool", pool_value(p));
 	value_dict_set(globals, "transposed_store", transposed_store_value(p));
 	value_dict_set(globals, "packed_a", packed_a_value(p));
-	value_dict_set(globals, "gathered", gathered_value(p, n.terms));
+	value_dict_set(
+	        globals, "gathered", gathered_value(p, n.terms, c->packed ? base_of_packed(p, &printer, &n) : NULL));
 	value_dict_set(globals, "block", c->warps ? block_value(p, &printer) : value_none());
 	return globals;
 }

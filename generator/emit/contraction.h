@@ -53,6 +53,7 @@ struct value contraction_extents(struct printing *, int first, int count); /* {n
 /* The terms at the start of a k block, or of the first one. */
 void contraction_at_k_block(const struct printing *, bool first, const struct index **with);
 const char *contraction_base_of_a(struct printing *, bool first);
+const char *contraction_code(const struct printing *, int64_t v, int64_t u); /* code u of the words codes0 …, widened */
 const char *contraction_element_of_b(const struct contraction *); /* its type in C */
 int64_t contraction_transposed_width(const struct printing *);    /* floats from row to row of what is transposed */
 const char *contraction_transposed_row(const struct printing *, const char *block);
@@ -61,7 +62,7 @@ void tile_arguments(struct printing *, const char **params, const char **argumen
 struct value tile_value(struct printing *, struct tile *, const char *params, int64_t terms, bool heavy);
 
 /* gathered.c */
-struct value gathered_value(struct printing *p, int64_t terms);
+struct value gathered_value(struct printing *p, int64_t terms, const char *packed); /* packed: the panel's codes */
 
 /* block.c: the value `block` of cuda/contraction.jinja; floats from row to row of the staged a, from term to term of
  * the staged b. */

@@ -103,8 +103,28 @@ static struct value gathered_blocks(struct printing *p, struct printer *printer,
 	return blocks;
 }
 
-/* b that is no constant and whose columns are apart: packed panel by panel into scratch. */
-struct value gathered_value(struct printing *p, int64_t terms)
+/* A panel of codes, widened. */
+static struct value call_code(struct template_call *call)
+{
+	return value_string(contraction_code(call->user, 0, call_int(call, 0, 0)));
+}
+static struct value gathered_codes(struct printing *p, const char *packed)
+{
+	const struct contraction *c = p->c;
+	if (!c->codes.apart)
+		return value_none();
+	struct value codes = value_dict(p->arena);
+	value_dict_set(codes, "from", value_string(packed));
+	value_dict_set(codes, "blocks", value_int(c->terms > 1 ? c->extents[c->column + 1] : 1));
+	value_dict_set(codes, "terms", value_int(c->extents[c->column + c->terms]));
+	value_dict_set(codes, "step", value_int(32 / c->codes.bits));
+	value_dict_set(codes, "zeros", value_bool(c->codes.zeros));
+	value_dict_set(codes, "value", value_function(p->arena, "value", "u", call_code, p));
+	return codes;
+}
+
+/* b that is no constant and whose columns are apart, or is codes: packed panel by panel into scratch. */
+struct value gathered_value(struct printing *p, int64_t terms, const char *packed)
 {
 	const struct contraction *c = p->c;
 	if (c->b_mode != B_GATHERED)
@@ -117,6 +137,10 @@ struct value gathered_value(struct printing *p, int64_t terms)
 	with[c->column] = index_add(
 	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
 	value_dict_set(gathered, "floats", value_int(terms * c->tile_vecs * p->emit->target->lanes));
+	value_dict_set(gathered, "codes", gathered_codes(p, packed));
+	value_dict_set(gathered, "blocks", value_none());
+	if (c->codes.apart)
+		return gathered;
 	int64_t apart = index_factor(c->b_at, c->column);
 	bool line = apart == 1 || (apart == 2 && p->emit->target->lanes > 1 && c->root->type == DTYPE_F32);
 	value_dict_set(

@@ -245,6 +245,16 @@ static struct value call_a(struct template_call *call)
 	return value;
 }
 
+const char *contraction_code(const struct printing *p, int64_t v, int64_t u)
+{
+	const struct codes *codes = &p->c->codes;
+	const char *moved = arena_printf(
+	                   p->arena, u ? "codes%" PRId64 " >> %" PRId64 : "codes%" PRId64, v, u * codes->bits),
+	           *value = arena_printf(p->arena, "vec_of_code%d(%s, %" PRId64 ".f)", codes->bits, moved, codes->zero);
+	return arena_printf(
+	        p->arena, codes->zeros ? "(%s - zero%" PRId64 ") * scale%" PRId64 : "%s * scale%" PRId64, value, v, v);
+}
+
 static struct value call_b(struct template_call *call)
 {
 	struct tile_user *user = call->user;
@@ -258,12 +268,14 @@ static struct value call_b(struct template_call *call)
 	if (c->warps)
 		return value_printf(p->arena, "vec_load(w + %d * k + %" PRId64 ")", block_b_step(p),
 		        u * block_b_step(p) + v * lanes);
-	if (c->wide && lanes > 1) /* of 16 bits */
+	if (codes_in_tile(c))
+		return value_string(contraction_code(p, v, u));
+	if (c->wide && lanes > 1 && !c->codes.bits) /* of 16 bits */
 		return value_printf(p->arena,
 		        c->b->type == DTYPE_F16 ? "vec_load_half(w + %" PRId64 ")"
 		                                : "vec_of_bfloat(ivec_load_u16(w + %" PRId64 "))",
 		        at);
-	if (c->wide) {
+	if (c->wide && !c->codes.bits) {
 		struct printer printer = contraction_printer(p, NULL);
 		const struct index *with[MAX_VARS];
 		printer.lane = -1;
@@ -372,7 +384,7 @@ const char *contraction_transposed_row(const struct printing *p, const char *blo
 /* C's type of what is packed. */
 const char *contraction_element_of_b(const struct contraction *c)
 {
-	return c->wide ? dtypes[c->b->of->type].c : c->product->element;
+	return codes_in_tile(c) ? "int" : c->wide && !c->codes.bits ? dtypes[c->b->of->type].c : c->product->element;
 }
 
 static void thread_arguments(struct printing *p, const char **params, const char **arguments)
@@ -384,7 +396,8 @@ static void thread_arguments(struct printing *p, const char **params, const char
 	text_init(&b, p->emit->build);
 	expr_visit(c->start, need_expr, &n);
 	expr_visit(c->value, need_expr, &n);
-	expr_visit(c->wide, need_expr, &n);
+	if (!c->codes.bits)
+		expr_visit(c->wide, need_expr, &n);
 	if (!c->transposed_store)
 		need_index(&n, c->out_at);
 	const char *element = c->product->element;
@@ -520,9 +533,11 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	value_dict_set(
 	        tile, "terms", c->warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
 	value_dict_set(tile, "step",
-	        value_int(c->b_mode == B_DIRECT || c->warps
-	                        ? 0
-	                        : unroll * of->vecs * p->emit->target->lanes / (c->bytes ? 2 : 1)));
+	        value_int(c->b_mode == B_DIRECT || c->warps ? 0
+	                        : c->codes.bits             ? of->vecs * p->emit->target->lanes
+	                                        : unroll * of->vecs * p->emit->target->lanes / (c->bytes ? 2 : 1)));
+	value_dict_set(tile, "codes", value_bool(codes_in_tile(c)));
+	value_dict_set(tile, "zeros", value_bool(c->codes.zeros));
 	value_dict_set(tile, "bytes", value_bool(c->bytes));
 	value_dict_set(tile, "unroll", value_int(unroll));
 	value_dict_set(tile, "next_lines", value_int(c->next_lines));

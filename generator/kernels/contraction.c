@@ -36,6 +36,9 @@ static void look_at_load(void *user, const struct expr *load)
 const struct expr *contraction_widened(const struct definition *root, const struct expr *factor)
 {
 	struct widening w = { .root = root };
+	const struct expr *codes = codes_widened(root, factor);
+	if (codes)
+		return codes;
 	if (factor->kind == EXPR_LOAD || expr_has(factor, 1u << EXPR_SELECT | 1u << EXPR_INDEX))
 		return NULL;
 	expr_loads(factor, look_at_load, &w);
@@ -115,6 +118,8 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 	c->a = factor[1 - b];
 	c->b = factor[b];
 	c->widened = widened[b];
+	if (lowered->target->lanes > 1)
+		codes_choose(c);
 	c->pads = pads[1 - b];
 	c->pad_count = counts[1 - b];
 	c->swapped = b == 0;

@@ -235,7 +235,7 @@ void separate_windows(struct program *, const struct target *); /* windows.c: pa
 void turn_regions(struct program *, const struct target *);
 int lane_of_region(const struct definition *); /* this variable; -1: it is none, or there is none */
 void keep_narrow(struct program *);            /* narrow.c: weights of few bytes are widened where they are read … */
-void keep_halves(struct program *, const struct target *); /* … and large ones of 16 bits by products */
+void keep_large(struct program *, const struct target *); /* … and large ones by products */
 void place(struct lowered *); /* modes.c: virtual definitions are inlined; the others get a mode and readers */
 void layout_row_major(struct definition *); /* its layout until layout() chooses another; its bytes */
 void find_readers(struct lowered *);        /* who reads what, anew */
@@ -439,6 +439,12 @@ struct contraction {
 	double a_block;   /* bytes of a that a block of rows reads over all terms */
 	bool interleaved; /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
 	struct definition *packed; /* the constant b as the blob holds it */
+	struct codes {
+		int bits;     /* 0: b is no codes */
+		bool apart;   /* each panel is widened into scratch, in front of many rows: B_GATHERED */
+		bool zeros;   /* a zero point stands behind each scale … */
+		int64_t zero; /* … or this is that of all */
+	} codes;
 	bool bytes; /* packed dwords of two terms of 16 bits are bytes: two of them share one, bytes 0 and 2, 1 and 3 */
 
 	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
@@ -474,6 +480,21 @@ void winograd_parameters(struct lowered *, struct kernel *);
 /* The load in a factor that widens elements of a constant and moves with the terms, where nothing else in it does;
  * NULL: it is no such factor. */
 const struct expr *contraction_widened(const struct definition *root, const struct expr *factor);
+/* codes.c: (float)(code - zero point) * scale, of constants; zero NULL: there is none. */
+struct code_loads {
+	const struct expr *code, *zero, *scale;
+};
+bool codes_match(const struct expr *, struct code_loads *);
+/* The load of the codes in such a factor, where neighbouring terms share the others: the innermost ones, all of those
+ * that move but for one term around them; NULL: it is no such factor. */
+const struct expr *codes_widened(const struct definition *sum, const struct expr *factor);
+/* Makes two terms of one, so that it is; false: it cannot, and the sum is changed. */
+bool codes_split(const struct program *, struct definition *sum, int factor);
+/* Whether tiles widen codes while they read them. */
+static inline bool codes_in_tile(const struct contraction *c) { return c->codes.bits && !c->codes.apart; }
+void codes_choose(struct contraction *);         /* of a contraction whose b is widened: its `codes` */
+int64_t codes_words(const struct contraction *); /* of 32 bits that the terms of a column take */
+struct definition *codes_pack(struct lowered *, const struct contraction *, int64_t columns);
 struct definition *contraction_count(
         const struct contraction *, int v);      /* where the root's variable v ends; NULL: at its extent */
 int contraction_row(const struct contraction *); /* the variable of a tile's rows; -1: none */

@@ -64,7 +64,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	if (weights_stay_narrow(target))
 		keep_narrow(program);
 	else if (target->lanes > 1 && !target->lanes_are_threads && !target->calls && !target->log)
-		keep_halves(program, target);
+		keep_large(program, target);
 	if (program->build->check)
 		program_check(program);
 	find_branches(lowered);

@@ -81,11 +81,12 @@ void keep_narrow(struct program *program)
 	}
 }
 
-/* ---- large weights of 16 bits ---- */
-enum { HALVES_LEAST = 1 << 20 }; /* bytes, as floats */
+/* ---- large weights of 16, 8, 4 or 2 bits ---- */
+enum { LARGE_LEAST = 1 << 20 }; /* bytes, as floats */
 
-/* The cast of a constant of 16 bits that a tensor's elements are, over its own variables; NULL: it is none. */
-static const struct expr *halves_of(struct arena *arena, const struct definition *d)
+/* What a tensor's elements are of a constant of 16 bits, or of codes, over its own variables; NULL: it is no such
+ * thing. */
+static const struct expr *narrow_of(struct arena *arena, const struct definition *d)
 {
 	const struct definition *from = d->source == SOURCE_CONSTANT ? d->original : d;
 	if (!from || from->source != SOURCE_COMPUTED || from->reduce != REDUCE_NONE || from->lies || d->is_output
@@ -93,9 +94,12 @@ static const struct expr *halves_of(struct arena *arena, const struct definition
 		return NULL;
 	const struct expr *body = from->body;
 	if (body->kind == EXPR_LOAD) { /* moved */
-		const struct expr *inner = halves_of(arena, body->of);
+		const struct expr *inner = narrow_of(arena, body->of);
 		return inner ? expr_substitute(arena, inner, body->at) : NULL;
 	}
+	struct code_loads codes;
+	if (codes_match(body, &codes))
+		return body;
 	const struct expr *load = body->kind == EXPR_CAST && !(body->cast & CAST_BITS) ? body->arg[0] : NULL;
 	return load && load->kind == EXPR_LOAD && load->of->source == SOURCE_CONSTANT
 	                && (load->type == DTYPE_F16 || load->type == DTYPE_BF16)
@@ -127,11 +131,12 @@ static void see_reading(void *user, const struct expr *load)
 	r->reads |= load->of == r->of;
 }
 
-/* Its readers read those 16 bits; false: one does not, and nothing has changed. */
-static bool halve_readers(struct program *program, const struct target *target, struct definition *wide, bool change)
+/* Its readers read that; false: one does not, and nothing has changed. */
+static bool narrow_readers(struct program *program, const struct target *target, struct definition *wide, bool change)
 {
 	struct keeping keeping = { program, wide };
-	const struct expr *body = halves_of(program->arena, wide);
+	const struct expr *body = narrow_of(program->arena, wide);
+	struct code_loads codes;
 	if (change)
 		body = expr_redirect(program->arena, body, inside, &keeping);
 	for (size_t i = 0; i < program->all.count; i++) {
@@ -145,27 +150,30 @@ static bool halve_readers(struct program *program, const struct target *target, 
 		int f = factor_of(program, target, d, wide);
 		if (f < 0)
 			return false;
-		const struct expr *factor[2] = { d->body->arg[0], d->body->arg[1] }, *before = d->body;
+		const struct expr *factor[2] = { d->body->arg[0], d->body->arg[1] };
+		const struct definition before = *d;
 		factor[f] = expr_substitute(program->arena, body, factor[f]->at);
 		d->body = expr_scalar(program->arena, SCALAR_mul, factor[0], factor[1], NULL);
-		bool fits = product_b(d) == f && contraction_widened(d, factor[f]);
+		bool fits = product_b(d) == f
+		        && (codes_match(factor[f], &codes) ? codes_split(program, d, f)
+		                                           : contraction_widened(d, factor[f]) != NULL);
 		if (!change || !fits)
-			d->body = before;
+			*d = before;
 		if (!fits)
 			return false;
 	}
 	return true;
 }
 
-void keep_halves(struct program *program, const struct target *target)
+void keep_large(struct program *program, const struct target *target)
 {
 	VECTOR(struct definition *) wide = { 0 };
 	for (size_t i = 0; i < program->all.count; i++)
-		if (definition_elements(program->all.at[i]) * 4 >= HALVES_LEAST
-		        && halves_of(program->arena, program->all.at[i]))
+		if (definition_elements(program->all.at[i]) * 4 >= LARGE_LEAST
+		        && narrow_of(program->arena, program->all.at[i]))
 			push(program->arena, &wide, program->all.at[i]);
 	for (size_t w = 0; w < wide.count; w++)
-		if (halve_readers(program, target, wide.at[w], false))
-			halve_readers(program, target, wide.at[w], true);
+		if (narrow_readers(program, target, wide.at[w], false))
+			narrow_readers(program, target, wide.at[w], true);
 	program_remove_dead(program);
 }

@@ -682,6 +682,8 @@ enum { STEPS = 4, FEW_ROWS = 2 };
 int contraction_steps(const struct contraction *c, const struct target *target, int rows)
 {
 	int64_t inner = c->terms ? contraction_extent(c, c->terms - 1) : 1;
+	if (codes_in_tile(c))
+		return 32 / c->codes.bits;
 	if (target->small && c->root->type == DTYPE_F32)
 		return 1;
 	if (target->lanes == 1 && c->root->type != DTYPE_F32)
@@ -747,23 +749,30 @@ static void pack_constant(struct lowered *lowered, struct contraction *c, int64_
 	        && (c->root->type == DTYPE_F32 || has_caches(target))
 	        && lowered->constants_bytes > near_bytes(target, NEAR_all) && rows > 2)
 		c->next_lines = next_lines(target, c);
-	if (!(c->packed = packed_alike(lowered, c)))
+	if (c->codes.bits)
+		c->packed = codes_pack(lowered, c, vecs * target->lanes);
+	else if (!(c->packed = packed_alike(lowered, c)))
 		c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
 		        c->b->type, vecs * target->lanes * terms / (c->bytes ? 2 : 1), fill_packed, packing);
 }
 
+/* So many rows widen codes once, in front of them: measured, a tile that does takes a quarter longer. */
+enum { CODES_APART = 24 };
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
 	const struct target *target = lowered->target;
 	choose_lanes(lowered, c);
 	struct tiles_nest n = contraction_nest(c);
+	c->codes.apart =
+	        c->codes.bits && n.rows * n.outer >= CODES_APART && n.terms * VECS_MOST * target->lanes <= STACK_FLOATS;
 	int64_t columns = n.columns, terms = n.terms, batches = n.batches, outer = n.outer, rows = n.rows,
 	        bytes = product_bytes(c->product);
 	int registers =
 	        (target->dword_registers && c->root->type != DTYPE_F32 ? target->dword_registers : target->registers)
 	                / product_registers(c->product)
-	        - c->product->temporaries;
+	        - c->product->temporaries
+	        - (codes_in_tile(c) ? target->registers / 4 : 0); /* scales, zero points, codes */
 	int sums = sums_most(lowered, kernel);
 	registers = registers - 2 > sums ? sums + 2 : registers; /* beside the sums a tile takes two at least */
 	struct steps steps = contraction_terms(target, c);
@@ -790,7 +799,8 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	int64_t k_blocked = k_block_rows(target, c, &n);
 	c->split_panels = (blocks < 2 || (c->exchanged && c->panels > 1) || k_blocked) && !c->pool.d
 	        && !c->warps; /* exchanged: each panel of b is packed once */
-	c->b_mode = c->b->of->source == SOURCE_CONSTANT           ? B_PACKED
+	c->b_mode = c->codes.apart                                ? B_GATHERED
+	        : c->b->of->source == SOURCE_CONSTANT             ? B_PACKED
 	        : !k_blocked && gathers(target, c, terms, blocks) ? B_GATHERED
 	                                                          : B_DIRECT;
 	choose_transposed_store(lowered, c);
@@ -820,8 +830,8 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 
 const char *contraction_label(const struct kernel *kernel)
 {
-	return ((const struct contraction *)kernel->detail)->pad_count || kernel->root->reduced > 1 ? "convolution"
-	                                                                                            : "contraction";
+	const struct contraction *c = kernel->detail;
+	return c->pad_count || kernel->root->reduced > 1 + (c->codes.bits != 0) ? "convolution" : "contraction";
 }
 
 /* What b is widened by: scales, zero points. */
@@ -842,7 +852,7 @@ void contraction_parameters(struct lowered *lowered, struct kernel *kernel)
 	const struct contraction *c = kernel->detail;
 	kernel_add_reads(lowered, kernel, c->a);
 	struct widening widening = { lowered, kernel, c->b->of };
-	if (c->widened)
+	if (c->widened && !c->codes.bits)
 		expr_loads(c->widened, add_widening, &widening);
 	if (c->packed)
 		kernel_add_param(lowered->arena, kernel, c->packed, false);
