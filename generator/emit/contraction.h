@@ -54,8 +54,8 @@ struct value contraction_extents(struct printing *, int first, int count); /* {n
 void contraction_at_k_block(const struct printing *, bool first, const struct index **with);
 const char *contraction_base_of_a(struct printing *, bool first);
 const char *contraction_code(const struct printing *, int64_t v, int64_t u); /* code u of the words codes0 …, widened */
-const char *contraction_element_of_b(const struct contraction *); /* its type in C */
-int64_t contraction_transposed_width(const struct printing *);    /* floats from row to row of what is transposed */
+const char *contraction_element_of_b(const struct contraction *);            /* its type in C */
+int64_t contraction_transposed_width(const struct printing *); /* floats from row to row of what is transposed */
 const char *contraction_transposed_row(const struct printing *, const char *block);
 void tile_arguments(struct printing *, const char **params, const char **arguments);
 /* heavy: its epilogue is printed once, in a loop. */

@@ -384,6 +384,43 @@ static bool looks_up(const struct kernel *kernel, const struct definition *d)
 	return all.bytes > outside.bytes;
 }
 
+/* Planes that lie as callers have them, from what the kernel reads to what is made of `d`: lanes run along rows of
+ * those, whatever loop is around, and what maxima read of one plane, pads and all, stays near. */
+enum { PLANES_DEEP = 4 };
+struct planes {
+	const struct kernel *kernel;
+	int outer;
+	bool lie;
+};
+static void see_plane(void *user, const struct expr *load)
+{
+	struct planes *p = user;
+	if (is_member(p->kernel, load->of) || load->of->source == SOURCE_CONSTANT)
+		return;
+	p->lie &= scheduled(load->of)->mode == MODE_HOSTED && load->of->rank;
+	for (int v = 0; v < p->outer && p->lie; v++)
+		p->lie &= !index_uses(load->at[load->of->rank - 1], v);
+}
+static bool ends_hosted(const struct definition *d, int deep)
+{
+	if (scheduled(d)->mode == MODE_HOSTED)
+		return true;
+	bool all = scheduled(d)->readers.count > 0 && deep;
+	for (size_t i = 0; i < scheduled(d)->readers.count && all; i++)
+		all = ends_hosted(scheduled(d)->readers.at[i], deep - 1);
+	return all;
+}
+static bool in_planes(const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
+{
+	struct planes p = { kernel, outer,
+		d->reduce == REDUCE_MAX && scheduled(kernel->members.at[0])->kept && !target->calls && outer < d->rank
+		        && ends_hosted(d, PLANES_DEEP) };
+	for (size_t i = 0; i < kernel->members.count && p.lie; i++)
+		definition_loads(kernel->members.at[i], see_plane, &p);
+	definition_loads(d, see_plane, &p);
+	return p.lie;
+}
+
 /* How many outer loops `d` would share with the kernel; -1: it does not belong there. */
 static int shared_outer(const struct target *target, const struct kernel *kernel, const struct definition *d)
 {
@@ -394,7 +431,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	/* What a window reads is whole images of channels, not a row: together the channels would be the loop around,
 	 * and no lanes. */
 	bool vectors = target->lanes > 1 && !target->lanes_are_threads;
-	if (vectors && ((j.window && !target->small) || looks_up(kernel, d)))
+	if (vectors && ((j.window && !target->small && !in_planes(target, kernel, d, j.outer)) || looks_up(kernel, d)))
 		return -1;
 	if (!j.reads || costs_too_much(kernel, d) || !branch_equal(kernel->members.at[0]->branch, d->branch))
 		return -1;

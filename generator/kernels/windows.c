@@ -36,6 +36,7 @@ struct windows {
 	struct program *program;
 	struct arena *arena;
 	VECTOR(struct window) all;
+	int lanes;
 };
 
 /* ---- which are windows ---- */
@@ -198,26 +199,58 @@ static bool has_pads(const struct window *w)
 /* ---- data with their pads ---- */
 static const struct index *var_of(struct windows *ws, int v, int64_t extent) { return index_var(ws->arena, v, extent); }
 
-/* x, `before[v]` places from its first one along the axes that have a `reach` there; NULL: it would be too large. */
+/* Rows that lie side by side and of which taps read every stride'th place: 1 where they do not. */
+enum { PHASES_MOST = 4 };
+static int64_t phases_of(const struct windows *ws, const struct window *w)
+{
+	const struct definition *x = w->load->of;
+	const struct along *row = &w->along[x->rank - 1];
+	bool given = x->source == SOURCE_INPUT || x->is_output;
+	return given && ws->lanes > 1 && x->rank < MAX_RANK && row->tap >= 0 && row->variable >= 0 && row->dilation == 1
+	                && row->stride > 1 && row->stride <= PHASES_MOST && row->taps > row->stride
+	                && w->padded != w->load
+	        ? row->stride
+	        : 1;
+}
+
+/* Place `at` of a row is place at / phases of phase at % phases. */
+static void put_phase(struct windows *ws, const struct index **at, int last, int64_t phases)
+{
+	const struct index *place = at[last];
+	if (phases == 1)
+		return;
+	at[last] = index_mod(ws->arena, place, phases);
+	at[last + 1] = index_div(ws->arena, place, phases);
+}
+
+/* x, `before[v]` places from its first one along the axes that have a `reach` there, its rows in so many phases, each
+ * of which lies side by side; NULL: it would be too large. */
 static struct definition *with_pads(
-        struct windows *ws, const struct window *w, const int64_t *before, const int64_t *reach)
+        struct windows *ws, const struct window *w, const int64_t *before, const int64_t *reach, int64_t phases)
 {
 	struct definition *x = w->load->of;
 	const struct index *at[MAX_RANK];
 	struct range ranges[MAX_RANK];
 	int64_t extents[MAX_RANK], elements = definition_elements(x), most = definition_elements(w->d), all = 1;
-	int count = 0;
+	int count = 0, rank = x->rank + (phases > 1);
 	most = WIDER_MOST * (elements > most ? elements : most);
 	for (int v = 0; v < x->rank; v++) {
 		extents[v] = reach[v] ? reach[v] : x->extents[v];
 		if (__builtin_mul_overflow(all, extents[v], &all) || all > most)
 			return NULL;
-		at[v] = index_plus(ws->arena, var_of(ws, v, extents[v]), reach[v] ? -before[v] : 0);
-		if (reach[v])
+		at[v] = var_of(ws, v, extents[v]);
+		if (v + 1 < rank && v + 1 == x->rank) {
+			extents[v + 1] = (extents[v] + phases - 1) / phases;
+			extents[v] = phases;
+			at[v] = index_add(ws->arena, var_of(ws, v, phases),
+			        index_scale(ws->arena, var_of(ws, v + 1, extents[v + 1]), phases));
+		}
+		at[v] = index_plus(ws->arena, at[v], reach[v] ? -before[v] : 0);
+		if (reach[v] || (v + 1 == x->rank && phases > 1))
 			ranges[count++] = (struct range){ at[v], 0, x->extents[v] };
 	}
 	const struct expr *load = expr_load(ws->arena, x, at);
-	struct definition *p = define_map(ws->program, arena_printf(ws->arena, "%s_pads", x->name), x->rank, extents,
+	struct definition *p = define_map(ws->program, arena_printf(ws->arena, "%s_pads", x->name), rank, extents,
 	        w->padded == w->load ? load : expr_select(ws->arena, ranges, count, load, w->padded->arg[1]));
 	scheduled(p)->kept = true;
 	p->branch = w->d->branch;
@@ -245,7 +278,7 @@ static void keep_pads(struct windows *ws, struct window *w)
 		reach[v] = pads ? reach_of(&w->along[v]) : 0;
 		at[v] = index_plus(ws->arena, w->load->at[v], before[v]);
 	}
-	struct definition *p = with_pads(ws, w, before, reach);
+	struct definition *p = with_pads(ws, w, before, reach, 1);
 	if (!p)
 		return;
 	struct replacing replacing = { w->padded, expr_load(ws->arena, p, at) };
@@ -263,6 +296,7 @@ struct stood {
 	bool passed[MAX_RANK];  /* axes that are done */
 	int64_t from[MAX_RANK]; /* where the window's own results begin in it */
 	int64_t taps;           /* along the last axis, of the windows that it has the maxima of */
+	int64_t phases;         /* in which its rows lie */
 };
 
 /* A pass along `axis`: result i is the maximum of `taps`, `step` apart, from place stride * i - before on.  Along
@@ -277,7 +311,7 @@ static const struct expr *pass_body(
         struct windows *ws, const struct window *w, const struct stood *from, const struct pass *p, int64_t *extents)
 {
 	const struct index *at[MAX_RANK];
-	int rank = from->of->rank;
+	int rank = w->load->rank;
 	for (int v = 0; v < rank; v++) {
 		extents[v] = v == p->axis ? p->results
 		        : v == p->next    ? p->rows
@@ -289,10 +323,13 @@ static const struct expr *pass_body(
 	        index_plus(ws->arena, index_scale(ws->arena, var_of(ws, rank, p->taps), p->step),
 	                from->low[p->axis] - p->before));
 	int asks = p->bare ? p->axis : p->next; /* the axis along which there may be no data */
-	if (asks < 0 || w->padded == w->load)
+	if (asks < 0 || w->padded == w->load) {
+		put_phase(ws, at, rank - 1, from->phases);
 		return expr_load(ws->arena, from->of, at);
+	}
 	struct range there = { index_plus(ws->arena, at[asks], p->bare ? 0 : -p->above), 0, w->along[asks].extent };
 	at[asks] = index_plus(ws->arena, there.at, from->low[asks]);
+	put_phase(ws, at, rank - 1, from->phases);
 	return expr_select(ws->arena, &there, 1, expr_load(ws->arena, from->of, at), w->padded->arg[1]);
 }
 
@@ -302,12 +339,13 @@ static struct stood run_pass(struct windows *ws, const struct window *w, const s
 	memset(to.from, 0, sizeof to.from);
 	int64_t extents[MAX_RANK];
 	const struct expr *body = pass_body(ws, w, from, p, extents);
-	to.of = define_reduction(ws->program, arena_printf(ws->arena, "%s_axis%d", w->d->name, p->axis), from->of->rank,
+	to.of = define_reduction(ws->program, arena_printf(ws->arena, "%s_axis%d", w->d->name, p->axis), w->load->rank,
 	        extents, REDUCE_MAX, 1, &p->taps, NULL, body);
 	chain_terms(to.of);
 	to.of->node = w->d->node;
 	to.of->branch = w->d->branch;
 	to.low[p->axis] = p->before;
+	to.phases = 1;
 	if (p->next >= 0)
 		to.low[p->next] = p->above;
 	return to;
@@ -470,13 +508,16 @@ static void separate(struct windows *ws, struct window **group, size_t members)
 	reach_of_group(group, members, axes[0], &before[axes[0]], &reach[axes[0]]);
 	if (count > 1)
 		reach_of_group(group, members, axes[1], &above, &rows);
-	struct stood stood = { .of = group[0]->load->of, .taps = 1 };
+	struct stood stood = { .of = group[0]->load->of, .taps = 1, .phases = 1 };
 	bool bare = members == 1;
 	for (int i = 0; i < count; i++)
 		bare &= group[0]->along[axes[i]].taps <= TAPS_BARE;
 	bool pads = before[axes[0]] || reach[axes[0]] > stood.of->extents[axes[0]];
-	if (pads && !bare && !(stood.of = with_pads(ws, group[0], before, reach)))
-		return;
+	if (pads && !bare) {
+		stood.phases = phases_of(ws, group[0]);
+		if (!(stood.of = with_pads(ws, group[0], before, reach, stood.phases)))
+			return;
+	}
 	stood.low[axes[0]] = bare ? 0 : before[axes[0]];
 	for (size_t i = 0; i < members; i++) {
 		struct window *w = group[i];
@@ -530,7 +571,7 @@ static void keep_pads_of_products(struct windows *ws)
 /* ---- all of them ---- */
 void separate_windows(struct program *program, const struct target *target)
 {
-	struct windows ws = { program, program->arena, { 0 } };
+	struct windows ws = { program, program->arena, { 0 }, target->lanes };
 	if (target->lanes_are_threads || target->log)
 		return;
 	if (target->small) {

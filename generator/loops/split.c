@@ -61,6 +61,18 @@ static void cuts_of_line(struct cutting *c, const struct range *range, int64_t f
 		add_cut(c, high);
 }
 
+/* A few rounds between the places of another variable: of each alone, that one is decided. */
+enum { PHASES_MOST = 4 };
+static bool runs_in_phases(const struct cutting *c, const struct index *at)
+{
+	if (c->extent > PHASES_MOST || at->count != 2 || !index_is_affine(at) || index_factor(at, c->var) != 1)
+		return false;
+	for (int i = 0; i < at->count; i++)
+		if (at->terms[i].atom->var != c->var)
+			return at->terms[i].factor == c->extent;
+	return false;
+}
+
 static void cuts_of_range(struct cutting *c, const struct range *range)
 {
 	int64_t *vars;
@@ -76,6 +88,9 @@ static void cuts_of_range(struct cutting *c, const struct range *range)
 			        range->at->constant + row * index_factor(range->at, beside));
 		return;
 	}
+	if (runs_in_phases(c, range->at))
+		for (int64_t v = 1; v < c->extent; v++)
+			add_cut(c, v);
 	if (!only_of(c, range->at))
 		return;
 	if (index_is_affine(range->at)) {

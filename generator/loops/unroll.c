@@ -3,7 +3,7 @@
  * registers of its own, and loops_tile writes them so: the last step, since it multiplies the statements. */
 #include "loops/loops.h"
 
-enum { WINDOW_MOST = 16, TILE_MOST = 8 };
+enum { WINDOW_MOST = 16, TILE_MOST = 8, LINES_MOST = 352 };
 
 /* ---- windows ---- */
 static bool is_straight(const struct block *block)
@@ -148,7 +148,7 @@ static void slide(struct loops *loops, const struct stmt *chain, const struct st
 	for (int64_t time = 0, rounds; time < chain->extent + ahead; time += rounds) {
 		int from = time < chain->extent ? 0 : (int)((time - chain->extent) / lag) + 1,
 		    to = time >= ahead ? count : (int)(time / lag) + 1;
-		rounds = time == ahead ? chain->extent - ahead : 1;
+		rounds = time == ahead && ahead < chain->extent ? chain->extent - ahead : 1;
 		if (rounds == 1) {
 			add_late(loops, chain, loop, copies, from, to, lag, index_constant(loops->arena, time), out);
 			continue;
@@ -189,7 +189,9 @@ static void jam(struct loops *loops, const struct block *in, const struct stmt *
 			continue;
 		}
 		int64_t late = count > 1 ? lag_of_rounds(loops, loop, stmt) : 0;
-		if (late && late * (count - 1) < stmt->extent) {
+		if (late && late < stmt->extent
+		        && (late * (count - 1) < stmt->extent
+		                || stmt->extent * count * (int64_t)stmt->body.count <= LINES_MOST)) {
 			slide(loops, stmt, loop, copies, count, late, out);
 			continue;
 		}
@@ -363,8 +365,9 @@ static enum visit see_finding(void *user, struct stmt *stmt)
 static bool finds(const struct block *block) { return block_visit(block, see_finding, NULL); }
 
 /* How many rows of windows that overlap share what they load, so that some vectors of each have room, too; 0 where
- * they do not overlap.  Before and behind the rounds that all share, each has its own: a line for each pair of rows. */
-enum { VECTORS_BESIDE = 3, LINES_MOST = 352 };
+ * they do not overlap.  Before and behind the rounds that all share, each has its own: a line for each pair of rows.
+ * Where no round is shared by all, all are straight lines: worth it as far as sums would wait for themselves. */
+enum { VECTORS_BESIDE = 3, SUMS_BESIDE = 8 };
 struct finding_windows {
 	const struct loops *loops;
 	const struct stmt *loop, *chain;
@@ -386,9 +389,13 @@ static int64_t rows_of_windows(const struct loops *loops, const struct stmt *loo
 		return 0;
 	int64_t rows = loops->target->registers * 3 / 4 / (vectors < VECTORS_BESIDE ? vectors : VECTORS_BESIDE),
 	        count = (int64_t)f.chain->body.count;
-	while (rows > 1
-	        && (f.lag * (rows - 1) >= f.chain->extent || (f.lag * (rows - 1) + 1) * rows * count > LINES_MOST))
-		rows--;
+	for (; rows > 1; rows--) {
+		int64_t ahead = f.lag * (rows - 1);
+		bool shared = ahead < f.chain->extent;
+		if ((shared ? ahead + 1 : f.chain->extent) * rows * count <= LINES_MOST
+		        && (shared || (rows - 1) * vectors < SUMS_BESIDE))
+			break;
+	}
 	return rows;
 }
 

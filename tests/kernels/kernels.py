@@ -262,10 +262,12 @@ WINDOWS = {                               # a window over what a kernel makes is
     # maxima: the last axis, then the one before; 13 taps from 9, 9 from 5; with pads, in two steps, dilated, by three axes
     "maxima_nested": (graph("float[2,3,11,20] flat", "float[2,9,11,20] y", "a = MaxPool <kernel_shape = [5, 5], pads = [2, 2, 2, 2]> (flat) b = MaxPool <kernel_shape = [13, 13], pads = [6, 6, 6, 6]> (flat) "
                             "c = MaxPool <kernel_shape = [9, 9], pads = [4, 4, 4, 4]> (flat) y = Concat <axis = 1> (a, b, c)"), 8),
-    "maxima_strided": (graph("float[1,5,17,19] flat", "float[1,5,6,7] y", "y = MaxPool <kernel_shape = [7, 7], strides = [3, 3], pads = [3, 3, 3, 3]> (flat)"), 3),
+    "maxima_strided": (graph("float[1,5,17,19] flat", "float[1,5,6,7] y", "y = MaxPool <kernel_shape = [7, 7], strides = [3, 3], pads = [3, 3, 3, 3]> (flat)"), 1),         # planes as callers have them: one kernel
+    "maxima_phases": (graph("float[2,3,21,70] flat", "float[2,3,11,18] y", "y = MaxPool <kernel_shape = [9, 7], strides = [2, 4], pads = [4, 3, 4, 2]> (flat)"), 1),     # rows in phases
+    "maxima_hang": (graph("float[1,3,16,41] flat", "float[1,3,6,15] y", "y = MaxPool <kernel_shape = [8, 7], strides = [2, 3], pads = [1, 2, 1, 2], ceil_mode = 1> (flat)"), 1),
     "maxima_dilated": (graph("float[1,5,17,19] flat", "float[1,5,17,19] y", "y = MaxPool <kernel_shape = [5, 5], dilations = [2, 2], pads = [4, 4, 4, 4]> (flat)"), 2),
-    "maxima_long": (graph("float[2,5,70] flat", "float[2,5,70] y", "y = MaxPool <kernel_shape = [31], pads = [20, 10]> (flat)"), 3),
-    "maxima_of_three": (graph("float[1,2,7,8,20] flat", "float[1,2,7,6,20] y", "y = MaxPool <kernel_shape = [3, 7, 5], pads = [1, 2, 1, 1, 2, 3]> (flat)"), 4),
+    "maxima_long": (graph("float[2,5,70] flat", "float[2,5,70] y", "y = MaxPool <kernel_shape = [31], pads = [20, 10]> (flat)"), 1),
+    "maxima_of_three": (graph("float[1,2,7,8,20] flat", "float[1,2,7,6,20] y", "y = MaxPool <kernel_shape = [3, 7, 5], pads = [1, 2, 1, 1, 2, 3]> (flat)"), 1),
     "phases": (graph("float[2,6,5,7] x", "float[2,10,10,14] y", "y = ConvTranspose <strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1], group = 2> (x, w)", external("w", 6, 5, 3, 3)), 6),
     # few columns of a group: a window, with pads where its terms are many
     "multiplied": (graph("float[1,6,9,37] x", "float[1,12,9,37] y", "y = Conv <group = 6, kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w)", external("w", 12, 1, 3, 3)), 1),
@@ -275,6 +277,7 @@ WINDOWS = {                               # a window over what a kernel makes is
     # rows that overlap share what they load: vectors beside them, a stride, an axis around
     "rows_beside": (graph("float[1,3,23,59] x", "float[1,3,23,59] y", "y = Conv <group = 3, kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (x, w)", external("w", 3, 1, 7, 7)), 2),
     "rows_strided": (graph("float[1,3,21,47] x", "float[1,3,9,22] y", "y = Conv <group = 3, kernel_shape = [5, 5], strides = [2, 2], pads = [0, 1, 0, 0]> (x, w)", external("w", 3, 1, 5, 5)), 2),
+    "rows_straight": (graph("float[1,3,14,14] x", "float[1,3,7,7] y", "y = Conv <group = 3, kernel_shape = [5, 5], strides = [2, 2], pads = [2, 2, 2, 2]> (x, w)", external("w", 3, 1, 5, 5)), 2),        # none of their rounds is shared by all
     "rows_of_volumes": (graph("float[1,2,7,9,21] x", "float[1,2,7,9,21] y", "y = Conv <group = 2, kernel_shape = [3, 5, 3], pads = [1, 2, 1, 1, 2, 1]> (x, w)", external("w", 2, 1, 3, 5, 3)), 2),
     "rows_averaged": (graph("float[1,3,19,37] x", "float[1,3,16,34] y", "y = AveragePool <kernel_shape = [4, 4]> (x)"), 1),
     "axis_by_axis": (graph("float[1,3,19,37] x", "float[1,3,13,31] y", "y = AveragePool <kernel_shape = [7, 7]> (x)"), 2),
@@ -291,7 +294,7 @@ def chosen(dims, made, weights=""):
 
 
 BRANCHES = {                              # what a rewrite makes of a branch's reductions is that branch's, too
-    "maxima_of_branch": (chosen("1,4,20,20", "MaxPool <kernel_shape = [13, 13], pads = [6, 6, 6, 6]> (x)"), 5),
+    "maxima_of_branch": (chosen("1,4,20,20", "MaxPool <kernel_shape = [13, 13], pads = [6, 6, 6, 6]> (x)"), 1),
     "pads_of_branch": (chosen("1,24,11,11", f"{DEPTHWISE} (x, w)", external("w", 24, 1, 5, 5)), 2),
     "groups_of_branch": (chosen("1,8,9,9", "Conv <group = 2, kernel_shape = [1, 1]> (x, w)", external("w", 8, 4, 1, 1)), 1),
 }
