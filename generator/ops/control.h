@@ -51,4 +51,9 @@ void holder_find_steady(struct holder *); /* what no round changes is made by th
 
 /* ---- control_loop.c ---- */
 NORETURN void control_refuse_loop(const struct node *); /* nothing bounds its rounds */
+
+/* ---- control_grows.c ---- */
+/* False: nothing grows, and all is as it was.  Else others stand in the place of the Loop, whose inputs, outputs and
+ * body have been looked at. */
+bool control_stack_growing(struct bodies *, struct node *);
 #endif

@@ -407,11 +407,13 @@ bool expand_loop(struct bodies *bodies, struct node *node, const struct op *op)
 	if ((size_t)node->outs > loop.carried + loop.scans)
 		node_fail(node, EXIT_INVALID, "Loop has %d outputs, the body makes %zu", node->outs,
 		        loop.carried + loop.scans);
-	loop.now = arena_new_array(h->arena, struct tensor *, 2 + loop.carried);
-	memcpy(loop.now, node->in, (size_t)node->ins * sizeof *loop.now);
 	for (int i = 2; i < node->ins; i++)
 		if (!node->in[i])
 			node_fail(node, EXIT_INVALID, "Loop lacks input %d", i);
+	if (loop.carried && control_stack_growing(bodies, node))
+		return true;
+	loop.now = arena_new_array(h->arena, struct tensor *, 2 + loop.carried);
+	memcpy(loop.now, node->in, (size_t)node->ins * sizeof *loop.now);
 	if (!loop.now[1])
 		loop.now[1] = holder_truth(h, true);
 	loop.parts = arena_new_array(h->arena, struct tensor **, loop.scans + 1);

@@ -31,6 +31,26 @@ LOOP = HEAD + """rounds (float[2] x, int64 m, float end) => (float[2] y, float[N
 COUNTED = LOOP.replace("on = Less (first, end)", "f2 = Less (first, end)  on = Identity (c)")
 DRAWN = LOOP.replace("e = Mul (d, two)", "r = RandomUniformLike <seed = 1.0> (d)  q = Mul (r, nought)  nought = Constant <value_float = 0.0> ()  p = Mul (d, two)  e = Add (p, q)")
 INNER = COUNTED.replace("float[N,2] z, float[N,2] twice, ", "")          # nothing of the caller's has a symbol
+# Each round appends: a row to none, a row of two columns to one, by way of a cast, and two columns.
+GROWS = HEAD + """grows (float[2] x, int64 m) => (y, z, w)
+<float[0,2] none = {}, float[1,2] start = {7, 8}, float[2,1] column = {1, 2}, int64[1] zero = {0}, int64[1] one = {1}, bool yes = {1}>
+{
+	y, z, w, last = Loop <body = b (int64 i, bool c, float[r,2] u, float[s,2] v, float[2,t] a, float[2] before) => (bool on, float[?,2] un, float[?,2] vn, float[2,?] an, float[2] now) {
+		on = Identity (c)  f = Cast <to = 1> (i)  now = Add (before, f)
+		row = Unsqueeze (now, zero)  un = Concat <axis = 0> (u, row)
+		same = Cast <to = 1> (v)  double = Add (row, row)  vn = Concat <axis = -2> (same, double)
+		col = Unsqueeze (now, one)  neg = Neg (col)  an = Concat <axis = 1> (a, col, neg)
+	}> (m, yes, none, start, column, x)
+}
+"""
+
+
+def grown(x, m):
+    y, z, w = np.zeros((0, 2), "f4"), np.array([[7, 8]], "f4"), np.array([[1], [2]], "f4")
+    for i in range(m):
+        x = x + i
+        y, z, w = np.concatenate([y, [x]]), np.concatenate([z, [2 * x]]), np.concatenate([w, np.stack([x, -x], 1)], 1)
+    return {"y": y, "z": z, "w": w}
 
 
 def wanted(x, m, end, ended):
@@ -72,6 +92,19 @@ with tempfile.TemporaryDirectory(prefix="test-rounds.") as folder:
                 if target in ("interpreter", "jit"):
                     np.savez("more.npz", x=np.zeros(2, "f4"), m=np.array(7), end=np.array(99, "f4"))
                     told("%s, too many by %s" % (name, target), 6, symbol + " is not in [0, 6], for which the model is compiled", "run", name + ".onnxtxt", "--input", "more.npz", "--target", target, "--dim", symbol + "=0..6")
+    open("grows.onnxtxt", "w").write(GROWS)
+    for target in ("interpreter", "jit", "c", "cuda-emulated"):
+        wrong = []
+        for m in (3, 0, 6, 1)[:4 if target in ("interpreter", "jit") else 2]:
+            given = {"x": np.array([0.25, -7], "f4"), "m": np.array(m)}
+            np.savez("in.npz", **given)
+            code, out, message = run("run", "grows.onnxtxt", "--input", "in.npz", "--output", "out.npz", "--target", target, "--dim", "m=0..6")
+            if code:
+                wrong.append(message)
+                continue
+            with np.load("out.npz") as made:
+                wrong += ["%d: %s: %s, not %s" % (m, k, made[k].tolist(), v.tolist()) for k, v in grown(given["x"], m).items() if made[k].shape != v.shape or (made[k] != v).any()]
+        expect("grows by %s" % target, not wrong, "; ".join(wrong))
     told("a number of an input", 2, "an input's value has a range", "build", "inner.onnxtxt", "-o", "out", "--no-compile", "--dim", "m=3")
     told("no range", 2, "use --dim m=0..MOST or --value m=NUMBER", "build", "inner.onnxtxt", "-o", "out", "--no-compile")
 finish()
