@@ -31,6 +31,8 @@ const struct target *target_for_gpu(struct arena *arena, const char *arch)
 	return target;
 }
 
+static const struct target cuda_thread = { .name = "cuda", .family = "cuda", .has_fma = true, .lanes = 1 };
+
 /* registers: of 255, what a tile's sums and operands may take; addresses and epilogues need the rest.  l2_bytes: a
  * group of rows has no reason to stay small, warps share L2.  scratch_bytes: static shared memory of a block, alike
  * from sm_75 on.  tiles_least: a warp or two for each multiprocessor of a large GPU.  block_work: a few vectors, for
@@ -59,6 +61,7 @@ const struct target target_cuda = {
 	.hides_latency = true,
 	.tiles_least = 256,
 	.block_work = 128,
+	.thread = &cuda_thread,
 	.checks_late = true,
 	.kernels_apart = true,
 	.gpu = &gpus[GPU_USUAL],

@@ -21,6 +21,8 @@ const char *printed_wrap(struct printer *printer, struct printed printed, int le
 /* min(max(…, low), high) says it already. */
 static bool is_kept_inside(const struct atom *atom)
 {
+	if (atom->by)
+		return true;
 	const struct expr *most = atom->value,
 	                  *least = most->kind == EXPR_SCALAR && most->opcode == SCALAR_min && most->type == DTYPE_I64
 	        ? most->arg[0]

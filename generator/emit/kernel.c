@@ -161,6 +161,8 @@ struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 	value_dict_set(value, "number", value_int(kernel->number));
 	value_dict_set(value, "ends", value_bool(kernel->ends));
 	value_dict_set(value, "inner", value_bool(kernel->inner));
+	value_dict_set(value, "elements", value_bool(kernel->elements > 0));
+	value_dict_set(value, "warps", value_int(kernel->warps ? kernel->warps : 1));
 	value_dict_set(value, "joined", value_bool(kernel->joined));
 	value_dict_set(value, "params", value_copy(emit->arena, params.at, params.count));
 	value_dict_set(value, "comment", value_string(emit_kernel_comment(emit, kernel)));

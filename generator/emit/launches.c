@@ -18,11 +18,12 @@ struct listing {
 	int number;
 };
 
-/* A block is one warp, or the warps of a large product: a tile of a contraction, else a block of the kernel's function.
- */
+/* A block is one warp, or the warps of a large product: a tile of a contraction, else a block of the kernel's function;
+ * of threads that work alone, as many as its warps have. */
 int64_t launch_blocks(const struct writing *w, const struct kernel *kernel)
 {
-	int64_t blocks = kernel_tiles(kernel);
+	int64_t tiles = kernel_tiles(kernel), together = kernel->elements ? WARP * launch_warps(kernel) : 1,
+	        blocks = (tiles + together - 1) / together;
 	if (blocks > INT32_MAX)
 		fail(w->emit->build, EXIT_LIMIT, kernel->root->name, "%" PRId64 " blocks; a grid has at most %d",
 		        blocks, INT32_MAX);

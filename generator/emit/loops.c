@@ -3,6 +3,7 @@
 #include "emit/emit.h"
 #include "loops/loops.h"
 #include "ingot/template.h"
+#include <math.h>
 
 struct emitting {
 	struct loops *loops;
@@ -11,6 +12,7 @@ struct emitting {
 	bool *changes;      /* by number of cell: a register that is set again, a buffer or array that is stored to */
 	bool *common;       /* by number of cell: what one lane stores, another may load: where lanes are threads */
 	int64_t scratch;    /* bytes of common arrays */
+	const char *index;  /* the type of what is computed from a block's number */
 	struct printer printer;
 };
 
@@ -50,7 +52,7 @@ static enum visit note_common(void *user, struct stmt *stmt)
 	const struct cell *cell = stmt->cell;
 	if (stmt->kind == STMT_STORE && cell->kind == CELL_ARRAY && !cell->vector && stmt->lane >= 0)
 		e->common[cell->of.number] = true;
-	if (stmt->kind == STMT_ARRAY && !cell->vector && cell->size > OWN_MOST)
+	if (stmt->kind == STMT_ARRAY && !cell->vector && (cell->size > OWN_MOST || e->loops->warps))
 		e->common[cell->of.number] = true;
 	const struct definition *owner = cell ? e->loops->owners.at[cell->of.number] : NULL;
 	for (size_t r = 0;
@@ -153,7 +155,7 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 	put(store, "word",
 	        half ? "vec_store_half"
 	             : arena_printf(e->arena, "%s_%s%s", t.vector, apart ? "scatter" : "store", t.memory));
-	value_dict_set(store, "common", value_bool(e->common[cell->of.number]));
+	value_dict_set(store, "common", value_bool(e->common[cell->of.number] && !e->loops->warps));
 	if (e->loops->target->log && cell->kind == CELL_BUFFER) {
 		const struct definition *owner = e->loops->owners.at[cell->of.number];
 		put(store, "log", emit_literal(e->arena, owner ? owner->name : cell->of.name));
@@ -257,6 +259,12 @@ static const char *condition_of(struct emitting *e, const struct stmt *stmt)
 	return text;
 }
 
+static enum visit stores_to_array(void *user, struct stmt *stmt)
+{
+	(void)user;
+	return stmt->kind == STMT_STORE && stmt->cell->kind == CELL_ARRAY ? VISIT_END : VISIT_PARTS;
+}
+
 static void emit_stmt(struct emitting *e, const struct block *block, size_t i, struct value list)
 {
 	static const char *const joins[] = {
@@ -273,7 +281,10 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 	e->printer.left = NULL;
 	switch (stmt->kind) {
 	case STMT_FOR:
-		made = entry(e, list, stmt->role == ROLE_BLOCKS ? "blocks" : "for");
+		made = entry(e, list,
+		        stmt->role == ROLE_BLOCKS            ? "blocks"
+		                : stmt->role == ROLE_THREADS ? "threads"
+		                                             : "for");
 		put(made, "name", e->names[stmt->var]);
 		if (stmt->first)
 			put(made, "first", printer_index(&e->printer, stmt->first));
@@ -281,6 +292,7 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		        stmt->count ? value_string(printer_index(&e->printer, stmt->count)) : value_int(stmt->extent));
 		value_dict_set(made, "step", value_int(stmt->step));
 		value_dict_set(made, "body", emit_block(e, &stmt->body));
+		value_dict_set(made, "meets", value_bool(block_visit(&stmt->body, stores_to_array, NULL)));
 		break;
 	case STMT_IF:
 		made = entry(e, list, "if");
@@ -298,7 +310,7 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		text = printer_index(&e->printer, stmt->at);
 		emit_let_list(e, list);
 		made = entry(e, list, "let");
-		put(made, "type", "long");
+		put(made, "type", e->index);
 		put(made, "name", e->names[stmt->var]);
 		put(made, "value", text);
 		break;
@@ -343,6 +355,38 @@ static struct value emit_block(struct emitting *e, const struct block *block)
 	return list;
 }
 
+/* ---- indices that fit an int ---- */
+/* No part of an index, in whatever order it is added up, is more than this. */
+static double most_of(const struct index *index)
+{
+	double most = fabs((double)index->constant);
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		double of = atom->kind == ATOM_DIV || atom->kind == ATOM_MOD ? most_of(atom->of)
+		        : atom->kind == ATOM_VAR || atom->kind == ATOM_VALUE
+		        ? fmax(fabs((double)atom->low), fabs((double)atom->high))
+		        : HUGE_VAL;
+		most += fabs((double)index->terms[i].factor) * of;
+	}
+	return most;
+}
+
+static void see_most(void *user, const struct index *index, bool address)
+{
+	double *most = user;
+	(void)address;
+	*most = fmax(*most, most_of(index));
+}
+
+enum { WARPS_OF_BLOCK = 1024 }; /* threads past the last */
+/* Threads of elements divide their numbers, which 32 bits do in a third of the time. */
+static const char *index_of_threads(const struct loops *loops)
+{
+	double most = (double)loops->blocks + WARPS_OF_BLOCK;
+	block_indices(&loops->body, see_most, &most);
+	return (loops->elements || loops->warps) && most <= INT32_MAX && !loops->count ? "int" : "long";
+}
+
 /* ---- the function ---- */
 /* Parameters that no statement names: a pad of everything, a tensor without elements. */
 static struct value unused_of(struct emitting *e)
@@ -376,6 +420,19 @@ struct value loops_ends(struct emit *emit, const struct loops *loops)
 	return ends;
 }
 
+/* Parameters that begin at whole accesses. */
+static struct value aligned_of(struct arena *arena, const struct loops *loops)
+{
+	struct value aligned = value_list(arena);
+	for (size_t i = 0; i < loops->cells.count && (loops->elements > 1 || loops->warps); i++) {
+		const struct cell *cell = loops->cells.at[i];
+		const struct definition *owner = loops->owners.at[i];
+		if (cell->kind == CELL_BUFFER && owner && !scheduled(owner)->odd)
+			value_list_add(aligned, value_string(cell->of.name));
+	}
+	return aligned;
+}
+
 static void print_function(
         struct emit *emit, struct arena *arena, struct loops *loops, struct value function, struct text *out)
 {
@@ -387,7 +444,8 @@ static void print_function(
 	for (size_t i = 0; i < loops->vars.count; i++)
 		e.names[i] = loops->vars.at[i].name;
 	block_visit(&loops->body, note_changes, &e);
-	block_visit(&loops->body, note_common, &e);
+	if (!loops->elements) /* threads that work alone share nothing */
+		block_visit(&loops->body, note_common, &e);
 	e.printer = (struct printer){ .arena = arena,
 		.target = emit->target,
 		.lane = -1,
@@ -396,7 +454,10 @@ static void print_function(
 		.buffer = name_of_buffer,
 		.held = held_by_cell,
 		.user = &e };
+	e.index = index_of_threads(loops);
 	struct value globals = value_dict(arena);
+	put(globals, "index", e.index);
+	value_dict_set(globals, "aligned", aligned_of(arena, loops));
 	value_dict_set(globals, "kernel", function);
 	value_dict_set(globals, "target", emit_target_value(emit));
 	value_dict_set(globals, "logger", value_string(arena_printf(arena, "%s_log_line", emit->name)));

@@ -203,6 +203,8 @@ const char *kernel_lanes_text(struct arena *arena, const struct kernel *kernel)
 	struct kernel_lanes lanes = kernel->lanes;
 	if (!lanes.count)
 		return "calls";
+	if (kernel->elements)
+		return arena_printf(arena, "%d of %s a thread", kernel->elements, dtype_numpy(lanes.type));
 	return lanes.count > 1 ? arena_printf(arena, "%d lanes of %s%s", lanes.count, dtype_numpy(lanes.type),
 	               lanes.scalars ? " and scalars" : "")
 	                       : "scalar";

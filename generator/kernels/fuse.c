@@ -421,6 +421,25 @@ static bool in_planes(const struct target *target, const struct kernel *kernel, 
 	return p.lie;
 }
 
+/* Where a thread makes elements of its own it makes again what few sums of few terms they read: that takes less than a
+ * launch. */
+static bool is_made_again(
+        const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
+{
+	bool again = target->thread && !target->block_warps && d->reduce == REDUCE_NONE && !definition_stands_alone(d);
+	for (size_t i = 0; i < kernel->members.count && again; i++) {
+		const struct definition *member = kernel->members.at[i];
+		again &= !member->is_output && definition_terms(member) <= AGAIN_TERMS
+		        && (member->reduce == REDUCE_NONE || member->order == ORDER_SERIAL)
+		        && !definition_stands_alone(member) && definition_elements(member) <= AGAIN_ELEMENTS
+		        && inner_bytes(member, outer) == (int64_t)dtype_bytes(member->type, 1);
+		for (size_t r = 0; r < scheduled(member)->readers.count; r++)
+			again &= scheduled(member)->readers.at[r] == d
+			        || is_member(kernel, scheduled(member)->readers.at[r]);
+	}
+	return again;
+}
+
 /* How many outer loops `d` would share with the kernel; -1: it does not belong there. */
 static int shared_outer(const struct target *target, const struct kernel *kernel, const struct definition *d)
 {
@@ -448,6 +467,8 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 		shares |= is_worth_sharing(target, kernel->members.at[i], j.outer);
 	if (shares)
 		return -1;
+	if (is_made_again(target, kernel, d, j.outer))
+		return j.outer;
 	int64_t largest = inner_bytes(d, j.outer), all = 0; /* all: of the rows that may lie in scratch together */
 	if (scheduled(d)->row_apart && largest > (int64_t)dtype_bytes(d->type, 1))
 		return -1;

@@ -126,10 +126,12 @@ struct kernel {
 	int parts;                   /* tasks that threads share; 1: it is not shared (share.c) */
 	const struct shared *shared; /* why; NULL: nobody asked, or it cannot be split */
 	int warps;                   /* that make a block together, where lanes are threads; 0: one */
-	double flops, bytes;         /* for cost, bench and the manifest */
-	const char *tile;            /* for people: "6 x 64"; "": it has none */
-	struct kernel_lanes lanes;   /* for people; of what its code really does */
-	const char *template_name;   /* "c/contraction.jinja" */
+	int elements; /* that each of its threads makes alone: `blocks` are threads, of which `warps` stand together; 0:
+	                 warps make its blocks */
+	double flops, bytes;       /* for cost, bench and the manifest */
+	const char *tile;          /* for people: "6 x 64"; "": it has none */
+	struct kernel_lanes lanes; /* for people; of what its code really does */
+	const char *template_name; /* "c/contraction.jinja" */
 	struct kernel
 	        *same; /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
 	int times;     /* … and serves this many kernels */
@@ -276,6 +278,8 @@ void kernel_add_reads(
         struct lowered *, struct kernel *, const struct expr *); /* what it loads, constants too; NULL: nothing */
 const struct lowered *kernel_inside(
         const struct kernel *); /* the kernels that it, or the one whose code it runs, holds; NULL: none */
+/* What a thread of elements makes again: sums of at most so many terms, where there are so few of them. */
+enum { AGAIN_TERMS = 64, AGAIN_ELEMENTS = 16 };
 int64_t kernel_tiles(const struct kernel *);
 const char *kernel_lanes_text(struct arena *, const struct kernel *); /* "16 lanes of float32", or "scalar" */
 /* Appends tile and lanes: "tile 6 x 64, 16 lanes of float32". */

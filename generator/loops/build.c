@@ -615,18 +615,26 @@ struct loops *loops_build(
 		block_loop(b.loops, 1);
 		return b.loops;
 	}
+	bool by_threads = loops_by_threads(target, kernel);
 	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order);
-	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !d->lies && !expr_has(d->body, 1u << EXPR_SELECT)
-	        && counts_outermost(kernel) && crossed(&b, d, order, count) < 0) {
+	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !d->lies && !by_threads
+	        && !expr_has(d->body, 1u << EXPR_SELECT) && counts_outermost(kernel)
+	        && crossed(&b, d, order, count) < 0) {
 		build_flat(&b);
 		if (!bends_anywhere(b.loops))
 			return b.loops;
 	}
+	int across = by_threads && kernel->members.count == 1 ? crossed(&b, d, order, count) : -1;
+	if (across >= 0 && loops_squares(&b, across, order, count))
+		return b.loops;
+	if (target->thread && (loops_columns(&b) || loops_maximum(&b)))
+		return b.loops;
 	for (int named = 0; named < 2; named++) {
-		b.loops = loops_new(build, arena, target, kernel);
-		if (kernel->members.count == 1)
+		b.loops = by_threads ? loops_threads(build, arena, target, kernel, named)
+		                     : loops_new(build, arena, target, kernel);
+		if (!by_threads && kernel->members.count == 1)
 			build_alone(&b, named);
-		else
+		else if (!by_threads)
 			build_members(&b, named);
 		int block_var = b.loops->body.at[0]->var;
 		if (!block_bends(&b.loops->body, block_var))

@@ -25,6 +25,22 @@ struct block *building_map(
 /* Adds the loops of one definition whose variables with[v] != NULL are given. */
 void building_define(struct building *, struct definition *, const struct index **with, struct block *out);
 
+/* threads.c: does each thread make elements of its own?  Then its statements, scalar as they are. */
+bool loops_by_threads(const struct target *, const struct kernel *);
+struct loops *loops_threads(struct build *, struct arena *, const struct target *, const struct kernel *, bool named);
+
+/* squares.c: a transposition through squares in shared memory, along `across`; false: it is none. */
+bool loops_squares(struct building *, int across, const int *order, int count);
+/* columns.c: sums of columns, by blocks of warps; false: they are none. */
+bool loops_columns(struct building *);
+bool loops_maximum(struct building *); /* … and the maximum of a long row */
+/* A sum in 64 lanes, from what it starts from, goes to its element. */
+void building_sum(struct building *, const struct definition *, const struct index **with, const struct expr *sum,
+        struct block *out);
+/* Variable v of the output, as a variable of its own where it is computed from the block's number. */
+const struct index *building_named(struct loops *, int v, const struct index *at, struct block *out);
+const struct expr *building_whole(struct building *, const struct expr *, const struct index *const *with);
+
 int64_t local_size(const struct definition *, int outer);   /* elements of a local one, inside common loops */
 int64_t stride_of(const struct definition *, int variable); /* … of its elements in memory */
 /* Variables [from, to) of extent above 1, the largest stride first; how many. */

@@ -4,6 +4,15 @@
 const char *const output_names[OUTPUT_NAMES] = { "i", "j", "k", "l", "m" };
 static const char *const term_names[] = { "r", "s", "t", "u" };
 
+const struct index *building_named(struct loops *loops, int v, const struct index *at, struct block *out)
+{
+	int64_t low, high;
+	index_range(at, &low, &high);
+	if (low == high || index_is_var(at, &(int){ 0 }))
+		return at;
+	return index_var(loops->arena, index_new(loops, output_names[v % OUTPUT_NAMES], high + 1, at, out), high + 1);
+}
+
 /* ---- cells ---- */
 
 int64_t local_size(const struct definition *d, int outer)
@@ -83,8 +92,8 @@ static const struct expr *flattened(struct rewriter *r, const struct expr *expr)
 
 /* ---- one definition ---- */
 
-static void store(struct building *b, struct definition *d, const struct index *const *at, const struct expr *value,
-        struct block *out)
+static void store(struct building *b, const struct definition *d, const struct index *const *at,
+        const struct expr *value, struct block *out)
 {
 	struct loops *loops = b->loops;
 	struct cell *cell = cell_for(b, d);
@@ -98,7 +107,7 @@ static void store(struct building *b, struct definition *d, const struct index *
 	block_add(loops, out, stmt);
 }
 
-static const struct expr *whole(struct building *b, const struct expr *expr, const struct index *const *with)
+const struct expr *building_whole(struct building *b, const struct expr *expr, const struct index *const *with)
 {
 	struct rewriter flattening = { .arena = b->loops->arena, .expr = flattened, .user = b };
 	return rewrite_expr(&flattening, expr_substitute(b->loops->arena, expr, with));
@@ -228,7 +237,7 @@ static void add_step(struct building *b, const struct definition *d, struct cell
 {
 	struct stmt *step = stmt_new(b->loops, STMT_SET);
 	step->cell = sum;
-	step->value = reduce_step(b->loops, d, cell_load(b->loops, sum, NULL), whole(b, term, with));
+	step->value = reduce_step(b->loops, d, cell_load(b->loops, sum, NULL), building_whole(b, term, with));
 	block_add(b->loops, out, step);
 }
 
@@ -240,14 +249,21 @@ static void chain(struct building *b, struct definition *d, const struct narrowe
 	struct stmt *begin = stmt_new(loops, STMT_SET);
 	begin->cell = sum;
 	begin->declare = true;
-	begin->value = d->start ? whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type);
+	begin->value = d->start ? building_whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type);
 	block_add(loops, out, begin);
 	add_step(b, d, sum, n->term, with, add_terms(b, d, n, with, out));
 	store(b, d, at, cell_load(loops, sum, NULL), out);
 }
 
-static void lanes(struct building *b, struct definition *d, const struct index **with, const struct index *const *at,
+void building_sum(struct building *b, const struct definition *d, const struct index **with, const struct expr *sum,
         struct block *out)
+{
+	if (d->start)
+		sum = expr_scalar(b->loops->arena, SCALAR_add, sum, building_whole(b, d->start, with), NULL);
+	store(b, d, with, sum, out);
+}
+
+static void lanes(struct building *b, struct definition *d, const struct index **with, struct block *out)
 {
 	struct loops *loops = b->loops;
 	int64_t terms = definition_terms(d);
@@ -261,10 +277,7 @@ static void lanes(struct building *b, struct definition *d, const struct index *
 	loop->sum_count = 1;
 	add_step(b, d, sum, d->body, with, &loop->body);
 	block_add(loops, out, loop);
-	const struct expr *value = cell_load(loops, sum, NULL);
-	if (d->start)
-		value = expr_scalar(loops->arena, SCALAR_add, value, whole(b, d->start, with), NULL);
-	store(b, d, at, value, out);
+	building_sum(b, d, with, cell_load(loops, sum, NULL), out);
 }
 
 int64_t stride_of(const struct definition *d, int v)
@@ -370,7 +383,7 @@ static const struct index *place_of(struct building *b, const struct expr *place
 {
 	struct loops *loops = b->loops;
 	int64_t low, high;
-	place = whole(b, place, with);
+	place = building_whole(b, place, with);
 	const struct index *at = place->kind == EXPR_INDEX ? place->index
 	        : place->kind == EXPR_NUMBER               ? index_constant(loops->arena, place->integer)
 	                                                   : NULL;
@@ -426,7 +439,7 @@ static bool places_of_number(struct building *b, const struct definition *d, con
 	for (int v = 0; v < d->rank; v++) {
 		if (!d->place[v])
 			continue;
-		places[v] = whole(b, d->place[v], with);
+		places[v] = building_whole(b, d->place[v], with);
 		if (places[v]->kind != EXPR_INDEX)
 			return false;
 		parts += places[v]->index->count > 0;
@@ -523,7 +536,7 @@ static void scatter(struct building *b, struct definition *d, const struct index
 				begins = building_map(b, d, order[n], own, begins);
 		for (int v = 0; v < d->rank; v++)
 			at[v] = own[v] ? own[v] : index_constant(loops->arena, 0);
-		store(b, d, at, whole(b, first, own), begins);
+		store(b, d, at, building_whole(b, first, own), begins);
 	}
 	if (!definition_terms(d))
 		return;
@@ -532,7 +545,7 @@ static void scatter(struct building *b, struct definition *d, const struct index
 		struct stmt *begin = stmt_new(loops, STMT_SET);
 		begin->cell = sum = cell_new(loops, CELL_REGISTER, "sum", d->type, 1);
 		begin->declare = true;
-		begin->value = whole(b, first, with);
+		begin->value = building_whole(b, first, with);
 		block_add(loops, out, begin);
 	}
 	out = add_terms(b, d, &(struct narrowed){ 0 }, with, out);
@@ -555,8 +568,8 @@ static void scatter(struct building *b, struct definition *d, const struct index
 			at[v] = with[v];
 	const struct expr *value = sum ? cell_load(loops, sum, NULL) : NULL;
 	if (!value)
-		value = reduce_step(
-		        loops, d, cell_load(loops, cell_for(b, d), address_of(b, d, at)), whole(b, d->body, with));
+		value = reduce_step(loops, d, cell_load(loops, cell_for(b, d), address_of(b, d, at)),
+		        building_whole(b, d->body, with));
 	store(b, d, at, value, out);
 }
 
@@ -569,7 +582,7 @@ static void store_row(struct building *b, struct definition *d, const struct ind
 	int count = 0;
 	const struct index *begin =
 	        place_of(b, d->lies, definition_elements(d) - d->extents[last] + 1, with, out, &range, &count);
-	const struct index *row = index_value(arena, whole(b, d->row, with), 0, d->extents[last]);
+	const struct index *row = index_value(arena, building_whole(b, d->row, with), 0, d->extents[last]);
 	out = add_if(b, &range, count, out);
 	row = index_var(arena, index_new(b->loops, "n", d->extents[last] + 1, row, out), d->extents[last] + 1);
 	if (!with[last])
@@ -578,7 +591,7 @@ static void store_row(struct building *b, struct definition *d, const struct ind
 	struct stmt *stmt = stmt_new(b->loops, STMT_STORE);
 	stmt->cell = cell_for(b, d);
 	stmt->at = index_add(arena, begin, with[last]);
-	stmt->value = whole(b, d->body, with);
+	stmt->value = building_whole(b, d->body, with);
 	block_add(b->loops, add_if(b, &range, 1, out), stmt);
 }
 
@@ -614,11 +627,12 @@ void building_define(struct building *b, struct definition *d, const struct inde
 	for (int v = 0; v < d->rank; v++)
 		at[v] = with[v];
 	if (d->reduce != REDUCE_NONE && definition_terms(d) == 0)
-		store(b, d, at, d->start ? whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type), out);
+		store(b, d, at, d->start ? building_whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type),
+		        out);
 	else if (d->reduce == REDUCE_NONE)
-		store(b, d, at, whole(b, d->body, with), out);
+		store(b, d, at, building_whole(b, d->body, with), out);
 	else if (d->order == ORDER_LANES)
-		lanes(b, d, with, at, out);
+		lanes(b, d, with, out);
 	else
 		chain(b, d, &narrowed, with, at, out);
 }

@@ -17,6 +17,9 @@
  *     fuse.c        what a loop stores, the next may take from a register
  *     vectorise.c   one variable of each nest is taken by lanes; sums in 64 lanes become registers
  *
+ * Where lanes are threads, threads.c, squares.c and columns.c make other loops of a kernel that allows it: each thread
+ * has elements of its own, or a block's threads share rounds; early.c then has them load before they compute.
+ *
  * emit/loops.c prints the result through templates/c/loops.jinja.  Everything lives in the arena given to
  * loops_lower. */
 #ifndef LOOPS_LOOPS_H
@@ -45,10 +48,11 @@ struct variable {
 }; /* what it is like; loops_name makes names of that */
 
 enum role {
-	ROLE_BLOCKS, /* the function's own range */
-	ROLE_MAP,    /* rounds are independent of each other */
-	ROLE_SERIAL, /* rounds in order: a reduction */
-	ROLE_LANES,  /* round t adds to partial result t % 64 of each of `sums`, which are joined behind the loop */
+	ROLE_BLOCKS,  /* the function's own range */
+	ROLE_MAP,     /* rounds are independent of each other */
+	ROLE_THREADS, /* … and dealt to all threads of the block, which meet behind the loop */
+	ROLE_SERIAL,  /* rounds in order: a reduction */
+	ROLE_LANES,   /* round t adds to partial result t % 64 of each of `sums`, which are joined behind the loop */
 };
 enum { SUMS = 64, SUMS_MAX = 4 };
 
@@ -108,6 +112,8 @@ struct loops {
 	VECTOR(struct definition *) owners; /* of cells, by number; NULL: a temporary */
 	struct block body;
 	int64_t blocks;
+	int elements;           /* that a thread makes, where a block is one (threads.c); 0: blocks are of warps */
+	int warps;              /* of a block whose loops are dealt to threads (squares.c); 0: it has none such */
 	int beside, beside_var; /* rows of a block that run side by side, and their variable; 1 or less: one row at a
 	                           time */
 	const struct definition *count;  /* of the outermost loop of the blocks, where its extent is a bound: there are
@@ -158,7 +164,8 @@ void loops_open_scopes(struct loops *);
 void loops_fuse(struct loops *);
 void loops_vectorise(struct loops *);
 void loops_choose_tiles(struct loops *);
-void loops_tile(struct loops *); /* behind all of them */
+void loops_come_early(struct loops *); /* early.c: of threads alone */
+void loops_tile(struct loops *);       /* behind all of them */
 
 /* ---- walk.c: statements made, copied, looked through ---- */
 bool stmt_finds(const struct stmt *); /* is it an INDEX that data say? */

@@ -13,8 +13,10 @@ void loops_pass(struct loops *loops, bool vectors)
 	for (size_t i = 0; i < (vectors ? COUNT(passes) : SCALAR); i++) {
 		if (loops->build->check)
 			loops_check(loops);
-		passes[i](loops);
+		if (!loops->warps && (!loops->elements || passes[i] != loops_split)) /* a thread has no range to cut */
+			passes[i](loops);
 	}
+	loops_come_early(loops);
 	loops_check(loops);
 }
 
@@ -57,6 +59,16 @@ static struct kernel_lanes loops_lanes(const struct loops *loops)
 	return lanes;
 }
 
+/* Of a block of threads that work alone: few threads are spread over all of the machine. */
+enum { WARPS_MOST = 4 };
+static int warps_of(const struct target *target, int64_t threads)
+{
+	int warps = WARPS_MOST;
+	while (warps > 1 && threads < (int64_t)warps * target->lanes * target->gpu->processors)
+		warps /= 2;
+	return warps;
+}
+
 void loops_finish(struct lowered *lowered, struct kernel *kernel)
 {
 	struct arena *arena = lowered->arena, scratch;
@@ -71,6 +83,12 @@ void loops_finish(struct lowered *lowered, struct kernel *kernel)
 	kernel->blocks_of = loops->blocks_of;
 	kernel->tile = loops->tile;
 	kernel->lanes = loops_lanes(loops);
+	kernel->elements = loops->elements;
+	kernel->warps = loops->elements ? warps_of(lowered->target, loops->blocks)
+	        : loops->warps          ? loops->warps
+	                                : kernel->warps;
+	if (loops->elements)
+		kernel->lanes.type = kernel->members.at[kernel->members.count - 1]->type;
 	kernel->template_name = arena_printf(arena, "%s/loops.jinja", lowered->target->family);
 }
 

@@ -3,7 +3,8 @@
  * registers of its own, and loops_tile writes them so: the last step, since it multiplies the statements. */
 #include "loops/loops.h"
 
-enum { WINDOW_MOST = 16, TILE_MOST = 8, LINES_MOST = 352 };
+/* SUM: of a thread alone, which asks for all of it at once. */
+enum { WINDOW_MOST = 16, SUM_MOST = 64, TILE_MOST = 8, LINES_MOST = 352 };
 
 /* ---- windows ---- */
 static bool is_straight(const struct block *block)
@@ -22,7 +23,7 @@ static void unroll_block(void *user, struct block *block)
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
 		if (stmt->kind != STMT_FOR || stmt->role != ROLE_SERIAL || stmt->first || !is_straight(&stmt->body)
-		        || stmt->extent * (int64_t)stmt->body.count > WINDOW_MOST) {
+		        || stmt->extent * (int64_t)stmt->body.count > (loops->elements ? SUM_MOST : WINDOW_MOST)) {
 			block_add(loops, block, stmt);
 			continue;
 		}

@@ -65,6 +65,9 @@ struct target {
 		int rows, columns, terms;
 	} tile; /* --tile: of blocks of warps, wherever a product can have it; rows -1: none; 0: as reckoned */
 	const struct gpu_facts *gpu; /* to fill, where blocks of warps make a product; NULL: none do */
+	const struct target
+	        *thread;    /* what one of a lane's threads is alone: scalars; NULL: no kernel is for threads of
+	                                elements */
 	bool checks_late;   /* who launches kernels reads what checks say when all have run: it stays until then */
 	bool kernels_apart; /* a maximum behind a convolution is a kernel of its own, and no kernel waits for a
 	                       condition */

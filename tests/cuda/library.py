@@ -460,7 +460,7 @@ def engine(ingot, library, model, folder):
     traps = os.path.join(folder, "traps")
     os.makedirs(os.path.join(traps, "cuda"))
     template = open(os.path.join(ROOT, "templates", "cuda", "loops.jinja")).read()
-    before = "__launch_bounds__(32) {{ kernel.name }}({{ kernel.params }})\n//% endif\n{\n"
+    before = "__launch_bounds__({{ threads }}) {{ kernel.name }}({{ kernel.params }})\n//% endif\n{\n"
     expect("the text of a fault: a trap", template.count(before) == 1)
     with open(os.path.join(traps, "cuda", "loops.jinja"), "w") as file:
         file.write(template.replace(before, before + '//% if "k3_" in kernel.name\n\t__trap();\n//% endif\n'))

@@ -159,7 +159,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
         rows[symbol] = {"network": name, "kernel": symbol[len(name) + 1:], "tile": launch.get("tile") or launch.get("lanes", ""), "launches": 1, "blocks": launch["blocks"], "warps": warps,
                         "registers": said["registers"], "shared": said["shared"], "stack": said.get("stack", 0), "spills": said.get("stores", 0) + said.get("loads", 0),
                         "resident": resident, "loop": len(main), "beside": len(parts(listing)[1]), "looped": main is not listing, "fmas": fmas, "share": 100 * fmas // len(main),
-                        "issue": sum(one.stall for one in main), "round": sass.cycles(main, 4 if main is not listing else 1), "memory": dict(sass.memory(main)),
+                        "issue": sum(one.stall for one in main), "round": sass.cycles(main, 4 if main is not listing else 1), "memory": dict(sass.memory(main)), "all_memory": dict(sass.memory(listing)),
                         "generic": sum(sass.kind(one) in ("LD", "ST") for one in listing), "us": us, "bound": bound, "cold": cold, "cold_bound": cold_bound}
     return list(rows.values())
 

@@ -1,0 +1,189 @@
+/* threads.c: kernels of which each thread makes elements of its own, where lanes are threads: maps of any type.  A
+ * round of the blocks' loop is a thread then, and scalar; the neighbours that it makes are what one access of 16 bytes
+ * holds, and the compiler joins them.  Wherever elements lie, neighbouring threads have neighbouring ones. */
+#include "loops/building.h"
+#include <stdlib.h>
+
+enum { ACCESS_BYTES = 16, NEIGHBOURS_COST = 64, NEIGHBOURS_DEAR = 4 };
+static bool is_map(const struct definition *d)
+{
+	return d->reduce == REDUCE_NONE && !d->lies && !definition_scatters(d);
+}
+
+/* All but the last have no loops of their own: maps, and sums of few terms that are made again for each thread
+ * (kernels/fuse.c). */
+bool loops_by_threads(const struct target *target, const struct kernel *kernel)
+{
+	size_t last = kernel->members.count - 1;
+	if (!target->thread || target->block_warps)
+		return false;
+	for (size_t i = 0; i <= last; i++) {
+		const struct definition *d = kernel->members.at[i];
+		bool again = scheduled(d)->mode == MODE_LOCAL && d->order == ORDER_SERIAL && !definition_scatters(d)
+		        && definition_terms(d) <= AGAIN_TERMS && definition_elements(d) <= AGAIN_ELEMENTS;
+		if (!definition_elements(d) || !(is_map(d) || (again && i < last))
+		        || (last && i < last && local_size(d, kernel->outer) > 1))
+			return false;
+	}
+	/* What is not made again is stored, by the thread of its element. */
+	bool whole = local_size(kernel->members.at[last], kernel->outer) == 1;
+	for (size_t i = 0; i < last && !whole; i++)
+		if (scheduled(kernel->members.at[i])->mode != MODE_LOCAL)
+			return false;
+	return true;
+}
+
+/* How many neighbours a thread makes, at most: what fills an access, fewer of what costs much, one where those are few.
+ */
+static int neighbours_of(const struct target *target, const struct kernel *kernel, int64_t all)
+{
+	int bits = 8, cost = 0;
+	for (size_t i = 0; i < kernel->members.count; i++) {
+		const struct definition *d = kernel->members.at[i];
+		cost += expr_cost(d->body);
+		if (scheduled(d)->mode != MODE_LOCAL && dtypes[d->type].bits > bits)
+			bits = dtypes[d->type].bits;
+	}
+	int each = ACCESS_BYTES * 8 / bits;
+	if (cost * each > NEIGHBOURS_COST && all < (int64_t)each * target->lanes * target->gpu->processors)
+		return 1; /* who is alone on its processor takes the longest */
+	return each > NEIGHBOURS_DEAR && cost * each > NEIGHBOURS_COST ? NEIGHBOURS_DEAR : each;
+}
+
+/* The variables of the kernel's elements, as one of them is made; each is a number of its own where it would bend an
+ * address. */
+struct elements {
+	struct building *b;
+	const struct definition *last;
+	int order[MAX_RANK], count;
+	bool named, begun;
+	struct copying registers;             /* of the element before */
+	const struct index *before[MAX_RANK]; /* where the element before stood */
+};
+
+static void define_at(struct elements *e, const struct index **at, struct block *out)
+{
+	struct building *b = e->b;
+	size_t last = b->kernel->members.count - 1;
+	bool again = true; /* the others are as they were for the element before */
+	for (int n = 0; n < e->count && last; n++) {
+		again &= e->order[n] >= b->outer || e->before[n] == at[n];
+		e->before[n] = at[n];
+	}
+	/* Each element has registers of its own; what is not made again lies in those of the one before. */
+	struct block made = { 0 };
+	for (size_t i = again && e->begun ? last : 0; i <= last; i++) {
+		const struct index *with[MAX_VARS] = { 0 };
+		for (int n = 0; n < e->count; n++)
+			if (i == last || e->order[n] < b->outer)
+				with[e->order[n]] = at[n];
+		building_define(b, b->kernel->members.at[i], with, &made);
+	}
+	if (!again || !e->begun)
+		copying_init(&e->registers, b->loops, true);
+	e->registers.vars = (int)b->loops->vars.count;
+	e->registers.with = arena_new_array(b->loops->arena, const struct index *, b->loops->vars.count + 1);
+	copy_block(&e->registers, &made, out);
+	e->begun = true;
+}
+
+/* Elements [from, from + count) of all, as far as each has a place of its own. */
+static void add_flat(struct elements *e, const struct index *from, int count, struct block *out)
+{
+	struct loops *loops = e->b->loops;
+	int64_t extents[MAX_RANK];
+	for (int n = 0; n < e->count; n++)
+		extents[n] = e->last->extents[e->order[n]];
+	e->begun = false;
+	for (int each = 0; each < count; each++) {
+		const struct index *at[MAX_RANK];
+		index_unflatten(loops->arena, index_plus(loops->arena, from, each), e->count, extents, at);
+		for (int n = 0; e->named && n < e->count; n++)
+			at[n] = building_named(loops, e->order[n], at[n], out);
+		define_at(e, at, out);
+	}
+}
+
+/* Neighbours along the last variable, of which there are whole ones. */
+static void add_along(struct elements *e, const struct index *from, int count, struct block *out)
+{
+	struct loops *loops = e->b->loops;
+	int64_t extents[MAX_RANK];
+	const struct index *at[MAX_RANK], *first;
+	for (int n = 0; n < e->count; n++)
+		extents[n] = e->last->extents[e->order[n]] / (n == e->count - 1 ? count : 1);
+	index_unflatten(loops->arena, from, e->count, extents, at);
+	for (int n = 0; n < e->count; n++)
+		at[n] = building_named(loops, e->order[n], at[n], out);
+	first = index_scale(loops->arena, at[e->count - 1], count);
+	for (int each = 0; each < count; each++) {
+		at[e->count - 1] = index_plus(loops->arena, first, each);
+		define_at(e, at, out);
+	}
+}
+
+static void add_elements(struct elements *e, int64_t all, int each)
+{
+	struct loops *loops = e->b->loops;
+	int64_t whole = all / each, threads = whole + (all % each != 0);
+	int var = var_new(loops, "b", threads);
+	struct stmt *loop = for_new(loops, var, threads, ROLE_BLOCKS);
+	struct block *out = &loop->body;
+	loops->blocks = threads;
+	loops->elements = each;
+	loops->blocks_of = arena_printf(loops->arena, "threads, each %d of all elements", each);
+	block_add(loops, &loops->body, loop);
+	const struct index *thread = index_var(loops->arena, var, threads);
+	if (e->named && e->count && all % each == 0 && e->last->extents[e->order[e->count - 1]] % each == 0) {
+		add_along(e, thread, each, out);
+		return;
+	}
+	if (all % each) {
+		struct range *range = arena_new(loops->arena, struct range);
+		struct stmt *which = stmt_new(loops, STMT_IF);
+		*range = (struct range){ thread, 0, whole };
+		which->ranges = range;
+		which->range_count = 1;
+		block_add(loops, out, which);
+		add_flat(e, index_constant(loops->arena, whole * each), (int)(all % each), &which->other);
+		thread = index_var(loops->arena, var, whole);
+		out = &which->body;
+	}
+	if (whole)
+		add_flat(e, index_scale(loops->arena, thread, each), each, out);
+}
+
+/* The counted variable is the outermost; blocks end at its count. */
+static void end_elements(struct elements *e, int64_t all, int each)
+{
+	struct loops *loops = e->b->loops;
+	int v = kernel_counted(e->b->kernel), at = 0;
+	if (v < 0)
+		return;
+	while (at < e->count && e->order[at] != v)
+		at++;
+	if (at == e->count)
+		return;
+	memmove(e->order + 1, e->order, (size_t)at * sizeof *e->order);
+	e->order[0] = v;
+	loops->count = e->last->counts[v];
+	loops->most = e->last->extents[v];
+	loops->ends_by = all / loops->most;
+	loops->ends_per = each;
+}
+
+struct loops *loops_threads(
+        struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel, bool named)
+{
+	struct building b = { .kernel = kernel, .outer = kernel->members.count == 1 ? 0 : kernel->outer };
+	struct loops *loops = b.loops = arena_new(arena, struct loops);
+	*loops = (struct loops){ .build = build, .arena = arena, .target = target->thread, .kernel = kernel };
+	struct elements e = { .b = &b, .last = kernel->members.at[kernel->members.count - 1], .named = named };
+	int64_t all = definition_elements(e.last);
+	int each = neighbours_of(target, kernel, all);
+	e.count = order_by_stride(e.last, 0, e.last->rank, e.order);
+	building_cells(&b);
+	end_elements(&e, all, each);
+	add_elements(&e, all, each);
+	return loops;
+}
