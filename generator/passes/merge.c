@@ -37,10 +37,13 @@ static bool same_dims(const struct tensor *a, const struct tensor *b)
 	return true;
 }
 
+/* Shapes, places and single numbers, which the code says.  Weights that are alike may be trained apart. */
 static bool is_plain_constant(const struct tensor *tensor)
 {
+	bool whole = tensor->type == DTYPE_I64 || tensor->type == DTYPE_BOOL;
 	return tensor->data && !tensor->producer && !tensor->strings && !tensor->is_input && !tensor->is_output
-	        && !tensor->form && tensor->bytes <= CONSTANT_MOST;
+	        && !tensor->form && tensor->bytes <= CONSTANT_MOST
+	        && (whole || tensor->bytes == dtype_bytes(tensor->type, 1));
 }
 
 /* Numbers that are drawn are a node's own, unless it has a seed. */

@@ -90,7 +90,7 @@ void pass_infer(struct graph *);
 /* Needs types and shapes.  Keeps order.  Ops that ONNX lacks get the domain "ingot". */
 void pass_simplify(struct graph *);
 
-/* ---- merge.c: nodes of the main graph that compute the same of the same are one, and so are small equal constants.
+/* ---- merge.c: nodes of the main graph that compute the same of the same are one, and so are shapes and numbers.
  * Needs types and shapes.  Keeps order. ---- */
 void pass_merge(struct graph *);
 

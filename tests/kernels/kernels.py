@@ -466,7 +466,7 @@ def targets_of(name, number):
     others = [t for t in OTHERS if t[0] != "cuda-emulated" or name not in SLOW]
     if os.environ.get("INGOT_LONG"):
         return ALWAYS + VECTORS + others + [["c", "--cpu", "generic"]]
-    return ALWAYS + [VECTORS[number % len(VECTORS)]] + ([others[number // 2 % len(others)]] if number % 2 else [])
+    return ALWAYS + [VECTORS[number % len(VECTORS)]] + ([others[number // 2 % len(others)]] if number % 2 and others else [])
 
 
 class Case:
