@@ -131,7 +131,7 @@ static void on_alarm(int number)
 
 static void catch_signals(void)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 	struct sigaction old, action = { .sa_handler = on_signal }; /* calls that wait are interrupted */
 	for (size_t i = 0; i < COUNT(numbers); i++)
 		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == SIG_DFL)

@@ -50,6 +50,7 @@ def _run(words, progress):
                     messages.append(line)
         except BaseException:
             running.terminate()
+            running.stderr.read()            # until it has tidied up
             raise
         code = running.wait()
         out.seek(0)

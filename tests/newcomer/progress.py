@@ -62,7 +62,7 @@ def pipe(folder, environment):
     quiet = subprocess.run([INGOT, "build", DIGITS, "--cc", compiler(folder, 1.1), "-o", os.path.join(folder, "piped")], capture_output=True, text=True, env=environment)
     assert quiet.returncode == 0 and not quiet.stderr and "\r" not in quiet.stdout, quiet
     loud = subprocess.run([INGOT, "build", DIGITS, "-v", "--no-compile", "-o", os.path.join(folder, "loud")], capture_output=True, text=True, env=environment)
-    assert loud.stderr.split("\n") == ["ingot build: read"] + ["ingot build: prepare: 5", loud.stderr.split("\n")[2], "ingot build: lower",
+    assert loud.stderr.split("\n") == ["ingot build: read"] + ["ingot build: prepare: 6", loud.stderr.split("\n")[2], "ingot build: lower",
                                        loud.stderr.split("\n")[4], "ingot build: weights", ""], loud.stderr
     assert re.fullmatch(r"ingot build: define: \d+", loud.stderr.split("\n")[2]) and re.fullmatch(r"ingot build: kernels: \d+", loud.stderr.split("\n")[4])
 
@@ -94,12 +94,23 @@ def signals(folder, environment):
             assert not any(is_running(int(one)) for one in file.read().split())
 
 
+def reader_gone(folder, environment):
+    """Who read its lines is gone: it ends as by any other signal."""
+    made = os.path.join(folder, "unread")
+    running = subprocess.Popen([INGOT, "build", DIGITS, "-v", "--cc", compiler(folder, 2), "-o", made], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    running.stderr.readline()
+    running.stderr.close()
+    assert running.wait(timeout=60) == -signal.SIGPIPE, running.returncode
+    assert not os.path.exists(made) and not os.listdir(environment["TMPDIR"])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, TMPDIR=os.path.join(folder, "tmp"))
         os.mkdir(environment["TMPDIR"])
         signals(folder, environment)
         pipe(folder, environment)
+        reader_gone(folder, environment)
         transcript(folder, environment)
     return 0
 
