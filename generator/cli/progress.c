@@ -112,6 +112,8 @@ static void end_by(int number)
 static void on_signal(int number)
 {
 	int kept = errno;
+	if (stop && number == SIGPIPE)
+		return; /* one more line that nobody reads */
 	if (stop)
 		end_by(number);
 	stop = number;
