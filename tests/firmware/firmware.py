@@ -52,7 +52,7 @@ ALLOWED = {"memcpy", "memset"}
 # Weights of one byte, which stay so in flash; instructions with size and with speed: 2 % more are wrong.
 QUANTISED = {"mlperf_ic_i8": (19320733, 15088055), "mlperf_kws_i8": (5127595, 4235979), "mlperf_vww_i8": (14399844, 12066347), "mlperf_ad_i8": (420357, 360738)}
 MOST = {(name, "cortex-m4", optimise): count for name, counts in QUANTISED.items() for optimise, count in zip(("size", "speed"), counts)}
-MOST.update({("mlperf_ad_i8", "cortex-m3", "size"): 933509, ("mlperf_kws_i8", "cortex-m3", "size"): 11981312})
+MOST.update({("mlperf_ad_i8", "cortex-m3", "size"): 933509, ("mlperf_kws_i8", "cortex-m3", "size"): 12347723})
 # TFLite Micro's arena and stack of these networks on a cortex-m4, and the part of them that workspace, inputs and outputs in it, and stack take
 # at most with size.
 PEERS_RAM = {"mlperf_ic_i8": (56320, 0.8), "mlperf_kws_i8": (24144, 0.8), "mlperf_vww_i8": (102032, 0.6), "mlperf_ad_i8": (3904, 0.8)}
