@@ -8,7 +8,6 @@ enum { CONSTANT_MOST = TENSOR_ALIGNED, SLOTS_LEAST = 64 };
 
 /* What is looked up by its hash: nodes, and constants of the same elements. */
 struct merging {
-	struct arena *arena;
 	struct tensor **instead; /* by its mark, what stands for a tensor now */
 	struct slot {
 		uint64_t hash;
@@ -183,11 +182,10 @@ static void number_node(struct merging *n, struct node *node)
 
 void pass_merge(struct graph *graph)
 {
-	struct merging n = { .arena = graph->build->arena, .instead = graph_number(graph), .mask = SLOTS_LEAST };
+	struct merging n = { .instead = graph_number(graph), .mask = SLOTS_LEAST };
 	while (n.mask < 2 * (graph->tensors.count + graph->nodes.count))
 		n.mask *= 2;
-	n.slots = arena_new_array(n.arena, struct slot, n.mask);
-	memset(n.slots, 0, n.mask * sizeof *n.slots);
+	n.slots = arena_new_array(graph->build->arena, struct slot, n.mask);
 	n.mask--;
 	for (size_t i = 0; i < graph->tensors.count; i++)
 		if (is_plain_constant(graph->tensors.at[i]))
