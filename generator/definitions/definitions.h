@@ -34,7 +34,7 @@ struct atom {
 	int64_t low, high;      /* its values lie in [low, high] */
 	const struct index *of; /* DIV, MOD; SYMBOL: the variable, or 1 */
 	int64_t by; /* DIV, MOD: > 0; SYMBOL: its value, where the code is made: bounds come from it, text does not */
-	            /* VALUE: 1 where who made it knows that it lies in [low, high], else 0 */
+	            /* VALUE: 1 where it is known to lie in [low, high], else 0 */
 	int symbol; /* SYMBOL: its number */
 	const struct expr *value; /* VALUE: an integer expression, clamped to [low, high] by who made it */
 };

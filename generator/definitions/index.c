@@ -102,9 +102,33 @@ const struct index *index_var(struct arena *arena, int var, int64_t extent)
 	return index_of_atom(arena, (struct atom){ .kind = ATOM_VAR, .var = var, .low = 0, .high = extent - 1 }, 1);
 }
 
+/* The numbers of a table that the library holds lie in [low, high]: whoever reads it need not see to that. */
+enum { HELD_MOST = 1 << 16 };
+static bool holds_within(const struct expr *value, int64_t low, int64_t high)
+{
+	if (value->kind == EXPR_CAST && value->type == DTYPE_I64)
+		value = value->arg[0];
+	const struct definition *of = value->kind == EXPR_LOAD ? value->of : NULL;
+	if (!of || of->source != SOURCE_CONSTANT || (of->type != DTYPE_I32 && of->type != DTYPE_I64) || !of->data)
+		return false;
+	int64_t count = definition_elements(of);
+	for (int64_t i = 0; i < count && count <= HELD_MOST; i++) {
+		int64_t at = of->type == DTYPE_I32 ? ((const int32_t *)of->data)[i] : ((const int64_t *)of->data)[i];
+		if (at < low || at > high)
+			return false;
+	}
+	return count <= HELD_MOST;
+}
+
 const struct index *index_value(struct arena *arena, const struct expr *value, int64_t low, int64_t high)
 {
-	return index_of_atom(arena, (struct atom){ .kind = ATOM_VALUE, .value = value, .low = low, .high = high }, 1);
+	return index_of_atom(arena,
+	        (struct atom){ .kind = ATOM_VALUE,
+	                .value = value,
+	                .low = low,
+	                .high = high,
+	                .by = holds_within(value, low, high) },
+	        1);
 }
 
 void index_range(const struct index *index, int64_t *low, int64_t *high)

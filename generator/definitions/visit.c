@@ -112,13 +112,22 @@ static bool index_changes(const struct rewriter *r, const struct index *index)
 	return false;
 }
 
+static const struct index *rewrite_value(struct rewriter *r, struct atom atom)
+{
+	const struct expr *value = rewrite_expr(r, atom.value);
+	if (!atom.by)
+		return index_value(r->arena, value, atom.low, atom.high);
+	atom.value = value;
+	return index_of_atom(r->arena, atom, 1);
+}
+
 static const struct index *rewrite_atom(struct rewriter *r, const struct atom *atom)
 {
 	switch (atom->kind) {
 	case ATOM_DIV: return index_div(r->arena, rewrite_index(r, atom->of), atom->by);
 	case ATOM_MOD: return index_mod(r->arena, rewrite_index(r, atom->of), atom->by);
 	case ATOM_SYMBOL: return index_symbol(r->arena, atom->symbol, atom->by, rewrite_index(r, atom->of));
-	case ATOM_VALUE: return index_value(r->arena, rewrite_expr(r, atom->value), atom->low, atom->high);
+	case ATOM_VALUE: return rewrite_value(r, *atom);
 	case ATOM_VAR: break;
 	}
 	return r->with && r->with[atom->var] ? r->with[atom->var] : index_of_atom(r->arena, *atom, 1);

@@ -36,7 +36,9 @@ static const char *print_gathered(struct printer *printer, const struct atom *at
 		        : arena_printf(arena, "ivec_gather(%s, %" PRId64 ")", from, factor);
 		if (from_end)
 			text = arena_printf(arena, "ivec_from_end(%s, %" PRId64 ")", text, from_end);
-		return arena_printf(arena, "ivec_clamp(%s, %" PRId64 ", %" PRId64 ")", text, atom->low, atom->high);
+		return atom->by
+		        ? text
+		        : arena_printf(arena, "ivec_clamp(%s, %" PRId64 ", %" PRId64 ")", text, atom->low, atom->high);
 	}
 	/* Shifted by whole multiples until it is not negative. */
 	int64_t low, high, shift = 0;
@@ -147,22 +149,19 @@ static const char *print_near(struct printer *printer, const struct definition *
 
 /* ---- lanes anywhere ---- */
 
-/* The address of the first lane, less what bends, and the lanes' distances from there. */
-struct gathered {
-	const char *from, *at;
-};
-static struct gathered gathered(struct printer *printer, const struct definition *of, const struct index *address)
+/* The lanes' distances from `base`, the address of the first lane less what bends. */
+static const char *gathered(struct printer *printer, const struct index *address, const struct index **base)
 {
 	struct arena *arena = printer->arena;
-	const struct index *base = index_constant(arena, address->constant);
 	const char *text = NULL;
+	*base = index_constant(arena, address->constant);
 	for (int i = 0; i < address->count; i++) {
 		struct index_term term = address->terms[i];
 		const struct index *alone = index_of_term(arena, term);
 		bool bends = index_bends(alone, printer->lane),
 		     is_lane = term.atom->kind == ATOM_VAR && term.atom->var == printer->lane;
 		if (!bends)
-			base = index_add(arena, base, alone);
+			*base = index_add(arena, *base, alone);
 		if (!bends && !is_lane)
 			continue;
 		const char *one = is_lane ? "ivec_iota()" : print_gathered(printer, term.atom);
@@ -170,7 +169,33 @@ static struct gathered gathered(struct printer *printer, const struct definition
 			one = arena_printf(arena, "%s * (uint32_t)%" PRId64, one, term.factor);
 		text = text ? arena_printf(arena, "%s + %s", text, one) : one;
 	}
-	return (struct gathered){ printer_address(printer, of, base), text };
+	return text;
+}
+
+/* Of a row of two vectors at most both are loaded, and its elements permuted: no gather is as fast.  How many elements
+ * from where no lane is on; 0: that is more, or not known, or, with few lanes, there is no such word. */
+static int64_t small_row(const struct printer *printer, const struct index *address)
+{
+	int64_t row = 1;
+	for (int i = 0; i < address->count; i++) {
+		struct index_term term = address->terms[i];
+		if (!moves(printer, printer->arena, term))
+			continue;
+		if (term.atom->kind == ATOM_VAR || term.factor < 0 || term.atom->low < 0)
+			return 0;
+		row += term.factor * term.atom->high;
+	}
+	return !printer->symbols && printer->target->lanes >= NEAR_LANES && row <= 2 * printer->target->lanes ? row : 0;
+}
+
+static const char *print_small(struct printer *printer, const struct definition *of, const struct index *address)
+{
+	struct arena *arena = printer->arena;
+	const struct index *base;
+	const char *at = gathered(printer, address, &base);
+	const char *text = arena_printf(arena, "vec_lookup(%s, %" PRId64 ", %s)", printer_address(printer, of, base),
+	        small_row(printer, address), at);
+	return printer->left ? arena_printf(arena, "vec_first(%s, vec_set(0.f), %s)", text, printer->left) : text;
 }
 
 const char *printer_lane_gather(struct printer *printer, const struct definition *of, const struct index *address)
@@ -178,19 +203,24 @@ const char *printer_lane_gather(struct printer *printer, const struct definition
 	struct arena *arena = printer->arena;
 	struct lane_type type = lane_type_of(of->type);
 	bool floats = of->type == DTYPE_F32;
+	if (floats && small_row(printer, address))
+		return print_small(printer, of, address);
 	if (floats && lies_near(printer, address))
 		return print_near(printer, of, address);
-	struct gathered p = gathered(printer, of, address);
-	const char *from = type.pointer ? arena_printf(arena, "(const %s *)(%s)", type.pointer, p.from) : p.from;
+	const struct index *base;
+	const char *at = gathered(printer, address, &base), *from = printer_address(printer, of, base);
+	if (type.pointer)
+		from = arena_printf(arena, "(const %s *)(%s)", type.pointer, from);
 	return printer->left ? arena_printf(arena, "%s_lane_gather%s_n(%s, %s, %s%s)", type.vector, type.memory, from,
-	               p.at, printer->left, floats ? type.fill : "")
-	                     : arena_printf(arena, "%s_lane_gather%s(%s, %s)", type.vector, type.memory, from, p.at);
+	               at, printer->left, floats ? type.fill : "")
+	                     : arena_printf(arena, "%s_lane_gather%s(%s, %s)", type.vector, type.memory, from, at);
 }
 
 const char *printer_lane_gather_two(struct printer *printer, const struct definition *of, const struct index *address)
 {
-	if (lies_near(printer, address) || printer->target->lanes < NEAR_LANES)
+	if (small_row(printer, address) || lies_near(printer, address) || printer->target->lanes < NEAR_LANES)
 		return NULL;
-	struct gathered p = gathered(printer, of, address);
-	return arena_printf(printer->arena, "vec_lane_gather_two(%s, %s)", p.from, p.at);
+	const struct index *base;
+	const char *at = gathered(printer, address, &base);
+	return arena_printf(printer->arena, "vec_lane_gather_two(%s, %s)", printer_address(printer, of, base), at);
 }

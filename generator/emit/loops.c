@@ -450,7 +450,7 @@ static void print_function(
 		.target = emit->target,
 		.lane = -1,
 		.names = e.names,
-		.symbols = "symbols",
+		.symbols = loops->symbols ? "symbols" : NULL,
 		.buffer = name_of_buffer,
 		.held = held_by_cell,
 		.user = &e };

@@ -123,7 +123,8 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 					w.column = v;
 		} else if (lane_of_region(reader) >= 0)
 			w.column = lane_of_region(reader);
-		else if (scheduled(reader)->mode == MODE_HOSTED)
+		else if (scheduled(reader)->mode == MODE_HOSTED
+		        || (scheduled(reader)->mode == MODE_LOCAL && lowered->target->lanes > 1))
 			w.column = unit_variable(reader);
 		w.across = w.product ? rows_across(lowered->target, rc, w.column) : -1;
 		if (w.across >= 0) {

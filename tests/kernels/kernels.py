@@ -348,11 +348,21 @@ NEARS = {                                 # lanes that lie near the first one: o
     "near": (resized("1,3,5,21", "1,3,10,42", "nearest", FLOORED), 1),
     "near_4": (resized("2,3,5,37", "2,3,5,148", "nearest", FLOORED), 1),
     "near_table": (resized("2,3,9,21", "2,3,11,50", "linear"), 1),
-    "near_table_end": (resized("1,1,1,3", "1,1,1,32", "linear"), 1),
+    "near_table_end": (resized("1,1,1,33", "1,1,1,352", "linear"), 1),
     "near_cubic": (resized("1,2,7,24", "1,2,7,48", "cubic"), 1),
     "far_table": (resized("1,3,9,64", "1,3,9,40", "linear"), 0),
     "far_apart": (graph("float[2,80] x", "float[2,2,40] y", "y = Gather <axis = 1> (x, at)", "int64[2,40] at = {%s}" % ",".join(str(i * 7 % 80) for i in range(80))), 0),
     "near_rows": (graph("float[3,80] x", "float[3,2,40] y", "y = Gather <axis = 1> (x, at)", "int64[2,40] at = {%s}" % ",".join(str((i % 40) * 2 // 3 + 30 * (i // 40)) for i in range(80))), 0),
+}
+LOOKUPS = {                               # of an array of two vectors at most: both are loaded, and permuted
+    "lookup_few": (resized("1,1,1,3", "1,1,1,32", "linear"), 1),
+    "lookup_two": (resized("1,2,4,13", "1,2,8,104", "linear"), 1),          # and what is left behind whole vectors
+    "lookup_rest": (resized("1,2,4,13", "1,2,4,99", "cubic"), 1),
+    "lookup_more": (resized("1,2,4,33", "1,2,4,330", "linear"), 0),
+}
+PHASES = {                                # of a transposed convolution: phases and few channels are the columns of one product
+    "phases_few": (graph("float[1,32,12,12] x", "float[1,3,24,24] y", "y = ConvTranspose <strides = [2, 2], pads = [1, 1, 1, 1]> (x, w, b)", external("w", 32, 3, 4, 4) + ", float[3] b = {0.5, -1.5, 2.25}"), 1),
+    "phases_line": (graph("float[2,24,30] x", "float[2,5,90] y", "y = ConvTranspose <strides = [3], pads = [1, 2]> (x, w, b)", external("w", 24, 5, 6) + ", float[5] b = {0.5, -1.5, 2.25, 0.0, -0.25}"), 1),
 }
 ROW = {                                   # one row of a product with a matrix that comes at run time: wide pieces of its rows
     "row": (graph("float[1,300] x, float[300,1536] w", "float[1,1536] y", "y = MatMul (x, w)"), 1),
@@ -433,7 +443,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "packed_a": (PACKED_A, "source", r"float \*p = packed_a \+ "),
          "again": (AGAIN, "loops", r"(?s)\A.*along [jk]1, 8"), "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "transposed_store": (TRANSPOSED_STORE, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "k_blocked": (K_BLOCKED, "source", K_BLOCK_LOOP), "k_blocked_ending": (K_BLOCKED_ENDING, "source", K_BLOCK_LOOP),
-         "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
+         "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "lookups": (LOOKUPS, "source", r"(?s)\A.*vec_lookup"), "phases": (PHASES, "kernels", r"^ +reads .*_biases "), "row": (ROW, "source", r"_1x64\w*\(const"),
          "heads_apart": (HEADS_APART, "kernels", r"^ +blocks +2, blocks of 6 rows"), "shared": (SHARED, "kernels", r"^ +blocks +\d\d?, [ij]$"), "regions": (REGIONS, "source", r"for \(long \w+ = first; "), "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
          "placed_apart": (PLACED_APART, "kernels", r"^ +template .* lanes of int32$"),
          "digits": (DIGITS, "kernels", r"^ +template +c/contraction.jinja, tile \d+ x (16|24|48),"),
