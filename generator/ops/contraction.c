@@ -270,6 +270,7 @@ static int64_t phase_places(const struct window *window, int d, int64_t *first)
 /* What a sum goes over: elements of the data where those are within all ranges, and weights beside them; `reduced` has
  * the taps of each dimension, and the channels of a group. */
 struct taps {
+	const struct expr *start; /* NULL: the bias */
 	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK];
 	int64_t reduced[MAX_RANK];
 	struct range ranges[2 * MAX_RANK];
@@ -285,7 +286,9 @@ static struct definition *sum_of_taps(struct definer *definer, const char *name,
 	const struct expr *data = expr_select(arena, taps->ranges, taps->range_count, expr_load(arena, x, taps->x_at),
 	        expr_number(arena, x->type, 0));
 	struct definition *sum = definer_reduction(definer, name, rank, over, REDUCE_SUM, x->rank - 1, taps->reduced,
-	        bias ? expr_load(arena, bias, &taps->w_at[0]) : NULL,
+	        taps->start    ? taps->start
+	                : bias ? expr_load(arena, bias, &taps->w_at[0])
+	                       : NULL,
 	        expr2(definer, SCALAR_mul, data, expr_load(arena, w, taps->w_at)));
 	mark_batch(sum, 1);
 	return sum;
@@ -320,15 +323,29 @@ static bool phases_are_whole(const struct convolution *conv, const int64_t *exte
 	return conv->group == 1 && (terms < LANE_TERMS || (extents[1] > 1 && outs > FEW_OUTPUTS));
 }
 
+/* A constant bias once for each phase, [phase of each dimension, outs], loaded at these variables: phases and outs are
+ * the columns of one product then. */
+static const struct expr *phase_biases(
+        struct definer *definer, int columns, const int64_t *extents, const struct index *const *at)
+{
+	struct definition *bias = definer_in(definer, 2);
+	const struct index *out = index_var(definer->arena, columns - 1, extents[columns - 1]);
+	if (!bias || bias->source != SOURCE_CONSTANT)
+		return NULL;
+	struct definition *each = definer_map(
+	        definer, definer_name(definer, "biases"), columns, extents, expr_load(definer->arena, bias, &out));
+	return expr_load(definer->arena, each, at);
+}
+
 static void define_phases(struct definer *definer, const struct convolution *conv, struct definition *w,
         const int64_t *extents, const struct index *const *at)
 {
 	struct arena *arena = definer->arena;
 	const struct window *window = &conv->window;
 	struct definition *x = definer_in(definer, 0);
-	const struct index *from_at[MAX_RANK];
-	int64_t over[MAX_RANK] = { extents[0] }, first;
-	int count = window->count, rank = 2 + count;
+	const struct index *from_at[MAX_RANK], *column_at[MAX_RANK];
+	int64_t over[MAX_RANK] = { extents[0] }, each_column[MAX_RANK], first;
+	int count = window->count, rank = 2 + count, columns = 0;
 	struct taps taps = { .range_count = count };
 	for (int d = 0; d < count; d++)
 		rank += window->stride[d] > 1;
@@ -337,29 +354,31 @@ static void define_phases(struct definer *definer, const struct convolution *con
 	from_at[0] = at[0];
 	taps.x_at[1] = taps.w_at[1] = index_var(arena, rank + count, w->extents[1]);
 	for (int d = 0, v = 1; d < count; d++) {
-		int64_t stride = window->stride[d], dilation = window->dilation[d],
+		int64_t stride = window->stride[d], dilation = window->dilation[d], before = window->before[d],
 		        each = phases_of(window, d, true).taps;
 		over[v] = phase_places(window, d, &first);
 		const struct index *tap = index_var(arena, rank + d, each),
-		                   *from = index_plus(arena, at[2 + d], window->before[d] - first * stride);
+		                   *from = index_plus(arena, at[2 + d], before - first * stride),
+		                   *place = index_plus(arena, index_var(arena, v, over[v]), first);
 		taps.reduced[d] = each;
-		from_at[v] = index_div(arena, from, stride);
-		taps.x_at[2 + d] =
-		        index_add(arena, index_plus(arena, index_var(arena, v, over[v]), first - dilation * (each - 1)),
-		                index_scale(arena, tap, dilation));
-		taps.ranges[d] = (struct range){ taps.x_at[2 + d], 0, x->extents[2 + d] };
+		from_at[v++] = index_div(arena, from, stride);
 		taps.w_at[2 + d] = tap;
-		v++;
 		if (stride > 1) {
-			over[v] = stride;
-			from_at[v] = index_mod(arena, from, stride);
-			taps.w_at[2 + d] = index_add(arena, index_scale(arena, index_var(arena, v, stride), each), tap);
-			v++;
+			const struct index *phase = index_var(arena, v, stride);
+			each_column[columns] = over[v] = stride;
+			column_at[columns++] = phase;
+			from_at[v++] = index_mod(arena, from, stride);
+			taps.w_at[2 + d] = index_add(arena, index_scale(arena, phase, each), tap);
 		}
+		taps.x_at[2 + d] = index_add(
+		        arena, index_plus(arena, place, -dilation * (each - 1)), index_scale(arena, tap, dilation));
+		taps.ranges[d] = (struct range){ taps.x_at[2 + d], 0, x->extents[2 + d] };
 	}
 	over[rank - 1] = extents[1];
 	from_at[rank - 1] = at[1];
-	taps.w_at[0] = index_var(arena, rank - 1, extents[1]);
+	taps.w_at[0] = column_at[columns] = index_var(arena, rank - 1, extents[1]);
+	each_column[columns++] = extents[1];
+	taps.start = phase_biases(definer, columns, each_column, column_at);
 	struct definition *sum = sum_of_taps(definer, definer_name(definer, "phases"), rank, over, w, &taps);
 	definer_out_map(definer, 0, expr_load(arena, sum, from_at));
 }
