@@ -111,6 +111,7 @@ void cli_print_json(json_t *, FILE *);
 
 /* size.c: what inputs, or outputs, take that do not lie in the workspace. */
 int64_t cli_border_bytes(const struct lowered *, bool inputs);
+json_t *cli_size_json(struct cli *); /* what size --json says of the first argument */
 
 /* ---- progress.c ---- */
 /* From now on the build's progress is shown, and signals end it; until the end, which ends the process where one came. */

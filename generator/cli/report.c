@@ -10,8 +10,8 @@
 /* ---- sizes on microcontrollers ---- */
 enum { FLASH_MOST = 64 << 20 }; /* constants of more bytes are no microcontroller's */
 
-/* What a library for that CPU takes, as build makes it there; code is known once it is compiled. */
-static json_t *size_json(const struct cli *cli, const struct target *target)
+/* What a library for that CPU takes, as build makes it there, but for its code. */
+static json_t *planned_json(const struct cli *cli, const struct target *target)
 {
 	struct build *build = cli->build;
 	struct options options = cli->options;
@@ -27,43 +27,65 @@ static json_t *size_json(const struct cli *cli, const struct target *target)
 	model_define(model);
 	model_lower(model);
 	const struct lowered *lowered = model->lowered;
-	int64_t ends = 0;
-	for (size_t i = 0; i < lowered->program->inputs.count; i++)
-		ends += scheduled(lowered->program->inputs.at[i])->bytes;
-	for (size_t i = 0; i < lowered->program->outputs.count; i++)
-		ends += scheduled(lowered->program->outputs.at[i])->bytes;
+	int64_t ends = cli_border_bytes(lowered, true) + cli_border_bytes(lowered, false);
 	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:I}", "cpu", target->name, "weights_bytes",
 	        (json_int_t)lowered->weights_bytes, "workspace_bytes", (json_int_t)lowered->workspace_bytes,
 	        "ends_bytes", (json_int_t)ends, "ram_bytes", (json_int_t)(lowered->workspace_bytes + ends), "kernels",
 	        (json_int_t)lowered->kernels.count);
 }
 
-/* Of a model that can be built here and not there: why. */
-static json_t *size_or_why(const struct cli *cli, const struct target *target)
+/* The same once it is compiled: code, stack, and both by kernel. */
+static json_t *compiled_json(const struct cli *cli)
+{
+	struct cli asked = *cli;
+	asked.arguments[0] = cli->options.model;
+	json_t *made = cli_size_json(&asked), *row = json_object();
+	static const char *const kept[][2] = { { "cpu", "cpu" }, { "weights_bytes", "weights" },
+		{ "workspace_bytes", "workspace" }, { "code_bytes", "code" }, { "stack_bytes", "stack" },
+		{ "flash_bytes", "flash" }, { "ram_bytes", "ram" }, { "parts", "kernels" } };
+	for (size_t i = 0; i < COUNT(kept); i++)
+		if (json_object_get(made, kept[i][1]))
+			json_object_set(row, kept[i][0], json_object_get(made, kept[i][1]));
+	json_object_set_new(
+	        row, "kernels", json_integer((json_int_t)json_array_size(json_object_get(made, "kernels"))));
+	json_object_set_new(row, "ends_bytes",
+	        json_integer(json_integer_value(json_object_get(made, "inputs"))
+	                + json_integer_value(json_object_get(made, "outputs"))));
+	json_decref(made);
+	return row;
+}
+
+/* Of a model that can be built here and not there, or not compiled: why. */
+static json_t *size_or_why(const struct cli *cli, const struct target *target, bool compiled)
 {
 	struct build *build = cli->build;
 	jmp_buf *out = build->out, mine;
 	json_t *volatile size = NULL;
 	build->out = &mine;
 	if (setjmp(mine) == 0)
-		size = size_json(cli, target);
+		size = compiled ? compiled_json(cli) : planned_json(cli, target);
 	build->out = out;
-	if (!size)
-		size = json_pack("{s:s,s:s}", "cpu", target->name, "refused", build->message);
+	const char *why = size ? NULL : arena_printf(build->arena, "%s", build->message);
 	build->code = EXIT_RIGHT;
 	*build->message = *build->detail = 0;
+	if (why && compiled) {
+		size = size_or_why(cli, target, false);
+		json_object_set_new(size, "why", json_string(why));
+	} else if (why)
+		size = json_pack("{s:s,s:s}", "cpu", target->name, "refused", why);
 	return size;
 }
 
+/* One for each microcontroller; that which --cpu names is compiled. */
 static json_t *sizes_json(const struct cli *cli, const struct lowered *lowered)
 {
 	json_t *list = json_array();
 	bool asked = cli->options.target->freestanding;
-	for (int t = 0; target_at(t) && (asked || lowered->constants_bytes <= FLASH_MOST); t++)
-		if (target_at(t)->freestanding
-		        && (!asked || !strcmp(target_at(t)->name, cli->options.target->name)
-		                || !strncmp(target_at(t)->name, "cortex-", 7)))
-			json_array_append_new(list, size_or_why(cli, target_at(t)));
+	for (int t = 0; target_at(t) && (asked || lowered->constants_bytes <= FLASH_MOST); t++) {
+		bool this_one = asked && !strcmp(target_at(t)->name, cli->options.target->name);
+		if (target_at(t)->freestanding && (!asked || this_one || !strncmp(target_at(t)->name, "cortex-", 7)))
+			json_array_append_new(list, size_or_why(cli, target_at(t), this_one && !cli->no_run));
+	}
 	return list;
 }
 
@@ -138,8 +160,9 @@ static void run(struct cli *cli)
 {
 	struct build *build = cli->build;
 	struct cli quiet = *cli;
-	quiet.json = true; /* no table */
-	const struct engine_kind *kind = cli->no_run ? NULL : cli_engine(cli);
+	quiet.json = true;                                             /* no table */
+	bool away = cli->options.target->freestanding && !cli->target; /* its code is compiled, for its size, not run */
+	const struct engine_kind *kind = cli->no_run || away ? NULL : cli_engine(cli);
 	if (kind && !kind->profile)
 		fail(build, EXIT_USAGE, NULL,
 		        "--target %s: its kernels are not timed apart; c and jit are right, or --no-run", kind->name);
@@ -170,7 +193,9 @@ const struct command command_report = { "report", "MODEL", "a page about a model
 	"One file of HTML, which asks for no other: the graph and its kernels, memory over the schedule, each kernel "
 	"beside the limits of the processor, time, weights, operators, numbers, sizes on microcontrollers.\n"
 	"--target c (default) or jit: what is timed, as bench does.  With --no-run nothing is compiled, and times are "
-	"reckoned from facts of the processor.\n"
+	"reckoned from facts of the processor.  For a microcontroller's --cpu the library is compiled and not run: "
+	"flash, RAM "
+	"and stack, by kernel.\n"
 	"Where --math or quantisation rounds, each layer's distance from the strict interpreter's is measured, on "
 	"drawn "
 	"inputs, but with --no-run.\n"

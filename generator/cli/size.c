@@ -294,22 +294,18 @@ static void tell_limit(const struct sizing *s, const char *what, int64_t bytes, 
 		        s->part.model, bytes, bytes - limit, what, limit);
 }
 
-static void run(struct cli *cli)
+static void size_up(struct sizing *s, struct cli *cli)
 {
 	struct build *build = cli->build;
-	if (cli->board) {
-		cli->flash = cli->flash ? cli->flash : cli->board->flash.bytes;
-		cli->ram = cli->ram ? cli->ram : cli->board->ram.bytes;
-	}
-	struct sizing s = { .cli = cli,
+	*s = (struct sizing){ .cli = cli,
 		.part = *batch_lower(build, &cli->options, cli->arguments, 1),
 		.emit = { build, build->arena, cli->options.target, options_templates(build, &cli->options), NULL } };
 	struct state_pair *states = arena_new_array(build->arena, struct state_pair, cli->states.count + 1);
 	for (size_t i = 0; i < cli->states.count; i++)
 		states[i] = (struct state_pair){ cli->states.at[i].name, cli->states.at[i].path };
-	s.package = (struct package){ .parts = &s.part,
+	s->package = (struct package){ .parts = &s->part,
 		.part_count = 1,
-		.name = s.part.name,
+		.name = s->part.name,
 		.threads = cli->options.threads,
 		.options = "",
 		.cc = cli->no_compile ? NULL : cc_for_target(build, cli->options.target, cli->cc),
@@ -317,13 +313,31 @@ static void run(struct cli *cli)
 		.jobs = 2,
 		.states = states,
 		.state_count = cli->states.count,
-		.weights_bytes = &s.weights,
-		.sizes = &s.sizes };
-	s.emit.name = s.part.name;
-	measure(&s);
+		.weights_bytes = &s->weights,
+		.sizes = &s->sizes };
+	s->emit.name = s->part.name;
+	measure(s);
 	if (cli->no_compile)
-		plan_sizes(&s);
-	add_up(&s);
+		plan_sizes(s);
+	add_up(s);
+}
+
+json_t *cli_size_json(struct cli *cli)
+{
+	struct sizing s;
+	size_up(&s, cli);
+	return sizes_json(&s, true);
+}
+
+static void run(struct cli *cli)
+{
+	struct build *build = cli->build;
+	struct sizing s;
+	if (cli->board) {
+		cli->flash = cli->flash ? cli->flash : cli->board->flash.bytes;
+		cli->ram = cli->ram ? cli->ram : cli->board->ram.bytes;
+	}
+	size_up(&s, cli);
 	bool fits = (!cli->flash || s.flash <= cli->flash) && (!cli->ram || s.ram <= cli->ram);
 	if (cli->json)
 		cli_print_json(sizes_json(&s, fits), stdout);

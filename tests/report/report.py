@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""ingot report: one well-formed page that asks for nothing, in which everything of the manifest is; its JSON; another build beside it; models that cannot be built.
+"""ingot report: one well-formed page that asks for nothing, in which everything of the manifest is; its JSON; another build beside it; flash and RAM as size has
+them; models that cannot be built.
 bench --compare; show --stage graph -o g.onnx, which onnx's checker takes and ingot reads back as the same graph.  With $INGOT_LONG, and where Chromium is there:
 the page is opened, in both colour schemes, and says no error.
 
@@ -147,6 +148,24 @@ def measured(folder):
     assert all(pair["kernel"] == pair["other"] and all(time > 0 for time in pair["microseconds"]) for pair in both["compared"]["kernels"])
 
 
+def on_a_microcontroller(folder):
+    """What --cpu names is compiled, and says what size says; without its compiler the page says why not."""
+    page = os.path.join(folder, "away.html")
+    told = subprocess.run([INGOT, "report", DIGITS, "--cpu", "cortex-m4", "-o", page, "--json"], capture_output=True, text=True, env=dict(os.environ, PATH=folder))
+    data = json.loads(told.stdout)
+    row = next(size for size in data["sizes"] if size["cpu"] == "cortex-m4")
+    with open(page, encoding="utf-8") as file:
+        assert not data["measured"] and "code_bytes" not in row and "gcc-arm-none-eabi" in row["why"] and row["why"] in file.read(), row
+    if not shutil.which("arm-none-eabi-gcc"):
+        return
+    text, data = report(folder, DIGITS, "--cpu", "cortex-m4")
+    row, size = next(size for size in data["sizes"] if "code_bytes" in size), json.loads(ingot("size", DIGITS, "--cpu", "cortex-m4", "--json").stdout)
+    assert row["cpu"] == "cortex-m4" and row["parts"] == size["kernels"] and row["flash_bytes"] == row["weights_bytes"] + row["code_bytes"], row
+    assert all(row[key + "_bytes"] == size[key] > 0 for key in ("code", "stack", "flash", "ram", "weights", "workspace")), (row, size)
+    assert all(f">{part['code']}<" in text for part in row["parts"] if "code_of" not in part)
+    assert "does not run here" in ingot("report", DIGITS, "--cpu", "cortex-m4", "--target", "jit", "-o", os.path.join(folder, "never.html"), code=5).stderr
+
+
 def what_is_wrong(folder):
     page = os.path.join(folder, "never.html")
     for name, content in WRONG.items():
@@ -201,6 +220,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         large = the_page(folder)
         measured(folder)
+        on_a_microcontroller(folder)
         what_is_wrong(folder)
         the_graph(folder, onnx)
         by_browser(folder, large)
