@@ -182,7 +182,7 @@ LONG, SHARED = 100, 0.65
 
 
 def shared(raced):
-	"""Prints what docs/performance.md has of two threads: blocks of more than LONG µs with one, their means, and those above SHARED."""
+	"""Prints what docs/performance-parts.md has of two threads: blocks of more than LONG µs with one, their means, and those above SHARED."""
 	rows = sorted((row for row in raced if all(gains(row)) and row["ingot-1"]["least"] > LONG), key=lambda row: -gains(row)[1])
 	if not rows:
 		return
@@ -197,7 +197,7 @@ def shared(raced):
 
 
 def page(raced, count=20):
-	"""Prints what docs/performance.md has of a race: how many, their mean, and the worst."""
+	"""Prints what docs/performance-parts.md has of a race: how many, their mean, and the worst."""
 	ratios = sorted((row for row in raced if row["ratio"]), key=lambda row: -row["ratio"])
 	if not ratios:
 		return
