@@ -36,7 +36,7 @@ set(CPACK_DEBIAN_INGOT_PACKAGE_RECOMMENDS "gcc, pkg-config")
 
 # The packages of the libraries that it is linked with; where they are nobody's, those that bring them.
 set(files "")
-foreach(file ${INGOT_JANSSON_LINK_LIBRARIES} ${INGOT_LIBZIP_LINK_LIBRARIES} ${INGOT_XXHASH_LINK_LIBRARIES} ${INGOT_UNISTRING_LIBRARY})
+foreach(file ${INGOT_JANSSON_LINK_LIBRARIES} ${INGOT_XXHASH_LINK_LIBRARIES} ${INGOT_UNISTRING_LIBRARY})
   file(REAL_PATH "${file}" file)
   list(APPEND files "${file}")
 endforeach()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Python package: models of every kind of source by every engine, dims that calls decide, outputs whose extents data decide, what is refused, threads, memory;
 libraries, checks, times and facts by the program.  Ends with 77 where NumPy is not there."""
-import gc, os, sys, tempfile, threading, types, unittest
+import gc, os, subprocess, sys, tempfile, threading, types, unittest
 
 try:
     import numpy
@@ -100,6 +100,11 @@ class Opened(unittest.TestCase):
         both = ingot.open((HEAD + "net (string[N] x, string[N] y) => (string[N] z) { z = StringConcat(x, y) }").encode().replace(b": 17", b": 20"))
         for words in ["a", "bcd"], ["\u20ac"], []:
             self.assertEqual(both(numpy.array(words, "U4"), numpy.array(words, "U4")).tolist(), [word + word for word in words])
+
+    def test_little_is_loaded(self):
+        """libzip, which the program alone needs, brings libcrypto: half of the time in which the library was loaded."""
+        text = "import sys, ingot; ingot.open(sys.argv[1]); print('libzip' in open('/proc/self/maps').read())"
+        self.assertEqual(subprocess.run([sys.executable, "-c", text, DIGITS], capture_output=True, text=True, check=True).stdout, "False\n")
 
     def test_out(self):
         model = ingot.open(SUM, dims={"N": 2})
