@@ -23,7 +23,7 @@ static const struct target targets[] = {
 	  .load_bytes = 128, .store_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 16 << 20,
 	  LINES },
 	{ .name = "x86-64-v3", .needs = "x86-64 avx2 fma bmi bmi2", .prelude = "c/prelude_avx2.jinja",
-	  .family = "c", .has_fma = true, .products = "f64 dot16 mul",
+	  .family = "c", .has_fma = true, .strides = 4, .products = "f64 dot16 mul",
 	  .cc_flags = X86 "-march=x86-64-v3", .lanes = 8, .registers = 16, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 64, .store_bytes = 32, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 8 << 20,
 	  LINES },

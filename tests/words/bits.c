@@ -179,10 +179,10 @@ static void expect(const char *name, const float *got, const float *want, long n
 /* Loads and stores of parts and strides, against plain loops; nothing beside them is touched. */
 static void memory(void)
 {
-	static const long strides[] = { 1, 2, 3, 7, -5, 1000 };
+	static const long strides[] = { 1, 2, 3, 4, 7, -5, 1000, -1 };
 	float got[64], want[64], wide[64 * 1000];
 	fill(a, 64, 1.f);
-	for (int s = 0; s < 6; s++)
+	for (int s = 0; s < 8; s++)
 		for (long n = 0; n <= 2 * LANES; n++) {
 			long stride = strides[s], span = n < LANES ? n : LANES, base = stride < 0 ? 30000 : 0;
 			float *p = wide + base;
