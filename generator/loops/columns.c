@@ -26,23 +26,30 @@ static void see_column(void *user, const struct expr *load)
 	c->along += !column && step;
 }
 
-/* Threads t < all, and in them what is inside of the tensor at column t % COLUMNS. */
-static struct block *threads_of(struct columns *c, int64_t all, const struct index **with, int *var)
+/* Threads t < all. */
+static struct block *threads_of(struct columns *c, int64_t all, const struct index **t)
 {
 	struct loops *loops = c->b->loops;
 	struct stmt *loop = for_new(loops, var_new(loops, "t", all), all, ROLE_THREADS);
-	*var = loop->var;
-	with[c->unit] = index_add(
-	        loops->arena, with[c->unit], index_mod(loops->arena, index_var(loops->arena, loop->var, all), COLUMNS));
 	block_add(loops, &loops->body.at[0]->body, loop);
+	*t = index_var(loops->arena, loop->var, all);
+	return &loop->body;
+}
+
+/* Threads t < all, and in them what is inside of the tensor at column t % COLUMNS. */
+static struct block *column_threads(struct columns *c, int64_t all, const struct index **with, const struct index **t)
+{
+	struct loops *loops = c->b->loops;
+	struct block *out = threads_of(c, all, t);
+	with[c->unit] = index_add(loops->arena, with[c->unit], index_mod(loops->arena, *t, COLUMNS));
 	if (c->d->extents[c->unit] % COLUMNS == 0)
-		return &loop->body;
+		return out;
 	struct stmt *inside = stmt_new(loops, STMT_IF);
 	struct range *range = arena_new(loops->arena, struct range);
 	*range = (struct range){ with[c->unit], 0, c->d->extents[c->unit] };
 	inside->ranges = range;
 	inside->range_count = 1;
-	block_add(loops, &loop->body, inside);
+	block_add(loops, out, inside);
 	return &inside->body;
 }
 
@@ -53,6 +60,16 @@ static void set(struct loops *loops, struct cell *cell, const struct expr *value
 	stmt->value = value;
 	stmt->declare = declare;
 	block_add(loops, out, stmt);
+}
+
+static void store(
+        struct columns *c, struct cell *array, const struct index *at, const struct expr *value, struct block *out)
+{
+	struct stmt *stmt = stmt_new(c->b->loops, STMT_STORE);
+	stmt->cell = array;
+	stmt->at = at;
+	stmt->value = value;
+	block_add(c->b->loops, out, stmt);
 }
 
 static void add_term(
@@ -127,24 +144,17 @@ static void define_rest(struct columns *c, const struct index *const *at, struct
 static void define_columns(struct columns *c, const struct index *const *first)
 {
 	struct loops *loops = c->b->loops;
-	const struct index *with[MAX_VARS];
+	const struct index *with[MAX_VARS], *t;
 	struct stmt *array = stmt_new(loops, STMT_ARRAY);
-	int t, low;
 	array->cell = cell_new(loops, CELL_ARRAY, "sums", c->d->type, COLUMNS * WARPS);
 	block_add(loops, &loops->body.at[0]->body, array);
 	memcpy(with, first, sizeof with);
-	struct block *out = threads_of(c, COLUMNS * WARPS, with, &t);
-	const struct index *thread = index_var(loops->arena, t, COLUMNS * WARPS);
-	low = index_new(loops, "z", WARPS, index_div(loops->arena, thread, COLUMNS), out);
-	struct stmt *store = stmt_new(loops, STMT_STORE);
-	store->cell = array->cell;
-	store->at = thread;
-	store->value = add_parts(c, low, with, out);
-	block_add(loops, out, store);
+	struct block *out = column_threads(c, COLUMNS * WARPS, with, &t);
+	int low = index_new(loops, "z", WARPS, index_div(loops->arena, t, COLUMNS), out);
+	store(c, array->cell, t, add_parts(c, low, with, out), out);
 	memcpy(with, first, sizeof with);
-	out = threads_of(c, COLUMNS, with, &t);
-	building_sum(c->b, c->d, with,
-	        joined(c, array->cell, index_var(loops->arena, t, COLUMNS), COLUMNS, 0, WARPS, 1), out);
+	out = column_threads(c, COLUMNS, with, &t);
+	building_sum(c->b, c->d, with, joined(c, array->cell, t, COLUMNS, 0, WARPS, 1), out);
 	define_rest(c, with, out);
 }
 
@@ -228,16 +238,16 @@ static struct chunks chunks_of(int64_t terms)
 	return (struct chunks){ CHUNKS_MOST, AT_ONCE_MOST / 2, (lane + step - 1) / step, true };
 }
 
-static void add_chunk(struct columns *c, int t, const struct index **with, struct cell *sum, struct block *out)
+static void add_chunk(
+        struct columns *c, const struct index *thread, const struct index **with, struct cell *sum, struct block *out)
 {
 	struct loops *loops = c->b->loops;
 	struct arena *arena = loops->arena;
 	const struct definition *d = c->d;
 	const struct chunks chunks = chunks_of(definition_terms(d));
 	int64_t each = chunks.rounds * chunks.at_once * SUMS, last = each * (chunks.count - 1) + SUMS;
-	const struct index *thread = index_var(arena, t, (int64_t)SUMS * chunks.count),
-	                   *first = index_add(arena, index_mod(arena, thread, SUMS),
-	                           index_scale(arena, index_div(arena, thread, SUMS), each));
+	const struct index *first = index_add(
+	        arena, index_mod(arena, thread, SUMS), index_scale(arena, index_div(arena, thread, SUMS), each));
 	first = index_var(arena, index_new(loops, "first", last, first, out), last);
 	struct stmt *loop = for_new(loops, var_new(loops, "u", chunks.rounds), chunks.rounds, ROLE_SERIAL);
 	set(loops, sum, reduce_start(loops, d->reduce, d->type), true, out);
@@ -255,25 +265,6 @@ static void add_chunk(struct columns *c, int t, const struct index **with, struc
 	}
 }
 
-static struct block *few_threads(struct columns *c, int64_t all, const struct index **t)
-{
-	struct loops *loops = c->b->loops;
-	struct stmt *loop = for_new(loops, var_new(loops, "t", all), all, ROLE_THREADS);
-	block_add(loops, &loops->body.at[0]->body, loop);
-	*t = index_var(loops->arena, loop->var, all);
-	return &loop->body;
-}
-
-static void store_lane(
-        struct columns *c, struct cell *array, const struct index *at, const struct expr *value, struct block *out)
-{
-	struct stmt *store = stmt_new(c->b->loops, STMT_STORE);
-	store->cell = array;
-	store->at = at;
-	store->value = value;
-	block_add(c->b->loops, out, store);
-}
-
 static void define_maximum(struct columns *c, const struct index **with)
 {
 	struct loops *loops = c->b->loops;
@@ -283,21 +274,19 @@ static void define_maximum(struct columns *c, const struct index **with)
 	            *sum = cell_new(loops, CELL_REGISTER, "sum", c->d->type, 1),
 	            *lane = cell_new(loops, CELL_REGISTER, "sum", c->d->type, 1);
 	const struct index *t;
-	int var;
 	block_add(loops, &loops->body.at[0]->body, array);
-	struct block *out = few_threads(c, SUMS * chunks, &t);
-	index_is_var(t, &var);
-	add_chunk(c, var, with, sum, out);
-	store_lane(c, lanes, t, cell_load(loops, sum, NULL), out);
-	out = few_threads(c, SUMS, &t);
+	struct block *out = threads_of(c, SUMS * chunks, &t);
+	add_chunk(c, t, with, sum, out);
+	store(c, lanes, t, cell_load(loops, sum, NULL), out);
+	out = threads_of(c, SUMS, &t);
 	set(loops, lane, cell_load(loops, lanes, t), true, out);
 	for (int64_t k = 1; k < chunks; k++)
 		set(loops, lane,
 		        reduce_join(loops, c->d->reduce, cell_load(loops, lane, NULL),
 		                cell_load(loops, lanes, index_plus(loops->arena, t, k * SUMS))),
 		        false, out);
-	store_lane(c, lanes, t, cell_load(loops, lane, NULL), out);
-	out = few_threads(c, 1, &t);
+	store(c, lanes, t, cell_load(loops, lane, NULL), out);
+	out = threads_of(c, 1, &t);
 	building_sum(c->b, c->d, with, joined(c, lanes, index_constant(loops->arena, 0), 1, 0, SUMS, 1), out);
 	define_rest(c, with, out);
 }
