@@ -239,8 +239,9 @@ static struct value call_a(struct template_call *call)
 	}
 	if (constant || !text.count)
 		text_printf(&text, "%s%" PRId64, text.count ? " + " : "", constant);
-	struct value value = value_printf(
-	        p->arena, "%sa[%s]", dtypes[c->root->type].class == CLASS_FLOAT ? "" : "(uint32_t)", text.at);
+	struct value value = c->quads ? value_printf(p->arena, "a + %s", text.at)
+	                              : value_printf(p->arena, "%sa[%s]",
+	                                      dtypes[c->root->type].class == CLASS_FLOAT ? "" : "(uint32_t)", text.at);
 	text_release(&text);
 	return value;
 }
@@ -285,6 +286,8 @@ static struct value call_b(struct template_call *call)
 	}
 	if (c->bytes)
 		at = (u / 2 * user->tile->vecs + v) * lanes;
+	if (c->quads)
+		return value_printf(p->arena, "w + %" PRId64, u * user->tile->vecs + 4 * v);
 	if (c->b_mode != B_DIRECT)
 		return at ? value_printf(p->arena, "%s_load(w + %" PRId64 ")", c->product->vec, at)
 		          : value_printf(p->arena, "%s_load(w)", c->product->vec);
@@ -539,6 +542,7 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	value_dict_set(tile, "codes", value_bool(codes_in_tile(c)));
 	value_dict_set(tile, "zeros", value_bool(c->codes.zeros));
 	value_dict_set(tile, "bytes", value_bool(c->bytes));
+	value_dict_set(tile, "quads", value_bool(c->quads));
 	value_dict_set(tile, "unroll", value_int(unroll));
 	value_dict_set(tile, "next_lines", value_int(c->next_lines));
 	value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));

@@ -331,6 +331,7 @@ struct product {
 	const char *name;     /* as a target's `products` say it; "fma": every target's */
 	int k;                /* terms of a step: a dword holds so many of a, or of b, the first one lowest */
 	int temporaries;      /* registers that a step takes for itself */
+	int together;         /* dwords that an instruction takes, side by side along the innermost term */
 	enum dtype a, b, sum; /* of the terms, and of their sum */
 	enum scalar opcode;   /* a step, of two dwords */
 	const char *element, *vec, *step,
@@ -450,6 +451,7 @@ struct contraction {
 		int64_t zero; /* … or this is that of all */
 	} codes;
 	bool bytes; /* packed dwords of two terms of 16 bits are bytes: two of them share one, bytes 0 and 2, 1 and 3 */
+	bool quads; /* four dwords of a column, and of a, lie side by side: a step takes them all */
 
 	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
 	struct pool {

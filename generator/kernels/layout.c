@@ -15,6 +15,7 @@ struct weighing {
 	                there; or -1 */
 	double idle; /* with `across`: cycles that an element costs in lanes without a column, as often as it is read */
 	bool product;
+	int together; /* dwords that a step of the product takes: no other order has them side by side */
 };
 
 /* The reader's variable along which its vectors run; -1 where it is not known yet. */
@@ -26,6 +27,16 @@ static int unit_variable(const struct definition *d)
 	return -1;
 }
 
+/* Do the dwords that a step takes together lie apart? */
+static bool lies_apart(const struct weighing *w, const struct expr *load, const struct index *address)
+{
+	for (int d = 0, v; w->together > 1 && scheduled(w->of)->dwords && d < w->of->rank; d++)
+		if (index_is_var(load->at[d], &v) && v >= w->reader->rank && index_factor(address, v) != 1
+		        && w->reader->reduced_extents[v - w->reader->rank] % w->together == 0)
+			return true;
+	return false;
+}
+
 static void weigh_load(void *user, const struct expr *load)
 {
 	struct weighing *w = user;
@@ -33,6 +44,8 @@ static void weigh_load(void *user, const struct expr *load)
 		return;
 	const struct index *address = schedule_address(w->arena, w->of, load->at);
 	if (!index_is_affine(address))
+		w->cost += 4 * w->reads;
+	if (lies_apart(w, load, address))
 		w->cost += 4 * w->reads;
 	if (w->across >= 0 && index_uses(address, w->across)) {
 		w->cost += index_factor(address, w->across) == 1 ? 0 : w->idle * w->reads;
@@ -111,6 +124,7 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 		const struct contraction *rc = scheduled(reader)->contraction;
 		w.reader = reader;
 		w.product = rc && rc->root == reader && !rc->rewrite;
+		w.together = w.product && rc->product ? rc->product->together : 1;
 		w.term = w.product && reader->reduced ? reader->rank + reader->reduced - 1 : -1;
 		w.reads = definition_work(reader);
 		w.reads = w.product ? elements : w.reads; /* packed or cached: each element counts once */

@@ -7,13 +7,14 @@
 #include "kernels/kernels.h"
 
 static const struct product products[] = {
-	{ "bf16", 2, 0, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma_bf16", "0.f" },
-	{ "fma", 1, 0, DTYPE_F32, DTYPE_F32, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma", "0.f" },
-	{ "f64", 1, 0, DTYPE_F64, DTYPE_F64, DTYPE_F64, SCALAR_mul, "double", "dvec", "f64_mul_add", "0." },
-	{ "dot8u", 4, 0, DTYPE_U8, DTYPE_I8, DTYPE_I32, SCALAR_dot8u, "int", "ivec", "ivec_dot8u", "0" },
-	{ "dot8", 4, 0, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec", "ivec_dot8", "0" },
-	{ "dot16", 2, 1, DTYPE_I16, DTYPE_I16, DTYPE_I32, SCALAR_dot16, "int", "ivec", "ivec_dot16", "0" },
-	{ "mul", 1, 1, DTYPE_I32, DTYPE_I32, DTYPE_I32, SCALAR_mul, "int", "ivec", "ivec_mul", "0" },
+	{ "bf16", 2, 0, 1, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma_bf16", "0.f" },
+	{ "fma", 1, 0, 1, DTYPE_F32, DTYPE_F32, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma", "0.f" },
+	{ "f64", 1, 0, 1, DTYPE_F64, DTYPE_F64, DTYPE_F64, SCALAR_mul, "double", "dvec", "f64_mul_add", "0." },
+	{ "dot8u", 4, 0, 1, DTYPE_U8, DTYPE_I8, DTYPE_I32, SCALAR_dot8u, "int", "ivec", "ivec_dot8u", "0" },
+	{ "dot8x4", 4, 0, 4, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec", "ivec_dot8", "0" },
+	{ "dot8", 4, 0, 1, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec", "ivec_dot8", "0" },
+	{ "dot16", 2, 1, 1, DTYPE_I16, DTYPE_I16, DTYPE_I32, SCALAR_dot16, "int", "ivec", "ivec_dot16", "0" },
+	{ "mul", 1, 1, 1, DTYPE_I32, DTYPE_I32, DTYPE_I32, SCALAR_mul, "int", "ivec", "ivec_mul", "0" },
 };
 
 bool target_multiplies(const struct target *target, const char *name)
@@ -408,11 +409,17 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 {
 	struct program *program = r->program;
 	struct arena *arena = program->arena;
-	struct factor fa = { .arena = arena, .sum = sum, .v = v, .together = r->bytes ? 2 : 1 }, fb = fa;
+	struct factor fa = { .arena = arena,
+		.sum = sum,
+		.v = v,
+		.together = product->k == 2 && r->bytes ? 2 : product->together },
+	              fb = fa;
 	struct shifted s;
 	int ib = product_b(sum);
 	const struct expr *a = sum->body->arg[1 - (ib & 1)], *b = sum->body->arg[ib & 1];
-	if (r->bytes && expr_is_constant(b) && (product->k != 2 || !fits(b, DTYPE_I8)))
+	if (r->bytes && expr_is_constant(b) && (product->k < 2 || !fits(b, DTYPE_I8)))
+		return false;
+	if (product->together > 1 && !expr_is_constant(b)) /* who packs it lays dwords side by side */
 		return false;
 	if (ib < 0 || !fits(b, product->b) || !shift(arena, sum, a, product, &s) || !find_dims(&fa, s.data, product->k)
 	        || !find_dims(&fb, b, product->k))

@@ -171,6 +171,7 @@ struct panel {
 	int64_t batch, start, width, terms; /* its first column, and how many */
 };
 
+enum { QUAD = 4 };
 /* Words, or as few bytes as the constant's elements have. */
 struct moving {
 	const struct contraction *c;
@@ -190,7 +191,8 @@ static void move_element(const struct moving *m, int64_t at, int64_t k, int64_t 
 		dword[2 + k % 2] = (signed char)halves[1];
 		return;
 	}
-	char *to = (char *)m->to + (size_t)(k * width + j) * m->bytes;
+	int64_t place = m->c->quads ? (k / QUAD * width + j) * QUAD + k % QUAD : k * width + j;
+	char *to = (char *)m->to + (size_t)place * m->bytes;
 	if (at >= 0)
 		memcpy(to, (const char *)m->from + (size_t)at * m->bytes, m->bytes);
 	else
@@ -270,7 +272,7 @@ static struct definition *packed_alike(const struct lowered *lowered, const stru
 		if (!other || other->b->of != c->b->of || other->batches != c->batches || other->terms != c->terms
 		        || other->column - other->batches - other->rows || c->column - c->batches - c->rows
 		        || other->panels != c->panels || other->interleaved != c->interleaved
-		        || other->bytes != c->bytes)
+		        || other->bytes != c->bytes || other->quads != c->quads)
 			continue;
 		/* b knows no rows: its variables are batches, then the column and the terms */
 		bool same = true;
@@ -678,7 +680,15 @@ static void choose_lanes(const struct lowered *lowered, struct contraction *c)
 
 /* Few rows are few sums beside the loop's own instructions; and what is fetched ahead comes by lines, of which a step
  * is a part: fetching a line in each step, most of them again and again, took a tenth of the time. */
-enum { STEPS = 4, FEW_ROWS = 2 };
+enum { STEPS = 4, FEW_ROWS = 2, QUADS_MOST = 4 };
+/* Of whole quads: as many as divide the term, and one where code is to be small. */
+static int quad_steps(const struct target *target, int64_t inner)
+{
+	int quads = target->small ? 1 : QUADS_MOST;
+	while (inner / QUAD % quads)
+		quads--;
+	return quads * QUAD;
+}
 int contraction_steps(const struct contraction *c, const struct target *target, int rows)
 {
 	int64_t inner = c->terms ? contraction_extent(c, c->terms - 1) : 1;
@@ -688,6 +698,8 @@ int contraction_steps(const struct contraction *c, const struct target *target, 
 		return 1;
 	if (target->lanes == 1 && c->root->type != DTYPE_F32)
 		rows = FEW_ROWS; /* what a loop takes is much beside multiply-adds of dwords */
+	if (c->quads)
+		return quad_steps(target, inner);
 	if (c->bytes && inner % STEPS)
 		return 2; /* that share a dword */
 	return inner <= STEPS ? (int)inner : (rows <= FEW_ROWS || c->next_lines) && inner % STEPS == 0 ? STEPS : 1;
@@ -732,6 +744,20 @@ static bool are_bytes(const struct target *target, const struct contraction *c)
 	return true;
 }
 
+/* Dwords that an instruction takes side by side do lie so in a, or in the copy that a tile has of it. */
+static bool are_quads(const struct contraction *c)
+{
+	struct stage stage;
+	int inner = c->terms - 1;
+	if (c->product->together != QUAD || !c->terms || c->counts[c->column + c->terms]
+	        || contraction_extent(c, inner) % QUAD || !index_is_affine(c->a_at)
+	        || index_factor(c->a_at, c->column + c->terms) != 1)
+		return false;
+	if (c->pad_count || c->copied)
+		stage_padded(c, c->tile_rows, &stage);
+	return !(c->pad_count || c->copied) || stage.of_term[inner] == 1;
+}
+
 /* b, where it is a constant, in panels; `rows` of the result share each, `terms` of all batches. */
 static void pack_constant(struct lowered *lowered, struct contraction *c, int64_t rows, int64_t terms)
 {
@@ -740,6 +766,7 @@ static void pack_constant(struct lowered *lowered, struct contraction *c, int64_
 	struct packing *packing = arena_new(lowered->arena, struct packing);
 	*packing = (struct packing){ c, target->lanes };
 	c->bytes = are_bytes(target, c);
+	c->quads = are_quads(c);
 	c->interleaved = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
 	/* Weights that do not stay in L2 from call to call come from beyond it: the next panel, or what the
 	 * next kernel begins with, comes while this one is multiplied; a single row streams as fast as memory
