@@ -286,8 +286,10 @@ static struct value call_b(struct template_call *call)
 	}
 	if (c->bytes)
 		at = (u / 2 * user->tile->vecs + v) * lanes;
-	if (c->quads)
-		return value_printf(p->arena, "w + %" PRId64, u * user->tile->vecs + 4 * v);
+	if (c->quads) {
+		int64_t left = contraction_extent(c, c->terms - 1) - u;
+		return value_printf(p->arena, "w + %" PRId64, u * user->tile->vecs + (left < 4 ? left : 4) * v);
+	}
 	if (c->b_mode != B_DIRECT)
 		return at ? value_printf(p->arena, "%s_load(w + %" PRId64 ")", c->product->vec, at)
 		          : value_printf(p->arena, "%s_load(w)", c->product->vec);

@@ -31,8 +31,8 @@ static int unit_variable(const struct definition *d)
 static bool lies_apart(const struct weighing *w, const struct expr *load, const struct index *address)
 {
 	for (int d = 0, v; w->together > 1 && scheduled(w->of)->dwords && d < w->of->rank; d++)
-		if (index_is_var(load->at[d], &v) && v >= w->reader->rank && index_factor(address, v) != 1
-		        && w->reader->reduced_extents[v - w->reader->rank] % w->together == 0)
+		if (index_is_var(load->at[d], &v) && v >= w->reader->rank && index_factor(address, v) > 1
+		        && w->reader->reduced_extents[v - w->reader->rank] > 1)
 			return true;
 	return false;
 }

@@ -186,7 +186,8 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 				add_dim(f, group, extent_of(f->sum, group), 1);
 			grouped = true;
 			f->dwords = (extent_of(f->sum, f->v) + each - 1) / each;
-			f->dwords += (f->together - f->dwords % f->together) % f->together;
+			if (f->dwords > 4 || f->together < 4) /* what is shorter goes on in the next term, or ends */
+				f->dwords += (f->together - f->dwords % f->together) % f->together;
 			add_dim(f, f->v, f->dwords, each);
 		} else if (f->rank == MAX_RANK)
 			return false;

@@ -179,6 +179,14 @@ struct moving {
 	const void *from;
 	void *to;
 };
+/* Four terms of a column side by side, then of the next one; of the innermost term's end as many as are left. */
+static int64_t place_in_quads(const struct contraction *c, int64_t k, int64_t width, int64_t j)
+{
+	int64_t inner = contraction_extent(c, c->terms - 1), i = k % inner, first = i / QUAD * QUAD,
+	        count = inner - first < QUAD ? inner - first : QUAD;
+	return (k - i + first) * width + j * count + i - first;
+}
+
 /* Element `at` becomes dword j of term k of a panel; at < 0: 0 does. */
 static void move_element(const struct moving *m, int64_t at, int64_t k, int64_t width, int64_t j)
 {
@@ -191,7 +199,7 @@ static void move_element(const struct moving *m, int64_t at, int64_t k, int64_t 
 		dword[2 + k % 2] = (signed char)halves[1];
 		return;
 	}
-	int64_t place = m->c->quads ? (k / QUAD * width + j) * QUAD + k % QUAD : k * width + j;
+	int64_t place = m->c->quads ? place_in_quads(m->c, k, width, j) : k * width + j;
 	char *to = (char *)m->to + (size_t)place * m->bytes;
 	if (at >= 0)
 		memcpy(to, (const char *)m->from + (size_t)at * m->bytes, m->bytes);
@@ -680,11 +688,13 @@ static void choose_lanes(const struct lowered *lowered, struct contraction *c)
 
 /* Few rows are few sums beside the loop's own instructions; and what is fetched ahead comes by lines, of which a step
  * is a part: fetching a line in each step, most of them again and again, took a tenth of the time. */
-enum { STEPS = 4, FEW_ROWS = 2, QUADS_MOST = 4 };
-/* Of whole quads: as many as divide the term, and one where code is to be small. */
+enum { STEPS = 4, FEW_ROWS = 2, QUADS_MOST = 4, QUADS_END = 64 };
+/* Of whole quads: as many as divide the term, and one where code is to be small.  A term whose end is none is unrolled. */
 static int quad_steps(const struct target *target, int64_t inner)
 {
 	int quads = target->small ? 1 : QUADS_MOST;
+	if (inner % QUAD)
+		return (int)inner;
 	while (inner / QUAD % quads)
 		quads--;
 	return quads * QUAD;
@@ -750,8 +760,8 @@ static bool are_quads(const struct contraction *c)
 	struct stage stage;
 	int inner = c->terms - 1;
 	if (c->product->together != QUAD || !c->terms || c->counts[c->column + c->terms]
-	        || contraction_extent(c, inner) % QUAD || !index_is_affine(c->a_at)
-	        || index_factor(c->a_at, c->column + c->terms) != 1)
+	        || (contraction_extent(c, inner) % QUAD && contraction_extent(c, inner) > QUADS_END)
+	        || !index_is_affine(c->a_at) || index_factor(c->a_at, c->column + c->terms) != 1)
 		return false;
 	if (c->pad_count || c->copied)
 		stage_padded(c, c->tile_rows, &stage);
