@@ -157,14 +157,23 @@ static bool find_rounding(const struct expr *cast, struct rounding *r)
 	return true;
 }
 
-/* What is quantised to 8 bits in one word, of a vector too; NULL: it is something else. */
-const char *print_rounded(struct printer *printer, const struct expr *cast, bool branch)
+const char *rounding_bounds(struct arena *arena, const struct expr *cast, const struct expr **of)
 {
 	struct rounding r;
 	int64_t zero = 0;
 	if (!(cast->cast & CAST_NUMBER) || !find_rounding(cast, &r) || (r.zero && !whole_number(r.zero, &zero)))
 		return NULL;
-	const struct expr *e = r.of;
+	*of = r.of;
+	return arena_printf(arena, ", %" PRId64 ", %" PRId64 ", %" PRId64, zero, r.least, r.most);
+}
+
+/* What is quantised to 8 bits in one word, of a vector too; NULL: it is something else. */
+const char *print_rounded(struct printer *printer, const struct expr *cast, bool branch)
+{
+	const struct expr *e;
+	const char *bounds = rounding_bounds(printer->arena, cast, &e);
+	if (!bounds)
+		return NULL;
 	bool vector = printer->lane >= 0;
 	const char *word = vector ? "ivec_rounded" : "i_rounded", *value = NULL;
 	if (!vector && !printer->target->has_fma && e->kind == EXPR_SCALAR && e->opcode == SCALAR_mul
@@ -177,8 +186,7 @@ const char *print_rounded(struct printer *printer, const struct expr *cast, bool
 	} else
 		value = print_part(printer, number_of(printer, e), branch).text;
 	const char *type = vector ? "" : arena_printf(printer->arena, "(%s)", dtypes[cast->type].c);
-	return arena_printf(printer->arena, "%s%s(%s, %" PRId64 ", %" PRId64 ", %" PRId64 ")", type, word, value, zero,
-	        r.least, r.most);
+	return arena_printf(printer->arena, "%s%s(%s%s)", type, word, value, bounds);
 }
 
 /* The same of a vector of any floats, by an integer zero point of 8 bits, one for all lanes. */

@@ -133,6 +133,24 @@ static struct value result_of(
 	return result;
 }
 
+/* The store of columns v to v + 3 of row r; NULL: they are stored one by one. */
+static const char *fours_of(struct printing *p, int64_t r, int64_t v)
+{
+	const struct contraction *c = p->c;
+	const struct index *with[MAX_VARS];
+	if (!c->quads || !c->value || c->pool.d || c->transposed_store || c->k_block)
+		return NULL;
+	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
+	return print_fours(p, expr_substitute(p->arena, c->value, with), index_substitute(p->arena, c->out_at, with),
+	        arena_printf(p->arena, "four_of(s%d_%d, s%d_%d, s%d_%d, s%d_%d)", (int)r, (int)v, (int)r, (int)v + 1,
+	                (int)r, (int)v + 2, (int)r, (int)v + 3));
+}
+static struct value call_fours(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	return value_string(fours_of(user->p, call_int(call, 0, 0), call_int(call, 1, 0)));
+}
+
 static struct value call_start(struct template_call *call)
 {
 	struct tile_user *user = call->user;
@@ -546,6 +564,8 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	value_dict_set(tile, "bytes", value_bool(c->bytes));
 	value_dict_set(tile, "quads", value_bool(c->quads));
 	value_dict_set(tile, "unroll", value_int(unroll));
+	value_dict_set(tile, "in_fours", value_int(fours_of(user->p, 0, 0) ? of->vecs / 4 * 4 : 0));
+	value_dict_set(tile, "fours", value_function(arena, "fours", "r v", call_fours, user));
 	value_dict_set(tile, "next_lines", value_int(c->next_lines));
 	value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
 	value_dict_set(tile, "waiting", value_function(arena, "waiting", "r v", call_waiting, user));

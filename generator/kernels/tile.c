@@ -814,6 +814,11 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	registers = registers - 2 > sums ? sums + 2 : registers; /* beside the sums a tile takes two at least */
 	struct steps steps = contraction_terms(target, c);
 	tile_choose(target, registers, rows, columns, &steps, most_vecs(target, c, &n), &c->tile_rows, &c->tile_vecs);
+	if (c->product->together == QUAD
+	        && columns >= QUAD) { /* eight sums in registers; four columns are stored at once */
+		c->tile_rows = rows > 1 ? 2 : 1;
+		c->tile_vecs = QUAD;
+	}
 	spread(target, rows, columns, (double)batches * (double)outer, &c->tile_rows, &c->tile_vecs);
 	fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
 	int64_t vecs = ceil_div(columns, target->lanes);
