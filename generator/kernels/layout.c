@@ -27,14 +27,21 @@ static int unit_variable(const struct definition *d)
 	return -1;
 }
 
-/* Do the dwords that a step takes together lie apart? */
+/* Do the dwords that a step takes together lie apart?  A window of one dword goes on along one of its own. */
 static bool lies_apart(const struct weighing *w, const struct expr *load, const struct index *address)
 {
-	for (int d = 0, v; w->together > 1 && scheduled(w->of)->dwords && d < w->of->rank; d++)
-		if (index_is_var(load->at[d], &v) && v >= w->reader->rank && index_factor(address, v) > 1
-		        && w->reader->reduced_extents[v - w->reader->rank] > 1)
-			return true;
-	return false;
+	const struct definition *sum = w->reader;
+	bool apart = false, beside = false;
+	for (int v = sum->rank, alone; w->together > 1 && scheduled(w->of)->dwords && v < sum->rank + sum->reduced;
+	        v++) {
+		if (sum->reduced_extents[v - sum->rank] == 1 || !index_uses(address, v))
+			continue;
+		for (int d = 0; d < w->of->rank; d++)
+			if (index_is_var(load->at[d], &alone) && alone == v)
+				return index_factor(address, v) > 1;
+		*(index_factor(address, v) == 1 ? &beside : &apart) = true;
+	}
+	return apart && !beside;
 }
 
 static void weigh_load(void *user, const struct expr *load)

@@ -118,6 +118,7 @@ struct factor {
 	const struct expr *load; /* what knows it: its dims are those of the dwords */
 	int loads;
 	bool fits;
+	bool windows;                       /* v may be a window's: terms are repeated for each place of it */
 	bool kept[MAX_VARS];                /* the sum's variables that are dims of it … */
 	const struct index *with[MAX_VARS]; /* … and which; v: the term */
 	const struct index *at[MAX_RANK];   /* load's indices over the dwords' dims … */
@@ -165,6 +166,18 @@ static int group_of(const struct factor *f, const struct index *at)
 	return -1;
 }
 
+/* Which variable moves the window whose index is that and v's alone; -1: it is no such index. */
+static int place_of(const struct factor *f, const struct index *at)
+{
+	int place = -1;
+	for (int i = 0; i < at->count && f->windows && at->count == 2; i++) {
+		const struct atom *atom = at->terms[i].atom;
+		if (atom->kind == ATOM_VAR && atom->var != f->v && atom->var < f->sum->rank && !f->kept[atom->var])
+			place = atom->var;
+	}
+	return place;
+}
+
 /* The dims of the dwords: those of the load, of which one is v in groups of `each`; one that is v and a group of a
  * grouped convolution becomes two. */
 static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
@@ -180,6 +193,7 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 		int64_t low, high;
 		if (index_uses(at, f->v)) {
 			int group = group_of(f, at);
+			group = group < 0 ? place_of(f, at) : group;
 			if (grouped || (group < 0 && !index_is_var(at, &v)) || f->rank + 1 + (group >= 0) > MAX_RANK)
 				return false;
 			if (group >= 0)
@@ -406,14 +420,16 @@ static bool shift(struct arena *arena, const struct definition *sum, const struc
 	return true;
 }
 
-static bool rewrite(struct rewriting *r, struct definition *sum, const struct product *product, int v)
+/* windows: of whole dwords, of terms that let themselves in no other way */
+static bool rewrite(struct rewriting *r, struct definition *sum, const struct product *product, int v, bool windows)
 {
 	struct program *program = r->program;
 	struct arena *arena = program->arena;
 	struct factor fa = { .arena = arena,
 		.sum = sum,
 		.v = v,
-		.together = product->k == 2 && r->bytes ? 2 : product->together },
+		.together = product->k == 2 && r->bytes ? 2 : product->together,
+		.windows = windows },
 	              fb = fa;
 	struct shifted s;
 	int ib = product_b(sum);
@@ -551,10 +567,13 @@ static void choose_product(struct rewriting *r, struct definition *d, bool dword
 		if (products[p].k == 1 && floats && products[p].sum == d->type
 		        && sum_in_floats(r->program, d, false, &r->floats))
 			return;
-		for (int v = d->rank + d->reduced;
-		        v-- > d->rank && products[p].sum == d->type && has_product(r->target, &products[p]);)
-			if (extent_of(d, v) > 1 && rewrite(r, d, &products[p], v))
-				return;
+		if (products[p].sum != d->type || !has_product(r->target, &products[p]))
+			continue;
+		for (int windows = 0; windows <= (products[p].together > 1); windows++)
+			for (int v = d->rank + d->reduced; v-- > d->rank;)
+				if (extent_of(d, v) > 1 && !(windows && extent_of(d, v) % products[p].k)
+				        && rewrite(r, d, &products[p], v, windows))
+					return;
 	}
 	if (!dwords)
 		sum_in_floats(r->program, d, true, &r->floats);
