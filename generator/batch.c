@@ -96,7 +96,7 @@ static struct definition *take(struct program *to, const struct model *from, con
 		        && !memcmp(to->all.at[i]->extents, d->extents, (size_t)d->rank * sizeof *d->extents))
 			return to->all.at[i];
 	if (d->source == SOURCE_CONSTANT)
-		return define_constant(to, d->name, d->type, d->rank, d->extents, d->data);
+		return program_constant(to, (struct definition *)(uintptr_t)d);
 	if (is_leaf(from, d)) {
 		const char *name = d->source == SOURCE_INPUT ? d->name : lasting_name(from, d);
 		made = known_input(to, name);

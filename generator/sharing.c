@@ -152,6 +152,7 @@ static void embed(struct model *model, size_t input, const struct tensor *consta
 	tensor->rank = constant->rank;
 	memcpy(tensor->dims, constant->dims, sizeof tensor->dims);
 	tensor->data = constant->data;
+	tensor->late = constant->late;
 	tensor->bytes = constant->bytes;
 	tensor->strings = constant->strings;
 	tensor->is_input = false;

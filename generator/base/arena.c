@@ -67,6 +67,33 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 	return memset(block->at + from, 0, bytes);
 }
 
+/* A block of its own, behind the one that small requests fill. */
+void *arena_apart(struct arena *arena, size_t bytes)
+{
+	struct arena_block *block = NULL;
+	if (!allocation_fails() && bytes <= SIZE_MAX / 2
+	        && !(arena->limit && (bytes > arena->limit || arena->used > arena->limit - bytes)))
+		block = aligned_alloc(64, (sizeof *block + bytes + 63) & ~(size_t)63);
+	if (!block)
+		out_of_memory(arena, bytes);
+	struct arena_block **at = arena->blocks ? &arena->blocks->before : &arena->blocks;
+	*block = (struct arena_block){ *at, bytes, bytes };
+	*at = block;
+	arena->used += bytes;
+	return block->at;
+}
+
+void arena_drop(struct arena *arena, const void *apart)
+{
+	struct arena_block **at = &arena->blocks;
+	while ((*at)->at != apart)
+		at = &(*at)->before;
+	struct arena_block *block = *at;
+	*at = block->before;
+	arena->used -= block->room;
+	free(block);
+}
+
 void arena_trim(struct arena *arena, void *last, size_t bytes)
 {
 	arena->blocks->used = (size_t)((unsigned char *)last - arena->blocks->at) + bytes;

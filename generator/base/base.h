@@ -103,7 +103,9 @@ void arena_init(struct arena *, struct build *); /* inside the build's arena */
 void arena_release(struct arena *);              /* may be used again after */
 void *arena_alloc(struct arena *, size_t bytes);
 void *arena_array(struct arena *, size_t count, size_t size); /* count * size, checked */
-void arena_trim(struct arena *, void *last, size_t bytes);    /* what was allocated last is that short; 0: it is gone */
+void *arena_apart(struct arena *, size_t bytes);              /* not zeroed; may go alone, by arena_drop */
+void arena_drop(struct arena *, const void *apart);
+void arena_trim(struct arena *, void *last, size_t bytes); /* what was allocated last is that short; 0: it is gone */
 char *arena_copy(struct arena *, const char *text, size_t length); /* adds a 0 */
 char *arena_printf(struct arena *, const char *format, ...) PRINTF(2, 3);
 

@@ -38,7 +38,7 @@ static struct bounds of_constant(const struct definition *d)
 	int64_t values[CHUNK], n = definition_elements(d);
 	for (int64_t from = 0; from < n; from += CHUNK) {
 		int some = n - from < CHUNK ? (int)(n - from) : CHUNK;
-		values_load(SYSTEM_INTEGER, values, d->data, d->type, from, some);
+		values_load(SYSTEM_INTEGER, values, definition_data(d), d->type, from, some);
 		for (int i = 0; i < some; i++)
 			b = join(b, (struct bounds){ values[i], values[i] });
 	}
@@ -48,7 +48,7 @@ static struct bounds of_constant(const struct definition *d)
 static struct bounds of_definition(const struct definition *d, int depth)
 {
 	if (d->source == SOURCE_CONSTANT && d->type != DTYPE_U64 && dtypes[d->type].class != CLASS_FLOAT
-	        && (uintptr_t)d->data % (size_t)(dtypes[d->type].bits / 8) == 0)
+	        && (uintptr_t)definition_data(d) % (size_t)(dtypes[d->type].bits / 8) == 0)
 		return of_constant(d);
 	if (d->source != SOURCE_COMPUTED)
 		return of_type(d->type);
@@ -133,8 +133,9 @@ static double most_of_definition(const struct definition *d, int depth)
 {
 	double most = 0;
 	if (d->source == SOURCE_CONSTANT) {
+		const float *data = definition_data(d);
 		for (int64_t i = 0, n = definition_elements(d); i < n; i++) {
-			double x = fabs((double)((const float *)d->data)[i]);
+			double x = fabs((double)data[i]);
 			most = x <= most ? most : isnan(x) ? INFINITY : x;
 		}
 		return most;

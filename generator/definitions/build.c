@@ -310,7 +310,7 @@ int64_t definition_climbs(const struct definition *definition)
 {
 	int64_t row = definition->rank ? definition->extents[definition->rank - 1] : 0,
 	        count = definition_elements(definition);
-	const int32_t *at = definition->data;
+	const int32_t *at = definition->late ? NULL : definition->data;
 	if (definition->climbs || definition->source != SOURCE_CONSTANT || definition->type != DTYPE_I32 || !at)
 		return definition->climbs;
 	for (int64_t i = 1; i < count; i++)
@@ -539,7 +539,9 @@ struct definition *program_constant(struct program *program, struct definition *
 		                && !memcmp(d->extents, of->extents, sizeof *of->extents * (size_t)of->rank)))
 			return d;
 	}
-	return define_constant(program, of->name, of->type, of->rank, of->extents, of->data);
+	struct definition *made = define_constant(program, of->name, of->type, of->rank, of->extents, of->data);
+	made->late = of->late;
+	return made;
 }
 
 void program_move(struct program *program, size_t from, const struct definition *before)

@@ -352,7 +352,8 @@ struct definition {
 	enum dtype type;
 	int rank;
 	int64_t extents[MAX_RANK]; /* of the output variables 0 … rank-1 */
-	const void *data;          /* CONSTANT: elements in C order; borrowed */
+	const void *data;          /* CONSTANT: elements in C order; borrowed.  Read by definition_data */
+	struct late *late;         /* … computed when they are read: `data` points nowhere; else NULL */
 	int64_t climbs;            /* definition_climbs of what this stands for, where its data are not at hand */
 
 	/* COMPUTED.  Without reduction: body over the output variables.  With: the term, over output and reduced
@@ -586,6 +587,12 @@ struct denormals program_denormals(struct program *);
  * engine or threads.  "libm" among them: double tensors go through functions of the C library, and bits depend on that
  * too.  Of a program before it is lowered. */
 const char *program_numbers(const struct program *, const struct numerics *);
+
+/* ---- late.c: large constants, computed when they are read ---- */
+struct late *late_new(const struct program *); /* the one output of that, of constants alone */
+const void *late_data(struct late *);
+void late_forget(struct late *); /* who asks again has them computed again */
+const void *definition_data(const struct definition *);
 
 /* ---- fold.c: what depends on constants alone becomes a constant ---- */
 void program_fold(struct program *);

@@ -18,11 +18,12 @@ struct flushing {
 /* bfloat16 has the exponents of float32, where its products are made; float16's smallest numbers are normal there. */
 static bool is_denormal(const struct definition *of, int64_t i)
 {
-	const uint16_t *bf16 = of->data;
+	const void *data = definition_data(of);
+	const uint16_t *bf16 = data;
 	if (of->type == DTYPE_BF16)
 		return !(bf16[i] & 0x7f80) && bf16[i] & 0x7f;
-	return of->type == DTYPE_F32 ? fpclassify(((const float *)of->data)[i]) == FP_SUBNORMAL
-	                             : fpclassify(((const double *)of->data)[i]) == FP_SUBNORMAL;
+	return of->type == DTYPE_F32 ? fpclassify(((const float *)data)[i]) == FP_SUBNORMAL
+	                             : fpclassify(((const double *)data)[i]) == FP_SUBNORMAL;
 }
 
 /* Its elements, 0 (of the same sign) where they are denormal. */
@@ -31,7 +32,7 @@ static struct definition *zeroed(struct program *program, const struct definitio
 	size_t size = dtype_bytes(of->type, 1);
 	int64_t count = definition_elements(of);
 	char *data = arena_alloc(program->arena, (size_t)count * size);
-	memcpy(data, of->data, (size_t)count * size);
+	memcpy(data, definition_data(of), (size_t)count * size);
 	for (int64_t i = 0; i < count; i++) {
 		char *element = data + (size_t)i * size;
 		if (is_denormal(of, i)) {

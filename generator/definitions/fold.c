@@ -136,7 +136,7 @@ void program_settle_checks(struct program *program)
 		struct definition *check = program->checks.at[i];
 		if (check->source != SOURCE_CONSTANT)
 			program->checks.at[kept++] = check;
-		else if (!*(const uint8_t *)check->data)
+		else if (!*(const uint8_t *)definition_data(check))
 			check_fail(program, check, NULL);
 	}
 	program->checks.count = kept;

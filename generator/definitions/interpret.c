@@ -33,7 +33,7 @@ static bool is_of(const struct program *program, const struct definition *defini
 /* A large constant may be borrowed from a file at any address: then it is copied to where it can be read. */
 static bool is_aligned(const struct definition *definition)
 {
-	return (uintptr_t)definition->data % (size_t)(dtypes[definition->type].bits / 8) == 0;
+	return (uintptr_t)definition_data(definition) % (size_t)(dtypes[definition->type].bits / 8) == 0;
 }
 
 static size_t bytes_of(const struct definition *definition, enum dtype stored)
@@ -53,10 +53,10 @@ static void *room_for(struct run *run, const struct definition *definition, enum
 
 static struct memory constant_memory(struct run *run, const struct definition *definition)
 {
-	struct memory memory = { (void *)(uintptr_t)definition->data, definition->type };
+	struct memory memory = { (void *)(uintptr_t)definition_data(definition), definition->type };
 	if (!is_aligned(definition))
-		memory.at = memcpy(room_for(run, definition, definition->type), definition->data,
-		        bytes_of(definition, definition->type));
+		memory.at = memcpy(
+		        room_for(run, definition, definition->type), memory.at, bytes_of(definition, definition->type));
 	return memory;
 }
 
@@ -68,7 +68,7 @@ struct memory memory_of(const struct memories *memories, const struct definition
 	if (definition->source != SOURCE_CONSTANT)
 		fail(memories->program->build, EXIT_INVALID, definition->name, "is read but not computed");
 	if (!is_aligned(definition))
-		memory.at = arena_copy(memories->arena, definition->data, bytes_of(definition, definition->type));
+		memory.at = arena_copy(memories->arena, memory.at, bytes_of(definition, definition->type));
 	return memory;
 }
 

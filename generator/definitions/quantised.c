@@ -40,7 +40,7 @@ static bool all_are(bool (*holds)(float), const struct expr *e)
 {
 	bool all = e->kind == EXPR_NUMBER ? holds((float)e->number) : e->kind == EXPR_LOAD && e->type == DTYPE_F32;
 	for (int64_t i = 0, n = e->kind == EXPR_LOAD ? definition_elements(e->of) : 0; all && i < n; i++)
-		all = holds(((const float *)e->of->data)[i]);
+		all = holds(((const float *)definition_data(e->of))[i]);
 	return all;
 }
 

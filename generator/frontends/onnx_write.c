@@ -122,7 +122,7 @@ static void fill_constant(const struct writer *w, const void *of, struct text *o
 	if (tensor->name)
 		add_text(out, 8, tensor->name);
 	if (tensor->type != DTYPE_STRING)
-		add_bytes(out, 9, tensor->data, dtype_bytes(tensor->type, count));
+		add_bytes(out, 9, tensor_data(tensor), dtype_bytes(tensor->type, count));
 }
 
 /* ---- nodes ---- */

@@ -186,7 +186,7 @@ struct tensor tensor_told(const struct tensor *tensor)
 int64_t tensor_int(const struct tensor *tensor, size_t i)
 {
 	const struct dtype_row *row = &dtypes[tensor->type];
-	const unsigned char *at = tensor->data;
+	const unsigned char *at = tensor_data(tensor);
 	uint64_t value = 0;
 	unsigned bits = (unsigned)row->bits;
 	assert(at && (row->class == CLASS_INT || row->class == CLASS_UINT || row->class == CLASS_BOOL));
@@ -201,7 +201,7 @@ int64_t tensor_int(const struct tensor *tensor, size_t i)
 
 double tensor_float(const struct tensor *tensor, size_t i)
 {
-	const unsigned char *at = tensor->data;
+	const unsigned char *at = tensor_data(tensor);
 	float f;
 	double d;
 	assert(at && (tensor->type == DTYPE_F32 || tensor->type == DTYPE_F64));

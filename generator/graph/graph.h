@@ -50,6 +50,8 @@ struct tensor {
 	 * data too).  Up to TENSOR_ALIGNED bytes are aligned for their type; more may be borrowed from a file at any
 	 * address: read them by memcpy, or by tensor_int and tensor_float. */
 	const void *data;
+	struct late *late;     /* such data as are computed when tensor_data asks: `data` points nowhere; else NULL */
+	const void *unpacked;  /* data of below 8 bits in bytes, once somebody asked; else NULL */
 	size_t bytes;          /* of data; of a string tensor: 0 */
 	struct node *producer; /* NULL: input, initialiser, or of the outer graph */
 	struct graph *graph;
@@ -239,6 +241,7 @@ const int64_t *node_ints(const struct node *, const char *name, size_t *count);
 /* Elements of a tensor whose extents are all known; fails with EXIT_LIMIT on overflow. -1 where one is not known. */
 int64_t tensor_elements(struct build *, const struct tensor *);
 /* One element of a constant of an integer type or bool (also below 8 bits) / of F32 and F64; asserts otherwise. */
+const void *tensor_data(const struct tensor *); /* of a constant; definitions/late.c */
 int64_t tensor_int(const struct tensor *, size_t i);
 /* Of bytes that stand for strings: type and rank as the model has them; else the tensor. */
 struct tensor tensor_told(const struct tensor *);

@@ -143,7 +143,7 @@ static void print_float(struct text *out, double value, bool is_double)
 static unsigned bits_at(const struct tensor *tensor, size_t i)
 {
 	unsigned bits = (unsigned)dtypes[tensor->type].bits, value = 0;
-	const unsigned char *data = tensor->data;
+	const unsigned char *data = tensor_data(tensor);
 	size_t at = i * bits, last = (at + bits - 1) / 8;
 	for (size_t byte = at / 8; byte <= last; byte++)
 		value |= (unsigned)data[byte] << 8 * (byte - at / 8);

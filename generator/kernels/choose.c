@@ -61,13 +61,13 @@ static size_t fill_copy(const struct constant_item *item, int64_t piece, void *o
 		        : all - from < PIECE ? all - from
 		                             : PIECE;
 		if (out && bytes)
-			memcpy(out, (const char *)d->data + from, bytes);
+			memcpy(out, (const char *)definition_data(d) + from, bytes);
 		return bytes;
 	}
 	if (piece || !out)
 		return piece ? 0 : (size_t)scheduled(d)->bytes;
 	for (int64_t i = 0; i < elements; i++) {
-		((float *)out)[to] = ((const float *)d->data)[i];
+		((float *)out)[to] = ((const float *)definition_data(d))[i];
 		for (int v = d->rank - 1; v >= 0; v--) {
 			to += scheduled(d)->stride[v];
 			if (++at[v] < d->extents[v])

@@ -144,7 +144,8 @@ static size_t fill_filters(const struct constant_item *item, int64_t piece, void
 	if (piece)
 		return 0;
 	if (out)
-		winograd_weights(c->rewrite->m, w->extents[1], w->extents[0], w->data, c->lanes, c->panels, out);
+		winograd_weights(
+		        c->rewrite->m, w->extents[1], w->extents[0], definition_data(w), c->lanes, c->panels, out);
 	return (size_t)scheduled(item->of)->bytes;
 }
 

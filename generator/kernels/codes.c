@@ -76,7 +76,8 @@ static int64_t terms_alike(const struct code_loads *l, int term, int64_t terms)
 
 static int64_t byte_at(const struct definition *d, int64_t i)
 {
-	return d->type == DTYPE_I8 ? ((const signed char *)d->data)[i] : ((const unsigned char *)d->data)[i];
+	return d->type == DTYPE_I8 ? ((const signed char *)definition_data(d))[i]
+	                           : ((const unsigned char *)definition_data(d))[i];
 }
 
 /* As few as the codes take; what is signed lies half their range higher. */
@@ -185,7 +186,7 @@ static void pack_column(
 {
 	int64_t inner = c->column + c->terms, alike = c->extents[inner], half = half_of_range(l, c->codes.bits);
 	v[inner] = 0;
-	float scale = ((const float *)l->scale->of->data)[element_of(l->scale, v)];
+	float scale = ((const float *)definition_data(l->scale->of))[element_of(l->scale, v)];
 	memcpy(to, &scale, sizeof scale);
 	to += width;
 	if (c->codes.zeros) {

@@ -58,7 +58,7 @@ static int64_t magnitude_of(
 	        expr_scalar(program->arena, SCALAR_abs, expr_substitute(program->arena, factor, with), NULL, NULL));
 	definition_fold(program, sums);
 	for (int64_t i = 0, n = definition_elements(sums); i < n; i++) {
-		int64_t one = ((const int32_t *)sums->data)[i];
+		int64_t one = ((const int32_t *)definition_data(sums))[i];
 		most = one > most ? one : most;
 	}
 	program->all.count = before;

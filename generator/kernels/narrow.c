@@ -131,15 +131,37 @@ static void see_reading(void *user, const struct expr *load)
 	r->reads |= load->of == r->of;
 }
 
-/* Its readers read that; false: one does not, and nothing has changed. */
-static bool narrow_readers(struct program *program, const struct target *target, struct definition *wide, bool change)
+/* What reads that instead: the sum is changed.  False: it has no such tile, and is as it was. */
+static bool reads_narrow(struct program *program, const struct target *target, struct definition *sum,
+        const struct definition *wide, const struct expr *body)
+{
+	struct code_loads codes;
+	int f = factor_of(program, target, sum, wide);
+	if (f < 0)
+		return false;
+	const struct definition before = *sum;
+	const struct expr *factor[2] = { sum->body->arg[0], sum->body->arg[1] };
+	factor[f] = expr_substitute(program->arena, body, factor[f]->at);
+	sum->body = expr_scalar(program->arena, SCALAR_mul, factor[0], factor[1], NULL);
+	if (product_b(sum) == f
+	        && (codes_match(factor[f], &codes) ? codes_split(program, sum, f)
+	                                           : contraction_widened(sum, factor[f]) != NULL))
+		return true;
+	*sum = before;
+	return false;
+}
+
+/* All its readers read that, or none does. */
+static void narrow_readers(struct program *program, const struct target *target, struct definition *wide)
 {
 	struct keeping keeping = { program, wide };
 	const struct expr *body = narrow_of(program->arena, wide);
-	struct code_loads codes;
-	if (change)
-		body = expr_redirect(program->arena, body, inside, &keeping);
-	for (size_t i = 0; i < program->all.count; i++) {
+	struct changed {
+		struct definition *sum, before;
+	};
+	VECTOR(struct changed) changed = { 0 };
+	bool all = true;
+	for (size_t i = 0; all && i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		struct reading reading = { wide, d->source == SOURCE_COMPUTED && d->reduce == REDUCE_REPEAT };
 		if (d->source != SOURCE_COMPUTED || d == wide)
@@ -147,22 +169,15 @@ static bool narrow_readers(struct program *program, const struct target *target,
 		definition_loads(d, see_reading, &reading);
 		if (!reading.reads)
 			continue;
-		int f = factor_of(program, target, d, wide);
-		if (f < 0)
-			return false;
-		const struct expr *factor[2] = { d->body->arg[0], d->body->arg[1] };
-		const struct definition before = *d;
-		factor[f] = expr_substitute(program->arena, body, factor[f]->at);
-		d->body = expr_scalar(program->arena, SCALAR_mul, factor[0], factor[1], NULL);
-		bool fits = product_b(d) == f
-		        && (codes_match(factor[f], &codes) ? codes_split(program, d, f)
-		                                           : contraction_widened(d, factor[f]) != NULL);
-		if (!change || !fits)
-			*d = before;
-		if (!fits)
-			return false;
+		push(program->arena, &changed, (struct changed){ d, *d });
+		all = reads_narrow(program, target, d, wide, body);
 	}
-	return true;
+	for (size_t i = 0; i < changed.count; i++)
+		if (all)
+			changed.at[i].sum->body =
+			        expr_redirect(program->arena, changed.at[i].sum->body, inside, &keeping);
+		else
+			*changed.at[i].sum = changed.at[i].before;
 }
 
 void keep_large(struct program *program, const struct target *target)
@@ -173,7 +188,6 @@ void keep_large(struct program *program, const struct target *target)
 		        && narrow_of(program->arena, program->all.at[i]))
 			push(program->arena, &wide, program->all.at[i]);
 	for (size_t w = 0; w < wide.count; w++)
-		if (narrow_readers(program, target, wide.at[w], false))
-			narrow_readers(program, target, wide.at[w], true);
+		narrow_readers(program, target, wide.at[w]);
 	program_remove_dead(program);
 }

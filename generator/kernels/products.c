@@ -62,8 +62,8 @@ static struct interval of_bytes(const struct definition *d)
 {
 	struct interval all = { INT16_MAX, INT16_MIN };
 	for (int64_t i = 0, n = definition_elements(d); i < n; i++) {
-		int64_t x =
-		        d->type == DTYPE_I8 ? ((const signed char *)d->data)[i] : ((const unsigned char *)d->data)[i];
+		int64_t x = d->type == DTYPE_I8 ? ((const signed char *)definition_data(d))[i]
+		                                : ((const unsigned char *)definition_data(d))[i];
 		all.low = x < all.low ? x : all.low;
 		all.high = x > all.high ? x : all.high;
 	}

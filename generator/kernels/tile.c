@@ -263,7 +263,7 @@ static size_t fill_packed(const struct constant_item *item, int64_t piece, void 
 		batches *= c->extents[b];
 	if (panel.batch >= batches)
 		return 0;
-	const struct moving moving = { c, dtype_bytes(c->b->of->type, 1), c->b->of->data, out };
+	const struct moving moving = { c, dtype_bytes(c->b->of->type, 1), definition_data(c->b->of), out };
 	if (out)
 		(index_is_affine(c->b_at) ? pack_affine : pack_any)(p, &panel, &moving);
 	return (size_t)(panel.width * panel.terms) / (c->bytes ? 2 : 1) * moving.bytes;
@@ -743,7 +743,7 @@ static void say_tile(const struct lowered *lowered, struct kernel *kernel)
 /* Dwords of two terms of 16 bits that all are bytes, where those stay bytes: pairs of them share a dword. */
 static bool are_bytes(const struct target *target, const struct contraction *c)
 {
-	const int16_t *halves = c->b->of->data;
+	const int16_t *halves = definition_data(c->b->of);
 	int64_t count = 2 * definition_elements(c->b->of);
 	if (!weights_stay_narrow(target) || c->product->opcode != SCALAR_dot16 || !c->terms
 	        || contraction_extent(c, c->terms - 1) % 2)

@@ -84,7 +84,20 @@ static struct definition *widened_of(struct definer *definer, const struct tenso
 		definition->body = expr_substitute(definer->program->arena, load->of->body, load->at);
 	if (definition->source == SOURCE_COMPUTED)
 		definition_becomes(definer->program, definition, tensor->data);
+	definition->late = definition->source == SOURCE_CONSTANT ? tensor->late : NULL;
 	return definition;
+}
+
+/* Elements below 8 bits, a byte each; made once, as each reader is defined more than once. */
+static const void *unpacked_data(struct build *build, const struct tensor *of)
+{
+	struct tensor *tensor = (struct tensor *)(uintptr_t)of;
+	if (!tensor->unpacked)
+		tensor->unpacked = packed_constant(
+		        build->arena, tensor->type, tensor_data(tensor), (size_t)tensor_elements(build, tensor));
+	if (tensor->late)
+		late_forget(tensor->late);
+	return tensor->unpacked;
 }
 
 static struct definition *definition_of(struct definer *definer, const struct tensor *tensor, const char *where)
@@ -97,16 +110,14 @@ static struct definition *definition_of(struct definer *definer, const struct te
 		return widened_of(definer, tensor);
 	known_extents(definer, tensor, where, extents);
 	enum dtype type = tensor->type;
-	const void *data = tensor->data;
-	if (!data)
+	if (!tensor->data)
 		fail(definer->build, EXIT_INVALID, where, "%s has no value", tensor->name);
 	if (!dtype_is_supported(type))
 		fail(definer->build, EXIT_UNSUPPORTED, where, "%s of %s is not supported", tensor->name,
 		        dtypes[type].text);
-	if (dtype_stored(type) != type)
-		data = packed_constant(definer->arena, type, data, (size_t)tensor_elements(definer->build, tensor));
-	type = dtype_stored(type);
-	definition = define_constant(definer->program, tensor->name, type, tensor->rank, extents, data);
+	const void *data = dtype_stored(type) == type ? tensor->data : unpacked_data(definer->build, tensor);
+	definition = define_constant(definer->program, tensor->name, dtype_stored(type), tensor->rank, extents, data);
+	definition->late = dtype_stored(type) == type ? tensor->late : NULL;
 	remember(definer, tensor, definition);
 	return definition;
 }

@@ -115,10 +115,11 @@ static const struct expr *of_element(
 static bool is_nothing(const struct definition *zero)
 {
 	size_t bytes = dtype_bytes(zero->type, (size_t)definition_elements(zero));
-	for (size_t i = 0; zero->source == SOURCE_CONSTANT && i < bytes; i++)
-		if (((const unsigned char *)zero->data)[i])
+	const unsigned char *data = zero->source == SOURCE_CONSTANT ? definition_data(zero) : NULL;
+	for (size_t i = 0; data && i < bytes; i++)
+		if (data[i])
 			return false;
-	return zero->source == SOURCE_CONSTANT;
+	return data;
 }
 
 void define_dequantise(struct definer *definer, const struct op *op)

@@ -184,6 +184,7 @@ static struct tensor *constant_out(struct repeating *r, const struct tensor *con
 {
 	struct tensor *made = tensor_like(r->graph, constant, false);
 	made->data = constant->data;
+	made->late = constant->late;
 	made->bytes = constant->bytes;
 	made->strings = constant->strings;
 	made->is_initializer = true;
@@ -470,8 +471,7 @@ struct definition *rounds_in(struct looping *l, struct definition *operand, enum
 	int sliced = moves == REPEAT_SLICED;
 	if (operand && operand->source == SOURCE_CONSTANT
 	        && moves == REPEAT_STEADY) /* stays one: packed for who reads it */
-		return define_constant(
-		        l->repeat->body, operand->name, operand->type, operand->rank, operand->extents, operand->data);
+		return program_constant(l->repeat->body, operand);
 	if (!operand)
 		return NULL;
 	rounds_port_in(l, operand, moves, false);

@@ -80,7 +80,7 @@ static const float *floats_of(const struct node *node, int i, int64_t *count)
 		return NULL;
 	*count = tensor_elements(node->graph->build, tensor);
 	float *floats = arena_new_array(node->graph->build->arena, float, (size_t)*count + 1);
-	memcpy(floats, tensor->data, (size_t)*count * sizeof *floats);
+	memcpy(floats, tensor_data(tensor), (size_t)*count * sizeof *floats);
 	return *count ? floats : NULL;
 }
 

@@ -11,6 +11,7 @@ enum {
 	FOLD_BYTES = 1 << 20,
 	FOLD_GROWTH = 8,
 	FOLD_ROUNDS_BYTES = 64 << 20,
+	WAITS_LEAST = 1 << 19,
 	FOLD_ALWAYS = 256
 }; /* more than either: left for run time, where it may cost no memory */
 static const double
@@ -95,6 +96,28 @@ static bool is_widening(const struct node *node, const struct program *program)
 	                || (converts && dtypes[node->out[0]->type].class == CLASS_FLOAT));
 }
 
+/* Large, of bytes or floats, by maps alone: its values may wait until somebody asks for them. */
+static bool may_wait(const struct node *node, const struct program *program)
+{
+	const struct tensor *y = node->out[0];
+	bool maps = node->outs == 1 && y && !program->checks.count && !tensor_counted(y)
+	        && (y->type == DTYPE_F32 || dtypes[y->type].class == CLASS_INT || dtypes[y->type].class == CLASS_UINT)
+	        && (y->type == DTYPE_F32 || dtypes[y->type].bits <= 8)
+	        && dtype_bytes(y->type, (size_t)tensor_elements(node->graph->build, y)) >= WAITS_LEAST;
+	for (size_t i = 0; maps && i < program->all.count; i++)
+		maps = program->all.at[i]->source == SOURCE_CONSTANT || program->all.at[i]->reduce == REDUCE_NONE;
+	return maps;
+}
+
+static void wait(const struct node *node, const struct program *program)
+{
+	struct tensor *y = node->out[0];
+	y->bytes = dtype_bytes(y->type, (size_t)tensor_elements(node->graph->build, y));
+	y->late = late_new(program);
+	y->data = y->late;
+	y->widened = is_widening(node, program) ? node : NULL;
+}
+
 static bool fold(struct bodies *bodies, struct node *node, const struct op *op)
 {
 	struct arena *arena = node->graph->build->arena;
@@ -106,6 +129,8 @@ static bool fold(struct bodies *bodies, struct node *node, const struct op *op)
 		return false;
 	if (bodies->rounds && !counted(bodies, node, terms))
 		return false;
+	if (!bodies->rounds && may_wait(node, program))
+		return wait(node, program), true;
 	void **results = arena_new_array(arena, void *, program->outputs.count + 1);
 	for (int i = 0, n = 0; i < node->outs; i++) {
 		struct tensor *tensor = node->out[i];

@@ -92,7 +92,7 @@ static struct tensor *scaled_weights(struct node *node, const struct channels *c
 		extents[d] = w->dims[d].extent;
 	for (int d = channels->weight_dim + 1; d < w->rank; d++)
 		inner *= extents[d];
-	memcpy(values, w->data, w->bytes); /* which may lie at any address */
+	memcpy(values, tensor_data(w), w->bytes); /* which may lie at any address */
 	for (int64_t i = 0, c = 0; i < count; i += inner, c = c + 1 < channels->count ? c + 1 : 0)
 		for (int64_t k = i; k < i + inner; k++)
 			values[k] = (float)(values[k] * factor[c]);
