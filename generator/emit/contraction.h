@@ -62,7 +62,7 @@ void tile_arguments(struct printing *, const char **params, const char **argumen
 struct value tile_value(struct printing *, struct tile *, const char *params, int64_t terms, bool heavy);
 
 /* fours.c: the store of four columns' results, whose sums those are; NULL: there is no such text. */
-const char *print_fours(struct printing *, const struct expr *value, const struct index *at, const char *sums);
+const char *print_fours(struct printing *, const struct expr *const *value, const struct index *at, const char *sums);
 
 /* gathered.c */
 struct value gathered_value(struct printing *p, int64_t terms, const char *packed); /* packed: the panel's codes */

@@ -524,6 +524,7 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 		if (chosen)
 			return (struct printed){ chosen, LEVEL_PRIMARY, OWN };
 		const char *bytes = print_bytes(printer, expr);
+		bytes = bytes ? bytes : print_dword(printer, expr);
 		return bytes ? (struct printed){ bytes, LEVEL_CAST, OWN } : print_row(printer, &it, branch, raw);
 	}
 	case EXPR_SELECT: {

@@ -34,6 +34,10 @@ struct held held_of(struct printer *, const struct expr *load);
 const char *printed_wrap(struct printer *, struct printed, int least);             /* to be of that level */
 struct printed printed_own(struct printer *, const struct expr *, struct printed); /* as C takes it for the type */
 
+/* ---- fours.c ---- */
+/* A dword of four bytes that are alike, where the target has such lanes; NULL: it is something else. */
+const char *print_dword(struct printer *, const struct expr *dword);
+
 /* ---- casts.c ---- */
 struct printed print_cast(struct printer *, const struct expr *, struct printed);
 /* What is quantised to 8 bits, bounds(round(x) + zero), in one word; NULL: it is something else. */

@@ -1,112 +1,163 @@
-/* fours.c: the results of four columns of a tile whose sums are single numbers, as words of four lanes: what stands
- * behind a sum of bytes is a quarter of its instructions then. */
+/* fours.c: four expressions that are alike, but for what lies at even distances, as words of four lanes: the results of
+ * four columns of a tile whose sums are single numbers, and the bytes of a dword. */
 #include "emit/contraction.h"
 #include "emit/expression.h"
+#include <inttypes.h>
 
-/* Lanes along the column, which is also the variable of what is loaded side by side. */
 struct fours {
-	struct printing *p;
-	struct printer printer;
+	struct printer *printer;
+	const struct definition *root; /* its loads are `sums`; NULL: none are */
 	const char *sums;
 	int parts; /* that may be printed yet: no text grows without end */
 };
-enum { PARTS_MOST = 48 };
+enum { LANES_OF_FOUR = 4, PARTS_MOST = 48, BYTE = 255, HALF = 65535 };
 
-static const char *print_four(struct fours *f, const struct expr *e);
+static const char *print_four(struct fours *f, const struct expr *const *e);
 
-/* The bytes of memory are their numbers; NULL: no word loads them. */
-static const char *suffix_of(enum dtype type)
+static const char *print_part_of(struct fours *f, const struct expr *const *e, int part)
 {
-	return type == DTYPE_I8     ? "four_%s_i8"
-	        : type == DTYPE_U8  ? "four_%s_u8"
-	        : type == DTYPE_I32 ? "four_%s"
-	        : type == DTYPE_F32 ? "ffour_%s"
+	const struct expr *parts[LANES_OF_FOUR];
+	for (int i = 0; i < LANES_OF_FOUR; i++)
+		parts[i] = e[i]->arg[part];
+	return print_four(f, parts);
+}
+
+/* Of what lies in memory as that type; NULL: no word loads it. */
+static const char *word(struct arena *arena, enum dtype type, const char *what)
+{
+	return type == DTYPE_I8     ? arena_printf(arena, "four_%s_i8", what)
+	        : type == DTYPE_U8  ? arena_printf(arena, "four_%s_u8", what)
+	        : type == DTYPE_I32 ? arena_printf(arena, "four_%s", what)
+	        : type == DTYPE_F32 ? arena_printf(arena, "ffour_%s", what)
 	                            : NULL;
 }
 
-static const char *word(struct arena *arena, enum dtype type, const char *what)
+static const char *print_four_loads(struct fours *f, const struct expr *const *load)
 {
-	const char *suffix = suffix_of(type), *rest = suffix ? strchr(suffix, '%') + 2 : NULL;
-	return suffix ? arena_printf(arena, "%.*s%s%s", (int)(rest - 2 - suffix), suffix, what, rest) : NULL;
-}
-
-static const char *print_load(struct fours *f, const struct expr *load)
-{
-	const struct contraction *c = f->p->c;
-	struct arena *arena = f->p->arena;
-	if (load->of == c->root)
+	struct arena *arena = f->printer->arena;
+	const struct definition *of = load[0]->of;
+	const struct index *first = schedule_address(arena, of, load[0]->at);
+	int64_t apart = 0;
+	if (of == f->root)
 		return f->sums;
-	const struct index *at = schedule_address(arena, load->of, load->at);
-	const char *name = word(arena, load->type, "load");
-	if (!index_is_affine(at) || !name)
+	for (int i = 1; i < LANES_OF_FOUR; i++) {
+		const struct index *at = schedule_address(arena, of, load[i]->at);
+		apart = i == 1 ? at->constant - first->constant : apart;
+		if (load[i]->of != of || !index_equal(at, index_plus(arena, first, i * apart)))
+			return NULL;
+	}
+	if (held_of(f->printer, load[0]).text || !word(arena, load[0]->type, ""))
 		return NULL;
-	if (!index_uses(at, c->column))
-		return arena_printf(arena, "%s_set(%s)", load->type == DTYPE_F32 ? "ffour" : "four",
-		        printer_element(&f->printer, load->of, at));
-	return index_factor(at, c->column) == 1
-	        ? arena_printf(arena, "%s(%s)", name, printer_address(&f->printer, load->of, at))
-	        : NULL;
+	if (!apart)
+		return arena_printf(arena, "%s_set(%s)", load[0]->type == DTYPE_F32 ? "ffour" : "four",
+		        printer_element(f->printer, of, first));
+	const char *address = printer_address(f->printer, of, first);
+	return apart == 1
+	        ? arena_printf(arena, "%s(%s)", word(arena, load[0]->type, "load"), address)
+	        : arena_printf(arena, "%s(%s, %" PRId64 ")", word(arena, load[0]->type, "gather"), address, apart);
 }
 
-static const char *print_four_cast(struct fours *f, const struct expr *e)
+static const char *print_four_casts(struct fours *f, const struct expr *const *e)
 {
-	struct arena *arena = f->p->arena;
-	enum dtype from = e->arg[0]->type, to = e->type;
-	const struct expr *of;
-	const char *bounds, *text;
-	if (e->cast & CAST_BITS)
-		return NULL;
-	if (from == DTYPE_F32) {
-		bounds = to == DTYPE_I8 || to == DTYPE_U8 ? rounding_bounds(arena, e, &of) : NULL;
-		text = bounds ? print_four(f, of) : NULL;
-		return text ? arena_printf(arena, "four_rounded(%s%s)", text, bounds) : NULL;
+	struct arena *arena = f->printer->arena;
+	enum dtype from = e[0]->arg[0]->type, to = e[0]->type;
+	const struct expr *of[LANES_OF_FOUR];
+	const char *bounds = NULL, *text;
+	for (int i = 0; i < LANES_OF_FOUR; i++)
+		if (e[i]->cast != e[0]->cast || e[i]->cast & CAST_BITS || e[i]->arg[0]->type != from)
+			return NULL;
+	for (int i = 0; from == DTYPE_F32 && i < LANES_OF_FOUR; i++) {
+		const char *own = to == DTYPE_I8 || to == DTYPE_U8 ? rounding_bounds(arena, e[i], &of[i]) : NULL;
+		if (!own || (bounds && strcmp(bounds, own) != 0))
+			return NULL;
+		bounds = own;
 	}
+	if (bounds)
+		return (text = print_four(f, of)) ? arena_printf(arena, "four_rounded(%s%s)", text, bounds) : NULL;
 	if ((from != DTYPE_I8 && from != DTYPE_U8 && from != DTYPE_I32) || (to != DTYPE_I32 && to != DTYPE_F32))
 		return NULL;
-	text = print_four(f, e->arg[0]);
+	text = print_part_of(f, e, 0);
 	return text && to == DTYPE_F32 ? arena_printf(arena, "ffour_of_four(%s)", text) : text;
 }
 
-static const char *print_four_scalar(struct fours *f, const struct expr *e)
+static const char *print_four_scalars(struct fours *f, const struct expr *const *e)
 {
-	struct arena *arena = f->p->arena;
-	bool floats = e->type == DTYPE_F32;
-	const char *name = e->opcode == SCALAR_add   ? "add"
-	        : e->opcode == SCALAR_sub            ? "sub"
-	        : e->opcode == SCALAR_mul            ? "mul"
-	        : e->opcode == SCALAR_div && floats  ? "div"
-	        : e->opcode == SCALAR_relu && floats ? "relu"
-	                                             : NULL;
-	if (!name || (!floats && e->type != DTYPE_I32))
+	bool floats = e[0]->type == DTYPE_F32;
+	const char *name = e[0]->opcode == SCALAR_add   ? "add"
+	        : e[0]->opcode == SCALAR_sub            ? "sub"
+	        : e[0]->opcode == SCALAR_mul            ? "mul"
+	        : e[0]->opcode == SCALAR_div && floats  ? "div"
+	        : e[0]->opcode == SCALAR_relu && floats ? "relu"
+	                                                : NULL;
+	for (int i = 1; i < LANES_OF_FOUR; i++)
+		if (e[i]->opcode != e[0]->opcode)
+			return NULL;
+	if (!name || (!floats && e[0]->type != DTYPE_I32))
 		return NULL;
-	const char *a = print_four(f, e->arg[0]), *b = e->opcode == SCALAR_relu ? "" : print_four(f, e->arg[1]);
+	const char *a = print_part_of(f, e, 0), *b = e[0]->opcode == SCALAR_relu ? "" : print_part_of(f, e, 1);
 	return !a || !b ? NULL
-	                : arena_printf(arena, "%s_%s(%s%s%s)", floats ? "ffour" : "four", name, a, *b ? ", " : "", b);
+	                : arena_printf(f->printer->arena, "%s_%s(%s%s%s)", floats ? "ffour" : "four", name, a,
+	                        *b ? ", " : "", b);
 }
 
-static const char *print_four(struct fours *f, const struct expr *e)
+static const char *print_four(struct fours *f, const struct expr *const *e)
 {
-	struct arena *arena = f->p->arena;
 	if (--f->parts < 0)
 		return NULL;
-	switch (e->kind) {
+	for (int i = 1; i < LANES_OF_FOUR; i++)
+		if (e[i]->kind != e[0]->kind || e[i]->type != e[0]->type)
+			return NULL;
+	switch (e[0]->kind) {
 	case EXPR_NUMBER:
-		return !suffix_of(e->type) ? NULL
-		                           : arena_printf(arena, "%s_set(%s)", e->type == DTYPE_F32 ? "ffour" : "four",
-		                                   number_text(arena, e->type, e->number, e->integer));
-	case EXPR_LOAD: return print_load(f, e);
-	case EXPR_CAST: return print_four_cast(f, e);
-	case EXPR_SCALAR: return print_four_scalar(f, e);
+		for (int i = 1; i < LANES_OF_FOUR; i++)
+			if (!expr_equal(e[i], e[0]))
+				return NULL;
+		return !word(f->printer->arena, e[0]->type, "")
+		        ? NULL
+		        : arena_printf(f->printer->arena, "%s_set(%s)", e[0]->type == DTYPE_F32 ? "ffour" : "four",
+		                number_text(f->printer->arena, e[0]->type, e[0]->number, e[0]->integer));
+	case EXPR_LOAD: return print_four_loads(f, e);
+	case EXPR_CAST: return print_four_casts(f, e);
+	case EXPR_SCALAR: return print_four_scalars(f, e);
 	default: return NULL;
 	}
 }
 
-const char *print_fours(struct printing *p, const struct expr *value, const struct index *at, const char *sums)
+const char *print_fours(struct printing *p, const struct expr *const *value, const struct index *at, const char *sums)
 {
-	struct fours f = { p, contraction_printer(p, NULL), sums, PARTS_MOST };
+	struct printer printer = contraction_printer(p, NULL);
+	struct fours f = { &printer, p->c->root, sums, PARTS_MOST };
 	const char *name = word(p->arena, p->c->result->type, "store"), *text;
-	f.printer.lane = -1;
-	if (!name || !index_is_affine(at) || index_factor(at, p->c->column) != 1 || !(text = print_four(&f, value)))
+	printer.lane = -1;
+	if (!name || index_factor(at, p->c->column) != 1 || !(text = print_four(&f, value)))
 		return NULL;
-	return arena_printf(p->arena, "%s(%s, %s)", name, printer_address(&f.printer, p->c->result, at), text);
+	return arena_printf(p->arena, "%s(%s, %s)", name, printer_address(&printer, p->c->result, at), text);
+}
+
+/* low & mask | (high & mask) << bits, as products.c puts numbers beside each other; false: it is something else. */
+static bool is_beside(const struct expr *e, int64_t mask, int bits, const struct expr **low, const struct expr **high)
+{
+	const struct expr *l, *h;
+	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_or || (l = e->arg[0])->kind != EXPR_SCALAR
+	        || l->opcode != SCALAR_and || (h = e->arg[1])->kind != EXPR_SCALAR || h->opcode != SCALAR_shl
+	        || l->arg[1]->kind != EXPR_NUMBER || l->arg[1]->integer != mask || h->arg[1]->kind != EXPR_NUMBER
+	        || h->arg[1]->integer != bits)
+		return false;
+	*low = l->arg[0];
+	*high = h->arg[0];
+	if (mask == BYTE && (*high)->kind == EXPR_SCALAR && (*high)->opcode == SCALAR_and)
+		*high = (*high)->arg[0];
+	return true;
+}
+
+const char *print_dword(struct printer *printer, const struct expr *dword)
+{
+	const struct expr *half[2], *byte[LANES_OF_FOUR];
+	struct fours f = { printer, NULL, NULL, PARTS_MOST };
+	if (printer->lane >= 0 || !target_multiplies(printer->target, "dot8x4")
+	        || !is_beside(dword, HALF, 16, half, half + 1) || !is_beside(half[0], BYTE, 8, byte, byte + 1)
+	        || !is_beside(half[1], BYTE, 8, byte + 2, byte + 3))
+		return NULL;
+	const char *text = print_four(&f, byte);
+	return text ? arena_printf(printer->arena, "four_bytes(%s)", text) : NULL;
 }

@@ -138,10 +138,14 @@ static const char *fours_of(struct printing *p, int64_t r, int64_t v)
 {
 	const struct contraction *c = p->c;
 	const struct index *with[MAX_VARS];
+	const struct expr *value[4];
 	if (!c->quads || !c->value || c->pool.d || c->transposed_store || c->k_block)
 		return NULL;
-	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
-	return print_fours(p, expr_substitute(p->arena, c->value, with), index_substitute(p->arena, c->out_at, with),
+	for (int i = 4; i-- > 0;) {
+		shift(p, index_constant(p->arena, r), index_constant(p->arena, v + i), with);
+		value[i] = expr_substitute(p->arena, c->value, with);
+	}
+	return print_fours(p, value, index_substitute(p->arena, c->out_at, with),
 	        arena_printf(p->arena, "four_of(s%d_%d, s%d_%d, s%d_%d, s%d_%d)", (int)r, (int)v, (int)r, (int)v + 1,
 	                (int)r, (int)v + 2, (int)r, (int)v + 3));
 }
