@@ -157,8 +157,16 @@ int64_t tensor_elements(struct build *build, const struct tensor *tensor)
 	return n;
 }
 
+struct graph *graph_main(const struct graph *graph)
+{
+	while (graph->outer)
+		graph = graph->outer;
+	return (struct graph *)(uintptr_t)graph;
+}
+
 struct asked *graph_asked(const struct graph *graph, const char *symbol)
 {
+	graph = graph_main(graph);
 	for (size_t i = 0; i < graph->asked.count; i++)
 		if (graph->asked.at[i].symbol == symbol)
 			return &graph->asked.at[i];

@@ -246,6 +246,7 @@ int64_t tensor_int(const struct tensor *, size_t i);
 /* Of bytes that stand for strings: type and rank as the model has them; else the tensor. */
 struct tensor tensor_told(const struct tensor *);
 double tensor_float(const struct tensor *, size_t i);
+struct graph *graph_main(const struct graph *);                      /* the one that holds all others */
 struct asked *graph_asked(const struct graph *, const char *symbol); /* NULL: it is none of those */
 bool tensor_is_known(const struct tensor *); /* type, rank and all extents; of a list: its elements', all */
 

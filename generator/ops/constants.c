@@ -94,6 +94,10 @@ void infer_constant_of_shape(struct node *node, const struct op *op)
 	        && node->in[0]->dims[0].extent <= MAX_RANK) {
 		for (int d = 0; d < MAX_RANK; d++)
 			dims[d] = dim_unknown;
+		for (int d = 0; d < (int)node->in[0]->dims[0].extent; d++) {
+			struct tensor *size = node_in_size(node, 0, d);
+			dims[d] = size ? size_dim(size) : dim_unknown;
+		}
 		infer_asked_dims(node, (int)node->in[0]->dims[0].extent, dims, size_of_shape);
 		infer_output(node, 0, type, (int)node->in[0]->dims[0].extent, dims);
 		return;

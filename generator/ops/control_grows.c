@@ -58,6 +58,11 @@ static struct tensor *part_of_shape(struct holder *h, struct tensor *shape, int6
 	        h, "", "Slice", 3, (struct tensor *[]){ shape, holder_number(h, 1, from), holder_number(h, 1, to) });
 }
 
+static bool is_nothing(const struct tensor *start, int64_t axis)
+{
+	return dim_is_known(start->dims[axis]) && !start->dims[axis].extent;
+}
+
 /* The rounds' parts, stacked along a new first axis, one behind the other along `axis`, behind `start`. */
 static void join(struct holder *h, struct tensor *start, struct tensor *stack, int64_t axis, struct tensor *out)
 {
@@ -78,7 +83,7 @@ static void join(struct holder *h, struct tensor *start, struct tensor *stack, i
 		parts[count++] = part_of_shape(h, shape, axis + 2, start->rank + 1);
 	struct tensor *joined = holder_add_with(h, "", "Concat", count, parts, "axis", 0, NULL);
 	joined = holder_add(h, "", "Reshape", 2, (struct tensor *[]){ stack, joined });
-	if (dim_is_known(start->dims[axis]) && !start->dims[axis].extent)
+	if (is_nothing(start, axis))
 		holder_add_with(h, "", "Identity", 1, &joined, NULL, 0, out);
 	else
 		holder_add_with(h, "", "Concat", 2, (struct tensor *[]){ start, joined }, "axis", axis, out);
@@ -90,8 +95,9 @@ static void take_out(struct tensor **at, size_t *count, size_t i)
 		at[i] = at[i + 1];
 }
 
-/* The Concat is of what the round makes alone, and what it made goes from those handed on to those stacked. */
-static void stack_instead(struct holder *h, struct graph *body, struct node *concat, size_t i)
+/* The Concat is of what the round makes alone, behind what was there where that is nothing (so the other dims are
+ * asked), and what it made goes from those handed on to those stacked. */
+static void stack_instead(struct holder *h, struct graph *body, struct node *concat, size_t i, struct tensor *none)
 {
 	struct tensor *part = graph_tensor_fresh(body, concat->out[0]->name), *given = body->inputs.at[2 + i];
 	for (size_t k = 0; concat->in[0] != given && k < body->nodes.count; k++)
@@ -100,8 +106,12 @@ static void stack_instead(struct holder *h, struct graph *body, struct node *con
 			        (--body->nodes.count - k) * sizeof *body->nodes.at);
 			break;
 		}
-	concat->in++;
-	concat->ins--;
+	if (none) {
+		concat->in[0] = none;
+	} else {
+		concat->in++;
+		concat->ins--;
+	}
 	concat->out[0]->is_output = false;
 	concat->out[0] = part;
 	part->producer = concat;
@@ -140,7 +150,7 @@ bool control_stack_growing(struct bodies *bodies, struct node *node)
 	memcpy(loop->out, node->out, outs * sizeof *loop->out);
 	take_out(loop->in, &ins, 2 + i);
 	take_out(loop->out, &outs, i);
-	stack_instead(&h, body, concat, i);
+	stack_instead(&h, body, concat, i, is_nothing(start, axis) ? start : NULL);
 	outs = body->outputs.count - 1; /* those that nobody reads are NULL */
 	struct tensor *stack = loop->out[outs - 1] = graph_tensor_fresh(h.graph, grown->name);
 	loop->ins = (int)ins;

@@ -149,7 +149,7 @@ void infer_agree(struct node *node, const struct op *op)
 	infer_counts(node, 3, 3, 1);
 	const struct tensor *x = node->in[0];
 	memcpy(dims, x->dims, sizeof dims);
-	dims[attribute_int(node, "axis")].count = node->in[2];
+	dims[attribute_int(node, "axis")].count = node->in[2]->data ? NULL : node->in[2];
 	infer_output(node, 0, x->type, x->rank, dims);
 }
 
@@ -165,16 +165,16 @@ void define_agree(struct definer *definer, const struct op *op)
 	definer_out(definer, 0, definer_in_stored(definer, 0));
 }
 
-/* Where a call says both, of one bound, a check asks that they are the same, and input i has the other from here on. */
-void counts_agree(struct node *node, int i, int axis, struct tensor *count, int64_t extent)
+/* A check asks that they are the same, of one bound, and input i has the other, or a number, from here on. */
+void counts_must_be(struct node *node, int i, int axis, struct tensor *count, int64_t extent)
 {
 	struct graph *graph = node->graph;
 	struct arena *arena = graph->build->arena;
 	struct tensor *x = node->in[i], *own = x->dims[axis].count;
-	if (!own || !count || own == count || x->dims[axis].extent != extent || !size_is_said(own)
-	        || !size_is_said(count))
+	if (!own || own == count || x->dims[axis].extent != extent)
 		return;
 	struct node *made = size_node(node, "Agree", 3, (struct tensor *[]){ x, own, count }, 1);
+	made->guard = node->guard; /* in a round that does not come nobody asks */
 	made->attributes = arena_new_array(arena, struct attribute, 1);
 	made->attribute_count = 1;
 	made->attributes[0] =
@@ -183,6 +183,14 @@ void counts_agree(struct node *node, int i, int axis, struct tensor *count, int6
 	made->out[0]->producer = made;
 	infer_agree(made, NULL);
 	node->in[i] = made->out[0];
+}
+
+/* Where a call says both. */
+void counts_agree(struct node *node, int i, int axis, struct tensor *count, int64_t extent)
+{
+	struct tensor *own = node->in[i]->dims[axis].count;
+	if (own && count && size_is_said(own) && size_is_said(count))
+		counts_must_be(node, i, axis, count, extent);
 }
 
 /* Dims that lie beside each other, from the last on, but for one (-1: none). */

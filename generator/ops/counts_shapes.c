@@ -129,11 +129,18 @@ static struct tensor *together(const struct node *node, int axis)
 	return sum->data ? NULL : sum;
 }
 
+/* Beside a dim that is known a count has to be all of its bound, where that is as large. */
 void come_concat(struct node *node)
 {
-	int rank = node->in[0]->rank;
+	int rank = node->in[0]->rank, axis = rank > 0 ? (int)node_axis(node, node_int(node, "axis", 1), rank) : 0;
+	for (int d = 0; d < rank; d++)
+		for (int k = 0; k < node->ins && d != axis; k++) {
+			struct dim known = node->in[k]->dims[d];
+			for (int i = 0; dim_is_known(known) && !known.count && i < node->ins; i++)
+				counts_must_be(node, i, d, size_number(node, known.extent), known.extent);
+		}
 	if (rank > 0)
-		counts_all_agree(node, (int)node_axis(node, node_int(node, "axis", 1), rank));
+		counts_all_agree(node, axis);
 }
 
 void go_concat(const struct node *node)

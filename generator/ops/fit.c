@@ -3,18 +3,22 @@
  * count; ingot.Fit stands behind the model's outputs, makes of the bound the range's and asks how many there are. */
 #include "ops/ops.h"
 
-/* By its symbol, or as TENSOR:AXIS. */
+/* By its symbol, or as TENSOR:AXIS, of a node of a body with the name that it has there. */
 static const struct asked *asked_of(const struct node *node, int rank, int d)
 {
 	struct build *build = node->graph->build;
 	const struct tensor *out = node_has_out(node, 0) ? node->out[0] : NULL;
-	if (!node->graph->bounded || !out || (out->rank == rank && dim_is_known(out->dims[d])))
+	if (!graph_main(node->graph)->bounded || !out || (out->rank == rank && dim_is_known(out->dims[d])))
 		return NULL;
 	const struct asked *asked =
 	        out->rank == rank && out->dims[d].symbol ? graph_asked(node->graph, out->dims[d].symbol) : NULL;
-	return asked
-	        ? asked
-	        : graph_asked(node->graph, name_is(build->names, arena_printf(build->arena, "%s:%d", out->name, d)));
+	const char *name = out->name;
+	while (!asked && name) {
+		const char *fresh = strrchr(name, '#');
+		asked = graph_asked(node->graph, name_is(build->names, arena_printf(build->arena, "%s:%d", name, d)));
+		name = fresh ? arena_printf(build->arena, "%.*s", (int)(fresh - name), name) : NULL;
+	}
+	return asked;
 }
 
 void infer_asked_dims(struct node *node, int rank, struct dim *dims, struct tensor *(*size)(const struct node *, int d))

@@ -105,9 +105,7 @@ static void contradict(const struct node *node, const struct tensor *tensor, con
 {
 	char text[300];
 	va_list arguments;
-	const struct graph *main = node->graph;
-	while (main->outer)
-		main = main->outer;
+	const struct graph *main = graph_main(node->graph);
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);

@@ -270,6 +270,8 @@ void infer_as_size(struct node *, int least, int most); /* that node's one outpu
 /* ---- values.c: small tensors of whole numbers, element by element, as sizes ---- */
 /* Input i so, constant or not; NULL where one of its elements is not known. */
 struct tensor *const *node_in_sizes(const struct node *, int i, int64_t *count);
+/* Element k of such a list, of which others may not be known; NULL: this one is not. */
+struct tensor *node_in_size(const struct node *, int i, int64_t k);
 bool node_in_is_late(
         const struct node *, int i); /* it comes at run time, and nothing is known of it: a definition has to ask */
 void values_follow(struct node *, const struct op *); /* once a node is inferred: the same of its output */
@@ -331,6 +333,7 @@ void counts_put_number(struct node *, int i, int axis, float value);
 void counts_put_zeros(struct node *, int i); /* behind all counts of input i, whose elements are indices */
 bool counts_are_put(const struct tensor *, int axis);
 void counts_agree(struct node *, int i, int axis, struct tensor *count, int64_t extent);
+void counts_must_be(struct node *, int i, int axis, struct tensor *count, int64_t extent);
 void counts_all_agree(
         struct node *, int but); /* dims that lie beside each other, from the last on, but for one (-1: none) */
 /* Of a node none of whose inputs has such a dim: EXIT_UNSUPPORTED where an output is declared with one. */

@@ -18,9 +18,7 @@ const char *own_name(const struct node *node)
 static const char *file_of(const struct node *node, const char *folder, const char *ending)
 {
 	struct arena *arena = node->graph->build->arena;
-	const struct graph *main = node->graph;
-	while (main->outer)
-		main = main->outer;
+	const struct graph *main = graph_main(node->graph);
 	const char *templates = main->templates;
 	const char *name =
 	        arena_printf(arena, "%s/%s%s%s.%s", folder, node->domain, *node->domain ? "." : "", node->type, ending);

@@ -172,18 +172,37 @@ static bool resize_of(const struct node *node, struct resize *r)
 	return true;
 }
 
-/* Sizes that come at run time and are known as such, by axis; NULL: they are not, or are no such ones. */
-static struct tensor *const *sizes_of_node(const struct node *node, int64_t *axes, int64_t *count)
+static struct tensor *size_at_axis(const struct node *node, int d)
+{
+	int64_t axes[MAX_RANK], count = axes_of(node, axes), at = 0;
+	while (at < count && axes[at] != d)
+		at++;
+	return size_made(node, "SizeElement", (int)at, 1, &node->in[3]);
+}
+
+/* The axes of sizes that come at run time and that dims may be counted by; 0: they are none. */
+static int64_t axes_by_sizes(const struct node *node, int64_t *axes)
 {
 	struct resize r = { .a = 0 };
-	int64_t numbers;
 	modes_of(node, &r);
-	struct tensor *const *sizes = is_there(node, 3) ? node_in_sizes(node, 3, &numbers) : NULL;
-	if (!sizes || node->in[3]->data || !tensor_is_known(node->in[0]) || r.antialias || r.coordinates == TF_CROP
-	        || policy_of(node) != STRETCH)
-		return NULL;
-	*count = axes_of(node, axes);
-	return numbers == *count ? sizes : NULL;
+	if (!is_there(node, 3) || node->in[3]->data || !tensor_is_known(node->in[0]) || r.antialias
+	        || r.coordinates == TF_CROP || policy_of(node) != STRETCH || node->in[3]->rank != 1)
+		return 0;
+	int64_t count = axes_of(node, axes);
+	return node->in[3]->dims[0].extent == count ? count : 0;
+}
+
+/* Dims by sizes that are known as such, or that a range bounds. */
+static void dims_by_sizes(struct node *node, struct dim *dims)
+{
+	int64_t axes[MAX_RANK], count = axes_by_sizes(node, axes);
+	for (int64_t i = 0; i < count; i++) {
+		struct tensor *size = node_in_size(node, 3, i);
+		if (size)
+			dims[axes[i]] = size_dim(size);
+	}
+	if (count)
+		infer_asked_dims(node, node->in[0]->rank, dims, size_at_axis);
 }
 
 void infer_resize(struct node *node, const struct op *op)
@@ -206,10 +225,10 @@ void infer_resize(struct node *node, const struct op *op)
 	}
 	if (!resize_of(node, &r)) {
 		int64_t axes[MAX_RANK], count = axes_of(node, axes);
-		struct tensor *const *sizes = sizes_of_node(node, axes, &count);
 		memcpy(dims, x->dims, sizeof dims);
 		for (int64_t i = 0; i < count; i++)
-			dims[axes[i]] = sizes ? size_dim(sizes[i]) : dim_unknown;
+			dims[axes[i]] = dim_unknown;
+		dims_by_sizes(node, dims);
 		infer_output(node, 0, type, x->rank, dims);
 		return;
 	}
@@ -243,9 +262,9 @@ void define_size_scaled(struct definer *definer, const struct op *op)
 bool resize_of_counted(const struct node *node)
 {
 	struct resize r;
-	int64_t axes[MAX_RANK], count;
+	int64_t axes[MAX_RANK];
 	modes_of(node, &r);
-	if (sizes_of_node(node, axes, &count))
+	if (axes_by_sizes(node, axes))
 		return true;
 	return resize_of(node, &r) && !(is_there(node, 3) && (r.antialias || policy_of(node) != STRETCH));
 }
@@ -255,9 +274,9 @@ struct tensor *resize_size(const struct node *node, int d)
 	struct build *build = node->graph->build;
 	struct resize r;
 	struct tensor *count = node->in[0]->dims[d].count;
-	int64_t axes[MAX_RANK], number;
+	int64_t axes[MAX_RANK];
 	modes_of(node, &r);
-	if (sizes_of_node(node, axes, &number)) /* inference has said it */
+	if (axes_by_sizes(node, axes)) /* inference has said it */
 		return node->out[0]->dims[d].count;
 	if (!resize_of(node, &r) || is_there(node, 3))
 		return NULL;
@@ -519,9 +538,10 @@ static void tell_counted(struct definer *definer, struct resize *r)
 static bool tell_sizes(struct definer *definer, struct resize *r)
 {
 	const struct tensor *x = definer->node->in[0], *y = definer->node->out[0];
-	int64_t axes[MAX_RANK], count;
-	if (!sizes_of_node(definer->node, axes, &count))
+	int64_t axes[MAX_RANK], count = axes_by_sizes(definer->node, axes);
+	if (!count || !tensor_counted(y))
 		return false;
+	definer_require_dims(definer);
 	for (int d = 0; d < x->rank; d++) {
 		r->out[d] = y->dims[d].extent;
 		r->scale[d] = r->end[d] = 1;
@@ -532,6 +552,11 @@ static bool tell_sizes(struct definer *definer, struct resize *r)
 	}
 	for (int64_t i = 0; i < count; i++) {
 		int d = (int)axes[i];
+		if (!y->dims[d].count)
+			definer_require(definer, EXIT_INVALID, 0, NULL,
+			        integer_is(definer, definer_element(definer, 3, i), y->dims[d].extent),
+			        "sizes[%d] that makes the %lld of the declared shape is right", (int)i,
+			        (long long)y->dims[d].extent);
 		if (x->dims[d].extent == y->dims[d].extent && x->dims[d].count == y->dims[d].count)
 			continue;
 		const struct expr *have = integer_kept(

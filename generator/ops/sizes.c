@@ -264,11 +264,9 @@ static bool is_made_of_two(const struct tensor *size)
 
 struct span size_span(struct tensor *size)
 {
-	const struct graph *main = size->graph;
+	const struct graph *main = graph_main(size->graph);
 	if (size->data)
 		return (struct span){ tensor_int(size, 0), tensor_int(size, 0) };
-	while (main->outer)
-		main = main->outer;
 	if (!size->is_spanned) {
 		struct span span = { 0, size->most ? size->most : FAR };
 		bool said = false;

@@ -33,6 +33,22 @@ struct tensor *const *node_in_sizes(const struct node *node, int i, int64_t *cou
 	return sizes;
 }
 
+struct tensor *node_in_size(const struct node *node, int i, int64_t k)
+{
+	int64_t count;
+	struct tensor *const *sizes = node_in_sizes(node, i, &count);
+	const struct node *from = node->in[i]->producer;
+	const struct op *op = from ? op_find(from->domain, from->type) : NULL;
+	if (sizes || !op || op->infer != infer_concat || node->in[i]->rank != 1)
+		return sizes ? sizes[k] : NULL;
+	for (int at = 0; at < from->ins && dim_is_known(from->in[at]->dims[0]); at++) {
+		if (k < from->in[at]->dims[0].extent)
+			return node_in_size(from, at, k);
+		k -= from->in[at]->dims[0].extent;
+	}
+	return NULL;
+}
+
 bool node_in_is_late(const struct node *node, int i)
 {
 	int64_t count;

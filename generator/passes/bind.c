@@ -139,14 +139,26 @@ static struct tensor *number_of_caller(struct graph *graph, const char *name)
 }
 
 /* A dim of what a node makes, TENSOR:AXIS, which may be said to be in a range. */
+static bool is_made_in(struct graph *graph, const char *name)
+{
+	const struct tensor *tensor = graph_tensor(graph, name);
+	bool made = tensor && tensor->producer;
+	for (size_t i = 0; !made && i < graph->nodes.count; i++)
+		for (int k = 0; k < graph->nodes.at[i]->attribute_count; k++) {
+			const struct attribute *a = &graph->nodes.at[i]->attributes[k];
+			made |= a->g && is_made_in(a->g, name);
+			for (size_t n = 0; a->kind == ATTRIBUTE_GRAPHS && n < a->count; n++)
+				made |= is_made_in(a->graphs[n], name);
+		}
+	return made;
+}
+
 static bool node_has_dim(struct graph *graph, const char *name)
 {
 	const char *colon = strrchr(name, ':');
 	size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
-	const struct tensor *tensor = digits && digits <= 2 && !colon[1 + digits]
-	        ? graph_tensor(graph, arena_printf(graph->build->arena, "%.*s", (int)(colon - name), name))
-	        : NULL;
-	return tensor && tensor->producer;
+	return digits && digits <= 2 && !colon[1 + digits]
+	        && is_made_in(graph, arena_printf(graph->build->arena, "%.*s", (int)(colon - name), name));
 }
 
 bool graph_has_dim(struct graph *graph, const char *name)
