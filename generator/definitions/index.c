@@ -109,7 +109,8 @@ static bool holds_within(const struct expr *value, int64_t low, int64_t high)
 	if (value->kind == EXPR_CAST && value->type == DTYPE_I64)
 		value = value->arg[0];
 	const struct definition *of = value->kind == EXPR_LOAD ? value->of : NULL;
-	if (!of || of->source != SOURCE_CONSTANT || (of->type != DTYPE_I32 && of->type != DTYPE_I64) || !of->data)
+	if (!of || of->source != SOURCE_CONSTANT || (of->type != DTYPE_I32 && of->type != DTYPE_I64) || !of->data
+	        || of->late)
 		return false;
 	int64_t count = definition_elements(of);
 	for (int64_t i = 0; i < count && count <= HELD_MOST; i++) {
