@@ -53,6 +53,7 @@ ALLOWED = {"memcpy", "memset"}
 QUANTISED = {"mlperf_ic_i8": (19320733, 15088055), "mlperf_kws_i8": (5127595, 4235979), "mlperf_vww_i8": (14399844, 12066347), "mlperf_ad_i8": (420357, 360738)}
 MOST = {(name, "cortex-m4", optimise): count for name, counts in QUANTISED.items() for optimise, count in zip(("size", "speed"), counts)}
 MOST.update({("mlperf_ad_i8", "cortex-m3", "size"): 933509, ("mlperf_kws_i8", "cortex-m3", "size"): 12347723})
+MOST.update({(name, "cortex-m55", "speed"): count for name, count in zip(QUANTISED, (3234273, 1367926, 4581992, 61879))})
 # TFLite Micro's arena and stack of these networks on a cortex-m4, and the part of them that workspace, inputs and outputs in it, and stack take
 # at most with size.
 PEERS_RAM = {"mlperf_ic_i8": (56320, 0.8), "mlperf_kws_i8": (24144, 0.8), "mlperf_vww_i8": (102032, 0.6), "mlperf_ad_i8": (3904, 0.8)}
@@ -495,12 +496,13 @@ def main():
     if what:
         print("WRONG LSTM step by step: " + what)
         bad += 1
-    rows = [("narrow", narrow, "size", "cortex-m4", None), ("quantised", quantised, "speed", "cortex-m4", None)]
+    rows = [("narrow", narrow, "size", "cortex-m4", None)] + [("quantised", quantised, "speed", cpu, None) for cpu in ("cortex-m4", "cortex-m55")]
     rows += [("quantised", quantised, "size", cpu, MICROBIT if cpu == "cortex-m0plus" else None) for cpu in cpus]
     rows += [(name, case, optimise, "cortex-m4", None) for name, case in networks for optimise in ("size", "speed")]
     rows.insert(0, ("quantised", quantised, "speed", "cortex-m4", None, "--io", "workspace"))
     rows += [(name, case, "size", "cortex-m4", None, "--io", "workspace") for name, case in networks if name == "mlperf_kws_i8"]
     rows += [("mlperf_ad_i8", case, "size", cpu, None) for name, case in networks if name == "mlperf_ad_i8" for cpu in cpus if cpu in WITHOUT_FLOATS]
+    rows += [(name, case, "speed", "cortex-m55", None) for name, case in networks if name in QUANTISED and (long or name == "mlperf_kws_i8")]
     if long:
         rows += [(name, case, "size", cpu, None) for name, case in networks if name in QUANTISED for cpu in cpus if cpu != "cortex-m4"]
     wrong, table = run_rows(ingot, rows)
