@@ -229,9 +229,7 @@ static struct definition *define_filters(const struct winograd *w)
 		return define_run_time_filters(w);
 	int64_t extents[] = { w->n, w->n, w->conv->extents[1], w->channels }, filters = extents[2] * extents[3];
 	float *u = arena_array(w->arena, (size_t)(w->n * w->n * filters), sizeof *u);
-	const float *from = definition_data(w->w->of);
-	for (int64_t f = 0; f < filters; f++)
-		winograd_filter((int)w->m, from + f * 9, u + f, filters);
+	winograd_filters_of((int)w->m, filters, definition_data(w->w->of), 9, u, filters);
 	return define_constant(w->program, arena_printf(w->arena, "%s.u", w->conv->name), DTYPE_F32, 4, extents, u);
 }
 

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One filter w[3][3] -> (m + 2)^2 elements of u, `step` floats apart: G w G' in double, each rounded once to float. */
-void winograd_filter(int m, const float *w, float *u, int64_t step);
+/* Filters w[3][3], `w_step` floats apart -> (m + 2)^2 rows of u, `step` floats apart, of an element for each filter:
+ * G w G' in double, each rounded once to float. */
+void winograd_filters_of(int m, int64_t count, const float *w, int64_t w_step, float *u, int64_t step);
 
 /* What the points (i, j) of a filter that comes at run time are multiplied by, behind sums of w, p w and p^2 w: a
  * float. */

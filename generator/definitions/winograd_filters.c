@@ -29,17 +29,36 @@ static void matrix_g(int m, double g[6][3])
 	g[m + 1][0] = 0, g[m + 1][1] = 0, g[m + 1][2] = 1;
 }
 
-void winograd_filter(int m, const float *w, float *u, int64_t step)
+/* As many filters at once, side by side, so that compilers make vectors of them. */
+enum { ABREAST = 16 };
+
+static void transform(double factors[36][9], int points, double w[9][ABREAST], int64_t count, float *u, int64_t step)
 {
-	double g[6][3];
+	for (int p = 0; p < points; p++, u += step) {
+		double sums[ABREAST] = { 0 };
+		for (int t = 0; t < 9; t++)
+			for (int f = 0; f < ABREAST; f++)
+				sums[f] += factors[p][t] * w[t][f];
+		for (int64_t f = 0; f < count; f++)
+			u[f] = (float)sums[f];
+	}
+}
+
+void winograd_filters_of(int m, int64_t count, const float *w, int64_t w_step, float *u, int64_t step)
+{
+	double g[6][3], factors[36][9], columns[9][ABREAST] = { { 0 } };
+	int n = m + 2;
 	matrix_g(m, g);
-	for (int i = 0; i < m + 2; i++)
-		for (int j = 0; j < m + 2; j++, u += step) {
-			double sum = 0;
+	for (int p = 0; p < n * n; p++)
+		for (int t = 0; t < 9; t++)
+			factors[p][t] = g[p / n][t / 3] * g[p % n][t % 3];
+	for (int64_t from = 0; from < count; from += ABREAST) {
+		int64_t some = count - from < ABREAST ? count - from : ABREAST;
+		for (int64_t f = 0; f < some; f++)
 			for (int t = 0; t < 9; t++)
-				sum += g[i][t / 3] * g[j][t % 3] * (double)w[t];
-			*u = (float)sum;
-		}
+				columns[t][f] = (double)w[(from + f) * w_step + t];
+		transform(factors, n * n, columns, some, u + from, step);
+	}
 }
 
 enum { CACHED_BYTES = 1 << 20 }; /* of a layer's filters, beyond which they come from memory each time */

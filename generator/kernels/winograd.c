@@ -14,9 +14,9 @@ void winograd_weights(int m, int64_t ci, int64_t co, const float *w, int lanes, 
 	memset(packed, 0, sizeof(float) * (size_t)winograd_weights_floats(m, ci, co, lanes));
 	for (int64_t panel = 0; panel < panels; panel++) {
 		int64_t from = vecs * panel / panels * lanes, width = vecs * (panel + 1) / panels * lanes - from;
-		for (int64_t column = 0; column < width && from + column < co; column++)
-			for (int64_t i = 0; i < ci; i++)
-				winograd_filter(m, w + ((from + column) * ci + i) * 9,
-				        packed + from * points * ci + i * width + column, ci * width);
+		int64_t columns = from + width < co ? width : co - from;
+		for (int64_t i = 0; i < ci; i++)
+			winograd_filters_of(m, columns, w + (from * ci + i) * 9, ci * 9,
+			        packed + from * points * ci + i * width, ci * width);
 	}
 }
