@@ -170,6 +170,9 @@ void model_define(struct model *model)
 	check_step(model);
 	choose_algorithms(model->program, model->options->numerics.algorithms);
 	check_step(model);
+	if (model->options->numerics.weights != WEIGHTS_KEPT)
+		store_weights(model->program, model->options->numerics.weights);
+	check_step(model);
 	model_round_factors(model);
 	check_step(model);
 	program_remove_dead(model->program);

@@ -78,16 +78,18 @@ static struct model *compiled(struct cli *cli, bool hold, void *user)
 	return model;
 }
 
-/* --math that rounds factors: what that does to each layer, of the first inputs. */
+/* --math and --store-weights round factors: what that does to each layer, of the first inputs. */
 enum { LAYERS_SHOWN = 10 };
 static json_t *compare_layers(struct cli *cli, struct model *rounded)
 {
 	struct build *build = cli->build;
 	struct data_sets *sets;
-	enum factors factors = cli->options.numerics.factors;
-	cli->options.numerics.factors = FACTORS_FLOAT32;
+	const struct numerics numerics = cli->options.numerics;
+	const char *by = numerics.factors == FACTORS_FLOAT32 ? "--store-weights" : "--math",
+	           *word = numerics.factors == FACTORS_FLOAT32 ? weights_words[numerics.weights] : cli->math;
+	cli->options.numerics = numerics_strict(numerics);
 	struct model *strict = data_compile(cli, compiled, &sets);
-	cli->options.numerics.factors = factors;
+	cli->options.numerics = numerics;
 	json_t *layers =
 	        layers_compare(build, rounded->program, strict->program, inputs_of(build, strict, &sets->all.at[0]));
 	size_t count = json_array_size(layers);
@@ -95,10 +97,10 @@ static json_t *compare_layers(struct cli *cli, struct model *rounded)
 		const json_t *layer = json_array_get(layers, i), *error = json_object_get(layer, "error");
 		const char *name = json_string_value(json_object_get(layer, "layer"));
 		if (json_is_real(error))
-			printf("%s: --math %s moves it by %.2g of its largest value\n", name, cli->math,
+			printf("%s: %s %s moves it by %.2g of its largest value\n", name, by, word,
 			        json_real_value(error));
 		else
-			printf("%s: --math %s makes values that are not finite\n", name, cli->math);
+			printf("%s: %s %s makes values that are not finite\n", name, by, word);
 	}
 	if (count > LAYERS_SHOWN && !cli->json)
 		printf("and %zu other layers, by less; --json has all\n", count - LAYERS_SHOWN);
@@ -125,7 +127,7 @@ static void run(struct cli *cli)
 			engine = engine_open(model, kind);
 		for (size_t i = 0; i < sets->all.count; i++)
 			right &= check_set(build, cli, engine, model, &sets->all.at[i], report);
-		if (cli->options.numerics.factors != FACTORS_FLOAT32)
+		if (numerics_round(&cli->options.numerics))
 			layers = compare_layers(cli, model);
 	}
 	build->out = out;

@@ -1,4 +1,4 @@
-/* layers.c: ingot check --math bf16, f16, tf32, and ingot report: how far each layer comes to lie from the strict one,
+/* layers.c: ingot check --math bf16, f16, tf32, or --store-weights, and ingot report: how far each layer comes to lie from the strict one,
  * by the interpreter. */
 #include "cli/data.h"
 #include <assert.h>

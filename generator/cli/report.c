@@ -90,7 +90,7 @@ static json_t *sizes_json(const struct cli *cli, const struct lowered *lowered)
 }
 
 /* ---- how far each layer comes to lie from the strict one ---- */
-static bool rounds(const struct model *model) { return model->options->numerics.factors != FACTORS_FLOAT32; }
+static bool rounds(const struct model *model) { return numerics_round(&model->options->numerics); }
 
 static bool is_quantised(const struct program *program)
 {
@@ -107,7 +107,7 @@ static json_t *layers_json(const struct cli *cli, struct model *model)
 	bool quantised = is_quantised(model->program);
 	if (cli->no_run || !(rounds(model) || quantised))
 		return NULL;
-	options.numerics.factors = FACTORS_FLOAT32;
+	options.numerics = numerics_strict(options.numerics);
 	options.numerics.quantised = QUANTISED_LITERAL;
 	options.strict.at = NULL;
 	options.strict.count = 0;

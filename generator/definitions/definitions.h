@@ -552,22 +552,33 @@ enum denormal_constants { DENORMALS_KEPT, DENORMALS_ZERO };
 /* To what the factors of float32's sums of products are rounded: to nothing, or to 8, 11 or 11 bits with the exponents
  * of float32, float16 and float32. */
 enum factors { FACTORS_FLOAT32, FACTORS_BF16, FACTORS_F16, FACTORS_TF32 };
+/* What large float32 weights of products are stored in: as they are, or rounded. */
+enum weights { WEIGHTS_KEPT, WEIGHTS_F16, WEIGHTS_BF16, WEIGHTS_INT8 };
 struct numerics {
 	enum algorithms algorithms;
 	enum quantised quantised;
 	enum denormal_constants denormals;
 	enum factors factors;
+	enum weights weights;
 	bool algorithms_given; /* by numerics_set */
 };
 /* The words of each, in the order of its values, ended by NULL. */
-extern const char *const algorithms_words[], *const quantised_words[], *const denormals_words[], *const factors_words[];
+extern const char *const algorithms_words[],
+        *const quantised_words[], *const denormals_words[], *const factors_words[], *const weights_words[];
 const char *const *numerics_words(const char *name); /* of an option; NULL: there is none of that name */
 /* Where factors are rounded each sum is as it is defined, unless algorithms were given. */
 void numerics_settle(struct numerics *);
-/* Option `name` ("algorithms", "quantised", "denormals", "math") becomes that word; false: there is none such. */
+/* Option `name` ("algorithms", "quantised", "denormals", "math", "store-weights") becomes that word; false: there is none such. */
 bool numerics_set(struct numerics *, const char *name, const char *word);
 /* Option i's name, and its word; NULL behind the last.  *is_default: the word is the first. */
 const char *numerics_at(const struct numerics *, int i, const char **word, bool *is_default);
+
+/* Whether factors are rounded, in memory or where they are multiplied; and the same without that. */
+bool numerics_round(const struct numerics *);
+struct numerics numerics_strict(struct numerics);
+
+/* ---- store.c ---- */
+void store_weights(struct program *, enum weights);
 
 /* ---- factors.c ---- */
 /* Each factor of a sum of products of float32 is rounded, but for sums that `keep` says to be strict (NULL: none). */

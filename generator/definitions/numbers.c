@@ -34,6 +34,9 @@ const char *const denormals_words[] = { [DENORMALS_KEPT] = "keep", [DENORMALS_ZE
 const char *const factors_words[] = {
 	[FACTORS_FLOAT32] = "strict", [FACTORS_BF16] = "bf16", [FACTORS_F16] = "f16", [FACTORS_TF32] = "tf32", NULL
 };
+const char *const weights_words[] = {
+	[WEIGHTS_KEPT] = "keep", [WEIGHTS_F16] = "f16", [WEIGHTS_BF16] = "bf16", [WEIGHTS_INT8] = "int8", NULL
+};
 
 static const struct option {
 	const char *name;
@@ -45,6 +48,7 @@ static const struct option {
 	{ "algorithms", algorithms_words, offsetof(struct numerics, algorithms), true },
 	{ "quantised", quantised_words, offsetof(struct numerics, quantised), false },
 	{ "denormals", denormals_words, offsetof(struct numerics, denormals), false },
+	{ "store-weights", weights_words, offsetof(struct numerics, weights), false },
 };
 _Static_assert(sizeof(enum factors) == sizeof(int) && sizeof(enum algorithms) == sizeof(int), "values are ints");
 
@@ -72,6 +76,18 @@ void numerics_settle(struct numerics *numerics)
 {
 	if (numerics->factors != FACTORS_FLOAT32 && !numerics->algorithms_given)
 		numerics->algorithms = ALGORITHMS_DIRECT;
+}
+
+bool numerics_round(const struct numerics *numerics)
+{
+	return numerics->factors != FACTORS_FLOAT32 || numerics->weights != WEIGHTS_KEPT;
+}
+
+struct numerics numerics_strict(struct numerics numerics)
+{
+	numerics.factors = FACTORS_FLOAT32;
+	numerics.weights = WEIGHTS_KEPT;
+	return numerics;
 }
 
 const char *numerics_at(const struct numerics *numerics, int i, const char **word, bool *is_default)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Large weights of float16 and bfloat16 stay so: products widen them while they read them, with the bits of the interpreter, in half the bytes.
+"""Large weights of float16 and bfloat16 stay so: products widen them while they read them, with the bits of the interpreter, in half the bytes.  With
+--store-weights those of float32 are rounded so, or to bytes, and only those that stay so.
 
     halves.py INGOT"""
 import re, sys, tempfile
-from text import Text, end, numpy
+from text import Text, end, numpy, same
 
 K, N = 601, 530                           # 1.3 MB of floats; columns leave a part of a vector
 INPUTS = {"row": (1, K), "rows": (7, K), "turned": (3, N), "image": (1, N, 5, 4)}
@@ -30,7 +31,53 @@ def wrong(text, kind, draw):
         yield f"{kind}: {bytes} bytes of weights"
 
 
+def rounded(w, word):
+    """What NumPy makes of it, by column."""
+    if word == "f16":
+        return w.astype("f2").astype("f4")
+    if word == "bf16":
+        code = w.view("u4")
+        return (code + (code >> 16 & 1) + 0x7fff & 0xffff0000).view("f4")
+    scale = abs(w).max(0) / numpy.float32(127)
+    return numpy.clip(numpy.rint(w.astype("f8") / scale), -127, 127).astype("f4") * scale
+
+
+def wrong_stored(ingot, word, draw):
+    """One weight that is stored so, one that a Gather reads, too, and one that float16 has not."""
+    k, drawn = 608, lambda rows, columns: draw.standard_normal((rows, columns)).astype("f4")
+    w, shared, far, x = drawn(k, N), drawn(k, N), drawn(k, N) * numpy.float32(1e36), drawn(5, k)
+    results = []
+    for options, weight in (("--store-weights", word), w), ((), rounded(w, word)):
+        with tempfile.TemporaryDirectory() as folder:
+            text = Text(ingot, folder, options)
+            for name, of in ("w", weight), ("shared", shared), ("far", far):
+                text.constant(name, "float", of.shape, of)
+            text.input("at", "int64", numpy.array([3]))
+            text.input("x", "float", x)
+            text.nodes = ["y = MatMul(x, w)", "row = Gather(shared, at)", "sum = MatMul(x, shared)", "z = Add(sum, row)", "u = MatMul(x, far)"]
+            for name in "yzu" if word == "f16" else "yz":
+                text.output(name, "float", (5, N))
+            text.write()
+            results.append(text.run("--target", "interpreter"))
+            if not options:
+                continue
+            yield from text.wrong(f"--store-weights {word}", "jit")
+            bytes, _ = text.weights()
+            panel = (N + 15) // 16 * 16 * k
+            if bytes > panel * (1 if word == "int8" else 2) + 4 * (N + 30) + 4 * panel * (2 if word == "f16" else 1) + 4 * k * N:
+                yield f"--store-weights {word}: {bytes} bytes of weights"
+            numpy.savez(f"{folder}/data.npz", x=x, at=numpy.array([3]), **results[0])
+            told = text.ask("check", f"{folder}/data.npz", "--target", "interpreter")
+            if f"y: --store-weights {word} moves it by" not in told or f"z: --store-weights {word} moves it by 0 of" not in told:
+                yield f"--store-weights {word}: {told}"
+            with open(f"{folder}/out/g.h") as file:
+                if f" store-weights={word}" not in file.read():
+                    yield f"--store-weights {word} is not in NAME_NUMBERS"
+    yield from (f"--store-weights {word}: {name} is not that of rounded weights" for name in results[0] if not same(results[0][name], results[1][name]))
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
         found = [line for kind in ("float16", "bfloat16") for line in wrong(Text(sys.argv[1], scratch), kind, numpy.random.default_rng(33))]
+    found += [line for word in ("f16", "bf16", "int8") for line in wrong_stored(sys.argv[1], word, numpy.random.default_rng(34))]
     end(found, "weights of 16 bits stay so")

@@ -13,8 +13,9 @@ from same import same
 
 
 class Text:
-    def __init__(self, ingot, folder):
-        self.ingot, self.folder, self.inputs, self.outputs, self.constants, self.nodes, self.given = ingot, folder, [], [], [], [], []
+    def __init__(self, ingot, folder, options=()):
+        self.ingot, self.folder, self.options = ingot, folder, options
+        self.inputs, self.outputs, self.constants, self.nodes, self.given = [], [], [], [], []
         self.path = os.path.join(folder, "g.onnxtxt")
 
     def name(self, of):
@@ -42,7 +43,7 @@ class Text:
 
     def run(self, *words):
         paths = {name: f"{self.folder}/{name}.npy" for name in (text.split()[-1] for text in self.outputs)}
-        done = subprocess.run([self.ingot, "run", self.path, *self.given, *[w for n, p in paths.items() for w in ("--output", f"{n}={p}")], *words], capture_output=True, text=True)
+        done = subprocess.run([self.ingot, "run", self.path, *self.options, *self.given, *[w for n, p in paths.items() for w in ("--output", f"{n}={p}")], *words], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return {name: numpy.load(path) for name, path in paths.items()}
 
@@ -54,12 +55,15 @@ class Text:
             got = self.run(*words)
             yield from (f"{what}, {' '.join(words[1:])}: {name} is not the interpreter's" for name in right if not same(got[name], right[name]))
 
+    def ask(self, command, *words):
+        return subprocess.run([self.ingot, command, self.path, *self.options, *words], capture_output=True, text=True).stdout
+
     def show(self, stage):
-        return subprocess.run([self.ingot, "show", self.path, "--stage", stage, "--cpu", "x86-64-v3"], capture_output=True, text=True, check=True).stdout
+        return self.ask("show", "--stage", stage, "--cpu", "x86-64-v3")
 
     def weights(self):
         """Bytes of them in a library, and the most memory in bytes that making one took so far."""
-        subprocess.run([self.ingot, "build", self.path, "-o", f"{self.folder}/out", "--no-compile", "--cpu", "x86-64-v4"], capture_output=True, check=True)
+        subprocess.run([self.ingot, "build", self.path, *self.options, "-o", f"{self.folder}/out", "--no-compile", "--cpu", "x86-64-v4"], capture_output=True, check=True)
         with open(f"{self.folder}/out/g.json") as file:
             return json.load(file)["weights_bytes"], resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 

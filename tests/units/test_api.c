@@ -68,7 +68,7 @@ static void numbers(void **state)
 {
 	static const char *const others[][3] = { { "algorithms", "direct", "algorithms=direct" },
 		{ "quantised", "literal", "quantised=literal" }, { "denormals", "zero", "denormals=zero" },
-		{ "math", "tf32", "math=tf32 algorithms=direct" } };
+		{ "store-weights", "int8", "store-weights=int8" }, { "math", "tf32", "math=tf32 algorithms=direct" } };
 	struct ingot_model *fast, *more, *threads, *other;
 	(void)state;
 	const char *of_one = compiled_numbers(&fast, "algorithms", "fast", 1);
