@@ -313,7 +313,7 @@ soft (float[2,6] x) => (float[2,6] y) { r = Sqrt (x)  e = Erf (r)  t = Tanh (e) 
 
 def without_instructions(ingot, folder):
     """What the generic library calls on a core without floating point, beyond the compiler's own arithmetic: nothing.  No compiler
-    warns of a quantised network's integers there."""
+    warns of a quantised network's integers there, nor of Helium's words."""
     model, made = os.path.join(folder, "soft.onnxtxt"), os.path.join(folder, "soft")
     with open(model, "w") as f:
         f.write(SOFT)
@@ -325,11 +325,13 @@ def without_instructions(ingot, folder):
     both = [symbols(os.path.join(made, name + ".o")) for name in sources]
     wanted = set().union(*(w for _, w in both)) - set().union(*(d for d, _ in both)) - ALLOWED
     warned = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-ffreestanding", "-fsyntax-only"]
-    call(ingot, "build", model_of(quantised(folder), "quantised"), "--cpu", "cortex-m3", "--no-compile", "-o", made)
-    for one in sorted(name for name in os.listdir(made) if "_kernels" in name and name.startswith("model") and name.endswith(".c")):
-        call(ARM + "gcc", "-mcpu=cortex-m3", "-mthumb", *warned, one, cwd=made)
-        if shutil.which("clang"):
-            call("clang", "--target=thumb-none-eabi", "-mcpu=cortex-m3", *warned, one, cwd=made)
+    for cpu, machine in ("cortex-m3", ["-mcpu=cortex-m3"]), ("cortex-m55", ["-mcpu=cortex-m55", "-mfloat-abi=hard"]):
+        made = os.path.join(folder, cpu)
+        call(ingot, "build", model_of(quantised(folder), "quantised"), "--cpu", cpu, "--no-compile", "-o", made)
+        for one in sorted(name for name in os.listdir(made) if "_kernels" in name and name.startswith("model") and name.endswith(".c")):
+            call(ARM + "gcc", "-mthumb", *machine, *warned, one, cwd=made)
+            if shutil.which("clang"):
+                call("clang", "--target=thumb-none-eabi", *machine, *warned, one, cwd=made)
     return sorted(name for name in wanted if not name.startswith("__aeabi_"))
 
 
