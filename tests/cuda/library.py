@@ -542,20 +542,19 @@ def faults(library, driver, folder):
             ("what captures forbid", "*mode = RELAXED;", "*mode = 0;", "unsafe while a stream is captured"),
             ("a foreign address", "values[i] = inputs[at]; break;", "values[i] = inputs[at] + (1ull << 40); break;", "is no device memory"),
             ("a misaligned address", "values[i] = inputs[at]; break;", "values[i] = inputs[at] + 2; break;", "a misaligned address"),
-            ("shared memory beside the kernel's own", "{ 32, warps, 1 }, 0, stream", "{ 32, warps, 1 }, 48 << 10, stream", "49152 bytes of dynamic shared memory, its attribute allows "),
-            ("an overlap that the code does not wait for", "best->capability >= 90", "best->capability >= 80", "for which its code does not wait"),
+            ("shared memory beside the kernel's own", "one->warps, 1, 0, stream", "one->warps, 1, 48 << 10, stream", "49152 bytes of dynamic shared memory, its attribute allows "),
             ("memory is kept", "(void)cuMemFree_v2_of(device)(device->weights);", ";", "left: 1 allocations"),
             ("a context is kept", "(void)cuDevicePrimaryCtxRelease_v2_of(device)(device->ordinal);", ";", "1 contexts"),
             ("a graph is kept", "(void)cuGraphDestroy_of(device)(graph);", ";", "1 graphs"),
             ("freed twice", "(void)cuMemFree_v2_of(device)(device->memory);", "{ (void)cuMemFree_v2_of(device)(device->memory); (void)cuMemFree_v2_of(device)(device->memory); }",
              "is no allocation"),
-            ("a wrong grid", "{ { blocks, 1, 1 }", "{ { blocks > 1 ? blocks - 1 : 1, 1, 1 }", None)):
+            ("a wrong grid", "one->blocks, 1, 1,", "one->blocks > 1 ? one->blocks - 1 : 1, 1, 1,", None)):
         expect("the text of a fault: " + what, source.count(before) == 1)
         changed = os.path.join(folder, "changed.c")
         open(changed, "w").write(source.replace(before, after))
         call("gcc", "-std=gnu11", "-w", "-c", "-I", library.folder, changed, "-o", changed + ".o", cwd=folder)
         library.link("changed", changed + ".o")
-        status, _, said, got = library.run(driver, "beside" if "captures" in what else "host", program="changed", **{"STANDIN_CAPABILITY": "80"} if "overlap" in what else {})
+        status, _, said, got = library.run(driver, "beside" if "captures" in what else "host", program="changed")
         expect("a planted fault, %s, is seen" % what, words in said if words else status == 0 and not said and got != right[3], said)
     # The kernels' text is another than the images': one has a parameter more.
     other, text = os.path.join(folder, "other"), open(os.path.join(library.folder, name + ".cu")).read()
