@@ -2,7 +2,7 @@
 """system.py: ./demo and ./check on a bare Debian 12 (debootstrap's minbase: no compiler, git, python3, sudo), in a clean copy.
 
 The network off, and a user without sudo: exit 5 and one sentence.  Then ./demo as root, again as that user now that the packages are
-there, the .debs in and out again, and ./check.  Only with INGOT_LONG=1; 77 where no bare system can be made, with the reason.  $INGOT_FRESH=demo leaves ./check out."""
+there, the .debs in and out again, and ./check.  Ahead of it, in a system of its own, the wheel of the build folder that is named.  Only with INGOT_LONG=1; 77 where no bare system can be made, with the reason.  $INGOT_FRESH=demo leaves ./check out."""
 import glob
 import os
 import shutil
@@ -93,6 +93,16 @@ cc /ingot/examples/jit/main.c $(pkg-config --cflags --libs ingot-shared) -o shar
 """
 
 
+WHEEL = """set -e
+! command -v cc
+python3 -m venv /tmp/venv
+/tmp/venv/bin/pip install -q --disable-pip-version-check /tmp/wheel/*.whl
+cd /ingot/examples/digits
+/tmp/venv/bin/python -c 'import ingot, numpy; print(ingot.open("digits.onnx")(numpy.zeros((1, 1, 28, 28), "f4")).shape)'
+/tmp/venv/bin/ingot info digits.onnx
+"""
+
+
 def debian_package(system):
     """The .debs: installed, used as a stranger would, removed without a trace."""
     system.own(0)
@@ -111,6 +121,19 @@ def debian_package(system):
         sys.exit(1)
 
 
+def python_wheel(system, build):
+    """The wheel of that build, where python3-venv is and no compiler: installed with NumPy, used."""
+    made = subprocess.run([os.path.join(ROOT, "python", "make_wheel"), system.folder + "/tmp/wheel"], capture_output=True, text=True,
+                          env=dict(os.environ, INGOT_BUILD=build))
+    if made.returncode:
+        print("skipped: no wheel: " + made.stderr.strip()[-300:])
+        return
+    system.run("python3-venv", ["sh", "-c", "apt-get update -q && apt-get install -y --no-install-recommends python3-venv ca-certificates"], 0)
+    out, _ = system.run("the wheel: installed, used", ["sh", "-c", WHEEL], 0)
+    holds(out, "(1, 10)")
+    holds(out, "can be built")
+
+
 def main():
     if not os.environ.get("INGOT_LONG"):
         skipped("a bare system takes half an hour; INGOT_LONG=1 or ./check --long tries it")
@@ -121,6 +144,8 @@ def main():
     if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], capture_output=True).returncode:
         skipped("no namespace of its own can be made here")
     with tempfile.TemporaryDirectory(prefix="test-fresh.") as folder:
+        if sys.argv[1:]:
+            python_wheel(System(folder + "/python"), sys.argv[1])
         system = System(folder + "/bare")
         out, error = system.run("a user without sudo", ["/ingot/demo"], 5, user=USER)
         holds(error, "type as root: apt-get update && apt-get install")
