@@ -208,6 +208,20 @@ static void choose_group(const struct target *target, struct contraction *c, int
 		choose_filter_blocks(target, c, ci, points);
 }
 
+/* What an earlier kernel packed from the same weights in the same way: a layer that stands several times. */
+static struct definition *filters_alike(const struct lowered *lowered, const struct contraction *c)
+{
+	for (size_t i = 0; i < lowered->constants.count; i++) {
+		const struct constant_item *item = &lowered->constants.at[i];
+		const struct contraction *other =
+		        item->fill == fill_filters ? ((const struct kernel *)item->detail)->detail : NULL;
+		if (other && other->rewrite->w == c->rewrite->w && other->rewrite->m == c->rewrite->m
+		        && other->lanes == c->lanes && other->panels == c->panels)
+			return item->of;
+	}
+	return NULL;
+}
+
 void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
@@ -232,8 +246,9 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 	const struct definition *u = c->rewrite->parts[WINOGRAD_FILTERS];
 	if (u->source == SOURCE_COMPUTED)
 		return;
-	c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.filters", c->root->name), DTYPE_F32,
-	        floats, fill_filters, kernel);
+	if (!(c->packed = filters_alike(lowered, c)))
+		c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.filters", c->root->name),
+		        DTYPE_F32, floats, fill_filters, kernel);
 }
 
 struct definition *winograd_filters(const struct contraction *c)
