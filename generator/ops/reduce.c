@@ -402,21 +402,23 @@ void define_arg_extreme(struct definer *definer, const struct op *op)
 		r.x_at[d] = d == axis ? index_var(arena, r.rank, n) : r.at[out];
 		out += d != axis || keep;
 	}
-	const struct expr *x = expr_load(arena, r.x, r.x_at), *place = expr_index(arena, index_var(arena, r.rank, n));
+	enum dtype type = n <= INT32_MAX ? DTYPE_I32 : DTYPE_I64; /* a vector has twice as many of these */
+	const struct expr *x = expr_load(arena, r.x, r.x_at),
+	                  *place = expr_cast(arena, type, expr_index(arena, index_var(arena, r.rank, n)));
 	struct definition *most = reduce(definer, &r, definer_name(definer, "extreme"), extreme, x);
-	const struct expr *here =
-	        expr_cast(arena, DTYPE_I64, expr2(definer, SCALAR_equal, x, expr_load(arena, most, r.at)));
-	const struct expr *otherwise = expr_integer(arena, DTYPE_I64, last ? 0 : n - 1);
+	const struct expr *here = expr_cast(arena, type, expr2(definer, SCALAR_equal, x, expr_load(arena, most, r.at)));
+	const struct expr *otherwise = expr_integer(arena, type, last ? 0 : n - 1);
 	if (count) {
 		const struct expr *size = definer_size(definer, count);
 		definer_require_within(
 		        definer, EXIT_INVALID, 0, NULL, size, 1, n, "dimension %d has no element", (int)axis);
 		here = expr2(definer, SCALAR_mul, here,
-		        expr_load(arena, definer_mask(definer, count, n, DTYPE_I64), &r.x_at[axis]));
-		otherwise = last ? otherwise : expr2(definer, SCALAR_sub, size, integer(definer, 1));
+		        expr_load(arena, definer_mask(definer, count, n, type), &r.x_at[axis]));
+		otherwise = last ? otherwise
+		                 : expr_cast(arena, type, expr2(definer, SCALAR_sub, size, integer(definer, 1)));
 	}
 	const struct expr *term = expr3(definer, SCALAR_where, here, place, otherwise);
-	definer_out(definer, 0,
-	        definer_reduction(definer, definer->node->out[0]->name, r.rank, r.extents,
-	                last ? REDUCE_MAX : REDUCE_MIN, 1, r.terms, NULL, term));
+	struct definition *found = definer_reduction(definer, definer_name(definer, "place"), r.rank, r.extents,
+	        last ? REDUCE_MAX : REDUCE_MIN, 1, r.terms, NULL, term);
+	definer_out_map(definer, 0, expr_cast(arena, DTYPE_I64, expr_load(arena, found, r.at)));
 }
