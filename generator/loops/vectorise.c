@@ -180,6 +180,8 @@ static double judge(const struct loops *loops, const struct block *inside, int v
 	block_leaves(inside, judge_leaf, &j);
 	if (!pays(&j) || conditions_use(inside, var) || extent < 2)
 		return -1;
+	if (extent < lanes && j.cost > j.scalar * (double)extent) /* most of its lanes idle, and gathered besides */
+		return -1;
 	return j.cost * (double)((extent + lanes - 1) / lanes) / (double)extent;
 }
 
