@@ -46,7 +46,7 @@ const struct expr *contraction_widened(const struct definition *root, const stru
 }
 
 /* A pad is s*row + d*term + c in [from, to), one row and one term, neither running down: stage_padded counts on that.
- */
+ * Batches, which b has, too, are loops around and may move it. */
 static bool pads_are_plain(const struct contraction *c, const struct definition *root)
 {
 	for (int i = 0; i < c->pad_count; i++) {
@@ -58,7 +58,7 @@ static bool pads_are_plain(const struct contraction *c, const struct definition 
 		for (int t = 0; t < at->count; t++) {
 			down |= at->terms[t].factor < 0;
 			if (at->terms[t].atom->var < root->rank)
-				rows++;
+				rows += !expr_uses(c->b, at->terms[t].atom->var);
 			else
 				terms++;
 		}

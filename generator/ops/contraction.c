@@ -337,6 +337,21 @@ static const struct expr *phase_biases(
 	return expr_load(definer->arena, each, at);
 }
 
+/* Whether places are counted from the first result on, not from the first that a phase stands for: with an odd pad both
+ * ends of a dimension have a phase that no result is of, which is much of a small picture.  Data then moves with the
+ * phase, so phases are no columns, and outs have to be enough by themselves. */
+enum { OUTS_ALONE = 16 };
+static bool phases_from_first(const struct convolution *conv, int64_t outs)
+{
+	bool odd = false;
+	for (int d = 0; d < conv->window.count; d++) {
+		if (conv->window.stride[d] > 2)
+			return false;
+		odd |= conv->window.stride[d] == 2 && conv->window.before[d] % 2;
+	}
+	return odd && outs >= OUTS_ALONE;
+}
+
 static void define_phases(struct definer *definer, const struct convolution *conv, struct definition *w,
         const int64_t *extents, const struct index *const *at)
 {
@@ -346,6 +361,7 @@ static void define_phases(struct definer *definer, const struct convolution *con
 	const struct index *from_at[MAX_RANK], *column_at[MAX_RANK];
 	int64_t over[MAX_RANK] = { extents[0] }, each_column[MAX_RANK], first;
 	int count = window->count, rank = 2 + count, columns = 0;
+	bool from_first = phases_from_first(conv, extents[1]);
 	struct taps taps = { .range_count = count };
 	for (int d = 0; d < count; d++)
 		rank += window->stride[d] > 1;
@@ -357,8 +373,10 @@ static void define_phases(struct definer *definer, const struct convolution *con
 		int64_t stride = window->stride[d], dilation = window->dilation[d], before = window->before[d],
 		        each = phases_of(window, d, true).taps;
 		over[v] = phase_places(window, d, &first);
+		if (from_first)
+			over[v] = (extents[2 + d] + stride - 1) / stride;
 		const struct index *tap = index_var(arena, rank + d, each),
-		                   *from = index_plus(arena, at[2 + d], before - first * stride),
+		                   *from = index_plus(arena, at[2 + d], from_first ? 0 : before - first * stride),
 		                   *place = index_plus(arena, index_var(arena, v, over[v]), first);
 		taps.reduced[d] = each;
 		from_at[v++] = index_div(arena, from, stride);
@@ -368,6 +386,10 @@ static void define_phases(struct definer *definer, const struct convolution *con
 			each_column[columns] = over[v] = stride;
 			column_at[columns++] = phase;
 			from_at[v++] = index_mod(arena, from, stride);
+			if (from_first && before % 2) { /* of results 0 and 1 those are 1 and 0, and 0 is of the next place */
+				place = index_add(arena, place, phase);
+				phase = index_plus(arena, index_scale(arena, phase, -1), 1);
+			}
 			taps.w_at[2 + d] = index_add(arena, index_scale(arena, phase, each), tap);
 		}
 		taps.x_at[2 + d] = index_add(
@@ -378,7 +400,7 @@ static void define_phases(struct definer *definer, const struct convolution *con
 	from_at[rank - 1] = at[1];
 	taps.w_at[0] = column_at[columns] = index_var(arena, rank - 1, extents[1]);
 	each_column[columns++] = extents[1];
-	taps.start = phase_biases(definer, columns, each_column, column_at);
+	taps.start = from_first ? NULL : phase_biases(definer, columns, each_column, column_at);
 	struct definition *sum = sum_of_taps(definer, definer_name(definer, "phases"), rank, over, w, &taps);
 	definer_out_map(definer, 0, expr_load(arena, sum, from_at));
 }

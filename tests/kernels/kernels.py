@@ -364,6 +364,11 @@ PHASES = {                                # of a transposed convolution: phases 
     "phases_few": (graph("float[1,32,12,12] x", "float[1,3,24,24] y", "y = ConvTranspose <strides = [2, 2], pads = [1, 1, 1, 1]> (x, w, b)", external("w", 32, 3, 4, 4) + ", float[3] b = {0.5, -1.5, 2.25}"), 1),
     "phases_line": (graph("float[2,24,30] x", "float[2,5,90] y", "y = ConvTranspose <strides = [3], pads = [1, 2]> (x, w, b)", external("w", 24, 5, 6) + ", float[5] b = {0.5, -1.5, 2.25, 0.0, -0.25}"), 1),
 }
+PHASES_FIRST = {                          # with an odd pad places are counted from the first result on: 12 of 24, not 13
+    "phases_first": (graph("float[2,20,12,13] x", "float[2,32,24,26] y", "y = ConvTranspose <strides = [2, 2], pads = [1, 1, 1, 1]> (x, w, b)", external("w", 20, 32, 4, 4) + ", " + external("b", 32)), 1),
+    "phases_odd": (graph("float[1,20,12,13] x", "float[1,32,23,25] y", "y = ConvTranspose <strides = [2, 2], pads = [1, 1, 2, 2]> (x, w)", external("w", 20, 32, 4, 4)), 1),
+    "phases_even": (graph("float[1,20,12,12] x", "float[1,32,24,24] y", "y = ConvTranspose <strides = [2, 2]> (x, w)", external("w", 20, 32, 2, 2)), 1),
+}
 ROW = {                                   # one row of a product with a matrix that comes at run time: wide pieces of its rows
     "row": (graph("float[1,300] x, float[300,1536] w", "float[1,1536] y", "y = MatMul (x, w)"), 1),
     "row_odd": (graph("float[1,300] x, float[300,1533] w, float[1533] b", "float[1,1533] y", "s = MatMul (x, w) a = Add (s, b) y = Relu (a)"), 2),          # and its last panel
@@ -443,7 +448,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "packed_a": (PACKED_A, "source", r"float \*p = packed_a \+ "),
          "again": (AGAIN, "loops", r"(?s)\A.*along [jk]1, 8"), "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "transposed_store": (TRANSPOSED_STORE, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "k_blocked": (K_BLOCKED, "source", K_BLOCK_LOOP), "k_blocked_ending": (K_BLOCKED_ENDING, "source", K_BLOCK_LOOP),
-         "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "lookups": (LOOKUPS, "source", r"(?s)\A.*vec_lookup"), "phases": (PHASES, "kernels", r"^ +reads .*_biases "), "row": (ROW, "source", r"_1x64\w*\(const"),
+         "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "lookups": (LOOKUPS, "source", r"(?s)\A.*vec_lookup"), "phases": (PHASES, "kernels", r"^ +reads .*_biases "), "phases_first": (PHASES_FIRST, "definitions", r"_phases_2 float\[[12],12,2,1[23],2,32\] = sum"), "row": (ROW, "source", r"_1x64\w*\(const"),
          "heads_apart": (HEADS_APART, "kernels", r"^ +blocks +2, blocks of 6 rows"), "shared": (SHARED, "kernels", r"^ +blocks +\d\d?, [ij]$"), "regions": (REGIONS, "source", r"for \(long \w+ = first; "), "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
          "placed_apart": (PLACED_APART, "kernels", r"^ +template .* lanes of int32$"),
          "digits": (DIGITS, "kernels", r"^ +template +c/contraction.jinja, tile \d+ x (16|24|48),"),
