@@ -4,7 +4,7 @@
 #define COMMON_CUDA_H
 #include <stddef.h>
 
-/* By all: the bare libraries (templates/cuda/host.jinja prints this table), the engine, the runtime. */
+/* By all: the bare libraries, the engine, the runtime. */
 #define CUDA_DRIVER(X) \
 	X(cuInit, (unsigned)) \
 	X(cuDriverGetVersion, (int *)) \
@@ -32,17 +32,22 @@
 	X(cuGraphDestroy, (void *)) \
 	X(cuGraphLaunch, (void *, void *)) \
 	X(cuGraphExecDestroy, (void *)) \
-	X(cuLaunchKernel, \
-	        (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, \
-	                void **)) \
 	X(cuGetErrorName, (int, const char **)) \
 	X(cuGetErrorString, (int, const char **))
+
+/* By the bare libraries besides (templates/cuda/host.jinja prints both tables). */
+#define CUDA_DRIVER_LIBRARIES(X) \
+	X(cuGraphUpload, (void *, void *)) \
+	X(cuLaunchKernelEx, (const void *, void *, void **, void **))
 
 /* By the engine besides. */
 #define CUDA_DRIVER_ENGINE(X) X(cuDeviceGetName, (char *, int, int))
 
 /* By the engine and the runtime besides. */
 #define CUDA_DRIVER_EVENTS(X) \
+	X(cuLaunchKernel, \
+	        (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, \
+	                void **)) \
 	X(cuEventCreate, (void **, unsigned)) \
 	X(cuEventDestroy_v2, (void *)) \
 	X(cuEventRecord, (void *, void *)) \

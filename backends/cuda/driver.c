@@ -10,7 +10,7 @@ struct functions {
 	CUDA_DRIVER(MEMBER) CUDA_DRIVER_EVENTS(MEMBER) CUDA_DRIVER_ENGINE(MEMBER)
 };
 #define ROW(name, arguments) { #name, #arguments },
-const struct driver_function driver_functions[] = { CUDA_DRIVER(ROW){ 0 } };
+const struct driver_function driver_functions[] = { CUDA_DRIVER(ROW) CUDA_DRIVER_LIBRARIES(ROW){ 0 } };
 static const char *const names[] = {
 #define NAME(name, arguments) #name,
 	CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME) CUDA_DRIVER_ENGINE(NAME)

@@ -512,6 +512,18 @@ def places(library, driver, lacking, folder):
         expect(what, got[0] == status and got[1] == words and not got[2], got[:3])
 
 
+def images(ingot, model, data, driver, folder):
+    """Code for 8.0, for 9.0 alone, and PTX for what comes later, in one library with one blob of weights."""
+    library = Library(ingot, model, data, "images", folder, "--arch", "sm_80,sm_90a")
+    made = sorted(os.listdir(library.folder))
+    expect("images", [one["file"] for one in library.manifest["images"]] == ["images_sm_80.cubin", "images_sm_90a.cubin", "images_compute_80.ptx"]
+           and [name for name in made if name.endswith(".bin")] == ["images_weights.bin"], (library.manifest["images"], made))
+    status, want = models.run(ingot, (model, data), "c", folder)
+    for capability in "80", "86", "90", "100":
+        got = library.run(driver, "host", STANDIN_CAPABILITY=capability, STANDIN_VERSION="13090")
+        expect("images: capability " + capability, status == 0 and got[0] == 0 and not got[2] and got[3] == [array.tobytes() for array in want], got[:3])
+
+
 def failing(library, driver, folder):
     """Each call fails, once, or for good; the host's side under AddressSanitizer and UndefinedBehaviorSanitizer (what is left the stand-in counts)."""
     file = os.path.join(folder, "calls")
@@ -542,19 +554,20 @@ def faults(library, driver, folder):
             ("what captures forbid", "*mode = RELAXED;", "*mode = 0;", "unsafe while a stream is captured"),
             ("a foreign address", "values[i] = inputs[at]; break;", "values[i] = inputs[at] + (1ull << 40); break;", "is no device memory"),
             ("a misaligned address", "values[i] = inputs[at]; break;", "values[i] = inputs[at] + 2; break;", "a misaligned address"),
-            ("shared memory beside the kernel's own", "one->warps, 1, 0, stream", "one->warps, 1, 48 << 10, stream", "49152 bytes of dynamic shared memory, its attribute allows "),
+            ("shared memory beside the kernel's own", "{ 32, warps, 1 }, 0, stream", "{ 32, warps, 1 }, 48 << 10, stream", "49152 bytes of dynamic shared memory, its attribute allows "),
+            ("an overlap that the code does not wait for", "best->capability >= 90", "best->capability >= 80", "for which its code does not wait"),
             ("memory is kept", "(void)cuMemFree_v2_of(device)(device->weights);", ";", "left: 1 allocations"),
             ("a context is kept", "(void)cuDevicePrimaryCtxRelease_v2_of(device)(device->ordinal);", ";", "1 contexts"),
             ("a graph is kept", "(void)cuGraphDestroy_of(device)(graph);", ";", "1 graphs"),
             ("freed twice", "(void)cuMemFree_v2_of(device)(device->memory);", "{ (void)cuMemFree_v2_of(device)(device->memory); (void)cuMemFree_v2_of(device)(device->memory); }",
              "is no allocation"),
-            ("a wrong grid", "one->blocks, 1, 1,", "one->blocks > 1 ? one->blocks - 1 : 1, 1, 1,", None)):
+            ("a wrong grid", "{ { blocks, 1, 1 }", "{ { blocks > 1 ? blocks - 1 : 1, 1, 1 }", None)):
         expect("the text of a fault: " + what, source.count(before) == 1)
         changed = os.path.join(folder, "changed.c")
         open(changed, "w").write(source.replace(before, after))
         call("gcc", "-std=gnu11", "-w", "-c", "-I", library.folder, changed, "-o", changed + ".o", cwd=folder)
         library.link("changed", changed + ".o")
-        status, _, said, got = library.run(driver, "beside" if "captures" in what else "host", program="changed")
+        status, _, said, got = library.run(driver, "beside" if "captures" in what else "host", program="changed", **{"STANDIN_CAPABILITY": "80"} if "overlap" in what else {})
         expect("a planted fault, %s, is seen" % what, words in said if words else status == 0 and not said and got != right[3], said)
     # The kernels' text is another than the images': one has a parameter more.
     other, text = os.path.join(folder, "other"), open(os.path.join(library.folder, name + ".cu")).read()
@@ -600,6 +613,7 @@ def all_of(ingot, folder, driver):
     engine(ingot, first, os.path.join(digits, "digits.onnx"), folder)
     refusals(ingot, os.path.join(digits, "digits.onnx"), folder)
     places(first, driver, lacking, folder)
+    images(ingot, os.path.join(digits, "digits.onnx"), digits, driver, folder)
     failing(first, driver, folder)
     faults(first, driver, folder)
     for name, data in networks.cases(folder):

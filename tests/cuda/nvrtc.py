@@ -119,6 +119,16 @@ def loose(ptx):
     return sorted(set(found))
 
 
+def early(ptx):
+    """Kernels that touch global memory before they have waited for the launch before them."""
+    found = []
+    for name, body in re.findall(r"^\.visible \.entry (\w+)\((.*?)^}", ptx, re.M | re.S):
+        first = re.search(r"\b(?:(?:ld|st|atom|red)\.(?!param|shared|local|const)\w+|cp\.async|griddepcontrol\.wait)", body)
+        if first and first.group() != "griddepcontrol.wait":
+            found.append(name)
+    return found
+
+
 def main():
     ingot, models = sys.argv[1], sys.argv[2:]
     dll = library()
@@ -147,6 +157,12 @@ def main():
         if status or bool(found) != bool(words) or not all(any(one.startswith(word) for one in found) for word in words):
             print("%s %s: the lint finds %s\n%s" % (what, options, found, log or ""))
             wrong += 1
+    late = 'asm volatile("griddepcontrol.wait;" ::: "memory");'
+    status, log, ptx = nvrtc.compile('extern "C" __global__ void a(float *x) { %s x[0] = 1; } extern "C" __global__ void b(float *x) { x[0] = 1; } '
+                                     'extern "C" __global__ void c(float *x) { x[0] = 1; %s x[1] = 1; }' % (late, late), "waits.cu", "compute_90")
+    if status or sorted(early(ptx)) != ["b", "c"]:
+        print("kernels that do not wait: %s\n%s" % (status or early(ptx), log))
+        wrong += 1
     with tempfile.TemporaryDirectory(prefix="cuda.") as folder:
         for name, model in networks.models(models, folder):
             out = os.path.join(folder, name)
@@ -160,6 +176,10 @@ def main():
             found = [log[:2000]] if status else loose(ptx)
             if found:
                 print("%s: its PTX is not strict: %s" % (name, found))
+                wrong += 1
+            status, log, ptx = nvrtc.compile(text, name + ".cu", "compute_90")
+            if status or early(ptx):
+                print("%s: kernels that do not wait for the launch before them: %s" % (name, log[:2000] if status else early(ptx)))
                 wrong += 1
             for architecture in ARCHITECTURES:
                 status, log, cubin = nvrtc.compile(text, name + ".cu", architecture)

@@ -80,7 +80,7 @@ struct function {
 };
 struct module {
 	int magic;
-	int count;
+	int count, arch; /* arch: of the code, 90: 9.0 */
 	const struct text *text;
 	struct module *next;
 	struct function functions[4096];

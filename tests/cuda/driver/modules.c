@@ -66,6 +66,7 @@ static int read_cubin(struct module *module, const unsigned char *image, int cap
 		return INVALID_IMAGE;
 	if (of / 10 != capability / 10 || of > capability)
 		return NO_BINARY;
+	module->arch = of;
 	for (int i = 0; i < elf->e_shnum; i++) {
 		const char *name = names + sections[i].sh_name;
 		if (strncmp(name, ".nv.info.", 9))
@@ -104,6 +105,7 @@ static int read_ptx(struct module *module, const char *text, int capability)
 		return UNSUPPORTED_PTX;
 	if (target > capability)
 		return NO_BINARY;
+	module->arch = target;
 	for (at = text; (at = strstr(at, ".entry ")); at += 7) {
 		size_t length = strcspn(at + 7, "( \n");
 		const char *stop = strchr(at, ')');
@@ -189,37 +191,79 @@ EXPORT int cuFuncSetAttribute(void *handle, int attribute, int value)
 	return end(OK);
 }
 
-EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-        unsigned shared, void *stream, void **parameters, void **extra)
+static int launch(struct operation one, void *stream, void **parameters)
 {
-	BEGIN(true);
-	const struct function *function = handle;
-	struct operation one = {
-		.kind = LAUNCH, .function = function, .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared
-	};
-	(void)extra;
+	const struct function *function = one.function;
+	const unsigned *g = one.grid, *b = one.block, shared = one.shared;
 	if (!function || function->module->magic != MODULE) {
 		complain("cuLaunchKernel: no kernel");
-		return end(INVALID_HANDLE);
+		return INVALID_HANDLE;
 	}
 	if (!is_stream(&stream))
-		return end(INVALID_HANDLE);
-	if (!gx || !gy || !gz || !bx || !by || !bz || (uint64_t)bx * by * bz > 1024 || gx > 0x7fffffffu || gy > 65535
-	        || gz > 65535)
-		return end(INVALID_VALUE);
+		return INVALID_HANDLE;
+	if (!g[0] || !g[1] || !g[2] || !b[0] || !b[1] || !b[2] || (uint64_t)b[0] * b[1] * b[2] > 1024
+	        || g[0] > 0x7fffffffu || g[1] > 65535 || g[2] > 65535)
+		return INVALID_VALUE;
 	if (shared > function->shared_most) {
 		complain("%s: %u bytes of dynamic shared memory, its attribute allows %u", function->name, shared,
 		        function->shared_most);
-		return end(INVALID_VALUE);
+		return INVALID_VALUE;
 	}
 	if (function->parameters != function->row->parameters || function->bytes != 8 * function->parameters
 	        || function->parameters > PARAMETERS_MOST) {
 		complain("%s: the image has %d parameters of %d bytes, the text %d", function->name,
 		        function->parameters, function->bytes, function->row->parameters);
-		return end(INVALID_VALUE);
+		return INVALID_VALUE;
 	}
 	one.values = malloc(sizeof *one.values * (size_t)(function->parameters + 1));
 	for (int i = 0; i < function->parameters; i++)
 		memcpy(&one.values[i], parameters[i], 8);
-	return end(enqueue(stream, one));
+	return enqueue(stream, one);
+}
+
+EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+        unsigned shared, void *stream, void **parameters, void **extra)
+{
+	BEGIN(true);
+	struct operation one = {
+		.kind = LAUNCH, .function = handle, .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared
+	};
+	(void)extra;
+	return end(launch(one, stream, parameters));
+}
+
+/* As NVIDIA's header has them; 6: a launch that may overlap the one before. */
+struct attribute {
+	int id, pad;
+	union {
+		char pad[64];
+		int allowed;
+		void *pointer;
+	} value;
+};
+struct config {
+	unsigned gx, gy, gz, bx, by, bz, shared;
+	void *stream;
+	const struct attribute *attributes;
+	unsigned count;
+};
+
+EXPORT int cuLaunchKernelEx(const void *how, void *handle, void **parameters, void **extra)
+{
+	BEGIN(true);
+	const struct config *c = how;
+	const struct function *function = handle;
+	struct operation one = { .kind = LAUNCH,
+		.function = handle,
+		.grid = { c->gx, c->gy, c->gz },
+		.block = { c->bx, c->by, c->bz },
+		.shared = c->shared };
+	(void)extra;
+	for (unsigned i = 0; i < c->count; i++) {
+		if (c->attributes[i].id != 6 || number("STANDIN_VERSION", 13000) < 12030)
+			return end(INVALID_VALUE);
+		if (c->attributes[i].value.allowed && function && function->module->arch < 90)
+			complain("%s: overlaps the launch before, for which its code does not wait", function->name);
+	}
+	return end(launch(one, c->stream, parameters));
 }

@@ -142,6 +142,11 @@ NOTHING(cuLaunchKernel, void *function, unsigned gx, unsigned gy, unsigned gz, u
 {
 	return !function || !(gx && gy && gz && bx && by && bz) || shared || !stream || !values || extra || launch();
 }
+NOTHING(cuGraphUpload, void *graph, void *stream) { return !graph || !stream; }
+NOTHING(cuLaunchKernelEx, const void *config, void *function, void **values, void **extra)
+{
+	return !config || !function || !values || extra || launch();
+}
 NOTHING(cuEventCreate, void **event, unsigned flags) { return give(event) + (flags > 3); }
 NOTHING(cuEventDestroy_v2, void *event) { return !event; }
 NOTHING(cuEventRecord, void *event, void *stream) { return !event || !stream; }

@@ -306,6 +306,13 @@ EXPORT int cuGraphDestroy(void *graph)
 	return end(destroy(graph, GRAPH, &graphs));
 }
 
+EXPORT int cuGraphUpload(void *handle, void *stream)
+{
+	BEGIN(true);
+	struct graph *graph = handle;
+	return end(!graph || graph->magic != EXECUTABLE || !is_stream(&stream) ? INVALID_VALUE : OK);
+}
+
 EXPORT int cuGraphLaunch(void *handle, void *stream)
 {
 	BEGIN(true);
