@@ -100,6 +100,13 @@ static double idle_lanes(
 	        : 0;
 }
 
+/* Rows that stand near and are made of each element more than once, as when a picture grows. */
+static bool reads_again(const struct target *target, const struct definition *reader, double elements)
+{
+	return scheduled(reader)->mode == MODE_LOCAL && reader->reduce == REDUCE_NONE && target->lanes > 1
+	        && !target->lanes_are_threads && definition_work(reader) >= 2 * elements;
+}
+
 static double weigh(struct lowered *lowered, const struct definition *d)
 {
 	struct weighing w = { .arena = lowered->arena, .of = d };
@@ -144,8 +151,7 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 					w.column = v;
 		} else if (lane_of_region(reader) >= 0)
 			w.column = lane_of_region(reader);
-		else if (scheduled(reader)->mode == MODE_HOSTED
-		        || (scheduled(reader)->mode == MODE_LOCAL && lowered->target->lanes > 1))
+		else if (scheduled(reader)->mode == MODE_HOSTED || reads_again(lowered->target, reader, elements))
 			w.column = unit_variable(reader);
 		w.across = w.product ? rows_across(lowered->target, rc, w.column) : -1;
 		if (w.across >= 0) {

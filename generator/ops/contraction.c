@@ -386,7 +386,7 @@ static void define_phases(struct definer *definer, const struct convolution *con
 			each_column[columns] = over[v] = stride;
 			column_at[columns++] = phase;
 			from_at[v++] = index_mod(arena, from, stride);
-			if (from_first && before % 2) { /* of results 0 and 1 those are 1 and 0, and 0 is of the next place */
+			if (from_first && before % 2) { /* results 0, 1: phases 1, 0; 1 is of the next place */
 				place = index_add(arena, place, phase);
 				phase = index_plus(arena, index_scale(arena, phase, -1), 1);
 			}

@@ -17,7 +17,7 @@ TEMPLATES = os.path.join(ROOT, "templates")
 
 
 class Target(dict):
-    small = False
+    small = helium = False
     __getattr__ = dict.__getitem__
 
 
