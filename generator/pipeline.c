@@ -190,7 +190,11 @@ void model_lower(struct model *model)
 {
 	const struct options *options = model->options;
 	const struct placing_options placing = { model->choices.at, model->choices.count, options->pool_cap,
-		options->io && !strcmp(options->io, "workspace"), options->keeps_apart, &model->refused };
+		options->io && !strcmp(options->io, "workspace"), options->keeps_apart, &model->refused,
+		&options->memories };
+	if (options->memories.count && !options->target->freestanding)
+		fail(model->build, EXIT_USAGE, NULL,
+		        "--pool is for microcontrollers: name one by --cpu, as cortex-m7, or by --board");
 	progress(model->build, "lower", 0, 0, 0);
 	do
 		model->lowered = lower(model->program, options->target, options->optimise, &placing);

@@ -43,6 +43,7 @@ struct options {
 	const char *templates; /* folder whose templates come before the embedded ones; NULL: none */
 	bool keeps_apart;      /* no tensor lies in another one's place */
 	int64_t pool_cap;      /* the largest pool of a module, and the largest tensor; 0: any */
+	memories memories;     /* of a microcontroller's workspace; none: one of any size */
 	bool dump;             /* batch_lower keeps the text of each stage in the parts */
 	bool weights;          /* as text, a graph has every value of its constants, and reads back */
 	bool apart;            /* of several graphs, each computes for itself: none inlines what another left virtual */

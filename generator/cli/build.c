@@ -102,8 +102,21 @@ static const char *cflags_of(const struct cli *cli)
 	                cli->cflags ? " " : "", cli->cflags ? cli->cflags : "");
 }
 
+static void set_section(struct cli *cli, const struct bound_file *section)
+{
+	memories *memories = &cli->options.memories;
+	const char **at = strcmp(section->name, "weights") ? NULL : &cli->weights_section;
+	for (size_t i = 0; i < memories->count; i++)
+		if (!strcmp(section->name, memories->at[i].name))
+			at = &memories->at[i].section;
+	if (!at)
+		fail(cli->build, EXIT_USAGE, NULL, "--section %s: should be weights, or a pool of --pool",
+		        section->name);
+	*at = section->path;
+}
+
 /* What is for programs alone that call a library of one CPU. */
-static void check_bare(const struct cli *cli, bool cuda, bool managed)
+static void check_bare(struct cli *cli, bool cuda, bool managed)
 {
 	struct build *build = cli->build;
 	bool no_libc = needs_no_libc(cli);
@@ -116,7 +129,11 @@ static void check_bare(const struct cli *cli, bool cuda, bool managed)
 		        cli->options.target->name);
 	if (no_libc && (cuda || managed || cli->log))
 		fail(build, EXIT_USAGE, NULL, "--libc none goes without --target cuda, --profile managed and --log");
-	if (cli->sections.count && (cuda || (cli->weights && !strcmp(cli->weights, "beside"))))
+	for (size_t i = 0; i < cli->sections.count; i++)
+		set_section(cli, &cli->sections.at[i]);
+	if (cli->options.memories.count && (cuda || managed))
+		fail(build, EXIT_USAGE, NULL, "--pool goes without --target cuda and --profile managed");
+	if (cli->weights_section && (cuda || (cli->weights && !strcmp(cli->weights, "beside"))))
 		fail(build, EXIT_USAGE, NULL, "--section weights: they are not linked in");
 }
 
@@ -394,7 +411,7 @@ static void lower_all(struct cli *cli, struct making *making, bool cuda)
 		.weights_c = cli->weights ? !strcmp(cli->weights, "c") : cli->options.target->freestanding && !managed,
 		.project = cli->project,
 		.board = cli->board,
-		.weights_section = cli->sections.count ? cli->sections.at[0].path : NULL,
+		.weights_section = cli->weights_section,
 		.exported = cli->shared,
 		.no_hosted = cli->no_hosted,
 		.weights = weights_of(cli, managed),

@@ -87,8 +87,6 @@ static void add_pair(struct cli *cli, const struct option_row *row, const char *
 static void add_section(struct cli *cli, const struct option_row *row, const char *value)
 {
 	struct bound_file pair = pair_of(cli, row, value);
-	if (strcmp(pair.name, "weights"))
-		wrong(cli, row, value, "should be weights=SECTION");
 	for (const char *p = pair.path; *p; p++)
 		if (!isalnum((unsigned char)*p) && !strchr("._$", *p))
 			wrong(cli, row, value, "has no name of a section: letters, digits, '.', '_' and '$'");
@@ -129,14 +127,46 @@ static int64_t number_of(struct cli *cli, const struct option_row *row, const ch
 }
 
 /* "65536", "64k", "1m" */
-static void set_memory(struct cli *cli, const struct option_row *row, const char *value)
+/* Bytes, as 65536, 64k or 1m. */
+static int64_t memory_of(struct cli *cli, const struct option_row *row, const char *value)
 {
 	size_t digits = strspn(value, "0123456789");
 	int shift = value[digits] == 'k' ? 10 : value[digits] == 'm' ? 20 : 0;
 	if (value[digits + (shift > 0)])
 		wrong(cli, row, value, "should be bytes, as 65536, 64k or 1m");
-	*(int64_t *)member(cli, row) =
-	        number_of(cli, row, arena_copy(cli->build->arena, value, digits), INT64_MAX >> 20) << shift;
+	return number_of(cli, row, arena_copy(cli->build->arena, value, digits), INT64_MAX >> 20) << shift;
+}
+static void set_memory(struct cli *cli, const struct option_row *row, const char *value)
+{
+	*(int64_t *)member(cli, row) = memory_of(cli, row, value);
+}
+
+/* A field of the context beside others, and part of a macro: NAME_DTCM_BYTES. */
+static void check_pool(struct cli *cli, const struct option_row *row, const char *name)
+{
+	static const char *const taken[] = { "weights", "state", "stack", "stream", "parallel", "log", "in", "out",
+		"step", "call", "parts", "context" };
+	if (strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789") != strlen(name) || isdigit((unsigned char)*name))
+		wrong(cli, row, name, "is no name of a pool: small letters, then digits");
+	emit_name_check(cli->build, name);
+	for (size_t i = 0; i < COUNT(taken); i++)
+		if (!strcmp(taken[i], name))
+			wrong(cli, row, name, "is a word of the library's header: another name");
+	for (size_t i = 0; i < cli->options.memories.count; i++)
+		if (!strcmp(cli->options.memories.at[i].name, name))
+			wrong(cli, row, name, "is given twice");
+}
+
+static void add_pools(struct cli *cli, const struct option_row *row, const char *value)
+{
+	struct arena *arena = cli->build->arena;
+	for (const char *p = value, *end; p; p = *end ? end + 1 : NULL) {
+		end = p + strcspn(p, ",");
+		struct bound_file pair = pair_of(cli, row, arena_copy(arena, p, (size_t)(end - p)));
+		check_pool(cli, row, pair.name);
+		push(arena, &cli->options.memories,
+		        (struct named_memory){ pair.name, memory_of(cli, row, pair.path), NULL });
+	}
 }
 
 static void set_threads(struct cli *cli, const struct option_row *row, const char *value)
@@ -465,6 +495,9 @@ const struct option_row option_rows[] = {
 	        "how much there is for code and weights, as 256k or 1m: exit 6 beyond it" },
 	{ "ram", NULL, 0, "BYTES", IN_SIZE, set_memory, AT(ram), NULL, NULL,
 	        "how much there is for workspace, states, stack, inputs and outputs: exit 6 beyond it" },
+	{ "pool", NULL, 0, "NAME=BYTES[,NAME=BYTES]", IN_BUILD | IN_SIZE | IN_SHOW, add_pools, 0, NULL, NULL,
+	        "for microcontrollers: the memories that the workspace lies in, nearest first, as dtcm=64k,sram=256k; "
+	        "the hottest tensors go to the nearest, and each call is given all of them" },
 	{ "cpu", NULL, 0, "CPU[,FACT][,CPU]", IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,
 	        "the processor; of several x86-64 ones and generic, each call takes the best that runs.  Behind each "
 	        "what is known of it, so tiles fit: l1=, l2=, l3=32k, pipes=2, vnni, bf16" },
@@ -553,7 +586,8 @@ const struct option_row option_rows[] = {
 	        "linked into the library by the assembler (default up to 1 GiB); c: as an array of C (default on "
 	        "microcontrollers up to 4 MiB); or beside it: each call is given NAME_weights.bin, mapped or loaded" },
 	{ "section", NULL, 0, "WHAT=SECTION", IN_BUILD, add_section, AT(sections), NULL, NULL,
-	        "where the linker puts what is linked in, in ELF objects: weights=.ext_flash" },
+	        "where the linker puts what is linked in, in ELF objects: weights=.ext_flash; or a pool of --pool, "
+	        "as --package has it: dtcm=.dtcm" },
 	{ "libc", NULL, 0, "WORD", IN_BUILD, set_text, AT(libc), LIST("system", "none"), NULL,
 	        "system (default): memcpy, memset and, for doubles, libm may be called; none: nothing is, not even "
 	        "those" },

@@ -145,13 +145,15 @@ static const char *dims_text(struct arena *arena, const struct definition *d)
 	return d->rank ? arena_printf(arena, "%s]", text) : text;
 }
 
-static const char *place_text(struct arena *arena, const struct definition *d)
+static const char *place_text(struct arena *arena, const struct lowered *lowered, const struct definition *d)
 {
 	const struct scheduled *at = scheduled(d);
-	return at->mode == MODE_CONSTANT    ? arena_printf(arena, "weights + %" PRId64, at->offset)
-	        : at->offset >= 0           ? arena_printf(arena, "workspace + %" PRId64, at->offset)
-	        : d->source == SOURCE_INPUT ? "input"
-	                                    : "output";
+	if (at->mode == MODE_CONSTANT)
+		return arena_printf(arena, "weights + %" PRId64, at->offset);
+	if (at->offset < 0)
+		return d->source == SOURCE_INPUT ? "input" : "output";
+	const struct workspace_pool *pool = workspace_pool_at(lowered, at->offset);
+	return arena_printf(arena, "%s + %" PRId64, pool->name, at->offset - pool->at);
 }
 
 static bool has_place(const struct definition *d)
@@ -185,6 +187,9 @@ static void print_sums(const struct sizing *s)
 	if (s->sizes.data + s->sizes.bss)
 		printf(", data %" PRId64 ", bss %" PRId64, s->sizes.data, s->sizes.bss);
 	printf("\n");
+	for (size_t i = 0; lowered_has_memories(s->part.lowered) && i < cli->options.memories.count; i++)
+		printf("pool  %10" PRId64 "%s   %s\n", s->part.lowered->workspace_pools.at[i].bytes,
+		        limit_text(arena, cli->options.memories.at[i].bytes), cli->options.memories.at[i].name);
 	if (!s->package.cc)
 		printf("the stack is that of the arrays which kernels declare, by the plan; what a compiler needs "
 		       "besides "
@@ -213,7 +218,7 @@ static void print_parts(const struct sizing *s)
 	for (size_t i = 0; i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
 		if (has_place(d))
-			printf("%10" PRId64 "  %-20s %-14s %s %s\n", scheduled(d)->bytes, place_text(arena, d),
+			printf("%10" PRId64 "  %-20s %-14s %s %s\n", scheduled(d)->bytes, place_text(arena, lowered, d),
 			        arena_printf(arena, "%d to %d", scheduled(d)->first, scheduled(d)->last),
 			        text_clean(arena, d->name), dims_text(arena, d));
 	}
@@ -241,9 +246,9 @@ static json_t *parts_json(const struct sizing *s, bool kernels)
 		if (has_place(d))
 			json_array_append_new(list,
 			        json_pack("{s:s,s:s,s:s,s:I,s:i,s:i}", "name", text_clean(s->emit.arena, d->name),
-			                "type", dims_text(s->emit.arena, d), "where", place_text(s->emit.arena, d),
-			                "bytes", (json_int_t)scheduled(d)->bytes, "first", scheduled(d)->first, "last",
-			                scheduled(d)->last));
+			                "type", dims_text(s->emit.arena, d), "where",
+			                place_text(s->emit.arena, lowered, d), "bytes", (json_int_t)scheduled(d)->bytes,
+			                "first", scheduled(d)->first, "last", scheduled(d)->last));
 	}
 	return list;
 }
@@ -266,6 +271,14 @@ static json_t *sizes_json(const struct sizing *s, bool fits)
 	if (s->cli->ram)
 		json_object_set_new(all, "ram_limit", json_integer(s->cli->ram));
 	json_object_set_new(all, "calls", calls);
+	for (size_t i = 0; i < s->cli->options.memories.count; i++) {
+		if (!i)
+			json_object_set_new(all, "pools", json_array());
+		json_array_append_new(json_object_get(all, "pools"),
+		        json_pack("{s:s,s:I,s:I}", "name", s->cli->options.memories.at[i].name, "bytes",
+		                (json_int_t)s->part.lowered->workspace_pools.at[i].bytes, "limit",
+		                (json_int_t)s->cli->options.memories.at[i].bytes));
+	}
 	json_object_set_new(all, "kernels", parts_json(s, true));
 	json_object_set_new(all, "tensors", parts_json(s, false));
 	return all;

@@ -219,13 +219,9 @@ static struct value argument_at(struct describing *d, struct place place)
 		return place_value(d->arena, "INGOT_FROM_MERGE", node_number(d, w->of->input_names[place.at]), 0);
 	switch (place.kind) {
 	case PLACE_WEIGHTS: return place_value(d->arena, "INGOT_FROM_CONSTANTS", 0, place.at);
-	case PLACE_WORKSPACE: {
-		size_t pool = w->lowered->workspace_pools.count;
-		while (w->lowered->workspace_pools.at[--pool].at > place.at)
-			;
-		return place_value(d->arena, "INGOT_FROM_WORKSPACE", (int64_t)pool,
-		        place.at - w->lowered->workspace_pools.at[pool].at);
-	}
+	case PLACE_WORKSPACE:
+		return place_value(d->arena, "INGOT_FROM_WORKSPACE", place.pool - w->lowered->workspace_pools.at,
+		        place.at - place.pool->at);
 	case PLACE_INPUT:
 		return place_value(d->arena, "INGOT_FROM_NODE", node_number(d, w->of->input_names[place.at]), 0);
 	default: return place_value(d->arena, "INGOT_FROM_NODE", node_number(d, w->of->output_names[place.at]), 0);

@@ -88,6 +88,12 @@ static const char **labels_of(struct arena *arena, const struct part *part, cons
 	return labels;
 }
 
+/* Pools that nobody named are one workspace. */
+static int64_t in_pool(const struct lowered *lowered, const struct workspace_pool *pool, int64_t offset)
+{
+	return lowered_has_memories(lowered) ? offset - pool->at : offset;
+}
+
 static struct value tensor_value(
         const struct writing *w, const struct definition *d, const char *name, const char *field)
 {
@@ -113,7 +119,10 @@ static struct value tensor_value(
 	value_dict_set(value, "c", value_string(dtypes[d->type].c));
 	value_dict_set(value, "elements", value_int(definition_elements(d)));
 	value_dict_set(value, "most", value_int(d->most));
-	value_dict_set(value, "offset", value_int(w->lowered->io_in_workspace ? scheduled(d)->offset : -1));
+	int64_t offset = w->lowered->io_in_workspace ? scheduled(d)->offset : -1;
+	const struct workspace_pool *pool = workspace_pool_at(w->lowered, offset < 0 ? 0 : offset);
+	value_dict_set(value, "offset", value_int(offset < 0 ? -1 : in_pool(w->lowered, pool, offset)));
+	value_dict_set(value, "pool", value_string(pool->name));
 	if (sizes)
 		text_printf(&dims, " at most, dense in what %s says,", sizes);
 	value_dict_set(value, "dims", value_copy(arena, dims.at, dims.count));
@@ -264,21 +273,24 @@ struct place package_argument(const struct writing *w, const struct definition *
 {
 	const struct program *program = w->lowered->program;
 	if (scheduled(d)->mode == MODE_CONSTANT)
-		return (struct place){ PLACE_WEIGHTS, "weights", scheduled(d)->offset };
-	if (scheduled(d)->mode == MODE_DEVICE)
-		return (struct place){ PLACE_WORKSPACE, "workspace", scheduled(d)->offset };
+		return (struct place){ .kind = PLACE_WEIGHTS, .word = "weights", .at = scheduled(d)->offset };
+	if (scheduled(d)->mode == MODE_DEVICE) {
+		const struct workspace_pool *pool = workspace_pool_at(w->lowered, scheduled(d)->offset);
+		return (struct place){ PLACE_WORKSPACE, pool->name, in_pool(w->lowered, pool, scheduled(d)->offset),
+			pool };
+	}
 	for (size_t i = 0; i < w->slots.count; i++) {
 		if (program->inputs.at[w->slots.at[i].input] == d)
-			return (struct place){ PLACE_STATE, "state", w->slots.at[i].at };
+			return (struct place){ .kind = PLACE_STATE, .word = "state", .at = w->slots.at[i].at };
 		if (program->outputs.at[w->slots.at[i].output] == d)
-			return (struct place){ PLACE_NEXT, "next", (int64_t)i };
+			return (struct place){ .kind = PLACE_NEXT, .word = "next", .at = (int64_t)i };
 	}
 	for (size_t i = 0; i < program->inputs.count; i++)
 		if (program->inputs.at[i] == d)
-			return (struct place){ PLACE_INPUT, "input", (int64_t)i };
+			return (struct place){ .kind = PLACE_INPUT, .word = "input", .at = (int64_t)i };
 	for (size_t i = 0; i < program->outputs.count; i++)
 		if (program->outputs.at[i] == d)
-			return (struct place){ PLACE_OUTPUT, "output", (int64_t)i };
+			return (struct place){ .kind = PLACE_OUTPUT, .word = "output", .at = (int64_t)i };
 	fail(w->emit->build, EXIT_LIMIT, d->name, "has no place"); /* lowered_check has seen to it */
 }
 
@@ -307,7 +319,9 @@ struct value package_checks(const struct writing *w)
 		value_dict_set(value, "text", value_string(package_quiet(arena, check_text(arena, d))));
 		value_dict_set(value, "literal", value_string(emit_literal(arena, check_text(arena, d))));
 		value_dict_set(value, "name", value_string(d->name));
-		value_dict_set(value, "at", value_int(scheduled(d)->offset));
+		const struct workspace_pool *pool = workspace_pool_at(w->lowered, scheduled(d)->offset);
+		value_dict_set(value, "pool", value_string(pool->name));
+		value_dict_set(value, "at", value_int(in_pool(w->lowered, pool, scheduled(d)->offset)));
 		value_dict_set(value, "kernel", value_int(scheduled(d)->kernel->number));
 		value_list_add(list, value);
 	}
@@ -413,8 +427,13 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 		        json_pack("{s:s,s:s,s:s,s:o,s:I}", "name", inputs ? w->input_labels[i] : w->output_labels[i],
 		                "field", inputs ? w->input_fields[i] : w->output_fields[i], "type",
 		                dtypes[shown.type].text, "dims", dims, "bytes", (json_int_t)scheduled(d)->bytes);
-		if (w->lowered->io_in_workspace && scheduled(d)->offset >= 0)
-			json_object_set_new(one, "offset", json_integer((json_int_t)scheduled(d)->offset));
+		if (w->lowered->io_in_workspace && scheduled(d)->offset >= 0) {
+			const struct workspace_pool *pool = workspace_pool_at(w->lowered, scheduled(d)->offset);
+			json_object_set_new(
+			        one, "offset", json_integer(in_pool(w->lowered, pool, scheduled(d)->offset)));
+			if (lowered_has_memories(w->lowered))
+				json_object_set_new(one, "pool", json_string(pool->name));
+		}
 		const char *node = inputs ? w->of->input_names[i] : w->of->output_names[i];
 		if (w->package->managed && strcmp(node, inputs ? w->input_labels[i] : w->output_labels[i]))
 			json_object_set_new(one, "node", json_string(node));
@@ -489,6 +508,14 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 		json_object_set_new(manifest, "checks", checks_json(w));
 	json_object_set_new(manifest, "workspace_bytes", json_integer(lowered->workspace_bytes));
 	json_object_set_new(manifest, "workspace_align", json_integer(lowered->workspace_align));
+	for (size_t i = 0; lowered_has_memories(lowered) && i < lowered->workspace_pools.count; i++) {
+		const struct workspace_pool *pool = &lowered->workspace_pools.at[i];
+		if (!i)
+			json_object_set_new(manifest, "pools", json_array());
+		json_array_append_new(json_object_get(manifest, "pools"),
+		        json_pack("{s:s,s:I,s:I}", "name", pool->name, "bytes", (json_int_t)pool->bytes, "limit",
+		                (json_int_t)lowered->memories.at[i].bytes));
+	}
 	if (w->stack_bytes[w->part] > 0)
 		json_object_set_new(manifest, "stack_bytes", json_integer(w->stack_bytes[w->part]));
 	json_object_set_new(manifest, "kernels", kernels);
@@ -697,6 +724,29 @@ int64_t package_workspace(const struct writing *w, bool all)
 	return bytes;
 }
 
+struct value package_pools(const struct writing *w, bool all)
+{
+	struct arena *arena = w->emit->arena;
+	struct value list = value_list(arena);
+	bool named = lowered_has_memories(w->lowered);
+	for (size_t i = 0; i < (named ? w->lowered->workspace_pools.count : 1); i++) {
+		struct value value = value_dict(arena);
+		const char *name = w->lowered->workspace_pools.at[i].name;
+		int64_t bytes = named ? w->lowered->workspace_pools.at[i].bytes : package_workspace(w, all);
+		for (int p = 0; named && all && p < w->package->part_count; p++)
+			if (w->package->parts[p].lowered->workspace_pools.at[i].bytes > bytes)
+				bytes = w->package->parts[p].lowered->workspace_pools.at[i].bytes;
+		value_dict_set(value, "name", value_string(name));
+		value_dict_set(value, "macro", value_string(package_upper(arena, name)));
+		value_dict_set(value, "bytes", value_int(bytes));
+		value_dict_set(value, "section",
+		        value_string(
+		                named && w->lowered->memories.at[i].section ? w->lowered->memories.at[i].section : ""));
+		value_list_add(list, value);
+	}
+	return list;
+}
+
 /* Whether an index of elements may not fit 32 bits. */
 static bool indexes_far(const struct lowered *lowered)
 {
@@ -760,6 +810,7 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "parallel", value_bool(!w->emit->target->freestanding || package->threads > 1));
 	value_dict_set(w->globals, "stepwise", value_bool(package->stepwise));
 	value_dict_set(w->globals, "workspace_bytes", value_int(package_workspace(w, false)));
+	value_dict_set(w->globals, "pools", package_pools(w, false));
 	value_dict_set(w->globals, "workspace_align", value_int(lowered->workspace_align));
 	value_dict_set(w->globals, "weights_bytes", value_int(w->weights_bytes));
 	value_dict_set(w->globals, "LIBRARY_BAD_WEIGHTS",

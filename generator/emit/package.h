@@ -31,7 +31,7 @@ struct slot {
 	int64_t at, next;     /* bytes into the state */
 };
 
-/* Where a kernel's argument is: bytes into weights or workspace, or the number of an input or output. */
+/* Where a kernel's argument is: bytes into weights or a pool of the workspace, or the number of an input or output. */
 enum place_kind {
 	PLACE_WEIGHTS,
 	PLACE_WORKSPACE,
@@ -44,6 +44,7 @@ struct place {
 	enum place_kind kind;
 	const char *word;
 	int64_t at;
+	const struct workspace_pool *pool; /* of PLACE_WORKSPACE */
 };
 /* A tensor in the workspace, the weights or the state, and the macro that says at which byte. */
 struct spot {
@@ -104,6 +105,9 @@ const char *package_quiet(struct arena *, const char *name); /* that may stand i
 void package_source(struct writing *, const char *file); /* adds one for the current target */
 /* Of the current part; of a library for several CPUs, or where all are asked for, the largest. */
 int64_t package_workspace(const struct writing *, bool all);
+
+/* [{name, macro, bytes, section}]: the memories of the workspace, of which the caller gives each; like that. */
+struct value package_pools(const struct writing *, bool all);
 
 struct place package_argument(const struct writing *, const struct definition *);
 

@@ -66,7 +66,7 @@ static bool is_last(const struct writing *w, const struct spot *spot)
 		const struct spot *other = &w->spots.at[i];
 		int64_t more =
 		        other->place.at + scheduled(other->of)->bytes - spot->place.at - scheduled(spot->of)->bytes;
-		if (other->place.kind == spot->place.kind && (more > 0 || (more == 0 && other > spot)))
+		if (!strcmp(other->place.word, spot->place.word) && (more > 0 || (more == 0 && other > spot)))
 			return false;
 	}
 	return true;
@@ -111,7 +111,8 @@ static const char *argument_of(struct writing *w, const struct param *param, boo
 	at = at ? at : arena_printf(arena, "%" PRId64, place.at);
 	switch (place.kind) {
 	case PLACE_WEIGHTS: return arena_printf(arena, "(const %s *)(const void *)(call->weights + %s)", type, at);
-	case PLACE_WORKSPACE: return arena_printf(arena, "(%s%s *)(void *)(call->workspace + %s)", qualifier, type, at);
+	case PLACE_WORKSPACE:
+		return arena_printf(arena, "(%s%s *)(void *)(call->%s + %s)", qualifier, type, place.word, at);
 	case PLACE_STATE: return arena_printf(arena, "(%s%s *)(void *)(call->state + %s)", qualifier, type, at);
 	case PLACE_NEXT: return arena_printf(arena, "call->next_%" PRId64, place.at);
 	case PLACE_INPUT: return arena_printf(arena, "call->in->%s", w->input_fields[place.at]);
@@ -484,7 +485,7 @@ static void add_umbrella(struct writing *w)
 	for (int p = 0; p < w->package->part_count; p++)
 		value_list_add(parts, value_string(w->package->parts[p].name));
 	value_dict_set(w->globals, "parts", parts);
-	value_dict_set(w->globals, "largest_workspace", value_int(package_workspace(w, true)));
+	value_dict_set(w->globals, "pools", package_pools(w, true));
 	package_render(w, "package/umbrella.jinja", file);
 	push(arena, &w->headers, file);
 	package_render(w, "package/umbrella_hpp.jinja", arena_printf(arena, "%s.hpp", w->package->name));

@@ -167,7 +167,16 @@ struct mode_choice {
 
 struct workspace_pool {
 	int64_t at, bytes;
-}; /* a range of the workspace */
+	const char *name;
+}; /* a range of the workspace, and the memory where it lies: "workspace" where nobody names any */
+
+/* A memory for the workspace (--pool), nearest first. */
+struct named_memory {
+	const char *name;
+	int64_t bytes;
+	const char *section; /* of ELF objects, which the linker puts there; NULL: nobody said */
+};
+typedef VECTOR(struct named_memory) memories;
 
 /* A tile of so many vectors of sums that its compiler could not hold: the kernel of that root gets fewer. */
 struct refused_tile {
@@ -184,6 +193,7 @@ struct placing_options {
 	bool io_in_workspace;         /* inputs and outputs lie there, too */
 	bool keeps_apart;             /* each tensor has a place of its own: others than the plan give it one */
 	const refused_tiles *refused; /* NULL: none */
+	const memories *memories;     /* the workspace lies in these alone; NULL or none: in one of any size */
 };
 
 enum optimise { OPTIMISE_SPEED, OPTIMISE_SIZE };
@@ -206,8 +216,13 @@ struct lowered {
 	int64_t pool_cap;        /* bytes that one pool may have; 0: any */
 	bool io_in_workspace;    /* where the caller may have them: their offsets, as far as a kernel touches them */
 	bool keeps_apart;        /* no tensor lies in another one's place */
-	VECTOR(struct workspace_pool) workspace_pools; /* the workspace, in pools of at most that; at least one */
+	memories memories;       /* as placing_options has them */
+	VECTOR(struct workspace_pool)
+	workspace_pools; /* the workspace, in pools of at most that, or one a memory; at
+	                                                  least one */
 };
+bool lowered_has_memories(const struct lowered *);
+const struct workspace_pool *workspace_pool_at(const struct lowered *, int64_t offset); /* plan.c: where that lies */
 
 /* work.c: the least that a kernel has to do, whatever its code does. */
 struct work {
@@ -219,6 +234,8 @@ struct work {
 struct work kernel_work(const struct lowered *, const struct kernel *);
 /* The bytes of each param that the kernel reads or writes: of a slice, those alone. */
 const double *kernel_asks(const struct lowered *, const struct kernel *);
+/* The bytes of each param that its loops load or store, the same ones again. */
+const double *kernel_traffic(const struct lowered *, const struct kernel *);
 
 /* algorithms.c: rewrites definitions by rules on a layer's shape, alike for every target. */
 void choose_algorithms(struct program *, enum algorithms);

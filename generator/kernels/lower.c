@@ -54,6 +54,8 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 		lowered->io_in_workspace = options->io_in_workspace;
 		lowered->keeps_apart = options->keeps_apart;
 		lowered->refused = options->refused;
+		if (options->memories)
+			lowered->memories = *options->memories;
 	}
 	copy_outputs(program);
 	few_terms_become_maps(program, target);

@@ -2,6 +2,7 @@
  * weights blob one behind the other. */
 #include "kernels/kernels.h"
 #include "ingot/plan.h"
+#include <stdlib.h>
 
 enum { ALIGN = 64 };
 
@@ -82,6 +83,76 @@ static uint32_t spread(struct lowered *lowered, struct buffers *buffers)
 	return pools;
 }
 
+/* ---- memories ---- */
+/* A buffer, and the loads and stores for each of its bytes. */
+struct heat {
+	size_t buffer;
+	double heat;
+};
+static int hotter(const void *a, const void *b)
+{
+	const struct heat *x = a, *y = b;
+	return x->heat != y->heat ? (x->heat < y->heat) - (x->heat > y->heat)
+	                          : (x->buffer > y->buffer) - (x->buffer < y->buffer);
+}
+
+static struct heat *by_heat(const struct lowered *lowered, const struct buffers *buffers)
+{
+	struct heat *all = arena_new_array(lowered->arena, struct heat, buffers->at.count + 1);
+	for (size_t i = 0; i < buffers->at.count; i++)
+		all[i].buffer = i;
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		const struct kernel *kernel = lowered->kernels.at[k];
+		const double *traffic = kernel_traffic(lowered, kernel);
+		for (size_t p = 0; p < kernel->params.count; p++)
+			for (size_t i = 0; i < buffers->at.count; i++)
+				if (scheduled(buffers->owners.at[i]) == place_of(kernel->params.at[p].of))
+					all[i].heat += traffic[p] / (double)(buffers->at.at[i].bytes + 1);
+	}
+	qsort(all, buffers->at.count, sizeof *all, hotter);
+	return all;
+}
+
+/* The hottest buffers first, each in the nearest memory that holds it beside those that are there.  What none holds
+ * counts to the farthest, of which this is the need. */
+static uint64_t place_near(struct lowered *lowered, struct buffers *buffers)
+{
+	const memories *memories = &lowered->memories;
+	const struct heat *order = by_heat(lowered, buffers);
+	uint32_t last = (uint32_t)memories->count - 1;
+	for (size_t i = 0; i < buffers->at.count; i++)
+		buffers->at.at[i].slab = last + 1;
+	for (size_t i = 0; i < buffers->at.count; i++) {
+		struct ingot_plan_buffer *buffer = &buffers->at.at[order[i].buffer];
+		for (buffer->slab = 0; buffer->slab < last; buffer->slab++)
+			if (peak_of(lowered, buffers, buffers->at.count, buffer->slab)
+			        <= (uint64_t)memories->at[buffer->slab].bytes)
+				break;
+	}
+	return peak_of(lowered, buffers, buffers->at.count, last);
+}
+
+static uint32_t use_memories(struct lowered *lowered, struct buffers *buffers)
+{
+	const struct named_memory *last = &lowered->memories.at[lowered->memories.count - 1];
+	uint64_t need = place_near(lowered, buffers);
+	if (need > (uint64_t)last->bytes)
+		fail(lowered->program->build, EXIT_LIMIT, NULL,
+		        "the workspace does not fit the pools: %s=%lld is too small, %s=%llu would fit", last->name,
+		        (long long)last->bytes, last->name, (unsigned long long)need);
+	return (uint32_t)lowered->memories.count;
+}
+
+bool lowered_has_memories(const struct lowered *lowered) { return lowered->memories.count; }
+
+const struct workspace_pool *workspace_pool_at(const struct lowered *lowered, int64_t offset)
+{
+	const struct workspace_pool *pool = lowered->workspace_pools.at + lowered->workspace_pools.count;
+	while ((--pool)->at > offset)
+		;
+	return pool;
+}
+
 static void check_sizes(const struct lowered *lowered)
 {
 	for (size_t i = 0; lowered->pool_cap && i < lowered->program->all.count; i++) {
@@ -99,8 +170,9 @@ static void plan_workspace(struct lowered *lowered, struct buffers *buffers)
 	struct ingot_plan_slab one = { 0 }, *slabs = &one;
 	uint32_t pools = 1, bad = 0;
 	enum ingot_plan_status status = place_in(lowered, buffers, slabs, 1, &bad);
-	if (status == INGOT_PLAN_OK && lowered->pool_cap && one.peak > (uint64_t)lowered->pool_cap) {
-		pools = spread(lowered, buffers);
+	bool named = lowered_has_memories(lowered);
+	if (status == INGOT_PLAN_OK && (named || (lowered->pool_cap && one.peak > (uint64_t)lowered->pool_cap))) {
+		pools = named ? use_memories(lowered, buffers) : spread(lowered, buffers);
 		slabs = arena_new_array(lowered->arena, struct ingot_plan_slab, pools);
 		status = place_in(lowered, buffers, slabs, pools, &bad);
 	}
@@ -109,7 +181,8 @@ static void plan_workspace(struct lowered *lowered, struct buffers *buffers)
 		        "the workspace is larger than can be addressed");
 	for (uint32_t s = 0; s < pools; s++) {
 		push(lowered->arena, &lowered->workspace_pools,
-		        (struct workspace_pool){ lowered->workspace_bytes, (int64_t)slabs[s].peak });
+		        (struct workspace_pool){ lowered->workspace_bytes, (int64_t)slabs[s].peak,
+		                named ? lowered->memories.at[s].name : "workspace" });
 		lowered->workspace_bytes += s + 1 < pools ? ((int64_t)slabs[s].peak + ALIGN - 1) & ~(int64_t)(ALIGN - 1)
 		                                          : (int64_t)slabs[s].peak;
 	}

@@ -71,6 +71,9 @@ void plan_print(const struct lowered *lowered, struct text *out)
 {
 	text_printf(out, "workspace %" PRId64 " bytes, largest live set %" PRId64 "; weights %" PRId64 " bytes\n",
 	        lowered->workspace_bytes, lowered->workspace_bound, lowered->weights_bytes);
+	for (size_t i = 0; lowered_has_memories(lowered) && i < lowered->workspace_pools.count; i++)
+		text_printf(out, "    %10" PRId64 " + %-10" PRId64 " pool %s\n", lowered->workspace_pools.at[i].at,
+		        lowered->workspace_pools.at[i].bytes, lowered->workspace_pools.at[i].name);
 	for (size_t i = 0; i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
 		if (scheduled(d)->mode != MODE_CONSTANT && scheduled(d)->offset >= 0 && scheduled(d)->first >= 0)

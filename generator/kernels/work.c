@@ -58,7 +58,7 @@ static void ask(void *user, const struct expr *load)
 			asking->bytes[p] += asking->rounds * dtypes[load->of->type].bits / 8;
 }
 
-const double *kernel_asks(const struct lowered *lowered, const struct kernel *kernel)
+static struct asking loads_of(const struct lowered *lowered, const struct kernel *kernel)
 {
 	struct asking asking = { kernel, 0, arena_new_array(lowered->arena, double, kernel->params.count + 1) };
 	for (size_t m = 0; m < kernel->members.count; m++) {
@@ -69,9 +69,30 @@ const double *kernel_asks(const struct lowered *lowered, const struct kernel *ke
 		if (d->start)
 			expr_loads(d->start, ask, &asking);
 	}
+	return asking;
+}
+
+const double *kernel_asks(const struct lowered *lowered, const struct kernel *kernel)
+{
+	struct asking asking = loads_of(lowered, kernel);
 	for (size_t p = 0; p < kernel->params.count; p++) {
 		double all = (double)scheduled(kernel->params.at[p].of)->bytes, asked = asking.bytes[p];
 		asking.bytes[p] = asked > 0 && asked < all && !kernel->params.at[p].written ? asked : all;
+	}
+	return asking.bytes;
+}
+
+/* What a product's tile loads of a serves all of its columns. */
+const double *kernel_traffic(const struct lowered *lowered, const struct kernel *kernel)
+{
+	struct asking asking = loads_of(lowered, kernel);
+	const struct contraction *product = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
+	for (size_t p = 0; p < kernel->params.count; p++) {
+		const struct param *param = &kernel->params.at[p];
+		double all = (double)scheduled(param->of)->bytes;
+		if (product && product->a->of == param->of && product->tile_vecs)
+			asking.bytes[p] /= product->tile_vecs * lowered->target->lanes;
+		asking.bytes[p] = asking.bytes[p] < all ? all : asking.bytes[p];
 	}
 	return asking.bytes;
 }

@@ -1,5 +1,5 @@
 """project.py INGOT: --package and --board.  What make and cmake build runs on QEMU's boards with the interpreter's bits; Arduino's rules for a library hold and
-its sketch compiles and links; Zephyr's module configures and compiles against its functions' names.  With INGOT_LONG=1 three networks on every board."""
+its sketch compiles and links; Zephyr's module configures and compiles against its functions' names; --pool lays tensors in several memories.  With INGOT_LONG=1 three networks on every board."""
 import glob
 import json
 import os
@@ -142,6 +142,39 @@ target_link_libraries(once digits)
             sys.exit("zephyr/module.yml does not say where its CMakeLists.txt is")
 
 
+def pools(work):
+    """--pool: tensors in two memories of a linker script's, the hottest in the near one; what ingot size, header and manifest say of them."""
+    folder, near = f"{work}/pools", 0x20300000
+    words = ["--pool", "dtcm=7k,sram=64k", "--board", "mps2-an386"]
+    manifest = build(DIGITS, folder, *words, "--io", "workspace", "--section", "dtcm=.dtcm", "--section", "sram=.sram", "--package", "make", "--no-compile")
+    sizes = {one["name"]: one["bytes"] for one in manifest["pools"]}
+    said = json.loads(run(INGOT, "size", DIGITS, *words, "--io", "workspace", "--no-compile", "--json"))
+    with open(folder + "/digits.h", encoding="utf-8") as file:
+        header = file.read()
+    if not 0 < sizes["dtcm"] <= 7168 or said["pools"] != manifest["pools"] or any(f"#define DIGITS_{name.upper()}_BYTES {count}\n" not in header for name, count in sizes.items()):
+        sys.exit(f"pools: {sizes}, of ingot size {said['pools']}")
+    half = next(one["where"] for one in said["tensors"] if one["name"] == "half")
+    if not half.startswith("dtcm") or {argument["place"] for kernel in manifest["kernels"] for argument in kernel["arguments"]} - {"input", "output"} != {"dtcm", "sram", "weights"}:
+        sys.exit("pools: what the second convolution loads most lies in " + half)
+    script = glob.glob(folder + "/board/*.ld")[0]
+    with open(script, encoding="utf-8") as file:
+        text = file.read()
+    with open(script, "w", encoding="utf-8") as file:
+        file.write("MEMORY { DTCM (rw) : ORIGIN = %d, LENGTH = 7K }\nSECTIONS { .dtcm (NOLOAD) : { *(.dtcm) } > DTCM }\n" % near + text)
+    same(run("make", "run", cwd=folder), "digits", hashes(DIGITS, manifest, work))
+    at = {line.split()[-1]: int(line.split()[0], 16) for line in run("arm-none-eabi-nm", glob.glob(folder + "/**/*.elf", recursive=True)[0]).splitlines() if "case_" in line}
+    if at["case_dtcm"] != near or not 0x20000000 <= at["case_sram"] < near:
+        sys.exit("pools: the linker has them at %s" % at)
+    for code, pool, told in ((6, "dtcm=1k,sram=4k", "sram=4096 is too small, sram=9408 would fit"), (2, "dtcm=1k,dtcm=4k", "given twice"), (2, "a=x", "should be bytes"), (2, "state=4k", "another name")):
+        text = run(INGOT, "build", DIGITS, "-o", work + "/nothing", "--cpu", "cortex-m7", "--pool", pool, code=code)
+        if told not in text or text.count("\n") != 1 or os.path.exists(work + "/nothing"):
+            sys.exit("%s: %s" % (pool, text))
+    run(INGOT, "build", DIGITS, "-o", work + "/nothing", "--cpu", "cortex-m7", "--pool", "dtcm=64k", "--section", "sram=.sram", code=2)
+    run(INGOT, "build", DIGITS, "-o", work + "/nothing", "--cpu", "generic", "--pool", "dtcm=64k", code=2)
+    run(INGOT, "build", DIGITS, DIGITS, "-o", work + "/both", "--name", "both", "--cpu", "cortex-m4", "--pool", "dtcm=2k,sram=64k")
+    run("arm-none-eabi-gcc", *ARM, "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-x", "c", work + "/both/both.h")
+
+
 def mistakes(work):
     for code, told, words in ((2, "--board: no \"mps\"; known are: mps2-an385", ["--board", "mps"]), (2, "--package make needs --board, of cortex-m4: mps2-an386", ["--package", "make", "--cpu", "cortex-m4"]),
                               (2, "is for libraries of microcontrollers", ["--package", "arduino"]), (2, "did you mean make?", ["--package", "mak", "--cpu", "cortex-m4"]),
@@ -166,6 +199,7 @@ def main():
                     make(model, board, work)
         cmake("mps2-an385", work)
         arduino(work)
+        pools(work)
         zephyr(work)
 
 
