@@ -278,7 +278,7 @@ FAULTS = [
     ("F38", "generator/emit/module.c", "if (!(node->flags & INGOT_NODE_HOSTED))", "if (0)", "generator"),
     ("G5", "generator/emit/module.c", '"name", literal(d->arena, w->of->routine)', '"name", literal(d->arena, w->package->name)', "generator"),
     ("G5", "generator/emit/package.c", "&& same_bytes(w, w->items.at[k].item, item)", "&& 0 * same_bytes(w, w->items.at[k].item, item)", "generator"),
-    ("G8", "generator/emit/module.c", "(int64_t)pool, place.at - w->lowered->workspace_pools.at[pool].at)", "(int64_t)pool, 0)", "generator"),
+    ("G8", "generator/emit/module.c", "place.pool - w->lowered->workspace_pools.at,\n\t\t        place.at - place.pool->at)", "place.pool - w->lowered->workspace_pools.at, 0)", "generator"),
     ("G8", "generator/emit/module.c", "if (place.kind == PLACE_INPUT && node_find(d, w->of->input_names[place.at])->merged)", "if (0)", "generator"),
     ("G9", "templates/package/log.jinja", "tensor, index, before, now, text);\n}", "tensor, index, now, now, text);\n}", "generator"),
     ("G9", "templates/package/module.jinja", "context.log = call->log;", "context.log = 0;", "generator"),
