@@ -568,7 +568,8 @@ extern const char *const algorithms_words[],
 const char *const *numerics_words(const char *name); /* of an option; NULL: there is none of that name */
 /* Where factors are rounded each sum is as it is defined, unless algorithms were given. */
 void numerics_settle(struct numerics *);
-/* Option `name` ("algorithms", "quantised", "denormals", "math", "store-weights") becomes that word; false: there is none such. */
+/* Option `name` ("algorithms", "quantised", "denormals", "math", "store-weights") becomes that word; false: there is
+ * none such. */
 bool numerics_set(struct numerics *, const char *name, const char *word);
 /* Option i's name, and its word; NULL behind the last.  *is_default: the word is the first. */
 const char *numerics_at(const struct numerics *, int i, const char **word, bool *is_default);

@@ -188,13 +188,14 @@ static int64_t small_row(const struct printer *printer, const struct index *addr
 	return !printer->symbols && printer->target->lanes >= NEAR_LANES && row <= 2 * printer->target->lanes ? row : 0;
 }
 
-static const char *print_small(struct printer *printer, const struct definition *of, const struct index *address)
+static const char *print_small(
+        struct printer *printer, const struct definition *of, const struct index *address, int64_t row)
 {
 	struct arena *arena = printer->arena;
 	const struct index *base;
 	const char *at = gathered(printer, address, &base);
-	const char *text = arena_printf(arena, "vec_lookup(%s, %" PRId64 ", %s)", printer_address(printer, of, base),
-	        small_row(printer, address), at);
+	const char *text =
+	        arena_printf(arena, "vec_lookup(%s, %" PRId64 ", %s)", printer_address(printer, of, base), row, at);
 	return printer->left ? arena_printf(arena, "vec_first(%s, vec_set(0.f), %s)", text, printer->left) : text;
 }
 
@@ -203,8 +204,9 @@ const char *printer_lane_gather(struct printer *printer, const struct definition
 	struct arena *arena = printer->arena;
 	struct lane_type type = lane_type_of(of->type);
 	bool floats = of->type == DTYPE_F32;
-	if (floats && small_row(printer, address))
-		return print_small(printer, of, address);
+	int64_t row = floats ? small_row(printer, address) : 0;
+	if (row)
+		return print_small(printer, of, address, row);
 	if (floats && lies_near(printer, address))
 		return print_near(printer, of, address);
 	const struct index *base;

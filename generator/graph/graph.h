@@ -240,8 +240,8 @@ const int64_t *node_ints(const struct node *, const char *name, size_t *count);
 
 /* Elements of a tensor whose extents are all known; fails with EXIT_LIMIT on overflow. -1 where one is not known. */
 int64_t tensor_elements(struct build *, const struct tensor *);
-/* One element of a constant of an integer type or bool (also below 8 bits) / of F32 and F64; asserts otherwise. */
 const void *tensor_data(const struct tensor *); /* of a constant; definitions/late.c */
+/* One element of a constant of an integer type or bool (also below 8 bits) / of F32 and F64; asserts otherwise. */
 int64_t tensor_int(const struct tensor *, size_t i);
 /* Of bytes that stand for strings: type and rank as the model has them; else the tensor. */
 struct tensor tensor_told(const struct tensor *);

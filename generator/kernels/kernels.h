@@ -217,9 +217,8 @@ struct lowered {
 	bool io_in_workspace;    /* where the caller may have them: their offsets, as far as a kernel touches them */
 	bool keeps_apart;        /* no tensor lies in another one's place */
 	memories memories;       /* as placing_options has them */
-	VECTOR(struct workspace_pool)
-	workspace_pools; /* the workspace, in pools of at most that, or one a memory; at
-	                                                  least one */
+	/* The workspace, in pools of at most that, or one a memory; at least one. */
+	VECTOR(struct workspace_pool) workspace_pools;
 };
 bool lowered_has_memories(const struct lowered *);
 const struct workspace_pool *workspace_pool_at(const struct lowered *, int64_t offset); /* plan.c: where that lies */

@@ -138,7 +138,7 @@ static struct tensor *number_of_caller(struct graph *graph, const char *name)
 	return NULL;
 }
 
-/* A dim of what a node makes, TENSOR:AXIS, which may be said to be in a range. */
+/* Whether a node makes a tensor of that name, in a body, too. */
 static bool is_made_in(struct graph *graph, const char *name)
 {
 	const struct tensor *tensor = graph_tensor(graph, name);
@@ -153,6 +153,7 @@ static bool is_made_in(struct graph *graph, const char *name)
 	return made;
 }
 
+/* A dim of what a node makes, TENSOR:AXIS, which may be said to be in a range. */
 static bool node_has_dim(struct graph *graph, const char *name)
 {
 	const char *colon = strrchr(name, ':');
