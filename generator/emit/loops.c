@@ -95,10 +95,11 @@ static void emit_square(struct emitting *e, const struct stmt *stmt, struct valu
 	struct printer *p = &e->printer;
 	struct value square = entry(e, list, "square");
 	enum dtype type = stmt->cell->of.type;
-	bool bytes = dtypes[type].bits == 8, cast = !bytes && type != DTYPE_F32;
+	int bits = dtypes[type].bits;
+	bool cast = bits == 32 && type != DTYPE_F32;
 	const char *to = printer_address(p, &stmt->cell->of, stmt->at),
 	           *from = printer_address(p, stmt->value->of, stmt->value->at[0]);
-	put(square, "word", bytes ? "ivec_transpose_i8" : "vec_transpose");
+	put(square, "word", bits == 32 ? "vec_transpose" : arena_printf(e->arena, "ivec_transpose_i%d", bits));
 	put(square, "to", cast ? arena_printf(e->arena, "(float *)(void *)(%s)", to) : to);
 	put(square, "from", cast ? arena_printf(e->arena, "(const float *)(const void *)(%s)", from) : from);
 	put(square, "to_row", printer_index(p, stmt->square));

@@ -190,7 +190,7 @@ ONE = [byte_map, byte_map, arithmetic, arithmetic, arithmetic, compare, compare,
 def reduced(g, dims):
     """What changes the dims: it ends the graph."""
     what = g.draw.choice(["ReduceSum", "ReduceMax", "ReduceMin", "ArgMax", "ArgMin", "Transpose", "Transpose", "Slice"])
-    a, kind = g.of(["int32", "int64", "float", "double"] + (["int8", "uint8"] if what != "ReduceSum" else []), dims)
+    a, kind = g.of(["int32", "int64", "float", "double"] + (["int8", "uint8"] if what != "ReduceSum" else []) + (["int16", "float16"] if what == "Transpose" else []), dims)
     axis = g.draw.randrange(len(dims))
     one = [1 if i == axis else n for i, n in enumerate(dims)]
     if what == "Transpose":
@@ -232,7 +232,7 @@ def drawn(seed):
 def value_of(numbers, kind, dims):
     if kind == "bool":
         return numbers.integers(0, 2, dims).astype("?")
-    if kind in FLOATS:
+    if kind in FLOATS + ["float16"]:
         return (numbers.standard_normal(dims) * numbers.choice([1, 50, 3e5])).astype(NUMPY[kind])
     info = numpy.iinfo(kind)
     low, high = (-9, 9) if numbers.random() < 0.5 else (info.min, info.max)
