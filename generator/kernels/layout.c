@@ -383,14 +383,32 @@ struct alongside {
 	double row, around;
 };
 
+/* How many elements lie side by side from the variable v on, in the loops of v's kind: an axis may go on in the next. */
+static int64_t extent_of(const struct definition *d, int v)
+{
+	return v < d->rank ? d->extents[v] : d->reduced_extents[v - d->rank];
+}
+static int64_t run_from(const struct alongside *a, const struct index *address, int v)
+{
+	const struct definition *d = a->d;
+	int first = v < a->kernel->outer ? 0 : a->kernel->outer,
+	    last = v < a->kernel->outer ? a->kernel->outer : d->rank + d->reduced;
+	int64_t run = extent_of(d, v);
+	for (int u = first; u < last; u++)
+		if (u != v && extent_of(d, u) > 1 && index_uses(address, u) && index_factor(address, u) == run) {
+			run *= extent_of(d, u);
+			u = first - 1;
+		}
+	return run;
+}
+
 /* A vector takes what lies side by side: along the loops of a member's row, or along those around, which are no
  * vectors' then.  The taps of a window are too few to fill one. */
 static void see_alongside(
         struct alongside *a, const struct definition *of, const struct index *address, double elements)
 {
 	for (int v = 0; v < a->d->rank + a->d->reduced; v++)
-		if ((v < a->d->rank ? a->d->extents[v] : a->d->reduced_extents[v - a->d->rank]) >= a->lanes
-		        && index_uses(address, v) && index_factor(address, v) == 1)
+		if (index_uses(address, v) && index_factor(address, v) == 1 && run_from(a, address, v) >= a->lanes)
 			*(v < a->kernel->outer ? &a->around : &a->row) += elements * (double)dtype_bytes(of->type, 1);
 }
 static void see_alongside_load(void *user, const struct expr *load)

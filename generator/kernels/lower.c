@@ -63,6 +63,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	choose_products(program, target);
 	separate_windows(program, target); /* of floats that bytes became, too */
 	turn_regions(program, target);
+	rows_of_planes(program, target);
 	if (weights_stay_narrow(target))
 		keep_narrow(program);
 	else if (target->lanes > 1 && !target->lanes_are_threads && !target->calls && !target->log)

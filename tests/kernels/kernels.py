@@ -327,6 +327,22 @@ RUNNING = {                               # as many rows as lanes, each with a s
     "running_short": (running("4800,5", 1), 0),
     "running_columns": (running("61,512", 0), 0),
 }
+def reduced(op, x, axes, before=""):
+    y = ",".join("1" if i in axes else n for i, n in enumerate(x.split(",")))
+    over = " (m, axes)" if op == "ReduceSum" else f" <axes = [{','.join(map(str, axes))}]> (m)"
+    return graph(f"float[{x}] x", f"float[{y}] y", f"{before or 'm = Identity (x)'} y = {op}{over}", f"int64[{len(axes)}] axes = {{{','.join(map(str, axes))}}}")
+
+
+APART = {                                 # axes that lie apart, in pieces that are no vectors: rows in one piece are read
+    "apart": (reduced("ReduceSum", "8,6,14,14", (0, 2, 3)), 1),
+    "apart_maximum": (reduced("ReduceMax", "32,5,20", (0, 2)), 1),
+    "apart_squares": (reduced("ReduceSumSquare", "32,5,30", (0, 2)), 1),
+    "apart_map": (reduced("ReduceMean", "9,4,5,20", (0, 3), "m = Sin (x)"), 1),
+    "apart_few": (reduced("ReduceSum", "5,6,20", (0, 2)), 0),
+    "apart_beside": (reduced("ReduceSum", "8,6,14,14", (1, 2, 3)), 0),
+}
+
+
 def sampled(mode, border):
     return graph("float[1,3,9,11] x, float[1,7,21,2] wild", "float[1,3,7,21] y", f'y = GridSample <mode = "{mode}", padding_mode = "{border}"> (x, wild)')
 
@@ -453,7 +469,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "placed_apart": (PLACED_APART, "kernels", r"^ +template .* lanes of int32$"),
          "digits": (DIGITS, "kernels", r"^ +template +c/contraction.jinja, tile \d+ x (16|24|48),"),
          "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("),
-         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
+         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
 VECTORS = [t for t in sweep.TARGETS if t in (["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"])]

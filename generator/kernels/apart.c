@@ -1,0 +1,87 @@
+/* apart.c: reductions over axes that lie apart -> the same over rows in one piece.
+ *
+ *     y[c] = sum(n < 8, h < 20, w < 20) x[n, c, h, w]
+ *     rows[c, n, h, w] = x[n, c, h, w],  y[c] = sum(n < 8, h < 20, w < 20) rows[c, n, h, w]
+ *
+ * No vector's lanes of such a sum lie side by side, where the piece that does is no multiple of them.  A row is copied
+ * piece by piece, stays near, and is added in the order that it was. */
+#include "kernels/kernels.h"
+
+enum { TERMS_LEAST = 128 };
+
+/* Does the reduction read whole planes of it, each element once, whose terms follow on one another but for jumps? */
+struct planes {
+	struct arena *arena;
+	const struct definition *d;
+	const struct index *with[MAX_VARS];
+	bool apart, fits;
+};
+static void see_planes(void *user, const struct expr *load)
+{
+	struct planes *p = user;
+	const struct definition *of = load->of, *d = p->d;
+	bool terms = false, inside = of->rank > 0;
+	for (int v = 0; v < of->rank; v++)
+		for (int r = d->rank; r < d->rank + d->reduced; r++)
+			terms |= index_uses(load->at[v], r);
+	if (!terms)
+		return;
+	for (int v = 0; v < d->rank && inside; v++)
+		inside = !index_uses(load->at[of->rank - 1], v);
+	inside = inside && !load->at[of->rank - 1]->values
+	        && index_factor(load->at[of->rank - 1], d->rank + d->reduced - 1) == 1;
+	p->fits &= inside && definition_work(d) <= (double)definition_elements(of);
+	const struct index *address = index_constant(p->arena, 0);
+	int64_t step = 1;
+	for (int v = of->rank - 1; v >= 0; step *= of->extents[v], v--)
+		address = index_add(p->arena, address,
+		        index_scale(p->arena, index_substitute(p->arena, load->at[v], p->with), step));
+	p->apart |= index_bends(address, d->rank);
+}
+
+static void turn(struct program *program, struct definition *d)
+{
+	struct arena *arena = program->arena;
+	struct planes p = { .arena = arena, .d = d, .fits = true };
+	int64_t terms = definition_terms(d);
+	for (int r = 0; r < d->reduced; r++)
+		if (d->reduced_counts[r])
+			return;
+	for (int v = 0; v < d->rank; v++)
+		if (d->place[v])
+			return;
+	index_unflatten(arena, index_var(arena, d->rank, terms), d->reduced, d->reduced_extents, p.with + d->rank);
+	expr_loads(d->body, see_planes, &p);
+	if (!p.fits || !p.apart)
+		return;
+	size_t from = program->all.count;
+	const struct expr *term = d->products ? d->body->arg[0] : d->body;
+	int64_t extents[MAX_RANK];
+	const struct index *at[MAX_VARS];
+	memcpy(extents, d->extents, sizeof extents);
+	memcpy(extents + d->rank, d->reduced_extents, (size_t)d->reduced * sizeof *extents);
+	struct definition *rows =
+	        define_map(program, arena_printf(arena, "%s_rows", d->name), d->rank + d->reduced, extents, term);
+	scheduled(rows)->kept = true;
+	rows->branch = d->branch;
+	for (int v = 0; v < rows->rank; v++)
+		at[v] = index_var(arena, v, extents[v]);
+	term = expr_load(arena, rows, at);
+	d->body = d->products ? expr_scalar(arena, SCALAR_mul, term, term, NULL) : term;
+	program_move(program, from, d);
+}
+
+void rows_of_planes(struct program *program, const struct target *target)
+{
+	size_t count = program->all.count;
+	if (target->small || target->lanes_are_threads || target->lanes == 1 || target->log)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		struct definition *d = program->all.at[i];
+		if (d->source == SOURCE_COMPUTED && d->reduce >= REDUCE_SUM && d->reduce <= REDUCE_PROD
+		        && (!d->products || expr_equal(d->body->arg[0], d->body->arg[1])) && d->order == ORDER_LANES
+		        && !d->lies && d->rank + d->reduced <= MAX_RANK && d->reduced > 1
+		        && definition_terms(d) >= TERMS_LEAST && definition_elements(d) > 0)
+			turn(program, d);
+	}
+}
