@@ -251,9 +251,9 @@ void few_terms_become_maps(struct program *, const struct target *);
 void separate_windows(struct program *, const struct target *); /* windows.c: pads apart; maxima axis by axis */
 /* regions.c: reductions whose ends data say have lanes along what those leave alone, */
 void turn_regions(struct program *, const struct target *);
-int lane_of_region(const struct definition *); /* this variable; -1: it is none, or there is none */
+int lane_of_region(const struct definition *);                /* this variable; -1: it is none, or there is none */
 void rows_of_planes(struct program *, const struct target *); /* apart.c: … over axes that lie apart read rows */
-void keep_narrow(struct program *);            /* narrow.c: weights of few bytes are widened where they are read … */
+void keep_narrow(struct program *); /* narrow.c: weights of few bytes are widened where they are read … */
 void keep_large(struct program *, const struct target *); /* … and large ones by products */
 void place(struct lowered *); /* modes.c: virtual definitions are inlined; the others get a mode and readers */
 void layout_row_major(struct definition *); /* its layout until layout() chooses another; its bytes */
