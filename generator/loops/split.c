@@ -6,7 +6,7 @@
 enum {
 	PARTS_MOST = 160,      /* of one loop */
 	LEAVES_MOST = 3000,    /* statements that a cut may make */
-	EXTENT_MOST = 1 << 16, /* where each round must be tried: quotients */
+	PIECES_MOST = 1 << 16, /* of one loop, in which its quotients stand still */
 };
 
 /* ---- where the selects on one variable change ---- */
@@ -51,14 +51,66 @@ static int64_t down(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b >
 static int64_t up(int64_t a, int64_t b) { return -down(-a, b); }
 
 /* from <= f*v + k < to */
-static void cuts_of_line(struct cutting *c, const struct range *range, int64_t f, int64_t k)
+static void cuts_between(struct cutting *c, const struct range *range, int64_t f, int64_t k, int64_t first, int64_t end)
 {
 	int64_t low = f > 0 ? up(range->from - k, f) : down(k - range->to, -f) + 1;
 	int64_t high = f > 0 ? up(range->to - k, f) : down(k - range->from, -f) + 1;
-	if (low > 0 && low < c->extent)
+	if (low > first && low < end)
 		add_cut(c, low);
-	if (high > 0 && high < c->extent)
+	if (high > first && high < end)
 		add_cut(c, high);
+}
+static void cuts_of_line(struct cutting *c, const struct range *range, int64_t f, int64_t k)
+{
+	cuts_between(c, range, f, k, 0, c->extent);
+}
+
+/* An index of one variable alone from v on: its value there, and what it grows by up to `end`, where a quotient
+ * changes. */
+struct piece {
+	int64_t value, slope, end;
+};
+static struct piece piece_from(const struct index *index, int64_t v, int64_t extent)
+{
+	struct piece all = { index->constant, 0, extent };
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		struct piece p = { v, 1, extent };
+		if (atom->kind != ATOM_VAR)
+			p = piece_from(atom->of, v, extent);
+		if (atom->kind == ATOM_SYMBOL) {
+			p.value *= atom->by;
+			p.slope *= atom->by;
+		} else if (atom->kind != ATOM_VAR) {
+			int64_t quotient = down(p.value, atom->by), rest = p.value - quotient * atom->by,
+			        rounds = p.slope > 0 ? up(atom->by - rest, p.slope)
+			        : p.slope < 0        ? rest / -p.slope + 1
+			                             : extent;
+			p.end = rounds < p.end - v ? v + rounds : p.end;
+			p.value = atom->kind == ATOM_DIV ? quotient : rest;
+			p.slope = atom->kind == ATOM_DIV ? 0 : p.slope;
+		}
+		all.value += index->terms[i].factor * p.value;
+		all.slope += index->terms[i].factor * p.slope;
+		all.end = p.end < all.end ? p.end : all.end;
+	}
+	return all;
+}
+static void cuts_of_pieces(struct cutting *c, const struct range *range)
+{
+	bool was = false;
+	int pieces = 0;
+	struct piece p;
+	for (int64_t v = 0; v < c->extent && !c->too_many; v = p.end) {
+		p = piece_from(range->at, v, c->extent);
+		int64_t last = p.value + p.slope * (p.end - 1 - v);
+		if (v && (p.value >= range->from && p.value < range->to) != was)
+			add_cut(c, v);
+		if (p.slope)
+			cuts_between(c, range, p.slope, p.value - p.slope * v, v, p.end);
+		was = last >= range->from && last < range->to;
+		c->too_many |= ++pieces > PIECES_MOST;
+	}
 }
 
 /* A few rounds between the places of another variable: of each alone, that one is decided. */
@@ -75,8 +127,6 @@ static bool runs_in_phases(const struct cutting *c, const struct index *at)
 
 static void cuts_of_range(struct cutting *c, const struct range *range)
 {
-	int64_t *vars;
-	bool was = false;
 	int beside = c->loops->beside_var;
 	int64_t rows = c->loops->beside;
 	/* With rows side by side: where it changes for the first of them, and for the last; between, each row decides.
@@ -97,19 +147,7 @@ static void cuts_of_range(struct cutting *c, const struct range *range)
 		cuts_of_line(c, range, range->at->terms[0].factor, range->at->constant);
 		return;
 	}
-	if (c->extent > EXTENT_MOST) {
-		c->too_many = true;
-		return;
-	}
-	vars = arena_new_array(c->loops->arena, int64_t, c->loops->vars.count);
-	for (int64_t v = 0; v < c->extent && !c->too_many; v++) {
-		vars[c->var] = v;
-		int64_t at = index_evaluate(range->at, vars, NULL, NULL);
-		bool is = at >= range->from && at < range->to;
-		if (v && is != was)
-			add_cut(c, v);
-		was = is;
-	}
+	cuts_of_pieces(c, range);
 }
 
 static enum visit cuts_of_expr(void *user, const struct expr *expr)

@@ -533,6 +533,44 @@ static void define_taps(struct definer *definer, const struct convolution *conv,
 	definer_out(definer, 0, sum_of_taps(definer, definer->node->out[0]->name, rank, extents, w, &taps));
 }
 
+/* ---- data of one place (a generator's first layer): each result has one tap ---- */
+static bool is_one_place(const struct convolution *conv, const struct definition *x)
+{
+	bool one = conv->group == 1;
+	for (int d = 0; d < conv->window.count; d++)
+		one &= x->extents[2 + d] == 1 && conv->window.dilation[d] == 1 && conv->window.before[d] >= 0
+		        && conv->window.before[d] + conv->window.out[d] <= conv->window.kernel[d];
+	return one && definition_elements(x) > 0;
+}
+
+/* A product of data [batch, channels] and weights [channels, outs and taps]; the output moves its elements. */
+static void define_one_place(struct definer *definer, const struct convolution *conv, const struct index *const *at)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0), *w = definer_in(definer, 1), *bias = definer_in(definer, 2);
+	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK];
+	int64_t over[2] = { x->extents[0], definition_elements(w) / w->extents[0] };
+	const struct index *column = index_var(arena, 1, over[1]), *own = index_constant(arena, 0);
+	x_at[0] = index_var(arena, 0, over[0]);
+	x_at[1] = w_at[0] = index_var(arena, 2, x->extents[1]);
+	index_unflatten(arena, column, w->rank - 1, w->extents + 1, w_at + 1);
+	for (int d = 0; d < conv->window.count; d++)
+		x_at[2 + d] = index_constant(arena, 0);
+	struct definition *each = NULL;
+	if (bias) {
+		const struct index *out = index_div(arena, index_var(arena, 0, over[1]), over[1] / w->extents[1]);
+		each = definer_map(definer, definer_name(definer, "biases"), 1, over + 1, expr_load(arena, bias, &out));
+	}
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "taps"), 2, over, REDUCE_SUM, 1,
+	        &x->extents[1], each ? expr_load(arena, each, &column) : NULL,
+	        expr2(definer, SCALAR_mul, expr_load(arena, x, x_at), expr_load(arena, w, w_at)));
+	mark_batch(sum, 1);
+	for (int d = -1; d < conv->window.count; d++)
+		own = index_add(arena, index_scale(arena, own, w->extents[2 + d]),
+		        d < 0 ? at[1] : index_plus(arena, at[2 + d], conv->window.before[d]));
+	definer_out_map(definer, 0, expr_load(arena, sum, (const struct index *[]){ at[0], own }));
+}
+
 void define_convolution_transposed(struct definer *definer, const struct op *op)
 {
 	struct convolution conv;
@@ -542,6 +580,10 @@ void define_convolution_transposed(struct definer *definer, const struct op *op)
 	transposed_of(definer->node, &conv);
 	struct definition *w = definer_in(definer, 1);
 	int rank = definer_shape(definer, 0, extents, at);
+	if (is_one_place(&conv, definer_in(definer, 0))) {
+		define_one_place(definer, &conv, at);
+		return;
+	}
 	bool phases = has_phases(&conv, rank, extents),
 	     whole = phases && phases_are_whole(&conv, extents, w->extents[0] / conv.group),
 	     apart = whole || (phases && phases_are_few(&conv.window));

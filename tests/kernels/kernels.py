@@ -333,6 +333,16 @@ def reduced(op, x, axes, before=""):
     return graph(f"float[{x}] x", f"float[{y}] y", f"{before or 'm = Identity (x)'} y = {op}{over}", f"int64[{len(axes)}] axes = {{{','.join(map(str, axes))}}}")
 
 
+CUT = {                                   # of one axis alone: its loop is cut where a select is decided, and nothing else
+    "cut_pad": (graph("float[16000] x", "float[16400] y", "y = Pad (x, pads)", "int64[2] pads = {200, 200}"), 0),
+    "cut_reflect": (graph("float[1,70001] x", "float[1,70401] y", 'y = Pad <mode = "reflect"> (x, pads)', "int64[4] pads = {0, 200, 0, 200}"), 0),
+    "cut_concat": (graph("float[6000] x, float[7003] z", "float[13003] y", "y = Concat <axis = 0> (x, z)"), 0),
+}
+ONE_PLACE = {                             # a transposed convolution of data of one place: a product, whose columns are results and taps
+    "one_place": (graph("float[2,12,1,1] x", "float[2,7,4,3] y", "y = ConvTranspose <kernel_shape = [4, 3]> (x, w, b)", f"float[12,7,4,3] w = {{{', '.join(str(i % 11 - 5) for i in range(1008))}}}, float[7] b = {{1, 2, 3, 4, 5, 6, 7}}"), 1),
+    "one_place_padded": (graph("float[1,12,1,1] x", "float[1,7,2,3] y", "y = ConvTranspose <kernel_shape = [4, 3], pads = [1, 0, 1, 0], strides = [2, 2]> (x, w)", f"float[12,7,4,3] w = {{{', '.join(str(i % 11 - 5) for i in range(1008))}}}"), 1),
+    "one_place_grown": (graph("float[1,12,1,1] x", "float[1,7,5,3] y", "y = ConvTranspose <kernel_shape = [4, 3], output_padding = [1, 0], strides = [2, 1]> (x, w)", f"float[12,7,4,3] w = {{{', '.join(str(i % 11 - 5) for i in range(1008))}}}"), 0),
+}
 APART = {                                 # axes that lie apart, in pieces that are no vectors: rows in one piece are read
     "apart": (reduced("ReduceSum", "8,6,14,14", (0, 2, 3)), 1),
     "apart_maximum": (reduced("ReduceMax", "32,5,20", (0, 2)), 1),
@@ -469,7 +479,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "placed_apart": (PLACED_APART, "kernels", r"^ +template .* lanes of int32$"),
          "digits": (DIGITS, "kernels", r"^ +template +c/contraction.jinja, tile \d+ x (16|24|48),"),
          "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("),
-         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
+         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
 VECTORS = [t for t in sweep.TARGETS if t in (["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"])]
