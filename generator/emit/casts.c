@@ -199,7 +199,10 @@ const char *print_rounded_lanes(struct printer *printer, const struct expr *cast
 	        || printer->target->lanes_are_threads || !find_rounding(cast, &r) || r.of->type != DTYPE_F32)
 		return NULL;
 	const struct expr *of = r.zero && r.zero->kind == EXPR_CAST ? r.zero->arg[0] : NULL;
-	if (r.zero && (!of || dtypes[of->type].bits != 8 || dtypes[of->type].class == CLASS_FLOAT))
+	int64_t number;
+	if (r.zero && whole_number(r.zero, &number) && number >= INT8_MIN && number <= UINT8_MAX)
+		zero = arena_printf(printer->arena, "%" PRId64, number);
+	else if (r.zero && (!of || dtypes[of->type].bits != 8 || dtypes[of->type].class == CLASS_FLOAT))
 		return NULL;
 	if (of && of->kind == EXPR_NUMBER)
 		zero = arena_printf(printer->arena, "%" PRId64, of->integer);
