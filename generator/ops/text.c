@@ -16,6 +16,7 @@
  *                                                   (exit 4)
  *     floats(input...)    refuses those that are there of any other type
  *     utf8(string)        its bytes, a list of numbers
+ *     automaton(pattern)  of a regular expression {classes, class_of, steps, ends}: tables, ops/regex.h says of what
  *     axis_of(axis, rank) an axis that may be below 0; it refuses one outside
  *     counts()            says that the text thinks of inputs with dims that are bounds (ops/counts.c): it says shapes
  *                         by what `Shape` makes of its inputs, by 0 and by -1, and takes no bound for a number of
@@ -28,6 +29,7 @@
  * What keeps float32 inside (a row TW) never sees floats of 16 bits: onnx/wide.jinja stands around it then, given `op`
  * (with its domain), `to` (their type) and `given`, the node's attributes {name, kind}. */
 #include "ops/ops.h"
+#include "ops/regex.h"
 #include "base/embedded.h"
 #include "frontends/frontends.h"
 #include "ingot/template.h"
@@ -217,6 +219,27 @@ static struct value utf8(struct template_call *call)
 	return bytes;
 }
 
+static struct value automaton(struct template_call *call)
+{
+	const struct rendering *rendering = call->user;
+	struct build *build = rendering->node->graph->build;
+	const char *pattern = call_string(call, 0, "");
+	struct value steps = value_list(call->arena), ends = value_list(call->arena), of = value_list(call->arena);
+	const struct automaton *made = automaton_of(build, regex_read(build, pattern));
+	for (size_t i = 0; i < made->steps.count; i++)
+		value_list_add(steps, value_int(made->steps.at[i]));
+	for (size_t i = 0; i < made->ends.count; i++)
+		value_list_add(ends, value_int(made->ends.at[i]));
+	for (int byte = 0; byte < 256; byte++)
+		value_list_add(of, value_int(made->class_of[byte]));
+	struct value tables = value_dict(call->arena);
+	value_dict_set(tables, "classes", value_int(made->classes));
+	value_dict_set(tables, "class_of", of);
+	value_dict_set(tables, "steps", steps);
+	value_dict_set(tables, "ends", ends);
+	return tables;
+}
+
 static struct value axis_of(struct template_call *call)
 {
 	int64_t axis = call_int(call, 0, 0), rank = call_int(call, 1, 0);
@@ -326,6 +349,7 @@ static struct value globals_of(const struct node *node, const struct op *op, str
 	value_dict_set(globals, "axis_of", value_function(arena, "axis_of", "axis rank", axis_of, rendering));
 	value_dict_set(globals, "floats", value_function(arena, "floats", "*", floats, rendering));
 	value_dict_set(globals, "utf8", value_function(arena, "utf8", "string", utf8, rendering));
+	value_dict_set(globals, "automaton", value_function(arena, "automaton", "pattern", automaton, rendering));
 	value_dict_set(globals, "want", value_function(arena, "want", "right message", want, rendering));
 	value_dict_set(globals, "able", value_function(arena, "able", "right message", able, rendering));
 	return globals;

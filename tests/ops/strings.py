@@ -132,6 +132,31 @@ def onnx_ops():
         check(f"stopwords, {sensitive}", done.returncode == 0 and numpy.load("y.npy").tolist() == right, done)
 
 
+# In RE2's syntax, which onnxruntime has, too: what it matches decides.
+PATTERNS = (r"(\W|^)[\w.\-]{0,25}@(yahoo|gmail)\.com(\W|$)", r"a*", r"(ab|a)(c|bcd)*", r"[a-c]{2,3}", r"[^ab]+", r".", r".*", r"(?s).*", r"\w+", r"\W+", r"\s*\d+\s*", r"ä", r"[ä-ü]+", r"[^a]", r"\pL+", r"\p{Lu}.*",
+            r"\p{Greek}+", r"(?i)straße", r"(?i)[a-k]+", r"(?i:A)b", r"\bab\b.*", r"a\b", r"a\B.*", r"^ab$", r"(?m)^a$\n^b$", r"a\nb", r"𝄞 x", r"\x{1D11E}.*", r"\x61\142c", r"\Qa.c\E", r"a{2", r"[]a]+", r"[a-]+", r"",
+            r"|a", r"(a|b)*?b(a|b){3}", r"(?:)", r"[[:alpha:]]+", r"[[:^alpha:]\d]*", r"\C\C", r"(?P<name>a)b+", r"\D\S", r"a{0}b", r"(a*)*", r"(a?){4}", r"\Aab\z", r"(?i)k+", r"[\d\pL]+", r"\P{L}")
+
+
+def expressions():
+    """RegexFullMatch: an automaton that is made with the library."""
+    rng = numpy.random.default_rng(5)
+    texts = WORDS + ["a", "b", "abc", "abcd", "aabb", "a.c", "a\nb", "ABAB", "STRASSE", "straße", "STRAßE", "Äü", "λόγος", "12 ", " 7\t", "]a", "a-", "\n", "K", "K", "k", "a{2", "Ab", "ab c", "abaab", "x@gmail.com", "x@hotmail.com"]
+    texts += ["".join(rng.choice(list("ab. ä1\n"), rng.integers(1, 7))) for _ in range(40)]
+    for pattern in PATTERNS:
+        node = helper.make_node("RegexFullMatch", ["x"], ["y"], pattern=pattern)
+        graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.STRING, ["N"])], [helper.make_tensor_value_info("y", TensorProto.BOOL, ["N"])])
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+        beside(f"RegexFullMatch {pattern}", made, {"x": numpy.array(texts)}, ("jit", "interpreter", "c") if pattern == PATTERNS[0] else ("jit",))
+    for pattern, code, message in ((r"(a", 3, "the pattern (a: a ( has no )"), (r"a**", 3, "a repetition of a repetition"), (r"*a", 3, "nothing to repeat"), (r"\1", 3, "an escape that RE2 does not know"), (r"(?=a)", 3, "RE2 does not know"),
+                                   (r"[b-a]", 3, "ends before it begins"), (r"\p{Nothing}", 3, "neither a category nor a script"), (r"(a|b)*a(a|b){20}", 6, "its automaton has more than")):
+        node = helper.make_node("RegexFullMatch", ["x"], ["y"], pattern=pattern)
+        graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.STRING, [2])], [helper.make_tensor_value_info("y", TensorProto.BOOL, [2])])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), "m.onnx")
+        done = run("info", "m.onnx", "--dim", "x_bytes=9")
+        check(f"RegexFullMatch {pattern}", done.returncode == code and message in done.stderr and "RegexFullMatch" in done.stderr, done)
+
+
 def learnt():
     keys = ["ab", "Färberdistel", "b"]
     def one(op, inputs, outputs, **attributes):
@@ -294,7 +319,7 @@ def refused():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (moves, onnx_ops, learnt, files, ranges, library, refused):
+    for part in (moves, onnx_ops, expressions, learnt, files, ranges, library, refused):
         part()
     os.chdir("/")
 print(f"{len(RAN)} checks, {len(BAD)} wrong")
