@@ -358,6 +358,50 @@ static struct value call_waiting(struct template_call *call)
 	return waiting;
 }
 
+/* ---- taps that a tile leaves out ---- */
+/* A pad's index at a row of the tile. */
+static const struct index *pad_at(struct printing *p, const struct index *at, int64_t row)
+{
+	const struct index *with[MAX_VARS];
+	shift(p, index_constant(p->arena, row), index_constant(p->arena, 0), with);
+	if (p->c->k_block)
+		with[p->c->column + 1] = index_add(p->arena, index_var(p->arena, p->c->column + 1, INT32_MAX),
+		        index_var(p->arena, K_BLOCK_VAR, INT32_MAX));
+	return index_substitute(p->arena, at, with);
+}
+
+/* {terms: the loops around, when: a tap lies in the pads for all rows, w, next: floats of its terms} */
+static struct value taps_value(struct printing *p, const struct tile *of, int unroll)
+{
+	const struct contraction *c = p->c;
+	struct printer printer = contraction_printer(p, NULL);
+	struct value taps = value_dict(p->arena);
+	int64_t terms = 1;
+	struct text when;
+	if (!c->taps)
+		return value_none();
+	printer.lane = -1;
+	text_init(&when, p->emit->build);
+	for (int i = 0; i < c->pad_count; i++) {
+		const struct range *pad = &c->arranged_pads[i];
+		bool runs = false;
+		for (int t = 0; t < c->taps; t++)
+			runs |= index_uses(pad->at, c->column + 1 + t);
+		if (runs)
+			text_printf(&when, "%s%s < %" PRId64 " || %s >= %" PRId64, when.count ? " || " : "",
+			        printer_index(&printer, pad_at(p, pad->at, of->rows - 1)), pad->from,
+			        printer_index(&printer, pad_at(p, pad->at, 0)), pad->to);
+	}
+	for (int t = c->taps; t < c->terms; t++)
+		terms *= c->extents[c->column + 1 + t];
+	value_dict_set(taps, "terms", value_int(c->taps));
+	value_dict_set(taps, "when", value_copy(p->arena, when.at, when.count));
+	value_dict_set(taps, "w", value_int(terms * of->vecs * p->emit->target->lanes));
+	value_dict_set(taps, "next", value_int(16 * c->next_lines * terms / unroll));
+	text_release(&when);
+	return taps;
+}
+
 /* ---- what a tile is given ---- */
 struct needs {
 	struct printing *p;
@@ -427,6 +471,8 @@ static void thread_arguments(struct printing *p, const char **params, const char
 		expr_visit(c->wide, need_expr, &n);
 	if (!c->transposed_store)
 		need_index(&n, c->out_at);
+	for (int i = 0; c->taps && i < c->pad_count; i++)
+		need_index(&n, c->arranged_pads[i].at);
 	const char *element = c->product->element;
 	text_printf(&a, "const %s *restrict a, const %s *restrict w", element, contraction_element_of_b(c));
 	if (c->next_lines)
@@ -571,6 +617,7 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	value_dict_set(tile, "in_fours", value_int(fours_of(user->p, 0, 0) ? of->vecs / 4 * 4 : 0));
 	value_dict_set(tile, "fours", value_function(arena, "fours", "r v", call_fours, user));
 	value_dict_set(tile, "next_lines", value_int(c->next_lines));
+	value_dict_set(tile, "taps", taps_value(p, of, unroll));
 	value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
 	value_dict_set(tile, "waiting", value_function(arena, "waiting", "r v", call_waiting, user));
 	value_dict_set(tile, "start", value_function(arena, "start", "r v", call_start, user));

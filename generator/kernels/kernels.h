@@ -468,6 +468,7 @@ struct contraction {
 		int64_t zero; /* … or this is that of all */
 	} codes;
 	bool bytes; /* packed dwords of two terms of 16 bits are bytes: two of them share one, bytes 0 and 2, 1 and 3 */
+	int taps;   /* tiles leave out what lies in the pads, of so many outer terms; 0: nothing */
 	bool quads; /* four dwords of a column, and of a, lie side by side: a step takes them all */
 
 	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
@@ -661,6 +662,7 @@ bool contraction_in_lanes(const struct target *, const struct contraction *, con
 bool contraction_exchange(const struct target *, struct arena *, struct contraction *);
 
 /* block.c: a block of warps where that pays; false: each warp for itself. */
+void taps_choose(const struct target *, struct contraction *);
 bool block_choose(const struct target *, struct contraction *, int sums); /* sums: the most of a warp's tile */
 struct block_choice {
 	struct block_tile tile;

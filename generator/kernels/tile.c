@@ -864,6 +864,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	choose_packed_a(target, c);
 	c->split_panels |= panels_are_shared(target, c, batches * columns * terms * bytes, blocks);
 	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : blocks;
+	taps_choose(target, c);
 	say_tile(lowered, kernel);
 	keep_counts(c);
 	if (c->b->of->source == SOURCE_CONSTANT)

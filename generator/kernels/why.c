@@ -91,6 +91,8 @@ static void print_scatter(const struct target *target, const struct contraction 
 		print_near(target, NEAR_results,
 		        (double)(c->group * c->tile_rows * n.columns * product_bytes(c->product)), out);
 	}
+	if (c->taps)
+		text_adds(out, "\n              taps that lie in the pads for all rows of a tile are left out");
 	if (c->next_lines)
 		text_printf(out,
 		        "\n              the next part of b is fetched meanwhile, %d line%s a turn of %d steps: "

@@ -120,8 +120,11 @@ def convolution(g):
     if draw.random() < 0.3:                               # where Winograd is chosen
         kernel, stride, dilation, groups, depthwise = [3, 3], [1, 1], [1, 1], 1, False
         c_in, c_out = draw.choice([16, 32, 48]), draw.choice([16, 32, 40])
+    if draw.random() < 0.1:                               # tiles with taps that lie in the pads
+        kernel, dilation, groups, depthwise = [3, 3], [draw.choice([1, 4, 9]), draw.choice([1, 3, 6, 12])], 1, False
+        c_in, image = draw.choice([16, 24, 70]), [size(draw, 40), size(draw, 40)]
     pads = [draw.randint(0, (k - 1) * d) for k, d in zip(kernel, dilation)] + [draw.randint(0, (k - 1) * d) for k, d in zip(kernel, dilation)]
-    image = [max(x, (k - 1) * d + 1) for x, k, d in zip(image, kernel, dilation)]
+    image = [max(x, (k - 1) * d + 1 - pads[i] - pads[i + 2]) for i, (x, k, d) in enumerate(zip(image, kernel, dilation))]
     out = [(x + pads[i] + pads[i + 2] - (kernel[i] - 1) * dilation[i] - 1) // stride[i] + 1 for i, x in enumerate(image)]
     while c_in * c_out * numpy.prod(kernel) * numpy.prod(out) > WORK_MOST:
         c_in, c_out = max(1, c_in // 2), max(1, c_out // 2)
