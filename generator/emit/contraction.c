@@ -18,7 +18,7 @@ static void plan_packed_a(struct printing *p)
 	if (!p->packed)
 		return;
 	/* strides inside the tile: the direct ones where packed a and the tensor agree, else parameters */
-	stage_padded(c, c->tile_rows, &p->packed_a);
+	stage_padded(c, packed_a_rows(c), &p->packed_a);
 	p->row_stride.packed = p->packed_a.of_row;
 	p->row_stride.direct = c->copied ? p->packed_a.of_row : p->row_stride.direct;
 	p->row_stride.name = p->packed_a.of_row != p->row_stride.direct ? "a_row" : NULL;
@@ -106,7 +106,12 @@ static struct value packed_a_value(struct printing *p)
 	        value_string(packs_group_of_a(c) && c->k_block ? arena_printf(
 	                             arena, " + %" PRId64 " * %s", p->term_stride[0].packed, p->names[K_BLOCK_VAR])
 	                                                       : ""));
-	value_dict_set(packed_a, "place", value_printf(arena, " + %" PRId64 " * (block - first)", floats));
+	value_dict_set(packed_a, "place",
+	        packs_rows_of_a(c) ? value_printf(arena, " + %s%s",
+	                stage->of_row == 1 ? "" : arena_printf(arena, "%" PRId64 " * ", stage->of_row),
+	                p->names[contraction_row(c)])
+	                           : value_printf(arena, " + %" PRId64 " * (block - first)", floats));
+	value_dict_set(packed_a, "row", value_bool(packs_rows_of_a(c)));
 	value_dict_set(packed_a, "strides", strides);
 	value_dict_set(packed_a, "dims", dims);
 	value_dict_set(packed_a, "pads", pads);

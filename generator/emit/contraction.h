@@ -50,7 +50,7 @@ struct printer contraction_printer(
         struct printing *, const char *left); /* of vectors along the column; left: lanes that count, NULL: all */
 struct value contraction_extents(struct printing *, int first, int count); /* {name, bound, extent} of variables */
 
-/* The terms at the start of a k block, or of the first one. */
+/* The terms at the start of a k block, or of the first one, where a row of a is copied whole that row's. */
 void contraction_at_k_block(const struct printing *, bool first, const struct index **with);
 const char *contraction_base_of_a(struct printing *, bool first);
 const char *contraction_code(const struct printing *, int64_t v, int64_t u); /* code u of the words codes0 …, widened */

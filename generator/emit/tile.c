@@ -46,7 +46,7 @@ struct printer contraction_printer(struct printing *p, const char *left)
 		.user = p };
 }
 
-/* The terms at the start of a k block, or of the first one. */
+/* The terms at the start of a k block, or of the first one, where a row of a is copied whole that row's. */
 void contraction_at_k_block(const struct printing *p, bool first, const struct index **with)
 {
 	const struct contraction *c = p->c;
@@ -54,6 +54,8 @@ void contraction_at_k_block(const struct printing *p, bool first, const struct i
 	for (int t = 0; t < c->terms; t++)
 		with[c->column + 1 + t] = t == 0 && c->k_block && !first ? index_var(p->arena, K_BLOCK_VAR, INT32_MAX)
 		                                                         : index_constant(p->arena, 0);
+	if (first && packs_rows_of_a(c))
+		with[contraction_row(c)] = index_constant(p->arena, 0);
 }
 
 const char *contraction_base_of_a(struct printing *p, bool first)

@@ -440,6 +440,7 @@ struct contraction {
 	bool copied;             /* a is packed though it has no pads: it lies far apart */
 	int64_t packed_a_blocks; /* blocks of a group whose packed parts of a stand side by side, copied once for all
 	                            panels and k blocks; 0: each tile copies its own */
+	bool a_rows;             /* … they are a row's, which is copied whole, with all that its blocks read */
 	int64_t k_block; /* outermost terms of a k block; between k blocks sums lie where the result will; 0: all
 	                   at once */
 	int next_lines;  /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: weights stay in
@@ -524,9 +525,21 @@ struct definition *contraction_count(
 int contraction_row(const struct contraction *); /* the variable of a tile's rows; -1: none */
 int64_t contraction_extent(const struct contraction *, int term); /* of one k block */
 bool packs_group_of_a(const struct contraction *);                /* those of a group's blocks, each of all k blocks */
-int64_t packed_a_extent(const struct contraction *, int term);    /* of what packed a holds */
+bool packs_rows_of_a(const struct contraction *);                 /* … as one: that of all blocks of a row */
+int64_t packed_a_rows(const struct contraction *);                /* rows that packed a serves */
+/* Tiles along a pad; the first and the last row of one of them there, at the first taps. */
+int64_t pad_tiles(const struct contraction *, const struct range *pad);
+void pad_rows(const struct contraction *, const struct range *pad, int64_t tile, int64_t *first, int64_t *last);
+int64_t packed_a_extent(const struct contraction *, int term); /* of what packed a holds */
 int contraction_steps(
         const struct contraction *, const struct target *, int rows); /* of k in a turn of a tile's innermost loop */
+
+/* A CPU whose lanes wait for memory, so that what stands near counts. */
+static inline bool has_caches(const struct target *target)
+{
+	return target->lanes > 1 && !target->hides_latency && !target->small;
+}
+enum { FAR = 2048 }; /* bytes from line to line: each in a page of its own, many in the same place of the cache */
 
 /* ---- stage.c: a part of a factor that stands nearer while a loop of its reader runs: the box of it that is needed
  * there, and how it lies ---- */
@@ -662,6 +675,7 @@ bool contraction_in_lanes(const struct target *, const struct contraction *, con
 bool contraction_exchange(const struct target *, struct arena *, struct contraction *);
 
 /* block.c: a block of warps where that pays; false: each warp for itself. */
+void packed_a_choose(const struct target *, struct contraction *);
 void taps_choose(const struct target *, struct contraction *);
 bool block_choose(const struct target *, struct contraction *, int sums); /* sums: the most of a warp's tile */
 struct block_choice {

@@ -11,7 +11,7 @@ N(group_packed, l2_bytes, 12, 768 << 10, "the rows of a for a group of blocks, f
 N(twice,      l2_bytes,  8, 512 << 10,  "a panel that is not packed for two blocks alone")
 N(waiting,    l2_bytes, 16, 512 << 10,  "sums that wait for the next rows of b")
 N(packed_a,   l2_bytes,  4, 256 << 10,  "packed a of a group")
-N(packed_a_all, l2_bytes, 12, 768 << 10, "packed a of a group, where b is packed at run time for all of it, or those of a k block")
+N(packed_a_all, l2_bytes, 12, 768 << 10, "packed a of a group, where b is packed at run time for all of it, or of a row, or those of a k block")
 N(again,      l2_bytes, 16, 1 << 20,    "a b that each group of few blocks reads anew")
 N(results,    l2_bytes,  3, 192 << 10,  "the results of a group, where all of them leave L2")
 N(transposed_store, l2_bytes,  1, 64 << 10,   "rows of results that are transposed together")

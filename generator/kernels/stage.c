@@ -11,6 +11,37 @@ int64_t contraction_extent(const struct contraction *c, int term)
 
 bool packs_group_of_a(const struct contraction *c) { return c->packed_a_blocks > 1; }
 
+bool packs_rows_of_a(const struct contraction *c) { return packs_group_of_a(c) && c->a_rows; }
+
+int64_t packed_a_rows(const struct contraction *c)
+{
+	return packs_rows_of_a(c) ? c->extents[contraction_row(c)] : c->tile_rows;
+}
+
+/* The variable that moves a pad beside its term; -1: none. */
+static int pad_var(const struct contraction *c, const struct range *pad)
+{
+	for (int v = 0; v < c->column; v++)
+		if (index_uses(pad->at, v))
+			return v;
+	return -1;
+}
+
+int64_t pad_tiles(const struct contraction *c, const struct range *pad)
+{
+	int v = pad_var(c, pad);
+	return v < 0 ? 1 : v == contraction_row(c) ? c->row_blocks : c->extents[v];
+}
+
+void pad_rows(const struct contraction *c, const struct range *pad, int64_t tile, int64_t *first, int64_t *last)
+{
+	int v = pad_var(c, pad);
+	int64_t extent = v < 0 ? 1 : c->extents[v], tiles = pad_tiles(c, pad),
+	        factor = v < 0 ? 0 : index_factor(pad->at, v);
+	*first = pad->at->constant + factor * (extent * tile / tiles);
+	*last = pad->at->constant + factor * (extent * (tile + 1) / tiles - 1);
+}
+
 int64_t packed_a_extent(const struct contraction *c, int term)
 {
 	return packs_group_of_a(c) ? c->extents[c->column + 1 + term] : contraction_extent(c, term);
@@ -97,7 +128,7 @@ void stage_padded(const struct contraction *c, int64_t rows, struct stage *stage
 			.factor = row_pad != NULL,
 			.rows = step };
 	}
-	settle(stage, packs_group_of_a(c) && c->k_block);
+	settle(stage, packs_group_of_a(c) && (c->k_block || c->a_rows));
 }
 
 bool stage_whole(const struct contraction *c, struct stage *stage)

@@ -21,20 +21,14 @@ static int term_of(const struct contraction *c, const struct range *pad)
 /* The part of tiles and taps that reach beyond a pad. */
 static double part_there(const struct contraction *c, const struct range *pad, int term)
 {
-	int64_t taps = c->extents[c->column + 1 + term], step = index_factor(pad->at, c->column + 1 + term), out = 0;
-	int var = 0;
-	while (var < c->column && !index_uses(pad->at, var))
-		var++;
-	int64_t extent = var < c->column ? c->extents[var] : 1,
-	        factor = var < c->column ? index_factor(pad->at, var) : 0,
-	        parts = var == contraction_row(c) ? c->row_blocks : extent;
-	for (int64_t p = 0; p < parts; p++)
-		for (int64_t k = 0; k < taps; k++) {
-			int64_t at = pad->at->constant + step * k;
-			out += at + factor * (extent * p / parts) >= pad->to
-			        || at + factor * (extent * (p + 1) / parts - 1) < pad->from;
-		}
-	return 1 - (double)out / (double)(parts * taps);
+	int64_t taps = c->extents[c->column + 1 + term], step = index_factor(pad->at, c->column + 1 + term),
+	        tiles = pad_tiles(c, pad), out = 0, first, last;
+	for (int64_t p = 0; p < tiles; p++) {
+		pad_rows(c, pad, p, &first, &last);
+		for (int64_t k = 0; k < taps; k++)
+			out += first + step * k >= pad->to || last + step * k < pad->from;
+	}
+	return 1 - (double)out / (double)(tiles * taps);
 }
 
 /* Is there one without a sign among a column's weights of a tap? */

@@ -11,12 +11,6 @@
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* A CPU whose lanes wait for memory, so that what stands near counts. */
-static bool has_caches(const struct target *target)
-{
-	return target->lanes > 1 && !target->hides_latency && !target->small;
-}
-
 /* Bytes that L2 gives in a cycle to a kernel that also computes: a panel beyond L1 comes at that rate; fewer where
  * dwords take more instructions, or on a GPU. */
 enum { L2_BYTES_A_CYCLE = 28, L2_BYTES_FEWER = 24 };
@@ -440,7 +434,7 @@ static bool find_span(struct contraction *c)
 /* b that comes at run time is packed where its columns are apart, or where rows of it that are far apart (each in a
  * page of its own, many in the same place of the cache), or of an image and not aligned, are read by many blocks; or by
  * two, of a panel that leaves L2. */
-enum { FAR = 2048, BLOCKS_PACKED = 6 };
+enum { BLOCKS_PACKED = 6 };
 static bool lies_far_apart(const struct target *target, const struct contraction *c)
 {
 	int64_t step = c->terms ? index_factor(c->b_at, c->column + c->terms) : 0;
@@ -518,49 +512,6 @@ static void keep_counts(struct contraction *c)
 		c->counts[c->batches + r] = NULL;
 	if (c->pool.d)
 		memset(c->counts, 0, sizeof c->counts);
-}
-
-/* Each term a page further, so a line of its own for each few floats.  Copied they lie side by side, for so many panels
- * at least. */
-enum { PATCHES_ENOUGH = 4, COPIES_PAY = 4, PATCHES_MOST = 1 << 20 };
-static bool lies_far(const struct contraction *c)
-{
-	int row = contraction_row(c);
-	if (row < 0 || !c->terms || c->root->type != DTYPE_F32 || !index_is_affine(c->a_at)
-	        || index_factor(c->a_at, c->column + c->terms) * 4 < FAR || c->panels < COPIES_PAY || c->group < 2)
-		return false;
-	return c->pad_count
-	        || (!c->k_block && c->terms == 1 && index_factor(c->a_at, row) > 1
-	                && c->extents[row] % c->row_blocks == 0); /* side by side every second float */
-}
-
-/* With several panels a of a group's blocks is packed once, in front of all of them, for all k blocks: where
- * as many as are worth a pass over b fit a part of L2; of k blocks what one of them reads, for the whole group. */
-static void choose_packed_a(const struct target *target, struct contraction *c)
-{
-	struct stage stage;
-	bool far = lies_far(c), whole = c->k_block || (far && !c->pad_count);
-	if ((!c->pad_count && !far) || c->pool.d || c->split_panels || c->panels == 1 || !has_caches(target)
-	        || contraction_k_blocked(c))
-		return;
-	c->packed_a_blocks = 2; /* of all k blocks */
-	stage_padded(c, c->tile_rows, &stage);
-	c->packed_a_blocks = 0;
-	double each = (double)(stage.floats + 2 * target->lanes) * 4,
-	       part = c->k_block ? (double)c->k_block / (double)c->extents[c->column + 1] : 1;
-	int64_t room = (int64_t)((double)near_bytes(target,
-	                                 c->k_block      ? NEAR_packed_a_all
-	                                         : whole ? NEAR_group
-	                                                 : NEAR_packed_a)
-	        / (each * part));
-	if (whole && (room < c->group || each * (double)c->group > PATCHES_MOST))
-		return;
-	c->copied = far && room >= c->group;
-	if (c->b_mode == B_GATHERED && room < c->group) /* each group would pack b again */
-		room = (double)near_bytes(target, NEAR_packed_a_all) / each < (double)c->group ? 0 : c->group;
-	if (room < c->group && room < PATCHES_ENOUGH)
-		return;
-	c->packed_a_blocks = c->group = room < c->group ? room : c->group;
 }
 
 /* Weights that come from beyond L2, or so few row blocks that threads cannot have as many each, and more weights than a:
@@ -861,7 +812,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	c->group = group_of_results(target, c, columns * terms * bytes, columns * bytes, blocks);
 	if (c->transposed_store && c->group > c->transposed_store / c->tile_rows)
 		c->group = c->transposed_store / c->tile_rows;
-	choose_packed_a(target, c);
+	packed_a_choose(target, c);
 	c->split_panels |= panels_are_shared(target, c, batches * columns * terms * bytes, blocks);
 	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : blocks;
 	taps_choose(target, c);

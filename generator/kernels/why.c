@@ -84,7 +84,14 @@ static void print_scatter(const struct target *target, const struct contraction 
 		text_adds(out, "\n              ");
 		print_near(target, near_of_group(c), (double)c->group * c->a_block * part, out);
 		text_printf(out, ", %" PRId64 " of %" PRId64 " blocks%s", c->group, c->row_blocks * n.outer,
-		        c->copied ? ", copied so that they lie side by side" : "");
+		        c->copied && !c->a_rows ? ", copied so that they lie side by side" : "");
+	}
+	if (packs_rows_of_a(c)) {
+		struct stage stage;
+		stage_padded(c, packed_a_rows(c), &stage);
+		text_adds(out, "\n              ");
+		print_near(target, NEAR_packed_a_all, 4. * (double)stage.floats, out);
+		text_adds(out, ": a row, copied whole");
 	}
 	if (c->whole_rows) {
 		text_adds(out, "\n              ");

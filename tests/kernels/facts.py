@@ -29,6 +29,8 @@ CASES = {
     "winograd": ("float[1,64,17,19] x", "float[1,48,17,19] y", "y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w, b)", [external("w", 48, 64, 3, 3), external("b", 48)]),
     "strided": ("float[2,24,29,31] x", "float[2,40,15,16] y", "y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]> (x, w, b)",
                 [external("w", 40, 24, 3, 3), external("b", 40)]),
+    "dilated": ("float[1,32,20,33] x", "float[1,48,20,33] y", "y = Conv <kernel_shape = [3, 3], pads = [6, 12, 6, 12], dilations = [6, 12]> (x, w, b)",
+                [external("w", 48, 32, 3, 3), external("b", 48)]),
     "strided_run_time": ("float[1,24,14,14] x, float[64,24,3,3] w", "float[1,64,7,7] y", "y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]> (x, w)", []),
     "rows": ("float[1,64,28,28] x", "float[1,96,28,28] y", "n = BatchNormalization (x, g, h, m, v) r = Relu (n) y = Conv <kernel_shape = [1, 1]> (r, w)",
              [external(one, 64) for one in "ghmv"] + [external("w", 96, 64, 1, 1)]),
@@ -38,6 +40,7 @@ CASES = {
 WHY = {
     "product": [("so in k blocks of", "l2=1m", "l2=256k")],                      # 1100 terms of 24 columns: 103 KB
     "two": [("is fetched meanwhile", "l2=256k", "l2=128k")],                   # each 80 KB
+    "dilated": [("a row, copied whole", "l2=32k", "l2=1m")],                   # 21 KB
     "whole_rows": [("the results of a group", "l2=4m", "l2=256k")],            # b 24 KB, results 525
 }
 
