@@ -149,9 +149,23 @@ static void model_round_factors(struct model *model)
 		}
 }
 
+static void keep_states(const struct model *model)
+{
+	const struct options *options = model->options;
+	const struct program *program = model->program;
+	for (size_t s = 0; s < options->states.count && !options->managed; s++)
+		for (size_t i = 0; i < program->inputs.count; i++)
+			for (size_t o = 0; o < program->outputs.count; o++)
+				if (!strcmp(model->input_names[i], options->states.at[s].input)
+				        && !strcmp(model->output_names[o], options->states.at[s].output))
+					program_keep(model->program, program->inputs.at[i], program->outputs.at[o]);
+}
+
 void model_define(struct model *model)
 {
 	struct arena *arena = model->build->arena;
+	for (size_t i = 0; i < model->options->states.count && !model->options->managed; i++)
+		pass_cache(model->graph, model->options->states.at[i].input, model->options->states.at[i].output);
 	model->program = define_graph(model->graph);
 	batch_inline(model);
 	check_step(model);
@@ -184,6 +198,7 @@ void model_define(struct model *model)
 		model->input_names[i] = model->graph->inputs.at[i]->name;
 	for (size_t i = 0; i < model->program->outputs.count; i++)
 		model->output_names[i] = model->program->output_names.at[i];
+	keep_states(model);
 }
 
 void model_lower(struct model *model)

@@ -33,6 +33,8 @@ struct options {
 	VECTOR(struct saying) values;
 	VECTOR(struct mode_choice) modes;
 	VECTOR(struct renaming) renames;
+	VECTOR(struct state_pair) states;
+	bool managed;                /* states are nodes of the runtime's */
 	VECTOR(const char *) shares; /* of several graphs: tensors of these names are one, whatever they are */
 	/* Models of libraries that were made before: what they compute on their way can be computed again here. */
 	VECTOR(const char *) after;

@@ -61,7 +61,7 @@ static void check_library(const struct cli *cli, bool cuda, bool managed)
 	struct build *build = cli->build;
 	if (cuda && (cli->shared || cli->cflags))
 		fail(build, EXIT_USAGE, NULL, "--target cuda goes without --shared and --cflags");
-	if (cuda && !managed && cli->states.count)
+	if (cuda && !managed && cli->options.states.count)
 		fail(build, EXIT_USAGE, NULL, "--target cuda: --state is for --profile managed");
 	if (cli->weights && managed && !strcmp(cli->weights, "beside"))
 		fail(build, EXIT_USAGE, NULL, "--profile managed: the weights are always linked in");
@@ -77,7 +77,7 @@ static void check_library(const struct cli *cli, bool cuda, bool managed)
 		fail(build, EXIT_USAGE, NULL,
 		        "--cpu with several CPUs goes with one model, without --profile managed, --log and --dump");
 	if (cli->options.io && !strcmp(cli->options.io, "workspace")
-	        && (managed || cuda || cli->cpus.count > 1 || cli->states.count))
+	        && (managed || cuda || cli->cpus.count > 1 || cli->options.states.count))
 		fail(build, EXIT_USAGE, NULL,
 		        "--io workspace goes with one CPU, without --profile managed, --target cuda and --state");
 	if (cli->cpus.count > 1 && cli->options.after.count)
@@ -360,7 +360,7 @@ static void write_parts(
 static void check_cut(const struct cli *cli)
 {
 	if (cli->argument_count > 1 || cli->cpus.count > 1 || cli->options.shares.count || cli->options.after.count
-	        || cli->states.count || cli->merges.count)
+	        || cli->options.states.count || cli->merges.count)
 		fail(cli->build, EXIT_USAGE, NULL,
 		        "--cut goes with one model and one CPU, without --share, --after, --state and --merge");
 }
@@ -393,9 +393,7 @@ static void lower_all(struct cli *cli, struct making *making, bool cuda)
 	struct build *build = cli->build;
 	struct package *package = &making->package;
 	bool cpus = cli->cpus.count > 1, managed = cli->profile && !strcmp(cli->profile, "managed");
-	struct state_pair *states = arena_new_array(build->arena, struct state_pair, cli->states.count + 1);
-	for (size_t i = 0; i < cli->states.count; i++)
-		states[i] = (struct state_pair){ cli->states.at[i].name, cli->states.at[i].path };
+	cli->options.managed = managed;
 	making->emit = (struct emit){ .build = build,
 		.arena = build->arena,
 		.target = cli->options.target,
@@ -418,8 +416,8 @@ static void lower_all(struct cli *cli, struct making *making, bool cuda)
 		.steps = cuda || (cli->schedule && !strcmp(cli->schedule, "steps")),
 		.merges = cli->merges.at,
 		.merge_count = cli->merges.count,
-		.states = states,
-		.state_count = cli->states.count,
+		.states = cli->options.states.at,
+		.state_count = cli->options.states.count,
 		.jobs = 2,
 		.weights_bytes = &making->weights_bytes,
 	};

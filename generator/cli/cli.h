@@ -68,7 +68,6 @@ struct cli {
 	word_list merges;
 	bound_files sections;        /* of --section: name: what; path: the section */
 	const char *weights_section; /* of them that of the weights; NULL: none */
-	bound_files states;          /* name: the input; path: the output */
 	bound_files inputs, outputs; /* name NULL: an archive, .npz, that names its members itself */
 	struct template_settings render;
 	word_list paths;    /* of templates */

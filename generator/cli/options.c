@@ -84,6 +84,16 @@ static void add_pair(struct cli *cli, const struct option_row *row, const char *
 	push(cli->build->arena, list, pair);
 }
 
+static void add_state(struct cli *cli, const struct option_row *row, const char *value)
+{
+	struct bound_file pair = pair_of(cli, row, value);
+	for (size_t i = 0; i < cli->options.states.count; i++)
+		if (!strcmp(cli->options.states.at[i].input, pair.name))
+			fail(cli->build, EXIT_USAGE, NULL, "--%s %s is given twice, with %s and %s", row->name,
+			        pair.name, cli->options.states.at[i].output, pair.path);
+	push(cli->build->arena, &cli->options.states, (struct state_pair){ pair.name, pair.path });
+}
+
 static void add_section(struct cli *cli, const struct option_row *row, const char *value)
 {
 	struct bound_file pair = pair_of(cli, row, value);
@@ -476,7 +486,7 @@ const struct option_row option_rows[] = {
 	        "no tensor has a host array: transfers alone go in and out" },
 	{ "merge", NULL, 0, "NAME", IN_BUILD, add_text, AT(merges), NULL, NULL,
 	        "an input that is read from the stream's merge buffer; one for each model" },
-	{ "state", NULL, 0, "IN=OUT", IN_BUILD | IN_SIZE, add_pair, AT(states), NULL, NULL,
+	{ "state", NULL, 0, "IN=OUT", IN_BUILD | IN_SHOW | IN_SIZE, add_state, AT(options.states), NULL, NULL,
 	        "an input that keeps its value; output OUT is its next one; may be given again" },
 	{ "dump", NULL, 0, NULL, IN_BUILD, set_flag, AT(options.dump), NULL, NULL,
 	        "also what each stage made, as NAME.STAGE.txt: graph, definitions, kernels, loops, plan" },

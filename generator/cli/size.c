@@ -313,9 +313,6 @@ static void size_up(struct sizing *s, struct cli *cli)
 	*s = (struct sizing){ .cli = cli,
 		.part = *batch_lower(build, &cli->options, cli->arguments, 1),
 		.emit = { build, build->arena, cli->options.target, options_templates(build, &cli->options), NULL } };
-	struct state_pair *states = arena_new_array(build->arena, struct state_pair, cli->states.count + 1);
-	for (size_t i = 0; i < cli->states.count; i++)
-		states[i] = (struct state_pair){ cli->states.at[i].name, cli->states.at[i].path };
 	s->package = (struct package){ .parts = &s->part,
 		.part_count = 1,
 		.name = s->part.name,
@@ -324,8 +321,8 @@ static void size_up(struct sizing *s, struct cli *cli)
 		.cc = cli->no_compile ? NULL : cc_for_target(build, cli->options.target, cli->cc),
 		.cflags = cli->cflags,
 		.jobs = 2,
-		.states = states,
-		.state_count = cli->states.count,
+		.states = cli->options.states.at,
+		.state_count = cli->options.states.count,
 		.weights_bytes = &s->weights,
 		.sizes = &s->sizes };
 	s->emit.name = s->part.name;

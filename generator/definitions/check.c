@@ -199,7 +199,7 @@ static void check_computed(struct checking *c)
 	        && (d->walk                              ? d->type == DTYPE_I32
 	                        : definition_is_order(d) ? d->type == DTYPE_I64
 	                                                 : d->body->type == d->type)
-	        && !(d->reduce && d->reduce != REDUCE_REPEAT && dtype_is_narrow(d->type)));
+	        && !(d->reduce && d->reduce != REDUCE_REPEAT && d->reduce != REDUCE_LAST && dtype_is_narrow(d->type)));
 	assert(d->reduce ? d->reduced >= 0 && d->reduced <= MAX_RANK : d->reduced == 0 && !d->start);
 	assert(!d->reduce || d->order == definition_order(d));
 	c->vars = d->rank;

@@ -381,8 +381,9 @@ struct definition {
 	 * what is stored nowhere is anything.  NULL: all rows lie in C order. */
 	const struct expr *lies, *row;
 	const struct expr *choice[CHOICES]; /* of an order that does not take each position: all three; else NULL */
-	bool running; /* of places: what is stored there is the result so far, of this term and all before it, from
+	bool running;  /* of places: what is stored there is the result so far, of this term and all before it, from
 	               * `start`; not the element and the term.  `start` uses no variable that has a place */
+	bool in_place; /* of places without a start: elements lie there already (program_keep) */
 
 	const struct repeat *repeat; /* REPEAT: of which this is the result `part`.  One result, any, reads the
 	                                operands, whole (loads of element 0, one for each input of the */
@@ -505,6 +506,8 @@ const char *number_text(struct arena *, enum dtype, double number, int64_t integ
 /* By number: does a definition, or what it reads, make random numbers? */
 bool *program_random(const struct program *);
 void program_remove_dead(struct program *); /* what no output and no check needs */
+/* keep.c: the output lies where the input does, and is changed there.  False: it cannot. */
+bool program_keep(struct program *, const struct definition *input, struct definition *output);
 /* A constant of the program that has the same elements; appended where there is none. */
 struct definition *program_constant(struct program *, struct definition *);
 /* What was appended from number `from` on stands before that definition. */

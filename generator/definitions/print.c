@@ -268,7 +268,7 @@ static void print_computed(const struct program *program, const struct definitio
 			text_adds(out, " from ");
 			print_expr(&p, definition->start, 0);
 		}
-		text_adds(out, ") ");
+		text_adds(out, definition->in_place ? " in place) " : ") ");
 	}
 	print_expr(&p, definition->body, 0);
 	for (int i = 0; i < CHOICES; i++)

@@ -94,6 +94,14 @@ static int64_t in_pool(const struct lowered *lowered, const struct workspace_poo
 	return lowered_has_memories(lowered) ? offset - pool->at : offset;
 }
 
+static bool is_next(const struct writing *w, const struct definition *d)
+{
+	bool is = false;
+	for (size_t i = 0; i < w->slots.count; i++)
+		is |= w->lowered->program->outputs.at[w->slots.at[i].output] == d;
+	return is;
+}
+
 static struct value tensor_value(
         const struct writing *w, const struct definition *d, const char *name, const char *field)
 {
@@ -124,7 +132,8 @@ static struct value tensor_value(
 	value_dict_set(value, "offset", value_int(offset < 0 ? -1 : in_pool(w->lowered, pool, offset)));
 	value_dict_set(value, "pool", value_string(pool->name));
 	if (sizes)
-		text_printf(&dims, " at most, dense in what %s says,", sizes);
+		text_printf(&dims, is_next(w, d) ? ", as many of them as %s says," : " at most, dense in what %s says,",
+		        sizes);
 	value_dict_set(value, "dims", value_copy(arena, dims.at, dims.count));
 	text_release(&dims);
 	return value;
@@ -390,8 +399,8 @@ static void add_slots(struct writing *w)
 			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: is a state already", pair->input,
 			        pair->output);
 		int64_t bytes = (scheduled(from)->bytes + ALIGN - 1) / ALIGN * ALIGN;
-		slot.next = slot.at + bytes;
-		w->state_bytes += 2 * bytes;
+		slot.next = to->in_place ? slot.at : slot.at + bytes;
+		w->state_bytes = slot.next + bytes;
 		push(w->emit->arena, &w->slots, slot);
 	}
 }

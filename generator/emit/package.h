@@ -25,7 +25,7 @@ struct blob_item {
 };
 
 /* Of the bare profile: an input that lies in the context's state, and the output that is copied there in the end. Where
- * the caller does not want that output it lies behind it, at `next`. */
+ * the caller does not want that output it lies behind it, at `next`; one that is changed in place lies at `at`. */
 struct slot {
 	size_t input, output; /* of the graph */
 	int64_t at, next;     /* bytes into the state */

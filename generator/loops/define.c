@@ -528,7 +528,7 @@ static void scatter(struct building *b, struct definition *d, const struct index
 	struct range ranges[MAX_RANK];
 	int range_count = 0;
 	const struct expr *first = d->start ? d->start : reduce_start(loops, d->reduce, d->type);
-	if (!d->running || !scatter_covers(d)) {
+	if (!d->in_place && (!d->running || !scatter_covers(d))) {
 		struct block *begins = out;
 		memcpy(own, with, sizeof own);
 		for (int n = 0; n < count; n++)

@@ -148,6 +148,11 @@ const struct expr *definer_flatten(
 	return flat;
 }
 
+struct definition *definer_cache(struct definer *definer, const struct tensor *tensor)
+{
+	return recall(definer, &tensor->cache);
+}
+
 struct definition *definer_in_stored(struct definer *definer, int i)
 {
 	const struct tensor *tensor = node_in(definer->node, i);
@@ -443,6 +448,13 @@ static void add_input(struct definer *definer, const struct tensor *tensor, cons
 		fail(definer->build, EXIT_UNSUPPORTED, where, "input %s of %s is not supported", tensor->name,
 		        dtypes[tensor->type].text);
 	const struct tensor *count = tensor_counted(tensor);
+	if (tensor->cache) { /* its rows lie as those of the buffer do */
+		shown = shown_of(definer, tensor->cache, where);
+		input = define_input(definer->program, tensor->name, tensor->type, tensor->rank, shown->extents);
+		remember(definer, tensor, input);
+		remember(definer, &tensor->cache, input);
+		return;
+	}
 	if (count && dtype_stored(tensor->type) != tensor->type)
 		fail(definer->build, EXIT_UNSUPPORTED, where,
 		        "input %s of %s, whose extents a call says, is not supported", tensor->name,
@@ -582,7 +594,7 @@ static void size_output(struct definer *definer, size_t i, const struct tensor *
 		struct definition *size = definer_count(definer, tensor->dims[d].count);
 		program->outputs.at[i]->counts[d] = size && size->number < program->outputs.at[i]->number ? size : NULL;
 	}
-	if (!tensor_lies_in_bounds(tensor) && definition_elements(program->outputs.at[i]))
+	if (!tensor->is_cache && !tensor_lies_in_bounds(tensor) && definition_elements(program->outputs.at[i]))
 		program->outputs.at[i] = dense(definer, program->outputs.at[i], actual);
 	push(arena, &program->outputs, definer_map(definer, name, 1, &rank, body));
 	push(arena, &program->output_names, name);

@@ -164,9 +164,11 @@ struct program *define_node(const struct node *, const struct op *);
 struct defined *definer_nothing(const struct definer *); /* no tensor is a definition yet */
 
 /* A float below 32 bits comes in as float and is rounded where it goes out; one that only moves goes as it came. */
-struct definition *definer_in(struct definer *, int i);         /* NULL: absent */
-struct definition *definer_in_stored(struct definer *, int i);  /* in its own type: for what looks at bits */
-void definer_out(struct definer *, int i, struct definition *); /* nothing where the output is absent */
+struct definition *definer_in(struct definer *, int i);                    /* NULL: absent */
+struct definition *definer_cache(struct definer *, const struct tensor *); /* the whole buffer that it lies in */
+void define_appended(struct definer *, int axis);                          /* scatter.c: of Concat, there */
+struct definition *definer_in_stored(struct definer *, int i);             /* in its own type: for what looks at bits */
+void definer_out(struct definer *, int i, struct definition *);            /* nothing where the output is absent */
 
 /* ---- require.c: operands that come at run time ----
  * What a family takes from an operand it takes as expressions, which are numbers where the operand is constant: it does

@@ -311,6 +311,10 @@ void define_concat(struct definer *definer, const struct op *op)
 	const struct expr *body = NULL;
 	(void)op;
 	to = extents[axis];
+	if (definer->node->in[0]->cache == definer->node->out[0] && definer->node->out[0]->is_cache) {
+		define_appended(definer, axis);
+		return;
+	}
 	if (definer->node->out[0]->dims[axis].count)
 		body = counted_parts(definer, at, extents, axis);
 	else

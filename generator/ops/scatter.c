@@ -284,6 +284,25 @@ void define_tensor_scatter(struct definer *definer, const struct op *op)
 	        definer, 0, REDUCE_LAST, to, 1, terms, expr_load(arena, x, at), expr_load(arena, update, term));
 }
 
+/* ---- Concat(past, new rows), of a past that lies in a buffer with room for them: they are written behind it ---- */
+void define_appended(struct definer *definer, int axis)
+{
+	struct arena *arena = definer->arena;
+	const struct node *node = definer->node;
+	struct definition *cache = definer_cache(definer, node->in[0]), *rows = definer_in_stored(definer, 1);
+	const struct index *at[MAX_RANK], *term[MAX_RANK];
+	const struct expr *to[MAX_RANK] = { NULL };
+	int64_t extents[MAX_RANK], terms[1] = { rows->extents[axis] };
+	int rank = definer_shape(definer, 0, extents, at);
+	memcpy(term, at, (size_t)rank * sizeof *at);
+	term[axis] = index_var(arena, rank, terms[0]);
+	to[axis] = if_there(definer, &node->in[1]->dims[axis], term[axis],
+	        expr2(definer, SCALAR_add, definer_dim(definer, &node->in[0]->dims[axis]),
+	                expr_index(arena, term[axis])));
+	definer_out_scatter(
+	        definer, 0, REDUCE_LAST, to, 1, terms, expr_load(arena, cache, at), expr_load(arena, rows, term));
+}
+
 /* ---- MaxUnpool: what MaxPool left, back at the offsets that it told; elsewhere 0 ---- */
 /* The extents that the offsets are of; false where one is not known. */
 static bool unpooled(const struct node *node, struct dim *dims)

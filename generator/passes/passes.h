@@ -94,4 +94,8 @@ void pass_simplify(struct graph *);
  * Needs types and shapes.  Keeps order. ---- */
 void pass_merge(struct graph *);
 
+/* ---- caches.c: a state of as many rows as a call says, and the output that has new ones behind them ---- */
+/* One buffer for both, where the output is Concat(input, new rows); else nothing.  Needs types and shapes. */
+void pass_cache(struct graph *, const char *input, const char *output);
+
 #endif

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""caches.py: --state of what grows: one buffer, in which a call writes the new rows and nothing else.
+
+    caches.py INGOT      exit 0: right, 1: wrong, 77: a tool that this needs is not there
+Each model runs step by step, with drawn numbers of new rows, beside the interpreter, which is given all of the past.
+What lies behind the rows that are there is NaN before each call, and after it."""
+import ctypes
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from here import cpus
+from same import same
+
+INGOT = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "ingot"
+MOST, NEW = 20, 5                                          # rows of the past, rows of a call
+HEAD = '<ir_version: 8, opset_import: ["" : 24]>\n'
+ATTENTION = HEAD + """step ({0}[1,4,S,8] q, {0}[1,2,S,8] k, {0}[1,2,S,8] v, {0}[1,2,P,8] a, {0}[1,2,P,8] b) => ({0}[1,4,S,8] y, {0}[1,2,T,8] an, {0}[1,2,T,8] bn)
+{{ y, an, bn = Attention <is_causal = 1> (q, k, v, , a, b) }}
+"""
+PAIRS = (("a", "an"), ("b", "bn"))
+# name, text, type, pairs, axis of the rows, whether they lie in one buffer
+MODELS = [
+    ("attention", ATTENTION.format("float"), "f4", PAIRS, 2, True),
+    ("attention16", ATTENTION.format("float16"), "f2", PAIRS, 2, True),
+    ("joined", HEAD + """step (float[2,S,3] k, float[2,P,3] a) => (float[2,T,3] an, float[2,T,1] y)
+<int64[1] last = {2}>
+{ an = Concat <axis = 1> (a, k)  square = Mul (an, an)  y = ReduceMax <keepdims = 1> (square, last) }
+""", "f4", (("a", "an"),), 1, True),
+    ("first", HEAD + """step (int32[S,3] k, int32[P,3] a) => (int32[T,3] an, int32[T,3] y)
+{ an = Concat <axis = 0> (a, k)  y = Neg (an) }
+""", "i4", (("a", "an"),), 0, True),
+    ("read", HEAD + """step (float[2,S,3] k, float[2,P,3] a) => (float[2,T,3] an, float[2,P,3] y)
+{ an = Concat <axis = 1> (a, k)  y = Neg (a) }
+""", "f4", (("a", "an"),), 1, False),
+]
+
+
+def call(command, **more):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    assert not done.returncode, "%s: exit %d\n%s" % (" ".join(command), done.returncode, done.stdout[:3000])
+
+
+def pointers(names, arrays):
+    """A struct of pointers, to the arrays that are there."""
+    return (ctypes.c_void_p * max(len(names), 1))(*[arrays[name].ctypes.data if name in arrays else None for name in names])
+
+
+class Library:
+    def __init__(self, folder):
+        self.manifest = json.load(open(os.path.join(folder, "step.json")))
+        self.library = ctypes.CDLL(os.path.join(folder, "libstep.so"))
+        self.workspace, self.state = self.room("workspace_bytes"), self.room("state_bytes")
+        # workspace, weights, parallel, stream, state
+        self.context = (ctypes.c_void_p * 5)(self.workspace.ctypes.data, None, None, None, self.state.ctypes.data)
+        assert not self.library.step_reset(self.context)
+
+    def room(self, key):
+        room = np.zeros(self.manifest[key] + 64, np.uint8)
+        return room[-room.ctypes.data % 64:][:self.manifest[key]]
+
+    def __call__(self, inputs, outputs):
+        names = [[one["name"] for one in self.manifest[which]] for which in ("inputs", "outputs")]
+        status = self.library.step_run(pointers(names[0], inputs), pointers(names[1], outputs), self.context)
+        assert not status, "status %d" % status
+
+
+def interpreted(model, folder, inputs):
+    words, files = [], []
+    for name, array in inputs.items():
+        np.save(os.path.join(folder, name + ".npy"), array)
+        words += ["--input", "%s=%s" % (name, os.path.join(folder, name + ".npy"))]
+    call([INGOT, "run", model, "--target", "interpreter", *words, "--output", os.path.join(folder, "out.npz")])
+    return dict(np.load(os.path.join(folder, "out.npz")))
+
+
+def random_of(draw, shape, code):
+    return draw.integers(-9, 9, shape).astype(code) if code[0] == "i" else draw.normal(0, 1, shape).astype(code)
+
+
+def steps(folder, model, cpu, code, pairs, axis, one_buffer, dims):
+    """Until the room is full, then from the beginning."""
+    made = os.path.join(folder, cpu)
+    states = [word for pair in pairs for word in ("--state", "%s=%s" % pair)]
+    call([INGOT, "build", model, "--name", "step", "--shared", "--cpu", cpu, "--dim", "P=0..%d" % MOST, "--dim", "S=1..%d" % NEW, *states, "-o", made])
+    library, draw = Library(made), np.random.default_rng(3)
+    whole = {name: [MOST + NEW if extent == "P" else extent for extent in dims[name]] for name, _ in pairs}
+    places = {one["name"]: one for one in library.manifest["states"]}
+    views = {name: library.state[places[name]["at"]:][:places[name]["bytes"]].view(code).reshape(whole[name]) for name, _ in pairs}
+    assert library.manifest["state_bytes"] <= sum(view.nbytes + 7 for view in views.values()) * (1 if one_buffer else 2)
+    rows = lambda array, from_, to: array[(slice(None),) * axis + (slice(from_, to),)]
+    past, count = {name: random_of(draw, [0 if extent == "P" else extent for extent in dims[name]], code) for name, _ in pairs}, 0
+    for step in range(8):
+        new = random.Random(step).choice([1, 1, 2, NEW])
+        if count + new > MOST + NEW or count > MOST:
+            past, count = {name: rows(array, 0, 2) for name, array in past.items()}, 2       # back to the first two
+        inputs = {name: random_of(draw, [new if extent == "S" else extent for extent in shape], code)
+                  for name, shape in dims.items() if "S" in shape}
+        expected = interpreted(model, folder, {**inputs, **past})
+        if code[0] == "f" and one_buffer:
+            for view in views.values():
+                rows(view, count, None)[...] = np.nan
+        outputs = {name: np.zeros(array.size + 1000, array.dtype) for name, array in expected.items() if name not in dict(pairs).values()}
+        library({**inputs, "P": np.int64([count]), "S": np.int64([new])}, outputs)
+        for name, array in outputs.items():
+            assert same(array[:expected[name].size].reshape(expected[name].shape), expected[name]), "%s of step %d differs" % (name, step)
+        count += new
+        for name, next_ in pairs:
+            past[name] = expected[next_]
+            assert same(rows(views[name], 0, count), past[name]), "the state %s differs behind step %d" % (name, step)
+            assert code[0] != "f" or not one_buffer or np.isnan(rows(views[name], count, None)).all(), "step %d wrote behind what is there" % step
+
+
+SCATTERED = HEAD + """step (float[2,3,4] k, float[2,7,4] a, int64[2] at) => (float[2,7,4] an, float[2,7,4] y)
+{ an = TensorScatter <axis = 1> (a, k, at)  y = Neg (an) }
+"""
+
+
+def scattered(folder, cpu):
+    """A cache of a fixed size: rows are overwritten where the call says."""
+    model, made, draw = os.path.join(folder, "scattered.onnxtxt"), os.path.join(folder, cpu), np.random.default_rng(5)
+    open(model, "w").write(SCATTERED)
+    call([INGOT, "build", model, "--name", "step", "--shared", "--cpu", cpu, "--state", "a=an", "-o", made])
+    library, kept = Library(made), np.zeros((2, 7, 4), np.float32)
+    assert library.manifest["state_bytes"] == kept.nbytes
+    for step in range(4):
+        inputs, outputs = {"k": random_of(draw, (2, 3, 4), "f4"), "at": draw.integers(0, 4, 2)}, {"y": np.zeros_like(kept), "an": np.zeros_like(kept)}
+        for b in range(2):
+            kept[b, inputs["at"][b]:][:3] = inputs["k"][b]
+        library(inputs, outputs)
+        assert same(outputs["y"], -kept) and same(library.state.view("f4").reshape(kept.shape), kept), "step %d differs" % step
+        assert same(outputs["an"], kept), "the state that step %d gives differs" % step
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="caches.") as scratch:
+        for cpu in cpus():
+            os.mkdir(os.path.join(scratch, "scattered_" + cpu))
+            scattered(os.path.join(scratch, "scattered_" + cpu), cpu)
+        for name, text, code, pairs, axis, one_buffer in MODELS:
+            folder = os.path.join(scratch, name)
+            os.mkdir(folder)
+            model = os.path.join(folder, "step.onnxtxt")
+            open(model, "w").write(text)
+            dims = {}
+            for word in text.split("(", 1)[1].split(")", 1)[0].split(", "):
+                shape, tensor = word.split("[", 1)[1].split("] ")
+                dims[tensor] = [int(extent) if extent.isdigit() else extent for extent in shape.split(",")]
+            for cpu in cpus():
+                try:
+                    steps(folder, model, cpu, code, pairs, axis, one_buffer, dims)
+                except AssertionError as wrong:
+                    print("%s for %s: %s" % (name, cpu, wrong))
+                    return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
