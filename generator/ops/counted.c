@@ -12,16 +12,22 @@ void infer_counted(struct node *node, const struct op *op)
 	infer_output_like(node, 0, node->in[0]);
 }
 
-/* Of one variable along an axis of this count: 1 where it is there, 0 behind. */
+/* Of one variable along an axis of this count: 1 where it is there, 0 behind; one for all that ask. */
 struct definition *definer_mask(struct definer *definer, const struct tensor *count, int64_t extent, enum dtype type)
 {
 	struct arena *arena = definer->arena;
+	const struct program *program = definer->program;
+	struct definition *masks = definer_count(definer, count);
+	for (size_t k = program->all.count; masks && k-- > (size_t)masks->number;)
+		if (program->all.at[k]->masks == masks && program->all.at[k]->extents[0] == extent
+		        && program->all.at[k]->type == type && !program->all.at[k]->branch)
+			return program->all.at[k];
 	const struct index *i = index_var(arena, 0, extent),
 	                   *size = definer_index(definer, definer_size(definer, count), 0, extent);
 	const struct range before = { index_add(arena, i, index_scale(arena, size, -1)), -extent, 0 };
 	struct definition *there = definer_map(definer, definer_name(definer, "there"), 1, &extent,
 	        expr_select(arena, &before, 1, expr_number(arena, type, 1), expr_number(arena, type, 0)));
-	there->masks = definer_count(definer, count);
+	there->masks = masks;
 	return there;
 }
 
