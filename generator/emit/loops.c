@@ -260,10 +260,13 @@ static const char *condition_of(struct emitting *e, const struct stmt *stmt)
 	return text;
 }
 
-static enum visit stores_to_array(void *user, struct stmt *stmt)
+/* … what other threads of the block load. */
+static enum visit stores_for_others(void *user, struct stmt *stmt)
 {
-	(void)user;
-	return stmt->kind == STMT_STORE && stmt->cell->kind == CELL_ARRAY ? VISIT_END : VISIT_PARTS;
+	const struct emitting *e = user;
+	return stmt->kind == STMT_STORE && (stmt->cell->kind == CELL_ARRAY || e->common[stmt->cell->of.number])
+	        ? VISIT_END
+	        : VISIT_PARTS;
 }
 
 static void emit_stmt(struct emitting *e, const struct block *block, size_t i, struct value list)
@@ -293,7 +296,7 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		        stmt->count ? value_string(printer_index(&e->printer, stmt->count)) : value_int(stmt->extent));
 		value_dict_set(made, "step", value_int(stmt->step));
 		value_dict_set(made, "body", emit_block(e, &stmt->body));
-		value_dict_set(made, "meets", value_bool(block_visit(&stmt->body, stores_to_array, NULL)));
+		value_dict_set(made, "meets", value_bool(block_visit(&stmt->body, stores_for_others, e)));
 		break;
 	case STMT_IF:
 		made = entry(e, list, "if");

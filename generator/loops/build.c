@@ -627,7 +627,7 @@ struct loops *loops_build(
 	int across = by_threads && kernel->members.count == 1 ? crossed(&b, d, order, count) : -1;
 	if (across >= 0 && loops_squares(&b, across, order, count))
 		return b.loops;
-	if (target->thread && (loops_columns(&b) || loops_maximum(&b)))
+	if (target->thread && (loops_columns(&b) || loops_rows(&b)))
 		return b.loops;
 	for (int named = 0; named < 2; named++) {
 		b.loops = by_threads ? loops_threads(build, arena, target, kernel, named)

@@ -33,7 +33,22 @@ struct loops *loops_threads(struct build *, struct arena *, const struct target 
 bool loops_squares(struct building *, int across, const int *order, int count);
 /* columns.c: sums of columns, by blocks of warps; false: they are none. */
 bool loops_columns(struct building *);
-bool loops_maximum(struct building *); /* … and the maximum of a long row */
+/* rows.c: rows with sums in 64 lanes, a block of warps each; false: they are none. */
+bool loops_rows(struct building *);
+
+/* warps.c: the loop over the blocks, each of so many warps, with where each stands; a loop over threads in it, and an
+ * array that they share; statements. */
+void building_blocks(struct loops *, const int *order, int count, const int64_t *extents, int warps, const char *of,
+        const struct index **with);
+struct block *building_threads(struct loops *, int64_t all, const struct index **t);
+void building_array(struct loops *, struct cell *);
+void building_set(struct loops *, struct cell *, const struct expr *value, bool declare, struct block *out);
+void building_put(
+        struct loops *, struct cell *array, const struct index *at, const struct expr *value, struct block *out);
+/* So many of an array, from `first` on and so far apart, joined by halves. */
+const struct expr *building_joined(
+        struct loops *, enum reduce, struct cell *array, const struct index *first, int apart, int count);
+
 /* A sum in 64 lanes, from what it starts from, goes to its element. */
 void building_sum(struct building *, const struct definition *, const struct index **with, const struct expr *sum,
         struct block *out);

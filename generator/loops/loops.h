@@ -17,7 +17,7 @@
  *     fuse.c        what a loop stores, the next may take from a register
  *     vectorise.c   one variable of each nest is taken by lanes; sums in 64 lanes become registers
  *
- * Where lanes are threads, threads.c, squares.c and columns.c make other loops of a kernel that allows it: each thread
+ * Where lanes are threads, threads.c, squares.c, columns.c and rows.c make other loops of a kernel that allows it: each thread
  * has elements of its own, or a block's threads share rounds; early.c then has them load before they compute.
  *
  * emit/loops.c prints the result through templates/c/loops.jinja.  Everything lives in the arena given to

@@ -5,7 +5,7 @@
 
 Of each case at its full size: no local memory, no spill, half of an SM's warps at once at least where blocks wait, 16 blocks at least where it makes more than 4096 elements, of maps that lie side by
 side nine of ten accesses of 16 bytes, and no more than its microseconds (by report.py, an H200; weights and all else cold).  At the small size: the bits of --target c
-on the emulator, threads in a drawn order.  Without NVRTC or nvdisasm, or with --bits, the bits alone."""
+on the emulator, threads in a drawn order, and no race.  Without NVRTC or nvdisasm, or with --bits, the bits alone."""
 import os
 import re
 import shutil
@@ -33,9 +33,17 @@ CASES = {
     "transposed_add": (7, False, "x A,B,C  z A,C,B", "", "A,C,B", "t = Transpose <perm = [0, 2, 1]> (x) u = Add(t, z) y = Exp(u)", {"A": (2, 8), "B": (33, 500), "C": (64, 300)}),
     "columns": (21, False, "x A,B", "int64[1] a = {0}", "1,B", "y = ReduceSum <keepdims = 1> (x, a)", {"A": (137, 4096), "B": (70, 4096)}),
     "column_means": (4, False, "x A,B,C", "", "A,1,C", "y = ReduceMean <axes = [1], keepdims = 1> (x)", {"A": (2, 16), "B": (71, 784), "C": (40, 256)}),
-    "column_blocks": (4, False, "x A,B", "", "B", "y = ReduceL2 <axes = [0], keepdims = 0> (x)", {"A": (5000, 9000), "B": (33, 33)}),
+    "column_blocks": (5, False, "x A,B", "", "B", "y = ReduceL2 <axes = [0], keepdims = 0> (x)", {"A": (5000, 9000), "B": (33, 33)}),
     "sum": (30, False, "x A", "", "1", "y = ReduceSum <keepdims = 1> (x)", {"A": (5000, 16777216)}),
     "softmax": (6, False, "x 1,A", "", "1,A", "y = Softmax <axis = -1> (x)", {"A": (32000, 32000)}),
+    "softmax_rows": (2.5, False, "x A,B", "", "A,B", "y = Softmax <axis = -1> (x)", {"A": (7, 16), "B": (100, 768)}),
+    "softmax_many": (5.5, False, "x A,B", "", "A,B", "y = Softmax <axis = -1> (x)", {"A": (3, 2048), "B": (900, 1024)}),
+    "layer_norm": (3, False, "x A,B  z B  w B", "", "A,B", "y = LayerNormalization <axis = -1> (x, z, w)", {"A": (3, 1), "B": (333, 4096)}),
+    "layer_norm_many": (5.5, False, "x A,B  z B  w B", "", "A,B", "y = LayerNormalization <axis = -1> (x, z, w)", {"A": (3, 2048), "B": (1284, 1024)}),
+    "instance_norm": (3.2, False, "x 1,A,B,C  z A  w A", "", "1,A,B,C", "y = InstanceNormalization (x, z, w)", {"A": (3, 64), "B": (13, 56), "C": (11, 56)}),
+    "means": (2.5, False, "x A,B", "", "A", "y = ReduceMean <axes = [1], keepdims = 0> (x)", {"A": (5, 1024), "B": (177, 1024)}),
+    "minimum": (4, False, "x A,B", "", "A", "t = Relu(x) y = ReduceMin <axes = [1], keepdims = 0> (t)", {"A": (9, 4), "B": (5000, 32000)}),
+    "argmax": (2.5, False, "x A,B", "", "A", "t = ArgMax <axis = 1, keepdims = 0> (x) y = Cast <to = 1> (t)", {"A": (5, 8), "B": (333, 1000)}),
 }
 
 
@@ -54,7 +62,7 @@ def text_of(names, full):
     inputs = ", ".join("%s %s" % (shape(d), n) for part in parts for n, d in part[0].items())
     constants = ", ".join(part[1] for part in parts if part[1])
     results = ", ".join("%s %s" % (shape(part[3]), part[2]) for part in parts)
-    return '<ir_version: 8, opset_import: ["" : 13]>\ng (%s) => (%s)\n%s{ %s }\n' % (inputs, results, "<%s>\n" % constants if constants else "", " ".join(part[4] for part in parts))
+    return '<ir_version: 8, opset_import: ["" : 17]>\ng (%s) => (%s)\n%s{ %s }\n' % (inputs, results, "<%s>\n" % constants if constants else "", " ".join(part[4] for part in parts))
 
 
 def write(folder, names, full=True):
@@ -77,7 +85,8 @@ def bits(ingot, folder, names):
     found = {}
     for target in "c", "cuda-emulated":
         outs = [word for name in names for word in ("--output", "%s_y=%s" % (name, os.path.join(folder, "%s.%s.npy" % (name, target))))]
-        done = subprocess.run([*command, "--target", target, *outs], capture_output=True, text=True, env=dict(os.environ, INGOT_EMULATOR_ORDER="random"))
+        done = subprocess.run([*command, "--target", target, *outs], capture_output=True, text=True,
+                              env=dict(os.environ, INGOT_EMULATOR_ORDER="random", INGOT_EMULATOR_COUNTS=os.path.join(folder, "counts")))
         if done.returncode:
             yield "%s: %s" % (target, done.stderr.strip()[:500])
             return

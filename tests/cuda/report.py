@@ -98,12 +98,13 @@ def predict(facts, listing, launch, warps, chunks, weights, resident):
     rounds = rounds_of(main, rest, work, size / (blocks * warps))
     taken = min(work / sass.flops(rest), 1) if sass.flops(rest) and not main else 1       # more arithmetic than a warp has: the branches of others
     each = math.ceil(blocks / facts.processors)                       # blocks of the SM that has most
-    both = lambda f: f(main) * rounds + f(beside) * math.ceil(rounds / chunk_of(launch.get("tile", ""), warps, main)) + f(rest) * taken
+    both = lambda f, of_rest=taken: f(main) * rounds + f(beside) * math.ceil(rounds / chunk_of(launch.get("tile", ""), warps, main)) + f(rest) * of_rest
+    longest = 1 if any(sass.kind(one) == "BAR" for one in listing) else taken             # who meets others waits for their branches, too
     arithmetic = lambda body: sum(sass.kind(one) in sass.FLOPS for one in body) * 128 / facts.fmas
     terms = {"issue": each * warps * both(len) / QUARTERS,
              "multiply-adds": each * warps * both(arithmetic) / QUARTERS,
              "shared memory": each * warps * both(shared_cycles),
-             "waits": math.ceil(each / resident) * both(lambda body: sass.cycles(body, 4 if body is main else 1))}
+             "waits": math.ceil(each / resident) * both(lambda body: sass.cycles(body, 4 if body is main else 1), longest)}
     near = weights if weights < facts.l2_bytes / 2 else 0
     found = []
     for terms["memory"] in (((size - near) / facts.memory_rate + near / facts.l2_rate) * facts.ghz, size / facts.memory_rate * facts.ghz):
