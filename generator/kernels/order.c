@@ -16,7 +16,7 @@ enum {
 	SCRATCHES_OF_THREADS = 1024,
 	PARTS_LOCAL = 512
 };
-enum { ROOM_OF_BEST = 4, SELECTS_FROM = 2, BEST_LEAST = 64, LOOKED_AT = 2, TURNS_AWAY = 32 };
+enum { ROOM_OF_BEST = 4, SELECTS_FROM = 2, BEST_LEAST = 64, LOOKED_AT = 2, TURNS_AWAY = 32, WARPS_MOST = 32 };
 
 const char *order_label(const struct kernel *kernel)
 {
@@ -158,6 +158,9 @@ void order_choose(struct lowered *lowered, struct kernel *kernel)
 		        d->choice[CHOICE_BARS]);
 	}
 	choose_lanes_of(d, target, kernel);
+	for (kernel->warps = threads;
+	        threads && kernel->warps < WARPS_MOST && kernel->warps * target->lanes * RUN < order->n;)
+		kernel->warps *= 2;
 	kernel->blocks_of = "rows";
 	kernel->tile = order->few ? arena_printf(lowered->arena, "%lld kept", (long long)order->kept)
 	        : threads         ? arena_printf(lowered->arena, "runs of %d", RUN)

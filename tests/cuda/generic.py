@@ -43,6 +43,7 @@ CASES = {
     "instance_norm": (3.2, False, "x 1,A,B,C  z A  w A", "", "1,A,B,C", "y = InstanceNormalization (x, z, w)", {"A": (3, 64), "B": (13, 56), "C": (11, 56)}),
     "means": (2.5, False, "x A,B", "", "A", "y = ReduceMean <axes = [1], keepdims = 0> (x)", {"A": (5, 1024), "B": (177, 1024)}),
     "minimum": (4, False, "x A,B", "", "A", "t = Relu(x) y = ReduceMin <axes = [1], keepdims = 0> (t)", {"A": (9, 4), "B": (5000, 32000)}),
+    "top": (12, False, "x A,B", "int64[1] k = {7}", "A,7", "y, i = TopK <axis = 1> (x, k)", {"A": (3, 1), "B": (1001, 8400)}),
     "argmax": (2.5, False, "x A,B", "", "A", "t = ArgMax <axis = 1, keepdims = 0> (x) y = Cast <to = 1> (t)", {"A": (5, 8), "B": (333, 1000)}),
 }
 
