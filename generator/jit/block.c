@@ -3,7 +3,6 @@
  * else's. What does not change along the lanes is computed once a row, what does not change along the rows once. */
 #include "jit/jit.h"
 #include <inttypes.h>
-#include <stdlib.h>
 
 const struct dims dims_one = { -1, -1, "1", "1", 1, 1 };
 
@@ -78,8 +77,7 @@ const char *blocks_lanes(struct blocks *b, enum dtype type, int64_t values, int6
 	return blocks_at(b, type, at);
 }
 
-/* "&c3" */
-static const char *constant(struct blocks *b, const struct expr *e)
+const char *blocks_constant(struct blocks *b, const struct expr *e)
 {
 	const char *c = lanes_of(e->type)->c, *text = number_text(b->arena, e->type, e->number, e->integer), *one;
 	for (size_t i = 0;; i++) {
@@ -137,7 +135,6 @@ static struct known *known_of(struct blocks *b, const struct expr *e)
 	return number < 0 ? NULL : &b->values->known[number];
 }
 
-/* What the kernel keeps in scratch is no variable of the glue: an address or a condition cannot name it. */
 struct naming {
 	struct blocks *b;
 	const struct dims *d;
@@ -151,7 +148,7 @@ static enum visit no_cell(void *user, const struct expr *expr)
 	return VISIT_PARTS;
 }
 
-static void no_cells(struct blocks *b, const struct index *index, const struct dims *d)
+void blocks_no_cells(struct blocks *b, const struct index *index, const struct dims *d)
 {
 	index_visit(index, no_cell, &(struct naming){ b, d });
 }
@@ -162,13 +159,13 @@ bool blocks_bends(const struct index *index, const struct dims *d)
 	return (d->row >= 0 && index_bends(index, d->row)) || (d->lane >= 0 && index_bends(index, d->lane));
 }
 
-static struct operand buffer_operand(struct blocks *b, const struct expr *load, const struct dims *d)
+struct operand blocks_buffer(struct blocks *b, const struct expr *load, const struct dims *d)
 {
 	struct operand o = { .at = "scratch" };
 	const struct index *address = schedule_address(b->arena, load->of, load->at);
 	if (blocks_bends(address, d))
 		blocks_cannot(b, "an address is not affine");
-	no_cells(b, address, d);
+	blocks_no_cells(b, address, d);
 	o.at = printer_address(&b->printer, load->of, address);
 	o.row = d->row >= 0 ? index_factor(address, d->row) : 0;
 	o.lane = d->lane >= 0 ? index_factor(address, d->lane) : 0;
@@ -176,7 +173,7 @@ static struct operand buffer_operand(struct blocks *b, const struct expr *load, 
 	return o;
 }
 
-static bool lies_in_scratch(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
+bool blocks_in_scratch(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
 {
 	return b->place && b->place(b->user, load, d, o);
 }
@@ -184,7 +181,7 @@ static bool lies_in_scratch(struct blocks *b, const struct expr *load, const str
 /* A load where it lies; false: it has to be made lanes. */
 static bool load_operand(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
 {
-	if (lies_in_scratch(b, load, d, o)) {
+	if (blocks_in_scratch(b, load, d, o)) {
 		if (o->bends)
 			return false;
 		if (b->row)
@@ -194,7 +191,7 @@ static bool load_operand(struct blocks *b, const struct expr *load, const struct
 	}
 	if (!lanes_lie(load->type) || blocks_bends(schedule_address(b->arena, load->of, load->at), d))
 		return false;
-	*o = buffer_operand(b, load, d);
+	*o = blocks_buffer(b, load, d);
 	return true;
 }
 
@@ -204,13 +201,13 @@ static bool bytes_operand(struct blocks *b, const struct expr *e, const struct d
 	enum { BYTES = 4 };
 	struct bytes_beside bytes;
 	if (!printer_bytes(&b->printer, e, &bytes) || blocks_bends(bytes.at, d)
-	        || lies_in_scratch(b, bytes.load, d, out))
+	        || blocks_in_scratch(b, bytes.load, d, out))
 		return false;
 	*out = (struct operand){ .row = d->row >= 0 ? index_factor(bytes.at, d->row) : 0,
 		.lane = d->lane >= 0 ? index_factor(bytes.at, d->lane) : 0 };
 	if (out->row % BYTES || out->lane % BYTES)
 		return false;
-	no_cells(b, bytes.at, d);
+	blocks_no_cells(b, bytes.at, d);
 	out->row /= BYTES;
 	out->lane /= BYTES;
 	out->at = arena_printf(
@@ -224,19 +221,19 @@ bool blocks_leaf(struct blocks *b, const struct expr *e, const struct dims *d, s
 	if (!lanes_of(e->type))
 		return false;
 	if (e->kind == EXPR_NUMBER)
-		*out = (struct operand){ .at = constant(b, e) };
+		*out = (struct operand){ .at = blocks_constant(b, e) };
 	else
 		return e->kind == EXPR_LOAD ? load_operand(b, e, d, out) : bytes_operand(b, e, d, out);
 	return true;
 }
 
 /* ---- one call ---- */
-static const char *pointer_and(struct blocks *b, struct operand o)
+const char *blocks_pointer(struct blocks *b, struct operand o)
 {
 	return arena_printf(b->arena, "%s, %" PRId64, o.at, o.row);
 }
 
-static struct operand temporary(struct blocks *b, enum dtype type, const struct dims *d)
+struct operand blocks_temporary(struct blocks *b, enum dtype type, const struct dims *d)
 {
 	struct operand o = { .row = d->row >= 0 ? d->n_most : 0, .lane = 1, .temporary = true };
 	o.at = blocks_lanes(b, type, d->rows_most * d->n_most, NULL);
@@ -244,15 +241,15 @@ static struct operand temporary(struct blocks *b, enum dtype type, const struct 
 }
 
 /* What moves values of 32 bits, or of 64. */
-static const char *mover(struct blocks *b, const char *name, enum dtype type, const char *way)
+const char *blocks_mover(struct blocks *b, const char *name, enum dtype type, const char *way)
 {
 	return arena_printf(b->arena, "m_%s%s%s", name, lanes_of(type)->floats == 2 ? "8" : "", way);
 }
 
 static void gather(struct blocks *b, enum dtype type, struct operand to, struct operand from, const struct dims *d)
 {
-	blocks_call(b, mover(b, "gather", type, ""), "gather",
-	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from),
+	blocks_call(b, blocks_mover(b, "gather", type, ""), "gather",
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", blocks_pointer(b, to), blocks_pointer(b, from),
 	                from.lane, d->rows, d->n));
 }
 
@@ -261,17 +258,17 @@ static struct operand together(struct blocks *b, enum dtype type, struct operand
 {
 	if (o.lane == 0 || o.lane == 1)
 		return o;
-	struct operand to = temporary(b, type, d);
+	struct operand to = blocks_temporary(b, type, d);
 	gather(b, type, to, o, d);
 	return to;
 }
 
-static void copy(struct blocks *b, enum dtype type, struct operand to, struct operand from, const struct dims *d)
+void blocks_copy(struct blocks *b, enum dtype type, struct operand to, struct operand from, const struct dims *d)
 {
 	if (to.lane == 1 && (from.lane == 0 || from.lane == 1)) {
-		blocks_call(b, mover(b, "copy", type, from.lane ? "_v" : "_s"), "map1",
+		blocks_call(b, blocks_mover(b, "copy", type, from.lane ? "_v" : "_s"), "map1",
 		        arena_printf(
-		                b->arena, "%s, %s, %s, %s", pointer_and(b, to), pointer_and(b, from), d->rows, d->n));
+		                b->arena, "%s, %s, %s, %s", blocks_pointer(b, to), blocks_pointer(b, from), d->rows, d->n));
 		return;
 	}
 	if (to.lane == 1) {
@@ -279,12 +276,12 @@ static void copy(struct blocks *b, enum dtype type, struct operand to, struct op
 		return;
 	}
 	if (from.lane != 1) {
-		struct operand dense = temporary(b, type, d);
-		copy(b, type, dense, from, d);
+		struct operand dense = blocks_temporary(b, type, d);
+		blocks_copy(b, type, dense, from, d);
 		from = dense;
 	}
-	blocks_call(b, mover(b, "scatter", type, ""), "scatter",
-	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane, pointer_and(b, from),
+	blocks_call(b, blocks_mover(b, "scatter", type, ""), "scatter",
+	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane, blocks_pointer(b, from),
 	                d->rows, d->n));
 }
 
@@ -294,8 +291,8 @@ struct operand blocks_spread(struct blocks *b, enum dtype type, struct operand o
 	if (o.lane)
 		return o;
 	struct dims use = o.row ? *d : (struct dims){ -1, d->lane, "1", d->n, 1, d->n_most }; /* rows alike are one */
-	struct operand all = temporary(b, type, &use);
-	copy(b, type, all, o, &use);
+	struct operand all = blocks_temporary(b, type, &use);
+	blocks_copy(b, type, all, o, &use);
 	return all;
 }
 
@@ -334,12 +331,11 @@ static const struct expr *truth_of(const struct expr *e)
 	return says && says->type == DTYPE_F32 && expr_says_truth(says) ? says : NULL;
 }
 
-static bool function_of(struct blocks *b, const struct expr *e, const struct dims *d, struct function *f)
+static bool function_of(struct blocks *b, const struct expr *e, struct function *f)
 {
 	struct conversion conversion;
-	struct operand bytes;
 	bool is_float = e->type == DTYPE_F32;
-	if (bytes_operand(b, e, d, &bytes) || truth_of(e)) /* it needs no call */
+	if (truth_of(e)) /* it needs no call */
 		return false;
 	*f = (struct function){ .arg = { e->arg[0], e->arg[1], e->arg[2] }, .arity = 1, .wrap = DTYPE_COUNT };
 	if (rounds(e)) {
@@ -392,7 +388,7 @@ static struct operand function_value(struct blocks *b, const struct expr *e, con
 		use = rows ? rows_alone(d) : dims_one;
 		for (int i = 0; i < f->arity; i++)
 			arg[i] = together(b, f->arg[i]->type, transposed_store(arg[i]), &use);
-		result = temporary(b, e->type, &use);
+		result = blocks_temporary(b, e->type, &use);
 		to = NULL;
 	} else if (to)
 		result = *to;
@@ -402,26 +398,26 @@ static struct operand function_value(struct blocks *b, const struct expr *e, con
 			if (mine[i] && arg[i].lane == 1 && (arg[i].row == d->n_most || d->row < 0))
 				result = arg[i];
 		if (!result.at)
-			result = temporary(b, e->type, d);
+			result = blocks_temporary(b, e->type, d);
 	}
 	for (int i = 0; i < f->arity; i++)
 		any |= arg[i].lane == 1;
 	if (!any)
 		arg[0].lane = 1; /* just one value */
 	if (f->entry) {
-		const char *way = way_of(b, f, arg, &use), *arguments = pointer_and(b, result);
+		const char *way = way_of(b, f, arg, &use), *arguments = blocks_pointer(b, result);
 		for (int i = 0; i < f->arity; i++)
-			arguments = arena_printf(b->arena, "%s, %s", arguments, pointer_and(b, arg[i]));
+			arguments = arena_printf(b->arena, "%s, %s", arguments, blocks_pointer(b, arg[i]));
 		blocks_call(b, arena_printf(b->arena, "%s%s", f->entry, way),
 		        f->arity == 1           ? "map1"
 		                : f->arity == 2 ? "map2"
 		                                : "map3",
 		        arena_printf(b->arena, "%s, %s, %s", arguments, use.rows, use.n));
 	} else if (strcmp(result.at, arg[0].at))
-		copy(b, e->type, result, arg[0], &use);
+		blocks_copy(b, e->type, result, arg[0], &use);
 	if (f->wrap != DTYPE_COUNT)
 		blocks_call(b, arena_printf(b->arena, "m_wrap%s", lane_type_of(f->wrap).memory), "wrap",
-		        arena_printf(b->arena, "%s, %s, %s", pointer_and(b, result), use.rows, use.n));
+		        arena_printf(b->arena, "%s, %s, %s", blocks_pointer(b, result), use.rows, use.n));
 	if (!lanes && d->lane >= 0)
 		result = (struct operand){ result.at, rows ? 1 : 0, 0, true, false };
 	return result;
@@ -434,306 +430,19 @@ static bool wide_value(struct blocks *b, const struct expr *e, const struct dims
 	bool half = e->kind == EXPR_CAST && e->type == DTYPE_F32 && !e->cast && e->arg[0]->type == DTYPE_F16;
 	const struct expr *load = half ? e->arg[0] : e;
 	if (load->kind != EXPR_LOAD || (!half && (!lanes_of(e->type) || lanes_lie(e->type)))
-	        || lies_in_scratch(b, load, d, &from))
+	        || blocks_in_scratch(b, load, d, &from))
 		return false;
-	from = buffer_operand(b, load, d);
+	from = blocks_buffer(b, load, d);
 	bool lanes = from.lane || d->lane < 0, rows = from.row != 0;
 	struct dims use = lanes ? *d : rows ? rows_alone(d) : dims_one;
 	if (!lanes)
 		from = transposed_store(from);
-	struct operand to = temporary(b, e->type, &use);
+	struct operand to = blocks_temporary(b, e->type, &use);
 	blocks_call(b, half ? "m_wide" : arena_printf(b->arena, "m_load%s", lane_type_of(e->type).memory), "gather",
-	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from),
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", blocks_pointer(b, to), blocks_pointer(b, from),
 	                from.lane, use.rows, use.n));
 	*out = lanes ? to : (struct operand){ to.at, rows ? 1 : 0, 0, true, false };
 	return true;
-}
-
-static struct operand index_lanes(struct blocks *, const struct index *, const struct dims *);
-
-/* An index as integers of 64 bits: what is affine, and then each atom that bends. */
-static void index_into(struct blocks *b, const struct index *index, const struct dims *d, struct operand to)
-{
-	struct operand of;
-	const struct index *straight = index_constant(b->arena, index->constant);
-	for (int i = 0; i < index->count; i++) {
-		const struct index *one = index_of_atom(b->arena, *index->terms[i].atom, index->terms[i].factor);
-		straight = blocks_bends(one, d) ? straight : index_add(b->arena, straight, one);
-	}
-	no_cells(b, straight, d);
-	const char *first = printer_index(&b->printer, straight);
-	blocks_lets(b);
-	blocks_call(b, "m_index", "index",
-	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %s, %s", pointer_and(b, to), first,
-	                d->row >= 0 ? index_factor(straight, d->row) : 0,
-	                d->lane >= 0 ? index_factor(straight, d->lane) : 0, d->rows, d->n));
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		int64_t factor = index->terms[i].factor;
-		bool value = atom->kind == ATOM_VALUE;
-		if (!blocks_bends(index_of_atom(b->arena, *atom, factor), d))
-			continue;
-		if (value)
-			of = blocks_value(b, expr_cast(b->arena, DTYPE_I64, atom->value), d, true);
-		else
-			of = index_lanes(b, atom->of, d);
-		of = blocks_spread(b, DTYPE_I64, of, d);
-		blocks_call(b, value ? "m_add_places" : "m_add_parts", "places",
-		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %s, %s",
-		                pointer_and(b, to), pointer_and(b, of), value ? atom->low : atom->by,
-		                value ? atom->high : atom->kind == ATOM_MOD, factor, d->rows, d->n));
-	}
-}
-
-static struct operand index_lanes(struct blocks *b, const struct index *index, const struct dims *d)
-{
-	struct operand to = temporary(b, DTYPE_I64, d);
-	index_into(b, index, d, to);
-	return to;
-}
-
-static enum visit may_change(void *user, const struct expr *expr)
-{
-	const struct blocks *b = user;
-	for (size_t i = 0; expr->kind == EXPR_LOAD && i < b->kernel->params.count; i++)
-		if (b->kernel->params.at[i].of == expr->of && !b->kernel->params.at[i].written)
-			return VISIT_PARTS;
-	return expr->kind == EXPR_LOAD ? VISIT_END : VISIT_PARTS;
-}
-
-/* Places that are the same in all blocks are made once, ahead of all else. */
-static struct operand places(struct blocks *b, const struct index *index, const struct dims *d)
-{
-	uint64_t lane = var_bit(d->lane);
-	if (d->lane < 0 || d->lane >= VARS_LAST || !(b->whole & lane) || index->vars != lane
-	        || index_visit(index, may_change, b))
-		return index_lanes(b, index, d);
-	for (size_t i = 0; i < b->places.count; i++)
-		if (index_equal(b->places.at[i].index, index) && b->places.at[i].n == d->n_most)
-			return b->places.at[i].at;
-	struct dims alone = { -1, d->lane, "1", arena_printf(b->arena, "%" PRId64, d->n_most), 1, d->n_most };
-	struct operand to = { arena_printf(b->arena, "((long long *)(kept + %" PRId64 "))", b->kept), 0, 1, false,
-		false };
-	struct value list = b->list, outer;
-	struct values *values = b->values;
-	int64_t scratch = b->scratch;
-	b->list = b->first;
-	b->values = NULL;
-	blocks_open(b, "scope", "body", &outer);
-	blocks_let(b, "long", b->printer.names[d->lane], "0");
-	index_into(b, index, &alone, to);
-	b->kept += (2 * d->n_most + 15) / 16 * 16;
-	b->list = list;
-	b->values = values;
-	b->scratch = scratch;
-	push(b->arena, &b->places, (struct places){ index, d->n_most, to });
-	return to;
-}
-
-/* A load whose lanes find their places; false: it is something else. */
-static bool lane_gather(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *out)
-{
-	const struct index *address, *found = index_constant(b->arena, 0), *base;
-	struct operand from = { 0 };
-	if (load->kind != EXPR_LOAD || !lanes_of(load->type))
-		return false;
-	bool scratch = lies_in_scratch(b, load, d, &from);
-	if (scratch ? !from.bends : !lanes_lie(load->type))
-		return false;
-	address = scratch ? load->at[0] : schedule_address(b->arena, load->of, load->at);
-	if (!blocks_bends(address, d))
-		return false;
-	if (definition_elements(load->of) > INT32_MAX)
-		blocks_cannot(b, "lanes find places in more elements than 32 bits count");
-	base = index_constant(b->arena, address->constant);
-	for (int i = 0; i < address->count; i++) {
-		const struct index *one = index_of_atom(b->arena, *address->terms[i].atom, address->terms[i].factor);
-		bool finds = blocks_bends(one, d) || (d->lane >= 0 && index_uses(one, d->lane));
-		*(finds ? &found : &base) = index_add(b->arena, finds ? found : base, one);
-	}
-	no_cells(b, base, d);
-	from.at = scratch ? arena_printf(b->arena, "%s + (%s)", from.at, printer_index(&b->printer, base))
-	                  : printer_address(&b->printer, load->of, base);
-	blocks_lets(b);
-	from.row += d->row >= 0 ? index_factor(base, d->row) : 0;
-	struct operand at = places(b, found, d);
-	*out = temporary(b, load->type, d);
-	blocks_call(b, mover(b, "lane_gather", load->type, ""), "lane_gather",
-	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s, %s", pointer_and(b, *out), pointer_and(b, from),
-	                from.lane, pointer_and(b, at), d->rows, d->n));
-	return true;
-}
-
-const char *blocks_condition(struct blocks *b, const struct range *ranges, int count, const struct dims *d)
-{
-	const char *text = NULL;
-	for (int i = 0; i < count; i++) {
-		if ((d->row >= 0 && index_uses(ranges[i].at, d->row))
-		        || (d->lane >= 0 && index_uses(ranges[i].at, d->lane)))
-			blocks_cannot(b, "a condition depends on the lane");
-		no_cells(b, ranges[i].at, d);
-		const char *one = printer_range(&b->printer, &ranges[i]);
-		text = text ? arena_printf(b->arena, "%s && %s", text, one) : one;
-	}
-	blocks_lets(b);
-	return text;
-}
-
-static void fill(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to);
-
-static void select_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to);
-
-/* A select that asks for the row, row by row: each is a block of its own, where the row's variable stands at it. */
-static bool rows_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
-{
-	bool asks = false;
-	for (int i = 0; i < e->range_count && b->by_rows && d->row >= 0; i++)
-		asks |= index_uses(e->ranges[i].at, d->row);
-	if (!asks)
-		return false;
-	if (!to.temporary) { /* an address that the row's variable may stand in */
-		struct operand rows = temporary(b, e->type, d);
-		select_into(b, e, d, rows);
-		copy(b, e->type, to, rows, d);
-		return true;
-	}
-	const char *name = b->printer.names[d->row], *first = arena_printf(b->arena, "%s_first", name);
-	struct dims one = { -1, d->lane, "1", d->n, 1, d->n_most };
-	struct value outer[2];
-	blocks_open(b, "scope", "body", &outer[0]);
-	blocks_let(b, "long", first, name);
-	b->row = arena_printf(b->arena, "%s_row", name);
-	struct value loop = blocks_open(b, "for", "body", &outer[1]);
-	value_dict_set(loop, "name", value_string(b->row));
-	value_dict_set(loop, "extent", value_string(d->rows));
-	value_dict_set(loop, "step", value_int(1));
-	blocks_let(b, "long", name, arena_printf(b->arena, "%s + %s", first, b->row));
-	to = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", to.at, to.row, b->row), 0, to.lane,
-		false, false };
-	select_into(b, e, &one, to);
-	b->row = NULL;
-	blocks_close(b, outer[1]);
-	blocks_close(b, outer[0]);
-	return true;
-}
-
-bool blocks_cuts(const struct expr *select, int var)
-{
-	for (int i = 0; i < select->range_count; i++) {
-		const struct index *at = select->ranges[i].at;
-		if (index_uses(at, var) && (index_bends(at, var) || llabs(index_factor(at, var)) != 1))
-			return false;
-	}
-	return true;
-}
-
-/* The larger or lesser of two places: one that is known, and at - number, or number - at. */
-static const char *bound(struct blocks *b, const char *known, char order, const char *at, int64_t number, bool back)
-{
-	const char *place = arena_printf(b->arena, "%" PRId64 " - (%s)", number, at);
-	if (back)
-		place = arena_printf(b->arena, "(%s) - %" PRId64, at, number);
-	return arena_printf(b->arena, "%s %c %s ? %s : %s", known, order, place, known, place);
-}
-
-/* The first lane where all ranges hold, and the one behind the last: names of variables. */
-static void cut_lanes(struct blocks *b, const struct expr *e, const struct dims *d, const char *from, const char *to)
-{
-	const char *low = "0", *high = d->n;
-	struct range *others = arena_new_array(b->arena, struct range, e->range_count + 1);
-	int count = 0;
-	for (int i = 0; i < e->range_count; i++) {
-		const struct range *range = &e->ranges[i];
-		if (!index_uses(range->at, d->lane)) {
-			others[count++] = *range;
-			continue;
-		}
-		bool back = index_factor(range->at, d->lane) < 0;
-		no_cells(b, range->at, d);
-		const char *at = printer_index(&b->printer, range->at);
-		blocks_lets(b);
-		int64_t less = back ? range->to - 1 : range->from, more = back ? range->from - 1 : range->to;
-		const char *names[] = { arena_printf(b->arena, "%s_%d", from, i),
-			arena_printf(b->arena, "%s_%d", to, i) };
-		blocks_let(b, "long", names[0], bound(b, low, '>', at, less, back));
-		blocks_let(b, "long", names[1], bound(b, high, '<', at, more, back));
-		low = names[0];
-		high = names[1];
-	}
-	const char *condition = blocks_condition(b, others, count, d);
-	blocks_let(b, "long", to,
-	        arena_printf(b->arena, "%s%s%s > 0 ? %s : 0", condition ? condition : "", condition ? " && " : "", high,
-	                high));
-	blocks_let(b, "long", from, arena_printf(b->arena, "%s < %s ? %s : %s", low, to, low, to));
-}
-
-/* A select that asks for the lane: the lanes before those where it holds, those, and the ones behind, each a block of
- * its own, where the lane's variable stands at its first. */
-static bool lanes_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
-{
-	bool asks = false;
-	for (int i = 0; i < e->range_count && b->cuts && d->lane >= 0; i++)
-		asks |= index_uses(e->ranges[i].at, d->lane);
-	if (!asks || !blocks_cuts(e, d->lane))
-		return false;
-	if (!to.temporary) {
-		struct operand lanes = temporary(b, e->type, d);
-		select_into(b, e, d, lanes);
-		copy(b, e->type, to, lanes, d);
-		return true;
-	}
-	const char *name = b->printer.names[d->lane], *own = arena_printf(b->arena, "%s_%d", name, b->cuts++),
-	           *first = arena_printf(b->arena, "%s_first", own), *before = b->lane,
-	           *ends[] = { "0", arena_printf(b->arena, "%s_from", own), arena_printf(b->arena, "%s_to", own),
-		           d->n };
-	uint64_t whole = b->whole;
-	struct value outer, part;
-	b->whole &= ~var_bit(d->lane);
-	blocks_open(b, "scope", "body", &outer);
-	cut_lanes(b, e, d, ends[1], ends[2]);
-	blocks_let(b, "long", first, name);
-	for (int i = 0; i < 3; i++) {
-		const char *n = arena_printf(b->arena, "%s_n", own);
-		struct dims one = { d->row, d->lane, d->rows, n, d->rows_most, d->n_most };
-		struct value branch = blocks_open(b, "if", "body", &part);
-		value_dict_set(
-		        branch, "condition", value_string(arena_printf(b->arena, "%s < %s", ends[i], ends[i + 1])));
-		value_dict_set(branch, "other", value_list(b->arena));
-		blocks_let(b, "long", n, arena_printf(b->arena, "%s - %s", ends[i + 1], ends[i]));
-		blocks_let(b, "long", name, arena_printf(b->arena, "%s + %s", first, ends[i]));
-		b->lane = before ? arena_printf(b->arena, "(%s + %s)", before, ends[i]) : ends[i];
-		fill(b, e->arg[i != 1], &one,
-		        (struct operand){ arena_printf(b->arena, "%s + %s", to.at, ends[i]), to.row, 1, false, false });
-		blocks_close(b, part);
-	}
-	blocks_close(b, outer);
-	b->lane = before;
-	b->whole = whole;
-	return true;
-}
-
-static void select_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
-{
-	struct value outer, list;
-	if (rows_into(b, e, d, to) || lanes_into(b, e, d, to))
-		return;
-	const char *condition = blocks_condition(b, e->ranges, e->range_count, d);
-	struct value branch = blocks_open(b, "if", "body", &outer);
-	value_dict_set(branch, "condition", value_string(condition));
-	fill(b, e->arg[0], d, to);
-	b->list = list = value_list(b->arena);
-	fill(b, e->arg[1], d, to);
-	value_dict_set(branch, "other", list);
-	blocks_close(b, outer);
-}
-
-/* Inside a branch nothing is known of what other statements made: shared parts are made again. */
-static void fill(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
-{
-	struct values *before = b->values;
-	b->values = NULL;
-	blocks_into(b, e, d, to);
-	b->values = before;
 }
 
 /* A cast that leaves the lanes as they are. */
@@ -755,18 +464,18 @@ static struct operand value_of(struct blocks *b, const struct expr *e, const str
 		o = value_of(b, truth_of(e), d, dense);
 	else if (blocks_leaf(b, e, d, &o))
 		o = dense ? together(b, e->type, o, d) : o;
-	else if (function_of(b, e, d, &f))
+	else if (function_of(b, e, &f))
 		o = function_value(b, e, &f, d, NULL);
-	else if (wide_value(b, e, d, &o) || lane_gather(b, e, d, &o))
+	else if (wide_value(b, e, d, &o) || blocks_find(b, e, d, &o))
 		;
 	else if (is_plain_cast(b, e)) {
 		o = value_of(b, e->arg[0], d, dense);
 		o.temporary = false; /* it is another's */
 	} else if (e->kind == EXPR_INDEX)
-		o = index_lanes(b, e->index, d);
+		o = blocks_index(b, e->index, d);
 	else if (e->kind == EXPR_SELECT && lanes_of(e->type)) {
-		o = temporary(b, e->type, d);
-		select_into(b, e, d, o);
+		o = blocks_temporary(b, e->type, d);
+		blocks_select(b, e, d, o);
 	} else
 		blocks_cannot(b, "the menu has not what it computes");
 	known = known_of(b, e);
@@ -796,117 +505,33 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 	if (!b->cannot) {
 		struct operand from;
 		struct function f;
-		if (to.lane == 1 && function_of(b, e, d, &f))
+		if (blocks_leaf(b, e, d, &from))
+			;
+		else if (to.lane == 1 && function_of(b, e, &f))
 			from = function_value(b, e, &f, d, &to);
 		else if (e->kind == EXPR_SELECT && lanes_of(e->type)) {
-			select_into(b, e, d, to);
+			blocks_select(b, e, d, to);
 			from = to;
 		} else
 			from = value_of(b, e, d, false);
 		if (strcmp(from.at, to.at) || from.row != to.row || from.lane != to.lane)
-			copy(b, e->type, to, from, d);
+			blocks_copy(b, e->type, to, from, d);
 	}
 	if (alone)
 		b->values = NULL;
 }
 
-/* ---- bytes as they lie ---- */
-enum { BYTES_MOST = 8 }; /* parts of such an expression */
-static bool has_bytes(struct blocks *b, const struct expr *e, const struct dims *d, int *parts)
-{
-	struct operand o;
-	if (dtypes[e->type].bits != 8 || dtypes[e->type].class == CLASS_FLOAT || ++*parts > BYTES_MOST)
-		return false;
-	if (e->kind == EXPR_NUMBER)
-		return true;
-	if (e->kind == EXPR_LOAD)
-		return !lies_in_scratch(b, e, d, &o) && !blocks_bends(schedule_address(b->arena, e->of, e->at), d);
-	if (e->kind != EXPR_SCALAR || !jit_bytes_row(e->type, e->opcode))
-		return false;
-	for (int i = 0; i < scalars[e->opcode].arity; i++)
-		if (!has_bytes(b, e->arg[i], d, parts))
-			return false;
-	return true;
-}
-
-static void move_bytes(struct blocks *b, struct operand to, struct operand from, const struct dims *d)
-{
-	if (to.lane == 1 && (from.lane == 0 || from.lane == 1))
-		blocks_call(b, from.lane ? "m_copy1_v" : "m_copy1_s", "map1",
-		        arena_printf(
-		                b->arena, "%s, %s, %s, %s", pointer_and(b, to), pointer_and(b, from), d->rows, d->n));
-	else if (to.lane == 1)
-		blocks_call(b, "m_gather1", "gather",
-		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from),
-		                from.lane, d->rows, d->n));
-	else
-		blocks_call(b, "m_scatter1", "scatter",
-		        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane,
-		                pointer_and(b, from), d->rows, d->n));
-}
-
-static struct operand bytes_scratch(struct blocks *b, const struct dims *d)
-{
-	return (struct operand){ blocks_scratch(b, (d->rows_most * d->n_most + 3) / 4, NULL),
-		d->row >= 0 ? d->n_most : 0, 1, true, false };
-}
-
-/* Lanes side by side: where they lie, or in scratch, or `to`. */
-static struct operand bytes_value(
-        struct blocks *b, const struct expr *e, const struct dims *d, const struct operand *to)
-{
-	struct operand from, made;
-	if (e->kind == EXPR_SCALAR) {
-		int arity = scalars[e->opcode].arity;
-		const char *arguments = "";
-		for (int i = 0; i < arity; i++)
-			arguments = arena_printf(
-			        b->arena, "%s, %s", arguments, pointer_and(b, bytes_value(b, e->arg[i], d, NULL)));
-		made = to && to->lane == 1 ? *to : bytes_scratch(b, d);
-		blocks_call(b,
-		        arena_printf(b->arena, "m_%s_%s_%s", jit_bytes_row(e->type, e->opcode), scalars[e->opcode].name,
-		                arity == 1 ? "v" : "vv"),
-		        arity == 1 ? "map1" : "map2",
-		        arena_printf(b->arena, "%s%s, %s, %s", pointer_and(b, made), arguments, d->rows, d->n));
-		return made;
-	}
-	if (e->kind == EXPR_NUMBER)
-		from = (struct operand){ .at = arena_printf(b->arena, "(const unsigned char *)%s", constant(b, e)) };
-	else
-		from = buffer_operand(b, e, d);
-	if (from.lane == 1 || (to && from.lane == 0 && to->lane == 1))
-		return from;
-	made = bytes_scratch(b, d);
-	move_bytes(b, made, from, d);
-	return made;
-}
-
-/* A value of bytes, of what bytes have rows for, into a buffer of them. */
-static bool bytes_store(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
-{
-	struct operand from;
-	int parts = 0;
-	if (d->lane < 0 || to.bends || !has_bytes(b, e, d, &parts))
-		return false;
-	if (e->kind == EXPR_LOAD && to.lane == 1)
-		from = buffer_operand(b, e, d);
-	else
-		from = bytes_value(b, e, d, &to);
-	if (strcmp(from.at, to.at) || from.row != to.row)
-		move_bytes(b, to, from, d);
-	return true;
-}
 
 void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, const struct expr *place)
 {
 	struct operand to = { .at = "scratch" }, from;
-	bool half = place->type == DTYPE_F16, scratch = lies_in_scratch(b, place, d, &to);
+	bool half = place->type == DTYPE_F16, scratch = blocks_in_scratch(b, place, d, &to);
 	if (half ? !is_float_as_half(e) : !lanes_of(place->type)) {
 		blocks_cannot(b, "the menu has no lanes of what it stores");
 		return;
 	}
 	if (!scratch)
-		to = buffer_operand(b, place, d);
+		to = blocks_buffer(b, place, d);
 	if (d->lane < 0)
 		to.lane = 1;
 	else if (!to.lane || (d->row >= 0 && !to.row && !scratch))
@@ -917,7 +542,7 @@ void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, 
 		blocks_into(b, e, d, to);
 		return;
 	}
-	if (!half && bytes_store(b, e, d, to))
+	if (!half && blocks_store_bytes(b, e, d, to))
 		return;
 	e = half ? e->arg[0] : e;
 	from = blocks_value(b, e, d, true);
@@ -925,7 +550,7 @@ void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, 
 		from = blocks_spread(b, e->type, from, d);
 	blocks_call(b, half ? "m_narrow" : arena_printf(b->arena, "m_store%s", lane_type_of(place->type).memory),
 	        "scatter",
-	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane, pointer_and(b, from),
+	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane, blocks_pointer(b, from),
 	                d->rows, d->n));
 }
 

@@ -28,7 +28,7 @@ bool jit_multiplies(const struct target *, const struct product *);
 void jit_menu_print(struct build *, const struct target *, struct text *out);
 void jit_menu_list_print(struct build *, const char *const *cpus, int count, struct text *out);
 
-/* ---- block.c: expressions -> calls over blocks ---- */
+/* ---- block.c (and places.c, bytes.c, select.c): expressions -> calls over blocks ---- */
 /* The loop variables that a block takes at once; -1: one round.  The texts are how many, at most `most`. */
 struct dims {
 	int row, lane;
@@ -113,6 +113,15 @@ const char *blocks_lanes(struct blocks *, enum dtype, int64_t values, int64_t *o
 void blocks_uses(struct blocks *, const char *name,
         const char *signature); /* signature: jit_program.jinja's word for its parameters */
 void blocks_call(struct blocks *, const char *name, const char *signature, const char *arguments);
+const char *blocks_constant(struct blocks *, const struct expr *number); /* "&c3" */
+const char *blocks_pointer(struct blocks *, struct operand);              /* and from row to row: "scratch + 32, 80" */
+struct operand blocks_temporary(struct blocks *, enum dtype, const struct dims *);
+const char *blocks_mover(struct blocks *, const char *name, enum dtype, const char *way); /* of as many bits */
+void blocks_copy(struct blocks *, enum dtype, struct operand to, struct operand from, const struct dims *);
+/* What the kernel keeps in scratch is no variable of the glue: an address or a condition cannot name it. */
+void blocks_no_cells(struct blocks *, const struct index *, const struct dims *);
+bool blocks_in_scratch(struct blocks *, const struct expr *load, const struct dims *, struct operand *out);
+struct operand blocks_buffer(struct blocks *, const struct expr *load, const struct dims *);
 /* The expression's values as an operand; lanes apart are gathered where `dense`. */
 struct operand blocks_value(struct blocks *, const struct expr *, const struct dims *, bool dense);
 /* One for all lanes as lanes that are alike. */
@@ -121,12 +130,22 @@ struct operand blocks_spread(struct blocks *, enum dtype, struct operand, const 
 void blocks_into(struct blocks *, const struct expr *, const struct dims *, struct operand to);
 /* To the element that `place` loads, as its type lies there. */
 void blocks_store(struct blocks *, const struct expr *, const struct dims *, const struct expr *place);
-/* All of the ranges, as C; what it needs said first stands before. */
-const char *blocks_condition(struct blocks *, const struct range *, int count, const struct dims *);
 /* A load or number where it lies, without a call; false: it needs one. */
 bool blocks_leaf(struct blocks *, const struct expr *, const struct dims *, struct operand *out);
+/* ---- places.c ---- */
+struct operand blocks_index(struct blocks *, const struct index *, const struct dims *); /* integers of 64 bits */
+/* A load whose lanes find their places; false: it is something else. */
+bool blocks_find(struct blocks *, const struct expr *load, const struct dims *, struct operand *out);
+/* ---- bytes.c ---- */
+/* A value of bytes, of what bytes have rows for, into a buffer of them; false: it is something else. */
+bool blocks_store_bytes(struct blocks *, const struct expr *, const struct dims *, struct operand to);
+/* ---- select.c ---- */
+/* All of the ranges, as C; what it needs said first stands before. */
+const char *blocks_condition(struct blocks *, const struct range *, int count, const struct dims *);
 /* Does each of its ranges that uses the variable cut the variable's rounds in three at most? */
 bool blocks_cuts(const struct expr *select, int var);
+void blocks_select(struct blocks *, const struct expr *select, const struct dims *, struct operand to);
+
 /* What tiles do to their sums themselves: value is [relu] (root [+ add]); false: something else. */
 struct ending {
 	bool relu;

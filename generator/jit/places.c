@@ -1,0 +1,115 @@
+/* places.c: indices -> integers along the lanes, and loads from where lanes find their places. */
+#include "jit/jit.h"
+#include <inttypes.h>
+
+/* An index as integers of 64 bits: what is affine, and then each atom that bends. */
+static void index_into(struct blocks *b, const struct index *index, const struct dims *d, struct operand to)
+{
+	struct operand of;
+	const struct index *straight = index_constant(b->arena, index->constant);
+	for (int i = 0; i < index->count; i++) {
+		const struct index *one = index_of_atom(b->arena, *index->terms[i].atom, index->terms[i].factor);
+		straight = blocks_bends(one, d) ? straight : index_add(b->arena, straight, one);
+	}
+	blocks_no_cells(b, straight, d);
+	const char *first = printer_index(&b->printer, straight);
+	blocks_lets(b);
+	blocks_call(b, "m_index", "index",
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %s, %s", blocks_pointer(b, to), first,
+	                d->row >= 0 ? index_factor(straight, d->row) : 0,
+	                d->lane >= 0 ? index_factor(straight, d->lane) : 0, d->rows, d->n));
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		int64_t factor = index->terms[i].factor;
+		bool value = atom->kind == ATOM_VALUE;
+		if (!blocks_bends(index_of_atom(b->arena, *atom, factor), d))
+			continue;
+		if (value)
+			of = blocks_value(b, expr_cast(b->arena, DTYPE_I64, atom->value), d, true);
+		else
+			of = blocks_index(b, atom->of, d);
+		of = blocks_spread(b, DTYPE_I64, of, d);
+		blocks_call(b, value ? "m_add_places" : "m_add_parts", "places",
+		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %s, %s",
+		                blocks_pointer(b, to), blocks_pointer(b, of), value ? atom->low : atom->by,
+		                value ? atom->high : atom->kind == ATOM_MOD, factor, d->rows, d->n));
+	}
+}
+
+struct operand blocks_index(struct blocks *b, const struct index *index, const struct dims *d)
+{
+	struct operand to = blocks_temporary(b, DTYPE_I64, d);
+	index_into(b, index, d, to);
+	return to;
+}
+
+static enum visit may_change(void *user, const struct expr *expr)
+{
+	const struct blocks *b = user;
+	for (size_t i = 0; expr->kind == EXPR_LOAD && i < b->kernel->params.count; i++)
+		if (b->kernel->params.at[i].of == expr->of && !b->kernel->params.at[i].written)
+			return VISIT_PARTS;
+	return expr->kind == EXPR_LOAD ? VISIT_END : VISIT_PARTS;
+}
+
+/* Places that are the same in all blocks are made once, ahead of all else. */
+static struct operand places(struct blocks *b, const struct index *index, const struct dims *d)
+{
+	uint64_t lane = var_bit(d->lane);
+	if (d->lane < 0 || d->lane >= VARS_LAST || !(b->whole & lane) || index->vars != lane
+	        || index_visit(index, may_change, b))
+		return blocks_index(b, index, d);
+	for (size_t i = 0; i < b->places.count; i++)
+		if (index_equal(b->places.at[i].index, index) && b->places.at[i].n == d->n_most)
+			return b->places.at[i].at;
+	struct dims alone = { -1, d->lane, "1", arena_printf(b->arena, "%" PRId64, d->n_most), 1, d->n_most };
+	struct operand to = { arena_printf(b->arena, "((long long *)(kept + %" PRId64 "))", b->kept), 0, 1, false,
+		false };
+	struct value list = b->list, outer;
+	struct values *values = b->values;
+	int64_t scratch = b->scratch;
+	b->list = b->first;
+	b->values = NULL;
+	blocks_open(b, "scope", "body", &outer);
+	blocks_let(b, "long", b->printer.names[d->lane], "0");
+	index_into(b, index, &alone, to);
+	b->kept += (2 * d->n_most + 15) / 16 * 16;
+	b->list = list;
+	b->values = values;
+	b->scratch = scratch;
+	push(b->arena, &b->places, (struct places){ index, d->n_most, to });
+	return to;
+}
+
+bool blocks_find(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *out)
+{
+	const struct index *address, *found = index_constant(b->arena, 0), *base;
+	struct operand from = { 0 };
+	if (load->kind != EXPR_LOAD || !lanes_of(load->type))
+		return false;
+	bool scratch = blocks_in_scratch(b, load, d, &from);
+	if (scratch ? !from.bends : !lanes_lie(load->type))
+		return false;
+	address = scratch ? load->at[0] : schedule_address(b->arena, load->of, load->at);
+	if (!blocks_bends(address, d))
+		return false;
+	if (definition_elements(load->of) > INT32_MAX)
+		blocks_cannot(b, "lanes find places in more elements than 32 bits count");
+	base = index_constant(b->arena, address->constant);
+	for (int i = 0; i < address->count; i++) {
+		const struct index *one = index_of_atom(b->arena, *address->terms[i].atom, address->terms[i].factor);
+		bool finds = blocks_bends(one, d) || (d->lane >= 0 && index_uses(one, d->lane));
+		*(finds ? &found : &base) = index_add(b->arena, finds ? found : base, one);
+	}
+	blocks_no_cells(b, base, d);
+	from.at = scratch ? arena_printf(b->arena, "%s + (%s)", from.at, printer_index(&b->printer, base))
+	                  : printer_address(&b->printer, load->of, base);
+	blocks_lets(b);
+	from.row += d->row >= 0 ? index_factor(base, d->row) : 0;
+	struct operand at = places(b, found, d);
+	*out = blocks_temporary(b, load->type, d);
+	blocks_call(b, blocks_mover(b, "lane_gather", load->type, ""), "lane_gather",
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, *out), blocks_pointer(b, from),
+	                from.lane, blocks_pointer(b, at), d->rows, d->n));
+	return true;
+}

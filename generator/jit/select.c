@@ -1,0 +1,175 @@
+/* select.c: conditions and selects -> branches of the glue.
+ * What asks for the row goes row by row; what asks for the lane cuts a block in three. */
+#include "jit/jit.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+const char *blocks_condition(struct blocks *b, const struct range *ranges, int count, const struct dims *d)
+{
+	const char *text = NULL;
+	for (int i = 0; i < count; i++) {
+		if ((d->row >= 0 && index_uses(ranges[i].at, d->row))
+		        || (d->lane >= 0 && index_uses(ranges[i].at, d->lane)))
+			blocks_cannot(b, "a condition depends on the lane");
+		blocks_no_cells(b, ranges[i].at, d);
+		const char *one = printer_range(&b->printer, &ranges[i]);
+		text = text ? arena_printf(b->arena, "%s && %s", text, one) : one;
+	}
+	blocks_lets(b);
+	return text;
+}
+
+static void fill(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to);
+
+/* A select that asks for the row, row by row: each is a block of its own, where the row's variable stands at it. */
+static bool rows_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
+{
+	bool asks = false;
+	for (int i = 0; i < e->range_count && b->by_rows && d->row >= 0; i++)
+		asks |= index_uses(e->ranges[i].at, d->row);
+	if (!asks)
+		return false;
+	if (!to.temporary) { /* an address that the row's variable may stand in */
+		struct operand rows = blocks_temporary(b, e->type, d);
+		blocks_select(b, e, d, rows);
+		blocks_copy(b, e->type, to, rows, d);
+		return true;
+	}
+	const char *name = b->printer.names[d->row], *first = arena_printf(b->arena, "%s_first", name);
+	struct dims one = { -1, d->lane, "1", d->n, 1, d->n_most };
+	struct value outer[2];
+	blocks_open(b, "scope", "body", &outer[0]);
+	blocks_let(b, "long", first, name);
+	b->row = arena_printf(b->arena, "%s_row", name);
+	struct value loop = blocks_open(b, "for", "body", &outer[1]);
+	value_dict_set(loop, "name", value_string(b->row));
+	value_dict_set(loop, "extent", value_string(d->rows));
+	value_dict_set(loop, "step", value_int(1));
+	blocks_let(b, "long", name, arena_printf(b->arena, "%s + %s", first, b->row));
+	to = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", to.at, to.row, b->row), 0, to.lane,
+		false, false };
+	blocks_select(b, e, &one, to);
+	b->row = NULL;
+	blocks_close(b, outer[1]);
+	blocks_close(b, outer[0]);
+	return true;
+}
+
+bool blocks_cuts(const struct expr *select, int var)
+{
+	for (int i = 0; i < select->range_count; i++) {
+		const struct index *at = select->ranges[i].at;
+		if (index_uses(at, var) && (index_bends(at, var) || llabs(index_factor(at, var)) != 1))
+			return false;
+	}
+	return true;
+}
+
+/* The larger or lesser of two places: one that is known, and at - number, or number - at. */
+static const char *bound(struct blocks *b, const char *known, char order, const char *at, int64_t number, bool back)
+{
+	const char *place = arena_printf(b->arena, "%" PRId64 " - (%s)", number, at);
+	if (back)
+		place = arena_printf(b->arena, "(%s) - %" PRId64, at, number);
+	return arena_printf(b->arena, "%s %c %s ? %s : %s", known, order, place, known, place);
+}
+
+/* The first lane where all ranges hold, and the one behind the last: names of variables. */
+static void cut_lanes(struct blocks *b, const struct expr *e, const struct dims *d, const char *from, const char *to)
+{
+	const char *low = "0", *high = d->n;
+	struct range *others = arena_new_array(b->arena, struct range, e->range_count + 1);
+	int count = 0;
+	for (int i = 0; i < e->range_count; i++) {
+		const struct range *range = &e->ranges[i];
+		if (!index_uses(range->at, d->lane)) {
+			others[count++] = *range;
+			continue;
+		}
+		bool back = index_factor(range->at, d->lane) < 0;
+		blocks_no_cells(b, range->at, d);
+		const char *at = printer_index(&b->printer, range->at);
+		blocks_lets(b);
+		int64_t less = back ? range->to - 1 : range->from, more = back ? range->from - 1 : range->to;
+		const char *names[] = { arena_printf(b->arena, "%s_%d", from, i),
+			arena_printf(b->arena, "%s_%d", to, i) };
+		blocks_let(b, "long", names[0], bound(b, low, '>', at, less, back));
+		blocks_let(b, "long", names[1], bound(b, high, '<', at, more, back));
+		low = names[0];
+		high = names[1];
+	}
+	const char *condition = blocks_condition(b, others, count, d);
+	blocks_let(b, "long", to,
+	        arena_printf(b->arena, "%s%s%s > 0 ? %s : 0", condition ? condition : "", condition ? " && " : "", high,
+	                high));
+	blocks_let(b, "long", from, arena_printf(b->arena, "%s < %s ? %s : %s", low, to, low, to));
+}
+
+/* A select that asks for the lane: the lanes before those where it holds, those, and the ones behind, each a block of
+ * its own, where the lane's variable stands at its first. */
+static bool lanes_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
+{
+	bool asks = false;
+	for (int i = 0; i < e->range_count && b->cuts && d->lane >= 0; i++)
+		asks |= index_uses(e->ranges[i].at, d->lane);
+	if (!asks || !blocks_cuts(e, d->lane))
+		return false;
+	if (!to.temporary) {
+		struct operand lanes = blocks_temporary(b, e->type, d);
+		blocks_select(b, e, d, lanes);
+		blocks_copy(b, e->type, to, lanes, d);
+		return true;
+	}
+	const char *name = b->printer.names[d->lane], *own = arena_printf(b->arena, "%s_%d", name, b->cuts++),
+	           *first = arena_printf(b->arena, "%s_first", own), *before = b->lane,
+	           *ends[] = { "0", arena_printf(b->arena, "%s_from", own), arena_printf(b->arena, "%s_to", own),
+		           d->n };
+	uint64_t whole = b->whole;
+	struct value outer, part;
+	b->whole &= ~var_bit(d->lane);
+	blocks_open(b, "scope", "body", &outer);
+	cut_lanes(b, e, d, ends[1], ends[2]);
+	blocks_let(b, "long", first, name);
+	for (int i = 0; i < 3; i++) {
+		const char *n = arena_printf(b->arena, "%s_n", own);
+		struct dims one = { d->row, d->lane, d->rows, n, d->rows_most, d->n_most };
+		struct value branch = blocks_open(b, "if", "body", &part);
+		value_dict_set(
+		        branch, "condition", value_string(arena_printf(b->arena, "%s < %s", ends[i], ends[i + 1])));
+		value_dict_set(branch, "other", value_list(b->arena));
+		blocks_let(b, "long", n, arena_printf(b->arena, "%s - %s", ends[i + 1], ends[i]));
+		blocks_let(b, "long", name, arena_printf(b->arena, "%s + %s", first, ends[i]));
+		b->lane = before ? arena_printf(b->arena, "(%s + %s)", before, ends[i]) : ends[i];
+		fill(b, e->arg[i != 1], &one,
+		        (struct operand){ arena_printf(b->arena, "%s + %s", to.at, ends[i]), to.row, 1, false, false });
+		blocks_close(b, part);
+	}
+	blocks_close(b, outer);
+	b->lane = before;
+	b->whole = whole;
+	return true;
+}
+
+void blocks_select(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
+{
+	struct value outer, list;
+	if (rows_into(b, e, d, to) || lanes_into(b, e, d, to))
+		return;
+	const char *condition = blocks_condition(b, e->ranges, e->range_count, d);
+	struct value branch = blocks_open(b, "if", "body", &outer);
+	value_dict_set(branch, "condition", value_string(condition));
+	fill(b, e->arg[0], d, to);
+	b->list = list = value_list(b->arena);
+	fill(b, e->arg[1], d, to);
+	value_dict_set(branch, "other", list);
+	blocks_close(b, outer);
+}
+
+/* Inside a branch nothing is known of what other statements made: shared parts are made again. */
+static void fill(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
+{
+	struct values *before = b->values;
+	b->values = NULL;
+	blocks_into(b, e, d, to);
+	b->values = before;
+}
