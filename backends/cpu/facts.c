@@ -72,15 +72,16 @@ void facts_spell(const struct target *target, const struct target *row, char out
 		snprintf(out + n, FACTS_MOST - (size_t)n, ",pipes=%d", target->fma_pipes);
 }
 
-static bool is_level(const char *word)
+/* -1: it is none. */
+static int level_number(const char *word)
 {
 	for (int i = 0; facts_level(i); i++)
 		if (!strcmp(word, facts_level(i)))
-			return true;
-	return false;
+			return i;
+	return -1;
 }
 
-bool target_is_fact(const char *word) { return is_level(word) || strchr(word, '='); }
+bool target_is_fact(const char *word) { return level_number(word) >= 0 || strchr(word, '='); }
 
 static void read_fact(struct build *build, struct target *target, const struct target *row, const char *word)
 {
@@ -97,9 +98,11 @@ static void read_fact(struct build *build, struct target *target, const struct t
 			set_bytes(target, i, bytes);
 			return;
 		}
-	if (is_level(word)) {
+	int level = level_number(word);
+	if (level >= 0) {
 		if (!facts_add_level(target, word))
-			fail(build, EXIT_USAGE, NULL, "--cpu %s,%s: x86-64-v4 alone can have it", row->name, word);
+			fail(build, EXIT_USAGE, NULL, "--cpu %s,%s: %s alone can have it", row->name, word,
+			        facts_level_row(level));
 	} else if (length == strlen("pipes") && !memcmp(word, "pipes", length)) {
 		if (value[0] < '1' || value[0] > '0' + PIPES_MOST || value[1])
 			fail(build, EXIT_USAGE, NULL,

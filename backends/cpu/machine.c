@@ -21,6 +21,12 @@ static unsigned threads_of_core(void)
 	return __get_cpuid_count(0xb, 0, &a, &b, &c, &d) && (c >> 8 & 255) == 1 && (b & 0xffff) ? b & 0xffff : 1;
 }
 
+bool machine_has_avxvnni(void)
+{
+	unsigned a, b, c, d;
+	return __builtin_cpu_supports("avx2") && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 4 & 1;
+}
+
 const char *machine_name(struct arena *arena)
 {
 	enum { FIRST = 0x80000002, LEAVES = 3 };

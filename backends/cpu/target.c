@@ -12,7 +12,9 @@
  * floats (tests/models finds such things by comparing bits). */
 #define X86 "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno -fno-trapping-math "
 #define X86_V4 X86 "-march=x86-64-v4 -mprefer-vector-width=512"
-#define V4 "x86-64 avx2 fma bmi bmi2 avx512f avx512dq avx512vl avx512bw avx512cd"
+#define X86_V3 X86 "-march=x86-64-v3"
+#define V3 "x86-64 avx2 fma bmi bmi2"
+#define V4 V3 " avx512f avx512dq avx512vl avx512bw avx512cd"
 /* Measured on Intel's server cores, taken for all: from core to core 70 ns, and four bytes a cycle of many lines. */
 #define LINES .line_latency = 200, .line_cycles = 16
 /* clang-format off */
@@ -22,9 +24,9 @@ static const struct target targets[] = {
 	  .cc_flags = X86_V4, .lanes = 16, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 128, .store_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 16 << 20,
 	  LINES },
-	{ .name = "x86-64-v3", .needs = "x86-64 avx2 fma bmi bmi2", .prelude = "c/prelude_avx2.jinja",
+	{ .name = "x86-64-v3", .needs = V3, .prelude = "c/prelude_avx2.jinja",
 	  .family = "c", .has_fma = true, .strides = 4, .products = "f64 dot16 mul",
-	  .cc_flags = X86 "-march=x86-64-v3", .lanes = 8, .registers = 16, .fma_latency = 4, .fma_pipes = 2,
+	  .cc_flags = X86_V3, .lanes = 8, .registers = 16, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 64, .store_bytes = 32, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 8 << 20,
 	  LINES },
 #if defined(__aarch64__)
@@ -114,8 +116,9 @@ static bool has(const char *feature, size_t length)
 #define HAS(name) || (length == strlen(name) && !memcmp(feature, name, length) && __builtin_cpu_supports(name))
 	__builtin_cpu_init();
 	return (length == 6 && !memcmp(feature, "x86-64", length)) HAS("avx2") HAS("fma") HAS("bmi") HAS("bmi2")
-	        HAS("avx512f") HAS("avx512dq") HAS("avx512vl") HAS("avx512bw") HAS("avx512cd") HAS("avx512vnni")
-	                HAS("avx512bf16");
+	               HAS("avx512f") HAS("avx512dq") HAS("avx512vl") HAS("avx512bw") HAS("avx512cd") HAS("avx512vnni")
+	                       HAS("avx512bf16")
+	        || (length == 7 && !memcmp(feature, "avxvnni", length) && machine_has_avxvnni());
 #undef HAS
 #elif defined(__aarch64__)
 	return length == 7
@@ -129,13 +132,17 @@ static bool has(const char *feature, size_t length)
 /* No parts of a level, but of most CPUs that have it. */
 #define VNNI V4 " avx512vnni"
 static const struct {
-	const char *word, *feature, *needs, *cc_flags, *products;
+	const char *row, *word, *feature, *needs, *cc_flags, *products;
 } levels[] = {
-	{ "vnni", "avx512vnni", VNNI, X86_V4 " -mavx512vnni", "f64 dot8u dot16 mul" },
-	{ "bf16", "avx512bf16", VNNI " avx512bf16", X86_V4 " -mavx512vnni -mavx512bf16", "bf16 f64 dot8u dot16 mul" },
+	{ "x86-64-v4", "vnni", "avx512vnni", VNNI, X86_V4 " -mavx512vnni", "f64 dot8u dot16 mul" },
+	{ "x86-64-v4", "bf16", "avx512bf16", VNNI " avx512bf16", X86_V4 " -mavx512vnni -mavx512bf16",
+	        "bf16 f64 dot8u dot16 mul" },
+	{ "x86-64-v3", "avxvnni", "avxvnni", V3 " avxvnni", X86_V3 " -mavxvnni", "f64 dot8u dot16 mul" },
 };
 
 const char *facts_level(int i) { return i < (int)COUNT(levels) ? levels[i].word : NULL; }
+
+const char *facts_level_row(int i) { return levels[i].row; }
 
 const char *facts_level_of(const struct target *target)
 {
@@ -147,15 +154,18 @@ const char *facts_level_of(const struct target *target)
 
 bool facts_add_level(struct target *target, const char *word)
 {
-	if (strncmp(target->needs, V4, strlen(V4)) != 0)
-		return false;
-	for (size_t i = 0; i < COUNT(levels) && strlen(target->needs) <= strlen(levels[i].needs); i++)
-		if (!strcmp(word, levels[i].word)) {
-			target->needs = levels[i].needs;
-			target->cc_flags = levels[i].cc_flags;
-			target->products = levels[i].products;
-		}
-	return true;
+	bool belongs = false;
+	for (size_t i = 0; i < COUNT(levels); i++) {
+		if (strcmp(word, levels[i].word) != 0 || strcmp(target->name, levels[i].row) != 0)
+			continue;
+		belongs = true;
+		if (strlen(target->needs) > strlen(levels[i].needs)) /* one that includes it was there before */
+			continue;
+		target->needs = levels[i].needs;
+		target->cc_flags = levels[i].cc_flags;
+		target->products = levels[i].products;
+	}
+	return belongs;
 }
 
 static bool names(const char *words, const char *one, size_t length)

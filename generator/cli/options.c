@@ -510,10 +510,10 @@ const struct option_row option_rows[] = {
 	        "the hottest tensors go to the nearest, and each call is given all of them" },
 	{ "cpu", NULL, 0, "CPU[,FACT][,CPU]", IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,
 	        "the processor; of several x86-64 ones and generic, each call takes the best that runs.  Behind each "
-	        "what is known of it, so tiles fit: l1=, l2=, l3=32k, pipes=2, vnni, bf16" },
+	        "what is known of it, so tiles fit: l1=, l2=, l3=32k, pipes=2, vnni, bf16, avxvnni" },
 	{ "cpu", NULL, 0, "CPU[,FACT]", IN_MODEL & ~IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,
 	        "the processor, and what is known of it: l1=, l2=, l3=32k (a core's caches), pipes=2 (vectors of "
-	        "multiply-adds a cycle), vnni, bf16 (AVX512-VNNI; AVX512-BF16 as well)" },
+	        "multiply-adds a cycle), vnni, bf16 (AVX512-VNNI; AVX512-BF16 as well), of x86-64-v3 avxvnni" },
 	{ "board", NULL, 0, "BOARD", IN_BUILD | IN_SIZE, set_board, 0, NULL, board_word,
 	        "a microcontroller's board: its CPU, and its flash and RAM as limits (exit 6 beyond them)" },
 	{ "package", NULL, 0, "WORD", IN_BUILD, set_text, AT(project), NULL, package_word,

@@ -680,7 +680,7 @@ const char *package_upper(struct arena *arena, const char *name)
 	return upper;
 }
 
-/* The instructions that a target's row needs, as the compiler's macros; those that a call asks the CPU for; and the
+/* The instructions that a target's row needs, as the compiler's macros; how a call asks the CPU for them; and the
  * flags that turn them on. */
 static void target_values(struct writing *w)
 {
@@ -702,7 +702,10 @@ static void target_values(struct writing *w)
 			        dotprod ? value_string("__ARM_FEATURE_DOTPROD")
 			                : value_printf(arena, "__%s__", package_upper(arena, one)));
 			if (!dotprod)
-				value_list_add(features, value_string(one));
+				value_list_add(features,
+				        !strcmp(one, "avxvnni")
+				                ? value_string("has_avxvnni()")
+				                : value_printf(arena, "__builtin_cpu_supports(\"%s\")", one));
 		}
 		word += length;
 	}
