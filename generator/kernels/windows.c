@@ -4,6 +4,8 @@
  * innermost, and no lane can run along the image.  So what many taps read is stored with its pads: the terms are the
  * same, and so is every bit.
  *
+ * So is what convolutions with few results a place read, 1 or 3 of them: they are products whose columns are places.
+ *
  * A maximum over several axes is one along the last axis, then one along the axis before.  The first of equals in
  * row-major order is the first of its row, in the first row that has it, and a NaN never wins, so every bit stays.
  * Many taps become two steps, 13 of them 4 of 4 at a distance of 3; windows of one tensor share the last axis: 13 taps
@@ -30,6 +32,7 @@ struct window {
 	struct definition *d;
 	const struct expr *padded, *load; /* load, or a select around it */
 	struct along along[MAX_RANK];     /* of the data */
+	bool sums;                        /* products of channels, too, all of them */
 	bool alone; /* the axes of data and result are each other's, and no other variable is in an index */
 };
 struct windows {
@@ -64,9 +67,10 @@ static bool is_sum_of_variables(const struct index *at)
 	return true;
 }
 
-static bool match_axis(const struct definition *d, const struct index *at, struct along *a)
+static bool match_axis(const struct definition *d, const struct index *at, struct along *a, bool *sums)
 {
 	int64_t low, high;
+	int var;
 	a->variable = a->tap = a->group = -1;
 	for (int r = 0; r < d->reduced; r++)
 		if (index_uses(at, d->rank + r))
@@ -75,6 +79,12 @@ static bool match_axis(const struct definition *d, const struct index *at, struc
 	if (a->tap >= 0 && low >= 0 && high < a->extent && !is_sum_of_variables(at)) {
 		a->group = a->tap;
 		a->tap = -1;
+	}
+	if (d->products && a->tap >= 0 && index_is_var(at, &var) && d->reduced_extents[var - d->rank] == a->extent
+	        && a->extent > 1) {
+		a->group = a->tap;
+		a->tap = -1;
+		*sums = true;
 	}
 	if (a->tap < 0)
 		return true;
@@ -147,12 +157,23 @@ static bool pads_are_ranges(const struct window *w)
 }
 
 /* Columns of a product of matrices: what some variable moves in the weights alone. */
-static bool has_columns(const struct window *w)
+static int64_t columns_of(const struct window *w)
 {
+	int64_t columns = 1;
 	for (int v = 0; v < w->d->rank; v++)
-		if (w->d->products && w->d->extents[v] > 1 && expr_uses(w->d->body, v) && !expr_uses(w->padded, v))
-			return true;
-	return false;
+		if (w->d->products && expr_uses(w->d->body, v) && !expr_uses(w->padded, v))
+			columns *= w->d->extents[v];
+	return columns;
+}
+static bool has_columns(const struct window *w) { return columns_of(w) > 1; }
+
+/* Too few to fill vectors: those run along the rows of the image, which is read as it lies, with its pads. */
+static bool has_few_columns(const struct windows *ws, const struct window *w)
+{
+	const struct along *row = &w->along[w->load->rank - 1];
+	return !has_columns(w)
+	        || (w->sums && columns_of(w) <= ws->lanes * 3 / 4 && row->tap >= 0 && row->stride == 1
+	                && row->results >= ws->lanes);
 }
 
 static bool match(struct definition *d, struct window *w)
@@ -169,7 +190,7 @@ static bool match(struct definition *d, struct window *w)
 	for (int v = 0, var; v < w->load->rank; v++) {
 		struct along *a = &w->along[v];
 		a->extent = w->load->of->extents[v];
-		if (!match_axis(d, w->load->at[v], a) || (a->tap >= 0 && taps & var_bit(a->tap)))
+		if (!match_axis(d, w->load->at[v], a, &w->sums) || (a->tap >= 0 && taps & var_bit(a->tap)))
 			return false;
 		if (a->tap >= 0)
 			taps |= var_bit(a->tap);
@@ -284,7 +305,7 @@ static void keep_pads(struct windows *ws, struct window *w)
 	struct replacing replacing = { w->padded, expr_load(ws->arena, p, at) };
 	struct rewriter rewriter = { .arena = ws->arena, .expr = replaced, .index = index_stays, .user = &replacing };
 	w->d->body = rewrite_expr(&rewriter, w->d->body);
-	scheduled(w->d)->generic |= w->d->products && !has_columns(w);
+	scheduled(w->d)->generic |= w->d->products && !w->sums && !has_columns(w);
 	program_move(ws->program, from, w->d);
 }
 
@@ -560,7 +581,7 @@ static void keep_pads_of_products(struct windows *ws)
 	for (size_t i = 0; i < ws->program->all.count; i++) {
 		struct definition *d = ws->program->all.at[i];
 		struct window w;
-		if (d->products && d->type == DTYPE_F32 && match(d, &w) && has_columns(&w) && has_pads(&w)
+		if (d->products && d->type == DTYPE_F32 && match(d, &w) && !w.sums && has_columns(&w) && has_pads(&w)
 		        && is_of_bytes(w.load->of))
 			keep_pads(ws, &w);
 		i = (size_t)d->number; /* what it reads now stands before it */
@@ -582,7 +603,7 @@ void separate_windows(struct program *program, const struct target *target)
 	size_t count = program->all.count;
 	for (size_t i = 0; i < count; i++) {
 		struct window w;
-		if (match(program->all.at[i], &w) && !has_columns(&w))
+		if (match(program->all.at[i], &w) && has_few_columns(&ws, &w))
 			push(ws.arena, &ws.all, w);
 	}
 	bool *done = arena_new_array(ws.arena, bool, ws.all.count + 1);

@@ -6,7 +6,7 @@
 Each runs by the JIT, for this machine and for one without vectors, and by turns as C for this machine or another with vectors; every second one
 on one more of the other targets, by turns.  With $INGOT_LONG on all of them.
 A case is a graph in text, and how many kernels of its kind there are on a CPU of vectors.  Ends with 77 where NumPy is not there."""
-import json, os, re, subprocess, sys
+import json, math, os, re, subprocess, sys
 
 try:
     import numpy
@@ -343,6 +343,21 @@ ONE_PLACE = {                             # a transposed convolution of data of 
     "one_place_padded": (graph("float[1,12,1,1] x", "float[1,7,2,3] y", "y = ConvTranspose <kernel_shape = [4, 3], pads = [1, 0, 1, 0], strides = [2, 2]> (x, w)", f"float[12,7,4,3] w = {{{', '.join(str(i % 11 - 5) for i in range(1008))}}}"), 1),
     "one_place_grown": (graph("float[1,12,1,1] x", "float[1,7,5,3] y", "y = ConvTranspose <kernel_shape = [4, 3], output_padding = [1, 0], strides = [2, 1]> (x, w)", f"float[12,7,4,3] w = {{{', '.join(str(i % 11 - 5) for i in range(1008))}}}"), 0),
 }
+def few_outs(n, dims, outs, taps, attributes=""):
+    x, spatial = f"float[{n},6,{dims}] x", dims.split(",")
+    y = dims if "pads" in attributes else ",".join(str(int(d) - t + 1) for d, t in zip(spatial, taps))
+    kernel, count = ", ".join(map(str, taps)), outs * 6 * math.prod(taps)
+    return graph(x, f"float[{n},{outs},{y}] y", f"y = Conv <kernel_shape = [{kernel}]{attributes}> (x, w)",
+                 f"float[{outs},6,{','.join(map(str, taps))}] w = {{{', '.join(str(i % 11 - 5) for i in range(count))}}}")
+
+
+FEW_OUTS = {                              # of convolutions with few results a place: the columns of a product are places
+    "few_outs_one": (few_outs(2, "9,21", 1, (5, 5), ", pads = [2, 2, 2, 2]"), 1),
+    "few_outs_line": (few_outs(1, "203", 2, (7,), ", pads = [3, 3]"), 1),
+    "few_outs_three": (few_outs(1, "7,40", 3, (5, 3), ", pads = [2, 1, 2, 1]"), 1),
+    "few_outs_many": (few_outs(1, "7,40", 24, (5, 3), ", pads = [2, 1, 2, 1]"), 0),
+    "few_outs_space": (few_outs(1, "5,6,18", 1, (3, 3, 3), ", pads = [1, 1, 1, 1, 1, 1]"), 1),
+}
 APART = {                                 # axes that lie apart, in pieces that are no vectors: rows in one piece are read
     "apart": (reduced("ReduceSum", "8,6,14,14", (0, 2, 3)), 1),
     "apart_maximum": (reduced("ReduceMax", "32,5,20", (0, 2)), 1),
@@ -479,7 +494,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "placed_apart": (PLACED_APART, "kernels", r"^ +template .* lanes of int32$"),
          "digits": (DIGITS, "kernels", r"^ +template +c/contraction.jinja, tile \d+ x (16|24|48),"),
          "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("),
-         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
+         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "few_outs": (FEW_OUTS, "kernels", r"^k\d+_\w+  contraction [^\n]*\n[^\n]*\n[^\n]* = w\b.*\n[^\n]* = x_pads "), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
 VECTORS = [t for t in sweep.TARGETS if t in (["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"])]
