@@ -122,6 +122,12 @@ static void define_cast_to(struct definer *definer)
 	                definer_load(definer, definer_in(definer, 0), rank, at)));
 }
 
+bool cast_makes_strings(const struct node *node)
+{
+	return !*node->domain && !strcmp(node->type, "Cast") && node_attribute(node, "to")
+	        && type_asked(node) == DTYPE_STRING;
+}
+
 void infer_cast(struct node *node, const struct op *op)
 {
 	(void)op;

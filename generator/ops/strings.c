@@ -5,7 +5,7 @@
 
 enum { TEXT_BYTES_MOST = 1 << 28 };
 
-enum { NUMBERS, STRINGS, FIRST }; /* which of its outputs are strings: none, all, the first */
+enum { NUMBERS, STRINGS, FIRST, ASKED }; /* which of its outputs are strings: none, all, the first, as `to` says */
 static const struct row {
 	const char *name;
 	int least, most, outs, strings;
@@ -114,7 +114,7 @@ bool node_has_strings(const struct node *node)
 		any |= is_string(node->in[i]);
 	for (int i = 0; i < node->outs; i++)
 		any |= is_string(node->out[i]);
-	return any;
+	return any || cast_makes_strings(node);
 }
 
 bool expand_strings(struct bodies *bodies, struct node *node, const struct op *op)
@@ -132,13 +132,15 @@ bool expand_strings(struct bodies *bodies, struct node *node, const struct op *o
 		if ((over->in[i] = node->in[i]) && is_string(node->in[i])
 		        && !(over->in[i] = bytes_of(node, node->in[i])))
 			return false;
-	if (!strcmp(op->name, "Identity") && node->ins == 1 && node->outs == 1) {
+	bool makes = row->strings == STRINGS || (row->strings == ASKED && cast_makes_strings(node));
+	bool copies = !strcmp(op->name, "Identity") || (!strcmp(op->name, "Cast") && makes && is_string(node->in[0]));
+	if (copies && node->ins == 1 && node->outs == 1) {
 		make_text(node, 0, over->in[0]);
 		return true;
 	}
 	size_t tensors = node->graph->tensors.count;
 	for (int i = 0; i < node->outs; i++)
-		if ((over->out[i] = node->out[i]) && (row->strings == STRINGS || (row->strings == FIRST && i == 0)))
+		if ((over->out[i] = node->out[i]) && (makes || (row->strings == FIRST && i == 0)))
 			over->out[i] = graph_tensor_fresh(node->graph, "text");
 	text.text = arena_printf(arena, "onnx/strings/%s.jinja", op->name);
 	text.least = row->least;

@@ -16,6 +16,8 @@
  *                                                   (exit 4)
  *     floats(input...)    refuses those that are there of any other type
  *     utf8(string)        its bytes, a list of numbers
+ *     tens(from, to)      those powers of ten, {limbs, moves}: 5 limbs of 32 bits, least first, times 2 to the `moves`;
+ *                         rounded up where they are not exact
  *     automaton(pattern)  of a regular expression {classes, class_of, steps, ends}: tables, ops/regex.h says of what
  *     axis_of(axis, rank) an axis that may be below 0; it refuses one outside
  *     counts()            says that the text thinks of inputs with dims that are bounds (ops/counts.c): it says shapes
@@ -33,6 +35,7 @@
 #include "base/embedded.h"
 #include "frontends/frontends.h"
 #include "ingot/template.h"
+#include <assert.h>
 #include <inttypes.h>
 
 enum { VALUES_MOST = 4096, DEPTH_MOST = 16, TEXT_MOST = 4 << 20 };
@@ -219,6 +222,59 @@ static struct value utf8(struct template_call *call)
 	return bytes;
 }
 
+/* A power of ten, least limb first; its first 160 bits are what a text is given. */
+enum { LIMBS = 48, LIMBS_GIVEN = 5 };
+
+/* The bits from `first` on down, as limbs; one more where bits behind them are left out. */
+static void limbs_add(struct value *lists, const uint32_t *limbs, int first)
+{
+	uint64_t given[LIMBS_GIVEN] = { 0 }, carry = 0;
+	for (int bit = first; bit >= 0; bit--) {
+		uint64_t is = limbs[bit / 32] >> bit % 32 & 1;
+		int at = 32 * LIMBS_GIVEN - 1 - (first - bit);
+		if (at >= 0)
+			given[at / 32] |= is << at % 32;
+		else
+			carry |= is;
+	}
+	for (int i = 0; i < LIMBS_GIVEN; i++, carry = given[i - 1] >> 32) {
+		given[i] += carry;
+		value_list_add(lists[i], value_int((int64_t)(given[i] & UINT32_MAX)));
+	}
+	assert(!carry); /* no power of ten in reach is that near to one of two */
+}
+
+static struct value tens(struct template_call *call)
+{
+	struct arena *arena = call->arena;
+	int from = (int)call_int(call, 0, 0), to = (int)call_int(call, 1, 0);
+	struct value limbs = value_list(arena), moves = value_list(arena), tables = value_dict(arena),
+	             lists[LIMBS_GIVEN];
+	for (int i = 0; i < LIMBS_GIVEN; i++)
+		value_list_add(limbs, lists[i] = value_list(arena));
+	for (int power = from; power <= to; power++) {
+		uint32_t ten[LIMBS] = { 0 };
+		int first = 32 * LIMBS - 1, whole = power < 0 ? first : 0;
+		ten[whole / 32] = 1u << whole % 32;
+		for (int i = 0; i < (power < 0 ? -power : power); i++) {
+			uint64_t left = 0;
+			for (int k = 0; k < LIMBS; k++) {
+				uint32_t *limb = &ten[power < 0 ? LIMBS - 1 - k : k];
+				left = power < 0 ? (left << 32) + *limb : left + 10 * (uint64_t)*limb;
+				*limb = (uint32_t)(power < 0 ? left / 10 : left);
+				left = power < 0 ? left % 10 : left >> 32;
+			}
+		}
+		while (!(ten[first / 32] >> first % 32 & 1))
+			first--;
+		limbs_add(lists, ten, first);
+		value_list_add(moves, value_int(first - whole - (32 * LIMBS_GIVEN - 1)));
+	}
+	value_dict_set(tables, "limbs", limbs);
+	value_dict_set(tables, "moves", moves);
+	return tables;
+}
+
 static struct value automaton(struct template_call *call)
 {
 	const struct rendering *rendering = call->user;
@@ -350,6 +406,7 @@ static struct value globals_of(const struct node *node, const struct op *op, str
 	value_dict_set(globals, "floats", value_function(arena, "floats", "*", floats, rendering));
 	value_dict_set(globals, "utf8", value_function(arena, "utf8", "string", utf8, rendering));
 	value_dict_set(globals, "automaton", value_function(arena, "automaton", "pattern", automaton, rendering));
+	value_dict_set(globals, "tens", value_function(arena, "tens", "from to", tens, rendering));
 	value_dict_set(globals, "want", value_function(arena, "want", "right message", want, rendering));
 	value_dict_set(globals, "able", value_function(arena, "able", "right message", able, rendering));
 	return globals;

@@ -5,11 +5,13 @@
 
 Ends with 77 where there is no onnxruntime."""
 import json
+import math
 import os
 import re
 import subprocess
 import sys
 import tempfile
+from fractions import Fraction
 
 try:
     import numpy, onnx, onnxruntime
@@ -155,6 +157,58 @@ def expressions():
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), "m.onnx")
         done = run("info", "m.onnx", "--dim", "x_bytes=9")
         check(f"RegexFullMatch {pattern}", done.returncode == code and message in done.stderr and "RegexFullMatch" in done.stderr, done)
+
+
+def cast(x, to):
+    """The node alone; what it says where it fails."""
+    kind = TensorProto.STRING if x.dtype.kind == "U" else helper.np_dtype_to_tensor_dtype(x.dtype)
+    graph = helper.make_graph([helper.make_node("Cast", ["x"], ["y"], to=to)], "g", [helper.make_tensor_value_info("x", kind, x.shape)], [helper.make_tensor_value_info("y", to, None)])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), "m.onnx")
+    numpy.save("x.npy", x)
+    done = run("run", "m.onnx", "--target", "jit", "--input", "x=x.npy", "--output", "y=y.npy")
+    return done if done.returncode else numpy.load("y.npy")
+
+
+def nearest(text, digits, least, most):
+    """What a number is as a float of so many bits, by fractions."""
+    if math.isnan(float(text)) or "inf" in text.lower():
+        return float(text)
+    exact = abs(Fraction(text))
+    power = exact.numerator.bit_length() - exact.denominator.bit_length()
+    step = Fraction(2) ** max(power - (exact < Fraction(2) ** power) - digits + 1, least)
+    rounded = round(exact / step) * step
+    return math.copysign(math.inf if rounded >= 2 ** most else float(rounded), -1 if text.strip()[0] == "-" else 1)
+
+
+def numbers():
+    """Cast to strings and from them: floats as "%.8g" of C has them, and the nearest float of what is read."""
+    rng = numpy.random.default_rng(3)
+    for kind in "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64".split():
+        ends = numpy.iinfo(kind) if kind != "bool" else None
+        x = numpy.array([True, False]) if kind == "bool" else numpy.append(numpy.array([0, 9, 10, 99, 100, ends.min, ends.max], kind), rng.integers(ends.min, ends.max, 20, kind))
+        text = numpy.array([str(int(v)) for v in x])
+        got, back = cast(x, TensorProto.STRING), cast(numpy.array([" " + v + "." for v in text]), helper.np_dtype_to_tensor_dtype(x.dtype))
+        check(f"{kind} to text and back", isinstance(got, numpy.ndarray) and (got == text).all() and isinstance(back, numpy.ndarray) and (back == x).all(), (got, back))
+    said = lambda v: "NaN" if math.isnan(v) else "%sINF" % ("-" * (v < 0)) if math.isinf(v) else "%.8g" % v
+    some = [0, -0.0, 1.5, 0.1, 1e-4, 1e-5, 0.00012345678, 12345678, 123456789, 100000005, 100000015, 99999999.5, 9999999.95, 1e22, 1e23, 5e-324, 1e308, -1e-310, math.nan, math.inf, -math.inf]
+    for kind, bits in (("f8", "u8"), ("f4", "u4"), ("f2", "u2")):
+        with numpy.errstate(over="ignore", invalid="ignore"):
+            x = numpy.concatenate([rng.integers(0, numpy.iinfo(bits).max, 500, bits).view(kind), numpy.array(some).astype(kind), rng.standard_normal(200).astype(kind)])
+        got, right = cast(x, TensorProto.STRING), numpy.array([said(float(v)) for v in x])
+        check(f"{kind} to text", isinstance(got, numpy.ndarray) and (got == right).all(), got)
+    texts = [repr(float(v)) for v in rng.integers(0, 2 ** 64, 500, "u8").view("f8")] + ["%.*g" % (int(rng.integers(1, 19)), v) for v in numpy.exp(rng.standard_normal(300) * 60)]
+    texts += "0 -0 1. +.5 1E-5 infinity -INF nAn 0.000 000123.4500 1e-400 1e400 9007199254740993 9007199254740992.9 2.4703282292062327e-324 2.4703282292062328e-324 2.2250738585072011e-308 1e-0005".split()
+    texts += "1e00000000000000005 16777217 16777219 3.4028235677973366e38 7.0e-46 7.1e-46 65519.9 65520 1e23".split() + [" 2 ", "\t-3"] + [repr(2.0 ** -1074 * int(v)) for v in rng.integers(1, 1000, 50)]
+    for to, kind, (digits, least, most) in ((11, "f8", (53, -1074, 1024)), (1, "f4", (24, -149, 128)), (10, "f2", (11, -24, 16))):
+        got, right = cast(numpy.array(texts), to), numpy.array([nearest(v, digits, least, most) for v in texts]).astype(kind)
+        bits = kind.replace("f", "u")
+        same = isinstance(got, numpy.ndarray) and ((got.view(bits) == right.view(bits)) | (numpy.isnan(got) & numpy.isnan(right))).all()
+        check(f"text to {kind}", same, got)
+    for text in ("x", "", "1e", "--1", "1 2", "0x10", "1_0"):
+        done = cast(numpy.array(["1", text]), 1)
+        check(f'"{text}" is no number', not isinstance(done, numpy.ndarray) and done.returncode == 3 and "whether it is a number" in done.stderr, done)
+    beside("Cast, beside onnxruntime", model("g (float[N,2] x, string[N] z) => (string[N,2] s, double[N] d, int64[N] i) { s = Cast <to = 8> (x) d = Cast <to = 11> (z) i = Cast <to = 7> (z) }"),
+           {"x": numpy.array([[1.25, -3e-9], [1e10, 7]], "f4"), "z": numpy.array(["12", "-3.5"])}, ("jit", "interpreter", "c"))
 
 
 def learnt():
@@ -319,7 +373,7 @@ def refused():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (moves, onnx_ops, expressions, learnt, files, ranges, library, refused):
+    for part in (moves, onnx_ops, expressions, numbers, learnt, files, ranges, library, refused):
         part()
     os.chdir("/")
 print(f"{len(RAN)} checks, {len(BAD)} wrong")
