@@ -8,6 +8,7 @@ struct naming {
 	struct loops *loops;
 	const char *kind[KINDS_MOST];
 	int used[KINDS_MOST], kinds;
+	bool *named; /* variables, by their numbers */
 };
 
 /* What a name is like: without the number at its end. */
@@ -45,15 +46,43 @@ static const char *take(struct naming *n, const char *like)
 	return name;
 }
 
-static void name_block(struct naming *n, const struct block *block)
+/* Copies of a loop share its variable.  Where one of them stands in a scope that has other names, it gets a variable of
+ * its own: the name of the first would hide one that is meant here. */
+static void name_variable(struct naming *n, struct block *block, size_t i)
+{
+	struct loops *loops = n->loops;
+	struct stmt *stmt = block->at[i];
+	int var = stmt->var;
+	const struct variable *known = &loops->vars.at[var];
+	const char *name = take(n, known->name);
+	if (!n->named[var] || !strcmp(name, known->name)) {
+		n->named[var] = true;
+		loops->vars.at[var].name = name;
+		return;
+	}
+	struct copying copying;
+	int64_t extent = known->extent > stmt->extent ? known->extent : stmt->extent;
+	copying_init(&copying, loops, false);
+	stmt->var = var_new(loops, name, extent);
+	copying_put(&copying, var, index_var(loops->arena, stmt->var, extent));
+	if (stmt->kind == STMT_FOR) {
+		struct block body = { 0 };
+		copy_block(&copying, &stmt->body, &body);
+		stmt->body = body;
+	} else {
+		for (size_t k = i + 1; k < block->count; k++)
+			block->at[k] = copy_stmt(&copying, block->at[k]);
+	}
+}
+
+static void name_block(struct naming *n, struct block *block)
 {
 	int used[KINDS_MOST], kinds = n->kinds;
 	memcpy(used, n->used, sizeof used);
 	for (size_t i = 0; i < block->count; i++) {
 		struct stmt *stmt = block->at[i];
-		struct variable *var = &n->loops->vars.at[stmt->var];
 		if (stmt->kind == STMT_INDEX)
-			var->name = take(n, var->name);
+			name_variable(n, block, i);
 		if (stmt->kind == STMT_ARRAY || stmt->kind == STMT_JOIN || (stmt->kind == STMT_SET && stmt->declare))
 			stmt->cell->of.name = take(n, stmt->cell->of.name);
 		for (int s = 0; s < stmt->sum_count; s++)
@@ -61,7 +90,7 @@ static void name_block(struct naming *n, const struct block *block)
 		if (stmt->kind == STMT_FOR) {
 			int before[KINDS_MOST], known = n->kinds;
 			memcpy(before, n->used, sizeof before);
-			var->name = take(n, var->name);
+			name_variable(n, block, i);
 			name_block(n, &stmt->body);
 			memcpy(n->used, before, (size_t)known * sizeof *before);
 			memset(n->used + known, 0, (size_t)(n->kinds - known) * sizeof *before);
@@ -76,6 +105,6 @@ static void name_block(struct naming *n, const struct block *block)
 
 void loops_name(struct loops *loops)
 {
-	struct naming n = { .loops = loops };
+	struct naming n = { .loops = loops, .named = arena_new_array(loops->arena, bool, loops->vars.count) };
 	name_block(&n, &loops->body);
 }

@@ -159,6 +159,10 @@ struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)
 		copy->count = copy_index(c, stmt->count);
 	if (stmt->at)
 		copy->at = copy_index(c, stmt->at);
+	if (stmt->some)
+		copy->some = copy_index(c, stmt->some);
+	if (stmt->square)
+		copy->square = copy_index(c, stmt->square);
 	if (stmt->value)
 		copy->value = copy_expr(c, stmt->value);
 	if (stmt->lane >= 0 && c->with[stmt->lane]) /* the lanes follow their variable */

@@ -227,6 +227,9 @@ ROWS = {                                  # local rows that together pass a warp
     "wide_few": (graph("float[3,6000] x", "float[3,6000] y", "y = Softmax (x)"), 1),                      # too few to be shared by threads: the two sums alone
     "wide_scratch": (graph("float[5,6000] x", "float[5,6000] y", "t = Softmax (x) r = Slice (t, from, to, axis, step) y = Add (t, r)",
                            "int64[1] from = {-1}, int64[1] to = {-10000}, int64[1] axis = {1}, int64[1] step = {-1}"), 1),
+    # A loop that stands in several branches, where its name would hide another's.
+    "rows_of_names": (graph("float[1,16,4,4] x", "float[1,8,4,4] y", "a = Conv <kernel_shape = [1, 1]> (x, u) r = Relu (a) d = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1], group = 240> (r, w) t = Relu (d) "
+                            "c = Concat <axis = 1> (r, t) y = Conv <kernel_shape = [1, 1]> (c, v)", ", ".join((external("u", 240, 16, 1, 1), external("w", 240, 1, 3, 3), external("v", 8, 480, 1, 1)))), 1),
 }
 def pixels(body, w="32,48,1,1", size=28, more="", output=None):
     """Images with as many channels as a convolution's `w` takes, a factor and an offset for each."""
