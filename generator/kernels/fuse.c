@@ -189,7 +189,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 	struct definition *reader = scheduled(d)->readers.count == 1 ? scheduled(d)->readers.at[0] : NULL;
 	const struct index *with[MAX_VARS];
 	struct uses uses = { .of = d, .same = true };
-	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->is_output
+	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->is_output || scheduled(d)->lane
 	        || (reader && !branch_equal(d->branch, reader->branch)) || scheduled(d)->rewrite || d->original
 	        || !reader || reader->reduce != REDUCE_NONE || reader->lies || scheduled(reader)->rewrite
 	        || reader->original)
@@ -451,6 +451,8 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	 * and no lanes. */
 	bool vectors = target->lanes > 1 && !target->lanes_are_threads;
 	if (vectors && ((j.window && !target->small && !in_planes(target, kernel, d, j.outer)) || looks_up(kernel, d)))
+		return -1;
+	if (scheduled(kernel->members.at[0])->lane != scheduled(d)->lane) /* what is turned is no row of another */
 		return -1;
 	if (!j.reads || costs_too_much(kernel, d) || !branch_equal(kernel->members.at[0]->branch, d->branch))
 		return -1;

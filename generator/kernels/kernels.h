@@ -40,6 +40,7 @@ struct scheduled {
 	bool row_apart; /* barred from kernels in which it would be a row: layouts let vectors run along the loops
 	                   around */
 	bool kept;      /* stored, whatever computing it again would cost */
+	int lane;       /* 1 + the variable along which it lies and vectors run; 0: the layouts say */
 	bool dwords;    /* of terms of a product side by side (products.c) */
 	bool steers;    /* the schedule asks it whether to run kernels, or kernels where to end */
 	VECTOR(struct definition *) readers;

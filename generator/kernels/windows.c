@@ -9,7 +9,10 @@
  * A maximum over several axes is one along the last axis, then one along the axis before.  The first of equals in
  * row-major order is the first of its row, in the first row that has it, and a NaN never wins, so every bit stays.
  * Many taps become two steps, 13 of them 4 of 4 at a distance of 3; windows of one tensor share the last axis: 13 taps
- * are two of 9 at a distance of 4, and 9 are two of 5. */
+ * are two of 9 at a distance of 4, and 9 are two of 5.
+ *
+ * Where callers have planes with rows that fill few lanes, what a depthwise sum of many taps reads is turned, so that
+ * lanes run along channels, and its results are turned back. */
 #include "kernels/kernels.h"
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +23,10 @@ enum {
 	WIDER_MOST = 6,     /* times the larger of data and result: with its pads */
 	TAPS_BARE = 6,      /* of a step that asks at each tap whether it is there */
 	PASS_COST = 3,      /* of a store and a load, in taps */
+	TURN_COST = 8,      /* of an element that is turned, in taps … */
+	TURN_SHORT = 14,    /* … where rows are shorter than a vector */
 };
+static const double ROW_RATE = 0.88; /* of the multiply-adds along rows, where vectors lie across lines of the cache */
 
 /* Along an axis of the data: place stride * variable + dilation * tap - before. */
 struct along {
@@ -287,6 +293,57 @@ static const struct expr *replaced(struct rewriter *r, const struct expr *expr)
 	return expr == replacing->old ? replacing->new : NULL;
 }
 
+/* ---- lanes along channels ---- */
+static double filled(int64_t extent, int lanes)
+{
+	return (double)extent / (double)((extent + lanes - 1) / lanes * lanes);
+}
+
+/* The axis of channels, each with a window of its own, where what callers give and get lies in planes and rows of the
+ * result would leave lanes idle for longer than it takes to turn both; -1: there is none. */
+static int channels_of(const struct windows *ws, const struct window *w)
+{
+	const struct definition *x = w->load->of, *d = w->d;
+	int found = -1, last = d->rank - 1;
+	if (ws->lanes < 2 || !w->alone || !d->products || d->type != DTYPE_F32 || x->type != DTYPE_F32 || !d->is_output
+	        || x->source != SOURCE_INPUT || w->along[last].tap < 0)
+		return -1;
+	for (int v = 0; v <= last; v++) {
+		if (d->counts[v])
+			return -1;
+		if (w->along[v].tap < 0 && d->extents[v] >= ws->lanes
+		        && (found < 0 || d->extents[v] > d->extents[found]))
+			found = v;
+	}
+	if (found < 0)
+		return -1;
+	double rows = ROW_RATE * filled(d->extents[last], ws->lanes), planes = filled(d->extents[found], ws->lanes),
+	       taps = (double)taps_of(w), turned = 1 + (double)definition_elements(x) / (double)definition_elements(d);
+	return taps / rows - taps / planes > turned * (d->extents[last] < ws->lanes ? TURN_SHORT : TURN_COST) ? found
+	                                                                                                      : -1;
+}
+
+/* What is read is turned before it gets its pads, the sum runs along channels, and d turns its results back. */
+static void turn(struct windows *ws, struct window *w, int channels)
+{
+	struct definition *x = w->load->of, *d = w->d;
+	size_t from = ws->program->all.count;
+	struct definition *turned = define_map(ws->program, arena_printf(ws->arena, "%s_turned", x->name), x->rank,
+	        x->extents, expr_load_own(ws->arena, x));
+	const struct expr *old = w->padded, *load = expr_load(ws->arena, turned, w->load->at);
+	w->padded = old == w->load ? load : expr_select(ws->arena, old->ranges, old->range_count, load, old->arg[1]);
+	w->load = load;
+	struct replacing replacing = { old, w->padded };
+	struct rewriter rewriter = { .arena = ws->arena, .expr = replaced, .index = index_stays, .user = &replacing };
+	w->d = define_sum_like(ws->program, arena_printf(ws->arena, "%s_turned", d->name), d, d->start,
+	        rewrite_expr(&rewriter, d->body));
+	become_map(d, expr_load_own(ws->arena, w->d));
+	turned->branch = d->branch;
+	scheduled(turned)->kept = true;
+	scheduled(turned)->lane = scheduled(w->d)->lane = channels + 1;
+	program_move(ws->program, from, d);
+}
+
 /* The same terms, of data with their pads. */
 static void keep_pads(struct windows *ws, struct window *w)
 {
@@ -302,6 +359,7 @@ static void keep_pads(struct windows *ws, struct window *w)
 	struct definition *p = with_pads(ws, w, before, reach, 1);
 	if (!p)
 		return;
+	scheduled(p)->lane = scheduled(w->d)->lane;
 	struct replacing replacing = { w->padded, expr_load(ws->arena, p, at) };
 	struct rewriter rewriter = { .arena = ws->arena, .expr = replaced, .index = index_stays, .user = &replacing };
 	w->d->body = rewrite_expr(&rewriter, w->d->body);
@@ -613,8 +671,12 @@ void separate_windows(struct program *program, const struct target *target)
 		if (done[i])
 			continue;
 		if (!separates(w)) {
-			if (has_pads(w) && definition_terms(w->d) > TAPS_STRAIGHT)
-				keep_pads(&ws, w);
+			if (!has_pads(w) || definition_terms(w->d) <= TAPS_STRAIGHT)
+				continue;
+			int channels = channels_of(&ws, w);
+			if (channels >= 0)
+				turn(&ws, w, channels);
+			keep_pads(&ws, w);
 			continue;
 		}
 		for (size_t k = i; k < ws.all.count; k++)
