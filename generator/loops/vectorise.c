@@ -302,9 +302,9 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 	}
 }
 
-/* Otherwise the 64 partial results are taken eight at a time, z, z + 8, … in registers, joined as far as they go, and
- * the rest through an array of eight.  What is a vector is for the nest around to say. */
-enum { GROUP = 8, GROUPS = SUMS / GROUP };
+/* Otherwise the 64 partial results are taken some at a time, z, z + 8, … in registers, joined as far as they go, and
+ * the rest through an array.  What is a vector is for the nest around to say. */
+enum { GROUP = 8, GROUP_LEAST = 2, BESIDE = 6 }; /* at a time; vectors that then lie side by side */
 
 /* The loop's body for one term, on registers of this part. */
 static void group_term(
@@ -382,47 +382,49 @@ static bool is_exact(const struct stmt *loop)
 	return loop->extent >= GROUP;
 }
 
-static void in_groups(struct loops *loops, const struct stmt *loop, struct block *out)
+/* `group` partial results at a time. */
+static void in_groups(struct loops *loops, const struct stmt *loop, int group, struct block *out)
 {
 	if (is_exact(loop)) {
 		as_they_lie(loops, loop, out);
 		return;
 	}
+	const int groups = SUMS / group;
 	struct cell *array[SUMS_MAX], *part[GROUP][SUMS_MAX];
 	int64_t main = loop->extent / SUMS * SUMS, rest = loop->extent - main;
-	struct stmt *each = count_new(loops, "z", GROUPS, 1);
+	struct stmt *each = count_new(loops, "z", groups, 1);
 	const struct index *z = count_index(loops, each);
 	struct block *body = &each->body;
 	for (int s = 0; s < loop->sum_count; s++) {
 		struct stmt *begin = stmt_new(loops, STMT_ARRAY);
-		array[s] = begin->cell = cell_new(loops, CELL_ARRAY, "sums", loop->sums[s]->of.type, GROUPS);
+		array[s] = begin->cell = cell_new(loops, CELL_ARRAY, "sums", loop->sums[s]->of.type, groups);
 		block_add(loops, out, begin);
 	}
 	block_add(loops, out, each);
-	begin_parts(loops, loop, part, GROUP, body);
+	begin_parts(loops, loop, part, group, body);
 	if (main) {
 		struct stmt *terms = count_new(loops, "t", main, SUMS);
-		for (int k = 0; k < GROUP; k++)
+		for (int k = 0; k < group; k++)
 			group_term(loops, loop, part[k],
 			        index_add(loops->arena, count_index(loops, terms),
-			                index_plus(loops->arena, z, k * GROUPS)),
+			                index_plus(loops->arena, z, k * groups)),
 			        &terms->body);
 		block_add(loops, body, terms);
 	}
-	for (int k = 0; k * GROUPS < rest; k++) {
-		const struct index *at = index_plus(loops->arena, z, main + k * GROUPS);
-		struct stmt *some = stmt_new(loops, rest - k * GROUPS < GROUPS ? STMT_IF : STMT_SCOPE);
+	for (int k = 0; k * groups < rest; k++) {
+		const struct index *at = index_plus(loops->arena, z, main + k * groups);
+		struct stmt *some = stmt_new(loops, rest - k * groups < groups ? STMT_IF : STMT_SCOPE);
 		struct range *range = arena_new(loops->arena, struct range);
-		*range = (struct range){ z, 0, rest - k * GROUPS };
+		*range = (struct range){ z, 0, rest - k * groups };
 		some->ranges = some->kind == STMT_IF ? range : NULL;
 		some->range_count = some->kind == STMT_IF;
 		if (some->kind == STMT_IF) /* inside, z is known to be below: no term past the end */
-			at = index_plus(loops->arena, index_var(loops->arena, each->var, range->to), main + k * GROUPS);
+			at = index_plus(loops->arena, index_var(loops->arena, each->var, range->to), main + k * groups);
 		group_term(loops, loop, part[k], at, some->kind == STMT_IF ? &some->body : body);
 		if (some->kind == STMT_IF)
 			block_add(loops, body, some);
 	}
-	join_parts(loops, loop, part, GROUP, body);
+	join_parts(loops, loop, part, group, body);
 	for (int s = 0; s < loop->sum_count; s++) {
 		struct stmt *store = stmt_new(loops, STMT_STORE);
 		store->cell = array[s];
@@ -432,7 +434,7 @@ static void in_groups(struct loops *loops, const struct stmt *loop, struct block
 	}
 	for (int s = 0; s < loop->sum_count; s++)
 		block_add(loops, out,
-		        set_new(loops, loop->sums[s], part_of_array(loops, loop->reduce[s], array[s], 0, GROUPS, 1),
+		        set_new(loops, loop->sums[s], part_of_array(loops, loop->reduce[s], array[s], 0, groups, 1),
 		                true));
 }
 
@@ -489,20 +491,29 @@ static double judge_terms(const struct loops *loops, const struct block *block)
 	return cost;
 }
 
-static void expand_sums(struct loops *loops, struct block *block, bool by_terms)
+/* Of sums whose vectors lie side by side: few partial results at a time leave registers for neighbours, of which whole
+ * lines of the cache are read, and few streams. */
+static int group_beside(const struct target *target, int64_t extent)
+{
+	int group = GROUP;
+	while (group > GROUP_LEAST && extent >= (int64_t)target->lanes * BESIDE
+	        && target->registers * 3 / 4 / group < BESIDE)
+		group /= 2;
+	return group;
+}
+
+static void expand_sums(struct loops *loops, struct block *block, int group)
 {
 	struct block old = *block;
 	memset(block, 0, sizeof *block);
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
-		expand_sums(loops, &stmt->body, by_terms);
-		expand_sums(loops, &stmt->other, by_terms);
+		expand_sums(loops, &stmt->body, group);
+		expand_sums(loops, &stmt->other, group);
 		if (stmt->kind != STMT_FOR || stmt->role != ROLE_LANES)
 			block_add(loops, block, stmt);
-		else if (by_terms)
-			along_terms(loops, stmt, block);
 		else
-			in_groups(loops, stmt, block);
+			in_groups(loops, stmt, group, block);
 	}
 }
 
@@ -786,7 +797,7 @@ static void vectorise_nest(struct loops *loops, struct stmt *nest, struct block 
 		block_add(loops, out, nest);
 		return;
 	}
-	expand_sums(loops, body, false);
+	expand_sums(loops, body, group_beside(loops->target, loop[best]->extent));
 	struct block done = along(loops, loop, count, best, body);
 	block_add_all(loops, out, &done);
 }
@@ -807,7 +818,7 @@ static void vectorise_block(struct loops *loops, struct block *block)
 			if (by_terms)
 				along_terms(loops, stmt, block);
 			else
-				in_groups(loops, stmt, block);
+				in_groups(loops, stmt, GROUP, block);
 			continue;
 		}
 		vectorise_block(loops, &stmt->body);
