@@ -131,7 +131,8 @@ def make(folder, block):
 			out["atol"] = 1.01 * step
 		with open(told, "w") as f:
 			json.dump(io, f, indent=1)
-	return kernels.Kernel(folder, name, list(constants.values()), None, [])
+	double = any(array.dtype == "float64" for array, _ in given.values())
+	return kernels.Kernel(folder, name, list(constants.values()), None, [], ("openvino",) if double else ())
 
 
 def limit(row):

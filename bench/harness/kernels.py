@@ -157,9 +157,10 @@ SPREAD_AT_RUN_TIME = {"grid": 1.0}                        # all of the picture, 
 
 
 class Kernel(networks.Case):
-	def __init__(self, folder, name, constants, onednn, options):
+	def __init__(self, folder, name, constants, onednn, options, without=()):
 		super().__init__(folder, os.path.join(folder, "model.onnx"), name)
 		self.constants, self.onednn, self.options = constants, onednn, options
+		self.without = without                          # engines that compute something else
 
 
 def make(folder, row):

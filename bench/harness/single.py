@@ -77,7 +77,8 @@ def race(o, names, rows, make, table):
 			if row[0] not in figures:
 				with tempfile.TemporaryDirectory(prefix="kernel.") as place:
 					case = make(os.path.join(place, row[0]), row)
-					o.engines = [name if "-" in name else f"{name}-{1 if name == 'ingot_jit' else o.threads}" for name in names if name != "onednn" or case.onednn]
+					takes = lambda name: (name != "onednn" or case.onednn) and name.split("-")[0] not in getattr(case, "without", ())
+					o.engines = [name if "-" in name else f"{name}-{1 if name == 'ingot_jit' else o.threads}" for name in names if takes(name)]
 					figures[row[0]] = drive.race(case, o, driver, work)
 				if o.kept:
 					with open(o.kept, "a") as f:
