@@ -496,7 +496,7 @@ static double judge_terms(const struct loops *loops, const struct block *block)
 static int group_beside(const struct target *target, int64_t extent)
 {
 	int group = GROUP;
-	while (group > GROUP_LEAST && extent >= (int64_t)target->lanes * BESIDE
+	while (group > GROUP_LEAST && !target->lanes_are_threads && extent >= (int64_t)target->lanes * BESIDE
 	        && target->registers * 3 / 4 / group < BESIDE)
 		group /= 2;
 	return group;
