@@ -8,7 +8,6 @@ other targets.  In front of each call stands what it computes, every offset has 
 one element is a pointer; cppcheck reads all sources without defines.  A header that says less memory does not compile.
 --section moves the weights, --libc none calls nothing, --stepwise gives the bits of one call step by step, --name with two models one
 workspace, the larger.  examples/firmware runs on the emulated board by the commands of docs/firmware.md."""
-import json
 import os
 import re
 import shutil
@@ -16,13 +15,10 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    print("skipped: no numpy")
-    sys.exit(77)
+from boards import BOARDS, ROOT, call, manifest_of, missing, symbols
+from firmware import quantised
 
-from firmware import BOARDS, ROOT, call, quantised, symbols
+import numpy as np
 
 FLAGS = BOARDS["cortex-m4"][1].split()
 
@@ -39,8 +35,7 @@ def expect(what, right, found=""):
 
 def build(ingot, models, made, *options, cpu="cortex-m4"):
     call(ingot, "build", *models, "--cpu", cpu, "-o", made, *options)
-    names = [one for one in os.listdir(made) if one.endswith(".json")]
-    return json.load(open(os.path.join(made, names[0])))
+    return manifest_of(made)
 
 
 def read(made, name):
@@ -84,7 +79,7 @@ def as_folder(made, name):
         defined = call("arm-none-eabi-nm", "all.o", cwd=made).split()
         expect("the weights are there once", defined.count(name + "_weights") == 1)
     if shutil.which("cppcheck"):
-        done = subprocess.run(["cppcheck", "--quiet", "--std=c99", "--error-exitcode=1", "--max-configs=2", "--suppress=toomanyconfigs", "--enable=warning,portability", *[one for one in files if "weights" not in one]],
+        done = subprocess.run(["cppcheck", "--quiet", "--std=c99", "--error-exitcode=1", "--max-configs=2", "--suppress=toomanyconfigs", "--suppress=missingIncludeSystem", "--enable=warning,portability,information", *[one for one in files if "weights" not in one]],
                               cwd=made, capture_output=True, text=True)
         expect("cppcheck", done.returncode == 0 and not done.stderr, done.stderr)
 
@@ -151,8 +146,7 @@ def example(ingot, folder):
 
 def main():
     ingot = os.path.abspath(sys.argv[1])
-    if not shutil.which("arm-none-eabi-gcc"):
-        print("skipped: no arm-none-eabi-gcc")
+    if missing("arm-none-eabi-gcc"):
         return 77
     with tempfile.TemporaryDirectory() as folder:
         small = os.path.join(quantised(folder), "model.onnxtxt")

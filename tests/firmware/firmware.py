@@ -18,36 +18,17 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    print("skipped: no numpy")
-    sys.exit(77)
+import numpy as np
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+from boards import ARM, BOARDS, CASES, HERE, MICROBIT, ROOT, call, link, make_counter, manifest_of, missing, model_of, run_board, symbols, words_in, write_case
+
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "generated"))
 import packages
-CASES = os.environ.get("INGOT_CASES", os.path.join(ROOT, "..", "shared", "cases"))
-ARM, RISCV = "arm-none-eabi-", "riscv64-unknown-elf-"
-# Of each CPU: its tools, flags, QEMU's machine, and where code and data lie there (bytes in KB).
-BOARDS = {
-    "cortex-m0plus": (ARM, "-mthumb -mcpu=cortex-m0plus", "arm -M mps2-an385", (0, 4096), (0x20000000, 4096)),
-    "cortex-m3": (ARM, "-mthumb -mcpu=cortex-m3", "arm -M mps2-an385", (0, 4096), (0x20000000, 4096)),
-    "cortex-m4": (ARM, "-mthumb -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16", "arm -M mps2-an386", (0, 4096), (0x20000000, 4096)),
-    "cortex-m7": (ARM, "-mthumb -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-d16", "arm -M mps2-an500", (0, 4096), (0x20000000, 4096)),
-    "cortex-m33": (ARM, "-mthumb -mcpu=cortex-m33 -mfloat-abi=hard -mfpu=fpv5-sp-d16", "arm -M mps2-an505", (0x10000000, 4096), (0x38000000, 2048)),
-    "cortex-m55": (ARM, "-mthumb -mcpu=cortex-m55 -mfloat-abi=hard", "arm -M mps3-an547", (0, 512), (0x20000000, 512)),
-    "rv32imac": (RISCV, "-march=rv32imac -mabi=ilp32", "riscv32 -M virt -bios none", (0x80000000, 16384), (0x81000000, 16384)),
-    "rv32imafc": (RISCV, "-march=rv32imafc -mabi=ilp32f", "riscv32 -M virt -bios none", (0x80000000, 16384), (0x81000000, 16384)),
-}
 WITHOUT_FLOATS = ("cortex-m0plus", "cortex-m3", "rv32imac")
 FLOATS = re.compile(r"__aeabi_(f|d|\w*2[fd])|__\w+[sd]f")  # what multiplies floats where no instruction does
-MICROBIT = (ARM, "-mthumb -mcpu=cortex-m0", "arm -M microbit", (0, 256), (0x20000000, 16))
 ALLOWED = {"memcpy", "memset"}
 # Weights of one byte, which stay so in flash; instructions with size and with speed: 2 % more are wrong.
 QUANTISED = {"mlperf_ic_i8": (19320733, 15088055), "mlperf_kws_i8": (5127595, 4235979), "mlperf_vww_i8": (14399844, 12066347), "mlperf_ad_i8": (420357, 360738)}
@@ -64,105 +45,13 @@ bytes of code); onnx2c's MNIST 4.7 with its best flags, 16.6 with -Os; TFLite Mi
 104 K of code, 1324 bytes of stack."""
 
 
-def call(*command, cwd=None):
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        raise SystemExit("%s: exit %d\n%s%s" % (" ".join(command), done.returncode, done.stdout, done.stderr))
-    return done.stdout
-
-
-def symbols(path):
-    """Names defined and names wanted."""
-    defined, wanted = set(), set()
-    for line in call(ARM + "nm", path).splitlines():
-        words = line.split()
-        if len(words) >= 2 and words[-2] in ("U", "w"):
-            wanted.add(words[-1])
-        elif len(words) == 3:
-            defined.add(words[-1])
-    return defined, wanted - defined
-
-
-def words_of(count):
-    return (count + 3) // 4
-
-
-def words_in(array):
-    """The array's bytes as words, 0 behind the last: as they lie in what the board has cleared."""
-    data = np.ascontiguousarray(array).tobytes()
-    return np.frombuffer(data + bytes(-len(data) % 4), np.uint32)
-
-
-def write_case(folder, manifest, arrays, expected):
-    """case.h and case.S: main.c's view of one network."""
-    prefix, words = manifest["prefix"], sum(words_of(o["bytes"]) for o in manifest["outputs"])
-    fields, at = [], 0
-    for one in manifest["outputs"]:
-        fields.append("(void *)(out + %d)" % at)
-        at += words_of(one["bytes"])
-    upper = prefix.upper()
-    with open(os.path.join(folder, "case.h"), "w") as f:
-        f.write('#include "%s.h"\n#define WORKSPACE_BYTES %s_WORKSPACE_BYTES\n' % (prefix, upper))
-        f.write("#define WORKSPACE_ALIGN %s_WORKSPACE_ALIGN\n" % upper)
-        f.write("#define OUTPUT_WORDS %d\n" % words)
-        for i, array in enumerate(arrays):
-            f.write("extern const %s input_%d[];\n" % ({"i1": "signed char", "u1": "unsigned char", "i4": "int"}.get(array.dtype.str[1:], "float"), i))
-        f.write("static inline int case_run(float *out, void *workspace)\n{\n")
-        given = ["input_%d" % i for i in range(len(arrays))]
-        for i, one in enumerate(manifest.get("inputs", [])):
-            if "offset" in one:
-                given[i] = "(void *)((char *)workspace + %d)" % one["offset"]
-                f.write("\t__builtin_memcpy(%s, input_%d, %d);\n" % (given[i], i, one["bytes"]))
-        there = ["(void *)((char *)workspace + %d)" % one["offset"] if "offset" in one else field for one, field in zip(manifest["outputs"], fields)]
-        f.write("\tstruct %s_inputs in = { %s };\n" % (prefix, ", ".join(given)))
-        f.write("\tstruct %s_outputs to = { %s };\n" % (prefix, ", ".join(there)))
-        f.write("\tstruct %s_context context = { .workspace = workspace };\n\tint status = %s_run(&in, &to, &context);\n" % (prefix, prefix))
-        for one, field, at in zip(manifest["outputs"], fields, there):
-            if at != field:
-                f.write("\t__builtin_memcpy(%s, %s, %d);\n" % (field, at, one["bytes"]))
-        f.write("\treturn status;\n}\n")
-    with open(os.path.join(folder, "case.S"), "w") as f:
-        f.write('\t.section .rodata.case, "a"\n')
-        for name, array in [("input_%d" % i, a) for i, a in enumerate(arrays)] + [("expected", expected)]:
-            (array if array.dtype.kind in "iu" else array.astype(np.float32)).tofile(os.path.join(folder, name + ".bin"))
-            f.write('\t.balign 4\n\t.globl %s\n%s:\n\t.incbin "%s.bin"\n' % (name, name, name))
-
-
-def link(board, folder, elf, main, made, libraries, *flags):
-    """A program of start.c, `main` and case.S for a board."""
-    tools, machine, _, flash, ram = board
-    script = os.path.join(folder, "board.ld")
-    with open(script, "w") as f:
-        f.write("MEMORY { FLASH (rx) : ORIGIN = %d, LENGTH = %dK  RAM (rwx) : ORIGIN = %d, LENGTH = %dK }\n" % (*flash, *ram))
-        f.write("STACK = %dK;\n" % (32 if ram[1] > 64 else 3))
-        f.write(open(os.path.join(HERE, "board.ld")).read())
-    call(tools + "gcc", *machine.split(), "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fno-tree-loop-distribute-patterns",
-         *flags, "-I" + HERE, "-I" + folder, "-I" + made, os.path.join(HERE, "start.c"), os.path.join(HERE, main), "case.S", *libraries,
-         "-nostdlib", *(["-lc"] if tools == ARM else []), "-lgcc", "-Wl,--gc-sections", "-T", script, "-o", elf, cwd=folder)
-
-
-def run_board(board, folder, elf, counts):
-    """QEMU's exit code, what was printed, instructions by symbol."""
-    done = subprocess.run([*("qemu-system-" + board[2]).split(), "-display", "none", "-monitor", "none", "-serial", "none",
-                           "-semihosting-config", "enable=on,target=native", "-kernel", elf,
-                           "-plugin", os.path.join(folder, "libcount.so") + ",out=" + counts],
-                          capture_output=True, text=True, timeout=300)
-    by_symbol = {}
-    if os.path.exists(counts):
-        for line in open(counts):
-            count, name = line.split(None, 1)
-            by_symbol[name.strip()] = int(count)
-    return done.returncode, done.stdout + done.stderr, by_symbol
-
-
 def io_wrong(ingot, model, cpu):
     """What --io workspace says of a model, as lines: each lies inside, and the whole takes no more than workspace, inputs and outputs apart."""
     with tempfile.TemporaryDirectory() as folder:
         sizes = []
         for io in "caller", "workspace":
             call(ingot, "build", model, "--cpu", cpu, "--optimise", "size", "--no-compile", "--io", io, "-o", os.path.join(folder, io))
-            made = os.path.join(folder, io)
-            sizes.append(json.load(open(os.path.join(made, next(f for f in sorted(os.listdir(made)) if f.endswith(".json"))))))
+            sizes.append(manifest_of(os.path.join(folder, io)))
     ends = sizes[0]["inputs"] + sizes[0]["outputs"]
     apart = sizes[0]["workspace_bytes"] + sum((one["bytes"] + 63) // 64 * 64 for one in ends)
     wrong = ["--io workspace takes %d bytes, apart all take %d" % (sizes[1]["workspace_bytes"], apart)] if sizes[1]["workspace_bytes"] > apart else []
@@ -174,7 +63,7 @@ def ram_wrong(ingot, model, name, stack):
     """What is more than a part of what a peer takes, as a line."""
     with tempfile.TemporaryDirectory() as made:
         call(ingot, "build", model, "--cpu", "cortex-m4", "--no-compile", "--io", "workspace", "-o", made)
-        ram = stack + json.load(open(os.path.join(made, next(f for f in sorted(os.listdir(made)) if f.endswith(".json")))))["workspace_bytes"]
+        ram = stack + manifest_of(made)["workspace_bytes"]
     peer, most = PEERS_RAM[name]
     print("%s: %d bytes of RAM with --io workspace, %.2f of TFLite Micro's" % (name, ram, ram / peer))
     return ["%d bytes of RAM, more than %g of %d" % (ram, most, peer)] if ram > most * peer else []
@@ -189,7 +78,7 @@ def one_network(ingot, folder, name, case, optimise, cpu="cortex-m4", board=None
     io = json.load(open(os.path.join(case, "io.json")))
     made = os.path.join(folder, "package")
     call(ingot, "build", model, "--cpu", cpu, "--optimise", optimise, *options, "-o", made)
-    manifest = json.load(open(os.path.join(made, next(f for f in sorted(os.listdir(made)) if f.endswith(".json")))))
+    manifest = manifest_of(made)
     files = {one["name"]: os.path.join(case, one["file"]) for one in io["inputs"]}
     arguments, answers = [], []
     for one in manifest["inputs"]:
@@ -261,7 +150,7 @@ def managed_network(ingot, folder, name, case):
     io = json.load(open(os.path.join(case, "io.json")))
     made = os.path.join(folder, "package")
     call(ingot, "build", model, "--cpu", "cortex-m4", "--optimise", "size", "--profile", "managed", "-o", made)
-    manifest = json.load(open(os.path.join(made, next(f for f in sorted(os.listdir(made)) if f.endswith(".json")))))
+    manifest = manifest_of(made)
     given, wanted_output = manifest["inputs"][0], manifest["outputs"][0]
     file, answer = os.path.join(case, io["inputs"][0]["file"]), os.path.join(folder, "out.npy")
     call(ingot, "run", model, "--target", "interpreter", "--algorithms", "direct", "--input", "%s=%s" % (given["name"], file),
@@ -441,17 +330,12 @@ def quantised(folder):
     return folder
 
 
-def model_of(case, name):
-    """The file: model.onnx, NAME.onnx or text."""
-    return next(path for path in (os.path.join(case, file) for file in ("model.onnx", name + ".onnx", "model.onnxtxt")) if os.path.exists(path))
-
-
 def run_rows(ingot, rows):
     """Each of (name, case, optimise, cpu, board, options): how many are wrong, and what of each the table has."""
     bad, table = 0, {}
     for name, case, optimise, cpu, board, *options in rows:
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as made:
-            call("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", os.path.join(HERE, "count.c"), "-o", os.path.join(folder, "libcount.so"))
+            make_counter(folder)
             wrong, figures = one_network(ingot, folder, name, case(made) if callable(case) else case, optimise, cpu, board, options)
             if optimise == "size" and cpu == "cortex-m4" and name in ("digits", "mlperf_kws_f32"):
                 wrong += managed_network(ingot, folder, name, case)
@@ -472,10 +356,8 @@ def markdown(table):
 
 def main():
     ingot, long = os.path.abspath(sys.argv[1]), "--long" in sys.argv or "INGOT_LONG" in os.environ
-    for tool in (ARM + "gcc", "qemu-system-arm", "gcc"):
-        if not shutil.which(tool):
-            print("skipped: no " + tool)
-            return 77
+    if missing(ARM + "gcc", "qemu-system-arm", "gcc"):
+        return 77
     cpus = [cpu for cpu, board in BOARDS.items() if shutil.which(board[0] + "gcc") and shutil.which("qemu-system-" + board[2].split()[0])]
     for cpu in set(BOARDS) - set(cpus):
         print("%s is left out: no %sgcc, or no qemu-system-%s" % (cpu, BOARDS[cpu][0], BOARDS[cpu][2].split()[0]))
@@ -493,7 +375,7 @@ def main():
     print("generic on a cortex-m3: %s" % (" ".join(["WRONG, it calls", *called]) if called else "nothing but the compiler's arithmetic is called"))
     bad += bool(called)
     with tempfile.TemporaryDirectory() as folder:
-        call("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", os.path.join(HERE, "count.c"), "-o", os.path.join(folder, "libcount.so"))
+        make_counter(folder)
         what = steps(ingot, folder)
     if what:
         print("WRONG LSTM step by step: " + what)

@@ -6,17 +6,17 @@
 What the board prints, words and a hash of all features and scores, is what this machine prints; with `--optimise speed`, too.  The front end's
 features are numpy's, but for one step of a byte.  Printed: instructions for a second of sound, RAM."""
 import os
-import shutil
 import sys
 import tempfile
 import wave
 
-import firmware
+from boards import ARM, BOARDS, CASES, ROOT, call, link, make_counter, missing, run_board, symbols
+
 import numpy as np
 
 sys.dont_write_bytecode = True  # make.py is the example's
-EXAMPLE = os.path.join(firmware.ROOT, "examples", "keyword")
-NETWORK = os.path.join(firmware.CASES, "models", "mlperf_kws_i8", "model.onnx")
+EXAMPLE = os.path.join(ROOT, "examples", "keyword")
+NETWORK = os.path.join(CASES, "models", "mlperf_kws_i8", "model.onnx")
 PRINT = """#define print board_print
 #define print_number board_number
 #include "semihost.h"
@@ -32,7 +32,7 @@ STATES = ("--state", "before=before_next", "--state", "frames=frames_next")
 
 def build(ingot, folder, name, *options):
     made = os.path.join(folder, name)
-    firmware.call(ingot, "build", os.path.join(folder, "front.onnxtxt"), "words=" + NETWORK, "--name", "keyword", *STATES, *options, "-o", made)
+    call(ingot, "build", os.path.join(folder, "front.onnxtxt"), "words=" + NETWORK, "--name", "keyword", *STATES, *options, "-o", made)
     return made
 
 
@@ -45,7 +45,7 @@ def features_wrong(ingot, folder):
     hop, before = samples[6 * make.HOP:7 * make.HOP], samples[6 * make.HOP - (make.WINDOW - make.HOP):6 * make.HOP] / np.float32(32768)
     for name, array in ("samples", hop[None]), ("before", before[None].astype(np.float32)), ("frames", np.zeros((make.FRAMES - 1, make.FEATURES), np.int8)):
         np.save(os.path.join(folder, name + ".npy"), array)
-    firmware.call(ingot, "run", "front.onnxtxt", *(word for name in ("samples", "before", "frames") for word in ("--input", "%s=%s.npy" % (name, name))),
+    call(ingot, "run", "front.onnxtxt", *(word for name in ("samples", "before", "frames") for word in ("--input", "%s=%s.npy" % (name, name))),
                   "--output", "input=input.npy", cwd=folder)
     window = np.concatenate([before, hop / 32768]) * (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(make.WINDOW) / make.WINDOW))
     energy = (abs(np.fft.rfft(window)) ** 2) @ np.array(make.bands()).reshape(make.BINS, make.BANDS) + 1e-6
@@ -56,16 +56,14 @@ def features_wrong(ingot, folder):
 
 def main():
     ingot, wrong = os.path.abspath(sys.argv[1]), 0
-    for tool in (firmware.ARM + "gcc", "qemu-system-arm", "gcc"):
-        if not shutil.which(tool):
-            print("skipped: no " + tool)
-            return 77
+    if missing(ARM + "gcc", "qemu-system-arm", "gcc"):
+        return 77
     if not os.path.exists(NETWORK):
         print("skipped: no " + NETWORK)
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        firmware.call("gcc", "-O2", "-shared", "-fPIC", os.path.join(firmware.HERE, "count.c"), "-o", os.path.join(folder, "libcount.so"))
-        firmware.call(sys.executable, os.path.join(EXAMPLE, "make.py"), folder)
+        make_counter(folder)
+        call(sys.executable, os.path.join(EXAMPLE, "make.py"), folder)
         for name, text in ("print.c", PRINT), ("case.S", ""):
             with open(os.path.join(folder, name), "w") as f:
                 f.write(text)
@@ -74,18 +72,18 @@ def main():
             print("WRONG: %d of 10 features are more than a step from numpy's" % far)
             wrong = 1
         host = build(ingot, folder, "host")
-        firmware.call("gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-DHOSTED", "-I" + host, os.path.join(EXAMPLE, "main.c"), os.path.join(host, "libkeyword.a"),
+        call("gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-DHOSTED", "-I" + host, os.path.join(EXAMPLE, "main.c"), os.path.join(host, "libkeyword.a"),
                       "-o", "hosted", cwd=folder)
-        said = firmware.call(os.path.join(folder, "hosted"))
+        said = call(os.path.join(folder, "hosted"))
         print(said.strip())
         for optimise in "size", "speed":
             made, elf = build(ingot, folder, optimise, "--cpu", "cortex-m4", "--optimise", optimise), os.path.join(folder, optimise + ".elf")
-            firmware.link(firmware.BOARDS["cortex-m4"], folder, elf, os.path.join(EXAMPLE, "main.c"), made, ["print.c", os.path.join(made, "libkeyword.a")])
-            code, text, by_symbol = firmware.run_board(firmware.BOARDS["cortex-m4"], folder, elf, os.path.join(folder, optimise + ".counts"))
+            link(BOARDS["cortex-m4"], folder, elf, os.path.join(EXAMPLE, "main.c"), made, ["print.c", os.path.join(made, "libkeyword.a")])
+            code, text, by_symbol = run_board(BOARDS["cortex-m4"], folder, elf, os.path.join(folder, optimise + ".counts"))
             if code or text.strip() != said.strip():
                 print("WRONG --optimise %s: exit %d\n%s" % (optimise, code, text))
                 wrong = 1
-            defined = firmware.symbols(os.path.join(made, "libkeyword.a"))[0]
+            defined = symbols(os.path.join(made, "libkeyword.a"))[0]
             hearing, saying = (sum(n for s, n in by_symbol.items() if s in defined and s.startswith("keyword_" + part)) for part in ("front", "words"))
             print("--optimise %s: %d instructions for a second of sound, %d for each of 50 frames, %d for each of 5 words" % (
                 optimise, hearing + saying, hearing // 50, saying // 5))

@@ -8,20 +8,13 @@ arrays that the header names, and the stack; the stack's bound is at least what 
 exactly that is kept, one byte less is exit 6.  --no-compile gives the same but for code, and no more stack than the compiler's."""
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    print("skipped: no numpy")
-    sys.exit(77)
+from boards import BOARDS, CASES, ROOT, call, link, make_counter, manifest_of, missing, model_of, run_board, words_of, write_case
 
-import firmware
-from firmware import BOARDS, CASES, HERE, ROOT, call
+import numpy as np
 
 BOARD = BOARDS["cortex-m4"]
 
@@ -49,12 +42,12 @@ def mapped(path, library):
 
 def one(ingot, folder, name, case):
     wrong = []
-    model, made = firmware.model_of(case, name), os.path.join(folder, "package")
+    model, made = model_of(case, name), os.path.join(folder, "package")
     code, said, _ = asked(ingot, model)
     if code:
         return ["exit %d" % code]
     call(ingot, "build", model, "--cpu", "cortex-m4", "-o", made)
-    manifest = json.load(open(os.path.join(made, next(f for f in sorted(os.listdir(made)) if f.endswith(".json")))))
+    manifest = manifest_of(made)
     library = os.path.join(made, manifest["library"])
     rows = [line.split() for line in call("arm-none-eabi-size", library).splitlines()[1:]]
     text, data, bss = (sum(int(row[i]) for row in rows) for i in range(3))
@@ -63,13 +56,13 @@ def one(ingot, folder, name, case):
     io = json.load(open(os.path.join(case, "io.json")))
     files = {i["name"]: os.path.join(case, i["file"]) for i in io["inputs"]}
     arrays = [np.load(files[i["name"]]) for i in manifest["inputs"]]
-    firmware.write_case(folder, manifest, arrays, np.zeros(sum(firmware.words_of(o["bytes"]) for o in manifest["outputs"]), np.int32))
+    write_case(folder, manifest, arrays, np.zeros(sum(words_of(o["bytes"]) for o in manifest["outputs"]), np.int32))
     elf, linked = os.path.join(folder, "size.elf"), os.path.join(folder, "size.map")
-    firmware.link(BOARD, folder, elf, "main.c", made, [library], "-Wl,-u,%s_weights_check" % manifest["prefix"], "-Wl,-Map=" + linked)
+    link(BOARD, folder, elf, "main.c", made, [library], "-Wl,-u,%s_weights_check" % manifest["prefix"], "-Wl,-Map=" + linked)
     at = mapped(linked, os.path.basename(library))
     if at["flash"] != said["flash"] or at["ram"] != said["data"] + said["bss"]:
         wrong.append("flash %d and RAM %d; the map has %d and %d" % (said["flash"], said["data"] + said["bss"], at["flash"], at["ram"]))
-    words = firmware.run_board(BOARD, folder, elf, os.path.join(folder, "counts"))[1].split()
+    words = run_board(BOARD, folder, elf, os.path.join(folder, "counts"))[1].split()
     stack = int(words[words.index("stack") + 1])
     if not stack <= said["stack"] <= 1.1 * stack:
         wrong.append("the stack's bound is %d, measured are %d" % (said["stack"], stack))
@@ -95,10 +88,8 @@ def one(ingot, folder, name, case):
 
 def main():
     ingot = os.path.abspath(sys.argv[1])
-    for tool in ("arm-none-eabi-gcc", "qemu-system-arm", "gcc"):
-        if not shutil.which(tool):
-            print("skipped: no " + tool)
-            return 77
+    if missing("arm-none-eabi-gcc", "qemu-system-arm", "gcc"):
+        return 77
     networks = [("digits", os.path.join(ROOT, "examples", "digits"))]
     for name in ("mlperf_kws_i8", "mlperf_ad_i8"):
         if os.path.exists(os.path.join(CASES, "models", name, "model.onnx")):
@@ -106,7 +97,7 @@ def main():
     bad = 0
     for name, case in networks:
         with tempfile.TemporaryDirectory() as folder:
-            call("gcc", "-O2", "-shared", "-fPIC", os.path.join(HERE, "count.c"), "-o", os.path.join(folder, "libcount.so"))
+            make_counter(folder)
             for what in one(ingot, folder, name, case):
                 print("WRONG %s: %s" % (name, what))
                 bad += 1

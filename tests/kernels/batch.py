@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "firmware"))
 import sweep                              # ends with 77 where NumPy is not there
 from sweep import same
-import firmware
+import boards
 import numpy
 
 LONG, ROWS = bool(os.environ.get("INGOT_LONG")), 9
@@ -40,19 +40,19 @@ int main(void)
 def on_board(program, folder, model, cpu, input_of, want, *options):
     """A library of model g for that CPU, run under QEMU beside what is wanted: its folder, manifest, exit code."""
     made = os.path.join(folder, cpu)
-    firmware.call(program, "build", model, "--cpu", cpu, *options, "-o", made)
+    boards.call(program, "build", model, "--cpu", cpu, *options, "-o", made)
     with open(os.path.join(made, "g.json")) as file:
         manifest = json.load(file)
-    firmware.write_case(folder, manifest, [input_of(one["name"]) for one in manifest["inputs"]], want)
+    boards.write_case(folder, manifest, [input_of(one["name"]) for one in manifest["inputs"]], want)
     elf, library = os.path.join(folder, cpu + ".elf"), os.path.join(made, manifest["library"])
-    if cpu in firmware.BOARDS:
-        firmware.link(firmware.BOARDS[cpu], folder, elf, "main.c", made, [library])
+    if cpu in boards.BOARDS:
+        boards.link(boards.BOARDS[cpu], folder, elf, "main.c", made, [library])
         run = ["qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "none", "-semihosting-config",
                "enable=on,target=native", "-kernel", elf]
     else:
         with open(os.path.join(folder, "hosted.c"), "w") as file:
             file.write(HOSTED)
-        firmware.call("aarch64-linux-gnu-gcc", "-static", "-I" + folder, "-I" + made, "hosted.c", "case.S", library, "-o", elf, cwd=folder)
+        boards.call("aarch64-linux-gnu-gcc", "-static", "-I" + folder, "-I" + made, "hosted.c", "case.S", library, "-o", elf, cwd=folder)
         run = [QEMU, elf]
     return made, manifest, subprocess.run(run, capture_output=True, timeout=300).returncode
 
