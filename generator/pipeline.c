@@ -53,7 +53,8 @@ static struct model *read_model(struct build *build, const struct options *optio
 	struct model *model = arena_new(build->arena, struct model);
 	progress(build, "read", 0, 0, 0);
 	struct read_options read = { .keep_inputs = options->keep_inputs.at,
-		.keep_input_count = (int)options->keep_inputs.count };
+		.keep_input_count = (int)options->keep_inputs.count,
+		.open = options->dims.count > 0 };
 	model->build = build;
 	model->options = options;
 	model->name = options->name ? options->name : model_stem(build->arena, options->model);

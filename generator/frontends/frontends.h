@@ -8,6 +8,7 @@ enum { NEWEST_OPSET = 28 }; /* of ai.onnx */
 struct read_options {
 	const char *const *keep_inputs; /* names of initialisers that stay inputs (with a default nobody uses) */
 	int keep_input_count;
+	bool open; /* of a .tflite: what its signatures leave open is a symbol, not of the extent that the shape says */
 };
 /* Reads an .onnx file (protobuf) or ONNX text, told apart by content.  Model functions are inlined.  The file stays
  * mapped as long as the build, as constants borrow from it.  EXIT_USAGE: missing; EXIT_INVALID: broken, also

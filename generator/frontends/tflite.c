@@ -79,7 +79,7 @@ static void check_quantisation(struct tfl_tensor *t, const struct table *q)
 
 static void read_tensor(struct tfl *tfl, struct tfl_tensor *t)
 {
-	struct vector shape = table_vector(&t->table, 0, 4);
+	struct vector shape = table_vector(&t->table, 0, 4), signature = table_vector(&t->table, 7, 4);
 	int64_t type = table_byte(&t->table, 1, 0);
 	struct bytes name = table_text(&t->table, 3);
 	t->name = reader_name(tfl->reader, name.at, name.count);
@@ -93,6 +93,9 @@ static void read_tensor(struct tfl *tfl, struct tfl_tensor *t)
 	for (; (size_t)t->rank < shape.count; t->rank++) {
 		t->extents[t->rank] = vector_int(&shape, (size_t)t->rank);
 		must(&t->table, t->extents[t->rank] >= -1, "a dimension is negative");
+		if (tfl->reader->options && tfl->reader->options->open && signature.count == shape.count
+		        && vector_int(&signature, (size_t)t->rank) == -1)
+			t->extents[t->rank] = -1;
 		t->known &= t->extents[t->rank] >= 0;
 	}
 	struct table quantisation = table_table(&t->table, 4, "QuantizationParameters");

@@ -292,6 +292,10 @@ def ends(ingot, long):
             one[0], one[3] = ints([-1, 3]), ""
         is_right("an open dim, no names", info(folder, net), [("input_0", ["input_0_0", 3]), (info(folder, net)[1][0], ["input_0_0", 3])])
         is_right("a dim that is bound", info(folder, net, "--dim", "input_0_0=7")[0], ("input_0", [7, 3]))
+        for one in net.tensors:
+            one[0], one[7] = ints([1, 3]), ints([-1, 3])
+        is_right("a dim that the signature leaves open", info(folder, net)[0], ("input_0", [1, 3]))
+        is_right("and that is bound", [dims for _, dims in info(folder, net, "--dim", "input_0_0=7")], [[7, 3]] * 2)
         model, made = os.path.join(folder, "window.tflite"), os.path.join(folder, "made")
         with open(model, "wb") as f:
             f.write(layers.variables(np.random.default_rng(1)).bytes())
