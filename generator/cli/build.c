@@ -165,6 +165,15 @@ static void check_memories(const struct cli *cli, const struct part *part)
 	const struct lowered *lowered = part->lowered;
 	int64_t ram = lowered->workspace_bytes + cli_border_bytes(lowered, true) + cli_border_bytes(lowered, false);
 	const struct board *board = cli->board;
+	for (size_t i = 0; board && lowered_has_memories(lowered) && i < lowered->workspace_pools.count; i++) {
+		const struct workspace_pool *pool = &lowered->workspace_pools.at[i];
+		const struct board_memory *memory = board_memory_find(board, pool->name);
+		if (memory && pool->bytes > memory->bytes)
+			fail(cli->build, EXIT_LIMIT, part->model,
+			        "the pool %s takes %" PRId64 " bytes; that memory of %s has %" PRId64, pool->name,
+			        pool->bytes, board->name, memory->bytes);
+		ram -= memory ? pool->bytes : 0;
+	}
 	if (board && lowered->weights_bytes > board->flash.bytes)
 		fail(cli->build, EXIT_LIMIT, part->model, "weights of %" PRId64 " bytes; the flash of %s has %" PRId64,
 		        lowered->weights_bytes, board->name, board->flash.bytes);

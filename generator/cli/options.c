@@ -505,7 +505,8 @@ const struct option_row option_rows[] = {
 	        "how much there is for code and weights, as 256k or 1m: exit 6 beyond it" },
 	{ "ram", NULL, 0, "BYTES", IN_SIZE, set_memory, AT(ram), NULL, NULL,
 	        "how much there is for workspace, states, stack, inputs and outputs: exit 6 beyond it" },
-	{ "pool", NULL, 0, "NAME=BYTES[,NAME=BYTES]", IN_BUILD | IN_SIZE | IN_SHOW, add_pools, 0, NULL, NULL,
+	{ "pool", NULL, 0, "NAME=BYTES[,NAME=BYTES]", IN_BUILD | IN_SIZE | IN_SHOW | IN_REPORT, add_pools, 0, NULL,
+	        NULL,
 	        "for microcontrollers: the memories that the workspace lies in, nearest first, as dtcm=64k,sram=256k; "
 	        "the hottest tensors go to the nearest, and each call is given all of them" },
 	{ "cpu", NULL, 0, "CPU[,FACT][,CPU]", IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,

@@ -283,7 +283,9 @@ static json_t *slabs_json(const struct lowered *lowered)
 	json_t *list = json_array();
 	for (size_t i = 0; i < lowered->workspace_pools.count; i++)
 		json_array_append_new(list,
-		        json_pack("{s:I,s:I}", "at", (json_int_t)lowered->workspace_pools.at[i].at, "bytes",
+		        json_pack("{s:s,s:I,s:I}", "name",
+		                lowered_has_memories(lowered) ? lowered->workspace_pools.at[i].name : "", "at",
+		                (json_int_t)lowered->workspace_pools.at[i].at, "bytes",
 		                (json_int_t)lowered->workspace_pools.at[i].bytes));
 	return list;
 }

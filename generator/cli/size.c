@@ -4,6 +4,7 @@
  * map say of them. */
 #include "cli/cli.h"
 #include "backends/backends.h"
+#include "emit/package.h"
 #include "tables/board.h"
 #include <ctype.h>
 #include <inttypes.h>
@@ -271,14 +272,8 @@ static json_t *sizes_json(const struct sizing *s, bool fits)
 	if (s->cli->ram)
 		json_object_set_new(all, "ram_limit", json_integer(s->cli->ram));
 	json_object_set_new(all, "calls", calls);
-	for (size_t i = 0; i < s->cli->options.memories.count; i++) {
-		if (!i)
-			json_object_set_new(all, "pools", json_array());
-		json_array_append_new(json_object_get(all, "pools"),
-		        json_pack("{s:s,s:I,s:I}", "name", s->cli->options.memories.at[i].name, "bytes",
-		                (json_int_t)s->part.lowered->workspace_pools.at[i].bytes, "limit",
-		                (json_int_t)s->cli->options.memories.at[i].bytes));
-	}
+	if (lowered_has_memories(s->part.lowered))
+		json_object_set_new(all, "pools", pools_json(s->part.lowered));
 	json_object_set_new(all, "kernels", parts_json(s, true));
 	json_object_set_new(all, "tensors", parts_json(s, false));
 	return all;

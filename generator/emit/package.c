@@ -1,5 +1,6 @@
 /* package.c: what all packages have: names, the places of arguments, the weights, the manifest. */
 #include "emit/package.h"
+#include "tables/board.h"
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -517,14 +518,8 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 		json_object_set_new(manifest, "checks", checks_json(w));
 	json_object_set_new(manifest, "workspace_bytes", json_integer(lowered->workspace_bytes));
 	json_object_set_new(manifest, "workspace_align", json_integer(lowered->workspace_align));
-	for (size_t i = 0; lowered_has_memories(lowered) && i < lowered->workspace_pools.count; i++) {
-		const struct workspace_pool *pool = &lowered->workspace_pools.at[i];
-		if (!i)
-			json_object_set_new(manifest, "pools", json_array());
-		json_array_append_new(json_object_get(manifest, "pools"),
-		        json_pack("{s:s,s:I,s:I}", "name", pool->name, "bytes", (json_int_t)pool->bytes, "limit",
-		                (json_int_t)lowered->memories.at[i].bytes));
-	}
+	if (lowered_has_memories(lowered))
+		json_object_set_new(manifest, "pools", pools_json(lowered));
 	if (w->stack_bytes[w->part] > 0)
 		json_object_set_new(manifest, "stack_bytes", json_integer(w->stack_bytes[w->part]));
 	json_object_set_new(manifest, "kernels", kernels);
@@ -736,6 +731,28 @@ int64_t package_workspace(const struct writing *w, bool all)
 	return bytes;
 }
 
+/* A pool that is called as a memory of the board lies in that. */
+static const char *pool_section(const struct writing *w, size_t i)
+{
+	const struct named_memory *memory = &w->lowered->memories.at[i];
+	if (memory->section)
+		return memory->section;
+	return w->package->board && board_memory_find(w->package->board, memory->name)
+	        ? arena_printf(w->emit->arena, ".%s", memory->name)
+	        : "";
+}
+
+json_t *pools_json(const struct lowered *lowered)
+{
+	json_t *pools = json_array();
+	for (size_t i = 0; lowered_has_memories(lowered) && i < lowered->workspace_pools.count; i++)
+		json_array_append_new(pools,
+		        json_pack("{s:s,s:I,s:I}", "name", lowered->workspace_pools.at[i].name, "bytes",
+		                (json_int_t)lowered->workspace_pools.at[i].bytes, "limit",
+		                (json_int_t)lowered->memories.at[i].bytes));
+	return pools;
+}
+
 struct value package_pools(const struct writing *w, bool all)
 {
 	struct arena *arena = w->emit->arena;
@@ -751,9 +768,7 @@ struct value package_pools(const struct writing *w, bool all)
 		value_dict_set(value, "name", value_string(name));
 		value_dict_set(value, "macro", value_string(package_upper(arena, name)));
 		value_dict_set(value, "bytes", value_int(bytes));
-		value_dict_set(value, "section",
-		        value_string(
-		                named && w->lowered->memories.at[i].section ? w->lowered->memories.at[i].section : ""));
+		value_dict_set(value, "section", value_string(named ? pool_section(w, i) : ""));
 		value_list_add(list, value);
 	}
 	return list;

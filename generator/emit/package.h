@@ -108,6 +108,7 @@ int64_t package_workspace(const struct writing *, bool all);
 
 /* [{name, macro, bytes, section}]: the memories of the workspace, of which the caller gives each; like that. */
 struct value package_pools(const struct writing *, bool all);
+json_t *pools_json(const struct lowered *); /* [{name, bytes, limit}], of --pool */
 
 struct place package_argument(const struct writing *, const struct definition *);
 

@@ -11,6 +11,7 @@ static const struct project_file {
 	{ "make", "project/main.jinja", "board/main.c", NULL },
 	{ "make", "project/board.jinja", "board/board.c", NULL },
 	{ "make", "project/ld.jinja", "board/board.ld", NULL },
+	{ "make", "project/table.jinja", "board/table.awk", NULL },
 	{ "make", "project/make.jinja", "Makefile", NULL },
 	{ "cmake", "project/case.jinja", "board/", "_case.h" },
 	{ "cmake", "project/main.jinja", "board/main.c", NULL },
@@ -66,6 +67,8 @@ void package_add_project(struct writing *w)
 		value_dict_set(value, "name", value_string(board->name));
 		value_dict_set(value, "flash", memory_value(arena, &board->flash));
 		value_dict_set(value, "ram", memory_value(arena, &board->ram));
+		value_dict_set(value, "other", memory_value(arena, &board->other.at));
+		value_dict_set(value, "other_name", value_string(board->other.name ? board->other.name : ""));
 		value_dict_set(value, "cycles", value_string(board->cycles));
 		value_dict_set(value, "machine", value_string(board->machine ? board->machine : ""));
 		value_dict_set(w->globals, "board", value);

@@ -68,6 +68,12 @@ def make(model, board, work):
     folder = f"{work}/make-{board}"
     manifest = build(model, folder, "--package", "make", "--board", board, *([] if LONG else ["--no-compile"]))
     same(run("make", "run", cwd=folder), manifest["prefix"], hashes(model, manifest, work))
+    table = run("make", "table", cwd=folder)
+    rows = {line.split()[0]: line.split()[1:] for line in table.splitlines() if line}
+    if "calls by a pointer: 0, recursive: 0, of a stack that varies: 0\n" not in table or {kernel["symbol"] for kernel in manifest["kernels"]} - set(rows):
+        sys.exit("make table: " + table)
+    if manifest.get("stack_bytes", int(rows[manifest["prefix"] + "_run"][1]) + 8) != int(rows[manifest["prefix"] + "_run"][1]) + 8:
+        sys.exit("make table: a stack of %s, the manifest has %d" % (rows[manifest["prefix"] + "_run"], manifest["stack_bytes"]))
     shutil.rmtree(folder)
 
 
@@ -165,6 +171,8 @@ def pools(work):
     at = {line.split()[-1]: int(line.split()[0], 16) for line in run("arm-none-eabi-nm", glob.glob(folder + "/**/*.elf", recursive=True)[0]).splitlines() if "case_" in line}
     if at["case_dtcm"] != near or not 0x20000000 <= at["case_sram"] < near:
         sys.exit("pools: the linker has them at %s" % at)
+    for name in "kws", "ic":
+        named_pools(f"{CASES}/mlperf_{name}_i8/model.onnx", work)
     for code, pool, told in ((6, "dtcm=1k,sram=4k", "sram=4096 is too small, sram=9408 would fit"), (2, "dtcm=1k,dtcm=4k", "given twice"), (2, "a=x", "should be bytes"), (2, "state=4k", "another name")):
         text = run(INGOT, "build", DIGITS, "-o", work + "/nothing", "--cpu", "cortex-m7", "--pool", pool, code=code)
         if told not in text or text.count("\n") != 1 or os.path.exists(work + "/nothing"):
@@ -175,6 +183,25 @@ def pools(work):
     run("arm-none-eabi-gcc", *ARM, "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-x", "c", work + "/both/both.h")
 
 
+def named_pools(model, work):
+    """A pool that is called as a memory of the board's lies there by the package's own linker script."""
+    if not os.path.exists(model):
+        return
+    folder = f"{work}/named"
+    manifest = build(model, folder, "--pool", "sram=16k,psram=128k", "--board", "mps2-an386", "--package", "make", "--no-compile")
+    same(run("make", "run", cwd=folder), manifest["prefix"], hashes(model, manifest, work))
+    at = {line.split()[-1]: int(line.split()[0], 16) for line in run("arm-none-eabi-nm", glob.glob(folder + "/*.elf")[0]).splitlines() if "case_" in line}
+    if at["case_psram"] != 0x21000000 or not 0x20000000 <= at["case_sram"] < 0x20400000:
+        sys.exit("named pools: the linker has them at %s" % at)
+    page = f"{work}/report.html"
+    run(INGOT, "report", model, "--cpu", "cortex-m4", "--no-run", "--pool", "sram=16k,psram=128k", "-o", page)
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    if "Pool sram: %d bytes" % manifest["pools"][0]["bytes"] not in text or "Pool psram: %d bytes" % manifest["pools"][1]["bytes"] not in text:
+        sys.exit("named pools: not in the report")
+    shutil.rmtree(folder)
+
+
 def mistakes(work):
     for code, told, words in ((2, "--board: no \"mps\"; known are: mps2-an385", ["--board", "mps"]), (2, "--package make needs --board, of cortex-m4: mps2-an386", ["--package", "make", "--cpu", "cortex-m4"]),
                               (2, "is for libraries of microcontrollers", ["--package", "arduino"]), (2, "did you mean make?", ["--package", "mak", "--cpu", "cortex-m4"]),
@@ -183,6 +210,11 @@ def mistakes(work):
         text = run(INGOT, "build", DIGITS, "-o", work + "/nothing", *words, code=code)
         if told not in text or text.count("\n") != 1 or os.path.exists(work + "/nothing"):
             sys.exit("%s: %s" % (words, text))
+    with open(work + "/wide.onnxtxt", "w", encoding="utf-8") as file:
+        file.write('<ir_version: 8, opset_import: ["" : 17]>\nwide (float[256,256] x) => (float[256,256] y) { a = MatMul (x, x) y = MatMul (a, a) }\n')
+    text = run(INGOT, "build", work + "/wide.onnxtxt", "-o", work + "/nothing", "--board", "stm32f746ng", "--pool", "dtcm=300k", code=6)
+    if "the pool dtcm takes" not in text or "that memory of stm32f746ng has 65536" not in text or os.path.exists(work + "/nothing"):
+        sys.exit(text)
 
 
 def main():
