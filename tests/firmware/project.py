@@ -1,5 +1,5 @@
 """project.py INGOT: --package and --board.  What make and cmake build runs on QEMU's boards with the interpreter's bits; Arduino's rules for a library hold and
-its sketch compiles and links; Zephyr's module configures and compiles against its functions' names; --pool lays tensors in several memories.  With INGOT_LONG=1 three networks on every board."""
+its sketch compiles and links; Zephyr's module configures and compiles against its functions' names; --pool lays tensors in several memories.  With INGOT_LONG=1 three networks, and on every board."""
 import glob
 import json
 import os
@@ -85,11 +85,11 @@ def cmake(board, work):
     same(run("cmake", "--build", "build", "--target", "run", cwd=folder), "digits", hashes(DIGITS, manifest, work))
 
 
-def arduino(work):
+def arduino(model, work):
     """https://arduino.github.io/arduino-cli/latest/library-specification: sources beside library.properties, which has these keys; sketches below examples, in a
     folder of their name."""
     folder = f"{work}/arduino"
-    build(DIGITS, folder, "--package", "arduino", "--cpu", "cortex-m4", "--no-compile")
+    build(model, folder, "--name", "net", "--package", "arduino", "--cpu", "cortex-m4", "--no-compile")
     with open(folder + "/library.properties", encoding="utf-8") as file:
         keys = dict(line.rstrip("\n").split("=", 1) for line in file)
     for key in ("name", "version", "author", "maintainer", "sentence", "paragraph", "category", "url", "architectures"):
@@ -104,17 +104,19 @@ def arduino(work):
         run("arm-none-eabi-gcc", *ARM, "-Os", "-Wall", "-Wextra", "-Werror", "-c", source, "-o", f"{work}/{os.path.basename(source)}.o")
     run("arm-none-eabi-g++", *ARM, "-Os", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti", "-I" + folder, "-c", f"{work}/once.cpp", "-o", f"{work}/once.o")
     run("arm-none-eabi-gcc", *ARM, f"{work}/once.o", *glob.glob(work + "/*.c.o"), "--specs=nosys.specs", "-o", f"{work}/once.elf")
+    for one in [folder, *glob.glob(work + "/*.o")]:
+        shutil.rmtree(one) if os.path.isdir(one) else os.remove(one)
 
 
-def zephyr(work):
+def zephyr(model, work):
     folder = f"{work}/zephyr"
-    build(DIGITS, folder, "--package", "zephyr", "--cpu", "cortex-m4", "--no-compile")
+    build(model, folder, "--name", "net", "--package", "zephyr", "--cpu", "cortex-m4", "--no-compile")
     stub = f"{work}/stub"
     os.mkdir(stub)
     with open(stub + "/CMakeLists.txt", "w", encoding="utf-8") as file:
         file.write("""cmake_minimum_required(VERSION 3.13)
 project(stub C)
-set(CONFIG_DIGITS y)
+set(CONFIG_NET y)
 macro(zephyr_library_named name)
   add_library(${name} STATIC)
   set(current ${name})
@@ -133,7 +135,7 @@ add_subdirectory(%s module)
 add_executable(once %s/samples/once/src/main.c)
 target_include_directories(once PRIVATE %s ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_options(once PRIVATE --specs=nosys.specs)
-target_link_libraries(once digits)
+target_link_libraries(once net)
 """ % (folder, folder + "/zephyr", folder, folder))
     os.makedirs(stub + "/zephyr/sys")
     with open(stub + "/zephyr/kernel.h", "w", encoding="utf-8") as file:
@@ -146,6 +148,8 @@ target_link_libraries(once digits)
     with open(folder + "/zephyr/module.yml", encoding="utf-8") as file:
         if "cmake: zephyr" not in file.read():
             sys.exit("zephyr/module.yml does not say where its CMakeLists.txt is")
+    shutil.rmtree(folder)
+    shutil.rmtree(stub)
 
 
 def pools(work):
@@ -230,9 +234,10 @@ def main():
                 if shutil.which("qemu-system-" + BOARDS[board]) and not (board == "microbit" and model != DIGITS):
                     make(model, board, work)
         cmake("mps2-an385", work)
-        arduino(work)
         pools(work)
-        zephyr(work)
+        for model in models:
+            arduino(model, work)
+            zephyr(model, work)
 
 
 if __name__ == "__main__":
