@@ -475,7 +475,8 @@ static struct tfl_code *read_codes(struct tfl *tfl, const struct table *model, s
 
 static bool is_known(const struct tfl_code *code)
 {
-	return code->code < TFL_OPERATORS && tfl_rows[code->code].body && code->version <= tfl_rows[code->code].newest;
+	const struct tfl_row *row = tfl_row_of(code->code, code->custom);
+	return row && row->body && code->version <= row->newest;
 }
 
 /* All that ingot lacks, in one message. */
@@ -487,7 +488,7 @@ static void check_codes(struct tfl *tfl, struct tfl_code *codes, size_t count)
 	size_t kinds = 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct tfl_code *c = &codes[i];
-		const struct tfl_row *row = c->code < TFL_OPERATORS ? &tfl_rows[c->code] : NULL;
+		const struct tfl_row *row = tfl_row_of(c->code, c->custom);
 		if (!c->refused)
 			continue;
 		if (kinds++ < 20)
@@ -515,7 +516,7 @@ static const char *lower_name(struct tfl *tfl, const char *name, size_t i)
 
 static void read_operator(struct tfl *tfl, const struct tfl_code *code, struct table table, size_t i)
 {
-	const struct tfl_row *row = &tfl_rows[code->code];
+	const struct tfl_row *row = tfl_row_of(code->code, code->custom);
 	struct tfl_op op = { .tfl = tfl, .row = row, .table = table };
 	op.where = arena_printf(
 	        tfl->build->arena, "%s: byte %zu: operator %zu (%s)", tfl->reader->file, table.at, i, row->name);

@@ -61,6 +61,7 @@ struct tfl_row {
 };
 enum { TFL_OPERATORS = 210 };
 extern const struct tfl_row tfl_rows[TFL_OPERATORS];
+const struct tfl_row *tfl_row_of(int64_t code, const char *custom); /* NULL: the schema has none */
 
 /* ---- tflite.c: what a body reads … ---- */
 struct tfl_tensor *tfl_in(struct tfl_op *, size_t i); /* NULL: it is absent; EXIT_INVALID where it must not be */

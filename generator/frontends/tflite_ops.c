@@ -11,6 +11,17 @@ const struct tfl_row tfl_rows[TFL_OPERATORS] = {
 #undef P
 };
 
+static void tfl_deconv_bias(struct tfl_op *);
+static const struct tfl_row customs[] = { { "Convolution2DTransposeBias", 0, 1, tfl_deconv_bias, "" } };
+
+const struct tfl_row *tfl_row_of(int64_t code, const char *custom)
+{
+	for (size_t i = 0; *custom && i < COUNT(customs); i++)
+		if (!strcmp(customs[i].name, custom))
+			return &customs[i];
+	return code < TFL_OPERATORS ? &tfl_rows[code] : NULL;
+}
+
 static const int64_t to_nchw[] = { 0, 3, 1, 2 };
 
 /* Floats that meet quantised weights are rounded to 8 bits first, all of the dims from `from` on alike: to [-127, 127] of the largest magnitude,
@@ -100,21 +111,20 @@ void tfl_depthwise(struct tfl_op *op)
 	convolve(op, order, 5, true);
 }
 
-/* The output's shape decides what is cut off or stays 0, as TensorFlow has it: half of it before, the rest behind. */
-void tfl_deconv(struct tfl_op *op)
+/* Input `data` by weights o h w i: of each of two dims `shape` says how many come out.  That decides what is cut off or
+ * stays 0, as TensorFlow has it: half of it before, the rest behind. */
+static struct tensor *transposed(
+        struct tfl_op *op, size_t data, size_t bias, const int64_t *shape, const int64_t *stride)
 {
 	static const int64_t order[] = { 3, 0, 1, 2 }; /* o h w i -> i o h w */
-	size_t count;
-	const int64_t *shape = tfl_ints(op, 0, &count);
-	struct tfl_tensor *w = tfl_in(op, 1), *x = tfl_in(op, 2);
-	if (!shape || count != 4)
-		tfl_cannot(op, "its output's shape is no constant of 4 numbers");
-	struct tensor *in[] = { channels_first(op, 2, 1), weights(op, 1, order),
-		tfl_has(op, 3) ? tfl_real(op, tfl_in(op, 3)) : NULL };
+	struct tfl_tensor *w = tfl_in(op, 1), *x = tfl_in(op, data);
+	struct tensor *in[] = { channels_first(op, data, 1), weights(op, 1, order),
+		tfl_has(op, bias) ? tfl_real(op, tfl_in(op, bias)) : NULL };
 	struct tensor *y = tfl_node(op, "ConvTranspose", in[2] ? 3 : 2, in);
-	int64_t pads[4], more[2], stride[] = { table_int(&op->options, 2, 0), table_int(&op->options, 1, 0) };
+	int64_t pads[4], more[2];
 	for (int d = 0; d < 2; d++) {
-		int64_t all = (x->extents[1 + d] - 1) * stride[d] + w->extents[1 + d], over = all - shape[1 + d];
+		tfl_invalid(op, stride[d] < 1, "a stride, dilation or window is below 1");
+		int64_t all = (x->extents[1 + d] - 1) * stride[d] + w->extents[1 + d], over = all - shape[d];
 		tfl_invalid(op, over < -stride[d] || over >= all, "its output's shape does not fit its strides");
 		pads[d] = over > 0 ? over / 2 : 0;
 		pads[2 + d] = over > 0 ? over - over / 2 : 0;
@@ -122,8 +132,36 @@ void tfl_deconv(struct tfl_op *op)
 	}
 	tfl_set_ints(y, "pads", 4, pads);
 	tfl_set_ints(y, "output_padding", 2, more);
-	with_pair(op, y, "strides", 2, 1, 0);
-	give_channels_last(op, y, table_byte(&op->options, 3, 0));
+	return tfl_set_ints(y, "strides", 2, stride);
+}
+
+void tfl_deconv(struct tfl_op *op)
+{
+	size_t count;
+	const int64_t *shape = tfl_ints(op, 0, &count);
+	if (!shape || count != 4)
+		tfl_cannot(op, "its output's shape is no constant of 4 numbers");
+	int64_t stride[] = { table_int(&op->options, 2, 0), table_int(&op->options, 1, 0) };
+	give_channels_last(op, transposed(op, 2, 3, shape + 1, stride), table_byte(&op->options, 3, 0));
+}
+
+/* MediaPipe's: the options are three int32, padding (1: SAME, 2: VALID), stride across, stride down. */
+static void tfl_deconv_bias(struct tfl_op *op)
+{
+	struct vector bytes = table_vector(&op->table, 5, 1);
+	struct tfl_tensor *x = tfl_in(op, 0), *w = tfl_in(op, 1);
+	int64_t shape[2], stride[2];
+	tfl_invalid(op, bytes.count < 12, "its options are not 12 bytes");
+	tfl_invalid(op, x->rank != 4 || w->rank != 4, "its data or weights have not 4 dimensions");
+	bytes.count /= 4;
+	for (int d = 0; d < 2; d++) {
+		stride[d] = vector_int(&bytes, d ? 1 : 2);
+		tfl_invalid(op, stride[d] < 1, "a stride, dilation or window is below 1");
+		int64_t k = w->extents[1 + d], same = k - (x->extents[1 + d] - 1) % stride[d] - 1;
+		shape[d] =
+		        (x->extents[1 + d] - 1) * stride[d] + k - (vector_int(&bytes, 0) == 1 && same > 0 ? same : 0);
+	}
+	give_channels_last(op, transposed(op, 0, 2, shape, stride), 0);
 }
 
 void tfl_pool(struct tfl_op *op)

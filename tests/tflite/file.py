@@ -146,11 +146,11 @@ class Net:
         data = np.asarray(data)
         return self.tensor("c%d" % len(self.tensors), data.shape, data.dtype.name, data, **more)
 
-    def operator(self, code, inputs, outputs, options=None, kind=0, version=1, custom=None):
+    def operator(self, code, inputs, outputs, options=None, kind=0, version=1, custom=None, bytes_of=None):
         key = (code, version, custom)
         if key not in self.codes:
             self.codes.append(key)
-        self.operators.append({0: U32(self.codes.index(key)), 1: ints(inputs), 2: ints(outputs), 3: U8(kind) if options is not None else None, 4: options})
+        self.operators.append({0: U32(self.codes.index(key)), 1: ints(inputs), 2: ints(outputs), 3: U8(kind) if options is not None else None, 4: options, 5: bytes_of})
 
     def root(self):
         codes = [{0: I8(min(c, 127)), 1: custom, 2: I32(v), 3: I32(c)} for c, v, custom in self.codes]

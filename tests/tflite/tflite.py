@@ -256,12 +256,37 @@ def bad(ingot, long):
         x, y = net.tensor("x", (2, 3)), net.tensor("y", (2, 3))
         net.inputs, net.outputs = [x], [y]
         net.operator(119, [x], [y], {}, 93)
-        net.operator(32, [x], [y], custom="Convolution2DTransposeBias")
-        net.operator(32, [x], [y], custom="Convolution2DTransposeBias")
+        net.operator(32, [x], [y], custom="TransformLandmarks")
+        net.operator(32, [x], [y], custom="TransformLandmarks")
         net.operator(19, [x], [y], version=99)
         net.operator(999, [x], [y])
-        refused("operators that are not there", net.bytes(), 4, "1 WHILE", "2 Convolution2DTransposeBias", "1 RELU of version 99", "1 operator 999")
+        refused("operators that are not there", net.bytes(), 4, "1 WHILE", "2 TransformLandmarks", "1 RELU of version 99", "1 operator 999")
     print("%d broken files: exit 3, byte and table named" % count)
+
+
+def custom(ingot, folder):
+    """MediaPipe's Convolution2DTransposeBias has the bits of TRANSPOSE_CONV with a bias."""
+    for seed in range(8):
+        answers = []
+        for own in True, False:
+            layer = layers.Layer(np.random.default_rng(seed), "float32")
+            k, s, cut = 1 + seed % 4, 1 + seed % 3, seed % 2
+            x = layer.input((1, 4, 5, 3))
+            w, b = layer.weights((2, k, k, 3), 0)
+            sizes = [(n - 1) * s + k - (cut and max(0, k - (n - 1) % s - 1)) for n in (4, 5)]
+            y = layer.output((1, *sizes, 2))
+            if own:
+                layer.operator(32, [x, w, b], [y], custom="Convolution2DTransposeBias", bytes_of=np.frombuffer(np.array([1 if cut else 2, s, s], "<i4").tobytes(), np.uint8))
+            else:
+                layer.op("TRANSPOSE_CONV", [layer.constant(ints((1, *sizes, 2))), w, x, b], [y], {0: I8(0 if cut else 1), 1: I32(s), 2: I32(s)}, 3)
+            model, given, made = (os.path.join(folder, name) for name in ("custom.tflite", "x.npy", "y.npy"))
+            with open(model, "wb") as f:
+                f.write(layer.bytes())
+            np.save(given, layer.data[0])
+            call(ingot, "run", model, "--target", "interpreter", "--input", "x0=" + given, "--output", "y0=" + made)
+            answers.append(np.load(made))
+        if not same(*answers):
+            raise Wrong("Convolution2DTransposeBias, seed %d: other bits" % seed)
 
 
 def ends(ingot, long):
@@ -302,7 +327,8 @@ def ends(ingot, long):
         call(ingot, "build", model, "--no-compile", "--cpu", "cortex-m4", "--state", "window=window_next", "-o", made)
         manifest = json.load(open(os.path.join(made, "window.json")))
         is_right("state in a library", (manifest["state_bytes"] >= 12, [one["name"] for one in manifest["inputs"]]), (True, ["x0"]))
-    print("names, dims and state: right")
+        custom(ingot, folder)
+    print("names, dims, state and MediaPipe's operator: right")
 
 
 def main():
