@@ -69,7 +69,8 @@ static const struct target targets[] = {
 	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 3 },
 	{ .name = "cortex-m55", CORTEX_M("__ARM_FEATURE_MVE", "m55 -mfloat-abi=hard -fno-schedule-insns"),
 	  .products = "dot8x4 dot16 mul",
-	  .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 4 },
+	  .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 4,
+	  .exact_lanes = 4, .exact_prelude = "c/prelude_mve.jinja" },
 	{ .name = "rv32imac", RISCV("__riscv_mul", "rv32imac -mabi=ilp32" APART), .products = "dot16 mul", .registers = 24,
 	  .fma_latency = 4 },
 	{ .name = "rv32imafc", RISCV("__riscv_flen", "rv32imafc -mabi=ilp32f"), .products = "dot16 mul",
@@ -107,6 +108,18 @@ const struct target *target_small(struct arena *arena, const struct target *targ
 	small->cc_flags =
 	        arena_printf(arena, "%.*s-Os%s", (int)(level - target->cc_flags), target->cc_flags, level + 3);
 	return small;
+}
+
+const struct target *target_exact(struct arena *arena, const struct target *target)
+{
+	if (!target->exact_lanes)
+		return NULL;
+	struct target *exact = arena_new(arena, struct target);
+	*exact = *target;
+	exact->lanes = target->exact_lanes;
+	exact->prelude = target->exact_prelude;
+	exact->registers = 3; /* of eight: two sums side by side, whose code is short */
+	return exact;
 }
 
 /* What a row's `needs` may name, and whether this machine has it. */

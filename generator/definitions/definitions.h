@@ -363,6 +363,7 @@ struct definition {
 	                * whose body only becomes a product, by what is inlined, rounds the product as before.  Of
 	                * integers: any row of products.c */
 	bool pairs; /* … of the bits of two bfloat16 each, the first one uppermost: it adds their products in that order */
+	bool exact;   /* … of integers as floats, each of which, and each partial sum, is below 2^24 */
 	bool is_bf16; /* factors.c rounded its elements to bfloat16 */
 	enum order order;
 	bool chain;     /* its terms add in a chain, however many they are: maxima over windows */

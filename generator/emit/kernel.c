@@ -172,7 +172,11 @@ struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 
 void emit_kernel(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
+	const struct target *target = emit->target;
 	if (kernel->same)
 		return;
+	if (kernel->target)
+		emit->target = kernel->target;
 	shapes[kernel->shape].emit(emit, kernel, out);
+	emit->target = target;
 }

@@ -257,34 +257,50 @@ static void add_arguments(struct writing *w)
 	}
 }
 
+/* A source of kernels that share a prelude. */
+static void add_source(struct writing *w, struct kernel *const *kernel, size_t count, const char *part)
+{
+	struct text kernels, prelude;
+	const struct target *target = w->emit->target;
+	const char *file = arena_printf(w->emit->arena, "%s_kernels%s.c", w->of->name, part);
+	text_init(&kernels, w->emit->build);
+	text_init(&prelude, w->emit->build);
+	for (size_t k = 0; k < count; k++) {
+		progress(w->emit->build, "kernels", (size_t)kernel[k]->number, w->lowered->kernels.count, 0);
+		emit_kernel(w->emit, kernel[k], &kernels);
+		text_addc(&kernels, '\n');
+	}
+	w->emit->target = kernel[0]->target ? kernel[0]->target : target;
+	emit_prelude(w->emit, kernels.at, kernels.count, &prelude);
+	w->emit->target = target;
+	note_libm(w, &prelude);
+	if (w->layout)
+		hash_add(w->layout, kernels.at, kernels.count);
+	value_dict_set(w->globals, "part", value_string(part));
+	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
+	value_dict_set(w->globals, "kernels", value_string_of(kernels.at, kernels.count));
+	package_render(w, "package/kernels.jinja", file);
+	package_source(w, file);
+	text_release(&kernels);
+	text_release(&prelude);
+}
+
 static void add_kernels(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
-	const struct lowered *lowered = w->lowered;
+	VECTOR(struct kernel *) alike[2] = { { 0 }, { 0 } }; /* for the library's target, for the other one */
 	const char *file;
-	size_t count = lowered->code.count, files = (count + KERNELS_IN_A_FILE - 1) / KERNELS_IN_A_FILE;
-	for (size_t f = 0; f < files; f++) {
-		struct text kernels, prelude;
-		text_init(&kernels, w->emit->build);
-		text_init(&prelude, w->emit->build);
-		for (size_t k = count * f / files; k < count * (f + 1) / files; k++) {
-			progress(w->emit->build, "kernels", k, count, 0);
-			emit_kernel(w->emit, lowered->code.at[k], &kernels);
-			text_addc(&kernels, '\n');
+	for (size_t k = 0; k < w->lowered->code.count; k++)
+		push(arena, &alike[w->lowered->code.at[k]->target != NULL], w->lowered->code.at[k]);
+	for (int other = 0; other < 2; other++) {
+		size_t count = alike[other].count, files = (count + KERNELS_IN_A_FILE - 1) / KERNELS_IN_A_FILE;
+		for (size_t f = 0; f < files; f++) {
+			size_t from = count * f / files, to = count * (f + 1) / files;
+			add_source(w, alike[other].at + from, to - from,
+			        other               ? arena_printf(arena, "_exact_%zu", f)
+			                : files > 1 ? arena_printf(arena, "_%zu", f)
+			                            : "");
 		}
-		emit_prelude(w->emit, kernels.at, kernels.count, &prelude);
-		note_libm(w, &prelude);
-		if (w->layout)
-			hash_add(w->layout, kernels.at, kernels.count);
-		const char *part = files > 1 ? arena_printf(arena, "_%zu", f) : "";
-		file = arena_printf(arena, "%s_kernels%s.c", w->of->name, part);
-		value_dict_set(w->globals, "part", value_string(part));
-		value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
-		value_dict_set(w->globals, "kernels", value_string_of(kernels.at, kernels.count));
-		package_render(w, "package/kernels.jinja", file);
-		package_source(w, file);
-		text_release(&kernels);
-		text_release(&prelude);
 	}
 	value_dict_set(w->globals, "spots", spots_value(w));
 	value_dict_set(w->globals, "kernels", kernels_value(w));

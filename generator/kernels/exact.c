@@ -241,8 +241,10 @@ static struct definition *part_in_floats(struct program *program, const struct d
 	if (part->count < sum->reduced_extents[part->v])
 		like.reduced_counts[part->v] = NULL;
 	like.reduced_extents[part->v] = part->count;
-	return define_sum_like(
+	struct definition *floats = define_sum_like(
 	        program, arena_printf(arena, "%s.exact", sum->name), &like, start, expr_substitute(arena, terms, with));
+	floats->exact = true;
+	return floats;
 }
 
 bool sum_in_floats(struct program *program, struct definition *sum, bool roomy, struct exact_sums *sums)

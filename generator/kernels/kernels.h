@@ -137,9 +137,10 @@ struct kernel {
 	        *same; /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
 	int times;     /* … and serves this many kernels */
 	void *detail; /* what its shape keeps: struct contraction, struct fused …; NULL: generic loops keep nothing */
-	struct loops *loops; /* its statements; NULL: its shape has none */
-	bool arrays;         /* … hold arrays */
-	bool joined;         /* a step whose warps share a block, and its scratch, with the steps around it */
+	struct loops *loops;         /* its statements; NULL: its shape has none */
+	const struct target *target; /* what it is made for where that is not the library's; NULL: that */
+	bool arrays;                 /* … hold arrays */
+	bool joined;                 /* a step whose warps share a block, and its scratch, with the steps around it */
 	bool ends;    /* a step of a fused kernel whose blocks are parts of its rows: who calls it says how many */
 	bool inner;   /* a step of a fused kernel, or of a loop's body: only that calls it */
 	int64_t line; /* a product in strips: elements of a line of a; its caller says which line is there. 0: all are */
@@ -202,6 +203,7 @@ struct lowered {
 	struct program *program; /* its own copy, of `struct placed` */
 	struct arena *arena;
 	const struct target *target;
+	const struct target *exact; /* for sums of exact floats; NULL: the same */
 	enum optimise optimise;
 	struct mode_choice *choices;
 	size_t choice_count;

@@ -258,7 +258,7 @@ static bool is_byte_as_float(const struct expr *e)
  * are widened once where they are bytes (narrow.c). */
 static bool stays_in_planes(const struct target *target, const struct definition *d, const struct kernel *writer)
 {
-	return target->lanes == 1 && !writer->detail && d->reduce == REDUCE_SUM && d->products
+	return target->lanes == 1 && !target->exact_lanes && !writer->detail && d->reduce == REDUCE_SUM && d->products
 	        && is_byte_as_float(d->body->arg[1]);
 }
 

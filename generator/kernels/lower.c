@@ -46,6 +46,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	struct program *program = lowered->program = program_copy(of, sizeof(struct scheduled));
 	lowered->arena = program->arena;
 	lowered->target = target;
+	lowered->exact = target_exact(lowered->arena, target);
 	lowered->optimise = optimise;
 	if (options) {
 		lowered->choices = options->choices;

@@ -69,11 +69,30 @@ static int warps_of(const struct target *target, int64_t threads)
 	return warps;
 }
 
+static void see_place(void *user, const struct expr *load)
+{
+	bool *plain = user;
+	for (int d = 0; d < load->of->rank; d++)
+		*plain &= index_is_affine(load->at[d]);
+}
+
+/* A sum of exact floats, of elements that are floats where they lie. */
+static bool is_exact(const struct definition *d)
+{
+	bool plain = d->exact && !expr_has(d->body, 1u << EXPR_CAST) && (!d->start || d->start->kind == EXPR_LOAD);
+	if (plain)
+		expr_loads(d->body, see_place, &plain);
+	return plain;
+}
+
 void loops_finish(struct lowered *lowered, struct kernel *kernel)
 {
 	struct arena *arena = lowered->arena, scratch;
 	arena_init(&scratch, arena->build);
-	struct loops *loops = loops_lower(arena->build, &scratch, lowered->target, kernel);
+	if (kernel->members.count == 1 && is_exact(kernel->members.at[0]))
+		kernel->target = lowered->exact;
+	struct loops *loops =
+	        loops_lower(arena->build, &scratch, kernel->target ? kernel->target : lowered->target, kernel);
 	loops = kernel->loops = loops_copy(loops, arena);
 	arena_release(&scratch);
 	kernel->blocks = loops->blocks;

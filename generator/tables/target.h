@@ -39,10 +39,13 @@ struct target {
 	const char *cross_package; /* Debian's package of `cross` */
 	const char *cross; /* the cross compiler on a machine of another architecture; NULL: the machine's own */
 	const char
-	        *products;   /* rows of kernels/products.c that it has an instruction for, the best first; NULL: none */
-	int lanes;           /* floats in a vector; 1: scalar code */
-	int registers;       /* vector registers */
-	int dword_registers; /* those that hold dwords, where they are others; 0: the same */
+	        *products; /* rows of kernels/products.c that it has an instruction for, the best first; NULL: none */
+	int lanes;         /* floats in a vector; 1: scalar code */
+	/* Vectors for sums of exact floats alone, where no other is to be rounded by them: subnormals are 0 there. */
+	int exact_lanes;                      /* 0: there are none */
+	const char *exact_prelude;            /* template of their words */
+	int registers;                        /* vector registers */
+	int dword_registers;                  /* those that hold dwords, where they are others; 0: the same */
 	int fma_latency, fma_pipes;           /* cycles; fused multiply-adds started in a cycle */
 	int load_bytes, store_bytes;          /* a cycle, from and to L1 */
 	int64_t l1_bytes, l2_bytes, l3_bytes; /* a core's part of each, but all of the last */
@@ -96,6 +99,8 @@ bool target_runs(const struct target *);  /* does its code run on this machine? 
 /* The same CPU for --optimise size: small, and compiled for size; itself where it is so already or nothing is compiled
  * for it. */
 const struct target *target_small(struct arena *, const struct target *);
+/* What sums of exact floats are made for; NULL: for the target itself. */
+const struct target *target_exact(struct arena *, const struct target *);
 const struct target *target_at(int);    /* row by row; NULL after the last */
 extern const struct target target_cuda; /* a warp as a vector of 32 lanes; its tiles are for sm_90 */
 /* The same with its tiles for this GPU: "sm_86", "sm_100a"; facts of the nearest architecture below that has a row. */
