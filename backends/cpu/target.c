@@ -67,7 +67,7 @@ static const struct target targets[] = {
 	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 3 },
 	{ .name = "cortex-m33", CORTEX_M("__ARM_FEATURE_FMA", "m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard"),
 	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 3 },
-	{ .name = "cortex-m55", CORTEX_M("__ARM_FEATURE_MVE", "m55 -mfloat-abi=hard -fno-schedule-insns"),
+	{ .name = "cortex-m55", CORTEX_M("__ARM_FEATURE_MVE", "m55 -mfloat-abi=hard -fno-schedule-insns -fno-tree-vectorize"),
 	  .products = "dot8x4 dot16 mul",
 	  .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 4,
 	  .exact_lanes = 4, .exact_prelude = "c/prelude_mve.jinja" },

@@ -3,12 +3,14 @@
 #include "emit/contraction.h"
 #include "emit/expression.h"
 #include <inttypes.h>
+#include <math.h>
 
 struct fours {
 	struct printer *printer;
 	const struct definition *root; /* its loads are `sums`; NULL: none are */
 	const char *sums;
 	int parts; /* that may be printed yet: no text grows without end */
+	bool tiny; /* subnormals may be 0 */
 };
 enum { LANES_OF_FOUR = 4, PARTS_MOST = 48, BYTE = 255, HALF = 65535 };
 
@@ -20,6 +22,17 @@ static const char *print_part_of(struct fours *f, const struct expr *const *e, i
 	for (int i = 0; i < LANES_OF_FOUR; i++)
 		parts[i] = e[i]->arg[part];
 	return print_four(f, parts);
+}
+
+/* Helium takes subnormals as 0: what is made of integers and a few numbers of such sizes is none. */
+static bool is_normal(double x) { return x == 0 || (fabs(x) > 0x1p-30 && fabs(x) < 0x1p30); }
+
+static bool are_normal(const struct definition *of)
+{
+	bool are = of->source == SOURCE_CONSTANT || of->exact;
+	for (int64_t i = 0; are && !of->exact && i < definition_elements(of); i++)
+		are = is_normal(((const float *)definition_data(of))[i]);
+	return are;
 }
 
 /* Of what lies in memory as that type; NULL: no word loads it. */
@@ -46,7 +59,8 @@ static const char *print_four_loads(struct fours *f, const struct expr *const *l
 		if (load[i]->of != of || !index_equal(at, index_plus(arena, first, i * apart)))
 			return NULL;
 	}
-	if (held_of(f->printer, load[0]).text || !word(arena, load[0]->type, ""))
+	if (held_of(f->printer, load[0]).text || !word(arena, load[0]->type, "")
+	        || (load[0]->type == DTYPE_F32 && !f->tiny && !are_normal(of)))
 		return NULL;
 	if (!apart)
 		return arena_printf(arena, "%s_set(%s)", load[0]->type == DTYPE_F32 ? "ffour" : "four",
@@ -55,6 +69,15 @@ static const char *print_four_loads(struct fours *f, const struct expr *const *l
 	return apart == 1
 	        ? arena_printf(arena, "%s(%s)", word(arena, load[0]->type, "load"), address)
 	        : arena_printf(arena, "%s(%s, %" PRId64 ")", word(arena, load[0]->type, "gather"), address, apart);
+}
+
+/* An integer times a number: where that is rounded, whatever was as small as to be 0 is 0. */
+static bool is_scaled(const struct expr *e)
+{
+	const struct expr *i = e->kind == EXPR_SCALAR && e->opcode == SCALAR_mul ? e->arg[0] : NULL;
+	return i && (e->arg[1]->kind == EXPR_LOAD || e->arg[1]->kind == EXPR_NUMBER)
+	        && (i->kind == EXPR_CAST ? dtypes[i->arg[0]->type].class == CLASS_INT
+	                                 : i->kind == EXPR_LOAD && i->of->exact);
 }
 
 static const char *print_four_casts(struct fours *f, const struct expr *const *e)
@@ -72,8 +95,12 @@ static const char *print_four_casts(struct fours *f, const struct expr *const *e
 			return NULL;
 		bounds = own;
 	}
-	if (bounds)
-		return (text = print_four(f, of)) ? arena_printf(arena, "four_rounded(%s%s)", text, bounds) : NULL;
+	if (bounds) {
+		f->tiny = is_scaled(of[0]);
+		text = print_four(f, of);
+		f->tiny = false;
+		return text ? arena_printf(arena, "four_rounded(%s%s)", text, bounds) : NULL;
+	}
 	if ((from != DTYPE_I8 && from != DTYPE_U8 && from != DTYPE_I32) || (to != DTYPE_I32 && to != DTYPE_F32))
 		return NULL;
 	text = print_part_of(f, e, 0);
@@ -113,6 +140,7 @@ static const char *print_four(struct fours *f, const struct expr *const *e)
 			if (!expr_equal(e[i], e[0]))
 				return NULL;
 		return !word(f->printer->arena, e[0]->type, "")
+		                || (e[0]->type == DTYPE_F32 && !f->tiny && !is_normal(e[0]->number))
 		        ? NULL
 		        : arena_printf(f->printer->arena, "%s_set(%s)", e[0]->type == DTYPE_F32 ? "ffour" : "four",
 		                number_text(f->printer->arena, e[0]->type, e[0]->number, e[0]->integer));
@@ -126,7 +154,7 @@ static const char *print_four(struct fours *f, const struct expr *const *e)
 const char *print_fours(struct printing *p, const struct expr *const *value, const struct index *at, const char *sums)
 {
 	struct printer printer = contraction_printer(p, NULL);
-	struct fours f = { &printer, p->c->root, sums, PARTS_MOST };
+	struct fours f = { &printer, p->c->root, sums, PARTS_MOST, false };
 	const char *name = word(p->arena, p->c->result->type, "store"), *text;
 	printer.lane = -1;
 	if (!name || index_factor(at, p->c->column) != 1 || !(text = print_four(&f, value)))
@@ -153,7 +181,7 @@ static bool is_beside(const struct expr *e, int64_t mask, int bits, const struct
 const char *print_dword(struct printer *printer, const struct expr *dword)
 {
 	const struct expr *half[2], *byte[LANES_OF_FOUR];
-	struct fours f = { printer, NULL, NULL, PARTS_MOST };
+	struct fours f = { printer, NULL, NULL, PARTS_MOST, false };
 	if (printer->lane >= 0 || !target_multiplies(printer->target, "dot8x4")
 	        || !is_beside(dword, HALF, 16, half, half + 1) || !is_beside(half[0], BYTE, 8, byte, byte + 1)
 	        || !is_beside(half[1], BYTE, 8, byte + 2, byte + 3))

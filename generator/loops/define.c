@@ -53,6 +53,7 @@ void building_cells(struct building *b)
 		cell->written = param->written;
 		cell->of.climbs = definition_climbs(param->of);
 		loops->owners.at[cell->of.number] = param->of;
+		cell->of.exact = param->of->exact;
 	}
 	for (size_t i = 0; i < kernel->members.count; i++) {
 		struct definition *d = kernel->members.at[i];

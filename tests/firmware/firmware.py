@@ -332,6 +332,20 @@ def quantised(folder):
     return folder
 
 
+def subnormal(folder):
+    """A folder with a quantised network whose scales are so small that differences of its floats are subnormal."""
+    ones = ", ".join(str(int(k == n)) for k in range(16) for n in range(4))
+    with open(os.path.join(folder, "model.onnxtxt"), "w") as f:
+        f.write('<ir_version: 8, opset_import: ["" : 17]>\nsubnormal (int8[5,16] x, int8[5,4] r) => (float[5,4] y)\n'
+                "<float sx = {8.673617379884035e-19}, float sw = {1.3552527156068805e-20}, float sr = {1.7632415262334313e-38}, int8 z = {0}, int8[16,4] w = {%s}>\n{\n"
+                "xd = DequantizeLinear (x, sx, z)\nwd = DequantizeLinear (w, sw, z)\nrd = DequantizeLinear (r, sr, z)\nc = MatMul (xd, wd)\ny = Add (c, rd)\n}\n" % ones)
+    np.save(os.path.join(folder, "x.npy"), (np.arange(80) % 16 * 3 + 1).astype(np.int8).reshape(5, 16))
+    np.save(os.path.join(folder, "r.npy"), (-np.arange(20) % 4 * 2 - 1).astype(np.int8).reshape(5, 4))
+    with open(os.path.join(folder, "io.json"), "w") as f:
+        json.dump({"inputs": [{"name": name, "file": name + ".npy"} for name in "xr"]}, f)
+    return folder
+
+
 def run_rows(ingot, rows):
     """Each of (name, case, optimise, cpu, board, options): how many are wrong, and what of each the table has."""
     bad, table = 0, {}
@@ -383,6 +397,7 @@ def main():
         print("WRONG LSTM step by step: " + what)
         bad += 1
     rows = [("narrow", narrow, "size", "cortex-m4", None)] + [("quantised", quantised, "speed", cpu, None) for cpu in ("cortex-m4", "cortex-m55")]
+    rows += [("subnormal", subnormal, "speed", "cortex-m55", None)]
     rows += [("quantised", quantised, "size", cpu, MICROBIT if cpu == "cortex-m0plus" else None) for cpu in cpus]
     rows += [(name, case, optimise, "cortex-m4", None) for name, case in networks for optimise in ("size", "speed")]
     rows.insert(0, ("quantised", quantised, "speed", "cortex-m4", None, "--io", "workspace"))
