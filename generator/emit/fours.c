@@ -89,6 +89,9 @@ static const char *print_four_casts(struct fours *f, const struct expr *const *e
 	for (int i = 0; i < LANES_OF_FOUR; i++)
 		if (e[i]->cast != e[0]->cast || e[i]->cast & CAST_BITS || e[i]->arg[0]->type != from)
 			return NULL;
+	bool exact = to == DTYPE_I32 && e[0]->arg[0]->kind == EXPR_LOAD && e[0]->arg[0]->of->exact;
+	if (exact)
+		return (text = print_part_of(f, e, 0)) ? arena_printf(arena, "four_of_ffour(%s)", text) : NULL;
 	for (int i = 0; from == DTYPE_F32 && i < LANES_OF_FOUR; i++) {
 		const char *own = to == DTYPE_I8 || to == DTYPE_U8 ? rounding_bounds(arena, e[i], &of[i]) : NULL;
 		if (!own || (bounds && strcmp(bounds, own) != 0))

@@ -34,7 +34,7 @@ ALLOWED = {"memcpy", "memset"}
 QUANTISED = {"mlperf_ic_i8": (19320733, 15088055), "mlperf_kws_i8": (5127595, 4235979), "mlperf_vww_i8": (14399844, 12066347), "mlperf_ad_i8": (420357, 360738)}
 MOST = {(name, "cortex-m4", optimise): count for name, counts in QUANTISED.items() for optimise, count in zip(("size", "speed"), counts)}
 MOST.update({("mlperf_ad_i8", "cortex-m3", "size"): 933509, ("mlperf_kws_i8", "cortex-m3", "size"): 12347723})
-MOST.update({(name, "cortex-m55", "speed"): count for name, count in zip(QUANTISED, (3273818, 1211646, 3860410, 61879))})
+MOST.update({(name, "cortex-m55", "speed"): count for name, count in zip(QUANTISED, (3273818, 1211646, 3733423, 61879))})
 # TFLite Micro's arena and stack of these networks on a cortex-m4, and the part of them that workspace, inputs and outputs in it, and stack take
 # at most with size.
 PEERS_RAM = {"mlperf_ic_i8": (56320, 0.8), "mlperf_kws_i8": (24144, 0.8), "mlperf_vww_i8": (102032, 0.6), "mlperf_ad_i8": (3904, 0.8)}
@@ -301,11 +301,12 @@ def quantised(folder):
         return "%s[%s] %%s = {%s}" % (kind, ", ".join(map(str, shape)), ", ".join(str(low + (53 * i * i + 29 * i) % 255) for i in range(int(np.prod(shape)))))
     constants, nodes = [], []
 
-    def layer(name, of, scale, shape, kind, zero, attributes, bounds=None):
-        """A convolution of what `of` is, dequantised, and what quantises it: scales are powers of 2, so that its bias has theirs."""
+    def layer(name, of, scale, shape, kind, zero, attributes, bounds=None, far=0):
+        """A convolution of what `of` is, dequantised, and what quantises it: scales are powers of 2, so that its bias has theirs;
+        far: more in its first bias, whose scale is exact then."""
         constants.append(bytes_of(kind, *shape) % (name + "_w"))
-        constants.append("int32[%d] %s_b = {%s}" % (shape[0], name, ", ".join(str((i * 911) % 1500 - 700) for i in range(shape[0]))))
-        constants.extend("float %s_%s = {%g}" % (name, what, value) for what, value in (("sw", 2.0 ** -9), ("sb", scale * 2.0 ** -9), ("s", 0.11)))
+        constants.append("int32[%d] %s_b = {%s}" % (shape[0], name, ", ".join(str((i * 911) % 1500 - 700 + far * (i == 0)) for i in range(shape[0]))))
+        constants.extend("float %s_%s = {%.*g}" % (name, what, 9 if far else 6, value) for what, value in (("sw", 2.0 ** -9), ("sb", scale * 2.0 ** -9), ("s", 0.11)))
         constants.extend("%s %s_%s = {%d}" % (k, name, what, value) for k, what, value in ((kind, "zw", zero), ("int32", "zb", 0), ("int8", "z", -5)))
         nodes.extend(["%s_wd = DequantizeLinear (%s_w, %s_sw, %s_zw)" % (4 * (name,)), "%s_bd = DequantizeLinear (%s_b, %s_sb, %s_zb)" % (4 * (name,)),
                       "%s_c = Conv <%s> (%s, %s_wd, %s_bd)" % (name, attributes, of, name, name)])
@@ -320,7 +321,7 @@ def quantised(folder):
     layer("four", "three_d", 0.25, (7, 1, 3, 3), "int8", 0, "group = 7, pads = [1, 1, 1, 1], strides = [2, 2]", "Relu")
     layer("five", "four", 0.11, (5, 7, 1, 1), "uint8", 131, "strides = [1, 1]")
     layer("wide", "five", 0.11, (32, 5, 1, 1), "int8", 0, "strides = [1, 1]")
-    layer("each", "wide", 0.11, (32, 1, 3, 3), "int8", 0, "group = 32, pads = [1, 1, 1, 1]")
+    layer("each", "wide", 0.11, (32, 1, 3, 3), "int8", 0, "group = 32, pads = [1, 1, 1, 1]", far=1 << 30)
     layer("six", "each", 0.11, (5, 32, 3, 1), "int8", 1, "pads = [0, 0, 0, 0]")
     nodes.extend(["flat = Reshape (six, shape)", "md = DequantizeLinear (m, sm, zm)", "y = MatMul (flat, md)"])
     constants.append("int64[2] shape = {-1, 25}")
