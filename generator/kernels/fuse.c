@@ -70,7 +70,31 @@ static bool relate_by_permutation(struct arena *arena, const struct definition *
 	return reads_at_own(arena, root, load, vars, with);
 }
 
-/* The same by permutation, or as a reshape. */
+/* The same where each variable of the root is a part, by division and remainder, of one of the map's: heads in groups. */
+static bool relate_by_parts(struct arena *arena, const struct definition *map, const struct definition *root,
+        const struct expr *load, const struct index **with)
+{
+	const struct index *vars[MAX_RANK];
+	own_variables(arena, root, vars);
+	for (int v = 0; v < map->rank; v++)
+		with[v] = index_constant(arena, 0);
+	for (int d = 0, v; d < root->rank; d++) {
+		const struct index *at = load->at[d];
+		int64_t by = 1;
+		while (at->count == 1 && !index_is_var(at, &v) && at->terms[0].factor == 1 && !at->constant
+		        && (at->terms[0].atom->kind == ATOM_DIV || at->terms[0].atom->kind == ATOM_MOD)) {
+			by *= at->terms[0].atom->kind == ATOM_DIV ? at->terms[0].atom->by : 1;
+			at = at->terms[0].atom->of;
+		}
+		if (root->extents[d] > 1 && (!index_is_var(at, &v) || v >= map->rank))
+			return false;
+		if (root->extents[d] > 1)
+			with[v] = index_add(arena, with[v], index_scale(arena, vars[d], by));
+	}
+	return reads_at_own(arena, root, load, vars, with);
+}
+
+/* The same by permutation, as a reshape, or by parts. */
 static bool relate(struct arena *arena, const struct definition *map, const struct definition *root,
         const struct expr *load, const struct index **with)
 {
@@ -82,7 +106,7 @@ static bool relate(struct arena *arena, const struct definition *map, const stru
 	own_variables(arena, root, vars);
 	memset(with, 0, MAX_VARS * sizeof *with);
 	index_unflatten(arena, index_flatten(arena, root->rank, vars, root->extents), map->rank, map->extents, with);
-	return reads_at_own(arena, root, load, vars, with);
+	return reads_at_own(arena, root, load, vars, with) || relate_by_parts(arena, map, root, load, with);
 }
 
 /* The last sum of products before `before` that this map alone reads. */

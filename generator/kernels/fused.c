@@ -532,15 +532,24 @@ static bool takes_scores(const struct links *l)
 	return wide == 1;
 }
 
+/* Rows of one axis that stand inside those of another: neither moves keys and values (heads of a group), so a block
+ * takes them all. */
+enum { INNER_MOST = 16 };
+static bool stands_inside(const struct contraction *c, const int *of_root, int x)
+{
+	return !expr_uses(c->b, of_root[x]) && !expr_uses(c->b, of_root[x - 1]);
+}
+
 /* Rows of a block: as many as scratch in L2 has room for, and fewer where there would be too few blocks; balanced.  0:
  * none.  `apart`: no two of them read the same keys and values (heads of one query), so that few are as good as many. */
-static int64_t rows_of(
-        const struct lowered *lowered, const struct links *l, const int64_t *extents, int axes, bool apart)
+static int64_t rows_of(const struct lowered *lowered, const struct links *l, const struct fused *fused, bool apart)
 {
+	const int64_t *extents = fused->extents;
+	int axes = fused->axes;
 	const struct target *target = lowered->target;
 	int64_t rows = extents[axes - 1], others = 1,
 	        row_bytes = (takes_scores(l) ? 4 : 8) * definition_elements(l->weights) / rows,
-	        most = target->lanes_are_threads ? ROWS_OF_WARPS : ROWS_MOST;
+	        most = (target->lanes_are_threads ? ROWS_OF_WARPS : ROWS_MOST) / fused->inner;
 	for (int x = 0; x + 1 < axes; x++)
 		others *= extents[x];
 	row_bytes /= others;
@@ -550,13 +559,13 @@ static int64_t rows_of(
 		row_bytes += l->wide[p][0] ? 4 * definition_elements(l->wide[p][0]) / others / rows : 0;
 	}
 	row_bytes += l->narrow ? 4 * definition_elements(l->narrow) / others / rows : 0;
-	while (most > 32 && others * ((rows + most - 1) / most) < BLOCKS_ENOUGH)
+	while (most * fused->inner > 32 && others * ((rows + most - 1) / most) < BLOCKS_ENOUGH)
 		most /= 2;
 	int64_t room = ((target->scratch_bytes ? target->scratch_bytes / SCRATCH_SHARE : near_bytes(target, NEAR_steps))
 	                       - factors)
 	        / row_bytes;
 	most = room < most ? room : most;
-	if (most < 1 || (most < ROWS_LEAST && most < rows))
+	if (most < 1 || (most * fused->inner < ROWS_LEAST && most < rows))
 		return 0;
 	for (int64_t parts = BLOCKS_APART; apart && others == 1 && parts > 1 && most >= rows; parts /= 2)
 		if (rows / parts >= ROWS_LEAST)
@@ -705,9 +714,13 @@ static struct fused *fused_of(struct lowered *lowered, const struct links *l)
 	                        || !find_axes(l, last->a->at, last->root, roots[1])
 	          : !find_axes_of_rows(l, fused, rows, roots[1]))
 		return NULL;
+	fused->inner = 1;
+	if (first && fused->axes > 1 && fused->extents[fused->axes - 1] <= INNER_MOST
+	        && stands_inside(first, roots[0], fused->axes - 1) && stands_inside(last, roots[1], fused->axes - 1))
+		fused->inner = fused->extents[--fused->axes];
 	int moves = fused->axes - 1;
 	bool apart = first && expr_uses(first->b, roots[0][moves]) && expr_uses(last->b, roots[1][moves]);
-	if (!(fused->rows = rows_of(lowered, l, fused->extents, fused->axes, apart))
+	if (!(fused->rows = rows_of(lowered, l, fused, apart))
 	        || (!first && !rows_pay(lowered->target, last, fused->rows)))
 		return NULL;
 	for (int x = 0; first && x < fused->axes; x++)
@@ -873,18 +886,29 @@ static bool runs_over_rows(const struct fused *fused, const struct kernel *step)
 {
 	const struct contraction *c = step->detail;
 	int64_t rows = 1;
-	if (step->shape == SHAPE_CONTRACTION)
-		return c->rows == 1 && !c->exchanged && !c->split_panels && !c->pool.d && !c->warps
-		        && c->extents[contraction_row(c)] == fused->rows;
-	for (int v = 0; v < step->outer; v++)
-		rows *= step->members.at[0]->extents[v];
-	return step->shape == SHAPE_LOOPS && step->members.count > 1 && rows == fused->rows && rows % step->blocks == 0;
+	if (step->shape == SHAPE_CONTRACTION) {
+		for (int v = c->batches; v < c->batches + c->rows; v++)
+			rows *= c->extents[v];
+		return rows == fused->rows * fused->inner && c->batches == 0 && !c->exchanged && !c->split_panels
+		        && !c->pool.d && !c->warps && (c->rows == 1 || (c->rows == 2 && c->extents[0] == fused->rows));
+	}
+	const struct definition *d = step->members.at[0];
+	bool ordered = true;
+	for (int v = 0, last = -1; v < step->outer; v++) {
+		rows *= d->extents[v];
+		if (d->extents[v] == 1)
+			continue;
+		ordered &= last < 0 || scheduled(d)->stride[last] > scheduled(d)->stride[v];
+		last = v;
+	}
+	return step->shape == SHAPE_LOOPS && step->members.count > 1 && rows == fused->rows * fused->inner && ordered
+	        && rows % step->blocks == 0;
 }
 
 void fused_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct fused *fused = kernel->detail;
-	kernel->tile = arena_printf(lowered->arena, "%lld rows:", (long long)fused->rows);
+	kernel->tile = arena_printf(lowered->arena, "%lld rows:", (long long)(fused->rows * fused->inner));
 	for (size_t s = 0; s < fused->body->kernels.count; s++) {
 		struct kernel *step = fused->body->kernels.at[s];
 		kernel->tile = arena_printf(lowered->arena, "%s%s %s", kernel->tile, s ? "," : "",
@@ -895,7 +919,8 @@ void fused_choose(struct lowered *lowered, struct kernel *kernel)
 		        && runs_over_rows(fused, step);
 		step->joined = lowered->target->lanes_are_threads;
 	}
-	kernel->blocks_of = arena_printf(lowered->arena, "blocks of %lld rows", (long long)fused->rows);
+	kernel->blocks_of =
+	        arena_printf(lowered->arena, "blocks of %lld rows", (long long)(fused->rows * fused->inner));
 	kernel->template_name = arena_printf(lowered->arena, "%s/fused.jinja", lowered->target->family);
 	kernel->warps = lowered->target->lanes_are_threads ? WARPS : 0;
 }

@@ -593,6 +593,8 @@ struct fused {
 	struct lowered *body;
 	int axes; /* those that all steps share; the last one is cut into blocks of `rows` */
 	int64_t extents[MAX_RANK], rows;
+	int64_t inner; /* rows that stand in each of those: heads that share keys and values; 1: they are rows
+	                  themselves */
 	struct definition *counts[MAX_RANK]; /* where axes end; NULL: at their extents */
 	int64_t shared; /* floats that its products stage in turn, where warps make them together */
 	VECTOR(struct fused_tensor) tensors;

@@ -92,6 +92,9 @@ static const struct {
 	{ "attention of groups",
 	        "g (float[1,8,64,32] q, float[1,2,64,32] k, float[1,2,64,32] v, bool[1,1,64,64] m) => "
 	        "(float[1,8,64,32] y) { y = Attention (q, k, v, m) }" },
+	{ "attention of groups, side by side",
+	        "g (float[1,64,256] q, float[1,64,64] k, float[1,64,64] v) => (float[1,64,256] y) { y = Attention "
+	        "<is_causal = 1, q_num_heads = 8, kv_num_heads = 2> (q, k, v) }" },
 	{ "attention of float16",
 	        "g (float16[1,4,64,32] q, float16[1,4,64,32] k, float16[1,4,64,32] v) => (float16[1,4,64,32] y) { y = "
 	        "Attention (q, k, v) }" },
