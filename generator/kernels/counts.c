@@ -21,7 +21,8 @@ static void want(struct wanted *wanted, struct definition *count)
 	wanted->count = count;
 }
 
-/* The count at which the reader's index ends; masked: behind that one nothing of what is loaded is looked at. */
+/* The count at which the reader's index ends: terms with places that are not there go nowhere, and nobody looks at
+ * them; masked: behind that one nothing of what is loaded is looked at. */
 static struct definition *count_of(const struct definition *reader, const struct index *at, int64_t extent,
         int var_masked, struct definition *masked)
 {
@@ -30,7 +31,9 @@ static struct definition *count_of(const struct definition *reader, const struct
 		return NULL;
 	if (var < reader->rank ? reader->extents[var] != extent : reader->reduced_extents[var - reader->rank] != extent)
 		return NULL;
-	return var == var_masked ? masked : var < reader->rank ? reader->counts[var] : NULL;
+	if (var >= reader->rank && var != var_masked)
+		return definition_scatters(reader) ? reader->reduced_counts[var - reader->rank] : NULL;
+	return var == var_masked ? masked : reader->counts[var];
 }
 
 struct masking {

@@ -251,6 +251,22 @@ static void require_rows(struct definer *definer, const struct dim *have, const 
 	        "a row at run time is not one from which all that come fit");
 }
 
+/* Rows of input 1, as many as are there, go to these places along the axis. */
+static void write_rows(
+        struct definer *definer, const struct expr **to, int axis, const struct expr *start, const struct expr *row)
+{
+	const struct dim *rows = &definer->node->in[1]->dims[axis];
+	int64_t extents[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, NULL);
+	const struct index *term = index_var(definer->arena, rank, rows->extent);
+	to[axis] = if_there(definer, rows, term, to[axis]);
+	struct definition *written = definer_scatter(definer, definer->node->out[0]->name, rank, extents, REDUCE_LAST,
+	        false, to, 1, &rows->extent, start, row);
+	if (written->reduced)
+		written->reduced_counts[0] = definer_count(definer, rows->count);
+	definer_out(definer, 0, written);
+}
+
 void define_tensor_scatter(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
@@ -279,9 +295,7 @@ void define_tensor_scatter(struct definer *definer, const struct op *op)
 	}
 	if (from && is_circular(definer->node) && extents[axis])
 		to[axis] = expr2(definer, SCALAR_mod, to[axis], definer_dim(definer, have));
-	to[axis] = if_there(definer, rows, term[axis], to[axis]);
-	definer_out_scatter(
-	        definer, 0, REDUCE_LAST, to, 1, terms, expr_load(arena, x, at), expr_load(arena, update, term));
+	write_rows(definer, to, axis, expr_load(arena, x, at), expr_load(arena, update, term));
 }
 
 /* ---- Concat(past, new rows), of a past that lies in a buffer with room for them: they are written behind it ---- */
@@ -296,11 +310,9 @@ void define_appended(struct definer *definer, int axis)
 	int rank = definer_shape(definer, 0, extents, at);
 	memcpy(term, at, (size_t)rank * sizeof *at);
 	term[axis] = index_var(arena, rank, terms[0]);
-	to[axis] = if_there(definer, &node->in[1]->dims[axis], term[axis],
-	        expr2(definer, SCALAR_add, definer_dim(definer, &node->in[0]->dims[axis]),
-	                expr_index(arena, term[axis])));
-	definer_out_scatter(
-	        definer, 0, REDUCE_LAST, to, 1, terms, expr_load(arena, cache, at), expr_load(arena, rows, term));
+	to[axis] = expr2(
+	        definer, SCALAR_add, definer_dim(definer, &node->in[0]->dims[axis]), expr_index(arena, term[axis]));
+	write_rows(definer, to, axis, expr_load(arena, cache, at), expr_load(arena, rows, term));
 }
 
 /* ---- MaxUnpool: what MaxPool left, back at the offsets that it told; elsewhere 0 ---- */

@@ -49,6 +49,7 @@ MODELS = [
 def call(command, **more):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
     assert not done.returncode, "%s: exit %d\n%s" % (" ".join(command), done.returncode, done.stdout[:3000])
+    return done.stdout
 
 
 def pointers(names, arrays):
@@ -142,8 +143,23 @@ def scattered(folder, cpu):
         assert same(outputs["an"], kept), "the state that step %d gives differs" % step
 
 
+PRODUCT = HEAD + """step (float[1,S,64] x, float[1,P,96] a) => (float[1,T,96] an)
+<float[64,96] w = {%s}> { k = MatMul (x, w)  an = Concat <axis = 1> (a, k) }
+""" % ", ".join(str(i % 7) for i in range(64 * 96))
+
+
+def ends(folder):
+    """Of a product that makes new rows those are computed that come."""
+    model = os.path.join(folder, "product.onnxtxt")
+    open(model, "w").write(PRODUCT)
+    told = call([INGOT, "show", model, "--stage", "kernels", "--cpu", "x86-64-v3", "--dim", "P=0..20", "--dim", "S=1..100", "--state", "a=an"])
+    product = told.split("contraction  nodes k\n")[1].split("\n\n")[0]
+    assert " = S " in product, "the product makes all rows:\n" + product
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="caches.") as scratch:
+        ends(scratch)
         for cpu in cpus():
             os.mkdir(os.path.join(scratch, "scattered_" + cpu))
             scattered(os.path.join(scratch, "scattered_" + cpu), cpu)
