@@ -148,6 +148,21 @@ PRODUCT = HEAD + """step (float[1,S,64] x, float[1,P,96] a) => (float[1,T,96] an
 """ % ", ".join(str(i % 7) for i in range(64 * 96))
 
 
+GROUPS = """<ir_version: 8, opset_import: ["" : 23, "com.microsoft" : 1]>
+step (float[1,1,32] q, float[1,1,16] k, float[1,1,16] v, float[1,2,40,8] a, float[1,2,40,8] b, int32[1] lengths, int32 total) =>
+	(float[1,1,32] y, float[1,2,40,8] an, float[1,2,40,8] bn)
+{ y, an, bn = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, a, b, lengths, total) }
+"""
+
+
+def groups(folder):
+    """The cache of GroupQueryAttention, in its full size, is written to where it lies."""
+    model = os.path.join(folder, "groups.onnxtxt")
+    open(model, "w").write(GROUPS)
+    told = call([INGOT, "show", model, "--stage", "definitions", "--state", "a=an", "--state", "b=bn"])
+    assert told.count(" in place) ") == 2, told
+
+
 def ends(folder):
     """Of a product that makes new rows those are computed that come."""
     model = os.path.join(folder, "product.onnxtxt")
@@ -160,6 +175,7 @@ def ends(folder):
 def main():
     with tempfile.TemporaryDirectory(prefix="caches.") as scratch:
         ends(scratch)
+        groups(scratch)
         for cpu in cpus():
             os.mkdir(os.path.join(scratch, "scattered_" + cpu))
             scattered(os.path.join(scratch, "scattered_" + cpu), cpu)
