@@ -47,6 +47,26 @@ void blocks_lets(struct blocks *b)
 	b->printer.lets.count = 0;
 }
 
+struct value blocks_loop(struct blocks *b, int var, int64_t extent, int64_t step, struct value *outer)
+{
+	struct value loop = blocks_open(b, "for", "body", outer);
+	value_dict_set(loop, "name", value_string(b->printer.names[var]));
+	value_dict_set(loop, "extent", value_int(extent));
+	value_dict_set(loop, "step", value_int(step));
+	return loop;
+}
+
+const char *blocks_count(struct blocks *b, int var, int64_t extent, int64_t chunk)
+{
+	if (extent % chunk == 0)
+		return arena_printf(b->arena, "%" PRId64, chunk);
+	const char *at = b->printer.names[var], *name = arena_printf(b->arena, "%s_n", at);
+	blocks_let(b, "long", name,
+	        arena_printf(b->arena, "%" PRId64 " - %s < %" PRId64 " ? %" PRId64 " - %s : %" PRId64, extent, at,
+	                chunk, extent, at, chunk));
+	return name;
+}
+
 const char *blocks_at(struct blocks *b, enum dtype type, int64_t offset)
 {
 	const char *at = offset ? arena_printf(b->arena, "scratch + %" PRId64, offset) : "scratch";
@@ -267,8 +287,8 @@ void blocks_copy(struct blocks *b, enum dtype type, struct operand to, struct op
 {
 	if (to.lane == 1 && (from.lane == 0 || from.lane == 1)) {
 		blocks_call(b, blocks_mover(b, "copy", type, from.lane ? "_v" : "_s"), "map1",
-		        arena_printf(
-		                b->arena, "%s, %s, %s, %s", blocks_pointer(b, to), blocks_pointer(b, from), d->rows, d->n));
+		        arena_printf(b->arena, "%s, %s, %s, %s", blocks_pointer(b, to), blocks_pointer(b, from),
+		                d->rows, d->n));
 		return;
 	}
 	if (to.lane == 1) {
@@ -281,8 +301,8 @@ void blocks_copy(struct blocks *b, enum dtype type, struct operand to, struct op
 		from = dense;
 	}
 	blocks_call(b, blocks_mover(b, "scatter", type, ""), "scatter",
-	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane, blocks_pointer(b, from),
-	                d->rows, d->n));
+	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane,
+	                blocks_pointer(b, from), d->rows, d->n));
 }
 
 /* One for all lanes as lanes that are alike. */
@@ -291,6 +311,8 @@ struct operand blocks_spread(struct blocks *b, enum dtype type, struct operand o
 	if (o.lane)
 		return o;
 	struct dims use = o.row ? *d : (struct dims){ -1, d->lane, "1", d->n, 1, d->n_most }; /* rows alike are one */
+	if (*o.at == '&' && b->keeps && use.n_most <= JIT_LANES_MOST)
+		return blocks_kept(b, type, o.at, use.n_most);
 	struct operand all = blocks_temporary(b, type, &use);
 	blocks_copy(b, type, all, o, &use);
 	return all;
@@ -353,6 +375,13 @@ static bool function_of(struct blocks *b, const struct expr *e, struct function 
 	f->entry = arena_printf(b->arena, is_float ? "m_%s%s_" : "m_%s_%s_",
 	        is_float ? "" : jit_row_lanes(e->type, e->opcode), scalars[e->opcode].name);
 	f->arity = scalars[e->opcode].arity;
+	/* Any bits but 0 are true: what a comparison of floats says needs no cast. */
+	if (e->opcode == SCALAR_where && !is_float && lanes_of(e->type)->floats == 1) {
+		const struct expr *says = e->arg[0];
+		while (says->kind == EXPR_CAST && !says->cast)
+			says = says->arg[0];
+		f->arg[0] = says->type == DTYPE_F32 && expr_says_truth(says) ? says : e->arg[0];
+	}
 	f->wrap = !lanes_lie(e->type) && !scalar_stays(e->opcode) ? e->type : DTYPE_COUNT;
 	return true;
 }
@@ -361,10 +390,13 @@ static bool function_of(struct blocks *b, const struct expr *e, struct function 
 static const char *way_of(struct blocks *b, const struct function *f, struct operand *arg, const struct dims *d)
 {
 	const char *way = "";
+	bool typed = false;
+	for (int i = 0; i < f->arity; i++)
+		typed |= f->arg[i]->type != DTYPE_F32;
 	for (int i = 0; i < f->arity; i++) {
-		if (f->arg[i]->type != DTYPE_F32 && d->lane >= 0)
+		if (typed && d->lane >= 0)
 			arg[i] = blocks_spread(b, f->arg[i]->type, arg[i], d);
-		way = arena_printf(b->arena, "%s%c", way, arg[i].lane || f->arg[i]->type != DTYPE_F32 ? 'v' : 's');
+		way = arena_printf(b->arena, "%s%c", way, arg[i].lane || typed ? 'v' : 's');
 	}
 	return way;
 }
@@ -390,6 +422,9 @@ static struct operand function_value(struct blocks *b, const struct expr *e, con
 			arg[i] = together(b, f->arg[i]->type, transposed_store(arg[i]), &use);
 		result = blocks_temporary(b, e->type, &use);
 		to = NULL;
+	} else if (!rows && d->row >= 0) { /* rows alike are one */
+		use = (struct dims){ -1, d->lane, "1", d->n, 1, d->n_most };
+		result = blocks_temporary(b, e->type, &use);
 	} else if (to)
 		result = *to;
 	else {
@@ -466,11 +501,14 @@ static struct operand value_of(struct blocks *b, const struct expr *e, const str
 		o = dense ? together(b, e->type, o, d) : o;
 	else if (function_of(b, e, &f))
 		o = function_value(b, e, &f, d, NULL);
-	else if (wide_value(b, e, d, &o) || blocks_find(b, e, d, &o))
+	else if (wide_value(b, e, d, &o) || blocks_find(b, e, d, NULL, &o))
 		;
 	else if (is_plain_cast(b, e)) {
 		o = value_of(b, e->arg[0], d, dense);
 		o.temporary = false; /* it is another's */
+	} else if (e->kind == EXPR_INDEX && d->row >= 0 && d->lane >= 0 && !index_uses(e->index, d->lane)) {
+		struct dims rows = rows_alone(d);
+		o = (struct operand){ blocks_index(b, e->index, &rows).at, 1, 0, true, false };
 	} else if (e->kind == EXPR_INDEX)
 		o = blocks_index(b, e->index, d);
 	else if (e->kind == EXPR_SELECT && lanes_of(e->type)) {
@@ -507,6 +545,8 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 		struct function f;
 		if (blocks_leaf(b, e, d, &from))
 			;
+		else if (to.lane == 1 && blocks_find(b, e, d, &to, &from))
+			;
 		else if (to.lane == 1 && function_of(b, e, &f))
 			from = function_value(b, e, &f, d, &to);
 		else if (e->kind == EXPR_SELECT && lanes_of(e->type)) {
@@ -520,7 +560,6 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 	if (alone)
 		b->values = NULL;
 }
-
 
 void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, const struct expr *place)
 {
@@ -550,8 +589,8 @@ void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, 
 		from = blocks_spread(b, e->type, from, d);
 	blocks_call(b, half ? "m_narrow" : arena_printf(b->arena, "m_store%s", lane_type_of(place->type).memory),
 	        "scatter",
-	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane, blocks_pointer(b, from),
-	                d->rows, d->n));
+	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane,
+	                blocks_pointer(b, from), d->rows, d->n));
 }
 
 /* ---- endings ---- */

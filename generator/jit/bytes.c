@@ -24,12 +24,12 @@ static void move_bytes(struct blocks *b, struct operand to, struct operand from,
 {
 	if (to.lane == 1 && (from.lane == 0 || from.lane == 1))
 		blocks_call(b, from.lane ? "m_copy1_v" : "m_copy1_s", "map1",
-		        arena_printf(
-		                b->arena, "%s, %s, %s, %s", blocks_pointer(b, to), blocks_pointer(b, from), d->rows, d->n));
+		        arena_printf(b->arena, "%s, %s, %s, %s", blocks_pointer(b, to), blocks_pointer(b, from),
+		                d->rows, d->n));
 	else if (to.lane == 1)
 		blocks_call(b, "m_gather1", "gather",
-		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", blocks_pointer(b, to), blocks_pointer(b, from),
-		                from.lane, d->rows, d->n));
+		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", blocks_pointer(b, to),
+		                blocks_pointer(b, from), from.lane, d->rows, d->n));
 	else
 		blocks_call(b, "m_scatter1", "scatter",
 		        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane,
@@ -62,7 +62,8 @@ static struct operand bytes_value(
 		return made;
 	}
 	if (e->kind == EXPR_NUMBER)
-		from = (struct operand){ .at = arena_printf(b->arena, "(const unsigned char *)%s", blocks_constant(b, e)) };
+		from = (struct operand){ .at = arena_printf(
+			                         b->arena, "(const unsigned char *)%s", blocks_constant(b, e)) };
 	else
 		from = blocks_buffer(b, e, d);
 	if (from.lane == 1 || (to && from.lane == 0 && to->lane == 1))

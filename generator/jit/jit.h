@@ -73,6 +73,12 @@ struct places {
 	int64_t n;
 	struct operand at;
 };
+/* A constant as lanes that are alike, made once. */
+struct spread {
+	const char *constant;
+	int64_t n;
+	struct operand at;
+};
 /* One kernel while it is printed. */
 struct blocks {
 	struct build *build;
@@ -87,10 +93,12 @@ struct blocks {
 	int cuts;           /* not 0: blocks may be cut along their lanes too; how many were, and 1 */
 	const char *lane;   /* then: how many lanes before this one; NULL: it is not */
 	struct value list;  /* the statements so far, for templates/c/jit_kernel.jinja */
+	bool keeps;         /* `first` is printed */
 	struct value first; /* before all of them; what those make stands in `kept` floats behind scratch */
 	int64_t kept;
 	uint64_t whole; /* loop variables whose rounds a block takes all at once */
 	VECTOR(struct places) places;
+	VECTOR(struct spread) spread;
 	VECTOR(const char *) constants; /* declared: "float c0 = 0.5f" … */
 	VECTOR(struct used) used;       /* entries of the menu */
 	int64_t scratch, scratch_most;  /* floats: in use, and at most */
@@ -103,6 +111,9 @@ struct value blocks_entry(struct blocks *, const char *kind);
 struct value blocks_open(struct blocks *, const char *kind, const char *body,
         struct value *outer);                           /* what follows goes into its body … */
 void blocks_close(struct blocks *, struct value outer); /* … until here */
+/* A loop of the glue; the text of how many rounds a step of `chunk` takes at the variable's value. */
+struct value blocks_loop(struct blocks *, int var, int64_t extent, int64_t step, struct value *outer);
+const char *blocks_count(struct blocks *, int var, int64_t extent, int64_t chunk);
 void blocks_let(struct blocks *, const char *type, const char *name, const char *value);
 void blocks_lets(struct blocks *); /* what the printer wants said first */
 const char *blocks_scratch(struct blocks *, int64_t floats, int64_t *offset);
@@ -114,7 +125,7 @@ void blocks_uses(struct blocks *, const char *name,
         const char *signature); /* signature: jit_program.jinja's word for its parameters */
 void blocks_call(struct blocks *, const char *name, const char *signature, const char *arguments);
 const char *blocks_constant(struct blocks *, const struct expr *number); /* "&c3" */
-const char *blocks_pointer(struct blocks *, struct operand);              /* and from row to row: "scratch + 32, 80" */
+const char *blocks_pointer(struct blocks *, struct operand);             /* and from row to row: "scratch + 32, 80" */
 struct operand blocks_temporary(struct blocks *, enum dtype, const struct dims *);
 const char *blocks_mover(struct blocks *, const char *name, enum dtype, const char *way); /* of as many bits */
 void blocks_copy(struct blocks *, enum dtype, struct operand to, struct operand from, const struct dims *);
@@ -133,17 +144,33 @@ void blocks_store(struct blocks *, const struct expr *, const struct dims *, con
 /* A load or number where it lies, without a call; false: it needs one. */
 bool blocks_leaf(struct blocks *, const struct expr *, const struct dims *, struct operand *out);
 /* ---- places.c ---- */
-struct operand blocks_index(struct blocks *, const struct index *, const struct dims *); /* integers of 64 bits */
+struct operand blocks_index(struct blocks *, const struct index *, const struct dims *);  /* integers of 64 bits */
+struct operand blocks_kept(struct blocks *, enum dtype, const char *constant, int64_t n); /* ahead of the loops */
 /* A load whose lanes find their places; false: it is something else. */
-bool blocks_find(struct blocks *, const struct expr *load, const struct dims *, struct operand *out);
+bool blocks_find(struct blocks *, const struct expr *load, const struct dims *, const struct operand *to,
+        struct operand *out); /* to: where they go; NULL: to scratch */
 /* ---- bytes.c ---- */
 /* A value of bytes, of what bytes have rows for, into a buffer of them; false: it is something else. */
 bool blocks_store_bytes(struct blocks *, const struct expr *, const struct dims *, struct operand to);
 /* ---- select.c ---- */
 /* All of the ranges, as C; what it needs said first stands before. */
 const char *blocks_condition(struct blocks *, const struct range *, int count, const struct dims *);
-/* Does each of its ranges that uses the variable cut the variable's rounds in three at most? */
-bool blocks_cuts(const struct expr *select, int var);
+/* Does each of the ranges that uses the variable cut the variable's rounds in three at most? */
+bool blocks_cuts(const struct range *, int count, int var);
+/* May both of its values be computed for each lane, of which one is then taken?  Each load is in its buffer. */
+bool blocks_masks(const struct expr *select);
+/* A block in three: the lanes before those where all ranges hold, those (part 1), the lanes behind; each is a block of
+ * its own, where the lane's variable stands at its first.  False: no range asks for the lane, or not so. */
+struct cut {
+	const struct dims *whole;
+	const char *name, *own, *end[4], *lane;
+	struct value outer, part;
+	uint64_t rounds;
+};
+bool blocks_cut(struct blocks *, const struct range *, int count, const struct dims *, struct cut *);
+struct dims blocks_cut_open(struct blocks *, struct cut *, int part);
+void blocks_cut_close(struct blocks *, struct cut *);
+void blocks_cut_end(struct blocks *, struct cut *);
 void blocks_select(struct blocks *, const struct expr *select, const struct dims *, struct operand to);
 
 /* What tiles do to their sums themselves: value is [relu] (root [+ add]); false: something else. */
@@ -164,6 +191,8 @@ const char *jit_cast_name(struct arena *, const char *key); /* of the entry that
 bool jit_order(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_walk(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_loops(struct blocks *, struct emit *, struct jit_kernel *);
+/* ---- scatter.c: of loops.c; loops whose rounds each store to a place that they find; false: they are others ---- */
+bool jit_scatter(struct blocks *, struct loops *, const struct stmt *loop, const struct dims *);
 bool jit_window(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_winograd(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_contraction(struct blocks *, struct emit *, struct jit_kernel *);

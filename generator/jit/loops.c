@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { RUN_LEAST = 2, STRIDES_MOST = 4, SQUARES_LANES = 128 };
+enum { FINDING_LANES_MOST = 128, RUN_LEAST = 2, STRIDES_MOST = 4, SQUARES_LANES = 128 };
 
 struct where {
 	bool known;
@@ -24,6 +24,7 @@ struct walking {
 };
 
 static void emit_block(struct walking *, const struct block *, const struct dims *);
+static void emit_store(struct walking *, const struct stmt *, const struct dims *);
 
 /* ---- cells ---- */
 static bool place_load(void *user, const struct expr *load, const struct dims *d, struct operand *out)
@@ -132,14 +133,18 @@ static enum visit stmt_bends(void *user, struct stmt *stmt)
 }
 static enum visit uncut(void *user, const struct expr *expr)
 {
-	return expr->kind == EXPR_SELECT && !blocks_cuts(expr, *(const int *)user) ? VISIT_END : VISIT_PARTS;
+	return expr->kind == EXPR_SELECT && !blocks_cuts(expr->ranges, expr->range_count, *(const int *)user)
+	                && !blocks_masks(expr)
+	        ? VISIT_END
+	        : VISIT_PARTS;
 }
-/* Also selects that cut a block along its lanes. */
+/* Also what cuts a block along its lanes. */
 static enum visit condition_bends(void *user, struct stmt *stmt)
 {
 	int var = *(const int *)user;
+	bool cuts = blocks_cuts(stmt->ranges, stmt->range_count, var);
 	for (int r = 0; r < stmt->range_count; r++)
-		if (index_uses(stmt->ranges[r].at, var))
+		if (index_uses(stmt->ranges[r].at, var) && (!cuts || stmt->other.count))
 			return VISIT_END;
 	return (stmt->kind == STMT_INDEX && index_uses(stmt->at, var))
 	                || (stmt->value && expr_visit(stmt->value, uncut, user))
@@ -149,6 +154,40 @@ static enum visit condition_bends(void *user, struct stmt *stmt)
 static bool may_gather(const struct block *body, int var, int64_t extent)
 {
 	return extent > 1 && !block_visit(body, stmt_bends, &var) && !block_visit(body, condition_bends, &var);
+}
+
+/* May each row find its place, the same for all lanes? */
+struct finding {
+	struct arena *arena;
+	int row, lane;
+};
+static enum visit load_finds(void *user, const struct expr *expr)
+{
+	const struct finding *f = user;
+	for (int i = 0; expr->kind == EXPR_LOAD && i < expr_index_count(expr); i++) {
+		const struct index *at = expr_index_at(expr, i);
+		if (index_bends(at, f->row) && (cell_of_load(expr)->kind != CELL_BUFFER || !lanes_lie(expr->type)))
+			return VISIT_END;
+		for (int t = 0; t < at->count; t++) {
+			const struct index *one = index_of_atom(f->arena, *at->terms[t].atom, 1);
+			if (index_bends(one, f->row) && index_uses(one, f->lane))
+				return VISIT_END;
+		}
+	}
+	return VISIT_PARTS;
+}
+static enum visit row_bends(void *user, struct stmt *stmt)
+{
+	const struct finding *f = user;
+	return (stmt->at && index_bends(stmt->at, f->row)) || (stmt->value && expr_visit(stmt->value, load_finds, user))
+	        ? VISIT_END
+	        : VISIT_PARTS;
+}
+static bool may_find(struct arena *arena, const struct block *body, int row, int64_t extent, int lane)
+{
+	struct finding f = { arena, row, lane };
+	return extent > 1 && !block_bends(body, lane) && !block_visit(body, row_bends, &f)
+	        && !block_visit(body, condition_uses, &row);
 }
 
 struct judging {
@@ -223,29 +262,7 @@ static bool turns(const struct block *body, int lane, const struct stmt *row, in
 	return t.turns;
 }
 
-/* ---- loops of the glue ---- */
-static struct value open_loop(struct walking *w, int var, int64_t extent, int64_t step, struct value *outer)
-{
-	struct value loop = blocks_open(w->b, "for", "body", outer);
-	value_dict_set(loop, "name", value_string(w->names[var]));
-	value_dict_set(loop, "extent", value_int(extent));
-	value_dict_set(loop, "step", value_int(step));
-	return loop;
-}
-
-/* The text of how many rounds a step of `chunk` takes at the variable's value. */
-static const char *count_text(struct walking *w, int var, int64_t extent, int64_t chunk)
-{
-	struct arena *arena = w->b->arena;
-	if (extent % chunk == 0)
-		return arena_printf(arena, "%" PRId64, chunk);
-	const char *name = arena_printf(arena, "%s_n", w->names[var]);
-	blocks_let(w->b, "long", name,
-	        arena_printf(arena, "%" PRId64 " - %s < %" PRId64 " ? %" PRId64 " - %s : %" PRId64, extent,
-	                w->names[var], chunk, extent, w->names[var], chunk));
-	return name;
-}
-
+/* ---- how far blocks reach ---- */
 /* How far the loops inside reach: the lanes of the blocks in them. */
 static enum visit see_length(void *user, struct stmt *stmt)
 {
@@ -279,7 +296,28 @@ static int row_beside(struct walking *w, const struct nest *nest, int lane, bool
 			*squares = turned;
 		}
 	}
+	/* Short rows that each find their place. */
+	for (int k = nest->count - 1; k >= 0 && row < 0 && nest->loop[lane]->extent <= FINDING_LANES_MOST; k--)
+		if (k != lane
+		        && may_find(w->b->arena, nest->body, nest->loop[k]->var, nest->loop[k]->extent,
+		                nest->loop[lane]->var))
+			row = k;
 	return row;
+}
+
+/* Does a round of a chain store outside of maps?  A call for each is worth it from so many lanes on. */
+enum { SERIAL_LANES_LEAST = 16 };
+static enum visit stores_one(void *user, struct stmt *stmt)
+{
+	(void)user;
+	return stmt->kind == STMT_STORE ? VISIT_END : is_inner(stmt) ? VISIT_PAST : VISIT_PARTS;
+}
+static enum visit stores_each(void *user, struct stmt *stmt)
+{
+	(void)user;
+	return stmt->kind == STMT_FOR && stmt->role == ROLE_SERIAL && block_visit(&stmt->body, stores_one, NULL)
+	        ? VISIT_END
+	        : VISIT_PARTS;
 }
 
 static void emit_nest(struct walking *w, struct stmt *first, const struct dims *d)
@@ -310,13 +348,15 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 	if (leaf && lane >= 0 && !rows_given) {
 		row = row_beside(w, &nest, lane, &squares);
 	} else if (!leaf && !rows_given
+	        && (nest.loop[nest.count - 1]->extent >= SERIAL_LANES_LEAST
+	                || !block_visit(nest.body, stores_each, NULL))
 	        && may_lie(nest.body, nest.loop[nest.count - 1]->var, nest.loop[nest.count - 1]->extent))
 		row = nest.count - 1;
 	struct value outer[NEST_MOST + 2];
 	int opened = 0;
 	for (int k = 0; k < nest.count; k++)
 		if (k != lane && k != row)
-			open_loop(w, nest.loop[k]->var, nest.loop[k]->extent, 1, &outer[opened++]);
+			blocks_loop(w->b, nest.loop[k]->var, nest.loop[k]->extent, 1, &outer[opened++]);
 	struct dims inner = *d;
 	if (leaf && lane >= 0) {
 		int64_t extent = nest.loop[lane]->extent,
@@ -327,21 +367,23 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 			int64_t rows = at_least_one(JIT_BLOCK / chunk, nest.loop[row]->extent);
 			inner.row = nest.loop[row]->var;
 			inner.rows_most = rows;
-			open_loop(w, nest.loop[row]->var, nest.loop[row]->extent, rows, &outer[opened++]);
-			inner.rows = count_text(w, nest.loop[row]->var, nest.loop[row]->extent, rows);
+			blocks_loop(w->b, nest.loop[row]->var, nest.loop[row]->extent, rows, &outer[opened++]);
+			inner.rows = blocks_count(w->b, nest.loop[row]->var, nest.loop[row]->extent, rows);
 		}
-		open_loop(w, nest.loop[lane]->var, extent, chunk, &outer[opened++]);
-		inner.n = count_text(w, nest.loop[lane]->var, extent, chunk);
+		blocks_loop(w->b, nest.loop[lane]->var, extent, chunk, &outer[opened++]);
+		inner.n = blocks_count(w->b, nest.loop[lane]->var, extent, chunk);
 		b->whole &= ~var_bit(inner.lane);
 		b->whole |= chunk == extent ? var_bit(inner.lane) : 0;
 	} else if (row >= 0) {
 		/* Whole vectors of sums, however long each is: that is what there is to gain. */
 		int64_t extent = nest.loop[row]->extent, terms = longest(nest.body),
 		        lanes = terms <= 8 * JIT_BLOCK ? w->b->printer.target->lanes : 1;
-		int64_t chunk = at_least_one(JIT_BLOCK / terms > lanes ? JIT_BLOCK / terms : lanes, extent);
+		int64_t chunk = at_least_one(
+		        JIT_BLOCK / terms > lanes ? (JIT_BLOCK / terms + lanes) / (2 * lanes) * 2 * lanes : lanes,
+		        extent);
 		inner = (struct dims){ -1, nest.loop[row]->var, "1", NULL, 1, chunk };
-		open_loop(w, nest.loop[row]->var, extent, chunk, &outer[opened++]);
-		inner.n = count_text(w, nest.loop[row]->var, extent, chunk);
+		blocks_loop(w->b, nest.loop[row]->var, extent, chunk, &outer[opened++]);
+		inner.n = blocks_count(w->b, nest.loop[row]->var, extent, chunk);
 	}
 	int64_t before = b->scratch;
 	emit_block(w, nest.body, &inner);
@@ -396,7 +438,7 @@ static bool emit_across(struct walking *w, const struct stmt *loop, const struct
 	        || !may_lie(&loop->body, d->lane, d->n_most))
 		return false;
 	const char *all = blocks_scratch(b, loop->extent * d->n_most, NULL);
-	open_loop(w, loop->var, loop->extent, 1, &outer);
+	blocks_loop(w->b, loop->var, loop->extent, 1, &outer);
 	blocks_into(b, step.term[0], d,
 	        (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", all, d->n_most, w->names[loop->var]),
 	                0, 1, false, false });
@@ -404,6 +446,65 @@ static bool emit_across(struct walking *w, const struct stmt *loop, const struct
 	blocks_call(b, arena_printf(b->arena, "m_across_%s", step.name), "across",
 	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %s", operand_of(w, loop->sums[0], d).at, all,
 	                d->n_most, loop->extent, d->n));
+	b->scratch = before;
+	return true;
+}
+
+/* Integers that lie side by side along the sums: their rows are the terms. */
+static bool emit_beside(struct walking *w, const struct stmt *loop, const struct dims *d)
+{
+	struct blocks *b = w->b;
+	struct step step;
+	if (d->lane < 0 || loop->body.count != 1 || !step_of(loop->body.at[0], loop->sums[0], &step) || step.terms != 1
+	        || dtypes[step.term[0]->type].class == CLASS_FLOAT || b->printer.target->lanes == 1
+	        || step.name == scalars[SCALAR_mul].name || step.name == scalars[SCALAR_and].name
+	        || !may_lie(&loop->body, loop->var, loop->extent) || !may_lie(&loop->body, d->lane, d->n_most)
+	        || judge(b->arena, &loop->body, loop->var, loop->extent)
+	                <= judge(b->arena, &loop->body, d->lane, d->n_most))
+		return false;
+	struct dims inner = { loop->var, d->lane, arena_printf(b->arena, "%" PRId64, loop->extent), d->n, loop->extent,
+		d->n_most };
+	struct value outer;
+	int64_t before = b->scratch;
+	blocks_loop(b, loop->var, loop->extent, loop->extent, &outer);
+	struct operand terms = blocks_value(b, step.term[0], &inner, true);
+	terms = blocks_spread(b, step.term[0]->type, terms, &inner);
+	blocks_call(b, arena_printf(b->arena, "m_across_%s_%s", lanes_of(step.term[0]->type)->name, step.name),
+	        "across",
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", operand_of(w, loop->sums[0], d).at, terms.at,
+	                terms.row, inner.rows, d->n));
+	blocks_close(b, outer);
+	b->scratch = before;
+	return true;
+}
+
+/* Many integers, whose order does not matter: block by block, each joined with those before. */
+static bool emit_parts(struct walking *w, const struct stmt *loop, const struct dims *d)
+{
+	struct blocks *b = w->b;
+	struct step step;
+	if (loop->extent <= 2 * JIT_LANES_MOST || loop->body.count != 1
+	        || !step_of(loop->body.at[0], loop->sums[0], &step) || step.terms != 1
+	        || dtypes[loop->sums[0]->of.type].class == CLASS_FLOAT
+	        || !may_gather(&loop->body, loop->var, loop->extent))
+		return false;
+	enum dtype type = loop->sums[0]->of.type;
+	const char *sum = operand_of(w, loop->sums[0], d).at, *lanes = lanes_of(type)->name, *part;
+	int64_t before = b->scratch;
+	struct value outer;
+	part = blocks_lanes(b, type, d->n_most, NULL);
+	blocks_call(b, arena_printf(b->arena, "m_sums_%s_%s", lanes, step.name), "sums1",
+	        arena_printf(b->arena, "%s, %s, 0, %s, 0", sum, sum, d->n)); /* of no terms: where they start */
+	blocks_loop(b, loop->var, loop->extent, JIT_LANES_MOST, &outer);
+	struct dims inner = { d->lane, loop->var, d->n, blocks_count(b, loop->var, loop->extent, JIT_LANES_MOST),
+		d->n_most, JIT_LANES_MOST };
+	struct operand terms = blocks_value(b, step.term[0], &inner, true);
+	terms = blocks_spread(b, step.term[0]->type, terms, &inner);
+	blocks_call(b, arena_printf(b->arena, "m_sums_%s_%s", lanes, step.name), "sums1",
+	        arena_printf(b->arena, "%s, %s, %s, %s", part, blocks_pointer(b, terms), inner.rows, inner.n));
+	blocks_call(b, arena_printf(b->arena, "m_%s_%s_vv", lanes, step.name), "map2",
+	        arena_printf(b->arena, "%s, 0, %s, 0, %s, 0, 1, %s", sum, sum, part, d->n));
+	blocks_close(b, outer);
 	b->scratch = before;
 	return true;
 }
@@ -417,7 +518,7 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 	}
 	for (int s = 0; s < loop->sum_count; s++)
 		begin_cell(w, loop->sums[s], d);
-	if (emit_across(w, loop, d))
+	if (emit_across(w, loop, d) || emit_beside(w, loop, d) || emit_parts(w, loop, d))
 		return;
 	int64_t before = b->scratch;
 	struct dims inner = { d->lane, loop->var, d->n, arena_printf(b->arena, "%" PRId64, loop->extent), d->n_most,
@@ -427,7 +528,7 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 		blocks_cannot(b, "a sum whose terms find no lanes");
 	/* The variable stands at 0 while all its rounds are in the block. */
 	struct value outer;
-	open_loop(w, loop->var, loop->extent, loop->extent, &outer);
+	blocks_loop(w->b, loop->var, loop->extent, loop->extent, &outer);
 	for (size_t i = 0; i < loop->body.count && !b->cannot; i++) {
 		const struct stmt *stmt = loop->body.at[i];
 		struct step step = { 0 };
@@ -464,6 +565,77 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 	}
 	blocks_close(b, outer);
 	b->scratch = before;
+}
+
+/* ---- registers that are stored as they run along a row ---- */
+static enum visit loads_register(void *user, const struct expr *expr)
+{
+	(void)user;
+	return expr->kind == EXPR_LOAD && cell_of_load(expr)->kind == CELL_REGISTER ? VISIT_END : VISIT_PARTS;
+}
+
+static enum visit is_of_cell(void *user, const struct expr *expr)
+{
+	return expr->kind == EXPR_LOAD && cell_of_load(expr) == user ? VISIT_END : VISIT_PARTS;
+}
+static bool loads_cell(const struct expr *expr, struct cell *cell) { return expr_visit(expr, is_of_cell, cell); }
+
+/* Are they sums and products, of what is no register, and what stores them? */
+static bool runs(struct walking *w, const struct block *body)
+{
+	size_t sets = 0;
+	for (size_t i = 0; i < body->count; i++) {
+		const struct stmt *stmt = body->at[i];
+		struct step step;
+		if (stmt->kind == STMT_STORE)
+			continue;
+		if (stmt->kind != STMT_SET || stmt->declare || !step_of(stmt, stmt->cell, &step) || step.terms != 1
+		        || (stmt->value->opcode != SCALAR_add && stmt->value->opcode != SCALAR_mul)
+		        || !w->cells[stmt->cell->of.number].known || expr_visit(step.term[0], loads_register, NULL))
+			return false;
+		for (size_t k = 0; k < i; k++) /* a store of what it was before has another form */
+			if (body->at[k]->cell == stmt->cell
+			        || (body->at[k]->kind == STMT_STORE && loads_cell(body->at[k]->value, stmt->cell)))
+				return false;
+		sets++;
+	}
+	return sets && sets < body->count;
+}
+
+static bool emit_running(struct walking *w, const struct stmt *loop, const struct dims *d)
+{
+	struct blocks *b = w->b;
+	const struct block *body = &loop->body;
+	if (d->lane >= 0 || d->row >= 0 || loop->first || loop->count || loop->step != 1 || !runs(w, body))
+		return false;
+	struct where *kept = arena_new_array(b->arena, struct where, body->count);
+	int64_t chunk = at_least_one(JIT_LANES_MOST, loop->extent), scratch = b->scratch, offset;
+	struct value outer;
+	blocks_loop(b, loop->var, loop->extent, chunk, &outer);
+	struct dims inner = { -1, loop->var, "1", blocks_count(b, loop->var, loop->extent, chunk), 1, chunk };
+	for (size_t i = 0; i < body->count; i++) {
+		const struct stmt *stmt = body->at[i];
+		if (stmt->kind == STMT_STORE) {
+			emit_store(w, stmt, &inner);
+			continue;
+		}
+		struct step step;
+		step_of(stmt, stmt->cell, &step);
+		struct where *at = &w->cells[stmt->cell->of.number];
+		enum dtype type = stmt->cell->of.type;
+		const char *sum = operand_of(w, stmt->cell, d).at, *all = blocks_lanes(b, type, chunk, &offset);
+		struct operand term = blocks_spread(b, type, blocks_value(b, step.term[0], &inner, true), &inner);
+		blocks_call(b, arena_printf(b->arena, "m_running_%s_%s", lanes_of(type)->name, step.name), "running",
+		        arena_printf(b->arena, "%s, %s, %s, %s", sum, all, term.at, inner.n));
+		kept[i] = *at;
+		*at = (struct where){ true, offset, { loop->var, -1 }, { 1, 0 } };
+	}
+	for (size_t i = 0; i < body->count; i++)
+		if (body->at[i]->kind == STMT_SET)
+			w->cells[body->at[i]->cell->of.number] = kept[i];
+	blocks_close(b, outer);
+	b->scratch = scratch;
+	return true;
 }
 
 /* ---- chains: terms listed, then taken in one call ---- */
@@ -585,7 +757,7 @@ static bool emit_fused(struct walking *w, const struct stmt *stmt, const struct 
 	for (int k = 0; k < count; k++) {
 		if (k == inner)
 			blocks_entry(w->b, "terms");
-		open_loop(w, loop[k]->var, loop[k]->extent, 1, &outer[k]);
+		blocks_loop(w->b, loop[k]->var, loop[k]->extent, 1, &outer[k]);
 	}
 	add_term(w, o, kind.name[strlen(kind.name) - 2] == '_' ? 1 : 2);
 	for (int k = count - 1; k >= inner; k--)
@@ -636,6 +808,14 @@ static void emit_store(struct walking *w, const struct stmt *stmt, const struct 
 
 static void emit_if(struct walking *w, const struct stmt *stmt, const struct dims *d)
 {
+	struct cut cut;
+	if (!stmt->other.count && blocks_cut(w->b, stmt->ranges, stmt->range_count, d, &cut)) {
+		struct dims inside = blocks_cut_open(w->b, &cut, 1);
+		emit_block(w, &stmt->body, &inside);
+		blocks_cut_close(w->b, &cut);
+		blocks_cut_end(w->b, &cut);
+		return;
+	}
 	const char *condition = blocks_condition(w->b, stmt->ranges, stmt->range_count, d);
 	struct value outer, list;
 	struct value branch = blocks_open(w->b, "if", "body", &outer);
@@ -647,17 +827,11 @@ static void emit_if(struct walking *w, const struct stmt *stmt, const struct dim
 	blocks_close(w->b, outer);
 }
 
-/* Does a round of a chain store outside of maps?  A call for each is worth it from so many lanes on. */
-enum { SERIAL_LANES_LEAST = 16 };
-static enum visit stores_one(void *user, struct stmt *stmt)
-{
-	(void)user;
-	return stmt->kind == STMT_STORE ? VISIT_END : is_inner(stmt) ? VISIT_PAST : VISIT_PARTS;
-}
-
 static void emit_for(struct walking *w, struct stmt *stmt, const struct dims *d)
 {
 	struct value outer;
+	if (jit_scatter(w->b, w->loops, stmt, d))
+		return;
 	if (stmt->role == ROLE_MAP || stmt->role == ROLE_BLOCKS) {
 		emit_nest(w, stmt, d);
 		return;
@@ -666,13 +840,13 @@ static void emit_for(struct walking *w, struct stmt *stmt, const struct dims *d)
 		emit_lanes(w, stmt, d);
 		return;
 	}
-	if (emit_fused(w, stmt, d))
+	if (emit_running(w, stmt, d) || emit_fused(w, stmt, d))
 		return;
 	if (d->n_most < SERIAL_LANES_LEAST && block_visit(&stmt->body, stores_one, NULL)) {
 		blocks_cannot(w->b, "a chain stores each of its terms");
 		return;
 	}
-	struct value loop = open_loop(w, stmt->var, stmt->extent, stmt->step, &outer);
+	struct value loop = blocks_loop(w->b, stmt->var, stmt->extent, stmt->step, &outer);
 	if (stmt->first) {
 		value_dict_set(loop, "first", value_string(printer_index(&w->b->printer, stmt->first)));
 		value_dict_set(loop, "extent", value_string(printer_index(&w->b->printer, stmt->count)));
@@ -740,10 +914,12 @@ bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	b->cuts = 1;
 	b->list = value_list(b->arena);
 	b->first = value_list(b->arena);
+	b->keeps = true;
 	emit_block(&w, &loops->body, &dims_one);
 	value_dict_set(out->value, "first", b->first);
 	value_dict_set(out->value, "body", b->list);
-	value_dict_set(out->value, "kept", value_int(b->kept ? b->scratch_most : 0));
+	value_dict_set(
+	        out->value, "kept", value_string(b->kept ? arena_printf(b->arena, "%" PRId64, b->scratch_most) : ""));
 	out->scratch = b->scratch_most + b->kept;
 	return !b->cannot;
 }

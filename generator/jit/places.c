@@ -38,8 +38,10 @@ static void index_into(struct blocks *b, const struct index *index, const struct
 
 struct operand blocks_index(struct blocks *b, const struct index *index, const struct dims *d)
 {
-	struct operand to = blocks_temporary(b, DTYPE_I64, d);
-	index_into(b, index, d, to);
+	struct dims once = { -1, d->lane, "1", d->n, 1, d->n_most };
+	const struct dims *use = d->row >= 0 && !index_uses(index, d->row) ? &once : d;
+	struct operand to = blocks_temporary(b, DTYPE_I64, use);
+	index_into(b, index, use, to);
 	return to;
 }
 
@@ -81,7 +83,66 @@ static struct operand places(struct blocks *b, const struct index *index, const 
 	return to;
 }
 
-bool blocks_find(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *out)
+struct operand blocks_kept(struct blocks *b, enum dtype type, const char *constant, int64_t n)
+{
+	for (size_t i = 0; i < b->spread.count; i++)
+		if (!strcmp(b->spread.at[i].constant, constant) && b->spread.at[i].n == n)
+			return b->spread.at[i].at;
+	struct operand to = { arena_printf(b->arena, "((%s *)(kept + %" PRId64 "))", lanes_of(type)->c, b->kept), 0, 1,
+		false, false };
+	struct value list = b->list;
+	b->list = b->first;
+	blocks_copy(b, type, to, (struct operand){ .at = constant },
+	        &(struct dims){ -1, 0, "1", arena_printf(b->arena, "%" PRId64, n), 1, n });
+	b->list = list;
+	b->kept += (lanes_of(type)->floats * n + 15) / 16 * 16;
+	push(b->arena, &b->spread, (struct spread){ constant, n, to });
+	return to;
+}
+
+/* Neighbouring lanes that have one element, each as many: all that bends is a quotient of the lane; false: it is not. */
+static bool repeat(struct blocks *b, const struct expr *load, const struct index *address, const struct dims *d,
+        const struct operand *to, struct operand *out)
+{
+	const struct atom *atom = NULL;
+	int64_t row = d->row >= 0 ? index_factor(address, d->row) : 0;
+	for (int i = 0; i < address->count; i++) {
+		const struct atom *one = address->terms[i].atom;
+		const struct index *alone = index_of_atom(b->arena, *one, 1);
+		if (!blocks_bends(alone, d) && (d->lane < 0 || !index_uses(alone, d->lane)))
+			continue;
+		if (atom || one->kind != ATOM_DIV || address->terms[i].factor != 1 || d->lane < 0
+		        || index_bends(one->of, d->lane) || index_factor(one->of, d->lane) != 1
+		        || (d->row >= 0 && index_uses(one->of, d->row)))
+			return false;
+		atom = one;
+	}
+	if (!atom)
+		return false;
+	blocks_no_cells(b, address, d);
+	const char *from = printer_address(&b->printer, load->of, address),
+	           *phase = printer_index(&b->printer, index_mod(b->arena, atom->of, atom->by));
+	blocks_lets(b);
+	*out = to ? *to : blocks_temporary(b, load->type, d);
+	blocks_call(b, blocks_mover(b, "repeat", load->type, ""), "repeat",
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %" PRId64 ", %s, %s", blocks_pointer(b, *out), from,
+	                row, phase, atom->by, d->rows, d->n));
+	return true;
+}
+
+/* Does what bends stay the same along the lanes?  Then rows find their places. */
+static bool bends_by_rows(struct blocks *b, const struct index *address, const struct dims *d)
+{
+	bool alone = d->row >= 0 && d->lane >= 0;
+	for (int i = 0; i < address->count; i++) {
+		const struct index *one = index_of_atom(b->arena, *address->terms[i].atom, 1);
+		alone &= !blocks_bends(one, d) || !index_uses(one, d->lane);
+	}
+	return alone;
+}
+
+bool blocks_find(
+        struct blocks *b, const struct expr *load, const struct dims *d, const struct operand *to, struct operand *out)
 {
 	const struct index *address, *found = index_constant(b->arena, 0), *base;
 	struct operand from = { 0 };
@@ -95,10 +156,13 @@ bool blocks_find(struct blocks *b, const struct expr *load, const struct dims *d
 		return false;
 	if (definition_elements(load->of) > INT32_MAX)
 		blocks_cannot(b, "lanes find places in more elements than 32 bits count");
+	if (!scratch && repeat(b, load, address, d, to, out))
+		return true;
+	bool by_rows = !scratch && bends_by_rows(b, address, d);
 	base = index_constant(b->arena, address->constant);
 	for (int i = 0; i < address->count; i++) {
 		const struct index *one = index_of_atom(b->arena, *address->terms[i].atom, address->terms[i].factor);
-		bool finds = blocks_bends(one, d) || (d->lane >= 0 && index_uses(one, d->lane));
+		bool finds = blocks_bends(one, d) || (!by_rows && d->lane >= 0 && index_uses(one, d->lane));
 		*(finds ? &found : &base) = index_add(b->arena, finds ? found : base, one);
 	}
 	blocks_no_cells(b, base, d);
@@ -106,10 +170,19 @@ bool blocks_find(struct blocks *b, const struct expr *load, const struct dims *d
 	                  : printer_address(&b->printer, load->of, base);
 	blocks_lets(b);
 	from.row += d->row >= 0 ? index_factor(base, d->row) : 0;
+	if (by_rows) {
+		struct dims rows = { -1, d->row, "1", d->rows, 1, d->rows_most };
+		struct operand each = blocks_index(b, found, &rows);
+		*out = to ? *to : blocks_temporary(b, load->type, d);
+		blocks_call(b, blocks_mover(b, "row_gather", load->type, ""), "row_gather",
+		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, *out),
+		                blocks_pointer(b, from), index_factor(base, d->lane), each.at, d->rows, d->n));
+		return true;
+	}
 	struct operand at = places(b, found, d);
-	*out = blocks_temporary(b, load->type, d);
+	*out = to ? *to : blocks_temporary(b, load->type, d);
 	blocks_call(b, blocks_mover(b, "lane_gather", load->type, ""), "lane_gather",
-	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, *out), blocks_pointer(b, from),
-	                from.lane, blocks_pointer(b, at), d->rows, d->n));
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, *out),
+	                blocks_pointer(b, from), from.lane, blocks_pointer(b, at), d->rows, d->n));
 	return true;
 }

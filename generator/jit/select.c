@@ -55,10 +55,10 @@ static bool rows_into(struct blocks *b, const struct expr *e, const struct dims 
 	return true;
 }
 
-bool blocks_cuts(const struct expr *select, int var)
+bool blocks_cuts(const struct range *ranges, int count, int var)
 {
-	for (int i = 0; i < select->range_count; i++) {
-		const struct index *at = select->ranges[i].at;
+	for (int i = 0; i < count; i++) {
+		const struct index *at = ranges[i].at;
 		if (index_uses(at, var) && (index_bends(at, var) || llabs(index_factor(at, var)) != 1))
 			return false;
 	}
@@ -75,13 +75,14 @@ static const char *bound(struct blocks *b, const char *known, char order, const 
 }
 
 /* The first lane where all ranges hold, and the one behind the last: names of variables. */
-static void cut_lanes(struct blocks *b, const struct expr *e, const struct dims *d, const char *from, const char *to)
+static void cut_lanes(struct blocks *b, const struct range *ranges, int range_count, const struct dims *d,
+        const char *from, const char *to)
 {
 	const char *low = "0", *high = d->n;
-	struct range *others = arena_new_array(b->arena, struct range, e->range_count + 1);
+	struct range *others = arena_new_array(b->arena, struct range, range_count + 1);
 	int count = 0;
-	for (int i = 0; i < e->range_count; i++) {
-		const struct range *range = &e->ranges[i];
+	for (int i = 0; i < range_count; i++) {
+		const struct range *range = &ranges[i];
 		if (!index_uses(range->at, d->lane)) {
 			others[count++] = *range;
 			continue;
@@ -105,55 +106,122 @@ static void cut_lanes(struct blocks *b, const struct expr *e, const struct dims 
 	blocks_let(b, "long", from, arena_printf(b->arena, "%s < %s ? %s : %s", low, to, low, to));
 }
 
-/* A select that asks for the lane: the lanes before those where it holds, those, and the ones behind, each a block of
- * its own, where the lane's variable stands at its first. */
-static bool lanes_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
+bool blocks_cut(struct blocks *b, const struct range *ranges, int count, const struct dims *d, struct cut *cut)
+{
+	bool asks = false;
+	for (int i = 0; i < count && b->cuts && d->lane >= 0; i++)
+		asks |= index_uses(ranges[i].at, d->lane);
+	if (!asks || !blocks_cuts(ranges, count, d->lane))
+		return false;
+	const char *name = b->printer.names[d->lane], *own = arena_printf(b->arena, "%s_%d", name, b->cuts++);
+	*cut = (struct cut){ .whole = d, .name = name, .own = own, .lane = b->lane, .rounds = b->whole };
+	cut->end[0] = "0";
+	cut->end[1] = arena_printf(b->arena, "%s_from", own);
+	cut->end[2] = arena_printf(b->arena, "%s_to", own);
+	cut->end[3] = d->n;
+	b->whole &= ~var_bit(d->lane);
+	blocks_open(b, "scope", "body", &cut->outer);
+	cut_lanes(b, ranges, count, d, cut->end[1], cut->end[2]);
+	blocks_let(b, "long", arena_printf(b->arena, "%s_first", own), name);
+	return true;
+}
+
+struct dims blocks_cut_open(struct blocks *b, struct cut *cut, int part)
+{
+	const char *n = arena_printf(b->arena, "%s_n", cut->own), *from = cut->end[part], *to = cut->end[part + 1];
+	struct value branch = blocks_open(b, "if", "body", &cut->part);
+	value_dict_set(branch, "condition", value_string(arena_printf(b->arena, "%s < %s", from, to)));
+	value_dict_set(branch, "other", value_list(b->arena));
+	blocks_let(b, "long", n, arena_printf(b->arena, "%s - %s", to, from));
+	blocks_let(b, "long", cut->name, arena_printf(b->arena, "%s_first + %s", cut->own, from));
+	b->lane = cut->lane ? arena_printf(b->arena, "(%s + %s)", cut->lane, from) : from;
+	struct dims inside = *cut->whole;
+	inside.n = n;
+	return inside;
+}
+
+void blocks_cut_close(struct blocks *b, struct cut *cut) { blocks_close(b, cut->part); }
+
+void blocks_cut_end(struct blocks *b, struct cut *cut)
+{
+	blocks_close(b, cut->outer);
+	b->lane = cut->lane;
+	b->whole = cut->rounds;
+}
+
+static enum visit leaves_buffer(void *user, const struct expr *expr)
+{
+	(void)user;
+	for (int i = 0; expr->kind == EXPR_LOAD && i < expr->rank; i++) {
+		int64_t low, high;
+		index_range(expr->at[i], &low, &high);
+		if (low < 0 || high >= expr->of->extents[i] || cell_of_load(expr)->kind != CELL_BUFFER)
+			return VISIT_END;
+	}
+	return VISIT_PARTS;
+}
+
+bool blocks_masks(const struct expr *select)
+{
+	const struct lanes *lanes = lanes_of(select->type);
+	return lanes && lanes->floats == 1 && !expr_visit_inside(select, leaves_buffer, NULL);
+}
+
+/* A select that asks for lanes here and there: both values, and for each lane which. */
+static bool masked_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
 {
 	bool asks = false;
 	for (int i = 0; i < e->range_count && b->cuts && d->lane >= 0; i++)
 		asks |= index_uses(e->ranges[i].at, d->lane);
-	if (!asks || !blocks_cuts(e, d->lane))
+	if (!asks || !blocks_masks(e))
 		return false;
-	if (!to.temporary) {
-		struct operand lanes = blocks_temporary(b, e->type, d);
-		blocks_select(b, e, d, lanes);
+	struct operand holds = blocks_temporary(b, DTYPE_F32, d), arg[2];
+	for (int i = 0; i < e->range_count; i++) {
+		const struct range *range = &e->ranges[i];
+		struct operand of = blocks_index(b, range->at, d);
+		blocks_call(b, "m_inside", "inside",
+		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %d, %s, %s", blocks_pointer(b, holds),
+		                blocks_pointer(b, of), range->from, range->to, !i, d->rows, d->n));
+	}
+	struct values *before = b->values;
+	for (int i = 0; i < 2; i++) {
+		b->values = NULL;
+		arg[i] = blocks_spread(b, e->type, blocks_value(b, e->arg[i], d, true), d);
+	}
+	b->values = before;
+	struct operand lanes = to.lane == 1 ? to : blocks_temporary(b, e->type, d);
+	blocks_call(b, e->type == DTYPE_F32 ? "m_where_vvv" : "m_i32_where_vvv", "map3",
+	        arena_printf(b->arena, "%s, %s, %s, %s, %s, %s", blocks_pointer(b, lanes), blocks_pointer(b, holds),
+	                blocks_pointer(b, arg[0]), blocks_pointer(b, arg[1]), d->rows, d->n));
+	if (to.lane != 1)
 		blocks_copy(b, e->type, to, lanes, d);
-		return true;
-	}
-	const char *name = b->printer.names[d->lane], *own = arena_printf(b->arena, "%s_%d", name, b->cuts++),
-	           *first = arena_printf(b->arena, "%s_first", own), *before = b->lane,
-	           *ends[] = { "0", arena_printf(b->arena, "%s_from", own), arena_printf(b->arena, "%s_to", own),
-		           d->n };
-	uint64_t whole = b->whole;
-	struct value outer, part;
-	b->whole &= ~var_bit(d->lane);
-	blocks_open(b, "scope", "body", &outer);
-	cut_lanes(b, e, d, ends[1], ends[2]);
-	blocks_let(b, "long", first, name);
+	return true;
+}
+
+/* A select that asks for the lane: each part of the block has one of its values. */
+static bool lanes_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
+{
+	struct cut cut;
+	if (!blocks_cut(b, e->ranges, e->range_count, d, &cut))
+		return false;
+	struct operand lanes = to.temporary ? to : blocks_temporary(b, e->type, d);
 	for (int i = 0; i < 3; i++) {
-		const char *n = arena_printf(b->arena, "%s_n", own);
-		struct dims one = { d->row, d->lane, d->rows, n, d->rows_most, d->n_most };
-		struct value branch = blocks_open(b, "if", "body", &part);
-		value_dict_set(
-		        branch, "condition", value_string(arena_printf(b->arena, "%s < %s", ends[i], ends[i + 1])));
-		value_dict_set(branch, "other", value_list(b->arena));
-		blocks_let(b, "long", n, arena_printf(b->arena, "%s - %s", ends[i + 1], ends[i]));
-		blocks_let(b, "long", name, arena_printf(b->arena, "%s + %s", first, ends[i]));
-		b->lane = before ? arena_printf(b->arena, "(%s + %s)", before, ends[i]) : ends[i];
-		fill(b, e->arg[i != 1], &one,
-		        (struct operand){ arena_printf(b->arena, "%s + %s", to.at, ends[i]), to.row, 1, false, false });
-		blocks_close(b, part);
+		struct dims part = blocks_cut_open(b, &cut, i);
+		fill(b, e->arg[i != 1], &part,
+		        (struct operand){
+		                arena_printf(b->arena, "%s + %s", lanes.at, cut.end[i]), lanes.row, 1, false, false });
+		blocks_cut_close(b, &cut);
 	}
-	blocks_close(b, outer);
-	b->lane = before;
-	b->whole = whole;
+	blocks_cut_end(b, &cut);
+	if (!to.temporary)
+		blocks_copy(b, e->type, to, lanes, d);
 	return true;
 }
 
 void blocks_select(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
 {
 	struct value outer, list;
-	if (rows_into(b, e, d, to) || lanes_into(b, e, d, to))
+	if (rows_into(b, e, d, to) || lanes_into(b, e, d, to) || masked_into(b, e, d, to))
 		return;
 	const char *condition = blocks_condition(b, e->ranges, e->range_count, d);
 	struct value branch = blocks_open(b, "if", "body", &outer);
