@@ -2,6 +2,7 @@
  * folder, and never another engine in its stead. */
 #include "engine.h"
 #include "emit/package.h"
+#include "loops/loops.h"
 #include "backends/backends.h"
 #include <stdlib.h>
 
@@ -62,7 +63,7 @@ static const char *compile(struct engine *engine)
 	gpu->ptx = image.ptx;
 	emit.target = target_for_gpu(build->arena, image.arch);
 	do {
-		model->lowered = lower(model->program, emit.target, model->options->optimise, &placing);
+		model->lowered = lower(model->program, emit.target, model->options->optimise, &placing, loops_finish);
 		part = model_part(model);
 		package.parts = &part;
 	} while (package_images(&emit, &package, nvrtc, &image, 1, &model->refused));

@@ -2,6 +2,7 @@
  * system's C++ compiler and loaded. */
 #include "engine.h"
 #include "emit/emit.h"
+#include "loops/loops.h"
 #include "backends/backends.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -123,7 +124,7 @@ static void emulated_open(struct engine *engine)
 	struct build *build = model->build;
 	struct emulated *emulated = arena_new(build->arena, struct emulated);
 	jmp_buf *out = build->out, mine;
-	model->lowered = lower(model->program, &target_cuda, model->options->optimise, NULL);
+	model->lowered = lower(model->program, &target_cuda, model->options->optimise, NULL, loops_finish);
 	emulated->folder = folder_temporary(build, build->arena);
 	engine->state = emulated;
 	build->out = &mine;

@@ -3,6 +3,7 @@
 #include "base/embedded.h"
 #include "emit/emit.h"
 #include "frontends/frontends.h"
+#include "loops/loops.h"
 #include "ops/ops.h"
 
 enum { WEIGHTS_SHOWN = 16 }; /* of a constant, unless all are asked for */
@@ -213,7 +214,7 @@ void model_lower(struct model *model)
 		        "--pool is for microcontrollers: name one by --cpu, as cortex-m7, or by --board");
 	progress(model->build, "lower", 0, 0, 0);
 	do
-		model->lowered = lower(model->program, options->target, options->optimise, &placing);
+		model->lowered = lower(model->program, options->target, options->optimise, &placing, loops_finish);
 	while (options->judge && options->judge(model, options->judge_user));
 	share(model->lowered, options->threads);
 	if (options->target->tile.rows && !tiles_forced(model->lowered))
@@ -230,9 +231,9 @@ static void print_loops(const struct lowered *lowered, struct text *out)
 		const struct kernel *kernel = lowered->kernels.at[k];
 		if (kernel_inside(kernel))
 			print_loops(kernel_inside(kernel), out);
-		else if (shapes[kernel->shape].loops) {
+		else if (printed_shapes[kernel->shape].loops) {
 			text_printf(out, "%s:\n", kernel->name);
-			shapes[kernel->shape].loops(kernel, out);
+			printed_shapes[kernel->shape].loops(kernel, out);
 		}
 	}
 }

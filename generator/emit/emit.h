@@ -126,6 +126,13 @@ void loops_emit(struct emit *, const struct kernel *, struct text *out);
 struct loops;
 struct value loops_ends(struct emit *, const struct loops *); /* of c/ends.jinja */
 void loops_emit_symbolic(struct emit *, struct loops *, const char *name, const char *comment, struct text *out);
+/* What is printed of a shape: a row in emit/shapes.c. */
+struct printed_row {
+	bool plain;                                             /* what `emit` prints is C that libtcc takes */
+	void (*loops)(const struct kernel *, struct text *out); /* --stage loops; NULL: it has none */
+	void (*emit)(struct emit *, const struct kernel *, struct text *out); /* its functions */
+};
+extern const struct printed_row printed_shapes[SHAPE_COUNT];
 void contraction_emit(struct emit *, const struct kernel *, struct text *out);
 void winograd_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/winograd.jinja, without the kernel and what it calls: sizes, addresses, tile. */

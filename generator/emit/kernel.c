@@ -177,6 +177,6 @@ void emit_kernel(struct emit *emit, const struct kernel *kernel, struct text *ou
 		return;
 	if (kernel->target)
 		emit->target = kernel->target;
-	shapes[kernel->shape].emit(emit, kernel, out);
+	printed_shapes[kernel->shape].emit(emit, kernel, out);
 	emit->target = target;
 }

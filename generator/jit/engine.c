@@ -70,7 +70,7 @@ void jit_lower(struct model *model)
 	uint32_t written = templates_shapes(model->build, asked->templates);
 	bool wide = false; /* libtcc knows no vectors: what is made of them is made of scalars */
 	for (int s = 0; s < SHAPE_COUNT; s++)
-		wide |= (written >> s & 1) && !shapes[s].plain;
+		wide |= (written >> s & 1) && !printed_shapes[s].plain;
 	struct target *target = jit_target(model->build->arena, wide ? target_find("generic") : asked->target);
 	options.target = target;
 	model->options = &options;

@@ -172,15 +172,15 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t b
 static int64_t add_scalar(struct writing *w, const struct kernel *kernel, const char *why)
 {
 	struct emit emit = emit_of(w, &w->plain);
-	if (!shapes[kernel->shape].plain && !is_written(w, kernel))
+	if (!printed_shapes[kernel->shape].plain && !is_written(w, kernel))
 		fail(w->build, EXIT_UNSUPPORTED, place_of(w->build->arena, kernel), "the JIT cannot run it: %s", why);
 	text_printf(&w->kernels, "#line 1 \"%s\"\n", place_of(&w->arena, kernel));
 	size_t from = w->kernels.count;
 	struct kernel scalar = *kernel;
 	struct lowered plain = { .arena = &w->arena, .target = &w->plain };
-	if (shapes[kernel->shape].finish)
-		shapes[kernel->shape].finish(&plain, &scalar);
-	shapes[kernel->shape].emit(&emit, &scalar, &w->kernels);
+	if (shapes[kernel->shape].statements)
+		loops_finish(&plain, &scalar);
+	printed_shapes[kernel->shape].emit(&emit, &scalar, &w->kernels);
 	text_add(&w->words, w->kernels.at + from, w->kernels.count - from);
 	return scalar.blocks;
 }

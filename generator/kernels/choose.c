@@ -238,8 +238,8 @@ void choose(struct lowered *lowered)
 		if (shape->choose)
 			shape->choose(lowered, kernel);
 		shape->parameters(lowered, kernel);
-		if (shape->finish)
-			shape->finish(lowered, kernel);
+		if (shape->statements)
+			lowered->finish(lowered, kernel);
 		if (kernel_inside(kernel))
 			kernel->lanes = lanes_inside(kernel_inside(kernel));
 		count_cost(lowered, kernel);

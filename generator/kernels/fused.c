@@ -765,6 +765,7 @@ static struct fused *fused_of(struct lowered *lowered, const struct links *l)
 	body->arena = arena;
 	body->target = target_inside(lowered);
 	body->optimise = lowered->optimise;
+	body->finish = lowered->finish;
 	find_readers(body);
 	fuse(body);
 	layout(body);

@@ -65,11 +65,10 @@ enum shape {
 	SHAPE_COUNT
 };
 
-/* What is different about a shape, from the layouts on: a row in generator/shapes.c.  NULL: there is nothing to do. */
+/* What is different about a shape, from the layouts on: a row in kernels/shapes.c.  NULL: there is nothing to do. */
 struct kernel;
 struct lowered;
 struct contraction;
-struct emit;
 struct shape_row {
 	const char *name;                            /* for people */
 	const char *(*label)(const struct kernel *); /* in its kernels' names */
@@ -78,14 +77,11 @@ struct shape_row {
 	bool viewed;                   /* what it reads may be a slice of a tensor (views.c) */
 	void (*choose)(struct lowered *, struct kernel *);     /* tile, blocks, packed constants */
 	void (*parameters)(struct lowered *, struct kernel *); /* what it reads and writes */
-	void (*finish)(struct lowered *, struct kernel *);     /* what needs the parameters: blocks of generic loops */
+	bool statements;                                       /* it is loops, which lowered->finish makes */
 	bool (*same)(const struct kernel *,
 	        const struct kernel *); /* beside members and parameters: what else its code depends on */
-	bool plain;                     /* what `emit` prints is C that libtcc takes */
 	const struct lowered *(*inside)(const struct kernel *); /* the kernels that it holds */
 	int64_t (*tiles)(const struct kernel *);                /* what a grid runs side by side; NULL: its blocks */
-	void (*loops)(const struct kernel *, struct text *out); /* --stage loops */
-	void (*emit)(struct emit *, const struct kernel *, struct text *out); /* its functions */
 };
 extern const struct shape_row shapes[SHAPE_COUNT];
 
@@ -199,12 +195,15 @@ struct placing_options {
 };
 
 enum optimise { OPTIMISE_SPEED, OPTIMISE_SIZE };
+/* Makes the statements of a generic kernel, once its parameters are known: loops_finish, of a later folder. */
+typedef void finish_kernel(struct lowered *, struct kernel *);
 struct lowered {
 	struct program *program; /* its own copy, of `struct placed` */
 	struct arena *arena;
 	const struct target *target;
 	const struct target *exact; /* for sums of exact floats; NULL: the same */
 	enum optimise optimise;
+	finish_kernel *finish;
 	struct mode_choice *choices;
 	size_t choice_count;
 	const refused_tiles *refused;
@@ -244,8 +243,9 @@ void choose_algorithms(struct program *, enum algorithms);
 
 /* Program -> kernels: place, fuse, layout, view, make_fused, choose, plan, in this order; checks in between.  The
  * program stays as it was. */
-struct lowered *lower(
-        const struct program *, const struct target *, enum optimise, const struct placing_options *); /* NULL: none */
+struct lowered *lower(const struct program *, const struct target *, enum optimise,
+        const struct placing_options *, /* NULL: none */
+        finish_kernel *);
 
 void find_branches(struct lowered *); /* branch.c: which kernels the schedule runs only where a condition holds */
 /* groups.c: grouped sums get the group as a variable of its own. */

@@ -40,7 +40,7 @@ static void check_step(const struct lowered *lowered, void (*check)(const struct
 }
 
 struct lowered *lower(const struct program *of, const struct target *target, enum optimise optimise,
-        const struct placing_options *options)
+        const struct placing_options *options, finish_kernel *finish)
 {
 	struct lowered *lowered = arena_new(of->arena, struct lowered);
 	struct program *program = lowered->program = program_copy(of, sizeof(struct scheduled));
@@ -48,6 +48,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	lowered->target = target;
 	lowered->exact = target_exact(lowered->arena, target);
 	lowered->optimise = optimise;
+	lowered->finish = finish;
 	if (options) {
 		lowered->choices = options->choices;
 		lowered->choice_count = options->choice_count;

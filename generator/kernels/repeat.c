@@ -64,7 +64,7 @@ void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 		        kernel->root->node ? kernel->root->node->where : kernel->root->name,
 		        "a loop of %lld rounds is not supported with --log", (long long)repeat->rounds);
 	rounds->repeat = repeat;
-	rounds->body = lower(repeat->body, lowered->target, lowered->optimise, NULL);
+	rounds->body = lower(repeat->body, lowered->target, lowered->optimise, NULL, lowered->finish);
 	rounds->operand = definition_repeats(kernel->root)->operand;
 	rounds->results = arena_new_array(lowered->arena, struct definition *, outs);
 	rounds->place = arena_new_array(lowered->arena, int64_t, outs);

@@ -251,6 +251,7 @@ static struct lowered *line_of(const struct lowered *lowered, struct strips *s)
 	body->arena = arena;
 	body->target = lowered->target;
 	body->optimise = lowered->optimise;
+	body->finish = lowered->finish;
 	struct restricting r = { arena, s->from, s->inside = copy_of(body, s->from) };
 	s->inside->source = SOURCE_INPUT;
 	s->inside->body = s->inside->start = NULL;

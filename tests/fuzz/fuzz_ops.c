@@ -5,6 +5,7 @@
 #include "definitions/definitions.h"
 #include "frontends/frontends.h"
 #include "kernels/kernels.h"
+#include "loops/loops.h"
 #include "ops/ops.h"
 #include "passes/passes.h"
 
@@ -66,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			choose_algorithms(program, size % 2 ? ALGORITHMS_FAST : ALGORITHMS_DIRECT);
 			program_remove_dead(program);
 			lower(program, size % 2 ? target : target_small(build.arena, target),
-			        size % 2 ? OPTIMISE_SPEED : OPTIMISE_SIZE, NULL);
+			        size % 2 ? OPTIMISE_SPEED : OPTIMISE_SIZE, NULL, loops_finish);
 		}
 	}
 	build_release(&build);

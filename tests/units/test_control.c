@@ -5,6 +5,7 @@
 #include "frontends/frontends.h"
 #include "ops/ops.h"
 #include "kernels/kernels.h"
+#include "loops/loops.h"
 #include "passes/passes.h"
 
 /* Inference and definition of a graph of opset `version`: the exit code and its message; how many nodes of a type are
@@ -309,7 +310,7 @@ static void kernels_are_needed_where_a_branch_is(void **state)
 			pass_simplify(graph);
 			graph_check(graph);
 			const struct lowered *lowered = lower(define_graph(graph),
-			        gpu ? &target_cuda : target_find("x86-64-v3"), OPTIMISE_SPEED, NULL);
+			        gpu ? &target_cuda : target_find("x86-64-v3"), OPTIMISE_SPEED, NULL, loops_finish);
 			for (size_t i = 0; i < COUNT(needs); i++) {
 				int found = 0, conditions = 0;
 				for (size_t k = 0; k < lowered->kernels.count; k++)

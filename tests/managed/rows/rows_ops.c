@@ -244,7 +244,7 @@ static const struct ingot_module *module(struct trial *t, struct program **progr
 		const char **input_names = arena_new_array(build.arena, const char *, 8);
 		*program = make(&build, input_names);
 		const struct target *target = t->jit ? jit_target(build.arena, target_native()) : target_native();
-		struct lowered *lowered = lower(*program, target, OPTIMISE_SPEED, NULL);
+		struct lowered *lowered = lower(*program, target, OPTIMISE_SPEED, NULL, loops_finish);
 		struct part part = { .lowered = lowered,
 			.name = "ops",
 			.routine = "ops",
@@ -454,7 +454,7 @@ static const char *rendered(struct program *program, const struct target *target
 			.target = target,
 			.templates = options_templates(&build, &(struct options){ 0 }),
 			.name = "ops" };
-		struct lowered *lowered = lower(program, target, OPTIMISE_SPEED, NULL);
+		struct lowered *lowered = lower(program, target, OPTIMISE_SPEED, NULL, loops_finish);
 		struct text text;
 		text_init(&text, &build);
 		for (size_t k = 0; k < lowered->kernels.count; k++)

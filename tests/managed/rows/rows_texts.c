@@ -201,7 +201,7 @@ static const char *render(struct build *build, const char *op, const struct targ
 	push(program->arena, &program->outputs, y);
 	push(program->arena, &program->output_names, "y");
 	program_check(program);
-	struct lowered *lowered = lower(program, target, OPTIMISE_SPEED, NULL);
+	struct lowered *lowered = lower(program, target, OPTIMISE_SPEED, NULL, loops_finish);
 	struct emit emit = { .build = build,
 		.arena = build->arena,
 		.target = target,

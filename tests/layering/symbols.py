@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""symbols.py OBJECTS...: who calls whom, by the objects' symbols: what a folder of the generator asks for lies in itself, in folders before it, or outside of
+the generator.  Exit 0: each folder up to loops/ links without those behind it.  77: there is no nm."""
+import os
+import shutil
+import subprocess
+import sys
+
+from layering import ORDER
+
+LAST = "loops"
+# Large constants are computed when somebody asks for them, also a graph that is printed; the files that the build embeds.
+ASKED_BACK = {"tensor_data", "embedded_files", "embedded_count"}
+
+
+def folder(path):
+    """The folder of generator/ whose object this is; "": one of the files beside them; None: something else."""
+    inside = path.split("ingot-parts.dir/")[-1].split("/")
+    return None if inside[0] == "__" else inside[0] if len(inside) > 1 else ""
+
+
+def main():
+    if not shutil.which("nm"):
+        sys.exit(77)
+    defined, asked = {}, []
+    for path in sys.argv[1:]:
+        here = folder(path)
+        for line in subprocess.run(["nm", "-g", path], capture_output=True, text=True, check=True).stdout.splitlines():
+            kind, name = line.split()[-2:]
+            if kind == "U":
+                asked.append((here, path, name))
+            elif here is not None:
+                defined[name] = here
+    place = lambda name: ORDER.index(name) if name in ORDER else len(ORDER)
+    wrong = ["%s: %s is of %s" % (os.path.join(here, os.path.basename(path)), name, defined[name] or "generator/")
+             for here, path, name in asked
+             if here in ORDER and place(here) <= place(LAST) and name not in ASKED_BACK and name in defined and place(defined[name]) > place(here)]
+    assert any(here == LAST for here, _, _ in asked), "no object of %s/" % LAST
+    print("\n".join(sorted(wrong)) or "each folder links without those behind it")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
