@@ -15,7 +15,7 @@ ASKED_BACK = {"tensor_data", "embedded_files", "embedded_count"}
 
 def folder(path):
     """The folder of generator/ whose object this is; "": one of the files beside them; None: something else."""
-    inside = path.split("ingot-parts.dir/")[-1].split("/")
+    inside = os.path.normpath(path).split("ingot-parts.dir" + os.sep)[-1].split(os.sep)
     return None if inside[0] == "__" else inside[0] if len(inside) > 1 else ""
 
 
@@ -23,14 +23,14 @@ def main():
     if not shutil.which("nm"):
         sys.exit(77)
     defined, asked = {}, []
-    for path in sys.argv[1:]:
+    for line in subprocess.run(["nm", "-g", "-A", *sys.argv[1:]], capture_output=True, text=True, check=True).stdout.splitlines():
+        path, symbol = line.split(":", 1)
+        kind, name = symbol.split()[-2:]
         here = folder(path)
-        for line in subprocess.run(["nm", "-g", path], capture_output=True, text=True, check=True).stdout.splitlines():
-            kind, name = line.split()[-2:]
-            if kind == "U":
-                asked.append((here, path, name))
-            elif here is not None:
-                defined[name] = here
+        if kind == "U":
+            asked.append((here, path, name))
+        elif here is not None:
+            defined[name] = here
     place = lambda name: ORDER.index(name) if name in ORDER else len(ORDER)
     wrong = ["%s: %s is of %s" % (os.path.join(here, os.path.basename(path)), name, defined[name] or "generator/")
              for here, path, name in asked
