@@ -38,6 +38,10 @@
 /* By the bare libraries besides (templates/cuda/host.jinja prints both tables). */
 #define CUDA_DRIVER_LIBRARIES(X) \
 	X(cuGraphUpload, (void *, void *)) \
+	X(cuEventCreate, (void **, unsigned)) \
+	X(cuEventDestroy_v2, (void *)) \
+	X(cuEventRecord, (void *, void *)) \
+	X(cuStreamWaitEvent, (void *, void *, unsigned)) \
 	X(cuLaunchKernelEx, (const void *, void *, void **, void **))
 
 /* By the engine besides. */

@@ -64,6 +64,16 @@ static struct launch_argument sliced(struct listing *l, const struct open *open,
 	return a;
 }
 
+/* Of memory that it lies in, all. */
+static int64_t reach_of(const struct definition *of)
+{
+	int64_t bytes = scheduled(of)->bytes;
+	for (; scheduled(of)->lies_in; of = scheduled(of)->lies_in)
+		if (scheduled(scheduled(of)->lies_in)->bytes > bytes)
+			bytes = scheduled(scheduled(of)->lies_in)->bytes;
+	return bytes;
+}
+
 static struct launch_argument argument_of(
         struct listing *l, const struct open *open, const struct definition *of, bool written)
 {
@@ -90,6 +100,7 @@ static struct launch_argument argument_of(
 	}
 	a.type = of->type;
 	a.written = written;
+	a.bytes = reach_of(of);
 	return a;
 }
 

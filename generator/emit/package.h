@@ -143,6 +143,7 @@ struct launch_argument {
 	struct place place;
 	enum dtype type;
 	bool written;
+	int64_t bytes; /* that it may reach */
 	int64_t from, step[LOOPS_DEEP], flip[LOOPS_DEEP];
 };
 struct launch {
@@ -166,6 +167,18 @@ struct launch_list {
 	bool captured; /* it may be a graph: the host reads nothing on the way, and there are not too many launches */
 };
 struct launch_list package_launches(struct writing *);
+/* branches.c: in which lane of a graph each launch goes, behind which launches of other lanes; one lane where there are
+ * loops. */
+enum { BRANCHES_MOST = 8 };
+struct branched {
+	int lane, count, after[BRANCHES_MOST]; /* the number of all launches: behind the beginning */
+	bool awaited; /* by one of another lane, or by the end */
+};
+struct branches {
+	int lanes, ends[BRANCHES_MOST]; /* the last launch of each lane but the first */
+	struct branched *rows;
+};
+struct branches launch_branches(struct arena *, const struct launch_list *);
 int64_t launch_move(const struct launch_list *, const struct launch_argument *); /* its number in moves */
 struct value launch_moves(struct writing *, const struct launch_list *);         /* [{from, step, flip}] */
 int64_t launch_blocks(const struct writing *, const struct kernel *);

@@ -20,6 +20,28 @@ static int64_t symbol_number(symbol_list *symbols, struct arena *arena, const ch
 	return (int64_t)symbols->count - 1;
 }
 
+/* `lanes`, `branches` and, of the lanes but the first, `ends`. */
+static void add_branches(struct writing *w, const struct launch_list *launches)
+{
+	struct arena *arena = w->emit->arena;
+	const struct branches made = launch_branches(arena, launches);
+	struct value rows = value_list(arena), ends = value_list(arena);
+	for (size_t k = 0; k < launches->rows.count; k++) {
+		struct value row = value_dict(arena), after = value_list(arena);
+		for (int i = 0; i < made.rows[k].count; i++)
+			value_list_add(after, value_int(made.rows[k].after[i]));
+		value_dict_set(row, "lane", value_int(made.rows[k].lane));
+		value_dict_set(row, "awaited", value_bool(made.rows[k].awaited));
+		value_dict_set(row, "after", after);
+		value_list_add(rows, row);
+	}
+	for (int lane = 1; lane < made.lanes; lane++)
+		value_list_add(ends, value_int(made.ends[lane]));
+	value_dict_set(w->globals, "lanes", value_int(made.lanes));
+	value_dict_set(w->globals, "branches", rows);
+	value_dict_set(w->globals, "ends", ends);
+}
+
 /* Of the current part: `launches`, `symbols` and, of loops, `moves`, `depth` and `captured` of the templates. */
 static void add_launches(struct writing *w)
 {
@@ -62,6 +84,7 @@ static void add_launches(struct writing *w)
 	value_dict_set(w->globals, "moves", launch_moves(w, &launches));
 	value_dict_set(w->globals, "depth", value_int(launches.depth));
 	value_dict_set(w->globals, "captured", value_bool(launches.captured));
+	add_branches(w, &launches);
 	package_render(w, "cuda/launches.jinja", arena_printf(arena, "%s_launches.h", w->of->name));
 }
 

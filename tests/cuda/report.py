@@ -125,6 +125,23 @@ def weights_of(launches, total):
     return {at: following - at for at, following in zip(places, places[1:] + [total])}
 
 
+def in_lanes(path, launches):
+    """(lanes, us) of a graph whose launches go in the lanes of NAME_launches.h.  launches: (us, the share of the SMs that it fills); those together start that have room."""
+    with open(path) as f:
+        found = re.search(r"_lanes\[.*?\{\n(.*?)\n\};", f.read(), re.S)
+    rows = [list(map(int, re.findall(r"\d+", line))) for line in found.group(1).split("\n")] if found else [[0, 0, 0]] * len(launches)
+    starts, ends, last = [], [], {}
+    for (lane, _, count, *after), (us, share) in zip(rows, launches):
+        start = max([ends[last[lane]] if lane in last else 0, *(ends[k] for k in after[:count] if k < len(launches))])
+        busy = lambda: sum(launches[k][1] for k in range(len(ends)) if starts[k] <= start < ends[k])
+        while 0 < busy() and busy() + share > 1:
+            start = min(end for end in ends if end > start)
+        last[lane] = len(ends)
+        starts.append(start)
+        ends.append(start + us)
+    return max(row[0] for row in rows) + 1, max(ends)
+
+
 def judged(ingot, compiler, facts, name, model, folder, *options):
     """A row for each different kernel of a model: a dictionary."""
     out = os.path.join(folder, name)
@@ -141,7 +158,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
         launches = json.load(f)["kernels"]
     blob = os.path.join(out, name + "_weights.bin")
     weights = weights_of(launches, os.path.getsize(blob) if os.path.exists(blob) else 0)
-    rows = collections.OrderedDict()
+    rows, each = collections.OrderedDict(), []
     for launch in launches:
         symbol, warps = launch["symbol"], launch["threads"] // 32
         said, listing = properties[symbol], listings[symbol]
@@ -149,6 +166,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
         flops = launch["flops"] * next((share for word, share in WINOGRAD.items() if launch.get("tile", "").startswith(word)), 1)
         own = min(sum(weights[argument["at"]] for argument in launch["arguments"] if argument["place"] == "weights"), launch["bytes"])
         (us, bound), (cold, cold_bound) = predict(facts, listing, dict(launch, flops=flops), warps, chunks_of(text, symbol), own, max(resident, 1))
+        each.append((us, min(launch["blocks"] / (facts.processors * max(resident, 1)), 1)))
         if symbol in rows:
             rows[symbol]["launches"] += 1
             rows[symbol]["us"] += us
@@ -162,6 +180,9 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
                         "resident": resident, "loop": len(main), "beside": len(parts(listing)[1]), "looped": main is not listing, "fmas": fmas, "share": 100 * fmas // len(main),
                         "issue": sum(one.stall for one in main), "round": sass.cycles(main, 4 if main is not listing else 1), "memory": dict(sass.memory(main)), "all_memory": dict(sass.memory(listing)),
                         "generic": sum(sass.kind(one) in ("LD", "ST") for one in listing), "us": us, "bound": bound, "cold": cold, "cold_bound": cold_bound}
+    together = in_lanes(os.path.join(out, name + "_launches.h"), each)
+    for row in rows.values():
+        row["lanes"], row["us_in_lanes"] = together
     return list(rows.values())
 
 
@@ -229,13 +250,14 @@ Written by `tests/cuda/report.py`; do not edit. %s, NVRTC %s, nvdisasm. No kerne
 of all the kernel, where it has none) its instructions, the share of multiply-adds, the cycles that a warp alone takes for a round, waits for loads from shared memory and L2 among
 them, and what it loads: bytes of a lane. *us*: the largest of five terms, and %.1f us from one kernel to the next: issue (a quarter of an SM's warps, an instruction a cycle),
 multiply-adds (%d a cycle), shared memory and L1 (128 bytes a cycle; 16 bytes for all lanes are two requests), waits (a warp alone, as often as an SM's blocks take turns), memory (weights
-that half of L2 holds by %d GB/s, all else by %d: each kernel alone, again and again, on other data). *cold*: weights from memory, too.
+that half of L2 holds by %d GB/s, all else by %d: each kernel alone, again and again, on other data). *cold*: weights from memory, too. *us in lanes*: of launches in the lanes of the graph, those
+together whose blocks the GPU holds at once, each as long as alone.
 
 How often the loop is gone through is reckoned from the
 chunks of a block, else the multiply-adds of the manifest, else, where it has none, the bytes. Figures of the GPU are public ones.
 
-| network | launches | kernels | registers | stack | shared | spills | generic | us | cold |
-|---|---|---|---|---|---|---|---|---|---|
+| network | launches | kernels | registers | stack | shared | spills | generic | us | cold | lanes | us in lanes |
+|---|---|---|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -248,8 +270,8 @@ def document(path, facts, version, rows):
         f.write("\n\n".join(part if part.startswith("|") else textwrap.fill(part, 120, break_on_hyphens=False) for part in head.split("\n\n")))
         for name, group in by_network.items():
             most = lambda key: max(row[key] for row in group)
-            f.write("| %s | %d | %d | %d | %d | %d | %d | %d | %.1f | %.1f |\n" % (name, sum(row["launches"] for row in group), len(group), most("registers"), most("stack"), most("shared"),
-                    sum(row["spills"] for row in group), sum(row["generic"] for row in group), sum(row["us"] for row in group), sum(row["cold"] for row in group)))
+            f.write("| %s | %d | %d | %d | %d | %d | %d | %d | %.1f | %.1f | %d | %.1f |\n" % (name, sum(row["launches"] for row in group), len(group), most("registers"), most("stack"), most("shared"),
+                    sum(row["spills"] for row in group), sum(row["generic"] for row in group), sum(row["us"] for row in group), sum(row["cold"] for row in group), most("lanes"), most("us_in_lanes")))
         f.write("\n| kernel | tile | launches | blocks | registers | shared | an SM | inner loop | multiply-adds | a round | loads | us | bound by | cold | bound by |\n" + "|---" * 15 + "|\n")
         for row in rows:
             loads = ", ".join("%d %s" % (n, word) for word, n in sorted(row["memory"].items()))
@@ -277,10 +299,13 @@ def reckoned(listings, facts):
     launch = {"tile": "", "blocks": 1, "flops": 0, "bytes": 256 * 10000}
     long, short = (predict(facts, listings["copy"], dict(launch, bytes=size), 1, 0, 0, 1)[0][0] for size in (256 * 10000, 256 * 1000))
     row = {"tile": "4 x 32 x 64", "blocks": 32, "flops": 2 * 515 * 1000, "bytes": 1 << 20}
+    lanes = tempfile.NamedTemporaryFile("w")
+    lanes.write("static const struct m_lane m_lanes[4] = {\n\t{ 0, 1, 0, { 0 } },\n\t{ 1, 1, 1, { 4 } },\n\t{ 0, 0, 0, { 0 } },\n\t{ 0, 0, 1, { 1 } },\n};\n")
+    lanes.flush()
     (hot, _), (cold, bound) = predict(facts, [], dict(launch, bytes=1 << 24), 1, 0, 1 << 24, 1)
     return (("two requests of 16 bytes for all lanes", shared and shared_cycles(shared) == 2 * len(shared)), ("rounds of a loop that copies", 8 < (long - LAUNCH) / (short - LAUNCH) < 12),
             ("one row, one warp's work", work_of(row, 4, 9) == 2 * 64 * 9 and work_of(dict(row, tile="4 x 32"), 4, 0) == 2 * 515 * 1000 / 32 / 128),
-            ("cold bytes", bound == "memory" and abs((cold - LAUNCH) / (hot - LAUNCH) - facts.l2_rate / facts.memory_rate) < 0.01))
+            ("lanes", in_lanes(lanes.name, [(2, 0.5), (3, 0.5), (2, 0.6), (1, 1)]) == (2, 6)), ("cold bytes", bound == "memory" and abs((cold - LAUNCH) / (hot - LAUNCH) - facts.l2_rate / facts.memory_rate) < 0.01))
 
 
 def planted(compiler, facts):

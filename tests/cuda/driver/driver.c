@@ -22,8 +22,8 @@
  * memory, parameters that are not the kernel's,
  * more shared memory than its attribute allows, a handle that is gone, a capture that is broken or has a stream that
  * did not come back, what is left when the
- * process ends.  Others fail as the driver does.  Streams that are captured together become one list, in the order of
- * the calls.
+ * process ends.  Others fail as the driver does.  What is captured together runs in any order that its waits
+ * allow.
  *
  *     STANDIN_CAPABILITY=90      STANDIN_VERSION=13000      STANDIN_DEVICES=1      STANDIN_MEMORY=bytes
  *                                STANDIN_INIT=100 (what cuInit says)

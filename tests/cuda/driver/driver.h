@@ -85,6 +85,11 @@ struct module {
 	struct module *next;
 	struct function functions[4096];
 };
+/* Streams that are captured into a graph have a number there each, 0 the one where it began; of each there is how many
+ * operations it put in, and, of a stream or at an event, how many of these are known to be done before. */
+struct forks {
+	long done[FORKS_MOST];
+};
 struct operation {
 	enum { COPY_IN, COPY_OUT, COPY, FILL, LAUNCH, RECORD, WAIT } kind;
 	const struct function *function;
@@ -99,12 +104,9 @@ struct operation {
 	uint64_t at, from; /* from: COPY */
 	int byte;
 	size_t bytes;
+	int member; /* in a graph: of which stream it came, and what is done before it */
+	struct forks before;
 	struct operation *next;
-};
-/* Streams that are captured into a graph have a number there each, 0 the one where it began; of each there is how many
- * operations it put in, and, of a stream or at an event, how many of these are known to be done before. */
-struct forks {
-	long done[FORKS_MOST];
 };
 struct event {
 	int magic;

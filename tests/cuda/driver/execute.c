@@ -219,7 +219,9 @@ int enqueue(struct stream *stream, struct operation made)
 	struct operation *one = malloc(sizeof *one);
 	*one = made;
 	one->next = NULL;
-	if (stream->graph) { /* one list, in the order of their issue, whatever their streams are */
+	if (stream->graph) { /* one list, in the order of their issue, and what each comes behind */
+		one->member = stream->member;
+		one->before = stream->before;
 		stream->before.done[stream->member] = ++stream->graph->all.done[stream->member];
 		*stream->graph->last = one;
 		stream->graph->last = &one->next;

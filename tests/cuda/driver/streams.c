@@ -313,6 +313,40 @@ EXPORT int cuGraphUpload(void *handle, void *stream)
 	return end(!graph || graph->magic != EXECUTABLE || !is_stream(&stream) ? INVALID_VALUE : OK);
 }
 
+/* The operations of a graph in an order that is drawn of those that what was captured allows. */
+static void enqueue_drawn(struct stream *stream, const struct graph *graph)
+{
+	struct forks done = { { 0 } };
+	size_t count = 0, left;
+	for (const struct operation *one = graph->first; one; one = one->next)
+		count++;
+	const struct operation **all = malloc((count + 1) * sizeof *all), **ready = malloc((count + 1) * sizeof *all);
+	left = 0;
+	for (const struct operation *one = graph->first; one; one = one->next)
+		all[left++] = one;
+	for (int member = 1; member < FORKS_MOST; member++)
+		done.done[member] = 1; /* that it was forked */
+	while (left) {
+		size_t ready_count = 0, at = 0;
+		for (size_t i = 0; i < left; i++) {
+			bool is_ready = true;
+			for (int member = 0; member < FORKS_MOST; member++)
+				is_ready &= all[i]->before.done[member] <= done.done[member];
+			if (is_ready)
+				ready[ready_count++] = all[i];
+		}
+		draw = draw * 1664525u + 1013904223u;
+		const struct operation *one = ready[(draw >> 8) % (unsigned)ready_count];
+		enqueue(stream, again(one));
+		done.done[one->member] = one->before.done[one->member] + 1;
+		while (all[at] != one)
+			at++;
+		memmove(all + at, all + at + 1, (--left - at) * sizeof *all);
+	}
+	free(all);
+	free(ready);
+}
+
 EXPORT int cuGraphLaunch(void *handle, void *stream)
 {
 	BEGIN(true);
@@ -321,8 +355,7 @@ EXPORT int cuGraphLaunch(void *handle, void *stream)
 		return end(INVALID_VALUE);
 	if (uncaptured(__func__, stream))
 		return end(CAPTURE_UNSUPPORTED);
-	for (struct operation *one = graph->first; one; one = one->next)
-		enqueue(stream, again(one));
+	enqueue_drawn(stream, graph);
 	counts.launches++;
 	return end(OK);
 }
