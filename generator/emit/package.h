@@ -172,7 +172,7 @@ struct launch_list package_launches(struct writing *);
 enum { BRANCHES_MOST = 8 };
 struct branched {
 	int lane, count, after[BRANCHES_MOST]; /* the number of all launches: behind the beginning */
-	bool awaited; /* by one of another lane, or by the end */
+	bool awaited;                          /* by one of another lane, or by the end */
 };
 struct branches {
 	int lanes, ends[BRANCHES_MOST]; /* the last launch of each lane but the first */
