@@ -175,7 +175,7 @@ static size_t filled_by(const struct emitting *e, const struct block *block, siz
 	const struct stmt *stmt = block->at[i];
 	const struct target *target = e->loops->target;
 	int64_t step = 0, apart;
-	if (stmt->kind != STMT_STORE || stmt->lane < 0 || stmt->left || stmt->bytes || stmt->square
+	if (stmt->kind != STMT_STORE || stmt->lane < 0 || stmt->some || stmt->bytes || stmt->square
 	        || stmt->cell->vector || stmt->cell->of.type != DTYPE_F32 || target->lanes_are_threads || target->log
 	        || !index_is_constant(index_step(e->arena, stmt->at, stmt->lane), &step) || step != 2
 	        || cell_is_loaded(&e->loops->body, stmt->cell))
@@ -197,6 +197,8 @@ static void emit_zip(struct emitting *e, const struct stmt *even, const struct s
 	put(zip, "to", printer_address(p, &even->cell->of, even->at));
 	put(zip, "value", values[0]);
 	put(zip, "odd", values[1]);
+	if (even->left)
+		put(zip, "left", p->left);
 }
 
 /* The statements from `i` on that can be printed as one straight line; what they share gets a name. */

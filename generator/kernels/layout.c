@@ -107,6 +107,25 @@ static bool reads_again(const struct target *target, const struct definition *re
 	        && !target->lanes_are_threads && definition_work(reader) >= 2 * elements;
 }
 
+/* Of a map that a caller's tensor alone moves on, and which has pairs side by side (`phases_beside` of a stride of 2): the
+ * variable along which vectors of pairs run as that tensor lies; -1: it is no such map. */
+enum { PAIR = 2 };
+static int pairs_along(const struct target *target, const struct definition *map)
+{
+	const struct definition *to = scheduled(map)->readers.count == 1 ? scheduled(map)->readers.at[0] : NULL;
+	int unit, along = -1, pairs = 0;
+	if (target->lanes <= 1 || target->lanes_are_threads || target->small || map->reduce != REDUCE_NONE || !to
+	        || scheduled(map)->contraction || scheduled(to)->mode != MODE_HOSTED || to->reduce != REDUCE_NONE
+	        || to->body->kind != EXPR_LOAD || (unit = unit_variable(to)) < 0)
+		return -1;
+	for (int v = 0; v < map->rank; v++)
+		if (index_uses(to->body->at[v], unit) && map->extents[v] == PAIR)
+			pairs++;
+		else if (index_uses(to->body->at[v], unit))
+			along = v;
+	return pairs == 1 ? along : -1;
+}
+
 static double weigh(struct lowered *lowered, const struct definition *d)
 {
 	struct weighing w = { .arena = lowered->arena, .of = d };
@@ -153,6 +172,8 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 			w.column = lane_of_region(reader);
 		else if (scheduled(reader)->mode == MODE_HOSTED || reads_again(lowered->target, reader, elements))
 			w.column = unit_variable(reader);
+		else
+			w.column = pairs_along(lowered->target, reader);
 		w.across = w.product ? rows_across(lowered->target, rc, w.column) : -1;
 		if (w.across >= 0) {
 			double columns = (double)reader->extents[w.column];

@@ -58,7 +58,7 @@ static void collapse_block(void *user, struct block *block)
 	}
 }
 
-/* A scope of whole vectors that are stored names nothing: they are neighbours of those beside it, and fill what is
+/* A scope of vectors that are stored names nothing: they are neighbours of those beside it, and fill what is
  * between them (emit/loops.c). */
 static void open_scopes(void *user, struct block *block)
 {
@@ -68,7 +68,7 @@ static void open_scopes(void *user, struct block *block)
 		const struct block *body = &block->at[i]->body;
 		bool opens = block->at[i]->kind == STMT_SCOPE;
 		for (size_t n = 0; opens && n < body->count; n++)
-			opens = body->at[n]->kind == STMT_STORE && body->at[n]->lane >= 0 && !body->at[n]->left;
+			opens = body->at[n]->kind == STMT_STORE && body->at[n]->lane >= 0;
 		for (size_t n = 0; opens && n < body->count; n++)
 			block_add(loops, &opened, body->at[n]);
 		if (!opens)

@@ -197,6 +197,14 @@ PACKED_A = {                              # of several panels: their parts of a 
     "packed_a_k_blocks_run_time": (graph("float[1,384,14,15] x, float[104,384,3,3] k", "float[1,104,7,8] y", "y = Conv <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x, k)"), 1),
     "one_panel": (convolution("1,20,39,27", 20, 20, "1,20,20,14", **STRIDED), 0),
 }
+DILATED = dict(window="kernel_shape = [3, 3], pads = [6, 6, 6, 6], dilations = [6, 6]", size=(3, 3))
+ROW_OF_A = {                              # windows of a row's tiles overlap: the row is copied once for all of them
+    "row": (convolution("1,24,17,33", 40, 24, "1,40,17,33", **DILATED), 1),
+    "row_panels": (convolution("2,33,9,40", 200, 33, "2,200,9,40", **DILATED), 1),
+    "row_k_blocks": (convolution("1,256,7,30", 64, 256, "1,64,7,30", **DILATED), 1),
+    "row_last": (graph("float[1,15,34,20] x", "float[1,15,34,50] y", "t = Transpose <perm = [0, 3, 1, 2]> (x) c = Conv <kernel_shape = [3, 3], pads = [4, 7, 4, 7], dilations = [4, 7]> (t, w) y = Transpose <perm = [0, 2, 3, 1]> (c)", external("w", 50, 20, 3, 3)), 1),
+    "row_near": (convolution("1,24,33,33", 40, 24, "1,40,33,33", window="kernel_shape = [3, 3], pads = [1, 1, 1, 1]", size=(3, 3)), 0),
+}
 PACKED = {                                # b comes at run time, in rows that are far apart
     "rows_far": (graph("float[64,100] x, float[100,640] k", "float[64,640] y", "y = MatMul (x, k)"), 1),
     "rows_far_tail": (graph("float[61,100] x, float[100,533] k", "float[61,533] y", "y = MatMul (x, k)"), 1),
@@ -477,6 +485,10 @@ PAIRS = {                                 # results in pairs, of few products: b
 }
 
 
+ZIPPED = {                                # phases of a stride of 2 lie along their places, and are stored in pairs, the last ones, too
+    "phases_zipped": (graph("float[1,20,9,19] x", "float[1,24,18,38] y", "y = ConvTranspose <strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1]> (x, w)", external("w", 20, 24, 3, 3)), 1),
+    "phases_of_three": (graph("float[1,20,9,19] x", "float[1,24,26,57] y", "y = ConvTranspose <strides = [3, 3], pads = [1, 1, 1, 1], output_padding = [1, 2]> (x, w)", external("w", 20, 24, 3, 3)), 0),
+}
 DIGITS = {                                # several variables are columns, and who reads would have them apart: they stay one panel
     "digits": (graph("float[24,40] x, float[40,24,2] w", "float[576,2] y", "s = Einsum <equation = \"nk,kcd->ncd\"> (x, w) t = Transpose <perm = [1, 0, 2]> (s) y = Reshape (t, to)",
                      "int64[2] to = {576, 2}"), 1),
@@ -494,14 +506,14 @@ K_BLOCK_LOOP = r"k_block \+= \d+\)\n\tfor \(long panel = "
 KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES, "kernels", r"^ +only +where "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "halves": (HALVES, "kernels", r"^k\d+_[a-z]+  "), "k_blocks": (K_BLOCKS, "source", r"for \(long k_block = 0"),
          "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
          "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  fused "),
-         "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "packed_a": (PACKED_A, "source", r"float \*p = packed_a \+ "),
+         "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "row_of_a": (ROW_OF_A, "kernels", r": a row, copied whole$"), "packed_a": (PACKED_A, "source", r"float \*p = packed_a \+ "),
          "again": (AGAIN, "loops", r"(?s)\A.*along [jk]1, 8"), "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "transposed_store": (TRANSPOSED_STORE, "source", r"float transposed_store\["), "packed": (PACKED, "source", r"float gathered\["), "k_blocked": (K_BLOCKED, "source", K_BLOCK_LOOP), "k_blocked_ending": (K_BLOCKED_ENDING, "source", K_BLOCK_LOOP),
          "two": (TWO, "source", r"(?s)\A.*vec_lane_gather_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "lookups": (LOOKUPS, "source", r"(?s)\A.*vec_lookup"), "phases": (PHASES, "kernels", r"^ +reads .*_biases "), "phases_first": (PHASES_FIRST, "definitions", r"_phases_2 float\[[12],12,2,1[23],2,32\] = sum"), "row": (ROW, "source", r"_1x64\w*\(const"),
          "heads_apart": (HEADS_APART, "kernels", r"^ +blocks +2, blocks of 6 rows"), "shared": (SHARED, "kernels", r"^ +blocks +\d\d?, [ij]$"), "regions": (REGIONS, "source", r"for \(long \w+ = first; "), "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
          "placed_apart": (PLACED_APART, "kernels", r"^ +template .* lanes of int32$"),
          "digits": (DIGITS, "kernels", r"^ +template +c/contraction.jinja, tile \d+ x (16|24|48),"),
-         "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("),
+         "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("), "zipped": (ZIPPED, "source", r"(?s)\A.*\tvec_zip_n\("),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "few_outs": (FEW_OUTS, "kernels", r"^k\d+_\w+  contraction [^\n]*\n[^\n]*\n[^\n]* = w\b.*\n[^\n]* = x_pads "), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]

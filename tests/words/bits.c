@@ -233,6 +233,14 @@ static void places(void)
 		want[i] = i % 2 ? a[100 + i / 2] : a[i / 2];
 	vec_zip(got, vec_load(a), vec_load(a + 100));
 	expect("vec_zip", got, want, 2 * LANES);
+	for (long n = 0; n <= LANES; n++) {
+		for (long i = 0; i < 64; i++)
+			got[i] = -1.f;
+		vec_zip_n(got, vec_load(a), vec_load(a + 100), n);
+		for (long i = 0; i < 2 * LANES; i++)
+			want[i] = i >= 2 * n ? -1.f : i % 2 ? a[100 + i / 2] : a[i / 2];
+		expect("vec_zip_n", got, want, 2 * LANES);
+	}
 	for (int round = 0; round < 200; round++)
 		for (long n = 0; n <= LANES; n++) {
 			for (long i = 0; i < LANES; i++) {
