@@ -417,15 +417,41 @@ static bool phases_are_few(const struct window *window)
 	return true;
 }
 
+/* Places of the results of all phases, and the first of those of one: counted from the first result on, so that no
+ * place is without one, where sums are of the same order as with more. */
+struct places {
+	bool from_first;
+	int64_t count[MAX_RANK];
+};
+
+static struct places places_of(const struct window *window, const int64_t *extents)
+{
+	struct places places = { .from_first = false };
+	int64_t all = 1, first;
+	for (int d = 0; d < window->count; d++)
+		all *= places.count[d] = (extents[2 + d] + window->stride[d] - 1) / window->stride[d];
+	places.from_first = all > 1 && all * extents[1] > FEW_OUTPUTS;
+	for (int d = 0; d < window->count && !places.from_first; d++)
+		places.count[d] = phase_places(window, d, &first);
+	return places;
+}
+
+/* The first result of a phase, of those that neighbour each other. */
+static int64_t first_result(const struct window *window, const struct places *places, int d, int64_t phase)
+{
+	int64_t stride = window->stride[d];
+	return places->from_first ? (phase + stride - window->before[d] % stride) % stride : phase;
+}
+
 /* The sum of one phase, [batch, places, outs]; NULL: no tap meets it. */
 static struct definition *phase_sum(struct definer *definer, const struct convolution *conv, const int64_t *phase,
-        struct definition *w, int64_t outs)
+        const struct places *places, struct definition *w, int64_t outs)
 {
 	struct arena *arena = definer->arena;
 	const struct window *window = &conv->window;
 	struct definition *x = definer_in(definer, 0);
 	int count = window->count, rank = 2 + count;
-	int64_t over[MAX_RANK] = { x->extents[0] }, first;
+	int64_t over[MAX_RANK] = { x->extents[0] };
 	struct taps taps = { .range_count = count };
 	over[rank - 1] = outs;
 	taps.reduced[count] = w->extents[1];
@@ -440,9 +466,12 @@ static struct definition *phase_sum(struct definer *definer, const struct convol
 			return NULL;
 		int64_t each = (window->kernel[d] - own + phases.phases - 1) / phases.phases,
 		        step = dilation * phases.phases / window->stride[d],
-		        from = (phase[d] - own * dilation) / window->stride[d];
+		        from = (phase[d] - own * dilation) / window->stride[d],
+		        first = ((places->from_first ? first_result(window, places, d, phase[d]) : 0)
+		                        + window->before[d])
+		        / window->stride[d];
 		taps.reduced[d] = each;
-		over[1 + d] = phase_places(window, d, &first);
+		over[1 + d] = places->count[d];
 		const struct index *tap = index_var(arena, rank + d, each);
 		taps.w_at[2 + d] = index_plus(arena, tap, own * phases.taps + phases.taps - each);
 		taps.x_at[2 + d] = index_add(arena,
@@ -461,15 +490,17 @@ static void define_each_phase(struct definer *definer, const struct convolution 
 	const struct window *window = &conv->window;
 	struct definition *bias = definer_in(definer, 2);
 	int count = window->count, rank = 2;
-	int64_t over[MAX_RANK] = { extents[0], extents[1] }, phase[MAX_RANK] = { 0 }, first;
+	const struct places places = places_of(window, extents);
+	int64_t over[MAX_RANK] = { extents[0], extents[1] }, phase[MAX_RANK] = { 0 };
 	const struct index *sum_at[MAX_RANK], *from_at[MAX_RANK] = { at[0], at[1] };
 	struct range ranges[MAX_RANK];
 	sum_at[0] = index_var(arena, 0, extents[0]);
 	sum_at[count + 1] = index_var(arena, 1, extents[1]);
 	for (int d = 0; d < count; d++) {
 		int64_t stride = window->stride[d];
-		over[rank] = phase_places(window, d, &first);
-		const struct index *from = index_plus(arena, at[2 + d], window->before[d] - first * stride);
+		over[rank] = places.count[d];
+		const struct index *from =
+		        index_plus(arena, at[2 + d], places.from_first ? 0 : window->before[d] % stride);
 		sum_at[1 + d] = index_var(arena, rank, over[rank]);
 		from_at[rank++] = index_div(arena, from, stride);
 		ranges[d].at = index_var(arena, rank, stride);
@@ -479,10 +510,10 @@ static void define_each_phase(struct definer *definer, const struct convolution 
 	const struct expr *none = bias ? expr_load(arena, bias, &sum_at[count + 1]) : expr_number(arena, w->type, 0),
 	                  *all = NULL;
 	for (int d = count - 1; d >= 0;) {
-		struct definition *sum = phase_sum(definer, conv, phase, w, extents[1]);
+		struct definition *sum = phase_sum(definer, conv, phase, &places, w, extents[1]);
 		const struct expr *own = sum ? expr_load(arena, sum, sum_at) : none;
 		for (int k = 0; k < count; k++)
-			ranges[k].from = phase[k], ranges[k].to = phase[k] + 1;
+			ranges[k].to = (ranges[k].from = first_result(window, &places, k, phase[k])) + 1;
 		all = all ? expr_select(arena, ranges, count, own, all) : own;
 		for (d = count - 1; d >= 0 && ++phase[d] == window->stride[d]; d--)
 			phase[d] = 0;
