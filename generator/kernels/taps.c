@@ -6,8 +6,8 @@
 #include "kernels/kernels.h"
 #include <math.h>
 
-/* Long sums alone hide what asking takes; and a twentieth of them at least has to go. */
-enum { TERMS_LEAST = 16, PART_LEAST = 20 };
+/* Long sums alone hide what asking takes; and a part of them has to go that is worth the code. */
+enum { TERMS_LEAST = 16, PART_LEAST = 32 };
 
 /* The term along which a pad runs; -1: none. */
 static int term_of(const struct contraction *c, const struct range *pad)
