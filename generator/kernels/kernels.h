@@ -542,6 +542,7 @@ static inline bool has_caches(const struct target *target)
 {
 	return target->lanes > 1 && !target->hides_latency && !target->small;
 }
+enum { TOGETHER_QUAD = 4 }; /* dwords that some products take side by side */
 enum { FAR = 2048 }; /* bytes from line to line: each in a page of its own, many in the same place of the cache */
 
 /* ---- stage.c: a part of a factor that stands nearer while a loop of its reader runs: the box of it that is needed
@@ -681,6 +682,8 @@ bool contraction_exchange(const struct target *, struct arena *, struct contract
 
 /* block.c: a block of warps where that pays; false: each warp for itself. */
 void packed_a_choose(const struct target *, struct contraction *);
+/* Where it is a constant; `rows` of the result share each panel, `terms` of all batches. */
+void packed_b_choose(struct lowered *, struct contraction *, int64_t rows, int64_t terms);
 void taps_choose(const struct target *, struct contraction *);
 bool block_choose(const struct target *, struct contraction *, int sums); /* sums: the most of a warp's tile */
 struct block_choice {

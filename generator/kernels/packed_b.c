@@ -1,0 +1,208 @@
+/* packed_b.c: a constant b as the library has it, in panels: [batch][panel][terms in order][width], width a whole number of
+ * vectors; of dwords, whatever they hold. */
+#include "kernels/kernels.h"
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+struct packing {
+	const struct contraction *c;
+	int lanes;
+};
+
+/* The column, in its panel, that dword j of a term is: vector by vector, or, interleaved, lane by lane. */
+static int64_t place_in_panel(const struct packing *p, int64_t width, int64_t j)
+{
+	int64_t vecs = width / p->lanes;
+	return p->c->interleaved ? j % vecs * p->lanes + j / vecs : j;
+}
+
+/* One panel of one batch. */
+struct panel {
+	int64_t batch, start, width, terms; /* its first column, and how many */
+};
+
+enum { QUADS_END = 64 }; /* terms of a column that need not be whole quads */
+/* Words, or as few bytes as the constant's elements have. */
+struct moving {
+	const struct contraction *c;
+	size_t bytes;
+	const void *from;
+	void *to;
+};
+/* Four terms of a column side by side, then of the next one; of the innermost term's end as many as are left. */
+static int64_t place_in_quads(const struct contraction *c, int64_t k, int64_t width, int64_t j)
+{
+	int64_t inner = contraction_extent(c, c->terms - 1), i = k % inner, first = i / TOGETHER_QUAD * TOGETHER_QUAD,
+	        count = inner - first < TOGETHER_QUAD ? inner - first : TOGETHER_QUAD;
+	return (k - i + first) * width + j * count + i - first;
+}
+
+/* Element `at` becomes dword j of term k of a panel; at < 0: 0 does. */
+static void move_element(const struct moving *m, int64_t at, int64_t k, int64_t width, int64_t j)
+{
+	int16_t halves[2] = { 0, 0 };
+	if (m->c->bytes) {
+		signed char *dword = (signed char *)m->to + (k / 2 * width + j) * 4;
+		if (at >= 0)
+			memcpy(halves, (const char *)m->from + (size_t)at * m->bytes, sizeof halves);
+		dword[k % 2] = (signed char)halves[0];
+		dword[2 + k % 2] = (signed char)halves[1];
+		return;
+	}
+	int64_t place = m->c->quads ? place_in_quads(m->c, k, width, j) : k * width + j;
+	char *to = (char *)m->to + (size_t)place * m->bytes;
+	if (at >= 0)
+		memcpy(to, (const char *)m->from + (size_t)at * m->bytes, m->bytes);
+	else
+		memset(to, 0, m->bytes);
+}
+
+static void pack_affine(const struct packing *p, const struct panel *panel, const struct moving *m)
+{
+	const struct contraction *c = p->c;
+	int first = c->column + 1, count = c->terms;
+	int64_t columns = c->extents[c->column], column_step = index_factor(c->b_at, c->column),
+	        base = c->b_at->constant, rest = panel->batch;
+	int64_t at[CONTRACTION_VARS] = { 0 };
+	for (int b = c->batches - 1; b >= 0; rest /= c->extents[b], b--)
+		base += rest % c->extents[b] * index_factor(c->b_at, b);
+	for (int64_t k = 0; k < panel->terms; k++) {
+		int64_t address = base;
+		for (int t = 0; t < count; t++)
+			address += at[t] * index_factor(c->b_at, first + t);
+		for (int64_t j = 0; j < panel->width; j++) {
+			int64_t column = panel->start + place_in_panel(p, panel->width, j);
+			move_element(m, column < columns ? address + column * column_step : -1, k, panel->width, j);
+		}
+		for (int t = count - 1; t >= 0 && ++at[t] == c->extents[first + t]; t--)
+			at[t] = 0;
+	}
+}
+
+static void pack_any(const struct packing *p, const struct panel *panel, const struct moving *m)
+{
+	const struct contraction *c = p->c;
+	int64_t columns = c->extents[c->column], v[MAX_VARS] = { 0 }, rest = panel->batch;
+	for (int b = c->batches - 1; b >= 0; rest /= c->extents[b], b--)
+		v[b] = rest % c->extents[b];
+	for (int64_t k = 0; k < panel->terms; k++) {
+		int64_t step = k;
+		for (int t = c->column + c->terms; t > c->column; step /= c->extents[t], t--)
+			v[t] = step % c->extents[t];
+		for (int64_t j = 0; j < panel->width; j++) {
+			v[c->column] = panel->start + place_in_panel(p, panel->width, j);
+			move_element(m, v[c->column] < columns ? index_evaluate(c->b_at, v, NULL, NULL) : -1, k,
+			        panel->width, j);
+		}
+	}
+}
+
+static size_t fill_packed(const struct constant_item *item, int64_t piece, void *out)
+{
+	const struct packing *p = item->detail;
+	const struct contraction *c = p->c;
+	if (!c->panels)
+		return 0;
+	int64_t vecs = ceil_div(c->extents[c->column], p->lanes), at = piece % c->panels, first = vecs * at / c->panels,
+	        batches = 1;
+	struct panel panel = { piece / c->panels, first * p->lanes, (vecs * (at + 1) / c->panels - first) * p->lanes,
+		1 };
+	for (int t = c->column + 1; t <= c->column + c->terms; t++)
+		panel.terms *= c->extents[t];
+	for (int b = 0; b < c->batches; b++)
+		batches *= c->extents[b];
+	if (panel.batch >= batches)
+		return 0;
+	const struct moving moving = { c, dtype_bytes(c->b->of->type, 1), definition_data(c->b->of), out };
+	if (out)
+		(index_is_affine(c->b_at) ? pack_affine : pack_any)(p, &panel, &moving);
+	return (size_t)(panel.width * panel.terms) / (c->bytes ? 2 : 1) * moving.bytes;
+}
+
+/* What an earlier kernel packed from the same constant in the same way: the steps of a recurrence share their weights.
+ */
+static struct definition *packed_alike(const struct lowered *lowered, const struct contraction *c)
+{
+	for (size_t i = 0; i < lowered->constants.count; i++) {
+		const struct constant_item *item = &lowered->constants.at[i];
+		const struct contraction *other =
+		        item->fill == fill_packed ? ((const struct packing *)item->detail)->c : NULL;
+		if (!other || other->b->of != c->b->of || other->batches != c->batches || other->terms != c->terms
+		        || other->column - other->batches - other->rows || c->column - c->batches - c->rows
+		        || other->panels != c->panels || other->interleaved != c->interleaved
+		        || other->bytes != c->bytes || other->quads != c->quads)
+			continue;
+		/* b knows no rows: its variables are batches, then the column and the terms */
+		bool same = true;
+		const struct index *with[MAX_VARS] = { 0 };
+		for (int b = 0; b < c->batches; b++)
+			same &= other->extents[b] == c->extents[b];
+		for (int v = 0; v <= c->terms; v++) {
+			same &= other->extents[other->column + v] == c->extents[c->column + v];
+			with[other->column + v] = index_var(lowered->arena, c->column + v, c->extents[c->column + v]);
+		}
+		if (same && index_equal(index_substitute(lowered->arena, other->b_at, with), c->b_at))
+			return item->of;
+	}
+	return NULL;
+}
+
+/* Lines in each turn, so that a group's blocks together fetch the next part once. */
+static int next_lines(const struct target *target, struct contraction *c)
+{
+	c->next_lines = 1;
+	int64_t floats = (int64_t)c->tile_vecs * target->lanes * contraction_steps(c, target, c->tile_rows);
+	return (int)ceil_div(floats, 16 * c->group);
+}
+
+/* Dwords of two terms of 16 bits that all are bytes, where those stay bytes: pairs of them share a dword. */
+static bool are_bytes(const struct target *target, const struct contraction *c)
+{
+	const int16_t *halves = definition_data(c->b->of);
+	int64_t count = 2 * definition_elements(c->b->of);
+	if (!weights_stay_narrow(target) || c->product->opcode != SCALAR_dot16 || !c->terms
+	        || contraction_extent(c, c->terms - 1) % 2)
+		return false;
+	for (int64_t i = 0; i < count; i++)
+		if (halves[i] < INT8_MIN || halves[i] > INT8_MAX)
+			return false;
+	return true;
+}
+
+/* Dwords that an instruction takes side by side do lie so in a, or in the copy that a tile has of it. */
+static bool are_quads(const struct contraction *c)
+{
+	struct stage stage;
+	int inner = c->terms - 1;
+	if (c->product->together != TOGETHER_QUAD || !c->terms || c->counts[c->column + c->terms]
+	        || (contraction_extent(c, inner) % TOGETHER_QUAD && contraction_extent(c, inner) > QUADS_END)
+	        || !index_is_affine(c->a_at) || index_factor(c->a_at, c->column + c->terms) != 1)
+		return false;
+	if (c->pad_count || c->copied)
+		stage_padded(c, c->tile_rows, &stage);
+	return !(c->pad_count || c->copied) || stage.of_term[inner] == 1;
+}
+
+void packed_b_choose(struct lowered *lowered, struct contraction *c, int64_t rows, int64_t terms)
+{
+	const struct target *target = lowered->target;
+	int64_t vecs = ceil_div(c->extents[c->column], target->lanes);
+	struct packing *packing = arena_new(lowered->arena, struct packing);
+	*packing = (struct packing){ c, target->lanes };
+	c->bytes = are_bytes(target, c);
+	c->quads = are_quads(c);
+	c->interleaved = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
+	/* Weights that do not stay in L2 from call to call come from beyond it: the next panel, or what the
+	 * next kernel begins with, comes while this one is multiplied; a single row streams as fast as memory
+	 * is anyway, and where that hides latency, others run meanwhile.  What is pooled is small; dwords are too few to
+	 * hide what fetching takes where there are no vectors. */
+	if (!target->hides_latency && !target->small && !c->widened && !c->pool.d && c->root->type != DTYPE_F64
+	        && (c->root->type == DTYPE_F32 || has_caches(target))
+	        && lowered->constants_bytes > near_bytes(target, NEAR_all) && rows > 2)
+		c->next_lines = next_lines(target, c);
+	if (c->codes.bits)
+		c->packed = codes_pack(lowered, c, vecs * target->lanes);
+	else if (!(c->packed = packed_alike(lowered, c)))
+		c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
+		        c->b->type, vecs * target->lanes * terms / (c->bytes ? 2 : 1), fill_packed, packing);
+}
