@@ -477,6 +477,15 @@ static double nest_cycles(const struct target *target, const struct contraction 
 	return c->exchanged ? cycles : cycles * (steps.a_far ? 1.1 : 1) + 0.5 * nests * (double)(n.rows * n.columns);
 }
 
+/* Of a constant that is not packed all of it is kept: the weights of all phases for one of them. */
+static bool reads_part(const struct contraction *c)
+{
+	int64_t read = 1;
+	for (int v = 0; v <= c->column + c->terms; v++)
+		read *= index_uses(c->a_at, v) ? c->extents[v] : 1;
+	return c->a->of->source == SOURCE_CONSTANT && definition_elements(c->a->of) > read;
+}
+
 /* Where rows lie side by side in a and in the result (n c h w), lanes run along them where that takes less. */
 static void choose_lanes(const struct lowered *lowered, struct contraction *c)
 {
@@ -488,7 +497,7 @@ static void choose_lanes(const struct lowered *lowered, struct contraction *c)
 		return;
 	bool short_rows = index_factor(c->b_at, c->column) != 1
 	        && c->extents[c->column] <= target->lanes; /* one vector of b for so many of a */
-	if (short_rows || nest_cycles(target, c) > 1.01 * before)
+	if (short_rows || reads_part(c) || nest_cycles(target, c) > 1.01 * before)
 		contraction_exchange(lowered->target, lowered->arena, c);
 }
 
