@@ -56,9 +56,9 @@ struct tensor {
 	struct node *producer; /* NULL: input, initialiser, or of the outer graph */
 	struct graph *graph;
 	bool is_input, is_output, is_initializer;
-	struct tensor *cache; /* of an input: the output whose buffer it lies in, of more rows (passes/caches.c) … */
-	bool is_cache;        /* … that output; what a call says of its dims are rows of the buffer */
 	bool is_hint;         /* rank and dims are what the file says of what a node makes: it may be wrong */
+	bool is_cache;        /* an output that an input lies in; what a call says of its dims are rows of the buffer */
+	struct tensor *cache; /* of an input: that output, of more rows (passes/caches.c) */
 	const struct node *widened; /* of a constant: its map, which folded, where that made floats of integers, or more
 	                               bytes; else NULL */
 	const char *const *strings; /* data of a string tensor: its elements; `data` is the same pointer */

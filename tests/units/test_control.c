@@ -15,7 +15,7 @@ static enum exit_code define(
 {
 	struct build build;
 	build_init(&build);
-	build.arena->limit = 512 << 20;
+	build.arena->limit = 544 << 20;
 	if (BUILD_TRY(&build)) {
 		const char *text = arena_printf(build.arena,
 		        "<ir_version: 8, opset_import: [\"\" : %d, \"ingot\" : 1]> g (%s) => (y) { %s }", version,

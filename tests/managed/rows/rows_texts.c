@@ -167,10 +167,10 @@ static void h6(struct trial *t)
 		        (int)strcspn(shared, ",\n"), shared, (int)strcspn(barrier, ",\n}"), barrier);
 	}
 	same_as_golden(words, "words.txt");
-	/* They stand in what is emitted: rows between definitions are shared by the lanes of a warp. */
+	/* They stand in what is emitted: rows between definitions are shared by the threads of a block. */
 	ingot_says(t, &code, "build rows.onnxtxt --target cuda --no-compile -o %s/cuda", t->folder);
 	char *cuda = file_text("%s/cuda/rows.cu", t->folder);
-	CHECK(!code && strstr(cuda, "\t__shared__ float") && strstr(cuda, "\t__syncwarp();"));
+	CHECK(!code && strstr(cuda, "\t__shared__ float") && strstr(cuda, "\tblock_barrier();"));
 	ingot_says(t, &code, "build rows.onnxtxt --no-compile -o %s/c", t->folder);
 	char *c = file_text("%s/c/rows_kernels.c", t->folder);
 	CHECK(!code && !strstr(c, "__shared__") && !strstr(c, "__sync"));
