@@ -70,11 +70,16 @@ static bool relate_by_permutation(struct arena *arena, const struct definition *
 	return reads_at_own(arena, root, load, vars, with);
 }
 
-/* The same where each variable of the root is a part, by division and remainder, of one of the map's: heads in groups. */
+/* The same where each variable of the root is a part, by division and remainder, of one of the map's: heads in groups.
+ * The innermost stays the innermost, and is long enough for lanes. */
+enum { RUN_LEAST = 16 };
 static bool relate_by_parts(struct arena *arena, const struct definition *map, const struct definition *root,
         const struct expr *load, const struct index **with)
 {
 	const struct index *vars[MAX_RANK];
+	int last = root->rank - 1;
+	if (last < 0 || root->extents[last] < RUN_LEAST)
+		return false;
 	own_variables(arena, root, vars);
 	for (int v = 0; v < map->rank; v++)
 		with[v] = index_constant(arena, 0);
@@ -87,6 +92,8 @@ static bool relate_by_parts(struct arena *arena, const struct definition *map, c
 			at = at->terms[0].atom->of;
 		}
 		if (root->extents[d] > 1 && (!index_is_var(at, &v) || v >= map->rank))
+			return false;
+		if (d == last && (by > 1 || v != map->rank - 1))
 			return false;
 		if (root->extents[d] > 1)
 			with[v] = index_add(arena, with[v], index_scale(arena, vars[d], by));

@@ -138,4 +138,10 @@ with tempfile.TemporaryDirectory(prefix="test-ends.") as folder:
             expect("%s on %s: what is not there is not computed" % (name, cpu), least < 0.6 * most, "%d bytes of %d" % (least, most))
             last, all_of = touched[runs[middle] + ("1",)], touched[runs[middle] + ("",)]
             expect("%s on %s: the last thread has its part" % (name, cpu), last > 0.25 * all_of, "%d bytes of %d" % (last, all_of))
+    # A convolution with a maximum behind it: both end at the rows that are there.
+    open("pooled.onnxtxt", "w").write('<ir_version: 8, opset_import: ["" : 17]>\ng (float[N,2,12,12] x, float[8,2,5,5] w) => (float[N,8,6,6] y)\n{\n'
+                                      "c = Conv <pads = [2, 2, 2, 2]> (x, w)\ny = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (c)\n}\n")
+    code, kernels, message = run("show", "pooled.onnxtxt", "--stage", "kernels", "--dim", "N=1..32")
+    of = [text for text in kernels.split("\n\n") if " contraction " in text or "_maximum " in text]
+    expect("a pooled convolution: its kernels end", code == 0 and len(of) == 2 and all(" = N " in text for text in of), message + kernels)
 finish()
