@@ -107,8 +107,9 @@ void find_counts(struct lowered *lowered)
 			struct wanted *wanted = &of[i][v];
 			if (d->is_output)
 				want(wanted, d->counts[v]);
-			d->counts[v] = d->source == SOURCE_COMPUTED && !d->check && wanted->seen && !wanted->whole
-			                && wanted->count->number < d->number
+			/* what says which are there is whole: a loop that does not end there asks it */
+			d->counts[v] = d->source == SOURCE_COMPUTED && !d->check && !d->masks && wanted->seen
+			                && !wanted->whole && wanted->count->number < d->number
 			        ? wanted->count
 			        : NULL;
 		}
