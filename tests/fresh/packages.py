@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-OPTIONAL = {"ccache", "chromium", "qemu-user", "libuv1-dev"}         # programs and packages that are used where they are there
+OPTIONAL = {"ccache", "chromium", "qemu-user", "libuv1-dev", "frama-c-base"}         # programs and packages that are used where they are there
 
 
 def lines(*command):

@@ -149,7 +149,7 @@ def check_words(program):
                            f'"offset": "0", "length": "2880"], uint8 zb = {{{zero}}}>\n{{\n\ty = ConvInteger <pads = [1, 1, 1, 1]> (x, w, za, zb)\n}}\n')
             numpy.resize(numpy.arange(256, dtype="u1"), 2880).tofile(os.path.join(folder, "w.bin"))
             made = os.path.join(folder, "made")
-            batch.firmware.call(program, "build", model, "--cpu", cpu, "--optimise", "speed", "--no-compile", "-o", made)
+            batch.boards.call(program, "build", model, "--cpu", cpu, "--optimise", "speed", "--no-compile", "-o", made)
             shown = "".join(open(os.path.join(made, file)).read() for file in os.listdir(made) if file.endswith("_kernels.c"))
             assert word in shown and "convolution_" in shown, f"{cpu}: zero point {zero}: no {word}"
 

@@ -42,16 +42,16 @@ def check(program, seed, folder):
         numpy.save(os.path.join(folder, name + ".npy"), data)
         given += ["--input", f"{name}={os.path.join(folder, name)}.npy"]
     right, = run(program, model, given, {"y": os.path.join(folder, "y.npy")}, ["interpreter"])
-    batch.firmware.call(program, "build", model, "--cpu", CPU, "--no-compile", "-o", made)
+    batch.boards.call(program, "build", model, "--cpu", CPU, "--no-compile", "-o", made)
     seen = replace(made, (".c",), WORD, PLAIN)
     assert replace(made, ("g.c",), ASKED, "1") == 1, "the call does not ask whether AVX-VNNI is there"
     with open(os.path.join(made, "g.json")) as file:
         manifest = json.load(file)
-    batch.firmware.write_case(folder, manifest, [arrays[one["name"]] for one in manifest["inputs"]], batch.firmware.words_in(right))
+    batch.boards.write_case(folder, manifest, [arrays[one["name"]] for one in manifest["inputs"]], batch.boards.words_in(right))
     with open(os.path.join(folder, "hosted.c"), "w") as file:
         file.write(batch.HOSTED)
     sources = [os.path.join(made, name) for name in sorted(os.listdir(made)) if name.endswith((".c", ".S"))]
-    batch.firmware.call("cc", *FLAGS, "-I" + folder, "-I" + made, "hosted.c", "case.S", *sources, "-o", "case", cwd=folder)
+    batch.boards.call("cc", *FLAGS, "-I" + folder, "-I" + made, "hosted.c", "case.S", *sources, "-o", "case", cwd=folder)
     code = subprocess.run([os.path.join(folder, "case")], timeout=60).returncode
     if code:
         print(f"seed {seed}: exit {code}, a number differs\n{layer.text()}")
