@@ -62,11 +62,11 @@ static struct memory constant_memory(struct run *run, const struct definition *d
 
 struct memory memory_of(const struct memories *memories, const struct definition *definition)
 {
-	struct memory memory = { (void *)(uintptr_t)definition->data, definition->type };
 	if (memories->at && is_of(memories->program, definition))
 		return memories->at[definition->number];
 	if (definition->source != SOURCE_CONSTANT)
 		fail(memories->program->build, EXIT_INVALID, definition->name, "is read but not computed");
+	struct memory memory = { (void *)(uintptr_t)definition_data(definition), definition->type };
 	if (!is_aligned(definition))
 		memory.at = arena_copy(memories->arena, memory.at, bytes_of(definition, definition->type));
 	return memory;
