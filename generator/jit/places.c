@@ -70,12 +70,13 @@ static struct operand places(struct blocks *b, const struct index *index, const 
 	struct value list = b->list, outer;
 	struct values *values = b->values;
 	int64_t scratch = b->scratch;
-	b->list = b->first;
+	b->kept += (2 * d->n_most + 15) / 16 * 16;
+	b->list = value_list(b->arena); /* behind the constants that it reads */
 	b->values = NULL;
-	blocks_open(b, "scope", "body", &outer);
+	struct value scope = blocks_open(b, "scope", "body", &outer);
 	blocks_let(b, "long", b->printer.names[d->lane], "0");
 	index_into(b, index, &alone, to);
-	b->kept += (2 * d->n_most + 15) / 16 * 16;
+	value_list_add(b->first, scope);
 	b->list = list;
 	b->values = values;
 	b->scratch = scratch;
