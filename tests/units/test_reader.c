@@ -35,14 +35,16 @@ static void inputs_are_kept(void **state)
 	(void)state;
 	struct build build;
 	build_init(&build);
-	struct graph *graph = read(&build, with_defaults, &(struct read_options){ .keep_inputs = (const char *const[]){ "w" }, .keep_input_count = 1 });
+	struct graph *graph = read(&build, with_defaults,
+	        &(struct read_options){ .keep_inputs = (const char *const[]){ "w" }, .keep_input_count = 1 });
 	assert_int_equal(graph->inputs.count, 2);
 	assert_string_equal(graph->inputs.at[1]->name, "w");
 	assert_true(
 	        !graph->inputs.at[1]->data && graph->inputs.at[1]->is_input && !graph->inputs.at[1]->is_initializer);
 	if (BUILD_TRY(&build))
 		graph_read_memory(&build, "t", with_defaults, strlen(with_defaults),
-		        &(struct read_options){ .keep_inputs = (const char *const[]){ "w", "q" }, .keep_input_count = 2 });
+		        &(struct read_options){
+		                .keep_inputs = (const char *const[]){ "w", "q" }, .keep_input_count = 2 });
 	assert_int_equal(build.code, EXIT_USAGE);
 	assert_string_equal(
 	        build.message, "t: --keep-input q: the model has no input of that name; known are: x, w, v");
