@@ -80,12 +80,20 @@ static double work(int m, double ci, double co, double height, double width, dou
  * each point. */
 static double run_time_filter(int m) { return m == 4 ? 400 : m == 2 ? 180 : 116; }
 
+/* Columns of the direct sum's product: whole vectors; of a few results a place, rows of the image are its columns. */
+enum { FEW_OUTS = 4, FEW_LEAST = 16 };
+static double direct_columns(int64_t channels_out, int64_t width)
+{
+	return channels_out <= FEW_OUTS && width >= FEW_LEAST ? 1.5 * (double)channels_out
+	                                                      : (double)((channels_out + 15) / 16 * 16);
+}
+
 int winograd_best(int64_t channels_in, int64_t channels_out, int64_t height, int64_t width, bool run_time)
 {
 	double ci = (double)channels_in, co = (double)channels_out, h = (double)height, w = (double)width;
 	const double weight = run_time ? 0 : 9 * ci * co * sizeof(float) > CACHED_BYTES ? 20 : 6;
-	double co16 = (double)((channels_out + 15) / 16 * 16),
-	       least = (9 * h * w * ci * co16 + weight * 9 * ci * co + (run_time ? run_time_filter(0) * ci * co : 0))
+	double least = (9 * h * w * ci * direct_columns(channels_out, width) + weight * 9 * ci * co
+	                       + (run_time ? run_time_filter(0) * ci * co : 0))
 	        / 1.1;
 	int best = 0;
 	for (int m = 2; m <= 4; m += 2) {

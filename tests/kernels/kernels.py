@@ -371,6 +371,7 @@ FEW_OUTS = {                              # of convolutions with few results a p
     "few_outs_one": (few_outs(2, "9,21", 1, (5, 5), ", pads = [2, 2, 2, 2]"), 1),
     "few_outs_line": (few_outs(1, "203", 2, (7,), ", pads = [3, 3]"), 1),
     "few_outs_three": (few_outs(1, "7,40", 3, (5, 3), ", pads = [2, 1, 2, 1]"), 1),
+    "few_outs_nine": (few_outs(1, "9,40", 2, (3, 3), ", pads = [1, 1, 1, 1]"), 1),
     "few_outs_many": (few_outs(1, "7,40", 24, (5, 3), ", pads = [2, 1, 2, 1]"), 0),
     "few_outs_space": (few_outs(1, "5,6,18", 1, (3, 3, 3), ", pads = [1, 1, 1, 1, 1, 1]"), 1),
 }
