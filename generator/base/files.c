@@ -121,19 +121,19 @@ enum exit_code file_code(int reason)
 static void make_directories(struct file_set *set)
 {
 	struct build *build = set->build;
-	char *path = arena_copy(build->arena, set->directory, strlen(set->directory));
+	const char *all = set->directory;
+	size_t made = 0;
 	int reason = 0;
-	for (char *p = path + 1; !reason; p++)
-		if (*p == '/' || !*p) {
-			char end = *p;
-			*p = 0;
-			if (!mkdir(path, 0777))
-				push(build->arena, &set->folders, arena_copy(build->arena, path, strlen(path)));
-			else if (errno != EEXIST)
-				reason = errno;
-			if (!(*p = end))
-				break;
-		}
+	/* An allocation may end the build: none stands between the first folder that is made and who removes it. */
+	for (const char *p = all + 1; p[-1]; p++)
+		if (*p == '/' || !*p)
+			push(build->arena, &set->folders, arena_copy(build->arena, all, (size_t)(p - all)));
+	for (size_t i = 0; i < set->folders.count && !reason; i++)
+		if (!mkdir(set->folders.at[i], 0777))
+			set->folders.at[made++] = set->folders.at[i];
+		else if (errno != EEXIST)
+			reason = errno;
+	set->folders.count = made;
 	struct stat info;
 	if (!reason && (stat(set->directory, &info) || !S_ISDIR(info.st_mode)))
 		reason = ENOTDIR;
@@ -177,9 +177,9 @@ static void make_folder(struct file_set *set, const char *path)
 	if (!stat(path, &info) && S_ISDIR(info.st_mode))
 		return;
 	make_folder(set, arena_copy(set->build->arena, path, (size_t)(slash - path)));
+	push(set->build->arena, &set->folders, path); /* first: an allocation may end the build */
 	if (mkdir(path, 0777) && errno != EEXIST)
 		fail(set->build, file_code(errno), path, "cannot be made: %s", strerror(errno));
-	push(set->build->arena, &set->folders, path);
 }
 
 const char *file_set_path(struct file_set *set, const char *name)

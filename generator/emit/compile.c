@@ -120,9 +120,9 @@ static void add_folder(struct compiling *c, const char *name)
 	const char *slash = strrchr(name, '/');
 	if (slash)
 		add_folder(c, arena_copy(c->w->emit->arena, name, (size_t)(slash - name)));
+	push(c->w->emit->arena, &c->folders, path); /* first: an allocation may end the build */
 	if (mkdir(path, 0777))
 		fail(c->w->emit->build, EXIT_ENVIRONMENT, path, "cannot be made: %s", strerror(errno));
-	push(c->w->emit->arena, &c->folders, path);
 }
 
 /* The file of the package under its final name. */

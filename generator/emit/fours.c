@@ -29,9 +29,12 @@ static bool is_normal(double x) { return x == 0 || (fabs(x) > 0x1p-30 && fabs(x)
 
 static bool are_normal(const struct definition *of)
 {
-	bool are = of->source == SOURCE_CONSTANT || of->exact;
-	for (int64_t i = 0; are && !of->exact && i < definition_elements(of); i++)
-		are = is_normal(((const float *)definition_data(of))[i]);
+	if (of->exact || of->source != SOURCE_CONSTANT)
+		return of->exact;
+	const float *x = definition_data(of);
+	bool are = true;
+	for (int64_t i = 0; are && i < definition_elements(of); i++)
+		are = is_normal(x[i]);
 	return are;
 }
 

@@ -31,15 +31,13 @@ static void see_planes(void *user, const struct expr *load)
 	inside = inside && !load->at[of->rank - 1]->values
 	        && index_factor(load->at[of->rank - 1], d->rank + d->reduced - 1) == 1;
 	p->fits &= inside && definition_work(d) <= (double)definition_elements(of);
-	const struct index *address = index_constant(p->arena, 0);
-	int64_t step = 1;
-	for (int v = of->rank - 1; v >= 0; step *= of->extents[v], v--)
-		address = index_add(p->arena, address,
-		        index_scale(p->arena, index_substitute(p->arena, load->at[v], p->with), step));
-	p->apart |= index_bends(address, d->rank);
+	const struct index *at[MAX_RANK];
+	for (int v = 0; v < of->rank; v++)
+		at[v] = index_substitute(p->arena, load->at[v], p->with);
+	p->apart |= index_bends(index_flatten(p->arena, of->rank, at, of->extents), d->rank);
 }
 
-static void turn(struct program *program, struct definition *d)
+static void read_rows(struct program *program, struct definition *d)
 {
 	struct arena *arena = program->arena;
 	struct planes p = { .arena = arena, .d = d, .fits = true };
@@ -57,16 +55,13 @@ static void turn(struct program *program, struct definition *d)
 	size_t from = program->all.count;
 	const struct expr *term = d->products ? d->body->arg[0] : d->body;
 	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_VARS];
 	memcpy(extents, d->extents, sizeof extents);
 	memcpy(extents + d->rank, d->reduced_extents, (size_t)d->reduced * sizeof *extents);
 	struct definition *rows =
 	        define_map(program, arena_printf(arena, "%s_rows", d->name), d->rank + d->reduced, extents, term);
 	scheduled(rows)->kept = true;
 	rows->branch = d->branch;
-	for (int v = 0; v < rows->rank; v++)
-		at[v] = index_var(arena, v, extents[v]);
-	term = expr_load(arena, rows, at);
+	term = expr_load_own(arena, rows); /* its variables are those of the sum, and then its terms' */
 	d->body = d->products ? expr_scalar(arena, SCALAR_mul, term, term, NULL) : term;
 	program_move(program, from, d);
 }
@@ -82,6 +77,6 @@ void rows_of_planes(struct program *program, const struct target *target)
 		        && (!d->products || expr_equal(d->body->arg[0], d->body->arg[1])) && d->order == ORDER_LANES
 		        && !d->lies && d->rank + d->reduced <= MAX_RANK && d->reduced > 1
 		        && definition_terms(d) >= TERMS_LEAST && definition_elements(d) > 0)
-			turn(program, d);
+			read_rows(program, d);
 	}
 }

@@ -94,6 +94,14 @@ void store_counts(struct lowered *lowered)
 	}
 }
 
+bool definition_is_counted(const struct definition *d)
+{
+	bool counted = false;
+	for (int v = 0; v < MAX_RANK; v++)
+		counted |= d->counts[v] || d->reduced_counts[v];
+	return counted;
+}
+
 void find_counts(struct lowered *lowered)
 {
 	struct program *program = lowered->program;

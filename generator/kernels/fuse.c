@@ -483,7 +483,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	bool vectors = target->lanes > 1 && !target->lanes_are_threads;
 	if (vectors && ((j.window && !target->small && !in_planes(target, kernel, d, j.outer)) || looks_up(kernel, d)))
 		return -1;
-	if (scheduled(kernel->members.at[0])->lane != scheduled(d)->lane) /* what is turned is no row of another */
+	if (scheduled(kernel->members.at[0])->lane != scheduled(d)->lane) /* what is transposed is no row of another */
 		return -1;
 	if (!j.reads || costs_too_much(kernel, d) || !branch_equal(kernel->members.at[0]->branch, d->branch))
 		return -1;

@@ -253,7 +253,7 @@ void split_groups(struct program *, const struct target *);
 void few_terms_become_maps(struct program *, const struct target *);
 void separate_windows(struct program *, const struct target *); /* windows.c: pads apart; maxima axis by axis */
 /* regions.c: reductions whose ends data say have lanes along what those leave alone, */
-void turn_regions(struct program *, const struct target *);
+void transpose_regions(struct program *, const struct target *);
 int lane_of_region(const struct definition *);                /* this variable; -1: it is none, or there is none */
 void rows_of_planes(struct program *, const struct target *); /* apart.c: … over axes that lie apart read rows */
 void keep_narrow(struct program *); /* narrow.c: weights of few bytes are widened where they are read … */
@@ -263,7 +263,8 @@ void layout_row_major(struct definition *); /* its layout until layout() chooses
 void find_readers(struct lowered *);        /* who reads what, anew */
 void store_counts(
         struct lowered *); /* counts.c: what says how many there are is stored, so that kernels can end there */
-void find_counts(struct lowered *); /* of each definition, which elements nobody looks at */
+void find_counts(struct lowered *);                    /* of each definition, which elements nobody looks at */
+bool definition_is_counted(const struct definition *); /* some of its extents come at run time */
 int kernel_counted(const struct kernel
                 *);          /* of a generic kernel: the variable of its common loops that ends at a count; -1: none */
 void fuse(struct lowered *); /* fuse.c: what is stored is gathered into kernels, sorted */

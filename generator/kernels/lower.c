@@ -64,7 +64,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	split_groups(program, target);
 	choose_products(program, target);
 	separate_windows(program, target); /* of floats that bytes became, too */
-	turn_regions(program, target);
+	transpose_regions(program, target);
 	rows_of_planes(program, target);
 	if (weights_stay_narrow(target))
 		keep_narrow(program);

@@ -97,15 +97,6 @@ static bool lay(const struct contraction *c, struct pool *pool)
 	return column >= 0 && pool->size[0] * width * columns <= SCRATCH_FLOATS;
 }
 
-/* A tile's maximum is of all of its results: none that a call counts. */
-static bool is_counted(const struct definition *d)
-{
-	bool any = false;
-	for (int v = 0; v < d->rank; v++)
-		any |= d->counts[v] != NULL;
-	return any;
-}
-
 void fuse_pools(struct lowered *lowered)
 {
 	const struct program *program = lowered->program;
@@ -114,7 +105,7 @@ void fuse_pools(struct lowered *lowered)
 		struct pool pool;
 		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL || d->reduce != REDUCE_MAX
 		        || d->order != ORDER_SERIAL || d->start || definition_scatters(d) || d->type != DTYPE_F32
-		        || d->body->kind != EXPR_LOAD || is_counted(d))
+		        || d->body->kind != EXPR_LOAD || definition_is_counted(d)) /* a tile has all of its maxima */
 			continue;
 		x = d->body->of;
 		struct contraction *c = scheduled(x)->contraction;

@@ -21,7 +21,7 @@ int lane_of_region(const struct definition *d)
 	return widest;
 }
 
-static void turn(struct program *program, struct definition *d, int lanes)
+static void transpose(struct program *program, struct definition *d, int lanes)
 {
 	struct arena *arena = program->arena;
 	int lane = lane_of_region(d);
@@ -33,19 +33,20 @@ static void turn(struct program *program, struct definition *d, int lanes)
 	        || index_uses(load->at[x->rank - 1], lane))
 		return;
 	size_t from = program->all.count;
-	struct definition *turned = define_map(
-	        program, arena_printf(arena, "%s_turned", x->name), x->rank, x->extents, expr_load_own(arena, x));
-	scheduled(turned)->kept = true;
-	turned->branch = d->branch;
-	d->body = expr_select(arena, body->ranges, body->range_count, expr_load(arena, turned, load->at), body->arg[1]);
+	struct definition *transposed = define_map(
+	        program, arena_printf(arena, "%s_transposed", x->name), x->rank, x->extents, expr_load_own(arena, x));
+	scheduled(transposed)->kept = true;
+	transposed->branch = d->branch;
+	d->body = expr_select(
+	        arena, body->ranges, body->range_count, expr_load(arena, transposed, load->at), body->arg[1]);
 	program_move(program, from, d);
 }
 
-void turn_regions(struct program *program, const struct target *target)
+void transpose_regions(struct program *program, const struct target *target)
 {
 	size_t count = program->all.count;
 	if (target->small || target->lanes_are_threads || target->lanes == 1 || target->log)
 		return;
 	for (size_t i = 0; i < count; i++)
-		turn(program, program->all.at[i], target->lanes);
+		transpose(program, program->all.at[i], target->lanes);
 }

@@ -171,22 +171,13 @@ static bool find_rows(const struct contraction *c, struct strips *s)
 	return s->of_row > 0 && (around < 0 || (s->of_around > 0 && s->of_around % s->line == 0));
 }
 
-/* Do some extents come at run time? */
-static bool is_counted(const struct definition *d)
-{
-	bool counted = false;
-	for (int v = 0; v < MAX_RANK; v++)
-		counted |= d->counts[v] || d->reduced_counts[v];
-	return counted;
-}
-
 static bool is_alone(const struct lowered *lowered, const struct definition *map, const struct kernel *product)
 {
 	const struct scheduled *m = scheduled(map);
 	if (map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE || map->lies || map->is_output || map->branch
 	        || product->root->branch || m->mode != MODE_DEVICE || m->lies_in || m->view_of || m->steers
 	        || !m->kernel || m->kernel->shape != SHAPE_LOOPS || m->kernel->members.count != 1
-	        || m->readers.count != 1 || is_counted(map) || is_counted(product->root))
+	        || m->readers.count != 1 || definition_is_counted(map) || definition_is_counted(product->root))
 		return false;
 	for (size_t i = 0; i < lowered->views.count; i++)
 		if (scheduled(lowered->views.at[i])->view_of == map)

@@ -11,20 +11,20 @@
  * Many taps become two steps, 13 of them 4 of 4 at a distance of 3; windows of one tensor share the last axis: 13 taps
  * are two of 9 at a distance of 4, and 9 are two of 5.
  *
- * Where callers have planes with rows that fill few lanes, what a depthwise sum of many taps reads is turned, so that
- * lanes run along channels, and its results are turned back. */
+ * Where callers have planes with rows that fill few lanes, what a depthwise sum of many taps reads is transposed,
+ * so that lanes run along channels, and its results are transposed back. */
 #include "kernels/kernels.h"
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-	TAPS_STRAIGHT = 16, /* of a window that unroll.c makes a straight line */
-	TAPS_MOST = 12,     /* of one step along an axis */
-	WIDER_MOST = 6,     /* times the larger of data and result: with its pads */
-	TAPS_BARE = 6,      /* of a step that asks at each tap whether it is there */
-	PASS_COST = 3,      /* of a store and a load, in taps */
-	TURN_COST = 8,      /* of an element that is turned, in taps … */
-	TURN_SHORT = 14,    /* … where rows are shorter than a vector */
+	TAPS_STRAIGHT = 16,   /* of a window that unroll.c makes a straight line */
+	TAPS_MOST = 12,       /* of one step along an axis */
+	WIDER_MOST = 6,       /* times the larger of data and result: with its pads */
+	TAPS_BARE = 6,        /* of a step that asks at each tap whether it is there */
+	PASS_COST = 3,        /* of a store and a load, in taps */
+	TRANSPOSE_COST = 8,   /* of an element that is transposed, in taps … */
+	TRANSPOSE_SHORT = 14, /* … where rows are shorter than a vector */
 };
 static const double ROW_RATE = 0.88; /* of the multiply-adds along rows, where vectors lie across lines of the cache */
 
@@ -82,16 +82,13 @@ static bool match_axis(const struct definition *d, const struct index *at, struc
 		if (index_uses(at, d->rank + r))
 			a->tap = d->rank + r;
 	index_range(at, &low, &high);
-	if (a->tap >= 0 && low >= 0 && high < a->extent && !is_sum_of_variables(at)) {
+	bool all = d->products && a->tap >= 0 && a->extent > 1 && index_is_var(at, &var)
+	        && d->reduced_extents[var - d->rank] == a->extent;
+	if (all || (a->tap >= 0 && low >= 0 && high < a->extent && !is_sum_of_variables(at))) {
 		a->group = a->tap;
 		a->tap = -1;
 	}
-	if (d->products && a->tap >= 0 && index_is_var(at, &var) && d->reduced_extents[var - d->rank] == a->extent
-	        && a->extent > 1) {
-		a->group = a->tap;
-		a->tap = -1;
-		*sums = true;
-	}
+	*sums |= all;
 	if (a->tap < 0)
 		return true;
 	a->dilation = index_factor(at, a->tap);
@@ -318,29 +315,30 @@ static int channels_of(const struct windows *ws, const struct window *w)
 	if (found < 0)
 		return -1;
 	double rows = ROW_RATE * filled(d->extents[last], ws->lanes), planes = filled(d->extents[found], ws->lanes),
-	       taps = (double)taps_of(w), turned = 1 + (double)definition_elements(x) / (double)definition_elements(d);
-	return taps / rows - taps / planes > turned * (d->extents[last] < ws->lanes ? TURN_SHORT : TURN_COST) ? found
-	                                                                                                      : -1;
+	       taps = (double)taps_of(w), moved = 1 + (double)definition_elements(x) / (double)definition_elements(d);
+	return taps / rows - taps / planes > moved * (d->extents[last] < ws->lanes ? TRANSPOSE_SHORT : TRANSPOSE_COST)
+	        ? found
+	        : -1;
 }
 
-/* What is read is turned before it gets its pads, the sum runs along channels, and d turns its results back. */
-static void turn(struct windows *ws, struct window *w, int channels)
+/* What is read is transposed before it gets its pads, the sum runs along channels, and d transposes its results back. */
+static void transpose(struct windows *ws, struct window *w, int channels)
 {
 	struct definition *x = w->load->of, *d = w->d;
 	size_t from = ws->program->all.count;
-	struct definition *turned = define_map(ws->program, arena_printf(ws->arena, "%s_turned", x->name), x->rank,
-	        x->extents, expr_load_own(ws->arena, x));
-	const struct expr *old = w->padded, *load = expr_load(ws->arena, turned, w->load->at);
+	struct definition *transposed = define_map(ws->program, arena_printf(ws->arena, "%s_transposed", x->name),
+	        x->rank, x->extents, expr_load_own(ws->arena, x));
+	const struct expr *old = w->padded, *load = expr_load(ws->arena, transposed, w->load->at);
 	w->padded = old == w->load ? load : expr_select(ws->arena, old->ranges, old->range_count, load, old->arg[1]);
 	w->load = load;
 	struct replacing replacing = { old, w->padded };
 	struct rewriter rewriter = { .arena = ws->arena, .expr = replaced, .index = index_stays, .user = &replacing };
-	w->d = define_sum_like(ws->program, arena_printf(ws->arena, "%s_turned", d->name), d, d->start,
+	w->d = define_sum_like(ws->program, arena_printf(ws->arena, "%s_transposed", d->name), d, d->start,
 	        rewrite_expr(&rewriter, d->body));
 	become_map(d, expr_load_own(ws->arena, w->d));
-	turned->branch = d->branch;
-	scheduled(turned)->kept = true;
-	scheduled(turned)->lane = scheduled(w->d)->lane = channels + 1;
+	transposed->branch = d->branch;
+	scheduled(transposed)->kept = true;
+	scheduled(transposed)->lane = scheduled(w->d)->lane = channels + 1;
 	program_move(ws->program, from, d);
 }
 
@@ -675,7 +673,7 @@ void separate_windows(struct program *program, const struct target *target)
 				continue;
 			int channels = channels_of(&ws, w);
 			if (channels >= 0)
-				turn(&ws, w, channels);
+				transpose(&ws, w, channels);
 			keep_pads(&ws, w);
 			continue;
 		}

@@ -581,7 +581,7 @@ static void define_one_place(struct definer *definer, const struct convolution *
 	struct definition *x = definer_in(definer, 0), *w = definer_in(definer, 1), *bias = definer_in(definer, 2);
 	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK];
 	int64_t over[2] = { x->extents[0], definition_elements(w) / w->extents[0] };
-	const struct index *column = index_var(arena, 1, over[1]), *own = index_constant(arena, 0);
+	const struct index *column = index_var(arena, 1, over[1]);
 	x_at[0] = index_var(arena, 0, over[0]);
 	x_at[1] = w_at[0] = index_var(arena, 2, x->extents[1]);
 	index_unflatten(arena, column, w->rank - 1, w->extents + 1, w_at + 1);
@@ -596,10 +596,11 @@ static void define_one_place(struct definer *definer, const struct convolution *
 	        &x->extents[1], each ? expr_load(arena, each, &column) : NULL,
 	        expr2(definer, SCALAR_mul, expr_load(arena, x, x_at), expr_load(arena, w, w_at)));
 	mark_batch(sum, 1);
-	for (int d = -1; d < conv->window.count; d++)
-		own = index_add(arena, index_scale(arena, own, w->extents[2 + d]),
-		        d < 0 ? at[1] : index_plus(arena, at[2 + d], conv->window.before[d]));
-	definer_out_map(definer, 0, expr_load(arena, sum, (const struct index *[]){ at[0], own }));
+	w_at[1] = at[1];
+	for (int d = 0; d < conv->window.count; d++)
+		w_at[2 + d] = index_plus(arena, at[2 + d], conv->window.before[d]);
+	const struct index *own[] = { at[0], index_flatten(arena, w->rank - 1, w_at + 1, w->extents + 1) };
+	definer_out_map(definer, 0, expr_load(arena, sum, own));
 }
 
 void define_convolution_transposed(struct definer *definer, const struct op *op)

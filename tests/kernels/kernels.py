@@ -293,10 +293,10 @@ WINDOWS = {                               # a window over what a kernel makes is
     "rows_averaged": (graph("float[1,3,19,37] x", "float[1,3,16,34] y", "y = AveragePool <kernel_shape = [4, 4]> (x)"), 1),
     "axis_by_axis": (graph("float[1,3,19,37] x", "float[1,3,13,31] y", "y = AveragePool <kernel_shape = [7, 7]> (x)"), 2),
     # rows leave lanes idle for longer than it takes to turn what is read and made: lanes along channels
-    "turned": (graph("float[1,32,28,28] x", "float[1,32,28,28] y", "y = Conv <group = 32, kernel_shape = [9, 9], pads = [4, 4, 4, 4]> (x, w)", external("w", 32, 1, 9, 9)), 4),
-    "turned_left": (graph("float[2,20,9,13] wild", "float[2,20,9,13] y", "y = Conv <group = 20, kernel_shape = [11, 11], pads = [5, 5, 5, 5]> (wild, w)", external("w", 20, 1, 11, 11)), 4),
-    "turned_strided": (graph("float[1,16,25,25] x", "float[1,16,13,13] y", "y = Conv <group = 16, kernel_shape = [11, 11], strides = [2, 2], pads = [5, 5, 5, 5]> (x, w)", external("w", 16, 1, 11, 11)), 4),
-    "turned_volume": (graph("float[1,8,5,6,7] x", "float[1,8,5,6,7] y", "y = Conv <group = 8, kernel_shape = [5, 5, 5], pads = [2, 2, 2, 2, 2, 2]> (x, w)", external("w", 8, 1, 5, 5, 5)), 4),
+    "transposed": (graph("float[1,32,28,28] x", "float[1,32,28,28] y", "y = Conv <group = 32, kernel_shape = [9, 9], pads = [4, 4, 4, 4]> (x, w)", external("w", 32, 1, 9, 9)), 4),
+    "transposed_left": (graph("float[2,20,9,13] wild", "float[2,20,9,13] y", "y = Conv <group = 20, kernel_shape = [11, 11], pads = [5, 5, 5, 5]> (wild, w)", external("w", 20, 1, 11, 11)), 4),
+    "transposed_strided": (graph("float[1,16,25,25] x", "float[1,16,13,13] y", "y = Conv <group = 16, kernel_shape = [11, 11], strides = [2, 2], pads = [5, 5, 5, 5]> (x, w)", external("w", 16, 1, 11, 11)), 4),
+    "transposed_volume": (graph("float[1,8,5,6,7] x", "float[1,8,5,6,7] y", "y = Conv <group = 8, kernel_shape = [5, 5, 5], pads = [2, 2, 2, 2, 2, 2]> (x, w)", external("w", 8, 1, 5, 5, 5)), 4),
     "large_last": (graph("float[1,12,13,24] x", "float[1,12,13,24] y", "a = Transpose <perm = [0, 3, 1, 2]> (x) b = Conv <group = 24, kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (a, w) "
                          "y = Transpose <perm = [0, 2, 3, 1]> (b)", external("w", 24, 1, 7, 7)), 2),
 }

@@ -122,6 +122,34 @@ static void files_appear_all_or_not(void **state)
 	build_release(&build);
 }
 
+/* Whatever allocation ends it, no folder is left that it made. */
+static void folders_are_made_all_or_not(void **state)
+{
+	(void)state;
+	char folder[] = "/tmp/ingot-test-XXXXXX", inner[64];
+	volatile bool made = false;
+	assert_non_null(mkdtemp(folder));
+	snprintf(inner, sizeof inner, "%s/a/b/c", folder);
+	for (long n = 1; !made; n++) {
+		struct build build;
+		build_init(&build);
+		if (BUILD_TRY(&build)) {
+			arena_fail_after(n);
+			struct file_set *set = file_set_new(&build, inner);
+			arena_fail_after(0);
+			made = access(inner, F_OK) == 0;
+			file_set_drop(set);
+		}
+		arena_fail_after(0);
+		assert_true(made || build.code == EXIT_LIMIT);
+		snprintf(inner, sizeof inner, "%s/a", folder);
+		assert_int_equal(access(inner, F_OK), -1);
+		snprintf(inner, sizeof inner, "%s/a/b/c", folder);
+		build_release(&build);
+	}
+	assert_int_equal(rmdir(folder), 0);
+}
+
 static bool is_there(const char *folder, const char *name)
 {
 	char path[128];
@@ -175,6 +203,7 @@ int main(void)
 		cmocka_unit_test(vector_and_text_grow),
 		cmocka_unit_test(message_escapes_control_bytes),
 		cmocka_unit_test(files_appear_all_or_not),
+		cmocka_unit_test(folders_are_made_all_or_not),
 		cmocka_unit_test(killed_builds_are_tidied_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
