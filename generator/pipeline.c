@@ -282,7 +282,7 @@ bool model_print(struct model *model, const char *stage, struct text *out)
 
 struct part model_part(const struct model *model)
 {
-	const char *slash = strrchr(model->options->model, '/');
+	const char *slash = strrchr(model->options->model, '/'), *pairs = lowered_pairs(model->lowered);
 	return (struct part){
 		.lowered = model->lowered,
 		.name = model->name,
@@ -291,9 +291,8 @@ struct part model_part(const struct model *model)
 		.input_names = model->input_names,
 		.output_names = model->output_names,
 		.graph = model->graph,
-		.numbers = lowered_pairs(model->lowered)
-		        ? arena_printf(model->build->arena, "%s by=vdpbf16ps", model->numbers)
-		        : model->numbers,
+		.numbers =
+		        pairs ? arena_printf(model->build->arena, "%s by=%s", model->numbers, pairs) : model->numbers,
 		.dumps = model->dumps.at,
 		.dump_count = model->dumps.count,
 		.apart = model->apart.at,

@@ -36,6 +36,13 @@ static const struct target targets[] = {
 #endif
 #define ARM_PACKAGE "gcc-aarch64-linux-gnu"
 #define ARM "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno "
+	/* Loads that are scheduled ahead of a step's products would push sums out of their registers. */
+	{ .name = "armv8.6-a", .needs = "aarch64 dotprod i8mm bf16", .cross = ARM_CROSS, .cross_package = ARM_PACKAGE,
+	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true,
+	  .products = "bfmmla bf16 smmla f64 dot8 dot16 mul", .cc_flags = ARM "-fno-schedule-insns -march=armv8.6-a+dotprod", .lanes = 4,
+	  .registers = 32, .fma_latency = 4, .fma_pipes = 2,
+	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 64 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20,
+	  LINES },
 	{ .name = "armv8.2-a", .needs = "aarch64 dotprod", .cross = ARM_CROSS, .cross_package = ARM_PACKAGE,
 	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true,
 	  .products = "f64 dot8 dot16 mul", .cc_flags = ARM "-march=armv8.2-a+dotprod", .lanes = 4, .registers = 32,
@@ -134,9 +141,10 @@ static bool has(const char *feature, size_t length)
 	        || (length == 7 && !memcmp(feature, "avxvnni", length) && machine_has_avxvnni());
 #undef HAS
 #elif defined(__aarch64__)
-	return length == 7
-	        && (!memcmp(feature, "aarch64", length)
-	                || (!memcmp(feature, "dotprod", length) && getauxval(AT_HWCAP) & HWCAP_ASIMDDP));
+#define HAS(name, there) || (length == strlen(name) && !memcmp(feature, name, length) && (there))
+	return false HAS("aarch64", true) HAS("dotprod", getauxval(AT_HWCAP) & HWCAP_ASIMDDP)
+	        HAS("i8mm", getauxval(AT_HWCAP2) & HWCAP2_I8MM) HAS("bf16", getauxval(AT_HWCAP2) & HWCAP2_BF16);
+#undef HAS
 #else
 	return (void)feature, (void)length, false;
 #endif
@@ -145,12 +153,11 @@ static bool has(const char *feature, size_t length)
 /* No parts of a level, but of most CPUs that have it. */
 #define VNNI V4 " avx512vnni"
 static const struct {
-	const char *row, *word, *feature, *needs, *cc_flags, *products;
+	const char *row, *word, *needs, *cc_flags, *products;
 } levels[] = {
-	{ "x86-64-v4", "vnni", "avx512vnni", VNNI, X86_V4 " -mavx512vnni", "f64 dot8u dot16 mul" },
-	{ "x86-64-v4", "bf16", "avx512bf16", VNNI " avx512bf16", X86_V4 " -mavx512vnni -mavx512bf16",
-	        "bf16 f64 dot8u dot16 mul" },
-	{ "x86-64-v3", "avxvnni", "avxvnni", V3 " avxvnni", X86_V3 " -mavxvnni", "f64 dot8u dot16 mul" },
+	{ "x86-64-v4", "vnni", VNNI, X86_V4 " -mavx512vnni", "f64 dot8u dot16 mul" },
+	{ "x86-64-v4", "bf16", VNNI " avx512bf16", X86_V4 " -mavx512vnni -mavx512bf16", "bf16 f64 dot8u dot16 mul" },
+	{ "x86-64-v3", "avxvnni", V3 " avxvnni", X86_V3 " -mavxvnni", "f64 dot8u dot16 mul" },
 };
 
 const char *facts_level(int i) { return i < (int)COUNT(levels) ? levels[i].word : NULL; }
@@ -260,8 +267,11 @@ static void find_native(void)
 	int pipes = machine_pipes(&made);
 	if (pipes)
 		facts_pipes(&made, &targets[row], pipes);
-	for (size_t i = 0; i < COUNT(levels) && !as && has(levels[i].feature, strlen(levels[i].feature)); i++)
-		facts_add_level(&made, levels[i].word);
+	for (size_t i = 0; i < COUNT(levels) && !as; i++) {
+		struct target with = made;
+		if (facts_add_level(&with, levels[i].word) && !lacks(&with, NULL, &length))
+			made = with;
+	}
 	machine_caches(&made);
 	facts_spell(&made, &targets[row], facts);
 	made.facts = facts;

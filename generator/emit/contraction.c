@@ -355,7 +355,7 @@ static struct counting count_of(const struct printing *p)
 	n.vecs = (c->extents[c->column] + n.lanes - 1) / n.lanes;
 	for (int t = 0; t < c->terms; t++)
 		n.terms *= c->extents[c->column + 1 + t];
-	n.heavy = c->value && expr_cost(c->value) > HEAVY;
+	n.heavy = (c->value && expr_cost(c->value) > HEAVY) || product_is_matrix(c->product);
 	return n;
 }
 
@@ -576,6 +576,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	add_loops(p, &n, ends, globals);
 	check_scratch(p, &n);
 	value_dict_set(globals, "product", product_value(arena, c->product));
+	value_dict_set(globals, "matrix_shape", matrix_shape(p));
 	value_dict_set(globals, "k_block", k_block_value(p));
 	value_dict_set(globals, "k_blocked", value_bool(contraction_k_blocked(c)));
 	int64_t of_k_block = c->k_block ? n.terms / c->extents[c->column + 1] * c->k_block : n.terms;

@@ -64,6 +64,11 @@ struct value tile_value(struct printing *, struct tile *, const char *params, in
 /* fours.c: the store of four columns' results, whose sums those are; NULL: there is no such text. */
 const char *print_fours(struct printing *, const struct expr *const *value, const struct index *at, const char *sums);
 
+/* matrix.c: {rows, across, down, columns, n, a_row, terms, shape} of a tile whose instruction makes m × n results; none.
+ * The rows of the tiles that most of a kernel's are, where registers are told of them; none. */
+struct value matrix_value(struct printing *, const struct tile *);
+struct value matrix_shape(struct printing *);
+
 /* gathered.c */
 struct value gathered_value(struct printing *p, int64_t terms, const char *packed); /* packed: the panel's codes */
 

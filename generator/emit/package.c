@@ -675,6 +675,25 @@ const char *package_upper(struct arena *arena, const char *name)
 	return upper;
 }
 
+/* A word of a row's `needs`: the compiler's macro (NULL: compilers differ), and what asks the CPU for it (NULL: nothing
+ * portable does). */
+static const struct feature {
+	const char *name, *macro, *asked;
+} features_named[] = {
+	{ "dotprod", "__ARM_FEATURE_DOTPROD", NULL },
+	{ "i8mm", "__ARM_FEATURE_MATMUL_INT8", NULL },
+	{ "bf16", "__ARM_FEATURE_BF16_VECTOR_ARITHMETIC", NULL },
+	{ "avxvnni", "__AVXVNNI__", "has_avxvnni()" },
+};
+static struct feature feature_of(struct arena *arena, const char *name)
+{
+	for (size_t i = 0; i < COUNT(features_named); i++)
+		if (!strcmp(features_named[i].name, name))
+			return features_named[i];
+	return (struct feature){ name, arena_printf(arena, "__%s__", package_upper(arena, name)),
+		arena_printf(arena, "__builtin_cpu_supports(\"%s\")", name) };
+}
+
 /* The instructions that a target's row needs, as the compiler's macros; how a call asks the CPU for them; and the
  * flags that turn them on. */
 static void target_values(struct writing *w)
@@ -692,15 +711,11 @@ static void target_values(struct writing *w)
 			                        : !strcmp(one, "x86-64") ? "__x86_64__"
 			                                                 : arena_printf(arena, "__%s__", one)));
 		else {
-			bool dotprod = !strcmp(one, "dotprod"); /* which nothing portable asks an aarch64 CPU for */
-			value_list_add(macros,
-			        dotprod ? value_string("__ARM_FEATURE_DOTPROD")
-			                : value_printf(arena, "__%s__", package_upper(arena, one)));
-			if (!dotprod)
-				value_list_add(features,
-				        !strcmp(one, "avxvnni")
-				                ? value_string("has_avxvnni()")
-				                : value_printf(arena, "__builtin_cpu_supports(\"%s\")", one));
+			struct feature feature = feature_of(arena, one);
+			if (feature.macro)
+				value_list_add(macros, value_string(feature.macro));
+			if (feature.asked)
+				value_list_add(features, value_string(feature.asked));
 		}
 		word += length;
 	}

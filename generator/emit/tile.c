@@ -225,8 +225,16 @@ static struct value call_heavy(struct template_call *call)
 	struct printer printer = contraction_printer(p, NULL);
 	const char *at = printer_index(
 	        &printer, index_add(p->arena, index_scale(p->arena, row, width), index_scale(p->arena, vec, lanes)));
-	return result_of(p, row, vec, tail ? left_of(p, user->tile, user->tile->vecs - 1) : NULL,
-	        arena_printf(p->arena, "%s_load(sums + %s)", p->c->product->vec, at));
+	const char *left = tail ? left_of(p, user->tile, user->tile->vecs - 1) : NULL,
+	           *sum = arena_printf(p->arena, "%s_load(sums + %s)", p->c->product->vec, at);
+	if (product_is_matrix(p->c->product) && p->c->start) { /* no register held it from the beginning */
+		const struct index *with[MAX_VARS];
+		shift(p, row, vec, with);
+		printer.left = left;
+		sum = arena_printf(p->arena, "(%s + %s)",
+		        printer_value(&printer, expr_substitute(p->arena, p->c->start, with)), sum);
+	}
+	return result_of(p, row, vec, left, sum);
 }
 
 /* The innermost term is `u` steps on in an unrolled loop. */
@@ -263,9 +271,10 @@ static struct value call_a(struct template_call *call)
 	}
 	if (constant || !text.count)
 		text_printf(&text, "%s%" PRId64, text.count ? " + " : "", constant);
-	struct value value = c->quads ? value_printf(p->arena, "a + %s", text.at)
-	                              : value_printf(p->arena, "%sa[%s]",
-	                                      dtypes[c->root->type].class == CLASS_FLOAT ? "" : "(uint32_t)", text.at);
+	struct value value = c->quads || product_is_matrix(c->product)
+	        ? value_printf(p->arena, "a + %s", text.at)
+	        : value_printf(
+	                p->arena, "%sa[%s]", dtypes[c->root->type].class == CLASS_FLOAT ? "" : "(uint32_t)", text.at);
 	text_release(&text);
 	return value;
 }
@@ -295,6 +304,9 @@ static struct value call_b(struct template_call *call)
 		        u * block_b_step(p) + v * lanes);
 	if (codes_in_tile(c))
 		return value_string(contraction_code(p, v, u));
+	if (product_is_matrix(c->product))
+		return v ? value_printf(p->arena, "w + %" PRId64, v * c->product->n * matrix_together(c))
+		         : value_string("w");
 	if (c->wide && lanes > 1 && !c->codes.bits) /* of 16 bits */
 		return value_printf(p->arena,
 		        c->b->type == DTYPE_F16 ? "vec_load_half(w + %" PRId64 ")"
@@ -615,6 +627,7 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	value_dict_set(tile, "zeros", value_bool(c->codes.zeros));
 	value_dict_set(tile, "bytes", value_bool(c->bytes));
 	value_dict_set(tile, "quads", value_bool(c->quads));
+	value_dict_set(tile, "matrix", matrix_value(user->p, of));
 	value_dict_set(tile, "unroll", value_int(unroll));
 	value_dict_set(tile, "in_fours", value_int(fours_of(user->p, 0, 0) ? of->vecs / 4 * 4 : 0));
 	value_dict_set(tile, "fours", value_function(arena, "fours", "r v", call_fours, user));

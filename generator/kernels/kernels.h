@@ -349,10 +349,13 @@ void order_parameters(struct lowered *, struct kernel *);
 
 /* ---- products.c: what a step over the terms does in each lane, a row for each instruction ---- */
 struct product {
-	const char *name;     /* as a target's `products` say it; "fma": every target's */
-	int k;                /* terms of a step: a dword holds so many of a, or of b, the first one lowest */
-	int temporaries;      /* registers that a step takes for itself */
-	int together;         /* dwords that an instruction takes, side by side along the innermost term */
+	const char *name; /* as a target's `products` say it; "fma": every target's */
+	int m, n, k;      /* rows and columns of results that an instruction makes, 1 × 1: one in each lane; terms of a
+	                     dword of a, or of b, the first one lowest */
+	int temporaries;  /* registers that a step takes for itself */
+	int together;     /* dwords that an instruction takes, at most, side by side along the innermost term */
+	bool tiles;       /* sums and factors stand in registers of m rows, eight: two of sums by two, whose b is as
+	                     that of vectors */
 	enum dtype a, b, sum; /* of the terms, and of their sum */
 	enum scalar opcode;   /* a step, of two dwords */
 	const char *element, *vec, *step,
@@ -362,7 +365,10 @@ const struct product *product_of(
         const struct target *, const struct definition *); /* NULL: no sum of products that it has, or not in a chain */
 bool target_multiplies(
         const struct target *, const char *name); /* has it an instruction for the product of that name? */
-const struct product *product_row(size_t);        /* each, by number; NULL: there are no more */
+const struct product *product_row(size_t); /* each that makes one result a lane, by number; NULL: there are no more */
+const struct product *product_of_matrix(const struct target *,
+        const struct product *); /* makes more results of the same dwords at once; NULL: none that it has */
+static inline bool product_is_matrix(const struct product *product) { return product->m > 1; }
 static inline bool product_is_fma(const struct product *product)
 {
 	return product->sum == DTYPE_F32 && product->k == 1;
@@ -375,7 +381,8 @@ static inline bool weights_stay_narrow(const struct target *target) { return tar
 /* Sums of products of small integers take the target's best product: what they read becomes dwords, or floats. */
 void choose_products(struct program *, const struct target *);
 int product_b(const struct definition *sum); /* which factor contraction.c takes as b; -1: it will not match */
-bool lowered_pairs(const struct lowered *);  /* has it sums of pairs of bfloat16? */
+const char *lowered_pairs(
+        const struct lowered *); /* the instruction of its sums of pairs of bfloat16; NULL: it has none */
 const struct expr *dword_of_bytes(struct arena *, const struct expr *const *byte); /* four, the lowest first */
 /* exact.c: the same sum in floats, where those have all that it can be; false: it may be more.  roomy: floats may
  * also be made for borders of zero points and sums of some of the terms. */
@@ -686,6 +693,16 @@ void packed_a_choose(const struct target *, struct contraction *);
 /* Where it is a constant; `rows` of the result share each panel, `terms` of all batches. */
 void packed_b_choose(struct lowered *, struct contraction *, int64_t rows, int64_t terms);
 void taps_choose(const struct target *, struct contraction *);
+/* matrix.c: its product becomes one of m × n results an instruction, where its factors lie as that wants them; the tile
+ * of such a one; dwords of a step over the innermost term. */
+void matrix_choose(const struct target *, struct contraction *);
+void matrix_tile(const struct target *, struct contraction *, int64_t rows, int64_t columns);
+int matrix_step(const struct contraction *);
+/* Dwords of a column that stand side by side in a panel. */
+static inline int matrix_together(const struct contraction *c)
+{
+	return product_is_matrix(c->product) && !c->product->tiles ? c->product->together : 1;
+}
 bool block_choose(const struct target *, struct contraction *, int sums); /* sums: the most of a warp's tile */
 struct block_choice {
 	struct block_tile tile;

@@ -29,11 +29,11 @@ struct moving {
 	const void *from;
 	void *to;
 };
-/* Four terms of a column side by side, then of the next one; of the innermost term's end as many as are left. */
-static int64_t place_in_quads(const struct contraction *c, int64_t k, int64_t width, int64_t j)
+/* So many terms of a column side by side, then of the next one; of the innermost term's end as many as are left. */
+static int64_t place_together(const struct contraction *c, int64_t k, int64_t width, int64_t j, int together)
 {
-	int64_t inner = contraction_extent(c, c->terms - 1), i = k % inner, first = i / TOGETHER_QUAD * TOGETHER_QUAD,
-	        count = inner - first < TOGETHER_QUAD ? inner - first : TOGETHER_QUAD;
+	int64_t inner = contraction_extent(c, c->terms - 1), i = k % inner, first = i / together * together,
+	        count = inner - first < together ? inner - first : together;
 	return (k - i + first) * width + j * count + i - first;
 }
 
@@ -49,7 +49,8 @@ static void move_element(const struct moving *m, int64_t at, int64_t k, int64_t 
 		dword[2 + k % 2] = (signed char)halves[1];
 		return;
 	}
-	int64_t place = m->c->quads ? place_in_quads(m->c, k, width, j) : k * width + j;
+	int together = m->c->quads ? TOGETHER_QUAD : matrix_together(m->c);
+	int64_t place = together > 1 ? place_together(m->c, k, width, j, together) : k * width + j;
 	char *to = (char *)m->to + (size_t)place * m->bytes;
 	if (at >= 0)
 		memcpy(to, (const char *)m->from + (size_t)at * m->bytes, m->bytes);
@@ -130,7 +131,8 @@ static struct definition *packed_alike(const struct lowered *lowered, const stru
 		if (!other || other->b->of != c->b->of || other->batches != c->batches || other->terms != c->terms
 		        || other->column - other->batches - other->rows || c->column - c->batches - c->rows
 		        || other->panels != c->panels || other->interleaved != c->interleaved
-		        || other->bytes != c->bytes || other->quads != c->quads)
+		        || other->bytes != c->bytes || other->quads != c->quads
+		        || matrix_together(other) != matrix_together(c))
 			continue;
 		/* b knows no rows: its variables are batches, then the column and the terms */
 		bool same = true;

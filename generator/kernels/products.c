@@ -6,15 +6,24 @@
  * with an instruction of its own.  Sums of integers wrap around, so any order is exact. */
 #include "kernels/kernels.h"
 
+/* Best first; what makes a matrix of results takes the dwords of a row above it, and stands behind all of those. */
 static const struct product products[] = {
-	{ "bf16", 2, 0, 1, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma_bf16", "0.f" },
-	{ "fma", 1, 0, 1, DTYPE_F32, DTYPE_F32, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma", "0.f" },
-	{ "f64", 1, 0, 1, DTYPE_F64, DTYPE_F64, DTYPE_F64, SCALAR_mul, "double", "dvec", "f64_mul_add", "0." },
-	{ "dot8u", 4, 0, 1, DTYPE_U8, DTYPE_I8, DTYPE_I32, SCALAR_dot8u, "int", "ivec", "ivec_dot8u", "0" },
-	{ "dot8x4", 4, 0, 4, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec", "ivec_dot8", "0" },
-	{ "dot8", 4, 0, 1, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec", "ivec_dot8", "0" },
-	{ "dot16", 2, 1, 1, DTYPE_I16, DTYPE_I16, DTYPE_I32, SCALAR_dot16, "int", "ivec", "ivec_dot16", "0" },
-	{ "mul", 1, 1, 1, DTYPE_I32, DTYPE_I32, DTYPE_I32, SCALAR_mul, "int", "ivec", "ivec_mul", "0" },
+	{ "bf16", 1, 1, 2, 0, 1, false, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma_bf16",
+	        "0.f" },
+	{ "fma", 1, 1, 1, 0, 1, false, DTYPE_F32, DTYPE_F32, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma", "0.f" },
+	{ "f64", 1, 1, 1, 0, 1, false, DTYPE_F64, DTYPE_F64, DTYPE_F64, SCALAR_mul, "double", "dvec", "f64_mul_add",
+	        "0." },
+	{ "dot8u", 1, 1, 4, 0, 1, false, DTYPE_U8, DTYPE_I8, DTYPE_I32, SCALAR_dot8u, "int", "ivec", "ivec_dot8u",
+	        "0" },
+	{ "dot8x4", 1, 1, 4, 0, 4, false, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec", "ivec_dot8", "0" },
+	{ "dot8", 1, 1, 4, 0, 1, false, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec", "ivec_dot8", "0" },
+	{ "dot16", 1, 1, 2, 1, 1, false, DTYPE_I16, DTYPE_I16, DTYPE_I32, SCALAR_dot16, "int", "ivec", "ivec_dot16",
+	        "0" },
+	{ "mul", 1, 1, 1, 1, 1, false, DTYPE_I32, DTYPE_I32, DTYPE_I32, SCALAR_mul, "int", "ivec", "ivec_mul", "0" },
+	{ "smmla", 2, 2, 4, 0, 2, false, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec", "MATRIX_DOT8",
+	        "0" },
+	{ "bfmmla", 2, 2, 2, 0, 2, false, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec", "MATRIX_BF16",
+	        "0.f" },
 };
 
 bool target_multiplies(const struct target *target, const char *name)
@@ -26,7 +35,19 @@ bool target_multiplies(const struct target *target, const char *name)
 	return false;
 }
 
-const struct product *product_row(size_t i) { return i < COUNT(products) ? &products[i] : NULL; }
+const struct product *product_row(size_t i)
+{
+	return i < COUNT(products) && !product_is_matrix(&products[i]) ? &products[i] : NULL;
+}
+
+const struct product *product_of_matrix(const struct target *target, const struct product *lane)
+{
+	for (size_t i = 0; i < COUNT(products); i++)
+		if (product_is_matrix(&products[i]) && products[i].opcode == lane->opcode && products[i].a == lane->a
+		        && target_multiplies(target, products[i].name))
+			return &products[i];
+	return NULL;
+}
 
 static bool has_product(const struct target *target, const struct product *product)
 {
@@ -37,10 +58,11 @@ const struct product *product_of(const struct target *target, const struct defin
 {
 	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || !d->products || d->order != ORDER_SERIAL)
 		return NULL;
-	for (size_t i = 0; i < COUNT(products); i++)
-		if (products[i].sum == d->type && products[i].opcode == d->body->opcode
-		        && (products[i].a == DTYPE_BF16) == d->pairs && has_product(target, &products[i]))
-			return &products[i];
+	const struct product *product;
+	for (size_t i = 0; (product = product_row(i)); i++)
+		if (product->sum == d->type && product->opcode == d->body->opcode
+		        && (product->a == DTYPE_BF16) == d->pairs && has_product(target, product))
+			return product;
 	return NULL;
 }
 
@@ -118,8 +140,9 @@ struct factor {
 	const struct expr *load; /* what knows it: its dims are those of the dwords */
 	int loads;
 	bool fits;
-	bool windows;                       /* v may be a window's: terms are repeated for each place of it */
-	bool kept[MAX_VARS];                /* the sum's variables that are dims of it … */
+	bool innermost;      /* v is the last dim, wherever the load has it, and neighbours lie side by side */
+	bool windows;        /* v may be a window's: terms are repeated for each place of it */
+	bool kept[MAX_VARS]; /* the sum's variables that are dims of it … */
 	const struct index *with[MAX_VARS]; /* … and which; v: the term */
 	const struct index *at[MAX_RANK];   /* load's indices over the dwords' dims … */
 	const struct index *from[MAX_RANK]; /* … and the dwords' dims over the sum's variables */
@@ -202,7 +225,8 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 			f->dwords = (extent_of(f->sum, f->v) + each - 1) / each;
 			if (f->dwords > 4 || f->together < 4) /* what is shorter goes on in the next term, or ends */
 				f->dwords += (f->together - f->dwords % f->together) % f->together;
-			add_dim(f, f->v, f->dwords, each);
+			if (!f->innermost)
+				add_dim(f, f->v, f->dwords, each);
 		} else if (f->rank == MAX_RANK)
 			return false;
 		else if (atom && atom->kind == ATOM_VAR && !f->kept[atom->var])
@@ -216,6 +240,10 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 		} else
 			return false;
 	}
+	if (grouped && f->innermost && f->rank == MAX_RANK)
+		return false;
+	if (grouped && f->innermost)
+		add_dim(f, f->v, f->dwords, each);
 	return grouped;
 }
 
@@ -312,6 +340,7 @@ static const struct expr *dwords_of(struct rewriting *r, struct factor *f, const
 		dwords = define_map(program, arena_printf(program->arena, "%s.dwords", f->load->of->name), f->rank,
 		        f->extents, body);
 		scheduled(dwords)->dwords = dwords->type == DTYPE_I32;
+		scheduled(dwords)->lane = f->innermost ? f->rank : 0;
 		if (expr_is_constant(body))
 			definition_fold(program, dwords);
 		r->dwords[r->made++ % REMEMBERED] = dwords;
@@ -511,7 +540,11 @@ static void pair_terms(struct rewriting *r, struct definition *sum)
 	if (v-- == sum->rank || product_b(sum) < 0 || sum->reduced_counts[v - sum->rank] || sum->order != ORDER_SERIAL)
 		return;
 	for (int i = 0; i < 2; i++) {
-		f[i] = (struct factor){ .arena = arena, .sum = sum, .v = v, .together = 1 };
+		f[i] = (struct factor){ .arena = arena,
+			.sum = sum,
+			.v = v,
+			.together = 1,
+			.innermost = product_of_matrix(r->target, &products[0]) };
 		factor[i] = bf16_factor(arena, sum->body->arg[i]);
 		if (!factor[i] || !find_dims(&f[i], factor[i], 2) || !pairs_pay(sum, &f[i]))
 			return;
@@ -563,33 +596,35 @@ static void choose_product(struct rewriting *r, struct definition *d, bool dword
 		window_of_bytes(r->program, d);
 		return;
 	}
-	for (size_t p = 0; p < COUNT(products) && dwords; p++) {
-		if (products[p].k == 1 && floats && products[p].sum == d->type
+	const struct product *product;
+	for (size_t p = 0; dwords && (product = product_row(p)); p++) {
+		if (product->k == 1 && floats && product->sum == d->type
 		        && sum_in_floats(r->program, d, false, &r->floats))
 			return;
-		if (products[p].sum != d->type || !has_product(r->target, &products[p]))
+		if (product->sum != d->type || !has_product(r->target, product))
 			continue;
-		for (int windows = 0; windows <= (products[p].together > 1); windows++)
+		for (int windows = 0; windows <= (product->together > 1); windows++)
 			for (int v = d->rank + d->reduced; v-- > d->rank;)
-				if (extent_of(d, v) > 1 && !(windows && extent_of(d, v) % products[p].k)
-				        && rewrite(r, d, &products[p], v, windows))
+				if (extent_of(d, v) > 1 && !(windows && extent_of(d, v) % product->k)
+				        && rewrite(r, d, product, v, windows))
 					return;
 	}
 	if (!dwords)
 		sum_in_floats(r->program, d, true, &r->floats);
 }
 
-bool lowered_pairs(const struct lowered *lowered)
+const char *lowered_pairs(const struct lowered *lowered)
 {
-	for (size_t i = 0; i < lowered->program->all.count; i++)
+	const struct product *matrix = product_of_matrix(lowered->target, &products[0]);
+	const char *by = NULL;
+	for (size_t i = 0; !by && i < lowered->program->all.count; i++)
 		if (lowered->program->all.at[i]->pairs)
-			return true;
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
+			by = matrix ? matrix->name : "vdpbf16ps";
+	for (size_t k = 0; !by && k < lowered->kernels.count; k++) {
 		const struct lowered *inside = kernel_inside(lowered->kernels.at[k]);
-		if (inside && lowered_pairs(inside))
-			return true;
+		by = inside ? lowered_pairs(inside) : NULL;
 	}
-	return false;
+	return by;
 }
 
 /* Dwords of 16 bits would double weights that stay narrow. */

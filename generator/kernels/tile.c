@@ -219,7 +219,8 @@ static int64_t k_block_of(
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
 	double panel = (double)terms * c->tile_vecs * target->lanes * product_bytes(c->product);
-	if (c->b_mode == B_DIRECT || c->pool.d || !has_caches(target) || blocks < 4 || c->result->type != c->root->type
+	if (c->b_mode == B_DIRECT || product_is_matrix(c->product) || c->pool.d || !has_caches(target) || blocks < 4
+	        || c->result->type != c->root->type
 	        || (index_factor(c->out_at, c->column) != 1 && !c->transposed_store))
 		return 0;
 	if (panel <= (double)near_bytes(target, near_of_panel(c))
@@ -519,6 +520,8 @@ int contraction_steps(const struct contraction *c, const struct target *target, 
 	int64_t inner = c->terms ? contraction_extent(c, c->terms - 1) : 1;
 	if (codes_in_tile(c))
 		return 32 / c->codes.bits;
+	if (product_is_matrix(c->product))
+		return matrix_step(c);
 	if (target->small && c->root->type == DTYPE_F32)
 		return 1;
 	if (target->lanes == 1 && c->root->type != DTYPE_F32)
@@ -553,7 +556,9 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
 	const struct target *target = lowered->target;
-	choose_lanes(lowered, c);
+	matrix_choose(target, c);
+	if (!product_is_matrix(c->product))
+		choose_lanes(lowered, c);
 	struct tiles_nest n = contraction_nest(c);
 	c->codes.apart =
 	        c->codes.bits && n.rows * n.outer >= CODES_APART && n.terms * VECS_MOST * target->lanes <= STACK_FLOATS;
@@ -573,6 +578,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		c->tile_rows = rows > 1 ? 2 : 1;
 		c->tile_vecs = TOGETHER_QUAD;
 	}
+	matrix_tile(target, c, rows, columns);
 	spread(target, rows, columns, (double)batches * (double)outer, &c->tile_rows, &c->tile_vecs);
 	fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
 	int64_t vecs = ceil_div(columns, target->lanes);

@@ -51,6 +51,12 @@ static void print_tile(const struct target *target, const struct contraction *c,
 	struct reckoned step = tile_step(target, c->tile_rows, c->tile_vecs, &steps);
 	double cycles = tile_cost(target, n.rows, vecs, c->tile_rows, c->tile_vecs, &steps),
 	       other = next_best(target, c, &n, vecs, &rows, &width);
+	if (product_is_matrix(c->product)) {
+		text_printf(out,
+		        "    why       %s makes %d x %d sums of %d terms at once; a step over k has %d words\n",
+		        c->product->name, c->product->m, c->product->n, c->product->k * matrix_step(c), matrix_step(c));
+		return;
+	}
 	text_printf(out,
 	        "    why       a step of k takes %.1f cycles, by %s: %d x %d sums in vectors, %d multiply-adds a "
 	        "cycle, %d bytes of loads; all tiles together %.0f",

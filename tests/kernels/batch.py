@@ -4,7 +4,7 @@
     batch.py INGOT SEED COUNT
 
 The batch is axis 0 of every input and output.  Sizes fall on either side of the rules that count outputs and terms, and the batch on either side of
-tiles.  Engines run by `ingot run`; armv8-a and cortex-m4 are libraries, run by QEMU where it is there.  A drawn sample of batches and targets for each
+tiles.  Engines run by `ingot run`; armv8-a, armv8.6-a and cortex-m4 are libraries, run by QEMU where it is there.  A drawn sample of batches and targets for each
 network; with INGOT_LONG=1 batches 1 to 9 on all of them.  Ends with 77 where NumPy is not there."""
 import json, os, shutil, subprocess, sys, tempfile
 
@@ -20,7 +20,7 @@ ENGINES = [["interpreter"], ["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"
            ["c", "--cpu", "native", "--threads", "2"], ["jit"], ["cuda-emulated"]]
 ENGINES = [engine for engine in ENGINES if "--cpu" not in engine or engine[2] in sweep.cpus()]
 QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
-BOARDS = (["armv8-a"] if QEMU and shutil.which("aarch64-linux-gnu-gcc") else []) + (
+BOARDS = (["armv8-a", "armv8.6-a"] if QEMU and shutil.which("aarch64-linux-gnu-gcc") else []) + (
     ["cortex-m4"] if shutil.which("arm-none-eabi-gcc") and shutil.which("qemu-system-arm") else [])
 HOSTED = """#include "case.h"
 #include <stdint.h>
@@ -53,7 +53,7 @@ def on_board(program, folder, model, cpu, input_of, want, *options):
         with open(os.path.join(folder, "hosted.c"), "w") as file:
             file.write(HOSTED)
         boards.call("aarch64-linux-gnu-gcc", "-static", "-I" + folder, "-I" + made, "hosted.c", "case.S", library, "-o", elf, cwd=folder)
-        run = [QEMU, elf]
+        run = [QEMU, "-cpu", "max", elf]
     return made, manifest, subprocess.run(run, capture_output=True, timeout=300).returncode
 
 

@@ -1,0 +1,48 @@
+/* matrix.c: a tile whose instruction makes m rows of n columns of results: its parts, and where they stand. */
+#include "emit/contraction.h"
+#include <inttypes.h>
+
+static int rows_of_part(const struct product *product, int rows, int part)
+{
+	int left = rows - part * product->m;
+	return left < product->m ? left : product->m;
+}
+
+/* {first, second, terms}: the rows of a's tiles, one at least; none where vectors hold them. */
+static struct value shape_value(struct printing *p, int rows)
+{
+	const struct product *product = p->c->product;
+	struct value shape = value_dict(p->arena);
+	int second = rows_of_part(product, rows, 1);
+	if (!product->tiles)
+		return value_none();
+	value_dict_set(shape, "first", value_int(rows_of_part(product, rows, 0)));
+	value_dict_set(shape, "second", value_int(second < 1 ? 1 : second));
+	value_dict_set(shape, "terms", value_int(matrix_step(p->c)));
+	return shape;
+}
+
+struct value matrix_shape(struct printing *p) { return shape_value(p, p->c->tile_rows); }
+
+struct value matrix_value(struct printing *p, const struct tile *of)
+{
+	const struct contraction *c = p->c;
+	const struct product *product = c->product;
+	struct value matrix = value_dict(p->arena), rows = value_list(p->arena);
+	int parts = (of->rows + product->m - 1) / product->m, columns = of->vecs * p->emit->target->lanes / product->n;
+	if (!product_is_matrix(product))
+		return value_none();
+	for (int r = 0; r < parts; r++)
+		value_list_add(rows, value_int(rows_of_part(product, of->rows, r)));
+	value_dict_set(matrix, "rows", rows);
+	value_dict_set(matrix, "columns", value_int(columns));
+	value_dict_set(matrix, "down", value_int(product->tiles ? 2 : parts));
+	value_dict_set(matrix, "across", value_int(product->tiles ? 2 : columns));
+	value_dict_set(matrix, "m", value_int(product->m));
+	value_dict_set(matrix, "n", value_int(product->n));
+	value_dict_set(matrix, "terms", value_int(matrix_step(c)));
+	value_dict_set(matrix, "a_row",
+	        p->row_stride.name ? value_string(p->row_stride.name) : value_int(p->row_stride.direct));
+	value_dict_set(matrix, "shape", of->rows != c->tile_rows ? shape_value(p, of->rows) : value_none());
+	return matrix;
+}
