@@ -1,6 +1,7 @@
 /* batch.c: several graphs in one build: what an earlier graph left virtual a later one that shares it computes where it
  * reads it. */
 #include "pipeline.h"
+#include "backends/cpu/facts.h"
 #include "emit/emit.h"
 #include <strings.h>
 
@@ -392,6 +393,30 @@ struct part *batch_lower(struct build *build, const struct options *common, cons
 	return parts;
 }
 
+/* Where CPUs give other bits each, the library's text has all of theirs. */
+static void tell_numbers(struct arena *arena, struct part *parts, int count)
+{
+	const char *all = parts->numbers;
+	for (int p = 1; p < count; p++) {
+		bool told = false;
+		for (int before = 0; before < p; before++)
+			told |= !strcmp(parts[before].numbers, parts[p].numbers);
+		all = told ? all : arena_printf(arena, "%s | %s", all, parts[p].numbers);
+	}
+	for (int p = 0; p < count; p++)
+		parts[p].numbers = all;
+}
+
+/* What tells a CPU from the others of the library: its row, or, where that is there twice, what it has besides, too. */
+static const char *part_of_row(struct arena *arena, const struct target *const *targets, int count, int t)
+{
+	const char *level = facts_level_of(targets[t]);
+	bool twice = false;
+	for (int i = 0; i < count; i++)
+		twice |= i != t && !strcmp(targets[i]->name, targets[t]->name);
+	return twice && level ? arena_printf(arena, "%s_%s", targets[t]->name, level) : targets[t]->name;
+}
+
 struct part *cpus_lower(struct build *build, const struct options *common, const char *file,
         const struct target *const *targets, int count)
 {
@@ -419,8 +444,9 @@ struct part *cpus_lower(struct build *build, const struct options *common, const
 		parts[t] = model_part(model);
 		parts[t].target = options[t].target;
 		parts[t].routine = model->name;
-		parts[t].name =
-		        arena_printf(build->arena, "%s_%s", model->name, emit_name(build->arena, targets[t]->name));
+		parts[t].name = arena_printf(build->arena, "%s_%s", model->name,
+		        emit_name(build->arena, part_of_row(build->arena, targets, count, t)));
 	}
+	tell_numbers(build->arena, parts, count);
 	return parts;
 }

@@ -21,6 +21,8 @@ void facts_pipes(struct target *, const struct target *row, int pipes);
  * part, the last one whole. */
 void machine_caches(struct target *);
 bool machine_has_avxvnni(void); /* not every compiler's __builtin_cpu_supports knows it */
+/* Tiles of AMX are there where the CPU has them and the system gives them to a process that asks. */
+enum amx { AMX_NONE, AMX_DENIED, AMX_THERE } machine_amx(void);
 /* Fused multiply-adds of the target's vectors that are started in a cycle: what CPUID says (AMD), or, where it is
  * silent, by the time of whole vectors beside that of half ones.  The target's code must run here.  0: not known. */
 int machine_pipes(const struct target *);

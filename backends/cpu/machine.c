@@ -7,6 +7,7 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
 #include <x86intrin.h>
 
 static bool is_amd(void)
@@ -25,6 +26,16 @@ bool machine_has_avxvnni(void)
 {
 	unsigned a, b, c, d;
 	return __builtin_cpu_supports("avx2") && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 4 & 1;
+}
+
+enum amx machine_amx(void)
+{
+	enum { TILE = 1 << 24, INT8 = 1 << 25, BF16 = 1 << 22, ALL = TILE | INT8 | BF16 };
+	enum { REQUEST = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM */
+	unsigned a, b, c, d;
+	if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & ALL) != ALL)
+		return AMX_NONE;
+	return syscall(SYS_arch_prctl, REQUEST, TILE_DATA) ? AMX_DENIED : AMX_THERE;
 }
 
 const char *machine_name(struct arena *arena)
@@ -134,4 +145,6 @@ void machine_caches(struct target *target)
 }
 
 int machine_pipes(const struct target *target) { return (void)target, 0; }
+
+enum amx machine_amx(void) { return AMX_NONE; }
 #endif

@@ -138,7 +138,8 @@ static bool has(const char *feature, size_t length)
 	return (length == 6 && !memcmp(feature, "x86-64", length)) HAS("avx2") HAS("fma") HAS("bmi") HAS("bmi2")
 	               HAS("avx512f") HAS("avx512dq") HAS("avx512vl") HAS("avx512bw") HAS("avx512cd") HAS("avx512vnni")
 	                       HAS("avx512bf16")
-	        || (length == 7 && !memcmp(feature, "avxvnni", length) && machine_has_avxvnni());
+	        || (length == 7 && !memcmp(feature, "avxvnni", length) && machine_has_avxvnni())
+	        || (length == 3 && !memcmp(feature, "amx", length) && machine_amx() == AMX_THERE);
 #undef HAS
 #elif defined(__aarch64__)
 #define HAS(name, there) || (length == strlen(name) && !memcmp(feature, name, length) && (there))
@@ -157,6 +158,9 @@ static const struct {
 } levels[] = {
 	{ "x86-64-v4", "vnni", VNNI, X86_V4 " -mavx512vnni", "f64 dot8u dot16 mul" },
 	{ "x86-64-v4", "bf16", VNNI " avx512bf16", X86_V4 " -mavx512vnni -mavx512bf16", "bf16 f64 dot8u dot16 mul" },
+	{ "x86-64-v4", "amx", VNNI " avx512bf16 amx",
+	        X86_V4 " -mavx512vnni -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16",
+	        "tdpbf16ps bf16 f64 tdpbusd dot8u dot16 mul" },
 	{ "x86-64-v3", "avxvnni", V3 " avxvnni", X86_V3 " -mavxvnni", "f64 dot8u dot16 mul" },
 };
 

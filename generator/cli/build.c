@@ -51,7 +51,7 @@ static const char *words_of(struct build *build, const struct cli *cli, bool cud
 static void report_cpus(const struct package *package)
 {
 	for (int p = 0; package->cpus && p < package->part_count; p++)
-		printf("    %s: %zu kernels, weights %" PRId64 " bytes\n", package->parts[p].target->name,
+		printf("    %s: %zu kernels, weights %" PRId64 " bytes\n", target_text(package->parts[p].target),
 		        package->parts[p].lowered->kernels.count, package->parts[p].lowered->weights_bytes);
 }
 

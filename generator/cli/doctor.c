@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "kernels/kernels.h"
 #include "backends/backends.h"
+#include "backends/cpu/facts.h"
 #include "backends/cpu/jit.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -84,8 +85,21 @@ static void look_for_bf16(struct findings *f)
 	const char *compiler = compiler_of(f->build, native),
 	           *refused = compiler ? refusal(f->build, native, compiler) : NULL;
 	bool there = target_multiplies(native, "bf16") && compiler && !refused;
-	const char *found = there ? "vdpbf16ps" : refused ? refused : "no vdpbf16ps: float32 of rounded factors";
+	const char *found = there ? target_multiplies(native, "tdpbf16ps") ? "tdpbf16ps" : "vdpbf16ps"
+	        : refused         ? refused
+	                          : "no vdpbf16ps: float32 of rounded factors";
 	add(f, (struct finding){ "--math bf16", found, there, false, "twice the rate of float32", NULL });
+}
+
+static void look_for_amx(struct findings *f)
+{
+	enum amx amx = machine_amx();
+	add(f,
+	        (struct finding){ "AMX",
+	                amx == AMX_THERE            ? "the system gives its tiles"
+	                        : amx == AMX_DENIED ? "the system denies its tiles (arch_prctl, ARCH_REQ_XCOMP_PERM)"
+	                                            : "this CPU has none",
+	                amx == AMX_THERE, false, "--cpu x86-64-v4,amx", NULL });
 }
 
 static void look_for_programs(struct findings *f)
@@ -238,6 +252,7 @@ static void run(struct cli *cli)
 	for (int i = 0; target_at(i); i++)
 		look_for_compiler(&f, target_at(i));
 	look_for_bf16(&f);
+	look_for_amx(&f);
 	look_for_programs(&f);
 	look_at_tmpdir(&f);
 	look_at_jit(&f);

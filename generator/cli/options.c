@@ -236,11 +236,17 @@ static void sort_cpus(struct cli *cli, const struct option_row *row, const char 
 			        "kind",
 			        value, target->name);
 		for (size_t i = 0; i < asked.count; i++)
-			if (!strcmp(asked.at[i]->name, target->name))
+			if (!strcmp(asked.at[i]->name, target->name) && !strcmp(asked.at[i]->needs, target->needs))
 				fail(build, EXIT_USAGE, NULL, "--cpu %s: %s is there twice", value, target->name);
 		push(build->arena, &asked, target);
 	}
 	cli->cpus.count = 0;
+	for (size_t i = 1; i < asked.count; i++) /* of one row: what needs more includes what needs less */
+		for (size_t k = i; k > 0 && strlen(asked.at[k]->needs) > strlen(asked.at[k - 1]->needs); k--) {
+			const struct target *more = asked.at[k];
+			asked.at[k] = asked.at[k - 1];
+			asked.at[k - 1] = more;
+		}
 	for (int t = 0; target_at(t); t++)
 		for (size_t i = 0; i < asked.count; i++)
 			if (!strcmp(asked.at[i]->name, target_at(t)->name))
@@ -511,10 +517,11 @@ const struct option_row option_rows[] = {
 	        "the hottest tensors go to the nearest, and each call is given all of them" },
 	{ "cpu", NULL, 0, "CPU[,FACT][,CPU]", IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,
 	        "the processor; of several x86-64 ones and generic, each call takes the best that runs.  Behind each "
-	        "what is known of it, so tiles fit: l1=, l2=, l3=32k, pipes=2, vnni, bf16, avxvnni" },
+	        "what is known of it, so tiles fit: l1=, l2=, l3=32k, pipes=2, vnni, bf16, amx, avxvnni" },
 	{ "cpu", NULL, 0, "CPU[,FACT]", IN_MODEL & ~IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,
 	        "the processor, and what is known of it: l1=, l2=, l3=32k (a core's caches), pipes=2 (vectors of "
-	        "multiply-adds a cycle), vnni, bf16 (AVX512-VNNI; AVX512-BF16 as well), of x86-64-v3 avxvnni" },
+	        "multiply-adds a cycle), vnni, bf16, amx (AVX512-VNNI; AVX512-BF16 as well; AMX as well), of x86-64-v3 "
+	        "avxvnni" },
 	{ "board", NULL, 0, "BOARD", IN_BUILD | IN_SIZE, set_board, 0, NULL, board_word,
 	        "a microcontroller's board: its CPU, and its flash and RAM as limits (exit 6 beyond them)" },
 	{ "package", NULL, 0, "WORD", IN_BUILD, set_text, AT(project), NULL, package_word,

@@ -684,6 +684,7 @@ static const struct feature {
 	{ "i8mm", "__ARM_FEATURE_MATMUL_INT8", NULL },
 	{ "bf16", "__ARM_FEATURE_BF16_VECTOR_ARITHMETIC", NULL },
 	{ "avxvnni", "__AVXVNNI__", "has_avxvnni()" },
+	{ "amx", NULL, "has_amx()" },
 };
 static struct feature feature_of(struct arena *arena, const char *name)
 {

@@ -22,6 +22,10 @@ static const struct product products[] = {
 	{ "mul", 1, 1, 1, 1, 1, false, DTYPE_I32, DTYPE_I32, DTYPE_I32, SCALAR_mul, "int", "ivec", "ivec_mul", "0" },
 	{ "smmla", 2, 2, 4, 0, 2, false, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec", "MATRIX_DOT8",
 	        "0" },
+	{ "tdpbusd", 16, 16, 4, 0, 16, true, DTYPE_U8, DTYPE_I8, DTYPE_I32, SCALAR_dot8u, "int", "ivec", "MATRIX_DOT8U",
+	        "0" },
+	{ "tdpbf16ps", 16, 16, 2, 0, 16, true, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec",
+	        "MATRIX_BF16", "0.f" },
 	{ "bfmmla", 2, 2, 2, 0, 2, false, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec", "MATRIX_BF16",
 	        "0.f" },
 };
