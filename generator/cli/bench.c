@@ -258,7 +258,11 @@ static double product_rate(const struct limits *limits, const struct product *pr
 	        ? arena_printf(limits->engine->model->build->arena, "limit_%s", product->name)
 	        : "limit_fma";
 	*(void **)&loop = limits->engine->kind->limit(limits->engine, name);
-	return loop ? measure_fma(loop, limits->engine->model->options->target->lanes) : limits->fma;
+	bool matrix = product && product_is_matrix(product);
+	return loop ? measure_fma(loop,
+	               matrix ? product->m * product->n * product->together
+	                      : limits->engine->model->options->target->lanes)
+	            : limits->fma;
 }
 
 /* How long the kernel's work takes at least, and what binds it. */

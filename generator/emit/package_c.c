@@ -329,8 +329,13 @@ static struct value add_products(struct writing *w, struct text *words)
 		value_list_add(list, one);
 		value_dict_set(one, "element", value_string(product->element));
 		value_dict_set(one, "vec", value_string(product->vec));
+		value_dict_set(one, "matrix", value_bool(product_is_matrix(product)));
+		value_dict_set(one, "rows", value_int(product->m));
+		value_dict_set(one, "terms", value_int(product->together));
+		value_dict_set(one, "sums", value_int(product->tiles ? 4 : 12));
 		text_printf(
 		        words, " %s_set %s_load %s_store %s", product->vec, product->vec, product->vec, product->step);
+		text_adds(words, product_is_matrix(product) ? " MATRIX_ZERO" : "");
 	}
 	return list;
 }

@@ -30,7 +30,8 @@ static double operations_of(const struct lowered *lowered, const struct expr *bo
 
 static void add_member(const struct lowered *lowered, const struct definition *d, struct work *work)
 {
-	const struct product *product = product_of(lowered->target, d);
+	const struct contraction *c = scheduled(d)->contraction;
+	const struct product *product = c && c->product && c->root == d ? c->product : product_of(lowered->target, d);
 	double rounds = definition_work(d);
 	if (product || (d->reduce == REDUCE_SUM && d->products)) {
 		work->product = product ? product : work->product;
