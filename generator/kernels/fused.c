@@ -74,7 +74,8 @@ static struct definition *append(struct restricting *r, const struct definition 
 		.bytes = scheduled(like)->bytes,
 		.offset = -1,
 		.first = -1,
-		.last = -1 };
+		.last = -1,
+		.lane = scheduled(like)->lane };
 	memcpy(scheduled(made)->stride, scheduled(like)->stride, sizeof scheduled(made)->stride);
 	made->number = (int)r->program->all.count;
 	push(r->lowered->arena, &r->program->all, made);

@@ -40,7 +40,7 @@ def built(program, model, cpu, *words):
     made = os.path.join(os.path.dirname(model), "made_" + re.sub(r"\W", "_", cpu))
     shutil.rmtree(made, ignore_errors=True)
     batch.boards.call(program, "build", model, "--cpu", cpu, *words, "--no-compile", "-o", made)
-    return made, "".join(open(os.path.join(made, name)).read() for name in os.listdir(made) if name.endswith("_kernels.c"))
+    return made, "".join(open(os.path.join(made, name)).read() for name in os.listdir(made) if re.search(r"_kernels(_\w+)?\.c$", name))
 
 
 def computed(made, cpu, arrays, soft=True):
@@ -111,26 +111,28 @@ def by_this_cpu(program, model, arrays, right):
 
 # ---- bfloat16 ----
 FLOATS = """<ir_version: 10, opset_import: ["" : 22]>
-g (float[B,64] x, float[B,16,9,8] p) => (float[B,50] product, float[B,20,9,8] conv)
-<float[64,50] w = ["location": "w.bin"], float[20,16,3,3] f = ["location": "f.bin"], float[50] bias = ["location": "bias.bin"]> {
+g (float[B,64] x, float[B,32,18,16] p) => (float[B,50] product, float[B,20,18,16] conv, float[B,40,18,16] near)
+<float[64,50] w = ["location": "w.bin"], float[20,32,3,3] f = ["location": "f.bin"], float[40,32,1,1] h = ["location": "h.bin"], float[50] bias = ["location": "bias.bin"]> {
 	t = MatMul(x, w)
 	product = Add(t, bias)
 	conv = Conv<pads = [1, 1, 1, 1]>(p, f)
+	near = Conv(p, h)
 }
 """
-SHAPES = {"x": (3, 64), "p": (3, 16, 9, 8), "w": (64, 50), "f": (20, 16, 3, 3), "bias": (50,)}
+SHAPES = {"x": (3, 64), "p": (3, 32, 18, 16), "w": (64, 50), "f": (20, 32, 3, 3), "h": (40, 32, 1, 1), "bias": (50,)}
+TERMS = 32 * 9 + 1
 
 
 def sums(arrays, of=lambda x: x):
-    x, w, p, f = (of(rounded(arrays[name], "bf16")) for name in "xwpf")
+    x, w, p, f, h = (of(rounded(arrays[name], "bf16")) for name in "xwpfh")
     padded = numpy.pad(p, ((0, 0), (0, 0), (1, 1), (1, 1)))
-    windows = numpy.stack([padded[:, :, a:a + 9, b:b + 8] for a in range(3) for b in range(3)], 2)
-    return numpy.concatenate([(x @ w + of(arrays["bias"].astype("f8"))).ravel(), numpy.einsum("nckhw,ock->nohw", windows, f.reshape(20, 16, 9)).ravel()])
+    windows = numpy.stack([padded[:, :, a:a + 18, b:b + 16] for a in range(3) for b in range(3)], 2)
+    return [x @ w + of(arrays["bias"].astype("f8")), numpy.einsum("nckhw,ock->nohw", windows, f.reshape(20, 32, 9)), numpy.einsum("nchw,oc->nohw", p, h[:, :, 0, 0])]
 
 
 def wrong_floats(program, folder, cpu, numbers, exactly):
     arrays, model = {name: numbers(shape).astype("f4") for name, shape in SHAPES.items()}, os.path.join(folder, "g.onnxtxt")
-    for name in ("w", "f", "bias"):
+    for name in ("w", "f", "h", "bias"):
         arrays[name].tofile(os.path.join(folder, name + ".bin"))
     by_rows, (word, by), rows = [], CPUS[cpu][3:], arrays["x"].shape[0]
     for some in [slice(rows)] + [slice(i, i + 1) for i in range(rows)]:
@@ -141,11 +143,12 @@ def wrong_floats(program, folder, cpu, numbers, exactly):
         if "vec_fma_bf16(" in text or word not in text or f"by={by}" not in open(os.path.join(made, "g.h")).read():
             yield f"{cpu}: not all sums are of {word}"
         by_rows.append(numpy.frombuffer(computed(made, cpu, part), "f4"))
-    got, right, sizes = by_rows[0], sums(arrays), sums(arrays, numpy.abs)
-    if not (numpy.abs(got - right) <= (0 if exactly else 2.0 ** -22 * 145 * sizes + 145 * 2.0 ** -126)).all():
-        yield f"{cpu}: {numpy.abs(got - right).max()} from the sums of rounded factors"
-    products, of_row = got[:rows * 50].reshape(rows, -1), got[rows * 50:].reshape(rows, -1)
-    if any(numpy.concatenate([products[i], of_row[i]]).tobytes() != by_rows[1 + i].tobytes() for i in range(rows)):
+    right, sizes = sums(arrays), sums(arrays, numpy.abs)
+    got = [one.reshape(of.shape) for one, of in zip(numpy.split(by_rows[0], numpy.cumsum([one.size for one in right])[:-1]), right)]
+    for one, of, size in zip(got, right, sizes):
+        if not (numpy.abs(one - of) <= (0 if exactly else 2.0 ** -22 * TERMS * size + TERMS * 2.0 ** -126)).all():
+            yield f"{cpu}: {numpy.abs(one - of).max()} from the sums of rounded factors"
+    if any(numpy.concatenate([one[i].ravel() for one in got]).tobytes() != by_rows[1 + i].tobytes() for i in range(rows)):
         yield f"{cpu}: rows of a batch have other bits than a batch of one"
 
 
