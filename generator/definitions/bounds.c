@@ -126,6 +126,69 @@ int64_t expr_magnitude(const struct expr *expr)
 	return -b.low > b.high ? -b.low : b.high;
 }
 
+/* ---- sums of products of integers ---- */
+void part_variables(struct arena *arena, const struct definition *sum, const struct sum_part *part, int gone,
+        const struct index **with)
+{
+	for (int k = 0; k < sum->reduced; k++) {
+		bool parted = k == part->v;
+		int64_t extent = parted ? part->count : sum->reduced_extents[k];
+		with[sum->rank + k] =
+		        index_plus(arena, index_var(arena, sum->rank - gone + k, extent), parted ? part->from : 0);
+	}
+}
+
+static int64_t part_terms(const struct definition *sum, const struct sum_part *part)
+{
+	int64_t terms = 1;
+	for (int k = 0; k < sum->reduced; k++)
+		terms *= k == part->v ? part->count : sum->reduced_extents[k];
+	return terms;
+}
+
+/* The largest sum of magnitudes of a factor's terms that an element has. */
+static int64_t magnitude_of(
+        struct program *program, const struct definition *sum, const struct expr *factor, const struct sum_part *part)
+{
+	const struct index *with[MAX_VARS] = { 0 };
+	int64_t extents[MAX_RANK], terms[MAX_RANK], most = 0;
+	int rank = 0;
+	size_t before = program->all.count;
+	if (!expr_is_constant(factor))
+		return expr_magnitude(factor) * part_terms(sum, part);
+	for (int v = 0; v < sum->rank; v++)
+		if (expr_uses(factor, v)) {
+			extents[rank] = sum->extents[v];
+			with[v] = index_var(program->arena, rank, extents[rank]);
+			rank++;
+		}
+	part_variables(program->arena, sum, part, sum->rank - rank, with);
+	memcpy(terms, sum->reduced_extents, sizeof terms);
+	terms[part->v] = part->count;
+	struct definition *sums = define_reduction(program, arena_printf(program->arena, "%s.most", sum->name), rank,
+	        extents, REDUCE_SUM, sum->reduced, terms, NULL,
+	        expr_scalar(program->arena, SCALAR_abs, expr_substitute(program->arena, factor, with), NULL, NULL));
+	definition_fold(program, sums);
+	for (int64_t i = 0, n = definition_elements(sums); i < n; i++) {
+		int64_t one = ((const int32_t *)definition_data(sums))[i];
+		most = one > most ? one : most;
+	}
+	program->all.count = before;
+	return most;
+}
+
+double sum_most(struct program *program, const struct definition *sum, const struct sum_part *part)
+{
+	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
+	double least = 0;
+	for (int i = 0; i < 2 && (!i || least >= EXACT_MOST); i++) {
+		double one =
+		        (double)magnitude_of(program, sum, factor[i], part) * (double)expr_magnitude(factor[1 - i]);
+		least = i && least < one ? least : one;
+	}
+	return least;
+}
+
 /* ---- floats ---- */
 static double most_of(const struct expr *, int depth);
 

@@ -102,9 +102,10 @@ enum expr_kind {
 enum {                      /* how a CAST rounds, besides: to nearest, ties to even */
 	CAST_SATURATES = 1, /* to a float below 32 bits: what is too large becomes the largest finite number */
 	CAST_UP = 2,
-	CAST_DOWN = 4,   /* to float8e8m0: at or above, at or below */
-	CAST_BITS = 8,   /* the same bits, of a type as wide */
-	CAST_NUMBER = 16 /* round(x) of float32, with a zero point and bounds, to 8 bits: |x| < 2^30, and no NaN */
+	CAST_DOWN = 4, /* to float8e8m0: at or above, at or below */
+	CAST_BITS = 8, /* the same bits, of a type as wide */
+	CAST_NUMBER =
+	        16 /* round(x) of float32, with a zero point and bounds, to 8 or 16 bits: |x| < 2^30, and no NaN */
 };
 struct range {
 	const struct index *at;
@@ -639,6 +640,18 @@ NORETURN void check_fail(
  * known. */
 void expr_bounds(const struct expr *, int64_t *low, int64_t *high);
 int64_t expr_magnitude(const struct expr *); /* the largest |value|; of a type of at most 32 bits */
+/* Some of a sum's terms: rounds from … from + count - 1 of its reduced variable v. */
+struct sum_part {
+	int v;
+	int64_t from, count;
+};
+/* Each variable as that of a sum of the part alone, whose output variables are moved down by `gone`. */
+void part_variables(
+        struct arena *, const struct definition *sum, const struct sum_part *, int gone, const struct index **with);
+/* No sum of the part's products of integers has a larger magnitude, by the constants; looked into from EXACT_MOST on: floats
+ * have every integer below. */
+enum { EXACT_MOST = 1 << 24 };
+double sum_most(struct program *, const struct definition *sum, const struct sum_part *);
 /* No |value| of a float32 expression is larger, and none is a NaN; infinite: nothing is known. */
 double expr_most(const struct expr *);
 

@@ -347,7 +347,6 @@ bool expr_node_has_bytes(const struct expr *expr, int lane)
 	return false;
 }
 
-enum { EXACT_MOST = 1 << 24 };
 const struct expr *expr_kept_index(const struct expr *expr, int64_t *least, int64_t *most)
 {
 	if (expr->kind != EXPR_CAST || expr->type != DTYPE_I32)

@@ -75,18 +75,26 @@ static const struct expr *seen_through(struct folding *f, const struct expr *loa
 	return expr_substitute(f->arena, body, load->at);
 }
 
-static bool is_byte(const struct expr *e)
+/* Integers of 8 or 16 bits are what is quantised. */
+static bool is_short(enum dtype type)
 {
-	return e->kind == EXPR_LOAD && (e->type == DTYPE_I8 || e->type == DTYPE_U8);
+	return type == DTYPE_I8 || type == DTYPE_U8 || type == DTYPE_I16 || type == DTYPE_U16;
 }
+static int64_t least_of(enum dtype type)
+{
+	return dtypes[type].class == CLASS_INT ? -(INT64_C(1) << (dtypes[type].bits - 1)) : 0;
+}
+static int64_t most_of(enum dtype type) { return least_of(type) + (INT64_C(1) << dtypes[type].bits) - 1; }
 
-/* int32(byte) - int32(zero), or the byte alone. */
+static bool is_quantised(const struct expr *e) { return e->kind == EXPR_LOAD && is_short(e->type); }
+
+/* int32(q) - int32(zero), or q alone. */
 static const struct expr *less_zero(struct folding *f, const struct expr *e)
 {
-	if (is_byte(e))
+	if (is_quantised(e))
 		return expr_cast(f->arena, DTYPE_I32, e);
 	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_sub || e->type != DTYPE_I32 || e->arg[0]->kind != EXPR_CAST
-	        || !is_byte(e->arg[0]->arg[0]) || !is_constant(e->arg[1]))
+	        || !is_quantised(e->arg[0]->arg[0]) || !is_constant(e->arg[1]))
 		return NULL;
 	return expr_scalar(f->arena, SCALAR_sub, e->arg[0], expr_fold(f->program, e->arg[1]), NULL);
 }
@@ -155,6 +163,17 @@ static bool moves_with_terms(const struct definition *sum, const struct expr *e)
 
 static bool is_near(float far) { return far <= 0; }
 
+/* A bias in int32, also of one in int64 whose values are; NULL: it is none. */
+static const struct expr *integers_of_bias(struct folding *f, const struct definition *sum, const struct expr *e)
+{
+	bool fits = e->kind == EXPR_LOAD && (e->type == DTYPE_I32 || e->type == DTYPE_I64);
+	for (int64_t i = 0; fits && e->type == DTYPE_I64 && i < definition_elements(e->of); i++) {
+		int64_t x = ((const int64_t *)definition_data(e->of))[i];
+		fits = x >= INT32_MIN && x <= INT32_MAX;
+	}
+	return !fits ? NULL : e->type == DTYPE_I32 ? e : settled(f, sum, "bias", expr_cast(f->arena, DTYPE_I32, e));
+}
+
 /* The integers of a bias at this scale; NULL: it has another one, or none. */
 enum { ULPS = 4 };
 static const struct expr *bias_of(struct folding *f, const struct definition *sum, const struct expr *scale)
@@ -162,8 +181,13 @@ static const struct expr *bias_of(struct folding *f, const struct definition *su
 	const struct expr *e = sum->start;
 	for (int depth = 0; e && e->kind == EXPR_LOAD && depth < DEPTH; depth++)
 		e = seen_through(f, e);
-	if (!e || e->kind != EXPR_SCALAR || e->opcode != SCALAR_mul || e->type != DTYPE_F32 || !expr_converts(e->arg[0])
-	        || e->arg[0]->arg[0]->kind != EXPR_LOAD || e->arg[0]->arg[0]->type != DTYPE_I32 || !is_constant(e))
+	const struct expr *floats = e && e->kind == EXPR_SCALAR && e->opcode == SCALAR_mul ? e->arg[0] : NULL;
+	if (floats && floats->kind == EXPR_LOAD)
+		floats = seen_through(f, floats);
+	const struct expr *integers = floats && e->type == DTYPE_F32 && expr_converts(floats) && is_constant(e)
+	        ? integers_of_bias(f, sum, floats->arg[0])
+	        : NULL;
+	if (!integers)
 		return NULL;
 	const struct expr *apart = expr_scalar(
 	        f->arena, SCALAR_abs, expr_scalar(f->arena, SCALAR_sub, e->arg[1], scale, NULL), NULL, NULL);
@@ -172,15 +196,20 @@ static const struct expr *bias_of(struct folding *f, const struct definition *su
 	                expr_scalar(
 	                        f->arena, SCALAR_mul, scale, expr_number(f->arena, DTYPE_F32, ULPS * 0x1p-24), NULL),
 	                NULL));
-	return all_are(is_near, far) ? e->arg[0]->arg[0] : NULL;
+	return all_are(is_near, far) ? integers : NULL;
 }
 
-/* Could a sum of so many products leave int32? */
-static bool may_overflow(const struct definition *sum, const struct expr *a, const struct expr *b, int64_t start)
+/* Could a sum of such products leave int32? */
+static bool may_overflow(
+        struct folding *f, const struct definition *sum, const struct expr *a, const struct expr *b, int64_t start)
 {
-	double most =
-	        (double)expr_magnitude(a) * (double)expr_magnitude(b) * (double)definition_terms(sum) + (double)start;
-	return most >= 0x1p31;
+	double most = (double)expr_magnitude(a) * (double)expr_magnitude(b) * (double)definition_terms(sum);
+	if (most + (double)start < 0x1p31 || !sum->reduced)
+		return most + (double)start >= 0x1p31;
+	struct definition products = *sum;
+	products.body = expr_scalar(f->arena, SCALAR_mul, a, b, NULL);
+	return sum_most(f->program, &products, &(struct sum_part){ 0, 0, sum->reduced_extents[0] }) + (double)start
+	        >= 0x1p31;
 }
 
 static void fold_sum(struct folding *f, struct definition *sum)
@@ -192,7 +221,7 @@ static void fold_sum(struct folding *f, struct definition *sum)
 	for (int i = 0; i < 2; i++)
 		is[i] = open(f, sum->body->arg[i], &factor[i]);
 	if (!is[0] || !is[1]) {
-		sum->literal = is[0] || is[1] ? "one factor is no dequantised tensor of 8 bits" : NULL;
+		sum->literal = is[0] || is[1] ? "one factor is no dequantised tensor of 8 or 16 bits" : NULL;
 		return;
 	}
 	for (int i = 0; i < 2; i++) {
@@ -212,7 +241,7 @@ static void fold_sum(struct folding *f, struct definition *sum)
 		sum->literal = "the product of its scales is no normal number";
 		return;
 	}
-	if (may_overflow(sum, factor[0].value, factor[1].value, bias ? expr_magnitude(bias) : 0)) {
+	if (may_overflow(f, sum, factor[0].value, factor[1].value, bias ? expr_magnitude(bias) : 0)) {
 		sum->literal = "its sums may leave 32 bits";
 		return;
 	}
@@ -273,9 +302,9 @@ static bool find_sum(struct folding *f, const struct expr *e, struct requantised
 /* The type has nothing beyond the bound. */
 static bool is_idle(enum dtype type, enum scalar opcode, const struct expr *bound)
 {
-	int64_t low = type == DTYPE_I8 ? INT8_MIN : 0, high = type == DTYPE_I8 ? INT8_MAX : UINT8_MAX;
 	return bound->kind == EXPR_NUMBER
-	        && (opcode == SCALAR_max ? bound->number <= (double)low : bound->number >= (double)high);
+	        && (opcode == SCALAR_max ? bound->number <= (double)least_of(type)
+	                                 : bound->number >= (double)most_of(type));
 }
 
 static const struct expr *rounded(struct folding *f, const struct requantised *r, const struct expr *quotient)
@@ -297,7 +326,7 @@ static const struct expr *same_byte(
 	                  *byte = less ? x.value->arg[0]->arg[0] : x.value->arg[0];
 	int64_t zero = less ? x.value->arg[1]->integer : 0;
 	bool same = scale == expr_fold(f->program, r->divisor) && are_scales(scale)
-	        && scale->number < FLT_MAX / UINT8_MAX && (!less || x.value->arg[1]->kind == EXPR_NUMBER)
+	        && scale->number < FLT_MAX / UINT16_MAX && (!less || x.value->arg[1]->kind == EXPR_NUMBER)
 	        && (!r->zero || r->zero->kind == EXPR_NUMBER) && (double)zero == (r->zero ? r->zero->number : 0);
 	return same && byte->type == d->type ? byte : NULL;
 }
@@ -306,7 +335,7 @@ static void fold_quantise(struct folding *f, struct definition *d)
 {
 	struct requantised r = { 0 };
 	const struct expr *e = d->body;
-	if (e->kind != EXPR_CAST || e->cast || (d->type != DTYPE_I8 && d->type != DTYPE_U8))
+	if (e->kind != EXPR_CAST || e->cast || !is_short(d->type))
 		return;
 	e = e->arg[0];
 	if (e->kind == EXPR_SCALAR && e->opcode == SCALAR_add && e->type == DTYPE_F32 && is_constant(e->arg[1])) {
@@ -387,7 +416,7 @@ static void fold_maximum(struct folding *f, struct definition *d)
 	struct definition *bytes = define_reduction(f->program, arena_printf(f->arena, "%s.bytes", d->name), d->rank,
 	        d->extents, REDUCE_MAX, d->reduced, d->reduced_extents, NULL,
 	        padded ? expr_select(f->arena, e->ranges, e->range_count, byte,
-	                expr_integer(f->arena, byte->type, byte->type == DTYPE_I8 ? INT8_MIN : 0))
+	                expr_integer(f->arena, byte->type, least_of(byte->type)))
 	               : byte);
 	bytes->branch = d->branch;
 	bytes->node = d->node;
@@ -398,7 +427,10 @@ static void fold_maximum(struct folding *f, struct definition *d)
 }
 
 /* ---- scales and zero points that stay ---- */
-static void see_byte(void *user, const struct expr *load) { *(bool *)user |= dtypes[load->type].bits == 8; }
+static void see_short(void *user, const struct expr *load)
+{
+	*(bool *)user |= dtypes[load->type].bits == 8 || is_short(load->type);
+}
 
 static const struct expr *one_number(void *user, const struct expr *load)
 {
@@ -419,16 +451,15 @@ static bool rounds_number(const struct expr *e)
 	        && expr_most(e->arg[0]) < 1 << 30;
 }
 
-/* In maps from bytes or to bytes a constant of one element is a number. */
+/* In maps from or to what is quantised a constant of one element is a number. */
 static void fold_numbers(struct folding *f, struct definition *d)
 {
-	bool bytes = dtypes[d->type].bits == 8;
-	expr_loads(d->body, see_byte, &bytes);
-	if (bytes && (d->type == DTYPE_F32 || d->type == DTYPE_I8 || d->type == DTYPE_U8))
+	bool quantised = dtypes[d->type].bits == 8 || is_short(d->type);
+	expr_loads(d->body, see_short, &quantised);
+	if (quantised && (d->type == DTYPE_F32 || is_short(d->type)))
 		d->body = expr_map_loads(f->arena, d->body, one_number, f);
 	const struct expr *e = d->body;
-	if (e->kind == EXPR_CAST && !e->cast && (d->type == DTYPE_I8 || d->type == DTYPE_U8)
-	        && rounds_number(e->arg[0]))
+	if (e->kind == EXPR_CAST && !e->cast && is_short(d->type) && rounds_number(e->arg[0]))
 		d->body = expr_cast_as(f->arena, d->type, CAST_NUMBER, e->arg[0]);
 }
 

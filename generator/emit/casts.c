@@ -130,17 +130,30 @@ static bool whole_number(const struct expr *e, int64_t *n)
 	return true;
 }
 
-/* bounds(round(of) + zero), which a cast takes to 8 bits. */
+/* bounds(round(of) + zero), which a cast takes to 8 or 16 bits. */
 struct rounding {
 	const struct expr *of, *zero; /* zero: a float, or NULL */
 	int64_t least, most;
 };
-static bool find_rounding(const struct expr *cast, struct rounding *r)
+/* e, or e / n and e * n of a number above 0, without the relu in e; NULL: there is none. */
+static const struct expr *without_relu(struct arena *arena, const struct expr *e)
+{
+	if (e->kind != EXPR_SCALAR)
+		return NULL;
+	if (e->opcode == SCALAR_relu)
+		return e->arg[0];
+	const struct expr *by = e->opcode == SCALAR_div || e->opcode == SCALAR_mul ? e->arg[1] : NULL,
+	                  *of = by && by->kind == EXPR_NUMBER && by->number > 0 ? without_relu(arena, e->arg[0]) : NULL;
+	return of ? expr_scalar(arena, e->opcode, of, by, NULL) : NULL;
+}
+
+static bool find_rounding(const struct printer *printer, const struct expr *cast, struct rounding *r)
 {
 	const struct expr *e = cast->arg[0];
 	int64_t n;
-	*r = (struct rounding){ .least = cast->type == DTYPE_I8 ? INT8_MIN : 0 };
-	r->most = r->least + UINT8_MAX;
+	const struct dtype_row *type = &dtypes[cast->type];
+	*r = (struct rounding){ .least = type->class == CLASS_INT ? -(INT64_C(1) << (type->bits - 1)) : 0 };
+	r->most = r->least + (INT64_C(1) << type->bits) - 1;
 	for (; e->kind == EXPR_SCALAR && (e->opcode == SCALAR_max || e->opcode == SCALAR_min); e = e->arg[1]) {
 		if (!whole_number(e->arg[0], &n))
 			return false;
@@ -154,30 +167,40 @@ static bool find_rounding(const struct expr *cast, struct rounding *r)
 	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_round || r->least > r->most)
 		return false;
 	r->of = e->arg[0];
+	const struct expr *of = printer->target->has_fma ? without_relu(printer->arena, r->of) : NULL;
+	if (of
+	        && (!r->zero
+	                || whole_number(r->zero,
+	                        &n))) { /* what is below 0 is the zero point; by calls a quotient of 0 is soon found */
+		r->of = of;
+		n = r->zero ? n : 0;
+		r->least = n > r->least ? n < r->most ? n : r->most : r->least;
+	}
 	return true;
 }
 
-const char *rounding_bounds(struct arena *arena, const struct expr *cast, const struct expr **of)
+const char *rounding_bounds(struct printer *printer, const struct expr *cast, const struct expr **of)
 {
 	struct rounding r;
 	int64_t zero = 0;
-	if (!(cast->cast & CAST_NUMBER) || !find_rounding(cast, &r) || (r.zero && !whole_number(r.zero, &zero)))
+	if (!(cast->cast & CAST_NUMBER) || !find_rounding(printer, cast, &r)
+	        || (r.zero && !whole_number(r.zero, &zero)))
 		return NULL;
 	*of = r.of;
-	return arena_printf(arena, ", %" PRId64 ", %" PRId64 ", %" PRId64, zero, r.least, r.most);
+	return arena_printf(printer->arena, ", %" PRId64 ", %" PRId64 ", %" PRId64, zero, r.least, r.most);
 }
 
 /* What is quantised to 8 bits in one word, of a vector too; NULL: it is something else. */
 const char *print_rounded(struct printer *printer, const struct expr *cast, bool branch)
 {
 	const struct expr *e;
-	const char *bounds = rounding_bounds(printer->arena, cast, &e);
+	const char *bounds = rounding_bounds(printer, cast, &e);
 	if (!bounds)
 		return NULL;
 	bool vector = printer->lane >= 0;
 	const char *word = vector ? "ivec_rounded" : "i_rounded", *value = NULL;
-	if (!vector && !printer->target->has_fma && e->kind == EXPR_SCALAR && e->opcode == SCALAR_mul
-	        && expr_converts(e->arg[0]) && e->arg[0]->arg[0]->type == DTYPE_I32) {
+	if (!vector && !printer->target->has_fma && dtypes[cast->type].bits == 8 && e->kind == EXPR_SCALAR
+	        && e->opcode == SCALAR_mul && expr_converts(e->arg[0]) && e->arg[0]->arg[0]->type == DTYPE_I32) {
 		const struct expr *sum = e->arg[0]->arg[0];
 		struct printed x = print_part(printer, number_of(printer, sum), branch);
 		value = arena_printf(printer->arena, "%s, %s", printed_own(printer, sum, x).text,
@@ -196,7 +219,7 @@ const char *print_rounded_lanes(struct printer *printer, const struct expr *cast
 	enum dtype type = cast->type;
 	const char *zero = "0";
 	if (dtypes[type].bits != 8 || dtypes[type].class == CLASS_BOOL || cast->arg[0]->type != DTYPE_F32
-	        || printer->target->lanes_are_threads || !find_rounding(cast, &r) || r.of->type != DTYPE_F32)
+	        || printer->target->lanes_are_threads || !find_rounding(printer, cast, &r) || r.of->type != DTYPE_F32)
 		return NULL;
 	const struct expr *of = r.zero && r.zero->kind == EXPR_CAST ? r.zero->arg[0] : NULL;
 	int64_t number;

@@ -40,11 +40,11 @@ const char *print_dword(struct printer *, const struct expr *dword);
 
 /* ---- casts.c ---- */
 struct printed print_cast(struct printer *, const struct expr *, struct printed);
-/* What is quantised to 8 bits, bounds(round(x) + zero), in one word; NULL: it is something else. */
+/* What is quantised to 8 or 16 bits, bounds(round(x) + zero), in one word; NULL: it is something else. */
 const char *print_rounded(struct printer *, const struct expr *cast, bool branch);
 const char *print_rounded_lanes(struct printer *, const struct expr *cast, bool branch);
 /* Of such a cast what stands behind x in that word, and x; NULL: it is none. */
-const char *rounding_bounds(struct arena *, const struct expr *cast, const struct expr **of);
+const char *rounding_bounds(struct printer *, const struct expr *cast, const struct expr **of);
 bool takes_raw(const struct expr *cast);
 bool fits_in(enum dtype from, enum dtype to);                             /* has `to` every value of the other? */
 const char *wide_text(struct arena *, enum dtype from, const char *code); /* the float of a code */

@@ -9,8 +9,10 @@ struct fours {
 	struct printer *printer;
 	const struct definition *root; /* its loads are `sums`; NULL: none are */
 	const char *sums;
-	int parts; /* that may be printed yet: no text grows without end */
-	bool tiny; /* subnormals may be 0 */
+	int parts;                  /* that may be printed yet: no text grows without end */
+	bool tiny;                  /* subnormals may be 0 */
+	const struct expr *stored;  /* as a byte: the others of its word may be anything */
+	const struct expr *rounded; /* where it is divided by a number, the sign of a 0 may differ */
 };
 enum { LANES_OF_FOUR = 4, PARTS_MOST = 48, BYTE = 255, HALF = 65535 };
 
@@ -89,6 +91,7 @@ static const char *print_four_casts(struct fours *f, const struct expr *const *e
 	enum dtype from = e[0]->arg[0]->type, to = e[0]->type;
 	const struct expr *of[LANES_OF_FOUR];
 	const char *bounds = NULL, *text;
+	bool stored = f->stored == e[0];
 	for (int i = 0; i < LANES_OF_FOUR; i++)
 		if (e[i]->cast != e[0]->cast || e[i]->cast & CAST_BITS || e[i]->arg[0]->type != from)
 			return NULL;
@@ -96,16 +99,17 @@ static const char *print_four_casts(struct fours *f, const struct expr *const *e
 	if (exact)
 		return (text = print_part_of(f, e, 0)) ? arena_printf(arena, "four_of_ffour(%s)", text) : NULL;
 	for (int i = 0; from == DTYPE_F32 && i < LANES_OF_FOUR; i++) {
-		const char *own = to == DTYPE_I8 || to == DTYPE_U8 ? rounding_bounds(arena, e[i], &of[i]) : NULL;
+		const char *own = to == DTYPE_I8 || to == DTYPE_U8 ? rounding_bounds(f->printer, e[i], &of[i]) : NULL;
 		if (!own || (bounds && strcmp(bounds, own) != 0))
 			return NULL;
 		bounds = own;
 	}
 	if (bounds) {
 		f->tiny = is_scaled(of[0]);
+		f->rounded = of[0];
 		text = print_four(f, of);
 		f->tiny = false;
-		return text ? arena_printf(arena, "four_rounded(%s%s)", text, bounds) : NULL;
+		return text ? arena_printf(arena, "four_%s(%s%s)", stored ? "stored" : "rounded", text, bounds) : NULL;
 	}
 	if ((from != DTYPE_I8 && from != DTYPE_U8 && from != DTYPE_I32) || (to != DTYPE_I32 && to != DTYPE_F32))
 		return NULL;
@@ -115,7 +119,8 @@ static const char *print_four_casts(struct fours *f, const struct expr *const *e
 
 static const char *print_four_scalars(struct fours *f, const struct expr *const *e)
 {
-	bool floats = e[0]->type == DTYPE_F32;
+	bool floats = e[0]->type == DTYPE_F32, rounded = f->rounded == e[0];
+	f->rounded = NULL;
 	const char *name = e[0]->opcode == SCALAR_add   ? "add"
 	        : e[0]->opcode == SCALAR_sub            ? "sub"
 	        : e[0]->opcode == SCALAR_mul            ? "mul"
@@ -128,6 +133,9 @@ static const char *print_four_scalars(struct fours *f, const struct expr *const 
 	if (!name || (!floats && e[0]->type != DTYPE_I32))
 		return NULL;
 	const char *a = print_part_of(f, e, 0), *b = e[0]->opcode == SCALAR_relu ? "" : print_part_of(f, e, 1);
+	if (a && b && rounded && e[0]->opcode == SCALAR_div && e[0]->arg[1]->kind == EXPR_NUMBER)
+		return arena_printf(f->printer->arena, "ffour_quotient(%s, %s)", a,
+		        number_text(f->printer->arena, DTYPE_F32, e[0]->arg[1]->number, 0));
 	return !a || !b ? NULL
 	                : arena_printf(f->printer->arena, "%s_%s(%s%s%s)", floats ? "ffour" : "four", name, a,
 	                        *b ? ", " : "", b);
@@ -160,7 +168,7 @@ static const char *print_four(struct fours *f, const struct expr *const *e)
 const char *print_fours(struct printing *p, const struct expr *const *value, const struct index *at, const char *sums)
 {
 	struct printer printer = contraction_printer(p, NULL);
-	struct fours f = { &printer, p->c->root, sums, PARTS_MOST, false };
+	struct fours f = { &printer, p->c->root, sums, PARTS_MOST, .stored = value[0] };
 	const char *name = word(p->arena, p->c->result->type, "store"), *text;
 	printer.lane = -1;
 	if (!name || index_factor(at, p->c->column) != 1 || !(text = print_four(&f, value)))
@@ -187,11 +195,11 @@ static bool is_beside(const struct expr *e, int64_t mask, int bits, const struct
 const char *print_dword(struct printer *printer, const struct expr *dword)
 {
 	const struct expr *half[2], *byte[LANES_OF_FOUR];
-	struct fours f = { printer, NULL, NULL, PARTS_MOST, false };
-	if (printer->lane >= 0 || !target_multiplies(printer->target, "dot8x4")
-	        || !is_beside(dword, HALF, 16, half, half + 1) || !is_beside(half[0], BYTE, 8, byte, byte + 1)
-	        || !is_beside(half[1], BYTE, 8, byte + 2, byte + 3))
+	struct fours f = { printer, .parts = PARTS_MOST };
+	if (printer->lane >= 0 || !printer->target->exact_lanes || !is_beside(dword, HALF, 16, half, half + 1)
+	        || !is_beside(half[0], BYTE, 8, byte, byte + 1) || !is_beside(half[1], BYTE, 8, byte + 2, byte + 3))
 		return NULL;
+	f.stored = byte[0];
 	const char *text = print_four(&f, byte);
 	return text ? arena_printf(printer->arena, "four_bytes(%s)", text) : NULL;
 }

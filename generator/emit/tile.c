@@ -141,7 +141,7 @@ static const char *fours_of(struct printing *p, int64_t r, int64_t v)
 	const struct contraction *c = p->c;
 	const struct index *with[MAX_VARS];
 	const struct expr *value[4];
-	if (!c->quads || !c->value || c->pool.d || c->transposed_store || c->k_block)
+	if (!c->quads || !p->emit->target->exact_lanes || !c->value || c->pool.d || c->transposed_store || c->k_block)
 		return NULL;
 	for (int i = 4; i-- > 0;) {
 		shift(p, index_constant(p->arena, r), index_constant(p->arena, v + i), with);
@@ -628,6 +628,8 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	value_dict_set(tile, "bytes", value_bool(c->bytes));
 	value_dict_set(tile, "quads", value_bool(c->quads));
 	value_dict_set(tile, "matrix", matrix_value(user->p, of));
+	value_dict_set(
+	        tile, "row", p->row_stride.name ? value_string(p->row_stride.name) : value_int(p->row_stride.direct));
 	value_dict_set(tile, "unroll", value_int(unroll));
 	value_dict_set(tile, "in_fours", value_int(fours_of(user->p, 0, 0) ? of->vecs / 4 * 4 : 0));
 	value_dict_set(tile, "fours", value_function(arena, "fours", "r v", call_fours, user));

@@ -42,7 +42,7 @@ struct value emit_target_value(struct emit *emit)
 	value_dict_set(target, "shared", value_string(emit->target->shared ? emit->target->shared : ""));
 	value_dict_set(target, "barrier", value_string(emit->target->barrier ? emit->target->barrier : ""));
 	value_dict_set(target, "has_fma", value_bool(emit->target->has_fma));
-	value_dict_set(target, "helium", value_bool(target_multiplies(emit->target, "dot8x4")));
+	value_dict_set(target, "helium", value_bool(emit->target->exact_lanes));
 	return target;
 }
 

@@ -6,82 +6,12 @@
  * not. */
 #include "kernels/kernels.h"
 
-enum { EXACT_MOST = 1 << 24, PARTS_MOST = 32 };
+enum { PARTS_MOST = 32 };
 
-/* Some of a sum's terms: rounds from … from + count - 1 of its reduced variable v. */
-struct part {
-	int v;
-	int64_t from, count;
-};
-
-/* Each variable as that of a sum of `part` alone, whose output variables are moved down by `gone`. */
-static void part_variables(
-        struct arena *arena, const struct definition *sum, const struct part *part, int gone, const struct index **with)
-{
-	for (int k = 0; k < sum->reduced; k++) {
-		bool parted = k == part->v;
-		int64_t extent = parted ? part->count : sum->reduced_extents[k];
-		with[sum->rank + k] =
-		        index_plus(arena, index_var(arena, sum->rank - gone + k, extent), parted ? part->from : 0);
-	}
-}
-
-static int64_t part_terms(const struct definition *sum, const struct part *part)
-{
-	int64_t terms = 1;
-	for (int k = 0; k < sum->reduced; k++)
-		terms *= k == part->v ? part->count : sum->reduced_extents[k];
-	return terms;
-}
-
-/* The largest sum of magnitudes of a factor's terms that an element has. */
-static int64_t magnitude_of(
-        struct program *program, const struct definition *sum, const struct expr *factor, const struct part *part)
-{
-	const struct index *with[MAX_VARS] = { 0 };
-	int64_t extents[MAX_RANK], terms[MAX_RANK], most = 0;
-	int rank = 0;
-	size_t before = program->all.count;
-	if (!expr_is_constant(factor))
-		return expr_magnitude(factor) * part_terms(sum, part);
-	for (int v = 0; v < sum->rank; v++)
-		if (expr_uses(factor, v)) {
-			extents[rank] = sum->extents[v];
-			with[v] = index_var(program->arena, rank, extents[rank]);
-			rank++;
-		}
-	part_variables(program->arena, sum, part, sum->rank - rank, with);
-	memcpy(terms, sum->reduced_extents, sizeof terms);
-	terms[part->v] = part->count;
-	struct definition *sums = define_reduction(program, arena_printf(program->arena, "%s.most", sum->name), rank,
-	        extents, REDUCE_SUM, sum->reduced, terms, NULL,
-	        expr_scalar(program->arena, SCALAR_abs, expr_substitute(program->arena, factor, with), NULL, NULL));
-	definition_fold(program, sums);
-	for (int64_t i = 0, n = definition_elements(sums); i < n; i++) {
-		int64_t one = ((const int32_t *)definition_data(sums))[i];
-		most = one > most ? one : most;
-	}
-	program->all.count = before;
-	return most;
-}
-
-/* No sum of the part's terms has a larger magnitude. */
-static double bound_of(struct program *program, const struct definition *sum, const struct part *part)
-{
-	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
-	double least = 0;
-	for (int i = 0; i < 2 && (!i || least >= EXACT_MOST); i++) {
-		double one =
-		        (double)magnitude_of(program, sum, factor[i], part) * (double)expr_magnitude(factor[1 - i]);
-		least = i && least < one ? least : one;
-	}
-	return least;
-}
-
-static struct part nth_part(const struct definition *sum, int v, int64_t count, int n)
+static struct sum_part nth_part(const struct definition *sum, int v, int64_t count, int n)
 {
 	int64_t from = count * n, left = sum->reduced_extents[v] - from;
-	return (struct part){ v, from, left < count ? left : count };
+	return (struct sum_part){ v, from, left < count ? left : count };
 }
 
 /* Into how many parts, `count` rounds of variable v each; 0: there is no such way. */
@@ -95,8 +25,8 @@ static int find_parts(struct program *program, const struct definition *sum, dou
 		int parts = (int)((extent + *count - 1) / *count);
 		bool exact = true;
 		for (int n = 0; n < parts && exact; n++) {
-			struct part part = nth_part(sum, *v, *count, n);
-			exact = bound_of(program, sum, &part) < EXACT_MOST;
+			struct sum_part part = nth_part(sum, *v, *count, n);
+			exact = sum_most(program, sum, &part) < EXACT_MOST;
 		}
 		if (exact)
 			return parts;
@@ -231,8 +161,8 @@ void exact_sums_read(struct program *program, struct exact_sums *sums)
 }
 
 /* The sum of some terms, in floats. */
-static struct definition *part_in_floats(struct program *program, const struct definition *sum, const struct part *part,
-        const struct expr *start, const struct expr *terms)
+static struct definition *part_in_floats(struct program *program, const struct definition *sum,
+        const struct sum_part *part, const struct expr *start, const struct expr *terms)
 {
 	struct arena *arena = program->arena;
 	struct definition like = *sum;
@@ -251,8 +181,8 @@ bool sum_in_floats(struct program *program, struct definition *sum, bool roomy, 
 {
 	struct arena *arena = program->arena;
 	size_t before = program->all.count;
-	struct part all = { 0, 0, sum->reduced_extents[0] };
-	double whole = bound_of(program, sum, &all);
+	struct sum_part all = { 0, 0, sum->reduced_extents[0] };
+	double whole = sum_most(program, sum, &all);
 	int v = 0, count = 1;
 	int64_t each = all.count;
 	if (whole >= EXACT_MOST && !(roomy && (count = find_parts(program, sum, whole, &v, &each))))
@@ -274,7 +204,7 @@ bool sum_in_floats(struct program *program, struct definition *sum, bool roomy, 
 	}
 	struct definition *floats = NULL;
 	for (int n = 0; n < count; n++) {
-		struct part part = nth_part(sum, v, each, n);
+		struct sum_part part = nth_part(sum, v, each, n);
 		floats = part_in_floats(program, sum, &part, start, terms);
 		const struct expr *one = expr_cast(arena, DTYPE_I32, expr_load_own(arena, floats));
 		body = body ? expr_scalar(arena, SCALAR_add, body, one, NULL) : one;

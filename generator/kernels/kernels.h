@@ -383,7 +383,7 @@ void choose_products(struct program *, const struct target *);
 int product_b(const struct definition *sum); /* which factor contraction.c takes as b; -1: it will not match */
 const char *lowered_pairs(
         const struct lowered *); /* the instruction of its sums of pairs of bfloat16; NULL: it has none */
-const struct expr *dword_of_bytes(struct arena *, const struct expr *const *byte); /* four, the lowest first */
+const struct expr *dword_of_parts(struct arena *, const struct expr *const *, int count); /* four, the lowest first */
 /* exact.c: the same sum in floats, where those have all that it can be; false: it may be more.  roomy: floats may
  * also be made for borders of zero points and sums of some of the terms. */
 struct exact_sum {

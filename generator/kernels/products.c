@@ -108,9 +108,10 @@ static bool interval_of(const struct expr *e, struct interval *is)
 		*is = (struct interval){ e->integer, e->integer };
 		return e->integer >= INT32_MIN && e->integer <= INT32_MAX;
 	case EXPR_LOAD:
-		if (dtypes[e->type].bits != 8)
+		if (dtypes[e->type].bits > 16)
 			return false;
-		*is = e->of->source == SOURCE_CONSTANT ? of_bytes(e->of) : of_type(e->type);
+		*is = e->of->source == SOURCE_CONSTANT && dtypes[e->type].bits == 8 ? of_bytes(e->of)
+		                                                                    : of_type(e->type);
 		return true;
 	case EXPR_CAST: return e->type == DTYPE_I32 && interval_of(e->arg[0], is);
 	case EXPR_SELECT:
@@ -281,9 +282,10 @@ static const struct expr *beside(struct arena *arena, const struct expr *low, co
 	        NULL);
 }
 
-const struct expr *dword_of_bytes(struct arena *arena, const struct expr *const *byte)
+const struct expr *dword_of_parts(struct arena *arena, const struct expr *const *part, int count)
 {
-	return beside(arena, beside(arena, byte[0], byte[1], 8), beside(arena, byte[2], byte[3], 8), 16);
+	return count == 2 ? beside(arena, part[0], part[1], 16)
+	                  : beside(arena, beside(arena, part[0], part[1], 8), beside(arena, part[2], part[3], 8), 16);
 }
 
 /* The dwords of factor + offset; NULL: it is no tensor of them.  128 more or less of four bytes is their highest bits
@@ -306,9 +308,7 @@ static const struct expr *dword_of(
 	f->with[f->v] = first;
 	if (product->k == 1)
 		return part[0];
-	if (product->k == 2)
-		return beside(f->arena, part[0], part[1], 16);
-	const struct expr *dword = dword_of_bytes(f->arena, part);
+	const struct expr *dword = dword_of_parts(f->arena, part, product->k);
 	return offset ? expr_scalar(f->arena, SCALAR_xor, dword, number(f->arena, HIGHEST_BITS), NULL) : dword;
 }
 

@@ -573,7 +573,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	registers = registers - 2 > sums ? sums + 2 : registers; /* beside the sums a tile takes two at least */
 	struct steps steps = contraction_terms(target, c);
 	tile_choose(target, registers, rows, columns, &steps, most_vecs(target, c, &n), &c->tile_rows, &c->tile_vecs);
-	if (c->product->together == TOGETHER_QUAD
+	if (c->product->together == TOGETHER_QUAD && target->exact_lanes
 	        && columns >= TOGETHER_QUAD) { /* eight sums in registers; four columns are stored at once */
 		c->tile_rows = rows > 1 ? 2 : 1;
 		c->tile_vecs = TOGETHER_QUAD;

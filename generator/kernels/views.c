@@ -120,18 +120,18 @@ static void see_byte(void *user, const struct expr *load)
 	b->count++;
 }
 
-/* Where the dwords begin, over their own variables, in bytes of the tensor that has them side by side as the layouts
+/* Where the dwords begin, over their own variables, in elements of the tensor that has them side by side as the layouts
  * are; NULL: they do not lie so. */
 static const struct index *lie_side_by_side(struct arena *arena, const struct definition *dwords, struct four_bytes *b)
 {
 	const struct expr *part[DWORD];
 	const struct index *first = NULL;
 	expr_loads(dwords->body, see_byte, b);
-	if (b->count != DWORD)
+	if (b->count != DWORD && b->count != DWORD / 2)
 		return NULL;
-	for (int i = 0; i < DWORD; i++) {
+	for (int i = 0; i < b->count; i++) {
 		const struct expr *load = b->load[i];
-		if (load->of != b->load[0]->of || dtypes[load->type].bits != 8)
+		if (load->of != b->load[0]->of || dtypes[load->type].bits * b->count != 8 * DWORD)
 			return NULL;
 		part[i] = expr_cast(arena, DTYPE_I32, load);
 		const struct index *at = schedule_address(arena, load->of, load->at);
@@ -139,10 +139,10 @@ static const struct index *lie_side_by_side(struct arena *arena, const struct de
 		if (!index_equal(at, index_plus(arena, first, i)))
 			return NULL;
 	}
-	bool whole = index_is_affine(first) && first->constant % DWORD == 0;
+	bool whole = index_is_affine(first) && first->constant % b->count == 0;
 	for (int t = 0; t < first->count; t++)
-		whole &= first->terms[t].factor % DWORD == 0;
-	return whole && expr_equal(dwords->body, dword_of_bytes(arena, part)) ? first : NULL;
+		whole &= first->terms[t].factor % b->count == 0;
+	return whole && expr_equal(dwords->body, dword_of_parts(arena, part, b->count)) ? first : NULL;
 }
 
 /* True: nothing needs to make them. */
@@ -157,7 +157,7 @@ static bool view_dwords(struct lowered *lowered, struct definition *d)
 	if (!of || scheduled(of)->mode != MODE_DEVICE || scheduled(of)->lies_in || scheduled(of)->view_of)
 		return false;
 	for (int v = 0; v < d->rank; v++)
-		s->stride[v] = index_factor(first, v) / DWORD;
+		s->stride[v] = index_factor(first, v) / bytes.count;
 	bool fits = true;
 	for (size_t i = 0; i < s->readers.count; i++) {
 		struct contraction *c = scheduled(s->readers.at[i])->contraction;
@@ -171,8 +171,8 @@ static bool view_dwords(struct lowered *lowered, struct definition *d)
 		return false;
 	}
 	s->view_of = of;
-	s->view_offset = first->constant / DWORD;
-	s->bytes = scheduled(of)->bytes - first->constant;
+	s->view_offset = first->constant / bytes.count;
+	s->bytes = scheduled(of)->bytes - first->constant * DWORD / bytes.count;
 	s->kernel = scheduled(of)->kernel;
 	push(lowered->arena, &lowered->views, d);
 	return true;

@@ -71,7 +71,7 @@ def write_case(folder, manifest, arrays, expected):
         f.write("#define WORKSPACE_ALIGN %s_WORKSPACE_ALIGN\n" % upper)
         f.write("#define OUTPUT_WORDS %d\n" % words)
         for i, array in enumerate(arrays):
-            f.write("extern const %s input_%d[];\n" % ({"i1": "signed char", "u1": "unsigned char", "i4": "int"}.get(array.dtype.str[1:], "float"), i))
+            f.write("extern const %s input_%d[];\n" % ({"i1": "signed char", "u1": "unsigned char", "i4": "int", "i2": "short"}.get(array.dtype.str[1:], "float"), i))
         f.write("static inline int case_run(float *out, void *workspace)\n{\n")
         given = ["input_%d" % i for i in range(len(arrays))]
         for i, one in enumerate(manifest.get("inputs", [])):
