@@ -163,17 +163,6 @@ static bool moves_with_terms(const struct definition *sum, const struct expr *e)
 
 static bool is_near(float far) { return far <= 0; }
 
-/* A bias in int32, also of one in int64 whose values are; NULL: it is none. */
-static const struct expr *integers_of_bias(struct folding *f, const struct definition *sum, const struct expr *e)
-{
-	bool fits = e->kind == EXPR_LOAD && (e->type == DTYPE_I32 || e->type == DTYPE_I64);
-	for (int64_t i = 0; fits && e->type == DTYPE_I64 && i < definition_elements(e->of); i++) {
-		int64_t x = ((const int64_t *)definition_data(e->of))[i];
-		fits = x >= INT32_MIN && x <= INT32_MAX;
-	}
-	return !fits ? NULL : e->type == DTYPE_I32 ? e : settled(f, sum, "bias", expr_cast(f->arena, DTYPE_I32, e));
-}
-
 /* The integers of a bias at this scale; NULL: it has another one, or none. */
 enum { ULPS = 4 };
 static const struct expr *bias_of(struct folding *f, const struct definition *sum, const struct expr *scale)
@@ -181,13 +170,8 @@ static const struct expr *bias_of(struct folding *f, const struct definition *su
 	const struct expr *e = sum->start;
 	for (int depth = 0; e && e->kind == EXPR_LOAD && depth < DEPTH; depth++)
 		e = seen_through(f, e);
-	const struct expr *floats = e && e->kind == EXPR_SCALAR && e->opcode == SCALAR_mul ? e->arg[0] : NULL;
-	if (floats && floats->kind == EXPR_LOAD)
-		floats = seen_through(f, floats);
-	const struct expr *integers = floats && e->type == DTYPE_F32 && expr_converts(floats) && is_constant(e)
-	        ? integers_of_bias(f, sum, floats->arg[0])
-	        : NULL;
-	if (!integers)
+	if (!e || e->kind != EXPR_SCALAR || e->opcode != SCALAR_mul || e->type != DTYPE_F32 || !expr_converts(e->arg[0])
+	        || e->arg[0]->arg[0]->kind != EXPR_LOAD || e->arg[0]->arg[0]->type != DTYPE_I32 || !is_constant(e))
 		return NULL;
 	const struct expr *apart = expr_scalar(
 	        f->arena, SCALAR_abs, expr_scalar(f->arena, SCALAR_sub, e->arg[1], scale, NULL), NULL, NULL);
@@ -196,7 +180,7 @@ static const struct expr *bias_of(struct folding *f, const struct definition *su
 	                expr_scalar(
 	                        f->arena, SCALAR_mul, scale, expr_number(f->arena, DTYPE_F32, ULPS * 0x1p-24), NULL),
 	                NULL));
-	return all_are(is_near, far) ? integers : NULL;
+	return all_are(is_near, far) ? e->arg[0]->arg[0] : NULL;
 }
 
 /* Could a sum of such products leave int32? */
