@@ -43,6 +43,18 @@ static struct value numbers(struct arena *arena, const int64_t *at, int count)
 	return list;
 }
 
+/* With the dims that callers know, where those are of the same elements: bytes that pack others are bytes. */
+static struct definition as_callers_know(const struct definition *of)
+{
+	struct definition as = *of;
+	const struct shown shown = definition_shown(of);
+	if (shown.type == of->type) {
+		as.rank = shown.rank;
+		memcpy(as.extents, shown.extents, sizeof as.extents);
+	}
+	return as;
+}
+
 static struct value place_value(struct arena *arena, const char *source, int64_t index, int64_t offset)
 {
 	struct value value = value_dict(arena);
@@ -200,7 +212,8 @@ static struct value nodes_value(struct describing *d)
 		value_dict_set(value, "name", literal(d->arena, node->name));
 		value_dict_set(value, "dtype", dtype_word(d->arena, node->of->type));
 		value_dict_set(value, "flags", value_string(*flags ? flags : "0"));
-		value_dict_set(value, "dims", numbers(d->arena, node->of->extents, node->of->rank));
+		const struct definition as = as_callers_know(node->of);
+		value_dict_set(value, "dims", numbers(d->arena, as.extents, as.rank));
 		value_dict_set(value, "bytes", value_int(node->bytes));
 		value_dict_set(value, "offset", value_int(node->offset));
 		value_list_add(list, value);
@@ -268,8 +281,11 @@ static void add_tensor(struct describing *d, const struct definition *of)
 	                                + (p->bytes > INGOT_LOCAL_BYTES ? INGOT_BY_LOCAL_SIZE : INGOT_BY_DEFAULT_LOCAL)
 	                                                 : p->provenance));
 	value_dict_set(value, "dtype", dtype_word(d->arena, of->type));
-	value_dict_set(value, "extents", numbers(d->arena, of->extents, of->rank));
-	value_dict_set(value, "strides", memory ? numbers(d->arena, p->stride, of->rank) : value_none());
+	struct scheduled as = { .of = as_callers_know(of) };
+	layout_row_major(&as.of);
+	value_dict_set(value, "extents", numbers(d->arena, as.of.extents, as.of.rank));
+	value_dict_set(value, "strides",
+	        memory ? numbers(d->arena, of->shown ? as.stride : p->stride, as.of.rank) : value_none());
 	value_dict_set(value, "at", memory ? argument_of(d, of) : place_value(d->arena, "INGOT_FROM_KERNEL", 0, 0));
 	value_dict_set(value, "bytes", value_int(p->mode == MODE_VIRTUAL ? 0 : p->bytes));
 	value_dict_set(value, "kernel", value_int(p->kernel ? p->kernel->number : -1));

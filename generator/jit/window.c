@@ -286,7 +286,7 @@ static void add_operands(struct finding *f)
 {
 	const struct index *x_at = f->x_at, *w_at = f->w_at;
 	set(f, f->moving, "x", base_of(f, f->x->of, x_at));
-	set(f, f->planes ? f->moving : f->fixed, "w", w_at ? base_of(f, f->w->of, w_at) : "0");
+	set(f, f->moving, "w", w_at ? base_of(f, f->w->of, w_at) : "0");
 	set(f, f->moving, "start", f->start.at);
 	set(f, f->moving, "deep_at", f->depth < 0 ? "0" : f->b->printer.names[f->depth]);
 	const struct {

@@ -58,9 +58,7 @@ static void read_rows(struct program *program, struct definition *d)
 	memcpy(extents, d->extents, sizeof extents);
 	memcpy(extents + d->rank, d->reduced_extents, (size_t)d->reduced * sizeof *extents);
 	struct definition *rows =
-	        define_map(program, arena_printf(arena, "%s_rows", d->name), d->rank + d->reduced, extents, term);
-	scheduled(rows)->kept = true;
-	rows->branch = d->branch;
+	        define_kept(program, arena_printf(arena, "%s_rows", d->name), d->rank + d->reduced, extents, term, d);
 	term = expr_load_own(arena, rows); /* its variables are those of the sum, and then its terms' */
 	d->body = d->products ? expr_scalar(arena, SCALAR_mul, term, term, NULL) : term;
 	program_move(program, from, d);

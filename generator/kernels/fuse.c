@@ -184,8 +184,7 @@ static void see_replace(void *user, const struct expr *load)
 	replace_reader(load->of, r->old, r->new);
 }
 
-/* d's reduction over the variables of `reader`, which reads d at `load`. */
-static void take_space(struct arena *arena, struct definition *d, const struct definition *from,
+void take_space(struct arena *arena, struct definition *d, const struct definition *from,
         const struct definition *reader, const struct expr *load)
 {
 	const struct index *with[MAX_VARS] = { 0 };
@@ -204,8 +203,8 @@ static void take_space(struct arena *arena, struct definition *d, const struct d
 	d->reduced = from->reduced;
 	memcpy(d->reduced_extents, from->reduced_extents, sizeof d->reduced_extents);
 	d->rank = reader->rank;
-	memcpy(d->extents, reader->extents, sizeof d->extents);
-	memcpy(d->counts, reader->counts, sizeof d->counts);
+	memmove(d->extents, reader->extents, sizeof d->extents); /* `reader` may be `d` */
+	memmove(d->counts, reader->counts, sizeof d->counts);
 	memcpy(d->reduced_counts, from->reduced_counts, sizeof d->reduced_counts);
 	d->start = from->start ? expr_substitute(arena, from->start, with) : NULL;
 	d->body = expr_substitute(arena, from->body, with);
@@ -220,7 +219,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 	struct definition *reader = scheduled(d)->readers.count == 1 ? scheduled(d)->readers.at[0] : NULL;
 	const struct index *with[MAX_VARS];
 	struct uses uses = { .of = d, .same = true };
-	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->is_output || scheduled(d)->lane
+	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->is_output || scheduled(d)->blocked
 	        || (reader && !branch_equal(d->branch, reader->branch)) || scheduled(d)->rewrite || d->original
 	        || !reader || reader->reduce != REDUCE_NONE || reader->lies || scheduled(reader)->rewrite
 	        || reader->original)
@@ -481,9 +480,12 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	/* What a window reads is whole images of channels, not a row: together the channels would be the loop around,
 	 * and no lanes. */
 	bool vectors = target->lanes > 1 && !target->lanes_are_threads;
-	if (vectors && ((j.window && !target->small && !in_planes(target, kernel, d, j.outer)) || looks_up(kernel, d)))
+	bool blocked = scheduled(d)->blocked;
+	if (vectors
+	        && ((j.window && !target->small && !blocked && !in_planes(target, kernel, d, j.outer))
+	                || looks_up(kernel, d)))
 		return -1;
-	if (scheduled(kernel->members.at[0])->lane != scheduled(d)->lane) /* what is transposed is no row of another */
+	if (scheduled(kernel->members.at[0])->blocked != blocked || (blocked && target->calls))
 		return -1;
 	if (!j.reads || costs_too_much(kernel, d) || !branch_equal(kernel->members.at[0]->branch, d->branch))
 		return -1;
@@ -515,7 +517,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	}
 	if (target->small && target->short_stack && all > APART_BYTES && one_row(d, j.outer))
 		return -1;
-	if (largest > row_most(target, d->type))
+	if (largest > (blocked ? BLOCK_BYTES : row_most(target, d->type)))
 		return wide_rows_lie(target, kernel, d, j.outer) ? j.outer : -1;
 	return !target->scratch_bytes || all <= target->scratch_bytes ? j.outer : -1;
 }

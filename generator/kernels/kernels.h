@@ -40,7 +40,7 @@ struct scheduled {
 	bool row_apart; /* barred from kernels in which it would be a row: layouts let vectors run along the loops
 	                   around */
 	bool kept;      /* stored, whatever computing it again would cost */
-	int lane;       /* 1 + the variable along which it lies and vectors run; 0: the layouts say */
+	bool blocked;   /* of blocks of channels, row-major, one kernel with what else is (windows.c) */
 	bool dwords;    /* of terms of a product side by side (products.c) */
 	bool steers;    /* the schedule asks it whether to run kernels, or kernels where to end */
 	VECTOR(struct definition *) readers;
@@ -254,7 +254,14 @@ void few_terms_become_maps(struct program *, const struct target *);
 void separate_windows(struct program *, const struct target *); /* windows.c: pads apart; maxima axis by axis */
 /* regions.c: reductions whose ends data say have lanes along what those leave alone, */
 void transpose_regions(struct program *, const struct target *);
-int lane_of_region(const struct definition *);                /* this variable; -1: it is none, or there is none */
+int lane_of_region(const struct definition *); /* this variable; -1: it is none, or there is none */
+enum { BLOCK_BYTES = 320 << 10 };              /* of what is `blocked`: on the stack, with what is made of it */
+/* windows.c: a map that is stored, whatever computing it again would cost, for this reader. */
+struct definition *define_kept(struct program *, const char *name, int rank, const int64_t *extents,
+        const struct expr *body, const struct definition *reader);
+/* fuse.c: `d` becomes the reduction of `from` over the variables of `reader`, which reads that one at `load`. */
+void take_space(struct arena *, struct definition *d, const struct definition *from, const struct definition *reader,
+        const struct expr *load);
 void rows_of_planes(struct program *, const struct target *); /* apart.c: … over axes that lie apart read rows */
 void keep_narrow(struct program *); /* narrow.c: weights of few bytes are widened where they are read … */
 void keep_large(struct program *, const struct target *); /* … and large ones by products */

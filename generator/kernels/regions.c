@@ -33,10 +33,8 @@ static void transpose(struct program *program, struct definition *d, int lanes)
 	        || index_uses(load->at[x->rank - 1], lane))
 		return;
 	size_t from = program->all.count;
-	struct definition *transposed = define_map(
-	        program, arena_printf(arena, "%s_transposed", x->name), x->rank, x->extents, expr_load_own(arena, x));
-	scheduled(transposed)->kept = true;
-	transposed->branch = d->branch;
+	struct definition *transposed = define_kept(program, arena_printf(arena, "%s_transposed", x->name), x->rank,
+	        x->extents, expr_load_own(arena, x), d);
 	d->body = expr_select(
 	        arena, body->ranges, body->range_count, expr_load(arena, transposed, load->at), body->arg[1]);
 	program_move(program, from, d);

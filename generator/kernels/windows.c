@@ -11,22 +11,28 @@
  * Many taps become two steps, 13 of them 4 of 4 at a distance of 3; windows of one tensor share the last axis: 13 taps
  * are two of 9 at a distance of 4, and 9 are two of 5.
  *
- * Where callers have planes with rows that fill few lanes, what a depthwise sum of many taps reads is transposed,
- * so that lanes run along channels, and its results are transposed back. */
+ * Where callers have planes with rows that fill few lanes, what a depthwise sum of many taps reads is transposed by
+ * blocks of channels, so that lanes run along those of a block, and its results are transposed back:
+ *
+ *     y[c, h] = sum(k < 31) x[c, h + k - 15] * w[c, k]
+ *     x_blocks[b, h, c] = x[16*b + c, h],  y_blocks[b, h, c] = sum(k < 31) x_blocks[b, h + k - 15, c] * w[16*b + c, k],
+ *     y[b, c, h] = y_blocks[b, h, c] */
 #include "kernels/kernels.h"
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-	TAPS_STRAIGHT = 16,   /* of a window that unroll.c makes a straight line */
-	TAPS_MOST = 12,       /* of one step along an axis */
-	WIDER_MOST = 6,       /* times the larger of data and result: with its pads */
-	TAPS_BARE = 6,        /* of a step that asks at each tap whether it is there */
-	PASS_COST = 3,        /* of a store and a load, in taps */
-	TRANSPOSE_COST = 8,   /* of an element that is transposed, in taps … */
-	TRANSPOSE_SHORT = 14, /* … where rows are shorter than a vector */
+	TAPS_STRAIGHT = 16, /* of a window that unroll.c makes a straight line */
+	TAPS_MOST = 12,     /* of one step along an axis */
+	WIDER_MOST = 6,     /* times the larger of data and result: with its pads */
+	TAPS_BARE = 6,      /* of a step that asks at each tap whether it is there */
+	PASS_COST = 3,      /* of a store and a load, in taps */
+	BLOCK_VECS = 4,     /* of the channels of a block, at most */
 };
-static const double ROW_RATE = 0.88; /* of the multiply-adds along rows, where vectors lie across lines of the cache */
+/* Half cycles: of a tap along rows, whose vectors lie across lines of the cache, where results of several rows share what
+ * they load, and where they do not; for each step more from one result to the next; of a tap along channels; of a lane
+ * of a vector that is transposed. */
+static const double ROW_TAP = 1.65, ROW_TAP_ALONE = 2.4, ROW_STEP = 2.2, BLOCK_TAP = 1.25, TRANSPOSED = 0.5;
 
 /* Along an axis of the data: place stride * variable + dilation * tap - before. */
 struct along {
@@ -220,6 +226,15 @@ static bool has_pads(const struct window *w)
 	return pads;
 }
 
+struct definition *define_kept(struct program *program, const char *name, int rank, const int64_t *extents,
+        const struct expr *body, const struct definition *reader)
+{
+	struct definition *kept = define_map(program, name, rank, extents, body);
+	scheduled(kept)->kept = true;
+	kept->branch = reader->branch;
+	return kept;
+}
+
 /* ---- data with their pads ---- */
 static const struct index *var_of(struct windows *ws, int v, int64_t extent) { return index_var(ws->arena, v, extent); }
 
@@ -274,11 +289,8 @@ static struct definition *with_pads(
 			ranges[count++] = (struct range){ at[v], 0, x->extents[v] };
 	}
 	const struct expr *load = expr_load(ws->arena, x, at);
-	struct definition *p = define_map(ws->program, arena_printf(ws->arena, "%s_pads", x->name), rank, extents,
-	        w->padded == w->load ? load : expr_select(ws->arena, ranges, count, load, w->padded->arg[1]));
-	scheduled(p)->kept = true;
-	p->branch = w->d->branch;
-	return p;
+	return define_kept(ws->program, arena_printf(ws->arena, "%s_pads", x->name), rank, extents,
+	        w->padded == w->load ? load : expr_select(ws->arena, ranges, count, load, w->padded->arg[1]), w->d);
 }
 
 struct replacing {
@@ -296,6 +308,47 @@ static double filled(int64_t extent, int lanes)
 	return (double)extent / (double)((extent + lanes - 1) / lanes * lanes);
 }
 
+/* The channels of a block: a divisor of them all whose vectors are the fullest; 0: there is none. */
+static int64_t block_of(int64_t channels, int lanes)
+{
+	int64_t best = 0;
+	for (int64_t block = lanes; block <= BLOCK_VECS * lanes; block++)
+		if (channels % block == 0 && (!best || filled(block, lanes) > filled(best, lanes)))
+			best = block;
+	return best;
+}
+
+/* Is it read by another definition, too? */
+static void see_read(void *user, const struct expr *load)
+{
+	const struct definition **of = user;
+	*of = load->of == *of ? NULL : *of;
+}
+static bool is_read(const struct program *program, const struct definition *d)
+{
+	for (size_t i = (size_t)d->number + 1; i < program->all.count && d; i++)
+		definition_loads(program->all.at[i], see_read, &d);
+	return !d;
+}
+
+static double row_tap(const struct window *w, int row)
+{
+	bool shares = false;
+	for (int v = 0; v < row; v++)
+		shares |= w->along[v].tap >= 0 && w->along[v].taps > 1 && w->along[v].dilation == 1;
+	return (shares || w->along[row].stride > 1 ? ROW_TAP : ROW_TAP_ALONE)
+	        + ROW_STEP * (double)(w->along[row].stride - 1);
+}
+
+/* Of what a block of channels reads, with its pads. */
+static int64_t block_bytes(const struct windows *ws, const struct window *w, int channels)
+{
+	int64_t bytes = (int64_t)dtype_bytes(w->d->type, (size_t)block_of(w->d->extents[channels], ws->lanes));
+	for (int v = channels + 1; v < w->d->rank; v++)
+		bytes *= w->along[v].tap >= 0 && reads_pads(&w->along[v]) ? reach_of(&w->along[v]) : w->along[v].extent;
+	return bytes;
+}
+
 /* The axis of channels, each with a window of its own, where what callers give and get lies in planes and rows of the
  * result would leave lanes idle for longer than it takes to turn both; -1: there is none. */
 static int channels_of(const struct windows *ws, const struct window *w)
@@ -303,42 +356,82 @@ static int channels_of(const struct windows *ws, const struct window *w)
 	const struct definition *x = w->load->of, *d = w->d;
 	int found = -1, last = d->rank - 1;
 	if (ws->lanes < 2 || !w->alone || !d->products || d->type != DTYPE_F32 || x->type != DTYPE_F32 || !d->is_output
-	        || x->source != SOURCE_INPUT || w->along[last].tap < 0)
+	        || x->source != SOURCE_INPUT || w->along[last].tap < 0 || d->rank + 1 + d->reduced > MAX_RANK
+	        || d->shown)
 		return -1;
 	for (int v = 0; v <= last; v++) {
 		if (d->counts[v])
 			return -1;
-		if (w->along[v].tap < 0 && d->extents[v] >= ws->lanes
+		if (w->along[v].tap < 0 && block_of(d->extents[v], ws->lanes)
 		        && (found < 0 || d->extents[v] > d->extents[found]))
 			found = v;
 	}
-	if (found < 0)
+	if (found < 0 || is_read(ws->program, d))
 		return -1;
-	double rows = ROW_RATE * filled(d->extents[last], ws->lanes), planes = filled(d->extents[found], ws->lanes),
-	       taps = (double)taps_of(w), moved = 1 + (double)definition_elements(x) / (double)definition_elements(d);
-	return taps / rows - taps / planes > moved * (d->extents[last] < ws->lanes ? TRANSPOSE_SHORT : TRANSPOSE_COST)
-	        ? found
-	        : -1;
+	double taps = (double)taps_of(w), rows = taps / filled(d->extents[last], ws->lanes) * row_tap(w, last),
+	       blocks = taps / filled(block_of(d->extents[found], ws->lanes), ws->lanes) * BLOCK_TAP,
+	       moved = 1 + (double)definition_elements(x) / (double)definition_elements(d);
+	return rows > blocks + moved * TRANSPOSED * ws->lanes && block_bytes(ws, w, found) <= BLOCK_BYTES ? found : -1;
 }
 
-/* What is read is transposed before it gets its pads, the sum runs along channels, and d transposes its results back. */
+/* Axis `channels` of these extents in blocks; the channels of one are axis `inside`: how it lies then, and where an
+ * element of it is without blocks. */
+static void in_blocks(struct windows *ws, const struct definition *of, int channels, int inside, int64_t *extents,
+        const struct index **at)
+{
+	int64_t block = block_of(of->extents[channels], ws->lanes);
+	for (int v = 0, to = 0; v <= of->rank; v++)
+		extents[v] = v == inside ? block : of->extents[to++];
+	extents[channels] /= block;
+	for (int v = 0, to = 0; v <= of->rank; v++)
+		if (v != inside)
+			at[to++] = var_of(ws, v, extents[v]);
+	at[channels] =
+	        index_add(ws->arena, index_scale(ws->arena, at[channels], block), var_of(ws, inside, extents[inside]));
+}
+
+/* What is read is transposed by blocks of channels before it gets its pads, the sum runs along those of a block, and d
+ * transposes its results back: for callers its blocks are the channels again. */
 static void transpose(struct windows *ws, struct window *w, int channels)
 {
 	struct definition *x = w->load->of, *d = w->d;
 	size_t from = ws->program->all.count;
-	struct definition *transposed = define_map(ws->program, arena_printf(ws->arena, "%s_transposed", x->name),
-	        x->rank, x->extents, expr_load_own(ws->arena, x));
-	const struct expr *old = w->padded, *load = expr_load(ws->arena, transposed, w->load->at);
-	w->padded = old == w->load ? load : expr_select(ws->arena, old->ranges, old->range_count, load, old->arg[1]);
-	w->load = load;
-	struct replacing replacing = { old, w->padded };
+	int rank = d->rank;
+	int64_t extents[MAX_RANK];
+	const struct index *at[MAX_RANK];
+	in_blocks(ws, x, channels, rank, extents, at);
+	struct definition *blocks = define_kept(ws->program, arena_printf(ws->arena, "%s_blocks", x->name), rank + 1,
+	        extents, expr_load(ws->arena, x, at), d);
+	in_blocks(ws, d, channels, rank, extents, at);
+	const struct expr *own = expr_load(ws->arena, d, at);
+	w->d = define_kept(ws->program, arena_printf(ws->arena, "%s_blocks", d->name), rank + 1, extents, own, d);
+	take_space(ws->arena, w->d, d, w->d, own);
+	w->d->node = d->node;
+	scheduled(w->d)->generic = true;
+	match(w->d, w);
+	memcpy(at, w->load->at, (size_t)rank * sizeof *at);
+	at[channels] = var_of(ws, channels, extents[channels]);
+	at[rank] = var_of(ws, rank, extents[rank]);
+	const struct expr *old = w->padded, *load = expr_load(ws->arena, blocks, at);
+	struct replacing replacing = { old,
+		old == w->load ? load : expr_select(ws->arena, old->ranges, old->range_count, load, old->arg[1]) };
 	struct rewriter rewriter = { .arena = ws->arena, .expr = replaced, .index = index_stays, .user = &replacing };
-	w->d = define_sum_like(ws->program, arena_printf(ws->arena, "%s_transposed", d->name), d, d->start,
-	        rewrite_expr(&rewriter, d->body));
-	become_map(d, expr_load_own(ws->arena, w->d));
-	transposed->branch = d->branch;
-	scheduled(transposed)->kept = true;
-	scheduled(transposed)->lane = scheduled(w->d)->lane = channels + 1;
+	w->d->body = rewrite_expr(&rewriter, w->d->body);
+	match(w->d, w);
+
+	struct shown *shown = arena_new(ws->arena, struct shown);
+	*shown = definition_shown(d);
+	d->shown = shown;
+	in_blocks(ws, d, channels, channels + 1, extents, at);
+	for (int v = 0; v < rank; v++)
+		at[v] = var_of(ws, v + (v > channels), extents[v + (v > channels)]);
+	at[rank] = var_of(ws, channels + 1, extents[channels + 1]);
+	memcpy(d->extents, extents, sizeof d->extents);
+	d->rank = rank + 1;
+	become_map(d, expr_load(ws->arena, w->d, at));
+	scheduled(blocks)->kept =
+	        !has_pads(w) || x->extents[rank - 1] < ws->lanes; /* no square fills with rows so short */
+	scheduled(blocks)->blocked = scheduled(w->d)->blocked = scheduled(d)->blocked = true;
 	program_move(ws->program, from, d);
 }
 
@@ -357,7 +450,7 @@ static void keep_pads(struct windows *ws, struct window *w)
 	struct definition *p = with_pads(ws, w, before, reach, 1);
 	if (!p)
 		return;
-	scheduled(p)->lane = scheduled(w->d)->lane;
+	scheduled(p)->blocked = scheduled(w->d)->blocked;
 	struct replacing replacing = { w->padded, expr_load(ws->arena, p, at) };
 	struct rewriter rewriter = { .arena = ws->arena, .expr = replaced, .index = index_stays, .user = &replacing };
 	w->d->body = rewrite_expr(&rewriter, w->d->body);
@@ -669,12 +762,13 @@ void separate_windows(struct program *program, const struct target *target)
 		if (done[i])
 			continue;
 		if (!separates(w)) {
-			if (!has_pads(w) || definition_terms(w->d) <= TAPS_STRAIGHT)
-				continue;
 			int channels = channels_of(&ws, w);
 			if (channels >= 0)
 				transpose(&ws, w, channels);
-			keep_pads(&ws, w);
+			else if (definition_terms(w->d) <= TAPS_STRAIGHT)
+				continue;
+			if (has_pads(w))
+				keep_pads(&ws, w);
 			continue;
 		}
 		for (size_t k = i; k < ws.all.count; k++)

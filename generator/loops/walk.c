@@ -413,8 +413,8 @@ bool loops_transposes(const struct loops *loops, const struct stmt *store, int l
 	const struct cell *from = cell_of_load(store->value), *to = store->cell;
 	const struct index *at = store->value->at[0];
 	int bits = dtypes[to->of.type].bits;
-	return to->kind == CELL_BUFFER && from->kind == CELL_BUFFER && from != to && bits >= 8
-	        && index_factor(store->at, lane) == 1 && index_factor(at, loop->var) == 1 && index_factor(at, lane) > 1
+	return !to->vector && !from->vector && from != to && bits >= 8 && index_factor(store->at, lane) == 1
+	        && index_factor(at, loop->var) == 1 && index_factor(at, lane) > 1
 	        && index_factor(store->at, loop->var) > 1 && !index_bends(at, loop->var)
 	        && !index_bends(store->at, loop->var) && !index_bends(at, lane) && !index_bends(store->at, lane);
 }

@@ -284,7 +284,7 @@ WINDOWS = {                               # a window over what a kernel makes is
     "multiplied": (graph("float[1,6,9,37] x", "float[1,12,9,37] y", "y = Conv <group = 6, kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w)", external("w", 12, 1, 3, 3)), 1),
     "narrow_groups": (graph("float[2,12,9,37] x", "float[2,6,5,37] y", "y = Conv <group = 3, kernel_shape = [3, 3], strides = [2, 1], pads = [1, 1, 1, 1]> (x, w)", external("w", 6, 4, 3, 3)), 2),
     "phases_dilated": (graph("float[2,3,5,7] x", "float[2,4,13,20] y", "y = ConvTranspose <strides = [2, 3], dilations = [2, 1], pads = [0, 1, 0, 0]> (x, w)", external("w", 3, 4, 3, 3)), 4),
-    "long_line": (graph("float[1,24,70] x", "float[1,24,70] y", "y = Conv <group = 24, kernel_shape = [31], pads = [15, 15]> (x, w)", external("w", 24, 1, 31)), 2),
+    "long_line": (graph("float[1,24,70] x", "float[1,24,70] y", "y = Conv <group = 24, kernel_shape = [31], pads = [15, 15]> (x, w)", external("w", 24, 1, 31)), 1),
     # rows that overlap share what they load: vectors beside them, a stride, an axis around
     "rows_beside": (graph("float[1,3,23,59] x", "float[1,3,23,59] y", "y = Conv <group = 3, kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (x, w)", external("w", 3, 1, 7, 7)), 2),
     "rows_strided": (graph("float[1,3,21,47] x", "float[1,3,9,22] y", "y = Conv <group = 3, kernel_shape = [5, 5], strides = [2, 2], pads = [0, 1, 0, 0]> (x, w)", external("w", 3, 1, 5, 5)), 2),
@@ -293,10 +293,13 @@ WINDOWS = {                               # a window over what a kernel makes is
     "rows_averaged": (graph("float[1,3,19,37] x", "float[1,3,16,34] y", "y = AveragePool <kernel_shape = [4, 4]> (x)"), 1),
     "axis_by_axis": (graph("float[1,3,19,37] x", "float[1,3,13,31] y", "y = AveragePool <kernel_shape = [7, 7]> (x)"), 2),
     # rows leave lanes idle for longer than it takes to turn what is read and made: lanes along channels
-    "transposed": (graph("float[1,32,28,28] x", "float[1,32,28,28] y", "y = Conv <group = 32, kernel_shape = [9, 9], pads = [4, 4, 4, 4]> (x, w)", external("w", 32, 1, 9, 9)), 4),
-    "transposed_left": (graph("float[2,20,9,13] wild", "float[2,20,9,13] y", "y = Conv <group = 20, kernel_shape = [11, 11], pads = [5, 5, 5, 5]> (wild, w)", external("w", 20, 1, 11, 11)), 4),
-    "transposed_strided": (graph("float[1,16,25,25] x", "float[1,16,13,13] y", "y = Conv <group = 16, kernel_shape = [11, 11], strides = [2, 2], pads = [5, 5, 5, 5]> (x, w)", external("w", 16, 1, 11, 11)), 4),
-    "transposed_volume": (graph("float[1,8,5,6,7] x", "float[1,8,5,6,7] y", "y = Conv <group = 8, kernel_shape = [5, 5, 5], pads = [2, 2, 2, 2, 2, 2]> (x, w)", external("w", 8, 1, 5, 5, 5)), 4),
+    "transposed": (graph("float[1,32,28,28] x", "float[1,32,28,28] y", "y = Conv <group = 32, kernel_shape = [9, 9], pads = [4, 4, 4, 4]> (x, w)", external("w", 32, 1, 9, 9)), 1),
+    "transposed_left": (graph("float[2,20,9,13] wild", "float[2,20,9,13] y", "y = Conv <group = 20, kernel_shape = [11, 11], pads = [5, 5, 5, 5]> (wild, w)", external("w", 20, 1, 11, 11)), 1),
+    "transposed_strided": (graph("float[1,16,25,25] x", "float[1,16,13,13] y", "y = Conv <group = 16, kernel_shape = [11, 11], strides = [2, 2], pads = [5, 5, 5, 5]> (x, w)", external("w", 16, 1, 11, 11)), 1),
+    "transposed_volume": (graph("float[1,8,5,6,7] x", "float[1,8,5,6,7] y", "y = Conv <group = 8, kernel_shape = [5, 5, 5], pads = [2, 2, 2, 2, 2, 2]> (x, w)", external("w", 8, 1, 5, 5, 5)), 1),
+    "transposed_bare": (graph("float[1,40,9,20] x", "float[1,40,5,14] y", "y = Conv <group = 40, kernel_shape = [5, 7]> (x, w)", external("w", 40, 1, 5, 7)), 1),
+    "transposed_few": (graph("float[2,32,7,7] wild", "float[2,32,4,4] y", "y = Conv <group = 32, kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (wild, w)", external("w", 32, 1, 3, 3)), 1),
+    "transposed_read": (graph("float[1,32,7,7] x", "float[1,32,7,7] y, float[1,32,7,7] z", "y = Conv <group = 32, kernel_shape = [5, 5], pads = [2, 2, 2, 2]> (x, w) z = Relu (y)", external("w", 32, 1, 5, 5)), 2),
     "large_last": (graph("float[1,12,13,24] x", "float[1,12,13,24] y", "a = Transpose <perm = [0, 3, 1, 2]> (x) b = Conv <group = 24, kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (a, w) "
                          "y = Transpose <perm = [0, 2, 3, 1]> (b)", external("w", 24, 1, 7, 7)), 2),
 }
