@@ -78,8 +78,7 @@ static int rows_across(const struct target *target, const struct contraction *c,
 	bool few = column >= 0 && 2 * root->extents[column] <= target->lanes && row >= 0
 	        && root->extents[row] >= target->lanes;
 	return few && !c->pad_count && !c->pool.d && !c->widened && c->b->of->source == SOURCE_CONSTANT
-	                && scheduled(c->result)->mode == MODE_HOSTED && c->result->rank == root->rank
-	                && unit_variable(c->result) == row
+	                && c->result->rank == root->rank && unit_variable(c->result) == row
 	        ? row
 	        : -1;
 }
@@ -146,9 +145,10 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 			const struct index *address = schedule_address(lowered->arena, d, c->store_at);
 			if (!index_is_affine(address))
 				w.cost += 16 * elements;
-			if (column >= 0 && index_factor(address, column) != 1)
+			bool across = column >= 0 && !c->rewrite && rows_across(lowered->target, c, column) >= 0;
+			if (column >= 0 && !across && index_factor(address, column) != 1)
 				w.cost += elements;
-			if (column >= 0 && !c->rewrite)
+			if (column >= 0 && !across && !c->rewrite)
 				w.cost += idle_lanes(lowered->target, c, address, column);
 		}
 	}

@@ -40,7 +40,10 @@ struct along {
 	int group;         /* the term that runs along the channels of a group, all of which are there; or -1 */
 	int64_t stride, dilation, before, taps, results, extent;
 };
+enum way { AS_IT_IS, WITH_PADS, BY_BLOCKS, AXIS_BY_AXIS };
 struct window {
+	enum way way; /* how it will be computed */
+	int channels; /* by blocks: along which axis */
 	struct definition *d;
 	const struct expr *padded, *load; /* load, or a select around it */
 	struct along along[MAX_RANK];     /* of the data */
@@ -181,7 +184,7 @@ static bool has_few_columns(const struct windows *ws, const struct window *w)
 {
 	const struct along *row = &w->along[w->load->rank - 1];
 	return !has_columns(w)
-	        || (w->sums && columns_of(w) <= ws->lanes * 3 / 4 && row->tap >= 0 && row->stride == 1
+	        || (w->sums && columns_of(w) <= ws->lanes * 3 / 4 && row->tap >= 0 && row->stride <= 2
 	                && row->results >= ws->lanes);
 }
 
@@ -355,9 +358,9 @@ static int channels_of(const struct windows *ws, const struct window *w)
 {
 	const struct definition *x = w->load->of, *d = w->d;
 	int found = -1, last = d->rank - 1;
-	if (ws->lanes < 2 || !w->alone || !d->products || d->type != DTYPE_F32 || x->type != DTYPE_F32 || !d->is_output
-	        || x->source != SOURCE_INPUT || w->along[last].tap < 0 || d->rank + 1 + d->reduced > MAX_RANK
-	        || d->shown)
+	if (ws->lanes < 2 || !w->alone || !d->products || !expr_is_constant(d->body->arg[1]) || d->type != DTYPE_F32
+	        || x->type != DTYPE_F32 || !d->is_output || x->source != SOURCE_INPUT || w->along[last].tap < 0
+	        || d->rank + 1 + d->reduced > MAX_RANK || d->shown)
 		return -1;
 	for (int v = 0; v <= last; v++) {
 		if (d->counts[v])
@@ -435,27 +438,58 @@ static void transpose(struct windows *ws, struct window *w, int channels)
 	program_move(ws->program, from, d);
 }
 
+/* What all of the group read along an axis: places -low … reach - low. */
+static void reach_of_group(struct window *const *group, size_t count, int axis, int64_t *low, int64_t *reach)
+{
+	int64_t high = *low = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct along *a = &group[i]->along[axis];
+		*low = a->before > *low ? a->before : *low;
+		high = reach_of(a) - a->before > high ? reach_of(a) - a->before : high;
+	}
+	*reach = *low + high;
+}
+
+/* Windows of one tensor and one value around it share its pads. */
+static bool share_pads(const struct window *a, const struct window *b)
+{
+	return a->load->of == b->load->of && has_pads(b) && expr_equal(a->padded->arg[1], b->padded->arg[1])
+	        && branch_equal(a->d->branch, b->d->branch);
+}
+
 /* The same terms, of data with their pads. */
-static void keep_pads(struct windows *ws, struct window *w)
+static void keep_pads(struct windows *ws, struct window *const *group, size_t members)
 {
 	int64_t before[MAX_RANK], reach[MAX_RANK];
-	const struct index *at[MAX_RANK];
+	const struct definition *x = group[0]->load->of;
 	size_t from = ws->program->all.count;
-	for (int v = 0; v < w->load->rank; v++) {
-		bool pads = w->along[v].tap >= 0 && reads_pads(&w->along[v]);
-		before[v] = pads ? w->along[v].before : 0;
-		reach[v] = pads ? reach_of(&w->along[v]) : 0;
-		at[v] = index_plus(ws->arena, w->load->at[v], before[v]);
+	for (int v = 0; v < x->rank; v++) {
+		bool pads = false;
+		for (size_t i = 0; i < members; i++)
+			pads |= group[i]->along[v].tap >= 0 && reads_pads(&group[i]->along[v]);
+		before[v] = reach[v] = 0;
+		if (pads)
+			reach_of_group(group, members, v, &before[v], &reach[v]);
+		if (pads && members > 1 && reach[v] < before[v] + x->extents[v]) /* some read all of it */
+			reach[v] = before[v] + x->extents[v];
 	}
-	struct definition *p = with_pads(ws, w, before, reach, 1);
+	struct definition *p = with_pads(ws, group[0], before, reach, 1);
 	if (!p)
 		return;
-	scheduled(p)->blocked = scheduled(w->d)->blocked;
-	struct replacing replacing = { w->padded, expr_load(ws->arena, p, at) };
-	struct rewriter rewriter = { .arena = ws->arena, .expr = replaced, .index = index_stays, .user = &replacing };
-	w->d->body = rewrite_expr(&rewriter, w->d->body);
-	scheduled(w->d)->generic |= w->d->products && !w->sums && !has_columns(w);
-	program_move(ws->program, from, w->d);
+	scheduled(p)->blocked = scheduled(group[0]->d)->blocked;
+	for (size_t i = 0; i < members; i++) {
+		const struct window *w = group[i];
+		const struct index *at[MAX_RANK];
+		for (int v = 0; v < x->rank; v++)
+			at[v] = index_plus(ws->arena, w->load->at[v], before[v]);
+		struct replacing replacing = { w->padded, expr_load(ws->arena, p, at) };
+		struct rewriter rewriter = {
+			.arena = ws->arena, .expr = replaced, .index = index_stays, .user = &replacing
+		};
+		w->d->body = rewrite_expr(&rewriter, w->d->body);
+		scheduled(w->d)->generic |= w->d->products && !w->sums && !has_columns(w);
+	}
+	program_move(ws->program, from, group[0]->d);
 }
 
 /* ---- axis by axis ---- */
@@ -620,18 +654,6 @@ static int by_taps(const void *a, const void *b)
 	return left != right ? (left > right) - (left < right) : (*x)->d->number - (*y)->d->number;
 }
 
-/* What all of the group read along an axis: places -low … reach - low. */
-static void reach_of_group(struct window *const *group, size_t count, int axis, int64_t *low, int64_t *reach)
-{
-	int64_t high = *low = 0;
-	for (size_t i = 0; i < count; i++) {
-		const struct along *a = &group[i]->along[axis];
-		*low = a->before > *low ? a->before : *low;
-		high = reach_of(a) - a->before > high ? reach_of(a) - a->before : high;
-	}
-	*reach = *low + high;
-}
-
 /* The axes behind the last one, each window for itself; d is what the last pass computes. */
 static void pass_rest(
         struct windows *ws, const struct window *w, struct stood from, const int *axes, int count, bool bare)
@@ -671,6 +693,7 @@ static struct stood along_shared(
 
 static void separate(struct windows *ws, struct window **group, size_t members)
 {
+	qsort(group, members, sizeof *group, by_taps);
 	int axes[MAX_RANK] = { 0 }, count = axes_of(group[0], axes);
 	int64_t before[MAX_RANK] = { 0 }, reach[MAX_RANK] = { 0 }, rows = 0, above = 0;
 	size_t fresh = ws->program->all.count;
@@ -732,15 +755,29 @@ static void keep_pads_of_products(struct windows *ws)
 		struct window w;
 		if (d->products && d->type == DTYPE_F32 && match(d, &w) && !w.sums && has_columns(&w) && has_pads(&w)
 		        && is_of_bytes(w.load->of))
-			keep_pads(ws, &w);
+			keep_pads(ws, (struct window *[]){ &w }, 1);
 		i = (size_t)d->number; /* what it reads now stands before it */
 	}
 	program_remove_dead(ws->program);
 }
 
 /* ---- all of them ---- */
+static bool share_nothing(const struct window *a, const struct window *b) { return a == b; }
+
+static enum way way_of(const struct windows *ws, struct window *w)
+{
+	if (separates(w))
+		return AXIS_BY_AXIS;
+	if ((w->channels = channels_of(ws, w)) >= 0)
+		return BY_BLOCKS;
+	return has_pads(w) && definition_terms(w->d) > TAPS_STRAIGHT ? WITH_PADS : AS_IT_IS;
+}
+
 void separate_windows(struct program *program, const struct target *target)
 {
+	static bool (*const share[])(const struct window *, const struct window *) = {
+		[WITH_PADS] = share_pads, [BY_BLOCKS] = share_nothing, [AXIS_BY_AXIS] = are_shared
+	};
 	struct windows ws = { program, program->arena, { 0 }, target->lanes };
 	if (target->lanes_are_threads || target->log)
 		return;
@@ -752,31 +789,25 @@ void separate_windows(struct program *program, const struct target *target)
 	size_t count = program->all.count;
 	for (size_t i = 0; i < count; i++) {
 		struct window w;
-		if (match(program->all.at[i], &w) && has_few_columns(&ws, &w))
+		if (match(program->all.at[i], &w) && has_few_columns(&ws, &w)) {
+			w.way = way_of(&ws, &w);
 			push(ws.arena, &ws.all, w);
+		}
 	}
-	bool *done = arena_new_array(ws.arena, bool, ws.all.count + 1);
 	for (size_t i = 0; i < ws.all.count; i++) {
 		struct window *w = &ws.all.at[i], **group = arena_new_array(ws.arena, struct window *, ws.all.count);
+		enum way way = w->way;
 		size_t members = 0;
-		if (done[i])
-			continue;
-		if (!separates(w)) {
-			int channels = channels_of(&ws, w);
-			if (channels >= 0)
-				transpose(&ws, w, channels);
-			else if (definition_terms(w->d) <= TAPS_STRAIGHT)
-				continue;
-			if (has_pads(w))
-				keep_pads(&ws, w);
-			continue;
-		}
-		for (size_t k = i; k < ws.all.count; k++)
-			if (k == i || (!done[k] && separates(&ws.all.at[k]) && are_shared(w, &ws.all.at[k]))) {
+		for (size_t k = i; k < ws.all.count && way; k++)
+			if (k == i || (way == ws.all.at[k].way && share[way](w, &ws.all.at[k]))) {
 				group[members++] = &ws.all.at[k];
-				done[k] = true;
+				ws.all.at[k].way = AS_IT_IS; /* it is seen to */
 			}
-		qsort(group, members, sizeof *group, by_taps);
-		separate(&ws, group, members);
+		if (way == BY_BLOCKS)
+			transpose(&ws, w, w->channels);
+		if (way == WITH_PADS || (way == BY_BLOCKS && has_pads(w)))
+			keep_pads(&ws, group, members);
+		if (way == AXIS_BY_AXIS)
+			separate(&ws, group, members);
 	}
 }

@@ -297,8 +297,12 @@ WINDOWS = {                               # a window over what a kernel makes is
     "transposed_left": (graph("float[2,20,9,13] wild", "float[2,20,9,13] y", "y = Conv <group = 20, kernel_shape = [11, 11], pads = [5, 5, 5, 5]> (wild, w)", external("w", 20, 1, 11, 11)), 1),
     "transposed_strided": (graph("float[1,16,25,25] x", "float[1,16,13,13] y", "y = Conv <group = 16, kernel_shape = [11, 11], strides = [2, 2], pads = [5, 5, 5, 5]> (x, w)", external("w", 16, 1, 11, 11)), 1),
     "transposed_volume": (graph("float[1,8,5,6,7] x", "float[1,8,5,6,7] y", "y = Conv <group = 8, kernel_shape = [5, 5, 5], pads = [2, 2, 2, 2, 2, 2]> (x, w)", external("w", 8, 1, 5, 5, 5)), 1),
+    "pads_shared": (graph("float[1,3,19,37] wild", "float[1,3,19,37] y, float[1,3,7,13] z", "y = Conv <group = 3, kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (wild, w) "
+                          "z = Conv <group = 3, kernel_shape = [5, 5], strides = [3, 3], pads = [2, 3, 2, 2]> (wild, v)", f"{external('w', 3, 1, 7, 7)}, {external('v', 3, 1, 5, 5)}"), 3),
+    "few_strided": (graph("float[1,8,9,128] x", "float[1,2,5,64] y", "y = Conv <kernel_shape = [3, 5], strides = [2, 2], pads = [1, 2, 1, 2]> (x, w)", external("w", 2, 8, 3, 5)), 2),     # with its pads
     "transposed_bare": (graph("float[1,40,9,20] x", "float[1,40,5,14] y", "y = Conv <group = 40, kernel_shape = [5, 7]> (x, w)", external("w", 40, 1, 5, 7)), 1),
     "transposed_few": (graph("float[2,32,7,7] wild", "float[2,32,4,4] y", "y = Conv <group = 32, kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (wild, w)", external("w", 32, 1, 3, 3)), 1),
+    "transposed_not": (graph("float[1,32,28,28] x, float[32,1,9,9] k", "float[1,32,28,28] y", "y = Conv <group = 32, kernel_shape = [9, 9], pads = [4, 4, 4, 4]> (x, k)"), 2),   # weights come as they lie
     "transposed_read": (graph("float[1,32,7,7] x", "float[1,32,7,7] y, float[1,32,7,7] z", "y = Conv <group = 32, kernel_shape = [5, 5], pads = [2, 2, 2, 2]> (x, w) z = Relu (y)", external("w", 32, 1, 5, 5)), 2),
     "large_last": (graph("float[1,12,13,24] x", "float[1,12,13,24] y", "a = Transpose <perm = [0, 3, 1, 2]> (x) b = Conv <group = 24, kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (a, w) "
                          "y = Transpose <perm = [0, 2, 3, 1]> (b)", external("w", 24, 1, 7, 7)), 2),
@@ -376,6 +380,7 @@ FEW_OUTS = {                              # of convolutions with few results a p
     "few_outs_three": (few_outs(1, "7,40", 3, (5, 3), ", pads = [2, 1, 2, 1]"), 1),
     "few_outs_nine": (few_outs(1, "9,40", 2, (3, 3), ", pads = [1, 1, 1, 1]"), 1),
     "few_outs_many": (few_outs(1, "7,40", 24, (5, 3), ", pads = [2, 1, 2, 1]"), 0),
+    "few_outs_inside": (graph("float[1,8,9,40] x", "float[1,2,9,40] y", "c = Conv <kernel_shape = [3, 5], pads = [1, 2, 1, 2]> (x, w) y = Softmax <axis = 1> (c)", external("w", 2, 8, 3, 5)), 1),   # no caller says how they lie
     "few_outs_space": (few_outs(1, "5,6,18", 1, (3, 3, 3), ", pads = [1, 1, 1, 1, 1, 1]"), 1),
 }
 APART = {                                 # axes that lie apart, in pieces that are no vectors: rows in one piece are read
