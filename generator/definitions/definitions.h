@@ -607,7 +607,8 @@ struct denormals program_denormals(struct program *);
 const char *program_numbers(const struct program *, const struct numerics *);
 
 /* ---- late.c: large constants, computed when they are read ---- */
-struct late *late_new(const struct program *); /* the one output of that, of constants alone */
+struct late *late_new(struct arena *, size_t bytes, void (*make)(const void *of, void *data), const void *of);
+struct late *late_of(const struct program *); /* its one output; all that it reads is constant, nothing is checked */
 const void *late_data(struct late *);
 void late_forget(struct late *); /* who asks again has them computed again */
 const void *definition_data(const struct definition *);

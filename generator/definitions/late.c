@@ -1,44 +1,58 @@
 /* late.c: large constants whose values are computed when somebody asks for them.  Mostly nobody does: products read the
- * bytes that such a constant was widened from.  What was computed for another constant alone goes with that. */
+ * bytes that such a constant was widened from, and Winograd's kernels pack the filters themselves.  What was computed
+ * for another constant alone goes with that. */
 #include "definitions/definitions.h"
 
 struct late {
-	const struct program *program; /* its one output; all that it reads is constant, nothing is checked */
-	void *data;                    /* NULL: not yet */
+	struct arena *arena;
+	size_t bytes;
+	void (*make)(const void *of, void *data);
+	const void *of;
+	void *data; /* NULL: not yet */
 };
 
-struct late *late_new(const struct program *program)
+struct late *late_new(struct arena *arena, size_t bytes, void (*make)(const void *of, void *data), const void *of)
 {
-	struct late *late = arena_new(program->build->arena, struct late);
-	late->program = program;
+	struct late *late = arena_new(arena, struct late);
+	*late = (struct late){ arena, bytes, make, of, NULL };
 	return late;
 }
 
-const void *late_data(struct late *late)
+static void run(const void *of, void *data)
 {
-	const struct program *program = late->program;
-	struct arena *arena = program->build->arena;
-	if (late->data)
-		return late->data;
+	const struct program *program = of;
 	VECTOR(struct late *) passing = { 0 };
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct late *read = program->all.at[i]->late;
 		if (read && !read->data)
-			push(arena, &passing, read);
+			push(program->build->arena, &passing, read);
 	}
-	const struct definition *result = program->outputs.at[0];
-	void *data = arena_apart(arena, dtype_bytes(result->type, (size_t)definition_elements(result)) + 1);
 	interpret(program, MATH_STRICT, NULL, &data);
-	late->data = data;
 	for (size_t i = 0; i < passing.count; i++)
 		late_forget(passing.at[i]);
-	return data;
+}
+
+struct late *late_of(const struct program *program)
+{
+	const struct definition *result = program->outputs.at[0];
+	return late_new(
+	        program->build->arena, dtype_bytes(result->type, (size_t)definition_elements(result)), run, program);
+}
+
+const void *late_data(struct late *late)
+{
+	if (!late->data) {
+		void *data = arena_apart(late->arena, late->bytes + 1);
+		late->make(late->of, data);
+		late->data = data;
+	}
+	return late->data;
 }
 
 void late_forget(struct late *late)
 {
 	if (late->data)
-		arena_drop(late->program->build->arena, late->data);
+		arena_drop(late->arena, late->data);
 	late->data = NULL;
 }
 

@@ -223,14 +223,31 @@ static struct definition *define_run_time_filters(const struct winograd *w)
 	                one_of(w, var[0], scales, (int)w->n), NULL));
 }
 
+struct filters {
+	int m;
+	int64_t count;
+	struct definition w; /* as it is here: rewrites change where data lie */
+};
+
+static void make_filters(const void *of, void *data)
+{
+	const struct filters *f = of;
+	winograd_filters_of(f->m, f->count, definition_data(&f->w), 9, data, f->count);
+}
+
 static struct definition *define_filters(const struct winograd *w)
 {
 	if (w->w->of->source != SOURCE_CONSTANT)
 		return define_run_time_filters(w);
-	int64_t extents[] = { w->n, w->n, w->conv->extents[1], w->channels }, filters = extents[2] * extents[3];
-	float *u = arena_array(w->arena, (size_t)(w->n * w->n * filters), sizeof *u);
-	winograd_filters_of((int)w->m, filters, definition_data(w->w->of), 9, u, filters);
-	return define_constant(w->program, arena_printf(w->arena, "%s.u", w->conv->name), DTYPE_F32, 4, extents, u);
+	int64_t extents[] = { w->n, w->n, w->conv->extents[1], w->channels };
+	struct filters *filters = arena_new(w->arena, struct filters);
+	*filters = (struct filters){ (int)w->m, extents[2] * extents[3], *w->w->of };
+	struct late *late =
+	        late_new(w->arena, sizeof(float) * (size_t)(w->n * w->n * filters->count), make_filters, filters);
+	struct definition *u =
+	        define_constant(w->program, arena_printf(w->arena, "%s.u", w->conv->name), DTYPE_F32, 4, extents, late);
+	u->late = late;
+	return u;
 }
 
 static struct definition *define_forward_columns(const struct winograd *w)

@@ -113,7 +113,7 @@ static void wait(const struct node *node, const struct program *program)
 {
 	struct tensor *y = node->out[0];
 	y->bytes = dtype_bytes(y->type, (size_t)tensor_elements(node->graph->build, y));
-	y->late = late_new(program);
+	y->late = late_of(program);
 	y->data = y->late;
 	y->widened = is_widening(node, program) ? node : NULL;
 }
