@@ -63,6 +63,7 @@ static struct model *read_model(struct build *build, const struct options *optio
 	                     : graph_read(build, options->model, &read);
 	graph_check(model->graph);
 	model_rename(model);
+	pass_maps(model->graph);
 	pass_strings(model->graph);
 	templates_check(build, options->templates, options->some ? NULL : model->graph);
 	model->graph->templates = options->templates;

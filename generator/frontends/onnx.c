@@ -62,13 +62,15 @@ static void read_tensor_type(
 			read_shape(reader, wire_bytes(&f), where, tensor, strict);
 }
 
-/* A map in a sequence, from integers or strings to numbers: the sequence is a tensor, with a row for each map.  Returns
- * as read_type does. */
+/* A map from integers or strings to tensors; one in a sequence: the sequence is a tensor, with a row for each map.
+ * Returns as read_type does. */
 static const char *read_map(struct reader *reader, struct wire w, const char *where, struct tensor *tensor)
 {
-	struct tensor value = { .rank = -1 };
+	struct tensor value = { .rank = -1 }, *keys = arena_new(reader->build->arena, struct tensor);
 	for (struct wire_field f; wire_next(&w, &f);)
-		if (f.number == 2) {
+		if (f.number == 1) {
+			keys->type = read_dtype(reader, &f, where);
+		} else if (f.number == 2) {
 			struct wire inner = wire_bytes(&f);
 			for (struct wire_field i; wire_next(&inner, &i);)
 				if (i.number == 1)
@@ -76,7 +78,13 @@ static const char *read_map(struct reader *reader, struct wire w, const char *wh
 		}
 	if (value.type == DTYPE_NONE)
 		return "a map";
-	*tensor = (struct tensor){ .name = tensor->name, .type = value.type, .rank = -1, .is_maps = true };
+	bool alone = !tensor->form;
+	*tensor = (struct tensor){ .name = tensor->name,
+		.form = alone ? FORM_MAP : 0,
+		.keys = alone ? keys : NULL,
+		.type = value.type,
+		.rank = -1,
+		.is_maps = !alone };
 	return NULL;
 }
 
@@ -95,7 +103,7 @@ static const char *read_type(
 			for (struct wire_field i; wire_next(&inner, &i);)
 				if (i.number == 1 && !word)
 					word = read_type(reader, wire_bytes(&i), where, tensor, strict);
-		} else if (f.number == 5 && tensor->form == FORM_SEQUENCE && !word) {
+		} else if (f.number == 5 && !(tensor->form & FORM_OPTIONAL) && !word) {
 			word = read_map(reader, wire_bytes(&f), where, tensor);
 		} else if (f.number < COUNT(type_words) && type_words[f.number]) {
 			word = type_words[f.number];
@@ -392,6 +400,10 @@ static struct tensor read_declared(struct reader *reader, struct wire w, const c
 	declared.name = value_name(reader, w, &type);
 	const char *where = kind ? reader_where(reader, kind, declared.name) : reader->file;
 	const char *word = read_type(reader, type, where, &declared, strict);
+	if (declared.form == FORM_MAP && !(kind && !strcmp(kind, "input"))) {
+		declared.form = 0;
+		word = type_words[5];
+	}
 	if (word && kind)
 		fail(reader->build, EXIT_UNSUPPORTED, where,
 		        "is %s%s; only tensors, sequences of them and optionals of both go in and out",

@@ -79,7 +79,7 @@ static const char *parse_type(struct scan *s, struct tensor *tensor, int depth)
 	struct build *build = s->reader->build;
 	struct bytes word = scan_word(s);
 	int type = dtype_word(word), kind = type_word(word);
-	struct tensor inner = { .rank = -1 };
+	struct tensor inner = { .rank = -1 }, *keys = arena_new(build->arena, struct tensor);
 	const char *text, *key = "";
 	if (depth > MAX_DEPTH)
 		fail(build, EXIT_LIMIT, s->reader->file, "types nest deeper than %d", MAX_DEPTH);
@@ -112,10 +112,12 @@ static const char *parse_type(struct scan *s, struct tensor *tensor, int depth)
 	int form = !strcmp(type_words[kind].word, "seq")     ? FORM_SEQUENCE
 	        : !strcmp(type_words[kind].word, "optional") ? FORM_OPTIONAL
 	                                                     : 0;
-	if (!text && *key)
+	if (!text && *key) {
+		keys->type = (enum dtype)type;
+		*tensor = (struct tensor){ .form = FORM_MAP, .keys = keys, .type = inner.type, .rank = -1 };
+	} else if (form == FORM_SEQUENCE && inner.form == FORM_MAP) {
 		*tensor = (struct tensor){ .type = inner.type, .rank = -1, .is_maps = true };
-	else if (form == FORM_SEQUENCE && inner.is_maps && !strncmp(text, "map(", 4))
-		*tensor = inner;
+	}
 	if (form && (text ? form == FORM_OPTIONAL && inner.form == FORM_SEQUENCE : true)) {
 		*tensor = inner;
 		tensor->form |= form;
@@ -468,7 +470,9 @@ static struct tensor parse_value(struct scan *s, const char *kind)
 	const char *text = at_type(s) ? parse_type(s, &value, 0) : NULL;
 	if (!(value.name = scan_name(s)))
 		scan_fail(s, "a name belongs here");
-	bool maps = value.is_maps && !strncmp(text, "seq(", 4) && (!kind || strcmp(kind, "input"));
+	bool is_input = kind && !strcmp(kind, "input"), maps = value.is_maps && !is_input;
+	if (value.form == FORM_MAP && !is_input)
+		value.form = 0;
 	if (text && !value.form && !maps)
 		value = (struct tensor){ .name = value.name, .rank = -1 };
 	if (text && kind && !value.form && !maps)

@@ -142,6 +142,7 @@ static struct tensor *own_tensor(struct graph *graph, const char *name)
 static void take_type(struct tensor *tensor, const struct tensor *from)
 {
 	tensor->form = from->form;
+	tensor->keys = from->keys;
 	tensor->type = from->type;
 	tensor->rank = from->rank;
 	memcpy(tensor->dims, from->dims, sizeof from->dims);

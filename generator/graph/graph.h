@@ -27,9 +27,9 @@ enum { TENSOR_ALIGNED = 65536 };
 
 /* What a name stands for: a tensor, a sequence of tensors, an optional tensor, or both: an optional sequence.  Type,
  * rank and dims are those of the elements then, as far as the model says them of all. */
-enum { FORM_SEQUENCE = 1, FORM_OPTIONAL = 2 };
-/* What a sequence holds, in order, or an optional (one tensor, or those of its sequence): tensors of this graph or of
- * one around it. */
+enum { FORM_SEQUENCE = 1, FORM_OPTIONAL = 2, FORM_MAP = 4 };
+/* What a sequence holds, in order, an optional (one tensor, or those of its sequence), or a map (its keys, its values):
+ * tensors of this graph or of one around it. */
 struct list {
 	size_t count;
 	struct tensor **at;
@@ -67,7 +67,7 @@ struct tensor {
 	bool is_utf8;  /* of an input or output of uint8: the model has strings there, whose bytes, with zeros behind
 	                 shorter ones, the last dim holds */
 	bool is_maps;  /* of an output: the model has a sequence of maps there, a row of it each … */
-	const struct tensor *keys;   /* … whose columns have these keys, int64 or strings */
+	const struct tensor *keys; /* … whose columns have these keys, int64 or strings; of a map: one of their type */
 	struct tensor *const *sizes; /* of a few whole numbers that come at run time, as a graph makes them of Shape:
 	                                each as a size (ops/sizes.c); else NULL */
 	bool is_spanned;             /* a size that somebody asked for … */

@@ -97,6 +97,9 @@ static void print_part(struct text *out, const char *at, size_t count)
 const char *type_of_tensor(struct build *build, const struct tensor *tensor)
 {
 	const char *text = dtypes[tensor->type].text;
+	if (tensor->form == FORM_MAP)
+		return arena_printf(
+		        build->arena, "map(%s, %s)", dtypes[tensor->keys->type].text, dtypes[tensor->type].text);
 	if (tensor->form) {
 		struct tensor inner = *tensor;
 		inner.form &= ~(tensor->form & FORM_OPTIONAL ? FORM_OPTIONAL : FORM_SEQUENCE);

@@ -81,10 +81,12 @@ static void unmark(struct graph *graph)
 	}
 }
 
-/* Who reads a tensor may ask how many there are of its dims. */
+/* Who reads a tensor may ask how many there are of its dims; who reads a list, for what it holds. */
 static void need(struct tensor *tensor)
 {
 	tensor->mark = LIVE;
+	for (size_t i = 0; tensor->list && i < tensor->list->count; i++)
+		tensor->list->at[i]->mark = LIVE;
 	for (int d = 0; d < tensor->rank; d++)
 		if (tensor->dims[d].count)
 			tensor->dims[d].count->mark = LIVE;

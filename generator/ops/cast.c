@@ -128,6 +128,20 @@ bool cast_makes_strings(const struct node *node)
 	        && type_asked(node) == DTYPE_STRING;
 }
 
+bool cast_like_strings(struct bodies *bodies, struct node *node)
+{
+	int count = node->attribute_count;
+	struct attribute *given = arena_new_array(node->graph->build->arena, struct attribute, (size_t)count + 1);
+	infer_counts(node, 2, 2, 1);
+	enum dtype to = node->in[1]->type;
+	for (int i = 0; i < count; i++)
+		given[i] = node->attributes[i];
+	given[count] = (struct attribute){ .name = "to", .kind = ATTRIBUTE_INT, .i = to };
+	if (to != DTYPE_NONE)
+		bodies_add(bodies, node->graph, node, "", "Cast", 1, node->in, count + 1, given, node->out[0]);
+	return to != DTYPE_NONE;
+}
+
 void infer_cast(struct node *node, const struct op *op)
 {
 	(void)op;

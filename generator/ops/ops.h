@@ -427,6 +427,8 @@ const char *bodies_forgive(struct build *); /* the message of what failed in a t
 bool op_takes_strings(const struct op *);
 bool node_has_strings(const struct node *);
 bool cast_makes_strings(const struct node *); /* cast.c: it is a Cast to strings */
+/* A CastLike from strings or to them becomes a Cast; false: its type is not known yet. */
+bool cast_like_strings(struct bodies *, struct node *);
 const char *const *strings_copied(const struct node *, const struct bytes *, size_t count); /* ended by 0 */
 void strings_look(struct node *); /* inputs that are strings get the dims of their bytes */
 /* A node of strings, whose op takes them, gives way to its text; false where a type or extent is not known. */

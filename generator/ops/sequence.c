@@ -53,7 +53,8 @@ static void want_form(const struct node *node, int i, bool right, const char *wh
 
 static const struct list *sequence_in(const struct node *node, int i)
 {
-	want_form(node, i, node->in[i]->form == FORM_SEQUENCE, "a sequence");
+	want_form(node, i, node->in[i]->form == FORM_SEQUENCE || (node->in[i]->form == FORM_MAP && !node->is_given),
+	        "a sequence");
 	return node->in[i]->list;
 }
 

@@ -9,6 +9,9 @@ void infer_identity(struct node *node, const struct op *op)
 {
 	(void)op;
 	infer_counts(node, 1, 1, 1);
+	if (node->in[0]->form == FORM_MAP)
+		node_fail(node, EXIT_INVALID, "input 0, '%s', is %s, a tensor is right", node->in[0]->name,
+		        type_of_tensor(node->graph->build, node->in[0]));
 	if (node->in[0]->form)
 		infer_list(node, 0, node->in[0]->form, node->in[0]->type, node->in[0]->list);
 	else

@@ -128,6 +128,8 @@ bool expand_strings(struct bodies *bodies, struct node *node, const struct op *o
 	over->out = arena_new_array(arena, struct tensor *, (size_t)node->outs + 1);
 	if (node->is_given)
 		version_check_inputs(node);
+	if (!strcmp(op->name, "CastLike"))
+		return cast_like_strings(bodies, node);
 	for (int i = 0; i < node->ins; i++)
 		if ((over->in[i] = node->in[i]) && is_string(node->in[i])
 		        && !(over->in[i] = bytes_of(node, node->in[i])))

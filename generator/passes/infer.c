@@ -261,12 +261,13 @@ static void infer(struct bodies *bodies, struct node *node)
 	infer_bodies(bodies, node);
 	strings_look(node);
 	const struct op *op = op_of(node);
-	if (node_has_strings(node) && op_takes_strings(op)) {
+	if (!node_has_strings(node) || !op_takes_strings(op))
+		op = infer_one(node);
+	if (node_has_strings(node) && op_takes_strings(op)) { /* it may have become an Identity of some */
 		if (!expand_strings(bodies, node, op))
 			push(node->graph->build->arena, &node->graph->nodes, node);
 		return;
 	}
-	op = infer_one(node);
 	if (op->place ? !op->place(bodies, node, op) : !vanishes(bodies, node, op))
 		push(node->graph->build->arena, &node->graph->nodes, node);
 	if (op->place && node->is_given)

@@ -1,7 +1,7 @@
 /* lists.c: graph -> graph.  A sequence or an optional that goes in or out gives way to the tensors that it holds: how
  * many, somebody says for inputs (--elements, or data), and inference has found for outputs.  The model's own inputs
- * and outputs stay in whole_inputs and whole_outputs, for who speaks of them.  Inputs that are strings give way to their
- * bytes. */
+ * and outputs stay in whole_inputs and whole_outputs, for who speaks of them.  Inputs that are maps give way to keys and
+ * values, inputs that are strings to their bytes. */
 #include "passes/passes.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -99,6 +99,53 @@ struct tensor *pass_renewed(struct graph *graph, struct tensor *tensor)
 	return graph_tensor_new(graph, give_up_name(graph, tensor));
 }
 
+static struct list *list_made(struct graph *graph, size_t count, bool nothing)
+{
+	struct list *list = arena_new(graph->build->arena, struct list);
+	list->count = count;
+	list->nothing = nothing;
+	list->at = arena_new_array(graph->build->arena, struct tensor *, count + 1);
+	return list;
+}
+
+/* The input gives way to what the list has. */
+static void take_place(struct graph *graph, struct tensor *input, const struct list *list)
+{
+	struct arena *arena = graph->build->arena;
+	tensors inputs = { 0 };
+	for (size_t i = 0; i < graph->inputs.count; i++)
+		if (graph->inputs.at[i] != input)
+			push(arena, &inputs, graph->inputs.at[i]);
+		else
+			for (size_t k = 0; k < list->count; k++)
+				push(arena, &inputs, list->at[k]);
+	memcpy(&graph->inputs, &inputs, sizeof inputs);
+	for (size_t k = 0; k < list->count; k++)
+		list->at[k]->is_input = true;
+	input->list = list;
+	input->is_input = false;
+}
+
+void pass_maps(struct graph *graph)
+{
+	struct arena *arena = graph->build->arena;
+	for (size_t i = 0; i < graph->inputs.count; i++) {
+		struct tensor *map = graph->inputs.at[i];
+		if (map->form != FORM_MAP)
+			continue;
+		struct list *list = list_made(graph, 2, false);
+		const char *count = name_is(graph->build->names, arena_printf(arena, "%s_count", map->name));
+		for (size_t k = 0; k < 2; k++) {
+			list->at[k] = tensor_named(
+			        graph, arena_printf(arena, "%s_%s", map->name, k ? "values" : "keys"), 0, false);
+			list->at[k]->type = k ? map->type : map->keys->type;
+			list->at[k]->rank = 1;
+			list->at[k]->dims[0] = (struct dim){ -1, count, NULL };
+		}
+		take_place(graph, map, list);
+	}
+}
+
 void pass_strings(struct graph *graph)
 {
 	struct arena *arena = graph->build->arena;
@@ -139,15 +186,6 @@ void pass_strings(struct graph *graph)
 		memcpy(&graph->nodes, &nodes, sizeof nodes);
 }
 
-static struct list *list_made(struct graph *graph, size_t count, bool nothing)
-{
-	struct list *list = arena_new(graph->build->arena, struct list);
-	list->count = count;
-	list->nothing = nothing;
-	list->at = arena_new_array(graph->build->arena, struct tensor *, count + 1);
-	return list;
-}
-
 void pass_whole_input(struct graph *graph, struct tensor *input, size_t count, bool nothing)
 {
 	struct arena *arena = graph->build->arena;
@@ -173,18 +211,8 @@ void pass_whole_input(struct graph *graph, struct tensor *input, size_t count, b
 		for (int d = 0; d < element->rank; d++)
 			if (element->dims[d].extent < 0)
 				element->dims[d].symbol = NULL; /* each element has its own extent there */
-		element->is_input = true;
 	}
-	tensors inputs = { 0 };
-	for (size_t i = 0; i < graph->inputs.count; i++)
-		if (graph->inputs.at[i] != input)
-			push(arena, &inputs, graph->inputs.at[i]);
-		else
-			for (size_t k = 0; k < list->count; k++)
-				push(arena, &inputs, list->at[k]);
-	memcpy(&graph->inputs, &inputs, sizeof inputs);
-	input->list = list;
-	input->is_input = false;
+	take_place(graph, input, list);
 }
 
 static struct tensor *integer_named(struct tensor *const *at, size_t count, const char *name)

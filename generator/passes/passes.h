@@ -49,6 +49,8 @@ void pass_whole_input(struct graph *, struct tensor *input, size_t count, bool n
 void pass_say_output(struct graph *, struct tensor *output, size_t count, const struct tensor *shapes);
 /* A new tensor under the tensor's name, which gets another. */
 struct tensor *pass_renewed(struct graph *, struct tensor *);
+/* Inputs that are maps become NAME_keys and NAME_values, of NAME_count elements each. */
+void pass_maps(struct graph *);
 /* Inputs that are strings become their bytes, uint8 with one more dim, NAME_bytes of them; ingot.Text makes strings of
  * those. */
 void pass_strings(struct graph *);

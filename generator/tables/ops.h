@@ -352,6 +352,8 @@ T("ai.onnx.ml", "SVMClassifier", 1, 1, 1, 2, A(INTS, "classlabels_ints", ALL) A(
 	A(FLOATS, "support_vectors", ALL) A(INTS, "vectors_per_class", ALL))
 T("ai.onnx.ml", "SVMRegressor", 1, 1, 1, 1, A(FLOATS, "coefficients", ALL) A(FLOATS, "kernel_params", ALL) STRING("kernel_type", ALL, "LINEAR") INT("n_supports", ALL, 0)
 	INT("one_class", ALL, 0) STRING("post_transform", ALL, "NONE") A(FLOATS, "rho", ALL) A(FLOATS, "support_vectors", ALL))
+TL("ai.onnx.ml", "CastMap", 1, 1, 1, 1, STRING("cast_to", ALL, "TO_FLOAT") STRING("map_form", ALL, "DENSE") INT("max_map", ALL, 1))
+TL("ai.onnx.ml", "DictVectorizer", 1, 1, 1, 1, A(INTS, "int64_vocabulary", ALL) A(STRINGS, "string_vocabulary", ALL))
 G("ai.onnx.ml", "ZipMap", 1, zip_map, A(INTS, "classlabels_int64s", ALL) A(STRINGS, "classlabels_strings", ALL))
 
 /* strings: tables/strings.h */

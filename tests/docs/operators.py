@@ -25,7 +25,7 @@ def types():
         letters = words[0].rstrip("+*") if words else ""
         if "b" in letters and ("F" in letters or "P" in letters):
             letters = letters.replace("b", "").replace("P", "A")         # floats are those of 16 bits, too
-        found[domain or "ai.onnx", name] = ", ".join([KINDS[c] for c in letters if c in KINDS] + ["lists"] * ("~" in letters))
+        found[domain or "ai.onnx", name] = ", ".join([KINDS[c] for c in letters if c in KINDS] + ["maps" if domain == "ai.onnx.ml" else "lists"] * ("~" in letters))
     return found
 
 

@@ -209,6 +209,9 @@ def numbers():
         check(f'"{text}" is no number', not isinstance(done, numpy.ndarray) and done.returncode == 3 and "whether it is a number" in done.stderr, done)
     beside("Cast, beside onnxruntime", model("g (float[N,2] x, string[N] z) => (string[N,2] s, double[N] d, int64[N] i) { s = Cast <to = 8> (x) d = Cast <to = 11> (z) i = Cast <to = 7> (z) }"),
            {"x": numpy.array([[1.25, -3e-9], [1e10, 7]], "f4"), "z": numpy.array(["12", "-3.5"])}, ("jit", "interpreter", "c"))
+    beside("CastLike", model("""g (float[N,2] x, string[N] z) => (string[N,2] s, float[N] f, string[N] t)
+    { word = Constant <value_strings = ["q"]> () one = Constant <value_float = 1.0> () s = CastLike (x, word) f = CastLike (z, one) t = CastLike (z, word) }"""),
+           {"x": numpy.array([[1.25, -3e-9], [1e10, 7]], "f4"), "z": numpy.array(["12", "-3.5"])}, ("jit", "interpreter", "c"))
 
 
 def learnt():
@@ -244,6 +247,64 @@ def learnt():
     bytes_told = run("run", "bytes.onnx", "--target", "interpreter", "--input", "x=x.npy", "--json")
     check("a key that is no UTF-8", json.loads(bytes_told.stdout)["outputs"][0]["keys"] == ["ja", "\\xff"], bytes_told)
     check("keys as text", "y float[3,2] of 7 -3: 0.25" in run("run", "m.onnx", "--target", "interpreter", "--input", "x=x.npy").stdout, told)
+
+
+def maps_in():
+    """Maps that come in: keys beside values, in any order; onnxruntime's Python takes those to floats alone."""
+    def one(op, key, value, made, **attributes):
+        of = helper.make_map_type_proto(key, helper.make_tensor_type_proto(value, []))
+        graph = helper.make_graph([helper.make_node(op, ["m"], ["y"], domain="ai.onnx.ml", **attributes)], "g", [helper.make_value_info("m", of)], [helper.make_tensor_value_info("y", made, None)])
+        return helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid("ai.onnx.ml", 3)])
+    def made_of(name, model, given, want, engines=("jit", "interpreter", "c"), more=(), says=None):
+        keys, values = numpy.array(list(given)), numpy.array(list(given.values()))
+        if values.dtype == numpy.float64 and "double" not in name:
+            values = values.astype("f4")
+        if not says and values.dtype == numpy.float32:
+            right = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"m": given})[0]
+            check(f"{name}, the judge", right.tolist() == want, right)
+        onnx.save(model, "m.onnx")
+        numpy.savez("in.npz", m_keys=keys, m_values=values)
+        for engine in engines:
+            done = run("run", "m.onnx", "--target", engine, "--input", "in.npz", "--output", "out.npz", *more)
+            if says:
+                check(f"{name}, {engine}", done.returncode == 3 and says in done.stderr, done)
+                continue
+            got = numpy.load("out.npz")["y"] if not done.returncode else done
+            check(f"{name}, {engine}", not done.returncode and got.tolist() == want, got)
+    I, F, D, S = TensorProto.INT64, TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.STRING
+    some, words = {3: 1.5, 1: 2.75, 5: -3.5}, {3: "1.5", 1: "27", 5: "-3e2"}
+    for kind, to, dense in (("TO_FLOAT", F, [2.75, 1.5, -3.5]), ("TO_INT64", I, [2, 1, -3])):
+        row = [0, dense[0], 0, dense[1], 0]
+        made_of(f"CastMap {kind}, dense", one("CastMap", I, F, to, cast_to=kind), some, [dense])
+        made_of(f"CastMap {kind}, sparse", one("CastMap", I, F, to, cast_to=kind, map_form="SPARSE", max_map=5), some, [row])
+    made_of("CastMap of strings", one("CastMap", I, S, F, cast_to="TO_FLOAT", map_form="SPARSE", max_map=6), words, [[0, 27, 0, 1.5, 0, -300]])
+    made_of("CastMap to strings", one("CastMap", I, S, S, cast_to="TO_STRING"), words, [["27", "1.5", "-3e2"]])
+    made_of("CastMap to strings, sparse", one("CastMap", I, S, S, cast_to="TO_STRING", map_form="SPARSE", max_map=4), words, [["0.f", "27", "0.f", "1.5"]])
+    made_of("CastMap, a key below 0", one("CastMap", I, F, F, map_form="SPARSE", max_map=4), {-1: 1.5, 2: 1.0}, None, says="the least key, 0 or more is right")
+    letters, numbers = ["ab", "q", "b", "ab", "längeres"], [7, -2, 9]
+    for name, kind, values in (("floats", F, (1.5, 2.0, -0.25)), ("doubles", D, (1.5, 2.0, -0.25)), ("integers", I, (1, 2, 3)), ("strings", S, ("x", "yy", ""))):
+        no, (a, b, c) = ("" if kind == S else 0), values
+        made_of(f"DictVectorizer, {name} of strings", one("DictVectorizer", S, kind, kind, string_vocabulary=letters), dict(zip(("b", "ab", "längeres"), values)), [[b, no, a, b, c]])
+        if kind != I:
+            made_of(f"DictVectorizer, {name} of integers", one("DictVectorizer", I, kind, kind, int64_vocabulary=numbers), dict(zip((4, -2, 7), values)), [[c, b, no]])
+    made_of("a map of as many as a call says", one("DictVectorizer", S, F, F, string_vocabulary=letters), {"b": 1.5, "none": 3.0}, [[0, 0, 1.5, 0, 0]], more=("--dim", "m_count=0..5", "--dim", "m_keys_bytes=9"))
+    made_of("sorted, of as many as a call says", one("CastMap", I, F, F), some, [[2.75, 1.5, -3.5]], more=("--dim", "m_count=1..5"))
+    numpy.savez("in.npz", m_keys=numpy.zeros(0, "i8"), m_values=numpy.zeros(0, "f4"))
+    onnx.save(one("DictVectorizer", I, F, F, int64_vocabulary=numbers), "m.onnx")
+    for more in ((), ("--dim", "m_count=0..5")):
+        done = run("run", "m.onnx", "--target", "jit", "--input", "in.npz", "--output", "out.npz", *more)
+        check(f"a map of nothing {more}", done.returncode == 0 and numpy.load("out.npz")["y"].tolist() == [[0, 0, 0]], done)
+    for name, kinds, node, code, says in (
+            ("a map where none is right", "int64, float", "Identity (m)", 3, "input 0, 'm', is map(int64, float), a tensor is right"),
+            ("a map is no sequence", "int64, float", "SequenceLength (m)", 3, "input 0, 'm', is map(int64, float), a sequence is right"),
+            ("keys that are no numbers", "string, float", "ai.onnx.ml.CastMap (m)", 3, "the keys are string, int64 is right"),
+            ("no vocabulary of such keys", "string, float", "ai.onnx.ml.DictVectorizer <int64_vocabulary = [1]> (m)", 3, "the keys are string, and there is no vocabulary of such"),
+            ("floats as strings", "int64, float", 'ai.onnx.ml.CastMap <cast_to = "TO_STRING"> (m)', 4, "numbers to strings are not supported")):
+        open("m.onnxtxt", "w").write(f'<ir_version: 9, opset_import: ["": 20, "ai.onnx.ml": 3]>\ng (map({kinds}) m) => (float[] y) {{ y = {node} }}')
+        done = run("build", "m.onnxtxt", "-o", "no", "--target", "c", "--dim", "m_count=2", *(["--dim", "m_keys_bytes=4"] if "string" in kinds else []))
+        check(name, done.returncode == code and says in done.stderr, done)
+    told = run("info", "m.onnx").stdout
+    check("info of a map", "m_keys int64[m_count]" in told and "ai.onnx.ml DictVectorizer" in told.replace(".DictVectorizer", " DictVectorizer"), told)
 
 
 def files():
@@ -355,7 +416,9 @@ def refused():
             ("fewer than none", vectors + "vectors_per_class = [3, -1]> (x) }", 3, "2 classes, and support vectors of 2"),
             ("no columns", "g (float[2,0] x) => (int64[2] y, float[2,2] z) { y, z = ai.onnx.ml.LinearClassifier <classlabels_ints = [1, 2], coefficients = [1.0]> (x) }", 3, "X is float[2, 0]"),
             ("keys of another type", "g (int64[2] x) => (int64[2] y) { y = ai.onnx.ml.LabelEncoder <keys_strings = [\"a\"], values_int64s = [1]> (x) }", 3, "X is int64, and the keys are string"),
-            ("a map comes in", "g (map(int64, float) x) => (float y) { y = Identity (x) }", 4, "is of type map(int64, float)"),
+            ("a map of lists", "g (map(int64, seq(float)) x) => (float y) { y = Identity (x) }", 4, "is of type map(int64, seq(float))"),
+            ("a map goes out", "g (float[2] x) => (map(int64, float) y) { y = Identity (x) }", 4, "is of type map(int64, float)"),
+            ("no map where one is right", "g (float[2] x) => (float[1,2] y) { y = ai.onnx.ml.CastMap (x) }", 3, "X is a tensor, a map that comes in is right"),
             ("maps come in", "g (seq(map(int64, float)) x) => (float y) { y = Identity (x) }", 4, "is of type seq(map(int64, float))"),
             ("maps that nothing makes", "g (float[2,2] x) => (seq(map(int64, float)) y) { y = Relu (x) }", 4, "y is a sequence of maps that no ZipMap makes"),
             ("too few keys", "g (float[2,2] x) => (seq(map(int64, float)) y) { y = ai.onnx.ml.ZipMap <classlabels_int64s = [1]> (x) }", 3, "input 0 is float[2,2], and there are 1 keys"),
@@ -373,7 +436,7 @@ def refused():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (moves, onnx_ops, expressions, numbers, learnt, files, ranges, library, refused):
+    for part in (moves, onnx_ops, expressions, numbers, learnt, maps_in, files, ranges, library, refused):
         part()
     os.chdir("/")
 print(f"{len(RAN)} checks, {len(BAD)} wrong")

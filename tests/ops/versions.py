@@ -136,6 +136,8 @@ def table(operators):
 
 # ---- what has to be refused ----
 def value_info(name, type_str):
+    if type_str.startswith("map("):                                       # nobody says how many keys; a tensor is refused behind all that is asked here
+        type_str = "tensor(float)"
     return helper.make_tensor_value_info(name, getattr(TensorProto, type_str[len("tensor("):].rstrip(")").upper()), [2])
 
 
@@ -144,9 +146,9 @@ def model_of(schema, opset, kinds, attributes=(), outputs=1):
     names = [f"x{i}" for i in range(len(kinds))]
     node = helper.make_node(schema.name, names, [f"y{i}" for i in range(outputs)], name="asked", domain=schema.domain)
     node.attribute.extend(attributes)
-    lists = [i for i, kind in enumerate(kinds) if "(tensor(" in kind]                      # made of tensors: of inputs somebody had to say how many they hold
+    lists = [i for i, kind in enumerate(kinds) if "(tensor(" in kind and kind[:4] != "map("]                      # made of tensors: of inputs somebody had to say how many they hold
     made = [helper.make_node("SequenceConstruct", [f"t{i}"], [f"x{i}"]) for i in lists]
-    inputs = [value_info(f"t{i}" if i in lists else f"x{i}", kind[kind.index("tensor"):]) for i, kind in enumerate(kinds)]
+    inputs = [value_info(f"t{i}" if i in lists else f"x{i}", kind[kind.index("tensor"):] if i in lists else kind) for i, kind in enumerate(kinds)]
     text = TensorProto.STRING                                                             # constant, as nobody says how long it is
     words = [helper.make_tensor(i.name, text, [2], [b"a", b"b"]) for i in inputs if i.type.tensor_type.elem_type == text]
     inputs = [i for i in inputs if i.type.tensor_type.elem_type != text]
