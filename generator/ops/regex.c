@@ -68,6 +68,8 @@ static struct regex_node *node_new(struct reader *reader, enum regex_kind kind)
 static struct regex_node *pair(
         struct reader *reader, enum regex_kind kind, struct regex_node *first, struct regex_node *second)
 {
+	if (kind == REGEX_THEN && first->kind == REGEX_EMPTY)
+		return second;
 	struct regex_node *node = node_new(reader, kind);
 	node->in[0] = first;
 	node->in[1] = second;

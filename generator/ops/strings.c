@@ -18,9 +18,14 @@ static const struct row {
 /* NULL: it takes none. */
 static const struct row *row_of(const struct op *op)
 {
-	for (size_t i = 0; i < COUNT(rows) && !*op->domain; i++)
-		if (!strcmp(op->name, rows[i].name))
+	size_t domain = strlen(op->domain);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const char *name = rows[i].name;
+		if (domain && (strncmp(name, op->domain, domain) || name[domain] != '.'))
+			continue;
+		if (!strcmp(op->name, domain ? name + domain + 1 : name))
 			return &rows[i];
+	}
 	return NULL;
 }
 
@@ -144,7 +149,7 @@ bool expand_strings(struct bodies *bodies, struct node *node, const struct op *o
 	for (int i = 0; i < node->outs; i++)
 		if ((over->out[i] = node->out[i]) && (makes || (row->strings == FIRST && i == 0)))
 			over->out[i] = graph_tensor_fresh(node->graph, "text");
-	text.text = arena_printf(arena, "onnx/strings/%s.jinja", op->name);
+	text.text = arena_printf(arena, "onnx/strings/%s.jinja", row->name);
 	text.least = row->least;
 	text.most = row->most;
 	text.outs = row->outs;

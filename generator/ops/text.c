@@ -19,6 +19,8 @@
  *     tens(from, to)      those powers of ten, {limbs, moves}: 5 limbs of 32 bits, least first, times 2 to the `moves`;
  *                         rounded up where they are not exact
  *     automaton(pattern)  of a regular expression {classes, class_of, steps, ends}: tables, ops/regex.h says of what
+ *     letters_of(pattern) of one letter of a set, or a run of such, {run, bytes: of each, whether it is of one of them};
+ *                         of another regular expression, or of a part of what has several bytes, none
  *     axis_of(axis, rank) an axis that may be below 0; it refuses one outside
  *     counts()            says that the text thinks of inputs with dims that are bounds (ops/counts.c): it says shapes
  *                         by what `Shape` makes of its inputs, by 0 and by -1, and takes no bound for a number of
@@ -296,6 +298,34 @@ static struct value automaton(struct template_call *call)
 	return tables;
 }
 
+/* Of one letter of a set, or a run of such: their bytes. */
+static struct value letters_of(struct template_call *call)
+{
+	const struct rendering *rendering = call->user;
+	const struct regex_node *node = regex_read(rendering->node->graph->build, call_string(call, 0, ""))->root;
+	bool run = node->kind == REGEX_REPEAT && node->least == 1 && node->most < 0, all = true, none = true;
+	struct value dict = value_dict(call->arena), bytes = value_list(call->arena);
+	node = run ? node->in[0] : node;
+	if (node->kind != REGEX_SET)
+		return value_none();
+	for (unsigned point = 0; point <= 0x10ffff; point++) {
+		bool is = false;
+		for (size_t i = 0; i < node->ranges.count && !is; i++)
+			is = point >= node->ranges.at[i].from && point <= node->ranges.at[i].to;
+		if (point < 128)
+			value_list_add(bytes, value_bool(is));
+		else if (point < 0xd800 || point > 0xdfff)
+			*(is ? &none : &all) = false;
+	}
+	if (!all && !none)
+		return value_none();
+	for (int byte = 128; byte < 256; byte++)
+		value_list_add(bytes, value_bool(all));
+	value_dict_set(dict, "run", value_bool(run));
+	value_dict_set(dict, "bytes", bytes);
+	return dict;
+}
+
 static struct value axis_of(struct template_call *call)
 {
 	int64_t axis = call_int(call, 0, 0), rank = call_int(call, 1, 0);
@@ -405,6 +435,7 @@ static struct value globals_of(const struct node *node, const struct op *op, str
 	value_dict_set(globals, "axis_of", value_function(arena, "axis_of", "axis rank", axis_of, rendering));
 	value_dict_set(globals, "floats", value_function(arena, "floats", "*", floats, rendering));
 	value_dict_set(globals, "utf8", value_function(arena, "utf8", "string", utf8, rendering));
+	value_dict_set(globals, "letters_of", value_function(arena, "letters_of", "pattern", letters_of, rendering));
 	value_dict_set(globals, "automaton", value_function(arena, "automaton", "pattern", automaton, rendering));
 	value_dict_set(globals, "tens", value_function(arena, "tens", "from to", tens, rendering));
 	value_dict_set(globals, "want", value_function(arena, "want", "right message", want, rendering));

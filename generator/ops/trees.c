@@ -129,7 +129,8 @@ static void read_nodes(struct forest *f)
 	}
 }
 
-/* Roots are what no node leads to, one for each tree, in the order of the list. */
+/* Roots are what no node leads to, one for each tree, in the order of the list.  Several may lead to another one: LightGBM's
+ * converter says "one of these values" so. */
 static void find_roots(struct forest *f)
 {
 	int32_t *parents = arena_new_array(f->arena, int32_t, (size_t)f->count),
@@ -142,12 +143,9 @@ static void find_roots(struct forest *f)
 		}
 	for (int64_t i = 1; i < f->count; i++)
 		distinct += f->places[i].tree != f->places[i - 1].tree;
-	for (int64_t i = 0; i < f->count; i++) {
-		if (parents[i] > 1)
-			node_fail(f->node, EXIT_INVALID, "two nodes lead to node %" PRId64 " of the list", i);
+	for (int64_t i = 0; i < f->count; i++)
 		if (!parents[i])
 			queue[last++] = (int32_t)i;
-	}
 	f->trees = last;
 	f->roots = arena_new_array(f->arena, int32_t, (size_t)last + 1);
 	memcpy(f->roots, queue, (size_t)last * sizeof *queue);
@@ -157,8 +155,11 @@ static void find_roots(struct forest *f)
 		        distinct);
 	for (; first < last; first++) {
 		int32_t at = queue[first];
-		for (int k = 0; f->mode[at] != MODE_LEAF && k < 1 + (f->no[at] != f->yes[at]); k++)
-			queue[last++] = k ? f->no[at] : f->yes[at];
+		for (int k = 0; f->mode[at] != MODE_LEAF && k < 1 + (f->no[at] != f->yes[at]); k++) {
+			int32_t child = k ? f->no[at] : f->yes[at];
+			if (!--parents[child])
+				queue[last++] = child;
+		}
 	}
 	if (last != f->count)
 		node_fail(f->node, EXIT_INVALID, "nodes of a tree lead in a circle");
@@ -253,6 +254,7 @@ static void add_branch(struct table *t, const struct todo *todo)
 	later(t, yes, slot.next, todo->depth + 1);
 }
 
+enum { SHARED_MOST = 1 << 22 }; /* copies of nodes to which several lead */
 /* Depth first, so that a first child's children lie behind it.  Each root is a second of two: so nothing stands at 0. */
 static void add_tree(struct table *t, int32_t node, int32_t *root)
 {
@@ -264,8 +266,9 @@ static void add_tree(struct table *t, int32_t node, int32_t *root)
 	later(t, node, at, 0);
 	while (t->todo.count) {
 		struct todo todo = t->todo.at[--t->todo.count];
-		if (t->slots.count > INT32_MAX - 4)
-			node_fail(f->node, EXIT_LIMIT, "more than 2^31 nodes");
+		if (t->slots.count > INT32_MAX - 4 || (int64_t)t->slots.count > 4 * f->count + SHARED_MOST)
+			node_fail(f->node, EXIT_LIMIT,
+			        "more than 2^31 nodes, or 2^22 more than there are, as several lead to some");
 		if (f->mode[todo.node] != MODE_LEAF) {
 			add_branch(t, &todo);
 			continue;

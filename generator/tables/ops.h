@@ -360,6 +360,7 @@ G("ai.onnx.ml", "ZipMap", 1, zip_map, A(INTS, "classlabels_int64s", ALL) A(STRIN
 G("", "StringConcat",     20, strings, PLAIN)
 G("", "StringNormalizer", 10, strings, STRING("case_change_action", ALL, "NONE") INT("is_case_sensitive", ALL, 0) A(STRING, "locale", ALL) A(STRINGS, "stopwords", ALL))
 G("", "RegexFullMatch",   20, strings, A(STRING, "pattern", ALL))
+G("com.microsoft", "Tokenizer", 1, strings, INT("mark", ALL, 0) INT("mincharnum", ALL, 1) A(STRING, "pad_value", ALL) A(STRINGS, "separators", ALL) A(STRING, "tokenexp", ALL))
 G("", "StringSplit",      20, strings, A(STRING, "delimiter", ALL) A(INT, "maxsplit", ALL))
 G("", "TfIdfVectorizer",   9, strings, A(INT, "max_gram_length", ALL) A(INT, "max_skip_count", ALL) A(INT, "min_gram_length", ALL) STRING("mode", ALL, "TF") A(INTS, "ngram_counts", ALL)
 	A(INTS, "ngram_indexes", ALL) A(INTS, "pool_int64s", ALL) A(STRINGS, "pool_strings", ALL) A(FLOATS, "weights", ALL))

@@ -208,15 +208,18 @@ def words_counted(path):
     return {"text": np.array(said[:6], object)}
 
 
-def lightgbm_(kind, classes=3, **how):
+def lightgbm_(kind, classes=3, categories=(), **how):
     def make(path):
         import lightgbm
         from onnxmltools import convert_lightgbm
         from onnxmltools.convert.common.data_types import FloatTensorType
-        x, y = table(classes=classes)
-        learnt = getattr(lightgbm, kind)(n_estimators=20, verbose=-1, n_jobs=1, **how).fit(x, x[:, 0] if "Regressor" in kind else y)
+        (x, y), (asked, _) = table(classes=classes), table(50, seed=1)
+        for k in categories:                                  # whole numbers, whose sets decide
+            x[:, k], asked[:, k] = np.abs(x[:, k] * 8).round(), np.abs(asked[:, k] * 8).round()
+        target = x[:, 0] + sum(x[:, k] % 3 for k in categories) if "Regressor" in kind else y
+        learnt = getattr(lightgbm, kind)(n_estimators=20, verbose=-1, n_jobs=1, **how).fit(x, target, categorical_feature=list(categories) or "auto")
         onnx.save(convert_lightgbm(learnt, initial_types=[("X", FloatTensorType([None, x.shape[1]]))], target_opset=15), path)
-        return {"X": table(50, seed=1)[0]}
+        return {"X": asked}
     return make
 
 
@@ -479,6 +482,7 @@ EXPORTS = {
     "lightgbm": lightgbm_("LGBMClassifier"),
     "lightgbm_two": lightgbm_("LGBMClassifier", classes=2),
     "lightgbm_regressor": lightgbm_("LGBMRegressor"),
+    "lightgbm_categories": lightgbm_("LGBMRegressor", categories=(4, 5), min_child_samples=5),
     "xgboost": xgboost_("XGBClassifier"),
     "xgboost_two": xgboost_("XGBClassifier", classes=2),
     "xgboost_regressor": xgboost_("XGBRegressor"),

@@ -14,7 +14,7 @@ PACKAGES = ("torch torchvision timm transformers pandas onnx onnxscript onnxrunt
             " onnxconverter-common").split()
 # Those that stand for their kind; the rest by name.
 CHOSEN = ("mobilenet_v3_small shufflenet_v2 efficientnet_b0 regnet lraspp mixer vit_tiny_legacy mobilevit ghostnet levit edgenext fastvit xcit bert bert_lengths roberta"
-          " deberta gpt2 t5_encoder llama vit segformer wav2vec2 whisper_encoder whisper_decoder lstm_time gru forest svc logistic neighbours columns_of_text lightgbm"
+          " deberta gpt2 t5_encoder llama vit segformer wav2vec2 whisper_encoder whisper_decoder lstm_time gru forest svc logistic neighbours columns_of_text words_counted lightgbm lightgbm_categories"
           " xgboost catboost bert_optimised gpt2_optimised bert_extended squeezenet_half bert_dynamic mobilenet_qdq lstm_dynamic llama_4bits").split()
 
 

@@ -26,7 +26,7 @@ WORDS = ["ab", "Färberdistel", "𝄞 x", "", "ab "]
 
 
 def model(text, opset=20):
-    return parser.parse_model(f'<ir_version: 9, opset_import: ["": {opset}, "ai.onnx.ml": 3]>\n{text}')
+    return parser.parse_model(f'<ir_version: 9, opset_import: ["": {opset}, "ai.onnx.ml": 3, "com.microsoft": 1]>\n{text}')
 
 
 def check(name, right, got):
@@ -307,6 +307,45 @@ def maps_in():
     check("info of a map", "m_keys int64[m_count]" in told and "ai.onnx.ml DictVectorizer" in told.replace(".DictVectorizer", " DictVectorizer"), told)
 
 
+def tokens():
+    said = numpy.array(["the cat sat", " a  b_c d9,e ", "", "ü äb cd", "xx,"])
+    made = lambda more, dims: model(f"g (string[{dims}] x) => (string[] y) {{ y = com.microsoft.Tokenizer <{more}> (x) }}")
+    for more in ('tokenexp = "[a-zA-Z0-9_]+"', 'tokenexp = "[a-zA-Z0-9_]+", mincharnum = 2', 'tokenexp = "[a-z]+", mincharnum = 3, pad_value = "ein langes Polster"', 'tokenexp = "[^ ]+"',
+                 'tokenexp = "."', 'tokenexp = "[a-z]"', 'separators = [" "]', 'separators = [" ", ",", "[.]"]', 'separators = [""]', 'separators = ["[^a-z]"], mincharnum = 2'):
+        beside(f"Tokenizer, {more}", made(f'mark = 0, {more}' + ("" if "pad_value" in more else ', pad_value = "#"') + ("" if "mincharnum" in more else ", mincharnum = 1"), "N"), {"x": said})
+    plain = 'mark = 0, mincharnum = 1, pad_value = "#", tokenexp = "[a-z]+"'
+    beside("Tokenizer of rows", made(plain, "N,2"), {"x": said[:4].reshape(2, 2)}, ("jit", "interpreter", "c"))
+    beside("Tokenizer of nothing", made(plain, "N"), {"x": said[2:3]})
+    for name, rank in (("rows", "N,1"), ("list", "1")):
+        beside(f"how often words are there, {name}", model(f"""g (string[{rank}] x) => (float[] y)
+        {{ parts = com.microsoft.Tokenizer <{plain}> (x) flat = Flatten <axis = 1> (parts)
+           y = TfIdfVectorizer <mode = "TF", min_gram_length = 1, max_gram_length = 2, max_skip_count = 1, ngram_counts = [0, 3], ngram_indexes = [1, 0, 2, 3], pool_strings = ["a", "cat", "sat", "b", "d"]> (flat) }}"""),
+               {"x": numpy.array(["a cat sat", "a b d", "", "sat d"][:4 if name == "rows" else 1]).reshape([-1, 1] if name == "rows" else [-1])}, ("jit", "interpreter", "c"))
+    for name, more, code, says in (("a pattern", 'tokenexp = "ab|c"', 4, "ab|c is not supported"), ("letters of several bytes", 'tokenexp = "[a-zäöü]+"', 4, "is not supported"),
+                                   ("marks", 'tokenexp = "[a-z]+", mark = 1', 4, "marks are not supported"), ("both", 'tokenexp = "[a-z]+", separators = [" "]', 3, "has tokenexp and separators, or neither"),
+                                   ("no pad_value", 'tokenexp = "[a-z]+"', 3, "has no pad_value")):
+        onnx.save(made(more + ("" if name == "no pad_value" else ', pad_value = "#"'), "2"), "m.onnx")
+        done = run("build", "m.onnx", "-o", "no", "--target", "c", "--dim", "x_bytes=8")
+        check(f"Tokenizer, {name}", done.returncode == code and says in done.stderr, done)
+
+
+def shared_nodes():
+    """Where several nodes lead to one, there are more ways than nodes: as many as memory holds are no way to end."""
+    n, lists = 60, {"modes": [], "truenodeids": [], "falsenodeids": []}
+    for i in range(n):
+        for kind, yes, no in (("BRANCH_LEQ", 3 * i + 1, 3 * i + 2), ("BRANCH_LEQ", 3 * i + 3, 3 * n), ("BRANCH_LEQ", 3 * i + 3, 3 * n)):
+            for key, value in zip(lists, (kind, yes, no)):
+                lists[key].append(value)
+    for key, value in zip(lists, ("LEAF", 0, 0)):
+        lists[key].append(value)
+    count = 3 * n + 1
+    text = "g (float[1,1] x) => (float[1,1] y) { y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1, nodes_treeids = %s, nodes_nodeids = %s, nodes_featureids = %s, nodes_values = %s, nodes_modes = %s, nodes_truenodeids = %s, nodes_falsenodeids = %s, target_treeids = [0], target_nodeids = [%d], target_ids = [0], target_weights = [1.0]> (x) }" % (
+        [0] * count, list(range(count)), [0] * count, [0.5] * count, json.dumps(lists["modes"]), lists["truenodeids"], lists["falsenodeids"], 3 * n)
+    open("m.onnxtxt", "w").write(f'<ir_version: 9, opset_import: ["": 20, "ai.onnx.ml": 3]>\n{text}')
+    done = run("build", "m.onnxtxt", "-o", "no", "--target", "c")
+    check("more ways than nodes", done.returncode == 6 and "several lead to some" in done.stderr, done)
+
+
 def files():
     """NumPy's other forms, what is not there, what is too long."""
     onnx.save(model("g (string[N] x) => (string[N] y) { y = Identity (x) }"), "m.onnx")
@@ -436,7 +475,7 @@ def refused():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (moves, onnx_ops, expressions, numbers, learnt, maps_in, files, ranges, library, refused):
+    for part in (moves, onnx_ops, expressions, numbers, learnt, maps_in, tokens, shared_nodes, files, ranges, library, refused):
         part()
     os.chdir("/")
 print(f"{len(RAN)} checks, {len(BAD)} wrong")

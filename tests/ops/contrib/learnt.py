@@ -77,6 +77,10 @@ regressor("one row", points(1, 4))
 regressor("rows, base", points(50, 4), base=[0.5])
 regressor("all comparisons, missing values", points(60, 4, missing=True), modes=ALL, missing=True)
 regressor("missing values go where the comparison says", points(30, 4, missing=True))
+SHARED = dict(nodes_treeids=[0] * 7, nodes_nodeids=list(range(7)), nodes_featureids=[0, 0, 0, 1, 0, 0, 0], nodes_modes=["BRANCH_EQ"] * 3 + ["BRANCH_LEQ"] + ["LEAF"] * 3,
+              nodes_values=[0.25, 1.0, -2.0, 0.0, 0.0, 0.0, 0.0], nodes_truenodeids=[3, 3, 3, 4, 0, 0, 0], nodes_falsenodeids=[1, 2, 6, 5, 0, 0, 0])
+case("TreeEnsembleRegressor", "several nodes lead to one: is it one of these values", [R.choice(numpy.float32([0.25, 1.0, -2.0, 3.0]), (40, 2))], domain="ai.onnx.ml", n_targets=1,
+     target_treeids=[0] * 3, target_nodeids=[4, 5, 6], target_ids=[0] * 3, target_weights=[1.5, -2.0, 4.0], **SHARED)
 regressor("several targets, mean", points(20, 4), targets=3, base=[0.5, 1.0, -1.0], aggregate_function="AVERAGE")
 regressor("least", points(20, 4), aggregate_function="MIN")
 regressor("most", points(20, 4), aggregate_function="MAX")
