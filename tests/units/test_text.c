@@ -26,8 +26,9 @@ static const struct {
 	        "t:2:10: an integer of 64 bits belongs here, not \"99999999999999999999\"" },
 	{ HEADER "g (float[4611686018427387904,4] x) => (x) {}", EXIT_LIMIT,
 	        "t: tensor x: more elements than 64 bits count" },
-	{ HEADER "g (map(int64, float) x) => (y) {}", EXIT_UNSUPPORTED,
-	        "t: input x: is of type map(int64, float); only tensors, sequences of them and optionals of both go in "
+	{ HEADER "g (map(int64, seq(float)) x) => (y) {}", EXIT_UNSUPPORTED,
+	        "t: input x: is of type map(int64, seq(float)); only tensors, sequences of them and optionals of both "
+	        "go in "
 	        "and out" },
 	{ HEADER "g (seq(seq(float)) x) => (y) {}", EXIT_UNSUPPORTED,
 	        "t: input x: is of type seq(seq(float)); only tensors, sequences of them and optionals of both go in "
