@@ -3,8 +3,8 @@
  * the reduction.
  *
  * A value is one number for all lanes (step 0) or one for each.  A step that does not depend on the reduced variables
- * is computed once a chunk.  Where a select holds for some lanes only, both sides run with a mask: what they read for
- * lanes that are not theirs is cut to the tensor and then dropped. */
+ * is computed once a chunk.  Where a select holds for some lanes only, both sides run with a mask: lanes that are not
+ * theirs read what one of theirs does, which is then dropped. */
 #include "definitions/evaluate.h"
 #include "definitions/rows.h"
 #include <assert.h>
@@ -42,6 +42,13 @@ struct step {
 	struct step *next;    /* in the table by expression */
 };
 
+/* The lanes that a select leaves to one of its sides. */
+struct mask {
+	uint64_t stamp;
+	const bool *there;
+	const struct mask *around;
+};
+
 enum { TABLE = 256 };
 struct machine {
 	struct arena *arena;
@@ -50,9 +57,21 @@ struct machine {
 	int n;                              /* lanes of this chunk */
 	int64_t vars[MAX_VARS];             /* the reduced ones count */
 	int64_t *lane[MAX_RANK];            /* output variables, lane by lane */
-	uint64_t chunk, term, mask, stamps; /* mask 0: none */
+	uint64_t chunk, term, stamps;
+	const struct mask *mask; /* NULL: none */
 	struct step *table[TABLE];
 };
+
+/* Does what was computed under that mask (0: under none) have all lanes that are asked for now? */
+static bool holds_now(const struct machine *machine, uint64_t mask)
+{
+	const struct mask *m = machine->mask;
+	while (m && m->stamp != mask)
+		m = m->around;
+	return !mask || m;
+}
+
+static uint64_t mask_stamp(const struct machine *machine) { return machine->mask ? machine->mask->stamp : 0; }
 
 static struct value run(struct machine *, struct step *);
 static struct step *compile(struct machine *, const struct expr *);
@@ -211,11 +230,11 @@ struct place {
 
 static struct place place_of(struct machine *machine, struct lanes *lanes, int64_t *room)
 {
-	if (lanes->stamp != machine->chunk || (lanes->mask && lanes->mask != machine->mask)) {
+	if (lanes->stamp != machine->chunk || !holds_now(machine, lanes->mask)) {
 		index_lanes(machine, lanes->fixed, lanes->at);
 		find_pattern(lanes->at, machine->n, &lanes->low, &lanes->high, &lanes->pattern);
 		lanes->stamp = machine->chunk;
-		lanes->mask = machine->mask;
+		lanes->mask = mask_stamp(machine);
 	}
 	struct place place = { lanes->at, 0, lanes->low, lanes->high, lanes->pattern };
 	if (lanes->moving->count)
@@ -239,25 +258,41 @@ static bool holds_directly(enum system system, enum dtype stored)
 	        || (system == SYSTEM_INTEGER && stored == DTYPE_I64);
 }
 
+/* Lanes that a mask leaves out read what the first of the others does: what a caller gives ends where it does, which may
+ * be before the tensor's bound. */
+static struct place place_masked(const struct machine *machine, struct place place, int first, int64_t *room)
+{
+	for (int i = machine->n - 1; i >= 0; i--)
+		room[i] = place.at[i] + place.plus;
+	for (int i = 0; i < machine->n; i++)
+		room[i] = machine->mask->there[i] ? room[i] : room[first];
+	place = (struct place){ .at = room };
+	find_pattern(room, machine->n, &place.low, &place.high, &place.pattern);
+	return place;
+}
+
+static int first_there(const struct machine *machine)
+{
+	int i = 0;
+	while (machine->mask && i < machine->n && !machine->mask->there[i])
+		i++;
+	return i;
+}
+
 static struct value run_load(struct machine *machine, struct step *step)
 {
 	int64_t room[CHUNK];
-	struct place place = place_of(machine, step->index, room);
-	int n = machine->n;
-	if (place.low < 0 || place.high >= step->elements) {
-		if (!machine->mask)
-			fail(machine->arena->build, EXIT_INVALID, machine->definition->name, "reads outside %s",
-			        step->expr->of->name);
-		if (!step->elements) {
-			memset(step->room, 0, sizeof(int64_t));
-			return (struct value){ step->room, 0 };
-		}
-		for (int i = 0; i < n; i++) {
-			int64_t at = place.at[i] + place.plus;
-			room[i] = at < 0 ? 0 : at >= step->elements ? step->elements - 1 : at;
-		}
-		place = (struct place){ room, 0, 0, 0, PATTERN_ANY };
+	int n = machine->n, first_lane = first_there(machine);
+	if (first_lane == n) {
+		memset(step->room, 0, sizeof(int64_t));
+		return (struct value){ step->room, 0 };
 	}
+	struct place place = place_of(machine, step->index, room);
+	if (machine->mask)
+		place = place_masked(machine, place, first_lane, room);
+	if (place.low < 0 || place.high >= step->elements)
+		fail(machine->arena->build, EXIT_INVALID, machine->definition->name, "reads outside %s",
+		        step->expr->of->name);
 	bool direct = holds_directly(step->system, step->memory.stored);
 	size_t size = system_bytes(step->system);
 	int64_t first = place.at[0] + place.plus;
@@ -320,6 +355,19 @@ static struct value run_row(struct machine *machine, struct step *step)
 	return (struct value){ step->room, step_of_any };
 }
 
+/* One side of a select, for the lanes that are its own. */
+static struct value run_side(struct machine *machine, struct step *side, const bool *chosen, bool when)
+{
+	bool there[CHUNK];
+	struct mask mask = { ++machine->stamps, there, machine->mask };
+	for (int i = 0; i < machine->n; i++)
+		there[i] = chosen[i] == when && (!mask.around || mask.around->there[i]);
+	machine->mask = &mask;
+	struct value value = run(machine, side);
+	machine->mask = mask.around;
+	return value;
+}
+
 static struct value run_select(struct machine *machine, struct step *step)
 {
 	bool chosen[CHUNK], some = true, all = true;
@@ -349,18 +397,17 @@ static struct value run_select(struct machine *machine, struct step *step)
 	}
 	if (!some)
 		return run(machine, step->arg[1]);
-	uint64_t around = machine->mask;
-	machine->mask = ++machine->stamps;
-	struct value yes = run(machine, step->arg[0]);
-	machine->mask = ++machine->stamps;
-	struct value no = run(machine, step->arg[1]);
-	machine->mask = around;
+	int64_t own[CHUNK];
+	struct value yes = run_side(machine, step->arg[0], chosen, true);
+	const size_t size = system_bytes(step->system);
+	memcpy(own, yes.at, size * (size_t)(yes.step ? n : 1)); /* the other side may compute it anew, for its lanes */
+	struct value no = run_side(machine, step->arg[1], chosen, false);
 	if (step->system == SYSTEM_FLOAT) {
-		const float *a = yes.at, *b = no.at;
+		const float *a = (const float *)(const void *)own, *b = no.at;
 		for (int i = 0; i < n; i++)
 			((float *)step->room)[i] = chosen[i] ? a[i * yes.step] : b[i * no.step];
 	} else {
-		const int64_t *a = yes.at, *b = no.at; /* doubles too: 8 bytes */
+		const int64_t *a = own, *b = no.at; /* doubles too: 8 bytes */
 		for (int i = 0; i < n; i++)
 			((int64_t *)step->room)[i] = chosen[i] ? a[i * yes.step] : b[i * no.step];
 	}
@@ -389,7 +436,7 @@ static struct value run_cast(struct machine *machine, struct step *step)
 static struct value run(struct machine *machine, struct step *step)
 {
 	uint64_t now = step->varies ? machine->term : machine->chunk;
-	if (step->stamp == now && (!step->mask || step->mask == machine->mask))
+	if (step->stamp == now && holds_now(machine, step->mask))
 		return step->value;
 	switch (step->expr->kind) {
 	case EXPR_NUMBER: step->value = run_number(step); break;
@@ -400,7 +447,7 @@ static struct value run(struct machine *machine, struct step *step)
 	case EXPR_CAST: step->value = run_cast(machine, step); break;
 	}
 	step->stamp = now;
-	step->mask = machine->mask;
+	step->mask = mask_stamp(machine);
 	return step->value;
 }
 
