@@ -62,6 +62,8 @@ static struct definition *part_of(
 	struct definition *part =
 	        define_reduction(program, arena_printf(arena, "%s_%s", d->name, blocks ? "blocks" : "rest"), rank,
 	                extents, REDUCE_SUM, count, terms, NULL, expr_substitute(arena, d->body, with));
+	if (d->reduced == 1)
+		part->reduced_counts[0] = d->reduced_counts[0];
 	part->branch = d->branch;
 	part->node = d->node;
 	mark_batch(part, d->batch);
@@ -91,6 +93,7 @@ static void block_sum(struct program *program, struct definition *d)
 	d->batch = (1u << d->rank) - 1;
 	d->reduced = 1;
 	d->reduced_extents[0] = blocks->extents[d->rank];
+	memset(d->reduced_counts, 0, sizeof d->reduced_counts);
 	d->body = expr_load(arena, blocks, at);
 	if (rest) {
 		const struct expr *load = expr_load(arena, rest, at);

@@ -399,8 +399,8 @@ struct definition {
 
 	/* Extents that are bounds: the input, a scalar I64, that says how many are there; NULL: all.  counts[v]: nobody
 	 * looks at elements behind it along output variable v. reduced_counts[r]: the terms behind it are all neutral,
-	 * so that one of them is as good as all: 0 to a sum, -inf to a maximum, and of places they go nowhere.  Numbers
-	 * do not depend on either. */
+	 * so that one of them is as good as all: 0 to a sum, -inf to a maximum, and of places they go nowhere; of a
+	 * block of a long sum it counts the terms of all blocks.  Numbers do not depend on either. */
 	struct definition *counts[MAX_RANK], *reduced_counts[MAX_RANK];
 	struct definition *masks; /* of one variable: it is 1 before that count, 0 behind it; NULL: it is none */
 

@@ -268,10 +268,10 @@ static struct value list_ends(struct printing *p)
 		struct value let = value_dict(p->arena);
 		const char *count = emit_count(p->emit, p->kernel, c->counts[v], c->extents[v] / c->each[v]);
 		p->ends[v] = arena_printf(p->arena, "%s_end", p->names[v]);
-		if (v > c->column)
+		if (v > c->column && !c->ends_short && !scheduled(c->counts[v])->whole)
 			count = arena_printf(
 			        p->arena, "((%s) + %d) / %d * %d", count, BLOCK_UNROLL, BLOCK_UNROLL, BLOCK_UNROLL);
-		else if (c->each[v] != 1)
+		else if (v <= c->column && c->each[v] != 1)
 			count = arena_printf(p->arena, "%" PRId64 " * (%s)", c->each[v], count);
 		if (!any) {
 			any = true;

@@ -626,6 +626,7 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	value_dict_set(tile, "codes", value_bool(codes_in_tile(c)));
 	value_dict_set(tile, "zeros", value_bool(c->codes.zeros));
 	value_dict_set(tile, "bytes", value_bool(c->bytes));
+	value_dict_set(tile, "ends_short", value_bool(c->ends_short));
 	value_dict_set(tile, "quads", value_bool(c->quads));
 	value_dict_set(tile, "matrix", matrix_value(user->p, of));
 	value_dict_set(

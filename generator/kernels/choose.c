@@ -141,11 +141,21 @@ void kernel_add_reads(struct lowered *lowered, struct kernel *kernel, const stru
 		expr_loads(expr, list_load, &l);
 }
 
+/* A count by whole lanes ends loops inside. */
+static void add_whole(struct lowered *lowered, struct kernel *kernel, struct definition *count)
+{
+	if (count && scheduled(count)->whole)
+		kernel_add_read(lowered, kernel, count);
+}
+
 void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 {
 	for (size_t m = 0; m < kernel->members.count; m++) {
 		struct listing l = { lowered, kernel };
 		definition_loads(kernel->members.at[m], list_load, &l);
+		for (int v = 0; v < MAX_RANK; v++)
+			add_whole(lowered, kernel, kernel->members.at[m]->counts[v]);
+		add_whole(lowered, kernel, kernel->members.at[m]->reduced_counts[0]);
 	}
 	int v = kernel_counted(kernel);
 	if (v >= 0)

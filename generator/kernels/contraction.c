@@ -87,9 +87,14 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 	if (!product || (root->start && selects_along(root->start, root->rank)))
 		return NULL;
 	const struct expr *widened[2] = { NULL, NULL };
+	bool ends_short = false;
 	for (int i = 0; i < 2; i++) {
 		widened[i] = contraction_widened(root, root->body->arg[i]) ? root->body->arg[i] : NULL;
-		factor[i] = load_of(root->body->arg[i], &pads[i], &counts[i]);
+		factor[i] = factor_there(root, root->body->arg[i]);
+		ends_short |= factor[i] != NULL;
+		counts[i] = 0;
+		if (!factor[i])
+			factor[i] = load_of(root->body->arg[i], &pads[i], &counts[i]);
 		if (widened[i])
 			factor[i] = contraction_widened(root, root->body->arg[i]);
 		else if (!factor[i] || factor[i]->type != root->type || (counts[i] && root->type != DTYPE_F32))
@@ -124,6 +129,7 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 	c->pads = pads[1 - b];
 	c->pad_count = counts[1 - b];
 	c->swapped = b == 0;
+	c->ends_short = ends_short;
 	if (!pads_are_plain(c, root))
 		return NULL;
 	c->store_at = arena_new_array(arena, const struct index *, (size_t)root->rank + 1);
@@ -265,8 +271,10 @@ static void list_axes(struct arrangement *r)
 struct definition *contraction_count(const struct contraction *c, int v)
 {
 	int var;
-	if (v >= c->root->rank)
-		return c->root->reduced_counts[v - c->root->rank];
+	if (v >= c->root->rank) {
+		struct definition *count = c->root->reduced_counts[v - c->root->rank];
+		return c->ends_short ? scheduled(count)->whole : count;
+	}
 	for (int d = 0; d < c->result->rank; d++)
 		if (c->result == c->root ? d == v
 		                         : index_is_var(c->store_at[d], &var) && var == v

@@ -2,9 +2,94 @@
  * a count ends what it reads there, if the count is there before; what other readers want to the bound is made to the
  * bound.  What a mask puts something else in the place of is not looked at behind the mask's count.  So what lies
  * behind a count, and is not made, reaches nothing that is looked at; kernels end their loops there as far as their
- * shape allows, and may go on to the bound. */
+ * shape allows, and may go on to the bound; but sums and maxima that end by whole lanes do end there. */
 #include "kernels/kernels.h"
 
+/* ---- sums and maxima end behind a count, by whole lanes ---- */
+/* What of each load's index is not the term itself: terms are read from there on.  One that stands alone is where an
+ * index says, since no variable does. */
+struct running {
+	struct arena *arena;
+	const struct definition *sum;
+	const struct index *from; /* NULL: not seen yet */
+	bool possible;
+};
+static bool is_term(const struct definition *sum, const struct index *at)
+{
+	int64_t alone;
+	return index_uses(at, sum->rank)
+	        || (sum->reduced_extents[0] == 1 && index_is_constant(at, &alone) && alone > 0);
+}
+static void see_run(void *user, const struct expr *load)
+{
+	struct running *r = user;
+	for (int d = 0; d < load->of->rank; d++) {
+		const struct index *at = load->at[d];
+		if (!is_term(r->sum, at))
+			continue;
+		int term = r->sum->rank;
+		const struct index *from = index_add(r->arena, at,
+		        index_scale(r->arena, index_var(r->arena, term, r->sum->reduced_extents[0]), -1));
+		r->possible &= !index_uses(from, term) && !index_bends(at, term)
+		        && (!r->from || index_equal(r->from, from));
+		r->from = from;
+	}
+}
+
+static bool by_lanes(const struct index *from)
+{
+	bool whole = from->constant % LANE_TERMS == 0;
+	for (int i = 0; i < from->count; i++)
+		whole &= from->terms[i].factor % LANE_TERMS == 0;
+	return whole;
+}
+
+const struct index *definition_runs_from(struct arena *arena, const struct definition *d)
+{
+	struct running r = { .arena = arena, .sum = d, .possible = true };
+	if (d->reduced != 1 || !d->reduced_counts[0] || definition_stands_alone(d))
+		return NULL;
+	expr_loads(d->body, see_run, &r);
+	return r.possible && r.from && by_lanes(r.from) ? r.from : NULL;
+}
+
+/* The count by whole lanes, one term that is not there among them: behind the number that it is made of. */
+static struct definition *whole_count(struct lowered *lowered, struct definition *count)
+{
+	struct arena *arena = lowered->arena;
+	struct program *program = lowered->program;
+	const struct expr *lanes = expr_integer(arena, DTYPE_I64, LANE_TERMS), *many = expr_load(arena, count, NULL),
+	                  *left = expr_scalar(arena, SCALAR_mod, many, lanes, NULL),
+	                  *whole = expr_scalar(arena, SCALAR_sub, expr_scalar(arena, SCALAR_add, many, lanes, NULL),
+	                          left, NULL);
+	for (size_t i = (size_t)count->number; i < program->all.count; i++)
+		if (scheduled(program->all.at[i])->whole && expr_equal(program->all.at[i]->body, whole))
+			return program->all.at[i];
+	size_t from = program->all.count;
+	struct definition *made =
+	        define_map(program, arena_printf(arena, "%s_whole", count->name), 0, NULL, whole);
+	made->branch = count->branch;
+	scheduled(made)->whole = count;
+	program_move(program, from, program->all.at[count->number + 1]);
+	return made;
+}
+
+/* x[k], where the term k is there, else 0: x[k]. */
+const struct expr *factor_there(const struct definition *sum, const struct expr *factor)
+{
+	int var;
+	struct definition *ends = sum->reduced == 1 ? sum->reduced_counts[0] : NULL;
+	bool masked = ends && scheduled(ends)->whole && sum->type == DTYPE_F32 && factor->kind == EXPR_SCALAR
+	        && factor->opcode == SCALAR_where && factor->arg[0]->kind == EXPR_LOAD
+	        && factor->arg[0]->of->masks == scheduled(ends)->whole && factor->arg[1]->kind == EXPR_LOAD
+	        && factor->arg[2]->kind == EXPR_NUMBER && factor->arg[2]->number == 0
+	        && index_is_var(factor->arg[0]->at[0], &var) && var == sum->rank;
+	return masked ? factor->arg[1] : NULL;
+}
+
+bool ends_by_lanes(const struct target *target) { return !target->calls && !target->lanes_are_threads; }
+
+/* ---- what is looked at ---- */
 struct wanted {
 	bool seen, whole;
 	struct definition *count;
@@ -27,6 +112,8 @@ static struct definition *count_of(const struct definition *reader, const struct
         int var_masked, struct definition *masked)
 {
 	int var;
+	if (reader->reduced_counts[0] && scheduled(reader->reduced_counts[0])->whole && is_term(reader, at))
+		return reader->reduced_counts[0];
 	if (!index_is_var(at, &var))
 		return NULL;
 	if (var < reader->rank ? reader->extents[var] != extent : reader->reduced_extents[var - reader->rank] != extent)
@@ -57,7 +144,8 @@ static enum visit look_at(void *user, const struct expr *expr)
 	if (expr->kind == EXPR_SCALAR && expr->opcode == SCALAR_where && expr->arg[0]->kind == EXPR_LOAD
 	        && expr->arg[0]->of->masks && index_is_var(expr->arg[0]->at[0], &var)) {
 		inner.var = var;
-		inner.count = expr->arg[0]->of->masks;
+		inner.count = var < m->l->reader->rank && m->l->reader->counts[var] ? m->l->reader->counts[var]
+		                                                                    : expr->arg[0]->of->masks;
 		expr_visit(expr->arg[0], look_at, m);
 		expr_visit(expr->arg[1], look_at, &inner);
 		expr_visit(expr->arg[2], look_at, m);
@@ -84,6 +172,13 @@ static void keep(struct lowered *lowered, struct definition *count)
 void store_counts(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
+	for (size_t i = 0; i < program->all.count && ends_by_lanes(lowered->target); i++) {
+		struct definition *d = program->all.at[i];
+		const struct index *from = definition_runs_from(lowered->arena, d);
+		if (from && (from->count || from->constant + d->reduced_extents[0] > LANE_TERMS)
+		        && !scheduled(d->reduced_counts[0])->whole)
+			d->reduced_counts[0] = whole_count(lowered, d->reduced_counts[0]);
+	}
 	for (size_t i = 0; i < program->all.count; i++) {
 		const struct definition *d = program->all.at[i];
 		for (int v = 0; v < MAX_RANK; v++) {
@@ -107,6 +202,12 @@ void find_counts(struct lowered *lowered)
 	struct program *program = lowered->program;
 	if (!lowered->counted)
 		return;
+	for (size_t i = 0; i < program->all.count; i++) { /* bodies have changed since */
+		struct definition *d = program->all.at[i];
+		if (d->reduced_counts[0] && scheduled(d->reduced_counts[0])->whole
+		        && !definition_runs_from(lowered->arena, d))
+			d->reduced_counts[0] = NULL;
+	}
 	struct wanted(*of)[MAX_RANK] = arena_array(lowered->arena, program->all.count + 1, sizeof *of);
 	for (size_t i = program->all.count; i-- > 0;) {
 		struct definition *d = program->all.at[i];

@@ -109,6 +109,10 @@ static struct definition *outside(struct restricting *r, struct definition *of, 
 	scheduled(tensor.inside)->odd = odd;
 	push(r->lowered->arena, &r->program->inputs, tensor.inside);
 	push(r->lowered->arena, &r->fused->tensors, tensor);
+	if (of->masks)
+		tensor.inside->masks = outside(r, of->masks, NULL);
+	if (scheduled(of)->whole)
+		scheduled(tensor.inside)->whole = outside(r, scheduled(of)->whole, NULL);
 	return tensor.inside;
 }
 

@@ -43,6 +43,8 @@ struct scheduled {
 	bool blocked;   /* of blocks of channels, row-major, one kernel with what else is (windows.c) */
 	bool dwords;    /* of terms of a product side by side (products.c) */
 	bool steers;    /* the schedule asks it whether to run kernels, or kernels where to end */
+	struct definition *whole; /* this many, by whole lanes of terms, of which the last is not there; NULL: it is no
+	                             such count */
 	VECTOR(struct definition *) readers;
 };
 /* Of a definition in a schedule's program. */
@@ -272,6 +274,11 @@ void store_counts(
         struct lowered *); /* counts.c: what says how many there are is stored, so that kernels can end there */
 void find_counts(struct lowered *);                    /* of each definition, which elements nobody looks at */
 bool definition_is_counted(const struct definition *); /* some of its extents come at run time */
+bool ends_by_lanes(const struct target *); /* counts.c: of whole lanes of terms those behind a count are left out, … */
+const struct index *definition_runs_from(
+        struct arena *, const struct definition *); /* … from this place of what is counted on; NULL: all terms come */
+const struct expr *factor_there(
+        const struct definition *sum, const struct expr *); /* a factor that is 0 behind the count: it before */
 int kernel_counted(const struct kernel
                 *);          /* of a generic kernel: the variable of its common loops that ends at a count; -1: none */
 void fuse(struct lowered *); /* fuse.c: what is stored is gathered into kernels, sorted */
@@ -432,6 +439,7 @@ struct contraction {
 	                               no term moves; NULL: b */
 	const struct range *pads;
 	int pad_count;
+	bool ends_short; /* terms end at the count itself: behind it b is not 0, as the definition has it, but anything */
 	bool swapped;   /* a is the second factor of the definition */
 	bool exchanged; /* a and b changed places over the layouts chosen: lanes run where the result lies side by side
 	                 */

@@ -292,6 +292,20 @@ static bool feeds_product(const struct definition *d)
 	return false;
 }
 
+/* 0 behind a count, for sums of products that end there: they read what is in front of it. */
+static bool feeds_ends(const struct lowered *lowered, const struct definition *d)
+{
+	bool ends = scheduled(d)->readers.count > 0;
+	for (size_t i = 0; i < scheduled(d)->readers.count && ends; i++) {
+		const struct definition *sum = scheduled(d)->readers.at[i];
+		ends = product_of(lowered->target, sum) && sites(sum->start, d) == 0;
+		for (int f = 0; f < 2 && ends; f++)
+			ends = sites(sum->body->arg[f], d) == 0
+			        || factor_there(sum, expr_inline(lowered->arena, sum->body->arg[f], d));
+	}
+	return ends;
+}
+
 /* What the code says of a computed definition that is no output: a mode and why, as the runtime's mode lattice has
  * them. */
 static struct ingot_mode_state verdict(const struct lowered *lowered, const struct definition *d)
@@ -330,6 +344,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	if (moves && loads_inside(d->body) && crowds(d))
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_CROWD };
 	if (moves && !(feeds && loads_inside(d->body)))
+		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
+	if (feeds_ends(lowered, d))
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
 	if (feeds)
 		return no;

@@ -3,11 +3,11 @@
 
 static bool is_pair(const struct stmt *outer)
 {
-	if (outer->kind != STMT_FOR || outer->together || outer->first || outer->body.count != 1
+	if (outer->kind != STMT_FOR || outer->together || outer->first || outer->count || outer->body.count != 1
 	        || (outer->role != ROLE_MAP && outer->role != ROLE_SERIAL))
 		return false;
 	const struct stmt *inner = outer->body.at[0];
-	return inner->kind == STMT_FOR && inner->role == outer->role && !inner->first;
+	return inner->kind == STMT_FOR && inner->role == outer->role && !inner->first && !inner->count;
 }
 
 static void see_step(void *user, struct stmt *stmt, double rounds)

@@ -211,21 +211,44 @@ int loop_order(const struct building *b, const struct definition *d, int *order)
 	return count;
 }
 
+/* ---- ends at a count, by whole lanes ---- */
+/* How many of `extent` there are behind `from`; NULL: all. */
+static const struct index *end_of(struct building *b, struct definition *count, const struct index *from,
+        int64_t extent, const struct index **with)
+{
+	struct arena *arena = b->loops->arena;
+	if (!count || !scheduled(count)->whole || !ends_by_lanes(b->loops->target))
+		return NULL;
+	const struct expr *many = building_whole(b, expr_load(arena, count, NULL), with);
+	if (index_is_constant(from, &(int64_t){ 0 }) && !from->constant)
+		return index_value(arena, many, 0, extent);
+	const struct index *end = index_value(arena, many, 0, INT32_MAX);
+	end = index_add(arena, end, index_scale(arena, index_substitute(arena, from, with), -1));
+	return index_value(arena, expr_index(arena, end), 0, extent);
+}
+
+static const struct index *end_of_terms(struct building *b, const struct definition *d, const struct index **with)
+{
+	const struct index *from = definition_runs_from(b->loops->arena, d);
+	return from ? end_of(b, d->reduced_counts[0], from, d->reduced_extents[0], with) : NULL;
+}
+
 /* The loops over terms; what is done for each stands in the block returned. */
 static struct block *add_terms(struct building *b, const struct definition *d, const struct narrowed *n,
         const struct index **with, struct block *out)
 {
 	struct loops *loops = b->loops;
+	const struct index *end = n->any ? NULL : end_of_terms(b, d, with);
 	for (int r = 0; r < d->reduced; r++) {
 		int64_t extent = d->reduced_extents[r];
 		with[d->rank + r] = index_constant(loops->arena, 0);
-		if (extent == 1)
+		if (extent == 1 && !end)
 			continue;
 		int var = var_new(loops, term_names[r % 4], extent);
 		with[d->rank + r] = index_var(loops->arena, var, extent);
 		struct stmt *loop = for_new(loops, var, extent, ROLE_SERIAL);
-		loop->first = n->from[r] ? n->from[r] : n->to[r] ? index_constant(loops->arena, 0) : NULL;
-		loop->count = n->to[r] ? n->to[r] : n->from[r] ? index_constant(loops->arena, extent) : NULL;
+		loop->first = n->from[r] ? n->from[r] : n->to[r] || end ? index_constant(loops->arena, 0) : NULL;
+		loop->count = n->to[r] ? n->to[r] : n->from[r] ? index_constant(loops->arena, extent) : end;
 		block_add(loops, out, loop);
 		out = &loop->body;
 	}
@@ -270,12 +293,14 @@ static void lanes(struct building *b, struct definition *d, const struct index *
 	int64_t terms = definition_terms(d);
 	struct cell *sum = cell_new(loops, CELL_REGISTER, "sum", d->type, 1);
 	int var = var_new(loops, "t", terms);
+	const struct index *end = end_of_terms(b, d, with);
 	index_unflatten(
 	        loops->arena, index_var(loops->arena, var, terms), d->reduced, d->reduced_extents, with + d->rank);
 	struct stmt *loop = for_new(loops, var, terms, ROLE_LANES);
 	loop->sums[0] = sum;
 	loop->reduce[0] = d->reduce;
 	loop->sum_count = 1;
+	loop->count = end;
 	add_step(b, d, sum, d->body, with, &loop->body);
 	block_add(loops, out, loop);
 	building_sum(b, d, with, cell_load(loops, sum, NULL), out);
@@ -372,6 +397,8 @@ struct block *building_map(
 	if (shared)
 		with[v] = index_add(b->loops->arena, b->share_from, with[v]);
 	struct stmt *loop = for_new(b->loops, var, extent, ROLE_MAP);
+	if (!shared && !definition_stands_alone(d))
+		loop->count = end_of(b, d->counts[v], index_constant(b->loops->arena, 0), extent, with);
 	block_add(b->loops, out, loop);
 	return &loop->body;
 }

@@ -7,7 +7,9 @@ static bool can_follow(const struct stmt *first, const struct stmt *second)
 {
 	return first->kind == STMT_FOR && second->kind == STMT_FOR && first->role == ROLE_MAP
 	        && first->extent == second->extent && (second->role == ROLE_MAP || second->role == ROLE_LANES)
-	        && first->step == 1 && second->step == 1;
+	        && first->step == 1 && second->step == 1
+	        && (first->count && second->count ? index_equal(first->count, second->count)
+	                                          : first->count == second->count);
 }
 
 static bool is_flat(const struct stmt *loop)
@@ -156,6 +158,7 @@ static struct stmt *fused_blocks(
 	struct stmt *part = rounds_of(loops, first,
 	        index_scale(loops->arena, index_var(loops->arena, blocks->var, blocks->extent), second->extent),
 	        second->extent);
+	part->count = first->count ? second->count : NULL;
 	struct stmt *inner = can_follow(part, second) ? fused(loops, part, second) : NULL, *one;
 	for (size_t i = 1; inner && i < blocks->body.count; i++) {
 		struct stmt *behind = blocks->body.at[i];

@@ -269,7 +269,7 @@ static void split_block(struct loops *loops, struct block *block)
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
 		struct cutting c = { .loops = loops, .var = stmt->var, .extent = loops->vars.at[stmt->var].extent };
-		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && !stays_integer(loops, stmt)
+		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && !stmt->count && !stays_integer(loops, stmt)
 		        && find_cuts(&c, &stmt->body, 0)) {
 			for (int p = 0; p <= c.count; p++)
 				add_part(loops, stmt, p ? c.at[p - 1] : 0, p < c.count ? c.at[p] : c.extent, block);

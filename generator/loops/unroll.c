@@ -314,6 +314,7 @@ static void replace_by_tiles(struct loops *loops, const struct stmt *loop, struc
 	if (main > tile) {
 		struct stmt *tiled = for_new(loops, loop->var, main * loop->step, loop->role);
 		tiled->step = loop->step * tile;
+		tiled->count = rest ? NULL : loop->count;
 		add_rounds(loops, loop, (int)tile, index_var(loops->arena, loop->var, loops->vars.at[loop->var].extent),
 		        &tiled->body);
 		block_add(loops, out, tiled);
@@ -365,6 +366,13 @@ static enum visit see_finding(void *user, struct stmt *stmt)
 }
 static bool finds(const struct block *block) { return block_visit(block, see_finding, NULL); }
 
+/* Rounds that end apart stay apart. */
+static enum visit see_end(void *user, struct stmt *stmt)
+{
+	return stmt->count && index_uses(stmt->count, *(const int *)user) ? VISIT_END : VISIT_PARTS;
+}
+static bool ends_move(const struct block *block, int var) { return block_visit(block, see_end, &var); }
+
 /* How many rows of windows that overlap share what they load, so that some vectors of each have room, too; 0 where
  * they do not overlap.  Before and behind the rounds that all share, each has its own: a line for each pair of rows.
  * Where no round is shared by all, all are straight lines: worth it as far as sums would wait for themselves. */
@@ -403,7 +411,7 @@ static int64_t rows_of_windows(const struct loops *loops, const struct stmt *loo
 /* Are the tiles those of loops inside, and not of this one's rounds?  `inner`: the map that its body is, or begins with. */
 static bool tiles_are_inside(struct loops *loops, const struct stmt *loop, const struct stmt *inner, struct weighing *w)
 {
-	if (finds(&loop->body))
+	if (finds(&loop->body) || ends_move(&loop->body, loop->var))
 		return true;
 	if (inner && has_map(&inner->body))
 		return true;

@@ -207,6 +207,27 @@ static const struct index *count_index(struct loops *loops, const struct stmt *l
 	return index_var(loops->arena, loop->var, loop->extent);
 }
 
+/* Where a loop of those rounds ends that stands for the first of this one; NULL: behind them all. */
+static const struct index *end_before(struct loops *loops, const struct stmt *loop, int64_t rounds)
+{
+	return !loop->count || rounds == loop->extent
+	        ? loop->count
+	        : index_value(loops->arena, expr_index(loops->arena, loop->count), 0, rounds);
+}
+
+/* What the rounds behind them stand in. */
+static struct stmt *rest_new(struct loops *loops, const struct stmt *loop, int64_t rounds)
+{
+	struct stmt *rest = stmt_new(loops, loop->count ? STMT_IF : STMT_SCOPE);
+	if (loop->count) {
+		struct range *behind = arena_new(loops->arena, struct range);
+		*behind = (struct range){ loop->count, rounds + 1, loop->extent + 1 };
+		rest->ranges = behind;
+		rest->range_count = 1;
+	}
+	return rest;
+}
+
 /* Marks a copied body as vectors along a variable. */
 struct marking {
 	int var, left;
@@ -267,6 +288,7 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 		}
 	if (main) {
 		struct stmt *terms = count_new(loops, "t", main, SUMS);
+		terms->count = end_before(loops, loop, main);
 		for (int p = 0; p < count; p++)
 			add_part(loops, loop, parts[p],
 			        index_plus(loops->arena, count_index(loops, terms), (int64_t)p * lanes), terms->var, 0,
@@ -274,7 +296,7 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 		block_add(loops, out, terms);
 	}
 	if (rest) {
-		struct stmt *scope = stmt_new(loops, STMT_SCOPE);
+		struct stmt *scope = rest_new(loops, loop, main);
 		int first = index_new(loops, "t", loop->extent, index_constant(loops->arena, main), &scope->body);
 		for (int p = 0; (int64_t)p * lanes < rest; p++) {
 			int64_t left = rest - (int64_t)p * lanes;
@@ -404,6 +426,7 @@ static void in_groups(struct loops *loops, const struct stmt *loop, int group, s
 	begin_parts(loops, loop, part, group, body);
 	if (main) {
 		struct stmt *terms = count_new(loops, "t", main, SUMS);
+		terms->count = end_before(loops, loop, main);
 		for (int k = 0; k < group; k++)
 			group_term(loops, loop, part[k],
 			        index_add(loops->arena, count_index(loops, terms),
@@ -411,6 +434,8 @@ static void in_groups(struct loops *loops, const struct stmt *loop, int group, s
 			        &terms->body);
 		block_add(loops, body, terms);
 	}
+	struct stmt *behind = rest_new(loops, loop, main);
+	struct block *left = loop->count ? &behind->body : body;
 	for (int k = 0; k * groups < rest; k++) {
 		const struct index *at = index_plus(loops->arena, z, main + k * groups);
 		struct stmt *some = stmt_new(loops, rest - k * groups < groups ? STMT_IF : STMT_SCOPE);
@@ -420,10 +445,12 @@ static void in_groups(struct loops *loops, const struct stmt *loop, int group, s
 		some->range_count = some->kind == STMT_IF;
 		if (some->kind == STMT_IF) /* inside, z is known to be below: no term past the end */
 			at = index_plus(loops->arena, index_var(loops->arena, each->var, range->to), main + k * groups);
-		group_term(loops, loop, part[k], at, some->kind == STMT_IF ? &some->body : body);
+		group_term(loops, loop, part[k], at, some->kind == STMT_IF ? &some->body : left);
 		if (some->kind == STMT_IF)
-			block_add(loops, body, some);
+			block_add(loops, left, some);
 	}
+	if (loop->count && rest)
+		block_add(loops, body, behind);
 	join_parts(loops, loop, part, group, body);
 	for (int s = 0; s < loop->sum_count; s++) {
 		struct stmt *store = stmt_new(loops, STMT_STORE);
@@ -607,6 +634,7 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 	if (main) {
 		struct stmt *whole = for_new(loops, var, main, ROLE_MAP);
 		whole->step = lanes;
+		whole->count = end_before(loops, loop[k], main);
 		struct copying copying;
 		copying_init(&copying, loops, true);
 		copy_block(&copying, body, &whole->body);

@@ -23,6 +23,13 @@ void infer_softmax(struct node *node, const struct op *op)
 	infer_output_like(node, 0, node->in[0]);
 }
 
+/* Behind the count there is -inf (counts_sums.c), so nothing for the largest, and 0 for the sum. */
+static void ends_at_count(struct definer *definer, struct definition *row, int from, int to)
+{
+	if (to == from + 1 && row->reduced)
+		row->reduced_counts[0] = definer_count(definer, definer->node->in[0]->dims[from].count);
+}
+
 static void define_either(struct definer *definer, bool logarithm, bool masked)
 {
 	struct arena *arena = definer->arena;
@@ -41,6 +48,7 @@ static void define_either(struct definer *definer, bool logarithm, bool masked)
 	}
 	struct definition *largest = definer_reduction(definer, definer_name(definer, "max"), rank, row_extents,
 	        REDUCE_MAX, to - from, terms, NULL, expr_load(arena, x, term_at));
+	ends_at_count(definer, largest, from, to);
 	if (masked)
 		largest = definer_map(definer, definer_name(definer, "least"), rank, row_extents,
 		        expr2(definer, SCALAR_max, definer_load(definer, largest, rank, at),
@@ -50,6 +58,7 @@ static void define_either(struct definer *definer, bool logarithm, bool masked)
 	                expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, largest, rank, at))));
 	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM,
 	        to - from, terms, NULL, expr_load(arena, power, term_at));
+	ends_at_count(definer, sum, from, to);
 	if (logarithm) { /* what is taken off a row, at once: its sum is from 1 up */
 		struct definition *off = definer_map(definer, definer_name(definer, "log"), rank, row_extents,
 		        expr1(definer, SCALAR_log, definer_load(definer, sum, rank, at)));
