@@ -624,6 +624,7 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	                        : c->codes.bits             ? of->vecs * p->emit->target->lanes
 	                                        : unroll * of->vecs * p->emit->target->lanes / (c->bytes ? 2 : 1)));
 	value_dict_set(tile, "codes", value_bool(codes_in_tile(c)));
+	value_dict_set(tile, "ahead", value_int(c->ahead / 4));
 	value_dict_set(tile, "zeros", value_bool(c->codes.zeros));
 	value_dict_set(tile, "bytes", value_bool(c->bytes));
 	value_dict_set(tile, "ends_short", value_bool(c->ends_short));

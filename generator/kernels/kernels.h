@@ -475,6 +475,7 @@ struct contraction {
 	 * is transposed by squares: rows of it at most, 0: stored as it comes; the blocks over which rows go on side by
 	 * side, and the elements from there to the next ones (0: that is all). */
 	int64_t transposed_store, span, around;
+	int ahead; /* bytes ahead of the codes that are read others are fetched; 0: they come in time */
 	bool split_panels; /* threads share panels, not rows: all row blocks run over each */
 	/* A block of so many warps, each a tile, below each other: all rows in one, a and b staged in chunks of `depth`
 	 * terms, `stages` of them on hand or on their way.  0: each warp for itself */
