@@ -54,9 +54,9 @@ struct machine {
 	struct arena *arena;
 	const struct memories *memories;
 	const struct definition *definition;
-	int n;                              /* lanes of this chunk */
-	int64_t vars[MAX_VARS];             /* the reduced ones count */
-	int64_t *lane[MAX_RANK];            /* output variables, lane by lane */
+	int n;                   /* lanes of this chunk */
+	int64_t vars[MAX_VARS];  /* the reduced ones count */
+	int64_t *lane[MAX_RANK]; /* output variables, lane by lane */
 	uint64_t chunk, term, stamps;
 	const struct mask *mask; /* NULL: none */
 	struct step *table[TABLE];

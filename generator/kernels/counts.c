@@ -28,10 +28,10 @@ static void see_run(void *user, const struct expr *load)
 		if (!is_term(r->sum, at))
 			continue;
 		int term = r->sum->rank;
-		const struct index *from = index_add(r->arena, at,
-		        index_scale(r->arena, index_var(r->arena, term, r->sum->reduced_extents[0]), -1));
-		r->possible &= !index_uses(from, term) && !index_bends(at, term)
-		        && (!r->from || index_equal(r->from, from));
+		const struct index *from = index_add(
+		        r->arena, at, index_scale(r->arena, index_var(r->arena, term, r->sum->reduced_extents[0]), -1));
+		r->possible &=
+		        !index_uses(from, term) && !index_bends(at, term) && (!r->from || index_equal(r->from, from));
 		r->from = from;
 	}
 }
@@ -60,14 +60,13 @@ static struct definition *whole_count(struct lowered *lowered, struct definition
 	struct program *program = lowered->program;
 	const struct expr *lanes = expr_integer(arena, DTYPE_I64, LANE_TERMS), *many = expr_load(arena, count, NULL),
 	                  *left = expr_scalar(arena, SCALAR_mod, many, lanes, NULL),
-	                  *whole = expr_scalar(arena, SCALAR_sub, expr_scalar(arena, SCALAR_add, many, lanes, NULL),
-	                          left, NULL);
+	                  *whole = expr_scalar(
+	                          arena, SCALAR_sub, expr_scalar(arena, SCALAR_add, many, lanes, NULL), left, NULL);
 	for (size_t i = (size_t)count->number; i < program->all.count; i++)
 		if (scheduled(program->all.at[i])->whole && expr_equal(program->all.at[i]->body, whole))
 			return program->all.at[i];
 	size_t from = program->all.count;
-	struct definition *made =
-	        define_map(program, arena_printf(arena, "%s_whole", count->name), 0, NULL, whole);
+	struct definition *made = define_map(program, arena_printf(arena, "%s_whole", count->name), 0, NULL, whole);
 	made->branch = count->branch;
 	scheduled(made)->whole = count;
 	program_move(program, from, program->all.at[count->number + 1]);

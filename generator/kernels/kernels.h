@@ -440,7 +440,7 @@ struct contraction {
 	const struct range *pads;
 	int pad_count;
 	bool ends_short; /* terms end at the count itself: behind it b is not 0, as the definition has it, but anything */
-	bool swapped;   /* a is the second factor of the definition */
+	bool swapped;    /* a is the second factor of the definition */
 	bool exchanged; /* a and b changed places over the layouts chosen: lanes run where the result lies side by side
 	                 */
 	/* set by contraction_arrange, over the kernel's own variables */
@@ -475,7 +475,7 @@ struct contraction {
 	 * is transposed by squares: rows of it at most, 0: stored as it comes; the blocks over which rows go on side by
 	 * side, and the elements from there to the next ones (0: that is all). */
 	int64_t transposed_store, span, around;
-	int ahead; /* bytes ahead of the codes that are read others are fetched; 0: they come in time */
+	int ahead;         /* bytes ahead of the codes that are read others are fetched; 0: they come in time */
 	bool split_panels; /* threads share panels, not rows: all row blocks run over each */
 	/* A block of so many warps, each a tile, below each other: all rows in one, a and b staged in chunks of `depth`
 	 * terms, `stages` of them on hand or on their way.  0: each warp for itself */

@@ -219,8 +219,9 @@ static int64_t k_block_of(
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
 	double panel = (double)terms * c->tile_vecs * target->lanes * product_bytes(c->product);
-	if (c->b_mode == B_DIRECT || product_is_matrix(c->product) || c->pool.d || (c->terms && c->counts[c->column + 1])
-	        || !has_caches(target) || blocks < 4 || c->result->type != c->root->type
+	if (c->b_mode == B_DIRECT || product_is_matrix(c->product) || c->pool.d
+	        || (c->terms && c->counts[c->column + 1]) || !has_caches(target) || blocks < 4
+	        || c->result->type != c->root->type
 	        || (index_factor(c->out_at, c->column) != 1 && !c->transposed_store))
 		return 0;
 	if (panel <= (double)near_bytes(target, near_of_panel(c))
