@@ -38,15 +38,15 @@ static enum visit see_expr(void *user, const struct expr *expr)
 }
 
 /* The variable to be taken apart, and the extent of its inner part; -1: there is none. */
-static int grouped_variable(const struct definition *d, int64_t *columns)
+static int grouped_variable(const struct definition *d, const struct expr *const *factor, int64_t *columns)
 {
 	for (int v = 0; v < d->rank; v++)
 		for (int i = 0; i < 2; i++) {
 			struct using u = { .var = v };
-			expr_visit(d->body->arg[i], see_expr, &u);
+			expr_visit(factor[i], see_expr, &u);
 			*columns = u.by;
 			if (!u.otherwise && u.by >= COLUMNS_LEAST && u.by < d->extents[v] && d->extents[v] % u.by == 0
-			        && expr_uses(d->body->arg[1 - i], v))
+			        && expr_uses(factor[1 - i], v))
 				return v;
 		}
 	return -1;
@@ -76,17 +76,13 @@ static bool lies_along_image(const struct definition *d, int64_t columns, const 
 	return l.along;
 }
 
-static bool split_group(struct program *program, struct definition *d, const struct target *target)
+/* d over two variables where `v` was, of which the inner one has `columns`: `body` is d's.  d becomes a map of that. */
+static struct definition *take_apart(
+        struct program *program, struct definition *d, int v, int64_t columns, const struct expr *body)
 {
 	struct arena *arena = program->arena;
-	int64_t extents[MAX_RANK], columns;
+	int64_t extents[MAX_RANK];
 	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
-	if (d->source != SOURCE_COMPUTED || !d->products || d->order != ORDER_SERIAL || d->rank + 1 > MAX_RANK
-	        || d->rank + d->reduced + 1 > MAX_VARS)
-		return false;
-	int v = grouped_variable(d, &columns);
-	if (v < 0 || lies_along_image(d, columns, target))
-		return false;
 	for (int k = 0; k < d->rank; k++)
 		extents[k + (k > v)] = d->extents[k];
 	extents[v] = d->extents[v] / columns;
@@ -95,27 +91,121 @@ static bool split_group(struct program *program, struct definition *d, const str
 		with[k] = index_var(arena, k + (k > v), k < d->rank ? d->extents[k] : d->reduced_extents[k - d->rank]);
 	with[v] = index_add(
 	        arena, index_scale(arena, index_var(arena, v, extents[v]), columns), index_var(arena, v + 1, columns));
-	struct definition *sum = define_reduction(program, arena_printf(arena, "%s_groups", d->name), d->rank + 1,
-	        extents, REDUCE_SUM, d->reduced, d->reduced_extents,
-	        d->start ? expr_substitute(arena, d->start, with) : NULL, expr_substitute(arena, d->body, with));
-	mark_batch(sum, (d->batch & ((1u << v) - 1)) | d->batch >> v << (v + 1));
-	if (sum->order != d->order) { /* another order is another meaning */
+	const char *name = arena_printf(arena, "%s_groups", d->name);
+	body = expr_substitute(arena, body, with);
+	struct definition *made = d->reduce == REDUCE_NONE
+	        ? define_map(program, name, d->rank + 1, extents, body)
+	        : define_reduction(program, name, d->rank + 1, extents, d->reduce, d->reduced, d->reduced_extents,
+	                d->start ? expr_substitute(arena, d->start, with) : NULL, body);
+	mark_batch(made, (d->batch & ((1u << v) - 1)) | d->batch >> v << (v + 1));
+	if (made->order != d->order) { /* another order is another meaning */
 		program->all.count--;
-		return false;
+		return NULL;
 	}
-	sum->node = d->node;
-	sum->branch = d->branch;
+	memcpy(made->reduced_counts, d->reduced_counts, sizeof made->reduced_counts);
+	made->node = d->node;
+	made->branch = d->branch;
 	for (int k = 0; k < d->rank; k++)
 		at[k + (k > v)] = index_var(arena, k, d->extents[k]);
 	at[v] = index_div(arena, index_var(arena, v, d->extents[v]), columns);
 	at[v + 1] = index_mod(arena, index_var(arena, v, d->extents[v]), columns);
-	become_map(d, expr_load(arena, sum, at));
+	become_map(d, expr_load(arena, made, at));
 	program_move(program, program->all.count - 1, d);
-	return true;
+	return made;
+}
+
+static bool has_room(const struct definition *d)
+{
+	return d->source == SOURCE_COMPUTED && !definition_stands_alone(d) && d->rank + 1 <= MAX_RANK
+	        && d->rank + d->reduced + 1 <= MAX_VARS;
+}
+
+/* What only moves, as what it moves. */
+static bool moves(const struct definition *of)
+{
+	return of->source == SOURCE_COMPUTED && of->reduce == REDUCE_NONE && of->body->kind == EXPR_LOAD && !of->lies
+	        && !of->is_output && !of->check;
+}
+static const struct expr *moved(void *user, const struct expr *load)
+{
+	while (load->kind == EXPR_LOAD && moves(load->of))
+		load = expr_inline(user, load, load->of);
+	return load;
+}
+
+/* The same behind what puts 0 in the place of terms that are not there. */
+static const struct expr *factor_behind(struct arena *arena, const struct expr *factor)
+{
+	factor = moved(arena, factor);
+	const struct definition *of = factor->kind == EXPR_LOAD ? factor->of : NULL;
+	const struct expr *body = of && of->source == SOURCE_COMPUTED && !of->is_output ? of->body : NULL;
+	if (!body || of->reduce != REDUCE_NONE || body->kind != EXPR_SCALAR || body->opcode != SCALAR_where
+	        || body->arg[0]->kind != EXPR_LOAD || !body->arg[0]->of->masks)
+		return factor;
+	return expr_map_loads(arena, expr_inline(arena, factor, of), moved, arena);
+}
+
+/* Keys and values that several heads share are repeated (Expand, Reshape): the group is in both factors, behind what
+ * moves them.  What follows the sum element by element, or along a row (a softmax), gets the group's variable, too. */
+struct following {
+	int var; /* -1: none */
+	int64_t by;
+};
+static void see_following(void *user, const struct expr *load)
+{
+	struct following *f = user;
+	for (int k = 0, var; scheduled(load->of)->grouped && k < load->rank && f->var < 0; k++) {
+		const struct atom *atom = load->at[k]->count == 1 ? load->at[k]->terms[0].atom : NULL;
+		if (atom && atom->kind == ATOM_DIV && index_is_var(atom->of, &var))
+			*f = (struct following){ var, atom->by };
+	}
+}
+
+static void follow(struct program *program, struct definition *d)
+{
+	struct following f = { -1, 0 };
+	if (!has_room(d) || d->products || d->is_output || d->check || d->lies || moves(d))
+		return;
+	const struct expr *body = expr_map_loads(program->arena, d->body, moved, program->arena);
+	expr_loads(body, see_following, &f);
+	struct definition *made = f.var >= 0 && f.var < d->rank && d->extents[f.var] % f.by == 0
+	        ? take_apart(program, d, f.var, f.by, body)
+	        : NULL;
+	if (made)
+		scheduled(made)->grouped = true;
+}
+
+static bool split_group(struct program *program, struct definition *d, const struct target *target)
+{
+	int64_t columns;
+	if (!has_room(d) || !d->products || d->order != ORDER_SERIAL)
+		return false;
+	const struct expr *factor[2] = { d->body->arg[0], d->body->arg[1] };
+	int v = grouped_variable(d, factor, &columns);
+	if (v >= 0)
+		return !lies_along_image(d, columns, target) && take_apart(program, d, v, columns, d->body);
+	for (int i = 0; i < 2; i++) {
+		factor[i] = factor_behind(program->arena, factor[i]);
+		if (factor[i]->kind == EXPR_LOAD && factor[i]->of->source == SOURCE_CONSTANT)
+			return false;
+	}
+	v = target->calls || target->lanes_are_threads ? -1 : grouped_variable(d, factor, &columns);
+	struct definition *made = v < 0 ? NULL
+	                                : take_apart(program, d, v, columns,
+	                                        expr_scalar(program->arena, SCALAR_mul, factor[0], factor[1], NULL));
+	if (made)
+		scheduled(made)->grouped = true;
+	return made;
 }
 
 void split_groups(struct program *program, const struct target *target)
 {
-	for (size_t i = 0; i < program->all.count; i++)
-		split_group(program, program->all.at[i], target);
+	size_t before = program->all.count;
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct definition *d = program->all.at[i];
+		if (!split_group(program, d, target))
+			follow(program, d);
+	}
+	if (program->all.count > before)
+		program_remove_dead(program); /* what moved them, and what they were */
 }
