@@ -394,8 +394,11 @@ static void add_slots(struct writing *w)
 		for (int v = 0; same && v < from->rank; v++)
 			same = from->extents[v] == to->extents[v];
 		if (!same)
-			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: should have one type and shape",
-			        pair->input, pair->output);
+			fail(build, EXIT_USAGE, w->of->model,
+			        "--state %s=%s: %s and %s, one type and shape are right, or what Concat(%s, new rows) "
+			        "makes",
+			        pair->input, pair->output, package_shape(build->arena, from),
+			        package_shape(build->arena, to), pair->input);
 		if (slot_of(w, slot.input, true) || slot_of(w, slot.output, false))
 			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: is a state already", pair->input,
 			        pair->output);

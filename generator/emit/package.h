@@ -111,6 +111,8 @@ struct value package_pools(const struct writing *, bool all);
 json_t *pools_json(const struct lowered *); /* [{name, bytes, limit}], of --pool */
 
 struct place package_argument(const struct writing *, const struct definition *);
+/* "float[1,2]": type and extents. */
+const char *package_shape(struct arena *, const struct definition *);
 
 /* Those of the current part: [{code, text, at (in the workspace), kernel}]. */
 struct value package_checks(const struct writing *);

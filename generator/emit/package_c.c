@@ -36,11 +36,12 @@ static const char *macro_of(const struct writing *w, const struct definition *of
 	return NULL;
 }
 
-static const char *shape_of(struct arena *arena, const struct definition *d)
+const char *package_shape(struct arena *arena, const struct definition *d)
 {
-	const char *text = arena_printf(arena, "%s[", dtypes[d->type].text);
-	for (int v = 0; v < d->rank; v++)
-		text = arena_printf(arena, "%s%s%" PRId64, text, v ? "," : "", d->extents[v]);
+	const struct shown shown = definition_shown(d);
+	const char *text = arena_printf(arena, "%s[", dtypes[shown.type].text);
+	for (int v = 0; v < shown.rank; v++)
+		text = arena_printf(arena, "%s%s%" PRId64, text, v ? "," : "", shown.extents[v]);
 	return arena_printf(arena, "%s]", text);
 }
 
@@ -94,7 +95,7 @@ static struct value spots_value(struct writing *w)
 		value_dict_set(value, "last", value_bool(is_last(w, spot)));
 		value_dict_set(value, "text",
 		        value_string(package_quiet(
-		                arena, arena_printf(arena, "%s %s", spot->of->name, shape_of(arena, spot->of)))));
+		                arena, arena_printf(arena, "%s %s", spot->of->name, package_shape(arena, spot->of)))));
 		value_list_add(list, value);
 	}
 	return list;
@@ -163,7 +164,7 @@ static const char *told(struct writing *w, const struct kernel *kernel)
 		const char **side = &sides[kernel->params.at[i].written];
 		if (of->source != SOURCE_CONSTANT)
 			*side = arena_printf(
-			        arena, "%s%s%s %s", *side, **side ? ", " : "", of->name, shape_of(arena, of));
+			        arena, "%s%s%s %s", *side, **side ? ", " : "", of->name, package_shape(arena, of));
 	}
 	return package_quiet(arena,
 	        arena_printf(arena, "%s: %s%s-> %s", emit_kernel_nodes(arena, kernel), sides[0], *sides[0] ? " " : "",
