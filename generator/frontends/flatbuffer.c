@@ -12,31 +12,28 @@ static void need(const struct flat *flat, size_t at, size_t bytes, const char *n
 		broken(flat, at, name, what);
 }
 
-static uint32_t u32(const struct flat *flat, size_t at)
+/* Little-endian, up to 8 bytes. */
+static uint64_t number_at(const struct flat *flat, size_t at, size_t width)
 {
-	uint32_t value;
-	memcpy(&value, flat->at + at, 4);
-	return value;
+	uint64_t value = 0;
+	return memcpy(&value, flat->at + at, width), value;
 }
 
-static unsigned u16(const struct flat *flat, size_t at)
+static int64_t signed_at(const struct flat *flat, size_t at, size_t width)
 {
-	uint16_t value;
-	memcpy(&value, flat->at + at, 2);
-	return value;
+	return (int64_t)(number_at(flat, at, width) << (64 - 8 * width)) >> (64 - 8 * width);
 }
 
 static struct table table_at(const struct flat *flat, size_t at, const char *name)
 {
 	struct table table = { .flat = flat, .name = name, .at = at };
 	need(flat, at, 4, name, "lies outside of the file");
-	int32_t back = (int32_t)u32(flat, at);
-	int64_t vtable = (int64_t)at - back;
+	int64_t vtable = (int64_t)at - signed_at(flat, at, 4);
 	if (vtable < 0 || (size_t)vtable > flat->bytes || flat->bytes - (size_t)vtable < 4)
 		broken(flat, at, name, "has its vtable outside of the file");
 	table.vtable = (size_t)vtable;
-	table.vtable_bytes = u16(flat, table.vtable);
-	table.bytes = u16(flat, table.vtable + 2);
+	table.vtable_bytes = (unsigned)number_at(flat, table.vtable, 2);
+	table.bytes = (unsigned)number_at(flat, table.vtable + 2, 2);
 	if (table.vtable_bytes < 4 || table.vtable_bytes % 2)
 		broken(flat, table.vtable, name, "has a vtable of no whole number of fields");
 	need(flat, table.vtable, table.vtable_bytes, name, "has a vtable that ends outside of the file");
@@ -49,7 +46,7 @@ static struct table table_at(const struct flat *flat, size_t at, const char *nam
 /* What the offset at that place leads to. */
 static size_t follow(const struct flat *flat, size_t at, const char *name)
 {
-	size_t to = at + u32(flat, at);
+	size_t to = at + number_at(flat, at, 4);
 	if (to == at || to >= flat->bytes)
 		broken(flat, at, name, "has an offset that leads out of the file");
 	return to;
@@ -66,60 +63,36 @@ const char *table_where(const struct table *table)
 	return arena_printf(table->flat->build->arena, "%s: byte %zu: %s", table->flat->file, table->at, table->name);
 }
 
+void table_must(const struct table *table, bool right, const char *what)
+{
+	if (!right)
+		fail(table->flat->build, EXIT_INVALID, table_where(table), "%s", what);
+}
+
 /* 0 where the field is not there. */
 static size_t field_at(const struct table *table, int field, size_t width)
 {
 	size_t entry = 4 + 2 * (size_t)field;
-	if (!table->name || entry + 2 > table->vtable_bytes)
-		return 0;
-	size_t at = u16(table->flat, table->vtable + entry);
-	if (!at)
-		return 0;
-	if (at < 4 || at + width > table->bytes)
+	size_t at = table->name && entry + 2 <= table->vtable_bytes
+	        ? (unsigned)number_at(table->flat, table->vtable + entry, 2)
+	        : 0;
+	if (at && (at < 4 || at + width > table->bytes))
 		broken(table->flat, table->vtable + entry, table->name,
 		        arena_printf(table->flat->build->arena, "has field %d outside of its %u bytes", field,
 		                table->bytes));
-	return table->at + at;
+	return at ? table->at + at : 0;
 }
 
-const void *table_field(const struct table *table, int field, size_t width)
+int64_t table_int(const struct table *table, int field, size_t width, int64_t otherwise)
 {
 	size_t at = field_at(table, field, width);
-	return at ? table->flat->at + at : NULL;
-}
-
-int64_t table_byte(const struct table *table, int field, int64_t otherwise)
-{
-	const int8_t *at = table_field(table, field, 1);
-	return at ? *at : otherwise;
-}
-
-int64_t table_int(const struct table *table, int field, int64_t otherwise)
-{
-	const void *at = table_field(table, field, 4);
-	int32_t value = 0;
-	return at ? memcpy(&value, at, 4), value : otherwise;
-}
-
-int64_t table_uint(const struct table *table, int field, int64_t otherwise)
-{
-	const void *at = table_field(table, field, 4);
-	uint32_t value = 0;
-	return at ? memcpy(&value, at, 4), value : otherwise;
-}
-
-uint64_t table_long(const struct table *table, int field)
-{
-	const void *at = table_field(table, field, 8);
-	uint64_t value = 0;
-	return at ? memcpy(&value, at, 8), value : 0;
+	return at ? signed_at(table->flat, at, width) : otherwise;
 }
 
 float table_float(const struct table *table, int field, float otherwise)
 {
-	const void *at = table_field(table, field, 4);
-	float value = 0;
-	return at ? memcpy(&value, at, 4), value : otherwise;
+	size_t at = field_at(table, field, 4);
+	return at ? memcpy(&otherwise, table->flat->at + at, 4), otherwise : otherwise;
 }
 
 struct table table_table(const struct table *table, int field, const char *name)
@@ -135,7 +108,7 @@ struct vector table_vector(const struct table *table, int field, size_t width)
 		return (struct vector){ 0 };
 	at = follow(table->flat, at, table->name);
 	need(table->flat, at, 4, table->name, "has a vector that lies outside of the file");
-	struct vector vector = { table->flat, table->name, at + 4, u32(table->flat, at) };
+	struct vector vector = { table->flat, table->name, at + 4, number_at(table->flat, at, 4), width };
 	if (!size_mul(vector.count, width, &bytes))
 		bytes = SIZE_MAX;
 	need(table->flat, vector.at, bytes, table->name, "has a vector that ends outside of the file");
@@ -154,18 +127,13 @@ struct table vector_table(const struct vector *vector, size_t i, const char *nam
 	return table_at(vector->flat, follow(vector->flat, vector->at + 4 * i, vector->name), name);
 }
 
-int64_t vector_int(const struct vector *vector, size_t i) { return (int32_t)u32(vector->flat, vector->at + 4 * i); }
-
-int64_t vector_long(const struct vector *vector, size_t i)
+int64_t vector_int(const struct vector *vector, size_t i)
 {
-	int64_t value;
-	memcpy(&value, vector->flat->at + vector->at + 8 * i, 8);
-	return value;
+	return signed_at(vector->flat, vector->at + vector->width * i, vector->width);
 }
 
 float vector_float(const struct vector *vector, size_t i)
 {
 	float value;
-	memcpy(&value, vector->flat->at + vector->at + 4 * i, 4);
-	return value;
+	return memcpy(&value, vector->flat->at + vector->at + 4 * i, 4), value;
 }

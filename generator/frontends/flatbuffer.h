@@ -23,25 +23,20 @@ struct table {
 struct vector {
 	const struct flat *flat; /* NULL: it is not there, and has no elements */
 	const char *name;        /* of its table */
-	size_t at, count;
+	size_t at, count, width;
 };
 
 struct table flat_root(const struct flat *, const char *name);
 /* "FILE: byte 120: Tensor", of a table, for messages. */
 const char *table_where(const struct table *);
-/* The bytes of a field of that width, at any address; NULL where it is not there. */
-const void *table_field(const struct table *, int field, size_t width);
-int64_t table_byte(const struct table *, int field, int64_t otherwise); /* int8, uint8, bool */
-int64_t table_int(const struct table *, int field, int64_t otherwise);  /* int32 */
-int64_t table_uint(const struct table *, int field, int64_t otherwise); /* uint32 */
-uint64_t table_long(const struct table *, int field);                   /* uint64; 0 where it is not there */
+void table_must(const struct table *, bool right, const char *what);                 /* EXIT_INVALID else */
+int64_t table_int(const struct table *, int field, size_t width, int64_t otherwise); /* of 1, 4 or 8 bytes, signed */
 float table_float(const struct table *, int field, float otherwise);
 struct table table_table(const struct table *, int field, const char *name);
 struct vector table_vector(const struct table *, int field, size_t width);
 struct bytes table_text(const struct table *, int field); /* "" where it is not there */
 /* Element i, which must be there. */
 struct table vector_table(const struct vector *, size_t i, const char *name);
-int64_t vector_int(const struct vector *, size_t i); /* int32 */
-int64_t vector_long(const struct vector *, size_t i);
+int64_t vector_int(const struct vector *, size_t i); /* of the width that was asked for, signed */
 float vector_float(const struct vector *, size_t i);
 #endif

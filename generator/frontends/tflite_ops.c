@@ -1,375 +1,196 @@
-/* tflite_ops.c: the bodies of operators that compute: what each is in ONNX. */
-#include "frontends/tflite_bodies.h"
-#include <math.h>
+/* tflite_ops.c: an operator of the file -> the node that its row of tables/tflite.h says. */
+#include "frontends/tflite.h"
 #include <stdlib.h>
 
-const struct tfl_row tfl_rows[TFL_OPERATORS] = {
-#define O(number, name) [number] = { #name, 0, 0, NULL, "" },
-#define P(number, name, options, newest, body, word) [number] = { #name, options, newest, tfl_##body, word },
-#include "tables/tflite.h"
-#undef O
-#undef P
-};
+/* How inputs come and outputs go: tables/tflite.h. */
+enum { TEXT = 1, OWN = 2, STORED = 4, MOVES = 8, FIRST = 16, SAME_ORDER = 32, DATA2 = 64, LAST_SECOND = 128 };
+enum { LAST_FIRST = 256, INDEX1 = 512, STATES = 1024, LIST0 = 2048, LIST1 = 4096, LIST2 = 8192, LIST3 = 16384 };
 
-static void tfl_deconv_bias(struct tfl_op *);
-static const struct tfl_row customs[] = { { "Convolution2DTransposeBias", 0, 1, tfl_deconv_bias, "" } };
+enum { OPERATORS = 210 }; /* of the schema; custom ones stand behind them */
+static const struct tfl_row rows[] = {
+#define O(number, name) [number] = { #name, 0, 0, NULL, 0, NULL },
+#define P(number, name, options, newest, type, how, attributes) \
+	[number] = { #name, options, newest, #type, how, attributes },
+#define C(name, type, how, attributes) { #name, 0, 1, #type, how, attributes },
+#include "tables/tflite.h"
+};
 
 const struct tfl_row *tfl_row_of(int64_t code, const char *custom)
 {
-	for (size_t i = 0; *custom && i < COUNT(customs); i++)
-		if (!strcmp(customs[i].name, custom))
-			return &customs[i];
-	return code < TFL_OPERATORS ? &tfl_rows[code] : NULL;
+	for (size_t i = OPERATORS; *custom && i < COUNT(rows); i++)
+		if (!strcmp(rows[i].name, custom))
+			return &rows[i];
+	return code < OPERATORS ? &rows[code] : NULL;
 }
 
-static const int64_t to_nchw[] = { 0, 3, 1, 2 };
-
-/* Floats that meet quantised weights are rounded to 8 bits first, all of the dims from `from` on alike: to [-127, 127] of the largest magnitude,
- * or to [-128, 127] of what lies between the smallest, the largest and 0. */
-static struct tensor *rounded_rows(struct tfl_op *op, struct tensor *x, int from, int rank, bool around_zero)
+/* ---- attributes ---- */
+/* Such a list, to fill. */
+static int64_t *ints(struct tfl_op *op, struct attribute *a, size_t count)
 {
-	int64_t axes[MAX_RANK];
-	for (int d = from; d < rank; d++)
-		axes[d - from] = d;
-	struct tensor *list = tfl_list(op, (size_t)(rank - from), axes), *none = tfl_number(op, 0), *zero = NULL;
-	struct tensor *high = tfl_two(op, "ReduceMax", around_zero ? tfl_one(op, "Abs", x) : x, list), *range = high;
-	if (!around_zero) {
-		struct tensor *low = tfl_two(op, "Min", tfl_two(op, "ReduceMin", x, list), none);
-		range = tfl_two(op, "Sub", tfl_two(op, "Max", high, none), low);
-		zero = low;
-	}
-	range = tfl_two(op, "Max", range, tfl_number(op, 1e-30f)); /* of zeros alone it does not count */
-	struct tensor *scale = tfl_two(op, "Div", range, tfl_number(op, around_zero ? 127 : 255));
-	struct tensor *q = tfl_two(op, "Div", x, scale), *least = tfl_number(op, around_zero ? -127 : -128);
-	if (zero) {
-		zero = tfl_one(op, "Round", tfl_two(op, "Sub", least, tfl_two(op, "Div", zero, scale)));
-		q = tfl_two(op, "Add", q, zero);
-	}
-	q = tfl_node(op, "Clip", 3, (struct tensor *[]){ tfl_one(op, "Round", q), least, tfl_number(op, 127) });
-	return tfl_two(op, "Mul", zero ? tfl_two(op, "Sub", q, zero) : q, scale);
+	int64_t *list = arena_new_array(op->tfl->build->arena, int64_t, count + 1);
+	a->kind = ATTRIBUTE_INTS;
+	a->count = count;
+	a->ints = list;
+	return list;
 }
 
-static struct tensor *channels_first(struct tfl_op *op, size_t i, size_t weights)
+static void read_vector(struct tfl_op *op, struct attribute *a, int field)
 {
-	struct tfl_tensor *x = tfl_in(op, i), *w = weights ? tfl_in(op, weights) : NULL;
-	struct tensor *real = tfl_first(op, x, true);
-	return w && x->type == DTYPE_F32 && tfl_quantised(w) ? rounded_rows(op, real, 1, 4, w->axis < 0) : real;
+	struct vector list = table_vector(&op->options, field, 4);
+	int64_t *to = ints(op, a, list.count);
+	for (size_t i = 0; i < list.count; i++)
+		to[i] = vector_int(&list, i);
 }
 
-static void give_channels_last(struct tfl_op *op, struct tensor *y, int64_t activation)
-{
-	tfl_give_first(op, 0, tfl_activate(op, y, activation), true);
-}
-
-/* Weights in ONNX's order; what is stored moves, so that it stays integers. */
-static struct tensor *weights(struct tfl_op *op, size_t i, const int64_t *order)
-{
-	struct tfl_tensor *t = tfl_in(op, i);
-	int axis = 0;
-	tfl_invalid(op, t->rank != 4, "its weights have not 4 dimensions");
-	if (!tfl_quantised(t))
-		return tfl_order(op, tfl_real(op, t), 4, order);
-	while (t->axis >= 0 && order[axis] != t->axis)
-		axis++;
-	return tfl_dequantise(op, t, tfl_order(op, tfl_value(op, t), 4, order), axis);
-}
-
-static struct tensor *with_padding(struct tfl_op *op, struct tensor *node)
-{
-	int64_t padding = table_byte(&op->options, 0, 0);
-	tfl_invalid(op, padding != 0 && padding != 1, "its padding is not known");
-	return tfl_set_text(node, "auto_pad", padding ? "VALID" : "SAME_UPPER");
-}
-
-/* Two options as a list, the height's first. */
-static struct tensor *with_pair(
-        struct tfl_op *op, struct tensor *node, const char *name, int height, int width, int64_t otherwise)
-{
-	int64_t pair[] = { table_int(&op->options, height, otherwise), table_int(&op->options, width, otherwise) };
-	tfl_invalid(op, pair[0] < 1 || pair[1] < 1, "a stride, dilation or window is below 1");
-	return tfl_set_ints(node, name, 2, pair);
-}
-
-static void convolve(struct tfl_op *op, const int64_t *order, int dilations, bool depthwise)
-{
-	struct tensor *in[] = { channels_first(op, 0, 1), weights(op, 1, order),
-		tfl_has(op, 2) ? tfl_real(op, tfl_in(op, 2)) : NULL };
-	int64_t channels = tfl_in(op, 0)->extents[3], each = depthwise ? 1 : tfl_in(op, 1)->extents[3];
-	tfl_invalid(op, channels < 1 || each < 1 || channels % each, "its channels are not those of its weights");
-	struct tensor *y = with_padding(op, tfl_node(op, "Conv", in[2] ? 3 : 2, in));
-	with_pair(op, y, "strides", 2, 1, 0);
-	with_pair(op, y, "dilations", dilations + 1, dilations, 1);
-	tfl_set_int(y, "group", channels / each);
-	give_channels_last(op, y, table_byte(&op->options, depthwise ? 4 : 3, 0));
-}
-
-void tfl_conv(struct tfl_op *op) { convolve(op, to_nchw, 4, false); }
-
-void tfl_depthwise(struct tfl_op *op)
-{
-	static const int64_t order[] = { 3, 0, 1, 2 };
-	convolve(op, order, 5, true);
-}
-
-/* Input `data` by weights o h w i: of each of two dims `shape` says how many come out.  That decides what is cut off or
- * stays 0, as TensorFlow has it: half of it before, the rest behind. */
-static struct tensor *transposed(
-        struct tfl_op *op, size_t data, size_t bias, const int64_t *shape, const int64_t *stride)
-{
-	static const int64_t order[] = { 3, 0, 1, 2 }; /* o h w i -> i o h w */
-	struct tfl_tensor *w = tfl_in(op, 1), *x = tfl_in(op, data);
-	struct tensor *in[] = { channels_first(op, data, 1), weights(op, 1, order),
-		tfl_has(op, bias) ? tfl_real(op, tfl_in(op, bias)) : NULL };
-	struct tensor *y = tfl_node(op, "ConvTranspose", in[2] ? 3 : 2, in);
-	int64_t pads[4], more[2];
-	for (int d = 0; d < 2; d++) {
-		tfl_invalid(op, stride[d] < 1, "a stride, dilation or window is below 1");
-		int64_t all = (x->extents[1 + d] - 1) * stride[d] + w->extents[1 + d], over = all - shape[d];
-		tfl_invalid(op, over < -stride[d] || over >= all, "its output's shape does not fit its strides");
-		pads[d] = over > 0 ? over / 2 : 0;
-		pads[2 + d] = over > 0 ? over - over / 2 : 0;
-		more[d] = over < 0 ? -over : 0;
-	}
-	tfl_set_ints(y, "pads", 4, pads);
-	tfl_set_ints(y, "output_padding", 2, more);
-	return tfl_set_ints(y, "strides", 2, stride);
-}
-
-void tfl_deconv(struct tfl_op *op)
-{
-	size_t count;
-	const int64_t *shape = tfl_ints(op, 0, &count);
-	if (!shape || count != 4)
-		tfl_cannot(op, "its output's shape is no constant of 4 numbers");
-	int64_t stride[] = { table_int(&op->options, 2, 0), table_int(&op->options, 1, 0) };
-	give_channels_last(op, transposed(op, 2, 3, shape + 1, stride), table_byte(&op->options, 3, 0));
-}
-
-/* MediaPipe's: the options are three int32, padding (1: SAME, 2: VALID), stride across, stride down. */
-static void tfl_deconv_bias(struct tfl_op *op)
+static int64_t custom_option(struct tfl_op *op, int i)
 {
 	struct vector bytes = table_vector(&op->table, 5, 1);
-	struct tfl_tensor *x = tfl_in(op, 0), *w = tfl_in(op, 1);
-	int64_t shape[2], stride[2];
-	tfl_invalid(op, bytes.count < 12, "its options are not 12 bytes");
-	tfl_invalid(op, x->rank != 4 || w->rank != 4, "its data or weights have not 4 dimensions");
-	bytes.count /= 4;
-	for (int d = 0; d < 2; d++) {
-		stride[d] = vector_int(&bytes, d ? 1 : 2);
-		tfl_invalid(op, stride[d] < 1, "a stride, dilation or window is below 1");
-		int64_t k = w->extents[1 + d], same = k - (x->extents[1 + d] - 1) % stride[d] - 1;
-		shape[d] =
-		        (x->extents[1 + d] - 1) * stride[d] + k - (vector_int(&bytes, 0) == 1 && same > 0 ? same : 0);
+	bytes.width = 4;
+	table_must(&op->table, bytes.count / 4 > (size_t)i, "its options are not as many bytes as it has");
+	return vector_int(&bytes, (size_t)i);
+}
+
+static void read_quantised(struct tfl_op *op, struct attribute *a)
+{
+	int64_t *to = ints(op, a, op->in.count + op->out.count);
+	for (size_t i = 0; i < a->count; i++) {
+		size_t k = i - op->in.count;
+		struct tfl_tensor *t = i >= op->in.count ? tfl_out(op, k) : tfl_has(op, i) ? tfl_in(op, i) : NULL;
+		to[i] = t && tfl_quantised(t) ? 1 + (t->axis >= 0) : 0;
 	}
-	give_channels_last(op, transposed(op, 0, 2, shape, stride), 0);
 }
 
-void tfl_pool(struct tfl_op *op)
+static void read_dims(struct tfl_op *op, struct attribute *a, const struct tensor *said)
 {
-	struct tfl_tensor *x = tfl_in(op, 0);
-	bool stored =
-	        !strcmp(op->row->word, "MaxPool") && tfl_same(x, tfl_out(op, 0)) && !table_byte(&op->options, 5, 0);
-	struct tensor *y = with_padding(op, tfl_one(op, op->row->word, tfl_first(op, x, !stored)));
-	with_pair(op, y, "strides", 2, 1, 0);
-	with_pair(op, y, "kernel_shape", 4, 3, 0);
-	tfl_give_first(op, 0, tfl_activate(op, y, table_byte(&op->options, 5, 0)), !stored);
+	int64_t *to = ints(op, a, (size_t)said->rank);
+	for (int d = 0; d < said->rank; d++)
+		to[d] = said->dims[d].extent;
 }
 
-/* Rows of x by rows of the weights; x of other ranks is flattened, and the result gets their dimensions back. */
-void tfl_product(struct tfl_op *op)
+static void read_attribute(struct tfl_op *op, struct attribute *a, char kind, const char *text)
 {
-	struct tfl_tensor *x = tfl_in(op, 0), *w = tfl_in(op, 1), *y = tfl_out(op, 0);
-	tfl_invalid(op, w->rank != 2 || w->extents[1] < 1, "its weights are no matrix");
-	struct tensor *in[] = { tfl_real(op, x), tfl_real(op, w), tfl_has(op, 2) ? tfl_real(op, tfl_in(op, 2)) : NULL };
-	if (x->rank != 2 || x->extents[1] != w->extents[1])
-		in[0] = tfl_reshape_to(op, in[0], 2, (int64_t[]){ -1, w->extents[1] });
-	if (x->type == DTYPE_F32 && tfl_quantised(w))
-		in[0] = rounded_rows(op, in[0], 1, 2, !table_byte(&op->options, 3, 0));
-	if (table_byte(&op->options, 1, 0))
-		tfl_cannot(op, "has weights in a shuffled format");
-	struct tensor *made = tfl_set_int(tfl_node(op, "Gemm", in[2] ? 3 : 2, in), "transB", 1);
-	made = tfl_activate(op, made, table_byte(&op->options, 0, 0));
-	if (y->rank != 2 && y->rank > 0) {
-		int64_t extents[MAX_RANK];
-		memcpy(extents, y->extents, sizeof extents);
-		tfl_give(op, 0, tfl_reshape_to(op, made, y->rank, extents));
-	} else
-		tfl_give(op, 0, made);
-}
-
-void tfl_batch_matmul(struct tfl_op *op)
-{
-	struct tensor *side[2];
-	for (size_t i = 0; i < 2; i++) {
-		int rank = tfl_in(op, i)->rank;
-		int64_t order[MAX_RANK] = { 0 };
-		tfl_invalid(op, rank < 2, "a factor has less than 2 dimensions");
-		side[i] = tfl_real(op, tfl_in(op, i));
-		for (int d = 0; d < rank; d++)
-			order[d] = d < rank - 2 ? d : 2 * rank - 3 - d;
-		if (table_byte(&op->options, (int)i, 0))
-			side[i] = tfl_order(op, side[i], rank, order);
-		if (!i && tfl_in(op, 0)->type == DTYPE_F32 && tfl_quantised(tfl_in(op, 1)))
-			side[i] = rounded_rows(op, side[i], rank - 1, rank, !table_byte(&op->options, 2, 0));
+	char *end;
+	int field = (int)strtol(text, &end, 10);
+	int64_t otherwise = *end == ',' ? atoi(end + 1) : 0;
+	struct tfl_tensor *y = tfl_out(op, 0);
+	switch (kind) {
+	case 'b': a->i = table_int(&op->options, field, 1, otherwise); return;
+	case '?': a->i = table_int(&op->options, field, 1, 0) != 0; return;
+	case 'i': a->i = table_int(&op->options, field, 4, otherwise); return;
+	case 'c': a->i = custom_option(op, field); return;
+	case 'n': a->i = field; return;
+	case 't': a->i = y->said.type; return;
+	case 'z': a->i = y->zeros.count ? vector_int(&y->zeros, 0) : 0; return;
+	case 'v': read_vector(op, a, field); return;
+	case 'q': read_quantised(op, a); return;
+	case 'd': read_dims(op, a, &y->said); return;
+	case 's':
+		a->kind = ATTRIBUTE_STRING;
+		a->s = (struct bytes){ text, strcspn(text, " ") };
+		return;
+	default: a->kind = ATTRIBUTE_FLOAT; a->f = table_float(&op->options, field, 0);
 	}
-	tfl_give(op, 0, tfl_two(op, "MatMul", side[0], side[1]));
 }
 
-/* ---- elementwise ---- */
-static int64_t activation_of(const struct tfl_op *op)
+static void read_attributes(struct tfl_op *op, struct tensor *made)
 {
-	enum { ADD = 11, MUL = 21, SUB = 28, DIV = 29 };
-	int kind = op->row->options;
-	return kind == ADD || kind == MUL || kind == SUB || kind == DIV ? table_byte(&op->options, 0, 0) : 0;
+	for (const char *at = op->row->attributes, *is; *at; at += strcspn(at, " "), at += *at == ' ') {
+		is = strchr(at, '=');
+		const char *name = arena_copy(op->tfl->build->arena, at, (size_t)(is - at));
+		read_attribute(op, tfl_attribute(made, name, ATTRIBUTE_INT), is[1], is + 2);
+	}
 }
 
-static struct tensor *side(struct tfl_op *op, size_t i) { return tfl_real(op, tfl_in(op, i)); }
+/* ---- inputs and outputs ---- */
+static bool is_list(const struct tfl_op *op, size_t i) { return i < 4 && op->row->how & LIST0 << i; }
+
+/* All data are quantised alike, so that what is stored may move as it is. */
+static bool are_alike(struct tfl_op *op)
+{
+	const char *activation = strstr(op->row->attributes, "activation=b");
+	bool alike = !activation || !table_int(&op->options, atoi(activation + 12), 1, 0);
+	for (size_t i = 0; i < op->in.count; i++)
+		if (tfl_has(op, i) && !is_list(op, i) && !(i == 1 && op->row->how & INDEX1))
+			alike &= tfl_same(tfl_in(op, i), tfl_out(op, 0));
+	for (size_t k = 1; k < op->out.count; k++)
+		alike &= tfl_same(tfl_out(op, k), tfl_out(op, 0));
+	return alike;
+}
 
 /* Where all inputs have been made with channels first, the output is, too. */
 static bool all_first(struct tfl_op *op)
 {
-	bool all = tfl_out(op, 0)->rank == 4;
+	bool all = tfl_out(op, 0)->said.rank == 4;
 	for (size_t i = 0; i < op->in.count; i++) {
 		struct tfl_tensor *t = tfl_in(op, i);
-		all &= t->first && !memcmp(t->extents, tfl_in(op, 0)->extents, sizeof t->extents);
+		for (int d = 0; d < 4; d++)
+			all &= t->first && t->said.dims[d].extent == tfl_in(op, 0)->said.dims[d].extent;
 	}
 	return all;
 }
 
-void tfl_binary(struct tfl_op *op)
+/* Weights in ONNX's order; what is stored moves, so that it stays integers. */
+static struct tensor *weights(struct tfl_op *op, struct tfl_tensor *t)
 {
-	bool first = all_first(op);
-	struct tensor *in[2];
-	for (size_t i = 0; i < 2; i++)
-		in[i] = first ? tfl_first(op, tfl_in(op, i), true) : side(op, i);
-	struct tensor *y = tfl_activate(op, tfl_two(op, op->row->word, in[0], in[1]), activation_of(op));
-	if (first)
-		tfl_give_first(op, 0, y, true);
-	else
-		tfl_give(op, 0, y);
+	static const int64_t orders[][4] = { { 0, 3, 1, 2 }, { 3, 0, 1, 2 } };
+	const int64_t *order = orders[op->row->how & LAST_FIRST ? 1 : 0];
+	int axis = 0;
+	table_must(&op->table, t->said.rank == 4, "its weights have not 4 dimensions");
+	if (!tfl_quantised(t))
+		return tfl_order(op, tfl_real(op, t), order);
+	while (t->axis >= 0 && order[axis] != t->axis)
+		axis++;
+	return tfl_dequantise(op, t, tfl_order(op, tfl_value(op, t), order), axis);
 }
 
-void tfl_not_equal(struct tfl_op *op)
+static struct tensor *input(struct tfl_op *op, size_t i, bool stored, bool first)
 {
-	tfl_give(op, 0, tfl_one(op, "Not", tfl_two(op, "Equal", side(op, 0), side(op, 1))));
+	int how = op->row->how;
+	if (!tfl_has(op, i))
+		return NULL;
+	struct tfl_tensor *t = tfl_in(op, i);
+	if (how & STATES && table_int(&t->table, 5, 1, 0))
+		return tfl_state(op, t);
+	if (is_list(op, i))
+		return tfl_int64(op, i);
+	if (first && (how & SAME_ORDER || i == (how & DATA2 ? 2 : 0)))
+		return tfl_first(op, t, !stored);
+	if (i == 1 && how & (LAST_SECOND | LAST_FIRST))
+		return weights(op, t);
+	return stored ? tfl_value(op, t) : tfl_real(op, t);
 }
 
-void tfl_squared_difference(struct tfl_op *op)
+void tfl_make(struct tfl_op *op)
 {
-	struct tensor *d = tfl_two(op, "Sub", side(op, 0), side(op, 1));
-	tfl_give(op, 0, tfl_two(op, "Mul", d, d));
-}
-
-void tfl_select(struct tfl_op *op)
-{
-	struct tfl_tensor *a = tfl_in(op, 1), *b = tfl_in(op, 2);
-	int more = tfl_out(op, 0)->rank - tfl_in(op, 0)->rank;
-	struct tensor *condition = side(op, 0);
-	if (!strcmp(op->row->name, "SELECT") && tfl_in(op, 0)->rank == 1 && more > 0) { /* of rows */
-		int64_t extents[MAX_RANK] = { -1 };
-		for (int d = 1; d <= more; d++)
-			extents[d] = 1;
-		condition = tfl_reshape_to(op, condition, more + 1, extents);
+	enum { MOST = INT16_MAX };
+	int how = op->row->how;
+	if (how & OWN) {
+		tfl_own(op);
+		return;
 	}
-	struct tensor *in[] = { condition, tfl_real(op, a), tfl_real(op, b) };
-	tfl_give(op, 0, tfl_node(op, "Where", 3, in));
-}
-
-void tfl_unary(struct tfl_op *op)
-{
-	if (all_first(op))
-		tfl_give_first(op, 0, tfl_one(op, op->row->word, tfl_first(op, tfl_in(op, 0), true)), true);
-	else
-		tfl_give(op, 0, tfl_one(op, op->row->word, side(op, 0)));
-}
-
-void tfl_clip(struct tfl_op *op) { tfl_give(op, 0, tfl_activate(op, side(op, 0), atoi(op->row->word))); }
-
-void tfl_unit(struct tfl_op *op)
-{
-	struct tensor *in[] = { side(op, 0), tfl_number(op, 0), tfl_number(op, 1) };
-	tfl_give(op, 0, tfl_node(op, "Clip", 3, in));
-}
-
-void tfl_rsqrt(struct tfl_op *op) { tfl_give(op, 0, tfl_one(op, "Reciprocal", tfl_one(op, "Sqrt", side(op, 0)))); }
-void tfl_square(struct tfl_op *op) { tfl_give(op, 0, tfl_two(op, "Mul", side(op, 0), side(op, 0))); }
-
-void tfl_gelu(struct tfl_op *op)
-{
-	bool tanh = table_byte(&op->options, 0, 0);
-	tfl_give(op, 0, tfl_set_text(tfl_one(op, "Gelu", side(op, 0)), "approximate", tanh ? "tanh" : "none"));
-}
-
-void tfl_leaky_relu(struct tfl_op *op)
-{
-	struct tensor *y = tfl_one(op, "LeakyRelu", side(op, 0));
-	tfl_give(op, 0, tfl_set_float(y, "alpha", table_float(&op->options, 0, 0)));
-}
-
-void tfl_softmax(struct tfl_op *op)
-{
-	bool log = *op->row->word;
-	float beta = log ? 1 : table_float(&op->options, 0, 0);
-	struct tensor *x = side(op, 0);
-	if (beta != 1)
-		x = tfl_two(op, "Mul", x, tfl_number(op, beta));
-	tfl_give(op, 0, tfl_set_int(tfl_one(op, log ? "LogSoftmax" : "Softmax", x), "axis", -1));
-}
-
-void tfl_requantise(struct tfl_op *op)
-{
-	struct tfl_tensor *x = tfl_in(op, 0), *y = tfl_out(op, 0);
-	if (tfl_same(x, y))
-		tfl_give_stored(op, 0, tfl_value(op, x));
-	else if (x->type == DTYPE_F16 && y->type == DTYPE_F32)
-		tfl_give(op, 0, tfl_set_int(tfl_one(op, "Cast", tfl_value(op, x)), "to", DTYPE_F32));
-	else {
-		tfl_invalid(op, !tfl_quantised(x) && !tfl_quantised(y), "neither side says how it is quantised");
-		tfl_give(op, 0, tfl_real(op, x));
+	table_must(&op->table, op->in.count <= MOST && op->out.count && op->out.count <= MOST,
+	        "its inputs or outputs are none, or too many");
+	bool stored = how & STORED || (how & MOVES && are_alike(op));
+	bool first = how & FIRST || (how & SAME_ORDER && all_first(op));
+	struct tensor **in = arena_new_array(op->tfl->build->arena, struct tensor *, op->in.count + 1);
+	size_t states = 0;
+	for (size_t i = 0; i < op->in.count; i++) {
+		in[i] = input(op, i, stored, first);
+		states += how & STATES && in[i] && tfl_in(op, i)->variable;
 	}
-}
-
-void tfl_cast(struct tfl_op *op)
-{
-	tfl_give_stored(
-	        op, 0, tfl_set_int(tfl_one(op, "Cast", tfl_value(op, tfl_in(op, 0))), "to", tfl_out(op, 0)->type));
-}
-
-void tfl_reduce(struct tfl_op *op)
-{
-	struct tensor *y = tfl_two(op, op->row->word, side(op, 0), tfl_int64(op, 1));
-	tfl_give(op, 0, tfl_set_int(y, "keepdims", table_byte(&op->options, 0, 0) != 0));
-}
-
-void tfl_arg(struct tfl_op *op)
-{
-	size_t count;
-	const int64_t *axis = tfl_ints(op, 1, &count);
-	if (!axis || count != 1)
-		tfl_cannot(op, "its axis is no constant");
-	struct tensor *y = tfl_set_int(tfl_one(op, op->row->word, tfl_value(op, tfl_in(op, 0))), "axis", *axis);
-	tfl_set_int(y, "keepdims", 0);
-	tfl_give_stored(op, 0, tfl_set_int(tfl_one(op, "Cast", y), "to", tfl_out(op, 0)->type));
-}
-
-void tfl_resize(struct tfl_op *op)
-{
-	size_t count;
-	const int64_t *size = tfl_ints(op, 1, &count);
-	bool nearest = !strcmp(op->row->word, "nearest");
-	int first = nearest ? 0 : 2;
-	bool corners = table_byte(&op->options, first, 0), half = table_byte(&op->options, first + 1, 0);
-	struct tfl_tensor *x = tfl_in(op, 0);
-	if (!size || count != 2 || !x->known)
-		tfl_cannot(op, "its size is no constant of 2 numbers, or its data is of unknown shape");
-	struct tensor *in[] = { channels_first(op, 0, 0), NULL, NULL,
-		tfl_list(op, 4, (int64_t[]){ x->extents[0], x->extents[3], size[0], size[1] }) };
-	struct tensor *y = tfl_set_text(tfl_node(op, "Resize", 4, in), "mode", op->row->word);
-	tfl_set_text(y, "coordinate_transformation_mode",
-	        corners        ? "align_corners"
-	                : half ? "half_pixel"
-	                       : "asymmetric");
-	if (nearest)
-		tfl_set_text(y, "nearest_mode", corners || half ? "round_prefer_ceil" : "floor");
-	give_channels_last(op, y, 0);
+	struct tensor *made = tfl_node(
+	        op, how & TEXT ? "tflite" : "", op->row->type, (int)op->in.count, in, (int)(op->out.count + states));
+	struct tensor **out = made->producer->out;
+	read_attributes(op, made);
+	for (size_t i = 0, k = op->out.count; states && i < op->in.count; i++)
+		if (in[i] && tfl_in(op, i)->variable)
+			tfl_in(op, i)->variable->now = out[k++];
+	for (size_t k = 0; k < op->out.count; k++) {
+		struct tfl_tensor *y = tfl_out(op, k);
+		struct tensor *value = stored ? out[k] : tfl_quantise(op, y, out[k]);
+		if (first)
+			tfl_give_first(op, k, value);
+		else
+			tfl_give(op, k, value);
+	}
 }

@@ -1,5 +1,5 @@
 /* fuzz_tflite.c: any bytes are read as a TensorFlow Lite file or refused, and what is read keeps its promise
- * (fuzz_graph.h).
+ * (fuzz_graph.h); the texts of its operators refuse it, or are inferred.
  *
  * All in such a file is at fixed places, so that bytes changed at random mostly leave it one.  The mutator besides
  * writes awkward numbers over aligned words, and copies words from elsewhere: offsets then lead to other tables. */
@@ -30,4 +30,21 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned
 	return size;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return fuzz_graph(data, size); }
+static void infer(const uint8_t *data, size_t size)
+{
+	struct build *build = fuzz_build();
+	if (BUILD_TRY(build)) {
+		struct graph *graph = graph_read_memory(build, "fuzz", data, size, NULL);
+		pass_infer(graph);
+		graph_check(graph);
+	}
+	promise(build->code == EXIT_RIGHT || (*build->message && !strchr(build->message, '\n')), "one line says why");
+	build_release(build);
+	free(build);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	infer(data, size);
+	return fuzz_graph(data, size);
+}
