@@ -38,11 +38,18 @@ struct object_function {
 	const char *name;
 	int64_t bytes; /* -1: it is wanted, of another object */
 };
+/* What the section of a function refers to, which stands in one of its own: a function, or what is wanted. */
+struct object_call {
+	const char *from, *to;
+	unsigned object; /* which of those that were added */
+};
 struct object_sizes {
 	int64_t text, data, bss; /* code and constants; what is written and begins as something; as zeros */
+	unsigned objects;
 	VECTOR(struct object_function) functions;
+	VECTOR(struct object_call) calls;
 };
-/* Adds those of a file; names are in the build's arena.  False: it is no ELF object of this machine's byte order. */
+/* Adds those of a file, which is kept, as names lie in it.  False: it is no ELF object of this machine's byte order. */
 bool object_add_sizes(struct build *, const char *path, struct object_sizes *);
 
 /* ---- cuda/nvrtc.c: NVIDIA's runtime compiler ---- */

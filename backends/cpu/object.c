@@ -1,12 +1,17 @@
-/* object.c: what an ELF object takes of memory, and the functions that it has and wants; of either width, in this
- * machine's order of bytes. */
+/* object.c: what an ELF object takes of memory, the functions that it has and wants, and which of them calls which; of
+ * either width, in this machine's order of bytes. */
 #include "backends/backends.h"
 #include <elf.h>
 
 /* A section or a symbol as both widths have it. */
 struct section {
 	uint64_t at, bytes, flags;
-	uint32_t type, link;
+	uint32_t type, link, info;
+};
+struct symbol {
+	const char *name;
+	uint64_t bytes;
+	unsigned type, section; /* SHN_UNDEF: wanted */
 };
 struct elf {
 	struct mapped file;
@@ -44,36 +49,90 @@ static struct section section_at(const struct elf *elf, unsigned i)
 	const void *at = part_of(elf, elf->sections + (uint64_t)i * elf->section_bytes, elf->section_bytes);
 	const Elf64_Shdr *wide = at;
 	const Elf32_Shdr *narrow = at;
-	return elf->wide
-	        ? (struct section){ wide->sh_offset, wide->sh_size, wide->sh_flags, wide->sh_type, wide->sh_link }
-	        : (struct section){ narrow->sh_offset, narrow->sh_size, narrow->sh_flags, narrow->sh_type,
-		          narrow->sh_link };
+	return elf->wide ? (struct section){ wide->sh_offset, wide->sh_size, wide->sh_flags, wide->sh_type,
+		wide->sh_link, wide->sh_info }
+	                 : (struct section){ narrow->sh_offset, narrow->sh_size, narrow->sh_flags, narrow->sh_type,
+		                   narrow->sh_link, narrow->sh_info };
+}
+
+static uint64_t symbol_count(const struct elf *elf, struct section symbols)
+{
+	return part_of(elf, symbols.at, symbols.bytes)
+	        ? symbols.bytes / (elf->wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym))
+	        : 0;
+}
+
+/* A symbol of that table, which has it; "" where its name lies outside. */
+static struct symbol symbol_at(const struct elf *elf, struct section symbols, uint64_t i)
+{
+	struct section names =
+	        symbols.link < elf->section_count ? section_at(elf, symbols.link) : (struct section){ 0 };
+	const char *text = part_of(elf, names.at, names.bytes);
+	const Elf64_Sym *wide = (const Elf64_Sym *)part_of(elf, symbols.at, symbols.bytes) + i;
+	const Elf32_Sym *narrow = (const Elf32_Sym *)part_of(elf, symbols.at, symbols.bytes) + i;
+	uint32_t name = elf->wide ? wide->st_name : narrow->st_name;
+	struct symbol symbol = { "", elf->wide ? wide->st_size : narrow->st_size,
+		ELF32_ST_TYPE(elf->wide ? wide->st_info : narrow->st_info),
+		elf->wide ? wide->st_shndx : narrow->st_shndx };
+	if (text && name < names.bytes && memchr(text + name, 0, names.bytes - name))
+		symbol.name = text + name; /* the file is kept */
+	return symbol;
+}
+
+static bool is_callable(struct symbol symbol)
+{
+	return *symbol.name && (symbol.section == SHN_UNDEF || symbol.type == STT_FUNC);
 }
 
 static void add_symbols(struct build *build, const struct elf *elf, struct section symbols, struct object_sizes *sizes)
 {
-	size_t each = elf->wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	struct section names =
-	        symbols.link < elf->section_count ? section_at(elf, symbols.link) : (struct section){ 0 };
-	const char *table = part_of(elf, symbols.at, symbols.bytes), *text = part_of(elf, names.at, names.bytes);
-	for (uint64_t i = 1; table && text && (i + 1) * each <= symbols.bytes; i++) {
-		const Elf64_Sym *wide = (const void *)(table + i * each);
-		const Elf32_Sym *narrow = (const void *)(table + i * each);
-		uint32_t name = elf->wide ? wide->st_name : narrow->st_name;
-		unsigned info = elf->wide ? wide->st_info : narrow->st_info;
-		bool none = (elf->wide ? wide->st_shndx : narrow->st_shndx) == SHN_UNDEF;
-		if (name >= names.bytes || (!none && ELF32_ST_TYPE(info) != STT_FUNC))
+	for (uint64_t i = 1; i < symbol_count(elf, symbols); i++) {
+		struct symbol symbol = symbol_at(elf, symbols, i);
+		struct object_function one = { symbol.name, symbol.section == SHN_UNDEF ? -1 : (int64_t)symbol.bytes };
+		if (is_callable(symbol))
+			push(build->arena, &sizes->functions, one);
+	}
+}
+
+/* The function that a section holds; NULL: none. */
+static const char *function_in(const struct elf *elf, struct section symbols, unsigned section)
+{
+	for (uint64_t i = 1; i < symbol_count(elf, symbols); i++) {
+		struct symbol symbol = symbol_at(elf, symbols, i);
+		if (symbol.section == section && symbol.type == STT_FUNC)
+			return symbol.name;
+	}
+	return NULL;
+}
+
+static void add_calls(
+        struct build *build, const struct elf *elf, struct section relocations, struct object_sizes *sizes)
+{
+	bool added = relocations.type == SHT_RELA;
+	struct section symbols =
+	        relocations.link < elf->section_count ? section_at(elf, relocations.link) : (struct section){ 0 };
+	const char *from = function_in(elf, symbols, relocations.info),
+	           *table = part_of(elf, relocations.at, relocations.bytes);
+	size_t each = elf->wide ? added ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel)
+	        : added ? sizeof(Elf32_Rela)
+	                        : sizeof(Elf32_Rel);
+	for (uint64_t i = 0; from && table && (i + 1) * each <= relocations.bytes; i++) {
+		const Elf64_Rel *wide = (const void *)(table + i * each);
+		const Elf32_Rel *narrow = (const void *)(table + i * each);
+		uint64_t symbol = elf->wide ? ELF64_R_SYM(wide->r_info) : ELF32_R_SYM(narrow->r_info);
+		if (symbol >= symbol_count(elf, symbols))
 			continue;
-		const char *kept = arena_copy(build->arena, text + name, strnlen(text + name, names.bytes - name));
-		struct object_function one = { kept,
-			none ? -1 : (int64_t)(elf->wide ? wide->st_size : narrow->st_size) };
-		push(build->arena, &sizes->functions, one);
+		struct symbol to = symbol_at(elf, symbols, symbol);
+		struct object_call call = { from, to.name, sizes->objects - 1 };
+		if (is_callable(to))
+			push(build->arena, &sizes->calls, call);
 	}
 }
 
 bool object_add_sizes(struct build *build, const char *path, struct object_sizes *sizes)
 {
 	struct elf elf = { .file = file_map(build, path) };
+	sizes->objects++;
 	file_keep(build, elf.file);
 	if (!read_head(&elf))
 		return false;
@@ -81,6 +140,8 @@ bool object_add_sizes(struct build *build, const char *path, struct object_sizes
 		struct section section = section_at(&elf, i);
 		if (section.type == SHT_SYMTAB)
 			add_symbols(build, &elf, section, sizes);
+		if (section.type == SHT_RELA || section.type == SHT_REL)
+			add_calls(build, &elf, section, sizes);
 		if (section.flags & SHF_ALLOC)
 			*(section.flags & SHF_EXECINSTR || !(section.flags & SHF_WRITE) ? &sizes->text
 			                : section.type == SHT_NOBITS                    ? &sizes->bss

@@ -63,18 +63,21 @@ static const struct target targets[] = {
 /* Sums stay the chains that they are written as: gathered by the sum, their factors leave the registers. */
 #define APART " -fno-tree-reassoc -fno-tree-ter -fno-schedule-insns"
 #define CORTEX_M(macro, machine) BARE(macro, "arm-none-eabi-gcc", "gcc-arm-none-eabi", "-mthumb -mcpu=cortex-" machine)
-#define RISCV(macro, machine) BARE(macro, "riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf", "-march=" machine)
+#define RISCV(macro, machine) BARE(macro, "riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf", "-march=" machine), \
+	.routines = "df 48,sf 32,shldi3 0,shrdi3 0,di3 16"
+/* Those of gcc 12's libgcc, disassembled. */
+#define THUMB2_ROUTINES .routines = "ldivmod 64,2lz 48,_l 16,_ul 16,_d 24,_f 32,_i 16,_u 16"
 	{ .name = "cortex-m0plus", CORTEX_M("__ARM_ARCH_6M__", "m0plus" APART), .products = "dot16 mul", .registers = 6,
+	  .fma_latency = 4, .routines = "ldivmod 108,_l2 88,_ul2 88,2lz 96,_lmul 28,_ll 0,_d 64,_f 32,_i 16,_u 16" },
+	{ .name = "cortex-m3", THUMB2_ROUTINES, CORTEX_M("__ARM_ARCH_7M__", "m3" APART), .products = "dot8x4 dot16 mul", .registers = 9,
 	  .fma_latency = 4 },
-	{ .name = "cortex-m3", CORTEX_M("__ARM_ARCH_7M__", "m3" APART), .products = "dot8x4 dot16 mul", .registers = 9,
-	  .fma_latency = 4 },
-	{ .name = "cortex-m4", CORTEX_M("__ARM_FEATURE_FMA", "m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard"),
+	{ .name = "cortex-m4", THUMB2_ROUTINES, CORTEX_M("__ARM_FEATURE_FMA", "m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard"),
 	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 3 },
-	{ .name = "cortex-m7", CORTEX_M("__ARM_FEATURE_FMA", "m7 -mfpu=fpv5-d16 -mfloat-abi=hard"),
+	{ .name = "cortex-m7", THUMB2_ROUTINES, CORTEX_M("__ARM_FEATURE_FMA", "m7 -mfpu=fpv5-d16 -mfloat-abi=hard"),
 	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 3 },
-	{ .name = "cortex-m33", CORTEX_M("__ARM_FEATURE_FMA", "m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard"),
+	{ .name = "cortex-m33", THUMB2_ROUTINES, CORTEX_M("__ARM_FEATURE_FMA", "m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard"),
 	  .products = "dot16 mul", .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 3 },
-	{ .name = "cortex-m55", CORTEX_M("__ARM_FEATURE_MVE", "m55 -mfloat-abi=hard -fno-schedule-insns -fno-tree-vectorize -fira-region=one"),
+	{ .name = "cortex-m55", THUMB2_ROUTINES, CORTEX_M("__ARM_FEATURE_MVE", "m55 -mfloat-abi=hard -fno-schedule-insns -fno-tree-vectorize -fira-region=one"),
 	  .products = "dot8x4 dot16 mul",
 	  .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 4,
 	  .exact_lanes = 4, .exact_prelude = "c/prelude_mve.jinja" },

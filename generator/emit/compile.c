@@ -10,16 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SOURCES_MOST = 4096, FRAMES_MOST = 16384 };
+enum { SOURCES_MOST = 4096 };
 
 struct compiling {
 	struct writing *w;
 	const char *folder, *here;           /* the scratch folder; the package's, absolute */
 	VECTOR(const char *) files, folders; /* to remove whatever happens */
-};
-struct frame {
-	char name[160];
-	long bytes;
+	struct stack_frames frames;
+	struct object_sizes objects; /* read where a bare machine's stack or a library's sizes are asked for */
+	bool known;                  /* all of them */
 };
 
 /* ---- stack use ---- */
@@ -30,84 +29,58 @@ static const char *scratch_file(const struct compiling *c, const char *source, c
 	return arena_printf(c->w->emit->arena, "%s/%.*s.%s", c->folder, stem, source, ending);
 }
 
-static void read_frames(const char *path, struct frame *frames, size_t *count)
-{
-	char line[512];
-	FILE *file = fopen(path, "r");
-	while (file && fgets(line, sizeof line, file)) {
-		char *tab = strchr(line, '\t'), *name = tab;
-		if (!tab || *count == FRAMES_MOST)
-			continue;
-		while (name > line && name[-1] != ':')
-			name--;
-		snprintf(frames[*count].name, sizeof frames->name, "%.*s", (int)(tab - name), name);
-		frames[(*count)++].bytes = atol(tab + 1);
-	}
-	if (file)
-		fclose(file);
-}
-
 /* A kernel and the deepest of its tiles, or of its steps. */
-static long depth_of(const struct writing *w, const struct kernel *kernel, const struct frame *frames, size_t count)
+static int64_t depth_of(const struct compiling *c, const struct kernel *kernel)
 {
-	const char *symbol = emit_symbol(w->emit, kernel);
+	const char *symbol = emit_symbol(c->w->emit, kernel);
 	const struct lowered *inside = kernel_inside(kernel);
-	long own = 0, below = 0;
+	int64_t own = 0, below = 0;
 	size_t n = strlen(symbol);
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(frames[i].name, symbol))
-			own = frames[i].bytes;
-		else if (!inside && !strncmp(frames[i].name, symbol, n) && frames[i].name[n] == '_'
-		        && frames[i].bytes > below)
-			below = frames[i].bytes;
+	if (c->w->emit->target->freestanding)
+		return stack_depth(c->w->emit->target, &c->objects, &c->frames, symbol);
+	for (size_t i = 0; i < c->frames.of.count; i++) {
+		const struct stack_frame *frame = &c->frames.of.at[i];
+		if (!strcmp(frame->name, symbol))
+			own = frame->bytes;
+		else if (!inside && !strncmp(frame->name, symbol, n) && frame->name[n] == '_' && frame->bytes > below)
+			below = frame->bytes;
+	}
 	for (size_t s = 0; inside && s < inside->kernels.count; s++) {
-		long step = depth_of(w, inside->kernels.at[s], frames, count) + (long)sizeof(void *);
+		int64_t step = depth_of(c, inside->kernels.at[s]) + (int64_t)sizeof(void *);
 		below = step > below ? step : below;
 	}
 	return own + below;
 }
 
-/* Of NAME_WHAT; 0: it has none. */
-static long frame_of(const struct frame *frames, size_t count, const char *name, const char *what)
+/* Of NAME_WHAT; 0: it has none.  On a bare machine with all that it calls. */
+static int64_t frame_of(const struct compiling *c, const char *name, const char *what)
 {
-	char symbol[160];
-	snprintf(symbol, sizeof symbol, "%s_%s", name, what);
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(frames[i].name, symbol))
-			return frames[i].bytes + (strcmp(what, "run") ? (long)sizeof(void *) : 0);
+	const char *symbol = arena_printf(c->w->emit->arena, "%s_%s", name, what);
+	if (c->w->emit->target->freestanding)
+		return stack_depth(c->w->emit->target, &c->objects, &c->frames, symbol);
+	for (size_t i = 0; i < c->frames.of.count; i++)
+		if (!strcmp(c->frames.of.at[i].name, symbol))
+			return c->frames.of.at[i].bytes + (strcmp(what, "run") ? (int64_t)sizeof(void *) : 0);
 	return 0;
 }
 
-/* What kernels call besides: two words of the prelude that the compiler did not put in line, one out of the other; and
- * memcpy and memset, of which it says nothing, or its library's arithmetic, where floats are that. */
-enum { ARITHMETIC_BYTES = 64 };
-static long below(const struct writing *w, const struct frame *frames, size_t count)
+/* run -> the deepest kernel -> its deepest tile, and memcpy or memset; a return address each, which is in the frame
+ * where calls leave it in a register.  Of a bare machine the calls are known. */
+static int64_t deepest(const struct compiling *c)
 {
-	const struct target *target = w->emit->target;
-	size_t n = strlen(w->package->name);
-	long most[2] = { 0 };
-	for (size_t i = 0; target->freestanding && i < count; i++)
-		if (strncmp(frames[i].name, w->package->name, n) && frames[i].bytes > most[1]) {
-			most[1] = frames[i].bytes > most[0] ? most[0] : frames[i].bytes;
-			most[0] = frames[i].bytes > most[0] ? frames[i].bytes : most[0];
-		}
-	return most[0] + most[1]
-	        + (target->freestanding && !target->has_fma ? ARITHMETIC_BYTES
-	                                                    : (target->freestanding ? 1 : 3) * (long)sizeof(void *));
-}
-
-/* run -> the deepest kernel -> its deepest tile; a return address each, which is in the frame where calls leave it in a
- * register. */
-static int64_t deepest(const struct writing *w, const struct frame *frames, size_t count)
-{
-	long run = frame_of(frames, count, w->of->name, "run") + frame_of(frames, count, w->of->name, "schedule")
-	        + frame_of(frames, count, w->of->name, "step"),
-	     worst = 0;
+	static const char *const names[] = { "run", "schedule", "step" };
+	const struct writing *w = c->w;
+	bool bare = w->emit->target->freestanding;
+	int64_t all = 0, worst = 0;
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
-		long depth = depth_of(w, w->lowered->kernels.at[k], frames, count);
+		int64_t depth = depth_of(c, w->lowered->kernels.at[k]);
 		worst = depth > worst ? depth : worst;
 	}
-	return count ? run + worst + below(w, frames, count) : 0;
+	for (size_t i = 0; i < COUNT(names); i++) {
+		int64_t frame = frame_of(c, w->of->name, names[i]);
+		all = !bare ? all + frame : frame > all ? frame : all;
+	}
+	return !c->frames.of.count ? 0 : !bare ? all + worst + 3 * (int64_t)sizeof(void *) : all > worst ? all : worst;
 }
 
 /* ---- the scratch folder ---- */
@@ -254,46 +227,46 @@ static void find_wanted(const struct writing *w, const struct object_sizes *obje
 	}
 }
 
-static void read_sizes(struct compiling *c, struct package_sizes *sizes, const struct frame *frames, size_t count)
+static void read_sizes(struct compiling *c, struct package_sizes *sizes)
 {
 	struct writing *w = c->w;
-	struct object_sizes objects = { 0 };
-	sizes->known = true;
-	for (size_t i = 0; i < w->sources.count; i++)
-		sizes->known &= object_add_sizes(w->emit->build, scratch_file(c, w->sources.at[i], "o"), &objects);
-	sizes->text = objects.text;
-	sizes->data = objects.data;
-	sizes->bss = objects.bss;
+	sizes->known = c->known;
+	sizes->text = c->objects.text;
+	sizes->data = c->objects.data;
+	sizes->bss = c->objects.bss;
 	sizes->stack = w->stack_bytes[0];
 	sizes->kernels = arena_new_array(w->emit->arena, struct kernel_size, w->lowered->kernels.count);
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		const struct kernel *kernel = w->lowered->kernels.at[k];
 		sizes->kernels[k] =
-		        (struct kernel_size){ kernel->same ? 0 : code_of(&objects, emit_symbol(w->emit, kernel)),
-			        depth_of(w, kernel, frames, count) };
+		        (struct kernel_size){ kernel->same ? 0 : code_of(&c->objects, emit_symbol(w->emit, kernel)),
+			        depth_of(c, kernel) };
 	}
-	find_wanted(w, &objects, sizes);
+	find_wanted(w, &c->objects, sizes);
 }
 
 static void stack_bytes(struct compiling *c)
 {
 	struct writing *w = c->w;
-	struct frame *frames = arena_new_array(w->emit->arena, struct frame, FRAMES_MOST);
-	size_t count = 0;
-	for (size_t i = 0; i < w->sources.count; i++)
-		read_frames(scratch_file(c, w->sources.at[i], "su"), frames, &count);
+	bool sizes_asked = w->package->sizes || w->package->no_libc;
+	c->known = true;
+	for (size_t i = 0; i < w->sources.count; i++) {
+		stack_read(w->emit->build, scratch_file(c, w->sources.at[i], "su"), (unsigned)i, &c->frames);
+		if (sizes_asked || w->emit->target->freestanding)
+			c->known &=
+			        object_add_sizes(w->emit->build, scratch_file(c, w->sources.at[i], "o"), &c->objects);
+	}
 	for (int p = 0; p < w->package->part_count; p++) {
 		package_part(w, p);
-		w->stack_bytes[p] = deepest(w, frames, count);
+		w->stack_bytes[p] = deepest(c);
 	}
 	for (int p = 0; w->package->cpus && p < w->package->part_count; p++) { /* the first says it for all */
-		int64_t bytes =
-		        w->stack_bytes[p] + frame_of(frames, count, w->package->name, "run") + (int64_t)sizeof(void *);
+		int64_t bytes = w->stack_bytes[p] + frame_of(c, w->package->name, "run") + (int64_t)sizeof(void *);
 		w->stack_bytes[0] = bytes > w->stack_bytes[0] ? bytes : w->stack_bytes[0];
 	}
 	struct package_sizes made = { 0 }, *sizes = w->package->sizes ? w->package->sizes : &made;
-	if (w->package->sizes || w->package->no_libc)
-		read_sizes(c, sizes, frames, count);
+	if (sizes_asked)
+		read_sizes(c, sizes);
 	for (size_t i = 0; w->package->no_libc && i < sizes->wanted.count; i++)
 		if (strncmp(sizes->wanted.at[i], "__", 2) != 0) /* the compiler's own arithmetic */
 			fail(w->emit->build, EXIT_LIMIT, w->package->name, "--libc none: %s is called nevertheless",

@@ -129,6 +129,21 @@ void package_add_threads(struct writing *);
 void package_read_old(struct writing *);
 void package_remove_old(struct writing *);
 
+/* stack.c */
+struct object_sizes;
+struct stack_frame {
+	const char *name;
+	int64_t bytes, deep; /* its own; with all that it calls, -1: not known yet */
+	unsigned object;
+};
+struct stack_frames {
+	VECTOR(struct stack_frame) of;
+};
+/* Adds what -fstack-usage says of one object. */
+void stack_read(struct build *, const char *path, unsigned object, struct stack_frames *);
+/* Of a call of that function on a bare machine; 0 where it is not there. */
+int64_t stack_depth(const struct target *, const struct object_sizes *, const struct stack_frames *, const char *name);
+
 /* compile.c */
 void package_compile(struct writing *); /* the libraries; w->stack_bytes of a package of one part */
 

@@ -51,7 +51,10 @@ struct target {
 	int64_t l1_bytes, l2_bytes, l3_bytes; /* a core's part of each, but all of the last */
 	int line_latency, line_cycles; /* of a line that another core wrote: until it is here, and each of many */
 	int strides;                   /* floats so far apart at most are loaded as lines and permuted; 0: one by one */
-	bool casts_64;          /* vectors of integers of 64 bits become floats, and the reverse, in an instruction */
+	bool casts_64; /* vectors of integers of 64 bits become floats, and the reverse, in an instruction */
+	const char *
+	        routines; /* "divmod 16, d 64": what a routine of its compiler, whose name has that in it, takes of the stack
+	                       * with all that it calls; the first that fits.  NULL: not known */
 	bool has_fma;           /* else fma_soft */
 	int64_t scratch_bytes;  /* that the arrays of one kernel may take together; 0: as much as they need */
 	bool scratch_is_near;   /* nearer than any buffer, where that is not in a cache just written: shared memory */
