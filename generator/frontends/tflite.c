@@ -16,9 +16,7 @@ static const enum dtype types[] = { DTYPE_F32, DTYPE_F16, DTYPE_I32, DTYPE_U8, D
 /* ---- tensors ---- */
 bool tfl_quantised(const struct tfl_tensor *t)
 {
-	return t->scales.count
-	        && (t->said.type == DTYPE_I8 || t->said.type == DTYPE_U8 || t->said.type == DTYPE_I16
-	                || t->said.type == DTYPE_I32 || t->said.type == DTYPE_I64 || t->said.type == DTYPE_I4);
+	return t->scales.count && (dtypes[t->said.type].class == CLASS_INT || t->said.type == DTYPE_U8);
 }
 
 static int64_t zero_of(const struct tfl_tensor *t, size_t i)
@@ -170,7 +168,7 @@ static struct tensor *parameter(struct tfl *tfl, const struct tfl_tensor *t, boo
 
 static struct tensor *cast(struct tfl_op *op, struct tensor *x, enum dtype to)
 {
-	struct tensor *y = tfl_one(op, "Cast", x);
+	struct tensor *y = tfl_two(op, "Cast", x, NULL);
 	tfl_attribute(y, "to", ATTRIBUTE_INT)->i = to;
 	return y;
 }
@@ -226,14 +224,9 @@ struct tensor *tfl_node(
 	return node->out[0];
 }
 
-struct tensor *tfl_one(struct tfl_op *op, const char *type, struct tensor *x)
-{
-	return tfl_node(op, "", type, 1, &x, 1);
-}
-
 struct tensor *tfl_two(struct tfl_op *op, const char *type, struct tensor *a, struct tensor *b)
 {
-	return tfl_node(op, "", type, 2, (struct tensor *[]){ a, b }, 1);
+	return tfl_node(op, "", type, b ? 2 : 1, (struct tensor *[]){ a, b }, 1);
 }
 
 struct attribute *tfl_attribute(struct tensor *made, const char *name, enum attribute_kind kind)
@@ -253,7 +246,7 @@ struct attribute *tfl_attribute(struct tensor *made, const char *name, enum attr
 
 struct tensor *tfl_order(struct tfl_op *op, struct tensor *x, const int64_t *order)
 {
-	struct tensor *made = tfl_one(op, "Transpose", x);
+	struct tensor *made = tfl_two(op, "Transpose", x, NULL);
 	struct attribute *a = tfl_attribute(made, "perm", ATTRIBUTE_INTS);
 	a->count = 4;
 	a->ints = order;
@@ -264,7 +257,7 @@ struct tensor *tfl_order(struct tfl_op *op, struct tensor *x, const int64_t *ord
 struct tensor *tfl_named(struct tfl_op *op, struct tensor *made, const char *name)
 {
 	if (!made->producer || made->mark)
-		made = tfl_one(op, "Identity", made);
+		made = tfl_two(op, "Identity", made, NULL);
 	struct node *node = made->producer;
 	int k = 0;
 	while (node->out[k] != made)
@@ -276,11 +269,13 @@ struct tensor *tfl_named(struct tfl_op *op, struct tensor *made, const char *nam
 	return node->out[k];
 }
 
-void tfl_give(struct tfl_op *op, size_t k, struct tensor *value)
+void tfl_give(struct tfl_op *op, size_t k, struct tensor *stored, bool first)
 {
+	static const int64_t order[] = { 0, 2, 3, 1 };
 	struct tfl_tensor *t = tfl_out(op, k);
 	table_must(&op->table, !t->value, "makes a tensor that is there already");
-	t->value = tfl_named(op, value, t->said.name);
+	t->value = tfl_named(op, first ? tfl_order(op, stored, order) : stored, t->said.name);
+	t->first = first ? stored : NULL;
 }
 
 struct tensor *tfl_quantise(struct tfl_op *op, const struct tfl_tensor *t, struct tensor *real)
@@ -304,13 +299,6 @@ struct tensor *tfl_first(struct tfl_op *op, struct tfl_tensor *t, bool real)
 	if (!t->first_real)
 		t->first_real = tfl_quantised(t) ? tfl_dequantise(op, t, t->first, -1) : t->first;
 	return real ? t->first_real : t->first;
-}
-
-void tfl_give_first(struct tfl_op *op, size_t k, struct tensor *stored)
-{
-	static const int64_t order[] = { 0, 2, 3, 1 };
-	tfl_give(op, k, tfl_order(op, stored, order));
-	tfl_out(op, k)->first = stored;
 }
 
 /* ---- operators ---- */
@@ -492,9 +480,8 @@ struct graph *read_tflite(struct reader *reader, const void *at, size_t bytes)
 		fail(reader->build, EXIT_UNSUPPORTED, reader->file,
 		        "is of version %lld of the TensorFlow Lite schema; %d is known", (long long)version,
 		        TFL_VERSION);
-	struct bytes producer = table_text(&model, 3);
 	reader_ir(reader, TFL_IR);
-	reader_producer(reader, producer, (struct bytes){ "", 0 });
+	reader_producer(reader, table_text(&model, 3), (struct bytes){ "", 0 });
 	reader_opset(reader, "", TFL_OPSET);
 	reader_opset(reader, "tflite", 1);
 	struct vector subgraphs = table_vector(&model, 2, 4);

@@ -75,23 +75,20 @@ NORETURN void tfl_cannot(struct tfl_op *, const char *what);         /* EXIT_UNS
 /* … and what it makes: a node, of which output 0 is returned; attributes of the node that makes a tensor. */
 struct tensor *tfl_node(
         struct tfl_op *, const char *domain, const char *type, int ins, struct tensor *const *in, int outs);
-struct tensor *tfl_one(struct tfl_op *, const char *type, struct tensor *);
-struct tensor *tfl_two(struct tfl_op *, const char *type, struct tensor *, struct tensor *);
+struct tensor *tfl_two(struct tfl_op *, const char *type, struct tensor *, struct tensor *); /* of one: NULL */
 struct attribute *tfl_attribute(struct tensor *, const char *name, enum attribute_kind);
 struct tensor *tfl_order(struct tfl_op *, struct tensor *, const int64_t *order); /* of 4 dims; it is kept */
 struct tensor *tfl_dequantise(struct tfl_op *, const struct tfl_tensor *, struct tensor *value, int axis);
 struct tensor *tfl_quantise(struct tfl_op *, const struct tfl_tensor *, struct tensor *real); /* as that is stored */
 struct tensor *tfl_named(struct tfl_op *, struct tensor *made, const char *name);
-void tfl_give(struct tfl_op *, size_t k, struct tensor *stored); /* output k … */
-void tfl_give_first(struct tfl_op *, size_t k, struct tensor *); /* … made with channels first */
-void tfl_subgraph(struct tfl_op *, size_t index);                /* the operators of another one, in its own place */
+void tfl_give(struct tfl_op *, size_t k, struct tensor *stored, bool first); /* output k; its channels are first */
+void tfl_subgraph(struct tfl_op *, size_t index); /* the operators of another one, in its own place */
 
 /* ---- tflite_state.c ---- */
 struct tensor *tfl_state(struct tfl_op *, struct tfl_tensor *); /* of a tensor that outlives a run */
 void tfl_give_states(struct tfl_op *, struct tensor **outputs);
 void tfl_own(struct tfl_op *); /* an operator that a function says */
 
-/* ---- tflite_sparse.c ---- */
-/* The elements of a sparse constant, those that are not there too. */
+/* ---- tflite_sparse.c: the elements of a sparse constant, those that are not there too ---- */
 struct bytes tfl_dense(const struct table *sparsity, const struct tensor *said, struct bytes values);
 #endif

@@ -53,18 +53,10 @@ static int64_t custom_option(struct tfl_op *op, int i)
 static void read_quantised(struct tfl_op *op, struct attribute *a)
 {
 	int64_t *to = ints(op, a, op->in.count + op->out.count);
-	for (size_t i = 0; i < a->count; i++) {
-		size_t k = i - op->in.count;
-		struct tfl_tensor *t = i >= op->in.count ? tfl_out(op, k) : tfl_has(op, i) ? tfl_in(op, i) : NULL;
+	for (size_t i = 0, n = op->in.count; i < a->count; i++) {
+		struct tfl_tensor *t = i >= n ? tfl_out(op, i - n) : tfl_has(op, i) ? tfl_in(op, i) : NULL;
 		to[i] = t && tfl_quantised(t) ? 1 + (t->axis >= 0) : 0;
 	}
-}
-
-static void read_dims(struct tfl_op *op, struct attribute *a, const struct tensor *said)
-{
-	int64_t *to = ints(op, a, (size_t)said->rank);
-	for (int d = 0; d < said->rank; d++)
-		to[d] = said->dims[d].extent;
 }
 
 static void read_attribute(struct tfl_op *op, struct attribute *a, char kind, const char *text)
@@ -83,7 +75,10 @@ static void read_attribute(struct tfl_op *op, struct attribute *a, char kind, co
 	case 'z': a->i = y->zeros.count ? vector_int(&y->zeros, 0) : 0; return;
 	case 'v': read_vector(op, a, field); return;
 	case 'q': read_quantised(op, a); return;
-	case 'd': read_dims(op, a, &y->said); return;
+	case 'd':
+		for (int64_t *to = ints(op, a, (size_t)y->said.rank), d = 0; d < y->said.rank; d++)
+			to[d] = y->said.dims[d].extent;
+		return;
 	case 's':
 		a->kind = ATTRIBUTE_STRING;
 		a->s = (struct bytes){ text, strcspn(text, " ") };
@@ -120,12 +115,10 @@ static bool are_alike(struct tfl_op *op)
 /* Where all inputs have been made with channels first, the output is, too. */
 static bool all_first(struct tfl_op *op)
 {
+	const struct tensor *said = &tfl_in(op, 0)->said;
 	bool all = tfl_out(op, 0)->said.rank == 4;
-	for (size_t i = 0; i < op->in.count; i++) {
-		struct tfl_tensor *t = tfl_in(op, i);
-		for (int d = 0; d < 4; d++)
-			all &= t->first && t->said.dims[d].extent == tfl_in(op, 0)->said.dims[d].extent;
-	}
+	for (size_t i = 0; i < op->in.count; i++)
+		all &= tfl_in(op, i)->first && !memcmp(tfl_in(op, i)->said.dims, said->dims, sizeof said->dims);
 	return all;
 }
 
@@ -162,13 +155,12 @@ static struct tensor *input(struct tfl_op *op, size_t i, bool stored, bool first
 
 void tfl_make(struct tfl_op *op)
 {
-	enum { MOST = INT16_MAX };
 	int how = op->row->how;
 	if (how & OWN) {
 		tfl_own(op);
 		return;
 	}
-	table_must(&op->table, op->in.count <= MOST && op->out.count && op->out.count <= MOST,
+	table_must(&op->table, op->in.count <= INT16_MAX && op->out.count && op->out.count <= INT16_MAX,
 	        "its inputs or outputs are none, or too many");
 	bool stored = how & STORED || (how & MOVES && are_alike(op));
 	bool first = how & FIRST || (how & SAME_ORDER && all_first(op));
@@ -185,12 +177,6 @@ void tfl_make(struct tfl_op *op)
 	for (size_t i = 0, k = op->out.count; states && i < op->in.count; i++)
 		if (in[i] && tfl_in(op, i)->variable)
 			tfl_in(op, i)->variable->now = out[k++];
-	for (size_t k = 0; k < op->out.count; k++) {
-		struct tfl_tensor *y = tfl_out(op, k);
-		struct tensor *value = stored ? out[k] : tfl_quantise(op, y, out[k]);
-		if (first)
-			tfl_give_first(op, k, value);
-		else
-			tfl_give(op, k, value);
-	}
+	for (size_t k = 0; k < op->out.count; k++)
+		tfl_give(op, k, stored ? out[k] : tfl_quantise(op, tfl_out(op, k), out[k]), first);
 }

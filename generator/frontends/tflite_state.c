@@ -57,9 +57,8 @@ void tfl_give_states(struct tfl_op *op, struct tensor **outputs)
 static void var_handle(struct tfl_op *op)
 {
 	struct bytes name = table_text(&op->options, 1);
-	struct tfl_tensor *handle = tfl_out(op, 0);
-	table_must(&op->table, handle->said.type == DTYPE_NONE, "makes no resource");
-	handle->variable = variable(op, reader_name(op->tfl->reader, name.at, name.count));
+	table_must(&op->table, tfl_out(op, 0)->said.type == DTYPE_NONE, "makes no resource");
+	tfl_out(op, 0)->variable = variable(op, reader_name(op->tfl->reader, name.at, name.count));
 }
 
 static struct tfl_variable *variable_in(struct tfl_op *op)
@@ -73,7 +72,7 @@ static void read_variable(struct tfl_op *op)
 {
 	if (op->tfl->is_initial)
 		tfl_cannot(op, "reads a variable where variables are made");
-	tfl_give(op, 0, read_now(op, variable_in(op), tfl_out(op, 0)));
+	tfl_give(op, 0, read_now(op, variable_in(op), tfl_out(op, 0)), false);
 }
 
 static bool is_zero(const struct tensor *constant)
