@@ -340,6 +340,51 @@ def others(rng, name):
     raise KeyError(name)
 
 
+def further(rng, name, kind):
+    """Operators of older and larger networks."""
+    layer = Layer(rng, kind)
+    i32 = lambda *n: layer.constant(ints(n))
+    if name in ("FLOOR_DIV", "FLOOR_MOD"):
+        a, b = layer.input((3, 4), low=-9, high=9), layer.input((4,), low=1, high=4)
+        return layer.op(name, [a, b], [layer.output((3, 4))], {}, 2 if kind == "float32" else 1)
+    if name == "ADD_N":
+        return layer.op(name, [layer.input((3, 4)) for _ in range(3)], [layer.output((3, 4))], {})
+    if name in ("REDUCE_ANY", "REDUCE_ALL"):
+        return layer.op(name, [layer.input((3, 2, 4)), i32(1)], [layer.output((3, 4))], {0: I8(0)}, 1)
+    if name == "RANGE":
+        first, last, step = (layer.constant(np.array(n, kind)) for n in (1, 8, 2))
+        return layer.op(name, [first, last, step], [layer.output((4,))], {}, 1)
+    if name == "EMBEDDING_LOOKUP":
+        return layer.op(name, [i32(2, 0, 1, 2), layer.input((3, 5))], [layer.output((4, 5))], None, 1)
+    if name == "SCATTER_ND":
+        return layer.op(name, [layer.constant(ints([[1], [3]])), layer.input((2, 3)), i32(5, 3)], [layer.output((5, 3))], {}, 1)
+    if name == "ONE_HOT":
+        values = [layer.constant(np.array(n, np.float32)) for n in (1.5, -0.5)]
+        return layer.op(name, [layer.input((2, 3), "int32", 0, 4), layer.constant(np.array(5, np.int32)), *values], [layer.output((2, 3, 5))], {0: I32(-1)})
+    x = layer.input({"SPACE_TO_BATCH_ND": (2, 3, 5, 2), "BATCH_TO_SPACE_ND": (6, 3, 4, 2)}.get(name, (2, 3, 4)))
+    like = getattr(layer, "like", None)
+    if name == "SPACE_TO_BATCH_ND":
+        return layer.op(name, [x, i32(2, 3), layer.constant(ints([[0, 1], [1, 0]]))], [layer.output((12, 2, 2, 2), like=like)], {})
+    if name == "BATCH_TO_SPACE_ND":
+        return layer.op(name, [x, i32(3, 2), layer.constant(ints([[1, 2], [0, 1]]))], [layer.output((1, 6, 7, 2), like=like)], {})
+    if name == "TOPK_V2":
+        y = layer.output((2, 3, 2), like=like)
+        return layer.op(name, [x, layer.constant(np.array(2, np.int32))], [y, layer.output((2, 3, 2), "int32")], {}, 1 if kind == "float32" else 2)
+    if name == "CUMSUM":
+        return layer.op(name, [x, layer.constant(np.array(1, np.int32))], [layer.output((2, 3, 4))], {0: I8(int(rng.integers(2))), 1: I8(int(rng.integers(2)))})
+    if name == "REVERSE_V2":
+        return layer.op(name, [x, i32(1)], [layer.output((2, 3, 4), like=like)], {}, 1)
+    if name == "RANK":
+        return layer.op(name, [x], [layer.output((), "int32")], {})
+    options = {"L2_NORMALIZATION": {0: I8(0)}}.get(name, {})
+    return layer.op(name, [x], [layer.output(layer.tensors[x][0], like=(1 / 128, 0) if name == "L2_NORMALIZATION" else like)], options)
+
+
+FURTHER = {"L2_NORMALIZATION": ("float32", "int8"), "FLOOR_DIV": ("float32", "int32"), "FLOOR_MOD": ("float32", "int32"), "ONE_HOT": ("float32",), "TOPK_V2": ("float32", "int8"),
+           "CUMSUM": ("float32",), "REVERSE_V2": ("float32", "int32"), "RANK": ("float32",), "ZEROS_LIKE": ("float32", "int32"), "ADD_N": ("float32", "int32"), "REDUCE_ANY": ("bool",), "REDUCE_ALL": ("bool",), "RANGE": ("int32", "float32"),
+           "SPACE_TO_BATCH_ND": ("float32", "int8"), "BATCH_TO_SPACE_ND": ("float32", "int8"), "EMBEDDING_LOOKUP": ("float32",), "SCATTER_ND": ("float32", "int32")}
+
+
 def variables(rng):
     """A window over time: what was there before and the data, of which all but the first are kept; it begins as a constant."""
     layer = Layer(rng, "int8")
@@ -396,6 +441,8 @@ MOVES = ["RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TILE", "BROADCAST_TO", "PAD", "PA
 def draw(name):
     """Functions of a generator of random numbers, each a layer of that operator: with the name of the kind."""
     made = {}
+    if name in FURTHER:
+        return {kind: lambda rng, kind=kind: further(rng, name, kind) for kind in FURTHER[name]}
     if name in STATES:
         return {"int8" if STATES[name] is variables else "float32": STATES[name]}
     if name in ("CONV_2D", "DEPTHWISE_CONV_2D"):
