@@ -231,7 +231,7 @@ struct tensor *tfl_two(struct tfl_op *op, const char *type, struct tensor *a, st
 
 struct attribute *tfl_attribute(struct tensor *made, const char *name, enum attribute_kind kind)
 {
-	enum { MOST = 8 };
+	enum { MOST = 10 };
 	struct node *node = made->producer;
 	struct build *build = node->graph->build;
 	if (!node->attributes)

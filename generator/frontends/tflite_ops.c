@@ -24,7 +24,6 @@ const struct tfl_row *tfl_row_of(int64_t code, const char *custom)
 }
 
 /* ---- attributes ---- */
-/* Such a list, to fill. */
 static int64_t *ints(struct tfl_op *op, struct attribute *a, size_t count)
 {
 	int64_t *list = arena_new_array(op->tfl->build->arena, int64_t, count + 1);
@@ -80,6 +79,7 @@ static void read_attribute(struct tfl_op *op, struct attribute *a, char kind, co
 			to[d] = y->said.dims[d].extent;
 		return;
 	case 's':
+		text = strcspn(text, " ") ? text : op->name;
 		a->kind = ATTRIBUTE_STRING;
 		a->s = (struct bytes){ text, strcspn(text, " ") };
 		return;
