@@ -342,6 +342,7 @@ struct function {
 	const char *entry; /* before the letters of its operands' ways */
 	const struct expr *arg[3];
 	int arity;
+	bool typed;      /* operands are lanes all */
 	enum dtype wrap; /* the result wraps to this type; DTYPE_COUNT: it need not */
 };
 
@@ -353,12 +354,20 @@ static const struct expr *truth_of(const struct expr *e)
 	return says && says->type == DTYPE_F32 && expr_says_truth(says) ? says : NULL;
 }
 
+/* An index as integers of 32 bits, which it fits. */
+static bool is_index(const struct expr *e)
+{
+	return e->kind == EXPR_CAST && e->type == DTYPE_I32 && !e->cast && e->arg[0]->kind == EXPR_INDEX;
+}
+
 static bool function_of(struct blocks *b, const struct expr *e, struct function *f)
 {
 	struct conversion conversion;
 	bool is_float = e->type == DTYPE_F32;
-	if (truth_of(e)) /* it needs no call */
+	if (truth_of(e) || is_index(e)) /* it needs no call, or has its own */
 		return false;
+	if (e->kind == EXPR_CAST && !e->cast && e->arg[0]->kind == EXPR_INDEX)
+		e = expr_cast(b->arena, e->type, expr_cast(b->arena, DTYPE_I32, e->arg[0]));
 	*f = (struct function){ .arg = { e->arg[0], e->arg[1], e->arg[2] }, .arity = 1, .wrap = DTYPE_COUNT };
 	if (rounds(e)) {
 		f->entry = "m_half_";
@@ -367,6 +376,7 @@ static bool function_of(struct blocks *b, const struct expr *e, struct function 
 	}
 	if (e->kind == EXPR_CAST && jit_conversion(b->arena, e, &conversion)) {
 		f->wrap = conversion.wrap;
+		f->typed = e->arg[0]->type != DTYPE_F32;
 		f->entry = conversion.entry;
 		return f->entry || f->wrap != DTYPE_COUNT;
 	}
@@ -375,12 +385,18 @@ static bool function_of(struct blocks *b, const struct expr *e, struct function 
 	f->entry = arena_printf(b->arena, is_float ? "m_%s%s_" : "m_%s_%s_",
 	        is_float ? "" : jit_row_lanes(e->type, e->opcode), scalars[e->opcode].name);
 	f->arity = scalars[e->opcode].arity;
-	/* Any bits but 0 are true: what a comparison of floats says needs no cast. */
+	for (int i = 0; i < f->arity; i++)
+		f->typed |= f->arg[i]->type != DTYPE_F32;
+	/* What a comparison of floats says needs no cast. */
 	if (e->opcode == SCALAR_where && !is_float && lanes_of(e->type)->floats == 1) {
 		const struct expr *says = e->arg[0];
 		while (says->kind == EXPR_CAST && !says->cast)
 			says = says->arg[0];
-		f->arg[0] = says->type == DTYPE_F32 && expr_says_truth(says) ? says : e->arg[0];
+		if (says->type == DTYPE_F32 && expr_says_truth(says)) { /* bits are chosen as floats are */
+			f->arg[0] = says;
+			f->entry = "m_where_";
+			f->typed = false;
+		}
 	}
 	f->wrap = !lanes_lie(e->type) && !scalar_stays(e->opcode) ? e->type : DTYPE_COUNT;
 	return true;
@@ -390,13 +406,10 @@ static bool function_of(struct blocks *b, const struct expr *e, struct function 
 static const char *way_of(struct blocks *b, const struct function *f, struct operand *arg, const struct dims *d)
 {
 	const char *way = "";
-	bool typed = false;
-	for (int i = 0; i < f->arity; i++)
-		typed |= f->arg[i]->type != DTYPE_F32;
 	for (int i = 0; i < f->arity; i++) {
-		if (typed && d->lane >= 0)
+		if (f->typed && d->lane >= 0)
 			arg[i] = blocks_spread(b, f->arg[i]->type, arg[i], d);
-		way = arena_printf(b->arena, "%s%c", way, arg[i].lane || typed ? 'v' : 's');
+		way = arena_printf(b->arena, "%s%c", way, arg[i].lane || f->typed ? 'v' : 's');
 	}
 	return way;
 }
@@ -451,8 +464,9 @@ static struct operand function_value(struct blocks *b, const struct expr *e, con
 	} else if (strcmp(result.at, arg[0].at))
 		blocks_copy(b, e->type, result, arg[0], &use);
 	if (f->wrap != DTYPE_COUNT)
-		blocks_call(b, arena_printf(b->arena, "m_wrap%s", lane_type_of(f->wrap).memory), "wrap",
-		        arena_printf(b->arena, "%s, %s, %s", blocks_pointer(b, result), use.rows, use.n));
+		blocks_call(b, arena_printf(b->arena, "m_wrap%s_v", lane_type_of(f->wrap).memory), "map1",
+		        arena_printf(b->arena, "%s, %s, %s, %s", blocks_pointer(b, result), blocks_pointer(b, result),
+		                use.rows, use.n));
 	if (!lanes && d->lane >= 0)
 		result = (struct operand){ result.at, rows ? 1 : 0, 0, true, false };
 	return result;
@@ -473,7 +487,8 @@ static bool wide_value(struct blocks *b, const struct expr *e, const struct dims
 	if (!lanes)
 		from = transposed_store(from);
 	struct operand to = blocks_temporary(b, e->type, &use);
-	blocks_call(b, half ? "m_wide" : arena_printf(b->arena, "m_load%s", lane_type_of(e->type).memory), "gather",
+	blocks_call(b, half ? "m_load_half" : arena_printf(b->arena, "m_load%s", lane_type_of(e->type).memory),
+	        "gather",
 	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", blocks_pointer(b, to), blocks_pointer(b, from),
 	                from.lane, use.rows, use.n));
 	*out = lanes ? to : (struct operand){ to.at, rows ? 1 : 0, 0, true, false };
@@ -506,11 +521,13 @@ static struct operand value_of(struct blocks *b, const struct expr *e, const str
 	else if (is_plain_cast(b, e)) {
 		o = value_of(b, e->arg[0], d, dense);
 		o.temporary = false; /* it is another's */
-	} else if (e->kind == EXPR_INDEX && d->row >= 0 && d->lane >= 0 && !index_uses(e->index, d->lane)) {
-		struct dims rows = rows_alone(d);
-		o = (struct operand){ blocks_index(b, e->index, &rows).at, 1, 0, true, false };
 	} else if (e->kind == EXPR_INDEX)
-		o = blocks_index(b, e->index, d);
+		o = value_of(b, expr_cast(b->arena, DTYPE_I64, expr_cast(b->arena, DTYPE_I32, e)), d, dense);
+	else if (is_index(e) && d->row >= 0 && d->lane >= 0 && !index_uses(e->arg[0]->index, d->lane)) {
+		struct dims rows = rows_alone(d);
+		o = (struct operand){ blocks_index(b, e->arg[0]->index, &rows).at, 1, 0, true, false };
+	} else if (is_index(e))
+		o = blocks_index(b, e->arg[0]->index, d);
 	else if (e->kind == EXPR_SELECT && lanes_of(e->type)) {
 		o = blocks_temporary(b, e->type, d);
 		blocks_select(b, e, d, o);
@@ -565,10 +582,6 @@ void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, 
 {
 	struct operand to = { .at = "scratch" }, from;
 	bool half = place->type == DTYPE_F16, scratch = blocks_in_scratch(b, place, d, &to);
-	if (half ? !is_float_as_half(e) : !lanes_of(place->type)) {
-		blocks_cannot(b, "the menu has no lanes of what it stores");
-		return;
-	}
 	if (!scratch)
 		to = blocks_buffer(b, place, d);
 	if (d->lane < 0)
@@ -581,13 +594,17 @@ void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, 
 		blocks_into(b, e, d, to);
 		return;
 	}
-	if (!half && blocks_store_bytes(b, e, d, to))
+	if (blocks_store_bytes(b, e, d, to))
 		return;
+	if (half ? !is_float_as_half(e) : !lanes_of(place->type)) {
+		blocks_cannot(b, "the menu has no lanes of what it stores");
+		return;
+	}
 	e = half ? e->arg[0] : e;
 	from = blocks_value(b, e, d, true);
 	if (d->lane >= 0)
 		from = blocks_spread(b, e->type, from, d);
-	blocks_call(b, half ? "m_narrow" : arena_printf(b->arena, "m_store%s", lane_type_of(place->type).memory),
+	blocks_call(b, half ? "m_store_half" : arena_printf(b->arena, "m_store%s", lane_type_of(place->type).memory),
 	        "scatter",
 	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane,
 	                blocks_pointer(b, from), d->rows, d->n));

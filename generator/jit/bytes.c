@@ -1,4 +1,4 @@
-/* bytes.c: what bytes have rows for -> calls over bytes as they lie. */
+/* bytes.c: what bytes have rows for -> calls over bytes as they lie; words of 16 bits, and of 8, moved. */
 #include "jit/jit.h"
 #include <inttypes.h>
 
@@ -6,12 +6,15 @@ enum { BYTES_MOST = 8 }; /* parts of such an expression */
 static bool has_bytes(struct blocks *b, const struct expr *e, const struct dims *d, int *parts)
 {
 	struct operand o;
-	if (dtypes[e->type].bits != 8 || dtypes[e->type].class == CLASS_FLOAT || ++*parts > BYTES_MOST)
+	int bits = dtypes[e->type].bits;
+	if (++*parts > BYTES_MOST)
+		return false;
+	if (e->kind == EXPR_LOAD && (bits == 8 || bits == 16))
+		return !blocks_in_scratch(b, e, d, &o) && !blocks_bends(schedule_address(b->arena, e->of, e->at), d);
+	if (bits != 8 || dtypes[e->type].class == CLASS_FLOAT)
 		return false;
 	if (e->kind == EXPR_NUMBER)
 		return true;
-	if (e->kind == EXPR_LOAD)
-		return !blocks_in_scratch(b, e, d, &o) && !blocks_bends(schedule_address(b->arena, e->of, e->at), d);
 	if (e->kind != EXPR_SCALAR || !jit_bytes_row(e->type, e->opcode))
 		return false;
 	for (int i = 0; i < scalars[e->opcode].arity; i++)
@@ -20,25 +23,26 @@ static bool has_bytes(struct blocks *b, const struct expr *e, const struct dims 
 	return true;
 }
 
-static void move_bytes(struct blocks *b, struct operand to, struct operand from, const struct dims *d)
+static void move_bytes(struct blocks *b, enum dtype type, struct operand to, struct operand from, const struct dims *d)
 {
+	int bytes = dtypes[type].bits / 8;
 	if (to.lane == 1 && (from.lane == 0 || from.lane == 1))
-		blocks_call(b, from.lane ? "m_copy1_v" : "m_copy1_s", "map1",
+		blocks_call(b, arena_printf(b->arena, "m_copy%d_%c", bytes, from.lane ? 'v' : 's'), "map1",
 		        arena_printf(b->arena, "%s, %s, %s, %s", blocks_pointer(b, to), blocks_pointer(b, from),
 		                d->rows, d->n));
 	else if (to.lane == 1)
-		blocks_call(b, "m_gather1", "gather",
+		blocks_call(b, arena_printf(b->arena, "m_gather%d", bytes), "gather",
 		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", blocks_pointer(b, to),
 		                blocks_pointer(b, from), from.lane, d->rows, d->n));
 	else
-		blocks_call(b, "m_scatter1", "scatter",
+		blocks_call(b, arena_printf(b->arena, "m_scatter%d", bytes), "scatter",
 		        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane,
 		                blocks_pointer(b, from), d->rows, d->n));
 }
 
-static struct operand bytes_scratch(struct blocks *b, const struct dims *d)
+static struct operand bytes_scratch(struct blocks *b, enum dtype type, const struct dims *d)
 {
-	return (struct operand){ blocks_scratch(b, (d->rows_most * d->n_most + 3) / 4, NULL),
+	return (struct operand){ blocks_scratch(b, (d->rows_most * d->n_most * dtypes[type].bits + 31) / 32, NULL),
 		d->row >= 0 ? d->n_most : 0, 1, true, false };
 }
 
@@ -53,7 +57,7 @@ static struct operand bytes_value(
 		for (int i = 0; i < arity; i++)
 			arguments = arena_printf(
 			        b->arena, "%s, %s", arguments, blocks_pointer(b, bytes_value(b, e->arg[i], d, NULL)));
-		made = to && to->lane == 1 ? *to : bytes_scratch(b, d);
+		made = to && to->lane == 1 ? *to : bytes_scratch(b, e->type, d);
 		blocks_call(b,
 		        arena_printf(b->arena, "m_%s_%s_%s", jit_bytes_row(e->type, e->opcode), scalars[e->opcode].name,
 		                arity == 1 ? "v" : "vv"),
@@ -68,8 +72,8 @@ static struct operand bytes_value(
 		from = blocks_buffer(b, e, d);
 	if (from.lane == 1 || (to && from.lane == 0 && to->lane == 1))
 		return from;
-	made = bytes_scratch(b, d);
-	move_bytes(b, made, from, d);
+	made = bytes_scratch(b, e->type, d);
+	move_bytes(b, e->type, made, from, d);
 	return made;
 }
 
@@ -77,13 +81,13 @@ bool blocks_store_bytes(struct blocks *b, const struct expr *e, const struct dim
 {
 	struct operand from;
 	int parts = 0;
-	if (d->lane < 0 || to.bends || !has_bytes(b, e, d, &parts))
+	if (to.bends || !has_bytes(b, e, d, &parts))
 		return false;
 	if (e->kind == EXPR_LOAD && to.lane == 1)
 		from = blocks_buffer(b, e, d);
 	else
 		from = bytes_value(b, e, d, &to);
 	if (strcmp(from.at, to.at) || from.row != to.row)
-		move_bytes(b, to, from, d);
+		move_bytes(b, e->type, to, from, d);
 	return true;
 }

@@ -254,11 +254,11 @@ static void add_maxima(struct tiling *t)
 		const char *name;
 		int64_t value;
 	} sizes[] = { { "x_row", 0 }, { "x_column", c->pool.stride[1] * p->pooled.dim[1].lies },
-		{ "x_up", p->pooled.dim[0].lies }, { "x_right", p->pooled.dim[1].lies }, { "up", c->pool.size[0] },
-		{ "right", c->pool.size[1] }, { "columns", wide }, { "channels", columns }, { "out_row", 0 },
-		{ "out_column", sum.row }, { "start", 0 }, { "add", 0 }, { "act", 0 }, { "w", 0 }, { "row_move", 0 },
-		{ "row_step", 0 }, { "row_base", 0 }, { "row_from", 0 }, { "row_to", 1 }, { "column_move", 0 },
-		{ "column_step", 0 }, { "column_base", 0 }, { "column_from", 0 }, { "column_to", 1 } };
+		{ "x_up", p->pooled.dim[0].lies }, { "x_right", p->pooled.dim[1].lies }, { "width", wide },
+		{ "channels", columns }, { "out_row", 0 }, { "out_column", sum.row }, { "start", 0 }, { "add", 0 },
+		{ "act", 0 }, { "w", 0 }, { "rows.move", 0 }, { "rows.step", 0 }, { "rows.from", 0 }, { "rows.to", 1 },
+		{ "rows.count", c->pool.size[0] }, { "columns.move", 0 }, { "columns.step", 0 }, { "columns.from", 0 },
+		{ "columns.to", 1 }, { "columns.count", c->pool.size[1] } };
 	for (size_t i = 0; i < COUNT(sizes); i++) {
 		struct value field = value_dict(arena);
 		set(field, "name", sizes[i].name);

@@ -206,7 +206,9 @@ static void judge_address(struct judging *j, const struct cell *cell, const stru
 	}
 	int64_t factor = cell->kind == CELL_REGISTER || !at ? 1 : index_factor(at, j->var);
 	j->cost += j->rounds
-	        * (bends                                                          ? (once && !stored ? 6 : 40)
+	        * (bends                                                          ? (stored        ? 40
+	                                                                                    : once ? 6
+	                                                                                           : 8)
 	                        : factor == 1                                     ? 1
 	                        : factor == 0                                     ? 0.7
 	                        : factor >= 2 && factor <= STRIDES_MOST && paired ? 2
@@ -655,6 +657,7 @@ static bool term_of(struct walking *w, const struct stmt *stmt, const struct cel
 		if (step.term[t]->kind == EXPR_NUMBER && step.term[t]->number == 0 && !signbit(step.term[t]->number)
 		        && d->n_most <= JIT_LANES_MOST) {
 			o[t] = (struct operand){ .at = arena_printf(w->b->arena, "scratch - %d", JIT_LANES_MOST),
+				.row = d->rows_most * d->n_most <= JIT_LANES_MOST ? d->n_most : 0,
 				.lane = 1 };
 			kind->lane[t] = 1;
 			continue;

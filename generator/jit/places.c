@@ -2,45 +2,76 @@
 #include "jit/jit.h"
 #include <inttypes.h>
 
-/* An index as integers of 64 bits: what is affine, and then each atom that bends. */
+/* What became an integer of 64 bits from one that lanes of 32 bits have. */
+static const struct expr *narrow(const struct expr *e)
+{
+	bool widens = e->kind == EXPR_CAST && !e->cast && e->type == DTYPE_I64;
+	return widens && dtypes[e->arg[0]->type].class != CLASS_FLOAT
+	                && lanes_of(e->arg[0]->type) == lanes_of(DTYPE_I32)
+	        ? e->arg[0]
+	        : e;
+}
+
+/* An index as integers of 32 bits: what is affine, and then each atom that bends. */
 static void index_into(struct blocks *b, const struct index *index, const struct dims *d, struct operand to)
 {
-	struct operand of;
+	int64_t low, high;
+	bool more = false;
 	const struct index *straight = index_constant(b->arena, index->constant);
 	for (int i = 0; i < index->count; i++) {
 		const struct index *one = index_of_atom(b->arena, *index->terms[i].atom, index->terms[i].factor);
 		straight = blocks_bends(one, d) ? straight : index_add(b->arena, straight, one);
 	}
+	index_range(index, &low, &high);
+	if (low < INT32_MIN || high > INT32_MAX)
+		blocks_cannot(b, "an index needs more than 32 bits");
 	blocks_no_cells(b, straight, d);
 	const char *first = printer_index(&b->printer, straight);
 	blocks_lets(b);
-	blocks_call(b, "m_index", "index",
-	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %s, %s", blocks_pointer(b, to), first,
-	                d->row >= 0 ? index_factor(straight, d->row) : 0,
-	                d->lane >= 0 ? index_factor(straight, d->lane) : 0, d->rows, d->n));
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		int64_t factor = index->terms[i].factor;
-		bool value = atom->kind == ATOM_VALUE;
-		if (!blocks_bends(index_of_atom(b->arena, *atom, factor), d))
+	for (int i = 0; i < index->count || !more; i++) {
+		const struct atom *atom = i < index->count ? index->terms[i].atom : NULL;
+		const char *entry = "m_index", *part = "";
+		if (atom && !blocks_bends(index_of_atom(b->arena, *atom, 1), d))
 			continue;
-		if (value)
-			of = blocks_value(b, expr_cast(b->arena, DTYPE_I64, atom->value), d, true);
-		else
-			of = blocks_index(b, atom->of, d);
-		of = blocks_spread(b, DTYPE_I64, of, d);
-		blocks_call(b, value ? "m_add_places" : "m_add_parts", "places",
-		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %s, %s",
-		                blocks_pointer(b, to), blocks_pointer(b, of), value ? atom->low : atom->by,
-		                value ? atom->high : atom->kind == ATOM_MOD, factor, d->rows, d->n));
+		if (atom) {
+			bool value = atom->kind == ATOM_VALUE,
+			     wide = value && lanes_of(narrow(atom->value)->type) != lanes_of(DTYPE_I32);
+			enum dtype type = wide ? DTYPE_I64 : DTYPE_I32;
+			struct operand of = !value ? blocks_index(b, atom->of, d)
+			        : wide             ? blocks_value(b, expr_cast(b->arena, type, atom->value), d, true)
+			                           : blocks_value(b, narrow(atom->value), d, true);
+			of = blocks_spread(b, type, of, d);
+			entry = !value ? "m_parts" : wide ? "m_places_i64" : "m_places_i32";
+			part = arena_printf(b->arena, "%s, %" PRId64 ", %" PRId64 ", %" PRId64 ", ",
+			        blocks_pointer(b, of), value ? atom->low : atom->by,
+			        value ? atom->high : atom->kind == ATOM_MOD, index->terms[i].factor);
+		}
+		blocks_call(b, entry, atom ? "places" : "index",
+		        arena_printf(b->arena, "%s, %s%s, %" PRId64 ", %" PRId64 ", %d, %s, %s", blocks_pointer(b, to),
+		                part, first, d->row >= 0 ? index_factor(straight, d->row) : 0,
+		                d->lane >= 0 ? index_factor(straight, d->lane) : 0, more, d->rows, d->n));
+		more = true;
 	}
+}
+
+/* A constant that is all the index is, each inside its range. */
+static bool is_constant(struct blocks *b, const struct index *index, const struct dims *d, struct operand *out)
+{
+	int64_t from_end;
+	if (index->count != 1 || index->constant || index->terms[0].factor != 1 || !index->terms[0].atom->by)
+		return false;
+	const struct expr *load = atom_gathered(index->terms[0].atom, &from_end);
+	return load && load->type == DTYPE_I32 && !from_end && blocks_leaf(b, load, d, out) && out->lane == 1;
 }
 
 struct operand blocks_index(struct blocks *b, const struct index *index, const struct dims *d)
 {
 	struct dims once = { -1, d->lane, "1", d->n, 1, d->n_most };
 	const struct dims *use = d->row >= 0 && !index_uses(index, d->row) ? &once : d;
-	struct operand to = blocks_temporary(b, DTYPE_I64, use);
+	struct operand to;
+	if (is_constant(b, index, use, &to))
+		return to;
+	to = blocks_temporary(b, DTYPE_I32, use);
 	index_into(b, index, use, to);
 	return to;
 }
@@ -65,12 +96,11 @@ static struct operand places(struct blocks *b, const struct index *index, const 
 		if (index_equal(b->places.at[i].index, index) && b->places.at[i].n == d->n_most)
 			return b->places.at[i].at;
 	struct dims alone = { -1, d->lane, "1", arena_printf(b->arena, "%" PRId64, d->n_most), 1, d->n_most };
-	struct operand to = { arena_printf(b->arena, "((long long *)(kept + %" PRId64 "))", b->kept), 0, 1, false,
-		false };
+	struct operand to = { arena_printf(b->arena, "((int *)(kept + %" PRId64 "))", b->kept), 0, 1, false, false };
 	struct value list = b->list, outer;
 	struct values *values = b->values;
 	int64_t scratch = b->scratch;
-	b->kept += (2 * d->n_most + 15) / 16 * 16;
+	b->kept += (d->n_most + 15) / 16 * 16;
 	b->list = value_list(b->arena); /* behind the constants that it reads */
 	b->values = NULL;
 	struct value scope = blocks_open(b, "scope", "body", &outer);

@@ -190,7 +190,7 @@ static bool masked_into(struct blocks *b, const struct expr *e, const struct dim
 	}
 	b->values = before;
 	struct operand lanes = to.lane == 1 ? to : blocks_temporary(b, e->type, d);
-	blocks_call(b, e->type == DTYPE_F32 ? "m_where_vvv" : "m_i32_where_vvv", "map3",
+	blocks_call(b, "m_where_vvv", "map3",
 	        arena_printf(b->arena, "%s, %s, %s, %s, %s, %s", blocks_pointer(b, lanes), blocks_pointer(b, holds),
 	                blocks_pointer(b, arg[0]), blocks_pointer(b, arg[1]), d->rows, d->n));
 	if (to.lane != 1)

@@ -4,6 +4,12 @@
 #include "jit/jit.h"
 #include <inttypes.h>
 
+/* How outputs and taps move over the rows, columns or images that there are, so many floats apart, of which those in a
+ * pad's range are there. */
+enum { ROWS, COLUMNS, IMAGES, AXES };
+struct axis {
+	int64_t unit, move, step, from, to;
+};
 struct finding {
 	struct blocks *b;
 	struct definition *root, *result;
@@ -11,12 +17,13 @@ struct finding {
 	const struct range *pads;
 	int pad_count, lane, row, column, depth, up, right, deep; /* variables; -1: of extent 1 */
 	const char *entry,
-	        *plane; /* of the menu: lanes are channels, or columns of one channel (NULL: no such entry) */
+	        *plane; /* of the menu: lanes are channels (NULL: no such entry), or columns of one channel */
 	const struct index *x_at, *w_at, *out_at;
 	bool planes, plain; /* channels are planes; bias, residual and relu are all there is around the window */
 	struct ending ending;
 	const struct index *add_at; /* the residual's */
 	struct operand start, sums;
+	struct axis axes[AXES];
 	struct value fixed, moving;
 };
 
@@ -60,6 +67,10 @@ static bool is_window(struct finding *f)
 	}
 	if (d->reduce != REDUCE_SUM)
 		return false;
+	if (d->products && d->body->arg[0] == d->body->arg[1]) {
+		f->plane = "m_plane_square";
+		return padded_load(f, d->body->arg[0], 0);
+	}
 	if (d->products) {
 		f->entry = "m_window_fma";
 		f->plane = "m_plane_fma";
@@ -143,7 +154,7 @@ static bool find_variables(struct finding *f)
 			next = v;
 	bool plane = next < 0;
 	for (int v = 0; v < d->rank && plane; v++)
-		if (d->extents[v] > 1 && index_factor(out_at, v) == 1 && index_factor(x_at, v) == 2)
+		if (d->extents[v] > 1 && index_factor(out_at, v) == 1 && index_factor(x_at, v) > 1)
 			next = v;
 	if (next < 0)
 		return false;
@@ -151,7 +162,7 @@ static bool find_variables(struct finding *f)
 	for (int i = 0; i < f->pad_count && !w_at; i++)
 		plane |= index_uses(f->pads[i].at, next);
 	if (plane) {
-		f->entry = arena_printf(f->b->arena, "%s_%d", f->plane, (int)index_factor(x_at, next));
+		f->entry = f->plane;
 		f->column = next;
 	} else
 		f->lane = next;
@@ -179,20 +190,42 @@ static bool find_variables(struct finding *f)
 		if ((v == f->lane || v == f->column || v == f->row || v >= d->rank)
 		        && (index_bends(x_at, v) || index_bends(out_at, v) || (w_at && index_bends(w_at, v))))
 			return false;
-	return true;
+	return f->entry;
 }
 
 /* The output's variable and the tap of a row, of a column, and of an image of an axis more. */
-enum { ROWS, COLUMNS, IMAGES };
 static bool uses(const struct index *at, int var) { return var >= 0 && index_uses(at, var); }
 
-/* Each pad is of one of them; that of images has an output's variable that is nobody else's. */
-static bool set_pads(struct finding *f)
+static int64_t at_least(int64_t number, int64_t by) { return number > 0 ? (number + by - 1) / by : -(-number / by); }
+static bool axis_of(struct finding *f, int out, int tap, const struct range *pad, struct axis *g)
 {
-	static const char *const names[][5] = { { "row_move", "row_step", "row_base", "row_from", "row_to" },
-		{ "column_move", "column_step", "column_base", "column_from", "column_to" },
-		{ "deep_move", "deep_step", "deep_base", "deep_from", "deep_to" } };
-	const struct range *pads[COUNT(names)] = { 0 };
+	int64_t move = factor_of(f->x_at, out), step = factor_of(f->x_at, tap), unit = gcd(move, step), by;
+	*g = (struct axis){ unit ? unit : 1, move ? move / unit : 1, unit ? step / unit : 0, INT32_MIN, INT32_MAX };
+	if (move < 0 || step < 0)
+		return false;
+	if (pad && !f->planes) {
+		g->move = factor_of(pad->at, out);
+		g->step = factor_of(pad->at, tap);
+		g->from = pad->from - pad->at->constant;
+		g->to = pad->to - pad->at->constant;
+		/* A column that never moves, but whose taps may be gone, has no range of outputs that are whole. */
+		return g->step >= 0 && (g->move > 0 || (!g->move && out != f->column));
+	}
+	if (!pad)
+		return true;
+	by = g->step ? factor_of(pad->at, tap) / g->step : factor_of(pad->at, out) / g->move;
+	if (by <= 0 || factor_of(pad->at, out) != (move ? by * g->move : 0) || factor_of(pad->at, tap) != by * g->step)
+		return false;
+	g->from = at_least(pad->from - pad->at->constant, by);
+	g->to = at_least(pad->to - pad->at->constant, by);
+	return true;
+}
+
+/* Each pad is of one of them; that of images has an output's variable that is nobody else's. */
+static bool set_axes(struct finding *f)
+{
+	static const char *const names[AXES] = { "rows", "columns", "images" };
+	const struct range *pads[AXES] = { 0 };
 	const struct definition *d = f->root;
 	for (int i = 0; i < f->pad_count; i++) {
 		const struct index *at = f->pads[i].at;
@@ -203,25 +236,28 @@ static bool set_pads(struct finding *f)
 			return false;
 		for (int v = 0; v < d->rank && of == IMAGES; v++)
 			f->depth = index_uses(at, v) ? v : f->depth;
-		const int outs[] = { f->row, f->column, f->depth }, taps[] = { f->up, f->right, f->deep };
+		const int outs[AXES] = { f->row, f->column, f->depth };
 		for (int v = 0; v < d->rank; v++)
 			if (index_uses(at, v) && v != outs[of])
 				return false;
-		if (factor_of(at, outs[of]) < 0 || factor_of(at, taps[of]) < 0)
-			return false;
 		pads[of] = &f->pads[i];
 	}
-	const int outs[] = { f->row, f->column, f->depth }, taps[] = { f->up, f->right, f->deep };
-	for (int i = 0; i < (int)COUNT(names); i++) {
-		const struct range *pad = pads[i];
-		set_int(f, names[i][0], pad ? factor_of(pad->at, outs[i]) : 0);
-		set_int(f, names[i][1], pad ? factor_of(pad->at, taps[i]) : 0);
-		set_int(f, names[i][2], pad ? pad->at->constant : 0);
-		set_int(f, names[i][3], pad ? pad->from : 0);
-		set_int(f, names[i][4], pad ? pad->to : 1);
+	const int outs[AXES] = { f->row, f->column, f->depth }, taps[AXES] = { f->up, f->right, f->deep };
+	for (int i = 0; i < AXES; i++) {
+		struct axis *axis = &f->axes[i];
+		if (!axis_of(f, outs[i], taps[i], pads[i], axis))
+			return false;
+		const struct {
+			const char *name;
+			int64_t value;
+		} members[] = { { "move", axis->move }, { "step", axis->step }, { "from", axis->from },
+			{ "to", axis->to }, { "unit", axis->unit }, { "count", extent_of(d, taps[i]) } };
+		for (size_t k = 0; k < COUNT(members); k++)
+			set_int(f, arena_printf(f->b->arena, "%s.%s", names[i], members[k].name), members[k].value);
 	}
-	/* A column that never moves, but whose taps may be gone, has no range of outputs that are whole. */
-	return !(pads[COLUMNS] && !factor_of(pads[COLUMNS]->at, f->column));
+	/* Columns that no two outputs share gain nothing by lines. */
+	return !f->planes || f->pad_count || f->deep >= 0
+	        || f->axes[COLUMNS].step * extent_of(d, f->right) > f->axes[COLUMNS].move;
 }
 
 /* Addresses stand at the first row, column, channel and tap. */
@@ -254,10 +290,6 @@ static bool find_addresses(struct finding *f)
 	        && ((!f->planes && index_factor(f->w_at, f->lane) != 1) || factor_of(f->w_at, f->row)
 	                || factor_of(f->w_at, f->column)))
 		return false;
-	for (int i = 0; i < f->pad_count && f->planes; i++) /* lanes come and go as the image's columns do */
-		if (index_uses(f->pads[i].at, f->column)
-		        && index_factor(f->pads[i].at, f->column) != index_factor(f->x_at, f->column))
-			return false;
 	return true;
 }
 
@@ -282,6 +314,22 @@ static bool find_ending(struct finding *f, const struct dims *d)
 	return true;
 }
 
+/* Rows of outputs whose lines, and sums, stay near. */
+static void add_lines(struct finding *f)
+{
+	enum { LINES = 6144, ROOM = 64 };
+	const struct axis *row = &f->axes[ROWS], *column = &f->axes[COLUMNS];
+	int64_t rows = extent_of(f->root, f->row),
+	        wide = extent_of(f->root, f->column) + column->step * (extent_of(f->root, f->right) - 1) / column->move,
+	        planes = row->move * column->move * extent_of(f->root, f->deep),
+	        more = row->step * (extent_of(f->root, f->up) - 1) / row->move,
+	        some = (LINES / wide - planes * more) / (planes + 1);
+	some = some < more + 4 ? more + 4 : some;
+	some = some < rows ? some : rows;
+	set_int(f, "some", some);
+	set(f, f->fixed, "lines", blocks_scratch(f->b, wide * (planes * (some + more) + some) + ROOM, NULL));
+}
+
 static void add_operands(struct finding *f)
 {
 	const struct index *x_at = f->x_at, *w_at = f->w_at;
@@ -295,13 +343,13 @@ static void add_operands(struct finding *f)
 	} sizes[] = { { "start_lane", f->start.lane }, { "x_row", factor_of(x_at, f->row) },
 		{ "x_column", factor_of(x_at, f->column) }, { "x_up", factor_of(x_at, f->up) },
 		{ "x_right", factor_of(x_at, f->right) }, { "w_up", w_at ? factor_of(w_at, f->up) : 0 },
-		{ "w_right", w_at ? factor_of(w_at, f->right) : 0 }, { "columns", extent_of(f->root, f->column) },
-		{ "channels", extent_of(f->root, f->lane) }, { "up", extent_of(f->root, f->up) },
-		{ "right", extent_of(f->root, f->right) }, { "deep", extent_of(f->root, f->deep) },
-		{ "x_deep", factor_of(x_at, f->deep) }, { "w_deep", w_at ? factor_of(w_at, f->deep) : 0 },
-		{ "act", f->plain && f->ending.relu } };
+		{ "w_right", w_at ? factor_of(w_at, f->right) : 0 }, { "width", extent_of(f->root, f->column) },
+		{ "channels", extent_of(f->root, f->lane) }, { "x_deep", factor_of(x_at, f->deep) },
+		{ "w_deep", w_at ? factor_of(w_at, f->deep) : 0 }, { "act", f->plain && f->ending.relu } };
 	for (size_t i = 0; i < COUNT(sizes); i++)
 		set_int(f, sizes[i].name, sizes[i].value);
+	if (f->planes)
+		add_lines(f);
 }
 
 /* Where the outputs go: to their place, or some rows of them to scratch, which calls pass on. */
@@ -352,7 +400,7 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	struct arena *arena = b->arena;
 	struct finding f = { .b = b, .fixed = value_list(arena), .moving = value_list(arena) };
 	struct value outer = value_list(arena);
-	if (!find_result(&f) || !is_window(&f) || f.root->rank > 8 || !find_addresses(&f) || !set_pads(&f))
+	if (!find_result(&f) || !is_window(&f) || f.root->rank > 8 || !find_addresses(&f) || !set_axes(&f))
 		return false;
 	b->printer = (struct printer){
 		.arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &f

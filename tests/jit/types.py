@@ -31,6 +31,12 @@ def drawn(draw):
         op = "Xor" if kind == "bool" else draw.choice(("Max", "Min"))
         yield f"{kind}[C,N] x, {kind}[{draw.choice(('N,C', 'C', 'N,1'))}] w", f"{kind}[N,C] y", "", f"t = Transpose<perm=[1,0]>(x)\ny = {op}(t, w)"
         yield f"{kind}[2,C,N] x", f"{kind}[2,N,C] y", "", "y = Transpose<perm=[0,2,1]>(x)"
+    for kind in ("float16", "bfloat16", "int16", "double"):    # moved as they lie
+        yield f"{kind}[C,N] x", f"{kind}[N,C] y", "", "y = Transpose<perm=[1,0]>(x)"
+        yield f"{kind}[N,C] x, {kind}[N,C] t", f"{kind}[?,?] y", "", f"y = Concat<axis={draw.choice((0, 1))}>(x, t)"
+    for kind in ("float", "float16", "int64"):
+        yield (f"{kind}[N,C] x", f"{kind}[N,C] y", "int64[1] s = {-1}, int64[1] e = {-100000}, int64[1] a = {1}, int64[1] p = {-1}",
+               "y = Slice(x, s, e, a, p)")
     for op in ("Abs", "Neg", "Sign", "Relu"):
         kind = draw.choice(SIGNED + ["double"])
         yield f"{kind}[N,C] x", f"{kind}[N,C] y", "", f"y = {op}(x)"

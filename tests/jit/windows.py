@@ -44,9 +44,11 @@ def plane(draw):
     how, each = attributes(draw, kernel, height, width), draw.choice((1, 1, 2, 3))
     inputs = "float[1,%d,%d,%d] x" % (channels, height, width)
     numbers = [("w", (channels * each, 1) + kernel), ("b", (channels * each,))]
-    step = draw.choice(("maximum", "y = Conv<%s, group=%d> (x, w, b)", "t = Conv<%s, group=%d> (x, w, b)\ny = Relu (t)", "t = Conv<%s, group=%d> (x, w)\ny = Add (t, t)", "pool"))
+    step = draw.choice(("maximum", "y = Conv<%s, group=%d> (x, w, b)", "t = Conv<%s, group=%d> (x, w, b)\ny = Relu (t)", "t = Conv<%s, group=%d> (x, w)\ny = Add (t, t)", "pool", "squares"))
     if step == "pool":
         return inputs, numbers, "y = AveragePool<%s, count_include_pad=%d> (x)" % (how.split(", dilations")[0], draw.randrange(2))
+    if step == "squares":
+        return inputs, numbers, "y = LpPool<%s> (x)" % how.split(", dilations")[0]
     if step == "maximum":
         return inputs, numbers, "y = MaxPool<%s> (x)" % how
     return inputs, numbers, step % (how, channels)
