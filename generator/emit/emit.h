@@ -139,6 +139,9 @@ void winograd_emit(struct emit *, const struct kernel *, struct text *out);
 struct value winograd_values(struct emit *, const struct kernel *);
 int64_t winograd_run(
         const struct target *, const struct contraction *); /* tiles whose input is transposed at once; 0: it is not */
+/* Where position t of a row stands, and the definition's variables where its key at k is looked at. */
+const struct index *order_address(
+        struct arena *, const struct row_order *, const struct definition *, const struct index **with);
 void order_emit(struct emit *, const struct kernel *, struct text *out);
 void fused_emit(struct emit *, const struct kernel *, struct text *out);
 void strips_emit(struct emit *, const struct kernel *, struct text *out);

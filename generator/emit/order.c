@@ -140,6 +140,18 @@ static struct value choice_value(struct ordering *o)
 	return choice;
 }
 
+const struct index *order_address(
+        struct arena *arena, const struct row_order *order, const struct definition *d, const struct index **with)
+{
+	const struct index *at[MAX_RANK];
+	index_unflatten(arena, index_var(arena, ORDER_ROW, order->rows), d->rank - 1, d->extents, with);
+	memcpy(at, with, sizeof *at * (size_t)d->rank);
+	at[d->rank - 1] = index_var(arena, ORDER_AT, order->kept);
+	with[d->rank - 1] = index_constant(arena, 0);
+	with[d->rank] = index_var(arena, ORDER_KEY, order->n);
+	return schedule_address(arena, d, at);
+}
+
 void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
 	const struct row_order *order = kernel->detail;
@@ -153,7 +165,6 @@ void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 		        [ORDER_AT] = "t" },
 		{ 0 } };
 	struct value values = value_dict(arena);
-	const struct index *at[MAX_RANK];
 	struct printer printer = printer_of(&o, -1);
 	const struct {
 		const char *name;
@@ -161,16 +172,11 @@ void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 	} sizes[] = { { "rows", order->rows }, { "blocks", kernel->blocks }, { "n", order->n }, { "kept", order->kept },
 		{ "run", order->run }, { "best", order->best }, { "room", order->room },
 		{ "keys_of_block", definition_chooses(d) ? order->n : order->room } };
-	index_unflatten(arena, index_var(arena, ORDER_ROW, order->rows), d->rank - 1, d->extents, o.with);
-	for (int v = 0; v + 1 < d->rank; v++)
-		at[v] = o.with[v];
-	at[d->rank - 1] = index_var(arena, ORDER_AT, order->kept);
-	o.with[d->rank - 1] = index_constant(arena, 0);
-	o.with[d->rank] = index_var(arena, ORDER_KEY, order->n);
+	const struct index *to = order_address(arena, order, d, o.with);
 	o.with[d->rank + 1] = index_var(arena, ORDER_BEFORE, order->n); /* where the position itself is asked: GPUs */
 	for (size_t i = 0; i < COUNT(sizes); i++)
 		value_dict_set(values, sizes[i].name, value_int(sizes[i].value));
-	value_dict_set(values, "to", value_string(printer_element(&printer, d, schedule_address(arena, d, at))));
+	value_dict_set(values, "to", value_string(printer_element(&printer, d, to)));
 	value_dict_set(values, "key", key_value(&o));
 	value_dict_set(values, "choice", definition_chooses(d) ? choice_value(&o) : value_none());
 	value_dict_set(values, "few", value_bool(order->few));

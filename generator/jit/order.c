@@ -106,7 +106,6 @@ bool jit_order(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	const struct definition *d = kernel->root;
 	struct arena *arena = b->arena;
 	bool chooses = definition_chooses(d), asks = chooses && d->choice[CHOICE_THERE]->kind != EXPR_NUMBER;
-	const struct index *at[MAX_RANK];
 	struct ordering o = { b, kernel, order, d,
 		{ [ORDER_BLOCK] = "b", [ORDER_BEFORE] = "j", [ORDER_KEY] = "k", [ORDER_ROW] = "row", [ORDER_AT] = "t" },
 		{ 0 }, { 0 }, { 0 } };
@@ -118,12 +117,7 @@ bool jit_order(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	b->cuts = 1;
 	b->first = value_list(arena);
 	struct value keys = b->list = value_list(arena);
-	index_unflatten(arena, index_var(arena, ORDER_ROW, order->rows), d->rank - 1, d->extents, o.with);
-	for (int v = 0; v + 1 < d->rank; v++)
-		at[v] = o.with[v];
-	at[d->rank - 1] = index_var(arena, ORDER_AT, order->kept);
-	o.with[d->rank - 1] = index_constant(arena, 0);
-	o.with[d->rank] = index_var(arena, ORDER_KEY, order->n);
+	const struct index *to = order_address(arena, order, d, o.with);
 	const struct lanes *lanes = lanes_of(d->body->type);
 	if (!lanes || d->body->type == DTYPE_U64) {
 		blocks_cannot(b, "the menu has no order of such keys");
@@ -136,7 +130,7 @@ bool jit_order(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	set(out->value, "there", there);
 	set(out->value, "positions", blocks_lanes(b, DTYPE_I32, order->n, NULL));
 	set(out->value, "room", blocks_scratch(b, 2 * (1 + lanes->floats) * order->n, NULL));
-	set(out->value, "to", printer_element(&b->printer, d, schedule_address(arena, d, at)));
+	set(out->value, "to", printer_element(&b->printer, d, to));
 	const char *entry = arena_printf(arena, "m_order_%s", lanes->name);
 	set(out->value, "entry", entry);
 	blocks_uses(b, entry, "order");

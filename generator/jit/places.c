@@ -131,36 +131,6 @@ struct operand blocks_kept(struct blocks *b, enum dtype type, const char *consta
 	return to;
 }
 
-/* Neighbouring lanes that have one element, each as many: all that bends is a quotient of the lane; false: it is not. */
-static bool repeat(struct blocks *b, const struct expr *load, const struct index *address, const struct dims *d,
-        const struct operand *to, struct operand *out)
-{
-	const struct atom *atom = NULL;
-	int64_t row = d->row >= 0 ? index_factor(address, d->row) : 0;
-	for (int i = 0; i < address->count; i++) {
-		const struct atom *one = address->terms[i].atom;
-		const struct index *alone = index_of_atom(b->arena, *one, 1);
-		if (!blocks_bends(alone, d) && (d->lane < 0 || !index_uses(alone, d->lane)))
-			continue;
-		if (atom || one->kind != ATOM_DIV || address->terms[i].factor != 1 || d->lane < 0
-		        || index_bends(one->of, d->lane) || index_factor(one->of, d->lane) != 1
-		        || (d->row >= 0 && index_uses(one->of, d->row)))
-			return false;
-		atom = one;
-	}
-	if (!atom)
-		return false;
-	blocks_no_cells(b, address, d);
-	const char *from = printer_address(&b->printer, load->of, address),
-	           *phase = printer_index(&b->printer, index_mod(b->arena, atom->of, atom->by));
-	blocks_lets(b);
-	*out = to ? *to : blocks_temporary(b, load->type, d);
-	blocks_call(b, blocks_mover(b, "repeat", load->type, ""), "repeat",
-	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %" PRId64 ", %s, %s", blocks_pointer(b, *out), from,
-	                row, phase, atom->by, d->rows, d->n));
-	return true;
-}
-
 /* Does what bends stay the same along the lanes?  Then rows find their places. */
 static bool bends_by_rows(struct blocks *b, const struct index *address, const struct dims *d)
 {
@@ -187,8 +157,6 @@ bool blocks_find(
 		return false;
 	if (definition_elements(load->of) > INT32_MAX)
 		blocks_cannot(b, "lanes find places in more elements than 32 bits count");
-	if (!scratch && repeat(b, load, address, d, to, out))
-		return true;
 	bool by_rows = !scratch && bends_by_rows(b, address, d);
 	base = index_constant(b->arena, address->constant);
 	for (int i = 0; i < address->count; i++) {

@@ -16,8 +16,7 @@ struct finding {
 	const struct expr *x, *w, *value; /* loads; the result over the root, or NULL */
 	const struct range *pads;
 	int pad_count, lane, row, column, depth, up, right, deep; /* variables; -1: of extent 1 */
-	const char *entry,
-	        *plane; /* of the menu: lanes are channels (NULL: no such entry), or columns of one channel */
+	const char *step; /* of m_window_…, whose lanes are channels, and m_plane_…, whose lanes are columns of one */
 	const struct index *x_at, *w_at, *out_at;
 	bool planes, plain; /* channels are planes; bias, residual and relu are all there is around the window */
 	struct ending ending;
@@ -61,19 +60,17 @@ static bool is_window(struct finding *f)
 	if (d->type != DTYPE_F32 || d->order != ORDER_SERIAL || d->source != SOURCE_COMPUTED)
 		return false;
 	if (d->reduce == REDUCE_MAX) {
-		f->entry = "m_window_max";
-		f->plane = "m_plane_max";
+		f->step = "max";
 		return !d->start && padded_load(f, d->body, -1. / 0.);
 	}
 	if (d->reduce != REDUCE_SUM)
 		return false;
 	if (d->products && d->body->arg[0] == d->body->arg[1]) {
-		f->plane = "m_plane_square";
+		f->step = "square";
 		return padded_load(f, d->body->arg[0], 0);
 	}
 	if (d->products) {
-		f->entry = "m_window_fma";
-		f->plane = "m_plane_fma";
+		f->step = "fma";
 		for (int i = 0; i < 2; i++) {
 			f->pad_count = 0;
 			f->w = d->body->arg[1 - i];
@@ -83,8 +80,7 @@ static bool is_window(struct finding *f)
 		}
 		return false;
 	}
-	f->entry = "m_window_add";
-	f->plane = "m_plane_add";
+	f->step = "add";
 	f->w = NULL;
 	return padded_load(f, d->body, 0);
 }
@@ -161,10 +157,9 @@ static bool find_variables(struct finding *f)
 	plane |= w_at && !index_factor(w_at, next);
 	for (int i = 0; i < f->pad_count && !w_at; i++)
 		plane |= index_uses(f->pads[i].at, next);
-	if (plane) {
-		f->entry = f->plane;
+	if (plane)
 		f->column = next;
-	} else
+	else
 		f->lane = next;
 	f->planes = plane;
 	for (int v = 0; v < d->rank; v++) {
@@ -190,7 +185,7 @@ static bool find_variables(struct finding *f)
 		if ((v == f->lane || v == f->column || v == f->row || v >= d->rank)
 		        && (index_bends(x_at, v) || index_bends(out_at, v) || (w_at && index_bends(w_at, v))))
 			return false;
-	return f->entry;
+	return plane || strcmp(f->step, "square");
 }
 
 /* The output's variable and the tap of a row, of a column, and of an image of an axis more. */
@@ -227,6 +222,8 @@ static bool set_axes(struct finding *f)
 	static const char *const names[AXES] = { "rows", "columns", "images" };
 	const struct range *pads[AXES] = { 0 };
 	const struct definition *d = f->root;
+	const int taps[AXES] = { f->up, f->right, f->deep };
+	int outs[AXES] = { f->row, f->column, f->depth };
 	for (int i = 0; i < f->pad_count; i++) {
 		const struct index *at = f->pads[i].at;
 		bool row = uses(at, f->row) || uses(at, f->up), column = uses(at, f->column) || uses(at, f->right);
@@ -235,14 +232,13 @@ static bool set_axes(struct finding *f)
 		        || (of == IMAGES && !uses(at, f->deep)))
 			return false;
 		for (int v = 0; v < d->rank && of == IMAGES; v++)
-			f->depth = index_uses(at, v) ? v : f->depth;
-		const int outs[AXES] = { f->row, f->column, f->depth };
+			outs[of] = index_uses(at, v) ? v : outs[of];
 		for (int v = 0; v < d->rank; v++)
 			if (index_uses(at, v) && v != outs[of])
 				return false;
 		pads[of] = &f->pads[i];
 	}
-	const int outs[AXES] = { f->row, f->column, f->depth }, taps[AXES] = { f->up, f->right, f->deep };
+	f->depth = outs[IMAGES];
 	for (int i = 0; i < AXES; i++) {
 		struct axis *axis = &f->axes[i];
 		if (!axis_of(f, outs[i], taps[i], pads[i], axis))
@@ -420,11 +416,12 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 			value_dict_set(axis, "extent", value_int(f.root->extents[v]));
 			value_list_add(outer, axis);
 		}
-	blocks_uses(b, f.entry, "window");
+	const char *entry = arena_printf(arena, "m_%s_%s", f.planes ? "plane" : "window", f.step);
+	blocks_uses(b, entry, "window");
 	value_dict_set(out->value, "outer", outer);
 	value_dict_set(out->value, "fixed", f.fixed);
 	value_dict_set(out->value, "moving", f.moving);
-	value_dict_set(out->value, "entry", value_string(f.entry));
+	value_dict_set(out->value, "entry", value_string(entry));
 	value_dict_set(out->value, "rows", value_int(extent_of(f.root, f.row)));
 	value_dict_set(out->value, "row", value_string(f.row >= 0 ? names[f.row] : "row"));
 	value_dict_set(out->value, "step", value_int(f.planes ? d.rows_most : 1));
