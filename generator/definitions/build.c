@@ -452,6 +452,7 @@ struct program *program_copy(const struct program *from, size_t definition_bytes
 		for (int v = 0; v < MAX_RANK; v++) {
 			made->counts[v] = made->counts[v] ? copy_of(&c, made->counts[v]) : NULL;
 			made->reduced_counts[v] = made->reduced_counts[v] ? copy_of(&c, made->reduced_counts[v]) : NULL;
+			made->ends[v] = made->ends[v] ? copy_of(&c, made->ends[v]) : NULL;
 		}
 		made->masks = made->masks ? copy_of(&c, made->masks) : NULL;
 		made->branch = redirect_branch(&c, made->branch);
@@ -512,6 +513,8 @@ void program_remove_dead(struct program *program)
 				needed.at[definition->counts[v]->number] = true;
 			if (definition->reduced_counts[v])
 				needed.at[definition->reduced_counts[v]->number] = true;
+			if (definition->ends[v])
+				needed.at[definition->ends[v]->number] = true;
 		}
 		if (definition->masks)
 			needed.at[definition->masks->number] = true;

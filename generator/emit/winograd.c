@@ -149,6 +149,32 @@ static struct value points_value(struct arena *arena, const struct contraction *
 	return u;
 }
 
+/* How many images, rows and columns there are, where one of them ends at a count. */
+static struct value ends_value(struct emit *emit, const struct kernel *kernel, const struct contraction *c)
+{
+	static const struct {
+		const char *key, *name;
+		int v; /* of n, o, h, w */
+	} sizes[] = { { "images", "images", 0 }, { "rows", "rows_there", 2 }, { "columns", "columns_there", 3 } };
+	if (!contraction_is_counted(c))
+		return value_none();
+	struct value ends = value_dict(emit->arena), lets = value_list(emit->arena);
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		int v = sizes[i].v;
+		if (!c->counts[v]) {
+			value_dict_set(ends, sizes[i].key, value_int(c->root->extents[v]));
+			continue;
+		}
+		struct value let = value_dict(emit->arena);
+		value_dict_set(let, "name", value_string(sizes[i].name));
+		value_dict_set(let, "value", value_string(emit_count(emit, kernel, c->counts[v], c->root->extents[v])));
+		value_list_add(lets, let);
+		value_dict_set(ends, sizes[i].key, value_string(sizes[i].name));
+	}
+	value_dict_set(ends, "lets", lets);
+	return ends;
+}
+
 struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;
@@ -205,6 +231,7 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	value_dict_set(values, "filters", c->w ? filters_value(emit->target, arena, c) : value_none());
 	value_dict_set(values, "u", points_value(arena, c));
 	value_dict_set(values, "prefetch", value_bool(c->prefetch));
+	value_dict_set(values, "ends", ends_value(emit, kernel, c));
 	return values;
 }
 

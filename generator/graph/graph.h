@@ -57,6 +57,7 @@ struct tensor {
 	struct graph *graph;
 	bool is_input, is_output, is_initializer;
 	bool is_hint;         /* rank and dims are what the file says of what a node makes: it may be wrong */
+	bool is_whole;        /* behind its counts lies what a reader counts on */
 	bool is_cache;        /* an output that an input lies in; what a call says of its dims are rows of the buffer */
 	struct tensor *cache; /* of an input: that output, of more rows (passes/caches.c) */
 	const struct node *widened; /* of a constant: its map, which folded, where that made floats of integers, or more

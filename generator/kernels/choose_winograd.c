@@ -231,6 +231,9 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 	int64_t vecs = ceil_div(co, target->lanes),
 	        tiles = ceil_div(c->root->extents[2], m) * ceil_div(c->root->extents[3], m);
 	c->lanes = target->lanes;
+	memset(c->counts, 0, sizeof c->counts);
+	for (int v = 0; v < c->root->rank && v != 1 && !target->gpu && !target->calls; v += v ? 1 : 2)
+		c->counts[v] = contraction_count(c, v);
 	if (target->gpu)
 		choose_block(target, c, tiles, vecs);
 	else
@@ -269,5 +272,6 @@ void winograd_parameters(struct lowered *lowered, struct kernel *kernel)
 	kernel_add_read(lowered, kernel, winograd_filters(c));
 	kernel_add_reads(lowered, kernel, c->start);
 	kernel_add_reads(lowered, kernel, c->value);
+	contraction_add_counts(lowered, kernel);
 	kernel_add_param(lowered->arena, kernel, c->result, true);
 }

@@ -283,6 +283,22 @@ struct definition *contraction_count(const struct contraction *c, int v)
 	return NULL;
 }
 
+bool contraction_is_counted(const struct contraction *c)
+{
+	bool counted = false;
+	for (int v = 0; v < MAX_VARS; v++)
+		counted |= c->counts[v] != NULL;
+	return counted;
+}
+
+void contraction_add_counts(struct lowered *lowered, struct kernel *kernel)
+{
+	const struct contraction *c = kernel->detail;
+	for (int v = 0; v < MAX_VARS; v++)
+		if (c->counts[v])
+			kernel_add_read(lowered, kernel, c->counts[v]);
+}
+
 static bool is_counted(const struct contraction *c, const struct axis *axis)
 {
 	for (int p = 0; p < axis->size; p++)
@@ -405,10 +421,7 @@ bool contraction_exchange(const struct target *target, struct arena *arena, stru
 {
 	if (c->exchanged)
 		return exchange(arena, c);
-	for (int v = 0; v < MAX_VARS; v++)
-		if (c->counts[v])
-			return false;
-	if (c->pad_count || c->pool.d || c->widened || c->root->type != DTYPE_F32 || !lies_across(c))
+	if (contraction_is_counted(c) || c->pad_count || c->pool.d || c->widened || c->root->type != DTYPE_F32 || !lies_across(c))
 		return false;
 	if (exchange(arena, c) && index_is_affine(c->b_at) && index_factor(c->b_at, c->column) <= 2
 	        && index_factor(c->out_at, c->column) == 1

@@ -1,6 +1,8 @@
 /* counts.c: extents that are bounds: which elements nobody looks at.  Outputs say so.  A reader's variable that ends at
  * a count ends what it reads there, if the count is there before; what other readers want to the bound is made to the
- * bound.  What a mask puts something else in the place of is not looked at behind the mask's count.  So what lies
+ * bound.  What a mask puts something else in the place of is not looked at behind the mask's count.  Where readers'
+ * indices do not say it (windows, places that are data), an operator has: what it makes ends where its dims' counts do.
+ * So what lies
  * behind a count, and is not made, reaches nothing that is looked at; kernels end their loops there as far as their
  * shape allows, and may go on to the bound; but sums and maxima that end by whole lanes do end there. */
 #include "kernels/kernels.h"
@@ -105,46 +107,51 @@ static void want(struct wanted *wanted, struct definition *count)
 	wanted->count = count;
 }
 
-/* The count at which the reader's index ends: terms with places that are not there go nowhere, and nobody looks at
- * them; masked: behind that one nothing of what is loaded is looked at. */
-static struct definition *count_of(const struct definition *reader, const struct index *at, int64_t extent,
-        int var_masked, struct definition *masked)
-{
-	int var;
-	if (reader->reduced_counts[0] && scheduled(reader->reduced_counts[0])->whole && is_term(reader, at))
-		return reader->reduced_counts[0];
-	if (!index_is_var(at, &var))
-		return NULL;
-	if (var < reader->rank ? reader->extents[var] != extent : reader->reduced_extents[var - reader->rank] != extent)
-		return NULL;
-	if (var >= reader->rank && var != var_masked)
-		return definition_scatters(reader) ? reader->reduced_counts[var - reader->rank] : NULL;
-	return var == var_masked ? masked : reader->counts[var];
-}
-
+/* What is loaded at an index at which a mask is looked at is not looked at behind the mask's count. */
 struct masking {
 	const struct looking *l;
-	int var;
-	struct definition *count;
+	const struct index *at[MAX_VARS];
+	struct definition *counts[MAX_VARS];
+	int count;
 };
+
+/* The count at which the reader's index ends: terms with places that are not there go nowhere, and nobody looks at them. */
+static struct definition *count_of(const struct masking *m, const struct index *at, int64_t extent)
+{
+	int var;
+	const struct definition *reader = m->l->reader;
+	if (reader->reduced_counts[0] && scheduled(reader->reduced_counts[0])->whole && is_term(reader, at))
+		return reader->reduced_counts[0];
+	for (int i = m->count; i-- > 0;)
+		if (m->counts[i] && index_equal(m->at[i], at))
+			return m->counts[i];
+	if (!index_is_var(at, &var)
+	        || (var < reader->rank ? reader->extents[var] : reader->reduced_extents[var - reader->rank]) != extent)
+		return NULL;
+	if (var >= reader->rank)
+		return definition_scatters(reader) ? reader->reduced_counts[var - reader->rank] : NULL;
+	return reader->counts[var];
+}
+
 static void look_load(void *user, const struct expr *load)
 {
 	const struct masking *m = user;
 	for (int d = 0; d < load->of->rank; d++)
-		want(&m->l->of[load->of->number][d],
-		        count_of(m->l->reader, load->at[d], load->of->extents[d], m->var, m->count));
+		want(&m->l->of[load->of->number][d], count_of(m, load->at[d], load->of->extents[d]));
 }
 
 /* One value, or one index, with all that is loaded in it. */
 static enum visit look_at(void *user, const struct expr *expr)
 {
 	struct masking *m = user, inner = *m;
-	int var;
 	if (expr->kind == EXPR_SCALAR && expr->opcode == SCALAR_where && expr->arg[0]->kind == EXPR_LOAD
-	        && expr->arg[0]->of->masks && index_is_var(expr->arg[0]->at[0], &var)) {
-		inner.var = var;
-		inner.count = var < m->l->reader->rank && m->l->reader->counts[var] ? m->l->reader->counts[var]
-		                                                                    : expr->arg[0]->of->masks;
+	        && expr->arg[0]->of->masks && m->count < MAX_VARS) {
+		int var;
+		struct definition *own = index_is_var(expr->arg[0]->at[0], &var) && var < m->l->reader->rank
+		        ? m->l->reader->counts[var]
+		        : NULL;
+		inner.at[inner.count] = expr->arg[0]->at[0];
+		inner.counts[inner.count++] = own && scheduled(own)->whole ? own : expr->arg[0]->of->masks;
 		expr_visit(expr->arg[0], look_at, m);
 		expr_visit(expr->arg[1], look_at, &inner);
 		expr_visit(expr->arg[2], look_at, m);
@@ -158,7 +165,7 @@ static enum visit look_at(void *user, const struct expr *expr)
 
 static void look(const struct looking *l, const struct expr *expr)
 {
-	expr_visit(expr, look_at, &(struct masking){ l, -1, NULL });
+	expr_visit(expr, look_at, &(struct masking){ .l = l });
 }
 
 static void keep(struct lowered *lowered, struct definition *count)
@@ -182,6 +189,7 @@ void store_counts(struct lowered *lowered)
 		const struct definition *d = program->all.at[i];
 		for (int v = 0; v < MAX_RANK; v++) {
 			keep(lowered, d->counts[v]);
+			keep(lowered, d->ends[v]);
 			keep(lowered, d->reduced_counts[v]);
 		}
 		keep(lowered, d->masks);
@@ -216,15 +224,15 @@ void find_counts(struct lowered *lowered)
 			if (d->is_output)
 				want(wanted, d->counts[v]);
 			/* what says which are there is whole: a loop that does not end there asks it */
-			d->counts[v] = d->source == SOURCE_COMPUTED && !d->check && !d->masks && wanted->seen
-			                && !wanted->whole && wanted->count->number < d->number
-			        ? wanted->count
-			        : NULL;
+			bool ends = d->source == SOURCE_COMPUTED && !d->check && !d->masks;
+			d->counts[v] = !ends ? NULL
+			        : wanted->seen && !wanted->whole && wanted->count->number < d->number ? wanted->count
+			                                                                               : d->ends[v];
 		}
 		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL)
 			continue;
 		if (definition_stands_alone(d))
-			definition_loads(d, look_load, &(struct masking){ &l, -1, NULL });
+			definition_loads(d, look_load, &(struct masking){ .l = &l });
 		else {
 			look(&l, d->body);
 			look(&l, d->start);

@@ -205,6 +205,7 @@ void take_space(struct arena *arena, struct definition *d, const struct definiti
 	d->rank = reader->rank;
 	memmove(d->extents, reader->extents, sizeof d->extents); /* `reader` may be `d` */
 	memmove(d->counts, reader->counts, sizeof d->counts);
+	memmove(d->ends, reader->ends, sizeof d->ends);
 	memcpy(d->reduced_counts, from->reduced_counts, sizeof d->reduced_counts);
 	d->start = from->start ? expr_substitute(arena, from->start, with) : NULL;
 	d->body = expr_substitute(arena, from->body, with);

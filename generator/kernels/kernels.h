@@ -550,6 +550,8 @@ int64_t codes_words(const struct contraction *); /* of 32 bits that the terms of
 struct definition *codes_pack(struct lowered *, const struct contraction *, int64_t columns);
 struct definition *contraction_count(
         const struct contraction *, int v);      /* where the root's variable v ends; NULL: at its extent */
+bool contraction_is_counted(const struct contraction *); /* a loop of its kernel ends at a count */
+void contraction_add_counts(struct lowered *, struct kernel *); /* as parameters */
 int contraction_row(const struct contraction *); /* the variable of a tile's rows; -1: none */
 int64_t contraction_extent(const struct contraction *, int term); /* of one k block */
 bool packs_group_of_a(const struct contraction *);                /* those of a group's blocks, each of all k blocks */

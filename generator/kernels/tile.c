@@ -665,9 +665,7 @@ void contraction_parameters(struct lowered *lowered, struct kernel *kernel)
 		kernel_add_reads(lowered, kernel, c->b);
 	kernel_add_reads(lowered, kernel, c->start);
 	kernel_add_reads(lowered, kernel, c->value);
-	for (int v = 0; v < MAX_VARS; v++)
-		if (c->counts[v])
-			kernel_add_read(lowered, kernel, c->counts[v]);
+	contraction_add_counts(lowered, kernel);
 	kernel_add_param(lowered->arena, kernel, contraction_output(c), true);
 }
 

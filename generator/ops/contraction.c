@@ -352,6 +352,19 @@ static bool phases_from_first(const struct convolution *conv, int64_t outs)
 	return odd && outs >= OUTS_ALONE;
 }
 
+/* How many places the results look at; NULL: all. */
+static struct definition *places_there(
+        struct definer *definer, const struct tensor *results, int64_t before, int64_t stride, int64_t most)
+{
+	if (!results)
+		return NULL;
+	const struct expr *last = integer_of(definer, SCALAR_add, definer_size(definer, results), integer(definer, before - 1)),
+	                  *places = integer_of(definer, SCALAR_add,
+	                          integer_of(definer, SCALAR_div, last, integer(definer, stride)), integer(definer, 1));
+	return definer_map(definer, definer_name(definer, "places"), 0, NULL,
+	        integer_of(definer, SCALAR_min, places, integer(definer, most)));
+}
+
 static void define_phases(struct definer *definer, const struct convolution *conv, struct definition *w,
         const int64_t *extents, const struct index *const *at)
 {
@@ -363,6 +376,7 @@ static void define_phases(struct definer *definer, const struct convolution *con
 	int count = window->count, rank = 2 + count, columns = 0;
 	bool from_first = phases_from_first(conv, extents[1]);
 	struct taps taps = { .range_count = count };
+	struct definition *ends[MAX_RANK] = { NULL };
 	for (int d = 0; d < count; d++)
 		rank += window->stride[d] > 1;
 	taps.reduced[count] = w->extents[1];
@@ -375,8 +389,10 @@ static void define_phases(struct definer *definer, const struct convolution *con
 		over[v] = phase_places(window, d, &first);
 		if (from_first)
 			over[v] = (extents[2 + d] + stride - 1) / stride;
+		int64_t ahead = from_first ? 0 : before - first * stride;
+		ends[v] = places_there(definer, definer->node->out[0]->dims[2 + d].count, ahead, stride, over[v]);
 		const struct index *tap = index_var(arena, rank + d, each),
-		                   *from = index_plus(arena, at[2 + d], from_first ? 0 : before - first * stride),
+		                   *from = index_plus(arena, at[2 + d], ahead),
 		                   *place = index_plus(arena, index_var(arena, v, over[v]), first);
 		taps.reduced[d] = each;
 		from_at[v++] = index_div(arena, from, stride);
@@ -402,6 +418,7 @@ static void define_phases(struct definer *definer, const struct convolution *con
 	each_column[columns++] = extents[1];
 	taps.start = from_first ? NULL : phase_biases(definer, columns, each_column, column_at);
 	struct definition *sum = sum_of_taps(definer, definer_name(definer, "phases"), rank, over, w, &taps);
+	memcpy(sum->ends, ends, sizeof ends);
 	definer_out_map(definer, 0, expr_load(arena, sum, from_at));
 }
 

@@ -8,7 +8,7 @@ void infer_counted(struct node *node, const struct op *op)
 {
 	(void)op;
 	infer_made(node);
-	infer_counts(node, 2, 3, 1);
+	infer_counts(node, 2, 4, 1);
 	infer_output_like(node, 0, node->in[0]);
 }
 
@@ -53,15 +53,21 @@ struct definition *definer_there(
 void define_counted(struct definer *definer, const struct op *op)
 {
 	struct definition *x = definer_in(definer, 0);
+	const struct node *node = definer->node;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
+	int axis = (int)attribute_int(node, "axis");
 	(void)op;
 	definer_shape(definer, 0, extents, at);
-	const struct expr *value = node_in(definer->node, 2)
-	        ? expr_cast(definer->arena, x->type, definer_element(definer, 2, 0))
-	        : expr_number(definer->arena, x->type, attribute_float(definer->node, "value"));
-	definer_out_map(definer, 0,
-	        there_or(definer, x, at, definer->node->in[1], (int)attribute_int(definer->node, "axis"), value));
+	const struct expr *value = node_in(node, 2) ? expr_cast(definer->arena, x->type, definer_element(definer, 2, 0))
+	                                            : expr_number(definer->arena, x->type, attribute_float(node, "value"));
+	struct definition *there = definer_map(definer, node->out[0]->name, x->rank, extents,
+	        there_or(definer, x, at, node->in[1], axis, value));
+	definer_out(definer, 0, there);
+	there->ends[axis] = definer_count(definer, node_in(node, 3));
+	for (int d = 0; d < x->rank; d++)
+		if (d != axis && counts_are_put(node->in[0], d))
+			there->ends[d] = x->ends[d];
 }
 
 bool counts_are_put(const struct tensor *tensor, int axis)
@@ -74,34 +80,35 @@ bool counts_are_put(const struct tensor *tensor, int axis)
 }
 
 /* The same that another node has had in front of it; NULL: none. */
-static struct tensor *put_before(
-        const struct node *node, const struct tensor *x, int axis, float value, const struct tensor *element)
+static struct tensor *put_before(const struct node *node, const struct tensor *x, int axis, float value,
+        const struct tensor *element, const struct tensor *end)
 {
 	const struct graph *graph = node->graph;
 	for (size_t i = 0; i < graph->nodes.count; i++) {
 		const struct node *made = graph->nodes.at[i];
 		if (!strcmp(made->type, "Counted") && !strcmp(made->domain, "ingot") && made->guard == graph->guard
-		        && made->in[0] == x && made->in[1] == x->dims[axis].count && node_in(made, 2) == element
+		        && made->in[0] == x && made->in[1] == x->dims[axis].count && node_in(made, 2) == element && node_in(made, 3) == end
 		        && attribute_int(made, "axis") == axis && attribute_float(made, "value") == value)
 			return made->out[0];
 	}
 	return NULL;
 }
 
-/* Input i becomes one that holds `value`, or the one element of a tensor, behind the count of that axis. */
-void counts_put(struct node *node, int i, int axis, float value, struct tensor *element)
+/* Input i becomes one that holds `value`, or the one element of a tensor, behind the count of that axis. `end`: the node looks
+ * at no more of them; NULL: at all. */
+void counts_put(struct node *node, int i, int axis, float value, struct tensor *element, struct tensor *end)
 {
 	struct graph *graph = node->graph;
 	struct arena *arena = graph->build->arena;
 	struct tensor *x = node->in[i], *before;
 	if (counts_are_put(x, axis))
 		return;
-	if ((before = put_before(node, x, axis, value, element))) {
+	if ((before = put_before(node, x, axis, value, element, end))) {
 		node->in[i] = before;
 		return;
 	}
-	struct node *there =
-	        size_node(node, "Counted", element ? 3 : 2, (struct tensor *[]){ x, x->dims[axis].count, element }, 1);
+	struct node *there = size_node(node, "Counted", end ? 4 : element ? 3 : 2,
+	        (struct tensor *[]){ x, x->dims[axis].count, element, end }, 1);
 	there->attributes = arena_new_array(arena, struct attribute, 2);
 	there->attribute_count = 2;
 	there->attributes[0] =
@@ -115,7 +122,7 @@ void counts_put(struct node *node, int i, int axis, float value, struct tensor *
 	node->in[i] = there->out[0];
 }
 
-void counts_put_number(struct node *node, int i, int axis, float value) { counts_put(node, i, axis, value, NULL); }
+void counts_put_number(struct node *node, int i, int axis, float value) { counts_put(node, i, axis, value, NULL, NULL); }
 
 /* ---- the bounds as extents, for what takes no counts ---- */
 void infer_counted_all(struct node *node, const struct op *op)
@@ -199,19 +206,30 @@ void counts_agree(struct node *node, int i, int axis, struct tensor *count, int6
 		counts_must_be(node, i, axis, count, extent);
 }
 
-/* Dims that lie beside each other, from the last on, but for one (-1: none). */
+/* Of dims that lie beside each other the one whose count is said most simply: a call says it, rather than that it follows from
+ * one that does. */
+static struct dim simplest_beside(const struct node *node, int back, int but)
+{
+	struct dim simplest = { 0 };
+	for (int i = 0; i < node->ins; i++) {
+		int d = node->in[i] ? node->in[i]->rank - back : -1;
+		if (d < 0 || d == but || !node->in[i]->dims[d].count)
+			continue;
+		if (!simplest.count || size_parts(node->in[i]->dims[d].count) < size_parts(simplest.count))
+			simplest = node->in[i]->dims[d];
+	}
+	return simplest;
+}
+
+/* Dims that lie beside each other, from the last on, but for one (-1: none): all have one count from here on. */
 void counts_all_agree(struct node *node, int but)
 {
 	for (int back = 1; back <= MAX_RANK; back++) {
-		const struct dim *first = NULL;
-		for (int i = 0; i < node->ins; i++) {
+		struct dim one = simplest_beside(node, back, but);
+		for (int i = 0; one.count && i < node->ins; i++) {
 			int d = node->in[i] ? node->in[i]->rank - back : -1;
-			if (d < 0 || d == but || !node->in[i]->dims[d].count)
-				continue;
-			if (first)
-				counts_agree(node, i, d, first->count, first->extent);
-			else
-				first = &node->in[i]->dims[d];
+			if (d >= 0 && d != but)
+				counts_agree(node, i, d, one.count, one.extent);
 		}
 	}
 }

@@ -48,13 +48,9 @@ const struct tensor *counts_first(const struct node *node)
 /* ---- which dim of an output is which of the inputs' ---- */
 static void give_one(const struct node *node, struct tensor *out, int d, struct tensor *count)
 {
-	struct dim *dim = &out->dims[d];
-	if (dim->count && dim->count != count)
-		node_fail(node, EXIT_UNSUPPORTED,
-		        "%s: dimension %d of %s is declared as %s, which is not what its inputs make of it; that is "
-		        "not supported",
-		        node->type, d, out->name, dim->symbol ? dim->symbol : dim->count->name);
-	dim->count = count;
+	if (out->dims[d].count)
+		infer_count(node, out, d, count);
+	out->dims[d].count = count;
 }
 
 void counts_give(const struct node *node, int d, struct tensor *count)

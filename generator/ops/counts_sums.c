@@ -28,7 +28,9 @@ void come_matmul(struct node *node)
 	if (!a->dims[k].count)
 		return;
 	const struct node *made = a->producer; /* a softmax has put 0 there */
-	if (!(made && op_of(made)->infer == infer_softmax && counts_are_put(made->in[0], k)))
+	if (made && op_of(made)->infer == infer_softmax && counts_are_put(made->in[0], k))
+		node->in[0]->is_whole = true;
+	else
 		counts_put_number(node, 0, k, 0);
 	counts_put_number(node, 1, l, 0);
 }

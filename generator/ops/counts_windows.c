@@ -23,6 +23,19 @@ static struct tensor *windows(const struct node *node, int kind, const struct wi
 	return kind & TRANSPOSED ? window_transposed_size(node, window, d, in) : window_size(node, window, d, in);
 }
 
+/* How many elements the windows that are there look at; NULL: all. */
+static struct tensor *reach_of(const struct node *node, int kind, const struct window *window, int d)
+{
+	const struct dim *dim = &node->in[0]->dims[2 + d];
+	int64_t reach = (window->kernel[d] - 1) * window->dilation[d], stride = window->stride[d],
+	        most = window->dilation[d] > stride ? window->dilation[d] : stride, /* output_padding is less */
+	        after = kind & TRANSPOSED                  ? (reach + most - 1) / stride
+	              : node_int(node, "ceil_mode", 0) ? reach
+	                                                   : window->after[d];
+	return kind & GLOBAL ? NULL
+	                     : size_least(node, size_plus(node, dim->count, after), size_number(node, dim->extent));
+}
+
 /* What a pad is, in front of the reduction. */
 static float neutral_of(const struct node *node, int kind)
 {
@@ -52,7 +65,7 @@ static void come(struct node *node, int kind, struct tensor *zero)
 		        && (places || (zero && !tensor_is_scalar_like(zero)) || !windows(node, kind, &window, d - 2)))
 			counts_refuse(node, x);
 		if ((kind & (GLOBAL | TRANSPOSED)) || window_hangs_over(node, &window, d - 2))
-			counts_put(node, 0, d, neutral_of(node, kind), zero);
+			counts_put(node, 0, d, neutral_of(node, kind), zero, reach_of(node, kind, &window, d - 2));
 	}
 }
 

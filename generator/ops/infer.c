@@ -114,8 +114,27 @@ static void contradict(const struct node *node, const struct tensor *tensor, con
 	warn(node->graph->build, node->where, "%s; what the graph makes counts", text);
 }
 
-static struct dim merge(const struct node *node, const struct tensor *tensor, int d, struct dim inferred)
+void infer_count(const struct node *node, struct tensor *tensor, int d, struct tensor *count)
 {
+	struct dim *dim = &tensor->dims[d];
+	bool said = count && dim->count && size_is_said(count) && size_is_said(dim->count);
+	if (dim->count == count)
+		return;
+	if (!said)
+		node_fail(node, EXIT_UNSUPPORTED,
+		        "%s: dimension %d of %s is declared as %s, which is not what its inputs make of it; that is "
+		        "not supported",
+		        node->type, d, tensor->name, dim->symbol ? dim->symbol : dim->count->name);
+	contradict(node, tensor, "dimension %d of %s is declared as %s, which is not what its inputs make of it", d,
+	        tensor->name, dim->symbol ? dim->symbol : dim->count->name);
+	dim->count = count;
+	dim->symbol = NULL;
+}
+
+static struct dim merge(const struct node *node, struct tensor *tensor, int d, struct dim inferred)
+{
+	if (tensor->dims[d].count && inferred.count)
+		infer_count(node, tensor, d, inferred.count);
 	struct dim declared = tensor->dims[d];
 	if (!dim_is_known(declared))
 		return dim_is_known(inferred) || inferred.symbol ? inferred : declared;

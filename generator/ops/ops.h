@@ -91,6 +91,9 @@ enum dtype infer_any_type(const struct node *, int i);
 enum dtype infer_number_type(const struct node *, int i);
 enum dtype infer_float_type(const struct node *, int i);
 void infer_same_type(const struct node *, int i, enum dtype); /* input i, where it is there, has this type */
+/* A dim that is declared as one count, of which the inputs make another: theirs, where a call says both; else refused.
+ */
+void infer_count(const struct node *, struct tensor *, int d, struct tensor *count);
 void infer_scalar(const struct node *, int i);                /* input i, where it is there, has one element */
 /* Makes an Identity of the node, which hands on that tensor: inference looks at it again. */
 void node_hands_on(struct node *, struct tensor *);
@@ -261,6 +264,7 @@ struct span {
 };
 struct span size_span(struct tensor *); /* what it lies between, whatever a call says */
 bool size_is_said(struct tensor *);     /* a call says it, or all that it is made of */
+int size_parts(const struct tensor *);   /* of how many sizes it is made */
 struct dim size_dim(struct tensor *); /* a dim of so many: its bound, and the size as its count where it is no number */
 /* A node of the domain `ingot` in front of that one, its outputs not there yet. */
 struct node *size_node(const struct node *, const char *type, int ins, struct tensor *const *in, int outs);
@@ -330,7 +334,7 @@ void counts_move(const struct node *); /* infer_ has handed on dims: all of the 
 void counts_broadcast(const struct node *, int inputs, int rank, int less);
 /* there.c: input i becomes one that holds a number, or the one element of a tensor, behind the count of that axis;
  * agree: input i's count is asked to be that one, and is it from there on. */
-void counts_put(struct node *, int i, int axis, float value, struct tensor *element);
+void counts_put(struct node *, int i, int axis, float value, struct tensor *element, struct tensor *end);
 void counts_put_number(struct node *, int i, int axis, float value);
 void counts_put_zeros(struct node *, int i); /* behind all counts of input i, whose elements are indices */
 bool counts_are_put(const struct tensor *, int axis);

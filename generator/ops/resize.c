@@ -269,11 +269,24 @@ bool resize_of_counted(const struct node *node)
 	return resize_of(node, &r) && !(is_there(node, 3) && (r.antialias || policy_of(node) != STRETCH));
 }
 
+/* By a whole number, or one half, a quarter …: the sizes are those of windows and phases that take the same, so that a skip connection's are equal. */
+static struct tensor *scaled_exactly(const struct node *node, struct tensor *count, int64_t most, double scale)
+{
+	int exponent;
+	if ((double)most * fmax(scale, 1) >= 1 << 24) /* float32 rounds there */
+		return NULL;
+	if (scale == floor(scale))
+		return size_product(node, count, size_number(node, (int64_t)scale));
+	return scale >= 0x1p-24 && frexp(scale, &exponent) == 0.5
+	        ? size_quotient(node, count, size_number(node, (int64_t)1 << (1 - exponent)))
+	        : NULL;
+}
+
 struct tensor *resize_size(const struct node *node, int d)
 {
 	struct build *build = node->graph->build;
 	struct resize r;
-	struct tensor *count = node->in[0]->dims[d].count;
+	struct tensor *count = node->in[0]->dims[d].count, *size;
 	int64_t axes[MAX_RANK];
 	modes_of(node, &r);
 	if (axes_by_sizes(node, axes)) /* inference has said it */
@@ -284,7 +297,9 @@ struct tensor *resize_size(const struct node *node, int d)
 		return count;
 	if (node->out[0]->dims[d].count)
 		return node->out[0]->dims[d].count;
-	struct tensor *size = size_made(node, "SizeScaled", d, 1, &count);
+	if ((size = scaled_exactly(node, count, node->in[0]->dims[d].extent, r.scale[d])))
+		return size;
+	size = size_made(node, "SizeScaled", d, 1, &count);
 	size->producer->attributes[size->producer->attribute_count++] = (struct attribute){
 		.name = name_is(build->names, "scale"), .kind = ATTRIBUTE_FLOAT, .f = (float)r.scale[d]
 	};

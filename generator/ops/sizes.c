@@ -294,6 +294,11 @@ bool size_is_said(struct tensor *size)
 	return size->data || size->is_said;
 }
 
+int size_parts(const struct tensor *size)
+{
+	return is_made_of_two(size) ? size_parts(size->producer->in[0]) + size_parts(size->producer->in[1]) : 1;
+}
+
 struct dim size_dim(struct tensor *size)
 {
 	int64_t most = size_span(size).most;

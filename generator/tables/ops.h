@@ -464,7 +464,7 @@ G("ingot", "Text", 1, text, PLAIN)      /* strings of bytes, the last dim, as ma
 O("ingot", "Fit",    1, fit, NONE, A(STRINGS, "symbols", ALL))      /* an output with dims in a range that outputs alone have */
 O("ingot", "Lengths", 1, lengths, NONE, INT("at", ALL, 0))      /* int32 of `at` elements: as many as input 0 says, or where input 1 has less, those */
 O("ingot", "Agree",  1, agree, NONE, INT("axis", ALL, 0))      /* input 0, of whose axis there are as many as input 1 says, and, as is asked, input 2 */
-O("ingot", "Counted", 1, counted, NONE, INT("axis", ALL, 0) FLOAT("value", ALL, 0))      /* input 0 where fewer than input 1 come before along the axis, else the value, or the one element of input 2 */
+O("ingot", "Counted", 1, counted, NONE, INT("axis", ALL, 0) FLOAT("value", ALL, 0))      /* input 0 where fewer than input 1 come before along the axis, else the value, or the one element of input 2; input 3: so many are looked at */
 O("ingot", "CountedAll",  1, counted_all, NONE, FLOAT("value", ALL, 0))      /* input 0, its bounds as extents: behind the counts the value */
 O("ingot", "Shape",  1, shape, NONE, INT("start", ALL, 0) A(INT, "end", ALL))      /* further inputs: the counts of dims that data decide */
 O("ingot", "MatMul", 1, matmul, NONE, PLAIN)          /* a third input: a bias for each column */
