@@ -402,7 +402,8 @@ struct definition {
 	 * so that one of them is as good as all: 0 to a sum, -inf to a maximum, and of places they go nowhere; of a
 	 * block of a long sum it counts the terms of all blocks.  Numbers do not depend on either. */
 	struct definition *counts[MAX_RANK], *reduced_counts[MAX_RANK];
-	struct definition *ends[MAX_RANK]; /* what is behind it may be anything, whatever readers' indices say; NULL: it may not */
+	struct definition *
+	        ends[MAX_RANK]; /* what is behind it may be anything, whatever readers' indices say; NULL: it may not */
 	struct definition *masks; /* of one variable: it is 1 before that count, 0 behind it; NULL: it is none */
 
 	const struct shown *shown; /* of inputs and outputs: the tensor that its bytes pack; NULL: itself */

@@ -157,9 +157,13 @@ void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 			add_whole(lowered, kernel, kernel->members.at[m]->counts[v]);
 		add_whole(lowered, kernel, kernel->members.at[m]->reduced_counts[0]);
 	}
-	int v = kernel_counted(kernel);
-	if (v >= 0)
-		kernel_add_read(lowered, kernel, kernel->members.at[0]->counts[v]);
+	int counted = kernel_counted(kernel);
+	if (counted >= 0)
+		kernel_add_read(lowered, kernel, kernel->members.at[0]->counts[counted]);
+	for (size_t m = 0; m < kernel->members.count && ends_by_lanes(lowered->target); m++)
+		for (int v = 0; v < kernel->members.at[m]->rank; v++)
+			if (kernel->members.at[m]->counts[v])
+				kernel_add_read(lowered, kernel, kernel->members.at[m]->counts[v]);
 	for (size_t m = 0; m < kernel->members.count; m++)
 		if (scheduled(kernel->members.at[m])->mode != MODE_LOCAL)
 			kernel_add_param(lowered->arena, kernel, kernel->members.at[m], true);

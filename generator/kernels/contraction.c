@@ -421,7 +421,8 @@ bool contraction_exchange(const struct target *target, struct arena *arena, stru
 {
 	if (c->exchanged)
 		return exchange(arena, c);
-	if (contraction_is_counted(c) || c->pad_count || c->pool.d || c->widened || c->root->type != DTYPE_F32 || !lies_across(c))
+	if (contraction_is_counted(c) || c->pad_count || c->pool.d || c->widened || c->root->type != DTYPE_F32
+	        || !lies_across(c))
 		return false;
 	if (exchange(arena, c) && index_is_affine(c->b_at) && index_factor(c->b_at, c->column) <= 2
 	        && index_factor(c->out_at, c->column) == 1

@@ -275,7 +275,8 @@ void store_counts(
         struct lowered *); /* counts.c: what says how many there are is stored, so that kernels can end there */
 void find_counts(struct lowered *);                    /* of each definition, which elements nobody looks at */
 bool definition_is_counted(const struct definition *); /* some of its extents come at run time */
-bool ends_by_lanes(const struct target *); /* counts.c: of whole lanes of terms those behind a count are left out, … */
+/* Do loops inside a kernel's blocks end at counts (loops/ends.c); and are of whole lanes of terms those behind a count left out, … */
+bool ends_by_lanes(const struct target *);
 const struct index *definition_runs_from(
         struct arena *, const struct definition *); /* … from this place of what is counted on; NULL: all terms come */
 const struct expr *factor_there(
@@ -549,10 +550,10 @@ void codes_choose(struct contraction *);         /* of a contraction whose b is 
 int64_t codes_words(const struct contraction *); /* of 32 bits that the terms of a column take */
 struct definition *codes_pack(struct lowered *, const struct contraction *, int64_t columns);
 struct definition *contraction_count(
-        const struct contraction *, int v);      /* where the root's variable v ends; NULL: at its extent */
+        const struct contraction *, int v);              /* where the root's variable v ends; NULL: at its extent */
 bool contraction_is_counted(const struct contraction *); /* a loop of its kernel ends at a count */
-void contraction_add_counts(struct lowered *, struct kernel *); /* as parameters */
-int contraction_row(const struct contraction *); /* the variable of a tile's rows; -1: none */
+void contraction_add_counts(struct lowered *, struct kernel *);   /* as parameters */
+int contraction_row(const struct contraction *);                  /* the variable of a tile's rows; -1: none */
 int64_t contraction_extent(const struct contraction *, int term); /* of one k block */
 bool packs_group_of_a(const struct contraction *);                /* those of a group's blocks, each of all k blocks */
 bool packs_rows_of_a(const struct contraction *);                 /* … as one: that of all blocks of a row */

@@ -356,9 +356,7 @@ enum { TERMS_COUNTED = 8 }; /* so many are worth it */
 static void keep_counts(struct contraction *c)
 {
 	int row = contraction_row(c);
-	if (row >= 0
-	        && ((c->split_panels && !c->warps) || (c->warps && c->rows > 1)
-	                || (c->transposed_store && c->rows > 1)))
+	if (row >= 0 && ((c->split_panels && !c->warps) || (c->warps && c->rows > 1)))
 		c->counts[row] = NULL;
 	if (c->panels == 1)
 		c->counts[c->column] = NULL;
@@ -366,6 +364,8 @@ static void keep_counts(struct contraction *c)
 		if (t || c->k_block || c->warps || c->extents[c->column + 1] < TERMS_COUNTED)
 			c->counts[c->column + 1 + t] = NULL;
 	for (int r = 0; r + 1 < c->rows && c->warps; r++) /* a block has rows of all of them */
+		c->counts[c->batches + r] = NULL;
+	for (int r = 1; r < c->rows && c->transposed_store; r++) /* rows of a group lie side by side */
 		c->counts[c->batches + r] = NULL;
 	if (c->pool.d)
 		memset(c->counts, 0, sizeof c->counts);

@@ -115,6 +115,7 @@ struct loops *loops_of(const struct kernel *kernel, struct arena *arena)
 {
 	struct loops *loops = loops_copy(kernel->loops, arena);
 	loops_tile(loops);
+	loops_end(loops);
 	loops_check(loops);
 	loops_name(loops);
 	return loops;

@@ -358,7 +358,8 @@ static struct definition *places_there(
 {
 	if (!results)
 		return NULL;
-	const struct expr *last = integer_of(definer, SCALAR_add, definer_size(definer, results), integer(definer, before - 1)),
+	const struct expr *last = integer_of(
+	                          definer, SCALAR_add, definer_size(definer, results), integer(definer, before - 1)),
 	                  *places = integer_of(definer, SCALAR_add,
 	                          integer_of(definer, SCALAR_div, last, integer(definer, stride)), integer(definer, 1));
 	return definer_map(definer, definer_name(definer, "places"), 0, NULL,
@@ -391,8 +392,7 @@ static void define_phases(struct definer *definer, const struct convolution *con
 			over[v] = (extents[2 + d] + stride - 1) / stride;
 		int64_t ahead = from_first ? 0 : before - first * stride;
 		ends[v] = places_there(definer, definer->node->out[0]->dims[2 + d].count, ahead, stride, over[v]);
-		const struct index *tap = index_var(arena, rank + d, each),
-		                   *from = index_plus(arena, at[2 + d], ahead),
+		const struct index *tap = index_var(arena, rank + d, each), *from = index_plus(arena, at[2 + d], ahead),
 		                   *place = index_plus(arena, index_var(arena, v, over[v]), first);
 		taps.reduced[d] = each;
 		from_at[v++] = index_div(arena, from, stride);

@@ -59,10 +59,11 @@ void define_counted(struct definer *definer, const struct op *op)
 	int axis = (int)attribute_int(node, "axis");
 	(void)op;
 	definer_shape(definer, 0, extents, at);
-	const struct expr *value = node_in(node, 2) ? expr_cast(definer->arena, x->type, definer_element(definer, 2, 0))
-	                                            : expr_number(definer->arena, x->type, attribute_float(node, "value"));
-	struct definition *there = definer_map(definer, node->out[0]->name, x->rank, extents,
-	        there_or(definer, x, at, node->in[1], axis, value));
+	const struct expr *value = node_in(node, 2)
+	        ? expr_cast(definer->arena, x->type, definer_element(definer, 2, 0))
+	        : expr_number(definer->arena, x->type, attribute_float(node, "value"));
+	struct definition *there = definer_map(
+	        definer, node->out[0]->name, x->rank, extents, there_or(definer, x, at, node->in[1], axis, value));
 	definer_out(definer, 0, there);
 	there->ends[axis] = definer_count(definer, node_in(node, 3));
 	for (int d = 0; d < x->rank; d++)
@@ -87,8 +88,9 @@ static struct tensor *put_before(const struct node *node, const struct tensor *x
 	for (size_t i = 0; i < graph->nodes.count; i++) {
 		const struct node *made = graph->nodes.at[i];
 		if (!strcmp(made->type, "Counted") && !strcmp(made->domain, "ingot") && made->guard == graph->guard
-		        && made->in[0] == x && made->in[1] == x->dims[axis].count && node_in(made, 2) == element && node_in(made, 3) == end
-		        && attribute_int(made, "axis") == axis && attribute_float(made, "value") == value)
+		        && made->in[0] == x && made->in[1] == x->dims[axis].count && node_in(made, 2) == element
+		        && node_in(made, 3) == end && attribute_int(made, "axis") == axis
+		        && attribute_float(made, "value") == value)
 			return made->out[0];
 	}
 	return NULL;
@@ -107,7 +109,10 @@ void counts_put(struct node *node, int i, int axis, float value, struct tensor *
 		node->in[i] = before;
 		return;
 	}
-	struct node *there = size_node(node, "Counted", end ? 4 : element ? 3 : 2,
+	struct node *there = size_node(node, "Counted",
+	        end               ? 4
+	                : element ? 3
+	                          : 2,
 	        (struct tensor *[]){ x, x->dims[axis].count, element, end }, 1);
 	there->attributes = arena_new_array(arena, struct attribute, 2);
 	there->attribute_count = 2;
@@ -122,7 +127,10 @@ void counts_put(struct node *node, int i, int axis, float value, struct tensor *
 	node->in[i] = there->out[0];
 }
 
-void counts_put_number(struct node *node, int i, int axis, float value) { counts_put(node, i, axis, value, NULL, NULL); }
+void counts_put_number(struct node *node, int i, int axis, float value)
+{
+	counts_put(node, i, axis, value, NULL, NULL);
+}
 
 /* ---- the bounds as extents, for what takes no counts ---- */
 void infer_counted_all(struct node *node, const struct op *op)

@@ -23,15 +23,26 @@ static struct tensor *windows(const struct node *node, int kind, const struct wi
 	return kind & TRANSPOSED ? window_transposed_size(node, window, d, in) : window_size(node, window, d, in);
 }
 
+/* Winograd's sums of a tile use all of its elements, whatever results are there. */
+enum { TILE_MOST = 4 };
+static bool may_be_tiles(const struct node *node, int kind, const struct window *window)
+{
+	bool fits = (kind & WEIGHTED) && !(kind & TRANSPOSED) && node->in[0]->rank == 4;
+	for (int d = 0; fits && d < 2; d++)
+		fits = window->kernel[d] == 3 && window->stride[d] == 1 && window->dilation[d] == 1;
+	return fits;
+}
+
 /* How many elements the windows that are there look at; NULL: all. */
 static struct tensor *reach_of(const struct node *node, int kind, const struct window *window, int d)
 {
 	const struct dim *dim = &node->in[0]->dims[2 + d];
 	int64_t reach = (window->kernel[d] - 1) * window->dilation[d], stride = window->stride[d],
 	        most = window->dilation[d] > stride ? window->dilation[d] : stride, /* output_padding is less */
-	        after = kind & TRANSPOSED                  ? (reach + most - 1) / stride
-	              : node_int(node, "ceil_mode", 0) ? reach
-	                                                   : window->after[d];
+	        after = kind & TRANSPOSED          ? (reach + most - 1) / stride
+	        : node_int(node, "ceil_mode", 0)   ? reach
+	        : may_be_tiles(node, kind, window) ? window->after[d] + TILE_MOST - 1
+	                                           : window->after[d];
 	return kind & GLOBAL ? NULL
 	                     : size_least(node, size_plus(node, dim->count, after), size_number(node, dim->extent));
 }
@@ -64,7 +75,8 @@ static void come(struct node *node, int kind, struct tensor *zero)
 		if (!(kind & GLOBAL)
 		        && (places || (zero && !tensor_is_scalar_like(zero)) || !windows(node, kind, &window, d - 2)))
 			counts_refuse(node, x);
-		if ((kind & (GLOBAL | TRANSPOSED)) || window_hangs_over(node, &window, d - 2))
+		if ((kind & (GLOBAL | TRANSPOSED)) || window_hangs_over(node, &window, d - 2)
+		        || may_be_tiles(node, kind, &window))
 			counts_put(node, 0, d, neutral_of(node, kind), zero, reach_of(node, kind, &window, d - 2));
 	}
 }

@@ -219,7 +219,8 @@ void definer_out(struct definer *definer, int i, struct definition *definition)
 	if (dtype_is_narrow(stored) && definition->type != stored)
 		definition = definer_map(definer, tensor->name, definition->rank, definition->extents,
 		        narrowed(definer, stored, expr_load_own(definer->arena, definition)));
-	for (int d = 0; d < tensor->rank && definition->node == definer->node && !tensor->is_whole && !tensor->is_cache; d++) {
+	for (int d = 0; d < tensor->rank && definition->node == definer->node && !tensor->is_whole && !tensor->is_cache;
+	        d++) {
 		struct definition *count = definer_count(definer, tensor->dims[d].count);
 		definition->ends[d] = count && count->number < definition->number ? count : NULL;
 	}

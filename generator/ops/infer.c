@@ -117,7 +117,7 @@ static void contradict(const struct node *node, const struct tensor *tensor, con
 void infer_count(const struct node *node, struct tensor *tensor, int d, struct tensor *count)
 {
 	struct dim *dim = &tensor->dims[d];
-	bool said = count && dim->count && size_is_said(count) && size_is_said(dim->count);
+	bool said = tensor->is_output && count && dim->count && size_is_said(count) && size_is_said(dim->count);
 	if (dim->count == count)
 		return;
 	if (!said)

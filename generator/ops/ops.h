@@ -94,7 +94,7 @@ void infer_same_type(const struct node *, int i, enum dtype); /* input i, where 
 /* A dim that is declared as one count, of which the inputs make another: theirs, where a call says both; else refused.
  */
 void infer_count(const struct node *, struct tensor *, int d, struct tensor *count);
-void infer_scalar(const struct node *, int i);                /* input i, where it is there, has one element */
+void infer_scalar(const struct node *, int i); /* input i, where it is there, has one element */
 /* Makes an Identity of the node, which hands on that tensor: inference looks at it again. */
 void node_hands_on(struct node *, struct tensor *);
 /* Output i, where it is there, is a list of this form and of elements of this type; `list` is NULL where it is not
@@ -264,7 +264,7 @@ struct span {
 };
 struct span size_span(struct tensor *); /* what it lies between, whatever a call says */
 bool size_is_said(struct tensor *);     /* a call says it, or all that it is made of */
-int size_parts(const struct tensor *);   /* of how many sizes it is made */
+int size_parts(const struct tensor *);  /* of how many sizes it is made */
 struct dim size_dim(struct tensor *); /* a dim of so many: its bound, and the size as its count where it is no number */
 /* A node of the domain `ingot` in front of that one, its outputs not there yet. */
 struct node *size_node(const struct node *, const char *type, int ins, struct tensor *const *in, int outs);

@@ -262,6 +262,7 @@ struct unrolling {
 	struct definition *rest[2]; /* [direction]: the hidden states after the second step and on, [step - 1, b, h];
 	                               NULL: the steps are unrolled */
 	const struct expr *round;   /* inside a loop: the number of the step; else NULL */
+	struct definition *there;   /* no sequence has more steps than it says; NULL: all there are */
 	struct definition *
 	        *groups[2]; /* [direction][n]: the hidden states after many steps, side by side; NULL: not made */
 };
@@ -333,9 +334,15 @@ static struct definition *input_part(struct unrolling *u, int direction, int64_t
 	        u->lstm.batch_first ? (const struct index *[]){ b, time, k } : (const struct index *[]){ time, b, k });
 	const struct expr *w = expr_load(arena, u->w, (const struct index *[]){ dir, g, k }),
 	                  *start = bias_at(u, direction, g);
+	struct definition *there = u->there && first
+	        ? definer_map(u->definer, name_at(u, "steps", direction, -1), 0, NULL,
+	                integer_of(
+	                        u->definer, SCALAR_sub, expr_load(arena, u->there, NULL), integer(u->definer, first)))
+	        : u->there;
 	struct definition *sum = definer_reduction(u->definer, name_at(u, "input", direction, -1), 3, extents,
 	        REDUCE_SUM, 1, &u->inputs, start, expr2(u->definer, SCALAR_mul, x, w));
 	mark_batch(sum, 1 | 2); /* no step's numbers depend on how many there are */
+	sum->ends[0] = there;
 	return sum;
 }
 
@@ -627,6 +634,15 @@ static void take_step(struct unrolling *u, int direction, int64_t s, struct defi
 		(u->lstm.kind == &of_gru ? step_gru : step_rnn)(u, direction, s, input, hidden);
 }
 
+/* Whether a step comes: no sequence goes on behind the last that is there. */
+static struct definition *comes(
+        struct unrolling *u, struct program *program, int direction, const struct expr *step, struct definition *there)
+{
+	return define_map(program, name_at(u, "comes", direction, -1), 0, NULL,
+	        expr_cast(
+	                u->arena, DTYPE_BOOL, expr2(u->definer, SCALAR_less, step, expr_load(u->arena, there, NULL))));
+}
+
 /* All steps behind the first, which may have no state before it.  Their definitions are those that they would be one by
  * one. */
 static void loop_steps(struct unrolling *u, int direction, struct state *hidden, struct state *cell)
@@ -640,7 +656,7 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 	l.repeat->rounds = u->steps - 1;
 	body.definer = &l.inside;
 	struct definition *slice = rounds_in(&l, input_part(u, direction, 1, u->steps - 1), REPEAT_SLICED),
-	                  *count = NULL;
+	                  *count = NULL, *going = NULL, *there = NULL;
 	struct definition *h = rounds_in(&l, hidden->of, REPEAT_CARRIED),
 	                  *c = rounds_in(&l, cell->initial ? NULL : cell->of, REPEAT_CARRIED);
 	if (u->lengths) {
@@ -649,6 +665,13 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 		                definer->program, name_at(u, "second", direction, -1), DTYPE_I64, 0, NULL, &second),
 		        REPEAT_CARRIED);
 		body.round = expr_load(arena, count, NULL);
+	}
+	if (u->there) {
+		l.repeat->going = (int)l.in.count;
+		going = rounds_in(&l,
+		        comes(u, definer->program, direction, expr_integer(arena, DTYPE_I64, second), u->there),
+		        REPEAT_CARRIED);
+		there = rounds_in(&l, u->there, REPEAT_STEADY);
 	}
 	body.r = rounds_in(&l, u->r, REPEAT_STEADY);
 	body.b = rounds_in(&l, u->lstm.late_reset ? u->b : NULL, REPEAT_STEADY);
@@ -662,11 +685,12 @@ static void loop_steps(struct unrolling *u, int direction, struct state *hidden,
 	rounds_out(&l, next.of, h);
 	if (c)
 		rounds_out(&l, next_cell.of, c);
+	const struct expr *next_step =
+	        count ? expr2(definer, SCALAR_add, body.round, expr_integer(arena, DTYPE_I64, 1)) : NULL;
 	if (count)
-		rounds_out(&l,
-		        define_map(l.repeat->body, "count", 0, NULL,
-		                expr2(definer, SCALAR_add, body.round, expr_integer(arena, DTYPE_I64, 1))),
-		        count);
+		rounds_out(&l, define_map(l.repeat->body, "count", 0, NULL, next_step), count);
+	if (going)
+		rounds_out(&l, comes(&body, l.repeat->body, direction, next_step, there), going);
 	rounds_out(&l, next.of, NULL);
 	program_remove_dead(l.repeat->body);
 	program_fold(l.repeat->body);
@@ -690,7 +714,10 @@ static void define_recurrent(struct definer *definer, const struct recurrence *k
 		node_fail(definer->node, EXIT_UNSUPPORTED, "%s over no step is not supported", definer->node->type);
 	if (definition_elements(u.w) == 0 || u.batch == 0)
 		node_fail(definer->node, EXIT_UNSUPPORTED, "%s without elements is not supported", definer->node->type);
-	bool loops = u.steps > 2 && repeat_pays(u.steps / UNROLLED_EACH, 1);
+	const struct node *counted = node_in(definer->node, 4) ? definer->node->in[4]->producer : NULL;
+	if (counted && !strcmp(counted->type, "Lengths"))
+		u.there = definer_count(definer, counted->in[0]);
+	bool loops = u.steps > 2 && (u.there || repeat_pays(u.steps / UNROLLED_EACH, 1));
 	for (int direction = 0; direction < u.lstm.directions; direction++) {
 		struct definition *input = input_part(&u, direction, 0, loops ? 1 : u.steps);
 		struct state hidden = { u.initial_h, true, direction }, cell = { u.initial_c, true, direction };

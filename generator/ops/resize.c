@@ -295,10 +295,12 @@ struct tensor *resize_size(const struct node *node, int d)
 		return NULL;
 	if (r.out[d] == node->in[0]->dims[d].extent)
 		return count;
-	if (node->out[0]->dims[d].count)
-		return node->out[0]->dims[d].count;
 	if ((size = scaled_exactly(node, count, node->in[0]->dims[d].extent, r.scale[d])))
 		return size;
+	const struct tensor *before = node->out[0]->dims[d].count;
+	if (before && before->producer && !strcmp(before->producer->type, "SizeScaled")
+	        && before->producer->in[0] == count)
+		return node->out[0]->dims[d].count;
 	size = size_made(node, "SizeScaled", d, 1, &count);
 	size->producer->attributes[size->producer->attribute_count++] = (struct attribute){
 		.name = name_is(build->names, "scale"), .kind = ATTRIBUTE_FLOAT, .f = (float)r.scale[d]

@@ -1,0 +1,180 @@
+/* ends.c: loops inside a kernel's blocks end at counts, too.  Rounds behind a count are left out where all that they store
+ * lies along a dim behind whose count nobody looks, and all that they add up is masked by what a sum is not changed by.
+ * After the last pass: a loop is judged by the addresses and masks in it, whatever it was made of. */
+#include "loops/loops.h"
+#include <math.h>
+
+struct ending {
+	struct loops *loops;
+	struct stmt *loop;
+	VECTOR(const struct cell *) own; /* that begin inside */
+	const struct definition *count;  /* of all that is stored and added so far; NULL: nothing yet */
+	int64_t by;
+	bool possible;
+};
+
+static void end_at(struct ending *e, const struct definition *count, int64_t by)
+{
+	e->possible &= count && (!e->count || (e->count == count && e->by == by));
+	e->count = count;
+	e->by = by;
+}
+
+/* ---- what is stored ---- */
+/* Whose elements they are: no other member's, which may end elsewhere, lie there. */
+static bool is_alone(const struct loops *loops, const struct definition *d)
+{
+	for (size_t m = 0; m < loops->kernel->members.count; m++)
+		if (scheduled(loops->kernel->members.at[m])->lies_in == d)
+			return false;
+	return true;
+}
+
+/* The dim that the loop goes along: all of it, or all of it and of dims inside it as one. */
+static void end_store(struct ending *e, const struct definition *d, const struct index *at)
+{
+	int64_t step = index_is_affine(at) ? index_factor(at, e->loop->var) : 0, by = 0;
+	const int64_t *stride = scheduled(d)->stride;
+	const struct definition *count = NULL;
+	for (int v = 0; v < d->rank && step > 0; v++)
+		if (d->counts[v] && d->extents[v] > 1 && stride[v] % step == 0
+		        && step * e->loop->extent == stride[v] * d->extents[v])
+			count = d->counts[v], by = stride[v] / step;
+	end_at(e, count, by);
+}
+
+/* ---- what is added up ---- */
+struct outside {
+	const struct stmt *loop;
+	const struct cell *cell;
+	const struct expr *start; /* where it begins */
+	bool loaded;
+};
+
+static void see_load(void *user, const struct expr *load)
+{
+	struct outside *o = user;
+	o->loaded |= load->of == &o->cell->of;
+}
+
+static enum visit look_outside(void *user, struct stmt *stmt)
+{
+	struct outside *o = user;
+	if (stmt == o->loop)
+		return VISIT_PAST;
+	if (stmt->kind == STMT_SET && stmt->declare && stmt->cell == o->cell)
+		o->start = stmt->value;
+	if (stmt->value)
+		expr_loads(stmt->value, see_load, o);
+	o->loaded |= stmt->kind == STMT_JOIN && stmt->from == o->cell;
+	return VISIT_PARTS;
+}
+
+static bool is_neutral(enum scalar opcode, const struct expr *e)
+{
+	return e && e->kind == EXPR_NUMBER
+	        && (opcode == SCALAR_add               ? e->number == 0 && !signbit(e->number)
+	                        : opcode == SCALAR_max ? e->number == -INFINITY
+	                        : opcode == SCALAR_min ? e->number == INFINITY
+	                                               : false);
+}
+
+/* A mask at the loop's variable, or at how often a number goes into it. */
+static int64_t rounds_each(const struct ending *e, const struct index *at)
+{
+	const struct atom *atom = at->count == 1 && at->terms[0].factor == 1 ? at->terms[0].atom : NULL;
+	int64_t by = 1;
+	if (atom && atom->kind == ATOM_DIV && at->constant == 0) {
+		by = atom->by;
+		at = atom->of;
+		atom = at->count == 1 && at->terms[0].factor == 1 ? at->terms[0].atom : NULL;
+	}
+	return atom && atom->kind == ATOM_VAR && atom->var == e->loop->var && at->constant >= 0 ? by : 0;
+}
+
+/* register = op(register, where(mask, …, what op is not changed by)), begun with that */
+static void end_sum(struct ending *e, const struct stmt *set)
+{
+	struct outside o = { .loop = e->loop, .cell = set->cell };
+	block_visit(&e->loops->body, look_outside, &o);
+	if (!o.loaded)
+		return;
+	const struct expr *value = set->value, *term = value->kind == EXPR_SCALAR ? value->arg[1] : NULL;
+	e->possible &= term && value->arg[0]->kind == EXPR_LOAD && value->arg[0]->of == &set->cell->of
+	        && is_neutral(value->opcode, o.start);
+	for (; e->possible && term->kind == EXPR_SCALAR && term->opcode == SCALAR_where
+	        && term->arg[0]->kind == EXPR_LOAD && is_neutral(value->opcode, term->arg[2]);
+	        term = term->arg[1]) {
+		const struct definition *mask = e->loops->owners.at[cell_of_load(term->arg[0])->of.number];
+		int64_t by = mask && mask->masks ? rounds_each(e, term->arg[0]->at[0]) : 0;
+		if (by && by * mask->extents[0] == e->loop->extent) {
+			end_at(e, mask->masks, by);
+			return;
+		}
+	}
+	e->possible = false;
+}
+
+static bool begins_inside(const struct ending *e, const struct cell *cell)
+{
+	for (size_t i = 0; i < e->own.count; i++)
+		if (e->own.at[i] == cell)
+			return true;
+	return false;
+}
+
+static enum visit see(void *user, struct stmt *stmt)
+{
+	struct ending *e = user;
+	if (stmt->kind == STMT_ARRAY || (stmt->kind == STMT_SET && stmt->declare))
+		push(e->loops->arena, &e->own, (const struct cell *)stmt->cell);
+	for (int i = 0; i < stmt->sum_count; i++)
+		push(e->loops->arena, &e->own, (const struct cell *)stmt->sums[i]);
+	if (stmt->kind != STMT_STORE && stmt->kind != STMT_SET && stmt->kind != STMT_JOIN)
+		return VISIT_PARTS;
+	const struct definition *owner = e->loops->owners.at[stmt->cell->of.number];
+	if (begins_inside(e, stmt->cell))
+		return VISIT_PARTS;
+	if (stmt->kind == STMT_STORE && stmt->cell->kind == CELL_BUFFER && owner && !owner->lies && !stmt->square
+	        && is_alone(e->loops, owner))
+		end_store(e, owner, stmt->at);
+	else if (stmt->kind == STMT_SET && e->loop->role == ROLE_SERIAL)
+		end_sum(e, stmt);
+	else
+		e->possible = false;
+	return e->possible ? VISIT_PARTS : VISIT_END;
+}
+
+static bool is_there(const struct loops *loops, const struct definition *count)
+{
+	for (size_t i = 0; count && i < loops->owners.count; i++)
+		if (loops->owners.at[i] == count)
+			return true;
+	return false;
+}
+
+static enum visit end_loop(void *user, struct stmt *stmt)
+{
+	struct loops *loops = user;
+	struct ending e = { .loops = loops, .loop = stmt, .possible = true };
+	if (stmt->kind != STMT_FOR || (stmt->role != ROLE_MAP && stmt->role != ROLE_SERIAL) || stmt->first
+	        || stmt->count || stmt->together)
+		return VISIT_PARTS;
+	block_visit(&stmt->body, see, &e);
+	if (e.possible && is_there(loops, e.count)) {
+		size_t at = 0;
+		while (at < loops->ends.count && loops->ends.at[at] != e.count)
+			at++;
+		if (at == loops->ends.count)
+			push(loops->arena, &loops->ends, e.count);
+		stmt->end = (int)at + 1;
+		stmt->end_by = e.by;
+	}
+	return VISIT_PARTS;
+}
+
+void loops_end(struct loops *loops)
+{
+	if (ends_by_lanes(loops->target))
+		block_visit(&loops->body, end_loop, loops);
+}
