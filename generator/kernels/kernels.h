@@ -42,6 +42,7 @@ struct scheduled {
 	bool kept;      /* stored, whatever computing it again would cost */
 	bool blocked;   /* of blocks of channels, row-major, one kernel with what else is (windows.c) */
 	bool grouped;   /* heads that share keys stand in a variable of their own (groups.c) */
+	int lane;       /* 1 + the variable along which it lies: products read it so; 0: the layouts say */
 	bool dwords;    /* of terms of a product side by side (products.c) */
 	bool steers;    /* the schedule asks it whether to run kernels, or kernels where to end */
 	struct definition *whole; /* this many, by whole lanes of terms, of which the last is not there; NULL: it is no

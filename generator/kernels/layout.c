@@ -293,6 +293,16 @@ static void choose_layout(struct lowered *lowered, struct definition *d, const s
 	if (scheduled(d)->mode != MODE_DEVICE || count < 2 || is_integer(d) || scheduled(d)->blocked
 	        || stays_in_planes(lowered->target, d, writer))
 		return;
+	if (scheduled(d)->lane) {
+		for (int i = 0; i < count; i++)
+			if (order[i] + 1 == scheduled(d)->lane) {
+				memmove(order + i, order + i + 1, (size_t)(count - i - 1) * sizeof *order);
+				order[count - 1] = scheduled(d)->lane - 1;
+				break;
+			}
+		set_strides(d, order, count);
+		return;
+	}
 	for (int tried = 0; tried < 120; tried++) { /* all of up to five dims; row-major first: it wins ties */
 		set_strides(d, order, count);
 		double cost = weigh(lowered, d) + follow(lowered, d, writer);
