@@ -328,6 +328,40 @@ struct definition *definer_scatter(struct definer *definer, const char *name, in
 	return definition;
 }
 
+/* An order of one: the least place of those that equal the extreme.  A NaN equals nothing, and stands n before all others,
+ * or n behind them. */
+static struct definition *first_of_all(struct definer *definer, const char *name, int rank, const int64_t *extents,
+        bool down, int64_t n, const struct expr *key)
+{
+	struct arena *arena = definer->arena;
+	const struct index *at[MAX_RANK];
+	enum dtype type = n <= INT32_MAX / 2 ? DTYPE_I32 : DTYPE_I64;
+	const struct expr *k = expr_cast(arena, type, expr_index(arena, index_var(arena, rank, n))),
+	                  *other = expr_integer(arena, type, n - 1), *count = expr_integer(arena, type, n), *value;
+	bool floats = dtypes[key->type].class == CLASS_FLOAT;
+	for (int d = 0; d < rank; d++)
+		at[d] = index_var(arena, d, extents[d]);
+	struct definition *extreme = definer_reduction(definer, definer_name(definer, "extreme"), rank, extents,
+	        down ? REDUCE_MAX : REDUCE_MIN, 1, &n, NULL, key);
+	if (floats && down)
+		other = expr3(definer, SCALAR_where, expr_cast(arena, type, expr2(definer, SCALAR_equal, key, key)),
+		        other, expr2(definer, SCALAR_sub, k, count));
+	else if (floats)
+		other = expr2(definer, SCALAR_add, k, count);
+	const struct expr *here =
+	        expr_cast(arena, type, expr2(definer, SCALAR_equal, key, expr_load(arena, extreme, at)));
+	struct definition *place = definer_reduction(definer, definer_name(definer, "place"), rank, extents, REDUCE_MIN,
+	        1, &n, NULL, expr3(definer, SCALAR_where, here, k, other));
+	value = expr_load(arena, place, at);
+	if (floats && down)
+		value = expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, value, expr_integer(arena, type, 0)),
+		        expr2(definer, SCALAR_add, value, count), value);
+	else if (floats)
+		value = expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, value, count), value,
+		        expr2(definer, SCALAR_sub, value, count));
+	return definer_map(definer, name, rank, extents, expr_cast(arena, DTYPE_I64, value));
+}
+
 struct definition *definer_order(struct definer *definer, const char *name, int rank, const int64_t *extents, bool down,
         int64_t terms, const struct expr *key, const struct expr *const *choice)
 {
@@ -335,6 +369,8 @@ struct definition *definer_order(struct definer *definer, const char *name, int 
 	for (int d = 0; d < rank; d++)
 		if (extents[d] == 0 || terms == 0)
 			return definer_map(definer, name, rank, extents, expr_integer(definer->arena, DTYPE_I64, 0));
+	if (extents[rank - 1] == 1 && !choice)
+		return first_of_all(definer, name, rank, extents, down, terms, key);
 	definition = define_order(definer->program, name, rank, extents, down, terms, key, choice);
 	own(definer, definition);
 	return definition;
