@@ -89,11 +89,17 @@ static bool keeps_all(enum dtype type, int cast)
 	return !(cast & CAST_SATURATES) || row->over == row->nan || row->over == row->top;
 }
 
+/* Is an integer on its way to a narrow float a float32 without being rounded, or beyond what a float16 holds? */
+static bool is_exact_float(enum dtype from, enum dtype to)
+{
+	return dtype_is_narrow(to) && dtypes[from].class != CLASS_FLOAT && (dtypes[from].bits <= 16 || to == DTYPE_F16);
+}
+
 const struct expr *expr_cast_as(struct arena *arena, enum dtype type, int cast, const struct expr *a)
 {
 	if (a->type == type)
 		return a;
-	if (!(cast & CAST_BITS) && dtype_is_narrow(a->type) && type != DTYPE_F32)
+	if (!(cast & CAST_BITS) && type != DTYPE_F32 && (dtype_is_narrow(a->type) || is_exact_float(a->type, type)))
 		a = expr_cast(arena, DTYPE_F32, a);
 	if (!(cast & CAST_BITS) && dtype_is_narrow(type) && a->kind == EXPR_CAST && !(a->cast & CAST_BITS)
 	        && a->arg[0]->type == type && keeps_all(type, cast))

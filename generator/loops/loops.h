@@ -38,6 +38,7 @@ struct cell {
 	bool vector;  /* REGISTER: a vec; ARRAY: of vecs, taken and put whole */
 	bool bytes;   /* … of bytes, as its statements are */
 	bool written; /* BUFFER: not const */
+	bool loaded;  /* anywhere, as vectorise.c finds it */
 	int64_t size; /* ARRAY: elements */
 };
 static inline struct cell *cell_of_load(const struct expr *load) { return (struct cell *)load->of; }

@@ -606,15 +606,26 @@ static bool makes_squares(const struct loops *loops, struct stmt **loop, int cou
 	return makes;
 }
 
+/* May a round run twice?  What it stores is loaded nowhere in the kernel, where it would wait for both stores. */
+static enum visit stores_loaded(void *user, struct stmt *stmt)
+{
+	(void)user;
+	return stmt->kind == STMT_STORE && stmt->cell->loaded ? VISIT_END : VISIT_PARTS;
+}
+static bool may_run_twice(const struct loops *loops, const struct block *body)
+{
+	return !loops->target->lanes_are_threads && !block_visit(body, stores_loaded, NULL);
+}
+
 /* The nest's innermost content, `body`, along loop[k]: the others around it in their order, but one that it crosses
- * inside. */
+ * inside. What is left over are the last whole lanes, some of them again, or else a part of a vector. */
 static struct block along(struct loops *loops, struct stmt **loop, int count, int k, const struct block *body)
 {
-	bool squares = makes_squares(loops, loop, count, k, body);
 	bool bytes = are_bytes(loops, loop[k], body);
 	int64_t lanes = loops->target->lanes * (bytes ? LANE_BYTES : 1), extent = loop[k]->extent,
 	        main = extent / lanes * lanes;
 	int var = loop[k]->var;
+	bool again = main && may_run_twice(loops, body);
 	struct block out = { 0 }, *inner = &out, crossed = { 0 };
 	for (int n = 0; n < count; n++) {
 		if (n == k)
@@ -644,13 +655,13 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 	if (extent > main) {
 		struct stmt *scope = stmt_new(loops, STMT_SCOPE);
 		int first = index_new(loops, loops->vars.at[var].name, extent,
-		        index_constant(loops->arena, squares ? extent - lanes : main), &scope->body);
+		        index_constant(loops->arena, again ? extent - lanes : main), &scope->body);
 		struct copying copying;
 		struct block rest = { 0 };
 		copying_init(&copying, loops, true);
 		copying_put(&copying, var, index_var(loops->arena, first, extent));
 		copy_block(&copying, body, &rest);
-		mark(&rest, first, squares ? 0 : (int)(extent - main), bytes);
+		mark(&rest, first, again ? 0 : (int)(extent - main), bytes);
 		block_add_all(loops, &scope->body, &rest);
 		block_add(loops, inner, scope);
 	}
@@ -855,4 +866,9 @@ static void vectorise_block(struct loops *loops, struct block *block)
 	}
 }
 
-void loops_vectorise(struct loops *loops) { vectorise_block(loops, &loops->body); }
+void loops_vectorise(struct loops *loops)
+{
+	for (size_t c = 0; c < loops->cells.count; c++)
+		loops->cells.at[c]->loaded = cell_is_loaded(&loops->body, loops->cells.at[c]);
+	vectorise_block(loops, &loops->body);
+}

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 static const char *const chosen[][2] = {
-	{ "bias_nhwc", "x86-64-v4" }, /* a broadcast: channels by lanes, the last three of them in a part of a vector */
-	{ "concat", "x86-64-v3" },    /* a select on the channel becomes two loops */
+	{ "bias_nhwc", "x86-64-v4" },         /* a broadcast: channels by lanes, the last of them twice */
+	{ "concat", "x86-64-v3" },            /* a select on the channel becomes two loops */
 	{ "maxpool_small", "x86-64-v3" },     /* a padded window: borders and an inside, rounds side by side */
 	{ "softmax_row", "x86-64-v4" },       /* a row: sums in 64 lanes, exp and its sum in one loop */
 	{ "global_last_8", "x86-64-v3" },     /* sums in 64 lanes across outputs */
