@@ -441,8 +441,7 @@ const struct expr *atom_gathered(const struct atom *atom, int64_t *from_end)
 	const struct expr *cut = cut_index(atom, from_end), *value = cut ? cut : atom->value;
 	if (value->kind == EXPR_CAST && !value->cast && value->arg[0]->type == DTYPE_I32)
 		value = value->arg[0];
-	return value->kind == EXPR_LOAD && (value->type == DTYPE_I32 || (cut && value->type == DTYPE_I64)) ? value
-	                                                                                                   : NULL;
+	return value->kind == EXPR_LOAD && (value->type == DTYPE_I32 || value->type == DTYPE_I64) ? value : NULL;
 }
 
 static bool atom_gathers(const struct atom *atom, int var)
