@@ -306,6 +306,22 @@ static bool feeds_ends(const struct lowered *lowered, const struct definition *d
 	return ends;
 }
 
+/* Would a chain of few terms compute it term by term, where its row, of which a reduction is known, has lanes? */
+enum { CHAIN_COST = 8 };
+static void see_reduction(void *user, const struct expr *load) { *(bool *)user |= load->of->reduce != REDUCE_NONE; }
+static bool feeds_chain(const struct target *target, const struct definition *d)
+{
+	const struct definition *reader = scheduled(d)->readers.count == 1 ? scheduled(d)->readers.at[0] : NULL;
+	bool follows = false;
+	if (!reader || target->lanes == 1 || target->lanes_are_threads || target->small || reader->reduced != 1
+	        || reader->products || reader->order != ORDER_SERIAL || !d->rank || d->type != DTYPE_F32
+	        || reader->reduced_extents[0] != d->extents[d->rank - 1] || 2 * d->extents[d->rank - 1] < target->lanes
+	        || expr_cost(d->body) < CHAIN_COST)
+		return false;
+	expr_loads(d->body, see_reduction, &follows);
+	return follows;
+}
+
 /* What the code says of a computed definition that is no output: a mode and why, as the runtime's mode lattice has
  * them. */
 static struct ingot_mode_state verdict(const struct lowered *lowered, const struct definition *d)
@@ -366,6 +382,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_CROWD };
 	double reads = reads_of(d), cost = expr_cost(d->body);
 	if (cost > COST_MOST)
+		return no;
+	if (feeds_chain(lowered->target, d))
 		return no;
 	if (reads > 1 && expr_selects_by_value(d->body)) /* no vector has it in its lanes; what is stored has */
 		return no;
