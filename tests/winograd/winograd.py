@@ -45,7 +45,7 @@ def kernel(target, m, height, width, ci, co, tile, groups, panels=None, pads=(1,
     values = dict(
         target=target, lanes=lanes, m=m, batch=batch, height=height, width=width, channels_in=ci, channels_out=co,
         out_height=out_height, out_width=out_width, pad_top=top, pad_left=left, x=dict(strides, name="x0", run=run), y=dict(run=0),
-        weights="w0", filters=None, tile=dict(rows=tile[0], vecs=tile[1]), prefetch=prefetch, panels=panels, groups=min(groups, tiles),
+        weights="w0", filters=None, ends=None, tile=dict(rows=tile[0], vecs=tile[1]), prefetch=prefetch, panels=panels, groups=min(groups, tiles),
         start=lambda channel, left: load("w1 + " + channel, left), result=result,
         kernel=dict(name=name, inner=False, comment="/* F(%dx%d,3x3), tile %d x %d */" % (m, m, *tile), params="const float *restrict x0, "
                     "const float *restrict w0, const float *restrict w1, const float *restrict x1, float *restrict y"))
