@@ -225,9 +225,12 @@ void find_counts(struct lowered *lowered)
 				want(wanted, d->counts[v]);
 			/* what says which are there is whole: a loop that does not end there asks it */
 			bool ends = d->source == SOURCE_COMPUTED && !d->check && !d->masks;
-			d->counts[v] = !ends                                                          ? NULL
-			        : wanted->seen && !wanted->whole && wanted->count->number < d->number ? wanted->count
-			                                                                              : d->ends[v];
+			struct definition *count = wanted->seen && !wanted->whole && wanted->count->number < d->number
+			        ? wanted->count
+			        : d->ends[v];
+			if (count && d->ends[v] && scheduled(count)->whole == d->ends[v])
+				count = d->ends[v]; /* whole lanes of what may be anything */
+			d->counts[v] = ends ? count : NULL;
 		}
 		if (d->source != SOURCE_COMPUTED || scheduled(d)->mode == MODE_VIRTUAL)
 			continue;
