@@ -16,6 +16,7 @@
  *     collapse.c    neighbouring loops whose addresses allow become one
  *     fuse.c        what a loop stores, the next may take from a register
  *     vectorise.c   one variable of each nest is taken by lanes; sums in 64 lanes become registers
+ *     ends.c        loops end at counts
  *
  * Where lanes are threads, threads.c, squares.c, columns.c and rows.c make other loops of a kernel that allows it: each thread
  * has elements of its own, or a block's threads share rounds; early.c then has them load before they compute.
