@@ -217,6 +217,7 @@ static bool axis_of(struct finding *f, int out, int tap, const struct range *pad
 }
 
 /* Each pad is of one of them; that of images has an output's variable that is nobody else's. */
+enum { NEAR_ROW = 64 }; /* floats beyond a short row */
 static bool set_axes(struct finding *f)
 {
 	static const char *const names[AXES] = { "rows", "columns", "images" };
@@ -251,9 +252,11 @@ static bool set_axes(struct finding *f)
 		for (size_t k = 0; k < COUNT(members); k++)
 			set_int(f, arena_printf(f->b->arena, "%s.%s", names[i], members[k].name), members[k].value);
 	}
-	/* Columns that no two outputs share gain nothing by lines. */
-	return !f->planes || f->pad_count || f->deep >= 0
-	        || f->axes[COLUMNS].step * extent_of(d, f->right) > f->axes[COLUMNS].move;
+	/* Columns that no two outputs share gain nothing by lines, nor do taps that lie further apart than a row is wide (channels). */
+	int64_t far = f->axes[COLUMNS].step * (extent_of(d, f->right) - 1);
+	return !f->planes
+	        || ((f->pad_count || f->deep >= 0 || far + f->axes[COLUMNS].step > f->axes[COLUMNS].move)
+	                && far <= f->axes[COLUMNS].move * extent_of(f->root, f->column) + NEAR_ROW);
 }
 
 /* Addresses stand at the first row, column, channel and tap. */
