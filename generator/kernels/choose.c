@@ -141,11 +141,15 @@ void kernel_add_reads(struct lowered *lowered, struct kernel *kernel, const stru
 		expr_loads(expr, list_load, &l);
 }
 
-/* A count by whole lanes ends loops inside. */
-static void add_whole(struct lowered *lowered, struct kernel *kernel, struct definition *count)
+/* Counts at which loops inside the blocks end; of terms those by whole lanes. */
+static void add_ends(struct lowered *lowered, struct kernel *kernel, const struct definition *d)
 {
-	if (count && scheduled(count)->whole)
-		kernel_add_read(lowered, kernel, count);
+	struct definition *terms = d->reduced_counts[0];
+	for (int v = 0; v < d->rank; v++)
+		if (d->counts[v])
+			kernel_add_read(lowered, kernel, d->counts[v]);
+	if (terms && scheduled(terms)->whole)
+		kernel_add_read(lowered, kernel, terms);
 }
 
 void generic_parameters(struct lowered *lowered, struct kernel *kernel)
@@ -153,17 +157,12 @@ void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 	for (size_t m = 0; m < kernel->members.count; m++) {
 		struct listing l = { lowered, kernel };
 		definition_loads(kernel->members.at[m], list_load, &l);
-		for (int v = 0; v < MAX_RANK; v++)
-			add_whole(lowered, kernel, kernel->members.at[m]->counts[v]);
-		add_whole(lowered, kernel, kernel->members.at[m]->reduced_counts[0]);
+		if (ends_by_lanes(lowered->target))
+			add_ends(lowered, kernel, kernel->members.at[m]);
 	}
 	int counted = kernel_counted(kernel);
 	if (counted >= 0)
 		kernel_add_read(lowered, kernel, kernel->members.at[0]->counts[counted]);
-	for (size_t m = 0; m < kernel->members.count && ends_by_lanes(lowered->target); m++)
-		for (int v = 0; v < kernel->members.at[m]->rank; v++)
-			if (kernel->members.at[m]->counts[v])
-				kernel_add_read(lowered, kernel, kernel->members.at[m]->counts[v]);
 	for (size_t m = 0; m < kernel->members.count; m++)
 		if (scheduled(kernel->members.at[m])->mode != MODE_LOCAL)
 			kernel_add_param(lowered->arena, kernel, kernel->members.at[m], true);

@@ -232,8 +232,8 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 	        tiles = ceil_div(c->root->extents[2], m) * ceil_div(c->root->extents[3], m);
 	c->lanes = target->lanes;
 	memset(c->counts, 0, sizeof c->counts);
-	for (int v = 0; v < c->root->rank && v != 1 && !target->gpu && !target->calls; v += v ? 1 : 2)
-		c->counts[v] = contraction_count(c, v);
+	for (int v = 0; v < c->root->rank && ends_by_lanes(target); v++)
+		c->counts[v] = v == 1 ? NULL : contraction_count(c, v); /* of channels all */
 	if (target->gpu)
 		choose_block(target, c, tiles, vecs);
 	else

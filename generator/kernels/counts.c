@@ -2,9 +2,8 @@
  * a count ends what it reads there, if the count is there before; what other readers want to the bound is made to the
  * bound.  What a mask puts something else in the place of is not looked at behind the mask's count.  Where readers'
  * indices do not say it (windows, places that are data), an operator has: what it makes ends where its dims' counts do.
- * So what lies
- * behind a count, and is not made, reaches nothing that is looked at; kernels end their loops there as far as their
- * shape allows, and may go on to the bound; but sums and maxima that end by whole lanes do end there. */
+ * So what lies behind a count, and is not made, reaches nothing that is looked at; kernels end their loops there as far
+ * as their shape allows, and may go on to the bound; but sums and maxima that end by whole lanes do end there. */
 #include "kernels/kernels.h"
 
 /* ---- sums and maxima end behind a count, by whole lanes ---- */

@@ -276,7 +276,8 @@ void store_counts(
         struct lowered *); /* counts.c: what says how many there are is stored, so that kernels can end there */
 void find_counts(struct lowered *);                    /* of each definition, which elements nobody looks at */
 bool definition_is_counted(const struct definition *); /* some of its extents come at run time */
-/* Do loops inside a kernel's blocks end at counts (loops/ends.c); and are of whole lanes of terms those behind a count left out, … */
+/* Do loops inside a kernel's blocks end at counts (loops/ends.c); and are of whole lanes of terms those behind a count
+ * left out, … */
 bool ends_by_lanes(const struct target *);
 const struct index *definition_runs_from(
         struct arena *, const struct definition *); /* … from this place of what is counted on; NULL: all terms come */

@@ -77,11 +77,9 @@ static void pack_rows(const struct target *target, struct contraction *c)
 	if (row < 0 || !c->pad_count || c->pool.d || c->split_panels || c->row_blocks < 2 || !has_caches(target)
 	        || c->b_mode == B_DIRECT || contraction_k_blocked(c) || c->root->type != DTYPE_F32
 	        || !index_is_affine(c->a_at) || (c->panels > 1 && c->extents[row] < ROW_LEAST)
-	        || (c->transposed_store && c->transposed_store < c->row_blocks * c->tile_rows))
+	        || (c->transposed_store && c->transposed_store < c->row_blocks * c->tile_rows)
+	        || contraction_is_counted(c))
 		return;
-	for (int v = 0; v <= c->column + c->terms; v++)
-		if (c->counts[v])
-			return;
 	as.packed_a_blocks = as.group = c->row_blocks;
 	as.a_rows = as.copied = true;
 	stage_padded(&as, packed_a_rows(&as), &stage);
