@@ -4,8 +4,13 @@
  *     y[i, j] = sum(k0 < 11, k1 < 11) x[i + k0, j + k1]
  *     r[i, j] = sum(k0 < 11) x[i, j + k0],  y[i, j] = sum(k0 < 11) r[i + k0, j]
  *
- * Windows that overlap share what they add then: 22 terms for each result, not 121.  A rule on taps and strides, so that
- * every target computes the same bits, in any batch. */
+ * Windows that overlap share what they add then: 22 terms for each result, not 121.  A window of one axis that moves by
+ * one is a sum of sums of neighbours:
+ *
+ *     y[i] = sum(k < 25) x[i + k]
+ *     r[j] = sum(k < 5) x[j + k],  y[i] = sum(k < 5) r[i + 5 k]
+ *
+ * A rule on taps and strides, so that every target computes the same bits, in any batch. */
 #include "definitions/definitions.h"
 
 enum { TAPS_FEW = 16, PASS_COST = 3 /* of a store and a load, in taps */ };
@@ -13,7 +18,7 @@ enum { TAPS_FEW = 16, PASS_COST = 3 /* of a store and a load, in taps */ };
 struct window {
 	const struct expr *term, *load;   /* term: the load, or a select around it that is 0 where there is none */
 	int tap[MAX_RANK], out[MAX_RANK]; /* the variables along each axis of the data; -1: none */
-	int last;
+	int taps, last;                   /* how many axes have a tap, and the last that has */
 };
 
 static enum visit find_term(void *user, const struct expr *expr)
@@ -91,6 +96,19 @@ static bool pays(const struct definition *d, const struct window *w)
 	return all > TAPS_FEW && 3 * (last * rows + all / last + PASS_COST) < 2 * all;
 }
 
+/* Of a window along one axis that moves by one, how many neighbours are one sum; 1: those do not pay. */
+static int64_t neighbours(const struct definition *d, const struct window *w)
+{
+	int out = w->out[w->last];
+	int64_t taps = definition_terms(d), best = 1;
+	if (taps <= TAPS_FEW || d->reduced != 1 || out < 0 || index_factor(w->load->at[w->last], out) != 1)
+		return 1;
+	for (int64_t n = 2; n * n <= taps; n++)
+		if (taps % n == 0)
+			best = n;
+	return 3 * (best + taps / best + PASS_COST) < 2 * taps ? best : 1;
+}
+
 static bool match(const struct definition *d, struct window *w)
 {
 	*w = (struct window){ .last = -1 };
@@ -102,16 +120,15 @@ static bool match(const struct definition *d, struct window *w)
 	        || w->load->rank > MAX_RANK - 1)
 		return false;
 	uint64_t used = 0;
-	int taps = 0;
 	for (int v = 0; v < w->load->rank; v++) {
 		if (!match_axis(d, w, v, &used))
 			return false;
-		taps += w->tap[v] >= 0;
+		w->taps += w->tap[v] >= 0;
 	}
 	for (int r = 0; r < d->reduced; r++)
 		if (d->reduced_counts[r] || (d->reduced_extents[r] > 1 && !(used & var_bit(d->rank + r))))
 			return false;
-	return taps > 1 && ranges_are_pads(w) && pays(d, w);
+	return w->taps > 0 && ranges_are_pads(w) && (w->taps > 1 ? pays(d, w) : neighbours(d, w) > 1);
 }
 
 struct replacing {
@@ -167,6 +184,52 @@ static struct definition *sum_along_last(struct program *program, const struct d
 	return sums;
 }
 
+/* The sums of `count` neighbours, at each place where a window takes one. */
+static struct definition *sum_neighbours(
+        struct program *program, const struct definition *d, const struct window *w, int64_t count)
+{
+	int out = w->out[w->last];
+	const struct index *with[MAX_VARS] = { 0 };
+	int64_t extents[MAX_RANK], dilation = index_factor(w->load->at[w->last], w->tap[w->last]);
+	memcpy(extents, d->extents, sizeof extents);
+	extents[out] += dilation * (definition_terms(d) - count);
+	with[out] = index_var(program->arena, out, extents[out]);
+	with[d->rank] = index_var(program->arena, d->rank, count);
+	struct definition *sums = define_reduction(program, arena_printf(program->arena, "%s_neighbours", d->name),
+	        d->rank, extents, REDUCE_SUM, 1, &count, NULL, expr_substitute(program->arena, d->body, with));
+	sums->branch = d->branch;
+	sums->node = d->node;
+	mark_batch(sums, d->batch & ~(1u << out));
+	return sums;
+}
+
+static void keep_original(struct program *program, struct definition *d)
+{
+	if (d->original)
+		return;
+	d->original = arena_new(program->arena, struct definition);
+	*d->original = *d;
+}
+
+static void share_neighbours(struct program *program, struct definition *d, const struct window *w)
+{
+	struct arena *arena = program->arena;
+	size_t before = program->all.count;
+	int out = w->out[w->last];
+	int64_t count = neighbours(d, w), step = count * index_factor(w->load->at[w->last], w->tap[w->last]);
+	struct definition *sums = sum_neighbours(program, d, w, count);
+	const struct index *at[MAX_RANK];
+	keep_original(program, d);
+	d->reduced_extents[0] /= count;
+	for (int v = 0; v < d->rank; v++)
+		at[v] = index_var(arena, v, d->extents[v]);
+	at[out] = index_add(arena, at[out], index_scale(arena, index_var(arena, d->rank, d->reduced_extents[0]), step));
+	d->body = expr_load(arena, sums, at);
+	d->products = false;
+	d->order = definition_order(d);
+	program_move(program, before, d);
+}
+
 static void separate(struct program *program, struct definition *d, const struct window *w)
 {
 	struct arena *arena = program->arena;
@@ -174,10 +237,7 @@ static void separate(struct program *program, struct definition *d, const struct
 	struct definition *sums = sum_along_last(program, d, w);
 	const struct index *at[MAX_RANK], *with[MAX_VARS] = { 0 };
 	int out = w->out[w->last], gone = w->tap[w->last] - d->rank, count = 0;
-	if (!d->original) {
-		d->original = arena_new(arena, struct definition);
-		*d->original = *d;
-	}
+	keep_original(program, d);
 	for (int r = 0; r < d->reduced; r++)
 		if (r != gone) {
 			d->reduced_extents[count] = d->reduced_extents[r];
@@ -203,6 +263,6 @@ void separate_sums(struct program *program)
 		if (definition_repeats(d) == d && d->repeat)
 			separate_sums(d->repeat->body);
 		if (match(d, &w))
-			separate(program, program->all.at[i--], &w);
+			(w.taps > 1 ? separate : share_neighbours)(program, program->all.at[i--], &w);
 	}
 }

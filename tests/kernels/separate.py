@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sums over windows that overlap, which go axis by axis: numbers beside NumPy's in double, the interpreter's bits on every target, and of each image alone.
+"""Sums over windows that overlap, which go axis by axis, and along one axis by sums of neighbours: numbers beside NumPy's in double, the interpreter's bits on every target, and of each image alone.
 
     separate.py INGOT SEED COUNT
 
@@ -11,11 +11,13 @@ import sweep                              # ends with 77 where NumPy is not ther
 import numpy
 
 IMAGES = 2
-# name, data behind batch and channels, attributes, whether it is separated
+# name, data behind batch and channels, attributes, whether it is separated: axis by axis (True), or as sums of neighbours ("neighbours")
 CASES = [("square", [17, 37], dict(kernel_shape=[7, 7]), True), ("wide", [9, 33], dict(kernel_shape=[3, 11], pads=[1, 5, 1, 5]), True), ("dilated", [25, 24], dict(kernel_shape=[5, 5], dilations=[3, 2], pads=[4, 0, 2, 1]), True),
          ("strided", [30, 31], dict(kernel_shape=[9, 9], strides=[2, 3], pads=[4, 4, 4, 4]), True), ("hangs", [23, 22], dict(kernel_shape=[8, 8], strides=[3, 3], ceil_mode=1), True),
          ("cube", [9, 10, 19], dict(kernel_shape=[3, 5, 4], pads=[1, 0, 2, 1, 3, 1]), True), ("all", [11, 19], dict(kernel_shape=[11, 7]), False),
-         ("few", [12, 20], dict(kernel_shape=[4, 4]), False), ("apart", [28, 28], dict(kernel_shape=[7, 7], strides=[7, 7]), False), ("line", [70], dict(kernel_shape=[33]), False)]
+         ("few", [12, 20], dict(kernel_shape=[4, 4]), False), ("apart", [28, 28], dict(kernel_shape=[7, 7], strides=[7, 7]), False), ("line", [70], dict(kernel_shape=[33]), "neighbours"),
+         ("padded", [61], dict(kernel_shape=[25], pads=[12, 12]), "neighbours"), ("far", [90], dict(kernel_shape=[21], dilations=[3], pads=[7, 20]), "neighbours"),
+         ("prime", [70], dict(kernel_shape=[31]), False), ("steps", [70], dict(kernel_shape=[25], strides=[2]), False), ("both", [40, 50], dict(kernel_shape=[25, 27], pads=[3, 12, 8, 13]), "axis and neighbours")]
 
 
 def right_of(x, op, p, kernel_shape, strides=None, pads=None, dilations=None, ceil_mode=0, count_include_pad=0):
@@ -62,7 +64,8 @@ def check(program, seed, folder):
         file.write('<ir_version: 8, opset_import: ["" : 19]>\ng (' + ", ".join(inputs) + ") => (" + ", ".join(outputs) + ") {\n" + "\n".join(nodes) + "\n}\n")
     shown = subprocess.run([program, "show", model, "--stage", "definitions", "--dim", f"N={IMAGES}"], check=True, capture_output=True, text=True).stdout
     for name, separated in apart.items():
-        assert (f"\n{name}_sum_axis" in shown) == separated, f"{name}: {'not ' * separated}separated\n{shown}"
+        ways = {way for way in ("axis", "neighbours") if f"\n{name}_sum_{way}" in shown}
+        assert ways == ({"axis"} if separated is True else {way for way in ("axis", "neighbours") if separated and way in separated}), f"{name}: separated by {ways}\n{shown}"
     bits = sweep.run(program, model, given + ["--dim", f"N={IMAGES}"], paths, ["interpreter"])
     for (name, *_), got, want in zip(CASES, bits, right):
         assert got.shape == want.shape and numpy.allclose(got, want, rtol=2e-6, atol=2e-6), f"{name}: {abs(got - want).max()} from what is right"
