@@ -479,7 +479,9 @@ static double nest_cycles(const struct target *target, const struct contraction 
 	return c->exchanged ? cycles : cycles * (steps.a_far ? 1.1 : 1) + 0.5 * nests * (double)(n.rows * n.columns);
 }
 
-/* Of a constant that is not packed all of it is kept: the weights of all phases for one of them. */
+/* Of a constant that is not packed all of it is kept, the weights of all phases for one of them: so much less time is
+ * worth that. */
+static const double WORTH_ALL = 0.6;
 static bool reads_part(const struct contraction *c)
 {
 	int64_t read = 1;
@@ -499,7 +501,7 @@ static void choose_lanes(const struct lowered *lowered, struct contraction *c)
 		return;
 	bool short_rows = index_factor(c->b_at, c->column) != 1
 	        && c->extents[c->column] <= target->lanes; /* one vector of b for so many of a */
-	if (short_rows || reads_part(c) || nest_cycles(target, c) > 1.01 * before)
+	if (short_rows || nest_cycles(target, c) > (reads_part(c) ? WORTH_ALL : 1.01) * before)
 		contraction_exchange(lowered->target, lowered->arena, c);
 }
 
