@@ -558,8 +558,8 @@ const struct option_row option_rows[] = {
 	        "depends on "
 	        "it" },
 	{ "algorithms", NULL, 0, "WORD", IN_MODEL, set_numeric, 0, algorithms_words, NULL,
-	        "fast (default, but on microcontrollers): 3x3 convolutions by Winograd's; or direct.  Bits depend on "
-	        "it" },
+	        "fast (default, but on microcontrollers): 3x3 convolutions by Winograd's, and those with few results a "
+	        "place by GEMM and col2im; or direct.  Bits depend on it" },
 	{ "quantised", NULL, 0, "WORD", IN_MODEL, set_numeric, 0, quantised_words, NULL,
 	        "integers (default): what is dequantised, multiplied and quantised again stays integers; or literal, "
 	        "floats as the operators are defined.  Bits depend on it" },

@@ -541,6 +541,9 @@ void fold_quantised(struct program *);
 /* Then bytes that are a function of one byte come from a table. */
 void fold_lookups(struct program *);
 
+/* ---- col2im.c ---- */
+bool rewrite_col2im(struct program *, struct definition *); /* false: no convolution with few results a place */
+
 /* ---- separate.c ---- */
 void separate_sums(struct program *); /* sums over windows that overlap go axis by axis */
 

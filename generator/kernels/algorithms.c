@@ -1,4 +1,4 @@
-/* algorithms.c: which convolutions become Winograd's.  A rule on a layer's shape and bytes alone, never on the target,
+/* algorithms.c: which convolutions become Winograd's, or a product and a sum over taps.  A rule on a layer's shape and bytes alone, never on the target,
  * the batch or other layers: so every target computes the same bits. */
 #include "kernels/kernels.h"
 #include "definitions/winograd.h"
@@ -24,7 +24,7 @@ void choose_algorithms(struct program *program, enum algorithms algorithms)
 		if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || definition_scatters(d))
 			continue;
 		int m = winograd_size(d);
-		if (m)
+		if (!rewrite_col2im(program, d) && m)
 			rewrite_winograd(program, d, m); /* false where it is no plain 3x3 of stride 1 */
 	}
 }

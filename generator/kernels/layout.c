@@ -15,6 +15,7 @@ struct weighing {
 	                there; or -1 */
 	double idle; /* with `across`: cycles that an element costs in lanes without a column, as often as it is read */
 	bool product;
+	int row;      /* of a sum over windows: the variable that moves them along the last axis; or -1 */
 	int together; /* dwords that a step of the product takes: no other order has them side by side */
 };
 
@@ -62,12 +63,21 @@ static void weigh_load(void *user, const struct expr *load)
 		        && (w->column < 0 || !index_uses(address, w->column)))
 			w->cost += 0.02 * w->reads;
 	}
+	if (w->row >= 0 && index_uses(address, w->row) && index_factor(address, w->row) != 1)
+		w->cost += 2 * w->reads;
 	if (w->column >= 0 && index_uses(address, w->column) && index_factor(address, w->column) != 1)
 		w->cost += (w->reader->lies ? 2 : 0.5) * w->reads; /* no vector turns what lies elsewhere */
 }
 
-/* The rows of a product with columns for half a vector at most, where its result has them side by side, as n c h w has
- * pixels (lies_across of contraction.c); else -1. */
+/* The part of their vectors that so many columns fill. */
+static double filled(int64_t columns, int lanes)
+{
+	return (double)columns / (double)((columns + lanes - 1) / lanes * lanes);
+}
+
+/* The rows of a product with columns for little more than half of their vectors, where its result has them side by side,
+ * as n c h w has pixels (lies_across of contraction.c); else -1. */
+static const double FEW_FILLED = 0.6;
 static int rows_across(const struct target *target, const struct contraction *c, int column)
 {
 	const struct definition *root = c->root;
@@ -75,7 +85,7 @@ static int rows_across(const struct target *target, const struct contraction *c,
 	for (int v = 0; v < root->rank; v++)
 		if (root->extents[v] > 1 && expr_uses(c->a, v) && !expr_uses(c->b, v))
 			row = v;
-	bool few = column >= 0 && 2 * root->extents[column] <= target->lanes && row >= 0
+	bool few = column >= 0 && filled(root->extents[column], target->lanes) <= FEW_FILLED && row >= 0
 	        && root->extents[row] >= target->lanes;
 	return few && !c->pad_count && !c->pool.d && !c->widened && c->b->of->source == SOURCE_CONSTANT
 	                && c->result->rank == root->rank && unit_variable(c->result) == row
@@ -83,8 +93,8 @@ static int rows_across(const struct target *target, const struct contraction *c,
 	        : -1;
 }
 
-/* Cycles of lanes without a column, where the columns of a product that become one with the last of them at these
- * addresses are fewer than lanes: the others are loops around. */
+/* Cycles of lanes without a column, of the columns of a product that become one with the last of them at these addresses:
+ * the others are loops around. */
 static double idle_lanes(
         const struct target *target, const struct contraction *c, const struct index *address, int column)
 {
@@ -94,9 +104,7 @@ static double idle_lanes(
 		if (root->extents[v] > 1 && expr_uses(c->b, v) && !expr_uses(c->a, v)
 		        && index_factor(address, v) == apart * columns)
 			columns *= root->extents[v];
-	return columns < target->lanes
-	        ? 0.5 * definition_work(root) / (double)columns * (1 - (double)columns / target->lanes)
-	        : 0;
+	return 0.5 * definition_work(root) / (double)columns * (1 - filled(columns, target->lanes));
 }
 
 /* Rows that stand near and are made of each element more than once, as when a picture grows. */
@@ -123,6 +131,17 @@ static int pairs_along(const struct target *target, const struct definition *map
 		else if (index_uses(to->body->at[v], unit))
 			along = v;
 	return pairs == 1 ? along : -1;
+}
+
+/* Vectors of a sum over few taps of what a product made of each run along the axis that windows move on last. */
+static void see_window(void *user, const struct expr *load)
+{
+	struct weighing *w = user;
+	const struct definition *sum = w->reader;
+	for (int v = 0; load->of == w->of && v < load->rank; v++)
+		for (int r = sum->rank; r < sum->rank + sum->reduced; r++)
+			for (int i = 0; i < sum->rank && index_uses(load->at[v], r); i++)
+				w->row = index_factor(load->at[v], i) == 1 ? i : w->row;
 }
 
 static double weigh(struct lowered *lowered, const struct definition *d)
@@ -174,11 +193,15 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 			w.column = unit_variable(reader);
 		else
 			w.column = pairs_along(lowered->target, reader);
+		w.row = -1;
+		if (c && !rc && reader->reduce == REDUCE_SUM && reader->order == ORDER_SERIAL
+		        && lowered->target->lanes > 1)
+			definition_loads(reader, see_window, &w);
 		w.across = w.product ? rows_across(lowered->target, rc, w.column) : -1;
 		if (w.across >= 0) {
-			double columns = (double)reader->extents[w.column];
-			w.idle = 0.5 * definition_work(reader) / columns / elements
-			        * (1 - columns / lowered->target->lanes);
+			int64_t columns = reader->extents[w.column];
+			w.idle = 0.5 * definition_work(reader) / (double)columns / elements
+			        * (1 - filled(columns, lowered->target->lanes));
 		}
 		definition_loads(reader, weigh_load, &w);
 	}

@@ -90,6 +90,10 @@ static bool has_no_loads(const struct expr *expr)
 struct looking {
 	bool found;
 };
+static void look_for_sum(void *user, const struct expr *load)
+{
+	((struct looking *)user)->found |= load->of->reduce == REDUCE_SUM;
+}
 static void look_for_product(void *user, const struct expr *load)
 {
 	struct looking *l = user;
@@ -256,8 +260,8 @@ static bool feeds_loop(const struct definition *d)
 	return false;
 }
 
-/* Would a select on one of its variables become one on a quotient where it is read?  Each element would be cut
- * apart. */
+/* Would a select between sums on one of its variables become one on a quotient where it is read?  Each element would be
+ * cut apart. */
 struct bending {
 	const struct definition *of;
 	bool bends;
@@ -271,6 +275,10 @@ static void see_bending(void *user, const struct expr *load)
 static bool selects_bend(const struct definition *d)
 {
 	struct bending b = { d, false };
+	struct looking l = { follows_product(d) };
+	expr_loads(d->body, look_for_sum, &l);
+	if (!l.found)
+		return false;
 	for (size_t i = 0; i < scheduled(d)->readers.count && expr_has(d->body, 1u << EXPR_SELECT); i++)
 		definition_loads(scheduled(d)->readers.at[i], see_bending, &b);
 	return b.bends;
@@ -336,7 +344,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	if (scheduled(d)->rewrite
 	        && !lowered->target->log) /* what a rewrite made is one kernel's own affair, but where it is told of */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REWRITTEN };
-	if (scheduled(d)->kept || (follows_product(d) && selects_bend(d)))
+	if (scheduled(d)->kept || selects_bend(d))
 		return no;
 	bool moves = d->body->kind == EXPR_LOAD,
 	     number = moves && d->body->of->source == SOURCE_CONSTANT && definition_elements(d->body->of) == 1;
