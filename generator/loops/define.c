@@ -610,17 +610,24 @@ static void store_row(struct building *b, struct definition *d, const struct ind
 	int count = 0;
 	const struct index *begin =
 	        place_of(b, d->lies, definition_elements(d) - d->extents[last] + 1, with, out, &range, &count);
-	const struct index *row = index_value(arena, building_whole(b, d->row, with), 0, d->extents[last]);
+	const struct expr *length = building_whole(b, d->row, with);
 	out = add_if(b, &range, count, out);
-	row = index_var(arena, index_new(b->loops, "n", d->extents[last] + 1, row, out), d->extents[last] + 1);
+	if (length->kind == EXPR_NUMBER && length->integer == d->extents[last])
+		count = 0; /* rows are whole */
+	else {
+		const struct index *row = index_value(arena, length, 0, d->extents[last]);
+		row = index_var(arena, index_new(b->loops, "n", d->extents[last] + 1, row, out), d->extents[last] + 1);
+		range = (struct range){ index_scale(arena, row, -1), -d->extents[last], 0 };
+		count = 1;
+	}
 	if (!with[last])
 		out = building_map(b, d, last, with, out);
-	range = (struct range){ index_add(arena, with[last], index_scale(arena, row, -1)), -d->extents[last], 0 };
+	range.at = index_add(arena, range.at, with[last]);
 	struct stmt *stmt = stmt_new(b->loops, STMT_STORE);
 	stmt->cell = cell_for(b, d);
 	stmt->at = index_add(arena, begin, with[last]);
 	stmt->value = building_whole(b, d->body, with);
-	block_add(b->loops, add_if(b, &range, 1, out), stmt);
+	block_add(b->loops, add_if(b, &range, count, out), stmt);
 }
 
 /* Adds the loops of one definition whose variables with[v] != NULL are given. */

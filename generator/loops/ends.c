@@ -21,12 +21,16 @@ static void end_at(struct ending *e, const struct definition *count, int64_t by)
 }
 
 /* ---- what is stored ---- */
-/* Whose elements they are: no other member's, which may end elsewhere, lie there. */
-static bool is_alone(const struct loops *loops, const struct definition *d)
+/* Whose elements they are: another member's that lie there end where they do. */
+static bool ends_alike(const struct loops *loops, const struct definition *d)
 {
-	for (size_t m = 0; m < loops->kernel->members.count; m++)
-		if (scheduled(loops->kernel->members.at[m])->lies_in == d)
-			return false;
+	for (size_t m = 0; m < loops->kernel->members.count; m++) {
+		const struct definition *member = loops->kernel->members.at[m];
+		for (int v = 0; v < d->rank && scheduled(member)->lies_in == d; v++)
+			if (member->rank != d->rank || member->counts[v] != d->counts[v]
+			        || member->extents[v] != d->extents[v])
+				return false;
+	}
 	return true;
 }
 
@@ -136,7 +140,7 @@ static enum visit see(void *user, struct stmt *stmt)
 	if (begins_inside(e, stmt->cell))
 		return VISIT_PARTS;
 	if (stmt->kind == STMT_STORE && stmt->cell->kind == CELL_BUFFER && owner && !owner->lies && !stmt->square
-	        && is_alone(e->loops, owner))
+	        && ends_alike(e->loops, owner))
 		end_store(e, owner, stmt->at);
 	else if (stmt->kind == STMT_SET && e->loop->role == ROLE_SERIAL)
 		end_sum(e, stmt);

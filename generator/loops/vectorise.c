@@ -62,8 +62,7 @@ static bool by_lane(const struct target *target, const struct expr *expr)
 		enum dtype integer = floats[0] ? to : from;
 		if (floats[0] == floats[1] || dtypes[to].class == CLASS_BOOL)
 			return false;
-		return integer == DTYPE_U32
-		        || (floats[0] && (integer == DTYPE_U64 || (from == DTYPE_F64 && integer != DTYPE_I64)))
+		return integer == DTYPE_U32 || (floats[0] && integer == DTYPE_U64)
 		        || (dtypes[integer].bits == 64 && !target->casts_64);
 	}
 	if (expr->kind != EXPR_SCALAR || expr->type == DTYPE_F32)

@@ -184,10 +184,29 @@ struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)
 	return copy;
 }
 
+/* Of an IF whose variables the copying narrows: the block that runs; NULL: either may. */
+static const struct block *decided(struct copying *c, const struct stmt *stmt)
+{
+	bool all = true;
+	for (int r = 0; r < stmt->range_count; r++) {
+		int64_t low, high;
+		index_range(copy_index(c, stmt->ranges[r].at), &low, &high);
+		if (high < stmt->ranges[r].from || low >= stmt->ranges[r].to)
+			return &stmt->other;
+		all &= low >= stmt->ranges[r].from && high < stmt->ranges[r].to;
+	}
+	return all ? &stmt->body : NULL;
+}
+
 void copy_block(struct copying *c, const struct block *block, struct block *out)
 {
-	for (size_t i = 0; i < block->count; i++)
-		block_add(c->loops, out, copy_stmt(c, block->at[i]));
+	for (size_t i = 0; i < block->count; i++) {
+		const struct block *runs = block->at[i]->kind == STMT_IF ? decided(c, block->at[i]) : NULL;
+		if (runs)
+			copy_block(c, runs, out);
+		else
+			block_add(c->loops, out, copy_stmt(c, block->at[i]));
+	}
 }
 
 /* ---- looking ---- */

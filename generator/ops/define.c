@@ -545,10 +545,17 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 		return;
 	if (input->rank == tensor->rank)
 		body = expr_load(arena, input, at);
-	else
-		body = expr_load(arena, input,
-		        (const struct index *[]){ definer_index(
-		                definer, definer_flatten(definer, tensor->rank, at, actual), 0, elements - 1) });
+	else { /* whole rows: where it begins, and along that; of shorter ones a vector would read past the last */
+		const int rank = tensor->rank - 1;
+		const bool whole = !tensor->dims[rank].count;
+		const int64_t behind = whole ? extents[rank] : 1;
+		const struct expr *flat = definer_flatten(definer, whole ? rank : rank + 1, at, actual);
+		if (whole)
+			flat = integer_of(definer, SCALAR_mul, flat, actual[rank]);
+		const struct index *begin = definer_index(definer, flat, 0, elements - behind);
+		body = expr_load(
+		        arena, input, (const struct index *[]){ whole ? index_add(arena, begin, at[rank]) : begin });
+	}
 	body = expr_select(arena, ranges, count, body, expr_number(arena, input->type, 0));
 	definer->node = NULL;
 	remember(definer, tensor,

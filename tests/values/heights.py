@@ -48,6 +48,12 @@ NORMS = HEAD + """norms (float[N,4,H,W] x) => (a, b, c)
 	c = ReduceMax <axes = [1], keepdims = 0> (more)
 }
 """
+PLANES = HEAD + """planes (float[2,3,H,64] x) => (float[2,3,H,64] y)
+<float[3] scale = {%s}, float[3] shift = {%s}>
+{
+	y = InstanceNormalization (x, scale, shift)
+}
+"""
 STEPS = HEAD + """steps (float[T,B,3] x) => (y, h, z, c)
 <float[2,18,3] w = {%s}, float[2,18,6] r = {%s}, float[2,36] b = {%s}, float[1,24,12] v = {%s}, float[1,24,6] s = {%s}, int64[3] flat = {0,0,-1}>
 {
@@ -68,14 +74,14 @@ HALVES = HEAD + """halves (float[1,1,H,2] x) => (float[1,1,H,2] y)
 with tempfile.TemporaryDirectory(prefix="test-heights.") as folder:
     os.chdir(folder)
     random, bits = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("INGOT_SEED", "1"))), {}
-    texts = {name: drawn(random, text) for name, text in (("skips", SKIPS), ("norms", NORMS), ("steps", STEPS))}
+    texts = {name: drawn(random, text) for name, text in (("skips", SKIPS), ("norms", NORMS), ("planes", PLANES), ("steps", STEPS))}
     for name, text in texts.items():
         with open(name + ".onnxtxt", "w") as file:
             file.write(text)
     floats = lambda *shape: random.standard_normal(shape, np.float32)
-    feeds = {"skips": [{"x": floats(1, 3, h, w)} for h, w in ((4, 8), (24, 20), (12, 24))], "norms": [{"x": floats(n, 4, h, w)} for n, h, w in ((1, 2, 3), (2, 19, 6), (2, 20, 21))],
+    feeds = {"skips": [{"x": floats(1, 3, h, w)} for h, w in ((4, 8), (24, 20), (12, 24))], "norms": [{"x": floats(n, 4, h, w)} for n, h, w in ((1, 2, 3), (2, 19, 6), (2, 20, 21))], "planes": [{"x": floats(2, 3, h, 64)} for h in (1, 7, 24)],
              "steps": [{"x": floats(t, b, 3)} for t, b in ((1, 1), (2, 2), (7, 1), (40, 2))]}
-    ranges = {"skips": ("H=4..24", "W=4..24"), "norms": ("N=1..2", "H=1..20", "W=1..21"), "steps": ("T=1..40", "B=1..2")}
+    ranges = {"skips": ("H=4..24", "W=4..24"), "norms": ("N=1..2", "H=1..20", "W=1..21"), "planes": ("H=1..24",), "steps": ("T=1..40", "B=1..2")}
     for target in (("interpreter",), ("jit",), ("c",), ("c", "--cpu", "generic"), ("c", "--optimise", "size"), ("cuda-emulated",)):
         wrong = []
         for name, given in feeds.items():
@@ -85,6 +91,10 @@ with tempfile.TemporaryDirectory(prefix="test-heights.") as folder:
                 judged(wrong, bits, (name, i), name + ".onnxtxt", texts[name], one, target[0], *target[1:], *(word for dim in ranges[name] for word in ("--dim", dim)))
         expect("by " + " ".join(target), not wrong, "; ".join(wrong)[:2000])
     np.save("x.npy", floats(1, 3, 10, 8))
+    code, out, _ = run("show", "planes.onnxtxt", "--cpu", "x86-64-v4", "--dim", "H=1..24", "--stage", "loops")
+    moves = [line for line in out.splitlines() if "y[p + l" in line or "select(-24" in line and "64*" in line]
+    expect("both sums of a norm, and what it stores, end at the height; rows of callers are vectors", code == 0 and out.count(" and 64 * H by") == 3 and len(moves) > 4
+           and all("along l" in line for line in moves), out)
     told("a skip connection that does not fit", 3, "is not as large as what stands beside it", "run", "skips.onnxtxt", "--input", "x=x.npy", "--target", "jit", "--dim", "H=4..24", "--dim", "W=4..24")
     with open("halves.onnxtxt", "w") as file:
         file.write(HALVES)
