@@ -96,6 +96,22 @@ static int64_t rounds_each(const struct ending *e, const struct index *at)
 	return atom && atom->kind == ATOM_VAR && atom->var == e->loop->var && at->constant >= 0 ? by : 0;
 }
 
+static const struct definition *mask_of(const struct ending *e, const struct expr *term)
+{
+	return e->loops->owners.at[cell_of_load(term->arg[0])->of.number];
+}
+
+static bool is_masked(const struct ending *e, enum scalar opcode, const struct expr *term)
+{
+	return term->kind == EXPR_SCALAR && term->opcode == SCALAR_where && term->arg[0]->kind == EXPR_LOAD
+	        && is_neutral(opcode, term->arg[2]) && mask_of(e, term);
+}
+
+static int64_t rounds_of_mask(const struct ending *e, const struct expr *term)
+{
+	return mask_of(e, term)->masks ? rounds_each(e, term->arg[0]->at[0]) : 0;
+}
+
 /* register = op(register, where(mask, …, what op is not changed by)), begun with that */
 static void end_sum(struct ending *e, const struct stmt *set)
 {
@@ -106,13 +122,10 @@ static void end_sum(struct ending *e, const struct stmt *set)
 	const struct expr *value = set->value, *term = value->kind == EXPR_SCALAR ? value->arg[1] : NULL;
 	e->possible &= term && value->arg[0]->kind == EXPR_LOAD && value->arg[0]->of == &set->cell->of
 	        && is_neutral(value->opcode, o.start);
-	for (; e->possible && term->kind == EXPR_SCALAR && term->opcode == SCALAR_where
-	        && term->arg[0]->kind == EXPR_LOAD && is_neutral(value->opcode, term->arg[2]);
-	        term = term->arg[1]) {
-		const struct definition *mask = e->loops->owners.at[cell_of_load(term->arg[0])->of.number];
-		int64_t by = mask && mask->masks ? rounds_each(e, term->arg[0]->at[0]) : 0;
-		if (by && by * mask->extents[0] == e->loop->extent) {
-			end_at(e, mask->masks, by);
+	for (; e->possible && is_masked(e, value->opcode, term); term = term->arg[1]) {
+		int64_t by = rounds_of_mask(e, term);
+		if (by && by * mask_of(e, term)->extents[0] == e->loop->extent) {
+			end_at(e, mask_of(e, term)->masks, by);
 			return;
 		}
 	}
@@ -125,6 +138,38 @@ static bool begins_inside(const struct ending *e, const struct cell *cell)
 		if (e->own.at[i] == cell)
 			return true;
 	return false;
+}
+
+/* Where each step lies in one round of the mask, those up to the count have no term that it leaves out: what they add
+ * up is not masked by it. */
+static bool is_whole(const struct ending *e, const struct expr *term)
+{
+	const struct index *at = term->arg[0]->at[0];
+	int64_t by = rounds_of_mask(e, term);
+	if (by && at->terms[0].atom->kind == ATOM_DIV)
+		at = at->terms[0].atom->of;
+	return by == e->by && mask_of(e, term)->masks == e->count && by % e->loop->step == 0
+	        && at->constant < e->loop->step;
+}
+
+static const struct expr *unmasked(struct ending *e, enum scalar opcode, const struct expr *term)
+{
+	if (!is_masked(e, opcode, term))
+		return term;
+	const struct expr *inner = unmasked(e, opcode, term->arg[1]);
+	return is_whole(e, term) ? inner
+	                         : expr_scalar(e->loops->arena, SCALAR_where, term->arg[0], inner, term->arg[2]);
+}
+
+static enum visit unmask(void *user, struct stmt *stmt)
+{
+	struct ending *e = user;
+	const struct expr *value = stmt->value;
+	if (stmt->kind == STMT_SET && value->kind == EXPR_SCALAR && value->arg[1]
+	        && is_masked(e, value->opcode, value->arg[1]) && !begins_inside(e, stmt->cell))
+		stmt->value = expr_scalar(e->loops->arena, value->opcode, value->arg[0],
+		        unmasked(e, value->opcode, value->arg[1]), value->arg[2]);
+	return VISIT_PARTS;
 }
 
 static enum visit see(void *user, struct stmt *stmt)
@@ -173,6 +218,8 @@ static enum visit end_loop(void *user, struct stmt *stmt)
 			push(loops->arena, &loops->ends, e.count);
 		stmt->end = (int)at + 1;
 		stmt->end_by = e.by;
+		if (stmt->role == ROLE_SERIAL)
+			block_visit(&stmt->body, unmask, &e);
 	}
 	return VISIT_PARTS;
 }
