@@ -100,13 +100,14 @@ struct cuda_facts cuda_facts(struct cuda *);
 void cuda_enter(struct cuda *);
 void cuda_leave(struct cuda *);
 void *cuda_load(struct cuda *, const char *image); /* a cubin, or PTX that ends in a 0: a module, until it is closed */
-void *cuda_kernel(struct cuda *, void *module, const char *symbol);
-uint64_t cuda_memory(struct cuda *, size_t bytes); /* until it is closed */
+void *cuda_kernel(struct cuda *, void *module, const char *symbol, unsigned shared); /* shared: bytes of a launch */
+uint64_t cuda_memory(struct cuda *, size_t bytes);                                   /* until it is closed */
 /* In the device's one stream.  `from` is the caller's again when cuda_upload returns, `to` is filled when cuda_sync
  * does. */
 void cuda_upload(struct cuda *, uint64_t to, const void *from, size_t bytes);
 void cuda_download(struct cuda *, void *to, uint64_t from, size_t bytes);
-void cuda_launch(struct cuda *, void *kernel, const char *name, unsigned blocks, unsigned warps, void **arguments);
+void cuda_launch(struct cuda *, void *kernel, const char *name, unsigned blocks, unsigned warps, unsigned shared,
+        void **arguments);
 void cuda_sync(struct cuda *);
 void cuda_finish(struct cuda *, const char *kernel); /* waits, and what fails is that kernel's */
 /* What is issued between them becomes a graph, until it is closed, and is not run. */

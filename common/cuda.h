@@ -18,6 +18,7 @@
 	X(cuModuleLoadDataEx, (void **, const void *, unsigned, int *, void **)) \
 	X(cuModuleUnload, (void *)) \
 	X(cuModuleGetFunction, (void **, void *, const char *)) \
+	X(cuFuncSetAttribute, (void *, int, int)) \
 	X(cuMemAlloc_v2, (unsigned long long *, size_t)) \
 	X(cuMemFree_v2, (unsigned long long)) \
 	X(cuMemcpyHtoDAsync_v2, (unsigned long long, const void *, size_t, void *)) \
@@ -104,6 +105,7 @@ enum {
 	CUDA_BLOCK_Y = 3,
 	CUDA_BLOCK_Z = 4,
 	CUDA_SHARED_BYTES = 8,
+	CUDA_DYNAMIC_BYTES = 8,
 	CUDA_PROCESSORS = 16,
 	CUDA_L2_BYTES = 38,
 	CUDA_COPY_ENGINES = 40,

@@ -28,7 +28,7 @@ struct limits_run {
 static double time_of(struct limits_run *run, const char *name, void *kernel, unsigned blocks, void **arguments)
 {
 	cuda_record(run->cuda, run->events[0]);
-	cuda_launch(run->cuda, kernel, name, blocks, blocks == 1 ? 1 : WARPS, arguments);
+	cuda_launch(run->cuda, kernel, name, blocks, blocks == 1 ? 1 : WARPS, 0, arguments);
 	cuda_record(run->cuda, run->events[1]);
 	cuda_record(run->cuda, run->events[2]);
 	cuda_sync(run->cuda);
@@ -49,7 +49,8 @@ static double best_of(struct limits_run *run, const char *name, void *kernel, un
 /* Rounds a microsecond. */
 static double rate_of(struct limits_run *run, const char *name, int64_t quads)
 {
-	void *kernel = cuda_kernel(run->cuda, run->module, name), *arguments[] = { &run->to, &run->from, &run->rounds };
+	void *kernel = cuda_kernel(run->cuda, run->module, name, 0),
+	     *arguments[] = { &run->to, &run->from, &run->rounds };
 	int64_t rounds[2] = { 1, quads };
 	for (double time = 0; rounds[0] < ROUNDS_MOST && time < LONG_ENOUGH; rounds[0] *= 2) {
 		cuda_upload(run->cuda, run->rounds, rounds, sizeof rounds);
@@ -95,7 +96,7 @@ struct device_limits device_limits_measure(
 	run.from = cuda_memory(cuda, most);
 	run.rounds = cuda_memory(cuda, 2 * sizeof(int64_t));
 	cuda_upload(cuda, run.from, factors, sizeof factors);
-	limits.launch = best_of(&run, "limit_empty", cuda_kernel(cuda, run.module, "limit_empty"), 1, NULL);
+	limits.launch = best_of(&run, "limit_empty", cuda_kernel(cuda, run.module, "limit_empty", 0), 1, NULL);
 	limits.fma = rate_of(&run, "limit_fma", 0) * (double)(threads * SUMS);
 	if (cuda_capability(cuda) >= MMA_FROM)
 		limits.mma = rate_of(&run, "limit_mma", 0) * (double)(threads / 32 * PRODUCTS * PRODUCT);

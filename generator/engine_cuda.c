@@ -142,9 +142,9 @@ static void gpu_load(struct engine *engine)
 	choose_sets(engine);
 	void *module = cuda_load(gpu->cuda, image);
 	for (size_t k = 0; k < gpu->launches.rows.count; k++)
-		gpu->kernels[k] = gpu->launches.rows.at[k].symbol
-		        ? cuda_kernel(gpu->cuda, module, gpu->launches.rows.at[k].symbol)
-		        : NULL;
+		gpu->kernels[k] = gpu->launches.rows.at[k].symbol ? cuda_kernel(gpu->cuda, module,
+		                          gpu->launches.rows.at[k].symbol, (unsigned)gpu->launches.rows.at[k].shared)
+		                                                  : NULL;
 	upload_weights(engine);
 	gpu->workspace = array_of(gpu, model->lowered->workspace_bytes);
 	gpu->inputs = arrays_of(gpu, model, program->inputs.at, program->inputs.count);
@@ -211,7 +211,8 @@ static void launch(struct engine *engine, size_t k, const int64_t *rounds)
 		values[i] = address(gpu, &one->arguments[i], rounds);
 		pointers[i] = &values[i];
 	}
-	cuda_launch(gpu->cuda, gpu->kernels[k], one->symbol, (unsigned)one->blocks, (unsigned)one->warps, pointers);
+	cuda_launch(gpu->cuda, gpu->kernels[k], one->symbol, (unsigned)one->blocks, (unsigned)one->warps,
+	        (unsigned)one->shared, pointers);
 	if (gpu->waits)
 		cuda_finish(gpu->cuda, one->symbol);
 }

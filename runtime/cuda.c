@@ -707,7 +707,7 @@ static enum ingot_status cuda_launch(void *raw, void *loaded, const struct ingot
 	(void)code; /* what goes wrong in a kernel the driver says */
 	enum ingot_status status = CALL(queue->device, text, cuLaunchKernel, module->kernels[number], groups[0],
 	        groups[1], groups[2], free_choice ? THREADS_DEFAULT : threads[0], free_choice ? 1 : threads[1],
-	        free_choice ? 1 : threads[2], 0, queue->stream, values, NULL);
+	        free_choice ? 1 : threads[2], kernel->shared_bytes, queue->stream, values, NULL);
 	return status ? status : wait_for_kernel(queue, kernel->name, text);
 }
 
@@ -787,6 +787,10 @@ static enum ingot_status load(struct cuda_device *device, struct cuda_module *mo
 		const char *name = module->of->kernels[k].device_name;
 		int code = name ? device->cuda->call.cuModuleGetFunction(&module->kernels[k], module->module, name) : 0;
 		status = cuda_answer(device, code, "cuModuleGetFunction", text);
+		uint32_t shared = module->of->kernels[k].shared_bytes;
+		if (!status && shared)
+			status = CALL(
+			        device, text, cuFuncSetAttribute, module->kernels[k], CUDA_DYNAMIC_BYTES, (int)shared);
 		if (code == CUDA_NOT_FOUND)
 			snprintf(text, INGOT_BACKEND_TEXT, "its code has no kernel %s", name);
 	}

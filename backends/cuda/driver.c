@@ -106,10 +106,12 @@ void *cuda_load(struct cuda *cuda, const char *image)
 	return module;
 }
 
-void *cuda_kernel(struct cuda *cuda, void *module, const char *symbol)
+void *cuda_kernel(struct cuda *cuda, void *module, const char *symbol, unsigned shared)
 {
 	void *kernel = NULL;
 	check(cuda, cuda->call.cuModuleGetFunction(&kernel, module, symbol), symbol);
+	if (shared)
+		CALL(cuda, cuFuncSetAttribute, kernel, CUDA_DYNAMIC_BYTES, (int)shared);
 	return kernel;
 }
 
@@ -133,9 +135,11 @@ void cuda_download(struct cuda *cuda, void *to, uint64_t from, size_t bytes)
 		CALL(cuda, cuMemcpyDtoHAsync_v2, to, from, bytes, cuda->stream);
 }
 
-void cuda_launch(struct cuda *cuda, void *kernel, const char *name, unsigned blocks, unsigned warps, void **arguments)
+void cuda_launch(struct cuda *cuda, void *kernel, const char *name, unsigned blocks, unsigned warps, unsigned shared,
+        void **arguments)
 {
-	check(cuda, cuda->call.cuLaunchKernel(kernel, blocks, 1, 1, 32, warps, 1, 0, cuda->stream, arguments, NULL),
+	check(cuda,
+	        cuda->call.cuLaunchKernel(kernel, blocks, 1, 1, 32, warps, 1, shared, cuda->stream, arguments, NULL),
 	        name);
 }
 

@@ -40,11 +40,22 @@ static bool b_transposed(const struct contraction *c)
 	return c->b_mode != B_PACKED && index_factor(c->b_at, c->column) != 1;
 }
 /* Turned: neighbours along the terms, and the columns that a warp copies besides, lie in other banks. */
-int block_b_step(const struct printing *p)
+static int b_step(const struct contraction *c, int lanes)
 {
-	const struct contraction *c = p->c;
-	int lanes = p->emit->target->lanes;
 	return c->tile_vecs * lanes + (!b_transposed(c) ? 0 : c->depth < lanes ? lanes / c->depth : 1);
+}
+int block_b_step(const struct printing *p) { return b_step(p->c, p->emit->target->lanes); }
+
+/* Floats of a chunk's a, and its b behind it. */
+static int64_t stage_floats(const struct contraction *c, int lanes)
+{
+	return (int64_t)c->warps * c->tile_rows * block_a_step(c) + (int64_t)c->depth * b_step(c, lanes);
+}
+
+int64_t block_dynamic(const struct target *target, const struct contraction *c)
+{
+	int64_t bytes = 4 * c->stages * stage_floats(c, target->lanes);
+	return bytes > target->scratch_bytes ? bytes : 0;
 }
 
 /* [{name, by, extent}] of a run of variables, the outermost first: each is the whole / by % extent. */
@@ -125,8 +136,7 @@ struct value block_value(struct printing *p, struct printer *printer)
 	}
 	for (int v = 0; v < c->batches; v++)
 		value_list_add(passed, value_string(p->names[v]));
-	int64_t stage = (int64_t)tall * block_a_step(c) + (int64_t)c->depth * block_b_step(p),
-	        floats = c->stages * stage;
+	int64_t stage = stage_floats(c, lanes), floats = c->stages * stage;
 	value_dict_set(block, "warps", value_int(c->warps));
 	value_dict_set(block, "depth", value_int(c->depth));
 	value_dict_set(block, "rows", value_int(rows));
@@ -158,6 +168,7 @@ struct value block_value(struct printing *p, struct printer *printer)
 	                                                          : 8));
 	value_dict_set(block, "stage", value_int(stage));
 	value_dict_set(block, "shared", value_int(floats));
+	value_dict_set(block, "dynamic", value_bool(block_dynamic(p->emit->target, c)));
 	value_dict_set(block, "heavy_rows", value_int(floats / c->warps / (c->tile_vecs * lanes)));
 	value_dict_set(block, "a", a_value(p, printer));
 	value_dict_set(block, "b", b_value(p, printer));

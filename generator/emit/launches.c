@@ -1,6 +1,7 @@
 /* launches.c: the schedule of a GPU: kernels in their order, each on its blocks, with its arguments.  A loop is two
  * rows around those of its body, which the host goes round; what is carried lies in two places of the workspace, and
  * arguments say how they move with the rounds. */
+#include "emit/contraction.h"
 #include "emit/package.h"
 #include <inttypes.h>
 
@@ -31,6 +32,11 @@ int64_t launch_blocks(const struct writing *w, const struct kernel *kernel)
 }
 
 int launch_warps(const struct kernel *kernel) { return kernel->warps ? kernel->warps : 1; }
+
+int64_t launch_shared(const struct writing *w, const struct kernel *kernel)
+{
+	return kernel->shape == SHAPE_CONTRACTION && kernel->warps ? block_dynamic(w->emit->target, kernel->detail) : 0;
+}
 
 /* ---- arguments ---- */
 static struct launch_argument argument_of(
@@ -194,6 +200,7 @@ static void add_kernels(struct listing *l, const struct lowered *lowered, const 
 		                .symbol = emit_symbol(l->w->emit, kernel),
 		                .blocks = launch_blocks(l->w, kernel),
 		                .warps = launch_warps(kernel),
+		                .shared = launch_shared(l->w, kernel),
 		                .count = (int)kernel->params.count,
 		                .arguments = arguments });
 	}

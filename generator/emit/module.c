@@ -388,6 +388,7 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 	value_dict_set(value, "params", params);
 	value_dict_set(value, "part", value_int(d->w->part));
 	value_dict_set(value, "extra", value_int(d->w->scratch));
+	value_dict_set(value, "shared", value_int(0));
 	if (d->w->scratch)
 		value_list_add(arguments,
 		        place_value(d->arena, "INGOT_FROM_WORKSPACE", 0,
@@ -445,6 +446,7 @@ static void add_launches(struct describing *d, struct value routine, struct valu
 		value_dict_set(value, "symbol", value_string(row->symbol));
 		value_dict_set(value, "params", params);
 		value_dict_set(value, "extra", value_int(0));
+		value_dict_set(value, "shared", value_int(row->shared));
 		value_list_add(d->kernels, value);
 	}
 	for (size_t i = 0; i < program->checks.count; i++) {

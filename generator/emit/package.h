@@ -166,8 +166,8 @@ struct launch_argument {
 struct launch {
 	const struct kernel *kernel; /* NULL: a copy, or a loop's */
 	const char *symbol;          /* NULL: a loop's */
-	int64_t blocks;
-	int number; /* of the kernel, or of the loop around all others */
+	int64_t blocks, shared;      /* shared: bytes of dynamic shared memory */
+	int number;                  /* of the kernel, or of the loop around all others */
 	int warps, count;
 	const struct launch_argument *arguments;
 	/* A loop of depth d: row d + 1 begins it, row -d - 1 ends a round, `other` is the number of the other of them.
@@ -200,6 +200,7 @@ int64_t launch_move(const struct launch_list *, const struct launch_argument *);
 struct value launch_moves(struct writing *, const struct launch_list *);         /* [{from, step, flip}] */
 int64_t launch_blocks(const struct writing *, const struct kernel *);
 int launch_warps(const struct kernel *);
+int64_t launch_shared(const struct writing *, const struct kernel *);
 
 /* package_cuda.c: the kernels, their images, the host's side, weights, build files; with package->shared the kernels
  * and what runs them on the CPU alone, NAME_emulated.cpp and the emulator. */

@@ -68,6 +68,7 @@ static void add_launches(struct writing *w)
 		        launch, "kernel", value_int(row->symbol ? symbol_number(&symbols, arena, row->symbol) : -1));
 		value_dict_set(launch, "blocks", value_int(row->blocks));
 		value_dict_set(launch, "warps", value_int(row->warps));
+		value_dict_set(launch, "shared", value_int(row->shared));
 		value_dict_set(launch, "arguments", arguments);
 		value_dict_set(launch, "loop", value_int(row->loop));
 		value_dict_set(launch, "other", value_int(row->other));
@@ -98,6 +99,8 @@ static void add_blocks(struct writing *w, json_t *manifest)
 		        json_array_get(rows, k), "blocks", json_integer(launch_blocks(w, w->lowered->kernels.at[k])));
 		json_object_set_new(json_array_get(rows, k), "threads",
 		        json_integer(WARP * launch_warps(w->lowered->kernels.at[k])));
+		json_object_set_new(json_array_get(rows, k), "shared_bytes",
+		        json_integer(launch_shared(w, w->lowered->kernels.at[k])));
 	}
 }
 

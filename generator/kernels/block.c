@@ -89,8 +89,8 @@ int64_t block_stage_floats(const struct contraction *c, int lanes)
 
 static const struct {
 	int warps, rows, vecs, depth, stages;
-} sizes[] = { { 8, 16, 4, 16, 2 }, { 8, 8, 4, 16, 2 }, { 8, 16, 2, 16, 2 }, { 8, 8, 2, 16, 2 }, { 4, 8, 2, 16, 2 },
-	{ 4, 8, 1, 32, 3 }, { 4, 4, 1, 32, 4 }, { 4, 2, 1, 64, 4 }, { 4, 0, 1, 64, 4 } };
+} sizes[] = { { 8, 16, 4, 16, 2 }, { 8, 8, 4, 32, 3 }, { 8, 8, 4, 16, 2 }, { 8, 16, 2, 16, 2 }, { 8, 8, 2, 16, 2 },
+	{ 4, 8, 2, 16, 2 }, { 4, 8, 1, 32, 3 }, { 4, 4, 1, 32, 4 }, { 4, 2, 1, 64, 4 }, { 4, 0, 1, 64, 4 } };
 _Static_assert(COUNT(sizes) <= BLOCK_CHOICES_MOST, "room for each");
 
 /* Rows of all loops, columns in vectors. */
@@ -111,7 +111,8 @@ static struct extent extent_of(const struct target *target, const struct contrac
 	return p;
 }
 
-/* The contraction by blocks of that size, and what it takes; false: the size is not for so many rows. */
+/* The contraction by blocks of that size, and what it takes; false: the size is not for so many rows, or for GPUs with
+ * more shared memory. */
 static bool block_of(const struct target *target, const struct extent *p, size_t size, struct contraction *as)
 {
 	if (!sizes[size].rows && p->rows > FEW_ROWS)
@@ -121,6 +122,8 @@ static bool block_of(const struct target *target, const struct extent *p, size_t
 	as->stages = sizes[size].stages;
 	as->tile_rows = sizes[size].rows ? sizes[size].rows : (int)ceil_div(p->rows, as->warps);
 	as->tile_vecs = sizes[size].vecs < p->vecs ? sizes[size].vecs : (int)p->vecs;
+	if (4 * block_stage_floats(as, target->lanes) > target->gpu->block_bytes)
+		return false;
 	as->reckoned = block_cycles(target, p->rows, p->vecs, p->batches, p->terms, as);
 	return true;
 }

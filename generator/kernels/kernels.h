@@ -730,7 +730,7 @@ struct block_choice {
 	struct block_tile tile;
 	double cycles;
 };
-enum { BLOCK_CHOICES_MOST = 9 };
+enum { BLOCK_CHOICES_MOST = 10 };
 int block_choices(
         const struct target *, const struct contraction *, struct block_choice *); /* all that it can have, each once */
 int64_t block_stage_floats(const struct contraction *, int lanes);                 /* of shared memory, at most */

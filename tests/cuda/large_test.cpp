@@ -130,7 +130,7 @@ int main(int, char **names)
 		block = b;
 		emulator_set_blocks(b, 1);
 		if (emulator_launch(g_kernels[one->kernel], launch, pointers, dim3(one->blocks),
-		            dim3(G_THREADS, one->warps), 0))
+		            dim3(G_THREADS, one->warps), one->shared))
 			stop(emulator_message());
 	}
 	size_t stored = 0;

@@ -126,11 +126,11 @@ class Library:
         return int(status), message, done.stderr, [open(out, "rb").read() if os.path.exists(out) else b"" for out in outs]
 
 
-def managed_program(ingot, model, data, name, driver, folder, kernels):
+def managed_program(ingot, model, data, name, driver, folder, kernels, *options):
     """The folder of the managed profile, with cc alone, and driver/managed.c on it: run(environment…), and the paths of what it writes."""
     import numpy as np
     out, program = os.path.join(folder, name + "_managed"), os.path.join(folder, name + "_program")
-    call(ingot, "build", model, "--target", "cuda", "--profile", "managed", "--name", name, "-o", out)
+    call(ingot, "build", model, "--target", "cuda", "--profile", "managed", "--name", name, "-o", out, *options)
     made = json.load(open(os.path.join(out, name + ".json")))
     runtime = os.path.join(out, "runtime", "include")
     for language in ["gcc", "-std=c99"], ["g++", "-std=c++11", "-x", "c++"]:
@@ -153,9 +153,9 @@ def managed_program(ingot, model, data, name, driver, folder, kernels):
     return run, outs
 
 
-def managed(ingot, model, data, name, driver, folder, kernels, calls_fail=True):
+def managed(ingot, model, data, name, driver, folder, kernels, calls_fail=True, *options):
     """Two contexts on two streams, an event between them; and each call of the driver fails."""
-    run, outs = managed_program(ingot, model, data, name, driver, folder, kernels)
+    run, outs = managed_program(ingot, model, data, name, driver, folder, kernels, *options)
     status, want = models.run(ingot, (model, data), "c", folder)
     expect(name + ": --target c", status == 0, want)
     want = [array.tobytes() for array in want]
@@ -201,6 +201,32 @@ def same_bits(ingot, library, model, data, name, driver, folder, behaviours=("ho
             expect("%s by %s" % (name, behaviour), status == 0 and not said, "%d %s %s" % (status, message, said))
             expect("%s by %s: bits" % (name, behaviour), got == want)
     print("%s: %d launches, %d kernels, bits of --target c" % (name, len(library.manifest["kernels"]), len({k.get("symbol") for k in library.manifest["kernels"]})), flush=True)
+
+
+def changed(library, folder, before, after):
+    """The library, whose "changed" is its program with another text of the host's side."""
+    source, path = open(os.path.join(library.folder, library.manifest["prefix"] + ".c")).read(), os.path.join(folder, "changed.c")
+    expect("the text of a fault: " + before, source.count(before) == 1)
+    with open(path, "w") as file:
+        file.write(source.replace(before, after))
+    call("gcc", "-std=gnu11", "-w", "-c", "-I", library.folder, path, "-o", path + ".o", cwd=folder)
+    library.link("changed", path + ".o")
+    return library
+
+
+def case(data, signature, body, shapes, outputs):
+    """A model's text, and drawn inputs beside it in the folder `data`; its path."""
+    import numpy as np
+    os.makedirs(data)
+    random = np.random.default_rng(5)
+    for name, shape in shapes.items():
+        np.save(os.path.join(data, name + ".npy"), random.standard_normal(shape).astype("f4"))
+    with open(os.path.join(data, "io.json"), "w") as file:
+        json.dump({"inputs": [{"name": name, "file": name + ".npy"} for name in shapes], "outputs": [{"name": name} for name in outputs]}, file)
+    model = os.path.join(data, "model.onnxtxt")
+    with open(model, "w") as file:
+        file.write('<ir_version: 9, opset_import: ["" : 18]>\nm %s\n{\n\t%s\n}\n' % (signature, body))
+    return model
 
 
 def log_of(library, image):
@@ -310,21 +336,26 @@ def loops(ingot, driver, folder):
         managed(ingot, model, data, name, driver, folder, library.kernels, False)
 
 
+def dynamic(ingot, driver, folder):
+    """More shared memory than a kernel may have of its own: launches ask for it, and kernels are told before."""
+    data = os.path.join(folder, "dynamic_case")
+    model = case(data, "(float[300,200] x, float[200,260] w) => (float[300,260] y)", "y = MatMul (x, w)", {"x": (300, 200), "w": (200, 260)}, "y")
+    tile = ("--tile", "64x96x32")
+    library = Library(ingot, model, data, "dynamic", folder, *tile)
+    expect("dynamic: bytes", [kernel["shared_bytes"] for kernel in library.manifest["kernels"]] == [4 * 3 * 32 * (64 + 96)], library.manifest["kernels"])
+    manifest(library)
+    same_bits(ingot, library, model, data, "dynamic", driver, folder)
+    managed(ingot, model, data, "dynamic", driver, folder, library.kernels, False, *tile)
+    said = changed(library, folder, "one->shared ? CALL(", "0 ? CALL(").run(driver, program="changed")[2]
+    expect("a planted fault, an attribute that is not set, is seen", "61440 bytes of dynamic shared memory, its attribute allows 48128" in said, said)
+
+
 def branches(ingot, driver, folder):
     """Launches that do not wait for each other are lanes of the graph; a wait that is missing is seen, each call may fail."""
-    import numpy as np
     data = os.path.join(folder, "branches_case")
-    os.makedirs(data)
-    model = os.path.join(data, "model.onnxtxt")
-    with open(model, "w") as file:
-        file.write('<ir_version: 9, opset_import: ["" : 18]>\nm (float[4,64] x, float[64,48] p, float[64,48] q, float[64,48] r) => (float[4,48] y, float[4,48] z)\n{\n'
-                   "\ta = MatMul (x, p) b = MatMul (x, q) c = MatMul (x, r) d = Softmax <axis = 1> (a) e = Softmax <axis = 1> (b)\n"
-                   "\tf = Mul (d, e) y = Add (f, c) t = Sigmoid (c) z = Softmax <axis = 1> (t)\n}\n")
-    random = np.random.default_rng(5)
-    for name, shape in ("x", (4, 64)), ("p", (64, 48)), ("q", (64, 48)), ("r", (64, 48)):
-        np.save(os.path.join(data, name + ".npy"), random.standard_normal(shape).astype("f4"))
-    with open(os.path.join(data, "io.json"), "w") as file:
-        json.dump({"inputs": [{"name": name, "file": name + ".npy"} for name in "xpqr"], "outputs": [{"name": name} for name in "yz"]}, file)
+    model = case(data, "(float[4,64] x, float[64,48] p, float[64,48] q, float[64,48] r) => (float[4,48] y, float[4,48] z)",
+                 "a = MatMul (x, p) b = MatMul (x, q) c = MatMul (x, r) d = Softmax <axis = 1> (a) e = Softmax <axis = 1> (b)\n\tf = Mul (d, e) y = Add (f, c) t = Sigmoid (c) z = Softmax <axis = 1> (t)",
+                 {"x": (4, 64), "p": (64, 48), "q": (64, 48), "r": (64, 48)}, "yz")
     library = Library(ingot, model, data, "branches", folder, "--arch", "sm_90")
     lanes = re.search(r"BRANCHES_LANES (\d+)", open(os.path.join(library.folder, "branches_launches.h")).read())
     expect("branches: lanes", lanes and int(lanes.group(1)) >= 3, lanes)
@@ -582,14 +613,13 @@ def failing(library, driver, folder):
 def faults(library, driver, folder):
     """The stand-in sees what it is there for: libraries whose host side is changed."""
     name = library.manifest["prefix"]
-    source = open(os.path.join(library.folder, name + ".c")).read()
     right = library.run(driver, "host")
     for what, before, after, words in (
             ("no context", "int status = CALL(device, cuCtxPushCurrent_v2, (device->primary));", "int status = 0;", "no current context"),
             ("what captures forbid", "*mode = RELAXED;", "*mode = 0;", "unsafe while a stream is captured"),
             ("a foreign address", "values[i] = inputs[at]; break;", "values[i] = inputs[at] + (1ull << 40); break;", "is no device memory"),
             ("a misaligned address", "values[i] = inputs[at]; break;", "values[i] = inputs[at] + 2; break;", "a misaligned address"),
-            ("shared memory beside the kernel's own", "{ 32, warps, 1 }, 0, stream", "{ 32, warps, 1 }, 48 << 10, stream", "49152 bytes of dynamic shared memory, its attribute allows "),
+            ("shared memory beside the kernel's own", "{ 32, warps, 1 }, shared, stream", "{ 32, warps, 1 }, 48 << 10, stream", "49152 bytes of dynamic shared memory, its attribute allows "),
             ("an overlap that the code does not wait for", "best->capability >= 90", "best->capability >= 80", "for which its code does not wait"),
             ("memory is kept", "(void)cuMemFree_v2_of(device)(device->weights);", ";", "left: 1 allocations"),
             ("a context is kept", "(void)cuDevicePrimaryCtxRelease_v2_of(device)(device->ordinal);", ";", "1 contexts"),
@@ -597,21 +627,16 @@ def faults(library, driver, folder):
             ("freed twice", "(void)cuMemFree_v2_of(device)(device->memory);", "{ (void)cuMemFree_v2_of(device)(device->memory); (void)cuMemFree_v2_of(device)(device->memory); }",
              "is no allocation"),
             ("a wrong grid", "{ { blocks, 1, 1 }", "{ { blocks > 1 ? blocks - 1 : 1, 1, 1 }", None)):
-        expect("the text of a fault: " + what, source.count(before) == 1)
-        changed = os.path.join(folder, "changed.c")
-        open(changed, "w").write(source.replace(before, after))
-        call("gcc", "-std=gnu11", "-w", "-c", "-I", library.folder, changed, "-o", changed + ".o", cwd=folder)
-        library.link("changed", changed + ".o")
-        status, _, said, got = library.run(driver, "beside" if "captures" in what else "host", program="changed", **{"STANDIN_CAPABILITY": "80"} if "overlap" in what else {})
+        status, _, said, got = changed(library, folder, before, after).run(driver, "beside" if "captures" in what else "host", program="changed", **{"STANDIN_CAPABILITY": "80"} if "overlap" in what else {})
         expect("a planted fault, %s, is seen" % what, words in said if words else status == 0 and not said and got != right[3], said)
     # The kernels' text is another than the images': one has a parameter more.
     other, text = os.path.join(folder, "other"), open(os.path.join(library.folder, name + ".cu")).read()
-    changed = re.sub(r'(extern "C" __global__ [^{;]*)\)(\s*\{)', r"\1, float *more)\2", text, count=1)
+    another = re.sub(r'(extern "C" __global__ [^{;]*)\)(\s*\{)', r"\1, float *more)\2", text, count=1)
     shutil.copytree(library.folder, other)
     with open(os.path.join(other, name + ".cu"), "w") as file:
-        file.write(changed)
+        file.write(another)
     said = library.run(driver, "host", STANDIN_KERNELS=emulated(other, name))[2]
-    expect("a planted fault, a parameter too many, is seen", changed != text and re.search(r"the image has \d+ parameters of \d+ bytes, the text \d+", said), said)
+    expect("a planted fault, a parameter too many, is seen", another != text and re.search(r"the image has \d+ parameters of \d+ bytes, the text \d+", said), said)
 
 
 def main(body):
@@ -642,6 +667,7 @@ def all_of(ingot, folder, driver):
     nans(ingot, driver, folder)
     loops(ingot, driver, folder)
     branches(ingot, driver, folder)
+    dynamic(ingot, driver, folder)
     refused_tiles(ingot, folder)
     managed(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder, first.kernels)
     by_cmake(ingot, os.path.join(digits, "digits.onnx"), first, driver)

@@ -162,7 +162,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
     for launch in launches:
         symbol, warps = launch["symbol"], launch["threads"] // 32
         said, listing = properties[symbol], listings[symbol]
-        resident = blocks_an_sm(facts, said["registers"], said["shared"], warps)
+        resident = blocks_an_sm(facts, said["registers"], said["shared"] + launch.get("shared_bytes", 0), warps)
         flops = launch["flops"] * next((share for word, share in WINOGRAD.items() if launch.get("tile", "").startswith(word)), 1)
         own = min(sum(weights[argument["at"]] for argument in launch["arguments"] if argument["place"] == "weights"), launch["bytes"])
         (us, bound), (cold, cold_bound) = predict(facts, listing, dict(launch, flops=flops), warps, chunks_of(text, symbol), own, max(resident, 1))
@@ -176,7 +176,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
         main = main if sass.flops(main) else listing
         fmas = sum(sass.kind(one) in ("FFMA", "FFMA2") for one in main)
         rows[symbol] = {"network": name, "kernel": symbol[len(name) + 1:], "tile": launch.get("tile") or launch.get("lanes", ""), "launches": 1, "blocks": launch["blocks"], "warps": warps,
-                        "registers": said["registers"], "shared": said["shared"], "stack": said.get("stack", 0), "spills": said.get("stores", 0) + said.get("loads", 0),
+                        "registers": said["registers"], "shared": said["shared"] + launch.get("shared_bytes", 0), "stack": said.get("stack", 0), "spills": said.get("stores", 0) + said.get("loads", 0),
                         "resident": resident, "loop": len(main), "beside": len(parts(listing)[1]), "looped": main is not listing, "fmas": fmas, "share": 100 * fmas // len(main),
                         "issue": sum(one.stall for one in main), "round": sass.cycles(main, 4 if main is not listing else 1), "memory": dict(sass.memory(main)), "all_memory": dict(sass.memory(listing)),
                         "generic": sum(sass.kind(one) in ("LD", "ST") for one in listing), "us": us, "bound": bound, "cold": cold, "cold_bound": cold_bound}

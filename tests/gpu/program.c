@@ -336,8 +336,8 @@ static void launch_one(const struct launching *launching, int set)
 		                                              : of[calls.inputs + argument->at];
 		arguments[a] = &at[a];
 	}
-	NEED(cu.launch(device->kernels[launch->kernel], launch->blocks, 1, 1, CONSTANT(_THREADS), launch->warps, 1, 0,
-	        timer.stream, arguments, NULL));
+	NEED(cu.launch(device->kernels[launch->kernel], launch->blocks, 1, 1, CONSTANT(_THREADS), launch->warps, 1,
+	        launch->shared, timer.stream, arguments, NULL));
 }
 
 static void time_kernel(struct OF(_device) * device, int number)

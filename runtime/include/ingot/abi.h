@@ -33,7 +33,7 @@ struct ingot_parallel {
 extern "C" {
 #endif
 
-#define INGOT_ABI 4 /* raised when a struct below changes its meaning */
+#define INGOT_ABI 5 /* raised when a struct below changes its meaning */
 #define INGOT_MAX_RANK 16
 #define INGOT_LOOPS_DEEP 8 /* loops within loops of a schedule */
 
@@ -215,6 +215,7 @@ struct ingot_module_kernel {
 	/* Called for each group.  Not 0: the launch fails with that number. */
 	int (*run)(const struct ingot_group *, void *const *arguments);
 	const char *device_name; /* entry point in the images, or NULL */
+	uint32_t shared_bytes;   /* that a launch asks for beside the entry point's own */
 };
 
 struct ingot_module_routine {

@@ -83,6 +83,10 @@ NOTHING(cuModuleGetFunction, void **function, void *module, const char *name)
 {
 	return give(function) + (!module || !name);
 }
+NOTHING(cuFuncSetAttribute, void *function, int attribute, int value)
+{
+	return !function || attribute != 8 || value < 0;
+}
 NOTHING(cuMemAlloc_v2, unsigned long long *at, size_t bytes)
 {
 	return !(*at = (unsigned long long)(uintptr_t)aligned_alloc(256, (bytes + 255) / 256 * 256));
