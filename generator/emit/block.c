@@ -34,14 +34,22 @@ static bool a_by_rows(const struct contraction *c)
 
 /* Rows that follow each other without a gap take no bank twice as they are copied, but where a warp's copies go along
  * the rows: with a quad between they share a bank by fours, and quads stay aligned. */
-int block_a_step(const struct contraction *c) { return c->depth + (a_by_rows(c) ? QUAD : 0); }
+int block_a_step(const struct contraction *c)
+{
+	return c->depth + (a_by_rows(c) && !product_is_matrix(c->product) ? QUAD : 0);
+}
 static bool b_transposed(const struct contraction *c)
 {
 	return c->b_mode != B_PACKED && index_factor(c->b_at, c->column) != 1;
 }
+/* A fragment's rows, four to a warp of b's and eight of sums: each begins eight banks on. */
+int block_sums_apart(const struct contraction *c) { return product_is_matrix(c->product) ? 8 : 0; }
+
 /* Turned: neighbours along the terms, and the columns that a warp copies besides, lie in other banks. */
 static int b_step(const struct contraction *c, int lanes)
 {
+	if (product_is_matrix(c->product))
+		return c->tile_vecs * lanes + block_sums_apart(c);
 	return c->tile_vecs * lanes + (!b_transposed(c) ? 0 : c->depth < lanes ? lanes / c->depth : 1);
 }
 int block_b_step(const struct printing *p) { return b_step(p->c, p->emit->target->lanes); }
@@ -92,6 +100,7 @@ static struct value a_value(struct printing *p, struct printer *printer)
 	value_dict_set(a, "near", value_bool(p->kernel->joined && scheduled(c->a->of)->mode == MODE_DEVICE));
 	value_dict_set(a, "by_rows", value_bool(a_by_rows(c)));
 	value_dict_set(a, "step", value_int(block_a_step(c)));
+	value_dict_set(a, "swizzled", value_bool(product_is_matrix(c->product)));
 	value_dict_set(a, "from", value_string(printer_address(printer, c->a->of, c->a_at)));
 	text_release(&there);
 	return a;
@@ -163,13 +172,16 @@ struct value block_value(struct printing *p, struct printer *printer)
 	value_dict_set(block, "term_axes", axes_of(p, c->column + 1, c->terms));
 	value_dict_set(block, "stages", value_int(c->stages));
 	value_dict_set(block, "unroll",
-	        value_int(c->tile_rows * c->tile_vecs > 32        ? 1
-	                        : c->tile_rows * c->tile_vecs > 8 ? 2
-	                                                          : 8));
+	        value_int(product_is_matrix(c->product)            ? c->depth / c->product->together
+	                        : c->tile_rows * c->tile_vecs > 32 ? 1
+	                        : c->tile_rows * c->tile_vecs > 8  ? 2
+	                                                           : 8));
 	value_dict_set(block, "stage", value_int(stage));
 	value_dict_set(block, "shared", value_int(floats));
 	value_dict_set(block, "dynamic", value_bool(block_dynamic(p->emit->target, c)));
-	value_dict_set(block, "heavy_rows", value_int(floats / c->warps / (c->tile_vecs * lanes)));
+	value_dict_set(block, "sums_apart", value_int(block_sums_apart(c)));
+	value_dict_set(block, "heavy_rows",
+	        value_int(product_is_matrix(c->product) ? c->product->m : floats / c->warps / (c->tile_vecs * lanes)));
 	value_dict_set(block, "a", a_value(p, printer));
 	value_dict_set(block, "b", b_value(p, printer));
 	return block;

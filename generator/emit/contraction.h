@@ -77,6 +77,7 @@ struct value gathered_value(struct printing *p, int64_t terms, const char *packe
 struct value block_value(struct printing *p, struct printer *);
 int block_a_step(const struct contraction *);
 int block_b_step(const struct printing *);
+int block_sums_apart(const struct contraction *); /* … and of rows of sums, beside those */
 int64_t block_dynamic(
         const struct target *, const struct contraction *); /* bytes, where a kernel's own are too few; else 0 */
 

@@ -14,7 +14,7 @@ static struct value shape_value(struct printing *p, int rows)
 	const struct product *product = p->c->product;
 	struct value shape = value_dict(p->arena);
 	int second = rows_of_part(product, rows, 1);
-	if (!product->tiles)
+	if (product->parts != MATRIX_TILES)
 		return value_none();
 	value_dict_set(shape, "first", value_int(rows_of_part(product, rows, 0)));
 	value_dict_set(shape, "second", value_int(second < 1 ? 1 : second));
@@ -36,13 +36,14 @@ struct value matrix_value(struct printing *p, const struct tile *of)
 		value_list_add(rows, value_int(rows_of_part(product, of->rows, r)));
 	value_dict_set(matrix, "rows", rows);
 	value_dict_set(matrix, "columns", value_int(columns));
-	value_dict_set(matrix, "down", value_int(product->tiles ? 2 : parts));
-	value_dict_set(matrix, "across", value_int(product->tiles ? 2 : columns));
+	value_dict_set(matrix, "down", value_int(product->parts == MATRIX_TILES ? 2 : parts));
+	value_dict_set(matrix, "across", value_int(product->parts == MATRIX_TILES ? 2 : columns));
 	value_dict_set(matrix, "m", value_int(product->m));
 	value_dict_set(matrix, "n", value_int(product->n));
-	value_dict_set(matrix, "terms", value_int(matrix_step(c)));
+	value_dict_set(matrix, "terms", value_int(c->warps ? product->together : matrix_step(c)));
 	value_dict_set(matrix, "a_row",
-	        p->row_stride.name ? value_string(p->row_stride.name) : value_int(p->row_stride.direct));
+	        p->row_stride.name ? value_string(p->row_stride.name)
+	                           : value_int(c->warps ? block_a_step(c) : p->row_stride.direct));
 	value_dict_set(matrix, "shape", of->rows != c->tile_rows ? shape_value(p, of->rows) : value_none());
 	return matrix;
 }

@@ -333,7 +333,7 @@ static struct value add_products(struct writing *w, struct text *words)
 		value_dict_set(one, "matrix", value_bool(product_is_matrix(product)));
 		value_dict_set(one, "rows", value_int(product->m));
 		value_dict_set(one, "terms", value_int(product->together));
-		value_dict_set(one, "sums", value_int(product->tiles ? 4 : 12));
+		value_dict_set(one, "sums", value_int(product->parts == MATRIX_TILES ? 4 : 12));
 		text_printf(
 		        words, " %s_set %s_load %s_store %s", product->vec, product->vec, product->vec, product->step);
 		text_adds(words, product_is_matrix(product) ? " MATRIX_ZERO" : "");

@@ -219,7 +219,8 @@ static struct value call_heavy(struct template_call *call)
 	struct tile_user *user = call->user;
 	struct printing *p = user->p;
 	bool tail = call_int(call, 0, 0) != 0;
-	int lanes = p->emit->target->lanes, width = user->tile->vecs * lanes;
+	int lanes = p->emit->target->lanes,
+	    width = user->tile->vecs * lanes + (p->c->warps ? block_sums_apart(p->c) : 0);
 	const struct index *row = index_var(p->arena, SPARE_ROW, INT32_MAX),
 	                   *vec = index_var(p->arena, SPARE_VEC, INT32_MAX);
 	struct printer printer = contraction_printer(p, NULL);
@@ -252,7 +253,8 @@ static struct value call_a(struct template_call *call)
 	const struct contraction *c = p->c;
 	int64_t r = call_int(call, 0, 0), u = call_int(call, 1, 0), constant = 0;
 	if (c->warps)
-		return value_printf(p->arena, "a[k + %" PRId64 "]", r * block_a_step(c) + u);
+		return value_printf(p->arena, product_is_matrix(c->product) ? "a + k + %" PRId64 : "a[k + %" PRId64 "]",
+		        r * block_a_step(c) + u);
 	struct text text;
 	text_init(&text, p->emit->build);
 	if (p->row_stride.name && r)
@@ -296,6 +298,8 @@ static struct value call_b(struct template_call *call)
 	const struct contraction *c = p->c;
 	int64_t v = call_int(call, 0, 0), u = call_int(call, 1, 0), lanes = p->emit->target->lanes,
 	        at = (u * user->tile->vecs + v) * lanes;
+	if (c->warps && product_is_matrix(c->product))
+		return value_printf(p->arena, "w + %d * k + %" PRId64, block_b_step(p), v * c->product->n);
 	if (c->interleaved)
 		return value_printf(p->arena, "w[%d * LANE + %d * k + %" PRId64 "]", c->tile_vecs, block_b_step(p),
 		        u * block_b_step(p) + v);
@@ -607,7 +611,8 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	const struct contraction *c = p->c;
 	struct arena *arena = p->arena;
 	struct value tile = value_dict(arena);
-	int unroll = c->warps ? BLOCK_UNROLL : contraction_steps(c, p->emit->target, of->rows);
+	int unroll = c->warps && !product_is_matrix(c->product) ? BLOCK_UNROLL
+	                                                        : contraction_steps(c, p->emit->target, of->rows);
 	struct tile_user *user = arena_new(arena, struct tile_user);
 	*user = (struct tile_user){ arena_new(arena, struct printing), of };
 	*user->p = *p;

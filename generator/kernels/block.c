@@ -14,7 +14,11 @@
  * rows it is the weights that take the time: one warp for 32 columns, and as much of them on its way as shared memory
  * holds.  A warp alone takes
  *     max(r*v / 4,  r + v  lines of L1,  v * 128 / 24  bytes of b from L2, which warps beside each other do not share),
- * and waits for that latency every other term.  All of it from public figures of the GPU (struct gpu_facts); nothing
+ * and waits for that latency every other term.
+ * Where an instruction multiplies fragments (products.c), a term is a dword of them; eight terms are
+ *     max(m16n8 products, at the rate of struct gpu_facts,  w * (4 * r/16 + 8*v)  requests to shared memory,
+ *         w * (r/16 * 4*v + r/16 + 8*v) / 4  to issue).
+ * All of it from public figures of the GPU (struct gpu_facts); nothing
  * here is measured. */
 #include "kernels/kernels.h"
 
@@ -41,6 +45,25 @@ static double l2_of(const struct gpu_facts *gpu)
 	return (double)(int)(gpu->l2_rate / gpu->ghz / gpu->processors + 0.5);
 }
 
+/* What a warp takes for a term: cycles of its multiprocessor to multiply and to issue, and, alone there, of its own;
+ * requests to shared memory; instructions to copy what 32 lanes hold of a term. */
+struct issued {
+	double cycles, alone, requests, copy;
+};
+static struct issued issued_of(const struct target *target, const struct contraction *c)
+{
+	double r = c->tile_rows, v = c->tile_vecs;
+	const struct product *p = c->product;
+	if (p->parts != MATRIX_FRAGMENTS)
+		return (struct issued){ r * v / rate_of(target) + (v + r / 4) / 4, r * v + v + r / 4, v + r / 2,
+			COPY_INSTRUCTIONS };
+	double parts = r / p->m, columns = v * target->lanes / p->n, terms = p->together,
+	       sums = r * v * target->lanes * p->k / target->gpu->dot8s, loads = (parts + 2 * columns) / terms,
+	       issue = (parts * columns / terms + loads) / 4;
+	return (struct issued){ sums > issue ? sums : issue, 4 * sums + loads, (4 * parts + 2 * columns) / terms,
+		(double)COPY_INSTRUCTIONS / 4 };
+}
+
 /* The cycles of a block's sums, and what bounds them. */
 static struct reckoned block_cycles(const struct target *target, int64_t rows, int64_t vecs, double batches,
         double terms, const struct contraction *c)
@@ -53,11 +76,10 @@ static struct reckoned block_cycles(const struct target *target, int64_t rows, i
 	resident = resident * w > WARPS_RESIDENT ? WARPS_RESIDENT / w : resident;
 	double each = (double)ceil_div((int64_t)blocks, gpu->processors),
 	       rounds = (double)ceil_div((int64_t)each, (int64_t)resident);
-	double loads = w * (v + r / 4), requests = w * (v + r / 2),
-	       copies = (w * r / target->lanes + v) * COPY_INSTRUCTIONS / 4,
-	       alone = (r * v + v + r / 4) + 4 * copies / w, latency = (double)LATENCY / (c->stages - 1) / c->depth;
-	struct reckoned terms_of[] = { { each * (w * r * v / rate_of(target) + loads / 4 + copies),
-		                               "multiply-adds and what is issued beside" },
+	struct issued one = issued_of(target, c);
+	double requests = w * one.requests, copies = (w * r / target->lanes + v) * one.copy / 4,
+	       alone = one.alone + 4 * copies / w, latency = (double)LATENCY / (c->stages - 1) / c->depth;
+	struct reckoned terms_of[] = { { each * (w * one.cycles + copies), "multiply-adds and what is issued beside" },
 		{ each * (requests + copies), "shared memory" }, { rounds * alone, "what one warp issues" },
 		{ each * (w * r + v * target->lanes) * 4 / l2_of(gpu), "bytes from L2" },
 		{ rounds * latency, "latency of L2" }, { rounds * FMA_WAIT, "sums that wait for themselves" } };
@@ -87,11 +109,21 @@ int64_t block_stage_floats(const struct contraction *c, int lanes)
 	        * ((int64_t)c->warps * c->tile_rows * (c->depth + 4) + (int64_t)c->depth * (c->tile_vecs * lanes + 2));
 }
 
-static const struct {
+static const struct size {
 	int warps, rows, vecs, depth, stages;
 } sizes[] = { { 8, 16, 4, 16, 2 }, { 8, 8, 4, 32, 3 }, { 8, 8, 4, 16, 2 }, { 8, 16, 2, 16, 2 }, { 8, 8, 2, 16, 2 },
 	{ 4, 8, 2, 16, 2 }, { 4, 8, 1, 32, 3 }, { 4, 4, 1, 32, 4 }, { 4, 2, 1, 64, 4 }, { 4, 0, 1, 64, 4 } };
-_Static_assert(COUNT(sizes) <= BLOCK_CHOICES_MOST, "room for each");
+static const struct size fragments[] = { { 4, 32, 4, 16, 4 }, { 4, 16, 4, 16, 4 }, { 4, 16, 2, 16, 4 },
+	{ 4, 16, 1, 16, 4 }, { 2, 16, 1, 32, 4 } };
+_Static_assert(COUNT(sizes) <= BLOCK_CHOICES_MOST && COUNT(fragments) <= BLOCK_CHOICES_MOST, "room for each");
+
+/* The sizes that its product can have; NULL: no more. */
+static const struct size *size_at(const struct contraction *c, size_t i)
+{
+	if (c->product->parts == MATRIX_FRAGMENTS)
+		return i < COUNT(fragments) ? &fragments[i] : NULL;
+	return product_is_fma(c->product) && i < COUNT(sizes) ? &sizes[i] : NULL;
+}
 
 /* Rows of all loops, columns in vectors. */
 struct extent {
@@ -113,15 +145,16 @@ static struct extent extent_of(const struct target *target, const struct contrac
 
 /* The contraction by blocks of that size, and what it takes; false: the size is not for so many rows, or for GPUs with
  * more shared memory. */
-static bool block_of(const struct target *target, const struct extent *p, size_t size, struct contraction *as)
+static bool block_of(
+        const struct target *target, const struct extent *p, const struct size *size, struct contraction *as)
 {
-	if (!sizes[size].rows && p->rows > FEW_ROWS)
+	if (!size->rows && p->rows > FEW_ROWS)
 		return false;
-	as->warps = sizes[size].warps;
-	as->depth = sizes[size].depth;
-	as->stages = sizes[size].stages;
-	as->tile_rows = sizes[size].rows ? sizes[size].rows : (int)ceil_div(p->rows, as->warps);
-	as->tile_vecs = sizes[size].vecs < p->vecs ? sizes[size].vecs : (int)p->vecs;
+	as->warps = size->warps;
+	as->depth = size->depth;
+	as->stages = size->stages;
+	as->tile_rows = size->rows ? size->rows : (int)ceil_div(p->rows, as->warps);
+	as->tile_vecs = size->vecs < p->vecs ? size->vecs : (int)p->vecs;
 	if (4 * block_stage_floats(as, target->lanes) > target->gpu->block_bytes)
 		return false;
 	as->reckoned = block_cycles(target, p->rows, p->vecs, p->batches, p->terms, as);
@@ -145,9 +178,10 @@ int block_choices(const struct target *target, const struct contraction *c, stru
 {
 	struct extent p = extent_of(target, c);
 	struct contraction as = *c;
+	const struct size *size;
 	int count = 0;
-	for (size_t i = 0; i < COUNT(sizes); i++) {
-		if (!block_of(target, &p, i, &as))
+	for (size_t i = 0; (size = size_at(c, i)); i++) {
+		if (!block_of(target, &p, size, &as))
 			continue;
 		struct block_choice one = { tile_of(target, &p, &as), as.reckoned.cycles };
 		int at = 0;
@@ -163,10 +197,11 @@ int block_choices(const struct target *target, const struct contraction *c, stru
 static bool choose_forced(const struct target *target, const struct extent *p, int sums, struct contraction *c)
 {
 	struct contraction as = *c;
+	const struct size *size;
 	if (target->tile.rows < 0)
 		return c->forced = true;
-	for (size_t i = 0; i < COUNT(sizes) && !c->forced; i++)
-		if (block_of(target, p, i, &as) && as.tile_rows * as.tile_vecs <= sums
+	for (size_t i = 0; !c->forced && (size = size_at(c, i)); i++)
+		if (block_of(target, p, size, &as) && as.tile_rows * as.tile_vecs <= sums
 		        && same_tile(tile_of(target, p, &as), target->tile)) {
 			*c = as;
 			c->forced = true;
@@ -174,12 +209,12 @@ static bool choose_forced(const struct target *target, const struct extent *p, i
 	return c->forced;
 }
 
-bool block_choose(const struct target *target, struct contraction *c, int sums)
+static bool choose_size(const struct target *target, struct contraction *c, int sums)
 {
 	struct extent p = extent_of(target, c);
 	c->warps = c->depth = c->stages = 0;
-	if (!target->gpu || c->pool.d || (p.terms < LEAST_TERMS && !target->block_warps) || p.rows > INT32_MAX / 2
-	        || p.terms > INT32_MAX / 2)
+	if (!target->gpu || c->pool.d || (p.terms * c->product->k < LEAST_TERMS && !target->block_warps)
+	        || p.rows > INT32_MAX / 2 || p.terms > INT32_MAX / 2)
 		return false;
 	for (int v = c->batches; v < c->column; v++)
 		if (c->start && expr_uses(c->start, v))
@@ -198,8 +233,10 @@ bool block_choose(const struct target *target, struct contraction *c, int sums)
 	double apart = warp_cycles(target, inner, p.vecs, p.batches * (double)(p.rows / inner), p.terms, c),
 	       least = 0.75 * apart;
 	struct contraction best = *c, as = *c;
-	for (size_t i = 0; i < COUNT(sizes); i++)
-		if (block_of(target, &p, i, &as) && as.reckoned.cycles < least && as.tile_rows * as.tile_vecs <= sums) {
+	const struct size *size;
+	for (size_t i = 0; (size = size_at(c, i)); i++)
+		if (block_of(target, &p, size, &as) && as.reckoned.cycles < least
+		        && as.tile_rows * as.tile_vecs <= sums) {
 			least = as.reckoned.cycles;
 			best = as;
 		}
@@ -209,4 +246,14 @@ bool block_choose(const struct target *target, struct contraction *c, int sums)
 	*c = best;
 	c->apart = apart;
 	return c->warps;
+}
+
+/* Fragments are a block's alone. */
+bool block_choose(const struct target *target, struct contraction *c, int sums)
+{
+	if (choose_size(target, c, sums))
+		return true;
+	if (c->product->parts == MATRIX_FRAGMENTS)
+		c->product = product_of(target, c->root);
+	return false;
 }

@@ -118,8 +118,9 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 	if (widened[1 - b])
 		return NULL;
 	struct contraction *c = arena_new(arena, struct contraction);
-	const struct product *matrix = constant[b] && !widened[b] ? product_of_matrix(lowered->target, product) : NULL;
-	c->product = matrix ? matrix : product; /* until matrix_choose has looked at what the layouts are */
+	const struct product *matrix = !widened[b] ? product_of_matrix(lowered->target, product) : NULL;
+	bool fits = matrix && (constant[b] || matrix->parts == MATRIX_FRAGMENTS);
+	c->product = fits ? matrix : product; /* until matrix_choose has looked at what the layouts are */
 	c->root = c->result = root;
 	c->a = factor[1 - b];
 	c->b = factor[b];

@@ -372,8 +372,12 @@ struct product {
 	                     dword of a, or of b, the first one lowest */
 	int temporaries;  /* registers that a step takes for itself */
 	int together;     /* dwords that an instruction takes, at most, side by side along the innermost term */
-	bool tiles;       /* sums and factors stand in registers of m rows, eight: two of sums by two, whose b is as
-	                     that of vectors */
+	enum matrix_parts {
+		MATRIX_VECTORS,   /* m rows of n columns stand in vectors */
+		MATRIX_TILES,     /* … in registers of m rows, eight: two of sums by two, whose b is as that of
+		                     vectors */
+		MATRIX_FRAGMENTS, /* … in those of a warp, in blocks of warps alone, whose b is as that of vectors */
+	} parts;
 	enum dtype a, b, sum; /* of the terms, and of their sum */
 	enum scalar opcode;   /* a step, of two dwords */
 	const char *element, *vec, *step,
@@ -723,14 +727,14 @@ int matrix_step(const struct contraction *);
 /* Dwords of a column that stand side by side in a panel. */
 static inline int matrix_together(const struct contraction *c)
 {
-	return product_is_matrix(c->product) && !c->product->tiles ? c->product->together : 1;
+	return product_is_matrix(c->product) && c->product->parts == MATRIX_VECTORS ? c->product->together : 1;
 }
 bool block_choose(const struct target *, struct contraction *, int sums); /* sums: the most of a warp's tile */
 struct block_choice {
 	struct block_tile tile;
 	double cycles;
 };
-enum { BLOCK_CHOICES_MOST = 10 };
+enum { BLOCK_CHOICES_MOST = 14 };
 int block_choices(
         const struct target *, const struct contraction *, struct block_choice *); /* all that it can have, each once */
 int64_t block_stage_floats(const struct contraction *, int lanes);                 /* of shared memory, at most */

@@ -9,7 +9,7 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 enum { PART_LEAST = 4 };
 int matrix_step(const struct contraction *c)
 {
-	int step = c->product->together, least = c->product->tiles ? step / PART_LEAST : step;
+	int step = c->product->together, least = c->product->parts == MATRIX_TILES ? step / PART_LEAST : step;
 	int64_t inner = c->extents[c->column + c->terms];
 	while (step >= least && inner % step)
 		step--;
@@ -28,7 +28,7 @@ void matrix_choose(const struct target *target, struct contraction *c)
 {
 	struct stage stage;
 	int inner = c->column + c->terms;
-	if (!product_is_matrix(c->product))
+	if (!product_is_matrix(c->product) || c->product->parts == MATRIX_FRAGMENTS) /* block.c chooses those */
 		return;
 	bool fits = c->terms && c->b->of->source == SOURCE_CONSTANT && !c->widened && !c->counts[inner]
 	        && index_is_affine(c->a_at) && index_factor(c->a_at, inner) == 1 && matrix_step(c)
@@ -44,9 +44,9 @@ void matrix_choose(const struct target *target, struct contraction *c)
 void matrix_tile(const struct target *target, struct contraction *c, int64_t rows, int64_t columns)
 {
 	int m = c->product->m, vecs = 2 * c->product->n / target->lanes;
-	if (!product_is_matrix(c->product))
+	if (!product_is_matrix(c->product) || c->product->parts == MATRIX_FRAGMENTS)
 		return;
-	if (c->product->tiles) {
+	if (c->product->parts == MATRIX_TILES) {
 		c->tile_rows = rows < 2 * m ? (int)rows : 2 * m;
 		c->tile_vecs = columns > target->lanes ? vecs : 1;
 		return;

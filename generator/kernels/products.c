@@ -20,14 +20,16 @@ static const struct product products[] = {
 	{ "dot16", 1, 1, 2, 1, 1, false, DTYPE_I16, DTYPE_I16, DTYPE_I32, SCALAR_dot16, "int", "ivec", "ivec_dot16",
 	        "0" },
 	{ "mul", 1, 1, 1, 1, 1, false, DTYPE_I32, DTYPE_I32, DTYPE_I32, SCALAR_mul, "int", "ivec", "ivec_mul", "0" },
-	{ "smmla", 2, 2, 4, 0, 2, false, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec", "MATRIX_DOT8",
-	        "0" },
-	{ "tdpbusd", 16, 16, 4, 0, 16, true, DTYPE_U8, DTYPE_I8, DTYPE_I32, SCALAR_dot8u, "int", "ivec", "MATRIX_DOT8U",
-	        "0" },
-	{ "tdpbf16ps", 16, 16, 2, 0, 16, true, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec",
+	{ "smmla", 2, 2, 4, 0, 2, MATRIX_VECTORS, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec",
+	        "MATRIX_DOT8", "0" },
+	{ "tdpbusd", 16, 16, 4, 0, 16, MATRIX_TILES, DTYPE_U8, DTYPE_I8, DTYPE_I32, SCALAR_dot8u, "int", "ivec",
+	        "MATRIX_DOT8U", "0" },
+	{ "tdpbf16ps", 16, 16, 2, 0, 16, MATRIX_TILES, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec",
 	        "MATRIX_BF16", "0.f" },
-	{ "bfmmla", 2, 2, 2, 0, 2, false, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec", "MATRIX_BF16",
-	        "0.f" },
+	{ "mma_s8", 16, 8, 4, 0, 8, MATRIX_FRAGMENTS, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec",
+	        "MATRIX_DOT8", "0" },
+	{ "bfmmla", 2, 2, 2, 0, 2, MATRIX_VECTORS, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec",
+	        "MATRIX_BF16", "0.f" },
 };
 
 bool target_multiplies(const struct target *target, const char *name)
@@ -613,7 +615,7 @@ static void choose_product(struct rewriting *r, struct definition *d, bool dword
 				        && rewrite(r, d, product, v, windows))
 					return;
 	}
-	if (!dwords)
+	if (!target_multiplies(r->target, "mul"))
 		sum_in_floats(r->program, d, true, &r->floats);
 }
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """shapes.py: products that blocks of warps make (128 x 128 x 16 and smaller), with borders, batches, epilogues and each way to stage a and b: the C
-library's bits in three orders of threads and copies, and, where NVRTC is there, no spill.
+library's bits in three orders of threads and copies, and, where NVRTC is there, no spill.  Products of bytes are fragments of tensor cores: their sums are exact,
+so that bits say whether each fragment lies where it should; IMMA is in their loop, and of 128 x 128 an SM holds two blocks.
 
     shapes.py INGOT [NAME…]        exit 0: right, 1: wrong, 77: no C++ compiler or no NumPy"""
+import json
 import os
 import re
 import shutil
@@ -22,6 +24,7 @@ except ImportError as missing:
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 ATTENTION = "t = Transpose <perm = [0, 1, 3, 2]> (k) s = MatMul(q, t) p = Softmax <axis = -1> (s) y = MatMul(p, v)"
 # name: (tile, inputs, constants, dims of the result, nodes).  The tile is what the reckoning says today: each size has to be among them.
+BYTES = {"x": "int8", "w": "int8", "y": "int32", "z": "int8", "v": "int8", "b": "int32"}
 SHAPES = {
     "large": ("128 x 128 x 16", {"x": (2048, 32)}, {"w": (32, 2048)}, (2048, 2048), "y = MatMul(x, w)"),
     "whole": ("32 x 64 x 16", {"x": (512, 512)}, {"w": (512, 512)}, (512, 512), "y = MatMul(x, w)"),
@@ -56,19 +59,44 @@ SHAPES = {
     "attention_few": ("16 rows: 16 x 64 x 16, 32 lanes and scalars, 16 x 32 x 16", {"q": (1, 12, 16, 20), "k": (1, 12, 40, 20), "v": (1, 12, 40, 20)}, {}, (1, 12, 16, 20), ATTENTION),
     "attention_wide": ("15 rows: 16 x 64 x 16, 32 lanes, 16 x 64 x 16", {"q": (1, 2, 100, 33), "k": (1, 2, 64, 33), "v": (1, 2, 64, 40)}, {}, (1, 2, 100, 40), ATTENTION),
     "conv_deep": ("32 x 64 x 16", {"x": (1, 32, 40, 40)}, {"w": (128, 32, 5, 5), "b": (128,), "v": (96, 128, 1, 1)}, (1, 96, 40, 40), "t = Conv <pads = [2, 2, 2, 2]> (x, w, b) u = Relu(t) y = Conv(u, v)"),
+    "bytes_large": ("128 x 128 x 16", {"x": (1030, 68)}, {"w": (68, 1016)}, (1030, 1016), "y = MatMulInteger(x, w)", BYTES),
+    "bytes_64": ("64 x 128 x 16", {"x": (900, 96)}, {"w": (96, 1016)}, (900, 1016), "y = MatMulInteger(x, w)", BYTES),
+    "bytes_borders": ("64 x 64 x 16", {"x": (515, 130)}, {"w": (130, 810)}, (515, 810), "y = MatMulInteger(x, w)", BYTES),
+    "bytes_inputs": ("64 x 32 x 16", {"x": (300, 132), "w": (132, 520)}, {}, (300, 520), "y = MatMulInteger(x, w)", BYTES),
+    "bytes_batches": ("64 x 64 x 16", {"x": (6, 200, 72), "w": (6, 72, 200)}, {}, (6, 200, 200), "y = MatMulInteger(x, w)", BYTES),
+    "bytes_one_row": ("32 x 32 x 32", {"x": (1, 515)}, {"w": (515, 1000)}, (1, 1000), "y = MatMulInteger(x, w)", BYTES),
+    "bytes_zero": ("32 x 32 x 32", {"x": (70, 333)}, {"w": (333, 97), "z": ()}, (70, 97), "y = MatMulInteger(x, w, z)", dict(BYTES, x="uint8", z="uint8")),
+    "bytes_conv": ("64 x 64 x 16", {"x": (2, 20, 30, 31)}, {"w": (130, 20, 5, 5), "z": ()}, (2, 130, 30, 31), "y = ConvInteger <pads = [2, 2, 2, 2]> (x, w, z)", dict(BYTES, x="uint8", z="uint8")),
+    "bytes_quantised": ("32 x 32 x 32", {"x": (1, 64, 28, 28)}, {"w": (96, 64, 3, 3), "b": (96,), "z": (), "v": ()}, (1, 96, 28, 28),
+                        "s = Constant <value_float = 0.02> () t = Constant <value_float = 0.01> () u = Constant <value_float = 0.9> () "
+                        "y = QLinearConv <pads = [1, 1, 1, 1], strides = [1, 1]> (x, s, z, w, t, v, u, z, b)", dict(BYTES, y="int8")),
 }
+PLANTED = "bytes_borders"
 
 
-def text_of(inputs, constants, dims, nodes):
-    shape = lambda d: "float[%s]" % ",".join(map(str, d))
-    given = ", ".join("%s %s" % (shape(d), n) for n, d in inputs.items())
-    kept = ", ".join('%s %s = ["location": "%s.bin", "offset": "0", "length": "%d"]' % (shape(d), n, n, 4 * numpy.prod(d)) for n, d in constants.items())
-    return "%sg (%s) => (%s y)\n%s{ %s }\n" % (HEAD, given, shape(dims), "<%s>\n" % kept if kept else "", nodes)
+def dtype_of(name, types):
+    return numpy.dtype({"float": "float32"}.get(types.get(name, "float"), types.get(name)))
 
 
-def run(ingot, folder, model, inputs, target, environment):
+def text_of(inputs, constants, dims, nodes, types={}):
+    shape = lambda n, d: types.get(n, "float") + ("[%s]" % ",".join(map(str, d)) if d else "")
+    given = ", ".join("%s %s" % (shape(n, d), n) for n, d in inputs.items())
+    kept = ", ".join('%s %s = ["location": "%s.bin", "offset": "0", "length": "%d"]' % (shape(n, d), n, n, dtype_of(n, types).itemsize * numpy.prod(d)) for n, d in constants.items())
+    return "%sg (%s) => (%s y)\n%s{ %s }\n" % (HEAD, given, shape("y", dims), "<%s>\n" % kept if kept else "", nodes)
+
+
+def drawn(random, name, dims, types):
+    dtype = dtype_of(name, types)
+    if dtype.kind == "f":
+        return random.standard_normal(dims).astype(dtype)
+    if not dims:                                               # the zero point of x, or of w
+        return numpy.array({"z": 7}.get(name, 0), dtype)
+    return random.integers(-999, 999, dims).astype(dtype) if dtype.itemsize > 1 else random.integers(numpy.iinfo(dtype).min, numpy.iinfo(dtype).max + 1, dims).astype(dtype)
+
+
+def run(ingot, folder, model, inputs, target, environment, *more):
     out = os.path.join(folder, "y.npy")
-    command = [ingot, "run", model, "--target", target, "--output", "y=" + out]
+    command = [ingot, "run", model, "--target", target, "--output", "y=" + out, *more]
     for name in inputs:
         command += ["--input", "%s=%s" % (name, os.path.join(folder, name + ".npy"))]
     done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, **environment))
@@ -77,22 +105,23 @@ def run(ingot, folder, model, inputs, target, environment):
 
 def write(folder, name):
     """The shape's model and the data beside it; its path."""
-    _, inputs, constants, dims, nodes = SHAPES[name]
+    _, inputs, constants, dims, nodes, types = *SHAPES[name], *[{}][len(SHAPES[name]) - 5:]
     random = numpy.random.default_rng(7)
     for n, d in inputs.items():
-        x = random.standard_normal(d).astype(numpy.float32)
+        x = drawn(random, n, d, types)
         x[random.random(d) < 0.1] = -0.0
         numpy.save(os.path.join(folder, n + ".npy"), x)
     for n, d in constants.items():
-        random.standard_normal(d).astype(numpy.float32).tofile(os.path.join(folder, n + ".bin"))
+        drawn(random, n, d, types).tofile(os.path.join(folder, n + ".bin"))
     model = os.path.join(folder, name + ".txt")
     with open(model, "w") as f:
-        f.write(text_of(inputs, constants, dims, nodes))
+        f.write(text_of(inputs, constants, dims, nodes, types))
     return model
 
 
 def wrongs_of(ingot, folder, name, nvrtc):
-    tile, inputs, constants, dims, nodes = SHAPES[name]
+    tile, inputs, constants, dims, nodes = SHAPES[name][:5]
+    exact = len(SHAPES[name]) > 5
     model = write(folder, name)
     out = os.path.join(folder, name)
     done = subprocess.run([ingot, "build", model, "--target", "cuda", "--no-compile", "--name", "g", "-o", out], capture_output=True, text=True)
@@ -100,10 +129,10 @@ def wrongs_of(ingot, folder, name, nvrtc):
         yield done.stderr.strip()
         return
     text = open(os.path.join(out, "g.cu")).read()
-    tiles, kernels = re.findall(r"tile ([^;]+?)(?:, 32 lanes)?;", text.replace(" lanes of float32", " lanes")), re.findall("__global__", text)
+    tiles, kernels = re.findall(r"tile ([^;]+?)(?:, 32 lanes)?;", re.sub(" lanes of (float|int)32", " lanes", text)), re.findall("__global__", text)
     if tile and tile not in tiles:
         yield "no block of %s; tiles are %s" % (tile, tiles)
-    if len(kernels) != (1 if nodes == ATTENTION else nodes.count("Conv") + nodes.count("MatMul") + nodes.count("Gemm") + (name == "winograd_run_time")):         # its filters are a kernel's
+    if not exact and len(kernels) != (1 if nodes == ATTENTION else nodes.count("Conv") + nodes.count("MatMul") + nodes.count("Gemm") + (name == "winograd_run_time")):         # its filters are a kernel's
         yield "%d kernels" % len(kernels)
     told = subprocess.run([ingot, "show", model, "--target", "cuda", "--stage", "kernels"], capture_output=True, text=True).stdout
     if nodes != ATTENTION and not tile.startswith("F(") and not re.search(r"why +\d+ cycles of a multiprocessor by blocks, bound by .*; by warps alone \d+", told):
@@ -112,17 +141,61 @@ def wrongs_of(ingot, folder, name, nvrtc):
     if want is None:
         yield said
         return
-    for order in ["forward", "backward", "random"] if name in ("whole", "borders", "conv_5x5", "winograd", "winograd_left", "attention_odd", "attention_few") else ["random"]:
+    for order in ["forward", "backward", "random"] if name in ("whole", "borders", "conv_5x5", "winograd", "winograd_left", "attention_odd", "attention_few", "bytes_borders", "bytes_conv") else ["random"]:
         got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_ORDER": order})
         if got is None:
             yield "%s: %s" % (order, said)
         elif not same(got, want):
-            yield "%s: %d of %d differ" % (order, (got.view(numpy.uint32) != want.view(numpy.uint32)).sum(), want.size)
+            yield "%s: %d of %d differ" % (order, (got.view(numpy.uint8) != want.view(numpy.uint8)).sum(), want.size)
     for architecture in nvrtc.ARCHITECTURES if nvrtc else []:
-        status, log, _ = nvrtc.of_this.compile(text, name + ".cu", architecture)
+        status, log, cubin = nvrtc.of_this.compile(text, name + ".cu", architecture)
         spills = {k: v for k, v in nvrtc.functions(log).items() if v.get("stores") or v.get("loads")}
         if status or spills or "warning" in log:
             yield "%s: %s" % (architecture, spills or log[:1000])
+        elif exact:
+            yield from wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture)
+
+
+def wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture):
+    """Of the product: the loop that multiplies does by IMMA, and loads a by LDSM; of 128 x 128 two blocks are an SM's, by registers and shared memory."""
+    import sass
+    (symbol, said), = [(k, v) for k, v in nvrtc.functions(log).items() if re.search("_(contraction|convolution)$", k)]
+    launch = next(kernel for kernel in json.load(open(os.path.join(out, "g.json")))["kernels"] if kernel["symbol"] == symbol)
+    registers, shared = -(-said["registers"] // 8) * 8 * launch["threads"], said["shared"] + launch["shared_bytes"] + 1024
+    if tile == "128 x 128 x 16" and (2 * registers > 65536 or 2 * shared > 164 << 10):
+        yield "%s: %d registers, %d bytes: one block an SM" % (architecture, registers, shared)
+    if sass.program():
+        listing = sass.kernels(cubin)[symbol]
+        words_of = lambda span: [sass.kind(one) for one in listing[span[0]:span[1] + 1]]
+        loops = [words_of(span) for span in sass.innermost([span for span in sass.spans(listing) if "IMMA" in words_of(span)])]
+        words = max(loops, key=lambda loop: loop.count("IMMA"), default=[])
+        rows, columns, terms = map(int, tile.split(" x "))
+        if words.count("IMMA") != rows * columns * terms / (16 * 8 * 8) / (launch["threads"] / 32) or "LDSM" not in words or {"LDL", "STL"} & set(words):
+            yield "%s: %d IMMA in the loop, %d LDSM" % (architecture, words.count("IMMA"), words.count("LDSM"))
+
+
+# In the prelude: (what, text, another)
+FAULTS = [("columns of b", "LANE % 4 + 4) + LANE / 4)", "LANE % 4 + 4) + LANE % 8)"), ("dwords of b", "(row) * (LANE % 4 + 4)", "(row) * (LANE % 4)"), ("rows of a", "(LANE % 16) + 4 * (LANE / 16)", "(LANE / 2) + 4 * (LANE % 2)"),
+          ("rows of sums", "2 * (LANE % 4), 8 * (row))", "2 * (LANE % 4), 4 * (row))"), ("columns of sums", "matrix_pair(p, c[0], c[1])", "matrix_pair(p, c[1], c[0])")]
+
+
+def wrongs_planted(ingot, folder):
+    """Fragments that lie elsewhere are seen by the bits, and rows that are not swizzled by the counts."""
+    from conflicts import counted
+    model, inputs = write(folder, PLANTED), SHAPES[PLANTED][1]
+    want, _ = run(ingot, folder, model, inputs, "c", {})
+    planted, counts = os.path.join(folder, "planted", "cuda"), os.path.join(folder, "counts")
+    os.makedirs(planted)
+    with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "templates", "cuda", "prelude.jinja")) as f:
+        prelude = f.read()
+    for what, before, after in FAULTS + [("no swizzle", ">> 3 & 112", ">> 3 & 0")]:
+        if prelude.count(before) != 1:
+            yield "the text of a fault: %s" % what
+        with open(os.path.join(planted, "prelude.jinja"), "w") as f:
+            f.write(prelude.replace(before, after))
+        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_COUNTS": counts} if what == "no swizzle" else {}, "--templates", os.path.dirname(planted))
+        if got is None or (not same(got, want)) != (what != "no swizzle") or (what == "no swizzle" and not counted(counts)[0]):
+            yield "planted, and not seen: %s %s" % (what, said)
 
 
 def wrongs_by_arch(ingot, folder):
@@ -158,7 +231,7 @@ def main():
         print("without NVRTC: spills are not looked for")
     with tempfile.TemporaryDirectory(prefix="shapes.") as folder:
         for name in sys.argv[2:] or SHAPES:
-            said = list(wrongs_of(ingot, folder, name, nvrtc if dll else None)) + (list(wrongs_by_arch(ingot, folder)) if name == "whole" else [])
+            said = list(wrongs_of(ingot, folder, name, nvrtc if dll else None)) + list((wrongs_by_arch if name == "whole" else wrongs_planted)(ingot, folder) if name in ("whole", PLANTED) else [])
             wrong += len(said)
             print("%-16s %s" % (name, "; ".join(said) or "right"), flush=True)
     print("%d wrong" % wrong)

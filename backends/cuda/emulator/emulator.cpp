@@ -69,7 +69,7 @@ static struct {
 	int count, current;
 	struct context scheduler;
 	char *stacks;
-	unsigned char (*mailboxes)[32][16];
+	unsigned char (*mailboxes)[32][32];
 	void *shared;
 	bool failed;                                            /* inside a thread: the launch ends at its next turn */
 } run;
@@ -416,7 +416,7 @@ extern "C" int emulator_launch(const char *name, void (*thunk)(void **), void **
 	run.count = (int)threads, gridDim = grid, blockDim = block;
 	size_t bytes = (size_t)run.count * STACK;
 	run.fibers = (fiber *)calloc((size_t)run.count, sizeof *run.fibers);
-	run.mailboxes = (unsigned char (*)[32][16])calloc((size_t)(run.count + 31) / 32, sizeof *run.mailboxes);
+	run.mailboxes = (unsigned char (*)[32][32])calloc((size_t)(run.count + 31) / 32, sizeof *run.mailboxes);
 	run.shared = shared_bytes ? aligned_alloc(128, (shared_bytes + 127) & ~(size_t)127) : nullptr;
 	turns = (int *)malloc((size_t)run.count * sizeof *turns);
 	kept.used = true;

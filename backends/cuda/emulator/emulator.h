@@ -71,7 +71,7 @@ const char *emulator_message(void);
 void emulator_block_barrier(int line);
 void emulator_warp_barrier(unsigned mask, int line);
 int emulator_lane(void);
-unsigned char *emulator_mailbox(int lane); /* 16 bytes for each lane of this warp */
+unsigned char *emulator_mailbox(int lane); /* 32 bytes for each lane of this warp */
 void *emulator_shared(void);
 /* Copies that go on while the thread does (cp.async): `bytes` are 4 or 16, zeros where it is not `there`.  A copy
  * happens at once, or as late as it may: when its group is waited for.  $INGOT_EMULATOR_COPIES (early, late, random)
@@ -107,7 +107,7 @@ static inline void __syncwarp(unsigned mask = 0xffffffffu, int line = __builtin_
 template <class T> static inline T emulator_shuffle(unsigned mask, T value, int from, int line)
 {
 	T result;
-	static_assert(sizeof value <= 16, "mailboxes have 16 bytes");
+	static_assert(sizeof value <= 32, "mailboxes have 32 bytes");
 	memcpy(emulator_mailbox(emulator_lane()), &value, sizeof value);
 	emulator_warp_barrier(mask, line);
 	memcpy(&result, emulator_mailbox(from & 31), sizeof result);
@@ -129,6 +129,51 @@ template <class T> static inline T __shfl_down_sync(unsigned mask, T v, int by, 
 template <class T> static inline T __shfl_up_sync(unsigned mask, T v, int by, int line = __builtin_LINE())
 {
 	return emulator_shuffle(mask, v, emulator_lane() >= by ? emulator_lane() - by : emulator_lane(), line);
+}
+
+/* ---- fragments of a warp, as PTX lays them out: lane l is of group l / 4, and number l % 4 in that ---- */
+/* ldmatrix.x4 of 8 rows of 16 bytes each: lanes 8 i to 8 i + 7 say where those of matrix i begin; register i of lane l is
+ * dword l % 4 of its row l / 4. */
+static inline void emulator_ldmatrix(uint32_t *a, const void *row, int line = __builtin_LINE())
+{
+	const int lane = emulator_lane();
+	if ((uintptr_t)row % 16)
+		emulator_fail("a row of a matrix is misaligned", line);
+	for (int i = 0; i < 4; i++)
+		a[i] = emulator_shuffle(0xffffffffu, (const uint32_t *)row, 8 * i + lane / 4, line)[lane % 4];
+}
+
+/* The sum of the products in a dword of a and one of b. */
+static inline uint32_t emulator_s8(uint32_t sum, uint32_t a, uint32_t b)
+{
+	for (int i = 0; i < 32; i += 8)
+		sum += (uint32_t)((signed char)(a >> i) * (signed char)(b >> i));
+	return sum;
+}
+static inline int __dp4a(int a, int b, int c) { return (int)emulator_s8((uint32_t)c, (uint32_t)a, (uint32_t)b); }
+
+/* mma.m16n8 of 8 dwords: registers of a are dwords g and g + 4 (here: l % 4) of rows l / 4 and l / 4 + 8, rows first;
+ * those of b dwords l % 4 and l % 4 + 4 of column l / 4; those of c, and of the sums, columns 2 (l % 4) and the next of
+ * both rows. */
+struct emulator_fragments {
+	uint32_t a[4], b[2];
+};
+static inline void emulator_mma(uint32_t *c, const uint32_t *a, const uint32_t *b,
+        uint32_t (*add)(uint32_t sum, uint32_t a, uint32_t b), int line = __builtin_LINE())
+{
+	const int lane = emulator_lane();
+	struct emulator_fragments mine = { { a[0], a[1], a[2], a[3] }, { b[0], b[1] } };
+	memcpy(emulator_mailbox(lane), &mine, sizeof mine);
+	emulator_warp_barrier(0xffffffffu, line);
+	for (int k = 0; k < 8; k++) {
+		struct emulator_fragments row, columns[2];
+		memcpy(&row, emulator_mailbox(lane / 4 * 4 + k % 4), sizeof row);
+		for (int j = 0; j < 2; j++)
+			memcpy(&columns[j], emulator_mailbox(4 * (2 * (lane % 4) + j) + k % 4), sizeof columns[j]);
+		for (int i = 0; i < 4; i++)
+			c[i] = add(c[i], row.a[i / 2 + k / 4 * 2], columns[i % 2].b[k / 4]);
+	}
+	emulator_warp_barrier(0xffffffffu, line);
 }
 
 /* ---- scalars: the roundings that their names say ---- */
