@@ -58,7 +58,7 @@ static struct issued issued_of(const struct target *target, const struct contrac
 		return (struct issued){ r * v / rate_of(target) + (v + r / 4) / 4, r * v + v + r / 4, v + r / 2,
 			COPY_INSTRUCTIONS };
 	double parts = r / p->m, columns = v * target->lanes / p->n, terms = p->together,
-	       sums = r * v * target->lanes * p->k / target->gpu->dot8s, loads = (parts + 2 * columns) / terms,
+	       sums = 4 * r * v * target->lanes / target->gpu->dot8s, loads = (parts + 2 * columns) / terms,
 	       issue = (parts * columns / terms + loads) / 4;
 	return (struct issued){ sums > issue ? sums : issue, 4 * sums + loads, (4 * parts + 2 * columns) / terms,
 		(double)COPY_INSTRUCTIONS / 4 };
@@ -248,12 +248,13 @@ static bool choose_size(const struct target *target, struct contraction *c, int 
 	return c->warps;
 }
 
-/* Fragments are a block's alone. */
+/* Fragments are a block's alone, and of no kernel that joins several. */
 bool block_choose(const struct target *target, struct contraction *c, int sums)
 {
-	if (choose_size(target, c, sums))
+	bool fragments = c->product->parts == MATRIX_FRAGMENTS;
+	if (fragments && !target->block_warps && choose_size(target, c, sums))
 		return true;
-	if (c->product->parts == MATRIX_FRAGMENTS)
+	if (fragments)
 		c->product = product_of(target, c->root);
-	return false;
+	return (!fragments || target->block_warps) && choose_size(target, c, sums);
 }

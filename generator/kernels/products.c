@@ -28,6 +28,8 @@ static const struct product products[] = {
 	        "MATRIX_BF16", "0.f" },
 	{ "mma_s8", 16, 8, 4, 0, 8, MATRIX_FRAGMENTS, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec",
 	        "MATRIX_DOT8", "0" },
+	{ "mma_bf16", 16, 8, 2, 0, 8, MATRIX_FRAGMENTS, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec",
+	        "MATRIX_BF16", "0.f" },
 	{ "bfmmla", 2, 2, 2, 0, 2, MATRIX_VECTORS, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec",
 	        "MATRIX_BF16", "0.f" },
 };

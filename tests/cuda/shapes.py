@@ -25,6 +25,7 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 ATTENTION = "t = Transpose <perm = [0, 1, 3, 2]> (k) s = MatMul(q, t) p = Softmax <axis = -1> (s) y = MatMul(p, v)"
 # name: (tile, inputs, constants, dims of the result, nodes).  The tile is what the reckoning says today: each size has to be among them.
 BYTES = {"x": "int8", "w": "int8", "y": "int32", "z": "int8", "v": "int8", "b": "int32"}
+HALVES = {"math": "bf16"}                                      # of floats that are small integers: every sum is exact, in any order
 SHAPES = {
     "large": ("128 x 128 x 16", {"x": (2048, 32)}, {"w": (32, 2048)}, (2048, 2048), "y = MatMul(x, w)"),
     "whole": ("32 x 64 x 16", {"x": (512, 512)}, {"w": (512, 512)}, (512, 512), "y = MatMul(x, w)"),
@@ -70,6 +71,11 @@ SHAPES = {
     "bytes_quantised": ("32 x 32 x 32", {"x": (1, 64, 28, 28)}, {"w": (96, 64, 3, 3), "b": (96,), "z": (), "v": ()}, (1, 96, 28, 28),
                         "s = Constant <value_float = 0.02> () t = Constant <value_float = 0.01> () u = Constant <value_float = 0.9> () "
                         "y = QLinearConv <pads = [1, 1, 1, 1], strides = [1, 1]> (x, s, z, w, t, v, u, z, b)", dict(BYTES, y="int8")),
+    "halves_large": ("128 x 128 x 16", {"x": (1030, 68)}, {"w": (68, 1016)}, (1030, 1016), "t = MatMul(x, w) y = Relu(t)", HALVES),
+    "halves_borders": ("64 x 64 x 16", {"x": (515, 131)}, {"w": (131, 810), "b": (810,)}, (515, 810), "t = MatMul(x, w) y = Add(t, b)", HALVES),
+    "halves_inputs": ("32 x 32 x 32", {"x": (300, 101), "w": (203, 101)}, {}, (300, 203), "y = Gemm <transB = 1> (x, w)", HALVES),
+    "halves_conv": ("32 x 32 x 32", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
+                    "t = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (x, w, b) u = Add(t, z) y = Relu(u)", HALVES),
 }
 PLANTED = "bytes_borders"
 
@@ -88,7 +94,7 @@ def text_of(inputs, constants, dims, nodes, types={}):
 def drawn(random, name, dims, types):
     dtype = dtype_of(name, types)
     if dtype.kind == "f":
-        return random.standard_normal(dims).astype(dtype)
+        return (random.integers(-8, 9, dims) if "math" in types else random.standard_normal(dims)).astype(dtype)
     if not dims:                                               # the zero point of x, or of w
         return numpy.array({"z": 7}.get(name, 0), dtype)
     return random.integers(-999, 999, dims).astype(dtype) if dtype.itemsize > 1 else random.integers(numpy.iinfo(dtype).min, numpy.iinfo(dtype).max + 1, dims).astype(dtype)
@@ -121,10 +127,10 @@ def write(folder, name):
 
 def wrongs_of(ingot, folder, name, nvrtc):
     tile, inputs, constants, dims, nodes = SHAPES[name][:5]
-    exact = len(SHAPES[name]) > 5
+    exact, math = len(SHAPES[name]) > 5, ["--math", "bf16"] if SHAPES[name][5:] == (HALVES,) else []
     model = write(folder, name)
     out = os.path.join(folder, name)
-    done = subprocess.run([ingot, "build", model, "--target", "cuda", "--no-compile", "--name", "g", "-o", out], capture_output=True, text=True)
+    done = subprocess.run([ingot, "build", model, "--target", "cuda", "--no-compile", "--name", "g", "-o", out, *math], capture_output=True, text=True)
     if done.returncode:
         yield done.stderr.strip()
         return
@@ -134,15 +140,15 @@ def wrongs_of(ingot, folder, name, nvrtc):
         yield "no block of %s; tiles are %s" % (tile, tiles)
     if not exact and len(kernels) != (1 if nodes == ATTENTION else nodes.count("Conv") + nodes.count("MatMul") + nodes.count("Gemm") + (name == "winograd_run_time")):         # its filters are a kernel's
         yield "%d kernels" % len(kernels)
-    told = subprocess.run([ingot, "show", model, "--target", "cuda", "--stage", "kernels"], capture_output=True, text=True).stdout
+    told = subprocess.run([ingot, "show", model, "--target", "cuda", "--stage", "kernels", *math], capture_output=True, text=True).stdout
     if nodes != ATTENTION and not tile.startswith("F(") and not re.search(r"why +\d+ cycles of a multiprocessor by blocks, bound by .*; by warps alone \d+", told):
         yield "show does not say why"
     want, said = run(ingot, folder, model, inputs, "c", {})
     if want is None:
         yield said
         return
-    for order in ["forward", "backward", "random"] if name in ("whole", "borders", "conv_5x5", "winograd", "winograd_left", "attention_odd", "attention_few", "bytes_borders", "bytes_conv") else ["random"]:
-        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_ORDER": order})
+    for order in ["forward", "backward", "random"] if name in ("whole", "borders", "conv_5x5", "winograd", "winograd_left", "attention_odd", "attention_few", "bytes_borders", "bytes_conv", "halves_conv") else ["random"]:
+        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_ORDER": order}, *math)
         if got is None:
             yield "%s: %s" % (order, said)
         elif not same(got, want):
@@ -157,7 +163,7 @@ def wrongs_of(ingot, folder, name, nvrtc):
 
 
 def wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture):
-    """Of the product: the loop that multiplies does by IMMA, and loads a by LDSM; of 128 x 128 two blocks are an SM's, by registers and shared memory."""
+    """Of the product: the loop that multiplies does by IMMA or HMMA, and loads a by LDSM; of 128 x 128 two blocks are an SM's, by registers and shared memory."""
     import sass
     (symbol, said), = [(k, v) for k, v in nvrtc.functions(log).items() if re.search("_(contraction|convolution)$", k)]
     launch = next(kernel for kernel in json.load(open(os.path.join(out, "g.json")))["kernels"] if kernel["symbol"] == symbol)
@@ -166,12 +172,13 @@ def wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture):
         yield "%s: %d registers, %d bytes: one block an SM" % (architecture, registers, shared)
     if sass.program():
         listing = sass.kernels(cubin)[symbol]
+        mma = "IMMA" if any(sass.kind(one) == "IMMA" for one in listing) else "HMMA"
         words_of = lambda span: [sass.kind(one) for one in listing[span[0]:span[1] + 1]]
-        loops = [words_of(span) for span in sass.innermost([span for span in sass.spans(listing) if "IMMA" in words_of(span)])]
-        words = max(loops, key=lambda loop: loop.count("IMMA"), default=[])
+        loops = [words_of(span) for span in sass.innermost([span for span in sass.spans(listing) if mma in words_of(span)])]
+        words = max(loops, key=lambda loop: loop.count(mma), default=[])
         rows, columns, terms = map(int, tile.split(" x "))
-        if words.count("IMMA") != rows * columns * terms / (16 * 8 * 8) / (launch["threads"] / 32) or "LDSM" not in words or {"LDL", "STL"} & set(words):
-            yield "%s: %d IMMA in the loop, %d LDSM" % (architecture, words.count("IMMA"), words.count("LDSM"))
+        if words.count(mma) != rows * columns * terms / (16 * 8 * 8) / (launch["threads"] / 32) or "LDSM" not in words or {"LDL", "STL"} & set(words):
+            yield "%s: %d %s in the loop, %d LDSM" % (architecture, words.count(mma), mma, words.count("LDSM"))
 
 
 # In the prelude: (what, text, another)

@@ -150,6 +150,20 @@ static inline uint32_t emulator_s8(uint32_t sum, uint32_t a, uint32_t b)
 		sum += (uint32_t)((signed char)(a >> i) * (signed char)(b >> i));
 	return sum;
 }
+/* In the order of those terms; what a tensor core rounds in between is its own. */
+static inline uint32_t emulator_bf16(uint32_t sum, uint32_t a, uint32_t b)
+{
+	float s, x, y;
+	memcpy(&s, &sum, 4);
+	for (int i = 16; i >= 0; i -= 16) {
+		uint32_t p = a << i & 0xffff0000u, q = b << i & 0xffff0000u;
+		memcpy(&x, &p, 4);
+		memcpy(&y, &q, 4);
+		s += x * y;
+	}
+	memcpy(&sum, &s, 4);
+	return sum;
+}
 static inline int __dp4a(int a, int b, int c) { return (int)emulator_s8((uint32_t)c, (uint32_t)a, (uint32_t)b); }
 
 /* mma.m16n8 of 8 dwords: registers of a are dwords g and g + 4 (here: l % 4) of rows l / 4 and l / 4 + 8, rows first;
