@@ -62,6 +62,7 @@ struct cli {
 	bool calls_only;        /* of bench: no kernel is timed apart */
 	word_list archs;        /* of --target cuda, ascending */
 	struct block_tile tile; /* of --target cuda */
+	bool tile_each;         /* … of each image its own */
 	bool stepwise;
 	bool json, no_compile, shared, engines, no_hosted, no_run, verbose, log, large, optimise_given, help;
 	VECTOR(const struct target *) cpus; /* of --cpu, where build has several best first; else none */

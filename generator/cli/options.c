@@ -311,17 +311,20 @@ static void set_archs(struct cli *cli, const struct option_row *row, const char 
 			fail(build, EXIT_USAGE, NULL, "--arch %s: %s is there twice", value, cli->archs.at[i]);
 }
 
-/* "128x64x16": rows, columns and terms of a block; "warps": none. */
+/* "128x64x16": rows, columns and terms of a block; "warps": none; "each": of each image its own. */
 static void set_tile(struct cli *cli, const struct option_row *row, const char *value)
 {
 	struct block_tile *tile = &cli->tile;
 	int end = 0;
-	if (!strcmp(value, "warps"))
+	cli->tile_each = !strcmp(value, "each");
+	if (cli->tile_each)
+		*tile = (struct block_tile){ 0 };
+	else if (!strcmp(value, "warps"))
 		*tile = (struct block_tile){ .rows = -1 };
 	else if (strspn(value, "0123456789x") != strlen(value) || strlen(value) > 16
 	        || sscanf(value, "%dx%dx%d%n", &tile->rows, &tile->columns, &tile->terms, &end) != 3 || value[end]
 	        || tile->rows < 1)
-		wrong(cli, row, value, "should be as 128x64x16 (rows, columns, terms), or warps");
+		wrong(cli, row, value, "should be as 128x64x16 (rows, columns, terms), warps, or each");
 }
 
 static void set_optimise(struct cli *cli, const struct option_row *row, const char *value)
@@ -592,7 +595,7 @@ const struct option_row option_rows[] = {
 	        "are chosen for the one in the middle" },
 	{ "tile", NULL, 0, "TILE", IN_BUILD | IN_SHOW, set_tile, 0, NULL, NULL,
 	        "of --target cuda: large products by blocks of this tile, as 128x64x16 (rows, columns, terms), or by "
-	        "warps; those that cannot have it as reckoned" },
+	        "warps; those that cannot have it as reckoned; each: by tiles of their own for each of --arch" },
 	{ "nvrtc", NULL, 0, "FILE", IN_BUILD, set_text, AT(nvrtc), NULL, NULL,
 	        "NVIDIA's runtime compiler (default below $CUDA_HOME, the loader's path, $VIRTUAL_ENV)" },
 	{ "no-compile", NULL, 0, NULL, IN_BUILD | IN_SIZE, set_flag, AT(no_compile), NULL, NULL, "sources only" },

@@ -164,6 +164,22 @@ static void parse(struct cli *cli, int argc, char **argv)
 		choose_cpu(cli);
 }
 
+/* The GPUs of --arch but its own, each once. */
+static void list_others(struct cli *cli, struct target *target)
+{
+	const struct gpu_facts **others =
+	        arena_new_array(cli->build->arena, const struct gpu_facts *, cli->archs.count + 1);
+	if (cli->archs.count < 2 || (cli->profile && !strcmp(cli->profile, "managed")))
+		fail(cli->build, EXIT_USAGE, NULL,
+		        "--tile each goes with several architectures in --arch, without --profile managed");
+	for (size_t i = 0; i < cli->archs.count; i++) {
+		const struct gpu_facts *gpu = target_for_gpu(cli->build->arena, cli->archs.at[i])->gpu;
+		if (gpu != target->gpu && !(target->other_count && others[target->other_count - 1] == gpu))
+			others[target->other_count++] = gpu;
+	}
+	target->others = others;
+}
+
 bool cli_takes_cuda(struct cli *cli)
 {
 	bool cuda = cli->target && !strcmp(cli->target, target_cuda.name);
@@ -171,13 +187,15 @@ bool cli_takes_cuda(struct cli *cli)
 		fail(cli->build, EXIT_USAGE, NULL, "--target cuda goes without --cpu and --threads");
 	if (cli->archs.count && !cuda)
 		fail(cli->build, EXIT_USAGE, NULL, "--arch is for --target cuda");
-	if (cli->tile.rows && !cuda)
+	if ((cli->tile.rows || cli->tile_each) && !cuda)
 		fail(cli->build, EXIT_USAGE, NULL, "--tile is for --target cuda");
 	if (cuda) { /* one text for all: its tiles are for the one in the middle */
 		struct target *target = arena_new(cli->build->arena, struct target);
 		*target = cli->archs.count ? *target_for_gpu(cli->build->arena, cli->archs.at[cli->archs.count / 2])
 		                           : target_cuda;
 		target->tile = cli->tile;
+		if (cli->tile_each)
+			list_others(cli, target);
 		cli->options.target = target;
 	}
 	return cuda;

@@ -154,6 +154,12 @@ void walk_emit(struct emit *, const struct kernel *, struct text *out);
 void own_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/repeat.jinja; more: as with chains, of each kernel of the body. */
 struct value repeat_values(struct emit *, const struct kernel *, const char *const *more);
+/* kernel.c: of the target's other GPU of that number, -1: of its own; from which capability on; the next one below a
+ * capability. */
+enum { GPU_NONE = -2 };
+const struct kernel *kernel_of_gpu(const struct kernel *, int gpu);
+int gpu_from(const struct target *, int gpu);
+int gpu_below(const struct target *, int from);
 /* Nothing where it runs another kernel's code. */
 void emit_kernel(struct emit *, const struct kernel *, struct text *out);
 

@@ -1,6 +1,8 @@
 /* kernel.c: what all kernels' templates are given. */
 #include "emit/emit.h"
 #include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
 
 const char *emit_symbol(struct emit *emit, const struct kernel *kernel)
 {
@@ -170,6 +172,50 @@ struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 	return value;
 }
 
+const struct kernel *kernel_of_gpu(const struct kernel *kernel, int gpu)
+{
+	return gpu >= 0 && kernel->variants ? kernel->variants[gpu] : kernel;
+}
+
+int gpu_from(const struct target *target, int gpu)
+{
+	return atoi((gpu < 0 ? target->gpu : target->others[gpu])->arch + strlen("sm_"));
+}
+
+int gpu_below(const struct target *target, int from)
+{
+	int best = GPU_NONE;
+	for (int i = -1; i < target->other_count; i++)
+		if (gpu_from(target, i) < from && (best == GPU_NONE || gpu_from(target, i) > gpu_from(target, best)))
+			best = i;
+	return best;
+}
+
+/* The newest GPU's first; the oldest one's is for whatever is older. */
+static void emit_variants(struct emit *emit, const struct kernel *kernel, struct text *out)
+{
+	const char *word = "#if";
+	for (int gpu = gpu_below(emit->target, INT_MAX); gpu != GPU_NONE;) {
+		const struct kernel *one = kernel_of_gpu(kernel, gpu);
+		int below = gpu_below(emit->target, gpu_from(emit->target, gpu));
+		if (below != GPU_NONE && kernel_of_gpu(kernel, below) == one) {
+			gpu = below;
+			continue;
+		}
+		if (below != GPU_NONE)
+			text_printf(out, "%s __CUDA_ARCH__ >= %d\n", word, 10 * gpu_from(emit->target, gpu));
+		else if (strcmp(word, "#if"))
+			text_adds(out, "#else\n");
+		struct kernel as = *one;
+		as.params = kernel->params; /* which came behind the tile */
+		printed_shapes[as.shape].emit(emit, &as, out);
+		if (below == GPU_NONE && strcmp(word, "#if"))
+			text_adds(out, "#endif\n");
+		word = "#elif";
+		gpu = below;
+	}
+}
+
 void emit_kernel(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
 	const struct target *target = emit->target;
@@ -177,6 +223,9 @@ void emit_kernel(struct emit *emit, const struct kernel *kernel, struct text *ou
 		return;
 	if (kernel->target)
 		emit->target = kernel->target;
-	printed_shapes[kernel->shape].emit(emit, kernel, out);
+	if (kernel->variants)
+		emit_variants(emit, kernel, out);
+	else
+		printed_shapes[kernel->shape].emit(emit, kernel, out);
 	emit->target = target;
 }

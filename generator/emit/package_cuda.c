@@ -5,6 +5,7 @@
 #include "base/embedded.h"
 #include <ctype.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 
 enum { WARP = 32, DEVICE_ALIGN = 256 };
@@ -42,15 +43,14 @@ static void add_branches(struct writing *w, const struct launch_list *launches)
 	value_dict_set(w->globals, "ends", ends);
 }
 
-/* Of the current part: `launches`, `symbols` and, of loops, `moves`, `depth` and `captured` of the templates. */
-static void add_launches(struct writing *w)
+/* The launches as a GPU of the target's has them. */
+static struct value launch_rows(struct writing *w, const struct launch_list *launches, symbol_list *symbols, int gpu)
 {
 	struct arena *arena = w->emit->arena;
-	struct value list = value_list(arena), names = value_list(arena), checks = value_dict_get(w->globals, "checks");
-	struct launch_list launches = package_launches(w);
-	symbol_list symbols = { 0 };
-	for (size_t k = 0; k < launches.rows.count; k++) {
-		const struct launch *row = &launches.rows.at[k];
+	struct value list = value_list(arena);
+	for (size_t k = 0; k < launches->rows.count; k++) {
+		const struct launch *row = &launches->rows.at[k];
+		const struct kernel *kernel = row->kernel ? kernel_of_gpu(row->kernel, gpu) : NULL;
 		struct value launch = value_dict(arena), arguments = value_list(arena);
 		for (int i = 0; i < row->count; i++) {
 			const struct launch_argument *a = &row->arguments[i];
@@ -59,28 +59,63 @@ static void add_launches(struct writing *w)
 			value_dict_set(argument, "at", value_int(a->place.at));
 			value_dict_set(argument, "type",
 			        value_printf(arena, "%s%s *", a->written ? "" : "const ", dtypes[a->type].c));
-			value_dict_set(argument, "moves", value_int(launch_move(&launches, a)));
+			value_dict_set(argument, "moves", value_int(launch_move(launches, a)));
 			value_list_add(arguments, argument);
 		}
 		value_dict_set(launch, "number", value_int((int64_t)k));
 		value_dict_set(launch, "symbol", row->symbol ? value_string(row->symbol) : value_none());
 		value_dict_set(
-		        launch, "kernel", value_int(row->symbol ? symbol_number(&symbols, arena, row->symbol) : -1));
-		value_dict_set(launch, "blocks", value_int(row->blocks));
-		value_dict_set(launch, "warps", value_int(row->warps));
-		value_dict_set(launch, "shared", value_int(row->shared));
+		        launch, "kernel", value_int(row->symbol ? symbol_number(symbols, arena, row->symbol) : -1));
+		value_dict_set(launch, "blocks", value_int(kernel ? launch_blocks(w, kernel) : row->blocks));
+		value_dict_set(launch, "warps", value_int(kernel ? launch_warps(kernel) : row->warps));
+		value_dict_set(launch, "shared", value_int(kernel ? launch_shared(w, kernel) : row->shared));
 		value_dict_set(launch, "arguments", arguments);
 		value_dict_set(launch, "loop", value_int(row->loop));
 		value_dict_set(launch, "other", value_int(row->other));
 		value_dict_set(launch, "rounds", value_int(row->rounds));
 		value_list_add(list, launch);
+	}
+	return list;
+}
+
+/* `tables` of the templates: [{from, table, launches}] of each GPU whose tiles are its own, the newest first; where all
+ * have the same it is empty. */
+static struct value launch_tables(struct writing *w, const struct launch_list *launches, symbol_list *symbols)
+{
+	struct arena *arena = w->emit->arena;
+	const struct target *target = w->emit->target;
+	struct value tables = value_list(arena);
+	for (int gpu = gpu_below(target, INT_MAX); target->other_count && gpu != GPU_NONE;
+	        gpu = gpu_below(target, gpu_from(target, gpu))) {
+		struct value table = value_dict(arena);
+		bool own = gpu < 0;
+		value_dict_set(table, "from", value_int(gpu_from(target, gpu)));
+		value_dict_set(table, "table",
+		        value_string(own ? "launches" : arena_printf(arena, "launches_%d", gpu_from(target, gpu))));
+		value_dict_set(table, "launches", own ? value_none() : launch_rows(w, launches, symbols, gpu));
+		value_list_add(tables, table);
+	}
+	return tables;
+}
+
+/* Of the current part: `launches`, `tables`, `symbols` and, of loops, `moves`, `depth` and `captured` of the
+ * templates. */
+static void add_launches(struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	struct value names = value_list(arena), checks = value_dict_get(w->globals, "checks");
+	struct launch_list launches = package_launches(w);
+	symbol_list symbols = { 0 };
+	value_dict_set(w->globals, "launches", launch_rows(w, &launches, &symbols, -1));
+	value_dict_set(w->globals, "tables", launch_tables(w, &launches, &symbols));
+	for (size_t k = 0; k < launches.rows.count; k++) {
+		const struct launch *row = &launches.rows.at[k];
 		int check = row->kernel ? kernel_check(w->lowered, row->kernel) : -1;
 		if (check >= 0) /* launches are rows here */
 			value_dict_set(value_at(checks, (size_t)check), "kernel", value_int((int64_t)k));
 	}
 	for (size_t i = 0; i < symbols.count; i++)
 		value_list_add(names, value_string(symbols.at[i]));
-	value_dict_set(w->globals, "launches", list);
 	value_dict_set(w->globals, "symbols", names);
 	value_dict_set(w->globals, "moves", launch_moves(w, &launches));
 	value_dict_set(w->globals, "depth", value_int(launches.depth));
@@ -419,6 +454,7 @@ static void add_host(struct writing *w)
 	add_title(w);
 	value_dict_set(w->globals, "graphs", graphs);
 	value_dict_set(w->globals, "kernel_count", value_int(kernels));
+	value_dict_set(w->globals, "each", value_bool(w->emit->target->other_count > 0));
 	value_dict_set(w->globals, "memory_bytes", value_int(memory));
 	value_dict_set(w->globals, "driver", driver_value(arena));
 	package_render(w, "cuda/header.jinja", arena_printf(arena, "%s.h", name));

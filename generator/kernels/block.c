@@ -248,6 +248,27 @@ static bool choose_size(const struct target *target, struct contraction *c, int 
 	return c->warps;
 }
 
+/* Panels stay as they are: weights are packed once. */
+bool block_resize(const struct target *target, struct contraction *c, int sums)
+{
+	struct extent p = extent_of(target, c);
+	struct contraction as = *c, best = *c;
+	const struct size *size;
+	bool found = false;
+	for (size_t i = 0; (size = size_at(c, i)); i++)
+		if (block_of(target, &p, size, &as) && as.tile_rows * as.tile_vecs <= sums
+		        && tile_of(target, &p, &as).columns == c->tile_vecs * target->lanes
+		        && (!found || as.reckoned.cycles < best.reckoned.cycles)) {
+			best = as;
+			found = true;
+		}
+	found &= best.warps != c->warps || best.tile_rows != c->tile_rows || best.depth != c->depth
+	        || best.stages != c->stages;
+	best.tile_vecs = c->tile_vecs;
+	*c = found ? best : *c;
+	return found;
+}
+
 /* Fragments are a block's alone, and of no kernel that joins several. */
 bool block_choose(const struct target *target, struct contraction *c, int sums)
 {

@@ -126,7 +126,9 @@ struct kernel {
 	const char *blocks_of;       /* for comments: "rows of 6", "n i" */
 	int parts;                   /* tasks that threads share; 1: it is not shared (share.c) */
 	const struct shared *shared; /* why; NULL: nobody asked, or it cannot be split */
-	int warps;                   /* that make a block together, where lanes are threads; 0: one */
+	struct kernel *
+	        *variants; /* of the target's other GPUs, each: itself, or its like with another tile; NULL: itself */
+	int warps;         /* that make a block together, where lanes are threads; 0: one */
 	int elements; /* that each of its threads makes alone: `blocks` are threads, of which `warps` stand together; 0:
 	                 warps make its blocks */
 	double flops, bytes;       /* for cost, bench and the manifest */
@@ -730,6 +732,8 @@ static inline int matrix_together(const struct contraction *c)
 	return product_is_matrix(c->product) && c->product->parts == MATRIX_VECTORS ? c->product->together : 1;
 }
 bool block_choose(const struct target *, struct contraction *, int sums); /* sums: the most of a warp's tile */
+bool block_resize(const struct target *, struct contraction *,
+        int sums); /* as it is, with other rows and chunks: another; false: it stays */
 struct block_choice {
 	struct block_tile tile;
 	double cycles;

@@ -553,6 +553,33 @@ static void say_tile(const struct lowered *lowered, struct kernel *kernel)
 	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
 }
 
+/* Its like for each of the other GPUs. */
+static void choose_variants(struct lowered *lowered, struct kernel *kernel, int64_t rows, int sums)
+{
+	const struct target *target = lowered->target;
+	struct target other = *target;
+	if (!kernel->warps || !target->other_count)
+		return;
+	kernel->variants = arena_new_array(lowered->arena, struct kernel *, (size_t)target->other_count);
+	for (int i = 0; i < target->other_count; i++) {
+		struct kernel *variant = arena_new(lowered->arena, struct kernel);
+		struct contraction *c = arena_new(lowered->arena, struct contraction);
+		*variant = *kernel;
+		*c = *(const struct contraction *)kernel->detail;
+		other.gpu = target->others[i];
+		kernel->variants[i] = kernel;
+		if (!block_resize(&other, c, sums))
+			continue;
+		c->row_blocks = ceil_div(rows, (int64_t)c->tile_rows * c->warps);
+		variant->detail = c;
+		variant->variants = NULL;
+		variant->warps = c->warps;
+		variant->blocks = c->row_blocks;
+		say_tile(lowered, variant);
+		kernel->variants[i] = variant;
+	}
+}
+
 /* So many rows widen codes once, in front of them: measured, a tile that does takes a quarter longer (Zen 4) or nothing
  * (Zen 5) beside what 40 rows take. */
 enum { CODES_APART = 48 };
@@ -633,6 +660,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	keep_counts(c);
 	if (c->b->of->source == SOURCE_CONSTANT)
 		packed_b_choose(lowered, c, rows * outer, batches * terms);
+	choose_variants(lowered, kernel, rows, sums);
 }
 
 const char *contraction_label(const struct kernel *kernel)

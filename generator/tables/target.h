@@ -71,7 +71,9 @@ struct target {
 	struct block_tile {
 		int rows, columns, terms;
 	} tile; /* --tile: of blocks of warps, wherever a product can have it; rows -1: none; 0: as reckoned */
-	const struct gpu_facts *gpu; /* to fill, where blocks of warps make a product; NULL: none do */
+	const struct gpu_facts *gpu;           /* to fill, where blocks of warps make a product; NULL: none do */
+	const struct gpu_facts *const *others; /* --tile each: those of the other images, ascending */
+	int other_count;
 	const struct target
 	        *thread;    /* what one of a lane's threads is alone: scalars; NULL: no kernel is for threads of
 	                                elements */

@@ -63,14 +63,14 @@ def shared_kernels(folder, kernels, text, *flags, images=()):
     return kernels
 
 
-def emulated(folder, name, images=None):
+def emulated(folder, name, images=None, *flags):
     """The kernels of a library, compiled for the emulator, with the images of their text: those of the folder, where no others are named."""
-    kernels = os.path.join(folder, "kernels.so")
+    kernels = os.path.join(folder, "kernels%s.so" % "".join(re.findall(r"\d+", "".join(flags))))
     images = images or [os.path.join(folder, file) for file in sorted(os.listdir(folder)) if file.endswith((".cubin", ".ptx"))]
     symbols = [symbol for file in sorted(os.listdir(folder)) if file.endswith("_launches.h")
                for symbol in re.findall(r'^\t"(\w+)",$', open(os.path.join(folder, file)).read(), re.M)]
     return shared_kernels(folder, kernels, ['-DTEXT="%s.cu"' % name, "-DKERNELS=%s" % " ".join("X(%s)" % s for s in symbols)],
-                          "-fsanitize=alignment", "-fno-math-errno", *(["-mfma"] if "fma" in open("/proc/cpuinfo").read() else []), images=images)
+                          "-fsanitize=alignment", "-fno-math-errno", *flags, *(["-mfma"] if "fma" in open("/proc/cpuinfo").read() else []), images=images)
 
 
 def limits_kernels(folder):
@@ -350,6 +350,28 @@ def dynamic(ingot, driver, folder):
     expect("a planted fault, an attribute that is not set, is seen", "61440 bytes of dynamic shared memory, its attribute allows 48128" in said, said)
 
 
+def tiles(ingot, driver, folder):
+    """Each image has its own tiles, and its own launches: right on GPUs of both, also by the text; one table for the other's image is seen."""
+    data = os.path.join(folder, "tiles_case")
+    model = case(data, "(float[512,64] x, float[64,512] w) => (float[512,512] y)", "t = MatMul (x, w) y = Relu (t)", {"x": (512, 64), "w": (64, 512)}, "y")
+    library = Library(ingot, model, data, "tiles", folder, "--arch", "sm_80,sm_90a", "--tile", "each")
+    tables = re.findall(r"_launches(?:_80)?\[TILES_LAUNCHES\] = \{\n(.*?)\n\};", open(os.path.join(library.folder, "tiles_launches.h")).read(), re.S)
+    grids = [re.findall(r"\{ \d+, (\d+, \d+, \d+),", table) for table in tables]
+    expect("tiles: two tables, of other grids", len(grids) == 2 and grids[0] != grids[1], tables)
+    manifest(library)
+    kernels = {arch: emulated(library.folder, "tiles", None, "-D__CUDA_ARCH__=%d" % arch) for arch in (800, 900)}
+    status, want = models.run(ingot, (model, data), "c", folder)
+    expect("tiles: --target c", status == 0, want)
+    want = [array.tobytes() for array in want]
+    for capability, arch in ("80", 800), ("86", 800), ("90", 900), ("100", 800):         # the last by the text of sm_80
+        for behaviour in "host", "device":
+            status, message, said, got = library.run(driver, behaviour, STANDIN_CAPABILITY=capability, STANDIN_VERSION="13090", STANDIN_KERNELS=kernels[arch])
+            expect("tiles by %s, capability %s" % (behaviour, capability), status == 0 and not said and got == want, (status, message, said))
+    status, _, said, got = library.run(driver, STANDIN_CAPABILITY="80", STANDIN_KERNELS=kernels[900])
+    expect("a planted fault, the launches of another image, is seen", status or said or got != want)
+    print("tiles: two images with tiles of their own, bits of --target c", flush=True)
+
+
 def branches(ingot, driver, folder):
     """Launches that do not wait for each other are lanes of the graph; a wait that is missing is seen, each call may fail."""
     data = os.path.join(folder, "branches_case")
@@ -471,7 +493,8 @@ def refusals(ingot, model, folder):
             (2, "--nvrtc goes without --no-compile: nothing is compiled", ["--no-compile", "--nvrtc", "x"]),
             (2, "--target cuda: --state is for --profile managed", ["--state", "a=b", "--no-compile"]),
             (2, "--target cuda: routines are schedules of kernels (--schedule steps, the default there)", ["--profile", "managed", "--schedule", "call", "--no-compile"]),
-            (2, "--tile is for --target cuda", ["--tile", "warps", "--target", "c"]), (2, '--tile: "8x8" should be as 128x64x16 (rows, columns, terms), or warps', ["--tile", "8x8"]),
+            (2, "--tile is for --target cuda", ["--tile", "warps", "--target", "c"]), (2, '--tile: "8x8" should be as 128x64x16 (rows, columns, terms), warps, or each', ["--tile", "8x8"]),
+            (2, "--tile each goes with several architectures in --arch, without --profile managed", ["--tile", "each"]),
             (2, "--tile: no product has that tile; `ingot show --stage kernels` lists those of each", ["--tile", "1x2x3", "--no-compile"]),
             (2, "--arch is for --target cuda", ["--arch", "sm_80", "--target", "c"]), (2, "--nvrtc is for --target cuda", ["--nvrtc", "x.so", "--target", "c"])):
         if not options and any(os.path.exists(os.path.join("/usr/local/cuda", lib)) for lib in ("lib64", "lib")):
@@ -668,6 +691,7 @@ def all_of(ingot, folder, driver):
     loops(ingot, driver, folder)
     branches(ingot, driver, folder)
     dynamic(ingot, driver, folder)
+    tiles(ingot, driver, folder)
     refused_tiles(ingot, folder)
     managed(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder, first.kernels)
     by_cmake(ingot, os.path.join(digits, "digits.onnx"), first, driver)
