@@ -51,7 +51,7 @@ def shared_cycles(body):
     for one in body:
         kind, width = sass.kind(one), sass.width(one)
         if kind in sass.MEMORY and kind not in ("LDL", "STL"):
-            found += 2 if kind == "LDS" and width == 16 else width / 4
+            found += 2 if kind == "LDS" and width == 16 else 4 if kind == "LDSM" else width / 4         # of LDSM: four matrices
     return found
 
 
@@ -63,10 +63,13 @@ def parts(listing):
     return take(span(main)), take(span(around) - span(main)), take(set(range(len(listing))) - span(main) - span(around))
 
 
+PRODUCTS = ("FFMA", "FFMA2", "IMMA", "HMMA")
+
+
 def chunk_of(tile, warps, main):
     """Rounds of a product's inner loop for which a chunk is staged: the tile says "ROWS x COLUMNS x TERMS"; of anything else 4."""
     found = re.search(r"(\d+) x (\d+) x (\d+)", tile)
-    fmas = sum(sass.kind(one) in ("FFMA", "FFMA2") for one in main)
+    fmas = sum(sass.FLOPS[sass.kind(one)] // 2 for one in main if sass.kind(one) in PRODUCTS)
     return max(math.prod(map(int, found.groups())) / (32 * warps * fmas), 1) if found and fmas else 4
 
 
@@ -100,7 +103,8 @@ def predict(facts, listing, launch, warps, chunks, weights, resident):
     each = math.ceil(blocks / facts.processors)                       # blocks of the SM that has most
     both = lambda f, of_rest=taken: f(main) * rounds + f(beside) * math.ceil(rounds / chunk_of(launch.get("tile", ""), warps, main)) + f(rest) * of_rest
     longest = 1 if any(sass.kind(one) == "BAR" for one in listing) else taken             # who meets others waits for their branches, too
-    arithmetic = lambda body: sum(sass.kind(one) in sass.FLOPS for one in body) * 128 / facts.fmas
+    cycles = lambda word: 16 * 1024 / facts.dot8s if word in ("IMMA", "HMMA") else 128 / facts.fmas if word in sass.FLOPS else 0         # of a quarter
+    arithmetic = lambda body: sum(cycles(sass.kind(one)) for one in body)
     terms = {"issue": each * warps * both(len) / QUARTERS,
              "multiply-adds": each * warps * both(arithmetic) / QUARTERS,
              "shared memory": each * warps * both(shared_cycles),
@@ -174,7 +178,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
             continue
         main = parts(listing)[0]
         main = main if sass.flops(main) else listing
-        fmas = sum(sass.kind(one) in ("FFMA", "FFMA2") for one in main)
+        fmas = sum(sass.kind(one) in PRODUCTS for one in main)
         rows[symbol] = {"network": name, "kernel": symbol[len(name) + 1:], "tile": launch.get("tile") or launch.get("lanes", ""), "launches": 1, "blocks": launch["blocks"], "warps": warps,
                         "registers": said["registers"], "shared": said["shared"] + launch.get("shared_bytes", 0), "stack": said.get("stack", 0), "spills": said.get("stores", 0) + said.get("loads", 0),
                         "resident": resident, "loop": len(main), "beside": len(parts(listing)[1]), "looped": main is not listing, "fmas": fmas, "share": 100 * fmas // len(main),
@@ -303,7 +307,9 @@ def reckoned(listings, facts):
     lanes.write("static const struct m_lane m_lanes[4] = {\n\t{ 0, 1, 0, { 0 } },\n\t{ 1, 1, 1, { 4 } },\n\t{ 0, 0, 0, { 0 } },\n\t{ 0, 0, 1, { 1 } },\n};\n")
     lanes.flush()
     (hot, _), (cold, bound) = predict(facts, [], dict(launch, bytes=1 << 24), 1, 0, 1 << 24, 1)
-    return (("two requests of 16 bytes for all lanes", shared and shared_cycles(shared) == 2 * len(shared)), ("rounds of a loop that copies", 8 < (long - LAUNCH) / (short - LAUNCH) < 12),
+    tensor = [sass.Instruction(word, word, 1, sass.NO_BARRIER, sass.NO_BARRIER, set(), []) for word in ("IMMA.16832.S8.S8", "LDSM.16.M88.4")]
+    return (("fragments", sass.flops(tensor) == 64 and shared_cycles(tensor) == 4 and chunk_of("64 x 64 x 16", 4, 16 * tensor) == 1),
+            ("two requests of 16 bytes for all lanes", shared and shared_cycles(shared) == 2 * len(shared)), ("rounds of a loop that copies", 8 < (long - LAUNCH) / (short - LAUNCH) < 12),
             ("one row, one warp's work", work_of(row, 4, 9) == 2 * 64 * 9 and work_of(dict(row, tile="4 x 32"), 4, 0) == 2 * 515 * 1000 / 32 / 128),
             ("lanes", in_lanes(lanes.name, [(2, 0.5), (3, 0.5), (2, 0.6), (1, 1)]) == (2, 6)), ("cold bytes", bound == "memory" and abs((cold - LAUNCH) / (hot - LAUNCH) - facts.l2_rate / facts.memory_rate) < 0.01))
 
@@ -367,12 +373,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="report.") as folder:
         there = list(subjects(names, folder))
         for name, model in there:
-            rows += judged(o.ingot, compiler, facts, name, model, folder)
+            rows += judged(o.ingot, compiler, facts, name, model, folder, *shapes.options_of(name))
             mine = [row for row in rows if row["network"] == name]
             print("%-16s %2d kernels, %7.1f us, %7.1f cold" % (name, len(mine), sum(row["us"] for row in mine), sum(row["cold"] for row in mine)), flush=True)
         if o.write:
             others = [nvrtc.Nvrtc(other) for other in list(nvrtc.libraries())[1:]]
-            write_budgets(path, o.arch, rows + [row for other in others for name, model in there for row in judged(o.ingot, other, facts, name, model, folder)])
+            write_budgets(path, o.arch, rows + [row for other in others for name, model in there for row in judged(o.ingot, other, facts, name, model, folder, *shapes.options_of(name))])
             if o.arch == "sm_90" and not o.names:
                 document(os.path.join(ROOT, "docs", "cuda-report.md"), facts, compiler.version(), rows)
     if o.json:

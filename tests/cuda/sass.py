@@ -23,6 +23,7 @@ READ = 12                                                      # till the operan
 FLOPS = {"FFMA": 2, "FFMA2": 4, "FADD": 1, "FADD2": 2, "FMUL": 1, "FMUL2": 2, "FMNMX": 1, "DFMA": 2, "DADD": 1, "DMUL": 1}
 MEMORY = ("LD", "LDG", "LDS", "LDSM", "LDL", "LDGSTS", "ST", "STG", "STS", "STL", "UTMALDG")
 NO_BARRIER = 7
+FLOPS.update(IMMA=64, HMMA=64)                                # of tensor cores: of dwords, 16 x 8 x 8
 
 Instruction = collections.namedtuple("Instruction", "word text stall result operands waits label")
 
@@ -87,9 +88,9 @@ def innermost(found):
 def main_loop(listing):
     """(the loop that multiplies, the one around it): spans, None where there is none.  What stores is no product but makes one ready."""
     found = spans(listing)
-    fmas = lambda span: sum(kind(one) in ("FFMA", "FFMA2", "DFMA") for one in listing[span[0]:span[1] + 1])
+    fmas = lambda span: sum(kind(one) in ("FFMA", "FFMA2", "DFMA", "IMMA", "HMMA") for one in listing[span[0]:span[1] + 1])
     stores = lambda span: any(kind(one) in ("STS", "STG", "LDGSTS") for one in listing[span[0]:span[1] + 1])
-    best = max(innermost(found), key=lambda span: (fmas(span) > 0 and not stores(span), fmas(span), flops(listing[span[0]:span[1] + 1])), default=None)
+    best = max(innermost([span for span in found if fmas(span)] or found), key=lambda span: (fmas(span) > 0 and not stores(span), fmas(span), flops(listing[span[0]:span[1] + 1])), default=None)
     around = [(a, b) for a, b in found if best and a <= best[0] and b >= best[1] and (a, b) != best]
     return best, min(around, key=lambda span: span[1] - span[0], default=None)
 

@@ -80,6 +80,10 @@ SHAPES = {
 PLANTED = "bytes_borders"
 
 
+def options_of(name):
+    return ["--math", "bf16"] if SHAPES.get(name, ())[5:] == (HALVES,) else []
+
+
 def dtype_of(name, types):
     return numpy.dtype({"float": "float32"}.get(types.get(name, "float"), types.get(name)))
 
@@ -127,7 +131,7 @@ def write(folder, name):
 
 def wrongs_of(ingot, folder, name, nvrtc):
     tile, inputs, constants, dims, nodes = SHAPES[name][:5]
-    exact, math = len(SHAPES[name]) > 5, ["--math", "bf16"] if SHAPES[name][5:] == (HALVES,) else []
+    exact, math = len(SHAPES[name]) > 5, options_of(name)
     model = write(folder, name)
     out = os.path.join(folder, name)
     done = subprocess.run([ingot, "build", model, "--target", "cuda", "--no-compile", "--name", "g", "-o", out, *math], capture_output=True, text=True)
