@@ -77,7 +77,7 @@ SHAPES = {
     "halves_conv": ("32 x 32 x 32", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
                     "t = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (x, w, b) u = Add(t, z) y = Relu(u)", HALVES),
 }
-PLANTED = "bytes_borders"
+PLANTED = "bytes_zero"
 
 
 def options_of(name):
