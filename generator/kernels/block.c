@@ -111,7 +111,7 @@ int64_t block_stage_floats(const struct contraction *c, int lanes)
 
 static const struct size {
 	int warps, rows, vecs, depth, stages;
-} sizes[] = { { 8, 16, 4, 16, 2 }, { 8, 8, 4, 32, 3 }, { 8, 8, 4, 16, 2 }, { 8, 16, 2, 16, 2 }, { 8, 8, 2, 16, 2 },
+} sizes[] = { { 8, 16, 4, 16, 2 }, { 8, 8, 4, 16, 2 }, { 8, 8, 4, 32, 3 }, { 8, 16, 2, 16, 2 }, { 8, 8, 2, 16, 2 },
 	{ 4, 8, 2, 16, 2 }, { 4, 8, 1, 32, 3 }, { 4, 4, 1, 32, 4 }, { 4, 2, 1, 64, 4 }, { 4, 0, 1, 64, 4 } };
 static const struct size fragments[] = { { 4, 32, 4, 16, 4 }, { 4, 16, 4, 16, 4 }, { 4, 16, 2, 16, 4 },
 	{ 4, 16, 1, 16, 4 }, { 2, 16, 1, 32, 4 } };
