@@ -32,7 +32,8 @@ const struct target *target_for_gpu(struct arena *arena, const char *arch)
 	return target;
 }
 
-static const struct target cuda_thread = { .name = "cuda", .family = "cuda", .has_fma = true, .lanes = 1 };
+#define OF_BITS .float_of_bits = "__uint_as_float", .double_of_bits = "__longlong_as_double"
+static const struct target cuda_thread = { .name = "cuda", .family = "cuda", .has_fma = true, .lanes = 1, OF_BITS };
 
 /* registers: of 255, what a tile's sums and operands may take; addresses and epilogues need the rest.  l2_bytes: a
  * group of rows has no reason to stay small, warps share L2.  scratch_bytes: static shared memory of a block, alike
@@ -57,6 +58,7 @@ const struct target target_cuda = {
 	.vector4 = "float4",
 	.shared = "__shared__ ",
 	.barrier = "__syncwarp()",
+	OF_BITS,
 	.scratch_bytes = 48 << 10,
 	.scratch_is_near = true,
 	.lanes_are_threads = true,

@@ -2,6 +2,7 @@
  * What a line's expressions are made of is numbered first; what has more than one user is named by a let where it is
  * first needed.  Text is never put into a text that would repeat it. */
 #include <inttypes.h>
+#include <math.h>
 #include "emit/expression.h"
 
 enum { LONG_TEXT = 200 };
@@ -502,6 +503,20 @@ const char *printer_before_narrow(struct printer *printer, const struct expr *ex
 	return printer->sharing->all.at[number].name || it.uses > 1 ? NULL : print_part(printer, it.arg[0], false).text;
 }
 
+/* NVRTC divides by 0 at run time, the long way. */
+static const char *print_number(const struct printer *printer, const struct expr *expr)
+{
+	const struct target *target = printer->target;
+	bool wide = expr->type == DTYPE_F64;
+	if (!target->float_of_bits || dtypes[expr->type].class != CLASS_FLOAT
+	        || isfinite(wide ? expr->number : (float)expr->number))
+		return number_text(printer->arena, expr->type, expr->number, expr->integer);
+	uint64_t bits = isnan(expr->number) ? 0x7ff8ull << 48 : expr->number < 0 ? 0xfff0ull << 48 : 0x7ff0ull << 48;
+	uint32_t narrow = isnan(expr->number) ? 0x7fc00000u : expr->number < 0 ? 0xff800000u : 0x7f800000u;
+	return wide ? arena_printf(printer->arena, "%s(0x%" PRIx64 "ll)", target->double_of_bits, bits)
+	            : arena_printf(printer->arena, "%s(0x%" PRIx32 "u)", target->float_of_bits, narrow);
+}
+
 static struct printed print_fresh(struct printer *printer, int number, bool branch, bool raw)
 {
 	const struct numbered it = printer->sharing->parts.all.at[number];
@@ -509,7 +524,7 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	struct arena *arena = printer->arena;
 	switch (expr->kind) {
 	case EXPR_NUMBER: {
-		const char *text = number_text(arena, expr->type, expr->number, expr->integer);
+		const char *text = print_number(printer, expr);
 		if (printer->lane >= 0)
 			return (struct printed){ lanes_set(arena, printer_lane_type(printer, expr->type), text),
 				LEVEL_PRIMARY, OWN };

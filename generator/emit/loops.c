@@ -271,6 +271,34 @@ static enum visit stores_for_others(void *user, struct stmt *stmt)
 	        : VISIT_PARTS;
 }
 
+/* How many rounds of an innermost loop of a thread ask together for what they load; 0: as the compiler likes. */
+enum { LOADS_AT_ONCE = 32 };
+struct asking {
+	bool loops;
+	int loads;
+};
+static void count_load(void *user, const struct expr *load)
+{
+	((struct asking *)user)->loads += cell_of_load(load)->kind == CELL_BUFFER;
+}
+static enum visit see_asking(void *user, struct stmt *stmt)
+{
+	struct asking *a = user;
+	a->loops |= stmt->kind == STMT_FOR;
+	if (stmt->value)
+		expr_loads(stmt->value, count_load, a);
+	return VISIT_PARTS;
+}
+static int rounds_at_once(const struct emitting *e, const struct stmt *loop)
+{
+	struct asking a = { false, 0 };
+	if (!e->loops->elements || loop->role != ROLE_SERIAL)
+		return 0;
+	block_visit(&loop->body, see_asking, &a);
+	int rounds = a.loads ? LOADS_AT_ONCE / a.loads : 0;
+	return a.loops || rounds < 2 ? 0 : rounds;
+}
+
 /* A loop's end: how many are there, of so many rounds each. */
 static const char *end_of(const struct emitting *e, const struct stmt *stmt)
 {
@@ -299,6 +327,8 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		                : stmt->role == ROLE_THREADS ? "threads"
 		                                             : "for");
 		put(made, "name", e->names[stmt->var]);
+		if (rounds_at_once(e, stmt))
+			value_dict_set(made, "unroll", value_int(rounds_at_once(e, stmt)));
 		if (stmt->first)
 			put(made, "first", printer_index(&e->printer, stmt->first));
 		value_dict_set(made, "extent",

@@ -482,6 +482,8 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	 * and no lanes. */
 	bool vectors = target->lanes > 1 && !target->lanes_are_threads;
 	bool blocked = scheduled(d)->blocked;
+	if (j.window && target->thread && !target->block_warps)
+		return -1; /* a thread makes each: a row of them would be one warp's */
 	if (vectors
 	        && ((j.window && !target->small && !blocked && !in_planes(target, kernel, d, j.outer))
 	                || looks_up(kernel, d)))

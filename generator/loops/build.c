@@ -474,6 +474,25 @@ static bool rows_are_lanes(struct building *b, const struct definition *d, int64
 	return r.loads == 1 && r.along;
 }
 
+/* Where blocks are warps and too few, each keeps some places of the outermost variable that has them, and passes by the
+ * terms that go elsewhere.  How many, and which variable; 0: it does not pay. */
+static int64_t places_kept(const struct loops *loops, const struct definition *d, const int *own, int taken, int *of)
+{
+	int order[MAX_RANK], count = order_by_stride(d, 0, d->rank, order), at = 0;
+	int64_t blocks = 1, share = 1;
+	for (int n = 0; n < taken; n++)
+		blocks *= d->extents[own[n]];
+	while (at < count && !d->place[order[at]])
+		at++;
+	if (!loops->target->lanes_are_threads || d->running || at == count || 2 * blocks > loops->target->tiles_least)
+		return 0;
+	int64_t extent = d->extents[order[at]];
+	while (extent % share || blocks * extent / share > loops->target->tiles_least)
+		share++;
+	*of = share < extent ? order[at] : *of;
+	return share < extent ? share : 0;
+}
+
 /* Terms with places: blocks are rounds of the variables that have none, the outermost first; of one that runs inside
  * the terms, or along lanes, shares. Rows that each run along themselves do so side by side: each waits for its own
  * sum. */
@@ -482,7 +501,7 @@ static struct loops *build_places(struct building *b, bool named)
 	struct definition *d = b->kernel->members.at[0];
 	struct loops *loops = b->loops;
 	const struct index *with[MAX_VARS] = { 0 };
-	int order[MAX_RANK], own[MAX_RANK], count = order_by_stride(d, 0, d->rank, order), free = 0, inner = 0;
+	int order[MAX_RANK], own[MAX_RANK + 1], count = order_by_stride(d, 0, d->rank, order), free = 0, inner = 0;
 	building_cells(b);
 	for (int n = 0; n < count; n++) {
 		inner = d->place[order[n]] ? 0 : inner + 1;
@@ -502,7 +521,10 @@ static struct loops *build_places(struct building *b, bool named)
 	if (rows && taken == free - 1 && work / (double)last * (double)together >= (double)block_work(loops))
 		taken++;
 	int64_t share = inside && taken == free - inside ? places_share(loops, d, d->extents[own[taken]], work) : 0;
-	if (!share || share == d->extents[own[taken]]) {
+	int64_t kept = share && share < d->extents[own[taken]] ? 0 : places_kept(loops, d, own, taken, &own[taken]);
+	if (kept)
+		share = kept;
+	else if (!share || share == d->extents[own[taken]]) {
 		building_define(b, d, with, outer_loops(b, d, own, taken, taken == free ? together : 1, named, with));
 		return loops;
 	}

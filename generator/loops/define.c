@@ -553,7 +553,7 @@ static void scatter(struct building *b, struct definition *d, const struct index
 		if (!with[order[n]] && !d->place[order[n]])
 			out = building_map(b, d, order[n], with, out);
 	const struct index *at[MAX_RANK], *own[MAX_VARS];
-	struct range ranges[MAX_RANK];
+	struct range ranges[MAX_RANK + 1];
 	int range_count = 0;
 	const struct expr *first = d->start ? d->start : reduce_start(loops, d->reduce, d->type);
 	if (!d->in_place && (!d->running || !scatter_covers(d))) {
@@ -588,6 +588,10 @@ static void scatter(struct building *b, struct definition *d, const struct index
 	for (int v = 0; v < d->rank && !one; v++)
 		if (d->place[v])
 			at[v] = place_of(b, d->place[v], d->extents[v], with, out, ranges, &range_count);
+	if (b->share && d->place[b->shared])
+		ranges[range_count++] = (struct range){ index_add(loops->arena, at[b->shared],
+			                                        index_scale(loops->arena, b->share_from, -1)),
+			0, b->share };
 	out = add_if(b, ranges, range_count, out);
 	for (int n = inner; n < count && !each; n++)
 		out = building_map(b, d, order[n], with, out);

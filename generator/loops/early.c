@@ -11,6 +11,7 @@ struct chosen { /* inside one arm of a select */
 };
 struct early {
 	struct loops *loops;
+	int64_t each; /* neighbours that are one access */
 	struct block *loads;
 	VECTOR(const struct expr *) from; /* a load, as it stands in memory … */
 	VECTOR(const struct expr *) to;   /* … and the register */
@@ -46,7 +47,7 @@ static const struct expr *kept_inside(struct early *e, const struct expr *load, 
 	if (!in)
 		return load;
 	/* Of neighbours the whole quads are chosen, so that they stay neighbours. */
-	int64_t each = e->loops->elements ? e->loops->elements : 1, past = (load->at[0]->constant % each + each) % each;
+	int64_t past = (load->at[0]->constant % e->each + e->each) % e->each;
 	past = past < cell->size ? past : 0;
 	const struct expr *none = expr_integer(arena, DTYPE_I64, 0),
 	                  *at = expr_index(arena, index_plus(arena, load->at[0], -past));
@@ -106,10 +107,10 @@ static bool is_plain(const struct stmt *stmt)
 }
 
 /* A line of statements: indices, loads, what is made of them, stores. */
-static void add_line(struct loops *loops, const struct block *line, struct block *out)
+static void add_line(struct loops *loops, int64_t each, const struct block *line, struct block *out)
 {
 	struct block loads = { 0 }, rest = { 0 }, stores = { 0 };
-	struct early e = { .loops = loops, .loads = &loads };
+	struct early e = { .loops = loops, .each = each, .loads = &loads };
 	for (size_t i = 0; i < line->count; i++) {
 		struct stmt *stmt = line->at[i];
 		if (stmt->kind == STMT_INDEX) {
@@ -132,9 +133,14 @@ static void add_line(struct loops *loops, const struct block *line, struct block
 	block_add_all(loops, out, &stores);
 }
 
+struct coming {
+	struct loops *loops;
+	int64_t each;
+};
 static void come_early(void *user, struct block *block)
 {
-	struct loops *loops = user;
+	struct loops *loops = ((struct coming *)user)->loops;
+	int64_t each = ((struct coming *)user)->each;
 	struct block old = *block;
 	if (reads_written(block))
 		return;
@@ -142,14 +148,23 @@ static void come_early(void *user, struct block *block)
 	for (size_t i = 0, end; i < old.count; i = end) {
 		for (end = i; end < old.count && is_plain(old.at[end]);)
 			end++;
-		add_line(loops, &(struct block){ .at = old.at + i, .count = end - i }, block);
+		add_line(loops, each, &(struct block){ .at = old.at + i, .count = end - i }, block);
 		if (end < old.count)
 			block_add(loops, block, old.at[end++]);
 	}
 }
 
+/* Neighbours that go along their terms together share what they load: that is said alike for all. */
+static enum visit see_tile(void *user, struct stmt *stmt)
+{
+	(void)user;
+	return stmt->tile ? VISIT_END : VISIT_PARTS;
+}
+
 void loops_come_early(struct loops *loops)
 {
+	bool alone = loops->elements && !block_visit(&loops->body, see_tile, NULL);
+	struct coming coming = { loops, alone ? loops->elements : 1 };
 	if (loops->elements || loops->warps)
-		block_each(&loops->body, come_early, loops);
+		block_each(&loops->body, come_early, &coming);
 }

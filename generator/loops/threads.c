@@ -4,62 +4,114 @@
 #include "loops/building.h"
 #include <stdlib.h>
 
-enum { ACCESS_BYTES = 16, NEIGHBOURS_COST = 64, NEIGHBOURS_DEAR = 4 };
+enum { ACCESS_BYTES = 16, NEIGHBOURS_COST = 64, NEIGHBOURS_DEAR = 4, WARPS_BUSY = 8 };
 static bool is_map(const struct definition *d)
 {
 	return d->reduce == REDUCE_NONE && !d->lies && !definition_scatters(d);
 }
 
-/* All but the last have no loops of their own: maps, and sums of few terms that are made again for each thread
- * (kernels/fuse.c). */
+/* A sum whose terms follow each other: a thread's as well as a lane's. */
+static bool is_chain(const struct definition *d)
+{
+	return d->reduce != REDUCE_NONE && d->order == ORDER_SERIAL && !d->lies && !definition_scatters(d);
+}
+
+/* Is each member one element of a thread? */
+static bool is_whole(const struct kernel *kernel)
+{
+	size_t last = kernel->members.count - 1;
+	return !last || local_size(kernel->members.at[last], kernel->outer) == 1;
+}
+
+/* Results so far, where there are several rows of them: a thread goes along each. */
+static bool runs_by_threads(const struct definition *d)
+{
+	int64_t rows = 1;
+	for (int v = 0; v < d->rank; v++)
+		rows *= d->place[v] ? 1 : d->extents[v];
+	return rows > 1 && definition_elements(d) > 0;
+}
+
+/* Elements by themselves, chains of terms among them; or rows, where all but the last have no loops of their own: maps,
+ * and sums of few terms that are made again for each thread (kernels/fuse.c). */
 bool loops_by_threads(const struct target *target, const struct kernel *kernel)
 {
 	size_t last = kernel->members.count - 1;
+	bool whole = is_whole(kernel);
 	if (!target->thread || target->block_warps)
 		return false;
+	if (!last && kernel->members.at[0]->running)
+		return runs_by_threads(kernel->members.at[0]);
 	for (size_t i = 0; i <= last; i++) {
 		const struct definition *d = kernel->members.at[i];
-		bool again = scheduled(d)->mode == MODE_LOCAL && d->order == ORDER_SERIAL && !definition_scatters(d)
-		        && definition_terms(d) <= AGAIN_TERMS && definition_elements(d) <= AGAIN_ELEMENTS;
-		if (!definition_elements(d) || !(is_map(d) || (again && i < last))
+		bool again = scheduled(d)->mode == MODE_LOCAL && is_chain(d) && definition_terms(d) <= AGAIN_TERMS
+		        && definition_elements(d) <= AGAIN_ELEMENTS;
+		if (!definition_elements(d) || !(is_map(d) || (whole ? is_chain(d) : again && i < last))
 		        || (last && i < last && local_size(d, kernel->outer) > 1))
 			return false;
 	}
 	/* What is not made again is stored, by the thread of its element. */
-	bool whole = local_size(kernel->members.at[last], kernel->outer) == 1;
 	for (size_t i = 0; i < last && !whole; i++)
 		if (scheduled(kernel->members.at[i])->mode != MODE_LOCAL)
 			return false;
 	return true;
 }
 
-/* How many neighbours a thread makes, at most: what fills an access, fewer of what costs much, one where those are few.
- */
-static int neighbours_of(const struct target *target, const struct kernel *kernel, int64_t all)
-{
-	int bits = 8, cost = 0;
-	for (size_t i = 0; i < kernel->members.count; i++) {
-		const struct definition *d = kernel->members.at[i];
-		cost += expr_cost(d->body);
-		if (scheduled(d)->mode != MODE_LOCAL && dtypes[d->type].bits > bits)
-			bits = dtypes[d->type].bits;
-	}
-	int each = ACCESS_BYTES * 8 / bits;
-	if (cost * each > NEIGHBOURS_COST && all < (int64_t)each * target->lanes * target->gpu->processors)
-		return 1; /* who is alone on its processor takes the longest */
-	return each > NEIGHBOURS_DEAR && cost * each > NEIGHBOURS_COST ? NEIGHBOURS_DEAR : each;
-}
-
 /* The variables of the kernel's elements, as one of them is made; each is a number of its own where it would bend an
  * address. */
 struct elements {
 	struct building *b;
+	const struct target *target; /* whose threads they are */
 	const struct definition *last;
 	int order[MAX_RANK], count;
-	bool named, begun;
+	bool named, begun, chains;            /* chains: a thread has several sums, term by term */
 	struct copying registers;             /* of the element before */
 	const struct index *before[MAX_RANK]; /* where the element before stood */
 };
+
+/* Do neighbours along the last variable share terms?  Windows that overlap. */
+struct sharing {
+	struct arena *arena;
+	const struct definition *d;
+	int unit;
+	bool shares;
+};
+static void see_shared(void *user, const struct expr *load)
+{
+	struct sharing *s = user;
+	const struct index *at = schedule_address(s->arena, load->of, load->at);
+	int64_t step = llabs(index_factor(at, s->unit));
+	for (int r = 0; r < s->d->reduced && step; r++) {
+		int64_t term = llabs(index_factor(at, s->d->rank + r));
+		s->shares |= term && step % term == 0 && term * (s->d->reduced_extents[r] - 1) >= step;
+	}
+}
+
+/* How many neighbours a thread makes, at most: what fills an access, fewer of what costs much, one where those are few,
+ * or chains of terms that share none. */
+static int neighbours_of(const struct elements *e, int64_t all)
+{
+	const struct target *target = e->target;
+	const struct kernel *kernel = e->b->kernel;
+	int bits = 8, cost = 0, unit = e->count ? e->order[e->count - 1] : 0;
+	struct sharing sharing = { e->b->loops->arena, NULL, unit, false };
+	for (size_t i = 0; i < kernel->members.count; i++) {
+		sharing.d = kernel->members.at[i];
+		cost += expr_cost(sharing.d->body) * (int)definition_terms(sharing.d);
+		if (scheduled(sharing.d)->mode != MODE_LOCAL && dtypes[sharing.d->type].bits > bits)
+			bits = dtypes[sharing.d->type].bits;
+		if (is_chain(sharing.d))
+			expr_loads(sharing.d->body, see_shared, &sharing);
+	}
+	int each = ACCESS_BYTES * 8 / bits;
+	int64_t busy = (int64_t)each * target->lanes * target->gpu->processors;
+	if (e->chains && (each > NEIGHBOURS_DEAR || e->last->extents[unit] % each || !sharing.shares)
+	        && all < busy * WARPS_BUSY)
+		return 1;
+	if (cost * each > NEIGHBOURS_COST && all < busy && !sharing.shares)
+		return 1; /* who is alone on its processor takes the longest */
+	return each > NEIGHBOURS_DEAR && cost * each > NEIGHBOURS_COST ? NEIGHBOURS_DEAR : each;
+}
 
 static void define_at(struct elements *e, const struct index **at, struct block *out)
 {
@@ -116,6 +168,14 @@ static void add_along(struct elements *e, const struct index *from, int count, s
 	for (int n = 0; n < e->count; n++)
 		at[n] = building_named(loops, e->order[n], at[n], out);
 	first = index_scale(loops->arena, at[e->count - 1], count);
+	if (e->chains) {
+		struct stmt *side = for_new(loops, var_new(loops, "e", count), count, ROLE_MAP);
+		side->tile = count;
+		at[e->count - 1] = index_add(loops->arena, first, index_var(loops->arena, side->var, count));
+		define_at(e, at, &side->body);
+		block_add(loops, out, side);
+		return;
+	}
 	for (int each = 0; each < count; each++) {
 		at[e->count - 1] = index_plus(loops->arena, first, each);
 		define_at(e, at, out);
@@ -178,10 +238,16 @@ struct loops *loops_threads(
 	struct building b = { .kernel = kernel, .outer = kernel->members.count == 1 ? 0 : kernel->outer };
 	struct loops *loops = b.loops = arena_new(arena, struct loops);
 	*loops = (struct loops){ .build = build, .arena = arena, .target = target->thread, .kernel = kernel };
-	struct elements e = { .b = &b, .last = kernel->members.at[kernel->members.count - 1], .named = named };
-	int64_t all = definition_elements(e.last);
-	int each = neighbours_of(target, kernel, all);
-	e.count = order_by_stride(e.last, 0, e.last->rank, e.order);
+	struct elements e = {
+		.b = &b, .target = target, .last = kernel->members.at[kernel->members.count - 1], .named = named
+	};
+	for (size_t i = 0; i < kernel->members.count && is_whole(kernel); i++)
+		e.chains |= is_chain(kernel->members.at[i]);
+	int64_t all = 1;
+	for (int n = 0, count = order_by_stride(e.last, 0, e.last->rank, e.order); n < count; n++)
+		if (!e.last->running || !e.last->place[e.order[n]])
+			all *= e.last->extents[e.order[e.count++] = e.order[n]];
+	int each = e.last->running ? 1 : neighbours_of(&e, all);
 	building_cells(&b);
 	end_elements(&e, all, each);
 	add_elements(&e, all, each);

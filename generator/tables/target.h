@@ -33,9 +33,11 @@ struct target {
 	/* Words for templates: the type of four floats, what stands before memory that a group shares, how its threads
 	 * meet; "" where a target has no such thing.  A group of our CUDA kernels is one warp. */
 	const char *vector4, *shared, *barrier;
-	bool freestanding; /* no operating system: no position-independent code */
-	bool short_stack;  /* a few KiB: no scratch for blocks of rows */
-	bool short_flash;  /* what is small widens constants that took fewer bytes where they are read: kernels/narrow.c
+	const char *float_of_bits,
+	        *double_of_bits; /* where the compiler does not fold a division by 0; NULL: infinities are one */
+	bool freestanding;       /* no operating system: no position-independent code */
+	bool short_stack;        /* a few KiB: no scratch for blocks of rows */
+	bool short_flash; /* what is small widens constants that took fewer bytes where they are read: kernels/narrow.c
 	                    */
 	const char *cross_package; /* Debian's package of `cross` */
 	const char *cross; /* the cross compiler on a machine of another architecture; NULL: the machine's own */

@@ -41,6 +41,19 @@ CASES = {
     "layer_norm": (3, False, "x A,B  z B  w B", "", "A,B", "y = LayerNormalization <axis = -1> (x, z, w)", {"A": (3, 1), "B": (333, 4096)}),
     "layer_norm_many": (5.5, False, "x A,B  z B  w B", "", "A,B", "y = LayerNormalization <axis = -1> (x, z, w)", {"A": (3, 2048), "B": (1284, 1024)}),
     "instance_norm": (3.2, False, "x 1,A,B,C  z A  w A", "", "1,A,B,C", "y = InstanceNormalization (x, z, w)", {"A": (3, 64), "B": (13, 56), "C": (11, 56)}),
+    "channels": (7, False, "x A,B,C", "", "A,B,C", "y = Softmax <axis = 1> (x)", {"A": (2, 4), "B": (16, 16), "C": (37, 2100)}),
+    "windows": (8, False, "x 1,A,B,C", "", "1,A,B,C", "y = MaxPool <kernel_shape = [13, 13], pads = [6, 6, 6, 6]> (x)", {"A": (3, 256), "B": (9, 20), "C": (12, 20)}),
+    "window_means": (3.5, False, "x 1,A,B,C", "", "1,A,B,C", "y = AveragePool <kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (x)", {"A": (2, 32), "B": (9, 56), "C": (11, 56)}),
+    "depthwise": (21, False, "x A,B,C,D  w B,1,7,7", "", "A,B,C,D", "y = Conv <kernel_shape = [7, 7], pads = [3, 3, 3, 3], group = GROUP> (x, w)",
+                  {"A": (2, 8), "B": (3, 96), "C": (8, 56), "D": (12, 56), "GROUP": (3, 96)}),
+    "one_channel": (100, False, "x 1,A,B,C  w 1,A,4,4", "", "1,1,D,E", "y = Conv <kernel_shape = [4, 4], pads = [1, 1, 1, 1]> (x, w)",
+                    {"A": (5, 256), "B": (7, 31), "C": (8, 31), "D": (6, 30), "E": (7, 30)}),
+    "scatter": (30, False, "x A,B  u C,B  z C,A", "", "A,B", 'i = ArgMax <axis = 1, keepdims = 1> (z) y = ScatterND <reduction = "add"> (x, i, u)', {"A": (23, 4096), "B": (70, 64), "C": (50, 2048)}),
+    "running": (60, False, "x A,B", "int64[1] a = {1}", "A,B", "y = CumSum (x, a)", {"A": (37, 1024), "B": (70, 1024)}),
+    "quantised": (20, False, "x 1,A,B,C  w D,A,3,3", "float s = {0.05}, int8 z = {3}, float t = {0.02}, int8 k = {0}", "1,D,B,C",
+                  """a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) m = QuantizeLinear(w, t, k) n = DequantizeLinear(m, t, k)
+c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (b, n) r = Relu(c) e = QuantizeLinear(r, s, z) y = DequantizeLinear(e, s, z)""",
+                  {"A": (8, 64), "B": (7, 28), "C": (6, 28), "D": (5, 64)}),
     "means": (2.5, False, "x A,B", "", "A", "y = ReduceMean <axes = [1], keepdims = 0> (x)", {"A": (5, 1024), "B": (177, 1024)}),
     "minimum": (4, False, "x A,B", "", "A", "t = Relu(x) y = ReduceMin <axes = [1], keepdims = 0> (t)", {"A": (9, 4), "B": (5000, 32000)}),
     "top": (12, False, "x A,B", "int64[1] k = {7}", "A,7", "y, i = TopK <axis = 1> (x, k)", {"A": (3, 1), "B": (1001, 8400)}),
@@ -54,7 +67,7 @@ def graph_of(name, full):
     dims = lambda text: tuple(extents[word][full] if word in extents else int(word) for word in text.split(","))
     own = lambda text: re.sub(r"\b([a-z])\b", r"%s_\1" % name, text)              # tensors are single letters
     given = {"%s_%s" % (name, words[0]): dims(words[1]) for words in re.findall(r"(\w) ([\w,]+)", inputs)}
-    return given, own(constants), "%s_y" % name, dims(result), own(nodes)
+    return given, own(constants), "%s_y" % name, dims(result), re.sub("GROUP", lambda _: str(extents["GROUP"][full]), own(nodes))
 
 
 def text_of(names, full):

@@ -183,7 +183,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
                         "registers": said["registers"], "shared": said["shared"] + launch.get("shared_bytes", 0), "stack": said.get("stack", 0), "spills": said.get("stores", 0) + said.get("loads", 0),
                         "resident": resident, "loop": len(main), "beside": len(parts(listing)[1]), "looped": main is not listing, "fmas": fmas, "share": 100 * fmas // len(main),
                         "issue": sum(one.stall for one in main), "round": sass.cycles(main, 4 if main is not listing else 1), "memory": dict(sass.memory(main)), "all_memory": dict(sass.memory(listing)),
-                        "generic": sum(sass.kind(one) in ("LD", "ST") for one in listing), "us": us, "bound": bound, "cold": cold, "cold_bound": cold_bound}
+                        "generic": sum(sass.kind(one) in ("LD", "ST") for one in listing), "launch_bytes": launch["bytes"], "way": sass.on_their_way(listing), "us": us, "bound": bound, "cold": cold, "cold_bound": cold_bound}
     together = in_lanes(os.path.join(out, name + "_launches.h"), each)
     for row in rows.values():
         row["lanes"], row["us_in_lanes"] = together

@@ -20,7 +20,7 @@ LATENCIES = {"LDG": 280, "LD": 290, "LDS": 30, "LDSM": 33, "LDL": 40, "LDC": 40,
              "LDGDEPBAR": 0, "DADD": 16, "DMUL": 16, "DFMA": 16, "I2F": 20, "F2I": 20, "F2F": 20, "I2FP": 8, "F2FP": 8}
 OTHERS = 14                                                    # any other that announces its result
 READ = 12                                                      # till the operands of a store or a copy have been read
-FLOPS = {"FFMA": 2, "FFMA2": 4, "FADD": 1, "FADD2": 2, "FMUL": 1, "FMUL2": 2, "FMNMX": 1, "DFMA": 2, "DADD": 1, "DMUL": 1}
+FLOPS = {"FFMA": 2, "FFMA2": 4, "FADD": 1, "FADD2": 2, "FMUL": 1, "FMUL2": 2, "FMNMX": 1, "FSETP": 1, "DFMA": 2, "DADD": 1, "DMUL": 1}
 MEMORY = ("LD", "LDG", "LDS", "LDSM", "LDL", "LDGSTS", "ST", "STG", "STS", "STL", "UTMALDG")
 NO_BARRIER = 7
 FLOPS.update(IMMA=64, HMMA=64)                                # of tensor cores: of dwords, 16 x 8 x 8
@@ -127,3 +127,17 @@ def width(one):
 def memory(body):
     """{word and bytes: how many}, as "LDG 16"."""
     return collections.Counter("%s %d" % (kind(one), width(one)) for one in body if kind(one) in MEMORY)
+
+
+def on_their_way(listing):
+    """Bytes of global memory that a lane has asked for, at most, before it waits for any of them."""
+    most, asked, barriers = 0, 0, set()
+    for one in listing:
+        if one.label or barriers & one.waits:
+            asked, barriers = 0, set()
+        if kind(one) in ("LDG", "LD", "LDGSTS"):
+            asked += width(one)
+            if one.result != NO_BARRIER:
+                barriers.add(one.result)
+        most = max(most, asked)
+    return most

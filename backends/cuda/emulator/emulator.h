@@ -197,6 +197,12 @@ static inline float __uint_as_float(unsigned i)
 	memcpy(&f, &i, 4);
 	return f;
 }
+static inline double __longlong_as_double(long long i)
+{
+	double f;
+	memcpy(&f, &i, 8);
+	return f;
+}
 static inline unsigned __float_as_uint(float f)
 {
 	unsigned i;
