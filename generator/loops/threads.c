@@ -110,7 +110,7 @@ static int neighbours_of(const struct elements *e, int64_t all)
 		return 1;
 	if (cost * each > NEIGHBOURS_COST && all < busy && !sharing.shares)
 		return 1; /* who is alone on its processor takes the longest */
-	return each > NEIGHBOURS_DEAR && cost * each > NEIGHBOURS_COST ? NEIGHBOURS_DEAR : each;
+	return each > NEIGHBOURS_DEAR && cost * each > 2 * NEIGHBOURS_COST ? NEIGHBOURS_DEAR : each;
 }
 
 static void define_at(struct elements *e, const struct index **at, struct block *out)

@@ -54,6 +54,9 @@ CASES = {
                   """a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) m = QuantizeLinear(w, t, k) n = DequantizeLinear(m, t, k)
 c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (b, n) r = Relu(c) e = QuantizeLinear(r, s, z) y = DequantizeLinear(e, s, z)""",
                   {"A": (8, 64), "B": (7, 28), "C": (6, 28), "D": (5, 64)}),
+    "halves": (7, True, "x float16 A,B  z float16 A,B", "", "float16 A,B", "t = Add(x, z) y = Relu(t)", {"A": (9, 1024), "B": (88, 4096)}),
+    "brain_floats": (10, True, "x A,B", "", "A,B", "h = Cast <to = 16> (x) t = Mul(h, h) u = Add(t, h) y = Cast <to = 1> (u)", {"A": (9, 1024), "B": (88, 4096)}),
+    "half_rows": (4, False, "x float16 A,B", "", "float16 A,B", "y = Softmax <axis = -1> (x)", {"A": (9, 1024), "B": (200, 1024)}),
     "means": (2.5, False, "x A,B", "", "A", "y = ReduceMean <axes = [1], keepdims = 0> (x)", {"A": (5, 1024), "B": (177, 1024)}),
     "minimum": (4, False, "x A,B", "", "A", "t = Relu(x) y = ReduceMin <axes = [1], keepdims = 0> (t)", {"A": (9, 4), "B": (5000, 32000)}),
     "top": (12, False, "x A,B", "int64[1] k = {7}", "A,7", "y, i = TopK <axis = 1> (x, k)", {"A": (3, 1), "B": (1001, 8400)}),
@@ -62,17 +65,18 @@ c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (b, n) r = Relu(c) e = Qua
 
 
 def graph_of(name, full):
-    """(inputs {name: dims}, text of the graph's inputs, constants, result, nodes), tensors named by the case."""
+    """(inputs {name: (type, dims)}, constants, result, its (type, dims), nodes), tensors named by the case."""
     _, _, inputs, constants, result, nodes, extents = CASES[name]
     dims = lambda text: tuple(extents[word][full] if word in extents else int(word) for word in text.split(","))
+    typed = lambda text: (text.split()[0] if " " in text else "float", dims(text.split()[-1]))
     own = lambda text: re.sub(r"\b([a-z])\b", r"%s_\1" % name, text)              # tensors are single letters
-    given = {"%s_%s" % (name, words[0]): dims(words[1]) for words in re.findall(r"(\w) ([\w,]+)", inputs)}
-    return given, own(constants), "%s_y" % name, dims(result), re.sub("GROUP", lambda _: str(extents["GROUP"][full]), own(nodes))
+    given = {"%s_%s" % (name, one.split()[0]): typed(one.split(" ", 1)[1]) for one in inputs.split("  ")}
+    return given, own(constants), "%s_y" % name, typed(result), re.sub("GROUP", lambda _: str(extents["GROUP"][full]), own(nodes))
 
 
 def text_of(names, full):
     parts = [graph_of(name, full) for name in names]
-    shape = lambda d: "float[%s]" % ",".join(map(str, d))
+    shape = lambda of: "%s[%s]" % (of[0], ",".join(map(str, of[1])))
     inputs = ", ".join("%s %s" % (shape(d), n) for part in parts for n, d in part[0].items())
     constants = ", ".join(part[1] for part in parts if part[1])
     results = ", ".join("%s %s" % (shape(part[3]), part[2]) for part in parts)
@@ -86,15 +90,21 @@ def write(folder, names, full=True):
     return path
 
 
+def halves(x, random):
+    """As float16; some of any bits: numbers below the smallest normal one, infinities, NaNs."""
+    any_bits = random.integers(0, 1 << 16, x.shape).astype(numpy.uint16)
+    return numpy.where(random.random(x.shape) < 0.3, any_bits, x.astype(numpy.float16).view(numpy.uint16)).view(numpy.float16)
+
+
 def bits(ingot, folder, names):
     """What differs, at the small size: all cases are one graph."""
     model, random, command = write(folder, names, False), numpy.random.default_rng(11), [ingot, "run"]
     command.append(model)
     for name in names:
-        for tensor, dims in graph_of(name, 0)[0].items():
+        for tensor, (kind, dims) in graph_of(name, 0)[0].items():
             x = random.standard_normal(dims).astype(numpy.float32)
             x[random.random(dims) < 0.1] = -0.0
-            numpy.save(os.path.join(folder, tensor + ".npy"), x)
+            numpy.save(os.path.join(folder, tensor + ".npy"), x if kind == "float" else halves(x, random))
             command += ["--input", "%s=%s" % (tensor, os.path.join(folder, tensor + ".npy"))]
     found = {}
     for target in "c", "cuda-emulated":
@@ -167,7 +177,7 @@ def judge(ingot, folder, names):
     for name in names:
         rows = report.judged(ingot, compiler, facts, name, write(folder, [name]), folder)
         memory = {row["kernel"]: row["all_memory"] for row in rows}
-        said = list(wrongs(name, rows, memory, {rows[-1]["kernel"]: numpy.prod(graph_of(name, True)[3])}))
+        said = list(wrongs(name, rows, memory, {rows[-1]["kernel"]: numpy.prod(graph_of(name, True)[3][1])}))
         wrong += len(said)
         print("%-16s %d kernels, %6.2f us: %s" % (name, len(rows), sum(row["us"] for row in rows), "; ".join(said) or "right"), flush=True)
     return wrong
