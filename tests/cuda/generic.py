@@ -57,6 +57,8 @@ c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (b, n) r = Relu(c) e = Qua
     "halves": (7, True, "x float16 A,B  z float16 A,B", "", "float16 A,B", "t = Add(x, z) y = Relu(t)", {"A": (9, 1024), "B": (88, 4096)}),
     "brain_floats": (10, True, "x A,B", "", "A,B", "h = Cast <to = 16> (x) t = Mul(h, h) u = Add(t, h) y = Cast <to = 1> (u)", {"A": (9, 1024), "B": (88, 4096)}),
     "half_rows": (4, False, "x float16 A,B", "", "float16 A,B", "y = Softmax <axis = -1> (x)", {"A": (9, 1024), "B": (200, 1024)}),
+    "sine": (5, False, "x A", "float[1] s = {100000.0}", "A", "t = Mul(x, s) y = Sin(t)", {"A": (500, 1048576)}),
+    "remainder": (8, False, "x A  z A", "float[1] s = {10000000.0}", "A", "t = Mul(x, s) y = Mod <fmod = 1> (t, z)", {"A": (500, 1048576)}),
     "means": (2.5, False, "x A,B", "", "A", "y = ReduceMean <axes = [1], keepdims = 0> (x)", {"A": (5, 1024), "B": (177, 1024)}),
     "minimum": (4, False, "x A,B", "", "A", "t = Relu(x) y = ReduceMin <axes = [1], keepdims = 0> (t)", {"A": (9, 4), "B": (5000, 32000)}),
     "top": (12, False, "x A,B", "int64[1] k = {7}", "A,7", "y, i = TopK <axis = 1> (x, k)", {"A": (3, 1), "B": (1001, 8400)}),
