@@ -87,8 +87,8 @@ static void see_shared(void *user, const struct expr *load)
 	}
 }
 
-/* How many neighbours a thread makes, at most: what fills an access, fewer of what costs much, one where those are few,
- * or chains of terms that share none. */
+/* How many neighbours a thread makes, at most: what fills an access and four at least, fewer of what costs much, one
+ * where those are few, or chains of terms that share none. */
 static int neighbours_of(const struct elements *e, int64_t all)
 {
 	const struct target *target = e->target;
@@ -103,7 +103,7 @@ static int neighbours_of(const struct elements *e, int64_t all)
 		if (is_chain(sharing.d))
 			expr_loads(sharing.d->body, see_shared, &sharing);
 	}
-	int each = ACCESS_BYTES * 8 / bits;
+	int each = ACCESS_BYTES * 8 / bits > NEIGHBOURS_DEAR ? ACCESS_BYTES * 8 / bits : NEIGHBOURS_DEAR;
 	int64_t busy = (int64_t)each * target->lanes * target->gpu->processors;
 	if (e->chains && (each > NEIGHBOURS_DEAR || e->last->extents[unit] % each || !sharing.shares)
 	        && all < busy * WARPS_BUSY)

@@ -123,6 +123,12 @@ def chunks_of(text, symbol):
     return int(found.group(1)) if found else 0
 
 
+def tensors_of(text, symbol):
+    """[(type, dims, is it written)] of what a kernel's comment tells."""
+    head = text[:re.search(r"\b%s\(" % symbol, text).start()].rpartition("/*")[2]
+    return [(kind, dims, arrow == "=>") for arrow, kind, dims in re.findall(r"\n \* \w+ (<=|=>) \S+ (\w+)(\[[\d,]*\])", head)]
+
+
 def weights_of(launches, total):
     """{where weights begin: bytes}, of those that any kernel is given."""
     places = sorted({argument["at"] for launch in launches for argument in launch["arguments"] if argument["place"] == "weights"})
@@ -183,7 +189,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
                         "registers": said["registers"], "shared": said["shared"] + launch.get("shared_bytes", 0), "stack": said.get("stack", 0), "spills": said.get("stores", 0) + said.get("loads", 0),
                         "resident": resident, "loop": len(main), "beside": len(parts(listing)[1]), "looped": main is not listing, "fmas": fmas, "share": 100 * fmas // len(main),
                         "issue": sum(one.stall for one in main), "round": sass.cycles(main, 4 if main is not listing else 1), "memory": dict(sass.memory(main)), "all_memory": dict(sass.memory(listing)),
-                        "generic": sum(sass.kind(one) in ("LD", "ST") for one in listing), "launch_bytes": launch["bytes"], "way": sass.on_their_way(listing), "us": us, "bound": bound, "cold": cold, "cold_bound": cold_bound}
+                        "generic": sum(sass.kind(one) in ("LD", "ST") for one in listing), "bytes": launch["bytes"], "asked": sass.asked(listing), "tensors": tensors_of(text, symbol), "us": us, "bound": bound, "cold": cold, "cold_bound": cold_bound}
     together = in_lanes(os.path.join(out, name + "_launches.h"), each)
     for row in rows.values():
         row["lanes"], row["us_in_lanes"] = together

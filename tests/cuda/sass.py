@@ -129,15 +129,14 @@ def memory(body):
     return collections.Counter("%s %d" % (kind(one), width(one)) for one in body if kind(one) in MEMORY)
 
 
-def on_their_way(listing):
-    """Bytes of global memory that a lane has asked for, at most, before it waits for any of them."""
-    most, asked, barriers = 0, 0, set()
+def asked(listing):
+    """Bytes of global memory that a lane asks for, at most, before it waits for any of them."""
+    most, now, barriers = 0, 0, set()
     for one in listing:
         if one.label or barriers & one.waits:
-            asked, barriers = 0, set()
+            now, barriers = 0, set()
         if kind(one) in ("LDG", "LD", "LDGSTS"):
-            asked += width(one)
-            if one.result != NO_BARRIER:
-                barriers.add(one.result)
-        most = max(most, asked)
+            now += width(one)
+            barriers |= {one.result} - {NO_BARRIER}
+        most = max(most, now)
     return most
