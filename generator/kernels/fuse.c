@@ -471,22 +471,20 @@ static bool is_made_again(
 	return again;
 }
 
-/* Rows that threads share where there are sums in lanes would be a warp's each where there are none: with few rows most
- * threads had nothing to do. */
-static bool is_lonely_row(
+/* Maps over rows that read each other would be a warp's for each row: with few rows most threads had nothing to do. */
+static bool are_lonely_rows(
         const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
 {
 	int64_t rounds = 1;
-	bool row = inner_bytes(d, outer) > (int64_t)dtype_bytes(d->type, 1);
-	bool lanes = d->order == ORDER_LANES && d->reduce != REDUCE_NONE;
+	bool row = inner_bytes(d, outer) > (int64_t)dtype_bytes(d->type, 1), maps = d->reduce == REDUCE_NONE;
 	for (int v = 0; v < outer; v++)
 		rounds *= d->extents[v];
 	for (size_t i = 0; i < kernel->members.count; i++) {
 		const struct definition *member = kernel->members.at[i];
 		row |= inner_bytes(member, outer) > (int64_t)dtype_bytes(member->type, 1);
-		lanes |= member->order == ORDER_LANES && member->reduce != REDUCE_NONE;
+		maps &= member->reduce == REDUCE_NONE;
 	}
-	return target->thread && !target->block_warps && row && !lanes && rounds < target->tiles_least;
+	return target->thread && !target->block_warps && row && maps && rounds < target->tiles_least;
 }
 
 /* How many outer loops `d` would share with the kernel; -1: it does not belong there. */
@@ -525,7 +523,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 		return -1;
 	if (is_made_again(target, kernel, d, j.outer))
 		return j.outer;
-	if (is_lonely_row(target, kernel, d, j.outer))
+	if (are_lonely_rows(target, kernel, d, j.outer))
 		return -1;
 	int64_t largest = inner_bytes(d, j.outer), all = 0; /* all: of the rows that may lie in scratch together */
 	if (scheduled(d)->row_apart && largest > (int64_t)dtype_bytes(d->type, 1))
