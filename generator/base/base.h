@@ -161,6 +161,7 @@ enum exit_code file_code(int reason);
 struct mapped {
 	const uint8_t *at;
 	size_t bytes;
+	bool of_file; /* pages that are given back come again */
 };
 /* Maps a regular file for reading; EXIT_USAGE where it is missing or no regular file.  Stays until file_unmap,
  * or the build's end after file_keep; an empty file has bytes 0. */
@@ -168,6 +169,7 @@ struct mapped file_map(struct build *, const char *path);
 void file_unmap(struct mapped);
 /* Hands it to the build, which unmaps it at its end. */
 void file_keep(struct build *, struct mapped);
+void files_forget(struct build *);  /* gives back the memory of what was read of those; who reads on, reads again */
 void files_release(struct build *); /* build_release does */
 
 /* Makes an empty folder of its own below $TMPDIR, or /tmp; its path.  Who asks for it removes it. */

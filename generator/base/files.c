@@ -41,12 +41,12 @@ static struct mapped input_map(struct build *build)
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED)
 		fail(build, EXIT_LIMIT, "standard input", "cannot be kept: %s", strerror(errno));
-	return (struct mapped){ memcpy(at, build->input->at, bytes), bytes };
+	return (struct mapped){ .at = memcpy(at, build->input->at, bytes), .bytes = bytes };
 }
 
 struct mapped file_map(struct build *build, const char *path)
 {
-	struct mapped mapped = { 0 };
+	struct mapped mapped = { .of_file = true };
 	struct stat info;
 	if (!strcmp(path, "-"))
 		return input_map(build);
@@ -86,6 +86,13 @@ void file_keep(struct build *build, struct mapped mapped)
 	struct kept *kept = arena_new(build->arena, struct kept);
 	*kept = (struct kept){ mapped, build->kept };
 	build->kept = kept;
+}
+
+void files_forget(struct build *build)
+{
+	for (const struct kept *kept = build->kept; kept; kept = kept->next)
+		if (kept->mapped.of_file && kept->mapped.bytes)
+			(void)madvise((void *)(uintptr_t)kept->mapped.at, kept->mapped.bytes, MADV_DONTNEED);
 }
 
 void files_release(struct build *build)

@@ -87,7 +87,7 @@ static int walk(struct reader *reader, const char *where, const char *location, 
 static struct mapped map(struct reader *reader, const char *where, const char *location)
 {
 	const char *last, *why = NULL;
-	struct mapped mapped = { 0 };
+	struct mapped mapped = { .of_file = true };
 	struct stat info, now;
 	int folder = walk(reader, where, location, &last), file = -1;
 	if (fstatat(folder, last, &info, AT_SYMLINK_NOFOLLOW))

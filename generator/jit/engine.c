@@ -31,6 +31,8 @@ static void jit_close(struct engine *engine)
 	engine->state = NULL;
 }
 
+enum { FORGOTTEN_BYTES = 1 << 20 }; /* of one constant: less is not worth a system call */
+
 static void fill(struct engine *engine, struct state *state)
 {
 	struct model *model = engine->model;
@@ -47,6 +49,8 @@ static void fill(struct engine *engine, struct state *state)
 	for (size_t i = 0; i < lowered->constants.count; i++) {
 		const struct constant_item *item = &lowered->constants.at[i];
 		constant_fill(item, (unsigned char *)state->weights.at + scheduled(item->of)->offset);
+		if (scheduled(item->of)->bytes >= FORGOTTEN_BYTES)
+			files_forget(build); /* weights stand in memory once */
 	}
 }
 

@@ -58,20 +58,40 @@ static void move_element(const struct moving *m, int64_t at, int64_t k, int64_t 
 		memset(to, 0, m->bytes);
 }
 
+/* Columns of a term, words a step apart, side by side; zeros behind the last that there is. */
+static void move_words(const uint32_t *from, int64_t step, int64_t there, int64_t count, uint32_t *to)
+{
+	int64_t few = there < 0 ? 0 : there < count ? there : count;
+	if (step == 1)
+		memcpy(to, from, (size_t)few * sizeof *to);
+	else
+		for (int64_t j = 0; j < few; j++)
+			to[j] = from[j * step];
+	memset(to + few, 0, (size_t)(count - few) * sizeof *to);
+}
+
+enum { LINE_WORDS = 16 }; /* columns that are apart: so many streams at once fill a cache's line */
+
 static void pack_affine(const struct packing *p, const struct panel *panel, const struct moving *m)
 {
 	const struct contraction *c = p->c;
 	int first = c->column + 1, count = c->terms;
 	int64_t columns = c->extents[c->column], column_step = index_factor(c->b_at, c->column),
-	        base = c->b_at->constant, rest = panel->batch;
-	int64_t at[CONTRACTION_VARS] = { 0 };
+	        base = c->b_at->constant, rest = panel->batch, at[CONTRACTION_VARS] = { 0 };
+	bool words =
+	        m->bytes == sizeof(uint32_t) && !c->bytes && !c->quads && !c->interleaved && matrix_together(c) <= 1;
+	int64_t part = words && column_step != 1 && panel->width % LINE_WORDS == 0 ? LINE_WORDS : panel->width;
 	for (int b = c->batches - 1; b >= 0; rest /= c->extents[b], b--)
 		base += rest % c->extents[b] * index_factor(c->b_at, b);
-	for (int64_t k = 0; k < panel->terms; k++) {
-		int64_t address = base;
+	for (int64_t i = 0; i < panel->terms * (panel->width / part); i++) {
+		int64_t address = base, k = i % panel->terms, from = i / panel->terms * part;
 		for (int t = 0; t < count; t++)
 			address += at[t] * index_factor(c->b_at, first + t);
-		for (int64_t j = 0; j < panel->width; j++) {
+		if (words)
+			move_words((const uint32_t *)m->from + address + (panel->start + from) * column_step,
+			        column_step, columns - panel->start - from, part,
+			        (uint32_t *)m->to + k * panel->width + from);
+		for (int64_t j = 0; j < panel->width && !words; j++) {
 			int64_t column = panel->start + place_in_panel(p, panel->width, j);
 			move_element(m, column < columns ? address + column * column_step : -1, k, panel->width, j);
 		}
