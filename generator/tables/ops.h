@@ -285,7 +285,32 @@ T("com.microsoft", "Attention", 1, 2, 7, 2, A(INT, "do_rotary", ALL) A(FLOAT, "m
 	A(INTS, "qkv_hidden_sizes", ALL) A(INT, "rotary_embedding_dim", ALL) A(FLOAT, "scale", ALL) INT("unidirectional", ALL, 0))
 T("com.microsoft", "MultiHeadAttention", 1, 1, 10, 4, A(FLOAT, "mask_filter_value", ALL) A(INT, "num_heads", ALL) A(FLOAT, "scale", ALL) INT("unidirectional", ALL, 0))
 
+T("com.microsoft", "TransposeMatMul", 1, 2, 2, 1, FLOAT("alpha", ALL, 1) INT("transA", ALL, 0) INT("transB", ALL, 0))
+
+/* texts: what stood in onnxruntime's domain before it was ONNX's, and what only optimisers for diffusion models write */
+T("com.microsoft", "Pad",        1, 2, 3, 1, STRING("mode", ALL, "constant"))
+T("com.microsoft", "GridSample", 1, 2, 2, 1, INT("align_corners", ALL, 0) STRING("mode", ALL, "bilinear") STRING("padding_mode", ALL, "zeros"))
+T("com.microsoft", "Trilu",      1, 1, 2, 1, INT("upper", ALL, 1))
+T("com.microsoft", "Unique",     1, 1, 1, 3, PLAIN)
+T("com.microsoft", "ExpandDims", 1, 2, 2, 1, PLAIN)
+T("com.microsoft", "CDist",      1, 2, 2, 1, STRING("metric", ALL, "sqeuclidean"))
+T("com.microsoft", "Rfft",       1, 1, 1, 1, INT("normalized", ALL, 0) INT("onesided", ALL, 1) INT("signal_ndim", ALL, 1))
+T("com.microsoft", "Irfft",      1, 1, 1, 1, INT("normalized", ALL, 0) INT("onesided", ALL, 1) INT("signal_ndim", ALL, 1))
+TW("com.microsoft", "BiasAdd",       1, 3, 3, 1, PLAIN)
+TW("com.microsoft", "BiasSplitGelu", 1, 2, 2, 1, PLAIN)
+TW("com.microsoft", "GroupNorm",     1, 3, 3, 1, INT("activation", ALL, 0) INT("channels_last", ALL, 1) FLOAT("epsilon", ALL, 1e-5) A(INT, "groups", ALL))
+TW("com.microsoft", "SkipGroupNorm", 1, 4, 5, 2, INT("activation", ALL, 0) INT("channels_last", ALL, 1) FLOAT("epsilon", ALL, 1e-5) A(INT, "groups", ALL))
+T("com.microsoft", "NhwcConv", 1, 2, 3, 1, STRING("auto_pad", ALL, "NOTSET") A(INTS, "dilations", ALL) INT("group", ALL, 1) A(INTS, "kernel_shape", ALL)
+	A(INTS, "pads", ALL) A(INTS, "strides", ALL))
+
 /* texts: what onnxruntime's quantiser writes */
+T("com.microsoft", "QuantizeLinear",   1, 2, 3, 1, A(INT, "axis", ALL))
+T("com.microsoft", "DequantizeLinear", 1, 2, 3, 1, A(INT, "axis", ALL))
+T("com.microsoft", "QLinearConv", 1, 8, 9, 1, INT("channels_last", ALL, 0) STRING("auto_pad", ALL, "NOTSET") A(INTS, "dilations", ALL) INT("group", ALL, 1) A(INTS, "kernel_shape", ALL)
+	A(INTS, "pads", ALL) A(INTS, "strides", ALL))
+T("com.microsoft", "QLinearWhere", 1, 9, 9, 1, PLAIN)
+T("com.microsoft", "NhwcMaxPool", 1, 1, 1, 1, STRING("auto_pad", ALL, "NOTSET") INT("ceil_mode", ALL, 0) A(INTS, "dilations", ALL) A(INTS, "kernel_shape", ALL)
+	A(INTS, "pads", ALL) A(INTS, "strides", ALL))
 T("com.microsoft", "QLinearAdd", 1, 2, 8, 1, PLAIN)
 T("com.microsoft", "QLinearMul", 1, 2, 8, 1, PLAIN)
 T("com.microsoft", "QLinearSigmoid", 1, 2, 5, 1, PLAIN)
@@ -313,6 +338,13 @@ T("com.microsoft", "GroupQueryAttention", 1, 1, 16, 4, INT("causal", ALL, 1) INT
 	A(INT, "kv_cache_bit_width", ALL) A(INT, "kv_num_heads", ALL) INT("local_window_size", ALL, -1) A(INT, "num_heads", ALL) A(FLOAT, "q_norm_epsilon", ALL)
 	FLOAT("qk_norm_epsilon", ALL, 1e-6) INT("qk_output", ALL, 0) INT("rotary_interleaved", ALL, 0) A(FLOAT, "scale", ALL) INT("sliding_window_cache", ALL, 0)
 	INT("smooth_softmax", ALL, -1) FLOAT("softcap", ALL, 0) STRING("v_quant_type", ALL, "NONE"))
+
+TW("com.microsoft", "MoE", 1, 2, 8, 1, INT("k", ALL, 1) INT("normalize_routing_weights", ALL, 0) STRING("activation_type", ALL, "relu") FLOAT("activation_alpha", ALL, 1)
+	FLOAT("activation_beta", ALL, 0) INT("swiglu_fusion", ALL, 0) A(FLOAT, "swiglu_limit", ALL) INT("swiglu_limit_after_activation", ALL, 0) INT("use_sparse_mixer", ALL, 0))
+TW("com.microsoft", "QMoE", 1, 2, 21, 1, INT("k", ALL, 1) INT("normalize_routing_weights", ALL, 0) STRING("activation_type", ALL, "relu") FLOAT("activation_alpha", ALL, 1)
+	FLOAT("activation_beta", ALL, 0) INT("swiglu_fusion", ALL, 0) A(FLOAT, "swiglu_limit", ALL) INT("swiglu_limit_after_activation", ALL, 0) INT("use_sparse_mixer", ALL, 0)
+	INT("accuracy_level", ALL, 0) INT("block_size", ALL, 0) INT("expert_weight_bits", ALL, 4) A(INT, "fc1_expert_weight_bits", ALL) A(INT, "fc2_expert_weight_bits", ALL)
+	A(INT, "fc3_expert_weight_bits", ALL) STRING("quant_type", ALL, "int") INT("weights_prepacked", ALL, -1))
 
 /* texts: ai.onnx.ml */
 T("ai.onnx.ml", "TreeEnsembleRegressor", 1, 1, 1, 1, STRING("aggregate_function", ALL, "SUM") A(FLOATS, "base_values", ALL) A(TENSOR, "base_values_as_tensor", FROM(3))

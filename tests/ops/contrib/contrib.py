@@ -56,8 +56,7 @@ def main():
                 print(f"{case.name}: status {answer.code}: {answer.message}; one of 4 that says {case.refused} is right")
             continue
         try:
-            session = onnxruntime.InferenceSession(case.model.SerializeToString(), judges.OPTIONS, providers=["CPUExecutionProvider"])
-            want = session.run(None, case.feeds)
+            want = case.want or onnxruntime.InferenceSession(case.model.SerializeToString(), judges.OPTIONS, providers=["CPUExecutionProvider"]).run(None, case.feeds)
         except Exception as why:                                                     # whatever onnxruntime says of it
             print(f"{case.name}: the judge: {str(why)[:300]}")
             bad += 1

@@ -75,3 +75,77 @@ group("smooth softmax", 4, smooth_softmax=1)
 group("a sink for each head", 4, more=[None, None, draw(N)])
 group("not causal", 5, causal=0)
 group("float16", 2, past=4, kind="f2", batch=1)
+
+
+def turned(x, angles):
+    """Heads [rows, heads, D], normal, scaled, then turned."""
+    first, second = numpy.split(x, 2, axis=-1)
+    cosines, sines = (a[: x.shape[0], None].astype("f8") for a in angles)
+    return numpy.concatenate([first * cosines - second * sines, second * cosines + first * sines], -1)
+
+
+def normed(rows=5):
+    q, k, v = draw(1, rows, N * D), draw(1, rows, KV * D), draw(1, rows, KV * D)
+    angles, scales = [draw(40, D // 2), draw(40, D // 2)], [draw(D), draw(D)]
+    heads = [x.reshape(rows, -1, D).astype("f8") for x in (q, k, v)]
+    a, b = (turned(x / numpy.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-5) * scale, angles) for x, scale in zip(heads, scales))
+    scores = numpy.einsum("qhd,khd->hqk", a, b.repeat(N // KV, 1)) / D ** .5 + numpy.triu(numpy.full((rows, rows), -numpy.inf), 1)
+    shares = numpy.exp(scores - scores.max(-1, keepdims=True))
+    y = numpy.einsum("hqk,khd->qhd", shares / shares.sum(-1, keepdims=True), heads[2].repeat(N // KV, 1))
+    case("GroupQueryAttention", "norms of queries and keys", [q, k, v, None, None, numpy.array([rows - 1], "i4"), numpy.array([rows], "i4"), *angles, *[None] * 5, *scales], constants=[6],
+         want=[y.reshape(1, rows, -1).astype("f4")], num_heads=N, kv_num_heads=KV, do_rotary=1, qk_norm_epsilon=1e-5)
+
+
+normed()
+
+# ---- experts ----
+def experts(name, rows, count, k, act, *, width=24, depth=16, more=(), op="MoE", kind="f4", **attributes):
+    """fc1, its bias, fc2, its bias; weights that follow are in `more`."""
+    wide = width * 2 if act == "swiglu" and "swiglu_fusion" in attributes else width
+    case("MoE", name, [draw(*rows, depth, kind=kind), draw(int(numpy.prod(rows)), count, kind=kind), draw(count, wide, depth, kind=kind, scale=.3), draw(count, wide, kind=kind),
+                       draw(count, depth, width, kind=kind, scale=.3), draw(count, depth, kind=kind), *more], constants=[2, 3, 4, 5], types=[F if kind == "f4" else H], k=k, activation_type=act, **attributes)
+
+
+for act in "relu", "silu", "gelu", "identity":
+    experts(f"all, {act}", [2, 3], 4, 2, act)
+    experts(f"a few, {act}", [1], 4, 2, act, normalize_routing_weights=1)
+GPT = dict(swiglu_fusion=1, swiglu_limit=1.0, activation_alpha=1.702, activation_beta=1.0, normalize_routing_weights=1)
+experts("all, swiglu", [5], 4, 2, "swiglu", **GPT)
+experts("a few, swiglu", [1, 1], 8, 4, "swiglu", **GPT)
+experts("one of one, no limit", [3], 1, 1, "swiglu", swiglu_fusion=1)
+experts("float16", [4], 4, 2, "silu", kind="f2")
+
+
+def chosen(x, router, w1, b1, w2, b2):
+    """Of 8 bits in blocks onnxruntime rounds x to 8 bits as well."""
+    made = numpy.zeros(x.shape)
+    for t, row in enumerate(router.astype("f8")):
+        shares = {e: numpy.exp(row[e] - row.max()) for e in numpy.argsort(-row)[:2]}
+        for e, share in shares.items():
+            gates, ups = numpy.split((w1[e] @ x[t].astype("f8") + b1[e]).reshape(-1, 2), 2, axis=1)
+            made[t] += share / sum(shares.values()) * (w2[e] @ (gates / (1 + numpy.exp(-gates)) * ups)[:, 0] + b2[e])
+    return made.astype("f4")
+
+
+def wide_of(codes, scales, zeros, block):
+    blocks = codes.reshape(*scales.shape, block).astype("f8") - (zeros[..., None] if zeros is not None else 128)
+    return (blocks * scales[..., None]).reshape(codes.shape)
+
+
+for bits in 4, 8:
+    for block in 0, 16:
+        for rows in 1, 5:
+            for zeros in False, True:
+                count, wide, depth, width = 4, 64, 64, 32
+                tables = [(wide, depth), (depth, width)]
+                scales = [draw(count, n, *([d // block] if block else []), scale=.02) for n, d in tables]
+                points = [some(256, count, *((n, -(-(d // block) * bits // 8)) if block else (n * bits // 8,))) for n, d in tables]
+                codes = [some(256, count, n, d * bits // 8) for n, d in tables]
+                x, router, b1, b2 = draw(rows, depth), draw(rows, count), draw(count, wide), draw(count, depth)
+                want = None
+                if bits == 8 and block:
+                    w1, w2 = (wide_of(c, s, z if zeros else None, block) for c, s, z in zip(codes, scales, points))
+                    want = [chosen(x, router, w1, b1, w2, b2)]
+                case("QMoE", f"{bits} bits, blocks of {block}, {rows} rows, zero points: {zeros}",
+                     [x, router, codes[0], scales[0], b1, codes[1], scales[1], b2, None, None, None, *(points if zeros else [])], want=want,
+                     constants=[2, 3, 4, 5, 6, 7] + [11, 12] * zeros, k=2, expert_weight_bits=bits, block_size=block, activation_type="swiglu", swiglu_fusion=1, normalize_routing_weights=1)

@@ -21,8 +21,6 @@ for word in ("do_rotary", "past_present_share_buffer"):
     no("Attention", "do_rotary and a shared buffer", [X, WEIGHTS, BIAS], num_heads=2, **{word: 1})
     no("QAttention", "do_rotary and a shared buffer", [ones(1, 3, 8, kind="u1"), ones(8, 24, kind="i1"), BIAS, ones(1), ones(1)], num_heads=2, **{word: 1})
 no("Attention", "a mask of 4 dimensions", [X, WEIGHTS, BIAS, ones(1, 1, 4, 4, kind="i4")], num_heads=2)
-no("MultiHeadAttention", "packed", [ones(1, 3, 2, 3, 4)], num_heads=2)
-no("MultiHeadAttention", "packed", [ones(1, 3, 8), ones(1, 3, 2, 2, 4)], num_heads=2)
 no("MultiHeadAttention", "cache_indirection", [X, X, X, *[None] * 6, ones(1, 1, 3, kind="i4")], num_heads=2)
 
 
@@ -34,7 +32,6 @@ def group(says, more=(), **attributes):
 group("a quantised cache", k_quant_type="PER_TENSOR")
 group("sliding_window_cache", sliding_window_cache=1)
 group("qk_output", qk_output=1)
-group("norms of queries and keys", [*[None] * 7, ones(4)])
 no("RotaryEmbedding", "is_packed_batching", [ones(1, 3, 8), ones(1, 3, kind="i8"), ones(4, 2), ones(4, 2)], is_packed_batching=1, num_heads=2)
 no("RotaryEmbedding", "a scale", [ones(1, 3, 8), ones(1, 3, kind="i8"), ones(4, 2), ones(4, 2)], scale=2.0)
 
@@ -43,6 +40,12 @@ TABLE = [ones(3, 32), ones(4, 1, 16, kind="u1"), ones(4, 1)]
 no("MatMulNBits", "g_idx", [*TABLE, None, ones(32, kind="i4")], K=32, N=4, bits=4, block_size=32)
 no("MatMulNBits", "prepacked", TABLE, K=32, N=4, bits=4, block_size=32, weight_prepacked=1)
 no("GatherBlockQuantized", "packed data that is quantised along axis 0", [ones(32, 4, kind="u1"), ones(1, kind="i8"), ones(1, 4)], bits=4, block_size=32, gather_axis=1, quantize_axis=0)
+EXPERTS = [ones(3, 4), ones(3, 2), ones(2, 6, 4), None, ones(2, 4, 6)]
+no("MoE", "activation_type geglu", EXPERTS, activation_type="geglu")
+no("MoE", "swiglu_fusion of 1", EXPERTS, activation_type="swiglu")
+PACKED = [ones(3, 4), ones(3, 2), ones(2, 6, 2, kind="u1"), ones(2, 6), None, ones(2, 4, 3, kind="u1"), ones(2, 4)]
+no("QMoE", "quant_type fp8", PACKED, quant_type="fp8")
+no("QMoE", "weights of 3 bits", PACKED, expert_weight_bits=3)
 no("FusedGemm", "activation Mish", [ones(2, 3), ones(3, 4)], activation="Mish")
 
 # ---- ai.onnx.ml ----
