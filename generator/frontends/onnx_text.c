@@ -49,6 +49,29 @@ static bool at_type(struct scan *s)
 	return dtype_word(word) >= 0 || type_word(word) >= 0;
 }
 
+/* Of a word where a type should be: the one that is near. */
+static NORETURN void refuse_type(struct scan *s, struct bytes word)
+{
+	struct nearest nearest = { .name = (const char *)word.at, .length = word.count };
+	for (int type = 0; type < DTYPE_COUNT; type++)
+		nearest_try(&nearest, dtypes[type].text, strlen(dtypes[type].text));
+	s->at = word.at;
+	scan_fail(s,
+	        nearest.best ? arena_printf(s->reader->build->arena, "a type, perhaps %s, belongs here", nearest.best)
+	                     : "a type belongs here");
+}
+
+static int64_t parse_extent(struct scan *s)
+{
+	const void *at = s->at;
+	int64_t extent = scan_int(s);
+	if (extent < -1) {
+		s->at = at;
+		scan_fail(s, "an extent from 0 on belongs here");
+	}
+	return extent;
+}
+
 static void parse_dims(struct scan *s, struct tensor *tensor)
 {
 	const char *where = s->reader->file;
@@ -66,7 +89,7 @@ static void parse_dims(struct scan *s, struct tensor *tensor)
 		else if ((symbol = scan_name(s)))
 			reader_dim(s->reader, where, tensor, -1, *symbol ? symbol : NULL);
 		else
-			reader_dim(s->reader, where, tensor, scan_int(s), NULL);
+			reader_dim(s->reader, where, tensor, parse_extent(s), NULL);
 	} while (scan_take(s, ','));
 	scan_want(s, ']');
 }
@@ -88,10 +111,8 @@ static const char *parse_type(struct scan *s, struct tensor *tensor, int depth)
 		parse_dims(s, tensor);
 		return NULL;
 	}
-	if (kind < 0) {
-		s->at = word.at;
-		scan_fail(s, "a type belongs here");
-	}
+	if (kind < 0)
+		refuse_type(s, word);
 	scan_want(s, '(');
 	if (!strcmp(type_words[kind].word, "opaque")) {
 		const char *name = scan_name(s), *domain = NULL;
@@ -468,8 +489,11 @@ static struct tensor parse_value(struct scan *s, const char *kind)
 {
 	struct tensor value = { .rank = -1 };
 	const char *text = at_type(s) ? parse_type(s, &value, 0) : NULL;
+	struct bytes word = scan_peek_word(s);
 	if (!(value.name = scan_name(s)))
 		scan_fail(s, "a name belongs here");
+	if (!text && (scan_peek(s) == '[' || scan_peek_word(s).count))
+		refuse_type(s, word);
 	bool is_input = kind && !strcmp(kind, "input"), maps = value.is_maps && !is_input;
 	if (value.form == FORM_MAP && !is_input)
 		value.form = 0;

@@ -7,7 +7,15 @@ static const struct {
 } strangers[] = {
 	{ "version https://git-lfs", "is a git-lfs pointer, not the model: run git lfs pull" },
 	{ "\x1f\x8b", "is compressed (gzip): unpack it first" },
-	{ "PK\x03\x04", "is an archive (zip): unpack it first" },
+	{ "PK\x03\x04",
+	        "is an archive (zip; what torch.save and Keras write is one): unpack it, or export it to ONNX" },
+	{ "\x89HDF", "is HDF5, as Keras saves models: export it to ONNX" },
+	{ "\x80\x02", "is a Python pickle, as PyTorch and scikit-learn save models: export it to ONNX" },
+	{ "\x80\x04", "is a Python pickle, as PyTorch and scikit-learn save models: export it to ONNX" },
+	{ "\x80\x05", "is a Python pickle, as PyTorch and scikit-learn save models: export it to ONNX" },
+	{ "GGUF", "is GGUF: export the model to ONNX" },
+	{ "<!DOCTYPE", "is a web page, not the model: what should be downloaded was not" },
+	{ "<html", "is a web page, not the model: what should be downloaded was not" },
 	{ "\x28\xb5\x2f\xfd", "is compressed (zstd): unpack it first" },
 	{ "BZh", "is compressed (bzip2): unpack it first" },
 	{ "\xfd"
@@ -27,18 +35,15 @@ static bool is_text(const char *at, size_t count)
 	return i < count && at[i] == '<';
 }
 
-/* Text without its header: what can be read, a name and a list. */
+/* Text without its header: what can be read. */
 static bool is_headless(const char *at, size_t count)
 {
-	bool list = false;
-	size_t looked = count < 256 ? count : 256;
-	for (size_t i = 0; i < looked; i++) {
+	for (size_t i = 0; i < count && i < 256; i++) {
 		unsigned char c = (unsigned char)at[i];
 		if (c < 32 ? !strchr("\t\r\n", c) || !c : c == 127)
 			return false;
-		list |= c == '(';
 	}
-	return list;
+	return true;
 }
 
 static const char *folder_of(struct build *build, const char *path)
@@ -57,7 +62,7 @@ static struct graph *read_bytes(struct reader *reader, const void *at, size_t co
 			fail(build, EXIT_INVALID, reader->file, "%s", strangers[i].what);
 	if (!is_tflite(at, count) && !is_text(at, count) && is_headless(at, count))
 		fail(build, EXIT_INVALID, reader->file,
-		        "is ONNX text without a header: it begins with <ir_version: 10, opset_import: [\"\" : %d]>",
+		        "is text, but no ONNX text: that begins with <ir_version: 10, opset_import: [\"\" : %d]>",
 		        NEWEST_OPSET);
 	struct graph *graph = is_tflite(at, count) ? read_tflite(reader, at, count)
 	        : is_text(at, count)               ? read_text(reader, at, count)

@@ -96,6 +96,15 @@ static const struct attribute_row *row_at(const struct op *op, const char *name,
 	return NULL;
 }
 
+static const char *attribute_meant(const struct node *node, const struct op *op, const char *name)
+{
+	struct nearest nearest = { .name = name, .length = strlen(name) };
+	for (const struct attribute_row *row = op->attributes; row->name; row++)
+		if (row->from <= node->since && node->since <= row->to)
+			nearest_try(&nearest, row->name, strlen(row->name));
+	return nearest.best ? arena_printf(node->graph->build->arena, "; did you mean %s?", nearest.best) : "";
+}
+
 const struct op *op_of(const struct node *node)
 {
 	const struct op *op = op_known(node);
@@ -108,10 +117,11 @@ const struct op *op_of(const struct node *node)
 	for (int i = 0; op->attributes && i < node->attribute_count; i++) {
 		const struct attribute_row *row = row_at(op, node->attributes[i].name, node->since);
 		if (!row)
-			node_fail(node, EXIT_INVALID, "%s of opset %d has no attribute \"%s\"", op->name, node->since,
-			        node->attributes[i].name);
+			node_fail(node, EXIT_INVALID, "%s of opset %d has no attribute \"%s\"%s", op->name, node->since,
+			        node->attributes[i].name, attribute_meant(node, op, node->attributes[i].name));
 		if (row->kind != node->attributes[i].kind)
-			node_fail(node, EXIT_INVALID, "attribute %s must be %s", row->name, kinds[row->kind].words);
+			node_fail(node, EXIT_INVALID, "attribute %s is %s, %s is right", row->name,
+			        kinds[node->attributes[i].kind].words, kinds[row->kind].words);
 	}
 	return op;
 }
