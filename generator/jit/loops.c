@@ -428,7 +428,8 @@ static bool step_of(const struct stmt *stmt, const struct cell *sum, struct step
 }
 
 /* ---- sums in 64 lanes ---- */
-/* Terms that lie along the lanes of neighbouring sums, and are not affine themselves: they come one by one. */
+/* Terms that lie along the lanes of neighbouring sums, and are not affine themselves: they find their rows, or come one by
+ * one. */
 static bool emit_across(struct walking *w, const struct stmt *loop, const struct dims *d)
 {
 	struct blocks *b = w->b;
@@ -439,15 +440,22 @@ static bool emit_across(struct walking *w, const struct stmt *loop, const struct
 	        || step.term[0]->type != DTYPE_F32 || may_lie(&loop->body, loop->var, loop->extent)
 	        || !may_lie(&loop->body, d->lane, d->n_most))
 		return false;
-	const char *all = blocks_scratch(b, loop->extent * d->n_most, NULL);
-	blocks_loop(w->b, loop->var, loop->extent, 1, &outer);
-	blocks_into(b, step.term[0], d,
-	        (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", all, d->n_most, w->names[loop->var]),
-	                0, 1, false, false });
+	bool together = may_find(b->arena, &loop->body, loop->var, loop->extent, d->lane);
+	struct operand terms = { blocks_scratch(b, loop->extent * d->n_most, NULL), d->n_most, 1, false, false },
+	               one = terms;
+	struct dims inner = { together ? loop->var : d->row, d->lane, "1", d->n, 1, d->n_most };
+	blocks_loop(w->b, loop->var, loop->extent, together ? loop->extent : 1, &outer);
+	if (together) {
+		inner.rows = arena_printf(b->arena, "%" PRId64, inner.rows_most = loop->extent);
+	} else {
+		one.at = arena_printf(b->arena, "%s + %" PRId64 " * %s", terms.at, d->n_most, w->names[loop->var]);
+		one.row = 0;
+	}
+	blocks_into(b, step.term[0], &inner, one);
 	blocks_close(b, outer);
 	blocks_call(b, arena_printf(b->arena, "m_across_%s", step.name), "across",
-	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %s", operand_of(w, loop->sums[0], d).at, all,
-	                d->n_most, loop->extent, d->n));
+	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64 ", %s", operand_of(w, loop->sums[0], d).at,
+	                terms.at, d->n_most, loop->extent, d->n));
 	b->scratch = before;
 	return true;
 }

@@ -16,7 +16,11 @@ static const struct index *place(struct definer *definer, const struct expr *ind
 	const struct dim *dim = &definer->node->in[0]->dims[d];
 	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0),
 	                  *last = expr_integer(arena, DTYPE_I64, dim->extent - 1);
+	int64_t low, high;
 	index = expr_cast(arena, DTYPE_I64, index);
+	expr_bounds(index, &low, &high);
+	if (low >= 0 && high < dim->extent)
+		return index_value(arena, index, 0, dim->extent - 1);
 	index = expr2(definer, SCALAR_add, index,
 	        expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, zero), definer_dim(definer, dim)));
 	return index_value(

@@ -115,6 +115,12 @@ def main():
             made, weights = model(draw, trees, targets, kind, "N", features)
             path = os.path.join(folder, f"forest{n}.onnx")
             onnx.save(made, path)
+            shown = subprocess.run([ingot, "show", path, "--dim", "N=8", "--stage", "definitions"], capture_output=True, text=True).stdout
+            if " = walk(" in shown and "less(" in shown:
+                wrong.append(f"forest {n}: a leaf, which lies in its table, is asked whether it does")
+            glue = subprocess.run([ingot, "show", path, "--dim", "N=8", "--stage", "glue"], capture_output=True, text=True)
+            if targets > 1 and count > 64 and glue.returncode == 0 and "m_row_gather(scratch" not in glue.stdout:
+                wrong.append(f"forest {n}: the JIT takes what leaves weigh one by one")
             for rows in all_rows:
                 x = draw.standard_normal((rows, features)).astype(kind)
                 special = draw.random(x.shape) < 0.3
