@@ -422,6 +422,10 @@ static const struct expr *one_number(void *user, const struct expr *load)
 	bool one = load->of->source == SOURCE_CONSTANT && definition_elements(load->of) == 1;
 	return one && !load->vars ? expr_fold(f->program, load) : load;
 }
+static const struct expr *one_integer(void *user, const struct expr *load)
+{
+	return dtypes[load->type].class == CLASS_FLOAT ? load : one_number(user, load);
+}
 
 /* Is it round(x) of a number that is not too large, with a zero point and bounds? */
 static bool rounds_number(const struct expr *e)
@@ -435,13 +439,13 @@ static bool rounds_number(const struct expr *e)
 	        && expr_most(e->arg[0]) < 1 << 30;
 }
 
-/* In maps from or to what is quantised a constant of one element is a number. */
+/* In maps a constant of one element is a number where it is an integer, from or to what is quantised a float, too. */
 static void fold_numbers(struct folding *f, struct definition *d)
 {
 	bool quantised = dtypes[d->type].bits == 8 || is_short(d->type);
 	expr_loads(d->body, see_short, &quantised);
-	if (quantised && (d->type == DTYPE_F32 || is_short(d->type)))
-		d->body = expr_map_loads(f->arena, d->body, one_number, f);
+	quantised &= d->type == DTYPE_F32 || is_short(d->type);
+	d->body = expr_map_loads(f->arena, d->body, quantised ? one_number : one_integer, f);
 	const struct expr *e = d->body;
 	if (e->kind == EXPR_CAST && !e->cast && is_short(d->type) && rounds_number(e->arg[0]))
 		d->body = expr_cast_as(f->arena, d->type, CAST_NUMBER, e->arg[0]);

@@ -88,55 +88,16 @@ static struct interval of_type(enum dtype type)
 
 static bool lies_in(struct interval a, struct interval b) { return a.low >= b.low && a.high <= b.high; }
 
-static struct interval of_bytes(const struct definition *d)
+static struct interval interval_of(const struct expr *e)
 {
-	struct interval all = { INT16_MAX, INT16_MIN };
-	for (int64_t i = 0, n = definition_elements(d); i < n; i++) {
-		int64_t x = d->type == DTYPE_I8 ? ((const signed char *)definition_data(d))[i]
-		                                : ((const unsigned char *)definition_data(d))[i];
-		all.low = x < all.low ? x : all.low;
-		all.high = x > all.high ? x : all.high;
-	}
-	return all.low > all.high ? (struct interval){ 0, 0 } : all;
-}
-
-/* False: it may be anything, for all that is seen. */
-static bool interval_of(const struct expr *e, struct interval *is)
-{
-	struct interval a, b;
-	enum dtype_class class = dtypes[e->type].class;
-	if (class != CLASS_INT && class != CLASS_UINT)
-		return false;
-	switch (e->kind) {
-	case EXPR_NUMBER:
-		*is = (struct interval){ e->integer, e->integer };
-		return e->integer >= INT32_MIN && e->integer <= INT32_MAX;
-	case EXPR_LOAD:
-		if (dtypes[e->type].bits > 16)
-			return false;
-		*is = e->of->source == SOURCE_CONSTANT && dtypes[e->type].bits == 8 ? of_bytes(e->of)
-		                                                                    : of_type(e->type);
-		return true;
-	case EXPR_CAST: return e->type == DTYPE_I32 && interval_of(e->arg[0], is);
-	case EXPR_SELECT:
-		if (!interval_of(e->arg[0], &a) || !interval_of(e->arg[1], &b))
-			return false;
-		*is = (struct interval){ a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high };
-		return true;
-	case EXPR_SCALAR:
-		if (e->type != DTYPE_I32 || e->opcode != SCALAR_sub || !interval_of(e->arg[0], &a)
-		        || !interval_of(e->arg[1], &b))
-			return false;
-		*is = (struct interval){ a.low - b.high, a.high - b.low };
-		return is->low >= INT32_MIN && is->high <= INT32_MAX;
-	default: return false;
-	}
+	struct interval is;
+	expr_bounds(e, &is.low, &is.high);
+	return is;
 }
 
 static bool fits(const struct expr *e, enum dtype type)
 {
-	struct interval is;
-	return type == DTYPE_I32 || (interval_of(e, &is) && lies_in(is, of_type(type)));
+	return type == DTYPE_I32 || lies_in(interval_of(e), of_type(type));
 }
 
 /* ---- a factor as a tensor of dwords ---- */
@@ -447,7 +408,8 @@ static bool shift(struct arena *arena, const struct definition *sum, const struc
 		s->offset = turned ? -zero->integer : 0; /* of the data that is all its zero point does */
 		return true;
 	}
-	if (!interval_of(s->data, &is) || is.high - is.low > most.high - most.low)
+	is = interval_of(s->data);
+	if (is.low < INT32_MIN || is.high > INT32_MAX || is.high - is.low > most.high - most.low)
 		return false;
 	s->offset = lies_in(is, most) ? 0 : dtypes[product->a].class == CLASS_UINT ? 128 : -128;
 	if (!lies_in((struct interval){ is.low + s->offset, is.high + s->offset }, most))
@@ -455,6 +417,22 @@ static bool shift(struct arena *arena, const struct definition *sum, const struc
 	s->zero = zero ? expr_scalar(arena, SCALAR_sub, number(arena, -s->offset), zero, NULL)
 	               : number(arena, -s->offset);
 	return true;
+}
+
+static void see_bits(void *user, const struct expr *load)
+{
+	int *least = user, bits = dtypes[load->of->type].bits;
+	*least = bits < *least ? bits : *least;
+	if (load->of->original)
+		definition_loads(load->of->original, see_bits, user);
+}
+
+/* Do dwords of a constant take no more than the elements that it was made of?  Of bytes two share one. */
+static bool stays_narrow(const struct expr *constant, const struct product *product)
+{
+	int least = 32;
+	expr_loads(constant, see_bits, &least);
+	return product->k > 1 && (least == 16 || fits(constant, DTYPE_I8));
 }
 
 /* windows: of whole dwords, of terms that let themselves in no other way */
@@ -471,7 +449,7 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 	struct shifted s;
 	int ib = product_b(sum);
 	const struct expr *a = sum->body->arg[1 - (ib & 1)], *b = sum->body->arg[ib & 1];
-	if (r->bytes && expr_is_constant(b) && (product->k < 2 || !fits(b, DTYPE_I8)))
+	if (r->bytes && expr_is_constant(b) && !stays_narrow(b, product))
 		return false;
 	if (product->together > 1 && !expr_is_constant(b)) /* who packs it lays dwords side by side */
 		return false;

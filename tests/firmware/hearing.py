@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""hearing.py: examples/keyword on an emulated cortex-m4: audio front end and network in one library, a sound heard 20 ms at a time.
+"""hearing.py: examples/keyword on emulated boards: audio front end and network in one library, a sound heard 20 ms at a time.
 
     hearing.py INGOT          exit 0: right, 1: wrong, 77: a tool or the network is missing
 
-What the board prints, words and a hash of all features and scores, is what this machine prints; with `--optimise speed`, too.  The front end's
-features are numpy's, but for one step of a byte.  Printed: instructions for a second of sound, RAM."""
+Of the front end in floats and of the one in integers: what the board prints, words and a hash of all features and scores, is what this machine
+prints; the features are numpy's, but for one step of a byte.  Printed: instructions for a second of sound, RAM.  INGOT_LONG=1: on every CPU."""
 import os
+import re
 import sys
 import tempfile
 import wave
@@ -28,30 +29,50 @@ void print(const char *text) { board_print(text); }
 void print_number(uint32_t number) { board_number(number); }
 """
 STATES = ("--state", "before=before_next", "--state", "frames=frames_next")
+FRONTS = "front", "front_int16"
+RUNS = ("cortex-m4", "size"), ("cortex-m4", "speed"), ("cortex-m3", "size")
 
 
-def build(ingot, folder, name, *options):
-    made = os.path.join(folder, name)
-    call(ingot, "build", os.path.join(folder, "front.onnxtxt"), "words=" + NETWORK, "--name", "keyword", *STATES, *options, "-o", made)
+def build(ingot, folder, front, name, *options):
+    made = os.path.join(folder, front + "_" + name)
+    call(ingot, "build", "front=" + os.path.join(folder, front + ".onnxtxt"), "words=" + NETWORK, "--name", "keyword", *STATES, *options, "-o", made)
     return made
 
 
-def features_wrong(ingot, folder):
-    """How many features of the first hop are more than a step from numpy's."""
+def features_wrong(ingot, folder, front, at):
+    """How many features of the hop are more than a step from numpy's."""
     sys.path.insert(0, EXAMPLE)
     import make
     with wave.open(os.path.join(folder, "sound.wav")) as f:
         samples = np.frombuffer(f.readframes(make.RATE), np.int16)
-    hop, before = samples[6 * make.HOP:7 * make.HOP], samples[6 * make.HOP - (make.WINDOW - make.HOP):6 * make.HOP] / np.float32(32768)
-    for name, array in ("samples", hop[None]), ("before", before[None].astype(np.float32)), ("frames", np.zeros((make.FRAMES - 1, make.FEATURES), np.int8)):
+    heard = samples[(at + 1) * make.HOP - make.WINDOW:(at + 1) * make.HOP]
+    before = heard[:-make.HOP] if front == "front_int16" else (heard[:-make.HOP] / 32768).astype(np.float32)
+    for name, array in ("samples", heard[None, -make.HOP:]), ("before", before[None]), ("frames", np.zeros((make.FRAMES - 1, make.FEATURES), np.int8)):
         np.save(os.path.join(folder, name + ".npy"), array)
-    call(ingot, "run", "front.onnxtxt", *(word for name in ("samples", "before", "frames") for word in ("--input", "%s=%s.npy" % (name, name))),
+    call(ingot, "run", front + ".onnxtxt", *(word for name in ("samples", "before", "frames") for word in ("--input", "%s=%s.npy" % (name, name))),
                   "--output", "input=input.npy", cwd=folder)
-    window = np.concatenate([before, hop / 32768]) * (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(make.WINDOW) / make.WINDOW))
-    energy = (abs(np.fft.rfft(window)) ** 2) @ np.array(make.bands()).reshape(make.BINS, make.BANDS) + 1e-6
+    power = abs(np.fft.rfft(heard / 32768 * (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(make.WINDOW) / make.WINDOW)))) ** 2
+    energy = np.array([sum(power[i] * weight for i, weight in band) for band in make.bands()]) + 1e-6
     cosines = np.sqrt(2 / make.BANDS) * np.cos(np.pi / make.BANDS * np.outer(np.arange(make.BANDS) + 0.5, np.arange(make.FEATURES)))
     wanted = np.clip(np.round(np.log(energy) @ cosines / make.SCALE) + make.ZERO, -128, 127)
     return int(np.sum(abs(np.load(os.path.join(folder, "input.npy")).reshape(make.FRAMES, make.FEATURES)[-1] - wanted) > 1))
+
+
+def hear(ingot, folder, front, cpu, optimise, said):
+    """Whether a board says the same; what it takes is printed."""
+    made, elf = build(ingot, folder, front, cpu + optimise, "--cpu", cpu, "--optimise", optimise), os.path.join(folder, optimise + ".elf")
+    link(BOARDS[cpu], folder, elf, os.path.join(EXAMPLE, "main.c"), made, ["print.c", os.path.join(made, "libkeyword.a")])
+    code, text, by_symbol = run_board(BOARDS[cpu], folder, elf, os.path.join(folder, optimise + ".counts"))
+    if code or text.strip() != said.strip():
+        print("WRONG %s %s --optimise %s: exit %d\n%s" % (front, cpu, optimise, code, text))
+    defined = symbols(os.path.join(made, "libkeyword.a"))[0]
+    all_of, words = (sum(n for s, n in by_symbol.items() if (s in defined and s.startswith(part)) or (part == "keyword_" and s.startswith("__"))) for part in ("keyword_", "keyword_words"))
+    headers = "".join(open(os.path.join(made, file)).read() for file in sorted(os.listdir(made)) if file.endswith(".h"))
+    takes = re.findall(r"^#define KEYWORD_(\w*(?:WORKSPACE|FRONT_WEIGHTS|STATE|STACK)_BYTES) (\d+)", headers, re.M)
+    text_bytes = sum(int(line.split()[0]) for line in call(BOARDS[cpu][0] + "size", os.path.join(made, "libkeyword.a")).splitlines()[1:])
+    print("%s, %s, %s: %d instructions for a second of sound, %d for each of 50 frames, %d for each of 5 words; %d bytes of text, %s" % (
+        front, cpu, optimise, all_of, (all_of - words) // 50, words // 5, text_bytes, ", ".join("%s %s" % one for one in takes)))
+    return code or text.strip() != said.strip()
 
 
 def main():
@@ -67,26 +88,18 @@ def main():
         for name, text in ("print.c", PRINT), ("case.S", ""):
             with open(os.path.join(folder, name), "w") as f:
                 f.write(text)
-        far = features_wrong(ingot, folder)
-        if far:
-            print("WRONG: %d of 10 features are more than a step from numpy's" % far)
-            wrong = 1
-        host = build(ingot, folder, "host")
-        call("gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-DHOSTED", "-I" + host, os.path.join(EXAMPLE, "main.c"), os.path.join(host, "libkeyword.a"),
-                      "-o", "hosted", cwd=folder)
-        said = call(os.path.join(folder, "hosted"))
-        print(said.strip())
-        for optimise in "size", "speed":
-            made, elf = build(ingot, folder, optimise, "--cpu", "cortex-m4", "--optimise", optimise), os.path.join(folder, optimise + ".elf")
-            link(BOARDS["cortex-m4"], folder, elf, os.path.join(EXAMPLE, "main.c"), made, ["print.c", os.path.join(made, "libkeyword.a")])
-            code, text, by_symbol = run_board(BOARDS["cortex-m4"], folder, elf, os.path.join(folder, optimise + ".counts"))
-            if code or text.strip() != said.strip():
-                print("WRONG --optimise %s: exit %d\n%s" % (optimise, code, text))
+        for front in FRONTS:
+            far = sum(features_wrong(ingot, folder, front, at) for at in (6, 30))
+            if far:
+                print("WRONG %s: %d of 20 features are more than a step from numpy's" % (front, far))
                 wrong = 1
-            defined = symbols(os.path.join(made, "libkeyword.a"))[0]
-            hearing, saying = (sum(n for s, n in by_symbol.items() if s in defined and s.startswith("keyword_" + part)) for part in ("front", "words"))
-            print("--optimise %s: %d instructions for a second of sound, %d for each of 50 frames, %d for each of 5 words" % (
-                optimise, hearing + saying, hearing // 50, saying // 5))
+            host = build(ingot, folder, front, "host")
+            call("gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-DHOSTED", "-I" + host, os.path.join(EXAMPLE, "main.c"), os.path.join(host, "libkeyword.a"),
+                          "-o", "hosted", cwd=folder)
+            said = call(os.path.join(folder, "hosted"))
+            print(said.strip())
+            for cpu, optimise in [(cpu, optimise) for cpu in BOARDS for optimise in ("size", "speed")] if os.environ.get("INGOT_LONG") else RUNS:
+                wrong |= hear(ingot, folder, front, cpu, optimise, said)
     return wrong
 
 

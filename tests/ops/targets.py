@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 from same import same
 from together import run_all
-TYPES = {"float": "f4", "double": "f8", "int64": "i8", "uint64": "u8", "int32": "i4", "int8": "i1", "uint8": "u1", "bool": "?",
+TYPES = {"float": "f4", "double": "f8", "int64": "i8", "uint64": "u8", "int32": "i4", "int16": "i2", "int8": "i1", "uint8": "u1", "bool": "?",
          "float16": "f2", "int4": "i1", "uint2": "u1"}
 ENVIRONMENT, SKIPPED = 5, 77
 
