@@ -140,7 +140,7 @@ static bool has(const char *feature, size_t length)
 	__builtin_cpu_init();
 	return (length == 6 && !memcmp(feature, "x86-64", length)) HAS("avx2") HAS("fma") HAS("bmi") HAS("bmi2")
 	               HAS("avx512f") HAS("avx512dq") HAS("avx512vl") HAS("avx512bw") HAS("avx512cd") HAS("avx512vnni")
-	                       HAS("avx512bf16")
+	                       HAS("avx512bf16") HAS("avx512vbmi")
 	        || (length == 7 && !memcmp(feature, "avxvnni", length) && machine_has_avxvnni())
 	        || (length == 3 && !memcmp(feature, "amx", length) && machine_amx() == AMX_THERE);
 #undef HAS
@@ -156,13 +156,14 @@ static bool has(const char *feature, size_t length)
 
 /* No parts of a level, but of most CPUs that have it. */
 #define VNNI V4 " avx512vnni"
+#define BF16 VNNI " avx512bf16 avx512vbmi" /* permutations of bytes look tables of 256 up */
+#define BF16_FLAGS " -mavx512vnni -mavx512bf16 -mavx512vbmi"
 static const struct {
 	const char *row, *word, *needs, *cc_flags, *products;
 } levels[] = {
 	{ "x86-64-v4", "vnni", VNNI, X86_V4 " -mavx512vnni", "f64 dot8u dot16 mul" },
-	{ "x86-64-v4", "bf16", VNNI " avx512bf16", X86_V4 " -mavx512vnni -mavx512bf16", "bf16 f64 dot8u dot16 mul" },
-	{ "x86-64-v4", "amx", VNNI " avx512bf16 amx",
-	        X86_V4 " -mavx512vnni -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16",
+	{ "x86-64-v4", "bf16", BF16, X86_V4 BF16_FLAGS, "bf16 f64 dot8u dot16 mul" },
+	{ "x86-64-v4", "amx", BF16 " amx", X86_V4 BF16_FLAGS " -mamx-tile -mamx-int8 -mamx-bf16",
 	        "tdpbf16ps bf16 f64 tdpbusd dot8u dot16 mul" },
 	{ "x86-64-v3", "avxvnni", V3 " avxvnni", X86_V3 " -mavxvnni", "f64 dot8u dot16 mul" },
 };

@@ -80,6 +80,8 @@ bool index_lane_gathers(const struct index *, int var);
 /* The load of int32, or of int64, that a value in it is: as it is, within the atom's bounds, or counted from the end
  * where it is below 0, and cut to them.  *from_end: what is added below 0.  NULL: it is something else. */
 const struct expr *atom_gathered(const struct atom *, int64_t *from_end);
+/* The load of the byte that it is, all 256 of which it counts from 0; NULL: it is something else. */
+const struct expr *index_looked_up(const struct index *);
 int64_t index_evaluate(
         const struct index *, const int64_t *vars, int64_t (*value)(void *, const struct expr *), void *user);
 /* names[v] for variables; `load` prints a value (NULL: print.c's own).  C syntax when `c`: long arithmetic. */
@@ -169,6 +171,8 @@ bool dtype_has_lanes(enum dtype);
 /* Whether a vector of any of these types along that variable can be what this node makes of its arguments; a load may
  * take each lane from an address of its own (index_lane_gathers). */
 bool expr_node_has_lanes(const struct expr *, int lane);
+/* Of a load from a table of bytes the load of the byte that says where, affine in the lane; NULL: it is no such load. */
+const struct expr *expr_looked_up(const struct expr *, int lane);
 /* The same of vectors whose elements are bytes and stay such. */
 bool expr_node_has_bytes(const struct expr *, int lane);
 bool expr_says_truth(const struct expr *); /* a comparison: 1 or 0 */

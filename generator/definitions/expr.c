@@ -300,6 +300,17 @@ static bool select_has_lanes(const struct expr *expr, int lane)
 	        || (!expr_visit(expr->arg[0], loads_outside, NULL) && !expr_visit(expr->arg[1], loads_outside, NULL));
 }
 
+const struct expr *expr_looked_up(const struct expr *expr, int lane)
+{
+	const struct expr *byte = expr->kind == EXPR_LOAD && expr->of->rank == 1 && dtypes[expr->type].bits == 8
+	        ? index_looked_up(expr->at[0])
+	        : NULL;
+	for (int d = 0; byte && d < byte->of->rank; d++)
+		if (index_bends(byte->at[d], lane))
+			return NULL;
+	return byte;
+}
+
 bool expr_node_has_lanes(const struct expr *expr, int lane)
 {
 	if (!dtype_has_lanes(expr->type))
@@ -308,7 +319,7 @@ bool expr_node_has_lanes(const struct expr *expr, int lane)
 	case EXPR_LOAD:
 		for (int d = 0; d < expr->of->rank; d++)
 			if (index_bends(expr->at[d], lane) && !index_lane_gathers(expr->at[d], lane))
-				return false;
+				return expr_looked_up(expr, lane);
 		return true;
 	case EXPR_SELECT: return select_has_lanes(expr, lane);
 	case EXPR_INDEX: return expr->type == DTYPE_I64 && !index_bends(expr->index, lane);

@@ -456,6 +456,17 @@ static bool atom_gathers(const struct atom *atom, int var)
 	return load;
 }
 
+const struct expr *index_looked_up(const struct index *index)
+{
+	const struct atom *atom = index->count == 1 && index->terms[0].factor == 1 ? index->terms[0].atom : NULL;
+	const struct expr *byte = atom && atom->kind == ATOM_VALUE ? atom->value : NULL;
+	return byte && byte->kind == EXPR_LOAD && (byte->type == DTYPE_I8 || byte->type == DTYPE_U8)
+	                && atom->high - atom->low == UINT8_MAX && atom->low == (byte->type == DTYPE_I8 ? INT8_MIN : 0)
+	                && index->constant == -atom->low
+	        ? byte
+	        : NULL;
+}
+
 bool index_lane_gathers(const struct index *index, int var)
 {
 	int64_t low, high;

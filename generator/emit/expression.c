@@ -220,6 +220,10 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	const struct index *step = index_step(arena, address, printer->lane);
 	int64_t factor = 0;
 	const char *text;
+	const struct expr *byte = step ? NULL : expr_looked_up(load, printer->lane);
+	if (byte)
+		return (struct printed){ print_looked_up(printer, load, print_load(printer, byte).text, byte->type),
+			LEVEL_PRIMARY, OWN };
 	if (!step)
 		return (struct printed){ printer_lane_gather(printer, load->of, address), LEVEL_PRIMARY, OWN };
 	if (index_is_constant(step, &factor) && !factor) {

@@ -55,6 +55,7 @@ const char *lanes_set(struct arena *, struct lane_type, const char *scalar); /* 
 const char *lanes_wrap(struct arena *, const struct expr *, const char *text);
 const char *print_index_lanes(struct printer *, const struct index *);
 const char *print_pairs(struct printer *, const struct expr *load, const struct index *address);
+const char *print_looked_up(struct printer *, const struct expr *load, const char *at, enum dtype of_at);
 const char *print_between(struct printer *, const struct expr *);
 const char *print_one_of_two(struct printer *, int number);
 const char *print_select_lanes(struct printer *, const struct expr *, const char *yes, const char *no);

@@ -83,6 +83,19 @@ const char *print_pairs(struct printer *printer, const struct expr *load, const 
 	return arena_printf(printer->arena, "%s_%s%s(%s)", t.vector, odd ? "odd" : "even", t.memory, from);
 }
 
+/* Of a table of 256 bytes those at a vector of others, as their type has them. */
+const char *print_looked_up(struct printer *printer, const struct expr *load, const char *at, enum dtype type)
+{
+	const char *table = printer->buffer(printer->user, load->of);
+	if (printer->bytes)
+		return arena_printf(printer->arena,
+		        type == DTYPE_I8 ? "bvec_lookup(%s, u8_xor(%s, bvec_set(128)))" : "bvec_lookup(%s, %s)", table,
+		        at);
+	const char *text = arena_printf(printer->arena,
+	        type == DTYPE_I8 ? "ivec_lookup(%s, %s + ivec_set(128u))" : "ivec_lookup(%s, %s)", table, at);
+	return load->type == DTYPE_I8 ? arena_printf(printer->arena, "ivec_wrap_i8(%s)", text) : text;
+}
+
 /* Of a vector the lanes between bounds of its own variable. */
 const char *print_between(struct printer *printer, const struct expr *expr)
 {

@@ -49,6 +49,7 @@ static double access_cost(const struct judging *j, const struct index *at, bool 
 
 enum { STRIDED = 1 };        /* of a vector of strided floats, beside the lines that it lies in: their permutations */
 enum { ACCESSES = 2 };       /* single elements that are loaded in the time of a vector */
+enum { LOOKED_UP = 2 };      /* lanes that are looked up in a table of bytes in the time of a vector */
 enum { PAIRS = 2 };          /* the cost of every second element, where those are narrow */
 enum { BY_LANE_DOUBLE = 8 }; /* rows of double that cost this have no instruction */
 
@@ -87,9 +88,10 @@ static void judge_loads(struct judging *j, const struct expr *expr)
 		bool strided = expr->type == DTYPE_F32 && step > 1 && step <= j->loops->target->strides
 		        && !index_bends(expr->at[0], j->var);
 		j->cost += j->rounds
-		        * (pairs                  ? PAIRS
-		                        : strided ? STRIDED + (double)step
-		                                  : access_cost(j, expr->at[0], false));
+		        * (expr_looked_up(expr, j->var) ? j->loops->target->lanes / LOOKED_UP
+		                        : pairs         ? PAIRS
+		                        : strided       ? STRIDED + (double)step
+		                                        : access_cost(j, expr->at[0], false));
 		j->scalar += j->rounds / ACCESSES;
 	}
 	if (by_lane(j->loops->target, expr))
@@ -574,6 +576,9 @@ static enum visit is_no_byte(void *user, const struct expr *expr)
 {
 	const struct byting *b = user;
 	int64_t factor = 0;
+	const struct expr *byte = expr_looked_up(expr, b->var);
+	if (byte)
+		return is_no_byte(user, byte);
 	const struct index *step =
 	        expr->kind == EXPR_LOAD && expr->of->rank ? index_step(b->arena, expr->at[0], b->var) : NULL;
 	bool lies = expr->kind != EXPR_LOAD || !expr->of->rank

@@ -5,7 +5,7 @@
 
 Each target's integers are the interpreter's.  Beside `--quantised literal` and onnxruntime a layer's integers are at most one apart, and few of them.
 Ends with 77 where NumPy is not there."""
-import os, random, subprocess, sys, tempfile
+import os, random, shutil, subprocess, sys, tempfile
 
 try:
     import numpy
@@ -20,7 +20,7 @@ except ImportError:
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from same import same
 from sweep import run
-from typed import targets
+from typed import CPUS, EMULATOR, compiled, targets
 
 LOW = {"int8": -128, "uint8": 0, "int16": -(1 << 15), "uint16": 0}
 HIGH = {"int8": 127, "uint8": 255, "int16": (1 << 15) - 1, "uint16": (1 << 16) - 1}
@@ -209,6 +209,55 @@ def by_words(program, folder):
     return right
 
 
+# An activation of bytes is a table that vectors of bytes, and of floats, are looked up in: of each sign, with what is left of a vector.
+LOOKED_UP = """<ir_version: 9, opset_import: ["" : 20]>
+g ({of}[3,5,29] q, {of}[7,67] r) => ({to}[3,5,29] y, float[3,5,29] z, {to}[7,67] v)
+<float s = {{0.05}}, float t = {{0.03}}, {of} k = {{3}}, {to} l = {{-7}}>
+{{
+\tx = DequantizeLinear (q, s, k)
+\tg = Sigmoid (x)
+\tp = Mul (x, g)
+\ty = QuantizeLinear (p, t, l)
+\tw = DequantizeLinear (y, t, l)
+\tz = Add (w, x)
+\tu = DequantizeLinear (r, s, k)
+\te = Gelu <approximate = "tanh"> (u)
+\tv = QuantizeLinear (e, t, l)
+}}
+"""
+
+
+def by_tables(program, folder):
+    model, given, wrong = os.path.join(folder, "looked_up.onnxtxt"), [], 0
+    paths = {name: os.path.join(folder, f"{name}.npy") for name in "yzv"}
+    for name in "qr":
+        given += ["--input", f"{name}={os.path.join(folder, name)}.npy"]
+    for of in ("int8", "uint8"):
+        for to in ("int8", "uint8"):
+            with open(model, "w") as file:
+                file.write(LOOKED_UP.format(of=of, to=to).replace("-7", "7" if to == "uint8" else "-7"))
+            for name, dims in (("q", [3, 5, 29]), ("r", [7, 67])):
+                every = numpy.random.default_rng(1).permutation(numpy.arange(numpy.prod(dims)) % 256)
+                numpy.save(os.path.join(folder, name + ".npy"), every.astype("u1").view(of).reshape(dims))
+            right = run(program, model, given, paths, ["interpreter"])
+            for target in [["c", "--cpu", "native"], *CPUS, ["jit"]]:
+                have = run(program, model, given, paths, target)
+                if have and not all(map(same, right, have)):
+                    print(f"{' '.join(target)}: {of} to {to} by a table differ")
+                    wrong += 1
+            if EMULATOR and shutil.which("aarch64-linux-gnu-gcc") and of == "int8":
+                arrays = {name: numpy.load(os.path.join(folder, name + ".npy")) for name in "qr"}
+                have = [numpy.fromfile(path, a.dtype).reshape(a.shape) for path, a in zip(compiled(model, folder, arrays, "armv8-a", "aarch64-linux-gnu-gcc"), right)]
+                if not all(map(same, right, have)):
+                    print(f"armv8-a: {of} to {to} by a table differ")
+                    wrong += 1
+            source = subprocess.run([program, "show", model, "--stage", "source", "--cpu", "x86-64-v3"], capture_output=True, text=True).stdout
+            if "bvec_lookup(" not in source or "ivec_lookup(" not in source:
+                print(f"{of} to {to}: no vector is looked up in a table")
+                wrong += 1
+    return not wrong
+
+
 # File of tests/ops, stage, what it has, what it has not; a CPU that is another.
 SHOWN = [("quantised_chain", "kernels", "b.dwords", "nodes b.dwords"), ("quantised_again", "definitions", "silu.table[at(q", "sigmoid_q"),
          ("quantised_again", "definitions", "= q[i1, i0]", "across"), ("quantised_between", "definitions", "= pool.bytes[", "round(pool"),
@@ -234,7 +283,7 @@ def main(program, seed, many):
         onnxruntime.set_default_logger_severity(4)
     with tempfile.TemporaryDirectory() as folder:
         wrong = sum(check(program, one, folder, count) for one in range(seed, seed + many))
-        words = by_words(program, folder) and by_text(program)
+        words = by_words(program, folder) and by_text(program) and by_tables(program, folder)
     print(f"{many - wrong} of {many} layers from seed {seed} on are right; {count['folded']} are sums of integers, {count['wide']} of them of 16 bits, {count['literal']} stay literal")
     return 1 if wrong or not words or count["folded"] < many // 2 or (many >= 10 and not count["wide"]) else 0
 
