@@ -481,7 +481,8 @@ static bool wide_value(struct blocks *b, const struct expr *e, const struct dims
 	if (load->kind != EXPR_LOAD || (!half && (!lanes_of(e->type) || lanes_lie(e->type)))
 	        || blocks_in_scratch(b, load, d, &from))
 		return false;
-	from = blocks_buffer(b, load, d);
+	if (!blocks_looked_up(b, load, d, &from))
+		from = blocks_buffer(b, load, d);
 	bool lanes = from.lane || d->lane < 0, rows = from.row != 0;
 	struct dims use = lanes ? *d : rows ? rows_alone(d) : dims_one;
 	if (!lanes)

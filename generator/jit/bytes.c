@@ -7,8 +7,11 @@ static bool has_bytes(struct blocks *b, const struct expr *e, const struct dims 
 {
 	struct operand o;
 	int bits = dtypes[e->type].bits;
+	const struct expr *byte = expr_looked_up(e, d->lane);
 	if (++*parts > BYTES_MOST)
 		return false;
+	if (byte)
+		return has_bytes(b, byte, d, parts);
 	if (e->kind == EXPR_LOAD && (bits == 8 || bits == 16))
 		return !blocks_in_scratch(b, e, d, &o) && !blocks_bends(schedule_address(b->arena, e->of, e->at), d);
 	if (bits != 8 || dtypes[e->type].class == CLASS_FLOAT)
@@ -51,6 +54,16 @@ static struct operand bytes_value(
         struct blocks *b, const struct expr *e, const struct dims *d, const struct operand *to)
 {
 	struct operand from, made;
+	const struct expr *byte = expr_looked_up(e, d->lane);
+	if (byte) {
+		from = bytes_value(b, byte, d, NULL);
+		made = to && to->lane == 1 ? *to : bytes_scratch(b, e->type, d);
+		blocks_call(b, "m_lookup", "map2",
+		        arena_printf(b->arena, "%s, %s, %s, %d, %s, %s", blocks_pointer(b, made),
+		                blocks_pointer(b, from), b->printer.buffer(b->printer.user, e->of),
+		                byte->type == DTYPE_I8 ? -INT8_MIN : 0, d->rows, d->n));
+		return made;
+	}
 	if (e->kind == EXPR_SCALAR) {
 		int arity = scalars[e->opcode].arity;
 		const char *arguments = "";
@@ -77,13 +90,22 @@ static struct operand bytes_value(
 	return made;
 }
 
+bool blocks_looked_up(struct blocks *b, const struct expr *e, const struct dims *d, struct operand *out)
+{
+	int parts = 0;
+	if (!expr_looked_up(e, d->lane) || !has_bytes(b, e, d, &parts))
+		return false;
+	*out = bytes_value(b, e, d, NULL);
+	return true;
+}
+
 bool blocks_store_bytes(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
 {
 	struct operand from;
 	int parts = 0;
 	if (to.bends || !has_bytes(b, e, d, &parts))
 		return false;
-	if (e->kind == EXPR_LOAD && to.lane == 1)
+	if (e->kind == EXPR_LOAD && to.lane == 1 && !expr_looked_up(e, d->lane))
 		from = blocks_buffer(b, e, d);
 	else
 		from = bytes_value(b, e, d, &to);

@@ -150,6 +150,8 @@ struct operand blocks_kept(struct blocks *, enum dtype, const char *constant, in
 bool blocks_find(struct blocks *, const struct expr *load, const struct dims *, const struct operand *to,
         struct operand *out); /* to: where they go; NULL: to scratch */
 /* ---- bytes.c ---- */
+/* Of a load from a table of bytes those bytes; false: it is another. */
+bool blocks_looked_up(struct blocks *, const struct expr *, const struct dims *, struct operand *);
 /* A value of bytes, of what bytes have rows for, or one that is moved, into a buffer of them; false: it is another. */
 bool blocks_store_bytes(struct blocks *, const struct expr *, const struct dims *, struct operand to);
 /* ---- select.c ---- */

@@ -117,7 +117,8 @@ static bool may_lie(const struct block *body, int var, int64_t extent)
 static enum visit bends_beside_loads(void *user, const struct expr *expr)
 {
 	int var = *(const int *)user;
-	bool loads = expr->kind == EXPR_LOAD && (cell_of_load(expr)->kind != CELL_BUFFER || lanes_lie(expr->type));
+	bool loads = expr->kind == EXPR_LOAD
+	        && (cell_of_load(expr)->kind != CELL_BUFFER || lanes_lie(expr->type) || expr_looked_up(expr, var));
 	for (int i = 0; expr->kind == EXPR_LOAD && !loads && i < expr_index_count(expr); i++)
 		if (index_bends(expr_index_at(expr, i), var))
 			return VISIT_END;

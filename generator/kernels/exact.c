@@ -104,7 +104,7 @@ static const struct expr *widened(
 {
 	struct arena *arena = program->arena;
 	struct widening w = { program, NULL, true };
-	factor = roomy ? zeros_outside(arena, factor) : factor;
+	factor = zeros_outside(arena, factor);
 	if (factor->kind == EXPR_SELECT) {
 		const struct expr *inner =
 		        is_zero(factor->arg[1]) ? widened(program, sum, factor->arg[0], roomy) : NULL;

@@ -28,17 +28,6 @@ static bool is_window(const struct loops *loops, const struct stmt *outer)
 	return steps && outer->role == ROLE_MAP && inner->extent >= loops->target->lanes;
 }
 
-/* What is looked up in a table lies anywhere; where its place is loaded from is seen besides. */
-struct bending {
-	int var;
-	bool bends;
-};
-static void see_bend(void *user, const struct index *index, bool address)
-{
-	struct bending *b = user;
-	b->bends |= index_bends(index, b->var) && !(address && index_looked_up(index));
-}
-
 static struct stmt *joined(struct loops *loops, const struct stmt *outer)
 {
 	const struct stmt *inner = outer->body.at[0];
@@ -52,9 +41,7 @@ static struct stmt *joined(struct loops *loops, const struct stmt *outer)
 	copying_put(&copying, outer->var, index_div(loops->arena, flat, inner->extent));
 	copying_put(&copying, inner->var, index_mod(loops->arena, flat, inner->extent));
 	copy_block(&copying, &inner->body, &one->body);
-	struct bending b = { one->var, false };
-	block_indices(&one->body, see_bend, &b);
-	return b.bends ? NULL : one;
+	return block_bends(&one->body, one->var) ? NULL : one;
 }
 
 static void collapse_block(void *user, struct block *block)

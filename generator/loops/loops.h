@@ -219,7 +219,7 @@ void block_drop(struct block *, bool (*goes)(const void *user, const struct stmt
 /* Every index that stands in the statements: addresses, selects, conditions, values. */
 typedef void visit_index(void *user, const struct index *, bool address);
 void block_indices(const struct block *, visit_index *, void *user);
-bool block_bends(const struct block *, int var); /* is any index not affine in the variable? */
+bool block_bends(const struct block *, int var); /* is any index not affine in the variable, nor a byte's table's? */
 /* Every SET, STORE and JOIN, with how often it runs in one round of the block. */
 void block_leaves(const struct block *, void (*visit)(void *user, struct stmt *, double rounds), void *user);
 

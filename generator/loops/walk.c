@@ -312,9 +312,8 @@ struct bending {
 };
 static void see_bend(void *user, const struct index *index, bool address)
 {
-	struct bending *bending = user;
-	(void)address;
-	bending->bends |= index_bends(index, bending->var);
+	struct bending *bending = user; /* what a byte's place is loaded from is seen besides */
+	bending->bends |= index_bends(index, bending->var) && !(address && index_looked_up(index));
 }
 
 bool block_bends(const struct block *block, int var)

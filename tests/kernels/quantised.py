@@ -252,7 +252,8 @@ def by_tables(program, folder):
                     print(f"armv8-a: {of} to {to} by a table differ")
                     wrong += 1
             source = subprocess.run([program, "show", model, "--stage", "source", "--cpu", "x86-64-v3"], capture_output=True, text=True).stdout
-            if "bvec_lookup(" not in source or "ivec_lookup(" not in source:
+            glue = subprocess.run([program, "show", model, "--stage", "glue"], capture_output=True, text=True).stdout
+            if "bvec_lookup(" not in source or "ivec_lookup(" not in source or glue.count("\tm_lookup(") != 2:
                 print(f"{of} to {to}: no vector is looked up in a table")
                 wrong += 1
     return not wrong
