@@ -5,7 +5,7 @@
 
 Each target's integers are the interpreter's.  Beside `--quantised literal` and onnxruntime a layer's integers are at most one apart, and few of them.
 Ends with 77 where NumPy is not there."""
-import os, random, shutil, subprocess, sys, tempfile
+import os, random, re, shutil, subprocess, sys, tempfile
 
 try:
     import numpy
@@ -209,6 +209,31 @@ def by_words(program, folder):
     return right
 
 
+# A depthwise window whose border is a zero point is one of floats, the range of what a convolution makes has lanes.
+WINDOW = """<ir_version: 8, opset_import: ["" : 17]>
+g (uint8[1,32,9,9] q) => (uint8[1,32,9,9] y, uint8[1,32,9,9] z)
+<float s = {{0.05}}, uint8 k = {{7}}, float t = {{0.01}}, int8 none = {{0}}, float u = {{0.3}}, int8[32,1,3,3] c = {{{depthwise}}}, int8[32,32,1,1] d = {{{plain}}}>
+{{
+\ty = QLinearConv <group = 32, pads = [1, 1, 1, 1]> (q, s, k, c, t, none, u, k)
+\ti = ConvInteger (q, d, k)
+\tf = Cast <to = 1> (i)
+\tz, scale, zero = DynamicQuantizeLinear (f)
+}}
+"""
+
+
+def by_windows(program, folder):
+    model = os.path.join(folder, "window.onnxtxt")
+    with open(model, "w") as file:
+        file.write(WINDOW.format(depthwise=", ".join(str(i % 17 - 8) for i in range(288)), plain=", ".join(str(i % 13 - 6) for i in range(1024))))
+    shown = subprocess.run([program, "show", model, "--stage", "kernels", "--cpu", "x86-64-v4,vnni"], capture_output=True, text=True).stdout
+    ranges = re.findall(r"nodes (?:high|low)est_each\S*\n.*?template  ([^\n]*)", shown, re.DOTALL)
+    right = ".exact" in shown and len(ranges) == 2 and all("16 lanes of float32" in one for one in ranges)
+    if not right:
+        print("a window over bytes with a border of zero points is not one of floats, or a range is found in scalars")
+    return right
+
+
 # An activation of bytes is a table that vectors of bytes, and of floats, are looked up in: of each sign, with what is left of a vector.
 LOOKED_UP = """<ir_version: 9, opset_import: ["" : 20]>
 g ({of}[3,5,29] q, {of}[7,67] r) => ({to}[3,5,29] y, float[3,5,29] z, {to}[7,67] v)
@@ -284,7 +309,7 @@ def main(program, seed, many):
         onnxruntime.set_default_logger_severity(4)
     with tempfile.TemporaryDirectory() as folder:
         wrong = sum(check(program, one, folder, count) for one in range(seed, seed + many))
-        words = by_words(program, folder) and by_text(program) and by_tables(program, folder)
+        words = by_words(program, folder) and by_text(program) and by_windows(program, folder) and by_tables(program, folder)
     print(f"{many - wrong} of {many} layers from seed {seed} on are right; {count['folded']} are sums of integers, {count['wide']} of them of 16 bits, {count['literal']} stay literal")
     return 1 if wrong or not words or count["folded"] < many // 2 or (many >= 10 and not count["wide"]) else 0
 
