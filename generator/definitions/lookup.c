@@ -7,8 +7,8 @@
  * each of them dequantised and quantised, is one table.  It has the interpreter's values, which are every target's. */
 #include "definitions/definitions.h"
 
-/* Of expressions: what costs as much becomes a table, since that is some four instructions an element, and no vector;
- * what costs more than the other is not looked through. */
+/* Of expressions: what costs as much becomes a table, since that is some four instructions an element where no vector
+ * looks it up; what costs more than the other is not looked through. */
 enum { TABLE_COST = 24, COST_MOST = 1024, BYTES = 256 };
 
 struct lookup {

@@ -80,19 +80,19 @@ static const struct expr *with_choice(struct arena *arena, struct choosing *c, c
 	return rewrite_expr(&r, factor);
 }
 
-static bool is_zero(const struct expr *e)
+bool expr_is_zero(const struct expr *e)
 {
 	return e->kind == EXPR_NUMBER ? !e->integer && !e->number
-	        : expr_converts(e)    ? is_zero(e->arg[0])
+	        : expr_converts(e)    ? expr_is_zero(e->arg[0])
 	                              : e->kind == EXPR_SCALAR && e->opcode == SCALAR_sub && e->arg[0] == e->arg[1];
 }
 
 /* What is 0 outside of some ranges, as a select of that 0: a border of zero points, less those, is one. */
-static const struct expr *zeros_outside(struct arena *arena, const struct expr *factor)
+const struct expr *expr_zeros_outside(struct arena *arena, const struct expr *factor)
 {
 	struct choosing c = { .one = true };
 	expr_visit(factor, see_select, &c);
-	if (!c.select || !c.one || c.select == factor || !is_zero(with_choice(arena, &c, factor, 1)))
+	if (!c.select || !c.one || c.select == factor || !expr_is_zero(with_choice(arena, &c, factor, 1)))
 		return factor;
 	return expr_select(arena, c.select->ranges, c.select->range_count, with_choice(arena, &c, factor, 0),
 	        expr_integer(arena, factor->type, 0));
@@ -104,10 +104,10 @@ static const struct expr *widened(
 {
 	struct arena *arena = program->arena;
 	struct widening w = { program, NULL, true };
-	factor = zeros_outside(arena, factor);
+	factor = expr_zeros_outside(arena, factor);
 	if (factor->kind == EXPR_SELECT) {
 		const struct expr *inner =
-		        is_zero(factor->arg[1]) ? widened(program, sum, factor->arg[0], roomy) : NULL;
+		        expr_is_zero(factor->arg[1]) ? widened(program, sum, factor->arg[0], roomy) : NULL;
 		return inner ? expr_select(
 		               arena, factor->ranges, factor->range_count, inner, expr_number(arena, DTYPE_F32, 0))
 		             : NULL;

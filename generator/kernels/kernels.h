@@ -409,7 +409,7 @@ const char *lowered_pairs(
         const struct lowered *); /* the instruction of its sums of pairs of bfloat16; NULL: it has none */
 const struct expr *dword_of_parts(struct arena *, const struct expr *const *, int count); /* four, the lowest first */
 /* exact.c: the same sum in floats, where those have all that it can be; false: it may be more.  roomy: floats may
- * also be made for borders of zero points and sums of some of the terms. */
+ * also be made for sums of some of the terms. */
 struct exact_sum {
 	struct definition *sum, *floats;
 };
@@ -419,6 +419,14 @@ struct exact_sums { /* which became floats … */
 };
 bool sum_in_floats(struct program *, struct definition *, bool roomy, struct exact_sums *);
 void exact_sums_read(struct program *, struct exact_sums *); /* … and whoever reads them as floats reads those */
+bool expr_is_zero(const struct expr *);
+/* What is 0 outside of some ranges as a select of that 0; else as it is. */
+const struct expr *expr_zeros_outside(struct arena *, const struct expr *);
+/* offsets.c: -zero * sum(k) factor, and what the sum starts from, if anything. */
+const struct expr *offset_columns(
+        struct program *, const struct definition *sum, const struct expr *factor, const struct expr *zero);
+/* sum(k) factor, of data, by sums over one dim of it; NULL: it has no such dim. */
+const struct expr *offset_rows(struct program *, const struct definition *sum, const struct expr *factor);
 
 /* ---- near.c: what stands near at one time, each a part of a cache of the target: one row of near.h ---- */
 enum near {

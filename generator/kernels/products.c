@@ -319,36 +319,6 @@ static const struct expr *dwords_of(struct rewriting *r, struct factor *f, const
 
 /* ---- the sum ---- */
 
-/* -zero * sum(k) factor: what an offset of the other one has added; and what the sum starts from, if anything. */
-static const struct expr *correction_of(
-        struct program *program, const struct definition *sum, const struct expr *factor, const struct expr *zero)
-{
-	struct arena *arena = program->arena;
-	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	int rank = 0;
-	for (int v = 0; v < sum->rank; v++)
-		if (sum->extents[v] > 1 && (expr_uses(factor, v) || (sum->start && expr_uses(sum->start, v)))) {
-			at[rank] = index_var(arena, v, sum->extents[v]);
-			extents[rank] = sum->extents[v];
-			with[v] = index_var(arena, rank, extents[rank]);
-			rank++;
-		}
-	for (int k = 0; k < sum->reduced; k++)
-		with[sum->rank + k] = index_var(arena, rank + k, sum->reduced_extents[k]);
-	struct definition *columns = define_reduction(program, arena_printf(arena, "%s.columns", sum->name), rank,
-	        extents, REDUCE_SUM, sum->reduced, sum->reduced_extents, NULL, expr_substitute(arena, factor, with));
-	if (expr_is_constant(factor))
-		definition_fold(program, columns);
-	const struct expr *body = expr_scalar(arena, SCALAR_mul, expr_load_own(arena, columns), zero, NULL);
-	if (sum->start)
-		body = expr_scalar(arena, SCALAR_add, body, expr_substitute(arena, sum->start, with), NULL);
-	struct definition *start = define_map(program, arena_printf(arena, "%s.zero", sum->name), rank, extents, body);
-	if (expr_is_constant(body))
-		definition_fold(program, start);
-	return expr_load(arena, start, at);
-}
-
 /* Which factor contraction.c will take as b; -1: it will not match. */
 int product_b(const struct definition *sum)
 {
@@ -464,9 +434,54 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 	a_dwords = dwords_of(r, &fa, a_dwords);
 	b_dwords = dwords_of(r, &fb, b_dwords);
 	if (s.zero)
-		sum->start = correction_of(program, sum, b, s.zero);
+		sum->start = offset_columns(program, sum, b, s.zero);
 	sum->body = expr_scalar(arena, product->opcode, a_dwords, b_dwords, NULL);
 	sum->reduced_extents[v - sum->rank] = fa.dwords;
+	program_move(program, before, sum);
+	return true;
+}
+
+/* The term in groups: the last that lets itself. */
+static bool rewrite_last(struct rewriting *r, struct definition *sum, const struct product *product)
+{
+	for (int windows = 0; windows <= (product->together > 1); windows++)
+		for (int v = sum->rank + sum->reduced; v-- > sum->rank;)
+			if (extent_of(sum, v) > 1 && !(windows && extent_of(sum, v) % product->k)
+			        && rewrite(r, sum, product, v, windows))
+				return true;
+	return false;
+}
+
+/* Constants that fit the instruction less a number, as weights of a zero point of their own may: the sum is that of
+ * those, and the number times a's, which has to be small beside the columns. */
+enum { COLUMNS_LEAST = 32 };
+static bool rewrite_lowered(struct rewriting *r, struct definition *sum, const struct product *product)
+{
+	struct program *program = r->program;
+	struct arena *arena = program->arena;
+	struct interval is, most = of_type(product->b);
+	int ib = product_b(sum);
+	int64_t columns = 1, less;
+	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
+	if (ib < 0 || product->k != 4 || r->target->lanes == 1 || !expr_is_constant(factor[ib])
+	        || !interval_of(factor[ib], &is) || lies_in(is, most) || is.high - is.low > most.high - most.low)
+		return false;
+	for (int v = 0; v < sum->rank; v++)
+		columns *= expr_uses(factor[ib], v) && !expr_uses(factor[1 - ib], v) ? sum->extents[v] : 1;
+	less = is.high > most.high ? is.high - most.high : is.low - most.low;
+	const struct expr *low = expr_scalar(arena, SCALAR_sub, factor[ib], number(arena, less), NULL),
+	                  *a = factor[1 - ib];
+	size_t before = program->all.count;
+	struct definition *lowered = define_sum_like(program, arena_printf(arena, "%s.lowered", sum->name), sum,
+	        sum->start, expr_scalar(arena, SCALAR_mul, ib ? a : low, ib ? low : a, NULL));
+	const struct expr *rows = columns < COLUMNS_LEAST ? NULL : offset_rows(program, sum, a);
+	if (!rows || !rewrite_last(r, lowered, product)) {
+		program->all.count = before;
+		return false;
+	}
+	become_map(sum,
+	        expr_scalar(arena, SCALAR_add, expr_load_own(arena, lowered),
+	                expr_scalar(arena, SCALAR_mul, rows, number(arena, less), NULL), NULL));
 	program_move(program, before, sum);
 	return true;
 }
@@ -568,13 +583,12 @@ static void window_of_bytes(struct program *program, struct definition *sum)
 		return;
 	size_t before = program->all.count;
 	sum->start =
-	        correction_of(program, sum, factor[w], expr_scalar(arena, SCALAR_sub, number(arena, 0), zero, NULL));
+	        offset_columns(program, sum, factor[w], expr_scalar(arena, SCALAR_sub, number(arena, 0), zero, NULL));
 	sum->body = expr_scalar(arena, SCALAR_mul, w ? data : factor[0], w ? factor[1] : data, NULL);
 	program_move(program, before, sum);
 }
 
-/* The term in groups: the last that lets itself.  Where the target multiplies floats, those are faster than dwords of
- * one term. */
+/* Where the target multiplies floats, those are faster than dwords of one term. */
 static void choose_product(struct rewriting *r, struct definition *d, bool dwords)
 {
 	bool floats = !dwords || r->target->has_fma;
@@ -589,11 +603,8 @@ static void choose_product(struct rewriting *r, struct definition *d, bool dword
 			return;
 		if (product->sum != d->type || !has_product(r->target, product))
 			continue;
-		for (int windows = 0; windows <= (product->together > 1); windows++)
-			for (int v = d->rank + d->reduced; v-- > d->rank;)
-				if (extent_of(d, v) > 1 && !(windows && extent_of(d, v) % product->k)
-				        && rewrite(r, d, product, v, windows))
-					return;
+		if (rewrite_last(r, d, product) || rewrite_lowered(r, d, product))
+			return;
 	}
 	if (!target_multiplies(r->target, "mul"))
 		sum_in_floats(r->program, d, true, &r->floats);

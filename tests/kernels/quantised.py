@@ -209,6 +209,44 @@ def by_words(program, folder):
     return right
 
 
+# Weights with a zero point of their own, more than signed bytes are, are bytes all the same: less a number, whose share is that of the rows' sums.
+LOWERED = """<ir_version: 8, opset_import: ["" : 17]>
+g (uint8[1,64,9,9] q, uint8[5,130] r) => (uint8[1,48,9,9] y, uint8[5,33] v)
+<float s = {{0.02}}, uint8 k = {{103}}, float t = {{0.01}}, uint8 l = {{111}}, float u = {{0.5}}, uint8[48,64,3,3] c = {{{windows}}}, uint8[130,33] d = {{{plain}}}>
+{{
+\tx = DequantizeLinear (q, s, k)
+\tw = DequantizeLinear (c, t, l)
+\te = Conv <pads = [1, 1, 1, 1]> (x, w)
+\ty = QuantizeLinear (e, u, k)
+\ta = DequantizeLinear (r, s, k)
+\tb = DequantizeLinear (d, t, l)
+\tm = MatMul (a, b)
+\tv = QuantizeLinear (m, u, k)
+}}
+"""
+
+
+def by_lowering(program, folder):
+    model, given, right = os.path.join(folder, "lowered.onnxtxt"), [], True
+    paths, numbers = {name: os.path.join(folder, f"{name}.npy") for name in "yv"}, numpy.random.default_rng(2)
+    with open(model, "w") as file:
+        file.write(LOWERED.format(windows=", ".join(map(str, numbers.integers(0, 256, 48 * 64 * 9))), plain=", ".join(map(str, numbers.integers(0, 256, 130 * 33)))))
+    for name, dims in (("q", [1, 64, 9, 9]), ("r", [5, 130])):
+        numpy.save(os.path.join(folder, name + ".npy"), numbers.integers(0, 256, dims).astype("u1"))
+        given += ["--input", f"{name}={os.path.join(folder, name)}.npy"]
+    expected = run(program, model, given, paths, ["interpreter"])
+    for target in [["c", "--cpu", "native"], *CPUS, ["jit"], ["cuda-emulated"]]:
+        have = run(program, model, given, paths, target)
+        if have and not all(map(same, expected, have)):
+            print(f"{' '.join(target)}: sums of lowered weights differ")
+            right = False
+    shown = subprocess.run([program, "show", model, "--stage", "kernels", "--cpu", "x86-64-v4,vnni"], capture_output=True, text=True).stdout
+    if len(re.findall(r"nodes \w+\.sums\.lowered", shown)) != 2:
+        print("weights of a zero point of their own are not multiplied as bytes")
+        right = False
+    return right
+
+
 # A depthwise window whose border is a zero point is one of floats, the range of what a convolution makes has lanes.
 WINDOW = """<ir_version: 8, opset_import: ["" : 17]>
 g (uint8[1,32,9,9] q) => (uint8[1,32,9,9] y, uint8[1,32,9,9] z)
@@ -309,7 +347,7 @@ def main(program, seed, many):
         onnxruntime.set_default_logger_severity(4)
     with tempfile.TemporaryDirectory() as folder:
         wrong = sum(check(program, one, folder, count) for one in range(seed, seed + many))
-        words = by_words(program, folder) and by_text(program) and by_windows(program, folder) and by_tables(program, folder)
+        words = by_words(program, folder) and by_text(program) and by_lowering(program, folder) and by_windows(program, folder) and by_tables(program, folder)
     print(f"{many - wrong} of {many} layers from seed {seed} on are right; {count['folded']} are sums of integers, {count['wide']} of them of 16 bits, {count['literal']} stay literal")
     return 1 if wrong or not words or count["folded"] < many // 2 or (many >= 10 and not count["wide"]) else 0
 
