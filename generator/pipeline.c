@@ -137,9 +137,11 @@ static bool stays_strict(void *user, const struct definition *d)
 static void model_round_factors(struct model *model)
 {
 	const struct options *options = model->options;
+	if (options->numerics.stored == STORED_BF16 && options->numerics.factors != FACTORS_BF16)
+		fail(model->build, EXIT_USAGE, options->model, "--store bf16 is for --math bf16");
 	if (options->numerics.factors == FACTORS_FLOAT32)
 		return;
-	round_factors(model->program, options->numerics.factors, stays_strict, model);
+	round_factors(model->program, options->numerics.factors, options->numerics.stored, stays_strict, model);
 	for (size_t i = 0; !options->some && i < options->strict.count; i++)
 		if (!options->strict.at[i].used) {
 			struct choices choices = choices_for(model->build, options->strict.at[i].name);

@@ -578,6 +578,10 @@ const struct option_row option_rows[] = {
 	        "and each sum is as it is defined, or with --algorithms fast, where Winograd's take a 3x3 convolution, "
 	        "strict; or double (run, check): the interpreter in "
 	        "float64, of what is quantised as --quantised literal.  Bits depend on it" },
+	{ "store", NULL, 0, "WORD", IN_MODEL, set_numeric, 0, stored_words, NULL,
+	        "float32 (default); or bf16, beside --math bf16: what weights multiply is stored in 16 bits, and all "
+	        "that "
+	        "reads it reads it so, but inputs and outputs.  Bits depend on it" },
 	{ "keep-strict", NULL, 0, "LAYER", IN_MODEL, add_strict, 0, NULL, NULL,
 	        "beside --math: factors of this node, or of the sum of this name, are not rounded" },
 	{ "keep-input", NULL, 0, "NAME", IN_MODEL | IN_INFO, add_keep, 0, NULL, NULL,

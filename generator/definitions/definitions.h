@@ -368,8 +368,9 @@ struct definition {
 	                * whose body only becomes a product, by what is inlined, rounds the product as before.  Of
 	                * integers: any row of products.c */
 	bool pairs; /* … of the bits of two bfloat16 each, the first one uppermost: it adds their products in that order */
-	bool exact;   /* … of integers as floats, each of which, and each partial sum, is below 2^24 */
-	bool is_bf16; /* factors.c rounded its elements to bfloat16 */
+	bool exact;     /* … of integers as floats, each of which, and each partial sum, is below 2^24 */
+	bool is_bf16;   /* factors.c rounded its elements to bfloat16 … */
+	bool is_stored; /* … for all that read it (--store bf16) */
 	enum order order;
 	bool chain;     /* its terms add in a chain, however many they are: maxima over windows */
 	uint32_t batch; /* of a reduction: bit v, output variable v is a batch axis: no number depends on its extent */
@@ -567,6 +568,8 @@ enum denormal_constants { DENORMALS_KEPT, DENORMALS_ZERO };
 /* To what the factors of float32's sums of products are rounded: to nothing, or to 8, 11 or 11 bits with the exponents
  * of float32, float16 and float32. */
 enum factors { FACTORS_FLOAT32, FACTORS_BF16, FACTORS_F16, FACTORS_TF32 };
+/* What is stored of tensors that constants multiply: float32, or what factors are rounded to. */
+enum stored { STORED_FLOAT32, STORED_BF16 };
 /* What large float32 weights of products are stored in: as they are, or rounded. */
 enum weights { WEIGHTS_KEPT, WEIGHTS_F16, WEIGHTS_BF16, WEIGHTS_INT8 };
 struct numerics {
@@ -574,17 +577,19 @@ struct numerics {
 	enum quantised quantised;
 	enum denormal_constants denormals;
 	enum factors factors;
+	enum stored stored;
 	enum weights weights;
 	bool algorithms_given; /* by numerics_set */
 };
 /* The words of each, in the order of its values, ended by NULL. */
 extern const char *const algorithms_words[],
-        *const quantised_words[], *const denormals_words[], *const factors_words[], *const weights_words[];
+        *const quantised_words[], *const denormals_words[], *const factors_words[], *const stored_words[],
+                                                                                            *const weights_words[];
 const char *const *numerics_words(const char *name); /* of an option; NULL: there is none of that name */
 /* Where factors are rounded each sum is as it is defined, unless algorithms were given. */
 void numerics_settle(struct numerics *);
-/* Option `name` ("algorithms", "quantised", "denormals", "math", "store-weights") becomes that word; false: there is
- * none such. */
+/* Option `name` ("algorithms", "quantised", "denormals", "math", "store", "store-weights") becomes that word; false:
+ * there is none such. */
 bool numerics_set(struct numerics *, const char *name, const char *word);
 /* Option i's name, and its word; NULL behind the last.  *is_default: the word is the first. */
 const char *numerics_at(const struct numerics *, int i, const char **word, bool *is_default);
@@ -598,7 +603,8 @@ void store_weights(struct program *, enum weights);
 
 /* ---- factors.c ---- */
 /* Each factor of a sum of products of float32 is rounded, but for sums that `keep` says to be strict (NULL: none). */
-void round_factors(struct program *, enum factors, bool (*keep)(void *user, const struct definition *), void *user);
+void round_factors(
+        struct program *, enum factors, enum stored, bool (*keep)(void *user, const struct definition *), void *user);
 
 /* ---- denormals.c ---- */
 /* Do all readers of a body's input multiply it in a sum of products? */

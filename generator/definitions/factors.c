@@ -7,7 +7,12 @@
  * Sums start as they did, what Winograd's computes stays (its transforms would round twice), squares (norms,
  * variances) stay, and so does what is no sum of products.  A rule on the graph alone.  bfloat16 and tf32 are
  * rounded by integers, so no instruction's own rounding decides; numbers below 2^-126 count as 0, as VDPBF16PS has
- * it (Intel's instruction set reference). */
+ * it (Intel's instruction set reference).
+ *
+ * --store bf16: what is multiplied by constants is stored so, and whatever else reads it (residuals, pools, windows)
+ * reads it rounded, but for outputs and for what Winograd's or --keep-strict reads.
+ *
+ *     x.bf16 = round(x), y = sum(k) x.bf16[i, k] * w.bf16[k, j], z = y + x.bf16 */
 #include "definitions/definitions.h"
 
 struct rounded {
@@ -57,6 +62,8 @@ static const struct expr *rounded(struct rounding *r, const struct expr *x)
 /* Its elements, rounded; made once for all that multiply it. */
 static struct definition *rounded_tensor(struct rounding *r, struct definition *of)
 {
+	if (of->is_bf16)
+		return of;
 	for (size_t i = 0; i < r->made.count; i++)
 		if (r->made.at[i].of == of)
 			return r->made.at[i].becomes;
@@ -71,6 +78,65 @@ static struct definition *rounded_tensor(struct rounding *r, struct definition *
 		definition_fold(r->program, d);
 	push(r->arena, &r->made, (struct rounded){ of, d });
 	return d;
+}
+
+/* ---- --store bf16 ---- */
+
+/* The tensor of a factor that is stored in 16 bits if the other one is constant; NULL: it is none. */
+static struct definition *stored_factor(const struct expr *factor, const struct expr *other)
+{
+	if (factor->kind == EXPR_SELECT && factor->arg[1]->kind == EXPR_NUMBER)
+		factor = factor->arg[0];
+	return factor->kind == EXPR_LOAD && factor->of->source == SOURCE_COMPUTED && !factor->of->is_output
+	                && expr_is_constant(other)
+	        ? factor->of
+	        : NULL;
+}
+
+static bool is_strict(const struct rounding *r, const struct definition *d)
+{
+	return program_rewrite(r->program, d) || (r->keep && r->keep(r->user, d));
+}
+
+static void see_strict(void *user, const struct expr *load) { ((bool *)user)[load->of->number] = false; }
+
+static struct definition *as_stored(const void *user, struct definition *of)
+{
+	const struct rounding *r = user;
+	for (size_t i = 0; i < r->made.count; i++)
+		if (r->made.at[i].of == of && r->made.at[i].becomes->is_stored)
+			return r->made.at[i].becomes;
+	return of;
+}
+static const struct expr *read_stored(void *user, const struct expr *expr)
+{
+	return expr_redirect(((struct rounding *)user)->arena, expr, as_stored, user);
+}
+
+static void store_factors(struct rounding *r)
+{
+	struct program *program = r->program;
+	bool *stored = arena_new_array(r->arena, bool, program->all.count + 1);
+	VECTOR(struct definition *) readers = { 0 };
+	for (size_t i = 0; i < program->all.count; i++) {
+		const struct definition *d = program->all.at[i], *of;
+		for (int f = 0; d->products && d->type == DTYPE_F32 && f < 2 && !is_strict(r, d); f++)
+			if ((of = stored_factor(d->body->arg[f], d->body->arg[1 - f])))
+				stored[of->number] = true;
+	}
+	for (size_t i = 0; i < program->all.count; i++)
+		if (program->all.at[i]->source == SOURCE_COMPUTED && is_strict(r, program->all.at[i]))
+			definition_loads(program->all.at[i], see_strict, stored);
+		else if (program->all.at[i]->source == SOURCE_COMPUTED)
+			push(r->arena, &readers, program->all.at[i]);
+	for (size_t i = program->all.count - 1; i-- > 0;) /* from behind: numbers in front stay */
+		if (stored[i]) {
+			size_t before = program->all.count;
+			rounded_tensor(r, program->all.at[i])->is_stored = true;
+			program_move(program, before, program->all.at[i + 1]);
+		}
+	for (size_t i = 0; i < readers.count; i++)
+		definition_map(readers.at[i], read_stored, r);
 }
 
 /* Is it rounded outside of the body? */
@@ -125,7 +191,7 @@ static void round_program(struct rounding *r)
 	for (size_t i = 0; i < r->program->all.count; i++) {
 		struct definition *d = r->program->all.at[i];
 		size_t before = r->program->all.count;
-		if (d->source != SOURCE_COMPUTED || program_rewrite(r->program, d) || (r->keep && r->keep(r->user, d)))
+		if (d->source != SOURCE_COMPUTED || is_strict(r, d))
 			continue;
 		if (definition_repeats(d) == d && d->repeat)
 			round_repeat(r, d);
@@ -136,11 +202,13 @@ static void round_program(struct rounding *r)
 	}
 }
 
-void round_factors(
-        struct program *program, enum factors factors, bool (*keep)(void *user, const struct definition *), void *user)
+void round_factors(struct program *program, enum factors factors, enum stored stored,
+        bool (*keep)(void *user, const struct definition *), void *user)
 {
 	struct rounding r = {
 		.program = program, .arena = program->arena, .factors = factors, .keep = keep, .user = user
 	};
+	if (stored == STORED_BF16 && program->all.count)
+		store_factors(&r);
 	round_program(&r);
 }

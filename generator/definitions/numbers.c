@@ -34,6 +34,7 @@ const char *const denormals_words[] = { [DENORMALS_KEPT] = "keep", [DENORMALS_ZE
 const char *const factors_words[] = {
 	[FACTORS_FLOAT32] = "strict", [FACTORS_BF16] = "bf16", [FACTORS_F16] = "f16", [FACTORS_TF32] = "tf32", NULL
 };
+const char *const stored_words[] = { [STORED_FLOAT32] = "float32", [STORED_BF16] = "bf16", NULL };
 const char *const weights_words[] = {
 	[WEIGHTS_KEPT] = "keep", [WEIGHTS_F16] = "f16", [WEIGHTS_BF16] = "bf16", [WEIGHTS_INT8] = "int8", NULL
 };
@@ -48,6 +49,7 @@ static const struct option {
 	{ "algorithms", algorithms_words, offsetof(struct numerics, algorithms), true },
 	{ "quantised", quantised_words, offsetof(struct numerics, quantised), false },
 	{ "denormals", denormals_words, offsetof(struct numerics, denormals), false },
+	{ "store", stored_words, offsetof(struct numerics, stored), false },
 	{ "store-weights", weights_words, offsetof(struct numerics, weights), false },
 };
 _Static_assert(sizeof(enum factors) == sizeof(int) && sizeof(enum algorithms) == sizeof(int), "values are ints");
@@ -86,6 +88,7 @@ bool numerics_round(const struct numerics *numerics)
 struct numerics numerics_strict(struct numerics numerics)
 {
 	numerics.factors = FACTORS_FLOAT32;
+	numerics.stored = STORED_FLOAT32;
 	numerics.weights = WEIGHTS_KEPT;
 	return numerics;
 }

@@ -43,7 +43,9 @@ struct scheduled {
 	bool blocked;   /* of blocks of channels, row-major, one kernel with what else is (windows.c) */
 	bool grouped;   /* heads that share keys stand in a variable of their own (groups.c) */
 	int lane;       /* 1 + the variable along which it lies: products read it so; 0: the layouts say */
-	bool dwords;    /* of terms of a product side by side (products.c) */
+	bool dwords;    /* of terms of a product side by side (products.c) … */
+	bool pairs;     /* … of bfloat16 */
+	bool widens;    /* floats of codes that --store bf16 stores */
 	bool steers;    /* the schedule asks it whether to run kernels, or kernels where to end */
 	struct definition *whole; /* this many, by whole lanes of terms, of which the last is not there; NULL: it is no
 	                             such count */
@@ -271,6 +273,7 @@ void take_space(struct arena *, struct definition *d, const struct definition *f
 void rows_of_planes(struct program *, const struct target *); /* apart.c: … over axes that lie apart read rows */
 void keep_narrow(struct program *); /* narrow.c: weights of few bytes are widened where they are read … */
 void keep_large(struct program *, const struct target *); /* … and large ones by products */
+void keep_codes(struct program *, struct definition *);   /* … what --store bf16 stores is its codes */
 void place(struct lowered *); /* modes.c: virtual definitions are inlined; the others get a mode and readers */
 void layout_row_major(struct definition *); /* its layout until layout() chooses another; its bytes */
 void find_readers(struct lowered *);        /* who reads what, anew */

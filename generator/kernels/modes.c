@@ -19,11 +19,13 @@ static void add_reader(struct arena *arena, struct definition *of, struct defini
 	push(arena, &p->readers, reader);
 }
 
+enum { SITES_SEEN = 8 };
 struct counting {
 	struct arena *arena;
 	struct definition *reader;
 	const struct definition *of;
-	double sites;
+	double sites; /* places of equal loads are one: each is loaded, or computed, once */
+	const struct expr *seen[SITES_SEEN];
 	bool again;
 };
 
@@ -37,7 +39,14 @@ static void note_reader(void *user, const struct expr *load)
 static void count_site(void *user, const struct expr *load)
 {
 	struct counting *c = user;
-	c->sites += load->of == c->of;
+	if (load->of != c->of)
+		return;
+	for (int i = 0; i < SITES_SEEN && i < c->sites; i++)
+		if (c->seen[i] == load)
+			return;
+	if (c->sites < SITES_SEEN)
+		c->seen[(int)c->sites] = load;
+	c->sites++;
 }
 
 static void note_readers(struct arena *arena, struct definition *reader, bool again)
@@ -150,7 +159,8 @@ static bool feeds_dwords(const struct target *target, const struct definition *d
 {
 	bool feeds = false;
 	for (size_t i = 0; i < scheduled(d)->readers.count; i++)
-		feeds |= scheduled(scheduled(d)->readers.at[i])->dwords;
+		feeds |=
+		        scheduled(scheduled(d)->readers.at[i])->dwords || scheduled(scheduled(d)->readers.at[i])->pairs;
 	return feeds && !target->short_stack;
 }
 
@@ -376,6 +386,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
 		const struct definition *reader = scheduled(d)->readers.at[i];
 		all_maps &= reader->reduce == REDUCE_NONE;
+		if (scheduled(d)->widens && !(reader->products && product_b(reader) >= 0))
+			continue;
 		into_product |= (reader->products || scheduled(reader)->rewrite) && sites(reader->body, d) > 0;
 		const struct product *product = product_of(lowered->target, reader);
 		into_product |= (product || scheduled(reader)->rewrite) && sites(reader->start, d) > 0
@@ -388,6 +400,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_FACTOR };
 	if (crowds(d))
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_CROWD };
+	if (scheduled(d)->widens)
+		return yes;
 	double reads = reads_of(d), cost = expr_cost(d->body);
 	if (cost > COST_MOST)
 		return no;

@@ -191,3 +191,27 @@ void keep_large(struct program *program, const struct target *target)
 		narrow_readers(program, target, wide.at[w]);
 	program_remove_dead(program);
 }
+
+/* ---- --store bf16 ---- */
+
+/* The upper halves alone are stored, where an instruction takes pairs of them:
+ *
+ *     x.bf16 = round(x)      becomes      x.codes = uint16(bits(round(x)) >> 16), x.bf16 = float(x.codes << 16) */
+void keep_codes(struct program *program, struct definition *d)
+{
+	struct arena *arena = program->arena;
+	const struct expr *bits = expr_integer(arena, DTYPE_I32, 16);
+	size_t before = program->all.count;
+	struct definition *codes = define_map(program, arena_printf(arena, "%s.codes", d->name), d->rank, d->extents,
+	        expr_cast(arena, DTYPE_U16,
+	                expr_scalar(
+	                        arena, SCALAR_shr, expr_cast_as(arena, DTYPE_I32, CAST_BITS, d->body), bits, NULL)));
+	memcpy(codes->counts, d->counts, sizeof d->counts);
+	memcpy(codes->ends, d->ends, sizeof d->ends);
+	codes->branch = d->branch;
+	codes->node = d->node;
+	program_move(program, before, d);
+	scheduled(d)->widens = true;
+	d->body = expr_cast_as(arena, DTYPE_F32, CAST_BITS,
+	        expr_scalar(arena, SCALAR_shl, expr_cast(arena, DTYPE_I32, expr_load_own(arena, codes)), bits, NULL));
+}

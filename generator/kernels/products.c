@@ -527,35 +527,59 @@ static bool pairs_pay(const struct definition *sum, const struct factor *f)
 	        || definition_work(sum) >= STEPS_A_PAIR * 2. * (double)definition_elements(f->load->of);
 }
 
-/* Two of its innermost terms a step. */
-static void pair_terms(struct rewriting *r, struct definition *sum)
+/* The pairs of both factors; false: it has none, or they do not pay. */
+static bool find_pairs(
+        const struct rewriting *r, struct definition *sum, int v, struct factor *f, const struct expr **pair)
 {
-	struct program *program = r->program;
-	struct arena *arena = program->arena;
-	struct factor f[2];
-	const struct expr *factor[2], *pair[2];
-	int v = sum->rank + sum->reduced;
-	size_t before = program->all.count;
-	while (v > sum->rank && extent_of(sum, v - 1) == 1)
-		v--;
-	if (v-- == sum->rank || product_b(sum) < 0 || sum->reduced_counts[v - sum->rank] || sum->order != ORDER_SERIAL)
-		return;
+	struct arena *arena = r->program->arena;
 	for (int i = 0; i < 2; i++) {
 		f[i] = (struct factor){ .arena = arena,
 			.sum = sum,
 			.v = v,
 			.together = 1,
 			.innermost = product_of_matrix(r->target, &products[0]) };
-		factor[i] = bf16_factor(arena, sum->body->arg[i]);
-		if (!factor[i] || !find_dims(&f[i], factor[i], 2) || !pairs_pay(sum, &f[i]))
-			return;
-		pair[i] = pair_of(&f[i], factor[i]);
+		const struct expr *factor = bf16_factor(arena, sum->body->arg[i]);
+		if (!factor || !find_dims(&f[i], factor, 2) || !pairs_pay(sum, &f[i]))
+			return false;
+		pair[i] = pair_of(&f[i], factor);
 		if (!f[i].fits)
-			return;
+			return false;
 	}
-	for (int i = 0; i < 2; i++)
+	return true;
+}
+
+/* What it reads of tensors that --store bf16 stores becomes codes; true: there are some. */
+static bool reads_codes(struct program *program, struct definition *sum)
+{
+	bool any = false;
+	for (int i = 0; i < 2; i++) {
+		const struct expr *factor = sum->body->arg[i];
+		struct definition *of = (factor->kind == EXPR_SELECT ? factor->arg[0] : factor)->of;
+		any |= of->is_stored;
+		if (of->is_stored && !scheduled(of)->widens)
+			keep_codes(program, of);
+	}
+	return any;
+}
+
+/* Two of its innermost terms a step. */
+static void pair_terms(struct rewriting *r, struct definition *sum)
+{
+	struct program *program = r->program;
+	struct factor f[2];
+	const struct expr *pair[2];
+	int v = sum->rank + sum->reduced;
+	while (v > sum->rank && extent_of(sum, v - 1) == 1)
+		v--;
+	if (v-- == sum->rank || product_b(sum) < 0 || sum->reduced_counts[v - sum->rank] || sum->order != ORDER_SERIAL
+	        || !find_pairs(r, sum, v, f, pair) || (reads_codes(program, sum) && !find_pairs(r, sum, v, f, pair)))
+		return;
+	size_t before = program->all.count;
+	for (int i = 0; i < 2; i++) {
 		pair[i] = dwords_of(r, &f[i], pair[i]);
-	sum->body = expr_scalar(arena, SCALAR_mul, pair[0], pair[1], NULL);
+		scheduled(pair[i]->of)->pairs = true;
+	}
+	sum->body = expr_scalar(program->arena, SCALAR_mul, pair[0], pair[1], NULL);
 	sum->pairs = true;
 	sum->reduced_extents[v - sum->rank] = f[0].dwords;
 	program_move(program, before, sum);

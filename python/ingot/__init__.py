@@ -26,7 +26,7 @@ def __getattr__(name):
 
 def open(source, *, engine="jit", threads=None, dims=None, values=None, elements=None, name=None, progress=None, **options):
     """Opens a model: a path, bytes or an onnx.ModelProto.  dims: {"N": 1}, else the arrays of a call say; threads: of engine "c"; values, elements and options as
-    the program's --value, --elements and --algorithms, --quantised, --denormals, --math, --store-weights, --keep-strict (keep_strict=[...]).
+    the program's --value, --elements and --algorithms, --quantised, --denormals, --math, --store, --store-weights, --keep-strict (keep_strict=[...]).
     progress(stage, done, count) is called while a model is compiled (0 of 0: unknown); what it raises ends that."""
     return Model(source, engine=engine, threads=threads, dims=dims, values=values, elements=elements, name=name, progress=progress, **options)
 

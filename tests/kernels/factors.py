@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """--math bf16, f16 and tf32: factors of sums of products are rounded as NumPy rounds them, and sums are as near to the exact ones as float32's are; each target's
-bits are the interpreter's; --keep-strict; what is refused.
+bits are the interpreter's; --keep-strict; --store bf16; what is refused.
 
     factors.py INGOT SEED COUNT
 
@@ -145,6 +145,65 @@ def wrong_winograd(ingot, folder, draw):
         yield "--algorithms fast beside --math rounds what it should not, or does not what it should"
 
 
+STORED = """<ir_version: 10, opset_import: ["" : 22]>
+g (float[5,41] x, float[2,8,9,10] p) => (float[5,32] z, float[5,32] out, float[5,32] q, float[2,12,9,10] c, float[2,8,8,9] most)
+<float[41,32] w = ["location": "w.bin"], float[32,32] v = ["location": "v.bin"], float[8,8,1,1] f = ["location": "f.bin"], float[12,8,3,3] k = ["location": "k.bin"]> {
+	h0 = MatMul(x, w)
+	h = Relu(h0)
+	y = MatMul(h, v)
+	z = Add(y, h)
+	out = MatMul(x, w)
+	o = MatMul(out, v)
+	q = Add(o, out)
+	image = Conv(p, f)
+	c = Conv<pads = [1, 1, 1, 1]>(image, k)
+	most = MaxPool<kernel_shape = [2, 2]>(image)
+}
+"""
+
+
+def wrong_stored(ingot, folder, draw):
+    """--store bf16: what weights multiply is rounded for all its readers, but for outputs and beside a strict reader; the memory that it takes is halved where pairs are
+    multiplied.  Of integers whose sums are exact, so each engine has NumPy's bits."""
+    a = {name: draw.integers(-9, 10, shape).astype("f4") for name, shape in {"x": (5, 41), "p": (2, 8, 9, 10), "w": (41, 32), "v": (32, 32), "f": (8, 8, 1, 1), "k": (12, 8, 3, 3)}.items()}
+    for name, array in a.items():
+        array.tofile(f"{folder}/{name}.bin")
+        numpy.save(f"{folder}/{name}.npy", array)
+    model = f"{folder}/s.onnxtxt"
+    with open(model, "w") as file:
+        file.write(STORED)
+    round = lambda x: rounded(x, "bf16").astype("f4")
+    h, image = numpy.maximum(a["x"] @ a["w"], 0), numpy.einsum("nchw,oc->nohw", a["p"], a["f"][..., 0, 0])
+    padded = numpy.pad(round(image), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    most = numpy.maximum.reduce([round(image)[:, :, i:i + 8, j:j + 9] for i in (0, 1) for j in (0, 1)])
+    right = {"z": round(h) @ a["v"] + round(h), "out": a["x"] @ a["w"], "c": sum(numpy.einsum("nchw,oc->nohw", padded[:, :, i:i + 9, j:j + 10], a["k"][:, :, i, j]) for i in range(3) for j in range(3)), "most": most}
+    right["q"] = round(right["out"]) @ a["v"] + right["out"]
+    call = lambda *words, **variables: subprocess.run([ingot, *words], capture_output=True, text=True, env=os.environ | variables)
+    def run(*words, **variables):
+        paths = {name: f"{folder}/{name}_out.npy" for name in right}
+        done = call("run", model, "--input", f"x={folder}/x.npy", "--input", f"p={folder}/p.npy", *outputs_to(paths), *words, **variables)
+        assert done.returncode == 0, done.stderr
+        return {name: numpy.load(path) for name, path in paths.items()}
+    store = ("--math", "bf16", "--store", "bf16")
+    engines = [("interpreter",), ("jit",), ("c", "--cpu", "generic"), ("c", "--cpu", "x86-64-v3"), ("cuda-emulated",)] + [("c", "--cpu", PAIRS)] * bf16()
+    for target, *words in engines:
+        got = run("--target", target, *words, *store)
+        yield from (f"{name} by --store bf16 for {target} {' '.join(words)} is not of rounded tensors" for name in right if not same(got[name], right[name]))
+    kept = run("--target", "jit", *store, "--keep-strict", "y")
+    if not same(kept["z"], h @ a["v"] + h) or not same(kept["c"], right["c"]):
+        yield "--store bf16 rounds what --keep-strict reads, or nothing else"
+    with tempfile.TemporaryDirectory() as out:
+        call("build", model, "-o", out, "--cpu", PAIRS, "--no-compile", *store)
+        header = open(f"{out}/s.h").read()
+    kernels = call("show", model, "--stage", "kernels", "--cpu", PAIRS, *store).stdout
+    if " store=bf16" not in header or any(not re.search(f"(?m)writes.* {name}\\S* .* {bytes} bytes", kernels) for name, bytes in (("h.bf16", 320), ("image.bf16", 2880))):
+        yield f"--store bf16 is not in NAME_NUMBERS, or does not store 16 bits: {kernels}"
+    for words in ("--store", "bf16"), ("--store", "bf16", "--math", "f16"):
+        done = call("show", model, *words, "--stage", "definitions")
+        if done.returncode != 2 or "--store bf16 is for --math bf16" not in done.stderr:
+            yield f"{' '.join(words)}: exit {done.returncode}: {done.stderr}"
+
+
 def wrong_layers(ingot):
     draw = numpy.random.default_rng(33)
     wide = lambda shape: draw.standard_normal(shape) * 2.0 ** draw.integers(-20, 4, shape)
@@ -160,6 +219,7 @@ def wrong_layers(ingot):
                 yield from wrong_pairs(layers, numbers.__name__)
         yield from wrong_report(layers, folder)
         yield from wrong_winograd(ingot, folder, draw)
+        yield from wrong_stored(ingot, folder, draw)
         layers = Layers(ingot, folder, lambda shape: draw.integers(-8, 9, shape))
         strict = layers.run("interpreter")
         for math, cpu in [(math, cpu) for math in MATHS for cpu in ("native", "generic")]:
@@ -177,12 +237,13 @@ def wrong_layers(ingot):
 
 
 def check(program, case, together):
-    math = case.draw.choice(sorted(MATHS))
-    right = case.run(program, "interpreter", "--math", math)
+    math = ["--math", case.draw.choice(sorted(MATHS))]
+    math += ["--store", "bf16"] * (math[1] == "bf16" and case.draw.random() < 0.5)
+    right = case.run(program, "interpreter", *math)
     # Tensor cores add bfloat16 in an order of their own: tests/cuda/shapes.py judges them by integers.
-    targets = [t for t in TARGETS if t[0] != "cuda-emulated" or (case.graph.work < EMULATED_MOST and math != "bf16")]
+    targets = [t for t in TARGETS if t[0] != "cuda-emulated" or (case.graph.work < EMULATED_MOST and math[1] != "bf16")]
     for target in case.draw.sample(targets, 2) if not os.environ.get("INGOT_LONG") else targets:
-        together.add(case, target, case.given, case.paths, right, ["--math", math])
+        together.add(case, target, case.given, case.paths, right, math)
 
 
 if __name__ == "__main__":
