@@ -128,8 +128,9 @@ static void see_root(void *user, const struct expr *load)
 	struct definition *root = load->of;
 	const struct contraction *c = scheduled(root)->contraction;
 	if (root->number < s->before && (!s->root || root->number > s->root->number) && c && c->root == root
-	        && !c->epilogue && !root->is_output && branch_equal(root->branch, s->map->branch)
-	        && scheduled(root)->readers.count == 1 && scheduled(root)->readers.at[0] == s->map)
+	        && !c->epilogue && !scheduled(root)->bare && !root->is_output
+	        && branch_equal(root->branch, s->map->branch) && scheduled(root)->readers.count == 1
+	        && scheduled(root)->readers.at[0] == s->map)
 		s->root = root;
 }
 

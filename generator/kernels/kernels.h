@@ -36,6 +36,7 @@ struct scheduled {
 	int64_t view_offset;
 	struct rewrite *rewrite; /* that it is the result or a part of (Winograd); NULL: none */
 	bool odd;                /* its pointer moves between calls of a step, not by whole quads of elements */
+	bool bare;               /* a product that no map is the epilogue of */
 	bool generic;            /* barred from every shape but loops */
 	bool row_apart; /* barred from kernels in which it would be a row: layouts let vectors run along the loops
 	                   around */
@@ -295,8 +296,8 @@ void layout(struct lowered *);     /* layout.c: strides of every stored definiti
 bool keep_lanes(struct lowered *); /* layout.c: false where a kernel lost its vectors: fuse again */
 void view(struct lowered *);       /* views.c: slices at constant offsets; dwords of bytes side by side */
 void make_fused(struct lowered *); /* fused.c: product, rows and product, or rows and product, become one kernel */
-bool arrange(
-        struct lowered *); /* lower.c: false where an address is not affine: that sum is then barred from its shape */
+bool arrange(struct lowered
+                *); /* lower.c: false where an address is not affine: that sum has no epilogue then, or is barred from its shape */
 void share_code(struct lowered *);   /* same.c: kernels of equal code */
 void lie_in_place(struct lowered *); /* inplace.c: what dies with an epilogue has its result's place */
 void choose(struct lowered *);       /* choose.c: name, tile, parameters, packed constants */

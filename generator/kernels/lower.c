@@ -1,5 +1,5 @@
 /* lower.c: program -> kernels, stage after stage.  Where a layout leaves a sum of products with an address that is not
- * affine, that sum is barred from its shape and the stages run again without it. */
+ * affine, that sum gets no epilogue or, where it has none, is barred from its shape, and the stages run again. */
 #include "kernels/kernels.h"
 
 bool arrange(struct lowered *lowered)
@@ -10,7 +10,9 @@ bool arrange(struct lowered *lowered)
 		if (!shapes[kernel->shape].arrange || shapes[kernel->shape].arrange(lowered->arena, kernel->detail))
 			continue;
 		const struct rewrite *rewrite = scheduled(kernel->root)->rewrite; /* runs in parts then */
-		scheduled(rewrite ? rewrite->result : kernel->root)->generic = true;
+		const struct contraction *c = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
+		*(c && c->epilogue ? &scheduled(kernel->root)->bare
+		                   : &scheduled(rewrite ? rewrite->result : kernel->root)->generic) = true;
 		all = false;
 	}
 	return all;
