@@ -145,6 +145,32 @@ static const struct expr *factor_behind(struct arena *arena, const struct expr *
 	return expr_map_loads(arena, expr_inline(arena, factor, of), moved, arena);
 }
 
+/* The same behind what widens floats of 16 bits that are moved: those as they lie. */
+static const struct expr *halves_behind(struct arena *arena, const struct expr *factor)
+{
+	const struct definition *of = factor->kind == EXPR_LOAD ? factor->of : NULL;
+	const struct expr *body = of && of->source == SOURCE_COMPUTED && !of->is_output ? of->body : NULL;
+	if (!body || of->reduce != REDUCE_NONE || !expr_converts(body) || body->arg[0]->kind != EXPR_LOAD
+	        || !dtype_is_narrow(body->arg[0]->type) || !moves(body->arg[0]->of))
+		return factor;
+	return moved(arena, expr_substitute(arena, body->arg[0], factor->at));
+}
+/* … as floats, which are made once for all heads that share them. */
+static const struct expr *widened(struct program *program, const struct expr *factor, const struct definition *before)
+{
+	size_t count = program->all.count;
+	struct definition *of = factor->of, *made;
+	if (factor->type == DTYPE_F32)
+		return factor;
+	made = define_map(program, arena_printf(program->arena, "%s_shared", of->name), of->rank, of->extents,
+	        expr_cast(program->arena, DTYPE_F32, expr_load_own(program->arena, of)));
+	memcpy(made->counts, of->counts, sizeof made->counts);
+	made->node = of->node;
+	made->branch = of->branch;
+	program_move(program, count, before);
+	return expr_load(program->arena, made, factor->at);
+}
+
 /* Keys and values that several heads share are repeated (Expand, Reshape): the group is in both factors, behind what
  * moves them.  What follows the sum element by element, or along a row (a softmax), gets the group's variable, too. */
 struct following {
@@ -185,11 +211,13 @@ static bool split_group(struct program *program, struct definition *d, const str
 	if (v >= 0)
 		return !lies_along_image(d, columns, target) && take_apart(program, d, v, columns, d->body);
 	for (int i = 0; i < 2; i++) {
-		factor[i] = factor_behind(program->arena, factor[i]);
+		factor[i] = halves_behind(program->arena, factor_behind(program->arena, factor[i]));
 		if (factor[i]->kind == EXPR_LOAD && factor[i]->of->source == SOURCE_CONSTANT)
 			return false;
 	}
 	v = target->calls || target->lanes_are_threads ? -1 : grouped_variable(d, factor, &columns);
+	for (int i = 0; v >= 0 && i < 2; i++)
+		factor[i] = widened(program, factor[i], d);
 	struct definition *made = v < 0 ? NULL
 	                                : take_apart(program, d, v, columns,
 	                                        expr_scalar(program->arena, SCALAR_mul, factor[0], factor[1], NULL));

@@ -393,6 +393,11 @@ APART = {                                 # axes that lie apart, in pieces that 
 }
 
 
+HALVES_SHARED = {                         # heads that share keys of float16 by Expand: what they read is widened once, and has no copy for each head
+    "halves_shared": (graph("float16[1,6,9,32] q, float16[1,2,70,32] k, float16[1,2,70,32] v", "float16[1,6,9,32] y",
+                            "k1 = Unsqueeze (k, two) k2 = Expand (k1, wide) k3 = Reshape (k2, all) k4 = Transpose <perm = [0, 1, 3, 2]> (k3) v1 = Unsqueeze (v, two) v2 = Expand (v1, wide) v3 = Reshape (v2, all) "
+                            "s = MatMul (q, k4) p = Softmax (s) y = MatMul (p, v3)", "int64[1] two = {2}, int64[5] wide = {1, 2, 3, 70, 32}, int64[4] all = {1, 6, 70, 32}"), 2),
+}
 BARE = {                                  # what an index finds in a table is added to products: no epilogue of theirs, and they stay products
     "bare": (graph("float[5,40] x, float[5,24] u", "float[5,48] y", "s = MatMul (x, w) r = MatMul (u, v) t = Add (s, r) i = ArgMax <axis = 1, keepdims = 0> (x) e = Gather (table, i) y = Add (t, e)",
                    ", ".join([external("w", 40, 48), external("v", 24, 48), external("table", 40, 48)])), 2),
@@ -528,7 +533,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "heads_apart": (HEADS_APART, "kernels", r"^ +blocks +2, blocks of 6 rows"), "shared": (SHARED, "kernels", r"^ +blocks +\d\d?, [ij]$"), "regions": (REGIONS, "source", r"for \(long \w+ = first; "), "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
          "placed_apart": (PLACED_APART, "kernels", r"^ +template .* lanes of int32$"),
          "digits": (DIGITS, "kernels", r"^ +template +c/contraction.jinja, tile \d+ x (16|24|48),"),
-         "bare": (BARE, "kernels", r"^k\d+_\w+  contraction "), "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("), "zipped": (ZIPPED, "source", r"(?s)\A.*\tvec_zip\("),
+         "halves_shared": (HALVES_SHARED, "kernels", r"^k\d+_\w+  loops  nodes [kv]_shared$"), "bare": (BARE, "kernels", r"^k\d+_\w+  contraction "), "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("), "zipped": (ZIPPED, "source", r"(?s)\A.*\tvec_zip\("),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "few_outs": (FEW_OUTS, "kernels", r"^k\d+_\w+  contraction [^\n]*\n[^\n]*\n[^\n]* = w\b.*\n[^\n]* = x_pads "), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
