@@ -253,16 +253,17 @@ static void add_maxima(struct tiling *t)
 	const struct {
 		const char *name;
 		int64_t value;
-	} sizes[] = { { "x_row", 0 }, { "x_column", c->pool.stride[1] * p->pooled.dim[1].lies },
-		{ "x_up", p->pooled.dim[0].lies }, { "x_right", p->pooled.dim[1].lies }, { "width", wide },
-		{ "channels", columns }, { "out_row", 0 }, { "out_column", sum.row }, { "start", 0 }, { "add", 0 },
-		{ "act", 0 }, { "w", 0 }, { "rows.move", 0 }, { "rows.step", 0 }, { "rows.from", 0 }, { "rows.to", 1 },
-		{ "rows.count", c->pool.size[0] }, { "columns.move", 0 }, { "columns.step", 0 }, { "columns.from", 0 },
-		{ "columns.to", 1 }, { "columns.count", c->pool.size[1] } };
-	for (size_t i = 0; i < COUNT(sizes); i++) {
+	} sizes[] = { { "x_column", c->pool.stride[1] * p->pooled.dim[1].lies }, { "x_up", p->pooled.dim[0].lies },
+		{ "x_right", p->pooled.dim[1].lies }, { "width", wide }, { "channels", columns },
+		{ "out_column", sum.row }, { "rows.to", 1 }, { "rows.count", c->pool.size[0] }, { "columns.to", 1 },
+		{ "columns.count", c->pool.size[1] }, { "images.to", 1 }, { "images.count", 1 } };
+	static const char *const zeros[] = { "x_row", "x_deep", "w_up", "w_right", "w_deep", "out_row", "start_lane",
+		"act", "start", "add", "w", "deep_at", "rows.move", "rows.step", "rows.from", "columns.move",
+		"columns.step", "columns.from", "images.move", "images.step", "images.from" };
+	for (size_t i = 0; i < COUNT(sizes) + COUNT(zeros); i++) {
 		struct value field = value_dict(arena);
-		set(field, "name", sizes[i].name);
-		value_dict_set(field, "value", value_int(sizes[i].value));
+		set(field, "name", i < COUNT(sizes) ? sizes[i].name : zeros[i - COUNT(sizes)]);
+		value_dict_set(field, "value", value_int(i < COUNT(sizes) ? sizes[i].value : 0));
 		value_list_add(fields, field);
 	}
 	blocks_uses(b, "m_window_max", "window");

@@ -1,6 +1,7 @@
 /* engine.c: the JIT as an engine: code in memory, weights, workspace and scratch beside it. */
 #include "engine.h"
 #include "jit/jit.h"
+#include <limits.h>
 #include <stdlib.h>
 
 struct state {
@@ -64,6 +65,7 @@ struct target *jit_target(struct arena *arena, const struct target *asked)
 		if (jit_multiplies(asked, product))
 			target->products = arena_printf(arena, "%s %s", target->products, product->name);
 	target->float_epilogues = target->calls = true; /* of the menu */
+	target->block_work = INT_MAX;                   /* one thread: blocks are as large as they go */
 	return target;
 }
 
@@ -132,7 +134,10 @@ static void *jit_limit(struct engine *engine, const char *name)
 
 static const char *jit_form(struct engine *engine, const struct kernel *kernel)
 {
-	return ((struct state *)engine->state)->program.scalar[kernel->number] ? "scalar loops" : "menu";
+	const struct jit_program *program = &((struct state *)engine->state)->program;
+	return program->scalar[kernel->number] ? "scalar loops"
+	        : program->few[kernel->number] ? "menu, few elements a call"
+	                                       : "menu";
 }
 
 int engine_jit_scalar_kernels(struct engine *engine) { return ((struct state *)engine->state)->program.scalar_kernels; }

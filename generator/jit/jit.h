@@ -16,6 +16,7 @@ enum {
 	JIT_POINT_LANES = 16,       /* of a tile of a Winograd point, that has an entry of its own */
 	JIT_BLOCK = 2048,           /* values of a block, about: some of these fit L1 */
 	JIT_LANES_MOST = 1024,      /* of a block whose loop is longer */
+	JIT_FEW = 16,               /* elements of a call that are not worth one */
 	JIT_TERMS_MOST = 256,       /* of one chain */
 	JIT_PARAMS_MOST = 240,      /* of one kernel */
 	JIT_SCRATCH_MOST = 1 << 26, /* floats of one kernel */
@@ -103,6 +104,7 @@ struct blocks {
 	VECTOR(struct used) used;       /* entries of the menu */
 	int64_t scratch, scratch_most;  /* floats: in use, and at most */
 	bool terms;                     /* a list of terms is needed */
+	bool few;                       /* many blocks have fewer than JIT_FEW elements */
 	const char *cannot;             /* why there is no such form; NULL: there is */
 	struct values *values;          /* block.c's own: what an expression is made of */
 };
@@ -193,6 +195,8 @@ const char *jit_cast_name(struct arena *, const char *key); /* of the entry that
 bool jit_order(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_walk(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_loops(struct blocks *, struct emit *, struct jit_kernel *);
+/* ---- parts.c: of loops.c; a loop whose addresses are quotients and remainders of one number becomes two without ---- */
+void jit_part(struct loops *);
 /* ---- scatter.c: of loops.c; loops whose rounds each store to a place that they find; false: they are others ---- */
 bool jit_scatter(struct blocks *, struct loops *, const struct stmt *loop, const struct dims *);
 bool jit_window(struct blocks *, struct emit *, struct jit_kernel *);
@@ -217,6 +221,7 @@ struct jit_program {
 	const char *text;      /* what libtcc was given; in the build's arena */
 	int scalar_kernels;    /* without a form of their own: scalar loops */
 	bool *scalar;          /* by number: which */
+	bool *few;             /* … and which of the others have many calls on fewer than JIT_FEW elements */
 };
 /* Into a program that is zero but for what is set before.  EXIT_ENVIRONMENT where this build or process cannot, naming
  * why. */

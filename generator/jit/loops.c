@@ -39,7 +39,7 @@ static bool place_load(void *user, const struct expr *load, const struct dims *d
 		return true;
 	}
 	const char *base = blocks_at(w->b, load->type, at->offset);
-	out->row = out->lane = 0;
+	*out = (struct operand){ 0 };
 	for (int i = 0; i < 2; i++) {
 		out->row += at->var[i] >= 0 && at->var[i] == d->row ? at->stride[i] : 0;
 		out->lane += at->var[i] >= 0 && at->var[i] == d->lane ? at->stride[i] : 0;
@@ -323,6 +323,30 @@ static enum visit stores_each(void *user, struct stmt *stmt)
 	        : VISIT_PARTS;
 }
 
+/* Is a round's work enough for blocks of its own, which no sum of several rounds would share? */
+enum { ROUND_LEAST = 256 };
+struct weighed {
+	double all, least;
+};
+static void see_work(void *user, struct stmt *stmt, double rounds)
+{
+	struct weighed *seen = user;
+	(void)stmt;
+	seen->all += rounds;
+	seen->least = rounds < seen->least ? rounds : seen->least;
+}
+static enum visit see_sums(void *user, struct stmt *stmt)
+{
+	(void)user;
+	return (stmt->kind == STMT_FOR && stmt->role != ROLE_MAP) || stmt->kind == STMT_ARRAY ? VISIT_END : VISIT_PARTS;
+}
+static bool is_enough(const struct block *body)
+{
+	struct weighed seen = { 0, ROUND_LEAST };
+	block_leaves(body, see_work, &seen);
+	return seen.all >= ROUND_LEAST && seen.least >= JIT_FEW && !block_visit(body, see_sums, NULL);
+}
+
 static void emit_nest(struct walking *w, struct stmt *first, const struct dims *d)
 {
 	struct nest nest = nest_of(first);
@@ -350,7 +374,7 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 		}
 	if (leaf && lane >= 0 && !rows_given) {
 		row = row_beside(w, &nest, lane, &squares);
-	} else if (!leaf && !rows_given
+	} else if (!leaf && !rows_given && !is_enough(nest.body)
 	        && (nest.loop[nest.count - 1]->extent >= SERIAL_LANES_LEAST
 	                || !block_visit(nest.body, stores_each, NULL))
 	        && may_lie(nest.body, nest.loop[nest.count - 1]->var, nest.loop[nest.count - 1]->extent))
@@ -388,7 +412,10 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 		blocks_loop(w->b, nest.loop[row]->var, extent, chunk, &outer[opened++]);
 		inner.n = blocks_count(w->b, nest.loop[row]->var, extent, chunk);
 	}
-	int64_t before = b->scratch;
+	int64_t before = b->scratch, rounds = 1;
+	for (int k = 0; k < nest.count; k++)
+		rounds *= nest.loop[k]->extent;
+	b->few |= leaf && inner.rows_most * inner.n_most < JIT_FEW && rounds >= JIT_FEW * JIT_FEW;
 	emit_block(w, nest.body, &inner);
 	b->scratch = before;
 	while (opened > 0)
@@ -653,6 +680,7 @@ static bool emit_running(struct walking *w, const struct stmt *loop, const struc
 struct chained {
 	const char *name;
 	int lane[2];
+	bool lets; /* its addresses need values of their own, said before it */
 };
 
 /* The step as a term where it lies: "add_v", "fma_vs" …; false: it is no such step. */
@@ -672,7 +700,12 @@ static bool term_of(struct walking *w, const struct stmt *stmt, const struct cel
 			continue;
 		}
 		if (step.term[t]->kind != EXPR_LOAD || is_cell(step.term[t], sum)
-		        || !blocks_leaf(w->b, step.term[t], d, &o[t]) || (o[t].lane & ~1))
+		        || !blocks_leaf(w->b, step.term[t], d, &o[t]))
+			return false;
+		/* Lanes apart whose rows are neighbours turn in registers first. */
+		if ((o[t].lane & ~1)
+		        && (step.terms == 2 || w->b->printer.target->lanes == 1
+		                || (o[t].row == 1 && d->rows_most >= 4)))
 			return false;
 		kind->lane[t] = (int)o[t].lane;
 	}
@@ -680,19 +713,74 @@ static bool term_of(struct walking *w, const struct stmt *stmt, const struct cel
 		kind->lane[0] = 1;
 	if (!kind->lane[0] && !(step.terms == 2 && kind->lane[1]))
 		return false;
-	kind->name = arena_printf(w->b->arena, "m_chain_%s_%s%s", step.name, kind->lane[0] ? "v" : "s",
-	        step.terms == 1         ? ""
-	                : kind->lane[1] ? "v"
-	                                : "s");
+	const char *ways[2];
+	for (int t = 0; t < 2; t++)
+		ways[t] = t == step.terms    ? ""
+		        : kind->lane[t] == 2 ? "2"
+		        : kind->lane[t] & ~1 ? "k"
+		        : kind->lane[t]      ? "v"
+		                             : "s";
+	kind->name = arena_printf(w->b->arena, "m_chain_%s_%s%s", step.name, ways[0], ways[1]);
 	return true;
 }
 
-static void add_term(struct walking *w, const struct operand *o, int terms)
+/* How far the load lies behind the other; false: that is not known. */
+static bool lies_behind(struct arena *arena, const struct expr *load, const struct expr *other, int64_t *by)
 {
-	struct value term = blocks_entry(w->b, "term");
-	for (int t = 0; t < terms; t++) {
-		value_dict_set(term, t ? "b" : "a", value_string(o[t].at));
-		value_dict_set(term, t ? "b_row" : "a_row", value_int(o[t].row));
+	return load->kind == EXPR_LOAD && other->kind == EXPR_LOAD && load->of == other->of
+	        && cell_of_load(load)->kind == CELL_BUFFER
+	        && index_is_constant(index_add(arena, schedule_address(arena, load->of, load->at),
+	                                     index_scale(arena, schedule_address(arena, other->of, other->at), -1)),
+	                by);
+}
+
+/* How many statements from there on are steps of its register, of one kind. */
+static size_t run_of(
+        struct walking *w, const struct block *block, size_t from, const struct dims *d, struct chained *kind)
+{
+	struct chained next;
+	struct operand o[2];
+	size_t count = 0;
+	if (block->at[from]->kind != STMT_SET || block->at[from]->declare)
+		return 0;
+	struct cell *sum = block->at[from]->cell;
+	const struct where *at = &w->cells[sum->of.number];
+	if (at->known && (at->var[0] != d->lane || at->var[1] != d->row))
+		return 0;
+	struct value before = w->b->list;
+	w->b->list = value_list(w->b->arena);
+	for (; from + count < block->count && count < JIT_TERMS_MOST
+	        && term_of(w, block->at[from + count], sum, d, &next, o);
+	        count++) {
+		if (count && strcmp(next.name, kind->name))
+			break;
+		*kind = next;
+	}
+	kind->lets = value_count(w->b->list);
+	w->b->list = before;
+	return count;
+}
+
+/* The terms of a run; those that stand some floats behind the one before are said so, which is less to compute. */
+static void add_run(struct walking *w, const struct block *block, size_t from, size_t count, const struct dims *d)
+{
+	struct step before = { 0 }, step;
+	struct chained kind;
+	struct operand o[2];
+	for (size_t i = 0; i < count; i++, before = step) {
+		step_of(block->at[from + i], block->at[from]->cell, &step);
+		term_of(w, block->at[from + i], block->at[from]->cell, d, &kind, o);
+		struct value term = blocks_entry(w->b, "term");
+		for (int t = 0; t < step.terms; t++) {
+			int64_t by;
+			const char *name = t ? "b" : "a";
+			if (i && lies_behind(w->b->arena, step.term[t], before.term[t], &by))
+				o[t].at = arena_printf(w->b->arena, "at_term[-1].%s + %" PRId64, name, by);
+			value_dict_set(term, name, value_string(o[t].at));
+			value_dict_set(term, t ? "b_row" : "a_row", value_int(o[t].row));
+		}
+		if (kind.lane[0] & ~1)
+			value_dict_set(term, "b_row", value_int(kind.lane[0]));
 	}
 	w->b->terms = true;
 }
@@ -708,73 +796,47 @@ static void take_terms(struct walking *w, struct cell *sum, const char *name, co
 /* Steps of one register, one after the other; how many were taken. */
 static size_t emit_run(struct walking *w, const struct block *block, size_t from, const struct dims *d)
 {
-	struct chained first = { 0 }, kind;
-	struct operand o[2];
-	size_t count = 0;
-	if (block->at[from]->kind != STMT_SET || block->at[from]->declare)
-		return 0;
-	struct cell *sum = block->at[from]->cell;
-	if (w->cells[sum->of.number].known
-	        && (w->cells[sum->of.number].var[0] != d->lane || w->cells[sum->of.number].var[1] != d->row))
-		return 0;
-	while (from + count < block->count && count < JIT_TERMS_MOST
-	        && term_of(w, block->at[from + count], sum, d, &kind, o)) {
-		if (count && strcmp(kind.name, first.name))
-			break;
-		first = kind;
-		count++;
-	}
+	struct chained kind;
+	size_t count = run_of(w, block, from, d, &kind);
 	if (count < RUN_LEAST)
 		return 0;
 	blocks_entry(w->b, "terms");
-	for (size_t i = 0; i < count; i++) {
-		struct chained again;
-		if (term_of(w, block->at[from + i], sum, d, &again, o))
-			add_term(w, o, again.name[strlen(again.name) - 2] == '_' ? 1 : 2);
-	}
-	take_terms(w, sum, first.name, d);
+	add_run(w, block, from, count, d);
+	take_terms(w, block->at[from]->cell, kind.name, d);
 	return count;
 }
 
-/* Loops around one step. */
+/* Loops around such steps and nothing else. */
 static bool emit_fused(struct walking *w, const struct stmt *stmt, const struct dims *d)
 {
-	const struct stmt *loop[NEST_MOST], *step = stmt;
+	const struct stmt *loop[NEST_MOST];
 	int count = 0, inner = 0;
-	int64_t rounds = 1;
-	while (step->kind == STMT_FOR && step->role == ROLE_SERIAL && !step->first && step->body.count == 1
-	        && count < NEST_MOST) {
-		loop[count++] = step;
-		step = step->body.at[0];
-	}
-	if (!count || step->kind != STMT_SET || step->declare)
-		return false;
 	struct chained kind;
-	struct operand o[2];
-	const struct where *at = &w->cells[step->cell->of.number];
-	if (at->known && (at->var[0] != d->lane || at->var[1] != d->row))
-		return false;
-	/* A term whose address needs values of its own stands in the loops, and so would they. */
-	struct value before = w->b->list;
-	w->b->list = value_list(w->b->arena);
-	bool plain = term_of(w, step, step->cell, d, &kind, o) && !value_count(w->b->list);
-	w->b->list = before;
-	if (!plain)
+	do {
+		if (stmt->role != ROLE_SERIAL || stmt->first || count == NEST_MOST)
+			return false;
+		loop[count++] = stmt;
+		stmt = stmt->body.at[0];
+	} while (stmt->kind == STMT_FOR && loop[count - 1]->body.count == 1);
+	const struct block *body = &loop[count - 1]->body;
+	int64_t rounds = (int64_t)body->count;
+	struct value outer[NEST_MOST];
+	/* Such values stand in the loops, and so would the terms. */
+	if (run_of(w, body, 0, d, &kind) != body->count || kind.lets)
 		return false;
 	for (inner = count; inner > 0 && rounds * loop[inner - 1]->extent <= JIT_TERMS_MOST; inner--)
 		rounds *= loop[inner - 1]->extent;
 	if (inner == count)
 		return false;
-	struct value outer[NEST_MOST];
 	for (int k = 0; k < count; k++) {
 		if (k == inner)
 			blocks_entry(w->b, "terms");
 		blocks_loop(w->b, loop[k]->var, loop[k]->extent, 1, &outer[k]);
 	}
-	add_term(w, o, kind.name[strlen(kind.name) - 2] == '_' ? 1 : 2);
+	add_run(w, body, 0, body->count, d);
 	for (int k = count - 1; k >= inner; k--)
 		blocks_close(w->b, outer[k]);
-	take_terms(w, step->cell, kind.name, d);
+	take_terms(w, body->at[0]->cell, kind.name, d);
 	for (int k = inner - 1; k >= 0; k--)
 		blocks_close(w->b, outer[k]);
 	return true;
@@ -816,6 +878,41 @@ static void emit_store(struct walking *w, const struct stmt *stmt, const struct 
 	int64_t before = w->b->scratch;
 	blocks_store(w->b, stmt->value, d, cell_load(w->loops, stmt->cell, stmt->at));
 	w->b->scratch = before;
+}
+
+/* As many stores as lie between neighbouring lanes, side by side: the values first, then all of them by one call.  How
+ * many were taken. */
+enum { ZIPPED_MOST = 8 };
+static size_t emit_zipped(struct walking *w, const struct block *block, size_t from, const struct dims *d)
+{
+	const struct stmt *first = block->at[from];
+	int64_t count = first->kind == STMT_STORE && d->lane >= 0 && d->row < 0 ? index_factor(first->at, d->lane) : 0,
+	        by;
+	if (count < 2 || count > ZIPPED_MOST || from + (size_t)count > block->count || index_bends(first->at, d->lane)
+	        || first->cell->kind != CELL_BUFFER || !lanes_lie(first->cell->of.type))
+		return 0;
+	for (int64_t k = 0; k < count; k++) {
+		const struct stmt *stmt = block->at[from + (size_t)k];
+		if (stmt->kind != STMT_STORE || stmt->cell != first->cell || loads_cell(stmt->value, stmt->cell)
+		        || !index_is_constant(
+		                index_add(w->b->arena, stmt->at, index_scale(w->b->arena, first->at, -1)), &by)
+		        || by != k)
+			return 0;
+	}
+	int64_t before = w->b->scratch;
+	enum dtype type = first->cell->of.type;
+	int64_t offset;
+	const char *rows = blocks_lanes(w->b, type, count * d->n_most, &offset);
+	for (int64_t k = 0; k < count; k++)
+		blocks_into(w->b, block->at[from + (size_t)k]->value, d,
+		        (struct operand){
+		                .at = arena_printf(w->b->arena, "%s + %" PRId64, rows, k * d->n_most), .lane = 1 });
+	struct operand to = blocks_buffer(w->b, cell_load(w->loops, first->cell, first->at), d);
+	blocks_call(w->b, blocks_mover(w->b, "scatter", type, ""), "scatter",
+	        arena_printf(w->b->arena, "%s, 1, %" PRId64 ", %s, %" PRId64 ", %" PRId64 ", %s", to.at, count, rows,
+	                d->n_most, count, d->n));
+	w->b->scratch = before;
+	return (size_t)count;
 }
 
 static void emit_if(struct walking *w, const struct stmt *stmt, const struct dims *d)
@@ -875,6 +972,7 @@ static void emit_block(struct walking *w, const struct block *block, const struc
 		struct value outer;
 		const char *at;
 		size_t run = emit_run(w, block, i, d);
+		run = run ? run : emit_zipped(w, block, i, d);
 		if (run) {
 			i += run - 1;
 			continue;
@@ -912,6 +1010,8 @@ static const char *name_of_buffer(void *user, const struct definition *of)
 bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 {
 	struct loops *loops = loops_of(b->kernel, b->arena);
+	jit_part(loops);
+	loops_name(loops);
 	struct walking w = { .b = b,
 		.loops = loops,
 		.cells = arena_new_array(b->arena, struct where, loops->cells.count + 1),

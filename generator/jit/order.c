@@ -44,13 +44,15 @@ static const char *add_row(struct ordering *o, const struct expr *expr)
 	struct blocks *b = o->b;
 	struct arena *arena = b->arena;
 	int64_t n = o->order->n, chunk = n < JIT_LANES_MOST ? n : JIT_LANES_MOST, before;
-	struct value outer;
+	struct value outer, list = b->list;
 	if (!lanes_of(expr->type)) {
 		blocks_cannot(b, "the menu has no lanes of what it orders");
 		return "";
 	}
 	const char *at = blocks_lanes(b, expr->type, n, NULL);
 	before = b->scratch;
+	expr = expr_substitute(arena, expr, o->with);
+	b->list = expr_uses(expr, ORDER_ROW) ? list : b->first; /* the same for all rows: ahead of them */
 	struct value loop = blocks_open(b, "for", "body", &outer);
 	set(loop, "name", "k");
 	value_dict_set(loop, "extent", value_int(n));
@@ -58,9 +60,8 @@ static const char *add_row(struct ordering *o, const struct expr *expr)
 	blocks_let(b, "long", "k_n",
 	        arena_printf(arena, "%" PRId64 " - k < %" PRId64 " ? %" PRId64 " - k : %" PRId64, n, chunk, n, chunk));
 	struct dims d = { -1, ORDER_KEY, "1", "k_n", 1, chunk };
-	blocks_into(b, expr_substitute(arena, expr, o->with), &d,
-	        (struct operand){ arena_printf(arena, "%s + k", at), 0, 1, false, false });
-	blocks_close(b, outer);
+	blocks_into(b, expr, &d, (struct operand){ arena_printf(arena, "%s + k", at), 0, 1, false, false });
+	b->list = list;
 	b->scratch = before;
 	return at;
 }
@@ -125,6 +126,7 @@ bool jit_order(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	}
 	const char *key = add_row(&o, d->body), *there = asks ? add_row(&o, d->choice[CHOICE_THERE]) : "0";
 	value_dict_set(out->value, "choice", chooses ? add_choice(&o) : value_none());
+	value_dict_set(out->value, "first", b->first);
 	value_dict_set(out->value, "calls", keys);
 	set(out->value, "key", key);
 	set(out->value, "there", there);

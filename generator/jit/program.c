@@ -19,6 +19,7 @@ struct writing {
 	int64_t *blocks; /* of each kernel's function, by number */
 	int first_check;
 	int64_t scratch;
+	bool few; /* a call of the kernel's has few lanes */
 };
 
 static bool is_written(const struct writing *w, const struct kernel *kernel)
@@ -164,6 +165,7 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t b
 			                               strlen(blocks.used.at[i].name)),
 			                blocks.used.at[i].signature });
 	}
+	w->few |= blocks.few;
 	w->scratch = below + made.scratch > w->scratch ? below + made.scratch : w->scratch;
 	return true;
 }
@@ -248,9 +250,11 @@ static bool add_rounds(struct writing *w, const struct kernel *kernel)
 static void add_kernel(struct writing *w, const struct kernel *kernel)
 {
 	const char *why = NULL;
+	w->few = false;
 	bool steps = has_steps(w, kernel), scalar = steps ? add_inside(w, kernel) : !add_blocks(w, kernel, 0, &why);
 	add_schedule(w, kernel, scalar && !steps ? add_scalar(w, kernel, why) : kernel->blocks, scalar && !steps);
 	w->program->scalar[kernel->number] = scalar;
+	w->program->few[kernel->number] = w->few;
 	w->program->scalar_kernels += scalar;
 }
 
@@ -269,10 +273,12 @@ static void add_part(struct writing *w, const struct jit_part *part)
 	w->first_check = part->first_check;
 	w->blocks = arena_new_array(w->build->arena, int64_t, w->lowered->kernels.count + 1);
 	w->program->scalar = arena_new_array(w->build->arena, bool, w->lowered->kernels.count + 1);
+	w->program->few = arena_new_array(w->build->arena, bool, w->lowered->kernels.count + 1);
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		const struct kernel *kernel = w->lowered->kernels.at[k], *same = kernel->same;
 		if (same) {
 			w->program->scalar[kernel->number] = w->program->scalar[same->number];
+			w->program->few[kernel->number] = w->program->few[same->number];
 			w->program->scalar_kernels += w->program->scalar[same->number];
 			add_schedule(w, kernel, w->blocks[same->number],
 			        w->program->scalar[same->number] && !has_steps(w, same));

@@ -164,7 +164,7 @@ static bool find_variables(struct finding *f)
 	f->planes = plane;
 	for (int v = 0; v < d->rank; v++) {
 		int64_t step = index_factor(out_at, v);
-		if (d->extents[v] == 1 || v == next || (plane && w_at && index_factor(w_at, v)))
+		if (d->extents[v] == 1 || v == next || (w_at && index_factor(w_at, v)))
 			continue;
 		if (!plane && (f->column < 0 || step < index_factor(out_at, f->column))) {
 			f->row = f->column;
@@ -175,7 +175,7 @@ static bool find_variables(struct finding *f)
 	for (int r = 0, count = 0; r < d->reduced; r++) {
 		if (d->reduced_extents[r] == 1)
 			continue;
-		if (count++ == (plane ? 3 : 2))
+		if (count++ == 3)
 			return false;
 		f->deep = f->up;
 		f->up = f->right;
@@ -255,7 +255,7 @@ static bool set_axes(struct finding *f)
 	/* Columns that no two outputs share gain nothing by lines, nor do taps that lie further apart than a row is wide (channels). */
 	int64_t far = f->axes[COLUMNS].step * (extent_of(d, f->right) - 1);
 	return !f->planes
-	        || ((f->pad_count || f->deep >= 0 || far + f->axes[COLUMNS].step > f->axes[COLUMNS].move)
+	        || ((f->pad_count || far + f->axes[COLUMNS].step > f->axes[COLUMNS].move)
 	                && far <= f->axes[COLUMNS].move * extent_of(f->root, f->column) + NEAR_ROW);
 }
 

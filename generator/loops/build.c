@@ -2,12 +2,16 @@
  * A kernel of several members has its common outer loops there; one definition alone gives as many of its outermost
  * loops (by address) as leave a block worth starting. */
 #include "loops/building.h"
+#include <limits.h>
 
 enum { BLOCK_WORK = 2048 }; /* elements or terms below which a block is not worth a thread */
 static int64_t block_work(const struct loops *loops)
 {
 	return loops->target->block_work ? loops->target->block_work : BLOCK_WORK;
 }
+
+/* No block is worth a thread: the JIT's kernels, which one runs. */
+static bool is_alone(const struct loops *loops) { return block_work(loops) == INT_MAX; }
 
 static struct loops *loops_new(
         struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
@@ -165,7 +169,7 @@ static double work_of(const struct definition *d)
 }
 
 /* How many rows run side by side: short ones wait for their own sums, one after the other. */
-enum { ROW_MOST = 1024, PAIR_MOST = 2048, FUSED_TOGETHER = 8 };
+enum { ROW_MOST = 1024, PAIR_MOST = 2048, FUSED_TOGETHER = 8, CALLED_TOGETHER = 128, CALLED_FLOATS = 4096 };
 static int64_t rows_together(const struct building *b, int64_t rows)
 {
 	const struct target *target = b->loops->target;
@@ -181,14 +185,17 @@ static int64_t rows_together(const struct building *b, int64_t rows)
 		if (size > 1)
 			return 1;
 		int64_t registers = SUMS / target->lanes,
-		        fit = d->order == ORDER_SERIAL ? FUSED_TOGETHER : target->registers / 2 / registers;
+		        fit = d->order != ORDER_SERIAL ? target->registers / 2 / registers
+		        : is_alone(b->loops)           ? CALLED_TOGETHER
+		                                       : FUSED_TOGETHER;
 		most = most == 1 || fit < most ? fit : most;
 	}
 	if (largest > PAIR_MOST || target->lanes == 1)
 		return 1;
 	if (largest > ROW_MOST && most > 2) /* two hide each other's sums; more would not stay in L1 */
 		most = 2;
-	while (most > 1 && rows % most)
+	while (most > 1
+	        && (rows % most || (is_alone(b->loops) && most > FUSED_TOGETHER && most * largest > CALLED_FLOATS)))
 		most--;
 	return most < 1 ? 1 : most;
 }
@@ -373,7 +380,8 @@ static void see_crossing(void *user, const struct expr *load)
 static int crossed(struct building *b, const struct definition *d, const int *order, int count)
 {
 	struct crossing c = { d, b->loops->arena, count ? order[count - 1] : -1, -1 };
-	if (d->reduce == REDUCE_NONE && d->type == DTYPE_F32 && count > 1 && !expr_has(d->body, 1u << EXPR_SELECT))
+	if (!is_alone(b->loops) && d->reduce == REDUCE_NONE && d->type == DTYPE_F32 && count > 1
+	        && !expr_has(d->body, 1u << EXPR_SELECT))
 		expr_loads(d->body, see_crossing, &c);
 	return c.across;
 }

@@ -63,6 +63,13 @@ def drawn(draw):
             yield f"{kind}[N,C] x", f"{kind}[?,?] y", *axes
     for kind in ("int32", "double"):
         yield f"{kind}[N,C] x, {kind}[C,48] w", f"{kind}[N,48] y", "", "y = MatMul(x, w)"
+    for kind in ("float", "int32", "int64"):                  # side by side: what is interleaved, and what is turned and narrow
+        for many in (2, 3, 4):
+            names = ["abcd"[i] for i in range(many)]
+            lines = [f"{n}1 = Unsqueeze({n}, i)" for n in names] + [f"t = Concat<axis=2>({', '.join(n + '1' for n in names)})", "y = Reshape(t, s)"]
+            yield ", ".join(f"{kind}[N,C] {n}" for n in names), f"{kind}[?] y", "int64[1] i = {2}, int64[1] s = {-1}", "\n".join(lines)
+        yield f"{kind}[N,C,5] x", f"{kind}[N,5,C] y", "", "y = Transpose<perm=[0,2,1]>(x)"
+        yield f"{kind}[5,C,N] x", f"{kind}[N,5,C] y", "", "y = Transpose<perm=[2,0,1]>(x)"
     for op in ("IsNaN", "IsInf"):
         yield "float[N,C] x", "bool[N,C] y", "", f"y = {op}(x)"
     yield "uint8[1,N,16,20] x", "uint8[1,N,8,10] y", "", "y = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)"
@@ -104,6 +111,8 @@ def main():
         layers.same_bits(bench, paths)
         left = ["%s %s %s: scalar loops" % (layer[0], layer[3], sizes) for path, (layer, sizes) in zip(paths, cases)
                 if any(", long from, long to)" in line for line in layers.glue(ingot, path).split("\n"))]
+        left += ["%s %s: lanes ask for their places" % (layer[0], layer[3]) for path, (layer, sizes) in zip(paths, cases)
+                 if "Unsqueeze" in layer[3] and any(word in line for word in ("m_parts(", "m_lane_gather") for line in layers.glue(ingot, path).split("\n") if line.startswith("\t"))]
         print("\n".join(left) or "%d layers, same bits" % len(paths))
         return bool(left)
 

@@ -62,6 +62,25 @@ def image(draw):
     return "float[1,%d,%d,%d,%d] x" % (channels, *size), [("w", (channels, 1) + size_of), ("b", (channels,))], step % how
 
 
+def blocks(draw):
+    """A depthwise window of many taps over one axis or three, whose channels are put side by side first: one call for each image of them."""
+    axes, channels = draw.choice((1, 3)), draw.choice((16, 32, 48))
+    size = [draw.randrange(60, 300)] if axes == 1 else [draw.randrange(6, 14) for _ in range(3)]
+    taps = (draw.randrange(20, 32),) if axes == 1 else (5, 5, 5)
+    how = "kernel_shape=%s, pads=%s" % (list(taps), [t // 2 for t in taps] * 2)
+    inputs = "float[1,%d,%s] x" % (channels, ",".join(map(str, size)))
+    return inputs, [("w", (channels, 1) + taps), ("b", (channels,))], "y = Conv<%s, group=%d> (x, w, b)" % (how, channels)
+
+
+def pools(draw):
+    """Windows that share no column, and short rows: terms whose lanes lie apart are gathered by the chain that adds them."""
+    channels, size, by = draw.randrange(2, 40), draw.randrange(1, 24), draw.choice((2, 2, 3, 5, 7))
+    if draw.random() < 0.3:
+        return "float[%d,%d] x" % (draw.randrange(30, 400), draw.choice((8, 16, 17))), [], "y = LogSoftmax<axis=1> (x)"
+    op = draw.choice(("MaxPool", "AveragePool", "LpPool"))
+    return "float[1,%d,%d,%d] x" % (channels, by * size, by * draw.randrange(1, 24)), [], "y = %s<kernel_shape=[%d,%d], strides=[%d,%d]> (x)" % (op, by, by, by, by)
+
+
 def few(draw):
     """A convolution of one channel or few."""
     channels, height, width = draw.choice((1, 1, 2, 3)), draw.randrange(6, 30), draw.randrange(6, 30)
@@ -81,20 +100,25 @@ def written(folder, number, case, draw):
         for extent in shape:
             count *= extent
         lists.append("float%s %s = {%s}" % (list(shape), name, ", ".join("%.3f" % draw.uniform(-1, 1) for _ in range(count))))
-    return layers.written(folder, number, inputs, "float[1,?,?,?%s] y" % (",?" if inputs.count(",") == 4 else ""), ", ".join(lists), body)
+    dims = inputs.count(",") + 1
+    return layers.written(folder, number, inputs, "float[%s] y" % ",".join("?" * dims), ", ".join(lists), body)
 
 
 def main():
     bench, ingot = sys.argv[1:3]
     draw = random.Random(12)
     cases = [window(draw) for _ in range(COUNT)] + [few(draw) for _ in range(COUNT // 2)] + [plane(draw) for _ in range(COUNT // 2)] + [image(draw) for _ in range(COUNT // 5)]
+    deep, apart = len(cases), len(cases) + 6
+    cases += [blocks(draw) for _ in range(6)] + [pools(draw) for _ in range(24)]
     with tempfile.TemporaryDirectory() as folder:
         paths = [written(folder, i, case, draw) for i, case in enumerate(cases)]
         layers.same_bits(bench, paths)
         glue = [layers.glue(ingot, path) for path in paths]
         windows, lists, planes = (sum(word in text for text in glue) for word in ("m_window_", "_list[]", "m_plane_"))
         print("%d layers, same bits; by the menu's windows %d, by lists %d, by planes %d" % (len(paths), windows, lists, planes))
-        return windows < COUNT // 2 or lists < 5 or planes < 25
+        called, gathered = sum("m_window_fma(" in text for text in glue[deep:apart]), sum("_2(" in text or "_k(" in text for text in glue[apart:])
+        print("of many taps %d of %d by the menu's windows; %d chains of lanes that lie apart" % (called, apart - deep, gathered))
+        return windows < COUNT // 2 or lists < 5 or planes < 25 or called < apart - deep or gathered < 12
 
 
 if __name__ == "__main__":
