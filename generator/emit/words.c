@@ -38,7 +38,6 @@ struct value emit_target_value(struct emit *emit)
 	value_dict_set(target, "name", value_string(emit->target->name));
 	value_dict_set(target, "lanes", value_int(emit->target->lanes));
 	value_dict_set(target, "small", value_bool(emit->target->small));
-	value_dict_set(target, "vector4", value_string(emit->target->vector4 ? emit->target->vector4 : ""));
 	value_dict_set(target, "shared", value_string(emit->target->shared ? emit->target->shared : ""));
 	value_dict_set(target, "barrier", value_string(emit->target->barrier ? emit->target->barrier : ""));
 	value_dict_set(target, "has_fma", value_bool(emit->target->has_fma));
