@@ -43,14 +43,14 @@ static const char *add_row(struct ordering *o, const struct expr *expr)
 {
 	struct blocks *b = o->b;
 	struct arena *arena = b->arena;
-	int64_t n = o->order->n, chunk = n < JIT_LANES_MOST ? n : JIT_LANES_MOST, before;
+	int64_t n = o->order->n, chunk = n < JIT_LANES_MOST ? n : JIT_LANES_MOST;
 	struct value outer, list = b->list;
 	if (!lanes_of(expr->type)) {
 		blocks_cannot(b, "the menu has no lanes of what it orders");
 		return "";
 	}
 	const char *at = blocks_lanes(b, expr->type, n, NULL);
-	before = b->scratch;
+	/* Its scratch is nobody else's: what a row needs must not lie over what was made ahead of all rows. */
 	expr = expr_substitute(arena, expr, o->with);
 	b->list = expr_uses(expr, ORDER_ROW) ? list : b->first; /* the same for all rows: ahead of them */
 	struct value loop = blocks_open(b, "for", "body", &outer);
@@ -62,7 +62,6 @@ static const char *add_row(struct ordering *o, const struct expr *expr)
 	struct dims d = { -1, ORDER_KEY, "1", "k_n", 1, chunk };
 	blocks_into(b, expr, &d, (struct operand){ arena_printf(arena, "%s + k", at), 0, 1, false, false });
 	b->list = list;
-	b->scratch = before;
 	return at;
 }
 

@@ -56,6 +56,8 @@ def drawn(draw):
     for most, least in ((0, "0"), (3, "0.2"), (40, "-1")):
         yield ("float[2,C,4] b, float[2,3,C] s", "int64[?,3] y", f"int64[1] m = {{{most}}}, float[1] i = {{{draw.choice((0.1, 0.5))}}}, float[1] l = {{{least}}}",
                "y = NonMaxSuppression<center_point_box=1>(b, s, m, i, l)")
+    yield ("float[1,C,4] b, float[1,3,C] s", "int64[?,3] y", "int64[1] m = {3}, float[1] i = {0.5}, float[1] l = {0.2}",   # boxes are the same for all rows
+           "y = NonMaxSuppression(b, s, m, i, l)")
     for kind in ("int32", "int64", "double"):
         for op in ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"):
             axis = draw.choice((0, 1))
