@@ -47,6 +47,6 @@ bool load_embedded(void *user, struct build *build, const char *name, struct map
 		return true;
 	const struct embedded_file *file = embedded_find(only ? name + sizeof built_in - 1 : name);
 	if (file)
-		*source = (struct mapped){ file->at, file->bytes };
+		*source = (struct mapped){ .at = file->at, .bytes = file->bytes };
 	return file;
 }

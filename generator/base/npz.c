@@ -180,7 +180,7 @@ static struct archive *archive_of(struct build *build, const char *where)
 struct npz_names npz_names_in(struct build *build, const char *where, const void *bytes, size_t count)
 {
 	struct archive *a = archive_of(build, where);
-	ask(a, (struct mapped){ bytes, count }, false, NULL);
+	ask(a, (struct mapped){ .at = bytes, .bytes = count }, false, NULL);
 	return a->names;
 }
 
@@ -193,7 +193,7 @@ struct npz_names npz_names(struct build *build, const char *path)
 
 struct npy npz_parse(struct build *build, const char *where, const void *bytes, size_t count, const char *name)
 {
-	return ask(archive_of(build, where), (struct mapped){ bytes, count }, false, name);
+	return ask(archive_of(build, where), (struct mapped){ .at = bytes, .bytes = count }, false, name);
 }
 
 struct npy npz_read(struct build *build, const char *path, const char *name)

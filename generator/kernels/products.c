@@ -463,8 +463,10 @@ static bool rewrite_lowered(struct rewriting *r, struct definition *sum, const s
 	int ib = product_b(sum);
 	int64_t columns = 1, less;
 	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
-	if (ib < 0 || product->k != 4 || r->target->lanes == 1 || !expr_is_constant(factor[ib])
-	        || !interval_of(factor[ib], &is) || lies_in(is, most) || is.high - is.low > most.high - most.low)
+	if (ib < 0 || product->k != 4 || r->target->lanes == 1 || !expr_is_constant(factor[ib]))
+		return false;
+	is = interval_of(factor[ib]);
+	if (is.low < INT32_MIN || is.high > INT32_MAX || lies_in(is, most) || is.high - is.low > most.high - most.low)
 		return false;
 	for (int v = 0; v < sum->rank; v++)
 		columns *= expr_uses(factor[ib], v) && !expr_uses(factor[1 - ib], v) ? sum->extents[v] : 1;
