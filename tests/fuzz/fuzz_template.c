@@ -17,7 +17,7 @@ static bool load(void *user, struct build *build, const char *name, struct mappe
 	(void)build;
 	for (size_t i = 0; i < COUNT(names); i++)
 		if (!strcmp(name, names[i]) && sources->at[i]) {
-			*source = (struct mapped){ (const uint8_t *)sources->at[i], sources->count[i] };
+			*source = (struct mapped){ .at = (const uint8_t *)sources->at[i], .bytes = sources->count[i] };
 			return true;
 		}
 	return false;

@@ -16,7 +16,7 @@ static bool load(void *user, struct build *build, const char *name, struct mappe
 	(void)build;
 	if (!json_is_string(text))
 		return false;
-	*source = (struct mapped){ (const uint8_t *)json_string_value(text), json_string_length(text) };
+	*source = (struct mapped){ .at = (const uint8_t *)json_string_value(text), .bytes = json_string_length(text) };
 	return true;
 }
 

@@ -14,7 +14,7 @@ static bool load(void *user, struct build *build, const char *name, struct mappe
 	(void)build;
 	for (const struct source *at = user; at->name; at++)
 		if (!strcmp(at->name, name)) {
-			*source = (struct mapped){ (const uint8_t *)at->text, strlen(at->text) };
+			*source = (struct mapped){ .at = (const uint8_t *)at->text, .bytes = strlen(at->text) };
 			return true;
 		}
 	return false;
