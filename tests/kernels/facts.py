@@ -128,6 +128,18 @@ def check_k_blocks(program, folder):
     assert blocks and blocks[0] == rows[-1], f"k blocks {blocks} of tiles of {rows} rows"
 
 
+def check_crowded(program, folder):
+    """Planes of 64 x 64 lie in few places of L1: a row of the image is copied for its tiles, where of 60 x 60 those inside read it where it lies."""
+    model = os.path.join(folder, "g.onnxtxt")
+    with open(os.path.join(folder, "w.bin"), "wb") as file:
+        file.truncate(16 * 96 * 25 * 4)
+    for side, copied in (64, True), (60, False):
+        with open(model, "w") as file:
+            file.write(f"{HEAD}g (float[1,96,{side},{side}] x) => (float[1,16,{side},{side}] y) <{external('w', 16, 96, 5, 5)}> {{ y = Conv <pads = [2, 2, 2, 2]> (x, w) }}")
+        shown = subprocess.run([program, "show", model, "--stage", "source", "--cpu", "x86-64-v4,l1=48k"], check=True, capture_output=True, text=True).stdout
+        assert bool(re.search(r"\ba = x\d \+", shown)) != copied and "packed_a" in shown, f"{side} x {side}: rows are {'not ' * copied}copied"
+
+
 def check_streams(program, folder):
     """Sums of rows a page apart run side by side, two of them where the rows leave L2."""
     model = os.path.join(folder, "g.onnxtxt")
@@ -145,6 +157,7 @@ def main(program):
         check_groups(program, folder)
         check_k_blocks(program, folder)
         check_streams(program, folder)
+        check_crowded(program, folder)
     for name in CASES:
         with tempfile.TemporaryDirectory() as folder:
             try:
