@@ -183,6 +183,9 @@ static struct definition *define_taps(const struct group *g, struct definition *
 	                expr_load(c->arena, columns, w_at), NULL));
 	taps->node = d->node;
 	taps->branch = d->branch;
+	for (int v = 0; v < x->rank; v++)
+		if (v != c->axis)
+			taps->ends[v - (v > c->axis)] = x->ends[v];
 	for (int v = 0, var; v < x->rank; v++)
 		if (v != c->axis && index_is_var(c->x->at[v], &var) && d->batch & 1u << var)
 			mark_batch(taps, 1u << (v - (v > c->axis)));
