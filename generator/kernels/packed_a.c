@@ -1,5 +1,6 @@
 /* packed_a.c: whether what tiles read of a is copied in front of them, with its pads, for whom and how much at a time. */
 #include "kernels/kernels.h"
+#include <inttypes.h>
 
 /* Each term a page further, so a line of its own for each few floats.  Copied they lie side by side, for so many panels
  * at least. */
