@@ -36,6 +36,16 @@ REPEATED = HEAD + """step (float[1,4,S,40] q, float[1,2,S,40] k, float[1,2,S,40]
   vu = Unsqueeze (bn, two)  ve = Expand (vu, times)  vr = Reshape (ve, heads)
   products = MatMul (q, kt)  scores = Mul (products, scale)  shares = Softmax <axis = -1> (scores)  y = MatMul (shares, vr) }
 """
+# as language models are exported: turned heads, and how many keys there are as numbers beside them
+GROWING = """<ir_version: 8, opset_import: ["" : 24, "com.microsoft" : 1]>
+step (float[1,S,160] q, float[1,S,80] k, float[1,S,80] v, float[1,2,P,40] a, float[1,2,P,40] b) => (float[1,S,160] y, float[1,2,T,40] an, float[1,2,T,40] bn)
+<int64 none = {0}, int64 most = {300}, int64 step = {1}, int64[1] first = {0}, int64[1] last = {1}, float[1,1] slow = {0.3}>
+{ place = Range (none, most, step)  wide = Cast <to = 1> (place)  column = Unsqueeze (wide, last)  angle = Mul (column, slow)  all = Constant <value_ints = [300, 20]> ()
+  angles = Expand (angle, all)  cosines = Cos (angles)  sines = Sin (angles)
+  rows = Shape <start = 1, end = 2> (q)  past = Shape <start = 2, end = 3> (a)  both = Add (rows, past)  less = Sub (both, last)
+  lengths = Cast <to = 6> (less)  one = Squeeze (both, first)  total = Cast <to = 6> (one)
+  y, an, bn = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, do_rotary = 1> (q, k, v, a, b, lengths, total, cosines, sines) }
+"""
 PAIRS = (("a", "an"), ("b", "bn"))
 # name, text, type, pairs, axis of the rows, whether they lie in one buffer; rows of the past, where those are others.  Of more than 64 loops over keys end behind those
 # that are there: in lanes (8) and tiles (40), where the last 64 are not whole, in sums of blocks and in what is left of them
@@ -46,6 +56,7 @@ MODELS = [
     ("keys16", ATTENTION.format("float16", 40), "f2", PAIRS, 2, True, 200 - NEW),
     ("lanes", ATTENTION.format("float", 8), "f4", PAIRS, 2, True, 128 - NEW),
     ("repeated", REPEATED, "f4", PAIRS, 2, True, 192 - NEW),
+    ("growing", GROWING, "f4", PAIRS, 2, True, 256 - NEW),
     ("odd", ATTENTION.format("float", 8), "f4", PAIRS, 2, True, 131 - NEW),
     ("long", ATTENTION.format("float", 40), "f4", PAIRS, 2, True, 4224 - NEW),
     ("left", ATTENTION.format("float", 40), "f4", PAIRS, 2, True, 4097 - NEW),
@@ -198,9 +209,11 @@ def ends(folder):
     steps = [part for part in told.split("\n\n") if "_attention_" in part.split(" ")[0]]
     assert len(steps) == 3 and [part.count("_whole ") for part in steps] == [1, 1, 0], "loops over keys go on to the bound:\n" + told
     assert " = bn " in steps[2], "values are copied:\n" + told
-    open(model, "w").write(REPEATED)
-    told = call([INGOT, "show", model, "--stage", "kernels", "--cpu", "x86-64-v3", "--dim", "P=0..123", "--dim", "S=1..5", "--state", "a=an", "--state", "b=bn"])
-    assert "attention  fused" in told.replace("_attention", "attention"), "heads that share keys are no attention:\n" + told
+    for text, what in ((REPEATED, "heads that share keys are"), (GROWING, "GroupQueryAttention is")):
+        open(model, "w").write(text)
+        told = call([INGOT, "show", model, "--stage", "kernels", "--cpu", "x86-64-v3", "--dim", "P=0..123", "--dim", "S=1..5", "--state", "a=an", "--state", "b=bn"])
+        steps = [part for part in told.split("\n\n") if "_attention_" in part.split(" ")[0]]
+        assert [part.count("_whole ") for part in steps] == [1, 1, 0] and " = bn " in steps[2], what + " no attention that ends at its keys:\n" + told
 
 
 def main():

@@ -33,5 +33,5 @@ def judged(wrong, bits, key, file, text, given, target, *more, atol=1e-4):
         for k, v in zip([o.name for o in judge.get_outputs()], judge.run(None, given)):
             if made[k].shape != v.shape or not np.allclose(made[k], v, rtol=1e-3, atol=atol):
                 wrong.append("%s: %s is %s %s, not %s %s" % (key, k, made[k].shape, made[k].ravel()[:40].tolist(), v.shape, v.ravel()[:40].tolist()))
-        now = {k: made[k].tobytes() for k in made}
+        now = {o.name: made[o.name].tobytes() for o in judge.get_outputs()}
         wrong += ["%s: other bits" % (key,)] if bits.setdefault(key, now) != now else []

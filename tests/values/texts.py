@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""texts.py INGOT [SEED]: operators that are texts over others, of dims that a call says: normalisations, attention with its cache, turned embeddings, pixels and channels,
-quantised products; on every target, beside onnxruntime; equal bits.  77 where NumPy or onnxruntime is not there."""
+"""texts.py INGOT [SEED]: operators that are texts over others, of dims that a call says: normalisations, attention with its cache, also onnxruntime's, turned embeddings, pixels
+and channels, quantised products; on every target, beside onnxruntime; equal bits.  77 where NumPy or onnxruntime is not there."""
 import os
 import sys
 import tempfile
@@ -47,6 +47,17 @@ attention (float[B,N,24] q, float[B,N,12] k, float[B,N,12] v, float[B,2,P,6] pas
 	four = Attention (turned, heads, heads)
 }
 """
+# heads that share keys and values: apart and plain, or packed with all that there is besides; into a cache that grows, or into one that is as long as it gets
+GROUPS = """<ir_version: 10, opset_import: ["" : 23, "com.microsoft" : 1]>
+groups (float[B,S,WQ] q, float[B,S,32] k, float[B,S,32] v, float[B,2,P,16] past_k, float[B,2,P,16] past_v, int32[B] lengths, int32 total, float[B,4,S,T] bias) =>
+	(float[B,S,64] y, float[B,2,T,16] present_k, float[B,2,T,16] present_v)
+<float[64,8] cosines = {%s}, float[64,8] sines = {%s}, float[4] sink = {%s}>
+{
+	y, present_k, present_v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, do_rotary = 1ATTRIBUTES> (q, KV, past_k, past_v, lengths, total, cosines, sines, MORE)
+}
+"""
+KINDS = {"plain": (64, "", "k, v", ""), "packed": (128, ", softcap = 2.5, local_window_size = 4", ", ", ", , sink"), "biased": (64, ", smooth_softmax = 1", "k, v", ", bias"),
+         "room": (64, ", causal = 0", "k, v", "")}
 PIXELS = """<ir_version: 10, opset_import: ["" : 21]>
 pixels (float[B,8,H,W] x) => (deep, other, back, flat, product, scale, convolved)
 <uint8[4,8,2,1] k = {%s}>
@@ -70,12 +81,32 @@ def floats(random, *shape):
     return random.standard_normal(shape, np.float32)
 
 
+def groups_of(random, kind):
+    """The text, without inputs that nothing reads."""
+    width, attributes, kv, more = KINDS[kind]
+    text = GROUPS if kind == "packed" else GROUPS.replace(", float[4] sink = {%s}", "")
+    text = drawn(random, text).replace("WQ", str(width)).replace("ATTRIBUTES", attributes).replace("KV", kv).replace("MORE", more)
+    text = text if kind == "biased" else text.replace(", float[B,4,S,T] bias", "")
+    text = text if kind != "room" else text.replace(", float[B,2,T,16] present_k, float[B,2,T,16] present_v", "")
+    return text if kind != "packed" else text.replace(" float[B,S,32] k, float[B,S,32] v,", "")
+
+
+def of_groups(random, kind, b, s, p):
+    """What a call is given: `p` rows are there, and the past is as long, or has room for 16."""
+    given = {"q": floats(random, b, s, KINDS[kind][0]), "lengths": np.full(b, p + s - 1, "i4"), "total": np.array(p + s, "i4")}
+    given.update({name: floats(random, b, 2, 16 if kind == "room" else p, 16) for name in ("past_k", "past_v")})
+    given.update({} if kind == "packed" else {name: floats(random, b, s, 32) for name in "kv"})
+    given.update({"bias": floats(random, b, 4, s, p + s)} if kind == "biased" else {})
+    return given
+
+
 with tempfile.TemporaryDirectory(prefix="test-texts.") as folder:
     os.chdir(folder)
     seed, bits = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("INGOT_SEED", "1")), {}
     random = np.random.default_rng(seed)
     norms, attention, small = drawn(random, NORMS), drawn(random, ATTENTION), PIXELS.replace("%s", ",".join(str(n) for n in random.integers(0, 20, 64)))
-    for name, text in (("norms", norms), ("attention", attention), ("pixels", small)):
+    groups = {kind: groups_of(random, kind) for kind in KINDS}
+    for name, text in (("norms", norms), ("attention", attention), ("pixels", small), *groups.items()):
         open(name + ".onnxtxt", "w").write(text)
     for target in ("interpreter", "jit", "c", "cuda-emulated"):
         few = 4 if target in ("interpreter", "jit") else 1
@@ -93,10 +124,24 @@ with tempfile.TemporaryDirectory(prefix="test-texts.") as folder:
             judged(wrong, bits, ("attention", b, n, p, m, s), "attention.onnxtxt", attention, given, target, "--dim", "B=1..3", "--dim", "N=1..4", "--dim", "P=0..12", "--dim", "M=1..6",
                    "--dim", "S=1..6")
         expect("attention by " + target, not wrong, "; ".join(wrong))
+        wrong = []
+        for kind, text in groups.items():
+            random, ranges = np.random.default_rng(seed), ["B=1..3", "S=1..4", *(["P=0..12"] if kind != "room" else []), *(["T=1..16"] if kind == "biased" else [])]
+            for b, n, p in ((1, 3, 4), (2, 4, 0), (3, 1, 12), (1, 1, 1))[:few]:
+                given = of_groups(random, kind, b, n, p)
+                for dims in (ranges, [] if kind == "room" else ["T=%d" % (p + n)]):                             # fixed dims have the same bits
+                    judged(wrong, bits, (kind, b, n, p), kind + ".onnxtxt", text, given, target, *[word for dim in dims for word in ("--dim", dim)])
+        expect("heads that share keys by " + target, not wrong, "; ".join(wrong))
         random, wrong = np.random.default_rng(seed), []
         for b, h, w in ((2, 4, 3), (3, 5, 7), (1, 2, 1), (1, 2, 6))[:few]:
             judged(wrong, bits, ("pixels", b, h, w), "pixels.onnxtxt", small, {"x": floats(random, b, 8, h, w)}, target, "--dim", "B=1..3", "--dim", "H=2..6", "--dim", "W=1..7")
         expect("pixels by " + target, not wrong, "; ".join(wrong))
+
+    # a past that is not where the new rows begin
+    np.savez("in.npz", **{**of_groups(np.random.default_rng(seed), "plain", 2, 1, 5), "lengths": np.array([5, 3], "i4")})
+    for target in ("interpreter", "jit"):
+        told("rows that begin inside the past by " + target, 3, "seqlens_k is rows of the past and of the query, less 1, or the past is empty", "run", "plain.onnxtxt", "--input", "in.npz",
+             "--dim", "P=0..12", "--target", target)
 
     # rows of pixels that do not divide; channels that a call says
     open("odd.onnxtxt", "w").write('<ir_version: 8, opset_import: ["" : 18]>\nodd (float[1,2,H,4] x) => (y) { y = SpaceToDepth <blocksize = 2> (x) }\n')
