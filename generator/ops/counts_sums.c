@@ -43,6 +43,14 @@ void come_matmul_integer(struct node *node)
 		counts_refuse(node, counts_first(node));
 }
 
+/* A spectrum along an axis that is whole; the last one holds the parts of numbers. */
+void come_dft(struct node *node)
+{
+	int axis = dft_axis(node), rank = node->in[0]->rank;
+	counts_want_padded(node, 0, axis < 0 ? 0 : axis, axis < 0 ? rank : axis + 1);
+	counts_want_padded(node, 0, rank - 1, rank);
+}
+
 /* ---- Gemm ---- */
 void come_gemm(struct node *node)
 {

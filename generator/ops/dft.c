@@ -44,6 +44,12 @@ static bool read_sizes(const struct node *node, int64_t *axis, int64_t *length)
 	return (!newer || scalar_in(node, 2, axis, "an axis")) && known;
 }
 
+int dft_axis(const struct node *node)
+{
+	int64_t axis, length;
+	return read_sizes(node, &axis, &length) ? (int)node_axis(node, axis, node->in[0]->rank) : -1;
+}
+
 /* Needs the rank of x. */
 static void dft_of(const struct node *node, struct dft *f, int64_t axis, int64_t length)
 {

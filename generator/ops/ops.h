@@ -291,6 +291,9 @@ void definer_require_dims(struct definer *); /* checks that they are in their ra
  * there themselves are 0, be it that the dimension has none, either. */
 void definer_require_index(struct definer *, int64_t column, int d);
 
+/* ---- dft.c ---- */
+int dft_axis(const struct node *); /* -1 where it, or the length, comes at run time */
+
 /* ---- counts.c, counts_*.c: extents that are bounds ---- */
 const struct tensor *tensor_counted(const struct tensor *); /* the count of its first such dim; NULL: it has none */
 bool tensor_lies_in_bounds(const struct tensor

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""texts.py INGOT [SEED]: operators that are texts over others, of dims that a call says: normalisations, attention with its cache, also onnxruntime's, turned embeddings, pixels
-and channels, quantised products; on every target, beside onnxruntime; equal bits.  77 where NumPy or onnxruntime is not there."""
+"""texts.py INGOT [SEED]: operators that are texts over others, of dims that a call says: normalisations, attention with its cache, also onnxruntime's, turned embeddings, spectra,
+pixels and channels, quantised products; on every target, beside onnxruntime; equal bits.  77 where NumPy or onnxruntime is not there."""
 import os
 import sys
 import tempfile
@@ -58,6 +58,19 @@ groups (float[B,S,WQ] q, float[B,S,32] k, float[B,S,32] v, float[B,2,P,16] past_
 """
 KINDS = {"plain": (64, "", "k, v", ""), "packed": (128, ", softcap = 2.5, local_window_size = 4", ", ", ", , sink"), "biased": (64, ", smooth_softmax = 1", "k, v", ", bias"),
          "room": (64, ", causal = 0", "k, v", "")}
+# sums over all of an axis, and of one whose length is a product; half of real numbers and back
+SPECTRA = """<ir_version: 10, opset_import: ["" : 20]>
+spectra (float[B,N,18,1] x, float[B,66,N,2] z) => (direct, half, two, back)
+{
+	direct = DFT (x, length, axis)
+	length = Constant <value = int64 {20}> ()
+	axis = Constant <value = int64 {2}> ()
+	one = Constant <value = int64 {1}> ()
+	half = DFT <onesided = 1> (x, , axis)
+	two = DFT (z, , one)
+	back = DFT <inverse = 1> (z, , one)
+}
+"""
 PIXELS = """<ir_version: 10, opset_import: ["" : 21]>
 pixels (float[B,8,H,W] x) => (deep, other, back, flat, product, scale, convolved)
 <uint8[4,8,2,1] k = {%s}>
@@ -106,7 +119,7 @@ with tempfile.TemporaryDirectory(prefix="test-texts.") as folder:
     random = np.random.default_rng(seed)
     norms, attention, small = drawn(random, NORMS), drawn(random, ATTENTION), PIXELS.replace("%s", ",".join(str(n) for n in random.integers(0, 20, 64)))
     groups = {kind: groups_of(random, kind) for kind in KINDS}
-    for name, text in (("norms", norms), ("attention", attention), ("pixels", small), *groups.items()):
+    for name, text in (("norms", norms), ("attention", attention), ("pixels", small), ("spectra", SPECTRA), *groups.items()):
         open(name + ".onnxtxt", "w").write(text)
     for target in ("interpreter", "jit", "c", "cuda-emulated"):
         few = 4 if target in ("interpreter", "jit") else 1
@@ -133,6 +146,12 @@ with tempfile.TemporaryDirectory(prefix="test-texts.") as folder:
                     judged(wrong, bits, (kind, b, n, p), kind + ".onnxtxt", text, given, target, *[word for dim in dims for word in ("--dim", dim)])
         expect("heads that share keys by " + target, not wrong, "; ".join(wrong))
         random, wrong = np.random.default_rng(seed), []
+        for b, n in ((2, 5), (3, 1), (1, 7), (3, 7))[:few]:
+            given = {"x": floats(random, b, n, 18, 1), "z": floats(random, b, 66, n, 2)}
+            for dims in (("--dim", "B=1..3", "--dim", "N=1..7"), ()):
+                judged(wrong, bits, ("spectra", b, n), "spectra.onnxtxt", SPECTRA, given, target, *dims, atol=1e-3)                # onnxruntime's roots are not as near
+        expect("spectra by " + target, not wrong, "; ".join(wrong))
+        random, wrong = np.random.default_rng(seed), []
         for b, h, w in ((2, 4, 3), (3, 5, 7), (1, 2, 1), (1, 2, 6))[:few]:
             judged(wrong, bits, ("pixels", b, h, w), "pixels.onnxtxt", small, {"x": floats(random, b, 8, h, w)}, target, "--dim", "B=1..3", "--dim", "H=2..6", "--dim", "W=1..7")
         expect("pixels by " + target, not wrong, "; ".join(wrong))
@@ -149,6 +168,8 @@ with tempfile.TemporaryDirectory(prefix="test-texts.") as folder:
     for target in ("interpreter", "jit"):
         told("rows that do not divide by " + target, 3, "the elements do not divide into the shape", "run", "odd.onnxtxt", "--input", "x=x.npy", "--dim", "H=1..6", "--target", target)
     open("channels.onnxtxt", "w").write('<ir_version: 8, opset_import: ["" : 18]>\nchannels (float[1,C,3,4] x, float[2] s) => (y) { y = GroupNormalization <num_groups = 2> (x, s, s) }\n')
+    open("length.onnxtxt", "w").write('<ir_version: 8, opset_import: ["" : 20]>\nlength (float[1,N,1] x) => (y) { y = DFT (x) }\n')
+    told("a spectrum of as many", 4, "data decide dimension 1 of x", "build", "length.onnxtxt", "-o", "not", "--dim", "N=2..6")
     told("channels", 4, "a number of channels that a call says is not supported", "build", "channels.onnxtxt", "-o", "not", "--dim", "C=2..6")
     expect("nothing half written", not os.path.exists("not"))
 finish()
