@@ -58,6 +58,17 @@ groups (float[B,S,WQ] q, float[B,S,32] k, float[B,S,32] v, float[B,2,P,16] past_
 """
 KINDS = {"plain": (64, "", "k, v", ""), "packed": (128, ", softcap = 2.5, local_window_size = 4", ", ", ", , sink"), "biased": (64, ", smooth_softmax = 1", "k, v", ", bias"),
          "room": (64, ", causal = 0", "k, v", "")}
+# heads of their own keys, turned from one place on
+HEADS = """<ir_version: 10, opset_import: ["" : 20, "com.microsoft" : 1]>
+heads (float[B,S,32] q, float[B,S,32] k, float[B,S,32] v, float[B,4,P,8] past_k, float[B,4,P,8] past_v, int32[B,T] mask, int64[1] place) =>
+	(float[B,S,32] y, float[B,4,T,8] present_k, float[B,4,T,8] present_v, float[B,S,32] turned)
+<float[40,4] cosines = {%s}, float[40,4] sines = {%s}, float[96] bias = {%s}>
+{
+	turned = com.microsoft.RotaryEmbedding (q, place, cosines, sines)
+	kt = com.microsoft.RotaryEmbedding (k, place, cosines, sines)
+	y, present_k, present_v = com.microsoft.MultiHeadAttention <num_heads = 4, unidirectional = 1> (turned, kt, v, bias, mask, , past_k, past_v)
+}
+"""
 # sums over all of an axis, and of one whose length is a product; half of real numbers and back
 SPECTRA = """<ir_version: 10, opset_import: ["" : 20]>
 spectra (float[B,N,18,1] x, float[B,66,N,2] z) => (direct, half, two, back)
@@ -118,8 +129,8 @@ with tempfile.TemporaryDirectory(prefix="test-texts.") as folder:
     seed, bits = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("INGOT_SEED", "1")), {}
     random = np.random.default_rng(seed)
     norms, attention, small = drawn(random, NORMS), drawn(random, ATTENTION), PIXELS.replace("%s", ",".join(str(n) for n in random.integers(0, 20, 64)))
-    groups = {kind: groups_of(random, kind) for kind in KINDS}
-    for name, text in (("norms", norms), ("attention", attention), ("pixels", small), ("spectra", SPECTRA), *groups.items()):
+    groups, heads = {kind: groups_of(random, kind) for kind in KINDS}, drawn(random, HEADS)
+    for name, text in (("norms", norms), ("attention", attention), ("pixels", small), ("spectra", SPECTRA), ("heads", heads), *groups.items()):
         open(name + ".onnxtxt", "w").write(text)
     for target in ("interpreter", "jit", "c", "cuda-emulated"):
         few = 4 if target in ("interpreter", "jit") else 1
@@ -145,6 +156,13 @@ with tempfile.TemporaryDirectory(prefix="test-texts.") as folder:
                 for dims in (ranges, [] if kind == "room" else ["T=%d" % (p + n)]):                             # fixed dims have the same bits
                     judged(wrong, bits, (kind, b, n, p), kind + ".onnxtxt", text, given, target, *[word for dim in dims for word in ("--dim", dim)])
         expect("heads that share keys by " + target, not wrong, "; ".join(wrong))
+        random, wrong = np.random.default_rng(seed), []
+        for b, n, p in ((2, 3, 4), (1, 1, 12), (3, 4, 0), (2, 1, 1))[:few]:
+            given = {name: floats(random, b, n, 32) for name in "qkv"}
+            given.update({"past_k": floats(random, b, 4, p, 8), "past_v": floats(random, b, 4, p, 8), "mask": random.integers(0, 3, (b, p + n), "i4").clip(0, 1), "place": np.array([p])})
+            for dims in (("B=1..3", "S=1..4", "P=0..12", "T=1..16"), ()):
+                judged(wrong, bits, ("heads", b, n, p), "heads.onnxtxt", heads, given, target, *[word for dim in dims for word in ("--dim", dim)])
+        expect("heads by " + target, not wrong, "; ".join(wrong))
         random, wrong = np.random.default_rng(seed), []
         for b, n in ((2, 5), (3, 1), (1, 7), (3, 7))[:few]:
             given = {"x": floats(random, b, n, 18, 1), "z": floats(random, b, 66, n, 2)}
