@@ -286,9 +286,10 @@ const char *contraction_code(const struct printing *p, int64_t v, int64_t u)
 	const struct codes *codes = &p->c->codes;
 	const char *moved = arena_printf(
 	                   p->arena, u ? "codes%" PRId64 " >> %" PRId64 : "codes%" PRId64, v, u * codes->bits),
-	           *value = arena_printf(p->arena, "vec_of_code%d(%s, %" PRId64 ".f)", codes->bits, moved, codes->zero);
-	return arena_printf(
-	        p->arena, codes->zeros ? "(%s - zero%" PRId64 ") * scale%" PRId64 : "%s * scale%" PRId64, value, v, v);
+	           *value = codes->zeros
+	        ? arena_printf(p->arena, "(vec_over_code%d(%s) - zero%" PRId64 ")", codes->bits, moved, v)
+	        : arena_printf(p->arena, "vec_of_code%d(%s, %" PRId64 ".f)", codes->bits, moved, codes->zero);
+	return arena_printf(p->arena, "%s * scale%" PRId64, value, v);
 }
 
 static struct value call_b(struct template_call *call)

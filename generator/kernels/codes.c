@@ -180,7 +180,9 @@ static int64_t element_of(const struct expr *load, const int64_t *v)
 	return element;
 }
 
-/* The words of a column in a block, `width` apart. */
+/* The words of a column in a block, `width` apart.  Zero points lie over 2^23, of which a code makes the last bits: one
+ * subtraction makes a float of it, less its zero point. */
+enum { OVER_CODES = 1 << 23 };
 static void pack_column(
         const struct contraction *c, const struct code_loads *l, int64_t *v, int64_t width, uint32_t *to)
 {
@@ -190,7 +192,7 @@ static void pack_column(
 	memcpy(to, &scale, sizeof scale);
 	to += width;
 	if (c->codes.zeros) {
-		float zero = (float)(byte_at(l->zero->of, element_of(l->zero, v)) + half);
+		float zero = (float)(OVER_CODES + byte_at(l->zero->of, element_of(l->zero, v)) + half);
 		memcpy(to, &zero, sizeof zero);
 		to += width;
 	}
