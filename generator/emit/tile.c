@@ -284,9 +284,12 @@ static struct value call_a(struct template_call *call)
 const char *contraction_code(const struct printing *p, int64_t v, int64_t u)
 {
 	const struct codes *codes = &p->c->codes;
-	const char *moved = arena_printf(
-	                   p->arena, u ? "codes%" PRId64 " >> %" PRId64 : "codes%" PRId64, v, u * codes->bits),
-	           *value = codes->zeros
+	const int64_t by =
+	        codes->exponent ? 32 - (u + 1) * codes->bits : u * codes->bits; /* a float is the upper byte */
+	const char *moved = arena_printf(p->arena, by ? "codes%" PRId64 " %s %" PRId64 : "codes%" PRId64, v,
+	                   codes->exponent ? "<<" : ">>", by),
+	           *value = codes->exponent ? arena_printf(p->arena, "vec_of_float8_%d(%s)", codes->exponent, moved)
+	        : codes->zeros
 	        ? arena_printf(p->arena, "(vec_over_code%d(%s) - zero%" PRId64 ")", codes->bits, moved, v)
 	        : arena_printf(p->arena, "vec_of_code%d(%s, %" PRId64 ".f)", codes->bits, moved, codes->zero);
 	return arena_printf(p->arena, "%s * scale%" PRId64, value, v);

@@ -1,7 +1,9 @@
 /* codes.c: weights of 8, 4 or 2 bits that a product widens while it reads them: (code - zero point) * scale, as
- * DequantizeLinear defines it.  The library has them panel by panel, and there block by block: the block's scales, its
+ * DequantizeLinear defines it; or floats of 8 bits, by a scale or by none.  The library has them panel by panel, and there block by block: the block's scales, its
  * zero points where they differ, then words of 32 bits, each with the codes of neighbouring terms of one column, the
  * first one lowest. */
+#include <math.h>
+#include "definitions/narrow.h"
 #include "kernels/kernels.h"
 
 /* ---- (float)(code - zero) * scale ---- */
@@ -18,15 +20,27 @@ static const struct expr *byte_load(const struct expr *e, enum dtype to)
 	return load && (load->type == DTYPE_I8 || load->type == DTYPE_U8) ? load : NULL;
 }
 
+/* The bits of the exponent of a float of 8 bits; 0: it is no such thing. */
+static int float8_exponent(enum dtype type) { return dtypes[type].bits == 8 ? narrows[type].exponent : 0; }
+
+static const struct expr *float8_load(const struct expr *e)
+{
+	const struct expr *load = e->kind == EXPR_CAST && e->type == DTYPE_F32 ? constant_load(e, DTYPE_F32) : NULL;
+	return load && float8_exponent(load->type) ? load : NULL;
+}
+
 bool codes_match(const struct expr *e, struct code_loads *l)
 {
 	*l = (struct code_loads){ NULL, NULL, NULL };
+	if ((l->code = float8_load(e)))
+		return true;
 	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_mul || e->type != DTYPE_F32)
 		return false;
 	const struct expr *value = e->arg[0];
+	l->code = float8_load(value);
 	l->scale = constant_load(e->arg[1], DTYPE_F32);
-	if (!l->scale || l->scale->type != DTYPE_F32 || value->kind != EXPR_CAST || value->cast)
-		return false;
+	if (l->code || !l->scale || l->scale->type != DTYPE_F32 || value->kind != EXPR_CAST || value->cast)
+		return l->code && l->scale && l->scale->type == DTYPE_F32;
 	const struct expr *less = value->arg[0];
 	if (less->kind == EXPR_SCALAR && less->opcode == SCALAR_sub && less->type == DTYPE_I32) {
 		l->code = byte_load(less->arg[0], DTYPE_I32);
@@ -83,7 +97,7 @@ static int64_t byte_at(const struct definition *d, int64_t i)
 /* As few as the codes take; what is signed lies half their range higher. */
 static int bits_of(const struct definition *codes)
 {
-	int bits = 2;
+	int bits = float8_exponent(codes->type) ? 8 : 2;
 	for (int64_t i = 0, n = definition_elements(codes); i < n && bits < 8; i++) {
 		int64_t x = byte_at(codes, i);
 		while (bits < 8
@@ -98,6 +112,29 @@ static int64_t half_of_range(const struct code_loads *l, int bits)
 	return l->code->type == DTYPE_I8 ? INT64_C(1) << (bits - 1) : 0;
 }
 
+/* What the word that widens floats of 8 bits makes of one is that by a power of two, which is the scale's: no bit is
+ * lost, as neither the code is NaN or an infinity nor the scale leaves float32. */
+static int scale_power(enum dtype type)
+{
+	int exponent = float8_exponent(type);
+	return exponent ? (1 << exponent) - 1 - narrows[type].bias : 0;
+}
+
+static bool floats_fit(const struct code_loads *l)
+{
+	const float *scales = l->scale ? definition_data(l->scale->of) : NULL;
+	bool known[256] = { 0 };
+	for (int64_t i = 0, n = definition_elements(l->code->of); i < n; i++)
+		known[(unsigned char)byte_at(l->code->of, i)] = true;
+	for (unsigned x = 0; float8_exponent(l->code->type) && x < 256; x++)
+		if (known[x] && !isfinite(narrow_value(l->code->type, x)))
+			return false;
+	for (int64_t i = 0, n = scales ? definition_elements(l->scale->of) : 0; i < n; i++)
+		if (isfinite(scales[i]) && !isfinite(ldexpf(scales[i], scale_power(l->code->type))))
+			return false;
+	return true;
+}
+
 bool codes_split(const struct program *program, struct definition *sum, int factor)
 {
 	struct code_loads l;
@@ -105,7 +142,7 @@ bool codes_split(const struct program *program, struct definition *sum, int fact
 	if (term < 0 || !codes_match(sum->body->arg[factor], &l) || !load_uses(l.code, term))
 		return false;
 	int64_t terms = sum->reduced_extents[term - sum->rank], alike = terms_alike(&l, term, terms);
-	if (alike % (32 / bits_of(l.code->of)) || sum->rank + sum->reduced >= MAX_RANK)
+	if (alike % (32 / bits_of(l.code->of)) || !floats_fit(&l) || sum->rank + sum->reduced >= MAX_RANK)
 		return false;
 	if (alike < terms) {
 		const struct index *with[MAX_VARS] = { 0 };
@@ -156,6 +193,7 @@ void codes_choose(struct contraction *c)
 	if (!c->widened || !codes_match(c->widened, &l))
 		return;
 	c->codes.bits = bits_of(l.code->of);
+	c->codes.exponent = float8_exponent(l.code->type);
 	int64_t zero = zero_of_all(&l, c->codes.bits);
 	c->codes.zeros = zero < 0;
 	c->codes.zero = zero < 0 ? 0 : zero;
@@ -188,7 +226,8 @@ static void pack_column(
 {
 	int64_t inner = c->column + c->terms, alike = c->extents[inner], half = half_of_range(l, c->codes.bits);
 	v[inner] = 0;
-	float scale = ((const float *)definition_data(l->scale->of))[element_of(l->scale, v)];
+	float scale = l->scale ? ((const float *)definition_data(l->scale->of))[element_of(l->scale, v)] : 1;
+	scale = ldexpf(scale, scale_power(l->code->type));
 	memcpy(to, &scale, sizeof scale);
 	to += width;
 	if (c->codes.zeros) {

@@ -513,6 +513,7 @@ struct contraction {
 	struct definition *packed; /* the constant b as the blob holds it */
 	struct codes {
 		int bits;     /* 0: b is no codes */
+		int exponent; /* of floats of 8 bits, so many of them; 0: codes are integers */
 		bool apart;   /* each panel is widened into scratch, in front of many rows: B_GATHERED */
 		bool zeros;   /* a zero point stands behind each scale … */
 		int64_t zero; /* … or this is that of all */
@@ -554,7 +555,7 @@ void winograd_parameters(struct lowered *, struct kernel *);
 /* The load in a factor that widens elements of a constant and moves with the terms, where nothing else in it does;
  * NULL: it is no such factor. */
 const struct expr *contraction_widened(const struct definition *root, const struct expr *factor);
-/* codes.c: (float)(code - zero point) * scale, of constants; zero NULL: there is none. */
+/* codes.c: (float)(code - zero point) * scale, of constants; zero NULL: there is none; of floats of 8 bits, scale, too. */
 struct code_loads {
 	const struct expr *code, *zero, *scale;
 };

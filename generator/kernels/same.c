@@ -126,9 +126,10 @@ bool contraction_same(const struct kernel *a, const struct kernel *b)
 	        && x->group == y->group && x->next_lines == y->next_lines && x->ahead == y->ahead
 	        && x->k_block == y->k_block && x->packed_a_blocks == y->packed_a_blocks && x->copied == y->copied
 	        && x->a_rows == y->a_rows && x->taps == y->taps && x->codes.bits == y->codes.bits
-	        && x->codes.zeros == y->codes.zeros && x->codes.zero == y->codes.zero
-	        && x->codes.apart == y->codes.apart && x->split_panels == y->split_panels && x->prefetch == y->prefetch
-	        && !x->pool.d == !y->pool.d && x->pool.by_panel == y->pool.by_panel;
+	        && x->codes.exponent == y->codes.exponent && x->codes.zeros == y->codes.zeros
+	        && x->codes.zero == y->codes.zero && x->codes.apart == y->codes.apart
+	        && x->split_panels == y->split_panels && x->prefetch == y->prefetch && !x->pool.d == !y->pool.d
+	        && x->pool.by_panel == y->pool.by_panel;
 }
 
 static bool same_code(const struct said *of_a, const struct said *of_b)

@@ -125,16 +125,15 @@ static bool is_nothing(const struct definition *zero)
 void define_dequantise(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *scale = definer_in(definer, 1), *zero = definer_in(definer, 2);
+	struct definition *x = definer_in_stored(definer, 0), *scale = definer_in(definer, 1),
+	                  *zero = definer_in_stored(definer, 2);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct expr *value = expr_load(arena, x, at);
 	(void)op;
-	bool is_float = dtypes[x->type].class == CLASS_FLOAT;
-	if (zero && x->type != DTYPE_I32
-	        && (is_float || !is_nothing(zero))) { /* int32 has a zero point of 0 by definition */
-		enum dtype between = is_float ? DTYPE_F32 : DTYPE_I32;
+	if (zero && x->type != DTYPE_I32 && !is_nothing(zero)) { /* int32 has a zero point of 0 by definition */
+		enum dtype between = dtypes[x->type].class == CLASS_FLOAT ? DTYPE_F32 : DTYPE_I32;
 		value = expr2(definer, SCALAR_sub, expr_cast(arena, between, value),
 		        expr_cast(arena, between, of_element(definer, zero, rank, at)));
 	}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Large weights of 8, 4 and 2 bits stay so: products widen them while they read them, with the bits of the interpreter, whatever blocks, zero points
-and tails there are; what no word of codes holds stays floats.  Nothing is widened to make a library of them.
+"""Large weights of 8, 4 and 2 bits, floats of 8 too, stay so: products widen them while they read them, with the bits of the interpreter, whatever
+blocks, zero points and tails there are; what no word of codes holds stays floats.  Nothing is widened to make a library of them.
 
     codes.py INGOT"""
 import sys, tempfile
@@ -8,10 +8,16 @@ from text import Text, end, numpy
 
 K, N = 608, 530                           # 1.3 MB of floats; columns leave a part of a vector
 BITS = {"int8": 8, "uint8": 8, "int4": 4, "uint4": 4, "uint2": 2, "int2": 2}
-# type, terms of a block (0: a scale for each column, -1: one for all), zero points, rows; whether it stays codes
+NAN = {"float8e4m3fn": [0x7f, 0xff], "float8e4m3fnuz": [0x80], "float8e5m2": [0x7c, 0x7d, 0x7e, 0x7f, 0xfc, 0xfd, 0xfe, 0xff], "float8e5m2fnuz": [0x80]}
+BITS.update(dict.fromkeys(NAN, 8))
+# type, terms of a block (0: a scale for each column, -1: one for all), zero points (or cast: no scale either; nan: among the codes; huge: a scale), rows;
+# whether it stays codes
 CASES = [("int4", 32, "none", 1, True), ("uint4", 16, "each", 7, True), ("uint4", 32, "one", 13, True), ("int8", 0, "none", 1, True), ("uint8", 0, "each", 5, True),
          ("int8", 4, "each", 1, True), ("uint2", 32, "each", 3, True), ("int2", 16, "none", 1, True), ("uint8", -1, "one", 2, True), ("int4", 608, "each", 40, True),
-         ("int4", 6, "each", 2, False), ("uint4", 100, "none", 1, False)]
+         ("int4", 6, "each", 2, False), ("uint4", 100, "none", 1, False),
+         ("float8e4m3fn", 32, "none", 1, True), ("float8e4m3fnuz", 0, "zero", 50, True), ("float8e5m2", 16, "none", 3, True),
+         ("float8e5m2fnuz", -1, "none", 1, True), ("float8e4m3fn", -1, "cast", 1, True), ("float8e5m2", -1, "cast", 5, True),
+         ("float8e4m3fn", 32, "nan", 1, False), ("float8e5m2", 0, "huge", 1, False)]
 
 
 def packed(codes, bits):
@@ -21,10 +27,12 @@ def packed(codes, bits):
     return sum(flat[:, i].astype("u4") << bits * i for i in range(8 // bits)).astype("u1")
 
 
-def codes(text, draw, name, type, shape, same_for_all=False):
+def codes(text, draw, name, type, shape, same_for_all=False, nan=False):
     bits, signed = BITS[type], type[0] == "i"
     low = -(1 << bits - 1) if signed else 0
     drawn = draw.integers(low, low + (1 << bits), () if same_for_all else shape)
+    if type in NAN and not nan:
+        drawn[numpy.isin(drawn, NAN[type])] = 1
     text.constant(name, type, shape, packed(numpy.broadcast_to(drawn, shape), bits))
 
 
@@ -36,16 +44,22 @@ def ends(text, draw, n, rows, k, columns):
 def product(text, draw, n, type, block, zeros, rows, turned):
     """A weight of [K, N], or of [N, K] that a Transpose turns, and rows by it."""
     shape, axis = ((N, K), 1) if turned else ((K, N), 0)
-    codes(text, draw, f"w{n}", type, shape)
+    codes(text, draw, f"w{n}", type, shape, nan=zeros == "nan")
     of = [N] if block == 0 else [] if block < 0 else [N, -(-K // block)] if turned else [-(-K // block), N]
     scale = draw.standard_normal(of).astype("f4") * numpy.float32(2.0) ** draw.integers(-130, 3, of).astype("f4")
-    text.constant(f"s{n}", "float", of, numpy.asarray(scale, "f4"))
+    scale = numpy.asarray(scale, "f4")
+    if zeros == "huge":
+        scale[:] = numpy.float32(1e34)
+    text.constant(f"s{n}", "float", of, scale)
     inputs = f"w{n}, s{n}"
-    if zeros != "none":
+    if zeros == "zero":
+        text.constant(f"z{n}", type, of, numpy.zeros(of, "u1"))
+        inputs += f", z{n}"
+    elif zeros in ("each", "one"):
         codes(text, draw, f"z{n}", type, of, zeros == "one")
         inputs += f", z{n}"
     words = f"axis = {axis}, block_size = {block}" if block > 0 else f"axis = {1 - axis}"
-    text.nodes.append(f"d{n} = DequantizeLinear<{words}>({inputs})")
+    text.nodes.append(f"d{n} = Cast<to = 1>(w{n})" if zeros == "cast" else f"d{n} = DequantizeLinear<{words}>({inputs})")
     if turned:
         text.nodes.append(f"t{n} = Transpose(d{n})")
     text.nodes.append(f"y{n} = MatMul(x{n}, {'t' if turned else 'd'}{n})")
