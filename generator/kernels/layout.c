@@ -15,7 +15,7 @@ struct weighing {
 	                there; or -1 */
 	double idle; /* with `across`: cycles that an element costs in lanes without a column, as often as it is read */
 	bool product;
-	int row;      /* of a sum over windows: the variable that moves them along the last axis; or -1 */
+	int row;      /* of a sum over a product's columns: the variable along its last axis; or -1 */
 	int together; /* dwords that a step of the product takes: no other order has them side by side */
 };
 
@@ -133,14 +133,15 @@ static int pairs_along(const struct target *target, const struct definition *map
 	return pairs == 1 ? along : -1;
 }
 
-/* Vectors of a sum over few taps of what a product made of each run along the axis that windows move on last. */
-static void see_window(void *user, const struct expr *load)
+/* Vectors of a sum over taps that are columns of a product (col2im.c) run along the axis that taps move on last. */
+static void see_taps(void *user, const struct expr *load)
 {
 	struct weighing *w = user;
 	const struct definition *sum = w->reader;
-	for (int v = 0; load->of == w->of && v < load->rank; v++)
+	const struct index *columns = load->rank ? load->at[load->rank - 1] : NULL;
+	for (int v = 0; load->of == w->of && v + 1 < load->rank; v++)
 		for (int r = sum->rank; r < sum->rank + sum->reduced; r++)
-			for (int i = 0; i < sum->rank && index_uses(load->at[v], r); i++)
+			for (int i = 0; i < sum->rank && index_uses(load->at[v], r) && index_uses(columns, r); i++)
 				w->row = index_factor(load->at[v], i) == 1 ? i : w->row;
 }
 
@@ -196,7 +197,7 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 		w.row = -1;
 		if (c && !rc && reader->reduce == REDUCE_SUM && reader->order == ORDER_SERIAL
 		        && lowered->target->lanes > 1)
-			definition_loads(reader, see_window, &w);
+			definition_loads(reader, see_taps, &w);
 		w.across = w.product ? rows_across(lowered->target, rc, w.column) : -1;
 		if (w.across >= 0) {
 			int64_t columns = reader->extents[w.column];

@@ -21,7 +21,7 @@ static const struct {
 	        "t:1:17: a key of the header belongs here, not \"colour: \"red\">\"" },
 	{ HEADER "g (float[2] x) = (y) {}", EXIT_INVALID, "t:2:18: a > belongs here, not \"(y) {}\"" },
 	{ HEADER "g (float[2 x) => (y) {}", EXIT_INVALID, "t:2:12: a ] belongs here, not \"x) => (y) {}\"" },
-	{ HEADER "g (float[-2] x) => (y) {}", EXIT_INVALID, "t: dimension 0 is -2" },
+	{ HEADER "g (float[-2] x) => (y) {}", EXIT_INVALID, "t:2:10: an extent from 0 on belongs here" },
 	{ HEADER "g (float[99999999999999999999] x) => (y) {}", EXIT_INVALID,
 	        "t:2:10: an integer of 64 bits belongs here, not \"99999999999999999999\"" },
 	{ HEADER "g (float[4611686018427387904,4] x) => (x) {}", EXIT_LIMIT,
