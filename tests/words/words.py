@@ -38,12 +38,16 @@ def environment():
                               undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
 
 
+WORD = re.compile(r"^(?:/\*.*\n(?: \*.*\n)*)?WORD(?:_INLINE)? [^(\n]*?(\w+)\((?:.*\{.*\n|.*\n(?:[^}\n].*\n|\n)*\}.*\n)", re.M)
+
+
 def prelude(text, target, env=None):
     """The prelude of `target` with the words that `text` uses."""
     template = (env or environment()).get_template(target.prelude)
     found = set(re.findall(r"[A-Za-z_]\w*", text)) | {"ivec_*"}
     while True:
         out = template.render(uses=found.__contains__, target=target)
+        out = WORD.sub(lambda word: word[0] if word[1] in found else "", out)
         more = found | set(re.findall(r"[A-Za-z_]\w*", out))
         if more == found:
             return out
