@@ -127,8 +127,7 @@ static void rotate(struct program *program, size_t old)
 		if (program->all.at[i]->source == SOURCE_COMPUTED)
 			order[count++] = program->all.at[i];
 	memcpy(program->all.at, order, program->all.count * sizeof *order);
-	for (size_t i = 0; i < program->all.count; i++)
-		program->all.at[i]->number = (int)i;
+	program_number(program);
 }
 
 static void forget_input(struct model *model, struct definition *input)

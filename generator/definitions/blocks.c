@@ -85,10 +85,7 @@ static void block_sum(struct program *program, struct definition *d)
 	const struct index *at[MAX_RANK];
 	for (int v = 0; v <= d->rank; v++)
 		at[v] = index_var(arena, v, blocks->extents[v]);
-	if (!d->original) {
-		d->original = arena_new(arena, struct definition);
-		*d->original = *d;
-	}
+	keep_original(arena, d);
 	d->products = false;
 	d->batch = (1u << d->rank) - 1;
 	d->reduced = 1;

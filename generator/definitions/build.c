@@ -281,6 +281,15 @@ struct definition *define_sum_like(struct program *program, const char *name, co
 	return sum;
 }
 
+void keep_original(struct arena *arena, struct definition *d)
+{
+	if (d->original)
+		return;
+	struct definition *original = arena_new(arena, struct definition);
+	*original = *d;
+	d->original = original;
+}
+
 void become_map(struct definition *definition, const struct expr *body)
 {
 	definition->reduce = REDUCE_NONE;
@@ -299,6 +308,11 @@ static int64_t product(int count, const int64_t *extents)
 	for (int d = 0; d < count; d++)
 		n *= extents[d];
 	return n;
+}
+
+int64_t definition_extent(const struct definition *d, int var)
+{
+	return var < d->rank ? d->extents[var] : d->reduced_extents[var - d->rank];
 }
 
 int64_t definition_elements(const struct definition *definition)
@@ -491,12 +505,17 @@ struct needed {
 
 static void need(void *user, const struct expr *load) { ((struct needed *)user)->at[load->of->number] = true; }
 
+void program_number(struct program *program)
+{
+	for (size_t i = 0; i < program->all.count; i++)
+		program->all.at[i]->number = (int)i;
+}
+
 void program_remove_dead(struct program *program)
 {
 	struct needed needed = { arena_new_array(program->arena, bool, program->all.count + 1) };
 	size_t kept = 0;
-	for (size_t i = 0; i < program->all.count; i++)
-		program->all.at[i]->number = (int)i;
+	program_number(program);
 	for (size_t i = 0; i < program->outputs.count; i++)
 		needed.at[program->outputs.at[i]->number] = true;
 	for (size_t i = 0; i < program->checks.count; i++)
@@ -575,8 +594,7 @@ void program_hoist_checks(struct program *program)
 	int *after = arena_new_array(program->arena, int, program->checks.count + 1);
 	if (!program->checks.count)
 		return;
-	for (size_t i = 0; i < program->all.count; i++)
-		program->all.at[i]->number = (int)i;
+	program_number(program);
 	for (size_t c = 0; c < program->checks.count; c++)
 		definition_loads(program->checks.at[c], last_read, &after[c]);
 	for (size_t i = 0; i < program->all.count; i++) {
@@ -590,8 +608,7 @@ void program_hoist_checks(struct program *program)
 	}
 	program->all = all;
 	program->checks = checks;
-	for (size_t i = 0; i < program->all.count; i++)
-		program->all.at[i]->number = (int)i;
+	program_number(program);
 }
 
 /* ---- what random numbers reach ---- */

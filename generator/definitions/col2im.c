@@ -82,7 +82,7 @@ static bool match(struct col2im *c)
 		return false;
 	c->columns = 1;
 	for (int v = 0; v < d->rank + d->reduced; v++) {
-		int64_t extent = v < d->rank ? d->extents[v] : d->reduced_extents[v - d->rank];
+		int64_t extent = definition_extent(d, v);
 		if (v == c->channel || (v < d->rank && expr_uses(c->x, v)))
 			continue;
 		c->own[c->own_count++] = v;
@@ -195,10 +195,7 @@ static struct definition *define_taps(const struct group *g, struct definition *
 static void sum_taps(const struct col2im *c, struct definition *taps)
 {
 	struct definition *d = c->d;
-	if (!d->original) {
-		d->original = arena_new(c->arena, struct definition);
-		*d->original = *d;
-	}
+	keep_original(c->arena, d);
 	const struct index *with[MAX_VARS] = { 0 }, *own[MAX_VARS], *at[MAX_RANK];
 	int64_t of[MAX_VARS];
 	int reduced = 0, rank = 0;

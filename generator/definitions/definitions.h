@@ -252,6 +252,8 @@ const struct expr *expr_move(struct arena *, const struct expr *,
 const struct index *index_move(struct arena *, const struct index *,
         struct definition *(*to)(const void *user, struct definition *of), const void *user);
 /* Each load, but those inside indices, becomes what `map` says of it; the expression itself where nothing changes. */
+const struct expr *expr_replace(
+        struct arena *, const struct expr *, const struct expr *old, const struct expr *with); /* but inside indices */
 const struct expr *expr_map_loads(struct arena *, const struct expr *,
         const struct expr *(*map)(void *user, const struct expr *load), void *user);
 
@@ -462,6 +464,7 @@ void chain_terms(struct definition *); /* sets `chain`, and its order anew */
 /* The sum of other terms over the same variables: batch axes, counts of terms, branch and node are those of `of`. */
 struct definition *define_sum_like(struct program *, const char *name, const struct definition *of,
         const struct expr *start, const struct expr *body);
+void keep_original(struct arena *, struct definition *);       /* as it is now, where it has none */
 void become_map(struct definition *, const struct expr *body); /* what it reduced is another's now */
 /* The law of orders, from the definition without the extents of its batch axes: fewer than LANE_TERMS terms add in a
  * chain; so do maxima over windows, whose axes may then go one after the other, and products that have more than
@@ -496,6 +499,7 @@ bool definition_stands_alone(const struct definition *);
 void definition_loads(const struct definition *, void (*visit)(void *user, const struct expr *load), void *user);
 void definition_map(struct definition *, const struct expr *(*map)(void *user, const struct expr *), void *user);
 int64_t definition_elements(const struct definition *);
+int64_t definition_extent(const struct definition *, int var); /* of an output variable, or of a reduced one */
 /* Of a constant of int32 in whose rows each element is the one before it, or one more: how long they are.  0: it is
  * none. */
 int64_t definition_climbs(const struct definition *);
@@ -515,6 +519,7 @@ void program_print(const struct program *, struct text *out); /* one line a defi
 const char *number_text(struct arena *, enum dtype, double number, int64_t integer);
 /* By number: does a definition, or what it reads, make random numbers? */
 bool *program_random(const struct program *);
+void program_number(struct program *);      /* each definition's number is its place */
 void program_remove_dead(struct program *); /* what no output and no check needs */
 /* keep.c: the output lies where the input does, and is changed there.  False: it cannot. */
 bool program_keep(struct program *, const struct definition *input, struct definition *output);

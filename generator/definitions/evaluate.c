@@ -583,6 +583,13 @@ static void reduce_chunk(struct machine *machine, const struct body *body, char 
 		accumulate(definition->reduce, system, definition->type, acc, run(machine, body->start), n);
 }
 
+/* Of so many elements, CHUNK at most. */
+static void begin_chunk(struct machine *machine, int64_t left)
+{
+	machine->n = left < CHUNK ? (int)left : CHUNK;
+	machine->chunk = machine->term = ++machine->stamps;
+}
+
 /* ---- chunks ---- */
 static void lanes_at(struct machine *machine, int64_t from)
 {
@@ -620,7 +627,7 @@ static void compile_terms(struct scatter *s, struct machine *machine)
 	s->terms = (struct definition){ .name = d->name, .type = d->type };
 	for (int v = 0; v < d->rank + d->reduced; v++) {
 		bool has_place = v < d->rank && d->place[v];
-		int64_t extent = v < d->rank ? d->extents[v] : d->reduced_extents[v - d->rank];
+		int64_t extent = definition_extent(d, v);
 		with[v] = index_constant(machine->arena, 0);
 		if (v < d->rank)
 			s->var[v] = has_place ? -1 : s->terms.rank;
@@ -713,8 +720,7 @@ static void evaluate_scatter(
 	compile_terms(&s, machine);
 	int64_t terms = definition_elements(&s.terms);
 	for (int64_t from = 0; from < terms && definition_elements(definition); from += CHUNK) {
-		machine->n = terms - from < CHUNK ? (int)(terms - from) : CHUNK;
-		machine->chunk = machine->term = ++machine->stamps;
+		begin_chunk(machine, terms - from);
 		lanes_at(machine, from);
 		scatter_chunk(&s, machine, from, result, into);
 	}
@@ -784,8 +790,7 @@ static bool is_barred(struct choosing *c, int64_t position, const int64_t *taken
 	struct machine *machine = c->machine;
 	int last = c->of->rank;
 	for (int64_t from = 0; from < count; from += CHUNK) {
-		machine->n = count - from < CHUNK ? (int)(count - from) : CHUNK;
-		machine->chunk = machine->term = ++machine->stamps;
+		begin_chunk(machine, count - from);
 		for (int i = 0; i < machine->n; i++) {
 			for (int v = 0; v < last - 1; v++)
 				machine->lane[v][i] = machine->lane[v][0];
@@ -807,8 +812,7 @@ static void choose(struct choosing *c, int64_t row, const struct sorted *sorted,
 	int64_t n = c->of->reduced_extents[0], kept = c->of->extents[c->of->rank - 1], count = 0;
 	for (int v = c->of->rank - 2; v >= 0; row /= c->of->extents[v--])
 		machine->lane[v][0] = row % c->of->extents[v];
-	machine->n = 1;
-	machine->chunk = machine->term = ++machine->stamps;
+	begin_chunk(machine, 1);
 	int64_t most = *(const int64_t *)run(machine, c->most).at;
 	for (int64_t i = 0; i < n && count < kept && count < most; i++)
 		if (c->is_there[sorted[i].at] && !is_barred(c, sorted[i].at, taken, count))
@@ -841,8 +845,7 @@ static void evaluate_order(
 		compile_choice(&choosing, machine);
 	int64_t elements = definition_elements(definition) ? definition_elements(&keys) : 0;
 	for (int64_t from = 0; from < elements; from += CHUNK) {
-		machine->n = elements - from < CHUNK ? (int)(elements - from) : CHUNK;
-		machine->chunk = machine->term = ++machine->stamps;
+		begin_chunk(machine, elements - from);
 		lanes_at(machine, from);
 		struct value value = run(machine, key), there = { NULL, 0 };
 		if (choosing.there)
@@ -913,8 +916,7 @@ static void evaluate_walk(
 	struct step *feature = compile(machine, expr_substitute(scratch, definition->body, with));
 	int64_t elements = definition_elements(&features);
 	for (int64_t from = 0; from < elements; from += CHUNK) {
-		machine->n = elements - from < CHUNK ? (int)(elements - from) : CHUNK;
-		machine->chunk = machine->term = ++machine->stamps;
+		begin_chunk(machine, elements - from);
 		lanes_at(machine, from);
 		struct value value = run(machine, feature);
 		for (int i = 0; i < machine->n; i++) {
@@ -992,8 +994,7 @@ void definition_evaluate(
 		body.start = compile(machine, definition->start);
 	char *acc = arena_alloc(scratch, CHUNK * sizeof(int64_t) * (definition->order == ORDER_LANES ? SUMS : 1));
 	for (int64_t from = 0; from < elements; from += CHUNK) {
-		machine->n = elements - from < CHUNK ? (int)(elements - from) : CHUNK;
-		machine->chunk = machine->term = ++machine->stamps;
+		begin_chunk(machine, elements - from);
 		lanes_at(machine, from);
 		if (definition->reduce) {
 			reduce_chunk(machine, &body, acc);

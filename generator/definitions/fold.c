@@ -113,7 +113,7 @@ const struct expr *expr_settle(
 		if (expr_uses(expr, v)) {
 			if (rank == MAX_RANK)
 				return NULL;
-			extents[rank] = v < over->rank ? over->extents[v] : over->reduced_extents[v - over->rank];
+			extents[rank] = definition_extent(over, v);
 			with[v] = index_var(program->arena, rank, extents[rank]);
 			at[rank] = index_var(program->arena, v, extents[rank]);
 			rank++;

@@ -178,8 +178,7 @@ void program_guard_checks(struct program *program)
 		.needs = arena_new_array(program->arena, struct need, program->all.count + 1) };
 	if (!program->checks.count)
 		return;
-	for (size_t i = 0; i < program->all.count; i++)
-		program->all.at[i]->number = (int)i;
+	program_number(program);
 	for (size_t i = 0; i < program->outputs.count; i++)
 		g.needs[program->outputs.at[i]->number].known = true;
 	for (size_t i = program->all.count; i-- > 0;) {

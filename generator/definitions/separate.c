@@ -131,15 +131,6 @@ static bool match(const struct definition *d, struct window *w)
 	return w->taps > 0 && ranges_are_pads(w) && (w->taps > 1 ? pays(d, w) : neighbours(d, w) > 1);
 }
 
-struct replacing {
-	const struct expr *old, *new;
-};
-static const struct expr *replaced(struct rewriter *r, const struct expr *expr)
-{
-	const struct replacing *replacing = r->user;
-	return expr == replacing->old ? replacing->new : NULL;
-}
-
 /* The term of a load, with those of its ranges that are along the last axis, or the others. */
 static const struct expr *with_ranges(
         struct arena *arena, const struct window *w, bool last, const struct index *const *at, const struct expr *load)
@@ -174,10 +165,9 @@ static struct definition *sum_along_last(struct program *program, const struct d
 		with[out] = at[w->last];
 	with[w->tap[w->last]] = index_var(arena, load->rank, taps);
 	at[w->last] = index_substitute(arena, of, with);
-	struct replacing replacing = { w->term, with_ranges(arena, w, true, at, expr_load(arena, load->of, at)) };
-	struct rewriter rewriter = { .arena = arena, .expr = replaced, .index = index_stays, .user = &replacing };
+	const struct expr *term = with_ranges(arena, w, true, at, expr_load(arena, load->of, at));
 	struct definition *sums = define_reduction(program, arena_printf(arena, "%s_axis%d", d->name, w->last),
-	        load->rank, extents, REDUCE_SUM, 1, &taps, NULL, rewrite_expr(&rewriter, d->body));
+	        load->rank, extents, REDUCE_SUM, 1, &taps, NULL, expr_replace(arena, d->body, w->term, term));
 	sums->branch = d->branch;
 	sums->node = d->node;
 	mark_batch(sums, (1u << sums->rank) - 1);
@@ -203,14 +193,6 @@ static struct definition *sum_neighbours(
 	return sums;
 }
 
-static void keep_original(struct program *program, struct definition *d)
-{
-	if (d->original)
-		return;
-	d->original = arena_new(program->arena, struct definition);
-	*d->original = *d;
-}
-
 static void share_neighbours(struct program *program, struct definition *d, const struct window *w)
 {
 	struct arena *arena = program->arena;
@@ -219,7 +201,7 @@ static void share_neighbours(struct program *program, struct definition *d, cons
 	int64_t count = neighbours(d, w), step = count * index_factor(w->load->at[w->last], w->tap[w->last]);
 	struct definition *sums = sum_neighbours(program, d, w, count);
 	const struct index *at[MAX_RANK];
-	keep_original(program, d);
+	keep_original(arena, d);
 	d->reduced_extents[0] /= count;
 	for (int v = 0; v < d->rank; v++)
 		at[v] = index_var(arena, v, d->extents[v]);
@@ -237,7 +219,7 @@ static void separate(struct program *program, struct definition *d, const struct
 	struct definition *sums = sum_along_last(program, d, w);
 	const struct index *at[MAX_RANK], *with[MAX_VARS] = { 0 };
 	int out = w->out[w->last], gone = w->tap[w->last] - d->rank, count = 0;
-	keep_original(program, d);
+	keep_original(arena, d);
 	for (int r = 0; r < d->reduced; r++)
 		if (r != gone) {
 			d->reduced_extents[count] = d->reduced_extents[r];

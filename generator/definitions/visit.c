@@ -248,6 +248,20 @@ const struct expr *expr_inline(struct arena *arena, const struct expr *expr, con
 	return rewrite_expr(&(struct rewriter){ .arena = arena, .expr = inlined, .user = &of }, expr);
 }
 
+static const struct expr *replaced(struct rewriter *r, const struct expr *expr)
+{
+	const struct expr *const *pair = r->user;
+	return expr == pair[0] ? pair[1] : NULL;
+}
+
+const struct expr *expr_replace(
+        struct arena *arena, const struct expr *expr, const struct expr *old, const struct expr *with)
+{
+	const struct expr *pair[] = { old, with };
+	return rewrite_expr(
+	        &(struct rewriter){ .arena = arena, .expr = replaced, .index = index_stays, .user = pair }, expr);
+}
+
 struct redirecting {
 	struct definition *(*to)(const void *user, struct definition *of);
 	const void *user;

@@ -165,6 +165,7 @@ void emit_kernel(struct emit *, const struct kernel *, struct text *out);
 
 /* ---- words.c: a prelude, with the words that `text` needs and those that they need ---- */
 struct value emit_target_value(struct emit *);
+bool is_letter(char); /* of a word */
 void emit_prelude(struct emit *, const char *text, size_t count, struct text *out);
 
 /* ---- names.c: names of a user -> identifiers that meet nobody else's ---- */

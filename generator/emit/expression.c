@@ -243,11 +243,6 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 }
 
 /* One row's text: its words get the prefix of their type, its letters the arguments. */
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 static int row_level(const char *row)
 {
 	int depth = 0, level = LEVEL_PRIMARY;
@@ -265,7 +260,7 @@ static int row_count(const char *row, char letter)
 {
 	int count = 0;
 	for (const char *p = row; *p; p++)
-		count += *p == letter && (p == row || !is_word(p[-1])) && !is_word(p[1]);
+		count += *p == letter && (p == row || !is_letter(p[-1])) && !is_letter(p[1]);
 	return count;
 }
 
@@ -365,9 +360,9 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	text_init(&out, printer->arena->build);
 	int depth = 0;
 	for (const char *p = row; *p;) {
-		bool start = p == row || !is_word(p[-1]);
+		bool start = p == row || !is_letter(p[-1]);
 		depth += (*p == '(') - (*p == ')');
-		if (start && *p >= 'a' && *p <= 'c' && !is_word(p[1])) {
+		if (start && *p >= 'a' && *p <= 'c' && !is_letter(p[1])) {
 			struct printed a = arg[*p - 'a'];
 			/* An operand on the right of an operator needs a level more: a - (b - c), and a + (b + c) keeps
 			 * its order. */

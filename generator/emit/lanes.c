@@ -150,15 +150,8 @@ const char *print_one_of_two(struct printer *printer, int number)
 
 /* ---- comparisons and choices ---- */
 
-static bool is_comparison(const struct expr *expr)
-{
-	return expr->kind == EXPR_SCALAR
-	        && (expr->opcode == SCALAR_less || expr->opcode == SCALAR_equal || expr->opcode == SCALAR_greater
-	                || expr->opcode == SCALAR_less_equal || expr->opcode == SCALAR_greater_equal);
-}
-
 /* Are its values 0 and 1, or does a cast ask no more of it? */
-static bool is_truth(const struct expr *expr) { return expr->type == DTYPE_BOOL || is_comparison(expr); }
+static bool is_truth(const struct expr *expr) { return expr->type == DTYPE_BOOL || expr_says_truth(expr); }
 
 /* The mask of the lanes where it is not 0. */
 static const char *print_mask(struct printer *printer, int number, bool branch)
@@ -176,7 +169,7 @@ static const char *print_mask(struct printer *printer, int number, bool branch)
 	if (scalar && expr->opcode == SCALAR_not)
 		return arena_printf(arena, "mask_not(%s)", print_mask(printer, it.arg[0], branch));
 	const char *words = lane_type_of(expr->type).words;
-	if (named || !is_comparison(expr))
+	if (named || !expr_says_truth(expr))
 		return arena_printf(arena, "mask_not(%sequal(%s, %s))", words, print_part(printer, number, branch).text,
 		        lanes_number(arena, expr->type, 0));
 	const char *a = print_part(printer, it.arg[0], branch).text, *b = print_part(printer, it.arg[1], branch).text;
@@ -196,7 +189,7 @@ const char *print_where_lanes(struct printer *printer, const struct numbered *it
 	if (printer->lane < 0 || printer->bytes || printer->target->lanes == 1 || printer->target->lanes_are_threads
 	        || expr->opcode != SCALAR_where)
 		return NULL;
-	bool mask = is_comparison(which) || (which->kind == EXPR_CAST && is_truth(which->arg[0]));
+	bool mask = expr_says_truth(which) || (which->kind == EXPR_CAST && is_truth(which->arg[0]));
 	if (!mask && expr->type == DTYPE_F32)
 		return NULL;
 	return arena_printf(printer->arena, "%sselect(%s, %s, %s)", lane_type_of(expr->type).words,
@@ -346,7 +339,7 @@ const char *print_cast_lanes(struct printer *printer, const struct numbered *it,
 	if (dtype_is_narrow(to))
 		return arena_printf(arena, "%s_of_vec(%s)", to == DTYPE_F16 ? "half" : "bfloat",
 		        print_part(printer, it->arg[0], branch).text);
-	if (from != DTYPE_BOOL && (to == DTYPE_BOOL || is_comparison(expr->arg[0]))) {
+	if (from != DTYPE_BOOL && (to == DTYPE_BOOL || expr_says_truth(expr->arg[0]))) {
 		const char *mask = print_mask(printer, it->arg[0], branch);
 		return to == DTYPE_BOOL ? arena_printf(arena, "ivec_of_mask(%s)", mask)
 		                        : arena_printf(arena, "%sselect(%s, %s, %s)", lane_type_of(to).words, mask,

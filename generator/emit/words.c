@@ -3,7 +3,7 @@
  * its own text is looked through for more, and so on until no word is new. */
 #include "emit/emit.h"
 
-static bool is_letter(char c)
+bool is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }

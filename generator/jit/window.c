@@ -119,10 +119,7 @@ static void see_root(void *user, const struct expr *load)
 }
 
 static int64_t factor_of(const struct index *at, int var) { return var < 0 ? 0 : index_factor(at, var); }
-static int64_t extent_of(const struct definition *d, int var)
-{
-	return var < 0 ? 1 : var < d->rank ? d->extents[var] : d->reduced_extents[var - d->rank];
-}
+static int64_t extent_of(const struct definition *d, int var) { return var < 0 ? 1 : definition_extent(d, var); }
 
 static void set(struct finding *f, struct value list, const char *name, const char *text)
 {

@@ -24,8 +24,7 @@ void find_branches(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
 	bool none = lowered->target->log || lowered->target->kernels_apart;
-	for (size_t i = 0; i < program->all.count; i++)
-		program->all.at[i]->number = (int)i;
+	program_number(program);
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		if (none)

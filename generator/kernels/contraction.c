@@ -187,11 +187,6 @@ struct arrangement {
 	bool affine;
 };
 
-static int64_t extent_of(const struct definition *root, int v)
-{
-	return v < root->rank ? root->extents[v] : root->reduced_extents[v - root->rank];
-}
-
 static const struct index *address_of(struct arrangement *r, const struct definition *of, const struct index *const *at)
 {
 	const struct index *moved[MAX_RANK];
@@ -220,7 +215,7 @@ static bool arranged(struct arrangement *r)
 		const struct index *whole = index_var(r->arena, x, r->axes[x].extent);
 		int64_t step = 1;
 		for (int p = r->axes[x].size - 1; p >= 0; p--) {
-			int64_t extent = extent_of(c->root, r->axes[x].parts[p]);
+			int64_t extent = definition_extent(c->root, r->axes[x].parts[p]);
 			const struct index *part = index_div(r->arena, whole, step);
 			r->with[r->axes[x].parts[p]] = p ? index_mod(r->arena, part, extent) : part;
 			step *= extent;
@@ -260,10 +255,10 @@ static void list_axes(struct arrangement *r)
 			        : (in_a && in_b) || r->loose[v] ? ROLE_BATCH
 			        : in_b                          ? ROLE_COLUMN
 			                                        : ROLE_ROW;
-			if (extent_of(c->root, v) == 1 || is != role)
+			if (definition_extent(c->root, v) == 1 || is != role)
 				continue;
 			r->axes[r->count++] = (struct axis){
-				.role = role, .extent = extent_of(c->root, v), .size = 1, .parts = { v }
+				.role = role, .extent = definition_extent(c->root, v), .size = 1, .parts = { v }
 			};
 		}
 }
@@ -368,7 +363,7 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 	for (int x = 0; x < r->count; x++) {
 		c->extents[x] = r->axes[x].extent;
 		c->counts[x] = contraction_count(c, r->axes[x].parts[0]);
-		c->each[x] = c->extents[x] / extent_of(c->root, r->axes[x].parts[0]);
+		c->each[x] = c->extents[x] / definition_extent(c->root, r->axes[x].parts[0]);
 		switch (r->axes[x].role) {
 		case ROLE_BATCH: c->batches++; break;
 		case ROLE_ROW: c->rows++; break;

@@ -124,8 +124,7 @@ static struct definition *count_of(const struct masking *m, const struct index *
 	for (int i = m->count; i-- > 0;)
 		if (m->counts[i] && index_equal(m->at[i], at))
 			return m->counts[i];
-	if (!index_is_var(at, &var)
-	        || (var < reader->rank ? reader->extents[var] : reader->reduced_extents[var - reader->rank]) != extent)
+	if (!index_is_var(at, &var) || definition_extent(reader, var) != extent)
 		return NULL;
 	if (var >= reader->rank)
 		return definition_scatters(reader) ? reader->reduced_counts[var - reader->rank] : NULL;

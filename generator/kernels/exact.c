@@ -35,28 +35,29 @@ static int find_parts(struct program *program, const struct definition *sum, dou
 }
 
 /* ---- a factor in floats ---- */
-struct widening {
-	struct program *program;
-	const struct expr *load; /* the only one that moves */
+struct single_load {
+	const struct expr *load;
 	bool one;
 };
 static void see_load(void *user, const struct expr *load)
 {
-	struct widening *w = user;
+	struct single_load *s = user;
 	if (!load->vars)
 		return;
-	w->one &= !w->load || w->load == load;
-	w->load = load;
+	s->one &= !s->load || s->load == load;
+	s->load = load;
 }
 
-static const struct expr *at_own(void *user, const struct expr *load)
+bool expr_single_load(const struct expr *expr, const struct expr **load)
 {
-	const struct widening *w = user;
-	return load == w->load ? expr_load_own(w->program->arena, load->of) : load;
+	struct single_load single = { NULL, true };
+	expr_loads(expr, see_load, &single);
+	*load = single.load;
+	return single.one;
 }
 
 struct choosing {
-	const struct expr *select, *choice;
+	const struct expr *select;
 	bool one;
 };
 static enum visit see_select(void *user, const struct expr *e)
@@ -67,17 +68,6 @@ static enum visit see_select(void *user, const struct expr *e)
 	c->one &= !c->select || c->select == e;
 	c->select = e;
 	return VISIT_PAST;
-}
-static const struct expr *chosen(struct rewriter *r, const struct expr *e)
-{
-	const struct choosing *c = r->user;
-	return e == c->select ? c->choice : NULL;
-}
-static const struct expr *with_choice(struct arena *arena, struct choosing *c, const struct expr *factor, int choice)
-{
-	struct rewriter r = { .arena = arena, .expr = chosen, .user = c };
-	c->choice = c->select->arg[choice];
-	return rewrite_expr(&r, factor);
 }
 
 bool expr_is_zero(const struct expr *e)
@@ -92,10 +82,11 @@ const struct expr *expr_zeros_outside(struct arena *arena, const struct expr *fa
 {
 	struct choosing c = { .one = true };
 	expr_visit(factor, see_select, &c);
-	if (!c.select || !c.one || c.select == factor || !expr_is_zero(with_choice(arena, &c, factor, 1)))
+	if (!c.select || !c.one || c.select == factor
+	        || !expr_is_zero(expr_replace(arena, factor, c.select, c.select->arg[1])))
 		return factor;
-	return expr_select(arena, c.select->ranges, c.select->range_count, with_choice(arena, &c, factor, 0),
-	        expr_integer(arena, factor->type, 0));
+	return expr_select(arena, c.select->ranges, c.select->range_count,
+	        expr_replace(arena, factor, c.select, c.select->arg[0]), expr_integer(arena, factor->type, 0));
 }
 
 /* A map of the tensor that it loads, which several layers may share; NULL: it is of more than one. */
@@ -103,7 +94,7 @@ static const struct expr *widened(
         struct program *program, const struct definition *sum, const struct expr *factor, bool roomy)
 {
 	struct arena *arena = program->arena;
-	struct widening w = { program, NULL, true };
+	const struct expr *load;
 	factor = expr_zeros_outside(arena, factor);
 	if (factor->kind == EXPR_SELECT) {
 		const struct expr *inner =
@@ -112,14 +103,15 @@ static const struct expr *widened(
 		               arena, factor->ranges, factor->range_count, inner, expr_number(arena, DTYPE_F32, 0))
 		             : NULL;
 	}
-	expr_loads(factor, see_load, &w);
-	if (!w.one && expr_is_constant(factor)) /* weights, less a zero point for each channel */
+	bool one = expr_single_load(factor, &load);
+	if (!one && expr_is_constant(factor)) /* weights, less a zero point for each channel */
 		return expr_settle(
 		        program, arena_printf(arena, "%s.floats", sum->name), sum, expr_cast(arena, DTYPE_F32, factor));
-	if (!w.load || !w.one || expr_has(factor, 1u << EXPR_SELECT | 1u << EXPR_INDEX))
+	if (!load || !one || expr_has(factor, 1u << EXPR_SELECT | 1u << EXPR_INDEX))
 		return NULL;
-	struct definition *of = w.load->of, *made = NULL;
-	const struct expr *body = expr_cast(arena, DTYPE_F32, expr_map_loads(arena, factor, at_own, &w));
+	struct definition *of = load->of, *made = NULL;
+	const struct expr *body =
+	        expr_cast(arena, DTYPE_F32, expr_replace(arena, factor, load, expr_load_own(arena, load->of)));
 	for (size_t i = 0; i < program->all.count && !made; i++) {
 		struct definition *d = program->all.at[i];
 		const struct expr *is = d->source == SOURCE_COMPUTED && d->reduce == REDUCE_NONE ? d->body
@@ -134,7 +126,7 @@ static const struct expr *widened(
 		if (expr_is_constant(body))
 			definition_fold(program, made);
 	}
-	return expr_load(arena, made, w.load->at);
+	return expr_load(arena, made, load->at);
 }
 
 /* ---- the sum ---- */

@@ -88,7 +88,7 @@ static struct definition *take_apart(
 	extents[v] = d->extents[v] / columns;
 	extents[v + 1] = columns;
 	for (int k = 0; k < d->rank + d->reduced; k++)
-		with[k] = index_var(arena, k + (k > v), k < d->rank ? d->extents[k] : d->reduced_extents[k - d->rank]);
+		with[k] = index_var(arena, k + (k > v), definition_extent(d, k));
 	with[v] = index_add(
 	        arena, index_scale(arena, index_var(arena, v, extents[v]), columns), index_var(arena, v + 1, columns));
 	const char *name = arena_printf(arena, "%s_groups", d->name);

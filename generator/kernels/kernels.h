@@ -292,9 +292,10 @@ const struct expr *factor_there(
 int kernel_counted(const struct kernel
                 *);          /* of a generic kernel: the variable of its common loops that ends at a count; -1: none */
 void fuse(struct lowered *); /* fuse.c: what is stored is gathered into kernels, sorted */
-void layout(struct lowered *);     /* layout.c: strides of every stored definition */
-bool keep_lanes(struct lowered *); /* layout.c: false where a kernel lost its vectors: fuse again */
-void view(struct lowered *);       /* views.c: slices at constant offsets; dwords of bytes side by side */
+double filled(int64_t columns, int lanes); /* the part of their vectors that so many columns fill */
+void layout(struct lowered *);             /* layout.c: strides of every stored definition */
+bool keep_lanes(struct lowered *);         /* layout.c: false where a kernel lost its vectors: fuse again */
+void view(struct lowered *);               /* views.c: slices at constant offsets; dwords of bytes side by side */
 void make_fused(struct lowered *); /* fused.c: product, rows and product, or rows and product, become one kernel */
 bool arrange(struct lowered
                 *); /* lower.c: false where an address is not affine: that sum has no epilogue then, or is barred from its shape */
@@ -424,6 +425,8 @@ struct exact_sums { /* which became floats … */
 bool sum_in_floats(struct program *, struct definition *, bool roomy, struct exact_sums *);
 void exact_sums_read(struct program *, struct exact_sums *); /* … and whoever reads them as floats reads those */
 bool expr_is_zero(const struct expr *);
+/* The load that moves with a variable, NULL where there is none; false: there are several. */
+bool expr_single_load(const struct expr *, const struct expr **load);
 /* What is 0 outside of some ranges as a select of that 0; else as it is. */
 const struct expr *expr_zeros_outside(struct arena *, const struct expr *);
 /* offsets.c: -zero * sum(k) factor, and what the sum starts from, if anything. */

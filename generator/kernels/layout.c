@@ -69,11 +69,7 @@ static void weigh_load(void *user, const struct expr *load)
 		w->cost += (w->reader->lies ? 2 : 0.5) * w->reads; /* no vector turns what lies elsewhere */
 }
 
-/* The part of their vectors that so many columns fill. */
-static double filled(int64_t columns, int lanes)
-{
-	return (double)columns / (double)((columns + lanes - 1) / lanes * lanes);
-}
+double filled(int64_t columns, int lanes) { return (double)columns / (double)((columns + lanes - 1) / lanes * lanes); }
 
 /* The rows of a product with columns for little more than half of their vectors, where its result has them side by side,
  * as n c h w has pixels (lies_across of contraction.c); else -1. */
@@ -439,19 +435,16 @@ struct alongside {
 };
 
 /* How many elements lie side by side from the variable v on, in the loops of v's kind: an axis may go on in the next. */
-static int64_t extent_of(const struct definition *d, int v)
-{
-	return v < d->rank ? d->extents[v] : d->reduced_extents[v - d->rank];
-}
 static int64_t run_from(const struct alongside *a, const struct index *address, int v)
 {
 	const struct definition *d = a->d;
 	int first = v < a->kernel->outer ? 0 : a->kernel->outer,
 	    last = v < a->kernel->outer ? a->kernel->outer : d->rank + d->reduced;
-	int64_t run = extent_of(d, v);
+	int64_t run = definition_extent(d, v);
 	for (int u = first; u < last; u++)
-		if (u != v && extent_of(d, u) > 1 && index_uses(address, u) && index_factor(address, u) == run) {
-			run *= extent_of(d, u);
+		if (u != v && definition_extent(d, u) > 1 && index_uses(address, u)
+		        && index_factor(address, u) == run) {
+			run *= definition_extent(d, u);
 			u = first - 1;
 		}
 	return run;

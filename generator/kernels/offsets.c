@@ -63,28 +63,6 @@ const struct expr *offset_columns(
 }
 
 /* ---- sums of data: over the channels of each place first, which windows then share ---- */
-struct single_load {
-	const struct expr *load; /* the only one that moves */
-	bool one;
-};
-static void see_load(void *user, const struct expr *load)
-{
-	struct single_load *s = user;
-	if (!load->vars)
-		return;
-	s->one &= !s->load || s->load == load;
-	s->load = load;
-}
-
-struct replacing {
-	const struct expr *load, *with;
-};
-static const struct expr *replaced(void *user, const struct expr *load)
-{
-	const struct replacing *r = user;
-	return load == r->load ? r->with : load;
-}
-
 /* The dim of what is loaded that a term runs along, and that alone, of whole vectors; -1: there is none. */
 enum { SUMMED_LEAST = 64 };
 static int dim_summed(const struct definition *sum, const struct expr *factor, const struct expr *load, int *term)
@@ -119,9 +97,9 @@ static const struct expr *places_of(struct program *program, const struct defini
 			extents[rank++] = of->extents[d];
 		}
 	own[summed] = index_var(arena, rank, of->extents[summed]);
-	struct replacing as = { load, expr_load(arena, load->of, own) };
-	struct definition *places = define_reduction(program, arena_printf(arena, "%s.places", sum->name), rank,
-	        extents, REDUCE_SUM, 1, &of->extents[summed], NULL, expr_map_loads(arena, inner, replaced, &as));
+	struct definition *places =
+	        define_reduction(program, arena_printf(arena, "%s.places", sum->name), rank, extents, REDUCE_SUM, 1,
+	                &of->extents[summed], NULL, expr_replace(arena, inner, load, expr_load(arena, load->of, own)));
 	places->branch = sum->branch;
 	return expr_load(arena, places, at);
 }
@@ -129,16 +107,15 @@ static const struct expr *places_of(struct program *program, const struct defini
 const struct expr *offset_rows(struct program *program, const struct definition *sum, const struct expr *factor)
 {
 	struct arena *arena = program->arena;
-	struct single_load s = { NULL, true };
+	const struct expr *load;
 	int term = 0, summed;
 	factor = expr_zeros_outside(arena, factor);
 	bool pads = factor->kind == EXPR_SELECT;
 	const struct expr *inner = pads ? factor->arg[0] : factor;
-	expr_loads(inner, see_load, &s);
-	if (!s.one || !s.load || expr_has(inner, 1u << EXPR_SELECT | 1u << EXPR_INDEX)
-	        || (pads && !expr_is_zero(factor->arg[1])) || (summed = dim_summed(sum, factor, s.load, &term)) < 0)
+	if (!expr_single_load(inner, &load) || !load || expr_has(inner, 1u << EXPR_SELECT | 1u << EXPR_INDEX)
+	        || (pads && !expr_is_zero(factor->arg[1])) || (summed = dim_summed(sum, factor, load, &term)) < 0)
 		return NULL;
-	const struct expr *place = places_of(program, sum, inner, s.load, summed);
+	const struct expr *place = places_of(program, sum, inner, load, summed);
 	if (pads)
 		place = expr_select(
 		        arena, factor->ranges, factor->range_count, place, expr_integer(arena, DTYPE_I32, 0));

@@ -120,11 +120,6 @@ struct factor {
 	int64_t extents[MAX_RANK];
 };
 
-static int64_t extent_of(const struct definition *d, int v)
-{
-	return v < d->rank ? d->extents[v] : d->reduced_extents[v - d->rank];
-}
-
 static void see_load(void *user, const struct expr *load)
 {
 	struct factor *f = user;
@@ -150,7 +145,7 @@ static void add_dim(struct factor *f, int v, int64_t extent, int64_t each)
 /* Which variable counts the groups where the index is e of a group of as many as v has; -1: it is no such index. */
 static int group_of(const struct factor *f, const struct index *at)
 {
-	int64_t terms = extent_of(f->sum, f->v);
+	int64_t terms = definition_extent(f->sum, f->v);
 	for (int i = 0; i < at->count && at->count == 2 && !at->constant && index_factor(at, f->v) == 1; i++) {
 		const struct atom *atom = at->terms[i].atom;
 		if (atom->kind == ATOM_VAR && atom->var != f->v && at->terms[i].factor == terms && !f->kept[atom->var])
@@ -190,9 +185,9 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 			if (grouped || (group < 0 && !index_is_var(at, &v)) || f->rank + 1 + (group >= 0) > MAX_RANK)
 				return false;
 			if (group >= 0)
-				add_dim(f, group, extent_of(f->sum, group), 1);
+				add_dim(f, group, definition_extent(f->sum, group), 1);
 			grouped = true;
-			f->dwords = (extent_of(f->sum, f->v) + each - 1) / each;
+			f->dwords = (definition_extent(f->sum, f->v) + each - 1) / each;
 			if (f->dwords > 4 || f->together < 4) /* what is shorter goes on in the next term, or ends */
 				f->dwords += (f->together - f->dwords % f->together) % f->together;
 			if (!f->innermost)
@@ -200,7 +195,7 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 		} else if (f->rank == MAX_RANK)
 			return false;
 		else if (atom && atom->kind == ATOM_VAR && !f->kept[atom->var])
-			add_dim(f, atom->var, extent_of(f->sum, atom->var), 1);
+			add_dim(f, atom->var, definition_extent(f->sum, atom->var), 1);
 		else if (index_is_affine(at)) { /* a window: all that it sees, borders too */
 			int n = f->rank++;
 			index_range(at, &low, &high);
@@ -261,7 +256,7 @@ static const struct expr *dword_of(
 {
 	const struct expr *part[4];
 	const struct index *first = f->with[f->v];
-	int64_t extent = extent_of(f->sum, f->v);
+	int64_t extent = definition_extent(f->sum, f->v);
 	for (int e = 0; e < product->k; e++) {
 		f->with[f->v] = index_plus(f->arena, first, e);
 		part[e] = moved(f, factor);
@@ -326,7 +321,7 @@ int product_b(const struct definition *sum)
 	bool can[2] = { false, false };
 	for (int v = 0; v < sum->rank + sum->reduced; v++) {
 		bool in[2] = { expr_uses(factor[0], v), expr_uses(factor[1], v) };
-		if (extent_of(sum, v) == 1)
+		if (definition_extent(sum, v) == 1)
 			continue;
 		if (v >= sum->rank && !(in[0] && in[1]))
 			return -1;
@@ -446,7 +441,7 @@ static bool rewrite_last(struct rewriting *r, struct definition *sum, const stru
 {
 	for (int windows = 0; windows <= (product->together > 1); windows++)
 		for (int v = sum->rank + sum->reduced; v-- > sum->rank;)
-			if (extent_of(sum, v) > 1 && !(windows && extent_of(sum, v) % product->k)
+			if (definition_extent(sum, v) > 1 && !(windows && definition_extent(sum, v) % product->k)
 			        && rewrite(r, sum, product, v, windows))
 				return true;
 	return false;
@@ -512,7 +507,7 @@ static const struct expr *pair_of(struct factor *f, const struct expr *factor)
 	for (int e = 0; e < 2; e++) {
 		f->with[f->v] = index_plus(arena, first, e);
 		bits[e] = expr_cast_as(arena, DTYPE_I32, CAST_BITS,
-		        expr_select(arena, &(struct range){ f->with[f->v], 0, extent_of(f->sum, f->v) }, 1,
+		        expr_select(arena, &(struct range){ f->with[f->v], 0, definition_extent(f->sum, f->v) }, 1,
 		                moved(f, factor), expr_number(arena, DTYPE_F32, 0)));
 	}
 	f->with[f->v] = first;
@@ -571,7 +566,7 @@ static void pair_terms(struct rewriting *r, struct definition *sum)
 	struct factor f[2];
 	const struct expr *pair[2];
 	int v = sum->rank + sum->reduced;
-	while (v > sum->rank && extent_of(sum, v - 1) == 1)
+	while (v > sum->rank && definition_extent(sum, v - 1) == 1)
 		v--;
 	if (v-- == sum->rank || product_b(sum) < 0 || sum->reduced_counts[v - sum->rank] || sum->order != ORDER_SERIAL
 	        || !find_pairs(r, sum, v, f, pair) || (reads_codes(program, sum) && !find_pairs(r, sum, v, f, pair)))

@@ -296,21 +296,7 @@ static struct definition *with_pads(
 	        w->padded == w->load ? load : expr_select(ws->arena, ranges, count, load, w->padded->arg[1]), w->d);
 }
 
-struct replacing {
-	const struct expr *old, *new;
-};
-static const struct expr *replaced(struct rewriter *r, const struct expr *expr)
-{
-	const struct replacing *replacing = r->user;
-	return expr == replacing->old ? replacing->new : NULL;
-}
-
 /* ---- lanes along channels ---- */
-static double filled(int64_t extent, int lanes)
-{
-	return (double)extent / (double)((extent + lanes - 1) / lanes * lanes);
-}
-
 /* The channels of a block: a divisor of them all whose vectors are the fullest; 0: there is none. */
 static int64_t block_of(int64_t channels, int lanes)
 {
@@ -416,10 +402,9 @@ static void transpose(struct windows *ws, struct window *w, int channels)
 	at[channels] = var_of(ws, channels, extents[channels]);
 	at[rank] = var_of(ws, rank, extents[rank]);
 	const struct expr *old = w->padded, *load = expr_load(ws->arena, blocks, at);
-	struct replacing replacing = { old,
-		old == w->load ? load : expr_select(ws->arena, old->ranges, old->range_count, load, old->arg[1]) };
-	struct rewriter rewriter = { .arena = ws->arena, .expr = replaced, .index = index_stays, .user = &replacing };
-	w->d->body = rewrite_expr(&rewriter, w->d->body);
+	if (old != w->load)
+		load = expr_select(ws->arena, old->ranges, old->range_count, load, old->arg[1]);
+	w->d->body = expr_replace(ws->arena, w->d->body, old, load);
 	match(w->d, w);
 
 	struct shown *shown = arena_new(ws->arena, struct shown);
@@ -482,11 +467,7 @@ static void keep_pads(struct windows *ws, struct window *const *group, size_t me
 		const struct index *at[MAX_RANK];
 		for (int v = 0; v < x->rank; v++)
 			at[v] = index_plus(ws->arena, w->load->at[v], before[v]);
-		struct replacing replacing = { w->padded, expr_load(ws->arena, p, at) };
-		struct rewriter rewriter = {
-			.arena = ws->arena, .expr = replaced, .index = index_stays, .user = &replacing
-		};
-		w->d->body = rewrite_expr(&rewriter, w->d->body);
+		w->d->body = expr_replace(ws->arena, w->d->body, w->padded, expr_load(ws->arena, p, at));
 		scheduled(w->d)->generic |= w->d->products && !w->sums && !has_columns(w);
 	}
 	program_move(ws->program, from, group[0]->d);

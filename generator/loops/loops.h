@@ -191,6 +191,7 @@ int var_new(struct loops *, const char *like, int64_t extent);
 struct cell *cell_new(struct loops *, enum cell_kind, const char *like, enum dtype, int64_t size);
 const struct expr *cell_load(struct loops *, struct cell *, const struct index *at); /* at: NULL for a register */
 void block_add(struct loops *, struct block *, struct stmt *);
+struct block block_take(struct block *); /* what it has; it is empty then */
 void block_add_all(struct loops *, struct block *, const struct block *);
 
 /* A copy, with variables replaced (NULL: kept) and registers and arrays replaced by pairs; those that begin inside are

@@ -264,8 +264,7 @@ static bool stays_integer(const struct loops *loops, const struct stmt *loop)
 
 static void split_block(struct loops *loops, struct block *block)
 {
-	struct block old = *block;
-	memset(block, 0, sizeof *block);
+	struct block old = block_take(block);
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
 		struct cutting c = { .loops = loops, .var = stmt->var, .extent = loops->vars.at[stmt->var].extent };

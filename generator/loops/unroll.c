@@ -18,8 +18,7 @@ static bool is_straight(const struct block *block)
 static void unroll_block(void *user, struct block *block)
 {
 	struct loops *loops = user;
-	struct block old = *block;
-	memset(block, 0, sizeof *block);
+	struct block old = block_take(block);
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
 		if (stmt->kind != STMT_FOR || stmt->role != ROLE_SERIAL || stmt->first || !is_straight(&stmt->body)
@@ -518,8 +517,7 @@ static void choose_tile(struct loops *loops, struct stmt *loop, struct block *ou
 
 static void choose_block(struct loops *loops, struct block *block)
 {
-	struct block old = *block;
-	memset(block, 0, sizeof *block);
+	struct block old = block_take(block);
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
 		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && !(stmt->together && stmt->step == 1)) {
@@ -543,8 +541,7 @@ void loops_choose_tiles(struct loops *loops)
 static void tile_block(void *user, struct block *block)
 {
 	struct loops *loops = user;
-	struct block old = *block;
-	memset(block, 0, sizeof *block);
+	struct block old = block_take(block);
 	for (size_t i = 0; i < old.count; i++)
 		if (old.at[i]->tile)
 			replace_by_tiles(loops, old.at[i], block);

@@ -253,18 +253,25 @@ static void mark(const struct block *block, int var, int left, bool bytes)
 	block_visit(block, mark_stmt, &(struct marking){ var, left, bytes });
 }
 
-static void add_part(struct loops *loops, const struct stmt *loop, struct cell **parts, const struct index *at,
-        int lane, int left, struct block *out)
+/* The loop's body for one term, on registers of this part. */
+static void group_term(
+        struct loops *loops, const struct stmt *loop, struct cell **part, const struct index *at, struct block *out)
 {
 	struct copying copying;
-	struct block body = { 0 };
 	copying_init(&copying, loops, true);
 	copying_put(&copying, loop->var, at);
 	for (int s = 0; s < loop->sum_count; s++) {
 		push(loops->arena, &copying.old_cells, loop->sums[s]);
-		push(loops->arena, &copying.new_cells, parts[s]);
+		push(loops->arena, &copying.new_cells, part[s]);
 	}
-	copy_block(&copying, &loop->body, &body);
+	copy_block(&copying, &loop->body, out);
+}
+
+static void add_part(struct loops *loops, const struct stmt *loop, struct cell **parts, const struct index *at,
+        int lane, int left, struct block *out)
+{
+	struct block body = { 0 };
+	group_term(loops, loop, parts, at, &body);
 	mark(&body, lane, left, false);
 	for (size_t i = 0; i < body.count; i++)
 		if (body.at[i]->kind == STMT_SET && !body.at[i]->declare)
@@ -328,20 +335,6 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 /* Otherwise the 64 partial results are taken some at a time, z, z + 8, … in registers, joined as far as they go, and
  * the rest through an array.  What is a vector is for the nest around to say. */
 enum { GROUP = 8, GROUP_LEAST = 2, BESIDE = 6 }; /* at a time; vectors that then lie side by side */
-
-/* The loop's body for one term, on registers of this part. */
-static void group_term(
-        struct loops *loops, const struct stmt *loop, struct cell **part, const struct index *at, struct block *out)
-{
-	struct copying copying;
-	copying_init(&copying, loops, true);
-	copying_put(&copying, loop->var, at);
-	for (int s = 0; s < loop->sum_count; s++) {
-		push(loops->arena, &copying.old_cells, loop->sums[s]);
-		push(loops->arena, &copying.new_cells, part[s]);
-	}
-	copy_block(&copying, &loop->body, out);
-}
 
 static const struct expr *part_of_array(
         struct loops *loops, enum reduce reduce, struct cell *array, int from, int count, int step)
@@ -532,8 +525,7 @@ static int group_beside(const struct target *target, int64_t extent)
 
 static void expand_sums(struct loops *loops, struct block *block, int group)
 {
-	struct block old = *block;
-	memset(block, 0, sizeof *block);
+	struct block old = block_take(block);
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
 		expand_sums(loops, &stmt->body, group);
@@ -700,21 +692,6 @@ static void see_running(void *user, const struct expr *load)
 	r->load = load;
 }
 
-struct replacing {
-	const struct expr *load, *with;
-};
-static const struct expr *replaced(void *user, const struct expr *load)
-{
-	const struct replacing *r = user;
-	return load == r->load ? r->with : load;
-}
-
-static const struct expr *with_load(
-        struct loops *loops, const struct expr *expr, const struct expr *load, const struct expr *with)
-{
-	return expr_map_loads(loops->arena, expr, replaced, &(struct replacing){ load, with });
-}
-
 static struct stmt *store_new(struct loops *loops, struct cell *cell, const struct index *at, const struct expr *value,
         int lane, const struct index *square)
 {
@@ -757,7 +734,7 @@ static bool in_squares(struct loops *loops, const struct stmt *rows, struct bloc
 		return false;
 	expr_loads(step->value, see_running, &r);
 	if (!r.plain || !r.load || cell_of_load(r.load) == store->cell
-	        || !loops_can_vector(with_load(loops, step->value, r.load, begin->value), rows->var, false))
+	        || !loops_can_vector(expr_replace(loops->arena, step->value, r.load, begin->value), rows->var, false))
 		return false;
 
 	struct arena *arena = loops->arena;
@@ -779,8 +756,8 @@ static bool in_squares(struct loops *loops, const struct stmt *rows, struct bloc
 	                cell_load(loops, cell_of_load(r.load),
 	                        at_term(loops, &r, r.load->at[0], row, count_index(loops, each))),
 	                row, index_constant(arena, lanes)));
-	struct stmt *add =
-	        set_new(loops, sum, with_load(loops, step->value, r.load, cell_load(loops, square, in_square)), false);
+	struct stmt *add = set_new(loops, sum,
+	        expr_replace(loops->arena, step->value, r.load, cell_load(loops, square, in_square)), false);
 	add->lane = row;
 	block_add(loops, &term->body, add);
 	block_add(loops, &term->body, store_new(loops, square, in_square, cell_load(loops, sum, NULL), row, NULL));
@@ -847,8 +824,7 @@ static void vectorise_nest(struct loops *loops, struct stmt *nest, struct block 
 
 static void vectorise_block(struct loops *loops, struct block *block)
 {
-	struct block old = *block;
-	memset(block, 0, sizeof *block);
+	struct block old = block_take(block);
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
 		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP) {

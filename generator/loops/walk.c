@@ -74,6 +74,12 @@ const struct expr *cell_load(struct loops *loops, struct cell *cell, const struc
 }
 
 void block_add(struct loops *loops, struct block *block, struct stmt *stmt) { push(loops->arena, block, stmt); }
+struct block block_take(struct block *block)
+{
+	struct block taken = *block;
+	*block = (struct block){ 0 };
+	return taken;
+}
 void block_add_all(struct loops *loops, struct block *block, const struct block *more)
 {
 	for (size_t i = 0; i < more->count; i++)
