@@ -4,6 +4,7 @@
 #ifndef DEFINITIONS_WORDS_H
 #define DEFINITIONS_WORDS_H
 #include "templates/c/prelude_scalar.jinja"
+#include "templates/common/lane.jinja"
 #include "templates/common/scale.jinja"
 #include "templates/common/scalars.jinja"
 #include "templates/common/narrow.jinja"
