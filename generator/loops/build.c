@@ -473,7 +473,7 @@ static bool rows_are_lanes(struct building *b, const struct definition *d, int64
 	const struct target *target = b->loops->target;
 	struct rowing r = { b, d, 0, true };
 	if (target->lanes < 4 || target->small || d->type != DTYPE_F32 || rows % target->lanes || d->reduced != 1
-	        || d->reduced_extents[0] < target->lanes || !scatter_covers(d))
+	        || d->reduced_extents[0] < target->lanes || !scatter_covers(b->loops->arena, d, NULL))
 		return false;
 	for (int v = 0; v < d->rank; v++)
 		r.along &= !d->place[v] || d->extents[v] == 1

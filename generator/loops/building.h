@@ -64,6 +64,7 @@ int order_by_stride(const struct definition *, int from, int to, int *order);
 int loop_order(const struct building *, const struct definition *, int *order);
 /* Do data say from where to where its terms go?  A row of it then has ends of its own. */
 bool terms_are_narrowed(const struct building *, const struct definition *);
-/* Does some term go to each element?  Then none needs to begin. */
-bool scatter_covers(const struct definition *);
+/* Does some term go to each element?  Then none needs to begin.  Or to each but those at one end of the variable that
+ * has places: it is then fixed there in rest, if that is given. */
+bool scatter_covers(struct arena *, const struct definition *, const struct index **rest);
 #endif

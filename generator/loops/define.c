@@ -361,7 +361,9 @@ static enum visit see_repeats(void *user, const struct expr *expr)
 	return VISIT_PARTS;
 }
 
-/* What begins again after whole vectors has a loop of those, in one of how often: they lie side by side.  Else 0. */
+/* What begins again after vectors, or after some lanes of one, has a loop of those, in one of how often: they lie side
+ * by side.  Else 0. */
+enum { PERIOD_LEAST = 5 };
 static int64_t period_of(const struct building *b, const struct definition *d, int v)
 {
 	const struct target *target = b->loops->target;
@@ -369,7 +371,8 @@ static int64_t period_of(const struct building *b, const struct definition *d, i
 	if (d->reduce != REDUCE_NONE || d->lies || target->lanes == 1 || target->lanes_are_threads)
 		return 0;
 	expr_visit(d->body, see_repeats, &r);
-	return r.repeats && !r.otherwise && d->extents[v] % r.period == 0 && r.period >= target->lanes ? r.period : 0;
+	int least = target->lanes < PERIOD_LEAST ? target->lanes : PERIOD_LEAST;
+	return r.repeats && !r.otherwise && d->extents[v] % r.period == 0 && r.period >= least ? r.period : 0;
 }
 
 /* A map over variable v of d; what comes next stands in the block returned. */
@@ -515,19 +518,23 @@ static struct block *add_if(struct building *b, const struct range *ranges, int 
 	return &is->body;
 }
 
-/* Does some term go to each element?  Then none needs to begin. */
-bool scatter_covers(const struct definition *d)
+/* Does some term go to each element?  Then none needs to begin.  Or to each but those at one end of the variable that
+ * has places: it is then fixed there in rest, if that is given. */
+bool scatter_covers(struct arena *arena, const struct definition *d, const struct index **rest)
 {
 	for (int v = 0; v < d->rank; v++) {
 		int64_t low, high;
 		if (!d->place[v] || d->extents[v] == 1)
 			continue;
-		if (d->reduced != 1 || d->reduced_extents[0] != d->extents[v] || d->place[v]->kind != EXPR_INDEX
-		        || !index_is_affine(d->place[v]->index))
+		if (d->reduced != 1 || d->place[v]->kind != EXPR_INDEX || !index_is_affine(d->place[v]->index))
 			return false;
-		int64_t factor = index_factor(d->place[v]->index, d->rank);
+		int64_t factor = index_factor(d->place[v]->index, d->rank), last = d->extents[v] - 1;
 		index_range(d->place[v]->index, &low, &high);
-		if ((factor != 1 && factor != -1) || low || high != d->extents[v] - 1)
+		if ((factor != 1 && factor != -1) || high - low != d->reduced_extents[0] - 1)
+			return false;
+		if (rest && low + last - high == 1)
+			rest[v] = index_constant(arena, low ? 0 : last);
+		else if (low || high != last)
 			return false;
 	}
 	return true;
@@ -556,9 +563,9 @@ static void scatter(struct building *b, struct definition *d, const struct index
 	struct range ranges[MAX_RANK + 1];
 	int range_count = 0;
 	const struct expr *first = d->start ? d->start : reduce_start(loops, d->reduce, d->type);
-	if (!d->in_place && (!d->running || !scatter_covers(d))) {
+	memcpy(own, with, sizeof own);
+	if (!d->in_place && (!d->running || !scatter_covers(loops->arena, d, own) || memcmp(own, with, sizeof own))) {
 		struct block *begins = out;
-		memcpy(own, with, sizeof own);
 		for (int n = 0; n < count; n++)
 			if (!own[order[n]])
 				begins = building_map(b, d, order[n], own, begins);

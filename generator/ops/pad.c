@@ -174,6 +174,9 @@ static const struct expr *beside_counted(struct definer *definer, enum mode mode
 	return integer_of(definer, SCALAR_min, m, integer_of(definer, SCALAR_sub, period, m));
 }
 
+/* Where rows that wrap are shorter, an index finds their elements: several rows are a vector. */
+enum { WRAPPED_IN_PARTS = 16 };
+
 /* x at these indices but for dimension d, which lies `from` before x's own */
 static const struct expr *beside(struct definer *definer, struct definition *x, enum mode mode, const struct index **at,
         int d, const struct index *from)
@@ -186,7 +189,10 @@ static const struct expr *beside(struct definer *definer, struct definition *x, 
 		own[d] = definer_index(definer, beside_counted(definer, mode, d, expr_index(arena, from)), 0, n - 1);
 		return expr_load(arena, x, own);
 	}
-	if (mode == PAD_WRAP || (mode == PAD_REFLECT && n == 1)) {
+	int64_t low, high;
+	index_range(from, &low, &high);
+	if ((mode == PAD_WRAP && (x->extents[x->rank - 1] < WRAPPED_IN_PARTS || low < -n || high >= 2 * n))
+	        || (mode == PAD_REFLECT && n == 1)) {
 		own[d] = index_mod(arena, from, n);
 		return expr_load(arena, x, own);
 	}
@@ -204,12 +210,15 @@ static const struct expr *beside(struct definer *definer, struct definition *x, 
 	}
 	own[d] = from;
 	const struct expr *inside = expr_load(arena, x, own);
-	own[d] = index_constant(arena, 0);
+	own[d] = mode == PAD_WRAP ? index_plus(arena, from, n) : index_constant(arena, 0);
 	const struct expr *first = expr_load(arena, x, own);
-	own[d] = index_constant(arena, n - 1);
+	own[d] = mode == PAD_WRAP ? index_plus(arena, from, -n) : index_constant(arena, n - 1);
 	const struct expr *last = expr_load(arena, x, own);
+	own[d] = index_constant(arena, 0);
+	if (mode == PAD_WRAP)
+		last = expr_select(arena, &(struct range){ from, n, 2 * n }, 1, last, expr_load(arena, x, own));
 	return expr_select(arena, &(struct range){ from, 0, n }, 1, inside,
-	        expr_select(arena, &(struct range){ from, INT64_MIN / 2, 0 }, 1, first, last));
+	        expr_select(arena, &(struct range){ from, mode == PAD_WRAP ? -n : INT64_MIN / 2, 0 }, 1, first, last));
 }
 
 /* Of pads that come at run time: how many come before each dimension, as an index. */

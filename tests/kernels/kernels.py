@@ -333,7 +333,8 @@ MASKED = {                                # short rows of n c h w stay whole
 }
 AGAIN = {                                 # what begins again along an axis after whole vectors
     "tiled": (graph("float[2,5,21] x", "float[4,10,63] y", "y = Tile (x, times)", "int64[3] times = {2, 2, 3}"), 1),
-    "tiled_short": (graph("float[2,5,7] x", "float[2,10,21] y", "y = Tile (x, times)", "int64[3] times = {1, 2, 3}"), 0),
+    "tiled_lanes": (graph("float[2,5,7] x", "float[2,10,21] y", "y = Tile (x, times)", "int64[3] times = {1, 2, 3}"), 0),
+    "tiled_short": (graph("float[2,5,3] x", "float[2,10,9] y", "y = Tile (x, times)", "int64[3] times = {1, 2, 3}"), 0),
     "tiled_again": (graph("float[3,40] x", "float[3,80] y", "t = Tile (x, times) r = Relu (t) y = Add (r, t)", "int64[2] times = {1, 2}"), 1),
 }
 def running(x, axis, made="y = CumSum (x, axis)"):
@@ -350,6 +351,11 @@ RUNNING = {                               # as many rows as lanes, each with a s
     "running_short": (running("4800,5", 1), 0),
     "running_columns": (running("61,512", 0), 0),
 }
+RUNNING_BESIDE = {                        # neighbours are sums of their own: vectors, also where no term goes to the first or the last
+    "beside_first": (running("7,203", 0, "y = CumSum <exclusive = 1> (x, axis)"), 1),
+    "beside_last": (running("3,21,35", 1, "y = CumSum <exclusive = 1, reverse = 1> (x, axis)"), 1),
+    "beside_all": (running("7,203", 0), 1),
+}
 def reduced(op, x, axes, before=""):
     y = ",".join("1" if i in axes else n for i, n in enumerate(x.split(",")))
     over = " (m, axes)" if op == "ReduceSum" else f" <axes = [{','.join(map(str, axes))}]> (m)"
@@ -359,6 +365,7 @@ def reduced(op, x, axes, before=""):
 CUT = {                                   # of one axis alone: its loop is cut where a select is decided, and nothing else
     "cut_pad": (graph("float[16000] x", "float[16400] y", "y = Pad (x, pads)", "int64[2] pads = {200, 200}"), 0),
     "cut_reflect": (graph("float[1,70001] x", "float[1,70401] y", 'y = Pad <mode = "reflect"> (x, pads)', "int64[4] pads = {0, 200, 0, 200}"), 0),
+    "cut_wrap": (graph("float[3,700] x", "float[3,710] y", 'y = Pad <mode = "wrap"> (x, pads)', "int64[4] pads = {0, 4, 0, 6}").replace('"" : 17', '"" : 19'), 0),
     "cut_concat": (graph("float[6000] x, float[7003] z", "float[13003] y", "y = Concat <axis = 0> (x, z)"), 0),
 }
 ONE_PLACE = {                             # a transposed convolution of data of one place: a product, whose columns are results and taps
@@ -534,7 +541,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "placed_apart": (PLACED_APART, "kernels", r"^ +template .* lanes of int32$"),
          "digits": (DIGITS, "kernels", r"^ +template +c/contraction.jinja, tile \d+ x (16|24|48),"),
          "halves_shared": (HALVES_SHARED, "kernels", r"^k\d+_\w+  loops  nodes [kv]_shared$"), "bare": (BARE, "kernels", r"^k\d+_\w+  contraction "), "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("), "zipped": (ZIPPED, "source", r"(?s)\A.*\tvec_zip\("),
-         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "few_outs": (FEW_OUTS, "kernels", r"^k\d+_\w+  contraction [^\n]*\n[^\n]*\n[^\n]* = w\b.*\n[^\n]* = x_pads "), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
+         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "running_beside": (RUNNING_BESIDE, "loops", r"(?s)\A.*sum = add\([^\n]*along"), "few_outs": (FEW_OUTS, "kernels", r"^k\d+_\w+  contraction [^\n]*\n[^\n]*\n[^\n]* = w\b.*\n[^\n]* = x_pads "), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select|%"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
 VECTORS = [t for t in sweep.TARGETS if t in (["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"])]
