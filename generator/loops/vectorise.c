@@ -613,6 +613,127 @@ static bool may_run_twice(const struct loops *loops, const struct block *body)
 	return !loops->target->lanes_are_threads && !block_visit(body, stores_loaded, NULL);
 }
 
+/* ---- rows of partial results ---- */
+/* The one load from a buffer of what a chain adds, of neighbours along the chain. */
+struct running {
+	struct arena *arena;
+	const struct stmt *rows, *chain;
+	const struct cell *sum;
+	const struct expr *load;
+	bool plain;
+};
+static bool lies_along(const struct running *r, const struct index *at)
+{
+	const struct index *apart = index_step(r->arena, at, r->rows->var);
+	int64_t low, high;
+	if (!apart || index_factor(at, r->chain->var) != 1 || index_bends(at, r->chain->var))
+		return false;
+	index_range(apart, &low, &high);
+	return low > 1;
+}
+static void see_running(void *user, const struct expr *load)
+{
+	struct running *r = user;
+	bool buffer = cell_of_load(load)->kind == CELL_BUFFER;
+	if (cell_of_load(load) == r->sum || (buffer && index_is_constant(load->at[0], &(int64_t){ 0 })))
+		return;
+	r->plain &= buffer && (!r->load || r->load == load) && load->type == DTYPE_F32 && lies_along(r, load->at[0]);
+	r->load = load;
+}
+
+static struct stmt *store_new(struct loops *loops, struct cell *cell, const struct index *at, const struct expr *value,
+        int lane, const struct index *square)
+{
+	struct stmt *stmt = stmt_new(loops, STMT_STORE);
+	stmt->cell = cell;
+	stmt->at = at;
+	stmt->value = value;
+	stmt->lane = lane;
+	stmt->square = square;
+	return stmt;
+}
+
+static const struct index *at_term(struct loops *loops, const struct running *r, const struct index *at,
+        const struct index *row, const struct index *term)
+{
+	struct copying copying;
+	copying_init(&copying, loops, false);
+	copying_put(&copying, r->rows->var, row);
+	copying_put(&copying, r->chain->var, term);
+	return index_substitute(loops->arena, at, copying.with);
+}
+
+/* A loop over the chain by squares: the next terms of the rows, first + lane `row`, transposed, and in it a loop over
+ * them that adds; what is left of the chain is not in it. */
+static struct stmt *add_by_squares(struct loops *loops, const struct running *r, const struct stmt *step,
+        const struct index *first, int row, struct cell *square, struct stmt **term, struct block *out)
+{
+	struct arena *arena = loops->arena;
+	int64_t lanes = loops->target->lanes;
+	const struct index *lane = index_var(arena, row, lanes);
+	struct stmt *array = stmt_new(loops, STMT_ARRAY),
+	            *each = count_new(loops, "t", r->chain->extent / lanes * lanes, lanes);
+	array->cell = square;
+	block_add(loops, out, array);
+	*term = count_new(loops, "u", lanes, 1);
+	block_add(loops, &each->body,
+	        store_new(loops, square, lane,
+	                cell_load(loops, cell_of_load(r->load),
+	                        at_term(loops, r, r->load->at[0], index_add(arena, first, lane),
+	                                count_index(loops, each))),
+	                row, index_constant(arena, lanes)));
+	struct stmt *add = set_new(loops, step->cell,
+	        expr_replace(loops->arena, step->value, r->load,
+	                cell_load(loops, square,
+	                        index_add(arena, index_scale(arena, count_index(loops, *term), lanes), lane))),
+	        false);
+	add->lane = row;
+	block_add(loops, &(*term)->body, add);
+	block_add(loops, &each->body, *term);
+	block_add(loops, out, each);
+	return each;
+}
+
+/* Lanes are rows, whose terms lie side by side: as far as they fill squares, these are transposed; the others are
+ * gathered. */
+static bool terms_in_squares(struct loops *loops, const struct stmt *rows, const struct stmt *chain, struct block *out)
+{
+	struct arena *arena = loops->arena;
+	int64_t lanes = loops->target->lanes, rest = chain->extent % lanes;
+	const struct stmt *step = chain->body.count == 1 ? chain->body.at[0] : NULL;
+	if (!step || kernel_counted(loops->kernel) >= 0 || lanes < 4 || loops->target->lanes_are_threads
+	        || loops->target->small || chain->kind != STMT_FOR || chain->role != ROLE_SERIAL || chain->step != 1
+	        || chain->count || chain->extent < lanes || step->kind != STMT_SET || step->cell->of.type != DTYPE_F32)
+		return false;
+	struct running r = { arena, rows, chain, step->cell, NULL, true };
+	expr_loads(step->value, see_running, &r);
+	if (!r.plain || !r.load)
+		return false;
+	int row = index_new(loops, "r", lanes, index_constant(arena, 0), out);
+	struct stmt *term, *left = count_new(loops, "t", rest, 1);
+	add_by_squares(loops, &r, step, index_var(arena, rows->var, rows->extent), row,
+	        cell_new(loops, CELL_ARRAY, "square", DTYPE_F32, lanes * lanes), &term, out);
+	if (!rest)
+		return true;
+	struct copying copying;
+	copying_init(&copying, loops, false);
+	copying_put(&copying, chain->var, index_plus(arena, count_index(loops, left), chain->extent - rest));
+	copy_block(&copying, &chain->body, &left->body);
+	block_add(loops, out, left);
+	return true;
+}
+
+static void rows_in_squares(struct loops *loops, struct stmt *rows)
+{
+	struct block old = rows->body;
+	memset(&rows->body, 0, sizeof rows->body);
+	for (size_t i = 0; i < old.count; i++)
+		if (terms_in_squares(loops, rows, old.at[i], &rows->body))
+			rows->role = ROLE_SERIAL;
+		else
+			block_add(loops, &rows->body, old.at[i]);
+}
+
 /* The nest's innermost content, `body`, along loop[k]: the others around it in their order, but one that it crosses
  * inside. What is left over are the last whole lanes, some of them again, or else a part of a vector. */
 static struct block along(struct loops *loops, struct stmt **loop, int count, int k, const struct block *body)
@@ -646,6 +767,7 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 		copying_init(&copying, loops, true);
 		copy_block(&copying, body, &whole->body);
 		mark(&whole->body, var, 0, bytes);
+		rows_in_squares(loops, whole);
 		block_add(loops, inner, whole);
 	}
 	if (extent > main) {
@@ -662,56 +784,6 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 		block_add(loops, inner, scope);
 	}
 	return out;
-}
-
-/* ---- rows of partial results ---- */
-/* The one load from a buffer of what a chain adds, of neighbours along the chain. */
-struct running {
-	struct arena *arena;
-	const struct stmt *rows, *chain;
-	const struct cell *sum;
-	const struct expr *load;
-	bool plain;
-};
-static bool lies_along(const struct running *r, const struct index *at)
-{
-	const struct index *apart = index_step(r->arena, at, r->rows->var);
-	int64_t low, high;
-	if (!apart || index_factor(at, r->chain->var) != 1 || index_bends(at, r->chain->var))
-		return false;
-	index_range(apart, &low, &high);
-	return low > 1;
-}
-static void see_running(void *user, const struct expr *load)
-{
-	struct running *r = user;
-	if (cell_of_load(load) == r->sum || (load->at && index_is_constant(load->at[0], &(int64_t){ 0 })))
-		return;
-	r->plain &= !r->load && cell_of_load(load)->kind == CELL_BUFFER && load->type == DTYPE_F32
-	        && lies_along(r, load->at[0]);
-	r->load = load;
-}
-
-static struct stmt *store_new(struct loops *loops, struct cell *cell, const struct index *at, const struct expr *value,
-        int lane, const struct index *square)
-{
-	struct stmt *stmt = stmt_new(loops, STMT_STORE);
-	stmt->cell = cell;
-	stmt->at = at;
-	stmt->value = value;
-	stmt->lane = lane;
-	stmt->square = square;
-	return stmt;
-}
-
-static const struct index *at_term(
-        struct loops *loops, const struct running *r, const struct index *at, int row, const struct index *term)
-{
-	struct copying copying;
-	copying_init(&copying, loops, false);
-	copying_put(&copying, r->rows->var, index_var(loops->arena, row, loops->target->lanes));
-	copying_put(&copying, r->chain->var, term);
-	return index_substitute(loops->arena, at, copying.with);
 }
 
 /* As many rows as lanes, each with a sum of its own that is stored as it grows: lanes are the rows.  What is loaded and
@@ -740,37 +812,22 @@ static bool in_squares(struct loops *loops, const struct stmt *rows, struct bloc
 	struct arena *arena = loops->arena;
 	struct cell *square = cell_new(loops, CELL_ARRAY, "square", DTYPE_F32, lanes * lanes), *sum = begin->cell;
 	int row = index_new(loops, "r", lanes, index_constant(arena, 0), out);
-	struct stmt *start = set_new(loops, sum, begin->value, true), *array = stmt_new(loops, STMT_ARRAY);
+	const struct index *lane = index_var(arena, row, lanes);
+	struct stmt *start = set_new(loops, sum, begin->value, true), *term;
 	sum->vector = true;
 	start->lane = row;
-	array->cell = square;
 	block_add(loops, out, start);
-	block_add(loops, out, array);
-
-	struct stmt *each = count_new(loops, "t", chain->extent / lanes * lanes, lanes),
-	            *term = count_new(loops, "u", lanes, 1);
-	const struct index *in_square =
-	        index_add(arena, index_scale(arena, count_index(loops, term), lanes), index_var(arena, row, lanes));
-	block_add(loops, &each->body,
-	        store_new(loops, square, index_var(arena, row, lanes),
-	                cell_load(loops, cell_of_load(r.load),
-	                        at_term(loops, &r, r.load->at[0], row, count_index(loops, each))),
-	                row, index_constant(arena, lanes)));
-	struct stmt *add = set_new(loops, sum,
-	        expr_replace(loops->arena, step->value, r.load, cell_load(loops, square, in_square)), false);
-	add->lane = row;
-	block_add(loops, &term->body, add);
-	block_add(loops, &term->body, store_new(loops, square, in_square, cell_load(loops, sum, NULL), row, NULL));
-	block_add(loops, &each->body, term);
+	struct stmt *each = add_by_squares(loops, &r, step, index_constant(arena, 0), row, square, &term, out);
+	block_add(loops, &term->body,
+	        store_new(loops, square, index_add(arena, index_scale(arena, count_index(loops, term), lanes), lane),
+	                cell_load(loops, sum, NULL), row, NULL));
 	int along = index_new(loops, "v", lanes, index_constant(arena, 0), &each->body);
-	const struct index *from = index_add(
-	        arena, index_scale(arena, index_var(arena, along, lanes), lanes), index_var(arena, row, lanes));
+	const struct index *from = index_add(arena, index_scale(arena, index_var(arena, along, lanes), lanes), lane);
 	block_add(loops, &each->body,
 	        store_new(loops, store->cell,
-	                at_term(loops, &r, store->at, row,
+	                at_term(loops, &r, store->at, lane,
 	                        index_add(arena, count_index(loops, each), index_var(arena, along, lanes))),
 	                cell_load(loops, square, from), along, index_step(arena, store->at, rows->var)));
-	block_add(loops, out, each);
 
 	if (chain->extent % lanes) {
 		struct stmt *left = count_new(loops, "t", chain->extent % lanes, 1);

@@ -368,6 +368,13 @@ CUT = {                                   # of one axis alone: its loop is cut w
     "cut_wrap": (graph("float[3,700] x", "float[3,710] y", 'y = Pad <mode = "wrap"> (x, pads)', "int64[4] pads = {0, 4, 0, 6}").replace('"" : 17', '"" : 19'), 0),
     "cut_concat": (graph("float[6000] x, float[7003] z", "float[13003] y", "y = Concat <axis = 0> (x, z)"), 0),
 }
+TURNED = {                                # short rows that are summed in lanes: their terms are transposed in registers, not gathered
+    "turned": (reduced("ReduceMax", "64,56", (1,), "m = Mul (x, x)"), 1),
+    "turned_odd": (reduced("ReduceSum", "3,27,35", (2,)), 1),
+    "turned_again": (graph("float[64,56] x", "float[64,1] y", "y = ReduceLogSumExp <axes = [1]> (x)"), 1),
+    "turned_columns": (reduced("ReduceSum", "56,64", (0,)), 0),
+    "turned_long": (reduced("ReduceMax", "64,100", (1,)), 0),
+}
 ONE_PLACE = {                             # a transposed convolution of data of one place: a product, whose columns are results and taps
     "one_place": (graph("float[2,12,1,1] x", "float[2,7,4,3] y", "y = ConvTranspose <kernel_shape = [4, 3]> (x, w, b)", f"float[12,7,4,3] w = {{{', '.join(str(i % 11 - 5) for i in range(1008))}}}, float[7] b = {{1, 2, 3, 4, 5, 6, 7}}"), 1),
     "one_place_padded": (graph("float[1,12,1,1] x", "float[1,7,2,3] y", "y = ConvTranspose <kernel_shape = [4, 3], pads = [1, 0, 1, 0], strides = [2, 2]> (x, w)", f"float[12,7,4,3] w = {{{', '.join(str(i % 11 - 5) for i in range(1008))}}}"), 1),
@@ -541,7 +548,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "placed_apart": (PLACED_APART, "kernels", r"^ +template .* lanes of int32$"),
          "digits": (DIGITS, "kernels", r"^ +template +c/contraction.jinja, tile \d+ x (16|24|48),"),
          "halves_shared": (HALVES_SHARED, "kernels", r"^k\d+_\w+  loops  nodes [kv]_shared$"), "bare": (BARE, "kernels", r"^k\d+_\w+  contraction "), "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("), "zipped": (ZIPPED, "source", r"(?s)\A.*\tvec_zip\("),
-         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "running_beside": (RUNNING_BESIDE, "loops", r"(?s)\A.*sum = add\([^\n]*along"), "few_outs": (FEW_OUTS, "kernels", r"^k\d+_\w+  contraction [^\n]*\n[^\n]*\n[^\n]* = w\b.*\n[^\n]* = x_pads "), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select|%"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
+         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "turned": (TURNED, "source", r"^\t+vec_transpose\(square\d* \+"), "running_beside": (RUNNING_BESIDE, "loops", r"(?s)\A.*sum = add\([^\n]*along"), "few_outs": (FEW_OUTS, "kernels", r"^k\d+_\w+  contraction [^\n]*\n[^\n]*\n[^\n]* = w\b.*\n[^\n]* = x_pads "), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select|%"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
 VECTORS = [t for t in sweep.TARGETS if t in (["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"])]
