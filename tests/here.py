@@ -23,7 +23,7 @@ def vnni():
 
 def bf16():
     """Not where this machine is taken for another."""
-    return vnni() and "avx512_bf16" in flags() and not os.environ.get("INGOT_NATIVE")
+    return vnni() and {"avx512_bf16", "avx512vbmi"} <= flags() and not os.environ.get("INGOT_NATIVE")
 
 
 def cpus():

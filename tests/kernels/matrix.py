@@ -31,8 +31,8 @@ X86 = "x86-64-v4,amx"
 CPUS = {}
 if batch.QEMU and shutil.which("aarch64-linux-gnu-gcc"):
     CPUS["armv8.6-a"] = (["aarch64-linux-gnu-gcc", "-static", "-march=armv8.6-a+dotprod"], [batch.QEMU, "-cpu", "max"], "vmmlaq_s32", "vbfmmlaq_f32", "bfmmla")
-if vnni():
-    CPUS[X86] = (["cc", "-march=x86-64-v4", "-mavx512vnni", "-mavx512bf16", "-mamx-tile", "-mamx-int8", "-mamx-bf16", "-DINGOT_SOFT"], [], "tdpbusd", "tdpbf16ps", "tdpbf16ps")
+if vnni() and "avx512vbmi" in flags():
+    CPUS[X86] = (["cc", "-march=x86-64-v4", "-mavx512vnni", "-mavx512bf16", "-mavx512vbmi", "-mamx-tile", "-mamx-int8", "-mamx-bf16", "-DINGOT_SOFT"], [], "tdpbusd", "tdpbf16ps", "tdpbf16ps")
 
 
 def built(program, model, cpu, *words):
