@@ -128,7 +128,7 @@ class Opened(unittest.TestCase):
         self.assertEqual(value(numpy.zeros((2, 3), "f4"), numpy.array([-1])).shape, (6,))
 
     def test_refusals(self):
-        cases = [(2, "No such file", lambda: ingot.open("nowhere.onnx")), (3, "byte 0", lambda: ingot.open(b"nonsense")), (2, "path, bytes", lambda: ingot.open(7)),
+        cases = [(2, "No such file", lambda: ingot.open("nowhere.onnx")), (3, "no ONNX text", lambda: ingot.open(b"nonsense")), (2, "path, bytes", lambda: ingot.open(7)),
                  (2, "no engine", lambda: ingot.open(DIGITS, engine="cuda")), (2, "no option", lambda: ingot.open(DIGITS, speed=1)),
                  (2, "is not one of strict, bf16", lambda: ingot.open(DIGITS, math="fp16")), (2, "no input has a dim", lambda: ingot.open(SUM, dims={"M": 1})),
                  (2, "float32, not float64", lambda: ingot.open(DIGITS)(IMAGE.astype("f8"))), (2, r"\[1, 1, 28, 28\], not \[28, 28\]", lambda: ingot.open(DIGITS)(IMAGE[0, 0])),
