@@ -86,6 +86,7 @@ void tfl_subgraph(struct tfl_op *, size_t index); /* the operators of another on
 
 /* ---- tflite_state.c ---- */
 struct tensor *tfl_state(struct tfl_op *, struct tfl_tensor *); /* of a tensor that outlives a run */
+void tfl_hold(struct tfl_variable *, struct tensor *now);       /* what it holds from here on */
 void tfl_give_states(struct tfl_op *, struct tensor **outputs);
 void tfl_own(struct tfl_op *); /* an operator that a function says */
 

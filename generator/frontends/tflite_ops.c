@@ -176,7 +176,7 @@ void tfl_make(struct tfl_op *op)
 	read_attributes(op, made);
 	for (size_t i = 0, k = op->out.count; states && i < op->in.count; i++)
 		if (in[i] && tfl_in(op, i)->variable)
-			tfl_in(op, i)->variable->now = out[k++];
+			tfl_hold(tfl_in(op, i)->variable, out[k++]);
 	for (size_t k = 0; k < op->out.count; k++)
 		tfl_give(op, k, stored ? out[k] : tfl_quantise(op, tfl_out(op, k), out[k]), first);
 }

@@ -14,6 +14,13 @@ static struct tfl_variable *variable(struct tfl_op *op, const char *name)
 	return v;
 }
 
+/* Others may read it, too: tfl_named leaves it as it is. */
+void tfl_hold(struct tfl_variable *v, struct tensor *now)
+{
+	v->now = now;
+	now->mark = 1;
+}
+
 /* What it holds; `like` has its type and shape. */
 static struct tensor *read_now(struct tfl_op *op, struct tfl_variable *v, const struct tfl_tensor *like)
 {
@@ -30,7 +37,7 @@ static struct tensor *read_now(struct tfl_op *op, struct tfl_variable *v, const 
 	reader_input(op->tfl->reader, graph, &input);
 	v->input = graph->inputs.at[graph->inputs.count - 1];
 	++*op->tfl->states;
-	v->now = v->initial ? tfl_two(op, "Add", v->input, v->initial) : v->input;
+	tfl_hold(v, v->initial ? tfl_two(op, "Add", v->input, v->initial) : v->input);
 	return v->now;
 }
 
@@ -93,7 +100,7 @@ static void assign_variable(struct tfl_op *op)
 		return;
 	}
 	read_now(op, v, t); /* it is an output, and so an input, though nobody reads it */
-	v->now = value;
+	tfl_hold(v, value);
 }
 
 static void call_once(struct tfl_op *op)

@@ -58,13 +58,18 @@ static bool is_visible(const struct tensor *tensor, const struct graph *graph)
 	return graph != NULL;
 }
 
+static bool is_made(const struct tensor *tensor)
+{
+	return tensor->producer || tensor->is_input || tensor->data || tensor->list;
+}
+
 static void check_node(const struct graph *graph, const struct node *node)
 {
 	struct build *build = graph->build;
 	int made = 0;
 	assert(node->graph == graph);
 	for (int i = 0; i < node->ins; i++)
-		assert(!node->in[i] || is_visible(node->in[i], graph));
+		assert(!node->in[i] || (is_visible(node->in[i], graph) && is_made(node->in[i])));
 	for (int k = 0; k < node->outs; k++) {
 		assert(!node->out[k] || (node->out[k]->producer == node && node->out[k]->graph == graph));
 		made += node->out[k] != NULL;
@@ -185,7 +190,7 @@ static void check_graph(struct graph *graph)
 	for (size_t i = 0; i < graph->outputs.count; i++) {
 		struct tensor *output = graph->outputs.at[i];
 		assert(is_visible(output, graph) && (output->graph != graph || output->is_output));
-		assert(output->producer || output->is_input || output->data || output->list);
+		assert(is_made(output));
 	}
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		check_node(graph, graph->nodes.at[i]);

@@ -385,24 +385,30 @@ FURTHER = {"L2_NORMALIZATION": ("float32", "int8"), "FLOOR_DIV": ("float32", "in
            "SPACE_TO_BATCH_ND": ("float32", "int8"), "BATCH_TO_SPACE_ND": ("float32", "int8"), "EMBEDDING_LOOKUP": ("float32",), "SCATTER_ND": ("float32", "int32")}
 
 
-def variables(rng):
-    """A window over time: what was there before and the data, of which all but the first are kept; it begins as a constant."""
+def variables(rng, kept=True):
+    """A window over time: what was there before and the data, of which all but the first are kept; it begins as a constant.
+    Not kept: it is read twice and never assigned."""
     layer = Layer(rng, "int8")
     x = layer.input((1, 2, 3))
     like = layer.like
     handle = layer.tensor("handle", (), "resource")
     before = layer.tensor("before", (1, 4, 3), "int8", scale=like[0], zero=like[1])
     y = layer.output((1, 6, 3), like=like)
-    kept = layer.tensor("kept", (1, 4, 3), "int8", scale=like[0], zero=like[1])
+    later = layer.tensor("later", (1, 4, 3), "int8", scale=like[0], zero=like[1])
     begin, end, by = (layer.constant(ints(n)) for n in ([0, 2, 0], [1, 6, 3], [1, 1, 1]))
     start = rng.integers(-128, 128, (1, 4, 3)).astype(np.int8)
     named = {0: "", 1: "window"}
     layer.op("CALL_ONCE", [], [], {0: I32(1)}, 1)
     layer.op("VAR_HANDLE", [], [handle], named, 1)
     layer.op("READ_VARIABLE", [handle], [before], {}, 1)
-    layer.op("CONCATENATION", [before, x], [y], {0: I32(1)})
-    layer.op("STRIDED_SLICE", [y, begin, end, by], [kept], {})
-    layer.op("ASSIGN_VARIABLE", [handle, kept], [], {}, 1)
+    if kept:
+        layer.op("CONCATENATION", [before, x], [y], {0: I32(1)})
+        layer.op("STRIDED_SLICE", [y, begin, end, by], [later], {})
+        layer.op("ASSIGN_VARIABLE", [handle, later], [], {}, 1)
+    else:
+        layer.op("READ_VARIABLE", [handle], [later], {}, 1)
+        layer.op("STRIDED_SLICE", [later, begin, end, by], [layer.tensor("some", (1, 2, 3), "int8", scale=like[0], zero=like[1])], {})
+        layer.op("CONCATENATION", [before, len(layer.tensors) - 1], [y], {0: I32(1)})
     main, layer.tensors, operators, layer.operators = layer.tensors, [], layer.operators, []
     handle, value = layer.tensor("handle", (), "resource"), layer.tensor("start", (1, 4, 3), "int8", start, scale=like[0], zero=like[1])
     layer.op("VAR_HANDLE", [], [handle], named, 1)
@@ -444,7 +450,8 @@ def draw(name):
     if name in FURTHER:
         return {kind: lambda rng, kind=kind: further(rng, name, kind) for kind in FURTHER[name]}
     if name in STATES:
-        return {"int8" if STATES[name] is variables else "float32": STATES[name]}
+        twice = {"int8 read twice": lambda rng: variables(rng, False)} if name == "READ_VARIABLE" else {}
+        return {"int8" if STATES[name] is variables else "float32": STATES[name], **twice}
     if name in ("CONV_2D", "DEPTHWISE_CONV_2D"):
         for kind in ("float32", "int8", "uint8", "int16"):
             made[kind] = lambda rng, kind=kind: conv(rng, kind, name != "CONV_2D")
