@@ -4,11 +4,10 @@
 
 enum { BOXES, SCORES, LIMIT, OVERLAP, LEAST, THERE, INPUTS };
 
-void infer_boxes(struct node *node, const struct op *op)
+void infer_boxes(struct node *node)
 {
 	const struct tensor *scores = node->in[SCORES];
 	int64_t count;
-	(void)op;
 	infer_counts(node, 2, INPUTS, 1);
 	infer_same_type(node, BOXES, DTYPE_F32);
 	infer_same_type(node, SCORES, DTYPE_F32);
@@ -65,7 +64,7 @@ static const struct expr *overlaps(struct definer *definer, const struct side *a
 	return OF(and, HOLDS(OF(greater, both, F(0))), HOLDS(OF(greater, OF(div, both, all), most)));
 }
 
-void define_boxes(struct definer *definer, const struct op *op)
+void define_boxes(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
@@ -76,7 +75,6 @@ void define_boxes(struct definer *definer, const struct op *op)
 	const struct index *place = index_var(arena, rank, n), *taken = index_var(arena, rank + 1, n),
 	                   *score_at[] = { at[0], at[1], place };
 	struct side one[2], other[2];
-	(void)op;
 	if (!definition_elements(scores) || !extents[2]) {
 		definer_out_map(definer, 0, integer(definer, 0));
 		return;

@@ -111,7 +111,7 @@ static void infer_cast_to(struct node *node, enum dtype to)
 		infer_output(node, 0, to, node->in[0]->rank, node->in[0]->dims);
 }
 
-static void define_cast_to(struct definer *definer)
+void define_cast(struct definer *definer)
 {
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
@@ -142,28 +142,23 @@ bool cast_like_strings(struct bodies *bodies, struct node *node)
 	return to != DTYPE_NONE;
 }
 
-void infer_cast(struct node *node, const struct op *op)
+void infer_cast(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	infer_cast_to(node, type_asked(node));
 }
 
-void define_cast(struct definer *definer, const struct op *op) { (void)op, define_cast_to(definer); }
-
-void infer_cast_like(struct node *node, const struct op *op)
+void infer_cast_like(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	infer_cast_to(node, node->in[1]->type);
 }
 
-void define_cast_like(struct definer *definer, const struct op *op) { (void)op, define_cast_to(definer); }
+void define_cast_like(struct definer *definer) { define_cast(definer); }
 
 /* ---- BitCast ---- */
-void infer_bit_cast(struct node *node, const struct op *op)
+void infer_bit_cast(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	enum dtype from = infer_any_type(node, 0), to = type_asked(node);
 	if (to == DTYPE_STRING || from == DTYPE_STRING)
@@ -179,12 +174,11 @@ void infer_bit_cast(struct node *node, const struct op *op)
 		infer_output(node, 0, to, node->in[0]->rank, node->in[0]->dims);
 }
 
-void define_bit_cast(struct definer *definer, const struct op *op)
+void define_bit_cast(struct definer *definer)
 {
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	enum dtype from = definer->node->in[0]->type, to = definer->node->out[0]->type;
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct expr *x = definer_load(definer, definer_in_stored(definer, 0), rank, at);
 	if (dtypes[from].bits < 8)

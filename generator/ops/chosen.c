@@ -102,10 +102,9 @@ static int64_t chosen_by(const struct tensor *condition, int64_t extent)
 	return count;
 }
 
-void infer_compress(struct node *node, const struct op *op)
+void infer_compress(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, 2, 2, 1 + counts_on(node));
 	infer_first(node);
 	const struct tensor *x = node->in[0], *condition = node->in[1];
@@ -135,13 +134,12 @@ void infer_compress(struct node *node, const struct op *op)
 	infer_output(node, 0, x->type, rank, dims);
 }
 
-void define_compress(struct definer *definer, const struct op *op)
+void define_compress(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in_stored(definer, 0), *condition = definer_in(definer, 1);
 	const struct index *at[MAX_RANK], *own[MAX_RANK], *i = index_var(arena, 0, condition->extents[0]);
 	int64_t extents[MAX_RANK];
-	(void)op;
 	bool whole = !node_attribute(definer->node, "axis");
 	int rank = definer_shape(definer, 0, extents, at),
 	    axis = whole ? 0 : (int)node_axis(definer->node, node_int(definer->node, "axis", 0), x->rank);
@@ -169,9 +167,8 @@ void define_compress(struct definer *definer, const struct op *op)
 }
 
 /* ---- NonZero: the indices of what is not 0, a column for each ---- */
-void infer_non_zero(struct node *node, const struct op *op)
+void infer_non_zero(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1 + counts_on(node));
 	infer_first(node);
 	infer_number_type(node, 0);
@@ -190,14 +187,13 @@ void infer_non_zero(struct node *node, const struct op *op)
 	}
 }
 
-void define_non_zero(struct definer *definer, const struct op *op)
+void define_non_zero(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0);
 	int64_t extents[2], n = definition_elements(x);
 	const struct index *at[2], *own[MAX_RANK], *i = index_var(arena, 0, n);
 	const struct expr *body = NULL;
-	(void)op;
 	definer_shape(definer, 0, extents, at);
 	if (extents[1] > n)
 		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " elements of %" PRId64 " are declared",
@@ -225,10 +221,9 @@ void define_non_zero(struct definer *definer, const struct op *op)
 /* ---- Unique: each element, or slice along an axis, once; ordered, or as they come first ---- */
 enum { COLUMNS_MOST = 64 }; /* of slices: each takes an order of its own */
 
-void infer_unique(struct node *node, const struct op *op)
+void infer_unique(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, 1, 1, 4 + counts_on(node));
 	infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
@@ -314,7 +309,7 @@ static const struct expr *is_repeated(struct definer *definer, struct definition
 	return same;
 }
 
-void define_unique(struct definer *definer, const struct op *op)
+void define_unique(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
@@ -322,7 +317,6 @@ void define_unique(struct definer *definer, const struct op *op)
 	bool whole = !node_attribute(node, "axis"), sorted = attribute_int(node, "sorted") != 0;
 	int axis = whole ? 0 : (int)node_axis(node, node_int(node, "axis", 0), x->rank), first_out = 0;
 	int64_t extents[MAX_RANK], count, n = whole ? definition_elements(x) : x->extents[axis];
-	(void)op;
 	while (!node_has_out(node, first_out))
 		first_out++;
 	if (first_out == 2)

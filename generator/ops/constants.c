@@ -12,9 +12,8 @@ static void set_data(struct node *node, enum dtype type, int rank, int64_t exten
 	node->out[0]->bytes = dtype_bytes(type, rank ? (size_t)extent : 1);
 }
 
-void infer_constant_node(struct node *node, const struct op *op)
+void infer_constant_node(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 0, 0, 1);
 	const struct attribute *value = NULL;
 	for (int i = 0; i < node->attribute_count; i++) {
@@ -53,9 +52,9 @@ void infer_constant_node(struct node *node, const struct op *op)
 	}
 }
 
-void define_constant_node(struct definer *definer, const struct op *op)
+void define_constant_node(struct definer *definer)
 {
-	(void)definer, (void)op; /* inference made a tensor of it; who reads it finds that */
+	(void)definer; /* inference made a tensor of it; who reads it finds that */
 }
 
 /* ---- ConstantOfShape ---- */
@@ -74,11 +73,10 @@ static struct tensor *size_of_shape(const struct node *node, int d)
 	return size_made(node, "SizeElement", d, 1, &node->in[0]);
 }
 
-void infer_constant_of_shape(struct node *node, const struct op *op)
+void infer_constant_of_shape(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int64_t count;
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	const struct tensor *fill = fill_of(node);
 	enum dtype type = fill ? fill->type : DTYPE_F32;
@@ -118,13 +116,12 @@ void infer_constant_of_shape(struct node *node, const struct op *op)
 	infer_output(node, 0, type, (int)count, dims);
 }
 
-void define_constant_of_shape(struct definer *definer, const struct op *op)
+void define_constant_of_shape(struct definer *definer)
 {
 	const struct tensor *fill = fill_of(definer->node);
 	const struct expr *all = integer(definer, 1);
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
-	(void)op;
 	bool late = node_in_is_late(definer->node, 0);
 	if (late && definer_elements(definer, 0) != rank)
 		node_fail(definer->node, EXIT_INVALID,
@@ -169,9 +166,8 @@ static bool take_counts(struct node *node, int64_t from, int64_t to)
 	return true;
 }
 
-void infer_shape(struct node *node, const struct op *op)
+void infer_shape(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1 + (strcmp(node->domain, "ingot") ? 0 : MAX_RANK), 1);
 	const struct tensor *x = node->in[0];
 	struct dim length = dim_unknown;
@@ -198,11 +194,10 @@ void infer_shape(struct node *node, const struct op *op)
 	node->out[0]->bytes = (size_t)(to - from) * sizeof *extents;
 }
 
-void define_shape(struct definer *definer, const struct op *op)
+void define_shape(struct definer *definer)
 {
 	const struct node *node = definer->node;
 	const struct tensor *x = node->in[0];
-	(void)op;
 	if (node->ins > 1) {
 		const struct index *k = index_var(definer->arena, 0, node->out[0]->dims[0].extent);
 		const struct expr *body = integer(definer, 0);
@@ -223,9 +218,8 @@ void define_shape(struct definer *definer, const struct op *op)
 }
 
 /* ---- Size: the number of elements, likewise ---- */
-void infer_size(struct node *node, const struct op *op)
+void infer_size(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	infer_output(node, 0, DTYPE_I64, 0, NULL);
 	int64_t elements = node->in[0]->rank < 0 ? -1 : tensor_elements(node->graph->build, node->in[0]);
@@ -244,7 +238,7 @@ void infer_size(struct node *node, const struct op *op)
 	node->out[0]->bytes = sizeof *data;
 }
 
-void define_size(struct definer *definer, const struct op *op) { define_shape(definer, op); }
+void define_size(struct definer *definer) { define_shape(definer); }
 
 /* A constant number; false where it is not constant. */
 static bool number_in(const struct node *node, int i, double *number, int64_t *whole)
@@ -274,12 +268,11 @@ static bool number_in(const struct node *node, int i, double *number, int64_t *w
 }
 
 /* ---- OneHot: the second of two values where the index is, the first elsewhere ---- */
-void infer_one_hot(struct node *node, const struct op *op)
+void infer_one_hot(struct node *node)
 {
 	struct dim dims[MAX_RANK + 1];
 	double number;
 	int64_t depth = -1;
-	(void)op;
 	infer_counts(node, 3, 3, 1);
 	enum dtype type = infer_number_type(node, 2);
 	infer_number_type(node, 0);
@@ -331,7 +324,7 @@ static const struct expr *hit_in_floats(struct definer *definer, struct definiti
 	return expr2(definer, SCALAR_equal, expr_load(arena, places, own), expr_load(arena, all, at));
 }
 
-void define_one_hot(struct definer *definer, const struct op *op)
+void define_one_hot(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *indices = definer_in(definer, 0), *values = definer_in(definer, 2);
@@ -339,7 +332,6 @@ void define_one_hot(struct definer *definer, const struct op *op)
 	        *which[2] = { index_constant(arena, 0), index_constant(arena, 1) };
 	int64_t extents[MAX_RANK], depth;
 	double number;
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
 	if (!number_in(definer->node, 1, &number, &depth)) { /* what is declared */
@@ -365,9 +357,8 @@ void define_one_hot(struct definer *definer, const struct op *op)
 }
 
 /* ---- EyeLike ---- */
-void infer_eye_like(struct node *node, const struct op *op)
+void infer_eye_like(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	const struct tensor *x = node->in[0];
 	int64_t asked = node_int(node, "dtype", x->type);
@@ -383,12 +374,11 @@ void infer_eye_like(struct node *node, const struct op *op)
 		infer_output(node, 0, (enum dtype)asked, 2, x->dims);
 }
 
-void define_eye_like(struct definer *definer, const struct op *op)
+void define_eye_like(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], k = attribute_int(definer->node, "k");
-	(void)op;
 	definer_shape(definer, 0, extents, at);
 	enum dtype type = dtype_stored(definer->node->out[0]->type);
 	bool none = k <= -extents[0] || k >= extents[1];
@@ -423,11 +413,10 @@ static struct tensor *size_counted(const struct node *node)
 	return by == 1 ? span : size_quotient(node, size_plus(node, span, by - 1), size_number(node, by));
 }
 
-void infer_range(struct node *node, const struct op *op)
+void infer_range(struct node *node)
 {
 	double number[3];
 	int64_t whole[3], count;
-	(void)op;
 	infer_counts(node, 3, 3, 1);
 	enum dtype type = infer_number_type(node, 0);
 	bool is_float = type != DTYPE_NONE && dtypes[type].class == CLASS_FLOAT, known = type != DTYPE_NONE;
@@ -507,17 +496,12 @@ static void declared_range(struct definer *definer, int64_t count)
 	        "a start, limit and delta that make the declared %" PRId64 " elements are right", count);
 }
 
-void infer_size_range(struct node *node, const struct op *op)
-{
-	(void)op;
-	infer_as_size(node, 3, 3);
-}
+void infer_size_range(struct node *node) { infer_as_size(node, 3, 3); }
 
 /* Of floats -1 where they are too many for any bound, or not a number; delta 0 is such a one. */
-void define_size_range(struct definer *definer, const struct op *op)
+void define_size_range(struct definer *definer)
 {
 	const struct expr *right, *steps = steps_of(definer, &right), *none = integer(definer, -1);
-	(void)op;
 	if (steps->type == DTYPE_F64) {
 		const struct expr *zero = expr_number(definer->arena, DTYPE_F64, 0),
 		                  *most = expr_number(definer->arena, DTYPE_F64, 0x1p40);
@@ -530,14 +514,13 @@ void define_size_range(struct definer *definer, const struct op *op)
 	definer_out_map(definer, 0, integer_where(definer, right, steps, none));
 }
 
-void define_range(struct definer *definer, const struct op *op)
+void define_range(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *start = definer_in(definer, 0), *delta = definer_in(definer, 2);
 	const struct index *at[MAX_RANK], *first = index_constant(arena, 0);
 	int64_t extents[MAX_RANK], whole;
 	double number;
-	(void)op;
 	definer_shape(definer, 0, extents, at);
 	for (int i = 0; i < 3; i++)
 		if (!number_in(definer->node, i, &number, &whole)) {

@@ -80,9 +80,8 @@ static void infer_conv(struct node *node, enum dtype type, bool has_bias)
 	infer_output(node, 0, type, node->in[0]->rank, dims);
 }
 
-void infer_convolution(struct node *node, const struct op *op)
+void infer_convolution(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 2, 3, 1);
 	enum dtype type = infer_float_type(node, 0);
 	infer_same_type(node, 1, type);
@@ -132,16 +131,11 @@ static void define_conv(struct definer *definer, struct definition *bias, struct
 	definer_out(definer, 0, sum);
 }
 
-void define_convolution(struct definer *definer, const struct op *op)
-{
-	(void)op;
-	define_conv(definer, definer_in(definer, 2), NULL);
-}
+void define_convolution(struct definer *definer) { define_conv(definer, definer_in(definer, 2), NULL); }
 
 /* ---- ConvInteger ---- */
-void infer_convolution_integer(struct node *node, const struct op *op)
+void infer_convolution_integer(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 2, 4, 1);
 	infer_bytes(node, 0, 2);
 	infer_bytes(node, 1, 3);
@@ -158,9 +152,8 @@ void infer_convolution_integer(struct node *node, const struct op *op)
 	infer_conv(node, DTYPE_I32, false);
 }
 
-void define_convolution_integer(struct definer *definer, const struct op *op)
+void define_convolution_integer(struct definer *definer)
 {
-	(void)op;
 	define_conv(definer, NULL, (struct definition *[]){ definer_in(definer, 2), definer_in(definer, 3) });
 }
 
@@ -184,11 +177,10 @@ static void transposed_of(const struct node *node, struct convolution *conv)
 		        node->type, channels, w->dims[0].extent);
 }
 
-void infer_convolution_transposed(struct node *node, const struct op *op)
+void infer_convolution_transposed(struct node *node)
 {
 	struct convolution conv;
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, 2, 3, 1);
 	enum dtype type = infer_float_type(node, 0);
 	infer_same_type(node, 1, type);
@@ -620,12 +612,11 @@ static void define_one_place(struct definer *definer, const struct convolution *
 	definer_out_map(definer, 0, expr_load(arena, sum, own));
 }
 
-void define_convolution_transposed(struct definer *definer, const struct op *op)
+void define_convolution_transposed(struct definer *definer)
 {
 	struct convolution conv;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	(void)op;
 	transposed_of(definer->node, &conv);
 	struct definition *w = definer_in(definer, 1);
 	int rank = definer_shape(definer, 0, extents, at);
@@ -691,9 +682,9 @@ static void infer_product(struct node *node, enum dtype type, int bias)
 	infer_output(node, 0, type, rank, dims);
 }
 
-void infer_matmul(struct node *node, const struct op *op)
+void infer_matmul(struct node *node)
 {
-	infer_counts(node, 2, *op->domain ? 3 : 2, 1);
+	infer_counts(node, 2, *node->domain ? 3 : 2, 1);
 	enum dtype type = infer_number_type(node, 0);
 	infer_number_type(node, 1);
 	infer_same_type(node, 1, type);
@@ -735,11 +726,7 @@ static void define_product(struct definer *definer, struct definition *bias, str
 	definer_out(definer, 0, sum);
 }
 
-void define_matmul(struct definer *definer, const struct op *op)
-{
-	(void)op;
-	define_product(definer, definer_in(definer, 2), NULL);
-}
+void define_matmul(struct definer *definer) { define_product(definer, definer_in(definer, 2), NULL); }
 
 /* ---- MatMulInteger ---- */
 /* One zero point, one for each row of A or column of B, or with A's or B's dimensions and 1 for the terms. */
@@ -760,9 +747,8 @@ static void infer_zero(const struct node *node, int i, const struct tensor *of, 
 		        node->type, i, rows ? "row" : "column");
 }
 
-void infer_matmul_integer(struct node *node, const struct op *op)
+void infer_matmul_integer(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 2, 4, 1);
 	infer_bytes(node, 0, 2);
 	infer_bytes(node, 1, 3);
@@ -771,16 +757,14 @@ void infer_matmul_integer(struct node *node, const struct op *op)
 	infer_product(node, DTYPE_I32, node->ins);
 }
 
-void define_matmul_integer(struct definer *definer, const struct op *op)
+void define_matmul_integer(struct definer *definer)
 {
-	(void)op;
 	define_product(definer, NULL, (struct definition *[]){ definer_in(definer, 2), definer_in(definer, 3) });
 }
 
 /* ---- Gemm: alpha A' B' + beta C ---- */
-void infer_gemm(struct node *node, const struct op *op)
+void infer_gemm(struct node *node)
 {
-	(void)op;
 	infer_counts(node, node->since < 11 ? 3 : 2, 3, 1);
 	enum dtype type = infer_number_type(node, 0);
 	infer_same_type(node, 1, type);
@@ -809,7 +793,7 @@ void infer_gemm(struct node *node, const struct op *op)
 	infer_output(node, 0, type, 2, dims);
 }
 
-void define_gemm(struct definer *definer, const struct op *op)
+void define_gemm(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
@@ -818,7 +802,6 @@ void define_gemm(struct definer *definer, const struct op *op)
 	bool a_transposed = attribute_int(node, "transA") != 0, b_transposed = attribute_int(node, "transB") != 0;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], terms = a->extents[!a_transposed];
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct index *k = index_var(arena, rank, terms);
 	const struct index *a_at[2] = { a_transposed ? k : at[0], a_transposed ? at[0] : k },

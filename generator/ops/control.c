@@ -255,9 +255,9 @@ struct holder holder_inside(const struct holder *h, const struct repeating *r)
 	return inside;
 }
 
-void define_graphs(struct definer *definer, const struct op *op)
+void define_graphs(struct definer *definer)
 {
-	if (op->place == expand_loop)
+	if (op_of(definer->node)->place == expand_loop)
 		control_refuse_loop(definer->node);
-	define_text(definer, op);
+	define_text(definer);
 }

@@ -451,9 +451,8 @@ bool expand_loop(struct bodies *bodies, struct node *node, const struct op *op)
 }
 
 /* ---- what a loop stacked, where it had as many rounds as declared ---- */
-void infer_rounds(struct node *node, const struct op *op)
+void infer_rounds(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	infer_scalar(node, 1);
 	if (!attribute_int(node, "counted") || node->in[0]->rank < 1) {
@@ -468,10 +467,9 @@ void infer_rounds(struct node *node, const struct op *op)
 	infer_output(node, 0, node->in[0]->type, node->in[0]->rank, dims);
 }
 
-void define_rounds(struct definer *definer, const struct op *op)
+void define_rounds(struct definer *definer)
 {
 	int64_t rounds = node_int(definer->node, "rounds", 0), most = attribute_int(definer->node, "most");
-	(void)op;
 	if (attribute_int(definer->node, "counted")) { /* ingot.Fit asks */
 		definer_out(definer, 0, definer_in(definer, 0));
 		return;

@@ -4,9 +4,8 @@
 #include <inttypes.h>
 
 /* ---- what is there, and a value behind it ---- */
-void infer_counted(struct node *node, const struct op *op)
+void infer_counted(struct node *node)
 {
-	(void)op;
 	infer_made(node);
 	infer_counts(node, 2, 4, 1);
 	infer_output_like(node, 0, node->in[0]);
@@ -50,14 +49,13 @@ struct definition *definer_there(
 	                      there_or(definer, x, at, count, axis, value));
 }
 
-void define_counted(struct definer *definer, const struct op *op)
+void define_counted(struct definer *definer)
 {
 	struct definition *x = definer_in(definer, 0);
 	const struct node *node = definer->node;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int axis = (int)attribute_int(node, "axis");
-	(void)op;
 	definer_shape(definer, 0, extents, at);
 	const struct expr *value = node_in(node, 2)
 	        ? expr_cast(definer->arena, x->type, definer_element(definer, 2, 0))
@@ -133,10 +131,9 @@ void counts_put_number(struct node *node, int i, int axis, float value)
 }
 
 /* ---- the bounds as extents, for what takes no counts ---- */
-void infer_counted_all(struct node *node, const struct op *op)
+void infer_counted_all(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_made(node);
 	infer_counts(node, 1, 1, 1);
 	const struct tensor *x = node->in[0];
@@ -155,17 +152,12 @@ void come_padded(struct node *node)
 			counts_put_number(node, 0, d, attribute_float(node, "value"));
 }
 
-void define_counted_all(struct definer *definer, const struct op *op)
-{
-	(void)op;
-	definer_out(definer, 0, definer_in_stored(definer, 0));
-}
+void define_counted_all(struct definer *definer) { definer_out(definer, 0, definer_in_stored(definer, 0)); }
 
 /* ---- two counts that a call has to say as one ---- */
-void infer_agree(struct node *node, const struct op *op)
+void infer_agree(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_made(node);
 	infer_counts(node, 3, 3, 1);
 	const struct tensor *x = node->in[0];
@@ -174,10 +166,9 @@ void infer_agree(struct node *node, const struct op *op)
 	infer_output(node, 0, x->type, x->rank, dims);
 }
 
-void define_agree(struct definer *definer, const struct op *op)
+void define_agree(struct definer *definer)
 {
 	const struct node *node = definer->node;
-	(void)op;
 	definer_require(definer, EXIT_INVALID, 0, NULL,
 	        integer_of(
 	                definer, SCALAR_equal, definer_size(definer, node->in[1]), definer_size(definer, node->in[2])),
@@ -202,7 +193,7 @@ void counts_must_be(struct node *node, int i, int axis, struct tensor *count, in
 	        (struct attribute){ .name = name_is(graph->build->names, "axis"), .kind = ATTRIBUTE_INT, .i = axis };
 	made->out[0] = graph_tensor_fresh(graph, x->name);
 	made->out[0]->producer = made;
-	infer_agree(made, NULL);
+	infer_agree(made);
 	node->in[i] = made->out[0];
 }
 

@@ -130,7 +130,7 @@ void counts_move(const struct node *node)
 
 /* ---- the families ---- */
 struct counted {
-	void (*infer)(struct node *, const struct op *);
+	void (*infer)(struct node *);
 	int least;
 	void (*come)(struct node *);
 	void (*go)(const struct node *);

@@ -172,7 +172,7 @@ void come_reduce(struct node *node)
 {
 	bool reduced[MAX_RANK];
 	counts_want_first(node);
-	if (!reduced_axes(node, op_of(node), reduced))
+	if (!reduced_axes(node, reduced))
 		counts_refuse(node, node->in[0]);
 }
 
@@ -181,7 +181,7 @@ void go_reduce(const struct node *node)
 	const struct tensor *x = node->in[0];
 	bool reduced[MAX_RANK], keep = attribute_int(node, "keepdims") != 0;
 	int out = 0;
-	reduced_axes(node, op_of(node), reduced);
+	reduced_axes(node, reduced);
 	for (int d = 0; d < x->rank; d++)
 		if (!reduced[d] || keep)
 			counts_give(node, out++, reduced[d] ? NULL : x->dims[d].count);

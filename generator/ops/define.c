@@ -76,7 +76,7 @@ static struct definition *widened_of(struct definer *definer, const struct tenso
 	const struct node *reader = definer->node;
 	const struct op *op = op_of(tensor->widened);
 	definer->node = tensor->widened;
-	op->define(definer, op);
+	op->define(definer);
 	definer->node = reader;
 	struct definition *definition = recall(definer, tensor);
 	const struct expr *load = definition->source == SOURCE_COMPUTED ? definition->body : NULL;
@@ -719,7 +719,7 @@ struct program *define_graph(struct graph *graph)
 		const struct op *op = op_of(graph->nodes.at[i]);
 		progress(graph->build, "define", i, graph->nodes.count, 0);
 		definer.node = graph->nodes.at[i];
-		op->define(&definer, op);
+		op->define(&definer);
 	}
 	for (size_t i = 0; i < graph->outputs.count; i++)
 		add_output(&definer, graph->outputs.at[i], graph->file);
@@ -740,7 +740,7 @@ struct program *define_node(const struct node *node, const struct op *op)
 	struct definer definer;
 	definer_begin(&definer, node->graph->build, node->type);
 	definer.node = node;
-	op->define(&definer, op);
+	op->define(&definer);
 	for (int i = 0; i < node->outs; i++)
 		if (node->out[i])
 			add_output(&definer, node->out[i], node->where);

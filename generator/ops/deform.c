@@ -46,11 +46,10 @@ static void expect(const struct node *node, const struct deform *f, int i, int64
 		        node->type, i, channels);
 }
 
-void infer_deform_conv(struct node *node, const struct op *op)
+void infer_deform_conv(struct node *node)
 {
 	struct deform f;
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, 3, 5, 1);
 	enum dtype type = infer_float_type(node, 0);
 	for (int i = 1; i < 5; i++)
@@ -163,7 +162,7 @@ static struct definition *patches(struct definer *definer, const struct deform *
 	        MUL(expr_load(arena, sum, at), expr_load(arena, mask, m_at)));
 }
 
-void define_deform_conv(struct definer *definer, const struct op *op)
+void define_deform_conv(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct deform f;
@@ -171,7 +170,6 @@ void define_deform_conv(struct definer *definer, const struct op *op)
 	enum dtype type = x->type;
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	const struct index *at[MAX_RANK], *p_at[MAX_RANK], *w_at[MAX_RANK];
-	(void)op;
 	deform_of(definer->node, &f);
 	int rank = definer_shape(definer, 0, extents, at), count = f.conv.window.count;
 	bool empty = definition_elements(x) == 0 || definition_elements(w) == 0;
@@ -263,11 +261,10 @@ static bool columns_of(const struct node *node, struct columns *c)
 	return true;
 }
 
-void infer_col2im(struct node *node, const struct op *op)
+void infer_col2im(struct node *node)
 {
 	struct columns c;
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, 3, 3, 1);
 	enum dtype type = infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
@@ -393,12 +390,11 @@ static struct definition *col2im_at_run_time(
 	        definer_shape_text(definer, 2 + c->count, extents));
 }
 
-void define_col2im(struct definer *definer, const struct op *op)
+void define_col2im(struct definer *definer)
 {
 	struct columns c;
 	struct definition *x = definer_in(definer, 0);
 	int64_t extents[MAX_RANK];
-	(void)op;
 	bool known = columns_of(definer->node, &c);
 	definer_shape(definer, 0, extents, NULL);
 	if (definition_elements(x) == 0)

@@ -77,12 +77,11 @@ static void dft_of(const struct node *node, struct dft *f, int64_t axis, int64_t
 	f->out_parts = f->half && f->inverse ? 1 : 2;
 }
 
-void infer_dft(struct node *node, const struct op *op)
+void infer_dft(struct node *node)
 {
 	struct dft f;
 	struct dim dims[MAX_RANK];
 	int64_t axis, length;
-	(void)op;
 	infer_counts(node, 1, node->since >= AXIS_IS_INPUT ? 3 : 2, 1);
 	enum dtype type = infer_float_type(node, 0);
 	if (node->in[0]->rank < 0) {
@@ -312,12 +311,11 @@ static struct definition *dft_at_run_time(struct definer *definer, struct defini
 	        definer_shape_text(definer, x->rank, extents));
 }
 
-void define_dft(struct definer *definer, const struct op *op)
+void define_dft(struct definer *definer)
 {
 	struct dft f;
 	int64_t extents[MAX_RANK], axis, length;
 	struct definition *x = definer_in(definer, 0);
-	(void)op;
 	definer_shape(definer, 0, extents, NULL);
 	if (!read_sizes(definer->node, &axis, &length)) {
 		definer_out(definer, 0, dft_at_run_time(definer, x, extents));

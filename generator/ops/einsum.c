@@ -170,11 +170,10 @@ bool einsum_keeps(const struct node *node, int label)
 	return has(&e.out, label);
 }
 
-void infer_einsum(struct node *node, const struct op *op)
+void infer_einsum(struct node *node)
 {
 	struct einsum e;
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, 1, node->ins ? node->ins : 1, 1);
 	enum dtype type = infer_number_type(node, 0);
 	bool known = true;
@@ -264,10 +263,9 @@ static struct term prepared(struct definer *definer, const struct einsum *e, int
 	return kept;
 }
 
-void define_einsum(struct definer *definer, const struct op *op)
+void define_einsum(struct definer *definer)
 {
 	struct einsum e;
-	(void)op;
 	einsum_of(definer->node, &e);
 	const char *name = definer->node->out[0]->name;
 	int count = definer->node->ins;

@@ -4,11 +4,13 @@
 #include <inttypes.h>
 #include <math.h>
 
+static enum scalar scalar_of(const struct node *node) { return (enum scalar)op_of(node)->scalar; }
+
 /* ---- a row of scalars.h: its operands are the inputs, then the numbers among the attributes ---- */
-static const struct expr *apply(
-        struct definer *definer, const struct op *op, int count, const struct expr *const *inputs)
+static const struct expr *apply(struct definer *definer, int count, const struct expr *const *inputs)
 {
 	const struct node *node = definer->node;
+	const struct op *op = op_of(node);
 	const struct expr *operand[3] = { NULL };
 	int n = 0;
 	for (; n < count; n++)
@@ -33,41 +35,42 @@ static const struct expr *load_one(struct definer *definer)
 
 /* Functions of floats that ONNX has of integers too: Erf in float32, Shrink in double where there are more than 16
  * bits; cut towards 0. */
-static bool through_float(const struct op *op, enum dtype type)
+static bool through_float(const struct node *node, enum dtype type)
 {
-	return dtypes[type].class != CLASS_FLOAT && (op->scalar == SCALAR_erf || op->scalar == SCALAR_shrink);
+	return dtypes[type].class != CLASS_FLOAT && (scalar_of(node) == SCALAR_erf || scalar_of(node) == SCALAR_shrink);
 }
 
-static enum dtype type_for(const struct node *node, int i, const struct op *op)
+static enum dtype type_for(const struct node *node, int i)
 {
+	const struct op *op = op_of(node);
 	enum dtype type = infer_number_type(node, i);
 	if (type == DTYPE_BOOL)
 		node_fail(node, EXIT_INVALID, "%s: input %d is bool, a number is right", node->type, i);
 	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT && op->scalar >= 0 && !scalars[op->scalar].ints
-	        && !through_float(op, type))
+	        && !through_float(node, type))
 		node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type, i,
 		        dtypes[type].text);
 	return type;
 }
 
-void infer_unary(struct node *node, const struct op *op)
+void infer_unary(struct node *node)
 {
 	infer_counts(node, 1, 1, 1);
-	type_for(node, 0, op);
+	type_for(node, 0);
 	infer_output_like(node, 0, node->in[0]);
 }
 
-void define_unary(struct definer *definer, const struct op *op)
+void define_unary(struct definer *definer)
 {
 	const struct expr *x = load_one(definer);
 	enum dtype type = x->type;
-	if (through_float(op, type)) {
-		x = expr_cast(
-		        definer->arena, dtypes[type].bits > 16 && op->scalar != SCALAR_erf ? DTYPE_F64 : DTYPE_F32, x);
-		definer_out_map(definer, 0, expr_cast(definer->arena, type, apply(definer, op, 1, &x)));
+	if (through_float(definer->node, type)) {
+		x = expr_cast(definer->arena,
+		        dtypes[type].bits > 16 && scalar_of(definer->node) != SCALAR_erf ? DTYPE_F64 : DTYPE_F32, x);
+		definer_out_map(definer, 0, expr_cast(definer->arena, type, apply(definer, 1, &x)));
 		return;
 	}
-	definer_out_map(definer, 0, apply(definer, op, 1, &x));
+	definer_out_map(definer, 0, apply(definer, 1, &x));
 }
 
 /* ---- binary ----
@@ -133,20 +136,20 @@ static void load_two(struct definer *definer, const struct expr **a, const struc
 	*b = definer_load(definer, definer_in(definer, 1), rank, at);
 }
 
-void infer_binary(struct node *node, const struct op *op)
+void infer_binary(struct node *node)
 {
 	infer_counts(node, 2, 2, 1);
-	enum dtype type = type_for(node, 0, op);
-	type_for(node, 1, op);
+	enum dtype type = type_for(node, 0);
+	type_for(node, 1);
 	infer_same_type(node, 1, type);
 	infer_two(node, type);
 }
 
-void define_binary(struct definer *definer, const struct op *op)
+void define_binary(struct definer *definer)
 {
 	const struct expr *x[2];
 	load_two(definer, &x[0], &x[1]);
-	definer_out_map(definer, 0, apply(definer, op, 2, x));
+	definer_out_map(definer, 0, apply(definer, 2, x));
 }
 
 /* ---- bool in and out: And, Or, Xor, Not ---- */
@@ -158,31 +161,28 @@ static void want_class(const struct node *node, int i, enum dtype_class a, enum 
 		        node, EXIT_INVALID, "%s: input %d is %s, %s is right", node->type, i, dtypes[type].text, words);
 }
 
-void infer_logical(struct node *node, const struct op *op)
+void infer_logical(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	want_class(node, 0, CLASS_BOOL, CLASS_BOOL, "bool");
 	want_class(node, 1, CLASS_BOOL, CLASS_BOOL, "bool");
 	infer_two(node, DTYPE_BOOL);
 }
 
-void define_logical(struct definer *definer, const struct op *op) { define_binary(definer, op); }
+void define_logical(struct definer *definer) { define_binary(definer); }
 
-void infer_logical_not(struct node *node, const struct op *op)
+void infer_logical_not(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	want_class(node, 0, CLASS_BOOL, CLASS_BOOL, "bool");
 	infer_output_like(node, 0, node->in[0]);
 }
 
-void define_logical_not(struct definer *definer, const struct op *op) { define_unary(definer, op); }
+void define_logical_not(struct definer *definer) { define_unary(definer); }
 
 /* ---- integers alone: BitwiseAnd …, BitwiseNot, BitShift ---- */
-void infer_bitwise(struct node *node, const struct op *op)
+void infer_bitwise(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	want_class(node, 0, CLASS_INT, CLASS_UINT, "an integer type");
 	want_class(node, 1, CLASS_INT, CLASS_UINT, "an integer type");
@@ -190,17 +190,16 @@ void infer_bitwise(struct node *node, const struct op *op)
 	infer_two(node, node->in[0]->type);
 }
 
-void define_bitwise(struct definer *definer, const struct op *op) { define_binary(definer, op); }
+void define_bitwise(struct definer *definer) { define_binary(definer); }
 
-void infer_bitwise_not(struct node *node, const struct op *op)
+void infer_bitwise_not(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	want_class(node, 0, CLASS_INT, CLASS_UINT, "an integer type");
 	infer_output_like(node, 0, node->in[0]);
 }
 
-void define_bitwise_not(struct definer *definer, const struct op *op) { define_unary(definer, op); }
+void define_bitwise_not(struct definer *definer) { define_unary(definer); }
 
 enum { SHIFT_OF_SIGNED = 28 };
 static bool shifts_left(const struct node *node)
@@ -211,66 +210,66 @@ static bool shifts_left(const struct node *node)
 	return *direction == 'L';
 }
 
-void infer_shift(struct node *node, const struct op *op)
+void infer_shift(struct node *node)
 {
-	infer_bitwise(node, op);
+	infer_bitwise(node);
 	shifts_left(node);
 	if (node->since < SHIFT_OF_SIGNED)
 		want_class(node, 0, CLASS_UINT, CLASS_UINT, "an unsigned type");
 }
 
-void define_shift(struct definer *definer, const struct op *op)
+void define_shift(struct definer *definer)
 {
 	const struct expr *a, *b;
 	load_two(definer, &a, &b);
-	definer_out_map(definer, 0, expr2(definer, shifts_left(definer->node) ? op->scalar : SCALAR_shr, a, b));
+	definer_out_map(
+	        definer, 0, expr2(definer, shifts_left(definer->node) ? scalar_of(definer->node) : SCALAR_shr, a, b));
 }
 
 /* ---- Mod: the remainder with the sign of b, or with fmod = 1 that of a ---- */
 enum { MOD_OF_FLOATS = 28 };
-void infer_mod(struct node *node, const struct op *op)
+void infer_mod(struct node *node)
 {
-	infer_binary(node, op);
+	infer_binary(node);
 	if (dtypes[node->in[0]->type].class == CLASS_FLOAT && !attribute_int(node, "fmod")
 	        && node->since < MOD_OF_FLOATS)
 		node_fail(node, EXIT_INVALID, "%s of floats needs fmod = 1 before opset %d", node->type, MOD_OF_FLOATS);
 }
 
-void define_mod(struct definer *definer, const struct op *op)
+void define_mod(struct definer *definer)
 {
 	const struct expr *a, *b;
 	load_two(definer, &a, &b);
-	definer_out_map(
-	        definer, 0, expr2(definer, attribute_int(definer->node, "fmod") ? SCALAR_fmod : op->scalar, a, b));
+	definer_out_map(definer, 0,
+	        expr2(definer, attribute_int(definer->node, "fmod") ? SCALAR_fmod : scalar_of(definer->node), a, b));
 }
 
 /* ---- comparisons and tests: a bool of numbers ---- */
-void infer_comparison(struct node *node, const struct op *op)
+void infer_comparison(struct node *node)
 {
 	infer_counts(node, 2, 2, 1);
 	for (int i = 0; i < 2; i++)
-		if (node->in[i]->type == DTYPE_STRING && op->scalar == SCALAR_equal)
+		if (node->in[i]->type == DTYPE_STRING && scalar_of(node) == SCALAR_equal)
 			node_fail(node, EXIT_UNSUPPORTED, "%s of strings is not supported", node->type);
 	enum dtype type = infer_number_type(node, 0);
 	infer_number_type(node, 1);
-	if (op->scalar != SCALAR_equal)
-		type_for(node, 0, op);
+	if (scalar_of(node) != SCALAR_equal)
+		type_for(node, 0);
 	infer_same_type(node, 1, type);
 	infer_two(node, DTYPE_BOOL);
 }
 
-void define_comparison(struct definer *definer, const struct op *op)
+void define_comparison(struct definer *definer)
 {
 	const struct expr *x[2];
 	load_two(definer, &x[0], &x[1]);
-	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_BOOL, apply(definer, op, 2, x)));
+	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_BOOL, apply(definer, 2, x)));
 }
 
 enum { TESTS_OF_BYTES = 20 }; /* of float8, too */
-void infer_test(struct node *node, const struct op *op)
+void infer_test(struct node *node)
 {
 	enum dtype type = node->in[0] ? node->in[0]->type : DTYPE_NONE;
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	if (node->since < TESTS_OF_BYTES || dtypes[type].bits != 8 || type == DTYPE_F8E8M0
 	        || dtypes[type].class != CLASS_FLOAT)
@@ -281,10 +280,10 @@ void infer_test(struct node *node, const struct op *op)
 		infer_output(node, 0, DTYPE_BOOL, node->in[0]->rank, node->in[0]->dims);
 }
 
-void define_test(struct definer *definer, const struct op *op)
+void define_test(struct definer *definer)
 {
 	const struct expr *x = load_one(definer);
-	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_BOOL, apply(definer, op, 1, &x)));
+	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_BOOL, apply(definer, 1, &x)));
 }
 
 /* ---- PRelu: the slope broadcasts to the data, up to opset 6 from the channels on; SwiGLU: does not broadcast ---- */
@@ -293,11 +292,11 @@ static bool of_channels(const struct node *node)
 	return node->since < BROADCAST_BOTH_WAYS && node->in[1]->rank == 1 && node->in[0]->rank > 1;
 }
 
-void infer_prelu(struct node *node, const struct op *op)
+void infer_prelu(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	infer_counts(node, 2, 2, 1);
-	enum dtype type = type_for(node, 0, op);
+	enum dtype type = type_for(node, 0);
 	infer_same_type(node, 1, type);
 	const struct tensor *x = node->in[0], *slope = node->in[1];
 	bool fits = true;
@@ -316,7 +315,7 @@ void infer_prelu(struct node *node, const struct op *op)
 	infer_output_like(node, 0, x);
 }
 
-void define_prelu(struct definer *definer, const struct op *op)
+void define_prelu(struct definer *definer)
 {
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
@@ -324,12 +323,11 @@ void define_prelu(struct definer *definer, const struct op *op)
 	struct definition *slope = definer_in(definer, 1);
 	const struct expr *x[2] = { definer_load(definer, definer_in(definer, 0), rank, at),
 		definer_load(definer, slope, of_channels(definer->node) ? 2 : rank, at) };
-	definer_out_map(definer, 0, apply(definer, op, 2, x));
+	definer_out_map(definer, 0, apply(definer, 2, x));
 }
 
-void infer_swiglu(struct node *node, const struct op *op)
+void infer_swiglu(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	enum dtype type = infer_float_type(node, 0);
 	infer_same_type(node, 1, type);
@@ -342,18 +340,17 @@ void infer_swiglu(struct node *node, const struct op *op)
 	infer_output_like(node, 0, a);
 }
 
-void define_swiglu(struct definer *definer, const struct op *op)
+void define_swiglu(struct definer *definer)
 {
 	const struct expr *a, *b;
 	load_two(definer, &a, &b);
-	definer_out_map(definer, 0, expr2(definer, SCALAR_mul, apply(definer, op, 1, &a), b));
+	definer_out_map(definer, 0, expr2(definer, SCALAR_mul, apply(definer, 1, &a), b));
 }
 
 /* ---- Where ---- */
-void infer_where(struct node *node, const struct op *op)
+void infer_where(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, 3, 3, 1);
 	want_class(node, 0, CLASS_BOOL, CLASS_BOOL, "bool");
 	if (node->in[1]->type == DTYPE_STRING)
@@ -367,7 +364,7 @@ void infer_where(struct node *node, const struct op *op)
 		infer_output(node, 0, type, rank, dims);
 }
 
-void define_where(struct definer *definer, const struct op *op)
+void define_where(struct definer *definer)
 {
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
@@ -376,15 +373,15 @@ void define_where(struct definer *definer, const struct op *op)
 	                  *y = definer_load(definer, definer_in(definer, 2), rank, at);
 	const struct expr *condition =
 	        expr_cast(definer->arena, x->type, definer_load(definer, definer_in(definer, 0), rank, at));
-	definer_out_map(definer, 0, expr3(definer, op->scalar, condition, x, y));
+	definer_out_map(definer, 0, expr3(definer, scalar_of(definer->node), condition, x, y));
 }
 
 /* ---- Clip: bounds are attributes up to opset 10, then inputs; where they cross, the upper one wins ---- */
 enum { CLIP_BY_INPUTS = 11, CLIP_HAS_ENDS = 6 };
-void infer_clip(struct node *node, const struct op *op)
+void infer_clip(struct node *node)
 {
 	infer_counts(node, 1, node->since < CLIP_BY_INPUTS ? 1 : 3, 1);
-	enum dtype type = type_for(node, 0, op);
+	enum dtype type = type_for(node, 0);
 	for (int i = 1; i < 3; i++) {
 		infer_same_type(node, i, type);
 		infer_scalar(node, i);
@@ -392,13 +389,12 @@ void infer_clip(struct node *node, const struct op *op)
 	infer_output_like(node, 0, node->in[0]);
 }
 
-void define_clip(struct definer *definer, const struct op *op)
+void define_clip(struct definer *definer)
 {
 	static const char *const names[] = { "min", "max" };
 	static const enum scalar opcodes[] = { SCALAR_max, SCALAR_min };
 	static const double ends[] = { -FLT_MAX, FLT_MAX }; /* ONNX's defaults of opset 6 to 10, whatever the type */
 	const struct expr *x = load_one(definer);
-	(void)op;
 	for (int i = 0; i < 2; i++) {
 		struct definition *in = definer->node->since < CLIP_BY_INPUTS ? NULL : definer_in(definer, i + 1);
 		if (in)
@@ -418,14 +414,14 @@ void define_clip(struct definer *definer, const struct op *op)
 /* ---- variadic: a binary row from left to right ---- */
 enum { VARIADIC_BROADCASTS = 8, INS_MOST = 1 << 16 };
 
-void infer_variadic(struct node *node, const struct op *op)
+void infer_variadic(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	infer_counts(node, 1, INS_MOST, 1);
 	infer_counts(node, node->ins, INS_MOST, 1);
-	enum dtype type = type_for(node, 0, op);
+	enum dtype type = type_for(node, 0);
 	for (int i = 1; i < node->ins; i++) {
-		type_for(node, i, op);
+		type_for(node, i);
 		infer_same_type(node, i, type);
 	}
 	int rank = infer_broadcast(node, node->ins, node->in, dims);
@@ -444,34 +440,35 @@ void infer_variadic(struct node *node, const struct op *op)
 	infer_output(node, 0, type, rank, dims);
 }
 
-static const struct expr *sum_of(struct definer *definer, const struct op *op)
+static const struct expr *sum_of(struct definer *definer)
 {
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct expr *sum = definer_load(definer, definer_in(definer, 0), rank, at);
 	for (int i = 1; i < definer->node->ins; i++)
-		sum = expr2(definer, op->scalar, sum, definer_load(definer, definer_in(definer, i), rank, at));
+		sum = expr2(definer, scalar_of(definer->node), sum,
+		        definer_load(definer, definer_in(definer, i), rank, at));
 	return sum;
 }
 
-void define_variadic(struct definer *definer, const struct op *op) { definer_out_map(definer, 0, sum_of(definer, op)); }
+void define_variadic(struct definer *definer) { definer_out_map(definer, 0, sum_of(definer)); }
 
-void infer_mean(struct node *node, const struct op *op) { infer_variadic(node, op), infer_float_type(node, 0); }
+void infer_mean(struct node *node) { infer_variadic(node), infer_float_type(node, 0); }
 
-void define_mean(struct definer *definer, const struct op *op)
+void define_mean(struct definer *definer)
 {
-	const struct expr *sum = sum_of(definer, op);
+	const struct expr *sum = sum_of(definer);
 	definer_out_map(definer, 0,
 	        expr2(definer, SCALAR_div, sum, expr_number(definer->arena, sum->type, definer->node->ins)));
 }
 
 /* ---- Pow: small whole exponents are products ---- */
-void infer_power(struct node *node, const struct op *op)
+void infer_power(struct node *node)
 {
 	infer_counts(node, 2, 2, 1);
-	enum dtype type = type_for(node, 0, op);
-	type_for(node, 1, op);
+	enum dtype type = type_for(node, 0);
+	type_for(node, 1);
 	if (node->since < 12)
 		infer_same_type(node, 1, type);
 	infer_two(node, type);
@@ -528,11 +525,10 @@ const struct expr *power_of(struct definer *definer, const struct expr *x, doubl
 	return exponent == 0.25 ? fourth : expr2(definer, SCALAR_mul, root, fourth);
 }
 
-void define_power(struct definer *definer, const struct op *op)
+void define_power(struct definer *definer)
 {
 	const struct expr *x, *exponent, *y;
 	double constant = constant_scalar(definer->node->in[1], 0);
-	(void)op;
 	load_two(definer, &x, &exponent);
 	y = power_of(definer, x, constant);
 	if (y) {
@@ -556,19 +552,17 @@ static bool gelu_is_tanh(const struct node *node)
 	return !strcmp(kind, "tanh");
 }
 
-void infer_gelu(struct node *node, const struct op *op)
+void infer_gelu(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	infer_float_type(node, 0);
 	infer_output_like(node, 0, node->in[0]);
 	gelu_is_tanh(node);
 }
 
-void define_gelu(struct definer *definer, const struct op *op)
+void define_gelu(struct definer *definer)
 {
 	const struct expr *x = load_one(definer);
-	(void)op;
 	if (!gelu_is_tanh(definer->node)) {
 		definer_out_map(definer, 0, expr1(definer, SCALAR_gelu, x));
 		return;

@@ -60,10 +60,9 @@ static struct asked *symbol_of(const struct node *node, int d)
 	return graph_asked(node->graph, name_of(build->names, symbols->strings[d].at, symbols->strings[d].count));
 }
 
-void infer_fit(struct node *node, const struct op *op)
+void infer_fit(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_made(node);
 	infer_counts(node, 1, 1, 1);
 	const struct tensor *x = node->in[0];
@@ -90,7 +89,7 @@ void infer_fit(struct node *node, const struct op *op)
 	infer_output(node, 0, x->type, x->rank, dims);
 }
 
-void define_fit(struct definer *definer, const struct op *op)
+void define_fit(struct definer *definer)
 {
 	const struct tensor *out = definer->node->out[0];
 	struct definition *x = definer_in_stored(definer, 0);
@@ -98,7 +97,6 @@ void define_fit(struct definer *definer, const struct op *op)
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
 	bool same = true;
-	(void)op;
 	for (int d = 0; d < rank; d++) {
 		const struct asked *asked = symbol_of(definer->node, d);
 		same &= extents[d] == x->extents[d];

@@ -83,11 +83,10 @@ void definer_require_index(struct definer *definer, int64_t column, int d)
 }
 
 /* ---- Gather ---- */
-void infer_gather(struct node *node, const struct op *op)
+void infer_gather(struct node *node)
 {
 	struct dim dims[MAX_RANK * 2];
 	int n = 0;
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	infer_index_type(node, true);
@@ -107,13 +106,12 @@ void infer_gather(struct node *node, const struct op *op)
 	infer_output(node, 0, x->type, n, dims);
 }
 
-void define_gather(struct definer *definer, const struct op *op)
+void define_gather(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1);
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	(void)op;
 	int axis = gather_axis(definer->node);
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0) {
@@ -133,9 +131,8 @@ void define_gather(struct definer *definer, const struct op *op)
 }
 
 /* ---- GatherElements: y[i, j] = x[at[i, j], j] ---- */
-void infer_gather_elements(struct node *node, const struct op *op)
+void infer_gather_elements(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	infer_index_type(node, true);
@@ -158,12 +155,11 @@ void infer_gather_elements(struct node *node, const struct op *op)
 	infer_output(node, 0, x->type, at->rank, at->dims);
 }
 
-void define_gather_elements(struct definer *definer, const struct op *op)
+void define_gather_elements(struct definer *definer)
 {
 	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	(void)op;
 	int axis = gather_axis(definer->node);
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0) {
@@ -194,11 +190,10 @@ static struct places places_of(const struct node *node)
 	return (struct places){ (int)batch, (int)count };
 }
 
-void infer_gather_nd(struct node *node, const struct op *op)
+void infer_gather_nd(struct node *node)
 {
 	struct dim dims[MAX_RANK * 2];
 	int n = 0;
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	infer_index_type(node, false);
@@ -224,13 +219,12 @@ void infer_gather_nd(struct node *node, const struct op *op)
 	infer_output(node, 0, x->type, n, dims);
 }
 
-void define_gather_nd(struct definer *definer, const struct op *op)
+void define_gather_nd(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1);
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK], *place_at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	(void)op;
 	struct places places = places_of(definer->node);
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0) {
@@ -270,9 +264,8 @@ static struct sequences sequences_of(const struct node *node)
 	return s;
 }
 
-void infer_reverse_sequence(struct node *node, const struct op *op)
+void infer_reverse_sequence(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	infer_index_type(node, false);
 	const struct tensor *x = node->in[0], *lengths = node->in[1];
@@ -299,13 +292,12 @@ void infer_reverse_sequence(struct node *node, const struct op *op)
 	infer_output_like(node, 0, x);
 }
 
-void define_reverse_sequence(struct definer *definer, const struct op *op)
+void define_reverse_sequence(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *lengths = definer_in(definer, 1);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	(void)op;
 	struct sequences s = sequences_of(definer->node);
 	const struct dim *steps = &definer->node->in[0]->dims[s.time];
 	definer_shape(definer, 0, extents, at);

@@ -30,10 +30,9 @@ static enum padding padding_of(const struct node *node)
 	return (enum padding)choice(node, "padding_mode", names);
 }
 
-void infer_grid_sample(struct node *node, const struct op *op)
+void infer_grid_sample(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	enum dtype type = infer_number_type(node, 0);
 	infer_float_type(node, 1);
@@ -226,7 +225,7 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 	return taps;
 }
 
-void define_grid_sample(struct definer *definer, const struct op *op)
+void define_grid_sample(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *grid = definer_in(definer, 1);
@@ -234,7 +233,6 @@ void define_grid_sample(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	enum mode mode = mode_of(definer->node);
 	const struct expr *weight = NULL, *outside = NULL;
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	enum dtype type = x->type;
 	if (type == DTYPE_BOOL)

@@ -120,9 +120,8 @@ struct definition *definer_choose(struct definer *definer, int count, const stru
 }
 
 /* ---- ingot.Asked: how a text asks that an operand be what it has made its nodes for ---- */
-void infer_asked(struct node *node, const struct op *op)
+void infer_asked(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 3, 3, 1);
 	for (int i = 1; i < 3; i++)
 		if (node->in[i]->type != DTYPE_NONE && dtypes[node->in[i]->type].class != CLASS_INT)
@@ -131,12 +130,11 @@ void infer_asked(struct node *node, const struct op *op)
 	infer_output_like(node, 0, node->in[0]);
 }
 
-void define_asked(struct definer *definer, const struct op *op)
+void define_asked(struct definer *definer)
 {
 	const struct node *node = definer->node;
 	const struct expr *right = integer(definer, 1);
 	const char *what = attribute_string(node, "what"), *numbers = "";
-	(void)op;
 	for (int64_t i = 0; i < definer_elements(definer, 2); i++) {
 		int64_t number;
 		if (!definer_number(definer, definer_element(definer, 2, i), &number)
@@ -153,20 +151,18 @@ void define_asked(struct definer *definer, const struct op *op)
 
 /* ---- ingot.Branch: input 0, of the one branch of an If that can be; a check asks that the condition, input 1,
  * chooses it ---- */
-void infer_branch(struct node *node, const struct op *op)
+void infer_branch(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	infer_made(node);
 	infer_output_like(node, 0, node->in[0]);
 }
 
-void define_branch(struct definer *definer, const struct op *op)
+void define_branch(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct expr *is_not = integer_is(
 	        definer, expr_cast(arena, DTYPE_I64, definer_load(definer, definer_in(definer, 1), 0, NULL)), 0);
-	(void)op;
 	definer_require(definer, EXIT_INVALID, 0, NULL,
 	        attribute_int(definer->node, "yes") ? integer_is(definer, is_not, 0) : is_not, "%s",
 	        attribute_string(definer->node, "why"));

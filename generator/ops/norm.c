@@ -11,10 +11,9 @@ bool batch_normalization_trains(const struct node *node)
 	return node->since < 7 && !attribute_int(node, "is_test");
 }
 
-void infer_batch_normalization(struct node *node, const struct op *op)
+void infer_batch_normalization(struct node *node)
 {
 	static const char *const names[] = { "data", "scale", "bias", "mean", "variance" };
-	(void)op;
 	infer_counts(node, 5, 5, node->since < 14 ? 5 : 3);
 	enum dtype type = infer_float_type(node, 0);
 	const struct tensor *x = node->in[0];
@@ -88,7 +87,7 @@ static struct statistics batch_statistics(struct definer *definer, struct defini
 	return is;
 }
 
-void define_batch_normalization(struct definer *definer, const struct op *op)
+void define_batch_normalization(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0);
@@ -98,7 +97,6 @@ void define_batch_normalization(struct definer *definer, const struct op *op)
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct index *c = index_var(arena, 0, channels), *own = rank > 1 ? at[1] : index_constant(arena, 0);
 	const struct expr *mean = statistic(definer, 3, type, &c), *variance = statistic(definer, 4, type, &c);
-	(void)op;
 	if (batch_normalization_trains(definer->node)) {
 		/* running = running * momentum + batch * (1 - momentum) */
 		float momentum = attribute_float(definer->node, "momentum");
@@ -129,10 +127,9 @@ void define_batch_normalization(struct definer *definer, const struct op *op)
 }
 
 /* ---- LayerNormalization: two passes over the dimensions from `axis` on ---- */
-void infer_layer_normalization(struct node *node, const struct op *op)
+void infer_layer_normalization(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, 2, 3, 3);
 	enum dtype type = infer_float_type(node, 0);
 	infer_same_type(node, 1, type);
@@ -164,7 +161,7 @@ void infer_layer_normalization(struct node *node, const struct op *op)
 	infer_output(node, 2, DTYPE_F32, x->rank, dims);
 }
 
-void define_layer_normalization(struct definer *definer, const struct op *op)
+void define_layer_normalization(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *scale = definer_in(definer, 1), *bias = definer_in(definer, 2);
@@ -173,7 +170,6 @@ void define_layer_normalization(struct definer *definer, const struct op *op)
 	int rank = definer_shape(definer, 0, extents, at);
 	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
 	double count = 1;
-	(void)op;
 	for (int d = 0; d < rank; d++) {
 		row_extents[d] = d < axis ? extents[d] : 1;
 		term_at[d] = d < axis ? at[d] : index_var(arena, rank + d - axis, extents[d]);
@@ -224,9 +220,8 @@ static int64_t lrn_size(const struct node *node)
 	return size;
 }
 
-void infer_lrn(struct node *node, const struct op *op)
+void infer_lrn(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	infer_float_type(node, 0);
 	lrn_size(node);
@@ -236,13 +231,12 @@ void infer_lrn(struct node *node, const struct op *op)
 	infer_output_like(node, 0, node->in[0]);
 }
 
-void define_lrn(struct definer *definer, const struct op *op)
+void define_lrn(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0);
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
 	int64_t extents[MAX_RANK], size = lrn_size(definer->node), channels = x->extents[1];
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	int64_t before = (size - 1) / 2, after = size - 1 - before;
 	before = before < channels ? before : channels; /* what lies further away is outside for each */

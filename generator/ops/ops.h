@@ -26,8 +26,8 @@ struct op {
 	int since;                              /* the first version that has it */
 	int scalar;                             /* elementwise families: enum scalar; else -1 */
 	const struct attribute_row *attributes; /* as tables/ops.h says; the last has no name.  NULL: any */
-	void (*infer)(struct node *, const struct op *);
-	void (*define)(struct definer *, const struct op *);
+	void (*infer)(struct node *);
+	void (*define)(struct definer *);
 	/* Of an op that other nodes stand for, as a text or graphs of its own say: puts them in its place, inferred;
 	 * false where a type or extent that it needs is not known: the node stays, and `define` refuses it.  NULL:
 	 * `infer` and `define` say what it is. */
@@ -238,7 +238,7 @@ struct axes {
 const struct expr *axes_say(struct definer *, const struct axes *, int d, int input, int64_t first, int64_t otherwise);
 const struct expr *axes_right(struct definer *, const struct axes *); /* each an axis, none twice */
 /* ---- reduce.c: which axes of input 0 a reduction, or ArgMax, takes; false where data say so ---- */
-bool reduced_axes(const struct node *, const struct op *, bool *reduced);
+bool reduced_axes(const struct node *, bool *reduced);
 /* Of several definitions of one type and shape the one that `is` (0 or 1) says; a check asks that one is. */
 enum { CANDIDATES_MOST = 8 };
 struct definition *definer_choose(struct definer *, int count, const struct expr *const *is,
@@ -448,8 +448,8 @@ void strings_border(struct bodies *, struct graph *, struct tensor *, struct ten
  * of its inputs is not known: the node stays.  EXIT_INVALID and EXIT_UNSUPPORTED where the text refuses the node,
  * EXIT_LIMIT where texts expand without end. */
 bool body_expand(struct bodies *, struct node *, const struct op *);
-bool inputs_are_known(const struct node *);            /* type, rank and all extents; else a text is not rendered yet */
-void define_text(struct definer *, const struct op *); /* of a node that stayed: refuses it */
+bool inputs_are_known(const struct node *); /* type, rank and all extents; else a text is not rendered yet */
+void define_text(struct definer *);         /* of a node that stayed: refuses it */
 
 /* onnx/NAME.shape for a node; `blocks`: as it says. */
 struct bytes shape_render(struct bodies *, const struct node *, const struct op *, const char *name, int64_t *blocks);
@@ -461,7 +461,7 @@ const char *own_name(const struct node *);    /* "my.Foo" */
 const char *own_way(const struct node *);     /* "; onnx/my.Foo.jinja … would say what it is"; "" of ONNX's own */
 
 /* ---- control.c: nodes that hold graphs; control.h says what its files share ---- */
-void define_graphs(struct definer *, const struct op *); /* of a node that stayed: refuses it */
+void define_graphs(struct definer *); /* of a node that stayed: refuses it */
 bool node_is_random(const struct node *);
 
 /* ---- repeat.c: a loop as one node that holds its body, where that pays and nothing stands in the way ---- */
@@ -515,12 +515,12 @@ void repeat_own(struct repeating *, const struct own *, struct tensor **out);
 #define TW(...)
 #define TL(...)
 #define OL(domain, name, since, inferring, defining, ...) \
-	void infer_##inferring(struct node *, const struct op *); \
-	void define_##defining(struct definer *, const struct op *);
+	void infer_##inferring(struct node *); \
+	void define_##defining(struct definer *);
 #define G(domain, name, since, family, ...) bool expand_##family(struct bodies *, struct node *, const struct op *);
 #define O(domain, name, since, family, ...) \
-	void infer_##family(struct node *, const struct op *); \
-	void define_##family(struct definer *, const struct op *);
+	void infer_##family(struct node *); \
+	void define_##family(struct definer *);
 #include "tables/ops.h"
 #define C(family, least, come, go) \
 	void come_##come(struct node *); \

@@ -8,13 +8,12 @@ static int order_axis(const struct node *node)
 	return (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
 }
 
-void infer_top_k(struct node *node, const struct op *op)
+void infer_top_k(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int64_t count, many, k = -1;
 	bool old = node->since < 10;
 	struct tensor *const *said = NULL;
-	(void)op;
 	infer_counts(node, old ? 1 : 2, old ? 1 : 2, 2);
 	enum dtype type = infer_number_type(node, 0);
 	if (type == DTYPE_BOOL)
@@ -80,14 +79,13 @@ static void require_many(struct definer *definer, const struct dim *have, const 
 	        definer->node->in[0]->name);
 }
 
-void define_top_k(struct definer *definer, const struct op *op)
+void define_top_k(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0);
 	const struct node *node = definer->node;
 	const struct index *at[MAX_RANK], *key_at[MAX_RANK], *order_at[MAX_RANK];
 	int64_t extents[MAX_RANK], rows[MAX_RANK];
-	(void)op;
 	int rank = definer_shape(definer, node_has_out(node, 0) ? 0 : 1, extents, at), axis = order_axis(node), row = 0;
 	int64_t n = x->extents[axis];
 	bool largest = node->since < 11 || attribute_int(node, "largest");

@@ -80,11 +80,10 @@ static void sized_dims(const struct node *node, const int64_t *before, struct te
 		        node, size_sum(node, size_plus(node, size_of_dim(node, &x->dims[d]), before[d]), after[d])));
 }
 
-void infer_pad(struct node *node, const struct op *op)
+void infer_pad(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int64_t before[MAX_RANK], after[MAX_RANK];
-	(void)op;
 	infer_counts(node, node->since < PADS_ARE_INPUT ? 1 : 2, node->since < PADS_ARE_INPUT ? 1 : 4, 1);
 	enum dtype type = infer_any_type(node, 0);
 	enum mode mode = mode_of(node);
@@ -246,7 +245,7 @@ static void pads_at_run_time(
 	        definer_shape_text(definer, x->rank, extents));
 }
 
-void define_pad(struct definer *definer, const struct op *op)
+void define_pad(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
@@ -257,7 +256,6 @@ void define_pad(struct definer *definer, const struct op *op)
 	const struct index *before[MAX_RANK];
 	struct range ranges[MAX_RANK];
 	enum mode mode = mode_of(node);
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at), count = 0;
 	bool constant =
 	        pads_in_sizes(node, first) || pads_of(node, rank, first, last); /* what comes behind, the extents say */
@@ -337,11 +335,10 @@ static const int64_t *repeats_of(const struct node *node, int64_t *count)
 	return repeats;
 }
 
-void infer_tile(struct node *node, const struct op *op)
+void infer_tile(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int64_t count;
-	(void)op;
 	int inputs = node->since < TILE_BY_REPEATS ? 3 : 2;
 	infer_counts(node, inputs, inputs, 1);
 	enum dtype type = infer_number_type(node, 0);
@@ -415,12 +412,11 @@ static const struct index *tile_at(
 	return definer_index(definer, integer_of(definer, SCALAR_sub, place, whole), 0, dim->extent - 1);
 }
 
-void define_tile(struct definer *definer, const struct op *op)
+void define_tile(struct definer *definer)
 {
 	struct definition *x = definer_in(definer, 0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], count;
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	if (!repeats_of(definer->node, &count) && node_in_is_late(definer->node, 1))
 		declared_repeats(definer, x, extents);
@@ -434,9 +430,8 @@ void define_tile(struct definer *definer, const struct op *op)
 }
 
 /* ---- Trilu ---- */
-void infer_trilu(struct node *node, const struct op *op)
+void infer_trilu(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 2, 1);
 	infer_number_type(node, 0);
 	if (node->in[0]->rank >= 0 && node->in[0]->rank < 2)
@@ -445,13 +440,12 @@ void infer_trilu(struct node *node, const struct op *op)
 	infer_output_like(node, 0, node->in[0]);
 }
 
-void define_trilu(struct definer *definer, const struct op *op)
+void define_trilu(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], k;
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	int64_t far = extents[rank - 1] + extents[rank - 2];
 	const struct index *diagonal = definer_elements(definer, 1)

@@ -109,10 +109,9 @@ static void infer_said_parts(struct node *node, int axis, struct tensor *const *
 	}
 }
 
-void infer_split(struct node *node, const struct op *op)
+void infer_split(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, 1, node->since == 1 || node->since >= 13 ? 2 : 1, INT32_MAX);
 	const struct tensor *x = node->in[0];
 	int64_t *parts = arena_new_array(node->graph->build->arena, int64_t, (size_t)node->outs);
@@ -197,14 +196,13 @@ static void define_said_parts(struct definer *definer, int axis)
 	        "parts that sum to what there is of dimension %d of %s are right", axis, node->in[0]->name);
 }
 
-void define_split(struct definer *definer, const struct op *op)
+void define_split(struct definer *definer)
 {
 	struct definition *x = definer_in(definer, 0);
 	const struct node *node = definer->node;
 	int64_t *parts = arena_new_array(definer->arena, int64_t, (size_t)node->outs), from = 0, extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int axis = split_axis(node);
-	(void)op;
 	if (has_said_parts(node, axis)) {
 		define_said_parts(definer, axis);
 		return;
@@ -231,10 +229,9 @@ static int concat_axis(const struct node *node, int rank)
 	return (int)node_axis(node, node_int(node, "axis", 1), rank);
 }
 
-void infer_concat(struct node *node, const struct op *op)
+void infer_concat(struct node *node)
 {
 	struct dim dims[MAX_RANK], sum = dim_of(0);
-	(void)op;
 	infer_counts(node, 1, INS_MOST, 1);
 	infer_counts(node, node->ins, INS_MOST, 1);
 	const struct tensor *first = node->in[0];
@@ -302,14 +299,13 @@ static const struct expr *counted_parts(
 	return body;
 }
 
-void define_concat(struct definer *definer, const struct op *op)
+void define_concat(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], to;
 	int rank = definer_shape(definer, 0, extents, at), axis = concat_axis(definer->node, rank);
 	const struct expr *body = NULL;
-	(void)op;
 	to = extents[axis];
 	if (definer->node->in[0]->cache == definer->node->out[0] && definer->node->out[0]->is_cache) {
 		define_appended(definer, axis);

@@ -41,9 +41,8 @@ static struct definition *reduce_window(
 /* ---- MaxPool ----
  * Indices: where the maximum was found, in the flattened data; the first of equals.  storage_order = 1 counts the
  * spatial dimensions column by column. */
-void infer_max_pool(struct node *node, const struct op *op)
+void infer_max_pool(struct node *node)
 {
-	(void)op;
 	enum dtype type = infer_number_type(node, 0);
 	bool known = infer_window(node, type, 2);
 	if (!node_has_out(node, 1))
@@ -93,10 +92,9 @@ static void define_indices(struct definer *definer, const struct window *window,
 	                window->kernel, NULL, place));
 }
 
-void define_max_pool(struct definer *definer, const struct op *op)
+void define_max_pool(struct definer *definer)
 {
 	struct window window;
-	(void)op;
 	window_of(definer->node, definer->node->in[0], NULL, &window);
 	const char *name = node_has_out(definer->node, 0) ? definer->node->out[0]->name : definer_name(definer, "max");
 	struct definition *largest = reduce_window(definer, &window, name, REDUCE_MAX, -INFINITY);
@@ -110,11 +108,7 @@ void define_max_pool(struct definer *definer, const struct op *op)
  * The divisor is the number of taps inside the data, or inside data and pads where count_include_pad says so.  A tap
  * beyond the pads, where ceil_mode lets a window hang over, never counts.  It is a product of one count for each
  * dimension. */
-void infer_average_pool(struct node *node, const struct op *op)
-{
-	(void)op;
-	infer_window(node, infer_float_type(node, 0), 1);
-}
+void infer_average_pool(struct node *node) { infer_window(node, infer_float_type(node, 0), 1); }
 
 static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); } /* b > 0; rounds up */
 
@@ -191,14 +185,13 @@ static const struct expr *counts(
 	return expr_load(arena, constant, &at);
 }
 
-void define_average_pool(struct definer *definer, const struct op *op)
+void define_average_pool(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct window window;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	bool with_pads = attribute_int(definer->node, "count_include_pad") != 0;
-	(void)op;
 	window_of(definer->node, definer->node->in[0], NULL, &window);
 	definer_shape(definer, 0, extents, at);
 	struct definition *sum = reduce_window(definer, &window, definer_name(definer, "sum"), REDUCE_SUM, 0);
@@ -222,10 +215,9 @@ void define_average_pool(struct definer *definer, const struct op *op)
 }
 
 /* ---- GlobalAveragePool ---- */
-void infer_global_average_pool(struct node *node, const struct op *op)
+void infer_global_average_pool(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	enum dtype type = infer_float_type(node, 0);
 	const struct tensor *x = node->in[0];
@@ -240,15 +232,14 @@ void infer_global_average_pool(struct node *node, const struct op *op)
 	infer_output(node, 0, type, x->rank, dims);
 }
 
-void infer_global_max_pool(struct node *node, const struct op *op) { infer_global_average_pool(node, op); }
+void infer_global_max_pool(struct node *node) { infer_global_average_pool(node); }
 
-void define_global_max_pool(struct definer *definer, const struct op *op)
+void define_global_max_pool(struct definer *definer)
 {
 	struct definition *x = definer_in(definer, 0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	(void)op;
 	for (int d = 2; d < rank; d++) {
 		reduced[d - 2] = x->extents[d];
 		at[d] = index_var(definer->arena, rank + d - 2, x->extents[d]);
@@ -258,14 +249,13 @@ void define_global_max_pool(struct definer *definer, const struct op *op)
 	                NULL, expr_load(definer->arena, x, at)));
 }
 
-void define_global_average_pool(struct definer *definer, const struct op *op)
+void define_global_average_pool(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	double terms = 1;
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	for (int d = 2; d < rank; d++) {
 		terms *= (double)x->extents[d];
@@ -315,21 +305,19 @@ static void out_root(struct definer *definer, struct definition *sum, double p)
 	                         : expr2(definer, SCALAR_pow, y, expr_number(definer->arena, y->type, 1 / p)));
 }
 
-void infer_lp_pool(struct node *node, const struct op *op)
+void infer_lp_pool(struct node *node)
 {
-	(void)op;
 	infer_window(node, infer_float_type(node, 0), 1);
 	norm_of(node);
 }
 
-void define_lp_pool(struct definer *definer, const struct op *op)
+void define_lp_pool(struct definer *definer)
 {
 	struct definition *x = definer_in(definer, 0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	struct window window;
 	double p = norm_of(definer->node);
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	window_of(definer->node, definer->node->in[0], NULL, &window);
 	const struct expr *term = raised(
@@ -340,19 +328,18 @@ void define_lp_pool(struct definer *definer, const struct op *op)
 	        p);
 }
 
-void infer_global_lp_pool(struct node *node, const struct op *op)
+void infer_global_lp_pool(struct node *node)
 {
-	infer_global_average_pool(node, op);
+	infer_global_average_pool(node);
 	norm_of(node);
 }
 
-void define_global_lp_pool(struct definer *definer, const struct op *op)
+void define_global_lp_pool(struct definer *definer)
 {
 	struct definition *x = definer_in(definer, 0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	double p = norm_of(definer->node);
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	for (int d = 2; d < rank; d++) {
 		reduced[d - 2] = x->extents[d];

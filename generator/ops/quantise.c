@@ -78,9 +78,8 @@ static void infer_scaled(struct node *node, enum dtype type)
 	infer_output(node, 0, type, x->rank, x->dims);
 }
 
-void infer_dequantise(struct node *node, const struct op *op)
+void infer_dequantise(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 2, 3, 1);
 	enum dtype x = node->in[0]->type, scale = node->in[1]->type,
 	           to = type_named(node, "output_dtype", is_real, REAL);
@@ -122,7 +121,7 @@ static bool is_nothing(const struct definition *zero)
 	return data;
 }
 
-void define_dequantise(struct definer *definer, const struct op *op)
+void define_dequantise(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in_stored(definer, 0), *scale = definer_in(definer, 1),
@@ -131,7 +130,6 @@ void define_dequantise(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct expr *value = expr_load(arena, x, at);
-	(void)op;
 	if (zero && x->type != DTYPE_I32 && !is_nothing(zero)) { /* int32 has a zero point of 0 by definition */
 		enum dtype between = dtypes[x->type].class == CLASS_FLOAT ? DTYPE_F32 : DTYPE_I32;
 		value = expr2(definer, SCALAR_sub, expr_cast(arena, between, value),
@@ -148,9 +146,8 @@ static enum dtype precision_of(const struct node *node)
 	return asked ? asked : is_real(scale) ? scale : DTYPE_F32;
 }
 
-void infer_quantise(struct node *node, const struct op *op)
+void infer_quantise(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 2, 3, 1);
 	const struct tensor *zero = node_in(node, 2);
 	enum dtype x = node->in[0]->type, scale = node->in[1]->type,
@@ -178,13 +175,12 @@ static const struct expr *cut_to(struct definer *definer, enum dtype type, const
 	        expr2(definer, SCALAR_max, value, expr_integer(definer->arena, DTYPE_I32, least)));
 }
 
-void define_quantise(struct definer *definer, const struct op *op)
+void define_quantise(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *scale = definer_in(definer, 1), *zero = definer_in(definer, 2);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	enum dtype to = definer->node->out[0]->type, precision = precision_of(definer->node);
 	bool whole = dtypes[to].class != CLASS_FLOAT;

@@ -20,12 +20,11 @@ static enum dtype type_of(const struct node *node, bool any)
 	return type;
 }
 
-void infer_random(struct node *node, const struct op *op)
+void infer_random(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	size_t count;
 	const int64_t *shape = node_ints(node, "shape", &count);
-	(void)op;
 	infer_counts(node, 0, 0, 1);
 	if (!node_attribute(node, "shape"))
 		node_fail(node, EXIT_INVALID, "%s lacks the attribute \"shape\"", node->type);
@@ -49,16 +48,14 @@ static void infer_like(struct node *node, enum dtype type)
 		infer_output(node, 0, type, node->in[0]->rank, node->in[0]->dims);
 }
 
-void infer_random_like(struct node *node, const struct op *op)
+void infer_random_like(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	infer_like(node, type_of(node, false));
 }
 
-void infer_bernoulli(struct node *node, const struct op *op)
+void infer_bernoulli(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	infer_float_type(node, 0);
 	infer_like(node, type_of(node, true));
@@ -89,13 +86,13 @@ static const struct expr *uniform(struct definer *definer, enum dtype type, int6
 	        expr_number(arena, type, type == DTYPE_F64 ? 0x1p-53 : 0x1p-24));
 }
 
-void define_random(struct definer *definer, const struct op *op)
+void define_random(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
 	enum dtype type = node->out[0]->type == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
 	const struct expr *number, *base, *scale;
-	if (strstr(op->name, "Uniform")) {
+	if (strstr(node->type, "Uniform")) {
 		double low = (double)attribute_float(node, "low"), high = (double)attribute_float(node, "high");
 		number = uniform(definer, type, 1, 0);
 		base = expr_number(arena, type, low);
@@ -115,13 +112,12 @@ void define_random(struct definer *definer, const struct op *op)
 	definer_out_map(definer, 0, expr3(definer, SCALAR_fma, number, scale, base));
 }
 
-void define_random_like(struct definer *definer, const struct op *op) { define_random(definer, op); }
+void define_random_like(struct definer *definer) { define_random(definer); }
 
-void define_bernoulli(struct definer *definer, const struct op *op)
+void define_bernoulli(struct definer *definer)
 {
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	(void)op;
 	struct definition *x = definer_in(definer, 0);
 	definer_shape(definer, 0, extents, at);
 	const struct expr *hit =
@@ -132,9 +128,8 @@ void define_bernoulli(struct definer *definer, const struct op *op)
 /* ---- Multinomial: of each row as many classes as asked, each with the probability whose logarithm (up to a constant)
  * the row has ---- */
 enum { CLASSES_MOST = 1 << 20 };
-void infer_multinomial(struct node *node, const struct op *op)
+void infer_multinomial(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	infer_float_type(node, 0);
 	const struct tensor *x = node->in[0];
@@ -153,13 +148,12 @@ void infer_multinomial(struct node *node, const struct op *op)
 }
 
 /* The first class whose share, with all before it, is above a number in [0, all): how many are not. */
-void define_multinomial(struct definer *definer, const struct op *op)
+void define_multinomial(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0);
 	int64_t extents[2], classes = x->extents[1];
 	const struct index *at[2];
-	(void)op;
 	definer_shape(definer, 0, extents, at);
 	if (extents[0] == 0) {
 		definer_out_map(definer, 0, expr_integer(arena, definer->node->out[0]->type, 0));
@@ -216,9 +210,8 @@ static void dropout_type(const struct node *node, int i)
 		infer_float_type(node, i);
 }
 
-void infer_dropout(struct node *node, const struct op *op)
+void infer_dropout(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, node->since < TRAINING_IS_INPUT ? 1 : 3, 2);
 	dropout_type(node, 0);
 	infer_scalar(node, 1);
@@ -233,7 +226,7 @@ void infer_dropout(struct node *node, const struct op *op)
 		infer_output(node, 1, mask, node->in[0]->rank, node->in[0]->dims);
 }
 
-void define_dropout(struct definer *definer, const struct op *op)
+void define_dropout(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
@@ -241,7 +234,6 @@ void define_dropout(struct definer *definer, const struct op *op)
 	                  *given = node->since < TRAINING_IS_INPUT ? NULL : definer_in(definer, 1);
 	const struct index *at[MAX_RANK];
 	bool training = dropout_trains(node);
-	(void)op;
 	const struct expr *ratio = given
 	        ? expr_cast(arena, x->type, definer_element(definer, 1, 0))
 	        : expr_number(

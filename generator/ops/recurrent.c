@@ -223,26 +223,24 @@ static void infer_recurrent(struct node *node, const struct recurrence *kind)
 	infer_output(node, 2, type, 3, last[lstm.batch_first]);
 }
 
-void infer_lstm(struct node *node, const struct op *op) { (void)op, infer_recurrent(node, &of_lstm); }
-void infer_gru(struct node *node, const struct op *op) { (void)op, infer_recurrent(node, &of_gru); }
-void infer_rnn(struct node *node, const struct op *op) { (void)op, infer_recurrent(node, &of_rnn); }
+void infer_lstm(struct node *node) { infer_recurrent(node, &of_lstm); }
+void infer_gru(struct node *node) { infer_recurrent(node, &of_gru); }
+void infer_rnn(struct node *node) { infer_recurrent(node, &of_rnn); }
 
 /* ---- ingot.Lengths: where sequences end whose steps are counted ---- */
-void infer_lengths(struct node *node, const struct op *op)
+void infer_lengths(struct node *node)
 {
-	(void)op;
 	infer_made(node);
 	infer_counts(node, 1, 2, 1);
 	infer_output(node, 0, DTYPE_I32, 1, (struct dim[]){ dim_of(attribute_int(node, "at")) });
 }
 
-void define_lengths(struct definer *definer, const struct op *op)
+void define_lengths(struct definer *definer)
 {
 	int64_t extents[1];
 	const struct index *at[1];
 	struct definition *lengths = definer_in(definer, 1);
 	const struct expr *steps = definer_element(definer, 0, 0);
-	(void)op;
 	definer_shape(definer, 0, extents, at);
 	if (lengths)
 		steps = integer_of(definer, SCALAR_min, steps,
@@ -734,6 +732,6 @@ static void define_recurrent(struct definer *definer, const struct recurrence *k
 	outputs(&u);
 }
 
-void define_lstm(struct definer *definer, const struct op *op) { (void)op, define_recurrent(definer, &of_lstm); }
-void define_gru(struct definer *definer, const struct op *op) { (void)op, define_recurrent(definer, &of_gru); }
-void define_rnn(struct definer *definer, const struct op *op) { (void)op, define_recurrent(definer, &of_rnn); }
+void define_lstm(struct definer *definer) { define_recurrent(definer, &of_lstm); }
+void define_gru(struct definer *definer) { define_recurrent(definer, &of_gru); }
+void define_rnn(struct definer *definer) { define_recurrent(definer, &of_rnn); }

@@ -9,7 +9,7 @@ static bool axes_are_input(const struct node *node)
 	return node->since >= (!strcmp(node->type, "ReduceSum") ? AXES_OF_SUM_ARE_INPUT : AXES_ARE_INPUT);
 }
 
-static bool is_mean(const struct op *op) { return !strcmp(op->name, "ReduceMean"); }
+static bool is_mean(const struct node *node) { return !strcmp(node->type, "ReduceMean"); }
 
 /* Which axes; false where they are not known yet.  No axes: all, or none where noop_with_empty_axes says so. */
 static bool axes_of(const struct node *node, bool *reduced)
@@ -54,10 +54,10 @@ static const struct reduction {
 	{ "ReduceLogSumExp", REDUCE_SUM, SCALAR_exp, SCALAR_log },
 };
 
-static const struct reduction *reduction_of(const struct op *op)
+static const struct reduction *reduction_of(const struct node *node)
 {
 	for (size_t i = 0; i < COUNT(reductions); i++)
-		if (!strcmp(reductions[i].name, op->name))
+		if (!strcmp(reductions[i].name, node->type))
 			return &reductions[i];
 	return NULL;
 }
@@ -86,11 +86,11 @@ static void infer_late(struct node *node, enum dtype type)
 	infer_output(node, 0, type, rank, dims);
 }
 
-void infer_reduce(struct node *node, const struct op *op)
+void infer_reduce(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	bool reduced[MAX_RANK], keep = attribute_int(node, "keepdims") != 0;
-	const struct reduction *reduction = reduction_of(op);
+	const struct reduction *reduction = reduction_of(node);
 	int rank = 0;
 	infer_counts(node, 1, axes_are_input(node) ? 2 : 1, 1);
 	enum dtype type = infer_number_type(node, 0);
@@ -172,10 +172,10 @@ struct result {
 	const struct expr *body;
 };
 
-static struct result without(struct definer *definer, const struct op *op, const bool *reduced, const char *name)
+static struct result without(struct definer *definer, const bool *reduced, const char *name)
 {
 	struct arena *arena = definer->arena;
-	const struct reduction *reduction = reduction_of(op);
+	const struct reduction *reduction = reduction_of(definer->node);
 	struct reducing r = { .x = definer_in(definer, 0) };
 	bool keep = attribute_int(definer->node, "keepdims") != 0, exponentials = reduction->before == SCALAR_exp;
 	const struct dim *dims = definer->node->in[0]->dims;
@@ -199,7 +199,8 @@ static struct result without(struct definer *definer, const struct op *op, const
 		r.terms[r.count++] = r.x->extents[d];
 		out += keep;
 	}
-	bool alone = reduction->behind == NONE && !is_mean(op), whole = dtypes[r.x->type].class != CLASS_FLOAT;
+	bool alone = reduction->behind == NONE && !is_mean(definer->node),
+	     whole = dtypes[r.x->type].class != CLASS_FLOAT;
 	if (whole && reduction->behind != NONE) /* a root or logarithm of integers: in double, cut towards 0 */
 		r.x = definer_as(definer, r.x, DTYPE_F64);
 	for (int d = 0; d < r.x->rank; d++)
@@ -216,12 +217,13 @@ static struct result without(struct definer *definer, const struct op *op, const
 		return (struct result){ .of = reduce(definer, &r, name, reduction->reduce, x) };
 	y = r.count ? expr_load(arena, reduce(definer, &r, definer_name(definer, "sum"), reduction->reduce, x), r.at)
 	            : x;
-	y = reduction->behind != NONE   ? expr1(definer, (enum scalar)reduction->behind, y)
-	        : is_mean(op) && actual ? expr2(definer, SCALAR_div, y,
+	y = reduction->behind != NONE              ? expr1(definer, (enum scalar)reduction->behind, y)
+	        : is_mean(definer->node) && actual ? expr2(definer, SCALAR_div, y,
 	                  expr_cast(arena, y->type, integer_of(definer, SCALAR_mul, integer(definer, bound), actual)))
-	        : is_mean(op)           ? (whole ? expr2(definer, SCALAR_div, y, expr_number(arena, y->type, count))
-	                                         : expr2(definer, SCALAR_mul, y, expr_number(arena, y->type, 1 / count)))
-	                                : y;
+	        : is_mean(definer->node)
+	        ? (whole ? expr2(definer, SCALAR_div, y, expr_number(arena, y->type, count))
+	                 : expr2(definer, SCALAR_mul, y, expr_number(arena, y->type, 1 / count)))
+	        : y;
 	y = off ? expr2(definer, SCALAR_add, y, off) : y;
 	return (struct result){ .body = whole ? expr_cast(arena, definer->node->out[0]->type, y) : y };
 }
@@ -284,7 +286,7 @@ static const struct expr *is_set(struct definer *definer, const struct sets *s, 
 	return all;
 }
 
-static void reduce_at_run_time(struct definer *definer, const struct op *op)
+static void reduce_at_run_time(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct sets s = { .x = definer_in(definer, 0), .keep = attribute_int(definer->node, "keepdims") != 0 };
@@ -317,7 +319,7 @@ static void reduce_at_run_time(struct definer *definer, const struct op *op)
 			break;
 		for (int d = 0; d < rank; d++)
 			reduced[d] = (s.at[i] ? s.at[i] : s.ones) >> d & 1; /* some are: a sum of one -0 is 0 */
-		struct result result = without(definer, op, reduced, definer_name(definer, "reduced"));
+		struct result result = without(definer, reduced, definer_name(definer, "reduced"));
 		one = result.of ? expr_load(arena, result.of, at) : result.body;
 		value = value ? expr3(definer, SCALAR_where, expr_cast(arena, one->type, these), one, value) : one;
 	}
@@ -335,14 +337,14 @@ static void reduce_at_run_time(struct definer *definer, const struct op *op)
 	definer_out_map(definer, 0, value);
 }
 
-void define_reduce(struct definer *definer, const struct op *op)
+void define_reduce(struct definer *definer)
 {
 	bool reduced[MAX_RANK];
 	if (!axes_of(definer->node, reduced)) {
-		reduce_at_run_time(definer, op);
+		reduce_at_run_time(definer);
 		return;
 	}
-	struct result result = without(definer, op, reduced, definer->node->out[0]->name);
+	struct result result = without(definer, reduced, definer->node->out[0]->name);
 	if (result.of)
 		definer_out(definer, 0, result.of);
 	else
@@ -350,11 +352,10 @@ void define_reduce(struct definer *definer, const struct op *op)
 }
 
 /* ---- ArgMax, ArgMin: the first place of the extreme, or the last; of NaN alone, an end ---- */
-void infer_arg_extreme(struct node *node, const struct op *op)
+void infer_arg_extreme(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int rank = 0;
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	enum dtype type = infer_number_type(node, 0);
 	if (type == DTYPE_BOOL)
@@ -375,20 +376,20 @@ void infer_arg_extreme(struct node *node, const struct op *op)
 	infer_output(node, 0, DTYPE_I64, rank, dims);
 }
 
-bool reduced_axes(const struct node *node, const struct op *op, bool *reduced)
+bool reduced_axes(const struct node *node, bool *reduced)
 {
-	if (op->infer == infer_reduce)
+	if (op_of(node)->infer == infer_reduce)
 		return axes_of(node, reduced);
 	for (int d = 0; d < node->in[0]->rank; d++)
 		reduced[d] = d == node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
 	return true;
 }
 
-void define_arg_extreme(struct definer *definer, const struct op *op)
+void define_arg_extreme(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct reducing r = { .x = definer_in(definer, 0), .count = 1 };
-	enum reduce extreme = !strcmp(op->name, "ArgMax") ? REDUCE_MAX : REDUCE_MIN;
+	enum reduce extreme = !strcmp(definer->node->type, "ArgMax") ? REDUCE_MAX : REDUCE_MIN;
 	bool last = attribute_int(definer->node, "select_last_index") != 0,
 	     keep = attribute_int(definer->node, "keepdims") != 0;
 	int64_t axis = node_axis(definer->node, attribute_int(definer->node, "axis"), r.x->rank),

@@ -414,12 +414,11 @@ static const struct graph *body_of(const struct node *node)
 	return graph;
 }
 
-void infer_repeat(struct node *node, const struct op *op)
+void infer_repeat(struct node *node)
 {
 	const struct graph *body = body_of(node);
 	size_t count;
 	const int64_t *out = node_ints(node, "outputs", &count);
-	(void)op;
 	for (int k = 0; k < node->outs; k++) {
 		const struct tensor *of = body->outputs.at[k];
 		struct dim dims[MAX_RANK] = { dim_of(node_int(node, "rounds", 1)) };
@@ -516,7 +515,7 @@ static void carry_checks(struct looping *l, check_list *checks, struct definitio
 	body->checks.count = 0;
 }
 
-void define_repeat(struct definer *definer, const struct op *op)
+void define_repeat(struct definer *definer)
 {
 	static const uint8_t yes = 1;
 	const struct node *node = definer->node;
@@ -525,7 +524,6 @@ void define_repeat(struct definer *definer, const struct op *op)
 	              *pair = node_ints(node, "pairs", &count);
 	struct looping l;
 	check_list checks = { 0 };
-	(void)op;
 	rounds_begin(&l, definer, define_graph(node_attribute(node, "body")->g));
 	l.repeat->rounds = node_int(node, "rounds", 1);
 	l.repeat->going = (int)node_int(node, "going", -1);

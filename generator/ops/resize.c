@@ -205,11 +205,10 @@ static void dims_by_sizes(struct node *node, struct dim *dims)
 		infer_asked_dims(node, node->in[0]->rank, dims, size_at_axis);
 }
 
-void infer_resize(struct node *node, const struct op *op)
+void infer_resize(struct node *node)
 {
 	struct resize r;
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, node->since < INPUTS_OF_11 ? 2 : 1, node->since < INPUTS_OF_11 ? 2 : 4, 1);
 	const struct tensor *sizes = node_in(node, 3);
 	if (sizes && sizes->type != DTYPE_NONE && sizes->type != DTYPE_I64)
@@ -242,17 +241,12 @@ void infer_resize(struct node *node, const struct op *op)
 }
 
 /* ---- axes that are counted ---- */
-void infer_size_scaled(struct node *node, const struct op *op)
-{
-	(void)op;
-	infer_as_size(node, 1, 1);
-}
+void infer_size_scaled(struct node *node) { infer_as_size(node, 1, 1); }
 
-void define_size_scaled(struct definer *definer, const struct op *op)
+void define_size_scaled(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct expr *number = expr_cast(arena, DTYPE_F32, definer_element(definer, 0, 0));
-	(void)op;
 	number = expr1(definer, SCALAR_floor,
 	        expr2(definer, SCALAR_mul, number,
 	                expr_number(arena, DTYPE_F32, (double)attribute_float(definer->node, "scale"))));
@@ -903,7 +897,7 @@ static void runtime_resize(
 	        definer_shape_text(definer, x->rank, extents));
 }
 
-void define_resize(struct definer *definer, const struct op *op)
+void define_resize(struct definer *definer)
 {
 	const struct node *node = definer->node;
 	struct definition *x = definer_in(definer, 0);
@@ -911,7 +905,6 @@ void define_resize(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK];
 	struct range inside[MAX_RANK];
 	struct resize r = { .a = 0 };
-	(void)op;
 	int count = 0, rank = definer_shape(definer, 0, extents, at);
 	modes_of(node, &r);
 	if (resize_of(node, &r))

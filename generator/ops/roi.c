@@ -62,9 +62,8 @@ static bool half_pixel(const struct node *node)
 	return *mode == 'h';
 }
 
-void infer_roi_align(struct node *node, const struct op *op)
+void infer_roi_align(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 3, 3, 1);
 	infer_same_type(node, 2, DTYPE_I64);
 	is_max(node);
@@ -126,7 +125,7 @@ static void samples_of(struct definer *definer, struct definition *x, struct def
 	        WHERE(outside, N(0), weight));
 }
 
-void define_roi_align(struct definer *definer, const struct op *op)
+void define_roi_align(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *rois = definer_in(definer, 1), *images = definer_in(definer, 2),
@@ -136,7 +135,6 @@ void define_roi_align(struct definer *definer, const struct op *op)
 	const struct index *at[MAX_RANK], *x_at[4];
 	int64_t extents[MAX_RANK];
 	const struct expr *weight = NULL;
-	(void)op;
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0 || extents[0] == 0) {
 		definer_out_map(definer, 0, N(0));
@@ -160,11 +158,10 @@ void define_roi_align(struct definer *definer, const struct op *op)
 }
 
 /* ---- MaxRoiPool ---- */
-void infer_max_roi_pool(struct node *node, const struct op *op)
+void infer_max_roi_pool(struct node *node)
 {
 	size_t count;
 	const int64_t *shape = node_ints(node, "pooled_shape", &count);
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	if (count != 2)
 		node_fail(node, EXIT_INVALID, "%s: pooled_shape has %zu numbers, 2 are right", node->type, count);
@@ -178,7 +175,7 @@ static const struct expr *rounded(struct definer *definer, enum dtype type, cons
 	return WHERE(LESS(x, N(0)), expr1(definer, SCALAR_neg, size), size);
 }
 
-void define_max_roi_pool(struct definer *definer, const struct op *op)
+void define_max_roi_pool(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *rois = definer_in(definer, 1);
@@ -186,7 +183,6 @@ void define_max_roi_pool(struct definer *definer, const struct op *op)
 	const struct index *at[MAX_RANK], *x_at[4];
 	int64_t extents[MAX_RANK];
 	const struct expr *scale = N((double)attribute_float(definer->node, "spatial_scale"));
-	(void)op;
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0 || extents[0] == 0) {
 		definer_out_map(definer, 0, N(0));

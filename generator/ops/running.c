@@ -2,10 +2,9 @@
  * every axis is run along and the operand picks one. */
 #include "ops/ops.h"
 
-void infer_running(struct node *node, const struct op *op)
+void infer_running(struct node *node)
 {
 	int64_t count;
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	const struct tensor *x = node->in[0], *axis = node->in[1];
 	if (infer_number_type(node, 0) == DTYPE_BOOL)
@@ -41,10 +40,10 @@ static struct definition *run_along(struct definer *definer, const char *name, i
 	        terms > 0 ? expr_load(arena, x, at) : expr_number(arena, x->type, 0));
 }
 
-void define_running(struct definer *definer, const struct op *op)
+void define_running(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
-	enum reduce reduce = op->scalar == SCALAR_mul ? REDUCE_PROD : REDUCE_SUM;
+	enum reduce reduce = op_of(definer->node)->scalar == SCALAR_mul ? REDUCE_PROD : REDUCE_SUM;
 	const char *name = definer->node->out[0]->name;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], count;

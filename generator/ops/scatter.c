@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 /* What becomes of an element and what comes to it. */
-static enum reduce reduction_of(const struct node *node, const struct op *op)
+static enum reduce reduction_of(const struct node *node)
 {
 	static const struct {
 		const char *name;
@@ -19,7 +19,7 @@ static enum reduce reduction_of(const struct node *node, const struct op *op)
 		{ "min", REDUCE_MIN, 18 },
 	};
 	const char *name = "none";
-	for (const struct attribute_row *row = op->attributes; row->name; row++)
+	for (const struct attribute_row *row = op_of(node)->attributes; row->name; row++)
 		if (!strcmp(row->name, "reduction"))
 			name = attribute_string(node, row->name);
 	for (size_t i = 0; i < COUNT(words); i++) {
@@ -69,14 +69,14 @@ static const struct expr *if_there(
 }
 
 /* ---- ScatterElements: y[at[i, j], j] = updates[i, j] ---- */
-void infer_scatter_elements(struct node *node, const struct op *op)
+void infer_scatter_elements(struct node *node)
 {
 	infer_counts(node, 3, 3, 1);
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	infer_number_type(node, 0);
 	infer_same_type(node, 2, x->type);
 	infer_index_type(node, true);
-	reduction_of(node, op);
+	reduction_of(node);
 	if (x->rank >= 0 && at->rank >= 0) {
 		if (x->rank < 1 || x->rank != at->rank)
 			node_fail(node, EXIT_INVALID,
@@ -95,7 +95,7 @@ void infer_scatter_elements(struct node *node, const struct op *op)
 	infer_output_like(node, 0, x);
 }
 
-void define_scatter_elements(struct definer *definer, const struct op *op)
+void define_scatter_elements(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1),
@@ -120,7 +120,7 @@ void define_scatter_elements(struct definer *definer, const struct op *op)
 	for (int d = 0; d < rank; d++)
 		if (to[d])
 			to[axis] = if_there(definer, &told[d], term[d], to[axis]);
-	definer_out_scatter(definer, 0, reduction_of(definer->node, op), to, count, terms, expr_load(arena, x, at),
+	definer_out_scatter(definer, 0, reduction_of(definer->node), to, count, terms, expr_load(arena, x, at),
 	        expr_load(arena, updates, term));
 }
 
@@ -135,7 +135,7 @@ static int count_of(const struct node *node)
 	return (int)count;
 }
 
-void infer_scatter_nd(struct node *node, const struct op *op)
+void infer_scatter_nd(struct node *node)
 {
 	struct dim dims[2 * MAX_RANK];
 	int n = 0;
@@ -144,7 +144,7 @@ void infer_scatter_nd(struct node *node, const struct op *op)
 	infer_number_type(node, 0);
 	infer_same_type(node, 2, x->type);
 	infer_index_type(node, false);
-	reduction_of(node, op);
+	reduction_of(node);
 	if (!x->rank || !at->rank)
 		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, at least 1 are right",
 		        node->type, x->rank, at->rank);
@@ -164,7 +164,7 @@ void infer_scatter_nd(struct node *node, const struct op *op)
 	infer_output_like(node, 0, x);
 }
 
-void define_scatter_nd(struct definer *definer, const struct op *op)
+void define_scatter_nd(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1),
@@ -186,7 +186,7 @@ void define_scatter_nd(struct definer *definer, const struct op *op)
 	}
 	for (int r = 0; r < rows; r++)
 		to[0] = if_there(definer, &definer->node->in[1]->dims[r], index_at[r], to[0]);
-	definer_out_scatter(definer, 0, reduction_of(definer->node, op), to, rows, terms, expr_load(arena, x, at),
+	definer_out_scatter(definer, 0, reduction_of(definer->node), to, rows, terms, expr_load(arena, x, at),
 	        expr_load(arena, updates, update_at));
 }
 
@@ -207,10 +207,9 @@ static bool is_circular(const struct node *node)
 	return !strcmp(mode, "circular");
 }
 
-void infer_tensor_scatter(struct node *node, const struct op *op)
+void infer_tensor_scatter(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, 2, 3, 1);
 	const struct tensor *x = node->in[0], *update = node->in[1], *from = node_in(node, 2);
 	infer_any_type(node, 0);
@@ -267,14 +266,13 @@ static void write_rows(
 	definer_out(definer, 0, written);
 }
 
-void define_tensor_scatter(struct definer *definer, const struct op *op)
+void define_tensor_scatter(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *update = definer_in(definer, 1), *from = definer_in(definer, 2);
 	const struct index *at[MAX_RANK], *term[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], terms[1];
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at), axis = cache_axis(definer->node);
 	memcpy(term, at, (size_t)rank * sizeof *at);
 	terms[0] = update->extents[axis];
@@ -350,11 +348,10 @@ static bool unpooled(const struct node *node, struct dim *dims)
 	return known;
 }
 
-void infer_max_unpool(struct node *node, const struct op *op)
+void infer_max_unpool(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int64_t count;
-	(void)op;
 	infer_counts(node, 2, 3, 1);
 	const struct tensor *x = node->in[0], *shape = node_in(node, 2);
 	infer_float_type(node, 0);
@@ -386,7 +383,7 @@ void infer_max_unpool(struct node *node, const struct op *op)
 	infer_output(node, 0, x->type, x->rank, dims);
 }
 
-void define_max_unpool(struct definer *definer, const struct op *op)
+void define_max_unpool(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *offsets = definer_in(definer, 1);
@@ -394,7 +391,6 @@ void define_max_unpool(struct definer *definer, const struct op *op)
 	const struct index *term[MAX_RANK], *told[MAX_RANK], *own[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], from[MAX_RANK], total = 1;
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, NULL);
 	unpooled(definer->node, dims);
 	const struct expr *right = integer(definer, 1);

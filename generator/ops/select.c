@@ -41,10 +41,9 @@ static void join_dims(struct node *node, struct dim *dims)
 		infer_output(node, k, DTYPE_I64, 0, NULL);
 }
 
-void infer_select(struct node *node, const struct op *op)
+void infer_select(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, 3, 3 + 2 * MAX_RANK, 1 + MAX_RANK);
 	infer_first(node);
 	const struct tensor *yes = node->in[1], *no = node->in[2];
@@ -90,7 +89,7 @@ static const struct expr *of_branch(
 }
 
 /* What is inlined of the one that is not chosen is not computed. */
-void define_select(struct definer *definer, const struct op *op)
+void define_select(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
@@ -101,7 +100,6 @@ void define_select(struct definer *definer, const struct op *op)
 	        expr_cast(arena, DTYPE_I64, definer_load(definer, definer_in(definer, 0), 0, NULL));
 	struct range chosen = { index_value(arena, condition, 0, UINT8_MAX), 1,
 		UINT8_MAX + 1 }; /* a bool of the caller may be any byte */
-	(void)op;
 	for (int d = 0, in = 3, out = 1; d < rank; d++) {
 		const struct expr *many[3];
 		if (!is_joined(node->in[1]->dims[d], node->in[2]->dims[d]))

@@ -9,11 +9,11 @@
 #include <inttypes.h>
 
 /* Of a node whose lists inference did not come to know. */
-void define_list(struct definer *definer, const struct op *op)
+void define_list(struct definer *definer)
 {
 	node_fail(definer->node, EXIT_UNSUPPORTED,
 	        "%s of a sequence or optional of which is not known, when the model is compiled, what it holds",
-	        op->name);
+	        definer->node->type);
 }
 
 /* ---- what goes in and out ---- */
@@ -107,9 +107,8 @@ static void want_elements(const struct node *node, size_t count)
 }
 
 /* ---- sequences ---- */
-void infer_sequence_construct(struct node *node, const struct op *op)
+void infer_sequence_construct(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, INT32_MAX, 1);
 	struct list *list = list_new(node, (size_t)node->ins);
 	enum dtype type = DTYPE_NONE;
@@ -123,20 +122,18 @@ void infer_sequence_construct(struct node *node, const struct op *op)
 	infer_list(node, 0, FORM_SEQUENCE, type, list);
 }
 
-void infer_sequence_empty(struct node *node, const struct op *op)
+void infer_sequence_empty(struct node *node)
 {
 	int64_t type = attribute_int(node, "dtype");
-	(void)op;
 	infer_counts(node, 0, 0, 1);
 	if (type <= 0 || type >= DTYPE_COUNT)
 		node_fail(node, EXIT_INVALID, "dtype %" PRId64 " is no element type", type);
 	infer_list(node, 0, FORM_SEQUENCE, (enum dtype)type, list_new(node, 0));
 }
 
-void infer_sequence_at(struct node *node, const struct op *op)
+void infer_sequence_at(struct node *node)
 {
 	int64_t position;
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	const struct list *list = sequence_in(node, 0);
 	if (!list) {
@@ -150,10 +147,9 @@ void infer_sequence_at(struct node *node, const struct op *op)
 		select_at_run_time(node);
 }
 
-void infer_sequence_insert(struct node *node, const struct op *op)
+void infer_sequence_insert(struct node *node)
 {
 	int64_t position;
-	(void)op;
 	infer_counts(node, 2, 3, 1);
 	const struct list *list = sequence_in(node, 0);
 	enum dtype type = node->in[0]->type != DTYPE_NONE ? node->in[0]->type : node->in[1]->type;
@@ -172,10 +168,9 @@ void infer_sequence_insert(struct node *node, const struct op *op)
 	infer_list(node, 0, FORM_SEQUENCE, type, longer);
 }
 
-void infer_sequence_erase(struct node *node, const struct op *op)
+void infer_sequence_erase(struct node *node)
 {
 	int64_t position;
-	(void)op;
 	infer_counts(node, 1, 2, 1);
 	const struct list *list = sequence_in(node, 0);
 	if (!list) {
@@ -203,9 +198,8 @@ static void infer_scalar_constant(struct node *node, enum dtype type, const void
 	node->out[0]->data = arena_copy(node->graph->build->arena, data, node->out[0]->bytes);
 }
 
-void infer_sequence_length(struct node *node, const struct op *op)
+void infer_sequence_length(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	const struct list *list = sequence_in(node, 0);
 	int64_t count = list ? (int64_t)list->count : 0;
@@ -213,9 +207,8 @@ void infer_sequence_length(struct node *node, const struct op *op)
 }
 
 /* ---- optionals ---- */
-void infer_optional(struct node *node, const struct op *op)
+void infer_optional(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 0, 1, 1);
 	struct tensor *in = node_in(node, 0);
 	const struct attribute *type = node_attribute(node, "type");
@@ -240,9 +233,8 @@ static void want_optional(const struct node *node)
 	want_form(node, 0, node->since >= 18 || (node->in[0]->form & FORM_OPTIONAL), "an optional");
 }
 
-void infer_optional_has(struct node *node, const struct op *op)
+void infer_optional_has(struct node *node)
 {
-	(void)op;
 	infer_counts(node, node->since < 18, 1, 1);
 	const struct tensor *in = node_in(node, 0);
 	if (in)
@@ -252,9 +244,8 @@ void infer_optional_has(struct node *node, const struct op *op)
 	infer_scalar_constant(node, DTYPE_BOOL, optional && !in->list ? NULL : &has);
 }
 
-void infer_optional_get(struct node *node, const struct op *op)
+void infer_optional_get(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	struct tensor *in = node->in[0];
 	want_optional(node);

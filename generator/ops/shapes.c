@@ -5,9 +5,8 @@
 #include <inttypes.h>
 
 /* ---- Identity: the same definition under another name ---- */
-void infer_identity(struct node *node, const struct op *op)
+void infer_identity(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	if (node->in[0]->form == FORM_MAP)
 		node_fail(node, EXIT_INVALID, "input 0, '%s', is %s, a tensor is right", node->in[0]->name,
@@ -29,11 +28,7 @@ void node_hands_on(struct node *node, struct tensor *tensor)
 	node->ins = 1;
 }
 
-void define_identity(struct definer *definer, const struct op *op)
-{
-	(void)op;
-	definer_out(definer, 0, definer_in(definer, 0));
-}
+void define_identity(struct definer *definer) { definer_out(definer, 0, definer_in(definer, 0)); }
 
 /* ---- Reshape, Flatten, Squeeze, Unsqueeze: equal row-major offsets ---- */
 /* -1 beside numbers that may not divide what is there. */
@@ -201,17 +196,12 @@ static void resolve_late(struct definer *definer, int input, int rank, int x_ran
 	*right = integer_of(definer, SCALAR_and, *right, integer_of(definer, SCALAR_equal, made, all));
 }
 
-void infer_size_reshape(struct node *node, const struct op *op)
-{
-	(void)op;
-	infer_as_size(node, 1, 1 + MAX_RANK);
-}
+void infer_size_reshape(struct node *node) { infer_as_size(node, 1, 1 + MAX_RANK); }
 
-void define_size_reshape(struct definer *definer, const struct op *op)
+void define_size_reshape(struct definer *definer)
 {
 	const struct expr *x[MAX_RANK], *numbers[MAX_RANK], *right;
 	int rank = (int)definer_elements(definer, 0), x_rank = definer->node->ins - 1;
-	(void)op;
 	if (rank > MAX_RANK)
 		node_fail(definer->node, EXIT_LIMIT, "%s to %d dimensions", definer->node->type, rank);
 	for (int k = 0; k < x_rank; k++)
@@ -237,12 +227,11 @@ static const int64_t *bounds_of_shape(const struct node *node, int64_t *count)
 	return bounds;
 }
 
-void infer_reshape(struct node *node, const struct op *op)
+void infer_reshape(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int64_t count;
 	const int64_t *shape;
-	(void)op;
 	infer_counts(node, node->since < 5 ? 1 : 2, node->since < 5 ? 1 : 2, 1);
 	if (node->since < 5) {
 		size_t given;
@@ -326,10 +315,9 @@ static void require_shape(struct definer *definer)
 	        "the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
 }
 
-void define_reshape(struct definer *definer, const struct op *op)
+void define_reshape(struct definer *definer)
 {
 	const struct tensor *y = definer->node->out[0];
-	(void)op;
 	if (tensor_is_known(y) && !tensor_counted(y)
 	        && tensor_elements(definer->build, y) != tensor_elements(definer->build, definer->node->in[0]))
 		node_fail(definer->node, EXIT_INVALID,
@@ -359,9 +347,8 @@ static struct dim product_of(const struct tensor *x, int from, int to, struct no
 	return dim_of(n);
 }
 
-void infer_flatten(struct node *node, const struct op *op)
+void infer_flatten(struct node *node)
 {
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	const struct tensor *x = node->in[0];
 	int64_t axis = attribute_int(node, "axis");
@@ -375,11 +362,7 @@ void infer_flatten(struct node *node, const struct op *op)
 	        (struct dim[2]){ product_of(x, 0, (int)axis, node), product_of(x, (int)axis, x->rank, node) });
 }
 
-void define_flatten(struct definer *definer, const struct op *op)
-{
-	(void)op;
-	define_same_offsets(definer);
-}
+void define_flatten(struct definer *definer) { define_same_offsets(definer); }
 
 /* Axes as an attribute up to opset 12, then as input 1; NULL and *given false where there are none; -1: not constant
  * yet. */
@@ -467,13 +450,12 @@ static bool axes_come_late(const struct node *node)
 	return node->since >= 13 && node_in(node, 1) && !node->in[1]->data;
 }
 
-void infer_squeeze(struct node *node, const struct op *op)
+void infer_squeeze(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	bool marked[MAX_RANK];
 	const int64_t *axes;
 	int rank = 0;
-	(void)op;
 	infer_counts(node, 1, node->since < 13 ? 1 : 2, 1);
 	const struct tensor *x = node->in[0];
 	int64_t count = axes_of(node, &axes);
@@ -497,23 +479,21 @@ void infer_squeeze(struct node *node, const struct op *op)
 	infer_output(node, 0, x->type, rank, dims);
 }
 
-void define_squeeze(struct definer *definer, const struct op *op)
+void define_squeeze(struct definer *definer)
 {
 	const struct definition *x = definer_in(definer, 0);
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
-	(void)op;
 	if (axes_come_late(definer->node))
 		require_axes(definer, x->rank, x->extents, rank, extents);
 	define_same_offsets(definer);
 }
 
-void infer_unsqueeze(struct node *node, const struct op *op)
+void infer_unsqueeze(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	bool marked[MAX_RANK];
 	const int64_t *axes;
-	(void)op;
 	infer_counts(node, node->since < 13 ? 1 : 2, node->since < 13 ? 1 : 2, 1);
 	const struct tensor *x = node->in[0];
 	if (node->since < 13 && !node_attribute(node, "axes"))
@@ -533,12 +513,11 @@ void infer_unsqueeze(struct node *node, const struct op *op)
 	infer_output(node, 0, x->type, rank, dims);
 }
 
-void define_unsqueeze(struct definer *definer, const struct op *op)
+void define_unsqueeze(struct definer *definer)
 {
 	const struct definition *x = definer_in(definer, 0);
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
-	(void)op;
 	if (axes_come_late(definer->node))
 		require_axes(definer, rank, extents, x->rank, x->extents);
 	define_same_offsets(definer);
@@ -561,11 +540,10 @@ static void permutation(const struct node *node, int rank, int *perm)
 	}
 }
 
-void infer_transpose(struct node *node, const struct op *op)
+void infer_transpose(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int perm[MAX_RANK];
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	const struct tensor *x = node->in[0];
 	if (x->rank < 0) {
@@ -578,12 +556,11 @@ void infer_transpose(struct node *node, const struct op *op)
 	infer_output(node, 0, x->type, x->rank, dims);
 }
 
-void define_transpose(struct definer *definer, const struct op *op)
+void define_transpose(struct definer *definer)
 {
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int perm[MAX_RANK], rank = definer_shape(definer, 0, extents, at);
-	(void)op;
 	permutation(definer->node, rank, perm);
 	for (int d = 0; d < rank; d++)
 		x_at[perm[d]] = at[d];
@@ -596,12 +573,11 @@ static struct tensor *size_of_expansion(const struct node *node, int d)
 	return size_made(node, "SizeElement", d, 1, &node->in[1]);
 }
 
-void infer_expand(struct node *node, const struct op *op)
+void infer_expand(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	struct tensor shape = { 0 };
 	int64_t count;
-	(void)op;
 	infer_counts(node, 2, 2, 1);
 	const int64_t *ints = node_in_ints(node, 1, &count);
 	const struct tensor *x = node->in[0], *numbers = node->in[1];
@@ -662,12 +638,11 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 	        definer_shape_text(definer, rank, extents));
 }
 
-void define_expand(struct definer *definer, const struct op *op)
+void define_expand(struct definer *definer)
 {
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	(void)op;
 	if (node_in_is_late(definer->node, 1))
 		require_expansion(definer, rank, extents);
 	definer_require_dims(definer);

@@ -316,7 +316,7 @@ struct tensor *size_made(const struct node *node, const char *type, int at, int 
 	        (struct attribute){ .name = type_of(node, "at"), .kind = ATTRIBUTE_INT, .i = at };
 	made->out[0] = graph_tensor_fresh(node->graph, "count");
 	made->out[0]->producer = made;
-	op->infer(made, op);
+	op->infer(made);
 	return made->out[0];
 }
 
@@ -327,15 +327,10 @@ void infer_as_size(struct node *node, int least, int most)
 	infer_output(node, 0, DTYPE_I64, 0, NULL);
 }
 
-void infer_size_element(struct node *node, const struct op *op)
-{
-	(void)op;
-	infer_as_size(node, 1, 1);
-}
+void infer_size_element(struct node *node) { infer_as_size(node, 1, 1); }
 
-void define_size_element(struct definer *definer, const struct op *op)
+void define_size_element(struct definer *definer)
 {
-	(void)op;
 	int64_t at = attribute_int(definer->node, "at");
 	if (at < 0 || at >= definer_elements(definer, 0))
 		node_fail(definer->node, EXIT_INVALID, "%s: element %" PRId64 " of %" PRId64, definer->node->type, at,
@@ -344,15 +339,11 @@ void define_size_element(struct definer *definer, const struct op *op)
 }
 
 /* ---- the nodes ---- */
-void infer_sizes(struct node *node, const struct op *op)
-{
-	(void)op;
-	infer_as_size(node, 2, 2);
-}
+void infer_sizes(struct node *node) { infer_as_size(node, 2, 2); }
 
-void define_sizes(struct definer *definer, const struct op *op)
+void define_sizes(struct definer *definer)
 {
 	definer_out_map(definer, 0,
-	        integer_of(definer, (enum scalar)op->scalar, definer_element(definer, 0, 0),
+	        integer_of(definer, (enum scalar)op_of(definer->node)->scalar, definer_element(definer, 0, 0),
 	                definer_element(definer, 1, 0)));
 }

@@ -171,12 +171,11 @@ bool slice_comes_late(const struct node *node)
 	return !cuts_of(node, cuts, touched);
 }
 
-void infer_slice(struct node *node, const struct op *op)
+void infer_slice(struct node *node)
 {
 	struct cut cuts[MAX_RANK];
 	bool touched[MAX_RANK];
 	struct dim dims[MAX_RANK];
-	(void)op;
 	infer_counts(node, node->since < 10 ? 1 : 3, node->since < 10 ? 1 : 5, 1);
 	const struct tensor *x = node->in[0];
 	if (node->since < 10 && (!node_attribute(node, "starts") || !node_attribute(node, "ends")))
@@ -301,32 +300,26 @@ static void slice_at_run_time(struct definer *definer)
 	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
 }
 
-void infer_size_slice(struct node *node, const struct op *op)
-{
-	(void)op;
-	infer_as_size(node, 3, 5);
-}
+void infer_size_slice(struct node *node) { infer_as_size(node, 3, 5); }
 
-void define_size_slice(struct definer *definer, const struct op *op)
+void define_size_slice(struct definer *definer)
 {
 	const struct node *node = definer->node;
 	const struct axes axes = { node_in(node, 3) ? 3 : -1, (int)attribute_int(node, "rank"),
 		definer_elements(definer, 1) };
-	(void)op;
 	definer_out_map(definer, 0,
 	        taking_of(definer, &axes, (int)attribute_int(node, "at"), definer_element(definer, 0, 0),
 	                attribute_int(node, "most"))
 	                .count);
 }
 
-void define_slice(struct definer *definer, const struct op *op)
+void define_slice(struct definer *definer)
 {
 	struct cut cuts[MAX_RANK];
 	bool touched[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	(void)op;
 	if (!cuts_of(definer->node, cuts, touched)) {
 		slice_at_run_time(definer);
 		return;

@@ -12,10 +12,9 @@ static void row_of(const struct node *node, int *from, int *to)
 	*to = tail ? rank : *from + 1;
 }
 
-void infer_softmax(struct node *node, const struct op *op)
+void infer_softmax(struct node *node)
 {
 	int from, to;
-	(void)op;
 	infer_counts(node, 1, 1, 1);
 	infer_float_type(node, 0);
 	if (node->in[0]->rank > 1 || (node->in[0]->rank >= 0 && node->since >= 13))
@@ -78,7 +77,7 @@ static void define_either(struct definer *definer, bool logarithm, bool masked)
 	        expr2(definer, SCALAR_mul, expr_load(arena, power, at), definer_load(definer, scale, rank, at)));
 }
 
-void define_softmax(struct definer *definer, const struct op *op) { define_either(definer, false, *op->domain); }
+void define_softmax(struct definer *definer) { define_either(definer, false, *definer->node->domain); }
 
-void infer_log_softmax(struct node *node, const struct op *op) { infer_softmax(node, op); }
-void define_log_softmax(struct definer *definer, const struct op *op) { (void)op, define_either(definer, true, false); }
+void infer_log_softmax(struct node *node) { infer_softmax(node); }
+void define_log_softmax(struct definer *definer) { define_either(definer, true, false); }

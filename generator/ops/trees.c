@@ -400,9 +400,8 @@ bool expand_trees(struct bodies *bodies, struct node *node, const struct op *op)
 	return true;
 }
 
-void infer_walk_down(struct node *node, const struct op *op)
+void infer_walk_down(struct node *node)
 {
-	(void)op;
 	infer_made(node);
 	infer_counts(node, 3, 3, 1);
 	if (tensor_is_known(node->in[0]))
@@ -418,14 +417,13 @@ static struct definition *copied(struct definer *definer, struct definition *x)
 	return x;
 }
 
-void define_walk_down(struct definer *definer, const struct op *op)
+void define_walk_down(struct definer *definer)
 {
 	const struct node *node = definer->node;
 	struct definition *x = copied(definer, definer_in_stored(definer, 0));
 	struct tree_walk *walk = arena_new(definer->arena, struct tree_walk);
 	const struct index *at[] = { index_var(definer->arena, 0, x->extents[0]),
 		index_var(definer->arena, 2, x->extents[1]) };
-	(void)op;
 	*walk = (struct tree_walk){ (int)node_int(node, "shift", 0), node_int(node, "missing", 0) != 0,
 		node_int(node, "leaves", 0), (int)node_int(node, "depth", 0) };
 	definer_out(definer, 0,

@@ -227,7 +227,7 @@ static void of_elements(struct made *made, const struct op *op)
 }
 
 /* All elements as one: how many there are in all, or the least of a number and what is there. */
-static void of_all(struct made *made, const struct op *op)
+static void of_all(struct made *made)
 {
 	static const struct {
 		const char *type;
@@ -241,7 +241,7 @@ static void of_all(struct made *made, const struct op *op)
 	for (size_t i = 0; i < COUNT(rows); i++)
 		if (!strcmp(made->node->type, rows[i].type))
 			scalar = rows[i].scalar;
-	if (!x || !count || scalar < 0 || made->node->in[0]->rank != 1 || !reduced_axes(made->node, op, reduced)
+	if (!x || !count || scalar < 0 || made->node->in[0]->rank != 1 || !reduced_axes(made->node, reduced)
 	        || !reduced[0] || !make_room(made, 1))
 		return;
 	made->at[0] = x[0];
@@ -316,7 +316,7 @@ void values_follow(struct node *node, const struct op *op)
 	else if (op->infer == infer_slice)
 		of_slice(&made);
 	else if (op->infer == infer_reduce)
-		of_all(&made, op);
+		of_all(&made);
 	else if (op->infer == infer_binary || op->infer == infer_variadic || op->infer == infer_comparison
 	        || op->infer == infer_where)
 		of_elements(&made, op);

@@ -196,7 +196,7 @@ static const struct op *infer_one(struct node *node)
 		bool counted = counts_come(node, op);
 		if (op->place)
 			return op;
-		op->infer(node, op);
+		op->infer(node);
 		if (type != node->type || domain != node->domain)
 			node->is_given = false;
 		if (node->is_given)
