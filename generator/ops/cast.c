@@ -105,10 +105,7 @@ static void infer_cast_to(struct node *node, enum dtype to)
 	if (to != DTYPE_NONE && !dtype_is_supported(to))
 		node_fail(node, EXIT_UNSUPPORTED, "%s to %s is not supported", node->type, dtypes[to].text);
 	rounding(node, to);
-	if (node->in[0]->rank < 0)
-		infer_output_unknown(node, 0, to);
-	else
-		infer_output(node, 0, to, node->in[0]->rank, node->in[0]->dims);
+	infer_output(node, 0, to, node->in[0]->rank, node->in[0]->dims);
 }
 
 void define_cast(struct definer *definer)
@@ -159,7 +156,7 @@ void define_cast_like(struct definer *definer) { define_cast(definer); }
 /* ---- BitCast ---- */
 void infer_bit_cast(struct node *node)
 {
-	infer_counts(node, 1, 1, 1);
+	infer_least(node, 1);
 	enum dtype from = infer_any_type(node, 0), to = type_asked(node);
 	if (to == DTYPE_STRING || from == DTYPE_STRING)
 		node_fail(node, EXIT_INVALID, "%s: a string has no bits to be taken as a number", node->type);
@@ -168,10 +165,7 @@ void infer_bit_cast(struct node *node)
 		        dtypes[from].text, dtypes[from].bits, dtypes[to].text, dtypes[to].bits);
 	if (!dtype_is_supported(to))
 		node_fail(node, EXIT_UNSUPPORTED, "%s to %s is not supported", node->type, dtypes[to].text);
-	if (node->in[0]->rank < 0)
-		infer_output_unknown(node, 0, to);
-	else
-		infer_output(node, 0, to, node->in[0]->rank, node->in[0]->dims);
+	infer_output(node, 0, to, node->in[0]->rank, node->in[0]->dims);
 }
 
 void define_bit_cast(struct definer *definer)

@@ -105,11 +105,10 @@ static int64_t chosen_by(const struct tensor *condition, int64_t extent)
 void infer_compress(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 2, 2, 1 + counts_on(node));
+	infer_least(node, 2);
 	infer_first(node);
 	const struct tensor *x = node->in[0], *condition = node->in[1];
 	infer_any_type(node, 0);
-	infer_same_type(node, 1, DTYPE_BOOL);
 	if (condition->rank >= 0 && condition->rank != 1)
 		node_fail(node, EXIT_INVALID, "%s: the condition has %d dimensions, 1 is right", node->type,
 		        condition->rank);
@@ -169,7 +168,7 @@ void define_compress(struct definer *definer)
 /* ---- NonZero: the indices of what is not 0, a column for each ---- */
 void infer_non_zero(struct node *node)
 {
-	infer_counts(node, 1, 1, 1 + counts_on(node));
+	infer_least(node, 1);
 	infer_first(node);
 	infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
@@ -224,7 +223,7 @@ enum { COLUMNS_MOST = 64 }; /* of slices: each takes an order of its own */
 void infer_unique(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 1, 1, 4 + counts_on(node));
+	infer_least(node, 1);
 	infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
 	int64_t count = -1;

@@ -14,7 +14,7 @@ static void set_data(struct node *node, enum dtype type, int rank, int64_t exten
 
 void infer_constant_node(struct node *node)
 {
-	infer_counts(node, 0, 0, 1);
+	infer_least(node, 0);
 	const struct attribute *value = NULL;
 	for (int i = 0; i < node->attribute_count; i++) {
 		if (value)
@@ -77,7 +77,7 @@ void infer_constant_of_shape(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int64_t count;
-	infer_counts(node, 1, 1, 1);
+	infer_least(node, 1);
 	const struct tensor *fill = fill_of(node);
 	enum dtype type = fill ? fill->type : DTYPE_F32;
 	const int64_t *shape = node_in_ints(node, 0, &count);
@@ -168,7 +168,7 @@ static bool take_counts(struct node *node, int64_t from, int64_t to)
 
 void infer_shape(struct node *node)
 {
-	infer_counts(node, 1, 1 + (strcmp(node->domain, "ingot") ? 0 : MAX_RANK), 1);
+	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	struct dim length = dim_unknown;
 	if (x->rank < 0) {
@@ -220,7 +220,7 @@ void define_shape(struct definer *definer)
 /* ---- Size: the number of elements, likewise ---- */
 void infer_size(struct node *node)
 {
-	infer_counts(node, 1, 1, 1);
+	infer_least(node, 1);
 	infer_output(node, 0, DTYPE_I64, 0, NULL);
 	int64_t elements = node->in[0]->rank < 0 ? -1 : tensor_elements(node->graph->build, node->in[0]);
 	if (elements < 0)
@@ -273,10 +273,8 @@ void infer_one_hot(struct node *node)
 	struct dim dims[MAX_RANK + 1];
 	double number;
 	int64_t depth = -1;
-	infer_counts(node, 3, 3, 1);
+	infer_least(node, 3);
 	enum dtype type = infer_number_type(node, 2);
-	infer_number_type(node, 0);
-	infer_number_type(node, 1);
 	const struct tensor *indices = node->in[0], *values = node->in[2];
 	if (values->rank >= 0 && (values->rank != 1 || (dim_is_known(values->dims[0]) && values->dims[0].extent != 2)))
 		node_fail(node, EXIT_INVALID, "%s: values has %d dimensions, one of 2 is right", node->type,
@@ -359,7 +357,7 @@ void define_one_hot(struct definer *definer)
 /* ---- EyeLike ---- */
 void infer_eye_like(struct node *node)
 {
-	infer_counts(node, 1, 1, 1);
+	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	int64_t asked = node_int(node, "dtype", x->type);
 	if (asked < 0 || asked >= DTYPE_COUNT || !dtypes[asked].text)
@@ -417,16 +415,12 @@ void infer_range(struct node *node)
 {
 	double number[3];
 	int64_t whole[3], count;
-	infer_counts(node, 3, 3, 1);
-	enum dtype type = infer_number_type(node, 0);
+	infer_least(node, 3);
+	enum dtype type = node->in[0]->type;
 	bool is_float = type != DTYPE_NONE && dtypes[type].class == CLASS_FLOAT, known = type != DTYPE_NONE;
 	for (int i = 0; i < 3; i++) {
-		infer_same_type(node, i, type);
 		known = known && node->in[i]->type == type && number_in(node, i, &number[i], &whole[i]);
 	}
-	if (type != DTYPE_NONE && !is_float && type != DTYPE_I16 && type != DTYPE_I32 && type != DTYPE_I64)
-		node_fail(node, EXIT_INVALID, "%s: input 0 is %s, float, double, int16, int32 or int64 is right",
-		        node->type, dtypes[type].text);
 	if (!known) {
 		struct tensor *size = type == DTYPE_NONE ? NULL : size_counted(node);
 		struct dim dim = size ? size_dim(size) : dim_unknown;

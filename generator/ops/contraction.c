@@ -3,19 +3,6 @@
 #include "ops/ops.h"
 #include <inttypes.h>
 
-/* ---- bytes: what the integer ops multiply ---- */
-static bool is_byte(enum dtype type) { return type == DTYPE_I8 || type == DTYPE_U8; }
-
-/* Inputs `i` and its zero point `zero` are bytes. */
-static void infer_bytes(const struct node *node, int i, int zero)
-{
-	enum dtype type = node->in[i]->type;
-	if (type != DTYPE_NONE && !is_byte(type))
-		node_fail(node, EXIT_INVALID, "%s: input %d is %s, int8 or uint8 is right", node->type, i,
-		        dtypes[type].text);
-	infer_same_type(node, zero, type);
-}
-
 /* An element as a factor: as it is, or with `widen` less its zero point (NULL: 0) in int32. */
 static const struct expr *factor(
         struct definer *definer, const struct expr *element, bool widen, const struct expr *zero)
@@ -82,10 +69,8 @@ static void infer_conv(struct node *node, enum dtype type, bool has_bias)
 
 void infer_convolution(struct node *node)
 {
-	infer_counts(node, 2, 3, 1);
-	enum dtype type = infer_float_type(node, 0);
-	infer_same_type(node, 1, type);
-	infer_same_type(node, 2, type);
+	infer_least(node, 2);
+	enum dtype type = node->in[0]->type;
 	infer_conv(node, type, true);
 }
 
@@ -136,9 +121,7 @@ void define_convolution(struct definer *definer) { define_conv(definer, definer_
 /* ---- ConvInteger ---- */
 void infer_convolution_integer(struct node *node)
 {
-	infer_counts(node, 2, 4, 1);
-	infer_bytes(node, 0, 2);
-	infer_bytes(node, 1, 3);
+	infer_least(node, 2);
 	const struct tensor *w = node->in[1], *zero_w = node_in(node, 3);
 	infer_scalar(node, 2);
 	if (zero_w && zero_w->rank >= 0 && w->rank > 0 && !tensor_is_scalar_like(zero_w)
@@ -181,10 +164,8 @@ void infer_convolution_transposed(struct node *node)
 {
 	struct convolution conv;
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 2, 3, 1);
-	enum dtype type = infer_float_type(node, 0);
-	infer_same_type(node, 1, type);
-	infer_same_type(node, 2, type);
+	infer_least(node, 2);
+	enum dtype type = node->in[0]->type;
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	if (x->rank < 0 || w->rank < 0) {
 		infer_output_unknown(node, 0, type);
@@ -684,11 +665,8 @@ static void infer_product(struct node *node, enum dtype type, int bias)
 
 void infer_matmul(struct node *node)
 {
-	infer_counts(node, 2, *node->domain ? 3 : 2, 1);
-	enum dtype type = infer_number_type(node, 0);
-	infer_number_type(node, 1);
-	infer_same_type(node, 1, type);
-	infer_same_type(node, 2, type);
+	infer_least(node, 2);
+	enum dtype type = node->in[0]->type;
 	infer_product(node, type, 2);
 }
 
@@ -749,9 +727,7 @@ static void infer_zero(const struct node *node, int i, const struct tensor *of, 
 
 void infer_matmul_integer(struct node *node)
 {
-	infer_counts(node, 2, 4, 1);
-	infer_bytes(node, 0, 2);
-	infer_bytes(node, 1, 3);
+	infer_least(node, 2);
 	infer_zero(node, 2, node->in[0], true);
 	infer_zero(node, 3, node->in[1], false);
 	infer_product(node, DTYPE_I32, node->ins);
@@ -765,10 +741,8 @@ void define_matmul_integer(struct definer *definer)
 /* ---- Gemm: alpha A' B' + beta C ---- */
 void infer_gemm(struct node *node)
 {
-	infer_counts(node, node->since < 11 ? 3 : 2, 3, 1);
-	enum dtype type = infer_number_type(node, 0);
-	infer_same_type(node, 1, type);
-	infer_same_type(node, 2, type);
+	infer_least(node, node->since < 11 ? 3 : 2);
+	enum dtype type = node->in[0]->type;
 	const struct tensor *a = node->in[0], *b = node->in[1], *c = node_in(node, 2);
 	bool a_transposed = attribute_int(node, "transA") != 0, b_transposed = attribute_int(node, "transB") != 0;
 	if ((a->rank >= 0 && a->rank != 2) || (b->rank >= 0 && b->rank != 2))

@@ -139,10 +139,7 @@ void infer_counted_all(struct node *node)
 	const struct tensor *x = node->in[0];
 	for (int d = 0; d < x->rank; d++)
 		dims[d] = x->dims[d].count ? dim_of(x->dims[d].extent) : x->dims[d];
-	if (x->rank < 0)
-		infer_output_unknown(node, 0, x->type);
-	else
-		infer_output(node, 0, x->type, x->rank, dims);
+	infer_output(node, 0, x->type, x->rank, dims);
 }
 
 void come_padded(struct node *node)

@@ -179,7 +179,7 @@ void come_reduce(struct node *node)
 void go_reduce(const struct node *node)
 {
 	const struct tensor *x = node->in[0];
-	bool reduced[MAX_RANK], keep = attribute_int(node, "keepdims") != 0;
+	bool reduced[MAX_RANK], keep = node_int(node, "keepdims", 1) != 0;
 	int out = 0;
 	reduced_axes(node, reduced);
 	for (int d = 0; d < x->rank; d++)

@@ -3,7 +3,7 @@
 #include "ops/ops.h"
 #include <math.h>
 
-enum { WEIGHTED = 1, TRANSPOSED = 2, GLOBAL = 4, MOST = 8 };
+enum { WEIGHTED = 1, TRANSPOSED = 2, MOST = 4 };
 
 static void window_of_node(const struct node *node, int kind, struct window *window)
 {
@@ -43,8 +43,7 @@ static struct tensor *reach_of(const struct node *node, int kind, const struct w
 	        : node_int(node, "ceil_mode", 0)   ? reach
 	        : may_be_tiles(node, kind, window) ? window->after[d] + TILE_MOST - 1
 	                                           : window->after[d];
-	return kind & GLOBAL ? NULL
-	                     : size_least(node, size_plus(node, dim->count, after), size_number(node, dim->extent));
+	return size_least(node, size_plus(node, dim->count, after), size_number(node, dim->extent));
 }
 
 /* What a pad is, in front of the reduction. */
@@ -67,16 +66,14 @@ static void come(struct node *node, int kind, struct tensor *zero)
 	counts_want_first(node);
 	if (x->rank < 2 || x->dims[1].count)
 		counts_refuse(node, x);
-	if (!(kind & GLOBAL) && x->rank > 2)
+	if (x->rank > 2)
 		window_of_node(node, kind, &window);
 	for (int d = 2; d < x->rank; d++) {
 		if (!x->dims[d].count)
 			continue;
-		if (!(kind & GLOBAL)
-		        && (places || (zero && !tensor_is_scalar_like(zero)) || !windows(node, kind, &window, d - 2)))
+		if (places || (zero && !tensor_is_scalar_like(zero)) || !windows(node, kind, &window, d - 2))
 			counts_refuse(node, x);
-		if ((kind & (GLOBAL | TRANSPOSED)) || window_hangs_over(node, &window, d - 2)
-		        || may_be_tiles(node, kind, &window))
+		if ((kind & TRANSPOSED) || window_hangs_over(node, &window, d - 2) || may_be_tiles(node, kind, &window))
 			counts_put(node, 0, d, neutral_of(node, kind), zero, reach_of(node, kind, &window, d - 2));
 	}
 }
@@ -97,9 +94,6 @@ void come_convolution_integer(struct node *node) { come(node, WEIGHTED, node_in(
 void come_convolution_transposed(struct node *node) { come(node, WEIGHTED | TRANSPOSED, NULL); }
 void come_pool(struct node *node) { come(node, 0, NULL); }
 void come_max_pool(struct node *node) { come(node, MOST, NULL); }
-void come_global_pool(struct node *node) { come(node, GLOBAL, NULL); }
-void come_global_max_pool(struct node *node) { come(node, GLOBAL | MOST, NULL); }
 void go_convolution(const struct node *node) { go(node, WEIGHTED); }
 void go_convolution_transposed(const struct node *node) { go(node, WEIGHTED | TRANSPOSED); }
 void go_pool(const struct node *node) { go(node, 0); }
-void go_global_pool(const struct node *node) { counts_give(node, 0, node->in[0]->dims[0].count); }

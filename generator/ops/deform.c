@@ -50,10 +50,8 @@ void infer_deform_conv(struct node *node)
 {
 	struct deform f;
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 3, 5, 1);
-	enum dtype type = infer_float_type(node, 0);
-	for (int i = 1; i < 5; i++)
-		infer_same_type(node, i, type);
+	infer_least(node, 3);
+	enum dtype type = node->in[0]->type;
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	if (x->rank < 0 || w->rank < 0) {
 		infer_output_unknown(node, 0, type);
@@ -265,7 +263,7 @@ void infer_col2im(struct node *node)
 {
 	struct columns c;
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 3, 3, 1);
+	infer_least(node, 3);
 	enum dtype type = infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
 	bool known = columns_of(node, &c);

@@ -82,8 +82,8 @@ void infer_dft(struct node *node)
 	struct dft f;
 	struct dim dims[MAX_RANK];
 	int64_t axis, length;
-	infer_counts(node, 1, node->since >= AXIS_IS_INPUT ? 3 : 2, 1);
-	enum dtype type = infer_float_type(node, 0);
+	infer_least(node, 1);
+	enum dtype type = node->in[0]->type;
 	if (node->in[0]->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;

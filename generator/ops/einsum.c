@@ -174,14 +174,12 @@ void infer_einsum(struct node *node)
 {
 	struct einsum e;
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 1, node->ins ? node->ins : 1, 1);
-	enum dtype type = infer_number_type(node, 0);
+	infer_least(node, 1);
+	enum dtype type = node->in[0]->type;
 	bool known = true;
 	for (int i = 0; i < node->ins; i++) {
 		if (!node->in[i])
 			node_fail(node, EXIT_INVALID, "%s lacks input %d", node->type, i);
-		infer_number_type(node, i);
-		infer_same_type(node, i, type);
 		known &= node->in[i]->rank >= 0;
 	}
 	if (!known) {

@@ -40,23 +40,9 @@ static bool through_float(const struct node *node, enum dtype type)
 	return dtypes[type].class != CLASS_FLOAT && (scalar_of(node) == SCALAR_erf || scalar_of(node) == SCALAR_shrink);
 }
 
-static enum dtype type_for(const struct node *node, int i)
-{
-	const struct op *op = op_of(node);
-	enum dtype type = infer_number_type(node, i);
-	if (type == DTYPE_BOOL)
-		node_fail(node, EXIT_INVALID, "%s: input %d is bool, a number is right", node->type, i);
-	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT && op->scalar >= 0 && !scalars[op->scalar].ints
-	        && !through_float(node, type))
-		node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type, i,
-		        dtypes[type].text);
-	return type;
-}
-
 void infer_unary(struct node *node)
 {
-	infer_counts(node, 1, 1, 1);
-	type_for(node, 0);
+	infer_least(node, 1);
 	infer_output_like(node, 0, node->in[0]);
 }
 
@@ -105,10 +91,7 @@ static void infer_old_broadcast(struct node *node, enum dtype type)
 			node_fail(node, EXIT_INVALID, "%s: %d dimensions against %d without broadcast = 1", node->type,
 			        b->rank, a->rank);
 	}
-	if (a->rank < 0)
-		infer_output_unknown(node, 0, type);
-	else
-		infer_output(node, 0, type, a->rank, a->dims);
+	infer_output(node, 0, type, a->rank, a->dims);
 }
 
 static void infer_two(struct node *node, enum dtype type)
@@ -119,10 +102,7 @@ static void infer_two(struct node *node, enum dtype type)
 		return;
 	}
 	int rank = infer_broadcast(node, 2, node->in, dims);
-	if (rank < 0)
-		infer_output_unknown(node, 0, type);
-	else
-		infer_output(node, 0, type, rank, dims);
+	infer_output(node, 0, type, rank, dims);
 }
 
 static void load_two(struct definer *definer, const struct expr **a, const struct expr **b)
@@ -138,11 +118,8 @@ static void load_two(struct definer *definer, const struct expr **a, const struc
 
 void infer_binary(struct node *node)
 {
-	infer_counts(node, 2, 2, 1);
-	enum dtype type = type_for(node, 0);
-	type_for(node, 1);
-	infer_same_type(node, 1, type);
-	infer_two(node, type);
+	infer_least(node, 2);
+	infer_two(node, node->in[0]->type);
 }
 
 void define_binary(struct definer *definer)
@@ -152,56 +129,7 @@ void define_binary(struct definer *definer)
 	definer_out_map(definer, 0, apply(definer, 2, x));
 }
 
-/* ---- bool in and out: And, Or, Xor, Not ---- */
-static void want_class(const struct node *node, int i, enum dtype_class a, enum dtype_class b, const char *words)
-{
-	enum dtype type = infer_number_type(node, i);
-	if (type != DTYPE_NONE && dtypes[type].class != a && dtypes[type].class != b)
-		node_fail(
-		        node, EXIT_INVALID, "%s: input %d is %s, %s is right", node->type, i, dtypes[type].text, words);
-}
-
-void infer_logical(struct node *node)
-{
-	infer_counts(node, 2, 2, 1);
-	want_class(node, 0, CLASS_BOOL, CLASS_BOOL, "bool");
-	want_class(node, 1, CLASS_BOOL, CLASS_BOOL, "bool");
-	infer_two(node, DTYPE_BOOL);
-}
-
-void define_logical(struct definer *definer) { define_binary(definer); }
-
-void infer_logical_not(struct node *node)
-{
-	infer_counts(node, 1, 1, 1);
-	want_class(node, 0, CLASS_BOOL, CLASS_BOOL, "bool");
-	infer_output_like(node, 0, node->in[0]);
-}
-
-void define_logical_not(struct definer *definer) { define_unary(definer); }
-
-/* ---- integers alone: BitwiseAnd …, BitwiseNot, BitShift ---- */
-void infer_bitwise(struct node *node)
-{
-	infer_counts(node, 2, 2, 1);
-	want_class(node, 0, CLASS_INT, CLASS_UINT, "an integer type");
-	want_class(node, 1, CLASS_INT, CLASS_UINT, "an integer type");
-	infer_same_type(node, 1, node->in[0]->type);
-	infer_two(node, node->in[0]->type);
-}
-
-void define_bitwise(struct definer *definer) { define_binary(definer); }
-
-void infer_bitwise_not(struct node *node)
-{
-	infer_counts(node, 1, 1, 1);
-	want_class(node, 0, CLASS_INT, CLASS_UINT, "an integer type");
-	infer_output_like(node, 0, node->in[0]);
-}
-
-void define_bitwise_not(struct definer *definer) { define_unary(definer); }
-
-enum { SHIFT_OF_SIGNED = 28 };
+/* ---- BitShift ---- */
 static bool shifts_left(const struct node *node)
 {
 	const char *direction = node_string(node, "direction", "");
@@ -212,10 +140,8 @@ static bool shifts_left(const struct node *node)
 
 void infer_shift(struct node *node)
 {
-	infer_bitwise(node);
+	infer_binary(node);
 	shifts_left(node);
-	if (node->since < SHIFT_OF_SIGNED)
-		want_class(node, 0, CLASS_UINT, CLASS_UINT, "an unsigned type");
 }
 
 void define_shift(struct definer *definer)
@@ -245,17 +171,16 @@ void define_mod(struct definer *definer)
 }
 
 /* ---- comparisons and tests: a bool of numbers ---- */
+static void no_strings(const struct node *node, int i)
+{
+	if (node->in[i]->type == DTYPE_STRING)
+		node_fail(node, EXIT_UNSUPPORTED, "%s of strings is not supported", node->type);
+}
+
 void infer_comparison(struct node *node)
 {
-	infer_counts(node, 2, 2, 1);
-	for (int i = 0; i < 2; i++)
-		if (node->in[i]->type == DTYPE_STRING && scalar_of(node) == SCALAR_equal)
-			node_fail(node, EXIT_UNSUPPORTED, "%s of strings is not supported", node->type);
-	enum dtype type = infer_number_type(node, 0);
-	infer_number_type(node, 1);
-	if (scalar_of(node) != SCALAR_equal)
-		type_for(node, 0);
-	infer_same_type(node, 1, type);
+	infer_least(node, 2);
+	no_strings(node, 0);
 	infer_two(node, DTYPE_BOOL);
 }
 
@@ -266,18 +191,10 @@ void define_comparison(struct definer *definer)
 	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_BOOL, apply(definer, 2, x)));
 }
 
-enum { TESTS_OF_BYTES = 20 }; /* of float8, too */
 void infer_test(struct node *node)
 {
-	enum dtype type = node->in[0] ? node->in[0]->type : DTYPE_NONE;
-	infer_counts(node, 1, 1, 1);
-	if (node->since < TESTS_OF_BYTES || dtypes[type].bits != 8 || type == DTYPE_F8E8M0
-	        || dtypes[type].class != CLASS_FLOAT)
-		infer_float_type(node, 0);
-	if (node->in[0]->rank < 0)
-		infer_output_unknown(node, 0, DTYPE_BOOL);
-	else
-		infer_output(node, 0, DTYPE_BOOL, node->in[0]->rank, node->in[0]->dims);
+	infer_least(node, 1);
+	infer_output(node, 0, DTYPE_BOOL, node->in[0]->rank, node->in[0]->dims);
 }
 
 void define_test(struct definer *definer)
@@ -295,9 +212,7 @@ static bool of_channels(const struct node *node)
 void infer_prelu(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 2, 2, 1);
-	enum dtype type = type_for(node, 0);
-	infer_same_type(node, 1, type);
+	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *slope = node->in[1];
 	bool fits = true;
 	if (of_channels(node)) {
@@ -328,9 +243,7 @@ void define_prelu(struct definer *definer)
 
 void infer_swiglu(struct node *node)
 {
-	infer_counts(node, 2, 2, 1);
-	enum dtype type = infer_float_type(node, 0);
-	infer_same_type(node, 1, type);
+	infer_least(node, 2);
 	const struct tensor *a = node->in[0], *b = node->in[1];
 	for (int d = 0; a->rank >= 0 && b->rank >= 0 && d < (a->rank > b->rank ? a->rank : b->rank); d++)
 		if (a->rank != b->rank
@@ -351,17 +264,11 @@ void define_swiglu(struct definer *definer)
 void infer_where(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 3, 3, 1);
-	want_class(node, 0, CLASS_BOOL, CLASS_BOOL, "bool");
-	if (node->in[1]->type == DTYPE_STRING)
-		node_fail(node, EXIT_UNSUPPORTED, "%s of strings is not supported", node->type);
+	infer_least(node, 3);
+	no_strings(node, 1);
 	enum dtype type = infer_number_type(node, 1);
-	infer_same_type(node, 2, type);
 	int rank = infer_broadcast(node, 3, node->in, dims);
-	if (rank < 0)
-		infer_output_unknown(node, 0, type);
-	else
-		infer_output(node, 0, type, rank, dims);
+	infer_output(node, 0, type, rank, dims);
 }
 
 void define_where(struct definer *definer)
@@ -380,12 +287,9 @@ void define_where(struct definer *definer)
 enum { CLIP_BY_INPUTS = 11, CLIP_HAS_ENDS = 6 };
 void infer_clip(struct node *node)
 {
-	infer_counts(node, 1, node->since < CLIP_BY_INPUTS ? 1 : 3, 1);
-	enum dtype type = type_for(node, 0);
-	for (int i = 1; i < 3; i++) {
-		infer_same_type(node, i, type);
-		infer_scalar(node, i);
-	}
+	infer_least(node, 1);
+	infer_scalar(node, 1);
+	infer_scalar(node, 2);
 	infer_output_like(node, 0, node->in[0]);
 }
 
@@ -412,23 +316,13 @@ void define_clip(struct definer *definer)
 }
 
 /* ---- variadic: a binary row from left to right ---- */
-enum { VARIADIC_BROADCASTS = 8, INS_MOST = 1 << 16 };
+enum { VARIADIC_BROADCASTS = 8 };
 
 void infer_variadic(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 1, INS_MOST, 1);
-	infer_counts(node, node->ins, INS_MOST, 1);
-	enum dtype type = type_for(node, 0);
-	for (int i = 1; i < node->ins; i++) {
-		type_for(node, i);
-		infer_same_type(node, i, type);
-	}
+	infer_least(node, node->ins ? node->ins : 1);
 	int rank = infer_broadcast(node, node->ins, node->in, dims);
-	if (rank < 0) {
-		infer_output_unknown(node, 0, type);
-		return;
-	}
 	for (int i = 0; i < node->ins && node->since < VARIADIC_BROADCASTS; i++)
 		for (int d = 0; d < rank; d++)
 			if (node->in[i]->rank != rank
@@ -437,7 +331,7 @@ void infer_variadic(struct node *node)
 				node_fail(node, EXIT_INVALID,
 				        "%s of opset %d does not broadcast; input %d differs in shape", node->type,
 				        node->since, i);
-	infer_output(node, 0, type, rank, dims);
+	infer_output(node, 0, node->in[0]->type, rank, dims);
 }
 
 static const struct expr *sum_of(struct definer *definer)
@@ -454,7 +348,7 @@ static const struct expr *sum_of(struct definer *definer)
 
 void define_variadic(struct definer *definer) { definer_out_map(definer, 0, sum_of(definer)); }
 
-void infer_mean(struct node *node) { infer_variadic(node), infer_float_type(node, 0); }
+void infer_mean(struct node *node) { infer_variadic(node); }
 
 void define_mean(struct definer *definer)
 {
@@ -464,15 +358,7 @@ void define_mean(struct definer *definer)
 }
 
 /* ---- Pow: small whole exponents are products ---- */
-void infer_power(struct node *node)
-{
-	infer_counts(node, 2, 2, 1);
-	enum dtype type = type_for(node, 0);
-	type_for(node, 1);
-	if (node->since < 12)
-		infer_same_type(node, 1, type);
-	infer_two(node, type);
-}
+void infer_power(struct node *node) { infer_binary(node); }
 
 static double constant_scalar(const struct tensor *tensor, double otherwise)
 {
@@ -554,8 +440,7 @@ static bool gelu_is_tanh(const struct node *node)
 
 void infer_gelu(struct node *node)
 {
-	infer_counts(node, 1, 1, 1);
-	infer_float_type(node, 0);
+	infer_least(node, 1);
 	infer_output_like(node, 0, node->in[0]);
 	gelu_is_tanh(node);
 }

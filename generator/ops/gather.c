@@ -87,9 +87,8 @@ void infer_gather(struct node *node)
 {
 	struct dim dims[MAX_RANK * 2];
 	int n = 0;
-	infer_counts(node, 2, 2, 1);
+	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *at = node->in[1];
-	infer_index_type(node, true);
 	if (x->rank < 0 || at->rank < 0) {
 		infer_output_unknown(node, 0, x->type);
 		return;
@@ -133,9 +132,8 @@ void define_gather(struct definer *definer)
 /* ---- GatherElements: y[i, j] = x[at[i, j], j] ---- */
 void infer_gather_elements(struct node *node)
 {
-	infer_counts(node, 2, 2, 1);
+	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *at = node->in[1];
-	infer_index_type(node, true);
 	if (x->rank < 0 || at->rank < 0) {
 		infer_output_unknown(node, 0, x->type);
 		return;
@@ -194,9 +192,8 @@ void infer_gather_nd(struct node *node)
 {
 	struct dim dims[MAX_RANK * 2];
 	int n = 0;
-	infer_counts(node, 2, 2, 1);
+	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *at = node->in[1];
-	infer_index_type(node, false);
 	if (!x->rank || !at->rank)
 		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, at least 1 are right",
 		        node->type, x->rank, at->rank);
@@ -266,8 +263,7 @@ static struct sequences sequences_of(const struct node *node)
 
 void infer_reverse_sequence(struct node *node)
 {
-	infer_counts(node, 2, 2, 1);
-	infer_index_type(node, false);
+	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *lengths = node->in[1];
 	if (x->rank >= 0 && x->rank < 2)
 		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type, x->rank);

@@ -33,9 +33,8 @@ static enum padding padding_of(const struct node *node)
 void infer_grid_sample(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 2, 2, 1);
+	infer_least(node, 2);
 	enum dtype type = infer_number_type(node, 0);
-	infer_float_type(node, 1);
 	enum mode mode = mode_of(node);
 	if (type == DTYPE_BOOL && mode != NEAREST)
 		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);

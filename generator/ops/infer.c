@@ -22,17 +22,22 @@ void node_fail(const struct node *node, enum exit_code code, const char *format,
 struct tensor *node_in(const struct node *node, int i) { return i < node->ins ? node->in[i] : NULL; }
 bool node_has_out(const struct node *node, int i) { return i < node->outs && node->out[i]; }
 
+void infer_least(const struct node *node, int least)
+{
+	for (int i = 0; i < least; i++)
+		if (!node_in(node, i))
+			node_fail(node, EXIT_INVALID, "%s lacks input %d of at least %d", node->type, i, least);
+	if (node->outs < 1)
+		node_fail(node, EXIT_INVALID, "%s has no output", node->type);
+}
+
 void infer_counts(const struct node *node, int least, int most, int outs)
 {
 	if (node->ins > most)
 		node_fail(node, EXIT_INVALID, "%s has %d inputs, at most %d are right", node->type, node->ins, most);
-	for (int i = 0; i < least; i++)
-		if (!node_in(node, i))
-			node_fail(node, EXIT_INVALID, "%s lacks input %d of at least %d", node->type, i, least);
+	infer_least(node, least);
 	if (node->outs > outs)
 		node_fail(node, EXIT_INVALID, "%s has %d outputs, at most %d are right", node->type, node->outs, outs);
-	if (node->outs < 1)
-		node_fail(node, EXIT_INVALID, "%s has no output", node->type);
 }
 
 void infer_made(const struct node *node)
@@ -165,7 +170,7 @@ static struct tensor *typed(struct node *node, int i, enum dtype type)
 void infer_output(struct node *node, int i, enum dtype type, int rank, const struct dim *dims)
 {
 	struct tensor *tensor = typed(node, i, type);
-	if (!tensor)
+	if (!tensor || rank < 0)
 		return;
 	if (rank > MAX_RANK)
 		node_fail(node, EXIT_LIMIT, "%s has %d dimensions, at most %d are supported", tensor->name, rank,
@@ -189,10 +194,7 @@ void infer_output_unknown(struct node *node, int i, enum dtype type) { typed(nod
 
 void infer_output_like(struct node *node, int i, const struct tensor *tensor)
 {
-	if (tensor->rank < 0)
-		infer_output_unknown(node, i, tensor->type);
-	else
-		infer_output(node, i, tensor->type, tensor->rank, tensor->dims);
+	infer_output(node, i, tensor->type, tensor->rank, tensor->dims);
 }
 
 /* ---- indices ---- */
@@ -203,14 +205,6 @@ int64_t infer_constant_at(const struct tensor *tensor, int64_t i)
 	if (tensor->type == DTYPE_I64)
 		return memcpy(&wide, (const char *)tensor->data + i * 8, 8), wide;
 	return memcpy(&narrow, (const char *)tensor->data + i * 4, 4), narrow;
-}
-
-void infer_index_type(const struct node *node, bool narrow_too)
-{
-	enum dtype type = node->in[1]->type;
-	if (type != DTYPE_NONE && type != DTYPE_I64 && !(narrow_too && type == DTYPE_I32))
-		node_fail(node, EXIT_INVALID, "%s: indices are %s, int64%s is right", node->type, dtypes[type].text,
-		        narrow_too ? " or int32" : "");
 }
 
 /* Indices that are constant, each `step`th from `first` on: inside a dimension of this extent, -1: not known. */

@@ -14,8 +14,7 @@ bool batch_normalization_trains(const struct node *node)
 void infer_batch_normalization(struct node *node)
 {
 	static const char *const names[] = { "data", "scale", "bias", "mean", "variance" };
-	infer_counts(node, 5, 5, node->since < 14 ? 5 : 3);
-	enum dtype type = infer_float_type(node, 0);
+	infer_least(node, 5);
 	const struct tensor *x = node->in[0];
 	if (node->since < 9 && !attribute_int(node, "spatial"))
 		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization with spatial = 0 is not supported");
@@ -27,10 +26,6 @@ void infer_batch_normalization(struct node *node)
 			node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization: output %d exists only in training", i);
 	for (int i = 1; i < 5; i++) {
 		const struct tensor *tensor = node->in[i];
-		if (node->since < (i < 3 ? 15 : 14))
-			infer_same_type(node, i, type);
-		else
-			infer_float_type(node, i);
 		if (tensor->rank >= 0 && tensor->rank != 1)
 			node_fail(node, EXIT_INVALID, "BatchNormalization: %s has %d dimensions, 1 is right", names[i],
 			        tensor->rank);
@@ -130,10 +125,7 @@ void define_batch_normalization(struct definer *definer)
 void infer_layer_normalization(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 2, 3, 3);
-	enum dtype type = infer_float_type(node, 0);
-	infer_same_type(node, 1, type);
-	infer_same_type(node, 2, type);
+	infer_least(node, 2);
 	const struct tensor *x = node->in[0];
 	if (attribute_int(node, "stash_type") != DTYPE_F32)
 		node_fail(node, EXIT_UNSUPPORTED, "LayerNormalization: only stash_type = 1 (float) is supported");
@@ -222,8 +214,7 @@ static int64_t lrn_size(const struct node *node)
 
 void infer_lrn(struct node *node)
 {
-	infer_counts(node, 1, 1, 1);
-	infer_float_type(node, 0);
+	infer_least(node, 1);
 	lrn_size(node);
 	if (node->in[0]->rank >= 0 && node->in[0]->rank < 2)
 		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type,

@@ -75,8 +75,10 @@ const char *attribute_kind_name(enum attribute_kind); /* "int", "floats" … */
 
 /* ---- infer.c: words for infer_ functions.  A message begins with the node; what fails is EXIT_INVALID. ---- */
 NORETURN void node_fail(const struct node *, enum exit_code, const char *format, ...) PRINTF(3, 4);
-void infer_counts(const struct node *, int least, int most,
-        int outs); /* inputs: the first `least` present; at most `outs` outputs */
+/* Its first `least` inputs are there, and an output.  How many of both there may be, and of which types, versions.h says
+ * of ONNX's operators, before inference. */
+void infer_least(const struct node *, int least);
+void infer_counts(const struct node *, int least, int most, int outs); /* the same of those that it knows nothing of */
 void infer_made(
         const struct node *); /* EXIT_UNSUPPORTED where the model has the node: nothing but ingot makes it right */
 void infer_first(const struct node *);              /* EXIT_INVALID where output 0 is not there, whatever others are */
@@ -106,7 +108,6 @@ void infer_output_unknown(struct node *, int i, enum dtype); /* rank not known y
 void infer_output_like(struct node *, int i, const struct tensor *);
 /* Elements of a constant integer input; NULL where it is absent or not constant. */
 const int64_t *node_in_ints(const struct node *, int i, int64_t *count);
-void infer_index_type(const struct node *, bool narrow_too); /* input 1 is int64, or int32 */
 /* Of input 1 where it is constant: element i; each `step`th from `first` on lies inside a dimension of this extent (-1:
  * not known). */
 int64_t infer_constant_at(const struct tensor *, int64_t i);
@@ -400,6 +401,11 @@ const struct expr *expr2(struct definer *, enum scalar, const struct expr *, con
 const struct expr *expr3(struct definer *, enum scalar, const struct expr *, const struct expr *, const struct expr *);
 /* x to a power that few operations say: 0.25, 0.5, 0.75, -0.5, -1, and 1 to 4, also of integers; NULL: any other. */
 const struct expr *power_of(struct definer *, const struct expr *x, double exponent);
+
+/* pool.c: p of a norm, |x|^p, and the p-th root of their sum. */
+double lp_norm(const struct node *);
+const struct expr *lp_raised(struct definer *, const struct expr *, double p);
+const struct expr *lp_root(struct definer *, const struct expr *, double p);
 
 /* ---- random.c ---- */
 bool dropout_trains(const struct node *); /* or may, by what comes at run time: more than its data goes out */

@@ -14,10 +14,7 @@ void infer_top_k(struct node *node)
 	int64_t count, many, k = -1;
 	bool old = node->since < 10;
 	struct tensor *const *said = NULL;
-	infer_counts(node, old ? 1 : 2, old ? 1 : 2, 2);
-	enum dtype type = infer_number_type(node, 0);
-	if (type == DTYPE_BOOL)
-		node_fail(node, EXIT_INVALID, "%s: input 0 is bool, a number is right", node->type);
+	infer_least(node, old ? 1 : 2);
 	const struct tensor *x = node->in[0];
 	if (!x->rank)
 		node_fail(node, EXIT_INVALID, "%s: data has 0 dimensions, at least 1 is right", node->type);
@@ -27,7 +24,6 @@ void infer_top_k(struct node *node)
 			node_fail(node, EXIT_INVALID, "%s: attribute k is missing", node->type);
 		k = given->i;
 	} else {
-		infer_same_type(node, 1, DTYPE_I64);
 		infer_scalar(node, 1);
 		const int64_t *given = node_in_ints(node, 1, &count);
 		k = given ? *given : -1;

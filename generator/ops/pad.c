@@ -101,10 +101,7 @@ void infer_pad(struct node *node)
 		return;
 	}
 	if (x->rank < 0 || !pads_of(node, x->rank, before, after)) {
-		if (x->rank < 0)
-			infer_output_unknown(node, 0, type);
-		else
-			infer_output(node, 0, type, x->rank, dims);
+		infer_output(node, 0, type, x->rank, dims);
 		return;
 	}
 	for (int d = 0; d < x->rank; d++) {
@@ -339,8 +336,7 @@ void infer_tile(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int64_t count;
-	int inputs = node->since < TILE_BY_REPEATS ? 3 : 2;
-	infer_counts(node, inputs, inputs, 1);
+	infer_least(node, node->since < TILE_BY_REPEATS ? 3 : 2);
 	enum dtype type = infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
 	const int64_t *repeats = repeats_of(node, &count);
@@ -356,10 +352,7 @@ void infer_tile(struct node *node)
 		return;
 	}
 	if (x->rank < 0 || !repeats) {
-		if (x->rank < 0)
-			infer_output_unknown(node, 0, type);
-		else
-			infer_output(node, 0, type, x->rank, dims);
+		infer_output(node, 0, type, x->rank, dims);
 		return;
 	}
 	if (count != x->rank)
@@ -432,7 +425,7 @@ void define_tile(struct definer *definer)
 /* ---- Trilu ---- */
 void infer_trilu(struct node *node)
 {
-	infer_counts(node, 1, 2, 1);
+	infer_least(node, 1);
 	infer_number_type(node, 0);
 	if (node->in[0]->rank >= 0 && node->in[0]->rank < 2)
 		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type,

@@ -112,7 +112,7 @@ static void infer_said_parts(struct node *node, int axis, struct tensor *const *
 void infer_split(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 1, node->since == 1 || node->since >= 13 ? 2 : 1, INT32_MAX);
+	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	int64_t *parts = arena_new_array(node->graph->build->arena, int64_t, (size_t)node->outs);
 	if (x->rank < 0) {
@@ -220,7 +220,6 @@ void define_split(struct definer *definer)
 }
 
 /* ---- Concat: a select on ranges of the axis ---- */
-enum { INS_MOST = 1 << 16 };
 
 static int concat_axis(const struct node *node, int rank)
 {
@@ -232,11 +231,9 @@ static int concat_axis(const struct node *node, int rank)
 void infer_concat(struct node *node)
 {
 	struct dim dims[MAX_RANK], sum = dim_of(0);
-	infer_counts(node, 1, INS_MOST, 1);
-	infer_counts(node, node->ins, INS_MOST, 1);
+	infer_least(node, node->ins ? node->ins : 1);
 	const struct tensor *first = node->in[0];
 	for (int i = 0; i < node->ins; i++) {
-		infer_same_type(node, i, first->type);
 		if (node->in[i]->rank < 0 || first->rank < 0) {
 			infer_output_unknown(node, 0, first->type);
 			return;

@@ -1,24 +1,22 @@
-/* pool.c: windows reduced: MaxPool, AveragePool, LpPool and their global forms. */
+/* pool.c: windows reduced: MaxPool, AveragePool, LpPool. */
 #include "ops/ops.h"
 #include <inttypes.h>
 #include <math.h>
 
-static bool infer_window(struct node *node, enum dtype type, int outs)
+static void infer_window(struct node *node)
 {
 	struct window window;
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 1, 1, outs);
-	if (node->in[0]->rank < 0) {
-		infer_output_unknown(node, 0, type);
-		return false;
+	infer_least(node, 1);
+	const struct tensor *x = node->in[0];
+	if (x->rank >= 0) {
+		window_of(node, x, NULL, &window);
+		memcpy(dims, x->dims, 2 * sizeof *dims);
+		for (int d = 0; d < window.count; d++)
+			dims[2 + d] = dim_of(window.out[d]);
 	}
-	window_of(node, node->in[0], NULL, &window);
-	dims[0] = node->in[0]->dims[0];
-	dims[1] = node->in[0]->dims[1];
-	for (int d = 0; d < window.count; d++)
-		dims[2 + d] = dim_of(window.out[d]);
-	infer_output(node, 0, type, node->in[0]->rank, dims);
-	return true;
+	infer_output(node, 0, x->type, x->rank, dims);
+	infer_output(node, 1, DTYPE_I64, x->rank, dims); /* of MaxPool */
 }
 
 /* The window's reduction of x over its taps, the value `outside` in the pads. */
@@ -41,17 +39,7 @@ static struct definition *reduce_window(
 /* ---- MaxPool ----
  * Indices: where the maximum was found, in the flattened data; the first of equals.  storage_order = 1 counts the
  * spatial dimensions column by column. */
-void infer_max_pool(struct node *node)
-{
-	enum dtype type = infer_number_type(node, 0);
-	bool known = infer_window(node, type, 2);
-	if (!node_has_out(node, 1))
-		return;
-	if (known)
-		infer_output(node, 1, DTYPE_I64, node->out[0]->rank, node->out[0]->dims);
-	else
-		infer_output_unknown(node, 1, DTYPE_I64);
-}
+void infer_max_pool(struct node *node) { infer_window(node); }
 
 /* The position that a load of x stands for. */
 static const struct index *flat_position(
@@ -108,7 +96,7 @@ void define_max_pool(struct definer *definer)
  * The divisor is the number of taps inside the data, or inside data and pads where count_include_pad says so.  A tap
  * beyond the pads, where ceil_mode lets a window hang over, never counts.  It is a product of one count for each
  * dimension. */
-void infer_average_pool(struct node *node) { infer_window(node, infer_float_type(node, 0), 1); }
+void infer_average_pool(struct node *node) { infer_window(node); }
 
 static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); } /* b > 0; rounds up */
 
@@ -214,70 +202,8 @@ void define_average_pool(struct definer *definer)
 	definer_out_map(definer, 0, expr2(definer, SCALAR_div, total, divisor));
 }
 
-/* ---- GlobalAveragePool ---- */
-void infer_global_average_pool(struct node *node)
-{
-	struct dim dims[MAX_RANK];
-	infer_counts(node, 1, 1, 1);
-	enum dtype type = infer_float_type(node, 0);
-	const struct tensor *x = node->in[0];
-	if (x->rank < 0) {
-		infer_output_unknown(node, 0, type);
-		return;
-	}
-	if (x->rank < 2)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type, x->rank);
-	for (int d = 0; d < x->rank; d++)
-		dims[d] = d < 2 ? x->dims[d] : dim_of(1);
-	infer_output(node, 0, type, x->rank, dims);
-}
-
-void infer_global_max_pool(struct node *node) { infer_global_average_pool(node); }
-
-void define_global_max_pool(struct definer *definer)
-{
-	struct definition *x = definer_in(definer, 0);
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK], reduced[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
-	for (int d = 2; d < rank; d++) {
-		reduced[d - 2] = x->extents[d];
-		at[d] = index_var(definer->arena, rank + d - 2, x->extents[d]);
-	}
-	definer_out(definer, 0,
-	        definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_MAX, rank - 2, reduced,
-	                NULL, expr_load(definer->arena, x, at)));
-}
-
-void define_global_average_pool(struct definer *definer)
-{
-	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0);
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK], reduced[MAX_RANK];
-	double terms = 1;
-	int rank = definer_shape(definer, 0, extents, at);
-	for (int d = 2; d < rank; d++) {
-		terms *= (double)x->extents[d];
-		reduced[d - 2] = x->extents[d];
-		at[d] = index_var(arena, rank + d - 2, x->extents[d]);
-	}
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM,
-	        rank - 2, reduced, NULL, expr_load(arena, x, at));
-	definer_shape(definer, 0, extents, at);
-	const struct expr *total = expr_load(arena, sum, at), *many = integer(definer, 1);
-	bool counted = false;
-	for (int d = 2; d < rank; d++) {
-		counted |= definer->node->in[0]->dims[d].count != NULL;
-		many = integer_of(definer, SCALAR_mul, many, definer_dim(definer, &definer->node->in[0]->dims[d]));
-	}
-	definer_out_map(definer, 0,
-	        counted ? expr2(definer, SCALAR_div, total, expr_cast(arena, x->type, many))
-	                : expr2(definer, SCALAR_mul, total, expr_number(arena, x->type, 1 / terms)));
-}
-
-/* ---- LpPool, GlobalLpPool: (sum of |x|^p)^(1/p) ---- */
-static double norm_of(const struct node *node)
+/* ---- LpPool: (sum of |x|^p)^(1/p) ---- */
+double lp_norm(const struct node *node)
 {
 	double p = node->since < 2 ? (double)attribute_float(node, "p") : (double)attribute_int(node, "p");
 	if (!(p > 0))
@@ -285,7 +211,7 @@ static double norm_of(const struct node *node)
 	return p;
 }
 
-static const struct expr *raised(struct definer *definer, const struct expr *x, double p)
+const struct expr *lp_raised(struct definer *definer, const struct expr *x, double p)
 {
 	if (p == 2)
 		return expr2(definer, SCALAR_mul, x, x);
@@ -293,22 +219,17 @@ static const struct expr *raised(struct definer *definer, const struct expr *x, 
 	return p == 1 ? x : expr2(definer, SCALAR_pow, x, expr_number(definer->arena, x->type, p));
 }
 
-static void out_root(struct definer *definer, struct definition *sum, double p)
+const struct expr *lp_root(struct definer *definer, const struct expr *x, double p)
 {
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK];
-	definer_shape(definer, 0, extents, at);
-	const struct expr *y = expr_load(definer->arena, sum, at);
-	definer_out_map(definer, 0,
-	        p == 1           ? y
-	                : p == 2 ? expr1(definer, SCALAR_sqrt, y)
-	                         : expr2(definer, SCALAR_pow, y, expr_number(definer->arena, y->type, 1 / p)));
+	return p == 1    ? x
+	        : p == 2 ? expr1(definer, SCALAR_sqrt, x)
+	                 : expr2(definer, SCALAR_pow, x, expr_number(definer->arena, x->type, 1 / p));
 }
 
 void infer_lp_pool(struct node *node)
 {
-	infer_window(node, infer_float_type(node, 0), 1);
-	norm_of(node);
+	infer_window(node);
+	lp_norm(node);
 }
 
 void define_lp_pool(struct definer *definer)
@@ -317,37 +238,13 @@ void define_lp_pool(struct definer *definer)
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	struct window window;
-	double p = norm_of(definer->node);
+	double p = lp_norm(definer->node);
 	int rank = definer_shape(definer, 0, extents, at);
 	window_of(definer->node, definer->node->in[0], NULL, &window);
-	const struct expr *term = raised(
+	const struct expr *term = lp_raised(
 	        definer, window_load(definer, &window, x, at, 2, rank, expr_number(definer->arena, x->type, 0)), p);
-	out_root(definer,
-	        definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM, window.count,
-	                window.kernel, NULL, term),
-	        p);
-}
-
-void infer_global_lp_pool(struct node *node)
-{
-	infer_global_average_pool(node);
-	norm_of(node);
-}
-
-void define_global_lp_pool(struct definer *definer)
-{
-	struct definition *x = definer_in(definer, 0);
-	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK], reduced[MAX_RANK];
-	double p = norm_of(definer->node);
-	int rank = definer_shape(definer, 0, extents, at);
-	for (int d = 2; d < rank; d++) {
-		reduced[d - 2] = x->extents[d];
-		at[d] = index_var(definer->arena, rank + d - 2, x->extents[d]);
-	}
-	const struct expr *term = raised(definer, expr_load(definer->arena, x, at), p);
-	out_root(definer,
-	        definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM, rank - 2, reduced,
-	                NULL, term),
-	        p);
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM,
+	        window.count, window.kernel, NULL, term);
+	definer_shape(definer, 0, extents, at);
+	definer_out_map(definer, 0, lp_root(definer, expr_load(definer->arena, sum, at), p));
 }

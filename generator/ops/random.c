@@ -25,7 +25,7 @@ void infer_random(struct node *node)
 	struct dim dims[MAX_RANK];
 	size_t count;
 	const int64_t *shape = node_ints(node, "shape", &count);
-	infer_counts(node, 0, 0, 1);
+	infer_least(node, 0);
 	if (!node_attribute(node, "shape"))
 		node_fail(node, EXIT_INVALID, "%s lacks the attribute \"shape\"", node->type);
 	if (count > MAX_RANK)
@@ -40,25 +40,16 @@ void infer_random(struct node *node)
 	infer_output(node, 0, type_of(node, false), (int)count, dims);
 }
 
-static void infer_like(struct node *node, enum dtype type)
-{
-	if (node->in[0]->rank < 0)
-		infer_output_unknown(node, 0, type);
-	else
-		infer_output(node, 0, type, node->in[0]->rank, node->in[0]->dims);
-}
-
 void infer_random_like(struct node *node)
 {
-	infer_counts(node, 1, 1, 1);
-	infer_like(node, type_of(node, false));
+	infer_least(node, 1);
+	infer_output(node, 0, type_of(node, false), node->in[0]->rank, node->in[0]->dims);
 }
 
 void infer_bernoulli(struct node *node)
 {
-	infer_counts(node, 1, 1, 1);
-	infer_float_type(node, 0);
-	infer_like(node, type_of(node, true));
+	infer_least(node, 1);
+	infer_output(node, 0, type_of(node, true), node->in[0]->rank, node->in[0]->dims);
 }
 
 /* In [0, 1): number `which` of `each` that an element has; as many bits as the type keeps. */
@@ -130,8 +121,7 @@ void define_bernoulli(struct definer *definer)
 enum { CLASSES_MOST = 1 << 20 };
 void infer_multinomial(struct node *node)
 {
-	infer_counts(node, 1, 1, 1);
-	infer_float_type(node, 0);
+	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	int64_t asked = attribute_int(node, "dtype"), samples = attribute_int(node, "sample_size");
 	if (asked != DTYPE_I32 && asked != DTYPE_I64)
@@ -200,30 +190,14 @@ bool dropout_trains(const struct node *node)
 	return given && (!given->data || *(const uint8_t *)given->data) && !is_zero(node_in(node, 1));
 }
 
-/* A float, since opset 22 also of 8 bits. */
-static void dropout_type(const struct node *node, int i)
-{
-	const struct tensor *tensor = node_in(node, i);
-	bool bytes = tensor && node->since >= 22 && dtypes[tensor->type].class == CLASS_FLOAT
-	        && dtypes[tensor->type].bits == 8 && tensor->type != DTYPE_F8E8M0;
-	if (!bytes)
-		infer_float_type(node, i);
-}
-
 void infer_dropout(struct node *node)
 {
-	infer_counts(node, 1, node->since < TRAINING_IS_INPUT ? 1 : 3, 2);
-	dropout_type(node, 0);
+	infer_least(node, 1);
 	infer_scalar(node, 1);
 	infer_scalar(node, 2);
-	infer_same_type(node, 2, DTYPE_BOOL);
-	dropout_type(node, 1);
 	infer_output_like(node, 0, node->in[0]);
 	enum dtype mask = node->since < 10 ? node->in[0]->type : DTYPE_BOOL;
-	if (node->in[0]->rank < 0)
-		infer_output_unknown(node, 1, mask);
-	else
-		infer_output(node, 1, mask, node->in[0]->rank, node->in[0]->dims);
+	infer_output(node, 1, mask, node->in[0]->rank, node->in[0]->dims);
 }
 
 void define_dropout(struct definer *definer)

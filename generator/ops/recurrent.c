@@ -11,12 +11,11 @@ enum { GRU_UPDATE, GRU_RESET, GRU_HIDDEN, GRU_GATES };
 
 /* What the three differ in: gates, activations of a direction, inputs and outputs. */
 struct recurrence {
-	int gates, activations, inputs, outputs;
+	int gates, activations;
 	const char *usual[3];
 };
-static const struct recurrence of_lstm = { GATES, 3, 8, 3, { "Sigmoid", "Tanh", "Tanh" } },
-                               of_gru = { GRU_GATES, 2, 6, 2, { "Sigmoid", "Tanh" } },
-                               of_rnn = { 1, 1, 6, 2, { "Tanh" } };
+static const struct recurrence of_lstm = { GATES, 3, { "Sigmoid", "Tanh", "Tanh" } },
+                               of_gru = { GRU_GATES, 2, { "Sigmoid", "Tanh" } }, of_rnn = { 1, 1, { "Tanh" } };
 
 /* ---- activations by name ---- */
 struct activation {
@@ -187,16 +186,12 @@ static void expect(const struct node *node, int i, const char *name, int rank, c
 static void infer_recurrent(struct node *node, const struct recurrence *kind)
 {
 	struct lstm lstm;
-	infer_counts(node, 3, kind->inputs, kind->outputs);
-	enum dtype type = infer_float_type(node, 0);
-	static const int same[] = { 1, 2, 3, 5, 6, 7 };
-	for (size_t i = 0; i < COUNT(same); i++)
-		infer_same_type(node, same[i], type);
-	infer_same_type(node, 4, DTYPE_I32);
+	infer_least(node, 3);
+	enum dtype type = node->in[0]->type;
 	lstm_of(node, kind, &lstm);
 	const struct tensor *x = node->in[0];
 	if (x->rank < 0) {
-		for (int i = 0; i < kind->outputs; i++)
+		for (int i = 0; i < node->outs; i++)
 			infer_output_unknown(node, i, type);
 		return;
 	}
@@ -231,7 +226,7 @@ void infer_rnn(struct node *node) { infer_recurrent(node, &of_rnn); }
 void infer_lengths(struct node *node)
 {
 	infer_made(node);
-	infer_counts(node, 1, 2, 1);
+	infer_least(node, 1);
 	infer_output(node, 0, DTYPE_I32, 1, (struct dim[]){ dim_of(attribute_int(node, "at")) });
 }
 

@@ -1,4 +1,4 @@
-/* reduce.c: whole axes reduced: ReduceSum, ReduceMax, ReduceMean, ReduceL2 … */
+/* reduce.c: whole axes reduced: ReduceSum, ReduceMax, ReduceMean, ReduceL2 …, and all behind the channels: GlobalMaxPool … */
 #include "ops/ops.h"
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +9,7 @@ static bool axes_are_input(const struct node *node)
 	return node->since >= (!strcmp(node->type, "ReduceSum") ? AXES_OF_SUM_ARE_INPUT : AXES_ARE_INPUT);
 }
 
-static bool is_mean(const struct node *node) { return !strcmp(node->type, "ReduceMean"); }
+static bool is_global(const struct node *node) { return !strncmp(node->type, "Global", 6); }
 
 /* Which axes; false where they are not known yet.  No axes: all, or none where noop_with_empty_axes says so. */
 static bool axes_of(const struct node *node, bool *reduced)
@@ -17,6 +17,10 @@ static bool axes_of(const struct node *node, bool *reduced)
 	int rank = node->in[0]->rank;
 	int64_t count = 0;
 	const int64_t *axes;
+	for (int d = 0; d < rank; d++)
+		reduced[d] = d > 1;
+	if (is_global(node))
+		return true;
 	if (!axes_are_input(node)) {
 		size_t given;
 		axes = node_ints(node, "axes", &given);
@@ -35,15 +39,19 @@ static bool axes_of(const struct node *node, bool *reduced)
 	return true;
 }
 
-/* What each op makes of the elements it reduces: a map before, the reduction, a map behind; NONE: the value itself. */
-enum { NONE = -1, TAKES_BOOL = 20 };
+/* What each op makes of the elements it reduces: a map before, the reduction, a map behind; NONE: the value itself, div:
+ * the mean, pow: of the power and root that `p` says. */
+enum { NONE = -1 };
 static const struct reduction {
 	const char *name;
 	enum reduce reduce;
 	int before, behind;
 } reductions[] = {
 	{ "ReduceSum", REDUCE_SUM, NONE, NONE },
-	{ "ReduceMean", REDUCE_SUM, NONE, NONE },
+	{ "ReduceMean", REDUCE_SUM, NONE, SCALAR_div },
+	{ "GlobalAveragePool", REDUCE_SUM, NONE, SCALAR_div },
+	{ "GlobalMaxPool", REDUCE_MAX, NONE, NONE },
+	{ "GlobalLpPool", REDUCE_SUM, SCALAR_pow, SCALAR_pow },
 	{ "ReduceMax", REDUCE_MAX, NONE, NONE },
 	{ "ReduceMin", REDUCE_MIN, NONE, NONE },
 	{ "ReduceProd", REDUCE_PROD, NONE, NONE },
@@ -69,7 +77,7 @@ static void infer_late(struct node *node, enum dtype type)
 	struct dim dims[MAX_RANK];
 	bool known = axes->rank == 0
 	        || (axes->rank == 1 && dim_is_known(axes->dims[0]) && axes->dims[0].extent <= x->rank),
-	     keep = attribute_int(node, "keepdims") != 0;
+	     keep = node_int(node, "keepdims", 1) != 0;
 	int rank = keep ? x->rank : known ? x->rank - (axes->rank ? (int)axes->dims[0].extent : 1) : -1;
 	if (axes->rank > 1)
 		node_fail(node, EXIT_INVALID, "%s: input 1 has %d dimensions, 1 is right", node->type, axes->rank);
@@ -89,18 +97,17 @@ static void infer_late(struct node *node, enum dtype type)
 void infer_reduce(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	bool reduced[MAX_RANK], keep = attribute_int(node, "keepdims") != 0;
-	const struct reduction *reduction = reduction_of(node);
+	bool reduced[MAX_RANK], keep = node_int(node, "keepdims", 1) != 0;
 	int rank = 0;
-	infer_counts(node, 1, axes_are_input(node) ? 2 : 1, 1);
-	enum dtype type = infer_number_type(node, 0);
-	bool extreme = reduction->reduce == REDUCE_MAX || reduction->reduce == REDUCE_MIN;
-	if (type == DTYPE_BOOL && !(extreme && node->since >= TAKES_BOOL))
-		node_fail(node, EXIT_INVALID, "%s: input 0 is bool, a number is right", node->type);
+	infer_least(node, 1);
+	enum dtype type = node->in[0]->type;
 	if (node->in[0]->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;
 	}
+	if (is_global(node) && node->in[0]->rank < 2)
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type,
+		        node->in[0]->rank);
 	if (!axes_of(node, reduced)) {
 		infer_late(node, type);
 		return;
@@ -177,7 +184,7 @@ static struct result without(struct definer *definer, const bool *reduced, const
 	struct arena *arena = definer->arena;
 	const struct reduction *reduction = reduction_of(definer->node);
 	struct reducing r = { .x = definer_in(definer, 0) };
-	bool keep = attribute_int(definer->node, "keepdims") != 0, exponentials = reduction->before == SCALAR_exp;
+	bool keep = node_int(definer->node, "keepdims", 1) != 0, exponentials = reduction->before == SCALAR_exp;
 	const struct dim *dims = definer->node->in[0]->dims;
 	const struct expr *actual = NULL; /* how many terms are there, where a count says so */
 	double count = 1;
@@ -199,15 +206,17 @@ static struct result without(struct definer *definer, const bool *reduced, const
 		r.terms[r.count++] = r.x->extents[d];
 		out += keep;
 	}
-	bool alone = reduction->behind == NONE && !is_mean(definer->node),
+	bool alone = reduction->behind == NONE, is_mean = reduction->behind == SCALAR_div,
 	     whole = dtypes[r.x->type].class != CLASS_FLOAT;
-	if (whole && reduction->behind != NONE) /* a root or logarithm of integers: in double, cut towards 0 */
+	double p = reduction->before == SCALAR_pow ? lp_norm(definer->node) : 0;
+	if (whole && !alone && !is_mean) /* a root or logarithm of integers: in double, cut towards 0 */
 		r.x = definer_as(definer, r.x, DTYPE_F64);
 	for (int d = 0; d < r.x->rank; d++)
 		r.x = definer_there(definer, r.x, reduced[d] ? dims[d].count : NULL, d,
 		        neutral(arena, r.x->type, exponentials ? REDUCE_MAX : reduction->reduce));
 	const struct expr *x = expr_load(arena, r.x, r.x_at), *off = exponentials ? taken_off(definer, &r) : NULL, *y;
 	x = off                                   ? expr1(definer, SCALAR_exp, expr2(definer, SCALAR_sub, x, off))
+	        : reduction->before == SCALAR_pow ? lp_raised(definer, x, p)
 	        : reduction->before == SCALAR_mul ? expr2(definer, SCALAR_mul, x, x)
 	        : reduction->before != NONE       ? expr1(definer, (enum scalar)reduction->before, x)
 	                                          : x;
@@ -217,13 +226,13 @@ static struct result without(struct definer *definer, const bool *reduced, const
 		return (struct result){ .of = reduce(definer, &r, name, reduction->reduce, x) };
 	y = r.count ? expr_load(arena, reduce(definer, &r, definer_name(definer, "sum"), reduction->reduce, x), r.at)
 	            : x;
-	y = reduction->behind != NONE              ? expr1(definer, (enum scalar)reduction->behind, y)
-	        : is_mean(definer->node) && actual ? expr2(definer, SCALAR_div, y,
-	                  expr_cast(arena, y->type, integer_of(definer, SCALAR_mul, integer(definer, bound), actual)))
-	        : is_mean(definer->node)
-	        ? (whole ? expr2(definer, SCALAR_div, y, expr_number(arena, y->type, count))
-	                 : expr2(definer, SCALAR_mul, y, expr_number(arena, y->type, 1 / count)))
-	        : y;
+	if (is_mean)
+		y = actual      ? expr2(definer, SCALAR_div, y,
+		                 expr_cast(arena, y->type, integer_of(definer, SCALAR_mul, integer(definer, bound), actual)))
+		        : whole ? expr2(definer, SCALAR_div, y, expr_number(arena, y->type, count))
+		                : expr2(definer, SCALAR_mul, y, expr_number(arena, y->type, 1 / count));
+	else
+		y = p ? lp_root(definer, y, p) : alone ? y : expr1(definer, (enum scalar)reduction->behind, y);
 	y = off ? expr2(definer, SCALAR_add, y, off) : y;
 	return (struct result){ .body = whole ? expr_cast(arena, definer->node->out[0]->type, y) : y };
 }
@@ -356,10 +365,7 @@ void infer_arg_extreme(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int rank = 0;
-	infer_counts(node, 1, 1, 1);
-	enum dtype type = infer_number_type(node, 0);
-	if (type == DTYPE_BOOL)
-		node_fail(node, EXIT_INVALID, "%s: input 0 is bool, a number is right", node->type);
+	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	if (x->rank < 0) {
 		infer_output_unknown(node, 0, DTYPE_I64);

@@ -10,8 +10,7 @@ enum { SAMPLES_MOST = 1 << 10 };
 static void infer_regions(struct node *node, int columns, int64_t height, int64_t width)
 {
 	const struct tensor *x = node->in[0], *rois = node->in[1];
-	enum dtype type = infer_float_type(node, 0);
-	infer_same_type(node, 1, type);
+	enum dtype type = node->in[0]->type;
 	if (height < 1 || width < 1 || height > INT32_MAX || width > INT32_MAX)
 		node_fail(node, EXIT_INVALID, "%s: regions of %" PRId64 " x %" PRId64 ", at least 1 x 1 is right",
 		        node->type, height, width);
@@ -64,8 +63,7 @@ static bool half_pixel(const struct node *node)
 
 void infer_roi_align(struct node *node)
 {
-	infer_counts(node, 3, 3, 1);
-	infer_same_type(node, 2, DTYPE_I64);
+	infer_least(node, 3);
 	is_max(node);
 	half_pixel(node);
 	int64_t samples = attribute_int(node, "sampling_ratio");
@@ -162,7 +160,7 @@ void infer_max_roi_pool(struct node *node)
 {
 	size_t count;
 	const int64_t *shape = node_ints(node, "pooled_shape", &count);
-	infer_counts(node, 2, 2, 1);
+	infer_least(node, 2);
 	if (count != 2)
 		node_fail(node, EXIT_INVALID, "%s: pooled_shape has %zu numbers, 2 are right", node->type, count);
 	infer_regions(node, 5, shape[0], shape[1]);

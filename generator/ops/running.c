@@ -5,7 +5,7 @@
 void infer_running(struct node *node)
 {
 	int64_t count;
-	infer_counts(node, 2, 2, 1);
+	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *axis = node->in[1];
 	if (infer_number_type(node, 0) == DTYPE_BOOL)
 		node_fail(node, EXIT_INVALID, "%s: input 0 is bool, a number is right", node->type);

@@ -71,11 +71,9 @@ static const struct expr *if_there(
 /* ---- ScatterElements: y[at[i, j], j] = updates[i, j] ---- */
 void infer_scatter_elements(struct node *node)
 {
-	infer_counts(node, 3, 3, 1);
+	infer_least(node, 3);
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	infer_number_type(node, 0);
-	infer_same_type(node, 2, x->type);
-	infer_index_type(node, true);
 	reduction_of(node);
 	if (x->rank >= 0 && at->rank >= 0) {
 		if (x->rank < 1 || x->rank != at->rank)
@@ -139,11 +137,9 @@ void infer_scatter_nd(struct node *node)
 {
 	struct dim dims[2 * MAX_RANK];
 	int n = 0;
-	infer_counts(node, 3, 3, 1);
+	infer_least(node, 3);
 	const struct tensor *x = node->in[0], *at = node->in[1];
 	infer_number_type(node, 0);
-	infer_same_type(node, 2, x->type);
-	infer_index_type(node, false);
 	reduction_of(node);
 	if (!x->rank || !at->rank)
 		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, at least 1 are right",
@@ -210,11 +206,9 @@ static bool is_circular(const struct node *node)
 void infer_tensor_scatter(struct node *node)
 {
 	struct dim dims[MAX_RANK];
-	infer_counts(node, 2, 3, 1);
+	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *update = node->in[1], *from = node_in(node, 2);
 	infer_any_type(node, 0);
-	infer_same_type(node, 1, x->type);
-	infer_same_type(node, 2, DTYPE_I64);
 	is_circular(node);
 	if (x->rank >= 0) {
 		int axis = cache_axis(node);
@@ -352,11 +346,8 @@ void infer_max_unpool(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int64_t count;
-	infer_counts(node, 2, 3, 1);
+	infer_least(node, 2);
 	const struct tensor *x = node->in[0], *shape = node_in(node, 2);
-	infer_float_type(node, 0);
-	infer_same_type(node, 1, DTYPE_I64);
-	infer_same_type(node, 2, DTYPE_I64);
 	if (x->rank < 0) {
 		infer_output_unknown(node, 0, x->type);
 		return;

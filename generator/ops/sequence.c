@@ -109,7 +109,7 @@ static void want_elements(const struct node *node, size_t count)
 /* ---- sequences ---- */
 void infer_sequence_construct(struct node *node)
 {
-	infer_counts(node, 1, INT32_MAX, 1);
+	infer_least(node, 1);
 	struct list *list = list_new(node, (size_t)node->ins);
 	enum dtype type = DTYPE_NONE;
 	for (int i = 0; i < node->ins; i++) {
@@ -125,7 +125,7 @@ void infer_sequence_construct(struct node *node)
 void infer_sequence_empty(struct node *node)
 {
 	int64_t type = attribute_int(node, "dtype");
-	infer_counts(node, 0, 0, 1);
+	infer_least(node, 0);
 	if (type <= 0 || type >= DTYPE_COUNT)
 		node_fail(node, EXIT_INVALID, "dtype %" PRId64 " is no element type", type);
 	infer_list(node, 0, FORM_SEQUENCE, (enum dtype)type, list_new(node, 0));
@@ -134,7 +134,7 @@ void infer_sequence_empty(struct node *node)
 void infer_sequence_at(struct node *node)
 {
 	int64_t position;
-	infer_counts(node, 2, 2, 1);
+	infer_least(node, 2);
 	const struct list *list = sequence_in(node, 0);
 	if (!list) {
 		infer_output_unknown(node, 0, node->in[0]->type);
@@ -150,7 +150,7 @@ void infer_sequence_at(struct node *node)
 void infer_sequence_insert(struct node *node)
 {
 	int64_t position;
-	infer_counts(node, 2, 3, 1);
+	infer_least(node, 2);
 	const struct list *list = sequence_in(node, 0);
 	enum dtype type = node->in[0]->type != DTYPE_NONE ? node->in[0]->type : node->in[1]->type;
 	want_element(node, 1, type);
@@ -171,7 +171,7 @@ void infer_sequence_insert(struct node *node)
 void infer_sequence_erase(struct node *node)
 {
 	int64_t position;
-	infer_counts(node, 1, 2, 1);
+	infer_least(node, 1);
 	const struct list *list = sequence_in(node, 0);
 	if (!list) {
 		infer_list(node, 0, FORM_SEQUENCE, node->in[0]->type, NULL);
@@ -200,7 +200,7 @@ static void infer_scalar_constant(struct node *node, enum dtype type, const void
 
 void infer_sequence_length(struct node *node)
 {
-	infer_counts(node, 1, 1, 1);
+	infer_least(node, 1);
 	const struct list *list = sequence_in(node, 0);
 	int64_t count = list ? (int64_t)list->count : 0;
 	infer_scalar_constant(node, DTYPE_I64, list ? &count : NULL);
@@ -209,7 +209,7 @@ void infer_sequence_length(struct node *node)
 /* ---- optionals ---- */
 void infer_optional(struct node *node)
 {
-	infer_counts(node, 0, 1, 1);
+	infer_least(node, 0);
 	struct tensor *in = node_in(node, 0);
 	const struct attribute *type = node_attribute(node, "type");
 	if (!in) {
@@ -235,7 +235,7 @@ static void want_optional(const struct node *node)
 
 void infer_optional_has(struct node *node)
 {
-	infer_counts(node, node->since < 18, 1, 1);
+	infer_least(node, node->since < 18);
 	const struct tensor *in = node_in(node, 0);
 	if (in)
 		want_optional(node);
@@ -246,7 +246,7 @@ void infer_optional_has(struct node *node)
 
 void infer_optional_get(struct node *node)
 {
-	infer_counts(node, 1, 1, 1);
+	infer_least(node, 1);
 	struct tensor *in = node->in[0];
 	want_optional(node);
 	if (in->list && in->list->nothing)

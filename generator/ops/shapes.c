@@ -7,7 +7,7 @@
 /* ---- Identity: the same definition under another name ---- */
 void infer_identity(struct node *node)
 {
-	infer_counts(node, 1, 1, 1);
+	infer_least(node, 1);
 	if (node->in[0]->form == FORM_MAP)
 		node_fail(node, EXIT_INVALID, "input 0, '%s', is %s, a tensor is right", node->in[0]->name,
 		        type_of_tensor(node->graph->build, node->in[0]));
@@ -232,7 +232,7 @@ void infer_reshape(struct node *node)
 	struct dim dims[MAX_RANK];
 	int64_t count;
 	const int64_t *shape;
-	infer_counts(node, node->since < 5 ? 1 : 2, node->since < 5 ? 1 : 2, 1);
+	infer_least(node, node->since < 5 ? 1 : 2);
 	if (node->since < 5) {
 		size_t given;
 		shape = node_ints(node, "shape", &given);
@@ -349,7 +349,7 @@ static struct dim product_of(const struct tensor *x, int from, int to, struct no
 
 void infer_flatten(struct node *node)
 {
-	infer_counts(node, 1, 1, 1);
+	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	int64_t axis = attribute_int(node, "axis");
 	if (x->rank < 0) {
@@ -456,7 +456,7 @@ void infer_squeeze(struct node *node)
 	bool marked[MAX_RANK];
 	const int64_t *axes;
 	int rank = 0;
-	infer_counts(node, 1, node->since < 13 ? 1 : 2, 1);
+	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	int64_t count = axes_of(node, &axes);
 	if (x->rank < 0 || count < 0) {
@@ -494,7 +494,7 @@ void infer_unsqueeze(struct node *node)
 	struct dim dims[MAX_RANK];
 	bool marked[MAX_RANK];
 	const int64_t *axes;
-	infer_counts(node, node->since < 13 ? 1 : 2, node->since < 13 ? 1 : 2, 1);
+	infer_least(node, node->since < 13 ? 1 : 2);
 	const struct tensor *x = node->in[0];
 	if (node->since < 13 && !node_attribute(node, "axes"))
 		node_fail(node, EXIT_INVALID, "Unsqueeze lacks the attribute \"axes\"");
@@ -544,7 +544,7 @@ void infer_transpose(struct node *node)
 {
 	struct dim dims[MAX_RANK];
 	int perm[MAX_RANK];
-	infer_counts(node, 1, 1, 1);
+	infer_least(node, 1);
 	const struct tensor *x = node->in[0];
 	if (x->rank < 0) {
 		infer_output_unknown(node, 0, x->type);
@@ -578,7 +578,7 @@ void infer_expand(struct node *node)
 	struct dim dims[MAX_RANK];
 	struct tensor shape = { 0 };
 	int64_t count;
-	infer_counts(node, 2, 2, 1);
+	infer_least(node, 2);
 	const int64_t *ints = node_in_ints(node, 1, &count);
 	const struct tensor *x = node->in[0], *numbers = node->in[1];
 	struct tensor *const *sizes = ints || x->rank < 0 ? NULL : node_in_sizes(node, 1, &count);

@@ -176,7 +176,7 @@ void infer_slice(struct node *node)
 	struct cut cuts[MAX_RANK];
 	bool touched[MAX_RANK];
 	struct dim dims[MAX_RANK];
-	infer_counts(node, node->since < 10 ? 1 : 3, node->since < 10 ? 1 : 5, 1);
+	infer_least(node, node->since < 10 ? 1 : 3);
 	const struct tensor *x = node->in[0];
 	if (node->since < 10 && (!node_attribute(node, "starts") || !node_attribute(node, "ends")))
 		node_fail(node, EXIT_INVALID, "Slice lacks the attributes \"starts\" and \"ends\"");

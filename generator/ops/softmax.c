@@ -15,8 +15,7 @@ static void row_of(const struct node *node, int *from, int *to)
 void infer_softmax(struct node *node)
 {
 	int from, to;
-	infer_counts(node, 1, 1, 1);
-	infer_float_type(node, 0);
+	infer_least(node, 1);
 	if (node->in[0]->rank > 1 || (node->in[0]->rank >= 0 && node->since >= 13))
 		row_of(node, &from, &to);
 	infer_output_like(node, 0, node->in[0]);

@@ -131,8 +131,7 @@ bool expand_strings(struct bodies *bodies, struct node *node, const struct op *o
 	*over = *node;
 	over->in = arena_new_array(arena, struct tensor *, (size_t)node->ins + 1);
 	over->out = arena_new_array(arena, struct tensor *, (size_t)node->outs + 1);
-	if (node->is_given)
-		version_check_inputs(node);
+	version_check_inputs(node);
 	if (!strcmp(op->name, "CastLike"))
 		return cast_like_strings(bodies, node);
 	for (int i = 0; i < node->ins; i++)

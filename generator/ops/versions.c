@@ -85,7 +85,8 @@ static const char *list_of(struct arena *arena, uint32_t types)
 static void check_type(const struct node *node, const char *what, int i, const struct tensor *tensor, struct word word)
 {
 	uint32_t types = types_of(word);
-	if (!tensor || tensor->form || tensor->type == DTYPE_NONE || !types || types >> tensor->type & 1u)
+	bool any = !types || (!node->is_given && has(word, 'P')); /* what only moves data is made of all types */
+	if (!tensor || tensor->form || tensor->type == DTYPE_NONE || any || types >> tensor->type & 1u)
 		return;
 	node_fail(node, EXIT_INVALID, "%s of opset %d: %s %d is %s, %s is right", node->type, node->since, what, i,
 	        dtypes[tensor->type].text, list_of(node->graph->build->arena, types));
@@ -100,11 +101,11 @@ void version_check_inputs(const struct node *node)
 		if (!next.length)
 			node_fail(node, EXIT_INVALID, "%s of opset %d has no input %d", node->type, node->since, i);
 		word = next;
-		if (*word.at == '=')
-			infer_same_type(
-			        node, i, node->in[word.at[1] - '0'] ? node->in[word.at[1] - '0']->type : DTYPE_NONE);
-		else
+		bool said = *word.at != '=';
+		int like = said ? has(word, '+') ? 0 : i : word.at[1] - '0';
+		if (said)
 			check_type(node, "input", i, node->in[i], word);
+		infer_same_type(node, i, node->in[like] ? node->in[like]->type : DTYPE_NONE);
 	}
 }
 

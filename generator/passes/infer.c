@@ -191,16 +191,15 @@ static const struct op *infer_one(struct node *node)
 		op = op_of(node);
 		if (!op->lists)
 			want_tensors(node);
-		if (node->is_given)
-			version_check_inputs(node);
+		version_check_inputs(node);
+		version_check_outputs(node);
 		bool counted = counts_come(node, op);
 		if (op->place)
 			return op;
 		op->infer(node);
 		if (type != node->type || domain != node->domain)
 			node->is_given = false;
-		if (node->is_given)
-			version_check_outputs(node);
+		version_check_outputs(node);
 		if (counted && type == node->type && domain == node->domain)
 			counts_go(node, op);
 		else if (!counted)
@@ -270,7 +269,7 @@ static void infer(struct bodies *bodies, struct node *node)
 	}
 	if (op->place ? !op->place(bodies, node, op) : !vanishes(bodies, node, op))
 		push(node->graph->build->arena, &node->graph->nodes, node);
-	if (op->place && node->is_given)
+	if (op->place)
 		version_check_outputs(node);
 }
 
