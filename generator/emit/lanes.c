@@ -197,6 +197,17 @@ const char *print_where_lanes(struct printer *printer, const struct numbered *it
 	        print_part(printer, it->arg[2], branch).text);
 }
 
+/* An index as 32 bits. */
+static const char *print_short_index(struct printer *printer, const struct index *index)
+{
+	int64_t factor = index_factor(index, printer->lane);
+	const char *first = arena_printf(printer->arena, "ivec_set((uint32_t)(%s))", printer_index(printer, index));
+	return factor == 0 ? first
+	                   : arena_printf(printer->arena,
+	                           factor == 1 ? "(%s + ivec_iota())" : "(%s + ivec_iota() * (uint32_t)%" PRId64 ")",
+	                           first, factor);
+}
+
 /* A select whose lanes choose for themselves: where from <= at < to, one comparison without sign.  NULL: all lanes choose
  * the same. */
 const char *print_select_lanes(struct printer *printer, const struct expr *expr, const char *yes, const char *no)
@@ -210,17 +221,12 @@ const char *print_select_lanes(struct printer *printer, const struct expr *expr,
 		return NULL;
 	for (int i = 0; i < expr->range_count; i++) {
 		const struct index *at = expr->ranges[i].at;
-		int64_t low, high, factor = index_factor(at, printer->lane);
+		int64_t low, high;
 		index_range(at, &low, &high);
 		low = low > expr->ranges[i].from ? low : expr->ranges[i].from;
 		high = high < expr->ranges[i].to ? high + 1 : expr->ranges[i].to;
-		const char *one = arena_printf(
-		        arena, "ivec_set((uint32_t)(%s))", printer_index(printer, index_plus(arena, at, -low)));
-		if (factor)
-			one = arena_printf(arena,
-			        factor == 1 ? "%s + ivec_iota()" : "%s + ivec_iota() * (uint32_t)%" PRId64, one,
-			        factor);
-		one = arena_printf(arena, "u32_less(%s, ivec_set(%" PRId64 "u))", one, high > low ? high - low : 0);
+		const char *one = arena_printf(arena, "u32_less(%s, ivec_set(%" PRId64 "u))",
+		        print_short_index(printer, index_plus(arena, at, -low)), high > low ? high - low : 0);
 		mask = mask ? arena_printf(arena, "mask_and(%s, %s)", mask, one) : one;
 	}
 	return arena_printf(arena, "%sselect(%s, %s, %s)", lane_type_of(expr->type).words, mask, yes, no);
@@ -345,6 +351,8 @@ const char *print_cast_lanes(struct printer *printer, const struct numbered *it,
 		                        : arena_printf(arena, "%sselect(%s, %s, %s)", lane_type_of(to).words, mask,
 		                                lanes_number(arena, to, 1), lanes_number(arena, to, 0));
 	}
+	if (expr->arg[0]->kind == EXPR_INDEX && (to == DTYPE_I32 || to == DTYPE_U32))
+		return print_short_index(printer, expr->arg[0]->index);
 	const char *text = print_part(printer, it->arg[0], branch).text;
 	return dtypes[from].class == CLASS_FLOAT ? cast_from_float(arena, from, to, text)
 	                                         : cast_from_integer(arena, from, to, text);
