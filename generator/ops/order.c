@@ -75,6 +75,93 @@ static void require_many(struct definer *definer, const struct dim *have, const 
 	        definer->node->in[0]->name);
 }
 
+/* ---- few of short rows that do not lie in one piece ----
+ * An element's place in the order is how many come before it, which neighbouring rows count side by side. */
+enum { SHORT_ROW = 32, NEIGHBOURS = 16 };
+
+static bool is_short(const struct definition *x, int axis, int64_t k)
+{
+	int64_t beside = 1;
+	for (int d = axis + 1; d < x->rank; d++)
+		beside *= x->extents[d];
+	return k > 1 && x->extents[axis] <= SHORT_ROW && beside >= NEIGHBOURS && definition_elements(x)
+	        && (dtypes[x->type].bits <= 16 || x->type == DTYPE_F32);
+}
+
+static const struct expr *short_integer(struct definer *definer, const struct expr *e)
+{
+	return expr_cast(definer->arena, DTYPE_I32, e);
+}
+
+/* The bits of a number, or an integer itself. */
+static const struct expr *bits_of(struct definer *definer, const struct expr *x)
+{
+	return dtypes[x->type].class == CLASS_FLOAT
+	        ? expr_cast_as(definer->arena, DTYPE_I32, CAST_BITS, expr_cast(definer->arena, DTYPE_F32, x))
+	        : short_integer(definer, x);
+}
+
+/* int32s in x's order: a NaN is above every number, 0 and -0 are equal.  They end a step before the least and the largest
+ * int32. */
+static const struct expr *key_of(struct definer *definer, const struct expr *x)
+{
+	struct arena *arena = definer->arena;
+	if (dtypes[x->type].class != CLASS_FLOAT)
+		return bits_of(definer, x);
+	x = expr2(definer, SCALAR_add, expr_cast(arena, DTYPE_F32, x), expr_number(arena, DTYPE_F32, 0));
+	const struct expr *bits = bits_of(definer, x), *most = expr_integer(arena, DTYPE_I32, INT32_MAX),
+	                  *below = expr2(definer, SCALAR_less, bits, expr_integer(arena, DTYPE_I32, 0)),
+	                  *number = short_integer(definer, expr2(definer, SCALAR_equal, x, x));
+	bits = expr3(definer, SCALAR_where, below, expr2(definer, SCALAR_xor, bits, most), bits);
+	return expr3(definer, SCALAR_where, number, bits, expr_integer(arena, DTYPE_I32, INT32_MAX - 1));
+}
+
+/* Of two equal ones the one behind is a step further. */
+static struct definition *places_of(struct definer *definer, struct definition *x, int axis, bool largest)
+{
+	struct arena *arena = definer->arena;
+	const struct index *at[MAX_RANK], *own, *other;
+	int64_t n = x->extents[axis];
+	for (int d = 0; d < x->rank; d++)
+		at[d] = index_var(arena, d, x->extents[d]);
+	struct definition *key = definer_map(
+	        definer, definer_name(definer, "key"), x->rank, x->extents, key_of(definer, expr_load(arena, x, at)));
+	const struct expr *mine = expr_load(arena, key, at), *theirs, *step;
+	own = at[axis];
+	at[axis] = other = index_var(arena, x->rank, n);
+	theirs = expr_load(arena, key, at);
+	own = index_plus(arena, index_add(arena, own, index_scale(arena, other, -1)), n - 1);
+	step = short_integer(definer, expr_index(arena, index_div(arena, own, n)));
+	mine = expr2(definer, largest ? SCALAR_sub : SCALAR_add, mine, step);
+	return definer_reduction(definer, definer_name(definer, "place"), x->rank, x->extents, REDUCE_SUM, 1, &n, NULL,
+	        expr2(definer, largest ? SCALAR_greater : SCALAR_less, theirs, mine));
+}
+
+/* Of the element in each place its position, or what it is: the one that is there is the largest beside `none`. */
+static const struct expr *in_place(struct definer *definer, struct definition *x, struct definition *place, int axis,
+        const int64_t *extents, bool position)
+{
+	struct arena *arena = definer->arena;
+	const struct index *at[MAX_RANK], *own;
+	int64_t n = x->extents[axis];
+	for (int d = 0; d < x->rank; d++)
+		at[d] = index_var(arena, d, extents[d]);
+	own = at[axis];
+	at[axis] = index_var(arena, x->rank, n);
+	const struct expr *what = position ? short_integer(definer, expr_index(arena, at[axis]))
+	                                   : bits_of(definer, expr_load(arena, x, at)),
+	                  *here = expr2(definer, SCALAR_equal, expr_load(arena, place, at),
+	                          short_integer(definer, expr_index(arena, own))),
+	                  *none = expr_integer(arena, DTYPE_I32, INT32_MIN);
+	struct definition *found = definer_reduction(definer, definer_name(definer, position ? "position" : "value"),
+	        x->rank, extents, REDUCE_MAX, 1, &n, NULL, expr3(definer, SCALAR_where, here, what, none));
+	at[axis] = own;
+	what = expr_load(arena, found, at);
+	if (!position && dtypes[x->type].class == CLASS_FLOAT)
+		what = expr_cast_as(arena, DTYPE_F32, CAST_BITS, what);
+	return expr_cast(arena, position ? DTYPE_I64 : x->type, what);
+}
+
 void define_top_k(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
@@ -108,6 +195,12 @@ void define_top_k(struct definer *definer)
 	key_at[axis] = index_var(arena, rank, n);
 	bool own = axis == rank - 1 && node_has_out(node, 1);
 	struct definition *there = definer_there(definer, x, have->count, axis, last_of_all(arena, x->type, largest));
+	if (is_short(x, axis, extents[axis])) {
+		struct definition *place = places_of(definer, there, axis, largest);
+		definer_out_map(definer, 1, in_place(definer, x, place, axis, extents, true));
+		definer_out_map(definer, 0, in_place(definer, x, place, axis, extents, false));
+		return;
+	}
 	struct definition *order = definer_order(definer, own ? node->out[1]->name : definer_name(definer, "order"),
 	        rank, rows, largest, n, definition_elements(x) ? expr_load(arena, there, key_at) : NULL, NULL);
 	const struct expr *position = expr_load(arena, order, order_at);
