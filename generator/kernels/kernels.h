@@ -42,6 +42,7 @@ struct scheduled {
 	                   around */
 	bool kept;      /* stored, whatever computing it again would cost */
 	bool blocked;   /* of blocks of channels, row-major, one kernel with what else is (windows.c) */
+	bool skips;     /* a sum over windows: terms of its outermost tap in the pads add +0, once (windows.c) */
 	bool grouped;   /* heads that share keys stand in a variable of their own (groups.c) */
 	int lane;       /* 1 + the variable along which it lies: products read it so; 0: the layouts say */
 	bool dwords;    /* of terms of a product side by side (products.c) … */
@@ -737,6 +738,10 @@ void packed_a_choose(const struct target *, struct contraction *);
 /* Where it is a constant; `rows` of the result share each panel, `terms` of all batches. */
 void packed_b_choose(struct lowered *, struct contraction *, int64_t rows, int64_t terms);
 void taps_choose(const struct target *, struct contraction *);
+/* Do terms 0 * w add +0, once?  All of w is finite, and among terms [inner, end) of each round of the variables before
+ * them is one without a sign. */
+bool zero_is_known(
+        const struct definition *w, const struct index *w_at, const int64_t *extents, int inner, int end);
 /* matrix.c: its product becomes one of m × n results an instruction, where its factors lie as that wants them; the tile
  * of such a one; dwords of a step over the innermost term. */
 void matrix_choose(const struct target *, struct contraction *);

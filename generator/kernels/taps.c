@@ -31,36 +31,39 @@ static double part_there(const struct contraction *c, const struct range *pad, i
 	return 1 - (double)out / (double)(tiles * taps);
 }
 
-/* Is there one without a sign among a column's weights of a tap? */
-static bool has_plus(const struct contraction *c, const float *w, int64_t *at, int inner, int64_t terms)
+/* Variables [from, to) that w uses, at round `rest` of them. */
+static void place_at(const struct index *w_at, const int64_t *extents, int from, int to, int64_t rest, int64_t *at)
 {
-	for (int64_t k = 0; k < terms; k++) {
-		int64_t rest = k;
-		for (int v = c->column + c->terms; v > c->column + inner; rest /= c->extents[v], v--)
-			at[v] = rest % c->extents[v];
-		if (!signbit(w[index_evaluate(c->b_at, at, NULL, NULL)]))
-			return true;
-	}
-	return false;
+	for (int v = to; v-- > from;)
+		if (index_uses(w_at, v)) {
+			at[v] = rest % extents[v];
+			rest /= extents[v];
+		}
+}
+static int64_t rounds_of(const struct index *w_at, const int64_t *extents, int from, int to)
+{
+	int64_t rounds = 1;
+	for (int v = from; v < to; v++)
+		rounds *= index_uses(w_at, v) ? extents[v] : 1;
+	return rounds;
 }
 
-static bool zero_is_known(const struct contraction *c, int inner, int64_t terms)
+bool zero_is_known(const struct definition *w, const struct index *w_at, const int64_t *extents, int inner, int end)
 {
-	const float *w = definition_data(c->b->of);
-	int64_t count = definition_elements(c->b->of), others = 1, at[MAX_VARS] = { 0 };
+	const float *data = definition_data(w);
+	int64_t count = definition_elements(w), at[MAX_VARS] = { 0 };
 	for (int64_t i = 0; i < count; i++)
-		if (!isfinite(w[i]))
+		if (!isfinite(data[i]))
 			return false;
-	for (int v = 0; v <= c->column + inner; v++)
-		others *= v < c->batches || v >= c->column ? c->extents[v] : 1;
-	for (int64_t i = 0; i < others; i++) {
-		int64_t rest = i;
-		for (int v = c->column + inner; v >= 0; v--)
-			if (v < c->batches || v >= c->column) {
-				at[v] = rest % c->extents[v];
-				rest /= c->extents[v];
-			}
-		if (!has_plus(c, w, at, inner, terms))
+	int64_t taps = rounds_of(w_at, extents, 0, inner), terms = rounds_of(w_at, extents, inner, end);
+	for (int64_t i = 0, k; i < taps; i++) {
+		place_at(w_at, extents, 0, inner, i, at);
+		for (k = 0; k < terms; k++) {
+			place_at(w_at, extents, inner, end, k, at);
+			if (!signbit(data[index_evaluate(w_at, at, NULL, NULL)]))
+				break;
+		}
+		if (k == terms)
 			return false;
 	}
 	return true;
@@ -82,6 +85,7 @@ void taps_choose(const struct target *target, struct contraction *c)
 	}
 	for (int t = inner; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
-	if (terms >= TERMS_LEAST && (1 - there) * PART_LEAST >= 1 && zero_is_known(c, inner, terms))
+	if (terms >= TERMS_LEAST && (1 - there) * PART_LEAST >= 1
+	        && zero_is_known(c->b->of, c->b_at, c->extents, c->column + 1 + inner, c->column + 1 + c->terms))
 		c->taps = inner;
 }

@@ -28,6 +28,7 @@ enum {
 	TAPS_BARE = 6,      /* of a step that asks at each tap whether it is there */
 	PASS_COST = 3,      /* of a store and a load, in taps */
 	BLOCK_VECS = 4,     /* of the channels of a block, at most */
+	SKIPPED_LEAST = 6,  /* a part of all taps that lie in pads of an axis, so that each asks where it begins */
 };
 /* Half cycles: of a tap along rows, whose vectors lie across lines of the cache, where results of several rows share what
  * they load, and where they do not; for each step more from one result to the next; of a tap along channels; of a lane
@@ -442,16 +443,50 @@ static bool share_pads(const struct window *a, const struct window *b)
 	        && branch_equal(a->d->branch, b->d->branch);
 }
 
+/* The axis along which a sum skips the taps in its pads, all terms of each of which stand together, lanes running along
+ * channels: rows of windows that lanes run along share what they load, so that a tap goes by for all of them.  -1: there
+ * is none, or what each adds is not known to be a zero. */
+static int skipped_axis(const struct windows *ws, const struct window *w)
+{
+	const struct definition *d = w->d;
+	const struct expr *weight = d->products ? d->body->arg[1] : NULL;
+	int r = 0, rank = w->load->rank, axis = rank;
+	while (r < d->reduced && d->reduced_extents[r] == 1)
+		r++;
+	for (int v = 0; v < rank; v++)
+		axis = w->along[v].tap == d->rank + r ? v : axis;
+	if (axis >= rank - 1 || w->along[rank - 1].tap >= 0 || d->body->arg[0] != w->padded || w->padded == w->load
+	        || d->order != ORDER_SERIAL || weight->kind != EXPR_LOAD || !expr_is_constant(weight)
+	        || d->type != DTYPE_F32 || w->padded->arg[1]->kind != EXPR_NUMBER || w->padded->arg[1]->number != 0)
+		return -1;
+	const struct along *a = &w->along[axis];
+	int64_t out = 0, extents[MAX_VARS];
+	for (int64_t i = 0; i < a->results; i++)
+		for (int64_t k = 0, at; k < a->taps; k++) {
+			at = i * a->stride + k * a->dilation - a->before;
+			out += at < 0 || at >= a->extent;
+		}
+	for (int v = 0; v < d->rank + d->reduced; v++)
+		extents[v] = definition_extent(d, v);
+	return a->dilation == 1 && SKIPPED_LEAST * out >= a->results * a->taps
+	                && zero_is_known(weight->of,
+	                        index_flatten(ws->arena, weight->rank, weight->at, weight->of->extents), extents,
+	                        d->rank + r + 1, d->rank + d->reduced)
+	        ? axis
+	        : -1;
+}
+
 /* The same terms, of data with their pads. */
 static void keep_pads(struct windows *ws, struct window *const *group, size_t members)
 {
 	int64_t before[MAX_RANK], reach[MAX_RANK];
 	const struct definition *x = group[0]->load->of;
+	int skipped = members == 1 ? skipped_axis(ws, group[0]) : -1;
 	size_t from = ws->program->all.count;
 	for (int v = 0; v < x->rank; v++) {
 		bool pads = false;
 		for (size_t i = 0; i < members; i++)
-			pads |= group[i]->along[v].tap >= 0 && reads_pads(&group[i]->along[v]);
+			pads |= group[i]->along[v].tap >= 0 && v != skipped && reads_pads(&group[i]->along[v]);
 		before[v] = reach[v] = 0;
 		if (pads)
 			reach_of_group(group, members, v, &before[v], &reach[v]);
@@ -467,7 +502,14 @@ static void keep_pads(struct windows *ws, struct window *const *group, size_t me
 		const struct index *at[MAX_RANK];
 		for (int v = 0; v < x->rank; v++)
 			at[v] = index_plus(ws->arena, w->load->at[v], before[v]);
-		w->d->body = expr_replace(ws->arena, w->d->body, w->padded, expr_load(ws->arena, p, at));
+		const struct expr *load = expr_load(ws->arena, p, at);
+		if (skipped >= 0) {
+			struct range *there = arena_new(ws->arena, struct range);
+			*there = (struct range){ at[skipped], 0, x->extents[skipped] };
+			load = expr_select(ws->arena, there, 1, load, w->padded->arg[1]);
+			scheduled(w->d)->skips = true;
+		}
+		w->d->body = expr_replace(ws->arena, w->d->body, w->padded, load);
 		scheduled(w->d)->generic |= w->d->products && !w->sums && !has_columns(w);
 	}
 	program_move(ws->program, from, group[0]->d);

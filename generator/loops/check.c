@@ -18,6 +18,7 @@ struct checking {
 	struct arena *arena;
 	bool *var_lives, *cell_lives;
 	int64_t *low, *high, *step; /* of each variable that lives: the values that it takes */
+	const struct index **says;  /* … and what it is, of one that an INDEX begins */
 	const struct fact *facts;
 	int lane; /* of the statement: its variable stands for `width` values at once; -1: scalar */
 	int64_t width;
@@ -198,6 +199,36 @@ static enum visit check_expr(void *user, const struct expr *expr)
 	return VISIT_PAST;
 }
 
+/* What an end of a loop is where it lies between the loop's own; NULL: nothing but data says that. */
+static const struct index *end_said(const struct checking *c, const struct index *end)
+{
+	int var;
+	const struct index *says = end && index_is_var(end, &var) ? c->says[var] : NULL;
+	const struct expr *value =
+	        says && says->count == 1 && says->terms->atom->kind == ATOM_VALUE ? says->terms->atom->value : NULL;
+	return value && value->kind == EXPR_INDEX ? value->index : NULL;
+}
+
+/* Rounds lie between a loop's ends. */
+static void add_ends(struct checking *c, const struct stmt *loop)
+{
+	const struct index *first = end_said(c, loop->first), *count = end_said(c, loop->count);
+	if (!first && !count)
+		return;
+	struct fact *fact = arena_new(c->arena, struct fact);
+	int64_t most;
+	fact->at = index_add(c->arena, index_var(c->arena, loop->var, loop->extent),
+	        index_scale(c->arena, first ? first : count, -1));
+	range_of(c, fact->at, &fact->low, &fact->high);
+	fact->low = first ? 0 : fact->low;
+	if (!first)
+		fact->high = -1;
+	else if (count && index_is_constant(index_add(c->arena, count, index_scale(c->arena, first, -1)), &most))
+		fact->high = most - 1;
+	fact->before = c->facts;
+	c->facts = fact;
+}
+
 static void check_block(struct checking *, const struct block *);
 
 /* What a statement says, without what stands inside it. */
@@ -235,6 +266,7 @@ static void check_stmt(struct checking *c, const struct stmt *stmt)
 		begin_var(c, stmt->var, 0, stmt->extent - stmt->step, stmt->step);
 		for (int s = 0; s < stmt->sum_count; s++)
 			c->cell_lives[stmt->sums[s]->of.number] = true;
+		add_ends(c, stmt);
 		break;
 	case STMT_INDEX: {
 		int64_t low, high;
@@ -242,6 +274,7 @@ static void check_stmt(struct checking *c, const struct stmt *stmt)
 		/* behind a condition a part of it, as its extent says */
 		int64_t extent = c->loops->vars.at[stmt->var].extent;
 		begin_var(c, stmt->var, low > 0 ? low : 0, high < extent ? high : extent - 1, 1);
+		c->says[stmt->var] = stmt->at;
 		break;
 	}
 	case STMT_ARRAY:
@@ -294,6 +327,7 @@ void loops_check(const struct loops *loops)
 		.low = arena_new_array(&arena, int64_t, vars),
 		.high = arena_new_array(&arena, int64_t, vars),
 		.step = arena_new_array(&arena, int64_t, vars),
+		.says = arena_new_array(&arena, const struct index *, vars),
 		.lane = -1,
 		.width = 1 };
 	check_block(&c, &loops->body);

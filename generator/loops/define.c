@@ -116,7 +116,7 @@ const struct expr *building_whole(struct building *b, const struct expr *expr, c
 
 /* ---- terms that data say ---- */
 /* Terms that a select leaves out, where those are neutral: the loop over reduced variable r runs from from[r] to
- * to[r], where data say so (NULL: that end is its own), over `term`, which asks for the rest. */
+ * to[r], where data or pads say so (NULL: that end is its own), over `term`, which asks for the rest. */
 struct narrowed {
 	const struct expr *term;
 	const struct index *from[MAX_RANK], *to[MAX_RANK];
@@ -128,7 +128,8 @@ static bool takes_ends(struct arena *arena, const struct definition *d, const st
 	int r = 0;
 	while (r < d->reduced && !index_factor(range->at, d->rank + r))
 		r++;
-	if (r == d->reduced || index_factor(range->at, d->rank + r) != 1 || !range->at->values)
+	if (r == d->reduced || index_factor(range->at, d->rank + r) != 1
+	        || !(range->at->values || scheduled(d)->skips))
 		return false;
 	int64_t extent = d->reduced_extents[r], low, high;
 	const struct index *less = index_scale(arena, range->at, -1);
@@ -156,18 +157,20 @@ static struct narrowed narrow(const struct building *b, const struct definition 
 {
 	struct arena *arena = b->loops->arena;
 	struct narrowed n = { .term = d->body };
-	if ((d->reduce != REDUCE_MAX && d->reduce != REDUCE_MIN) || d->order != ORDER_SERIAL
-	        || d->body->kind != EXPR_SELECT
-	        || !expr_equal(d->body->arg[1], reduce_start(b->loops, d->reduce, d->type)))
+	const struct expr *asks = scheduled(d)->skips ? d->body->arg[0] : d->body;
+	if ((d->reduce != REDUCE_MAX && d->reduce != REDUCE_MIN && !scheduled(d)->skips) || d->order != ORDER_SERIAL
+	        || asks->kind != EXPR_SELECT
+	        || !expr_equal(asks->arg[1], reduce_start(b->loops, d->reduce, d->type)))
 		return n;
-	struct range *left = arena_new_array(arena, struct range, (size_t)d->body->range_count);
+	struct range *left = arena_new_array(arena, struct range, (size_t)asks->range_count);
 	int count = 0;
-	for (int i = 0; i < d->body->range_count; i++)
-		if (!takes_ends(arena, d, &d->body->ranges[i], &n))
-			left[count++] = d->body->ranges[i];
-	n.any = count < d->body->range_count;
+	for (int i = 0; i < asks->range_count; i++)
+		if (!takes_ends(arena, d, &asks->ranges[i], &n))
+			left[count++] = asks->ranges[i];
+	n.any = count < asks->range_count;
 	if (n.any)
-		n.term = expr_select(arena, left, count, d->body->arg[0], d->body->arg[1]);
+		n.term = expr_replace(arena, d->body, asks,
+		        expr_select(arena, left, count, asks->arg[0], asks->arg[1]));
 	return n;
 }
 
@@ -255,6 +258,16 @@ static struct block *add_terms(struct building *b, const struct definition *d, c
 	return out;
 }
 
+/* What the terms before `first`, or those from `end` on, add where a sum skips them: +0, or if there are none, -0. */
+static const struct expr *add_skipped(
+        struct arena *arena, const struct expr *sum, const struct index *at, int64_t from, int64_t to)
+{
+	const struct range some = { at, from, to };
+	return expr_scalar(arena, SCALAR_add, sum,
+	        expr_select(arena, &some, 1, expr_number(arena, sum->type, 0), expr_number(arena, sum->type, -0.0)),
+	        NULL);
+}
+
 /* One term more in `sum`. */
 static void add_step(struct building *b, const struct definition *d, struct cell *sum, const struct expr *term,
         const struct index **with, struct block *out)
@@ -276,7 +289,15 @@ static void chain(struct building *b, struct definition *d, const struct narrowe
 	begin->value = d->start ? building_whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type);
 	block_add(loops, out, begin);
 	add_step(b, d, sum, n->term, with, add_terms(b, d, n, with, out));
-	store(b, d, at, cell_load(loops, sum, NULL), out);
+	const struct expr *all = cell_load(loops, sum, NULL);
+	for (int r = 0; r < d->reduced && scheduled(d)->skips; r++) {
+		int64_t extent = d->reduced_extents[r];
+		if (n->from[r])
+			begin->value = add_skipped(loops->arena, begin->value, n->from[r], 1, extent + 1);
+		if (n->to[r])
+			all = add_skipped(loops->arena, all, n->to[r], 0, extent);
+	}
+	store(b, d, at, all, out);
 }
 
 void building_sum(struct building *b, const struct definition *d, const struct index **with, const struct expr *sum,
