@@ -740,8 +740,7 @@ void packed_b_choose(struct lowered *, struct contraction *, int64_t rows, int64
 void taps_choose(const struct target *, struct contraction *);
 /* Do terms 0 * w add +0, once?  All of w is finite, and among terms [inner, end) of each round of the variables before
  * them is one without a sign. */
-bool zero_is_known(
-        const struct definition *w, const struct index *w_at, const int64_t *extents, int inner, int end);
+bool zero_is_known(const struct definition *w, const struct index *w_at, const int64_t *extents, int inner, int end);
 /* matrix.c: its product becomes one of m × n results an instruction, where its factors lie as that wants them; the tile
  * of such a one; dwords of a step over the innermost term. */
 void matrix_choose(const struct target *, struct contraction *);

@@ -214,6 +214,7 @@ struct following {
 	double cost, elements;
 	int followed;
 };
+static double terms_beside(const struct definition *d) { return d->products ? (double)definition_terms(d) : 1; }
 static void follow_load(void *user, const struct expr *load)
 {
 	struct following *f = user;
@@ -225,7 +226,10 @@ static void follow_load(void *user, const struct expr *load)
 		const struct index *with[MAX_VARS];
 		for (int v = 0; v < MAX_VARS; v++)
 			with[v] = v < load->of->rank ? load->at[v] : index_constant(f->arena, 0);
+		double elements = f->elements;
+		f->elements *= terms_beside(load->of);
 		expr_loads(expr_substitute(f->arena, load->of->body, with), follow_load, f);
+		f->elements = elements;
 		return;
 	}
 	const struct index *address = schedule_address(f->arena, load->of, load->at);
@@ -234,7 +238,7 @@ static void follow_load(void *user, const struct expr *load)
 }
 static double follow(struct lowered *lowered, const struct definition *d, const struct kernel *writer)
 {
-	struct following f = { .arena = lowered->arena, .d = d, .elements = (double)definition_elements(d) };
+	struct following f = { lowered->arena, d, 0, (double)definition_elements(d) * terms_beside(d), 0 };
 	if (writer->detail || (scheduled(d)->rewrite && scheduled(d)->rewrite->parts[WINOGRAD_FILTERS] == d))
 		return 0; /* filters are read for each group of tiles: what reads them says how they lie */
 	/* Of a rewrite that runs in parts each tile and point is another sum: vectors run along channels, the second

@@ -80,3 +80,15 @@ static void open_scopes(void *user, struct block *block)
 void loops_open_scopes(struct loops *loops) { block_each(&loops->body, open_scopes, loops); }
 
 void loops_collapse(struct loops *loops) { block_each(&loops->body, collapse_block, loops); }
+
+/* Terms alone: a plane of them is one chain, however short its rows are. */
+static void collapse_terms(void *user, struct block *block)
+{
+	struct loops *loops = user;
+	for (size_t i = 0; i < block->count; i++)
+		for (struct stmt *one = block->at[i]; one && is_pair(one) && one->role == ROLE_SERIAL;)
+			if ((one = joined(loops, one)))
+				block->at[i] = one;
+}
+
+void loops_collapse_terms(struct loops *loops) { block_each(&loops->body, collapse_terms, loops); }

@@ -128,8 +128,7 @@ static bool takes_ends(struct arena *arena, const struct definition *d, const st
 	int r = 0;
 	while (r < d->reduced && !index_factor(range->at, d->rank + r))
 		r++;
-	if (r == d->reduced || index_factor(range->at, d->rank + r) != 1
-	        || !(range->at->values || scheduled(d)->skips))
+	if (r == d->reduced || index_factor(range->at, d->rank + r) != 1 || !(range->at->values || scheduled(d)->skips))
 		return false;
 	int64_t extent = d->reduced_extents[r], low, high;
 	const struct index *less = index_scale(arena, range->at, -1);
@@ -159,8 +158,7 @@ static struct narrowed narrow(const struct building *b, const struct definition 
 	struct narrowed n = { .term = d->body };
 	const struct expr *asks = scheduled(d)->skips ? d->body->arg[0] : d->body;
 	if ((d->reduce != REDUCE_MAX && d->reduce != REDUCE_MIN && !scheduled(d)->skips) || d->order != ORDER_SERIAL
-	        || asks->kind != EXPR_SELECT
-	        || !expr_equal(asks->arg[1], reduce_start(b->loops, d->reduce, d->type)))
+	        || asks->kind != EXPR_SELECT || !expr_equal(asks->arg[1], reduce_start(b->loops, d->reduce, d->type)))
 		return n;
 	struct range *left = arena_new_array(arena, struct range, (size_t)asks->range_count);
 	int count = 0;
@@ -169,8 +167,8 @@ static struct narrowed narrow(const struct building *b, const struct definition 
 			left[count++] = asks->ranges[i];
 	n.any = count < asks->range_count;
 	if (n.any)
-		n.term = expr_replace(arena, d->body, asks,
-		        expr_select(arena, left, count, asks->arg[0], asks->arg[1]));
+		n.term =
+		        expr_replace(arena, d->body, asks, expr_select(arena, left, count, asks->arg[0], asks->arg[1]));
 	return n;
 }
 

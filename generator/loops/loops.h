@@ -10,6 +10,7 @@
  *
  * build.c says the definitions as scalar loops in their own order; the passes after it keep every value, bit for bit:
  *
+ *     collapse.c    terms that lie side by side become one loop
  *     unroll.c      small windows become straight lines; later, neighbouring rounds share registers (tiles)
  *     split.c       loops are cut where a select on indices changes its mind, so none is left inside, but in short rows
  *                   masked loads
@@ -162,6 +163,7 @@ bool loops_are_split(const struct loops *);
 /* ---- passes, in this order ---- */
 void loops_pass(struct loops *, bool vectors); /* lower.c: all of them; or up to fuse */
 struct loops *loops_build(struct build *, struct arena *, const struct target *, const struct kernel *);
+void loops_collapse_terms(struct loops *);
 void loops_unroll(struct loops *);
 void loops_split(struct loops *);
 void loops_collapse(struct loops *);

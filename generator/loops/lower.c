@@ -4,12 +4,13 @@
 void loops_pass(struct loops *loops, bool vectors)
 {
 	static void (*const passes[])(struct loops *) = {
+		loops_collapse_terms,        /* before they are unrolled */
 		loops_unroll,                /* before split: a window's selects are decided tap by tap */
 		loops_split, loops_collapse, /* after split: its parts are often dense */
 		loops_fuse, loops_vectorise, loops_open_scopes,
 		loops_choose_tiles, /* last: neighbours of whole vectors */
 	};
-	enum { SCALAR = 4 }; /* of them */
+	enum { SCALAR = 5 }; /* of them */
 	for (size_t i = 0; i < (vectors ? COUNT(passes) : SCALAR); i++) {
 		if (loops->build->check)
 			loops_check(loops);

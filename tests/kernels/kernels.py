@@ -372,8 +372,14 @@ TURNED = {                                # short rows that are summed in lanes:
     "turned": (reduced("ReduceMax", "64,56", (1,), "m = Mul (x, x)"), 1),
     "turned_odd": (reduced("ReduceSum", "3,27,35", (2,)), 1),
     "turned_again": (graph("float[64,56] x", "float[64,1] y", "y = ReduceLogSumExp <axes = [1]> (x)"), 1),
+    "turned_plane": (reduced("ReduceMean", "2,24,7,7", (2, 3)), 1),
     "turned_columns": (reduced("ReduceSum", "56,64", (0,)), 0),
     "turned_long": (reduced("ReduceMax", "64,100", (1,)), 0),
+}
+FOLLOWED = {                              # a window reads each element for each tap, so its result lies as that does, whatever few readers with one result a place want
+    "followed": (graph("float[1,16,20,20] x", "float[1,4,20,20] y", "c = Conv (x, p) d = Conv <pads = [1, 1, 1, 1], group = 32> (c, q) r = Relu (d) " +
+                       "".join(f"s{i} = Conv (r, u{i}) " for i in range(4)) + "y = Concat <axis = 1> (s0, s1, s2, s3)",
+                       ", ".join([external("p", 32, 16, 1, 1), external("q", 32, 1, 3, 3)] + [external(f"u{i}", 1, 32, 1, 1) for i in range(4)])), 1),
 }
 ONE_PLACE = {                             # a transposed convolution of data of one place: a product, whose columns are results and taps
     "one_place": (graph("float[2,12,1,1] x", "float[2,7,4,3] y", "y = ConvTranspose <kernel_shape = [4, 3]> (x, w, b)", f"float[12,7,4,3] w = {{{', '.join(str(i % 11 - 5) for i in range(1008))}}}, float[7] b = {{1, 2, 3, 4, 5, 6, 7}}"), 1),
@@ -548,7 +554,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "placed_apart": (PLACED_APART, "kernels", r"^ +template .* lanes of int32$"),
          "digits": (DIGITS, "kernels", r"^ +template +c/contraction.jinja, tile \d+ x (16|24|48),"),
          "halves_shared": (HALVES_SHARED, "kernels", r"^k\d+_\w+  loops  nodes [kv]_shared$"), "bare": (BARE, "kernels", r"^k\d+_\w+  contraction "), "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("), "zipped": (ZIPPED, "source", r"(?s)\A.*\tvec_zip\("),
-         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "turned": (TURNED, "source", r"^\t+vec_transpose\(square\d* \+"), "running_beside": (RUNNING_BESIDE, "loops", r"(?s)\A.*sum = add\([^\n]*along"), "few_outs": (FEW_OUTS, "kernels", r"^k\d+_\w+  contraction [^\n]*\n[^\n]*\n[^\n]* = w\b.*\n[^\n]* = x_pads "), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select|%"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
+         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "turned": (TURNED, "source", r"^\t+vec_transpose\(square\d* \+"), "running_beside": (RUNNING_BESIDE, "loops", r"(?s)\A.*sum = add\([^\n]*along"), "few_outs": (FEW_OUTS, "kernels", r"^k\d+_\w+  contraction [^\n]*\n[^\n]*\n[^\n]* = w\b.*\n[^\n]* = x_pads "), "followed": (FOLLOWED, "kernels", r"^ +writes +y = r .* strides 0 1"), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select|%"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
 VECTORS = [t for t in sweep.TARGETS if t in (["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"])]
