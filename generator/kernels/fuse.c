@@ -101,6 +101,26 @@ static bool relate_by_parts(struct arena *arena, const struct definition *map, c
 	return reads_at_own(arena, root, load, vars, with);
 }
 
+/* Of few columns with rows between them, or pairs (the phases of a transposed convolution with one result or two): lanes
+ * run along places, and what moves them is a map of its own. */
+enum { PAIR = 2 };
+static bool moves_few_columns(const struct target *target, const struct contraction *c)
+{
+	int64_t columns = 1, last = 0, most = 0;
+	bool rows = false, apart = false;
+	for (int v = 0; v < c->root->rank; v++) {
+		int64_t extent = c->root->extents[v];
+		bool column = extent > 1 && expr_uses(c->b, v) && !expr_uses(c->a, v);
+		columns *= column ? extent : 1;
+		last = column ? extent : last;
+		apart |= column && rows;
+		rows |= columns > 1 && !column && extent > 1;
+		most = !column && extent > most ? extent : most;
+	}
+	return target->lanes > 1 && !target->lanes_are_threads && !target->small && (apart || last == PAIR)
+	        && 2 * columns <= target->lanes && most >= target->lanes;
+}
+
 /* The same by permutation, as a reshape, or by parts. */
 static bool relate(struct arena *arena, const struct definition *map, const struct definition *root,
         const struct expr *load, const struct index **with)
@@ -153,7 +173,8 @@ static void fuse_epilogues(struct lowered *lowered)
 			const struct index *with[MAX_VARS];
 			struct uses uses = { .of = root, .same = true };
 			expr_loads(map->body, see_use, &uses);
-			if (!uses.count || !uses.same || !relate(lowered->arena, map, root, uses.first, with))
+			if (!uses.count || !uses.same || !relate(lowered->arena, map, root, uses.first, with)
+			        || (map->rank < root->rank && moves_few_columns(lowered->target, c)))
 				continue;
 			const struct expr *epilogue = expr_substitute(lowered->arena, map->body, with);
 			if (!contraction_in_lanes(lowered->target, c, epilogue))

@@ -17,6 +17,7 @@ struct weighing {
 	bool product;
 	int row;      /* of a sum over a product's columns: the variable along its last axis; or -1 */
 	int together; /* dwords that a step of the product takes: no other order has them side by side */
+	bool pairs;   /* vectors of it are zipped where it is moved on */
 };
 
 /* The reader's variable along which its vectors run; -1 where it is not known yet. */
@@ -52,7 +53,7 @@ static void weigh_load(void *user, const struct expr *load)
 		return;
 	const struct index *address = schedule_address(w->arena, w->of, load->at);
 	if (!index_is_affine(address))
-		w->cost += 4 * w->reads;
+		w->cost += (w->pairs ? 0.5 : 4) * w->reads;
 	if (lies_apart(w, load, address))
 		w->cost += 4 * w->reads;
 	if (w->across >= 0 && index_uses(address, w->across)) {
@@ -110,16 +111,16 @@ static bool reads_again(const struct target *target, const struct definition *re
 	        && !target->lanes_are_threads && definition_work(reader) >= 2 * elements;
 }
 
-/* Of a map that a caller's tensor alone moves on, and which has pairs side by side (`phases_beside` of a stride of 2): the
- * variable along which vectors of pairs run as that tensor lies; -1: it is no such map. */
+/* Of what a caller's tensor alone moves on, and which has pairs side by side (phases of a stride of 2): the variable along
+ * which vectors of pairs run as that tensor lies; -1: it is no such. */
 enum { PAIR = 2 };
 static int pairs_along(const struct target *target, const struct definition *map)
 {
 	const struct definition *to = scheduled(map)->readers.count == 1 ? scheduled(map)->readers.at[0] : NULL;
 	int unit, along = -1, pairs = 0;
-	if (target->lanes <= 1 || target->lanes_are_threads || target->small || map->reduce != REDUCE_NONE || !to
-	        || scheduled(map)->contraction || scheduled(to)->mode != MODE_HOSTED || to->reduce != REDUCE_NONE
-	        || to->body->kind != EXPR_LOAD || (unit = unit_variable(to)) < 0)
+	if (target->lanes <= 1 || target->lanes_are_threads || target->small || !to
+	        || scheduled(to)->mode != MODE_HOSTED || to->reduce != REDUCE_NONE || to->body->kind != EXPR_LOAD
+	        || (unit = unit_variable(to)) < 0)
 		return -1;
 	for (int v = 0; v < map->rank; v++)
 		if (index_uses(to->body->at[v], unit) && map->extents[v] == PAIR)
@@ -168,6 +169,8 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 				w.cost += idle_lanes(lowered->target, c, address, column);
 		}
 	}
+	int along = c && c->result == d ? pairs_along(lowered->target, d) : -1;
+	w.pairs = along >= 0 && scheduled(d)->stride[along] == 1;
 	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
 		const struct definition *reader = scheduled(d)->readers.at[i];
 		const struct contraction *rc = scheduled(reader)->contraction;
@@ -188,7 +191,7 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 			w.column = lane_of_region(reader);
 		else if (scheduled(reader)->mode == MODE_HOSTED || reads_again(lowered->target, reader, elements))
 			w.column = unit_variable(reader);
-		else
+		else if (reader->reduce == REDUCE_NONE && !rc)
 			w.column = pairs_along(lowered->target, reader);
 		w.row = -1;
 		if (c && !rc && reader->reduce == REDUCE_SUM && reader->order == ORDER_SERIAL

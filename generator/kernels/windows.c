@@ -34,6 +34,7 @@ enum {
  * they load, and where they do not; for each step more from one result to the next; of a tap along channels; of a lane
  * of a vector that is transposed. */
 static const double ROW_TAP = 1.65, ROW_TAP_ALONE = 2.4, ROW_STEP = 2.2, BLOCK_TAP = 1.25, TRANSPOSED = 0.5;
+static const double PATCH_FILLED = 0.9; /* of the lanes of rows, at most, so that patches pay */
 
 /* Along an axis of the data: place stride * variable + dilation * tap - before. */
 struct along {
@@ -41,7 +42,7 @@ struct along {
 	int group;         /* the term that runs along the channels of a group, all of which are there; or -1 */
 	int64_t stride, dilation, before, taps, results, extent;
 };
-enum way { AS_IT_IS, WITH_PADS, BY_BLOCKS, AXIS_BY_AXIS };
+enum way { AS_IT_IS, WITH_PADS, BY_BLOCKS, AXIS_BY_AXIS, IN_PATCHES };
 struct window {
 	enum way way; /* how it will be computed */
 	int channels; /* by blocks: along which axis */
@@ -515,6 +516,49 @@ static void keep_pads(struct windows *ws, struct window *const *group, size_t me
 	program_move(ws->program, from, group[0]->d);
 }
 
+/* ---- patches ---- */
+/* Does a caller's picture get to a product by pairs along rows of which the last vector is not full, each element about
+ * once?  Patches side by side are columns of all rows. */
+static bool reads_patches(const struct windows *ws, const struct window *w)
+{
+	const struct definition *d = w->d;
+	const struct along *row = &w->along[w->load->rank - 1];
+	int64_t strides = 1, rank = 0;
+	for (int v = 0; v < w->load->rank; v++)
+		strides *= w->along[v].tap >= 0 ? w->along[v].stride : 1;
+	for (int v = 0; v < d->rank + d->reduced; v++)
+		rank += expr_uses(w->padded, v);
+	return ws->lanes > 1 && w->sums && d->is_output && w->load->of->source == SOURCE_INPUT && row->tap >= 0
+	        && row->variable == d->rank - 1 && row->stride == 2 && row->results > ws->lanes
+	        && filled(row->results, ws->lanes) <= PATCH_FILLED && taps_of(w) <= strides
+	        && columns_of(w) >= ws->lanes && rank <= MAX_RANK;
+}
+
+/* They are stored term by term, places side by side. */
+static void store_patches(struct windows *ws, const struct window *w)
+{
+	struct definition *d = w->d;
+	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	size_t from = ws->program->all.count;
+	int rank = 0;
+	for (int part = 0; part < 3; part++) /* batch, terms, places */
+		for (int v = 0; v < d->rank + d->reduced; v++) {
+			int kind = v >= d->rank ? 1 : 0;
+			for (int a = 0; a < w->load->rank && !kind; a++)
+				kind = w->along[a].tap >= 0 && w->along[a].variable == v ? 2 : 0;
+			if (kind != part || !expr_uses(w->padded, v))
+				continue;
+			extents[rank] = definition_extent(d, v);
+			with[v] = var_of(ws, rank, extents[rank]);
+			at[rank++] = var_of(ws, v, definition_extent(d, v));
+		}
+	struct definition *p = define_kept(ws->program, arena_printf(ws->arena, "%s_patches", w->load->of->name), rank,
+	        extents, expr_substitute(ws->arena, w->padded, with), d);
+	d->body = expr_replace(ws->arena, d->body, w->padded, expr_load(ws->arena, p, at));
+	program_move(ws->program, from, d);
+}
+
 /* ---- axis by axis ---- */
 /* What stands at places of the data from -low[v] on. */
 struct stood {
@@ -798,9 +842,10 @@ static enum way way_of(const struct windows *ws, struct window *w)
 
 void separate_windows(struct program *program, const struct target *target)
 {
-	static bool (*const share[])(const struct window *, const struct window *) = {
-		[WITH_PADS] = share_pads, [BY_BLOCKS] = share_nothing, [AXIS_BY_AXIS] = are_shared
-	};
+	static bool (*const share[])(const struct window *, const struct window *) = { [WITH_PADS] = share_pads,
+		[BY_BLOCKS] = share_nothing,
+		[AXIS_BY_AXIS] = are_shared,
+		[IN_PATCHES] = share_nothing };
 	struct windows ws = { program, program->arena, { 0 }, target->lanes };
 	if (target->lanes_are_threads || target->log)
 		return;
@@ -812,8 +857,8 @@ void separate_windows(struct program *program, const struct target *target)
 	size_t count = program->all.count;
 	for (size_t i = 0; i < count; i++) {
 		struct window w;
-		if (match(program->all.at[i], &w) && has_few_columns(&ws, &w)) {
-			w.way = way_of(&ws, &w);
+		if (match(program->all.at[i], &w) && (has_few_columns(&ws, &w) || reads_patches(&ws, &w))) {
+			w.way = reads_patches(&ws, &w) ? IN_PATCHES : way_of(&ws, &w);
 			push(ws.arena, &ws.all, w);
 		}
 	}
@@ -832,5 +877,7 @@ void separate_windows(struct program *program, const struct target *target)
 			keep_pads(&ws, group, members);
 		if (way == AXIS_BY_AXIS)
 			separate(&ws, group, members);
+		if (way == IN_PATCHES)
+			store_patches(&ws, w);
 	}
 }

@@ -280,20 +280,35 @@ static bool has_phases(const struct convolution *conv, int rank, const int64_t *
 	return strides && extents[0] && extents[1] && rank + window->count <= MAX_RANK;
 }
 
+enum { PHASES_MOST = 16 }; /* kernels */
+
+static bool phases_are_few(const struct window *window)
+{
+	int64_t phases = 1;
+	for (int d = 0; d < window->count; d++)
+		if (window->stride[d] > PHASES_MOST || (phases *= window->stride[d]) > PHASES_MOST)
+			return false;
+	return true;
+}
+
 /* Where every phase has all its taps, and the order of the terms is that of the sum below: a sum over places of the
  * data and phases, [batch, place and phase of each dimension, outs], a plain product of data that no phase moves and
  * weights that no place does; the output moves its elements. */
 static bool phases_are_whole(const struct convolution *conv, const int64_t *extents, int64_t channels)
 {
 	const struct window *window = &conv->window;
-	int64_t terms = channels, outs = extents[1];
+	int64_t terms = channels, outs = extents[1], phases = 1;
 	for (int d = 0; d < window->count; d++) {
 		if (window->kernel[d] % window->stride[d] || (window->stride[d] > 1 && window->dilation[d] > 1))
 			return false;
 		terms *= window->kernel[d] / window->stride[d];
 		outs *= extents[2 + d];
+		phases *= window->stride[d];
 	}
-	return conv->group == 1 && (terms < LANE_TERMS || (extents[1] > 1 && outs > FEW_OUTPUTS));
+	bool many = outs > FEW_OUTPUTS
+	        && (extents[1] > 1 /* or each phase by itself adds in that order */
+	                || (terms == channels && phases_are_few(window) && outs > FEW_OUTPUTS * phases));
+	return conv->group == 1 && (terms < LANE_TERMS || many);
 }
 
 /* A constant bias once for each phase, [phase of each dimension, outs], loaded at these variables: phases and outs are
@@ -396,17 +411,6 @@ static void define_phases(struct definer *definer, const struct convolution *con
 }
 
 /* ---- phases that differ in their taps: a sum for each ---- */
-enum { PHASES_MOST = 16 }; /* kernels */
-
-static bool phases_are_few(const struct window *window)
-{
-	int64_t phases = 1;
-	for (int d = 0; d < window->count; d++)
-		if (window->stride[d] > PHASES_MOST || (phases *= window->stride[d]) > PHASES_MOST)
-			return false;
-	return true;
-}
-
 /* Places of the results of all phases, and the first of those of one: counted from the first result on, so that no
  * place is without one, where sums are of the same order as with more. */
 struct places {

@@ -529,6 +529,18 @@ ZIPPED = {                                # phases of a stride of 2 lie along th
     "phases_zipped": (graph("float[1,20,9,19] x", "float[1,24,18,38] y", "y = ConvTranspose <strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1]> (x, w)", external("w", 20, 24, 3, 3)), 1),
     "phases_of_three": (graph("float[1,20,9,19] x", "float[1,24,26,57] y", "y = ConvTranspose <strides = [3, 3], pads = [1, 1, 1, 1], output_padding = [1, 2]> (x, w)", external("w", 20, 24, 3, 3)), 0),
 }
+PHASES_MOVED = {                          # of one result: lanes of the product run along places, and a copy moves what they are
+    "phases_of_one": (graph("float[1,20,12,19] x", "float[1,1,24,38] y", "y = ConvTranspose <strides = [2, 2]> (x, w, b)", external("w", 20, 1, 2, 2) + ", float[1] b = {0.5}"), 1),
+    "phases_of_one_long": (graph("float[2,70,12,19] x", "float[2,1,24,38] y", "y = ConvTranspose <strides = [2, 2]> (x, w, b)", external("w", 70, 1, 2, 2) + ", float[1] b = {0.5}"), 1),
+    "phases_of_line": (graph("float[1,70,90] x", "float[1,1,180] y", "y = ConvTranspose <strides = [2]> (x, w)", external("w", 70, 1, 2)), 1),
+    "phases_of_eight": (graph("float[1,20,12,19] x", "float[1,8,24,38] y", "y = ConvTranspose <strides = [2, 2]> (x, w)", external("w", 20, 8, 2, 2)), 0),
+}
+PATCHES = {                               # pairs of rows that leave lanes idle: patches are stored side by side, and are columns of all rows
+    "patches": (graph("float[2,12,10,24] x", "float[2,20,5,12] y", "y = Conv <strides = [2, 2]> (x, w, b)", external("w", 20, 12, 2, 2) + ", " + external("b", 20)), 1),
+    "patches_line": (graph("float[1,12,28] x", "float[1,20,14] y", "y = Conv <strides = [2]> (x, w)", external("w", 20, 12, 2)), 1),
+    "patches_padded": (graph("float[1,12,9,23] x", "float[1,20,5,12] y", "y = Conv <strides = [2, 2], pads = [1, 1, 0, 0]> (x, w)", external("w", 20, 12, 2, 2)), 1),
+    "patches_full": (graph("float[1,12,8,32] x", "float[1,20,4,16] y", "y = Conv <strides = [2, 2]> (x, w)", external("w", 20, 12, 2, 2)), 0),
+}
 DIGITS = {                                # several variables are columns, and who reads would have them apart: they stay one panel
     "digits": (graph("float[24,40] x, float[40,24,2] w", "float[576,2] y", "s = Einsum <equation = \"nk,kcd->ncd\"> (x, w) t = Transpose <perm = [1, 0, 2]> (s) y = Reshape (t, to)",
                      "int64[2] to = {576, 2}"), 1),
@@ -553,7 +565,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "branches": (BRANCHES,
          "heads_apart": (HEADS_APART, "kernels", r"^ +blocks +2, blocks of 6 rows"), "shared": (SHARED, "kernels", r"^ +blocks +\d\d?, [ij]$"), "regions": (REGIONS, "source", r"for \(long \w+ = first; "), "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*ivec_of_vec"),
          "placed_apart": (PLACED_APART, "kernels", r"^ +template .* lanes of int32$"),
          "digits": (DIGITS, "kernels", r"^ +template +c/contraction.jinja, tile \d+ x (16|24|48),"),
-         "halves_shared": (HALVES_SHARED, "kernels", r"^k\d+_\w+  loops  nodes [kv]_shared$"), "bare": (BARE, "kernels", r"^k\d+_\w+  contraction "), "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("), "zipped": (ZIPPED, "source", r"(?s)\A.*\tvec_zip\("),
+         "halves_shared": (HALVES_SHARED, "kernels", r"^k\d+_\w+  loops  nodes [kv]_shared$"), "bare": (BARE, "kernels", r"^k\d+_\w+  contraction "), "one_product": (ONE_PRODUCT, "kernels", r"^k\d+_map "), "pairs": (PAIRS, "source", r"(?s)\A.*\tvec_zip\("), "zipped": (ZIPPED, "source", r"(?s)\A.*\tvec_zip\("), "patches": (PATCHES, "kernels", r"^k\d+_[a-z]+  \w+  nodes x_patches"), "phases_moved": (PHASES_MOVED, "kernels", r"^ +writes +y = y_phases_2 .* strides"),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+"), "turned": (TURNED, "source", r"^\t+vec_transpose\(square\d* \+"), "running_beside": (RUNNING_BESIDE, "loops", r"(?s)\A.*sum = add\([^\n]*along"), "few_outs": (FEW_OUTS, "kernels", r"^k\d+_\w+  contraction [^\n]*\n[^\n]*\n[^\n]* = w\b.*\n[^\n]* = x_pads "), "followed": (FOLLOWED, "kernels", r"^ +writes +y = r .* strides 0 1"), "one_place": (ONE_PLACE, "definitions", r"^y_taps float\[\d,84\] = sum"), "cut": (CUT, "loops", r"select|%"), "apart": (APART, "kernels", r"^k\d+_\w+  loops  nodes .*y\w*_rows ")}
 GLUE = {"transposed_store": r"^\t+m_transpose\(", "k_blocked": K_BLOCK_LOOP}  # the same in what the JIT runs
 ALWAYS = [["jit"], ["jit", "--cpu", "generic"]]
