@@ -285,7 +285,7 @@ bool model_print(struct model *model, const char *stage, struct text *out)
 
 struct part model_part(const struct model *model)
 {
-	const char *slash = strrchr(model->options->model, '/'), *pairs = lowered_pairs(model->lowered);
+	const char *slash = strrchr(model->options->model, '/'), *by = lowered_order(model->lowered);
 	return (struct part){
 		.lowered = model->lowered,
 		.name = model->name,
@@ -294,8 +294,7 @@ struct part model_part(const struct model *model)
 		.input_names = model->input_names,
 		.output_names = model->output_names,
 		.graph = model->graph,
-		.numbers =
-		        pairs ? arena_printf(model->build->arena, "%s by=%s", model->numbers, pairs) : model->numbers,
+		.numbers = by ? arena_printf(model->build->arena, "%s by=%s", model->numbers, by) : model->numbers,
 		.dumps = model->dumps.at,
 		.dump_count = model->dumps.count,
 		.apart = model->apart.at,

@@ -353,6 +353,10 @@ struct repeat {
 	const struct own *own; /* NULL: a loop, or its text alone */
 };
 
+/* To what the factors of float32's sums of products are rounded: to nothing, or to 8, 11 or 11 bits with the exponents
+ * of float32, float16 and float32. */
+enum factors { FACTORS_FLOAT32, FACTORS_BF16, FACTORS_F16, FACTORS_TF32 };
+
 struct definition {
 	const char *name; /* of the tensor; unique in the program */
 	enum source source;
@@ -369,10 +373,12 @@ struct definition {
 	bool products; /* a SUM that was defined with the scalar mul(a, b) as its body: it adds by fma(a, b, sum).  One
 	                * whose body only becomes a product, by what is inlined, rounds the product as before.  Of
 	                * integers: any row of products.c */
-	bool pairs; /* … of the bits of two bfloat16 each, the first one uppermost: it adds their products in that order */
-	bool exact;     /* … of integers as floats, each of which, and each partial sum, is below 2^24 */
-	bool is_bf16;   /* factors.c rounded its elements to bfloat16 … */
-	bool is_stored; /* … for all that read it (--store bf16) */
+	enum factors factors; /* … both of which are rounded so */
+	bool pairs; /* … of the bits of two bfloat16, or float16, each, the first one uppermost: it adds their products in
+	               that order */
+	bool exact;           /* … of integers as floats, each of which, and each partial sum, is below 2^24 */
+	enum factors rounded; /* factors.c rounded its elements … */
+	bool is_stored;       /* … for all that read it (--store bf16) */
 	enum order order;
 	bool chain;     /* its terms add in a chain, however many they are: maxima over windows */
 	uint32_t batch; /* of a reduction: bit v, output variable v is a batch axis: no number depends on its extent */
@@ -570,9 +576,6 @@ enum algorithms { ALGORITHMS_FAST, ALGORITHMS_DIRECT };
 
 /* KEPT: constants are what the model says; ZERO: those of sums of products that are denormal count as 0. */
 enum denormal_constants { DENORMALS_KEPT, DENORMALS_ZERO };
-/* To what the factors of float32's sums of products are rounded: to nothing, or to 8, 11 or 11 bits with the exponents
- * of float32, float16 and float32. */
-enum factors { FACTORS_FLOAT32, FACTORS_BF16, FACTORS_F16, FACTORS_TF32 };
 /* What is stored of tensors that constants multiply: float32, or what factors are rounded to. */
 enum stored { STORED_FLOAT32, STORED_BF16 };
 /* What large float32 weights of products are stored in: as they are, or rounded. */

@@ -62,7 +62,7 @@ static const struct expr *rounded(struct rounding *r, const struct expr *x)
 /* Its elements, rounded; made once for all that multiply it. */
 static struct definition *rounded_tensor(struct rounding *r, struct definition *of)
 {
-	if (of->is_bf16)
+	if (of->rounded)
 		return of;
 	for (size_t i = 0; i < r->made.count; i++)
 		if (r->made.at[i].of == of)
@@ -73,7 +73,7 @@ static struct definition *rounded_tensor(struct rounding *r, struct definition *
 	memcpy(d->counts, of->counts, sizeof d->counts);
 	d->branch = of->branch;
 	d->node = of->node;
-	d->is_bf16 = r->factors == FACTORS_BF16;
+	d->rounded = r->factors;
 	if (of->source == SOURCE_CONSTANT)
 		definition_fold(r->program, d);
 	push(r->arena, &r->made, (struct rounded){ of, d });
@@ -158,8 +158,10 @@ static const struct expr *rounded_factor(struct rounding *r, const struct expr *
 static void round_sum(struct rounding *r, struct definition *sum)
 {
 	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
-	if (factor[0] != factor[1])
-		sum->body = two(r, SCALAR_mul, rounded_factor(r, factor[0]), rounded_factor(r, factor[1]));
+	if (factor[0] == factor[1])
+		return;
+	sum->body = two(r, SCALAR_mul, rounded_factor(r, factor[0]), rounded_factor(r, factor[1]));
+	sum->factors = r->factors;
 }
 
 static void round_program(struct rounding *r);

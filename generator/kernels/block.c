@@ -21,6 +21,7 @@
  * All of it from public figures of the GPU (struct gpu_facts); nothing
  * here is measured. */
 #include "kernels/kernels.h"
+#include <math.h>
 
 enum {
 	LEAST_TERMS = 32,
@@ -228,10 +229,12 @@ static bool choose_size(const struct target *target, struct contraction *c, int 
 		        (int)ceil_div(p.rows < c->warps * sizes[1].rows ? p.rows : c->warps * sizes[1].rows, c->warps);
 		return true;
 	}
-	/* Reckoned, not measured: a quarter less has to be in it. */
+	/* Reckoned, not measured: a quarter less has to be in it.  Who multiplies floats by fragments is part of their
+	 * bits: not so few rows that lanes would be faster. */
+	bool always = product_is_matrix(c->product) && c->root->type == DTYPE_F32;
 	int64_t inner = c->rows ? c->extents[c->column - 1] : 1;
 	double apart = warp_cycles(target, inner, p.vecs, p.batches * (double)(p.rows / inner), p.terms, c),
-	       least = 0.75 * apart;
+	       least = always ? INFINITY : 0.75 * apart;
 	struct contraction best = *c, as = *c;
 	const struct size *size;
 	for (size_t i = 0; (size = size_at(c, i)); i++)

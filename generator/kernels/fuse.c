@@ -215,6 +215,7 @@ void take_space(struct arena *arena, struct definition *d, const struct definiti
 		with[from->rank + v] = index_var(arena, reader->rank + v, from->reduced_extents[v]);
 	d->reduce = from->reduce;
 	d->products = from->products;
+	d->factors = from->factors;
 	d->pairs = from->pairs;
 	d->order = from->order;
 	d->chain = from->chain;

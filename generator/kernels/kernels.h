@@ -46,7 +46,7 @@ struct scheduled {
 	bool grouped;   /* heads that share keys stand in a variable of their own (groups.c) */
 	int lane;       /* 1 + the variable along which it lies: products read it so; 0: the layouts say */
 	bool dwords;    /* of terms of a product side by side (products.c) … */
-	bool pairs;     /* … of bfloat16 */
+	bool pairs;     /* … of bfloat16 or float16 */
 	bool widens;    /* floats of codes that --store bf16 stores */
 	bool steers;    /* the schedule asks it whether to run kernels, or kernels where to end */
 	struct definition *whole; /* this many, by whole lanes of terms, of which the last is not there; NULL: it is no
@@ -396,12 +396,12 @@ const struct product *product_of(
 bool target_multiplies(
         const struct target *, const char *name); /* has it an instruction for the product of that name? */
 const struct product *product_row(size_t); /* each that makes one result a lane, by number; NULL: there are no more */
-const struct product *product_of_matrix(const struct target *,
-        const struct product *); /* makes more results of the same dwords at once; NULL: none that it has */
+const struct product *product_of_matrix(const struct target *, const struct product *,
+        const struct definition *); /* makes more results of the sum's dwords at once; NULL: none that it has */
 static inline bool product_is_matrix(const struct product *product) { return product->m > 1; }
 static inline bool product_is_fma(const struct product *product)
 {
-	return product->sum == DTYPE_F32 && product->k == 1;
+	return product->sum == DTYPE_F32 && product->k == 1 && product->m == 1;
 }
 /* Of a sum, as of what a step multiplies; registers of a vector of them. */
 static inline int product_bytes(const struct product *product) { return dtypes[product->sum].bits / 8; }
@@ -411,8 +411,8 @@ static inline bool weights_stay_narrow(const struct target *target) { return tar
 /* Sums of products of small integers take the target's best product: what they read becomes dwords, or floats. */
 void choose_products(struct program *, const struct target *);
 int product_b(const struct definition *sum); /* which factor contraction.c takes as b; -1: it will not match */
-const char *lowered_pairs(
-        const struct lowered *); /* the instruction of its sums of pairs of bfloat16; NULL: it has none */
+const char *lowered_order(
+        const struct lowered *); /* the instruction whose order its sums of rounded factors have; NULL: it has none */
 const struct expr *dword_of_parts(struct arena *, const struct expr *const *, int count); /* four, the lowest first */
 /* exact.c: the same sum in floats, where those have all that it can be; false: it may be more.  roomy: floats may
  * also be made for sums of some of the terms. */

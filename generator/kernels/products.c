@@ -10,6 +10,8 @@
 static const struct product products[] = {
 	{ "bf16", 1, 1, 2, 0, 1, false, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma_bf16",
 	        "0.f" },
+	{ "f16", 1, 1, 2, 0, 1, false, DTYPE_F16, DTYPE_F16, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma_f16",
+	        "0.f" },
 	{ "fma", 1, 1, 1, 0, 1, false, DTYPE_F32, DTYPE_F32, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma", "0.f" },
 	{ "f64", 1, 1, 1, 0, 1, false, DTYPE_F64, DTYPE_F64, DTYPE_F64, SCALAR_mul, "double", "dvec", "f64_mul_add",
 	        "0." },
@@ -30,6 +32,10 @@ static const struct product products[] = {
 	        "MATRIX_DOT8", "0" },
 	{ "mma_bf16", 16, 8, 2, 0, 8, MATRIX_FRAGMENTS, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec",
 	        "MATRIX_BF16", "0.f" },
+	{ "mma_f16", 16, 8, 2, 0, 8, MATRIX_FRAGMENTS, DTYPE_F16, DTYPE_F16, DTYPE_F32, SCALAR_mul, "float", "vec",
+	        "MATRIX_F16", "0.f" },
+	{ "mma_tf32", 16, 8, 1, 0, 8, MATRIX_FRAGMENTS, DTYPE_F32, DTYPE_F32, DTYPE_F32, SCALAR_mul, "float", "vec",
+	        "MATRIX_TF32", "0.f" },
 	{ "bfmmla", 2, 2, 2, 0, 2, MATRIX_VECTORS, DTYPE_BF16, DTYPE_BF16, DTYPE_F32, SCALAR_mul, "float", "vec",
 	        "MATRIX_BF16", "0.f" },
 };
@@ -48,9 +54,11 @@ const struct product *product_row(size_t i)
 	return i < COUNT(products) && !product_is_matrix(&products[i]) ? &products[i] : NULL;
 }
 
-const struct product *product_of_matrix(const struct target *target, const struct product *lane)
+const struct product *product_of_matrix(
+        const struct target *target, const struct product *lane, const struct definition *sum)
 {
-	for (size_t i = 0; i < COUNT(products); i++)
+	bool strict = product_is_fma(lane) && sum->factors != FACTORS_TF32;
+	for (size_t i = 0; i < COUNT(products) && !strict; i++)
 		if (product_is_matrix(&products[i]) && products[i].opcode == lane->opcode && products[i].a == lane->a
 		        && target_multiplies(target, products[i].name))
 			return &products[i];
@@ -62,14 +70,30 @@ static bool has_product(const struct target *target, const struct product *produ
 	return product_is_fma(product) || target_multiplies(target, product->name);
 }
 
+/* Are its dwords two floats of 16 bits, and are factors that are rounded so such? */
+static bool is_of_pairs(const struct product *product) { return product->sum == DTYPE_F32 && product->k == 2; }
+static bool takes_factors(const struct product *product, enum factors factors)
+{
+	return product->a == (factors == FACTORS_BF16 ? DTYPE_BF16 : factors == FACTORS_F16 ? DTYPE_F16 : DTYPE_F32);
+}
+
+static const struct product *lane_of_pairs(const struct target *target, const struct definition *d)
+{
+	const struct product *lane;
+	for (size_t i = 0; (lane = product_row(i)); i++)
+		if (is_of_pairs(lane) && takes_factors(lane, d->factors) && has_product(target, lane))
+			return lane;
+	return NULL;
+}
+
 const struct product *product_of(const struct target *target, const struct definition *d)
 {
 	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || !d->products || d->order != ORDER_SERIAL)
 		return NULL;
 	const struct product *product;
 	for (size_t i = 0; (product = product_row(i)); i++)
-		if (product->sum == d->type && product->opcode == d->body->opcode
-		        && (product->a == DTYPE_BF16) == d->pairs && has_product(target, product))
+		if (product->sum == d->type && product->opcode == d->body->opcode && is_of_pairs(product) == d->pairs
+		        && (!d->pairs || takes_factors(product, d->factors)) && has_product(target, product))
 			return product;
 	return NULL;
 }
@@ -483,19 +507,30 @@ static bool rewrite_lowered(struct rewriting *r, struct definition *sum, const s
 	return true;
 }
 
-/* ---- factors that are bfloat16 ---- */
+/* ---- factors of 16 bits ---- */
 
-/* A factor that --math bf16 has rounded, by what rounds it; NULL: it is none. */
-static const struct expr *inline_bf16(void *user, const struct expr *load)
+/* A factor that --math has rounded, by what rounds it; NULL: it is none. */
+static const struct expr *inline_rounded(void *user, const struct expr *load)
 {
 	struct arena *arena = user;
 	return load->of->source == SOURCE_COMPUTED ? expr_substitute(arena, load->of->body, load->at) : load;
 }
-static const struct expr *bf16_factor(struct arena *arena, const struct expr *factor)
+static const struct expr *rounded_factor(struct arena *arena, const struct expr *factor, enum factors factors)
 {
 	bool pads = factor->kind == EXPR_SELECT && factor->arg[1]->kind == EXPR_NUMBER && factor->arg[1]->number == 0;
 	const struct expr *load = pads ? factor->arg[0] : factor;
-	return load->kind == EXPR_LOAD && load->of->is_bf16 ? expr_map_loads(arena, factor, inline_bf16, arena) : NULL;
+	return load->kind == EXPR_LOAD && load->of->rounded == factors
+	        ? expr_map_loads(arena, factor, inline_rounded, arena)
+	        : NULL;
+}
+
+/* The bits of a float that is rounded, as 16 low ones. */
+static const struct expr *bits_of(struct arena *arena, const struct expr *x, enum factors factors)
+{
+	if (factors == FACTORS_F16)
+		return expr_cast(
+		        arena, DTYPE_I32, expr_cast_as(arena, DTYPE_U16, CAST_BITS, expr_cast(arena, DTYPE_F16, x)));
+	return expr_scalar(arena, SCALAR_shr, expr_cast_as(arena, DTYPE_I32, CAST_BITS, x), number(arena, 16), NULL);
 }
 
 /* Two terms as a dword of their bits, the first one uppermost: that is the order in which vdpbf16ps adds them. */
@@ -506,14 +541,13 @@ static const struct expr *pair_of(struct factor *f, const struct expr *factor)
 	const struct index *first = f->with[f->v];
 	for (int e = 0; e < 2; e++) {
 		f->with[f->v] = index_plus(arena, first, e);
-		bits[e] = expr_cast_as(arena, DTYPE_I32, CAST_BITS,
+		bits[e] = bits_of(arena,
 		        expr_select(arena, &(struct range){ f->with[f->v], 0, definition_extent(f->sum, f->v) }, 1,
-		                moved(f, factor), expr_number(arena, DTYPE_F32, 0)));
+		                moved(f, factor), expr_number(arena, DTYPE_F32, 0)),
+		        f->sum->factors);
 	}
 	f->with[f->v] = first;
-	return expr_cast_as(arena, DTYPE_F32, CAST_BITS,
-	        beside(arena, expr_scalar(arena, SCALAR_shr, bits[1], number(arena, 16), NULL),
-	                expr_scalar(arena, SCALAR_shr, bits[0], number(arena, 16), NULL), 16));
+	return expr_cast_as(arena, DTYPE_F32, CAST_BITS, beside(arena, bits[1], bits[0], 16));
 }
 
 /* A pair is made in about the time of so many steps of a vector. */
@@ -525,8 +559,8 @@ static bool pairs_pay(const struct definition *sum, const struct factor *f)
 }
 
 /* The pairs of both factors; false: it has none, or they do not pay. */
-static bool find_pairs(
-        const struct rewriting *r, struct definition *sum, int v, struct factor *f, const struct expr **pair)
+static bool find_pairs(const struct rewriting *r, struct definition *sum, const struct product *lane, int v,
+        struct factor *f, const struct expr **pair)
 {
 	struct arena *arena = r->program->arena;
 	for (int i = 0; i < 2; i++) {
@@ -534,8 +568,8 @@ static bool find_pairs(
 			.sum = sum,
 			.v = v,
 			.together = 1,
-			.innermost = product_of_matrix(r->target, &products[0]) };
-		const struct expr *factor = bf16_factor(arena, sum->body->arg[i]);
+			.innermost = product_of_matrix(r->target, lane, sum) };
+		const struct expr *factor = rounded_factor(arena, sum->body->arg[i], sum->factors);
 		if (!factor || !find_dims(&f[i], factor, 2) || !pairs_pay(sum, &f[i]))
 			return false;
 		pair[i] = pair_of(&f[i], factor);
@@ -560,7 +594,7 @@ static bool reads_codes(struct program *program, struct definition *sum)
 }
 
 /* Two of its innermost terms a step. */
-static void pair_terms(struct rewriting *r, struct definition *sum)
+static void pair_terms(struct rewriting *r, struct definition *sum, const struct product *lane)
 {
 	struct program *program = r->program;
 	struct factor f[2];
@@ -569,7 +603,8 @@ static void pair_terms(struct rewriting *r, struct definition *sum)
 	while (v > sum->rank && definition_extent(sum, v - 1) == 1)
 		v--;
 	if (v-- == sum->rank || product_b(sum) < 0 || sum->reduced_counts[v - sum->rank] || sum->order != ORDER_SERIAL
-	        || !find_pairs(r, sum, v, f, pair) || (reads_codes(program, sum) && !find_pairs(r, sum, v, f, pair)))
+	        || !find_pairs(r, sum, lane, v, f, pair)
+	        || (reads_codes(program, sum) && !find_pairs(r, sum, lane, v, f, pair)))
 		return;
 	size_t before = program->all.count;
 	for (int i = 0; i < 2; i++) {
@@ -631,16 +666,18 @@ static void choose_product(struct rewriting *r, struct definition *d, bool dword
 		sum_in_floats(r->program, d, true, &r->floats);
 }
 
-const char *lowered_pairs(const struct lowered *lowered)
+const char *lowered_order(const struct lowered *lowered)
 {
-	const struct product *matrix = product_of_matrix(lowered->target, &products[0]);
 	const char *by = NULL;
-	for (size_t i = 0; !by && i < lowered->program->all.count; i++)
-		if (lowered->program->all.at[i]->pairs)
-			by = matrix ? matrix->name : "vdpbf16ps";
+	for (size_t i = 0; !by && i < lowered->program->all.count; i++) {
+		const struct definition *d = lowered->program->all.at[i];
+		const struct product *lane = d->factors ? product_of(lowered->target, d) : NULL,
+		                     *matrix = lane ? product_of_matrix(lowered->target, lane, d) : NULL;
+		by = matrix ? matrix->name : d->pairs ? "vdpbf16ps" : NULL;
+	}
 	for (size_t k = 0; !by && k < lowered->kernels.count; k++) {
 		const struct lowered *inside = kernel_inside(lowered->kernels.at[k]);
-		by = inside ? lowered_pairs(inside) : NULL;
+		by = inside ? lowered_order(inside) : NULL;
 	}
 	return by;
 }
@@ -649,15 +686,16 @@ const char *lowered_pairs(const struct lowered *lowered)
 void choose_products(struct program *program, const struct target *target)
 {
 	struct rewriting r = { .program = program, .target = target, .bytes = weights_stay_narrow(target) };
-	bool dwords = target->products, pairs = has_product(target, &products[0]);
+	bool dwords = target->products;
+	const struct product *lane;
 	for (size_t i = 0; !target->log && i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_I32
 		        && d->body->opcode == SCALAR_mul)
 			choose_product(&r, d, dwords);
-		else if (pairs && d->source == SOURCE_COMPUTED && d->products && d->type == DTYPE_F32
-		        && d->body->opcode == SCALAR_mul)
-			pair_terms(&r, d);
+		else if ((lane = lane_of_pairs(target, d)) && d->source == SOURCE_COMPUTED && d->products
+		        && d->type == DTYPE_F32 && d->body->opcode == SCALAR_mul)
+			pair_terms(&r, d, lane);
 		i = (size_t)d->number; /* what it reads now stands before it */
 	}
 	exact_sums_read(program, &r.floats);

@@ -350,10 +350,15 @@ const struct expr *reduce_start(struct loops *loops, enum reduce reduce, enum dt
 	}
 }
 
-/* One of the two bfloat16 whose bits a float has. */
-static const struct expr *half_of(struct arena *arena, const struct expr *pair, bool low)
+/* One of the two bfloat16, or float16, whose bits a float has. */
+static const struct expr *half_of(struct arena *arena, const struct expr *pair, enum factors factors, bool low)
 {
 	const struct expr *bits = expr_cast_as(arena, DTYPE_I32, CAST_BITS, pair);
+	if (factors == FACTORS_F16) {
+		bits = low ? bits : expr_scalar(arena, SCALAR_shr, bits, expr_integer(arena, DTYPE_I32, 16), NULL);
+		return expr_cast(
+		        arena, DTYPE_F32, expr_cast_as(arena, DTYPE_F16, CAST_BITS, expr_cast(arena, DTYPE_U16, bits)));
+	}
 	bits = low ? expr_scalar(arena, SCALAR_shl, bits, expr_integer(arena, DTYPE_I32, 16), NULL)
 	           : expr_scalar(arena, SCALAR_and, bits, expr_integer(arena, DTYPE_I32, -(1 << 16)), NULL);
 	return expr_cast_as(arena, DTYPE_F32, CAST_BITS, bits);
@@ -375,7 +380,9 @@ const struct expr *reduce_step(
 	bool products =
 	        d->products && term->kind == EXPR_SCALAR && term->opcode == SCALAR_mul && term->type == DTYPE_F32;
 	for (int low = 0; products && d->pairs; low++) {
-		const struct expr *of[2] = { half_of(arena, term->arg[0], low), half_of(arena, term->arg[1], low) };
+		const struct expr *of[2];
+		for (int i = 0; i < 2; i++)
+			of[i] = half_of(arena, term->arg[i], d->factors, low);
 		sum = expr_scalar(arena, SCALAR_fma, of[0], of[1], sum);
 		if (low)
 			return sum;

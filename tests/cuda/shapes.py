@@ -25,7 +25,8 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 ATTENTION = "t = Transpose <perm = [0, 1, 3, 2]> (k) s = MatMul(q, t) p = Softmax <axis = -1> (s) y = MatMul(p, v)"
 # name: (tile, inputs, constants, dims of the result, nodes).  The tile is what the reckoning says today: each size has to be among them.
 BYTES = {"x": "int8", "w": "int8", "y": "int32", "z": "int8", "v": "int8", "b": "int32"}
-HALVES = {"math": "bf16"}                                      # of floats that are small integers: every sum is exact, in any order
+HALVES, FLOAT16, TF32 = ({"math": word} for word in ("bf16", "f16", "tf32"))       # of floats that are integers: every sum is exact, in any order
+MOST = {"bf16": 255, "f16": 1023, "tf32": 1023}                # of one factor: all its bits, and what has fewer makes another sum of them
 SHAPES = {
     "large": ("128 x 128 x 16", {"x": (2048, 32)}, {"w": (32, 2048)}, (2048, 2048), "y = MatMul(x, w)"),
     "whole": ("32 x 64 x 16", {"x": (512, 512)}, {"w": (512, 512)}, (512, 512), "y = MatMul(x, w)"),
@@ -76,12 +77,23 @@ SHAPES = {
     "halves_inputs": ("32 x 32 x 32", {"x": (300, 101), "w": (203, 101)}, {}, (300, 203), "y = Gemm <transB = 1> (x, w)", HALVES),
     "halves_conv": ("32 x 32 x 32", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
                     "t = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (x, w, b) u = Add(t, z) y = Relu(u)", HALVES),
+    "float16_large": ("128 x 128 x 16", {"x": (1030, 68)}, {"w": (68, 1016)}, (1030, 1016), "t = MatMul(x, w) y = Relu(t)", FLOAT16),
+    "float16_borders": ("64 x 64 x 16", {"x": (515, 131)}, {"w": (131, 810), "b": (810,)}, (515, 810), "t = MatMul(x, w) y = Add(t, b)", FLOAT16),
+    "float16_conv": ("32 x 32 x 32", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
+                     "t = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (x, w, b) u = Add(t, z) y = Relu(u)", FLOAT16),
+    "tf32_large": ("128 x 128 x 16", {"x": (1030, 68)}, {"w": (68, 1016)}, (1030, 1016), "t = MatMul(x, w) y = Relu(t)", TF32),
+    "tf32_borders": ("64 x 64 x 16", {"x": (515, 131)}, {"w": (131, 810), "b": (810,)}, (515, 810), "t = MatMul(x, w) y = Add(t, b)", TF32),
+    "tf32_inputs": ("32 x 32 x 32", {"x": (101, 300), "w": (203, 101)}, {}, (300, 203), "y = Gemm <transA = 1, transB = 1> (x, w)", TF32),
+    "tf32_row": ("32 x 32 x 32", {"x": (1, 515)}, {"w": (515, 1000)}, (1, 1000), "y = MatMul(x, w)", TF32),
+    "tf32_conv": ("32 x 32 x 32", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
+                  "t = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (x, w, b) u = Add(t, z) y = Relu(u)", TF32),
 }
-PLANTED = "bytes_zero"
+PLANTED = ("bytes_zero", "float16_borders", "tf32_inputs")
 
 
 def options_of(name):
-    return ["--math", "bf16"] if SHAPES.get(name, ())[5:] == (HALVES,) else []
+    math = dict(*SHAPES.get(name, ())[5:]).get("math")
+    return ["--math", math] if math else []
 
 
 def dtype_of(name, types):
@@ -98,7 +110,8 @@ def text_of(inputs, constants, dims, nodes, types={}):
 def drawn(random, name, dims, types):
     dtype = dtype_of(name, types)
     if dtype.kind == "f":
-        return (random.integers(-8, 9, dims) if "math" in types else random.standard_normal(dims)).astype(dtype)
+        most = MOST[types["math"]] if name == "w" and "math" in types else 8
+        return (random.integers(-most, most + 1, dims) if "math" in types else random.standard_normal(dims)).astype(dtype)
     if not dims:                                               # the zero point of x, or of w
         return numpy.array({"z": 7}.get(name, 0), dtype)
     return random.integers(-999, 999, dims).astype(dtype) if dtype.itemsize > 1 else random.integers(numpy.iinfo(dtype).min, numpy.iinfo(dtype).max + 1, dims).astype(dtype)
@@ -189,22 +202,24 @@ def wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture):
 FAULTS = [("columns of b", "LANE % 4 + 4) + LANE / 4)", "LANE % 4 + 4) + LANE % 8)"), ("dwords of b", "(row) * (LANE % 4 + 4)", "(row) * (LANE % 4)"), ("rows of a", "(LANE % 16) + 4 * (LANE / 16)", "(LANE / 2) + 4 * (LANE % 2)"),
           ("rows of sums", "2 * (LANE % 4), 8 * (row))", "2 * (LANE % 4), 4 * (row))"), ("columns of sums", "matrix_pair(p, c[0], c[1])", "matrix_pair(p, c[1], c[0])")]
 
+KINDS = {"bf16": "m16n8k16.row.col.f32.bf16.bf16.f32", "f16": "m16n8k16.row.col.f32.f16.f16.f32", "tf32": "m16n8k8.row.col.f32.tf32.tf32.f32"}
 
-def wrongs_planted(ingot, folder):
-    """Fragments that lie elsewhere are seen by the bits, and rows that are not swizzled by the counts."""
+
+def wrongs_planted(ingot, folder, name):
+    """Fragments that lie elsewhere, or are of another type, are seen by the bits, and rows that are not swizzled by the counts."""
     from conflicts import counted
-    model, inputs = write(folder, PLANTED), SHAPES[PLANTED][1]
+    model, inputs, math = write(folder, name), SHAPES[name][1], options_of(name)
     want, _ = run(ingot, folder, model, inputs, "c", {})
     planted, counts = os.path.join(folder, "planted", "cuda"), os.path.join(folder, "counts")
-    os.makedirs(planted)
+    os.makedirs(planted, exist_ok=True)
     with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "templates", "cuda", "prelude.jinja")) as f:
         prelude = f.read()
-    for what, before, after in FAULTS + [("no swizzle", ">> 3 & 112", ">> 3 & 0")]:
+    for what, before, after in FAULTS[:1] + [("type of fragments", KINDS[math[1]], KINDS["bf16"])] if math else FAULTS + [("no swizzle", ">> 3 & 112", ">> 3 & 0")]:
         if prelude.count(before) != 1:
             yield "the text of a fault: %s" % what
         with open(os.path.join(planted, "prelude.jinja"), "w") as f:
             f.write(prelude.replace(before, after))
-        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_COUNTS": counts} if what == "no swizzle" else {}, "--templates", os.path.dirname(planted))
+        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_COUNTS": counts} if what == "no swizzle" else {}, "--templates", os.path.dirname(planted), *math)
         if got is None or (not same(got, want)) != (what != "no swizzle") or (what == "no swizzle" and not counted(counts)[0]):
             yield "planted, and not seen: %s %s" % (what, said)
 
@@ -242,7 +257,7 @@ def main():
         print("without NVRTC: spills are not looked for")
     with tempfile.TemporaryDirectory(prefix="shapes.") as folder:
         for name in sys.argv[2:] or SHAPES:
-            said = list(wrongs_of(ingot, folder, name, nvrtc if dll else None)) + list((wrongs_by_arch if name == "whole" else wrongs_planted)(ingot, folder) if name in ("whole", PLANTED) else [])
+            said = list(wrongs_of(ingot, folder, name, nvrtc if dll else None)) + list(wrongs_by_arch(ingot, folder) if name == "whole" else wrongs_planted(ingot, folder, name) if name in PLANTED else [])
             wrong += len(said)
             print("%-16s %s" % (name, "; ".join(said) or "right"), flush=True)
     print("%d wrong" % wrong)

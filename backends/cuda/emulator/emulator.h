@@ -150,19 +150,46 @@ static inline uint32_t emulator_s8(uint32_t sum, uint32_t a, uint32_t b)
 		sum += (uint32_t)((signed char)(a >> i) * (signed char)(b >> i));
 	return sum;
 }
-/* In the order of those terms; what a tensor core rounds in between is its own. */
-static inline uint32_t emulator_bf16(uint32_t sum, uint32_t a, uint32_t b)
+static inline float emulator_float(uint32_t bits)
 {
-	float s, x, y;
-	memcpy(&s, &sum, 4);
-	for (int i = 16; i >= 0; i -= 16) {
-		uint32_t p = a << i & 0xffff0000u, q = b << i & 0xffff0000u;
-		memcpy(&x, &p, 4);
-		memcpy(&y, &q, 4);
-		s += x * y;
-	}
+	float x;
+	memcpy(&x, &bits, 4);
+	return x;
+}
+/* float16: its exponent is 112 less, of denormals 113. */
+static inline float emulator_half(uint32_t code)
+{
+	const uint32_t sign = (code & 0x8000) << 16, exponent = code >> 10 & 31, rest = code & 1023;
+	const float small = (float)rest * 0x1p-24f;
+	return !exponent ? sign ? -small : small
+	                 : emulator_float(sign | (exponent == 31 ? 255 : exponent + 112) << 23 | rest << 13);
+}
+/* In the order of those terms; what a tensor core rounds in between is its own. */
+static inline uint32_t emulator_products(float s, const float (*terms)[2], int count)
+{
+	uint32_t sum;
+	for (int i = 0; i < count; i++)
+		s += terms[i][0] * terms[i][1];
 	memcpy(&sum, &s, 4);
 	return sum;
+}
+static inline uint32_t emulator_bf16(uint32_t sum, uint32_t a, uint32_t b)
+{
+	const float terms[2][2] = { { emulator_float(a << 16), emulator_float(b << 16) },
+		{ emulator_float(a & 0xffff0000u), emulator_float(b & 0xffff0000u) } };
+	return emulator_products(emulator_float(sum), terms, 2);
+}
+static inline uint32_t emulator_f16(uint32_t sum, uint32_t a, uint32_t b)
+{
+	const float terms[2][2] = { { emulator_half(a), emulator_half(b) },
+		{ emulator_half(a >> 16), emulator_half(b >> 16) } };
+	return emulator_products(emulator_float(sum), terms, 2);
+}
+/* Of tf32 the lowest 13 bits are not looked at. */
+static inline uint32_t emulator_tf32(uint32_t sum, uint32_t a, uint32_t b)
+{
+	const float terms[1][2] = { { emulator_float(a & 0xffffe000u), emulator_float(b & 0xffffe000u) } };
+	return emulator_products(emulator_float(sum), terms, 1);
 }
 static inline int __dp4a(int a, int b, int c) { return (int)emulator_s8((uint32_t)c, (uint32_t)a, (uint32_t)b); }
 
