@@ -47,6 +47,12 @@ static void *symbol_of(struct engine *engine, const char *name)
 	return symbol;
 }
 
+static bool is_set(const char *variable)
+{
+	const char *value = getenv(variable);
+	return value && *value;
+}
+
 static void emulated_load(struct engine *engine)
 {
 	struct model *model = engine->model;
@@ -71,29 +77,28 @@ static void emulated_load(struct engine *engine)
 	/* The macro is libstdc++'s: <math.h> is C's and not all of <cmath>, half of the time that a small graph takes.
 	 * $INGOT_EMULATOR_FLAGS: more flags, for a look from inside: "-g -fsanitize=address
 	 * -fsanitize-sections=emulated_shared". */
-	const char *more = getenv("INGOT_EMULATOR_FLAGS"), *counts = getenv("INGOT_EMULATOR_COUNTS"),
-	           *cxx = cxx_find(build);
+	const char *more = getenv("INGOT_EMULATOR_FLAGS"), *cxx = cxx_find(build);
 	const char *plain = arena_printf(build->arena,
 	        "-std=c++17 -O1 -w -fPIC -ffp-contract=off -fno-math-errno -D_GLIBCXX_INCLUDE_NEXT_C_HEADERS %s", fma);
 	const char *flags = arena_printf(build->arena, "%s %s", plain, more ? more : "");
-	/* $INGOT_EMULATOR_COUNTS: the kernels alone call the counters, and nothing of the sanitizer is linked.  Each
-	 * file is an object of its own: the emulator's is the same for every graph, which a cache of compilers knows.
-	 */
-	bool counted = counts && *counts;
+	/* $INGOT_EMULATOR_RACES, $INGOT_EMULATOR_COUNTS: the kernels alone call what watches them, and nothing of the
+	 * sanitizer is linked.  Each file is an object of its own: those of the emulator are the same for every graph,
+	 * which a cache of compilers knows. */
+	const bool counted = is_set("INGOT_EMULATOR_COUNTS"), watched = counted || is_set("INGOT_EMULATOR_RACES");
 	const char *const sources[] = { arena_printf(build->arena, "%s_emulated.cpp", model->name), "emulator.cpp",
-		"counters.cpp" };
-	const char *const objects[] = { "kernels.o", "emulator.o", "counters.o" };
+		"races.cpp", "counters.cpp" };
+	const char *const objects[] = { "kernels.o", "emulator.o", "races.o", "counters.o" };
 	struct cc_job job = { .cc = cxx,
 		.directory = emulated->folder,
-		.flags = counted ? arena_printf(build->arena, "%s -g -fsanitize=thread", plain) : flags,
+		.flags = watched ? arena_printf(build->arena, "%s -g -fsanitize=thread", plain) : flags,
 		.sources = sources,
 		.objects = objects,
 		.count = 1,
 		.jobs = 1 };
 	cc_compile(build, &job);
-	job.flags = flags;
+	job.flags = arena_printf(build->arena, "%s -O2", flags);
 	job.sources++, job.objects++;
-	job.count = counted ? 2 : 1;
+	job.count = counted ? 3 : watched ? 2 : 1;
 	cc_compile(build, &job);
 	const char *link[2 * CC_WORDS_MOST + 8] = { NULL };
 	int words = cc_words(build, cxx, link);

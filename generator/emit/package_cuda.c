@@ -198,7 +198,7 @@ static const char *unit_text(struct writing *w)
 
 static void add_emulator(struct writing *w)
 {
-	static const char *const files[] = { "emulator.h", "emulator.cpp", "counters.cpp" };
+	static const char *const files[] = { "emulator.h", "emulator.cpp", "races.cpp", "counters.cpp" };
 	package_render(w, "cuda/emulated.jinja", arena_printf(w->emit->arena, "%s_emulated.cpp", w->package->name));
 	for (size_t i = 0; i < COUNT(files); i++) {
 		const struct embedded_file *file = embedded_find(arena_printf(w->emit->arena, "emulator/%s", files[i]));

@@ -112,7 +112,7 @@ def bits(ingot, folder, names):
     for target in "c", "cuda-emulated":
         outs = [word for name in names for word in ("--output", "%s_y=%s" % (name, os.path.join(folder, "%s.%s.npy" % (name, target))))]
         done = subprocess.run([*command, "--target", target, *outs], capture_output=True, text=True,
-                              env=dict(os.environ, INGOT_EMULATOR_ORDER="random", INGOT_EMULATOR_COUNTS=os.path.join(folder, "counts")))
+                              env=dict(os.environ, INGOT_EMULATOR_ORDER="random", INGOT_EMULATOR_RACES="1"))
         if done.returncode:
             yield "%s: %s" % (target, done.stderr.strip()[:500])
             return

@@ -142,15 +142,18 @@ extern "C" __global__ void transpose(const float *x, float *y)
 		y[32 * i + threadIdx.x] = square[threadIdx.x][i];
 }
 
-/* Two warps put their elements side by side, and turn them round; scratch has what nobody looks at.  Faults 1 to 6 are races that change no result, in whatever order
- * threads run: their writes, a read of another's write, a write of what another reads, lanes of a warp, a copy that is not waited for, and global memory. */
+/* Two warps put their elements side by side, and turn them round; scratch has what nobody looks at.  Faults 1 to 9 are races that change no result, in whatever order
+ * threads run: their writes, a read of another's write, a write of what another reads, lanes of a warp, a copy that is not waited for, global memory, a write of what all
+ * have read, a read of what another warp wrote and has read since, and a byte beside one's own. */
 extern "C" __global__ void quiet(const float *x, float *y, int fault)
 {
 	__shared__ float line[64], scratch[64] __attribute__((aligned(16)));
+	__shared__ unsigned char bytes[64];
 	const int t = threadIdx.x, other = 63 - t;
 	float seen = 0;
 	line[t] = x[t];
 	scratch[t] = 1;
+	bytes[t] = (unsigned char)t;
 	__syncthreads();
 	if (fault == 1)
 		scratch[t / 2] = (float)t;
@@ -177,6 +180,20 @@ extern "C" __global__ void quiet(const float *x, float *y, int fault)
 		y[t] = 0;
 		seen = y[other];
 	}
+	if (fault == 7) {
+		seen = scratch[0];
+		if (t == 5)
+			*(volatile float *)&scratch[0] = 1;
+	}
+	if (fault == 8) {
+		if (t == 5)
+			scratch[0] = 1;
+		__syncwarp();
+		seen = scratch[0];
+	}
+	if (fault == 9)
+		seen = bytes[t ^ 1];
+	bytes[t] = (unsigned char)t;
 	__syncthreads();
 	y[t] = seen == 12345 || scratch[t] == 12345 ? seen : line[other];
 }
@@ -193,6 +210,10 @@ extern "C" __global__ void halo(float *x, float *y)
 #elif defined BUG_RACE_WRITE
 	y[i] = x[i] + left;
 	y[i + (threadIdx.x == 31)] = y[i];
+#elif defined BUG_RACE_LATE
+	y[i] = x[i] + left + 0 * x[255];
+	if (i == 255)
+		x[255] = x[255] + 0;
 #else
 	y[i] = x[i] + left;
 #endif

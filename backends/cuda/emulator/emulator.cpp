@@ -12,6 +12,7 @@
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
+int emulator_current;
 
 enum { STACK = 256 << 10, PAGE = 4096, MOST_THREADS = 1024, MOST_SHARED = 227 << 10 };
 enum state { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, EXITED };
@@ -66,7 +67,7 @@ static struct {
 	void (*thunk)(void **);
 	void **pointers;
 	fiber *fibers;
-	int count, current;
+	int count;
 	struct context scheduler;
 	char *stacks;
 	unsigned char (*mailboxes)[32][32];
@@ -78,9 +79,8 @@ static int order = -1;
 static unsigned first_block, most_blocks = ~0u;
 static unsigned random_state = 12345;
 
-int emulator_thread(void) { return run.current; }
-int emulator_lane(void) { return run.current & 31; }
-unsigned char *emulator_mailbox(int lane) { return run.mailboxes[run.current >> 5][lane]; }
+int emulator_lane(void) { return emulator_current & 31; }
+unsigned char *emulator_mailbox(int lane) { return run.mailboxes[emulator_current >> 5][lane]; }
 void *emulator_shared(void) { return run.shared; }
 const char *emulator_message(void) { return message; }
 void emulator_set_order(enum emulator_order to) { order = to; }
@@ -101,13 +101,13 @@ static int complain(const char *format, ...)
 /* ---- asynchronous copies ---- */
 static bool copies_early(void)
 {
-	static const char *named;
-	named = named ? named : getenv("INGOT_EMULATOR_COPIES") ? getenv("INGOT_EMULATOR_COPIES") : "";
-	if (!strcmp(named, "random") || (!*named && order == EMULATOR_RANDOM)) {
+	static const char *const named = getenv("INGOT_EMULATOR_COPIES");
+	static const char first = named ? *named : 0;
+	if (first == 'r' || (!first && order == EMULATOR_RANDOM)) {
 		random_state = random_state * 1664525u + 1013904223u;
 		return random_state >> 16 & 1;
 	}
-	return !strcmp(named, "early") || (!*named && order == EMULATOR_BACKWARD);
+	return first == 'e' || (!first && order == EMULATOR_BACKWARD);
 }
 
 static void copy_now(const struct copy *c)
@@ -123,20 +123,20 @@ static void copy_now(const struct copy *c)
 void emulator_fail(const char *what, int line)
 {
 	if (!run.failed)
-		complain("thread %d: line %d: %s", run.current, line, what);
+		complain("thread %d: line %d: %s", emulator_current, line, what);
 	run.failed = true;
 }
 
 void emulator_copy(void *to, const void *from, int bytes, int there, int line)
 {
-	struct copies *copies = &run.fibers[run.current].copies;
+	struct copies *copies = &run.fibers[emulator_current].copies;
 	struct copy c = { to, from, bytes, there, copies->groups, line, bytes };
 	if ((uintptr_t)to % (unsigned)bytes || (there && (uintptr_t)from % (unsigned)bytes)) {
 		emulator_fail("an asynchronous copy is misaligned", line);
 		return;
 	}
-	if (emulator_count_copy)
-		emulator_count_copy(to, from, bytes, there, __builtin_return_address(0));
+	if (emulator_watch_copy)
+		emulator_watch_copy(to, from, bytes, there, __builtin_return_address(0));
 	if (copies_early()) {
 		copy_now(&c);
 		c.bytes = 0;                                    /* done; still to be waited for */
@@ -150,16 +150,16 @@ void emulator_copy(void *to, const void *from, int bytes, int there, int line)
 	copies->at[copies->count++] = c;
 }
 
-void emulator_copy_commit(void) { run.fibers[run.current].copies.groups++; }
+void emulator_copy_commit(void) { run.fibers[emulator_current].copies.groups++; }
 
 void emulator_copy_wait(int groups)
 {
-	struct copies *copies = &run.fibers[run.current].copies;
+	struct copies *copies = &run.fibers[emulator_current].copies;
 	int done = 0;
 	for (; done < copies->count && copies->at[done].group < copies->groups - groups; done++) {
 		copy_now(&copies->at[done]);
-		if (emulator_count_landed)
-			emulator_count_landed(copies->at[done].to, copies->at[done].size);
+		if (emulator_watch_landed)
+			emulator_watch_landed(copies->at[done].to, copies->at[done].size);
 	}
 	copies->count -= done;
 	memmove(copies->at, copies->at + done, (size_t)copies->count * sizeof *copies->at);
@@ -173,7 +173,7 @@ static const void *main_stack;
 static size_t main_bytes;
 static void leave_fiber(bool for_good)
 {
-	__sanitizer_start_switch_fiber(for_good ? nullptr : &run.fibers[run.current].fake, main_stack, main_bytes);
+	__sanitizer_start_switch_fiber(for_good ? nullptr : &run.fibers[emulator_current].fake, main_stack, main_bytes);
 }
 static void enter_fiber(void *fake) { __sanitizer_finish_switch_fiber(fake, &main_stack, &main_bytes); }
 #else
@@ -185,17 +185,17 @@ static void fiber_main(void)
 {
 	enter_fiber(nullptr);
 	run.thunk(run.pointers);
-	if (run.fibers[run.current].copies.count)
-		emulator_fail("no one waited for this asynchronous copy", run.fibers[run.current].copies.at->line);
-	run.fibers[run.current].state = EXITED;
+	if (run.fibers[emulator_current].copies.count)
+		emulator_fail("no one waited for this asynchronous copy", run.fibers[emulator_current].copies.at->line);
+	run.fibers[emulator_current].state = EXITED;
 	leave_fiber(true);
-	context_switch(&run.fibers[run.current].context, &run.scheduler);
+	context_switch(&run.fibers[emulator_current].context, &run.scheduler);
 	abort();
 }
 
 static void fiber_run(int i)
 {
-	run.current = i;
+	emulator_current = i;
 	threadIdx = run.fibers[i].index;
 #if defined(__SANITIZE_ADDRESS__)
 	void *fake = nullptr;
@@ -209,7 +209,7 @@ static void fiber_run(int i)
 
 static void wait_as(enum state state, unsigned mask, int line)
 {
-	fiber *me = &run.fibers[run.current];
+	fiber *me = &run.fibers[emulator_current];
 	me->state = state, me->mask = mask, me->line = line;
 	leave_fiber(false);
 	context_switch(&me->context, &run.scheduler);
@@ -265,8 +265,8 @@ static int release_warp(int first)
 		for (int other = 0; other < lanes; other++)
 			if (waiting >> other & 1)
 				run.fibers[first + other].state = READY;
-		if (emulator_count_met)
-			emulator_count_met(first, lanes);
+		if (emulator_watch_met)
+			emulator_watch_met(first, lanes);
 		moved = 1;
 	}
 	return moved;
@@ -292,8 +292,8 @@ static int release_block(bool *moved)
 				run.fibers[first].line, i, run.fibers[i].line);
 	for (int i = 0; i < run.count; i++)
 		run.fibers[i].state = READY;
-	if (emulator_count_met)
-		emulator_count_met(0, run.count);
+	if (emulator_watch_met)
+		emulator_watch_met(0, run.count);
 	*moved = true;
 	return 0;
 }
@@ -320,8 +320,8 @@ static int run_block(int *turns)
 		for (int i = 0; i < run.count; i++)
 			exited += run.fibers[i].state == EXITED;
 		if (exited == run.count) {
-			if (emulator_count_met)
-				emulator_count_met(0, run.count);
+			if (emulator_watch_met)
+				emulator_watch_met(0, run.count);
 			return 0;
 		}
 		if (!moved)
@@ -359,6 +359,8 @@ static int run_grid(dim3 grid, dim3 block, size_t shared_bytes, int *turns)
 			for (unsigned x = first_block; x < grid.x && x - first_block < most_blocks; x++) {
 				blockIdx = { x, y, z };
 				poison_shared(shared_bytes);
+				if (emulator_watch_block)
+					emulator_watch_block();
 				for (int i = 0; i < run.count; i++) {
 					unsigned u = (unsigned)i;
 					run.fibers[i].state = READY;
@@ -424,12 +426,12 @@ extern "C" int emulator_launch(const char *name, void (*thunk)(void **), void **
 	if (!run.fibers || !run.mailboxes || !turns || !run.stacks || (shared_bytes && !run.shared))
 		complain("out of memory");
 	else {
-		struct emulator_counted counted = { name, run.stacks, run.mailboxes, run.shared, bytes, (size_t)(run.count + 31) / 32 * sizeof *run.mailboxes, shared_bytes };
-		if (emulator_count_begin)
-			emulator_count_begin(&counted);
+		struct emulator_watched watched = { run.stacks, run.mailboxes, run.shared, bytes, (size_t)(run.count + 31) / 32 * sizeof *run.mailboxes, shared_bytes };
+		if (emulator_watch_begin)
+			emulator_watch_begin(&watched);
 		failed = run_grid(grid, block, shared_bytes, turns);
-		if (emulator_count_end)
-			emulator_count_end();
+		if (emulator_watch_end)
+			emulator_watch_end(name);
 	}
 	kept.used = false;
 	for (int i = 0; run.fibers && i < run.count; i++)

@@ -6,8 +6,8 @@
  * order of the threads around.  Barriers that threads of one block or warp reach at different lines, or that one of
  * them never reaches, are failures; so are asynchronous copies that are misaligned, or that their thread did not wait
  * for.  Built with -fsanitize=address -fsanitize-sections=emulated_shared, an access
- * outside of shared memory, too, is named with its line.  With counters.cpp bank conflicts are counted, and races
- * between blocks are failures.
+ * outside of shared memory, too, is named with its line.  With races.cpp races are failures, with counters.cpp beside it
+ * bank conflicts are counted.
  *
  *     #include "emulator.h"
  *     #include "kernels.cu"
@@ -79,23 +79,28 @@ void *emulator_shared(void);
 void emulator_copy(void *to, const void *from, int bytes, int there, int line = __builtin_LINE());
 void emulator_copy_commit(void);
 void emulator_copy_wait(int groups); /* all but the last so many are there */
-int emulator_thread(void);           /* of the block, numbered through */
+extern int emulator_current;         /* the thread that runs, of the block, numbered through */
 void emulator_fail(const char *what,
         int line); /* inside a thread: the launch ends at its next turn, and says the first of these */
 
-/* ---- counters.cpp, where it is linked, and the kernels are compiled with -fsanitize=thread: bank conflicts, races
- * between blocks ---- */
-struct emulator_counted {
-	const char *kernel;
+/* ---- races.cpp, where it is linked, and the kernels are compiled with -fsanitize=thread ---- */
+struct emulator_watched {
 	const void *stacks, *mailboxes, *shared; /* the threads' own, the emulator's, and dynamic shared memory */
 	size_t stack_bytes, mailbox_bytes, shared_bytes;
 };
-void emulator_count_begin(const struct emulator_counted *) __attribute__((weak));
-void emulator_count_met(int first, int count)
-        __attribute__((weak)); /* these threads, at a barrier: what they asked for together is whole */
-void emulator_count_copy(const void *to, const void *from, int bytes, int there, void *code) __attribute__((weak));
-void emulator_count_landed(const void *to, int bytes) __attribute__((weak)); /* its thread has waited for that copy */
-void emulator_count_end(void) __attribute__((weak));
+#define EMULATOR_PART __attribute__((weak))
+void emulator_watch_begin(const struct emulator_watched *) EMULATOR_PART;
+void emulator_watch_block(void) EMULATOR_PART;
+void emulator_watch_met(int first, int count) EMULATOR_PART; /* these threads, at a barrier, or at their end */
+void emulator_watch_copy(const void *to, const void *from, int bytes, int there, void *code) EMULATOR_PART;
+void emulator_watch_landed(const void *to, int bytes) EMULATOR_PART; /* its thread has waited for that copy */
+void emulator_watch_end(const char *kernel) EMULATOR_PART;
+const char *emulator_lines_of(uintptr_t code) EMULATOR_PART;
+
+/* ---- counters.cpp, where it is linked, too: bank conflicts ---- */
+void emulator_count_access(uintptr_t at, int bytes, bool write, uintptr_t code, int thread) EMULATOR_PART;
+void emulator_count_met(int first, int count) EMULATOR_PART; /* what they asked for together is whole */
+void emulator_count_end(const char *kernel) EMULATOR_PART;
 
 /* ---- barriers and exchanges: write the mailbox, meet, read, meet ---- */
 static inline void __syncthreads(int line = __builtin_LINE()) { emulator_block_barrier(line); }
