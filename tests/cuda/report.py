@@ -264,7 +264,7 @@ that half of L2 holds by %d GB/s, all else by %d: each kernel alone, again and a
 together whose blocks the GPU holds at once, each as long as alone.
 
 How often the loop is gone through is reckoned from the
-chunks of a block, else the multiply-adds of the manifest, else, where it has none, the bytes. Figures of the GPU are public ones.
+chunks of a block, else the multiply-adds of the manifest, else, where it has none, the bytes. Figures of the GPU are public ones. Of kernels whose rates are published those of ordinary units are reckoned 6 to 7 % too fast, those of tensor cores 11 to 57 % (`docs/cuda.md`): of these the times are the least that they can take, no more.
 
 | network | launches | kernels | registers | stack | shared | spills | generic | us | cold | lanes | us in lanes |
 |---|---|---|---|---|---|---|---|---|---|---|---|
