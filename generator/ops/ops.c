@@ -148,7 +148,7 @@ bool op_sizes(const struct op *op)
 	return op->infer == infer_reshape || op->infer == infer_expand || op->infer == infer_constant_of_shape
 	        || op->infer == infer_range || op->infer == infer_slice || op->infer == infer_fit
 	        || op->infer == infer_rounds || op->infer == infer_tile || op->infer == infer_pad
-	        || op->infer == infer_resize;
+	        || op->infer == infer_resize || op->infer == infer_agree;
 }
 
 bool op_broadcasts(const struct op *op) { return op->infer == infer_binary; }

@@ -183,9 +183,14 @@ PRODUCT = HEAD + """step (float[1,S,64] x, float[1,P,96] a) => (float[1,T,96] an
 
 
 GROUPS = """<ir_version: 8, opset_import: ["" : 23, "com.microsoft" : 1]>
-step (float[1,1,32] q, float[1,1,16] k, float[1,1,16] v, float[1,2,40,8] a, float[1,2,40,8] b, int32[1] lengths, int32 total) =>
-	(float[1,1,32] y, float[1,2,40,8] an, float[1,2,40,8] bn)
+step (float[1,1,160] q, float[1,1,80] k, float[1,1,80] v, float[1,2,140,40] a, float[1,2,140,40] b, int32[1] lengths, int32 total) =>
+	(float[1,1,160] y, float[1,2,140,40] an, float[1,2,140,40] bn)
 { y, an, bn = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, a, b, lengths, total) }
+"""
+ROOM = """<ir_version: 10, opset_import: ["" : 24]>
+step (float[1,4,1,40] q, float[1,2,1,40] k, float[1,2,1,40] v, float[1,2,140,40] a, float[1,2,140,40] b, int64[1] at, int64[1] lengths, float[1,1,1,140] mask) =>
+	(float[1,4,1,40] y, float[1,2,140,40] an, float[1,2,140,40] bn)
+{ an = TensorScatter <axis = 2> (a, k, at)  bn = TensorScatter <axis = 2> (b, v, at)  y = Attention <is_causal = 1> (q, an, bn, mask, , , lengths) }
 """
 
 
@@ -209,9 +214,11 @@ def ends(folder):
     steps = [part for part in told.split("\n\n") if "_attention_" in part.split(" ")[0]]
     assert len(steps) == 3 and [part.count("_whole ") for part in steps] == [1, 1, 0], "loops over keys go on to the bound:\n" + told
     assert " = bn " in steps[2], "values are copied:\n" + told
-    for text, what in ((REPEATED, "heads that share keys are"), (GROWING, "GroupQueryAttention is")):
+    dims = ("--dim", "P=0..123", "--dim", "S=1..5")
+    for text, what, more in ((REPEATED, "heads that share keys are", dims), (GROWING, "GroupQueryAttention is", dims), (GROUPS, "with room for more keys GroupQueryAttention is", ()),
+                             (ROOM, "with room for more keys Attention is", ())):
         open(model, "w").write(text)
-        told = call([INGOT, "show", model, "--stage", "kernels", "--cpu", "x86-64-v3", "--dim", "P=0..123", "--dim", "S=1..5", "--state", "a=an", "--state", "b=bn"])
+        told = call([INGOT, "show", model, "--stage", "kernels", "--cpu", "x86-64-v3", *more, "--state", "a=an", "--state", "b=bn"])
         steps = [part for part in told.split("\n\n") if "_attention_" in part.split(" ")[0]]
         assert [part.count("_whole ") for part in steps] == [1, 1, 0] and " = bn " in steps[2], what + " no attention that ends at its keys:\n" + told
 

@@ -116,9 +116,11 @@ def groups_of(random, kind):
 
 
 def of_groups(random, kind, b, s, p):
-    """What a call is given: `p` rows are there, and the past is as long, or has room for 16."""
+    """What a call is given: `p` rows are there, and the past is as long, or has room for 16, in which nothing is to be read."""
     given = {"q": floats(random, b, s, KINDS[kind][0]), "lengths": np.full(b, p + s - 1, "i4"), "total": np.array(p + s, "i4")}
     given.update({name: floats(random, b, 2, 16 if kind == "room" else p, 16) for name in ("past_k", "past_v")})
+    for name in ("past_k", "past_v"):
+        given[name][:, :, p:] = np.nan
     given.update({} if kind == "packed" else {name: floats(random, b, s, 32) for name in "kv"})
     given.update({"bias": floats(random, b, 4, s, p + s)} if kind == "biased" else {})
     return given
