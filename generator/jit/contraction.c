@@ -79,7 +79,7 @@ static int join_terms(struct tiling *t, struct term_loop *loops)
 			s->name ? -1 : s->direct, c->b_mode == B_DIRECT ? index_factor(c->b_at, v) : 0 };
 		one.extent = contraction_extent(c, i);
 		struct term_loop *before = count ? &loops[count - 1] : NULL;
-		if (before && !before->end && !one.end && before->direct >= 0
+		if (before && !before->end && !one.end && before->direct >= 0 && !c->codes.bits
 		        && before->direct == one.extent * one.direct && before->w == one.extent * one.w) {
 			one.extent *= before->extent;
 			*before = one;
@@ -101,8 +101,8 @@ static struct value list_terms(const struct tiling *t, const struct term_loop *l
 			return list;
 		total *= loops[i].extent;
 	}
-	if (*count < 2 || loops[*count - 1].extent > LISTED_SHORT || total > LISTED_MOST || c->b_mode == B_DIRECT
-	        || c->next_lines || c->k_block || !product_is_fma(c->product))
+	if (*count < 2 || c->codes.bits || loops[*count - 1].extent > LISTED_SHORT || total > LISTED_MOST
+	        || c->b_mode == B_DIRECT || c->next_lines || c->k_block || !product_is_fma(c->product))
 		return list;
 	for (int64_t n = 0; n < total; n++) {
 		int64_t at = 0, rest = n;
@@ -303,7 +303,7 @@ static struct operand add_into(struct tiling *t)
 static bool ends_itself(const struct contraction *c, struct ending *ending)
 {
 	return blocks_ending(c->value, c->root, ending)
-	        && (product_is_fma(c->product) || (!ending->relu && !ending->add));
+	        && ((product_is_fma(c->product) && !c->codes.bits) || (!ending->relu && !ending->add));
 }
 
 /* Between k blocks sums wait where the result will be: where a tile ends with what it can do itself. */
@@ -329,7 +329,7 @@ static struct kernel *as_menu(const struct blocks *b)
 	c->next_lines = c->next_lines > 0;
 	c->packed_a_blocks = 0;
 	c->copied = false;
-	if (!waits(arena, c))
+	if (c->codes.bits || !waits(arena, c))
 		c->k_block = 0;
 	if (c->b_mode == B_DIRECT && index_factor(c->b_at, c->column) != 1)
 		c->b_mode = B_GATHERED; /* too long for a stack */
@@ -379,6 +379,15 @@ static void add_entry(struct tiling *t, struct value entries, const char *name, 
 	value_list_add(entries, entry);
 }
 
+/* A tile that is told its size: of another product, or of codes that it widens. */
+static const char *sized_name(const struct tiling *t)
+{
+	const struct codes *codes = &t->p->c->codes;
+	return !codes->bits       ? t->p->c->product->name
+	        : codes->exponent ? arena_printf(t->b->arena, "float8_%d", codes->exponent)
+	                          : arena_printf(t->b->arena, "codes%d%s", codes->bits, codes->zeros ? "_zeros" : "");
+}
+
 /* The menu's tiles that it calls: of other products than float's one, which is told its size. */
 static void add_entries(struct tiling *t)
 {
@@ -387,8 +396,8 @@ static void add_entries(struct tiling *t)
 	struct value entries = value_list(b->arena), choices = value_dict_get(t->globals, "choices");
 	const struct target *target = b->printer.target;
 	value_dict_set(t->globals, "entries", entries);
-	if (!product_is_fma(p->c->product)) {
-		const char *name = arena_printf(b->arena, "m_tile_%s", p->c->product->name);
+	if (!product_is_fma(p->c->product) || p->c->codes.bits) {
+		const char *name = arena_printf(b->arena, "m_tile_%s", sized_name(t));
 		add_entry(t, entries, name, value_none(),
 		        arena_printf(b->arena, "columns - %d * (vecs - 1)", target->lanes));
 		value_dict_set(value_at(entries, 0), "size",
@@ -462,6 +471,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	add_result(&t, &d, term_loops);
 	add_entries(&t);
 	add_terms(&t, loops, term_loops);
+	value_dict_set(t.globals, "zero", value_int(c->codes.zero));
 	value_dict_set(t.globals, "columns_left", value_int(c->extents[c->column]));
 	add_scratch(&t);
 	out->value = t.globals;

@@ -70,7 +70,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	rows_of_planes(program, target);
 	if (weights_stay_narrow(target))
 		keep_narrow(program);
-	else if (target->lanes > 1 && !target->lanes_are_threads && !target->calls && !target->log)
+	else if (target->lanes > 1 && !target->lanes_are_threads && !target->log)
 		keep_large(program, target);
 	if (program->build->check)
 		program_check(program);

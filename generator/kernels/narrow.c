@@ -131,13 +131,23 @@ static void see_reading(void *user, const struct expr *load)
 	r->reads |= load->of == r->of;
 }
 
+/* The JIT's tiles widen codes alone, in pairs of rows: of more rows weights are floats there. */
+enum { JIT_ROWS_LESS = 12 };
+static bool has_tile(const struct target *target, const struct definition *sum, int factor)
+{
+	int64_t rows = 1;
+	for (int v = 0; v < sum->rank; v++)
+		rows *= expr_uses(sum->body->arg[factor], v) ? 1 : sum->extents[v];
+	return !target->calls || rows < JIT_ROWS_LESS;
+}
+
 /* What reads that instead: the sum is changed.  False: it has no such tile, and is as it was. */
 static bool reads_narrow(struct program *program, const struct target *target, struct definition *sum,
         const struct definition *wide, const struct expr *body)
 {
 	struct code_loads codes;
 	int f = factor_of(program, target, sum, wide);
-	if (f < 0)
+	if (f < 0 || !has_tile(target, sum, f))
 		return false;
 	const struct definition before = *sum;
 	const struct expr *factor[2] = { sum->body->arg[0], sum->body->arg[1] };
@@ -145,7 +155,7 @@ static bool reads_narrow(struct program *program, const struct target *target, s
 	sum->body = expr_scalar(program->arena, SCALAR_mul, factor[0], factor[1], NULL);
 	if (product_b(sum) == f
 	        && (codes_match(factor[f], &codes) ? codes_split(program, sum, f)
-	                                           : contraction_widened(sum, factor[f]) != NULL))
+	                                           : !target->calls && contraction_widened(sum, factor[f])))
 		return true;
 	*sum = before;
 	return false;

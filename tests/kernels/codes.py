@@ -3,7 +3,7 @@
 blocks, zero points and tails there are; what no word of codes holds stays floats.  Nothing is widened to make a library of them.
 
     codes.py INGOT"""
-import sys, tempfile
+import re, sys, tempfile
 from text import Text, end, numpy
 
 K, N = 608, 530                           # 1.3 MB of floats; columns leave a part of a vector
@@ -90,6 +90,9 @@ def wrong(text, draw):
     bytes, _ = text.weights()
     if bytes > most + 64 * len(text.outputs):
         yield f"{bytes} bytes of weights, {most} at most are right"
+    few, tiles = sum(stays and rows < 12 for *_, rows, stays in CASES) + 2, len(re.findall(r"m_tile_(?:codes|float8)\w+\(&", text.ask("show", "--stage", "glue", "--cpu", "native")))
+    if "avx2" in open("/proc/cpuinfo").read() and tiles != few:
+        yield f"the JIT's tiles widen codes of {tiles} products, not of {few} with less than 12 rows"
     yield from text.wrong("codes", "jit")
 
 
