@@ -505,13 +505,13 @@ static struct value k_block_value(struct printing *p)
 	return k_block;
 }
 
-static struct value product_value(struct arena *arena, const struct product *of)
+struct value product_words(struct arena *arena, const struct product *of)
 {
 	struct value product = value_dict(arena);
-	value_dict_set(product, "element", value_string(of->element));
-	value_dict_set(product, "vec", value_string(of->vec));
+	value_dict_set(product, "element", value_string(dtypes[of->sum].c));
+	value_dict_set(product, "vec", value_string(lane_type_of(of->sum).vector));
 	value_dict_set(product, "step", value_string(of->step));
-	value_dict_set(product, "zero", value_string(of->zero));
+	value_dict_set(product, "zero", value_string(number_text(arena, of->sum, 0, 0)));
 	value_dict_set(product, "fill", value_string(lane_type_of(of->sum).fill));
 	return product;
 }
@@ -575,7 +575,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "w_element", value_string(contraction_element_of_b(c)));
 	add_loops(p, &n, ends, globals);
 	check_scratch(p, &n);
-	value_dict_set(globals, "product", product_value(arena, c->product));
+	value_dict_set(globals, "product", product_words(arena, c->product));
 	value_dict_set(globals, "matrix_shape", matrix_shape(p));
 	value_dict_set(globals, "k_block", k_block_value(p));
 	value_dict_set(globals, "k_blocked", value_bool(contraction_k_blocked(c)));

@@ -48,6 +48,7 @@ struct lane_type {
 };
 struct lane_type lane_type_of(enum dtype);
 struct lane_type lane_type_of_bytes(enum dtype);
+struct value product_words(struct arena *, const struct product *); /* {element, vec, step, zero, fill} */
 bool scalar_stays(enum scalar); /* a row of integers whose result has the range of its operands */
 
 struct printer {

@@ -324,18 +324,15 @@ static struct value add_products(struct writing *w, struct text *words)
 		if (known)
 			continue;
 		push(arena, &seen, product);
-		struct value one = value_dict(arena);
+		struct value one = product_words(arena, product);
+		const char *vec = lane_type_of(product->sum).vector;
 		value_dict_set(one, "name", value_string(product->name));
-		value_dict_set(one, "word", value_string(product->step));
 		value_list_add(list, one);
-		value_dict_set(one, "element", value_string(product->element));
-		value_dict_set(one, "vec", value_string(product->vec));
 		value_dict_set(one, "matrix", value_bool(product_is_matrix(product)));
 		value_dict_set(one, "rows", value_int(product->m));
 		value_dict_set(one, "terms", value_int(product->together));
 		value_dict_set(one, "sums", value_int(product->parts == MATRIX_TILES ? 4 : 12));
-		text_printf(
-		        words, " %s_set %s_load %s_store %s", product->vec, product->vec, product->vec, product->step);
+		text_printf(words, " %s_set %s_load %s_store %s", vec, vec, vec, product->step);
 		text_adds(words, product_is_matrix(product) ? " MATRIX_ZERO" : "");
 	}
 	return list;

@@ -164,7 +164,8 @@ static struct value call_start(struct template_call *call)
 	const struct index *with[MAX_VARS];
 	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
 	if (!p->c->start)
-		return value_printf(p->arena, "%s_set(%s)", p->c->product->vec, p->c->product->zero);
+		return value_printf(p->arena, "%s_set(%s)", lane_type_of(p->c->product->sum).vector,
+		        number_text(p->arena, p->c->product->sum, 0, 0));
 	struct printer printer = contraction_printer(p, left_of(p, user->tile, v));
 	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
 	return value_string(printer_value(&printer, expr_substitute(p->arena, p->c->start, with)));
@@ -227,7 +228,7 @@ static struct value call_heavy(struct template_call *call)
 	const char *at = printer_index(
 	        &printer, index_add(p->arena, index_scale(p->arena, row, width), index_scale(p->arena, vec, lanes)));
 	const char *left = tail ? left_of(p, user->tile, user->tile->vecs - 1) : NULL,
-	           *sum = arena_printf(p->arena, "%s_load(sums + %s)", p->c->product->vec, at);
+	           *sum = arena_printf(p->arena, "%s_load(sums + %s)", lane_type_of(p->c->product->sum).vector, at);
 	if (product_is_matrix(p->c->product) && p->c->start) { /* no register held it from the beginning */
 		const struct index *with[MAX_VARS];
 		shift(p, row, vec, with);
@@ -335,8 +336,8 @@ static struct value call_b(struct template_call *call)
 		return value_printf(p->arena, "w + %" PRId64, u * user->tile->vecs + (left < 4 ? left : 4) * v);
 	}
 	if (c->b_mode != B_DIRECT)
-		return at ? value_printf(p->arena, "%s_load(w + %" PRId64 ")", c->product->vec, at)
-		          : value_printf(p->arena, "%s_load(w)", c->product->vec);
+		return at ? value_printf(p->arena, "%s_load(w + %" PRId64 ")", lane_type_of(c->product->sum).vector, at)
+		          : value_printf(p->arena, "%s_load(w)", lane_type_of(c->product->sum).vector);
 	struct text text;
 	text_init(&text, p->emit->build);
 	text_adds(&text, "w");
@@ -348,9 +349,10 @@ static struct value call_b(struct template_call *call)
 	const char *left = left_of(p, user->tile, v);
 	const char *by = step == 1 ? "load" : "gather",
 	           *apart = step == 1 ? "" : arena_printf(p->arena, ", %" PRId64, step);
-	struct value value = left ? value_printf(p->arena, "%s_%s_n(%s%s, %s%s)", c->product->vec, by, text.at, apart,
-	                             left, lane_type_of(c->product->sum).fill)
-	                          : value_printf(p->arena, "%s_%s(%s%s)", c->product->vec, by, text.at, apart);
+	struct value value = left
+	        ? value_printf(p->arena, "%s_%s_n(%s%s, %s%s)", lane_type_of(c->product->sum).vector, by, text.at,
+	                apart, left, lane_type_of(c->product->sum).fill)
+	        : value_printf(p->arena, "%s_%s(%s%s)", lane_type_of(c->product->sum).vector, by, text.at, apart);
 	text_release(&text);
 	return value;
 }
@@ -371,9 +373,9 @@ static struct value call_waiting(struct template_call *call)
 	        : printer_address(&printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
 	const struct product *product = p->c->product;
 	value_dict_set(waiting, "load",
-	        left ? value_printf(
-	                p->arena, "%s_load_n(%s, %s%s)", product->vec, at, left, lane_type_of(product->sum).fill)
-	             : value_printf(p->arena, "%s_load(%s)", product->vec, at));
+	        left ? value_printf(p->arena, "%s_load_n(%s, %s%s)", lane_type_of(product->sum).vector, at, left,
+	                lane_type_of(product->sum).fill)
+	             : value_printf(p->arena, "%s_load(%s)", lane_type_of(product->sum).vector, at));
 	value_dict_set(waiting, "store",
 	        value_string(emit_vec_store(
 	                p->arena, product->sum, at, 1, arena_printf(p->arena, "s%d_%d", (int)r, (int)v), left)));
@@ -477,7 +479,9 @@ const char *contraction_transposed_row(const struct printing *p, const char *blo
 /* C's type of what is packed. */
 const char *contraction_element_of_b(const struct contraction *c)
 {
-	return codes_in_tile(c) ? "int" : c->wide && !c->codes.bits ? dtypes[c->b->of->type].c : c->product->element;
+	return codes_in_tile(c)             ? "int"
+	        : c->wide && !c->codes.bits ? dtypes[c->b->of->type].c
+	                                    : dtypes[c->product->sum].c;
 }
 
 static void thread_arguments(struct printing *p, const char **params, const char **arguments)
@@ -495,7 +499,7 @@ static void thread_arguments(struct printing *p, const char **params, const char
 		need_index(&n, c->out_at);
 	for (int i = 0; c->taps && i < c->pad_count; i++)
 		need_index(&n, c->arranged_pads[i].at);
-	const char *element = c->product->element;
+	const char *element = dtypes[c->product->sum].c;
 	text_printf(&a, "const %s *restrict a, const %s *restrict w", element, contraction_element_of_b(c));
 	if (c->next_lines)
 		text_printf(&a, ", const %s *next", element);

@@ -47,14 +47,9 @@ static struct value products_value(struct arena *arena, const struct target *tar
 				level = leveled.needs;
 		if (!jit_multiplies(&leveled, product))
 			continue;
-		struct value one = value_dict(arena);
+		struct value one = product_words(arena, product);
 		value_dict_set(one, "name", value_string(product->name));
 		value_dict_set(one, "feature", value_string(*level ? strrchr(level, ' ') + 1 : ""));
-		value_dict_set(one, "element", value_string(product->element));
-		value_dict_set(one, "vec", value_string(product->vec));
-		value_dict_set(one, "step", value_string(product->step));
-		value_dict_set(one, "zero", value_string(product->zero));
-		value_dict_set(one, "fill", value_string(lane_type_of(product->sum).fill));
 		value_dict_set(one, "vecs", value_int(target->registers / 8 * 32 / dtypes[product->sum].bits));
 		value_list_add(products, one);
 	}

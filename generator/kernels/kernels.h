@@ -388,8 +388,7 @@ struct product {
 	} parts;
 	enum dtype a, b, sum; /* of the terms, and of their sum */
 	enum scalar opcode;   /* a step, of two dwords */
-	const char *element, *vec, *step,
-	        *zero; /* C: a dword, the prefix of its vectors' words, sum + a * b, and what fills a vector */
+	const char *step;     /* C: sum + a * b, of vectors of the sum's type */
 };
 const struct product *product_of(
         const struct target *, const struct definition *); /* NULL: no sum of products that it has, or not in a chain */
@@ -672,8 +671,8 @@ struct strips {
 	                                                   lines stand */
 	unsigned lines_of;                              /* the map's dims that a line has not, a bit each */
 	int64_t line, lines;                            /* elements of one, and how many */
-	int64_t low, high,
-	        step; /* lines [low, high) read, each so many elements behind the one before; others are zeros */
+	int64_t low, high, step; /* lines [low, high) read, each so many elements behind the one before … */
+	int64_t border;          /* … the others are this number */
 	int64_t of_row, of_around,
 	        reach;       /* elements of the map by which the product's rows, and what is around them (0:
 	                                     nothing), move, and its terms reach */
@@ -791,6 +790,8 @@ struct tiles_nest contraction_nest(const struct contraction *); /* extents of th
 struct steps contraction_terms(const struct target *, const struct contraction *);
 /* Some rows of b over all panels before the next ones: the only k blocks of what is not packed. */
 static inline bool contraction_k_blocked(const struct contraction *c) { return c->k_block && c->b_mode == B_DIRECT; }
+bool lines_crowd(const struct target *, int64_t bytes,
+        int64_t count); /* lines so far apart lie in few sets of L1: more of them than its ways hold push each other out */
 enum near near_of_panel(const struct contraction *),
         near_of_group(const struct contraction *); /* which row a panel of its b goes by */
 void contraction_choose(struct lowered *, struct kernel *);

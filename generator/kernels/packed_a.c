@@ -67,14 +67,11 @@ static double copied_by_tiles(const struct contraction *c)
 	return (1 - inside) * (double)(stage.floats * c->row_blocks * (packs_group_of_a(c) ? 1 : c->panels));
 }
 
-/* Are the lines of a's terms so far apart that they lie in fewer places of L1 than they are?  Read where they lie, each
- * is fetched again for each tap. */
-enum { PAGE = 4096, LINE = 64 };
-static bool lines_crowd(const struct target *target, const struct contraction *c)
+/* Where the lines of a's terms do, each is fetched again for each tap that reads it where it lies. */
+static bool terms_crowd(const struct target *target, const struct contraction *c)
 {
 	int inner = c->column + c->terms;
-	int64_t step = c->terms ? imaxabs(index_factor(c->a_at, inner)) * 4 : 0, sets = target->l1_bytes / PAGE;
-	return step >= PAGE && c->extents[inner] > sets * PAGE / (step % PAGE ? step & -step : PAGE);
+	return c->terms && lines_crowd(target, imaxabs(index_factor(c->a_at, inner)) * 4, c->extents[inner]);
 }
 
 /* Tiles of a row of the image whose windows overlap by much copy most of it again and again, for each panel: the row is
@@ -95,7 +92,7 @@ static void pack_rows(const struct target *target, struct contraction *c)
 	as.a_rows = as.copied = true;
 	stage_padded(&as, packed_a_rows(&as), &stage);
 	if (!stage.of_row || stage.floats * 4 > near_bytes(target, NEAR_packed_a_all)
-	        || (!lines_crowd(target, c) && 4 * (double)stage.floats > 3 * copied_by_tiles(c)))
+	        || (!terms_crowd(target, c) && 4 * (double)stage.floats > 3 * copied_by_tiles(c)))
 		return;
 	*c = as;
 }

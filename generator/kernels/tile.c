@@ -435,11 +435,10 @@ static int most_vecs(const struct target *target, const struct contraction *c, c
 
 /* What comes at run time is packed as b: cycles a vector, twice that where its columns are apart.  Measured. */
 enum { PACKED_CYCLES = 4, PAGE = 4096 };
-/* Lines so far apart lie in few sets of L1: of more of them than its ways hold, each pushes out another. */
-static double lines_apart(const struct target *target, int64_t bytes, int64_t count)
+bool lines_crowd(const struct target *target, int64_t bytes, int64_t count)
 {
-	int64_t sets = bytes % PAGE ? PAGE / (bytes & -bytes) : 1, most = sets * (target->l1_bytes / PAGE);
-	return bytes < FAR ? 0 : count > most ? 3 : 1;
+	int64_t sets = bytes % PAGE ? PAGE / (bytes & -bytes) : 1;
+	return bytes >= FAR && count > sets * (target->l1_bytes / PAGE);
 }
 
 struct steps contraction_terms(const struct target *target, const struct contraction *c)
@@ -455,7 +454,8 @@ struct steps contraction_terms(const struct target *target, const struct contrac
 	steps.a_lines = steps.a_lines > 1 ? 1 : steps.a_lines;
 	if (c->b->of->source != SOURCE_CONSTANT) {
 		bool apart = index_factor(c->b_at, c->column) != 1;
-		steps.b_lines = apart ? 0 : lines_apart(target, index_factor(c->b_at, inner) * bytes, steps.terms);
+		int64_t step = index_factor(c->b_at, inner) * bytes;
+		steps.b_lines = apart || step < FAR ? 0 : lines_crowd(target, step, steps.terms) ? 3 : 1;
 		steps.pack = (apart                                      ? 2 * PACKED_CYCLES
 		                             : lies_far_apart(target, c) ? PACKED_CYCLES
 		                                                         : 0)
