@@ -62,7 +62,7 @@ const struct expr *expr_select(
 		if (low < ranges[i].from || high >= ranges[i].to)
 			kept[n++] = ranges[i];
 	}
-	if (!n)
+	if (!n || yes == no)
 		return yes;
 	return intern_expr(arena,
 	        &(struct expr){

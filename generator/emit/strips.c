@@ -72,6 +72,7 @@ void strips_emit(struct emit *emit, const struct kernel *kernel, struct text *ou
 	value_dict_set(values, "step", value_int(s->step));
 	value_dict_set(values, "low", value_int(s->low));
 	value_dict_set(values, "high", value_int(s->high));
+	value_dict_set(values, "border", value_int(s->border));
 	value_dict_set(values, "borders", value_bool(s->low > 0 || s->high < s->lines));
 	value_dict_set(values, "make", make);
 	value_dict_set(values, "product", product);

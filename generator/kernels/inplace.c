@@ -29,11 +29,11 @@ static bool is_viewed(const struct lowered *lowered, const struct definition *d)
 	return false;
 }
 
-static bool has_own_place(const struct lowered *lowered, const struct definition *d)
+static bool has_own_place(const struct definition *d)
 {
 	return d->source == SOURCE_COMPUTED && scheduled(d)->mode == MODE_DEVICE && !scheduled(d)->lies_in
 	        && !scheduled(d)->view_of && scheduled(d)->provenance != INGOT_BY_USER && !d->branch && !d->check
-	        && !scheduled(d)->steers && !is_viewed(lowered, d);
+	        && !scheduled(d)->steers;
 }
 
 static void see_load(void *user, const struct expr *load)
@@ -77,11 +77,11 @@ void lie_in_place(struct lowered *lowered)
 		const struct contraction *c = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
 		/* Sums that wait for terms to come lie where a result of their width will. */
 		if (!c || !c->epilogue || c->pool.d || dtypes[c->result->type].bits >= dtypes[c->root->type].bits
-		        || !has_own_place(lowered, c->result))
+		        || !has_own_place(c->result))
 			continue;
 		struct seeking s = { .result = c->result };
 		definition_loads(c->result, see_load, &s);
-		if (s.of && has_own_place(lowered, s.of) && !is_read_on(kernel, s.of, c->result))
+		if (s.of && has_own_place(s.of) && !is_viewed(lowered, s.of) && !is_read_on(kernel, s.of, c->result))
 			scheduled(s.of)->lies_in = c->result;
 	}
 }

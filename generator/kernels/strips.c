@@ -2,7 +2,7 @@
  * is not stored whole: some lines of it stand in a strip while the rows that read them are multiplied.
  *
  * A line is what lies side by side below the outermost dims of the map.  One line is a program of its own, of one
- * kernel; lines that are all borders are zeros.  Strips are as small as lets few lines be made twice, and there are
+ * kernel; lines that are all borders are one number.  Strips are as small as lets few lines be made twice, and there are
  * strips only as far as the workspace becomes smaller by them. */
 #include "kernels/kernels.h"
 
@@ -69,20 +69,6 @@ static enum visit look(void *user, const struct expr *expr)
 	return l->possible ? VISIT_PARTS : VISIT_END;
 }
 
-static bool is_zero(const struct expr *e)
-{
-	switch (e->kind) {
-	case EXPR_NUMBER: return e->integer == 0 && e->number == 0;
-	case EXPR_CAST: return is_zero(e->arg[0]);
-	case EXPR_SELECT: return is_zero(e->arg[0]) && is_zero(e->arg[1]);
-	case EXPR_SCALAR:
-		return e->opcode == SCALAR_or     ? is_zero(e->arg[0]) && is_zero(e->arg[1])
-		        : e->opcode == SCALAR_and ? is_zero(e->arg[0]) || is_zero(e->arg[1])
-		                                  : e->opcode == SCALAR_shl && is_zero(e->arg[0]);
-	default: return false;
-	}
-}
-
 /* The map's body at one line. */
 static const struct expr *body_at(
         struct arena *arena, const struct definition *map, const struct strips *s, int64_t line)
@@ -95,15 +81,20 @@ static const struct expr *body_at(
 	return expr_substitute(arena, map->body, with);
 }
 
-/* Lines [low, high) read the tensor, the others are zeros. */
-static bool find_borders(struct arena *arena, const struct definition *map, struct strips *s)
+/* Lines [low, high) read the tensor, the others are one number, the border. */
+static bool find_borders(const struct lowered *lowered, const struct definition *map, struct strips *s)
 {
+	bool borders = false;
 	s->low = s->high = 0;
 	for (int64_t line = 0; line < s->lines; line++) {
-		const struct expr *body = body_at(arena, map, s, line);
+		const struct expr *body = body_at(lowered->arena, map, s, line);
 		bool reads = expr_has(body, 1u << EXPR_LOAD);
-		if (!reads ? !is_zero(body) : s->high && s->high != line)
+		body = reads ? body : expr_fold(lowered->program, body);
+		if (reads ? s->high && s->high != line
+		          : body->kind != EXPR_NUMBER || (borders && body->integer != s->border))
 			return false;
+		borders |= !reads;
+		s->border = reads ? s->border : body->integer;
 		s->low = reads && !s->high ? line : s->low;
 		s->high = reads ? line + 1 : s->high;
 	}
@@ -130,7 +121,7 @@ static enum visit holds(void *user, const struct expr *expr)
 }
 
 /* The outermost dims from the stride `line` on. */
-static bool find_lines(struct arena *arena, const struct definition *map, int64_t line, struct strips *s)
+static bool find_lines(const struct lowered *lowered, const struct definition *map, int64_t line, struct strips *s)
 {
 	int64_t below = 1;
 	*s = (struct strips){ .map = (struct definition *)(uintptr_t)map, .line = line, .lines = 1 };
@@ -148,7 +139,7 @@ static bool find_lines(struct arena *arena, const struct definition *map, int64_
 	s->high = s->lines;
 	bool single = !(s->lines_of & (s->lines_of - 1));
 	struct holding h = { s, map, true };
-	if (l.selects && (!single || !find_borders(arena, map, s)))
+	if (l.selects && (!single || !find_borders(lowered, map, s)))
 		return false;
 	expr_visit(map->body, holds, &h);
 	return h.all;
@@ -205,8 +196,8 @@ static bool find_strips(const struct lowered *lowered, const struct kernel *prod
 		if (map->extents[v] > 1 && scheduled(map)->stride[v] > most)
 			most = scheduled(map)->stride[v];
 	int64_t row = contraction_row(c) >= 0 ? index_factor(c->a_at, contraction_row(c)) : 0;
-	return ((row > 0 && row < most && c->rows == 1 && find_lines(lowered->arena, map, row, s) && find_rows(c, s))
-	               || (most > 0 && find_lines(lowered->arena, map, most, s) && find_rows(c, s)))
+	return ((row > 0 && row < most && c->rows == 1 && find_lines(lowered, map, row, s) && find_rows(c, s))
+	               || (most > 0 && find_lines(lowered, map, most, s) && find_rows(c, s)))
 	        && !overwrites(c, s->from);
 }
 
