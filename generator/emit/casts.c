@@ -179,7 +179,8 @@ static bool find_rounding(const struct printer *printer, const struct expr *cast
 	return true;
 }
 
-const char *rounding_bounds(struct printer *printer, const struct expr *cast, const struct expr **of)
+/* The arguments of the word that rounds, of what comes out less a number. */
+static const char *bounds_less(struct printer *printer, const struct expr *cast, int64_t less, const struct expr **of)
 {
 	struct rounding r;
 	int64_t zero = 0;
@@ -187,7 +188,36 @@ const char *rounding_bounds(struct printer *printer, const struct expr *cast, co
 	        || (r.zero && !whole_number(r.zero, &zero)))
 		return NULL;
 	*of = r.of;
-	return arena_printf(printer->arena, ", %" PRId64 ", %" PRId64 ", %" PRId64, zero, r.least, r.most);
+	return arena_printf(
+	        printer->arena, ", %" PRId64 ", %" PRId64 ", %" PRId64, zero - less, r.least - less, r.most - less);
+}
+
+const char *rounding_bounds(struct printer *printer, const struct expr *cast, const struct expr **of)
+{
+	return bounds_less(printer, cast, 0, of);
+}
+
+static bool is_shared(const struct printer *printer, const struct expr *e)
+{
+	int number = number_of(printer, e);
+	return printer->sharing->all.at[number].name || printer->sharing->parts.all.at[number].uses > 1;
+}
+
+/* Vectors of what was rounded to a byte and is dequantised in the same breath: less the zero point from the beginning
+ * on.  NULL: it is something else, or the byte has a name. */
+const char *print_rounded_less(struct printer *printer, const struct expr *e, bool branch)
+{
+	const struct expr *cast = e->arg[0], *less = e->arg[1], *of;
+	int64_t n;
+	if (printer->lane < 0 || e->opcode != SCALAR_sub || e->type != DTYPE_I32 || cast->kind != EXPR_CAST
+	        || cast->arg[0]->kind != EXPR_CAST || cast->cast
+	        || !whole_number(less->kind == EXPR_CAST && !less->cast ? less->arg[0] : less, &n)
+	        || is_shared(printer, cast) || is_shared(printer, cast->arg[0]))
+		return NULL;
+	const char *bounds = bounds_less(printer, cast->arg[0], n, &of);
+	return bounds ? arena_printf(printer->arena, "ivec_rounded(%s%s)",
+	               print_part(printer, number_of(printer, of), branch).text, bounds)
+	              : NULL;
 }
 
 /* What is quantised to 8 bits in one word, of a vector too; NULL: it is something else. */

@@ -537,6 +537,9 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 		const char *chosen = print_where_lanes(printer, &it, branch);
 		if (chosen)
 			return (struct printed){ chosen, LEVEL_PRIMARY, OWN };
+		const char *less = print_rounded_less(printer, expr, branch);
+		if (less)
+			return (struct printed){ less, LEVEL_PRIMARY, OWN };
 		const char *bytes = print_bytes(printer, expr);
 		bytes = bytes ? bytes : print_dword(printer, expr);
 		return bytes ? (struct printed){ bytes, LEVEL_CAST, OWN } : print_row(printer, &it, branch, raw);
