@@ -197,7 +197,7 @@ const char *rounding_bounds(struct printer *printer, const struct expr *cast, co
 	return bounds_less(printer, cast, 0, of);
 }
 
-static bool is_shared(const struct printer *printer, const struct expr *e)
+static bool is_shared(struct printer *printer, const struct expr *e)
 {
 	int number = number_of(printer, e);
 	return printer->sharing->all.at[number].name || printer->sharing->parts.all.at[number].uses > 1;
