@@ -81,12 +81,15 @@ const char *printer_element(
         struct printer *, const struct definition *, const struct index *address); /* "y[16 * i + c]" */
 const char *printer_lane_gather(struct printer *, const struct definition *,
         const struct index *address); /* lane_gather.c: "vec_lane_gather(x, ivec_load(at + l))" */
-/* An integer of four bytes that lie side by side: those from `at` on of what is loaded. */
-struct bytes_beside {
-	const struct expr *load;
+/* An integer of four bytes of a tensor, the lowest first: so far behind `at` of what is loaded, or 0. */
+enum { BYTES = 4, BYTE_ZERO = INT32_MIN };
+struct four_bytes {
+	const struct expr *load; /* NULL: none has a place */
 	const struct index *at;
+	int64_t byte[BYTES];
+	bool beside; /* each behind the one before */
 };
-bool printer_bytes(struct printer *, const struct expr *, struct bytes_beside *); /* false: it is another one */
+bool printer_bytes(struct printer *, const struct expr *, struct four_bytes *); /* false: it is another one */
 /* A vector's value before it is cast to float16, where nothing else wants that: a store may do it.  NULL: it is
  * none. */
 const char *printer_before_narrow(struct printer *, const struct expr *);

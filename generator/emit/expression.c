@@ -414,13 +414,7 @@ static const char *print_choice(struct printer *printer, int number)
 
 /* Four bytes of a tensor side by side that are put into one word (kernels/products.c): a compiler sees no load in them
  * where their addresses are sums of loops' variables. */
-enum { BYTES = 4, BYTE_ZERO = INT32_MIN, BYTE_ANY };
-struct four_bytes {
-	const struct expr *load; /* of one of them */
-	const struct index *at;
-	int64_t byte[BYTES]; /* the lowest first: so far behind `at`, or one of the above */
-};
-
+enum { BYTE_ANY = BYTE_ZERO + 1 };
 static bool bytes_of(struct printer *printer, const struct expr *e, struct four_bytes *bytes)
 {
 	struct four_bytes high;
@@ -430,7 +424,11 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 	if (e->kind == EXPR_LOAD && (e->type == DTYPE_U8 || e->type == DTYPE_I8) && !held_of(printer, e).text) {
 		int64_t above = e->type == DTYPE_U8 ? BYTE_ZERO : BYTE_ANY;
 		*bytes = (struct four_bytes){ e, schedule_address(printer->arena, e->of, e->at),
-			{ 0, above, above, above } };
+			{ 0, above, above, above }, false };
+		return true;
+	}
+	if (e->kind == EXPR_NUMBER && e->type == DTYPE_I32 && !e->integer) {
+		*bytes = (struct four_bytes){ NULL, NULL, { BYTE_ZERO, BYTE_ZERO, BYTE_ZERO, BYTE_ZERO }, false };
 		return true;
 	}
 	if (e->kind != EXPR_SCALAR || e->type != DTYPE_I32 || !bytes_of(printer, e->arg[0], bytes))
@@ -445,7 +443,9 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 	else if (e->opcode == SCALAR_shl && by >= 0 && by < 8 * BYTES && by % 8 == 0)
 		for (int i = BYTES - 1; i >= 0; i--)
 			bytes->byte[i] = i >= by / 8 ? bytes->byte[i - by / 8] : BYTE_ZERO;
-	else if (e->opcode == SCALAR_or && bytes_of(printer, e->arg[1], &high) && high.load->of == bytes->load->of) {
+	else if (e->opcode == SCALAR_or && bytes_of(printer, e->arg[1], &high) && !high.load)
+		;
+	else if (e->opcode == SCALAR_or && high.load && bytes->load && high.load->of == bytes->load->of) {
 		const struct index *apart =
 		        index_add(printer->arena, high.at, index_scale(printer->arena, bytes->at, -1));
 		int64_t behind;
@@ -461,15 +461,20 @@ static bool bytes_of(struct printer *printer, const struct expr *e, struct four_
 	return true;
 }
 
-bool printer_bytes(struct printer *printer, const struct expr *e, struct bytes_beside *out)
+bool printer_bytes(struct printer *printer, const struct expr *e, struct four_bytes *out)
 {
-	struct four_bytes bytes;
-	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_or || e->type != DTYPE_I32 || !bytes_of(printer, e, &bytes))
+	if (e->kind != EXPR_SCALAR || e->opcode != SCALAR_or || e->type != DTYPE_I32 || !bytes_of(printer, e, out)
+	        || !out->load || out->byte[0] == BYTE_ZERO)
 		return false;
-	for (int i = 0; i < BYTES; i++)
-		if (bytes.byte[i] <= BYTE_ANY || bytes.byte[i] != bytes.byte[0] + i)
+	int64_t first = out->byte[0];
+	out->at = index_plus(printer->arena, out->at, first);
+	out->beside = true;
+	for (int i = 0; i < BYTES; i++) {
+		if (out->byte[i] == BYTE_ANY)
 			return false;
-	*out = (struct bytes_beside){ bytes.load, index_plus(printer->arena, bytes.at, bytes.byte[0]) };
+		out->byte[i] -= out->byte[i] == BYTE_ZERO ? 0 : first;
+		out->beside &= out->byte[i] == i;
+	}
 	return true;
 }
 
@@ -477,8 +482,8 @@ bool printer_bytes(struct printer *printer, const struct expr *e, struct bytes_b
 static const char *print_bytes(struct printer *printer, const struct expr *e)
 {
 	struct arena *arena = printer->arena;
-	struct bytes_beside bytes;
-	if (!printer_bytes(printer, e, &bytes))
+	struct four_bytes bytes;
+	if (!printer_bytes(printer, e, &bytes) || !bytes.beside)
 		return NULL;
 	const char *from = printer_address(printer, bytes.load->of, bytes.at);
 	int64_t step;

@@ -218,9 +218,8 @@ static bool load_operand(struct blocks *b, const struct expr *load, const struct
 /* Four bytes of a buffer as the integer that they are. */
 static bool bytes_operand(struct blocks *b, const struct expr *e, const struct dims *d, struct operand *out)
 {
-	enum { BYTES = 4 };
-	struct bytes_beside bytes;
-	if (!printer_bytes(&b->printer, e, &bytes) || blocks_bends(bytes.at, d)
+	struct four_bytes bytes;
+	if (!printer_bytes(&b->printer, e, &bytes) || !bytes.beside || blocks_bends(bytes.at, d)
 	        || blocks_in_scratch(b, bytes.load, d, out))
 		return false;
 	*out = (struct operand){ .row = d->row >= 0 ? index_factor(bytes.at, d->row) : 0,
@@ -504,6 +503,21 @@ static bool is_plain_cast(struct blocks *b, const struct expr *e)
 	        && conversion.wrap == DTYPE_COUNT;
 }
 
+static bool is_of_numbers(const struct expr *e)
+{
+	bool all = e->kind == EXPR_NUMBER
+	        || ((e->kind == EXPR_SCALAR || e->kind == EXPR_CAST) && dtypes[e->type].class == CLASS_INT);
+	for (int i = 0; all && e->kind != EXPR_NUMBER && i < 3 && e->arg[i]; i++)
+		all = is_of_numbers(e->arg[i]);
+	return all;
+}
+
+/* An integer of numbers alone as the number that it is. */
+static const struct expr *folded(struct blocks *b, const struct expr *e)
+{
+	return e->kind != EXPR_NUMBER && is_of_numbers(e) ? expr_fold(b->program, e) : e;
+}
+
 static struct operand value_of(struct blocks *b, const struct expr *e, const struct dims *d, bool dense)
 {
 	struct operand o = { .at = "scratch" };
@@ -511,10 +525,13 @@ static struct operand value_of(struct blocks *b, const struct expr *e, const str
 	struct known *known = known_of(b, e);
 	if (known && known->made)
 		return known->operand;
+	e = folded(b, e);
 	if (truth_of(e))
 		o = value_of(b, truth_of(e), d, dense);
 	else if (blocks_leaf(b, e, d, &o))
 		o = dense ? together(b, e->type, o, d) : o;
+	else if (blocks_quantised(b, e, d, NULL, false, &o) || blocks_words(b, e, d, NULL, &o))
+		;
 	else if (function_of(b, e, &f))
 		o = function_value(b, e, &f, d, NULL);
 	else if (wide_value(b, e, d, &o) || blocks_find(b, e, d, NULL, &o))
@@ -561,9 +578,12 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 	if (!b->cannot) {
 		struct operand from;
 		struct function f;
+		e = folded(b, e);
 		if (blocks_leaf(b, e, d, &from))
 			;
-		else if (to.lane == 1 && blocks_find(b, e, d, &to, &from))
+		else if (to.lane == 1
+		        && (blocks_quantised(b, e, d, &to, false, &from) || blocks_words(b, e, d, &to, &from)
+		                || blocks_find(b, e, d, &to, &from)))
 			;
 		else if (to.lane == 1 && function_of(b, e, &f))
 			from = function_value(b, e, &f, d, &to);
@@ -579,10 +599,30 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 		b->values = NULL;
 }
 
+void blocks_put(struct blocks *b, const struct expr *e, const struct dims *d, enum dtype type, struct operand to)
+{
+	struct operand from;
+	bool half = type == DTYPE_F16;
+	if ((to.lane == 1 && blocks_quantised(b, e, d, &to, true, &from)) || blocks_store_bytes(b, e, d, to))
+		return;
+	if (half ? !is_float_as_half(e) : !lanes_of(type)) {
+		blocks_cannot(b, "the menu has no lanes of what it stores");
+		return;
+	}
+	e = half ? e->arg[0] : e;
+	from = blocks_value(b, e, d, true);
+	if (d->lane >= 0)
+		from = blocks_spread(b, e->type, from, d);
+	blocks_call(b, half ? "m_store_half" : arena_printf(b->arena, "m_store%s", lane_type_of(type).memory),
+	        "scatter",
+	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane,
+	                blocks_pointer(b, from), d->rows, d->n));
+}
+
 void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, const struct expr *place)
 {
-	struct operand to = { .at = "scratch" }, from;
-	bool half = place->type == DTYPE_F16, scratch = blocks_in_scratch(b, place, d, &to);
+	struct operand to = { .at = "scratch" };
+	bool scratch = blocks_in_scratch(b, place, d, &to);
 	if (!scratch)
 		to = blocks_buffer(b, place, d);
 	if (d->lane < 0)
@@ -591,24 +631,10 @@ void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, 
 		blocks_cannot(b, "neighbours store to one place");
 	if (to.bends)
 		blocks_cannot(b, "an address is not affine");
-	if (scratch || lanes_lie(place->type)) {
+	if (scratch || lanes_lie(place->type))
 		blocks_into(b, e, d, to);
-		return;
-	}
-	if (blocks_store_bytes(b, e, d, to))
-		return;
-	if (half ? !is_float_as_half(e) : !lanes_of(place->type)) {
-		blocks_cannot(b, "the menu has no lanes of what it stores");
-		return;
-	}
-	e = half ? e->arg[0] : e;
-	from = blocks_value(b, e, d, true);
-	if (d->lane >= 0)
-		from = blocks_spread(b, e->type, from, d);
-	blocks_call(b, half ? "m_store_half" : arena_printf(b->arena, "m_store%s", lane_type_of(place->type).memory),
-	        "scatter",
-	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane,
-	                blocks_pointer(b, from), d->rows, d->n));
+	else
+		blocks_put(b, e, d, place->type, to);
 }
 
 /* ---- endings ---- */

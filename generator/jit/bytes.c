@@ -113,3 +113,32 @@ bool blocks_store_bytes(struct blocks *b, const struct expr *e, const struct dim
 		move_bytes(b, e->type, to, from, d);
 	return true;
 }
+
+bool blocks_words(
+        struct blocks *b, const struct expr *e, const struct dims *d, const struct operand *to, struct operand *out)
+{
+	struct four_bytes bytes;
+	struct operand from;
+	int64_t turned = 0;
+	if (e->kind == EXPR_SCALAR && e->opcode == SCALAR_xor && e->arg[1]->kind == EXPR_NUMBER) {
+		turned = e->arg[1]->integer;
+		e = e->arg[0];
+	}
+	if (d->lane < 0 || !printer_bytes(&b->printer, e, &bytes) || blocks_bends(bytes.at, d)
+	        || !index_factor(bytes.at, d->lane) || blocks_in_scratch(b, bytes.load, d, &from))
+		return false;
+	from = (struct operand){ .row = d->row >= 0 ? index_factor(bytes.at, d->row) : 0,
+		.lane = index_factor(bytes.at, d->lane) };
+	if (bytes.beside && from.row % BYTES == 0 && from.lane % BYTES == 0) /* words as they lie */
+		return false;
+	blocks_no_cells(b, bytes.at, d);
+	from.at = printer_address(&b->printer, bytes.load->of, bytes.at);
+	blocks_lets(b);
+	*out = to ? *to : blocks_temporary(b, DTYPE_I32, d);
+	const char *arguments = arena_printf(b->arena, "%s, %s, %" PRId64 ", %" PRId64, blocks_pointer(b, *out),
+	        blocks_pointer(b, from), from.lane, turned);
+	for (int i = 1; i < BYTES; i++)
+		arguments = arena_printf(b->arena, "%s, %" PRId64, arguments, bytes.byte[i]);
+	blocks_call(b, "m_words", "words", arena_printf(b->arena, "%s, %s, %s", arguments, d->rows, d->n));
+	return true;
+}

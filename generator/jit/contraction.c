@@ -3,7 +3,6 @@
  * pass through scratch. */
 #include "emit/contraction.h"
 #include "jit/jit.h"
-#include <assert.h>
 #include <inttypes.h>
 
 enum { TILE_TERMS = 3, PACKED_A_DIMS = 6 };
@@ -289,11 +288,14 @@ static struct operand add_into(struct tiling *t)
 	if (transposed_store.kind != VALUE_DICT)
 		return (struct operand){ printer_address(&t->b->printer, c->result, c->out_at),
 			row >= 0 ? index_factor(c->out_at, row) : 0, index_factor(c->out_at, c->column), false, false };
-	int64_t width = value_dict_get(transposed_store, "width").integer;
-	bool wide = lanes_of(c->root->type)->floats == 2;
-	set(transposed_store, "at",
-	        blocks_scratch(t->b, (1 + wide) * value_dict_get(transposed_store, "floats").integer, NULL));
-	blocks_uses(t->b, wide ? "m_scatter8" : "m_transpose", wide ? "scatter" : "transpose");
+	int64_t width = value_dict_get(transposed_store, "width").integer,
+	        bits = dtypes[c->result->type].bits * value_dict_get(transposed_store, "floats").integer;
+	bool transposed = dtypes[c->result->type].bits == 32;
+	const char *name = arena_printf(t->b->arena, "m_scatter%d", dtypes[c->result->type].bits / 8);
+	set(transposed_store, "at", blocks_scratch(t->b, (bits + 31) / 32, NULL));
+	set(transposed_store, "scatter", transposed ? "" : name);
+	set(transposed_store, "c", dtypes[c->result->type].c);
+	blocks_uses(t->b, transposed ? "m_transpose" : name, transposed ? "transpose" : "scatter");
 	return (struct operand){ arena_printf(t->b->arena, "transposed_store + %" PRId64 " * (%s - begin)", width,
 		                         value_dict_get(transposed_store, "row").bytes),
 		width, 1, false, false };
@@ -302,7 +304,7 @@ static struct operand add_into(struct tiling *t)
 /* What a tile can do itself behind its sums, where they are of floats: else they are stored as they are. */
 static bool ends_itself(const struct contraction *c, struct ending *ending)
 {
-	return blocks_ending(c->value, c->root, ending)
+	return c->root->type == c->result->type && blocks_ending(c->value, c->root, ending)
 	        && ((product_is_fma(c->product) && !c->codes.bits) || (!ending->relu && !ending->add));
 }
 
@@ -364,7 +366,10 @@ static void add_result(struct tiling *t, const struct dims *d, int term_loops)
 	set(tile, "a_row", stride_text(b->arena, &t->p->row_stride));
 	if (!direct) {
 		b->list = result;
-		blocks_into(b, c->value ? c->value : expr_load_first(b->arena, c->root), d, into);
+		if (lanes_lie(c->result->type))
+			blocks_into(b, c->value ? c->value : expr_load_first(b->arena, c->root), d, into);
+		else
+			blocks_put(b, c->value, d, c->result->type, into);
 	}
 	value_dict_set(t->globals, "tile", tile);
 	value_dict_set(t->globals, "result", result);
@@ -445,7 +450,6 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	struct kernel *kernel = as_menu(b);
 	const struct contraction *c = kernel->detail;
 	t.globals = contraction_values(emit, kernel, &p);
-	assert(c->root->type == c->result->type); /* jit_target */
 	value_dict_set(t.globals, "wide", value_bool(lanes_of(c->root->type)->floats == 2));
 	int row = contraction_row(c);
 	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile_rows : 1,

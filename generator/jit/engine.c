@@ -64,8 +64,8 @@ struct target *jit_target(struct arena *arena, const struct target *asked)
 	for (size_t i = 0; (product = product_row(i)); i++)
 		if (jit_multiplies(asked, product))
 			target->products = arena_printf(arena, "%s %s", target->products, product->name);
-	target->float_epilogues = target->calls = true; /* of the menu */
-	target->block_work = INT_MAX;                   /* one thread: blocks are as large as they go */
+	target->simple_epilogues = target->calls = true; /* of the menu */
+	target->block_work = INT_MAX;                    /* one thread: blocks are as large as they go */
 	return target;
 }
 

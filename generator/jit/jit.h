@@ -85,6 +85,7 @@ struct blocks {
 	struct build *build;
 	struct arena *arena;
 	const struct kernel *kernel;
+	struct program *program;
 	struct printer printer; /* prints addresses and conditions; its `lane` is -1 */
 	/* A load that lies in scratch; false: it is a buffer's. */
 	bool (*place)(void *user, const struct expr *load, const struct dims *, struct operand *out);
@@ -143,6 +144,8 @@ struct operand blocks_spread(struct blocks *, enum dtype, struct operand, const 
 void blocks_into(struct blocks *, const struct expr *, const struct dims *, struct operand to);
 /* To the element that `place` loads, as its type lies there. */
 void blocks_store(struct blocks *, const struct expr *, const struct dims *, const struct expr *place);
+/* … to elements of a type that lies otherwise. */
+void blocks_put(struct blocks *, const struct expr *, const struct dims *, enum dtype, struct operand to);
 /* A load or number where it lies, without a call; false: it needs one. */
 bool blocks_leaf(struct blocks *, const struct expr *, const struct dims *, struct operand *out);
 /* ---- places.c ---- */
@@ -154,8 +157,17 @@ bool blocks_find(struct blocks *, const struct expr *load, const struct dims *, 
 /* ---- bytes.c ---- */
 /* Of a load from a table of bytes those bytes; false: it is another. */
 bool blocks_looked_up(struct blocks *, const struct expr *, const struct dims *, struct operand *);
+/* Four bytes that lie apart as the integer that they are, xor a number; false: it is another.  to: where it goes; NULL:
+ * to scratch. */
+bool blocks_words(
+        struct blocks *, const struct expr *, const struct dims *, const struct operand *to, struct operand *);
 /* A value of bytes, of what bytes have rows for, or one that is moved, into a buffer of them; false: it is another. */
 bool blocks_store_bytes(struct blocks *, const struct expr *, const struct dims *, struct operand to);
+/* ---- quantised.c ---- */
+/* What is rounded to bytes, and bytes as floats; false: it is something else.  to: where it goes, as bytes or as lanes;
+ * NULL: to scratch, as lanes. */
+bool blocks_quantised(struct blocks *, const struct expr *, const struct dims *, const struct operand *to, bool bytes,
+        struct operand *out);
 /* ---- select.c ---- */
 /* All of the ranges, as C; what it needs said first stands before. */
 const char *blocks_condition(struct blocks *, const struct range *, int count, const struct dims *);

@@ -29,9 +29,25 @@ static struct value tiles_value(struct arena *arena, const struct target *target
 	return tiles;
 }
 
+enum { LOW = 4 };
 bool jit_multiplies(const struct target *target, const struct product *product)
 {
 	return product->sum != DTYPE_F32 && target_multiplies(target, product->name);
+}
+
+/* The tiles of a product: as high as registers hold, where an instruction adds several terms and so waits for its sum. */
+static struct value sizes_value(struct arena *arena, const struct target *target, const struct product *product)
+{
+	struct value sizes = value_list(arena);
+	for (int vecs = target->registers / 8 * 32 / dtypes[product->sum].bits; vecs; vecs--) {
+		struct value size = value_dict(arena);
+		int rows = (target->registers - 1) / vecs - 1;
+		rows = product->k == 1 ? LOW : rows < JIT_ROWS_MOST ? rows : JIT_ROWS_MOST;
+		value_dict_set(size, "vecs", value_int(vecs));
+		value_dict_set(size, "rows", value_int(rows));
+		value_list_add(sizes, size);
+	}
+	return sizes;
 }
 
 /* Of the CPU and of each level that it may have besides, whose feature the compiler is told with the function. */
@@ -50,7 +66,7 @@ static struct value products_value(struct arena *arena, const struct target *tar
 		struct value one = product_words(arena, product);
 		value_dict_set(one, "name", value_string(product->name));
 		value_dict_set(one, "feature", value_string(*level ? strrchr(level, ' ') + 1 : ""));
-		value_dict_set(one, "vecs", value_int(target->registers / 8 * 32 / dtypes[product->sum].bits));
+		value_dict_set(one, "sizes", sizes_value(arena, target, product));
 		value_list_add(products, one);
 	}
 	return products;

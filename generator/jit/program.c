@@ -132,7 +132,7 @@ static const struct form forms[SHAPE_COUNT][4] = {
  * has no such form. */
 static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t below, const char **why)
 {
-	struct blocks blocks = { .build = w->build, .arena = &w->arena, .kernel = kernel };
+	struct blocks blocks = { 0 };
 	struct emit emit = emit_of(w, w->lowered->target);
 	struct jit_kernel made = { .value = value_dict(&w->arena) };
 	bool can = false;
@@ -142,7 +142,9 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t b
 		        JIT_PARAMS_MOST);
 	const struct form *form = forms[kernel->shape];
 	for (; !can && form->make && !is_written(w, kernel); form += !can) {
-		blocks = (struct blocks){ .build = w->build, .arena = &w->arena, .kernel = kernel };
+		blocks = (struct blocks){
+			.build = w->build, .arena = &w->arena, .kernel = kernel, .program = w->lowered->program
+		};
 		made.value = value_dict(&w->arena);
 		can = form->make(&blocks, &emit, &made);
 	}

@@ -18,6 +18,7 @@ struct finding {
 	int pad_count, lane, row, column, depth, up, right, deep; /* variables; -1: of extent 1 */
 	const char *step; /* of m_window_…, whose lanes are channels, and m_plane_…, whose lanes are columns of one */
 	const struct index *x_at, *w_at, *out_at;
+	int64_t some;       /* rows of outputs at once, where calls are behind them */
 	bool planes, plain; /* channels are planes; bias, residual and relu are all there is around the window */
 	struct ending ending;
 	const struct index *add_at; /* the residual's */
@@ -348,6 +349,12 @@ static void add_operands(struct finding *f)
 		add_lines(f);
 }
 
+/* From row to row of the sums in scratch. */
+static int64_t apart_of(const struct finding *f, const struct dims *d)
+{
+	return f->planes ? d->n_most : d->rows_most / f->some * d->n_most;
+}
+
 /* Where the outputs go: to their place, or some rows of them to scratch, which calls pass on. */
 static struct value add_result(struct finding *f, const struct dims *d)
 {
@@ -366,7 +373,7 @@ static struct value add_result(struct finding *f, const struct dims *d)
 	const char *const *names = b->printer.names;
 	const char *scratch = blocks_scratch(b, d->rows_most * d->n_most, NULL);
 	set(f, f->moving, "out", scratch);
-	set_int(f, "out_row", f->planes ? d->n_most : 0);
+	set_int(f, "out_row", apart_of(f, d));
 	set_int(f, "out_column", f->planes ? 1 : d->n_most);
 	f->sums = (struct operand){ scratch, d->row >= 0 ? d->n_most : 0, 1, false, false };
 	b->list = calls;
@@ -378,16 +385,39 @@ static struct value add_result(struct finding *f, const struct dims *d)
 	return calls;
 }
 
-/* What an epilogue takes at once: a row of columns and channels; of planes so many rows as fit a block. */
-static struct dims dims_of(const struct finding *f)
+/* Does it lie, or ask, otherwise than as if the next row went on where a row's columns end? */
+static bool goes_on(const struct finding *f, const struct index *at)
+{
+	return index_is_affine(at) && factor_of(at, f->row) == factor_of(at, f->column) * extent_of(f->root, f->column);
+}
+static enum visit breaks_rows(void *user, const struct expr *e)
+{
+	const struct finding *f = user;
+	if (e->kind == EXPR_SELECT || e->kind == EXPR_INDEX)
+		return VISIT_END;
+	return e->kind != EXPR_LOAD || e->of == f->root || goes_on(f, schedule_address(f->b->arena, e->of, e->at))
+	        ? VISIT_PARTS
+	        : VISIT_END;
+}
+
+/* What an epilogue takes at once: rows of columns and channels, more than one where all go on as one; of planes so many
+ * rows as fit a block. */
+static struct dims dims_of(struct finding *f)
 {
 	struct arena *arena = f->b->arena;
 	int row = f->planes ? f->row : f->column, lane = f->planes ? f->column : f->lane;
-	int64_t rows = extent_of(f->root, row), lanes = extent_of(f->root, lane);
+	int64_t rows = extent_of(f->root, row), lanes = extent_of(f->root, lane), all = extent_of(f->root, f->row);
+	f->some = f->planes ? rows : 1;
 	if (f->planes && rows * lanes > JIT_BLOCK)
-		rows = JIT_BLOCK / 4 > lanes ? JIT_BLOCK / lanes / 4 * 4 : 1;
-	return (struct dims){ row, lane, f->planes ? "some" : arena_printf(arena, "%" PRId64, rows),
-		arena_printf(arena, "%" PRId64, lanes), rows, lanes };
+		f->some = rows = JIT_BLOCK / 4 > lanes ? JIT_BLOCK / lanes / 4 * 4 : 1;
+	else if (!f->planes && f->row >= 0 && f->value && goes_on(f, f->out_at)
+	        && !expr_visit(f->value, breaks_rows, f)) {
+		int64_t some = JIT_BLOCK / (rows * lanes);
+		f->some = some < 1 ? 1 : some < all ? some : all;
+	}
+	const char *text = arena_printf(arena, f->some > 1 ? "some * %" PRId64 : "%" PRId64, rows);
+	return (struct dims){ row, lane, f->planes ? "some" : text, arena_printf(arena, "%" PRId64, lanes),
+		f->planes ? rows : f->some * rows, lanes };
 }
 
 bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
@@ -424,8 +454,8 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	value_dict_set(out->value, "entry", value_string(entry));
 	value_dict_set(out->value, "rows", value_int(extent_of(f.root, f.row)));
 	value_dict_set(out->value, "row", value_string(f.row >= 0 ? names[f.row] : "row"));
-	value_dict_set(out->value, "step", value_int(f.planes ? d.rows_most : 1));
-	value_dict_set(out->value, "apart", value_int(f.planes ? d.n_most : 0));
+	value_dict_set(out->value, "step", value_int(f.some));
+	value_dict_set(out->value, "apart", value_int(apart_of(&f, &d)));
 	value_dict_set(out->value, "result", calls);
 	out->scratch = b->scratch_most;
 	return !b->cannot;

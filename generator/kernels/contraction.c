@@ -149,9 +149,35 @@ static enum visit is_apart(void *user, const struct expr *expr)
 	return expr_node_has_lanes(expr, lane) && !dtype_is_narrow(expr->type) ? VISIT_PARTS : VISIT_END;
 }
 
+/* More than what is quantised: numbers of columns alone, and their sums. */
+static enum visit is_more(void *user, const struct expr *e)
+{
+	const struct contraction *c = user;
+	bool is_float = e->type == DTYPE_F32;
+	for (int v = 0; e->kind == EXPR_LOAD && e->of != c->root && v < c->root->rank; v++)
+		if (expr_uses(c->a, v) && expr_uses(e, v))
+			return VISIT_END;
+	if ((!is_float && e->type != DTYPE_I32 && e->type != DTYPE_I8 && e->type != DTYPE_U8) || e->cast & CAST_BITS
+	        || e->kind == EXPR_SELECT)
+		return VISIT_END;
+	return is_float || e->kind != EXPR_SCALAR || e->opcode == SCALAR_add || e->opcode == SCALAR_sub ? VISIT_PARTS
+	                                                                                                : VISIT_END;
+}
+
+/* Integers of at least a vector of columns, and what is quantised of them. */
+static bool is_quantised(const struct target *target, const struct contraction *c, const struct expr *epilogue)
+{
+	int64_t columns = 1;
+	for (int v = 0; v < c->root->rank; v++)
+		columns *= expr_uses(c->a, v) ? 1 : c->root->extents[v];
+	return c->root->type == DTYPE_I32 && columns >= target->lanes
+	        && !expr_visit(epilogue, is_more, (void *)(uintptr_t)c);
+}
+
 bool contraction_in_lanes(const struct target *target, const struct contraction *c, const struct expr *epilogue)
 {
-	bool typed = c->a && !target->lanes_are_threads && !target->float_epilogues;
+	bool typed =
+	        c->a && !target->lanes_are_threads && (!target->simple_epilogues || is_quantised(target, c, epilogue));
 	if (expr_selects_by_value(epilogue) || (!typed && !expr_can_vector(epilogue, -1)))
 		return false;
 	for (int v = 0; v < c->root->rank; v++)

@@ -580,6 +580,14 @@ static void choose_variants(struct lowered *lowered, struct kernel *kernel, int6
 	}
 }
 
+/* A call of the JIT's menu takes rows of several tiles: as many values as its other calls do. */
+enum { CALL_VALUES = 2048 };
+static int rows_of_call(const struct target *target, const struct contraction *c)
+{
+	int most = CALL_VALUES / (c->tile_vecs * target->lanes);
+	return target->calls && !product_is_fma(c->product) && most > c->tile_rows ? most : c->tile_rows;
+}
+
 /* So many rows widen codes once, in front of them: measured, a tile that does takes a quarter longer (Zen 4) or nothing
  * (Zen 5) beside what 40 rows take; floats of 8 bits, twice the work, take 1.75 times float32's time of 32 rows in the
  * tile and 1.13 times in front of them. */
@@ -613,6 +621,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	matrix_tile(target, c, rows, columns);
 	spread(target, rows, columns, (double)batches * (double)outer, &c->tile_rows, &c->tile_vecs);
 	fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
+	c->tile_rows = rows_of_call(target, c);
 	int64_t vecs = ceil_div(columns, target->lanes);
 	if (block_choose(target, c, sums)) {
 		rows *= outer;

@@ -63,7 +63,8 @@ struct target {
 	bool scratch_is_near;   /* nearer than any buffer, where that is not in a cache just written: shared memory */
 	bool lanes_are_threads; /* a lane's neighbours are other threads': lines, squares and windows side by side are
 	                           no lane's to keep */
-	bool float_epilogues;   /* what is made of a product's sums before they are stored is of float alone */
+	bool simple_epilogues; /* what is made of a product's sums before they are stored is of float alone, or quantised
+	                           by numbers of their columns */
 	bool hides_latency; /* while one group of threads waits for memory others run: nothing is fetched ahead, nothing
 	                       blocked for L2 */
 	int tiles_least; /* tiles of a contraction that keep the whole device busy, where smaller ones make more; 0: any

@@ -70,15 +70,33 @@ def words(draw):
             "a = Mul(x, h)\nt = MatMul(a, w)\n%s" % turn)
 
 
+def quantised(draw):
+    """An image of three bytes a place, quantised behind its sums, as a network says it."""
+    return ("int8[1,9,20,3] x", "int8[1,?,?,32] y",
+            ["float xs = {0.02}", "float ys = {0.7}", "float ws = {0.01}", "float bs = {0.0002}", numbers(draw, "int8", (), "xz"), numbers(draw, "int8", (), "yz"),
+             "int8 wz = {0}", "int32 bz = {0}", numbers(draw, "int8", (32, 3, 3, 3), "w"), numbers(draw, "int32", (32,), "b")],
+            "xf = DequantizeLinear(x, xs, xz)\nxt = Transpose<perm=[0,3,1,2]>(xf)\nwf = DequantizeLinear(w, ws, wz)\nbf = DequantizeLinear(b, bs, bz)\n"
+            "c = Conv<kernel_shape=[3,3], pads=[1,1,1,1]>(xt, wf, bf)\nt = Transpose<perm=[0,2,3,1]>(c)\ny = QuantizeLinear(t, ys, yz)")
+
+
+def steps(glue):
+    """What is made of bytes, of sums and behind them is no row of steps."""
+    return [] if "m_tile_dot8" not in glue else ["quantised: %s" % what for what, holds in (
+        ("four bytes are no word", "m_words(" in glue),
+        ("sums are stored before they are quantised", any("m_tile_dot8" in part and "m_quantise_i32_" in part for part in glue.split("\nvoid "))),
+        ("rounded by a call of its own", "m_round_v(" not in glue)) if not holds]
+
+
 def main():
     bench, ingot = sys.argv[1:3]
     draw = random.Random(14)
-    cases = [convolution(draw) for _ in range(COUNT)] + [product(draw) for _ in range(COUNT // 2)] + [words(draw) for _ in range(COUNT // 2)]
+    cases = [convolution(draw) for _ in range(COUNT)] + [product(draw) for _ in range(COUNT // 2)] + [words(draw) for _ in range(COUNT // 2)] + [quantised(draw)]
     with tempfile.TemporaryDirectory() as folder:
         paths = [layers.written(folder, i, inputs, output, ", ".join(constants), body) for i, (inputs, output, constants, body) in enumerate(cases)]
         layers.same_bits(bench, paths)
         left = ["%s %s: a sum in scalars" % (case[0], case[3]) for path, case in zip(paths, cases)
                 if "i_mul(" in layers.glue(ingot, path).partition("/* k0_")[2]]
+        left += steps(layers.glue(ingot, paths[-1]))
         print("\n".join(left) or "%d layers, same bits" % len(paths))
         return bool(left)
 
