@@ -100,7 +100,7 @@ static struct value list_terms(const struct tiling *t, const struct term_loop *l
 			return list;
 		total *= loops[i].extent;
 	}
-	if (*count < 2 || c->codes.bits || loops[*count - 1].extent > LISTED_SHORT || total > LISTED_MOST
+	if (*count < 2 || c->wide || loops[*count - 1].extent > LISTED_SHORT || total > LISTED_MOST
 	        || c->b_mode == B_DIRECT || c->next_lines || c->k_block || !product_is_fma(c->product))
 		return list;
 	for (int64_t n = 0; n < total; n++) {
@@ -305,7 +305,7 @@ static struct operand add_into(struct tiling *t)
 static bool ends_itself(const struct contraction *c, struct ending *ending)
 {
 	return c->root->type == c->result->type && blocks_ending(c->value, c->root, ending)
-	        && ((product_is_fma(c->product) && !c->codes.bits) || (!ending->relu && !ending->add));
+	        && ((product_is_fma(c->product) && !c->wide) || (!ending->relu && !ending->add));
 }
 
 /* Between k blocks sums wait where the result will be: where a tile ends with what it can do itself. */
@@ -331,7 +331,7 @@ static struct kernel *as_menu(const struct blocks *b)
 	c->next_lines = c->next_lines > 0;
 	c->packed_a_blocks = 0;
 	c->copied = false;
-	if (c->codes.bits || !waits(arena, c))
+	if (c->wide || !waits(arena, c))
 		c->k_block = 0;
 	if (c->b_mode == B_DIRECT && index_factor(c->b_at, c->column) != 1)
 		c->b_mode = B_GATHERED; /* too long for a stack */
@@ -384,13 +384,15 @@ static void add_entry(struct tiling *t, struct value entries, const char *name, 
 	value_list_add(entries, entry);
 }
 
-/* A tile that is told its size: of another product, or of codes that it widens. */
+/* A tile that is told its size: of another product, or of fewer bits that it widens. */
 static const char *sized_name(const struct tiling *t)
 {
-	const struct codes *codes = &t->p->c->codes;
-	return !codes->bits       ? t->p->c->product->name
-	        : codes->exponent ? arena_printf(t->b->arena, "float8_%d", codes->exponent)
-	                          : arena_printf(t->b->arena, "codes%d%s", codes->bits, codes->zeros ? "_zeros" : "");
+	const struct contraction *c = t->p->c;
+	return !c->wide          ? c->product->name
+	        : !c->codes.bits ? dtypes[c->b->of->type].text
+	        : c->codes.exponent
+	        ? arena_printf(t->b->arena, "float8_%d", c->codes.exponent)
+	        : arena_printf(t->b->arena, "codes%d%s", c->codes.bits, c->codes.zeros ? "_zeros" : "");
 }
 
 /* The menu's tiles that it calls: of other products than float's one, which is told its size. */
@@ -401,7 +403,7 @@ static void add_entries(struct tiling *t)
 	struct value entries = value_list(b->arena), choices = value_dict_get(t->globals, "choices");
 	const struct target *target = b->printer.target;
 	value_dict_set(t->globals, "entries", entries);
-	if (!product_is_fma(p->c->product) || p->c->codes.bits) {
+	if (!product_is_fma(p->c->product) || p->c->wide) {
 		const char *name = arena_printf(b->arena, "m_tile_%s", sized_name(t));
 		add_entry(t, entries, name, value_none(),
 		        arena_printf(b->arena, "columns - %d * (vecs - 1)", target->lanes));

@@ -131,7 +131,7 @@ static void see_reading(void *user, const struct expr *load)
 	r->reads |= load->of == r->of;
 }
 
-/* The JIT's tiles widen codes alone, in pairs of rows: of more rows weights are floats there. */
+/* The JIT's tiles that widen have few rows: of more rows weights are floats there. */
 enum { JIT_ROWS_LESS = 12 };
 static bool has_tile(const struct target *target, const struct definition *sum, int factor)
 {
@@ -155,7 +155,7 @@ static bool reads_narrow(struct program *program, const struct target *target, s
 	sum->body = expr_scalar(program->arena, SCALAR_mul, factor[0], factor[1], NULL);
 	if (product_b(sum) == f
 	        && (codes_match(factor[f], &codes) ? codes_split(program, sum, f)
-	                                           : !target->calls && contraction_widened(sum, factor[f])))
+	                                           : contraction_widened(sum, factor[f]) != NULL))
 		return true;
 	*sum = before;
 	return false;

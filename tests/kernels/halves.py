@@ -24,11 +24,14 @@ def wrong(text, kind, draw):
     for name, shape in OUTPUTS.items():
         text.output(name, "float", shape)
     text.write()
-    yield from text.wrong(kind)
+    yield from text.wrong(kind, "jit")
     # Panels of the first weights for one row, for many and turned, and of the second: 4 of 2 bytes, whose last vectors are padded.
     bytes, _ = text.weights()
     if bytes > 1.05 * 4 * 2 * K * N or not re.search("vec_load_half\\(w" if kind == "float16" else "vec_of_bfloat\\(ivec_load_u16\\(w", text.show("source")):
         yield f"{kind}: {bytes} bytes of weights"
+    tiles = text.ask("show", "--stage", "glue", "--cpu", "native").count(f"m_tile_{kind}(&")
+    if "avx2" in open("/proc/cpuinfo").read() and tiles != 3:
+        yield f"{kind}: the JIT's tiles widen them for {tiles} products, not for those of one, seven and three rows"
 
 
 def rounded(w, word):
