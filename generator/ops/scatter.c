@@ -263,7 +263,8 @@ static void write_rows(
 void define_tensor_scatter(struct definer *definer)
 {
 	struct arena *arena = definer->arena;
-	struct definition *x = definer_in(definer, 0), *update = definer_in(definer, 1), *from = definer_in(definer, 2);
+	struct definition *x = definer_in_stored(definer, 0), *update = definer_in_stored(definer, 1),
+	                  *from = definer_in(definer, 2);
 	const struct index *at[MAX_RANK], *term[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], terms[1];
