@@ -179,8 +179,7 @@ static bool find_rounding(const struct printer *printer, const struct expr *cast
 	return true;
 }
 
-/* The arguments of the word that rounds, of what comes out less a number. */
-static const char *bounds_less(struct printer *printer, const struct expr *cast, int64_t less, const struct expr **of)
+const char *rounding_bounds(struct printer *printer, const struct expr *cast, int64_t less, const struct expr **of)
 {
 	struct rounding r;
 	int64_t zero = 0;
@@ -190,11 +189,6 @@ static const char *bounds_less(struct printer *printer, const struct expr *cast,
 	*of = r.of;
 	return arena_printf(
 	        printer->arena, ", %" PRId64 ", %" PRId64 ", %" PRId64, zero - less, r.least - less, r.most - less);
-}
-
-const char *rounding_bounds(struct printer *printer, const struct expr *cast, const struct expr **of)
-{
-	return bounds_less(printer, cast, 0, of);
 }
 
 static bool is_shared(struct printer *printer, const struct expr *e)
@@ -214,7 +208,7 @@ const char *print_rounded_less(struct printer *printer, const struct expr *e, bo
 	        || !whole_number(less->kind == EXPR_CAST && !less->cast ? less->arg[0] : less, &n)
 	        || is_shared(printer, cast) || is_shared(printer, cast->arg[0]))
 		return NULL;
-	const char *bounds = bounds_less(printer, cast->arg[0], n, &of);
+	const char *bounds = rounding_bounds(printer, cast->arg[0], n, &of);
 	return bounds ? arena_printf(printer->arena, "ivec_rounded(%s%s)",
 	               print_part(printer, number_of(printer, of), branch).text, bounds)
 	              : NULL;
@@ -224,7 +218,7 @@ const char *print_rounded_less(struct printer *printer, const struct expr *e, bo
 const char *print_rounded(struct printer *printer, const struct expr *cast, bool branch)
 {
 	const struct expr *e;
-	const char *bounds = rounding_bounds(printer, cast, &e);
+	const char *bounds = rounding_bounds(printer, cast, 0, &e);
 	if (!bounds)
 		return NULL;
 	bool vector = printer->lane >= 0;

@@ -44,8 +44,8 @@ struct printed print_cast(struct printer *, const struct expr *, struct printed)
 const char *print_rounded(struct printer *, const struct expr *cast, bool branch);
 const char *print_rounded_less(struct printer *, const struct expr *, bool branch);
 const char *print_rounded_lanes(struct printer *, const struct expr *cast, bool branch);
-/* Of such a cast what stands behind x in that word, and x; NULL: it is none. */
-const char *rounding_bounds(struct printer *, const struct expr *cast, const struct expr **of);
+/* Of such a cast, less a number, what stands behind x in that word, and x; NULL: it is none. */
+const char *rounding_bounds(struct printer *, const struct expr *cast, int64_t less, const struct expr **of);
 bool takes_raw(const struct expr *cast);
 bool fits_in(enum dtype from, enum dtype to);                             /* has `to` every value of the other? */
 const char *wide_text(struct arena *, enum dtype from, const char *code); /* the float of a code */

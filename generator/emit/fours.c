@@ -99,7 +99,8 @@ static const char *print_four_casts(struct fours *f, const struct expr *const *e
 	if (exact)
 		return (text = print_part_of(f, e, 0)) ? arena_printf(arena, "four_of_ffour(%s)", text) : NULL;
 	for (int i = 0; from == DTYPE_F32 && i < LANES_OF_FOUR; i++) {
-		const char *own = to == DTYPE_I8 || to == DTYPE_U8 ? rounding_bounds(f->printer, e[i], &of[i]) : NULL;
+		const char *own =
+		        to == DTYPE_I8 || to == DTYPE_U8 ? rounding_bounds(f->printer, e[i], 0, &of[i]) : NULL;
 		if (!own || (bounds && strcmp(bounds, own) != 0))
 			return NULL;
 		bounds = own;

@@ -1,5 +1,6 @@
 /* tile.c: a tile of a contraction: what it is given, and how each of its starts, steps and results is printed. */
 #include "emit/contraction.h"
+#include "emit/expression.h"
 #include "ingot/template.h"
 #include <inttypes.h>
 
@@ -151,10 +152,44 @@ static const char *fours_of(struct printing *p, int64_t r, int64_t v)
 	        arena_printf(p->arena, "four_of(s%d_%d, s%d_%d, s%d_%d, s%d_%d)", (int)r, (int)v, (int)r, (int)v + 1,
 	                (int)r, (int)v + 2, (int)r, (int)v + 3));
 }
-static struct value call_fours(struct template_call *call)
+
+/* So many vectors of columns are stored at once: of Helium four, and two that are rounded to bytes side by side. */
+static int64_t stored_at_once(struct printing *p)
 {
-	struct tile_user *user = call->user;
-	return value_string(fours_of(user->p, call_int(call, 0, 0), call_int(call, 1, 0)));
+	const struct contraction *c = p->c;
+	const struct target *target = p->emit->target;
+	struct printer printer = contraction_printer(p, NULL);
+	const struct expr *of;
+	return fours_of(p, 0, 0) ? 4
+	        : target->lanes > 1 && !target->lanes_are_threads && dtypes[c->result->type].bits == 8
+	                && index_factor(c->out_at, c->column) == 1 && rounding_bounds(&printer, c->value, 0, &of)
+	        ? 2
+	        : 1;
+}
+
+static struct value two_of(
+        struct printing *p, const struct index *row, const struct index *vec, const char *const *sums)
+{
+	const struct contraction *c = p->c;
+	struct printer printer = contraction_printer(p, NULL);
+	struct value result = value_dict(p->arena);
+	const struct index *with[MAX_VARS];
+	const struct expr *of[2];
+	const char *type = lane_type_of(c->result->type).memory, *bounds = "", *text[2];
+	for (int i = 2; i-- > 0;) {
+		shift(p, row, index_plus(p->arena, vec, i), with);
+		bounds = rounding_bounds(&printer, expr_substitute(p->arena, c->value, with), 0, &of[i]);
+	}
+	printer_share(&printer, of, 2);
+	for (int i = 0; i < 2; i++) {
+		p->accumulator = sums[i];
+		text[i] = arena_printf(p->arena, "ivec_rounded%s(%s%s)", type, printer_value(&printer, of[i]), bounds);
+	}
+	const char *to = printer_address(&printer, c->result, index_substitute(p->arena, c->out_at, with));
+	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
+	value_dict_set(
+	        result, "store", value_printf(p->arena, "ivec_store_two%s(%s, %s, %s)", type, to, text[0], text[1]));
+	return result;
 }
 
 static struct value call_start(struct template_call *call)
@@ -175,9 +210,19 @@ static struct value call_result(struct template_call *call)
 {
 	struct tile_user *user = call->user;
 	struct printing *p = user->p;
-	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
-	return result_of(p, index_constant(p->arena, r), index_constant(p->arena, v), left_of(p, user->tile, v),
-	        arena_printf(p->arena, "s%d_%d", (int)r, (int)v));
+	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0), each = stored_at_once(p);
+	const struct index *row = index_constant(p->arena, r), *vec = index_constant(p->arena, v);
+	const char *sums[2];
+	for (int i = 0; i < 2; i++)
+		sums[i] = arena_printf(p->arena, "s%d_%d", (int)r, (int)v + i);
+	if (each == 1 || v + each > user->tile->vecs - (user->tile->left != 0))
+		return result_of(p, row, vec, left_of(p, user->tile, v), sums[0]);
+	if (each == 2)
+		return two_of(p, row, vec, sums);
+	struct value result = value_dict(p->arena);
+	value_dict_set(result, "lets", value_list(p->arena));
+	value_dict_set(result, "store", value_string(fours_of(p, r, v)));
+	return result;
 }
 
 /* Addresses that the epilogue of row r will load: fetched while the sums are made; where latency is hidden, other
@@ -219,24 +264,29 @@ static struct value call_heavy(struct template_call *call)
 {
 	struct tile_user *user = call->user;
 	struct printing *p = user->p;
-	bool tail = call_int(call, 0, 0) != 0;
+	int64_t v = call_int(call, 0, 0);
 	int lanes = p->emit->target->lanes,
 	    width = user->tile->vecs * lanes + (p->c->warps ? block_sums_apart(p->c) : 0);
 	const struct index *row = index_var(p->arena, SPARE_ROW, INT32_MAX),
 	                   *vec = index_var(p->arena, SPARE_VEC, INT32_MAX);
-	struct printer printer = contraction_printer(p, NULL);
-	const char *at = printer_index(
-	        &printer, index_add(p->arena, index_scale(p->arena, row, width), index_scale(p->arena, vec, lanes)));
-	const char *left = tail ? left_of(p, user->tile, user->tile->vecs - 1) : NULL,
-	           *sum = arena_printf(p->arena, "%s_load(sums + %s)", lane_type_of(p->c->product->sum).vector, at);
-	if (product_is_matrix(p->c->product) && p->c->start) { /* no register held it from the beginning */
-		const struct index *with[MAX_VARS];
-		shift(p, row, vec, with);
-		printer.left = left;
-		sum = arena_printf(p->arena, "(%s + %s)",
-		        printer_value(&printer, expr_substitute(p->arena, p->c->start, with)), sum);
+	const char *left = left_of(p, user->tile, v), *sums[2];
+	for (int i = 0; i < 2; i++) {
+		const struct index *column = index_plus(p->arena, vec, i);
+		struct printer printer = contraction_printer(p, left);
+		sums[i] = arena_printf(p->arena, "%s_load(sums + %s)", lane_type_of(p->c->product->sum).vector,
+		        printer_index(&printer,
+		                index_add(p->arena, index_scale(p->arena, row, width),
+		                        index_scale(p->arena, column, lanes))));
+		if (product_is_matrix(p->c->product) && p->c->start) { /* no register held it from the beginning */
+			const struct index *with[MAX_VARS];
+			shift(p, row, column, with);
+			sums[i] = arena_printf(p->arena, "(%s + %s)",
+			        printer_value(&printer, expr_substitute(p->arena, p->c->start, with)), sums[i]);
+		}
 	}
-	return result_of(p, row, vec, left, sum);
+	return stored_at_once(p) == 2 && v + 2 <= user->tile->vecs - (user->tile->left != 0)
+	        ? two_of(p, row, vec, sums)
+	        : result_of(p, row, vec, left, sums[0]);
 }
 
 /* The innermost term is `u` steps on in an unrolled loop. */
@@ -629,7 +679,8 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	value_dict_set(tile, "rows", value_int(of->rows));
 	value_dict_set(tile, "vecs", value_int(of->vecs));
 	value_dict_set(tile, "whole", value_int(of->vecs - (of->left != 0)));
-	value_dict_set(tile, "heavy", value_bool(heavy));
+	value_dict_set(tile, "each", value_int(stored_at_once(user->p)));
+	value_dict_set(tile, "heavy", value_bool(heavy && stored_at_once(user->p) < 4));
 	value_dict_set(
 	        tile, "terms", c->warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
 	value_dict_set(tile, "step",
@@ -646,8 +697,6 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	value_dict_set(
 	        tile, "row", p->row_stride.name ? value_string(p->row_stride.name) : value_int(p->row_stride.direct));
 	value_dict_set(tile, "unroll", value_int(unroll));
-	value_dict_set(tile, "in_fours", value_int(fours_of(user->p, 0, 0) ? of->vecs / 4 * 4 : 0));
-	value_dict_set(tile, "fours", value_function(arena, "fours", "r v", call_fours, user));
 	value_dict_set(tile, "next_lines", value_int(c->next_lines));
 	value_dict_set(tile, "taps", taps_value(p, of, unroll));
 	value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
@@ -656,6 +705,6 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	value_dict_set(tile, "a", value_function(arena, "a", "r u", call_a, user));
 	value_dict_set(tile, "b", value_function(arena, "b", "v u", call_b, user));
 	value_dict_set(tile, "result", value_function(arena, "result", "r v", call_result, user));
-	value_dict_set(tile, "heavy_result", value_function(arena, "heavy_result", "tail", call_heavy, user));
+	value_dict_set(tile, "heavy_result", value_function(arena, "heavy_result", "v", call_heavy, user));
 	return tile;
 }

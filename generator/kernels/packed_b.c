@@ -72,49 +72,34 @@ static void move_words(const uint32_t *from, int64_t step, int64_t there, int64_
 
 enum { LINE_WORDS = 16 }; /* columns that are apart: so many streams at once fill a cache's line */
 
-static void pack_affine(const struct packing *p, const struct panel *panel, const struct moving *m)
+static void pack(const struct packing *p, const struct panel *panel, const struct moving *m)
 {
 	const struct contraction *c = p->c;
-	int first = c->column + 1, count = c->terms;
-	int64_t columns = c->extents[c->column], column_step = index_factor(c->b_at, c->column),
-	        base = c->b_at->constant, rest = panel->batch, at[CONTRACTION_VARS] = { 0 };
-	bool words =
-	        m->bytes == sizeof(uint32_t) && !c->bytes && !c->quads && !c->interleaved && matrix_together(c) <= 1;
-	int64_t part = words && column_step != 1 && panel->width % LINE_WORDS == 0 ? LINE_WORDS : panel->width;
-	for (int b = c->batches - 1; b >= 0; rest /= c->extents[b], b--)
-		base += rest % c->extents[b] * index_factor(c->b_at, b);
-	for (int64_t i = 0; i < panel->terms * (panel->width / part); i++) {
-		int64_t address = base, k = i % panel->terms, from = i / panel->terms * part;
-		for (int t = 0; t < count; t++)
-			address += at[t] * index_factor(c->b_at, first + t);
-		if (words)
-			move_words((const uint32_t *)m->from + address + (panel->start + from) * column_step,
-			        column_step, columns - panel->start - from, part,
-			        (uint32_t *)m->to + k * panel->width + from);
-		for (int64_t j = 0; j < panel->width && !words; j++) {
-			int64_t column = panel->start + place_in_panel(p, panel->width, j);
-			move_element(m, column < columns ? address + column * column_step : -1, k, panel->width, j);
-		}
-		for (int t = count - 1; t >= 0 && ++at[t] == c->extents[first + t]; t--)
-			at[t] = 0;
-	}
-}
-
-static void pack_any(const struct packing *p, const struct panel *panel, const struct moving *m)
-{
-	const struct contraction *c = p->c;
-	int64_t columns = c->extents[c->column], v[MAX_VARS] = { 0 }, rest = panel->batch;
+	bool affine = index_is_affine(c->b_at),
+	     words = affine && m->bytes == sizeof(uint32_t) && !c->bytes && !c->quads && !c->interleaved
+	        && matrix_together(c) <= 1;
+	int64_t columns = c->extents[c->column], step = affine ? index_factor(c->b_at, c->column) : 0,
+	        rest = panel->batch, v[MAX_VARS] = { 0 },
+	        part = words && step != 1 && panel->width % LINE_WORDS == 0 ? LINE_WORDS : panel->width;
 	for (int b = c->batches - 1; b >= 0; rest /= c->extents[b], b--)
 		v[b] = rest % c->extents[b];
-	for (int64_t k = 0; k < panel->terms; k++) {
-		int64_t step = k;
-		for (int t = c->column + c->terms; t > c->column; step /= c->extents[t], t--)
-			v[t] = step % c->extents[t];
-		for (int64_t j = 0; j < panel->width; j++) {
-			v[c->column] = panel->start + place_in_panel(p, panel->width, j);
-			move_element(m, v[c->column] < columns ? index_evaluate(c->b_at, v, NULL, NULL) : -1, k,
-			        panel->width, j);
+	for (int64_t i = 0; i < panel->terms * (panel->width / part); i++) {
+		int64_t k = i % panel->terms, from = i / panel->terms * part, *column = &v[c->column];
+		*column = 0;
+		int64_t address = affine ? index_evaluate(c->b_at, v, NULL, NULL) : 0;
+		if (words)
+			move_words((const uint32_t *)m->from + address + (panel->start + from) * step, step,
+			        columns - panel->start - from, part, (uint32_t *)m->to + k * panel->width + from);
+		for (int64_t j = 0; j < panel->width && !words; j++) {
+			*column = panel->start + place_in_panel(p, panel->width, j);
+			move_element(m,
+			        *column >= columns ? -1
+			                : affine   ? address + *column * step
+			                           : index_evaluate(c->b_at, v, NULL, NULL),
+			        k, panel->width, j);
 		}
+		for (int t = c->column + c->terms; t > c->column && ++v[t] == c->extents[t]; t--)
+			v[t] = 0;
 	}
 }
 
@@ -136,7 +121,7 @@ static size_t fill_packed(const struct constant_item *item, int64_t piece, void 
 		return 0;
 	const struct moving moving = { c, dtype_bytes(c->b->of->type, 1), definition_data(c->b->of), out };
 	if (out)
-		(index_is_affine(c->b_at) ? pack_affine : pack_any)(p, &panel, &moving);
+		pack(p, &panel, &moving);
 	return (size_t)(panel.width * panel.terms) / (c->bytes ? 2 : 1) * moving.bytes;
 }
 

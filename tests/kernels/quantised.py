@@ -198,11 +198,34 @@ g (int8[1,16,9,9] q) => (int8[1,32,9,9] y)
 """
 
 
+# Two whole vectors of columns and a part of one; what is quantised between product and sum is dequantised at once.
+SIDE_BY_SIDE = """<ir_version: 8, opset_import: ["" : 17]>
+g (uint8[6,16] q, uint8[6,40] r) => (uint8[6,40] y)
+<float s = {0.02}, uint8 k = {103}, float t = {0.01}, int8 none = {0}, float u = {0.5}, int8[16,40] c = {%s}>
+{
+\tx = DequantizeLinear (q, s, k)
+\tw = DequantizeLinear (c, t, none)
+\tm = MatMul (x, w)
+\tn = QuantizeLinear (m, u, k)
+\to = DequantizeLinear (n, u, k)
+\tp = DequantizeLinear (r, s, k)
+\tsum = Add (o, p)
+\ty = QuantizeLinear (sum, u, k)
+}
+"""
+
+
 def by_words(program, folder):
     model = os.path.join(folder, "shifted.onnxtxt")
     with open(model, "w") as file:
         file.write(SHIFTED % (", ".join(str(37 * i - 500) for i in range(32)), ", ".join(str(i * 7919 % 255 - 127) for i in range(32 * 144))))
     source = subprocess.run([program, "show", model, "--stage", "source", "--cpu", "x86-64-v4,vnni"], capture_output=True, text=True).stdout
+    with open(model, "w") as file:
+        file.write(SIDE_BY_SIDE % ", ".join(str(i * 7919 % 255 - 127) for i in range(16 * 40)))
+    beside = subprocess.run([program, "show", model, "--stage", "source", "--cpu", "x86-64-v4,vnni"], capture_output=True, text=True).stdout
+    if "ivec_store_two_u8(" not in beside or "i32_sub(ivec_rounded(" in beside:
+        print("bytes of two vectors that lie side by side are not stored at once, or a byte is rounded and then less its zero point")
+        return False
     right = "ivec_dot8u(" in source and "ivec_rounded(" in source and "k_round(" not in source
     if not right:
         print("bytes that are shifted, padded and have a bias are not multiplied as words of four, or not rounded in one step")

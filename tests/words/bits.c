@@ -356,6 +356,30 @@ static void narrow(void)
 	munmap(at, 3 * PAGE);
 }
 
+#if LANES > 1
+/* Two vectors that are stored at once are those that are kept to the bounds and stored one by one. */
+#define TWO(two, rounded, store, type, low, high) \
+	static void check_##two(void) \
+	{ \
+		type got[2 * LANES], want[2 * LANES]; \
+		float x[2 * LANES]; \
+		for (int round = 0; round < 400; round++) { \
+			const int zero = round % 7 * 40 - 120, least = low + round % 2 * 3, most = high - round % 3; \
+			fill(x, 2 * LANES, round % 5 ? 300.f : 0x1p29f); \
+			two(got, rounded(vec_load(x), zero, least, most), \
+			        rounded(vec_load(x + LANES), zero, least, most)); \
+			store(want, ivec_rounded(vec_load(x), zero, least, most)); \
+			store(want + LANES, ivec_rounded(vec_load(x + LANES), zero, least, most)); \
+			if (memcmp(got, want, sizeof got)) { \
+				printf(#two " differs\n"); \
+				bad = 1; \
+			} \
+		} \
+	}
+TWO(ivec_store_two_i8, ivec_rounded_i8, ivec_store_i8, signed char, -128, 127)
+TWO(ivec_store_two_u8, ivec_rounded_u8, ivec_store_u8, unsigned char, 0, 255)
+#endif
+
 static void halves(void)
 {
 	unsigned short codes[64 + LANES], back[64 + LANES];
@@ -450,6 +474,8 @@ int main(int argc, char **argv)
 	longs();
 	narrow();
 	halves();
+	check_ivec_store_two_i8();
+	check_ivec_store_two_u8();
 #endif
 	int there[LANES], first[LANES] = { 7 };
 	ivec_store(there, ivec_load(first));
