@@ -19,13 +19,16 @@ const char *printed_wrap(struct printer *printer, struct printed printed, int le
 	return printed.level >= least ? printed.text : arena_printf(printer->arena, "(%s)", printed.text);
 }
 
-/* min(max(…, low), high) says it already. */
+/* min(max(…, low), high) says it already, or without a sign min(…, high). */
 static bool is_kept_inside(const struct atom *atom)
 {
-	if (atom->by)
+	const struct expr *most = atom->value, *whole = most->kind == EXPR_CAST ? most->arg[0] : most;
+	if (atom->by
+	        || (whole->type == DTYPE_U64 && whole->kind == EXPR_SCALAR && whole->opcode == SCALAR_min
+	                && whole->arg[1]->kind == EXPR_NUMBER && whole->arg[1]->integer <= atom->high
+	                && atom->low <= 0))
 		return true;
-	const struct expr *most = atom->value,
-	                  *least = most->kind == EXPR_SCALAR && most->opcode == SCALAR_min && most->type == DTYPE_I64
+	const struct expr *least = most->kind == EXPR_SCALAR && most->opcode == SCALAR_min && most->type == DTYPE_I64
 	        ? most->arg[0]
 	        : NULL;
 	return least && least->kind == EXPR_SCALAR && least->opcode == SCALAR_max && most->arg[1]->kind == EXPR_NUMBER

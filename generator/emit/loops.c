@@ -299,13 +299,6 @@ static int rounds_at_once(const struct emitting *e, const struct stmt *loop)
 	return a.loops || rounds < 2 ? 0 : rounds;
 }
 
-/* A loop's end: how many are there, of so many rounds each. */
-static const char *end_of(const struct emitting *e, const struct stmt *stmt)
-{
-	return stmt->end_by == 1 ? arena_printf(e->arena, "there%d", stmt->end)
-	                         : arena_printf(e->arena, "there%d * %lld", stmt->end, (long long)stmt->end_by);
-}
-
 static void emit_stmt(struct emitting *e, const struct block *block, size_t i, struct value list)
 {
 	static const char *const joins[] = {
@@ -332,9 +325,7 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		if (stmt->first)
 			put(made, "first", printer_index(&e->printer, stmt->first));
 		value_dict_set(made, "extent",
-		        stmt->end             ? value_string(end_of(e, stmt))
-		                : stmt->count ? value_string(printer_index(&e->printer, stmt->count))
-		                              : value_int(stmt->extent));
+		        stmt->count ? value_string(printer_index(&e->printer, stmt->count)) : value_int(stmt->extent));
 		value_dict_set(made, "step", value_int(stmt->step));
 		value_dict_set(made, "body", emit_block(e, &stmt->body));
 		value_dict_set(made, "meets", value_bool(block_visit(&stmt->body, stores_for_others, e)));
@@ -433,64 +424,30 @@ static const char *index_of_threads(const struct loops *loops)
 }
 
 /* ---- the function ---- */
-static bool ends_at(const struct loops *loops, const struct definition *count)
-{
-	bool ends = loops->count && loops->count == count;
-	for (size_t i = 0; i < loops->ends.count; i++)
-		ends |= loops->ends.at[i] == count;
-	return ends;
-}
-
 /* Parameters that no statement names: a pad of everything, a tensor without elements. */
 static struct value unused_of(struct emitting *e)
 {
 	struct value unused = value_list(e->arena);
 	for (size_t i = 0; i < e->loops->cells.count; i++) {
 		const struct cell *cell = e->loops->cells.at[i];
-		if (cell->kind == CELL_BUFFER && !ends_at(e->loops, e->loops->owners.at[i])
+		if (cell->kind == CELL_BUFFER && (!e->loops->count || e->loops->count != e->loops->owners.at[i])
 		        && !cell_is_loaded(&e->loops->body, cell) && !cell_is_stored(&e->loops->body, cell))
 			value_list_add(unused, value_string(cell->of.name));
 	}
 	return unused;
 }
 
-/* As many as there can be: of a dim that is stored, or of a mask. */
-static int64_t bound_of(const struct loops *loops, const struct definition *count)
-{
-	for (size_t i = 0; i < loops->owners.count; i++) {
-		const struct definition *owner = loops->owners.at[i];
-		if (owner && owner->masks == count)
-			return owner->extents[0];
-		for (int v = 0; owner && v < owner->rank; v++)
-			if (owner->counts[v] == count)
-				return owner->extents[v];
-	}
-	return loops->most;
-}
-
-static void add_end(struct emit *emit, const struct loops *loops, struct value lets, const char *name,
-        const struct definition *count, int64_t most)
-{
-	struct value let = value_dict(emit->arena);
-	put(let, "name", name);
-	put(let, "value", emit_count(emit, loops->kernel, count, most));
-	value_list_add(lets, let);
-}
-
 struct value loops_ends(struct emit *emit, const struct loops *loops)
 {
-	if (!loops->count && !loops->ends.count)
-		return value_none();
-	struct value ends = value_dict(emit->arena), lets = value_list(emit->arena);
-	for (size_t i = 0; i < loops->ends.count; i++)
-		add_end(emit, loops, lets, arena_printf(emit->arena, "there%zu", i + 1), loops->ends.at[i],
-		        bound_of(loops, loops->ends.at[i]));
-	value_dict_set(ends, "lets", lets);
 	if (!loops->count)
-		return ends;
+		return value_none();
+	struct value ends = value_dict(emit->arena), lets = value_list(emit->arena), let = value_dict(emit->arena);
+	put(let, "name", "many");
+	put(let, "value", emit_count(emit, loops->kernel, loops->count, loops->most));
+	value_list_add(lets, let);
+	value_dict_set(ends, "lets", lets);
 	const char *there =
 	        loops->ends_by == 1 ? "many" : arena_printf(emit->arena, "many * %lld", (long long)loops->ends_by);
-	add_end(emit, loops, lets, "many", loops->count, loops->most);
 	put(ends, "there",
 	        loops->ends_per == 1 ? there
 	                             : arena_printf(emit->arena, "(%s + %lld) / %lld", there,

@@ -443,13 +443,13 @@ static const struct index *place_of(struct building *b, const struct expr *place
 			ranges[(*count)++] = (struct range){ at, 0, extent };
 		return at;
 	}
-	/* One more, so that 0 and extent + 1 are what lies outside. */
-	at = index_value(loops->arena,
-	        expr_scalar(loops->arena, SCALAR_add, place, expr_integer(loops->arena, DTYPE_I64, 1), NULL), 0,
-	        extent + 1);
-	at = index_var(loops->arena, index_new(loops, "p", extent + 2, at, out), extent + 2);
-	ranges[(*count)++] = (struct range){ at, 1, extent + 1 };
-	return index_plus(loops->arena, at, -1);
+	/* The extent is what lies outside, on either side. */
+	place = expr_scalar(loops->arena, SCALAR_min, expr_cast(loops->arena, DTYPE_U64, place),
+	        expr_integer(loops->arena, DTYPE_U64, extent), NULL);
+	at = index_value(loops->arena, expr_cast(loops->arena, DTYPE_I64, place), 0, extent);
+	at = index_var(loops->arena, index_new(loops, "p", extent + 1, at, out), extent + 1);
+	ranges[(*count)++] = (struct range){ at, 0, extent };
+	return at;
 }
 
 /* A number that data say, of which each place of a term is a part: where it stands in `index`, `with` stands. */

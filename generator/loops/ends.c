@@ -194,30 +194,56 @@ static enum visit see(void *user, struct stmt *stmt)
 	return e->possible ? VISIT_PARTS : VISIT_END;
 }
 
-static bool is_there(const struct loops *loops, const struct definition *count)
+/* As many as there can be: of a dim that is stored, or of a mask. */
+static int64_t bound_of(const struct loops *loops, const struct definition *count)
 {
-	for (size_t i = 0; count && i < loops->owners.count; i++)
-		if (loops->owners.at[i] == count)
-			return true;
-	return false;
+	for (size_t i = 0; i < loops->owners.count; i++) {
+		const struct definition *owner = loops->owners.at[i];
+		if (owner && owner->masks == count)
+			return owner->extents[0];
+		for (int v = 0; owner && v < owner->rank; v++)
+			if (owner->counts[v] == count)
+				return owner->extents[v];
+	}
+	return loops->most;
+}
+
+/* How many there are, as numbers that stand in front of all loops: a variable for each cell that is such a count. */
+struct there {
+	struct loops *loops;
+	int *vars; /* by cells; -1: none yet */
+	struct block front;
+};
+
+/* NULL: the kernel does not know. */
+static const struct index *there_of(struct there *t, const struct definition *count)
+{
+	struct loops *loops = t->loops;
+	for (size_t i = 0; count && i < loops->owners.count; i++) {
+		int64_t extent = bound_of(loops, count) + 1;
+		if (loops->owners.at[i] != count)
+			continue;
+		const struct expr *many = cell_load(loops, loops->cells.at[i], index_constant(loops->arena, 0));
+		if (t->vars[i] < 0)
+			t->vars[i] = index_new(loops, "there", extent,
+			        index_value(loops->arena, expr_cast(loops->arena, DTYPE_I64, many), 0, extent - 1),
+			        &t->front);
+		return index_var(loops->arena, t->vars[i], extent);
+	}
+	return NULL;
 }
 
 static enum visit end_loop(void *user, struct stmt *stmt)
 {
-	struct loops *loops = user;
-	struct ending e = { .loops = loops, .loop = stmt, .possible = true };
+	struct there *there = user;
+	struct ending e = { .loops = there->loops, .loop = stmt, .possible = true };
 	if (stmt->kind != STMT_FOR || (stmt->role != ROLE_MAP && stmt->role != ROLE_SERIAL) || stmt->first
 	        || stmt->count || stmt->together)
 		return VISIT_PARTS;
 	block_visit(&stmt->body, see, &e);
-	if (e.possible && is_there(loops, e.count)) {
-		size_t at = 0;
-		while (at < loops->ends.count && loops->ends.at[at] != e.count)
-			at++;
-		if (at == loops->ends.count)
-			push(loops->arena, &loops->ends, e.count);
-		stmt->end = (int)at + 1;
-		stmt->end_by = e.by;
+	const struct index *end = e.possible ? there_of(there, e.count) : NULL;
+	if (end) {
+		stmt->count = index_scale(e.loops->arena, end, e.by);
 		if (stmt->role == ROLE_SERIAL)
 			block_visit(&stmt->body, unmask, &e);
 	}
@@ -226,6 +252,12 @@ static enum visit end_loop(void *user, struct stmt *stmt)
 
 void loops_end(struct loops *loops)
 {
-	if (ends_by_lanes(loops->target))
-		block_visit(&loops->body, end_loop, loops);
+	if (!ends_by_lanes(loops->target))
+		return;
+	struct there there = { loops, arena_new_array(loops->arena, int, loops->cells.count), { 0 } };
+	for (size_t i = 0; i < loops->cells.count; i++)
+		there.vars[i] = -1;
+	block_visit(&loops->body, end_loop, &there);
+	block_add_all(loops, &there.front, &loops->body);
+	loops->body = there.front;
 }

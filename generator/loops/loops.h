@@ -82,8 +82,6 @@ struct stmt {
 	const struct index *first; /* FOR of ROLE_SERIAL: a variable that data say, from which its own runs; NULL: 0 */
 	const struct index *count; /* FOR: the extent as text has it, a symbol, or the end that data say; NULL: it is
 	                              that number */
-	int end; /* FOR: 1 + which of the kernel's `ends` it goes to, each `end_by` rounds; 0: to its extent */
-	int64_t end_by;
 	enum role role;
 	bool together; /* FOR of ROLE_MAP: all its rounds run side by side in the end */
 	int64_t tile;  /* FOR: so many rounds side by side, once loops_tile has been there; 0: they stay as they are */
@@ -124,10 +122,9 @@ struct loops {
 	const struct definition *count;  /* of the outermost loop of the blocks, where its extent is a bound: there are
 	                                    (count * ends_by + ends_per - 1) / ends_per blocks; NULL: all */
 	int64_t most, ends_by, ends_per; /* most: the bound */
-	VECTOR(const struct definition *) ends; /* counts at which loops inside end (ends.c) */
-	const char *blocks_of;                  /* "b": what a block is, for comments */
-	const char *tile;                       /* what unroll.c and vectorise.c did, for comments */
-	struct symbols *symbols;                /* symbols.c; NULL: every number stands as it is */
+	const char *blocks_of;           /* "b": what a block is, for comments */
+	const char *tile;                /* what unroll.c and vectorise.c did, for comments */
+	struct symbols *symbols;         /* symbols.c; NULL: every number stands as it is */
 };
 
 /* Kernel -> statements, all passes.  The kernel's params must stand. */

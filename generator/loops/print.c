@@ -89,8 +89,6 @@ static void show(struct showing *s, const struct stmt *stmt, int depth)
 			show_index(s, stmt->count);
 		else
 			text_printf(out, "%" PRId64, stmt->extent);
-		if (stmt->end)
-			text_printf(out, " and %" PRId64 " * %s", stmt->end_by, s->loops->ends.at[stmt->end - 1]->name);
 		if (stmt->step != 1)
 			text_printf(out, " by %" PRId64, stmt->step);
 		text_printf(out, "    %s", roles[stmt->role]);

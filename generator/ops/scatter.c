@@ -404,11 +404,10 @@ void define_max_unpool(struct definer *definer)
 		own[d] = index_var(arena, d, x->extents[d]);
 	definer_require_within(definer, EXIT_INVALID, rank, x->extents, expr_load(arena, offsets, own), 0, total - 1,
 	        "an offset at run time is not in [0, %" PRId64 "]", total - 1);
-	/* Outside in all is outside in the first dimension. */
-	const struct expr *offset = expr_load(arena, offsets, term);
-	offset = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, offset, expr_integer(arena, DTYPE_I64, -1)),
-	        expr_integer(arena, DTYPE_I64, total));
-	const struct index *flat = index_value(arena, offset, -1, total);
+	/* Outside in all, on either side, is outside in the first dimension. */
+	const struct expr *offset = expr2(definer, SCALAR_min,
+	        expr_cast(arena, DTYPE_U64, expr_load(arena, offsets, term)), expr_integer(arena, DTYPE_U64, total));
+	const struct index *flat = index_value(arena, expr_cast(arena, DTYPE_I64, offset), 0, total);
 	int64_t step = total;
 	for (int d = 0; d < rank; d++) {
 		step /= from[d];
