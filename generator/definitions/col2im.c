@@ -91,24 +91,23 @@ static bool match(struct col2im *c)
 	return true;
 }
 
-/* Phases of a transposed convolution are variables of its results, or sums of one node. */
+/* Phases of a transposed convolution are variables of its results, or sums of the same data and weights. */
 static bool is_phase(const struct program *program, const struct col2im *c)
 {
 	int variables = 0;
 	for (int i = 0; i < c->own_count; i++)
 		variables += c->own[i] < c->d->rank && c->d->extents[c->own[i]] > 1;
 	for (size_t i = 0; i < program->all.count && variables < 2; i++) {
-		const struct definition *other = program->all.at[i];
-		if (other != c->d && other->node == c->d->node && other->products && other->reduce == REDUCE_SUM)
+		struct col2im other = { .arena = c->arena, .d = program->all.at[i] };
+		if (other.d != c->d && match(&other) && other.x->of == c->x->of && other.w->of == c->w->of)
 			return true;
 	}
 	return variables > 1;
 }
 
 /* Results of a place that fill no vector, of so many channels that what is stored of each tap takes less than the
- * product does; and so few taps that they are a straight line.  More results are as fast by lanes along rows, but where
- * these are those of a phase. */
-enum { CHANNELS_LEAST = 16, RESULTS_MOST = 4, RESULTS_OF_PHASES = 12, TAPS_LEAST = 2, TAPS_MOST = 16 };
+ * product does.  More results are as fast by lanes along rows, but where these are those of a phase. */
+enum { CHANNELS_EACH = 4, RESULTS_MOST = 4, PHASE_CHANNELS = 16, PHASE_TAPS = 16, PHASE_RESULTS = 12, TAPS_LEAST = 2 };
 static bool pays(const struct program *program, const struct col2im *c)
 {
 	int64_t channels = c->d->reduced_extents[c->channel - c->d->rank], taps = definition_terms(c->d) / channels,
@@ -118,8 +117,12 @@ static bool pays(const struct program *program, const struct col2im *c)
 			elements *= c->x->of->extents[v];
 	if (channels >= LANE_TERMS && elements <= FEW_OUTPUTS)
 		return false; /* its product would add in another order alone than beside others */
-	return channels >= CHANNELS_LEAST && taps >= TAPS_LEAST && taps <= TAPS_MOST
-	        && c->columns <= taps * (is_phase(program, c) ? RESULTS_OF_PHASES : RESULTS_MOST);
+	int64_t results = c->columns / taps;
+	if (taps < TAPS_LEAST)
+		return false;
+	return is_phase(program, c) ? channels >= PHASE_CHANNELS && taps <= PHASE_TAPS && results <= PHASE_RESULTS
+	                            : results <= RESULTS_MOST && channels >= CHANNELS_EACH * results
+	                && taps * results <= CHANNELS_EACH * channels;
 }
 
 /* Which column: the variables that move w alone, of these extents. */
@@ -225,6 +228,7 @@ static void sum_taps(const struct col2im *c, struct definition *taps)
 	        : expr_select(c->arena, ranges, c->padded->range_count, load, expr_number(c->arena, d->type, 0));
 	d->reduced = reduced;
 	d->products = false;
+	d->chain = true;
 	d->order = definition_order(d);
 }
 

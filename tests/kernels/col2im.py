@@ -18,21 +18,23 @@ HEAD = '<ir_version: 8, opset_import: ["" : 19]>\n'
 
 def few_taps(op, count, channels, outs, kernel, strides):
     """Does the rule of col2im.c take it?  Of a transposed convolution some phase; its phases are columns of one sum where every one has all taps."""
-    if channels < 16 or (op == "Conv" and strides != [1] * count):
+    if op == "Conv" and strides != [1] * count:
         return False
     phases, taps = 1, 1
     for k, s in zip(kernel, strides):
         phases *= s
         taps *= -(-k // s)
-    return 2 <= taps <= 16 and outs <= 3 and phases <= 4
+    if phases == 1:
+        return taps >= 2 and channels >= 4 * outs and taps * outs <= 4 * channels
+    return 2 <= taps <= 16 and channels >= 16
 
 
 def layer(draw, name):
     """Its node, its input's dims behind the batch, its constants, and what the rule says of it."""
     op, count = draw.choice(["Conv", "ConvTranspose", "ConvTranspose"]), draw.choice([1, 1, 2, 2, 2, 3])
-    dims = [draw.randint(*((9, 40) if count == 1 else (7, 19) if count == 2 else (5, 7))) for _ in range(count)]
-    channels, outs = draw.choice([3, 16, 17, 32, 70]), draw.choice([1, 1, 2, 3])
-    kernel = [draw.randint(1, 4 if count < 3 else 2) for _ in range(count)]
+    dims = [draw.randint(*((140, 160) if count == 1 else (9, 19) if count == 2 else (5, 7))) for _ in range(count)]
+    channels, outs = draw.choice([3, 8, 16, 17, 32, 70]), draw.choice([1, 1, 2, 3])
+    kernel = [draw.randint(1, (70, 5, 3)[count - 1] if op == "Conv" else 4 if count < 3 else 2) for _ in range(count)]
     strides = [draw.choice([1, 1, 2]) if op == "Conv" else draw.choice([1, 2, 2]) for _ in range(count)]
     said = dict(kernel_shape=kernel, strides=strides)
     if draw.random() < 0.3:
