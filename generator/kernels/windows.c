@@ -4,7 +4,9 @@
  * innermost, and no lane can run along the image.  So what many taps read is stored with its pads: the terms are the
  * same, and so is every bit.
  *
- * So is what convolutions with few results a place read, 1 or 3 of them: they are products whose columns are places.
+ * So is what convolutions with few results a place read that col2im.c leaves: they are products whose columns are
+ * places.  Of a depthwise sum along channels rows of taps in the pads are skipped, where what they add is known to be +0.
+ * A caller's picture that a product reads by pairs, in rows that leave lanes idle, is stored as patches side by side.
  *
  * A maximum over several axes is one along the last axis, then one along the axis before.  The first of equals in
  * row-major order is the first of its row, in the first row that has it, and a NaN never wins, so every bit stays.
