@@ -118,11 +118,10 @@ static bool pays(const struct program *program, const struct col2im *c)
 	if (channels >= LANE_TERMS && elements <= FEW_OUTPUTS)
 		return false; /* its product would add in another order alone than beside others */
 	int64_t results = c->columns / taps;
-	if (taps < TAPS_LEAST)
-		return false;
-	return is_phase(program, c) ? channels >= PHASE_CHANNELS && taps <= PHASE_TAPS && results <= PHASE_RESULTS
-	                            : results <= RESULTS_MOST && channels >= CHANNELS_EACH * results
-	                && taps * results <= CHANNELS_EACH * channels;
+	bool few = results <= RESULTS_MOST && channels >= CHANNELS_EACH * results
+	        && taps * results <= CHANNELS_EACH * channels,
+	     phase = channels >= PHASE_CHANNELS && taps <= PHASE_TAPS && results <= PHASE_RESULTS;
+	return taps >= TAPS_LEAST && (few || phase) && (is_phase(program, c) ? phase : few);
 }
 
 /* Which column: the variables that move w alone, of these extents. */
