@@ -154,6 +154,74 @@ static void see_root(void *user, const struct expr *load)
 		s->root = root;
 }
 
+static struct definition *root_before(const struct definition *map, int before)
+{
+	struct seeking seeking = { .map = map, .before = before };
+	expr_loads(map->body, see_root, &seeking);
+	return seeking.root;
+}
+
+/* Is what `from` reads computed further, on the way to `d`? */
+enum { FOLLOWED_MOST = 8 };
+struct following {
+	const struct definition *of;
+	int depth;
+	bool found;
+};
+static void see_followed(void *user, const struct expr *load)
+{
+	struct following *f = user;
+	if (load->of == f->of)
+		f->found = true;
+	if (f->found || load->of->source != SOURCE_COMPUTED || f->depth == FOLLOWED_MOST)
+		return;
+	f->depth++;
+	expr_loads(load->of->body, see_followed, f);
+	f->depth--;
+}
+static void see_operand(void *user, const struct expr *load)
+{
+	struct following *f = user, operand = { .of = load->of };
+	if (load->of->source == SOURCE_CONSTANT || f->found)
+		return;
+	expr_loads(f->of->body, see_followed, &operand);
+	f->found = operand.depth == 0 && operand.found && scheduled(load->of)->readers.count > 1;
+}
+
+/* The last two sums that a map adds: where the first goes further from what the second reads (a block of layers beside a
+ * single one) the map is its epilogue, and the second need not wait for it. */
+static struct definition *root_of_longer(const struct definition *map)
+{
+	struct definition *second = root_before(map, map->number),
+	                  *first = second ? root_before(map, second->number) : NULL;
+	struct following f = { .of = first };
+	if (!first)
+		return NULL;
+	expr_loads(second->body, see_operand, &f);
+	return f.found ? first : NULL;
+}
+
+static bool fuse_epilogue(struct lowered *lowered, struct definition *map, struct definition *root)
+{
+	struct contraction *c = scheduled(root)->contraction;
+	const struct index *with[MAX_VARS];
+	struct uses uses = { .of = root, .same = true };
+	expr_loads(map->body, see_use, &uses);
+	if (!uses.count || !uses.same || !relate(lowered->arena, map, root, uses.first, with)
+	        || (map->rank < root->rank && moves_few_columns(lowered->target, c)))
+		return false;
+	const struct expr *epilogue = expr_substitute(lowered->arena, map->body, with);
+	if (!contraction_in_lanes(lowered->target, c, epilogue))
+		return false;
+	c->result = map;
+	c->epilogue = epilogue;
+	c->store_at = arena_new_array(lowered->arena, const struct index *, (size_t)map->rank + 1);
+	memcpy(c->store_at, with, (size_t)map->rank * sizeof *with);
+	scheduled(root)->mode = MODE_LOCAL;
+	scheduled(map)->contraction = c;
+	return true;
+}
+
 static void fuse_epilogues(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
@@ -162,31 +230,12 @@ static void fuse_epilogues(struct lowered *lowered)
 		if (scheduled(map)->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE
 		        || map->lies)
 			continue;
-		struct seeking seeking = { .map = map, .before = map->number };
-		for (;; seeking.before = seeking.root->number,
-		        seeking.root = NULL) { /* the last one first, so that what it adds is there */
-			expr_loads(map->body, see_root, &seeking);
-			struct definition *root = seeking.root;
-			if (!root)
-				break;
-			struct contraction *c = scheduled(root)->contraction;
-			const struct index *with[MAX_VARS];
-			struct uses uses = { .of = root, .same = true };
-			expr_loads(map->body, see_use, &uses);
-			if (!uses.count || !uses.same || !relate(lowered->arena, map, root, uses.first, with)
-			        || (map->rank < root->rank && moves_few_columns(lowered->target, c)))
-				continue;
-			const struct expr *epilogue = expr_substitute(lowered->arena, map->body, with);
-			if (!contraction_in_lanes(lowered->target, c, epilogue))
-				continue;
-			c->result = map;
-			c->epilogue = epilogue;
-			c->store_at = arena_new_array(lowered->arena, const struct index *, (size_t)map->rank + 1);
-			memcpy(c->store_at, with, (size_t)map->rank * sizeof *with);
-			scheduled(root)->mode = MODE_LOCAL;
-			scheduled(map)->contraction = c;
-			break;
-		}
+		struct definition *root = lowered->target->thread ? root_of_longer(map) : NULL;
+		if (root && fuse_epilogue(lowered, map, root))
+			continue;
+		/* The last one first, so that what it adds is there. */
+		for (root = root_before(map, map->number); root && !fuse_epilogue(lowered, map, root);)
+			root = root_before(map, root->number);
 	}
 }
 
@@ -510,6 +559,31 @@ static bool are_lonely_rows(
 	return target->thread && !target->block_warps && row && maps && rounds < target->tiles_least;
 }
 
+/* Does it reduce what lies apart, so that its neighbours' terms are its terms' neighbours? */
+static void see_columns(void *user, const struct expr *load)
+{
+	const struct definition *d = *(const struct definition **)user;
+	int var;
+	if (d && load->rank && load->of->extents[load->rank - 1] > 1
+	        && (!index_is_var(load->at[load->rank - 1], &var) || var >= d->rank))
+		*(const struct definition **)user = NULL;
+}
+bool sums_columns(const struct definition *d)
+{
+	const struct definition *of = d->rank && !d->products && d->reduce != REDUCE_NONE ? d : NULL;
+	expr_loads(d->body, see_columns, &of);
+	return of;
+}
+
+/* A sum behind another one, both of many terms and columns, is another kernel: in each a block of warps shares the terms of a few columns. */
+static bool are_columns_apart(const struct target *target, const struct kernel *kernel, const struct definition *d)
+{
+	const struct definition *first = kernel->members.at[0];
+	return target->thread && !target->block_warps && d->reduce == REDUCE_SUM && d->order == ORDER_LANES
+	        && sums_columns(d) && definition_elements(d) >= (int64_t)target->lanes * target->gpu->processors
+	        && first->order == ORDER_LANES && sums_columns(first);
+}
+
 /* How many outer loops `d` would share with the kernel; -1: it does not belong there. */
 static int shared_outer(const struct target *target, const struct kernel *kernel, const struct definition *d)
 {
@@ -546,7 +620,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 		return -1;
 	if (is_made_again(target, kernel, d, j.outer))
 		return j.outer;
-	if (are_lonely_rows(target, kernel, d, j.outer))
+	if (are_lonely_rows(target, kernel, d, j.outer) || are_columns_apart(target, kernel, d))
 		return -1;
 	int64_t largest = inner_bytes(d, j.outer), all = 0; /* all: of the rows that may lie in scratch together */
 	if (scheduled(d)->row_apart && largest > (int64_t)dtype_bytes(d->type, 1))

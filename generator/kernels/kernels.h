@@ -291,12 +291,13 @@ const struct index *definition_runs_from(
 const struct expr *factor_there(
         const struct definition *sum, const struct expr *); /* a factor that is 0 behind the count: it before */
 int kernel_counted(const struct kernel
-                *);          /* of a generic kernel: the variable of its common loops that ends at a count; -1: none */
-void fuse(struct lowered *); /* fuse.c: what is stored is gathered into kernels, sorted */
-double filled(int64_t columns, int lanes); /* the part of their vectors that so many columns fill */
-void layout(struct lowered *);             /* layout.c: strides of every stored definition */
-bool keep_lanes(struct lowered *);         /* layout.c: false where a kernel lost its vectors: fuse again */
-void view(struct lowered *);               /* views.c: slices at constant offsets; dwords of bytes side by side */
+                *); /* of a generic kernel: the variable of its common loops that ends at a count; -1: none */
+bool sums_columns(const struct definition *); /* fuse.c: it reduces what lies apart, beside its neighbours' terms */
+void fuse(struct lowered *);                  /* … what is stored is gathered into kernels, sorted */
+double filled(int64_t columns, int lanes);    /* the part of their vectors that so many columns fill */
+void layout(struct lowered *);                /* layout.c: strides of every stored definition */
+bool keep_lanes(struct lowered *);            /* layout.c: false where a kernel lost its vectors: fuse again */
+void view(struct lowered *);                  /* views.c: slices at constant offsets; dwords of bytes side by side */
 void make_fused(struct lowered *); /* fused.c: product, rows and product, or rows and product, become one kernel */
 bool arrange(struct lowered
                 *); /* lower.c: false where an address is not affine: that sum has no epilogue then, or is barred from its shape */

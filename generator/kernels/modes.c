@@ -340,6 +340,23 @@ static bool feeds_chain(const struct target *target, const struct definition *d)
 	return follows;
 }
 
+/* Do one sum of columns and maps read it, which threads make?  The terms are made once more then: a launch, a store and
+ * two loads take longer.  (Of rows they lie in shared memory.) */
+enum { TERM_COST = 64 };
+static bool feeds_columns(const struct target *target, const struct definition *d)
+{
+	int sums = 0;
+	if (!target->thread || target->block_warps || expr_cost(d->body) > TERM_COST)
+		return false;
+	for (size_t i = 0; i < scheduled(d)->readers.count; i++) {
+		const struct definition *reader = scheduled(d)->readers.at[i];
+		sums += reader->reduce == REDUCE_NONE                          ? 0
+		        : reader->reduce == REDUCE_SUM && sums_columns(reader) ? 1
+		                                                               : 2;
+	}
+	return sums == 1;
+}
+
 /* What the code says of a computed definition that is no output: a mode and why, as the runtime's mode lattice has
  * them. */
 static struct ingot_mode_state verdict(const struct lowered *lowered, const struct definition *d)
@@ -414,7 +431,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		                && !(dtypes[d->type].bits == 8 && meets_later_sum(d))
 		        ? yes
 		        : no;
-	return reads <= 1 || (reads - 1) * cost <= 1 + reads ? yes : no;
+	return reads <= 1 || (reads - 1) * cost <= 1 + reads || (reads <= 2 && feeds_columns(lowered->target, d)) ? yes
+	                                                                                                          : no;
 }
 
 /* The user's word about it, if there is one; an output, and what has no other choice, contradict it. */

@@ -16,6 +16,20 @@ static struct scheduled *place_of(const struct definition *of)
 	return scheduled(of);
 }
 
+/* From when on a kernel may run where launches are lanes of a graph: behind what makes the last of its operands, so that
+ * its results share no place with what the kernels in between use.  Of far ones memory would grow. */
+enum { EARLY_MOST = 8 };
+static int begins_at(const struct lowered *lowered, const struct kernel *kernel)
+{
+	int ready = kernel->number - EARLY_MOST;
+	for (size_t p = 0; p < kernel->params.count && lowered->target->thread; p++) {
+		const struct kernel *from =
+		        kernel->params.at[p].written ? NULL : scheduled(kernel->params.at[p].of)->kernel;
+		ready = from && from->number >= ready ? from->number + 1 : ready;
+	}
+	return lowered->target->thread && ready > 0 && ready < kernel->number ? ready : kernel->number;
+}
+
 static void lifetimes(struct lowered *lowered)
 {
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
@@ -23,7 +37,7 @@ static void lifetimes(struct lowered *lowered)
 		for (size_t p = 0; p < kernel->params.count; p++) {
 			struct scheduled *buffer = place_of(kernel->params.at[p].of);
 			if (buffer->first < 0)
-				buffer->first = kernel->number;
+				buffer->first = begins_at(lowered, kernel);
 			buffer->last = kernel->number;
 		}
 		for (const struct branch *branch = kernel_branch(kernel); branch; branch = branch->outer)

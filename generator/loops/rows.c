@@ -24,9 +24,17 @@ struct chunks {
 	bool ragged;  /* maxima: not all of the last ones are there */
 };
 
+static void see_width(void *user, const struct expr *load)
+{
+	int *bits = user;
+	*bits = dtypes[load->type].bits > *bits ? dtypes[load->type].bits : *bits;
+}
+
 static struct chunks chunks_of(const struct row *r, const struct definition *d)
 {
-	int64_t terms = definition_terms(d), lane = terms / SUMS;
+	int bits = 32; /* what is asked for at once takes registers */
+	expr_loads(d->body, see_width, &bits);
+	int64_t terms = definition_terms(d), lane = terms / SUMS, most = AT_ONCE_MOST * 32 / bits;
 	struct chunks c = { .count = 1 };
 	if (is_extremum(d)) {
 		lane += terms % SUMS > 0;
@@ -38,7 +46,7 @@ static struct chunks chunks_of(const struct row *r, const struct definition *d)
 			}
 		lane = (lane + c.count - 1) / c.count;
 	}
-	c.rounds = (lane + AT_ONCE_MOST - 1) / AT_ONCE_MOST;
+	c.rounds = (lane + most - 1) / most;
 	if (is_extremum(d)) {
 		c.at_once = (lane + c.rounds - 1) / c.rounds;
 		c.ragged = c.count * c.rounds * c.at_once * SUMS != terms;

@@ -41,7 +41,7 @@ CASES = {
     "layer_norm": (3, False, "x A,B  z B  w B", "", "A,B", "y = LayerNormalization <axis = -1> (x, z, w)", {"A": (3, 1), "B": (333, 4096)}),
     "layer_norm_many": (5.5, False, "x A,B  z B  w B", "", "A,B", "y = LayerNormalization <axis = -1> (x, z, w)", {"A": (3, 2048), "B": (1284, 1024)}),
     "instance_norm": (3.2, False, "x 1,A,B,C  z A  w A", "", "1,A,B,C", "y = InstanceNormalization (x, z, w)", {"A": (3, 64), "B": (13, 56), "C": (11, 56)}),
-    "channels": (7, False, "x A,B,C", "", "A,B,C", "y = Softmax <axis = 1> (x)", {"A": (2, 4), "B": (16, 16), "C": (37, 2100)}),
+    "channels": (3, False, "x A,B,C", "", "A,B,C", "y = Softmax <axis = 1> (x)", {"A": (2, 4), "B": (16, 16), "C": (37, 2100)}),
     "windows": (8, False, "x 1,A,B,C", "", "1,A,B,C", "y = MaxPool <kernel_shape = [13, 13], pads = [6, 6, 6, 6]> (x)", {"A": (3, 256), "B": (9, 20), "C": (12, 20)}),
     "window_means": (3.5, False, "x 1,A,B,C", "", "1,A,B,C", "y = AveragePool <kernel_shape = [7, 7], pads = [3, 3, 3, 3]> (x)", {"A": (2, 32), "B": (9, 56), "C": (11, 56)}),
     "depthwise": (21, False, "x A,B,C,D  w B,1,7,7", "", "A,B,C,D", "y = Conv <kernel_shape = [7, 7], pads = [3, 3, 3, 3], group = GROUP> (x, w)",

@@ -30,6 +30,7 @@ RESERVED, QUARTERS = 1024, 4
 WINOGRAD = {"F(4)": 36 / (16 * 9), "F(2)": 16 / (4 * 9)}       # products of the direct algorithm's, which the manifest tells
 LAUNCH = 1.0                                                   # us from one kernel of a graph to the next
 SHARE_SLACK = 3                                                # percent: what another NVRTC may do
+LANED = {"mlperf_ic_f32": 2, "resnet50": 2, "transformer": 3}         # a layer beside a block of layers, of which the sum waits for both; attention's three products
 SHORT = ["mlperf_ad_f32", "mlperf_kws_f32", "mlperf_ic_f32", "transformer", "large", "whole", "one_row", "winograd_8", "attention"]
 
 
@@ -264,7 +265,7 @@ that half of L2 holds by %d GB/s, all else by %d: each kernel alone, again and a
 together whose blocks the GPU holds at once, each as long as alone.
 
 How often the loop is gone through is reckoned from the
-chunks of a block, else the multiply-adds of the manifest, else, where it has none, the bytes. Figures of the GPU are public ones. Of kernels whose rates are published those of ordinary units are reckoned 6 to 7 % too fast, those of tensor cores 11 to 57 % (`docs/cuda.md`): of these the times are the least that they can take, no more.
+chunks of a block, else the multiply-adds of the manifest, else, where it has none, the bytes. Figures of the GPU are public ones. Of kernels whose rates are published those of ordinary units are reckoned 6 to 7 %% too fast, those of tensor cores 11 to 57 %% (`docs/cuda.md`): of these the times are the least that they can take, no more.
 
 | network | launches | kernels | registers | stack | shared | spills | generic | us | cold | lanes | us in lanes |
 |---|---|---|---|---|---|---|---|---|---|---|---|
@@ -381,6 +382,9 @@ def main():
         for name, model in there:
             rows += judged(o.ingot, compiler, facts, name, model, folder, *shapes.options_of(name))
             mine = [row for row in rows if row["network"] == name]
+            if mine and mine[0]["lanes"] < LANED.get(name, 1):
+                print("%s: %d lanes, %d wanted" % (name, mine[0]["lanes"], LANED[name]))
+                wrong += 1
             print("%-16s %2d kernels, %7.1f us, %7.1f cold" % (name, len(mine), sum(row["us"] for row in mine), sum(row["cold"] for row in mine)), flush=True)
         if o.write:
             others = [nvrtc.Nvrtc(other) for other in list(nvrtc.libraries())[1:]]

@@ -24,9 +24,9 @@ FEW, BLOCKS, WIDE, ASKED, SLOW, US = 4096, 16, 0.9, 4, 50, 0.3         # US: wha
 PRODUCTS = ("contraction", "convolution", "winograd", "attention")
 KNOWN = {                                  # with registers to spare for fewer loads; terms that follow each other; orders and results so far of a row, by a block or a thread; a window of all
     **{name + "_262144 k0_map": {"wide"} for name in ("sin", "cos", "tan")},          # large angles look up 2/pi
-    "maxunpool_2x2_64_28 k0_map": {"local"}, "groupnorm_32_128_28 k0_rows": {"local"}, "roialign_64_256_38 k3_rows": {"local"},
+    "roialign_64_256_38 k3_rows": {"local"},                                          # 28 weights of a warp, by a loop's index: 112 bytes of L1
     "conv_5x5_32_1_128 k0_sum": {"slow"}, "conv_4x4_256_1_31 k0_sum": {"slow"}, "dw_31x31s1_32_28 k0_sum": {"slow"},
-    "qdq_conv_64_28 k0_map": {"asked"},                                               # four channels become a dword, each rounded before the next is read
+    "qdq_conv_64_28 k0_map": {"asked"},                                               # 50176 bytes, one a thread: there are no more threads to fill the GPU's processors
     "topk_100_8400 k0_order": {"blocks"}, "topk_50_50257 k0_order": {"blocks"}, "unique_4096 k0_order": {"blocks"}, "cumprod_256_1024 k0_running": {"blocks"},
     "nonzero_65536 k0_running": {"blocks", "slow"}, "compress_65536 k0_running": {"blocks", "slow"}, "maxroipool_64_38 k0_maximum": {"local", "slow"},
 }
