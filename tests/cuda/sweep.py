@@ -19,7 +19,7 @@ import nvrtc
 import report
 import sass
 
-SHORT = ["add_*", "relu_*", "sin_262144", "maxpool_13x13_256_20", "avgpool_7x7_32_56", "dw_7x7_96_56_n8", "softmax_16_8400", "scatternd_4096_64", "cumprod_256_1024", "qdq_conv_64_28", "lstm_256_16"]
+SHORT = ["add_*", "relu_*", "sin_262144", "maxpool_13x13_256_20", "avgpool_7x7_32_56", "dw_7x7_96_56_n8", "softmax_16_8400", "scatternd_4096_64", "cumprod_256_1024", "qdq_conv_64_28", "lstm_256_16", "maxunpool_2x2_64_28"]
 FEW, BLOCKS, WIDE, ASKED, SLOW, US = 4096, 16, 0.9, 4, 50, 0.3         # US: what the shortest kernel takes beside the way from the one before
 PRODUCTS = ("contraction", "convolution", "winograd", "attention")
 KNOWN = {                                  # with registers to spare for fewer loads; terms that follow each other; orders and results so far of a row, by a block or a thread; a window of all
