@@ -127,6 +127,13 @@ static struct value b_value(struct printing *p, struct printer *printer)
 	return b;
 }
 
+/* Registers for the sums of so many warps are all that there are. */
+enum { WARPS_BESIDE = 4 };
+static bool block_is_alone(const struct contraction *c)
+{
+	return product_is_matrix(c->product) && c->warps > WARPS_BESIDE;
+}
+
 struct value block_value(struct printing *p, struct printer *printer)
 {
 	const struct contraction *c = p->c;
@@ -147,6 +154,7 @@ struct value block_value(struct printing *p, struct printer *printer)
 		value_list_add(passed, value_string(p->names[v]));
 	int64_t stage = stage_floats(c, lanes), floats = c->stages * stage;
 	value_dict_set(block, "warps", value_int(c->warps));
+	value_dict_set(block, "resident", value_int(block_is_alone(c) ? 1 : 2));
 	value_dict_set(block, "depth", value_int(c->depth));
 	value_dict_set(block, "rows", value_int(rows));
 	value_dict_set(block, "terms", value_int(terms));

@@ -17,7 +17,8 @@
  * and waits for that latency every other term.
  * Where an instruction multiplies fragments (products.c), a term is a dword of them; eight terms are
  *     max(m16n8 products, at the rate of struct gpu_facts,  w * (4 * r/16 + 8*v)  requests to shared memory,
- *         w * (r/16 * 4*v + r/16 + 8*v) / 4  to issue).
+ *         w * (r/16 * 4*v + r/16 + 8*v) / 4  to issue),
+ * and a warp waits for its fragments, some 10 cycles for a term and 3 for each vector (by the loop's instructions).
  * All of it from public figures of the GPU (struct gpu_facts); nothing
  * here is measured. */
 #include "kernels/kernels.h"
@@ -29,6 +30,8 @@ enum {
 	FMA_WAIT = 4,
 	LATENCY = 500,
 	WAIT = 120,
+	LOAD_WAIT = 10,
+	VECTOR_WAIT = 3,
 	FILL = 1500,
 	SHARED_BYTES = 160 << 10,
 	COPY_INSTRUCTIONS = 8,
@@ -61,8 +64,8 @@ static struct issued issued_of(const struct target *target, const struct contrac
 	double parts = r / p->m, columns = v * target->lanes / p->n, terms = p->together,
 	       sums = 4 * r * v * target->lanes / target->gpu->dot8s, loads = (parts + 2 * columns) / terms,
 	       issue = (parts * columns / terms + loads) / 4;
-	return (struct issued){ sums > issue ? sums : issue, 4 * sums + loads, (4 * parts + 2 * columns) / terms,
-		(double)COPY_INSTRUCTIONS / 4 };
+	return (struct issued){ sums > issue ? sums : issue, 4 * sums + loads + LOAD_WAIT + VECTOR_WAIT * v,
+		(4 * parts + 2 * columns) / terms, (double)COPY_INSTRUCTIONS / 4 };
 }
 
 /* The cycles of a block's sums, and what bounds them. */
@@ -114,8 +117,8 @@ static const struct size {
 	int warps, rows, vecs, depth, stages;
 } sizes[] = { { 8, 16, 4, 16, 2 }, { 8, 8, 4, 16, 2 }, { 8, 8, 4, 32, 3 }, { 8, 16, 2, 16, 2 }, { 8, 8, 2, 16, 2 },
 	{ 4, 8, 2, 16, 2 }, { 4, 8, 1, 32, 3 }, { 4, 4, 1, 32, 4 }, { 4, 2, 1, 64, 4 }, { 4, 0, 1, 64, 4 } };
-static const struct size fragments[] = { { 4, 32, 4, 16, 4 }, { 4, 16, 4, 16, 4 }, { 4, 16, 2, 16, 4 },
-	{ 4, 16, 1, 16, 4 }, { 2, 16, 1, 32, 4 } };
+static const struct size fragments[] = { { 8, 32, 4, 16, 4 }, { 4, 32, 4, 16, 4 }, { 4, 16, 4, 16, 4 },
+	{ 4, 16, 2, 16, 4 }, { 4, 16, 1, 16, 4 }, { 2, 16, 1, 32, 4 } };
 _Static_assert(COUNT(sizes) <= BLOCK_CHOICES_MOST && COUNT(fragments) <= BLOCK_CHOICES_MOST, "room for each");
 
 /* The sizes that its product can have; NULL: no more. */
@@ -160,6 +163,19 @@ static bool block_of(
 		return false;
 	as->reckoned = block_cycles(target, p->rows, p->vecs, p->batches, p->terms, as);
 	return true;
+}
+
+double block_least(const struct target *target, const struct product *product, int64_t rows, int64_t columns,
+        double batches, double terms)
+{
+	struct extent p = { rows, ceil_div(columns, target->lanes), batches, terms };
+	struct contraction as = { .product = product };
+	const struct size *size;
+	double least = INFINITY;
+	for (size_t i = 0; (size = size_at(&as, i)); i++)
+		if (block_of(target, &p, size, &as) && as.reckoned.cycles < least)
+			least = as.reckoned.cycles;
+	return least;
 }
 
 /* As it is printed, with balanced panels. */

@@ -543,7 +543,8 @@ static bool is_made_again(
 	return again;
 }
 
-/* Maps over rows that read each other would be a warp's for each row: with few rows most threads had nothing to do. */
+/* Maps over rows that read each other would be a warp's for each row: with few rows most threads had nothing to do.  So
+ * would few terms of each element of a single row. */
 static bool are_lonely_rows(
         const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
 {
@@ -554,7 +555,8 @@ static bool are_lonely_rows(
 	for (size_t i = 0; i < kernel->members.count; i++) {
 		const struct definition *member = kernel->members.at[i];
 		row |= inner_bytes(member, outer) > (int64_t)dtype_bytes(member->type, 1);
-		maps &= member->reduce == REDUCE_NONE;
+		maps &= member->reduce == REDUCE_NONE
+		        || (rounds == 1 && member->order == ORDER_SERIAL && definition_terms(member) <= AGAIN_TERMS);
 	}
 	return target->thread && !target->block_warps && row && maps && rounds < target->tiles_least;
 }

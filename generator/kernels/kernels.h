@@ -47,6 +47,7 @@ struct scheduled {
 	int lane;       /* 1 + the variable along which it lies: products read it so; 0: the layouts say */
 	bool dwords;    /* of terms of a product side by side (products.c) … */
 	bool pairs;     /* … of bfloat16 or float16 */
+	bool is_part;   /* split.c: a map adds its parts */
 	bool widens;    /* floats of codes that --store bf16 stores */
 	bool steers;    /* the schedule asks it whether to run kernels, or kernels where to end */
 	struct definition *whole; /* this many, by whole lanes of terms, of which the last is not there; NULL: it is no
@@ -414,6 +415,8 @@ int product_b(const struct definition *sum); /* which factor contraction.c takes
 const char *lowered_order(
         const struct lowered *); /* the instruction whose order its sums of rounded factors have; NULL: it has none */
 const struct expr *dword_of_parts(struct arena *, const struct expr *const *, int count); /* four, the lowest first */
+/* split.c: sums of products that are few blocks become sums of parts of their terms. */
+void split_terms(struct program *, const struct target *);
 /* exact.c: the same sum in floats, where those have all that it can be; false: it may be more.  roomy: floats may
  * also be made for sums of some of the terms. */
 struct exact_sum {
@@ -759,6 +762,8 @@ struct block_choice {
 	double cycles;
 };
 enum { BLOCK_CHOICES_MOST = 14 };
+double block_least(const struct target *, const struct product *, int64_t rows, int64_t columns, double batches,
+        double terms); /* cycles of the blocks of fragments that take least */
 int block_choices(
         const struct target *, const struct contraction *, struct block_choice *); /* all that it can have, each once */
 int64_t block_stage_floats(const struct contraction *, int lanes);                 /* of shared memory, at most */

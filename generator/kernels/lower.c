@@ -65,6 +65,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	few_terms_become_maps(program, target);
 	split_groups(program, target);
 	choose_products(program, target);
+	split_terms(program, target);
 	separate_windows(program, target); /* of floats that bytes became, too */
 	transpose_regions(program, target);
 	rows_of_planes(program, target);

@@ -155,13 +155,20 @@ static bool meets_later_sum(const struct definition *d)
 
 /* Words are made of bytes that are there: what makes those has lanes of its own, and may be a product's epilogue.  Not
  * where memory is too short for both. */
+static void see_part(void *user, const struct expr *load) { *(bool *)user |= scheduled(load->of)->is_part; }
+static bool adds_parts(const struct definition *d)
+{
+	bool adds = false;
+	expr_loads(d->body, see_part, &adds);
+	return adds;
+}
 static bool feeds_dwords(const struct target *target, const struct definition *d)
 {
 	bool feeds = false;
 	for (size_t i = 0; i < scheduled(d)->readers.count; i++)
 		feeds |=
 		        scheduled(scheduled(d)->readers.at[i])->dwords || scheduled(scheduled(d)->readers.at[i])->pairs;
-	return feeds && !target->short_stack;
+	return feeds && !adds_parts(d) && !target->short_stack;
 }
 
 /* Do maps that each have one reader make bytes of it again, element by element (a residual)? */
@@ -426,8 +433,9 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		return no;
 	if (reads > 1 && expr_selects_by_value(d->body)) /* no vector has it in its lanes; what is stored has */
 		return no;
-	if (follows_product(d))
-		return all_maps && reads <= 1 && scheduled(d)->readers.count == 1 && !stays_bytes(lowered->target, d)
+	if (follows_product(d)) /* parts: borders beside them count as reads, and are none */
+		return all_maps && reads <= (adds_parts(d) ? 2 : 1) && scheduled(d)->readers.count == 1
+		                && !stays_bytes(lowered->target, d)
 		                && !(dtypes[d->type].bits == 8 && meets_later_sum(d))
 		        ? yes
 		        : no;

@@ -61,31 +61,35 @@ SHAPES = {
     "attention_few": ("16 rows: 16 x 64 x 16, 32 lanes and scalars, 16 x 32 x 16", {"q": (1, 12, 16, 20), "k": (1, 12, 40, 20), "v": (1, 12, 40, 20)}, {}, (1, 12, 16, 20), ATTENTION),
     "attention_wide": ("15 rows: 16 x 64 x 16, 32 lanes, 16 x 64 x 16", {"q": (1, 2, 100, 33), "k": (1, 2, 64, 33), "v": (1, 2, 64, 40)}, {}, (1, 2, 100, 40), ATTENTION),
     "conv_deep": ("32 x 64 x 16", {"x": (1, 32, 40, 40)}, {"w": (128, 32, 5, 5), "b": (128,), "v": (96, 128, 1, 1)}, (1, 96, 40, 40), "t = Conv <pads = [2, 2, 2, 2]> (x, w, b) u = Relu(t) y = Conv(u, v)"),
+    "bytes_huge": ("256 x 128 x 16", {"x": (4350, 68)}, {"w": (68, 1010)}, (4350, 1010), "y = MatMulInteger(x, w)", BYTES),
     "bytes_large": ("128 x 128 x 16", {"x": (1030, 68)}, {"w": (68, 1016)}, (1030, 1016), "y = MatMulInteger(x, w)", BYTES),
     "bytes_64": ("64 x 128 x 16", {"x": (900, 96)}, {"w": (96, 1016)}, (900, 1016), "y = MatMulInteger(x, w)", BYTES),
     "bytes_borders": ("64 x 64 x 16", {"x": (515, 130)}, {"w": (130, 810)}, (515, 810), "y = MatMulInteger(x, w)", BYTES),
     "bytes_inputs": ("64 x 32 x 16", {"x": (300, 132), "w": (132, 520)}, {}, (300, 520), "y = MatMulInteger(x, w)", BYTES),
     "bytes_batches": ("64 x 64 x 16", {"x": (6, 200, 72), "w": (6, 72, 200)}, {}, (6, 200, 200), "y = MatMulInteger(x, w)", BYTES),
-    "bytes_one_row": ("32 x 32 x 32", {"x": (1, 515)}, {"w": (515, 1000)}, (1, 1000), "y = MatMulInteger(x, w)", BYTES),
-    "bytes_zero": ("32 x 32 x 32", {"x": (70, 333)}, {"w": (333, 97), "z": ()}, (70, 97), "y = MatMulInteger(x, w, z)", dict(BYTES, x="uint8", z="uint8")),
+    "bytes_one_row": ("64 x 32 x 16", {"x": (1, 515)}, {"w": (515, 1000)}, (1, 1000), "y = MatMulInteger(x, w)", BYTES),
+    "bytes_zero": ("64 x 32 x 16", {"x": (70, 333)}, {"w": (333, 97), "z": ()}, (70, 97), "y = MatMulInteger(x, w, z)", dict(BYTES, x="uint8", z="uint8")),
     "bytes_conv": ("64 x 64 x 16", {"x": (2, 20, 30, 31)}, {"w": (130, 20, 5, 5), "z": ()}, (2, 130, 30, 31), "y = ConvInteger <pads = [2, 2, 2, 2]> (x, w, z)", dict(BYTES, x="uint8", z="uint8")),
-    "bytes_quantised": ("32 x 32 x 32", {"x": (1, 64, 28, 28)}, {"w": (96, 64, 3, 3), "b": (96,), "z": (), "v": ()}, (1, 96, 28, 28),
+    "bytes_quantised": ("64 x 32 x 16", {"x": (1, 64, 28, 28)}, {"w": (96, 64, 3, 3), "b": (96,), "z": (), "v": ()}, (1, 96, 28, 28),
                         "s = Constant <value_float = 0.02> () t = Constant <value_float = 0.01> () u = Constant <value_float = 0.9> () "
                         "y = QLinearConv <pads = [1, 1, 1, 1], strides = [1, 1]> (x, s, z, w, t, v, u, z, b)", dict(BYTES, y="int8")),
+    "bytes_parts": ("64 x 32 x 16", {"x": (1, 256, 7, 7)}, {"w": (200, 256, 3, 3), "z": ()}, (1, 200, 7, 7), "y = ConvInteger <pads = [1, 1, 1, 1]> (x, w, z)", dict(BYTES, x="uint8", z="uint8")),
+    "halves_parts": ("64 x 64 x 16", {"x": (40, 1040), "z": (40, 330)}, {"w": (1040, 330), "b": (330,), "v": (330, 40)}, (40, 40),
+                     "t = MatMul(x, w) u = Add(t, b) s = Add(u, z) r = Relu(s) c = Constant <value_float = 8.0> () m = Min(r, c) y = MatMul(m, v)", HALVES),
     "halves_large": ("128 x 128 x 16", {"x": (1030, 68)}, {"w": (68, 1016)}, (1030, 1016), "t = MatMul(x, w) y = Relu(t)", HALVES),
     "halves_borders": ("64 x 64 x 16", {"x": (515, 131)}, {"w": (131, 810), "b": (810,)}, (515, 810), "t = MatMul(x, w) y = Add(t, b)", HALVES),
-    "halves_inputs": ("32 x 32 x 32", {"x": (300, 101), "w": (203, 101)}, {}, (300, 203), "y = Gemm <transB = 1> (x, w)", HALVES),
-    "halves_conv": ("32 x 32 x 32", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
+    "halves_inputs": ("32 x 32 x 32", {"x": (32, 1030), "w": (1000, 1030)}, {}, (32, 1000), "y = Gemm <transB = 1> (x, w)", HALVES),
+    "halves_conv": ("64 x 64 x 16", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
                     "t = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (x, w, b) u = Add(t, z) y = Relu(u)", HALVES),
     "float16_large": ("128 x 128 x 16", {"x": (1030, 68)}, {"w": (68, 1016)}, (1030, 1016), "t = MatMul(x, w) y = Relu(t)", FLOAT16),
     "float16_borders": ("64 x 64 x 16", {"x": (515, 131)}, {"w": (131, 810), "b": (810,)}, (515, 810), "t = MatMul(x, w) y = Add(t, b)", FLOAT16),
-    "float16_conv": ("32 x 32 x 32", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
+    "float16_conv": ("64 x 64 x 16", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
                      "t = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (x, w, b) u = Add(t, z) y = Relu(u)", FLOAT16),
     "tf32_large": ("128 x 128 x 16", {"x": (1030, 68)}, {"w": (68, 1016)}, (1030, 1016), "t = MatMul(x, w) y = Relu(t)", TF32),
     "tf32_borders": ("64 x 64 x 16", {"x": (515, 131)}, {"w": (131, 810), "b": (810,)}, (515, 810), "t = MatMul(x, w) y = Add(t, b)", TF32),
-    "tf32_inputs": ("32 x 32 x 32", {"x": (101, 300), "w": (203, 101)}, {}, (300, 203), "y = Gemm <transA = 1, transB = 1> (x, w)", TF32),
+    "tf32_inputs": ("64 x 32 x 16", {"x": (101, 300), "w": (203, 101)}, {}, (300, 203), "y = Gemm <transA = 1, transB = 1> (x, w)", TF32),
     "tf32_row": ("32 x 32 x 32", {"x": (1, 515)}, {"w": (515, 1000)}, (1, 1000), "y = MatMul(x, w)", TF32),
-    "tf32_conv": ("32 x 32 x 32", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
+    "tf32_conv": ("64 x 64 x 16", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
                   "t = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (x, w, b) u = Add(t, z) y = Relu(u)", TF32),
 }
 PLANTED = ("bytes_zero", "float16_borders", "tf32_inputs")
@@ -153,6 +157,8 @@ def wrongs_of(ingot, folder, name, nvrtc):
         return
     text = open(os.path.join(out, "g.cu")).read()
     tiles, kernels = re.findall(r"tile ([^;]+?)(?:, 32 lanes)?;", re.sub(" lanes of (float|int)32", " lanes", text)), re.findall("__global__", text)
+    if name.endswith("_parts") and ".parts" not in text:
+        yield "its terms are not split"
     if tile and tile not in tiles:
         yield "no block of %s; tiles are %s" % (tile, tiles)
     if not exact and len(kernels) != (1 if nodes == ATTENTION else nodes.count("Conv") + nodes.count("MatMul") + nodes.count("Gemm") + (name == "winograd_run_time")):         # its filters are a kernel's
@@ -175,15 +181,15 @@ def wrongs_of(ingot, folder, name, nvrtc):
         spills = {k: v for k, v in nvrtc.functions(log).items() if v.get("stores") or v.get("loads")}
         if status or spills or "warning" in log:
             yield "%s: %s" % (architecture, spills or log[:1000])
-        elif exact:
+        elif exact and tile in tiles:
             yield from wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture)
 
 
 def wrongs_of_fragments(nvrtc, log, cubin, tile, out, architecture):
     """Of the product: the loop that multiplies does by IMMA or HMMA, and loads a by LDSM; of 128 x 128 two blocks are an SM's, by registers and shared memory."""
     import sass
-    (symbol, said), = [(k, v) for k, v in nvrtc.functions(log).items() if re.search("_(contraction|convolution)$", k)]
-    launch = next(kernel for kernel in json.load(open(os.path.join(out, "g.json")))["kernels"] if kernel["symbol"] == symbol)
+    launch = next(kernel for kernel in json.load(open(os.path.join(out, "g.json")))["kernels"] if kernel.get("tile") == tile and re.search("_(contraction|convolution)$", kernel["symbol"]))
+    symbol, said = launch["symbol"], nvrtc.functions(log)[launch["symbol"]]
     registers, shared = -(-said["registers"] // 8) * 8 * launch["threads"], said["shared"] + launch["shared_bytes"] + 1024
     if tile == "128 x 128 x 16" and (2 * registers > 65536 or 2 * shared > 164 << 10):
         yield "%s: %d registers, %d bytes: one block an SM" % (architecture, registers, shared)
