@@ -544,7 +544,7 @@ static bool is_made_again(
 }
 
 /* Maps over rows that read each other would be a warp's for each row: with few rows most threads had nothing to do.  So
- * would few terms of each element of a single row. */
+ * would few terms of each element of still fewer rows. */
 static bool are_lonely_rows(
         const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
 {
@@ -556,7 +556,8 @@ static bool are_lonely_rows(
 		const struct definition *member = kernel->members.at[i];
 		row |= inner_bytes(member, outer) > (int64_t)dtype_bytes(member->type, 1);
 		maps &= member->reduce == REDUCE_NONE
-		        || (rounds == 1 && member->order == ORDER_SERIAL && definition_terms(member) <= AGAIN_TERMS);
+		        || (4 * rounds < target->tiles_least && member->order == ORDER_SERIAL
+		                && definition_terms(member) <= AGAIN_TERMS);
 	}
 	return target->thread && !target->block_warps && row && maps && rounds < target->tiles_least;
 }
