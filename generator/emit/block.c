@@ -76,9 +76,9 @@ static struct value axes_of(struct printing *p, int first, int count)
 	for (int v = first; v < first + count; v++) {
 		struct value axis = value_dict(p->arena);
 		by /= p->c->extents[v];
-		value_dict_set(axis, "name", value_string(p->names[v]));
-		value_dict_set(axis, "by", value_int(by));
-		value_dict_set(axis, "extent", value_int(p->c->extents[v]));
+		value_set_string(axis, "name", p->names[v]);
+		value_set_int(axis, "by", by);
+		value_set_int(axis, "extent", p->c->extents[v]);
 		value_list_add(list, axis);
 	}
 	return list;
@@ -96,12 +96,12 @@ static struct value a_value(struct printing *p, struct printer *printer)
 		text_printf(&there, " && %s >= %" PRId64 " && %s < %" PRId64, at, pad->from, at, pad->to);
 	}
 	value_dict_set(a, "there", value_copy(p->arena, there.count ? there.at : "", there.count));
-	value_dict_set(a, "floats", value_int(a_in_quads(c) ? QUAD : 1));
-	value_dict_set(a, "near", value_bool(p->kernel->joined && scheduled(c->a->of)->mode == MODE_DEVICE));
-	value_dict_set(a, "by_rows", value_bool(a_by_rows(c)));
-	value_dict_set(a, "step", value_int(block_a_step(c)));
-	value_dict_set(a, "swizzled", value_bool(product_is_matrix(c->product)));
-	value_dict_set(a, "from", value_string(printer_address(printer, c->a->of, c->a_at)));
+	value_set_int(a, "floats", a_in_quads(c) ? QUAD : 1);
+	value_set_bool(a, "near", p->kernel->joined && scheduled(c->a->of)->mode == MODE_DEVICE);
+	value_set_bool(a, "by_rows", a_by_rows(c));
+	value_set_int(a, "step", block_a_step(c));
+	value_set_bool(a, "swizzled", product_is_matrix(c->product));
+	value_set_string(a, "from", printer_address(printer, c->a->of, c->a_at));
 	text_release(&there);
 	return a;
 }
@@ -115,11 +115,11 @@ static struct value b_value(struct printing *p, struct printer *printer)
 	p->names[SPARE_VEC] = "q";
 	with[c->column] = index_add(
 	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
-	value_dict_set(b, "columns", value_int(c->extents[c->column]));
-	value_dict_set(b, "packed", value_bool(packed));
-	value_dict_set(b, "floats", value_int(quads ? QUAD : 1));
-	value_dict_set(b, "by_terms", value_bool(b_transposed(c) && index_factor(c->b_at, c->column + c->terms) == 1));
-	value_dict_set(b, "step", value_int(block_b_step(p)));
+	value_set_int(b, "columns", c->extents[c->column]);
+	value_set_bool(b, "packed", packed);
+	value_set_int(b, "floats", quads ? QUAD : 1);
+	value_set_bool(b, "by_terms", b_transposed(c) && index_factor(c->b_at, c->column + c->terms) == 1);
+	value_set_int(b, "step", block_b_step(p));
 	value_dict_set(b, "from",
 	        packed ? value_none()
 	               : value_string(printer_address(printer, c->b->of, index_substitute(p->arena, c->b_at, with))));
@@ -153,15 +153,15 @@ struct value block_value(struct printing *p, struct printer *printer)
 	for (int v = 0; v < c->batches; v++)
 		value_list_add(passed, value_string(p->names[v]));
 	int64_t stage = stage_floats(c, lanes), floats = c->stages * stage;
-	value_dict_set(block, "warps", value_int(c->warps));
-	value_dict_set(block, "resident", value_int(block_is_alone(c) ? 1 : 2));
-	value_dict_set(block, "depth", value_int(c->depth));
-	value_dict_set(block, "rows", value_int(rows));
-	value_dict_set(block, "terms", value_int(terms));
-	value_dict_set(block, "chunks", value_int((terms + c->depth - 1) / c->depth));
-	value_dict_set(block, "whole", value_bool(rows % tall == 0));
-	value_dict_set(block, "tall", value_int(tall));
-	value_dict_set(block, "wide", value_int(c->tile_vecs * lanes));
+	value_set_int(block, "warps", c->warps);
+	value_set_int(block, "resident", block_is_alone(c) ? 1 : 2);
+	value_set_int(block, "depth", c->depth);
+	value_set_int(block, "rows", rows);
+	value_set_int(block, "terms", terms);
+	value_set_int(block, "chunks", (terms + c->depth - 1) / c->depth);
+	value_set_bool(block, "whole", rows % tall == 0);
+	value_set_int(block, "tall", tall);
+	value_set_int(block, "wide", c->tile_vecs * lanes);
 	/* Addresses behind the last row or term are reckoned too, though nothing is read there, and what is subtracted
 	 * from them comes last. */
 	most = terms > most ? terms : most;
@@ -174,22 +174,22 @@ struct value block_value(struct printing *p, struct printer *printer)
 		far = index_factor(c->a_at, v) > far ? index_factor(c->a_at, v) : far;
 		far = c->b_mode != B_PACKED && index_factor(c->b_at, v) > far ? index_factor(c->b_at, v) : far;
 	}
-	value_dict_set(block, "index", value_string(most + (tall + c->depth) * far < INT32_MAX ? "int" : "long"));
+	value_set_string(block, "index", most + (tall + c->depth) * far < INT32_MAX ? "int" : "long");
 	value_dict_set(block, "passed", passed);
 	value_dict_set(block, "axes", axes_of(p, c->batches, c->rows));
 	value_dict_set(block, "term_axes", axes_of(p, c->column + 1, c->terms));
-	value_dict_set(block, "stages", value_int(c->stages));
-	value_dict_set(block, "unroll",
-	        value_int(product_is_matrix(c->product)            ? c->depth / c->product->together
-	                        : c->tile_rows * c->tile_vecs > 32 ? 1
-	                        : c->tile_rows * c->tile_vecs > 8  ? 2
-	                                                           : 8));
-	value_dict_set(block, "stage", value_int(stage));
-	value_dict_set(block, "shared", value_int(floats));
-	value_dict_set(block, "dynamic", value_bool(block_dynamic(p->emit->target, c)));
-	value_dict_set(block, "sums_apart", value_int(block_sums_apart(c)));
-	value_dict_set(block, "heavy_rows",
-	        value_int(product_is_matrix(c->product) ? c->product->m : floats / c->warps / (c->tile_vecs * lanes)));
+	value_set_int(block, "stages", c->stages);
+	value_set_int(block, "unroll",
+	        product_is_matrix(c->product)              ? c->depth / c->product->together
+	                : c->tile_rows * c->tile_vecs > 32 ? 1
+	                : c->tile_rows * c->tile_vecs > 8  ? 2
+	                                                   : 8);
+	value_set_int(block, "stage", stage);
+	value_set_int(block, "shared", floats);
+	value_set_bool(block, "dynamic", block_dynamic(p->emit->target, c));
+	value_set_int(block, "sums_apart", block_sums_apart(c));
+	value_set_int(block, "heavy_rows",
+	        product_is_matrix(c->product) ? c->product->m : floats / c->warps / (c->tile_vecs * lanes));
 	value_dict_set(block, "a", a_value(p, printer));
 	value_dict_set(block, "b", b_value(p, printer));
 	return block;

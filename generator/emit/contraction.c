@@ -38,9 +38,9 @@ static struct value pad_value(struct printing *p, const struct range *pad)
 	struct value value = value_dict(p->arena);
 	printer.lane = -1;
 	contraction_at_k_block(p, packs_group_of_a(p->c), zero);
-	value_dict_set(value, "base", value_string(printer_index(&printer, index_substitute(p->arena, pad->at, zero))));
-	value_dict_set(value, "from", value_int(pad->from));
-	value_dict_set(value, "to", value_int(pad->to));
+	value_set_string(value, "base", printer_index(&printer, index_substitute(p->arena, pad->at, zero)));
+	value_set_int(value, "from", pad->from);
+	value_set_int(value, "to", pad->to);
 	return value;
 }
 
@@ -58,9 +58,9 @@ static struct value packed_a_value(struct printing *p)
 		struct value stride = value_dict(arena);
 		if (!s->name)
 			continue;
-		value_dict_set(stride, "name", value_string(s->name));
-		value_dict_set(stride, "direct", value_int(s->direct));
-		value_dict_set(stride, "packed", value_int(s->packed));
+		value_set_string(stride, "name", s->name);
+		value_set_int(stride, "direct", s->direct);
+		value_set_int(stride, "packed", s->packed);
 		value_list_add(strides, stride);
 	}
 	/* The innermost dim is copied as one run; where it has a pad, the part of it that is there, between zeros. */
@@ -70,9 +70,9 @@ static struct value packed_a_value(struct printing *p)
 		const struct stage_dim *d = &stage->dim[i];
 		struct value dim = value_dict(arena);
 		value_dict_set(dim, "name", value_printf(arena, "p%d", i));
-		value_dict_set(dim, "extent", value_int(d->extent));
-		value_dict_set(dim, "stride", value_int(d->stride));
-		value_dict_set(dim, "factor", value_int(d->factor));
+		value_set_int(dim, "extent", d->extent);
+		value_set_int(dim, "stride", d->stride);
+		value_set_int(dim, "factor", d->factor);
 		value_dict_set(dim, "pad", d->pad ? pad_value(p, d->pad) : value_none());
 		value_list_add(dims, dim);
 	}
@@ -85,9 +85,8 @@ static struct value packed_a_value(struct printing *p)
 			reach += index_factor(range->at, c->column + 1 + t) * (packed_a_extent(c, t) - 1);
 		for (int k = 0; k < stage->dims; k++)
 			along |= stage->dim[k].pad == range;
-		value_dict_set(pad, "row",
-		        value_int(contraction_row(c) >= 0 ? index_factor(range->at, contraction_row(c)) : 0));
-		value_dict_set(pad, "reach", value_int(reach));
+		value_set_int(pad, "row", contraction_row(c) >= 0 ? index_factor(range->at, contraction_row(c)) : 0);
+		value_set_int(pad, "reach", reach);
 		value_list_add(pads, pad);
 		if (!along)
 			value_list_add(others, pad);
@@ -95,30 +94,30 @@ static struct value packed_a_value(struct printing *p)
 	int lanes = p->emit->target->lanes;
 	bool wide = lanes > 1 && !p->emit->target->lanes_are_threads && last
 	        && (run ? last->stride == 1 : last->pad && last->factor == 1 && last->stride == 1);
-	value_dict_set(packed_a, "wide", value_bool(wide));
+	value_set_bool(packed_a, "wide", wide);
 	int64_t floats = stage->floats + (wide ? lanes - 1 : 0);
 	floats = packs_group_of_a(c) ? (floats + lanes - 1) / lanes * lanes : floats;
-	value_dict_set(packed_a, "floats", value_int(floats));
-	value_dict_set(packed_a, "blocks", value_int(packs_group_of_a(c) ? c->packed_a_blocks : 1));
-	value_dict_set(packed_a, "always", value_bool(c->copied));
-	value_dict_set(packed_a, "base", value_string(contraction_base_of_a(p, packs_group_of_a(c))));
-	value_dict_set(packed_a, "of_k_block",
-	        value_string(packs_group_of_a(c) && c->k_block ? arena_printf(
-	                             arena, " + %" PRId64 " * %s", p->term_stride[0].packed, p->names[K_BLOCK_VAR])
-	                                                       : ""));
+	value_set_int(packed_a, "floats", floats);
+	value_set_int(packed_a, "blocks", packs_group_of_a(c) ? c->packed_a_blocks : 1);
+	value_set_bool(packed_a, "always", c->copied);
+	value_set_string(packed_a, "base", contraction_base_of_a(p, packs_group_of_a(c)));
+	value_set_string(packed_a, "of_k_block",
+	        packs_group_of_a(c) && c->k_block
+	                ? arena_printf(arena, " + %" PRId64 " * %s", p->term_stride[0].packed, p->names[K_BLOCK_VAR])
+	                : "");
 	value_dict_set(packed_a, "place",
 	        packs_rows_of_a(c) ? value_printf(arena, " + %s%s",
 	                stage->of_row == 1 ? "" : arena_printf(arena, "%" PRId64 " * ", stage->of_row),
 	                p->names[contraction_row(c)])
 	                           : value_printf(arena, " + %" PRId64 " * (block - first)", floats));
-	value_dict_set(packed_a, "row", value_bool(packs_rows_of_a(c)));
+	value_set_bool(packed_a, "row", packs_rows_of_a(c));
 	value_dict_set(packed_a, "strides", strides);
 	value_dict_set(packed_a, "dims", dims);
 	value_dict_set(packed_a, "pads", pads);
 	value_dict_set(packed_a, "others", others);
-	value_dict_set(packed_a, "span", value_bool(last && last->pad && last->factor == 1));
-	value_dict_set(packed_a, "run", value_int(run ? last->extent : 1));
-	value_dict_set(packed_a, "step", value_int(run ? last->stride : 1));
+	value_set_bool(packed_a, "span", last && last->pad && last->factor == 1);
+	value_set_int(packed_a, "run", run ? last->extent : 1);
+	value_set_int(packed_a, "step", run ? last->stride : 1);
 	return packed_a;
 }
 
@@ -207,21 +206,21 @@ static struct value pool_value(struct printing *p)
 		        !c->pool.by_panel             ? value_int(tail ? columns : whole)
 		                : columns % c->panels ? value_string("vecs")
 		                                      : value_int(c->tile_vecs));
-		value_dict_set(part, "first", value_int(tail ? whole : 0));
+		value_set_int(part, "first", tail ? whole : 0);
 		value_dict_set(part, "load", value_function(p->arena, "load", "tap", call_pool_load, user));
 		value_dict_set(part, "store", value_function(p->arena, "store", "value", call_pool_store, user));
 		value_list_add(parts, part);
 	}
-	value_dict_set(pool, "floats", value_int(p->pooled.floats));
-	value_dict_set(pool, "by_panel", value_bool(c->pool.by_panel));
-	value_dict_set(pool, "lane", value_string(c->pool.by_panel ? "e" : "c"));
-	value_dict_set(pool, "size", value_int(c->pool.size[0]));
-	value_dict_set(pool, "stride", value_int(c->pool.stride[0]));
-	value_dict_set(pool, "across", value_int(c->pool.d->extents[c->pool.d->rank - 1]));
-	value_dict_set(pool, "row", value_string(p->names[c->batches + c->rows - 2]));
-	value_dict_set(pool, "scratch_row", value_string(p->names[POOL_VAR]));
-	value_dict_set(pool, "out_row", value_string("q"));
-	value_dict_set(pool, "out_column", value_string("l"));
+	value_set_int(pool, "floats", p->pooled.floats);
+	value_set_bool(pool, "by_panel", c->pool.by_panel);
+	value_set_string(pool, "lane", c->pool.by_panel ? "e" : "c");
+	value_set_int(pool, "size", c->pool.size[0]);
+	value_set_int(pool, "stride", c->pool.stride[0]);
+	value_set_int(pool, "across", c->pool.d->extents[c->pool.d->rank - 1]);
+	value_set_string(pool, "row", p->names[c->batches + c->rows - 2]);
+	value_set_string(pool, "scratch_row", p->names[POOL_VAR]);
+	value_set_string(pool, "out_row", "q");
+	value_set_string(pool, "out_column", "l");
 	value_dict_set(pool, "taps", taps);
 	value_dict_set(pool, "parts", parts);
 	return pool;
@@ -243,15 +242,15 @@ static struct value transposed_store_value(struct printing *p)
 	int64_t rows = c->span / c->row_blocks * c->extents[contraction_row(c)];
 	if (c->around && c->around != rows)
 		to = arena_printf(p->arena, "%s + %" PRId64 " * (first / %" PRId64 ")", to, c->around - rows, c->span);
-	value_dict_set(transposed_store, "floats", value_int(c->transposed_store * contraction_transposed_width(p)));
-	value_dict_set(transposed_store, "width", value_int(contraction_transposed_width(p)));
-	value_dict_set(transposed_store, "span", value_int(c->around ? c->span : 0));
-	value_dict_set(transposed_store, "first", value_string(contraction_transposed_row(p, "first")));
-	value_dict_set(transposed_store, "last", value_string(contraction_transposed_row(p, "last")));
-	value_dict_set(transposed_store, "row", value_string(contraction_transposed_row(p, "block")));
-	value_dict_set(transposed_store, "columns", value_int(c->extents[c->column]));
-	value_dict_set(transposed_store, "apart", value_int(index_factor(c->out_at, c->column)));
-	value_dict_set(transposed_store, "to", value_string(to));
+	value_set_int(transposed_store, "floats", c->transposed_store * contraction_transposed_width(p));
+	value_set_int(transposed_store, "width", contraction_transposed_width(p));
+	value_set_int(transposed_store, "span", c->around ? c->span : 0);
+	value_set_string(transposed_store, "first", contraction_transposed_row(p, "first"));
+	value_set_string(transposed_store, "last", contraction_transposed_row(p, "last"));
+	value_set_string(transposed_store, "row", contraction_transposed_row(p, "block"));
+	value_set_int(transposed_store, "columns", c->extents[c->column]);
+	value_set_int(transposed_store, "apart", index_factor(c->out_at, c->column));
+	value_set_string(transposed_store, "to", to);
 	return transposed_store;
 }
 
@@ -278,13 +277,13 @@ static struct value list_ends(struct printing *p)
 			ends = value_dict(p->arena);
 			value_dict_set(ends, "lets", lets = value_list(p->arena));
 		}
-		value_dict_set(let, "name",
-		        value_string(v > c->column ? arena_printf(p->arena, "%s_most", p->names[v]) : p->ends[v]));
-		value_dict_set(let, "value", value_string(count));
+		value_set_string(
+		        let, "name", v > c->column ? arena_printf(p->arena, "%s_most", p->names[v]) : p->ends[v]);
+		value_set_string(let, "value", count);
 		value_list_add(lets, let);
 		if (v > c->column) {
 			let = value_dict(p->arena);
-			value_dict_set(let, "name", value_string(p->ends[v]));
+			value_set_string(let, "name", p->ends[v]);
 			value_dict_set(let, "value",
 			        value_printf(p->arena, "%s_most < %" PRId64 " ? %s_most : %" PRId64, p->names[v],
 			                c->extents[v], p->names[v], c->extents[v]));
@@ -392,8 +391,8 @@ static struct value choice_value(struct printing *p, int i, const struct countin
 			text_printf(&when, "%svecs == %d", when.count ? " && " : "", of->vecs);
 	}
 	value_dict_set(choice, "when", value_copy(p->arena, when.count ? when.at : "", when.count));
-	value_dict_set(choice, "tile", value_string(of->name));
-	value_dict_set(choice, "arguments", value_string(arguments));
+	value_set_string(choice, "tile", of->name);
+	value_set_string(choice, "arguments", arguments);
 	text_release(&when);
 	return choice;
 }
@@ -447,7 +446,7 @@ static void add_axes(struct printing *p, struct blocks_of *blocks)
 		int64_t extent = maxima ? p->kernel->blocks : c->extents[c->batches + r];
 		for (int b = 0; maxima && b < r; b++)
 			extent /= c->extents[c->batches + b];
-		value_dict_set(axis, "name", value_string(maxima ? "q" : p->names[c->batches + r]));
+		value_set_string(axis, "name", maxima ? "q" : p->names[c->batches + r]);
 		const char *end = p->ends[c->batches + r],
 		           *by = blocks->there ? arena_printf(arena, " / (%s)", blocks->there)
 		        : blocks->step == 1    ? ""
@@ -472,11 +471,11 @@ static struct value row_value(struct printing *p, const struct counting *n, cons
 	struct value value = n->row >= 0 ? value_dict(p->arena) : value_none();
 	if (n->row < 0)
 		return value;
-	value_dict_set(value, "name", value_string(p->names[n->row]));
-	value_dict_set(value, "extent", value_int(n->rows));
-	value_dict_set(value, "blocks", value_int(blocks));
+	value_set_string(value, "name", p->names[n->row]);
+	value_set_int(value, "extent", n->rows);
+	value_set_int(value, "blocks", blocks);
 	value_dict_set(value, "there", blocks_there ? value_printf(p->arena, "(%s)", blocks_there) : value_int(blocks));
-	value_dict_set(value, "uneven", value_bool(n->rows % blocks != 0));
+	value_set_bool(value, "uneven", n->rows % blocks != 0);
 	return value;
 }
 
@@ -498,9 +497,9 @@ static struct value k_block_value(struct printing *p)
 	const struct contraction *c = p->c;
 	struct value k_block = c->k_block ? value_dict(p->arena) : value_none();
 	if (c->k_block) {
-		value_dict_set(k_block, "name", value_string(p->names[K_BLOCK_VAR]));
-		value_dict_set(k_block, "extent", value_int(c->extents[c->column + 1]));
-		value_dict_set(k_block, "step", value_int(c->k_block));
+		value_set_string(k_block, "name", p->names[K_BLOCK_VAR]);
+		value_set_int(k_block, "extent", c->extents[c->column + 1]);
+		value_set_int(k_block, "step", c->k_block);
 	}
 	return k_block;
 }
@@ -508,11 +507,11 @@ static struct value k_block_value(struct printing *p)
 struct value product_words(struct arena *arena, const struct product *of)
 {
 	struct value product = value_dict(arena);
-	value_dict_set(product, "element", value_string(dtypes[of->sum].c));
-	value_dict_set(product, "vec", value_string(lane_type_of(of->sum).vector));
-	value_dict_set(product, "step", value_string(of->step));
-	value_dict_set(product, "zero", value_string(number_text(arena, of->sum, 0, 0)));
-	value_dict_set(product, "fill", value_string(lane_type_of(of->sum).fill));
+	value_set_string(product, "element", dtypes[of->sum].c);
+	value_set_string(product, "vec", lane_type_of(of->sum).vector);
+	value_set_string(product, "step", of->step);
+	value_set_string(product, "zero", number_text(arena, of->sum, 0, 0));
+	value_set_string(product, "fill", lane_type_of(of->sum).fill);
 	return product;
 }
 
@@ -532,18 +531,18 @@ static void add_loops(struct printing *p, const struct counting *n, struct value
 	value_dict_set(globals, "panels_there", panels_there ? value_string(panels_there) : value_int(c->panels));
 	const char *there = c->split_panels ? panels_there : blocks.there;
 	if (there) {
-		value_dict_set(ends, "there", value_string(there));
-		value_dict_set(ends, "blocks", value_int(p->kernel->blocks));
+		value_set_string(ends, "there", there);
+		value_set_int(ends, "blocks", p->kernel->blocks);
 	}
 	value_dict_set(globals, "ends", ends);
 	value_dict_set(globals, "outer", blocks.outer);
-	value_dict_set(globals, "blocks", value_int(c->warps ? c->row_blocks : blocks.step));
-	value_dict_set(globals, "panel_blocks", value_int(blocks.step));
-	value_dict_set(globals, "group", value_int(c->group));
-	value_dict_set(globals, "split_panels", value_bool(c->split_panels));
-	value_dict_set(globals, "panels", value_int(c->panels));
-	value_dict_set(globals, "panels_uneven", value_bool(n->vecs % c->panels != 0));
-	value_dict_set(globals, "column", value_string(p->names[c->column]));
+	value_set_int(globals, "blocks", c->warps ? c->row_blocks : blocks.step);
+	value_set_int(globals, "panel_blocks", blocks.step);
+	value_set_int(globals, "group", c->group);
+	value_set_bool(globals, "split_panels", c->split_panels);
+	value_set_int(globals, "panels", c->panels);
+	value_set_bool(globals, "panels_uneven", n->vecs % c->panels != 0);
+	value_set_string(globals, "column", p->names[c->column]);
 	value_dict_set(globals, "batches", contraction_extents(p, 0, c->batches));
 }
 
@@ -570,25 +569,25 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	}
 	struct printer printer = contraction_printer(p, NULL);
 	printer.lane = -1;
-	value_dict_set(globals, "a_base", value_string(contraction_base_of_a(p, false)));
-	value_dict_set(globals, "w_base", value_string(base_of_b(p, &printer, &n)));
-	value_dict_set(globals, "w_element", value_string(contraction_element_of_b(c)));
+	value_set_string(globals, "a_base", contraction_base_of_a(p, false));
+	value_set_string(globals, "w_base", base_of_b(p, &printer, &n));
+	value_set_string(globals, "w_element", contraction_element_of_b(c));
 	add_loops(p, &n, ends, globals);
 	check_scratch(p, &n);
 	value_dict_set(globals, "product", product_words(arena, c->product));
 	value_dict_set(globals, "matrix_shape", matrix_shape(p));
 	value_dict_set(globals, "k_block", k_block_value(p));
-	value_dict_set(globals, "k_blocked", value_bool(contraction_k_blocked(c)));
+	value_set_bool(globals, "k_blocked", contraction_k_blocked(c));
 	int64_t of_k_block = c->k_block ? n.terms / c->extents[c->column + 1] * c->k_block : n.terms;
-	value_dict_set(globals, "terms", value_int(of_k_block));
-	value_dict_set(globals, "next_floats",
-	        value_int(16 * c->next_lines * of_k_block / contraction_steps(c, emit->target, c->tile_rows)));
+	value_set_int(globals, "terms", of_k_block);
+	value_set_int(globals, "next_floats",
+	        16 * c->next_lines * of_k_block / contraction_steps(c, emit->target, c->tile_rows));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "tiles", tiles);
 	value_dict_set(globals, "choices", choices);
 	value_dict_set(globals, "target", emit_target_value(emit));
-	value_dict_set(globals, "lanes", value_int(n.lanes));
-	value_dict_set(globals, "vectors", value_int(n.vecs));
+	value_set_int(globals, "lanes", n.lanes);
+	value_set_int(globals, "vectors", n.vecs);
 	value_dict_set(globals, "pool", pool_value(p));
 	value_dict_set(globals, "transposed_store", transposed_store_value(p));
 	value_dict_set(globals, "packed_a", packed_a_value(p));

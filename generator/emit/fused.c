@@ -47,27 +47,26 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 			continue;
 		struct value let = value_dict(emit->arena);
 		const char *name = arena_printf(emit->arena, x == last ? "rows_end" : "n%d_end", x);
-		value_dict_set(let, "name", value_string(name));
-		value_dict_set(
-		        let, "value", value_string(emit_count(emit, kernel, fused->counts[x], fused->extents[x])));
+		value_set_string(let, "name", name);
+		value_set_string(let, "value", emit_count(emit, kernel, fused->counts[x], fused->extents[x]));
 		value_list_add(lets, let);
 		ends[x] = name;
 		counted = true;
 	}
 	if (ends[last]) { /* what is left over goes with the last unit */
 		struct value let = value_dict(emit->arena), least = value_dict(emit->arena);
-		value_dict_set(let, "name", value_string("units_most"));
+		value_set_string(let, "name", "units_most");
 		value_dict_set(let, "value",
 		        value_printf(emit->arena, "(%s + %" PRId64 ") / %" PRId64, ends[last], fused->rows - 1,
 		                fused->rows));
-		value_dict_set(least, "name", value_string("units"));
+		value_set_string(least, "name", "units");
 		value_dict_set(least, "value",
 		        value_printf(emit->arena, "units_most < %" PRId64 " ? units_most : %" PRId64, units, units));
 		value_list_add(lets, let);
 		value_list_add(lets, least);
 		by = "units";
 	}
-	value_dict_set(loops, "units_there", value_string(by));
+	value_set_string(loops, "units_there", by);
 	bool ended = false;
 	for (size_t s = 0; s < fused->body->kernels.count; s++)
 		ended |= fused->body->kernels.at[s]->ends;
@@ -75,7 +74,7 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 	for (int x = last - 1; x >= 0; x--) {
 		struct value axis = value_dict(emit->arena);
 		axes[x] = arena_printf(emit->arena, "n%d", x);
-		value_dict_set(axis, "name", value_string(axes[x]));
+		value_set_string(axis, "name", axes[x]);
 		const char *extent = ends[x] ? ends[x] : value_text(emit, fused->extents[x]);
 		bool grown = counted && (strcmp(by, value_text(emit, step)) || ends[x]);
 		value_dict_set(axis, "value",
@@ -90,16 +89,16 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 	if (counted) {
 		struct value known = value_dict(emit->arena);
 		value_dict_set(known, "lets", lets);
-		value_dict_set(known, "there", value_string(by));
-		value_dict_set(known, "blocks", value_int(step));
+		value_set_string(known, "there", by);
+		value_set_int(known, "blocks", step);
 		value_dict_set(loops, "ends", known);
 	}
 	axes[last] = "i";
 	value_dict_set(loops, "outer", outer);
-	value_dict_set(loops, "row", value_string(axes[last]));
-	value_dict_set(loops, "units", value_int(units));
-	value_dict_set(loops, "rows", value_int(fused->rows));
-	value_dict_set(loops, "extent", value_int(fused->extents[last]));
+	value_set_string(loops, "row", axes[last]);
+	value_set_int(loops, "units", units);
+	value_set_int(loops, "rows", fused->rows);
+	value_set_int(loops, "extent", fused->extents[last]);
 	return loops;
 }
 
@@ -110,15 +109,15 @@ struct value fused_values(struct emit *emit, const struct kernel *kernel, const 
 	struct value globals = value_dict(emit->arena), steps = value_list(emit->arena);
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "loops", loops_of(emit, kernel, axes));
-	value_dict_set(globals, "scratch", value_int(fused_scratch(fused)));
-	value_dict_set(globals, "shared", value_int(fused->shared));
-	value_dict_set(globals, "lanes", value_int(emit->target->lanes));
-	value_dict_set(globals, "warps", value_int(kernel->warps));
+	value_set_int(globals, "scratch", fused_scratch(fused));
+	value_set_int(globals, "shared", fused->shared);
+	value_set_int(globals, "lanes", emit->target->lanes);
+	value_set_int(globals, "warps", kernel->warps);
 	for (size_t s = 0; s < fused->body->kernels.count; s++) {
 		const struct kernel *step = fused->body->kernels.at[s];
 		struct value value = value_dict(emit->arena);
-		value_dict_set(value, "name", value_string(emit_symbol(emit, step)));
-		value_dict_set(value, "arguments", value_string(arguments_of(emit, kernel, step, axes)));
+		value_set_string(value, "name", emit_symbol(emit, step));
+		value_set_string(value, "arguments", arguments_of(emit, kernel, step, axes));
 		const char *blocks = !step->ends
 		        ? value_text(emit, step->blocks)
 		        : arena_printf(emit->arena,
@@ -128,8 +127,8 @@ struct value fused_values(struct emit *emit, const struct kernel *kernel, const 
 		        !more                ? value_printf(emit->arena, "0, %s", blocks)
 		                : step->ends ? value_printf(emit->arena, "%s, %s", more[s], blocks)
 		                             : value_string(more[s]));
-		value_dict_set(value, "tiles", value_int(kernel_tiles(step)));
-		value_dict_set(value, "together", value_bool(step->warps > 0));
+		value_set_int(value, "tiles", kernel_tiles(step));
+		value_set_bool(value, "together", step->warps > 0);
 		value_list_add(steps, value);
 	}
 	value_dict_set(globals, "steps", steps);

@@ -12,10 +12,10 @@ static struct value gathered_square(struct printing *p, struct printer *printer,
 	        || c->extents[term] < lanes || c->extents[c->column] < lanes)
 		return value_none();
 	struct value square = value_dict(p->arena);
-	value_dict_set(square, "from", value_string(printer_address(printer, c->b->of, element)));
-	value_dict_set(square, "from_row", value_int(index_factor(c->b_at, c->column)));
-	value_dict_set(square, "term", value_string(p->names[term]));
-	value_dict_set(square, "squares", value_int(c->extents[term] / lanes * lanes));
+	value_set_string(square, "from", printer_address(printer, c->b->of, element));
+	value_set_int(square, "from_row", index_factor(c->b_at, c->column));
+	value_set_string(square, "term", p->names[term]);
+	value_set_int(square, "squares", c->extents[term] / lanes * lanes);
 	return square;
 }
 
@@ -35,14 +35,14 @@ static struct value gathered_runs(
 		if (p->ends[v] || index_factor(c->b_at, v) != inner)
 			return value_none();
 		struct value let = value_dict(p->arena);
-		value_dict_set(let, "name", value_string(p->names[v]));
-		value_dict_set(let, "value",
-		        value_string(!i              ? arena_printf(p->arena, "some + run / %" PRId64, inner)
-		                        : inner == 1 ? arena_printf(
-		                                  p->arena, "run %% %" PRId64, c->extents[c->column + 1 + order[i]])
-		                                     : arena_printf(p->arena, "run / %" PRId64 " %% %" PRId64, inner,
-		                                             c->extents[c->column + 1 + order[i]])));
-		value_dict_set(let, "extent", value_int(c->extents[c->column + 1 + order[i]]));
+		value_set_string(let, "name", p->names[v]);
+		value_set_string(let, "value",
+		        !i ? arena_printf(p->arena, "some + run / %" PRId64, inner)
+		                : inner == 1
+		                ? arena_printf(p->arena, "run %% %" PRId64, c->extents[c->column + 1 + order[i]])
+		                : arena_printf(p->arena, "run / %" PRId64 " %% %" PRId64, inner,
+		                        c->extents[c->column + 1 + order[i]]));
+		value_set_int(let, "extent", c->extents[c->column + 1 + order[i]]);
 		value_list_add(lets, let);
 		inner *= i ? c->extents[c->column + 1 + order[i]] : 1;
 	}
@@ -50,11 +50,10 @@ static struct value gathered_runs(
 	for (int t = 0; t < c->terms; t++)
 		first[c->column + 1 + t] = index_constant(p->arena, 0);
 	value_dict_set(runs, "lets", lets);
-	value_dict_set(runs, "inner", value_int(inner));
-	value_dict_set(runs, "squares", value_int(c->extents[c->column + 1 + order[0]] / lanes * lanes));
-	value_dict_set(runs, "from",
-	        value_string(printer_address(printer, c->b->of, index_substitute(p->arena, element, first))));
-	value_dict_set(runs, "from_row", value_int(index_factor(c->b_at, c->column)));
+	value_set_int(runs, "inner", inner);
+	value_set_int(runs, "squares", c->extents[c->column + 1 + order[0]] / lanes * lanes);
+	value_set_string(runs, "from", printer_address(printer, c->b->of, index_substitute(p->arena, element, first)));
+	value_set_int(runs, "from_row", index_factor(c->b_at, c->column));
 	return runs;
 }
 
@@ -65,8 +64,8 @@ static struct value gathered_terms(struct printing *p, const int *order)
 	for (int i = 0; i < p->c->terms; i++) {
 		struct value term = value_dict(p->arena);
 		int v = p->c->column + 1 + (order ? order[i] : i);
-		value_dict_set(term, "name", value_string(p->names[v]));
-		value_dict_set(term, "bound", value_int(p->c->extents[v]));
+		value_set_string(term, "name", p->names[v]);
+		value_set_int(term, "bound", p->c->extents[v]);
 		value_dict_set(term, "extent", p->ends[v] ? value_string(p->ends[v]) : value_int(p->c->extents[v]));
 		value_list_add(terms, term);
 	}
@@ -97,8 +96,8 @@ static struct value gathered_blocks(struct printing *p, struct printer *printer,
 		place = arena_printf(p->arena, t == 1 ? "%s * %" PRId64 " + %s" : "(%s) * %" PRId64 " + %s", place,
 		        c->extents[c->column + 1 + t], p->names[c->column + 1 + t]);
 	value_dict_set(blocks, "terms", gathered_terms(p, order));
-	value_dict_set(blocks, "step", value_int(GATHERED_AT_ONCE));
-	value_dict_set(blocks, "place", value_string(place));
+	value_set_int(blocks, "step", GATHERED_AT_ONCE);
+	value_set_string(blocks, "place", place);
 	value_dict_set(blocks, "runs", gathered_runs(p, printer, element, order));
 	return blocks;
 }
@@ -114,11 +113,11 @@ static struct value gathered_codes(struct printing *p, const char *packed)
 	if (!c->codes.apart)
 		return value_none();
 	struct value codes = value_dict(p->arena);
-	value_dict_set(codes, "from", value_string(packed));
-	value_dict_set(codes, "blocks", value_int(c->terms > 1 ? c->extents[c->column + 1] : 1));
-	value_dict_set(codes, "terms", value_int(c->extents[c->column + c->terms]));
-	value_dict_set(codes, "step", value_int(32 / c->codes.bits));
-	value_dict_set(codes, "zeros", value_bool(c->codes.zeros));
+	value_set_string(codes, "from", packed);
+	value_set_int(codes, "blocks", c->terms > 1 ? c->extents[c->column + 1] : 1);
+	value_set_int(codes, "terms", c->extents[c->column + c->terms]);
+	value_set_int(codes, "step", 32 / c->codes.bits);
+	value_set_bool(codes, "zeros", c->codes.zeros);
 	value_dict_set(codes, "value", value_function(p->arena, "value", "u", call_code, p));
 	return codes;
 }
@@ -136,7 +135,7 @@ struct value gathered_value(struct printing *p, int64_t terms, const char *packe
 	p->names[SPARE_VEC] = "q";
 	with[c->column] = index_add(
 	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
-	value_dict_set(gathered, "floats", value_int(terms * c->tile_vecs * p->emit->target->lanes));
+	value_set_int(gathered, "floats", terms * c->tile_vecs * p->emit->target->lanes);
 	value_dict_set(gathered, "codes", gathered_codes(p, packed));
 	value_dict_set(gathered, "blocks", value_none());
 	if (c->codes.apart)
@@ -145,21 +144,21 @@ struct value gathered_value(struct printing *p, int64_t terms, const char *packe
 	bool line = apart == 1 || (apart == 2 && p->emit->target->lanes > 1 && c->root->type == DTYPE_F32);
 	value_dict_set(
 	        gathered, "line", line ? value_string(printer_address(&printer, c->b->of, c->b_at)) : value_none());
-	value_dict_set(gathered, "apart", value_int(apart));
-	value_dict_set(gathered, "width", value_int(c->tile_vecs));
+	value_set_int(gathered, "apart", apart);
+	value_set_int(gathered, "width", c->tile_vecs);
 	value_dict_set(gathered, "terms", gathered_terms(p, NULL));
-	value_dict_set(gathered, "columns", value_int(c->extents[c->column]));
+	value_set_int(gathered, "columns", c->extents[c->column]);
 	const struct index *element = index_substitute(p->arena, c->b_at, with);
-	value_dict_set(gathered, "element", value_string(printer_element(&printer, c->b->of, element)));
+	value_set_string(gathered, "element", printer_element(&printer, c->b->of, element));
 	/* the same for who copies columns of neighbouring last terms at once */
 	const struct index *first[MAX_VARS] = { 0 };
 	int last = c->column + c->terms;
 	if (c->terms)
 		first[last] = index_constant(p->arena, 0);
-	value_dict_set(gathered, "from",
-	        value_string(printer_address(&printer, c->b->of, index_substitute(p->arena, c->b_at, first))));
-	value_dict_set(gathered, "row", value_int(c->terms ? index_factor(c->b_at, last) : 0));
-	value_dict_set(gathered, "lane", value_int(index_factor(c->b_at, c->column)));
+	value_set_string(
+	        gathered, "from", printer_address(&printer, c->b->of, index_substitute(p->arena, c->b_at, first)));
+	value_set_int(gathered, "row", c->terms ? index_factor(c->b_at, last) : 0);
+	value_set_int(gathered, "lane", index_factor(c->b_at, c->column));
 	struct value square = gathered_square(p, &printer, element);
 	value_dict_set(gathered, "square", square);
 	value_dict_set(gathered, "blocks",

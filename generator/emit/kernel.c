@@ -111,9 +111,9 @@ struct value emit_lets(struct arena *arena, const struct printer *printer)
 	struct value lets = value_list(arena);
 	for (size_t i = 0; i < printer->lets.count; i++) {
 		struct value let = value_dict(arena);
-		value_dict_set(let, "type", value_string(printer->lets.at[i].type));
-		value_dict_set(let, "name", value_string(printer->lets.at[i].name));
-		value_dict_set(let, "value", value_string(printer->lets.at[i].value));
+		value_set_string(let, "type", printer->lets.at[i].type);
+		value_set_string(let, "name", printer->lets.at[i].name);
+		value_set_string(let, "value", printer->lets.at[i].value);
 		value_list_add(lets, let);
 	}
 	return lets;
@@ -159,15 +159,15 @@ struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 	}
 	if (kernel->line)
 		text_adds(&params, ", long line");
-	value_dict_set(value, "name", value_string(emit_symbol(emit, kernel)));
-	value_dict_set(value, "number", value_int(kernel->number));
-	value_dict_set(value, "ends", value_bool(kernel->ends));
-	value_dict_set(value, "inner", value_bool(kernel->inner));
-	value_dict_set(value, "elements", value_bool(kernel->elements > 0));
-	value_dict_set(value, "warps", value_int(kernel->warps ? kernel->warps : 1));
-	value_dict_set(value, "joined", value_bool(kernel->joined));
+	value_set_string(value, "name", emit_symbol(emit, kernel));
+	value_set_int(value, "number", kernel->number);
+	value_set_bool(value, "ends", kernel->ends);
+	value_set_bool(value, "inner", kernel->inner);
+	value_set_bool(value, "elements", kernel->elements > 0);
+	value_set_int(value, "warps", kernel->warps ? kernel->warps : 1);
+	value_set_bool(value, "joined", kernel->joined);
 	value_dict_set(value, "params", value_copy(emit->arena, params.at, params.count));
-	value_dict_set(value, "comment", value_string(emit_kernel_comment(emit, kernel)));
+	value_set_string(value, "comment", emit_kernel_comment(emit, kernel));
 	text_release(&params);
 	return value;
 }

@@ -244,7 +244,7 @@ struct value launch_moves(struct writing *w, const struct launch_list *list)
 	struct value moves = value_list(arena);
 	for (size_t i = 0; i < list->moves.count; i++) {
 		struct value move = value_dict(arena);
-		value_dict_set(move, "from", value_int(list->moves.at[i].from));
+		value_set_int(move, "from", list->moves.at[i].from);
 		value_dict_set(move, "step", by_depth(arena, list->moves.at[i].step, list->depth));
 		value_dict_set(move, "flip", by_depth(arena, list->moves.at[i].flip, list->depth));
 		value_list_add(moves, move);

@@ -67,7 +67,7 @@ static enum visit note_common(void *user, struct stmt *stmt)
 	return VISIT_PARTS;
 }
 
-static void put(struct value dict, const char *key, const char *text) { value_dict_set(dict, key, value_string(text)); }
+static void put(struct value dict, const char *key, const char *text) { value_set_string(dict, key, text); }
 
 static struct value entry(struct emitting *e, struct value list, const char *kind)
 {
@@ -156,7 +156,7 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 	put(store, "word",
 	        half ? "vec_store_half"
 	             : arena_printf(e->arena, "%s_%s%s", t.vector, apart ? "scatter" : "store", t.memory));
-	value_dict_set(store, "common", value_bool(e->common[cell->of.number] && !e->loops->warps));
+	value_set_bool(store, "common", e->common[cell->of.number] && !e->loops->warps);
 	if (e->loops->target->log && cell->kind == CELL_BUFFER) {
 		const struct definition *owner = e->loops->owners.at[cell->of.number];
 		put(store, "log", emit_literal(e->arena, owner ? owner->name : cell->of.name));
@@ -321,14 +321,14 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		                                             : "for");
 		put(made, "name", e->names[stmt->var]);
 		if (rounds_at_once(e, stmt))
-			value_dict_set(made, "unroll", value_int(rounds_at_once(e, stmt)));
+			value_set_int(made, "unroll", rounds_at_once(e, stmt));
 		if (stmt->first)
 			put(made, "first", printer_index(&e->printer, stmt->first));
 		value_dict_set(made, "extent",
 		        stmt->count ? value_string(printer_index(&e->printer, stmt->count)) : value_int(stmt->extent));
-		value_dict_set(made, "step", value_int(stmt->step));
+		value_set_int(made, "step", stmt->step);
 		value_dict_set(made, "body", emit_block(e, &stmt->body));
-		value_dict_set(made, "meets", value_bool(block_visit(&stmt->body, stores_for_others, e)));
+		value_set_bool(made, "meets", block_visit(&stmt->body, stores_for_others, e));
 		break;
 	case STMT_IF:
 		made = entry(e, list, "if");
@@ -354,14 +354,14 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		made = entry(e, list, "array");
 		put(made, "type", type_of(stmt->cell));
 		put(made, "name", stmt->cell->of.name);
-		value_dict_set(made, "extent", value_int(stmt->cell->size));
-		value_dict_set(made, "common", value_bool(e->common[stmt->cell->of.number]));
+		value_set_int(made, "extent", stmt->cell->size);
+		value_set_bool(made, "common", e->common[stmt->cell->of.number]);
 		if (e->common[stmt->cell->of.number])
 			e->scratch += stmt->cell->size * (int64_t)dtypes[stmt->cell->of.type].bits / 8;
-		value_dict_set(made, "align",
-		        value_int(stmt->cell->vector || stmt->cell->of.type != DTYPE_F32 || e->loops->target->lanes == 1
-		                        ? 0
-		                        : 4 * e->loops->target->lanes));
+		value_set_int(made, "align",
+		        stmt->cell->vector || stmt->cell->of.type != DTYPE_F32 || e->loops->target->lanes == 1
+		                ? 0
+		                : 4 * e->loops->target->lanes);
 		break;
 	case STMT_JOIN:
 		made = entry(e, list, "let");
@@ -452,7 +452,7 @@ struct value loops_ends(struct emit *emit, const struct loops *loops)
 	        loops->ends_per == 1 ? there
 	                             : arena_printf(emit->arena, "(%s + %lld) / %lld", there,
 	                                     (long long)loops->ends_per - 1, (long long)loops->ends_per));
-	value_dict_set(ends, "blocks", value_int(loops->blocks));
+	value_set_int(ends, "blocks", loops->blocks);
 	return ends;
 }
 
@@ -496,7 +496,7 @@ static void print_function(
 	value_dict_set(globals, "aligned", aligned_of(arena, loops));
 	value_dict_set(globals, "kernel", function);
 	value_dict_set(globals, "target", emit_target_value(emit));
-	value_dict_set(globals, "logger", value_string(arena_printf(arena, "%s_log_line", emit->name)));
+	value_set_string(globals, "logger", arena_printf(arena, "%s_log_line", emit->name));
 	value_dict_set(globals, "unused", unused_of(&e));
 	value_dict_set(globals, "body", emit_block(&e, &loops->body));
 	value_dict_set(globals, "ends", loops_ends(emit, loops));
@@ -532,6 +532,6 @@ void loops_emit_symbolic(
 	put(function, "name", name);
 	put(function, "params", arena_printf(arena, "%sconst long *restrict symbols", params));
 	put(function, "comment", comment);
-	value_dict_set(function, "inner", value_bool(true));
+	value_set_bool(function, "inner", true);
 	print_function(emit, arena, loops, function, out);
 }

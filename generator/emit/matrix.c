@@ -16,9 +16,9 @@ static struct value shape_value(struct printing *p, int rows)
 	int second = rows_of_part(product, rows, 1);
 	if (product->parts != MATRIX_TILES)
 		return value_none();
-	value_dict_set(shape, "first", value_int(rows_of_part(product, rows, 0)));
-	value_dict_set(shape, "second", value_int(second < 1 ? 1 : second));
-	value_dict_set(shape, "terms", value_int(matrix_step(p->c)));
+	value_set_int(shape, "first", rows_of_part(product, rows, 0));
+	value_set_int(shape, "second", second < 1 ? 1 : second);
+	value_set_int(shape, "terms", matrix_step(p->c));
 	return shape;
 }
 
@@ -35,12 +35,12 @@ struct value matrix_value(struct printing *p, const struct tile *of)
 	for (int r = 0; r < parts; r++)
 		value_list_add(rows, value_int(rows_of_part(product, of->rows, r)));
 	value_dict_set(matrix, "rows", rows);
-	value_dict_set(matrix, "columns", value_int(columns));
-	value_dict_set(matrix, "down", value_int(product->parts == MATRIX_TILES ? 2 : parts));
-	value_dict_set(matrix, "across", value_int(product->parts == MATRIX_TILES ? 2 : columns));
-	value_dict_set(matrix, "m", value_int(product->m));
-	value_dict_set(matrix, "n", value_int(product->n));
-	value_dict_set(matrix, "terms", value_int(c->warps ? product->together : matrix_step(c)));
+	value_set_int(matrix, "columns", columns);
+	value_set_int(matrix, "down", product->parts == MATRIX_TILES ? 2 : parts);
+	value_set_int(matrix, "across", product->parts == MATRIX_TILES ? 2 : columns);
+	value_set_int(matrix, "m", product->m);
+	value_set_int(matrix, "n", product->n);
+	value_set_int(matrix, "terms", c->warps ? product->together : matrix_step(c));
 	value_dict_set(matrix, "a_row",
 	        p->row_stride.name ? value_string(p->row_stride.name)
 	                           : value_int(c->warps ? block_a_step(c) : p->row_stride.direct));

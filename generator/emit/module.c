@@ -58,9 +58,9 @@ static struct definition as_callers_know(const struct definition *of)
 static struct value place_value(struct arena *arena, const char *source, int64_t index, int64_t offset)
 {
 	struct value value = value_dict(arena);
-	value_dict_set(value, "source", value_string(source));
-	value_dict_set(value, "index", value_int(index));
-	value_dict_set(value, "offset", value_int(offset));
+	value_set_string(value, "source", source);
+	value_set_int(value, "index", index);
+	value_set_int(value, "offset", offset);
 	return value;
 }
 
@@ -211,11 +211,11 @@ static struct value nodes_value(struct describing *d)
 				flags = arena_printf(d->arena, "%s%s%s", flags, *flags ? " | " : "", words[k].word);
 		value_dict_set(value, "name", literal(d->arena, node->name));
 		value_dict_set(value, "dtype", dtype_word(d->arena, node->of->type));
-		value_dict_set(value, "flags", value_string(*flags ? flags : "0"));
+		value_set_string(value, "flags", *flags ? flags : "0");
 		const struct definition as = as_callers_know(node->of);
 		value_dict_set(value, "dims", numbers(d->arena, as.extents, as.rank));
-		value_dict_set(value, "bytes", value_int(node->bytes));
-		value_dict_set(value, "offset", value_int(node->offset));
+		value_set_int(value, "bytes", node->bytes);
+		value_set_int(value, "offset", node->offset);
 		value_list_add(list, value);
 	}
 	return list;
@@ -271,15 +271,15 @@ static void add_tensor(struct describing *d, const struct definition *of)
 	struct value value = value_dict(d->arena);
 	bool memory = p->mode == MODE_DEVICE || p->mode == MODE_HOSTED || p->mode == MODE_CONSTANT;
 	value_dict_set(value, "name", literal(d->arena, of->name));
-	value_dict_set(value, "routine", value_int(d->w->part));
-	value_dict_set(value, "mode", value_int(node ? node_mode(node) : modes[p->mode]));
+	value_set_int(value, "routine", d->w->part);
+	value_set_int(value, "mode", node ? node_mode(node) : modes[p->mode]);
 	/* Scratch is the default of what is not virtual; the size says whether it may lie on a stack. */
-	value_dict_set(value, "provenance",
-	        value_int(node && node->flags & INGOT_NODE_STATE ? INGOT_BY_READ_FIRST
-	                        : p->mode == MODE_LOCAL          ? p->provenance * 1000 + INGOT_BY_DEFAULT_LOCAL
-	                        : p->mode == MODE_DEVICE         ? p->provenance * 1000
-	                                + (p->bytes > INGOT_LOCAL_BYTES ? INGOT_BY_LOCAL_SIZE : INGOT_BY_DEFAULT_LOCAL)
-	                                                 : p->provenance));
+	value_set_int(value, "provenance",
+	        node && node->flags & INGOT_NODE_STATE ? INGOT_BY_READ_FIRST
+	                : p->mode == MODE_LOCAL        ? p->provenance * 1000 + INGOT_BY_DEFAULT_LOCAL
+	                : p->mode == MODE_DEVICE       ? p->provenance * 1000
+	                        + (p->bytes > INGOT_LOCAL_BYTES ? INGOT_BY_LOCAL_SIZE : INGOT_BY_DEFAULT_LOCAL)
+	                                         : p->provenance);
 	value_dict_set(value, "dtype", dtype_word(d->arena, of->type));
 	struct scheduled as = { .of = as_callers_know(of) };
 	layout_row_major(&as.of);
@@ -287,8 +287,8 @@ static void add_tensor(struct describing *d, const struct definition *of)
 	value_dict_set(value, "strides",
 	        memory ? numbers(d->arena, of->shown ? as.stride : p->stride, as.of.rank) : value_none());
 	value_dict_set(value, "at", memory ? argument_of(d, of) : place_value(d->arena, "INGOT_FROM_KERNEL", 0, 0));
-	value_dict_set(value, "bytes", value_int(p->mode == MODE_VIRTUAL ? 0 : p->bytes));
-	value_dict_set(value, "kernel", value_int(p->kernel ? p->kernel->number : -1));
+	value_set_int(value, "bytes", p->mode == MODE_VIRTUAL ? 0 : p->bytes);
+	value_set_int(value, "kernel", p->kernel ? p->kernel->number : -1);
 	value_list_add(d->tensors, value);
 }
 
@@ -336,9 +336,9 @@ static struct value states_of(struct describing *d, struct value outputs)
 		if (node->writer != d->w->part)
 			continue;
 		struct value state = value_dict(d->arena);
-		value_dict_set(state, "to", value_int(node_number(d, pair->input)));
-		value_dict_set(state, "from", value_int(node_number(d, pair->output)));
-		value_dict_set(state, "bytes", value_int(node->bytes));
+		value_set_int(state, "to", node_number(d, pair->input));
+		value_set_int(state, "from", node_number(d, pair->output));
+		value_set_int(state, "bytes", node->bytes);
 		value_list_add(list, state);
 		value_list_add(outputs, value_dict_get(state, "to"));
 	}
@@ -353,14 +353,14 @@ struct step {
 static void add_step(struct describing *d, struct value steps, struct value arguments, struct step one)
 {
 	struct value step = value_dict(d->arena);
-	value_dict_set(step, "kind", value_string(one.kind));
-	value_dict_set(step, "kernel", value_int(one.kernel));
-	value_dict_set(step, "first", value_int((int64_t)value_count(arguments)));
-	value_dict_set(step, "count", value_int(one.count));
-	value_dict_set(step, "groups", value_int(one.groups));
-	value_dict_set(step, "threads", value_int(one.threads));
-	value_dict_set(step, "warps", value_int(one.warps));
-	value_dict_set(step, "bytes", value_int(one.bytes));
+	value_set_string(step, "kind", one.kind);
+	value_set_int(step, "kernel", one.kernel);
+	value_set_int(step, "first", (int64_t)value_count(arguments));
+	value_set_int(step, "count", one.count);
+	value_set_int(step, "groups", one.groups);
+	value_set_int(step, "threads", one.threads);
+	value_set_int(step, "warps", one.warps);
+	value_set_int(step, "bytes", one.bytes);
 	value_list_add(steps, step);
 }
 
@@ -376,34 +376,34 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 		struct value one = value_dict(d->arena);
 		value_dict_set(one, "c",
 		        value_printf(d->arena, "%s%s *", param->written ? "" : "const ", dtypes[param->of->type].c));
-		value_dict_set(one, "name", value_string(param->name));
+		value_set_string(one, "name", param->name);
 		value_dict_set(one, "dtype", dtype_word(d->arena, param->of->type));
 		value_list_add(params, one);
 		value_list_add(arguments, argument_of(d, param->of));
 	}
-	value_dict_set(value, "symbol", value_string(emit_symbol(d->w->emit, kernel)));
-	value_dict_set(value, "own", value_bool(!kernel->same));
+	value_set_string(value, "symbol", emit_symbol(d->w->emit, kernel));
+	value_set_bool(value, "own", !kernel->same);
 	/* Its own name, also where it runs another kernel's code. */
 	value_dict_set(value, "name", literal(d->arena, arena_printf(d->arena, "%s_%s", d->w->of->name, kernel->name)));
 	value_dict_set(value, "params", params);
-	value_dict_set(value, "part", value_int(d->w->part));
-	value_dict_set(value, "extra", value_int(d->w->scratch));
-	value_dict_set(value, "shared", value_int(0));
+	value_set_int(value, "part", d->w->part);
+	value_set_int(value, "extra", d->w->scratch);
+	value_set_int(value, "shared", 0);
 	if (d->w->scratch)
 		value_list_add(arguments,
 		        place_value(d->arena, "INGOT_FROM_WORKSPACE", 0,
 		                (d->w->lowered->workspace_pools.at[0].bytes + 63) & ~(int64_t)63));
-	value_dict_set(value, "scalar", value_bool(false));
-	value_dict_set(value, "blocks", value_int(kernel->blocks));
-	value_dict_set(value, "parts", value_int(parts));
+	value_set_bool(value, "scalar", false);
+	value_set_int(value, "blocks", kernel->blocks);
+	value_set_int(value, "parts", parts);
 	value_dict_set(value, "check", value_none());
 	int check = kernel_check(d->w->lowered, kernel);
 	if (check >= 0) {
 		struct value one = value_dict(d->arena);
 		for (size_t p = 0; p < kernel->params.count; p++)
 			if (kernel->params.at[p].of == kernel->root)
-				value_dict_set(one, "name", value_string(kernel->params.at[p].name));
-		value_dict_set(one, "code", value_int(package_first_check(d->w->package, d->w->part) + check));
+				value_set_string(one, "name", kernel->params.at[p].name);
+		value_set_int(one, "code", package_first_check(d->w->package, d->w->part) + check);
 		value_dict_set(value, "check", one);
 	}
 	value_list_add(d->kernels, value);
@@ -443,10 +443,10 @@ static void add_launches(struct describing *d, struct value routine, struct valu
 		        arena_printf(d->arena, "%s_%s", d->w->of->name, row->kernel ? row->kernel->name : "copy");
 		value_dict_set(value, "name",
 		        literal(d->arena, row->kernel && !depth ? name : arena_printf(d->arena, "%s_%zu", name, k)));
-		value_dict_set(value, "symbol", value_string(row->symbol));
+		value_set_string(value, "symbol", row->symbol);
 		value_dict_set(value, "params", params);
-		value_dict_set(value, "extra", value_int(0));
-		value_dict_set(value, "shared", value_int(row->shared));
+		value_set_int(value, "extra", 0);
+		value_set_int(value, "shared", row->shared);
 		value_list_add(d->kernels, value);
 	}
 	for (size_t i = 0; i < program->checks.count; i++) {
@@ -482,16 +482,16 @@ static void add_routine(struct describing *d)
 	             states = states_of(d, outputs);
 	for (size_t i = 0; i < value_count(states); i++) {
 		struct value state = value_at(states, i);
-		value_dict_set(state, "first", value_int((int64_t)value_count(arguments)));
+		value_set_int(state, "first", (int64_t)value_count(arguments));
 		value_list_add(
 		        arguments, place_value(d->arena, "INGOT_FROM_NODE", value_dict_get(state, "to").integer, 0));
 		value_list_add(
 		        arguments, place_value(d->arena, "INGOT_FROM_NODE", value_dict_get(state, "from").integer, 0));
 	}
 	value_dict_set(routine, "states", states);
-	value_dict_set(routine, "merge", value_int(merge_input(d)));
+	value_set_int(routine, "merge", merge_input(d));
 	value_dict_set(routine, "name", literal(d->arena, w->of->routine));
-	value_dict_set(routine, "prefix", value_string(w->of->name));
+	value_set_string(routine, "prefix", w->of->name);
 	value_dict_set(routine, "checks", package_checks(w));
 	value_dict_set(routine, "inputs", node_list(d, w->of->input_names, program->inputs.count));
 	value_dict_set(routine, "outputs", outputs);
@@ -511,8 +511,8 @@ static void add_routine(struct describing *d)
 		        "--schedule steps, or --large-models",
 		        w->lowered->workspace_bytes);
 	value_dict_set(routine, "more_workspaces", more);
-	value_dict_set(routine, "workspace_bytes", value_int(w->lowered->workspace_pools.at[0].bytes));
-	value_dict_set(routine, "workspace_align", value_int(w->lowered->workspace_align));
+	value_set_int(routine, "workspace_bytes", w->lowered->workspace_pools.at[0].bytes);
+	value_set_int(routine, "workspace_align", w->lowered->workspace_align);
 	value_list_add(d->routines, routine);
 }
 
@@ -532,14 +532,14 @@ void package_describe(struct writing *w)
 				add_tensor(&d, w->lowered->program->all.at[i]);
 		add_routine(&d);
 	}
-	value_dict_set(w->globals, "jit", value_bool(false));
+	value_set_bool(w->globals, "jit", false);
 	value_dict_set(w->globals, "library_literal", literal(arena, w->package->name));
 	value_dict_set(w->globals, "nodes", nodes_value(&d));
 	value_dict_set(w->globals, "tensors", d.tensors);
 	value_dict_set(w->globals, "kernels", d.kernels);
 	value_dict_set(w->globals, "routines", d.routines);
-	value_dict_set(w->globals, "steps", value_bool(w->package->steps));
-	value_dict_set(w->globals, "hash", value_string(arena_printf(arena, "0x%016" PRIx64, w->blob_hash)));
+	value_set_bool(w->globals, "steps", w->package->steps);
+	value_set_string(w->globals, "hash", arena_printf(arena, "0x%016" PRIx64, w->blob_hash));
 }
 
 void package_module(struct writing *w)

@@ -85,17 +85,17 @@ static struct value key_value(struct ordering *o)
 	     asks = definition_chooses(d) && d->choice[CHOICE_THERE]->kind != EXPR_NUMBER;
 	const struct expr *roots[2] = { over_row(o, d->body), asks ? over_row(o, d->choice[CHOICE_THERE]) : NULL };
 	const char *texts[2] = { NULL, "" };
-	value_dict_set(key, "type", value_string(dtypes[type].c));
-	value_dict_set(key, "bits", value_int(dtypes[type].bits));
+	value_set_string(key, "type", dtypes[type].c);
+	value_set_int(key, "bits", dtypes[type].bits);
 	value_dict_set(key, "lets", printed(o, -1, 1 + asks, roots, texts));
-	value_dict_set(key, "value", value_string(key_text(arena, of, type, down, false, texts[0])));
-	value_dict_set(key, "there", value_string(texts[1]));
+	value_set_string(key, "value", key_text(arena, of, type, down, false, texts[0]));
+	value_set_string(key, "there", texts[1]);
 	bool lanes = o->order->key_lanes && o->emit->target->lanes > 1; /* libtcc has none */
-	value_dict_set(key, "lanes", value_bool(lanes));
+	value_set_bool(key, "lanes", lanes);
 	if (lanes) {
 		value_dict_set(key, "vector_lets", printed(o, ORDER_KEY, 1 + asks, roots, texts));
-		value_dict_set(key, "vector", value_string(key_text(arena, of, type, down, true, texts[0])));
-		value_dict_set(key, "vector_there", value_string(texts[1]));
+		value_set_string(key, "vector", key_text(arena, of, type, down, true, texts[0]));
+		value_set_string(key, "vector_there", texts[1]);
 	}
 	return key;
 }
@@ -120,23 +120,22 @@ static struct value choice_value(struct ordering *o)
 			index_var(arena, ORDER_BEFORE, order->kept) };
 		struct printer printer = printer_of(o, -1);
 		struct value part = value_dict(arena);
-		value_dict_set(part, "type", value_string(dtypes[one->now->type].c));
-		value_dict_set(part, "name", value_string(one->now->name));
-		value_dict_set(part, "value", value_string(texts[i]));
-		value_dict_set(part, "row", value_string(one->before && order->parts_local ? one->before->name : ""));
-		value_dict_set(part, "to",
-		        value_string(one->before ? printer_element(
-		                             &printer, one->before, schedule_address(arena, one->before, at))
-		                                 : ""));
+		value_set_string(part, "type", dtypes[one->now->type].c);
+		value_set_string(part, "name", one->now->name);
+		value_set_string(part, "value", texts[i]);
+		value_set_string(part, "row", one->before && order->parts_local ? one->before->name : "");
+		value_set_string(part, "to",
+		        one->before ? printer_element(&printer, one->before, schedule_address(arena, one->before, at))
+		                    : "");
 		value_list_add(parts, part);
 	}
 	value_dict_set(choice, "parts", parts);
 	value_dict_set(choice, "most_lets", printed(o, -1, 1, &most, &text));
-	value_dict_set(choice, "most", value_string(text));
+	value_set_string(choice, "most", text);
 	value_dict_set(choice, "lets", printed(o, lanes ? ORDER_BEFORE : -1, 1, &bars, &text));
-	value_dict_set(choice, "bars", value_string(text));
-	value_dict_set(choice, "lanes", value_bool(lanes));
-	value_dict_set(choice, "row", value_int(order_row(o->emit->target, order)));
+	value_set_string(choice, "bars", text);
+	value_set_bool(choice, "lanes", lanes);
+	value_set_int(choice, "row", order_row(o->emit->target, order));
 	return choice;
 }
 
@@ -175,17 +174,16 @@ void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 	const struct index *to = order_address(arena, order, d, o.with);
 	o.with[d->rank + 1] = index_var(arena, ORDER_BEFORE, order->n); /* where the position itself is asked: GPUs */
 	for (size_t i = 0; i < COUNT(sizes); i++)
-		value_dict_set(values, sizes[i].name, value_int(sizes[i].value));
-	value_dict_set(values, "to", value_string(printer_element(&printer, d, to)));
+		value_set_int(values, sizes[i].name, sizes[i].value);
+	value_set_string(values, "to", printer_element(&printer, d, to));
 	value_dict_set(values, "key", key_value(&o));
 	value_dict_set(values, "choice", definition_chooses(d) ? choice_value(&o) : value_none());
-	value_dict_set(values, "few", value_bool(order->few));
-	value_dict_set(values, "local", value_bool(order->local));
-	value_dict_set(values, "in_blocks", value_bool(order->in_blocks));
-	value_dict_set(
-	        values, "keys", value_string(order->keys ? emit_buffer((void *)(uintptr_t)kernel, order->keys) : ""));
-	value_dict_set(values, "positions",
-	        value_string(order->positions ? emit_buffer((void *)(uintptr_t)kernel, order->positions) : ""));
+	value_set_bool(values, "few", order->few);
+	value_set_bool(values, "local", order->local);
+	value_set_bool(values, "in_blocks", order->in_blocks);
+	value_set_string(values, "keys", order->keys ? emit_buffer((void *)(uintptr_t)kernel, order->keys) : "");
+	value_set_string(
+	        values, "positions", order->positions ? emit_buffer((void *)(uintptr_t)kernel, order->positions) : "");
 	value_dict_set(values, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(values, "target", emit_target_value(emit));
 	template_render(emit->templates, kernel->template_name, values, out);

@@ -35,7 +35,7 @@ void own_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 		value_dict_set(globals, told[i], value_dict_get(*own->globals, told[i]));
 	value_dict_set(globals, "inputs", inputs);
 	value_dict_set(globals, "outputs", outputs);
-	value_dict_set(globals, "blocks", value_int(kernel->blocks));
+	value_set_int(globals, "blocks", kernel->blocks);
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "target", emit_target_value(emit));
 	template_render(emit->templates, kernel->template_name, globals, out);

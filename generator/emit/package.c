@@ -123,15 +123,15 @@ static struct value tensor_value(
 	for (int v = 0; v < shown.rank; v++)
 		value_list_add(extents, value_int(shown.extents[v]));
 	value_dict_set(value, "extents", extents);
-	value_dict_set(value, "name", value_string(package_quiet(arena, name)));
-	value_dict_set(value, "field", value_string(field));
-	value_dict_set(value, "c", value_string(dtypes[d->type].c));
-	value_dict_set(value, "elements", value_int(definition_elements(d)));
-	value_dict_set(value, "most", value_int(d->most));
+	value_set_string(value, "name", package_quiet(arena, name));
+	value_set_string(value, "field", field);
+	value_set_string(value, "c", dtypes[d->type].c);
+	value_set_int(value, "elements", definition_elements(d));
+	value_set_int(value, "most", d->most);
 	int64_t offset = w->lowered->io_in_workspace ? scheduled(d)->offset : -1;
 	const struct workspace_pool *pool = workspace_pool_at(w->lowered, offset < 0 ? 0 : offset);
-	value_dict_set(value, "offset", value_int(offset < 0 ? -1 : in_pool(w->lowered, pool, offset)));
-	value_dict_set(value, "pool", value_string(pool->name));
+	value_set_int(value, "offset", offset < 0 ? -1 : in_pool(w->lowered, pool, offset));
+	value_set_string(value, "pool", pool->name);
 	if (sizes)
 		text_printf(&dims, is_next(w, d) ? ", as many of them as %s says," : " at most, dense in what %s says,",
 		        sizes);
@@ -325,14 +325,14 @@ struct value package_checks(const struct writing *w)
 	for (size_t i = 0; i < w->lowered->program->checks.count; i++) {
 		const struct definition *d = w->lowered->program->checks.at[i];
 		struct value value = value_dict(arena);
-		value_dict_set(value, "code", value_int(package_first_check(w->package, w->part) + (int64_t)i));
-		value_dict_set(value, "text", value_string(package_quiet(arena, check_text(arena, d))));
-		value_dict_set(value, "literal", value_string(emit_literal(arena, check_text(arena, d))));
-		value_dict_set(value, "name", value_string(d->name));
+		value_set_int(value, "code", package_first_check(w->package, w->part) + (int64_t)i);
+		value_set_string(value, "text", package_quiet(arena, check_text(arena, d)));
+		value_set_string(value, "literal", emit_literal(arena, check_text(arena, d)));
+		value_set_string(value, "name", d->name);
 		const struct workspace_pool *pool = workspace_pool_at(w->lowered, scheduled(d)->offset);
-		value_dict_set(value, "pool", value_string(pool->name));
-		value_dict_set(value, "at", value_int(in_pool(w->lowered, pool, scheduled(d)->offset)));
-		value_dict_set(value, "kernel", value_int(scheduled(d)->kernel->number));
+		value_set_string(value, "pool", pool->name);
+		value_set_int(value, "at", in_pool(w->lowered, pool, scheduled(d)->offset));
+		value_set_int(value, "kernel", scheduled(d)->kernel->number);
 		value_list_add(list, value);
 	}
 	return list;
@@ -416,8 +416,8 @@ static struct value slots_value(const struct writing *w)
 		const struct slot *slot = w->slots.at + i;
 		struct value value = tensor_value(w, w->lowered->program->inputs.at[slot->input],
 		        w->input_labels[slot->input], w->output_fields[slot->output]);
-		value_dict_set(value, "at", value_int(slot->at));
-		value_dict_set(value, "next", value_int(slot->next));
+		value_set_int(value, "at", slot->at);
+		value_set_int(value, "next", slot->next);
 		value_list_add(list, value);
 	}
 	return list;
@@ -655,13 +655,13 @@ static struct value tensors_value(const struct writing *w, bool inputs)
 		struct value value = inputs
 		        ? tensor_value(w, program->inputs.at[i], w->input_labels[i], w->input_fields[i])
 		        : tensor_value(w, program->outputs.at[i], w->output_labels[i], w->output_fields[i]);
-		value_dict_set(value, "state", value_bool(state));
-		value_dict_set(value, "macro", value_string(macro_of(w, inputs, i)));
-		value_dict_set(value, "number", value_int((int64_t)i));
+		value_set_bool(value, "state", state);
+		value_set_string(value, "macro", macro_of(w, inputs, i));
+		value_set_int(value, "number", (int64_t)i);
 		/* between steps its memory is the caller's */
-		value_dict_set(value, "spare", value_bool(!inputs && !w->package->stepwise && package_is_sizes(w, i)));
+		value_set_bool(value, "spare", !inputs && !w->package->stepwise && package_is_sizes(w, i));
 		const struct tensor *border = border_of(w, i, inputs);
-		value_dict_set(value, "strings", value_bool(border && border->is_utf8));
+		value_set_bool(value, "strings", border && border->is_utf8);
 		value_dict_set(
 		        value, "columns", border && border->keys ? keys_value(arena, border->keys) : value_list(arena));
 		if (!(state && inputs))
@@ -729,10 +729,10 @@ static void target_values(struct writing *w)
 			machine = arena_printf(arena, "%s%s%.*s", machine, *machine ? " " : "", (int)length, word);
 		word += length;
 	}
-	value_dict_set(w->globals, "target", value_string(target->name));
+	value_set_string(w->globals, "target", target->name);
 	value_dict_set(w->globals, "macros", macros);
 	value_dict_set(w->globals, "features", features);
-	value_dict_set(w->globals, "machine", value_string(machine));
+	value_set_string(w->globals, "machine", machine);
 }
 
 void package_source(struct writing *w, const char *file)
@@ -784,10 +784,10 @@ struct value package_pools(const struct writing *w, bool all)
 		for (int p = 0; named && all && p < w->package->part_count; p++)
 			if (w->package->parts[p].lowered->workspace_pools.at[i].bytes > bytes)
 				bytes = w->package->parts[p].lowered->workspace_pools.at[i].bytes;
-		value_dict_set(value, "name", value_string(name));
-		value_dict_set(value, "macro", value_string(package_upper(arena, name)));
-		value_dict_set(value, "bytes", value_int(bytes));
-		value_dict_set(value, "section", value_string(named ? pool_section(w, i) : ""));
+		value_set_string(value, "name", name);
+		value_set_string(value, "macro", package_upper(arena, name));
+		value_set_int(value, "bytes", bytes);
+		value_set_string(value, "section", named ? pool_section(w, i) : "");
 		value_list_add(list, value);
 	}
 	return list;
@@ -826,52 +826,52 @@ void package_part(struct writing *w, int number)
 	w->output_fields = fields_of(
 	        arena, w->output_labels, lowered->program->outputs.count, package_upper(arena, package->name));
 	add_slots(w);
-	w->globals = value_dict(arena);
-	value_dict_set(w->globals, "layout", value_list(arena));
-	value_dict_set(w->globals, "states", slots_value(w));
-	value_dict_set(w->globals, "state_bytes", value_int(w->state_bytes));
-	value_dict_set(w->globals, "library", value_string(package->name));
-	value_dict_set(w->globals, "name", value_string(name));
-	value_dict_set(w->globals, "unit", value_string(part->name));
-	value_dict_set(w->globals, "cpus", value_bool(package->cpus));
-	value_dict_set(w->globals, "NAME", value_string(package_upper(arena, name)));
-	value_dict_set(w->globals, "OK", value_string(emit_ok(arena, package_upper(arena, name))));
-	value_dict_set(w->globals, "LIBRARY", value_string(package_upper(arena, package->name)));
-	value_dict_set(w->globals, "LIBRARY_OK", value_string(emit_ok(arena, package_upper(arena, package->name))));
-	value_dict_set(w->globals, "cmake_target", value_string(emit_cmake_target(arena, package->name)));
-	value_dict_set(w->globals, "model", value_string(package_quiet(arena, part->model)));
-	value_dict_set(w->globals, "version", value_string(INGOT_VERSION));
-	value_dict_set(w->globals, "options", value_string(package_quiet(arena, package->options)));
-	value_dict_set(w->globals, "numbers", value_string(part->numbers));
-	value_dict_set(w->globals, "log", value_bool(w->emit->target->log));
-	value_dict_set(w->globals, "far", value_bool(indexes_far(lowered)));
-	value_dict_set(w->globals, "managed", value_bool(package->managed));
-	value_dict_set(w->globals, "inputs", tensors_value(w, true));
-	value_dict_set(w->globals, "outputs", tensors_value(w, false));
-	value_dict_set(w->globals, "images", w->images.list ? w->images : value_list(arena));
-	value_dict_set(w->globals, "linked_parts", w->linked);
-	value_dict_set(w->globals, "checks", package_checks(w));
-	value_dict_set(w->globals, "threads", value_int(package->threads));
-	value_dict_set(w->globals, "bare", value_bool(w->emit->target->freestanding));
-	value_dict_set(w->globals, "parallel", value_bool(!w->emit->target->freestanding || package->threads > 1));
-	value_dict_set(w->globals, "stepwise", value_bool(package->stepwise));
-	value_dict_set(w->globals, "workspace_bytes", value_int(package_workspace(w, false)));
-	value_dict_set(w->globals, "pools", package_pools(w, false));
-	value_dict_set(w->globals, "workspace_align", value_int(lowered->workspace_align));
-	value_dict_set(w->globals, "weights_bytes", value_int(w->weights_bytes));
-	value_dict_set(w->globals, "LIBRARY_BAD_WEIGHTS",
+	struct value globals = w->globals = value_dict(arena);
+	value_dict_set(globals, "layout", value_list(arena));
+	value_dict_set(globals, "states", slots_value(w));
+	value_set_int(globals, "state_bytes", w->state_bytes);
+	value_set_string(globals, "library", package->name);
+	value_set_string(globals, "name", name);
+	value_set_string(globals, "unit", part->name);
+	value_set_bool(globals, "cpus", package->cpus);
+	value_set_string(globals, "NAME", package_upper(arena, name));
+	value_set_string(globals, "OK", emit_ok(arena, package_upper(arena, name)));
+	value_set_string(globals, "LIBRARY", package_upper(arena, package->name));
+	value_set_string(globals, "LIBRARY_OK", emit_ok(arena, package_upper(arena, package->name)));
+	value_set_string(globals, "cmake_target", emit_cmake_target(arena, package->name));
+	value_set_string(globals, "model", package_quiet(arena, part->model));
+	value_set_string(globals, "version", INGOT_VERSION);
+	value_set_string(globals, "options", package_quiet(arena, package->options));
+	value_set_string(globals, "numbers", part->numbers);
+	value_set_bool(globals, "log", w->emit->target->log);
+	value_set_bool(globals, "far", indexes_far(lowered));
+	value_set_bool(globals, "managed", package->managed);
+	value_dict_set(globals, "inputs", tensors_value(w, true));
+	value_dict_set(globals, "outputs", tensors_value(w, false));
+	value_dict_set(globals, "images", w->images.list ? w->images : value_list(arena));
+	value_dict_set(globals, "linked_parts", w->linked);
+	value_dict_set(globals, "checks", package_checks(w));
+	value_set_int(globals, "threads", package->threads);
+	value_set_bool(globals, "bare", w->emit->target->freestanding);
+	value_set_bool(globals, "parallel", !w->emit->target->freestanding || package->threads > 1);
+	value_set_bool(globals, "stepwise", package->stepwise);
+	value_set_int(globals, "workspace_bytes", package_workspace(w, false));
+	value_dict_set(globals, "pools", package_pools(w, false));
+	value_set_int(globals, "workspace_align", lowered->workspace_align);
+	value_set_int(globals, "weights_bytes", w->weights_bytes);
+	value_dict_set(globals, "LIBRARY_BAD_WEIGHTS",
 	        value_printf(
 	                arena, "%s_BAD_WEIGHTS", package_upper(arena, package->cpus ? package->name : part->name)));
-	value_dict_set(w->globals, "linked", value_bool(w->weights_bytes && !w->beside));
-	value_dict_set(w->globals, "beside", value_bool(w->beside));
+	value_set_bool(globals, "linked", w->weights_bytes && !w->beside);
+	value_set_bool(globals, "beside", w->beside);
 	value_dict_set(
-	        w->globals, "stack_bytes", w->stack_bytes[number] ? value_int(w->stack_bytes[number]) : value_none());
-	value_dict_set(w->globals, "stack_by", value_string(package->cc ? package_quiet(arena, package->cc) : ""));
+	        globals, "stack_bytes", w->stack_bytes[number] ? value_int(w->stack_bytes[number]) : value_none());
+	value_set_string(globals, "stack_by", package->cc ? package_quiet(arena, package->cc) : "");
 	value_list_add(flags, value_string(w->emit->target->cc_flags));
 	if (package->cflags)
 		value_list_add(flags, value_string(package->cflags));
 	target_values(w);
-	value_dict_set(w->globals, "flags", flags);
+	value_dict_set(globals, "flags", flags);
 }
 
 void package_begin(struct writing *w)

@@ -88,14 +88,14 @@ static struct value spots_value(struct writing *w)
 	for (size_t i = 0; i < w->spots.count; i++) {
 		const struct spot *spot = &w->spots.at[i];
 		struct value value = value_dict(arena);
-		value_dict_set(value, "macro", value_string(spot->macro));
-		value_dict_set(value, "word", value_string(spot->place.word));
-		value_dict_set(value, "at", value_int(spot->place.at));
-		value_dict_set(value, "bytes", value_int(scheduled(spot->of)->bytes));
-		value_dict_set(value, "last", value_bool(is_last(w, spot)));
-		value_dict_set(value, "text",
-		        value_string(package_quiet(
-		                arena, arena_printf(arena, "%s %s", spot->of->name, package_shape(arena, spot->of)))));
+		value_set_string(value, "macro", spot->macro);
+		value_set_string(value, "word", spot->place.word);
+		value_set_int(value, "at", spot->place.at);
+		value_set_int(value, "bytes", scheduled(spot->of)->bytes);
+		value_set_bool(value, "last", is_last(w, spot));
+		value_set_string(value, "text",
+		        package_quiet(
+		                arena, arena_printf(arena, "%s %s", spot->of->name, package_shape(arena, spot->of))));
 		value_list_add(list, value);
 	}
 	return list;
@@ -179,21 +179,21 @@ static struct value kernels_value(struct writing *w)
 		const struct kernel *kernel = w->lowered->kernels.at[k];
 		const char *only = only_where(w, kernel);
 		struct value value = value_dict(w->emit->arena);
-		value_dict_set(value, "number", value_int(kernel->number));
-		value_dict_set(value, "symbol", value_string(emit_symbol(w->emit, kernel)));
-		value_dict_set(value, "told", value_string(told(w, kernel)));
-		value_dict_set(value, "own", value_bool(!kernel->same));
-		value_dict_set(value, "types", value_string(joined(w, kernel, TYPES)));
-		value_dict_set(value, "arguments", value_string(joined(w, kernel, NAMED)));
-		value_dict_set(value, "blocks", value_int(kernel->blocks));
-		value_dict_set(value, "parts", value_int(kernel->parts));
-		value_dict_set(value, "pieces", value_int(kernel_pieces(kernel)));
-		value_dict_set(value, "fork_most", value_int(kernel_fork_most(kernel)));
+		value_set_int(value, "number", kernel->number);
+		value_set_string(value, "symbol", emit_symbol(w->emit, kernel));
+		value_set_string(value, "told", told(w, kernel));
+		value_set_bool(value, "own", !kernel->same);
+		value_set_string(value, "types", joined(w, kernel, TYPES));
+		value_set_string(value, "arguments", joined(w, kernel, NAMED));
+		value_set_int(value, "blocks", kernel->blocks);
+		value_set_int(value, "parts", kernel->parts);
+		value_set_int(value, "pieces", kernel_pieces(kernel));
+		value_set_int(value, "fork_most", kernel_fork_most(kernel));
 		const char *next =
 		        k + 1 < w->lowered->kernels.count ? only_where(w, w->lowered->kernels.at[k + 1]) : "";
-		value_dict_set(value, "only", value_string(only));
-		value_dict_set(value, "opens", value_bool(*only && strcmp(only, before)));
-		value_dict_set(value, "closes", value_bool(*only && strcmp(only, next)));
+		value_set_string(value, "only", only);
+		value_set_bool(value, "opens", *only && strcmp(only, before));
+		value_set_bool(value, "closes", *only && strcmp(only, next));
 		before = only;
 		int check = kernel_check(w->lowered, kernel);
 		value_dict_set(value, "check", check < 0 ? value_none() : value_at(checks, (size_t)check));
@@ -277,7 +277,7 @@ static void add_source(struct writing *w, struct kernel *const *kernel, size_t c
 	note_libm(w, &prelude);
 	if (w->layout)
 		hash_add(w->layout, kernels.at, kernels.count);
-	value_dict_set(w->globals, "part", value_string(part));
+	value_set_string(w->globals, "part", part);
 	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
 	value_dict_set(w->globals, "kernels", value_string_of(kernels.at, kernels.count));
 	package_render(w, "package/kernels.jinja", file);
@@ -326,12 +326,12 @@ static struct value add_products(struct writing *w, struct text *words)
 		push(arena, &seen, product);
 		struct value one = product_words(arena, product);
 		const char *vec = lane_type_of(product->sum).vector;
-		value_dict_set(one, "name", value_string(product->name));
+		value_set_string(one, "name", product->name);
 		value_list_add(list, one);
-		value_dict_set(one, "matrix", value_bool(product_is_matrix(product)));
-		value_dict_set(one, "rows", value_int(product->m));
-		value_dict_set(one, "terms", value_int(product->together));
-		value_dict_set(one, "sums", value_int(product->parts == MATRIX_TILES ? 4 : 12));
+		value_set_bool(one, "matrix", product_is_matrix(product));
+		value_set_int(one, "rows", product->m);
+		value_set_int(one, "terms", product->together);
+		value_set_int(one, "sums", product->parts == MATRIX_TILES ? 4 : 12);
 		text_printf(words, " %s_set %s_load %s_store %s", vec, vec, vec, product->step);
 		text_adds(words, product_is_matrix(product) ? " MATRIX_ZERO" : "");
 	}
@@ -387,24 +387,23 @@ void package_link(struct writing *w, const char *part, const char *head, const s
 	bool as_c = linked_as_c(w, files, count);
 	for (size_t i = 0; i < count; i++) {
 		struct value file = value_dict(arena);
-		value_dict_set(file, "file", value_string(files[i].file));
-		value_dict_set(file, "symbol", value_string(files[i].symbol));
-		value_dict_set(file, "ended", value_bool(files[i].ended));
-		value_dict_set(file, "within", value_bool(files[i].within));
-		value_dict_set(file, "bytes", value_int((int64_t)files[i].count + files[i].ended));
+		value_set_string(file, "file", files[i].file);
+		value_set_string(file, "symbol", files[i].symbol);
+		value_set_bool(file, "ended", files[i].ended);
+		value_set_bool(file, "within", files[i].within);
+		value_set_int(file, "bytes", (int64_t)files[i].count + files[i].ended);
 		if (as_c)
 			value_dict_set(file, "rows", rows_of(w, &files[i]));
 		value_list_add(list, file);
 	}
-	value_dict_set(one, "part", value_string(part));
+	value_set_string(one, "part", part);
 	value_dict_set(one, "files", list);
 	if (!as_c)
 		value_list_add(w->linked, one);
-	value_dict_set(w->globals, "part", value_string(part));
+	value_set_string(w->globals, "part", part);
 	value_dict_set(w->globals, "files", list);
-	value_dict_set(w->globals, "head", value_string(head));
-	value_dict_set(
-	        w->globals, "section", value_string(w->package->weights_section ? w->package->weights_section : ""));
+	value_set_string(w->globals, "head", head);
+	value_set_string(w->globals, "section", w->package->weights_section ? w->package->weights_section : "");
 	const char *source = arena_printf(arena, "%s_%s.%s", w->package->name, part, as_c ? "c" : "S");
 	package_render(w, as_c ? "package/linked_c.jinja" : "package/linked_s.jinja", source);
 	package_source(w, source);
@@ -458,7 +457,7 @@ static void add_dispatch(struct writing *w)
 	for (int p = 0; p < w->package->part_count; p++) {
 		struct value part = value_dict(arena);
 		package_part(w, p);
-		value_dict_set(part, "unit", value_string(w->of->name));
+		value_set_string(part, "unit", w->of->name);
 		value_dict_set(part, "features", value_dict_get(w->globals, "features"));
 		value_list_add(parts, part);
 	}
@@ -523,27 +522,27 @@ void package_add_build_files(struct writing *w)
 	struct arena *arena = w->emit->arena;
 	const struct package *package = w->package;
 	package_part(w, 0);
-	value_dict_set(w->globals, "runtime_flags", value_string(package_runtime_flags(w)));
+	value_set_string(w->globals, "runtime_flags", package_runtime_flags(w));
 	/* Which source of what is linked in depends on what objects are. */
 	struct value sources = value_list(arena), apart = value_list(arena);
 	for (size_t i = 0; i < w->sources.count; i++)
 		if (strcmp(w->sources.at[i] + strlen(w->sources.at[i]) - 2, ".S")) {
 			struct value one = value_dict(arena);
-			value_dict_set(one, "file", value_string(w->sources.at[i]));
-			value_dict_set(one, "flags", value_string(w->source_flags.at[i]));
+			value_set_string(one, "file", w->sources.at[i]);
+			value_set_string(one, "flags", w->source_flags.at[i]);
 			value_list_add(apart, one);
 			value_list_add(sources, value_string(w->sources.at[i]));
 		}
 	value_dict_set(w->globals, "apart", apart);
-	value_dict_set(w->globals, "cflags", value_string(package->cflags ? package->cflags : ""));
+	value_set_string(w->globals, "cflags", package->cflags ? package->cflags : "");
 	value_dict_set(w->globals, "sources", sources);
 	VECTOR(const char *) units = { 0 };
 	for (size_t i = 0; i < w->runtime.count; i++)
 		if (!strcmp(w->runtime.at[i] + strlen(w->runtime.at[i]) - 2, ".c"))
 			push(arena, &units, w->runtime.at[i]);
 	value_dict_set(w->globals, "runtime", strings(arena, units.at, units.count));
-	value_dict_set(w->globals, "libm", value_bool(w->libm.count > 0));
-	value_dict_set(w->globals, "pool", value_bool(package_has_threads(w)));
+	value_set_bool(w->globals, "libm", w->libm.count > 0);
+	value_set_bool(w->globals, "pool", package_has_threads(w));
 	package_render(w, "package/cmake.jinja", "CMakeLists.txt");
 	package_render(w, "package/pc.jinja", arena_printf(arena, "%s.pc", package->name));
 }

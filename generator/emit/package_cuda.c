@@ -31,14 +31,14 @@ static void add_branches(struct writing *w, const struct launch_list *launches)
 		struct value row = value_dict(arena), after = value_list(arena);
 		for (int i = 0; i < made.rows[k].count; i++)
 			value_list_add(after, value_int(made.rows[k].after[i]));
-		value_dict_set(row, "lane", value_int(made.rows[k].lane));
-		value_dict_set(row, "awaited", value_bool(made.rows[k].awaited));
+		value_set_int(row, "lane", made.rows[k].lane);
+		value_set_bool(row, "awaited", made.rows[k].awaited);
 		value_dict_set(row, "after", after);
 		value_list_add(rows, row);
 	}
 	for (int lane = 1; lane < made.lanes; lane++)
 		value_list_add(ends, value_int(made.ends[lane]));
-	value_dict_set(w->globals, "lanes", value_int(made.lanes));
+	value_set_int(w->globals, "lanes", made.lanes);
 	value_dict_set(w->globals, "branches", rows);
 	value_dict_set(w->globals, "ends", ends);
 }
@@ -55,24 +55,23 @@ static struct value launch_rows(struct writing *w, const struct launch_list *lau
 		for (int i = 0; i < row->count; i++) {
 			const struct launch_argument *a = &row->arguments[i];
 			struct value argument = value_dict(arena);
-			value_dict_set(argument, "place", value_string(a->place.word));
-			value_dict_set(argument, "at", value_int(a->place.at));
+			value_set_string(argument, "place", a->place.word);
+			value_set_int(argument, "at", a->place.at);
 			value_dict_set(argument, "type",
 			        value_printf(arena, "%s%s *", a->written ? "" : "const ", dtypes[a->type].c));
-			value_dict_set(argument, "moves", value_int(launch_move(launches, a)));
+			value_set_int(argument, "moves", launch_move(launches, a));
 			value_list_add(arguments, argument);
 		}
-		value_dict_set(launch, "number", value_int((int64_t)k));
+		value_set_int(launch, "number", (int64_t)k);
 		value_dict_set(launch, "symbol", row->symbol ? value_string(row->symbol) : value_none());
-		value_dict_set(
-		        launch, "kernel", value_int(row->symbol ? symbol_number(symbols, arena, row->symbol) : -1));
-		value_dict_set(launch, "blocks", value_int(kernel ? launch_blocks(w, kernel) : row->blocks));
-		value_dict_set(launch, "warps", value_int(kernel ? launch_warps(kernel) : row->warps));
-		value_dict_set(launch, "shared", value_int(kernel ? launch_shared(w, kernel) : row->shared));
+		value_set_int(launch, "kernel", row->symbol ? symbol_number(symbols, arena, row->symbol) : -1);
+		value_set_int(launch, "blocks", kernel ? launch_blocks(w, kernel) : row->blocks);
+		value_set_int(launch, "warps", kernel ? launch_warps(kernel) : row->warps);
+		value_set_int(launch, "shared", kernel ? launch_shared(w, kernel) : row->shared);
 		value_dict_set(launch, "arguments", arguments);
-		value_dict_set(launch, "loop", value_int(row->loop));
-		value_dict_set(launch, "other", value_int(row->other));
-		value_dict_set(launch, "rounds", value_int(row->rounds));
+		value_set_int(launch, "loop", row->loop);
+		value_set_int(launch, "other", row->other);
+		value_set_int(launch, "rounds", row->rounds);
 		value_list_add(list, launch);
 	}
 	return list;
@@ -89,9 +88,9 @@ static struct value launch_tables(struct writing *w, const struct launch_list *l
 	        gpu = gpu_below(target, gpu_from(target, gpu))) {
 		struct value table = value_dict(arena);
 		bool own = gpu < 0;
-		value_dict_set(table, "from", value_int(gpu_from(target, gpu)));
-		value_dict_set(table, "table",
-		        value_string(own ? "launches" : arena_printf(arena, "launches_%d", gpu_from(target, gpu))));
+		value_set_int(table, "from", gpu_from(target, gpu));
+		value_set_string(
+		        table, "table", own ? "launches" : arena_printf(arena, "launches_%d", gpu_from(target, gpu)));
 		value_dict_set(table, "launches", own ? value_none() : launch_rows(w, launches, symbols, gpu));
 		value_list_add(tables, table);
 	}
@@ -112,14 +111,14 @@ static void add_launches(struct writing *w)
 		const struct launch *row = &launches.rows.at[k];
 		int check = row->kernel ? kernel_check(w->lowered, row->kernel) : -1;
 		if (check >= 0) /* launches are rows here */
-			value_dict_set(value_at(checks, (size_t)check), "kernel", value_int((int64_t)k));
+			value_set_int(value_at(checks, (size_t)check), "kernel", (int64_t)k);
 	}
 	for (size_t i = 0; i < symbols.count; i++)
 		value_list_add(names, value_string(symbols.at[i]));
 	value_dict_set(w->globals, "symbols", names);
 	value_dict_set(w->globals, "moves", launch_moves(w, &launches));
-	value_dict_set(w->globals, "depth", value_int(launches.depth));
-	value_dict_set(w->globals, "captured", value_bool(launches.captured));
+	value_set_int(w->globals, "depth", launches.depth);
+	value_set_bool(w->globals, "captured", launches.captured);
 	add_branches(w, &launches);
 	package_render(w, "cuda/launches.jinja", arena_printf(arena, "%s_launches.h", w->of->name));
 }
@@ -149,8 +148,8 @@ static void add_code(struct writing *w, struct text *kernels)
 	const struct launch_list launches = package_launches(w);
 	for (size_t i = 0; i < launches.copies.count; i++) {
 		struct value values = value_dict(w->emit->arena);
-		value_dict_set(values, "name", value_string(w->emit->name));
-		value_dict_set(values, "bytes", value_int(launches.copies.at[i]));
+		value_set_string(values, "name", w->emit->name);
+		value_set_int(values, "bytes", launches.copies.at[i]);
 		template_render(w->emit->templates, "cuda/copy.jinja", values, kernels);
 	}
 }
@@ -162,7 +161,7 @@ static void add_title(struct writing *w)
 	const char *title = package->parts->model;
 	for (int p = 1; p < package->part_count; p++)
 		title = arena_printf(w->emit->arena, "%s, %s", title, package->parts[p].model);
-	value_dict_set(w->globals, "title", value_string(package_quiet(w->emit->arena, title)));
+	value_set_string(w->globals, "title", package_quiet(w->emit->arena, title));
 }
 
 static const char *rendered(struct writing *w, const char *template)
@@ -227,13 +226,13 @@ static void name_images(struct writing *w, const struct image *images, int count
 	for (int i = 0; i < count; i++) {
 		struct value value = value_dict(arena);
 		const char *number = images[i].arch + 3, *file = image_file(w, &images[i]);
-		value_dict_set(value, "arch", value_string(images[i].arch));
-		value_dict_set(value, "number", value_string(number));
-		value_dict_set(value, "ptx", value_bool(images[i].ptx));
-		value_dict_set(value, "capability", value_int(atol(number)));
-		value_dict_set(value, "exact", value_bool(number[strlen(number) - 1] == 'a'));
-		value_dict_set(value, "symbol", value_string(image_symbol(w, file)));
-		value_dict_set(value, "file", value_string(file));
+		value_set_string(value, "arch", images[i].arch);
+		value_set_string(value, "number", number);
+		value_set_bool(value, "ptx", images[i].ptx);
+		value_set_int(value, "capability", atol(number));
+		value_set_bool(value, "exact", number[strlen(number) - 1] == 'a');
+		value_set_string(value, "symbol", image_symbol(w, file));
+		value_set_string(value, "file", file);
 		value_list_add(list, value);
 		if (images[i].bytes) {
 			file_set_add(w->files, file, images[i].bytes, images[i].count);
@@ -370,8 +369,8 @@ static struct value host_arrays(struct writing *w, bool inputs, int64_t *end)
 	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++) {
 		struct value value = value_dict(arena);
 		int64_t bytes = scheduled(inputs ? program->inputs.at[i] : program->outputs.at[i])->bytes;
-		value_dict_set(value, "at", value_int(*end));
-		value_dict_set(value, "bytes", value_int(bytes));
+		value_set_int(value, "at", *end);
+		value_set_int(value, "bytes", bytes);
 		value_list_add(list, value);
 		*end += (bytes + DEVICE_ALIGN) / DEVICE_ALIGN
 		        * DEVICE_ALIGN; /* not even an empty one lies on another */
@@ -384,8 +383,8 @@ static struct value driver_value(struct arena *arena)
 	struct value list = value_list(arena);
 	for (const struct driver_function *one = driver_functions; one->name; one++) {
 		struct value value = value_dict(arena);
-		value_dict_set(value, "name", value_string(one->name));
-		value_dict_set(value, "arguments", value_string(one->arguments));
+		value_set_string(value, "name", one->name);
+		value_set_string(value, "arguments", one->arguments);
 		value_list_add(list, value);
 	}
 	return list;
@@ -401,21 +400,21 @@ static struct value graph_value(struct writing *w, int64_t first, int64_t *memor
 	int64_t end = 0, at = (w->lowered->workspace_bytes + DEVICE_ALIGN - 1) / DEVICE_ALIGN * DEVICE_ALIGN;
 	struct value graph = value_dict(arena);
 	add_launches(w);
-	value_dict_set(w->globals, "number", value_int(w->part));
-	value_dict_set(w->globals, "first", value_int(first));
-	value_dict_set(w->globals, "alone", value_bool(alone));
+	value_set_int(w->globals, "number", w->part);
+	value_set_int(w->globals, "first", first);
+	value_set_bool(w->globals, "alone", alone);
 	value_dict_set(w->globals, "host_inputs", host_arrays(w, true, &end));
 	value_dict_set(w->globals, "host_outputs", host_arrays(w, false, &end));
-	value_dict_set(w->globals, "host_at", value_int(at));
+	value_set_int(w->globals, "host_at", at);
 	*memory = at + end + DEVICE_ALIGN > *memory ? at + end + DEVICE_ALIGN : *memory;
-	value_dict_set(graph, "name", value_string(name));
-	value_dict_set(graph, "NAME", value_string(package_upper(arena, name)));
-	value_dict_set(graph, "first", value_int(first));
-	value_dict_set(graph, "count", value_int((int64_t)value_count(value_dict_get(w->globals, "symbols"))));
+	value_set_string(graph, "name", name);
+	value_set_string(graph, "NAME", package_upper(arena, name));
+	value_set_int(graph, "first", first);
+	value_set_int(graph, "count", (int64_t)value_count(value_dict_get(w->globals, "symbols")));
 	value_dict_set(graph, "inputs", value_dict_get(w->globals, "inputs"));
 	value_dict_set(graph, "outputs", value_dict_get(w->globals, "outputs"));
 	value_dict_set(graph, "header", alone ? value_string(rendered(w, "cuda/header_graph.jinja")) : value_none());
-	value_dict_set(graph, "text", value_string(rendered(w, "cuda/host_graph.jinja")));
+	value_set_string(graph, "text", rendered(w, "cuda/host_graph.jinja"));
 	if (!alone) {
 		package_render(w, "cuda/header_graph.jinja", header);
 		push(arena, &w->headers, header);
@@ -453,9 +452,9 @@ static void add_host(struct writing *w)
 	package_part(w, 0);
 	add_title(w);
 	value_dict_set(w->globals, "graphs", graphs);
-	value_dict_set(w->globals, "kernel_count", value_int(kernels));
-	value_dict_set(w->globals, "each", value_bool(w->emit->target->other_count > 0));
-	value_dict_set(w->globals, "memory_bytes", value_int(memory));
+	value_set_int(w->globals, "kernel_count", kernels);
+	value_set_bool(w->globals, "each", w->emit->target->other_count > 0);
+	value_set_int(w->globals, "memory_bytes", memory);
 	value_dict_set(w->globals, "driver", driver_value(arena));
 	package_render(w, "cuda/header.jinja", arena_printf(arena, "%s.h", name));
 	package_render(w, "cuda/host.jinja", host);

@@ -51,7 +51,7 @@ static struct value memory_value(struct arena *arena, const struct board_memory 
 {
 	struct value value = value_dict(arena);
 	value_dict_set(value, "from", value_printf(arena, "0x%08X", (unsigned)memory->from));
-	value_dict_set(value, "bytes", value_int(memory->bytes));
+	value_set_int(value, "bytes", memory->bytes);
 	return value;
 }
 
@@ -64,17 +64,17 @@ void package_add_project(struct writing *w)
 		return;
 	if (board) {
 		struct value value = value_dict(arena);
-		value_dict_set(value, "name", value_string(board->name));
+		value_set_string(value, "name", board->name);
 		value_dict_set(value, "flash", memory_value(arena, &board->flash));
 		value_dict_set(value, "ram", memory_value(arena, &board->ram));
 		value_dict_set(value, "other", memory_value(arena, &board->other.at));
-		value_dict_set(value, "other_name", value_string(board->other.name ? board->other.name : ""));
-		value_dict_set(value, "cycles", value_string(board->cycles));
-		value_dict_set(value, "machine", value_string(board->machine ? board->machine : ""));
+		value_set_string(value, "other_name", board->other.name ? board->other.name : "");
+		value_set_string(value, "cycles", board->cycles);
+		value_set_string(value, "machine", board->machine ? board->machine : "");
 		value_dict_set(w->globals, "board", value);
 	}
-	value_dict_set(w->globals, "riscv", value_bool(!strncmp(w->emit->target->name, "rv32", 4)));
-	value_dict_set(w->globals, "cross", value_string(w->emit->target->cross ? w->emit->target->cross : "cc"));
+	value_set_bool(w->globals, "riscv", !strncmp(w->emit->target->name, "rv32", 4));
+	value_set_string(w->globals, "cross", w->emit->target->cross ? w->emit->target->cross : "cc");
 	for (size_t i = 0; i < COUNT(project_files); i++)
 		if (!strcmp(project_files[i].package, w->package->project))
 			package_render(w, project_files[i].template,

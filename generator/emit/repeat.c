@@ -61,11 +61,10 @@ static struct value step_value(
 	for (size_t i = 0; i < step->params.count; i++)
 		arguments = arena_printf(emit->arena, "%s%s, ", arguments,
 		        argument_of(emit, kernel, step->params.at[i].of, step->params.at[i].written));
-	value_dict_set(value, "name", value_string(emit_symbol(emit, step)));
-	value_dict_set(value, "only",
-	        value_string(emit_only_where(
-	                emit->arena, kernel_branch(step), condition_of, &(struct asking){ emit, kernel })));
-	value_dict_set(value, "arguments", value_string(arguments));
+	value_set_string(value, "name", emit_symbol(emit, step));
+	value_set_string(value, "only",
+	        emit_only_where(emit->arena, kernel_branch(step), condition_of, &(struct asking){ emit, kernel }));
+	value_set_string(value, "arguments", arguments);
 	value_dict_set(
 	        value, "more", more ? value_string(more) : value_printf(emit->arena, "0, %" PRId64, step->blocks));
 	return value;
@@ -76,16 +75,16 @@ static struct value pair_value(struct emit *emit, const struct kernel *kernel, s
 	const struct rounds *rounds = kernel->detail;
 	const struct definition *of = rounds->body->program->outputs.at[k], *result = rounds->results[k];
 	struct value value = value_dict(emit->arena);
-	value_dict_set(value, "number", value_int((int64_t)k));
-	value_dict_set(value, "type", value_string(dtypes[of->type].c));
-	value_dict_set(value, "elements", value_int(definition_elements(of)));
-	value_dict_set(value, "first",
-	        value_string(emit_buffer((void *)(uintptr_t)kernel, rounds->operand[rounds->repeat->out[k].pair]->of)));
-	value_dict_set(value, "place",
-	        value_string(result ? emit_buffer((void *)(uintptr_t)kernel, result)
-	                            : scratch_at(emit, kernel, of->type, true, rounds->place[k])));
-	value_dict_set(value, "other", value_string(scratch_at(emit, kernel, of->type, true, rounds->other[k])));
-	value_dict_set(value, "result", value_bool(result));
+	value_set_int(value, "number", (int64_t)k);
+	value_set_string(value, "type", dtypes[of->type].c);
+	value_set_int(value, "elements", definition_elements(of));
+	value_set_string(value, "first",
+	        emit_buffer((void *)(uintptr_t)kernel, rounds->operand[rounds->repeat->out[k].pair]->of));
+	value_set_string(value, "place",
+	        result ? emit_buffer((void *)(uintptr_t)kernel, result)
+	               : scratch_at(emit, kernel, of->type, true, rounds->place[k]));
+	value_set_string(value, "other", scratch_at(emit, kernel, of->type, true, rounds->other[k]));
+	value_set_bool(value, "result", result);
 	return value;
 }
 
@@ -101,7 +100,7 @@ struct value repeat_values(struct emit *emit, const struct kernel *kernel, const
 		if (repeat->out[k].moves == REPEAT_CARRIED)
 			value_list_add(pairs, pair_value(emit, kernel, k));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
-	value_dict_set(globals, "rounds", value_int(repeat->rounds));
+	value_set_int(globals, "rounds", repeat->rounds);
 	value_dict_set(globals, "going", repeat->going < 0 ? value_none() : value_int(repeat->in[repeat->going].pair));
 	value_dict_set(globals, "steps", steps);
 	value_dict_set(globals, "pairs", pairs);

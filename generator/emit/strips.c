@@ -32,8 +32,8 @@ static void set_lines(struct value values, struct arena *arena, const struct str
 		        part(arena, s->of_row, arena_printf(arena, "%s - 1", arena_printf(arena, cut, "last")),
 		                s->reach >= s->line || s->of_row % s->line ? s->reach : 0, s->line));
 	}
-	value_dict_set(values, "line", value_string(line));
-	value_dict_set(values, "end", value_string(end));
+	value_set_string(values, "line", line);
+	value_set_string(values, "end", end);
 }
 
 static const char *arguments_of(struct emit *emit, const struct kernel *kernel, const struct strips *s)
@@ -58,22 +58,22 @@ void strips_emit(struct emit *emit, const struct kernel *kernel, struct text *ou
 	text_addc(out, '\n');
 	emit_kernel(emit, s->product, out);
 	text_addc(out, '\n');
-	value_dict_set(make, "name", value_string(emit_symbol(emit, line)));
-	value_dict_set(make, "blocks", value_int(line->blocks));
-	value_dict_set(product, "name", value_string(emit_symbol(emit, s->product)));
-	value_dict_set(product, "arguments", value_string(arguments_of(emit, kernel, s)));
-	value_dict_set(product, "panels", value_int(c->split_panels ? s->product->blocks : 0));
+	value_set_string(make, "name", emit_symbol(emit, line));
+	value_set_int(make, "blocks", line->blocks);
+	value_set_string(product, "name", emit_symbol(emit, s->product));
+	value_set_string(product, "arguments", arguments_of(emit, kernel, s));
+	value_set_int(product, "panels", c->split_panels ? s->product->blocks : 0);
 	value_dict_set(values, "kernel", emit_kernel_value(emit, kernel));
-	value_dict_set(values, "blocks", value_int(s->product->blocks));
-	value_dict_set(values, "group", value_int(s->group));
-	value_dict_set(values, "words", value_int(s->line));
-	value_dict_set(values, "strip", value_string(emit_buffer((void *)(uintptr_t)kernel, s->strip)));
-	value_dict_set(values, "from", value_string(emit_buffer((void *)(uintptr_t)kernel, s->from)));
-	value_dict_set(values, "step", value_int(s->step));
-	value_dict_set(values, "low", value_int(s->low));
-	value_dict_set(values, "high", value_int(s->high));
-	value_dict_set(values, "border", value_int(s->border));
-	value_dict_set(values, "borders", value_bool(s->low > 0 || s->high < s->lines));
+	value_set_int(values, "blocks", s->product->blocks);
+	value_set_int(values, "group", s->group);
+	value_set_int(values, "words", s->line);
+	value_set_string(values, "strip", emit_buffer((void *)(uintptr_t)kernel, s->strip));
+	value_set_string(values, "from", emit_buffer((void *)(uintptr_t)kernel, s->from));
+	value_set_int(values, "step", s->step);
+	value_set_int(values, "low", s->low);
+	value_set_int(values, "high", s->high);
+	value_set_int(values, "border", s->border);
+	value_set_bool(values, "borders", s->low > 0 || s->high < s->lines);
 	value_dict_set(values, "make", make);
 	value_dict_set(values, "product", product);
 	set_lines(values, arena, s);

@@ -132,7 +132,7 @@ static struct value result_of(
 		step = 1;
 	}
 	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
-	value_dict_set(result, "store", value_string(emit_vec_store(p->arena, c->result->type, to, step, value, left)));
+	value_set_string(result, "store", emit_vec_store(p->arena, c->result->type, to, step, value, left));
 	return result;
 }
 
@@ -221,7 +221,7 @@ static struct value call_result(struct template_call *call)
 		return two_of(p, row, vec, sums);
 	struct value result = value_dict(p->arena);
 	value_dict_set(result, "lets", value_list(p->arena));
-	value_dict_set(result, "store", value_string(fours_of(p, r, v)));
+	value_set_string(result, "store", fours_of(p, r, v));
 	return result;
 }
 
@@ -426,9 +426,8 @@ static struct value call_waiting(struct template_call *call)
 	        left ? value_printf(p->arena, "%s_load_n(%s, %s%s)", lane_type_of(product->sum).vector, at, left,
 	                lane_type_of(product->sum).fill)
 	             : value_printf(p->arena, "%s_load(%s)", lane_type_of(product->sum).vector, at));
-	value_dict_set(waiting, "store",
-	        value_string(emit_vec_store(
-	                p->arena, product->sum, at, 1, arena_printf(p->arena, "s%d_%d", (int)r, (int)v), left)));
+	value_set_string(waiting, "store",
+	        emit_vec_store(p->arena, product->sum, at, 1, arena_printf(p->arena, "s%d_%d", (int)r, (int)v), left));
 	return waiting;
 }
 
@@ -468,10 +467,10 @@ static struct value taps_value(struct printing *p, const struct tile *of, int un
 	}
 	for (int t = c->taps; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
-	value_dict_set(taps, "terms", value_int(c->taps));
+	value_set_int(taps, "terms", c->taps);
 	value_dict_set(taps, "when", value_copy(p->arena, when.at, when.count));
-	value_dict_set(taps, "w", value_int(terms * of->vecs * p->emit->target->lanes));
-	value_dict_set(taps, "next", value_int(16 * c->next_lines * terms / unroll));
+	value_set_int(taps, "w", terms * of->vecs * p->emit->target->lanes);
+	value_set_int(taps, "next", 16 * c->next_lines * terms / unroll);
 	text_release(&when);
 	return taps;
 }
@@ -639,10 +638,10 @@ void tile_arguments(struct printing *p, const char **params, const char **argume
 static struct value block_terms(struct printing *p, int64_t terms)
 {
 	struct value list = value_list(p->arena), chunk = value_dict(p->arena), k = value_dict(p->arena);
-	value_dict_set(chunk, "name", value_string("chunk"));
-	value_dict_set(chunk, "extent", value_int((terms + p->c->depth - 1) / p->c->depth));
-	value_dict_set(k, "name", value_string("k"));
-	value_dict_set(k, "extent", value_int(p->c->depth));
+	value_set_string(chunk, "name", "chunk");
+	value_set_int(chunk, "extent", (terms + p->c->depth - 1) / p->c->depth);
+	value_set_string(k, "name", "k");
+	value_set_int(k, "extent", p->c->depth);
 	value_list_add(list, chunk);
 	value_list_add(list, k);
 	return list;
@@ -653,8 +652,8 @@ struct value contraction_extents(struct printing *p, int first, int count)
 	struct value list = value_list(p->arena);
 	for (int v = first; v < first + count; v++) {
 		struct value axis = value_dict(p->arena);
-		value_dict_set(axis, "name", value_string(p->names[v]));
-		value_dict_set(axis, "bound", value_int(p->c->extents[v]));
+		value_set_string(axis, "name", p->names[v]);
+		value_set_int(axis, "bound", p->c->extents[v]);
 		value_dict_set(axis, "extent",
 		        p->ends[v] ? value_string(p->ends[v])
 		                   : value_int(v == p->c->column + 1 && p->c->terms ? contraction_extent(p->c, 0)
@@ -674,30 +673,30 @@ struct value tile_value(struct printing *p, struct tile *of, const char *params,
 	struct tile_user *user = arena_new(arena, struct tile_user);
 	*user = (struct tile_user){ arena_new(arena, struct printing), of };
 	*user->p = *p;
-	value_dict_set(tile, "name", value_string(of->name));
-	value_dict_set(tile, "params", value_string(params));
-	value_dict_set(tile, "rows", value_int(of->rows));
-	value_dict_set(tile, "vecs", value_int(of->vecs));
-	value_dict_set(tile, "whole", value_int(of->vecs - (of->left != 0)));
-	value_dict_set(tile, "each", value_int(stored_at_once(user->p)));
-	value_dict_set(tile, "heavy", value_bool(heavy && stored_at_once(user->p) < 4));
+	value_set_string(tile, "name", of->name);
+	value_set_string(tile, "params", params);
+	value_set_int(tile, "rows", of->rows);
+	value_set_int(tile, "vecs", of->vecs);
+	value_set_int(tile, "whole", of->vecs - (of->left != 0));
+	value_set_int(tile, "each", stored_at_once(user->p));
+	value_set_bool(tile, "heavy", heavy && stored_at_once(user->p) < 4);
 	value_dict_set(
 	        tile, "terms", c->warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
-	value_dict_set(tile, "step",
-	        value_int(c->b_mode == B_DIRECT || c->warps ? 0
-	                        : c->codes.bits             ? of->vecs * p->emit->target->lanes
-	                                        : unroll * of->vecs * p->emit->target->lanes / (c->bytes ? 2 : 1)));
-	value_dict_set(tile, "codes", value_bool(codes_in_tile(c)));
-	value_dict_set(tile, "ahead", value_int(c->ahead / 4));
-	value_dict_set(tile, "zeros", value_bool(c->codes.zeros));
-	value_dict_set(tile, "bytes", value_bool(c->bytes));
-	value_dict_set(tile, "ends_short", value_bool(c->ends_short));
-	value_dict_set(tile, "quads", value_bool(c->quads));
+	value_set_int(tile, "step",
+	        c->b_mode == B_DIRECT || c->warps ? 0
+	                : c->codes.bits           ? of->vecs * p->emit->target->lanes
+	                                          : unroll * of->vecs * p->emit->target->lanes / (c->bytes ? 2 : 1));
+	value_set_bool(tile, "codes", codes_in_tile(c));
+	value_set_int(tile, "ahead", c->ahead / 4);
+	value_set_bool(tile, "zeros", c->codes.zeros);
+	value_set_bool(tile, "bytes", c->bytes);
+	value_set_bool(tile, "ends_short", c->ends_short);
+	value_set_bool(tile, "quads", c->quads);
 	value_dict_set(tile, "matrix", matrix_value(user->p, of));
 	value_dict_set(
 	        tile, "row", p->row_stride.name ? value_string(p->row_stride.name) : value_int(p->row_stride.direct));
-	value_dict_set(tile, "unroll", value_int(unroll));
-	value_dict_set(tile, "next_lines", value_int(c->next_lines));
+	value_set_int(tile, "unroll", unroll);
+	value_set_int(tile, "next_lines", c->next_lines);
 	value_dict_set(tile, "taps", taps_value(p, of, unroll));
 	value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
 	value_dict_set(tile, "waiting", value_function(arena, "waiting", "r v", call_waiting, user));

@@ -9,14 +9,14 @@ static struct value ends_of(struct emit *emit, const struct kernel *kernel, cons
 	struct value ends = value_dict(emit->arena), lets = value_list(emit->arena), let = value_dict(emit->arena);
 	if (kernel_counted(kernel) != 0)
 		return value_none();
-	value_dict_set(let, "name", value_string("many"));
-	value_dict_set(let, "value", value_string(emit_count(emit, kernel, d->counts[0], d->extents[0])));
+	value_set_string(let, "name", "many");
+	value_set_string(let, "value", emit_count(emit, kernel, d->counts[0], d->extents[0]));
 	value_list_add(lets, let);
 	value_dict_set(ends, "lets", lets);
 	value_dict_set(ends, "there",
 	        value_printf(emit->arena, "(many + %lld) / %lld * %lld", (long long)walking->per - 1,
 	                (long long)walking->per, (long long)walking->blocks_of_row));
-	value_dict_set(ends, "blocks", value_int(kernel->blocks));
+	value_set_int(ends, "blocks", kernel->blocks);
 	return ends;
 }
 
@@ -43,10 +43,10 @@ struct value walk_values(struct emit *emit, const struct kernel *kernel)
 		{ "block", walking->rows }, { "per", walking->per }, { "blocks_of_row", walking->blocks_of_row },
 		{ "blocks", kernel->blocks }, { "shift", d->walk->shift } };
 	for (size_t i = 0; i < COUNT(buffers); i++)
-		value_dict_set(values, buffers[i].name, value_string(emit_buffer(user, buffers[i].of)));
+		value_set_string(values, buffers[i].name, emit_buffer(user, buffers[i].of));
 	for (size_t i = 0; i < COUNT(sizes); i++)
-		value_dict_set(values, sizes[i].name, value_int(sizes[i].value));
-	value_dict_set(values, "word", value_string(walk_word(emit->arena, d)));
+		value_set_int(values, sizes[i].name, sizes[i].value);
+	value_set_string(values, "word", walk_word(emit->arena, d));
 	value_dict_set(values, "ends", ends_of(emit, kernel, walking));
 	value_dict_set(values, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(values, "target", emit_target_value(emit));

@@ -69,9 +69,9 @@ static struct value call_result(struct template_call *call)
 		value_dict_set(
 		        result, "store", value_printf(p->arena, "vec_store(%s, %s)", call_string(call, 6, ""), value));
 	else
-		value_dict_set(result, "store",
-		        value_string(emit_vec_store(p->arena, DTYPE_F32, to,
-		                c->root->extents[1] == 1 ? 1 : index_factor(c->out_at, 1), value, printer.left)));
+		value_set_string(result, "store",
+		        emit_vec_store(p->arena, DTYPE_F32, to,
+		                c->root->extents[1] == 1 ? 1 : index_factor(c->out_at, 1), value, printer.left));
 	return result;
 }
 
@@ -125,11 +125,10 @@ static struct value filters_value(const struct target *target, struct arena *are
 		{ "k_block", c->k_block },
 	};
 	for (size_t i = 0; i < COUNT(sizes); i++)
-		value_dict_set(filters, sizes[i].key, value_int(sizes[i].value));
-	value_dict_set(filters, "kept", value_bool(c->kept));
-	value_dict_set(filters, "turns",
-	        value_bool(target->lanes >= 4 && !target->small && c->w_channel == 9 && c->w_row == 3
-	                && c->w_column == 1));
+		value_set_int(filters, sizes[i].key, sizes[i].value);
+	value_set_bool(filters, "kept", c->kept);
+	value_set_bool(filters, "turns",
+	        target->lanes >= 4 && !target->small && c->w_channel == 9 && c->w_row == 3 && c->w_column == 1);
 	return filters;
 }
 
@@ -145,7 +144,7 @@ static struct value points_value(struct arena *arena, const struct contraction *
 	              *from = c->packed ? packed : stored;
 	static const char *const keys[] = { "column", "row", "point", "channel", "lane" };
 	for (size_t i = 0; i < COUNT(keys); i++)
-		value_dict_set(u, keys[i], value_int(from[i]));
+		value_set_int(u, keys[i], from[i]);
 	return u;
 }
 
@@ -162,14 +161,14 @@ static struct value ends_value(struct emit *emit, const struct kernel *kernel, c
 	for (size_t i = 0; i < COUNT(sizes); i++) {
 		int v = sizes[i].v;
 		if (!c->counts[v]) {
-			value_dict_set(ends, sizes[i].key, value_int(c->root->extents[v]));
+			value_set_int(ends, sizes[i].key, c->root->extents[v]);
 			continue;
 		}
 		struct value let = value_dict(emit->arena);
-		value_dict_set(let, "name", value_string(sizes[i].name));
-		value_dict_set(let, "value", value_string(emit_count(emit, kernel, c->counts[v], c->root->extents[v])));
+		value_set_string(let, "name", sizes[i].name);
+		value_set_string(let, "value", emit_count(emit, kernel, c->counts[v], c->root->extents[v]));
 		value_list_add(lets, let);
-		value_dict_set(ends, sizes[i].key, value_string(sizes[i].name));
+		value_set_string(ends, sizes[i].key, sizes[i].name);
 	}
 	value_dict_set(ends, "lets", lets);
 	return ends;
@@ -204,24 +203,24 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 		{ "depth", c->depth },
 	};
 	for (size_t i = 0; i < COUNT(sizes); i++)
-		value_dict_set(values, sizes[i].key, value_int(sizes[i].value));
+		value_set_int(values, sizes[i].key, sizes[i].value);
 	value_dict_set(from, "name",
 	        c->x_base ? value_printf(arena, "(%s + %" PRId64 ")", name, c->x_base) : value_string(name));
-	value_dict_set(from, "image", value_int(c->x_image));
-	value_dict_set(from, "row", value_int(c->x_row));
-	value_dict_set(from, "pixel", value_int(c->x_pixel));
-	value_dict_set(from, "channel", value_int(c->x_channel));
+	value_set_int(from, "image", c->x_image);
+	value_set_int(from, "row", c->x_row);
+	value_set_int(from, "pixel", c->x_pixel);
+	value_set_int(from, "channel", c->x_channel);
 	int lanes = emit->target->lanes;
 	int64_t side = (y->extents[3] + c->rewrite->m - 1) / c->rewrite->m;
-	value_dict_set(from, "run", value_int(winograd_run(emit->target, c)));
-	value_dict_set(to, "run",
-	        value_int(turns(emit->target) && index_factor(c->out_at, 3) == 1 && index_factor(c->out_at, 1) > 1
-	                        ? run_of(emit->target, c, lanes, side)
-	                        : 0));
-	value_dict_set(to, "channel", value_int(index_factor(c->out_at, 1)));
+	value_set_int(from, "run", winograd_run(emit->target, c));
+	value_set_int(to, "run",
+	        turns(emit->target) && index_factor(c->out_at, 3) == 1 && index_factor(c->out_at, 1) > 1
+	                ? run_of(emit->target, c, lanes, side)
+	                : 0);
+	value_set_int(to, "channel", index_factor(c->out_at, 1));
 	value_dict_set(values, "y", to);
-	value_dict_set(tile, "rows", value_int(c->tile_rows));
-	value_dict_set(tile, "vecs", value_int(c->tile_vecs));
+	value_set_int(tile, "rows", c->tile_rows);
+	value_set_int(tile, "vecs", c->tile_vecs);
 	value_dict_set(values, "x", from);
 	value_dict_set(values, "tile", tile);
 	const char *weights = emit_buffer((void *)(uintptr_t)kernel, winograd_filters(c));
@@ -230,7 +229,7 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	                          : value_string(weights));
 	value_dict_set(values, "filters", c->w ? filters_value(emit->target, arena, c) : value_none());
 	value_dict_set(values, "u", points_value(arena, c));
-	value_dict_set(values, "prefetch", value_bool(c->prefetch));
+	value_set_bool(values, "prefetch", c->prefetch);
 	value_dict_set(values, "ends", ends_value(emit, kernel, c));
 	return values;
 }

@@ -83,13 +83,13 @@ static struct value call_uses(struct template_call *call)
 struct value emit_target_value(struct emit *emit)
 {
 	struct value target = value_dict(emit->arena);
-	value_dict_set(target, "name", value_string(emit->target->name));
-	value_dict_set(target, "lanes", value_int(emit->target->lanes));
-	value_dict_set(target, "small", value_bool(emit->target->small));
-	value_dict_set(target, "shared", value_string(emit->target->shared ? emit->target->shared : ""));
-	value_dict_set(target, "barrier", value_string(emit->target->barrier ? emit->target->barrier : ""));
-	value_dict_set(target, "has_fma", value_bool(emit->target->has_fma));
-	value_dict_set(target, "helium", value_bool(emit->target->exact_lanes));
+	value_set_string(target, "name", emit->target->name);
+	value_set_int(target, "lanes", emit->target->lanes);
+	value_set_bool(target, "small", emit->target->small);
+	value_set_string(target, "shared", emit->target->shared ? emit->target->shared : "");
+	value_set_string(target, "barrier", emit->target->barrier ? emit->target->barrier : "");
+	value_set_bool(target, "has_fma", emit->target->has_fma);
+	value_set_bool(target, "helium", emit->target->exact_lanes);
 	return target;
 }
 

@@ -16,7 +16,7 @@ void blocks_cannot(struct blocks *b, const char *why)
 struct value blocks_entry(struct blocks *b, const char *kind)
 {
 	struct value dict = value_dict(b->arena);
-	value_dict_set(dict, "kind", value_string(kind));
+	value_set_string(dict, "kind", kind);
 	value_list_add(b->list, dict);
 	return dict;
 }
@@ -35,9 +35,9 @@ void blocks_close(struct blocks *b, struct value outer) { b->list = outer; }
 void blocks_let(struct blocks *b, const char *type, const char *name, const char *value)
 {
 	struct value let = blocks_entry(b, "let");
-	value_dict_set(let, "type", value_string(type));
-	value_dict_set(let, "name", value_string(name));
-	value_dict_set(let, "value", value_string(value));
+	value_set_string(let, "type", type);
+	value_set_string(let, "name", name);
+	value_set_string(let, "value", value);
 }
 
 void blocks_lets(struct blocks *b)
@@ -50,9 +50,9 @@ void blocks_lets(struct blocks *b)
 struct value blocks_loop(struct blocks *b, int var, int64_t extent, int64_t step, struct value *outer)
 {
 	struct value loop = blocks_open(b, "for", "body", outer);
-	value_dict_set(loop, "name", value_string(b->printer.names[var]));
-	value_dict_set(loop, "extent", value_int(extent));
-	value_dict_set(loop, "step", value_int(step));
+	value_set_string(loop, "name", b->printer.names[var]);
+	value_set_int(loop, "extent", extent);
+	value_set_int(loop, "step", step);
 	return loop;
 }
 
@@ -120,8 +120,8 @@ void blocks_uses(struct blocks *b, const char *name, const char *signature)
 void blocks_call(struct blocks *b, const char *name, const char *signature, const char *arguments)
 {
 	struct value call = blocks_entry(b, "call");
-	value_dict_set(call, "name", value_string(name));
-	value_dict_set(call, "arguments", value_string(arguments));
+	value_set_string(call, "name", name);
+	value_set_string(call, "arguments", arguments);
 	blocks_uses(b, name, signature);
 }
 

@@ -70,12 +70,12 @@ bool jit_cast(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		value_list_add(symbols, value_int(loops->symbols->values.at[i]));
 	for (size_t i = 0; i < loops->symbols->numbers.count; i++)
 		value_list_add(numbers, value_string(number_text(arena, DTYPE_F32, loops->symbols->numbers.at[i], 0)));
-	value_dict_set(out->value, "entry", value_string(name));
+	value_set_string(out->value, "entry", name);
 	value_dict_set(out->value, "buffers", buffers);
 	value_dict_set(out->value, "symbols", symbols);
 	value_dict_set(out->value, "numbers", numbers);
 	loops->kernel = b->kernel;
-	value_dict_set(out->value, "rounds", value_int(loops->blocks));
+	value_set_int(out->value, "rounds", loops->blocks);
 	value_dict_set(out->value, "ends", loops_ends(emit, loops));
 	blocks_uses(b, name, "cast");
 	return true;

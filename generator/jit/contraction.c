@@ -35,7 +35,7 @@ static const char *stride_text(struct arena *arena, const struct stride *s)
 	return s->name ? s->name : arena_printf(arena, "%" PRId64, s->direct);
 }
 
-static void set(struct value dict, const char *key, const char *text) { value_dict_set(dict, key, value_string(text)); }
+static void set(struct value dict, const char *key, const char *text) { value_set_string(dict, key, text); }
 
 /* Where a tile's sums start: where they lie, or calculated into scratch. */
 static void add_start(struct tiling *t, const struct dims *d, struct value tile)
@@ -47,8 +47,8 @@ static void add_start(struct tiling *t, const struct dims *d, struct value tile)
 	if (!c->start) {
 		set(tile, "start", "0");
 		value_dict_set(tile, "start_calls", list);
-		value_dict_set(tile, "start_row", value_int(0));
-		value_dict_set(tile, "start_lane", value_int(0));
+		value_set_int(tile, "start_row", 0);
+		value_set_int(tile, "start_lane", 0);
 		return;
 	}
 	b->list = list;
@@ -57,8 +57,8 @@ static void add_start(struct tiling *t, const struct dims *d, struct value tile)
 	b->list = outer;
 	set(tile, "start", o.at);
 	value_dict_set(tile, "start_calls", list);
-	value_dict_set(tile, "start_row", value_int(o.row));
-	value_dict_set(tile, "start_lane", value_int(o.lane));
+	value_set_int(tile, "start_row", o.row);
+	value_set_int(tile, "start_lane", o.lane);
 }
 
 /* The loops of terms, as few as there are: where one goes on where the next ends, in a and in b, both are one.  Returns
@@ -141,7 +141,7 @@ static void add_terms(struct tiling *t, const struct term_loop *loops, int count
 		value_dict_set(one, "extent", loops[i].end ? value_string(loops[i].end) : value_int(loops[i].extent));
 		set(one, "name", loops[i].name);
 		set(one, "a", loops[i].a);
-		value_dict_set(one, "w", value_int(loops[i].w));
+		value_set_int(one, "w", loops[i].w);
 		value_list_add(i < extra ? around : terms, one);
 	}
 	value_dict_set(globals, "around", around);
@@ -198,20 +198,20 @@ static void pad_all(struct tiling *t, const struct stage *whole)
 	for (int i = 0; i < whole->dims - run; i++) {
 		const struct stage_dim *d = &whole->dim[i];
 		struct value dim = value_dict(arena), pad = d->pad ? value_dict(arena) : value_none();
-		value_dict_set(dim, "extent", value_int(d->extent));
-		value_dict_set(dim, "stride", value_int(d->stride));
-		value_dict_set(dim, "factor", value_int(d->factor));
+		value_set_int(dim, "extent", d->extent);
+		value_set_int(dim, "stride", d->stride);
+		value_set_int(dim, "factor", d->factor);
 		value_dict_set(dim, "pad", pad);
 		if (d->pad) {
-			value_dict_set(pad, "base", value_int(d->pad->at->constant));
-			value_dict_set(pad, "from", value_int(d->pad->from));
-			value_dict_set(pad, "to", value_int(d->pad->to));
+			value_set_int(pad, "base", d->pad->at->constant);
+			value_set_int(pad, "from", d->pad->from);
+			value_set_int(pad, "to", d->pad->to);
 		}
 		value_list_add(dims, dim);
 	}
 	value_dict_set(padded, "dims", dims);
-	value_dict_set(padded, "run", value_int(run ? last->extent : 1));
-	value_dict_set(padded, "step", value_int(run ? last->stride : 1));
+	value_set_int(padded, "run", run ? last->extent : 1);
+	value_set_int(padded, "step", run ? last->stride : 1);
 	set(padded, "at", blocks_scratch(t->b, whole->floats + t->b->printer.target->lanes - 1, NULL));
 	blocks_uses(t->b, "m_pack_a", "packed_a");
 	const char *at = "padded";
@@ -262,7 +262,7 @@ static void add_maxima(struct tiling *t)
 	for (size_t i = 0; i < COUNT(sizes) + COUNT(zeros); i++) {
 		struct value field = value_dict(arena);
 		set(field, "name", i < COUNT(sizes) ? sizes[i].name : zeros[i - COUNT(sizes)]);
-		value_dict_set(field, "value", value_int(i < COUNT(sizes) ? sizes[i].value : 0));
+		value_set_int(field, "value", i < COUNT(sizes) ? sizes[i].value : 0);
 		value_list_add(fields, field);
 	}
 	blocks_uses(b, "m_window_max", "window");
@@ -359,10 +359,10 @@ static void add_result(struct tiling *t, const struct dims *d, int term_loops)
 	blocks_lets(b);
 	add_start(t, d, tile);
 	set(tile, "out", t->sums.at);
-	value_dict_set(tile, "out_row", value_int(t->sums.row));
-	value_dict_set(tile, "act", value_int(direct && ending.relu));
+	value_set_int(tile, "out_row", t->sums.row);
+	value_set_int(tile, "act", direct && ending.relu);
 	set(tile, "add", direct ? add.at : "0");
-	value_dict_set(tile, "add_row", value_int(direct ? add.row : 0));
+	value_set_int(tile, "add_row", direct ? add.row : 0);
 	set(tile, "a_row", stride_text(b->arena, &t->p->row_stride));
 	if (!direct) {
 		b->list = result;
@@ -407,8 +407,8 @@ static void add_entries(struct tiling *t)
 		const char *name = arena_printf(b->arena, "m_tile_%s", sized_name(t));
 		add_entry(t, entries, name, value_none(),
 		        arena_printf(b->arena, "columns - %d * (vecs - 1)", target->lanes));
-		value_dict_set(value_at(entries, 0), "size",
-		        value_string(contraction_row(p->c) >= 0 ? ", rows, vecs" : ", 1, vecs"));
+		value_set_string(
+		        value_at(entries, 0), "size", contraction_row(p->c) >= 0 ? ", rows, vecs" : ", 1, vecs");
 		blocks_uses(b, name, "sized_tile");
 		return;
 	}
@@ -452,7 +452,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	struct kernel *kernel = as_menu(b);
 	const struct contraction *c = kernel->detail;
 	t.globals = contraction_values(emit, kernel, &p);
-	value_dict_set(t.globals, "wide", value_bool(lanes_of(c->root->type)->floats == 2));
+	value_set_bool(t.globals, "wide", lanes_of(c->root->type)->floats == 2);
 	int row = contraction_row(c);
 	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile_rows : 1,
 		(int64_t)c->tile_vecs * emit->target->lanes };
@@ -477,8 +477,8 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	add_result(&t, &d, term_loops);
 	add_entries(&t);
 	add_terms(&t, loops, term_loops);
-	value_dict_set(t.globals, "zero", value_int(c->codes.zero));
-	value_dict_set(t.globals, "columns_left", value_int(c->extents[c->column]));
+	value_set_int(t.globals, "zero", c->codes.zero);
+	value_set_int(t.globals, "columns_left", c->extents[c->column]);
 	add_scratch(&t);
 	out->value = t.globals;
 	out->scratch = b->scratch_most;

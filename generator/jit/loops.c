@@ -776,11 +776,11 @@ static void add_run(struct walking *w, const struct block *block, size_t from, s
 			const char *name = t ? "b" : "a";
 			if (i && lies_behind(w->b->arena, step.term[t], before.term[t], &by))
 				o[t].at = arena_printf(w->b->arena, "at_term[-1].%s + %" PRId64, name, by);
-			value_dict_set(term, name, value_string(o[t].at));
-			value_dict_set(term, t ? "b_row" : "a_row", value_int(o[t].row));
+			value_set_string(term, name, o[t].at);
+			value_set_int(term, t ? "b_row" : "a_row", o[t].row);
 		}
 		if (kind.lane[0] & ~1)
-			value_dict_set(term, "b_row", value_int(kind.lane[0]));
+			value_set_int(term, "b_row", kind.lane[0]);
 	}
 	w->b->terms = true;
 }
@@ -928,7 +928,7 @@ static void emit_if(struct walking *w, const struct stmt *stmt, const struct dim
 	const char *condition = blocks_condition(w->b, stmt->ranges, stmt->range_count, d);
 	struct value outer, list;
 	struct value branch = blocks_open(w->b, "if", "body", &outer);
-	value_dict_set(branch, "condition", value_string(condition));
+	value_set_string(branch, "condition", condition);
 	emit_block(w, &stmt->body, d);
 	w->b->list = list = value_list(w->b->arena);
 	emit_block(w, &stmt->other, d);
@@ -957,8 +957,8 @@ static void emit_for(struct walking *w, struct stmt *stmt, const struct dims *d)
 	}
 	struct value loop = blocks_loop(w->b, stmt->var, stmt->extent, stmt->step, &outer);
 	if (stmt->first) {
-		value_dict_set(loop, "first", value_string(printer_index(&w->b->printer, stmt->first)));
-		value_dict_set(loop, "extent", value_string(printer_index(&w->b->printer, stmt->count)));
+		value_set_string(loop, "first", printer_index(&w->b->printer, stmt->first));
+		value_set_string(loop, "extent", printer_index(&w->b->printer, stmt->count));
 	}
 	emit_block(w, &stmt->body, d);
 	blocks_close(w->b, outer);
@@ -1030,8 +1030,7 @@ bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	emit_block(&w, &loops->body, &dims_one);
 	value_dict_set(out->value, "first", b->first);
 	value_dict_set(out->value, "body", b->list);
-	value_dict_set(
-	        out->value, "kept", value_string(b->kept ? arena_printf(b->arena, "%" PRId64, b->scratch_most) : ""));
+	value_set_string(out->value, "kept", b->kept ? arena_printf(b->arena, "%" PRId64, b->scratch_most) : "");
 	out->scratch = b->scratch_most + b->kept;
 	return !b->cannot;
 }

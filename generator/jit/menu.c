@@ -20,10 +20,9 @@ static struct value tiles_value(struct arena *arena, const struct target *target
 		for (int vecs = 1; vecs <= VECS_ROW; vecs++)
 			if (jit_tile_fits(target, rows, vecs)) {
 				struct value tile = value_dict(arena);
-				value_dict_set(tile, "rows", value_int(rows));
-				value_dict_set(tile, "vecs", value_int(vecs));
-				value_dict_set(tile, "wide",
-				        value_bool(vecs > JIT_VECS_MOST)); /* reads b where it lies alone */
+				value_set_int(tile, "rows", rows);
+				value_set_int(tile, "vecs", vecs);
+				value_set_bool(tile, "wide", vecs > JIT_VECS_MOST); /* reads b where it lies alone */
 				value_list_add(tiles, tile);
 			}
 	return tiles;
@@ -43,8 +42,8 @@ static struct value sizes_value(struct arena *arena, const struct target *target
 		struct value size = value_dict(arena);
 		int rows = (target->registers - 1) / vecs - 1;
 		rows = product->k == 1 ? LOW : rows < JIT_ROWS_MOST ? rows : JIT_ROWS_MOST;
-		value_dict_set(size, "vecs", value_int(vecs));
-		value_dict_set(size, "rows", value_int(rows));
+		value_set_int(size, "vecs", vecs);
+		value_set_int(size, "rows", rows);
 		value_list_add(sizes, size);
 	}
 	return sizes;
@@ -64,8 +63,8 @@ static struct value products_value(struct arena *arena, const struct target *tar
 		if (!jit_multiplies(&leveled, product))
 			continue;
 		struct value one = product_words(arena, product);
-		value_dict_set(one, "name", value_string(product->name));
-		value_dict_set(one, "feature", value_string(*level ? strrchr(level, ' ') + 1 : ""));
+		value_set_string(one, "name", product->name);
+		value_set_string(one, "feature", *level ? strrchr(level, ' ') + 1 : "");
 		value_dict_set(one, "sizes", sizes_value(arena, target, product));
 		value_list_add(products, one);
 	}
@@ -78,9 +77,9 @@ static struct value rows_value(struct arena *arena)
 	for (int i = 0; i < SCALAR_COUNT; i++)
 		if (scalars[i].floats) {
 			struct value row = value_dict(arena);
-			value_dict_set(row, "name", value_string(scalars[i].name));
-			value_dict_set(row, "arity", value_int(scalars[i].arity));
-			value_dict_set(row, "text", value_string(scalars[i].text));
+			value_set_string(row, "name", scalars[i].name);
+			value_set_int(row, "arity", scalars[i].arity);
+			value_set_string(row, "text", scalars[i].text);
 			value_list_add(rows, row);
 		}
 	return rows;
@@ -121,12 +120,12 @@ static struct value typed_value(struct arena *arena, const struct target *target
 				continue;
 			struct value row = value_dict(arena);
 			bool lanes = target->lanes > 1;
-			value_dict_set(row, "kind", value_string(name));
-			value_dict_set(row, "name", value_string(scalars[i].name));
-			value_dict_set(row, "arity", value_int(scalars[i].arity));
-			value_dict_set(row, "text",
-			        value_string(typed_text(arena, &scalars[i], lanes ? kinds[k].lanes : kinds[k].plain,
-			                lanes || kinds[k].type != DTYPE_F64)));
+			value_set_string(row, "kind", name);
+			value_set_string(row, "name", scalars[i].name);
+			value_set_int(row, "arity", scalars[i].arity);
+			value_set_string(row, "text",
+			        typed_text(arena, &scalars[i], lanes ? kinds[k].lanes : kinds[k].plain,
+			                lanes || kinds[k].type != DTYPE_F64));
 			value_list_add(rows, row);
 		}
 	return rows;
@@ -174,7 +173,7 @@ static void add_cast(struct casting *c, const struct kernel *kernel)
 	struct value values = value_dict(arena), buffers = value_list(arena);
 	for (size_t i = 0; i <= kernel->params.count; i++)
 		value_list_add(buffers, value_int((int64_t)i));
-	value_dict_set(values, "name", value_string(name));
+	value_set_string(values, "name", name);
 	value_dict_set(values, "buffers", buffers);
 	loops_emit_symbolic(
 	        c->emit, loops, arena_printf(arena, "cast%s", name), emit_kernel_comment(c->emit, kernel), c->out);
@@ -255,8 +254,8 @@ static struct value entries_value(struct arena *arena, const char *text, const s
 	qsort(rows.at, rows.count, sizeof *rows.at, by_name);
 	for (size_t i = 0; i < rows.count; i++) {
 		struct value entry = value_dict(arena);
-		value_dict_set(entry, "name", value_string(rows.at[i].name));
-		value_dict_set(entry, "function", value_string(rows.at[i].function));
+		value_set_string(entry, "name", rows.at[i].name);
+		value_set_string(entry, "function", rows.at[i].function);
 		value_list_add(entries, entry);
 	}
 	return entries;
@@ -274,8 +273,8 @@ void jit_menu_print(struct build *build, const struct target *target, struct tex
 	value_dict_set(globals, "target", emit_target_value(&emit));
 	value_dict_set(globals, "tiles", tiles_value(arena, target));
 	struct value point = value_dict(arena);
-	value_dict_set(point, "vecs", value_int(JIT_POINT_VECS));
-	value_dict_set(point, "lanes", value_int(JIT_POINT_LANES));
+	value_set_int(point, "vecs", JIT_POINT_VECS);
+	value_set_int(point, "lanes", JIT_POINT_LANES);
 	value_dict_set(globals, "point", point);
 	value_dict_set(globals, "rows", rows_value(arena));
 	value_dict_set(globals, "other_products", products_value(arena, target));
@@ -284,7 +283,7 @@ void jit_menu_print(struct build *build, const struct target *target, struct tex
 	text_init(&body, build);
 	template_render(emit.templates, "c/jit_menu.jinja", globals, &body);
 	add_casts(&casting);
-	value_dict_set(globals, "identifier", value_string(menu_identifier(arena, target->name)));
+	value_set_string(globals, "identifier", menu_identifier(arena, target->name));
 	value_dict_set(globals, "entries", entries_value(arena, body.at, &casting));
 	text_printf(out, "#define MENU static\n");
 	emit_prelude(&emit, body.at, body.count, out);
@@ -300,8 +299,8 @@ void jit_menu_list_print(struct build *build, const char *const *cpus, int count
 	struct value globals = value_dict(arena), menus = value_list(arena);
 	for (int i = 0; i < count; i++) {
 		struct value menu = value_dict(arena);
-		value_dict_set(menu, "cpu", value_string(cpus[i]));
-		value_dict_set(menu, "identifier", value_string(menu_identifier(arena, cpus[i])));
+		value_set_string(menu, "cpu", cpus[i]);
+		value_set_string(menu, "identifier", menu_identifier(arena, cpus[i]));
 		value_list_add(menus, menu);
 	}
 	value_dict_set(globals, "menus", menus);

@@ -48,10 +48,9 @@ static void add_scratch(struct value routines, const struct jit_part *parts, int
 	for (int p = 0; p < count; p++) {
 		struct value routine = value_at(routines, (size_t)p);
 		int64_t scratch = (value_dict_get(routine, "workspace_bytes").integer + 63) & ~(int64_t)63;
-		value_dict_set(routine, "run", value_string(parts[p].run));
-		value_dict_set(routine, "scratch", value_int(scratch));
-		value_dict_set(
-		        routine, "workspace_bytes", value_int(scratch + JIT_LANES_MOST * 4 + parts[p].scratch_bytes));
+		value_set_string(routine, "run", parts[p].run);
+		value_set_int(routine, "scratch", scratch);
+		value_set_int(routine, "workspace_bytes", scratch + JIT_LANES_MOST * 4 + parts[p].scratch_bytes);
 	}
 }
 
@@ -63,9 +62,9 @@ static void print_module(
 	package_describe(w);
 	add_scratch(value_dict_get(w->globals, "routines"), parts, package->part_count);
 	mark_scalar(value_dict_get(w->globals, "kernels"), parts, package->part_count);
-	value_dict_set(w->globals, "jit", value_bool(true));
-	value_dict_set(w->globals, "lanes", value_int(JIT_LANES_MOST));
-	value_dict_set(w->globals, "interface", value_string(interface_text(emit)));
+	value_set_bool(w->globals, "jit", true);
+	value_set_int(w->globals, "lanes", JIT_LANES_MOST);
+	value_set_string(w->globals, "interface", interface_text(emit));
 	template_render(emit->templates, "package/module.jinja", w->globals, out);
 }
 

@@ -14,7 +14,7 @@ struct ordering {
 	const char *part[ORDER_PARTS], *before[ORDER_PARTS];
 };
 
-static void set(struct value dict, const char *key, const char *text) { value_dict_set(dict, key, value_string(text)); }
+static void set(struct value dict, const char *key, const char *text) { value_set_string(dict, key, text); }
 
 static const char *buffer_name(void *user, const struct definition *of)
 {
@@ -55,8 +55,8 @@ static const char *add_row(struct ordering *o, const struct expr *expr)
 	b->list = expr_uses(expr, ORDER_ROW) ? list : b->first; /* the same for all rows: ahead of them */
 	struct value loop = blocks_open(b, "for", "body", &outer);
 	set(loop, "name", "k");
-	value_dict_set(loop, "extent", value_int(n));
-	value_dict_set(loop, "step", value_int(chunk));
+	value_set_int(loop, "extent", n);
+	value_set_int(loop, "step", chunk);
 	blocks_let(b, "long", "k_n",
 	        arena_printf(arena, "%" PRId64 " - k < %" PRId64 " ? %" PRId64 " - k : %" PRId64, n, chunk, n, chunk));
 	struct dims d = { -1, ORDER_KEY, "1", "k_n", 1, chunk };
@@ -135,11 +135,11 @@ bool jit_order(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	const char *entry = arena_printf(arena, "m_order_%s", lanes->name);
 	set(out->value, "entry", entry);
 	blocks_uses(b, entry, "order");
-	value_dict_set(out->value, "down", value_int(d->reduce == REDUCE_DOWN));
-	value_dict_set(out->value, "n", value_int(order->n));
-	value_dict_set(out->value, "kept", value_int(order->kept));
-	value_dict_set(out->value, "best", value_int(order->best < order->n ? order->best : order->n));
-	value_dict_set(out->value, "rows", value_int(order->rows));
+	value_set_int(out->value, "down", d->reduce == REDUCE_DOWN);
+	value_set_int(out->value, "n", order->n);
+	value_set_int(out->value, "kept", order->kept);
+	value_set_int(out->value, "best", order->best < order->n ? order->best : order->n);
+	value_set_int(out->value, "rows", order->rows);
 	out->scratch = b->scratch_most;
 	return !b->cannot;
 }

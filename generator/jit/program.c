@@ -88,18 +88,18 @@ static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t
 	for (size_t i = 0; i < kernel->params.count; i++)
 		arguments =
 		        arena_printf(arena, "%s%s%s", arguments, i ? ", " : "", argument_of(w, &kernel->params.at[i]));
-	value_dict_set(entry, "name", value_string(arena_printf(arena, "%s_%s", w->name, code)));
-	value_dict_set(entry, "number", value_int(kernel->number));
-	value_dict_set(entry, "arguments", value_string(arguments));
-	value_dict_set(entry, "blocks", value_int(blocks));
-	value_dict_set(entry, "scalar", value_bool(scalar));
-	value_dict_set(entry, "only", value_string(emit_only_where(arena, kernel_branch(kernel), condition_of, w)));
+	value_set_string(entry, "name", arena_printf(arena, "%s_%s", w->name, code));
+	value_set_int(entry, "number", kernel->number);
+	value_set_string(entry, "arguments", arguments);
+	value_set_int(entry, "blocks", blocks);
+	value_set_bool(entry, "scalar", scalar);
+	value_set_string(entry, "only", emit_only_where(arena, kernel_branch(kernel), condition_of, w));
 	int number = kernel_check(w->lowered, kernel);
 	value_dict_set(entry, "check", value_none());
 	if (number >= 0) {
 		struct value check = value_dict(arena);
-		value_dict_set(check, "at", value_int(scheduled(kernel->root)->offset));
-		value_dict_set(check, "code", value_int(w->first_check + number));
+		value_set_int(check, "at", scheduled(kernel->root)->offset);
+		value_set_int(check, "code", w->first_check + number);
 		value_dict_set(entry, "check", check);
 	}
 	value_list_add(w->schedule, entry);
@@ -152,10 +152,10 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t b
 	if (!can)
 		return false;
 	value_dict_set(made.value, "kernel", emit_kernel_value(&emit, kernel));
-	value_dict_set(made.value, "place", value_string(place_of(&w->arena, kernel)));
+	value_set_string(made.value, "place", place_of(&w->arena, kernel));
 	value_dict_set(made.value, "constants", constants_of(&blocks));
-	value_dict_set(made.value, "term_list", value_int(blocks.terms ? JIT_TERMS_MOST : 0));
-	value_dict_set(made.value, "blocks", value_int(kernel->blocks));
+	value_set_int(made.value, "term_list", blocks.terms ? JIT_TERMS_MOST : 0);
+	value_set_int(made.value, "blocks", kernel->blocks);
 	template_render(w->templates, form->template, made.value, &w->kernels);
 	for (size_t i = 0; i < blocks.used.count; i++) {
 		bool known = false;
@@ -211,8 +211,8 @@ static bool add_steps(struct writing *w, const struct kernel *kernel)
 	}
 	w->scratch = scratch > w->scratch ? scratch : w->scratch;
 	struct value values = fused_values(&emit, kernel, more);
-	value_dict_set(values, "place", value_string(place_of(&w->arena, kernel)));
-	value_dict_set(values, "blocks", value_int(kernel->blocks));
+	value_set_string(values, "place", place_of(&w->arena, kernel));
+	value_set_int(values, "blocks", kernel->blocks);
 	template_render(w->templates, "c/jit_fused.jinja", values, &w->kernels);
 	return any;
 }
@@ -244,7 +244,7 @@ static bool add_rounds(struct writing *w, const struct kernel *kernel)
 		any |= scalar;
 	}
 	struct value values = repeat_values(&emit, kernel, more);
-	value_dict_set(values, "place", value_string(place_of(&w->arena, kernel)));
+	value_set_string(values, "place", place_of(&w->arena, kernel));
 	template_render(w->templates, "c/jit_repeat.jinja", values, &w->kernels);
 	return any;
 }
@@ -298,8 +298,8 @@ static struct value entries_of(const struct writing *w)
 	struct value entries = value_list(w->build->arena);
 	for (size_t i = 0; i < w->used.count; i++) {
 		struct value entry = value_dict(w->build->arena);
-		value_dict_set(entry, "name", value_string(w->used.at[i].name));
-		value_dict_set(entry, "signature", value_string(w->used.at[i].signature));
+		value_set_string(entry, "name", w->used.at[i].name);
+		value_set_string(entry, "signature", w->used.at[i].signature);
 		value_list_add(entries, entry);
 	}
 	return entries;
@@ -317,7 +317,7 @@ void jit_parts_text(struct jit_program *program, struct build *build, struct jit
 	for (int p = 0; p < count; p++) {
 		struct value run = value_dict(build->arena);
 		add_part(&w, &parts[p]);
-		value_dict_set(run, "name", value_string(parts[p].run));
+		value_set_string(run, "name", parts[p].run);
 		value_dict_set(run, "schedule", w.schedule);
 		value_list_add(runs, run);
 		parts[p].schedule = w.schedule;
@@ -340,7 +340,7 @@ void jit_parts_text(struct jit_program *program, struct build *build, struct jit
 	value_dict_set(globals, "prelude", value_string_of(prelude.count ? prelude.at : "", prelude.count));
 	value_dict_set(globals, "kernels", value_string_of(w.kernels.count ? w.kernels.at : "", w.kernels.count));
 	value_dict_set(globals, "runs", runs);
-	value_dict_set(globals, "profile", value_bool(program->profiled));
+	value_set_bool(globals, "profile", program->profiled);
 	template_render(templates, "c/jit_program.jinja", globals, out);
 	text_release(&prelude);
 	text_release(&w.words);

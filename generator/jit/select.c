@@ -42,9 +42,9 @@ static bool rows_into(struct blocks *b, const struct expr *e, const struct dims 
 	blocks_let(b, "long", first, name);
 	b->row = arena_printf(b->arena, "%s_row", name);
 	struct value loop = blocks_open(b, "for", "body", &outer[1]);
-	value_dict_set(loop, "name", value_string(b->row));
-	value_dict_set(loop, "extent", value_string(d->rows));
-	value_dict_set(loop, "step", value_int(1));
+	value_set_string(loop, "name", b->row);
+	value_set_string(loop, "extent", d->rows);
+	value_set_int(loop, "step", 1);
 	blocks_let(b, "long", name, arena_printf(b->arena, "%s + %s", first, b->row));
 	to = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", to.at, to.row, b->row), 0, to.lane,
 		false, false };
@@ -130,7 +130,7 @@ struct dims blocks_cut_open(struct blocks *b, struct cut *cut, int part)
 {
 	const char *n = arena_printf(b->arena, "%s_n", cut->own), *from = cut->end[part], *to = cut->end[part + 1];
 	struct value branch = blocks_open(b, "if", "body", &cut->part);
-	value_dict_set(branch, "condition", value_string(arena_printf(b->arena, "%s < %s", from, to)));
+	value_set_string(branch, "condition", arena_printf(b->arena, "%s < %s", from, to));
 	value_dict_set(branch, "other", value_list(b->arena));
 	blocks_let(b, "long", n, arena_printf(b->arena, "%s - %s", to, from));
 	blocks_let(b, "long", cut->name, arena_printf(b->arena, "%s_first + %s", cut->own, from));
@@ -225,7 +225,7 @@ void blocks_select(struct blocks *b, const struct expr *e, const struct dims *d,
 		return;
 	const char *condition = blocks_condition(b, e->ranges, e->range_count, d);
 	struct value branch = blocks_open(b, "if", "body", &outer);
-	value_dict_set(branch, "condition", value_string(condition));
+	value_set_string(branch, "condition", condition);
 	fill(b, e->arg[0], d, to);
 	b->list = list = value_list(b->arena);
 	fill(b, e->arg[1], d, to);

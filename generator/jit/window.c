@@ -125,8 +125,8 @@ static int64_t extent_of(const struct definition *d, int var) { return var < 0 ?
 static void set(struct finding *f, struct value list, const char *name, const char *text)
 {
 	struct value field = value_dict(f->b->arena);
-	value_dict_set(field, "name", value_string(name));
-	value_dict_set(field, "value", value_string(text));
+	value_set_string(field, "name", name);
+	value_set_string(field, "value", text);
 	value_list_add(list, field);
 }
 
@@ -442,8 +442,8 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	for (int v = 0; v < f.root->rank; v++)
 		if (f.root->extents[v] > 1 && v != f.lane && v != f.column && v != f.row) {
 			struct value axis = value_dict(arena);
-			value_dict_set(axis, "name", value_string(names[v]));
-			value_dict_set(axis, "extent", value_int(f.root->extents[v]));
+			value_set_string(axis, "name", names[v]);
+			value_set_int(axis, "extent", f.root->extents[v]);
 			value_list_add(outer, axis);
 		}
 	const char *entry = arena_printf(arena, "m_%s_%s", f.planes ? "plane" : "window", f.step);
@@ -451,11 +451,11 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	value_dict_set(out->value, "outer", outer);
 	value_dict_set(out->value, "fixed", f.fixed);
 	value_dict_set(out->value, "moving", f.moving);
-	value_dict_set(out->value, "entry", value_string(entry));
-	value_dict_set(out->value, "rows", value_int(extent_of(f.root, f.row)));
-	value_dict_set(out->value, "row", value_string(f.row >= 0 ? names[f.row] : "row"));
-	value_dict_set(out->value, "step", value_int(f.some));
-	value_dict_set(out->value, "apart", value_int(apart_of(&f, &d)));
+	value_set_string(out->value, "entry", entry);
+	value_set_int(out->value, "rows", extent_of(f.root, f.row));
+	value_set_string(out->value, "row", f.row >= 0 ? names[f.row] : "row");
+	value_set_int(out->value, "step", f.some);
+	value_set_int(out->value, "apart", apart_of(&f, &d));
 	value_dict_set(out->value, "result", calls);
 	out->scratch = b->scratch_most;
 	return !b->cannot;

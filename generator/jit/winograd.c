@@ -32,8 +32,8 @@ static bool address_of_root(void *user, const struct expr *load, const struct di
 	return true;
 }
 
-static void set(struct value dict, const char *key, const char *text) { value_dict_set(dict, key, value_string(text)); }
-static void set_int(struct value dict, const char *key, int64_t i) { value_dict_set(dict, key, value_int(i)); }
+static void set(struct value dict, const char *key, const char *text) { value_set_string(dict, key, text); }
+static void set_int(struct value dict, const char *key, int64_t i) { value_set_int(dict, key, i); }
 
 static void add_size(struct value list, int64_t size)
 {
@@ -157,8 +157,8 @@ static void add_result(struct winding *w)
 		set_int(w->globals, "out_pixel", w->width);
 	}
 	set_int(w->globals, "run", run);
-	value_dict_set(w->globals, "direct", value_bool(direct));
-	value_dict_set(w->globals, "act", value_int(direct && ending.relu));
+	value_set_bool(w->globals, "direct", direct);
+	value_set_int(w->globals, "act", direct && ending.relu);
 	value_dict_set(w->globals, "result", calls);
 }
 

@@ -168,7 +168,7 @@ static struct value dims_of(struct arena *arena, const struct naming *n)
 {
 	struct value dims = value_dict(arena);
 	for (size_t i = 0; i < n->bound.count; i++)
-		value_dict_set(dims, n->bound.at[i].symbol, value_int(n->bound.at[i].extent));
+		value_set_int(dims, n->bound.at[i].symbol, n->bound.at[i].extent);
 	return dims;
 }
 

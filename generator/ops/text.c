@@ -68,14 +68,14 @@ static struct value describe(struct arena *arena, const struct tensor *tensor)
 {
 	static const char *const members[] = { "type", "code", "rank", "dims", "counted", "size", "value", "elements" };
 	struct value dict = value_dict(arena);
-	value_dict_set(dict, "present", value_bool(tensor));
+	value_set_bool(dict, "present", tensor);
 	for (size_t i = 0; i < COUNT(members); i++)
 		value_dict_set(dict, members[i], value_none());
 	if (!tensor || (!tensor->form && !tensor_is_known(tensor)))
 		return dict;
 	if (tensor->type != DTYPE_NONE) {
-		value_dict_set(dict, "type", value_string(dtypes[tensor->type].text));
-		value_dict_set(dict, "code", value_int(tensor->type));
+		value_set_string(dict, "type", dtypes[tensor->type].text);
+		value_set_int(dict, "code", tensor->type);
 	}
 	if (tensor->form) {
 		struct value elements = value_list(arena);
@@ -93,10 +93,10 @@ static struct value describe(struct arena *arena, const struct tensor *tensor)
 		value_list_add(counted, value_bool(tensor->dims[d].count));
 	}
 	int64_t size = tensor_elements(arena->build, tensor);
-	value_dict_set(dict, "rank", value_int(tensor->rank));
+	value_set_int(dict, "rank", tensor->rank);
 	value_dict_set(dict, "dims", dims);
 	value_dict_set(dict, "counted", counted);
-	value_dict_set(dict, "size", value_int(size));
+	value_set_int(dict, "size", size);
 	value_dict_set(dict, "value", elements_of(arena, tensor, (size_t)size));
 	return dict;
 }
@@ -291,7 +291,7 @@ static struct value automaton(struct template_call *call)
 	for (int byte = 0; byte < 256; byte++)
 		value_list_add(of, value_int(made->class_of[byte]));
 	struct value tables = value_dict(call->arena);
-	value_dict_set(tables, "classes", value_int(made->classes));
+	value_set_int(tables, "classes", made->classes);
 	value_dict_set(tables, "class_of", of);
 	value_dict_set(tables, "steps", steps);
 	value_dict_set(tables, "ends", ends);
@@ -321,7 +321,7 @@ static struct value letters_of(struct template_call *call)
 		return value_none();
 	for (int byte = 128; byte < 256; byte++)
 		value_list_add(bytes, value_bool(all));
-	value_dict_set(dict, "run", value_bool(run));
+	value_set_bool(dict, "run", run);
 	value_dict_set(dict, "bytes", bytes);
 	return dict;
 }
@@ -402,14 +402,13 @@ static const char *widening(struct arena *arena, struct value globals, const str
 		return NULL;
 	for (int i = 0; i < node->attribute_count; i++) {
 		struct value one = value_dict(arena);
-		value_dict_set(one, "name", value_string(node->attributes[i].name));
-		value_dict_set(one, "kind", value_string(kinds[node->attributes[i].kind]));
+		value_set_string(one, "name", node->attributes[i].name);
+		value_set_string(one, "kind", kinds[node->attributes[i].kind]);
 		value_list_add(given, one);
 	}
-	value_dict_set(globals, "op",
-	        value_string(*op->domain ? arena_printf(arena, "%s.%s", op->domain, op->name) : op->name));
+	value_set_string(globals, "op", *op->domain ? arena_printf(arena, "%s.%s", op->domain, op->name) : op->name);
 	value_dict_set(globals, "given", given);
-	value_dict_set(globals, "to", value_int(half));
+	value_set_int(globals, "to", half);
 	return "onnx/wide.jinja";
 }
 
@@ -427,7 +426,7 @@ static struct value globals_of(const struct node *node, const struct op *op, str
 	struct arena *arena = node->graph->build->arena;
 	struct value globals = value_dict(arena);
 	*rendering = (struct rendering){ .node = node, .blocks = 1 };
-	value_dict_set(globals, "opset", value_int(node->since));
+	value_set_int(globals, "opset", node->since);
 	set_attributes(arena, globals, node, op);
 	value_dict_set(globals, "inputs", tensors_of(arena, op->most, node->ins, node->in));
 	value_dict_set(globals, "outputs", tensors_of(arena, op->outs, node->outs, node->out));

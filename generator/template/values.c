@@ -274,6 +274,14 @@ void value_dict_set(struct value dict, const char *borrowed_key, struct value va
 	dict_set(dict.dict, value_string(borrowed_key), string_hash(borrowed_key, strlen(borrowed_key)), value);
 }
 
+void value_set_string(struct value dict, const char *key, const char *borrowed)
+{
+	value_dict_set(dict, key, value_string(borrowed));
+}
+
+void value_set_int(struct value dict, const char *key, int64_t number) { value_dict_set(dict, key, value_int(number)); }
+void value_set_bool(struct value dict, const char *key, bool is) { value_dict_set(dict, key, value_bool(is)); }
+
 struct value value_dict_get(struct value dict, const char *key)
 {
 	assert(dict.kind == VALUE_DICT);

@@ -5,7 +5,7 @@ import re
 import sys
 
 ROOT = sys.argv[1]
-SET = re.compile(r'value_dict_set\(\s*[^;"]*?,\s*(?:\w+ \? )?"(\w+)"(?: : "(\w+)")?,')
+SET = re.compile(r'value_(?:dict_set|set_\w+)\(\s*[^;"]*?,\s*(?:\w+ \? )?"(\w+)"(?: : "(\w+)")?,')
 GET = re.compile(r'value_dict_get\([^;"]*,\s*"(\w+)"')
 READS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|^\s*//%.*?$", re.S | re.M)
 

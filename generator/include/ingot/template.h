@@ -21,8 +21,8 @@
  *             struct environment *environment = environment_new(&build, arena, &template_settings_kernels, load, NULL);
  *             struct value globals = value_dict(arena), kernel = value_dict(arena), x = value_dict(arena);
  *             value_dict_set(globals, "kernel", kernel);
- *             value_dict_set(kernel, "name", value_string("conv_3"));
- *             value_dict_set(kernel, "rows", value_int(6));
+ *             value_set_string(kernel, "name", "conv_3");
+ *             value_set_int(kernel, "rows", 6);
  *             value_dict_set(globals, "x", x);
  *             value_dict_set(x, "at", value_function(arena, "at", "row lane?", at, "x"));
  *             template_render(environment, "convolution.jinja", globals, &text);     // appends to text
@@ -109,7 +109,10 @@ struct value value_at(struct value list, size_t i); /* of a list or tuple; i < v
 
 struct value value_dict(struct arena *);
 void value_dict_set(struct value dict, const char *borrowed_key, struct value); /* a later one replaces */
-struct value value_dict_get(struct value dict, const char *key);                /* VALUE_ABSENT where it is not there */
+void value_set_string(struct value dict, const char *borrowed_key, const char *borrowed);
+void value_set_int(struct value dict, const char *borrowed_key, int64_t);
+void value_set_bool(struct value dict, const char *borrowed_key, bool);
+struct value value_dict_get(struct value dict, const char *key); /* VALUE_ABSENT where it is not there */
 
 /* A function that templates call.  `parameters` are names in their order, "rows columns? *" for example: `?` marks one
  * that may be left out (its value is then VALUE_ABSENT), a last `*` takes further arguments, `**` further keywords.
