@@ -203,7 +203,7 @@ void define_test(struct definer *definer)
 	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_BOOL, apply(definer, 1, &x)));
 }
 
-/* ---- PRelu: the slope broadcasts to the data, up to opset 6 from the channels on; SwiGLU: does not broadcast ---- */
+/* ---- PRelu: the slope broadcasts to the data, up to opset 6 from the channels on ---- */
 static bool of_channels(const struct node *node)
 {
 	return node->since < BROADCAST_BOTH_WAYS && node->in[1]->rank == 1 && node->in[0]->rank > 1;
@@ -239,25 +239,6 @@ void define_prelu(struct definer *definer)
 	const struct expr *x[2] = { definer_load(definer, definer_in(definer, 0), rank, at),
 		definer_load(definer, slope, of_channels(definer->node) ? 2 : rank, at) };
 	definer_out_map(definer, 0, apply(definer, 2, x));
-}
-
-void infer_swiglu(struct node *node)
-{
-	infer_least(node, 2);
-	const struct tensor *a = node->in[0], *b = node->in[1];
-	for (int d = 0; a->rank >= 0 && b->rank >= 0 && d < (a->rank > b->rank ? a->rank : b->rank); d++)
-		if (a->rank != b->rank
-		        || (dim_is_known(a->dims[d]) && dim_is_known(b->dims[d])
-		                && a->dims[d].extent != b->dims[d].extent))
-			node_fail(node, EXIT_INVALID, "%s: both inputs must have one shape", node->type);
-	infer_output_like(node, 0, a);
-}
-
-void define_swiglu(struct definer *definer)
-{
-	const struct expr *a, *b;
-	load_two(definer, &a, &b);
-	definer_out_map(definer, 0, expr2(definer, SCALAR_mul, apply(definer, 1, &a), b));
 }
 
 /* ---- Where ---- */
