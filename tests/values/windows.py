@@ -60,7 +60,7 @@ BYTES = HEAD + """bytes (int8[1,2,N] x, uint8[1,2,N] z, uint8[3,2,3] w) => (a, b
 	c = ConvInteger <pads = [1,1]> (z, w)
 }
 """
-HEADS = HEAD + """heads (float[B,3,N] x, float[N,5] w, float[5,B] z) => (y, p, q, r, s, l)
+HEADS = HEAD + """heads (float[B,3,N] x, float[N,5] w, float[5,B] z) => (y, p, q, r, s, l, e)
 <float[3] scale = {1,2,3}, float[3] bias = {0.5,0,-1}, float[3] mean = {0,1,2}, float[3] variance = {1,2,3}, float[6,4] u = {%s}, float[4] c = {%s}, float[1,5] d = {%s}, int64[6] pads = {0,0,2,0,0,1},
  int64[6] less = {0,0,-1,1,0,-2}, float two = {2}>
 {
@@ -72,6 +72,7 @@ HEADS = HEAD + """heads (float[B,3,N] x, float[N,5] w, float[5,B] z) => (y, p, q
 	turned = Transpose <perm = [0, 2, 1]> (x)
 	s = GlobalAveragePool (turned)
 	l = GlobalMaxPool (turned)
+	e = GlobalLpPool (turned)
 	g = Concat <axis = 1> (f, f)
 	y = Gemm (g, u, c)
 	t = ReduceSum <keepdims = 0> (x, one)
