@@ -43,8 +43,8 @@ static bool find_quantised(struct blocks *b, const struct expr *e, const struct 
 	q->of = e;
 	if (inner && e->kind == EXPR_LOAD)
 		return !blocks_in_scratch(b, e, d, &o) && !expr_looked_up(e, d->lane);
-	q->bounds =
-	        e->kind == EXPR_CAST && e->arg[0]->type == DTYPE_F32 ? rounding_bounds(&b->printer, e, &q->of) : NULL;
+	q->bounds = e->kind == EXPR_CAST && e->arg[0]->type == DTYPE_F32 ? rounding_bounds(&b->printer, e, 0, &q->of)
+	                                                                 : NULL;
 	if (!q->bounds)
 		return false;
 	const struct expr *of = q->of;
