@@ -15,10 +15,22 @@ const char *contraction_buffer(void *user, const struct definition *of)
 	return p->c->pool.d && of == p->c->result ? "y" : emit_buffer((void *)(uintptr_t)p->kernel, of);
 }
 
-/* The words of one lane are of floats: what else an epilogue has is C's own. */
+/* The words of one lane, and of a thread's, are of floats: what else an epilogue has is C's own. */
 static bool is_scalar(const struct printing *p)
 {
-	return p->emit->target->lanes == 1 && p->c->value && !expr_can_vector(p->c->value, -1);
+	const struct target *target = p->emit->target;
+	return p->c->value && (target->lanes == 1 || target->lanes_are_threads)
+	        && !(expr_can_vector(p->c->value, -1)
+	                && (target->lanes == 1 || expr_can_vector(p->c->value, p->c->column)));
+}
+
+/* Of a thread the column is its own; behind the last one it makes the first once more, and stores nothing. */
+static const char *column_of_thread(const struct printing *p, const char *left)
+{
+	const char *column = p->names[p->c->column];
+	return !p->emit->target->lanes_are_threads ? column
+	        : left ? arena_printf(p->arena, "(%s + (LANE < %s ? LANE : 0))", column, left)
+	               : arena_printf(p->arena, "(%s + LANE)", column);
 }
 
 static struct held hold_root(void *user, const struct expr *load)
@@ -107,8 +119,13 @@ static struct value result_of(
 	const struct index *with[MAX_VARS];
 	struct printer printer = contraction_printer(p, left);
 	struct value result = value_dict(p->arena);
-	const char *value = accumulator;
+	const char *value = accumulator, *names[COUNT(p->names)];
 	shift(p, row, vec, with);
+	if (is_scalar(p)) {
+		memcpy(names, p->names, sizeof names);
+		names[c->column] = column_of_thread(p, left);
+		printer.names = names;
+	}
 	if (c->value) {
 		const struct expr *moved = expr_substitute(p->arena, c->value, with);
 		p->accumulator = accumulator;
@@ -122,8 +139,11 @@ static struct value result_of(
 	int64_t step = c->pool.by_panel ? 1 : index_factor(at, c->column);
 	if (is_scalar(p)) {
 		value_dict_set(result, "lets", emit_lets(p->arena, &printer));
+		const char *there = left && p->emit->target->lanes_are_threads
+		        ? arena_printf(p->arena, "if (LANE < %s) ", left)
+		        : "";
 		value_dict_set(result, "store",
-		        value_printf(p->arena, "%s = %s", printer_element(&printer, c->result, at), value));
+		        value_printf(p->arena, "%s%s = %s", there, printer_element(&printer, c->result, at), value));
 		return result;
 	}
 	const char *to = printer_address(&printer, c->result, at);

@@ -139,14 +139,20 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 	return c;
 }
 
+/* A thread computes in C. */
+static enum visit bends(void *user, const struct expr *expr)
+{
+	for (int i = 0; expr->kind == EXPR_LOAD && i < expr->rank; i++)
+		if (index_bends(expr->at[i], *(const int *)user))
+			return VISIT_END;
+	return VISIT_PARTS;
+}
+
 static enum visit is_apart(void *user, const struct expr *expr)
 {
 	int lane = *(const int *)user;
-	for (int i = 0; expr->kind == EXPR_LOAD && i < expr->rank; i++)
-		if (index_bends(expr->at[i], lane))
-			return VISIT_END;
 	/* What narrows floats stays a map of its own: fused kernels have steps for it. */
-	return expr_node_has_lanes(expr, lane) && !dtype_is_narrow(expr->type) ? VISIT_PARTS : VISIT_END;
+	return expr_node_has_lanes(expr, lane) && !dtype_is_narrow(expr->type) ? bends(user, expr) : VISIT_END;
 }
 
 /* More than what is quantised: numbers of columns alone, and their sums. */
@@ -176,13 +182,13 @@ static bool is_quantised(const struct target *target, const struct contraction *
 
 bool contraction_in_lanes(const struct target *target, const struct contraction *c, const struct expr *epilogue)
 {
-	bool typed =
-	        c->a && !target->lanes_are_threads && (!target->simple_epilogues || is_quantised(target, c, epilogue));
+	bool typed = c->a && (!target->simple_epilogues || is_quantised(target, c, epilogue));
 	if (expr_selects_by_value(epilogue) || (!typed && !expr_can_vector(epilogue, -1)))
 		return false;
 	for (int v = 0; v < c->root->rank; v++)
 		if ((!c->a || !expr_uses(c->a, v))
-		        && (typed ? expr_visit(epilogue, is_apart, &v) : !expr_can_vector(epilogue, v)))
+		        && (typed ? expr_visit(epilogue, target->lanes_are_threads ? bends : is_apart, &v)
+		                  : !expr_can_vector(epilogue, v)))
 			return false;
 	return true;
 }

@@ -202,26 +202,30 @@ void keep_large(struct program *program, const struct target *target)
 	program_remove_dead(program);
 }
 
-/* ---- --store bf16 ---- */
+/* ---- codes of 16 bits ---- */
 
-/* The upper halves alone are stored, where an instruction takes pairs of them:
+/* They alone are stored, where an instruction takes pairs of them; of bfloat16 the upper halves:
  *
  *     x.bf16 = round(x)      becomes      x.codes = uint16(bits(round(x)) >> 16), x.bf16 = float(x.codes << 16) */
 void keep_codes(struct program *program, struct definition *d)
 {
 	struct arena *arena = program->arena;
 	const struct expr *bits = expr_integer(arena, DTYPE_I32, 16);
+	bool half = d->rounded == FACTORS_F16;
 	size_t before = program->all.count;
 	struct definition *codes = define_map(program, arena_printf(arena, "%s.codes", d->name), d->rank, d->extents,
-	        expr_cast(arena, DTYPE_U16,
-	                expr_scalar(
-	                        arena, SCALAR_shr, expr_cast_as(arena, DTYPE_I32, CAST_BITS, d->body), bits, NULL)));
+	        half ? expr_cast_as(arena, DTYPE_U16, CAST_BITS, expr_cast(arena, DTYPE_F16, d->body))
+	             : expr_cast(arena, DTYPE_U16,
+	                     expr_scalar(arena, SCALAR_shr, expr_cast_as(arena, DTYPE_I32, CAST_BITS, d->body), bits,
+	                             NULL)));
 	memcpy(codes->counts, d->counts, sizeof d->counts);
 	memcpy(codes->ends, d->ends, sizeof d->ends);
 	codes->branch = d->branch;
 	codes->node = d->node;
 	program_move(program, before, d);
 	scheduled(d)->widens = true;
-	d->body = expr_cast_as(arena, DTYPE_F32, CAST_BITS,
-	        expr_scalar(arena, SCALAR_shl, expr_cast(arena, DTYPE_I32, expr_load_own(arena, codes)), bits, NULL));
+	const struct expr *code = expr_load_own(arena, codes);
+	d->body = half ? expr_cast(arena, DTYPE_F32, expr_cast_as(arena, DTYPE_F16, CAST_BITS, code))
+	               : expr_cast_as(arena, DTYPE_F32, CAST_BITS,
+	                       expr_scalar(arena, SCALAR_shl, expr_cast(arena, DTYPE_I32, code), bits, NULL));
 }

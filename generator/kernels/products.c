@@ -122,6 +122,8 @@ struct factor {
 	int loads;
 	bool fits;
 	bool innermost;      /* v is the last dim, wherever the load has it, and neighbours lie side by side */
+	bool codes;          /* it is a float of a code, of as many as there are dwords for */
+	bool whole;          /* the other dims are the load's own: who reads the dwords says where there are none */
 	bool windows;        /* v may be a window's: terms are repeated for each place of it */
 	bool kept[MAX_VARS]; /* the sum's variables that are dims of it … */
 	const struct index *with[MAX_VARS]; /* … and which; v: the term */
@@ -205,7 +207,12 @@ static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
 				add_dim(f, f->v, f->dwords, each);
 		} else if (f->rank == MAX_RANK)
 			return false;
-		else if (atom && atom->kind == ATOM_VAR && !f->kept[atom->var])
+		else if (f->whole && index_is_affine(at)) {
+			f->extents[f->rank] = f->load->of->extents[d];
+			f->from[f->rank] = at;
+			f->at[d] = index_var(f->arena, f->rank, f->extents[f->rank]);
+			f->rank++;
+		} else if (atom && atom->kind == ATOM_VAR && !f->kept[atom->var])
 			add_dim(f, atom->var, definition_extent(f->sum, atom->var), 1);
 		else if (index_is_affine(at)) { /* a window: all that it sees, borders too */
 			int n = f->rank++;
@@ -511,6 +518,14 @@ static const struct expr *rounded_factor(struct arena *arena, const struct expr 
 	        : NULL;
 }
 
+/* The code that a float is made of (keep_codes). */
+static const struct expr *code_of(const struct expr *x)
+{
+	while (x->kind != EXPR_LOAD)
+		x = x->arg[0];
+	return x;
+}
+
 /* The bits of a float that is rounded, as 16 low ones. */
 static const struct expr *bits_of(struct arena *arena, const struct expr *x, enum factors factors)
 {
@@ -520,21 +535,25 @@ static const struct expr *bits_of(struct arena *arena, const struct expr *x, enu
 	return expr_scalar(arena, SCALAR_shr, expr_cast_as(arena, DTYPE_I32, CAST_BITS, x), number(arena, 16), NULL);
 }
 
-/* Two terms as a dword of their bits, the first one uppermost: that is the order in which vdpbf16ps adds them. */
-static const struct expr *pair_of(struct factor *f, const struct expr *factor)
+/* Two terms as a dword of their bits, the first one uppermost: that is the order in which vdpbf16ps adds them.  On a GPU
+ * as they lie in memory. */
+static const struct expr *pair_of(struct factor *f, const struct expr *factor, bool as_they_lie)
 {
 	struct arena *arena = f->arena;
 	const struct expr *bits[2];
 	const struct index *first = f->with[f->v];
 	for (int e = 0; e < 2; e++) {
 		f->with[f->v] = index_plus(arena, first, e);
-		bits[e] = bits_of(arena,
-		        expr_select(arena, &(struct range){ f->with[f->v], 0, definition_extent(f->sum, f->v) }, 1,
-		                moved(f, factor), expr_number(arena, DTYPE_F32, 0)),
-		        f->sum->factors);
+		const struct expr *x = moved(f, factor);
+		bits[e] = f->codes
+		        ? expr_cast(arena, DTYPE_I32, code_of(x))
+		        : bits_of(arena,
+		                expr_select(arena, &(struct range){ f->with[f->v], 0, definition_extent(f->sum, f->v) },
+		                        1, x, expr_number(arena, DTYPE_F32, 0)),
+		                f->sum->factors);
 	}
 	f->with[f->v] = first;
-	return expr_cast_as(arena, DTYPE_F32, CAST_BITS, beside(arena, bits[1], bits[0], 16));
+	return expr_cast_as(arena, DTYPE_F32, CAST_BITS, beside(arena, bits[!as_they_lie], bits[as_they_lie], 16));
 }
 
 /* A pair is made in about the time of so many steps of a vector. */
@@ -545,11 +564,21 @@ static bool pairs_pay(const struct definition *sum, const struct factor *f)
 	        || definition_work(sum) >= STEPS_A_PAIR * 2. * (double)definition_elements(f->load->of);
 }
 
+/* Padded along the terms, a pair may be half there. */
+static bool pads_use(const struct expr *factor, int v)
+{
+	bool uses = false;
+	for (int i = 0; i < factor->range_count; i++)
+		uses |= index_uses(factor->ranges[i].at, v);
+	return uses;
+}
+
 /* The pairs of both factors; false: it has none, or they do not pay. */
 static bool find_pairs(const struct rewriting *r, struct definition *sum, const struct product *lane, int v,
         struct factor *f, const struct expr **pair)
 {
 	struct arena *arena = r->program->arena;
+	bool threads = r->target->lanes_are_threads;
 	for (int i = 0; i < 2; i++) {
 		f[i] = (struct factor){ .arena = arena,
 			.sum = sum,
@@ -557,25 +586,45 @@ static bool find_pairs(const struct rewriting *r, struct definition *sum, const 
 			.together = 1,
 			.innermost = product_of_matrix(r->target, lane, sum) };
 		const struct expr *factor = rounded_factor(arena, sum->body->arg[i], sum->factors);
+		const struct expr *load = sum->body->arg[i];
+		bool pads = load->kind == EXPR_SELECT;
+		f[i].codes = factor && threads && definition_extent(sum, v) % 2 == 0 && !pads_use(load, v)
+		        && scheduled((pads ? load->arg[0] : load)->of)->widens;
+		f[i].whole = f[i].codes && pads;
+		if (f[i].whole)
+			factor = factor->arg[0];
 		if (!factor || !find_dims(&f[i], factor, 2) || !pairs_pay(sum, &f[i]))
 			return false;
-		pair[i] = pair_of(&f[i], factor);
+		pair[i] = pair_of(&f[i], factor, threads);
 		if (!f[i].fits)
 			return false;
 	}
 	return true;
 }
 
-/* What it reads of tensors that --store bf16 stores becomes codes; true: there are some. */
-static bool reads_codes(struct program *program, struct definition *sum)
+static void see_made(void *user, const struct expr *load) { *(bool *)user |= load->of->source == SOURCE_COMPUTED; }
+static bool is_made(const struct definition *rounded)
 {
-	bool any = false;
+	bool made = false;
+	if (rounded->source == SOURCE_COMPUTED)
+		expr_loads(rounded->body, see_made, &made);
+	return made;
+}
+
+/* What it reads of tensors that --store bf16 stores becomes codes, and on a GPU the rows that fragments take, whose
+ * pairs lie side by side then: who makes those stores them, and no launch makes dwords.  True: there are some. */
+static bool reads_codes(const struct rewriting *r, struct definition *sum, const struct product *lane, int v)
+{
+	bool any = false,
+	     pairs = r->target->lanes_are_threads && definition_extent(sum, v) % 2 == 0
+	        && product_of_matrix(r->target, lane, sum);
 	for (int i = 0; i < 2; i++) {
 		const struct expr *factor = sum->body->arg[i];
 		struct definition *of = (factor->kind == EXPR_SELECT ? factor->arg[0] : factor)->of;
-		any |= of->is_stored;
-		if (of->is_stored && !scheduled(of)->widens)
-			keep_codes(program, of);
+		bool codes = of->is_stored || (pairs && i != product_b(sum) && is_made(of));
+		any |= codes;
+		if (codes && !scheduled(of)->widens)
+			keep_codes(r->program, of);
 	}
 	return any;
 }
@@ -591,12 +640,16 @@ static void pair_terms(struct rewriting *r, struct definition *sum, const struct
 		v--;
 	if (v-- == sum->rank || product_b(sum) < 0 || sum->reduced_counts[v - sum->rank] || sum->order != ORDER_SERIAL
 	        || !find_pairs(r, sum, lane, v, f, pair)
-	        || (reads_codes(program, sum) && !find_pairs(r, sum, lane, v, f, pair)))
+	        || (reads_codes(r, sum, lane, v) && !find_pairs(r, sum, lane, v, f, pair)))
 		return;
 	size_t before = program->all.count;
 	for (int i = 0; i < 2; i++) {
+		const struct expr *factor = sum->body->arg[i];
 		pair[i] = dwords_of(r, &f[i], pair[i]);
 		scheduled(pair[i]->of)->pairs = true;
+		if (f[i].whole)
+			pair[i] = expr_select(
+			        program->arena, factor->ranges, factor->range_count, pair[i], factor->arg[1]);
 	}
 	sum->body = expr_scalar(program->arena, SCALAR_mul, pair[0], pair[1], NULL);
 	sum->pairs = true;

@@ -1,7 +1,7 @@
 /* views.c: what a kernel reads of a tensor at one constant index becomes a tensor of its own at an offset: the pointer
  * says which slice it is, the code no longer does.  So the steps of an unrolled recurrence have one code (same.c).
  *
- * Dwords of four bytes that lie side by side are the tensor of those bytes. */
+ * Dwords of four bytes, or of two codes of 16 bits, that lie side by side are the tensor of those. */
 #include "kernels/kernels.h"
 
 struct viewing {
@@ -142,7 +142,10 @@ static const struct index *lie_side_by_side(struct arena *arena, const struct de
 	bool whole = index_is_affine(first) && first->constant % b->count == 0;
 	for (int t = 0; t < first->count; t++)
 		whole &= first->terms[t].factor % b->count == 0;
-	return whole && expr_equal(dwords->body, dword_of_parts(arena, part, b->count)) ? first : NULL;
+	const struct expr *body = dwords->body;
+	if (body->kind == EXPR_CAST && body->cast & CAST_BITS)
+		body = body->arg[0];
+	return whole && expr_equal(body, dword_of_parts(arena, part, b->count)) ? first : NULL;
 }
 
 /* True: nothing needs to make them. */
@@ -150,7 +153,7 @@ static bool view_dwords(struct lowered *lowered, struct definition *d)
 {
 	struct scheduled *s = scheduled(d), before = *s;
 	struct four_bytes bytes = { .count = 0 };
-	if (!s->dwords || s->mode != MODE_DEVICE || s->kernel->members.count != 1)
+	if ((!s->dwords && !s->pairs) || s->mode != MODE_DEVICE || s->kernel->members.count != 1)
 		return false;
 	const struct index *first = lie_side_by_side(lowered->arena, d, &bytes);
 	struct definition *of = first ? bytes.load[0]->of : NULL;

@@ -382,7 +382,7 @@ const struct expr *reduce_step(
 	for (int low = 0; products && d->pairs; low++) {
 		const struct expr *of[2];
 		for (int i = 0; i < 2; i++)
-			of[i] = half_of(arena, term->arg[i], d->factors, low);
+			of[i] = half_of(arena, term->arg[i], d->factors, low != loops->target->lanes_are_threads);
 		sum = expr_scalar(arena, SCALAR_fma, of[0], of[1], sum);
 		if (low)
 			return sum;

@@ -27,6 +27,7 @@ ATTENTION = "t = Transpose <perm = [0, 1, 3, 2]> (k) s = MatMul(q, t) p = Softma
 BYTES = {"x": "int8", "w": "int8", "y": "int32", "z": "int8", "v": "int8", "b": "int32"}
 HALVES, FLOAT16, TF32 = ({"math": word} for word in ("bf16", "f16", "tf32"))       # of floats that are integers: every sum is exact, in any order
 MOST = {"bf16": 255, "f16": 1023, "tf32": 1023}                # of one factor: all its bits, and what has fewer makes another sum of them
+CHAIN = "t = Conv <pads = [1, 1, 1, 1]> (x, w, b) r = Relu(t) c = Constant <value_float = 8.0> () m = Min(r, c) y = Conv <pads = [0, 1, 2, 1], strides = [1, 2]> (m, v)"
 SHAPES = {
     "large": ("128 x 128 x 16", {"x": (2048, 32)}, {"w": (32, 2048)}, (2048, 2048), "y = MatMul(x, w)"),
     "whole": ("32 x 64 x 16", {"x": (512, 512)}, {"w": (512, 512)}, (512, 512), "y = MatMul(x, w)"),
@@ -81,6 +82,11 @@ SHAPES = {
     "halves_inputs": ("32 x 32 x 32", {"x": (32, 1030), "w": (1000, 1030)}, {}, (32, 1000), "y = Gemm <transB = 1> (x, w)", HALVES),
     "halves_conv": ("64 x 64 x 16", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
                     "t = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (x, w, b) u = Add(t, z) y = Relu(u)", HALVES),
+    "halves_chain": ("128 x 96 x 16", {"x": (4, 20, 60, 61)}, {"w": (74, 20, 3, 3), "b": (74,), "v": (130, 74, 3, 3)}, (4, 130, 60, 31), CHAIN, HALVES),
+    "float16_chain": ("128 x 96 x 16", {"x": (4, 20, 60, 61)}, {"w": (74, 20, 3, 3), "b": (74,), "v": (130, 74, 3, 3)}, (4, 130, 60, 31), CHAIN, FLOAT16),
+    "bytes_chain": ("64 x 32 x 16", {"x": (2, 20, 40, 41)}, {"w": (76, 20, 3, 3), "b": (76,), "z": (), "v": (130, 76, 1, 1)}, (2, 130, 40, 41),
+                    "s = Constant <value_float = 0.02> () t = Constant <value_float = 0.01> () u = Constant <value_float = 0.9> () "
+                    "m = QLinearConv <pads = [1, 1, 1, 1]> (x, s, z, w, t, z, u, z, b) y = QLinearConv (m, u, z, v, t, z, s, z)", dict(BYTES, y="int8")),
     "float16_large": ("128 x 128 x 16", {"x": (1030, 68)}, {"w": (68, 1016)}, (1030, 1016), "t = MatMul(x, w) y = Relu(t)", FLOAT16),
     "float16_borders": ("64 x 64 x 16", {"x": (515, 131)}, {"w": (131, 810), "b": (810,)}, (515, 810), "t = MatMul(x, w) y = Add(t, b)", FLOAT16),
     "float16_conv": ("64 x 64 x 16", {"x": (2, 20, 30, 31), "z": (2, 130, 15, 16)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 15, 16),
@@ -159,6 +165,8 @@ def wrongs_of(ingot, folder, name, nvrtc):
     tiles, kernels = re.findall(r"tile ([^;]+?)(?:, 32 lanes)?;", re.sub(" lanes of (float|int)32", " lanes", text)), re.findall("__global__", text)
     if name.endswith("_parts") and ".parts" not in text:
         yield "its terms are not split"
+    if name.endswith("_chain") and len(kernels) != (4 if "z" in constants else 3):
+        yield "%d kernels: the first product stores what the second one multiplies; x needs one of its own, and a zero point's sums" % len(kernels)
     if tile and tile not in tiles:
         yield "no block of %s; tiles are %s" % (tile, tiles)
     if not exact and len(kernels) != (1 if nodes == ATTENTION else nodes.count("Conv") + nodes.count("MatMul") + nodes.count("Gemm") + (name == "winograd_run_time")):         # its filters are a kernel's
