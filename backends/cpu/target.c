@@ -63,7 +63,8 @@ static const struct target targets[] = {
 /* Sums stay the chains that they are written as: gathered by the sum, their factors leave the registers. */
 #define APART " -fno-tree-reassoc -fno-tree-ter -fno-schedule-insns"
 #define CORTEX_M(macro, machine) BARE(macro, "arm-none-eabi-gcc", "gcc-arm-none-eabi", "-mthumb -mcpu=cortex-" machine)
-#define RISCV(macro, machine) BARE(macro, "riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf", "-march=" machine), \
+#define RISCV(macro, machine) BARE(macro, "riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf",                        \
+	"-march=" machine APART " -fno-move-loop-invariants"), \
 	.routines = "df 48,sf 32,shldi3 0,shrdi3 0,di3 16"
 /* Those of gcc 12's libgcc, disassembled. */
 #define THUMB2_ROUTINES .routines = "ldivmod 64,2lz 48,_l 16,_ul 16,_d 24,_f 32,_i 16,_u 16"
@@ -81,9 +82,9 @@ static const struct target targets[] = {
 	  .products = "dot8x4 dot16 mul",
 	  .has_fma = true, .registers = 32, .dword_registers = 10, .fma_latency = 4,
 	  .exact_lanes = 4, .exact_prelude = "c/prelude_mve.jinja" },
-	{ .name = "rv32imac", RISCV("__riscv_mul", "rv32imac -mabi=ilp32" APART), .products = "dot8x4 dot16 mul", .registers = 24,
+	{ .name = "rv32imac", RISCV("__riscv_mul", "rv32imac -mabi=ilp32"), .products = "dot8x4 dot16 mul", .registers = 24,
 	  .fma_latency = 4 },
-	{ .name = "rv32imafc", RISCV("__riscv_flen", "rv32imafc -mabi=ilp32f" APART), .products = "dot8x4 dot16 mul",
+	{ .name = "rv32imafc", RISCV("__riscv_flen", "rv32imafc -mabi=ilp32f"), .products = "dot8x4 dot16 mul",
 	  .has_fma = true, .registers = 32, .dword_registers = 24, .fma_latency = 4 },
 	{ .name = "generic", .needs = "", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = false,
 	  .products = "mul",
