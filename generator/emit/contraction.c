@@ -539,6 +539,8 @@ static void add_loops(struct printing *p, const struct counting *n, struct value
 	value_set_int(globals, "blocks", c->warps ? c->row_blocks : blocks.step);
 	value_set_int(globals, "panel_blocks", blocks.step);
 	value_set_int(globals, "group", c->group);
+	value_set_bool(globals, "one_group",
+	        c->panels > 1 && c->group >= p->kernel->blocks && !packs_group_of_a(c) && !c->next_lines);
 	value_set_bool(globals, "split_panels", c->split_panels);
 	value_set_int(globals, "panels", c->panels);
 	value_set_bool(globals, "panels_uneven", n->vecs % c->panels != 0);

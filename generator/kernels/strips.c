@@ -418,6 +418,8 @@ void strips_choose(struct lowered *lowered, struct kernel *kernel)
 	choose_group(s, product->blocks);
 	if (c->split_panels) /* its blocks are panels, which read all lines */
 		s->group = product->blocks, s->most = s->lines;
+	if (c->group >= s->group) /* nothing is between the groups of a strip */
+		c->group = product->blocks;
 	int64_t words = s->most * s->line;
 	s->strip = lowered_scratch(lowered, kernel, "strip", s->map->type, 1, &words);
 	contraction_parameters(lowered, product);
