@@ -12,7 +12,8 @@ enum {
 	 * dwords (products.c), which are made of an image. */
 	ROW_BYTES = INGOT_LOCAL_BYTES,
 	SHORT_ROW_BYTES = 12 << 10,
-	WORDS_ROW_BYTES = 1 << 10
+	WORDS_ROW_BYTES = 1 << 10,
+	SMALL_WORDS_ROW_BYTES = 1 << 8 /* there may be two, in a stack of 400 bytes */
 };
 
 /* ---- epilogues ---- */
@@ -418,7 +419,9 @@ static bool takes_place(const struct definition *result, const struct definition
 
 static int64_t row_most(const struct target *target, enum dtype type)
 {
-	return !target->short_stack ? ROW_BYTES : type == DTYPE_I32 ? WORDS_ROW_BYTES : SHORT_ROW_BYTES;
+	if (!target->short_stack || type != DTYPE_I32)
+		return target->short_stack ? SHORT_ROW_BYTES : ROW_BYTES;
+	return target->small ? SMALL_WORDS_ROW_BYTES : WORDS_ROW_BYTES;
 }
 
 /* Rows wider than that share a kernel where they need no scratch: stored, or in the place of `d`, which joins and reads

@@ -5,7 +5,7 @@
 
 A small quantised network runs on each CPU of BOARDS (cortex-m0plus's on a micro:bit), all networks on a cortex-m4, with --long MLPerf Tiny's on all. Each network is built with --optimise size and with --optimise speed; each must give the interpreter's bits, call nothing
 beyond memcpy and memset (the generic library on a cortex-m3 too, which has no instruction for a square root), link without a heap, and stay within the stack that its manifest names; size must be smaller than speed, in code and
-in stack, and a quantised network then takes 400 bytes of it.  A flipped bit of what
+in stack, and a quantised network then takes 400 bytes of it at most, on every CPU.  A flipped bit of what
 is expected must be found.  Built --profile managed, the same network runs by the runtime for one thread (managed.c): out of one
 block, with no more of libc, and at most 40 KB of the runtime in the program.  Printed: text, data and bss of the library, RAM, stack and exact instruction counts; QEMU has
 no model of time, so these are no cycles.
@@ -121,6 +121,8 @@ def one_network(ingot, folder, name, case, optimise, cpu="cortex-m4", board=None
         wrong.append("%d instructions, %d were enough" % (total, most))
     if optimise == "size" and manifest["weights_bytes"] > os.path.getsize(model):
         wrong.append("the weights take %d bytes, the model's file %d" % (manifest["weights_bytes"], os.path.getsize(model)))
+    if optimise == "size" and name in QUANTISED and manifest["stack_bytes"] > 400:
+        wrong.append("%d bytes of stack, more than 400" % manifest["stack_bytes"])
     flops = sum(k["flops"] for k in manifest["kernels"])
     print("%s, %s, --optimise %s: text %d (weights %d more), data %d, bss %d, workspace %d, stack %d of %d" % (
         name, cpu, optimise, text - manifest["weights_bytes"], manifest["weights_bytes"], data, bss, manifest["workspace_bytes"],
@@ -404,9 +406,11 @@ def main():
     rows.insert(0, ("quantised", quantised, "speed", "cortex-m4", None, "--io", "workspace"))
     rows += [(name, case, "size", "cortex-m4", None, "--io", "workspace") for name, case in networks if name == "mlperf_kws_i8"]
     rows += [("mlperf_ad_i8", case, "size", cpu, None) for name, case in networks if name == "mlperf_ad_i8" for cpu in cpus if cpu in WITHOUT_FLOATS]
+    deepest = {("mlperf_ic_i8", "rv32imac"), ("mlperf_kws_i8", "cortex-m0plus")}  # what takes most stack with size
+    rows += [(name, case, "size", cpu, None) for name, case in networks for cpu in cpus if (name, cpu) in deepest]
     rows += [(name, case, "speed", "cortex-m55", None) for name, case in networks if name in QUANTISED and (long or name == "mlperf_kws_i8")]
     if long:
-        rows += [(name, case, "size", cpu, None) for name, case in networks if name in QUANTISED for cpu in cpus if cpu != "cortex-m4"]
+        rows += [(name, case, "size", cpu, None) for name, case in networks if name in QUANTISED for cpu in cpus if cpu != "cortex-m4" and (name, cpu) not in deepest]
     wrong, table = run_rows(ingot, rows)
     bad += wrong
     for name, case in networks:
@@ -419,7 +423,7 @@ def main():
                 print("WRONG %s on %s: %s" % (name, cpu, line))
                 bad += 1
         # a small quantised network has about the same code
-        if not small[0] < (1 if name in QUANTISED else 0.9) * fast[0] or (small[4] > 400 if name in QUANTISED else not small[3] < 0.9 * fast[3]):
+        if not small[0] < (1 if name in QUANTISED else 0.9) * fast[0] or (name not in QUANTISED and not small[3] < 0.9 * fast[3]):
             print("WRONG %s: --optimise size takes %d bytes of code and %d of stack, speed %d and %d" % (name, small[0], small[3], fast[0], fast[3]))
             bad += 1
     print(markdown({key: row for key, row in table.items() if key[0] in QUANTISED or key[0] in ("digits", "mlperf_kws_f32")}))
