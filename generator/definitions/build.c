@@ -468,6 +468,7 @@ struct program *program_copy(const struct program *from, size_t definition_bytes
 			made->reduced_counts[v] = made->reduced_counts[v] ? copy_of(&c, made->reduced_counts[v]) : NULL;
 			made->ends[v] = made->ends[v] ? copy_of(&c, made->ends[v]) : NULL;
 		}
+		made->spreads = made->spreads ? copy_of(&c, made->spreads) : NULL;
 		made->masks = made->masks ? copy_of(&c, made->masks) : NULL;
 		made->branch = redirect_branch(&c, made->branch);
 		if (made->original) {

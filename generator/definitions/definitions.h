@@ -417,6 +417,8 @@ struct definition {
 	struct definition *counts[MAX_RANK], *reduced_counts[MAX_RANK];
 	struct definition *
 	        ends[MAX_RANK]; /* what is behind it may be anything, whatever readers' indices say; NULL: it may not */
+	struct definition
+	        *spreads; /* a copy to the bound, 0 behind the count, of this input, which ends there; else NULL */
 	struct definition *masks; /* of one variable: it is 1 before that count, 0 behind it; NULL: it is none */
 
 	const struct shown *shown; /* of inputs and outputs: the tensor that its bytes pack; NULL: itself */

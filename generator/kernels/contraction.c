@@ -445,15 +445,24 @@ static bool lies_across(const struct contraction *c)
 	        && index_factor(c->out_at, row) == 1 && index_factor(c->out_at, c->column) != 1;
 }
 
+bool contraction_counts_outer(const struct contraction *c)
+{
+	const int row = contraction_row(c);
+	bool outer = true;
+	for (int v = row < 0 ? 0 : row; v < MAX_VARS; v++)
+		outer &= !c->counts[v];
+	return outer;
+}
+
 bool contraction_exchange(const struct target *target, struct arena *arena, struct contraction *c)
 {
 	if (c->exchanged)
 		return exchange(arena, c);
-	if (contraction_is_counted(c) || c->pad_count || c->pool.d || c->widened || c->root->type != DTYPE_F32
+	if (!contraction_counts_outer(c) || c->pad_count || c->pool.d || c->widened || c->root->type != DTYPE_F32
 	        || !lies_across(c))
 		return false;
-	if (exchange(arena, c) && index_is_affine(c->b_at) && index_factor(c->b_at, c->column) <= 2
-	        && index_factor(c->out_at, c->column) == 1
+	if (exchange(arena, c) && contraction_counts_outer(c) && index_is_affine(c->b_at)
+	        && index_factor(c->b_at, c->column) <= 2 && index_factor(c->out_at, c->column) == 1
 	        && (!c->epilogue || contraction_in_lanes(target, c, c->epilogue)))
 		return true;
 	exchange(arena, c);

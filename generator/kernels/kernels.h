@@ -148,8 +148,10 @@ struct kernel {
 	const struct target *target; /* what it is made for where that is not the library's; NULL: that */
 	bool arrays;                 /* … hold arrays */
 	bool joined;                 /* a step whose warps share a block, and its scratch, with the steps around it */
-	bool ends;    /* a step of a fused kernel whose blocks are parts of its rows: who calls it says how many */
-	bool inner;   /* a step of a fused kernel, or of a loop's body: only that calls it */
+	bool ends; /* a step of a fused kernel whose blocks are parts of its rows: who calls it says how many */
+	const struct definition
+	        *within; /* its blocks end at this count, none of them behind it; NULL: at none, or so */
+	bool inner;      /* a step of a fused kernel, or of a loop's body: only that calls it */
 	int64_t line; /* a product in strips: elements of a line of a; its caller says which line is there. 0: all are */
 };
 
@@ -258,6 +260,10 @@ struct lowered *lower(const struct program *, const struct target *, enum optimi
         const struct placing_options *, /* NULL: none */
         finish_kernel *);
 
+/* within.c: inputs that a call says the extent of are read in place, but those of `copied`, by number; true where some
+ * are read behind it, which become `copied`, too. */
+void read_in_place(struct program *, const struct target *, const bool *copied);
+bool reads_behind(const struct lowered *, bool *copied);
 void find_branches(struct lowered *); /* branch.c: which kernels the schedule runs only where a condition holds */
 /* groups.c: grouped sums get the group as a variable of its own. */
 void split_groups(struct program *, const struct target *);
@@ -580,8 +586,9 @@ struct definition *codes_pack(struct lowered *, const struct contraction *, int6
 struct definition *contraction_count(
         const struct contraction *, int v);              /* where the root's variable v ends; NULL: at its extent */
 bool contraction_is_counted(const struct contraction *); /* a loop of its kernel ends at a count */
-void contraction_add_counts(struct lowered *, struct kernel *);   /* as parameters */
-int contraction_row(const struct contraction *);                  /* the variable of a tile's rows; -1: none */
+void contraction_add_counts(struct lowered *, struct kernel *); /* as parameters */
+bool contraction_counts_outer(const struct contraction *); /* … and none of a tile's: of its rows, columns, terms */
+int contraction_row(const struct contraction *);           /* the variable of a tile's rows; -1: none */
 int64_t contraction_extent(const struct contraction *, int term); /* of one k block */
 bool packs_group_of_a(const struct contraction *);                /* those of a group's blocks, each of all k blocks */
 bool packs_rows_of_a(const struct contraction *);                 /* … as one: that of all blocks of a row */

@@ -41,8 +41,8 @@ static void check_step(const struct lowered *lowered, void (*check)(const struct
 		check(lowered);
 }
 
-struct lowered *lower(const struct program *of, const struct target *target, enum optimise optimise,
-        const struct placing_options *options, finish_kernel *finish)
+static struct lowered *lower_as(const struct program *of, const struct target *target, enum optimise optimise,
+        const struct placing_options *options, finish_kernel *finish, const bool *copied)
 {
 	struct lowered *lowered = arena_new(of->arena, struct lowered);
 	struct program *program = lowered->program = program_copy(of, sizeof(struct scheduled));
@@ -61,6 +61,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 		if (options->memories)
 			lowered->memories = *options->memories;
 	}
+	read_in_place(program, target, copied);
 	copy_outputs(program);
 	few_terms_become_maps(program, target);
 	split_groups(program, target);
@@ -94,5 +95,16 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	plan(lowered);
 	share_code(lowered);
 	lowered_check(lowered);
+	return lowered;
+}
+
+struct lowered *lower(const struct program *of, const struct target *target, enum optimise optimise,
+        const struct placing_options *options, finish_kernel *finish)
+{
+	bool *copied = arena_new_array(of->arena, bool, of->inputs.count + 1);
+	struct lowered *lowered;
+	do
+		lowered = lower_as(of, target, optimise, options, finish, copied);
+	while (reads_behind(lowered, copied));
 	return lowered;
 }

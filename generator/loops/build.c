@@ -45,11 +45,15 @@ static const char *names_of(struct loops *loops, const int *order, int count)
 }
 
 /* The counted variable becomes the outermost of the `taken`, or one more of them, as far as `inside` allows. */
+enum { LANES_LEAST = 64 };
 static int take_counted(const struct kernel *kernel, int *order, int count, int taken, int inside)
 {
 	int v = kernel_counted(kernel), at = 0;
+	const struct definition *last = kernel->members.at[kernel->members.count - 1];
 	while (at < count && order[at] != v)
 		at++;
+	if (inside > 1 && count && order[count - 1] != v && last->extents[order[count - 1]] >= LANES_LEAST)
+		inside = 1; /* tiles of lanes side by side */
 	if (at >= count - (at >= taken ? inside : 0))
 		return taken;
 	memmove(order + 1, order, (size_t)at * sizeof *order);
@@ -337,9 +341,10 @@ static struct loops *build_members(struct building *b, bool named)
 	taken = take_counted(kernel, order, count, taken, inside);
 	const struct index *with[MAX_VARS] = { 0 };
 	int64_t share = own ? 0 : block_share(b, last, order, count, taken, work);
-	int64_t together = own && count ? rows_together(b, last->extents[order[count - 1]])
-	        : own                   ? 1
-	                                : windows_together(b, last, order, taken);
+	int64_t together = own && count && order[count - 1] != kernel_counted(kernel)
+	        ? rows_together(b, last->extents[order[count - 1]])
+	        : own ? 1
+	              : windows_together(b, last, order, taken);
 	struct block *out = share ? shared_out(b, last, order, taken, share, named, with)
 	                          : outer_loops(b, last, order, taken, together, named, with);
 	for (int n = taken; n < count; n++)
@@ -412,6 +417,8 @@ static struct loops *build_crossed(struct building *b, int across, const int *or
 		blocks *= extents[outer++];
 	}
 	struct stmt *loop = block_loop(loops, blocks);
+	if (outer && order[0] != across)
+		end_blocks(loops, d, order[0], blocks / extents[0], 1);
 	loops->blocks_of = names_of(loops, order, outer);
 	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), outer, extents, at);
 	for (int n = 0; n < outer; n++)
@@ -571,6 +578,7 @@ static int64_t chunk_of(int64_t elements, int64_t most)
 	return most / 2;
 }
 
+enum { COUNTED_LEAST = 512 };
 static struct loops *build_flat(struct building *b)
 {
 	struct definition *d = b->kernel->members.at[0];
@@ -581,7 +589,10 @@ static struct loops *build_flat(struct building *b)
 	for (int n = 0; n < count; n++)
 		extents[n] = d->extents[order[n]];
 	int64_t most = 4 * block_work(loops); /* of a map that is one loop */
-	int64_t chunk = elements > most ? chunk_of(elements, most) : elements, blocks = (elements + chunk - 1) / chunk,
+	/* rows of a number that a call says: blocks are whole ones, or parts of one, so that they end there */
+	int64_t unit = kernel_counted(b->kernel) >= 0 && elements / extents[0] >= COUNTED_LEAST ? elements / extents[0]
+	                                                                                        : elements,
+	        chunk = unit > most ? chunk_of(unit, most) : unit, blocks = (elements + chunk - 1) / chunk,
 	        whole_blocks = elements / chunk;
 	struct stmt *loop = block_loop(loops, blocks);
 	if (count)

@@ -261,3 +261,5 @@ void loops_end(struct loops *loops)
 	block_add_all(loops, &there.front, &loops->body);
 	loops->body = there.front;
 }
+
+bool loops_end_exactly(const struct loops *loops) { return loops->count && loops->ends_by % loops->ends_per == 0; }

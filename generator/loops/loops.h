@@ -168,9 +168,10 @@ void loops_open_scopes(struct loops *);
 void loops_fuse(struct loops *);
 void loops_vectorise(struct loops *);
 void loops_choose_tiles(struct loops *);
-void loops_come_early(struct loops *); /* early.c: of threads alone */
-void loops_tile(struct loops *);       /* behind all of them */
-void loops_end(struct loops *);        /* ends.c: and behind that */
+void loops_come_early(struct loops *);        /* early.c: of threads alone */
+void loops_tile(struct loops *);              /* behind all of them */
+bool loops_end_exactly(const struct loops *); /* … of blocks: none of them goes on behind the count */
+void loops_end(struct loops *);               /* ends.c: and behind that */
 
 /* ---- walk.c: statements made, copied, looked through ---- */
 bool stmt_finds(const struct stmt *); /* is it an INDEX that data say? */

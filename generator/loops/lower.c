@@ -100,6 +100,8 @@ void loops_finish(struct lowered *lowered, struct kernel *kernel)
 	for (size_t c = 0; c < loops->cells.count; c++)
 		kernel->arrays |=
 		        loops->cells.at[c]->kind == CELL_ARRAY && cell_is_loaded(&loops->body, loops->cells.at[c]);
+	if (loops_end_exactly(loops))
+		kernel->within = loops->count;
 	kernel->blocks_of = loops->blocks_of;
 	kernel->tile = loops->tile;
 	kernel->lanes = loops_lanes(loops);

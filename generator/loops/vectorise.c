@@ -701,9 +701,10 @@ static bool terms_in_squares(struct loops *loops, const struct stmt *rows, const
 	struct arena *arena = loops->arena;
 	int64_t lanes = loops->target->lanes, rest = chain->extent % lanes;
 	const struct stmt *step = chain->body.count == 1 ? chain->body.at[0] : NULL;
-	if (!step || kernel_counted(loops->kernel) >= 0 || lanes < 4 || loops->target->lanes_are_threads
-	        || loops->target->small || chain->kind != STMT_FOR || chain->role != ROLE_SERIAL || chain->step != 1
-	        || chain->count || chain->extent < lanes || step->kind != STMT_SET || step->cell->of.type != DTYPE_F32)
+	if (!step || (kernel_counted(loops->kernel) >= 0 && !loops_end_exactly(loops)) || lanes < 4
+	        || loops->target->lanes_are_threads || loops->target->small || chain->kind != STMT_FOR
+	        || chain->role != ROLE_SERIAL || chain->step != 1 || chain->count || chain->extent < lanes
+	        || step->kind != STMT_SET || step->cell->of.type != DTYPE_F32)
 		return false;
 	struct running r = { arena, rows, chain, step->cell, NULL, true };
 	expr_loads(step->value, see_running, &r);

@@ -558,8 +558,10 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 	}
 	body = expr_select(arena, ranges, count, body, expr_number(arena, input->type, 0));
 	definer->node = NULL;
-	remember(definer, tensor,
-	        definer_map(definer, arena_printf(arena, "%s_there", tensor->name), tensor->rank, extents, body));
+	struct definition *there =
+	        definer_map(definer, arena_printf(arena, "%s_there", tensor->name), tensor->rank, extents, body);
+	there->spreads = input->rank == tensor->rank && !tensor->cache ? input : NULL;
+	remember(definer, tensor, there);
 }
 
 static void ask_size(struct definer *definer, const struct bounded *bounded)
