@@ -891,23 +891,24 @@ const struct lowered *fused_inside(const struct kernel *kernel) { return ((const
 static bool runs_over_rows(const struct fused *fused, const struct kernel *step)
 {
 	const struct contraction *c = step->detail;
-	int64_t rows = 1;
+	int64_t rows = 1, all = fused->rows * fused->inner;
 	if (step->shape == SHAPE_CONTRACTION) {
 		for (int v = c->batches; v < c->batches + c->rows; v++)
 			rows *= c->extents[v];
-		return rows == fused->rows * fused->inner && c->batches == 0 && !c->exchanged && !c->split_panels
-		        && !c->pool.d && !c->warps && (c->rows == 1 || (c->rows == 2 && c->extents[0] == fused->rows));
+		return rows == all && c->batches == 0 && !c->exchanged && !c->split_panels && !c->pool.d && !c->warps
+		        && (c->rows == 1 || (c->rows == 2 && c->extents[0] == fused->rows));
 	}
 	const struct definition *d = step->members.at[0];
 	bool ordered = true;
 	for (int v = 0, last = -1; v < step->outer; v++) {
-		rows *= d->extents[v];
+		if (rows < all) /* what is inside them is a block's */
+			rows *= d->extents[v];
 		if (d->extents[v] == 1)
 			continue;
 		ordered &= last < 0 || scheduled(d)->stride[last] > scheduled(d)->stride[v];
 		last = v;
 	}
-	return step->shape == SHAPE_LOOPS && step->members.count > 1 && rows == fused->rows * fused->inner && ordered
+	return step->shape == SHAPE_LOOPS && step->members.count > 1 && rows == all && ordered
 	        && rows % step->blocks == 0;
 }
 

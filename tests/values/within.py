@@ -2,6 +2,7 @@
 """within.py INGOT: an input whose outermost dim is in a range is read where the caller has it, without a copy, by kernels that end at the count: the bits are those of the fixed dim at
 every count, and a page that may not be read lies behind the last row.  77 where NumPy, a C compiler or such pages are not there."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -44,6 +45,7 @@ OPS = (("transposed", (64, 64), (64, 64), "{y} = Transpose <perm = [0,2,1]> ({x}
        ("strided", (17, 15, 13), (16, 8, 7), "{y} = Conv <pads = [1,1,1,1], strides = [2,2]> ({x}, w3)", (("w3", 16, 17, 3, 3),), True),
        ("depthwise", (17, 30, 31), (17, 30, 31), "{y} = Conv <pads = [1,1,1,1], group = 17> ({x}, w4)", (("w4", 17, 1, 3, 3),), True),
        ("product", (64,), (32,), "{y} = MatMul ({x}, w5)", (("w5", 64, 32),), False),      # rows of its tiles go on behind the count
+       ("headed", (17, 14, 14), (10,), "{f} = Conv ({x}, w6)  {f}m = GlobalAveragePool ({f})  {f}r = Flatten ({f}m)  {y} = MatMul ({f}r, w7)", (("w6", 32, 17, 1, 1), ("w7", 32, 10)), True),
        ("both", (64,), (32,), "{f} = Neg ({x})  {y} = MatMul ({f}, w5)", (), True))
 CALLER = """#define _GNU_SOURCE
 #include "range.h"
@@ -127,6 +129,10 @@ with tempfile.TemporaryDirectory(prefix="test-within.") as folder:
         for name, extent in (("range", "N=1..%d" % MOST), ("fixed", "N=%d" % MOST)):
             code, _, message = run("build", "within.onnxtxt", "--dim", extent, "--name", name, "-o", name, "--no-compile", "--weights", "c", "--cpu", cpu)
             expect("build %s, %s" % (name, cpu), code == 0, message)
+            if (name, cpu) == ("range", "native"):      # steps of a fused kernel: a mean's blocks are rows, and what is inside them
+                text = "".join(open(name + "/" + f).read() for f in os.listdir(name) if f.endswith(".c"))
+                calls = [line for line in text.split("\n") if re.match(r"\t+range_k\d+_contraction_0\(", line)]
+                expect("a mean in front of a product ends", any("rows" in line for line in calls), str(calls))
             sources += [name + "/" + f for f in os.listdir(name) if f.endswith(".c")]
         done = subprocess.run(["cc", "-O1", "-std=gnu11", "-ffp-contract=off", march, "-Irange", "-Ifixed", "main.c", *sources, "-o", "main", "-lm"], stderr=subprocess.PIPE, text=True)
         expect("compiled, " + cpu, done.returncode == 0, done.stderr)
