@@ -341,7 +341,7 @@ static struct loops *build_members(struct building *b, bool named)
 	taken = take_counted(kernel, order, count, taken, inside);
 	const struct index *with[MAX_VARS] = { 0 };
 	int64_t share = own ? 0 : block_share(b, last, order, count, taken, work);
-	int64_t together = own && count && order[count - 1] != kernel_counted(kernel)
+	int64_t together = own && count && (!ends_by_lanes(loops->target) || order[count - 1] != kernel_counted(kernel))
 	        ? rows_together(b, last->extents[order[count - 1]])
 	        : own ? 1
 	              : windows_together(b, last, order, taken);
