@@ -83,8 +83,7 @@ static void block_sum(struct program *program, struct definition *d)
 	struct definition *blocks = part_of(program, d, axis, 0, rounds, extent / rounds),
 	                  *rest = left ? part_of(program, d, axis, extent - left, left, 0) : NULL;
 	const struct index *at[MAX_RANK];
-	for (int v = 0; v <= d->rank; v++)
-		at[v] = index_var(arena, v, blocks->extents[v]);
+	index_vars(arena, at, d->rank + 1, blocks->extents);
 	keep_original(arena, d);
 	d->products = false;
 	d->batch = (1u << d->rank) - 1;

@@ -201,8 +201,7 @@ static void sum_taps(const struct col2im *c, struct definition *taps)
 	const struct index *with[MAX_VARS] = { 0 }, *own[MAX_VARS], *at[MAX_RANK];
 	int64_t of[MAX_VARS];
 	int reduced = 0, rank = 0;
-	for (int v = 0; v < d->rank; v++)
-		with[v] = index_var(c->arena, v, d->extents[v]);
+	index_vars(c->arena, with, d->rank, d->extents);
 	for (int r = 0; r < d->reduced; r++)
 		if (d->rank + r != c->channel) {
 			int64_t extent = d->reduced_extents[r];

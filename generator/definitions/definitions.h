@@ -54,6 +54,7 @@ struct index {
 const struct index *index_constant(struct arena *, int64_t);
 const struct index *index_of_atom(struct arena *, struct atom, int64_t factor);
 const struct index *index_var(struct arena *, int var, int64_t extent); /* in [0, extent); 0 where extent is 1 */
+void index_vars(struct arena *, const struct index **vars, int count, const int64_t *extents); /* 0, 1 … */
 const struct index *index_value(struct arena *, const struct expr *, int64_t low, int64_t high);
 const struct index *index_symbol(
         struct arena *, int symbol, int64_t value, const struct index *of); /* the symbol times an affine index */

@@ -36,8 +36,7 @@ const struct expr *expr_load_first(struct arena *arena, struct definition *of)
 const struct expr *expr_load_own(struct arena *arena, struct definition *of)
 {
 	const struct index *own[MAX_RANK];
-	for (int d = 0; d < of->rank; d++)
-		own[d] = index_var(arena, d, of->extents[d]);
+	index_vars(arena, own, of->rank, of->extents);
 	return expr_load(arena, of, own);
 }
 

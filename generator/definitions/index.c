@@ -102,6 +102,12 @@ const struct index *index_var(struct arena *arena, int var, int64_t extent)
 	return index_of_atom(arena, (struct atom){ .kind = ATOM_VAR, .var = var, .low = 0, .high = extent - 1 }, 1);
 }
 
+void index_vars(struct arena *arena, const struct index **vars, int count, const int64_t *extents)
+{
+	for (int v = 0; v < count; v++)
+		vars[v] = index_var(arena, v, extents[v]);
+}
+
 /* The numbers of a table that the library holds lie in [low, high]: whoever reads it need not see to that. */
 enum { HELD_MOST = 1 << 16 };
 static bool holds_within(const struct expr *value, int64_t low, int64_t high)

@@ -203,8 +203,7 @@ static void share_neighbours(struct program *program, struct definition *d, cons
 	const struct index *at[MAX_RANK];
 	keep_original(arena, d);
 	d->reduced_extents[0] /= count;
-	for (int v = 0; v < d->rank; v++)
-		at[v] = index_var(arena, v, d->extents[v]);
+	index_vars(arena, at, d->rank, d->extents);
 	at[out] = index_add(arena, at[out], index_scale(arena, index_var(arena, d->rank, d->reduced_extents[0]), step));
 	d->body = expr_load(arena, sums, at);
 	d->products = false;

@@ -203,8 +203,7 @@ static struct definition *define_run_time_filters(const struct winograd *w)
 	int64_t extents[] = { w->n, w->n, w->conv->extents[1], w->channels };
 	const struct index *var[4];
 	const struct expr *d[3], *columns[3], *scales[6], *row[6];
-	for (int i = 0; i < 4; i++)
-		var[i] = index_var(w->arena, i, extents[i]);
+	index_vars(w->arena, var, 4, extents);
 	for (int c = 0; c < 3; c++) {
 		for (int r = 0; r < 3; r++) {
 			const struct index *at[] = { var[2], var[3], index_constant(w->arena, r),
@@ -256,8 +255,7 @@ static struct definition *define_forward_columns(const struct winograd *w)
 	int64_t extents[] = { w->conv->extents[0], w->channels, w->tiles_y, w->n, w->tiles_x * w->m + 2 };
 	const struct index *var[5];
 	const struct expr *d[6];
-	for (int i = 0; i < 5; i++)
-		var[i] = index_var(w->arena, i, extents[i]);
+	index_vars(w->arena, var, 5, extents);
 	for (int r = 0; r < w->n; r++) {
 		const struct index *row = index_plus(w->arena, index_scale(w->arena, var[2], w->m), r - w->pad_top);
 		const struct index *column = index_plus(w->arena, var[4], -w->pad_left),
@@ -275,8 +273,7 @@ static struct definition *define_forward_rows(const struct winograd *w, struct d
 	int64_t extents[] = { t->extents[0], w->channels, w->tiles_y, w->tiles_x, w->n, w->n };
 	const struct index *var[6];
 	const struct expr *d[6];
-	for (int i = 0; i < 6; i++)
-		var[i] = index_var(w->arena, i, extents[i]);
+	index_vars(w->arena, var, 6, extents);
 	for (int c = 0; c < w->n; c++) {
 		const struct index *at[] = { var[0], var[1], var[2], var[4],
 			index_plus(w->arena, index_scale(w->arena, var[3], w->m), c) };
@@ -289,8 +286,7 @@ static struct definition *define_products(const struct winograd *w, struct defin
 {
 	int64_t extents[] = { v->extents[0], w->conv->extents[1], w->tiles_y, w->tiles_x, w->n, w->n };
 	const struct index *var[6], *c = index_var(w->arena, 6, w->channels);
-	for (int i = 0; i < 6; i++)
-		var[i] = index_var(w->arena, i, extents[i]);
+	index_vars(w->arena, var, 6, extents);
 	const struct index *v_at[] = { var[0], c, var[2], var[3], var[4], var[5] },
 	                   *u_at[] = { var[4], var[5], var[1], c };
 	struct definition *s = define_reduction(w->program, arena_printf(w->arena, "%s.s", w->conv->name), 6, extents,
@@ -305,8 +301,7 @@ static struct definition *define_back_columns(const struct winograd *w, struct d
 	int64_t extents[] = { s->extents[0], s->extents[1], w->tiles_y, w->tiles_x, w->m, w->n };
 	const struct index *var[6];
 	const struct expr *d[6];
-	for (int i = 0; i < 6; i++)
-		var[i] = index_var(w->arena, i, extents[i]);
+	index_vars(w->arena, var, 6, extents);
 	for (int i = 0; i < w->n; i++) {
 		const struct index *at[] = { var[0], var[1], var[2], var[3], index_constant(w->arena, i), var[5] };
 		d[i] = expr_load(w->arena, s, at);
@@ -319,8 +314,7 @@ static const struct expr *back_rows(const struct winograd *w, struct definition 
 	const struct definition *conv = w->conv;
 	const struct index *var[4];
 	const struct expr *d[6];
-	for (int i = 0; i < 4; i++)
-		var[i] = index_var(w->arena, i, conv->extents[i]);
+	index_vars(w->arena, var, 4, conv->extents);
 	for (int i = 0; i < w->n; i++) {
 		const struct index *at[] = { var[0], var[1], index_div(w->arena, var[2], w->m),
 			index_div(w->arena, var[3], w->m), index_mod(w->arena, var[2], w->m),

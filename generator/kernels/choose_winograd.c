@@ -15,8 +15,7 @@ struct contraction *winograd_match(struct lowered *lowered, struct definition *r
 	c->root = c->result = root;
 	c->rewrite = scheduled(root)->rewrite;
 	c->store_at = arena_new_array(arena, const struct index *, 4);
-	for (int d = 0; d < 4; d++)
-		c->store_at[d] = index_var(arena, d, root->extents[d]);
+	index_vars(arena, c->store_at, 4, root->extents);
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		if (d == c->rewrite->parts[WINOGRAD_FILTERS] && lowered->target->lanes_are_threads)

@@ -134,8 +134,7 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 	if (!pads_are_plain(c, root))
 		return NULL;
 	c->store_at = arena_new_array(arena, const struct index *, (size_t)root->rank + 1);
-	for (int d = 0; d < root->rank; d++)
-		c->store_at[d] = index_var(arena, d, root->extents[d]);
+	index_vars(arena, c->store_at, root->rank, root->extents);
 	return c;
 }
 

@@ -46,12 +46,6 @@ static bool reads_at_own(struct arena *arena, const struct definition *root, con
 	return true;
 }
 
-static void own_variables(struct arena *arena, const struct definition *root, const struct index **vars)
-{
-	for (int d = 0; d < root->rank; d++)
-		vars[d] = index_var(arena, d, root->extents[d]);
-}
-
 /* The map's variables over the root's such that the map reads the root at its own variables.  False where no
  * permutation does. */
 static bool relate_by_permutation(struct arena *arena, const struct definition *map, const struct definition *root,
@@ -60,7 +54,7 @@ static bool relate_by_permutation(struct arena *arena, const struct definition *
 	const struct index *vars[MAX_RANK];
 	if (definition_elements(map) != definition_elements(root))
 		return false;
-	own_variables(arena, root, vars);
+	index_vars(arena, vars, root->rank, root->extents);
 	memset(with, 0, MAX_VARS * sizeof *with);
 	for (int d = 0, v; d < root->rank; d++)
 		if (index_is_var(load->at[d], &v) && map->extents[v] == root->extents[d])
@@ -81,7 +75,7 @@ static bool relate_by_parts(struct arena *arena, const struct definition *map, c
 	int last = root->rank - 1;
 	if (last < 0 || root->extents[last] < RUN_LEAST)
 		return false;
-	own_variables(arena, root, vars);
+	index_vars(arena, vars, root->rank, root->extents);
 	for (int v = 0; v < map->rank; v++)
 		with[v] = index_constant(arena, 0);
 	for (int d = 0, v; d < root->rank; d++) {
@@ -131,7 +125,7 @@ static bool relate(struct arena *arena, const struct definition *map, const stru
 		return true;
 	if (definition_elements(map) != definition_elements(root))
 		return false;
-	own_variables(arena, root, vars);
+	index_vars(arena, vars, root->rank, root->extents);
 	memset(with, 0, MAX_VARS * sizeof *with);
 	index_unflatten(arena, index_flatten(arena, root->rank, vars, root->extents), map->rank, map->extents, with);
 	return reads_at_own(arena, root, load, vars, with) || relate_by_parts(arena, map, root, load, with);

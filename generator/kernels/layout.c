@@ -492,8 +492,7 @@ bool keep_lanes(struct lowered *lowered)
 			definition_loads(a.d, see_alongside_load, &a);
 			if (scheduled(a.d)->mode != MODE_LOCAL) {
 				const struct index *at[MAX_RANK];
-				for (int v = 0; v < a.d->rank; v++)
-					at[v] = index_var(a.arena, v, a.d->extents[v]);
+				index_vars(a.arena, at, a.d->rank, a.d->extents);
 				see_alongside(
 				        &a, a.d, schedule_address(a.arena, a.d, at), (double)definition_elements(a.d));
 			}

@@ -83,8 +83,7 @@ static void add_parts(struct arena *arena, struct definition *sum, struct defini
 		int64_t left = p;
 		for (int v = parts->rank; v-- > sum->rank; left /= parts->extents[v])
 			at[v] = index_constant(arena, left % parts->extents[v]);
-		for (int v = 0; v < sum->rank; v++)
-			at[v] = index_var(arena, v, sum->extents[v]);
+		index_vars(arena, at, sum->rank, sum->extents);
 		const struct expr *part = expr_load(arena, parts, at);
 		all = all ? expr_scalar(arena, SCALAR_add, all, part, NULL) : part;
 	}

@@ -307,8 +307,7 @@ static const struct expr *hit_in_floats(struct definer *definer, struct definiti
 	float *steps = arena_new_array(arena, float, (size_t)depth);
 	for (int64_t i = 0; i < depth; i++)
 		steps[i] = (float)i;
-	for (int d = 0; d < indices->rank; d++)
-		each[d] = index_var(arena, d, indices->extents[d]);
+	index_vars(arena, each, indices->rank, indices->extents);
 	const struct expr *index = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, each));
 	index = expr2(definer, SCALAR_add, index,
 	        expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, expr_integer(arena, DTYPE_I64, 0)),

@@ -42,8 +42,7 @@ struct definition *definer_there(
         struct definer *definer, struct definition *x, const struct tensor *count, int axis, const struct expr *value)
 {
 	const struct index *at[MAX_RANK];
-	for (int d = 0; d < x->rank; d++)
-		at[d] = index_var(definer->arena, d, x->extents[d]);
+	index_vars(definer->arena, at, x->rank, x->extents);
 	return !count ? x
 	              : definer_map(definer, definer_name(definer, "terms"), x->rank, x->extents,
 	                      there_or(definer, x, at, count, axis, value));

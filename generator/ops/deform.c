@@ -95,8 +95,7 @@ static void around(struct definer *definer, const struct deform *f, struct defin
 		extents[2 + count + k] = f->conv.window.out[k];
 	}
 	extents[rank - 1] = 2;
-	for (int k = 0; k < rank; k++)
-		at[k] = index_var(arena, k, extents[k]);
+	index_vars(arena, at, rank, extents);
 	own[0] = at[0];
 	own[1] = index_plus(arena,
 	        index_scale(
@@ -298,8 +297,7 @@ static struct definition *blocks_joined(
 	int rank = 2 + c->count;
 	const struct index *at[MAX_RANK], *tap[MAX_RANK], *block[MAX_RANK];
 	struct range there[2 * MAX_RANK];
-	for (int d = 0; d < rank; d++)
-		at[d] = index_var(arena, d, extents[d]);
+	index_vars(arena, at, rank, extents);
 	for (int d = 0; d < c->count; d++) {
 		tap[d] = index_var(arena, rank + d, c->kernel[d]);
 		const struct index *from = index_plus(

@@ -151,8 +151,7 @@ static struct definition *direct(
 	struct definition *table = table_of(definer, f, "roots", x->type, f->n, terms, f->parts, f->out, f->out_parts,
 	        f->inverse ? 1 / (double)f->n : 1);
 	const struct index *at[MAX_RANK] = { NULL }, *own[4];
-	for (int d = 0; d < f->rank; d++)
-		at[d] = index_var(arena, d, extents[d]);
+	index_vars(arena, at, f->rank, extents);
 	own[2] = at[f->axis];
 	own[3] = at[f->rank - 1];
 	at[f->axis] = own[0] = index_var(arena, f->rank, terms);
@@ -179,8 +178,7 @@ static struct definition *in_two(
 	extents[rest] = b;
 	extents[rest + 1] = a;
 	extents[rest + 2] = 2;
-	for (int d = 0; d < rank; d++)
-		at[d] = index_var(arena, d, extents[d]);
+	index_vars(arena, at, rank, extents);
 	struct definition *roots = table_of(definer, f, "roots", x->type, a, a, f->parts, a, 2, 1);
 	const struct index *t1 = index_var(arena, rank, a), *t = index_add(arena, index_scale(arena, t1, b), at[rest]);
 	for (int d = 0, k = 0; d < f->rank - 1; d++)
@@ -215,8 +213,7 @@ static struct definition *in_two(
 	const struct index *from[MAX_RANK];
 	extents[rest] = a; /* [rest, k1, k2, part] */
 	extents[rest + 1] = b;
-	for (int d = 0; d < rank; d++)
-		at[d] = index_var(arena, d, extents[d]);
+	index_vars(arena, at, rank, extents);
 	memcpy(from, at, sizeof from);
 	from[rest] = own[0] = index_var(arena, rank, b);
 	from[rest + 1] = at[rest];

@@ -66,8 +66,7 @@ void definer_require_index(struct definer *definer, int64_t column, int d)
 	}
 	if (always_inside(definer->node, column, size_span(dim->count).least))
 		return;
-	for (int k = 0; k < rank; k++)
-		own[k] = index_var(arena, k, indices->extents[k]);
+	index_vars(arena, own, rank, indices->extents);
 	if (column >= 0)
 		own[rank] = index_constant(arena, column);
 	const struct expr *at = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, own)),

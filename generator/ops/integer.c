@@ -108,8 +108,7 @@ struct definition *definer_choose(struct definer *definer, int count, const stru
 		which = integer_where(definer, is[i], integer(definer, i), which);
 	which = integer_kept(definer, "which", which);
 	definer_require(definer, EXIT_INVALID, 0, NULL, integer_between(definer, which, 0, count - 1), "%s", text);
-	for (int d = 0; d < first->rank; d++)
-		at[d] = index_var(arena, d, first->extents[d]);
+	index_vars(arena, at, first->rank, first->extents);
 	const struct index *chosen = definer_index(definer, which, 0, count - 1);
 	for (int i = count - 1; i >= 0; i--) {
 		const struct expr *one = expr_load(arena, each[i], at);

@@ -122,8 +122,7 @@ static struct definition *places_of(struct definer *definer, struct definition *
 	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK], *own, *other;
 	int64_t n = x->extents[axis];
-	for (int d = 0; d < x->rank; d++)
-		at[d] = index_var(arena, d, x->extents[d]);
+	index_vars(arena, at, x->rank, x->extents);
 	struct definition *key = definer_map(
 	        definer, definer_name(definer, "key"), x->rank, x->extents, key_of(definer, expr_load(arena, x, at)));
 	const struct expr *mine = expr_load(arena, key, at), *theirs, *step;
@@ -144,8 +143,7 @@ static const struct expr *in_place(struct definer *definer, struct definition *x
 	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK], *own;
 	int64_t n = x->extents[axis];
-	for (int d = 0; d < x->rank; d++)
-		at[d] = index_var(arena, d, extents[d]);
+	index_vars(arena, at, x->rank, extents);
 	own = at[axis];
 	at[axis] = index_var(arena, x->rank, n);
 	const struct expr *what = position ? short_integer(definer, expr_index(arena, at[axis]))

@@ -89,8 +89,7 @@ struct definition *packed_read(
 	if (!shown_elements(as))
 		return definer_map(
 		        definer, name, as->rank, as->extents, packed_from_code(definer, as->type, whole(definer, 0)));
-	for (int d = 0; d < as->rank; d++)
-		at[d] = index_var(arena, d, as->extents[d]);
+	index_vars(arena, at, as->rank, as->extents);
 	const struct index *bit = index_scale(arena, index_flatten(arena, as->rank, at, as->extents), bits);
 	const struct index *byte = index_div(arena, bit, 8), *next = index_plus(arena, byte, 1),
 	                   *off = index_mod(arena, bit, 8);

@@ -214,8 +214,7 @@ void define_dropout(struct definer *definer)
 	                arena, x->type, node->since < TRAINING_IS_INPUT ? (double)attribute_float(node, "ratio") : 0.5);
 	const struct expr *none = expr_number(arena, x->type, 0), *one = expr_number(arena, x->type, 1), *kept = NULL,
 	                  *value, *asked = NULL;
-	for (int d = 0; d < x->rank; d++)
-		at[d] = index_var(arena, d, x->extents[d]);
+	index_vars(arena, at, x->rank, x->extents);
 	value = expr_load(arena, x, at);
 	if (training) {
 		const struct expr *right = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less_equal, none, ratio),

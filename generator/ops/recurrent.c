@@ -557,8 +557,7 @@ static const struct expr *choose_of_all(
 			int64_t extents[3] = { left < STEPS_TOGETHER ? left : STEPS_TOGETHER, u->batch,
 				u->lstm.hidden };
 			const struct index *own[3];
-			for (int d = 0; d < 3; d++)
-				own[d] = index_var(u->arena, d, extents[d]);
+			index_vars(u->arena, own, 3, extents);
 			u->groups[direction][g] = definer_map(u->definer, name_at(u, "states", direction, from), 3,
 			        extents, choose_step(u, h + from, 1, own[0], 0, extents[0], own + 1));
 		}
@@ -579,8 +578,7 @@ static const struct expr *output_at(
 	/* the step is data: all steps into one tensor, read at the step's number */
 	int64_t extents[3] = { u->steps, u->batch, u->lstm.hidden };
 	const struct index *own[3];
-	for (int d = 0; d < 3; d++)
-		own[d] = index_var(arena, d, extents[d]);
+	index_vars(arena, own, 3, extents);
 	struct definition *all = definer_map(
 	        u->definer, name_at(u, "all", direction, -1), 3, extents, choose_of_all(u, direction, own[0], own + 1));
 	const struct expr *y = expr_load(arena, all, (const struct index *[]){ reversed(u, t, b), b, h });

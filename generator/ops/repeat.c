@@ -483,8 +483,7 @@ void rounds_out(struct looping *l, struct definition *of, const struct definitio
 	struct program *body = l->repeat->body;
 	const struct index *at[MAX_RANK];
 	int pair = -1;
-	for (int d = 0; d < of->rank; d++)
-		at[d] = index_var(l->outer->arena, d, of->extents[d]);
+	index_vars(l->outer->arena, at, of->rank, of->extents);
 	if (of->is_output)
 		of = define_map(body, of->name, of->rank, of->extents, expr_load(l->outer->arena, of, at));
 	for (size_t i = 0; i < body->inputs.count; i++)

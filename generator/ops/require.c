@@ -107,8 +107,7 @@ void definer_require_inside(struct definer *definer, int i, int64_t column, int6
 	struct definition *indices = definer_in(definer, i);
 	const struct index *own[MAX_RANK];
 	int rank = indices->rank - (column >= 0);
-	for (int d = 0; d < rank; d++)
-		own[d] = index_var(definer->arena, d, indices->extents[d]);
+	index_vars(definer->arena, own, rank, indices->extents);
 	if (column >= 0)
 		own[rank] = index_constant(definer->arena, column);
 	definer_require_within(definer, EXIT_INVALID, rank, indices->extents, expr_load(definer->arena, indices, own),

@@ -92,8 +92,7 @@ static void samples_of(struct definer *definer, struct definition *x, struct def
 	enum dtype type = rois->type;
 	const int64_t extents[4] = { rois->extents[0], out, samples, 2 }, n = x->extents[2 + d];
 	const struct index *at[4], *own[2];
-	for (int k = 0; k < 4; k++)
-		at[k] = index_var(arena, k, extents[k]);
+	index_vars(arena, at, 4, extents);
 	const struct expr *scale = N((double)attribute_float(node, "spatial_scale")),
 	                  *offset = N(half_pixel(node) ? 0.5 : 0), *end[2];
 	for (int side = 0; side < 2; side++) {

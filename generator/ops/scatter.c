@@ -400,8 +400,7 @@ void define_max_unpool(struct definer *definer)
 		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
 		return;
 	}
-	for (int d = 0; d < rank; d++)
-		own[d] = index_var(arena, d, x->extents[d]);
+	index_vars(arena, own, rank, x->extents);
 	definer_require_within(definer, EXIT_INVALID, rank, x->extents, expr_load(arena, offsets, own), 0, total - 1,
 	        "an offset at run time is not in [0, %" PRId64 "]", total - 1);
 	/* Outside in all, on either side, is outside in the first dimension. */
