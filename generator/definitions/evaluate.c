@@ -76,6 +76,17 @@ static uint64_t mask_stamp(const struct machine *machine) { return machine->mask
 static struct value run(struct machine *, struct step *);
 static struct step *compile(struct machine *, const struct expr *);
 
+/* Over the definition's output variables. */
+static struct machine *machine_new(
+        struct arena *arena, const struct memories *memories, const struct definition *definition)
+{
+	struct machine *machine = arena_new(arena, struct machine);
+	*machine = (struct machine){ .arena = arena, .memories = memories, .definition = definition };
+	for (int v = 0; v < definition->rank; v++)
+		machine->lane[v] = arena_new_array(arena, int64_t, CHUNK);
+	return machine;
+}
+
 /* ---- making steps ---- */
 static bool index_varies(const struct machine *machine, const struct index *index)
 {
@@ -591,10 +602,12 @@ static void begin_chunk(struct machine *machine, int64_t left)
 }
 
 /* ---- chunks ---- */
-static void lanes_at(struct machine *machine, int64_t from)
+/* Those of so many elements that follow one, CHUNK at most. */
+static void begin_lanes(struct machine *machine, int64_t from, int64_t elements)
 {
 	const struct definition *definition = machine->definition;
 	int64_t at[MAX_RANK], rest = from;
+	begin_chunk(machine, elements - from);
 	for (int d = definition->rank - 1; d >= 0; d--) {
 		at[d] = rest % definition->extents[d];
 		rest /= definition->extents[d];
@@ -720,8 +733,7 @@ static void evaluate_scatter(
 	compile_terms(&s, machine);
 	int64_t terms = definition_elements(&s.terms);
 	for (int64_t from = 0; from < terms && definition_elements(definition); from += CHUNK) {
-		begin_chunk(machine, terms - from);
-		lanes_at(machine, from);
+		begin_lanes(machine, from, terms);
 		scatter_chunk(&s, machine, from, result, into);
 	}
 }
@@ -771,10 +783,7 @@ static void compile_choice(struct choosing *c, struct machine *keys)
 	c->pairs = (struct definition){ .name = d->name, .rank = d->rank + 1 };
 	memcpy(c->pairs.extents, d->extents, sizeof c->pairs.extents);
 	c->pairs.extents[d->rank - 1] = c->pairs.extents[d->rank] = n;
-	c->machine = arena_new(arena, struct machine);
-	*c->machine = (struct machine){ .arena = arena, .memories = keys->memories, .definition = &c->pairs };
-	for (int v = 0; v < c->pairs.rank; v++)
-		c->machine->lane[v] = arena_new_array(arena, int64_t, CHUNK);
+	c->machine = machine_new(arena, keys->memories, &c->pairs);
 	with[d->rank] = index_var(arena, d->rank - 1, n);
 	with[d->rank + 1] = index_var(arena, d->rank, n);
 	c->there = compile(keys, expr_substitute(arena, d->choice[CHOICE_THERE], with));
@@ -825,7 +834,6 @@ static void choose(struct choosing *c, int64_t row, const struct sorted *sorted,
 static void evaluate_order(
         struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
 {
-	struct machine *machine = arena_new(scratch, struct machine);
 	struct definition keys = { .name = definition->name, .rank = definition->rank };
 	const struct index *with[MAX_VARS] = { 0 };
 	int64_t n = definition->reduced_extents[0], kept = definition->extents[definition->rank - 1];
@@ -835,9 +843,7 @@ static void evaluate_order(
 	memcpy(keys.extents, definition->extents, sizeof keys.extents);
 	keys.extents[keys.rank - 1] = n;
 	with[keys.rank] = index_var(scratch, keys.rank - 1, n);
-	*machine = (struct machine){ .arena = scratch, .memories = memories, .definition = &keys };
-	for (int d = 0; d < keys.rank; d++)
-		machine->lane[d] = arena_new_array(scratch, int64_t, CHUNK);
+	struct machine *machine = machine_new(scratch, memories, &keys);
 	struct step *key = compile(machine, expr_substitute(scratch, definition->body, with));
 	struct choosing choosing = { .of = definition };
 	int64_t *positions = arena_new_array(scratch, int64_t, (size_t)kept + 1);
@@ -845,8 +851,7 @@ static void evaluate_order(
 		compile_choice(&choosing, machine);
 	int64_t elements = definition_elements(definition) ? definition_elements(&keys) : 0;
 	for (int64_t from = 0; from < elements; from += CHUNK) {
-		begin_chunk(machine, elements - from);
-		lanes_at(machine, from);
+		begin_lanes(machine, from, elements);
 		struct value value = run(machine, key), there = { NULL, 0 };
 		if (choosing.there)
 			there = run(machine, choosing.there);
@@ -902,7 +907,6 @@ static int64_t leaf_of(const struct tree_walk *walk, struct memory nodes, const 
 static void evaluate_walk(
         struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
 {
-	struct machine *machine = arena_new(scratch, struct machine);
 	int64_t n = definition->reduced_extents[0], trees = definition->extents[1];
 	struct definition features = { .name = definition->name, .rank = 2, .extents = { definition->extents[0], n } };
 	const struct index *with[MAX_VARS] = { [2] = index_var(scratch, 1, n) };
@@ -910,14 +914,11 @@ static void evaluate_walk(
 	struct memory nodes = memory_of(memories, definition->nodes->of),
 	              roots = memory_of(memories, definition->roots->of);
 	double *row = arena_new_array(scratch, double, (size_t)n);
-	*machine = (struct machine){ .arena = scratch, .memories = memories, .definition = &features };
-	for (int d = 0; d < features.rank; d++)
-		machine->lane[d] = arena_new_array(scratch, int64_t, CHUNK);
+	struct machine *machine = machine_new(scratch, memories, &features);
 	struct step *feature = compile(machine, expr_substitute(scratch, definition->body, with));
 	int64_t elements = definition_elements(&features);
 	for (int64_t from = 0; from < elements; from += CHUNK) {
-		begin_chunk(machine, elements - from);
-		lanes_at(machine, from);
+		begin_lanes(machine, from, elements);
 		struct value value = run(machine, feature);
 		for (int i = 0; i < machine->n; i++) {
 			int64_t at = (from + i) % n;
@@ -978,14 +979,11 @@ void definition_evaluate(
 		evaluate_walk(scratch, memories, definition, into);
 		return;
 	}
-	struct machine *machine = arena_new(scratch, struct machine);
+	struct machine *machine = machine_new(scratch, memories, definition);
 	struct body body = { NULL, { NULL, NULL }, NULL };
 	enum system system = system_of(definition->type, memories->math);
 	int64_t elements = definition_elements(definition);
 	bool products = definition->products;
-	*machine = (struct machine){ .arena = scratch, .memories = memories, .definition = definition };
-	for (int d = 0; d < definition->rank; d++)
-		machine->lane[d] = arena_new_array(scratch, int64_t, CHUNK);
 	for (int i = 0; products && i < 2; i++)
 		body.factor[i] = compile(machine, definition->body->arg[i]);
 	if (!products)
@@ -994,8 +992,7 @@ void definition_evaluate(
 		body.start = compile(machine, definition->start);
 	char *acc = arena_alloc(scratch, CHUNK * sizeof(int64_t) * (definition->order == ORDER_LANES ? SUMS : 1));
 	for (int64_t from = 0; from < elements; from += CHUNK) {
-		begin_chunk(machine, elements - from);
-		lanes_at(machine, from);
+		begin_lanes(machine, from, elements);
 		if (definition->reduce) {
 			reduce_chunk(machine, &body, acc);
 			values_store(system, acc, into.at, into.stored, from, machine->n);
