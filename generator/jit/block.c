@@ -155,6 +155,24 @@ static struct known *known_of(struct blocks *b, const struct expr *e)
 	return number < 0 ? NULL : &b->values->known[number];
 }
 
+void blocks_begin(struct blocks *b, const struct emit *emit, const char *const *names, const struct definition *root)
+{
+	b->printer = (struct printer){ .arena = b->arena,
+		.target = emit->target,
+		.lane = -1,
+		.names = names,
+		.buffer = emit_buffer,
+		.user = (void *)(uintptr_t)b->kernel };
+	b->root = root;
+}
+
+bool blocks_in_scratch(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
+{
+	if (load->of == b->root)
+		*o = b->sums;
+	return load->of == b->root || (b->place && b->place(b->user, load, d, o));
+}
+
 struct naming {
 	struct blocks *b;
 	const struct dims *d;
@@ -163,7 +181,7 @@ static enum visit no_cell(void *user, const struct expr *expr)
 {
 	const struct naming *naming = user;
 	struct operand o;
-	if (expr->kind == EXPR_LOAD && naming->b->place && naming->b->place(naming->b->user, expr, naming->d, &o))
+	if (expr->kind == EXPR_LOAD && blocks_in_scratch(naming->b, expr, naming->d, &o))
 		blocks_cannot(naming->b, "an address or a condition is a value of the kernel's own");
 	return VISIT_PARTS;
 }
@@ -191,11 +209,6 @@ struct operand blocks_buffer(struct blocks *b, const struct expr *load, const st
 	o.lane = d->lane >= 0 ? index_factor(address, d->lane) : 0;
 	blocks_lets(b);
 	return o;
-}
-
-bool blocks_in_scratch(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
-{
-	return b->place && b->place(b->user, load, d, o);
 }
 
 /* A load where it lies; false: it has to be made lanes. */
@@ -260,16 +273,33 @@ struct operand blocks_temporary(struct blocks *b, enum dtype type, const struct 
 }
 
 /* What moves values of 32 bits, or of 64. */
-const char *blocks_mover(struct blocks *b, const char *name, enum dtype type, const char *way)
+const char *blocks_mover(struct blocks *b, const char *name, enum dtype type)
 {
-	return arena_printf(b->arena, "m_%s%s%s", name, lanes_of(type)->floats == 2 ? "8" : "", way);
+	return arena_printf(b->arena, "m_%s%s", name, lanes_of(type)->floats == 2 ? "8" : "");
 }
 
-static void gather(struct blocks *b, enum dtype type, struct operand to, struct operand from, const struct dims *d)
+/* By an entry for lanes that lie apart there ("gather") or here ("scatter"), or nowhere. */
+static void pass(struct blocks *b, const char *name, const char *signature, struct operand to, struct operand from,
+        const struct dims *d)
 {
-	blocks_call(b, blocks_mover(b, "gather", type, ""), "gather",
-	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", blocks_pointer(b, to), blocks_pointer(b, from),
-	                from.lane, d->rows, d->n));
+	const char *into = blocks_pointer(b, to), *of = blocks_pointer(b, from);
+	if (*signature == 's')
+		into = arena_printf(b->arena, "%s, %" PRId64, into, to.lane);
+	if (*signature == 'g')
+		of = arena_printf(b->arena, "%s, %" PRId64, of, from.lane);
+	blocks_call(b, name, signature, arena_printf(b->arena, "%s, %s, %s, %s", into, of, d->rows, d->n));
+}
+
+void blocks_move(struct blocks *b, int bytes, struct operand to, struct operand from, const struct dims *d)
+{
+	const char *size = bytes == 4 ? "" : arena_printf(b->arena, "%d", bytes);
+	bool apart = from.lane != 0 && from.lane != 1;
+	if (to.lane == 1 && !apart)
+		pass(b, arena_printf(b->arena, "m_copy%s_%c", size, from.lane ? 'v' : 's'), "map1", to, from, d);
+	else if (to.lane == 1)
+		pass(b, arena_printf(b->arena, "m_gather%s", size), "gather", to, from, d);
+	else
+		pass(b, arena_printf(b->arena, "m_scatter%s", size), "scatter", to, from, d);
 }
 
 /* Lanes that lie apart come together. */
@@ -278,30 +308,18 @@ static struct operand together(struct blocks *b, enum dtype type, struct operand
 	if (o.lane == 0 || o.lane == 1)
 		return o;
 	struct operand to = blocks_temporary(b, type, d);
-	gather(b, type, to, o, d);
+	blocks_copy(b, type, to, o, d);
 	return to;
 }
 
 void blocks_copy(struct blocks *b, enum dtype type, struct operand to, struct operand from, const struct dims *d)
 {
-	if (to.lane == 1 && (from.lane == 0 || from.lane == 1)) {
-		blocks_call(b, blocks_mover(b, "copy", type, from.lane ? "_v" : "_s"), "map1",
-		        arena_printf(b->arena, "%s, %s, %s, %s", blocks_pointer(b, to), blocks_pointer(b, from),
-		                d->rows, d->n));
-		return;
-	}
-	if (to.lane == 1) {
-		gather(b, type, to, from, d);
-		return;
-	}
-	if (from.lane != 1) {
+	if (to.lane != 1 && from.lane != 1) {
 		struct operand dense = blocks_temporary(b, type, d);
 		blocks_copy(b, type, dense, from, d);
 		from = dense;
 	}
-	blocks_call(b, blocks_mover(b, "scatter", type, ""), "scatter",
-	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane,
-	                blocks_pointer(b, from), d->rows, d->n));
+	blocks_move(b, 4 * lanes_of(type)->floats, to, from, d);
 }
 
 /* One for all lanes as lanes that are alike. */
@@ -487,10 +505,8 @@ static bool wide_value(struct blocks *b, const struct expr *e, const struct dims
 	if (!lanes)
 		from = transposed_store(from);
 	struct operand to = blocks_temporary(b, e->type, &use);
-	blocks_call(b, half ? "m_load_half" : arena_printf(b->arena, "m_load%s", lane_type_of(e->type).memory),
-	        "gather",
-	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", blocks_pointer(b, to), blocks_pointer(b, from),
-	                from.lane, use.rows, use.n));
+	pass(b, half ? "m_load_half" : arena_printf(b->arena, "m_load%s", lane_type_of(e->type).memory), "gather", to,
+	        from, &use);
 	*out = lanes ? to : (struct operand){ to.at, rows ? 1 : 0, 0, true, false };
 	return true;
 }
@@ -599,6 +615,12 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 		b->values = NULL;
 }
 
+struct operand blocks_vector(struct blocks *b, const struct expr *e, const struct dims *d)
+{
+	struct operand o = blocks_value(b, e, d, true);
+	return d->lane >= 0 ? blocks_spread(b, e->type, o, d) : o;
+}
+
 void blocks_put(struct blocks *b, const struct expr *e, const struct dims *d, enum dtype type, struct operand to)
 {
 	struct operand from;
@@ -610,13 +632,8 @@ void blocks_put(struct blocks *b, const struct expr *e, const struct dims *d, en
 		return;
 	}
 	e = half ? e->arg[0] : e;
-	from = blocks_value(b, e, d, true);
-	if (d->lane >= 0)
-		from = blocks_spread(b, e->type, from, d);
-	blocks_call(b, half ? "m_store_half" : arena_printf(b->arena, "m_store%s", lane_type_of(type).memory),
-	        "scatter",
-	        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane,
-	                blocks_pointer(b, from), d->rows, d->n));
+	pass(b, half ? "m_store_half" : arena_printf(b->arena, "m_store%s", lane_type_of(type).memory), "scatter", to,
+	        blocks_vector(b, e, d), d);
 }
 
 void blocks_store(struct blocks *b, const struct expr *e, const struct dims *d, const struct expr *place)

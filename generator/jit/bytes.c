@@ -26,23 +26,6 @@ static bool has_bytes(struct blocks *b, const struct expr *e, const struct dims 
 	return true;
 }
 
-static void move_bytes(struct blocks *b, enum dtype type, struct operand to, struct operand from, const struct dims *d)
-{
-	int bytes = dtypes[type].bits / 8;
-	if (to.lane == 1 && (from.lane == 0 || from.lane == 1))
-		blocks_call(b, arena_printf(b->arena, "m_copy%d_%c", bytes, from.lane ? 'v' : 's'), "map1",
-		        arena_printf(b->arena, "%s, %s, %s, %s", blocks_pointer(b, to), blocks_pointer(b, from),
-		                d->rows, d->n));
-	else if (to.lane == 1)
-		blocks_call(b, arena_printf(b->arena, "m_gather%d", bytes), "gather",
-		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", blocks_pointer(b, to),
-		                blocks_pointer(b, from), from.lane, d->rows, d->n));
-	else
-		blocks_call(b, arena_printf(b->arena, "m_scatter%d", bytes), "scatter",
-		        arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, to), to.lane,
-		                blocks_pointer(b, from), d->rows, d->n));
-}
-
 static struct operand bytes_scratch(struct blocks *b, enum dtype type, const struct dims *d)
 {
 	return (struct operand){ blocks_scratch(b, (d->rows_most * d->n_most * dtypes[type].bits + 31) / 32, NULL),
@@ -86,7 +69,7 @@ static struct operand bytes_value(
 	if (from.lane == 1 || (to && from.lane == 0 && to->lane == 1))
 		return from;
 	made = bytes_scratch(b, e->type, d);
-	move_bytes(b, e->type, made, from, d);
+	blocks_move(b, dtypes[e->type].bits / 8, made, from, d);
 	return made;
 }
 
@@ -110,7 +93,7 @@ bool blocks_store_bytes(struct blocks *b, const struct expr *e, const struct dim
 	else
 		from = bytes_value(b, e, d, &to);
 	if (strcmp(from.at, to.at) || from.row != to.row)
-		move_bytes(b, e->type, to, from, d);
+		blocks_move(b, dtypes[e->type].bits / 8, to, from, d);
 	return true;
 }
 

@@ -15,14 +15,18 @@ static int by_name(const void *key, const void *symbol)
 	return strcmp(key, ((const struct jit_symbol *)symbol)->name);
 }
 
-/* The key and the name that comes from it lead to one function. */
-static bool in_menu(const char *cpu, const char *key, const char *name)
+const struct jit_symbol *jit_entry(const char *cpu, const char *name)
 {
 	size_t count;
 	const struct jit_symbol *menu = jit_menu(cpu, &count);
-	const struct jit_symbol *by_key = menu ? bsearch(key, menu, count, sizeof *menu, by_name) : NULL;
-	const struct jit_symbol *named = by_key ? bsearch(name, menu, count, sizeof *menu, by_name) : NULL;
-	return named && named->at == by_key->at;
+	return menu ? bsearch(name, menu, count, sizeof *menu, by_name) : NULL;
+}
+
+/* The key and the name that comes from it lead to one function. */
+static bool in_menu(const char *cpu, const char *key, const char *name)
+{
+	const struct jit_symbol *by_key = jit_entry(cpu, key), *named = jit_entry(cpu, name);
+	return by_key && named && named->at == by_key->at;
 }
 
 struct reading {

@@ -10,24 +10,13 @@ enum { TILE_TERMS = 3, PACKED_A_DIMS = 6 };
 struct tiling {
 	struct printing *p;
 	struct blocks *b;
-	struct operand sums;
 	struct value globals;
 };
 
 static const char *buffer_name(void *user, const struct definition *of)
 {
-	struct tiling *t = user;
-	return t->p->c->pool.d && of == t->p->c->result ? "pooled" : contraction_buffer(t->p, of);
-}
-
-static bool address_of_root(void *user, const struct expr *load, const struct dims *d, struct operand *out)
-{
-	struct tiling *t = user;
-	(void)d;
-	if (load->of != t->p->c->root)
-		return false;
-	*out = t->sums;
-	return true;
+	struct printing *p = user;
+	return p->c->pool.d && of == p->c->result ? "pooled" : contraction_buffer(p, of);
 }
 
 static const char *stride_text(struct arena *arena, const struct stride *s)
@@ -353,13 +342,13 @@ static void add_result(struct tiling *t, const struct dims *d, int term_loops)
 		plain = add.lane == 1;
 	}
 	bool direct = into.lane == 1 && plain && term_loops <= TILE_TERMS;
-	t->sums = direct ? into
+	b->sums = direct ? into
 	                 : (struct operand){ blocks_lanes(b, c->root->type, d->rows_most * d->n_most, NULL),
 		                   d->row >= 0 ? d->n_most : 0, 1, false, false };
 	blocks_lets(b);
 	add_start(t, d, tile);
-	set(tile, "out", t->sums.at);
-	value_set_int(tile, "out_row", t->sums.row);
+	set(tile, "out", b->sums.at);
+	value_set_int(tile, "out_row", b->sums.row);
 	value_set_int(tile, "act", direct && ending.relu);
 	set(tile, "add", direct ? add.at : "0");
 	value_set_int(tile, "add_row", direct ? add.row : 0);
@@ -456,15 +445,10 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	int row = contraction_row(c);
 	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile_rows : 1,
 		(int64_t)c->tile_vecs * emit->target->lanes };
-	b->printer = (struct printer){ .arena = b->arena,
-		.target = emit->target,
-		.lane = -1,
-		.names = p.names,
-		.buffer = buffer_name,
-		.user = &t };
-	b->place = address_of_root;
+	blocks_begin(b, emit, p.names, c->root);
+	b->printer.buffer = buffer_name;
+	b->printer.user = &p;
 	b->by_rows = true;
-	b->user = &t;
 
 	struct stage whole;
 	struct term_loop loops[MAX_VARS];

@@ -119,16 +119,10 @@ static void jit_profile_run(
 	        (float *)state->scratch.at + JIT_LANES_MOST, mark, user);
 }
 
-static int by_name(const void *key, const void *symbol)
-{
-	return strcmp(key, ((const struct jit_symbol *)symbol)->name);
-}
-
 static void *jit_limit(struct engine *engine, const char *name)
 {
-	size_t count;
-	const struct jit_symbol *menu = jit_menu(engine->model->options->target->name, &count), *found;
-	found = bsearch(arena_printf(engine->model->build->arena, "m_%s", name), menu, count, sizeof *menu, by_name);
+	const struct jit_symbol *found = jit_entry(
+	        engine->model->options->target->name, arena_printf(engine->model->build->arena, "m_%s", name));
 	return found ? (void *)(uintptr_t)found->at : NULL;
 }
 

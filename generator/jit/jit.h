@@ -86,8 +86,10 @@ struct blocks {
 	struct arena *arena;
 	const struct kernel *kernel;
 	struct program *program;
-	struct printer printer; /* prints addresses and conditions; its `lane` is -1 */
-	/* A load that lies in scratch; false: it is a buffer's. */
+	struct printer printer;        /* prints addresses and conditions; its `lane` is -1 */
+	const struct definition *root; /* its loads are `sums`; NULL: none are */
+	struct operand sums;
+	/* Another load that lies in scratch; false: it is a buffer's.  NULL: there is none. */
 	bool (*place)(void *user, const struct expr *load, const struct dims *, struct operand *out);
 	void *user;
 	bool by_rows;       /* what lies in scratch does so by rows and lanes alone: a block may be taken row by row */
@@ -109,6 +111,8 @@ struct blocks {
 	const char *cannot;             /* why there is no such form; NULL: there is */
 	struct values *values;          /* block.c's own: what an expression is made of */
 };
+/* Addresses and conditions are printed with these names of variables; loads of the root lie where `sums` says. */
+void blocks_begin(struct blocks *, const struct emit *, const char *const *names, const struct definition *root);
 void blocks_cannot(struct blocks *, const char *why);
 struct value blocks_entry(struct blocks *, const char *kind);
 struct value blocks_open(struct blocks *, const char *kind, const char *body,
@@ -130,7 +134,8 @@ void blocks_call(struct blocks *, const char *name, const char *signature, const
 const char *blocks_constant(struct blocks *, const struct expr *number); /* "&c3" */
 const char *blocks_pointer(struct blocks *, struct operand);             /* and from row to row: "scratch + 32, 80" */
 struct operand blocks_temporary(struct blocks *, enum dtype, const struct dims *);
-const char *blocks_mover(struct blocks *, const char *name, enum dtype, const char *way); /* of as many bits */
+const char *blocks_mover(struct blocks *, const char *name, enum dtype); /* of as many bits */
+void blocks_move(struct blocks *, int bytes, struct operand to, struct operand from, const struct dims *);
 void blocks_copy(struct blocks *, enum dtype, struct operand to, struct operand from, const struct dims *);
 /* What the kernel keeps in scratch is no variable of the glue: an address or a condition cannot name it. */
 void blocks_no_cells(struct blocks *, const struct index *, const struct dims *);
@@ -140,6 +145,8 @@ struct operand blocks_buffer(struct blocks *, const struct expr *load, const str
 struct operand blocks_value(struct blocks *, const struct expr *, const struct dims *, bool dense);
 /* One for all lanes as lanes that are alike. */
 struct operand blocks_spread(struct blocks *, enum dtype, struct operand, const struct dims *);
+struct operand blocks_vector(
+        struct blocks *, const struct expr *, const struct dims *); /* its value, lanes side by side */
 /* To lanes: scratch, or a buffer of a type that lies in memory as in lanes. */
 void blocks_into(struct blocks *, const struct expr *, const struct dims *, struct operand to);
 /* To the element that `place` loads, as its type lies there. */
@@ -204,6 +211,8 @@ struct jit_kernel {
 };
 bool jit_cast(struct blocks *, struct emit *, struct jit_kernel *);
 const char *jit_cast_name(struct arena *, const char *key); /* of the entry that a key has, where the menu has one */
+/* An entry of that CPU's menu; NULL: it has none. */
+const struct jit_symbol *jit_entry(const char *cpu, const char *name);
 bool jit_order(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_walk(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_loops(struct blocks *, struct emit *, struct jit_kernel *);

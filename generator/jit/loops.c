@@ -456,6 +456,12 @@ static bool step_of(const struct stmt *stmt, const struct cell *sum, struct step
 }
 
 /* ---- sums in 64 lanes ---- */
+/* Is one sum of one term all that the loop makes? */
+static bool only_step(const struct stmt *loop, struct step *step)
+{
+	return loop->body.count == 1 && step_of(loop->body.at[0], loop->sums[0], step) && step->terms == 1;
+}
+
 /* Terms that lie along the lanes of neighbouring sums, and are not affine themselves: they find their rows, or come one by
  * one. */
 static bool emit_across(struct walking *w, const struct stmt *loop, const struct dims *d)
@@ -464,9 +470,8 @@ static bool emit_across(struct walking *w, const struct stmt *loop, const struct
 	struct step step;
 	struct value outer;
 	int64_t before = b->scratch;
-	if (d->lane < 0 || loop->body.count != 1 || !step_of(loop->body.at[0], loop->sums[0], &step) || step.terms != 1
-	        || step.term[0]->type != DTYPE_F32 || may_lie(&loop->body, loop->var, loop->extent)
-	        || !may_lie(&loop->body, d->lane, d->n_most))
+	if (d->lane < 0 || !only_step(loop, &step) || step.term[0]->type != DTYPE_F32
+	        || may_lie(&loop->body, loop->var, loop->extent) || !may_lie(&loop->body, d->lane, d->n_most))
 		return false;
 	bool together = may_find(b->arena, &loop->body, loop->var, loop->extent, d->lane);
 	struct operand terms = { blocks_scratch(b, loop->extent * d->n_most, NULL), d->n_most, 1, false, false },
@@ -493,10 +498,10 @@ static bool emit_beside(struct walking *w, const struct stmt *loop, const struct
 {
 	struct blocks *b = w->b;
 	struct step step;
-	if (d->lane < 0 || loop->body.count != 1 || !step_of(loop->body.at[0], loop->sums[0], &step) || step.terms != 1
-	        || dtypes[step.term[0]->type].class == CLASS_FLOAT || b->printer.target->lanes == 1
-	        || step.name == scalars[SCALAR_mul].name || step.name == scalars[SCALAR_and].name
-	        || !may_lie(&loop->body, loop->var, loop->extent) || !may_lie(&loop->body, d->lane, d->n_most)
+	if (d->lane < 0 || !only_step(loop, &step) || dtypes[step.term[0]->type].class == CLASS_FLOAT
+	        || b->printer.target->lanes == 1 || step.name == scalars[SCALAR_mul].name
+	        || step.name == scalars[SCALAR_and].name || !may_lie(&loop->body, loop->var, loop->extent)
+	        || !may_lie(&loop->body, d->lane, d->n_most)
 	        || judge(b->arena, &loop->body, loop->var, loop->extent)
 	                <= judge(b->arena, &loop->body, d->lane, d->n_most))
 		return false;
@@ -505,8 +510,7 @@ static bool emit_beside(struct walking *w, const struct stmt *loop, const struct
 	struct value outer;
 	int64_t before = b->scratch;
 	blocks_loop(b, loop->var, loop->extent, loop->extent, &outer);
-	struct operand terms = blocks_value(b, step.term[0], &inner, true);
-	terms = blocks_spread(b, step.term[0]->type, terms, &inner);
+	struct operand terms = blocks_vector(b, step.term[0], &inner);
 	blocks_call(b, arena_printf(b->arena, "m_across_%s_%s", lanes_of(step.term[0]->type)->name, step.name),
 	        "across",
 	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", operand_of(w, loop->sums[0], d).at, terms.at,
@@ -521,8 +525,7 @@ static bool emit_parts(struct walking *w, const struct stmt *loop, const struct 
 {
 	struct blocks *b = w->b;
 	struct step step;
-	if (loop->extent <= 2 * JIT_LANES_MOST || loop->body.count != 1
-	        || !step_of(loop->body.at[0], loop->sums[0], &step) || step.terms != 1
+	if (loop->extent <= 2 * JIT_LANES_MOST || !only_step(loop, &step)
 	        || dtypes[loop->sums[0]->of.type].class == CLASS_FLOAT
 	        || !may_gather(&loop->body, loop->var, loop->extent))
 		return false;
@@ -536,8 +539,7 @@ static bool emit_parts(struct walking *w, const struct stmt *loop, const struct 
 	blocks_loop(b, loop->var, loop->extent, JIT_LANES_MOST, &outer);
 	struct dims inner = { d->lane, loop->var, d->n, blocks_count(b, loop->var, loop->extent, JIT_LANES_MOST),
 		d->n_most, JIT_LANES_MOST };
-	struct operand terms = blocks_value(b, step.term[0], &inner, true);
-	terms = blocks_spread(b, step.term[0]->type, terms, &inner);
+	struct operand terms = blocks_vector(b, step.term[0], &inner);
 	blocks_call(b, arena_printf(b->arena, "m_sums_%s_%s", lanes, step.name), "sums1",
 	        arena_printf(b->arena, "%s, %s, %s, %s", part, blocks_pointer(b, terms), inner.rows, inner.n));
 	blocks_call(b, arena_printf(b->arena, "m_%s_%s_vv", lanes, step.name), "map2",
@@ -589,8 +591,7 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 		}
 		int64_t temporaries = b->scratch;
 		for (int t = 0; t < step.terms; t++) {
-			struct operand o = blocks_value(b, step.term[t], &inner, true);
-			o = blocks_spread(b, step.term[t]->type, o, &inner);
+			struct operand o = blocks_vector(b, step.term[t], &inner);
 			arguments = arena_printf(b->arena, "%s, %s, %" PRId64, arguments, o.at, o.row);
 		}
 		const char *lanes = stmt->value->type == DTYPE_F32
@@ -662,7 +663,7 @@ static bool emit_running(struct walking *w, const struct stmt *loop, const struc
 		struct where *at = &w->cells[stmt->cell->of.number];
 		enum dtype type = stmt->cell->of.type;
 		const char *sum = operand_of(w, stmt->cell, d).at, *all = blocks_lanes(b, type, chunk, &offset);
-		struct operand term = blocks_spread(b, type, blocks_value(b, step.term[0], &inner, true), &inner);
+		struct operand term = blocks_vector(b, step.term[0], &inner);
 		blocks_call(b, arena_printf(b->arena, "m_running_%s_%s", lanes_of(type)->name, step.name), "running",
 		        arena_printf(b->arena, "%s, %s, %s, %s", sum, all, term.at, inner.n));
 		kept[i] = *at;
@@ -908,7 +909,7 @@ static size_t emit_zipped(struct walking *w, const struct block *block, size_t f
 		        (struct operand){
 		                .at = arena_printf(w->b->arena, "%s + %" PRId64, rows, k * d->n_most), .lane = 1 });
 	struct operand to = blocks_buffer(w->b, cell_load(w->loops, first->cell, first->at), d);
-	blocks_call(w->b, blocks_mover(w->b, "scatter", type, ""), "scatter",
+	blocks_call(w->b, blocks_mover(w->b, "scatter", type), "scatter",
 	        arena_printf(w->b->arena, "%s, 1, %" PRId64 ", %s, %" PRId64 ", %" PRId64 ", %s", to.at, count, rows,
 	                d->n_most, count, d->n));
 	w->b->scratch = before;
@@ -1018,9 +1019,8 @@ bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		.names = arena_new_array(b->arena, const char *, loops->vars.count + 1) };
 	for (size_t i = 0; i < loops->vars.count; i++)
 		w.names[i] = loops->vars.at[i].name;
-	b->printer = (struct printer){
-		.arena = b->arena, .target = emit->target, .lane = -1, .names = w.names, .buffer = name_of_buffer
-	};
+	blocks_begin(b, emit, w.names, NULL);
+	b->printer.buffer = name_of_buffer;
 	b->place = place_load;
 	b->user = &w;
 	b->cuts = 1;

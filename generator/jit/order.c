@@ -16,12 +16,6 @@ struct ordering {
 
 static void set(struct value dict, const char *key, const char *text) { value_set_string(dict, key, text); }
 
-static const char *buffer_name(void *user, const struct definition *of)
-{
-	const struct ordering *o = user;
-	return emit_buffer((void *)(uintptr_t)o->kernel, of);
-}
-
 /* A part of the position that is looked at, or of those before. */
 static bool place_part(void *user, const struct expr *load, const struct dims *d, struct operand *out)
 {
@@ -109,9 +103,7 @@ bool jit_order(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	struct ordering o = { b, kernel, order, d,
 		{ [ORDER_BLOCK] = "b", [ORDER_BEFORE] = "j", [ORDER_KEY] = "k", [ORDER_ROW] = "row", [ORDER_AT] = "t" },
 		{ 0 }, { 0 }, { 0 } };
-	b->printer = (struct printer){
-		.arena = arena, .target = emit->target, .lane = -1, .names = o.names, .buffer = buffer_name, .user = &o
-	};
+	blocks_begin(b, emit, o.names, NULL);
 	b->place = place_part;
 	b->user = &o;
 	b->cuts = 1;

@@ -173,14 +173,14 @@ bool blocks_find(
 		struct dims rows = { -1, d->row, "1", d->rows, 1, d->rows_most };
 		struct operand each = blocks_index(b, found, &rows);
 		*out = to ? *to : blocks_temporary(b, load->type, d);
-		blocks_call(b, blocks_mover(b, "row_gather", load->type, ""), "row_gather",
+		blocks_call(b, blocks_mover(b, "row_gather", load->type), "row_gather",
 		        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, *out),
 		                blocks_pointer(b, from), index_factor(base, d->lane), each.at, d->rows, d->n));
 		return true;
 	}
 	struct operand at = places(b, found, d);
 	*out = to ? *to : blocks_temporary(b, load->type, d);
-	blocks_call(b, blocks_mover(b, "lane_gather", load->type, ""), "lane_gather",
+	blocks_call(b, blocks_mover(b, "lane_gather", load->type), "lane_gather",
 	        arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s, %s", blocks_pointer(b, *out),
 	                blocks_pointer(b, from), from.lane, blocks_pointer(b, at), d->rows, d->n));
 	return true;

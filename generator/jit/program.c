@@ -354,11 +354,6 @@ void jit_text(struct jit_program *program, struct build *build, const struct low
 	jit_parts_text(program, build, &part, 1, templates, out);
 }
 
-static int by_name(const void *key, const void *symbol)
-{
-	return strcmp(key, ((const struct jit_symbol *)symbol)->name);
-}
-
 /* The C library's functions that the words of doubles call. */
 #define M(name) \
 	{ \
@@ -400,8 +395,8 @@ static struct jit_symbol *bind(struct build *build, const char *cpu, const char 
 	static const char *const words[][2] = { { "fmaf", "m_word_fma" }, { "sqrtf", "m_word_sqrt" } };
 	VECTOR(struct jit_symbol) bound = { 0 };
 	size_t size;
-	const struct jit_symbol *menu = jit_menu(cpu, &size), *found;
-	if (!menu)
+	const struct jit_symbol *found;
+	if (!jit_menu(cpu, &size))
 		fail(build, EXIT_ENVIRONMENT, NULL, "--target jit: this build has no menu for %s", cpu);
 	for (const char *p = text; (p = strstr(p, "\nvoid m_"));) {
 		const char *end = strchr(p, '('), *start = p + strlen("\nvoid "), *close = strchr(p, ')');
@@ -410,14 +405,14 @@ static struct jit_symbol *bind(struct build *build, const char *cpu, const char 
 			continue;
 		}
 		const char *name = arena_copy(build->arena, start, (size_t)(end - start));
-		found = bsearch(name, menu, size, sizeof *menu, by_name);
+		found = jit_entry(cpu, name);
 		if (!found)
 			fail(build, EXIT_LIMIT, name, "the menu of %s lacks it", cpu);
 		push(build->arena, &bound, *found);
 		p = end;
 	}
 	for (size_t i = 0; i < COUNT(words); i++)
-		if ((found = bsearch(words[i][1], menu, size, sizeof *menu, by_name)))
+		if ((found = jit_entry(cpu, words[i][1])))
 			push(build->arena, &bound, (struct jit_symbol){ words[i][0], found->at });
 	for (size_t i = 0; i < COUNT(libm); i++)
 		push(build->arena, &bound, libm[i]);

@@ -56,13 +56,6 @@ static bool find_quantised(struct blocks *b, const struct expr *e, const struct 
 	return true;
 }
 
-/* Lanes side by side. */
-static struct operand lanes_value(struct blocks *b, const struct expr *e, const struct dims *d)
-{
-	struct operand o = blocks_value(b, e, d, true);
-	return d->lane >= 0 ? blocks_spread(b, e->type, o, d) : o;
-}
-
 bool blocks_quantised(struct blocks *b, const struct expr *e, const struct dims *d, const struct operand *to,
         bool bytes, struct operand *out)
 {
@@ -82,7 +75,7 @@ bool blocks_quantised(struct blocks *b, const struct expr *e, const struct dims 
 	}
 	const struct expr *x = q.of, *one = expr_number(b->arena, DTYPE_F32, 1);
 	bool integers = !q.divides && x->kind == EXPR_CAST && !x->cast && x->arg[0]->type == DTYPE_I32;
-	struct operand of = lanes_value(b, integers ? x->arg[0] : x, d),
+	struct operand of = blocks_vector(b, integers ? x->arg[0] : x, d),
 	               by = blocks_value(b, q.by ? q.by : one, d, true);
 	*out = to ? *to : blocks_temporary(b, q.floats ? DTYPE_F32 : DTYPE_I32, d);
 	blocks_call(b, arena_printf(b->arena, "m_quantise_%s%s", integers ? "i32" : "f32", kind), "quantise",

@@ -22,26 +22,10 @@ struct finding {
 	bool planes, plain; /* channels are planes; bias, residual and relu are all there is around the window */
 	struct ending ending;
 	const struct index *add_at; /* the residual's */
-	struct operand start, sums;
+	struct operand start;
 	struct axis axes[AXES];
 	struct value fixed, moving;
 };
-
-static const char *buffer_name(void *user, const struct definition *of)
-{
-	const struct finding *f = user;
-	return emit_buffer((void *)(uintptr_t)f->b->kernel, of);
-}
-
-static bool address_of_root(void *user, const struct expr *load, const struct dims *d, struct operand *out)
-{
-	const struct finding *f = user;
-	(void)d;
-	if (load->of != f->root || f->root == f->result)
-		return false;
-	*out = f->sums;
-	return true;
-}
 
 /* load, or select(pads) load : gone */
 static bool padded_load(struct finding *f, const struct expr *e, double gone)
@@ -276,8 +260,7 @@ static bool find_addresses(struct finding *f)
 	const struct index *with[MAX_RANK];
 	if (f->value)
 		expr_loads(f->value, see_root, &identity);
-	for (int v = 0; v < f->root->rank; v++)
-		with[v] = index_var(arena, v, f->root->extents[v]);
+	index_vars(arena, with, f->root->rank, f->root->extents);
 	f->x_at = schedule_address(arena, f->x->of, f->x->at);
 	f->w_at = f->w ? schedule_address(arena, f->w->of, f->w->at) : NULL;
 	f->out_at = schedule_address(arena, f->result, with);
@@ -375,7 +358,7 @@ static struct value add_result(struct finding *f, const struct dims *d)
 	set(f, f->moving, "out", scratch);
 	set_int(f, "out_row", apart_of(f, d));
 	set_int(f, "out_column", f->planes ? 1 : d->n_most);
-	f->sums = (struct operand){ scratch, d->row >= 0 ? d->n_most : 0, 1, false, false };
+	b->sums = (struct operand){ scratch, d->row >= 0 ? d->n_most : 0, 1, false, false };
 	b->list = calls;
 	/* the first column and channel of the rows: their variables stand at 0 */
 	blocks_let(b, "long", names[d->lane], "0");
@@ -428,11 +411,7 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	struct value outer = value_list(arena);
 	if (!find_result(&f) || !is_window(&f) || f.root->rank > 8 || !find_addresses(&f) || !set_axes(&f))
 		return false;
-	b->printer = (struct printer){
-		.arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &f
-	};
-	b->place = address_of_root;
-	b->user = &f;
+	blocks_begin(b, emit, names, f.root == f.result ? NULL : f.root);
 	b->list = value_list(arena);
 	struct dims d = dims_of(&f);
 	if (!find_ending(&f, &d))

@@ -13,24 +13,7 @@ struct winding {
 	struct value globals;
 	int64_t tiles, group;            /* of an image; of a group, at most */
 	int64_t vecs, panel_vecs, width; /* of all channels; of a panel; its channels */
-	struct operand sums;
 };
-
-static const char *buffer_name(void *user, const struct definition *of)
-{
-	const struct winding *w = user;
-	return emit_buffer((void *)(uintptr_t)w->b->kernel, of);
-}
-
-static bool address_of_root(void *user, const struct expr *load, const struct dims *d, struct operand *out)
-{
-	const struct winding *w = user;
-	(void)d;
-	if (load->of != w->c->root)
-		return false;
-	*out = w->sums;
-	return true;
-}
 
 static void set(struct value dict, const char *key, const char *text) { value_set_string(dict, key, text); }
 static void set_int(struct value dict, const char *key, int64_t i) { value_set_int(dict, key, i); }
@@ -110,7 +93,7 @@ static void add_start(struct winding *w)
 	struct operand start = { .at = "0" };
 	if (w->c->start) {
 		b->list = calls;
-		start = blocks_spread(b, DTYPE_F32, blocks_value(b, w->c->start, &across, true), &across);
+		start = blocks_vector(b, w->c->start, &across);
 	}
 	set(w->globals, "start", start.at);
 	value_dict_set(w->globals, "start_calls", calls);
@@ -146,7 +129,7 @@ static void add_result(struct winding *w)
 		set_int(w->globals, "out_pixel", index_factor(c->out_at, COLUMN));
 	} else {
 		const char *rows = blocks_scratch(b, m * run * m * w->width, NULL);
-		w->sums = (struct operand){ arena_printf(b->arena, "%s + i * %" PRId64, rows, run * m * w->width),
+		b->sums = (struct operand){ arena_printf(b->arena, "%s + i * %" PRId64, rows, run * m * w->width),
 			w->width, 1, false, false };
 		b->list = calls;
 		struct operand to = { printer_address(&b->printer, c->result, c->out_at),
@@ -175,11 +158,7 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	w.vecs = ceil_div(extents[1], lanes);
 	w.panel_vecs = ceil_div(w.vecs, c->panels);
 	w.width = w.panel_vecs * lanes;
-	b->printer = (struct printer){
-		.arena = b->arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &w
-	};
-	b->place = address_of_root;
-	b->user = &w;
+	blocks_begin(b, emit, names, c->root);
 	b->list = value_list(b->arena);
 	set_int(w.globals, "tiles", w.tiles);
 	set_int(w.globals, "side", ceil_div(extents[3], m));
