@@ -113,7 +113,8 @@ enum {                      /* how a CAST rounds, besides: to nearest, ties to e
 struct range {
 	const struct index *at;
 	int64_t from, to;
-}; /* from <= at < to */
+};                                                         /* from <= at < to */
+bool ranges_use(const struct range *, int count, int var); /* does one of them ask for the variable? */
 enum { EXPR_COST_MOST = 1 << 30 };
 struct expr {
 	uint32_t hash;  /* intern.c */

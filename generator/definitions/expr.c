@@ -163,14 +163,18 @@ bool expr_uses(const struct expr *expr, int var)
 	return expr_visit(expr, uses, &var);
 }
 
+bool ranges_use(const struct range *ranges, int count, int var)
+{
+	for (int i = 0; i < count; i++)
+		if (index_uses(ranges[i].at, var))
+			return true;
+	return false;
+}
+
 /* Some select asks for the variable. */
 static enum visit selects(void *user, const struct expr *expr)
 {
-	int var = *(const int *)user;
-	for (int i = 0; i < expr->range_count; i++)
-		if (index_uses(expr->ranges[i].at, var))
-			return VISIT_END;
-	return VISIT_PARTS;
+	return ranges_use(expr->ranges, expr->range_count, *(const int *)user) ? VISIT_END : VISIT_PARTS;
 }
 
 bool expr_selects_on(const struct expr *expr, int var)
@@ -341,11 +345,7 @@ bool expr_node_has_bytes(const struct expr *expr, int lane)
 	switch (expr->kind) {
 	case EXPR_LOAD:
 	case EXPR_NUMBER: return true;
-	case EXPR_SELECT:
-		for (int i = 0; i < expr->range_count; i++)
-			if (index_uses(expr->ranges[i].at, lane))
-				return false;
-		return true;
+	case EXPR_SELECT: return !ranges_use(expr->ranges, expr->range_count, lane);
 	case EXPR_CAST: return expr->type != DTYPE_BOOL || expr_says_truth(expr->arg[0]); /* bytes as they are */
 	case EXPR_SCALAR:
 		switch (expr->opcode) { /* what has no word there */

@@ -214,10 +214,8 @@ const char *print_select_lanes(struct printer *printer, const struct expr *expr,
 {
 	struct arena *arena = printer->arena;
 	const char *mask = NULL;
-	bool own = false;
-	for (int i = 0; i < expr->range_count; i++)
-		own |= printer->lane >= 0 && index_uses(expr->ranges[i].at, printer->lane);
-	if (!own || printer->target->lanes == 1) /* C's own choice says it */
+	if (printer->lane < 0 || !ranges_use(expr->ranges, expr->range_count, printer->lane)
+	        || printer->target->lanes == 1) /* C's own choice says it */
 		return NULL;
 	for (int i = 0; i < expr->range_count; i++) {
 		const struct index *at = expr->ranges[i].at;

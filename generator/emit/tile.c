@@ -553,13 +553,10 @@ const char *contraction_element_of_b(const struct contraction *c)
 	                                    : dtypes[c->product->sum].c;
 }
 
-static void thread_arguments(struct printing *p, const char **params, const char **arguments)
+static void thread_arguments(struct printing *p, struct text *a, struct text *b)
 {
 	const struct contraction *c = p->c;
 	struct needs n = { .p = p };
-	struct text a, b;
-	text_init(&a, p->emit->build);
-	text_init(&b, p->emit->build);
 	expr_visit(c->start, need_expr, &n);
 	expr_visit(c->value, need_expr, &n);
 	if (!c->codes.bits)
@@ -569,89 +566,85 @@ static void thread_arguments(struct printing *p, const char **params, const char
 	for (int i = 0; c->taps && i < c->pad_count; i++)
 		need_index(&n, c->arranged_pads[i].at);
 	const char *element = dtypes[c->product->sum].c;
-	text_printf(&a, "const %s *restrict a, const %s *restrict w", element, contraction_element_of_b(c));
+	text_printf(a, "const %s *restrict a, const %s *restrict w", element, contraction_element_of_b(c));
 	if (c->next_lines)
-		text_printf(&a, ", const %s *next", element);
-	text_printf(&b, "a, w%s", c->next_lines ? ", next" : "");
+		text_printf(a, ", const %s *next", element);
+	text_printf(b, "a, w%s", c->next_lines ? ", next" : "");
 	if (p->row_stride.name) {
-		text_printf(&a, ", long %s", p->row_stride.name);
-		text_printf(&b, ", %s", p->row_stride.name);
+		text_printf(a, ", long %s", p->row_stride.name);
+		text_printf(b, ", %s", p->row_stride.name);
 	}
 	for (int t = 0; t < c->terms; t++)
 		if (p->term_stride[t].name) {
-			text_printf(&a, ", long %s", p->term_stride[t].name);
-			text_printf(&b, ", %s", p->term_stride[t].name);
+			text_printf(a, ", long %s", p->term_stride[t].name);
+			text_printf(b, ", %s", p->term_stride[t].name);
 		}
 	for (size_t i = 0; i < p->kernel->params.count; i++) {
 		const struct param *param = &p->kernel->params.at[i];
 		if (!n.param[i] && !param->written)
 			continue;
 		if (c->pool.d && param->written) {
-			text_adds(&a, ", float *restrict y");
-			text_adds(&b, ", pooled");
+			text_adds(a, ", float *restrict y");
+			text_adds(b, ", pooled");
 			continue;
 		}
 		if (c->transposed_store && param->written) {
-			text_adds(&a, ", float *restrict transposed_store");
-			text_printf(&b, ", transposed_store + %" PRId64 " * (%s - begin)",
+			text_adds(a, ", float *restrict transposed_store");
+			text_printf(b, ", transposed_store + %" PRId64 " * (%s - begin)",
 			        contraction_transposed_width(p), contraction_transposed_row(p, "block"));
 			continue;
 		}
-		text_printf(&a, ", %s%s *restrict %s", param->written ? "" : "const ", dtypes[param->of->type].c,
+		text_printf(a, ", %s%s *restrict %s", param->written ? "" : "const ", dtypes[param->of->type].c,
 		        param->name);
-		text_printf(&b, ", %s", param->name);
+		text_printf(b, ", %s", param->name);
 	}
 	if (c->pool.d) {
-		text_printf(&a, ", long %s", p->names[POOL_VAR]);
-		text_printf(&b, ", %s", p->names[POOL_VAR]);
+		text_printf(a, ", long %s", p->names[POOL_VAR]);
+		text_printf(b, ", %s", p->names[POOL_VAR]);
 	}
 	for (int v = 0; v <= c->column; v++)
 		if (n.var[v]) {
-			text_printf(&a, ", long %s", p->names[v]);
-			text_printf(&b, ", %s", p->names[v]);
+			text_printf(a, ", long %s", p->names[v]);
+			text_printf(b, ", %s", p->names[v]);
 		}
 	if (c->k_block) {
-		text_printf(&a, ", long %s", p->names[K_BLOCK_VAR]);
-		text_printf(&b, ", %s", p->names[K_BLOCK_VAR]);
+		text_printf(a, ", long %s", p->names[K_BLOCK_VAR]);
+		text_printf(b, ", %s", p->names[K_BLOCK_VAR]);
 	}
 	if (c->terms && p->ends[c->column + 1]) {
-		text_printf(&a, ", long %s", p->ends[c->column + 1]);
-		text_printf(&b, ", %s", p->ends[c->column + 1]);
+		text_printf(a, ", long %s", p->ends[c->column + 1]);
+		text_printf(b, ", %s", p->ends[c->column + 1]);
 	}
-	*params = arena_copy(p->arena, a.at, a.count);
-	*arguments = arena_copy(p->arena, b.at, b.count);
-	text_release(&a);
-	text_release(&b);
 }
 
 /* Of a tile in a block, which stages for itself: all that the kernel has, its batch, the block's first row and panel,
  * and the shared memory. */
-static void block_arguments(struct printing *p, const char **params, const char **arguments)
+static void block_arguments(struct printing *p, struct text *a, struct text *b)
 {
-	struct text a, b;
-	text_init(&a, p->emit->build);
-	text_init(&b, p->emit->build);
 	for (size_t i = 0; i < p->kernel->params.count; i++) {
 		const struct param *param = &p->kernel->params.at[i];
-		text_printf(&a, "%s%s *restrict %s, ", param->written ? "" : "const ", dtypes[param->of->type].c,
+		text_printf(a, "%s%s *restrict %s, ", param->written ? "" : "const ", dtypes[param->of->type].c,
 		        param->name);
-		text_printf(&b, "%s, ", param->name);
+		text_printf(b, "%s, ", param->name);
 	}
 	for (int v = 0; v < p->c->batches; v++) {
-		text_printf(&a, "long %s, ", p->names[v]);
-		text_printf(&b, "%s, ", p->names[v]);
+		text_printf(a, "long %s, ", p->names[v]);
+		text_printf(b, "%s, ", p->names[v]);
 	}
-	text_printf(&a, "long m0, long %s, long vecs, float *shared", p->names[p->c->column]);
-	text_printf(&b, "m0, %s, vecs, shared", p->names[p->c->column]);
-	*params = arena_copy(p->arena, a.at, a.count);
-	*arguments = arena_copy(p->arena, b.at, b.count);
-	text_release(&a);
-	text_release(&b);
+	text_printf(a, "long m0, long %s, long vecs, float *shared", p->names[p->c->column]);
+	text_printf(b, "m0, %s, vecs, shared", p->names[p->c->column]);
 }
 
 void tile_arguments(struct printing *p, const char **params, const char **arguments)
 {
-	(p->c->warps ? block_arguments : thread_arguments)(p, params, arguments);
+	struct text a, b;
+	text_init(&a, p->emit->build);
+	text_init(&b, p->emit->build);
+	(p->c->warps ? block_arguments : thread_arguments)(p, &a, &b);
+	*params = arena_copy(p->arena, a.at, a.count);
+	*arguments = arena_copy(p->arena, b.at, b.count);
+	text_release(&a);
+	text_release(&b);
 }
 
 /* The terms of a tile in a block: chunks, and those of one. */

@@ -47,6 +47,14 @@ static struct value call_start(struct template_call *call)
 	return value_string(printer_value(&printer, p->c->start));
 }
 
+/* The root's variables are what the call says from that argument on. */
+static void name_place(struct printing *p, struct template_call *call, size_t first)
+{
+	static const int of[] = { 0, 2, 3, 1 }; /* image, row, column, channel -> n, h, w, o */
+	for (size_t i = 0; i < COUNT(of); i++)
+		p->names[of[i]] = arena_printf(p->arena, "(%s)", call_string(call, first + i, "0"));
+}
+
 static struct value call_result(struct template_call *call)
 {
 	struct printing *p = call->user;
@@ -54,9 +62,7 @@ static struct value call_result(struct template_call *call)
 	struct value result = value_dict(p->arena);
 	int64_t left = call_int(call, 5, 0);
 	const char *value = call_string(call, 0, "");
-	static const int of[] = { 0, 2, 3, 1 }; /* image, row, column, channel -> n, h, w, o */
-	for (size_t i = 0; i < COUNT(of); i++)
-		p->names[of[i]] = arena_printf(p->arena, "(%s)", call_string(call, i + 1, "0"));
+	name_place(p, call, 1);
 	p->root = arena_printf(p->arena, "(%s)", value);
 	struct printer printer = printer_of(p, left);
 	if (c->value) {
@@ -78,9 +84,7 @@ static struct value call_result(struct template_call *call)
 static struct value call_place(struct template_call *call)
 {
 	struct printing *p = call->user;
-	static const int of[] = { 0, 2, 3, 1 };
-	for (size_t i = 0; i < COUNT(of); i++)
-		p->names[of[i]] = arena_printf(p->arena, "(%s)", call_string(call, i, "0"));
+	name_place(p, call, 0);
 	struct printer printer = printer_of(p, 0);
 	printer.lane = -1;
 	return value_string(printer_address(&printer, p->c->result, p->c->out_at));

@@ -24,10 +24,7 @@ static void fill(struct blocks *b, const struct expr *e, const struct dims *d, s
 /* A select that asks for the row, row by row: each is a block of its own, where the row's variable stands at it. */
 static bool rows_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
 {
-	bool asks = false;
-	for (int i = 0; i < e->range_count && b->by_rows && d->row >= 0; i++)
-		asks |= index_uses(e->ranges[i].at, d->row);
-	if (!asks)
+	if (!b->by_rows || d->row < 0 || !ranges_use(e->ranges, e->range_count, d->row))
 		return false;
 	if (!to.temporary) { /* an address that the row's variable may stand in */
 		struct operand rows = blocks_temporary(b, e->type, d);
@@ -108,10 +105,7 @@ static void cut_lanes(struct blocks *b, const struct range *ranges, int range_co
 
 bool blocks_cut(struct blocks *b, const struct range *ranges, int count, const struct dims *d, struct cut *cut)
 {
-	bool asks = false;
-	for (int i = 0; i < count && b->cuts && d->lane >= 0; i++)
-		asks |= index_uses(ranges[i].at, d->lane);
-	if (!asks || !blocks_cuts(ranges, count, d->lane))
+	if (!b->cuts || d->lane < 0 || !ranges_use(ranges, count, d->lane) || !blocks_cuts(ranges, count, d->lane))
 		return false;
 	const char *name = b->printer.names[d->lane], *own = arena_printf(b->arena, "%s_%d", name, b->cuts++);
 	*cut = (struct cut){ .whole = d, .name = name, .own = own, .lane = b->lane, .rounds = b->whole };
@@ -170,10 +164,7 @@ bool blocks_masks(const struct expr *select)
 /* A select that asks for lanes here and there: both values, and for each lane which. */
 static bool masked_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
 {
-	bool asks = false;
-	for (int i = 0; i < e->range_count && b->cuts && d->lane >= 0; i++)
-		asks |= index_uses(e->ranges[i].at, d->lane);
-	if (!asks || !blocks_masks(e))
+	if (!b->cuts || d->lane < 0 || !ranges_use(e->ranges, e->range_count, d->lane) || !blocks_masks(e))
 		return false;
 	struct operand holds = blocks_temporary(b, DTYPE_F32, d), arg[2];
 	for (int i = 0; i < e->range_count; i++) {
@@ -186,7 +177,7 @@ static bool masked_into(struct blocks *b, const struct expr *e, const struct dim
 	struct values *before = b->values;
 	for (int i = 0; i < 2; i++) {
 		b->values = NULL;
-		arg[i] = blocks_spread(b, e->type, blocks_value(b, e->arg[i], d, true), d);
+		arg[i] = blocks_vector(b, e->arg[i], d);
 	}
 	b->values = before;
 	struct operand lanes = to.lane == 1 ? to : blocks_temporary(b, e->type, d);
