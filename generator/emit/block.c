@@ -3,7 +3,7 @@
 #include "emit/contraction.h"
 #include <inttypes.h>
 
-enum { QUAD = 4 };
+enum { QUAD = 4, COPY_BYTES = 16 };
 
 /* Where neighbours of `along` are neighbours in memory, four by four: every other step is a multiple of four. */
 static bool in_quads(const struct contraction *c, const struct definition *of, const struct index *at, int along)
@@ -54,10 +54,11 @@ static int b_step(const struct contraction *c, int lanes)
 }
 int block_b_step(const struct printing *p) { return b_step(p->c, p->emit->target->lanes); }
 
-/* Floats of a chunk's a, and its b behind it. */
+/* As floats: a chunk's a, and its b behind it, which may be of 16 bits. */
 static int64_t stage_floats(const struct contraction *c, int lanes)
 {
-	return (int64_t)c->warps * c->tile_rows * block_a_step(c) + (int64_t)c->depth * b_step(c, lanes);
+	return (int64_t)c->warps * c->tile_rows * block_a_step(c)
+	        + (int64_t)c->depth * b_step(c, lanes) * (int64_t)dtype_bytes(c->b->type, 1) / 4;
 }
 
 int64_t block_dynamic(const struct target *target, const struct contraction *c)
@@ -117,7 +118,8 @@ static struct value b_value(struct printing *p, struct printer *printer)
 	        p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
 	value_set_int(b, "columns", c->extents[c->column]);
 	value_set_bool(b, "packed", packed);
-	value_set_int(b, "floats", quads ? QUAD : 1);
+	value_set_string(b, "element", c->wide ? dtypes[c->b->type].c : "float");
+	value_set_int(b, "each", packed ? COPY_BYTES / (int64_t)dtype_bytes(c->b->type, 1) : quads ? QUAD : 1);
 	value_set_bool(b, "by_terms", b_transposed(c) && index_factor(c->b_at, c->column + c->terms) == 1);
 	value_set_int(b, "step", block_b_step(p));
 	value_dict_set(b, "from",
@@ -183,6 +185,7 @@ struct value block_value(struct printing *p, struct printer *printer)
 	        product_is_matrix(c->product)              ? c->depth / c->product->together
 	                : c->tile_rows * c->tile_vecs > 32 ? 1
 	                : c->tile_rows * c->tile_vecs > 8  ? 2
+	                : c->tile_rows * c->tile_vecs < 3  ? c->depth / BLOCK_UNROLL
 	                                                   : 8);
 	value_set_int(block, "stage", stage);
 	value_set_int(block, "shared", floats);

@@ -366,6 +366,20 @@ const char *contraction_code(const struct printing *p, int64_t v, int64_t u)
 	return arena_printf(p->arena, "%s * scale%" PRId64, value, v);
 }
 
+/* What a thread reads of a packed b: neighbours of 16 bits in pairs. */
+static const char *element_of_lane(const struct printing *p, const struct tile *tile, int64_t v, int64_t u)
+{
+	const struct contraction *c = p->c;
+	int64_t lanes = p->emit->target->lanes, step = c->warps ? block_b_step(p) : tile->vecs * lanes,
+	        pair = c->interleaved && c->wide ? 2 : 1;
+	const char *at = arena_printf(p->arena, "[%sLANE%s + %" PRId64 "]",
+	        c->interleaved ? arena_printf(p->arena, "%" PRId64 " * ", c->tile_vecs / pair) : "",
+	        c->warps ? arena_printf(p->arena, " + %" PRId64 " * k", step / pair) : "",
+	        (u * step + (c->interleaved ? v : v * lanes)) / pair);
+	return pair == 1 ? arena_printf(p->arena, "w%s", at)
+	                 : arena_printf(p->arena, "((const uint32_t *)w)%s %s", at, v % 2 ? ">> 16" : "& 0xffffu");
+}
+
 static struct value call_b(struct template_call *call)
 {
 	struct tile_user *user = call->user;
@@ -375,9 +389,10 @@ static struct value call_b(struct template_call *call)
 	        at = (u * user->tile->vecs + v) * lanes;
 	if (c->warps && product_is_matrix(c->product))
 		return value_printf(p->arena, "w + %d * k + %" PRId64, block_b_step(p), v * c->product->n);
+	if (c->wide && p->emit->target->lanes_are_threads)
+		return value_string(wide_text(p->arena, c->b->type, element_of_lane(p, user->tile, v, u)));
 	if (c->interleaved)
-		return value_printf(p->arena, "w[%d * LANE + %d * k + %" PRId64 "]", c->tile_vecs, block_b_step(p),
-		        u * block_b_step(p) + v);
+		return value_string(element_of_lane(p, user->tile, v, u));
 	if (c->warps)
 		return value_printf(p->arena, "vec_load(w + %d * k + %" PRId64 ")", block_b_step(p),
 		        u * block_b_step(p) + v * lanes);

@@ -43,6 +43,9 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* Warps that multiply in a cycle. */
 static double rate_of(const struct target *target) { return (double)target->gpu->fmas / target->lanes; }
 
+/* Bytes of an element of b: some weights are widened behind shared memory. */
+static int b_bytes(const struct contraction *c) { return c->widened ? 2 : 4; }
+
 /* Whole bytes of L2 in a cycle, for each multiprocessor. */
 static double l2_of(const struct gpu_facts *gpu)
 {
@@ -75,7 +78,7 @@ static struct reckoned block_cycles(const struct target *target, int64_t rows, i
 	const struct gpu_facts *gpu = target->gpu;
 	double w = c->warps, r = c->tile_rows, v = c->tile_vecs,
 	       blocks = (double)(ceil_div(rows, c->warps * c->tile_rows) * ceil_div(vecs, c->tile_vecs)) * batches;
-	double shared = 4 * c->stages * (w * r * (double)(c->depth + 4) + c->depth * v * target->lanes),
+	double shared = c->stages * (4 * w * r * (double)(c->depth + 4) + b_bytes(c) * c->depth * v * target->lanes),
 	       resident = (gpu->shared_bytes < SHARED_BYTES ? gpu->shared_bytes : SHARED_BYTES) / shared;
 	resident = resident * w > WARPS_RESIDENT ? WARPS_RESIDENT / w : resident;
 	double each = (double)ceil_div((int64_t)blocks, gpu->processors),
@@ -85,7 +88,7 @@ static struct reckoned block_cycles(const struct target *target, int64_t rows, i
 	       alone = one.alone + 4 * copies / w, latency = (double)LATENCY / (c->stages - 1) / c->depth;
 	struct reckoned terms_of[] = { { each * (w * one.cycles + copies), "multiply-adds and what is issued beside" },
 		{ each * (requests + copies), "shared memory" }, { rounds * alone, "what one warp issues" },
-		{ each * (w * r + v * target->lanes) * 4 / l2_of(gpu), "bytes from L2" },
+		{ each * (4 * w * r + b_bytes(c) * v * target->lanes) / l2_of(gpu), "bytes from L2" },
 		{ rounds * latency, "latency of L2" }, { rounds * FMA_WAIT, "sums that wait for themselves" } };
 	struct reckoned most = terms_of[0];
 	for (size_t i = 1; i < COUNT(terms_of); i++)
@@ -110,7 +113,8 @@ static double warp_cycles(const struct target *target, int64_t rows, int64_t vec
 int64_t block_stage_floats(const struct contraction *c, int lanes)
 {
 	return c->stages
-	        * ((int64_t)c->warps * c->tile_rows * (c->depth + 4) + (int64_t)c->depth * (c->tile_vecs * lanes + 2));
+	        * ((int64_t)c->warps * c->tile_rows * (c->depth + 4)
+	                + (int64_t)c->depth * (c->tile_vecs * lanes + 2) * b_bytes(c) / 4);
 }
 
 static const struct size {
@@ -155,7 +159,7 @@ static bool block_of(
 	if (!size->rows && p->rows > FEW_ROWS)
 		return false;
 	as->warps = size->warps;
-	as->depth = size->depth;
+	as->depth = size->depth * (size->rows > 2 ? 1 : 4 / b_bytes(as)); /* as many bytes of weights on their way */
 	as->stages = size->stages;
 	as->tile_rows = size->rows ? size->rows : (int)ceil_div(p->rows, as->warps);
 	as->tile_vecs = size->vecs < p->vecs ? size->vecs : (int)p->vecs;

@@ -72,7 +72,7 @@ static struct lowered *lower_as(const struct program *of, const struct target *t
 	rows_of_planes(program, target);
 	if (weights_stay_narrow(target))
 		keep_narrow(program);
-	else if (target->lanes > 1 && !target->lanes_are_threads && !target->log)
+	else if (target->lanes > 1 && !target->log)
 		keep_large(program, target);
 	if (program->build->check)
 		program_check(program);

@@ -80,7 +80,7 @@ def moved(body):
 
 
 def work_of(launch, warps, chunks):
-    """Operations of a lane of a warp.  In a block that stages its rows each warp makes its own, those that are not there as well: of one row the product is one warp's work."""
+    """Operations of a lane of a warp.  In a block that stages its rows each warp makes its own: of one row the product is one warp's work."""
     found = re.match(r"(\d+) x (\d+) x (\d+)$", launch.get("tile", ""))
     if not found or not chunks:
         return launch["flops"] / 32 / (launch["blocks"] * warps)
@@ -95,21 +95,21 @@ def rounds_of(main, rest, work, bytes_of_warp):
     return max((bytes_of_warp - moved(rest)) / moved(main), 1) if moved(main) else 1
 
 
-def predict(facts, listing, launch, warps, chunks, weights, resident):
-    """(us, what bounds it), hot and cold: weights in L2, where half of that holds them, and all else in memory; all in memory.  `weights`: bytes."""
+def predict(facts, listing, launch, warps, chunks, weights, resident, there=1):
+    """there: the share of the warps that multiply.  (us, what bounds it), hot and cold: weights in L2, where half of that holds them, and all else in memory; all in memory.  `weights`: bytes."""
     main, beside, rest = parts(listing)
     blocks, size, work = launch["blocks"], launch["bytes"], work_of(launch, warps, chunks)
     rounds = rounds_of(main, rest, work, size / (blocks * warps))
     taken = min(work / sass.flops(rest), 1) if sass.flops(rest) and not main else 1       # more arithmetic than a warp has: the branches of others
     each = math.ceil(blocks / facts.processors)                       # blocks of the SM that has most
-    both = lambda f, of_rest=taken: f(main) * rounds + f(beside) * math.ceil(rounds / chunk_of(launch.get("tile", ""), warps, main)) + f(rest) * of_rest
+    both = lambda f, of_rest=taken, of_main=there: f(main) * rounds * of_main + f(beside) * math.ceil(rounds / chunk_of(launch.get("tile", ""), warps, main)) + f(rest) * of_rest
     longest = 1 if any(sass.kind(one) == "BAR" for one in listing) else taken             # who meets others waits for their branches, too
     cycles = lambda word: 16 * 1024 / facts.dot8s if word in ("IMMA", "HMMA") else 128 / facts.fmas if word in sass.FLOPS else 0         # of a quarter
     arithmetic = lambda body: sum(cycles(sass.kind(one)) for one in body)
     terms = {"issue": each * warps * both(len) / QUARTERS,
              "multiply-adds": each * warps * both(arithmetic) / QUARTERS,
              "shared memory": each * warps * both(shared_cycles),
-             "waits": math.ceil(each / resident) * both(lambda body: sass.cycles(body, 4 if body is main else 1), longest)}
+             "waits": math.ceil(each / resident) * both(lambda body: sass.cycles(body, 4 if body is main else 1), longest, 1)}
     near = weights if weights < facts.l2_bytes / 2 else 0
     found = []
     for terms["memory"] in (((size - near) / facts.memory_rate + near / facts.l2_rate) * facts.ghz, size / facts.memory_rate * facts.ghz):
@@ -122,6 +122,15 @@ def chunks_of(text, symbol):
     """Chunks of the terms that a kernel of blocks goes through; 0: it is none."""
     found = re.search(r"\b%s_\w+\([^;{]*\)\n\{.*?\bchunk < (\d+)" % symbol, text, re.S)
     return int(found.group(1)) if found else 0
+
+
+def there_of(text, symbol, tile, warps):
+    """The share of a block's warps that have rows; where the kernel lets the others copy alone."""
+    found = re.search(r"\b%s_\w+\([^;{]*\)\n\{(?:(?!\n\}).)*\bif \(m >= (\d+)\)" % symbol, text, re.S)
+    if not found:
+        return 1
+    rows, tall = int(found.group(1)), int(tile.split(" x ")[0])
+    return math.ceil(rows / (tall // warps)) / (math.ceil(rows / tall) * warps)
 
 
 def tensors_of(text, symbol):
@@ -176,7 +185,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
         resident = blocks_an_sm(facts, said["registers"], said["shared"] + launch.get("shared_bytes", 0), warps)
         flops = launch["flops"] * next((share for word, share in WINOGRAD.items() if launch.get("tile", "").startswith(word)), 1)
         own = min(sum(weights[argument["at"]] for argument in launch["arguments"] if argument["place"] == "weights"), launch["bytes"])
-        (us, bound), (cold, cold_bound) = predict(facts, listing, dict(launch, flops=flops), warps, chunks_of(text, symbol), own, max(resident, 1))
+        (us, bound), (cold, cold_bound) = predict(facts, listing, dict(launch, flops=flops), warps, chunks_of(text, symbol), own, max(resident, 1), there_of(text, symbol, launch.get("tile", ""), warps))
         each.append((us, min(launch["blocks"] / (facts.processors * max(resident, 1)), 1)))
         if symbol in rows:
             rows[symbol]["launches"] += 1
@@ -318,6 +327,7 @@ def reckoned(listings, facts):
     return (("fragments", sass.flops(tensor) == 64 and shared_cycles(tensor) == 4 and chunk_of("64 x 64 x 16", 4, 16 * tensor) == 1),
             ("two requests of 16 bytes for all lanes", shared and shared_cycles(shared) == 2 * len(shared)), ("rounds of a loop that copies", 8 < (long - LAUNCH) / (short - LAUNCH) < 12),
             ("one row, one warp's work", work_of(row, 4, 9) == 2 * 64 * 9 and work_of(dict(row, tile="4 x 32"), 4, 0) == 2 * 515 * 1000 / 32 / 128),
+            ("warps without rows", there_of("void f_k0_8x32(long m)\n{\n\tif (m >= 5)\n}\n", "f_k0", "8 x 32 x 64", 4) == 0.75 and there_of("void f_k0_8x32(long m)\n{\n}\nvoid f_k1_8x32(long m)\n{\n\tif (m >= 5)\n}\n", "f_k0", "8 x 32 x 64", 4) == 1),
             ("lanes", in_lanes(lanes.name, [(2, 0.5), (3, 0.5), (2, 0.6), (1, 1)]) == (2, 6)), ("cold bytes", bound == "memory" and abs((cold - LAUNCH) / (hot - LAUNCH) - facts.l2_rate / facts.memory_rate) < 0.01))
 
 
