@@ -127,9 +127,10 @@ def chunks_of(text, symbol):
 def there_of(text, symbol, tile, warps):
     """The share of a block's warps that have rows; where the kernel lets the others copy alone."""
     found = re.search(r"\b%s_\w+\([^;{]*\)\n\{(?:(?!\n\}).)*\bif \(m >= (\d+)\)" % symbol, text, re.S)
-    if not found:
+    block = re.match(r"(\d+) x \d+ x \d+$", tile)              # of attention's steps all warps count
+    if not found or not block:
         return 1
-    rows, tall = int(found.group(1)), int(tile.split(" x ")[0])
+    rows, tall = int(found.group(1)), int(block.group(1))
     return math.ceil(rows / (tall // warps)) / (math.ceil(rows / tall) * warps)
 
 
@@ -327,7 +328,7 @@ def reckoned(listings, facts):
     return (("fragments", sass.flops(tensor) == 64 and shared_cycles(tensor) == 4 and chunk_of("64 x 64 x 16", 4, 16 * tensor) == 1),
             ("two requests of 16 bytes for all lanes", shared and shared_cycles(shared) == 2 * len(shared)), ("rounds of a loop that copies", 8 < (long - LAUNCH) / (short - LAUNCH) < 12),
             ("one row, one warp's work", work_of(row, 4, 9) == 2 * 64 * 9 and work_of(dict(row, tile="4 x 32"), 4, 0) == 2 * 515 * 1000 / 32 / 128),
-            ("warps without rows", there_of("void f_k0_8x32(long m)\n{\n\tif (m >= 5)\n}\n", "f_k0", "8 x 32 x 64", 4) == 0.75 and there_of("void f_k0_8x32(long m)\n{\n}\nvoid f_k1_8x32(long m)\n{\n\tif (m >= 5)\n}\n", "f_k0", "8 x 32 x 64", 4) == 1),
+            ("warps without rows", there_of("void f_k0_8x32(long m)\n{\n\tif (m >= 5)\n}\n", "f_k0", "8 x 32 x 64", 4) == 0.75 and there_of("void f_k0_8x32(long m)\n{\n\tif (m >= 5)\n}\n", "f_k0", "13 rows: 16 x 32 x 64", 4) == 1 and there_of("void f_k0_8x32(long m)\n{\n}\nvoid f_k1_8x32(long m)\n{\n\tif (m >= 5)\n}\n", "f_k0", "8 x 32 x 64", 4) == 1),
             ("lanes", in_lanes(lanes.name, [(2, 0.5), (3, 0.5), (2, 0.6), (1, 1)]) == (2, 6)), ("cold bytes", bound == "memory" and abs((cold - LAUNCH) / (hot - LAUNCH) - facts.l2_rate / facts.memory_rate) < 0.01))
 
 
