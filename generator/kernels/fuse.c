@@ -575,7 +575,8 @@ bool sums_columns(const struct definition *d)
 	return of;
 }
 
-/* A sum behind another one, both of many terms and columns, is another kernel: in each a block of warps shares the terms of a few columns. */
+/* A sum behind another one, both of many terms and columns, is another kernel: in each a block of warps shares the
+ * terms of a few columns. */
 static bool are_columns_apart(const struct target *target, const struct kernel *kernel, const struct definition *d)
 {
 	const struct definition *first = kernel->members.at[0];

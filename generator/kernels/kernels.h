@@ -149,9 +149,8 @@ struct kernel {
 	bool arrays;                 /* … hold arrays */
 	bool joined;                 /* a step whose warps share a block, and its scratch, with the steps around it */
 	bool ends; /* a step of a fused kernel whose blocks are parts of its rows: who calls it says how many */
-	const struct definition
-	        *within; /* its blocks end at this count, none of them behind it; NULL: at none, or so */
-	bool inner;      /* a step of a fused kernel, or of a loop's body: only that calls it */
+	const struct definition *within; /* its blocks end at this count, to the row; NULL: they may go on behind it */
+	bool inner;                      /* a step of a fused kernel, or of a loop's body: only that calls it */
 	int64_t line; /* a product in strips: elements of a line of a; its caller says which line is there. 0: all are */
 };
 

@@ -859,10 +859,11 @@ void separate_windows(struct program *program, const struct target *target)
 	size_t count = program->all.count;
 	for (size_t i = 0; i < count; i++) {
 		struct window w;
-		if (match(program->all.at[i], &w) && (has_few_columns(&ws, &w) || reads_patches(&ws, &w))) {
-			w.way = reads_patches(&ws, &w) ? IN_PATCHES : way_of(&ws, &w);
+		if (!match(program->all.at[i], &w))
+			continue;
+		w.way = reads_patches(&ws, &w) ? IN_PATCHES : has_few_columns(&ws, &w) ? way_of(&ws, &w) : AS_IT_IS;
+		if (w.way)
 			push(ws.arena, &ws.all, w);
-		}
 	}
 	for (size_t i = 0; i < ws.all.count; i++) {
 		struct window *w = &ws.all.at[i], **group = arena_new_array(ws.arena, struct window *, ws.all.count);
